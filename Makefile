@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+# Forwards to meson, ninja and the scripts of tools/; nothing is built by a rule of this file.
+#
+#   make               build build/tally            make bench          speed beside other tools
+#   make demo          count a real program         make fuzz T=elf S=60   fuzz one target, S seconds
+#   make check         run every test               make format         format the C sources
+#   make check-asan    the same under sanitizers    make tidy           clang-tidy
+#   make docs          regenerate docs/ref          make install        PREFIX and DESTDIR are honored
+#   make clean         remove every build folder
+#
+# V=1 shows commands; CI=true turns warnings into errors.
+PREFIX ?= /usr/local
+SUITES ?= unit contract guest cli golden lint
+T ?= elf
+S ?= 60
+BENCH ?= --quick
+
+release = tools/build build gcc --prefix=$(PREFIX)
+asan = tools/build build-asan clang-14 -Db_sanitize=address,undefined -Db_lundef=false
+
+.DEFAULT_GOAL := build
+.PHONY: build demo check check-asan check-clang bench fuzz format tidy docs install clean
+
+build:
+	@tools/install-deps build
+	@$(release)
+
+demo:
+	@tools/install-deps build check
+	@$(release)
+	build/tally stat -- build/guest/demo
+
+check:
+	@tools/install-deps build check
+	@$(release)
+	@tools/run-tests build $(SUITES)
+
+check-asan:
+	@tools/install-deps build check
+	@$(asan)
+	@tools/run-tests build-asan $(filter-out lint,$(SUITES))
+
+check-clang:
+	@tools/install-deps build check
+	@tools/build build-clang clang-14
+	@tools/run-tests build-clang $(filter-out lint,$(SUITES))
+
+bench:
+	@tools/install-deps
+	@$(release)
+	bench/workloads/build.sh bench/out
+	bench/run.py --tally build/tally --workloads bench/out $(BENCH)
+
+fuzz:
+	@tools/install-deps build check
+	@tools/build build-fuzz clang-14 -Dfuzz=true -Dguests=disabled -Db_sanitize=address,undefined -Db_lundef=false
+	@tools/fuzz build-fuzz $(T) $(S)
+
+format:
+	@tools/install-deps check
+	@tools/format
+
+tidy:
+	@tools/install-deps build check
+	@tools/build build-clang clang-14
+	@tools/tidy build-clang
+
+docs:
+	@tools/install-deps build
+	@$(release)
+	@tools/make-docs build/tally docs/ref
+
+install:
+	@tools/install-deps build
+	@$(release)
+	@meson install -C build --no-rebuild
+
+clean:
+	rm -rf build build-asan build-clang build-fuzz
