@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Builds the guest programs listed in programs.txt into OUT, skipping those that are newer than everything they are made
+# from. A program whose compiler is missing is left out with one sentence; without a RISC-V C compiler nothing is built.
+#
+#   guest/build.sh OUT [NAME...]           RISC-V programs (all of them, or those named)
+#   guest/build.sh --native OUT [NAME...]  the rows tagged `native`, for this machine: the real kernel as a second oracle
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+native=no
+if [ "${1:-}" = --native ]; then native=yes; shift; fi
+if [ $# -lt 1 ]; then echo "usage: $0 [--native] OUT [NAME...]" >&2; exit 2; fi
+out=$1
+shift
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+jobs=${JOBS:-2}
+
+CROSS=${CROSS:-riscv64-linux-gnu-}
+if [ $native = yes ]; then CROSS=; fi
+if ! command -v "${CROSS}gcc" >/dev/null; then
+    echo "guest/build.sh: no ${CROSS}gcc: install gcc-riscv64-linux-gnu (or set CROSS) to build the guest programs." >&2
+    exit 1
+fi
+
+# One shell function per compiler kind: build_KIND NAME "SOURCES" "FLAGS" -> $out/NAME
+c_flags="-O2 -g -Wall -Wextra -I $here/include -pthread"
+if [ $native = no ]; then c_flags="-march=rv64gc $c_flags"; fi
+build_cc() { "${CROSS}gcc" -std=gnu17 $c_flags -static $3 -o "$out/$1.new" $2 -lm; }
+build_cc_dyn() { "${CROSS}gcc" -std=gnu17 $c_flags -fPIE -pie $3 -o "$out/$1.new" $2 -lm; }
+build_so() { "${CROSS}gcc" -std=gnu17 $c_flags -fPIC -shared $3 -o "$out/$1.new" $2; }
+build_cxx() { "${CROSS}g++" -std=c++17 $c_flags -static $3 -o "$out/$1.new" $2; }
+build_cxx_dyn() { "${CROSS}g++" -std=c++17 $c_flags -fPIE -pie $3 -o "$out/$1.new" $2; }
+build_asm() { "${CROSS}gcc" -march=rv64gc -g -nostdlib -static -I "$here/include" $3 -o "$out/$1.new" $2; }
+build_go() { CGO_ENABLED=0 GOOS=linux GOARCH=riscv64 GOFLAGS=-mod=mod GO111MODULE=off go build $3 -o "$out/$1.new" $2; }
+build_rust() { "$here/lang/build-rust.sh" "$out/$1.new" $2; }
+build_random() { # FLAGS are those of the generator
+    python3 "$here/../tests/guest/random_isa.py" $3 >"$out/$1.S"
+    "${CROSS}gcc" -march=rv64gc_zba_zbb_zbs -nostdlib -static -o "$out/$1.new" "$out/$1.S"
+}
+needs() {
+    case $1 in
+    cc | cc_dyn | asm | so | random) echo "${CROSS}gcc" ;;
+    cxx | cxx_dyn) echo "${CROSS}g++" ;;
+    go) echo go ;;
+    rust) echo rustc ;;
+    *) echo "guest/programs.txt: $2: unknown compiler kind '$1'" >&2; exit 2 ;;
+    esac
+}
+
+is_current() { # NAME SOURCES: the program exists and is newer than its sources, the shared headers and the recipe
+    [ -e "$out/$1" ] || return 1
+    [ -z "$(find $2 "$here/include" "$here/build.sh" -newer "$out/$1" -type f | head -n 1)" ] || return 1
+    [ "$(cat "$out/.$1.recipe" 2>/dev/null)" = "$3" ]
+}
+
+build_one() { # NAME SOURCES KIND FLAGS
+    sources=
+    for source in $2; do sources="$sources $here/$source"; done
+    watched=$sources
+    for source in $sources; do watched="$watched $(dirname "$source")/*.h"; done
+    watched=$(ls -d $watched 2>/dev/null)
+    if [ "$3" = random ]; then sources=; watched="$here/../tests/guest/random_isa.py"; fi
+    if is_current "$1" "$watched" "$CROSS $3 $4"; then return 0; fi
+    tool=$(needs "$3" "$1")
+    if ! command -v "$tool" >/dev/null; then
+        echo "guest/build.sh: $1 left out: no $tool on this machine." >&2
+        return 0
+    fi
+    if ! "build_$3" "$1" "$sources" "$4"; then
+        rm -f "$out/$1.new"
+        echo "guest/build.sh: $1 did not compile." >&2
+        return 1
+    fi
+    echo "$CROSS $3 $4" >"$out/.$1.recipe"
+    mv "$out/$1.new" "$out/$1"
+    echo "built $1"
+}
+
+wanted=" $* "
+n_running=0
+failed=$out/.failed
+rm -f "$failed"
+while IFS='|' read -r name sources kind flags args input expect tags; do
+    name=$(echo $name) sources=$(echo $sources) kind=$(echo $kind) flags=$(echo $flags)
+    case $name in '' | '#'*) continue ;; esac
+    case $sources in =*) continue ;; esac # another row's program with other arguments
+    case $wanted in '  ') ;; *" $name "*) ;; *) continue ;; esac
+    if [ $native = yes ]; then
+        case $tags in *native*) ;; *) continue ;; esac
+    fi
+    if [ "$flags" = - ]; then flags=; fi
+    (build_one "$name" "$sources" "$kind" "$flags" || echo "$name" >>"$failed") </dev/null &
+    n_running=$((n_running + 1))
+    if [ $n_running -ge "$jobs" ]; then wait; n_running=0; fi
+done <"$here/programs.txt"
+wait
+if [ -e "$failed" ]; then exit 1; fi

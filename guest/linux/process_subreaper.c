@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A subreaper adopts and reaps the orphans of its descendants instead of init (prctl 36, 37). */
+#include "check.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+static void test_subreaper_adopts(void)
+{
+    CHECK_OK(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
+    int fds[2];
+    CHECK_OK(pipe(fds));
+    pid_t middle = fork();
+    if (middle == 0) {
+        pid_t orphan = fork();
+        if (orphan == 0) {
+            char byte;
+            CHECK_EQ(read(fds[0], &byte, 1), 1);
+            _exit(42);
+        }
+        _exit(0);
+    }
+    int status;
+    CHECK_EQ(waitpid(middle, &status, 0), middle);
+    CHECK_EQ(status, 0);
+    CHECK_EQ(write(fds[1], "g", 1), 1);
+    pid_t adopted = wait(&status);
+    CHECK(adopted > 0 && adopted != middle);
+    CHECK_EQ(WEXITSTATUS(status), 42);
+    int flag = -1;
+    CHECK_OK(prctl(PR_GET_CHILD_SUBREAPER, &flag, 0, 0, 0));
+    CHECK_EQ(flag, 1);
+    CHECK_OK(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0));
+    close(fds[0]);
+    close(fds[1]);
+    section("subreaper");
+}
+
+int main(void)
+{
+    test_subreaper_adopts();
+    CHECK_END;
+}
