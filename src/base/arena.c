@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// The bump allocator of arena.h: large chunks from the host, small pieces to the parts, no single free.
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN_BYTES = 64, CHUNK_BYTES = 256 * 1024 };
+
+struct tl_arena_chunk {
+    tl_arena_chunk *next;
+    size_t size_bytes, used_bytes;
+};
+
+static const size_t header_bytes = (sizeof(tl_arena_chunk) + ALIGN_BYTES - 1) & ~(size_t)(ALIGN_BYTES - 1);
+
+static tl_arena_chunk *new_chunk(tl_arena *arena, size_t size_bytes) {
+    size_t total = header_bytes + size_bytes;
+    void *memory = NULL;
+    if (total < size_bytes || posix_memalign(&memory, ALIGN_BYTES, total) != 0)
+        return NULL;
+    memset(memory, 0, total);
+    tl_arena_chunk *chunk = memory;
+    chunk->size_bytes = size_bytes;
+    chunk->next = arena->chunks;
+    arena->chunks = chunk;
+    return chunk;
+}
+
+void *tl_arena_alloc(tl_arena *arena, size_t size_bytes) {
+    if (size_bytes > SIZE_MAX / 2)
+        return NULL;
+    size_t need = (size_bytes + ALIGN_BYTES - 1) & ~(size_t)(ALIGN_BYTES - 1);
+    if (need == 0)
+        need = ALIGN_BYTES;
+    tl_arena_chunk *chunk = arena->chunks;
+    if (!chunk || chunk->size_bytes - chunk->used_bytes < need) {
+        chunk = new_chunk(arena, need > CHUNK_BYTES ? need : CHUNK_BYTES);
+        if (!chunk)
+            return NULL;
+    }
+    unsigned char *piece = (unsigned char *)chunk + header_bytes + chunk->used_bytes;
+    chunk->used_bytes += need;
+    arena->used_bytes += need;
+    return piece;
+}
+
+char *tl_arena_strdup(tl_arena *arena, const char *text) {
+    size_t n = strlen(text) + 1;
+    char *copy = tl_arena_alloc(arena, n);
+    return copy ? memcpy(copy, text, n) : NULL;
+}
+
+char *tl_arena_printf(tl_arena *arena, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0)
+        return NULL;
+    char *text = tl_arena_alloc(arena, (size_t)n + 1);
+    if (!text)
+        return NULL;
+    va_start(args, format);
+    vsnprintf(text, (size_t)n + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+void tl_arena_done(tl_arena *arena) {
+    for (tl_arena_chunk *chunk = arena->chunks; chunk;) {
+        tl_arena_chunk *next = chunk->next;
+        free(chunk);
+        chunk = next;
+    }
+    *arena = (tl_arena){0};
+}

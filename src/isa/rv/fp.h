@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Floating point on the host's own unit: results, rounding and flags of IEEE 754-2008 binary32 and binary64 as RISC-V defines them.
+// While a front-end runs, the host rounds as h->frm says and accrues exceptions in its own sticky flags; they are harvested
+// into h->fflags when someone looks. What hosts cannot do (round to nearest, ties to maximum magnitude) is done in integers.
+#ifndef TL_ISA_RV_FP_H
+#define TL_ISA_RV_FP_H
+
+#include "model/hart.h"
+
+typedef struct tl_fp_saved {
+    unsigned long long opaque[4]; // the host's floating-point environment
+} tl_fp_saved;
+void tl_fp_enter(tl_hart *h, tl_fp_saved *ret_saved);      // before guest instructions run: host rounding = frm, flags clear
+void tl_fp_leave(tl_hart *h, const tl_fp_saved *saved);    // after: harvests flags into h->fflags, restores the host's environment
+void tl_fp_harvest(tl_hart *h);                            // between: moves host flags into h->fflags
+void tl_fp_set_rounding(tl_hart *h, uint8_t frm);          // between: h->frm = frm (0..7), host follows
+
+#endif

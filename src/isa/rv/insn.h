@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Instructions as rows. insn_<ext>.def holds one row for each instruction; decoder, disassembler, static counts and both front-ends are
+// expansions of these rows. Compressed instructions have rows of their own for decoding and disassembly (insn_c.def) that name the
+// full instruction they expand to, so that each behavior has one body.
+#ifndef TL_ISA_RV_INSN_H
+#define TL_ISA_RV_INSN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/hart.h"
+#include "model/pipeline.h"
+
+typedef enum tl_opc { // the identity of an instruction body
+    TL_OPC_ILLEGAL = 0,
+#define INSN(id, mnemonic, match, mask, format, cls, size_bytes) TL_OPC_##id,
+#include "isa/rv/insn_all.def"
+#undef INSN
+    TL_N_OPCS
+} tl_opc;
+
+typedef struct tl_insn_row {
+    const char *mnemonic; // "fadd.d"
+    uint32_t match, mask;
+    uint8_t format;     // tl_format
+    uint8_t cls;        // tl_class
+    uint8_t size_bytes; // memory accesses: 1 2 4 8; DIV, FP_DIV, FP_SQRT, FP arithmetic: 4 or 8 for word/single or double; else 0
+} tl_insn_row;
+extern const tl_insn_row tl_insn_rows[TL_N_OPCS];
+
+typedef struct tl_decoded { // one instruction, operands extracted, nothing rewritten
+    uint16_t opc;           // TL_OPC_ILLEGAL when the bits are no instruction of ours
+    uint8_t len;            // 2 or 4 bytes
+    uint8_t rd, rs1, rs2, rs3; // 0..31 in the file that the format says; 0 when absent
+    uint8_t rm;             // rounding mode field, or aq/rl bits (aq = 2, rl = 1)
+    int32_t imm;            // sign-extended immediate; CSR number for CSR accesses (rs1 = uimm for the immediate forms); shift amount
+    uint32_t raw;
+    uint16_t rvc;           // index of the compressed row + 1 that it came from, or 0: for the disassembler
+} tl_decoded;
+
+// `bits` holds at least 2 valid bytes, 4 when the low two bits are 11. Never fails: unknown bits give TL_OPC_ILLEGAL.
+void tl_decode(uint32_t bits, tl_decoded *ret_insn);
+// Scoreboard view: which registers it reads and writes.
+void tl_insn_pipe(const tl_decoded *insn, tl_pipe_insn *ret_pipe);
+// Ends a fetch run after this instruction (model/core.h): control transfers and serializing instructions.
+bool tl_insn_ends_run(const tl_decoded *insn);
+// Writes the text as `riscv64-linux-gnu-objdump -d` prints it after the bytes (aliases included), without symbol annotations when
+// `symbol` is NULL: symbol(ctx, address, buffer, size) writes "<name+0x10>" or nothing. Returns the length like snprintf.
+typedef void tl_symbol_fn(void *ctx, uint64_t address, char *buffer, size_t size);
+int tl_disassemble(const tl_decoded *insn, uint64_t pc, tl_symbol_fn *symbol, void *ctx, char *buffer, size_t size);
+
+// The executable form: 16 bytes for an interpreter, operands ready to index.
+typedef struct tl_op tl_op;
+typedef void tl_op_handler(tl_hart *h, const tl_op *op);
+struct tl_op {
+    tl_op_handler *handler; // used by isa/rv/block.c only
+    int32_t imm;            // as decoded; FMA: rs3 | rm << 8; other FP arithmetic: rm; AMO/LR/SC: aq/rl
+    uint8_t rd;             // integer destination 0 is rewritten to 32, the sink
+    uint8_t rs1, rs2;
+    uint8_t offset;         // of this instruction from the block's first byte; set by the front-end
+};
+// imm of auipc is as decoded: a front-end that runs it must add the pc.
+void tl_op_from_decoded(const tl_decoded *insn, tl_op *ret_op); // all but handler and offset
+
+// One body for each instruction that is not a control transfer; `pc` is needed by few (auipc). Expanded twice (see exec.h): the fast form
+// gives up (false, no side effect at all) where memory does not hit, the full form asks h->port. In the full form false means: trap recorded.
+// Control transfers: TAKEN(beq) bodies say whether a branch is taken; JAL and JALR are the front-ends' own.
+typedef bool tl_exec_fn(tl_hart *h, const tl_op *op, uint64_t pc);
+extern tl_exec_fn *const tl_exec_full[TL_N_OPCS]; // NULL for control transfers
+typedef bool tl_taken_fn(const tl_hart *h, const tl_op *op);
+extern tl_taken_fn *const tl_taken[TL_N_OPCS];    // NULL unless a conditional branch
+
+// The static share of one retired instruction: (slot, amount) pairs added when it retires. At most TL_MAX_STATIC.
+enum { TL_MAX_STATIC = 12 };
+typedef struct tl_static_count {
+    uint16_t slot;
+    uint16_t amount;
+} tl_static_count;
+// Class counter, instret-class views (compressed, call, return), bytes, cyc_issue, look-ups of DTLB, L1D, BP, exactly one retirement's worth.
+uint32_t tl_insn_static(const tl_decoded *insn, tl_static_count ret_counts[TL_MAX_STATIC]);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// A machine: harts, memory system, one flat array of tallies and the names of its cells, built from a tl_config and nothing else.
+// Two machines share nothing; one host thread at a time per machine. Who decides what the harts execute (os/, later firmware)
+// drives them one run at a time: tl_machine_next picks the hart that is furthest behind in time.
+#ifndef TL_MACHINE_MACHINE_H
+#define TL_MACHINE_MACHINE_H
+
+#include "base/arena.h"
+#include "model/core.h"
+#include "model/mem.h"
+#include "model/probe.h"
+
+typedef struct tl_machine {
+    tl_config config;
+    tl_arena arena;
+    uint8_t *ram; // config.ram_bytes, untouched pages cost nothing
+    tl_hart *harts[TL_MAX_HARTS];
+    uint32_t n_harts;
+    tl_probe probe;
+    uint64_t *tally;
+    tl_memory *memory;
+    const tl_core_type *core;
+} tl_machine;
+
+// `core`: tl_core_block or tl_core_step. The config is checked (impossible geometry is TL_EINVAL with a sentence).
+TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_core_type *core, tl_machine **ret_machine, tl_error *err);
+void tl_machine_free(tl_machine *machine); // NULL is fine
+void tl_machine_sync(tl_machine *machine); // folds everything into tally[]; call before reading, cheap enough for intervals
+
+// The hart of `candidates` (bit k: hart k takes part) with the smallest now, lowest id first; and how far it may run before another's turn:
+// min(now of the next) + interleave_cycles, or `limit` if that is earlier. NULL: no candidate.
+tl_hart *tl_machine_next(tl_machine *machine, uint32_t candidates, uint64_t limit, uint64_t *ret_horizon);
+
+static inline uint8_t *tl_machine_ram(const tl_machine *machine, uint64_t paddr) { return machine->ram + (paddr - TL_RAM_BASE_PADDR); }
+
+// Sums of a signal over all harts: for tests and identities.
+uint64_t tl_machine_sum(const tl_machine *machine, enum tl_hart_slot slot);
+// Checks the conservation identities of docs/model.md on synced tallies; TL_EINVAL with the first broken one.
+TL_MUST_CHECK tl_status tl_machine_check_identities(const tl_machine *machine, tl_error *err);
+
+#endif

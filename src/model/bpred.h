@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Branch prediction, inline because every control transfer passes here: a table of two-bit counters indexed by pc (BHT) or by
+// pc xor history (gshare), a direct-mapped branch target buffer, a circular return-address stack.
+//
+// Rules. A conditional branch: right direction and not taken costs nothing; right direction and taken costs nothing when the BTB
+// knows the target, else redirect_cycles; wrong direction costs mispredict_cycles. A direct jump: redirect_cycles when the BTB
+// misses. An indirect jump predicts from the return-address stack when it is a return (RISC-V unprivileged manual, table of
+// return-address stack hints), else from the BTB; a wrong or missing target costs mispredict_cycles. The BTB is written by taken
+// branches and jumps, except returns, whenever it did not hold their target. No wrong-path fetch is modeled.
+#ifndef TL_MODEL_BPRED_H
+#define TL_MODEL_BPRED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bits.h"
+#include "model/config.h"
+#include "model/hart_signals.h"
+
+typedef struct tl_btb_entry {
+    uint64_t pc, target;
+} tl_btb_entry;
+
+typedef struct tl_bpred {
+    uint8_t *counters;
+    tl_btb_entry *btb;
+    uint64_t *ras;
+    uint64_t counter_mask, history_mask, btb_mask;
+    uint64_t history;
+    uint32_t ras_entries, ras_top; // ras_top: index of the youngest entry
+    uint32_t ras_used;             // valid entries, at most ras_entries
+    uint32_t mispredict_cycles, redirect_cycles;
+    uint8_t fixed; // 0: counters; 1: not taken; 2: backward taken, forward not taken
+} tl_bpred;
+
+// The taken target was right in direction or direct: false costs redirect_cycles. Fills the BTB.
+TL_ALWAYS_INLINE bool tl_bpred_btb_knows(tl_bpred *bp, uint64_t *tally, uint64_t pc, uint64_t target) {
+    tl_btb_entry *entry = &bp->btb[(pc >> 1) & bp->btb_mask];
+    if (TL_LIKELY(entry->pc == pc && entry->target == target))
+        return true;
+    entry->pc = pc;
+    entry->target = target;
+    tally[TL_S_BP_BTB_FILL] += 1;
+    return false;
+}
+
+// Returns the cycles lost; counts what went wrong and why. Look-ups themselves are static and counted by the front-end.
+TL_ALWAYS_INLINE uint64_t tl_bpred_branch(tl_bpred *bp, uint64_t *tally, uint64_t pc, uint64_t target, bool is_taken) {
+    bool predicted;
+    if (TL_LIKELY(bp->fixed == 0)) {
+        uint8_t *counter = &bp->counters[((pc >> 1) ^ (bp->history & bp->history_mask)) & bp->counter_mask];
+        unsigned value = *counter;
+        predicted = value >= 2;
+        *counter = (uint8_t)(is_taken ? value + (value < 3) : value - (value > 0));
+        bp->history = bp->history << 1 | is_taken;
+    } else {
+        predicted = bp->fixed == 2 && target < pc;
+    }
+    tally[TL_S_HART_BRANCH_TAKEN] += is_taken;
+    if (TL_LIKELY(predicted == is_taken)) {
+        if (!is_taken || tl_bpred_btb_knows(bp, tally, pc, target))
+            return 0;
+        tally[TL_S_BP_REDIRECT] += 1;
+        tally[TL_S_HART_CYC_REDIRECT] += bp->redirect_cycles;
+        return bp->redirect_cycles;
+    }
+    tally[TL_S_BP_COND_MISS] += 1;
+    if (is_taken) {
+        tally[TL_S_BP_COND_MISS_TAKEN] += 1;
+        tl_bpred_btb_knows(bp, tally, pc, target);
+    }
+    tally[TL_S_HART_CYC_MISPREDICT] += bp->mispredict_cycles;
+    return bp->mispredict_cycles;
+}
+
+TL_ALWAYS_INLINE uint64_t tl_bpred_jump(tl_bpred *bp, uint64_t *tally, uint64_t pc, uint64_t target) {
+    if (TL_LIKELY(tl_bpred_btb_knows(bp, tally, pc, target)))
+        return 0;
+    tally[TL_S_BP_REDIRECT] += 1;
+    tally[TL_S_HART_CYC_REDIRECT] += bp->redirect_cycles;
+    return bp->redirect_cycles;
+}
+
+static inline void tl_bpred_push(tl_bpred *bp, uint64_t return_pc) {
+    if (bp->ras_entries == 0)
+        return;
+    bp->ras_top = bp->ras_top + 1 == bp->ras_entries ? 0 : bp->ras_top + 1;
+    bp->ras[bp->ras_top] = return_pc;
+    if (bp->ras_used < bp->ras_entries)
+        bp->ras_used += 1;
+}
+
+static inline uint64_t tl_bpred_pop(tl_bpred *bp) { // UINT64_MAX when empty: predicts no target
+    if (bp->ras_used == 0)
+        return UINT64_MAX;
+    uint64_t target = bp->ras[bp->ras_top];
+    bp->ras_top = bp->ras_top == 0 ? bp->ras_entries - 1 : bp->ras_top - 1;
+    bp->ras_used -= 1;
+    return target;
+}
+
+static inline bool tl_is_link(unsigned reg) { return reg == 1 || reg == 5; }
+// Hints of the manual: rd link -> push; rs1 link and not (rd link and equal) -> pop.
+static inline bool tl_jalr_is_return(unsigned rd, unsigned rs1) { return tl_is_link(rs1) && !(tl_is_link(rd) && rd == rs1); }
+
+// An indirect jump; rd is the architectural link register (0 .. 31).
+static inline uint64_t tl_bpred_indirect(tl_bpred *bp, uint64_t *tally, uint64_t pc, uint64_t target, uint64_t return_pc, unsigned rd,
+                                         unsigned rs1) {
+    bool is_hit;
+    bool is_return = tl_jalr_is_return(rd, rs1);
+    if (is_return)
+        is_hit = tl_bpred_pop(bp) == target;
+    else
+        is_hit = tl_bpred_btb_knows(bp, tally, pc, target);
+    if (tl_is_link(rd))
+        tl_bpred_push(bp, return_pc);
+    if (TL_LIKELY(is_hit))
+        return 0;
+    tally[is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS] += 1;
+    tally[TL_S_BP_TARGET_MISS] += 1;
+    tally[TL_S_HART_CYC_TARGET] += bp->mispredict_cycles;
+    return bp->mispredict_cycles;
+}
+
+#endif

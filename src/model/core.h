@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// A front-end: who executes. All front-ends work on the same tl_hart, obey the same rules (docs/model.md) and must agree on state
+// and on every tally; tests/contract runs them in lockstep.
+//
+// Fetch runs. Instructions are fetched in runs. A run begins with one look-up of its first instruction's line in ITLB and L1I
+// (tl_mem_port.fetch or a fetch-slot hit). It ends after a control transfer (branch taken or not, JAL, JALR), after a serializing
+// instruction (CSR access, FENCE.I, SFENCE.VMA, ECALL, EBREAK, xRET, WFI), after any trap, and where the next instruction begins in
+// another line. An instruction that straddles two lines begins a run of its own: the first line is looked up, then the second, and
+// the run goes on in the second line. Time slices and h->horizon are checked between runs only; h->insn_limit is exact.
+#ifndef TL_MODEL_CORE_H
+#define TL_MODEL_CORE_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "model/hart.h"
+
+typedef enum tl_stop {
+    TL_STOP_HORIZON, // h->now >= h->horizon at the end of a fetch run
+    TL_STOP_LIMIT,   // h->instret == h->insn_limit
+    TL_STOP_TRAP,    // h->trap_cause, h->trap_value; h->pc is the instruction that trapped; it did not retire
+    TL_STOP_BREAK,   // h->pc is one of h->break_pc
+} tl_stop;
+
+typedef struct tl_core_type {
+    const char *name, *title; // "block", "threaded code over decoded fetch runs"
+    TL_MUST_CHECK tl_status (*attach)(tl_hart *h, tl_arena *arena, tl_error *err); // fills h->engine
+    void (*detach)(tl_hart *h);
+    tl_stop (*run)(tl_hart *h);
+    void (*sync)(tl_hart *h);  // folds everything held back into h->tally; idempotent
+} tl_core_type;
+
+extern const tl_core_type tl_core_block, tl_core_step;
+
+// The static share of one retired instruction is in isa/rv/static_counts.h. Common arithmetic of the clock, called by sync: writes cycle, cycle_*, idle_cycle, instret*.
+void tl_hart_sync_clock(tl_hart *h);
+
+#endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// One hart as all parts see it: architectural state, the clock, and the two direct-mapped tables that let a front-end touch
+// memory without asking. This is the contract that makes the fast path a few instructions; everything else is behind tl_mem_port.
+//
+// Hit path. A *data slot* says: this virtual line is in the L1D, its page is in the DTLB, the access is permitted, and here are
+// the bytes. A hit in any way costs one compare and two stamp stores; stamps are the recency that replacement reads later
+// (mem/ owns their meaning: for FIFO and random they point to the sink, stamps[0]). The write tag is set only while the line is
+// in state M, so a first store to a clean line asks. Low address bits stay in the compare: misaligned and line-crossing accesses
+// ask, too. A *fetch slot* says the same for the L1I and the ITLB, and names the physical line so that decoded code proves itself.
+// mem/ fills slots and clears them on eviction, probe, invalidation and TLB replacement; nobody else writes them.
+//
+// What is counted where. A retired instruction's static share (class, bytes, one look-up in DTLB and L1D for each of load, store;
+// see isa/) is the front-end's. Misses, extra look-ups of line crossings, walks, stalls of memory and everything that follows are
+// mem's. The successful SC's store look-up is mem's. A faulting access is not the front-end's at all: mem counts its DTLB look-up.
+#ifndef TL_MODEL_HART_H
+#define TL_MODEL_HART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "model/bpred.h"
+#include "model/config.h"
+#include "model/hart_signals.h"
+
+enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 256 };
+static const uint64_t TL_NO_LINE = UINT64_MAX; // never equal to a masked address of a valid line
+
+typedef struct tl_data_slot {
+    uint64_t read_tag;         // virtual address of the line, or TL_NO_LINE
+    uint64_t write_tag;        // the same when stores may go straight too, or TL_NO_LINE
+    uintptr_t host_minus_vaddr; // host address of a byte = its vaddr + this (modulo 2^64)
+    uint32_t line_stamp, page_stamp; // indices into tl_hart.stamps
+} tl_data_slot;
+
+typedef struct tl_fetch_slot {
+    uint64_t vline, pline; // virtual and physical address of the line, or TL_NO_LINE
+    uint32_t line_stamp, page_stamp;
+} tl_fetch_slot;
+
+typedef enum tl_priv { TL_PRIV_U = 0, TL_PRIV_S = 1, TL_PRIV_M = 3 } tl_priv;
+
+// Exception causes: RISC-V privileged manual, table of mcause.
+typedef enum tl_cause {
+    TL_CAUSE_FETCH_MISALIGNED = 0, TL_CAUSE_FETCH_ACCESS = 1, TL_CAUSE_ILLEGAL = 2, TL_CAUSE_BREAKPOINT = 3, TL_CAUSE_LOAD_MISALIGNED = 4,
+    TL_CAUSE_LOAD_ACCESS = 5, TL_CAUSE_STORE_MISALIGNED = 6, TL_CAUSE_STORE_ACCESS = 7, TL_CAUSE_ECALL_U = 8, TL_CAUSE_ECALL_S = 9,
+    TL_CAUSE_ECALL_M = 11, TL_CAUSE_FETCH_PAGE = 12, TL_CAUSE_LOAD_PAGE = 13, TL_CAUSE_STORE_PAGE = 15,
+} tl_cause;
+
+typedef enum tl_amo { TL_AMO_SWAP, TL_AMO_ADD, TL_AMO_XOR, TL_AMO_AND, TL_AMO_OR, TL_AMO_MIN, TL_AMO_MAX, TL_AMO_MINU, TL_AMO_MAXU } tl_amo;
+
+typedef struct tl_hart tl_hart;
+
+// The memory system as a front-end asks it: the slow paths. All of them count, stall (h->now grows, with exactly one cause per
+// cycle in the CPI stack) and fill slots. false: the access trapped, h->trap_cause and h->trap_value say why, nothing was read
+// or written. Before a call h->now must be the cycle in which the instruction issues.
+typedef struct tl_mem_port {
+    bool (*load)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);                  // h->mem_value = zero-extended bytes
+    bool (*store)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value);
+    bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand); // h->mem_value = old, zero-extended
+    bool (*load_reserved)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);         // h->mem_value = zero-extended bytes
+    bool (*store_conditional)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value); // h->mem_value = 0 stored, 1 not
+    bool (*fetch)(tl_hart *h, uint64_t vaddr); // one line look-up; on success the line's fetch slot is valid
+    void (*fence_i)(tl_hart *h);               // drops all L1I lines and fetch slots
+    void (*flush_tlb)(tl_hart *h, uint64_t vaddr, bool is_all); // SFENCE.VMA: one page or everything, all TLBs of this hart
+} tl_mem_port;
+
+struct tl_pend; // results still in flight between two fetch runs: model/pipeline.h
+struct tl_core_type;
+
+struct tl_hart {
+    // Architectural state. x[0] is always 0; instructions that write x0 are decoded to write x[32].
+    uint64_t x[33];
+    uint64_t f[32]; // single precision is NaN-boxed
+    uint64_t pc;
+    uint64_t now;     // the cycle this hart stands at; idle time included
+    uint64_t instret; // retired so far
+    uint64_t stamp;   // grows by one with every look-up of a line
+    uint64_t *stamps; // [0] is the sink
+    const uint8_t *ram; // host address of RAM; bytes of paddr are at ram + (paddr - TL_RAM_BASE_PADDR)
+    uint32_t line_log2;
+    uint64_t line_mask; // ~(line_bytes - 1)
+    uint64_t mem_value; // result of a tl_mem_port call
+    uint64_t *tally;    // this hart's slice: TL_S_*
+    const struct tl_pend *pend; // results in flight at the end of the last fetch run, or NULL
+    void *engine;       // the front-end's own state
+    const tl_mem_port *port;
+    tl_bpred bp;
+
+    // Control. A front-end returns at the first end of a fetch run with now >= horizon, and exactly at insn_limit.
+    uint64_t horizon, insn_limit;
+    uint64_t run_vline; // line of the fetch run in progress, TL_NO_LINE between runs: the next instruction then looks up
+    uint64_t trap_cause, trap_value; // valid after TL_STOP_TRAP
+    uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
+    bool skip_break;                 // do not stop at the very next instruction
+    uint32_t code_generation;        // bumped when code bytes or mappings may have changed: decoded code is checked again
+    tl_priv priv;
+    uint8_t frm;    // rounding mode
+    uint8_t fflags; // accrued exceptions; while a front-end runs, part of them may still be in the host's FP unit (isa/rv/fp.h)
+    uint64_t reservation_paddr; // line reserved by LR, or TL_NO_LINE
+    uint64_t satp;              // RISC-V layout: mode 8 = Sv39, ASID, PPN; mode 0 = bare
+    uint32_t id;
+    uint64_t idle_cycles; // part of now in which the hart had nothing to run
+    uint64_t supervisor_cycles; // part of now that belongs to supervisor mode (modeled system calls, faults, switches)
+    const tl_config *config;
+    void *mem;          // mem/'s own state of this hart
+    void *client;       // who owns the hart's thread: os/
+    const struct tl_core_type *core;
+
+    tl_data_slot data_slot[TL_DATA_SLOTS];
+    tl_fetch_slot fetch_slot[TL_FETCH_SLOTS];
+};
+
+TL_ALWAYS_INLINE tl_data_slot *tl_data_slot_of(tl_hart *h, uint64_t vaddr) {
+    return &h->data_slot[(vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1)];
+}
+
+TL_ALWAYS_INLINE tl_fetch_slot *tl_fetch_slot_of(tl_hart *h, uint64_t vaddr) {
+    return &h->fetch_slot[(vaddr >> h->line_log2) & (TL_FETCH_SLOTS - 1)];
+}
+
+// Host address of an aligned access that hits, stamped as used; NULL: ask the port. size_bytes is a power of two up to 8.
+TL_ALWAYS_INLINE const uint8_t *tl_read_hit(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    const tl_data_slot *slot = tl_data_slot_of(h, vaddr);
+    if (TL_UNLIKELY((vaddr & (h->line_mask | (size_bytes - 1))) != slot->read_tag))
+        return NULL;
+    uint64_t stamp = ++h->stamp;
+    h->stamps[slot->line_stamp] = stamp;
+    h->stamps[slot->page_stamp] = stamp;
+    return (const uint8_t *)(uintptr_t)(vaddr + slot->host_minus_vaddr);
+}
+
+TL_ALWAYS_INLINE uint8_t *tl_write_hit(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    const tl_data_slot *slot = tl_data_slot_of(h, vaddr);
+    if (TL_UNLIKELY((vaddr & (h->line_mask | (size_bytes - 1))) != slot->write_tag))
+        return NULL;
+    uint64_t stamp = ++h->stamp;
+    h->stamps[slot->line_stamp] = stamp;
+    h->stamps[slot->page_stamp] = stamp;
+    return (uint8_t *)(uintptr_t)(vaddr + slot->host_minus_vaddr);
+}
+
+// Records a trap; returns false so that bodies can end with it.
+static inline bool tl_trap(tl_hart *h, tl_cause cause, uint64_t value) {
+    h->trap_cause = cause;
+    h->trap_value = value;
+    return false;
+}
+
+#endif
