@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// The Linux user-mode personality: loads a RISC-V Linux program onto a machine and plays the kernel under it. Processes, threads,
+// address spaces (real page tables in simulated RAM), signals, files; threads are scheduled over the harts with time slices in
+// cycles. Deterministic: time is cycles, randomness comes from the seed, addresses, pids and page placement are fixed.
+#ifndef TL_OS_OS_H
+#define TL_OS_OS_H
+
+#include "base/status.h"
+#include "machine/machine.h"
+
+typedef struct tl_os tl_os;
+
+typedef struct tl_os_options {
+    const char *program;     // path as the user gave it (no PATH search here)
+    char *const *argv;       // NULL-terminated, argv[0] included
+    char *const *envp;       // guest environment, NULL-terminated; empty unless the user asked
+    const char *sysroot;     // where absolute guest paths of the dynamic loader and libraries are looked up first; NULL: "/usr/riscv64-linux-gnu"
+    const char *root;        // NULL: the guest touches what the invoking user may; else only what is under this directory
+    bool allow_network;      // AF_INET, AF_INET6 sockets
+    int std_fd[3];           // host descriptors behind 0, 1, 2; not closed
+    void (*warn)(void *ctx, const char *sentence); // one sentence each, e.g. the first call of an unsupported system call; may be NULL
+    void *ctx;
+} tl_os_options;
+
+typedef enum tl_os_stop {
+    TL_OS_EXITED,   // the first process exited: status
+    TL_OS_KILLED,   // the first process was killed: signal
+    TL_OS_LIMIT,    // a limit of tl_os_limits was reached; run again to go on
+    TL_OS_BREAK,    // a hart stands before break_pc; run again to go on
+    TL_OS_DEADLOCK, // every thread sleeps and nothing can wake one; message says who waits for what
+} tl_os_stop;
+
+typedef struct tl_os_limits {
+    uint64_t until_cycle;   // machine time: stop when every hart has reached it (UINT64_MAX: none)
+    uint64_t until_instret; // sum over all harts, exact (UINT64_MAX: none)
+    uint64_t break_pc[2];   // in the first process's program (TL_NO_LINE: none)
+} tl_os_limits;
+
+typedef struct tl_os_report {
+    tl_os_stop stop;
+    int exit_status, signal;
+    uint32_t break_hart; // TL_OS_BREAK
+    char message[400];   // killed, deadlock, out of memory: one sentence for people (fault address, pc, nearest symbol), else ""
+} tl_os_report;
+
+// Loads the program. TL_EFORMAT not a RISC-V ELF64 etc., TL_ENOENT missing program, interpreter or library directory, TL_EACCESS not executable.
+TL_MUST_CHECK tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **ret_os, tl_error *err);
+TL_MUST_CHECK tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err);
+void tl_os_free(tl_os *os); // NULL is fine
+
+uint64_t tl_os_now_cycles(const tl_os *os); // machine time: the largest now of all harts
+uint64_t tl_os_resident_bytes(const tl_os *os); // simulated pages in use
+// Runtime address of a symbol of the first process's program (load bias applied); TL_ENOENT with the nearest names in err.
+TL_MUST_CHECK tl_status tl_os_symbol(const tl_os *os, const char *name, uint64_t *ret_vaddr, tl_error *err);
+
+#endif
