@@ -17,8 +17,7 @@
 static char self[4096];
 extern char **environ;
 
-static int run_role(char *const argv[], char *const envp[])
-{
+static int run_role(char *const argv[], char *const envp[]) {
     int status = -1;
     pid_t pid = fork();
     if (pid == 0) {
@@ -31,8 +30,7 @@ static int run_role(char *const argv[], char *const envp[])
 
 /* -- roles of the new image -- */
 
-static int role_arguments(int argc, char **argv)
-{
+static int role_arguments(int argc, char **argv) {
     CHECK_EQ(argc, 6);
     CHECK(strcmp(argv[0], "invented-name") == 0);
     CHECK(strcmp(argv[2], "") == 0);
@@ -47,8 +45,7 @@ static int role_arguments(int argc, char **argv)
     return 0;
 }
 
-static int role_auxv(void)
-{
+static int role_auxv(void) {
     CHECK_EQ(getauxval(AT_PAGESZ), 4096);
     CHECK_EQ(sysconf(_SC_PAGESIZE), 4096);
     const char *name = (const char *)getauxval(AT_EXECFN);
@@ -82,8 +79,7 @@ static int role_auxv(void)
     return 0;
 }
 
-static int role_inherited(void)
-{
+static int role_inherited(void) {
     /* Descriptor 20 was left open, 21 had close-on-exec. */
     char text[4] = "";
     CHECK_EQ(pread(20, text, 3, 0), 3);
@@ -115,13 +111,9 @@ static int role_inherited(void)
 
 /* -- the senders -- */
 
-static void on_signal(int number)
-{
-    (void)number;
-}
+static void on_signal(int number) { (void)number; }
 
-static void test_arguments(void)
-{
+static void test_arguments(void) {
     static char big[100001];
     memset(big, 'y', sizeof big - 1);
     char *argv[] = {"invented-name", "arguments", "", "two words", big, "-x\t\n\xc3\xa9", NULL};
@@ -130,15 +122,13 @@ static void test_arguments(void)
     section("arguments and environment");
 }
 
-static void test_auxv(void)
-{
+static void test_auxv(void) {
     char *argv[] = {"self", "auxv", NULL}, *envp[] = {NULL};
     CHECK_EQ(run_role(argv, envp), 0);
     section("auxiliary vector");
 }
 
-static void test_inheritance(void)
-{
+static void test_inheritance(void) {
     char *argv[] = {"self", "inherited", NULL}, pid_text[32], *envp[] = {pid_text, NULL};
     int status;
     pid_t pid = fork();
@@ -168,8 +158,7 @@ static void test_inheritance(void)
     section("inheritance");
 }
 
-static void test_vfork_parent_waits(void)
-{
+static void test_vfork_parent_waits(void) {
     int fds[2];
     CHECK_OK(pipe(fds));
     pid_t pid = vfork();
@@ -191,8 +180,7 @@ static void test_vfork_parent_waits(void)
     section("vfork waits");
 }
 
-static void test_vfork_then_exec(void)
-{
+static void test_vfork_then_exec(void) {
     char *argv[] = {"self", "auxv", NULL}, *envp[] = {NULL};
     int status;
     for (volatile int i = 0; i < 5; i++) {
@@ -207,22 +195,23 @@ static void test_vfork_then_exec(void)
     section("vfork and exec");
 }
 
-static void write_file(const char *name, const char *text, mode_t mode)
-{
+static void write_file(const char *name, const char *text, mode_t mode) {
     int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, mode);
     CHECK_OK(fd);
     CHECK_EQ(write(fd, text, strlen(text)), (long)strlen(text));
     close(fd);
 }
 
-static void test_failures_leave_the_caller_alive(void)
-{
+static void test_failures_leave_the_caller_alive(void) {
     char *argv[] = {"x", NULL}, *envp[] = {NULL};
     CHECK_FAILS(execve("does-not-exist", argv, envp), ENOENT);
     CHECK_FAILS(execve(".", argv, envp), EACCES);
     write_file("not-executable", "text", 0600);
     CHECK_FAILS(execve("not-executable", argv, envp), EACCES);
-    write_file("garbage", "\x7f" "ELFgarbage, and nothing but garbage here to be read as a header........", 0700);
+    write_file("garbage",
+               "\x7f"
+               "ELFgarbage, and nothing but garbage here to be read as a header........",
+               0700);
     CHECK_FAILS(execve("garbage", argv, envp), ENOEXEC);
     write_file("empty", "", 0700);
     CHECK_FAILS(execve("empty", argv, envp), ENOEXEC);
@@ -232,8 +221,7 @@ static void test_failures_leave_the_caller_alive(void)
     section("failures");
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     CHECK(length > 0);
     if (argc > 1 && strcmp(argv[1], "arguments") == 0)

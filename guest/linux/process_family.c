@@ -10,15 +10,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static int wait_status(pid_t pid)
-{
+static int wait_status(pid_t pid) {
     int status = -1;
     CHECK_EQ(waitpid(pid, &status, 0), pid);
     return status;
 }
 
-static void test_ids_are_related(void)
-{
+static void test_ids_are_related(void) {
     pid_t me = getpid(), group = getpgrp();
     pid_t pid = fork();
     if (pid == 0) {
@@ -35,8 +33,7 @@ static void test_ids_are_related(void)
     section("ids");
 }
 
-static void test_fork_copies_memory_and_shares_files(void)
-{
+static void test_fork_copies_memory_and_shares_files(void) {
     static int data = 11;
     int on_stack = 13, *on_heap = malloc(sizeof *on_heap);
     *on_heap = 17;
@@ -64,8 +61,7 @@ static void test_fork_copies_memory_and_shares_files(void)
     section("fork copies");
 }
 
-static void test_grandchildren_nest(void)
-{
+static void test_grandchildren_nest(void) {
     /* Each level adds one to its child's exit code: 5 levels deep. */
     int depth = 0;
     pid_t pid;
@@ -80,8 +76,7 @@ static void test_grandchildren_nest(void)
     section("nested forks");
 }
 
-static void test_orphan_gets_a_new_parent(void)
-{
+static void test_orphan_gets_a_new_parent(void) {
     int fds[2];
     CHECK_OK(pipe(fds));
     pid_t middle = fork();
@@ -108,8 +103,7 @@ static void test_orphan_gets_a_new_parent(void)
     section("orphan");
 }
 
-static void test_zombie_still_has_an_id(void)
-{
+static void test_zombie_still_has_an_id(void) {
     pid_t pid = fork();
     if (pid == 0)
         _exit(3);
@@ -122,8 +116,7 @@ static void test_zombie_still_has_an_id(void)
     section("zombie");
 }
 
-static void test_groups_receive_signals_together(void)
-{
+static void test_groups_receive_signals_together(void) {
     enum { N = 3 };
     pid_t leader = 0, pids[N];
     for (int i = 0; i < N; i++) {
@@ -149,8 +142,7 @@ static void test_groups_receive_signals_together(void)
     section("process groups");
 }
 
-static void test_setsid_starts_a_session(void)
-{
+static void test_setsid_starts_a_session(void) {
     pid_t pid = fork();
     if (pid == 0) {
         CHECK_EQ(setsid(), getpid());
@@ -163,8 +155,7 @@ static void test_setsid_starts_a_session(void)
     section("sessions");
 }
 
-static void test_credentials_and_limits_are_inherited(void)
-{
+static void test_credentials_and_limits_are_inherited(void) {
     uid_t real, effective, saved;
     CHECK_OK(getresuid(&real, &effective, &saved));
     CHECK_EQ(real, getuid());
@@ -192,8 +183,7 @@ static void test_credentials_and_limits_are_inherited(void)
     section("credentials and limits");
 }
 
-int main(void)
-{
+int main(void) {
     test_ids_are_related();
     test_fork_copies_memory_and_shares_files();
     test_grandchildren_nest();

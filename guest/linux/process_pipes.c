@@ -11,16 +11,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static void reap(int want_status)
-{
+static void reap(int want_status) {
     int status = -1;
     CHECK(wait(&status) > 0);
     CHECK_EQ(status, want_status);
 }
 
 /* Numbers 1..n go through a chain of processes, each of which adds its place in the chain. */
-static void test_chain_of_processes(void)
-{
+static void test_chain_of_processes(void) {
     enum { STAGES = 4, N = 2000 };
     int input[2];
     CHECK_OK(pipe(input));
@@ -67,8 +65,7 @@ static void test_chain_of_processes(void)
 }
 
 /* Writes up to PIPE_BUF are atomic, so records of several writers never mix. */
-static void test_writers_share_one_pipe(void)
-{
+static void test_writers_share_one_pipe(void) {
     enum { WRITERS = 4, RECORDS = 200 };
     struct record {
         unsigned char who, fill[63];
@@ -99,8 +96,7 @@ static void test_writers_share_one_pipe(void)
     section("fan-in");
 }
 
-static void test_full_pipe_blocks_the_writer(void)
-{
+static void test_full_pipe_blocks_the_writer(void) {
     enum { TOTAL = 300000 };
     int fds[2];
     CHECK_OK(pipe2(fds, O_CLOEXEC));
@@ -126,8 +122,7 @@ static void test_full_pipe_blocks_the_writer(void)
     section("back-pressure");
 }
 
-static void test_capacity_and_nonblocking(void)
-{
+static void test_capacity_and_nonblocking(void) {
     int fds[2], pending = -1;
     char page[4096] = {0};
     CHECK_OK(pipe2(fds, O_NONBLOCK));
@@ -148,8 +143,7 @@ static void test_capacity_and_nonblocking(void)
     section("capacity");
 }
 
-static void test_lost_reader(void)
-{
+static void test_lost_reader(void) {
     int fds[2], status;
     CHECK_OK(pipe(fds));
     close(fds[0]);
@@ -170,8 +164,7 @@ static void test_lost_reader(void)
     section("lost reader");
 }
 
-static void test_named_pipe_connects_strangers(void)
-{
+static void test_named_pipe_connects_strangers(void) {
     unlink("fifo");
     CHECK_OK(mkfifo("fifo", 0600));
     CHECK_FAILS(open("fifo", O_WRONLY | O_NONBLOCK), ENXIO); /* no reader yet */
@@ -196,8 +189,7 @@ static void test_named_pipe_connects_strangers(void)
     section("named pipe");
 }
 
-int main(void)
-{
+int main(void) {
     test_chain_of_processes();
     test_writers_share_one_pipe();
     test_full_pipe_blocks_the_writer();

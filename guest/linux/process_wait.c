@@ -8,16 +8,14 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-static pid_t child_that_exits(int code)
-{
+static pid_t child_that_exits(int code) {
     pid_t pid = fork();
     if (pid == 0)
         _exit(code);
     return pid;
 }
 
-static pid_t child_that_pauses(void)
-{
+static pid_t child_that_pauses(void) {
     pid_t pid = fork();
     if (pid == 0) {
         for (;;)
@@ -26,8 +24,7 @@ static pid_t child_that_pauses(void)
     return pid;
 }
 
-static void test_exit_codes_are_eight_bits(void)
-{
+static void test_exit_codes_are_eight_bits(void) {
     static const int codes[] = {0, 1, 7, 77, 127, 128, 255, 256, 257, -1};
     for (unsigned i = 0; i < sizeof codes / sizeof *codes; i++) {
         pid_t pid = child_that_exits(codes[i]);
@@ -40,8 +37,7 @@ static void test_exit_codes_are_eight_bits(void)
     section("exit codes");
 }
 
-static void test_death_by_signal_is_reported(void)
-{
+static void test_death_by_signal_is_reported(void) {
     static const int signals[] = {SIGHUP, SIGINT, SIGKILL, SIGUSR1, SIGPIPE, SIGALRM, SIGTERM, SIGVTALRM, SIGIO};
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++) {
         pid_t pid = child_that_pauses();
@@ -55,8 +51,7 @@ static void test_death_by_signal_is_reported(void)
     section("deaths by signal");
 }
 
-static void test_ignored_signal_does_not_kill(void)
-{
+static void test_ignored_signal_does_not_kill(void) {
     pid_t pid = fork();
     int status = -1;
     if (pid == 0) {
@@ -73,8 +68,7 @@ static void test_ignored_signal_does_not_kill(void)
     section("ignored signals");
 }
 
-static void test_stop_and_continue(void)
-{
+static void test_stop_and_continue(void) {
     pid_t pid = child_that_pauses();
     int status = -1;
     CHECK_EQ(waitpid(pid, &status, WNOHANG | WUNTRACED | WCONTINUED), 0);
@@ -96,8 +90,7 @@ static void test_stop_and_continue(void)
     section("stop and continue");
 }
 
-static void test_sigkill_ends_a_stopped_child(void)
-{
+static void test_sigkill_ends_a_stopped_child(void) {
     pid_t pid = child_that_pauses();
     int status = -1;
     CHECK_OK(kill(pid, SIGSTOP));
@@ -108,8 +101,7 @@ static void test_sigkill_ends_a_stopped_child(void)
     section("kill a stopped child");
 }
 
-static void test_waitid_tells_cause_and_status(void)
-{
+static void test_waitid_tells_cause_and_status(void) {
     siginfo_t info;
     pid_t pid = child_that_exits(5);
     memset(&info, 0xff, sizeof info);
@@ -135,8 +127,7 @@ static void test_waitid_tells_cause_and_status(void)
     section("waitid");
 }
 
-static void test_selection_by_pid_and_group(void)
-{
+static void test_selection_by_pid_and_group(void) {
     int status;
     CHECK_FAILS(waitpid(-1, &status, 0), ECHILD);
     CHECK_FAILS(waitpid(getpid(), &status, 0), ECHILD);
@@ -155,8 +146,7 @@ static void test_selection_by_pid_and_group(void)
     section("selection");
 }
 
-static void test_many_children_are_all_reaped_once(void)
-{
+static void test_many_children_are_all_reaped_once(void) {
     enum { N = 50 };
     pid_t pids[N];
     char seen[N] = {0};
@@ -175,8 +165,7 @@ static void test_many_children_are_all_reaped_once(void)
     section("many children");
 }
 
-static void test_ignored_sigchld_reaps_by_itself(void)
-{
+static void test_ignored_sigchld_reaps_by_itself(void) {
     signal(SIGCHLD, SIG_IGN);
     CHECK_OK(child_that_exits(4));
     CHECK_FAILS(wait(NULL), ECHILD); /* blocks until the child is gone, then finds none */
@@ -184,8 +173,7 @@ static void test_ignored_sigchld_reaps_by_itself(void)
     section("ignored SIGCHLD");
 }
 
-int main(void)
-{
+int main(void) {
     test_exit_codes_are_eight_bits();
     test_death_by_signal_is_reported();
     test_ignored_signal_does_not_kill();

@@ -11,8 +11,7 @@
 
 enum { THREADS = 4, ROUNDS = 4000 };
 
-static void run_threads(int n, void *(*body)(void *))
-{
+static void run_threads(int n, void *(*body)(void *)) {
     pthread_t threads[8];
     for (long i = 0; i < n; i++)
         CHECK_EQ(pthread_create(&threads[i], NULL, body, (void *)i), 0);
@@ -31,8 +30,7 @@ static struct {
     _Atomic uint64_t or, and, xor;
 } line __attribute__((aligned(64)));
 
-static void *fetch_and_op(void *arg)
-{
+static void *fetch_and_op(void *arg) {
     long me = (long)arg;
     for (int i = 0; i < ROUNDS; i++) {
         atomic_fetch_add(&line.d, 0x100000001);
@@ -46,8 +44,7 @@ static void *fetch_and_op(void *arg)
     return NULL;
 }
 
-static void test_fetch_and_op(void)
-{
+static void test_fetch_and_op(void) {
     uint64_t xored = 0;
     atomic_store(&line.and, ~0UL);
     atomic_store(&line.neighbor, 0xa5);
@@ -66,8 +63,7 @@ static void test_fetch_and_op(void)
     section("fetch and op");
 }
 
-static void *compare_exchange(void *arg)
-{
+static void *compare_exchange(void *arg) {
     int64_t mine = (int64_t)arg * 1000;
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t seen = atomic_load(&line.d);
@@ -83,8 +79,7 @@ static void *compare_exchange(void *arg)
     return NULL;
 }
 
-static void test_compare_exchange(void)
-{
+static void test_compare_exchange(void) {
     uint64_t expected = 1;
     for (int i = 0; i < THREADS * ROUNDS; i++)
         expected = expected * 3 % 1000003 + 1;
@@ -103,8 +98,7 @@ static struct {
     uint32_t common, pad;
 } shared_line __attribute__((aligned(64)));
 
-static void *lr_sc_loop(void *arg)
-{
+static void *lr_sc_loop(void *arg) {
     uint64_t *own = &shared_line.own[(long)arg];
     for (int i = 0; i < ROUNDS; i++) {
 #ifdef __riscv
@@ -126,8 +120,7 @@ static void *lr_sc_loop(void *arg)
     return NULL;
 }
 
-static void test_reservations_across_threads(void)
-{
+static void test_reservations_across_threads(void) {
     run_threads(THREADS, lr_sc_loop);
     for (int i = 0; i < THREADS; i++)
         CHECK_EQ(shared_line.own[i], ROUNDS);
@@ -138,8 +131,7 @@ static void test_reservations_across_threads(void)
 static long message[8];
 static _Atomic int sequence;
 
-static void *pass_messages(void *arg)
-{
+static void *pass_messages(void *arg) {
     for (int round = 1; round <= 500; round++) {
         if ((long)arg == 0) {
             while (atomic_load_explicit(&sequence, memory_order_acquire) != 2 * round - 2)
@@ -158,8 +150,7 @@ static void *pass_messages(void *arg)
     return NULL;
 }
 
-static void test_message_passing(void)
-{
+static void test_message_passing(void) {
     run_threads(2, pass_messages);
     section("message passing");
 }
@@ -167,8 +158,7 @@ static void test_message_passing(void)
 static _Atomic int flags[2], both_zero, phase;
 static int seen[2];
 
-static void *handshake(void *arg)
-{
+static void *handshake(void *arg) {
     long me = (long)arg;
     for (int round = 1; round <= 1000; round++) {
         atomic_store(&flags[me], 1);
@@ -194,16 +184,14 @@ static void *handshake(void *arg)
     return NULL;
 }
 
-static void test_sequential_consistency(void)
-{
+static void test_sequential_consistency(void) {
     atomic_store(&line.w, 0);
     run_threads(2, handshake);
     CHECK_EQ(both_zero, 0);
     section("sequential consistency");
 }
 
-int main(void)
-{
+int main(void) {
     test_fetch_and_op();
     test_compare_exchange();
     test_reservations_across_threads();

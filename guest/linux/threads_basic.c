@@ -11,14 +11,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static void *square(void *arg)
-{
+static void *square(void *arg) {
     long n = (long)arg;
     return (void *)(n * n);
 }
 
-static void test_join_returns_the_value(void)
-{
+static void test_join_returns_the_value(void) {
     enum { N = 20 };
     pthread_t threads[N];
     for (long i = 0; i < N; i++)
@@ -31,8 +29,7 @@ static void test_join_returns_the_value(void)
     section("create and join");
 }
 
-static void test_many_short_lives(void)
-{
+static void test_many_short_lives(void) {
     for (long i = 0; i < 300; i++) { /* thread ids, stacks and TLS blocks get reused */
         pthread_t thread;
         void *value;
@@ -44,14 +41,12 @@ static void test_many_short_lives(void)
 }
 
 static sem_t detached_done;
-static void *detached(void *arg)
-{
+static void *detached(void *arg) {
     sem_post(arg);
     return NULL;
 }
 
-static void test_detached_threads(void)
-{
+static void test_detached_threads(void) {
     pthread_attr_t attr;
     CHECK_EQ(pthread_attr_init(&attr), 0);
     CHECK_EQ(pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED), 0);
@@ -72,8 +67,7 @@ static __thread long tls_value = 0x1122334455667788;
 static __thread char tls_aligned[100] __attribute__((aligned(64)));
 static pthread_barrier_t barrier;
 
-static void *use_tls(void *arg)
-{
+static void *use_tls(void *arg) {
     long me = (long)arg;
     CHECK_EQ(tls_zero, 0);
     CHECK_EQ(tls_value, 0x1122334455667788);
@@ -90,8 +84,7 @@ static void *use_tls(void *arg)
     return NULL;
 }
 
-static void test_thread_local_storage(void)
-{
+static void test_thread_local_storage(void) {
     enum { N = 6 };
     pthread_t threads[N];
     pthread_barrier_init(&barrier, NULL, N);
@@ -107,25 +100,19 @@ static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_int n_destroyed, n_once;
 
-static void destroy(void *value)
-{
-    atomic_fetch_add(&n_destroyed, (int)(long)value);
-}
-static void run_once(void)
-{
+static void destroy(void *value) { atomic_fetch_add(&n_destroyed, (int)(long)value); }
+static void run_once(void) {
     n_once++;
     CHECK_EQ(pthread_key_create(&key, destroy), 0);
 }
-static void *use_key(void *arg)
-{
+static void *use_key(void *arg) {
     pthread_once(&once, run_once);
     CHECK(pthread_getspecific(key) == NULL);
     CHECK_EQ(pthread_setspecific(key, arg), 0);
     return NULL;
 }
 
-static void test_keys_and_once(void)
-{
+static void test_keys_and_once(void) {
     pthread_t threads[4];
     for (long i = 0; i < 4; i++)
         CHECK_EQ(pthread_create(&threads[i], NULL, use_key, (void *)(i + 1)), 0);
@@ -136,8 +123,7 @@ static void test_keys_and_once(void)
     section("keys and once");
 }
 
-static void *deep(void *arg)
-{
+static void *deep(void *arg) {
     char *stack = arg;
     char here;
     CHECK(&here >= stack && &here < stack + 1024 * 1024);
@@ -147,8 +133,7 @@ static void *deep(void *arg)
     return (void *)(long)(getpid() == gettid());
 }
 
-static void test_own_stack(void)
-{
+static void test_own_stack(void) {
     pthread_attr_t attr;
     pthread_t thread;
     void *stack = aligned_alloc(4096, 1024 * 1024), *value;
@@ -163,12 +148,8 @@ static void test_own_stack(void)
 }
 
 static atomic_int n_cleanups, is_running;
-static void cleanup(void *arg)
-{
-    atomic_fetch_add(&n_cleanups, (int)(long)arg);
-}
-static void *sleeps_forever(void *arg)
-{
+static void cleanup(void *arg) { atomic_fetch_add(&n_cleanups, (int)(long)arg); }
+static void *sleeps_forever(void *arg) {
     (void)arg;
     pthread_cleanup_push(cleanup, (void *)1L);
     pthread_cleanup_push(cleanup, (void *)10L);
@@ -179,16 +160,14 @@ static void *sleeps_forever(void *arg)
     pthread_cleanup_pop(0);
     return NULL;
 }
-static void *spins_forever(void *arg)
-{
+static void *spins_forever(void *arg) {
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     atomic_store(&is_running, 1);
     for (;;)
         sched_yield();
     return arg;
 }
-static void *defers(void *arg)
-{
+static void *defers(void *arg) {
     int old;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
     atomic_store(&is_running, 1);
@@ -199,8 +178,7 @@ static void *defers(void *arg)
     return NULL;
 }
 
-static void cancel_and_join(pthread_t thread, atomic_int *gate)
-{
+static void cancel_and_join(pthread_t thread, atomic_int *gate) {
     void *value = NULL;
     while (!atomic_load(&is_running))
         sched_yield();
@@ -212,8 +190,7 @@ static void cancel_and_join(pthread_t thread, atomic_int *gate)
     is_running = 0;
 }
 
-static void test_cancellation(void)
-{
+static void test_cancellation(void) {
     pthread_t thread;
     atomic_int gate = 0;
     CHECK_EQ(pthread_create(&thread, NULL, sleeps_forever, NULL), 0);
@@ -226,19 +203,14 @@ static void test_cancellation(void)
     section("cancellation");
 }
 
-static void *exits_process(void *arg)
-{
-    exit((int)(long)arg);
-}
-static void *idle(void *arg)
-{
+static void *exits_process(void *arg) { exit((int)(long)arg); }
+static void *idle(void *arg) {
     for (;;)
         sleep(1000);
     return arg;
 }
 
-static void test_any_thread_ends_the_process(void)
-{
+static void test_any_thread_ends_the_process(void) {
     int status;
     pid_t pid = fork();
     if (pid == 0) {
@@ -260,8 +232,7 @@ static void test_any_thread_ends_the_process(void)
     section("exit from a thread");
 }
 
-static void *forks(void *arg)
-{
+static void *forks(void *arg) {
     int status;
     pid_t pid = fork();
     if (pid == 0) { /* only this thread exists here, and it leads */
@@ -272,8 +243,7 @@ static void *forks(void *arg)
     return (void *)(long)(status >> 8 | (arg != NULL));
 }
 
-static void test_fork_from_a_thread(void)
-{
+static void test_fork_from_a_thread(void) {
     pthread_t thread;
     void *value;
     CHECK_EQ(pthread_create(&thread, NULL, forks, NULL), 0);
@@ -282,8 +252,7 @@ static void test_fork_from_a_thread(void)
     section("fork from a thread");
 }
 
-int main(void)
-{
+int main(void) {
     test_join_returns_the_value();
     test_many_short_lives();
     test_detached_threads();

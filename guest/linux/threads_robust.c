@@ -12,8 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static pthread_mutex_t *new_robust_mutex(void)
-{
+static pthread_mutex_t *new_robust_mutex(void) {
     pthread_mutex_t *mutex = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
@@ -23,14 +22,12 @@ static pthread_mutex_t *new_robust_mutex(void)
     return mutex;
 }
 
-static void *lock_and_leave(void *arg)
-{
+static void *lock_and_leave(void *arg) {
     CHECK_EQ(pthread_mutex_lock(arg), 0);
     return NULL; /* still locked */
 }
 
-static void test_thread_dies_with_the_lock(void)
-{
+static void test_thread_dies_with_the_lock(void) {
     pthread_mutex_t *mutex = new_robust_mutex();
     pthread_t thread;
     CHECK_EQ(pthread_create(&thread, NULL, lock_and_leave, mutex), 0);
@@ -43,8 +40,7 @@ static void test_thread_dies_with_the_lock(void)
     section("dead thread");
 }
 
-static void test_abandoned_lock_is_lost(void)
-{
+static void test_abandoned_lock_is_lost(void) {
     pthread_mutex_t *mutex = new_robust_mutex();
     pthread_t thread;
     CHECK_EQ(pthread_create(&thread, NULL, lock_and_leave, mutex), 0);
@@ -56,14 +52,12 @@ static void test_abandoned_lock_is_lost(void)
 }
 
 static atomic_int is_waiting;
-static void *wait_for_it(void *mutex)
-{
+static void *wait_for_it(void *mutex) {
     is_waiting = 1;
     return (void *)(long)pthread_mutex_lock(mutex);
 }
 
-static void test_killed_process_wakes_a_waiter(void)
-{
+static void test_killed_process_wakes_a_waiter(void) {
     pthread_mutex_t *mutex = new_robust_mutex();
     int fds[2];
     CHECK_OK(pipe(fds));
@@ -91,8 +85,7 @@ static void test_killed_process_wakes_a_waiter(void)
     section("killed process");
 }
 
-static void test_list_registration(void)
-{
+static void test_list_registration(void) {
     struct robust_list_head *head = NULL, mine = {.list = {&mine.list}};
     size_t length = 0;
     CHECK_OK(syscall(SYS_get_robust_list, 0, &head, &length));
@@ -112,8 +105,7 @@ static void test_list_registration(void)
     section("registration");
 }
 
-int main(void)
-{
+int main(void) {
     test_thread_dies_with_the_lock();
     test_abandoned_lock_is_lost();
     test_killed_process_wakes_a_waiter();

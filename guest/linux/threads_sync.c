@@ -14,8 +14,7 @@
 
 enum { THREADS = 4 };
 
-static void run_threads(int n, void *(*body)(void *))
-{
+static void run_threads(int n, void *(*body)(void *)) {
     pthread_t threads[16];
     for (long i = 0; i < n; i++)
         CHECK_EQ(pthread_create(&threads[i], NULL, body, (void *)i), 0);
@@ -23,8 +22,7 @@ static void run_threads(int n, void *(*body)(void *))
         CHECK_EQ(pthread_join(threads[i], NULL), 0);
 }
 
-static struct timespec in_ms(clockid_t clock, long ms)
-{
+static struct timespec in_ms(clockid_t clock, long ms) {
     struct timespec t;
     clock_gettime(clock, &t);
     t.tv_nsec += ms * 1000000;
@@ -36,8 +34,7 @@ static struct timespec in_ms(clockid_t clock, long ms)
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long counter;
 
-static void *add_under_mutex(void *arg)
-{
+static void *add_under_mutex(void *arg) {
     for (int i = 0; i < 5000; i++) {
         pthread_mutex_lock(&mutex);
         long seen = counter;
@@ -49,15 +46,13 @@ static void *add_under_mutex(void *arg)
     return arg;
 }
 
-static void test_mutex_excludes(void)
-{
+static void test_mutex_excludes(void) {
     run_threads(THREADS, add_under_mutex);
     CHECK_EQ(counter, THREADS * 5000);
     section("mutex");
 }
 
-static void test_mutex_types(void)
-{
+static void test_mutex_types(void) {
     pthread_mutexattr_t attr;
     pthread_mutex_t m;
     pthread_mutexattr_init(&attr);
@@ -91,8 +86,7 @@ static long queue[8], queue_sum;
 static unsigned head, tail, n_taken;
 enum { ITEMS = 2000 };
 
-static void *produce(long first)
-{
+static void *produce(long first) {
     for (long i = first; i <= ITEMS; i += 2) {
         pthread_mutex_lock(&mutex);
         while (tail - head == 8)
@@ -103,8 +97,7 @@ static void *produce(long first)
     }
     return NULL;
 }
-static void *consume(void)
-{
+static void *consume(void) {
     for (;;) {
         pthread_mutex_lock(&mutex);
         while (tail == head && n_taken < ITEMS)
@@ -120,13 +113,9 @@ static void *consume(void)
         pthread_mutex_unlock(&mutex);
     }
 }
-static void *queue_body(void *arg)
-{
-    return (long)arg < 2 ? produce((long)arg + 1) : consume();
-}
+static void *queue_body(void *arg) { return (long)arg < 2 ? produce((long)arg + 1) : consume(); }
 
-static void test_condition_variables(void)
-{
+static void test_condition_variables(void) {
     run_threads(5, queue_body); /* two producers, three consumers */
     CHECK_EQ(n_taken, ITEMS);
     CHECK_EQ(queue_sum, (long)ITEMS * (ITEMS + 1) / 2);
@@ -141,8 +130,7 @@ static void test_condition_variables(void)
 static pthread_barrier_t barrier;
 static long round_sum, n_serial;
 
-static void *barrier_body(void *arg)
-{
+static void *barrier_body(void *arg) {
     for (int round = 1; round <= 50; round++) {
         __atomic_fetch_add(&round_sum, (long)arg + 1, __ATOMIC_RELAXED);
         if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
@@ -154,8 +142,7 @@ static void *barrier_body(void *arg)
     return NULL;
 }
 
-static void test_barriers(void)
-{
+static void test_barriers(void) {
     pthread_barrier_init(&barrier, NULL, THREADS);
     run_threads(THREADS, barrier_body);
     CHECK_EQ(n_serial, 50);
@@ -166,8 +153,7 @@ static void test_barriers(void)
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static long left, right;
 
-static void *rwlock_body(void *arg)
-{
+static void *rwlock_body(void *arg) {
     for (int i = 0; i < 1500; i++) {
         if ((long)arg == 0 || i % 10 == 0) {
             CHECK_EQ(pthread_rwlock_wrlock(&rwlock), 0);
@@ -184,8 +170,7 @@ static void *rwlock_body(void *arg)
     return NULL;
 }
 
-static void test_read_write_locks(void)
-{
+static void test_read_write_locks(void) {
     run_threads(THREADS, rwlock_body);
     CHECK_EQ(left, 1500 + (THREADS - 1) * 150);
     CHECK_EQ(pthread_rwlock_rdlock(&rwlock), 0);
@@ -195,8 +180,7 @@ static void test_read_write_locks(void)
 }
 
 static sem_t ping, pong;
-static void *semaphore_body(void *arg)
-{
+static void *semaphore_body(void *arg) {
     for (int i = 0; i < 1000; i++) {
         sem_wait((long)arg ? &pong : &ping);
         CHECK_EQ(counter % 2, (long)arg);
@@ -206,8 +190,7 @@ static void *semaphore_body(void *arg)
     return NULL;
 }
 
-static void test_semaphores_alternate(void)
-{
+static void test_semaphores_alternate(void) {
     counter = 0;
     sem_init(&ping, 0, 1);
     sem_init(&pong, 0, 0);
@@ -223,8 +206,7 @@ static void test_semaphores_alternate(void)
 }
 
 static pthread_spinlock_t spinlock;
-static void *spin_body(void *arg)
-{
+static void *spin_body(void *arg) {
     for (int i = 0; i < 3000; i++) {
         pthread_spin_lock(&spinlock);
         counter++;
@@ -233,8 +215,7 @@ static void *spin_body(void *arg)
     return arg;
 }
 
-static void test_spin_locks(void)
-{
+static void test_spin_locks(void) {
     counter = 0;
     pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE);
     run_threads(THREADS, spin_body);
@@ -248,8 +229,7 @@ struct shared {
     long turn, sum;
 };
 
-static void test_objects_shared_by_processes(void)
-{
+static void test_objects_shared_by_processes(void) {
     enum { N = 3, ROUNDS = 100 };
     struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pthread_mutexattr_t mutex_attr;
@@ -283,8 +263,7 @@ static void test_objects_shared_by_processes(void)
     section("between processes");
 }
 
-int main(void)
-{
+int main(void) {
     test_mutex_excludes();
     test_mutex_types();
     test_condition_variables();

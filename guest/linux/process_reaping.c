@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * A subreaper adopts and reaps the orphans of its descendants instead of init (prctl 36, 37). */
+ * Who reaps: a subreaper adopts the orphans of its descendants instead of init (prctl 36, 37), and a parent that asked
+ * for SA_NOCLDWAIT or ignores SIGCHLD never sees a zombie. */
 #include "check.h"
 
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-static void test_subreaper_adopts(void)
-{
+static void test_subreaper_adopts(void) {
     CHECK_OK(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
     int fds[2];
     CHECK_OK(pipe(fds));
@@ -37,8 +38,27 @@ static void test_subreaper_adopts(void)
     section("subreaper");
 }
 
-int main(void)
-{
+static volatile sig_atomic_t n_calls;
+static void on_child(int number) {
+    (void)number;
+    n_calls++;
+}
+
+static void test_children_nobody_waits_for(void) {
+    struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_NOCLDWAIT};
+    CHECK_OK(sigaction(SIGCHLD, &action, NULL));
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(1);
+    while (n_calls < 1)
+        usleep(1000);
+    CHECK_FAILS(waitpid(pid, NULL, 0), ECHILD);
+    signal(SIGCHLD, SIG_DFL);
+    section("no zombies");
+}
+
+int main(void) {
     test_subreaper_adopts();
+    test_children_nobody_waits_for();
     CHECK_END;
 }
