@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// The personality inside: what its files share. Public face: os.h. Files and descriptors (fd.h, path.h, time.h ...) build on this header; the
+// few things that memory and processes ask of files are declared at the end and defined by the file layer.
+#ifndef TL_OS_OS_INTERNAL_H
+#define TL_OS_OS_INTERNAL_H
+
+#include "os/os.h"
+#include "os/process.h"
+#include "os/signal.h"
+#include "os/vm.h"
+#include "os/wait.h"
+
+typedef struct tl_sched tl_sched;     // sched.c
+typedef struct tl_frames tl_frames;   // vm.c: physical pages
+typedef struct tl_futexes tl_futexes; // futex.c
+
+struct tl_os {
+    tl_machine *machine;
+    tl_os_options options; // strings are copies
+    uint64_t now;          // machine cycle of the event under way: a system call, a fault, a timer
+    tl_hart *hart;         // that it happens on; NULL in timers
+    uint64_t clock_hz;
+    uint64_t random_state[4];
+    uint64_t next_sequence; // orders timers and wake-ups
+
+    tl_process *processes, *last_process; // in order of creation
+    tl_process *first;                    // the program the user started
+    int32_t next_pid;
+
+    tl_timer **timers; // a heap by (cycle, sequence), 1-based
+    uint32_t n_timers, timers_capacity;
+    tl_wait_entry *free_entries;
+
+    tl_sched *sched;
+    tl_frames *frames;
+    tl_futexes *futexes;
+    struct tl_host_waits *host_waits;
+    struct tl_file_system *file_system; // the file layer's: mounts, descriptors of --root and --sysroot, pseudo-inodes
+    uint64_t warned[8];                 // bit per system call number: said once
+    tl_os_report report;                // message of the end so far
+    bool has_ended;
+};
+
+// Guest time. CLOCK_MONOTONIC starts at 0 when the machine does.
+uint64_t tl_os_now_ns(const tl_os *os);
+uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles);
+uint64_t tl_os_ns_to_cycles(const tl_os *os, uint64_t ns); // rounded up; saturates
+// Randomness from the machine's seed.
+void tl_os_random(tl_os *os, void *to, size_t n);
+// One sentence to the user, through options.warn.
+void tl_os_warn(tl_os *os, const char *format, ...) TL_PRINTF(2, 3);
+
+static inline void tl_os_count(tl_os *os, enum tl_hart_slot slot, uint64_t n) { // on the hart of the event; nothing in timers
+    if (os->hart)
+        os->hart->tally[slot] += n;
+}
+
+// ---- What processes and memory ask of files: defined in fd.c and path.c.
+
+// Fresh: descriptors 0, 1, 2 are options.std_fd; the working directory is the host's ("/" under --root); umask 022. NULL: no memory.
+tl_files *tl_files_new(tl_os *os);
+tl_files *tl_files_copy(tl_os *os, const tl_files *files); // fork; NULL: no memory
+tl_files *tl_files_ref(tl_files *files);
+void tl_files_unref(tl_os *os, tl_files *files); // the last one closes everything; NULL is fine
+void tl_files_close_on_exec(tl_os *os, tl_files *files);
+tl_fs *tl_fs_new(tl_os *os);
+tl_fs *tl_fs_copy(tl_os *os, const tl_fs *fs);
+tl_fs *tl_fs_ref(tl_fs *fs);
+void tl_fs_unref(tl_os *os, tl_fs *fs);
+void tl_time_process_done(tl_process *p); // disarms and frees p->itimers (exit)
+void tl_time_process_exec(tl_process *p); // execve: POSIX timers go, setitimer stays
+// Once, before the first process and after the last.
+TL_MUST_CHECK tl_status tl_file_system_new(tl_os *os, tl_error *err);
+void tl_file_system_done(tl_os *os);
+
+tl_file *tl_file_of_fd(tl_thread *t, int32_t fd); // borrowed; NULL: EBADF
+tl_file *tl_file_ref(tl_file *file);
+void tl_file_unref(tl_os *os, tl_file *file); // NULL is fine
+// Bytes at an offset, from the host's file as it is; the number of bytes (0: end), or a negative error number.
+int64_t tl_file_pread(tl_os *os, tl_file *file, void *to, size_t n, uint64_t offset);
+int64_t tl_file_pwrite(tl_os *os, tl_file *file, const void *from, size_t n, uint64_t offset);
+int64_t tl_file_size(tl_os *os, tl_file *file); // or a negative error number
+// May it be mapped? 0, -EACCES (opened without the needed access), -ENODEV (not a regular file and not /dev/zero). *ret_is_zero: a mapping of /dev/zero is anonymous.
+int64_t tl_file_may_map(tl_file *file, int prot, bool is_shared, bool *ret_is_zero);
+void tl_file_identity(const tl_file *file, uint64_t *ret_device, uint64_t *ret_inode);
+const char *tl_file_path(const tl_file *file); // as the guest would name it, absolute; "" when it has no name
+// Opens a program or interpreter for reading by guest path: relative to dirfd (AT_FDCWD: t's working directory); --root and --sysroot rules apply. 0 or a negative error number; -EACCES when it is not a regular file
+// or nobody may execute it (is_program).
+int64_t tl_file_open_program(tl_thread *t, int32_t dirfd, const char *path, int flags, bool is_program, tl_file **ret_file);
+
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Processes and threads. A process (thread group) owns an address space, signal actions, children and limits; a thread owns registers, a
+// signal mask, its descriptor table and file-system context (which threads of one process share as clone asked).
+// Registers of a running thread are in its hart; those of all others are in tl_thread.
+#ifndef TL_OS_PROCESS_H
+#define TL_OS_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "os/signal.h"
+#include "os/vm.h"
+#include "os/wait.h"
+
+typedef struct tl_os tl_os;
+typedef struct tl_thread tl_thread;
+typedef struct tl_process tl_process;
+typedef struct tl_files tl_files; // a descriptor table: fd.h
+typedef struct tl_fs tl_fs;       // working directory and umask: fd.h
+struct tl_hart;
+struct tl_loader_elf;
+
+// Identity the guest sees, whoever the host user is.
+enum { TL_UID = 1000, TL_GID = 1000, TL_FIRST_PID = 1000, TL_INIT_PID = 1 };
+
+static const uint64_t TL_NO_DEADLINE = UINT64_MAX;
+
+typedef enum tl_thread_state {
+    TL_THREAD_READY,    // in the run queue
+    TL_THREAD_RUNNING,  // on a hart
+    TL_THREAD_SLEEPING, // in a blocked system call
+    TL_THREAD_STOPPED,  // by SIGSTOP and its kin
+    TL_THREAD_DEAD,
+} tl_thread_state;
+
+struct tl_thread {
+    tl_os *os;
+    tl_process *process;
+    int32_t tid;
+    tl_thread_state state;
+    tl_thread *next_in_process;
+    struct tl_hart *hart; // where it runs; set in every system call handler
+    char comm[16];
+
+    // Registers while it is not on a hart.
+    uint64_t x[32], f[32], pc;
+    uint8_t frm, fflags;
+
+    // Files. Owned references; shared between threads as CLONE_FILES and CLONE_FS asked.
+    tl_files *files;
+    tl_fs *fs;
+
+    // The system call in progress (see syscall.h).
+    bool in_syscall; // waits in one, or is about to retry it
+    bool is_retry;
+    uint64_t syscall_number, syscall_args[6];
+    uint64_t deadline; // machine cycle, TL_NO_DEADLINE: none
+    uint64_t retry[8]; // scratch that survives retries
+    int64_t result_if_signal;
+    tl_wait_entry *waits; // registrations
+    tl_timer deadline_timer;
+    const char *waits_for; // "a futex": for the deadlock report
+
+    // Signals.
+    uint64_t blocked, saved_blocked; // bit n-1: signal n
+    bool has_saved_blocked;          // restore saved_blocked when the call ends (sigsuspend, ppoll ...)
+    tl_signal_queue pending;
+    uint64_t altstack_vaddr, altstack_bytes;
+    int32_t altstack_flags;
+
+    // Scheduling.
+    uint64_t affinity; // bit k: may run on hart k
+    int32_t last_hart; // -1: never ran
+    int32_t nice;
+    uint64_t ready_cycle;               // not before this time
+    tl_thread *run_next, *run_previous; // run queue
+    uint64_t slice_start;
+    uint64_t user_cycles, system_cycles; // up to the last switch; tl_thread_times adds the rest
+    uint64_t voluntary_switches, involuntary_switches;
+
+    // Threads' private agreements with libc.
+    uint64_t clear_child_tid, robust_list, robust_list_bytes;
+    uint64_t parent_death_signal;
+    bool exiting;      // runs no more user code
+    int32_t exit_code; // wait status when it ends
+    struct tl_futex_wait *futex;
+    tl_thread *vfork_waiter; // parent thread suspended until this one execs or exits
+    bool is_stop_pending;
+};
+
+typedef struct tl_rlimit {
+    uint64_t soft, hard;
+} tl_rlimit;
+
+struct tl_process {
+    tl_os *os;
+    int32_t pid, pgid, sid;
+    tl_process *parent; // NULL: the first process, or an orphan of the end of the world
+    tl_process *first_child, *next_sibling;
+    tl_process *next;   // all processes, in order of creation
+    tl_thread *threads; // first: the leader (pid == tid) while it lives
+    uint32_t n_threads; // alive
+    tl_vm *vm;          // held
+
+    tl_sigactions *actions; // held; shared with CLONE_SIGHAND
+    tl_signal_queue pending;
+    tl_wait_queue signal_wait; // woken when any signal is queued for the process or one of its threads (signalfd, sigtimedwait)
+    tl_wait_queue child_wait;  // woken when a child changes state
+    int32_t exit_signal;       // sent to the parent at the end, usually SIGCHLD
+
+    bool is_zombie, is_group_exit, is_stopped, is_stop_reported, is_continued;
+    bool is_subreaper, did_exec, is_dumpable;
+    int32_t exit_status; // wait status once zombie
+    int32_t stop_signal;
+
+    tl_rlimit limits[16];
+    char *exe_path;                                  // guest path of the program, absolute
+    uint64_t arg_start, arg_end, env_start, env_end; // in the address space, for /proc/PID/cmdline, environ
+    uint64_t start_cycle;
+    uint64_t user_cycles, system_cycles;             // of threads that ended
+    uint64_t child_user_cycles, child_system_cycles; // of children waited for
+    uint64_t minor_faults, child_minor_faults;
+    uint64_t max_resident_bytes;
+    struct tl_itimers *itimers; // setitimer and timer_create: time.c's, may be NULL
+    struct tl_program *program; // symbols of what it runs, for messages; may be NULL
+};
+
+tl_process *tl_process_find(const tl_os *os, int32_t pid); // zombies included; NULL: none
+tl_thread *tl_thread_find(const tl_os *os, int32_t tid);   // alive; NULL: none
+tl_process *tl_process_first(const tl_os *os);             // walk with ->next
+// Cycles spent in user code and in modeled supervisor work, up to now.
+void tl_thread_times(const tl_thread *t, uint64_t *ret_user_cycles, uint64_t *ret_system_cycles);
+void tl_process_times(const tl_process *p, uint64_t *ret_user_cycles, uint64_t *ret_system_cycles); // ended threads included
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Signals: queues, actions, delivery. Layouts are Linux's for RISC-V 64, so that they can be copied to the guest as they are.
+#ifndef TL_OS_SIGNAL_H
+#define TL_OS_SIGNAL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tl_os tl_os;
+typedef struct tl_thread tl_thread;
+typedef struct tl_process tl_process;
+
+enum { TL_N_SIGNALS = 64 };
+static inline uint64_t tl_signal_bit(int signal) { return UINT64_C(1) << (signal - 1); }
+
+typedef struct tl_siginfo { // 128 bytes, as the guest sees it
+    int32_t signo, error, code, pad;
+    union {
+        struct {
+            int32_t pid;  // or the timer's id
+            uint32_t uid; // or the timer's overrun
+            union {
+                uint64_t value; // sigval
+                int32_t status; // SIGCHLD
+            };
+            int64_t utime, stime; // SIGCHLD, clock ticks
+        };
+        uint64_t addr; // SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP
+        struct {
+            int64_t band;
+            int32_t fd;
+        };
+        uint8_t bytes[112];
+    };
+} tl_siginfo;
+_Static_assert(sizeof(tl_siginfo) == 128, "the kernel's siginfo_t");
+
+typedef struct tl_queued_signal {
+    struct tl_queued_signal *next;
+    tl_siginfo info;
+    uint32_t *overrun; // timers: counts expirations merged into this one; may be NULL
+} tl_queued_signal;
+
+typedef struct tl_signal_queue { // zeroed: empty
+    uint64_t mask;               // signals pending
+    tl_queued_signal *first;     // in order of arrival
+} tl_signal_queue;
+
+typedef struct tl_sigaction { // struct sigaction of the kernel, without restorer on RISC-V
+    uint64_t handler, flags, mask;
+} tl_sigaction;
+
+typedef struct tl_sigactions {
+    uint32_t n_refs;
+    tl_sigaction action[TL_N_SIGNALS + 1]; // by number
+} tl_sigactions;
+
+// Queues a signal (standard signals merge, ignored ones vanish) and wakes whoever must see it. `info` NULL: SI_KERNEL.
+void tl_signal_send_process(tl_process *p, int signal, const tl_siginfo *info);
+void tl_signal_send_thread(tl_thread *t, int signal, const tl_siginfo *info);
+// Is there a signal that ends a wait of this thread: pending, not blocked, not ignored?
+bool tl_signal_is_deliverable(const tl_thread *t);
+uint64_t tl_signal_pending_mask(const tl_thread *t); // thread's and process's
+// Takes the first pending signal of `mask` (thread's queue first, lowest number first) for sigtimedwait and signalfd. false: none.
+bool tl_signal_take(tl_thread *t, uint64_t mask, tl_siginfo *ret_info);
+// For ppoll, pselect6, epoll_pwait: on the first call (not is_retry) swaps the mask for the duration of the call. The guest's sigset is read from
+// vaddr (0: nothing to do); 0, -EFAULT or -EINVAL (size is not 8).
+int64_t tl_signal_mask_for_call(tl_thread *t, uint64_t sigset_vaddr, uint64_t sigset_bytes);
+
+#endif

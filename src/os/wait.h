@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Sleeping and waking, in machine time. A queue is embedded in whatever can be waited for; waking makes the sleeping threads ready
+// at os->now, in the order in which they registered. Timers fire in order of (cycle, sequence of arming), so that nothing
+// depends on the host.
+#ifndef TL_OS_WAIT_H
+#define TL_OS_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tl_os tl_os;
+typedef struct tl_thread tl_thread;
+
+typedef struct tl_wait_queue tl_wait_queue;
+typedef struct tl_wait_entry tl_wait_entry;
+struct tl_wait_entry {    // owned by the thread
+    tl_wait_queue *queue; // NULL: the queue was destroyed or has let the thread go
+    tl_thread *thread;
+    tl_wait_entry *next, *previous; // in the queue, oldest first
+    tl_wait_entry *next_of_thread;
+};
+struct tl_wait_queue { // zeroed: empty
+    tl_wait_entry *first, *last;
+};
+
+// Registers a thread in a handler that is about to return tl_sys_block. May be called for many queues. `waits_for` completes the sentence
+// "thread 1000 waits for ..." and is static text.
+void tl_wait_on(tl_thread *t, tl_wait_queue *queue, const char *waits_for);
+// The same for a host descriptor (sockets, a terminal): events as in poll(2). What the host does is not deterministic; use it only there.
+void tl_wait_on_host(tl_thread *t, int host_fd, short events, const char *waits_for);
+// A sleep without queues (nanosleep): only the deadline or a signal ends it.
+void tl_wait_only_deadline(tl_thread *t, const char *waits_for);
+uint32_t tl_wake(tl_os *os, tl_wait_queue *queue, uint32_t max); // oldest first; returns how many
+static inline void tl_wake_all(tl_os *os, tl_wait_queue *queue) {
+    if (queue->first)
+        tl_wake(os, queue, UINT32_MAX);
+}
+// Before the object that holds the queue goes away: wakes everybody.
+void tl_wait_queue_done(tl_os *os, tl_wait_queue *queue);
+
+typedef struct tl_timer tl_timer;
+typedef void tl_timer_fn(tl_os *os, tl_timer *timer); // os->now is timer->cycle; the timer is no longer armed and may be armed again
+struct tl_timer {                                     // embedded in its owner; zeroed: not armed
+    uint64_t cycle, sequence;
+    tl_timer_fn *fire;
+    uint32_t heap_index; // 1-based; 0: not armed
+};
+// Fires at `cycle`, at once (before any user code) when that is past. Arming an armed timer moves it. false: no host memory.
+bool tl_timer_arm(tl_os *os, tl_timer *timer, uint64_t cycle, tl_timer_fn *fire);
+void tl_timer_cancel(tl_os *os, tl_timer *timer);
+
+#endif
