@@ -11,13 +11,14 @@
 typedef struct tl_os tl_os;
 
 typedef struct tl_os_options {
-    const char *program;     // path as the user gave it (no PATH search here)
-    char *const *argv;       // NULL-terminated, argv[0] included
-    char *const *envp;       // guest environment, NULL-terminated; empty unless the user asked
-    const char *sysroot;     // where absolute guest paths of the dynamic loader and libraries are looked up first; NULL: "/usr/riscv64-linux-gnu"
-    const char *root;        // NULL: the guest touches what the invoking user may; else only what is under this directory
-    bool allow_network;      // AF_INET, AF_INET6 sockets
-    int std_fd[3];           // host descriptors behind 0, 1, 2; not closed
+    const char *program; // path as the user gave it (no PATH search here)
+    char *const *argv;   // NULL-terminated, argv[0] included
+    char *const *envp;   // guest environment, NULL-terminated; empty unless the user asked
+    const char
+        *sysroot;     // where absolute guest paths of the dynamic loader and libraries are looked up first; NULL: "/usr/riscv64-linux-gnu"
+    const char *root; // NULL: the guest touches what the invoking user may; else only what is under this directory
+    bool allow_network;                            // AF_INET, AF_INET6 sockets
+    int std_fd[3];                                 // host descriptors behind 0, 1, 2; not closed
     void (*warn)(void *ctx, const char *sentence); // one sentence each, e.g. the first call of an unsupported system call; may be NULL
     void *ctx;
 } tl_os_options;
@@ -48,7 +49,7 @@ TL_MUST_CHECK tl_status tl_os_new(tl_machine *machine, const tl_os_options *opti
 TL_MUST_CHECK tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err);
 void tl_os_free(tl_os *os); // NULL is fine
 
-uint64_t tl_os_now_cycles(const tl_os *os); // machine time: the largest now of all harts
+uint64_t tl_os_now_cycles(const tl_os *os);     // machine time: the largest now of all harts
 uint64_t tl_os_resident_bytes(const tl_os *os); // simulated pages in use
 // Runtime address of a symbol of the first process's program (load bias applied); TL_ENOENT with the nearest names in err.
 TL_MUST_CHECK tl_status tl_os_symbol(const tl_os *os, const char *name, uint64_t *ret_vaddr, tl_error *err);
