@@ -24,7 +24,7 @@
 #include "model/config.h"
 #include "model/hart_signals.h"
 
-enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 256 };
+enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 512 };
 static const uint64_t TL_NO_LINE = UINT64_MAX; // never equal to a masked address of a valid line
 
 typedef struct tl_data_slot {
@@ -85,12 +85,15 @@ struct tl_hart {
     uint64_t *tally;    // this hart's slice: TL_S_*
     const struct tl_pend *pend; // results in flight at the end of the last fetch run, or NULL
     void *engine;       // the front-end's own state
+    void *block;        // the block front-end: what is being executed,
+    uint64_t fast_horizon; // when it must ask for more time,
+    const struct tl_op *next_op; // and, without sibling calls, what comes next
     const tl_mem_port *port;
     tl_bpred bp;
 
     // Control. A front-end returns at the first end of a fetch run with now >= horizon, and exactly at insn_limit.
     uint64_t horizon, insn_limit;
-    uint64_t run_vline; // line of the fetch run in progress, TL_NO_LINE between runs: the next instruction then looks up
+    uint64_t run_vline, run_pline; // line of the fetch run in progress, run_vline TL_NO_LINE between runs: the next instruction then looks up
     uint64_t trap_cause, trap_value; // valid after TL_STOP_TRAP
     uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
     bool skip_break;                 // do not stop at the very next instruction

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+// Building, finding, checking and folding blocks; see block.h. Nothing here runs per instruction.
+#include "isa/rv/block/block.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    STORE_BYTES = 24 << 20,         // per hart; blocks of a 2 MiB program take about 12 MiB
+    MAX_INSNS = 128 / 2 + 2,        // the longest line, all compressed, and a straddling instruction
+    MAX_BLOCK_STATICS = 96,
+};
+
+static uint32_t bucket_of(uint64_t vline) {
+    return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> 50) & (TL_BLOCK_BUCKETS - 1);
+}
+
+static void forget_all(tl_blocks *store) {
+    for (uint32_t i = 0; i < TL_BLOCK_BUCKETS; i++)
+        store->buckets[i] = NULL;
+    for (uint32_t i = 0; i < TL_JUMP_CACHE; i++)
+        store->jump_cache[i] = &store->nowhere;
+    store->first_made = NULL;
+    store->last_made = &store->first_made;
+    store->used_bytes = 0;
+    store->hart->block = &store->nowhere;
+}
+
+tl_status tl_blocks_init(tl_blocks *store, tl_hart *h, tl_arena *arena, tl_error *err) {
+    store->hart = h;
+    store->pends = tl_pend_table_new(arena);
+    void *memory = mmap(NULL, STORE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!store->pends || memory == MAP_FAILED) {
+        if (memory != MAP_FAILED)
+            munmap(memory, STORE_BYTES);
+        return tl_fail(err, TL_ENOMEM, "no memory for decoded code: %d MiB are needed for each hart", STORE_BYTES >> 20);
+    }
+    store->memory = memory;
+    store->memory_bytes = STORE_BYTES;
+    store->nowhere = (tl_block){.vline = TL_NO_LINE, .pline = TL_NO_LINE, .pc = TL_NO_LINE, .is_stale = true};
+    store->pend_mark = UINT64_MAX;
+    store->break_pc[0] = store->break_pc[1] = TL_NO_LINE;
+    forget_all(store);
+    return TL_OK;
+}
+
+void tl_blocks_done(tl_blocks *store) {
+    if (!store)
+        return;
+    tl_pend_table_done(store->pends);
+    munmap(store->memory, store->memory_bytes);
+}
+
+void tl_blocks_fold(tl_blocks *store) {
+    uint64_t *tally = store->hart->tally;
+    for (tl_block *block = store->first_made; block; block = block->next_made) {
+        uint64_t count = block->count;
+        if (count == 0)
+            continue;
+        block->count = 0;
+        for (uint32_t i = 0; i < block->n_statics; i++)
+            tally[block->statics[i].slot] += count * block->statics[i].amount;
+    }
+}
+
+void tl_blocks_flush(tl_blocks *store) {
+    tl_blocks_fold(store);
+    forget_all(store);
+    store->n_flushes += 1;
+}
+
+static void *take(tl_blocks *store, size_t size_bytes) {
+    void *piece = store->memory + store->used_bytes;
+    store->used_bytes += tl_align_up(size_bytes, 8);
+    return piece;
+}
+
+uint32_t tl_fetch_groups(const tl_hart *h, uint64_t from, uint64_t end) {
+    uint64_t group = h->config->pipeline.fetch_bytes;
+    return from == end ? 0 : (uint32_t)((end - 1) / group - from / group + 1);
+}
+
+static const uint8_t *host_of(const tl_hart *h, uint64_t paddr) {
+    return h->ram + (paddr - TL_RAM_BASE_PADDR);
+}
+
+static uint32_t read_half(const uint8_t *at) {
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8;
+}
+
+bool tl_straddles(const tl_hart *h, uint64_t pc, uint64_t pline) {
+    uint64_t offset = pc & ~h->line_mask;
+    return offset == ~h->line_mask - 1 && (read_half(host_of(h, pline + offset)) & 3) == 3;
+}
+
+// Copies the code from pc to the end of its last line into `bytes`; returns how many. The first instruction may straddle.
+static uint32_t copy_code(const tl_hart *h, uint64_t pc, uint64_t pline, uint64_t pline2, bool is_straddling, uint8_t *bytes) {
+    uint64_t line_bytes = ~h->line_mask + 1, offset = pc & ~h->line_mask;
+    uint32_t n = (uint32_t)(line_bytes - offset);
+    memcpy(bytes, host_of(h, pline + offset), n);
+    if (is_straddling) {
+        memcpy(bytes + n, host_of(h, pline2), line_bytes);
+        n += (uint32_t)line_bytes;
+    }
+    return n;
+}
+
+static uint32_t bits_at(const uint8_t *bytes, uint32_t at, uint32_t n) {
+    uint32_t low = read_half(bytes + at);
+    return (low & 3) == 3 && at + 4 <= n ? low | read_half(bytes + at + 2) << 16 : low;
+}
+
+static void add_static(tl_static_count *statics, uint32_t *n_statics, uint32_t slot, uint32_t amount) {
+    if (amount == 0)
+        return;
+    for (uint32_t i = 0; i < *n_statics; i++)
+        if (statics[i].slot == slot) {
+            statics[i].amount = (uint16_t)(statics[i].amount + amount);
+            return;
+        }
+    assert(*n_statics < MAX_BLOCK_STATICS);
+    statics[(*n_statics)++] = (tl_static_count){.slot = (uint16_t)slot, .amount = (uint16_t)amount};
+}
+
+static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
+    tl_hart *h = store->hart;
+    uint8_t bytes[2 * 128 + 4];
+    bool is_straddling = tl_straddles(h, pc, pline);
+    uint32_t n_code = copy_code(h, pc, pline, pline2, is_straddling, bytes);
+
+    tl_decoded insns[MAX_INSNS];
+    uint16_t before[MAX_INSNS + 1];
+    tl_static_count statics[MAX_BLOCK_STATICS];
+    uint32_t n_insns = 0, at = 0, n_statics = 0;
+    tl_scoreboard board;
+    tl_scoreboard_start(&board, &h->config->pipeline, NULL);
+    while (at + 2 <= n_code && n_insns < MAX_INSNS) {
+        if ((read_half(bytes + at) & 3) == 3 && at + 4 > n_code)
+            break; // straddles: a run of its own
+        tl_decoded *insn = &insns[n_insns];
+        tl_decode(bits_at(bytes, at, n_code), insn);
+        before[n_insns] = (uint16_t)board.time;
+        tl_pipe_insn pipe;
+        tl_insn_pipe(insn, &pipe);
+        tl_scoreboard_issue(&board, &pipe);
+        tl_static_count counts[TL_MAX_STATIC];
+        uint32_t n = tl_insn_static(insn, counts);
+        for (uint32_t i = 0; i < n; i++)
+            add_static(statics, &n_statics, counts[i].slot, counts[i].amount);
+        at += insn->len;
+        n_insns += 1;
+        if (tl_insn_ends_run(insn))
+            break;
+    }
+    before[n_insns] = (uint16_t)board.time;
+    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+        add_static(statics, &n_statics, tl_pipe_cause_slot[c], board.lost[c]);
+    uint32_t look_ups = is_straddling ? 2 : 1;
+    add_static(statics, &n_statics, TL_S_HART_FETCH_RUN, 1);
+    add_static(statics, &n_statics, TL_S_L1I_ACCESS, look_ups);
+    add_static(statics, &n_statics, TL_S_ITLB_ACCESS, look_ups);
+    add_static(statics, &n_statics, TL_S_L1I_READ, tl_fetch_groups(h, pc, pc + at));
+
+    size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + (2 * n_insns + 1) * sizeof(uint16_t) + at + n_statics * sizeof(tl_static_count) + 64;
+    if (store->used_bytes + need > store->memory_bytes)
+        tl_blocks_flush(store);
+    tl_block *block = take(store, sizeof *block);
+    *block = (tl_block){
+        .vline = pc & h->line_mask,
+        .enter_pline = is_straddling || pc == store->break_pc[0] || pc == store->break_pc[1] ? TL_NO_LINE : pline,
+        .pline = pline,
+        .pline2 = is_straddling ? pline2 : TL_NO_LINE,
+        .pc = pc,
+        .end_pc = pc + at,
+        .ops = take(store, (n_insns + 1) * sizeof(tl_op)),
+        .cycles = (uint32_t)board.time,
+        .n_insns = (uint16_t)n_insns,
+        .is_straddling = is_straddling,
+        .exit_pend = tl_scoreboard_pend(&board, store->pends),
+        .link = {&store->nowhere, &store->nowhere},
+        .statics = take(store, n_statics * sizeof *statics),
+        .n_statics = (uint16_t)n_statics,
+        .n_bytes = (uint16_t)at,
+        .generation = h->code_generation,
+        .opc = take(store, n_insns * sizeof(uint16_t)),
+        .before = take(store, (n_insns + 1) * sizeof(uint16_t)),
+        .bytes = take(store, at),
+    };
+    memcpy(block->statics, statics, n_statics * sizeof *statics);
+    memcpy(block->before, before, (n_insns + 1) * sizeof *before);
+    memcpy(block->bytes, bytes, at);
+    uint32_t offset = 0;
+    for (uint32_t k = 0; k < n_insns; k++) {
+        tl_op_from_decoded(&insns[k], &block->ops[k]);
+        block->ops[k].offset = (uint8_t)offset;
+        block->opc[k] = insns[k].opc;
+        offset += insns[k].len;
+    }
+    block->ops[n_insns] = (tl_op){.handler = tl_block_end_handler, .offset = (uint8_t)offset};
+    tl_block_choose_handlers(store, block);
+
+    uint32_t bucket = bucket_of(block->vline);
+    block->next_on_line = store->buckets[bucket];
+    store->buckets[bucket] = block;
+    *store->last_made = block;
+    store->last_made = &block->next_made;
+    return block;
+}
+
+static bool bytes_are_current(const tl_hart *h, const tl_block *block) {
+    uint32_t n_first = (uint32_t)(~h->line_mask + 1 - (block->pc & ~h->line_mask));
+    if (n_first > block->n_bytes)
+        n_first = block->n_bytes;
+    return memcmp(block->bytes, host_of(h, block->pline + (block->pc & ~h->line_mask)), n_first) == 0 &&
+           (n_first == block->n_bytes || memcmp(block->bytes + n_first, host_of(h, block->pline2), block->n_bytes - n_first) == 0);
+}
+
+static void make_stale(tl_block *block) {
+    block->is_stale = true;
+    block->vline = block->enter_pline = TL_NO_LINE; // links to it end in the slow path from now on
+}
+
+void tl_blocks_validate(tl_blocks *store, uint64_t vline, uint64_t pline) {
+    tl_hart *h = store->hart;
+    for (tl_block **at = &store->buckets[bucket_of(vline)]; *at;) {
+        tl_block *block = *at;
+        if (block->vline == vline && block->pline == pline && block->generation != h->code_generation && !block->is_straddling) {
+            if (!bytes_are_current(h, block)) {
+                *at = block->next_on_line;
+                make_stale(block);
+                continue;
+            }
+            block->generation = h->code_generation;
+        }
+        at = &block->next_on_line;
+    }
+}
+
+tl_block *tl_blocks_get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
+    tl_hart *h = store->hart;
+    uint64_t vline = pc & h->line_mask;
+    for (tl_block **at = &store->buckets[bucket_of(vline)]; *at; at = &(*at)->next_on_line) {
+        tl_block *block = *at;
+        if (block->pc != pc || block->vline != vline || block->pline != pline || (block->is_straddling && block->pline2 != pline2))
+            continue;
+        if (block->generation != h->code_generation) {
+            if (!bytes_are_current(h, block)) {
+                *at = block->next_on_line;
+                make_stale(block);
+                break;
+            }
+            block->generation = h->code_generation;
+        }
+        return block;
+    }
+    return build(store, pc, pline, pline2);
+}
+
+uint64_t tl_block_time_before(const tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend, tl_scoreboard *ret_board) {
+    tl_scoreboard local, *board = ret_board ? ret_board : &local;
+    tl_scoreboard_start(board, &store->hart->config->pipeline, pend);
+    for (uint32_t i = 0, at = 0; i < k; i++) {
+        tl_decoded insn;
+        tl_pipe_insn pipe;
+        tl_decode(bits_at(block->bytes, at, block->n_bytes), &insn);
+        tl_insn_pipe(&insn, &pipe);
+        tl_scoreboard_issue(board, &pipe);
+        at += insn.len;
+    }
+    return board->time;
+}
+
+void tl_block_take_back(tl_blocks *store, tl_block *block, uint32_t k, const tl_pend *pend, bool is_fetched) {
+    tl_hart *h = store->hart;
+    tl_scoreboard all, done;
+    tl_block_time_before(store, block, block->n_insns, pend, &all);
+    tl_block_time_before(store, block, k, pend, &done);
+    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+        h->tally[tl_pipe_cause_slot[c]] -= all.lost[c] - done.lost[c];
+    uint64_t fetched_end = block->pc + block->ops[k].offset;
+    for (uint32_t i = k, at = block->ops[k].offset; i < block->n_insns; i++) {
+        tl_decoded insn;
+        tl_static_count counts[TL_MAX_STATIC];
+        tl_decode(bits_at(block->bytes, at, block->n_bytes), &insn);
+        uint32_t n = tl_insn_static(&insn, counts);
+        for (uint32_t s = 0; s < n; s++)
+            h->tally[counts[s].slot] -= counts[s].amount;
+        at += insn.len;
+        if (i == k && is_fetched)
+            fetched_end += insn.len;
+    }
+    h->tally[TL_S_L1I_READ] -= tl_fetch_groups(h, block->pc, block->end_pc) - tl_fetch_groups(h, block->pc, fetched_end);
+}

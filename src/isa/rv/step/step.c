@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// The stepping front-end: fetch, decode, execute, count, one instruction after the other, with no memory of what it decoded. It is
+// written to be read beside docs/model.md and to check the block front-end against; speed is no concern.
+#include "isa/rv/step/step.h"
+
+#include "isa/rv/fp.h"
+#include "isa/rv/insn.h"
+
+typedef struct step_engine {
+    tl_pend_table *pends;
+} step_engine;
+
+static tl_step trap(tl_hart *h) {
+    h->pend = NULL; // a trap drains the pipeline
+    h->run_vline = TL_NO_LINE;
+    return TL_STEP_TRAP;
+}
+
+// One line look-up: a fetch-slot hit is an ITLB and L1I hit; otherwise the memory system looks. False: it trapped.
+static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
+    tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
+    if (slot->vline == (vaddr & h->line_mask)) {
+        uint64_t stamp = ++h->stamp;
+        h->stamps[slot->line_stamp] = stamp;
+        h->stamps[slot->page_stamp] = stamp;
+    } else if (!h->port->fetch(h, vaddr)) {
+        return false;
+    }
+    h->tally[TL_S_L1I_ACCESS] += 1;
+    h->tally[TL_S_ITLB_ACCESS] += 1;
+    *ret_pline = tl_fetch_slot_of(h, vaddr)->pline;
+    return true;
+}
+
+static uint32_t half_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
+    const uint8_t *at = h->ram + (pline - TL_RAM_BASE_PADDR) + (vaddr & ~h->line_mask);
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8;
+}
+
+static bool is_last_half(const tl_hart *h, uint64_t pc) {
+    return (pc & ~h->line_mask) == ~h->line_mask - 1;
+}
+
+// Counts the fetch groups of bytes from .. end-1 that the run has not touched yet; the run began before `from` unless is_first.
+static void count_groups(tl_hart *h, uint64_t from, uint64_t end, bool is_first) {
+    uint64_t group = h->config->pipeline.fetch_bytes;
+    uint64_t first = is_first ? from / group : (from - 1) / group + 1, last = (end - 1) / group;
+    h->tally[TL_S_L1I_READ] += last + 1 - first;
+}
+
+tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
+    uint64_t pc = h->pc;
+    if ((pc == h->break_pc[0] || pc == h->break_pc[1]) && !h->skip_break)
+        return TL_STEP_BREAK;
+
+    bool is_first = h->run_vline == TL_NO_LINE;
+    uint64_t pline;
+    if (is_first) {
+        if (!look_up(h, pc, &pline))
+            return trap(h);
+        h->tally[TL_S_HART_FETCH_RUN] += 1;
+        h->run_vline = pc & h->line_mask;
+        h->run_pline = pline;
+    }
+    pline = h->run_pline;
+    uint32_t bits = half_at(h, pline, pc);
+    if ((bits & 3) == 3) {
+        if (is_last_half(h, pc)) {
+            count_groups(h, pc, pc + 2, is_first);
+            uint64_t pline2;
+            if (!look_up(h, pc + 2, &pline2))
+                return trap(h);
+            h->run_vline = (pc + 2) & h->line_mask;
+            h->run_pline = pline2;
+            bits |= half_at(h, pline2, pc + 2) << 16;
+            count_groups(h, pc + 2, pc + 4, false);
+        } else {
+            bits |= half_at(h, pline, pc + 2) << 16;
+            count_groups(h, pc, pc + 4, is_first);
+        }
+    } else {
+        count_groups(h, pc, pc + 2, is_first);
+    }
+
+    tl_decoded insn;
+    tl_pipe_insn pipe;
+    tl_op op;
+    tl_decode(bits, &insn);
+    tl_insn_pipe(&insn, &pipe);
+    tl_op_from_decoded(&insn, &op);
+    uint64_t next_pc = pc + insn.len, lost_cycles = 0;
+    if (insn.opc == TL_OPC_jal || insn.opc == TL_OPC_jalr) {
+        uint64_t target = insn.opc == TL_OPC_jal ? pc + (uint64_t)(int64_t)insn.imm : (h->x[insn.rs1] + (uint64_t)(int64_t)insn.imm) & ~UINT64_C(1);
+        h->x[op.rd] = next_pc;
+        if (insn.opc == TL_OPC_jal) {
+            lost_cycles = tl_bpred_jump(&h->bp, h->tally, pc, target);
+            if (tl_is_link(insn.rd))
+                tl_bpred_push(&h->bp, next_pc);
+        } else {
+            lost_cycles = tl_bpred_indirect(&h->bp, h->tally, pc, target, next_pc, insn.rd, insn.rs1);
+        }
+        next_pc = target;
+    } else if (tl_taken[insn.opc]) {
+        bool is_taken = tl_taken[insn.opc](h, &op);
+        uint64_t target = pc + (uint64_t)(int64_t)insn.imm;
+        lost_cycles = tl_bpred_branch(&h->bp, h->tally, pc, target, is_taken);
+        next_pc = is_taken ? target : next_pc;
+    } else if (!tl_exec_full[insn.opc](h, &op, pc)) {
+        return trap(h);
+    }
+
+    // It retires: its static share, its interlocks, its cycle.
+    tl_static_count counts[TL_MAX_STATIC];
+    uint32_t n = tl_insn_static(&insn, counts);
+    for (uint32_t i = 0; i < n; i++)
+        h->tally[counts[i].slot] += counts[i].amount;
+    tl_scoreboard board;
+    tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
+    tl_scoreboard_issue(&board, &pipe);
+    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+        h->tally[tl_pipe_cause_slot[c]] += board.lost[c];
+    h->pend = tl_scoreboard_pend(&board, pends);
+    h->now += board.time + lost_cycles;
+    h->instret += 1;
+    h->pc = next_pc;
+    h->skip_break = false;
+
+    bool is_run_over = tl_insn_ends_run(&insn) || (next_pc & h->line_mask) != h->run_vline;
+    if (!is_run_over && is_last_half(h, next_pc) && (half_at(h, h->run_pline, next_pc) & 3) == 3)
+        is_run_over = true; // the next one straddles: a run of its own
+    if (is_run_over)
+        h->run_vline = TL_NO_LINE;
+    return TL_STEP_RETIRED;
+}
+
+static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
+    step_engine *engine = tl_arena_alloc(arena, sizeof *engine);
+    if (!engine || !(engine->pends = tl_pend_table_new(arena)))
+        return tl_fail(err, TL_ENOMEM, "no memory for the stepping front-end");
+    h->engine = engine;
+    return TL_OK;
+}
+
+static void detach(tl_hart *h) {
+    step_engine *engine = h->engine;
+    if (engine)
+        tl_pend_table_done(engine->pends);
+}
+
+static tl_stop run(tl_hart *h) {
+    step_engine *engine = h->engine;
+    tl_fp_saved saved;
+    tl_stop stop;
+    tl_fp_enter(h, &saved);
+    for (;;) {
+        if (h->instret >= h->insn_limit) {
+            stop = TL_STOP_LIMIT;
+            break;
+        }
+        if (h->run_vline == TL_NO_LINE && h->now >= h->horizon) {
+            stop = TL_STOP_HORIZON;
+            break;
+        }
+        tl_step result = tl_step_one(h, engine->pends);
+        if (result != TL_STEP_RETIRED) {
+            stop = result == TL_STEP_TRAP ? TL_STOP_TRAP : TL_STOP_BREAK;
+            break;
+        }
+    }
+    tl_fp_leave(h, &saved);
+    return stop;
+}
+
+static void sync(tl_hart *h) {
+    tl_hart_sync_clock(h);
+}
+
+const tl_core_type tl_core_step = {
+    .name = "step",
+    .title = "one instruction at a time, the reference",
+    .attach = attach,
+    .detach = detach,
+    .run = run,
+    .sync = sync,
+};

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Puts a machine together from its description: the only file above the parts that knows which parts there are.
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "machine/machine.h"
+
+static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_error *err) {
+    const tl_config *config = &machine->config;
+    uint32_t n_shared = tl_memory_n_units(config), n_units = config->n_harts * TL_N_HART_UNITS + n_shared;
+    tl_unit *units = tl_arena_alloc(&machine->arena, n_units * sizeof *units);
+    uint32_t n_slots = config->n_harts * TL_S_N_SLOTS;
+    for (uint32_t k = 0; k < n_shared; k++) {
+        tl_memory_unit unit;
+        tl_memory_unit_at(config, k, &unit);
+        n_slots += unit.type->n_signals;
+    }
+    machine->tally = tl_arena_alloc(&machine->arena, n_slots * sizeof *machine->tally);
+    if (!units || !machine->tally)
+        return tl_fail(err, TL_ENOMEM, "no memory for %u tallies", n_slots);
+
+    uint32_t u = 0, slot = 0;
+    for (uint32_t i = 0; i < config->n_harts; i++)
+        for (uint32_t k = 0; k < TL_N_HART_UNITS; k++, u++) {
+            const tl_hart_unit_row *row = &tl_hart_units[k];
+            slot = i * TL_S_N_SLOTS + row->first_slot;
+            char path[32];
+            snprintf(path, sizeof path, row->path_format, i);
+            units[u] = (tl_unit){.type = &row->type, .path = tl_arena_strdup(&machine->arena, path), .tally = machine->tally + slot, .first_slot = slot};
+        }
+    slot = config->n_harts * TL_S_N_SLOTS;
+    for (uint32_t k = 0; k < n_shared; k++, u++) {
+        tl_memory_unit unit;
+        tl_memory_unit_at(config, k, &unit);
+        units[u] = (tl_unit){.type = unit.type, .path = tl_arena_strdup(&machine->arena, unit.path), .tally = machine->tally + slot, .first_slot = slot};
+        shared_tally[k] = units[u].tally;
+        slot += unit.type->n_signals;
+    }
+    for (uint32_t k = 0; k < n_units; k++)
+        if (!units[k].path)
+            return tl_fail(err, TL_ENOMEM, "no memory for the names of %u units", n_units);
+    machine->probe = (tl_probe){.units = units, .n_units = n_units, .tally = machine->tally, .n_slots = n_slots};
+    return TL_OK;
+}
+
+static tl_status new_harts(tl_machine *machine, tl_error *err) {
+    for (uint32_t i = 0; i < machine->config.n_harts; i++) {
+        tl_hart *h = tl_arena_alloc(&machine->arena, sizeof *h);
+        if (!h)
+            return tl_fail(err, TL_ENOMEM, "no memory for hart%u", i);
+        h->id = i;
+        h->config = &machine->config;
+        h->ram = machine->ram;
+        h->tally = machine->tally + i * TL_S_N_SLOTS;
+        h->core = machine->core;
+        h->run_vline = h->reservation_paddr = h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
+        h->horizon = h->insn_limit = UINT64_MAX;
+        h->priv = TL_PRIV_U;
+        machine->harts[i] = h;
+        tl_status status = tl_bpred_init(&h->bp, &machine->config, &machine->arena);
+        if (status != TL_OK)
+            return tl_fail(err, status, "no memory for the branch predictor of hart%u", i);
+    }
+    machine->n_harts = machine->config.n_harts;
+    return TL_OK;
+}
+
+static tl_status assemble(tl_machine *machine, tl_error *err) {
+    uint64_t *shared_tally[TL_MAX_L2_SLICES + TL_MAX_MEM_CHANNELS + 8];
+    void *ram = mmap(NULL, machine->config.ram_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (ram == MAP_FAILED)
+        return tl_fail(err, TL_ENOMEM, "the host cannot map %llu MiB for ram; choose a smaller ram in the machine description",
+                       (unsigned long long)(machine->config.ram_bytes >> 20));
+    machine->ram = ram;
+    tl_status status = name_units(machine, shared_tally, err);
+    if (status == TL_OK)
+        status = new_harts(machine, err);
+    if (status == TL_OK)
+        status = tl_memory_new(&machine->config, &machine->arena, machine->harts, machine->ram, shared_tally, &machine->memory, err);
+    for (uint32_t i = 0; status == TL_OK && i < machine->n_harts; i++)
+        status = machine->core->attach(machine->harts[i], &machine->arena, err);
+    return status;
+}
+
+tl_status tl_machine_new(const tl_config *config, const tl_core_type *core, tl_machine **ret_machine, tl_error *err) {
+    tl_status status = tl_config_check(config, err);
+    if (status != TL_OK)
+        return status;
+    tl_machine *machine = calloc(1, sizeof *machine);
+    if (!machine)
+        return tl_fail(err, TL_ENOMEM, "no memory for a machine");
+    machine->config = *config;
+    machine->core = core;
+    status = assemble(machine, err);
+    if (status != TL_OK) {
+        tl_machine_free(machine);
+        return status;
+    }
+    *ret_machine = machine;
+    return TL_OK;
+}
+
+void tl_machine_free(tl_machine *machine) {
+    if (!machine)
+        return;
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        if (machine->harts[i]->engine)
+            machine->core->detach(machine->harts[i]);
+    tl_memory_done(machine->memory);
+    if (machine->ram)
+        munmap(machine->ram, machine->config.ram_bytes);
+    tl_arena_done(&machine->arena);
+    free(machine);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// The machine's clockwork: whose turn it is, folding, and the books that must balance; see machine.h. Assembly: assemble.c.
+#include "machine/machine.h"
+
+#include <inttypes.h>
+
+void tl_machine_sync(tl_machine *machine) {
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        machine->core->sync(machine->harts[i]);
+}
+
+tl_hart *tl_machine_next(tl_machine *machine, uint32_t candidates, uint64_t limit, uint64_t *ret_horizon) {
+    tl_hart *first = NULL;
+    uint64_t second_now = UINT64_MAX;
+    for (uint32_t i = 0; i < machine->n_harts; i++) {
+        tl_hart *h = machine->harts[i];
+        if (!(candidates >> i & 1))
+            continue;
+        if (!first) {
+            first = h;
+        } else if (h->now < first->now) {
+            second_now = first->now;
+            first = h;
+        } else if (h->now < second_now) {
+            second_now = h->now;
+        }
+    }
+    if (!first)
+        return NULL;
+    uint64_t horizon = limit;
+    if (second_now != UINT64_MAX && second_now + machine->config.interleave_cycles < horizon)
+        horizon = second_now + machine->config.interleave_cycles;
+    *ret_horizon = horizon;
+    return first;
+}
+
+uint64_t tl_machine_sum(const tl_machine *machine, enum tl_hart_slot slot) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        sum += machine->harts[i]->tally[slot];
+    return sum;
+}
+
+static uint64_t sum_range(const tl_hart *h, uint32_t first, uint32_t end) {
+    uint64_t sum = 0;
+    for (uint32_t slot = first; slot < end; slot++)
+        sum += h->tally[slot];
+    return sum;
+}
+
+// Identities that concern one hart; those of the memory system are its own (model/mem.h).
+static tl_status check_hart(const tl_hart *h, tl_error *err) {
+    const uint64_t *t = h->tally;
+    struct {
+        const char *what;
+        uint64_t left, right;
+    } equal[] = {
+        {"instructions by class sum to instret", sum_range(h, TL_S_HART_INSN_ALU, TL_S_HART_INSN_SYSTEM + 1), t[TL_S_HART_INSTRET]},
+        {"the CPI stack sums to cycle", sum_range(h, TL_S_HART_CYC_ISSUE, TL_S_HART_CYC_MMIO + 1), t[TL_S_HART_CYCLE]},
+        {"cyc_issue equals instret", t[TL_S_HART_CYC_ISSUE], t[TL_S_HART_INSTRET]},
+        {"cycles by privilege sum to cycle", sum_range(h, TL_S_HART_CYCLE_U, TL_S_HART_CYCLE_M + 1), t[TL_S_HART_CYCLE]},
+        {"instructions by privilege sum to instret", sum_range(h, TL_S_HART_INSTRET_U, TL_S_HART_INSTRET_M + 1), t[TL_S_HART_INSTRET]},
+        {"exceptions by cause sum to exception", sum_range(h, TL_S_HART_EXC_ECALL, TL_S_HART_EXC_MISALIGNED + 1), t[TL_S_HART_EXCEPTION]},
+        {"bp.cond equals insn_branch", t[TL_S_BP_COND], t[TL_S_HART_INSN_BRANCH]},
+        {"bp.indirect + bp.return equals insn_jalr", t[TL_S_BP_INDIRECT] + t[TL_S_BP_RETURN], t[TL_S_HART_INSN_JALR]},
+        {"bp.indirect_miss + bp.return_miss equals bp.target_miss", t[TL_S_BP_INDIRECT_MISS] + t[TL_S_BP_RETURN_MISS], t[TL_S_BP_TARGET_MISS]},
+        {"dtlb.load_miss + dtlb.store_miss equals dtlb.miss", t[TL_S_DTLB_LOAD_MISS] + t[TL_S_DTLB_STORE_MISS], t[TL_S_DTLB_MISS]},
+        {"sc_success + sc_fail equals insn_sc", t[TL_S_HART_SC_SUCCESS] + t[TL_S_HART_SC_FAIL], t[TL_S_HART_INSN_SC]},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(equal); i++)
+        if (equal[i].left != equal[i].right)
+            return tl_fail(err, TL_EINVAL, "the books do not balance on hart%u: %s, but %" PRIu64 " is not %" PRIu64 "; this is a defect of tally, please report it",
+                           h->id, equal[i].what, equal[i].left, equal[i].right);
+    struct {
+        const char *what;
+        uint64_t part, whole;
+    } at_most[] = {
+        {"l1i.miss <= l1i.access", t[TL_S_L1I_MISS], t[TL_S_L1I_ACCESS]},
+        {"l1d.load_miss <= l1d.load", t[TL_S_L1D_LOAD_MISS], t[TL_S_L1D_LOAD]},
+        {"l1d.store_miss <= l1d.store", t[TL_S_L1D_STORE_MISS], t[TL_S_L1D_STORE] + t[TL_S_HART_SC_FAIL]},
+        {"itlb.miss <= itlb.access", t[TL_S_ITLB_MISS], t[TL_S_ITLB_ACCESS]},
+        {"dtlb.miss <= dtlb.access", t[TL_S_DTLB_MISS], t[TL_S_DTLB_ACCESS]},
+        {"l2tlb.miss <= l2tlb.access", t[TL_S_L2TLB_MISS], t[TL_S_L2TLB_ACCESS]},
+        {"bp.cond_miss <= bp.cond", t[TL_S_BP_COND_MISS], t[TL_S_BP_COND]},
+        {"branch_taken <= insn_branch", t[TL_S_HART_BRANCH_TAKEN], t[TL_S_HART_INSN_BRANCH]},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(at_most); i++)
+        if (at_most[i].part > at_most[i].whole)
+            return tl_fail(err, TL_EINVAL, "the books do not balance on hart%u: %s, but %" PRIu64 " is more than %" PRIu64 "; this is a defect of tally, please report it",
+                           h->id, at_most[i].what, at_most[i].part, at_most[i].whole);
+    return TL_OK;
+}
+
+tl_status tl_machine_check_identities(const tl_machine *machine, tl_error *err) {
+    for (uint32_t i = 0; i < machine->n_harts; i++) {
+        tl_status status = check_hart(machine->harts[i], err);
+        if (status != TL_OK)
+            return status;
+    }
+    return tl_memory_check_identities(machine->memory, err);
+}
