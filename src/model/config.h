@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/status.h"
+
 enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64 };
 
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
@@ -96,6 +98,9 @@ typedef struct tl_config {
 } tl_config;
 
 void tl_config_default(tl_config *ret_config);
+// Every rule that spans several values: geometry, equal line sizes, an L2 that can include the L1s, powers of two, limits of the
+// model. TL_EINVAL names the key as descriptions spell it: "l1d.ways = 3: must be a power of two ...".
+TL_MUST_CHECK tl_status tl_config_check(const tl_config *config, tl_error *err);
 
 static const uint64_t TL_RAM_BASE_PADDR = UINT64_C(0x80000000);
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Every name a user may ask for on one machine, and what it stands for: signals, perf and PAPI aliases, metrics.
+//
+// An event is, in this order: an alias ("cycles", metrics/aliases.txt), an exact signal path ("hart0.l1d.load_miss"), a signal of a
+// unit type, summed over its instances ("l1d.load_miss"), or a glob over paths ("hart0.*"), which yields one event per path; a glob
+// that matches no path is tried over unit types and aliases. Suffixes :u :k :m ask for one privilege mode where it is known.
+// A metric is a name or a group from metrics/*.txt ("ipc", "cpi_stack"), or a glob over them.
+//
+// Everything returned is owned by the catalogue and lives as long as it does.
+#ifndef TL_SESSION_CATALOGUE_H
+#define TL_SESSION_CATALOGUE_H
+
+#include "base/status.h"
+#include "base/strbuf.h"
+#include "machine/machine.h"
+#include "session/formula.h"
+
+typedef struct tl_catalogue tl_catalogue;
+
+// A catalogue of a machine that is not built: the same names. Its slot numbers equal the built machine's.
+TL_MUST_CHECK tl_status tl_catalogue_new(const tl_config *config, tl_catalogue **ret_catalogue, tl_error *err);
+// A catalogue of a built machine; slots are those of machine->probe.
+TL_MUST_CHECK tl_status tl_catalogue_new_of(const tl_machine *machine, tl_catalogue **ret_catalogue, tl_error *err);
+void tl_catalogue_free(tl_catalogue *catalogue); // NULL is fine
+
+// -- what there is
+typedef struct tl_catalogue_signal {
+    const char *path;  // "hart0.l1d.load_miss"
+    const char *event; // "l1d.load_miss": the sum over all instances
+    const tl_unit_type *type;
+    const tl_signal *signal;
+    int hart; // -1: a shared unit
+} tl_catalogue_signal;
+uint32_t tl_catalogue_n_slots(const tl_catalogue *catalogue);
+tl_catalogue_signal tl_catalogue_signal_at(const tl_catalogue *catalogue, tl_slot slot);
+
+typedef struct tl_catalogue_unit {
+    const char *path; // "hart0.l1d"
+    const tl_unit_type *type;
+    tl_slot first_slot;
+    int hart;
+} tl_catalogue_unit;
+uint32_t tl_catalogue_n_units(const tl_catalogue *catalogue);
+tl_catalogue_unit tl_catalogue_unit_at(const tl_catalogue *catalogue, uint32_t index);
+
+typedef struct tl_alias {
+    const char *name, *unit, *formula, *meaning; // unit: "" for plain events, "cycles", "bytes", "ns"
+} tl_alias;
+uint32_t tl_catalogue_n_aliases(const tl_catalogue *catalogue);
+const tl_alias *tl_catalogue_alias_at(const tl_catalogue *catalogue, uint32_t index);
+
+const char *tl_measure_unit(tl_measure measure); // "", "cycles", "bytes"
+
+// -- what a user asked for
+typedef struct tl_quantity {
+    const char *name;    // as asked, or the path a glob found
+    const char *unit;    // "", "cycles", "bytes", "ns", "%", "per instruction", ...
+    const char *meaning; // one sentence
+    const char *group;   // metrics: the group it came from; events: NULL
+    bool is_metric;      // derived by a formula; else truth
+    const tl_formula *formula;
+} tl_quantity;
+
+typedef struct tl_quantities { // a zeroed one is empty
+    tl_quantity *items;
+    uint32_t n_items, capacity;
+} tl_quantities;
+void tl_quantities_done(tl_quantities *list); // frees the array; NULL items are fine
+
+// Appends what a comma-separated list names, in order, each name once; on failure `list` is unchanged. TL_ENOENT offers the nearest names.
+TL_MUST_CHECK tl_status tl_catalogue_events(tl_catalogue *catalogue, const char *names, tl_quantities *list, tl_error *err);
+TL_MUST_CHECK tl_status tl_catalogue_metrics(tl_catalogue *catalogue, const char *names, tl_quantities *list, tl_error *err);
+// Any formula over this machine's names, for gates such as "cycles / instructions".
+TL_MUST_CHECK tl_status tl_catalogue_formula(tl_catalogue *catalogue, const char *text, const tl_formula **ret_formula, tl_error *err);
+
+#endif

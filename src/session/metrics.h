@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Metric groups: text files of four parts (metrics/*.txt, docs/metrics.md) with formulas over the names of the catalogue.
+#ifndef TL_SESSION_METRICS_H
+#define TL_SESSION_METRICS_H
+
+#include "session/catalogue.h"
+
+typedef struct tl_metric {
+    const char *name, *unit, *formula, *meaning;
+} tl_metric;
+
+typedef struct tl_metric_group {
+    const char *name;     // the file's name without .txt: "cpi_stack"
+    const char *title;    // SHORT: one sentence
+    const char *eventset; // EVENTSET: events to show beside the metrics, comma-separated, or ""
+    const char *text;     // LONG: how to read the numbers
+    const tl_metric *metrics;
+    uint32_t n_metrics;
+} tl_metric_group;
+
+// The built-in groups are in every catalogue, in order of their names; `ipc` first.
+uint32_t tl_catalogue_n_groups(const tl_catalogue *catalogue);
+const tl_metric_group *tl_catalogue_group_at(const tl_catalogue *catalogue, uint32_t index);
+const tl_metric_group *tl_catalogue_group(const tl_catalogue *catalogue, const char *name); // NULL: none
+// Adds a group of the user's own. TL_EFORMAT names file and line; nothing is added then.
+TL_MUST_CHECK tl_status tl_catalogue_add_group(tl_catalogue *catalogue, const char *name, const char *text, size_t n_bytes,
+                                               const char *file_name, tl_error *err);
+
+#endif
