@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/bits.h"
+#include "base/status.h"
 #include "model/config.h"
 #include "model/hart_signals.h"
 
@@ -32,6 +34,9 @@ typedef struct tl_bpred {
     uint32_t mispredict_cycles, redirect_cycles;
     uint8_t fixed; // 0: counters; 1: not taken; 2: backward taken, forward not taken
 } tl_bpred;
+
+// Allocates the tables and sets their reset contents: counters weakly not taken, BTB and return stack empty. Implementation: core/bpred.c.
+TL_MUST_CHECK tl_status tl_bpred_init(tl_bpred *bp, const tl_config *config, tl_arena *arena, tl_error *err);
 
 // The taken target was right in direction or direct: false costs redirect_cycles. Fills the BTB.
 TL_ALWAYS_INLINE bool tl_bpred_btb_knows(tl_bpred *bp, uint64_t *tally, uint64_t pc, uint64_t target) {

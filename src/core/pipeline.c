@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// The scoreboard of model/pipeline.h. Each class of instruction is one of three kinds: its result is pipelined (ready L after
+// issue, others go on), or it holds issue for a while (iterative units, atomics, serializing instructions) and its result is
+// ready when issue goes on, or it has no result. A wait is charged to the source that is ready last; on a tie, to the first.
+#include "model/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "model/hart_signals.h"
+
+const uint16_t tl_pipe_cause_slot[TL_N_PIPE_CAUSES] = {
+    [TL_PIPE_LOAD_USE] = TL_S_HART_CYC_LOAD_USE, [TL_PIPE_MUL] = TL_S_HART_CYC_MUL,
+    [TL_PIPE_DIV] = TL_S_HART_CYC_DIV,           [TL_PIPE_FP] = TL_S_HART_CYC_FP,
+    [TL_PIPE_FP_DIV] = TL_S_HART_CYC_FP_DIV,     [TL_PIPE_CSR] = TL_S_HART_CYC_CSR,
+    [TL_PIPE_FENCE] = TL_S_HART_CYC_FENCE,       [TL_PIPE_FLUSH] = TL_S_HART_CYC_FLUSH,
+    [TL_PIPE_AMO] = TL_S_HART_CYC_AMO,
+};
+
+typedef struct timing {
+    uint32_t latency; // L of the result
+    uint32_t extra;   // cycles issue is held beyond the instruction's own; the result is then ready
+    tl_pipe_cause cause;
+} timing;
+
+static timing pipelined(uint32_t latency, tl_pipe_cause cause) {
+    return (timing){.latency = latency < UINT8_MAX ? latency : UINT8_MAX, .cause = cause}; // tl_pend keeps them in a byte
+}
+
+static timing holding(uint32_t extra, tl_pipe_cause cause) { return (timing){.latency = 1, .extra = extra, .cause = cause}; }
+
+static timing iterative(uint32_t cycles, tl_pipe_cause cause) { return holding(cycles > 0 ? cycles - 1 : 0, cause); }
+
+static timing timing_of(const tl_pipeline_config *c, const tl_pipe_insn *insn) {
+    bool is_narrow = insn->size_bytes < 4, is_word = insn->size_bytes <= 4;
+    switch (insn->cls) {
+    case TL_CLASS_LOAD: return pipelined(is_narrow ? c->load_use_narrow_cycles : c->load_use_cycles, TL_PIPE_LOAD_USE);
+    case TL_CLASS_FP_LOAD: return pipelined(c->fp_load_use_cycles, TL_PIPE_LOAD_USE);
+    case TL_CLASS_MUL: return pipelined(c->mul_cycles, TL_PIPE_MUL);
+    case TL_CLASS_DIV: return iterative(is_word ? c->div_word_cycles : c->div_cycles, TL_PIPE_DIV);
+    case TL_CLASS_FP_ADD: return pipelined(c->fp_add_cycles, TL_PIPE_FP);
+    case TL_CLASS_FP_MUL: return pipelined(c->fp_mul_cycles, TL_PIPE_FP);
+    case TL_CLASS_FP_FMA: return pipelined(c->fp_fma_cycles, TL_PIPE_FP);
+    case TL_CLASS_FP_CONVERT: return pipelined(c->fp_convert_cycles, TL_PIPE_FP);
+    case TL_CLASS_FP_COMPARE: return pipelined(c->fp_compare_cycles, TL_PIPE_FP);
+    case TL_CLASS_FP_MOVE: return pipelined(c->fp_move_cycles, TL_PIPE_FP);
+    case TL_CLASS_FP_DIV: return iterative(is_word ? c->fp_div_single_cycles : c->fp_div_double_cycles, TL_PIPE_FP_DIV);
+    case TL_CLASS_FP_SQRT: return iterative(is_word ? c->fp_sqrt_single_cycles : c->fp_sqrt_double_cycles, TL_PIPE_FP_DIV);
+    case TL_CLASS_AMO:
+    case TL_CLASS_LR:
+    case TL_CLASS_SC: return holding(c->amo_cycles, TL_PIPE_AMO);
+    case TL_CLASS_CSR: return holding(c->csr_cycles, TL_PIPE_CSR);
+    case TL_CLASS_FENCE: return holding(c->fence_cycles, TL_PIPE_FENCE);
+    case TL_CLASS_FENCE_I: return holding(c->fence_i_cycles, TL_PIPE_FLUSH);
+    case TL_CLASS_SYSTEM: return holding(c->csr_cycles, TL_PIPE_FLUSH); // drains and refills like a CSR access
+    case TL_CLASS_ALU:
+    case TL_CLASS_BITMANIP:
+    case TL_CLASS_STORE:
+    case TL_CLASS_FP_STORE:
+    case TL_CLASS_BRANCH:
+    case TL_CLASS_JAL:
+    case TL_CLASS_JALR:
+    case TL_N_CLASSES: break;
+    }
+    return (timing){.latency = 1};
+}
+
+static bool is_reg(uint8_t reg) { return reg != 0 && reg < TL_NO_REG; }
+
+void tl_scoreboard_start(tl_scoreboard *board, const tl_pipeline_config *config, const tl_pend *pend) {
+    *board = (tl_scoreboard){.config = config};
+    if (!pend)
+        return;
+    board->mask = pend->mask;
+    for (uint64_t left = pend->mask; left != 0; left &= left - 1) {
+        int reg = __builtin_ctzll(left);
+        board->ready[reg] = pend->remaining[reg];
+        board->cause[reg] = pend->cause[reg];
+    }
+}
+
+uint32_t tl_scoreboard_issue(tl_scoreboard *board, const tl_pipe_insn *insn) {
+    uint64_t ready = board->time;
+    uint8_t cause = 0;
+    if (board->mask != 0) {
+        for (int i = 0; i < 3; i++) {
+            uint8_t reg = insn->src[i];
+            if (is_reg(reg) && (board->mask >> reg & 1) && board->ready[reg] > ready) {
+                ready = board->ready[reg];
+                cause = board->cause[reg];
+            }
+        }
+    }
+    uint32_t waited = (uint32_t)(ready - board->time);
+    if (waited > 0)
+        board->lost[cause] += waited;
+
+    timing t = timing_of(board->config, insn);
+    if (is_reg(insn->dest)) {
+        uint64_t bit = UINT64_C(1) << insn->dest;
+        if (t.latency > 1) {
+            board->mask |= bit;
+            board->ready[insn->dest] = ready + t.latency;
+            board->cause[insn->dest] = (uint8_t)t.cause;
+        } else {
+            board->mask &= ~bit;
+        }
+    }
+    if (t.extra > 0)
+        board->lost[t.cause] += t.extra;
+    board->time = ready + 1 + t.extra;
+    return waited + 1 + t.extra;
+}
+
+// Interned contents: an open hash table over records that never move, since front-ends keep their addresses.
+enum { FIRST_BUCKETS = 256, CHUNK_PENDS = 256 };
+
+typedef struct pend_chunk {
+    struct pend_chunk *next;
+    tl_pend pends[CHUNK_PENDS];
+} pend_chunk;
+
+struct tl_pend_table {
+    const tl_pend **buckets; // a power of two, at most half full
+    uint32_t n_buckets, n_pends;
+    pend_chunk *chunks; // newest first; the first is the arena's when n_pends <= CHUNK_PENDS
+    const tl_pend **arena_buckets;
+    pend_chunk *arena_chunk;
+};
+
+tl_pend_table *tl_pend_table_new(tl_arena *arena) {
+    tl_pend_table *table = tl_arena_alloc(arena, sizeof *table);
+    if (!table)
+        return NULL;
+    table->arena_buckets = tl_arena_alloc(arena, FIRST_BUCKETS * 2 * sizeof *table->arena_buckets);
+    table->arena_chunk = tl_arena_alloc(arena, sizeof *table->arena_chunk);
+    if (!table->arena_buckets || !table->arena_chunk)
+        return NULL;
+    table->buckets = table->arena_buckets;
+    table->n_buckets = FIRST_BUCKETS * 2;
+    table->chunks = table->arena_chunk;
+    return table;
+}
+
+void tl_pend_table_done(tl_pend_table *table) {
+    if (!table)
+        return;
+    while (table->chunks != table->arena_chunk) {
+        pend_chunk *next = table->chunks->next;
+        free(table->chunks);
+        table->chunks = next;
+    }
+    if (table->buckets != table->arena_buckets)
+        free(table->buckets);
+    table->buckets = table->arena_buckets;
+    table->n_pends = 0;
+}
+
+static uint64_t hash_of(const tl_pend *pend) {
+    uint64_t hash = pend->mask * UINT64_C(0x9e3779b97f4a7c15);
+    for (uint64_t left = pend->mask; left != 0; left &= left - 1) {
+        int reg = __builtin_ctzll(left);
+        hash = (hash ^ (uint64_t)(pend->remaining[reg] << 8 | pend->cause[reg])) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static uint32_t bucket_of(const tl_pend_table *table, const tl_pend *pend) {
+    uint32_t i = (uint32_t)hash_of(pend) & (table->n_buckets - 1);
+    while (table->buckets[i] && memcmp(table->buckets[i], pend, sizeof *pend) != 0)
+        i = (i + 1) & (table->n_buckets - 1);
+    return i;
+}
+
+// The host is out of memory in the middle of decoding. Forgetting results in flight would make counts silently wrong.
+static void *or_die(void *memory) {
+    if (!memory)
+        abort();
+    return memory;
+}
+
+static void grow(tl_pend_table *table) {
+    const tl_pend **old = table->buckets;
+    uint32_t n_old = table->n_buckets;
+    table->n_buckets = n_old * 2;
+    table->buckets = or_die(calloc(table->n_buckets, sizeof(const tl_pend *)));
+    for (uint32_t i = 0; i < n_old; i++)
+        if (old[i])
+            table->buckets[bucket_of(table, old[i])] = old[i];
+    if (old != table->arena_buckets)
+        free(old);
+}
+
+const tl_pend *tl_scoreboard_pend(const tl_scoreboard *board, tl_pend_table *table) {
+    tl_pend pend = {0};
+    for (uint64_t left = board->mask; left != 0; left &= left - 1) {
+        int reg = __builtin_ctzll(left);
+        if (board->ready[reg] <= board->time)
+            continue;
+        pend.mask |= UINT64_C(1) << reg;
+        pend.remaining[reg] = (uint8_t)(board->ready[reg] - board->time);
+        pend.cause[reg] = board->cause[reg];
+    }
+    if (pend.mask == 0)
+        return NULL;
+    uint32_t bucket = bucket_of(table, &pend);
+    if (table->buckets[bucket])
+        return table->buckets[bucket];
+    if (table->n_pends % CHUNK_PENDS == 0 && table->n_pends != 0) {
+        pend_chunk *chunk = or_die(calloc(1, sizeof *chunk));
+        chunk->next = table->chunks;
+        table->chunks = chunk;
+    }
+    tl_pend *kept = &table->chunks->pends[table->n_pends % CHUNK_PENDS];
+    *kept = pend;
+    table->n_pends += 1;
+    table->buckets[bucket] = kept;
+    if (table->n_pends * 2 > table->n_buckets)
+        grow(table);
+    return kept;
+}
