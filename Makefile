@@ -8,12 +8,12 @@
 #   make docs          regenerate docs/ref          make install        PREFIX and DESTDIR are honored
 #   make clean         remove every build folder
 #
-# V=1 shows commands; CI=true turns warnings into errors.
+# V=1 shows commands; CI=true turns warnings into errors; BENCH=--quick takes a tenth of the time.
 PREFIX ?= /usr/local
 SUITES ?= unit contract guest cli golden lint
 T ?= elf
 S ?= 60
-BENCH ?= --quick
+BENCH ?=
 
 release = tools/build build gcc --prefix=$(PREFIX)
 asan = tools/build build-asan clang-14 -Db_sanitize=address,undefined -Db_lundef=false
@@ -48,8 +48,8 @@ check-clang:
 bench:
 	@tools/install-deps
 	@$(release)
-	bench/workloads/build.sh bench/out
-	bench/run.py --tally build/tally --workloads bench/out $(BENCH)
+	@bench/workloads/build.sh bench/out
+	@bench/run.py $(BENCH)
 
 fuzz:
 	@tools/install-deps build check
