@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Puts a machine together from its description: the only file above the parts that knows which parts there are.
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -57,9 +58,9 @@ static tl_status new_harts(tl_machine *machine, tl_error *err) {
         h->horizon = h->insn_limit = UINT64_MAX;
         h->priv = TL_PRIV_U;
         machine->harts[i] = h;
-        tl_status status = tl_bpred_init(&h->bp, &machine->config, &machine->arena);
+        tl_status status = tl_bpred_init(&h->bp, &machine->config, &machine->arena, err);
         if (status != TL_OK)
-            return tl_fail(err, status, "no memory for the branch predictor of hart%u", i);
+            return status;
     }
     machine->n_harts = machine->config.n_harts;
     return TL_OK;

@@ -17,7 +17,7 @@ typedef struct tl_block tl_block;
 typedef struct tl_block_memo { // entering with results in flight: what it costs, found once per kind of `in`
     const tl_pend *in, *out;
     uint32_t cycles;                 // on top of the block's own
-    uint16_t lost[TL_N_PIPE_CAUSES]; // the same by cause
+    int16_t lost[TL_N_PIPE_CAUSES]; // the same by cause; a wait can hide another inside the block: negative
 } tl_block_memo;
 
 struct tl_block {

@@ -75,12 +75,12 @@ static TL_NOINLINE void charge_pend(tl_hart *h, const tl_block *const_block) {
         memo->out = tl_scoreboard_pend(&with, store->pends);
         memo->cycles = (uint32_t)(with.time - without.time);
         for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-            memo->lost[c] = (uint16_t)(with.lost[c] - without.lost[c]);
+            memo->lost[c] = (int16_t)((int64_t)with.lost[c] - (int64_t)without.lost[c]);
     }
     if (memo->cycles != 0) {
         h->now += memo->cycles;
         for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-            h->tally[tl_pipe_cause_slot[c]] += memo->lost[c];
+            h->tally[tl_pipe_cause_slot[c]] += (uint64_t)(int64_t)memo->lost[c];
     }
     store->pend_in = h->pend;
     store->pend_mark = h->instret + block->n_insns;

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+// The block front-end against the stepping one on random code: same registers, same clock, same tallies to the last one at every stop,
+// with random horizons and limits, traps, breakpoints, code changes behind FENCE.I, one to four harts, several machines. Untranslated
+// addresses, no operating system: a trap sends the hart to a random place.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "isa/rv/insn.h"
+#include "machine/machine.h"
+#include "base/testing.h"
+
+enum { CODE_BYTES = 48 << 10, DATA_BYTES = 256 << 10, DATA_OFFSET = 1 << 20 };
+
+typedef struct rng {
+    uint64_t state;
+} rng;
+
+static uint64_t next(rng *r) {
+    r->state ^= r->state << 13;
+    r->state ^= r->state >> 7;
+    r->state ^= r->state << 17;
+    return r->state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+static uint32_t below(rng *r, uint32_t n) {
+    return (uint32_t)((next(r) >> 32) * n >> 32);
+}
+
+// Registers that random code must not write: pointers into the data (x2, x8) and into the code (x9).
+static bool is_pointer(uint32_t reg) {
+    return reg == 2 || reg == 8 || reg == 9;
+}
+
+static uint32_t random_word(rng *r) {
+    static const uint16_t csrs[] = {0x001, 0x002, 0x003, 0xc00, 0xc01, 0xc02, 0xc03};
+    uint32_t opc = 1 + below(r, TL_N_OPCS - 1);
+    const tl_insn_row *row = &tl_insn_rows[opc];
+    uint32_t bits = row->match | ((uint32_t)next(r) & ~row->mask);
+    uint32_t rd = bits >> 7 & 31;
+    bool is_access = false;
+    switch (row->cls) {
+    case TL_CLASS_BRANCH: { // forward or backward a little
+        int32_t imm = (int32_t)below(r, 400) * 2 - 300;
+        uint32_t i = (uint32_t)imm;
+        return (bits & 0x01fff07f) | (i >> 12 & 1) << 31 | (i >> 5 & 63) << 25 | (i >> 1 & 15) << 8 | (i >> 11 & 1) << 7;
+    }
+    case TL_CLASS_JAL: {
+        uint32_t i = (uint32_t)((int32_t)below(r, 2000) * 2 - 2000);
+        if (is_pointer(rd))
+            rd = 1;
+        return 0x6f | rd << 7 | (i >> 20 & 1) << 31 | (i >> 1 & 0x3ff) << 21 | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12;
+    }
+    case TL_CLASS_JALR:
+        bits = (bits & ~(31u << 15)) | (below(r, 4) == 0 ? 1u : 9u) << 15;
+        break;
+    case TL_CLASS_CSR:
+        bits = (bits & 0xfffff) | (uint32_t)csrs[below(r, TL_COUNT_OF(csrs))] << 20;
+        if (below(r, 3) != 0)
+            bits &= ~(31u << 15); // reads
+        break;
+    case TL_CLASS_SYSTEM:
+    case TL_CLASS_FENCE_I:
+        if (below(r, 8) != 0)
+            return 0x13; // fewer of these
+        break;
+    case TL_CLASS_LOAD:
+    case TL_CLASS_STORE:
+    case TL_CLASS_FP_LOAD:
+    case TL_CLASS_FP_STORE:
+    case TL_CLASS_AMO:
+    case TL_CLASS_LR:
+    case TL_CLASS_SC:
+        is_access = true;
+        break;
+    default: break;
+    }
+    if (is_access)
+        bits = (bits & ~(31u << 15)) | (below(r, 2) ? 2u : 8u) << 15;
+    if (is_access && below(r, 4) != 0 && (row->cls == TL_CLASS_LOAD || row->cls == TL_CLASS_FP_LOAD))
+        bits &= ~(7u << 20); // mostly aligned
+    bool is_store = row->cls == TL_CLASS_STORE || row->cls == TL_CLASS_FP_STORE;
+    if (is_pointer(rd) && !is_store && row->cls != TL_CLASS_FP_LOAD)
+        bits = (bits & ~(31u << 7)) | 10u << 7;
+    return bits;
+}
+
+static uint32_t random_compressed(rng *r) {
+    for (;;) {
+        uint32_t bits = (uint32_t)next(r) & 0xffff;
+        if ((bits & 3) == 3)
+            continue;
+        tl_decoded insn;
+        tl_decode(bits, &insn);
+        if (insn.opc == TL_OPC_ILLEGAL && below(r, 50) != 0)
+            continue;
+        if (is_pointer(insn.rd))
+            continue;
+        return bits;
+    }
+}
+
+static void fill_code(rng *r, uint8_t *code, uint32_t n_bytes) {
+    uint32_t at = 0;
+    while (at + 4 <= n_bytes) {
+        if (below(r, 3) == 0) {
+            uint32_t bits = random_compressed(r);
+            memcpy(code + at, &bits, 2);
+            at += 2;
+        } else {
+            uint32_t bits = random_word(r);
+            memcpy(code + at, &bits, 4);
+            at += 4;
+        }
+    }
+    memset(code + at, 0, n_bytes - at);
+}
+
+static void point(tl_hart *h, rng *r) { // pointers again, and a place to go on
+    h->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 2000) * 16;
+    h->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 5000) * 8;
+    h->x[9] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
+    h->x[1] = h->x[9];
+    h->pc = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(r, CODE_BYTES / 2 - 64);
+    for (int i = 0; i < 4; i++)
+        h->x[11 + below(r, 20)] = next(r) >> below(r, 64);
+    for (int i = 0; i < 4; i++)
+        h->f[below(r, 32)] = below(r, 2) ? next(r) : UINT64_C(0xffffffff00000000) | next(r) >> 32;
+}
+
+typedef struct pair {
+    tl_machine *fast, *slow;
+} pair;
+
+static pair new_pair(const tl_config *config) {
+    pair p;
+    tl_error err = {0};
+    assert_int_equal(tl_machine_new(config, &tl_core_block, &p.fast, &err), TL_OK);
+    assert_int_equal(tl_machine_new(config, &tl_core_step, &p.slow, &err), TL_OK);
+    return p;
+}
+
+static void compare(const pair *p, uint32_t hart, uint64_t step) {
+    const tl_hart *a = p->fast->harts[hart], *b = p->slow->harts[hart];
+    for (int i = 0; i < 32; i++)
+        if (a->x[i] != b->x[i])
+            fail_msg("stop %" PRIu64 ", hart %u: x%d is %" PRIx64 " by block, %" PRIx64 " by step", step, hart, i, a->x[i], b->x[i]);
+    for (int i = 0; i < 32; i++)
+        if (a->f[i] != b->f[i])
+            fail_msg("stop %" PRIu64 ", hart %u: f%d is %" PRIx64 " by block, %" PRIx64 " by step", step, hart, i, a->f[i], b->f[i]);
+    assert_int_equal(a->fflags, b->fflags);
+    assert_int_equal(a->frm, b->frm);
+    if (a->pc != b->pc || a->now != b->now || a->instret != b->instret || a->run_vline != b->run_vline || a->stamp != b->stamp)
+        fail_msg("stop %" PRIu64 ", hart %u: pc %" PRIx64 " %" PRIx64 ", now %" PRIu64 " %" PRIu64 ", instret %" PRIu64 " %" PRIu64 ", run %" PRIx64
+                 " %" PRIx64 ", stamp %" PRIu64 " %" PRIu64,
+                 step, hart, a->pc, b->pc, a->now, b->now, a->instret, b->instret, a->run_vline, b->run_vline, a->stamp, b->stamp);
+    assert_int_equal(a->reservation_paddr, b->reservation_paddr);
+}
+
+static void compare_tallies(const pair *p, uint64_t step) {
+    tl_machine_sync(p->fast);
+    tl_machine_sync(p->slow);
+    for (uint32_t slot = 0; slot < p->fast->probe.n_slots; slot++)
+        if (p->fast->tally[slot] != p->slow->tally[slot]) {
+            const tl_unit *unit = tl_probe_unit_of(&p->fast->probe, slot);
+            fail_msg("stop %" PRIu64 ": %s.%s is %" PRIu64 " by block, %" PRIu64 " by step", step, unit->path,
+                     unit->type->signals[slot - unit->first_slot].name, p->fast->tally[slot], p->slow->tally[slot]);
+        }
+}
+
+static void run_pair(const tl_config *config, uint64_t seed, uint64_t n_stops, bool with_breaks) {
+    pair p = new_pair(config);
+    rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
+    fill_code(&r, p.fast->ram, CODE_BYTES);
+    memcpy(p.slow->ram, p.fast->ram, CODE_BYTES);
+    for (uint32_t i = 0; i < DATA_BYTES; i += 8) {
+        uint64_t value = next(&r);
+        memcpy(p.fast->ram + DATA_OFFSET + i, &value, 8);
+    }
+    memcpy(p.slow->ram + DATA_OFFSET, p.fast->ram + DATA_OFFSET, DATA_BYTES);
+    for (uint32_t i = 0; i < config->n_harts; i++) {
+        rng again = {r.state};
+        point(p.fast->harts[i], &r);
+        point(p.slow->harts[i], &again);
+    }
+    uint32_t all = (1u << config->n_harts) - 1;
+    for (uint64_t step = 0; step < n_stops; step++) {
+        uint64_t horizon_a, horizon_b, ahead = below(&r, 3000);
+        tl_hart *a = tl_machine_next(p.fast, all, UINT64_MAX, &horizon_a), *b = tl_machine_next(p.slow, all, UINT64_MAX, &horizon_b);
+        assert_int_equal(a->id, b->id);
+        assert_int_equal(horizon_a, horizon_b);
+        if (horizon_a > a->now + ahead)
+            horizon_a = a->now + ahead;
+        a->horizon = b->horizon = horizon_a;
+        a->insn_limit = b->insn_limit = below(&r, 4) == 0 ? a->instret + below(&r, 500) : UINT64_MAX;
+        if (with_breaks && below(&r, 200) == 0)
+            a->break_pc[0] = b->break_pc[0] = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(&r, CODE_BYTES / 2);
+        tl_stop stop_a = a->core->run(a), stop_b = b->core->run(b);
+        if (stop_a != stop_b)
+            fail_msg("stop %" PRIu64 ": block stopped for %d at %" PRIx64 ", step for %d at %" PRIx64, step, stop_a, a->pc, stop_b, b->pc);
+        compare(&p, a->id, step);
+        if (step % 64 == 0)
+            compare_tallies(&p, step);
+        if (stop_a == TL_STOP_TRAP) {
+            assert_int_equal(a->trap_cause, b->trap_cause);
+            assert_int_equal(a->trap_value, b->trap_value);
+            rng again = {r.state};
+            point(a, &r);
+            point(b, &again);
+        } else if (stop_a == TL_STOP_BREAK) {
+            a->skip_break = b->skip_break = true;
+        }
+        if (a->run_vline == TL_NO_LINE && below(&r, 300) == 0) { // new code, as a program loader would
+            uint32_t at = below(&r, CODE_BYTES / 64 - 4) * 64;
+            fill_code(&r, p.fast->ram + at, 256);
+            memcpy(p.slow->ram + at, p.fast->ram + at, 256);
+            bool is_between_runs = true;
+            for (uint32_t i = 0; i < config->n_harts; i++)
+                is_between_runs &= p.fast->harts[i]->run_vline == TL_NO_LINE;
+            (void)is_between_runs;
+            tl_memory_code_changed(p.fast->memory, TL_RAM_BASE_PADDR + tl_align_down(at, 4096));
+            tl_memory_code_changed(p.slow->memory, TL_RAM_BASE_PADDR + tl_align_down(at, 4096));
+            if (at / 4096 != (at + 255) / 4096) {
+                tl_memory_code_changed(p.fast->memory, TL_RAM_BASE_PADDR + tl_align_down(at + 255, 4096));
+                tl_memory_code_changed(p.slow->memory, TL_RAM_BASE_PADDR + tl_align_down(at + 255, 4096));
+            }
+        }
+    }
+    compare_tallies(&p, n_stops);
+    assert_memory_equal(p.fast->ram + DATA_OFFSET, p.slow->ram + DATA_OFFSET, DATA_BYTES);
+    assert_true(p.fast->harts[0]->instret > n_stops / 4);
+    tl_machine_free(p.fast);
+    tl_machine_free(p.slow);
+}
+
+static uint64_t n_stops(void) {
+    const char *text = getenv("TL_LOCKSTEP_STOPS");
+    return text ? strtoull(text, NULL, 10) : 6000;
+}
+
+static void test_random_code_agrees_on_one_hart(void **state) {
+    (void)state;
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        run_pair(&config, seed, n_stops(), false);
+}
+
+static void test_random_code_agrees_with_breakpoints(void **state) {
+    (void)state;
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    for (uint64_t seed = 11; seed <= 13; seed++)
+        run_pair(&config, seed, n_stops(), true);
+}
+
+static void test_random_code_agrees_on_four_harts(void **state) {
+    (void)state;
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    config.n_harts = 4;
+    config.l2_slices = 2;
+    config.interleave_cycles = 100;
+    for (uint64_t seed = 21; seed <= 22; seed++)
+        run_pair(&config, seed, 2 * n_stops(), false);
+}
+
+static void test_random_code_agrees_on_a_tiny_machine(void **state) {
+    (void)state;
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    config.l1i = (tl_cache_config){.size_bytes = 512, .ways = 1, .line_bytes = 16};
+    config.l1d = (tl_cache_config){.size_bytes = 512, .ways = 2, .line_bytes = 16, .replacement = TL_REPLACE_FIFO};
+    config.l2 = (tl_cache_config){.size_bytes = 4096, .ways = 4, .line_bytes = 16, .replacement = TL_REPLACE_RANDOM};
+    config.itlb = config.dtlb = (tl_tlb_config){.entries = 4, .ways = 4, .replacement = TL_REPLACE_PLRU};
+    config.pipeline.fetch_bytes = 8;
+    config.pipeline.mul_cycles = 9;
+    config.pipeline.fp_fma_cycles = 13;
+    config.pipeline.fp_add_cycles = 7;
+    config.bp.kind = TL_BP_BTFN;
+    for (uint64_t seed = 31; seed <= 33; seed++)
+        run_pair(&config, seed, n_stops(), seed == 33);
+}
+
+static void test_random_code_agrees_with_long_lines(void **state) {
+    (void)state;
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    config.l1i.line_bytes = config.l1d.line_bytes = config.l2.line_bytes = 128;
+    config.l1d.replacement = config.l2.replacement = TL_REPLACE_PLRU;
+    config.l1d.prefetch = config.l1i.prefetch = TL_PREFETCH_NEXT_LINE;
+    config.bp.kind = TL_BP_BHT;
+    for (uint64_t seed = 41; seed <= 42; seed++)
+        run_pair(&config, seed, n_stops(), seed == 42);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_random_code_agrees_on_one_hart),       cmocka_unit_test(test_random_code_agrees_with_breakpoints),
+    cmocka_unit_test(test_random_code_agrees_on_four_harts),     cmocka_unit_test(test_random_code_agrees_on_a_tiny_machine),
+    cmocka_unit_test(test_random_code_agrees_with_long_lines),
+};
+TL_TEST_MAIN(tests)
