@@ -5,16 +5,16 @@
 
 #include "session/catalogue.h"
 
-typedef struct tl_metric {
+typedef struct tl_metric_row {
     const char *name, *unit, *formula, *meaning;
-} tl_metric;
+} tl_metric_row;
 
 typedef struct tl_metric_group {
     const char *name;     // the file's name without .txt: "cpi_stack"
     const char *title;    // SHORT: one sentence
     const char *eventset; // EVENTSET: events to show beside the metrics, comma-separated, or ""
     const char *text;     // LONG: how to read the numbers
-    const tl_metric *metrics;
+    const tl_metric_row *metrics;
     uint32_t n_metrics;
 } tl_metric_group;
 
