@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+// From argv to cli_options. getopt_long does the grammar (bundled letters, --name=value, unique prefixes, stops at the first word
+// that is no option or after --); values are checked here, before anything runs.
+#include "options.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ids.h"
+
+enum { MAX_OPTIONS = 96, MAX_RUNS = 1000000 };
+
+typedef struct parser {
+    cli_options *out;
+    char *const *environment;
+    char *error;
+    size_t error_size;
+} parser;
+
+static bool fail(parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool fail(parser *p, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p->error, p->error_size, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool append(parser *p, cli_strings *list, const char *prefix, const char *text) {
+    char **items = realloc(list->items, (list->n + 2) * sizeof *items);
+    if (!items)
+        return fail(p, "the host has no memory left");
+    list->items = items;
+    size_t size = strlen(prefix) + strlen(text) + 1;
+    char *copy = malloc(size);
+    if (!copy)
+        return fail(p, "the host has no memory left");
+    snprintf(copy, size, "%s%s", prefix, text);
+    items[list->n++] = copy;
+    items[list->n] = NULL;
+    return true;
+}
+
+static void strings_done(cli_strings *list) {
+    for (size_t i = 0; i < list->n; i++)
+        free(list->items[i]);
+    free(list->items);
+    *list = (cli_strings){0};
+}
+
+// "a", "b" -> "a,b"; NULL for an empty list or when the host has no memory left.
+static char *join(const cli_strings *list) {
+    size_t size = 1;
+    for (size_t i = 0; i < list->n; i++)
+        size += strlen(list->items[i]) + 1;
+    char *text = list->n ? malloc(size) : NULL;
+    if (!text)
+        return NULL;
+    size_t used = 0;
+    for (size_t i = 0; i < list->n; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "," : "", list->items[i]);
+    return text;
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool add_env(parser *p, const char *text) {
+    size_t length = strcspn(text, "=");
+    if (length == 0)
+        return fail(p, "--env %s: write NAME or NAME=VALUE", text);
+    if (text[length] == '=')
+        return append(p, &p->out->env, "", text);
+    for (char *const *variable = p->environment; variable && *variable; variable++) {
+        if (!strncmp(*variable, text, length) && (*variable)[length] == '=')
+            return append(p, &p->out->env, "", *variable);
+    }
+    return fail(p, "--env %s: no such variable here; give it a value with --env %s=VALUE", text, text);
+}
+
+static bool set_roi(parser *p, const char *text) {
+    const char *colon = strchr(text, ':');
+    if (!*text || colon == text || (colon && !colon[1]) || (colon && strchr(colon + 1, ':')))
+        return fail(p, "--roi %s: write START or START:STOP, names of functions or 0x addresses", text);
+    free(p->out->roi_start);
+    free(p->out->roi_stop);
+    p->out->roi_start = colon ? strndup(text, (size_t)(colon - text)) : strdup(text);
+    p->out->roi_stop = colon ? strdup(colon + 1) : NULL;
+    return (p->out->roi_start && (!colon || p->out->roi_stop)) || fail(p, "the host has no memory left");
+}
+
+static bool set_number(parser *p, const char *option, const char *key, const char *text) {
+    uint64_t value;
+    char setting[64];
+    if (!cli_parse_count(text, &value))
+        return fail(p, "--%s %s: not a number", option, text);
+    snprintf(setting, sizeof setting, "%s=%llu", key, (unsigned long long)value);
+    return append(p, &p->out->overrides, "", setting);
+}
+
+static bool take(parser *p, int id, const char *text) {
+    cli_options *o = p->out;
+    uint64_t value;
+    switch (id) {
+    case OPT_EVENTS: return *text ? append(p, &o->events, "", text) : fail(p, "-e: an empty list of events");
+    case OPT_METRICS: return *text ? append(p, &o->metrics, "", text) : fail(p, "-M: an empty list of metrics");
+    case OPT_PER_HART: o->run.per_hart = true; return true;
+    case OPT_PER_UNIT: o->run.per_unit = true; return true;
+    case OPT_INTERVAL:
+        return cli_parse_interval(text, &o->run.interval, &o->run.interval_length) ||
+               fail(p, "-I %s: write a length such as 10ms, 1M (instructions) or 500kc (cycles)", text);
+    case OPT_ROI: return set_roi(p, text);
+    case OPT_REPEAT:
+        if (!cli_parse_count(text, &value) || value == 0 || value > MAX_RUNS)
+            return fail(p, "-r %s: write a number of runs from 1 to %d", text, MAX_RUNS);
+        o->n_runs = (unsigned)value;
+        return true;
+    case OPT_NULL: o->report.only_times = true; return true;
+    case OPT_DETAIL: o->report.detail++; return true;
+    case OPT_VERBOSE: o->report.detail += 2; return true;
+    case OPT_JSON: o->wants_json = true; return true;
+    case OPT_CSV: o->report.format = TL_FORMAT_CSV; return true;
+    case OPT_SEPARATOR:
+        if (!*text)
+            return fail(p, "-x: the separator is empty");
+        o->report.separator = text;
+        o->report.format = TL_FORMAT_PERF_CSV;
+        return true;
+    case OPT_PERF_COMPAT: o->report.format = TL_FORMAT_PERF_CSV; return true;
+    case OPT_OUTPUT: o->output = text; return *text || fail(p, "-o: the file name is empty");
+    case OPT_APPEND: o->is_appending = true; return true;
+    case OPT_HOST_INFO: o->report.with_host = true; return true;
+    case OPT_QUIET: o->report.is_quiet = true; return true;
+    case OPT_NO_PROGRESS: o->no_progress = true; return true;
+    case OPT_MACHINE: o->run.machine = text; return *text || fail(p, "--machine: the name is empty");
+    case OPT_HARTS: return set_number(p, "harts", "harts", text);
+    case OPT_I1: return append(p, &o->overrides, "l1i=", text);
+    case OPT_D1: return append(p, &o->overrides, "l1d=", text);
+    case OPT_L2: return append(p, &o->overrides, "l2=", text);
+    case OPT_SET: {
+        const char *equals = strchr(text, '=');
+        return equals && equals != text ? append(p, &o->overrides, "", text)
+                                        : fail(p, "--set %s: write KEY=VALUE, as in --set l1d.ways=4", text);
+    }
+    case OPT_ENGINE:
+        if (strcmp(text, "block") && strcmp(text, "step"))
+            return fail(p, "--engine %s: the engines are block and step", text);
+        o->run.engine = *text == 'b' ? TL_ENGINE_BLOCK : TL_ENGINE_STEP;
+        return true;
+    case OPT_SEED: return set_number(p, "seed", "seed", text);
+    case OPT_SYSROOT: o->run.sysroot = text; return *text || fail(p, "--sysroot: the folder is empty");
+    case OPT_ROOT: o->run.root = text; return *text || fail(p, "--root: the folder is empty");
+    case OPT_ENV: return add_env(p, text);
+    case OPT_NETWORK: o->run.allow_network = true; return true;
+    case OPT_ARGV0: o->argv0 = text; return true;
+    case OPT_TIMEOUT:
+        return (cli_parse_duration_ms(text, &o->timeout_ms) && o->timeout_ms > 0) ||
+               fail(p, "--timeout %s: write a time such as 10, 2.5s, 500ms or 2m", text);
+    case OPT_MAX_INSNS:
+        return (cli_parse_count(text, &o->run.max_insns) && o->run.max_insns > 0) ||
+               fail(p, "--max-insns %s: write a number such as 1000000, 500k or 2G", text);
+    case OPT_LIST_JSON: o->list_format = TL_LIST_JSON; return true;
+    case OPT_LIST_MARKDOWN: o->list_format = TL_LIST_MARKDOWN; return true;
+    case OPT_LIST_VERBOSE:
+        if (o->list_format == TL_LIST_TEXT)
+            o->list_format = TL_LIST_TEXT_VERBOSE;
+        return true;
+    case OPT_FAIL_ON: return *text ? append(p, &o->gates, "", text) : fail(p, "--fail-on: the gate is empty");
+    case OPT_ALL: o->with_equal = true; return true;
+    case OPT_DIFF_JSON: o->wants_json = true; return true;
+    case OPT_DIFF_MARKDOWN: o->wants_markdown = true; return true;
+    case OPT_HELP: o->wants_help = true; return true;
+    }
+    return true;
+}
+
+static bool unknown_option(parser *p, const char *word, int letter) {
+    const char *verb = cli_verbs[p->out->verb].name;
+    if (letter)
+        return fail(p, "unknown option -%c; tally %s --help lists the options", letter, verb);
+    const char *names[MAX_OPTIONS];
+    size_t n_names = 0;
+    for (size_t i = 0; i < cli_n_option_rows && n_names < MAX_OPTIONS; i++) {
+        if (cli_option_rows[i].verbs & 1u << p->out->verb)
+            names[n_names++] = cli_option_rows[i].name;
+    }
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    const char *nearest = cli_nearest(name + strspn(name, "-"), names, n_names);
+    if (nearest)
+        return fail(p, "unknown option %s; did you mean --%s?", name, nearest);
+    return fail(p, "unknown option %s; tally %s --help lists the options", name, verb);
+}
+
+// Options of one verb, as getopt_long wants them.
+static bool read_options(parser *p, int argc, char *const *argv, int *ret_first) {
+    struct option longs[MAX_OPTIONS + 1] = {0};
+    char shorts[3 + 3 * MAX_OPTIONS] = "+:";
+    size_t n_longs = 0, n_shorts = 2;
+    for (size_t i = 0; i < cli_n_option_rows && n_longs < MAX_OPTIONS; i++) {
+        const cli_option *row = &cli_option_rows[i];
+        if (!(row->verbs & 1u << p->out->verb))
+            continue;
+        longs[n_longs++] = (struct option){row->name, row->argument ? required_argument : no_argument, NULL, row->id};
+        if (row->letter) {
+            shorts[n_shorts++] = row->letter;
+            if (row->argument)
+                shorts[n_shorts++] = ':';
+        }
+    }
+    optind = 0; // starts anew, with whatever glibc keeps
+    opterr = 0;
+    for (;;) {
+        int before = optind ? optind : 1;
+        int found = getopt_long(argc, argv, shorts, longs, NULL);
+        if (found == -1)
+            break;
+        const char *word = before < argc ? argv[before] : "";
+        if (found == ':') // optopt is a letter or an id
+            return optopt < OPT_EVENTS ? fail(p, "-%c needs a value", optopt) : fail(p, "%s needs a value", word);
+        if (found == '?') {
+            bool is_long = !strncmp(word, "--", 2);
+            if (is_long && optopt >= OPT_EVENTS)
+                return fail(p, "%.*s takes no value", (int)strcspn(word, "="), word);
+            return unknown_option(p, word, is_long ? 0 : optopt);
+        }
+        int id = found;
+        for (size_t i = 0; id < OPT_EVENTS && i < cli_n_option_rows; i++) {
+            if (cli_option_rows[i].letter == found && cli_option_rows[i].verbs & 1u << p->out->verb)
+                id = cli_option_rows[i].id;
+        }
+        if (!take(p, id, optarg))
+            return false;
+        if (p->out->wants_help)
+            break;
+    }
+    *ret_first = optind;
+    return true;
+}
+
+static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first >= argc)
+        return fail(p, "no program to run; write tally stat -- PROGRAM ARGUMENTS");
+    if (!*argv[first])
+        return fail(p, "the name of the program is empty");
+    if (o->wants_json)
+        o->report.format = o->report.format == TL_FORMAT_PERF_CSV ? TL_FORMAT_PERF_JSON : TL_FORMAT_JSON;
+    if (o->is_appending && !o->output)
+        return fail(p, "--append goes with --output FILE");
+    o->program_argv = argv + first;
+    o->run.program = argv[first];
+    if (!append(p, &o->guest_argv, "", o->argv0 ? o->argv0 : last_part(argv[first])))
+        return false;
+    for (int i = first + 1; i < argc; i++) {
+        if (!append(p, &o->guest_argv, "", argv[i]))
+            return false;
+    }
+    o->run.argv = (const char *const *)o->guest_argv.items;
+    o->run.env = (const char *const *)o->env.items;
+    o->joined_events = join(&o->events);
+    o->joined_metrics = join(&o->metrics);
+    if ((o->events.n && !o->joined_events) || (o->metrics.n && !o->joined_metrics))
+        return fail(p, "the host has no memory left");
+    o->run.events = o->joined_events;
+    o->run.metrics = o->joined_metrics;
+    o->run.roi_start = o->roi_start;
+    o->run.roi_stop = o->roi_stop;
+    return true;
+}
+
+static bool finish_list(parser *p, int argc, char *const *argv, int first) {
+    static const char *const kinds[] = {"machines", "signals", "events", "metrics", "machine", "signal", "event", "metric"};
+    static const tl_list_kind values[] = {TL_LIST_MACHINES, TL_LIST_SIGNALS, TL_LIST_EVENTS, TL_LIST_METRICS};
+    cli_options *o = p->out;
+    o->lists_everything = true;
+    if (first < argc) {
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && o->lists_everything; i++) {
+            if (!strcmp(argv[first], kinds[i])) {
+                o->list_kind = values[i % 4];
+                o->lists_everything = false;
+            }
+        }
+        first += !o->lists_everything;
+    }
+    if (first < argc)
+        o->list_glob = argv[first++];
+    if (first < argc)
+        return fail(p, "%s: one word too many; tally list %s", argv[first], cli_verbs[VERB_LIST].usage);
+    return true;
+}
+
+static bool finish_diff(parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (argc - first != 2)
+        return fail(p, "two reports are needed, %d given; tally diff %s", argc - first, cli_verbs[VERB_DIFF].usage);
+    if (o->wants_json && o->wants_markdown)
+        return fail(p, "--json and --md are two formats; give one");
+    o->before = argv[first];
+    o->after = argv[first + 1];
+    return true;
+}
+
+static bool find_verb(parser *p, const char *word, cli_verb *ret_verb) {
+    static const char *const flags[][2] = {{"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
+    const char *names[2 * N_VERBS];
+    size_t n_names = 0;
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        if (!strcmp(word, flags[i][0]))
+            word = flags[i][1];
+    }
+    for (unsigned verb = 0; verb < N_VERBS; verb++) {
+        if (!strcmp(word, cli_verbs[verb].name) || (cli_verbs[verb].alias && !strcmp(word, cli_verbs[verb].alias))) {
+            *ret_verb = (cli_verb)verb;
+            return true;
+        }
+        names[n_names++] = cli_verbs[verb].name;
+        if (cli_verbs[verb].alias)
+            names[n_names++] = cli_verbs[verb].alias;
+    }
+    const char *nearest = cli_nearest(word, names, n_names);
+    if (nearest)
+        return fail(p, "unknown verb %s; did you mean tally %s?", word, nearest);
+    return fail(p, "unknown verb %s; tally help lists the verbs, and a program is run with tally stat -- PROGRAM", word);
+}
+
+bool cli_parse(int argc, char *const *argv, char *const *environment, cli_options *ret_options, char *error, size_t error_size) {
+    cli_options *o = ret_options;
+    *o = (cli_options){.verb = VERB_HELP, .n_runs = 1};
+    tl_run_options_init(&o->run);
+    tl_report_options_init(&o->report);
+    error[0] = '\0';
+    parser p = {o, environment, error, error_size};
+    if (argc < 2)
+        return true;
+    if (!find_verb(&p, argv[1], &o->verb))
+        return false;
+    int first;
+    if (!read_options(&p, argc - 1, argv + 1, &first))
+        return false;
+    first++;
+    o->run.overrides = (const char *const *)o->overrides.items;
+    if (o->wants_help)
+        return true;
+    switch (o->verb) {
+    case VERB_STAT: return finish_stat(&p, argc, argv, first);
+    case VERB_LIST: return finish_list(&p, argc, argv, first);
+    case VERB_DIFF: return finish_diff(&p, argc, argv, first);
+    case VERB_HELP: o->topic = first < argc ? argv[first++] : NULL; break;
+    case VERB_VERSION:
+    case N_VERBS: break;
+    }
+    return first >= argc || fail(&p, "%s: one word too many; tally help explains the verbs", argv[first]);
+}
+
+void cli_options_done(cli_options *options) {
+    cli_strings *lists[] = {&options->events, &options->metrics, &options->overrides, &options->env, &options->gates, &options->guest_argv};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        strings_done(lists[i]);
+    free(options->joined_events);
+    free(options->joined_metrics);
+    free(options->roi_start);
+    free(options->roi_stop);
+    options->joined_events = options->joined_metrics = options->roi_start = options->roi_stop = NULL;
+}

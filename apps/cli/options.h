@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// The command line as data: one table of options per program, from which parsing, help, man page and shell completion are made,
+// and the values a parse yields. Parsing executes nothing and opens nothing.
+#ifndef TALLY_CLI_OPTIONS_H
+#define TALLY_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <tally/catalogue.h>
+#include <tally/report.h>
+#include <tally/run.h>
+
+typedef enum cli_verb { VERB_STAT, VERB_LIST, VERB_DIFF, VERB_HELP, VERB_VERSION, N_VERBS } cli_verb;
+
+typedef struct cli_verb_row {
+    const char *name, *alias; // alias may be NULL
+    const char *usage;        // what follows the name
+    const char *summary;      // one line
+    const char *description;  // paragraphs for --help and the man page
+} cli_verb_row;
+
+extern const cli_verb_row cli_verbs[N_VERBS];
+
+typedef struct cli_option {
+    unsigned verbs;       // bit set of cli_verb
+    int id;               // what the parser switches on
+    char letter;          // or 0
+    const char *name;     // long name
+    const char *argument; // placeholder, or NULL when it takes none
+    const char *group;    // heading in the help
+    const char *help;     // one or more sentences
+    const char *words;    // space-separated values for completion, "@machines" and the like, or NULL
+} cli_option;
+
+extern const cli_option cli_option_rows[];
+extern const size_t cli_n_option_rows;
+
+// A NULL-terminated list of strings, owned.
+typedef struct cli_strings {
+    char **items;
+    size_t n;
+} cli_strings;
+
+typedef struct cli_options {
+    cli_verb verb;
+    bool wants_help; // --help was given: print the verb's help, do nothing else
+
+    // stat; `run.program` is as typed. Pointers in `run` and `report` point into argv or into the lists below.
+    tl_run_options run;
+    tl_report_options report;
+    unsigned n_runs;
+    const char *output; // NULL: standard error
+    bool is_appending;
+    bool no_progress;
+    uint64_t timeout_ms; // 0: none
+    const char *argv0;   // NULL: the last part of the program's path
+    char *const *program_argv; // from argv; [0] is the program as typed
+    cli_strings events, metrics, overrides, env, gates, guest_argv;
+    char *joined_events, *joined_metrics, *roi_start, *roi_stop;
+
+    // list
+    tl_list_kind list_kind;
+    bool lists_everything; // no kind was named: an overview
+    const char *list_glob;
+    tl_list_format list_format;
+
+    // diff
+    const char *before, *after;
+    bool with_equal;
+    bool wants_json, wants_markdown;
+
+    const char *topic; // help
+} cli_options;
+
+// Reads a command line. False: `error` holds one sentence, to be followed by exit status 2. In both cases cli_options_done frees.
+// `environment` is where --env NAME takes its value.
+bool cli_parse(int argc, char *const *argv, char *const *environment, cli_options *ret_options, char *error, size_t error_size);
+void cli_options_done(cli_options *options);
+
+// Checked numbers, the whole text or nothing. Suffixes k, M, G are powers of 1000; Ki, Mi, Gi powers of 1024.
+bool cli_parse_count(const char *text, uint64_t *ret_value);
+bool cli_parse_duration_ms(const char *text, uint64_t *ret_ms);                              // "10", "2.5s", "300ms", "2m", "1h"
+bool cli_parse_interval(const char *text, tl_interval *ret_kind, uint64_t *ret_length);     // "10ms", "1M", "1Mi", "500kc"
+
+// The name in `names` closest to `word`, or NULL when none is close.
+const char *cli_nearest(const char *word, const char *const *names, size_t n_names);
+
+// help.c
+void cli_print_overview(FILE *stream);
+void cli_print_help(cli_verb verb, FILE *stream);
+void cli_print_man(FILE *stream);
+void cli_print_completion(FILE *stream);
+
+// The verbs: each returns the exit status.
+int cli_stat(cli_options *options);
+int cli_list(const cli_options *options);
+int cli_diff(const cli_options *options);
+
+enum { STATUS_GATE = 1, STATUS_USAGE = 2, STATUS_TIMEOUT = 124, STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
+
+#endif

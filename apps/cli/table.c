@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// The tables of verbs and options. Help, man page, completion and parser read them; nothing about an option is written elsewhere
+// but what it does (options.c).
+#include "ids.h"
+#include "options.h"
+
+const cli_verb_row cli_verbs[N_VERBS] = {
+    [VERB_STAT] =
+        {
+            .name = "stat",
+            .usage = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+            .summary = "run a program and print every count of the run",
+            .description =
+                "Runs PROGRAM, a RISC-V Linux executable, on a simulated machine and counts every microarchitectural event exactly. "
+                "Counts go to standard error; the program's own input, output and exit status stay what they are. A PROGRAM without "
+                "a slash is looked up in PATH. The same program, arguments, machine and seed give the same counts to the last digit "
+                "on any host, in any folder, for any user; nothing of the host's time, paths or environment reaches the program "
+                "unless asked for.",
+        },
+    [VERB_LIST] =
+        {
+            .name = "list",
+            .usage = "[OPTION...] [signals|events|metrics|machines] [GLOB]",
+            .summary = "name everything that can be counted, with one sentence each",
+            .description = "Without a kind, lists events and metrics, or whatever GLOB matches. Signals are what the units of the machine "
+                           "count; events are names for signals or sums of them, perf's names among them; metrics are formulas over "
+                           "both; machines are the descriptions that --machine can name.",
+        },
+    [VERB_DIFF] =
+        {
+            .name = "diff",
+            .alias = "compare",
+            .usage = "[OPTION...] BEFORE AFTER",
+            .summary = "compare two reports; fail when a gate is crossed",
+            .description = "BEFORE and AFTER are files written by tally stat --json. Counts repeat to the last digit, so a gate needs no "
+                           "margin for noise. The exit status is 1 when a gate of --fail-on was crossed and 0 otherwise.",
+        },
+    [VERB_HELP] =
+        {
+            .name = "help",
+            .usage = "[VERB|man|completion]",
+            .summary = "explain a verb; print the man page or the bash completion",
+            .description = "tally help man prints the manual page (groff source), tally help completion a script for bash.",
+        },
+    [VERB_VERSION] =
+        {
+            .name = "version",
+            .usage = "",
+            .summary = "print the version",
+            .description = "Prints the version of the program and nothing else.",
+        },
+};
+
+enum { S = 1u << VERB_STAT, L = 1u << VERB_LIST, D = 1u << VERB_DIFF, ALL = (1u << N_VERBS) - 1 };
+
+#define WHAT "What to print"
+#define HOW "How to print it"
+#define MACHINE "The machine"
+#define PROGRAM "The program and its world"
+#define LIMITS "Limits"
+#define OTHER "Other"
+
+const cli_option cli_option_rows[] = {
+    {S, OPT_EVENTS, 'e', "event", "LIST", WHAT,
+     "Events, signals or globs, separated by commas: perf's names (cycles, L1-dcache-load-misses), signals of the machine "
+     "(l1d.load_miss, hart0.l1d.load_miss), patterns (l2.*). May be repeated.",
+     "@events"},
+    {S, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.", "@metrics"},
+    {S, OPT_PER_HART, 'A', "per-hart", NULL, WHAT, "One count for each hart besides the sum.", NULL},
+    {S, OPT_PER_HART, 0, "no-aggr", NULL, NULL, "The same, by perf's name.", NULL},
+    {S, OPT_PER_HART, 0, "per-core", NULL, NULL, "The same, by perf's name.", NULL},
+    {S, OPT_PER_UNIT, 0, "per-unit", NULL, WHAT, "One count for each unit of the machine (cache, slice, channel) besides the sum.", NULL},
+    {S, OPT_INTERVAL, 'I', "interval", "LENGTH", WHAT,
+     "Print counts at regular distances: 10ms, 500us or 1s of simulated time; 1M or 1Mi instructions; 500kc cycles. A bare number "
+     "is milliseconds of simulated time.",
+     NULL},
+    {S, OPT_INTERVAL, 0, "interval-print", "LENGTH", NULL, "The same, by perf's name.", NULL},
+    {S, OPT_ROI, 0, "roi", "START[:STOP]", WHAT,
+     "Count only between reaching function START and reaching STOP; without STOP, from entering START until that call returns. "
+     "All visits are summed. 0x... is an address.",
+     NULL},
+    {S, OPT_REPEAT, 'r', "repeat", "N", WHAT, "Run N times. The counts must be identical, and are then printed once.", NULL},
+    {S, OPT_NULL, 'n', "null", NULL, WHAT, "Print no counts, only what the run took.", NULL},
+    {S, OPT_DETAIL, 'd', "detailed", NULL, WHAT, "Print more: every unit once; -dd: every single count.", NULL},
+    {S, OPT_VERBOSE, 'v', "verbose", NULL, WHAT, "Print every single count, as -dd.", NULL},
+
+    {S, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.stat/1.", NULL},
+    {S, OPT_JSON, 0, "json-output", NULL, NULL, "The same, by perf's name.", NULL},
+    {S, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line.", NULL},
+    {S, OPT_SEPARATOR, 'x', "field-separator", "SEP", HOW,
+     "The lines of perf stat -x: value, unit, event, run time, percent, metric, unit; no header.", NULL},
+    {S, OPT_PERF_COMPAT, 0, "perf-compat", NULL, HOW, "The same as -x, ; with --json, the keys of perf stat -j.", NULL},
+    {S, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write to FILE instead of standard error.", "@files"},
+    {S, OPT_APPEND, 0, "append", NULL, HOW, "With --output: add to the end of FILE.", NULL},
+    {S, OPT_HOST_INFO, 0, "host-info", NULL, HOW,
+     "Put host time and memory into JSON and CSV, too. They differ from run to run; the text report always shows them.", NULL},
+    {S, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
+    {S, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
+
+    {S | L, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE, "A machine of tally list machines, or a description. Default: rocket.",
+     "@machines"},
+    {S | L, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
+    {S | L, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},
+    {S | L, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
+    {S | L, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
+    {S | L, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
+    {S | L, OPT_SET, 0, "set", "KEY=VALUE", MACHINE, "Override any key of the description: l1d.replacement=fifo. May be repeated.", NULL},
+    {S, OPT_ENGINE, 0, "engine", "block|step", MACHINE,
+     "Front-end: block is fast, step executes one instruction at a time. Their counts are the same.", "block step"},
+    {S, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
+
+    {S, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},
+    {S, OPT_ROOT, 0, "root", "DIR", PROGRAM, "Let the program see only what is under DIR, as its root folder.", "@files"},
+    {S, OPT_ENV, 0, "env", "NAME[=VALUE]", PROGRAM,
+     "Put a variable into the program's environment, which is empty otherwise; without VALUE, with the value it has here. May be "
+     "repeated.",
+     NULL},
+    {S, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
+    {S, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
+     "What the program sees as its own name. Default: the last part of its path, so that counts do not depend on folders.", NULL},
+
+    {S, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
+    {S, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},
+
+    {L, OPT_LIST_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.list/1.", NULL},
+    {L, OPT_LIST_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},
+    {L, OPT_LIST_VERBOSE, 'v', "verbose", NULL, HOW, "Definitions, too: formulas, the units a signal belongs to, the shape of a machine.",
+     NULL},
+
+    {D, OPT_FAIL_ON, 0, "fail-on", "GATE", WHAT,
+     "A condition that must not become true: NAME OP LIMIT, such as cycles>+1%, l1d.load_miss>+0, instructions>1000000, ipc<-2%, "
+     "hart0:cycles>+1%. OP is > >= < <=; a sign means change, % means relative. May be repeated.",
+     NULL},
+    {D, OPT_ALL, 'a', "all", NULL, WHAT, "Show equal rows, too.", NULL},
+    {D, OPT_DIFF_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.diff/1.", NULL},
+    {D, OPT_DIFF_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},
+
+    {ALL, OPT_HELP, 'h', "help", NULL, OTHER, "Explain this verb.", NULL},
+};
+
+const size_t cli_n_option_rows = sizeof cli_option_rows / sizeof cli_option_rows[0];

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Everything that has a name: machines, signals, events, metrics, and their one sentence each.
+#ifndef TALLY_CATALOGUE_H
+#define TALLY_CATALOGUE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <tally/error.h>
+
+TL_BEGIN_DECLS
+
+typedef enum tl_list_kind {
+    TL_LIST_MACHINES,
+    TL_LIST_SIGNALS, // of one machine: what its units count
+    TL_LIST_EVENTS,  // aliases: perf's names and ours, each said in signals
+    TL_LIST_METRICS, // formulas over signals and events
+    TL_N_LIST_KINDS
+} tl_list_kind;
+
+typedef struct tl_list_row {
+    uint32_t size;          // set by the caller to sizeof(tl_list_row)
+    const char *name;       // "l1d.load_miss", "cache-misses", "ipc", "rocket"
+    const char *group;      // the unit or the metric group it belongs to
+    const char *unit;       // "events", "cycles", "bytes", "%"; "" for machines
+    const char *definition; // a formula, the paths of its instances, or the shape of the machine
+    const char *meaning;    // one sentence
+} tl_list_row;
+
+typedef struct tl_list tl_list;
+
+// `glob` (* ? [...]) selects names; NULL: all. `machine` and `overrides` as in tl_run_options. An empty list is TL_ENOENT with the
+// nearest names.
+TL_MUST_CHECK TL_API tl_status tl_list_new(tl_list_kind kind, const char *glob, const char *machine, const char *const *overrides,
+                                           tl_list **ret_list, tl_error *err);
+TL_API uint32_t tl_list_n_rows(const tl_list *list);
+TL_API void tl_list_row_at(const tl_list *list, uint32_t index, tl_list_row *ret_row); // text owned by the list
+TL_API void tl_list_free(tl_list *list);                                               // NULL is fine
+
+typedef enum tl_list_format {
+    TL_LIST_TEXT,         // names and sentences
+    TL_LIST_TEXT_VERBOSE, // definitions, too
+    TL_LIST_JSON,         // one object a line, schema "tally.list/1"
+    TL_LIST_MARKDOWN,     // a table
+} tl_list_format;
+
+TL_MUST_CHECK TL_API tl_status tl_list_write(const tl_list *list, tl_list_format format, FILE *stream, tl_error *err); // TL_EIO
+
+TL_END_DECLS
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Running a RISC-V Linux program on a simulated machine.
+//
+//   tl_run_options options;
+//   tl_run_options_init(&options);
+//   options.program = "./prog";
+//   tl_run_new(&options, &run, &err)          checks machine, events, metrics: nothing of the program is touched
+//   tl_run_load(run, &err)                    reads the program into the machine
+//   tl_run_advance(run, n, &state, &err)      until state is TL_RUN_ENDED
+//   tl_run_result(run, &result, &err)         the counts so far, at any point after tl_run_load (result.h)
+//   tl_run_free(run)
+//
+// Two runs share nothing and may live in different threads; one run belongs to one thread at a time. The same options give the
+// same counts wherever and whenever they are run.
+#ifndef TALLY_RUN_H
+#define TALLY_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tally/error.h>
+#include <tally/result.h>
+
+TL_BEGIN_DECLS
+
+typedef enum tl_engine {
+    TL_ENGINE_BLOCK, // fast: decoded stretches of code
+    TL_ENGINE_STEP,  // plain: one instruction at a time; the same counts, slower
+} tl_engine;
+
+typedef enum tl_interval {
+    TL_INTERVAL_NONE,
+    TL_INTERVAL_INSTRUCTIONS, // retired, over all harts
+    TL_INTERVAL_CYCLES,       // of machine time
+    TL_INTERVAL_NS,           // of guest time
+} tl_interval;
+
+typedef struct tl_run_options {
+    uint32_t size; // set by tl_run_options_init
+
+    // The program. Strings are copied by tl_run_new.
+    const char *program;     // path of a RISC-V Linux executable; it is not looked up in PATH
+    const char *const *argv; // what the program sees, NULL-terminated; NULL: the last part of the path, alone
+    const char *const *env;  // "NAME=VALUE", NULL-terminated; NULL: empty. The caller's environment never reaches the program
+    const char *sysroot;     // where the dynamic loader and libraries are looked up; NULL: the Debian cross packages' place
+    const char *root;        // NULL: the program may touch what the calling user may; else only what is under this folder
+    bool allow_network;      // internet sockets; off by default
+    int std_fd[3];           // descriptors behind the program's 0, 1, 2; not closed. Default 0, 1, 2
+    // Called with one sentence for each thing worth knowing, such as the first use of an unsupported system call. May be NULL.
+    void (*warn)(void *ctx, const char *sentence);
+    void *ctx;
+
+    // The machine.
+    const char *machine;          // a name that tl_list_new(TL_LIST_MACHINES) knows, or the path of a description; NULL: "rocket"
+    const char *const *overrides; // "key=value" in the words of the description, NULL-terminated, applied in order; NULL: none
+    tl_engine engine;
+
+    // What the result shows. The machine counts everything in any case.
+    const char *events;  // comma-separated aliases, signal paths and globs; NULL: every event alias and every signal
+    const char *metrics; // comma-separated metrics, metric groups and globs; NULL with events NULL: the default group
+    bool per_hart;       // one count for each hart, besides their sum
+    bool per_unit;       // one count for each unit, besides their sum
+
+    // Intervals: tl_run_advance stops at the end of each; tl_run_interval gives its counts.
+    tl_interval interval;
+    uint64_t interval_length; // instructions, cycles or ns, as `interval` says; at least 1
+
+    // Region of interest: only what happens inside is counted, all visits summed. A visit begins when any thread reaches `roi_start`,
+    // a function of the program or a number (0x...). It ends when `roi_stop` is reached or, with roi_stop NULL, when that call of
+    // roi_start returns. Functions are those of the program's own symbol table. NULL: count everything.
+    const char *roi_start, *roi_stop;
+
+    uint64_t max_insns; // end the run after so many retired instructions over all harts, exactly; 0: no limit
+} tl_run_options;
+
+TL_API void tl_run_options_init(tl_run_options *ret_options);
+
+typedef struct tl_run tl_run;
+
+typedef enum tl_run_state {
+    TL_RUN_GOING,    // the number of instructions asked for was run
+    TL_RUN_INTERVAL, // an interval is complete
+    TL_RUN_ENDED,    // see tl_result_end
+} tl_run_state;
+
+// Builds the machine and resolves events and metrics. TL_ENOENT and TL_EINVAL say what is unknown or impossible, nearest names
+// included; TL_EFORMAT what is wrong in a machine description.
+TL_MUST_CHECK TL_API tl_status tl_run_new(const tl_run_options *options, tl_run **ret_run, tl_error *err);
+
+// Loads the program. TL_ENOENT: it, its interpreter or the ROI's function does not exist. TL_EACCESS: it is not executable.
+// TL_EFORMAT: it is not a program for this machine.
+TL_MUST_CHECK TL_API tl_status tl_run_load(tl_run *run, tl_error *err);
+
+// Runs until max_instructions more have retired over all harts, an interval is complete or the run has ended. How a run is cut
+// into calls does not change single-hart counts. An ended run stays ended. Fails only for reasons of the host.
+TL_MUST_CHECK TL_API tl_status tl_run_advance(tl_run *run, uint64_t max_instructions, tl_run_state *ret_state, tl_error *err);
+
+// Ends the run from outside, so that its result says why: TL_END_TIMEOUT, or TL_END_INTERRUPTED with the signal's number.
+TL_API void tl_run_stop(tl_run *run, tl_end_reason reason, int signal);
+
+// Counts since the start or, with a region of interest, inside it. The caller frees the result. If the run has ended, the last
+// result also holds the verdict on the conservation identities (tl_result_check).
+TL_MUST_CHECK TL_API tl_status tl_run_result(tl_run *run, tl_result **ret_result, tl_error *err);
+
+// Counts since the previous call, or since the start: the interval just completed.
+TL_MUST_CHECK TL_API tl_status tl_run_interval(tl_run *run, tl_result **ret_result, tl_error *err);
+
+typedef struct tl_progress {
+    uint32_t size; // set by the caller to sizeof(tl_progress)
+    uint64_t instructions, cycles, sim_ns;
+    uint64_t host_ns; // spent in tl_run_advance
+} tl_progress;
+
+TL_API void tl_run_progress(const tl_run *run, tl_progress *ret_progress); // cheap
+
+TL_API void tl_run_free(tl_run *run); // NULL is fine
+
+// "tally 0.1.0"'s number. Static text.
+TL_API const char *tl_version(void);
+
+TL_END_DECLS
+
+#endif

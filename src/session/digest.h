@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// A name for a file's contents, so that a report says which program was counted without naming a place.
+#ifndef TL_SESSION_DIGEST_H
+#define TL_SESSION_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { TL_DIGEST_BYTES = 24 };
+
+// XXH64 with seed 0: a checksum, fast enough to cost nothing, not proof against forgery. xxhsum prints the same number.
+uint64_t tl_digest(const void *bytes, size_t n_bytes);
+// "xxh64:0123456789abcdef" of a file. TL_ENOENT, TL_EACCESS, TL_EIO.
+TL_MUST_CHECK tl_status tl_digest_file(const char *path, char ret_text[TL_DIGEST_BYTES], tl_error *err);
+
+#endif

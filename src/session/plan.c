@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+// Resolving what was asked for, once; evaluating it over any set of totals, as often as wanted.
+#include "session/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "session/description.h"
+
+// The one-screen view: these aliases in this order, each with the metric that makes it readable.
+static const struct {
+    const char *alias, *metric;
+} screen[] = {
+    {"cycles", NULL},
+    {"instructions", "ipc"},
+    {"branches", NULL},
+    {"branch-misses", "branch_miss_rate"},
+    {"L1-icache-loads", NULL},
+    {"L1-icache-load-misses", "l1i_mpki"},
+    {"L1-dcache-loads", NULL},
+    {"L1-dcache-load-misses", "l1d_load_miss_rate"},
+    {"L1-dcache-stores", NULL},
+    {"L1-dcache-store-misses", "l1d_store_miss_rate"},
+    {"cache-references", NULL},
+    {"cache-misses", "l2_miss_rate"},
+    {"iTLB-load-misses", NULL},
+    {"dTLB-load-misses", "dtlb_mpki"},
+    {"page-faults", NULL},
+    {"context-switches", NULL},
+    {"syscalls", NULL},
+};
+static const char default_groups[] = "ipc,cpi_stack"; // at detail 0; the other groups follow
+
+static void *list_alloc(tl_arena *arena, size_t n, size_t size) { return tl_arena_alloc(arena, n ? n * size : 1); }
+
+static const char *const *copy_list(tl_arena *arena, const char *const *list) {
+    size_t n = 0;
+    while (list && list[n])
+        n++;
+    const char **copy = list_alloc(arena, n + 1, sizeof *copy);
+    for (size_t i = 0; copy && i < n; i++) {
+        copy[i] = tl_arena_strdup(arena, list[i]);
+        if (!copy[i])
+            return NULL;
+    }
+    return copy;
+}
+
+tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_config *ret_config, tl_error *err) {
+    static const char *const caches[] = {"l1i", "l1d", "l2"};
+    tl_config config;
+    tl_status status = tl_description_open(machine ? machine : "rocket", &config, err);
+    for (; status == TL_OK && overrides && *overrides; overrides++) {
+        const char *equals = strchr(*overrides, '=');
+        const char *cache = NULL;
+        for (size_t i = 0; equals && i < TL_COUNT_OF(caches); i++) {
+            if (strlen(caches[i]) == (size_t)(equals - *overrides) && !memcmp(caches[i], *overrides, strlen(caches[i])))
+                cache = caches[i];
+        }
+        status = cache ? tl_config_set_cache(&config, cache, equals + 1, err) : tl_config_set(&config, *overrides, err);
+    }
+    if (status == TL_OK)
+        status = tl_config_check(&config, err);
+    if (status == TL_OK)
+        *ret_config = config;
+    return status;
+}
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+
+static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_error *err) {
+    static const char *const intervals[] = {"none", "instructions", "cycles", "ns"};
+    tl_header *header = &plan->header;
+    tl_arena *arena = &plan->arena;
+    const char *slash = strrchr(options->program, '/');
+    const char *program = slash && slash[1] ? slash + 1 : options->program;
+    const char *const only_program[] = {program, NULL};
+    *header = (tl_header){
+        .version = TL_VERSION,
+        .machine = plan->config.name,
+        .summary = plan->config.summary,
+        .program = tl_arena_strdup(arena, program),
+        .argv = copy_list(arena, options->argv ? options->argv : only_program),
+        .env = copy_list(arena, options->env),
+        .engine = options->engine == TL_ENGINE_STEP ? "step" : "block",
+        .interval = intervals[options->interval],
+        .interval_length = options->interval_length,
+        .roi_start = options->roi_start ? tl_arena_strdup(arena, options->roi_start) : NULL,
+        .roi_stop = options->roi_stop ? tl_arena_strdup(arena, options->roi_stop) : NULL,
+        .max_insns = options->max_insns,
+        .seed = plan->config.seed,
+        .clock_hz = plan->config.clock_hz,
+        .n_harts = plan->config.n_harts,
+        .n_settings = tl_n_keys,
+    };
+    tl_setting *settings = list_alloc(arena, tl_n_keys, sizeof *settings);
+    header->settings = settings;
+    if (!header->program || !header->argv || !header->env || !settings)
+        return no_memory(err);
+    for (uint32_t i = 0; i < tl_n_keys; i++) {
+        tl_strbuf text = {0};
+        tl_key_format(&tl_keys[i], &plan->config, &text);
+        settings[i] = (tl_setting){tl_keys[i].path, tl_arena_strdup(arena, tl_strbuf_text(&text))};
+        bool has_failed = text.has_failed || !settings[i].value;
+        tl_strbuf_done(&text);
+        if (has_failed)
+            return no_memory(err);
+    }
+    plan->hart_scopes = list_alloc(arena, plan->config.n_harts, sizeof *plan->hart_scopes);
+    for (uint32_t i = 0; plan->hart_scopes && i < plan->config.n_harts; i++)
+        plan->hart_scopes[i] = tl_arena_printf(arena, "hart%u", i);
+    return plan->hart_scopes ? TL_OK : no_memory(err);
+}
+
+static bool is_listed(const tl_quantities *list, const char *name) {
+    for (uint32_t i = 0; i < list->n_items; i++) {
+        if (!strcmp(list->items[i].name, name))
+            return true;
+    }
+    return false;
+}
+
+// All aliases, those of the screen first, then every signal summed over its instances.
+static tl_status default_events(tl_plan *plan, tl_quantities *list, tl_error *err) {
+    tl_catalogue *catalogue = plan->catalogue;
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < TL_COUNT_OF(screen); i++) {
+        for (uint32_t k = 0; status == TL_OK && k < tl_catalogue_n_aliases(catalogue); k++) {
+            if (!strcmp(tl_catalogue_alias_at(catalogue, k)->name, screen[i].alias))
+                status = tl_catalogue_events(catalogue, screen[i].alias, list, err);
+        }
+    }
+    for (uint32_t k = 0; status == TL_OK && k < tl_catalogue_n_aliases(catalogue); k++)
+        status = tl_catalogue_events(catalogue, tl_catalogue_alias_at(catalogue, k)->name, list, err);
+    uint32_t n_slots = tl_catalogue_n_slots(catalogue);
+    for (tl_slot slot = 0; status == TL_OK && slot < n_slots; slot++) {
+        tl_catalogue_signal signal = tl_catalogue_signal_at(catalogue, slot);
+        bool is_first = signal.hart <= 0; // those of other harts have been listed
+        if (is_first && !is_listed(list, signal.event))
+            status = tl_catalogue_events(catalogue, signal.event, list, err);
+    }
+    return status;
+}
+
+static tl_status default_metrics(tl_plan *plan, tl_error *err) {
+    tl_catalogue *catalogue = plan->catalogue;
+    tl_status status = tl_catalogue_metrics(catalogue, default_groups, &plan->metrics, err);
+    plan->n_default_metrics = plan->metrics.n_items;
+    for (uint32_t i = 0; status == TL_OK && i < tl_catalogue_n_groups(catalogue); i++)
+        status = tl_catalogue_metrics(catalogue, tl_catalogue_group_at(catalogue, i)->name, &plan->metrics, err);
+    return status;
+}
+
+// The unit type whose signal this event names, or "".
+static const char *group_of(const tl_catalogue *catalogue, const tl_quantity *quantity) {
+    const tl_slot *slots;
+    const char *dot = strrchr(quantity->name, '.');
+    if (dot && tl_formula_slots(quantity->formula, &slots) > 0)
+        return tl_catalogue_signal_at(catalogue, slots[0]).type->name;
+    return "";
+}
+
+static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error *err) {
+    bool is_default = !options->events && !options->metrics;
+    tl_quantities events = {0};
+    tl_status status = TL_OK;
+    if (is_default)
+        status = default_events(plan, &events, err);
+    else if (options->events)
+        status = tl_catalogue_events(plan->catalogue, options->events, &events, err);
+    if (status == TL_OK && is_default)
+        status = default_metrics(plan, err);
+    if (status == TL_OK && options->metrics) {
+        status = tl_catalogue_metrics(plan->catalogue, options->metrics, &plan->metrics, err);
+        plan->n_default_metrics = plan->metrics.n_items;
+    }
+    if (status == TL_OK) {
+        plan->events = list_alloc(&plan->arena, events.n_items, sizeof *plan->events);
+        status = plan->events ? TL_OK : no_memory(err);
+    }
+    for (uint32_t i = 0; status == TL_OK && i < events.n_items; i++) {
+        tl_plan_event *event = &plan->events[i];
+        *event = (tl_plan_event){.quantity = events.items[i], .group = group_of(plan->catalogue, &events.items[i])};
+        event->detail = is_default ? (*event->group ? 1 : 2) : 0;
+        for (size_t k = 0; k < TL_COUNT_OF(screen); k++) {
+            if (!strcmp(event->quantity.name, screen[k].alias)) {
+                event->metric = screen[k].metric;
+                event->detail = 0;
+            }
+        }
+        plan->n_events++;
+    }
+    tl_quantities_done(&events);
+    return status;
+}
+
+tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_error *err) {
+    if (!options->program || !*options->program)
+        return tl_fail(err, TL_EINVAL, "no program was named");
+    if (options->interval > TL_INTERVAL_NS || (options->interval != TL_INTERVAL_NONE && options->interval_length == 0))
+        return tl_fail(err, TL_EINVAL, "the length of an interval must be at least 1");
+    tl_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return no_memory(err);
+    atomic_init(&plan->n_owners, 1);
+    plan->per_hart = options->per_hart;
+    plan->per_unit = options->per_unit;
+    tl_status status = tl_plan_config(options->machine, options->overrides, &plan->config, err);
+    if (status == TL_OK)
+        status = tl_catalogue_new(&plan->config, &plan->catalogue, err);
+    if (status == TL_OK)
+        status = fill_header(plan, options, err);
+    if (status == TL_OK)
+        status = resolve(plan, options, err);
+    if (status != TL_OK) {
+        tl_plan_free(plan);
+        return status;
+    }
+    *ret_plan = plan;
+    return TL_OK;
+}
+
+tl_plan *tl_plan_share(tl_plan *plan) {
+    if (plan)
+        atomic_fetch_add_explicit(&plan->n_owners, 1, memory_order_relaxed);
+    return plan;
+}
+
+void tl_plan_free(tl_plan *plan) {
+    if (!plan || atomic_fetch_sub_explicit(&plan->n_owners, 1, memory_order_acq_rel) != 1)
+        return;
+    tl_quantities_done(&plan->metrics);
+    tl_catalogue_free(plan->catalogue);
+    tl_arena_done(&plan->arena);
+    free(plan);
+}
+
+static tl_row row_of(const tl_quantity *quantity, const char *scope, tl_value value) {
+    return (tl_row){.name = quantity->name,
+                    .scope = scope,
+                    .unit = quantity->unit ? quantity->unit : "",
+                    .meaning = quantity->meaning,
+                    .group = quantity->group ? quantity->group : "",
+                    .is_metric = quantity->is_metric,
+                    .value = value};
+}
+
+// Number of rows that `quantity` makes, and the rows themselves when `rows` is not NULL.
+static uint32_t add_rows(const tl_plan *plan, const tl_quantity *quantity, const uint64_t *values, tl_row *rows) {
+    uint32_t n = 0;
+    if (rows)
+        rows[n] = row_of(quantity, "machine", tl_formula_eval(quantity->formula, values, TL_ALL_HARTS));
+    n++;
+    bool by_hart = plan->per_hart && !tl_formula_is_shared(quantity->formula);
+    for (uint32_t hart = 0; by_hart && hart < plan->config.n_harts; hart++, n++) {
+        if (rows)
+            rows[n] = row_of(quantity, plan->hart_scopes[hart], tl_formula_eval(quantity->formula, values, (int)hart));
+    }
+    const tl_slot *slots;
+    uint32_t n_slots = plan->per_unit && !quantity->is_metric ? tl_formula_slots(quantity->formula, &slots) : 0;
+    for (uint32_t unit = 0; n_slots > 0 && unit < tl_catalogue_n_units(plan->catalogue); unit++) {
+        tl_catalogue_unit of = tl_catalogue_unit_at(plan->catalogue, unit);
+        uint64_t sum = 0;
+        uint32_t n_found = 0;
+        for (uint32_t i = 0; i < n_slots; i++) {
+            if (slots[i] >= of.first_slot && slots[i] - of.first_slot < of.type->n_signals) {
+                sum += values[slots[i]];
+                n_found++;
+            }
+        }
+        bool is_repeat = by_hart && of.hart >= 0 && !strcmp(of.path, plan->hart_scopes[of.hart]); // "hart0" is there already
+        if (n_found == 0 || is_repeat)
+            continue;
+        if (rows) {
+            tl_value value = {.kind = TL_VALUE_INTEGER, .integer = sum, .real = (double)sum};
+            rows[n] = row_of(quantity, of.path, value);
+        }
+        n++;
+    }
+    return n;
+}
+
+tl_status tl_plan_evaluate(const tl_plan *plan, const uint64_t *slots, tl_result *result, tl_error *err) {
+    uint32_t n_rows = 0;
+    for (uint32_t i = 0; i < plan->n_events; i++)
+        n_rows += add_rows(plan, &plan->events[i].quantity, slots, NULL);
+    for (uint32_t i = 0; i < plan->metrics.n_items; i++)
+        n_rows += add_rows(plan, &plan->metrics.items[i], slots, NULL);
+    result->rows = list_alloc(&result->arena, n_rows, sizeof *result->rows);
+    if (!result->rows)
+        return no_memory(err);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->n_events; i++) {
+        uint32_t first = n;
+        n += add_rows(plan, &plan->events[i].quantity, slots, result->rows + n);
+        for (uint32_t k = first; k < n; k++) {
+            result->rows[k].group = plan->events[i].group;
+            result->rows[k].metric = plan->events[i].metric;
+            result->rows[k].detail = plan->events[i].detail;
+        }
+    }
+    for (uint32_t i = 0; i < plan->metrics.n_items; i++) {
+        uint32_t first = n;
+        n += add_rows(plan, &plan->metrics.items[i], slots, result->rows + n);
+        for (uint32_t k = first; k < n; k++)
+            result->rows[k].detail = i < plan->n_default_metrics ? 0 : 1;
+    }
+    result->n_rows = n;
+    return TL_OK;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Results as values: made, subtracted, compared.
+#include "session/result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "session/plan.h"
+
+tl_status tl_result_new(tl_plan *plan, tl_result **ret_result, tl_error *err) {
+    tl_result *result = calloc(1, sizeof *result);
+    if (!result)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    result->plan = tl_plan_share(plan);
+    result->header = plan ? &plan->header : NULL;
+    result->message = "";
+    *ret_result = result;
+    return TL_OK;
+}
+
+void tl_result_release(tl_result *result) {
+    if (!result)
+        return;
+    tl_plan_free(result->plan);
+    tl_arena_done(&result->arena);
+    free(result);
+}
+
+const char *tl_end_reason_name(tl_end_reason reason) {
+    static const char *const names[] = {
+        [TL_END_NONE] = "running",         [TL_END_EXITED] = "exited",   [TL_END_KILLED] = "killed",
+        [TL_END_DEADLOCK] = "deadlock",    [TL_END_MAX_INSNS] = "max_insns", [TL_END_TIMEOUT] = "timeout",
+        [TL_END_INTERRUPTED] = "interrupted", [TL_END_FAILED] = "failed",
+    };
+    return (size_t)reason < TL_COUNT_OF(names) ? names[reason] : "failed";
+}
+
+const tl_row *tl_result_row(const tl_result *result, bool is_metric, const char *name, const char *scope) {
+    for (uint32_t i = 0; i < result->n_rows; i++) {
+        const tl_row *row = &result->rows[i];
+        if (row->is_metric == is_metric && !strcmp(row->name, name) && !strcmp(row->scope, scope ? scope : "machine"))
+            return row;
+    }
+    return NULL;
+}
+
+tl_status tl_result_difference(const tl_result *later, const tl_result *earlier, tl_result **ret_result, tl_error *err) {
+    if (!later->slots || later->plan != earlier->plan || later->n_slots != earlier->n_slots)
+        return tl_fail(err, TL_EINVAL, "the results to subtract come from different runs");
+    for (uint32_t i = 0; i < later->n_slots; i++) {
+        if (later->slots[i] < earlier->slots[i])
+            return tl_fail(err, TL_EINVAL, "the result to subtract is the later one");
+    }
+    tl_result *result;
+    tl_status status = tl_result_new(later->plan, &result, err);
+    if (status != TL_OK)
+        return status;
+    result->slots = tl_arena_alloc(&result->arena, later->n_slots * sizeof *result->slots);
+    if (!result->slots) {
+        tl_result_release(result);
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    }
+    result->n_slots = later->n_slots;
+    for (uint32_t i = 0; i < later->n_slots; i++)
+        result->slots[i] = later->slots[i] - earlier->slots[i];
+    result->interval_kind = later->header->interval;
+    result->begin_instructions = earlier->begin_instructions + earlier->instructions;
+    result->begin_cycles = earlier->begin_cycles + earlier->cycles;
+    result->begin_ns = earlier->begin_ns + earlier->sim_ns;
+    result->instructions = later->instructions - earlier->instructions;
+    result->cycles = later->cycles - earlier->cycles;
+    result->sim_ns = later->sim_ns - earlier->sim_ns;
+    result->host_ns = later->host_ns - earlier->host_ns;
+    result->host_peak_bytes = later->host_peak_bytes;
+    result->guest_bytes = later->guest_bytes;
+    result->reason = later->reason;
+    result->status = later->status;
+    result->signal = later->signal;
+    result->message = tl_arena_strdup(&result->arena, later->message);
+    status = result->message ? tl_plan_evaluate(result->plan, result->slots, result, err) : tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    if (status != TL_OK) {
+        tl_result_release(result);
+        return status;
+    }
+    *ret_result = result;
+    return TL_OK;
+}
+
+static bool same_value(tl_value a, tl_value b) {
+    if (a.kind != b.kind)
+        return false;
+    if (a.kind == TL_VALUE_INTEGER)
+        return a.integer == b.integer;
+    return a.kind == TL_VALUE_MISSING || !memcmp(&a.real, &b.real, sizeof a.real);
+}
+
+static const char *show(tl_value value, char text[40]) {
+    if (value.kind == TL_VALUE_INTEGER)
+        snprintf(text, 40, "%llu", (unsigned long long)value.integer);
+    else if (value.kind == TL_VALUE_REAL)
+        snprintf(text, 40, "%.6g", value.real);
+    else
+        snprintf(text, 40, "no value");
+    return text;
+}
+
+tl_status tl_result_compare(const tl_result *a, const tl_result *b, tl_error *err) {
+    if (a->n_slots != b->n_slots || a->n_rows != b->n_rows)
+        return tl_fail(err, TL_EINVAL, "the results show different things");
+    for (uint32_t i = 0; i < a->n_rows; i++) {
+        const tl_row *x = &a->rows[i], *y = &b->rows[i];
+        char text[2][40];
+        if (strcmp(x->name, y->name) || strcmp(x->scope, y->scope))
+            return tl_fail(err, TL_EINVAL, "the results show different things: %s and %s", x->name, y->name);
+        if (!same_value(x->value, y->value))
+            return tl_fail(err, TL_EINVAL, "%s of %s is %s in one and %s in the other", x->name, x->scope, show(x->value, text[0]),
+                           show(y->value, text[1]));
+    }
+    for (uint32_t i = 0; a->slots && b->slots && i < a->n_slots; i++) { // also what is not shown
+        if (a->slots[i] != b->slots[i])
+            return tl_fail(err, TL_EINVAL, "%s is %llu in one and %llu in the other",
+                           a->plan ? tl_catalogue_signal_at(a->plan->catalogue, i).path : "a signal", (unsigned long long)a->slots[i],
+                           (unsigned long long)b->slots[i]);
+    }
+    if (a->instructions != b->instructions || a->cycles != b->cycles)
+        return tl_fail(err, TL_EINVAL, "the runs took %llu and %llu cycles", (unsigned long long)a->cycles, (unsigned long long)b->cycles);
+    if (a->reason != b->reason || a->status != b->status || a->signal != b->signal)
+        return tl_fail(err, TL_EINVAL, "one ended with %s %d, the other with %s %d", tl_end_reason_name(a->reason),
+                       a->reason == TL_END_KILLED ? a->signal : a->status, tl_end_reason_name(b->reason),
+                       b->reason == TL_END_KILLED ? b->signal : b->status);
+    return TL_OK;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// A result: what was run on what, one row for each count and metric, how the run ended. A plain value; reports read nothing else.
+#ifndef TL_SESSION_RESULT_H
+#define TL_SESSION_RESULT_H
+
+#include <tally/result.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "model/config.h"
+#include "session/formula.h"
+
+struct tl_plan;
+
+typedef struct tl_row {
+    const char *name;    // "cycles"
+    const char *scope;   // "machine", "hart0", "hart0.l1d"
+    const char *unit;    // "", "cycles", "%"
+    const char *meaning; // one sentence
+    const char *group;   // events: the unit type or ""; metrics: their group
+    const char *metric;  // events: the metric to show beside it, or NULL
+    bool is_metric;
+    unsigned detail; // the text report shows it from this level on: 0 always, 1 with -d unless it is 0, 2 with -dd
+    tl_value value;
+} tl_row;
+
+typedef struct tl_setting { // a key of the machine description and its value, as a description spells it
+    const char *key, *value;
+} tl_setting;
+
+typedef struct tl_header {
+    const char *version; // of the program that counted
+    const char *machine, *summary;
+    const char *program;           // last part of the path
+    const char *digest;            // "xxh64:0123456789abcdef" of the program's bytes, or NULL
+    const char *const *argv;       // as the program sees it, NULL-terminated
+    const char *const *env;        // the same
+    const char *engine;            // "block"
+    const char *interval;          // "none", "instructions", "cycles", "ns"
+    uint64_t interval_length;
+    const char *roi_start, *roi_stop; // or NULL
+    uint64_t max_insns;               // 0: no limit
+    uint64_t seed, clock_hz;
+    uint32_t n_harts;
+    const tl_setting *settings; // the whole machine
+    uint32_t n_settings;
+} tl_header;
+
+struct tl_result {
+    tl_arena arena;
+    struct tl_plan *plan; // shared; NULL for a result read from a file
+    const tl_header *header;
+    uint64_t *slots; // in the machine's slot order; NULL for a result read from a file
+    uint32_t n_slots;
+    tl_row *rows;
+    uint32_t n_rows;
+    const char **notes;
+    uint32_t n_notes;
+    const char *interval_kind; // of an interval: "instructions"...; NULL: a total
+    uint64_t begin_instructions, begin_cycles, begin_ns; // where the covered time begins
+    uint64_t instructions, cycles, sim_ns;               // how much it covers
+    uint64_t host_ns, host_peak_bytes, guest_bytes;
+    uint64_t n_roi_visits; // completed or begun, with a region of interest
+    tl_end_reason reason;
+    int status, signal;
+    const char *message; // ""
+    const char *broken;  // the first conservation identity that does not hold, or NULL
+    bool is_checked;     // the identities were checked
+};
+
+// An empty result that shares `plan` (NULL: none).
+TL_MUST_CHECK tl_status tl_result_new(struct tl_plan *plan, tl_result **ret_result, tl_error *err);
+TL_MUST_CHECK tl_status tl_result_difference(const tl_result *later, const tl_result *earlier, tl_result **ret_result, tl_error *err);
+TL_MUST_CHECK tl_status tl_result_compare(const tl_result *a, const tl_result *b, tl_error *err); // TL_EINVAL with the first difference
+void tl_result_release(tl_result *result);
+
+// The row of that name and scope (NULL: "machine"), or NULL.
+const tl_row *tl_result_row(const tl_result *result, bool is_metric, const char *name, const char *scope);
+const char *tl_end_reason_name(tl_end_reason reason); // "exited"
+
+// read.c: a JSON report as a result.
+TL_MUST_CHECK tl_status tl_result_open(const char *path, tl_result **ret_result, tl_error *err);
+
+#endif

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+// Drives one run. The machine runs until the nearest thing that anyone waits for: the end of an interval, a limit, the border of
+// the region of interest. Totals are read only there, so observing costs the run loop nothing.
+#include "session/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/bits.h"
+#include "os/os.h"
+#include "session/digest.h"
+#include "session/plan.h"
+
+enum { MAX_NOTES = 200 };
+
+typedef struct region {
+    bool is_used, is_inside;
+    bool ends_by_return; // no stop was named: the call of start ends the visit
+    uint64_t start_pc, stop_pc;
+    uint64_t return_pc, return_sp; // while inside, when ends_by_return
+    uint64_t *entry;               // totals when the visit began
+    uint64_t *sum;                 // of completed visits
+    uint64_t n_visits;
+} region;
+
+struct tl_session {
+    tl_plan *plan;
+    tl_machine *machine;
+    tl_os *os;
+    tl_arena arena;
+    tl_os_options os_options;
+    void (*warn)(void *ctx, const char *sentence);
+    void *warn_ctx;
+    const char *notes[MAX_NOTES];
+    uint32_t n_notes;
+    tl_interval interval;
+    uint64_t interval_length, n_intervals; // completed
+    uint64_t max_insns;
+    region roi;
+    tl_result *previous; // at the end of the last interval
+    uint64_t host_ns;
+    bool has_ended;
+    tl_end_reason reason;
+    int status, signal;
+    char message[sizeof((tl_os_report *)0)->message];
+};
+
+const char *tl_session_version(void) { return TL_VERSION; }
+
+void tl_session_options_init(tl_run_options *ret_options) {
+    *ret_options = (tl_run_options){.size = sizeof *ret_options, .std_fd = {0, 1, 2}};
+}
+
+static uint64_t host_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+
+// value * factor / divisor without overflow in between, as long as the result fits; divisor > 0.
+static uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor) {
+    __extension__ typedef unsigned __int128 wide;
+    wide result = (wide)value * factor / divisor;
+    return result > UINT64_MAX ? UINT64_MAX : (uint64_t)result;
+}
+
+static void take_note(void *ctx, const char *sentence) {
+    tl_session *session = ctx;
+    if (session->n_notes < MAX_NOTES) {
+        const char *copy = tl_arena_strdup(&session->arena, sentence);
+        if (copy)
+            session->notes[session->n_notes++] = copy;
+    }
+    if (session->warn)
+        session->warn(session->warn_ctx, sentence);
+}
+
+tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, tl_error *err) {
+    tl_run_options options;
+    tl_session_options_init(&options);
+    if (given->size < offsetof(tl_run_options, max_insns))
+        return tl_fail(err, TL_EINVAL, "the size of tl_run_options is %u: call tl_run_options_init first", given->size);
+    memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+
+    tl_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return no_memory(err);
+    tl_arena *arena = &session->arena;
+    tl_status status = tl_plan_new(&options, &session->plan, err);
+    if (status != TL_OK)
+        goto out;
+    const tl_core_type *core = options.engine == TL_ENGINE_STEP ? &tl_core_step : &tl_core_block;
+    status = tl_machine_new(&session->plan->config, core, &session->machine, err);
+    if (status != TL_OK)
+        goto out;
+    const tl_header *header = &session->plan->header;
+    session->os_options = (tl_os_options){
+        .program = tl_arena_strdup(arena, options.program),
+        .argv = (char *const *)(uintptr_t)header->argv, // not written to
+        .envp = (char *const *)(uintptr_t)header->env,
+        .sysroot = options.sysroot ? tl_arena_strdup(arena, options.sysroot) : NULL,
+        .root = options.root ? tl_arena_strdup(arena, options.root) : NULL,
+        .allow_network = options.allow_network,
+        .std_fd = {options.std_fd[0], options.std_fd[1], options.std_fd[2]},
+        .warn = take_note,
+        .ctx = session,
+    };
+    session->warn = options.warn;
+    session->warn_ctx = options.ctx;
+    session->interval = options.interval;
+    session->interval_length = options.interval_length;
+    session->max_insns = options.max_insns;
+    if (!session->os_options.program || (options.sysroot && !session->os_options.sysroot) || (options.root && !session->os_options.root))
+        status = no_memory(err);
+    uint32_t n_slots = session->machine->probe.n_slots;
+    if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->catalogue))
+        status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots, tl_catalogue_n_slots(session->plan->catalogue));
+    if (status == TL_OK && options.roi_start) {
+        session->roi.is_used = true;
+        session->roi.entry = tl_arena_alloc(arena, n_slots * sizeof(uint64_t));
+        session->roi.sum = tl_arena_alloc(arena, n_slots * sizeof(uint64_t));
+        if (!session->roi.entry || !session->roi.sum)
+            status = no_memory(err);
+    }
+out:
+    if (status != TL_OK) {
+        tl_session_free(session);
+        return status;
+    }
+    *ret_session = session;
+    return TL_OK;
+}
+
+// A function of the program, or a number.
+static tl_status find_place(const tl_session *session, const char *name, uint64_t *ret_pc, tl_error *err) {
+    if (!strncmp(name, "0x", 2)) {
+        char *end;
+        uint64_t pc = strtoull(name, &end, 16);
+        if (*end || strlen(name) > 18)
+            return tl_fail(err, TL_EINVAL, "%s is not an address", name);
+        *ret_pc = pc;
+        return TL_OK;
+    }
+    return tl_os_symbol(session->os, name, ret_pc, err);
+}
+
+tl_status tl_session_load(tl_session *session, tl_error *err) {
+    if (session->os)
+        return tl_fail(err, TL_EINVAL, "the program is loaded already");
+    tl_status status = tl_os_new(session->machine, &session->os_options, &session->os, err);
+    if (status != TL_OK)
+        return status;
+    tl_header *header = &session->plan->header;
+    char digest[TL_DIGEST_BYTES];
+    if (tl_digest_file(session->os_options.program, digest, NULL) == TL_OK)
+        header->digest = tl_arena_strdup(&session->plan->arena, digest);
+    region *roi = &session->roi;
+    if (!roi->is_used)
+        return TL_OK;
+    roi->ends_by_return = !header->roi_stop;
+    status = find_place(session, header->roi_start, &roi->start_pc, err);
+    if (status == TL_OK && header->roi_stop)
+        status = find_place(session, header->roi_stop, &roi->stop_pc, err);
+    return status;
+}
+
+// Totals as the user wants them: everything, or what happened inside the region of interest.
+static void read_totals(tl_session *session, uint64_t *ret_values) {
+    const tl_machine *machine = session->machine;
+    const region *roi = &session->roi;
+    tl_machine_sync(session->machine);
+    for (uint32_t i = 0; i < machine->probe.n_slots; i++) {
+        uint64_t now = machine->tally[i];
+        ret_values[i] = !roi->is_used ? now : roi->sum[i] + (roi->is_inside ? now - roi->entry[i] : 0);
+    }
+}
+
+static void cross_roi_border(tl_session *session, const tl_hart *hart) {
+    const tl_machine *machine = session->machine;
+    region *roi = &session->roi;
+    if (roi->is_inside && roi->ends_by_return && hart->x[2] != roi->return_sp)
+        return; // the same place on another stack, or deeper in a recursion
+    tl_machine_sync(session->machine);
+    for (uint32_t i = 0; i < machine->probe.n_slots; i++) {
+        if (roi->is_inside)
+            roi->sum[i] += machine->tally[i] - roi->entry[i];
+        else
+            roi->entry[i] = machine->tally[i];
+    }
+    roi->is_inside = !roi->is_inside;
+    if (roi->is_inside) {
+        roi->n_visits++;
+        roi->return_pc = hart->x[1];
+        roi->return_sp = hart->x[2];
+    }
+}
+
+static uint64_t retired(const tl_session *session) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < session->machine->n_harts; i++)
+        sum += session->machine->harts[i]->instret;
+    return sum;
+}
+
+static uint64_t at_most(uint64_t base, uint64_t more) { return more > UINT64_MAX - base ? UINT64_MAX : base + more; }
+
+// Where the interval under way ends: in instructions or in cycles; UINT64_MAX for the other.
+static void interval_end(const tl_session *session, uint64_t *ret_insns, uint64_t *ret_cycle) {
+    *ret_insns = *ret_cycle = UINT64_MAX;
+    uint64_t length = session->interval_length, n = session->n_intervals + 1;
+    switch (session->interval) {
+    case TL_INTERVAL_NONE: break;
+    case TL_INTERVAL_INSTRUCTIONS: *ret_insns = scale(n, length, 1); break;
+    case TL_INTERVAL_CYCLES: *ret_cycle = scale(n, length, 1); break;
+    case TL_INTERVAL_NS: {
+        uint64_t ns = scale(n, length, 1);
+        *ret_cycle = scale(ns, session->plan->config.clock_hz, 1000000000);
+        break;
+    }
+    }
+}
+
+static void end_run(tl_session *session, tl_end_reason reason, const char *message) {
+    session->has_ended = true;
+    session->reason = reason;
+    snprintf(session->message, sizeof session->message, "%s", message);
+}
+
+// One stretch; *ret_done when the caller has something to know.
+static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_state *ret_state, bool *ret_done, tl_error *err) {
+    uint64_t interval_insns, interval_cycle;
+    interval_end(session, &interval_insns, &interval_cycle);
+    const region *roi = &session->roi;
+    tl_os_limits limits = {.until_cycle = interval_cycle, .until_instret = until_insns, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+    if (interval_insns < limits.until_instret)
+        limits.until_instret = interval_insns;
+    if (session->max_insns && session->max_insns < limits.until_instret)
+        limits.until_instret = session->max_insns;
+    if (roi->is_used)
+        limits.break_pc[0] = !roi->is_inside ? roi->start_pc : roi->ends_by_return ? roi->return_pc : roi->stop_pc;
+    tl_os_report report = {0};
+    tl_status status = tl_os_run(session->os, &limits, &report, err);
+    if (status != TL_OK) {
+        end_run(session, TL_END_FAILED, err ? err->text : "");
+        return status;
+    }
+    *ret_done = true;
+    *ret_state = TL_RUN_ENDED;
+    switch (report.stop) {
+    case TL_OS_EXITED:
+        session->status = report.exit_status;
+        end_run(session, TL_END_EXITED, report.message);
+        return TL_OK;
+    case TL_OS_KILLED:
+        session->signal = report.signal;
+        end_run(session, TL_END_KILLED, report.message);
+        return TL_OK;
+    case TL_OS_DEADLOCK: end_run(session, TL_END_DEADLOCK, report.message); return TL_OK;
+    case TL_OS_BREAK:
+        cross_roi_border(session, session->machine->harts[report.break_hart]);
+        *ret_done = false;
+        return TL_OK;
+    case TL_OS_LIMIT: break;
+    }
+    uint64_t insns = retired(session);
+    if (session->max_insns && insns >= session->max_insns) {
+        end_run(session, TL_END_MAX_INSNS, "");
+    } else if (insns >= interval_insns || tl_os_now_cycles(session->os) >= interval_cycle) {
+        session->n_intervals++;
+        *ret_state = TL_RUN_INTERVAL;
+    } else {
+        *ret_state = TL_RUN_GOING;
+        *ret_done = insns >= until_insns;
+    }
+    return TL_OK;
+}
+
+tl_status tl_session_advance(tl_session *session, uint64_t max_instructions, tl_run_state *ret_state, tl_error *err) {
+    if (!session->os)
+        return tl_fail(err, TL_EINVAL, "no program is loaded");
+    tl_run_state state = TL_RUN_ENDED;
+    tl_status status = TL_OK;
+    uint64_t begin_ns = host_now_ns();
+    uint64_t until_insns = at_most(retired(session), max_instructions);
+    for (bool is_done = session->has_ended; !is_done && status == TL_OK;)
+        status = advance_once(session, until_insns, &state, &is_done, err);
+    session->host_ns += host_now_ns() - begin_ns;
+    if (status == TL_OK)
+        *ret_state = state;
+    return status;
+}
+
+void tl_session_stop(tl_session *session, tl_end_reason reason, int signal) {
+    if (session->has_ended)
+        return;
+    session->signal = signal;
+    end_run(session, reason, "");
+}
+
+static uint64_t sim_ns_of(const tl_session *session, uint64_t cycles) { return scale(cycles, 1000000000, session->plan->config.clock_hz); }
+
+static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error *err) {
+    tl_result *result;
+    tl_status status = tl_result_new(session->plan, &result, err);
+    if (status != TL_OK)
+        return status;
+    uint32_t n_slots = session->machine->probe.n_slots;
+    result->slots = tl_arena_alloc(&result->arena, n_slots * sizeof *result->slots);
+    result->message = tl_arena_strdup(&result->arena, session->message);
+    result->notes = tl_arena_alloc(&result->arena, (session->n_notes + 1) * sizeof *result->notes);
+    if (!result->slots || !result->message || !result->notes)
+        status = no_memory(err);
+    for (; status == TL_OK && result->n_notes < session->n_notes; result->n_notes++) {
+        result->notes[result->n_notes] = tl_arena_strdup(&result->arena, session->notes[result->n_notes]);
+        if (!result->notes[result->n_notes])
+            status = no_memory(err);
+    }
+    if (status == TL_OK) {
+        struct rusage usage;
+        read_totals(session, result->slots);
+        result->n_slots = n_slots;
+        result->instructions = retired(session);
+        result->cycles = session->os ? tl_os_now_cycles(session->os) : 0;
+        result->sim_ns = sim_ns_of(session, result->cycles);
+        result->host_ns = session->host_ns;
+        result->host_peak_bytes = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+        result->guest_bytes = session->os ? tl_os_resident_bytes(session->os) : 0;
+        result->n_roi_visits = session->roi.n_visits;
+        result->reason = session->reason;
+        result->status = session->status;
+        result->signal = session->signal;
+        status = tl_plan_evaluate(session->plan, result->slots, result, err);
+    }
+    if (status != TL_OK) {
+        tl_result_release(result);
+        return status;
+    }
+    *ret_result = result;
+    return TL_OK;
+}
+
+tl_status tl_session_result(tl_session *session, tl_result **ret_result, tl_error *err) {
+    tl_result *result;
+    tl_status status = snapshot(session, &result, err);
+    if (status != TL_OK)
+        return status;
+    tl_error broken;
+    result->is_checked = true;
+    if (tl_machine_check_identities(session->machine, &broken) != TL_OK) {
+        result->broken = tl_arena_strdup(&result->arena, broken.text);
+        if (!result->broken)
+            result->broken = "a conservation identity does not hold";
+    }
+    *ret_result = result;
+    return TL_OK;
+}
+
+tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_error *err) {
+    tl_result *now;
+    tl_status status = snapshot(session, &now, err);
+    if (status != TL_OK)
+        return status;
+    tl_result *interval = NULL, *zero = NULL;
+    if (!session->previous) {
+        status = tl_result_new(session->plan, &zero, err);
+        if (status == TL_OK) {
+            zero->n_slots = now->n_slots;
+            zero->slots = tl_arena_alloc(&zero->arena, now->n_slots * sizeof *zero->slots);
+            status = zero->slots ? TL_OK : no_memory(err);
+        }
+    }
+    if (status == TL_OK)
+        status = tl_result_difference(now, zero ? zero : session->previous, &interval, err);
+    tl_result_release(zero);
+    if (status != TL_OK) {
+        tl_result_release(now);
+        return status;
+    }
+    tl_result_release(session->previous);
+    session->previous = now;
+    *ret_result = interval;
+    return TL_OK;
+}
+
+void tl_session_progress(const tl_session *session, tl_progress *ret_progress) {
+    uint64_t cycles = session->os ? tl_os_now_cycles(session->os) : 0;
+    tl_progress progress = {.size = ret_progress->size,
+                            .instructions = retired(session),
+                            .cycles = cycles,
+                            .sim_ns = sim_ns_of(session, cycles),
+                            .host_ns = session->host_ns};
+    memcpy(ret_progress, &progress, progress.size < sizeof progress ? progress.size : sizeof progress);
+}
+
+void tl_session_free(tl_session *session) {
+    if (!session)
+        return;
+    tl_result_release(session->previous);
+    tl_os_free(session->os);
+    tl_machine_free(session->machine);
+    tl_plan_free(session->plan);
+    tl_arena_done(&session->arena);
+    free(session);
+}

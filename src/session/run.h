@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// One run from its options to its result: machine, program, region of interest, intervals, limits. The functions are those of
+// tally/run.h, whose comments say what they do; here they go without the face of the public library.
+#ifndef TL_SESSION_RUN_H
+#define TL_SESSION_RUN_H
+
+#include <tally/run.h>
+
+#include "base/status.h"
+
+typedef struct tl_session tl_session;
+
+void tl_session_options_init(tl_run_options *ret_options);
+TL_MUST_CHECK tl_status tl_session_new(const tl_run_options *options, tl_session **ret_session, tl_error *err);
+TL_MUST_CHECK tl_status tl_session_load(tl_session *session, tl_error *err);
+TL_MUST_CHECK tl_status tl_session_advance(tl_session *session, uint64_t max_instructions, tl_run_state *ret_state, tl_error *err);
+void tl_session_stop(tl_session *session, tl_end_reason reason, int signal);
+TL_MUST_CHECK tl_status tl_session_result(tl_session *session, tl_result **ret_result, tl_error *err);
+TL_MUST_CHECK tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_error *err);
+void tl_session_progress(const tl_session *session, tl_progress *ret_progress);
+void tl_session_free(tl_session *session); // NULL is fine
+const char *tl_session_version(void);
+
+#endif
