@@ -131,7 +131,10 @@ TL_ALWAYS_INLINE const uint8_t *tl_read_hit(tl_hart *h, uint64_t vaddr, uint32_t
     uint64_t stamp = ++h->stamp;
     h->stamps[slot->line_stamp] = stamp;
     h->stamps[slot->page_stamp] = stamp;
-    return (const uint8_t *)(uintptr_t)(vaddr + slot->host_minus_vaddr);
+    const uint8_t *host = (const uint8_t *)(uintptr_t)(vaddr + slot->host_minus_vaddr);
+    if (host == NULL)
+        __builtin_unreachable(); // so that callers' checks cost nothing
+    return host;
 }
 
 TL_ALWAYS_INLINE uint8_t *tl_write_hit(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
@@ -141,7 +144,10 @@ TL_ALWAYS_INLINE uint8_t *tl_write_hit(tl_hart *h, uint64_t vaddr, uint32_t size
     uint64_t stamp = ++h->stamp;
     h->stamps[slot->line_stamp] = stamp;
     h->stamps[slot->page_stamp] = stamp;
-    return (uint8_t *)(uintptr_t)(vaddr + slot->host_minus_vaddr);
+    uint8_t *host = (uint8_t *)(uintptr_t)(vaddr + slot->host_minus_vaddr);
+    if (host == NULL)
+        __builtin_unreachable(); // so that callers' checks cost nothing
+    return host;
 }
 
 // Records a trap; returns false so that bodies can end with it.

@@ -7,7 +7,7 @@
 #include "isa/rv/block/block.h"
 
 #define TL_EXEC_FAST
-#include "isa/rv/exec.h"
+#include "isa/rv/exec_all.h"
 #include "isa/rv/fp.h"
 #include "isa/rv/step/step.h"
 
@@ -213,11 +213,13 @@ void tl_block_end_handler(tl_hart *h, const tl_op *op) {
 TL_ALWAYS_INLINE void branch(tl_hart *h, const tl_op *op, bool is_taken) {
     tl_block *block = BLOCK;
     uint64_t pc = block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
-    h->now += tl_bpred_branch(&h->bp, h->tally, pc, target, is_taken);
-    if (is_taken)
+    if (is_taken) { // two copies of the predictor, each half the size
+        h->now += tl_bpred_branch(&h->bp, h->tally, pc, target, true);
         enter(h, &block->link[1], target);
-    else
+    } else {
+        h->now += tl_bpred_branch(&h->bp, h->tally, pc, target, false);
         enter(h, &block->link[0], block->end_pc);
+    }
 }
 
 TL_ALWAYS_INLINE void jump(tl_hart *h, const tl_op *op) {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Runs one Linux program on two machines, by the block and by the stepping front-end, and compares the clock, the registers of every
+// hart and every tally after each chunk of instructions. Usage: lockstep_guest HARTS CHUNK PROGRAM [ARG...]; output of the program is discarded.
+// Exit status: 0 they agree to the end, 1 they do not, 2 usage.
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+typedef struct side {
+    tl_machine *machine;
+    tl_os *os;
+    tl_os_report report;
+} side;
+
+static int set_up(side *s, const tl_config *config, const tl_core_type *core, char **argv, int null_fd) {
+    static char *const no_env[] = {NULL};
+    tl_error err = {0};
+    tl_os_options options = {.program = argv[0], .argv = argv, .envp = no_env, .std_fd = {null_fd, null_fd, null_fd}};
+    if (tl_machine_new(config, core, &s->machine, &err) != TL_OK || tl_os_new(s->machine, &options, &s->os, &err) != TL_OK) {
+        fprintf(stderr, "lockstep_guest: %s\n", err.text);
+        return 1;
+    }
+    return 0;
+}
+
+static int advance(side *s, uint64_t until_instret) {
+    tl_error err = {0};
+    tl_os_limits limits = {.until_cycle = UINT64_MAX, .until_instret = until_instret, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+    if (tl_os_run(s->os, &limits, &s->report, &err) != TL_OK) {
+        fprintf(stderr, "lockstep_guest: %s\n", err.text);
+        return 1;
+    }
+    tl_machine_sync(s->machine);
+    return 0;
+}
+
+static int compare(const side *a, const side *b, uint64_t at) {
+    int n_different = 0;
+    const tl_probe *probe = &a->machine->probe;
+    for (uint32_t slot = 0; slot < probe->n_slots && n_different < 20; slot++)
+        if (a->machine->tally[slot] != b->machine->tally[slot]) {
+            const tl_unit *unit = tl_probe_unit_of(probe, slot);
+            fprintf(stderr, "at %" PRIu64 ": %s.%s is %" PRIu64 " by block, %" PRIu64 " by step\n", at, unit->path,
+                    unit->type->signals[slot - unit->first_slot].name, a->machine->tally[slot], b->machine->tally[slot]);
+            n_different += 1;
+        }
+    for (uint32_t i = 0; i < a->machine->n_harts; i++) {
+        const tl_hart *x = a->machine->harts[i], *y = b->machine->harts[i];
+        bool is_same = x->pc == y->pc && x->now == y->now && x->instret == y->instret && x->stamp == y->stamp && x->fflags == y->fflags &&
+                       memcmp(x->x, y->x, 32 * sizeof x->x[0]) == 0 && memcmp(x->f, y->f, sizeof x->f) == 0;
+        if (!is_same) {
+            fprintf(stderr, "at %" PRIu64 ": hart%u differs: pc %" PRIx64 " %" PRIx64 ", now %" PRIu64 " %" PRIu64 ", instret %" PRIu64 " %" PRIu64 "\n",
+                    at, i, x->pc, y->pc, x->now, y->now, x->instret, y->instret);
+            n_different += 1;
+        }
+    }
+    return n_different;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 4) {
+        fprintf(stderr, "usage: lockstep_guest HARTS CHUNK PROGRAM [ARG...]\n");
+        return 2;
+    }
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    tl_config config;
+    tl_config_default(&config);
+    config.n_harts = (uint32_t)strtoul(argv[1], NULL, 10);
+    uint64_t chunk = strtoull(argv[2], NULL, 10);
+    const char *most = getenv("TL_LOCKSTEP_INSNS");
+    uint64_t limit = most ? strtoull(most, NULL, 10) : UINT64_C(3000000);
+    side fast = {0}, slow = {0};
+    int status = set_up(&fast, &config, &tl_core_block, argv + 3, null_fd) || set_up(&slow, &config, &tl_core_step, argv + 3, null_fd);
+    uint64_t at = 0;
+    while (status == 0 && at < limit) {
+        at += chunk;
+        status = advance(&fast, at) || advance(&slow, at);
+        if (status != 0)
+            break;
+        if (fast.report.stop != slow.report.stop) {
+            fprintf(stderr, "at %" PRIu64 ": block stopped for %d, step for %d\n", at, (int)fast.report.stop, (int)slow.report.stop);
+            status = 1;
+        }
+        status |= compare(&fast, &slow, at) != 0;
+        if (fast.report.stop != TL_OS_LIMIT)
+            break;
+    }
+    tl_error err = {0};
+    if (status == 0 && tl_machine_check_identities(fast.machine, &err) != TL_OK) {
+        fprintf(stderr, "lockstep_guest: %s\n", err.text);
+        status = 1;
+    }
+    tl_os_free(fast.os);
+    tl_os_free(slow.os);
+    tl_machine_free(fast.machine);
+    tl_machine_free(slow.machine);
+    close(null_fd);
+    return status;
+}
