@@ -19,6 +19,14 @@ typedef enum tl_opc { // the identity of an instruction body
     TL_N_OPCS
 } tl_opc;
 
+typedef enum tl_format { // operands: insn_formats.def
+#define FORMAT(id, operands) TL_FORMAT_##id,
+#include "isa/rv/insn_formats.def"
+#undef FORMAT
+    TL_N_FORMATS
+} tl_format;
+extern const char *const tl_format_operands[TL_N_FORMATS];
+
 typedef struct tl_insn_row {
     const char *mnemonic; // "fadd.d"
     uint32_t match, mask;
@@ -26,16 +34,30 @@ typedef struct tl_insn_row {
     uint8_t cls;        // tl_class
     uint8_t size_bytes; // memory accesses: 1 2 4 8; DIV, FP_DIV, FP_SQRT, FP arithmetic: 4 or 8 for word/single or double; else 0
 } tl_insn_row;
-extern const tl_insn_row tl_insn_rows[TL_N_OPCS];
+extern const tl_insn_row tl_insn_rows[TL_N_OPCS]; // [0] matches nothing
 
-typedef struct tl_decoded { // one instruction, operands extracted, nothing rewritten
-    uint16_t opc;           // TL_OPC_ILLEGAL when the bits are no instruction of ours
-    uint8_t len;            // 2 or 4 bytes
+typedef enum tl_rvc {
+#define INSN_C(id, mnemonic, match, mask, format, expands) TL_RVC_##id,
+#include "isa/rv/insn_c.def"
+#undef INSN_C
+    TL_N_RVCS
+} tl_rvc;
+
+typedef struct tl_rvc_row {
+    const char *mnemonic; // "c.addi4spn"
+    uint16_t match, mask;
+    uint16_t expands; // tl_opc
+} tl_rvc_row;
+extern const tl_rvc_row tl_rvc_rows[TL_N_RVCS];
+
+typedef struct tl_decoded {    // one instruction, operands extracted, nothing rewritten
+    uint16_t opc;              // TL_OPC_ILLEGAL when the bits are no instruction of ours
+    uint8_t len;               // 2 or 4 bytes
     uint8_t rd, rs1, rs2, rs3; // 0..31 in the file that the format says; 0 when absent
-    uint8_t rm;             // rounding mode field, or aq/rl bits (aq = 2, rl = 1)
-    int32_t imm;            // sign-extended immediate; CSR number for CSR accesses (rs1 = uimm for the immediate forms); shift amount
+    uint8_t rm;                // rounding mode field, or aq/rl bits (aq = 2, rl = 1)
+    int32_t imm;               // sign-extended immediate; CSR number for CSR accesses (rs1 = uimm for the immediate forms); shift amount
     uint32_t raw;
-    uint16_t rvc;           // index of the compressed row + 1 that it came from, or 0: for the disassembler
+    uint16_t rvc; // index of the compressed row + 1 that it came from, or 0: for the disassembler
 } tl_decoded;
 
 // `bits` holds at least 2 valid bytes, 4 when the low two bits are 11. Never fails: unknown bits give TL_OPC_ILLEGAL.
@@ -57,7 +79,7 @@ struct tl_op {
     int32_t imm;            // as decoded; FMA: rs3 | rm << 8; other FP arithmetic: rm; AMO/LR/SC: aq/rl
     uint8_t rd;             // integer destination 0 is rewritten to 32, the sink
     uint8_t rs1, rs2;
-    uint8_t offset;         // of this instruction from the block's first byte; set by the front-end
+    uint8_t offset; // of this instruction from the block's first byte; set by the front-end
 };
 // imm of auipc is as decoded: a front-end that runs it must add the pc.
 void tl_op_from_decoded(const tl_decoded *insn, tl_op *ret_op); // all but handler and offset
@@ -68,7 +90,7 @@ void tl_op_from_decoded(const tl_decoded *insn, tl_op *ret_op); // all but handl
 typedef bool tl_exec_fn(tl_hart *h, const tl_op *op, uint64_t pc);
 extern tl_exec_fn *const tl_exec_full[TL_N_OPCS]; // NULL for control transfers
 typedef bool tl_taken_fn(const tl_hart *h, const tl_op *op);
-extern tl_taken_fn *const tl_taken[TL_N_OPCS];    // NULL unless a conditional branch
+extern tl_taken_fn *const tl_taken[TL_N_OPCS]; // NULL unless a conditional branch
 
 // The static share of one retired instruction: (slot, amount) pairs added when it retires. At most TL_MAX_STATIC.
 enum { TL_MAX_STATIC = 12 };

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Control and status registers as instructions reach them. A register is a row with a read and a write function; who may access it is in
+// its number (privileged manual, sec. 2.1: bits 11:10 = 3 read-only, bits 9:8 the lowest mode).
+#ifndef TL_ISA_RV_CSR_H
+#define TL_ISA_RV_CSR_H
+
+#include "model/hart.h"
+
+// false: no such register, or not for this mode, or not writable. Nothing happened then.
+bool tl_csr_read(tl_hart *h, uint32_t csr, uint64_t *ret_value);
+bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value);
+bool tl_csr_may_write(const tl_hart *h, uint32_t csr); // without doing it
+// "fflags", or NULL for a number no known extension defines. Names are those of the disassembler: known is more than implemented.
+const char *tl_csr_name(uint32_t csr);
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Floating-point operands as bodies see them: boxes, canonical NaNs, and whether the host's arithmetic does what the instruction asks.
+// Files that use the host's arithmetic are compiled with -frounding-math -ftrapping-math -ffp-contract=off.
+#ifndef TL_ISA_RV_FP_OPS_H
+#define TL_ISA_RV_FP_OPS_H
+
+#include "isa/rv/exec.h"
+#include "isa/rv/fp_soft.h"
+
+#if defined(__x86_64__) && defined(__SSE2_MATH__) && !defined(TL_NO_HOST_FP)
+#define TL_FP_HOST 1
+#include <emmintrin.h>
+#else
+#define TL_FP_HOST 0
+#endif
+
+static const uint64_t TL_NAN_DOUBLE = UINT64_C(0x7ff8000000000000);
+static const uint32_t TL_NAN_SINGLE = UINT32_C(0x7fc00000);
+
+// The instruction in integers, in any rounding mode; false: reserved rounding mode, trapped as illegal.
+bool tl_fp_slow(tl_hart *h, const tl_op *op, tl_opc opc);
+#ifdef TL_EXEC_FAST
+#define TL_FP_SLOW(name) false
+#else
+#define TL_FP_SLOW(name) tl_fp_slow(h, op, TL_OPC_##name)
+#endif
+
+// A single in a 64-bit register has all upper bits set; anything else reads as the canonical NaN.
+TL_ALWAYS_INLINE uint32_t tl_unbox(uint64_t reg) { return TL_LIKELY(reg >= UINT64_C(0xffffffff00000000)) ? (uint32_t)reg : TL_NAN_SINGLE; }
+TL_ALWAYS_INLINE uint64_t tl_box(uint32_t bits) { return UINT64_C(0xffffffff00000000) | bits; }
+
+TL_ALWAYS_INLINE float tl_float_of(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+TL_ALWAYS_INLINE double tl_double_of(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+TL_ALWAYS_INLINE uint32_t tl_float_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+TL_ALWAYS_INLINE uint64_t tl_double_bits(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+TL_ALWAYS_INLINE float tl_get_float(const tl_hart *h, uint8_t reg) { return tl_float_of(tl_unbox(h->f[reg])); }
+TL_ALWAYS_INLINE double tl_get_double(const tl_hart *h, uint8_t reg) { return tl_double_of(h->f[reg]); }
+
+TL_ALWAYS_INLINE bool tl_set_float(tl_hart *h, uint8_t reg, float value) {
+    h->f[reg] = tl_box(TL_LIKELY(value == value) ? tl_float_bits(value) : TL_NAN_SINGLE);
+    return true;
+}
+TL_ALWAYS_INLINE bool tl_set_double(tl_hart *h, uint8_t reg, double value) {
+    h->f[reg] = TL_LIKELY(value == value) ? tl_double_bits(value) : TL_NAN_DOUBLE;
+    return true;
+}
+
+// The host rounds as h->frm says, if that is one of the first four. One test covers nearly everything: frm RNE and rm RNE or dynamic.
+TL_ALWAYS_INLINE bool tl_host_rounds(const tl_hart *h, uint32_t rm) {
+    if (!TL_FP_HOST)
+        return false;
+    if (TL_LIKELY((((rm + 1) & 6) | h->frm) == 0))
+        return true;
+    return h->frm <= TL_RUP && (rm == h->frm || rm == TL_RM_DYN);
+}
+
+// One rounding for a * b + c; the host's instruction where it has one.
+TL_ALWAYS_INLINE bool tl_host_has_fma(void) {
+#if TL_FP_HOST
+    return __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+#if TL_FP_HOST
+TL_ALWAYS_INLINE double tl_host_fma(double a, double b, double c) {
+    __asm__ volatile("vfmadd213sd %2, %1, %0" : "+x"(a) : "x"(b), "x"(c));
+    return a;
+}
+TL_ALWAYS_INLINE float tl_host_fmaf(float a, float b, float c) {
+    __asm__ volatile("vfmadd213ss %2, %1, %0" : "+x"(a) : "x"(b), "x"(c));
+    return a;
+}
+TL_ALWAYS_INLINE double tl_host_sqrt_double(double a) { return _mm_cvtsd_f64(_mm_sqrt_sd(_mm_setzero_pd(), _mm_set_sd(a))); }
+TL_ALWAYS_INLINE float tl_host_sqrt_float(float a) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(a))); }
+// Toward zero, of values in range.
+TL_ALWAYS_INLINE int32_t tl_host_double_to_w(double value) { return _mm_cvttsd_si32(_mm_set_sd(value)); }
+TL_ALWAYS_INLINE int64_t tl_host_double_to_l(double value) { return _mm_cvttsd_si64(_mm_set_sd(value)); }
+TL_ALWAYS_INLINE int32_t tl_host_float_to_w(float value) { return _mm_cvttss_si32(_mm_set_ss(value)); }
+TL_ALWAYS_INLINE int64_t tl_host_float_to_l(float value) { return _mm_cvttss_si64(_mm_set_ss(value)); }
+#else
+// Never reached: tl_host_rounds() is false.
+TL_ALWAYS_INLINE double tl_host_sqrt_double(double a) { return a; }
+TL_ALWAYS_INLINE float tl_host_sqrt_float(float a) { return a; }
+TL_ALWAYS_INLINE double tl_host_fma(double a, double b, double c) { return a * b + c; }
+TL_ALWAYS_INLINE float tl_host_fmaf(float a, float b, float c) { return a * b + c; }
+TL_ALWAYS_INLINE int32_t tl_host_double_to_w(double value) { return (int32_t)value; }
+TL_ALWAYS_INLINE int64_t tl_host_double_to_l(double value) { return (int64_t)value; }
+TL_ALWAYS_INLINE int32_t tl_host_float_to_w(float value) { return (int32_t)value; }
+TL_ALWAYS_INLINE int64_t tl_host_float_to_l(float value) { return (int64_t)value; }
+#endif
+
+// One of ten bits (unprivileged manual, table "Format of result of FCLASS").
+TL_ALWAYS_INLINE uint64_t tl_fp_class(bool is_negative, uint64_t exponent, uint64_t exponent_max, uint64_t fraction, bool is_quiet) {
+    if (exponent == exponent_max) {
+        if (fraction != 0)
+            return is_quiet ? 1 << 9 : 1 << 8;
+        return is_negative ? 1 << 0 : 1 << 7;
+    }
+    if (exponent != 0)
+        return is_negative ? 1 << 1 : 1 << 6;
+    if (fraction != 0)
+        return is_negative ? 1 << 2 : 1 << 5;
+    return is_negative ? 1 << 3 : 1 << 4;
+}
+
+#endif
