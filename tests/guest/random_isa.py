@@ -238,7 +238,7 @@ class Stream:
         if not compressed:
             self.lines = [line.replace("    c.", "    ") for line in self.lines]
             self.lines = [two_to_three(line) for line in self.lines]
-        return "\n".join(body + self.lines + ["    .option norvc", "    j finish"]), "\n".join(values)
+        return "\n".join(body + self.lines + ["    .option norvc", "    lla t6, finish", "    jr t6"]), "\n".join(values)
 
 
 def two_to_three(line):
