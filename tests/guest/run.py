@@ -13,6 +13,7 @@ and 77 (skipped, to meson) when nothing could be run. Standard library only.
 import argparse
 import difflib
 import os
+import resource
 import shlex
 import shutil
 import signal
@@ -141,6 +142,7 @@ def main():
     tool_is_qemu = bool(tool) and os.path.basename(tool[0]).startswith("qemu-")
     have_oracle = bool(shutil.which(oracle[0])) if oracle else False
 
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # some programs are meant to crash
     passed = failed = skipped = 0
     for row in rows:
         if options.names and row["name"] not in options.names:
