@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// What must hold between the tallies of the memory system whenever it is at rest: every request of one level is seen by the next, no
+// part exceeds its whole. A broken one is a bug of the model; the sentence says which.
+#include "mem/memory.h"
+
+#include <inttypes.h>
+
+typedef struct books { // sums over all harts and over all units of a kind
+    const tl_memory *m;
+    tl_error *err;
+    tl_status status;
+} books;
+
+static uint64_t harts(const books *b, enum tl_hart_slot slot) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < b->m->n_harts; i++)
+        sum += b->m->harts[i].h->tally[slot];
+    return sum;
+}
+
+static uint64_t slices(const books *b, enum tl_mem_signal signal) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < b->m->config.l2_slices; i++)
+        sum += b->m->slices[i].tally[signal];
+    return sum;
+}
+
+static uint64_t channels(const books *b, enum tl_mem_signal signal) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < b->m->config.mem_channels; i++)
+        sum += b->m->channels[i].tally[signal];
+    return sum;
+}
+
+static void equal(books *b, const char *left_name, uint64_t left, const char *right_name, uint64_t right) {
+    if (b->status == TL_OK && left != right)
+        b->status =
+            tl_fail(b->err, TL_EINVAL, "identity broken: %s is %" PRIu64 ", but %s is %" PRIu64, left_name, left, right_name, right);
+}
+
+static void at_most(books *b, const char *part_name, uint64_t part, const char *whole_name, uint64_t whole) {
+    if (b->status == TL_OK && part > whole)
+        b->status = tl_fail(b->err, TL_EINVAL, "identity broken: %s is %" PRIu64 ", more than %s, which is %" PRIu64, part_name, part,
+                            whole_name, whole);
+}
+
+#define PART(part, whole) at_most(b, #part, tally[TL_S_##part], #whole, tally[TL_S_##whole])
+
+static void check_hart(books *b, uint32_t hart) {
+    const uint64_t *tally = b->m->harts[hart].h->tally;
+    PART(L1I_MISS, L1I_ACCESS);
+    PART(L1D_LOAD_MISS, L1D_LOAD);
+    PART(L1D_STORE_MISS, L1D_STORE);
+    PART(L1D_AMO_MISS, L1D_STORE_MISS);
+    PART(L1D_UPGRADE, L1D_STORE_MISS);
+    PART(L1D_WALK, L1D_LOAD);
+    PART(L1D_WALK_MISS, L1D_WALK);
+    PART(L1D_WALK_MISS, L1D_LOAD_MISS);
+    PART(L1D_EVICT_DIRTY, L1D_EVICT);
+    PART(L1D_PROBE_DATA, L1D_PROBE);
+    PART(L1D_PROBE_INVALIDATE, L1D_PROBE);
+    PART(L1D_PREFETCH_HIT, L1D_PREFETCH);
+    PART(L1I_PREFETCH_HIT, L1I_PREFETCH);
+    PART(ITLB_MISS, ITLB_ACCESS);
+    PART(DTLB_MISS, DTLB_ACCESS);
+    PART(L2TLB_MISS, L2TLB_ACCESS);
+    PART(PTW_FAULT, PTW_WALK);
+    PART(PTW_WRITE, PTW_WALK);
+    uint64_t first_misses = tally[TL_S_ITLB_MISS] + tally[TL_S_DTLB_MISS];
+    equal(b, "dtlb.load_miss + store_miss", tally[TL_S_DTLB_LOAD_MISS] + tally[TL_S_DTLB_STORE_MISS], "dtlb.miss", tally[TL_S_DTLB_MISS]);
+    if (b->m->config.l2tlb.entries != 0) {
+        equal(b, "itlb.miss + dtlb.miss", first_misses, "l2tlb.access", tally[TL_S_L2TLB_ACCESS]);
+        equal(b, "l2tlb.miss", tally[TL_S_L2TLB_MISS], "ptw.walk", tally[TL_S_PTW_WALK]);
+    } else {
+        equal(b, "itlb.miss + dtlb.miss", first_misses, "ptw.walk", tally[TL_S_PTW_WALK]);
+    }
+    equal(b, "ptw.walk_i + walk_d", tally[TL_S_PTW_WALK_I] + tally[TL_S_PTW_WALK_D], "ptw.walk", tally[TL_S_PTW_WALK]);
+    equal(b, "l1d.walk", tally[TL_S_L1D_WALK], "ptw.read", tally[TL_S_PTW_READ]);
+    equal(b, "l1d.writeback", tally[TL_S_L1D_WRITEBACK], "l1d.evict_dirty + probe_data",
+          tally[TL_S_L1D_EVICT_DIRTY] + tally[TL_S_L1D_PROBE_DATA]);
+}
+
+static void check_slice(books *b, uint32_t slice) {
+    const uint64_t *tally = b->m->slices[slice].tally;
+    equal(b, "l2.read", tally[TL_L2_READ], "l2.read_i + read_ld + read_st + unc_read (I5)",
+          tally[TL_L2_READ_I] + tally[TL_L2_READ_LD] + tally[TL_L2_READ_ST] + tally[TL_L2_UNC_READ]);
+    uint64_t reads = 0, misses = 0;
+    for (uint32_t i = 0; i < TL_MAX_HARTS; i++) {
+        reads += tally[TL_L2_READ_HART0 + i];
+        misses += tally[TL_L2_READMISS_HART0 + i];
+    }
+    equal(b, "the sum of l2.read_hart*", reads, "l2.read", tally[TL_L2_READ]);
+    equal(b, "the sum of l2.readmiss_hart*", misses, "l2.readmiss", tally[TL_L2_READMISS]);
+    equal(b, "l2.writemiss", tally[TL_L2_WRITEMISS], "zero (I3)", 0);
+    equal(b, "l2.writeback", tally[TL_L2_WRITEBACK], "l2.evict_dirty", tally[TL_L2_EVICT_DIRTY]);
+    at_most(b, "l2.readmiss", tally[TL_L2_READMISS], "l2.read (I7)", tally[TL_L2_READ]);
+    at_most(b, "l2.upgrade", tally[TL_L2_UPGRADE], "l2.read_st", tally[TL_L2_READ_ST]);
+    at_most(b, "l2.back_invalidate", tally[TL_L2_BACK_INVALIDATE], "l2.probe_out", tally[TL_L2_PROBE_OUT]);
+    at_most(b, "l2.prefetch_hit", tally[TL_L2_PREFETCH_HIT], "l2.prefetch", tally[TL_L2_PREFETCH]);
+}
+
+static void check_sums(books *b) {
+    const uint64_t *noc = b->m->noc;
+    uint64_t l1_requests = harts(b, TL_S_L1I_MISS) + harts(b, TL_S_L1D_LOAD_MISS) + harts(b, TL_S_L1D_STORE_MISS);
+    uint64_t prefetches = harts(b, TL_S_L1I_PREFETCH) + harts(b, TL_S_L1D_PREFETCH);
+    equal(b, "l2.read", slices(b, TL_L2_READ), "l1i.miss + l1d.load_miss + l1d.store_miss + prefetch + unc_read (I1)",
+          l1_requests + prefetches + slices(b, TL_L2_UNC_READ));
+    equal(b, "l2.prefetch_read", slices(b, TL_L2_PREFETCH_READ), "l1i.prefetch + l1d.prefetch", prefetches);
+    equal(b, "l2.write", slices(b, TL_L2_WRITE), "l1d.writeback + unc_write (I2)",
+          harts(b, TL_S_L1D_WRITEBACK) + slices(b, TL_L2_UNC_WRITE));
+    equal(b, "l2.upgrade", slices(b, TL_L2_UPGRADE), "l1d.upgrade", harts(b, TL_S_L1D_UPGRADE));
+    equal(b, "l2.probe_out", slices(b, TL_L2_PROBE_OUT), "noc.probe", noc[TL_NOC_PROBE]);
+    equal(b, "noc.probe_ack + probe_ack_data", noc[TL_NOC_PROBE_ACK] + noc[TL_NOC_PROBE_ACK_DATA], "noc.probe", noc[TL_NOC_PROBE]);
+    equal(b, "noc.probe_ack_data", noc[TL_NOC_PROBE_ACK_DATA], "l1d.probe_data", harts(b, TL_S_L1D_PROBE_DATA));
+    equal(b, "noc.release_data", noc[TL_NOC_RELEASE_DATA], "l1d.evict_dirty", harts(b, TL_S_L1D_EVICT_DIRTY));
+    equal(b, "noc.request", noc[TL_NOC_REQUEST], "l2.read", slices(b, TL_L2_READ));
+    equal(b, "noc.response_data + l2.upgrade", noc[TL_NOC_RESPONSE_DATA] + slices(b, TL_L2_UPGRADE), "noc.request", noc[TL_NOC_REQUEST]);
+    uint64_t reads = channels(b, TL_MEM_READ), writes = channels(b, TL_MEM_WRITE);
+    equal(b, "mem.read", reads, "l2.readmiss + prefetch + dma (I4)",
+          slices(b, TL_L2_READMISS) + slices(b, TL_L2_PREFETCH) + b->m->dma[TL_DMA_READ]);
+    equal(b, "mem.write", writes, "l2.writeback + dma (I4)", slices(b, TL_L2_WRITEBACK) + b->m->dma[TL_DMA_WRITE]);
+    equal(b, "mem.row_hit + row_miss + row_conflict",
+          channels(b, TL_MEM_ROW_HIT) + channels(b, TL_MEM_ROW_MISS) + channels(b, TL_MEM_ROW_CONFLICT), "mem.read + write",
+          reads + writes);
+}
+
+tl_status tl_memory_check_identities(const tl_memory *memory, tl_error *err) {
+    books b = {.m = memory, .err = err};
+    for (uint32_t i = 0; i < memory->n_harts; i++)
+        check_hart(&b, i);
+    for (uint32_t i = 0; i < memory->config.l2_slices; i++)
+        check_slice(&b, i);
+    check_sums(&b);
+    return b.status;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// The shared second level: slices dealt out by the low line-number bits, inclusive of every first-level cache, with a directory in its
+// tags. Its order of work for one request: wait for the slice, look up, probe other copies or read memory, answer; then
+// make room. What an eviction costs is time of the slice and of the channel, never of the requester.
+#include "mem/memory.h"
+
+static tl_l2_slice *slice_of(tl_memory *m, uint64_t line) { return &m->slices[line >> m->line_log2 & (m->config.l2_slices - 1)]; }
+
+static void take_data(tl_l2_slice *slice, tl_l2_line *entry) {
+    slice->tally[TL_L2_WRITE] += 1;
+    entry->is_dirty = true;
+}
+
+static void count_probe(tl_memory *m, tl_l2_slice *slice, bool has_data) {
+    slice->tally[TL_L2_PROBE_OUT] += 1;
+    m->noc[TL_NOC_PROBE] += 1;
+    m->noc[has_data ? TL_NOC_PROBE_ACK_DATA : TL_NOC_PROBE_ACK] += 1;
+}
+
+static void probe_data_cache(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line, uint8_t keep) {
+    bool has_data = tl_l1d_probe(&m->harts[hart], line, keep);
+    count_probe(m, slice, has_data);
+    if (has_data)
+        take_data(slice, entry);
+    if (keep == TL_LINE_I)
+        entry->data_sharers &= (uint8_t) ~(1u << hart);
+}
+
+// Another cache wants to read: the owner, if any, keeps a shared copy. Returns whether it was probed.
+static bool share_owner(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
+    if (entry->owner == TL_NO_OWNER)
+        return false;
+    probe_data_cache(m, slice, entry, entry->owner, line, TL_LINE_S);
+    entry->owner = TL_NO_OWNER;
+    return true;
+}
+
+// A data cache wants to write: every other copy in a data cache goes. Returns whether any was probed.
+static bool take_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line) {
+    uint32_t others = entry->data_sharers & ~(1u << hart);
+    for (uint32_t left = others; left != 0; left &= left - 1)
+        probe_data_cache(m, slice, entry, (uint32_t)__builtin_ctz(left), line, TL_LINE_I);
+    entry->owner = (uint8_t)hart;
+    entry->data_sharers = (uint8_t)(1u << hart);
+    return others != 0;
+}
+
+static void evict(tl_memory *m, tl_l2_slice *slice, uint32_t way, uint64_t time) {
+    tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
+    uint64_t line = slice->cache.tags[way];
+    uint32_t n_copies = (uint32_t)__builtin_popcount(entry->data_sharers) + (uint32_t)__builtin_popcount(entry->fetch_sharers);
+    slice->tally[TL_L2_BACK_INVALIDATE] += n_copies;
+    for (uint32_t left = entry->data_sharers; left != 0; left &= left - 1)
+        probe_data_cache(m, slice, entry, (uint32_t)__builtin_ctz(left), line, TL_LINE_I);
+    for (uint32_t left = entry->fetch_sharers; left != 0; left &= left - 1) {
+        tl_l1i_probe(&m->harts[__builtin_ctz(left)], line);
+        count_probe(m, slice, false);
+    }
+    if (entry->is_dirty) {
+        slice->tally[TL_L2_EVICT_DIRTY] += 1;
+        slice->tally[TL_L2_WRITEBACK] += 1;
+        tl_dram_write(m, line, time);
+    } else {
+        slice->tally[TL_L2_EVICT_CLEAN] += 1;
+    }
+    slice->cache.tags[way] = TL_NO_TAG;
+}
+
+// Reads the line from memory into a way of its own; *cycles grows by what the data took.
+static uint32_t fill(tl_memory *m, tl_l2_slice *slice, uint64_t line, uint64_t time, bool is_demand, uint64_t *cycles) {
+    *cycles += tl_dram_read(m, line, time, is_demand);
+    uint32_t way = tl_cache_choose(&slice->cache, line);
+    if (slice->cache.tags[way] != TL_NO_TAG)
+        evict(m, slice, way, time);
+    tl_cache_fill(&slice->cache, way, line);
+    m->l2_lines[slice->first_way + way] = (tl_l2_line){.owner = TL_NO_OWNER};
+    return way;
+}
+
+static void prefetch_next(tl_memory *m, uint64_t line, uint64_t time) {
+    uint64_t next = line + tl_line_bytes(m), unused = 0;
+    if ((next & ~tl_page_mask(0)) == 0) // the next line may belong to anyone
+        return;
+    tl_l2_slice *slice = slice_of(m, next);
+    if (tl_cache_find(&slice->cache, next) != TL_NO_WAY)
+        return;
+    slice->tally[TL_L2_PREFETCH] += 1;
+    uint32_t way = fill(m, slice, next, time, false, &unused);
+    m->l2_lines[slice->first_way + way].is_prefetched = true;
+}
+
+tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time) {
+    tl_l2_slice *slice = slice_of(m, line);
+    bool is_store = use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE, is_fetch = use == TL_USE_FETCH;
+    slice->tally[TL_L2_READ] += 1;
+    slice->tally[is_fetch ? TL_L2_READ_I : is_store ? TL_L2_READ_ST : TL_L2_READ_LD] += 1;
+    slice->tally[TL_L2_READ_HART0 + hart] += 1;
+    slice->tally[TL_L2_PREFETCH_READ] += is_prefetch;
+    m->noc[TL_NOC_REQUEST] += 1;
+    m->noc[TL_NOC_RESPONSE_DATA] += 1;
+
+    uint64_t cycles = tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
+    if (!is_prefetch)
+        slice->tally[TL_L2_BUSY] += cycles;
+    cycles += m->config.mem.l2_hit_cycles;
+
+    uint32_t way = tl_cache_find(&slice->cache, line);
+    bool is_hit = way != TL_NO_WAY;
+    if (is_hit) {
+        tl_cache_touch(&slice->cache, way);
+    } else {
+        slice->tally[TL_L2_READMISS] += 1;
+        slice->tally[TL_L2_READMISS_HART0 + hart] += 1;
+        way = fill(m, slice, line, time + cycles, !is_prefetch, &cycles);
+    }
+    tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
+    slice->tally[TL_L2_PREFETCH_HIT] += entry->is_prefetched;
+    entry->is_prefetched = false;
+
+    tl_l2_reply reply = {.l2_way = slice->first_way + way, .state = TL_LINE_S};
+    bool is_probed;
+    if (is_store) {
+        is_probed = take_others(m, slice, entry, hart, line);
+        reply.state = TL_LINE_M;
+    } else {
+        is_probed = share_owner(m, slice, entry, line);
+        if (is_fetch) {
+            entry->fetch_sharers |= (uint8_t)(1u << hart);
+        } else {
+            if (entry->data_sharers == 0) {
+                reply.state = TL_LINE_E;
+                entry->owner = (uint8_t)hart;
+            }
+            entry->data_sharers |= (uint8_t)(1u << hart);
+        }
+    }
+    if (is_probed)
+        cycles += m->config.mem.probe_cycles;
+    reply.cycles = cycles;
+    if (!is_hit && !is_prefetch && m->config.l2.prefetch == TL_PREFETCH_NEXT_LINE)
+        prefetch_next(m, line, time + cycles);
+    return reply;
+}
+
+uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time) {
+    tl_l2_slice *slice = slice_of(m, line);
+    slice->tally[TL_L2_READ] += 1;
+    slice->tally[TL_L2_READ_ST] += 1;
+    slice->tally[TL_L2_READ_HART0 + hart] += 1;
+    slice->tally[TL_L2_UPGRADE] += 1;
+    m->noc[TL_NOC_REQUEST] += 1;
+    uint64_t cycles = tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
+    slice->tally[TL_L2_BUSY] += cycles;
+    cycles += m->config.mem.upgrade_cycles;
+    tl_cache_touch(&slice->cache, l2_way - slice->first_way);
+    if (take_others(m, slice, &m->l2_lines[l2_way], hart, line))
+        cycles += m->config.mem.probe_cycles;
+    return cycles;
+}
+
+void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_fetch, bool is_dirty, uint64_t time) {
+    tl_l2_line *entry = &m->l2_lines[l2_way];
+    if (is_fetch) {
+        entry->fetch_sharers &= (uint8_t) ~(1u << hart);
+        return;
+    }
+    entry->data_sharers &= (uint8_t) ~(1u << hart);
+    if (entry->owner == hart)
+        entry->owner = TL_NO_OWNER;
+    if (!is_dirty)
+        return;
+    tl_l2_slice *slice = slice_of(m, line);
+    take_data(slice, entry);
+    tl_cache_touch(&slice->cache, l2_way - slice->first_way);
+    tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
+    m->noc[TL_NOC_RELEASE_DATA] += 1;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// Assembles the memory system of a machine from its description, once; afterwards nothing here allocates.
+#include "mem/memory.h"
+
+#include <string.h>
+
+static uint32_t sets_of(const tl_cache_config *cache) { return cache->size_bytes / cache->ways / cache->line_bytes; }
+
+static tl_status check_cache(const char *name, const tl_cache_config *cache, uint32_t line_bytes, uint32_t slices, tl_error *err) {
+    if (cache->line_bytes != line_bytes || !tl_is_pow2(line_bytes) || line_bytes < 16 || line_bytes > 128)
+        return tl_fail(err, TL_EINVAL, "%s.line_bytes = %u: must be 16, 32, 64 or 128 and the same for l1i, l1d and l2", name,
+                       cache->line_bytes);
+    if (cache->ways < 1 || cache->ways > TL_MAX_WAYS || (cache->replacement == TL_REPLACE_PLRU && !tl_is_pow2(cache->ways)))
+        return tl_fail(err, TL_EINVAL, "%s.ways = %u: must be 1 to %d, and a power of two for plru", name, cache->ways, TL_MAX_WAYS);
+    uint64_t way_bytes = (uint64_t)cache->ways * line_bytes * slices;
+    if (cache->size_bytes % way_bytes != 0 || !tl_is_pow2(cache->size_bytes / way_bytes))
+        return tl_fail(err, TL_EINVAL, "%s.size_bytes = %u: size / (ways * line_bytes * slices) must be a power of two", name,
+                       cache->size_bytes);
+    if (cache->prefetch != TL_PREFETCH_NONE && sets_of(cache) < 2)
+        return tl_fail(err, TL_EINVAL, "%s.prefetch = next_line: needs at least two sets, or it would replace the line just fetched", name);
+    return TL_OK;
+}
+
+static tl_status check_tlb(const char *name, const tl_tlb_config *tlb, tl_error *err) {
+    if (tlb->ways < 1 || tlb->entries % tlb->ways != 0 || !tl_is_pow2(tlb->entries / tlb->ways))
+        return tl_fail(err, TL_EINVAL, "%s.entries = %u: entries / ways must be a power of two", name, tlb->entries);
+    if (tlb->replacement == TL_REPLACE_PLRU && !tl_is_pow2(tlb->ways))
+        return tl_fail(err, TL_EINVAL, "%s.ways = %u: must be a power of two for plru", name, tlb->ways);
+    return TL_OK;
+}
+
+// What the arrays below rest on. Ranges that only make sense to people are checked with the description.
+static tl_status check(const tl_config *config, tl_error *err) {
+    uint32_t line_bytes = config->l1d.line_bytes, slices = config->l2_slices;
+    if (config->n_harts < 1 || config->n_harts > TL_MAX_HARTS)
+        return tl_fail(err, TL_EINVAL, "harts = %u: must be 1 to %d", config->n_harts, TL_MAX_HARTS);
+    if (!tl_is_pow2(slices) || slices > TL_MAX_L2_SLICES)
+        return tl_fail(err, TL_EINVAL, "l2.slices = %u: must be a power of two, at most %d", slices, TL_MAX_L2_SLICES);
+    if (!tl_is_pow2(config->mem_channels) || config->mem_channels > TL_MAX_MEM_CHANNELS)
+        return tl_fail(err, TL_EINVAL, "mem.channels = %u: must be a power of two, at most %d", config->mem_channels, TL_MAX_MEM_CHANNELS);
+    if (!tl_is_pow2(config->mem.mem_banks) || !tl_is_pow2(config->mem.mem_row_bytes) || config->mem.mem_row_bytes < line_bytes)
+        return tl_fail(err, TL_EINVAL, "mem.banks = %u, mem.row_bytes = %u: must be powers of two, and a row at least a line",
+                       config->mem.mem_banks, config->mem.mem_row_bytes);
+    if (config->ram_bytes == 0 || config->ram_bytes % 4096 != 0)
+        return tl_fail(err, TL_EINVAL, "ram_bytes = %llu: must be a multiple of 4096", (unsigned long long)config->ram_bytes);
+    tl_status status = check_cache("l1i", &config->l1i, line_bytes, 1, err);
+    if (status == TL_OK)
+        status = check_cache("l1d", &config->l1d, line_bytes, 1, err);
+    if (status == TL_OK)
+        status = check_cache("l2", &config->l2, line_bytes, slices, err);
+    bool is_prefetching = config->l1i.prefetch != TL_PREFETCH_NONE || config->l1d.prefetch != TL_PREFETCH_NONE;
+    if (status == TL_OK && is_prefetching && sets_of(&config->l2) < 2)
+        status = tl_fail(err, TL_EINVAL, "l2.size_bytes = %u: prefetchers need an l2 of at least two sets", config->l2.size_bytes);
+    if (status == TL_OK)
+        status = check_tlb("itlb", &config->itlb, err);
+    if (status == TL_OK)
+        status = check_tlb("dtlb", &config->dtlb, err);
+    if (status == TL_OK && config->l2tlb.entries != 0)
+        status = check_tlb("l2tlb", &config->l2tlb, err);
+    return status;
+}
+
+enum { UNIT_L1I, UNIT_L1D, UNIT_ITLB, UNIT_DTLB, UNIT_L2TLB, UNITS_PER_HART, UNIT_L2 = 64 }; // numbers of the random sequences
+
+static uint64_t seed_of(const tl_memory *m, uint32_t hart, uint32_t unit) {
+    return tl_replacement_seed(m->config.seed, unit == UNIT_L2 ? UNIT_L2 + hart : hart * UNITS_PER_HART + unit);
+}
+
+static bool new_l1(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_l1 *l1, const tl_cache_config *config, uint32_t unit,
+                   uint32_t first_stamp, uint32_t n_slots) {
+    uint32_t n_ways = sets_of(config) * config->ways;
+    l1->first_stamp = first_stamp;
+    l1->n_slots = n_slots;
+    l1->states = tl_arena_alloc(arena, n_ways);
+    l1->is_prefetched = tl_arena_alloc(arena, n_ways * sizeof *l1->is_prefetched);
+    l1->l2_ways = tl_arena_alloc(arena, n_ways * sizeof *l1->l2_ways);
+    l1->slot_of_way = tl_arena_alloc(arena, n_ways * sizeof *l1->slot_of_way);
+    l1->way_of_slot = tl_arena_alloc(arena, n_slots * sizeof *l1->way_of_slot);
+    return l1->states && l1->is_prefetched && l1->l2_ways && l1->slot_of_way && l1->way_of_slot &&
+           tl_cache_init(&l1->cache, arena, sets_of(config), config->ways, m->line_log2, config->replacement, hm->h->stamps + first_stamp,
+                         &hm->h->stamp, seed_of(m, hm->h->id, unit));
+}
+
+static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_first_tlb *tlb, const tl_tlb_config *config, uint32_t unit,
+                          uint32_t first_stamp) {
+    tlb->first_stamp = first_stamp;
+    return tl_tlb_init(&tlb->tlb, arena, config->entries, config->ways, TL_N_LEVELS, config->replacement, hm->h->stamps + first_stamp,
+                       &hm->h->stamp, seed_of(m, hm->h->id, unit));
+}
+
+static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart *h) {
+    const tl_config *config = &m->config;
+    uint32_t l1d_ways = sets_of(&config->l1d) * config->l1d.ways, l1i_ways = sets_of(&config->l1i) * config->l1i.ways;
+    uint32_t l1d_stamp = 1, l1i_stamp = l1d_stamp + l1d_ways, dtlb_stamp = l1i_stamp + l1i_ways;
+    uint32_t itlb_stamp = dtlb_stamp + config->dtlb.entries, n_stamps = itlb_stamp + config->itlb.entries;
+    hm->memory = m;
+    hm->h = h;
+    h->mem = hm;
+    h->port = &tl_memory_port;
+    h->line_log2 = m->line_log2;
+    h->line_mask = ~(tl_line_bytes(m) - 1);
+    h->reservation_paddr = TL_NO_LINE;
+    h->stamps = tl_arena_alloc(arena, n_stamps * sizeof *h->stamps);
+    if (!h->stamps || !new_l1(m, hm, arena, &hm->l1d, &config->l1d, UNIT_L1D, l1d_stamp, TL_DATA_SLOTS) ||
+        !new_l1(m, hm, arena, &hm->l1i, &config->l1i, UNIT_L1I, l1i_stamp, TL_FETCH_SLOTS) ||
+        !new_first_tlb(m, hm, arena, &hm->dtlb, &config->dtlb, UNIT_DTLB, dtlb_stamp) ||
+        !new_first_tlb(m, hm, arena, &hm->itlb, &config->itlb, UNIT_ITLB, itlb_stamp))
+        return false;
+    if (config->l2tlb.entries != 0) {
+        uint64_t *stamps = tl_arena_alloc(arena, config->l2tlb.entries * sizeof *stamps);
+        if (!stamps || !tl_tlb_init(&hm->l2tlb, arena, config->l2tlb.entries, config->l2tlb.ways, TL_N_LEVELS, config->l2tlb.replacement,
+                                    stamps, &hm->l2tlb_clock, seed_of(m, h->id, UNIT_L2TLB)))
+            return false;
+    }
+    tl_slots_init(hm);
+    return true;
+}
+
+static bool new_shared(tl_memory *m, tl_arena *arena, uint64_t *const *shared_tally) {
+    const tl_config *config = &m->config;
+    uint32_t slice_sets = sets_of(&config->l2) / config->l2_slices, slice_ways = slice_sets * config->l2.ways;
+    uint64_t *stamps = tl_arena_alloc(arena, (size_t)slice_ways * config->l2_slices * sizeof *stamps);
+    m->l2_lines = tl_arena_alloc(arena, (size_t)slice_ways * config->l2_slices * sizeof *m->l2_lines);
+    if (!stamps || !m->l2_lines)
+        return false;
+    for (uint32_t i = 0; i < config->l2_slices; i++) {
+        tl_l2_slice *slice = &m->slices[i];
+        slice->tally = *shared_tally++;
+        slice->first_way = i * slice_ways;
+        if (!tl_cache_init(&slice->cache, arena, slice_sets, config->l2.ways, m->line_log2 + m->slices_log2, config->l2.replacement,
+                           stamps + slice->first_way, &m->l2_clock, seed_of(m, i, UNIT_L2)))
+            return false;
+    }
+    m->noc = *shared_tally++;
+    for (uint32_t i = 0; i < config->mem_channels; i++) {
+        tl_channel *channel = &m->channels[i];
+        channel->tally = *shared_tally++;
+        channel->open_rows = tl_arena_alloc(arena, config->mem.mem_banks * sizeof *channel->open_rows);
+        if (!channel->open_rows)
+            return false;
+    }
+    m->bus = *shared_tally++;
+    m->dma = *shared_tally;
+    return true;
+}
+
+tl_status tl_memory_new(const tl_config *config, tl_arena *arena, tl_hart *const *harts, uint8_t *ram, uint64_t *const *shared_tally,
+                        tl_memory **ret_memory, tl_error *err) {
+    tl_status status = check(config, err);
+    if (status != TL_OK)
+        return status;
+    tl_memory *m = tl_arena_alloc(arena, sizeof *m);
+    if (!m)
+        return tl_fail(err, TL_ENOMEM, "no memory for the memory system");
+    m->config = *config;
+    m->ram = ram;
+    m->ram_bytes = config->ram_bytes;
+    m->n_harts = config->n_harts;
+    m->line_log2 = tl_log2(config->l1d.line_bytes);
+    m->slices_log2 = tl_log2(config->l2_slices);
+    m->channels_log2 = tl_log2(config->mem_channels);
+    m->banks_log2 = tl_log2(config->mem.mem_banks);
+    m->row_lines_log2 = tl_log2(config->mem.mem_row_bytes) - m->line_log2;
+    bool is_ok = new_shared(m, arena, shared_tally);
+    for (uint32_t i = 0; is_ok && i < m->n_harts; i++)
+        is_ok = new_hart_mem(m, arena, &m->harts[i], harts[i]);
+    if (!is_ok)
+        return tl_fail(err, TL_ENOMEM, "no memory for the caches and TLBs of %u harts", m->n_harts);
+    *ret_memory = m;
+    return TL_OK;
+}
+
+void tl_memory_done(tl_memory *memory) { (void)memory; } // the arena owns everything
+
+void tl_memory_code_changed(tl_memory *m, uint64_t page_paddr) {
+    uint64_t page = page_paddr & tl_page_mask(0);
+    for (uint32_t i = 0; i < m->n_harts; i++) {
+        tl_hart_mem *hm = &m->harts[i];
+        for (uint64_t line = page; line - page <= ~tl_page_mask(0); line += tl_line_bytes(m)) {
+            uint32_t way = tl_cache_find(&hm->l1i.cache, line);
+            if (way != TL_NO_WAY)
+                tl_l1i_drop(hm, way);
+        }
+        hm->h->code_generation += 1;
+    }
+}
+
+void tl_memory_set_satp(tl_memory *m, tl_hart *h, uint64_t satp) {
+    (void)m;
+    tl_tlbs_flush(tl_mem_of(h), 0, true);
+    h->satp = satp;
+}
+
+void tl_memory_break_reservations(tl_memory *m, uint64_t paddr, uint64_t size_bytes) {
+    for (uint32_t i = 0; i < m->n_harts; i++) {
+        tl_hart *h = m->harts[i].h;
+        uint64_t line = h->reservation_paddr;
+        if (line != TL_NO_LINE && line < paddr + size_bytes && paddr < line + tl_line_bytes(m))
+            h->reservation_paddr = TL_NO_LINE;
+    }
+}
+
+char tl_memory_l1d_state(const tl_memory *m, uint32_t hart, uint64_t paddr) {
+    const tl_l1 *l1 = &m->harts[hart].l1d;
+    uint32_t way = tl_cache_find(&l1->cache, paddr & ~(tl_line_bytes(m) - 1));
+    return way == TL_NO_WAY ? 'I' : "ISEM"[l1->states[way]];
+}

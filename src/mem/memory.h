@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// The parts of a memory system and what they ask of each other; for the files of this folder and their tests only. One request runs
+// through the parts as plain calls, and time is a number handed along: port -> tlb, walker -> l1 -> l2 -> dram.
+#ifndef TL_MEM_MEMORY_H
+#define TL_MEM_MEMORY_H
+
+#include "mem/cache.h"
+#include "mem/mem_signals.h"
+#include "mem/tlb.h"
+#include "model/mem.h"
+
+typedef enum tl_access { TL_ACCESS_FETCH, TL_ACCESS_LOAD, TL_ACCESS_STORE } tl_access; // what permission is needed
+typedef enum tl_use {
+    TL_USE_FETCH,
+    TL_USE_LOAD,
+    TL_USE_STORE,
+    TL_USE_AMO,
+    TL_USE_WALK_READ,
+    TL_USE_WALK_WRITE
+} tl_use; // what it counts as
+enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M };
+
+enum { TL_N_LEVELS = 3 }; // Sv39; Sv48 is 4
+static const uint16_t TL_NO_SLOT = UINT16_MAX;
+
+// Something that serves one request at a time. It remembers the last one only: a request that comes from before that one (harts
+// run in turns, so one may lag behind) does not wait.
+typedef struct tl_server {
+    uint64_t start, until;
+} tl_server;
+
+static inline uint64_t tl_server_occupy(tl_server *server, uint64_t time, uint32_t busy_cycles) { // returns the cycles waited
+    uint64_t wait = time >= server->start && time < server->until ? server->until - time : 0;
+    server->start = time + wait;
+    server->until = server->start + busy_cycles;
+    return wait;
+}
+
+typedef struct tl_l1 { // a first-level cache; slots are those of its hart (data slots or fetch slots)
+    tl_cache cache;
+    uint8_t *states;       // [way] TL_LINE_*; in an instruction cache I or S
+    bool *is_prefetched;   // [way] filled by the prefetcher and not used since
+    uint32_t *l2_ways;     // [way] where the line is in the L2; stays, because the L2 is inclusive
+    uint16_t *slot_of_way; // [way] the slot that shows this line, or TL_NO_SLOT
+    uint32_t *way_of_slot; // [slot] the way it shows, or TL_NO_WAY
+    uint32_t first_stamp;  // way 0's index in h->stamps
+    uint32_t n_slots;
+} tl_l1;
+
+typedef struct tl_first_tlb { // a first-level TLB
+    tl_tlb tlb;
+    uint32_t first_stamp; // entry 0's index in h->stamps
+} tl_first_tlb;
+
+typedef struct tl_hart_mem { // h->mem
+    tl_memory *memory;
+    tl_hart *h;
+    tl_l1 l1i, l1d;
+    tl_first_tlb itlb, dtlb;
+    tl_tlb l2tlb;
+    uint64_t l2tlb_clock;
+} tl_hart_mem;
+
+typedef struct tl_l2_line {              // the directory: exact, since first-level caches tell when they drop a line
+    uint8_t data_sharers, fetch_sharers; // bit k: hart k's L1D, L1I holds the line
+    uint8_t owner;                       // the hart whose L1D holds it in E or M, or TL_NO_OWNER; then data_sharers is that bit
+    bool is_dirty;
+    bool is_prefetched;
+} tl_l2_line;
+enum { TL_NO_OWNER = UINT8_MAX };
+
+typedef struct tl_l2_slice {
+    tl_cache cache;
+    uint32_t first_way; // its way 0's index in tl_memory.l2_lines
+    tl_server server;
+    uint64_t *tally;
+} tl_l2_slice;
+
+typedef struct tl_channel {
+    uint64_t *open_rows; // [bank]
+    tl_server server;
+    uint64_t *tally;
+} tl_channel;
+
+struct tl_memory {
+    tl_config config;
+    uint8_t *ram;
+    uint64_t ram_bytes;
+    uint32_t n_harts, line_log2, slices_log2, channels_log2, banks_log2, row_lines_log2;
+    tl_l2_line *l2_lines; // of all slices
+    uint64_t l2_clock;
+    uint64_t *noc, *bus, *dma; // tallies
+    tl_l2_slice slices[TL_MAX_L2_SLICES];
+    tl_channel channels[TL_MAX_MEM_CHANNELS];
+    tl_hart_mem harts[TL_MAX_HARTS];
+};
+
+static inline tl_hart_mem *tl_mem_of(tl_hart *h) { return h->mem; }
+static inline uint64_t tl_line_bytes(const tl_memory *m) { return UINT64_C(1) << m->line_log2; }
+// One clear place decides what is RAM; everything else is an access fault until there are devices to ask.
+static inline bool tl_is_ram(const tl_memory *m, uint64_t paddr) { return paddr - TL_RAM_BASE_PADDR < m->ram_bytes; }
+static inline uint8_t *tl_host_of(const tl_memory *m, uint64_t paddr) { return m->ram + (paddr - TL_RAM_BASE_PADDR); }
+static inline void tl_stall(tl_hart *h, uint32_t cause_slot, uint64_t cycles) {
+    h->now += cycles;
+    h->tally[cause_slot] += cycles;
+}
+
+// dram.c: times are when the channel is asked; tl_dram_read returns the cycles until the data is there.
+uint64_t tl_dram_read(tl_memory *m, uint64_t line, uint64_t time, bool is_demand);
+void tl_dram_write(tl_memory *m, uint64_t line, uint64_t time);
+
+// l2.c
+typedef struct tl_l2_reply {
+    uint64_t cycles; // what the requester waits
+    uint32_t l2_way; // where the line is
+    uint8_t state;   // what the requester may keep
+} tl_l2_reply;
+tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time);
+uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time); // returns the cycles waited
+// An L1 dropped the line, with data when it was modified.
+void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_fetch, bool is_dirty, uint64_t time);
+
+// l1.c
+uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot); // returns the way; store-type uses leave it in M
+uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
+bool tl_l1d_probe(tl_hart_mem *hm, uint64_t line, uint8_t keep); // to state S or I; returns whether it answered with data
+void tl_l1i_probe(tl_hart_mem *hm, uint64_t line);
+void tl_l1i_drop(tl_hart_mem *hm, uint32_t way); // invalidated by its own hart
+
+// slots.c: the hart's tables of what hits. A slot shows one way, a way is shown by at most one slot.
+void tl_slots_init(tl_hart_mem *hm);
+void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry); // entry TL_NO_ENTRY: untranslated
+void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry);
+void tl_slot_hide_data(tl_hart_mem *hm, uint32_t way); // the line left
+void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way);
+void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way);        // the line is no longer writable
+void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry); // the entry of the DTLB is about to be dropped
+void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry);
+void tl_slots_forget_all(tl_hart_mem *hm);
+
+// translate.c
+typedef struct tl_translation {
+    uint64_t paddr;
+    uint32_t entry; // of the ITLB or DTLB; TL_NO_ENTRY: untranslated
+} tl_translation;
+// One look-up, with walk and stalls. false: trapped, the cause is recorded. Counts everything but the look-up itself.
+bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translation *ret);
+bool tl_is_permitted(uint8_t flags, tl_access access, tl_priv priv);
+void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all);
+
+static inline bool tl_is_paged(const tl_hart *h) { return h->satp >> 60 != 0 && h->priv != TL_PRIV_M; }
+
+// walker.c
+typedef enum tl_fault { TL_FAULT_NONE, TL_FAULT_PAGE, TL_FAULT_ACCESS } tl_fault;
+tl_fault tl_walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_tlb_page *ret_page);
+static inline bool tl_is_canonical(uint64_t vaddr) { return (uint64_t)tl_sext(vaddr, TL_PAGE_BITS + TL_LEVEL_BITS * TL_N_LEVELS) == vaddr; }
+
+extern const tl_mem_port tl_memory_port; // port.c
+
+#endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// The doors of model/hart.h: what an access that missed the hart's slots does, in order. All look-ups of an access come first, all
+// translations before all cache accesses, so that an access that traps has touched no data; then the bytes move.
+#include "mem/memory.h"
+
+#include <string.h>
+
+typedef struct piece { // the part of an access in one line
+    uint64_t vaddr;
+    tl_translation at;
+} piece;
+
+typedef struct span { // an access of one or two pieces
+    piece pieces[2];
+    uint32_t n_pieces, first_bytes; // size of pieces[0]
+} span;
+
+static void count_lookups(tl_hart *h, tl_use use, uint64_t n) {
+    h->tally[TL_S_DTLB_ACCESS] += n;
+    h->tally[use == TL_USE_LOAD ? TL_S_L1D_LOAD : TL_S_L1D_STORE] += n;
+}
+
+static uint32_t stall_slot(tl_use use) { return use == TL_USE_STORE ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS; }
+
+static void access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
+    uint32_t way = tl_l1d_access(hm, p->at.paddr & hm->h->line_mask, use, stall_slot(use));
+    uint32_t entry = p->at.entry;
+    if (TL_LIKELY(entry == TL_NO_ENTRY || tl_tlb_matches(&hm->dtlb.tlb, entry, p->vaddr))) // the other piece may have taken its entry
+        tl_slot_show_data(hm, p->vaddr, p->at.paddr, way, entry);
+}
+
+// One translation; a trap's look-up is counted here, since no instruction that retires counts it.
+static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
+    ret_piece->vaddr = vaddr;
+    if (TL_LIKELY(tl_translate(hm, vaddr, access, &ret_piece->at)))
+        return true;
+    hm->h->tally[TL_S_DTLB_ACCESS] += 1;
+    return false;
+}
+
+static bool look_up_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, tl_use use, span *ret_span) {
+    tl_hart *h = hm->h;
+    tl_access access = use == TL_USE_LOAD ? TL_ACCESS_LOAD : TL_ACCESS_STORE;
+    uint64_t second = (vaddr & h->line_mask) + ~h->line_mask + 1;
+    bool is_crossing = size_bytes > second - vaddr;
+    *ret_span = (span){.n_pieces = is_crossing ? 2 : 1, .first_bytes = is_crossing ? (uint32_t)(second - vaddr) : size_bytes};
+    if (!translate(hm, vaddr, access, &ret_span->pieces[0]))
+        return false;
+    if (is_crossing && !translate(hm, second, access, &ret_span->pieces[1])) {
+        h->tally[TL_S_DTLB_ACCESS] += 1; // that of the first line
+        return false;
+    }
+    h->tally[use == TL_USE_LOAD ? TL_S_HART_MISALIGNED_LOAD : TL_S_HART_MISALIGNED_STORE] += 1;
+    tl_stall(h, TL_S_HART_CYC_MISALIGNED, hm->memory->config.pipeline.misaligned_cycles);
+    access_line(hm, &ret_span->pieces[0], use);
+    if (is_crossing) {
+        h->tally[TL_S_HART_LINE_CROSS] += 1;
+        count_lookups(h, use, 1);
+        access_line(hm, &ret_span->pieces[1], use);
+    }
+    return true;
+}
+
+static bool look_up(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, tl_use use, span *ret_span) {
+    if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
+        return look_up_misaligned(hm, vaddr, size_bytes, use, ret_span);
+    ret_span->n_pieces = 1;
+    ret_span->first_bytes = size_bytes;
+    if (!translate(hm, vaddr, use == TL_USE_LOAD ? TL_ACCESS_LOAD : TL_ACCESS_STORE, &ret_span->pieces[0]))
+        return false;
+    access_line(hm, &ret_span->pieces[0], use);
+    return true;
+}
+
+static uint64_t read_bytes(const uint8_t *from, uint32_t size_bytes) {
+    uint64_t value = 0;
+    switch (size_bytes) {
+    case 1: memcpy(&value, from, 1); break;
+    case 2: memcpy(&value, from, 2); break;
+    case 4: memcpy(&value, from, 4); break;
+    case 8: memcpy(&value, from, 8); break;
+    default: memcpy(&value, from, size_bytes); // part of a crossing access
+    }
+    return value;
+}
+
+static void write_bytes(uint8_t *to, uint32_t size_bytes, uint64_t value) {
+    switch (size_bytes) {
+    case 1: memcpy(to, &value, 1); break;
+    case 2: memcpy(to, &value, 2); break;
+    case 4: memcpy(to, &value, 4); break;
+    case 8: memcpy(to, &value, 8); break;
+    default: memcpy(to, &value, size_bytes);
+    }
+}
+
+static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    span s;
+    if (!look_up(hm, vaddr, size_bytes, TL_USE_LOAD, &s))
+        return false;
+    h->mem_value = read_bytes(tl_host_of(hm->memory, s.pieces[0].at.paddr), s.first_bytes);
+    if (TL_UNLIKELY(s.n_pieces == 2))
+        h->mem_value |= read_bytes(tl_host_of(hm->memory, s.pieces[1].at.paddr), size_bytes - s.first_bytes) << (8 * s.first_bytes);
+    return true;
+}
+
+static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    span s;
+    if (!look_up(hm, vaddr, size_bytes, TL_USE_STORE, &s))
+        return false;
+    write_bytes(tl_host_of(hm->memory, s.pieces[0].at.paddr), s.first_bytes, value);
+    if (TL_UNLIKELY(s.n_pieces == 2))
+        write_bytes(tl_host_of(hm->memory, s.pieces[1].at.paddr), size_bytes - s.first_bytes, value >> (8 * s.first_bytes));
+    return true;
+}
+
+static uint64_t amo_result(tl_amo amo, uint64_t old, uint64_t operand, uint32_t size_bytes) {
+    unsigned width = size_bytes * 8;
+    int64_t a = tl_sext(old, width), b = tl_sext(operand, width);
+    uint64_t ua = (uint64_t)a, ub = (uint64_t)b; // sign extension keeps unsigned order as well
+    switch (amo) {
+    case TL_AMO_SWAP: return operand;
+    case TL_AMO_ADD: return old + operand;
+    case TL_AMO_XOR: return old ^ operand;
+    case TL_AMO_AND: return old & operand;
+    case TL_AMO_OR: return old | operand;
+    case TL_AMO_MIN: return a < b ? old : operand;
+    case TL_AMO_MAX: return a > b ? old : operand;
+    case TL_AMO_MINU: return ua < ub ? old : operand;
+    case TL_AMO_MAXU: return ua > ub ? old : operand;
+    }
+    return old;
+}
+
+static bool do_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand) {
+    uint8_t *host = tl_write_hit(h, vaddr, size_bytes);
+    if (!host) {
+        if (vaddr & (size_bytes - 1))
+            return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
+        tl_hart_mem *hm = tl_mem_of(h);
+        span s;
+        if (!look_up(hm, vaddr, size_bytes, TL_USE_AMO, &s))
+            return false;
+        host = tl_host_of(hm->memory, s.pieces[0].at.paddr);
+    }
+    uint64_t old = read_bytes(host, size_bytes);
+    write_bytes(host, size_bytes, amo_result(amo, old, operand, size_bytes));
+    h->mem_value = old;
+    return true;
+}
+
+static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    if (vaddr & (size_bytes - 1))
+        return tl_trap(h, TL_CAUSE_LOAD_MISALIGNED, vaddr);
+    tl_hart_mem *hm = tl_mem_of(h);
+    span s;
+    if (!look_up(hm, vaddr, size_bytes, TL_USE_LOAD, &s))
+        return false;
+    h->reservation_paddr = s.pieces[0].at.paddr & h->line_mask;
+    h->mem_value = read_bytes(tl_host_of(hm->memory, s.pieces[0].at.paddr), size_bytes);
+    return true;
+}
+
+static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    if (vaddr & (size_bytes - 1))
+        return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
+    tl_hart_mem *hm = tl_mem_of(h);
+    piece p;
+    if (!translate(hm, vaddr, TL_ACCESS_STORE, &p))
+        return false;
+    bool is_reserved = h->reservation_paddr == (p.at.paddr & h->line_mask);
+    h->reservation_paddr = TL_NO_LINE;
+    h->mem_value = is_reserved ? 0 : 1;
+    h->tally[is_reserved ? TL_S_HART_SC_SUCCESS : TL_S_HART_SC_FAIL] += 1;
+    if (!is_reserved)
+        return true;
+    h->tally[TL_S_L1D_STORE] += 1;
+    access_line(hm, &p, TL_USE_STORE);
+    write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
+    return true;
+}
+
+static bool fetch(tl_hart *h, uint64_t vaddr) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    tl_translation at;
+    if (!tl_translate(hm, vaddr, TL_ACCESS_FETCH, &at)) {
+        h->tally[TL_S_ITLB_ACCESS] += 1;
+        return false;
+    }
+    uint32_t way = tl_l1i_access(hm, at.paddr & h->line_mask);
+    tl_slot_show_fetch(hm, vaddr, at.paddr, way, at.entry);
+    return true;
+}
+
+static void fence_i(tl_hart *h) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    uint32_t n_ways = tl_cache_n_ways(&hm->l1i.cache);
+    for (uint32_t way = 0; way < n_ways; way++)
+        if (hm->l1i.states[way] != TL_LINE_I)
+            tl_l1i_drop(hm, way);
+    h->code_generation += 1;
+}
+
+static void flush_tlb(tl_hart *h, uint64_t vaddr, bool is_all) { tl_tlbs_flush(tl_mem_of(h), vaddr, is_all); }
+
+const tl_mem_port tl_memory_port = {
+    .load = load,
+    .store = store,
+    .amo = do_amo,
+    .load_reserved = load_reserved,
+    .store_conditional = store_conditional,
+    .fetch = fetch,
+    .fence_i = fence_i,
+    .flush_tlb = flush_tlb,
+};

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Keeps the hart's slots (model/hart.h) true: a slot shows a line only while the line is in the first-level cache, its page in the
+// first-level TLB, and the access permitted. A cache way and the slot that shows it name each other, so a line that leaves takes its
+// slot along at once; an entry of a TLB remembers which lines of its page were ever shown.
+#include "mem/memory.h"
+
+#include <string.h>
+
+static void clear_data_slot(tl_hart_mem *hm, uint32_t slot) {
+    hm->h->data_slot[slot] = (tl_data_slot){.read_tag = TL_NO_LINE, .write_tag = TL_NO_LINE};
+    hm->l1d.way_of_slot[slot] = TL_NO_WAY;
+}
+
+static void clear_fetch_slot(tl_hart_mem *hm, uint32_t slot) {
+    hm->h->fetch_slot[slot] = (tl_fetch_slot){.vline = TL_NO_LINE, .pline = TL_NO_LINE};
+    hm->l1i.way_of_slot[slot] = TL_NO_WAY;
+}
+
+void tl_slots_init(tl_hart_mem *hm) {
+    for (uint32_t slot = 0; slot < TL_DATA_SLOTS; slot++)
+        clear_data_slot(hm, slot);
+    for (uint32_t slot = 0; slot < TL_FETCH_SLOTS; slot++)
+        clear_fetch_slot(hm, slot);
+    memset(hm->l1d.slot_of_way, 0xff, tl_cache_n_ways(&hm->l1d.cache) * sizeof *hm->l1d.slot_of_way);
+    memset(hm->l1i.slot_of_way, 0xff, tl_cache_n_ways(&hm->l1i.cache) * sizeof *hm->l1i.slot_of_way);
+}
+
+void tl_slots_forget_all(tl_hart_mem *hm) { tl_slots_init(hm); }
+
+static uint32_t line_in_page(const tl_hart_mem *hm, uint64_t vaddr) {
+    return (uint32_t)((vaddr & ~tl_page_mask(0)) >> hm->memory->line_log2);
+}
+
+static void remember_line(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, uint64_t vaddr) {
+    uint32_t line = line_in_page(hm, vaddr);
+    tlb->lines[entry][line / 64] |= UINT64_C(1) << line % 64;
+}
+
+static uint32_t stamp_of_way(const tl_l1 *l1, uint32_t way) { return l1->cache.sees_hits ? l1->first_stamp + way : 0; }
+static uint32_t stamp_of_entry(const tl_first_tlb *tlb, uint32_t entry) {
+    return entry != TL_NO_ENTRY && tlb->tlb.sees_hits ? tlb->first_stamp + entry : 0;
+}
+
+// Makes slot and way name each other, and nobody else either of them. Returns a slot that showed the way before, or TL_NO_SLOT.
+static uint16_t pair(tl_l1 *l1, uint32_t slot, uint32_t way) {
+    uint32_t old_way = l1->way_of_slot[slot];
+    uint16_t old_slot = l1->slot_of_way[way];
+    if (old_way != TL_NO_WAY)
+        l1->slot_of_way[old_way] = TL_NO_SLOT;
+    l1->way_of_slot[slot] = way;
+    l1->slot_of_way[way] = (uint16_t)slot;
+    return old_slot != slot ? old_slot : TL_NO_SLOT;
+}
+
+void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
+    tl_hart *h = hm->h;
+    tl_data_slot *slot = tl_data_slot_of(h, vaddr);
+    uint16_t other = pair(&hm->l1d, (uint32_t)(slot - h->data_slot), way);
+    if (other != TL_NO_SLOT)
+        clear_data_slot(hm, other);
+
+    bool is_readable = true, is_writable = hm->l1d.states[way] == TL_LINE_M;
+    if (entry != TL_NO_ENTRY) {
+        uint8_t flags = hm->dtlb.tlb.pages[entry].flags;
+        is_readable = tl_is_permitted(flags, TL_ACCESS_LOAD, h->priv);
+        is_writable = is_writable && (flags & TL_PTE_D) != 0 && tl_is_permitted(flags, TL_ACCESS_STORE, h->priv);
+        remember_line(hm, &hm->dtlb.tlb, entry, vaddr);
+    }
+    uint64_t vline = vaddr & h->line_mask;
+    *slot = (tl_data_slot){
+        .read_tag = is_readable ? vline : TL_NO_LINE,
+        .write_tag = is_writable ? vline : TL_NO_LINE,
+        .host_minus_vaddr = (uintptr_t)tl_host_of(hm->memory, paddr & h->line_mask) - (uintptr_t)vline,
+        .line_stamp = stamp_of_way(&hm->l1d, way),
+        .page_stamp = stamp_of_entry(&hm->dtlb, entry),
+    };
+}
+
+void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
+    tl_hart *h = hm->h;
+    tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
+    uint16_t other = pair(&hm->l1i, (uint32_t)(slot - h->fetch_slot), way);
+    if (other != TL_NO_SLOT)
+        clear_fetch_slot(hm, other);
+    if (entry != TL_NO_ENTRY)
+        remember_line(hm, &hm->itlb.tlb, entry, vaddr);
+    *slot = (tl_fetch_slot){
+        .vline = vaddr & h->line_mask,
+        .pline = paddr & h->line_mask,
+        .line_stamp = stamp_of_way(&hm->l1i, way),
+        .page_stamp = stamp_of_entry(&hm->itlb, entry),
+    };
+}
+
+void tl_slot_hide_data(tl_hart_mem *hm, uint32_t way) {
+    uint16_t slot = hm->l1d.slot_of_way[way];
+    if (slot == TL_NO_SLOT)
+        return;
+    hm->l1d.slot_of_way[way] = TL_NO_SLOT;
+    clear_data_slot(hm, slot);
+}
+
+void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way) {
+    uint16_t slot = hm->l1i.slot_of_way[way];
+    if (slot == TL_NO_SLOT)
+        return;
+    hm->l1i.slot_of_way[way] = TL_NO_SLOT;
+    clear_fetch_slot(hm, slot);
+}
+
+void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way) {
+    uint16_t slot = hm->l1d.slot_of_way[way];
+    if (slot != TL_NO_SLOT)
+        hm->h->data_slot[slot].write_tag = TL_NO_LINE;
+}
+
+static void forget_data_slot(tl_hart_mem *hm, uint32_t slot, uint64_t mask, uint64_t page) {
+    uint32_t way = hm->l1d.way_of_slot[slot];
+    if (way != TL_NO_WAY && (hm->h->data_slot[slot].read_tag & mask) == page)
+        tl_slot_hide_data(hm, way);
+}
+
+static void forget_fetch_slot(tl_hart_mem *hm, uint32_t slot, uint64_t mask, uint64_t page) {
+    uint32_t way = hm->l1i.way_of_slot[slot];
+    if (way != TL_NO_WAY && (hm->h->fetch_slot[slot].vline & mask) == page)
+        tl_slot_hide_fetch(hm, way);
+}
+
+typedef void forget_slot(tl_hart_mem *hm, uint32_t slot, uint64_t mask, uint64_t page);
+
+static void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, uint32_t n_slots, forget_slot *forget) {
+    uint64_t mask = tlb->masks[entry], page = tlb->vaddrs[entry];
+    if (tlb->pages[entry].level > 0) {
+        for (uint32_t slot = 0; slot < n_slots; slot++)
+            forget(hm, slot, mask, page);
+        return;
+    }
+    uint32_t first = (uint32_t)(page >> hm->memory->line_log2);
+    for (uint32_t word = 0; word < TL_PAGE_LINE_WORDS; word++) {
+        for (uint64_t left = tlb->lines[entry][word]; left != 0; left &= left - 1)
+            forget(hm, (first + word * 64 + (uint32_t)__builtin_ctzll(left)) & (n_slots - 1), mask, page);
+        tlb->lines[entry][word] = 0;
+    }
+}
+
+void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry) { forget_page(hm, &hm->dtlb.tlb, entry, TL_DATA_SLOTS, forget_data_slot); }
+void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry) {
+    forget_page(hm, &hm->itlb.tlb, entry, TL_FETCH_SLOTS, forget_fetch_slot);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Look-up beyond the hint, and filling. A set-associative TLB is indexed by the page number at the page's own level, so a look-up asks
+// one set per page size in use.
+#include "mem/tlb.h"
+
+#include <string.h>
+
+static const uint64_t NEVER = 1; // not a page address, so nothing masked equals it
+
+bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *stamps,
+                 uint64_t *clock, uint64_t random) {
+    *tlb = (tl_tlb){
+        .vaddrs = tl_arena_alloc(arena, entries * sizeof *tlb->vaddrs),
+        .masks = tl_arena_alloc(arena, entries * sizeof *tlb->masks),
+        .pages = tl_arena_alloc(arena, entries * sizeof *tlb->pages),
+        .lines = tl_arena_alloc(arena, entries * sizeof *tlb->lines),
+        .stamps = stamps,
+        .clock = clock,
+        .random = random,
+        .entries = entries,
+        .ways = ways,
+        .set_mask = ways != 0 ? entries / ways - 1 : 0,
+        .n_levels = n_levels,
+        .policy = policy,
+        .sees_hits = tl_replacement_sees_hits(policy),
+    };
+    if (!tlb->vaddrs || !tlb->masks || !tlb->pages || !tlb->lines)
+        return false;
+    for (uint32_t entry = 0; entry < entries; entry++) {
+        tlb->vaddrs[entry] = NEVER;
+        tlb->masks[entry] = tl_page_mask(0);
+    }
+    return true;
+}
+
+static uint32_t first_of_set(const tl_tlb *tlb, uint64_t vaddr, uint32_t level) {
+    return (uint32_t)(vaddr >> (TL_PAGE_BITS + TL_LEVEL_BITS * level) & tlb->set_mask) * tlb->ways;
+}
+
+uint32_t tl_tlb_search(const tl_tlb *tlb, uint64_t vaddr) {
+    uint32_t n_sets = tlb->set_mask == 0 || tlb->n_large == 0 ? 1 : tlb->n_levels; // one set holds every size, or there is one size
+    for (uint32_t level = 0; level < n_sets; level++) {
+        uint32_t first = first_of_set(tlb, vaddr, level);
+        for (uint32_t way = 0; way < tlb->ways; way++)
+            if (tl_tlb_matches(tlb, first + way, vaddr))
+                return first + way;
+    }
+    return TL_NO_ENTRY;
+}
+
+void tl_tlb_drop(tl_tlb *tlb, uint32_t entry) {
+    tlb->n_large -= tlb->pages[entry].level > 0;
+    tlb->pages[entry] = (tl_tlb_page){0};
+    tlb->vaddrs[entry] = NEVER;
+    tlb->masks[entry] = tl_page_mask(0);
+    memset(tlb->lines[entry], 0, sizeof tlb->lines[entry]);
+}
+
+uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_tlb_page *page) {
+    if (page->level == 0)
+        return tl_tlb_search(tlb, page->vaddr);
+    uint64_t mask = tl_page_mask(page->level);
+    for (uint32_t entry = 0; entry < tlb->entries; entry++)
+        if (tl_tlb_is_valid(tlb, entry) && ((tlb->vaddrs[entry] ^ page->vaddr) & mask & tlb->masks[entry]) == 0)
+            return entry;
+    return TL_NO_ENTRY;
+}
+
+uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_tlb_page *page) {
+    uint32_t first = first_of_set(tlb, page->vaddr, page->level);
+    for (uint32_t way = 0; way < tlb->ways; way++)
+        if (!tl_tlb_is_valid(tlb, first + way))
+            return first + way;
+    return first + tl_replacement_victim(tlb->policy, tlb->stamps + first, tlb->ways, &tlb->random);
+}
+
+void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_tlb_page *page) {
+    tlb->pages[entry] = *page;
+    tlb->vaddrs[entry] = page->vaddr;
+    tlb->masks[entry] = tl_page_mask(page->level);
+    tlb->stamps[entry] = ++*tlb->clock;
+    tlb->n_large += page->level > 0;
+    tlb->hints[page->vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)] = entry;
+}

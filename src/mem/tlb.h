@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// A translation look-aside buffer: fully associative or set-associative, pages of every level side by side. At most one entry
+// matches an address: a fill first removes what it overlaps. Knows nothing of walks, permissions or slots.
+#ifndef TL_MEM_TLB_H
+#define TL_MEM_TLB_H
+
+#include "base/arena.h"
+#include "base/bits.h"
+#include "mem/replacement.h"
+
+enum {
+    TL_PAGE_BITS = 12,
+    TL_LEVEL_BITS = 9, // a table of 512 entries per level; page sizes are 4 KiB << (9 * level)
+    TL_TLB_HINTS = 128,
+    TL_PAGE_LINE_WORDS = 4, // bits for the lines of a 4 KiB page, 16 bytes each or more
+};
+static const uint32_t TL_NO_ENTRY = UINT32_MAX;
+
+// Flags as they stand in a page-table entry.
+enum {
+    TL_PTE_V = 1 << 0,
+    TL_PTE_R = 1 << 1,
+    TL_PTE_W = 1 << 2,
+    TL_PTE_X = 1 << 3,
+    TL_PTE_U = 1 << 4,
+    TL_PTE_G = 1 << 5,
+    TL_PTE_A = 1 << 6,
+    TL_PTE_D = 1 << 7,
+};
+
+typedef struct tl_tlb_page { // what an entry says
+    uint64_t vaddr, paddr;   // of the page
+    uint32_t level;          // 0: 4 KiB
+    uint8_t flags;           // TL_PTE_*
+} tl_tlb_page;
+
+typedef struct tl_tlb {
+    uint64_t *vaddrs; // of the pages; an invalid entry's never matches
+    uint64_t *masks;  // the address bits that name the page
+    tl_tlb_page *pages;
+    uint64_t (*lines)[TL_PAGE_LINE_WORDS]; // for the owner: lines of a 4 KiB page it may have to forget with the entry
+    uint64_t *stamps, *clock;
+    uint64_t random;
+    uint32_t entries, ways, set_mask, n_levels;
+    uint32_t n_large; // valid entries of a level above 0
+    tl_replacement policy;
+    bool sees_hits;
+    uint32_t hints[TL_TLB_HINTS]; // by page number: where it was found last
+} tl_tlb;
+
+bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *stamps,
+                 uint64_t *clock, uint64_t random);
+
+static inline uint64_t tl_page_mask(uint32_t level) { return ~UINT64_C(0) << (TL_PAGE_BITS + TL_LEVEL_BITS * level); }
+static inline bool tl_tlb_matches(const tl_tlb *tlb, uint32_t entry, uint64_t vaddr) {
+    return (vaddr & tlb->masks[entry]) == tlb->vaddrs[entry];
+}
+static inline bool tl_tlb_is_valid(const tl_tlb *tlb, uint32_t entry) { return tlb->pages[entry].flags != 0; }
+
+uint32_t tl_tlb_search(const tl_tlb *tlb, uint64_t vaddr);
+
+// The entry that translates vaddr, or TL_NO_ENTRY. Does not count as a use.
+static inline uint32_t tl_tlb_find(tl_tlb *tlb, uint64_t vaddr) {
+    uint32_t *hint = &tlb->hints[vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)];
+    if (TL_LIKELY(tl_tlb_matches(tlb, *hint, vaddr)))
+        return *hint;
+    uint32_t entry = tl_tlb_search(tlb, vaddr);
+    if (entry != TL_NO_ENTRY)
+        *hint = entry;
+    return entry;
+}
+
+static inline void tl_tlb_touch(tl_tlb *tlb, uint32_t entry) { // a use
+    uint64_t stamp = ++*tlb->clock;
+    if (tlb->sees_hits)
+        tlb->stamps[entry] = stamp;
+}
+
+void tl_tlb_drop(tl_tlb *tlb, uint32_t entry);
+// A valid entry that overlaps the page, or TL_NO_ENTRY: to be dropped before the page is filled.
+uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_tlb_page *page);
+// The entry the page would take: the first invalid one of its set, else the policy's victim.
+uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_tlb_page *page);
+void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_tlb_page *page); // the entry must be invalid
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// One address translation as a hart makes it: first-level TLB, second-level TLB, walk. An entry without the dirty bit does not serve
+// stores: such a look-up misses in both levels, so that the walker sets the bit. An entry that does not permit the access faults at once.
+#include "mem/memory.h"
+
+bool tl_is_permitted(uint8_t flags, tl_access access, tl_priv priv) {
+    static const uint8_t needed[] = {[TL_ACCESS_FETCH] = TL_PTE_X, [TL_ACCESS_LOAD] = TL_PTE_R, [TL_ACCESS_STORE] = TL_PTE_W};
+    bool is_user_page = (flags & TL_PTE_U) != 0;
+    return (flags & needed[access]) != 0 && is_user_page == (priv == TL_PRIV_U);
+}
+
+static bool needs_dirty(uint8_t flags, tl_access access) { return access == TL_ACCESS_STORE && !(flags & TL_PTE_D); }
+
+static bool trap(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_fault fault) {
+    static const tl_cause page_causes[] = {
+        [TL_ACCESS_FETCH] = TL_CAUSE_FETCH_PAGE, [TL_ACCESS_LOAD] = TL_CAUSE_LOAD_PAGE, [TL_ACCESS_STORE] = TL_CAUSE_STORE_PAGE};
+    static const tl_cause access_causes[] = {
+        [TL_ACCESS_FETCH] = TL_CAUSE_FETCH_ACCESS, [TL_ACCESS_LOAD] = TL_CAUSE_LOAD_ACCESS, [TL_ACCESS_STORE] = TL_CAUSE_STORE_ACCESS};
+    return tl_trap(hm->h, fault == TL_FAULT_PAGE ? page_causes[access] : access_causes[access], vaddr);
+}
+
+static void drop_first(tl_hart_mem *hm, bool is_fetch, uint32_t entry) {
+    if (is_fetch) {
+        tl_slots_forget_fetch_page(hm, entry);
+        tl_tlb_drop(&hm->itlb.tlb, entry);
+    } else {
+        tl_slots_forget_data_page(hm, entry);
+        tl_tlb_drop(&hm->dtlb.tlb, entry);
+    }
+}
+
+static uint32_t fill_first(tl_hart_mem *hm, bool is_fetch, const tl_tlb_page *page) {
+    tl_tlb *tlb = is_fetch ? &hm->itlb.tlb : &hm->dtlb.tlb;
+    for (uint32_t entry; (entry = tl_tlb_overlap(tlb, page)) != TL_NO_ENTRY;)
+        drop_first(hm, is_fetch, entry);
+    uint32_t entry = tl_tlb_choose(tlb, page);
+    if (tl_tlb_is_valid(tlb, entry)) {
+        hm->h->tally[is_fetch ? TL_S_ITLB_EVICT : TL_S_DTLB_EVICT] += 1;
+        drop_first(hm, is_fetch, entry);
+    }
+    tl_tlb_fill(tlb, entry, page);
+    return entry;
+}
+
+static void fill_second(tl_hart_mem *hm, const tl_tlb_page *page) {
+    tl_tlb *tlb = &hm->l2tlb;
+    for (uint32_t entry; (entry = tl_tlb_overlap(tlb, page)) != TL_NO_ENTRY;)
+        tl_tlb_drop(tlb, entry);
+    uint32_t entry = tl_tlb_choose(tlb, page);
+    if (tl_tlb_is_valid(tlb, entry)) {
+        hm->h->tally[TL_S_L2TLB_EVICT] += 1;
+        tl_tlb_drop(tlb, entry);
+    }
+    tl_tlb_fill(tlb, entry, page);
+}
+
+// The page as the second-level TLB or the walker knows it.
+static tl_fault find_page(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_tlb_page *ret_page) {
+    tl_hart *h = hm->h;
+    bool is_fetch = access == TL_ACCESS_FETCH;
+    if (hm->l2tlb.entries == 0)
+        return tl_walk(hm, vaddr, access, ret_page);
+    h->tally[TL_S_L2TLB_ACCESS] += 1;
+    uint32_t entry = tl_tlb_find(&hm->l2tlb, vaddr);
+    if (entry != TL_NO_ENTRY) {
+        uint8_t flags = hm->l2tlb.pages[entry].flags;
+        if (!needs_dirty(flags, access) || !tl_is_permitted(flags, access, h->priv)) {
+            tl_tlb_touch(&hm->l2tlb, entry);
+            tl_stall(h, is_fetch ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB, hm->memory->config.mem.l2tlb_hit_cycles);
+            *ret_page = hm->l2tlb.pages[entry];
+            return TL_FAULT_NONE;
+        }
+    }
+    h->tally[TL_S_L2TLB_MISS] += 1;
+    tl_fault fault = tl_walk(hm, vaddr, access, ret_page);
+    if (fault == TL_FAULT_NONE)
+        fill_second(hm, ret_page);
+    return fault;
+}
+
+static void count_miss(uint64_t *tally, tl_access access) {
+    if (access == TL_ACCESS_FETCH) {
+        tally[TL_S_ITLB_MISS] += 1;
+        return;
+    }
+    tally[TL_S_DTLB_MISS] += 1;
+    tally[access == TL_ACCESS_STORE ? TL_S_DTLB_STORE_MISS : TL_S_DTLB_LOAD_MISS] += 1;
+}
+
+bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translation *ret) {
+    tl_hart *h = hm->h;
+    bool is_fetch = access == TL_ACCESS_FETCH;
+    if (TL_UNLIKELY(!tl_is_paged(h))) {
+        *ret = (tl_translation){.paddr = vaddr, .entry = TL_NO_ENTRY};
+        return tl_is_ram(hm->memory, vaddr) || trap(hm, vaddr, access, TL_FAULT_ACCESS);
+    }
+    tl_tlb *tlb = is_fetch ? &hm->itlb.tlb : &hm->dtlb.tlb;
+    uint32_t entry = tl_tlb_find(tlb, vaddr);
+    bool is_hit = false;
+    if (TL_LIKELY(entry != TL_NO_ENTRY)) {
+        uint8_t flags = tlb->pages[entry].flags;
+        is_hit = !needs_dirty(flags, access) || !tl_is_permitted(flags, access, h->priv);
+    }
+    if (TL_LIKELY(is_hit)) {
+        tl_tlb_touch(tlb, entry);
+    } else {
+        if (!tl_is_canonical(vaddr))
+            return trap(hm, vaddr, access, TL_FAULT_PAGE);
+        count_miss(h->tally, access);
+        tl_tlb_page page;
+        tl_fault fault = find_page(hm, vaddr, access, &page);
+        if (fault != TL_FAULT_NONE)
+            return trap(hm, vaddr, access, fault);
+        entry = fill_first(hm, is_fetch, &page);
+    }
+    const tl_tlb_page *page = &tlb->pages[entry];
+    if (TL_UNLIKELY(!tl_is_permitted(page->flags, access, h->priv)))
+        return trap(hm, vaddr, access, TL_FAULT_PAGE);
+    *ret = (tl_translation){.paddr = page->paddr | (vaddr & ~tlb->masks[entry]), .entry = entry};
+    return tl_is_ram(hm->memory, ret->paddr) || trap(hm, vaddr, access, TL_FAULT_ACCESS);
+}
+
+// Drops what translates vaddr, or everything; returns how many entries that were.
+static uint64_t flush_first(tl_hart_mem *hm, bool is_fetch, uint64_t vaddr, bool is_all) {
+    tl_tlb *tlb = is_fetch ? &hm->itlb.tlb : &hm->dtlb.tlb;
+    uint64_t n_dropped = 0;
+    for (uint32_t entry = 0; entry < tlb->entries; entry++) {
+        if (tl_tlb_is_valid(tlb, entry) && (is_all || tl_tlb_matches(tlb, entry, vaddr))) {
+            drop_first(hm, is_fetch, entry);
+            n_dropped += 1;
+        }
+    }
+    return n_dropped;
+}
+
+static uint64_t flush_second(tl_tlb *tlb, uint64_t vaddr, bool is_all) {
+    uint64_t n_dropped = 0;
+    if (!is_all) {
+        uint32_t entry = tlb->entries != 0 ? tl_tlb_search(tlb, vaddr) : TL_NO_ENTRY;
+        if (entry == TL_NO_ENTRY)
+            return 0;
+        tl_tlb_drop(tlb, entry);
+        return 1;
+    }
+    for (uint32_t entry = 0; entry < tlb->entries; entry++) {
+        if (tl_tlb_is_valid(tlb, entry)) {
+            tl_tlb_drop(tlb, entry);
+            n_dropped += 1;
+        }
+    }
+    return n_dropped;
+}
+
+void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all) {
+    tl_hart *h = hm->h;
+    uint64_t n_fetch = flush_first(hm, true, vaddr, is_all);
+    h->tally[TL_S_ITLB_FLUSH] += n_fetch;
+    h->tally[TL_S_DTLB_FLUSH] += flush_first(hm, false, vaddr, is_all);
+    h->tally[TL_S_L2TLB_FLUSH] += flush_second(&hm->l2tlb, vaddr, is_all);
+    if (is_all)
+        tl_slots_forget_all(hm); // untranslated lines have no entry
+    if (is_all || n_fetch != 0)
+        h->code_generation += 1;
+}
