@@ -22,8 +22,8 @@ TL_MUST_CHECK tl_status tl_parse_double(const char *text, double *ret_value, tl_
 // "+1%", "0.5%", "-3 %", or a plain ratio "0.01": yields 0.01, 0.005, -0.03, 0.01.
 TL_MUST_CHECK tl_status tl_parse_ratio(const char *text, double *ret_ratio, tl_error *err);
 
-// The shortest exact spelling in the scale's units: 32768 -> "32KiB", 1000000000 -> "1GHz", 1000000 -> "1M" (count: only when
-// divisible, else digits). `ret_text` has room for 32 bytes.
+// The exact spelling in the largest unit that divides the value: 32768 bytes -> "32KiB", 1000000000 Hz -> "1GHz"; counts are digits.
+// It reads back as the same value.
 void tl_format_u64(uint64_t value, tl_scale scale, char ret_text[32]);
 // The shortest decimal that reads back as the same double, with a point in every locale; "nan", "inf", "-inf".
 void tl_format_double(double value, char ret_text[32]);

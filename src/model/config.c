@@ -3,7 +3,12 @@
 // UCB/EECS-2016-17, gives the five-stage shape; latencies follow the public RTL's pipeline depths, rounded to whole cycles).
 #include "model/config.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/bits.h"
+#include "model/config_keys.h"
 
 void tl_config_default(tl_config *ret_config) {
     *ret_config = (tl_config){
@@ -14,11 +19,31 @@ void tl_config_default(tl_config *ret_config) {
         .ram_bytes = UINT64_C(4) << 30,
         .seed = 1,
         .interleave_cycles = 1000,
-        .pipeline = {.load_use_cycles = 2, .load_use_narrow_cycles = 3, .fp_load_use_cycles = 2, .mul_cycles = 4, .div_cycles = 34,
-                     .div_word_cycles = 18, .fp_add_cycles = 4, .fp_mul_cycles = 4, .fp_fma_cycles = 4, .fp_convert_cycles = 3,
-                     .fp_compare_cycles = 3, .fp_move_cycles = 2, .fp_div_single_cycles = 20, .fp_div_double_cycles = 33,
-                     .fp_sqrt_single_cycles = 20, .fp_sqrt_double_cycles = 33, .csr_cycles = 4, .fence_cycles = 4, .fence_i_cycles = 20,
-                     .amo_cycles = 3, .misaligned_cycles = 4, .mispredict_cycles = 3, .redirect_cycles = 1, .trap_cycles = 5, .fetch_bytes = 4},
+        .pipeline = {.load_use_cycles = 2,
+                     .load_use_narrow_cycles = 3,
+                     .fp_load_use_cycles = 2,
+                     .mul_cycles = 4,
+                     .div_cycles = 34,
+                     .div_word_cycles = 18,
+                     .fp_add_cycles = 4,
+                     .fp_mul_cycles = 4,
+                     .fp_fma_cycles = 4,
+                     .fp_convert_cycles = 3,
+                     .fp_compare_cycles = 3,
+                     .fp_move_cycles = 2,
+                     .fp_div_single_cycles = 20,
+                     .fp_div_double_cycles = 33,
+                     .fp_sqrt_single_cycles = 20,
+                     .fp_sqrt_double_cycles = 33,
+                     .csr_cycles = 4,
+                     .fence_cycles = 4,
+                     .fence_i_cycles = 20,
+                     .amo_cycles = 3,
+                     .misaligned_cycles = 4,
+                     .mispredict_cycles = 3,
+                     .redirect_cycles = 1,
+                     .trap_cycles = 5,
+                     .fetch_bytes = 4},
         .bp = {.kind = TL_BP_GSHARE, .counters = 512, .history_bits = 8, .btb_entries = 32, .ras_entries = 6},
         .l1i = {.size_bytes = 32 << 10, .ways = 8, .line_bytes = 64, .replacement = TL_REPLACE_LRU},
         .l1d = {.size_bytes = 32 << 10, .ways = 8, .line_bytes = 64, .replacement = TL_REPLACE_LRU},
@@ -28,9 +53,163 @@ void tl_config_default(tl_config *ret_config) {
         .dtlb = {.entries = 32, .ways = 32, .replacement = TL_REPLACE_LRU},
         .l2tlb = {.entries = 1024, .ways = 4, .replacement = TL_REPLACE_LRU},
         .mem_channels = 1,
-        .mem = {.l2_hit_cycles = 20, .l2_busy_cycles = 4, .probe_cycles = 12, .upgrade_cycles = 16, .l2tlb_hit_cycles = 4, .walk_step_cycles = 1,
-                .mem_row_hit_cycles = 50, .mem_row_miss_cycles = 70, .mem_row_conflict_cycles = 90, .mem_busy_cycles = 10, .mem_banks = 8,
+        .mem = {.l2_hit_cycles = 20,
+                .l2_busy_cycles = 4,
+                .probe_cycles = 12,
+                .upgrade_cycles = 16,
+                .l2tlb_hit_cycles = 4,
+                .walk_step_cycles = 1,
+                .mem_row_hit_cycles = 50,
+                .mem_row_miss_cycles = 70,
+                .mem_row_conflict_cycles = 90,
+                .mem_busy_cycles = 10,
+                .mem_banks = 8,
                 .mem_row_bytes = 2048},
         .os = {.slice_cycles = 1000000, .syscall_cycles = 200, .page_fault_cycles = 800, .switch_cycles = 1000, .signal_cycles = 600},
     };
+}
+
+// "l1d.ways = 3: " in front of the sentence.
+static tl_status TL_PRINTF(4, 5) bad(tl_error *err, const tl_config *config, const char *path, const char *format, ...) {
+    char sentence[300], value[32] = "";
+    const tl_key *key = tl_key_find(path);
+    if (key && key->kind == TL_KEY_CHOICE && tl_key_number(key, config) <= key->max)
+        snprintf(value, sizeof value, "%s", key->choices[tl_key_number(key, config)]);
+    else if (key && key->kind != TL_KEY_TEXT)
+        tl_format_u64(tl_key_number(key, config), key->scale, value);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    return tl_fail(err, TL_EINVAL, "%s = %s: %s", path, value, sentence);
+}
+
+static tl_status check_ranges(const tl_config *config, tl_error *err) {
+    for (uint32_t i = 0; i < tl_n_keys; i++) {
+        const tl_key *key = &tl_keys[i];
+        tl_error why;
+        const char *text = tl_key_text(key, config);
+        if (text) {
+            size_t n = strnlen(text, key->max + 1);
+            if (n < key->min || n > key->max)
+                return tl_fail(err, TL_EINVAL, "%s: must have %" PRIu64 " to %" PRIu64 " bytes", key->path, key->min, key->max);
+        } else if (tl_key_check_number(key, tl_key_number(key, config), &why) != TL_OK) {
+            return bad(err, config, key->path, "%s", why.text);
+        }
+    }
+    return TL_OK;
+}
+
+static tl_status check_pow2(const tl_config *config, const char *path, tl_error *err) {
+    uint64_t value = tl_key_number(tl_key_find(path), config), above = 1;
+    if (tl_is_pow2(value))
+        return TL_OK;
+    while (above < value)
+        above *= 2;
+    return bad(err, config, path, "must be a power of two, such as %" PRIu64 " or %" PRIu64, above / 2, above);
+}
+
+// `unit` is all but the power of two: size / unit or entries / ways.
+static tl_status check_sets(const tl_config *config, const char *path, uint64_t unit, const char *made_of, tl_error *err) {
+    const tl_key *key = tl_key_find(path);
+    uint64_t value = tl_key_number(key, config), below = unit;
+    if (value % unit == 0 && tl_is_pow2(value / unit))
+        return TL_OK;
+    while (below * 2 <= value)
+        below *= 2;
+    char low[32], high[32];
+    tl_format_u64(below, key->scale, low);
+    tl_format_u64(below * 2, key->scale, high);
+    if (value < unit)
+        return bad(err, config, path, "must be %s times a power of two, at least %s", made_of, low);
+    return bad(err, config, path, "must be %s times a power of two, such as %s or %s", made_of, low, high);
+}
+
+static tl_status check_policy(const tl_config *config, const char *part, tl_replacement policy, uint32_t ways, tl_error *err) {
+    char path[32];
+    snprintf(path, sizeof path, "%s.ways", part);
+    if (policy == TL_REPLACE_PLRU && !tl_is_pow2(ways))
+        return bad(err, config, path, "must be a power of two for plru; choose %s.replacement: lru, fifo or random otherwise", part);
+    return TL_OK;
+}
+
+static tl_status check_cache(const tl_config *config, const char *part, const tl_cache_config *cache, uint32_t slices, tl_error *err) {
+    char path[32], made_of[80];
+    snprintf(path, sizeof path, "%s.line", part);
+    tl_status status = check_pow2(config, path, err);
+    if (status == TL_OK && cache->line_bytes != config->l1d.line_bytes)
+        status = bad(err, config, path, "must equal l1d.line = %u; all caches of a machine have lines of one size", config->l1d.line_bytes);
+    if (status == TL_OK)
+        status = check_policy(config, part, cache->replacement, cache->ways, err);
+    if (status != TL_OK)
+        return status;
+    int n = snprintf(made_of, sizeof made_of, "%u way%s of %u-byte lines", cache->ways, cache->ways == 1 ? "" : "s", cache->line_bytes);
+    if (slices > 1)
+        snprintf(made_of + n, sizeof made_of - (size_t)n, " in %u slices", slices);
+    snprintf(path, sizeof path, "%s.size", part);
+    return check_sets(config, path, (uint64_t)cache->ways * cache->line_bytes * slices, made_of, err);
+}
+
+static tl_status check_inclusion(const tl_config *config, const char *part, const tl_cache_config *l1, tl_error *err) {
+    if (config->l2.size_bytes >= l1->size_bytes)
+        return TL_OK;
+    char size[32];
+    tl_format_u64(l1->size_bytes, TL_SCALE_BYTES, size);
+    return bad(err, config, "l2.size", "must be at least %s.size = %s, since the second level holds every line of the first", part, size);
+}
+
+static tl_status check_tlb(const tl_config *config, const char *part, const tl_tlb_config *tlb, tl_error *err) {
+    char path[32], made_of[40];
+    tl_status status = check_policy(config, part, tlb->replacement, tlb->ways, err);
+    if (status != TL_OK || tlb->entries == 0)
+        return status;
+    snprintf(path, sizeof path, "%s.entries", part);
+    snprintf(made_of, sizeof made_of, "%u way%s", tlb->ways, tlb->ways == 1 ? "" : "s");
+    return check_sets(config, path, tlb->ways, made_of, err);
+}
+
+static tl_status check_name(const tl_config *config, tl_error *err) {
+    for (const char *p = config->name; *p; p++) {
+        bool is_fine = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || strchr("._-", *p);
+        if (!is_fine)
+            return tl_fail(err, TL_EINVAL, "name: may have letters, digits, dot, dash and underscore only");
+    }
+    return TL_OK;
+}
+
+tl_status tl_config_check(const tl_config *config, tl_error *err) {
+    static const char *const powers_of_two[] = {"bp.counters", "bp.btb_entries", "l2.slices", "mem.channels", "mem.banks", "mem.row_bytes"};
+    tl_status status = check_ranges(config, err);
+    if (status == TL_OK)
+        status = check_name(config, err);
+    for (uint32_t i = 0; status == TL_OK && i < TL_COUNT_OF(powers_of_two); i++)
+        status = check_pow2(config, powers_of_two[i], err);
+    if (status != TL_OK)
+        return status;
+
+    if (config->ram_bytes % (1 << 20) != 0)
+        return bad(err, config, "ram", "must be a multiple of 1MiB");
+    if (config->pipeline.fetch_bytes != 4 && config->pipeline.fetch_bytes != 8)
+        return bad(err, config, "pipeline.fetch_bytes", "must be 4 or 8");
+    if (config->bp.kind == TL_BP_GSHARE && config->bp.history_bits > tl_log2(config->bp.counters))
+        return bad(err, config, "bp.history_bits", "must be at most %u, since bp.counters = %u", tl_log2(config->bp.counters),
+                   config->bp.counters);
+    status = check_cache(config, "l1d", &config->l1d, 1, err); // first: the others are compared with its line size
+    if (status == TL_OK)
+        status = check_cache(config, "l1i", &config->l1i, 1, err);
+    if (status == TL_OK)
+        status = check_cache(config, "l2", &config->l2, config->l2_slices, err);
+    if (status == TL_OK)
+        status = check_inclusion(config, "l1i", &config->l1i, err);
+    if (status == TL_OK)
+        status = check_inclusion(config, "l1d", &config->l1d, err);
+    if (status == TL_OK)
+        status = check_tlb(config, "itlb", &config->itlb, err);
+    if (status == TL_OK)
+        status = check_tlb(config, "dtlb", &config->dtlb, err);
+    if (status == TL_OK)
+        status = check_tlb(config, "l2tlb", &config->l2tlb, err);
+    if (status == TL_OK && config->mem.mem_row_bytes < config->l2.line_bytes)
+        status = bad(err, config, "mem.row_bytes", "must be at least l2.line = %u", config->l2.line_bytes);
+    return status;
 }

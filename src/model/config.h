@@ -40,18 +40,18 @@ typedef struct tl_bp_config {
 
 // Latency L of a result: a dependent instruction issued d issue slots later (d >= 1) waits max(0, L - d) cycles.
 typedef struct tl_pipeline_config {
-    uint32_t load_use_cycles;  // L of a load that hits, 1 = no bubble
+    uint32_t load_use_cycles;        // L of a load that hits, 1 = no bubble
     uint32_t load_use_narrow_cycles; // L of a load narrower than 4 bytes (sign extension takes longer)
     uint32_t fp_load_use_cycles;
-    uint32_t mul_cycles;       // L, pipelined
-    uint32_t div_cycles;       // 64-bit: issue is blocked this long in all
-    uint32_t div_word_cycles;  // 32-bit
+    uint32_t mul_cycles;      // L, pipelined
+    uint32_t div_cycles;      // 64-bit: issue is blocked this long in all
+    uint32_t div_word_cycles; // 32-bit
     uint32_t fp_add_cycles, fp_mul_cycles, fp_fma_cycles, fp_convert_cycles, fp_compare_cycles, fp_move_cycles; // L, pipelined
-    uint32_t fp_div_single_cycles, fp_div_double_cycles, fp_sqrt_single_cycles, fp_sqrt_double_cycles; // blocking
-    uint32_t csr_cycles;       // extra cycles around a CSR access
-    uint32_t fence_cycles;     // extra cycles of FENCE
-    uint32_t fence_i_cycles;   // extra cycles of FENCE.I (refills not included)
-    uint32_t amo_cycles;       // extra cycles of LR, SC and AMO
+    uint32_t fp_div_single_cycles, fp_div_double_cycles, fp_sqrt_single_cycles, fp_sqrt_double_cycles;          // blocking
+    uint32_t csr_cycles;        // extra cycles around a CSR access
+    uint32_t fence_cycles;      // extra cycles of FENCE
+    uint32_t fence_i_cycles;    // extra cycles of FENCE.I (refills not included)
+    uint32_t amo_cycles;        // extra cycles of LR, SC and AMO
     uint32_t misaligned_cycles; // extra cycles of a misaligned load or store
     uint32_t mispredict_cycles; // wrong direction or indirect target
     uint32_t redirect_cycles;   // decode redirects fetch: taken, but not in the BTB
@@ -60,39 +60,39 @@ typedef struct tl_pipeline_config {
 } tl_pipeline_config;
 
 typedef struct tl_mem_config {
-    uint32_t l2_hit_cycles;     // an L1 miss that hits L2 waits this long
-    uint32_t l2_busy_cycles;    // a slice is busy this long per request
-    uint32_t probe_cycles;      // extra when another L1 had to be probed
-    uint32_t upgrade_cycles;    // a store to a shared line waits this long (+ probe_cycles when others hold it)
-    uint32_t l2tlb_hit_cycles;  // an L1 TLB miss that hits the L2 TLB
-    uint32_t walk_step_cycles;  // per PTE read, on top of the data cache's own time
+    uint32_t l2_hit_cycles;    // an L1 miss that hits L2 waits this long
+    uint32_t l2_busy_cycles;   // a slice is busy this long per request
+    uint32_t probe_cycles;     // extra when another L1 had to be probed
+    uint32_t upgrade_cycles;   // a store to a shared line waits this long (+ probe_cycles when others hold it)
+    uint32_t l2tlb_hit_cycles; // an L1 TLB miss that hits the L2 TLB
+    uint32_t walk_step_cycles; // per PTE read, on top of the data cache's own time
     uint32_t mem_row_hit_cycles, mem_row_miss_cycles, mem_row_conflict_cycles; // from L2 miss to data
-    uint32_t mem_busy_cycles;   // a channel is busy this long per line
-    uint32_t mem_banks, mem_row_bytes; // per channel; powers of two
+    uint32_t mem_busy_cycles;                                                  // a channel is busy this long per line
+    uint32_t mem_banks, mem_row_bytes;                                         // per channel; powers of two
 } tl_mem_config;
 
 typedef struct tl_os_config {
-    uint32_t slice_cycles;       // time slice
-    uint32_t syscall_cycles;     // modeled supervisor time of a system call (on top of trap_cycles)
+    uint32_t slice_cycles;   // time slice
+    uint32_t syscall_cycles; // modeled supervisor time of a system call (on top of trap_cycles)
     uint32_t page_fault_cycles;
-    uint32_t switch_cycles;      // context switch
-    uint32_t signal_cycles;      // setting up a signal frame
+    uint32_t switch_cycles; // context switch
+    uint32_t signal_cycles; // setting up a signal frame
 } tl_os_config;
 
 typedef struct tl_config {
-    char name[64];        // "rocket"
-    char summary[160];    // one sentence
-    uint32_t n_harts;     // 1 .. TL_MAX_HARTS
-    uint64_t clock_hz;    // what a cycle is worth in guest time
-    uint64_t ram_bytes;   // multiple of 1 MiB, 16 MiB .. 64 GiB; host memory is used only for what is touched
-    uint64_t seed;        // replacement and guest randomness
+    char name[64];              // "rocket"
+    char summary[160];          // one sentence
+    uint32_t n_harts;           // 1 .. TL_MAX_HARTS
+    uint64_t clock_hz;          // what a cycle is worth in guest time
+    uint64_t ram_bytes;         // multiple of 1 MiB, 16 MiB .. 64 GiB; host memory is used only for what is touched
+    uint64_t seed;              // replacement and guest randomness
     uint32_t interleave_cycles; // harts run in turns of at most this many cycles
     tl_pipeline_config pipeline;
     tl_bp_config bp;
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices
     uint32_t l2_slices;           // a power of two; lines are dealt out by their low line-number bits
     tl_tlb_config itlb, dtlb, l2tlb;
-    uint32_t mem_channels;        // a power of two
+    uint32_t mem_channels; // a power of two
     tl_mem_config mem;
     tl_os_config os;
 } tl_config;
