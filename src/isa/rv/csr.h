@@ -10,7 +10,7 @@
 bool tl_csr_read(tl_hart *h, uint32_t csr, uint64_t *ret_value);
 bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value);
 bool tl_csr_may_write(const tl_hart *h, uint32_t csr); // without doing it
-// "fflags", or NULL for a number no known extension defines. Names are those of the disassembler: known is more than implemented.
-const char *tl_csr_name(uint32_t csr);
+// Writes "fflags", or "0x7c0" for a number nobody names; returns the length like snprintf. More names are known than implemented.
+int tl_csr_name(uint32_t csr, char *buffer, size_t size);
 
 #endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// The disassembler: a mnemonic and a string of operand letters from the row, unless a row of disasm_aliases.def says it more nicely.
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/bits.h"
+#include "isa/rv/csr.h"
+#include "isa/rv/insn.h"
+
+static const char x_names[32][5] = {"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0",  "a1",  "a2", "a3", "a4", "a5",
+                                    "a6",   "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6"};
+static const char f_names[32][5] = {"ft0", "ft1", "ft2", "ft3", "ft4",  "ft5",  "ft6", "ft7", "fs0",  "fs1", "fa0",
+                                    "fa1", "fa2", "fa3", "fa4", "fa5",  "fa6",  "fa7", "fs2", "fs3",  "fs4", "fs5",
+                                    "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "ft8", "ft9", "ft10", "ft11"};
+static const char rm_names[7][8] = {"rne", "rtz", "rdn", "rup", "rmm", "unknown", "unknown"};
+
+typedef struct csr_name {
+    uint16_t first, last;
+    const char *format; // for one unsigned
+    uint32_t index;     // of the first
+} csr_name;
+static const csr_name csr_names[] = {
+#define CSR(number, name) {number, number, name, 0},
+#define CSRS(first, last, format, index) {first, last, format, index},
+#include "isa/rv/csr_names.def"
+#undef CSR
+#undef CSRS
+};
+
+int tl_csr_name(uint32_t csr, char *buffer, size_t size) {
+    for (size_t i = 0; i < TL_COUNT_OF(csr_names); i++) {
+        const csr_name *name = &csr_names[i];
+        if (csr < name->first || csr > name->last)
+            continue;
+        const char *number = strstr(name->format, "%u");
+        if (number == NULL)
+            return snprintf(buffer, size, "%s", name->format);
+        return snprintf(buffer, size, "%.*s%u%s", (int)(number - name->format), name->format, name->index + csr - name->first, number + 2);
+    }
+    return snprintf(buffer, size, "0x%x", csr);
+}
+
+typedef struct text {
+    char *buffer;
+    size_t size, length; // length may pass size, as in snprintf
+} text;
+
+static __attribute__((format(printf, 2, 3))) void put(text *t, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t at = t->length < t->size ? t->length : t->size;
+    const int n = vsnprintf(at < t->size ? t->buffer + at : NULL, t->size - at, format, arguments);
+    va_end(arguments);
+    t->length += n > 0 ? (size_t)n : 0;
+}
+
+static void put_fence_set(text *t, uint32_t set) {
+    put(t, "%s%s%s%s%s", set & 8 ? "i" : "", set & 4 ? "o" : "", set & 2 ? "r" : "", set & 1 ? "w" : "", set == 0 ? "unknown" : "");
+}
+
+static void put_target(text *t, uint64_t address, tl_symbol_fn *symbol, void *ctx) {
+    put(t, "%llx", (unsigned long long)address);
+    char name[256] = "";
+    if (symbol != NULL)
+        symbol(ctx, address, name, sizeof(name));
+    if (name[0] != '\0')
+        put(t, " %s", name);
+}
+
+static void put_operands(text *t, const tl_decoded *insn, const char *operands, uint64_t pc, tl_symbol_fn *symbol, void *ctx) {
+    char name[32];
+    if (operands[0] != '\0')
+        put(t, "\t");
+    for (const char *operand = operands; *operand != '\0'; operand++) {
+        if (operand[0] == ',' && operand[1] == 'm') { // the comma goes with the rounding mode
+            if (insn->rm != 7)
+                put(t, ",%s", rm_names[insn->rm]);
+            operand++;
+            continue;
+        }
+        switch (*operand) {
+        case 'd': put(t, "%s", x_names[insn->rd]); break;
+        case 's': put(t, "%s", x_names[insn->rs1]); break;
+        case 't': put(t, "%s", x_names[insn->rs2]); break;
+        case 'D': put(t, "%s", f_names[insn->rd]); break;
+        case 'S': put(t, "%s", f_names[insn->rs1]); break;
+        case 'T': put(t, "%s", f_names[insn->rs2]); break;
+        case 'R': put(t, "%s", f_names[insn->rs3]); break;
+        case 'i':
+        case 'o':
+        case 'q': put(t, "%d", insn->imm); break;
+        case 'h': put(t, "0x%x", (uint32_t)insn->imm); break;
+        case 'u': put(t, "0x%x", (uint32_t)insn->imm >> 12); break;
+        case 'b':
+        case 'j': put_target(t, pc + (uint64_t)(int64_t)insn->imm, symbol, ctx); break;
+        case 'c':
+            tl_csr_name((uint32_t)insn->imm, name, sizeof(name));
+            put(t, "%s", name);
+            break;
+        case 'z': put(t, "%u", insn->rs1); break;
+        case 'f':
+            put_fence_set(t, (uint32_t)insn->imm >> 4 & 15);
+            put(t, ",");
+            put_fence_set(t, (uint32_t)insn->imm & 15);
+            break;
+        default: put(t, "%c", *operand); break;
+        }
+    }
+}
+
+typedef struct alias {
+    bool is_found;
+    const char *mnemonic, *operands; // mnemonic NULL: not to be printed as an instruction
+} alias;
+
+static alias find_alias(const tl_decoded *insn) {
+    const uint32_t rd = insn->rd, rs1 = insn->rs1, rs2 = insn->rs2, rm = insn->rm;
+    const int32_t imm = insn->imm;
+    const int rvc = insn->rvc - 1;
+#define ALIAS(id, mnemonic, operands, condition) \
+    if (insn->opc == TL_OPC_##id && (condition)) \
+        return (alias){true, mnemonic, operands};
+#include "isa/rv/disasm_aliases.def"
+#undef ALIAS
+    return (alias){false, NULL, NULL};
+}
+
+int tl_disassemble(const tl_decoded *insn, uint64_t pc, tl_symbol_fn *symbol, void *ctx, char *buffer, size_t size) {
+    static const char ordering[4][6] = {"", ".rl", ".aq", ".aqrl"};
+    const tl_insn_row *row = &tl_insn_rows[insn->opc];
+    const char *mnemonic = row->mnemonic, *operands = tl_format_operands[row->format];
+    text t = {buffer, size, 0};
+    const alias found = find_alias(insn);
+    if (found.is_found) {
+        mnemonic = found.mnemonic;
+        operands = found.operands;
+    }
+    if (insn->opc == TL_OPC_ILLEGAL && insn->raw == 0) {
+        put(&t, "unimp");
+    } else if (insn->opc == TL_OPC_ILLEGAL || mnemonic == NULL) {
+        put(&t, ".%ubyte\t0x%x", insn->len, insn->raw);
+    } else {
+        put(&t, "%s", mnemonic);
+        if (row->format == TL_FORMAT_AMO || row->format == TL_FORMAT_LR)
+            put(&t, "%s", ordering[insn->rm & 3]);
+        put_operands(&t, insn, operands, pc, symbol, ctx);
+    }
+    return (int)t.length;
+}
