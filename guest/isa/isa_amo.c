@@ -25,13 +25,15 @@ static const uint64_t values[] = {
 static uint64_t line[8] __attribute__((aligned(64)));
 
 #define ORDER_LIST(X, id, op) X(id, op) X(id##_aq, op ".aq") X(id##_rl, op ".rl") X(id##_aqrl, op ".aqrl")
-#define AMO_LIST(X, width)                                                                                                                 \
-    ORDER_LIST(X, swap_##width, "amoswap." #width)                                                                                         \
-    ORDER_LIST(X, add_##width, "amoadd." #width)                                                                                           \
-    ORDER_LIST(X, and_##width, "amoand." #width)                                                                                           \
-    ORDER_LIST(X, or_##width, "amoor." #width)                                                                                             \
-    ORDER_LIST(X, xor_##width, "amoxor." #width) ORDER_LIST(X, min_##width, "amomin." #width) ORDER_LIST(X, max_##width, "amomax." #width) \
-        ORDER_LIST(X, minu_##width, "amominu." #width) ORDER_LIST(X, maxu_##width, "amomaxu." #width)
+#define AMO_LIST(X, width)                         \
+    ORDER_LIST(X, swap_##width, "amoswap." #width) \
+    ORDER_LIST(X, add_##width, "amoadd." #width)   \
+    ORDER_LIST(X, and_##width, "amoand." #width)   \
+    ORDER_LIST(X, or_##width, "amoor." #width)     \
+    ORDER_LIST(X, xor_##width, "amoxor." #width)   \
+    ORDER_LIST(X, min_##width, "amomin." #width)   \
+    ORDER_LIST(X, max_##width, "amomax." #width)   \
+    ORDER_LIST(X, minu_##width, "amominu." #width) ORDER_LIST(X, maxu_##width, "amomaxu." #width)
 
 #define AMO_FUNCTION(id, op)                                                                \
     static uint64_t id(void *at, uint64_t value) {                                          \

@@ -124,30 +124,33 @@ typedef struct result run_fn(uint64_t a, uint64_t b, uint64_t c);
     X(SS, fsub_s, "fsub.s ft3, ft0, ft1")                                                                                                  \
     X(SS, fmul_s, "fmul.s ft3, ft0, ft1")                                                                                                  \
     X(SS, fdiv_s, "fdiv.s ft3, ft0, ft1")                                                                                                  \
-    X(S, fsqrt_s, "fsqrt.s ft3, ft0") X(SSS, fmadd_s, "fmadd.s ft3, ft0, ft1, ft2") X(SSS, fmsub_s, "fmsub.s ft3, ft0, ft1, ft2")          \
-        X(SSS, fnmadd_s, "fnmadd.s ft3, ft0, ft1, ft2") X(SSS, fnmsub_s, "fnmsub.s ft3, ft0, ft1, ft2") X(S, fcvt_w_s, "fcvt.w.s t1, ft0") \
-            X(S, fcvt_wu_s, "fcvt.wu.s t1, ft0") X(S, fcvt_l_s, "fcvt.l.s t1, ft0") X(S, fcvt_lu_s, "fcvt.lu.s t1, ft0")                   \
-                X(I, fcvt_s_w, "fcvt.s.w ft3, t0") X(I, fcvt_s_wu, "fcvt.s.wu ft3, t0") X(I, fcvt_s_l, "fcvt.s.l ft3, t0")                 \
-                    X(I, fcvt_s_lu, "fcvt.s.lu ft3, t0") X(DD, fadd_d, "fadd.d ft3, ft0, ft1") X(DD, fsub_d, "fsub.d ft3, ft0, ft1")       \
-                        X(DD, fmul_d, "fmul.d ft3, ft0, ft1") X(DD, fdiv_d, "fdiv.d ft3, ft0, ft1") X(D, fsqrt_d, "fsqrt.d ft3, ft0")      \
-                            X(DDD, fmadd_d, "fmadd.d ft3, ft0, ft1, ft2") X(DDD, fmsub_d, "fmsub.d ft3, ft0, ft1, ft2")                    \
-                                X(DDD, fnmadd_d, "fnmadd.d ft3, ft0, ft1, ft2") X(DDD, fnmsub_d, "fnmsub.d ft3, ft0, ft1, ft2")            \
-                                    X(D, fcvt_w_d, "fcvt.w.d t1, ft0") X(D, fcvt_wu_d, "fcvt.wu.d t1, ft0")                                \
-                                        X(D, fcvt_l_d, "fcvt.l.d t1, ft0") X(D, fcvt_lu_d, "fcvt.lu.d t1, ft0")                            \
-                                            X(I, fcvt_d_l, "fcvt.d.l ft3, t0") X(I, fcvt_d_lu, "fcvt.d.lu ft3, t0")                        \
-                                                X(D, fcvt_s_d, "fcvt.s.d ft3, ft0")
-#define EXACT_LIST(X)                                                                                                                     \
-    X(SS, fsgnj_s, "fsgnj.s ft3, ft0, ft1")                                                                                               \
-    X(SS, fsgnjn_s, "fsgnjn.s ft3, ft0, ft1")                                                                                             \
-    X(SS, fsgnjx_s, "fsgnjx.s ft3, ft0, ft1")                                                                                             \
-    X(SS, fmin_s, "fmin.s ft3, ft0, ft1")                                                                                                 \
-    X(SS, fmax_s, "fmax.s ft3, ft0, ft1") X(SS, feq_s, "feq.s t1, ft0, ft1") X(SS, flt_s, "flt.s t1, ft0, ft1")                           \
-        X(SS, fle_s, "fle.s t1, ft0, ft1") X(S, fclass_s, "fclass.s t1, ft0") X(S, fmv_x_w, "fmv.x.w t1, ft0")                            \
-            X(I, fmv_w_x, "fmv.w.x ft3, t0") X(S, fcvt_d_s, "fcvt.d.s ft3, ft0") X(DD, fsgnj_d, "fsgnj.d ft3, ft0, ft1")                  \
-                X(DD, fsgnjn_d, "fsgnjn.d ft3, ft0, ft1") X(DD, fsgnjx_d, "fsgnjx.d ft3, ft0, ft1") X(DD, fmin_d, "fmin.d ft3, ft0, ft1") \
-                    X(DD, fmax_d, "fmax.d ft3, ft0, ft1") X(DD, feq_d, "feq.d t1, ft0, ft1") X(DD, flt_d, "flt.d t1, ft0, ft1")           \
-                        X(DD, fle_d, "fle.d t1, ft0, ft1") X(D, fclass_d, "fclass.d t1, ft0") X(D, fmv_x_d, "fmv.x.d t1, ft0")            \
-                            X(I, fmv_d_x, "fmv.d.x ft3, t0") X(I, fcvt_d_w, "fcvt.d.w ft3, t0") X(I, fcvt_d_wu, "fcvt.d.wu ft3, t0")
+    X(S, fsqrt_s, "fsqrt.s ft3, ft0")                                                                                                      \
+    X(SSS, fmadd_s, "fmadd.s ft3, ft0, ft1, ft2")                                                                                          \
+    X(SSS, fmsub_s, "fmsub.s ft3, ft0, ft1, ft2")                                                                                          \
+    X(SSS, fnmadd_s, "fnmadd.s ft3, ft0, ft1, ft2") X(SSS, fnmsub_s, "fnmsub.s ft3, ft0, ft1, ft2") X(S, fcvt_w_s, "fcvt.w.s t1, ft0")     \
+        X(S, fcvt_wu_s, "fcvt.wu.s t1, ft0") X(S, fcvt_l_s, "fcvt.l.s t1, ft0") X(S, fcvt_lu_s, "fcvt.lu.s t1, ft0")                       \
+            X(I, fcvt_s_w, "fcvt.s.w ft3, t0") X(I, fcvt_s_wu, "fcvt.s.wu ft3, t0") X(I, fcvt_s_l, "fcvt.s.l ft3, t0")                     \
+                X(I, fcvt_s_lu, "fcvt.s.lu ft3, t0") X(DD, fadd_d, "fadd.d ft3, ft0, ft1") X(DD, fsub_d, "fsub.d ft3, ft0, ft1")           \
+                    X(DD, fmul_d, "fmul.d ft3, ft0, ft1") X(DD, fdiv_d, "fdiv.d ft3, ft0, ft1") X(D, fsqrt_d, "fsqrt.d ft3, ft0")          \
+                        X(DDD, fmadd_d, "fmadd.d ft3, ft0, ft1, ft2") X(DDD, fmsub_d, "fmsub.d ft3, ft0, ft1, ft2")                        \
+                            X(DDD, fnmadd_d, "fnmadd.d ft3, ft0, ft1, ft2") X(DDD, fnmsub_d, "fnmsub.d ft3, ft0, ft1, ft2")                \
+                                X(D, fcvt_w_d, "fcvt.w.d t1, ft0") X(D, fcvt_wu_d, "fcvt.wu.d t1, ft0") X(D, fcvt_l_d, "fcvt.l.d t1, ft0") \
+                                    X(D, fcvt_lu_d, "fcvt.lu.d t1, ft0") X(I, fcvt_d_l, "fcvt.d.l ft3, t0")                                \
+                                        X(I, fcvt_d_lu, "fcvt.d.lu ft3, t0") X(D, fcvt_s_d, "fcvt.s.d ft3, ft0")
+#define EXACT_LIST(X)                                                                                                                 \
+    X(SS, fsgnj_s, "fsgnj.s ft3, ft0, ft1")                                                                                           \
+    X(SS, fsgnjn_s, "fsgnjn.s ft3, ft0, ft1")                                                                                         \
+    X(SS, fsgnjx_s, "fsgnjx.s ft3, ft0, ft1")                                                                                         \
+    X(SS, fmin_s, "fmin.s ft3, ft0, ft1")                                                                                             \
+    X(SS, fmax_s, "fmax.s ft3, ft0, ft1")                                                                                             \
+    X(SS, feq_s, "feq.s t1, ft0, ft1")                                                                                                \
+    X(SS, flt_s, "flt.s t1, ft0, ft1")                                                                                                \
+    X(SS, fle_s, "fle.s t1, ft0, ft1") X(S, fclass_s, "fclass.s t1, ft0") X(S, fmv_x_w, "fmv.x.w t1, ft0")                            \
+        X(I, fmv_w_x, "fmv.w.x ft3, t0") X(S, fcvt_d_s, "fcvt.d.s ft3, ft0") X(DD, fsgnj_d, "fsgnj.d ft3, ft0, ft1")                  \
+            X(DD, fsgnjn_d, "fsgnjn.d ft3, ft0, ft1") X(DD, fsgnjx_d, "fsgnjx.d ft3, ft0, ft1") X(DD, fmin_d, "fmin.d ft3, ft0, ft1") \
+                X(DD, fmax_d, "fmax.d ft3, ft0, ft1") X(DD, feq_d, "feq.d t1, ft0, ft1") X(DD, flt_d, "flt.d t1, ft0, ft1")           \
+                    X(DD, fle_d, "fle.d t1, ft0, ft1") X(D, fclass_d, "fclass.d t1, ft0") X(D, fmv_x_d, "fmv.x.d t1, ft0")            \
+                        X(I, fmv_d_x, "fmv.d.x ft3, t0") X(I, fcvt_d_w, "fcvt.d.w ft3, t0") X(I, fcvt_d_wu, "fcvt.d.wu ft3, t0")
 
 enum kind { S, SS, SSS, D, DD, DDD, I };
 #define ROUND_FUNCTIONS(kind, id, text) SIX(id, text)

@@ -49,18 +49,19 @@ static const uint64_t values[] = {
 };
 
 /* -- register, register -- */
-#define RR_LIST(X)                                                                                                                        \
-    X(add, "add")                                                                                                                         \
-    X(sub, "sub")                                                                                                                         \
-    X(sll, "sll")                                                                                                                         \
-    X(slt, "slt")                                                                                                                         \
-    X(sltu, "sltu") X(xor, "xor") X(srl, "srl") X(sra, "sra") X(or, "or") X(and, "and") X(addw, "addw") X(subw, "subw") X(sllw, "sllw")   \
-        X(srlw, "srlw") X(sraw, "sraw") X(mul, "mul") X(mulh, "mulh") X(mulhsu, "mulhsu") X(mulhu, "mulhu") X(div, "div") X(divu, "divu") \
-            X(rem, "rem") X(remu, "remu") X(mulw, "mulw") X(divw, "divw") X(divuw, "divuw") X(remw, "remw") X(remuw, "remuw")             \
-                X(adduw, "add.uw") X(sh1add, "sh1add") X(sh1adduw, "sh1add.uw") X(sh2add, "sh2add") X(sh2adduw, "sh2add.uw")              \
-                    X(sh3add, "sh3add") X(sh3adduw, "sh3add.uw") X(andn, "andn") X(orn, "orn") X(xnor, "xnor") X(max, "max")              \
-                        X(maxu, "maxu") X(min, "min") X(minu, "minu") X(rol, "rol") X(rolw, "rolw") X(ror, "ror") X(rorw, "rorw")         \
-                            X(bclr, "bclr") X(bext, "bext") X(binv, "binv") X(bset, "bset")
+#define RR_LIST(X)                                                                                                                      \
+    X(add, "add")                                                                                                                       \
+    X(sub, "sub")                                                                                                                       \
+    X(sll, "sll")                                                                                                                       \
+    X(slt, "slt")                                                                                                                       \
+    X(sltu, "sltu")                                                                                                                     \
+    X(xor, "xor") X(srl, "srl") X(sra, "sra") X(or, "or") X(and, "and") X(addw, "addw") X(subw, "subw") X(sllw, "sllw") X(srlw, "srlw") \
+        X(sraw, "sraw") X(mul, "mul") X(mulh, "mulh") X(mulhsu, "mulhsu") X(mulhu, "mulhu") X(div, "div") X(divu, "divu") X(rem, "rem") \
+            X(remu, "remu") X(mulw, "mulw") X(divw, "divw") X(divuw, "divuw") X(remw, "remw") X(remuw, "remuw") X(adduw, "add.uw")      \
+                X(sh1add, "sh1add") X(sh1adduw, "sh1add.uw") X(sh2add, "sh2add") X(sh2adduw, "sh2add.uw") X(sh3add, "sh3add")           \
+                    X(sh3adduw, "sh3add.uw") X(andn, "andn") X(orn, "orn") X(xnor, "xnor") X(max, "max") X(maxu, "maxu") X(min, "min")  \
+                        X(minu, "minu") X(rol, "rol") X(rolw, "rolw") X(ror, "ror") X(rorw, "rorw") X(bclr, "bclr") X(bext, "bext")     \
+                            X(binv, "binv") X(bset, "bset")
 
 #define RR_FUNCTION(id, op)                                            \
     static uint64_t rr_##id(uint64_t a, uint64_t b) {                  \
@@ -97,20 +98,26 @@ static const struct {
 } r_rows[] = {R_LIST(R_ROW)};
 
 /* -- register, immediate: one instruction per immediate, in a switch -- */
-#define IMM_LIST(Y, op)                                                                                                                 \
-    Y(op, -2048)                                                                                                                        \
-    Y(op, -2047)                                                                                                                        \
-    Y(op, -1025)                                                                                                                        \
-    Y(op, -1024)                                                                                                                        \
-    Y(op, -129) Y(op, -128) Y(op, -33) Y(op, -32) Y(op, -2) Y(op, -1) Y(op, 0) Y(op, 1) Y(op, 2) Y(op, 7) Y(op, 31) Y(op, 32) Y(op, 63) \
-        Y(op, 64) Y(op, 127) Y(op, 255) Y(op, 256) Y(op, 1023) Y(op, 1024) Y(op, 2046) Y(op, 2047)
-#define SHIFT32_LIST(Y, op)                                                                                                                \
-    Y(op, 0)                                                                                                                               \
-    Y(op, 1)                                                                                                                               \
-    Y(op, 2)                                                                                                                               \
-    Y(op, 3)                                                                                                                               \
-    Y(op, 4) Y(op, 5) Y(op, 7) Y(op, 8) Y(op, 9) Y(op, 12) Y(op, 15) Y(op, 16) Y(op, 17) Y(op, 20) Y(op, 23) Y(op, 24) Y(op, 25) Y(op, 28) \
-        Y(op, 29) Y(op, 30) Y(op, 31)
+#define IMM_LIST(Y, op)                                                                                                              \
+    Y(op, -2048)                                                                                                                     \
+    Y(op, -2047)                                                                                                                     \
+    Y(op, -1025)                                                                                                                     \
+    Y(op, -1024)                                                                                                                     \
+    Y(op, -129)                                                                                                                      \
+    Y(op, -128)                                                                                                                      \
+    Y(op, -33)                                                                                                                       \
+    Y(op, -32) Y(op, -2) Y(op, -1) Y(op, 0) Y(op, 1) Y(op, 2) Y(op, 7) Y(op, 31) Y(op, 32) Y(op, 63) Y(op, 64) Y(op, 127) Y(op, 255) \
+        Y(op, 256) Y(op, 1023) Y(op, 1024) Y(op, 2046) Y(op, 2047)
+#define SHIFT32_LIST(Y, op)                                                                                                         \
+    Y(op, 0)                                                                                                                        \
+    Y(op, 1)                                                                                                                        \
+    Y(op, 2)                                                                                                                        \
+    Y(op, 3)                                                                                                                        \
+    Y(op, 4)                                                                                                                        \
+    Y(op, 5)                                                                                                                        \
+    Y(op, 7)                                                                                                                        \
+    Y(op, 8) Y(op, 9) Y(op, 12) Y(op, 15) Y(op, 16) Y(op, 17) Y(op, 20) Y(op, 23) Y(op, 24) Y(op, 25) Y(op, 28) Y(op, 29) Y(op, 30) \
+        Y(op, 31)
 #define SHIFT64_LIST(Y, op) \
     SHIFT32_LIST(Y, op)     \
     Y(op, 32)               \
@@ -118,16 +125,18 @@ static const struct {
     Y(op, 34)               \
     Y(op, 39) Y(op, 40) Y(op, 44) Y(op, 47) Y(op, 48) Y(op, 52) Y(op, 55) Y(op, 56) Y(op, 59) Y(op, 60) Y(op, 61) Y(op, 62) Y(op, 63)
 
-#define RI_LIST(X)                                                                                                                  \
-    X(addi, "addi", IMM_LIST)                                                                                                       \
-    X(slti, "slti", IMM_LIST)                                                                                                       \
-    X(sltiu, "sltiu", IMM_LIST)                                                                                                     \
-    X(xori, "xori", IMM_LIST)                                                                                                       \
-    X(ori, "ori", IMM_LIST) X(andi, "andi", IMM_LIST) X(addiw, "addiw", IMM_LIST) X(slli, "slli", SHIFT64_LIST)                     \
-        X(srli, "srli", SHIFT64_LIST) X(srai, "srai", SHIFT64_LIST) X(slliw, "slliw", SHIFT32_LIST) X(srliw, "srliw", SHIFT32_LIST) \
-            X(sraiw, "sraiw", SHIFT32_LIST) X(slliuw, "slli.uw", SHIFT64_LIST) X(rori, "rori", SHIFT64_LIST)                        \
-                X(roriw, "roriw", SHIFT32_LIST) X(bclri, "bclri", SHIFT64_LIST) X(bexti, "bexti", SHIFT64_LIST)                     \
-                    X(binvi, "binvi", SHIFT64_LIST) X(bseti, "bseti", SHIFT64_LIST)
+#define RI_LIST(X)                                                                                                                       \
+    X(addi, "addi", IMM_LIST)                                                                                                            \
+    X(slti, "slti", IMM_LIST)                                                                                                            \
+    X(sltiu, "sltiu", IMM_LIST)                                                                                                          \
+    X(xori, "xori", IMM_LIST)                                                                                                            \
+    X(ori, "ori", IMM_LIST)                                                                                                              \
+    X(andi, "andi", IMM_LIST)                                                                                                            \
+    X(addiw, "addiw", IMM_LIST)                                                                                                          \
+    X(slli, "slli", SHIFT64_LIST) X(srli, "srli", SHIFT64_LIST) X(srai, "srai", SHIFT64_LIST) X(slliw, "slliw", SHIFT32_LIST)            \
+        X(srliw, "srliw", SHIFT32_LIST) X(sraiw, "sraiw", SHIFT32_LIST) X(slliuw, "slli.uw", SHIFT64_LIST) X(rori, "rori", SHIFT64_LIST) \
+            X(roriw, "roriw", SHIFT32_LIST) X(bclri, "bclri", SHIFT64_LIST) X(bexti, "bexti", SHIFT64_LIST)                              \
+                X(binvi, "binvi", SHIFT64_LIST) X(bseti, "bseti", SHIFT64_LIST)
 
 #define RI_CASE(op, imm)                                      \
     __asm__ volatile(op " %0, %1, " #imm : "=r"(r) : "r"(a)); \
