@@ -98,9 +98,11 @@ bool cli_parse_interval(const char *text, tl_interval *ret_kind, uint64_t *ret_l
         tl_interval kind;
         uint64_t unit;
     } units[] = {
-        {"s", TL_INTERVAL_NS, 1000000000},       {"ms", TL_INTERVAL_NS, 1000000},        {"us", TL_INTERVAL_NS, 1000},
-        {"ns", TL_INTERVAL_NS, 1},               {"i", TL_INTERVAL_INSTRUCTIONS, 1},     {"insn", TL_INTERVAL_INSTRUCTIONS, 1},
-        {"insns", TL_INTERVAL_INSTRUCTIONS, 1},  {"c", TL_INTERVAL_CYCLES, 1},           {"cycles", TL_INTERVAL_CYCLES, 1},
+        {"s", TL_INTERVAL_NS, 1000000000},      {"ms", TL_INTERVAL_NS, 1000000},
+        {"us", TL_INTERVAL_NS, 1000},           {"ns", TL_INTERVAL_NS, 1},
+        {"i", TL_INTERVAL_INSTRUCTIONS, 1},     {"insn", TL_INTERVAL_INSTRUCTIONS, 1},
+        {"insns", TL_INTERVAL_INSTRUCTIONS, 1}, {"c", TL_INTERVAL_CYCLES, 1},
+        {"cycles", TL_INTERVAL_CYCLES, 1},
     };
     uint64_t mantissa, multiple, length;
     unsigned decimals;

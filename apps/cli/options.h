@@ -55,8 +55,8 @@ typedef struct cli_options {
     const char *output; // NULL: standard error
     bool is_appending;
     bool no_progress;
-    uint64_t timeout_ms; // 0: none
-    const char *argv0;   // NULL: the last part of the program's path
+    uint64_t timeout_ms;       // 0: none
+    const char *argv0;         // NULL: the last part of the program's path
     char *const *program_argv; // from argv; [0] is the program as typed
     cli_strings events, metrics, overrides, env, gates, guest_argv;
     char *joined_events, *joined_metrics, *roi_start, *roi_stop;
@@ -82,8 +82,8 @@ void cli_options_done(cli_options *options);
 
 // Checked numbers, the whole text or nothing. Suffixes k, M, G are powers of 1000; Ki, Mi, Gi powers of 1024.
 bool cli_parse_count(const char *text, uint64_t *ret_value);
-bool cli_parse_duration_ms(const char *text, uint64_t *ret_ms);                              // "10", "2.5s", "300ms", "2m", "1h"
-bool cli_parse_interval(const char *text, tl_interval *ret_kind, uint64_t *ret_length);     // "10ms", "1M", "1Mi", "500kc"
+bool cli_parse_duration_ms(const char *text, uint64_t *ret_ms);                         // "10", "2.5s", "300ms", "2m", "1h"
+bool cli_parse_interval(const char *text, tl_interval *ret_kind, uint64_t *ret_length); // "10ms", "1M", "1Mi", "500kc"
 
 // The name in `names` closest to `word`, or NULL when none is close.
 const char *cli_nearest(const char *word, const char *const *names, size_t n_names);
@@ -99,6 +99,14 @@ int cli_stat(cli_options *options);
 int cli_list(const cli_options *options);
 int cli_diff(const cli_options *options);
 
-enum { STATUS_GATE = 1, STATUS_USAGE = 2, STATUS_TIMEOUT = 124, STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
+enum {
+    STATUS_GATE = 1,
+    STATUS_USAGE = 2,
+    STATUS_TIMEOUT = 124,
+    STATUS_FAILED = 125,
+    STATUS_NOT_EXECUTABLE = 126,
+    STATUS_NOT_FOUND = 127,
+    STATUS_SIGNAL = 128
+};
 
 #endif

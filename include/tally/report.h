@@ -32,6 +32,7 @@ typedef struct tl_report_options {
     bool is_quiet;         // TEXT: no heading and no closing lines
     bool only_times;       // TEXT: no counts at all
     bool with_host;        // JSON, CSV: host time and memory, too, which differ from run to run. TEXT always has them
+    bool with_variance;    // PERF formats: the column or key that perf adds for repeated runs; it is always 0 here
     const char *separator; // PERF_CSV; NULL: ","
 } tl_report_options;
 

@@ -54,8 +54,11 @@ uint64_t tl_digest(const void *bytes, size_t n_bytes) {
 tl_status tl_digest_file(const char *path, char ret_text[TL_DIGEST_BYTES], tl_error *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return tl_fail(err, errno == ENOENT || errno == ENOTDIR ? TL_ENOENT : errno == EACCES ? TL_EACCESS : TL_EIO, "%s: %s", path,
-                       strerror(errno));
+        return tl_fail(err,
+                       errno == ENOENT || errno == ENOTDIR ? TL_ENOENT
+                       : errno == EACCES                   ? TL_EACCESS
+                                                           : TL_EIO,
+                       "%s: %s", path, strerror(errno));
     struct stat about;
     tl_status status = TL_OK;
     void *bytes = NULL;

@@ -13,22 +13,14 @@
 static const struct {
     const char *alias, *metric;
 } screen[] = {
-    {"cycles", NULL},
-    {"instructions", "ipc"},
-    {"branches", NULL},
-    {"branch-misses", "branch_miss_rate"},
-    {"L1-icache-loads", NULL},
-    {"L1-icache-load-misses", "l1i_mpki"},
-    {"L1-dcache-loads", NULL},
-    {"L1-dcache-load-misses", "l1d_load_miss_rate"},
-    {"L1-dcache-stores", NULL},
-    {"L1-dcache-store-misses", "l1d_store_miss_rate"},
-    {"cache-references", NULL},
-    {"cache-misses", "l2_miss_rate"},
-    {"iTLB-load-misses", NULL},
-    {"dTLB-load-misses", "dtlb_mpki"},
-    {"page-faults", NULL},
-    {"context-switches", NULL},
+    {"cycles", NULL},           {"instructions", "ipc"},
+    {"branches", NULL},         {"branch-misses", "branch_miss_rate"},
+    {"L1-icache-loads", NULL},  {"L1-icache-load-misses", "l1i_mpki"},
+    {"L1-dcache-loads", NULL},  {"L1-dcache-load-misses", "l1d_load_miss_rate"},
+    {"L1-dcache-stores", NULL}, {"L1-dcache-store-misses", "l1d_store_miss_rate"},
+    {"cache-references", NULL}, {"cache-misses", "l2_miss_rate"},
+    {"iTLB-load-misses", NULL}, {"dTLB-load-misses", "dtlb_mpki"},
+    {"page-faults", NULL},      {"context-switches", NULL},
     {"syscalls", NULL},
 };
 static const char default_groups[] = "ipc,cpi_stack"; // at detail 0; the other groups follow

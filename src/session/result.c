@@ -30,9 +30,14 @@ void tl_result_release(tl_result *result) {
 
 const char *tl_end_reason_name(tl_end_reason reason) {
     static const char *const names[] = {
-        [TL_END_NONE] = "running",         [TL_END_EXITED] = "exited",   [TL_END_KILLED] = "killed",
-        [TL_END_DEADLOCK] = "deadlock",    [TL_END_MAX_INSNS] = "max_insns", [TL_END_TIMEOUT] = "timeout",
-        [TL_END_INTERRUPTED] = "interrupted", [TL_END_FAILED] = "failed",
+        [TL_END_NONE] = "running",
+        [TL_END_EXITED] = "exited",
+        [TL_END_KILLED] = "killed",
+        [TL_END_DEADLOCK] = "deadlock",
+        [TL_END_MAX_INSNS] = "max_insns",
+        [TL_END_TIMEOUT] = "timeout",
+        [TL_END_INTERRUPTED] = "interrupted",
+        [TL_END_FAILED] = "failed",
     };
     return (size_t)reason < TL_COUNT_OF(names) ? names[reason] : "failed";
 }
@@ -79,7 +84,8 @@ tl_status tl_result_difference(const tl_result *later, const tl_result *earlier,
     result->status = later->status;
     result->signal = later->signal;
     result->message = tl_arena_strdup(&result->arena, later->message);
-    status = result->message ? tl_plan_evaluate(result->plan, result->slots, result, err) : tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    status = result->message ? tl_plan_evaluate(result->plan, result->slots, result, err)
+                             : tl_fail(err, TL_ENOMEM, "the host has no memory left");
     if (status != TL_OK) {
         tl_result_release(result);
         return status;

@@ -31,12 +31,12 @@ typedef struct tl_setting { // a key of the machine description and its value, a
 typedef struct tl_header {
     const char *version; // of the program that counted
     const char *machine, *summary;
-    const char *program;           // last part of the path
-    const char *digest;            // "xxh64:0123456789abcdef" of the program's bytes, or NULL
-    const char *const *argv;       // as the program sees it, NULL-terminated
-    const char *const *env;        // the same
-    const char *engine;            // "block"
-    const char *interval;          // "none", "instructions", "cycles", "ns"
+    const char *program;     // last part of the path
+    const char *digest;      // "xxh64:0123456789abcdef" of the program's bytes, or NULL
+    const char *const *argv; // as the program sees it, NULL-terminated
+    const char *const *env;  // the same
+    const char *engine;      // "block"
+    const char *interval;    // "none", "instructions", "cycles", "ns"
     uint64_t interval_length;
     const char *roi_start, *roi_stop; // or NULL
     uint64_t max_insns;               // 0: no limit
@@ -56,7 +56,7 @@ struct tl_result {
     uint32_t n_rows;
     const char **notes;
     uint32_t n_notes;
-    const char *interval_kind; // of an interval: "instructions"...; NULL: a total
+    const char *interval_kind;                           // of an interval: "instructions"...; NULL: a total
     uint64_t begin_instructions, begin_cycles, begin_ns; // where the covered time begins
     uint64_t instructions, cycles, sim_ns;               // how much it covers
     uint64_t host_ns, host_peak_bytes, guest_bytes;

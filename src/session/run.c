@@ -45,7 +45,7 @@ struct tl_session {
     bool has_ended;
     tl_end_reason reason;
     int status, signal;
-    char message[sizeof((tl_os_report *)0)->message];
+    char message[sizeof((tl_error *)0)->text];
 };
 
 const char *tl_session_version(void) { return TL_VERSION; }
@@ -119,7 +119,8 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
         status = no_memory(err);
     uint32_t n_slots = session->machine->probe.n_slots;
     if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->catalogue))
-        status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots, tl_catalogue_n_slots(session->plan->catalogue));
+        status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots,
+                         tl_catalogue_n_slots(session->plan->catalogue));
     if (status == TL_OK && options.roi_start) {
         session->roi.is_used = true;
         session->roi.entry = tl_arena_alloc(arena, n_slots * sizeof(uint64_t));

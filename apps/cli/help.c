@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// Help, man page and completion, all from the tables of table.c.
+#include <ctype.h>
+#include <string.h>
+
+#include "options.h"
+
+enum { HELP_WIDTH = 100, HELP_INDENT = 30 };
+
+static const struct {
+    const char *status, *meaning;
+} statuses[] = {
+    {"0..255", "tally stat: the program's own status"},
+    {"128+N", "tally stat: the program was killed by signal N, or tally was interrupted by it"},
+    {"124", "tally stat: the time of --timeout has passed"},
+    {"125", "tally itself failed: counts that contradict each other, a deadlock of the program, an unreadable report"},
+    {"126", "the program was found but cannot be run: not executable, not a RISC-V Linux program"},
+    {"127", "the program was not found"},
+    {"2", "the command line is wrong; nothing was run"},
+    {"1", "tally diff: a gate of --fail-on was crossed"},
+};
+
+static const char *const examples[][2] = {
+    {"tally stat -- ./prog args", "every count that matters, on one screen"},
+    {"tally stat -e cycles,instructions,l1d.load_miss -- ./prog", "only these"},
+    {"tally stat --machine u74 --D1 16K,4,64 -I 10ms -- ./prog", "another machine, another cache, a line every 10 ms"},
+    {"tally stat -j -o before.json -- ./prog", "everything, for programs"},
+    {"tally diff before.json after.json --fail-on 'cycles>+1%'", "a gate without noise"},
+    {"tally list signals 'l1d.*'", "what can be counted"},
+};
+
+// Words of `text` between two columns; the first line begins where the cursor is.
+static void put_wrapped(FILE *stream, const char *text, int indent, int column) {
+    bool is_first = true;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (!is_first && column + 1 + length > HELP_WIDTH) {
+            fprintf(stream, "\n%*s", indent, "");
+            column = indent;
+            is_first = true;
+        }
+        column += fprintf(stream, "%s%.*s", is_first ? "" : " ", length, text);
+        is_first = false;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', stream);
+}
+
+static void put_option_name(char *ret_text, size_t size, const cli_option *row) {
+    const char *space = row->argument ? " " : "", *argument = row->argument ? row->argument : "";
+    if (row->letter)
+        snprintf(ret_text, size, "-%c, --%s%s%s", row->letter, row->name, space, argument);
+    else
+        snprintf(ret_text, size, "    --%s%s%s", row->name, space, argument);
+}
+
+void cli_print_overview(FILE *stream) {
+    fputs("usage: tally VERB [OPTION...] ...\n\n", stream);
+    put_wrapped(stream, "Runs RISC-V Linux programs on a simulated machine and counts every microarchitectural event exactly.", 0, 0);
+    fputc('\n', stream);
+    for (unsigned verb = 0; verb < N_VERBS; verb++)
+        fprintf(stream, "  tally %-10s %s\n", cli_verbs[verb].name, cli_verbs[verb].summary);
+    fputs("\nExamples:\n", stream);
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
+        fprintf(stream, "  %-60s %s\n", examples[i][0], examples[i][1]);
+    fputs("\nExit status:\n", stream);
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
+        fprintf(stream, "  %-8s %s\n", statuses[i].status, statuses[i].meaning);
+    fputs("\ntally VERB --help explains a verb and its options.\n", stream);
+}
+
+void cli_print_help(cli_verb verb, FILE *stream) {
+    const cli_verb_row *about = &cli_verbs[verb];
+    fprintf(stream, "usage: tally %s %s\n\n", about->name, about->usage);
+    put_wrapped(stream, about->description, 0, 0);
+    const char *group = NULL;
+    for (size_t i = 0; i < cli_n_option_rows; i++) {
+        const cli_option *row = &cli_option_rows[i];
+        if (!(row->verbs & 1u << verb) || !row->group)
+            continue;
+        if (!group || strcmp(group, row->group) != 0)
+            fprintf(stream, "\n%s:\n", row->group);
+        group = row->group;
+        char name[80];
+        put_option_name(name, sizeof name, row);
+        int column = fprintf(stream, "  %-*s", HELP_INDENT - 2, name);
+        if (column > HELP_INDENT) {
+            fprintf(stream, "\n%*s", HELP_INDENT, "");
+            column = HELP_INDENT;
+        }
+        put_wrapped(stream, row->help, HELP_INDENT, column);
+    }
+    if (verb == VERB_STAT || verb == VERB_DIFF) {
+        fputs("\nExit status:\n", stream);
+        for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
+            fprintf(stream, "  %-8s %s\n", statuses[i].status, statuses[i].meaning);
+    }
+}
+
+// Text for groff: hyphens that can be copied, no line that begins with a control character.
+static void put_roff(FILE *stream, const char *text) {
+    for (const char *at = text; *at; at++) {
+        if (*at == '\\')
+            fputs("\\e", stream);
+        else if (*at == '-')
+            fputs("\\-", stream);
+        else if (at == text && (*at == '.' || *at == '\''))
+            fprintf(stream, "\\&%c", *at);
+        else
+            fputc(*at, stream);
+    }
+}
+
+static void put_roff_line(FILE *stream, const char *before, const char *text, const char *after) {
+    fputs(before, stream);
+    put_roff(stream, text);
+    fputs(after, stream);
+}
+
+void cli_print_man(FILE *stream) {
+    fprintf(stream, ".TH TALLY 1 \"\" \"tally %s\" \"User Commands\"\n", tl_version());
+    fputs(".SH NAME\ntally \\- run RISC\\-V programs on a simulated machine and count every event\n.SH SYNOPSIS\n", stream);
+    for (unsigned verb = 0; verb < N_VERBS; verb++) {
+        fprintf(stream, ".B tally %s\n", cli_verbs[verb].name);
+        put_roff_line(stream, "", cli_verbs[verb].usage, "\n.br\n");
+    }
+    fputs(".SH DESCRIPTION\n", stream);
+    for (unsigned verb = 0; verb < N_VERBS; verb++) {
+        fprintf(stream, ".SS tally %s\n", cli_verbs[verb].name);
+        put_roff_line(stream, "", cli_verbs[verb].description, "\n");
+        for (size_t i = 0; i < cli_n_option_rows; i++) {
+            const cli_option *row = &cli_option_rows[i];
+            if (!(row->verbs & 1u << verb) || !row->group)
+                continue;
+            fputs(".TP\n.B ", stream);
+            if (row->letter)
+                fprintf(stream, "\\-%c, ", row->letter);
+            put_roff_line(stream, "\\-\\-", row->name, row->argument ? " \\fI" : "\n");
+            if (row->argument)
+                put_roff_line(stream, "", row->argument, "\\fR\n");
+            put_roff_line(stream, "", row->help, "\n");
+        }
+    }
+    fputs(".SH EXIT STATUS\n", stream);
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        put_roff_line(stream, ".TP\n.B ", statuses[i].status, "\n");
+        put_roff_line(stream, "", statuses[i].meaning, "\n");
+    }
+    fputs(".SH EXAMPLES\n", stream);
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        put_roff_line(stream, ".TP\n.B ", examples[i][0], "\n");
+        put_roff_line(stream, "", examples[i][1], "\n");
+    }
+}
+
+static void put_words(FILE *stream, cli_verb verb) {
+    for (size_t i = 0; i < cli_n_option_rows; i++) {
+        const cli_option *row = &cli_option_rows[i];
+        if (row->verbs & 1u << verb && row->group)
+            fprintf(stream, " --%s", row->name);
+    }
+}
+
+void cli_print_completion(FILE *stream) {
+    fputs("# bash completion of tally: tally help completion > /etc/bash_completion.d/tally\n"
+          "_tally() {\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]} i\n"
+          "    COMPREPLY=()\n"
+          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+          "        COMPREPLY=($(compgen -W \"",
+          stream);
+    for (unsigned verb = 0; verb < N_VERBS; verb++)
+        fprintf(stream, "%s%s", verb ? " " : "", cli_verbs[verb].name);
+    fputs("\" -- \"$cur\"))\n"
+          "        return\n"
+          "    fi\n"
+          "    if [ \"$verb\" = stat ]; then # behind -- the program's own words\n"
+          "        for ((i = 2; i < COMP_CWORD; i++)); do\n"
+          "            if [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
+          "                COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+          "                return\n"
+          "            fi\n"
+          "        done\n"
+          "    fi\n"
+          "    case $prev in\n",
+          stream);
+    for (size_t i = 0; i < cli_n_option_rows; i++) {
+        const cli_option *row = &cli_option_rows[i];
+        if (!row->words || !(row->verbs & 1u << VERB_STAT))
+            continue;
+        fprintf(stream, "    --%s", row->name);
+        if (row->letter)
+            fprintf(stream, " | -%c", row->letter);
+        if (!strcmp(row->words, "@files"))
+            fputs(") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", stream);
+        else if (row->words[0] == '@')
+            fprintf(
+                stream,
+                ") COMPREPLY=($(compgen -W \"$(tally list %s -j 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p')\" -- \"$cur\")); "
+                "return ;;\n",
+                row->words + 1);
+        else
+            fprintf(stream, ") COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); return ;;\n", row->words);
+    }
+    fputs("    esac\n    case $verb in\n", stream);
+    for (unsigned verb = 0; verb < N_VERBS; verb++) {
+        fprintf(stream, "    %s", cli_verbs[verb].name);
+        if (cli_verbs[verb].alias)
+            fprintf(stream, " | %s", cli_verbs[verb].alias);
+        fputs(") i=\"", stream);
+        put_words(stream, (cli_verb)verb);
+        if (verb == VERB_LIST)
+            fputs(" signals events metrics machines", stream);
+        fputs("\" ;;\n", stream);
+    }
+    fputs(
+        "    *) i= ;;\n"
+        "    esac\n"
+        "    case $cur in\n"
+        "    -*) COMPREPLY=($(compgen -W \"$i\" -- \"$cur\")) ;;\n"
+        "    *) if [ \"$verb\" = list ]; then COMPREPLY=($(compgen -W \"$i\" -- \"$cur\")); else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n"
+        "    esac\n"
+        "}\n"
+        "complete -F _tally tally\n",
+        stream);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// tally list: names and sentences from the catalogue.
+#include <string.h>
+
+#include "options.h"
+
+static int complain(const tl_error *err) {
+    fprintf(stderr, "tally: %s\n", err->text);
+    return err->status == TL_ENOMEM || err->status == TL_EIO ? STATUS_FAILED : STATUS_USAGE;
+}
+
+int cli_list(const cli_options *options) {
+    static const struct {
+        tl_list_kind kind;
+        const char *title;
+    } all[] = {{TL_LIST_EVENTS, "Events"}, {TL_LIST_METRICS, "Metrics"}, {TL_LIST_SIGNALS, "Signals"}, {TL_LIST_MACHINES, "Machines"}};
+    bool is_text = options->list_format == TL_LIST_TEXT || options->list_format == TL_LIST_TEXT_VERBOSE;
+    // Without a kind and a pattern: what a user can name first. With a pattern: wherever it matches.
+    size_t n_kinds = !options->lists_everything ? 1 : options->list_glob ? 4 : 2;
+    unsigned n_found = 0;
+    tl_error err = {0}, first = {0};
+    for (size_t i = 0; i < n_kinds; i++) {
+        tl_list *list;
+        tl_list_kind kind = options->lists_everything ? all[i].kind : options->list_kind;
+        tl_status status = tl_list_new(kind, options->list_glob, options->run.machine, options->run.overrides, &list, &err);
+        if (status == TL_ENOENT && n_kinds > 2 && i + 1 < n_kinds + n_found) {
+            if (i == 0)
+                first = err;
+            continue;
+        }
+        if (status != TL_OK)
+            return complain(i > 0 && status == TL_ENOENT && first.text[0] ? &first : &err);
+        if (n_kinds > 1 && is_text)
+            printf("%s%s:\n", n_found ? "\n" : "", all[i].title);
+        n_found++;
+        status = tl_list_write(list, options->list_format, stdout, &err);
+        tl_list_free(list);
+        if (status != TL_OK)
+            return complain(&err);
+    }
+    return 0;
+}

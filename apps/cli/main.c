@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// The command line: reads it, does the verb, returns its status. Everything it can do, include/tally/ can do.
+#include <stdio.h>
+#include <string.h>
+
+#include "options.h"
+
+static int help(const char *topic) {
+    if (!topic) {
+        cli_print_overview(stdout);
+        return 0;
+    }
+    if (!strcmp(topic, "man")) {
+        cli_print_man(stdout);
+        return 0;
+    }
+    if (!strcmp(topic, "completion")) {
+        cli_print_completion(stdout);
+        return 0;
+    }
+    const char *names[2 * N_VERBS + 2] = {"man", "completion"};
+    size_t n_names = 2;
+    for (unsigned verb = 0; verb < N_VERBS; verb++) {
+        if (!strcmp(topic, cli_verbs[verb].name) || (cli_verbs[verb].alias && !strcmp(topic, cli_verbs[verb].alias))) {
+            cli_print_help((cli_verb)verb, stdout);
+            return 0;
+        }
+        names[n_names++] = cli_verbs[verb].name;
+    }
+    const char *nearest = cli_nearest(topic, names, n_names);
+    fprintf(stderr, "tally: there is no help on %s%s%s%s\n", topic, nearest ? "; did you mean " : "", nearest ? nearest : "",
+            nearest ? "?" : "");
+    return STATUS_USAGE;
+}
+
+int main(int argc, char **argv, char **environment) {
+    cli_options options;
+    char error[512];
+    int status = STATUS_USAGE;
+    if (!cli_parse(argc, argv, environment, &options, error, sizeof error)) {
+        fprintf(stderr, "tally: %s\n", error);
+    } else if (options.wants_help) {
+        cli_print_help(options.verb, stdout);
+        status = 0;
+    } else {
+        switch (options.verb) {
+        case VERB_STAT: status = cli_stat(&options); break;
+        case VERB_LIST: status = cli_list(&options); break;
+        case VERB_DIFF: status = cli_diff(&options); break;
+        case VERB_HELP: status = help(options.topic); break;
+        case VERB_VERSION:
+            printf("tally %s\n", tl_version());
+            status = 0;
+            break;
+        case N_VERBS: break;
+        }
+    }
+    cli_options_done(&options);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        perror("tally: standard output");
+        return status ? status : STATUS_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+// tally stat: runs the program, prints what was counted, ends as the program ended. Results go to standard error or --output; the
+// program's own descriptors are not touched.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "options.h"
+
+// Between two looks at the clock. Fixed, so that how a run is cut never depends on the host.
+enum { INSNS_PER_STEP = 2000000, PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250, PATIENCE_TICKS = 3 };
+
+// What signal handlers tell the loop.
+static volatile sig_atomic_t caught_signal, time_is_up;
+
+static void on_signal(int number) { caught_signal = number; } // the next one of its kind kills, should the loop hang in the host
+
+static void on_alarm(int number) {
+    (void)number;
+    // The loop looks every few milliseconds unless the program waits for the host. That wait was interrupted, too; give up if it hangs on.
+    if (++time_is_up <= PATIENCE_TICKS)
+        return;
+    static const char text[] = "tally: the time limit has passed and the program waits for input; no counts\n";
+    ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)n;
+    _exit(STATUS_TIMEOUT);
+}
+
+static void catch_signals(uint64_t timeout_ms) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); // the program gets its own
+    if (timeout_ms == 0)
+        return;
+    action = (struct sigaction){.sa_handler = on_alarm};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval timer = {.it_value = {(time_t)(timeout_ms / 1000), (suseconds_t)(timeout_ms % 1000 * 1000)}, .it_interval = {1, 0}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void stop_timer(void) {
+    struct itimerval never = {0};
+    setitimer(ITIMER_REAL, &never, NULL);
+}
+
+typedef struct stat_job {
+    cli_options *options;
+    FILE *stream;
+    tl_report *report;
+    char *program; // path
+    uint64_t begin_ms, progress_ms;
+    bool shows_progress, has_progress;
+    unsigned run_number;
+} stat_job;
+
+static uint64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void erase_progress(stat_job *job) {
+    if (job->has_progress)
+        fputs("\r\033[K", stderr);
+    job->has_progress = false;
+}
+
+static void show_progress(stat_job *job, const tl_run *run) {
+    uint64_t now = now_ms();
+    if (!job->shows_progress || now - job->begin_ms < PROGRESS_AFTER_MS || now - job->progress_ms < PROGRESS_EVERY_MS)
+        return;
+    tl_progress progress = {.size = sizeof progress};
+    tl_run_progress(run, &progress);
+    double seconds = (double)progress.host_ns / 1e9;
+    fprintf(stderr, "\r\033[K tally: %.0f s, %.1f million instructions, %.3f s simulated, %.1f million a second", seconds,
+            (double)progress.instructions / 1e6, (double)progress.sim_ns / 1e9,
+            seconds > 0 ? (double)progress.instructions / 1e6 / seconds : 0);
+    fflush(stderr);
+    job->has_progress = true;
+    job->progress_ms = now;
+}
+
+static void warn(void *ctx, const char *sentence) {
+    stat_job *job = ctx;
+    if (job->run_number > 0)
+        return; // said already
+    erase_progress(job);
+    fprintf(stderr, "tally: %s\n", sentence);
+}
+
+static int complain(stat_job *job, int status, const tl_error *err) {
+    erase_progress(job);
+    fprintf(stderr, "tally: %s\n", err->text);
+    return status;
+}
+
+// Exit status of an error before the program's first instruction.
+static int status_of_new(tl_status status) { return status == TL_ENOMEM ? STATUS_FAILED : STATUS_USAGE; }
+
+static int status_of_load(tl_status status) {
+    switch (status) {
+    case TL_ENOENT: return STATUS_NOT_FOUND;
+    case TL_EACCESS:
+    case TL_EFORMAT: return STATUS_NOT_EXECUTABLE;
+    case TL_EINVAL: return STATUS_USAGE;
+    default: return STATUS_FAILED;
+    }
+}
+
+static int status_of_end(const tl_end *end) {
+    switch (end->reason) {
+    case TL_END_EXITED: return end->status;
+    case TL_END_KILLED:
+    case TL_END_INTERRUPTED: return STATUS_SIGNAL + end->signal;
+    case TL_END_MAX_INSNS: return 0;
+    case TL_END_TIMEOUT: return STATUS_TIMEOUT;
+    case TL_END_NONE:
+    case TL_END_DEADLOCK:
+    case TL_END_FAILED: break;
+    }
+    return STATUS_FAILED;
+}
+
+static bool write_interval(stat_job *job, tl_run *run, bool is_last, tl_error *err) {
+    tl_result *interval;
+    if (tl_run_interval(run, &interval, err) != TL_OK)
+        return false;
+    tl_times times = {.size = sizeof times};
+    tl_result_times(interval, &times);
+    if (!is_last || times.instructions > 0 || times.cycles > 0) {
+        erase_progress(job);
+        tl_report_interval(job->report, interval);
+    }
+    tl_result_free(interval);
+    return true;
+}
+
+// Runs to the end. Returns 0, or the exit status of a failure that was reported.
+static int run_to_end(stat_job *job, tl_run *run) {
+    const cli_options *options = job->options;
+    tl_error err = {0};
+    tl_run_state state = TL_RUN_GOING;
+    int status = 0;
+    while (state != TL_RUN_ENDED && status == 0) {
+        if (caught_signal)
+            tl_run_stop(run, TL_END_INTERRUPTED, caught_signal);
+        else if (time_is_up)
+            tl_run_stop(run, TL_END_TIMEOUT, 0);
+        if (tl_run_advance(run, INSNS_PER_STEP, &state, &err) != TL_OK)
+            status = complain(job, STATUS_FAILED, &err);
+        else if (state == TL_RUN_INTERVAL && !write_interval(job, run, false, &err))
+            status = complain(job, STATUS_FAILED, &err);
+        show_progress(job, run);
+    }
+    erase_progress(job);
+    if (options->run.interval != TL_INTERVAL_NONE && !write_interval(job, run, true, &err))
+        status = complain(job, STATUS_FAILED, &err);
+    return status;
+}
+
+// One run: *ret_result when it came so far that there are counts. Returns the exit status.
+static int run_once(stat_job *job, tl_result **ret_result) {
+    cli_options *options = job->options;
+    tl_error err = {0};
+    tl_run *run = NULL;
+    options->run.program = job->program;
+    options->run.warn = options->report.is_quiet ? NULL : warn;
+    options->run.ctx = job;
+    tl_status status = tl_run_new(&options->run, &run, &err);
+    if (status != TL_OK)
+        return complain(job, status_of_new(status), &err);
+    int failed = 0;
+    status = tl_run_load(run, &err);
+    if (status != TL_OK) {
+        failed = complain(job, status_of_load(status), &err);
+        tl_run_free(run);
+        return failed;
+    }
+    tl_result *start = NULL;
+    if (job->run_number == 0 && tl_run_result(run, &start, &err) == TL_OK)
+        tl_report_begin(job->report, start);
+    tl_result_free(start);
+    failed = run_to_end(job, run);
+    status = tl_run_result(run, ret_result, &err);
+    tl_run_free(run);
+    if (status != TL_OK)
+        return complain(job, STATUS_FAILED, &err);
+    tl_end end = {.size = sizeof end};
+    tl_result_end(*ret_result, &end);
+    if (failed == 0)
+        failed = status_of_end(&end);
+    if (tl_result_check(*ret_result, &err) != TL_OK) {
+        erase_progress(job);
+        fprintf(stderr, "tally: BROKEN COUNTS: %s\ntally: this is a bug in tally; do not use these numbers\n", err.text);
+        failed = STATUS_FAILED;
+    }
+    return failed;
+}
+
+// What the table says in its closing lines must also be said when the table goes to a file or is not text.
+static void explain_end(const stat_job *job, const tl_result *result) {
+    tl_end end = {.size = sizeof end};
+    tl_result_end(result, &end);
+    const char *program = job->options->program_argv[0], *colon = *end.message ? ": " : "", *message = end.message;
+    bool is_told = job->options->report.format == TL_FORMAT_TEXT && !job->options->output && !job->options->report.is_quiet;
+    switch (end.reason) {
+    case TL_END_KILLED:
+        if (!is_told)
+            fprintf(stderr, "tally: %s was killed by signal %d%s%s\n", program, end.signal, colon, message);
+        break;
+    case TL_END_DEADLOCK:
+        fprintf(stderr, "tally: %s: deadlock, every thread sleeps and nothing can wake one%s%s\n", program, colon, message);
+        break;
+    case TL_END_TIMEOUT: fprintf(stderr, "tally: %s did not end in time; raise --timeout to let it run longer\n", program); break;
+    default: break;
+    }
+}
+
+// As execvp does it: the first match in PATH that may be executed, else the first match.
+static char *find_program(const char *name, bool *ret_found) {
+    *ret_found = true;
+    if (strchr(name, '/'))
+        return strdup(name);
+    const char *path = getenv("PATH");
+    char *fallback = NULL;
+    for (const char *at = path ? path : "/usr/bin:/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+        size_t length = strcspn(at, ":");
+        size_t size = length + strlen(name) + 4;
+        char *candidate = malloc(size);
+        struct stat about;
+        if (!candidate)
+            break;
+        snprintf(candidate, size, "%.*s/%s", length ? (int)length : 1, length ? at : ".", name);
+        if (stat(candidate, &about) == 0 && S_ISREG(about.st_mode)) {
+            if (access(candidate, X_OK) == 0) {
+                free(fallback);
+                return candidate;
+            }
+            if (!fallback) {
+                fallback = candidate;
+                continue;
+            }
+        }
+        free(candidate);
+    }
+    *ret_found = fallback != NULL;
+    return fallback;
+}
+
+static bool is_folder(const char *option, const char *path) {
+    struct stat about;
+    if (!path || (stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
+        return true;
+    fprintf(stderr, "tally: --%s %s: no such folder\n", option, path);
+    return false;
+}
+
+// Descriptors 0 to 2 are always something, so that no file of ours can become one of them.
+static void fill_standard_descriptors(void) {
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+            return;
+    }
+}
+
+static int run_all(stat_job *job) {
+    const cli_options *options = job->options;
+    tl_result *first = NULL;
+    tl_error err = {0};
+    int status = 0;
+    off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR); // every run reads the same input, if that can be
+    for (job->run_number = 0; job->run_number < options->n_runs; job->run_number++) {
+        tl_result *result = NULL;
+        if (job->run_number > 0 && input >= 0 && lseek(STDIN_FILENO, input, SEEK_SET) < 0)
+            break;
+        int outcome = run_once(job, &result);
+        if (job->run_number == 0) {
+            first = result;
+            status = outcome;
+        } else if (result) {
+            if (tl_result_equal(first, result, &err) != TL_OK) {
+                fprintf(stderr, "tally: run %u differs from run 1: %s\n", job->run_number + 1, err.text);
+                status = STATUS_FAILED;
+            }
+            tl_result_free(result);
+        } else {
+            status = outcome;
+        }
+        if (!result || caught_signal || time_is_up || status == STATUS_FAILED)
+            break;
+    }
+    stop_timer();
+    if (!first)
+        return status;
+    if (tl_report_end(job->report, first, &err) != TL_OK)
+        status = complain(job, STATUS_FAILED, &err);
+    if (options->n_runs > 1 && job->run_number == options->n_runs && options->report.format == TL_FORMAT_TEXT && !options->report.is_quiet)
+        fprintf(job->stream, " %u runs, all counts identical.\n\n", options->n_runs);
+    explain_end(job, first);
+    tl_result_free(first);
+    return status;
+}
+
+int cli_stat(cli_options *options) {
+    stat_job job = {.options = options, .stream = stderr, .begin_ms = now_ms()};
+    tl_error err = {0};
+    bool is_found;
+    fill_standard_descriptors();
+    if (!is_folder("root", options->run.root) || !is_folder("sysroot", options->run.sysroot))
+        return STATUS_USAGE;
+    job.program = find_program(options->program_argv[0], &is_found);
+    if (!is_found) {
+        bool is_here = access(options->program_argv[0], F_OK) == 0;
+        fprintf(stderr, is_here ? "tally: %s: not found in PATH; the one in this folder is ./%s\n" : "tally: %s: not found in PATH\n",
+                options->program_argv[0], options->program_argv[0]);
+        return STATUS_NOT_FOUND;
+    }
+    int status = STATUS_FAILED;
+    if (!job.program) {
+        fputs("tally: the host has no memory left\n", stderr);
+        goto out;
+    }
+    if (options->output) {
+        job.stream = fopen(options->output, options->is_appending ? "ae" : "we");
+        if (!job.stream) {
+            fprintf(stderr, "tally: --output %s: %s\n", options->output, strerror(errno));
+            status = STATUS_FAILED;
+            goto out;
+        }
+    }
+    job.shows_progress = isatty(STDERR_FILENO) && !options->no_progress && !options->report.is_quiet;
+    options->report.with_variance = options->n_runs > 1;
+    if (tl_report_new(&options->report, job.stream, &job.report, &err) != TL_OK) {
+        status = complain(&job, STATUS_USAGE, &err);
+        goto out;
+    }
+    catch_signals(options->timeout_ms);
+    status = run_all(&job);
+out:
+    tl_report_free(job.report);
+    if (job.stream && job.stream != stderr && fclose(job.stream) != 0 && status < STATUS_FAILED) {
+        fprintf(stderr, "tally: --output %s: %s\n", options->output, strerror(errno));
+        status = STATUS_FAILED;
+    }
+    free(job.program);
+    return status;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// tally/result.h: a result as its readers see it.
+#include <string.h>
+
+#include <tally/result.h>
+
+#include "session/result.h"
+
+// Fills as much of a caller's struct as the caller knows about; its size comes first in it.
+static void fill(void *ret, const void *filled, size_t size) {
+    uint32_t wanted;
+    memcpy(&wanted, ret, sizeof wanted);
+    if (wanted < size)
+        size = wanted;
+    if (size > sizeof wanted)
+        memcpy((char *)ret + sizeof wanted, (const char *)filled + sizeof wanted, size - sizeof wanted);
+}
+
+// The index-th row of a kind, or NULL.
+static const tl_row *row_at(const tl_result *result, bool is_metric, uint32_t index) {
+    for (uint32_t i = 0; i < result->n_rows; i++) {
+        if (result->rows[i].is_metric == is_metric && index-- == 0)
+            return &result->rows[i];
+    }
+    return NULL;
+}
+
+static uint32_t n_of(const tl_result *result, bool is_metric) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < result->n_rows; i++)
+        n += result->rows[i].is_metric == is_metric;
+    return n;
+}
+
+TL_API uint32_t tl_result_n_counts(const tl_result *result) { return n_of(result, false); }
+
+TL_API void tl_result_count_at(const tl_result *result, uint32_t index, tl_count *ret_count) {
+    static const tl_row none = {.name = "", .scope = "", .unit = "", .meaning = "", .value = {.reason = "no such count"}};
+    const tl_row *row = row_at(result, false, index);
+    row = row ? row : &none;
+    bool has_value = row->value.kind != TL_VALUE_MISSING;
+    tl_count count = {.event = row->name,
+                      .scope = row->scope,
+                      .unit = row->unit,
+                      .meaning = row->meaning,
+                      .has_value = has_value,
+                      .is_whole = row->value.kind == TL_VALUE_INTEGER,
+                      .value = row->value.kind == TL_VALUE_INTEGER ? row->value.integer : 0,
+                      .real = has_value ? row->value.real : 0,
+                      .reason = has_value ? NULL : row->value.reason};
+    fill(ret_count, &count, sizeof count);
+}
+
+TL_API uint32_t tl_result_n_metrics(const tl_result *result) { return n_of(result, true); }
+
+TL_API void tl_result_metric_at(const tl_result *result, uint32_t index, tl_metric_value *ret_metric) {
+    static const tl_row none = {.name = "", .scope = "", .unit = "", .group = "", .meaning = "", .value = {.reason = "no such metric"}};
+    const tl_row *row = row_at(result, true, index);
+    row = row ? row : &none;
+    bool has_value = row->value.kind != TL_VALUE_MISSING;
+    tl_metric_value metric = {.name = row->name,
+                              .group = row->group,
+                              .scope = row->scope,
+                              .unit = row->unit,
+                              .meaning = row->meaning,
+                              .has_value = has_value,
+                              .value = has_value ? row->value.real : 0,
+                              .reason = has_value ? NULL : row->value.reason};
+    fill(ret_metric, &metric, sizeof metric);
+}
+
+TL_API uint32_t tl_result_n_notes(const tl_result *result) { return result->n_notes; }
+
+TL_API const char *tl_result_note_at(const tl_result *result, uint32_t index) {
+    return index < result->n_notes ? result->notes[index] : "";
+}
+
+TL_API tl_status tl_result_find(const tl_result *result, const char *event, const char *scope, uint64_t *ret_value) {
+    const tl_row *row = tl_result_row(result, false, event, scope);
+    if (!row || row->value.kind != TL_VALUE_INTEGER)
+        return TL_ENOENT;
+    *ret_value = row->value.integer;
+    return TL_OK;
+}
+
+TL_API void tl_result_end(const tl_result *result, tl_end *ret_end) {
+    tl_end end = {.reason = result->reason, .status = result->status, .signal = result->signal, .message = result->message};
+    fill(ret_end, &end, sizeof end);
+}
+
+TL_API void tl_result_times(const tl_result *result, tl_times *ret_times) {
+    tl_times times = {.instructions = result->instructions,
+                      .cycles = result->cycles,
+                      .sim_ns = result->sim_ns,
+                      .host_ns = result->host_ns,
+                      .host_peak_bytes = result->host_peak_bytes,
+                      .guest_bytes = result->guest_bytes};
+    fill(ret_times, &times, sizeof times);
+}
+
+TL_API tl_status tl_result_check(const tl_result *result, tl_error *err) {
+    return result->broken ? tl_fail(err, TL_EINVAL, "%s", result->broken) : TL_OK;
+}
+
+TL_API tl_status tl_result_equal(const tl_result *a, const tl_result *b, tl_error *err) { return tl_result_compare(a, b, err); }
+
+TL_API tl_status tl_result_subtract(const tl_result *later, const tl_result *earlier, tl_result **ret_result, tl_error *err) {
+    return tl_result_difference(later, earlier, ret_result, err);
+}
+
+TL_API tl_status tl_result_read(const char *path, tl_result **ret_result, tl_error *err) { return tl_result_open(path, ret_result, err); }
+
+TL_API void tl_result_free(tl_result *result) { tl_result_release(result); }

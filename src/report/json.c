@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// NDJSON, schema tally.stat/1 (docs/schema/stat-1.json): a header, then events, metrics and notes, last an end record. Nothing in
+// it depends on the host, unless asked, so that equal runs give equal bytes.
+#include "report/report.h"
+
+static void string_or_null(tl_json *json, const char *key, const char *value) {
+    if (value)
+        tl_json_string(json, key, value);
+    else
+        tl_json_null(json, key);
+}
+
+static void strings(tl_json *json, const char *key, const char *const *list) {
+    tl_json_begin_array(json, key);
+    for (; *list; list++)
+        tl_json_string(json, NULL, *list);
+    tl_json_end_array(json);
+}
+
+static void begin(tl_reporter *reporter, const tl_result *result) {
+    const tl_header *header = result->header;
+    tl_json *json = &reporter->json;
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "type", "header");
+    tl_json_string(json, "schema", "tally.stat/1");
+    tl_json_string(json, "version", header->version);
+    tl_json_string(json, "program", header->program);
+    string_or_null(json, "digest", header->digest);
+    strings(json, "argv", header->argv);
+    strings(json, "env", header->env);
+    tl_json_string(json, "machine", header->machine);
+    tl_json_string(json, "summary", header->summary);
+    tl_json_u64(json, "harts", header->n_harts);
+    tl_json_u64(json, "clock_hz", header->clock_hz);
+    tl_json_string(json, "engine", header->engine);
+    tl_json_u64(json, "seed", header->seed);
+    tl_json_begin_object(json, "interval");
+    tl_json_string(json, "kind", header->interval);
+    tl_json_u64(json, "length", header->interval_length);
+    tl_json_end_object(json);
+    tl_json_begin_object(json, "roi");
+    string_or_null(json, "start", header->roi_start);
+    string_or_null(json, "stop", header->roi_stop);
+    tl_json_end_object(json);
+    if (header->max_insns)
+        tl_json_u64(json, "max_insns", header->max_insns);
+    else
+        tl_json_null(json, "max_insns");
+    tl_json_begin_object(json, "config");
+    for (uint32_t i = 0; i < header->n_settings; i++)
+        tl_json_string(json, header->settings[i].key, header->settings[i].value);
+    tl_json_end_object(json);
+    tl_json_end_object(json);
+}
+
+static void rows(tl_reporter *reporter, const tl_result *result, bool is_interval) {
+    tl_json *json = &reporter->json;
+    for (uint32_t i = 0; i < result->n_rows && !reporter->options.only_times; i++) {
+        const tl_row *row = &result->rows[i];
+        const char *type = row->is_metric ? "metric" : "event";
+        tl_json_begin_object(json, NULL);
+        tl_json_string(json, "type", type);
+        if (is_interval)
+            tl_json_u64(json, "interval", reporter->n_intervals);
+        tl_json_string(json, type, row->name);
+        switch (row->value.kind) {
+        case TL_VALUE_INTEGER: tl_json_u64(json, "value", row->value.integer); break;
+        case TL_VALUE_REAL: tl_json_double(json, "value", row->value.real); break;
+        case TL_VALUE_MISSING: tl_json_null(json, "value"); break;
+        }
+        tl_json_string(json, "unit", row->unit);
+        tl_json_string(json, "kind", row->is_metric ? "derived" : "truth");
+        tl_json_string(json, "scope", row->scope);
+        if (row->is_metric)
+            tl_json_string(json, "group", row->group);
+        if (row->value.kind == TL_VALUE_MISSING)
+            tl_json_string(json, "reason", row->value.reason);
+        tl_json_end_object(json);
+    }
+}
+
+static void times(tl_json *json, const char *key, uint64_t instructions, uint64_t cycles, uint64_t sim_ns) {
+    tl_json_begin_object(json, key);
+    tl_json_u64(json, "instructions", instructions);
+    tl_json_u64(json, "cycles", cycles);
+    tl_json_u64(json, "sim_ns", sim_ns);
+    tl_json_end_object(json);
+}
+
+static void interval(tl_reporter *reporter, const tl_result *result) {
+    tl_json *json = &reporter->json;
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "type", "interval");
+    tl_json_u64(json, "interval", reporter->n_intervals);
+    times(json, "begin", result->begin_instructions, result->begin_cycles, result->begin_ns);
+    times(json, "end", result->begin_instructions + result->instructions, result->begin_cycles + result->cycles,
+          result->begin_ns + result->sim_ns);
+    tl_json_end_object(json);
+    rows(reporter, result, true);
+}
+
+static void end(tl_reporter *reporter, const tl_result *result) {
+    tl_json *json = &reporter->json;
+    rows(reporter, result, false);
+    for (uint32_t i = 0; i < result->n_notes; i++) {
+        tl_json_begin_object(json, NULL);
+        tl_json_string(json, "type", "note");
+        tl_json_string(json, "text", result->notes[i]);
+        tl_json_end_object(json);
+    }
+    if (reporter->options.with_host) {
+        tl_json_begin_object(json, NULL);
+        tl_json_string(json, "type", "host");
+        tl_json_u64(json, "host_ns", result->host_ns);
+        tl_json_u64(json, "peak_bytes", result->host_peak_bytes);
+        tl_json_end_object(json);
+    }
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "type", "end");
+    tl_json_string(json, "reason", tl_end_reason_name(result->reason));
+    if (result->reason == TL_END_EXITED)
+        tl_json_i64(json, "status", result->status);
+    else
+        tl_json_null(json, "status");
+    if (result->reason == TL_END_KILLED || result->reason == TL_END_INTERRUPTED)
+        tl_json_i64(json, "signal", result->signal);
+    else
+        tl_json_null(json, "signal");
+    tl_json_string(json, "message", result->message);
+    tl_json_u64(json, "instructions", result->instructions);
+    tl_json_u64(json, "cycles", result->cycles);
+    tl_json_u64(json, "sim_ns", result->sim_ns);
+    tl_json_u64(json, "guest_bytes", result->guest_bytes);
+    tl_json_u64(json, "roi_visits", result->n_roi_visits);
+    tl_json_u64(json, "intervals", reporter->n_intervals);
+    tl_json_string(json, "identities", result->broken ? result->broken : result->is_checked ? "hold" : "unchecked");
+    tl_json_end_object(json);
+}
+
+const tl_report_type tl_report_json = {.begin = begin, .interval = interval, .end = end};

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// The face of the formats, and numbers as text: by hand, because printf follows the locale.
+#include "report/report.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+
+void tl_reporter_options_init(tl_report_options *ret_options) { *ret_options = (tl_report_options){.size = sizeof *ret_options}; }
+
+tl_status tl_reporter_new(const tl_report_options *given, FILE *stream, tl_reporter **ret_reporter, tl_error *err) {
+    static const tl_report_type *const types[] = {
+        [TL_FORMAT_TEXT] = &tl_report_text,         [TL_FORMAT_JSON] = &tl_report_json,           [TL_FORMAT_CSV] = &tl_report_csv,
+        [TL_FORMAT_PERF_CSV] = &tl_report_perf_csv, [TL_FORMAT_PERF_JSON] = &tl_report_perf_json,
+    };
+    tl_report_options options;
+    tl_reporter_options_init(&options);
+    if (given->size < offsetof(tl_report_options, separator))
+        return tl_fail(err, TL_EINVAL, "the size of tl_report_options is %u: call tl_report_options_init first", given->size);
+    memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    if ((size_t)options.format >= TL_COUNT_OF(types))
+        return tl_fail(err, TL_EINVAL, "there is no report format %d", (int)options.format);
+    const char *separator = options.separator ? options.separator : ",";
+    tl_reporter *reporter = calloc(1, sizeof *reporter);
+    if (!reporter)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    if (strlen(separator) >= sizeof reporter->separator) {
+        free(reporter);
+        return tl_fail(err, TL_EINVAL, "the separator '%s' is too long", separator);
+    }
+    snprintf(reporter->separator, sizeof reporter->separator, "%s", separator);
+    reporter->type = types[options.format];
+    reporter->options = options;
+    reporter->options.separator = reporter->separator;
+    reporter->stream = stream;
+    tl_json_init_file(&reporter->json, stream, TL_JSON_LINES);
+    *ret_reporter = reporter;
+    return TL_OK;
+}
+
+void tl_reporter_begin(tl_reporter *reporter, const tl_result *result) {
+    if (reporter->type->begin)
+        reporter->type->begin(reporter, result);
+}
+
+void tl_reporter_interval(tl_reporter *reporter, const tl_result *result) {
+    reporter->n_intervals++;
+    reporter->type->interval(reporter, result);
+}
+
+tl_status tl_reporter_end(tl_reporter *reporter, const tl_result *result, tl_error *err) {
+    reporter->type->end(reporter, result);
+    if (fflush(reporter->stream) != 0 || ferror(reporter->stream))
+        return tl_fail(err, TL_EIO, "the report could not be written in full");
+    return TL_OK;
+}
+
+void tl_reporter_free(tl_reporter *reporter) { free(reporter); }
+
+const char *tl_format_grouped(uint64_t value, char ret_text[TL_NUMBER_BYTES]) {
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    char *at = ret_text;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            *at++ = ',';
+        *at++ = digits[i];
+    }
+    *at = '\0';
+    return ret_text;
+}
+
+const char *tl_format_fixed(double value, unsigned n_decimals, char ret_text[TL_NUMBER_BYTES]) {
+    uint64_t unit = 1;
+    for (unsigned i = 0; i < n_decimals && i < 9; i++)
+        unit *= 10;
+    double scaled = fabs(value) * (double)unit;
+    if (!(scaled < 9e18)) { // too large, infinite or not a number
+        snprintf(ret_text, TL_NUMBER_BYTES, "%s%s", value < 0 ? "-" : "", value != value ? "nan" : scaled > 1e300 ? "inf" : "huge");
+        return ret_text;
+    }
+    uint64_t whole = (uint64_t)llround(scaled);
+    const char *sign = value < 0 && whole > 0 ? "-" : "";
+    if (n_decimals == 0)
+        snprintf(ret_text, TL_NUMBER_BYTES, "%s%llu", sign, (unsigned long long)whole);
+    else
+        snprintf(ret_text, TL_NUMBER_BYTES, "%s%llu.%0*llu", sign, (unsigned long long)(whole / unit), (int)n_decimals,
+                 (unsigned long long)(whole % unit));
+    return ret_text;
+}
+
+const char *tl_format_seconds(uint64_t ns, char ret_text[TL_NUMBER_BYTES]) {
+    snprintf(ret_text, TL_NUMBER_BYTES, "%llu.%09llu", (unsigned long long)(ns / 1000000000), (unsigned long long)(ns % 1000000000));
+    return ret_text;
+}
+
+const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]) {
+    double size = fabs(value);
+    return tl_format_fixed(value, size >= 100 ? 1 : size >= 1 || size == 0 ? 2 : size >= 0.01 ? 4 : 6, ret_text);
+}
+
+const char *tl_signal_name(int signal) { // by Linux's numbers, which the simulated system shares with the host
+    static const char *const names[] = {
+        [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",   [SIGTRAP] = "SIGTRAP",
+        [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",   [SIGKILL] = "SIGKILL", [SIGUSR1] = "SIGUSR1",
+        [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2", [SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM",
+        [SIGXCPU] = "SIGXCPU", [SIGXFSZ] = "SIGXFSZ", [SIGSYS] = "SIGSYS",
+    };
+    const char *name = signal > 0 && (size_t)signal < TL_COUNT_OF(names) ? names[signal] : NULL;
+    return name ? name : "signal";
+}

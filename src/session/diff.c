@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// Differences, and gates on them. Whole numbers are compared as such: a change of one in 2^60 is seen.
+#include "session/diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/glob.h"
+#include "base/nearest.h"
+#include "base/parse.h"
+
+typedef enum limit_kind { GATE_VALUE, GATE_CHANGE, GATE_PERCENT } limit_kind;
+
+typedef struct condition {
+    const char *text;
+    char name[128], scope[64];
+    bool is_above, with_equal; // > and >=; else < and <=
+    limit_kind kind;
+    double limit;    // as given, in percent for GATE_PERCENT
+    uint64_t n_rows; // that it names
+} condition;
+
+static char *trim(char *text) {
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t", text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
+static tl_status bad_gate(const char *text, const char *what, tl_error *err) {
+    return tl_fail(err, TL_EINVAL, "gate '%s': %s; write NAME OP LIMIT, as in cycles>+1%%", text, what);
+}
+
+static tl_status parse_gate(const char *text, condition *ret_gate, tl_error *err) {
+    condition gate = {.text = text};
+    char copy[256];
+    if (strlen(text) >= sizeof copy)
+        return bad_gate("", "it is too long", err);
+    strcpy(copy, text); // NOLINT: the length was checked
+    char *op = strpbrk(copy, "<>");
+    if (!op)
+        return bad_gate(text, "there is no > or <", err);
+    gate.is_above = *op == '>';
+    gate.with_equal = op[1] == '=';
+    *op = '\0';
+    char *limit = trim(op + 1 + gate.with_equal), *name = trim(copy);
+    char *colon = strchr(name, ':');
+    const char *scope = "machine";
+    if (colon) {
+        *colon = '\0';
+        scope = trim(name);
+        name = trim(colon + 1);
+    }
+    if (!*name || !*scope)
+        return bad_gate(text, "there is no name", err);
+    if (strlen(name) >= sizeof gate.name || strlen(scope) >= sizeof gate.scope)
+        return bad_gate(text, "the name is too long", err);
+    strcpy(gate.name, name);   // NOLINT
+    strcpy(gate.scope, scope); // NOLINT
+    double sign = *limit == '-' ? -1 : 1;
+    bool is_signed = *limit == '-' || *limit == '+';
+    limit = trim(limit + is_signed);
+    size_t length = strlen(limit);
+    bool is_percent = length > 0 && limit[length - 1] == '%';
+    if (is_percent) {
+        limit[length - 1] = '\0';
+        limit = trim(limit);
+    }
+    if (is_percent && !is_signed)
+        return bad_gate(text, "a percentage needs a sign: +1% or -1%", err);
+    double value;
+    if (*limit < '0' || *limit > '9' || tl_parse_double(limit, &value, NULL) != TL_OK)
+        return bad_gate(text, "the limit is not a number", err);
+    gate.kind = is_percent ? GATE_PERCENT : is_signed ? GATE_CHANGE : GATE_VALUE;
+    gate.limit = sign * value;
+    *ret_gate = gate;
+    return TL_OK;
+}
+
+static double change_of(const tl_diff_line *line) {
+    const tl_value *before = &line->before->value, *after = &line->after->value;
+    if (before->kind == TL_VALUE_INTEGER && after->kind == TL_VALUE_INTEGER)
+        return after->integer >= before->integer ? (double)(after->integer - before->integer) : -(double)(before->integer - after->integer);
+    return after->real - before->real;
+}
+
+static bool has_both(const tl_diff_line *line) {
+    return line->before && line->after && line->before->value.kind != TL_VALUE_MISSING && line->after->value.kind != TL_VALUE_MISSING;
+}
+
+bool tl_diff_line_is_equal(const tl_diff_line *line) {
+    if (!line->before || !line->after)
+        return false;
+    const tl_value *before = &line->before->value, *after = &line->after->value;
+    if (before->kind == TL_VALUE_MISSING || after->kind == TL_VALUE_MISSING)
+        return before->kind == after->kind;
+    if (before->kind == TL_VALUE_INTEGER && after->kind == TL_VALUE_INTEGER)
+        return before->integer == after->integer;
+    return before->real == after->real;
+}
+
+double tl_diff_line_percent(const tl_diff_line *line) {
+    if (!has_both(line))
+        return NAN;
+    if (tl_diff_line_is_equal(line))
+        return 0;
+    double before = line->before->value.real;
+    return before != 0 ? 100 * change_of(line) / fabs(before) : change_of(line) > 0 ? INFINITY : -INFINITY;
+}
+
+static bool is_named(const condition *gate, const tl_row *row) {
+    return (!strcmp(gate->name, row->name) || tl_glob_match(gate->name, row->name)) &&
+           (!strcmp(gate->scope, row->scope) || tl_glob_match(gate->scope, row->scope));
+}
+
+static bool is_crossed(const condition *gate, const tl_diff_line *line) {
+    double value = gate->kind == GATE_VALUE    ? line->after->value.real
+                   : gate->kind == GATE_CHANGE ? change_of(line)
+                                               : tl_diff_line_percent(line);
+    if (value == gate->limit)
+        return gate->with_equal;
+    return gate->is_above ? value > gate->limit : value < gate->limit;
+}
+
+static const tl_row *find_from(const tl_result *result, uint32_t hint, const tl_row *like) {
+    if (hint < result->n_rows) { // reports of equal requests have equal order
+        const tl_row *row = &result->rows[hint];
+        if (row->is_metric == like->is_metric && !strcmp(row->name, like->name) && !strcmp(row->scope, like->scope))
+            return row;
+    }
+    return tl_result_row(result, like->is_metric, like->name, like->scope);
+}
+
+static tl_status apply_gate(tl_diff *diff, const char *text, tl_error *err) {
+    condition gate;
+    tl_status status = parse_gate(text, &gate, err);
+    if (status != TL_OK)
+        return status;
+    tl_nearest nearest;
+    tl_nearest_init(&nearest, gate.name);
+    for (uint32_t i = 0; i < diff->n_lines; i++) {
+        tl_diff_line *line = &diff->lines[i];
+        const tl_row *row = line->after ? line->after : line->before;
+        tl_nearest_offer(&nearest, row->name);
+        if (!is_named(&gate, row) || !line->before || !line->after)
+            continue;
+        gate.n_rows++;
+        // A value that has gone missing on one side cannot be vouched for: that fails, too. Missing on both is equal.
+        bool fails = has_both(line) ? is_crossed(&gate, line) : !tl_diff_line_is_equal(line);
+        if (fails && !line->failed_gate) {
+            line->failed_gate = tl_arena_strdup(&diff->arena, text);
+            if (!line->failed_gate)
+                return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+            diff->n_failed++;
+        }
+    }
+    if (gate.n_rows == 0) {
+        char near[256];
+        return tl_fail(err, TL_EINVAL, "gate '%s': the reports do not both have %s%s%s%s", text,
+                       strcmp(gate.scope, "machine") ? gate.scope : "", strcmp(gate.scope, "machine") ? ":" : "", gate.name,
+                       tl_nearest_text(&nearest, near, sizeof near));
+    }
+    return TL_OK;
+}
+
+tl_status tl_diff_make(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff, tl_error *err) {
+    tl_diff *diff = calloc(1, sizeof *diff);
+    if (!diff)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    diff->before = before;
+    diff->after = after;
+    tl_status status = TL_OK;
+    diff->lines = tl_arena_alloc(&diff->arena, ((size_t)before->n_rows + after->n_rows + 1) * sizeof *diff->lines);
+    if (!diff->lines)
+        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    for (uint32_t i = 0; status == TL_OK && i < before->n_rows; i++)
+        diff->lines[diff->n_lines++] = (tl_diff_line){.before = &before->rows[i], .after = find_from(after, i, &before->rows[i])};
+    for (uint32_t i = 0; status == TL_OK && i < after->n_rows; i++) {
+        if (!find_from(before, i, &after->rows[i]))
+            diff->lines[diff->n_lines++] = (tl_diff_line){.after = &after->rows[i]};
+    }
+    for (; status == TL_OK && gates && *gates; gates++)
+        status = apply_gate(diff, *gates, err);
+    if (status != TL_OK) {
+        tl_diff_release(diff);
+        return status;
+    }
+    *ret_diff = diff;
+    return TL_OK;
+}
+
+void tl_diff_release(tl_diff *diff) {
+    if (!diff)
+        return;
+    tl_arena_done(&diff->arena);
+    free(diff);
+}

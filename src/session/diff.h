@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Two results beside each other, and the gates that must not be crossed.
+#ifndef TL_SESSION_DIFF_H
+#define TL_SESSION_DIFF_H
+
+#include <tally/diff.h>
+
+#include "session/result.h"
+
+typedef struct tl_diff_line {
+    const tl_row *before, *after; // NULL: only the other result has it
+    const char *failed_gate;      // as given, or NULL
+} tl_diff_line;
+
+struct tl_diff {
+    const tl_result *before, *after; // must outlive the diff's lines; headers are compared for the report
+    tl_arena arena;
+    tl_diff_line *lines;
+    uint32_t n_lines, n_failed;
+};
+
+TL_MUST_CHECK tl_status tl_diff_make(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff,
+                                     tl_error *err);
+void tl_diff_release(tl_diff *diff); // NULL is fine
+
+bool tl_diff_line_is_equal(const tl_diff_line *line);
+double tl_diff_line_percent(const tl_diff_line *line); // of before; 0 when equal, infinite when before is 0, NaN when one is missing
+
+#endif
