@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/utf8.h"
 
 static const uint64_t EXACT_IN_DOUBLES = UINT64_C(1) << 53;
 
@@ -30,33 +31,13 @@ static void break_line(tl_json *json) {
         put(json, "  ", 2);
 }
 
-// Length of the UTF-8 sequence at `s`, 0 if it is none (overlong forms and surrogates are none). *ret_code is the character.
-static size_t utf8_length(const unsigned char *s, size_t n_left, uint32_t *ret_code) {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-    if (length == 0 || length > n_left)
-        return 0;
-    uint32_t code = length == 1 ? s[0] : s[0] & (0xffu >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (s[i] & 0x3f);
-    }
-    if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        return 0;
-    *ret_code = code;
-    return length;
-}
-
 static void put_string(tl_json *json, const char *value, size_t n_bytes) {
-    const unsigned char *s = (const unsigned char *)value;
     put(json, "\"", 1);
     size_t from = 0; // start of the stretch that is copied as it is
     for (size_t i = 0; i < n_bytes;) {
         uint32_t code = 0;
-        size_t length = utf8_length(s + i, n_bytes - i, &code);
-        bool is_plain =
-            length > 0 && code >= 0x20 && code != '"' && code != '\\' && !(code >= 0x7f && code < 0xa0) && code != 0x2028 && code != 0x2029;
+        size_t length = tl_utf8_length(value + i, n_bytes - i, &code);
+        bool is_plain = length > 0 && !tl_utf8_is_control(code) && code != '"' && code != '\\';
         if (is_plain) {
             i += length;
             continue;

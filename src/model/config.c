@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/utf8.h"
 #include "model/config_keys.h"
 
 void tl_config_default(tl_config *ret_config) {
@@ -168,11 +169,18 @@ static tl_status check_tlb(const tl_config *config, const char *part, const tl_t
     return check_sets(config, path, tlb->ways, made_of, err);
 }
 
-static tl_status check_name(const tl_config *config, tl_error *err) {
+static tl_status check_texts(const tl_config *config, tl_error *err) {
     for (const char *p = config->name; *p; p++) {
         bool is_fine = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || strchr("._-", *p);
         if (!is_fine)
             return tl_fail(err, TL_EINVAL, "name: may have letters, digits, dot, dash and underscore only");
+    }
+    size_t n_left = strlen(config->summary), length = 0;
+    for (const char *p = config->summary; n_left > 0; p += length, n_left -= length) {
+        uint32_t code = 0;
+        length = tl_utf8_length(p, n_left, &code);
+        if (length == 0 || tl_utf8_is_control(code))
+            return tl_fail(err, TL_EINVAL, "summary: must be one line of UTF-8 text");
     }
     return TL_OK;
 }
@@ -181,7 +189,7 @@ tl_status tl_config_check(const tl_config *config, tl_error *err) {
     static const char *const powers_of_two[] = {"bp.counters", "bp.btb_entries", "l2.slices", "mem.channels", "mem.banks", "mem.row_bytes"};
     tl_status status = check_ranges(config, err);
     if (status == TL_OK)
-        status = check_name(config, err);
+        status = check_texts(config, err);
     for (uint32_t i = 0; status == TL_OK && i < TL_COUNT_OF(powers_of_two); i++)
         status = check_pow2(config, powers_of_two[i], err);
     if (status != TL_OK)
