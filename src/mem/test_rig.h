@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// A memory system without a machine around it, for tests: harts that only have what mem/ asks for, tallies nobody else writes, and
+// helpers that write page tables.
+#ifndef TL_MEM_TEST_RIG_H
+#define TL_MEM_TEST_RIG_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/testing.h"
+#include "mem/memory.h"
+
+typedef struct tl_rig {
+    tl_config config;
+    tl_arena arena;
+    uint8_t *ram;
+    tl_hart *harts[TL_MAX_HARTS];
+    uint64_t *shared_tally[TL_MAX_L2_SLICES + TL_MAX_MEM_CHANNELS + TL_N_MEM_UNIT_KINDS];
+    uint32_t n_shared;
+    tl_memory *memory;
+} tl_rig;
+
+static inline void tl_rig_start(tl_rig *rig, const tl_config *config) {
+    *rig = (tl_rig){.config = *config};
+    rig->ram = calloc(1, config->ram_bytes);
+    assert_non_null(rig->ram);
+    for (uint32_t i = 0; i < config->n_harts; i++) {
+        tl_hart *h = rig->harts[i] = tl_arena_alloc(&rig->arena, sizeof *h);
+        assert_non_null(h);
+        h->id = i;
+        h->config = &rig->config;
+        h->ram = rig->ram;
+        h->tally = tl_arena_alloc(&rig->arena, TL_S_N_SLOTS * sizeof *h->tally);
+        assert_non_null(h->tally);
+    }
+    rig->n_shared = tl_memory_n_units(config);
+    for (uint32_t k = 0; k < rig->n_shared; k++) {
+        tl_memory_unit unit;
+        tl_memory_unit_at(config, k, &unit);
+        rig->shared_tally[k] = tl_arena_alloc(&rig->arena, unit.type->n_signals * sizeof(uint64_t));
+        assert_non_null(rig->shared_tally[k]);
+    }
+    tl_error err;
+    if (tl_memory_new(&rig->config, &rig->arena, rig->harts, rig->ram, rig->shared_tally, &rig->memory, &err) != TL_OK)
+        fail_msg("%s", err.text);
+}
+
+static inline void tl_rig_stop(tl_rig *rig) {
+    tl_memory_done(rig->memory);
+    tl_arena_done(&rig->arena);
+    free(rig->ram);
+}
+
+// A small machine in which every latency is a number of its own, so that a sum has one explanation. One hart, direct-mapped caches of
+// four lines of 64 bytes, an L2 of sixteen lines in two ways, TLBs of two entries, an L2 TLB of eight, 16 MiB of RAM.
+static inline tl_config tl_rig_config(void) {
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    config.pipeline.misaligned_cycles = 3;
+    config.l1i = config.l1d = (tl_cache_config){.size_bytes = 256, .ways = 1, .line_bytes = 64};
+    config.l2 = (tl_cache_config){.size_bytes = 1024, .ways = 2, .line_bytes = 64};
+    config.itlb = config.dtlb = (tl_tlb_config){.entries = 2, .ways = 2};
+    config.l2tlb = (tl_tlb_config){.entries = 8, .ways = 2};
+    config.mem = (tl_mem_config){.l2_hit_cycles = 11,
+                                 .l2_busy_cycles = 2,
+                                 .probe_cycles = 17,
+                                 .upgrade_cycles = 13,
+                                 .l2tlb_hit_cycles = 5,
+                                 .walk_step_cycles = 1,
+                                 .mem_row_hit_cycles = 100,
+                                 .mem_row_miss_cycles = 200,
+                                 .mem_row_conflict_cycles = 400,
+                                 .mem_busy_cycles = 7,
+                                 .mem_banks = 4,
+                                 .mem_row_bytes = 1024};
+    return config;
+}
+
+static inline uint64_t tl_rig_paddr(uint64_t offset) { return TL_RAM_BASE_PADDR + offset; }
+
+static inline void tl_rig_write_u64(uint8_t *ram, uint64_t paddr, uint64_t value) {
+    memcpy(ram + (paddr - TL_RAM_BASE_PADDR), &value, sizeof value);
+}
+
+static inline uint64_t tl_rig_read_u64(const uint8_t *ram, uint64_t paddr) {
+    uint64_t value;
+    memcpy(&value, ram + (paddr - TL_RAM_BASE_PADDR), sizeof value);
+    return value;
+}
+
+static inline uint64_t tl_rig_pte(uint64_t paddr, uint64_t flags) { return paddr >> 12 << 10 | flags; }
+
+// Tables of an address space: pages are taken one after the other from next_table_paddr.
+typedef struct tl_rig_tables {
+    uint8_t *ram;
+    uint64_t root_paddr, next_table_paddr;
+} tl_rig_tables;
+
+static inline tl_rig_tables tl_rig_tables_at(uint8_t *ram, uint64_t paddr) {
+    return (tl_rig_tables){.ram = ram, .root_paddr = paddr, .next_table_paddr = paddr + 4096};
+}
+
+static inline uint64_t tl_rig_satp(const tl_rig_tables *tables) { return UINT64_C(8) << 60 | tables->root_paddr >> 12; }
+
+// Where the entry of vaddr at `level` stands; makes the tables above it.
+static inline uint64_t tl_rig_pte_paddr(tl_rig_tables *tables, uint64_t vaddr, uint32_t level) {
+    uint64_t table = tables->root_paddr;
+    for (uint32_t at = 2;; at--) {
+        uint64_t entry = table + (vaddr >> (12 + 9 * at) & 511) * 8;
+        if (at == level)
+            return entry;
+        uint64_t pte = tl_rig_read_u64(tables->ram, entry);
+        if (!(pte & TL_PTE_V)) {
+            pte = tl_rig_pte(tables->next_table_paddr, TL_PTE_V);
+            tables->next_table_paddr += 4096;
+            tl_rig_write_u64(tables->ram, entry, pte);
+        }
+        table = pte >> 10 << 12;
+    }
+}
+
+static inline void tl_rig_map(tl_rig_tables *tables, uint64_t vaddr, uint64_t paddr, uint32_t level, uint64_t flags) {
+    tl_rig_write_u64(tables->ram, tl_rig_pte_paddr(tables, vaddr, level), tl_rig_pte(paddr, flags));
+}
+
+enum {
+    TL_RIG_RW = TL_PTE_V | TL_PTE_U | TL_PTE_R | TL_PTE_W | TL_PTE_A | TL_PTE_D,
+    TL_RIG_RX = TL_PTE_V | TL_PTE_U | TL_PTE_R | TL_PTE_X | TL_PTE_A
+};
+
+#endif

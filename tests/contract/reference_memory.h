@@ -1,0 +1,830 @@
+// SPDX-License-Identifier: MIT
+// The memory system once more, written to be read: each access is walked through docs/model.md section 5 from the top, one rule
+// after the other. Tables hold ways in explicit order of use, pseudo-LRU keeps its tree bits, there is no directory (a request looks
+// into every L1), no slot, no stamp, and it has a RAM of its own. It shares the configuration, the names of the tallies and the bits
+// of page-table entries with the real one, and nothing else.
+#ifndef TL_TESTS_REFERENCE_MEMORY_H
+#define TL_TESTS_REFERENCE_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem/mem_signals.h"
+#include "model/hart.h"
+
+enum { REF_I, REF_S, REF_E, REF_M };
+enum { REF_MAX_WAYS = 64, REF_MAX_BANKS = 64, REF_LEVELS = 3 };
+typedef enum ref_use { REF_FETCH, REF_LOAD, REF_STORE, REF_AMO, REF_WALK, REF_WALK_UPDATE } ref_use;
+
+// ---- tables: caches and TLBs ----
+
+typedef struct ref_page {
+    uint64_t vaddr, paddr;
+    uint32_t level;
+    uint8_t flags;
+} ref_page;
+
+typedef struct ref_way {
+    bool is_valid;
+    uint64_t line; // caches
+    ref_page page; // TLBs
+    int state;     // L1: REF_*
+    bool is_dirty; // L2
+    bool is_prefetched;
+} ref_way;
+
+typedef struct ref_set {
+    ref_way ways[REF_MAX_WAYS];
+    uint32_t order[REF_MAX_WAYS];    // numbers of ways: first the one used (fifo: filled) longest ago
+    bool points_right[REF_MAX_WAYS]; // plru: node 1 is the root, children of n are 2n and 2n + 1
+} ref_set;
+
+typedef struct ref_table {
+    uint32_t n_sets, n_ways;
+    tl_replacement policy;
+    uint64_t random;
+    ref_set *sets;
+} ref_table;
+
+static uint64_t ref_seed(uint64_t machine_seed, uint64_t unit) {
+    uint64_t z = machine_seed + (unit + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z = z ^ (z >> 31);
+    return z == 0 ? 1 : z;
+}
+
+static void ref_table_init(ref_table *t, uint32_t n_sets, uint32_t n_ways, tl_replacement policy, uint64_t random) {
+    *t = (ref_table){.n_sets = n_sets, .n_ways = n_ways, .policy = policy, .random = random, .sets = calloc(n_sets, sizeof *t->sets)};
+    if (!t->sets)
+        abort();
+    for (uint32_t s = 0; s < n_sets; s++)
+        for (uint32_t w = 0; w < n_ways; w++)
+            t->sets[s].order[w] = w;
+}
+
+static void ref_move_to_end(const ref_table *t, ref_set *set, uint32_t way) {
+    uint32_t at = 0;
+    while (set->order[at] != way)
+        at++;
+    for (; at + 1 < t->n_ways; at++)
+        set->order[at] = set->order[at + 1];
+    set->order[at] = way;
+}
+
+static void ref_point_away(const ref_table *t, ref_set *set, uint32_t way) {
+    uint32_t node = 1, first = 0, n = t->n_ways;
+    while (n > 1) {
+        n /= 2;
+        bool is_right = way >= first + n;
+        set->points_right[node] = !is_right;
+        if (is_right)
+            first += n;
+        node = 2 * node + is_right;
+    }
+}
+
+static void ref_note_use(const ref_table *t, ref_set *set, uint32_t way) {
+    if (t->policy == TL_REPLACE_LRU)
+        ref_move_to_end(t, set, way);
+    if (t->policy == TL_REPLACE_PLRU)
+        ref_point_away(t, set, way);
+}
+
+static void ref_note_fill(const ref_table *t, ref_set *set, uint32_t way) {
+    ref_move_to_end(t, set, way);
+    if (t->policy == TL_REPLACE_PLRU)
+        ref_point_away(t, set, way);
+}
+
+static uint32_t ref_victim(ref_table *t, ref_set *set) {
+    for (uint32_t w = 0; w < t->n_ways; w++)
+        if (!set->ways[w].is_valid)
+            return w;
+    if (t->policy == TL_REPLACE_RANDOM) {
+        t->random ^= t->random << 13;
+        t->random ^= t->random >> 7;
+        t->random ^= t->random << 17;
+        return (uint32_t)((t->random >> 32) % t->n_ways);
+    }
+    if (t->policy == TL_REPLACE_PLRU) {
+        uint32_t node = 1, first = 0;
+        for (uint32_t n = t->n_ways / 2; n >= 1; n /= 2) {
+            bool is_right = set->points_right[node];
+            first += is_right ? n : 0;
+            node = 2 * node + is_right;
+        }
+        return first;
+    }
+    return set->order[0];
+}
+
+// ---- the machine ----
+
+typedef struct ref_server {
+    uint64_t start, until;
+} ref_server;
+
+typedef struct ref_hart {
+    uint64_t now, satp, reservation;
+    uint64_t cause, value; // of the last trap
+    uint64_t result;       // of the last load, AMO, LR, SC
+    uint64_t tally[TL_S_N_SLOTS];
+    ref_table l1i, l1d, itlb, dtlb, l2tlb;
+} ref_hart;
+
+typedef struct ref_memory {
+    tl_config c;
+    uint8_t *ram;
+    ref_hart harts[TL_MAX_HARTS];
+    ref_table l2[TL_MAX_L2_SLICES];
+    ref_server slice_server[TL_MAX_L2_SLICES], channel_server[TL_MAX_MEM_CHANNELS];
+    uint64_t l2_tally[TL_MAX_L2_SLICES][TL_L2_N_SIGNALS], mem_tally[TL_MAX_MEM_CHANNELS][TL_MEM_N_SIGNALS], noc[TL_NOC_N_SIGNALS];
+    struct {
+        bool is_open;
+        uint64_t row;
+    } banks[TL_MAX_MEM_CHANNELS][REF_MAX_BANKS];
+} ref_memory;
+
+static void ref_init(ref_memory *m, const tl_config *config) {
+    memset(m, 0, sizeof *m);
+    m->c = *config;
+    m->ram = calloc(1, config->ram_bytes);
+    if (!m->ram)
+        abort();
+    const tl_cache_config *i = &config->l1i, *d = &config->l1d, *l2 = &config->l2;
+    for (uint32_t k = 0; k < config->n_harts; k++) {
+        ref_hart *h = &m->harts[k];
+        h->reservation = TL_NO_LINE;
+        ref_table_init(&h->l1i, i->size_bytes / i->line_bytes / i->ways, i->ways, i->replacement, ref_seed(config->seed, k * 5 + 0));
+        ref_table_init(&h->l1d, d->size_bytes / d->line_bytes / d->ways, d->ways, d->replacement, ref_seed(config->seed, k * 5 + 1));
+        const tl_tlb_config *it = &config->itlb, *dt = &config->dtlb, *st = &config->l2tlb;
+        ref_table_init(&h->itlb, it->entries / it->ways, it->ways, it->replacement, ref_seed(config->seed, k * 5 + 2));
+        ref_table_init(&h->dtlb, dt->entries / dt->ways, dt->ways, dt->replacement, ref_seed(config->seed, k * 5 + 3));
+        if (st->entries != 0)
+            ref_table_init(&h->l2tlb, st->entries / st->ways, st->ways, st->replacement, ref_seed(config->seed, k * 5 + 4));
+    }
+    uint32_t slice_sets = l2->size_bytes / l2->line_bytes / l2->ways / config->l2_slices;
+    for (uint32_t s = 0; s < config->l2_slices; s++)
+        ref_table_init(&m->l2[s], slice_sets, l2->ways, l2->replacement, ref_seed(config->seed, 64 + s));
+}
+
+static void ref_done(ref_memory *m) {
+    for (uint32_t k = 0; k < m->c.n_harts; k++) {
+        ref_hart *h = &m->harts[k];
+        free(h->l1i.sets);
+        free(h->l1d.sets);
+        free(h->itlb.sets);
+        free(h->dtlb.sets);
+        free(h->l2tlb.sets);
+    }
+    for (uint32_t s = 0; s < m->c.l2_slices; s++)
+        free(m->l2[s].sets);
+    free(m->ram);
+}
+
+static uint64_t ref_line_bytes(const ref_memory *m) { return m->c.l1d.line_bytes; }
+static uint64_t ref_line_of(const ref_memory *m, uint64_t address) { return address / ref_line_bytes(m) * ref_line_bytes(m); }
+static bool ref_is_ram(const ref_memory *m, uint64_t paddr) {
+    return paddr >= TL_RAM_BASE_PADDR && paddr < TL_RAM_BASE_PADDR + m->c.ram_bytes;
+}
+static bool ref_is_write(ref_use use) { return use == REF_STORE || use == REF_AMO || use == REF_WALK_UPDATE; }
+
+static void ref_stall(ref_hart *h, enum tl_hart_slot cause, uint64_t cycles) {
+    h->now += cycles;
+    h->tally[cause] += cycles;
+}
+
+static ref_set *ref_cache_set(const ref_memory *m, ref_table *t, uint64_t line, uint64_t lines_per_set_step) {
+    return &t->sets[line / ref_line_bytes(m) / lines_per_set_step % t->n_sets];
+}
+
+static ref_way *ref_find_line(const ref_table *t, ref_set *set, uint64_t line) {
+    for (uint32_t w = 0; w < t->n_ways; w++)
+        if (set->ways[w].is_valid && set->ways[w].line == line)
+            return &set->ways[w];
+    return NULL;
+}
+
+static ref_way *ref_in_l1(const ref_memory *m, ref_table *t, uint64_t line) { return ref_find_line(t, ref_cache_set(m, t, line, 1), line); }
+
+// ---- DRAM ----
+
+static uint64_t ref_serve(ref_server *server, uint64_t time, uint64_t busy) {
+    bool must_wait = time >= server->start && time < server->until;
+    uint64_t begin = must_wait ? server->until : time;
+    server->start = begin;
+    server->until = begin + busy;
+    return begin - time;
+}
+
+static uint64_t ref_dram(ref_memory *m, uint64_t line, bool is_write, bool is_awaited, uint64_t time) {
+    const tl_mem_config *c = &m->c.mem;
+    uint64_t number = line / ref_line_bytes(m), channel = number % m->c.mem_channels;
+    uint64_t row_of_channel = number / m->c.mem_channels / (c->mem_row_bytes / ref_line_bytes(m));
+    uint64_t bank = row_of_channel % c->mem_banks, row = row_of_channel / c->mem_banks;
+    uint64_t *tally = m->mem_tally[channel];
+    tally[is_write ? TL_MEM_WRITE : TL_MEM_READ]++;
+    uint64_t cycles = ref_serve(&m->channel_server[channel], time, c->mem_busy_cycles);
+    if (is_awaited)
+        tally[TL_MEM_BUSY] += cycles;
+    if (!m->banks[channel][bank].is_open) {
+        tally[TL_MEM_ROW_MISS]++;
+        cycles += c->mem_row_miss_cycles;
+    } else if (m->banks[channel][bank].row == row) {
+        tally[TL_MEM_ROW_HIT]++;
+        cycles += c->mem_row_hit_cycles;
+    } else {
+        tally[TL_MEM_ROW_CONFLICT]++;
+        cycles += c->mem_row_conflict_cycles;
+    }
+    m->banks[channel][bank].is_open = true;
+    m->banks[channel][bank].row = row;
+    return cycles;
+}
+
+// ---- L2 and coherence ----
+
+static uint64_t ref_slice(const ref_memory *m, uint64_t line) { return line / ref_line_bytes(m) % m->c.l2_slices; }
+static ref_set *ref_l2_set(ref_memory *m, uint64_t line) { return ref_cache_set(m, &m->l2[ref_slice(m, line)], line, m->c.l2_slices); }
+static ref_way *ref_in_l2(ref_memory *m, uint64_t line) { return ref_find_line(&m->l2[ref_slice(m, line)], ref_l2_set(m, line), line); }
+
+// A probe of hart k's data cache, which holds the line.
+static void ref_probe(ref_memory *m, uint32_t k, uint64_t line, bool is_invalidating) {
+    ref_hart *h = &m->harts[k];
+    ref_way *way = ref_in_l1(m, &h->l1d, line);
+    uint64_t *l2 = m->l2_tally[ref_slice(m, line)];
+    l2[TL_L2_PROBE_OUT]++;
+    m->noc[TL_NOC_PROBE]++;
+    h->tally[TL_S_L1D_PROBE]++;
+    if (way->state == REF_M) {
+        m->noc[TL_NOC_PROBE_ACK_DATA]++;
+        h->tally[TL_S_L1D_PROBE_DATA]++;
+        h->tally[TL_S_L1D_WRITEBACK]++;
+        l2[TL_L2_WRITE]++;
+        ref_in_l2(m, line)->is_dirty = true;
+    } else {
+        m->noc[TL_NOC_PROBE_ACK]++;
+    }
+    way->state = REF_S;
+    if (is_invalidating) {
+        h->tally[TL_S_L1D_PROBE_INVALIDATE]++;
+        way->is_valid = false;
+    }
+}
+
+static void ref_evict_from_l2(ref_memory *m, ref_way *victim, uint64_t time) {
+    uint64_t line = victim->line, *l2 = m->l2_tally[ref_slice(m, line)];
+    for (uint32_t k = 0; k < m->c.n_harts; k++) {
+        ref_hart *h = &m->harts[k];
+        if (ref_in_l1(m, &h->l1d, line)) {
+            l2[TL_L2_BACK_INVALIDATE]++;
+            ref_probe(m, k, line, true);
+        }
+        ref_way *copy = ref_in_l1(m, &h->l1i, line);
+        if (copy) {
+            l2[TL_L2_BACK_INVALIDATE]++;
+            l2[TL_L2_PROBE_OUT]++;
+            m->noc[TL_NOC_PROBE]++;
+            m->noc[TL_NOC_PROBE_ACK]++;
+            h->tally[TL_S_L1I_INVALIDATE]++;
+            copy->is_valid = false;
+        }
+    }
+    if (victim->is_dirty) {
+        l2[TL_L2_EVICT_DIRTY]++;
+        l2[TL_L2_WRITEBACK]++;
+        ref_dram(m, line, true, false, time);
+    } else {
+        l2[TL_L2_EVICT_CLEAN]++;
+    }
+    victim->is_valid = false;
+}
+
+static uint64_t ref_fill_l2(ref_memory *m, uint64_t line, bool is_awaited, bool is_prefetched, uint64_t time) {
+    uint64_t cycles = ref_dram(m, line, false, is_awaited, time);
+    ref_table *t = &m->l2[ref_slice(m, line)];
+    ref_set *set = ref_l2_set(m, line);
+    uint32_t w = ref_victim(t, set);
+    if (set->ways[w].is_valid)
+        ref_evict_from_l2(m, &set->ways[w], time);
+    set->ways[w] = (ref_way){.is_valid = true, .line = line, .is_prefetched = is_prefetched};
+    ref_note_fill(t, set, w);
+    return cycles;
+}
+
+static void ref_use_l2(ref_memory *m, uint64_t line) {
+    ref_set *set = ref_l2_set(m, line);
+    ref_note_use(&m->l2[ref_slice(m, line)], set, (uint32_t)(ref_in_l2(m, line) - set->ways));
+}
+
+static void ref_count_request(ref_memory *m, uint32_t k, uint64_t line, ref_use use) {
+    uint64_t *l2 = m->l2_tally[ref_slice(m, line)];
+    l2[TL_L2_READ]++;
+    l2[use == REF_FETCH ? TL_L2_READ_I : ref_is_write(use) ? TL_L2_READ_ST : TL_L2_READ_LD]++;
+    l2[TL_L2_READ_HART0 + k]++;
+    m->noc[TL_NOC_REQUEST]++;
+}
+
+static bool ref_invalidate_others(ref_memory *m, uint32_t k, uint64_t line) {
+    bool is_probed = false;
+    for (uint32_t j = 0; j < m->c.n_harts; j++) {
+        if (j != k && ref_in_l1(m, &m->harts[j].l1d, line)) {
+            ref_probe(m, j, line, true);
+            is_probed = true;
+        }
+    }
+    return is_probed;
+}
+
+// A fill request of hart k. Returns the cycles it takes; *state is what a data cache may keep the line in.
+static uint64_t ref_request(ref_memory *m, uint32_t k, uint64_t line, ref_use use, bool is_prefetch, uint64_t time, int *state) {
+    uint64_t slice = ref_slice(m, line), *l2 = m->l2_tally[slice];
+    ref_count_request(m, k, line, use);
+    m->noc[TL_NOC_RESPONSE_DATA]++;
+    uint64_t cycles = ref_serve(&m->slice_server[slice], time, m->c.mem.l2_busy_cycles);
+    if (is_prefetch)
+        l2[TL_L2_PREFETCH_READ]++;
+    else
+        l2[TL_L2_BUSY] += cycles;
+    cycles += m->c.mem.l2_hit_cycles;
+
+    bool is_hit = ref_in_l2(m, line) != NULL;
+    if (is_hit) {
+        ref_use_l2(m, line);
+    } else {
+        l2[TL_L2_READMISS]++;
+        l2[TL_L2_READMISS_HART0 + k]++;
+        cycles += ref_fill_l2(m, line, !is_prefetch, false, time + cycles);
+    }
+    ref_way *way = ref_in_l2(m, line);
+    if (way->is_prefetched) {
+        l2[TL_L2_PREFETCH_HIT]++;
+        way->is_prefetched = false;
+    }
+
+    bool is_probed = false;
+    if (ref_is_write(use)) {
+        is_probed = ref_invalidate_others(m, k, line);
+        *state = REF_M;
+    } else {
+        bool is_shared = false;
+        for (uint32_t j = 0; j < m->c.n_harts; j++) {
+            ref_way *copy = ref_in_l1(m, &m->harts[j].l1d, line);
+            if (!copy)
+                continue;
+            is_shared = true;
+            if (copy->state != REF_S) {
+                ref_probe(m, j, line, false);
+                is_probed = true;
+            }
+        }
+        *state = is_shared ? REF_S : REF_E;
+    }
+    if (is_probed)
+        cycles += m->c.mem.probe_cycles;
+
+    uint64_t next = line + ref_line_bytes(m);
+    if (!is_hit && !is_prefetch && m->c.l2.prefetch == TL_PREFETCH_NEXT_LINE && next % 4096 != 0 && !ref_in_l2(m, next)) {
+        m->l2_tally[ref_slice(m, next)][TL_L2_PREFETCH]++;
+        ref_fill_l2(m, next, false, true, time + cycles);
+    }
+    return cycles;
+}
+
+static uint64_t ref_upgrade(ref_memory *m, uint32_t k, uint64_t line, uint64_t time) {
+    uint64_t slice = ref_slice(m, line), *l2 = m->l2_tally[slice];
+    ref_count_request(m, k, line, REF_STORE);
+    l2[TL_L2_UPGRADE]++;
+    uint64_t cycles = ref_serve(&m->slice_server[slice], time, m->c.mem.l2_busy_cycles);
+    l2[TL_L2_BUSY] += cycles;
+    ref_use_l2(m, line);
+    cycles += m->c.mem.upgrade_cycles;
+    if (ref_invalidate_others(m, k, line))
+        cycles += m->c.mem.probe_cycles;
+    return cycles;
+}
+
+// ---- L1 ----
+
+static void ref_insert_data(ref_memory *m, uint32_t k, uint64_t line, int state, bool is_prefetched) {
+    ref_hart *h = &m->harts[k];
+    ref_set *set = ref_cache_set(m, &h->l1d, line, 1);
+    uint32_t w = ref_victim(&h->l1d, set);
+    ref_way *way = &set->ways[w];
+    if (way->is_valid) {
+        h->tally[TL_S_L1D_EVICT]++;
+        if (way->state == REF_M) {
+            h->tally[TL_S_L1D_EVICT_DIRTY]++;
+            h->tally[TL_S_L1D_WRITEBACK]++;
+            m->noc[TL_NOC_RELEASE_DATA]++;
+            uint64_t slice = ref_slice(m, way->line);
+            m->l2_tally[slice][TL_L2_WRITE]++;
+            if (!ref_in_l2(m, way->line)) {
+                m->l2_tally[slice][TL_L2_WRITEMISS]++;
+            } else {
+                ref_in_l2(m, way->line)->is_dirty = true;
+                ref_use_l2(m, way->line);
+            }
+            ref_serve(&m->slice_server[slice], h->now, m->c.mem.l2_busy_cycles);
+        }
+    }
+    *way = (ref_way){.is_valid = true, .line = line, .state = state, .is_prefetched = is_prefetched};
+    ref_note_fill(&h->l1d, set, w);
+}
+
+static void ref_insert_fetch(ref_memory *m, uint32_t k, uint64_t line, bool is_prefetched) {
+    ref_hart *h = &m->harts[k];
+    ref_set *set = ref_cache_set(m, &h->l1i, line, 1);
+    uint32_t w = ref_victim(&h->l1i, set);
+    if (set->ways[w].is_valid)
+        h->tally[TL_S_L1I_EVICT]++;
+    set->ways[w] = (ref_way){.is_valid = true, .line = line, .state = REF_S, .is_prefetched = is_prefetched};
+    ref_note_fill(&h->l1i, set, w);
+}
+
+static void ref_lose_reservations(ref_memory *m, uint32_t k, uint64_t line) {
+    for (uint32_t j = 0; j < m->c.n_harts; j++)
+        if (j != k && m->harts[j].reservation == line)
+            m->harts[j].reservation = TL_NO_LINE;
+}
+
+static void ref_data_line(ref_memory *m, uint32_t k, uint64_t line, ref_use use, enum tl_hart_slot cause) {
+    ref_hart *h = &m->harts[k];
+    ref_set *set = ref_cache_set(m, &h->l1d, line, 1);
+    ref_way *way = ref_find_line(&h->l1d, set, line);
+    bool is_write = ref_is_write(use), is_walk = use == REF_WALK || use == REF_WALK_UPDATE;
+
+    h->tally[is_write ? TL_S_L1D_STORE : TL_S_L1D_LOAD]++;
+    if (use == REF_AMO)
+        h->tally[TL_S_L1D_LOAD]++;
+    if (use == REF_WALK)
+        h->tally[TL_S_L1D_WALK]++;
+
+    bool is_miss = !way, is_upgrade = way && is_write && way->state == REF_S;
+    if (is_miss || is_upgrade) {
+        h->tally[is_write ? TL_S_L1D_STORE_MISS : TL_S_L1D_LOAD_MISS]++;
+        h->tally[TL_S_L1D_AMO_MISS] += use == REF_AMO;
+        h->tally[TL_S_L1D_WALK_MISS] += use == REF_WALK;
+        h->tally[TL_S_L1D_UPGRADE] += is_upgrade;
+    }
+    if (way) {
+        ref_note_use(&h->l1d, set, (uint32_t)(way - set->ways));
+        h->tally[TL_S_L1D_PREFETCH_HIT] += way->is_prefetched;
+        way->is_prefetched = false;
+        if (is_upgrade)
+            ref_stall(h, cause, ref_upgrade(m, k, line, h->now));
+        if (is_write)
+            way->state = REF_M;
+    } else {
+        int state;
+        ref_stall(h, cause, ref_request(m, k, line, use, false, h->now, &state));
+        ref_insert_data(m, k, line, state, false);
+    }
+    if (is_write)
+        ref_lose_reservations(m, k, line);
+
+    uint64_t next = line + ref_line_bytes(m);
+    if (is_miss && !is_walk && m->c.l1d.prefetch == TL_PREFETCH_NEXT_LINE && next % 4096 != 0 && !ref_in_l1(m, &h->l1d, next)) {
+        int state;
+        h->tally[TL_S_L1D_PREFETCH]++;
+        ref_request(m, k, next, REF_LOAD, true, h->now, &state);
+        ref_insert_data(m, k, next, state, true);
+    }
+}
+
+static void ref_fetch_line(ref_memory *m, uint32_t k, uint64_t line) {
+    ref_hart *h = &m->harts[k];
+    ref_set *set = ref_cache_set(m, &h->l1i, line, 1);
+    ref_way *way = ref_find_line(&h->l1i, set, line);
+    int unused;
+    h->tally[TL_S_L1I_ACCESS]++;
+    if (way) {
+        ref_note_use(&h->l1i, set, (uint32_t)(way - set->ways));
+        h->tally[TL_S_L1I_PREFETCH_HIT] += way->is_prefetched;
+        way->is_prefetched = false;
+        return;
+    }
+    h->tally[TL_S_L1I_MISS]++;
+    ref_stall(h, TL_S_HART_CYC_FETCH, ref_request(m, k, line, REF_FETCH, false, h->now, &unused));
+    ref_insert_fetch(m, k, line, false);
+    uint64_t next = line + ref_line_bytes(m);
+    if (m->c.l1i.prefetch == TL_PREFETCH_NEXT_LINE && next % 4096 != 0 && !ref_in_l1(m, &h->l1i, next)) {
+        h->tally[TL_S_L1I_PREFETCH]++;
+        ref_request(m, k, next, REF_FETCH, true, h->now, &unused);
+        ref_insert_fetch(m, k, next, true);
+    }
+}
+
+// ---- translation ----
+
+static uint64_t ref_page_bytes(uint32_t level) { return UINT64_C(4096) << (9 * level); }
+static bool ref_covers(const ref_way *way, uint64_t vaddr) {
+    return way->is_valid && vaddr - way->page.vaddr < ref_page_bytes(way->page.level);
+}
+
+static ref_set *ref_tlb_set(ref_table *t, uint64_t vaddr, uint32_t level) { return &t->sets[vaddr / ref_page_bytes(level) % t->n_sets]; }
+
+static ref_way *ref_find_page(ref_table *t, uint64_t vaddr) {
+    for (uint32_t level = 0; level < REF_LEVELS; level++) {
+        ref_set *set = ref_tlb_set(t, vaddr, level);
+        for (uint32_t w = 0; w < t->n_ways; w++)
+            if (set->ways[w].page.level == level && ref_covers(&set->ways[w], vaddr))
+                return &set->ways[w];
+    }
+    return NULL;
+}
+
+static void ref_use_page(ref_table *t, ref_way *way) {
+    ref_set *set = ref_tlb_set(t, way->page.vaddr, way->page.level);
+    ref_note_use(t, set, (uint32_t)(way - set->ways));
+}
+
+static void ref_insert_page(ref_table *t, const ref_page *page, uint64_t *evictions) {
+    uint64_t end = page->vaddr + ref_page_bytes(page->level); // what overlaps goes first
+    for (uint32_t s = 0; s < t->n_sets; s++)
+        for (uint32_t w = 0; w < t->n_ways; w++) {
+            ref_way *other = &t->sets[s].ways[w];
+            uint64_t other_end = other->page.vaddr + ref_page_bytes(other->page.level);
+            if (other->is_valid && other->page.vaddr < end && page->vaddr < other_end)
+                other->is_valid = false;
+        }
+    ref_set *set = ref_tlb_set(t, page->vaddr, page->level);
+    uint32_t w = ref_victim(t, set);
+    *evictions += set->ways[w].is_valid;
+    set->ways[w] = (ref_way){.is_valid = true, .page = *page};
+    ref_note_fill(t, set, w);
+}
+
+typedef enum ref_access { REF_READS, REF_WRITES, REF_EXECUTES } ref_access;
+typedef enum ref_outcome { REF_OK, REF_PAGE_FAULT, REF_ACCESS_FAULT } ref_outcome;
+
+static bool ref_permits(uint8_t flags, ref_access access) {
+    uint8_t bit = access == REF_READS ? 2 : access == REF_WRITES ? 4 : 8;
+    return (flags & bit) && (flags & 16);
+}
+
+static bool ref_lacks_dirty(uint8_t flags, ref_access access) { return access == REF_WRITES && !(flags & 128); }
+
+static ref_outcome ref_walk(ref_memory *m, uint32_t k, uint64_t vaddr, ref_access access, ref_page *page) {
+    ref_hart *h = &m->harts[k];
+    enum tl_hart_slot cause = access == REF_EXECUTES ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB;
+    uint64_t table = (h->satp & 0xfffffffffff) * 4096;
+    for (int level = REF_LEVELS - 1; level >= 0; level--) {
+        uint64_t address = table + vaddr / ref_page_bytes((uint32_t)level) % 512 * 8, pte;
+        if (!ref_is_ram(m, address))
+            return REF_ACCESS_FAULT;
+        h->tally[TL_S_PTW_READ]++;
+        ref_stall(h, cause, m->c.mem.walk_step_cycles);
+        ref_data_line(m, k, ref_line_of(m, address), REF_WALK, cause);
+        memcpy(&pte, m->ram + (address - TL_RAM_BASE_PADDR), 8);
+        bool is_valid = pte & 1, is_readable = pte & 2, is_writable = pte & 4, is_executable = pte & 8;
+        table = (pte >> 10 & 0xfffffffffff) * 4096;
+        if (!is_valid || (is_writable && !is_readable) || pte >> 54 != 0)
+            return REF_PAGE_FAULT;
+        if (!is_readable && !is_executable) {
+            if (pte & (16 | 64 | 128))
+                return REF_PAGE_FAULT;
+            continue;
+        }
+        if (table % ref_page_bytes((uint32_t)level) != 0 || !ref_permits((uint8_t)pte, access))
+            return REF_PAGE_FAULT;
+        uint64_t updated = pte | 64 | (access == REF_WRITES ? 128 : 0);
+        if (updated != pte) {
+            h->tally[TL_S_PTW_WRITE]++;
+            ref_data_line(m, k, ref_line_of(m, address), REF_WALK_UPDATE, cause);
+            memcpy(m->ram + (address - TL_RAM_BASE_PADDR), &updated, 8);
+        }
+        uint64_t bytes = ref_page_bytes((uint32_t)level);
+        *page = (ref_page){.vaddr = vaddr / bytes * bytes, .paddr = table, .level = (uint32_t)level, .flags = (uint8_t)updated};
+        return REF_OK;
+    }
+    return REF_PAGE_FAULT;
+}
+
+static ref_outcome ref_count_walk(ref_memory *m, uint32_t k, uint64_t vaddr, ref_access access, ref_page *page) {
+    ref_hart *h = &m->harts[k];
+    uint64_t start = h->now;
+    h->tally[TL_S_PTW_WALK]++;
+    h->tally[access == REF_EXECUTES ? TL_S_PTW_WALK_I : TL_S_PTW_WALK_D]++;
+    ref_outcome outcome = ref_walk(m, k, vaddr, access, page);
+    h->tally[TL_S_PTW_FAULT] += outcome == REF_PAGE_FAULT;
+    h->tally[TL_S_PTW_CYCLE] += h->now - start;
+    return outcome;
+}
+
+static ref_outcome ref_look_up_page(ref_memory *m, uint32_t k, uint64_t vaddr, ref_access access, uint64_t *paddr) {
+    ref_hart *h = &m->harts[k];
+    bool is_fetch = access == REF_EXECUTES;
+    h->tally[is_fetch ? TL_S_ITLB_ACCESS : TL_S_DTLB_ACCESS]++;
+    *paddr = vaddr;
+    if (h->satp >> 60 == 0)
+        return ref_is_ram(m, vaddr) ? REF_OK : REF_ACCESS_FAULT;
+
+    ref_table *first = is_fetch ? &h->itlb : &h->dtlb;
+    ref_way *way = ref_find_page(first, vaddr);
+    if (way && ref_permits(way->page.flags, access) && ref_lacks_dirty(way->page.flags, access))
+        way = NULL; // a miss
+    if (way) {
+        ref_use_page(first, way);
+    } else {
+        uint64_t top = vaddr >> 38;
+        if (top != 0 && top != (UINT64_C(1) << 26) - 1)
+            return REF_PAGE_FAULT;
+        h->tally[is_fetch ? TL_S_ITLB_MISS : TL_S_DTLB_MISS]++;
+        if (!is_fetch)
+            h->tally[access == REF_WRITES ? TL_S_DTLB_STORE_MISS : TL_S_DTLB_LOAD_MISS]++;
+        ref_page page;
+        ref_way *second = NULL;
+        if (m->c.l2tlb.entries != 0) {
+            h->tally[TL_S_L2TLB_ACCESS]++;
+            second = ref_find_page(&h->l2tlb, vaddr);
+            if (second && ref_permits(second->page.flags, access) && ref_lacks_dirty(second->page.flags, access))
+                second = NULL;
+        }
+        if (second) {
+            ref_use_page(&h->l2tlb, second);
+            ref_stall(h, is_fetch ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB, m->c.mem.l2tlb_hit_cycles);
+            page = second->page;
+        } else {
+            ref_outcome outcome;
+            h->tally[TL_S_L2TLB_MISS] += m->c.l2tlb.entries != 0;
+            outcome = ref_count_walk(m, k, vaddr, access, &page);
+            if (outcome != REF_OK)
+                return outcome;
+            if (m->c.l2tlb.entries != 0)
+                ref_insert_page(&h->l2tlb, &page, &h->tally[TL_S_L2TLB_EVICT]);
+        }
+        ref_insert_page(first, &page, &h->tally[is_fetch ? TL_S_ITLB_EVICT : TL_S_DTLB_EVICT]);
+        way = ref_find_page(first, vaddr);
+    }
+    if (!ref_permits(way->page.flags, access))
+        return REF_PAGE_FAULT;
+    *paddr = way->page.paddr + (vaddr - way->page.vaddr);
+    return ref_is_ram(m, *paddr) ? REF_OK : REF_ACCESS_FAULT;
+}
+
+// ---- what a hart asks for; false: trapped ----
+
+static bool ref_translate(ref_memory *m, uint32_t k, uint64_t vaddr, ref_access access, uint64_t *paddr) {
+    ref_hart *h = &m->harts[k];
+    ref_outcome outcome = ref_look_up_page(m, k, vaddr, access, paddr);
+    if (outcome == REF_OK)
+        return true;
+    bool is_page = outcome == REF_PAGE_FAULT;
+    h->cause = access == REF_READS ? (is_page ? 13 : 5) : access == REF_WRITES ? (is_page ? 15 : 7) : (is_page ? 12 : 1);
+    h->value = vaddr;
+    return false;
+}
+
+static uint64_t ref_bytes_at(const ref_memory *m, uint64_t paddr, uint32_t n) {
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < n; i++)
+        value |= (uint64_t)m->ram[paddr - TL_RAM_BASE_PADDR + i] << (8 * i);
+    return value;
+}
+
+static void ref_set_bytes(ref_memory *m, uint64_t paddr, uint32_t n, uint64_t value) {
+    for (uint32_t i = 0; i < n; i++)
+        m->ram[paddr - TL_RAM_BASE_PADDR + i] = (uint8_t)(value >> (8 * i));
+}
+
+// A load or store of any alignment.
+static bool ref_data(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t size, ref_use use, uint64_t value) {
+    ref_hart *h = &m->harts[k];
+    bool is_store = use == REF_STORE, is_misaligned = vaddr % size != 0;
+    ref_access access = is_store ? REF_WRITES : REF_READS;
+    uint64_t line_end = ref_line_of(m, vaddr) + ref_line_bytes(m), paddr, paddr2 = 0;
+    uint32_t n_first = vaddr + size > line_end ? (uint32_t)(line_end - vaddr) : size, n_second = size - n_first;
+    enum tl_hart_slot cause = is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS;
+
+    if (!ref_translate(m, k, vaddr, access, &paddr))
+        return false;
+    if (n_second != 0 && !ref_translate(m, k, line_end, access, &paddr2))
+        return false;
+    if (is_misaligned) {
+        h->tally[is_store ? TL_S_HART_MISALIGNED_STORE : TL_S_HART_MISALIGNED_LOAD]++;
+        ref_stall(h, TL_S_HART_CYC_MISALIGNED, m->c.pipeline.misaligned_cycles);
+    }
+    ref_data_line(m, k, ref_line_of(m, paddr), use, cause);
+    if (n_second != 0) {
+        h->tally[TL_S_HART_LINE_CROSS]++;
+        ref_data_line(m, k, ref_line_of(m, paddr2), use, cause);
+    }
+    if (is_store) {
+        ref_set_bytes(m, paddr, n_first, value);
+        if (n_second != 0)
+            ref_set_bytes(m, paddr2, n_second, value >> (8 * n_first));
+    } else {
+        h->result = ref_bytes_at(m, paddr, n_first);
+        if (n_second != 0)
+            h->result |= ref_bytes_at(m, paddr2, n_second) << (8 * n_first);
+    }
+    return true;
+}
+
+static bool ref_misaligned_atomic(ref_hart *h, uint64_t vaddr, uint64_t cause) {
+    h->cause = cause;
+    h->value = vaddr;
+    return false;
+}
+
+static bool ref_amo(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t size, tl_amo amo, uint64_t operand) {
+    ref_hart *h = &m->harts[k];
+    uint64_t paddr;
+    if (vaddr % size != 0)
+        return ref_misaligned_atomic(h, vaddr, 6);
+    if (!ref_translate(m, k, vaddr, REF_WRITES, &paddr))
+        return false;
+    ref_data_line(m, k, ref_line_of(m, paddr), REF_AMO, TL_S_HART_CYC_LOAD_MISS);
+    uint64_t old = ref_bytes_at(m, paddr, size), new = operand;
+    uint64_t u_old = size == 4 ? (uint32_t)old : old, u_new = size == 4 ? (uint32_t)operand : operand;
+    int64_t s_old = size == 4 ? (int32_t)old : (int64_t)old, s_new = size == 4 ? (int32_t)operand : (int64_t)operand;
+    switch (amo) {
+    case TL_AMO_SWAP: break;
+    case TL_AMO_ADD: new = old + operand; break;
+    case TL_AMO_XOR: new = old ^ operand; break;
+    case TL_AMO_AND: new = old &operand; break;
+    case TL_AMO_OR: new = old | operand; break;
+    case TL_AMO_MIN: new = s_old < s_new ? old : operand; break;
+    case TL_AMO_MAX: new = s_old > s_new ? old : operand; break;
+    case TL_AMO_MINU: new = u_old < u_new ? old : operand; break;
+    case TL_AMO_MAXU: new = u_old > u_new ? old : operand; break;
+    }
+    ref_set_bytes(m, paddr, size, new);
+    h->result = old;
+    return true;
+}
+
+static bool ref_load_reserved(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t size) {
+    ref_hart *h = &m->harts[k];
+    uint64_t paddr;
+    if (vaddr % size != 0)
+        return ref_misaligned_atomic(h, vaddr, 4);
+    if (!ref_translate(m, k, vaddr, REF_READS, &paddr))
+        return false;
+    ref_data_line(m, k, ref_line_of(m, paddr), REF_LOAD, TL_S_HART_CYC_LOAD_MISS);
+    h->reservation = ref_line_of(m, paddr);
+    h->result = ref_bytes_at(m, paddr, size);
+    return true;
+}
+
+static bool ref_store_conditional(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t size, uint64_t value) {
+    ref_hart *h = &m->harts[k];
+    uint64_t paddr;
+    if (vaddr % size != 0)
+        return ref_misaligned_atomic(h, vaddr, 6);
+    if (!ref_translate(m, k, vaddr, REF_WRITES, &paddr))
+        return false;
+    bool is_reserved = h->reservation == ref_line_of(m, paddr);
+    h->reservation = TL_NO_LINE;
+    h->result = !is_reserved;
+    h->tally[is_reserved ? TL_S_HART_SC_SUCCESS : TL_S_HART_SC_FAIL]++;
+    if (is_reserved) {
+        ref_data_line(m, k, ref_line_of(m, paddr), REF_STORE, TL_S_HART_CYC_STORE_MISS);
+        ref_set_bytes(m, paddr, size, value);
+    }
+    return true;
+}
+
+static bool ref_fetch(ref_memory *m, uint32_t k, uint64_t vaddr) {
+    uint64_t paddr;
+    if (!ref_translate(m, k, vaddr, REF_EXECUTES, &paddr))
+        return false;
+    ref_fetch_line(m, k, ref_line_of(m, paddr));
+    return true;
+}
+
+static void ref_drop_fetch_lines(ref_memory *m, uint32_t k, uint64_t from_paddr, uint64_t bytes) {
+    ref_hart *h = &m->harts[k];
+    for (uint32_t s = 0; s < h->l1i.n_sets; s++)
+        for (uint32_t w = 0; w < h->l1i.n_ways; w++) {
+            ref_way *way = &h->l1i.sets[s].ways[w];
+            if (way->is_valid && way->line - from_paddr < bytes) {
+                h->tally[TL_S_L1I_INVALIDATE]++;
+                way->is_valid = false;
+            }
+        }
+}
+
+static void ref_flush_table(ref_table *t, uint64_t vaddr, bool is_all, uint64_t *flushes) {
+    for (uint32_t s = 0; s < t->n_sets && t->sets; s++)
+        for (uint32_t w = 0; w < t->n_ways; w++) {
+            ref_way *way = &t->sets[s].ways[w];
+            if (way->is_valid && (is_all || ref_covers(way, vaddr))) {
+                way->is_valid = false;
+                *flushes += 1;
+            }
+        }
+}
+
+static void ref_flush_tlb(ref_memory *m, uint32_t k, uint64_t vaddr, bool is_all) {
+    ref_hart *h = &m->harts[k];
+    ref_flush_table(&h->itlb, vaddr, is_all, &h->tally[TL_S_ITLB_FLUSH]);
+    ref_flush_table(&h->dtlb, vaddr, is_all, &h->tally[TL_S_DTLB_FLUSH]);
+    ref_flush_table(&h->l2tlb, vaddr, is_all, &h->tally[TL_S_L2TLB_FLUSH]);
+}
+
+#endif

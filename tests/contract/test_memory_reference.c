@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: MIT
+// The memory system against reference_memory.h, access by access: after each one every tally of every unit, every clock, every result and
+// trap are equal, and at intervals the contents of all caches, TLBs and slots. Streams mix strides, hot sets, random addresses,
+// line and page crossings, atomics, fetches, fences, flushes, changing page tables and address spaces, on many machines.
+//
+//   TALLY_TEST_ACCESSES=N   accesses per machine (default below)      TALLY_TEST_SEED=N   another stream
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "mem/test_rig.h"
+
+#include "reference_memory.h"
+
+enum { DEFAULT_ACCESSES = 60000, CHECK_CONTENTS_EVERY = 997, CHECK_SLOTS_EVERY = 41 };
+
+// ---- random numbers ----
+
+typedef struct rng {
+    uint64_t state;
+} rng;
+
+static uint64_t next(rng *r) {
+    r->state ^= r->state << 13;
+    r->state ^= r->state >> 7;
+    r->state ^= r->state << 17;
+    return r->state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+static uint32_t below(rng *r, uint32_t n) { return (uint32_t)((next(r) >> 32) * n >> 32); }
+static bool one_in(rng *r, uint32_t n) { return below(r, n) == 0; }
+
+// ---- the address space: what stands where ----
+// RAM: 0 tables, 3 MiB what the test remembers, 4 MiB data pages, all shuffled; two spaces share data and differ in where it is mapped.
+
+enum { RAM_BYTES = 16 << 20, N_SPACES = 2, N_PAGES = 1024, DATA_OFFSET = 4 << 20, TABLES_KEPT = 3 << 20 };
+static const uint64_t SMALL = 0x10000, LARGE = UINT64_C(3) << 21, ALIAS = UINT64_C(64) << 20, GIANT = UINT64_C(4) << 30,
+                      ODD = UINT64_C(8) << 30, WILD = UINT64_C(12) << 30, KERNEL = UINT64_C(0xffffffffc0000000);
+
+typedef struct world {
+    tl_rig rig;
+    ref_memory *ref;
+    rng r;
+    tl_rig_tables spaces[N_SPACES];
+    uint64_t pte_paddrs[N_SPACES][N_PAGES], large_pte_paddrs[N_SPACES]; // guests may write into tables, so nobody looks these up again
+    uint64_t stride[TL_MAX_HARTS], step[TL_MAX_HARTS], hot[TL_MAX_HARTS][8];
+    const char *machine;
+    uint64_t n_accesses;
+    char what[160];        // the access under test
+    bool is_crossing_page; // by the last access
+} world;
+
+static void build_space(world *w, uint32_t space) {
+    tl_rig_tables *t = &w->spaces[space];
+    *t = tl_rig_tables_at(w->rig.ram, tl_rig_paddr(space * (1 << 20)));
+    uint64_t data = tl_rig_paddr(DATA_OFFSET);
+    for (uint64_t page = 0; page < N_PAGES; page++) {
+        uint64_t paddr = data + (page * 337 + space * 5) % N_PAGES * 4096, vaddr = SMALL + page * 4096;
+        static const uint8_t kinds[] = {0xdf, 0xd7, 0x17, 0x57,
+                                        0xd3, 0x1b, 0x19, 0x13}; // all; rw; rw without A, D; without D; r; rx without A; x; r without A
+        tl_rig_map(t, vaddr, paddr, 0, kinds[(page * 7 + page / 64) % 8]);
+        w->pte_paddrs[space][page] = tl_rig_pte_paddr(t, vaddr, 0);
+        if (page % 4 == 0)
+            tl_rig_map(t, ALIAS + page * 4096, paddr, 0, TL_RIG_RW);
+    }
+    w->large_pte_paddrs[space] = tl_rig_pte_paddr(t, SMALL, 1);
+    tl_rig_map(t, LARGE + (UINT64_C(8) << 21), tl_rig_paddr(UINT64_C(2) << 21), 1, space == 0 ? 0xdf : 0x1f);
+    tl_rig_map(t, GIANT, TL_RAM_BASE_PADDR, 2, 0x1f);           // most of it is beyond RAM
+    tl_rig_map(t, ODD, TL_RAM_BASE_PADDR + 4096, 1, 0xdf);      // misaligned
+    tl_rig_map(t, ODD + (2 << 20), TL_RAM_BASE_PADDR, 1, 0xd5); // write without read
+    tl_rig_map(t, ODD + (4 << 20), TL_RAM_BASE_PADDR, 1, 0xcf); // not a user page
+    tl_rig_map(t, ODD + (6 << 20), 0, 1, TL_PTE_V);             // the table is outside RAM
+    tl_rig_map(t, ODD + (8 << 20), TL_RAM_BASE_PADDR, 1, 0x41); // a pointer with A
+    tl_rig_map(t, ODD + (10 << 20), data, 0, TL_PTE_V);         // a pointer where a leaf must stand
+    tl_rig_map(t, ODD + (12 << 20), 0x1000, 0, 0xdf);           // a page outside RAM
+    tl_rig_write_u64(w->rig.ram, tl_rig_pte_paddr(t, ODD + (14 << 20), 1), tl_rig_pte(TL_RAM_BASE_PADDR, 0xdf) | UINT64_C(1) << 62);
+    tl_rig_map(t, KERNEL, data, 0, 0xdf); // a canonical address of the upper half
+}
+
+static uint64_t some_address(world *w, uint32_t k) {
+    rng *r = &w->r;
+    uint64_t data_bytes = N_PAGES * 4096;
+    switch (below(r, 16)) {
+    case 0:
+    case 1:
+    case 2: // a stride
+        w->step[k] = one_in(r, 200) ? (uint64_t)1 << below(r, 13) : w->step[k] + (w->step[k] == 0);
+        w->stride[k] = (w->stride[k] + w->step[k]) % data_bytes;
+        return SMALL + w->stride[k];
+    case 3:
+    case 4:
+    case 5:
+    case 6:
+    case 7: // a hot place, shared by harts
+        if (one_in(r, 50))
+            w->hot[k][below(r, 8)] = one_in(r, 3) ? w->hot[0][below(r, 8)] : SMALL + below(r, N_PAGES * 4096);
+        return w->hot[k][below(r, 8)] + below(r, 64);
+    case 8:
+    case 9: return SMALL + below(r, 16 * 4096); // a few pages
+    case 10: return SMALL + below(r, N_PAGES * 4096);
+    case 11: return SMALL + (below(r, N_PAGES) + 1) * UINT64_C(4096) - below(r, 12); // the end of a page
+    case 12: return ALIAS + below(r, N_PAGES * 4096 + 8192);
+    case 13: return LARGE + (UINT64_C(8) << 21) + below(r, 2 << 20);
+    case 14: return GIANT + below(r, RAM_BYTES + 4096);
+    default:
+        switch (below(r, 6)) {
+        case 0: return next(r); // anywhere
+        case 1: return WILD + below(r, 4096);
+        case 2: return KERNEL + below(r, 4096);
+        case 3: return TL_RAM_BASE_PADDR + DATA_OFFSET + below(r, 4096); // good when untranslated
+        default: return ODD + ((uint64_t)below(r, 8) << 21) + below(r, 4096);
+        }
+    }
+}
+
+// ---- comparison ----
+
+static void disagree(world *w, const char *what, uint64_t ours, uint64_t theirs) {
+    fail_msg("%s, access %" PRIu64 " (%s): %s is %" PRIu64 " (0x%" PRIx64 "), the reference says %" PRIu64 " (0x%" PRIx64 ")", w->machine,
+             w->n_accesses, w->what, what, ours, ours, theirs, theirs);
+}
+
+static void compare_tallies(world *w, const char *unit, const tl_unit_type *type, const uint64_t *ours, const uint64_t *theirs) {
+    if (memcmp(ours, theirs, type->n_signals * sizeof *ours) == 0)
+        return;
+    for (uint32_t i = 0; i < type->n_signals; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s.%s", unit, type->signals[i].name);
+        if (ours[i] != theirs[i])
+            disagree(w, name, ours[i], theirs[i]);
+    }
+}
+
+static void compare_numbers(world *w) {
+    const tl_config *config = &w->rig.config;
+    for (uint32_t k = 0; k < config->n_harts; k++) {
+        const tl_hart *h = w->rig.harts[k];
+        const ref_hart *ref = &w->ref->harts[k];
+        if (h->now != ref->now)
+            disagree(w, "now", h->now, ref->now);
+        if (h->reservation_paddr != ref->reservation)
+            disagree(w, "the reservation", h->reservation_paddr, ref->reservation);
+        if (memcmp(h->tally, ref->tally, sizeof ref->tally) == 0)
+            continue;
+        for (uint32_t u = 0; u < TL_N_HART_UNITS; u++) {
+            const tl_hart_unit_row *row = &tl_hart_units[u];
+            char unit[32];
+            snprintf(unit, sizeof unit, row->path_format, k);
+            compare_tallies(w, unit, &row->type, h->tally + row->first_slot, ref->tally + row->first_slot);
+        }
+    }
+    static const uint64_t zeros[8];
+    uint32_t i = 0;
+    for (uint32_t s = 0; s < config->l2_slices; s++)
+        compare_tallies(w, "l2", &tl_mem_unit_types[TL_MEM_UNIT_L2], w->rig.shared_tally[i++], w->ref->l2_tally[s]);
+    compare_tallies(w, "noc", &tl_mem_unit_types[TL_MEM_UNIT_NOC], w->rig.shared_tally[i++], w->ref->noc);
+    for (uint32_t c = 0; c < config->mem_channels; c++)
+        compare_tallies(w, "mem", &tl_mem_unit_types[TL_MEM_UNIT_MEM], w->rig.shared_tally[i++], w->ref->mem_tally[c]);
+    compare_tallies(w, "bus", &tl_mem_unit_types[TL_MEM_UNIT_BUS], w->rig.shared_tally[i++], zeros);
+    compare_tallies(w, "dma", &tl_mem_unit_types[TL_MEM_UNIT_DMA], w->rig.shared_tally[i++], zeros);
+}
+
+static void compare_cache(world *w, const char *name, const tl_cache *cache, const ref_table *ref) {
+    for (uint32_t s = 0; s < ref->n_sets; s++)
+        for (uint32_t way = 0; way < ref->n_ways; way++) {
+            const ref_way *theirs = &ref->sets[s].ways[way];
+            uint64_t ours = cache->tags[s * ref->n_ways + way], expected = theirs->is_valid ? theirs->line : TL_NO_TAG;
+            if (ours != expected)
+                disagree(w, name, ours, expected);
+        }
+}
+
+static void compare_tlb(world *w, const char *name, const tl_tlb *tlb, const ref_table *ref) {
+    for (uint32_t s = 0; s < ref->n_sets && ref->sets; s++)
+        for (uint32_t way = 0; way < ref->n_ways; way++) {
+            const ref_way *theirs = &ref->sets[s].ways[way];
+            const tl_tlb_page *ours = &tlb->pages[s * ref->n_ways + way];
+            if (tl_tlb_is_valid(tlb, s * ref->n_ways + way) != theirs->is_valid)
+                disagree(w, name, ours->vaddr, theirs->page.vaddr);
+            if (theirs->is_valid &&
+                (ours->vaddr != theirs->page.vaddr || ours->paddr != theirs->page.paddr || ours->flags != theirs->page.flags))
+                disagree(w, name, ours->vaddr, theirs->page.vaddr);
+        }
+}
+
+// A slot may promise only what the reference would answer with a hit.
+static void check_slots(world *w, uint32_t k) {
+    tl_hart *h = w->rig.harts[k];
+    ref_hart *ref = &w->ref->harts[k];
+    bool is_paged = h->satp != 0;
+    for (uint32_t s = 0; s < TL_DATA_SLOTS; s++) {
+        const tl_data_slot *slot = &h->data_slot[s];
+        if (slot->read_tag == TL_NO_LINE) {
+            assert_int_equal(slot->write_tag, TL_NO_LINE);
+            continue;
+        }
+        const ref_way *page = is_paged ? ref_find_page(&ref->dtlb, slot->read_tag) : NULL;
+        if (is_paged && (!page || !(page->page.flags & TL_PTE_R)))
+            disagree(w, "a data slot's page", slot->read_tag, 0);
+        uint64_t paddr = is_paged ? slot->read_tag - page->page.vaddr + page->page.paddr : slot->read_tag;
+        const ref_way *line = ref_in_l1(w->ref, &ref->l1d, paddr);
+        if (!line)
+            disagree(w, "a data slot's line", paddr, 0);
+        bool may_write = line->state == REF_M && (!is_paged || (page->page.flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D));
+        if (slot->write_tag != TL_NO_LINE && (!may_write || slot->write_tag != slot->read_tag))
+            disagree(w, "a data slot's write tag", slot->write_tag, TL_NO_LINE);
+        uint32_t way = (uint32_t)(line - ref_cache_set(w->ref, &ref->l1d, paddr, 1)->ways) +
+                       (uint32_t)(ref_cache_set(w->ref, &ref->l1d, paddr, 1) - ref->l1d.sets) * ref->l1d.n_ways;
+        if (tl_mem_of(h)->l1d.way_of_slot[s] != way || tl_mem_of(h)->l1d.slot_of_way[way] != s)
+            disagree(w, "a data slot's way", tl_mem_of(h)->l1d.way_of_slot[s], way);
+        if (slot->host_minus_vaddr + slot->read_tag != (uintptr_t)(w->rig.ram + (paddr - TL_RAM_BASE_PADDR)))
+            disagree(w, "a data slot's host address", slot->host_minus_vaddr, 0);
+    }
+    for (uint32_t s = 0; s < TL_FETCH_SLOTS; s++) {
+        const tl_fetch_slot *slot = &h->fetch_slot[s];
+        if (slot->vline == TL_NO_LINE)
+            continue;
+        const ref_way *page = is_paged ? ref_find_page(&ref->itlb, slot->vline) : NULL;
+        if (is_paged && !page)
+            disagree(w, "a fetch slot's page", slot->vline, 0);
+        uint64_t paddr = is_paged ? slot->vline - page->page.vaddr + page->page.paddr : slot->vline;
+        if (paddr != slot->pline || !ref_in_l1(w->ref, &ref->l1i, paddr))
+            disagree(w, "a fetch slot's line", slot->pline, paddr);
+    }
+}
+
+static void compare_contents(world *w) {
+    const tl_memory *m = w->rig.memory;
+    for (uint32_t k = 0; k < m->n_harts; k++) {
+        const tl_hart_mem *hm = &m->harts[k];
+        const ref_hart *ref = &w->ref->harts[k];
+        compare_cache(w, "an L1I tag", &hm->l1i.cache, &ref->l1i);
+        compare_cache(w, "an L1D tag", &hm->l1d.cache, &ref->l1d);
+        compare_tlb(w, "an ITLB entry", &hm->itlb.tlb, &ref->itlb);
+        compare_tlb(w, "a DTLB entry", &hm->dtlb.tlb, &ref->dtlb);
+        compare_tlb(w, "an L2 TLB entry", &hm->l2tlb, &ref->l2tlb);
+        for (uint32_t s = 0; s < ref->l1d.n_sets; s++)
+            for (uint32_t way = 0; way < ref->l1d.n_ways; way++) {
+                const ref_way *theirs = &ref->l1d.sets[s].ways[way];
+                if (theirs->is_valid && tl_memory_l1d_state(m, k, theirs->line) != "ISEM"[theirs->state])
+                    disagree(w, "an L1D state", (uint64_t)tl_memory_l1d_state(m, k, theirs->line), (uint64_t) "ISEM"[theirs->state]);
+            }
+        for (uint32_t way = 0; way < tl_cache_n_ways(&hm->l1d.cache); way++)
+            if (hm->l1d.slot_of_way[way] != TL_NO_SLOT && hm->l1d.way_of_slot[hm->l1d.slot_of_way[way]] != way)
+                disagree(w, "the slot of an L1D way", hm->l1d.way_of_slot[hm->l1d.slot_of_way[way]], way);
+        check_slots(w, k);
+    }
+    for (uint32_t s = 0; s < m->config.l2_slices; s++) {
+        const tl_l2_slice *slice = &m->slices[s];
+        const ref_table *ref = &w->ref->l2[s];
+        compare_cache(w, "an L2 tag", &slice->cache, ref);
+        for (uint32_t way = 0; way < ref->n_sets * ref->n_ways; way++) {
+            const ref_way *theirs = &ref->sets[way / ref->n_ways].ways[way % ref->n_ways];
+            if (theirs->is_valid && m->l2_lines[slice->first_way + way].is_dirty != theirs->is_dirty)
+                disagree(w, "an L2 line's dirty bit", theirs->line, theirs->is_dirty);
+        }
+    }
+    if (memcmp(w->rig.ram, w->ref->ram, RAM_BYTES) != 0)
+        disagree(w, "the number of equal RAMs", 1, 2);
+    tl_error err;
+    if (tl_memory_check_identities(m, &err) != TL_OK)
+        fail_msg("%s, access %" PRIu64 ": %s", w->machine, w->n_accesses, err.text);
+}
+
+static void compare_outcome(world *w, uint32_t k, bool ours, bool theirs, bool has_result) {
+    const tl_hart *h = w->rig.harts[k];
+    const ref_hart *ref = &w->ref->harts[k];
+    if (ours != theirs)
+        disagree(w, "success", ours, theirs);
+    if (!ours && (h->trap_cause != ref->cause || h->trap_value != ref->value))
+        disagree(w, "the trap's value", h->trap_value, ref->value);
+    if (ours && has_result && h->mem_value != ref->result)
+        disagree(w, "the result", h->mem_value, ref->result);
+}
+
+// ---- a front-end's share: slots first, static counts of what retires ----
+
+static bool do_load(tl_hart *h, uint64_t vaddr, uint32_t size) {
+    const uint8_t *host = tl_read_hit(h, vaddr, size);
+    if (host) {
+        h->mem_value = 0;
+        memcpy(&h->mem_value, host, size);
+    } else if (!h->port->load(h, vaddr, size)) {
+        return false;
+    }
+    h->tally[TL_S_L1D_LOAD] += 1;
+    h->tally[TL_S_DTLB_ACCESS] += 1;
+    return true;
+}
+
+static bool do_store(tl_hart *h, uint64_t vaddr, uint32_t size, uint64_t value) {
+    uint8_t *host = tl_write_hit(h, vaddr, size);
+    if (host)
+        memcpy(host, &value, size);
+    else if (!h->port->store(h, vaddr, size, value))
+        return false;
+    h->tally[TL_S_L1D_STORE] += 1;
+    h->tally[TL_S_DTLB_ACCESS] += 1;
+    return true;
+}
+
+static bool do_fetch(tl_hart *h, uint64_t vaddr) {
+    tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
+    if (slot->vline == (vaddr & h->line_mask)) {
+        uint64_t stamp = ++h->stamp;
+        h->stamps[slot->line_stamp] = stamp;
+        h->stamps[slot->page_stamp] = stamp;
+    } else if (!h->port->fetch(h, vaddr)) {
+        return false;
+    } else if (slot->vline != (vaddr & h->line_mask)) {
+        fail_msg("the fetch slot is not valid after a successful fetch");
+    }
+    h->tally[TL_S_L1I_ACCESS] += 1;
+    h->tally[TL_S_ITLB_ACCESS] += 1;
+    return true;
+}
+
+// ---- the stream ----
+
+static void access_something(world *w, uint32_t k) {
+    tl_hart *h = w->rig.harts[k];
+    rng *r = &w->r;
+    uint64_t vaddr = some_address(w, k), value = next(r);
+    uint32_t size = 1u << below(r, 4), kind = below(r, 100);
+    if (!one_in(r, 12))
+        vaddr &= ~(uint64_t)(size - 1);
+    w->is_crossing_page = (vaddr & 4095) + size > 4096;
+    snprintf(w->what, sizeof w->what, "hart %u, kind %u, %u bytes at 0x%" PRIx64, k, kind, size, vaddr);
+    bool ours, theirs, has_result = true;
+    if (kind < 45) {
+        ours = do_load(h, vaddr, size);
+        theirs = ref_data(w->ref, k, vaddr, size, REF_LOAD, 0);
+    } else if (kind < 70) {
+        ours = do_store(h, vaddr, size, value);
+        theirs = ref_data(w->ref, k, vaddr, size, REF_STORE, value);
+        has_result = false;
+    } else if (kind < 90) {
+        ours = do_fetch(h, vaddr & ~UINT64_C(1));
+        theirs = ref_fetch(w->ref, k, vaddr & ~UINT64_C(1));
+        has_result = false;
+    } else if (kind < 94) {
+        size = size < 4 ? 4 : size;
+        vaddr = one_in(r, 20) ? vaddr : vaddr & ~(uint64_t)(size - 1);
+        tl_amo amo = (tl_amo)below(r, TL_AMO_MAXU + 1);
+        ours = h->port->amo(h, vaddr, size, amo, value);
+        h->tally[TL_S_L1D_LOAD] += ours;
+        h->tally[TL_S_L1D_STORE] += ours;
+        h->tally[TL_S_DTLB_ACCESS] += ours;
+        theirs = ref_amo(w->ref, k, vaddr, size, amo, value);
+    } else {
+        size = size < 4 ? 4 : size;
+        vaddr = one_in(r, 20) ? vaddr : w->hot[0][below(r, 3)] & ~(uint64_t)(size - 1);
+        if (kind < 97) {
+            ours = h->port->load_reserved(h, vaddr, size);
+            h->tally[TL_S_L1D_LOAD] += ours;
+            theirs = ref_load_reserved(w->ref, k, vaddr, size);
+        } else {
+            ours = h->port->store_conditional(h, vaddr, size, value);
+            theirs = ref_store_conditional(w->ref, k, vaddr, size, value);
+        }
+        h->tally[TL_S_DTLB_ACCESS] += ours;
+    }
+    compare_outcome(w, k, ours, theirs, has_result);
+}
+
+static void write_both(world *w, uint64_t paddr, uint64_t value) {
+    tl_rig_write_u64(w->rig.ram, paddr, value);
+    tl_rig_write_u64(w->ref->ram, paddr, value);
+}
+
+// What system software does now and then. Page tables change with and without a flush: stale entries must be equally stale.
+static void disturb(world *w, uint32_t k) {
+    tl_hart *h = w->rig.harts[k];
+    ref_hart *ref = &w->ref->harts[k];
+    rng *r = &w->r;
+    uint64_t vaddr = some_address(w, k);
+    uint32_t kind = below(r, 20);
+    snprintf(w->what, sizeof w->what, "hart %u, disturbance %u, 0x%" PRIx64, k, kind, vaddr);
+    if (kind == 0) {
+        h->port->fence_i(h);
+        ref_drop_fetch_lines(w->ref, k, 0, UINT64_MAX);
+    } else if (kind < 5) {
+        h->port->flush_tlb(h, vaddr, false);
+        ref_flush_tlb(w->ref, k, vaddr, false);
+    } else if (kind == 5) {
+        h->port->flush_tlb(h, 0, true);
+        ref_flush_tlb(w->ref, k, 0, true);
+    } else if (kind < 8) {
+        uint64_t satp = one_in(r, 8) ? 0 : tl_rig_satp(&w->spaces[below(r, N_SPACES)]);
+        tl_memory_set_satp(w->rig.memory, h, satp);
+        ref_flush_tlb(w->ref, k, 0, true);
+        ref->satp = satp;
+    } else if (kind < 10) {
+        uint64_t page = tl_rig_paddr(DATA_OFFSET + (uint64_t)below(r, N_PAGES) * 4096);
+        tl_memory_code_changed(w->rig.memory, page);
+        for (uint32_t j = 0; j < w->rig.config.n_harts; j++)
+            ref_drop_fetch_lines(w->ref, j, page, 4096);
+    } else if (kind < 18) { // another page there, or other permissions
+        uint32_t page = below(r, one_in(r, 2) ? 16 : N_PAGES);
+        uint64_t flags = (next(r) & 0xce) | TL_PTE_U | (uint64_t)!one_in(r, 10);
+        write_both(w, w->pte_paddrs[below(r, N_SPACES)][page],
+                   tl_rig_pte(tl_rig_paddr(DATA_OFFSET + (uint64_t)below(r, N_PAGES) * 4096), flags));
+        if (!one_in(r, 3)) {
+            h->port->flush_tlb(h, SMALL + page * UINT64_C(4096), false);
+            ref_flush_tlb(w->ref, k, SMALL + page * UINT64_C(4096), false);
+        }
+    } else if (kind == 18) { // a large page splits or joins, so that entries of two sizes may meet
+        uint32_t space = below(r, N_SPACES);
+        uint64_t entry = w->large_pte_paddrs[space], table = tl_rig_paddr(TABLES_KEPT + space * 8),
+                 pte = tl_rig_read_u64(w->rig.ram, entry);
+        if (pte & (TL_PTE_R | TL_PTE_W | TL_PTE_X)) {
+            write_both(w, entry, tl_rig_read_u64(w->rig.ram, table));
+        } else {
+            write_both(w, table, pte);
+            write_both(w, entry, tl_rig_pte(tl_rig_paddr(DATA_OFFSET), one_in(r, 2) ? 0xdf : 0x1f));
+        }
+    } else {
+        tl_memory_break_reservations(w->rig.memory, w->ref->harts[0].reservation + 8, 8);
+        if (w->ref->harts[0].reservation != TL_NO_LINE) {
+            uint64_t line = w->ref->harts[0].reservation;
+            for (uint32_t j = 0; j < w->rig.config.n_harts; j++)
+                if (w->ref->harts[j].reservation == line)
+                    w->ref->harts[j].reservation = TL_NO_LINE;
+        }
+    }
+}
+
+static uint64_t number_from(const char *variable, uint64_t otherwise) {
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void run_machine(const char *name, const tl_config *config, uint64_t seed) {
+    world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->ref = calloc(1, sizeof *w->ref);
+    assert_non_null(w->ref);
+    w->machine = name;
+    w->r.state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    tl_rig_start(&w->rig, config);
+    ref_init(w->ref, config);
+    for (uint32_t space = 0; space < N_SPACES; space++)
+        build_space(w, space);
+    memcpy(w->ref->ram, w->rig.ram, RAM_BYTES);
+    for (uint32_t k = 0; k < config->n_harts; k++) {
+        for (uint32_t i = 0; i < 8; i++)
+            w->hot[k][i] = SMALL + below(&w->r, N_PAGES * 4096);
+        w->ref->harts[k].satp = tl_rig_satp(&w->spaces[0]);
+        tl_memory_set_satp(w->rig.memory, w->rig.harts[k], w->ref->harts[k].satp);
+    }
+    uint64_t n_accesses = number_from("TALLY_TEST_ACCESSES", DEFAULT_ACCESSES);
+    uint32_t k = 0;
+    for (w->n_accesses = 1; w->n_accesses <= n_accesses; w->n_accesses++) {
+        if (one_in(&w->r, 20))
+            k = below(&w->r, config->n_harts);
+        uint64_t cycles = one_in(&w->r, 3) ? below(&w->r, 60) : 1;
+        w->rig.harts[k]->now += cycles;
+        w->ref->harts[k].now += cycles;
+        if (one_in(&w->r, 60))
+            disturb(w, k);
+        else
+            access_something(w, k);
+        compare_numbers(w);
+        if (w->n_accesses % CHECK_SLOTS_EVERY == 0 || w->is_crossing_page)
+            check_slots(w, k);
+        if (w->n_accesses % CHECK_CONTENTS_EVERY == 0)
+            compare_contents(w);
+    }
+    compare_contents(w);
+    ref_done(w->ref);
+    tl_rig_stop(&w->rig);
+    free(w->ref);
+    free(w);
+}
+
+// ---- machines ----
+
+static tl_config roomy(void) { // the default machine, with less RAM
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = RAM_BYTES;
+    return config;
+}
+
+static void set_policy(tl_config *config, tl_replacement policy) {
+    config->l1i.replacement = config->l1d.replacement = config->l2.replacement = policy;
+    config->itlb.replacement = config->dtlb.replacement = config->l2tlb.replacement = policy;
+}
+
+static uint64_t stream(uint64_t which) { return number_from("TALLY_TEST_SEED", 1) * 1000 + which; }
+
+static void test_default_machine_equals_reference(void **state) {
+    (void)state;
+    tl_config config = roomy();
+    run_machine("default", &config, stream(1));
+}
+
+static void test_direct_mapped_machine_equals_reference(void **state) {
+    (void)state;
+    tl_config config = tl_rig_config();
+    run_machine("direct-mapped", &config, stream(2));
+    config.itlb = config.dtlb = (tl_tlb_config){.entries = 1, .ways = 1};
+    config.l2tlb.entries = 0;
+    config.l2.ways = 1;
+    run_machine("direct-mapped, one-entry TLBs", &config, stream(3));
+}
+
+static void test_every_policy_equals_reference(void **state) {
+    (void)state;
+    static const char *const names[] = {"lru", "plru", "fifo", "random"};
+    for (tl_replacement policy = TL_REPLACE_LRU; policy <= TL_REPLACE_RANDOM; policy++) {
+        tl_config config = roomy();
+        set_policy(&config, policy);
+        config.n_harts = 2;
+        config.l1i.size_bytes = config.l1d.size_bytes = 4096;
+        config.l1i.ways = 2;
+        config.l1d.ways = 4;
+        config.l2.size_bytes = 32768;
+        config.dtlb = (tl_tlb_config){.entries = 16, .ways = 4, .replacement = policy};
+        config.itlb = (tl_tlb_config){.entries = 8, .ways = 8, .replacement = policy};
+        config.l2tlb = (tl_tlb_config){.entries = 64, .ways = 8, .replacement = policy};
+        run_machine(names[policy], &config, stream(10 + policy));
+    }
+}
+
+static void test_coherent_harts_equal_reference(void **state) {
+    (void)state;
+    tl_config config = tl_rig_config();
+    config.l1i = config.l1d = (tl_cache_config){.size_bytes = 2048, .ways = 4, .line_bytes = 64};
+    config.l2 = (tl_cache_config){.size_bytes = 16384, .ways = 4, .line_bytes = 64};
+    for (uint32_t n_harts = 2; n_harts <= 8; n_harts *= 2) {
+        config.n_harts = n_harts;
+        config.l2_slices = n_harts;
+        config.mem_channels = n_harts / 2;
+        run_machine("coherent", &config, stream(20 + n_harts));
+    }
+    config.l2.size_bytes = 2048; // smaller than the L1s together: evictions below reach everybody
+    config.l2_slices = 1;
+    run_machine("coherent, small L2", &config, stream(29));
+}
+
+static void test_every_line_size_equals_reference(void **state) {
+    (void)state;
+    for (uint32_t line_bytes = 16; line_bytes <= 128; line_bytes *= 2) {
+        tl_config config = roomy();
+        config.n_harts = 2;
+        config.l1i = (tl_cache_config){.size_bytes = 2048, .ways = 2, .line_bytes = line_bytes};
+        config.l1d = (tl_cache_config){.size_bytes = 3072, .ways = 3, .line_bytes = line_bytes}; // lru needs no power of two
+        config.l2 = (tl_cache_config){.size_bytes = 65536, .ways = 16, .line_bytes = line_bytes};
+        config.dtlb = (tl_tlb_config){.entries = 3, .ways = 3};
+        run_machine("line size", &config, stream(30 + line_bytes));
+    }
+}
+
+static void test_prefetchers_equal_reference(void **state) {
+    (void)state;
+    for (uint32_t mask = 1; mask < 8; mask++) {
+        tl_config config = tl_rig_config();
+        config.n_harts = 2;
+        config.l1i = config.l1d = (tl_cache_config){.size_bytes = 1024, .ways = 2, .line_bytes = 64};
+        config.l2 = (tl_cache_config){.size_bytes = 8192, .ways = 4, .line_bytes = 64};
+        config.l2_slices = 2;
+        config.l1i.prefetch = mask & 1 ? TL_PREFETCH_NEXT_LINE : TL_PREFETCH_NONE;
+        config.l1d.prefetch = mask & 2 ? TL_PREFETCH_NEXT_LINE : TL_PREFETCH_NONE;
+        config.l2.prefetch = mask & 4 ? TL_PREFETCH_NEXT_LINE : TL_PREFETCH_NONE;
+        set_policy(&config, (tl_replacement)(mask % 4));
+        run_machine("prefetch", &config, stream(200 + mask));
+    }
+}
+
+static void test_random_machines_equal_reference(void **state) {
+    (void)state;
+    rng r = {.state = stream(300)};
+    for (uint32_t i = 0; i < 8; i++) {
+        tl_config config = tl_rig_config();
+        uint32_t line_bytes = 16u << below(&r, 4);
+        config.seed = next(&r);
+        config.n_harts = 1 + below(&r, 4);
+        config.l2_slices = 1u << below(&r, 3);
+        config.mem_channels = 1u << below(&r, 3);
+        tl_cache_config *caches[] = {&config.l1i, &config.l1d, &config.l2};
+        for (uint32_t c = 0; c < 3; c++) {
+            uint32_t ways = 1u << below(&r, 4), sets = 2u << below(&r, 5);
+            *caches[c] = (tl_cache_config){.ways = ways,
+                                           .line_bytes = line_bytes,
+                                           .replacement = (tl_replacement)below(&r, 4),
+                                           .prefetch = (tl_prefetch)one_in(&r, 3),
+                                           .size_bytes = ways * sets * line_bytes};
+        }
+        config.l2.size_bytes *= config.l2_slices;
+        tl_tlb_config *tlbs[] = {&config.itlb, &config.dtlb, &config.l2tlb};
+        for (uint32_t t = 0; t < 3; t++) {
+            uint32_t ways = 1u << below(&r, 4), sets = 1u << below(&r, 4);
+            *tlbs[t] = (tl_tlb_config){
+                .entries = t == 2 && one_in(&r, 4) ? 0 : sets * ways, .ways = ways, .replacement = (tl_replacement)below(&r, 4)};
+        }
+        config.mem.mem_banks = 1u << below(&r, 4);
+        config.mem.mem_row_bytes = 256u << below(&r, 4);
+        config.mem.l2_busy_cycles = below(&r, 20);
+        config.mem.mem_busy_cycles = below(&r, 60);
+        run_machine("random", &config, stream(301 + i));
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_default_machine_equals_reference), cmocka_unit_test(test_direct_mapped_machine_equals_reference),
+    cmocka_unit_test(test_every_policy_equals_reference),    cmocka_unit_test(test_coherent_harts_equal_reference),
+    cmocka_unit_test(test_every_line_size_equals_reference), cmocka_unit_test(test_prefetchers_equal_reference),
+    cmocka_unit_test(test_random_machines_equal_reference),
+};
+
+TL_TEST_MAIN(tests)
