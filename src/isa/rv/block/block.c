@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "isa/rv/fp.h"
+#include "isa/rv/step/step.h"
+
 enum {
-    STORE_BYTES = 24 << 20,         // per hart; blocks of a 2 MiB program take about 12 MiB
-    MAX_INSNS = 128 / 2 + 2,        // the longest line, all compressed, and a straddling instruction
+    STORE_BYTES = 24 << 20,  // per hart; blocks of a 2 MiB program take about 12 MiB
+    MAX_INSNS = 128 / 2 + 2, // the longest line, all compressed, and a straddling instruction
     MAX_BLOCK_STATICS = 96,
 };
 
-static uint32_t bucket_of(uint64_t vline) {
-    return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> 50) & (TL_BLOCK_BUCKETS - 1);
-}
+bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc) { return pc == store->break_pc[0] || pc == store->break_pc[1]; }
+
+static uint32_t bucket_of(uint64_t vline) { return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> 50) & (TL_BLOCK_BUCKETS - 1); }
 
 static void forget_all(tl_blocks *store) {
     for (uint32_t i = 0; i < TL_BLOCK_BUCKETS; i++)
@@ -27,8 +30,12 @@ static void forget_all(tl_blocks *store) {
     store->hart->block = &store->nowhere;
 }
 
-tl_status tl_blocks_init(tl_blocks *store, tl_hart *h, tl_arena *arena, tl_error *err) {
+tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err) {
+    tl_blocks *store = tl_arena_alloc(arena, sizeof *store);
+    if (!store)
+        return tl_fail(err, TL_ENOMEM, "no memory for decoded code");
     store->hart = h;
+    store->type = type;
     store->pends = tl_pend_table_new(arena);
     void *memory = mmap(NULL, STORE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!store->pends || memory == MAP_FAILED) {
@@ -42,10 +49,11 @@ tl_status tl_blocks_init(tl_blocks *store, tl_hart *h, tl_arena *arena, tl_error
     store->pend_mark = UINT64_MAX;
     store->break_pc[0] = store->break_pc[1] = TL_NO_LINE;
     forget_all(store);
+    h->engine = store;
     return TL_OK;
 }
 
-void tl_blocks_done(tl_blocks *store) {
+void tl_blocks_detach(tl_blocks *store) {
     if (!store)
         return;
     tl_pend_table_done(store->pends);
@@ -66,6 +74,8 @@ void tl_blocks_fold(tl_blocks *store) {
 
 void tl_blocks_flush(tl_blocks *store) {
     tl_blocks_fold(store);
+    if (store->type->forget)
+        store->type->forget(store);
     forget_all(store);
     store->n_flushes += 1;
 }
@@ -76,20 +86,16 @@ static void *take(tl_blocks *store, size_t size_bytes) {
     return piece;
 }
 
-uint32_t tl_fetch_groups(const tl_hart *h, uint64_t from, uint64_t end) {
+static uint32_t fetch_groups(const tl_hart *h, uint64_t from, uint64_t end) {
     uint64_t group = h->config->pipeline.fetch_bytes;
     return from == end ? 0 : (uint32_t)((end - 1) / group - from / group + 1);
 }
 
-static const uint8_t *host_of(const tl_hart *h, uint64_t paddr) {
-    return h->ram + (paddr - TL_RAM_BASE_PADDR);
-}
+static const uint8_t *host_of(const tl_hart *h, uint64_t paddr) { return h->ram + (paddr - TL_RAM_BASE_PADDR); }
 
-static uint32_t read_half(const uint8_t *at) {
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8;
-}
+static uint32_t read_half(const uint8_t *at) { return (uint32_t)at[0] | (uint32_t)at[1] << 8; }
 
-bool tl_straddles(const tl_hart *h, uint64_t pc, uint64_t pline) {
+static bool straddles(const tl_hart *h, uint64_t pc, uint64_t pline) {
     uint64_t offset = pc & ~h->line_mask;
     return offset == ~h->line_mask - 1 && (read_half(host_of(h, pline + offset)) & 3) == 3;
 }
@@ -126,7 +132,7 @@ static void add_static(tl_static_count *statics, uint32_t *n_statics, uint32_t s
 static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
     tl_hart *h = store->hart;
     uint8_t bytes[2 * 128 + 4];
-    bool is_straddling = tl_straddles(h, pc, pline);
+    bool is_straddling = straddles(h, pc, pline);
     uint32_t n_code = copy_code(h, pc, pline, pline2, is_straddling, bytes);
 
     tl_decoded insns[MAX_INSNS];
@@ -160,15 +166,16 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     add_static(statics, &n_statics, TL_S_HART_FETCH_RUN, 1);
     add_static(statics, &n_statics, TL_S_L1I_ACCESS, look_ups);
     add_static(statics, &n_statics, TL_S_ITLB_ACCESS, look_ups);
-    add_static(statics, &n_statics, TL_S_L1I_READ, tl_fetch_groups(h, pc, pc + at));
+    add_static(statics, &n_statics, TL_S_L1I_READ, fetch_groups(h, pc, pc + at));
 
-    size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + (2 * n_insns + 1) * sizeof(uint16_t) + at + n_statics * sizeof(tl_static_count) + 64;
+    size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + (2 * n_insns + 1) * sizeof(uint16_t) + at +
+                  n_statics * sizeof(tl_static_count) + 64;
     if (store->used_bytes + need > store->memory_bytes)
         tl_blocks_flush(store);
     tl_block *block = take(store, sizeof *block);
     *block = (tl_block){
         .vline = pc & h->line_mask,
-        .enter_pline = is_straddling || pc == store->break_pc[0] || pc == store->break_pc[1] ? TL_NO_LINE : pline,
+        .enter_pline = is_straddling || tl_blocks_has_break(store, pc) ? TL_NO_LINE : pline,
         .pline = pline,
         .pline2 = is_straddling ? pline2 : TL_NO_LINE,
         .pc = pc,
@@ -197,8 +204,8 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         block->opc[k] = insns[k].opc;
         offset += insns[k].len;
     }
-    block->ops[n_insns] = (tl_op){.handler = tl_block_end_handler, .offset = (uint8_t)offset};
-    tl_block_choose_handlers(store, block);
+    block->ops[n_insns] = (tl_op){.offset = (uint8_t)offset};
+    store->type->prepare(store, block);
 
     uint32_t bucket = bucket_of(block->vline);
     block->next_on_line = store->buckets[bucket];
@@ -216,19 +223,22 @@ static bool bytes_are_current(const tl_hart *h, const tl_block *block) {
            (n_first == block->n_bytes || memcmp(block->bytes + n_first, host_of(h, block->pline2), block->n_bytes - n_first) == 0);
 }
 
-static void make_stale(tl_block *block) {
+static void make_stale(tl_blocks *store, tl_block *block) {
+    if (store->type->stale)
+        store->type->stale(store, block);
     block->is_stale = true;
     block->vline = block->enter_pline = TL_NO_LINE; // links to it end in the slow path from now on
 }
 
-void tl_blocks_validate(tl_blocks *store, uint64_t vline, uint64_t pline) {
+// Compares the bytes of all blocks of a line that is about to become fetchable.
+static void validate(tl_blocks *store, uint64_t vline, uint64_t pline) {
     tl_hart *h = store->hart;
     for (tl_block **at = &store->buckets[bucket_of(vline)]; *at;) {
         tl_block *block = *at;
         if (block->vline == vline && block->pline == pline && block->generation != h->code_generation && !block->is_straddling) {
             if (!bytes_are_current(h, block)) {
                 *at = block->next_on_line;
-                make_stale(block);
+                make_stale(store, block);
                 continue;
             }
             block->generation = h->code_generation;
@@ -237,7 +247,8 @@ void tl_blocks_validate(tl_blocks *store, uint64_t vline, uint64_t pline) {
     }
 }
 
-tl_block *tl_blocks_get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
+// The valid block at pc whose first line is at pline (and second at pline2 when straddling), decoded if need be.
+static tl_block *get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
     tl_hart *h = store->hart;
     uint64_t vline = pc & h->line_mask;
     for (tl_block **at = &store->buckets[bucket_of(vline)]; *at; at = &(*at)->next_on_line) {
@@ -247,7 +258,7 @@ tl_block *tl_blocks_get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t 
         if (block->generation != h->code_generation) {
             if (!bytes_are_current(h, block)) {
                 *at = block->next_on_line;
-                make_stale(block);
+                make_stale(store, block);
                 break;
             }
             block->generation = h->code_generation;
@@ -257,7 +268,8 @@ tl_block *tl_blocks_get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t 
     return build(store, pc, pline, pline2);
 }
 
-uint64_t tl_block_time_before(const tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend, tl_scoreboard *ret_board) {
+// Pipe time before instruction k when the block was entered with `pend` (may be NULL); k = n_insns: the whole. ret_board may be NULL.
+static uint64_t time_before(const tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend, tl_scoreboard *ret_board) {
     tl_scoreboard local, *board = ret_board ? ret_board : &local;
     tl_scoreboard_start(board, &store->hart->config->pipeline, pend);
     for (uint32_t i = 0, at = 0; i < k; i++) {
@@ -271,11 +283,12 @@ uint64_t tl_block_time_before(const tl_blocks *store, const tl_block *block, uin
     return board->time;
 }
 
-void tl_block_take_back(tl_blocks *store, tl_block *block, uint32_t k, const tl_pend *pend, bool is_fetched) {
+// Takes instructions k.. of an execution back out of the tallies; the one at k was fetched when `is_fetched`.
+static void take_back(tl_blocks *store, tl_block *block, uint32_t k, const tl_pend *pend, bool is_fetched) {
     tl_hart *h = store->hart;
     tl_scoreboard all, done;
-    tl_block_time_before(store, block, block->n_insns, pend, &all);
-    tl_block_time_before(store, block, k, pend, &done);
+    time_before(store, block, block->n_insns, pend, &all);
+    time_before(store, block, k, pend, &done);
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
         h->tally[tl_pipe_cause_slot[c]] -= all.lost[c] - done.lost[c];
     uint64_t fetched_end = block->pc + block->ops[k].offset;
@@ -290,5 +303,161 @@ void tl_block_take_back(tl_blocks *store, tl_block *block, uint32_t k, const tl_
         if (i == k && is_fetched)
             fetched_end += insn.len;
     }
-    h->tally[TL_S_L1I_READ] -= tl_fetch_groups(h, block->pc, block->end_pc) - tl_fetch_groups(h, block->pc, fetched_end);
+    h->tally[TL_S_L1I_READ] -= fetch_groups(h, block->pc, block->end_pc) - fetch_groups(h, block->pc, fetched_end);
+}
+
+void tl_block_charge(tl_blocks *store, tl_block *block) {
+    tl_hart *h = store->hart;
+    tl_block_memo *memo = &block->memo;
+    if (memo->in != h->pend) {
+        tl_scoreboard with, without;
+        time_before(store, block, block->n_insns, h->pend, &with);
+        time_before(store, block, block->n_insns, NULL, &without);
+        memo->in = h->pend;
+        memo->out = tl_scoreboard_pend(&with, store->pends);
+        memo->cycles = (uint32_t)(with.time - without.time);
+        for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+            memo->lost[c] = (int16_t)((int64_t)with.lost[c] - (int64_t)without.lost[c]);
+    }
+    if (memo->cycles != 0) {
+        h->now += memo->cycles;
+        for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+            h->tally[tl_pipe_cause_slot[c]] += (uint64_t)(int64_t)memo->lost[c];
+    }
+    store->pend_in = h->pend;
+    store->pend_mark = h->instret + block->n_insns;
+    h->pend = memo->out;
+}
+
+// What was in flight when the current block was entered.
+static const tl_pend *pend_of(const tl_blocks *store) { return store->pend_mark == store->hart->instret ? store->pend_in : NULL; }
+
+static void stop_with_trap(tl_blocks *store, uint64_t pc) {
+    tl_hart *h = store->hart;
+    h->pend = NULL;
+    h->run_vline = TL_NO_LINE;
+    h->pc = pc;
+    store->pend_mark = UINT64_MAX; // instret goes back: the mark must not come true again
+    store->why = TL_BLOCK_TRAP;
+}
+
+// One line look-up at the start of a run.
+static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
+    tl_hart *h = store->hart;
+    tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
+    uint64_t vline = vaddr & h->line_mask;
+    if (slot->vline == vline) {
+        uint64_t stamp = ++h->stamp;
+        h->stamps[slot->line_stamp] = stamp;
+        h->stamps[slot->page_stamp] = stamp;
+    } else {
+        if (!h->port->fetch(h, vaddr))
+            return false;
+        validate(store, vline, slot->pline);
+    }
+    *ret_pline = slot->pline;
+    return true;
+}
+
+tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
+    tl_hart *h = store->hart;
+    if (h->now >= h->fast_horizon || TL_UNLIKELY(tl_blocks_has_break(store, pc))) {
+        store->why = h->now >= h->fast_horizon ? TL_BLOCK_GO_ON : TL_BLOCK_BREAK;
+        h->pc = pc;
+        return NULL;
+    }
+    uint64_t pline, pline2 = TL_NO_LINE;
+    if (!look_up(store, pc, &pline)) {
+        stop_with_trap(store, pc);
+        return NULL;
+    }
+    if (straddles(h, pc, pline) && !look_up(store, pc + 2, &pline2)) {
+        // The first look-up happened: there is no block to count it.
+        h->tally[TL_S_HART_FETCH_RUN] += 1;
+        h->tally[TL_S_L1I_ACCESS] += 1;
+        h->tally[TL_S_ITLB_ACCESS] += 1;
+        h->tally[TL_S_L1I_READ] += fetch_groups(h, pc, pc + 2);
+        stop_with_trap(store, pc);
+        return NULL;
+    }
+    if (guess->pc == pc && guess->pline == pline && guess->pline2 == pline2 && !guess->is_stale && guess->generation == h->code_generation)
+        return guess;
+    return get(store, pc, pline, pline2);
+}
+
+bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
+    tl_hart *h = store->hart;
+    const tl_op *op = &block->ops[k];
+    uint64_t pc = block->pc + op->offset;
+    const tl_pend *pend = pend_of(store);
+    uint64_t rest_cycles = block->cycles - block->before[k], rest_insns = block->n_insns - k;
+    if (TL_UNLIKELY(pend != NULL))
+        rest_cycles = block->cycles + block->memo.cycles - time_before(store, block, k, pend, NULL);
+    h->now -= rest_cycles;
+    h->instret -= rest_insns;
+    if (TL_UNLIKELY(!tl_exec_full[block->opc[k]](h, op, pc))) {
+        take_back(store, block, k, pend, true);
+        stop_with_trap(store, pc);
+        return false;
+    }
+    h->now += rest_cycles;
+    h->instret += rest_insns;
+    return true;
+}
+
+// The rest of the run has not happened: out of the clock and the tallies with it.
+void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) {
+    tl_hart *h = store->hart;
+    const tl_pend *pend = pend_of(store);
+    tl_scoreboard board;
+    uint64_t before = time_before(store, block, k, pend, &board);
+    h->now -= block->cycles + (pend ? block->memo.cycles : 0) - before;
+    h->instret -= block->n_insns - k;
+    take_back(store, block, k, pend, false);
+    h->pend = tl_scoreboard_pend(&board, store->pends);
+    h->run_vline = block->is_straddling ? block->vline + (~h->line_mask + 1) : block->vline;
+    h->run_pline = block->is_straddling ? block->pline2 : block->pline;
+    h->pc = block->pc + block->ops[k].offset;
+    store->pend_mark = UINT64_MAX;
+    store->why = TL_BLOCK_BREAK;
+}
+
+tl_stop tl_blocks_run(tl_hart *h) {
+    tl_blocks *store = h->engine;
+    if (store->break_pc[0] != h->break_pc[0] || store->break_pc[1] != h->break_pc[1]) {
+        store->break_pc[0] = h->break_pc[0];
+        store->break_pc[1] = h->break_pc[1];
+        tl_blocks_flush(store);
+    }
+    tl_fp_saved saved;
+    tl_stop stop;
+    tl_fp_enter(h, &saved);
+    for (;;) {
+        if (h->instret >= h->insn_limit) {
+            stop = TL_STOP_LIMIT;
+            break;
+        }
+        if (h->run_vline == TL_NO_LINE && h->now >= h->horizon) {
+            stop = TL_STOP_HORIZON;
+            break;
+        }
+        uint64_t left = h->insn_limit - h->instret;
+        if (h->run_vline != TL_NO_LINE || h->skip_break || left <= MAX_INSNS) {
+            tl_step result = tl_step_one(h, store->pends);
+            if (result == TL_STEP_RETIRED)
+                continue;
+            stop = result == TL_STEP_TRAP ? TL_STOP_TRAP : TL_STOP_BREAK;
+            break;
+        }
+        // An instruction takes a cycle or more, so this clock bounds the instructions, too.
+        uint64_t bound = left - MAX_INSNS;
+        h->fast_horizon = bound < h->horizon - h->now ? h->now + bound : h->horizon;
+        store->type->run(store);
+        if (store->why != TL_BLOCK_GO_ON) {
+            stop = store->why == TL_BLOCK_TRAP ? TL_STOP_TRAP : TL_STOP_BREAK;
+            break;
+        }
+    }
+    tl_fp_leave(h, &saved);
+    return stop;
 }

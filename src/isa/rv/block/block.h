@@ -16,15 +16,16 @@ typedef struct tl_block tl_block;
 
 typedef struct tl_block_memo { // entering with results in flight: what it costs, found once per kind of `in`
     const tl_pend *in, *out;
-    uint32_t cycles;                 // on top of the block's own
+    uint32_t cycles;                // on top of the block's own
     int16_t lost[TL_N_PIPE_CAUSES]; // the same by cause; a wait can hide another inside the block: negative
 } tl_block_memo;
 
 struct tl_block {
     uint64_t vline, enter_pline; // what the fetch slot must say; enter_pline TL_NO_LINE: never entered through the fast path
     uint64_t pc;
-    uint64_t count; // executions not folded yet
-    tl_op *ops;     // n_insns operations, then one that ends the block
+    uint64_t count;     // executions not folded yet
+    tl_op *ops;         // n_insns operations, then one that ends the block
+    void *code, *start; // translated: entry with the fetch slot's proof to give, and entry behind it
     uint32_t cycles;
     uint16_t n_insns;
     bool is_straddling; // the first instruction reaches into a second line, pline2
@@ -47,41 +48,47 @@ struct tl_block {
 
 enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10 };
 
-typedef struct tl_blocks { // the store of one hart; h->engine
+typedef struct tl_blocks tl_blocks;
+
+typedef struct tl_blocks_type {                         // what a front-end over blocks adds
+    void (*prepare)(tl_blocks *store, tl_block *block); // makes a new block executable
+    void (*run)(tl_blocks *store);    // runs from hart->pc until a tl_block* function below says stop; sets store->why through it
+    void (*forget)(tl_blocks *store); // all blocks are about to go; may be NULL
+    void (*stale)(tl_blocks *store, tl_block *block); // this block must not be entered again; may be NULL
+} tl_blocks_type;
+
+struct tl_blocks {                       // the store of one hart; h->engine
     tl_block *jump_cache[TL_JUMP_CACHE]; // by target of indirect jumps; never NULL
     tl_block nowhere;                    // matches no fetch slot
     tl_hart *hart;
+    const tl_blocks_type *type;
     tl_pend_table *pends;
-    enum { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK } why; // the threaded code returned
-    uint64_t pend_mark;      // instret at the end of the last block that was entered with results in flight
-    const tl_pend *pend_in;  // what was in flight then
-    uint64_t break_pc[2];    // the blocks were decoded for these
+    enum { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK } why; // execution stopped; hart->pc says where
+    uint64_t pend_mark;     // instret at the end of the last block that was entered with results in flight
+    const tl_pend *pend_in; // what was in flight then
+    uint64_t break_pc[2];   // the blocks were decoded for these
     tl_block *first_made, **last_made;
     uint8_t *memory;
     size_t memory_bytes, used_bytes;
     uint64_t n_flushes;
+    void *translator; // translate/'s own
     tl_block *buckets[TL_BLOCK_BUCKETS];
-} tl_blocks;
+};
 
-TL_MUST_CHECK tl_status tl_blocks_init(tl_blocks *store, tl_hart *h, tl_arena *arena, tl_error *err);
-void tl_blocks_done(tl_blocks *store);
-// The valid block at pc whose first line is at pline (and second at pline2 when straddling), decoded if need be.
-tl_block *tl_blocks_get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2);
-// Compares the bytes of all blocks of a line that is about to become fetchable.
-void tl_blocks_validate(tl_blocks *store, uint64_t vline, uint64_t pline);
+TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err); // fills h->engine
+void tl_blocks_detach(tl_blocks *store);                                                                          // NULL is fine
+tl_stop tl_blocks_run(tl_hart *h);      // tl_core_type.run of every front-end over blocks
 void tl_blocks_fold(tl_blocks *store);  // adds counts to the tallies
 void tl_blocks_flush(tl_blocks *store); // folds, then forgets all blocks
-// True when the instruction at pc (in the line at host address `line`) reaches into the next line.
-bool tl_straddles(const tl_hart *h, uint64_t pc, uint64_t pline);
-// Pipe time before instruction k when the block was entered with `pend` (may be NULL); k = n_insns: the whole. ret_board may be NULL.
-uint64_t tl_block_time_before(const tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend, tl_scoreboard *ret_board);
-// Takes instructions k.. of an execution back out of the tallies; the one at k was fetched when `is_fetched`.
-void tl_block_take_back(tl_blocks *store, tl_block *block, uint32_t k, const tl_pend *pend, bool is_fetched);
+bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc);
 
-uint32_t tl_fetch_groups(const tl_hart *h, uint64_t from, uint64_t end); // groups touched by bytes from .. end-1
-
-extern tl_op_handler tl_block_end_handler;
-// Chooses handlers, fusing neighbors where a fused body exists.
-void tl_block_choose_handlers(tl_blocks *store, tl_block *block);
+// Begins a fetch run at pc: looks up its line (or two), finds or decodes the block; `guess` is tried first. NULL: stop (horizon, breakpoint, trap).
+tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess);
+// Charges the results in flight against a block that is about to start (hart->pend is not NULL), before its counts are added.
+void tl_block_charge(tl_blocks *store, tl_block *block);
+// Executes instruction k of the block under way by its full body, at the exact cycle. False: it trapped; stop.
+bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k);
+// The block under way must stop before instruction k, a breakpoint.
+void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k);
 
 #endif
