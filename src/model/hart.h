@@ -101,7 +101,7 @@ struct tl_hart {
     tl_priv priv;
     uint8_t frm;    // rounding mode
     uint8_t fflags; // accrued exceptions; while a front-end runs, part of them may still be in the host's FP unit (isa/rv/fp.h)
-    uint64_t reservation_paddr; // line reserved by LR, or TL_NO_LINE
+    uint64_t reservation_paddr; // line reserved by LR, or TL_NO_LINE; lost to other harts' stores and to traps (docs/model.md 5.14)
     uint64_t satp;              // RISC-V layout: mode 8 = Sv39, ASID, PPN; mode 0 = bare
     uint32_t id;
     uint64_t idle_cycles; // part of now in which the hart had nothing to run
