@@ -6,11 +6,12 @@
 
 #include "os/os.h"
 #include "os/process.h"
+#include "os/sched.h"
 #include "os/signal.h"
 #include "os/vm.h"
 #include "os/wait.h"
 
-typedef struct tl_sched tl_sched;     // sched.c
+typedef struct tl_sched tl_sched;     // sched.h
 typedef struct tl_frames tl_frames;   // vm.c: physical pages
 typedef struct tl_futexes tl_futexes; // futex.c
 
@@ -31,20 +32,33 @@ struct tl_os {
     uint32_t n_timers, timers_capacity;
     tl_wait_entry *free_entries;
 
-    tl_sched *sched;
+    tl_sched sched;
     tl_frames *frames;
     tl_futexes *futexes;
+    tl_page_cache *page_caches; // of all mapped files
     struct tl_host_waits *host_waits;
     struct tl_file_system *file_system; // the file layer's: mounts, descriptors of --root and --sysroot, pseudo-inodes
     uint64_t warned[8];                 // bit per system call number: said once
+    bool has_warned_beyond;             // the same for numbers beyond the table
     tl_os_report report;                // message of the end so far
     bool has_ended;
+    uint64_t break_pc[2]; // of the first process; TL_NO_LINE: none
+    tl_hart *turn;        // the hart whose turn was cut short by a limit; NULL: the one furthest behind is next
+    uint64_t turn_horizon;
+    bool is_at_break; // the run ends here
+    tl_thread *dead;  // ended threads, freed between events
 };
 
 // Guest time. CLOCK_MONOTONIC starts at 0 when the machine does.
 uint64_t tl_os_now_ns(const tl_os *os);
 uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles);
 uint64_t tl_os_ns_to_cycles(const tl_os *os, uint64_t ns); // rounded up; saturates
+// The machine cycle in which so much time from now has passed, never before it; TL_NO_DEADLINE when that is beyond all time.
+uint64_t tl_os_deadline(const tl_os *os, uint64_t seconds, uint64_t ns);
+// The same for a moment of CLOCK_MONOTONIC or CLOCK_REALTIME; a moment in the past is now.
+uint64_t tl_os_absolute_deadline(const tl_os *os, bool is_realtime, uint64_t seconds, uint64_t ns);
+static const uint64_t TL_REALTIME_START_S = UINT64_C(1704067200); // CLOCK_REALTIME when the machine starts: 2024-01-01 00:00:00 UTC
+void tl_os_out_of_memory(tl_thread *t);                           // simulated RAM is full: ends the process with SIGKILL and says so
 // Randomness from the machine's seed.
 void tl_os_random(tl_os *os, void *to, size_t n);
 // One sentence to the user, through options.warn.
@@ -54,6 +68,19 @@ static inline void tl_os_count(tl_os *os, enum tl_hart_slot slot, uint64_t n) { 
     if (os->hart)
         os->hart->tally[slot] += n;
 }
+
+// Modeled supervisor time on the hart of the event: `slot` is its row of the CPI stack. Free in timers.
+static inline void tl_os_spend(tl_os *os, enum tl_hart_slot slot, uint64_t cycles) {
+    if (!os->hart)
+        return;
+    os->hart->now += cycles;
+    os->hart->supervisor_cycles += cycles;
+    os->hart->tally[slot] += cycles;
+}
+
+// The first process ends: its status becomes the report; the message is composed while its memory still exists.
+void tl_os_compose_end(tl_os *os, int32_t wait_status);
+void tl_os_first_ended(tl_os *os, int32_t wait_status);
 
 // ---- What processes and memory ask of files: defined in fd.c and path.c.
 

@@ -68,4 +68,25 @@ bool tl_signal_take(tl_thread *t, uint64_t mask, tl_siginfo *ret_info);
 // vaddr (0: nothing to do); 0, -EFAULT or -EINVAL (size is not 8).
 int64_t tl_signal_mask_for_call(tl_thread *t, uint64_t sigset_vaddr, uint64_t sigset_bytes);
 
+// ---- Inside: delivery.
+typedef enum tl_delivery {
+    TL_DELIVERY_NONE,    // the thread goes on where it was
+    TL_DELIVERY_HANDLER, // a frame was built, the thread goes on in its handler
+    TL_DELIVERY_GONE,    // the thread was stopped or ended
+} tl_delivery;
+// Before a thread runs user code: takes pending signals until one runs a handler. `restart`: 0, or the TL_ERESTART number with which a system call was
+// interrupted.
+tl_delivery tl_signal_deliver(tl_thread *t, int restart);
+// A fault of the thread itself: cannot be blocked or ignored. `what` and `why` are static text for the report: "load from", "which its mapping does not permit".
+void tl_signal_force(tl_thread *t, int signal, int code, uint64_t addr, const char *what, const char *why);
+void tl_signal_queue_done(tl_signal_queue *queue);
+bool tl_signal_is_ignored(const tl_process *p, int signal); // by action or by default
+void tl_signal_forget(tl_process *p, int signal);           // drops what is pending, everywhere
+const char *tl_signal_name(int signal);                     // "SIGSEGV", "SIGRTMIN+3"
+tl_sigactions *tl_sigactions_new(void);
+void tl_sigactions_unref(tl_sigactions *actions);
+int tl_on_altstack(const tl_thread *t, uint64_t sp);                                      // SS_ONSTACK, SS_DISABLE or 0
+bool tl_signal_enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction *action); // false: the stack has no room for the frame
+bool tl_signal_leave_handler(tl_thread *t);                                               // rt_sigreturn; false: the frame is damaged
+
 #endif

@@ -25,11 +25,12 @@ typedef int64_t tl_syscall_fn(tl_thread *t, const uint64_t args[6]);
 #undef SYSCALL
 
 static const int64_t TL_SYS_BLOCK = INT64_MIN;
-enum {                              // never seen by the guest
-    TL_ERESTARTSYS = 512,           // again after a handler with SA_RESTART, else EINTR
-    TL_ERESTARTNOINTR = 513,        // again in any case
-    TL_ERESTARTNOHAND = 514,        // again when no handler ran, else EINTR
-    TL_ERESTART_RESTARTBLOCK = 516, // as NOHAND; time already waited counts
+static const int64_t TL_SYS_NO_RESULT = INT64_MIN + 1; // a0 stays: rt_sigreturn, execve
+enum {                                                 // never seen by the guest
+    TL_ERESTARTSYS = 512,                              // again after a handler with SA_RESTART, else EINTR
+    TL_ERESTARTNOINTR = 513,                           // again in any case
+    TL_ERESTARTNOHAND = 514,                           // again when no handler ran, else EINTR
+    TL_ERESTART_RESTARTBLOCK = 516,                    // as NOHAND; time already waited counts
 };
 
 static inline int64_t tl_sys_block(tl_thread *t, int64_t result_if_signal) {
@@ -45,5 +46,10 @@ typedef struct tl_syscall {
 enum { TL_N_SYSCALLS = 512 };
 // NULL for numbers outside the table; rows of known calls that are not supported have handler tl_sys_unsupported.
 const tl_syscall *tl_syscall_at(uint64_t number);
+
+// ---- For the run loop and signal delivery.
+void tl_syscall_enter(tl_thread *t); // after an ECALL, pc past it
+void tl_syscall_retry(tl_thread *t); // a thread that was woken in a call is on a hart again
+void tl_syscall_done(tl_thread *t);  // the call is over, whatever its result
 
 #endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// ELF files as a kernel reads them: the header, the segments to map, the interpreter. Every number in the file is doubted: nothing
+// is read outside the file, nothing is allocated for what the file merely claims, and every refusal is a sentence with a remedy.
+#ifndef TL_LOADER_ELF_H
+#define TL_LOADER_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { TL_ELF_MAX_SEGMENTS = 32, TL_ELF_MAX_INTERPRETER = 256 };
+
+typedef struct tl_elf_source { // where the bytes come from
+    const char *name;          // for messages
+    uint64_t size_bytes;
+    int64_t (*read)(void *ctx, void *to, size_t n, uint64_t offset); // bytes read (fewer at the end), or negative
+    void *ctx;
+} tl_elf_source;
+
+typedef struct tl_elf_segment {   // PT_LOAD
+    uint64_t vaddr, memory_bytes; // before the load bias; within the user half
+    uint64_t offset, file_bytes;  // within the file; offset and vaddr agree modulo the page
+    uint8_t prot;                 // 1 read, 2 write, 4 execute
+} tl_elf_segment;
+
+typedef struct tl_elf {
+    uint64_t entry;
+    uint64_t phdr_vaddr; // where the program headers will be in memory, before the bias; 0: they are not loaded
+    uint16_t n_phdrs;
+    bool is_relocatable; // ET_DYN: position-independent, placed with a bias
+    bool wants_executable_stack;
+    char interpreter[TL_ELF_MAX_INTERPRETER]; // "" when statically linked
+    uint64_t first_vaddr, end_vaddr;          // of all segments
+    uint64_t align_bytes;                     // largest alignment asked for, a power of two, at least a page
+    uint32_t n_segments;
+    tl_elf_segment segments[TL_ELF_MAX_SEGMENTS]; // by address, disjoint
+} tl_elf;
+
+// TL_EFORMAT: not an ELF file, or not one this machine can run. TL_EIO: reading failed.
+TL_MUST_CHECK tl_status tl_elf_read(const tl_elf_source *source, tl_elf *ret_elf, tl_error *err);
+
+// Names of code addresses: functions of .symtab, else of .dynsym. A file without symbols gives an empty table.
+typedef struct tl_symbols tl_symbols;
+TL_MUST_CHECK tl_status tl_symbols_new(const tl_elf_source *source, tl_symbols **ret_symbols, tl_error *err);
+void tl_symbols_free(tl_symbols *symbols); // NULL is fine
+uint32_t tl_symbols_count(const tl_symbols *symbols);
+// Link-time address; TL_ENOENT with the nearest names in err.
+TL_MUST_CHECK tl_status tl_symbols_find(const tl_symbols *symbols, const char *name, uint64_t *ret_vaddr, tl_error *err);
+// The function that holds a link-time address; NULL: none. The name lives as long as the table.
+const char *tl_symbols_at(const tl_symbols *symbols, uint64_t vaddr, uint64_t *ret_offset);
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// Function names of an ELF file. The table costs no more memory than the symbol and string sections themselves, which must lie
+// within the file. Sizes may be wrong or zero: a symbol then reaches to the next one.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/elf.h"
+#include "loader/elf_bytes.h"
+
+enum { SHT_SYMTAB = 2, SHT_DYNSYM = 11, STT_NOTYPE = 0, STT_FUNC = 2, STT_GNU_IFUNC = 10, SHN_UNDEF = 0, SHN_LORESERVE = 0xff00 };
+
+typedef struct symbol {
+    uint64_t vaddr, size_bytes;
+    uint32_t name; // in strings
+    uint8_t rank;  // among symbols of one address the smallest names it: global function, other function, label
+} symbol;
+
+struct tl_symbols {
+    symbol *symbols; // by address, then rank, then place in the file
+    uint32_t n;
+    char *strings; // NUL-terminated at the end, whatever the file says
+    uint64_t strings_bytes;
+    char file[160];
+};
+
+typedef struct section {
+    uint32_t type, link;
+    uint64_t offset, size_bytes, entry_bytes;
+} section;
+
+static tl_status read_section(const tl_elf_source *source, const uint8_t *header, uint32_t index, section *ret_section, tl_error *err) {
+    uint8_t shdr[TL_ELF_SHDR_BYTES];
+    tl_status status = tl_elf_bytes(source, shdr, sizeof shdr, tl_get64(header + 40) + (uint64_t)index * sizeof shdr, err);
+    if (status != TL_OK)
+        return status;
+    *ret_section = (section){
+        .type = tl_get32(shdr + 4),
+        .offset = tl_get64(shdr + 24),
+        .size_bytes = tl_get64(shdr + 32),
+        .link = tl_get32(shdr + 40),
+        .entry_bytes = tl_get64(shdr + 56),
+    };
+    return TL_OK;
+}
+
+static int by_address(const void *a, const void *b) {
+    const symbol *x = (const symbol *)a, *y = (const symbol *)b;
+    if (x->vaddr != y->vaddr)
+        return x->vaddr < y->vaddr ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static bool is_code_symbol(const tl_symbols *table, const uint8_t *entry, symbol *ret_symbol) {
+    unsigned type = entry[4] & 15u, binding = entry[4] >> 4;
+    uint16_t home = tl_get16(entry + 6);
+    uint32_t name = tl_get32(entry);
+    if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+        return false;
+    if (home == SHN_UNDEF || home >= SHN_LORESERVE || name >= table->strings_bytes)
+        return false;
+    const char *text = table->strings + name;
+    if (text[0] == '\0' || text[0] == '$' || (text[0] == '.' && text[1] == 'L')) // mapping symbols, local labels
+        return false;
+    uint8_t rank = type == STT_NOTYPE ? 3 : binding == 1 ? 0 : binding == 2 ? 1 : 2;
+    *ret_symbol = (symbol){.vaddr = tl_get64(entry + 8), .size_bytes = tl_get64(entry + 16), .name = name, .rank = rank};
+    return true;
+}
+
+static tl_status fill(tl_symbols *table, const tl_elf_source *source, const section *from, const section *names, tl_error *err) {
+    table->strings_bytes = names->size_bytes;
+    table->strings = malloc((size_t)names->size_bytes + 1);
+    uint64_t n = from->size_bytes / TL_ELF_SYM_BYTES;
+    uint8_t *entries = malloc((size_t)(n * TL_ELF_SYM_BYTES) + 1);
+    table->symbols = malloc((size_t)n * sizeof *table->symbols + 1);
+    tl_status status = TL_OK;
+    if (!table->strings || !entries || !table->symbols) {
+        status = tl_fail(err, TL_ENOMEM, "%s: no memory for %" PRIu64 " symbols", source->name, n);
+        goto out;
+    }
+    status = tl_elf_bytes(source, table->strings, (size_t)names->size_bytes, names->offset, err);
+    if (status != TL_OK)
+        goto out;
+    table->strings[names->size_bytes] = '\0';
+    status = tl_elf_bytes(source, entries, (size_t)(n * TL_ELF_SYM_BYTES), from->offset, err);
+    if (status != TL_OK)
+        goto out;
+    for (uint64_t i = 0; i < n && i < UINT32_MAX; ++i)
+        if (is_code_symbol(table, entries + i * TL_ELF_SYM_BYTES, &table->symbols[table->n]))
+            ++table->n;
+    qsort(table->symbols, table->n, sizeof *table->symbols, by_address);
+out:
+    free(entries);
+    return status;
+}
+
+tl_status tl_symbols_new(const tl_elf_source *source, tl_symbols **ret_symbols, tl_error *err) {
+    uint8_t header[TL_ELF_HEADER_BYTES];
+    tl_elf elf;
+    tl_status status = tl_elf_read(source, &elf, err); // a file that cannot run has no symbols to offer
+    if (status == TL_OK)
+        status = tl_elf_bytes(source, header, sizeof header, 0, err);
+    if (status != TL_OK)
+        return status;
+    tl_symbols *table = calloc(1, sizeof *table);
+    if (!table)
+        return tl_fail(err, TL_ENOMEM, "%s: no memory for its symbols", source->name);
+    snprintf(table->file, sizeof table->file, "%s", source->name);
+
+    uint32_t n_sections = tl_get16(header + 60);
+    if (tl_get16(header + 58) != TL_ELF_SHDR_BYTES || !tl_elf_fits(source, tl_get64(header + 40), (uint64_t)n_sections * TL_ELF_SHDR_BYTES))
+        n_sections = 0;
+    section from = {0}, names = {0};
+    for (uint32_t i = 0; i < n_sections && from.type != SHT_SYMTAB; ++i) {
+        section candidate;
+        status = read_section(source, header, i, &candidate, err);
+        if (status != TL_OK)
+            goto out;
+        if (candidate.type != SHT_SYMTAB && (candidate.type != SHT_DYNSYM || from.type == SHT_DYNSYM))
+            continue;
+        if (candidate.entry_bytes != TL_ELF_SYM_BYTES || candidate.link >= n_sections ||
+            !tl_elf_fits(source, candidate.offset, candidate.size_bytes))
+            continue;
+        section strings;
+        status = read_section(source, header, candidate.link, &strings, err);
+        if (status != TL_OK)
+            goto out;
+        if (!tl_elf_fits(source, strings.offset, strings.size_bytes))
+            continue;
+        from = candidate;
+        names = strings;
+    }
+    if (from.type != 0)
+        status = fill(table, source, &from, &names, err);
+out:
+    if (status == TL_OK)
+        *ret_symbols = table;
+    else
+        tl_symbols_free(table);
+    return status;
+}
+
+void tl_symbols_free(tl_symbols *symbols) {
+    if (!symbols)
+        return;
+    free(symbols->symbols);
+    free(symbols->strings);
+    free(symbols);
+}
+
+uint32_t tl_symbols_count(const tl_symbols *symbols) { return symbols->n; }
+
+// How many letters must change to make one name of the other (Levenshtein), cut off beyond 32 letters.
+static unsigned distance(const char *a, const char *b) {
+    unsigned row[33];
+    size_t n_a = strnlen(a, 32), n_b = strnlen(b, 32);
+    for (unsigned j = 0; j <= n_b; ++j)
+        row[j] = j;
+    for (unsigned i = 1; i <= n_a; ++i) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (unsigned j = 1; j <= n_b; ++j) {
+            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[n_b];
+}
+
+static tl_status unknown(const tl_symbols *symbols, const char *name, tl_error *err) {
+    if (symbols->n == 0)
+        return tl_fail(err, TL_ENOENT, "%s: has no symbols, so no function '%s'; build it without -s and do not strip it", symbols->file,
+                       name);
+    const char *near[3] = {NULL};
+    unsigned how_far[3] = {0};
+    for (uint32_t i = 0; i < symbols->n; ++i) {
+        const char *candidate = symbols->strings + symbols->symbols[i].name;
+        unsigned d = distance(name, candidate);
+        size_t rank = 3;
+        bool is_known = false;
+        for (size_t k = 3; k-- > 0;) {
+            if (near[k] && strcmp(near[k], candidate) == 0)
+                is_known = true;
+            if (!near[k] || d < how_far[k])
+                rank = k;
+        }
+        if (rank == 3 || is_known)
+            continue;
+        for (size_t k = 2; k > rank; --k) {
+            near[k] = near[k - 1];
+            how_far[k] = how_far[k - 1];
+        }
+        near[rank] = candidate;
+        how_far[rank] = d;
+    }
+    return tl_fail(err, TL_ENOENT, "%s: no function '%s'; the nearest names are %s%s%s%s%s", symbols->file, name, near[0],
+                   near[1] ? ", " : "", near[1] ? near[1] : "", near[2] ? ", " : "", near[2] ? near[2] : "");
+}
+
+tl_status tl_symbols_find(const tl_symbols *symbols, const char *name, uint64_t *ret_vaddr, tl_error *err) {
+    const symbol *best = NULL;
+    for (uint32_t i = 0; i < symbols->n; ++i) {
+        const symbol *candidate = &symbols->symbols[i];
+        if (strcmp(symbols->strings + candidate->name, name) == 0 && (!best || candidate->rank < best->rank))
+            best = candidate;
+    }
+    if (!best)
+        return unknown(symbols, name, err);
+    *ret_vaddr = best->vaddr;
+    return TL_OK;
+}
+
+const char *tl_symbols_at(const tl_symbols *symbols, uint64_t vaddr, uint64_t *ret_offset) {
+    uint32_t low = 0, high = symbols->n; // the first symbol beyond vaddr
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (symbols->symbols[middle].vaddr <= vaddr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    const symbol *found = &symbols->symbols[low - 1];
+    while (found > symbols->symbols && found[-1].vaddr == found->vaddr)
+        --found;
+    if (found->size_bytes != 0 ? vaddr - found->vaddr >= found->size_bytes : low == symbols->n && vaddr - found->vaddr >= 4096)
+        return NULL;
+    *ret_offset = vaddr - found->vaddr;
+    return symbols->strings + found->name;
+}

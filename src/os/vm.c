@@ -1,0 +1,714 @@
+// SPDX-License-Identifier: MIT
+// Address spaces: areas, page tables, faults, fork. The page tables are Sv39 as the hardware walker reads them; accessed and dirty bits
+// are its business. A page that is present but must not be touched keeps its address in an invalid entry (TL_PTE_HELD).
+// Writable private pages that somebody else sees too are mapped read-only, and copied when written.
+#include "os/vm_space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/frames.h"
+#include "os/os_internal.h"
+#include "os/page_cache.h"
+
+enum { LEVELS = 3, INDEX_BITS = 9, ENTRIES = 1 << INDEX_BITS };
+
+static uint64_t page_of(uint64_t vaddr) { return vaddr & ~(uint64_t)(TL_PAGE_BYTES - 1); }
+static bool is_present(uint64_t pte) { return (pte & (TL_PTE_V | TL_PTE_HELD)) != 0; }
+
+// ---- Page tables.
+
+static uint64_t *table_at(const tl_vm *vm, uint64_t paddr) { return (uint64_t *)(void *)tl_frame_bytes(vm->os->frames, paddr); }
+
+static unsigned index_at(uint64_t vaddr, int level) { return (unsigned)(vaddr >> (TL_PAGE_LOG2 + INDEX_BITS * level)) & (ENTRIES - 1); }
+
+uint64_t *tl_vm_pte(const tl_vm *vm, uint64_t vaddr) {
+    if (vaddr >= TL_USER_END)
+        return NULL;
+    uint64_t *table = table_at(vm, vm->root_paddr);
+    for (int level = LEVELS - 1; level > 0; --level) {
+        uint64_t entry = table[index_at(vaddr, level)];
+        if (!(entry & TL_PTE_V))
+            return NULL;
+        table = table_at(vm, tl_pte_paddr(entry));
+    }
+    return &table[index_at(vaddr, 0)];
+}
+
+static uint64_t *make_pte_slot(tl_vm *vm, uint64_t vaddr) {
+    uint64_t *table = table_at(vm, vm->root_paddr);
+    for (int level = LEVELS - 1; level > 0; --level) {
+        uint64_t *entry = &table[index_at(vaddr, level)];
+        if (!(*entry & TL_PTE_V)) {
+            uint64_t paddr = tl_frame_alloc(vm->os->frames, true);
+            if (!paddr)
+                return NULL;
+            ++vm->n_tables;
+            *entry = paddr >> TL_PAGE_LOG2 << 10 | TL_PTE_V;
+        }
+        table = table_at(vm, tl_pte_paddr(*entry));
+    }
+    return &table[index_at(vaddr, 0)];
+}
+
+// The next present leaf entry at or after *vaddr and before end; skips absent tables whole.
+static uint64_t *next_present(const tl_vm *vm, uint64_t *vaddr, uint64_t end) {
+    while (*vaddr < end) {
+        uint64_t *table = table_at(vm, vm->root_paddr);
+        int level = LEVELS - 1;
+        for (; level > 0; --level) {
+            uint64_t entry = table[index_at(*vaddr, level)];
+            if (!(entry & TL_PTE_V))
+                break;
+            table = table_at(vm, tl_pte_paddr(entry));
+        }
+        if (level > 0) {
+            uint64_t span = UINT64_C(1) << (TL_PAGE_LOG2 + INDEX_BITS * level);
+            *vaddr = (*vaddr & ~(span - 1)) + span;
+            continue;
+        }
+        unsigned index = index_at(*vaddr, 0);
+        for (; index < ENTRIES && *vaddr < end; ++index, *vaddr += TL_PAGE_BYTES)
+            if (is_present(table[index]))
+                return &table[index];
+    }
+    return NULL;
+}
+
+static uint64_t make_pte(uint64_t paddr, uint8_t prot, bool may_write) {
+    uint64_t pte = paddr >> TL_PAGE_LOG2 << 10;
+    if (prot == 0)
+        return pte | TL_PTE_HELD;
+    pte |= TL_PTE_V | TL_PTE_U;
+    if (prot & (TL_PROT_READ | TL_PROT_WRITE))
+        pte |= TL_PTE_R;
+    if (prot & TL_PROT_EXEC)
+        pte |= TL_PTE_X;
+    if (may_write && (prot & TL_PROT_WRITE))
+        pte |= TL_PTE_W;
+    return pte;
+}
+
+uint64_t tl_vm_satp(const tl_vm *vm) { return UINT64_C(8) << 60 | vm->root_paddr >> TL_PAGE_LOG2; }
+
+void tl_vm_flush(tl_vm *vm, uint64_t start, uint64_t end) {
+    const tl_machine *machine = vm->os->machine;
+    uint64_t satp = tl_vm_satp(vm);
+    bool is_all = end - start > UINT64_C(16) << TL_PAGE_LOG2;
+    for (uint32_t i = 0; i < machine->n_harts; ++i) {
+        tl_hart *h = machine->harts[i];
+        if (h->satp != satp)
+            continue;
+        if (is_all)
+            h->port->flush_tlb(h, 0, true);
+        else
+            for (uint64_t page = page_of(start); page < end; page += TL_PAGE_BYTES)
+                h->port->flush_tlb(h, page, false);
+    }
+}
+
+// The page at paddr has new bytes and will be executed; or is executed already, `is_filled` false.
+static void note_code(tl_os *os, uint64_t paddr, bool is_filled) {
+    bool was_code = tl_frame_set_code(os->frames, paddr, true);
+    if (was_code && is_filled)
+        tl_memory_code_changed(os->machine->memory, paddr);
+}
+
+static void add_resident(tl_vm *vm) {
+    if (++vm->resident_pages > vm->max_resident_pages)
+        vm->max_resident_pages = vm->resident_pages;
+}
+
+// ---- Areas.
+
+static void area_free(tl_os *os, tl_vma *area) {
+    tl_page_cache_unref(os, area->cache);
+    tl_file_unref(os, area->file);
+    free(area);
+}
+
+static tl_vma *area_copy(const tl_vma *area) {
+    tl_vma *copy = malloc(sizeof *copy);
+    if (!copy)
+        return NULL;
+    *copy = *area;
+    if (copy->file)
+        tl_file_ref(copy->file);
+    if (copy->cache)
+        tl_page_cache_ref(copy->cache);
+    return copy;
+}
+
+const tl_vma *tl_vm_first(const tl_vm *vm) { return vm->areas; }
+
+// The first area that ends after vaddr.
+static tl_vma *area_after(const tl_vm *vm, uint64_t vaddr) {
+    tl_vma *area = vm->hint && vm->hint->start <= vaddr ? vm->hint : vm->areas;
+    while (area && area->end <= vaddr)
+        area = area->next;
+    return area;
+}
+
+const tl_vma *tl_vm_find(const tl_vm *vm, uint64_t vaddr) {
+    const tl_vma *area = area_after(vm, vaddr);
+    return area && area->start <= vaddr ? area : NULL;
+}
+
+static void insert_area(tl_vm *vm, tl_vma *area) {
+    tl_vma **link = &vm->areas;
+    while (*link && (*link)->start < area->start)
+        link = &(*link)->next;
+    area->next = *link;
+    *link = area;
+    vm->mapped_bytes += area->end - area->start;
+}
+
+static bool can_merge(const tl_vma *a, const tl_vma *b) {
+    if (a->end != b->start || a->prot != b->prot || a->max_prot != b->max_prot || a->kind != b->kind || a->is_shared != b->is_shared ||
+        a->is_dont_fork != b->is_dont_fork || a->is_wipe_on_fork != b->is_wipe_on_fork || a->file != b->file || a->cache != b->cache)
+        return false;
+    return !a->cache || a->offset + (a->end - a->start) == b->offset;
+}
+
+// Joins areas that differ in nothing, around [start, end].
+static void merge_around(tl_vm *vm, uint64_t start, uint64_t end) {
+    tl_vma *area = vm->areas;
+    while (area && area->end < start)
+        area = area->next;
+    while (area && area->next && area->start <= end) {
+        tl_vma *next = area->next;
+        if (!can_merge(area, next)) {
+            area = next;
+            continue;
+        }
+        area->end = next->end;
+        area->next = next->next;
+        if (vm->hint == next)
+            vm->hint = area;
+        area_free(vm->os, next);
+    }
+}
+
+// Puts a border at vaddr. false: no memory.
+static bool split_at(tl_vm *vm, uint64_t vaddr) {
+    tl_vma *area = area_after(vm, vaddr);
+    if (!area || area->start >= vaddr)
+        return true;
+    tl_vma *upper = area_copy(area);
+    if (!upper)
+        return false;
+    upper->start = vaddr;
+    if (area->cache)
+        upper->offset += vaddr - area->start;
+    area->end = vaddr;
+    area->next = upper;
+    return true;
+}
+
+tl_vma *tl_vm_split(tl_vm *vm, uint64_t start, uint64_t end) {
+    if (!split_at(vm, start) || !split_at(vm, end))
+        return NULL;
+    return area_after(vm, start);
+}
+
+bool tl_vm_is_mapped(const tl_vm *vm, uint64_t start, uint64_t end) {
+    for (const tl_vma *area = area_after(vm, start); start < end; area = area->next) {
+        if (!area || area->start > start)
+            return false;
+        start = area->end;
+    }
+    return true;
+}
+
+bool tl_vm_is_resident(const tl_vm *vm, uint64_t vaddr) {
+    const uint64_t *pte = tl_vm_pte(vm, vaddr);
+    if (pte && is_present(*pte))
+        return true;
+    const tl_vma *area = tl_vm_find(vm, vaddr);
+    return area && area->cache && tl_page_cache_has(area->cache, (area->offset + (page_of(vaddr) - area->start)) >> TL_PAGE_LOG2);
+}
+
+uint64_t tl_vm_mapped_bytes(const tl_vm *vm) { return vm->mapped_bytes; }
+uint64_t tl_vm_resident_bytes(const tl_vm *vm) { return vm->resident_pages << TL_PAGE_LOG2; }
+
+// Highest room of this size below the top of mappings; 0: none.
+static uint64_t find_room(const tl_vm *vm, uint64_t bytes) {
+    uint64_t best = 0, free_start = TL_MMAP_MIN;
+    for (const tl_vma *area = vm->areas;; area = area->next) {
+        uint64_t free_end = area && area->start < vm->mmap_top ? area->start : vm->mmap_top;
+        if (area && area->kind == TL_VMA_STACK && free_end > free_start) // a stack needs its guard
+            free_end = free_end - free_start > TL_STACK_GUARD ? free_end - TL_STACK_GUARD : free_start;
+        if (free_end > free_start && free_end - free_start >= bytes)
+            best = free_end - bytes;
+        if (!area || area->end >= vm->mmap_top)
+            return best;
+        if (area->end > free_start)
+            free_start = area->end;
+    }
+}
+
+static bool is_free(const tl_vm *vm, uint64_t start, uint64_t end) {
+    const tl_vma *area = area_after(vm, start);
+    return !area || area->start >= end;
+}
+
+int64_t tl_vm_map(tl_vm *vm, const tl_map *map) {
+    uint64_t bytes = tl_align_up(map->bytes, TL_PAGE_BYTES), vaddr = map->vaddr;
+    if (map->bytes == 0)
+        return -EINVAL;
+    if (bytes == 0 || bytes > TL_USER_END)
+        return -ENOMEM;
+    if (map->flags & TL_MAP_FIXED) {
+        if (vaddr & (TL_PAGE_BYTES - 1))
+            return -EINVAL;
+        if (vaddr > TL_USER_END - bytes)
+            return -ENOMEM;
+        if (vaddr < TL_MMAP_MIN && !(map->flags & TL_MAP_BELOW_MIN))
+            return -EPERM;
+        if ((map->flags & TL_MAP_NOREPLACE) && !is_free(vm, vaddr, vaddr + bytes))
+            return -EEXIST;
+    } else {
+        vaddr = tl_align_up(vaddr, TL_PAGE_BYTES);
+        if (vaddr < TL_MMAP_MIN || vaddr > TL_USER_END - bytes || !is_free(vm, vaddr, vaddr + bytes))
+            vaddr = find_room(vm, bytes);
+        if (vaddr == 0)
+            return -ENOMEM;
+    }
+    tl_vma *area = calloc(1, sizeof *area);
+    if (!area)
+        return -ENOMEM;
+    *area = (tl_vma){.start = vaddr,
+                     .end = vaddr + bytes,
+                     .offset = map->offset,
+                     .prot = map->prot,
+                     .max_prot = map->max_prot,
+                     .kind = map->kind,
+                     .is_shared = map->is_shared};
+    if (map->file || map->is_shared) {
+        area->cache = tl_page_cache_open(vm->os, map->file, map->is_shared && (map->max_prot & TL_PROT_WRITE));
+        if (!area->cache) {
+            free(area);
+            return -ENOMEM;
+        }
+        area->file = map->file ? tl_file_ref(map->file) : NULL;
+    }
+    if ((map->flags & TL_MAP_FIXED) && !is_free(vm, vaddr, vaddr + bytes)) {
+        int64_t result = tl_vm_unmap(vm, vaddr, vaddr + bytes);
+        if (result < 0) {
+            area_free(vm->os, area);
+            return result;
+        }
+    }
+    insert_area(vm, area);
+    merge_around(vm, vaddr, vaddr + bytes);
+    return (int64_t)vaddr;
+}
+
+void tl_vm_zap(tl_vm *vm, uint64_t start, uint64_t end) {
+    uint64_t first = UINT64_MAX, last = 0;
+    for (uint64_t at = start, *pte; (pte = next_present(vm, &at, end)) != NULL; at += TL_PAGE_BYTES) {
+        uint64_t paddr = tl_pte_paddr(*pte);
+        *pte = 0;
+        tl_frame_unref(vm->os->frames, paddr);
+        --vm->resident_pages;
+        first = at < first ? at : first;
+        last = at + TL_PAGE_BYTES;
+    }
+    if (first < last)
+        tl_vm_flush(vm, first, last);
+}
+
+int64_t tl_vm_unmap(tl_vm *vm, uint64_t start, uint64_t end) {
+    tl_vma *area = area_after(vm, start);
+    if (!area || area->start >= end)
+        return 0;
+    if (!tl_vm_split(vm, start, end))
+        return -ENOMEM;
+    tl_vma **link = &vm->areas;
+    while ((*link)->start < start)
+        link = &(*link)->next;
+    while (*link && (*link)->start < end) {
+        area = *link;
+        if (area->is_shared && area->file)
+            (void)tl_page_cache_write_back(vm->os, area->cache, area->offset >> TL_PAGE_LOG2,
+                                           (area->offset + (area->end - area->start)) >> TL_PAGE_LOG2);
+        tl_vm_zap(vm, area->start, area->end);
+        vm->mapped_bytes -= area->end - area->start;
+        *link = area->next;
+        if (vm->hint == area)
+            vm->hint = NULL;
+        area_free(vm->os, area);
+    }
+    return 0;
+}
+
+static void protect_pages(tl_vm *vm, const tl_vma *area) {
+    uint64_t first = UINT64_MAX, last = 0;
+    for (uint64_t at = area->start, *pte; (pte = next_present(vm, &at, area->end)) != NULL; at += TL_PAGE_BYTES) {
+        uint64_t old = *pte, paddr = tl_pte_paddr(old);
+        // Private pages of our own may be written at once; shared file pages take a fault, so that they become dirty.
+        bool is_own = tl_frame_n_refs(vm->os->frames, paddr) == 1;
+        *pte = make_pte(paddr, area->prot, is_own || (area->is_shared && (old & TL_PTE_W))) | (old & (TL_PTE_A | TL_PTE_D));
+        if ((area->prot & TL_PROT_EXEC) && !(old & TL_PTE_X))
+            note_code(vm->os, paddr, true);
+        first = at < first ? at : first;
+        last = at + TL_PAGE_BYTES;
+    }
+    if (first < last)
+        tl_vm_flush(vm, first, last);
+}
+
+int64_t tl_vm_protect(tl_vm *vm, uint64_t start, uint64_t end, uint8_t prot) {
+    if (start == end)
+        return 0;
+    if (!tl_vm_is_mapped(vm, start, end))
+        return -ENOMEM;
+    for (const tl_vma *area = area_after(vm, start); area && area->start < end; area = area->next)
+        if (prot & ~area->max_prot)
+            return -EACCES;
+    tl_vma *area = tl_vm_split(vm, start, end);
+    if (!area)
+        return -ENOMEM;
+    for (; area && area->start < end; area = area->next) {
+        if (area->prot == prot)
+            continue;
+        area->prot = prot;
+        protect_pages(vm, area);
+    }
+    merge_around(vm, start, end);
+    return 0;
+}
+
+// Entries of [from, from + bytes) become those of [to, ...). false: no memory for tables; what moved has moved.
+static bool move_pages(tl_vm *vm, uint64_t from, uint64_t to, uint64_t bytes) {
+    for (uint64_t at = from, *pte; (pte = next_present(vm, &at, from + bytes)) != NULL; at += TL_PAGE_BYTES) {
+        uint64_t *slot = make_pte_slot(vm, to + (at - from));
+        if (!slot)
+            return false;
+        *slot = *pte;
+        *pte = 0;
+    }
+    tl_vm_flush(vm, from, from + bytes);
+    return true;
+}
+
+static int64_t grow_in_place(tl_vm *vm, tl_vma *area, uint64_t old_end, uint64_t new_end) {
+    if (area->end != old_end || new_end > TL_USER_END || !is_free(vm, old_end, new_end))
+        return -ENOMEM;
+    vm->mapped_bytes += new_end - old_end;
+    area->end = new_end;
+    merge_around(vm, area->start, new_end);
+    return 0;
+}
+
+int64_t tl_vm_remap(tl_vm *vm, uint64_t old_vaddr, uint64_t old_bytes, uint64_t new_bytes, bool may_move, uint64_t new_vaddr,
+                    bool keep_old) {
+    const tl_vma *found = tl_vm_find(vm, old_vaddr);
+    if (!found)
+        return -EFAULT;
+    if (old_bytes > found->end - old_vaddr)
+        return -EFAULT;
+    if (new_vaddr == 0 && !keep_old) {
+        if (new_bytes <= old_bytes) {
+            int64_t result = new_bytes < old_bytes ? tl_vm_unmap(vm, old_vaddr + new_bytes, old_vaddr + old_bytes) : 0;
+            return result < 0 ? result : (int64_t)old_vaddr;
+        }
+        tl_vma *area = area_after(vm, old_vaddr);
+        if (grow_in_place(vm, area, old_vaddr + old_bytes, old_vaddr + new_bytes) == 0)
+            return (int64_t)old_vaddr;
+        if (!may_move)
+            return -ENOMEM;
+    }
+    if (new_vaddr != 0) {
+        if (new_vaddr < old_vaddr + old_bytes && old_vaddr < new_vaddr + new_bytes)
+            return -EINVAL;
+        int64_t result = tl_vm_unmap(vm, new_vaddr, new_vaddr + new_bytes);
+        if (result < 0)
+            return result;
+        if (new_bytes < old_bytes) {
+            result = tl_vm_unmap(vm, old_vaddr + new_bytes, old_vaddr + old_bytes);
+            if (result < 0)
+                return result;
+            old_bytes = new_bytes;
+        }
+    } else {
+        new_vaddr = find_room(vm, new_bytes);
+        if (new_vaddr == 0)
+            return -ENOMEM;
+    }
+    tl_vma *area = tl_vm_split(vm, old_vaddr, old_vaddr + old_bytes);
+    tl_vma *moved = area ? area_copy(area) : NULL;
+    if (!moved)
+        return -ENOMEM;
+    moved->start = new_vaddr;
+    moved->end = new_vaddr + new_bytes;
+    insert_area(vm, moved);
+    if (!move_pages(vm, old_vaddr, new_vaddr, old_bytes))
+        return -ENOMEM;
+    if (!keep_old) {
+        int64_t result = tl_vm_unmap(vm, old_vaddr, old_vaddr + old_bytes);
+        if (result < 0)
+            return result;
+    }
+    merge_around(vm, new_vaddr, new_vaddr + new_bytes);
+    return (int64_t)new_vaddr;
+}
+
+int64_t tl_vm_set_brk(tl_vm *vm, uint64_t wanted, uint64_t limit_bytes) {
+    uint64_t old_end = tl_align_up(vm->brk_end, TL_PAGE_BYTES), new_end = tl_align_up(wanted, TL_PAGE_BYTES);
+    if (wanted < vm->brk_start || wanted >= TL_USER_END || wanted - vm->brk_start > limit_bytes)
+        return (int64_t)vm->brk_end;
+    if (new_end < old_end && tl_vm_unmap(vm, new_end, old_end) < 0)
+        return (int64_t)vm->brk_end;
+    if (new_end > old_end) {
+        tl_map map = {.vaddr = old_end,
+                      .bytes = new_end - old_end,
+                      .prot = TL_PROT_READ | TL_PROT_WRITE,
+                      .max_prot = TL_PROT_READ | TL_PROT_WRITE | TL_PROT_EXEC,
+                      .kind = TL_VMA_HEAP,
+                      .flags = TL_MAP_FIXED | TL_MAP_NOREPLACE};
+        if (tl_vm_map(vm, &map) < 0)
+            return (int64_t)vm->brk_end;
+    }
+    vm->brk_end = wanted;
+    return (int64_t)wanted;
+}
+
+// ---- Faults.
+
+static tl_fault fault_out_of_memory(tl_vm *vm) {
+    vm->is_out_of_memory = true;
+    return TL_FAULT_NO_MEMORY;
+}
+
+// A stack grows to the page touched, if its limit and the guard below allow.
+static tl_fault grow_stack(tl_vm *vm, uint64_t vaddr, tl_vma **ret_area) {
+    tl_vma *area = area_after(vm, vaddr);
+    if (!area || area->kind != TL_VMA_STACK)
+        return TL_FAULT_NO_AREA;
+    uint64_t page = page_of(vaddr), limit = vm->stack_limit_bytes < area->end ? vm->stack_limit_bytes : area->end;
+    if (page < area->end - limit) // an overflow is near the limit or touches the stack; anything else is a wild access
+        return area->end - limit - page <= (UINT64_C(16) << 20) ? TL_FAULT_STACK_LIMIT : TL_FAULT_NO_AREA;
+    const tl_vma *below = NULL;
+    for (const tl_vma *other = vm->areas; other != area; other = other->next)
+        below = other;
+    if (below && below->prot != 0 && page < below->end + TL_STACK_GUARD)
+        return TL_FAULT_STACK_LIMIT;
+    vm->mapped_bytes += area->start - page;
+    area->start = page;
+    *ret_area = area;
+    return TL_FAULT_MAP;
+}
+
+static tl_fault copy_page(tl_vm *vm, const tl_vma *area, uint64_t from, uint64_t *ret_paddr) {
+    uint64_t to = tl_frame_alloc(vm->os->frames, false);
+    if (!to)
+        return fault_out_of_memory(vm);
+    memcpy(tl_frame_bytes(vm->os->frames, to), tl_frame_bytes(vm->os->frames, from), TL_PAGE_BYTES);
+    if (area->prot & TL_PROT_EXEC)
+        note_code(vm->os, to, true);
+    *ret_paddr = to;
+    return TL_FAULT_COW;
+}
+
+static tl_fault fault_present(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_access access) {
+    tl_fault how = TL_FAULT_MAP;
+    if (access == TL_ACCESS_WRITE && !(*pte & TL_PTE_W)) {
+        uint64_t paddr = tl_pte_paddr(*pte);
+        if (area->is_shared) {
+            tl_page_cache_set_dirty(area->cache, (area->offset + (page - area->start)) >> TL_PAGE_LOG2);
+            *pte |= TL_PTE_W;
+        } else if (tl_frame_n_refs(vm->os->frames, paddr) == 1) {
+            *pte |= TL_PTE_W;
+        } else {
+            uint64_t copy;
+            how = copy_page(vm, area, paddr, &copy);
+            if (how != TL_FAULT_COW)
+                return how;
+            *pte = make_pte(copy, area->prot, true);
+            tl_frame_unref(vm->os->frames, paddr);
+        }
+    }
+    tl_vm_flush(vm, page, page + TL_PAGE_BYTES);
+    return how;
+}
+
+static tl_fault fault_cached(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_access access) {
+    uint64_t index = (area->offset + (page - area->start)) >> TL_PAGE_LOG2;
+    tl_fault how;
+    uint64_t paddr = tl_page_cache_get(vm->os, area->cache, index, &how);
+    if (!paddr)
+        return how == TL_FAULT_NO_MEMORY ? fault_out_of_memory(vm) : how;
+    bool may_write = false;
+    if (access == TL_ACCESS_WRITE && !area->is_shared) {
+        how = copy_page(vm, area, paddr, &paddr);
+        if (how != TL_FAULT_COW)
+            return how;
+        may_write = true;
+    } else {
+        tl_frame_ref(vm->os->frames, paddr);
+        if (area->prot & TL_PROT_EXEC)
+            note_code(vm->os, paddr, how != TL_FAULT_MAP);
+        if (area->is_shared && (access == TL_ACCESS_WRITE || !area->file)) {
+            tl_page_cache_set_dirty(area->cache, index);
+            may_write = true;
+        }
+    }
+    *pte = make_pte(paddr, area->prot, may_write);
+    add_resident(vm);
+    return how;
+}
+
+static tl_fault fault_anonymous(tl_vm *vm, const tl_vma *area, uint64_t *pte) {
+    uint64_t paddr = tl_frame_alloc(vm->os->frames, true);
+    if (!paddr)
+        return fault_out_of_memory(vm);
+    if (area->prot & TL_PROT_EXEC)
+        note_code(vm->os, paddr, true);
+    *pte = make_pte(paddr, area->prot, true);
+    add_resident(vm);
+    return TL_FAULT_ZERO;
+}
+
+tl_fault tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_access access) {
+    if (vaddr >= TL_USER_END)
+        return TL_FAULT_NO_AREA;
+    tl_vma *area = area_after(vm, vaddr);
+    if (!area || area->start > vaddr) {
+        tl_fault grown = grow_stack(vm, vaddr, &area);
+        if (grown != TL_FAULT_MAP)
+            return grown;
+    }
+    vm->hint = area;
+    uint8_t needs = access == TL_ACCESS_WRITE ? TL_PROT_WRITE : access == TL_ACCESS_EXEC ? TL_PROT_EXEC : TL_PROT_READ | TL_PROT_WRITE;
+    if (!(area->prot & needs))
+        return TL_FAULT_DENIED;
+    uint64_t page = page_of(vaddr), *pte = make_pte_slot(vm, page);
+    if (!pte)
+        return fault_out_of_memory(vm);
+    if (is_present(*pte))
+        return fault_present(vm, area, page, pte, access);
+    return area->cache ? fault_cached(vm, area, page, pte, access) : fault_anonymous(vm, area, pte);
+}
+
+void tl_os_count_fault(tl_os *os, tl_fault fault) {
+    tl_os_count(os, TL_S_OS_PAGE_FAULT, 1);
+    switch (fault) {
+    case TL_FAULT_ZERO: tl_os_count(os, TL_S_OS_PAGE_ZERO, 1); break;
+    case TL_FAULT_FILE: tl_os_count(os, TL_S_OS_PAGE_FILE, 1); break;
+    case TL_FAULT_COW: tl_os_count(os, TL_S_OS_PAGE_COW, 1); break;
+    case TL_FAULT_MAP: tl_os_count(os, TL_S_OS_PAGE_MAP, 1); break;
+    default: break;
+    }
+}
+
+tl_fault tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_access access) {
+    tl_fault fault = tl_vm_fault(vm, vaddr, access);
+    if (tl_fault_is_resolved(fault)) {
+        tl_os_count_fault(vm->os, fault);
+        tl_os_spend(vm->os, TL_S_HART_CYC_TRAP, vm->os->machine->config.os.page_fault_cycles);
+    }
+    return fault;
+}
+
+void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_access access) {
+    for (uint64_t page = page_of(start); page < end; page += TL_PAGE_BYTES) {
+        const uint64_t *pte = tl_vm_pte(vm, page);
+        if (pte && (*pte & TL_PTE_V) && (access != TL_ACCESS_WRITE || (*pte & TL_PTE_W)))
+            continue;
+        if (!tl_fault_is_resolved(tl_vm_fault_on_behalf(vm, page, access)))
+            return;
+    }
+}
+
+// ---- Life.
+
+tl_vm *tl_vm_new(tl_os *os) {
+    tl_vm *vm = calloc(1, sizeof *vm);
+    if (!vm)
+        return NULL;
+    *vm = (tl_vm){.os = os,
+                  .n_refs = 1,
+                  .id = ++os->next_sequence,
+                  .n_tables = 1,
+                  .mmap_top = TL_STACK_TOP - TL_STACK_GAP_MIN,
+                  .stack_limit_bytes = 8 << 20};
+    vm->root_paddr = tl_frame_alloc(os->frames, true);
+    if (!vm->root_paddr) {
+        free(vm);
+        return NULL;
+    }
+    return vm;
+}
+
+tl_vm *tl_vm_ref(tl_vm *vm) {
+    ++vm->n_refs;
+    return vm;
+}
+
+static void free_tables(tl_vm *vm, uint64_t paddr, int level) {
+    const uint64_t *table = table_at(vm, paddr);
+    for (int i = 0; level > 0 && i < ENTRIES; ++i)
+        if (table[i] & TL_PTE_V)
+            free_tables(vm, tl_pte_paddr(table[i]), level - 1);
+    tl_frame_unref(vm->os->frames, paddr);
+}
+
+void tl_vm_unref(tl_vm *vm) {
+    if (!vm || --vm->n_refs > 0)
+        return;
+    tl_os *os = vm->os;
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
+        if (os->machine->harts[i]->satp == tl_vm_satp(vm))
+            tl_memory_set_satp(os->machine->memory, os->machine->harts[i], 0);
+    (void)tl_vm_unmap(vm, 0, TL_USER_END);
+    free_tables(vm, vm->root_paddr, LEVELS - 1);
+    free(vm);
+}
+
+static bool fork_pages(tl_vm *vm, tl_vm *child, const tl_vma *area) {
+    for (uint64_t at = area->start, *pte; (pte = next_present(vm, &at, area->end)) != NULL; at += TL_PAGE_BYTES) {
+        uint64_t *slot = make_pte_slot(child, at);
+        if (!slot)
+            return false;
+        *pte &= ~(uint64_t)TL_PTE_W;
+        *slot = *pte & ~(uint64_t)(TL_PTE_A | TL_PTE_D);
+        tl_frame_ref(vm->os->frames, tl_pte_paddr(*pte));
+        add_resident(child);
+    }
+    return true;
+}
+
+tl_vm *tl_vm_fork(tl_vm *vm) {
+    tl_vm *child = tl_vm_new(vm->os);
+    if (!child)
+        return NULL;
+    child->brk_start = vm->brk_start;
+    child->brk_end = vm->brk_end;
+    child->mmap_top = vm->mmap_top;
+    child->stack_limit_bytes = vm->stack_limit_bytes;
+    tl_vma **link = &child->areas;
+    bool is_complete = true;
+    for (const tl_vma *area = vm->areas; area && is_complete; area = area->next) {
+        if (area->is_dont_fork)
+            continue;
+        tl_vma *copy = area_copy(area);
+        if (!copy) {
+            is_complete = false;
+            break;
+        }
+        copy->next = NULL;
+        *link = copy;
+        link = &copy->next;
+        child->mapped_bytes += copy->end - copy->start;
+        if (!area->is_shared && !area->is_wipe_on_fork) // pages of shared mappings come back by faults
+            is_complete = fork_pages(vm, child, area);
+    }
+    tl_vm_flush(vm, 0, TL_USER_END);
+    if (!is_complete) {
+        tl_vm_unref(child);
+        return NULL;
+    }
+    return child;
+}
