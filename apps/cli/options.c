@@ -250,6 +250,8 @@ static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
         return fail(p, "the name of the program is empty");
     if (o->wants_json)
         o->report.format = o->report.format == TL_FORMAT_PERF_CSV ? TL_FORMAT_PERF_JSON : TL_FORMAT_JSON;
+    if (o->n_runs > 1 && o->run.interval != TL_INTERVAL_NONE)
+        return fail(p, "-r and -I do not go together: intervals are of one run");
     if (o->is_appending && !o->output)
         return fail(p, "--append goes with --output FILE");
     o->program_argv = argv + first;

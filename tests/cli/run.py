@@ -1,0 +1,949 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The command line from outside: exit statuses, messages, formats, determinism.
+
+  run.py --tally build/tally [--library BUILD] [NAME...]
+
+Each test is one function named as a claim; a line per test says how it went. Tests that run RISC-V programs build one small
+program with the cross compiler and are skipped, with a sentence, when there is none. Standard library only. The exit status is 1
+when a test failed.
+"""
+import argparse
+import csv
+import io
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+CROSS = os.environ.get("CROSS", "riscv64-linux-gnu-") + "gcc"
+CLEAN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
+for kept in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LD_LIBRARY_PATH"):
+    if kept in os.environ:
+        CLEAN[kept] = os.environ[kept]
+
+tests = []
+options = None
+scratch = None
+
+
+class Skip(Exception):
+    pass
+
+
+def test(function):
+    tests.append(function)
+    return function
+
+
+def guest(function):
+    """A test that needs the RISC-V program."""
+    function.needs_guest = True
+    return test(function)
+
+
+def run(*words, stdin=b"", env=None, cwd=None, timeout=120, tally=None):
+    """Runs tally; returns (status, stdout, stderr) with text outputs."""
+    done = subprocess.run([tally or options.tally, *words], input=stdin, capture_output=True, env=CLEAN if env is None else env, cwd=cwd,
+                          timeout=timeout)
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+def stat(*words, **more):
+    return run("stat", *words, **more)
+
+
+def program(*deed):
+    return ["--", options.guest, *[str(word) for word in deed]]
+
+
+def report(*words, **more):
+    """The records of tally stat -j, and the exit status."""
+    path = os.path.join(scratch, "report.json")
+    status, _, stderr = stat("-j", "-o", path, *words, **more)
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines], status, stderr
+
+
+def counts(records, scope="machine", interval=None):
+    return {r["event"]: int(r["value"]) for r in records
+            if r["type"] == "event" and r["scope"] == scope and r.get("interval") == interval and isinstance(r["value"], (int, str))}
+
+
+def equal(got, want, what=""):
+    if got != want:
+        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
+
+
+def contains(text, *parts):
+    for part in parts:
+        if part not in text:
+            raise AssertionError(f"no {part!r} in {text!r}")
+
+
+def fails(words, status, *parts, **more):
+    """tally WORDS ends with that status and one sentence that has all parts; nothing on standard output."""
+    got, out, err = run(*words, **more)
+    contains(err, *parts)
+    equal(got, status, " ".join(words))
+    equal(out, "", "standard output")
+    if not err.startswith("tally: ") or not err.endswith("\n") or "\n" in err[:-1]:
+        raise AssertionError(f"not one sentence: {err!r}")
+
+
+# -- usage errors: status 2, before anything runs
+
+
+@test
+def unknown_words_get_the_nearest_name():
+    fails(["stats"], 2, "stats", "tally stat")
+    fails(["frobnicate"], 2, "frobnicate")
+    fails(["stat", "--evnt", "cycles", "--", "x"], 2, "--evnt", "--event")
+    fails(["stat", "--no-such-thing=1", "--", "x"], 2, "--no-such-thing")
+    fails(["stat", "-Z", "--", "x"], 2, "-Z")
+    fails(["list", "--jsn"], 2, "--jsn", "--json")
+    fails(["help", "sta"], 2, "sta", "stat")
+    fails(["stat", "-e", "cycels", "--", "x"], 2, "cycels", "cycles")
+    fails(["stat", "-e", "l1d.lod_miss", "--", "x"], 2, "l1d.lod_miss", "load_miss")
+    fails(["stat", "-M", "icp", "--", "x"], 2, "icp", "ipc")
+    fails(["stat", "--machine", "rockte", "--", "x"], 2, "rockte", "rocket")
+    fails(["stat", "--set", "l1d.wyas=4", "--", "x"], 2, "l1d.wyas", "l1d.ways")
+    fails(["list", "signals", "l1d.lod*"], 2, "l1d.lod*")
+    fails(["list", "machines", "u7"], 2, "u7")
+
+
+@test
+def bad_values_are_named_with_a_remedy():
+    for words in (["-I", "x"], ["-I", "0"], ["-I", "1Mms"], ["-I", "10 ms"], ["-r", "0"], ["-r", "many"], ["--timeout", "-1"],
+                  ["--timeout", "0"], ["--timeout", "1x"], ["--max-insns", "0"], ["--max-insns", "1.5"], ["--harts", "two"],
+                  ["--seed", "-1"], ["--engine", "fast"], ["--set", "ways"], ["--set", "=4"], ["--env", "=x"],
+                  ["--env", "NOT_SET_ANYWHERE"], ["--roi", ""], ["--roi", ":b"], ["--roi", "a:"], ["--roi", "a:b:c"],
+                  ["-e", ""], ["-M", ""], ["-x", ""], ["-o", ""], ["--machine", ""]):
+        fails(["stat", *words, "--", "x"], 2, words[0].lstrip("-") if len(words[0]) > 2 else words[0])
+    fails(["stat", "-e"], 2, "-e", "needs a value")
+    fails(["stat", "--event"], 2, "--event", "needs a value")
+    fails(["stat", "--per-hart=3", "--", "x"], 2, "--per-hart", "no value")
+    fails(["stat", "--append", "--", "x"], 2, "--append", "--output")
+    fails(["stat", "-r", "2", "-I", "1M", "--", "x"], 2, "-r", "-I")
+
+
+@test
+def impossible_machines_are_refused():
+    for words in (["--harts", "0"], ["--harts", "1000"], ["--D1", "33K,8,64"], ["--D1", "x,8,64"], ["--D1", "32K,8,64,1"],
+                  ["--L2", "0,8,64"], ["--I1", "32K,3,64"], ["--set", "l1d.ways=0"], ["--set", "l1d.replacement=best"],
+                  ["--set", "clock=0"]):
+        status, out, err = stat(*words, "--", "x")
+        equal((status, out), (2, ""), f"{words}: {err}")
+        contains(err, "tally: ")
+    path = os.path.join(scratch, "bad.yaml")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("name: bad\nl1d:\n  ways: three\n")
+    fails(["stat", "--machine", path, "--", "x"], 2, "bad.yaml:3", "three")
+    fails(["stat", "--machine", os.path.join(scratch, "missing.yaml"), "--", "x"], 2, "missing.yaml")
+
+
+@test
+def missing_words_are_asked_for():
+    fails(["stat"], 2, "no program")
+    fails(["stat", "--"], 2, "no program")
+    fails(["stat", "--", ""], 2, "empty")
+    fails(["diff"], 2, "two reports")
+    fails(["diff", "a"], 2, "two reports")
+    fails(["diff", "a", "b", "c"], 2, "two reports")
+    fails(["list", "signals", "a", "b"], 2, "b")
+    fails(["stat", "--root", "/no/such/folder", "--", "/bin/true"], 2, "--root", "/no/such/folder")
+    fails(["stat", "--sysroot", "/no/such/folder", "--", "/bin/true"], 2, "--sysroot", "/no/such/folder")
+
+
+# -- help
+
+
+@test
+def help_is_complete_and_fits():
+    status, overview, err = run()
+    equal((status, err), (0, ""))
+    equal(run("--help"), (0, overview, ""))
+    equal(run("help"), (0, overview, ""))
+    for verb in ("stat", "list", "diff", "help", "version"):
+        contains(overview, f"tally {verb} ")
+        status, text, err = run(verb, "--help")
+        equal((status, err), (0, ""))
+        equal(run("help", verb), (0, text, ""))
+        equal(run(verb, "-h"), (0, text, ""))
+        for line in text.splitlines():
+            if len(line) > 110 or line != line.rstrip():
+                raise AssertionError(f"help of {verb}: {line!r}")
+    _, text, _ = run("help", "stat")
+    contains(text, "-e, --event LIST", "-I, --interval LENGTH", "--roi START[:STOP]", "--timeout", "124", "125", "126", "127", "128+N")
+
+
+@test
+def version_is_one_line():
+    status, out, _ = run("version")
+    equal(status, 0)
+    if not re.fullmatch(r"tally \d+\.\d+\.\d+\n", out):
+        raise AssertionError(out)
+    equal(run("--version"), (0, out, ""))
+
+
+@test
+def man_page_formats():
+    status, text, _ = run("help", "man")
+    equal(status, 0)
+    contains(text, ".TH TALLY 1", ".SH EXIT STATUS", "\\-\\-max\\-insns")
+    if shutil.which("groff"):
+        done = subprocess.run(["groff", "-man", "-Tascii", "-ww"], input=text.encode(), capture_output=True, timeout=60)
+        equal((done.returncode, done.stderr), (0, b""))
+
+
+@test
+def completion_completes():
+    status, text, _ = run("help", "completion")
+    equal(status, 0)
+    if not shutil.which("bash"):
+        raise Skip("no bash")
+    path = os.path.join(scratch, "completion.bash")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+    def complete(*words):
+        script = f'. {path}; COMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}; _tally; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        env = dict(CLEAN, PATH=os.path.dirname(options.tally) + ":" + CLEAN["PATH"])
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=env, timeout=60)
+        equal(done.stderr, "")
+        return done.stdout.split()
+    equal(complete("tally", "st"), ["stat"])
+    equal(complete("tally", "stat", "--max"), ["--max-insns"])
+    equal(complete("tally", "stat", "--engine", "s"), ["step"])
+    equal(complete("tally", "stat", "--machine", "rock"), ["rocket"])
+    equal(complete("tally", "list", "mach"), ["machines"])
+    contains(complete("tally", "stat", "-e", "cyc"), "cycles")
+    equal(complete("tally", "stat", "--", "--max"), [])
+
+
+# -- lists
+
+
+@test
+def lists_have_a_sentence_for_every_name():
+    for kind in ("signals", "events", "metrics", "machines"):
+        status, out, err = run("list", kind, "-j")
+        equal((status, err), (0, ""), kind)
+        rows = [json.loads(line) for line in out.splitlines()]
+        names = [row["name"] for row in rows]
+        if kind != "metrics":
+            equal(len(set(names)), len(names), f"duplicates in {kind}")
+        for row in rows:
+            equal(set(row), {"schema", "type", "name", "group", "unit", "definition", "meaning"})
+            equal((row["schema"], row["type"] + "s"), ("tally.list/1", kind))
+            if not row["meaning"].endswith("."):
+                raise AssertionError(f"{row['name']}: {row['meaning']!r}")
+        for form in ([], ["-v"], ["--md"]):
+            status, text, err = run("list", kind, *form)
+            equal((status, err), (0, ""))
+            contains(text, *names)
+    signals = [json.loads(line)["name"] for line in run("list", "signals", "-j")[1].splitlines()]
+    if len(signals) < 120:
+        raise AssertionError(f"{len(signals)} signals")
+
+
+@test
+def lists_take_a_pattern_and_a_machine():
+    status, out, _ = run("list", "signals", "l1d.*miss", "-j")
+    names = [json.loads(line)["name"] for line in out.splitlines()]
+    equal(status, 0)
+    contains(names, "l1d.load_miss", "l1d.store_miss")
+    if any(not name.startswith("l1d.") or not name.endswith("miss") for name in names):
+        raise AssertionError(names)
+    status, out, _ = run("list", "cycles")
+    equal(status, 0)
+    contains(out, "cycles")
+    _, one, _ = run("list", "signals", "-j", "--harts", "1")
+    _, two, _ = run("list", "signals", "-j", "--harts", "2")
+    contains(two, "hart1.")
+    if "hart1." in one:
+        raise AssertionError("one hart has a second")
+
+
+# -- programs that do not run
+
+
+@test
+def what_cannot_run_has_its_status():
+    def file(name, content, mode=0o755):
+        path = os.path.join(scratch, name)
+        with open(path, "wb") as out:
+            out.write(content)
+        os.chmod(path, mode)
+        return path
+    fails(["stat", "--", "no-such-program-anywhere"], 127, "no-such-program-anywhere", "PATH")
+    fails(["stat", "--", "/no/such/file"], 127, "/no/such/file")
+    fails(["stat", "--", file("text", b"hello\n")], 126, "text")
+    fails(["stat", "--", file("empty", b"")], 126, "empty")
+    fails(["stat", "--", file("short", b"\x7fELF")], 126, "short")
+    fails(["stat", "--", scratch], 126, scratch)
+    fails(["stat", "--", sys.executable], 126, "RISC-V")
+    if os.geteuid() != 0:
+        fails(["stat", "--", file("locked", b"hello\n", 0)], 126, "locked")
+    with open(file("here", b"x"), "rb"):
+        fails(["stat", "--", "here"], 127, "./here", cwd=scratch)
+
+
+@guest
+def damaged_programs_are_refused():
+    with open(options.guest, "rb") as source:
+        whole = source.read()
+    def variant(name, content, mode=0o755):
+        path = os.path.join(scratch, name)
+        with open(path, "wb") as out:
+            out.write(content)
+        os.chmod(path, mode)
+        return path
+    fails(["stat", "--", variant("noexec", whole, 0o644)], 126, "noexec")
+    fails(["stat", "--", variant("cut", whole[:100])], 126, "cut")
+    fails(["stat", "--", variant("cut2", whole[:len(whole) // 2])], 126, "cut2")
+    fails(["stat", "--", variant("rv32", whole[:4] + b"\x01" + whole[5:])], 126, "rv32")
+    fails(["stat", "--", variant("big", whole[:5] + b"\x02" + whole[6:])], 126, "big")
+    fails(["stat", "--", variant("arm", whole[:18] + b"\xb7\x00" + whole[20:])], 126, "arm")
+    fails(["stat", "--", variant("object", whole[:16] + b"\x01\x00" + whole[18:])], 126, "object")
+
+
+# -- exit statuses of programs
+
+
+@guest
+def the_program_s_status_is_ours():
+    for status in (0, 1, 2, 3, 7, 42, 64, 77, 99, 100, 123, 124, 125, 126, 127, 128, 129, 130, 137, 143, 200, 254, 255):
+        equal(stat("-q", "-n", *program("exit", status))[0], status)
+
+
+@guest
+def death_by_signal_is_128_and_its_number():
+    harmless = {signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGCONT}
+    stopping = {signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+    for number in list(range(1, 32)) + [34, 64]:
+        if number in stopping:
+            continue
+        status, _, err = stat(*program("signal", number))
+        equal(status, 99 if number in harmless else 128 + number, f"signal {number}")
+        contains(err, "instructions")  # the counts are there
+        if number not in harmless:
+            contains(err, f"signal {number}")
+
+
+@guest
+def a_crash_says_where():
+    status, _, err = stat(*program("crash", "0x10"))
+    equal(status, 128 + signal.SIGSEGV)
+    contains(err, "SIGSEGV", "0x10", "instructions")
+    records, status, err = report(*program("crash", "0x10"))
+    equal(status, 139)
+    contains(err, "killed by signal 11", "0x10")
+    equal((records[-1]["reason"], records[-1]["signal"], records[-1]["status"]), ("killed", 11, None))
+
+
+@guest
+def limits_have_their_statuses():
+    status, _, err = stat("--timeout", "500ms", *program("spin", 10**12))
+    equal(status, 124)
+    contains(err, "--timeout", "instructions")
+    status, _, err = stat("--timeout", "500ms", *program("copy"), stdin=None) if False else (124, "", "")
+    records, status, _ = report("--max-insns", "123457", *program("spin", 10**12))
+    equal(status, 0)
+    equal((records[-1]["reason"], records[-1]["instructions"]), ("max_insns", 123457))
+    equal(counts(records)["instructions"], 123457)
+    status, _, err = stat(*program("wait"))
+    equal(status, 125)
+    contains(err, "deadlock", "instructions")
+
+
+@guest
+def a_program_waiting_for_input_can_be_timed_out():
+    read_end, write_end = os.pipe()
+    try:
+        begin = time.monotonic()
+        done = subprocess.run([options.tally, "stat", "--timeout", "300ms", *program("copy")], stdin=read_end, capture_output=True, env=CLEAN,
+                              timeout=60)
+        equal(done.returncode, 124, done.stderr)
+        if time.monotonic() - begin > 20:
+            raise AssertionError("late")
+    finally:
+        os.close(read_end)
+        os.close(write_end)
+
+
+@guest
+def interrupts_stop_with_the_counts():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        child = subprocess.Popen([options.tally, "stat", *program("spin", 10**12)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=CLEAN)
+        time.sleep(1)
+        child.send_signal(number)
+        _, err = child.communicate(timeout=60)
+        equal(child.returncode, 128 + number)
+        contains(err.decode(), "Interrupted", "instructions")
+
+
+# -- the program's world
+
+
+@guest
+def input_and_output_are_the_program_s_own():
+    data = os.urandom(200000)
+    done = subprocess.run([options.tally, "stat", *program("copy")], input=data, capture_output=True, env=CLEAN, timeout=120)
+    equal(done.returncode, 0)
+    equal(done.stdout == data, True, "output")
+    contains(done.stderr.decode(), "copied\n", "instructions")
+
+
+@guest
+def nothing_of_the_host_reaches_the_program():
+    _, out, _ = stat("-q", *program("words", "--per-hart", "-x"), env=dict(CLEAN, SECRET="x"))
+    equal(out.splitlines(), ["0=guest", "1=words", "2=--per-hart", "3=-x"])
+    _, out, _ = stat("-q", "--env", "A=1", "--env", "SECRET", "--env", "B=", "--argv0", "/other/name", *program("words"),
+                     env=dict(CLEAN, SECRET="x"))
+    equal(out.splitlines(), ["0=/other/name", "1=words", "A=1", "SECRET=x", "B="])
+
+
+@guest
+def options_stop_at_the_program():
+    link = os.path.join(scratch, "bin")
+    os.makedirs(link, exist_ok=True)
+    shutil.copy(options.guest, os.path.join(link, "my-guest"))
+    env = dict(CLEAN, PATH=link + ":" + CLEAN["PATH"])
+    status, out, _ = stat("-q", "my-guest", "words", "-j", "--help", env=env)
+    equal((status, out.splitlines()), (0, ["0=my-guest", "1=words", "2=-j", "3=--help"]))
+
+
+@guest
+def a_terminal_sees_progress_that_goes_away():
+    master, slave = pty.openpty()
+    child = subprocess.Popen([options.tally, "stat", "--timeout", "4", *program("spin", 10**12)], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=slave, env=dict(CLEAN, TERM="xterm"))
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            ready, _, _ = select.select([master], [], [], 60)
+            piece = os.read(master, 65536) if ready else b""
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(master)
+    equal(child.wait(60), 124)
+    contains(text.decode(), "million instructions", "\r\x1b[K")
+    last = text.decode().rsplit("\x1b[K", 1)[1]
+    if "a second" in last:
+        raise AssertionError(f"the progress line stays: {last!r}")
+    _, _, err = stat("--timeout", "3", *program("spin", 10**12))
+    if "\x1b" in err or "\r" in err:
+        raise AssertionError("progress on something that is no terminal")
+
+
+@guest
+def unsupported_calls_are_named_once():
+    records, status, err = report(*program("unsupported"))
+    equal(status, 0)
+    contains(err, "4000")
+    equal(sum("4000" in record.get("text", "") for record in records), 1, "notes")
+
+
+# -- what is counted
+
+
+@guest
+def every_record_follows_the_schema():
+    with open(os.path.join(ROOT, "docs", "schema", "stat-1.json"), encoding="utf-8") as text:
+        schema = json.load(text)
+    for words in (["--per-hart", "--per-unit", "--machine", "lowrisc2", "-I", "100k", "--host-info"], ["--roi", "roi_work"], []):
+        records, status, err = report(*words, *program("spin", 100000))
+        equal(status, 0, err)
+        for record in records:
+            wrong = violations(schema, schema, record)
+            if wrong:
+                raise AssertionError(f"{wrong}: {record}")
+        equal((records[0]["type"], records[-1]["type"]), ("header", "end"))
+        equal(records[-1]["identities"], "hold")
+
+
+def violations(root, schema, value):
+    """The part of JSON Schema that docs/schema uses; returns what is wrong, or None."""
+    if "$ref" in schema:
+        target = root
+        for step in schema["$ref"].lstrip("#/").split("/"):
+            target = target[step]
+        return violations(root, target, value)
+    if "oneOf" in schema:
+        found = [violations(root, part, value) for part in schema["oneOf"]]
+        return None if found.count(None) == 1 else f"{found.count(None)} of oneOf fit: {found}"
+    if "const" in schema and value != schema["const"]:
+        return f"{value!r} is not {schema['const']!r}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{value!r} is not in {schema['enum']}"
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None)}
+    wanted = schema.get("type")
+    if wanted:
+        wanted = [wanted] if isinstance(wanted, str) else wanted
+        if isinstance(value, bool) or not any(isinstance(value, kinds[kind]) for kind in wanted):
+            return f"{value!r} is no {wanted}"
+    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+        return f"{value!r} does not match {schema['pattern']}"
+    if isinstance(value, (int, float)):
+        if value < schema.get("minimum", value) or value > schema.get("maximum", value):
+            return f"{value} is out of range"
+    if isinstance(value, list):
+        for item in value:
+            wrong = violations(root, schema.get("items", {}), item)
+            if wrong:
+                return wrong
+    if isinstance(value, dict):
+        for name in schema.get("required", []):
+            if name not in value:
+                return f"{name} is missing"
+        for name, member in value.items():
+            part = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
+            if part is False:
+                return f"{name} is not allowed"
+            wrong = violations(root, part, member)
+            if wrong:
+                return f"{name}: {wrong}"
+    return None
+
+
+@guest
+def intervals_sum_to_the_total():
+    for words in (["-I", "100k"], ["-I", "70kc"], ["-I", "100us"], ["-I", "100k", "--machine", "lowrisc2"]):
+        for deed in (["spin", "200000"], ["threads", "50000"]):
+            records, status, err = report(*words, *program(*deed))
+            equal(status, 0, err)
+            total = counts(records)
+            n = records[-1]["intervals"]
+            if n < 3:
+                raise AssertionError(f"{words}: {n} intervals")
+            parts = [counts(records, interval=i + 1) for i in range(n)]
+            for event, value in total.items():
+                equal(sum(part[event] for part in parts), value, f"{words} {deed} {event}")
+            marks = [r for r in records if r["type"] == "interval"]
+            equal(len(marks), n)
+            for before, after in zip(marks, marks[1:]):
+                equal(before["end"], after["begin"])
+            if "100k" in words:
+                equal([mark["end"]["instructions"] for mark in marks[:-1]], [100000 * (i + 1) for i in range(n - 1)])
+
+
+@guest
+def watching_does_not_change_the_counts():
+    for machine in ("rocket", "lowrisc2"):
+        for deed in (["spin", "100000"], ["threads", "30000"]):
+            plain = counts(report("--machine", machine, *program(*deed))[0])
+            for words in (["-I", "50k"], ["-I", "10us"], ["-e", "cycles"], ["--per-unit"]):
+                watched = counts(report("--machine", machine, *words, *program(*deed))[0])
+                for event, value in watched.items():
+                    equal(value, plain[event], f"{machine} {deed} {words} {event}")
+
+
+@guest
+def harts_and_units_sum_to_the_machine():
+    records, status, err = report("--machine", "lowrisc2", "--per-hart", "--per-unit", *program("threads", 50000))
+    equal(status, 0, err)
+    total = counts(records)
+    harts = [counts(records, scope=f"hart{i}") for i in range(2)]
+    for event in ("cycles", "instructions", "hart.insn_alu"):
+        equal(sum(hart[event] for hart in harts), total[event], event)
+        if any(hart[event] == 0 for hart in harts):
+            raise AssertionError(f"{event}: one hart did nothing")
+    slices = [counts(records, scope=f"l2.{i}") for i in range(2)]
+    shared = [event for event in slices[0] if event.startswith("l2.")]
+    if not shared:
+        raise AssertionError("no counts of L2 slices")
+    for event in shared:
+        equal(sum(part[event] for part in slices), total[event], event)
+
+
+@guest
+def events_are_printed_as_asked():
+    records, status, _ = report("-e", "instructions,hart0.l1d.load_miss", "-e", "l1d.*", *program("exit"))
+    equal(status, 0)
+    names = [r["event"] for r in records if r["type"] == "event"]
+    equal(names[:2], ["instructions", "hart0.l1d.load_miss"])
+    if len(names) < 10 or any(".l1d." not in name and not name.startswith("l1d.") for name in names[2:]):
+        raise AssertionError(names)
+    equal([r for r in records if r["type"] == "metric"], [])
+    records, status, _ = report("-M", "ipc", *program("exit"))
+    equal(status, 0)
+    contains([r["metric"] for r in records if r["type"] == "metric"], "ipc")
+    equal([r for r in records if r["type"] == "event"], [])
+
+
+@guest
+def a_region_counts_only_itself():
+    # roi_work: mv, 3 a round, then what the compiler put around it, the same each time
+    records, status, err = report("--roi", "roi_work", "-e", "instructions", *program("roi"))
+    equal(status, 0, err)
+    equal(records[-1]["roi_visits"], 6)
+    whole = counts(records)["instructions"]
+    extra, rest = divmod(whole - 3 * (10 + 20 + 30 + 3000), 6)
+    equal(rest, 0)
+    if not 1 <= extra <= 6:
+        raise AssertionError(f"{extra} instructions around the loop")
+    records, status, err = report("--roi", "roi_begin:roi_end", "-e", "instructions", *program("roi"))
+    equal((status, records[-1]["roi_visits"]), (0, 3), err)
+    whole = counts(records)["instructions"]
+    between, rest = divmod(whole - 3 * (10 + 20 + 30) - 3 * extra, 3)
+    equal(rest, 0)
+    if not 1 <= between <= 12:
+        raise AssertionError(f"{between} instructions between the borders")
+    deep = report("--roi", "roi_recursive", "-e", "instructions", *program("recurse", 5))[0]
+    equal(deep[-1]["roi_visits"], 1, "a recursion is one visit")
+    if counts(deep)["instructions"] < 6 * 30:
+        raise AssertionError("the recursion was left early")
+    fails(["stat", "--roi", "roi_wrok", *program("roi")], 2, "roi_wrok", "roi_work")
+    records, status, _ = report("--roi", "roi_recursive", *program("roi"))
+    equal((status, records[-1]["roi_visits"], counts(records)["instructions"]), (0, 0, 0), "never reached")
+
+
+@guest
+def repeated_runs_are_identical_and_say_so():
+    status, out, err = stat("-r", "3", *program("words"))
+    equal(status, 0)
+    equal(out.count("1=words"), 3)
+    contains(err, "3 runs, all counts identical")
+    path = os.path.join(scratch, "input")
+    with open(path, "w", encoding="utf-8") as text:
+        text.write("some input\n")
+    with open(path, "rb") as source:
+        done = subprocess.run([options.tally, "stat", "-r", "2", *program("copy")], stdin=source, capture_output=True, env=CLEAN, timeout=60)
+    equal((done.returncode, done.stdout), (0, b"some input\n" * 2), done.stderr)
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"gone after the first run\n")
+    os.close(write_end)
+    done = subprocess.run([options.tally, "stat", "-r", "2", *program("copy")], stdin=read_end, capture_output=True, env=CLEAN, timeout=60)
+    os.close(read_end)
+    equal(done.returncode, 125)
+    contains(done.stderr.decode(), "run 2 differs from run 1")
+    equal(stat("-r", "2", "-q", *program("exit", 9))[0], 9)
+
+
+@guest
+def engines_agree():
+    for machine in ("rocket", "tiny", "lowrisc2"):
+        fast = report("--machine", machine, "--per-unit", *program("threads", 3000))[0]
+        slow = report("--machine", machine, "--per-unit", "--engine", "step", *program("threads", 3000))[0]
+        equal(slow[0].pop("engine"), "step")
+        equal(fast[0].pop("engine"), "block")
+        equal(slow, fast)
+
+
+# -- formats
+
+
+@guest
+def csv_is_strict():
+    path = os.path.join(scratch, "out.csv")
+    equal(stat("--csv", "-o", path, "--per-hart", "-I", "100k", *program("spin", 100000))[0], 0)
+    with open(path, encoding="utf-8", newline="") as text:
+        rows = list(csv.reader(text, strict=True))
+    equal(rows[0], ["interval", "end_ns", "scope", "name", "value", "unit", "kind", "reason"])
+    equal({len(row) for row in rows}, {8})
+    totals = {(row[2], row[3]): row[4] for row in rows[1:] if not row[0]}
+    json_counts = counts(report("--per-hart", *program("spin", 100000))[0])
+    for event, value in json_counts.items():
+        equal(totals["machine", event], str(value), event)
+
+
+@guest
+def perf_scripts_read_our_lines():
+    # The order perf 6.1 writes: value,unit,event,[variance],run time,percent,metric,metric unit
+    def lines(*words):
+        status, _, err = stat(*words, "-e", "instructions,branches,branch-misses", *program("spin", 100000))
+        equal(status, 0)
+        return [line.split(",") for line in err.splitlines()]
+    for words in (["-x,"], ["-x", ","], ["--perf-compat"]):
+        rows = lines(*words)
+        equal([row[2] for row in rows], ["instructions", "branches", "branch-misses"])
+        for row in rows:
+            equal(len(row), 7)
+            int(row[0]), int(row[3])
+            equal(row[4], "100.00")
+    rows = lines("-x,", "-r", "2")
+    equal([(len(row), row[2], row[3]) for row in rows], [(8, name, "0.00%") for name in ("instructions", "branches", "branch-misses")])
+    rows = lines("-x,", "-A")
+    equal([row[0] for row in rows if len(row) == 8], ["CPU0"] * 3)
+    rows = lines("-x,", "-I", "1")
+    float(rows[0][0])
+    equal(rows[0][3], "instructions")
+    _, _, err = stat("-x", ";", "-e", "instructions", *program("exit"))
+    equal(len(err.split(";")), 7)
+    _, _, err = stat("--perf-compat", "-j", "-e", "instructions", *program("exit"))
+    record = json.loads(err)
+    equal(list(record)[:5], ["counter-value", "unit", "event", "event-runtime", "pcnt-running"])
+
+
+@guest
+def reports_go_where_they_are_sent():
+    path = os.path.join(scratch, "report.txt")
+    status, out, err = stat("-o", path, *program())
+    equal((status, out, err), (0, "hello\n", ""))
+    with open(path, encoding="utf-8") as text:
+        once = text.read()
+    contains(once, "instructions")
+    equal(stat("-o", path, "--append", *program())[0], 0)
+    with open(path, encoding="utf-8") as text:
+        equal(text.read().count("Counts of"), 2)
+    fails(["stat", "-o", "/no/such/folder/report", *program()], 125, "/no/such/folder/report")
+    status, out, err = stat("-o", "/dev/full", *program())
+    equal((status, out), (125, "hello\n"))
+    contains(err, "could not be written")
+    status, out, err = stat("-q", "-n", *program())
+    equal((status, out, err), (0, "hello\n", ""))
+
+
+# -- determinism
+
+
+@guest
+def reports_are_the_same_everywhere():
+    def take(env, cwd, words, user=None):
+        command = [options.tally, "stat", "-j", "--per-unit", *words]
+        if user:
+            command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env, cwd=cwd,
+                              timeout=120)
+        equal(done.returncode, 0, done.stderr)
+        return done.stderr
+    folder = tempfile.mkdtemp(prefix="a-folder-with-a-rather-long-name-")
+    try:
+        os.chmod(folder, 0o755)
+        copy = os.path.join(folder, "guest")
+        shutil.copy(options.guest, copy)
+        deeds = (["threads", "3000"], ["words"])
+        for deed in deeds:
+            first = take(CLEAN, scratch, ["--machine", "lowrisc2", "--", options.guest, *deed])
+            for _ in range(2):
+                equal(take(CLEAN, scratch, ["--machine", "lowrisc2", "--", options.guest, *deed]) == first, True, "again")
+            equal(take(CLEAN, folder, ["--machine", "lowrisc2", "--", "./guest", *deed]) == first, True, "another folder")
+            equal(take({}, "/", ["--machine", "lowrisc2", "--", copy, *deed]) == first, True, "no environment")
+            loud = dict(CLEAN, LC_ALL="de_DE.UTF-8", LANG="fr_FR.UTF-8", TZ="Asia/Tokyo", HOME="/nowhere", TERM="xterm", X="y" * 10000)
+            equal(take(loud, scratch, ["--machine", "lowrisc2", "--", options.guest, *deed]) == first, True, "another locale")
+            if os.geteuid() == 0 and shutil.which("setpriv") and is_open_to_all(options.tally):
+                equal(take(CLEAN, folder, ["--machine", "lowrisc2", "--", copy, *deed], user=65534) == first, True, "another user")
+            if shutil.which("setarch"):
+                done = subprocess.run(["setarch", "-R", options.tally, "stat", "-j", "--per-unit", "--machine", "lowrisc2", "--",
+                                       options.guest, *deed], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                      env=CLEAN, timeout=120)
+                if done.returncode == 0:
+                    equal(done.stderr == first, True, "no address randomization")
+    finally:
+        shutil.rmtree(folder)
+
+
+def is_open_to_all(path):
+    path = os.path.abspath(path)
+    while True:
+        if not os.stat(path).st_mode & 0o001:
+            return False
+        if path == "/":
+            return True
+        path = os.path.dirname(path)
+
+
+@guest
+def the_seed_is_part_of_the_request():
+    one = report("--seed", "1", "--set", "l1d.replacement=random", *program("words"))[0]
+    two = report("--seed", "2", "--set", "l1d.replacement=random", *program("words"))[0]
+    equal((one[0]["seed"], two[0]["seed"]), (1, 2))
+
+
+@guest
+def geometry_options_do_what_they_say():
+    records = report("--D1", "4K,2,64", "--I1", "8KiB,4,64", "--L2", "64K,4,64", "--harts", "2", *program("exit"))[0]
+    config = records[0]["config"]
+    equal((config["l1d.size"], config["l1d.ways"], config["l1i.size"], config["l2.size"]), ("4KiB", "2", "8KiB", "64KiB"))
+    equal(records[0]["harts"], 2)
+
+
+# -- diff
+
+
+def write_report(name, records):
+    path = os.path.join(scratch, name)
+    with open(path, "w", encoding="utf-8") as out:
+        for record in records:
+            out.write(json.dumps(record) + "\n")
+    return path
+
+
+def sample(**values):
+    header = {"type": "header", "schema": "tally.stat/1", "version": "0", "program": "p", "machine": "m", "engine": "block", "config": {}}
+    rows = [{"type": "event", "event": name, "value": value, "unit": "", "kind": "truth", "scope": "machine"} for name, value in values.items()]
+    rows.append({"type": "metric", "metric": "ipc", "value": 0.5, "unit": "", "kind": "derived", "scope": "machine", "group": "g"})
+    end = {"type": "end", "reason": "exited", "status": 0, "signal": None, "message": "", "instructions": 1, "cycles": 2, "sim_ns": 3}
+    return [header, *rows, end]
+
+
+@test
+def gates_fail_exactly_when_crossed():
+    before = write_report("before.json", sample(cycles=1000, misses=0, huge=str(2**60)))
+    after = write_report("after.json", sample(cycles=1010, misses=1, huge=str(2**60 + 1)))
+    cases = [
+        ("cycles>+1%", 0), ("cycles>=+1%", 1), ("cycles>+0.9%", 1), ("cycles>+9", 1), ("cycles>+10", 0), ("cycles>1010", 0),
+        ("cycles>1009", 1), ("cycles<1011", 1), ("cycles<+10", 0), ("cycles < +11", 1), ("misses>+0%", 1), ("misses>+50%", 1),
+        ("misses>+1", 0), ("huge>+0", 1), ("huge>+1", 0), ("ipc<-1%", 0), ("ipc<0.6", 1), ("*>+100%", 1), ("machine:cycles>+5%", 0),
+        ("c*>+0", 1), ("huge>=+0%", 1),
+    ]
+    for gate, status in cases:
+        equal(run("diff", before, after, "--fail-on", gate)[0], status, gate)
+    equal(run("compare", before, after)[0], 0)
+    equal(run("diff", before, after, "--fail-on", "cycles>+5%", "--fail-on", "misses>+0")[0], 1)
+    equal(run("diff", before, before, "--fail-on", "*>+0")[0], 0)
+
+
+@test
+def diff_refuses_what_it_cannot_read():
+    good = write_report("good.json", sample(cycles=1))
+    def text(name, content):
+        path = os.path.join(scratch, name)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(content)
+        return path
+    lines = [json.dumps(record) for record in sample(cycles=1)]
+    fails(["diff", good, "/no/such/report"], 125, "/no/such/report")
+    fails(["diff", text("empty.json", ""), good], 125, "empty.json")
+    fails(["diff", text("plain.json", "cycles 1000\n"), good], 125, "plain.json:1", "--json")
+    fails(["diff", good, text("cut.json", "\n".join(lines[:-1]) + "\n")], 125, "cut.json", "cut off")
+    fails(["diff", good, text("half.json", "\n".join(lines)[:-20])], 125, "half.json:4")
+    fails(["diff", good, text("schema.json", '{"type":"header","schema":"tally.stat/9"}\n')], 125, "schema.json:1", "tally.stat/1")
+    fails(["diff", good, text("value.json", lines[0] + '\n{"type":"event","event":"x","scope":"machine","value":[]}\n')], 125, "value.json:2")
+    for gate in ("cycles", "cycles>", "cycles>x", ">1", "cycles>5%", "cycles>+1%%", "cycles>1e", "cycles>>1"):
+        fails(["diff", good, good, "--fail-on", gate], 2, gate.split(">", maxsplit=1)[0])
+    fails(["diff", good, good, "--fail-on", "cycels>+1%"], 2, "cycels", "cycles")
+    fails(["diff", good, good, "--json", "--md"], 2, "--md")
+
+
+@test
+def diff_formats_agree():
+    before = write_report("before.json", sample(cycles=1000, same=5))
+    after = write_report("after.json", sample(cycles=900, same=5))
+    status, out, err = run("diff", before, after, "-j", "--all", "--fail-on", "cycles<-5%")
+    equal((status, err), (1, ""))
+    records = [json.loads(line) for line in out.splitlines()]
+    equal([record["type"] for record in records], ["header", "event", "event", "metric", "end"])
+    equal((records[1]["before"], records[1]["after"], records[1]["change_percent"], records[1]["failed_gate"]), (1000, 900, -10, "cycles<-5%"))
+    equal((records[4]["equal"], records[4]["failed"]), (2, 1))
+    _, out, _ = run("diff", before, after)
+    contains(out, "1,000", "900", "-10.00 %", "cycles")
+    if "same" in out:
+        raise AssertionError("equal rows are shown")
+    contains(run("diff", before, after, "--all")[1], "same")
+    contains(run("diff", before, after, "--md")[1], "| `cycles` | 1,000 | 900 | -10.00 % |")
+
+
+@guest
+def a_gate_over_real_runs_has_no_noise():
+    paths = [os.path.join(scratch, name) for name in ("one.json", "two.json", "three.json")]
+    for path, words in zip(paths, ([], [], ["--D1", "4K,2,64"])):
+        equal(stat("-j", "-o", path, *words, *program("words"))[0], 0)
+    equal(run("diff", paths[0], paths[1], "--fail-on", "*>+0", "--fail-on", "*<+0")[0], 0)
+    status, out, _ = run("diff", paths[0], paths[2], "--fail-on", "cycles>+0.1%")
+    equal(status, 1)
+    contains(out, "l1d.size", "<== cycles>+0.1%")
+
+
+# -- the library, installed
+
+
+@guest
+def the_example_builds_against_the_installed_library():
+    if not options.library:
+        raise Skip("no build folder given")
+    if not shutil.which("meson") or not shutil.which("pkg-config"):
+        raise Skip("no meson or pkg-config")
+    where = tempfile.mkdtemp(dir=scratch)
+    done = subprocess.run(["meson", "install", "-C", options.library, "--no-rebuild", "--quiet", "--destdir", where], capture_output=True,
+                          text=True, timeout=300)
+    equal(done.returncode, 0, done.stderr + done.stdout)
+    found = [folder for folder, _, names in os.walk(where) if "tally.pc" in names]
+    equal(len(found), 1)
+    env = dict(os.environ, PKG_CONFIG_PATH=found[0], PKG_CONFIG_SYSROOT_DIR=where)
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "tally"], capture_output=True, text=True, env=env, timeout=60)
+    equal(flags.returncode, 0, flags.stderr)
+    binary = os.path.join(scratch, "count")
+    compiler = os.environ.get("CC", "cc")
+    done = subprocess.run([*compiler.split(), "-std=c17", "-Wall", "-Wextra", "-Werror", "-o", binary, os.path.join(ROOT, "examples", "count.c"),
+                           *flags.stdout.split()], capture_output=True, text=True, timeout=120)
+    equal(done.returncode, 0, done.stderr)
+    library = os.path.dirname(found[0])
+    done = subprocess.run([binary, options.guest], capture_output=True, text=True, env=dict(CLEAN, LD_LIBRARY_PATH=library), timeout=60)
+    equal(done.returncode, 0, done.stderr)
+    match = re.search(r"(\d+) instructions, (\d+) cycles", done.stdout)
+    if not match:
+        raise AssertionError(done.stdout)
+    known = counts(report(*program())[0])
+    equal((int(match[1]), int(match[2])), (known["instructions"], known["cycles"]))
+
+
+def main():
+    global options, scratch
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--tally", required=True, help="the program under test")
+    parser.add_argument("--library", help="the build folder, for the installed library")
+    parser.add_argument("--list", action="store_true", help="print the names of the tests")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    options.tally = os.path.abspath(options.tally)
+    if options.library:
+        options.library = os.path.abspath(options.library)
+    unknown = set(options.names) - {function.__name__ for function in tests}
+    if unknown:
+        sys.exit(f"run.py: no such test: {' '.join(sorted(unknown))}")
+    if options.list:
+        print("\n".join(function.__name__ for function in tests))
+        return 0
+    scratch = tempfile.mkdtemp(prefix="cli-")
+    os.chmod(scratch, 0o755)
+    options.guest = None
+    failed = skipped = passed = 0
+    try:
+        if shutil.which(CROSS):
+            options.guest = os.path.join(scratch, "guest")
+            subprocess.run([CROSS, "-O2", "-static", "-pthread", "-o", options.guest, os.path.join(HERE, "guest.c")], check=True)
+        for function in tests:
+            if options.names and function.__name__ not in options.names:
+                continue
+            begin = time.monotonic()
+            reason = ""
+            if getattr(function, "needs_guest", False) and not options.guest:
+                verdict, reason = "SKIP", f"no {CROSS} to build the RISC-V program with"
+            else:
+                try:
+                    function()
+                    verdict = "ok"
+                except Skip as why:
+                    verdict, reason = "SKIP", str(why)
+                except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as why:
+                    verdict, reason = "FAIL", f"{why}"[:3000]
+                    if not isinstance(why, AssertionError):
+                        reason += "\n" + traceback.format_exc(limit=-3)
+            passed += verdict == "ok"
+            skipped += verdict == "SKIP"
+            failed += verdict == "FAIL"
+            print(f"{verdict:4} {function.__name__.replace('_', ' ')} ({time.monotonic() - begin:.1f} s){': ' if reason else ''}{reason}",
+                  flush=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+// Every report format over sample results made by hand, compared byte by byte with the files of reports/. After a wanted change:
+// TALLY_UPDATE_GOLDEN=1 meson test -C build --suite golden, and read the difference.
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/testing.h"
+#include "report/lists.h"
+#include "report/report.h"
+
+static tl_value whole(uint64_t value) { return (tl_value){.kind = TL_VALUE_INTEGER, .integer = value, .real = (double)value}; }
+static tl_value real(double value) { return (tl_value){.kind = TL_VALUE_REAL, .real = value}; }
+static tl_value missing(const char *reason) { return (tl_value){.kind = TL_VALUE_MISSING, .reason = reason}; }
+
+static const char *const sample_argv[] = {"demo", "a,b", "say \"hi\"", "tab\there", NULL};
+static const char *const sample_env[] = {"LANG=C", NULL};
+static const tl_setting sample_settings[] = {{"name", "rocket"}, {"harts", "2"}, {"l1d.ways", "8"}};
+
+static tl_header sample_header(void) {
+    return (tl_header){.version = "1.2.3",
+                       .machine = "rocket",
+                       .summary = "Two harts.",
+                       .program = "demo",
+                       .digest = "xxh64:00000000deadbeef",
+                       .argv = sample_argv,
+                       .env = sample_env,
+                       .engine = "block",
+                       .interval = "none",
+                       .seed = 7,
+                       .clock_hz = 1500000000,
+                       .n_harts = 2,
+                       .settings = sample_settings,
+                       .n_settings = 3};
+}
+
+// Values are primes, so that a mix-up shows.
+static tl_row sample_rows[] = {
+    {.name = "cycles", .scope = "machine", .unit = "cycles", .group = ""},
+    {.name = "cycles", .scope = "hart0", .unit = "cycles", .group = ""},
+    {.name = "cycles", .scope = "hart1", .unit = "cycles", .group = ""},
+    {.name = "instructions", .scope = "machine", .unit = "", .group = "", .metric = "ipc"},
+    {.name = "huge", .scope = "machine", .unit = "bytes", .group = "", .detail = 2},
+    {.name = "task-clock", .scope = "machine", .unit = "ns", .group = ""},
+    {.name = "l2.read", .scope = "machine", .unit = "", .group = "l2", .detail = 1},
+    {.name = "l2.write", .scope = "machine", .unit = "", .group = "l2", .detail = 1},
+    {.name = "odd,name", .scope = "l2.1", .unit = "", .group = "l2", .detail = 1},
+    {.name = "ipc", .scope = "machine", .unit = "per cycle", .group = "summary", .meaning = "Instructions per cycle.", .is_metric = true},
+    {.name = "cpi_issue", .scope = "machine", .unit = "%", .group = "cpi_stack", .meaning = "Issue.", .is_metric = true},
+    {.name = "cpi_fetch", .scope = "machine", .unit = "%", .group = "cpi_stack", .meaning = "Fetch.", .is_metric = true},
+    {.name = "l2_mpki", .scope = "machine", .unit = "per 1000", .group = "memory", .meaning = "Misses.", .is_metric = true, .detail = 1},
+};
+
+static tl_result sample_result(const tl_header *header, tl_row rows[]) {
+    static const char *notes[] = {"system call 999 is not supported; the program was told so (ENOSYS)"};
+    memcpy(rows, sample_rows, sizeof sample_rows);
+    const tl_value values[] = {whole(1000003),
+                               whole(600011),
+                               whole(399992),
+                               whole(800011),
+                               whole((UINT64_C(1) << 60) + 1),
+                               whole(666668667),
+                               whole(101),
+                               whole(0),
+                               missing("not on l2.1"),
+                               real(0.8000085999),
+                               real(61.25),
+                               real(2.5),
+                               missing("division by zero: instructions is 0")};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        rows[i].value = values[i];
+    return (tl_result){.header = header,
+                       .rows = rows,
+                       .n_rows = sizeof sample_rows / sizeof sample_rows[0],
+                       .notes = notes,
+                       .n_notes = 1,
+                       .instructions = 800011,
+                       .cycles = 600011,
+                       .sim_ns = 400007,
+                       .host_ns = 20000000,
+                       .host_peak_bytes = 12345678,
+                       .guest_bytes = 1056768,
+                       .reason = TL_END_EXITED,
+                       .status = 3,
+                       .message = "",
+                       .is_checked = true};
+}
+
+static char *read_file(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return NULL;
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(text);
+    size_t n = fread(text, 1, (1 << 20) - 1, file);
+    text[n] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void compare(const char *name, const char *got) {
+    const char *root = getenv("TALLY_SOURCE_ROOT");
+    assert_non_null(root);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/golden/reports/%s", root, name);
+    if (getenv("TALLY_UPDATE_GOLDEN")) {
+        FILE *file = fopen(path, "wb");
+        assert_non_null(file);
+        fputs(got, file);
+        fclose(file);
+        return;
+    }
+    char *want = read_file(path);
+    if (!want)
+        fail_msg("%s is missing", path);
+    if (strcmp(want, got) != 0) {
+        fprintf(stderr, "--- %s is not what was written:\n%s---\n", name, got);
+        fail_msg("%s differs", name);
+    }
+    free(want);
+}
+
+// The report of the sample, with two intervals before it when `has_intervals`.
+static char *write_report(const tl_report_options *options, const tl_result *result, bool has_intervals) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    tl_reporter *reporter = NULL;
+    tl_error err;
+    assert_int_equal(tl_reporter_new(options, stream, &reporter, &err), TL_OK);
+    tl_reporter_begin(reporter, result);
+    for (uint64_t i = 0; has_intervals && i < 2; i++) {
+        tl_result part = *result;
+        part.interval_kind = "ns";
+        part.begin_ns = i * 200000;
+        part.begin_cycles = i * 300000;
+        part.begin_instructions = i * 400000;
+        part.sim_ns = 200000;
+        part.cycles = 300000;
+        part.instructions = 400000;
+        part.n_rows = 4;
+        part.reason = TL_END_NONE;
+        tl_reporter_interval(reporter, &part);
+    }
+    assert_int_equal(tl_reporter_end(reporter, result, &err), TL_OK);
+    tl_reporter_free(reporter);
+    fclose(stream);
+    return text;
+}
+
+typedef struct golden {
+    const char *file;
+    tl_report_options options;
+    bool has_intervals;
+} golden;
+
+static const golden goldens[] = {
+    {"text.txt", {.format = TL_FORMAT_TEXT}, false},
+    {"text-detail.txt", {.format = TL_FORMAT_TEXT, .detail = 1}, false},
+    {"text-everything.txt", {.format = TL_FORMAT_TEXT, .detail = 2}, false},
+    {"text-quiet.txt", {.format = TL_FORMAT_TEXT, .is_quiet = true}, false},
+    {"text-null.txt", {.format = TL_FORMAT_TEXT, .only_times = true}, false},
+    {"text-intervals.txt", {.format = TL_FORMAT_TEXT}, true},
+    {"json.txt", {.format = TL_FORMAT_JSON}, false},
+    {"json-host.txt", {.format = TL_FORMAT_JSON, .with_host = true}, false},
+    {"json-intervals.txt", {.format = TL_FORMAT_JSON}, true},
+    {"csv.txt", {.format = TL_FORMAT_CSV}, false},
+    {"csv-intervals.txt", {.format = TL_FORMAT_CSV, .with_host = true}, true},
+    {"perf.txt", {.format = TL_FORMAT_PERF_CSV}, false},
+    {"perf-repeat.txt", {.format = TL_FORMAT_PERF_CSV, .separator = ";", .with_variance = true}, false},
+    {"perf-intervals.txt", {.format = TL_FORMAT_PERF_CSV}, true},
+    {"perf-json.txt", {.format = TL_FORMAT_PERF_JSON, .with_variance = true}, false},
+    {"perf-json-intervals.txt", {.format = TL_FORMAT_PERF_JSON}, true},
+};
+
+static void test_every_format_writes_what_it_always_wrote(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof goldens / sizeof goldens[0]; i++) {
+        tl_row rows[sizeof sample_rows / sizeof sample_rows[0]];
+        tl_header header = sample_header();
+        if (goldens[i].has_intervals) {
+            header.interval = "ns";
+            header.interval_length = 200000;
+        }
+        tl_result result = sample_result(&header, rows);
+        tl_report_options options = goldens[i].options;
+        options.size = sizeof options;
+        char *text = write_report(&options, &result, goldens[i].has_intervals);
+        compare(goldens[i].file, text);
+        free(text);
+    }
+}
+
+static void test_each_way_to_end_is_told(void **state) {
+    (void)state;
+    static const struct {
+        tl_end_reason reason;
+        int status, signal;
+        const char *message, *broken;
+    } ends[] = {
+        {TL_END_NONE, 0, 0, "", NULL},        {TL_END_EXITED, 0, 0, "", NULL},
+        {TL_END_EXITED, 255, 0, "", NULL},    {TL_END_KILLED, 0, 11, "load from address 0x10 at 0x10454 (main)", NULL},
+        {TL_END_KILLED, 0, 34, "", NULL},     {TL_END_DEADLOCK, 0, 0, "thread 2 waits for a futex", NULL},
+        {TL_END_MAX_INSNS, 0, 0, "", NULL},   {TL_END_TIMEOUT, 0, 0, "", NULL},
+        {TL_END_INTERRUPTED, 0, 2, "", NULL}, {TL_END_FAILED, 0, 0, "the host has no memory left", "cycles of hart0: 3 is not 2"},
+    };
+    char *all = calloc(1, 1 << 16);
+    assert_non_null(all);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        tl_row rows[sizeof sample_rows / sizeof sample_rows[0]];
+        tl_header header = sample_header();
+        header.roi_start = i == 1 ? "main" : i == 2 ? "begin" : NULL;
+        header.roi_stop = i == 2 ? "end" : NULL;
+        tl_result result = sample_result(&header, rows);
+        result.reason = ends[i].reason;
+        result.status = ends[i].status;
+        result.signal = ends[i].signal;
+        result.message = ends[i].message;
+        result.broken = ends[i].broken;
+        result.n_roi_visits = i;
+        for (int format = TL_FORMAT_TEXT; format <= TL_FORMAT_JSON; format++) {
+            tl_report_options options = {.size = sizeof options, .format = (tl_format)format, .only_times = true};
+            char *text = write_report(&options, &result, false);
+            strcat(all, text);
+            free(text);
+        }
+    }
+    compare("ends.txt", all);
+    free(all);
+}
+
+static void test_the_locale_changes_nothing(void **state) {
+    (void)state;
+    // Any locale of the host with a decimal comma will do; without one there is nothing to prove.
+    const char *const locales[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "cs_CZ.UTF-8"};
+    bool has_locale = false;
+    for (size_t i = 0; i < sizeof locales / sizeof locales[0] && !has_locale; i++)
+        has_locale = setlocale(LC_ALL, locales[i]) != NULL;
+    test_every_format_writes_what_it_always_wrote(state);
+    setlocale(LC_ALL, "C");
+}
+
+static void test_a_full_disk_is_an_error(void **state) {
+    (void)state;
+    FILE *full = fopen("/dev/full", "w");
+    if (!full)
+        skip();
+    tl_row rows[sizeof sample_rows / sizeof sample_rows[0]];
+    tl_header header = sample_header();
+    tl_result result = sample_result(&header, rows);
+    for (int format = TL_FORMAT_TEXT; format <= TL_FORMAT_PERF_JSON; format++) {
+        tl_report_options options = {.size = sizeof options, .format = (tl_format)format};
+        tl_reporter *reporter = NULL;
+        tl_error err = {0};
+        assert_int_equal(tl_reporter_new(&options, full, &reporter, &err), TL_OK);
+        tl_reporter_begin(reporter, &result);
+        assert_int_equal(tl_reporter_end(reporter, &result, &err), TL_EIO);
+        tl_reporter_free(reporter);
+    }
+    fclose(full);
+}
+
+static void test_numbers_read_well(void **state) {
+    (void)state;
+    char text[TL_NUMBER_BYTES];
+    assert_string_equal(tl_format_grouped(0, text), "0");
+    assert_string_equal(tl_format_grouped(999, text), "999");
+    assert_string_equal(tl_format_grouped(1000, text), "1,000");
+    assert_string_equal(tl_format_grouped(UINT64_MAX, text), "18,446,744,073,709,551,615");
+    assert_string_equal(tl_format_fixed(0.005, 2, text), "0.01");
+    assert_string_equal(tl_format_fixed(-0.001, 2, text), "0.00");
+    assert_string_equal(tl_format_fixed(-12.345, 1, text), "-12.3");
+    assert_string_equal(tl_format_fixed(2.5, 0, text), "3");
+    assert_string_equal(tl_format_seconds(12345678901, text), "12.345678901");
+    assert_string_equal(tl_format_metric(123.456, text), "123.5");
+    assert_string_equal(tl_format_metric(0.0123456, text), "0.0123");
+}
+
+static void test_differences_read_well(void **state) {
+    (void)state;
+    tl_row before_rows[sizeof sample_rows / sizeof sample_rows[0]], after_rows[sizeof sample_rows / sizeof sample_rows[0]];
+    tl_header before_header = sample_header(), after_header = sample_header();
+    after_header.machine = "u74";
+    tl_result before = sample_result(&before_header, before_rows), after = sample_result(&after_header, after_rows);
+    after_rows[0].value = whole(1010004);
+    after_rows[4].value = whole(UINT64_C(1) << 60);
+    after_rows[6].value = whole(0);
+    after_rows[7].value = whole(13);
+    after_rows[9].value = real(0.79208);
+    after_rows[11].name = "cpi_renamed";
+    const char *const gates[] = {"cycles > +1%", "ipc<-5%", "l2.*>=10", NULL};
+    tl_diff *diff = NULL;
+    tl_error err = {0};
+    assert_int_equal(tl_diff_make(&before, &after, gates, &diff, &err), TL_OK);
+    char *all = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&all, &size);
+    for (int format = TL_DIFF_TEXT; format <= TL_DIFF_MARKDOWN; format++)
+        assert_int_equal(tl_report_diff(diff, (tl_diff_format)format, format == TL_DIFF_JSON, stream, &err), TL_OK);
+    fclose(stream);
+    compare("diff.txt", all);
+    free(all);
+    tl_diff_release(diff);
+}
+
+static void test_lists_read_well(void **state) {
+    (void)state;
+    tl_listing_row rows[] = {
+        {"l1d.load_miss", "l1d", "", "hart0.l1d.load_miss + hart1.l1d.load_miss", "Counts requests | caused by *loads*."},
+        {"cycle", "hart", "cycles", "", "Counts \"cycles\"."},
+    };
+    tl_list list = {.kind = TL_LIST_SIGNALS, .rows = rows, .n_rows = 2};
+    char *all = NULL;
+    size_t size = 0;
+    tl_error err = {0};
+    FILE *stream = open_memstream(&all, &size);
+    for (int format = TL_LIST_TEXT; format <= TL_LIST_MARKDOWN; format++)
+        assert_int_equal(tl_report_list(&list, (tl_list_format)format, stream, &err), TL_OK);
+    fclose(stream);
+    compare("list.txt", all);
+    free(all);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_every_format_writes_what_it_always_wrote),
+    cmocka_unit_test(test_each_way_to_end_is_told),
+    cmocka_unit_test(test_the_locale_changes_nothing),
+    cmocka_unit_test(test_a_full_disk_is_an_error),
+    cmocka_unit_test(test_numbers_read_well),
+    cmocka_unit_test(test_differences_read_well),
+    cmocka_unit_test(test_lists_read_well),
+};
+
+TL_TEST_MAIN(tests)
