@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "loader/elf.h"
 #include "loader/elf_bytes.h"
 
@@ -153,56 +154,16 @@ void tl_symbols_free(tl_symbols *symbols) {
 
 uint32_t tl_symbols_count(const tl_symbols *symbols) { return symbols->n; }
 
-// How many letters must change to make one name of the other (Levenshtein), cut off beyond 32 letters.
-static unsigned distance(const char *a, const char *b) {
-    unsigned row[33];
-    size_t n_a = strnlen(a, 32), n_b = strnlen(b, 32);
-    for (unsigned j = 0; j <= n_b; ++j)
-        row[j] = j;
-    for (unsigned i = 1; i <= n_a; ++i) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= n_b; ++j) {
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[n_b];
-}
-
 static tl_status unknown(const tl_symbols *symbols, const char *name, tl_error *err) {
     if (symbols->n == 0)
         return tl_fail(err, TL_ENOENT, "%s: has no symbols, so no function '%s'; build it without -s and do not strip it", symbols->file,
                        name);
-    const char *near[3] = {NULL};
-    unsigned how_far[3] = {0};
-    for (uint32_t i = 0; i < symbols->n; ++i) {
-        const char *candidate = symbols->strings + symbols->symbols[i].name;
-        unsigned d = distance(name, candidate);
-        size_t rank = 3;
-        bool is_known = false;
-        for (size_t k = 3; k-- > 0;) {
-            if (near[k] && strcmp(near[k], candidate) == 0)
-                is_known = true;
-            if (!near[k] || d < how_far[k])
-                rank = k;
-        }
-        if (rank == 3 || is_known)
-            continue;
-        for (size_t k = 2; k > rank; --k) {
-            near[k] = near[k - 1];
-            how_far[k] = how_far[k - 1];
-        }
-        near[rank] = candidate;
-        how_far[rank] = d;
-    }
-    return tl_fail(err, TL_ENOENT, "%s: no function '%s'; the nearest names are %s%s%s%s%s", symbols->file, name, near[0],
-                   near[1] ? ", " : "", near[1] ? near[1] : "", near[2] ? ", " : "", near[2] ? near[2] : "");
+    tl_nearest nearest;
+    char text[256];
+    tl_nearest_init(&nearest, name);
+    for (uint32_t i = 0; i < symbols->n; ++i)
+        tl_nearest_offer(&nearest, symbols->strings + symbols->symbols[i].name);
+    return tl_fail(err, TL_ENOENT, "%s: no function '%s'%s", symbols->file, name, tl_nearest_text(&nearest, text, sizeof text));
 }
 
 tl_status tl_symbols_find(const tl_symbols *symbols, const char *name, uint64_t *ret_vaddr, tl_error *err) {
