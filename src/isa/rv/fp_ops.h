@@ -25,8 +25,15 @@ bool tl_fp_slow(tl_hart *h, const tl_op *op, tl_opc opc);
 #define TL_FP_SLOW(name) tl_fp_slow(h, op, TL_OPC_##name)
 #endif
 
-// A single in a 64-bit register has all upper bits set; anything else reads as the canonical NaN.
-TL_ALWAYS_INLINE uint32_t tl_unbox(uint64_t reg) { return TL_LIKELY(reg >= UINT64_C(0xffffffff00000000)) ? (uint32_t)reg : TL_NAN_SINGLE; }
+// A single in a 64-bit register has all upper bits set; anything else reads as the canonical NaN. The compiler must not know that it
+// is a NaN: gcc 12 folds `x < NaN` to false and loses the invalid flag.
+TL_ALWAYS_INLINE uint32_t tl_unbox(uint64_t reg) {
+    if (TL_LIKELY(reg >= UINT64_C(0xffffffff00000000)))
+        return (uint32_t)reg;
+    uint32_t nan = TL_NAN_SINGLE;
+    __asm__("" : "+r"(nan));
+    return nan;
+}
 TL_ALWAYS_INLINE uint64_t tl_box(uint32_t bits) { return UINT64_C(0xffffffff00000000) | bits; }
 
 TL_ALWAYS_INLINE float tl_float_of(uint32_t bits) {
