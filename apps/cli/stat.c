@@ -98,6 +98,11 @@ static void warn(void *ctx, const char *sentence) {
     fprintf(stderr, "tally: %s\n", sentence);
 }
 
+static bool wants_stop(void *ctx) {
+    (void)ctx;
+    return caught_signal || time_is_up;
+}
+
 static int complain(stat_job *job, int status, const tl_error *err) {
     erase_progress(job);
     fprintf(stderr, "tally: %s\n", err->text);
@@ -175,6 +180,7 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     tl_run *run = NULL;
     options->run.program = job->program;
     options->run.warn = options->report.is_quiet ? NULL : warn;
+    options->run.wants_stop = wants_stop;
     options->run.ctx = job;
     tl_status status = tl_run_new(&options->run, &run, &err);
     if (status != TL_OK)

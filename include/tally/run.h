@@ -48,7 +48,10 @@ typedef struct tl_run_options {
     int std_fd[3];           // descriptors behind the program's 0, 1, 2; not closed. Default 0, 1, 2
     // Called with one sentence for each thing worth knowing, such as the first use of an unsupported system call. May be NULL.
     void (*warn)(void *ctx, const char *sentence);
-    void *ctx;
+    // Asked when the program waits for the host, for input say, and a signal of the host interrupted that: true makes
+    // tl_run_advance return. Safe to leave NULL when no signal handler is installed.
+    bool (*wants_stop)(void *ctx);
+    void *ctx; // of both
 
     // The machine.
     const char *machine;          // a name that tl_list_new(TL_LIST_MACHINES) knows, or the path of a description; NULL: "rocket"
@@ -87,8 +90,8 @@ typedef enum tl_run_state {
 // included; TL_EFORMAT what is wrong in a machine description.
 TL_MUST_CHECK TL_API tl_status tl_run_new(const tl_run_options *options, tl_run **ret_run, tl_error *err);
 
-// Loads the program. TL_ENOENT: it, its interpreter or the ROI's function does not exist. TL_EACCESS: it is not executable.
-// TL_EFORMAT: it is not a program for this machine.
+// Loads the program. TL_ENOENT: it or its interpreter does not exist. TL_EACCESS: it is not executable. TL_EFORMAT: it is not a
+// program for this machine. TL_EINVAL: it has no such function as the region of interest names.
 TL_MUST_CHECK TL_API tl_status tl_run_load(tl_run *run, tl_error *err);
 
 // Runs until max_instructions more have retired over all harts, an interval is complete or the run has ended. How a run is cut

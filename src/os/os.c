@@ -320,8 +320,13 @@ static bool pass_time(tl_os *os, const tl_os_limits *limits) {
     os->hart = NULL;
     if (tl_host_wait_is_needed(os)) { // time in which the host does something passes as the host's does
         uint64_t limit = next < limits->until_cycle ? next : limits->until_cycle;
-        if (tl_host_wait_sleep(os, limit))
-            return true;
+        if (tl_host_wait_sleep(os, limit)) {
+            if (!os->options.wants_stop || !os->options.wants_stop(os->options.ctx))
+                return true;
+            settle(os, tl_os_now_cycles(os));
+            os->report = (tl_os_report){.stop = TL_OS_LIMIT};
+            return false;
+        }
     } else if (next == UINT64_MAX) {
         report_deadlock(os);
         return false;

@@ -11,6 +11,15 @@ static bool hart_of(const char *scope, unsigned *ret_hart) {
     return sscanf(scope, "hart%u%c", ret_hart, &rest) == 1;
 }
 
+// With -A perf prints no sum where it prints parts.
+static bool is_left_out(const tl_reporter *reporter, const tl_result *result, uint32_t index) {
+    const tl_row *row = &result->rows[index];
+    unsigned hart;
+    if (row->detail > reporter->options.detail)
+        return true;
+    return index + 1 < result->n_rows && !strcmp(row->scope, "machine") && !strcmp(row[1].name, row->name) && hart_of(row[1].scope, &hart);
+}
+
 // perf gives times in milliseconds.
 static const char *value_text(const tl_row *row, unsigned n_decimals, char text[TL_NUMBER_BYTES]) {
     if (row->value.kind == TL_VALUE_MISSING)
@@ -38,7 +47,7 @@ static void csv_rows(tl_reporter *reporter, const tl_result *result, bool is_int
         const tl_row *row = &result->rows[i];
         char text[TL_NUMBER_BYTES];
         unsigned hart;
-        if (row->detail > reporter->options.detail)
+        if (is_left_out(reporter, result, i))
             continue;
         if (is_interval) {
             const char *time = tl_format_seconds(result->begin_ns + result->sim_ns, text);
@@ -78,7 +87,7 @@ static void json_rows(tl_reporter *reporter, const tl_result *result, bool is_in
         const tl_row *row = &result->rows[i];
         char text[TL_NUMBER_BYTES];
         unsigned hart;
-        if (row->detail > reporter->options.detail)
+        if (is_left_out(reporter, result, i))
             continue;
         fputc('{', stream);
         if (is_interval)

@@ -99,10 +99,10 @@ const char *tl_format_seconds(uint64_t ns, char ret_text[TL_NUMBER_BYTES]) {
 
 const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]) {
     double size = fabs(value);
-    return tl_format_fixed(value, size >= 100 ? 1 : size >= 1 || size == 0 ? 2 : size >= 0.01 ? 4 : 6, ret_text);
+    return tl_format_fixed(value, size >= 100 ? 1 : size >= 1 || size == 0 ? 2 : size >= 0.1 ? 3 : size >= 0.001 ? 4 : 6, ret_text);
 }
 
-const char *tl_signal_name(int signal) { // by Linux's numbers, which the simulated system shares with the host
+const char *tl_report_signal_name(int signal) { // by Linux's numbers, which the simulated system shares with the host
     static const char *const names[] = {
         [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",   [SIGTRAP] = "SIGTRAP",
         [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",   [SIGKILL] = "SIGKILL", [SIGUSR1] = "SIGUSR1",
@@ -110,5 +110,5 @@ const char *tl_signal_name(int signal) { // by Linux's numbers, which the simula
         [SIGXCPU] = "SIGXCPU", [SIGXFSZ] = "SIGXFSZ", [SIGSYS] = "SIGSYS",
     };
     const char *name = signal > 0 && (size_t)signal < TL_COUNT_OF(names) ? names[signal] : NULL;
-    return name ? name : "signal";
+    return name ? name : "no name";
 }

@@ -68,12 +68,15 @@ static bool has_scopes(const tl_reporter *reporter, const tl_result *result) {
 }
 
 static void put_events(tl_reporter *reporter, const tl_result *result) {
-    bool scopes = has_scopes(reporter, result);
+    bool scopes = has_scopes(reporter, result), is_first = true;
     const char *group = NULL;
     for (uint32_t i = 0; i < result->n_rows; i++) {
         const tl_row *row = &result->rows[i];
         if (row->is_metric || !is_shown(reporter, row))
             continue;
+        if (is_first && !reporter->options.is_quiet)
+            fputc('\n', reporter->stream);
+        is_first = false;
         if (reporter->options.detail > 0 && *row->group && (!group || strcmp(group, row->group) != 0)) {
             fprintf(reporter->stream, "\n %s\n", row->group);
             group = row->group;
@@ -141,7 +144,6 @@ static void put_metrics(tl_reporter *reporter, const tl_result *result) {
             continue;
         if (!is_chosen && reporter->options.detail == 0)
             continue;
-        (void)stands_beside_event;
         if (!group || strcmp(group, row->group) != 0) {
             fprintf(reporter->stream, "\n %s\n", row->group);
             group = row->group;
@@ -167,9 +169,9 @@ static void put_heading(tl_reporter *reporter, const tl_result *result) {
     FILE *stream = reporter->stream;
     fputs("\n Counts of ", stream);
     put_command(stream, header);
-    fprintf(stream, " on %s (%u hart%s):\n\n", header->machine, header->n_harts, header->n_harts == 1 ? "" : "s");
+    fprintf(stream, " on %s (%u hart%s):\n", header->machine, header->n_harts, header->n_harts == 1 ? "" : "s");
     if (header->roi_start)
-        fprintf(stream, " Only %s %s%s%s, %llu visit%s.\n\n", header->roi_stop ? "between" : "inside", header->roi_start,
+        fprintf(stream, " Only %s %s%s%s, %llu visit%s.\n", header->roi_stop ? "between" : "inside", header->roi_start,
                 header->roi_stop ? " and " : "", header->roi_stop ? header->roi_stop : "", (unsigned long long)result->n_roi_visits,
                 result->n_roi_visits == 1 ? "" : "s");
 }
@@ -185,7 +187,7 @@ static void put_ending(tl_reporter *reporter, const tl_result *result) {
             fprintf(stream, "\n Exited with status %d.\n", result->status);
         break;
     case TL_END_KILLED:
-        fprintf(stream, "\n Killed by signal %d (%s)%s%s\n", result->signal, tl_signal_name(result->signal), *result->message ? ": " : ".",
+        fprintf(stream, "\n Killed by signal %d (%s)%s%s\n", result->signal, tl_report_signal_name(result->signal), *result->message ? ": " : ".",
                 result->message);
         break;
     case TL_END_DEADLOCK: fprintf(stream, "\n Deadlock%s%s\n", *result->message ? ": " : ".", result->message); break;

@@ -33,7 +33,8 @@ struct tl_session {
     tl_arena arena;
     tl_os_options os_options;
     void (*warn)(void *ctx, const char *sentence);
-    void *warn_ctx;
+    bool (*wants_stop)(void *ctx);
+    void *user_ctx;
     const char *notes[MAX_NOTES];
     uint32_t n_notes;
     tl_interval interval;
@@ -77,7 +78,12 @@ static void take_note(void *ctx, const char *sentence) {
             session->notes[session->n_notes++] = copy;
     }
     if (session->warn)
-        session->warn(session->warn_ctx, sentence);
+        session->warn(session->user_ctx, sentence);
+}
+
+static bool wants_stop(void *ctx) {
+    const tl_session *session = ctx;
+    return session->wants_stop && session->wants_stop(session->user_ctx);
 }
 
 tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, tl_error *err) {
@@ -108,10 +114,12 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
         .allow_network = options.allow_network,
         .std_fd = {options.std_fd[0], options.std_fd[1], options.std_fd[2]},
         .warn = take_note,
+        .wants_stop = wants_stop,
         .ctx = session,
     };
     session->warn = options.warn;
-    session->warn_ctx = options.ctx;
+    session->wants_stop = options.wants_stop;
+    session->user_ctx = options.ctx;
     session->interval = options.interval;
     session->interval_length = options.interval_length;
     session->max_insns = options.max_insns;
@@ -167,6 +175,10 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     status = find_place(session, header->roi_start, &roi->start_pc, err);
     if (status == TL_OK && header->roi_stop)
         status = find_place(session, header->roi_stop, &roi->stop_pc, err);
+    if (status != TL_OK && status != TL_ENOMEM)
+        status = TL_EINVAL; // the request is wrong, not the program
+    if (err && status != TL_OK)
+        err->status = status;
     return status;
 }
 
@@ -206,6 +218,15 @@ static uint64_t retired(const tl_session *session) {
     for (uint32_t i = 0; i < session->machine->n_harts; i++)
         sum += session->machine->harts[i]->instret;
     return sum;
+}
+
+// Every hart, the idle ones included, stands at that cycle or behind it.
+static bool has_reached(const tl_session *session, uint64_t cycle) {
+    for (uint32_t i = 0; i < session->machine->n_harts; i++) {
+        if (session->machine->harts[i]->now < cycle)
+            return false;
+    }
+    return true;
 }
 
 static uint64_t at_most(uint64_t base, uint64_t more) { return more > UINT64_MAX - base ? UINT64_MAX : base + more; }
@@ -271,12 +292,12 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
     uint64_t insns = retired(session);
     if (session->max_insns && insns >= session->max_insns) {
         end_run(session, TL_END_MAX_INSNS, "");
-    } else if (insns >= interval_insns || tl_os_now_cycles(session->os) >= interval_cycle) {
+    } else if (insns >= interval_insns || has_reached(session, interval_cycle)) {
         session->n_intervals++;
         *ret_state = TL_RUN_INTERVAL;
     } else {
         *ret_state = TL_RUN_GOING;
-        *ret_done = insns >= until_insns;
+        *ret_done = insns >= until_insns || wants_stop(session);
     }
     return TL_OK;
 }
