@@ -30,6 +30,10 @@ typedef struct tl_core_type {
 } tl_core_type;
 
 extern const tl_core_type tl_core_block, tl_core_step;
+#if defined(__x86_64__) && defined(__linux__)
+#define TL_HAS_TRANSLATOR
+extern const tl_core_type tl_core_translate;
+#endif
 
 // The static share of one retired instruction is in isa/rv/static_counts.h. Common arithmetic of the clock, called by sync: writes cycle, cycle_*, idle_cycle, instret*.
 void tl_hart_sync_clock(tl_hart *h);

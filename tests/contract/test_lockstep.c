@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The block front-end against the stepping one on random code: same registers, same clock, same tallies to the last one at every stop,
+// Every fast front-end against the stepping one on random code: same registers, same clock, same tallies to the last one at every stop,
 // with random horizons and limits, traps, breakpoints, code changes behind FENCE.I, one to four harts, several machines. Untranslated
 // addresses, no operating system: a trap sends the hart to a random place.
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/testing.h"
 #include "isa/rv/insn.h"
 #include "machine/machine.h"
-#include "base/testing.h"
 
 enum { CODE_BYTES = 48 << 10, DATA_BYTES = 256 << 10, DATA_OFFSET = 1 << 20 };
 
@@ -22,14 +22,10 @@ static uint64_t next(rng *r) {
     return r->state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-static uint32_t below(rng *r, uint32_t n) {
-    return (uint32_t)((next(r) >> 32) * n >> 32);
-}
+static uint32_t below(rng *r, uint32_t n) { return (uint32_t)((next(r) >> 32) * n >> 32); }
 
 // Registers that random code must not write: pointers into the data (x2, x8) and into the code (x9).
-static bool is_pointer(uint32_t reg) {
-    return reg == 2 || reg == 8 || reg == 9;
-}
+static bool is_pointer(uint32_t reg) { return reg == 2 || reg == 8 || reg == 9; }
 
 static uint32_t random_word(rng *r) {
     static const uint16_t csrs[] = {0x001, 0x002, 0x003, 0xc00, 0xc01, 0xc02, 0xc03};
@@ -50,9 +46,7 @@ static uint32_t random_word(rng *r) {
             rd = 1;
         return 0x6f | rd << 7 | (i >> 20 & 1) << 31 | (i >> 1 & 0x3ff) << 21 | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12;
     }
-    case TL_CLASS_JALR:
-        bits = (bits & ~(31u << 15)) | (below(r, 4) == 0 ? 1u : 9u) << 15;
-        break;
+    case TL_CLASS_JALR: bits = (bits & ~(31u << 15)) | (below(r, 4) == 0 ? 1u : 9u) << 15; break;
     case TL_CLASS_CSR:
         bits = (bits & 0xfffff) | (uint32_t)csrs[below(r, TL_COUNT_OF(csrs))] << 20;
         if (below(r, 3) != 0)
@@ -69,9 +63,7 @@ static uint32_t random_word(rng *r) {
     case TL_CLASS_FP_STORE:
     case TL_CLASS_AMO:
     case TL_CLASS_LR:
-    case TL_CLASS_SC:
-        is_access = true;
-        break;
+    case TL_CLASS_SC: is_access = true; break;
     default: break;
     }
     if (is_access)
@@ -131,10 +123,10 @@ typedef struct pair {
     tl_machine *fast, *slow;
 } pair;
 
-static pair new_pair(const tl_config *config) {
+static pair new_pair(const tl_config *config, const tl_core_type *core) {
     pair p;
     tl_error err = {0};
-    assert_int_equal(tl_machine_new(config, &tl_core_block, &p.fast, &err), TL_OK);
+    assert_int_equal(tl_machine_new(config, core, &p.fast, &err), TL_OK);
     assert_int_equal(tl_machine_new(config, &tl_core_step, &p.slow, &err), TL_OK);
     return p;
 }
@@ -143,15 +135,15 @@ static void compare(const pair *p, uint32_t hart, uint64_t step) {
     const tl_hart *a = p->fast->harts[hart], *b = p->slow->harts[hart];
     for (int i = 0; i < 32; i++)
         if (a->x[i] != b->x[i])
-            fail_msg("stop %" PRIu64 ", hart %u: x%d is %" PRIx64 " by block, %" PRIx64 " by step", step, hart, i, a->x[i], b->x[i]);
+            fail_msg("stop %" PRIu64 ", hart %u: x%d is %" PRIx64 " by fast, %" PRIx64 " by step", step, hart, i, a->x[i], b->x[i]);
     for (int i = 0; i < 32; i++)
         if (a->f[i] != b->f[i])
-            fail_msg("stop %" PRIu64 ", hart %u: f%d is %" PRIx64 " by block, %" PRIx64 " by step", step, hart, i, a->f[i], b->f[i]);
+            fail_msg("stop %" PRIu64 ", hart %u: f%d is %" PRIx64 " by fast, %" PRIx64 " by step", step, hart, i, a->f[i], b->f[i]);
     assert_int_equal(a->fflags, b->fflags);
     assert_int_equal(a->frm, b->frm);
     if (a->pc != b->pc || a->now != b->now || a->instret != b->instret || a->run_vline != b->run_vline || a->stamp != b->stamp)
-        fail_msg("stop %" PRIu64 ", hart %u: pc %" PRIx64 " %" PRIx64 ", now %" PRIu64 " %" PRIu64 ", instret %" PRIu64 " %" PRIu64 ", run %" PRIx64
-                 " %" PRIx64 ", stamp %" PRIu64 " %" PRIu64,
+        fail_msg("stop %" PRIu64 ", hart %u: pc %" PRIx64 " %" PRIx64 ", now %" PRIu64 " %" PRIu64 ", instret %" PRIu64 " %" PRIu64
+                 ", run %" PRIx64 " %" PRIx64 ", stamp %" PRIu64 " %" PRIu64,
                  step, hart, a->pc, b->pc, a->now, b->now, a->instret, b->instret, a->run_vline, b->run_vline, a->stamp, b->stamp);
     assert_int_equal(a->reservation_paddr, b->reservation_paddr);
 }
@@ -162,13 +154,13 @@ static void compare_tallies(const pair *p, uint64_t step) {
     for (uint32_t slot = 0; slot < p->fast->probe.n_slots; slot++)
         if (p->fast->tally[slot] != p->slow->tally[slot]) {
             const tl_unit *unit = tl_probe_unit_of(&p->fast->probe, slot);
-            fail_msg("stop %" PRIu64 ": %s.%s is %" PRIu64 " by block, %" PRIu64 " by step", step, unit->path,
+            fail_msg("stop %" PRIu64 ": %s.%s is %" PRIu64 " by fast, %" PRIu64 " by step", step, unit->path,
                      unit->type->signals[slot - unit->first_slot].name, p->fast->tally[slot], p->slow->tally[slot]);
         }
 }
 
-static void run_pair(const tl_config *config, uint64_t seed, uint64_t n_stops, bool with_breaks) {
-    pair p = new_pair(config);
+static void run_pair_of(const tl_core_type *core, const tl_config *config, uint64_t seed, uint64_t n_stops, bool with_breaks) {
+    pair p = new_pair(config, core);
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
     fill_code(&r, p.fast->ram, CODE_BYTES);
     memcpy(p.slow->ram, p.fast->ram, CODE_BYTES);
@@ -196,7 +188,7 @@ static void run_pair(const tl_config *config, uint64_t seed, uint64_t n_stops, b
             a->break_pc[0] = b->break_pc[0] = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(&r, CODE_BYTES / 2);
         tl_stop stop_a = a->core->run(a), stop_b = b->core->run(b);
         if (stop_a != stop_b)
-            fail_msg("stop %" PRIu64 ": block stopped for %d at %" PRIx64 ", step for %d at %" PRIx64, step, stop_a, a->pc, stop_b, b->pc);
+            fail_msg("stop %" PRIu64 ": fast stopped for %d at %" PRIx64 ", step for %d at %" PRIx64, step, stop_a, a->pc, stop_b, b->pc);
         compare(&p, a->id, step);
         if (step % 64 == 0)
             compare_tallies(&p, step);
@@ -230,6 +222,13 @@ static void run_pair(const tl_config *config, uint64_t seed, uint64_t n_stops, b
     assert_true(p.fast->harts[0]->instret > n_stops / 4);
     tl_machine_free(p.fast);
     tl_machine_free(p.slow);
+}
+
+static void run_pair(const tl_config *config, uint64_t seed, uint64_t n_stops, bool with_breaks) {
+    run_pair_of(&tl_core_block, config, seed, n_stops, with_breaks);
+#ifdef TL_HAS_TRANSLATOR
+    run_pair_of(&tl_core_translate, config, seed, n_stops, with_breaks);
+#endif
 }
 
 static uint64_t n_stops(void) {
@@ -299,8 +298,8 @@ static void test_random_code_agrees_with_long_lines(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_random_code_agrees_on_one_hart),       cmocka_unit_test(test_random_code_agrees_with_breakpoints),
-    cmocka_unit_test(test_random_code_agrees_on_four_harts),     cmocka_unit_test(test_random_code_agrees_on_a_tiny_machine),
+    cmocka_unit_test(test_random_code_agrees_on_one_hart),     cmocka_unit_test(test_random_code_agrees_with_breakpoints),
+    cmocka_unit_test(test_random_code_agrees_on_four_harts),   cmocka_unit_test(test_random_code_agrees_on_a_tiny_machine),
     cmocka_unit_test(test_random_code_agrees_with_long_lines),
 };
 TL_TEST_MAIN(tests)

@@ -170,7 +170,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
 
     size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + (2 * n_insns + 1) * sizeof(uint16_t) + at +
                   n_statics * sizeof(tl_static_count) + 64;
-    if (store->used_bytes + need > store->memory_bytes)
+    if (store->used_bytes + need > store->memory_bytes || (store->type->is_full && store->type->is_full(store)))
         tl_blocks_flush(store);
     tl_block *block = take(store, sizeof *block);
     *block = (tl_block){

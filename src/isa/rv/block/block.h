@@ -54,6 +54,7 @@ typedef struct tl_blocks_type {                         // what a front-end over
     void (*prepare)(tl_blocks *store, tl_block *block); // makes a new block executable
     void (*run)(tl_blocks *store);    // runs from hart->pc until a tl_block* function below says stop; sets store->why through it
     void (*forget)(tl_blocks *store); // all blocks are about to go; may be NULL
+    bool (*is_full)(tl_blocks *store); // forget everything before the next block is made; may be NULL
     void (*stale)(tl_blocks *store, tl_block *block); // this block must not be entered again; may be NULL
 } tl_blocks_type;
 
