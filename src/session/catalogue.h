@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Every name a user may ask for on one machine, and what it stands for: signals, perf and PAPI aliases, metrics.
 //
-// An event is, in this order: an alias ("cycles", metrics/aliases.txt), an exact signal path ("hart0.l1d.load_miss"), a signal of a
-// unit type, summed over its instances ("l1d.load_miss"), or a glob over paths ("hart0.*"), which yields one event per path; a glob
-// that matches no path is tried over unit types and aliases. Suffixes :u :k :m ask for one privilege mode where it is known.
-// A metric is a name or a group from metrics/*.txt ("ipc", "cpi_stack"), or a glob over them.
+// An event is, in this order: an alias ("cycles", metrics/aliases.txt), an exact signal path ("hart0.l1d.load_miss"), or a signal of a
+// unit type, summed over its instances ("l1d.load_miss"). A glob yields one event for each alias and each sum that matches
+// ("*.load_miss", "l2.*"), or, when none does, for each path ("hart0.*"). Suffixes :u :k :m ask for privilege modes where they are known.
+// A metric is a group of metrics/*.txt or a name from one ("cpi_stack", "ipc"), or a glob over metrics.
 //
 // Everything returned is owned by the catalogue and lives as long as it does.
 #ifndef TL_SESSION_CATALOGUE_H
@@ -43,9 +43,10 @@ typedef struct tl_catalogue_unit {
 uint32_t tl_catalogue_n_units(const tl_catalogue *catalogue);
 tl_catalogue_unit tl_catalogue_unit_at(const tl_catalogue *catalogue, uint32_t index);
 
-typedef struct tl_alias {
-    const char *name, *unit, *formula, *meaning; // unit: "" for plain events, "cycles", "bytes", "ns"
-} tl_alias;
+typedef struct tl_named_formula {
+    const char *name, *unit, *formula, *meaning; // unit: "" for plain events, "cycles", "bytes", "ns", "%", ...
+} tl_named_formula;
+typedef tl_named_formula tl_alias;
 uint32_t tl_catalogue_n_aliases(const tl_catalogue *catalogue);
 const tl_alias *tl_catalogue_alias_at(const tl_catalogue *catalogue, uint32_t index);
 

@@ -283,6 +283,15 @@ static const entry *find_entry(const reader *r, const char *path) {
     return NULL;
 }
 
+// The last one of the same section.
+static const entry *find_sibling(const reader *r, const char *path) {
+    size_t n_section = strcspn(path, ".");
+    for (uint32_t i = r->n_entries; i-- > 0;)
+        if (r->entries[i].key && strncmp(r->entries[i].key->path, path, n_section) == 0 && r->entries[i].key->path[n_section] == '.')
+            return &r->entries[i];
+    return NULL;
+}
+
 static tl_status apply(const reader *r, uint32_t n_bases, tl_config *ret_config) {
     tl_config config;
     const entry *base = find_entry(r, BASE);
@@ -312,7 +321,10 @@ static tl_status apply(const reader *r, uint32_t n_bases, tl_config *ret_config)
         const entry *e = find_entry(r, path);
         if (e)
             return fail_at(r, e->line, "%s", why.text);
-        return tl_fail(r->err, TL_EFORMAT, "%.200s: (from %s) %.200s", r->file_name, of, why.text);
+        e = find_sibling(r, path);
+        if (e) // an inherited value clashes with one given here
+            return fail_at(r, e->line, "with the %s of %s, %s", path, of, why.text);
+        return tl_fail(r->err, TL_EFORMAT, "%.200s: with values of %s, %.200s", r->file_name, of, why.text);
     }
     *ret_config = config;
     return TL_OK;

@@ -2,10 +2,10 @@
 // Formulas over tallies: what an alias or a metric is made of. Text is compiled once against the names of one machine; evaluating
 // reads a flat array of totals or differences of totals, in slot order.
 //
-// Grammar, loosest first: `A if C else B`; `or`, `and`; < <= > >= == !=; + -; * / %; unary -; numbers, names, parentheses,
-// min(a, b, ...), max(a, b, ...), d_ratio(a, b) (a / b, or 0 when b is 0), sum(a, b, ...). A `-` glued to letters on both sides belongs to the
-// name (L1-dcache-loads), so subtraction is written with spaces. Sums, differences and products of totals are exact; a quotient is
-// exact when it is whole. Dividing by zero makes the value missing, with a reason, unless the other branch of an `if` is taken.
+// Grammar, loosest first: `A if C else B`; `or`; `and`; < <= > >= == !=; + -; * / // (rounded down); unary -; numbers, names, parentheses,
+// min(a, b, ...), max(a, b, ...), d_ratio(a, b) (a / b, or 0 when b is 0). A `-` with letters or digits on both sides belongs to the name
+// (L1-dcache-loads), so subtraction is written with spaces. Sums, differences and products of totals are exact; a quotient is exact
+// when it is whole. Dividing by zero makes the value missing, with a reason; an `if` looks at the branch it takes only.
 #ifndef TL_SESSION_FORMULA_H
 #define TL_SESSION_FORMULA_H
 
@@ -21,29 +21,36 @@ typedef enum tl_value_kind { TL_VALUE_MISSING, TL_VALUE_INTEGER, TL_VALUE_REAL }
 typedef struct tl_value {
     tl_value_kind kind;
     uint64_t integer;   // TL_VALUE_INTEGER: exact
-    double real;        // INTEGER and REAL
-    const char *reason; // TL_VALUE_MISSING: "division by zero: hart.instret is 0"; static or owned by the formula
+    double real;        // INTEGER and REAL; a negative value is REAL
+    const char *reason; // TL_VALUE_MISSING: "division by zero: instructions is 0"; lives as long as the formula
 } tl_value;
 
 typedef struct tl_formula tl_formula; // lives in the arena it was compiled into
 
 enum { TL_ALL_HARTS = -1 };
-// `values`: one cell per slot. `hart` >= 0 counts only what belongs to that hart; a formula that needs a shared unit is then missing.
+// `values`: one cell per slot. `hart` >= 0 counts only what that hart did; a formula that needs more than that is missing then.
 tl_value tl_formula_eval(const tl_formula *formula, const uint64_t *values, int hart);
 
 // A formula that is nothing but a sum of totals: its slots, for printing per unit. 0: it is more than that.
 uint32_t tl_formula_slots(const tl_formula *formula, const tl_slot **ret_slots);
-bool tl_formula_is_shared(const tl_formula *formula); // reads at least one unit that belongs to no single hart
+bool tl_formula_is_shared(const tl_formula *formula); // needs totals that no single hart answers for
 
-// What a name in a formula may stand for; filled by the resolver below.
+typedef struct tl_owned_slot {
+    tl_slot slot;
+    int hart;
+} tl_owned_slot;
+
+// What a name in a formula stands for; all pointers into memory that outlives the formula.
 typedef struct tl_leaf {
     enum { TL_LEAF_SLOTS, TL_LEAF_CONSTANT, TL_LEAF_FORMULA } kind;
-    const tl_slot *slots; // summed; in the arena
-    const int16_t *harts; // owner of each slot, -1: shared
+    const tl_slot *slots; // SLOTS: summed
     uint32_t n_slots;
-    double constant;
+    const tl_owned_slot *hart_slots;  // the same by hart, where one hart's part is known
+    uint32_t n_hart_slots;            // 0: it is not
+    uint64_t constant, hart_constant; // CONSTANT: for all harts, for one
     const tl_formula *formula;
 } tl_leaf;
+// `ctx` is what tl_formula_compile was given. TL_ENOENT: no such name.
 typedef tl_status tl_leaf_fn(void *ctx, const char *name, tl_leaf *ret_leaf, tl_error *err);
 
 // TL_EFORMAT: not a formula, with the column. Whatever `find` fails with is passed on.

@@ -5,9 +5,7 @@
 
 #include "session/catalogue.h"
 
-typedef struct tl_metric_row {
-    const char *name, *unit, *formula, *meaning;
-} tl_metric_row;
+typedef tl_named_formula tl_metric_row;
 
 typedef struct tl_metric_group {
     const char *name;     // the file's name without .txt: "cpi_stack"
