@@ -105,37 +105,41 @@ D_COMPARE_BODY(feq_d, ==)
 D_COMPARE_BODY(flt_d, <)
 D_COMPARE_BODY(fle_d, <=)
 
-// To integers: toward zero (what C means) on the host, whatever its rounding; the rest, and what is out of range, in integers.
-#define D_TO_INT_BODY(name, type, convert, condition)      \
-    EXEC(name) {                                           \
-        if (TL_UNLIKELY(!TL_FP_HOST || op->imm != TL_RTZ)) \
-            return TL_FP_SLOW(name);                       \
-        const double value = tl_get_double(h, op->rs1);    \
-        if (TL_UNLIKELY(!(condition)))                     \
-            return TL_FP_SLOW(name);                       \
-        RD = (uint64_t)(int64_t)(type)convert(value);      \
-        return true;                                       \
+// To integers: on the host where the value is in range after any rounding; the rest in integers. `wide` is the range of a truncation,
+// the usual one.
+#define D_TO_INT_BODY(name, type, truncate, wide, narrow)                                                  \
+    EXEC(name) {                                                                                           \
+        const uint32_t rm = (uint32_t)op->imm;                                                             \
+        const double value = tl_get_double(h, op->rs1);                                                    \
+        int64_t result;                                                                                    \
+        if (TL_FP_HOST && rm == TL_RTZ && (wide))                                                          \
+            result = truncate(value);                                                                      \
+        else if (!TL_FP_HOST || rm == TL_RTZ || !(narrow) || !tl_host_round_double(h, rm, value, &result)) \
+            return TL_FP_SLOW(name);                                                                       \
+        RD = (uint64_t)(int64_t)(type)result;                                                              \
+        return true;                                                                                       \
     }
 // Quiet range test on the bits: |value| < 2^exponent.
 #define D_IS_BELOW(exponent) ((uint64_t)(tl_double_bits(value) << 1) < (uint64_t)(exponent + 1023) << (52 + 1))
 #define D_IS_POSITIVE (tl_double_bits(value) < D_SIGN)
-D_TO_INT_BODY(fcvt_w_d, int32_t, tl_host_double_to_w, D_IS_BELOW(31))
-D_TO_INT_BODY(fcvt_wu_d, int32_t, tl_host_double_to_l, D_IS_BELOW(32) && D_IS_POSITIVE)
-D_TO_INT_BODY(fcvt_l_d, int64_t, tl_host_double_to_l, D_IS_BELOW(63))
-D_TO_INT_BODY(fcvt_lu_d, int64_t, tl_host_double_to_l, D_IS_BELOW(63) && D_IS_POSITIVE)
+D_TO_INT_BODY(fcvt_w_d, int32_t, tl_host_double_to_w, D_IS_BELOW(31), D_IS_BELOW(30))
+D_TO_INT_BODY(fcvt_wu_d, int32_t, tl_host_double_to_l, D_IS_BELOW(32) && D_IS_POSITIVE, D_IS_BELOW(31) && D_IS_POSITIVE)
+D_TO_INT_BODY(fcvt_l_d, int64_t, tl_host_double_to_l, D_IS_BELOW(63), D_IS_BELOW(62))
+D_TO_INT_BODY(fcvt_lu_d, int64_t, tl_host_double_to_l, D_IS_BELOW(63) && D_IS_POSITIVE, D_IS_BELOW(62) && D_IS_POSITIVE)
 
-#define D_FROM_INT_BODY(name, value)                            \
-    EXEC(name) {                                                \
-        if (TL_UNLIKELY(!tl_host_rounds(h, (uint32_t)op->imm))) \
-            return TL_FP_SLOW(name);                            \
-        const uint64_t a = RS1;                                 \
-        return tl_set_double(h, op->rd, value);                 \
+// An exact result does not care how the host rounds.
+#define D_FROM_INT_BODY(name, value, is_exact)                                                                                           \
+    EXEC(name) {                                                                                                                         \
+        const uint64_t a = RS1;                                                                                                          \
+        if (TL_UNLIKELY(!TL_FP_HOST || !(tl_host_rounds(h, (uint32_t)op->imm) || ((is_exact) && tl_rm_is_valid(h, (uint32_t)op->imm))))) \
+            return TL_FP_SLOW(name);                                                                                                     \
+        return tl_set_double(h, op->rd, value);                                                                                          \
     }
-D_FROM_INT_BODY(fcvt_d_w, (double)(int32_t)a)
-D_FROM_INT_BODY(fcvt_d_wu, (double)(int64_t)(uint32_t)a)
-D_FROM_INT_BODY(fcvt_d_l, (double)(int64_t)a)
+D_FROM_INT_BODY(fcvt_d_w, (double)(int32_t)a, true)
+D_FROM_INT_BODY(fcvt_d_wu, (double)(int64_t)(uint32_t)a, true)
+D_FROM_INT_BODY(fcvt_d_l, (double)(int64_t)a, a + (UINT64_C(1) << 53) < UINT64_C(1) << 54)
 // Above 2^63: half of it, with the lost bit kept sticky, doubled without rounding.
-D_FROM_INT_BODY(fcvt_d_lu, TL_LIKELY((int64_t)a >= 0) ? (double)(int64_t)a : (double)(int64_t)(a >> 1 | (a & 1)) * 2)
+D_FROM_INT_BODY(fcvt_d_lu, TL_LIKELY((int64_t)a >= 0) ? (double)(int64_t)a : (double)(int64_t)(a >> 1 | (a & 1)) * 2, a < UINT64_C(1) << 53)
 
 EXEC(fcvt_s_d) {
     if (TL_UNLIKELY(!tl_host_rounds(h, (uint32_t)op->imm)))
@@ -143,7 +147,7 @@ EXEC(fcvt_s_d) {
     return tl_set_float(h, op->rd, (float)tl_get_double(h, op->rs1));
 }
 EXEC(fcvt_d_s) {
-    if (TL_UNLIKELY(!tl_host_rounds(h, (uint32_t)op->imm)))
+    if (TL_UNLIKELY(!TL_FP_HOST || !tl_rm_is_valid(h, (uint32_t)op->imm)))
         return TL_FP_SLOW(fcvt_d_s);
     return tl_set_double(h, op->rd, (double)tl_get_float(h, op->rs1));
 }

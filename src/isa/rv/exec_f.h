@@ -104,37 +104,41 @@ S_COMPARE_BODY(feq_s, ==)
 S_COMPARE_BODY(flt_s, <)
 S_COMPARE_BODY(fle_s, <=)
 
-// To integers: toward zero (what C means) on the host, whatever its rounding; the rest, and what is out of range, in integers.
-#define S_TO_INT_BODY(name, type, convert, condition)      \
-    EXEC(name) {                                           \
-        if (TL_UNLIKELY(!TL_FP_HOST || op->imm != TL_RTZ)) \
-            return TL_FP_SLOW(name);                       \
-        const float value = tl_get_float(h, op->rs1);      \
-        if (TL_UNLIKELY(!(condition)))                     \
-            return TL_FP_SLOW(name);                       \
-        RD = (uint64_t)(int64_t)(type)convert(value);      \
-        return true;                                       \
+// To integers: on the host where the value is in range after any rounding; the rest in integers. `wide` is the range of a truncation,
+// the usual one.
+#define S_TO_INT_BODY(name, type, truncate, wide, narrow)                                                 \
+    EXEC(name) {                                                                                          \
+        const uint32_t rm = (uint32_t)op->imm;                                                            \
+        const float value = tl_get_float(h, op->rs1);                                                     \
+        int64_t result;                                                                                   \
+        if (TL_FP_HOST && rm == TL_RTZ && (wide))                                                         \
+            result = truncate(value);                                                                     \
+        else if (!TL_FP_HOST || rm == TL_RTZ || !(narrow) || !tl_host_round_float(h, rm, value, &result)) \
+            return TL_FP_SLOW(name);                                                                      \
+        RD = (uint64_t)(int64_t)(type)result;                                                             \
+        return true;                                                                                      \
     }
 // Quiet range test on the bits: |value| < 2^exponent.
 #define S_IS_BELOW(exponent) ((uint32_t)(tl_float_bits(value) << 1) < (uint32_t)(exponent + 127) << (23 + 1))
 #define S_IS_POSITIVE (tl_float_bits(value) < S_SIGN)
-S_TO_INT_BODY(fcvt_w_s, int32_t, tl_host_float_to_w, S_IS_BELOW(31))
-S_TO_INT_BODY(fcvt_wu_s, int32_t, tl_host_float_to_l, S_IS_BELOW(32) && S_IS_POSITIVE)
-S_TO_INT_BODY(fcvt_l_s, int64_t, tl_host_float_to_l, S_IS_BELOW(63))
-S_TO_INT_BODY(fcvt_lu_s, int64_t, tl_host_float_to_l, S_IS_BELOW(63) && S_IS_POSITIVE)
+S_TO_INT_BODY(fcvt_w_s, int32_t, tl_host_float_to_w, S_IS_BELOW(31), S_IS_BELOW(30))
+S_TO_INT_BODY(fcvt_wu_s, int32_t, tl_host_float_to_l, S_IS_BELOW(32) && S_IS_POSITIVE, S_IS_BELOW(31) && S_IS_POSITIVE)
+S_TO_INT_BODY(fcvt_l_s, int64_t, tl_host_float_to_l, S_IS_BELOW(63), S_IS_BELOW(62))
+S_TO_INT_BODY(fcvt_lu_s, int64_t, tl_host_float_to_l, S_IS_BELOW(63) && S_IS_POSITIVE, S_IS_BELOW(62) && S_IS_POSITIVE)
 
-#define S_FROM_INT_BODY(name, value)                            \
-    EXEC(name) {                                                \
-        if (TL_UNLIKELY(!tl_host_rounds(h, (uint32_t)op->imm))) \
-            return TL_FP_SLOW(name);                            \
-        const uint64_t a = RS1;                                 \
-        return tl_set_float(h, op->rd, value);                  \
+// An exact result does not care how the host rounds.
+#define S_FROM_INT_BODY(name, value, is_exact)                                                                                           \
+    EXEC(name) {                                                                                                                         \
+        const uint64_t a = RS1;                                                                                                          \
+        if (TL_UNLIKELY(!TL_FP_HOST || !(tl_host_rounds(h, (uint32_t)op->imm) || ((is_exact) && tl_rm_is_valid(h, (uint32_t)op->imm))))) \
+            return TL_FP_SLOW(name);                                                                                                     \
+        return tl_set_float(h, op->rd, value);                                                                                           \
     }
-S_FROM_INT_BODY(fcvt_s_w, (float)(int32_t)a)
-S_FROM_INT_BODY(fcvt_s_wu, (float)(int64_t)(uint32_t)a)
-S_FROM_INT_BODY(fcvt_s_l, (float)(int64_t)a)
+S_FROM_INT_BODY(fcvt_s_w, (float)(int32_t)a, (uint32_t)a + (1u << 24) < 1u << 25)
+S_FROM_INT_BODY(fcvt_s_wu, (float)(int64_t)(uint32_t)a, (uint32_t)a < 1u << 24)
+S_FROM_INT_BODY(fcvt_s_l, (float)(int64_t)a, a + (UINT64_C(1) << 24) < UINT64_C(1) << 25)
 // Above 2^63: half of it, with the lost bit kept sticky, doubled without rounding.
-S_FROM_INT_BODY(fcvt_s_lu, TL_LIKELY((int64_t)a >= 0) ? (float)(int64_t)a : (float)(int64_t)(a >> 1 | (a & 1)) * 2)
+S_FROM_INT_BODY(fcvt_s_lu, TL_LIKELY((int64_t)a >= 0) ? (float)(int64_t)a : (float)(int64_t)(a >> 1 | (a & 1)) * 2, a < UINT64_C(1) << 24)
 
 EXEC(fmv_x_w) {
     RD = SEXT32(h->f[op->rs1]);

@@ -77,6 +77,9 @@ TL_ALWAYS_INLINE bool tl_host_rounds(const tl_hart *h, uint32_t rm) {
     return h->frm <= TL_RUP && (rm == h->frm || rm == TL_RM_DYN);
 }
 
+// For exact results any rounding mode will do that is one.
+TL_ALWAYS_INLINE bool tl_rm_is_valid(const tl_hart *h, uint32_t rm) { return rm <= TL_RMM || (rm == TL_RM_DYN && h->frm <= TL_RMM); }
+
 // One rounding for a * b + c; the host's instruction where it has one.
 TL_ALWAYS_INLINE bool tl_host_has_fma(void) {
 #if TL_FP_HOST
@@ -101,8 +104,37 @@ TL_ALWAYS_INLINE int32_t tl_host_double_to_w(double value) { return _mm_cvttsd_s
 TL_ALWAYS_INLINE int64_t tl_host_double_to_l(double value) { return _mm_cvttsd_si64(_mm_set_sd(value)); }
 TL_ALWAYS_INLINE int32_t tl_host_float_to_w(float value) { return _mm_cvttss_si32(_mm_set_ss(value)); }
 TL_ALWAYS_INLINE int64_t tl_host_float_to_l(float value) { return _mm_cvttss_si64(_mm_set_ss(value)); }
+// To an integer in another mode, of values whose magnitude is below 2^62; false: not on the host, and nothing happened. Down and up
+// are corrections of toward zero, which is exact as a double again.
+#define TL_HOST_ROUND(type, round, truncate)                                                                    \
+    TL_ALWAYS_INLINE bool tl_host_round_##type(const tl_hart *h, uint32_t rm, type value, int64_t *ret_value) { \
+        if (rm == TL_RM_DYN || rm == h->frm) {                                                                  \
+            if (h->frm > TL_RUP)                                                                                \
+                return false;                                                                                   \
+            *ret_value = round(value);                                                                          \
+            return true;                                                                                        \
+        }                                                                                                       \
+        if (rm != TL_RDN && rm != TL_RUP)                                                                       \
+            return false;                                                                                       \
+        const int64_t whole = truncate(value);                                                                  \
+        *ret_value = rm == TL_RDN ? whole - ((type)whole > value) : whole + ((type)whole < value);              \
+        return true;                                                                                            \
+    }
+TL_ALWAYS_INLINE int64_t tl_host_double_by_frm(double value) { return _mm_cvtsd_si64(_mm_set_sd(value)); }
+TL_ALWAYS_INLINE int64_t tl_host_float_by_frm(float value) { return _mm_cvtss_si64(_mm_set_ss(value)); }
+TL_HOST_ROUND(double, tl_host_double_by_frm, tl_host_double_to_l)
+TL_HOST_ROUND(float, tl_host_float_by_frm, tl_host_float_to_l)
+#undef TL_HOST_ROUND
 #else
 // Never reached: tl_host_rounds() is false.
+TL_ALWAYS_INLINE bool tl_host_round_double(const tl_hart *h, uint32_t rm, double value, int64_t *ret_value) {
+    (void)h, (void)rm, (void)value, (void)ret_value;
+    return false;
+}
+TL_ALWAYS_INLINE bool tl_host_round_float(const tl_hart *h, uint32_t rm, float value, int64_t *ret_value) {
+    (void)h, (void)rm, (void)value, (void)ret_value;
+    return false;
+}
 TL_ALWAYS_INLINE double tl_host_sqrt_double(double a) { return a; }
 TL_ALWAYS_INLINE float tl_host_sqrt_float(float a) { return a; }
 TL_ALWAYS_INLINE double tl_host_fma(double a, double b, double c) { return a * b + c; }
