@@ -31,13 +31,12 @@ enum {
 static const uint8_t cache_regs[N_CACHE] = {R8, R9, R10, R11, RSI, RDI, R12, R15};
 
 typedef struct stub { // code off the straight path: emitted after the block's own
-    enum { STUB_SLOW, STUB_LINK, STUB_FUNCTION } kind;
+    bool is_link; // else an access that did not hit
     uint8_t *from[2]; // displacements that jump here
-    uint8_t *resume;  // where STUB_SLOW goes back to
+    uint8_t *resume;  // where an access goes back to
     uint32_t k;
-    uint64_t pc;            // STUB_LINK
+    uint64_t pc;            // of a link
     int8_t cached[N_CACHE]; // guest registers to have copies of at resume, or -1
-    bool has_rd;            // rd among them changed
     uint8_t rd;
 } stub;
 
@@ -129,16 +128,16 @@ static void set_rd(translator *t, unsigned rd, int from) { // guest rd = host re
     x86_rm(&t->e, true, 0x89, to, guest(rd));
 }
 
-static stub *new_stub(translator *t, int kind) {
+static stub *new_stub(translator *t, bool is_link) {
     assert(t->n_stubs < MAX_STUBS);
     stub *s = &t->stubs[t->n_stubs++];
-    *s = (stub){.kind = kind};
+    *s = (stub){.is_link = is_link};
     return s;
 }
 
 // Where an access that does not hit goes. Call before the copies of rd are made; finish_slow after.
 static stub *slow_stub(translator *t, uint32_t k, uint8_t *from) {
-    stub *s = new_stub(t, STUB_SLOW);
+    stub *s = new_stub(t, false);
     s->from[0] = from;
     s->k = k;
     return s;
@@ -429,7 +428,7 @@ static void emit_slow_call(translator *t, uint32_t k, const tl_op *op) {
 // ---- the ends of blocks ----
 
 static void emit_link(translator *t, uint64_t pc) {
-    stub *s = new_stub(t, STUB_LINK);
+    stub *s = new_stub(t, true);
     s->from[0] = x86_jmp(&t->e);
     s->pc = pc;
 }
@@ -800,7 +799,7 @@ static void emit_stubs(translator *t) {
         for (int j = 0; j < 2; j++)
             if (s->from[j])
                 x86_patch(s->from[j], e->at);
-        if (s->kind == STUB_LINK) {
+        if (s->is_link) {
             x86_mov_ri(e, RSI, s->pc);
             x86_mov_ri(e, RDX, (uintptr_t)s->from[0]);
             x86_jmp_to(e, t->enter_thunk);
