@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// Branch prediction by hand: reset contents, counters, history, targets, returns. Mispredict costs 3, redirect 1.
+#include <string.h>
+
+#include "base/testing.h"
+#include "model/bpred.h"
+#include "model/core.h"
+
+typedef struct fixture {
+    tl_arena arena;
+    tl_bpred bp;
+    uint64_t tally[TL_S_N_SLOTS];
+} fixture;
+
+static const uint64_t PC = 0x1000, BACK = 0xf00, AHEAD = 0x1100;
+
+static void start(fixture *f, tl_bp_kind kind) {
+    memset(f, 0, sizeof *f);
+    tl_config config;
+    tl_config_default(&config);
+    config.bp = (tl_bp_config){.kind = kind, .counters = 64, .history_bits = 4, .btb_entries = 16, .ras_entries = 2};
+    config.pipeline.mispredict_cycles = 3;
+    config.pipeline.redirect_cycles = 1;
+    tl_error err;
+    assert_int_equal(tl_bpred_init(&f->bp, &config, &f->arena, &err), TL_OK);
+}
+
+static uint64_t branch(fixture *f, uint64_t pc, uint64_t target, bool is_taken) {
+    return tl_bpred_branch(&f->bp, f->tally, pc, target, is_taken);
+}
+
+static void test_counters_start_weakly_not_taken_and_saturate(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, TL_BP_BHT);
+    assert_int_equal(branch(&f, PC, BACK, false), 0); // 1 -> 0
+    assert_int_equal(branch(&f, PC, BACK, false), 0); // stays 0
+    assert_int_equal(branch(&f, PC, BACK, true), 3);  // -> 1
+    assert_int_equal(branch(&f, PC, BACK, true), 3);  // -> 2
+    assert_int_equal(branch(&f, PC, BACK, true), 0);  // -> 3; the BTB knows the target since the first one taken
+    assert_int_equal(branch(&f, PC, BACK, true), 0);  // stays 3
+    assert_int_equal(branch(&f, PC, BACK, false), 3); // -> 2
+    assert_int_equal(branch(&f, PC, BACK, true), 0);
+    assert_int_equal(f.tally[TL_S_BP_COND_MISS], 3);
+    assert_int_equal(f.tally[TL_S_BP_COND_MISS_TAKEN], 2);
+    assert_int_equal(f.tally[TL_S_HART_BRANCH_TAKEN], 5);
+    assert_int_equal(f.tally[TL_S_HART_CYC_MISPREDICT], 9);
+    assert_int_equal(f.tally[TL_S_BP_BTB_FILL], 1);
+    tl_arena_done(&f.arena);
+}
+
+static void test_first_branch_taken_is_mispredicted(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, TL_BP_BHT);
+    assert_int_equal(branch(&f, PC, BACK, true), 3); // 1 -> 2
+    assert_int_equal(branch(&f, PC, BACK, true), 0);
+    tl_arena_done(&f.arena);
+}
+
+static void test_history_tells_alternating_outcomes_apart(void **state) {
+    (void)state;
+    static const tl_bp_kind kinds[] = {TL_BP_BHT, TL_BP_GSHARE};
+    uint64_t misses[2];
+    for (int i = 0; i < 2; i++) {
+        fixture f;
+        start(&f, kinds[i]);
+        for (int n = 0; n < 100; n++)
+            branch(&f, PC, BACK, n % 2 == 0);
+        misses[i] = f.tally[TL_S_BP_COND_MISS];
+        tl_arena_done(&f.arena);
+    }
+    assert_int_equal(misses[0], 100); // 1 -> 2 -> 1 -> 2 .., always wrong
+    // Taken at histories 0000, 0010, 1010, then 1010 for good; a counter is right from its second use. Not taken is right at once.
+    assert_int_equal(misses[1], 3);
+}
+
+static void test_fixed_predictors_look_at_the_direction_only(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, TL_BP_BTFN);
+    branch(&f, PC, BACK, true); // fills the BTB, costs a redirect
+    assert_int_equal(f.tally[TL_S_HART_CYC_REDIRECT], 1);
+    assert_int_equal(branch(&f, PC, BACK, true), 0);
+    assert_int_equal(branch(&f, PC, BACK, false), 3);
+    assert_int_equal(branch(&f, PC, AHEAD, false), 0);
+    assert_int_equal(branch(&f, PC, AHEAD, true), 3);
+    tl_arena_done(&f.arena);
+    start(&f, TL_BP_NOT_TAKEN);
+    for (int n = 0; n < 5; n++) {
+        assert_int_equal(branch(&f, PC, BACK, true), 3);
+        assert_int_equal(branch(&f, PC, BACK, false), 0);
+    }
+    tl_arena_done(&f.arena);
+}
+
+static void test_direct_jump_redirects_until_the_btb_knows_it(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, TL_BP_BHT);
+    assert_int_equal(tl_bpred_jump(&f.bp, f.tally, PC, AHEAD), 1);
+    assert_int_equal(tl_bpred_jump(&f.bp, f.tally, PC, AHEAD), 0);
+    assert_int_equal(tl_bpred_jump(&f.bp, f.tally, PC + 16 * 2, AHEAD), 1); // same entry of sixteen
+    assert_int_equal(tl_bpred_jump(&f.bp, f.tally, PC, AHEAD), 1);
+    assert_int_equal(f.tally[TL_S_BP_REDIRECT], 3);
+    assert_int_equal(f.tally[TL_S_BP_BTB_FILL], 3);
+    tl_arena_done(&f.arena);
+}
+
+static void test_indirect_jump_predicts_its_last_target(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, TL_BP_BHT);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, AHEAD, PC + 4, 0, 15), 3);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, AHEAD, PC + 4, 0, 15), 0);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, BACK, PC + 4, 0, 15), 3);
+    assert_int_equal(f.tally[TL_S_BP_INDIRECT_MISS], 2);
+    assert_int_equal(f.tally[TL_S_BP_TARGET_MISS], 2);
+    assert_int_equal(f.tally[TL_S_HART_CYC_TARGET], 6);
+    tl_arena_done(&f.arena);
+}
+
+static void test_returns_come_back_in_order_as_deep_as_the_stack(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, TL_BP_BHT); // two entries
+    tl_bpred_push(&f.bp, 0x10);
+    tl_bpred_push(&f.bp, 0x20);
+    tl_bpred_push(&f.bp, 0x30); // the oldest is lost
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x30, PC + 4, 0, 1), 0);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x20, PC + 4, 0, 5), 0);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x10, PC + 4, 0, 1), 3); // empty
+    assert_int_equal(f.tally[TL_S_BP_RETURN_MISS], 1);
+    assert_int_equal(f.tally[TL_S_BP_BTB_FILL], 0); // returns leave the BTB alone
+    tl_arena_done(&f.arena);
+}
+
+static void test_hints_follow_the_table_of_the_manual(void **state) {
+    (void)state;
+    // rd, rs1 link and equal: push only. rd, rs1 link and different: pop, then push. Only rs1: pop. Only rd: push.
+    assert_false(tl_jalr_is_return(1, 1));
+    assert_true(tl_jalr_is_return(1, 5));
+    assert_true(tl_jalr_is_return(5, 1));
+    assert_true(tl_jalr_is_return(0, 1));
+    assert_true(tl_jalr_is_return(0, 5));
+    assert_false(tl_jalr_is_return(1, 10));
+    assert_false(tl_jalr_is_return(0, 10));
+    fixture f;
+    start(&f, TL_BP_BHT);
+    tl_bpred_push(&f.bp, 0x10);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x10, PC + 4, 5, 1), 0); // a coroutine: pop, then push
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, PC + 4, 0x99, 0, 5), 0);
+    tl_arena_done(&f.arena);
+}
+
+static void test_impossible_tables_are_refused_by_name(void **state) {
+    (void)state;
+    tl_arena arena = {0};
+    tl_config config;
+    tl_bpred bp;
+    tl_error err;
+    tl_config_default(&config);
+    config.bp.counters = 100;
+    assert_int_equal(tl_bpred_init(&bp, &config, &arena, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "bp.counters"));
+    tl_config_default(&config);
+    config.bp.btb_entries = 0;
+    assert_int_equal(tl_bpred_init(&bp, &config, &arena, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "bp.btb_entries"));
+    tl_config_default(&config);
+    config.bp.ras_entries = 0;
+    assert_int_equal(tl_bpred_init(&bp, &config, &arena, &err), TL_OK);
+    tl_bpred_push(&bp, 0x10);
+    assert_int_equal(tl_bpred_pop(&bp), UINT64_MAX);
+    tl_arena_done(&arena);
+}
+
+static void test_clock_is_split_without_remainder(void **state) {
+    (void)state;
+    static tl_hart h;
+    uint64_t tally[TL_S_N_SLOTS] = {0};
+    h.tally = tally;
+    h.now = 1000;
+    h.idle_cycles = 100;
+    h.supervisor_cycles = 30;
+    h.instret = 777;
+    for (int i = 0; i < 2; i++) { // idempotent
+        tl_hart_sync_clock(&h);
+        assert_int_equal(tally[TL_S_HART_CYCLE], 900);
+        assert_int_equal(tally[TL_S_HART_CYCLE_U], 870);
+        assert_int_equal(tally[TL_S_HART_CYCLE_S], 30);
+        assert_int_equal(tally[TL_S_HART_CYCLE_M], 0);
+        assert_int_equal(tally[TL_S_HART_IDLE_CYCLE], 100);
+        assert_int_equal(tally[TL_S_HART_INSTRET], 777);
+        assert_int_equal(tally[TL_S_HART_INSTRET_U], 777);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_counters_start_weakly_not_taken_and_saturate),
+    cmocka_unit_test(test_first_branch_taken_is_mispredicted),
+    cmocka_unit_test(test_history_tells_alternating_outcomes_apart),
+    cmocka_unit_test(test_fixed_predictors_look_at_the_direction_only),
+    cmocka_unit_test(test_direct_jump_redirects_until_the_btb_knows_it),
+    cmocka_unit_test(test_indirect_jump_predicts_its_last_target),
+    cmocka_unit_test(test_returns_come_back_in_order_as_deep_as_the_stack),
+    cmocka_unit_test(test_hints_follow_the_table_of_the_manual),
+    cmocka_unit_test(test_impossible_tables_are_refused_by_name),
+    cmocka_unit_test(test_clock_is_split_without_remainder),
+};
+
+TL_TEST_MAIN(tests)

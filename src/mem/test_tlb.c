@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// TLBs: pages of every size in one array, and the translation path through both levels, by hand. Latencies: tl_rig_config().
+#include "mem/test_rig.h"
+
+static const uint64_t MIB = 1 << 20;
+
+typedef struct fixture {
+    tl_arena arena;
+    tl_tlb tlb;
+    uint64_t stamps[16], clock;
+} fixture;
+
+static void start(fixture *f, uint32_t entries, uint32_t ways) {
+    *f = (fixture){.clock = 0};
+    assert_true(tl_tlb_init(&f->tlb, &f->arena, entries, ways, TL_N_LEVELS, TL_REPLACE_LRU, f->stamps, &f->clock, 1));
+}
+
+static uint32_t add(fixture *f, uint64_t vaddr, uint32_t level) {
+    tl_tlb_page page = {.vaddr = vaddr, .paddr = vaddr, .level = level, .flags = TL_RIG_RW};
+    uint32_t entry = tl_tlb_choose(&f->tlb, &page);
+    if (tl_tlb_is_valid(&f->tlb, entry))
+        tl_tlb_drop(&f->tlb, entry);
+    tl_tlb_fill(&f->tlb, entry, &page);
+    return entry;
+}
+
+static void test_pages_of_every_size_are_found_side_by_side(void **state) {
+    (void)state;
+    static const uint32_t ways[] = {8, 2};
+    for (int i = 0; i < 2; i++) { // fully associative and set-associative
+        fixture f;
+        start(&f, 8, ways[i]);
+        uint32_t small = add(&f, 0x5000, 0), large = add(&f, 6 * MIB, 1), giant = add(&f, UINT64_C(3) << 30, 2);
+        assert_int_equal(tl_tlb_find(&f.tlb, 0x5fff), small);
+        assert_int_equal(tl_tlb_find(&f.tlb, 6 * MIB + 0x12345), large);
+        assert_int_equal(tl_tlb_find(&f.tlb, 8 * MIB - 1), large);
+        assert_int_equal(tl_tlb_find(&f.tlb, (UINT64_C(4) << 30) - 1), giant);
+        assert_int_equal(tl_tlb_find(&f.tlb, 0x4fff), TL_NO_ENTRY);
+        assert_int_equal(tl_tlb_find(&f.tlb, 0x6000), TL_NO_ENTRY);
+        assert_int_equal(tl_tlb_find(&f.tlb, 8 * MIB), TL_NO_ENTRY);
+        tl_arena_done(&f.arena);
+    }
+}
+
+static void test_dropped_entry_is_not_found_by_its_hint(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, 4, 4);
+    uint32_t entry = add(&f, 0x5000, 0);
+    assert_int_equal(tl_tlb_find(&f.tlb, 0x5000), entry);
+    tl_tlb_drop(&f.tlb, entry);
+    assert_int_equal(tl_tlb_find(&f.tlb, 0x5000), TL_NO_ENTRY);
+    assert_int_equal(add(&f, 0x9000, 0), entry);
+    assert_int_equal(tl_tlb_find(&f.tlb, 0x5000), TL_NO_ENTRY);
+    tl_arena_done(&f.arena);
+}
+
+static void test_overlap_is_seen_from_the_small_and_from_the_large_page(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, 8, 2);
+    uint32_t small = add(&f, 2 * MIB + 0x7000, 0);
+    tl_tlb_page large = {.vaddr = 2 * MIB, .level = 1, .flags = TL_RIG_RW}, inside = {.vaddr = 4 * MIB + 0x1000, .flags = TL_RIG_RW};
+    assert_int_equal(tl_tlb_overlap(&f.tlb, &large), small);
+    assert_int_equal(tl_tlb_overlap(&f.tlb, &inside), TL_NO_ENTRY);
+    uint32_t entry = add(&f, 4 * MIB, 1);
+    assert_int_equal(tl_tlb_overlap(&f.tlb, &inside), entry);
+    tl_arena_done(&f.arena);
+}
+
+static void test_set_of_a_page_comes_from_its_own_page_number(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, 8, 2);                              // four sets
+    assert_int_equal(add(&f, 0x1000, 0) / 2, 1);  // page number 1
+    assert_int_equal(add(&f, 6 * MIB, 1) / 2, 3); // 2 MiB page number 3
+    assert_int_equal(add(&f, 0x5000, 0) / 2, 1);
+    add(&f, 0x9000, 0); // third in a set of two: the first one goes
+    assert_int_equal(tl_tlb_find(&f.tlb, 0x1000), TL_NO_ENTRY);
+    assert_int_not_equal(tl_tlb_find(&f.tlb, 0x5000), TL_NO_ENTRY);
+    tl_arena_done(&f.arena);
+}
+
+// ---- both levels, through the port ----
+
+typedef struct space {
+    tl_rig rig;
+    tl_hart *h;
+    tl_rig_tables tables;
+} space;
+
+// Pages of RAM from 4 MiB on, mapped at 0, each in a line of its own of the L1D.
+static void start_space(space *s, const tl_config *config, uint64_t flags) {
+    tl_rig_start(&s->rig, config);
+    s->h = s->rig.harts[0];
+    s->tables = tl_rig_tables_at(s->rig.ram, TL_RAM_BASE_PADDR);
+    for (uint64_t page = 0; page < 64; page++)
+        tl_rig_map(&s->tables, page * 4096, tl_rig_paddr(4 * MIB + page * 4096), 0, flags);
+    tl_memory_set_satp(s->rig.memory, s->h, tl_rig_satp(&s->tables));
+}
+
+static uint64_t page_address(uint64_t page) { return page * 4096 + 1024 + page % 4 * 64; } // away from the lines of the tables
+
+static void touch(space *s, uint64_t page) { // a load, as a front-end makes it
+    if (!tl_read_hit(s->h, page_address(page), 8))
+        assert_true(s->h->port->load(s->h, page_address(page), 8));
+}
+
+static void test_use_through_a_slot_keeps_the_page_young(void **state) {
+    (void)state;
+    space s;
+    tl_config config = tl_rig_config();
+    config.l1d.size_bytes = 4096; // so that only TLBs evict
+    config.l2.size_bytes = 65536;
+    start_space(&s, &config, TL_RIG_RW);
+    uint64_t *tally = s.h->tally;
+    touch(&s, 0);
+    touch(&s, 1);
+    assert_non_null(tl_read_hit(s.h, page_address(0), 8)); // page 1 is now the older one
+    touch(&s, 2);
+    assert_int_equal(tally[TL_S_DTLB_EVICT], 1);
+    assert_non_null(tl_read_hit(s.h, page_address(0), 8));
+    assert_null(tl_read_hit(s.h, page_address(1), 8)); // its slot went with its entry, though the line is still in the L1D
+    assert_int_equal(tl_memory_l1d_state(s.rig.memory, 0, tl_rig_paddr(4 * MIB) + page_address(1)), 'E');
+    tl_rig_stop(&s.rig);
+}
+
+static void test_second_level_hit_costs_its_latency_and_no_walk(void **state) {
+    (void)state;
+    space s;
+    tl_config config = tl_rig_config();
+    config.l1d.size_bytes = 4096;
+    config.l2.size_bytes = 65536;
+    start_space(&s, &config, TL_RIG_RW);
+    uint64_t *tally = s.h->tally;
+    for (uint64_t page = 0; page < 3; page++)
+        touch(&s, page);
+    assert_int_equal(tally[TL_S_PTW_WALK], 3);
+    uint64_t before = s.h->now, dtlb_before = tally[TL_S_HART_CYC_DTLB];
+    touch(&s, 0); // evicted from the DTLB of two, still in the L2 TLB of eight; its line is in the L1D
+    assert_int_equal(s.h->now - before, 5);
+    assert_int_equal(tally[TL_S_HART_CYC_DTLB] - dtlb_before, 5);
+    assert_int_equal(tally[TL_S_PTW_WALK], 3);
+    assert_int_equal(tally[TL_S_DTLB_MISS], 4);
+    assert_int_equal(tally[TL_S_DTLB_LOAD_MISS], 4);
+    assert_int_equal(tally[TL_S_L2TLB_ACCESS], 4);
+    assert_int_equal(tally[TL_S_L2TLB_MISS], 3);
+    assert_int_equal(tally[TL_S_DTLB_EVICT], 2);
+    tl_rig_stop(&s.rig);
+}
+
+static void test_first_store_to_a_clean_page_walks_again_and_sets_dirty(void **state) {
+    (void)state;
+    space s;
+    tl_config config = tl_rig_config();
+    config.l1d.size_bytes = 4096;
+    config.l2.size_bytes = 65536;
+    start_space(&s, &config, TL_PTE_V | TL_PTE_U | TL_PTE_R | TL_PTE_W);
+    uint64_t *tally = s.h->tally, pte_paddr = tl_rig_pte_paddr(&s.tables, 0, 0);
+    touch(&s, 0);
+    assert_int_equal(tl_rig_read_u64(s.rig.ram, pte_paddr) & (TL_PTE_A | TL_PTE_D), TL_PTE_A);
+    assert_int_equal(tally[TL_S_PTW_WRITE], 1);
+    assert_true(s.h->port->store(s.h, 0, 8, 1));
+    assert_int_equal(tl_rig_read_u64(s.rig.ram, pte_paddr) & (TL_PTE_A | TL_PTE_D), TL_PTE_A | TL_PTE_D);
+    assert_int_equal(tally[TL_S_PTW_WALK], 2);
+    assert_int_equal(tally[TL_S_PTW_WRITE], 2);
+    assert_int_equal(tally[TL_S_L2TLB_MISS], 2);
+    assert_int_equal(tally[TL_S_DTLB_LOAD_MISS], 1);
+    assert_int_equal(tally[TL_S_DTLB_STORE_MISS], 1);
+    assert_int_equal(tally[TL_S_DTLB_EVICT], 0); // the entry was replaced in place
+    assert_non_null(tl_write_hit(s.h, 0, 8));
+    tl_rig_stop(&s.rig);
+}
+
+static void test_flush_of_one_page_leaves_the_others(void **state) {
+    (void)state;
+    space s;
+    tl_config config = tl_rig_config();
+    start_space(&s, &config, TL_RIG_RW);
+    touch(&s, 0);
+    touch(&s, 1);
+    s.h->port->flush_tlb(s.h, 0x123, false);
+    assert_int_equal(s.h->tally[TL_S_DTLB_FLUSH], 1);
+    assert_int_equal(s.h->tally[TL_S_L2TLB_FLUSH], 1);
+    assert_null(tl_read_hit(s.h, page_address(0), 8));
+    assert_non_null(tl_read_hit(s.h, page_address(1), 8));
+    s.h->port->flush_tlb(s.h, 0, true);
+    assert_int_equal(s.h->tally[TL_S_DTLB_FLUSH], 2);
+    assert_int_equal(s.h->tally[TL_S_L2TLB_FLUSH], 2);
+    assert_null(tl_read_hit(s.h, page_address(1), 8));
+    tl_rig_stop(&s.rig);
+}
+
+static void test_two_names_of_one_line_share_it(void **state) {
+    (void)state;
+    space s;
+    tl_config config = tl_rig_config();
+    start_space(&s, &config, TL_RIG_RW);
+    tl_rig_map(&s.tables, 40 * 4096, tl_rig_paddr(4 * MIB), 0, TL_RIG_RW);
+    assert_true(s.h->port->store(s.h, 0, 8, 77));
+    assert_true(s.h->port->load(s.h, 40 * 4096, 8));
+    assert_int_equal(s.h->mem_value, 77);
+    assert_non_null(tl_read_hit(s.h, 40 * 4096, 8));
+    assert_null(tl_read_hit(s.h, 0, 8)); // a way is shown by one slot: the older name asks again,
+    uint64_t before = s.h->now;
+    assert_true(s.h->port->load(s.h, 0, 8)); // and hits
+    assert_int_equal(s.h->now, before);
+    tl_rig_stop(&s.rig);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_pages_of_every_size_are_found_side_by_side),
+    cmocka_unit_test(test_dropped_entry_is_not_found_by_its_hint),
+    cmocka_unit_test(test_overlap_is_seen_from_the_small_and_from_the_large_page),
+    cmocka_unit_test(test_set_of_a_page_comes_from_its_own_page_number),
+    cmocka_unit_test(test_use_through_a_slot_keeps_the_page_young),
+    cmocka_unit_test(test_second_level_hit_costs_its_latency_and_no_walk),
+    cmocka_unit_test(test_first_store_to_a_clean_page_walks_again_and_sets_dirty),
+    cmocka_unit_test(test_flush_of_one_page_leaves_the_others),
+    cmocka_unit_test(test_two_names_of_one_line_share_it),
+};
+
+TL_TEST_MAIN(tests)
