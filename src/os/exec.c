@@ -135,6 +135,8 @@ static int64_t find_interpreter(tl_thread *t, image *im, tl_error *err) {
 // From im->file (a reference that is taken) and im->path. On success im->file is an ELF program, scripts have become their interpreters.
 static int64_t identify(tl_thread *t, image *im, tl_error *err) {
     tl_os *os = t->os;
+    char script[128];
+    bool is_script = false;
     for (int depth = 0;; ++depth) {
         char line[SCRIPT_LINE_BYTES + 1] = {0}, *interpreter, *argument;
         int64_t n = tl_file_pread(os, im->file, line, SCRIPT_LINE_BYTES, 0);
@@ -144,6 +146,9 @@ static int64_t identify(tl_thread *t, image *im, tl_error *err) {
             break;
         if (depth == MAX_SCRIPT_DEPTH)
             return fail(err, TL_EFORMAT, ELOOP, "%s: scripts that run scripts, too deep%s", im->path, "");
+        if (!is_script)
+            snprintf(script, sizeof script, "%.120s", im->path);
+        is_script = true;
         const char *replacement[3] = {interpreter, argument ? argument : im->path, im->path};
         if (!strings_replace_first(&im->argv, replacement, argument ? 3 : 2))
             return -ENOMEM;
@@ -157,7 +162,10 @@ static int64_t identify(tl_thread *t, image *im, tl_error *err) {
         snprintf(im->path, sizeof im->path, "%s", interpreter);
     }
     tl_file_source source;
-    tl_file_source_init(&source, os, im->file, im->path);
+    char name[300];
+    if (is_script)
+        snprintf(name, sizeof name, "%.120s (the interpreter of %.120s)", im->path, script);
+    tl_file_source_init(&source, os, im->file, is_script ? name : im->path);
     if (tl_elf_read(&source.source, &im->elf, err) != TL_OK)
         return -ENOEXEC;
     return im->elf.interpreter[0] ? find_interpreter(t, im, err) : 0;
@@ -258,7 +266,7 @@ static int64_t map_stack(tl_vm *vm, const tl_rlimit *limit, bool is_executable) 
 typedef struct placed { // where things went
     tl_vm *vm;
     uint64_t bias, interpreter_base, entry, sp;
-    uint64_t arg_start, arg_end, env_start, env_end;
+    uint64_t arg_start, arg_end, env_start, env_end, auxv_start, auxv_end;
 } placed;
 
 enum { N_AUXV = 20 };
@@ -318,6 +326,8 @@ static int64_t build_stack(tl_os *os, const image *im, placed *at) {
     memcpy(words + n, auxv, sizeof auxv);
     n += sizeof auxv / sizeof *words;
     at->sp = tl_align_down(random_vaddr - n * sizeof *words, 16);
+    at->auxv_end = at->sp + n * sizeof *words;
+    at->auxv_start = at->auxv_end - sizeof auxv;
     bool is_written = tl_vm_space_write(at->vm, at->sp, words, n * sizeof *words);
     free(words);
     return is_written ? 0 : -E2BIG;
@@ -349,6 +359,8 @@ static int64_t place(tl_thread *t, const image *im, placed *at) {
     at->vm->brk_start = at->vm->brk_end = tl_align_up(elf->end_vaddr + at->bias, TL_PAGE_BYTES);
     if (result == 0)
         result = build_stack(t->os, im, at);
+    if (result < 0 && at->vm->is_out_of_memory)
+        result = -ENOMEM;
     if (result < 0)
         tl_vm_unref(at->vm);
     return result;
@@ -427,6 +439,8 @@ static void take_over(tl_thread *t, const image *im, const placed *at) {
     p->arg_end = at->arg_end;
     p->env_start = at->env_start;
     p->env_end = at->env_end;
+    p->auxv_start = at->auxv_start;
+    p->auxv_end = at->auxv_end;
 }
 
 static void start_registers(uint64_t *x, uint64_t *f, const placed *at) {

@@ -373,6 +373,15 @@ static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t
     }
 }
 
+// Nothing that is still to come happens before this time.
+static uint64_t safe_time(const tl_os *os) {
+    uint64_t time = os->n_timers > 0 ? os->timers[1]->cycle : UINT64_MAX;
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
+        if (os->machine->harts[i]->client)
+            time = earlier(time, os->machine->harts[i]->now);
+    return time;
+}
+
 // What must happen before the thread on this hart may run user code. true: something did, look around again.
 static bool attend(tl_os *os, tl_hart *h) {
     tl_thread *t = (tl_thread *)h->client;
@@ -435,7 +444,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
         }
         uint64_t n_done = total_instret(os);
         if (n_done >= limits->until_instret || (h->now >= limits->until_cycle && others_have_reached(os, h, limits->until_cycle))) {
-            settle(os, earlier(h->now, limits->until_cycle));
+            settle(os, earlier(safe_time(os), limits->until_cycle));
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
         }

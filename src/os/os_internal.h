@@ -27,6 +27,7 @@ struct tl_os {
     tl_process *processes, *last_process; // in order of creation
     tl_process *first;                    // the program the user started
     int32_t next_pid;
+    uint32_t n_threads; // alive, of all processes
 
     tl_timer **timers; // a heap by (cycle, sequence), 1-based
     uint32_t n_timers, timers_capacity;

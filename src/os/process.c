@@ -47,7 +47,7 @@ static void set_default_limits(tl_process *p) {
     p->limits[RLIMIT_STACK].soft = UINT64_C(8) << 20;
     p->limits[RLIMIT_CORE].soft = 0;
     p->limits[RLIMIT_NOFILE] = (tl_rlimit){1024, 4096};
-    p->limits[RLIMIT_NPROC] = (tl_rlimit){4096, 4096};
+    p->limits[RLIMIT_NPROC] = (tl_rlimit){32768, 32768};
     p->limits[RLIMIT_MEMLOCK] = (tl_rlimit){UINT64_C(8) << 20, UINT64_C(8) << 20};
     p->limits[RLIMIT_SIGPENDING] = (tl_rlimit){4096, 4096};
     p->limits[RLIMIT_MSGQUEUE] = (tl_rlimit){819200, 819200};
@@ -76,6 +76,8 @@ tl_process *tl_process_new(tl_os *os, tl_process *parent) {
         p->arg_end = parent->arg_end;
         p->env_start = parent->env_start;
         p->env_end = parent->env_end;
+        p->auxv_start = parent->auxv_start;
+        p->auxv_end = parent->auxv_end;
         p->is_dumpable = parent->is_dumpable;
         tl_process **link = &parent->first_child;
         while (*link)
@@ -107,6 +109,7 @@ tl_thread *tl_thread_new(tl_process *p, int32_t tid) {
         link = &(*link)->next_in_process;
     *link = t;
     ++p->n_threads;
+    ++p->os->n_threads;
     return t;
 }
 
@@ -277,6 +280,7 @@ void tl_thread_end(tl_thread *t) {
         link = &(*link)->next_in_process;
     *link = t->next_in_process;
     --p->n_threads;
+    --os->n_threads;
     t->next_in_process = os->dead;
     os->dead = t;
     if (p->n_threads == 0)

@@ -129,7 +129,8 @@ struct tl_process {
 
     tl_rlimit limits[16];
     char *exe_path;                                  // guest path of the program, absolute
-    uint64_t arg_start, arg_end, env_start, env_end; // in the address space, for /proc/PID/cmdline, environ
+    // In the address space, for /proc/PID/cmdline, environ, auxv.
+    uint64_t arg_start, arg_end, env_start, env_end, auxv_start, auxv_end;
     uint64_t start_cycle;
     uint64_t user_cycles, system_cycles;             // of threads that ended
     uint64_t child_user_cycles, child_system_cycles; // of children waited for

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "os/os_internal.h"
 #include "os/syscall.h"
@@ -36,14 +37,22 @@ void tl_sigactions_unref(tl_sigactions *actions) {
 
 // ---- Queues.
 
-static void enqueue(tl_signal_queue *queue, int signal, const tl_siginfo *info) {
+bool tl_signal_may_queue(const tl_process *p) {
+    uint64_t n = p->pending.n;
+    for (const tl_thread *t = p->threads; t; t = t->next_in_process)
+        n += t->pending.n;
+    return n < p->limits[RLIMIT_SIGPENDING].soft;
+}
+
+static void enqueue(tl_process *p, tl_signal_queue *queue, int signal, const tl_siginfo *info) {
     bool is_known = (queue->mask & tl_signal_bit(signal)) != 0;
     queue->mask |= tl_signal_bit(signal);
     if (is_known && signal < 32) // standard signals merge
         return;
-    tl_queued_signal *entry = calloc(1, sizeof *entry);
+    tl_queued_signal *entry = tl_signal_may_queue(p) ? calloc(1, sizeof *entry) : NULL;
     if (!entry)
         return; // the signal arrives without its details
+    ++queue->n;
     if (info)
         entry->info = *info;
     else
@@ -71,6 +80,7 @@ static tl_siginfo dequeue(tl_signal_queue *queue, int signal) {
         is_found = true;
         info = entry->info;
         *link = entry->next;
+        --queue->n;
         free(entry);
     }
     if (!is_more)
@@ -184,7 +194,7 @@ static void send(tl_process *p, tl_thread *t, int signal, const tl_siginfo *info
             is_blocked = false;
     if (!is_blocked && tl_signal_is_ignored(p, signal))
         return;
-    enqueue(t ? &t->pending : &p->pending, signal, info);
+    enqueue(p, t ? &t->pending : &p->pending, signal, info);
     notify(p, t, signal);
 }
 
@@ -201,7 +211,7 @@ void tl_signal_force(tl_thread *t, int signal, int code, uint64_t addr, const ch
     t->process->fault =
         (tl_fault_note){.signal = signal, .has_addr = code != SI_KERNEL, .addr = addr, .pc = t->hart->pc, .what = what, .why = why};
     drop(&t->pending, signal);
-    enqueue(&t->pending, signal, &info);
+    enqueue(t->process, &t->pending, signal, &info);
 }
 
 // ---- Delivery.

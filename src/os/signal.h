@@ -39,12 +39,12 @@ _Static_assert(sizeof(tl_siginfo) == 128, "the kernel's siginfo_t");
 typedef struct tl_queued_signal {
     struct tl_queued_signal *next;
     tl_siginfo info;
-    uint32_t *overrun; // timers: counts expirations merged into this one; may be NULL
 } tl_queued_signal;
 
 typedef struct tl_signal_queue { // zeroed: empty
     uint64_t mask;               // signals pending
     tl_queued_signal *first;     // in order of arrival
+    uint32_t n;              // in the list
 } tl_signal_queue;
 
 typedef struct tl_sigaction { // struct sigaction of the kernel, without restorer on RISC-V
@@ -79,6 +79,7 @@ typedef enum tl_delivery {
 tl_delivery tl_signal_deliver(tl_thread *t, int restart);
 // A fault of the thread itself: cannot be blocked or ignored. `what` and `why` are static text for the report: "load from", "which its mapping does not permit".
 void tl_signal_force(tl_thread *t, int signal, int code, uint64_t addr, const char *what, const char *why);
+bool tl_signal_may_queue(const tl_process *p); // RLIMIT_SIGPENDING
 void tl_signal_queue_done(tl_signal_queue *queue);
 bool tl_signal_is_ignored(const tl_process *p, int signal); // by action or by default
 void tl_signal_forget(tl_process *p, int signal);           // drops what is pending, everywhere

@@ -174,6 +174,8 @@ int64_t tl_sys_rt_sigqueueinfo(tl_thread *t, const uint64_t args[6]) {
     tl_process *p = tl_process_find(t->os, pid);
     if (!p)
         return -ESRCH;
+    if (signal && !tl_signal_may_queue(p))
+        return -EAGAIN;
     if (signal)
         tl_signal_send_process(p, signal, &info);
     return 0;

@@ -3,6 +3,7 @@
 #include <linux/sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "os/os_internal.h"
 #include "os/syscall.h"
@@ -90,7 +91,7 @@ int64_t tl_sys_clone(tl_thread *t, const uint64_t args[6]) {
     if (result < 0)
         return result;
     tl_process *p = t->process;
-    if (p->os->next_pid >= INT32_MAX - 1)
+    if (os->n_threads >= p->limits[RLIMIT_NPROC].soft || os->next_pid >= INT32_MAX - 1)
         return -EAGAIN;
     if (!(flags & CLONE_THREAD)) {
         p = new_process(t, flags);
@@ -107,6 +108,7 @@ int64_t tl_sys_clone(tl_thread *t, const uint64_t args[6]) {
                     break;
                 }
             --p->n_threads;
+            --os->n_threads;
             tl_files_unref(os, child->files);
             tl_fs_unref(os, child->fs);
             free(child);

@@ -122,16 +122,19 @@ static void add_resident(tl_vm *vm) {
 
 // ---- Areas.
 
-static void area_free(tl_os *os, tl_vma *area) {
+static void area_free(tl_vm *vm, tl_vma *area) {
+    tl_os *os = vm->os;
+    --vm->n_areas;
     tl_page_cache_unref(os, area->cache);
     tl_file_unref(os, area->file);
     free(area);
 }
 
-static tl_vma *area_copy(const tl_vma *area) {
-    tl_vma *copy = malloc(sizeof *copy);
+static tl_vma *area_copy(tl_vm *vm, const tl_vma *area) {
+    tl_vma *copy = vm->n_areas < TL_VM_MAX_AREAS ? malloc(sizeof *copy) : NULL;
     if (!copy)
         return NULL;
+    ++vm->n_areas;
     *copy = *area;
     if (copy->file)
         tl_file_ref(copy->file);
@@ -186,7 +189,7 @@ static void merge_around(tl_vm *vm, uint64_t start, uint64_t end) {
         area->next = next->next;
         if (vm->hint == next)
             vm->hint = area;
-        area_free(vm->os, next);
+        area_free(vm, next);
     }
 }
 
@@ -195,7 +198,7 @@ static bool split_at(tl_vm *vm, uint64_t vaddr) {
     tl_vma *area = area_after(vm, vaddr);
     if (!area || area->start >= vaddr)
         return true;
-    tl_vma *upper = area_copy(area);
+    tl_vma *upper = area_copy(vm, area);
     if (!upper)
         return false;
     upper->start = vaddr;
@@ -275,9 +278,10 @@ int64_t tl_vm_map(tl_vm *vm, const tl_map *map) {
         if (vaddr == 0)
             return -ENOMEM;
     }
-    tl_vma *area = calloc(1, sizeof *area);
+    tl_vma *area = vm->n_areas < TL_VM_MAX_AREAS ? calloc(1, sizeof *area) : NULL;
     if (!area)
         return -ENOMEM;
+    ++vm->n_areas;
     *area = (tl_vma){.start = vaddr,
                      .end = vaddr + bytes,
                      .offset = map->offset,
@@ -288,7 +292,7 @@ int64_t tl_vm_map(tl_vm *vm, const tl_map *map) {
     if (map->file || map->is_shared) {
         area->cache = tl_page_cache_open(vm->os, map->file, map->is_shared && (map->max_prot & TL_PROT_WRITE));
         if (!area->cache) {
-            free(area);
+            area_free(vm, area);
             return -ENOMEM;
         }
         area->file = map->file ? tl_file_ref(map->file) : NULL;
@@ -296,7 +300,7 @@ int64_t tl_vm_map(tl_vm *vm, const tl_map *map) {
     if ((map->flags & TL_MAP_FIXED) && !is_free(vm, vaddr, vaddr + bytes)) {
         int64_t result = tl_vm_unmap(vm, vaddr, vaddr + bytes);
         if (result < 0) {
-            area_free(vm->os, area);
+            area_free(vm, area);
             return result;
         }
     }
@@ -338,7 +342,7 @@ int64_t tl_vm_unmap(tl_vm *vm, uint64_t start, uint64_t end) {
         *link = area->next;
         if (vm->hint == area)
             vm->hint = NULL;
-        area_free(vm->os, area);
+        area_free(vm, area);
     }
     return 0;
 }
@@ -438,7 +442,7 @@ int64_t tl_vm_remap(tl_vm *vm, uint64_t old_vaddr, uint64_t old_bytes, uint64_t 
             return -ENOMEM;
     }
     tl_vma *area = tl_vm_split(vm, old_vaddr, old_vaddr + old_bytes);
-    tl_vma *moved = area ? area_copy(area) : NULL;
+    tl_vma *moved = area ? area_copy(vm, area) : NULL;
     if (!moved)
         return -ENOMEM;
     moved->start = new_vaddr;
@@ -693,7 +697,7 @@ tl_vm *tl_vm_fork(tl_vm *vm) {
     for (const tl_vma *area = vm->areas; area && is_complete; area = area->next) {
         if (area->is_dont_fork)
             continue;
-        tl_vma *copy = area_copy(area);
+        tl_vma *copy = area_copy(child, area);
         if (!copy) {
             is_complete = false;
             break;

@@ -24,7 +24,7 @@ struct tl_vm {
     uint64_t brk_start, brk_end;
     uint64_t mmap_top;          // mappings go below
     uint64_t stack_limit_bytes; // how far a stack may grow
-    uint64_t resident_pages, max_resident_pages, n_tables, mapped_bytes;
+    uint64_t resident_pages, max_resident_pages, n_tables, mapped_bytes, n_areas;
     bool is_out_of_memory; // a page could not be had; its processes are killed
 };
 
@@ -33,6 +33,8 @@ tl_vm *tl_vm_ref(tl_vm *vm);
 void tl_vm_unref(tl_vm *vm);  // the last one gives everything back; NULL is fine
 tl_vm *tl_vm_fork(tl_vm *vm); // NULL: RAM is full
 uint64_t tl_vm_satp(const tl_vm *vm);
+
+enum { TL_VM_MAX_AREAS = 65530 }; // as Linux's vm.max_map_count
 
 enum { TL_MAP_FIXED = 1, TL_MAP_NOREPLACE = 2, TL_MAP_BELOW_MIN = 4 }; // flags of tl_vm_map
 
