@@ -145,7 +145,7 @@ static tl_status take_value(reader *r, const yaml_event_t *event, const char *pa
     if (is_plain && (length == 0 || strcmp(text, "~") == 0 || strcmp(text, "null") == 0))
         return fail_at(r, key_line, "%s: has no value; write one, or remove the line", path);
     if (length >= sizeof e->value || strlen(text) != length)
-        return fail_at(r, key_line, "%s: the value is too long", path);
+        return fail_at(r, key_line, "%s: the value %s", path, length >= sizeof e->value ? "is too long" : "has a NUL character");
     memcpy(e->value, text, length + 1);
     return TL_OK;
 }
@@ -260,16 +260,20 @@ static const tl_embedded_file *find_builtin(const char *name) {
 static tl_status read_description(const char *text, size_t n_bytes, const char *file_name, uint32_t n_bases, tl_config *ret_config,
                                   tl_error *err);
 
+// "rocket, lowrisc2, u74, tiny"
+static void list_builtins(tl_strbuf *out) {
+    for (uint32_t i = 0; i < tl_machine_files_count; i++)
+        tl_strbuf_addf(out, "%s%s", i == 0 ? "" : ", ", tl_machine_files[i].name);
+}
+
 static tl_status read_base(const reader *r, const entry *base, uint32_t n_bases, tl_config *ret_config) {
     const tl_embedded_file *file = find_builtin(base->value);
-    char text[256];
     if (!file) {
-        tl_nearest nearest;
-        tl_nearest_init(&nearest, base->value);
-        for (uint32_t i = 0; i < tl_machine_files_count; i++)
-            tl_nearest_offer(&nearest, tl_machine_files[i].name);
-        tl_nearest_text(&nearest, text, sizeof text);
-        return fail_at(r, base->line, "base = %.60s: must be the name of a built-in machine%s", base->value, text);
+        tl_strbuf names = {0};
+        list_builtins(&names);
+        tl_status status = fail_at(r, base->line, "base = %.60s: must be a built-in machine: %s", base->value, tl_strbuf_text(&names));
+        tl_strbuf_done(&names);
+        return status;
     }
     if (n_bases == MAX_BASES)
         return fail_at(r, base->line, "base = %.60s: machines are based on each other too often", base->value);
@@ -392,14 +396,12 @@ tl_status tl_description_open(const char *name_or_path, tl_config *ret_config, t
     char text[256];
     tl_strbuf names = {0};
     tl_nearest_init(&nearest, name_or_path);
-    for (uint32_t i = 0; i < tl_machine_files_count; i++) {
+    list_builtins(&names);
+    for (uint32_t i = 0; i < tl_machine_files_count; i++)
         tl_nearest_offer(&nearest, tl_machine_files[i].name);
-        tl_strbuf_addf(&names, "%s%s", i == 0 ? "" : ", ", tl_machine_files[i].name);
-    }
     tl_nearest_text(&nearest, text, sizeof text);
-    tl_status status =
-        tl_fail(err, TL_ENOENT, "unknown machine '%.60s'%s%s built in are %s; a file is named with a slash or .yaml at the end",
-                name_or_path, text, *text ? "" : ";", tl_strbuf_text(&names));
+    tl_status status = tl_fail(err, TL_ENOENT, "unknown machine '%.60s'%s %s in are %s; a file is named with a slash or .yaml at the end",
+                               name_or_path, *text ? text : ";", *text ? "Built" : "built", tl_strbuf_text(&names));
     tl_strbuf_done(&names);
     return status;
 }
