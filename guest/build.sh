@@ -4,14 +4,18 @@
 # Builds the guest programs listed in programs.txt into OUT, skipping those that are newer than everything they are made
 # from. A program whose compiler is missing is left out with one sentence; without a RISC-V C compiler nothing is built.
 #
-#   guest/build.sh OUT [NAME...]           RISC-V programs (all of them, or those named)
-#   guest/build.sh --native OUT [NAME...]  the rows tagged `native`, for this machine: the real kernel as a second oracle
+#   guest/build.sh [--fetch] OUT [NAME...]  RISC-V programs (all of them, or those named); what must be fetched first from a
+#                                           package mirror (rows tagged `fetch`) only with --fetch or by name
+#   guest/build.sh --native OUT [NAME...]   the rows tagged `native`, for this machine: the real kernel as a second oracle
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-native=no
-if [ "${1:-}" = --native ]; then native=yes; shift; fi
-if [ $# -lt 1 ]; then echo "usage: $0 [--native] OUT [NAME...]" >&2; exit 2; fi
+native=no fetch=no
+case ${1:-} in
+--native) native=yes; shift ;;
+--fetch) fetch=yes; shift ;;
+esac
+if [ $# -lt 1 ]; then echo "usage: $0 [--native | --fetch] OUT [NAME...]" >&2; exit 2; fi
 out=$1
 shift
 mkdir -p "$out"
@@ -41,13 +45,16 @@ build_clang() { # LLVM's code with the cross C library; lld 14 cannot link that 
         "${CROSS}gcc" -static -pthread -o "$out/$1.new" "$out/$1.o" -lm &&
         rm -f "$out/$1.o"
 }
+build_busybox() { CROSS=$CROSS "$here/shell/build.sh" "$out" && cp "$out/busybox" "$out/$1.new"; }
+build_npm() { "$here/foreign/fetch.sh" "$out" && cp "$out/esbuild" "$out/$1.new"; }
 build_random() { # FLAGS are those of the generator
     python3 "$here/../tests/guest/random_isa.py" $3 >"$out/$1.S" &&
         "${CROSS}gcc" -march=rv64gc_zba_zbb_zbs -nostdlib -static -o "$out/$1.new" "$out/$1.S"
 }
 needs() {
     case $1 in
-    cc | cc_dyn | asm | so | random) echo "${CROSS}gcc" ;;
+    cc | cc_dyn | asm | so | random | busybox) echo "${CROSS}gcc" ;;
+    npm) echo npm ;;
     cxx | cxx_dyn) echo "${CROSS}g++" ;;
     go) echo go ;;
     rust) echo rustc ;;
@@ -89,7 +96,12 @@ build_one() { # NAME SOURCES KIND FLAGS
     echo "built $1"
 }
 
+# A row that borrows another's program asks for that one.
 wanted=" $* "
+for name; do
+    borrowed=$(awk -F '|' -v name="$name" '{ gsub(/ /, "", $1); gsub(/ /, "", $2) } $1 == name && $2 ~ /^=/ { print substr($2, 2) }' "$here/programs.txt")
+    wanted="$wanted$borrowed "
+done
 n_running=0
 failed=$out/.failed
 rm -f "$failed"
@@ -98,6 +110,9 @@ while IFS='|' read -r name sources kind flags args input expect tags; do
     case $name in '' | '#'*) continue ;; esac
     case $sources in =*) continue ;; esac # another row's program with other arguments
     case $wanted in '  ') ;; *" $name "*) ;; *) continue ;; esac
+    if [ $fetch = no ] && [ $# -eq 0 ]; then
+        case $tags in *fetch*) continue ;; esac
+    fi
     if [ $native = yes ]; then
         case $tags in *native*) ;; *) continue ;; esac
     fi

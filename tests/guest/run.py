@@ -6,12 +6,13 @@
 
 Every program runs in a fresh empty directory with its arguments and input from guest/programs.txt. Its exit status is
 compared with the row's expectation and, where the row says oracle=qemu, status and standard output are compared with a
-run of the same binary under qemu-riscv64. A death by signal N and the exit status 128 + N count as the same thing, since
+run of the same binary under qemu-riscv64; oracle=host does the same with the program built for this machine. A death by signal N and the exit status 128 + N count as the same thing, since
 a tool reports the first as the second. One line per failure, then a count; the exit status is 1 when anything failed,
 and 77 (skipped, to meson) when nothing could be run. Standard library only.
 """
 import argparse
 import difflib
+import hashlib
 import os
 import resource
 import shlex
@@ -49,9 +50,19 @@ def expected_status(word):
     return None if word == "any" else int(word)
 
 
-def run(prefix, row, guests, timeout_s, keep_stderr):
+def describe_files(folder):
+    """One line for each file below: name and hash, in order."""
+    lines = []
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            with open(path, "rb") as file:
+                lines.append(f"{os.path.relpath(path, folder)} {hashlib.sha256(file.read()).hexdigest()}\n")
+    return "".join(sorted(lines)).encode()
+
+
+def run(prefix, program, row, guests, timeout_s, keep_stderr):
     """Returns (status, stdout, stderr); a status is an int or 'timeout'."""
-    program = os.path.join(guests, row["program"])
     args = [] if row["args"] == "-" else shlex.split(row["args"].format(guest=os.path.join(ROOT, "guest"), out=guests))
     stdin = os.devnull if row["stdin"] == "-" else os.path.join(ROOT, "guest", row["stdin"])
     scratch = tempfile.mkdtemp(prefix="guest-")
@@ -75,6 +86,8 @@ def run(prefix, row, guests, timeout_s, keep_stderr):
             out.seek(0)
             err.seek(0)
             stdout, stderr = out.read(), err.read() if keep_stderr else b""
+            if "files" in row["tags"]:
+                stdout += describe_files(scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     if isinstance(status, int) and status < 0:
@@ -93,7 +106,8 @@ def first_difference(got, want):
 def judge(row, tool, oracle, guests, options):
     """Returns None or one sentence saying what is wrong."""
     timeout_s = options.timeout or TIMEOUTS_S["slow" if "slow" in row["tags"] else "quick"]
-    status, stdout, stderr = run(tool, row, guests, timeout_s, True)
+    program = os.path.join(guests, row["program"])
+    status, stdout, stderr = run(tool, program, row, guests, timeout_s, True)
     last_words = (stderr.decode("utf-8", "backslashreplace").strip().splitlines() or [""])[-1]
     if options.verbose:
         sys.stdout.write(stdout.decode("utf-8", "backslashreplace") + stderr.decode("utf-8", "backslashreplace"))
@@ -102,9 +116,13 @@ def judge(row, tool, oracle, guests, options):
         return f"no end after {timeout_s} s; stdout so far {len(stdout)} bytes; {last_words}"
     if want is not None and status != want:
         return f"status {status}, expected {want} ({row['expect']}); {last_words}"
-    if "oracle=qemu" not in row["tags"] or "noqemu" in row["tags"]:
+    if "oracle=host" in row["tags"]:
+        oracle, program = [], os.path.join(guests, "host", row["program"])
+        if not os.path.exists(program):
+            return None
+    elif "oracle=qemu" not in row["tags"] or "noqemu" in row["tags"]:
         return None
-    oracle_status, oracle_stdout, _ = run(oracle, row, guests, timeout_s, False)
+    oracle_status, oracle_stdout, _ = run(oracle, program, row, guests, timeout_s, False)
     if status != oracle_status:
         return f"status {status}, the oracle's is {oracle_status}; {last_words}"
     if stdout != oracle_stdout:
