@@ -28,7 +28,7 @@ uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles) { return (uint64_t
 
 uint64_t tl_os_ns_to_cycles(const tl_os *os, uint64_t ns) {
     unsigned __int128 cycles = ((unsigned __int128)ns * os->clock_hz + 999999999u) / 1000000000u;
-    return cycles >= UINT64_MAX ? UINT64_MAX : (uint64_t)cycles;
+    return ns == UINT64_MAX || cycles >= UINT64_MAX ? UINT64_MAX : (uint64_t)cycles;
 }
 
 uint64_t tl_os_now_ns(const tl_os *os) { return tl_os_cycles_to_ns(os, os->now); }
