@@ -99,6 +99,8 @@ const char *tl_format_seconds(uint64_t ns, char ret_text[TL_NUMBER_BYTES]) {
 
 const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]) {
     double size = fabs(value);
+    if (value >= 1000 && value < 1e18)
+        return tl_format_grouped((uint64_t)llround(value), ret_text);
     return tl_format_fixed(value, size >= 100 ? 1 : size >= 1 || size == 0 ? 2 : size >= 0.1 ? 3 : size >= 0.001 ? 4 : 6, ret_text);
 }
 

@@ -6,7 +6,12 @@
 #include "report/report.h"
 
 enum { VALUE_WIDTH = 20, NAME_WIDTH = 28, PAGE_WIDTH = 100 };
-static const char stack_group[] = "cpi_stack"; // metrics of this group are shares of the cycles
+
+// Groups of percentages that add up to 100: on one screen, a few words each.
+static const struct {
+    const char *group, *title, *prefix;
+    bool is_sorted; // largest first
+} splits[] = {{"topdown", "Top-down", "", false}, {"cycle_shares", "Where the cycles went", "share_", true}};
 
 static bool is_shown(const tl_reporter *reporter, const tl_row *row) {
     unsigned detail = reporter->options.detail;
@@ -85,7 +90,13 @@ static void put_events(tl_reporter *reporter, const tl_result *result) {
     }
 }
 
-static bool is_stack(const tl_row *row) { return row->is_metric && !strcmp(row->group, stack_group); }
+static bool is_split(const tl_row *row) {
+    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
+        if (row->is_metric && !strcmp(row->group, splits[i].group))
+            return true;
+    }
+    return false;
+}
 
 static bool stands_beside_event(const tl_result *result, const tl_row *metric) {
     for (uint32_t i = 0; i < result->n_rows; i++) {
@@ -95,41 +106,50 @@ static bool stands_beside_event(const tl_result *result, const tl_row *metric) {
     return false;
 }
 
-// The CPI stack as a few words, largest share first: "issue 61.2 %, load_miss 20.4 %, ..."
-static void put_stack(tl_reporter *reporter, const tl_result *result) {
-    FILE *stream = reporter->stream;
-    double last = 1e300; // the shares printed so far are at least this
-    uint32_t last_row = 0, n_printed = 0;
-    size_t column = 0;
-    for (;;) {
-        const tl_row *best = NULL;
-        uint32_t best_row = 0;
-        for (uint32_t i = 0; i < result->n_rows; i++) {
-            const tl_row *row = &result->rows[i];
-            bool is_candidate = is_stack(row) && !strcmp(row->scope, "machine") && row->value.kind != TL_VALUE_MISSING &&
-                                (row->value.real < last || (row->value.real == last && i > last_row));
-            if (is_candidate && (!best || row->value.real > best->value.real)) {
-                best = row;
-                best_row = i;
-            }
-        }
-        bool is_percent = best && !strcmp(best->unit, "%");
-        if (!best || best->value.real < (is_percent ? 0.05 : 0.0005))
-            break;
-        last = best->value.real;
-        last_row = best_row;
-        char item[96], number[TL_NUMBER_BYTES];
-        const char *name = !strncmp(best->name, "cpi_", 4) ? best->name + 4 : best->name;
-        snprintf(item, sizeof item, "%s %s%s", name, tl_format_fixed(best->value.real, is_percent ? 1 : 3, number), is_percent ? " %" : "");
-        if (n_printed == 0)
-            fprintf(stream, "\n Where the cycles went%s:\n", is_percent ? "" : " (cycles per instruction)");
-        if (column + strlen(item) + 2 > PAGE_WIDTH)
-            column = 0;
-        column += (size_t)fprintf(stream, column ? ", %s" : n_printed ? ",\n   %s" : "   %s", item);
-        n_printed++;
+// The next row of the group to name: the largest that is not larger than the last one, or simply the next.
+static const tl_row *next_of_split(const tl_result *result, const char *group, bool is_sorted, const tl_row *last) {
+    const tl_row *best = NULL;
+    for (const tl_row *row = result->rows; row < result->rows + result->n_rows; row++) {
+        if (!row->is_metric || strcmp(row->group, group) != 0 || strcmp(row->scope, "machine") != 0 || row->value.kind == TL_VALUE_MISSING)
+            continue;
+        double value = row->value.real;
+        bool is_behind = !last || (is_sorted ? value < last->value.real || (value == last->value.real && row > last) : row > last);
+        if (is_behind && (!best || (is_sorted && value > best->value.real)))
+            best = row;
     }
-    if (n_printed > 0)
-        fputc('\n', stream);
+    return best;
+}
+
+// "issue 61.2 %, load miss 20.4 %, ..."
+static void put_splits(tl_reporter *reporter, const tl_result *result) {
+    FILE *stream = reporter->stream;
+    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
+        const char *group = splits[i].group, *prefix = splits[i].prefix;
+        int indent = 0;
+        size_t column = 0;
+        for (const tl_row *row = next_of_split(result, group, splits[i].is_sorted, NULL); row;
+             row = next_of_split(result, group, splits[i].is_sorted, row)) {
+            char item[96], number[TL_NUMBER_BYTES];
+            if (splits[i].is_sorted && row->value.real < 0.05)
+                break;
+            const char *name = !strncmp(row->name, prefix, strlen(prefix)) ? row->name + strlen(prefix) : row->name;
+            size_t length = (size_t)snprintf(item, sizeof item, "%.40s %s %%", name, tl_format_fixed(row->value.real, 1, number));
+            for (char *at = item; *at; at++)
+                *at = *at == '_' ? ' ' : *at;
+            if (column == 0) {
+                indent = fprintf(stream, "\n %s: ", splits[i].title) - 1;
+                column = (size_t)indent;
+            } else if (column + 2 + length > PAGE_WIDTH) {
+                fprintf(stream, ",\n%*s", indent, "");
+                column = (size_t)indent;
+            } else {
+                column += (size_t)fprintf(stream, ", ");
+            }
+            column += (size_t)fprintf(stream, "%s", item);
+        }
+        if (column > 0)
+            fputc('\n', stream);
+    }
 }
 
 static void put_metrics(tl_reporter *reporter, const tl_result *result) {
@@ -151,7 +171,7 @@ static void put_metrics(tl_reporter *reporter, const tl_result *result) {
         put_row(reporter, result, row, scopes);
     }
     if (!is_chosen)
-        put_stack(reporter, result);
+        put_splits(reporter, result);
 }
 
 static void put_command(FILE *stream, const tl_header *header) {
@@ -187,8 +207,8 @@ static void put_ending(tl_reporter *reporter, const tl_result *result) {
             fprintf(stream, "\n Exited with status %d.\n", result->status);
         break;
     case TL_END_KILLED:
-        fprintf(stream, "\n Killed by signal %d (%s)%s%s\n", result->signal, tl_report_signal_name(result->signal), *result->message ? ": " : ".",
-                result->message);
+        fprintf(stream, "\n Killed by signal %d (%s)%s%s\n", result->signal, tl_report_signal_name(result->signal),
+                *result->message ? ": " : ".", result->message);
         break;
     case TL_END_DEADLOCK: fprintf(stream, "\n Deadlock%s%s\n", *result->message ? ": " : ".", result->message); break;
     case TL_END_MAX_INSNS:
@@ -223,7 +243,7 @@ static void interval(tl_reporter *reporter, const tl_result *result) {
     for (uint32_t i = 0; i < result->n_rows; i++) {
         const tl_row *row = &result->rows[i];
         char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES], c[TL_NUMBER_BYTES];
-        bool is_extra = row->is_metric && (reporter->options.detail == 0 && (is_stack(row) || stands_beside_event(result, row)));
+        bool is_extra = row->is_metric && (reporter->options.detail == 0 && (is_split(row) || stands_beside_event(result, row)));
         if (!is_shown(reporter, row) || is_extra)
             continue;
         const tl_row *metric = row->metric ? tl_result_row(result, true, row->metric, row->scope) : NULL;
