@@ -73,7 +73,7 @@ build_one() { # NAME SOURCES KIND FLAGS
     sources=
     for source in $2; do sources="$sources $here/$source"; done
     watched=$sources
-    for source in $sources; do watched="$watched $(dirname "$source")/*.h"; done
+    for source in $sources; do watched="$watched $(dirname "$source")/*.h $(dirname "$source")/*.def"; done
     watched=$(ls -d $watched 2>/dev/null)
     if [ "$3" = random ]; then sources=; watched="$here/../tests/guest/random_isa.py"; fi
     if is_current "$1" "$watched" "$CROSS $3 $4"; then return 0; fi

@@ -5,6 +5,7 @@
  * whole 64-bit register images, so single precision also sees values that are not NaN-boxed. */
 #include "isa.h"
 
+/* clang-format off */
 static const uint64_t singles[] = {
     0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x00800000, 0x80800000, 0x00800001, 0x3f800000, 0xbf800000,
     0x3f7fffff, 0x3f800001, 0x40000000, 0x40400000, 0x3f000000, 0x3effffff, 0x3fc00000, 0x4b000001, 0x4b7fffff, 0x4f000000,
@@ -12,89 +13,24 @@ static const uint64_t singles[] = {
     0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001, 0xffbfffff, 0x7fffffff, 0x33800000, 0x4b800001, 0xbf000000, 0xbf7fffff,
 };
 static const uint64_t doubles[] = {
-    0x0000000000000000,
-    0x8000000000000000,
-    0x0000000000000001,
-    0x8000000000000001,
-    0x000fffffffffffff,
-    0x0010000000000000,
-    0x8010000000000000,
-    0x0010000000000001,
-    0x3ff0000000000000,
-    0xbff0000000000000,
-    0x3fefffffffffffff,
-    0x3ff0000000000001,
-    0x4000000000000000,
-    0x4008000000000000,
-    0x3fe0000000000000,
-    0x3fdfffffffffffff,
-    0x3ff8000000000000,
-    0x4330000000000001,
-    0x433fffffffffffff,
-    0x41dfffffffc00000,
-    0x41e0000000000000,
-    0xc1e0000000000000,
-    0xc1e0000000200000,
-    0x41efffffffe00000,
-    0x41f0000000000000,
-    0x43dfffffffffffff,
-    0x43e0000000000000,
-    0xc3e0000000000000,
-    0xc3e0000000000001,
-    0x43f0000000000000,
-    0x7fefffffffffffff,
-    0xffefffffffffffff,
-    0x7ff0000000000000,
-    0xfff0000000000000,
-    0x7ff8000000000000,
-    0xfff8000000000000,
-    0x7ff0000000000001,
-    0xfff7ffffffffffff,
-    0x7fffffffffffffff,
-    0xbfe0000000000000,
-    0xbfefffffffffffff,
+    0x0000000000000000, 0x8000000000000000, 0x0000000000000001, 0x8000000000000001, 0x000fffffffffffff, 0x0010000000000000,
+    0x8010000000000000, 0x0010000000000001, 0x3ff0000000000000, 0xbff0000000000000, 0x3fefffffffffffff, 0x3ff0000000000001,
+    0x4000000000000000, 0x4008000000000000, 0x3fe0000000000000, 0x3fdfffffffffffff, 0x3ff8000000000000, 0x4330000000000001,
+    0x433fffffffffffff, 0x41dfffffffc00000, 0x41e0000000000000, 0xc1e0000000000000, 0xc1e0000000200000, 0x41efffffffe00000,
+    0x41f0000000000000, 0x43dfffffffffffff, 0x43e0000000000000, 0xc3e0000000000000, 0xc3e0000000000001, 0x43f0000000000000,
+    0x7fefffffffffffff, 0xffefffffffffffff, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff8000000000000,
+    0x7ff0000000000001, 0xfff7ffffffffffff, 0x7fffffffffffffff, 0xbfe0000000000000, 0xbfefffffffffffff,
     /* the borders of single precision: largest, just too large, smallest normal, subnormal, half the smallest */
-    0x47efffffe0000000,
-    0x47efffffefffffff,
-    0x47effffff0000000,
-    0x3810000000000000,
-    0x380fffffe0000000,
-    0x380ffffff0000000,
-    0x36a0000000000000,
-    0x3690000000000000,
-    0x3690000000000001,
-    0x3ff0000010000000,
-    0x3ff0000030000000,
+    0x47efffffe0000000, 0x47efffffefffffff, 0x47effffff0000000, 0x3810000000000000, 0x380fffffe0000000, 0x380ffffff0000000,
+    0x36a0000000000000, 0x3690000000000000, 0x3690000000000001, 0x3ff0000010000000, 0x3ff0000030000000,
 };
 static const uint64_t integers[] = {
-    0,
-    1,
-    2,
-    3,
-    0xffffff,
-    0x1000000,
-    0x1000001,
-    0x1000003,
-    0x7fffffff,
-    0x80000000,
-    0xffffffff,
-    0xffffff80,
-    0x100000000,
-    0x1fffffffffffff,
-    0x20000000000001,
-    0x20000000000003,
-    0x7fffffffffffffff,
-    0x8000000000000000,
-    0x8000000000000001,
-    0xffffffffffffffff,
-    0xfffffffffffffffe,
-    0xffffffff80000000,
-    0xffffffff7fffffff,
-    0xfffffffffeffffff,
-    0xfffffffffffffbff,
-    0xfffffffffffffc00,
-    0x7ffffffffffffdff,
+    0, 1, 2, 3, 0xffffff, 0x1000000, 0x1000001, 0x1000003, 0x7fffffff, 0x80000000, 0xffffffff, 0xffffff80, 0x100000000,
+    0x1fffffffffffff, 0x20000000000001, 0x20000000000003, 0x7fffffffffffffff, 0x8000000000000000, 0x8000000000000001,
+    0xffffffffffffffff, 0xfffffffffffffffe, 0xffffffff80000000, 0xffffffff7fffffff, 0xfffffffffeffffff, 0xfffffffffffffbff,
+    0xfffffffffffffc00, 0x7ffffffffffffdff,
 };
+/* clang-format on */
 
 static uint64_t box(uint64_t single) { return single | 0xffffffff00000000; }
 static uint64_t frm; /* dynamic rounding mode for the next case */
@@ -116,54 +52,25 @@ typedef struct result run_fn(uint64_t a, uint64_t b, uint64_t c);
     static struct result id##_##rm(uint64_t a, uint64_t b, uint64_t c) { RUN(text) }
 #define SIX(id, text)          \
     ONE(id, dyn, text ", dyn") \
-    ONE(id, rne, text ", rne") ONE(id, rtz, text ", rtz") ONE(id, rdn, text ", rdn") ONE(id, rup, text ", rup") ONE(id, rmm, text ", rmm")
-
-/* -- rows: kind of operands, name, text. ROUND rows have a rounding mode, EXACT rows have none. -- */
-#define ROUND_LIST(X)                                                                                                                      \
-    X(SS, fadd_s, "fadd.s ft3, ft0, ft1")                                                                                                  \
-    X(SS, fsub_s, "fsub.s ft3, ft0, ft1")                                                                                                  \
-    X(SS, fmul_s, "fmul.s ft3, ft0, ft1")                                                                                                  \
-    X(SS, fdiv_s, "fdiv.s ft3, ft0, ft1")                                                                                                  \
-    X(S, fsqrt_s, "fsqrt.s ft3, ft0")                                                                                                      \
-    X(SSS, fmadd_s, "fmadd.s ft3, ft0, ft1, ft2")                                                                                          \
-    X(SSS, fmsub_s, "fmsub.s ft3, ft0, ft1, ft2")                                                                                          \
-    X(SSS, fnmadd_s, "fnmadd.s ft3, ft0, ft1, ft2") X(SSS, fnmsub_s, "fnmsub.s ft3, ft0, ft1, ft2") X(S, fcvt_w_s, "fcvt.w.s t1, ft0")     \
-        X(S, fcvt_wu_s, "fcvt.wu.s t1, ft0") X(S, fcvt_l_s, "fcvt.l.s t1, ft0") X(S, fcvt_lu_s, "fcvt.lu.s t1, ft0")                       \
-            X(I, fcvt_s_w, "fcvt.s.w ft3, t0") X(I, fcvt_s_wu, "fcvt.s.wu ft3, t0") X(I, fcvt_s_l, "fcvt.s.l ft3, t0")                     \
-                X(I, fcvt_s_lu, "fcvt.s.lu ft3, t0") X(DD, fadd_d, "fadd.d ft3, ft0, ft1") X(DD, fsub_d, "fsub.d ft3, ft0, ft1")           \
-                    X(DD, fmul_d, "fmul.d ft3, ft0, ft1") X(DD, fdiv_d, "fdiv.d ft3, ft0, ft1") X(D, fsqrt_d, "fsqrt.d ft3, ft0")          \
-                        X(DDD, fmadd_d, "fmadd.d ft3, ft0, ft1, ft2") X(DDD, fmsub_d, "fmsub.d ft3, ft0, ft1, ft2")                        \
-                            X(DDD, fnmadd_d, "fnmadd.d ft3, ft0, ft1, ft2") X(DDD, fnmsub_d, "fnmsub.d ft3, ft0, ft1, ft2")                \
-                                X(D, fcvt_w_d, "fcvt.w.d t1, ft0") X(D, fcvt_wu_d, "fcvt.wu.d t1, ft0") X(D, fcvt_l_d, "fcvt.l.d t1, ft0") \
-                                    X(D, fcvt_lu_d, "fcvt.lu.d t1, ft0") X(I, fcvt_d_l, "fcvt.d.l ft3, t0")                                \
-                                        X(I, fcvt_d_lu, "fcvt.d.lu ft3, t0") X(D, fcvt_s_d, "fcvt.s.d ft3, ft0")
-#define EXACT_LIST(X)                                                                                                                 \
-    X(SS, fsgnj_s, "fsgnj.s ft3, ft0, ft1")                                                                                           \
-    X(SS, fsgnjn_s, "fsgnjn.s ft3, ft0, ft1")                                                                                         \
-    X(SS, fsgnjx_s, "fsgnjx.s ft3, ft0, ft1")                                                                                         \
-    X(SS, fmin_s, "fmin.s ft3, ft0, ft1")                                                                                             \
-    X(SS, fmax_s, "fmax.s ft3, ft0, ft1")                                                                                             \
-    X(SS, feq_s, "feq.s t1, ft0, ft1")                                                                                                \
-    X(SS, flt_s, "flt.s t1, ft0, ft1")                                                                                                \
-    X(SS, fle_s, "fle.s t1, ft0, ft1") X(S, fclass_s, "fclass.s t1, ft0") X(S, fmv_x_w, "fmv.x.w t1, ft0")                            \
-        X(I, fmv_w_x, "fmv.w.x ft3, t0") X(S, fcvt_d_s, "fcvt.d.s ft3, ft0") X(DD, fsgnj_d, "fsgnj.d ft3, ft0, ft1")                  \
-            X(DD, fsgnjn_d, "fsgnjn.d ft3, ft0, ft1") X(DD, fsgnjx_d, "fsgnjx.d ft3, ft0, ft1") X(DD, fmin_d, "fmin.d ft3, ft0, ft1") \
-                X(DD, fmax_d, "fmax.d ft3, ft0, ft1") X(DD, feq_d, "feq.d t1, ft0, ft1") X(DD, flt_d, "flt.d t1, ft0, ft1")           \
-                    X(DD, fle_d, "fle.d t1, ft0, ft1") X(D, fclass_d, "fclass.d t1, ft0") X(D, fmv_x_d, "fmv.x.d t1, ft0")            \
-                        X(I, fmv_d_x, "fmv.d.x ft3, t0") X(I, fcvt_d_w, "fcvt.d.w ft3, t0") X(I, fcvt_d_wu, "fcvt.d.wu ft3, t0")
+    ONE(id, rne, text ", rne") \
+    ONE(id, rtz, text ", rtz") \
+    ONE(id, rdn, text ", rdn") \
+    ONE(id, rup, text ", rup") \
+    ONE(id, rmm, text ", rmm")
 
 enum kind { S, SS, SSS, D, DD, DDD, I };
-#define ROUND_FUNCTIONS(kind, id, text) SIX(id, text)
-#define EXACT_FUNCTION(kind, id, text) ONE(id, none, text)
-#define ROUND_ROW(kind, id, text) {#id, kind, {id##_dyn, id##_rne, id##_rtz, id##_rdn, id##_rup, id##_rmm}},
-#define EXACT_ROW(kind, id, text) {#id, kind, {id##_none}},
-ROUND_LIST(ROUND_FUNCTIONS)
-EXACT_LIST(EXACT_FUNCTION)
+#define ROUND(kind, id, text) SIX(id, text)
+#define EXACT(kind, id, text) ONE(id, none, text)
+#include "isa_fp.def"
 static const struct row {
     const char *name;
     enum kind kind;
     run_fn *run[6]; /* dyn, then the static modes; the first alone when there is no mode */
-} rows[] = {ROUND_LIST(ROUND_ROW) EXACT_LIST(EXACT_ROW)};
+} rows[] = {
+#define ROUND(kind, id, text) {#id, kind, {id##_dyn, id##_rne, id##_rtz, id##_rdn, id##_rup, id##_rmm}},
+#define EXACT(kind, id, text) {#id, kind, {id##_none}},
+#include "isa_fp.def"
+};
 
 /* A random operand: any exponent, or one near `center` so that sums cancel and products land on borders. */
 static uint64_t random_operand(int is_double, int center) {

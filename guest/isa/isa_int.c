@@ -4,157 +4,83 @@
  * pairs of the values below and some random pairs, every immediate form with border immediates and all shift amounts. */
 #include "isa.h"
 
+/* clang-format off */
 static const uint64_t values[] = {
-    0,
-    1,
-    2,
-    3,
-    7,
-    10,
-    31,
-    32,
-    63,
-    64,
-    0x7f,
-    0x80,
-    0xff,
-    0x100,
-    0x7fff,
-    0x8000,
-    0xffff,
-    0x10000,
-    0x7fffffff,
-    0x80000000,
-    0x80000001,
-    0xfffffffe,
-    0xffffffff,
-    0x100000000,
-    0x123456789abcdef0,
-    0x5555555555555555,
-    0xaaaaaaaaaaaaaaaa,
-    0x00ff00ff00ff00ff,
-    0x0000800000000000,
-    0x7ffffffffffffffe,
-    0x7fffffffffffffff,
-    0x8000000000000000,
-    0x8000000000000001,
-    0xffffffff00000000,
-    0xffffffff7fffffff,
-    0xffffffff80000000,
-    0xffffffffffff8000,
-    0xffffffffffffff80,
-    0xfffffffffffffff9,
-    0xfffffffffffffffe,
-    0xffffffffffffffff,
+    0, 1, 2, 3, 7, 10, 31, 32, 63, 64, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000,
+    0x80000001, 0xfffffffe, 0xffffffff, 0x100000000, 0x123456789abcdef0, 0x5555555555555555, 0xaaaaaaaaaaaaaaaa,
+    0x00ff00ff00ff00ff, 0x0000800000000000, 0x7ffffffffffffffe, 0x7fffffffffffffff, 0x8000000000000000, 0x8000000000000001,
+    0xffffffff00000000, 0xffffffff7fffffff, 0xffffffff80000000, 0xffffffffffff8000, 0xffffffffffffff80, 0xfffffffffffffff9,
+    0xfffffffffffffffe, 0xffffffffffffffff,
 };
+/* clang-format on */
 
 /* -- register, register -- */
-#define RR_LIST(X)                                                                                                                      \
-    X(add, "add")                                                                                                                       \
-    X(sub, "sub")                                                                                                                       \
-    X(sll, "sll")                                                                                                                       \
-    X(slt, "slt")                                                                                                                       \
-    X(sltu, "sltu")                                                                                                                     \
-    X(xor, "xor") X(srl, "srl") X(sra, "sra") X(or, "or") X(and, "and") X(addw, "addw") X(subw, "subw") X(sllw, "sllw") X(srlw, "srlw") \
-        X(sraw, "sraw") X(mul, "mul") X(mulh, "mulh") X(mulhsu, "mulhsu") X(mulhu, "mulhu") X(div, "div") X(divu, "divu") X(rem, "rem") \
-            X(remu, "remu") X(mulw, "mulw") X(divw, "divw") X(divuw, "divuw") X(remw, "remw") X(remuw, "remuw") X(adduw, "add.uw")      \
-                X(sh1add, "sh1add") X(sh1adduw, "sh1add.uw") X(sh2add, "sh2add") X(sh2adduw, "sh2add.uw") X(sh3add, "sh3add")           \
-                    X(sh3adduw, "sh3add.uw") X(andn, "andn") X(orn, "orn") X(xnor, "xnor") X(max, "max") X(maxu, "maxu") X(min, "min")  \
-                        X(minu, "minu") X(rol, "rol") X(rolw, "rolw") X(ror, "ror") X(rorw, "rorw") X(bclr, "bclr") X(bext, "bext")     \
-                            X(binv, "binv") X(bset, "bset")
-
-#define RR_FUNCTION(id, op)                                            \
+#define RR(id, op)                                                     \
     static uint64_t rr_##id(uint64_t a, uint64_t b) {                  \
         uint64_t r;                                                    \
         __asm__ volatile(op " %0, %1, %2" : "=r"(r) : "r"(a), "r"(b)); \
         return r;                                                      \
     }
-#define RR_ROW(id, op) {op, rr_##id},
-RR_LIST(RR_FUNCTION)
+#include "isa_int.def"
 static const struct {
     const char *name;
     uint64_t (*run)(uint64_t a, uint64_t b);
-} rr_rows[] = {RR_LIST(RR_ROW)};
+} rr_rows[] = {
+#define RR(id, op) {op, rr_##id},
+#include "isa_int.def"
+};
 
 /* -- register only -- */
-#define R_LIST(X)   \
-    X(clz, "clz")   \
-    X(clzw, "clzw") \
-    X(ctz, "ctz")   \
-    X(ctzw, "ctzw") \
-    X(cpop, "cpop") X(cpopw, "cpopw") X(sextb, "sext.b") X(sexth, "sext.h") X(zexth, "zext.h") X(orcb, "orc.b") X(rev8, "rev8")
-
-#define R_FUNCTION(id, op)                                 \
+#define R(id, op)                                          \
     static uint64_t r_##id(uint64_t a) {                   \
         uint64_t r;                                        \
         __asm__ volatile(op " %0, %1" : "=r"(r) : "r"(a)); \
         return r;                                          \
     }
-#define R_ROW(id, op) {op, r_##id},
-R_LIST(R_FUNCTION)
+#include "isa_int.def"
 static const struct {
     const char *name;
     uint64_t (*run)(uint64_t a);
-} r_rows[] = {R_LIST(R_ROW)};
+} r_rows[] = {
+#define R(id, op) {op, r_##id},
+#include "isa_int.def"
+};
 
-/* -- register, immediate: one instruction per immediate, in a switch -- */
-#define IMM_LIST(Y, op)                                                                                                              \
-    Y(op, -2048)                                                                                                                     \
-    Y(op, -2047)                                                                                                                     \
-    Y(op, -1025)                                                                                                                     \
-    Y(op, -1024)                                                                                                                     \
-    Y(op, -129)                                                                                                                      \
-    Y(op, -128)                                                                                                                      \
-    Y(op, -33)                                                                                                                       \
-    Y(op, -32) Y(op, -2) Y(op, -1) Y(op, 0) Y(op, 1) Y(op, 2) Y(op, 7) Y(op, 31) Y(op, 32) Y(op, 63) Y(op, 64) Y(op, 127) Y(op, 255) \
-        Y(op, 256) Y(op, 1023) Y(op, 1024) Y(op, 2046) Y(op, 2047)
-#define SHIFT32_LIST(Y, op)                                                                                                         \
-    Y(op, 0)                                                                                                                        \
-    Y(op, 1)                                                                                                                        \
-    Y(op, 2)                                                                                                                        \
-    Y(op, 3)                                                                                                                        \
-    Y(op, 4)                                                                                                                        \
-    Y(op, 5)                                                                                                                        \
-    Y(op, 7)                                                                                                                        \
-    Y(op, 8) Y(op, 9) Y(op, 12) Y(op, 15) Y(op, 16) Y(op, 17) Y(op, 20) Y(op, 23) Y(op, 24) Y(op, 25) Y(op, 28) Y(op, 29) Y(op, 30) \
-        Y(op, 31)
-#define SHIFT64_LIST(Y, op) \
-    SHIFT32_LIST(Y, op)     \
-    Y(op, 32)               \
-    Y(op, 33)               \
-    Y(op, 34)               \
-    Y(op, 39) Y(op, 40) Y(op, 44) Y(op, 47) Y(op, 48) Y(op, 52) Y(op, 55) Y(op, 56) Y(op, 59) Y(op, 60) Y(op, 61) Y(op, 62) Y(op, 63)
-
-#define RI_LIST(X)                                                                                                                       \
-    X(addi, "addi", IMM_LIST)                                                                                                            \
-    X(slti, "slti", IMM_LIST)                                                                                                            \
-    X(sltiu, "sltiu", IMM_LIST)                                                                                                          \
-    X(xori, "xori", IMM_LIST)                                                                                                            \
-    X(ori, "ori", IMM_LIST)                                                                                                              \
-    X(andi, "andi", IMM_LIST)                                                                                                            \
-    X(addiw, "addiw", IMM_LIST)                                                                                                          \
-    X(slli, "slli", SHIFT64_LIST) X(srli, "srli", SHIFT64_LIST) X(srai, "srai", SHIFT64_LIST) X(slliw, "slliw", SHIFT32_LIST)            \
-        X(srliw, "srliw", SHIFT32_LIST) X(sraiw, "sraiw", SHIFT32_LIST) X(slliuw, "slli.uw", SHIFT64_LIST) X(rori, "rori", SHIFT64_LIST) \
-            X(roriw, "roriw", SHIFT32_LIST) X(bclri, "bclri", SHIFT64_LIST) X(bexti, "bexti", SHIFT64_LIST)                              \
-                X(binvi, "binvi", SHIFT64_LIST) X(bseti, "bseti", SHIFT64_LIST)
+/* -- register, immediate: an immediate is part of the instruction, so each is an instruction of its own -- */
+/* clang-format off */
+#define IMM(Y, op) \
+    Y(op, -2048) Y(op, -2047) Y(op, -1025) Y(op, -1024) Y(op, -129) Y(op, -128) Y(op, -33) Y(op, -32) Y(op, -2) Y(op, -1) Y(op, 0) \
+    Y(op, 1) Y(op, 2) Y(op, 7) Y(op, 31) Y(op, 32) Y(op, 63) Y(op, 64) Y(op, 127) Y(op, 255) Y(op, 256) Y(op, 1023) Y(op, 1024) \
+    Y(op, 2046) Y(op, 2047)
+#define SHIFT32(Y, op) \
+    Y(op, 0) Y(op, 1) Y(op, 2) Y(op, 3) Y(op, 4) Y(op, 5) Y(op, 7) Y(op, 8) Y(op, 9) Y(op, 12) Y(op, 15) Y(op, 16) Y(op, 17) Y(op, 20) \
+    Y(op, 23) Y(op, 24) Y(op, 25) Y(op, 28) Y(op, 29) Y(op, 30) Y(op, 31)
+#define SHIFT64(Y, op) \
+    SHIFT32(Y, op) Y(op, 32) Y(op, 33) Y(op, 34) Y(op, 39) Y(op, 40) Y(op, 44) Y(op, 47) Y(op, 48) Y(op, 52) Y(op, 55) Y(op, 56) \
+    Y(op, 59) Y(op, 60) Y(op, 61) Y(op, 62) Y(op, 63)
+/* clang-format on */
 
 #define RI_CASE(op, imm)                                      \
     __asm__ volatile(op " %0, %1, " #imm : "=r"(r) : "r"(a)); \
     dump_case(a, (uint64_t)(imm), 0, r, 0);
-#define RI_FUNCTION(id, op, list)     \
+#define RI(id, op, list)              \
     static void ri_##id(uint64_t a) { \
         uint64_t r;                   \
         list(RI_CASE, op)             \
     }
-#define RI_ROW(id, op, list) {op, ri_##id},
-RI_LIST(RI_FUNCTION)
+#include "isa_int.def"
 static const struct {
     const char *name;
     void (*run)(uint64_t a); /* with each immediate of its list */
-} ri_rows[] = {RI_LIST(RI_ROW)};
+} ri_rows[] = {
+#define RI(id, op, list) {op, ri_##id},
+#include "isa_int.def"
+};
 
 /* -- upper immediates; auipc is measured against the address of the instruction itself -- */
-#define UPPER_LIST(Y) Y(0) Y(1) Y(2) Y(0x7f) Y(0x80) Y(0x7ffff) Y(0x80000) Y(0x80001) Y(0xaaaaa) Y(0x55555) Y(0xffffe) Y(0xfffff)
+/* clang-format off */
+#define UPPER(Y) Y(0) Y(1) Y(2) Y(0x7f) Y(0x80) Y(0x7ffff) Y(0x80000) Y(0x80001) Y(0xaaaaa) Y(0x55555) Y(0xffffe) Y(0xfffff)
+/* clang-format on */
 #define LUI_CASE(imm)                            \
     __asm__ volatile("lui %0, " #imm : "=r"(r)); \
     dump_case(imm, 0, 0, r, 0);
@@ -165,16 +91,15 @@ static const struct {
 static void dump_upper(void) {
     uint64_t r, here;
     dump_begin("lui");
-    UPPER_LIST(LUI_CASE)
+    UPPER(LUI_CASE)
     dump_end();
     dump_begin("auipc");
-    UPPER_LIST(AUIPC_CASE)
+    UPPER(AUIPC_CASE)
     dump_end();
 }
 
 /* -- branches and jumps: taken or not, forward and backward, and the link value relative to the jump -- */
-#define BRANCH_LIST(X) X(beq) X(bne) X(blt) X(bge) X(bltu) X(bgeu)
-#define BRANCH_FUNCTION(op)                                          \
+#define BRANCH(op)                                                   \
     static uint64_t branch_##op(uint64_t a, uint64_t b) {            \
         uint64_t r;                                                  \
         __asm__ volatile("   li %0, 0\n   " #op " %1, %2, 2f\n"      \
@@ -185,12 +110,14 @@ static void dump_upper(void) {
                          : "r"(a), "r"(b));                          \
         return r;                                                    \
     }
-#define BRANCH_ROW(op) {#op, branch_##op},
-BRANCH_LIST(BRANCH_FUNCTION)
+#include "isa_int.def"
 static const struct {
     const char *name;
     uint64_t (*run)(uint64_t a, uint64_t b);
-} branch_rows[] = {BRANCH_LIST(BRANCH_ROW)};
+} branch_rows[] = {
+#define BRANCH(op) {#op, branch_##op},
+#include "isa_int.def"
+};
 
 static void dump_jumps(void) {
     uint64_t link, base, path;
