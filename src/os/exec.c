@@ -64,7 +64,9 @@ typedef struct image {    // what is to run
     tl_file *file;        // held
     tl_file *interpreter; // held; NULL: static
     tl_elf elf, interpreter_elf;
-    char path[4096]; // as it was named, for AT_EXECFN
+    char path[4096]; // as it was named
+    // For AT_EXECFN: path, but for the first program its argv[0], so that what a user typed to name the file does not move the stack.
+    const char *execfn;
     strings argv, envp;
 } image;
 
@@ -273,14 +275,15 @@ enum { N_AUXV = 20 };
 
 static int64_t build_stack(tl_os *os, const image *im, placed *at) {
     uint64_t random[2], top = TL_STACK_TOP - 8, execfn, random_vaddr, *words, n = 0;
-    size_t path_bytes = strlen(im->path) + 1;
+    const char *name = im->execfn ? im->execfn : im->path;
+    size_t path_bytes = strlen(name) + 1;
     execfn = top - path_bytes;
     at->env_end = execfn;
     at->env_start = at->arg_end = at->env_end - im->envp.n_bytes;
     at->arg_start = at->arg_end - im->argv.n_bytes;
     random_vaddr = tl_align_down(at->arg_start, 16) - 16;
     tl_os_random(os, random, sizeof random);
-    if (!tl_vm_space_write(at->vm, execfn, im->path, path_bytes) ||
+    if (!tl_vm_space_write(at->vm, execfn, name, path_bytes) ||
         !tl_vm_space_write(at->vm, at->env_start, im->envp.bytes, im->envp.n_bytes) ||
         !tl_vm_space_write(at->vm, at->arg_start, im->argv.bytes, im->argv.n_bytes) ||
         !tl_vm_space_write(at->vm, random_vaddr, random, sizeof random))
@@ -576,6 +579,7 @@ tl_status tl_exec_first(tl_os *os, char *const *argv, char *const *envp, tl_erro
         t->files = tl_files_new(os);
         t->fs = tl_fs_new(os);
         snprintf(im->path, sizeof im->path, "%s", os->options.program);
+        im->execfn = argv ? argv[0] : NULL;
         if (p->actions && t->files && t->fs)
             result = load_first(t, im, argv, envp, &local);
     }
