@@ -276,7 +276,7 @@ static const node *parse_number(parser *p) {
     if (tl_parse_u64(text, TL_SCALE_COUNT, &whole, NULL) == TL_OK)
         value = integer_of(whole);
     else if (tl_parse_double(text, &real, NULL) == TL_OK)
-        value = real_of(real);
+        value = real == floor(real) && real < 0x1p53 ? integer_of((wide)real) : real_of(real); // 1e3 is as whole as 1000
     else
         return fail(p, "not a number");
     p->at += n;

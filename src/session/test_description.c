@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/testing.h"
+#include "session/test_docs.h"
 
 static tl_status read_text(const char *text, tl_config *config, tl_error *err) {
     return tl_description_read(text, strlen(text), "my.yaml", config, err);
@@ -288,42 +289,12 @@ static void test_names_are_builtin_and_paths_are_files(void **state) {
     assert_int_equal(tl_description_open("", &config, &err), TL_ENOENT);
 }
 
-// docs/machines.md carries the table of keys between two marker lines. TALLY_UPDATE_DOCS=1 rewrites it.
 static void test_table_in_the_docs_is_current(void **state) {
     (void)state;
-    static const char begin[] = "<!-- keys: made from src/model/config_keys.def -->\n", end[] = "<!-- end of keys -->\n";
-    const char *root = getenv("TALLY_SOURCE_ROOT");
-    if (!root)
-        skip();
-    char path[4096];
-    snprintf(path, sizeof path, "%s/docs/machines.md", root);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    tl_strbuf docs = {0}, table = {0}, now = {0};
-    char buffer[4096];
-    for (size_t n; (n = fread(buffer, 1, sizeof buffer, file)) > 0;)
-        tl_strbuf_add_n(&docs, buffer, n);
-    fclose(file);
+    tl_strbuf table = {0};
     tl_description_keys_markdown(&table);
-    const char *first = strstr(tl_strbuf_text(&docs), begin), *last = first ? strstr(first, end) : NULL;
-    assert_non_null(last);
-    first += strlen(begin);
-    tl_strbuf_add_n(&now, docs.text, (size_t)(first - docs.text));
-    tl_strbuf_add(&now, tl_strbuf_text(&table));
-    tl_strbuf_add(&now, last);
-    bool is_current = strcmp(tl_strbuf_text(&now), tl_strbuf_text(&docs)) == 0;
-    if (!is_current && getenv("TALLY_UPDATE_DOCS")) {
-        file = fopen(path, "w");
-        assert_non_null(file);
-        fputs(tl_strbuf_text(&now), file);
-        fclose(file);
-        is_current = true;
-    }
-    tl_strbuf_done(&docs);
+    check_docs_table("docs/machines.md", "keys", tl_strbuf_text(&table));
     tl_strbuf_done(&table);
-    tl_strbuf_done(&now);
-    if (!is_current)
-        fail_msg("docs/machines.md is stale; run this test with TALLY_UPDATE_DOCS=1");
 }
 
 static const struct CMUnitTest tests[] = {
