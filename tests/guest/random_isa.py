@@ -111,7 +111,11 @@ class Stream:
         if pick < 0.5:
             self.emit(f"{rng.choice(BIT_RR)} {rd}, {a}, {self.source()}")
         elif pick < 0.75:
-            self.emit(f"{rng.choice(BIT_R)} {rd}, {a}")
+            op = rng.choice(BIT_R)
+            if op == "ctzw":  # qemu 7.2 looks at the upper half when the lower is zero
+                self.emit(f"sext.w {rd}, {a}")
+                a = rd
+            self.emit(f"{op} {rd}, {a}")
         elif pick < 0.95:
             self.emit(f"{rng.choice(BIT_RI64)} {rd}, {a}, {rng.randrange(64)}")
         else:
@@ -173,16 +177,20 @@ class Stream:
 
     def make_amo(self):
         rng, width = self.rng, self.rng.choice("wd")
-        at, old = rng.sample(FREE, 2)
+        at, old, failed = rng.sample(FREE, 3)
         order = rng.choice(("", "", ".aq", ".rl", ".aqrl"))
         offset = rng.randint(-2048, 2040) & (-4 if width == "w" else -8)
         self.emit(f"addi {at}, s0, {offset}")
         if rng.random() < 0.7:
             self.emit(f"{rng.choice(AMOS)}.{width}{order} {rng.choice((old, at, 'zero'))}, {self.source()}, ({at})")
         else:
+            label = f"retry_{self.number}_{self.labels}"  # a page fault in between may cost the reservation
+            self.labels += 1
+            self.lines.append(label + ":")
             self.emit(f"lr.{width}{order if order != '.rl' else ''} {old}, ({at})")
             self.emit(f"addi {old}, {old}, {rng.randint(-9, 9)}")
-            self.emit(f"sc.{width}{order if order != '.aq' else ''} {old}, {old}, ({at})")
+            self.emit(f"sc.{width}{order if order != '.aq' else ''} {failed}, {old}, ({at})")
+            self.emit(f"bnez {failed}, {label}")
 
     def make_csr(self):
         rng, rd = self.rng, self.target()
