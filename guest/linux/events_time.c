@@ -197,6 +197,8 @@ static void test_barriers_and_sequences(void) {
     } else {
         CHECK_EQ(errno, ENOSYS);
     }
+    CHECK_EQ(syscall(SYS_rseq, NULL, 0, 0, 0), -1);
+    CHECK(errno == ENOSYS || errno == EINVAL); /* absent, or never with these arguments */
     static int tid = -1;
     CHECK_EQ(syscall(SYS_set_tid_address, &tid), gettid());
     section("barriers");

@@ -45,6 +45,7 @@ static void test_attributes(void) {
     CHECK_EQ(st.st_atim.tv_sec, 1000000000);
     CHECK_EQ(st.st_mtim.tv_sec, 42);
     CHECK_OK(access("file", R_OK | W_OK | X_OK));
+    CHECK_OK(faccessat(AT_FDCWD, "file", R_OK, AT_EACCESS));
     CHECK_FAILS(access("nothing", F_OK), ENOENT);
     CHECK_EQ(umask(077), 022);
     CHECK_OK(close(open("private", O_CREAT | O_WRONLY, 0666)));

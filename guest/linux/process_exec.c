@@ -4,9 +4,11 @@
  * checks its arguments, environment, auxiliary vector, descriptors and signal state, and exits 0 when all is as it was sent. */
 #include "check.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
@@ -106,6 +108,30 @@ static int role_inherited(void) {
     CHECK(strcmp(name, "renamed-thread") != 0); /* taken from the file again */
     char **pid = &environ[0];
     CHECK_EQ(atoi(*pid + 4), getpid()); /* exec keeps the process id */
+    return 0;
+}
+
+static int role_script(int argc, char **argv) {
+    /* "#!SELF script one two" with one more argument: the rest of the line is one argument, then the script's name. */
+    CHECK_EQ(argc, 4);
+    CHECK(strcmp(argv[1], "script one two") == 0);
+    CHECK(strcmp(argv[2], "./script.txt") == 0);
+    CHECK(strcmp(argv[3], "given") == 0);
+    return 0;
+}
+
+static int role_alone(void) {
+    char text[4096] = "";
+    int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY);
+    CHECK_OK(fd);
+    int n_threads = 0;
+    DIR *dir = fdopendir(fd);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        n_threads += entry->d_name[0] != '.';
+    closedir(dir);
+    CHECK_EQ(n_threads, 1);
+    CHECK_EQ(gettid(), getpid()); /* whoever called execve, the process id stays */
+    CHECK(readlink("/proc/self/exe", text, sizeof text - 1) > 0);
     return 0;
 }
 
@@ -221,6 +247,63 @@ static void test_failures_leave_the_caller_alive(void) {
     section("failures");
 }
 
+static void test_script(void) {
+    char line[4200], *argv[] = {"ignored", "given", NULL}, *envp[] = {NULL};
+    snprintf(line, sizeof line, "#!%s script one two\nnot read by anybody\n", self);
+    write_file("script.txt", line, 0700);
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        execve("./script.txt", argv, envp);
+        _exit(119);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK_EQ(status, 0);
+    write_file("script.txt", "#!/no/such/interpreter\n", 0700);
+    CHECK_FAILS(execve("./script.txt", argv, envp), ENOENT);
+    unlink("script.txt");
+    section("script");
+}
+
+static void *idle(void *arg) {
+    for (;;)
+        sleep(1000);
+    return arg;
+}
+static void *run_alone(void *arg) {
+    char *argv[] = {"self", "alone", NULL}, *envp[] = {NULL};
+    execve(self, argv, envp);
+    _exit(119);
+    return arg;
+}
+
+static void test_exec_ends_all_other_threads(void) {
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, idle, NULL);
+        pthread_create(&thread, NULL, run_alone, NULL); /* not the first thread */
+        idle(NULL);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK_EQ(status, 0);
+    section("threads and exec");
+}
+
+static void test_exec_by_descriptor(void) {
+    char *argv[] = {"self", "alone", NULL}, *envp[] = {NULL};
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        fexecve(open(self, O_RDONLY | O_CLOEXEC), argv, envp);
+        _exit(119);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK_EQ(status, 0);
+    section("exec by descriptor");
+}
+
 int main(int argc, char **argv) {
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     CHECK(length > 0);
@@ -230,11 +313,18 @@ int main(int argc, char **argv) {
         return role_auxv();
     if (argc > 1 && strcmp(argv[1], "inherited") == 0)
         return role_inherited();
+    if (argc > 1 && strncmp(argv[1], "script", 6) == 0)
+        return role_script(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "alone") == 0)
+        return role_alone();
     test_arguments();
     test_auxv();
     test_inheritance();
     test_vfork_parent_waits();
     test_vfork_then_exec();
     test_failures_leave_the_caller_alive();
+    test_script();
+    test_exec_ends_all_other_threads();
+    test_exec_by_descriptor();
     CHECK_END;
 }
