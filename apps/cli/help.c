@@ -47,6 +47,12 @@ static void put_wrapped(FILE *stream, const char *text, int indent, int column) 
     fputc('\n', stream);
 }
 
+static void put_statuses(FILE *stream) {
+    fputs("\nExit status:\n", stream);
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
+        put_wrapped(stream, statuses[i].meaning, 11, fprintf(stream, "  %-8s ", statuses[i].status));
+}
+
 static void put_option_name(char *ret_text, size_t size, const cli_option *row) {
     const char *space = row->argument ? " " : "", *argument = row->argument ? row->argument : "";
     if (row->letter)
@@ -64,15 +70,13 @@ void cli_print_overview(FILE *stream) {
     fputs("\nExamples:\n", stream);
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
         fprintf(stream, "  %-60s %s\n", examples[i][0], examples[i][1]);
-    fputs("\nExit status:\n", stream);
-    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
-        fprintf(stream, "  %-8s %s\n", statuses[i].status, statuses[i].meaning);
+    put_statuses(stream);
     fputs("\ntally VERB --help explains a verb and its options.\n", stream);
 }
 
 void cli_print_help(cli_verb verb, FILE *stream) {
     const cli_verb_row *about = &cli_verbs[verb];
-    fprintf(stream, "usage: tally %s %s\n\n", about->name, about->usage);
+    fprintf(stream, "usage: tally %s%s%s\n\n", about->name, *about->usage ? " " : "", about->usage);
     put_wrapped(stream, about->description, 0, 0);
     const char *group = NULL;
     for (size_t i = 0; i < cli_n_option_rows; i++) {
@@ -91,11 +95,8 @@ void cli_print_help(cli_verb verb, FILE *stream) {
         }
         put_wrapped(stream, row->help, HELP_INDENT, column);
     }
-    if (verb == VERB_STAT || verb == VERB_DIFF) {
-        fputs("\nExit status:\n", stream);
-        for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
-            fprintf(stream, "  %-8s %s\n", statuses[i].status, statuses[i].meaning);
-    }
+    if (verb == VERB_STAT || verb == VERB_DIFF)
+        put_statuses(stream);
 }
 
 // Text for groff: hyphens that can be copied, no line that begins with a control character.

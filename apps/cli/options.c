@@ -199,8 +199,15 @@ static bool unknown_option(parser *p, const char *word, int letter) {
 // Options of one verb, as getopt_long wants them.
 static bool read_options(parser *p, int argc, char *const *argv, int *ret_first) {
     struct option longs[MAX_OPTIONS + 1] = {0};
+    // Behind the program of stat everything is the program's; the other verbs take options anywhere.
+    bool stops_at_word = p->out->verb == VERB_STAT;
     char shorts[3 + 3 * MAX_OPTIONS] = "+:";
     size_t n_longs = 0, n_shorts = 2;
+    if (!stops_at_word) {
+        shorts[0] = ':';
+        n_shorts = 1;
+        shorts[1] = '\0';
+    }
     for (size_t i = 0; i < cli_n_option_rows && n_longs < MAX_OPTIONS; i++) {
         const cli_option *row = &cli_option_rows[i];
         if (!(row->verbs & 1u << p->out->verb))
@@ -215,18 +222,16 @@ static bool read_options(parser *p, int argc, char *const *argv, int *ret_first)
     optind = 0; // starts anew, with whatever glibc keeps
     opterr = 0;
     for (;;) {
-        int before = optind ? optind : 1;
         int found = getopt_long(argc, argv, shorts, longs, NULL);
         if (found == -1)
             break;
-        const char *word = before < argc ? argv[before] : "";
-        if (found == ':') // optopt is a letter or an id
+        const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : ""; // the one at fault, when it is a long one
+        if (found == ':')                                                        // optopt is a letter or an id
             return optopt < OPT_EVENTS ? fail(p, "-%c needs a value", optopt) : fail(p, "%s needs a value", word);
         if (found == '?') {
-            bool is_long = !strncmp(word, "--", 2);
-            if (is_long && optopt >= OPT_EVENTS)
+            if (optopt >= OPT_EVENTS)
                 return fail(p, "%.*s takes no value", (int)strcspn(word, "="), word);
-            return unknown_option(p, word, is_long ? 0 : optopt);
+            return unknown_option(p, word, optopt);
         }
         int id = found;
         for (size_t i = 0; id < OPT_EVENTS && i < cli_n_option_rows; i++) {

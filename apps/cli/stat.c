@@ -217,15 +217,15 @@ static int run_once(stat_job *job, tl_result **ret_result) {
 static void explain_end(const stat_job *job, const tl_result *result) {
     tl_end end = {.size = sizeof end};
     tl_result_end(result, &end);
-    const char *program = job->options->program_argv[0], *colon = *end.message ? ": " : "", *message = end.message;
+    const char *program = job->options->program_argv[0];
     bool is_told = job->options->report.format == TL_FORMAT_TEXT && !job->options->output && !job->options->report.is_quiet;
     switch (end.reason) {
     case TL_END_KILLED:
         if (!is_told)
-            fprintf(stderr, "tally: %s was killed by signal %d%s%s\n", program, end.signal, colon, message);
+            fprintf(stderr, "tally: %s was %s (signal %d)\n", program, *end.message ? end.message : "killed", end.signal);
         break;
     case TL_END_DEADLOCK:
-        fprintf(stderr, "tally: %s: deadlock, every thread sleeps and nothing can wake one%s%s\n", program, colon, message);
+        fprintf(stderr, "tally: %s: %s\n", program, *end.message ? end.message : "deadlock: every thread sleeps and nothing can wake one");
         break;
     case TL_END_TIMEOUT: fprintf(stderr, "tally: %s did not end in time; raise --timeout to let it run longer\n", program); break;
     default: break;
@@ -279,6 +279,22 @@ static void fill_standard_descriptors(void) {
     }
 }
 
+// A wrong request is told before a missing program.
+static int not_found(stat_job *job) {
+    tl_error err = {0};
+    tl_run *run = NULL;
+    const char *name = job->options->program_argv[0];
+    tl_status status = tl_run_new(&job->options->run, &run, &err);
+    tl_run_free(run);
+    if (status != TL_OK)
+        return complain(job, status_of_new(status), &err);
+    if (access(name, F_OK) == 0)
+        fprintf(stderr, "tally: %s: not found in PATH; the one in this folder is ./%s\n", name, name);
+    else
+        fprintf(stderr, "tally: %s: not found in PATH\n", name);
+    return STATUS_NOT_FOUND;
+}
+
 static int run_all(stat_job *job) {
     const cli_options *options = job->options;
     tl_result *first = NULL;
@@ -325,12 +341,8 @@ int cli_stat(cli_options *options) {
     if (!is_folder("root", options->run.root) || !is_folder("sysroot", options->run.sysroot))
         return STATUS_USAGE;
     job.program = find_program(options->program_argv[0], &is_found);
-    if (!is_found) {
-        bool is_here = access(options->program_argv[0], F_OK) == 0;
-        fprintf(stderr, is_here ? "tally: %s: not found in PATH; the one in this folder is ./%s\n" : "tally: %s: not found in PATH\n",
-                options->program_argv[0], options->program_argv[0]);
-        return STATUS_NOT_FOUND;
-    }
+    if (!is_found)
+        return not_found(&job);
     int status = STATUS_FAILED;
     if (!job.program) {
         fputs("tally: the host has no memory left\n", stderr);

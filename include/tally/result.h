@@ -90,7 +90,7 @@ TL_MUST_CHECK TL_API tl_status tl_result_equal(const tl_result *a, const tl_resu
 // Counts of `later` minus those of `earlier`, metrics computed anew. Both must come from the same run. The caller frees it.
 TL_MUST_CHECK TL_API tl_status tl_result_subtract(const tl_result *later, const tl_result *earlier, tl_result **ret_result, tl_error *err);
 
-// Reads a report written as JSON. TL_ENOENT, TL_EACCESS, TL_EIO: the file; TL_EFORMAT: not such a report, with the line.
+// Reads a report written as JSON; "-" is standard input. TL_ENOENT, TL_EACCESS, TL_EIO: the file; TL_EFORMAT: not such a report, with the line.
 TL_MUST_CHECK TL_API tl_status tl_result_read(const char *path, tl_result **ret_result, tl_error *err);
 
 TL_API void tl_result_free(tl_result *result); // NULL is fine

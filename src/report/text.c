@@ -196,6 +196,14 @@ static void put_heading(tl_reporter *reporter, const tl_result *result) {
                 result->n_roi_visits == 1 ? "" : "s");
 }
 
+// The message behind what the table says anyway: "killed by SIGSEGV: load from 0x10" -> "load from 0x10".
+static const char *detail_of(const char *message, const char *known) {
+    if (strncmp(message, known, strlen(known)) != 0)
+        return message;
+    const char *colon = strchr(message, ':');
+    return colon ? colon + 1 + strspn(colon + 1, " ") : "";
+}
+
 static void put_ending(tl_reporter *reporter, const tl_result *result) {
     FILE *stream = reporter->stream;
     const tl_header *header = result->header;
@@ -206,11 +214,17 @@ static void put_ending(tl_reporter *reporter, const tl_result *result) {
         if (result->status != 0)
             fprintf(stream, "\n Exited with status %d.\n", result->status);
         break;
-    case TL_END_KILLED:
-        fprintf(stream, "\n Killed by signal %d (%s)%s%s\n", result->signal, tl_report_signal_name(result->signal),
-                *result->message ? ": " : ".", result->message);
+    case TL_END_KILLED: {
+        const char *detail = detail_of(result->message, "killed by ");
+        fprintf(stream, "\n Killed by signal %d (%s)%s%s.\n", result->signal, tl_report_signal_name(result->signal), *detail ? ": " : "",
+                detail);
         break;
-    case TL_END_DEADLOCK: fprintf(stream, "\n Deadlock%s%s\n", *result->message ? ": " : ".", result->message); break;
+    }
+    case TL_END_DEADLOCK: {
+        const char *detail = detail_of(result->message, "deadlock: ");
+        fprintf(stream, "\n Deadlock%s%s.\n", *detail ? ": " : "", detail);
+        break;
+    }
     case TL_END_MAX_INSNS:
         fprintf(stream, "\n Stopped after %s instructions, as asked.\n", tl_format_grouped(result->instructions, a));
         break;

@@ -166,16 +166,8 @@ static tl_status read_line(reader *r, const char *text, size_t n_bytes, tl_error
     return status; // other records are for people or come from later versions
 }
 
-tl_status tl_result_open(const char *path, tl_result **ret_result, tl_error *err) {
-    bool is_stdin = !strcmp(path, "-");
-    FILE *stream = is_stdin ? stdin : fopen(path, "re");
-    if (!stream)
-        return tl_fail(err,
-                       errno == EACCES                       ? TL_EACCESS
-                       : errno == ENOENT || errno == ENOTDIR ? TL_ENOENT
-                                                             : TL_EIO,
-                       "%s: %s", path, strerror(errno));
-    reader r = {.path = path};
+tl_status tl_result_load(FILE *stream, const char *name, tl_result **ret_result, tl_error *err) {
+    reader r = {.path = name};
     char *line = NULL;
     size_t capacity = 0;
     tl_status status = tl_result_new(NULL, &r.result, err);
@@ -184,7 +176,7 @@ tl_status tl_result_open(const char *path, tl_result **ret_result, tl_error *err
         ssize_t n_bytes = getline(&line, &capacity, stream);
         if (n_bytes < 0) {
             if (ferror(stream))
-                status = tl_fail(err, TL_EIO, "%s: %s", path, strerror(errno));
+                status = tl_fail(err, TL_EIO, "%s: %s", name, strerror(errno));
             break;
         }
         r.line++;
@@ -192,16 +184,29 @@ tl_status tl_result_open(const char *path, tl_result **ret_result, tl_error *err
             status = read_line(&r, line, (size_t)n_bytes, err);
     }
     free(line);
-    if (!is_stdin)
-        fclose(stream);
     if (status == TL_OK && !r.has_header)
-        status = tl_fail(err, TL_EFORMAT, "%s: not a report: it is empty", path);
+        status = tl_fail(err, TL_EFORMAT, "%s: not a report: it is empty", name);
     if (status == TL_OK && !r.has_end)
-        status = tl_fail(err, TL_EFORMAT, "%s: the report is cut off: its end record is missing", path);
+        status = tl_fail(err, TL_EFORMAT, "%s: the report is cut off: its end record is missing", name);
     if (status != TL_OK) {
         tl_result_release(r.result);
         return status;
     }
     *ret_result = r.result;
     return TL_OK;
+}
+
+tl_status tl_result_open(const char *path, tl_result **ret_result, tl_error *err) {
+    if (!strcmp(path, "-"))
+        return tl_result_load(stdin, "standard input", ret_result, err);
+    FILE *stream = fopen(path, "re");
+    if (!stream)
+        return tl_fail(err,
+                       errno == EACCES                       ? TL_EACCESS
+                       : errno == ENOENT || errno == ENOTDIR ? TL_ENOENT
+                                                             : TL_EIO,
+                       "%s: %s", path, strerror(errno));
+    tl_status status = tl_result_load(stream, path, ret_result, err);
+    fclose(stream);
+    return status;
 }

@@ -3,6 +3,8 @@
 #ifndef TL_SESSION_RESULT_H
 #define TL_SESSION_RESULT_H
 
+#include <stdio.h>
+
 #include <tally/result.h>
 
 #include "base/arena.h"
@@ -78,7 +80,8 @@ void tl_result_release(tl_result *result);
 const tl_row *tl_result_row(const tl_result *result, bool is_metric, const char *name, const char *scope);
 const char *tl_end_reason_name(tl_end_reason reason); // "exited"
 
-// read.c: a JSON report as a result.
+// read.c: a JSON report as a result; `name` is for messages, the path "-" is standard input.
+TL_MUST_CHECK tl_status tl_result_load(FILE *stream, const char *name, tl_result **ret_result, tl_error *err);
 TL_MUST_CHECK tl_status tl_result_open(const char *path, tl_result **ret_result, tl_error *err);
 
 #endif

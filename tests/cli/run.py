@@ -347,7 +347,7 @@ def a_crash_says_where():
     contains(err, "SIGSEGV", "0x10", "instructions")
     records, status, err = report(*program("crash", "0x10"))
     equal(status, 139)
-    contains(err, "killed by signal 11", "0x10")
+    contains(err, "killed by SIGSEGV", "signal 11", "0x10")
     equal((records[-1]["reason"], records[-1]["signal"], records[-1]["status"]), ("killed", 11, None))
 
 
@@ -356,7 +356,6 @@ def limits_have_their_statuses():
     status, _, err = stat("--timeout", "500ms", *program("spin", 10**12))
     equal(status, 124)
     contains(err, "--timeout", "instructions")
-    status, _, err = stat("--timeout", "500ms", *program("copy"), stdin=None) if False else (124, "", "")
     records, status, _ = report("--max-insns", "123457", *program("spin", 10**12))
     equal(status, 0)
     equal((records[-1]["reason"], records[-1]["instructions"]), ("max_insns", 123457))
@@ -486,6 +485,9 @@ def violations(root, schema, value):
     if "oneOf" in schema:
         found = [violations(root, part, value) for part in schema["oneOf"]]
         return None if found.count(None) == 1 else f"{found.count(None)} of oneOf fit: {found}"
+    if "anyOf" in schema:
+        found = [violations(root, part, value) for part in schema["anyOf"]]
+        return None if None in found else f"none of anyOf fits: {found}"
     if "const" in schema and value != schema["const"]:
         return f"{value!r} is not {schema['const']!r}"
     if "enum" in schema and value not in schema["enum"]:

@@ -47,8 +47,8 @@ static tl_row sample_rows[] = {
     {.name = "l2.write", .scope = "machine", .unit = "", .group = "l2", .detail = 1},
     {.name = "odd,name", .scope = "l2.1", .unit = "", .group = "l2", .detail = 1},
     {.name = "ipc", .scope = "machine", .unit = "per cycle", .group = "summary", .meaning = "Instructions per cycle.", .is_metric = true},
-    {.name = "cpi_issue", .scope = "machine", .unit = "%", .group = "cpi_stack", .meaning = "Issue.", .is_metric = true},
-    {.name = "cpi_fetch", .scope = "machine", .unit = "%", .group = "cpi_stack", .meaning = "Fetch.", .is_metric = true},
+    {.name = "share_issue", .scope = "machine", .unit = "%", .group = "cycle_shares", .meaning = "Issue.", .is_metric = true},
+    {.name = "share_load_use", .scope = "machine", .unit = "%", .group = "cycle_shares", .meaning = "Fetch.", .is_metric = true},
     {.name = "l2_mpki", .scope = "machine", .unit = "per 1000", .group = "memory", .meaning = "Misses.", .is_metric = true, .detail = 1},
 };
 
@@ -200,11 +200,16 @@ static void test_each_way_to_end_is_told(void **state) {
         int status, signal;
         const char *message, *broken;
     } ends[] = {
-        {TL_END_NONE, 0, 0, "", NULL},        {TL_END_EXITED, 0, 0, "", NULL},
-        {TL_END_EXITED, 255, 0, "", NULL},    {TL_END_KILLED, 0, 11, "load from address 0x10 at 0x10454 (main)", NULL},
-        {TL_END_KILLED, 0, 34, "", NULL},     {TL_END_DEADLOCK, 0, 0, "thread 2 waits for a futex", NULL},
-        {TL_END_MAX_INSNS, 0, 0, "", NULL},   {TL_END_TIMEOUT, 0, 0, "", NULL},
-        {TL_END_INTERRUPTED, 0, 2, "", NULL}, {TL_END_FAILED, 0, 0, "the host has no memory left", "cycles of hart0: 3 is not 2"},
+        {TL_END_NONE, 0, 0, "", NULL},
+        {TL_END_EXITED, 0, 0, "", NULL},
+        {TL_END_EXITED, 255, 0, "", NULL},
+        {TL_END_KILLED, 0, 11, "killed by SIGSEGV: load from 0x10 at pc 0x10454 (main)", NULL},
+        {TL_END_KILLED, 0, 34, "", NULL},
+        {TL_END_DEADLOCK, 0, 0, "deadlock: every thread sleeps and nothing can wake one: thread 2 waits for a futex", NULL},
+        {TL_END_MAX_INSNS, 0, 0, "", NULL},
+        {TL_END_TIMEOUT, 0, 0, "", NULL},
+        {TL_END_INTERRUPTED, 0, 2, "", NULL},
+        {TL_END_FAILED, 0, 0, "the host has no memory left", "cycles of hart0: 3 is not 2"},
     };
     char *all = calloc(1, 1 << 16);
     assert_non_null(all);
@@ -289,7 +294,7 @@ static void test_differences_read_well(void **state) {
     after_rows[6].value = whole(0);
     after_rows[7].value = whole(13);
     after_rows[9].value = real(0.79208);
-    after_rows[11].name = "cpi_renamed";
+    after_rows[11].name = "share_renamed";
     const char *const gates[] = {"cycles > +1%", "ipc<-5%", "l2.*>=10", NULL};
     tl_diff *diff = NULL;
     tl_error err = {0};
