@@ -179,7 +179,7 @@ static void test_unknown_names_offer_the_nearest(void **state) {
         {__LINE__, "cylces", TL_ENOENT, "unknown event 'cylces'; did you mean cycles?"},
         {__LINE__, "cycles,cache_miss", TL_ENOENT, "unknown event 'cache_miss'; did you mean cache-misses?"},
         {__LINE__, "l1d.loadmiss", TL_ENOENT, "unknown event 'l1d.loadmiss'; did you mean l1d.load_miss, l1d.load or l1d.amo_miss?"},
-        {__LINE__, "hart7.cycle", TL_ENOENT, "unknown event 'hart7.cycle'; did you mean hart0.cycle, hart1.cycle or hart.cycle?"},
+        {__LINE__, "hart7.cycle", TL_ENOENT, "unknown event 'hart7.cycle'; did you mean hart.cycle, hart0.cycle or hart1.cycle?"},
         {__LINE__, "r1234567890", TL_ENOENT, "unknown event 'r1234567890'; tally list shows them all"},
         {__LINE__, "nothing.*", TL_ENOENT, "no event matches 'nothing.*'; tally list shows them all"},
         {__LINE__, "ipc", TL_ENOENT, "'ipc' is a metric, not an event; ask for it with -M ipc"},
