@@ -86,16 +86,26 @@ def compare(driver, path, what):
     return wrong
 
 
+def rows():
+    """Every row of the tables with all operands 0 and with all operands 1."""
+    for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/isa/rv/insn_*.def"))):
+        with open(path, encoding="utf-8") as table:
+            for match, mask in re.findall(r"^INSN\w*\(\w+,\s*\"[^\"]+\",\s*(0x\w+),\s*(0x\w{8}),", table.read(), re.M):
+                yield int(match, 16)
+                yield int(match, 16) | ~int(mask, 16) & 0xFFFFFFFF
+
+
 def words(count):
     for word in range(0x10000):
         if word & 3 != 3:
             yield struct.pack("<H", word)
     full = [csr << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | 0x73
             for csr in range(4096) for rs1 in (0, 11) for funct3 in (1, 2, 3, 5, 6, 7) for rd in (0, 10)]
-    full += [imm << 20 | rs1 << 15 | 0x0F for imm in range(4096) for rs1 in (0, 3)]
+    full += [imm << 20 | rs1 << 15 | funct3 << 12 | 0x0F for imm in range(4096) for rs1 in (0, 3) for funct3 in (0, 1)]
     full += [op | rs2 << 20 | 2 << 15 | rm << 12 | 1 << 7
              for op in range(0x53, 1 << 32, 1 << 25) for rs2 in range(32) for rm in range(8)]
     full += [0x73 | imm << 20 for imm in range(4096)]
+    full += rows()
     generator = random.Random(1)
     full += [generator.getrandbits(32) | 3 for _ in range(count)]
     # Most random words are illegal: put random operands into the major opcodes that have many instructions, too.
