@@ -219,7 +219,8 @@ static void handle_trap(tl_thread *t) {
     case TL_CAUSE_BREAKPOINT:
         charge_trap(h, TL_S_HART_EXC_BREAKPOINT);
         os->now = h->now;
-        tl_signal_force(t, SIGTRAP, TRAP_BRKPT, h->pc, "breakpoint instruction at", NULL);
+        tl_signal_force(t, SIGTRAP, TRAP_BRKPT, h->pc, "breakpoint instruction", NULL);
+        t->process->fault.has_addr = false;
         break;
     case TL_CAUSE_FETCH_MISALIGNED:
     case TL_CAUSE_LOAD_MISALIGNED:
