@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// The tree that does not exist on the host: /proc, /sys and /dev, made from the simulated machine. virtual.c knows where everything is;
+// file_proc.c makes the texts, file_dev.c the devices and /dev/shm.
+#ifndef TL_OS_VIRTUAL_H
+#define TL_OS_VIRTUAL_H
+
+#include "base/strbuf.h"
+#include "os/file_system.h"
+
+// Who is meant: for /proc/PID the process, for /proc/PID/task/TID the thread as well.
+typedef struct tl_proc_subject {
+    tl_thread *asker;
+    tl_process *process;
+    tl_thread *thread; // NULL: the process as a whole
+} tl_proc_subject;
+
+typedef void tl_proc_text_fn(tl_strbuf *text, const tl_proc_subject *subject);
+typedef struct tl_proc_row {
+    const char *name; // absolute, or below /proc/PID
+    tl_proc_text_fn *make;
+} tl_proc_row;
+extern const tl_proc_row tl_proc_rows[], tl_proc_process_rows[], tl_proc_task_rows[]; // end with a NULL name
+
+typedef enum tl_device_kind {
+    TL_DEVICE_NULL,
+    TL_DEVICE_ZERO,
+    TL_DEVICE_FULL,
+    TL_DEVICE_RANDOM,
+    TL_DEVICE_URANDOM,
+    TL_DEVICE_TTY
+} tl_device_kind;
+typedef struct tl_device_row {
+    const char *name;
+    tl_device_kind kind;
+    uint32_t major, minor;
+} tl_device_row;
+extern const tl_device_row tl_device_rows[]; // ends with a NULL name
+int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file);
+bool tl_file_is_dev_zero(const tl_file *file);
+
+// Names of /dev/shm.
+tl_shm_entry *tl_shm_find(tl_file_system *fs, const char *name);
+int64_t tl_shm_link(tl_file_system *fs, const char *name, tl_mem_inode *inode); // takes a reference of its own; -EEXIST, -ENOMEM
+int64_t tl_shm_unlink(tl_os *os, const char *name);
+bool tl_path_is_shm(const char *path); // directly in /dev/shm
+static inline const char *tl_shm_name(const char *path) { return path + sizeof "/dev/shm/" - 1; }
+
+// What a link in /proc/PID/fd says: a path, or "pipe:[12]".
+void tl_file_describe(const tl_file *file, char *to, size_t n);
+
+#endif
