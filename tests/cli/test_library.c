@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+// The public library as a program uses it: order of calls, two runs side by side, intervals, subtraction, reports read back.
+// TALLY_GUEST names a RISC-V program; without one only what needs none is tested.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tally/catalogue.h>
+#include <tally/diff.h>
+#include <tally/report.h>
+#include <tally/run.h>
+
+#include "base/testing.h"
+
+static const char *guest(void) {
+    const char *path = getenv("TALLY_GUEST");
+    if (!path || access(path, X_OK) != 0)
+        skip();
+    return path;
+}
+
+static tl_run *load(const char *machine, const char *argument, tl_interval interval, uint64_t length) {
+    static int null_fd = -1;
+    if (null_fd < 0)
+        null_fd = open("/dev/null", O_RDWR);
+    tl_run_options options;
+    tl_run *run = NULL;
+    tl_error err = {0};
+    const char *const argv[] = {"guest", argument, NULL};
+    tl_run_options_init(&options);
+    options.program = guest();
+    options.argv = argv;
+    options.machine = machine;
+    options.interval = interval;
+    options.interval_length = length;
+    for (int i = 0; i < 3; i++)
+        options.std_fd[i] = null_fd;
+    if (tl_run_new(&options, &run, &err) != TL_OK || tl_run_load(run, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    return run;
+}
+
+static tl_run_state advance(tl_run *run, uint64_t n) {
+    tl_run_state state;
+    tl_error err = {0};
+    if (tl_run_advance(run, n, &state, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    return state;
+}
+
+static tl_result *result_of(tl_run *run) {
+    tl_result *result = NULL;
+    tl_error err = {0};
+    if (tl_run_result(run, &result, &err) != TL_OK || tl_result_check(result, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    return result;
+}
+
+static uint64_t count(const tl_result *result, const char *event) {
+    uint64_t value = 0;
+    if (tl_result_find(result, event, NULL, &value) != TL_OK)
+        fail_msg("no %s", event);
+    return value;
+}
+
+static void assert_same(const tl_result *a, const tl_result *b) {
+    tl_error err = {0};
+    if (tl_result_equal(a, b, &err) != TL_OK)
+        fail_msg("%s", err.text);
+}
+
+static void test_calls_out_of_order_are_refused(void **state) {
+    (void)state;
+    tl_run_options options = {0};
+    tl_run *run = NULL;
+    tl_run_state after;
+    tl_error err = {0};
+    assert_int_equal(tl_run_new(&options, &run, &err), TL_EINVAL); // not initialized
+    tl_run_options_init(&options);
+    assert_int_equal(tl_run_new(&options, &run, &err), TL_EINVAL); // no program
+    options.program = "/no/such/program";
+    assert_int_equal(tl_run_new(&options, &run, NULL), TL_OK); // errors are optional; the program is not looked at yet
+    assert_int_equal(tl_run_advance(run, 1, &after, &err), TL_EINVAL);
+    assert_int_equal(tl_run_load(run, &err), TL_ENOENT);
+    assert_non_null(strstr(err.text, "/no/such/program"));
+    tl_run_free(run);
+    tl_run_free(NULL);
+    options.machine = "no-such-machine";
+    assert_int_equal(tl_run_new(&options, &run, &err), TL_ENOENT);
+    options.machine = NULL;
+    options.events = "cycles,no_such_event";
+    assert_int_equal(tl_run_new(&options, &run, &err), TL_ENOENT);
+    assert_non_null(strstr(err.text, "no_such_event"));
+    options.events = NULL;
+    options.interval = TL_INTERVAL_CYCLES;
+    assert_int_equal(tl_run_new(&options, &run, &err), TL_EINVAL); // of length 0
+}
+
+static void test_how_a_run_is_cut_changes_nothing(void **state) {
+    (void)state;
+    tl_run *whole = load("lowrisc2", "2000", TL_INTERVAL_NONE, 0), *pieces = load("lowrisc2", "2000", TL_INTERVAL_NONE, 0);
+    while (advance(whole, UINT64_MAX) != TL_RUN_ENDED)
+        ;
+    uint64_t step = 1;
+    while (advance(pieces, step) != TL_RUN_ENDED)
+        step = step * 3 % 9973 + 1;
+    tl_result *a = result_of(whole), *b = result_of(pieces);
+    assert_same(a, b);
+    assert_int_equal(advance(whole, 1), TL_RUN_ENDED); // ended stays ended
+    tl_result_free(a);
+    tl_result_free(b);
+    tl_run_free(whole);
+    tl_run_free(pieces);
+}
+
+static void test_two_runs_at_once_share_nothing(void **state) {
+    (void)state;
+    tl_run *alone = load("rocket", "1000", TL_INTERVAL_NONE, 0);
+    while (advance(alone, 1000000) != TL_RUN_ENDED)
+        ;
+    tl_run *one = load("rocket", "1000", TL_INTERVAL_NONE, 0), *other = load("tiny", "3000", TL_INTERVAL_NONE, 0);
+    tl_run_state a = TL_RUN_GOING, b = TL_RUN_GOING;
+    while (a != TL_RUN_ENDED || b != TL_RUN_ENDED) {
+        a = advance(one, 5000);
+        b = advance(other, 3000);
+    }
+    tl_result *want = result_of(alone), *got = result_of(one);
+    assert_same(want, got);
+    tl_result_free(want);
+    tl_result_free(got);
+    tl_run_free(alone);
+    tl_run_free(one);
+    tl_run_free(other);
+}
+
+static void test_intervals_are_differences_of_results(void **state) {
+    (void)state;
+    tl_run *run = load("rocket", "2000", TL_INTERVAL_INSTRUCTIONS, 50000);
+    tl_error err = {0};
+    tl_result *before = result_of(run);
+    uint64_t sum = 0, n = 0;
+    for (tl_run_state now = TL_RUN_GOING; now != TL_RUN_ENDED; n++) {
+        now = advance(run, UINT64_MAX);
+        tl_result *after = result_of(run), *interval = NULL, *difference = NULL;
+        assert_int_equal(tl_run_interval(run, &interval, &err), TL_OK);
+        assert_int_equal(tl_result_subtract(after, before, &difference, &err), TL_OK);
+        if (now == TL_RUN_INTERVAL)
+            assert_int_equal(count(interval, "instructions"), 50000);
+        if (n > 0) // loading the program is part of the first interval
+            assert_same(interval, difference);
+        sum += count(interval, "cycles");
+        tl_result_free(difference);
+        tl_result_free(interval);
+        tl_result_free(before);
+        before = after;
+    }
+    assert_true(n > 3);
+    assert_int_equal(sum, count(before, "cycles"));
+    tl_result *wrong = NULL;
+    tl_result *again = result_of(run);
+    assert_int_equal(tl_result_subtract(again, before, &wrong, &err), TL_OK); // nothing happened in between
+    assert_int_equal(count(wrong, "cycles"), 0);
+    tl_result_free(wrong);
+    tl_result_free(again);
+    tl_result_free(before);
+    tl_run_free(run);
+}
+
+static void test_a_report_reads_back(void **state) {
+    (void)state;
+    tl_run *run = load("lowrisc2", "500", TL_INTERVAL_NONE, 0);
+    while (advance(run, UINT64_MAX) != TL_RUN_ENDED)
+        ;
+    tl_result *result = result_of(run), *read = NULL;
+    tl_run_free(run); // a result lives by itself
+    char path[] = "/tmp/test_library_XXXXXX";
+    int fd = mkstemp(path);
+    FILE *stream = fdopen(fd, "w");
+    assert_non_null(stream);
+    tl_report_options options;
+    tl_error err = {0};
+    tl_report_options_init(&options);
+    options.format = TL_FORMAT_JSON;
+    assert_int_equal(tl_report_write(&options, result, stream, &err), TL_OK);
+    fclose(stream);
+    if (tl_result_read(path, &read, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    unlink(path);
+    assert_int_equal(tl_result_n_counts(read), tl_result_n_counts(result));
+    assert_int_equal(tl_result_n_metrics(read), tl_result_n_metrics(result));
+    for (uint32_t i = 0; i < tl_result_n_counts(result); i++) {
+        tl_count a = {.size = sizeof a}, b = {.size = sizeof b};
+        tl_result_count_at(result, i, &a);
+        tl_result_count_at(read, i, &b);
+        assert_string_equal(a.event, b.event);
+        assert_int_equal(a.value, b.value);
+    }
+    const char *const gates[] = {"*>+0", "*<+0", NULL};
+    tl_diff *diff = NULL;
+    assert_int_equal(tl_diff_new(result, read, gates, &diff, &err), TL_OK);
+    assert_int_equal(tl_diff_n_failed(diff), 0);
+    tl_diff_free(diff);
+    tl_result_free(read);
+    tl_result_free(result);
+}
+
+static void test_small_structs_of_older_callers_are_respected(void **state) {
+    (void)state;
+    tl_list *list = NULL;
+    tl_error err = {0};
+    assert_int_equal(tl_list_new(TL_LIST_SIGNALS, "hart.cycle", NULL, NULL, &list, &err), TL_OK);
+    tl_list_row row = {.size = offsetof(tl_list_row, group)};
+    row.group = "untouched";
+    assert_int_equal(tl_list_n_rows(list), 1);
+    tl_list_row_at(list, 0, &row);
+    assert_string_equal(row.name, "hart.cycle");
+    assert_string_equal(row.group, "untouched");
+    tl_list_free(list);
+}
+
+static void test_stopping_from_outside_is_told(void **state) {
+    (void)state;
+    tl_run *run = load("rocket", "100000", TL_INTERVAL_NONE, 0);
+    assert_int_equal(advance(run, 12345), TL_RUN_GOING);
+    tl_run_stop(run, TL_END_TIMEOUT, 0);
+    assert_int_equal(advance(run, 1), TL_RUN_ENDED);
+    tl_result *result = result_of(run);
+    tl_end end = {.size = sizeof end};
+    tl_times times = {.size = sizeof times};
+    tl_result_end(result, &end);
+    tl_result_times(result, &times);
+    assert_int_equal(end.reason, TL_END_TIMEOUT);
+    assert_int_equal(times.instructions, 12345);
+    tl_result_free(result);
+    tl_run_free(run);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_calls_out_of_order_are_refused),
+    cmocka_unit_test(test_how_a_run_is_cut_changes_nothing),
+    cmocka_unit_test(test_two_runs_at_once_share_nothing),
+    cmocka_unit_test(test_intervals_are_differences_of_results),
+    cmocka_unit_test(test_a_report_reads_back),
+    cmocka_unit_test(test_small_structs_of_older_callers_are_respected),
+    cmocka_unit_test(test_stopping_from_outside_is_told),
+};
+
+TL_TEST_MAIN(tests)
