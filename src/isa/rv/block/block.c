@@ -233,6 +233,10 @@ static void make_stale(tl_blocks *store, tl_block *block) {
 // Compares the bytes of all blocks of a line that is about to become fetchable.
 static void validate(tl_blocks *store, uint64_t vline, uint64_t pline) {
     tl_hart *h = store->hart;
+    tl_checked_line *checked = &store->checked[(vline >> h->line_log2) & (TL_CHECKED_LINES - 1)];
+    if (checked->vline == vline && checked->pline == pline && checked->generation == h->code_generation)
+        return; // blocks made since then are of this generation
+    *checked = (tl_checked_line){.vline = vline, .pline = pline, .generation = h->code_generation};
     for (tl_block **at = &store->buckets[bucket_of(vline)]; *at;) {
         tl_block *block = *at;
         if (block->vline == vline && block->pline == pline && block->generation != h->code_generation && !block->is_straddling) {
@@ -268,8 +272,10 @@ static tl_block *get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pli
     return build(store, pc, pline, pline2);
 }
 
-// Pipe time before instruction k when the block was entered with `pend` (may be NULL); k = n_insns: the whole. ret_board may be NULL.
-static uint64_t time_before(const tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend, tl_scoreboard *ret_board) {
+// Pipe time before instruction k when the block was entered with `pend` (may be NULL); k = n_insns: the whole. ret_board and ret_before (of
+// the instructions passed) may be NULL.
+static uint64_t time_before(const tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend, tl_scoreboard *ret_board,
+                            uint16_t *ret_before) {
     tl_scoreboard local, *board = ret_board ? ret_board : &local;
     tl_scoreboard_start(board, &store->hart->config->pipeline, pend);
     for (uint32_t i = 0, at = 0; i < k; i++) {
@@ -277,6 +283,8 @@ static uint64_t time_before(const tl_blocks *store, const tl_block *block, uint3
         tl_pipe_insn pipe;
         tl_decode(bits_at(block->bytes, at, block->n_bytes), &insn);
         tl_insn_pipe(&insn, &pipe);
+        if (ret_before)
+            ret_before[i] = (uint16_t)board->time;
         tl_scoreboard_issue(board, &pipe);
         at += insn.len;
     }
@@ -287,8 +295,8 @@ static uint64_t time_before(const tl_blocks *store, const tl_block *block, uint3
 static void take_back(tl_blocks *store, tl_block *block, uint32_t k, const tl_pend *pend, bool is_fetched) {
     tl_hart *h = store->hart;
     tl_scoreboard all, done;
-    time_before(store, block, block->n_insns, pend, &all);
-    time_before(store, block, k, pend, &done);
+    time_before(store, block, block->n_insns, pend, &all, NULL);
+    time_before(store, block, k, pend, &done, NULL);
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
         h->tally[tl_pipe_cause_slot[c]] -= all.lost[c] - done.lost[c];
     uint64_t fetched_end = block->pc + block->ops[k].offset;
@@ -306,19 +314,34 @@ static void take_back(tl_blocks *store, tl_block *block, uint32_t k, const tl_pe
     h->tally[TL_S_L1I_READ] -= fetch_groups(h, block->pc, block->end_pc) - fetch_groups(h, block->pc, fetched_end);
 }
 
+// The walk with these results in flight, kept in the memo: matrix kernels enter the same block a million times the same way.
+static TL_NOINLINE void remember(tl_blocks *store, tl_block *block, const tl_pend *pend) {
+    tl_block_memo *memo = &block->memo;
+    tl_scoreboard with, without;
+    size_t need = block->n_insns * sizeof *memo->before;
+    if (!memo->before && store->used_bytes + need + 8 <= store->memory_bytes)
+        memo->before = take(store, need);
+    time_before(store, block, block->n_insns, pend, &with, memo->before);
+    time_before(store, block, block->n_insns, NULL, &without, NULL);
+    memo->in = pend;
+    memo->out = tl_scoreboard_pend(&with, store->pends);
+    memo->cycles = (uint32_t)(with.time - without.time);
+    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+        memo->lost[c] = (int16_t)((int64_t)with.lost[c] - (int64_t)without.lost[c]);
+}
+
+// Pipe time before instruction k of a block that was entered with `pend` and charged for it.
+static uint64_t charged_time_before(const tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend) {
+    if (!pend)
+        return block->before[k];
+    return block->memo.before ? block->memo.before[k] : time_before(store, block, k, pend, NULL, NULL);
+}
+
 void tl_block_charge(tl_blocks *store, tl_block *block) {
     tl_hart *h = store->hart;
     tl_block_memo *memo = &block->memo;
-    if (memo->in != h->pend) {
-        tl_scoreboard with, without;
-        time_before(store, block, block->n_insns, h->pend, &with);
-        time_before(store, block, block->n_insns, NULL, &without);
-        memo->in = h->pend;
-        memo->out = tl_scoreboard_pend(&with, store->pends);
-        memo->cycles = (uint32_t)(with.time - without.time);
-        for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-            memo->lost[c] = (int16_t)((int64_t)with.lost[c] - (int64_t)without.lost[c]);
-    }
+    if (TL_UNLIKELY(memo->in != h->pend))
+        remember(store, block, h->pend);
     if (memo->cycles != 0) {
         h->now += memo->cycles;
         for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
@@ -390,9 +413,8 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     const tl_op *op = &block->ops[k];
     uint64_t pc = block->pc + op->offset;
     const tl_pend *pend = pend_of(store);
-    uint64_t rest_cycles = block->cycles - block->before[k], rest_insns = block->n_insns - k;
-    if (TL_UNLIKELY(pend != NULL))
-        rest_cycles = block->cycles + block->memo.cycles - time_before(store, block, k, pend, NULL);
+    uint64_t rest_cycles = block->cycles + (pend ? block->memo.cycles : 0) - charged_time_before(store, block, k, pend);
+    uint64_t rest_insns = block->n_insns - k;
     h->now -= rest_cycles;
     h->instret -= rest_insns;
     if (TL_UNLIKELY(!tl_exec_full[block->opc[k]](h, op, pc))) {
@@ -410,7 +432,7 @@ void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) {
     tl_hart *h = store->hart;
     const tl_pend *pend = pend_of(store);
     tl_scoreboard board;
-    uint64_t before = time_before(store, block, k, pend, &board);
+    uint64_t before = time_before(store, block, k, pend, &board, NULL);
     h->now -= block->cycles + (pend ? block->memo.cycles : 0) - before;
     h->instret -= block->n_insns - k;
     take_back(store, block, k, pend, false);

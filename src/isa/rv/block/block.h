@@ -18,6 +18,7 @@ typedef struct tl_block_memo { // entering with results in flight: what it costs
     const tl_pend *in, *out;
     uint32_t cycles;                // on top of the block's own
     int16_t lost[TL_N_PIPE_CAUSES]; // the same by cause; a wait can hide another inside the block: negative
+    uint16_t *before;               // tl_block.before for this `in`
 } tl_block_memo;
 
 struct tl_block {
@@ -46,14 +47,19 @@ struct tl_block {
     uint8_t *bytes;      // n_bytes of code, as decoded
 };
 
-enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10 };
+typedef struct tl_checked_line { // the blocks of this line were compared at this generation
+    uint64_t vline, pline;
+    uint32_t generation;
+} tl_checked_line;
+
+enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10, TL_CHECKED_LINES = 1 << 11 };
 
 typedef struct tl_blocks tl_blocks;
 
 typedef struct tl_blocks_type {                         // what a front-end over blocks adds
     void (*prepare)(tl_blocks *store, tl_block *block); // makes a new block executable
-    void (*run)(tl_blocks *store);    // runs from hart->pc until a tl_block* function below says stop; sets store->why through it
-    void (*forget)(tl_blocks *store); // all blocks are about to go; may be NULL
+    void (*run)(tl_blocks *store);     // runs from hart->pc until a tl_block* function below says stop; sets store->why through it
+    void (*forget)(tl_blocks *store);  // all blocks are about to go; may be NULL
     bool (*is_full)(tl_blocks *store); // forget everything before the next block is made; may be NULL
     void (*stale)(tl_blocks *store, tl_block *block); // this block must not be entered again; may be NULL
 } tl_blocks_type;
@@ -74,6 +80,7 @@ struct tl_blocks {                       // the store of one hart; h->engine
     uint64_t n_flushes;
     void *translator; // translate/'s own
     tl_block *buckets[TL_BLOCK_BUCKETS];
+    tl_checked_line checked[TL_CHECKED_LINES]; // direct-mapped by line
 };
 
 TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err); // fills h->engine

@@ -31,8 +31,8 @@ enum {
 static const uint8_t cache_regs[N_CACHE] = {R8, R9, R10, R11, RSI, RDI, R12, R15};
 
 typedef struct stub { // code off the straight path: emitted after the block's own
-    bool is_link; // else an access that did not hit
-    uint8_t *from[2]; // displacements that jump here
+    bool is_link;     // else an access that did not hit
+    uint8_t *from[3]; // displacements that jump here
     uint8_t *resume;  // where an access goes back to
     uint32_t k;
     uint64_t pc;            // of a link
@@ -53,6 +53,7 @@ typedef struct translator {
     tl_block *block;
     int8_t cached[N_CACHE]; // guest register in cache_regs[i], or -1
     uint32_t turn;
+    bool has_fma;
     uint32_t n_stubs;
     stub stubs[MAX_STUBS];
 } translator;
@@ -379,6 +380,62 @@ static void emit_fp_arithmetic(translator *t, uint32_t k, const tl_op *op, bool 
     }
     finish_slow(t, s);
     s->rd = 32;
+}
+
+// rs1 * rs2 + rs3 in its four signs, when the host has FMA3. Not-a-number results take the body, whose rules for inf * 0 differ.
+static void emit_fma(translator *t, uint32_t k, const tl_op *op, bool is_double, unsigned opcode) {
+    x86 *e = &t->e;
+    uint32_t prefix = is_double ? 0xf20f00 : 0xf30f00;
+    unsigned rs3 = (unsigned)op->imm & 31;
+    x86_rm(e, false, 0x80, 7, HART(frm)); // cmp byte frm, 0
+    x86_byte(e, 0);
+    stub *s = slow_stub(t, k, x86_jcc(e, CC_NE));
+    if (!is_double) {
+        x86_mem box[3] = {guest_f(op->rs1), guest_f(op->rs2), guest_f(rs3)};
+        for (int i = 0; i < 3; i++) {
+            box[i].disp += 4;
+            x86_rm(e, false, i == 0 ? 0x8b : 0x23, RAX, box[i]);
+        }
+        x86_op_ri(e, false, X_CMP, RAX, -1);
+        s->from[1] = x86_jcc(e, CC_NE);
+    }
+    x86_rm(e, false, prefix | 0x10, 0, guest_f(op->rs1));
+    x86_rm(e, false, prefix | 0x10, 1, guest_f(op->rs2));
+    x86_mem m = guest_f(rs3);
+    x86_byte(e, 0xc4); // VEX, 0f38 map, prefix 66, first source xmm1
+    x86_byte(e, 0xe2);
+    x86_byte(e, is_double ? 0xf1 : 0x71);
+    x86_byte(e, opcode);
+    x86_byte(e, 0x80 | RBX); // xmm0, [rbx + disp32]
+    x86_u32(e, (uint32_t)m.disp);
+    x86_rr(e, false, is_double ? 0x660f2e : 0x0f2e, 0, 0);
+    s->from[2] = x86_jcc(e, CC_P);
+    x86_mem to = guest_f(op->rd);
+    x86_rm(e, false, prefix | 0x11, 0, to);
+    if (!is_double) {
+        to.disp += 4;
+        x86_rm(e, false, 0xc7, 0, to);
+        x86_u32(e, UINT32_MAX);
+    }
+    finish_slow(t, s);
+    s->rd = 32;
+}
+
+static bool emit_fma_of(translator *t, uint32_t k, const tl_op *op) {
+    int32_t rm = op->imm >> 8;
+    if (!t->has_fma || (rm != 0 && rm != 7))
+        return false;
+    switch (t->block->opc[k]) {
+    case TL_OPC_fmadd_d: emit_fma(t, k, op, true, 0xa9); return true;
+    case TL_OPC_fmsub_d: emit_fma(t, k, op, true, 0xab); return true;
+    case TL_OPC_fnmsub_d: emit_fma(t, k, op, true, 0xad); return true; // -(a * b) + c is the host's fnmadd
+    case TL_OPC_fnmadd_d: emit_fma(t, k, op, true, 0xaf); return true;
+    case TL_OPC_fmadd_s: emit_fma(t, k, op, false, 0xa9); return true;
+    case TL_OPC_fmsub_s: emit_fma(t, k, op, false, 0xab); return true;
+    case TL_OPC_fnmsub_s: emit_fma(t, k, op, false, 0xad); return true;
+    case TL_OPC_fnmadd_s: emit_fma(t, k, op, false, 0xaf); return true;
+    default: return false;
+    }
 }
 
 static void emit_fp_move_double(translator *t, const tl_op *op) { // fsgnj.d f, a, a
@@ -765,6 +822,17 @@ static void emit_insn(translator *t, uint32_t k) {
             return;
         }
         break;
+    case TL_OPC_fmadd_d:
+    case TL_OPC_fmsub_d:
+    case TL_OPC_fnmsub_d:
+    case TL_OPC_fnmadd_d:
+    case TL_OPC_fmadd_s:
+    case TL_OPC_fmsub_s:
+    case TL_OPC_fnmsub_s:
+    case TL_OPC_fnmadd_s:
+        if (emit_fma_of(t, k, op))
+            return;
+        break;
     case TL_OPC_beq: emit_branch(t, op, CC_E); return;
     case TL_OPC_bne: emit_branch(t, op, CC_NE); return;
     case TL_OPC_blt: emit_branch(t, op, CC_L); return;
@@ -796,7 +864,7 @@ static void emit_stubs(translator *t) {
     x86 *e = &t->e;
     for (uint32_t i = 0; i < t->n_stubs; i++) {
         const stub *s = &t->stubs[i];
-        for (int j = 0; j < 2; j++)
+        for (int j = 0; j < 3; j++)
             if (s->from[j])
                 x86_patch(s->from[j], e->at);
         if (s->is_link) {
@@ -1066,6 +1134,7 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
         munmap(t->exec, CODE_BYTES);
         return status;
     }
+    t->has_fma = __builtin_cpu_supports("fma");
     emit_thunks(t);
     ((tl_blocks *)h->engine)->translator = t;
     return TL_OK;
