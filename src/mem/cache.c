@@ -12,6 +12,7 @@ bool tl_cache_init(tl_cache *cache, tl_arena *arena, uint32_t sets, uint32_t way
         .ways = ways,
         .set_mask = sets - 1,
         .set_shift = set_shift,
+        .n_invalid = sets * ways,
         .policy = policy,
         .sees_hits = tl_replacement_sees_hits(policy),
     };
@@ -24,7 +25,7 @@ bool tl_cache_init(tl_cache *cache, tl_arena *arena, uint32_t sets, uint32_t way
 
 uint32_t tl_cache_choose(tl_cache *cache, uint64_t line) {
     uint32_t first = tl_cache_first_way(cache, line);
-    for (uint32_t way = 0; way < cache->ways; way++)
+    for (uint32_t way = 0; cache->n_invalid != 0 && way < cache->ways; way++)
         if (cache->tags[first + way] == TL_NO_TAG)
             return first + way;
     return first + tl_replacement_victim(cache->policy, cache->stamps + first, cache->ways, &cache->random);

@@ -16,6 +16,7 @@ typedef struct tl_cache {
     uint64_t *clock;  // where stamps come from
     uint64_t random;
     uint32_t ways, set_mask, set_shift;
+    uint32_t n_invalid; // ways that hold no line
     tl_replacement policy;
     bool sees_hits;
 } tl_cache;
@@ -30,13 +31,26 @@ static inline uint32_t tl_cache_first_way(const tl_cache *cache, uint64_t line) 
     return (uint32_t)(line >> cache->set_shift & cache->set_mask) * cache->ways;
 }
 
-// The way that holds `line`, or TL_NO_WAY. Does not count as a use.
+static inline uint32_t tl_match_four(const uint64_t *tags, uint64_t line) {
+    return (uint32_t)(tags[0] == line) | (uint32_t)(tags[1] == line) << 1 | (uint32_t)(tags[2] == line) << 2 |
+           (uint32_t)(tags[3] == line) << 3;
+}
+
+// The way that holds `line`, or TL_NO_WAY. Does not count as a use. No early exit: which way hits is unpredictable, how many there
+// are is not.
 static inline uint32_t tl_cache_find(const tl_cache *cache, uint64_t line) {
-    uint32_t first = tl_cache_first_way(cache, line), found = TL_NO_WAY;
+    uint32_t first = tl_cache_first_way(cache, line), way = 0;
     const uint64_t *tags = cache->tags + first;
-    for (uint32_t way = 0; way < cache->ways; way++) // no early exit: which way hits is unpredictable, how many there are is not
-        found = tags[way] == line ? first + way : found;
-    return found;
+    uint64_t hits = 0;
+    if (cache->ways == 8) { // the usual number, unrolled
+        hits = tl_match_four(tags, line) | tl_match_four(tags + 4, line) << 4;
+    } else {
+        for (; way + 4 <= cache->ways; way += 4)
+            hits |= (uint64_t)tl_match_four(tags + way, line) << way;
+        for (; way < cache->ways; way++)
+            hits |= (uint64_t)(tags[way] == line) << way;
+    }
+    return hits == 0 ? TL_NO_WAY : first + (uint32_t)__builtin_ctzll(hits);
 }
 
 static inline void tl_cache_touch(tl_cache *cache, uint32_t way) { // a use
@@ -49,8 +63,14 @@ static inline void tl_cache_touch(tl_cache *cache, uint32_t way) { // a use
 uint32_t tl_cache_choose(tl_cache *cache, uint64_t line);
 
 static inline void tl_cache_fill(tl_cache *cache, uint32_t way, uint64_t line) {
+    cache->n_invalid -= cache->tags[way] == TL_NO_TAG;
     cache->tags[way] = line;
     cache->stamps[way] = ++*cache->clock;
+}
+
+static inline void tl_cache_drop(tl_cache *cache, uint32_t way) { // a valid way becomes invalid; its place in the order of use stays
+    cache->tags[way] = TL_NO_TAG;
+    cache->n_invalid += 1;
 }
 
 #endif

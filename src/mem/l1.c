@@ -31,6 +31,7 @@ static uint32_t fill_data(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *rep
         evict_data(hm, way);
     tl_cache_fill(&l1->cache, way, line);
     l1->states[way] = reply->state;
+    *tl_l1_hint_of(l1, line, hm->memory->line_log2) = way;
     l1->l2_ways[way] = reply->l2_way;
     l1->is_prefetched[way] = is_prefetch;
     return way;
@@ -46,6 +47,7 @@ static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *re
     }
     tl_cache_fill(&l1->cache, way, line);
     l1->states[way] = TL_LINE_S;
+    *tl_l1_hint_of(l1, line, hm->memory->line_log2) = way;
     l1->l2_ways[way] = reply->l2_way;
     l1->is_prefetched[way] = is_prefetch;
     return way;
@@ -86,6 +88,7 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t caus
     uint32_t way = tl_cache_find(&l1->cache, line);
     if (way != TL_NO_WAY) {
         tl_cache_touch(&l1->cache, way);
+        *tl_l1_hint_of(l1, line, hm->memory->line_log2) = way;
         if (TL_UNLIKELY(l1->is_prefetched[way])) {
             l1->is_prefetched[way] = false;
             tally[TL_S_L1D_PREFETCH_HIT] += 1;
@@ -121,6 +124,7 @@ uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line) {
     uint32_t way = tl_cache_find(&l1->cache, line);
     if (way != TL_NO_WAY) {
         tl_cache_touch(&l1->cache, way);
+        *tl_l1_hint_of(l1, line, hm->memory->line_log2) = way;
         h->tally[TL_S_L1I_PREFETCH_HIT] += l1->is_prefetched[way];
         l1->is_prefetched[way] = false;
         return way;
@@ -151,7 +155,7 @@ bool tl_l1d_probe(tl_hart_mem *hm, uint64_t line, uint8_t keep) {
     }
     tally[TL_S_L1D_PROBE_INVALIDATE] += 1;
     tl_slot_hide_data(hm, way);
-    l1->cache.tags[way] = TL_NO_TAG;
+    tl_cache_drop(&l1->cache, way);
     return has_data;
 }
 
@@ -162,7 +166,7 @@ void tl_l1i_probe(tl_hart_mem *hm, uint64_t line) {
     hm->h->tally[TL_S_L1I_INVALIDATE] += 1;
     tl_slot_hide_fetch(hm, way);
     hm->l1i.states[way] = TL_LINE_I;
-    hm->l1i.cache.tags[way] = TL_NO_TAG;
+    tl_cache_drop(&hm->l1i.cache, way);
 }
 
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way) {
@@ -171,5 +175,5 @@ void tl_l1i_drop(tl_hart_mem *hm, uint32_t way) {
     tl_slot_hide_fetch(hm, way);
     tl_l2_release(hm->memory, hm->h->id, l1->l2_ways[way], l1->cache.tags[way], true, false, hm->h->now);
     l1->states[way] = TL_LINE_I;
-    l1->cache.tags[way] = TL_NO_TAG;
+    tl_cache_drop(&l1->cache, way);
 }

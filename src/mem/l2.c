@@ -63,7 +63,7 @@ static void evict(tl_memory *m, tl_l2_slice *slice, uint32_t way, uint64_t time)
     } else {
         slice->tally[TL_L2_EVICT_CLEAN] += 1;
     }
-    slice->cache.tags[way] = TL_NO_TAG;
+    tl_cache_drop(&slice->cache, way);
 }
 
 // Reads the line from memory into a way of its own; *cycles grows by what the data took.

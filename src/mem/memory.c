@@ -22,7 +22,9 @@ static tl_status check_cache(const char *name, const tl_cache_config *cache, uin
 }
 
 static tl_status check_tlb(const char *name, const tl_tlb_config *tlb, tl_error *err) {
-    if (tlb->ways < 1 || tlb->entries % tlb->ways != 0 || !tl_is_pow2(tlb->entries / tlb->ways))
+    if (tlb->ways < 1 || tlb->ways > 1u << TL_WAY_BITS)
+        return tl_fail(err, TL_EINVAL, "%s.ways = %u: must be 1 to %u", name, tlb->ways, 1u << TL_WAY_BITS);
+    if (tlb->entries % tlb->ways != 0 || !tl_is_pow2(tlb->entries / tlb->ways))
         return tl_fail(err, TL_EINVAL, "%s.entries = %u: entries / ways must be a power of two", name, tlb->entries);
     if (tlb->replacement == TL_REPLACE_PLRU && !tl_is_pow2(tlb->ways))
         return tl_fail(err, TL_EINVAL, "%s.ways = %u: must be a power of two for plru", name, tlb->ways);

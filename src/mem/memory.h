@@ -36,6 +36,8 @@ static inline uint64_t tl_server_occupy(tl_server *server, uint64_t time, uint32
     return wait;
 }
 
+enum { TL_L1_HINTS = 1024 };
+
 typedef struct tl_l1 { // a first-level cache; slots are those of its hart (data slots or fetch slots)
     tl_cache cache;
     uint8_t *states;       // [way] TL_LINE_*; in an instruction cache I or S
@@ -45,6 +47,7 @@ typedef struct tl_l1 { // a first-level cache; slots are those of its hart (data
     uint32_t *way_of_slot; // [slot] the way it shows, or TL_NO_WAY
     uint32_t first_stamp;  // way 0's index in h->stamps
     uint32_t n_slots;
+    uint32_t hints[TL_L1_HINTS]; // by line number: where it was found last
 } tl_l1;
 
 typedef struct tl_first_tlb { // a first-level TLB
@@ -127,6 +130,21 @@ bool tl_l1d_probe(tl_hart_mem *hm, uint64_t line, uint8_t keep); // to state S o
 void tl_l1i_probe(tl_hart_mem *hm, uint64_t line);
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way); // invalidated by its own hart
 
+static inline uint32_t *tl_l1_hint_of(tl_l1 *l1, uint64_t line, uint32_t line_log2) {
+    uint64_t number = line >> line_log2;
+    return &l1->hints[(number ^ number / TL_L1_HINTS) & (TL_L1_HINTS - 1)]; // lines whose slots collide have hints of their own
+}
+
+// The way that holds the line, when that is where it was last and the use leaves everything as it is, except for its place in the order
+// of use; else TL_NO_WAY: take the long way.
+TL_ALWAYS_INLINE uint32_t tl_l1_quick_hit(tl_l1 *l1, uint64_t line, uint32_t line_log2, bool is_store) {
+    uint32_t way = *tl_l1_hint_of(l1, line, line_log2);
+    if (TL_UNLIKELY(l1->cache.tags[way] != line || l1->is_prefetched[way] || (is_store && l1->states[way] != TL_LINE_M)))
+        return TL_NO_WAY;
+    tl_cache_touch(&l1->cache, way);
+    return way;
+}
+
 // slots.c: the hart's tables of what hits. A slot shows one way, a way is shown by at most one slot.
 void tl_slots_init(tl_hart_mem *hm);
 void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry); // entry TL_NO_ENTRY: untranslated
@@ -138,6 +156,8 @@ void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry); // the entry of
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry);
 void tl_slots_forget_all(tl_hart_mem *hm);
 
+static inline bool tl_is_paged(const tl_hart *h) { return h->satp >> 60 != 0 && h->priv != TL_PRIV_M; }
+
 // translate.c
 typedef struct tl_translation {
     uint64_t paddr;
@@ -145,10 +165,26 @@ typedef struct tl_translation {
 } tl_translation;
 // One look-up, with walk and stalls. false: trapped, the cause is recorded. Counts everything but the look-up itself.
 bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translation *ret);
-bool tl_is_permitted(uint8_t flags, tl_access access, tl_priv priv);
 void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all);
 
-static inline bool tl_is_paged(const tl_hart *h) { return h->satp >> 60 != 0 && h->priv != TL_PRIV_M; }
+static inline bool tl_is_permitted(uint8_t flags, tl_access access, tl_priv priv) {
+    uint8_t needed = access == TL_ACCESS_FETCH ? TL_PTE_X : access == TL_ACCESS_LOAD ? TL_PTE_R : TL_PTE_W;
+    return (flags & needed) != 0 && ((flags & TL_PTE_U) != 0) == (priv == TL_PRIV_U);
+}
+
+// The same for an entry where its page was found last, all bits as a user's access needs them, in RAM; false: take the long way.
+TL_ALWAYS_INLINE bool tl_translate_quick(tl_hart_mem *hm, tl_tlb *tlb, uint64_t vaddr, tl_access access, tl_translation *ret) {
+    const uint8_t needed = TL_PTE_U | (access == TL_ACCESS_FETCH ? TL_PTE_X : access == TL_ACCESS_LOAD ? TL_PTE_R : TL_PTE_W | TL_PTE_D);
+    uint32_t entry = tlb->hints[vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)];
+    const tl_tlb_page *page = &tlb->pages[entry];
+    uint64_t paddr = page->paddr | (vaddr & ~tlb->masks[entry]);
+    if (TL_UNLIKELY(!tl_tlb_matches(tlb, entry, vaddr) || (page->flags & needed) != needed || hm->h->priv != TL_PRIV_U ||
+                    !tl_is_ram(hm->memory, paddr)))
+        return false;
+    tl_tlb_touch(tlb, entry);
+    *ret = (tl_translation){.paddr = paddr, .entry = entry};
+    return true;
+}
 
 // walker.c
 typedef enum tl_fault { TL_FAULT_NONE, TL_FAULT_PAGE, TL_FAULT_ACCESS } tl_fault;

@@ -22,17 +22,19 @@ static void count_lookups(tl_hart *h, tl_use use, uint64_t n) {
 
 static uint32_t stall_slot(tl_use use) { return use == TL_USE_STORE ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS; }
 
-static void access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
-    uint32_t way = tl_l1d_access(hm, p->at.paddr & hm->h->line_mask, use, stall_slot(use));
-    uint32_t entry = p->at.entry;
-    if (TL_LIKELY(entry == TL_NO_ENTRY || tl_tlb_matches(&hm->dtlb.tlb, entry, p->vaddr))) // the other piece may have taken its entry
-        tl_slot_show_data(hm, p->vaddr, p->at.paddr, way, entry);
+TL_ALWAYS_INLINE void access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
+    tl_hart *h = hm->h;
+    uint64_t line = p->at.paddr & h->line_mask;
+    uint32_t way = tl_l1_quick_hit(&hm->l1d, line, h->line_log2, use != TL_USE_LOAD);
+    if (way == TL_NO_WAY)
+        way = tl_l1d_access(hm, line, use, stall_slot(use));
+    tl_slot_show_data(hm, p->vaddr, p->at.paddr, way, p->at.entry);
 }
 
 // One translation; a trap's look-up is counted here, since no instruction that retires counts it.
-static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
+TL_ALWAYS_INLINE bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
     ret_piece->vaddr = vaddr;
-    if (TL_LIKELY(tl_translate(hm, vaddr, access, &ret_piece->at)))
+    if (TL_LIKELY(tl_translate_quick(hm, &hm->dtlb.tlb, vaddr, access, &ret_piece->at)) || tl_translate(hm, vaddr, access, &ret_piece->at))
         return true;
     hm->h->tally[TL_S_DTLB_ACCESS] += 1;
     return false;
@@ -52,35 +54,41 @@ static bool look_up_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_by
     }
     h->tally[use == TL_USE_LOAD ? TL_S_HART_MISALIGNED_LOAD : TL_S_HART_MISALIGNED_STORE] += 1;
     tl_stall(h, TL_S_HART_CYC_MISALIGNED, hm->memory->config.pipeline.misaligned_cycles);
-    access_line(hm, &ret_span->pieces[0], use);
-    if (is_crossing) {
-        h->tally[TL_S_HART_LINE_CROSS] += 1;
-        count_lookups(h, use, 1);
-        access_line(hm, &ret_span->pieces[1], use);
+    if (!is_crossing) {
+        access_line(hm, &ret_span->pieces[0], use);
+        return true;
+    }
+    h->tally[TL_S_HART_LINE_CROSS] += 1;
+    count_lookups(h, use, 1);
+    for (int i = 0; i < 2; i++) {
+        const piece *p = &ret_span->pieces[i];
+        if (p->at.entry == TL_NO_ENTRY || tl_tlb_matches(&hm->dtlb.tlb, p->at.entry, p->vaddr)) // the other piece may have taken the entry
+            access_line(hm, p, use);
+        else
+            tl_l1d_access(hm, p->at.paddr & h->line_mask, use, stall_slot(use));
     }
     return true;
 }
 
-static bool look_up(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, tl_use use, span *ret_span) {
-    if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
-        return look_up_misaligned(hm, vaddr, size_bytes, use, ret_span);
-    ret_span->n_pieces = 1;
-    ret_span->first_bytes = size_bytes;
-    if (!translate(hm, vaddr, use == TL_USE_LOAD ? TL_ACCESS_LOAD : TL_ACCESS_STORE, &ret_span->pieces[0]))
-        return false;
-    access_line(hm, &ret_span->pieces[0], use);
-    return true;
+// An access within one line. Returns the bytes, or NULL: trapped.
+TL_ALWAYS_INLINE uint8_t *look_up(tl_hart_mem *hm, uint64_t vaddr, tl_use use) {
+    piece p;
+    if (TL_UNLIKELY(!translate(hm, vaddr, use == TL_USE_LOAD ? TL_ACCESS_LOAD : TL_ACCESS_STORE, &p)))
+        return NULL;
+    access_line(hm, &p, use);
+    return tl_host_of(hm->memory, p.at.paddr);
+}
+
+// An aligned value of 1, 2, 4 or 8 bytes lies within the aligned eight around it: no branch on the size.
+TL_ALWAYS_INLINE uint64_t read_aligned(const uint8_t *host, uint32_t size_bytes) {
+    uint64_t around;
+    memcpy(&around, host - ((uintptr_t)host & 7), sizeof around);
+    return around >> 8 * ((uintptr_t)host & 7) & UINT64_MAX >> (64 - 8 * size_bytes);
 }
 
 static uint64_t read_bytes(const uint8_t *from, uint32_t size_bytes) {
     uint64_t value = 0;
-    switch (size_bytes) {
-    case 1: memcpy(&value, from, 1); break;
-    case 2: memcpy(&value, from, 2); break;
-    case 4: memcpy(&value, from, 4); break;
-    case 8: memcpy(&value, from, 8); break;
-    default: memcpy(&value, from, size_bytes); // part of a crossing access
-    }
+    memcpy(&value, from, size_bytes);
     return value;
 }
 
@@ -94,25 +102,46 @@ static void write_bytes(uint8_t *to, uint32_t size_bytes, uint64_t value) {
     }
 }
 
+static bool load_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
+    span s;
+    if (!look_up_misaligned(hm, vaddr, size_bytes, TL_USE_LOAD, &s))
+        return false;
+    uint64_t value = read_bytes(tl_host_of(hm->memory, s.pieces[0].at.paddr), s.first_bytes);
+    if (s.n_pieces == 2)
+        value |= read_bytes(tl_host_of(hm->memory, s.pieces[1].at.paddr), size_bytes - s.first_bytes) << (8 * s.first_bytes);
+    hm->h->mem_value = value;
+    return true;
+}
+
+static bool store_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    span s;
+    if (!look_up_misaligned(hm, vaddr, size_bytes, TL_USE_STORE, &s))
+        return false;
+    write_bytes(tl_host_of(hm->memory, s.pieces[0].at.paddr), s.first_bytes, value);
+    if (s.n_pieces == 2)
+        write_bytes(tl_host_of(hm->memory, s.pieces[1].at.paddr), size_bytes - s.first_bytes, value >> (8 * s.first_bytes));
+    return true;
+}
+
 static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     tl_hart_mem *hm = tl_mem_of(h);
-    span s;
-    if (!look_up(hm, vaddr, size_bytes, TL_USE_LOAD, &s))
+    if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
+        return load_misaligned(hm, vaddr, size_bytes);
+    const uint8_t *host = look_up(hm, vaddr, TL_USE_LOAD);
+    if (TL_UNLIKELY(!host))
         return false;
-    h->mem_value = read_bytes(tl_host_of(hm->memory, s.pieces[0].at.paddr), s.first_bytes);
-    if (TL_UNLIKELY(s.n_pieces == 2))
-        h->mem_value |= read_bytes(tl_host_of(hm->memory, s.pieces[1].at.paddr), size_bytes - s.first_bytes) << (8 * s.first_bytes);
+    h->mem_value = read_aligned(host, size_bytes);
     return true;
 }
 
 static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     tl_hart_mem *hm = tl_mem_of(h);
-    span s;
-    if (!look_up(hm, vaddr, size_bytes, TL_USE_STORE, &s))
+    if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
+        return store_misaligned(hm, vaddr, size_bytes, value);
+    uint8_t *host = look_up(hm, vaddr, TL_USE_STORE);
+    if (TL_UNLIKELY(!host))
         return false;
-    write_bytes(tl_host_of(hm->memory, s.pieces[0].at.paddr), s.first_bytes, value);
-    if (TL_UNLIKELY(s.n_pieces == 2))
-        write_bytes(tl_host_of(hm->memory, s.pieces[1].at.paddr), size_bytes - s.first_bytes, value >> (8 * s.first_bytes));
+    write_bytes(host, size_bytes, value);
     return true;
 }
 
@@ -139,13 +168,11 @@ static bool do_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, 
     if (!host) {
         if (vaddr & (size_bytes - 1))
             return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
-        tl_hart_mem *hm = tl_mem_of(h);
-        span s;
-        if (!look_up(hm, vaddr, size_bytes, TL_USE_AMO, &s))
+        host = look_up(tl_mem_of(h), vaddr, TL_USE_AMO);
+        if (!host)
             return false;
-        host = tl_host_of(hm->memory, s.pieces[0].at.paddr);
     }
-    uint64_t old = read_bytes(host, size_bytes);
+    uint64_t old = read_aligned(host, size_bytes);
     write_bytes(host, size_bytes, amo_result(amo, old, operand, size_bytes));
     h->mem_value = old;
     return true;
@@ -155,11 +182,11 @@ static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     if (vaddr & (size_bytes - 1))
         return tl_trap(h, TL_CAUSE_LOAD_MISALIGNED, vaddr);
     tl_hart_mem *hm = tl_mem_of(h);
-    span s;
-    if (!look_up(hm, vaddr, size_bytes, TL_USE_LOAD, &s))
+    const uint8_t *host = look_up(hm, vaddr, TL_USE_LOAD);
+    if (!host)
         return false;
-    h->reservation_paddr = s.pieces[0].at.paddr & h->line_mask;
-    h->mem_value = read_bytes(tl_host_of(hm->memory, s.pieces[0].at.paddr), size_bytes);
+    h->reservation_paddr = (TL_RAM_BASE_PADDR + (uint64_t)(host - hm->memory->ram)) & h->line_mask;
+    h->mem_value = read_aligned(host, size_bytes);
     return true;
 }
 
@@ -185,11 +212,14 @@ static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, u
 static bool fetch(tl_hart *h, uint64_t vaddr) {
     tl_hart_mem *hm = tl_mem_of(h);
     tl_translation at;
-    if (!tl_translate(hm, vaddr, TL_ACCESS_FETCH, &at)) {
+    if (TL_UNLIKELY(!tl_translate_quick(hm, &hm->itlb.tlb, vaddr, TL_ACCESS_FETCH, &at)) &&
+        !tl_translate(hm, vaddr, TL_ACCESS_FETCH, &at)) {
         h->tally[TL_S_ITLB_ACCESS] += 1;
         return false;
     }
-    uint32_t way = tl_l1i_access(hm, at.paddr & h->line_mask);
+    uint32_t way = tl_l1_quick_hit(&hm->l1i, at.paddr & h->line_mask, h->line_log2, false);
+    if (way == TL_NO_WAY)
+        way = tl_l1i_access(hm, at.paddr & h->line_mask);
     tl_slot_show_fetch(hm, vaddr, at.paddr, way, at.entry);
     return true;
 }

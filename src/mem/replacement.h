@@ -9,12 +9,14 @@
 
 #include "model/config.h"
 
+enum { TL_WAY_BITS = 10 }; // at most 1024 ways; the other 54 bits of a stamp last longer than any run
+
 static inline bool tl_replacement_sees_hits(tl_replacement policy) { return policy == TL_REPLACE_LRU || policy == TL_REPLACE_PLRU; }
 
 // Start of the random sequence of one tag array; unit_index tells the arrays of a machine apart.
 uint64_t tl_replacement_seed(uint64_t machine_seed, uint32_t unit_index);
 
-// The victim among `ways` valid ways. *random is drawn from by TL_REPLACE_RANDOM only.
+// The victim among `ways` valid ways, at most 1 << TL_WAY_BITS. *random is drawn from by TL_REPLACE_RANDOM only.
 uint32_t tl_replacement_victim(tl_replacement policy, const uint64_t *stamps, uint32_t ways, uint64_t *random);
 
 #endif

@@ -59,16 +59,15 @@ void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t
     if (other != TL_NO_SLOT)
         clear_data_slot(hm, other);
 
-    bool is_readable = true, is_writable = hm->l1d.states[way] == TL_LINE_M;
+    // The access that brings us here was permitted. So the page is a user's, and readable: there is no writing without reading.
+    bool is_writable = hm->l1d.states[way] == TL_LINE_M;
     if (entry != TL_NO_ENTRY) {
-        uint8_t flags = hm->dtlb.tlb.pages[entry].flags;
-        is_readable = tl_is_permitted(flags, TL_ACCESS_LOAD, h->priv);
-        is_writable = is_writable && (flags & TL_PTE_D) != 0 && tl_is_permitted(flags, TL_ACCESS_STORE, h->priv);
+        is_writable = is_writable && (hm->dtlb.tlb.pages[entry].flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D);
         remember_line(hm, &hm->dtlb.tlb, entry, vaddr);
     }
     uint64_t vline = vaddr & h->line_mask;
     *slot = (tl_data_slot){
-        .read_tag = is_readable ? vline : TL_NO_LINE,
+        .read_tag = vline,
         .write_tag = is_writable ? vline : TL_NO_LINE,
         .host_minus_vaddr = (uintptr_t)tl_host_of(hm->memory, paddr & h->line_mask) - (uintptr_t)vline,
         .line_stamp = stamp_of_way(&hm->l1d, way),

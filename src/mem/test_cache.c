@@ -57,7 +57,8 @@ static void test_invalid_ways_fill_first_lowest_first(void **state) {
         start(&f, 1, 4, policy);
         for (uint32_t n = 0; n < 4; n++)
             assert_int_equal(use(&f, line(n)), n);
-        f.cache.tags[3] = f.cache.tags[1] = TL_NO_TAG;
+        tl_cache_drop(&f.cache, 3);
+        tl_cache_drop(&f.cache, 1);
         assert_int_equal(use(&f, line(7)), 1);
         assert_int_equal(use(&f, line(8)), 3);
         tl_arena_done(&f.arena);

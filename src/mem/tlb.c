@@ -48,8 +48,13 @@ uint32_t tl_tlb_search(const tl_tlb *tlb, uint64_t vaddr) {
     return TL_NO_ENTRY;
 }
 
+static uint16_t *filter_of(tl_tlb *tlb, uint64_t vaddr) { return &tlb->n_hashed[vaddr >> TL_PAGE_BITS & (TL_TLB_FILTER - 1)]; }
+
 void tl_tlb_drop(tl_tlb *tlb, uint32_t entry) {
-    tlb->n_large -= tlb->pages[entry].level > 0;
+    if (tlb->pages[entry].level > 0)
+        tlb->n_large -= 1;
+    else
+        *filter_of(tlb, tlb->vaddrs[entry]) -= 1;
     tlb->pages[entry] = (tl_tlb_page){0};
     tlb->vaddrs[entry] = NEVER;
     tlb->masks[entry] = tl_page_mask(0);
@@ -79,6 +84,9 @@ void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_tlb_page *page) {
     tlb->vaddrs[entry] = page->vaddr;
     tlb->masks[entry] = tl_page_mask(page->level);
     tlb->stamps[entry] = ++*tlb->clock;
-    tlb->n_large += page->level > 0;
+    if (page->level > 0)
+        tlb->n_large += 1;
+    else
+        *filter_of(tlb, page->vaddr) += 1;
     tlb->hints[page->vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)] = entry;
 }

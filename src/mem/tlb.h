@@ -12,6 +12,7 @@ enum {
     TL_PAGE_BITS = 12,
     TL_LEVEL_BITS = 9, // a table of 512 entries per level; page sizes are 4 KiB << (9 * level)
     TL_TLB_HINTS = 128,
+    TL_TLB_FILTER = 256,
     TL_PAGE_LINE_WORDS = 4, // bits for the lines of a 4 KiB page, 16 bytes each or more
 };
 static const uint32_t TL_NO_ENTRY = UINT32_MAX;
@@ -45,7 +46,8 @@ typedef struct tl_tlb {
     uint32_t n_large; // valid entries of a level above 0
     tl_replacement policy;
     bool sees_hits;
-    uint32_t hints[TL_TLB_HINTS]; // by page number: where it was found last
+    uint32_t hints[TL_TLB_HINTS];     // by page number: where it was found last
+    uint16_t n_hashed[TL_TLB_FILTER]; // by page number: valid entries of level 0, so that most misses need no search
 } tl_tlb;
 
 bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *stamps,
@@ -64,6 +66,8 @@ static inline uint32_t tl_tlb_find(tl_tlb *tlb, uint64_t vaddr) {
     uint32_t *hint = &tlb->hints[vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)];
     if (TL_LIKELY(tl_tlb_matches(tlb, *hint, vaddr)))
         return *hint;
+    if (tlb->n_hashed[vaddr >> TL_PAGE_BITS & (TL_TLB_FILTER - 1)] == 0 && tlb->n_large == 0)
+        return TL_NO_ENTRY;
     uint32_t entry = tl_tlb_search(tlb, vaddr);
     if (entry != TL_NO_ENTRY)
         *hint = entry;

@@ -3,12 +3,6 @@
 // stores: such a look-up misses in both levels, so that the walker sets the bit. An entry that does not permit the access faults at once.
 #include "mem/memory.h"
 
-bool tl_is_permitted(uint8_t flags, tl_access access, tl_priv priv) {
-    static const uint8_t needed[] = {[TL_ACCESS_FETCH] = TL_PTE_X, [TL_ACCESS_LOAD] = TL_PTE_R, [TL_ACCESS_STORE] = TL_PTE_W};
-    bool is_user_page = (flags & TL_PTE_U) != 0;
-    return (flags & needed[access]) != 0 && is_user_page == (priv == TL_PRIV_U);
-}
-
 static bool needs_dirty(uint8_t flags, tl_access access) { return access == TL_ACCESS_STORE && !(flags & TL_PTE_D); }
 
 static bool trap(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_fault fault) {
@@ -29,10 +23,12 @@ static void drop_first(tl_hart_mem *hm, bool is_fetch, uint32_t entry) {
     }
 }
 
-static uint32_t fill_first(tl_hart_mem *hm, bool is_fetch, const tl_tlb_page *page) {
+// `found`: the entry that matched but did not serve. A small page that nothing matched overlaps nothing.
+static uint32_t fill_first(tl_hart_mem *hm, bool is_fetch, const tl_tlb_page *page, uint32_t found) {
     tl_tlb *tlb = is_fetch ? &hm->itlb.tlb : &hm->dtlb.tlb;
-    for (uint32_t entry; (entry = tl_tlb_overlap(tlb, page)) != TL_NO_ENTRY;)
-        drop_first(hm, is_fetch, entry);
+    if (found != TL_NO_ENTRY || page->level > 0)
+        for (uint32_t entry; (entry = tl_tlb_overlap(tlb, page)) != TL_NO_ENTRY;)
+            drop_first(hm, is_fetch, entry);
     uint32_t entry = tl_tlb_choose(tlb, page);
     if (tl_tlb_is_valid(tlb, entry)) {
         hm->h->tally[is_fetch ? TL_S_ITLB_EVICT : TL_S_DTLB_EVICT] += 1;
@@ -111,7 +107,7 @@ bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translat
         tl_fault fault = find_page(hm, vaddr, access, &page);
         if (fault != TL_FAULT_NONE)
             return trap(hm, vaddr, access, fault);
-        entry = fill_first(hm, is_fetch, &page);
+        entry = fill_first(hm, is_fetch, &page, entry);
     }
     const tl_tlb_page *page = &tlb->pages[entry];
     if (TL_UNLIKELY(!tl_is_permitted(page->flags, access, h->priv)))
