@@ -24,7 +24,6 @@ OBJDUMP = "riscv64-linux-gnu-objdump"
 MARCH = "rv64gc_zba_zbb_zbs"
 LIBRARIES = ["ld-linux-riscv64-lp64d.so.1", "libc.so.6", "libm.so.6", "libgcc_s.so.1"]
 MORE_LIBRARIES = ["libstdc++.so.6", "libatomic.so.1", "libgomp.so.1"]
-LINE = re.compile(r"^\s*([0-9a-f]+):\t[0-9a-f ]+\t(.*)$")
 COMMENT = re.compile(r"\s*(<[^>]*>|#.*)$")
 # Instructions that objdump prints whatever the architecture string says and that the machine does not have; and privileged ones of
 # old drafts.
@@ -35,10 +34,13 @@ RESERVED = ("add sp,sp,0", ".2byte 0x6101")
 
 
 def normalize(text):
-    previous = None
-    while previous != text:
-        previous, text = text, COMMENT.sub("", text)
-    return JUMP.sub(r"\1\2", " ".join(text.split()))
+    if "<" in text or "#" in text:
+        previous = None
+        while previous != text:
+            previous, text = text, COMMENT.sub("", text)
+    if "0x" in text:
+        return JUMP.sub(r"\1\2", " ".join(text.split()))
+    return " ".join(text.split())
 
 
 def sections(path):
@@ -57,9 +59,9 @@ def objdump(path):
     out = subprocess.run([OBJDUMP, "-d", "-z", path], check=True, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
     lines = {}
     for line in out.splitlines():
-        match = LINE.match(line)
-        if match:
-            lines[int(match[1], 16)] = normalize(match[2])
+        cells = line.split("\t", 2) # "   1060:", "0002a517          ", "auipc\ta0,0x2a"
+        if len(cells) == 3:
+            lines[int(cells[0].strip(" :"), 16)] = normalize(cells[2])
     return lines
 
 
@@ -67,7 +69,7 @@ def ours(driver, address, code):
     out = subprocess.run([driver, f"{address:x}"], input=code, check=True, capture_output=True).stdout.decode()
     for line in out.splitlines():
         at, text = line.split("\t", 1)
-        yield int(at, 16), normalize(text)
+        yield int(at, 16), text.replace("\t", " ")
 
 
 def compare(driver, path, what):
@@ -139,7 +141,7 @@ def main():
         return 77
     wrong = []
     if mode.endswith("words"):
-        wrong = compare_words(driver, 1500000 if mode == "many-words" else 40000)
+        wrong = compare_words(driver, 600000 if mode == "many-words" else 40000)
     else:
         names = LIBRARIES + (MORE_LIBRARIES if mode == "all-libraries" else [])
         paths = [path for name in names for path in glob.glob(f"/usr/riscv64-linux-gnu/lib/{name}")]
