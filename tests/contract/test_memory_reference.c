@@ -60,7 +60,7 @@ static void build_space(world *w, uint32_t space) {
         tl_rig_map(t, vaddr, paddr, 0, kinds[(page * 7 + page / 64) % 8]);
         w->pte_paddrs[space][page] = tl_rig_pte_paddr(t, vaddr, 0);
         if (page % 4 == 0)
-            tl_rig_map(t, ALIAS + page * 4096, paddr, 0, TL_RIG_RW);
+            tl_rig_map(t, ALIAS + page * 4096, paddr, 0, TL_RIG_RW | TL_PTE_X);
     }
     w->large_pte_paddrs[space] = tl_rig_pte_paddr(t, SMALL, 1);
     tl_rig_map(t, LARGE + (UINT64_C(8) << 21), tl_rig_paddr(UINT64_C(2) << 21), 1, space == 0 ? 0xdf : 0x1f);
@@ -220,6 +220,9 @@ static void check_slots(world *w, uint32_t k) {
         uint64_t paddr = is_paged ? slot->vline - page->page.vaddr + page->page.paddr : slot->vline;
         if (paddr != slot->pline || !ref_in_l1(w->ref, &ref->l1i, paddr))
             disagree(w, "a fetch slot's line", slot->pline, paddr);
+        const tl_l1 *l1i = &tl_mem_of(h)->l1i;
+        if (l1i->way_of_slot[s] == TL_NO_WAY || l1i->slot_of_way[l1i->way_of_slot[s]] != s || l1i->cache.tags[l1i->way_of_slot[s]] != paddr)
+            disagree(w, "a fetch slot's way", l1i->way_of_slot[s], paddr);
     }
 }
 
