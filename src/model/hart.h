@@ -24,7 +24,7 @@
 #include "model/config.h"
 #include "model/hart_signals.h"
 
-enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 512 };
+enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 1024 };
 static const uint64_t TL_NO_LINE = UINT64_MAX; // never equal to a masked address of a valid line
 
 typedef struct tl_data_slot {

@@ -230,23 +230,21 @@ static void make_stale(tl_blocks *store, tl_block *block) {
     block->vline = block->enter_pline = TL_NO_LINE; // links to it end in the slow path from now on
 }
 
-// Compares the bytes of all blocks of a line that is about to become fetchable.
-static void validate(tl_blocks *store, uint64_t vline, uint64_t pline) {
+// A line is about to become fetchable: compares the bytes of its blocks, and of its neighbors in the bucket, once per change of code.
+static void validate(tl_blocks *store, uint64_t vline) {
     tl_hart *h = store->hart;
-    tl_checked_line *checked = &store->checked[(vline >> h->line_log2) & (TL_CHECKED_LINES - 1)];
-    if (checked->vline == vline && checked->pline == pline && checked->generation == h->code_generation)
+    uint32_t bucket = bucket_of(vline);
+    if (TL_LIKELY(store->checked[bucket] == h->code_generation))
         return; // blocks made since then are of this generation
-    *checked = (tl_checked_line){.vline = vline, .pline = pline, .generation = h->code_generation};
-    for (tl_block **at = &store->buckets[bucket_of(vline)]; *at;) {
+    store->checked[bucket] = h->code_generation;
+    for (tl_block **at = &store->buckets[bucket]; *at;) {
         tl_block *block = *at;
-        if (block->vline == vline && block->pline == pline && block->generation != h->code_generation && !block->is_straddling) {
-            if (!bytes_are_current(h, block)) {
-                *at = block->next_on_line;
-                make_stale(store, block);
-                continue;
-            }
-            block->generation = h->code_generation;
+        if (block->generation != h->code_generation && !bytes_are_current(h, block)) {
+            *at = block->next_on_line;
+            make_stale(store, block);
+            continue;
         }
+        block->generation = h->code_generation;
         at = &block->next_on_line;
     }
 }
@@ -376,7 +374,7 @@ static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
     } else {
         if (!h->port->fetch(h, vaddr))
             return false;
-        validate(store, vline, slot->pline);
+        validate(store, vline);
     }
     *ret_pline = slot->pline;
     return true;

@@ -47,12 +47,7 @@ struct tl_block {
     uint8_t *bytes;      // n_bytes of code, as decoded
 };
 
-typedef struct tl_checked_line { // the blocks of this line were compared at this generation
-    uint64_t vline, pline;
-    uint32_t generation;
-} tl_checked_line;
-
-enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10, TL_CHECKED_LINES = 1 << 11 };
+enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10 };
 
 typedef struct tl_blocks tl_blocks;
 
@@ -80,7 +75,7 @@ struct tl_blocks {                       // the store of one hart; h->engine
     uint64_t n_flushes;
     void *translator; // translate/'s own
     tl_block *buckets[TL_BLOCK_BUCKETS];
-    tl_checked_line checked[TL_CHECKED_LINES]; // direct-mapped by line
+    uint32_t checked[TL_BLOCK_BUCKETS]; // code_generation at which all blocks of the bucket were compared
 };
 
 TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err); // fills h->engine

@@ -870,6 +870,7 @@ static void emit_stubs(translator *t) {
         if (s->is_link) {
             x86_mov_ri(e, RSI, s->pc);
             x86_mov_ri(e, RDX, (uintptr_t)s->from[0]);
+            x86_mov_ri(e, RCX, (uintptr_t)&t->store->nowhere);
             x86_jmp_to(e, t->enter_thunk);
             continue;
         }
@@ -990,17 +991,18 @@ static void prepare(tl_blocks *store, tl_block *block) {
         x86_patch(to_look_up[i], e->at);
     x86_mov_ri(e, RSI, block->pc);
     x86_rr(e, false, 0x33, RDX, RDX);
+    x86_mov_ri(e, RCX, (uintptr_t)block);
     x86_jmp_to(e, t->enter_thunk);
     t->next = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
 }
 
 // ---- the run time ----
 
-// Called by translated code that reached a pc without a link (site: the displacement to patch) or whose block did not prove itself.
-static void *enter_from_code(tl_blocks *store, uint64_t pc, uint8_t *site) {
+// Called by translated code that reached a pc without a link (site: the displacement to patch) or whose block (guess) did not prove itself.
+static void *enter_from_code(tl_blocks *store, uint64_t pc, uint8_t *site, tl_block *guess) {
     translator *t = store->translator;
     uint64_t n_flushes = store->n_flushes;
-    tl_block *block = tl_blocks_enter(store, pc, &store->nowhere);
+    tl_block *block = tl_blocks_enter(store, pc, guess);
     if (!block)
         return exec_of(t, t->exit_thunk);
     if (site && store->n_flushes == n_flushes)
@@ -1058,7 +1060,7 @@ static void emit_thunks(translator *t) {
     x86_op_ri(e, true, X_ADD, RSP, 8); // the return address
     x86_jmp_to(e, t->exit_thunk);
 
-    t->enter_thunk = e->at; // jumped to: rsi = pc, rdx = site
+    t->enter_thunk = e->at; // jumped to: rsi = pc, rdx = site, rcx = guess
     x86_rm(e, true, 0x89, RBP, HART(stamp));
     x86_rm(e, true, 0x8b, RDI, HART(engine));
     x86_call_c(e, (uintptr_t)enter_from_code);
@@ -1094,7 +1096,8 @@ static void stale(tl_blocks *store, tl_block *block) {
     x86 e = {.at = t->write + ((uint8_t *)block->code - t->exec)};
     x86_mov_ri(&e, RSI, block->pc);
     x86_rr(&e, false, 0x33, RDX, RDX);
-    x86_jmp_to(&e, t->enter_thunk); // at most 10 + 2 + 5 bytes: shorter than any entry
+    x86_mov_ri(&e, RCX, (uintptr_t)&store->nowhere);
+    x86_jmp_to(&e, t->enter_thunk); // at most 10 + 2 + 10 + 5 bytes: shorter than any entry
 }
 
 static const tl_blocks_type translate_type = {
