@@ -98,7 +98,8 @@ static uint64_t some_address(world *w, uint32_t k) {
     case 9: return SMALL + below(r, 16 * 4096); // a few pages
     case 10: return SMALL + below(r, N_PAGES * 4096);
     case 11: return SMALL + (below(r, N_PAGES) + 1) * UINT64_C(4096) - below(r, 12); // the end of a page
-    case 12: return ALIAS + below(r, N_PAGES * 4096 + 8192);
+    case 12:
+        return ALIAS + (one_in(r, 4) ? below(r, N_PAGES * 4096 + 8192) : w->hot[k][below(r, 8)] - SMALL); // another name of a hot place
     case 13: return LARGE + (UINT64_C(8) << 21) + below(r, 2 << 20);
     case 14: return GIANT + below(r, RAM_BYTES + 4096);
     default:
