@@ -204,6 +204,10 @@ static void test_cancellation(void) {
 }
 
 static void *exits_process(void *arg) { exit((int)(long)arg); }
+static void *exits_process_later(void *arg) {
+    usleep(20000);
+    return exits_process(arg);
+}
 static void *idle(void *arg) {
     for (;;)
         sleep(1000);
@@ -224,7 +228,7 @@ static void test_any_thread_ends_the_process(void) {
     pid = fork();
     if (pid == 0) { /* the first thread may leave before the others */
         pthread_t thread;
-        pthread_create(&thread, NULL, exits_process, (void *)22L);
+        pthread_create(&thread, NULL, exits_process_later, (void *)22L);
         pthread_exit(NULL);
     }
     CHECK_EQ(waitpid(pid, &status, 0), pid);
