@@ -64,9 +64,10 @@ static char *join(const cli_strings *list) {
     return text;
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
+// What the program sees as its own name: as typed, but for the folder. "/home/me/prog" -> "./prog", "prog" -> "prog".
+static bool append_argv0(parser *p, const char *typed) {
+    const char *slash = strrchr(typed, '/');
+    return slash && slash[1] ? append(p, &p->out->guest_argv, "./", slash + 1) : append(p, &p->out->guest_argv, "", typed);
 }
 
 static bool add_env(parser *p, const char *text) {
@@ -261,7 +262,7 @@ static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
         return fail(p, "--append goes with --output FILE");
     o->program_argv = argv + first;
     o->run.program = argv[first];
-    if (!append(p, &o->guest_argv, "", o->argv0 ? o->argv0 : last_part(argv[first])))
+    if (o->argv0 ? !append(p, &o->guest_argv, "", o->argv0) : !append_argv0(p, argv[first]))
         return false;
     for (int i = first + 1; i < argc; i++) {
         if (!append(p, &o->guest_argv, "", argv[i]))

@@ -56,7 +56,7 @@ typedef struct cli_options {
     bool is_appending;
     bool no_progress;
     uint64_t timeout_ms;       // 0: none
-    const char *argv0;         // NULL: the last part of the program's path
+    const char *argv0;         // NULL: as typed, its folder replaced by a dot
     char *const *program_argv; // from argv; [0] is the program as typed
     cli_strings events, metrics, overrides, env, gates, guest_argv;
     char *joined_events, *joined_metrics, *roi_start, *roi_stop;

@@ -117,7 +117,8 @@ const cli_option cli_option_rows[] = {
      NULL},
     {S, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
     {S, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
-     "What the program sees as its own name. Default: the last part of its path, so that counts do not depend on folders.", NULL},
+     "What the program sees as its own name. Default: as typed, its folder replaced by a dot, so that counts do not depend on folders.",
+     NULL},
 
     {S, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
     {S, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},

@@ -40,7 +40,7 @@ typedef struct tl_run_options {
 
     // The program. Strings are copied by tl_run_new.
     const char *program;     // path of a RISC-V Linux executable; it is not looked up in PATH
-    const char *const *argv; // what the program sees, NULL-terminated; NULL: the last part of the path, alone
+    const char *const *argv; // what the program sees, NULL-terminated; NULL: "./" and the last part of the path, alone
     const char *const *env;  // "NAME=VALUE", NULL-terminated; NULL: empty. The caller's environment never reaches the program
     const char *sysroot;     // where the dynamic loader and libraries are looked up; NULL: the Debian cross packages' place
     const char *root;        // NULL: the program may touch what the calling user may; else only what is under this folder

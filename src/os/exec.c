@@ -594,6 +594,7 @@ tl_status tl_exec_first(tl_os *os, char *const *argv, char *const *envp, tl_erro
         return status_of(&local, result);
     }
     os->first = p;
+    os->program_path = p->exe_path ? strdup(p->exe_path) : NULL;
     tl_sched_ready(t);
     if (t->hart)
         ++t->hart->tally[TL_S_OS_EXEC];

@@ -26,6 +26,7 @@ struct tl_os {
 
     tl_process *processes, *last_process; // in order of creation
     tl_process *first;                    // the program the user started
+    char *program_path;                   // its canonical guest path, or NULL; readlink of /proc/self/exe does not tell it (virtual.c)
     int32_t next_pid;
     uint32_t n_threads; // alive, of all processes
 

@@ -68,7 +68,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     tl_arena *arena = &plan->arena;
     const char *slash = strrchr(options->program, '/');
     const char *program = slash && slash[1] ? slash + 1 : options->program;
-    const char *const only_program[] = {program, NULL};
+    const char *const only_program[] = {program == options->program ? program : tl_arena_printf(arena, "./%s", program), NULL};
     *header = (tl_header){
         .version = TL_VERSION,
         .machine = plan->config.name,

@@ -406,7 +406,7 @@ def input_and_output_are_the_program_s_own():
 @guest
 def nothing_of_the_host_reaches_the_program():
     _, out, _ = stat("-q", *program("words", "--per-hart", "-x"), env=dict(CLEAN, SECRET="x"))
-    equal(out.splitlines(), ["0=guest", "1=words", "2=--per-hart", "3=-x"])
+    equal(out.splitlines(), ["0=./guest", "1=words", "2=--per-hart", "3=-x"])
     _, out, _ = stat("-q", "--env", "A=1", "--env", "SECRET", "--env", "B=", "--argv0", "/other/name", *program("words"),
                      env=dict(CLEAN, SECRET="x"))
     equal(out.splitlines(), ["0=/other/name", "1=words", "A=1", "SECRET=x", "B="])

@@ -67,7 +67,7 @@ static void test_words_behind_the_program_are_its_own(void **state) {
         assert_false(l.options.wants_help);
         assert_int_equal(l.options.report.format, TL_FORMAT_TEXT);
         assert_string_equal(l.options.run.program, "dir/prog");
-        const char *const want[] = {"prog", "-j", "--help", "x"};
+        const char *const want[] = {"./prog", "-j", "--help", "x"};
         for (size_t k = 0; k < 4; k++)
             assert_string_equal(l.options.run.argv[k], want[k]);
         assert_null(l.options.run.argv[4]);
