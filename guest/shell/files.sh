@@ -14,7 +14,7 @@ find tree -name 'file-1?.txt' | sort | head -n 3
 find tree -type l -o -type d | sort
 find tree -type f -size +1k -exec wc -c {} + | sort -n | tail -n 2
 find tree -name 'file-2*' -exec cat {} \; | sort | uniq | wc -l
-find tree -type f -print0 | xargs -0 cat | sha256sum
+find tree -type f -print0 | sort -z | xargs -0 cat | sha256sum
 echo "-- copy and compare"
 cp -a tree copy
 diff -r tree copy && echo same
