@@ -40,8 +40,9 @@ build_cxx_dyn() { "${CROSS}g++" -std=c++17 $c_flags -fPIE -pie $3 -o "$out/$1.ne
 build_asm() { "${CROSS}gcc" -march=rv64gc -g -nostdlib -static -I "$here/include" $3 -o "$out/$1.new" $2; }
 build_go() { CGO_ENABLED=0 GOOS=linux GOARCH=riscv64 GOFLAGS=-mod=mod GO111MODULE=off go build $3 -o "$out/$1.new" $2; }
 build_rust() { CROSS=$CROSS "$here/lang/build-rust.sh" "$out/$1.new" $2 $3; }
+clang=$(command -v clang-14 || echo clang)
 build_clang() { # LLVM's code with the cross C library; lld 14 cannot link that library (linker relaxation)
-    clang --target=riscv64-linux-gnu --sysroot=/usr/riscv64-linux-gnu -std=gnu17 $c_flags $3 -c -o "$out/$1.o" $2 &&
+    $clang --target=riscv64-linux-gnu --sysroot=/usr/riscv64-linux-gnu -std=gnu17 $c_flags $3 -c -o "$out/$1.o" $2 &&
         "${CROSS}gcc" -static -pthread -o "$out/$1.new" "$out/$1.o" -lm &&
         rm -f "$out/$1.o"
 }
@@ -58,7 +59,7 @@ needs() {
     cxx | cxx_dyn) echo "${CROSS}g++" ;;
     go) echo go ;;
     rust) echo rustc ;;
-    clang) echo clang ;;
+    clang) echo "$clang" ;;
     *) echo "guest/programs.txt: $2: unknown compiler kind '$1'" >&2; exit 2 ;;
     esac
 }
