@@ -64,7 +64,7 @@ static char *join(const cli_strings *list) {
     return text;
 }
 
-// What the program sees as its own name: as typed, but for the folder. "/home/me/prog" -> "./prog", "prog" -> "prog".
+// What the program sees as its own name: as typed, but for the folder. "/opt/x/prog" -> "./prog", "prog" -> "prog".
 static bool append_argv0(parser *p, const char *typed) {
     const char *slash = strrchr(typed, '/');
     return slash && slash[1] ? append(p, &p->out->guest_argv, "./", slash + 1) : append(p, &p->out->guest_argv, "", typed);
@@ -148,9 +148,9 @@ static bool take(parser *p, int id, const char *text) {
                                         : fail(p, "--set %s: write KEY=VALUE, as in --set l1d.ways=4", text);
     }
     case OPT_ENGINE:
-        if (strcmp(text, "block") && strcmp(text, "step"))
-            return fail(p, "--engine %s: the engines are block and step", text);
-        o->run.engine = *text == 'b' ? TL_ENGINE_BLOCK : TL_ENGINE_STEP;
+        if (strcmp(text, "translate") && strcmp(text, "block") && strcmp(text, "step"))
+            return fail(p, "--engine %s: the engines are translate, block and step", text);
+        o->run.engine = *text == 't' ? TL_ENGINE_TRANSLATE : *text == 'b' ? TL_ENGINE_BLOCK : TL_ENGINE_STEP;
         return true;
     case OPT_SEED: return set_number(p, "seed", "seed", text);
     case OPT_SYSROOT: o->run.sysroot = text; return *text || fail(p, "--sysroot: the folder is empty");

@@ -105,8 +105,10 @@ const cli_option cli_option_rows[] = {
     {S | L, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
     {S | L, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
     {S | L, OPT_SET, 0, "set", "KEY=VALUE", MACHINE, "Override any key of the description: l1d.replacement=fifo. May be repeated.", NULL},
-    {S, OPT_ENGINE, 0, "engine", "block|step", MACHINE,
-     "Front-end: block is fast, step executes one instruction at a time. Their counts are the same.", "block step"},
+    {S, OPT_ENGINE, 0, "engine", "translate|block|step", MACHINE,
+     "Front-end: translate makes host code (the default where it can), block interprets decoded code, step executes one instruction at a "
+     "time. Their counts are the same.",
+     "translate block step"},
     {S, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
 
     {S, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},
