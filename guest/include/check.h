@@ -70,6 +70,12 @@ static inline void section(const char *name) {
         _exit(120);
 }
 
+/* The last part of a path. */
+static inline const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* Ends main. Numbers must stay clear of 124 (timeout), 125 to 127 (the tool's own failures) and 128 + signal. */
 #ifdef __cplusplus
 #define CHECK_END                                                       \

@@ -30,7 +30,7 @@ static void test_exe(const char *name) {
     struct stat by_link, by_name;
     CHECK(readlink("/proc/self/exe", target, sizeof target - 1) > 0);
     CHECK_EQ(target[0], '/');
-    CHECK(strcmp(strrchr(target, '/'), strrchr(name, '/')) == 0);
+    CHECK(strcmp(base_name(target), base_name(name)) == 0);
     if (has_argument) {
         CHECK_OK(stat("/proc/self/exe", &by_link));
         CHECK_OK(stat(target, &by_name));
@@ -84,7 +84,7 @@ static void test_maps(const char *program) {
     CHECK(strcmp(name, "[stack]") == 0);
     CHECK(find_rights((uintptr_t)test_maps, rights, name, sizeof name));
     CHECK(strcmp(rights, "r-xp") == 0);
-    CHECK(strrchr(name, '/') && strcmp(strrchr(name, '/'), strrchr(program, '/')) == 0);
+    CHECK(strcmp(base_name(name), base_name(program)) == 0);
     char *page = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK_OK(mprotect(page + 4096, 4096, PROT_READ));
     CHECK(find_rights((uintptr_t)page + 4096, rights, name, sizeof name));
@@ -120,7 +120,7 @@ static void test_fd(void) {
     CHECK_OK(fd);
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     CHECK(readlink(link, target, sizeof target - 1) > 0);
-    CHECK(strcmp(strrchr(target, '/'), "/proc-test") == 0);
+    CHECK(strcmp(base_name(target), "proc-test") == 0);
     CHECK_EQ(write(fd, "abc", 3), 3);
     int again = open(link, O_RDONLY); /* opens the same file, with its own offset */
     CHECK_OK(again);
@@ -150,8 +150,8 @@ static const char *status_field(const char *key) {
 }
 
 static void test_status_and_stat(const char *program) {
-    char name[16] = "", *base = strrchr(program, '/') + 1;
-    strncpy(name, base, 15);
+    char name[16];
+    snprintf(name, sizeof name, "%.15s", base_name(program));
     CHECK_EQ(strncmp(status_field("Name:"), name, strlen(name)), 0);
     CHECK_EQ(atoi(status_field("\nPid:")), getpid());
     CHECK_EQ(atoi(status_field("\nPPid:")), getppid());

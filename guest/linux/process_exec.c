@@ -51,8 +51,7 @@ static int role_auxv(void) {
     CHECK_EQ(getauxval(AT_PAGESZ), 4096);
     CHECK_EQ(sysconf(_SC_PAGESIZE), 4096);
     const char *name = (const char *)getauxval(AT_EXECFN);
-    const char *base = name ? strrchr(name, '/') : NULL;
-    CHECK(base && strcmp(base, strrchr(self, '/')) == 0);
+    CHECK(name && strcmp(base_name(name), base_name(self)) == 0);
     const unsigned char *noise = (const unsigned char *)getauxval(AT_RANDOM);
     CHECK(noise);
     int any = 0;
