@@ -24,8 +24,10 @@
 TL_BEGIN_DECLS
 
 typedef enum tl_engine {
-    TL_ENGINE_BLOCK, // fast: decoded stretches of code
-    TL_ENGINE_STEP,  // plain: one instruction at a time; the same counts, slower
+    TL_ENGINE_FASTEST,   // translate where the host can, else block
+    TL_ENGINE_TRANSLATE, // x86-64 code made of the program's; TL_EINVAL on other hosts
+    TL_ENGINE_BLOCK,     // decoded stretches of code; on every host
+    TL_ENGINE_STEP,      // one instruction at a time: the reference. All count the same
 } tl_engine;
 
 typedef enum tl_interval {

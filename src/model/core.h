@@ -29,7 +29,7 @@ typedef struct tl_core_type {
     void (*sync)(tl_hart *h);  // folds everything held back into h->tally; idempotent
 } tl_core_type;
 
-extern const tl_core_type tl_core_block, tl_core_step;
+extern const tl_core_type tl_core_block, tl_core_step; // on every host
 #if defined(__x86_64__) && defined(__linux__)
 #define TL_HAS_TRANSLATOR
 extern const tl_core_type tl_core_translate;

@@ -32,7 +32,6 @@ static void begin(tl_reporter *reporter, const tl_result *result) {
     tl_json_string(json, "summary", header->summary);
     tl_json_u64(json, "harts", header->n_harts);
     tl_json_u64(json, "clock_hz", header->clock_hz);
-    tl_json_string(json, "engine", header->engine);
     tl_json_u64(json, "seed", header->seed);
     tl_json_begin_object(json, "interval");
     tl_json_string(json, "kind", header->interval);
@@ -111,6 +110,7 @@ static void end(tl_reporter *reporter, const tl_result *result) {
     if (reporter->options.with_host) {
         tl_json_begin_object(json, NULL);
         tl_json_string(json, "type", "host");
+        tl_json_string(json, "engine", result->header->engine);
         tl_json_u64(json, "host_ns", result->host_ns);
         tl_json_u64(json, "peak_bytes", result->host_peak_bytes);
         tl_json_end_object(json);

@@ -76,7 +76,6 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
         .program = tl_arena_strdup(arena, program),
         .argv = copy_list(arena, options->argv ? options->argv : only_program),
         .env = copy_list(arena, options->env),
-        .engine = options->engine == TL_ENGINE_STEP ? "step" : "block",
         .interval = intervals[options->interval],
         .interval_length = options->interval_length,
         .roi_start = options->roi_start ? tl_arena_strdup(arena, options->roi_start) : NULL,

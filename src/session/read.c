@@ -54,7 +54,7 @@ static tl_status read_header(reader *r, const json_t *record, tl_error *err) {
     header->machine = keep(r, json_object_get(record, "machine"));
     header->program = keep(r, json_object_get(record, "program"));
     header->digest = json_is_string(json_object_get(record, "digest")) ? keep(r, json_object_get(record, "digest")) : NULL;
-    header->engine = keep(r, json_object_get(record, "engine"));
+    header->engine = "";
     header->summary = "";
     header->interval = "none";
     header->argv = header->env = empty;
@@ -64,7 +64,7 @@ static tl_status read_header(reader *r, const json_t *record, tl_error *err) {
     const json_t *config = json_object_get(record, "config");
     size_t n_settings = json_object_size(config);
     tl_setting *settings = tl_arena_alloc(&r->result->arena, (n_settings + 1) * sizeof *settings);
-    if (!settings || !header->version || !header->machine || !header->program || !header->engine)
+    if (!settings || !header->version || !header->machine || !header->program)
         return no_memory(err);
     const char *key;
     json_t *value;

@@ -61,6 +61,22 @@ static uint64_t host_now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+// NULL: not on this host.
+static const tl_core_type *core_of(tl_engine engine) {
+    switch (engine) {
+    case TL_ENGINE_STEP: return &tl_core_step;
+    case TL_ENGINE_BLOCK: return &tl_core_block;
+#ifdef TL_HAS_TRANSLATOR
+    case TL_ENGINE_TRANSLATE:
+    case TL_ENGINE_FASTEST: return &tl_core_translate;
+#else
+    case TL_ENGINE_TRANSLATE: return NULL;
+    case TL_ENGINE_FASTEST: return &tl_core_block;
+#endif
+    }
+    return NULL;
+}
+
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
 // value * factor / divisor without overflow in between, as long as the result fits; divisor > 0.
@@ -100,7 +116,12 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     tl_status status = tl_plan_new(&options, &session->plan, err);
     if (status != TL_OK)
         goto out;
-    const tl_core_type *core = options.engine == TL_ENGINE_STEP ? &tl_core_step : &tl_core_block;
+    const tl_core_type *core = core_of(options.engine);
+    if (!core) {
+        status = tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine block");
+        goto out;
+    }
+    session->plan->header.engine = core->name;
     status = tl_machine_new(&session->plan->config, core, &session->machine, err);
     if (status != TL_OK)
         goto out;

@@ -13,6 +13,7 @@ import csv
 import io
 import json
 import os
+import platform
 import pty
 import re
 import select
@@ -639,11 +640,10 @@ def repeated_runs_are_identical_and_say_so():
 @guest
 def engines_agree():
     for machine in ("rocket", "tiny", "lowrisc2"):
-        fast = report("--machine", machine, "--per-unit", *program("threads", 3000))[0]
         slow = report("--machine", machine, "--per-unit", "--engine", "step", *program("threads", 3000))[0]
-        equal(slow[0].pop("engine"), "step")
-        equal(fast[0].pop("engine"), "block")
-        equal(slow, fast)
+        for engine in ("block", "translate") if platform.machine() == "x86_64" else ("block",):
+            fast = report("--machine", machine, "--per-unit", "--engine", engine, *program("threads", 3000))[0]
+            equal(slow, fast)
 
 
 # -- formats
@@ -786,7 +786,7 @@ def write_report(name, records):
 
 
 def sample(**values):
-    header = {"type": "header", "schema": "tally.stat/1", "version": "0", "program": "p", "machine": "m", "engine": "block", "config": {}}
+    header = {"type": "header", "schema": "tally.stat/1", "version": "0", "program": "p", "machine": "m", "config": {}}
     rows = [{"type": "event", "event": name, "value": value, "unit": "", "kind": "truth", "scope": "machine"} for name, value in values.items()]
     rows.append({"type": "metric", "metric": "ipc", "value": 0.5, "unit": "", "kind": "derived", "scope": "machine", "group": "g"})
     end = {"type": "end", "reason": "exited", "status": 0, "signal": None, "message": "", "instructions": 1, "cycles": 2, "sim_ns": 3}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs one Linux program on two machines, by the block and by the stepping front-end, and compares the clock, the registers of every
-// hart and every tally after each chunk of instructions. Usage: lockstep_guest HARTS CHUNK PROGRAM [ARG...]; output of the program is discarded.
+// Runs one Linux program on two machines, by the front-end named (block, translate) and by the stepping one, and compares the clock, the registers of every
+// hart and every tally after each chunk of instructions. Usage: lockstep_guest ENGINE HARTS CHUNK PROGRAM [ARG...]; output of the program is discarded.
 // Exit status: 0 they agree to the end, 1 they do not, 2 usage.
 #include <fcntl.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ static int compare(const side *a, const side *b, uint64_t at) {
     for (uint32_t slot = 0; slot < probe->n_slots && n_different < 20; slot++)
         if (a->machine->tally[slot] != b->machine->tally[slot]) {
             const tl_unit *unit = tl_probe_unit_of(probe, slot);
-            fprintf(stderr, "at %" PRIu64 ": %s.%s is %" PRIu64 " by block, %" PRIu64 " by step\n", at, unit->path,
+            fprintf(stderr, "at %" PRIu64 ": %s.%s is %" PRIu64 " by the fast one, %" PRIu64 " by step\n", at, unit->path,
                     unit->type->signals[slot - unit->first_slot].name, a->machine->tally[slot], b->machine->tally[slot]);
             n_different += 1;
         }
@@ -62,19 +62,24 @@ static int compare(const side *a, const side *b, uint64_t at) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 4) {
-        fprintf(stderr, "usage: lockstep_guest HARTS CHUNK PROGRAM [ARG...]\n");
+    if (argc < 5) {
+        fprintf(stderr, "usage: lockstep_guest block|translate HARTS CHUNK PROGRAM [ARG...]\n");
         return 2;
     }
+    const tl_core_type *core = &tl_core_block;
+#ifdef TL_HAS_TRANSLATOR
+    if (strcmp(argv[1], "translate") == 0)
+        core = &tl_core_translate;
+#endif
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     tl_config config;
     tl_config_default(&config);
-    config.n_harts = (uint32_t)strtoul(argv[1], NULL, 10);
-    uint64_t chunk = strtoull(argv[2], NULL, 10);
+    config.n_harts = (uint32_t)strtoul(argv[2], NULL, 10);
+    uint64_t chunk = strtoull(argv[3], NULL, 10);
     const char *most = getenv("TL_LOCKSTEP_INSNS");
     uint64_t limit = most ? strtoull(most, NULL, 10) : UINT64_C(3000000);
     side fast = {0}, slow = {0};
-    int status = set_up(&fast, &config, &tl_core_block, argv + 3, null_fd) || set_up(&slow, &config, &tl_core_step, argv + 3, null_fd);
+    int status = set_up(&fast, &config, core, argv + 4, null_fd) || set_up(&slow, &config, &tl_core_step, argv + 4, null_fd);
     uint64_t at = 0;
     while (status == 0 && at < limit) {
         at += chunk;
@@ -82,7 +87,7 @@ int main(int argc, char **argv) {
         if (status != 0)
             break;
         if (fast.report.stop != slow.report.stop) {
-            fprintf(stderr, "at %" PRIu64 ": block stopped for %d, step for %d\n", at, (int)fast.report.stop, (int)slow.report.stop);
+            fprintf(stderr, "at %" PRIu64 ": the fast one stopped for %d, step for %d\n", at, (int)fast.report.stop, (int)slow.report.stop);
             status = 1;
         }
         status |= compare(&fast, &slow, at) != 0;
