@@ -67,7 +67,7 @@ tl_status tl_digest_file(const char *path, char ret_text[TL_DIGEST_BYTES], tl_er
     else if (about.st_size > 0 && (bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
         status = tl_fail(err, TL_EIO, "%s: %s", path, strerror(errno));
     if (status == TL_OK) {
-        snprintf(ret_text, TL_DIGEST_BYTES, "xxh64:%016llx", (unsigned long long)tl_digest(bytes, (size_t)about.st_size));
+        snprintf(ret_text, TL_DIGEST_BYTES, "xxh64:%016llx", (unsigned long long)tl_digest(bytes ? bytes : "", (size_t)about.st_size));
         if (bytes)
             munmap(bytes, (size_t)about.st_size);
     }
