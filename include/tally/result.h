@@ -59,13 +59,13 @@ typedef struct tl_end {
 } tl_end;
 
 typedef struct tl_times {
-    uint32_t size;            // set by the caller to sizeof(tl_times)
-    uint64_t instructions;    // retired over all harts in the time this result covers, ROI or not
-    uint64_t cycles;          // of machine time
-    uint64_t sim_ns;          // the same in simulated time
-    uint64_t host_ns;         // what it took; differs from run to run. 0 when unknown
-    uint64_t host_peak_bytes; // largest resident size of the calling process; 0 when unknown
-    uint64_t guest_bytes;     // simulated memory in use at the end
+    uint32_t size;             // set by the caller to sizeof(tl_times)
+    uint64_t instructions;     // retired over all harts in the time this result covers, ROI or not
+    uint64_t cycles;           // of machine time
+    uint64_t sim_ns;           // the same in simulated time
+    uint64_t host_ns;          // what it took; differs from run to run. 0 when unknown
+    uint64_t host_peak_bytes;  // largest resident size of the calling process; 0 when unknown
+    uint64_t guest_peak_bytes; // most simulated memory in use at once, since the start
 } tl_times;
 
 TL_API uint32_t tl_result_n_counts(const tl_result *result);

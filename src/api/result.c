@@ -94,7 +94,7 @@ TL_API void tl_result_times(const tl_result *result, tl_times *ret_times) {
                       .sim_ns = result->sim_ns,
                       .host_ns = result->host_ns,
                       .host_peak_bytes = result->host_peak_bytes,
-                      .guest_bytes = result->guest_bytes};
+                      .guest_peak_bytes = result->guest_peak_bytes};
     fill(ret_times, &times, sizeof times);
 }
 

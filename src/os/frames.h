@@ -19,6 +19,7 @@ void tl_frame_unref(tl_frames *frames, uint64_t paddr); // the last reference fr
 uint32_t tl_frame_n_refs(const tl_frames *frames, uint64_t paddr);
 uint8_t *tl_frame_bytes(const tl_frames *frames, uint64_t paddr);
 uint64_t tl_frames_used(const tl_frames *frames); // pages
+uint64_t tl_frames_peak(const tl_frames *frames); // the most that were used at once
 uint64_t tl_frames_total(const tl_frames *frames);
 
 // Has code been executed from this page since the caches were last told? Set when a page is mapped executable; returns what it was.

@@ -522,3 +522,5 @@ uint64_t tl_os_now_cycles(const tl_os *os) {
 }
 
 uint64_t tl_os_resident_bytes(const tl_os *os) { return tl_frames_used(os->frames) << TL_PAGE_LOG2; }
+
+uint64_t tl_os_peak_bytes(const tl_os *os) { return tl_frames_peak(os->frames) << TL_PAGE_LOG2; }

@@ -53,6 +53,7 @@ void tl_os_free(tl_os *os); // NULL is fine
 
 uint64_t tl_os_now_cycles(const tl_os *os);     // machine time: the largest now of all harts
 uint64_t tl_os_resident_bytes(const tl_os *os); // simulated pages in use
+uint64_t tl_os_peak_bytes(const tl_os *os);     // the most that were in use at once
 // Runtime address of a symbol of the first process's program (load bias applied); TL_ENOENT with the nearest names in err.
 TL_MUST_CHECK tl_status tl_os_symbol(const tl_os *os, const char *name, uint64_t *ret_vaddr, tl_error *err);
 

@@ -130,7 +130,7 @@ static void end(tl_reporter *reporter, const tl_result *result) {
     tl_json_u64(json, "instructions", result->instructions);
     tl_json_u64(json, "cycles", result->cycles);
     tl_json_u64(json, "sim_ns", result->sim_ns);
-    tl_json_u64(json, "guest_bytes", result->guest_bytes);
+    tl_json_u64(json, "guest_peak_bytes", result->guest_peak_bytes);
     tl_json_u64(json, "roi_visits", result->n_roi_visits);
     tl_json_u64(json, "intervals", reporter->n_intervals);
     tl_json_string(json, "identities", result->broken ? result->broken : result->is_checked ? "hold" : "unchecked");

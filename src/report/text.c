@@ -204,6 +204,14 @@ static const char *detail_of(const char *message, const char *known) {
     return colon ? colon + 1 + strspn(colon + 1, " ") : "";
 }
 
+// Ends a line.
+static void put_memory(FILE *stream, uint64_t bytes) {
+    char text[TL_NUMBER_BYTES];
+    if (bytes > 0)
+        fprintf(stream, ", %s MiB", tl_format_fixed((double)bytes / 1048576, 1, text));
+    fputc('\n', stream);
+}
+
 static void put_ending(tl_reporter *reporter, const tl_result *result) {
     FILE *stream = reporter->stream;
     const tl_header *header = result->header;
@@ -233,14 +241,15 @@ static void put_ending(tl_reporter *reporter, const tl_result *result) {
     case TL_END_FAILED: fprintf(stream, "\n The simulator could not go on: %s\n", result->message); break;
     }
     double host_s = (double)result->host_ns / 1e9, sim_s = (double)result->sim_ns / 1e9;
-    fprintf(stream, "\n %16s s simulated: %s cycles at %s MHz\n", tl_format_seconds(result->sim_ns, a),
-            tl_format_grouped(result->cycles, b), tl_format_fixed((double)header->clock_hz / 1e6, header->clock_hz % 1000000 ? 3 : 0, c));
+    fprintf(stream, "\n %16s s simulated: %s cycles at %s MHz", tl_format_seconds(result->sim_ns, a), tl_format_grouped(result->cycles, b),
+            tl_format_fixed((double)header->clock_hz / 1e6, header->clock_hz % 1000000 ? 3 : 0, c));
+    put_memory(stream, result->guest_peak_bytes);
     if (result->host_ns > 0) {
         fprintf(stream, " %16s s on this host: %s million instructions per second", tl_format_seconds(result->host_ns, a),
                 tl_format_metric((double)result->instructions / 1e6 / host_s, b));
         if (sim_s > 0)
             fprintf(stream, ", %s times slower than simulated", tl_format_metric(host_s / sim_s, c));
-        fputc('\n', stream);
+        put_memory(stream, result->host_peak_bytes);
     }
     fputc('\n', stream);
 }

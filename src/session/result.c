@@ -79,7 +79,7 @@ tl_status tl_result_difference(const tl_result *later, const tl_result *earlier,
     result->sim_ns = later->sim_ns - earlier->sim_ns;
     result->host_ns = later->host_ns - earlier->host_ns;
     result->host_peak_bytes = later->host_peak_bytes;
-    result->guest_bytes = later->guest_bytes;
+    result->guest_peak_bytes = later->guest_peak_bytes;
     result->reason = later->reason;
     result->status = later->status;
     result->signal = later->signal;

@@ -61,7 +61,7 @@ struct tl_result {
     const char *interval_kind;                           // of an interval: "instructions"...; NULL: a total
     uint64_t begin_instructions, begin_cycles, begin_ns; // where the covered time begins
     uint64_t instructions, cycles, sim_ns;               // how much it covers
-    uint64_t host_ns, host_peak_bytes, guest_bytes;
+    uint64_t host_ns, host_peak_bytes, guest_peak_bytes;
     uint64_t n_roi_visits; // completed or begun, with a region of interest
     tl_end_reason reason;
     int status, signal;

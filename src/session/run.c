@@ -372,7 +372,7 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
         result->sim_ns = sim_ns_of(session, result->cycles);
         result->host_ns = session->host_ns;
         result->host_peak_bytes = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
-        result->guest_bytes = session->os ? tl_os_resident_bytes(session->os) : 0;
+        result->guest_peak_bytes = session->os ? tl_os_peak_bytes(session->os) : 0;
         result->n_roi_visits = session->roi.n_visits;
         result->reason = session->reason;
         result->status = session->status;

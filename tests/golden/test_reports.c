@@ -80,7 +80,7 @@ static tl_result sample_result(const tl_header *header, tl_row rows[]) {
                        .sim_ns = 400007,
                        .host_ns = 20000000,
                        .host_peak_bytes = 12345678,
-                       .guest_bytes = 1056768,
+                       .guest_peak_bytes = 1056768,
                        .reason = TL_END_EXITED,
                        .status = 3,
                        .message = "",
