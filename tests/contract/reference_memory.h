@@ -138,6 +138,7 @@ typedef struct ref_hart {
 typedef struct ref_memory {
     tl_config c;
     uint8_t *ram;
+    bool is_observer; // ram belongs to somebody else, who does every access right after the reference: nothing is written
     ref_hart harts[TL_MAX_HARTS];
     ref_table l2[TL_MAX_L2_SLICES];
     ref_server slice_server[TL_MAX_L2_SLICES], channel_server[TL_MAX_MEM_CHANNELS];
@@ -148,10 +149,11 @@ typedef struct ref_memory {
     } banks[TL_MAX_MEM_CHANNELS][REF_MAX_BANKS];
 } ref_memory;
 
-static void ref_init(ref_memory *m, const tl_config *config) {
+static void ref_init(ref_memory *m, const tl_config *config, uint8_t *foreign_ram) { // NULL: a RAM of its own
     memset(m, 0, sizeof *m);
     m->c = *config;
-    m->ram = calloc(1, config->ram_bytes);
+    m->is_observer = foreign_ram != NULL;
+    m->ram = foreign_ram ? foreign_ram : calloc(1, config->ram_bytes);
     if (!m->ram)
         abort();
     const tl_cache_config *i = &config->l1i, *d = &config->l1d, *l2 = &config->l2;
@@ -182,7 +184,8 @@ static void ref_done(ref_memory *m) {
     }
     for (uint32_t s = 0; s < m->c.l2_slices; s++)
         free(m->l2[s].sets);
-    free(m->ram);
+    if (!m->is_observer)
+        free(m->ram);
 }
 
 static uint64_t ref_line_bytes(const ref_memory *m) { return m->c.l1d.line_bytes; }
@@ -595,7 +598,8 @@ static ref_outcome ref_walk(ref_memory *m, uint32_t k, uint64_t vaddr, ref_acces
         if (updated != pte) {
             h->tally[TL_S_PTW_WRITE]++;
             ref_data_line(m, k, ref_line_of(m, address), REF_WALK_UPDATE, cause);
-            memcpy(m->ram + (address - TL_RAM_BASE_PADDR), &updated, 8);
+            if (!m->is_observer)
+                memcpy(m->ram + (address - TL_RAM_BASE_PADDR), &updated, 8);
         }
         uint64_t bytes = ref_page_bytes((uint32_t)level);
         *page = (ref_page){.vaddr = vaddr / bytes * bytes, .paddr = table, .level = (uint32_t)level, .flags = (uint8_t)updated};
@@ -687,7 +691,7 @@ static uint64_t ref_bytes_at(const ref_memory *m, uint64_t paddr, uint32_t n) {
 }
 
 static void ref_set_bytes(ref_memory *m, uint64_t paddr, uint32_t n, uint64_t value) {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n && !m->is_observer; i++)
         m->ram[paddr - TL_RAM_BASE_PADDR + i] = (uint8_t)(value >> (8 * i));
 }
 

@@ -441,7 +441,7 @@ static void run_machine(const char *name, const tl_config *config, uint64_t seed
     w->machine = name;
     w->r.state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     tl_rig_start(&w->rig, config);
-    ref_init(w->ref, config);
+    ref_init(w->ref, config, NULL);
     for (uint32_t space = 0; space < N_SPACES; space++)
         build_space(w, space);
     memcpy(w->ref->ram, w->rig.ram, RAM_BYTES);

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+// The memory system against reference_memory.h on real programs. A stepping machine is made to ask its ports for every access: slots are
+// emptied as soon as they are used, and each port is a stand-in that puts the question to the reference first. After every instruction
+// all tallies of the memory system are equal. The same program then runs undisturbed on the block front-end: its tallies are equal, too,
+// so what slots answer is what the ports would have answered. Usage: memory_reference_guest MACHINE HARTS PROGRAM [ARG...]; MACHINE
+// is default, small or odd. TALLY_TEST_INSNS bounds the run. Exit status: 0 all equal, 1 not, 2 usage.
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+#include "reference_memory.h"
+
+static ref_memory reference;
+static tl_machine *observed; // the machine with the stand-ins
+static const tl_mem_port *real_port;
+static int n_wrong;
+
+static void wrong(const tl_hart *h, const char *what, uint64_t ours, uint64_t theirs) {
+    if (n_wrong++ < 20)
+        fprintf(stderr, "hart%u, instruction %" PRIu64 ", pc 0x%" PRIx64 ": %s is %" PRIu64 ", the reference says %" PRIu64 "\n", h->id,
+                h->instret, h->pc, what, ours, theirs);
+}
+
+// ---- stand-ins ----
+
+static ref_hart *prepare(tl_hart *h) { // the pipeline and the operating system move clocks and drop reservations
+    ref_hart *ref = &reference.harts[h->id];
+    ref->now = h->now;
+    if (h->reservation_paddr == TL_NO_LINE)
+        ref->reservation = TL_NO_LINE;
+    if (h->reservation_paddr != ref->reservation)
+        wrong(h, "the reservation", h->reservation_paddr, ref->reservation);
+    if (ref->satp != h->satp)
+        wrong(h, "satp", h->satp, ref->satp);
+    return ref;
+}
+
+static bool judge(tl_hart *h, bool ours, bool theirs) {
+    const ref_hart *ref = &reference.harts[h->id];
+    if (ours != theirs)
+        wrong(h, "success", ours, theirs);
+    if (!ours && !theirs && (h->trap_cause != ref->cause || h->trap_value != ref->value))
+        wrong(h, "the trap's value", h->trap_value, ref->value);
+    if (h->now != ref->now)
+        wrong(h, "now", h->now, ref->now);
+    if (h->reservation_paddr != ref->reservation)
+        wrong(h, "the reservation", h->reservation_paddr, ref->reservation);
+    return ours;
+}
+
+static void empty_data_slots(tl_hart *h, uint64_t vaddr) {
+    for (uint32_t i = 0; i < 2; i++) {
+        tl_data_slot *slot = tl_data_slot_of(h, vaddr + i * 8);
+        slot->read_tag = slot->write_tag = TL_NO_LINE;
+    }
+}
+
+static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    prepare(h);
+    bool theirs = ref_data(&reference, h->id, vaddr, size_bytes, REF_LOAD, 0), ours = real_port->load(h, vaddr, size_bytes);
+    empty_data_slots(h, vaddr);
+    return judge(h, ours, theirs);
+}
+
+static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    prepare(h);
+    bool theirs = ref_data(&reference, h->id, vaddr, size_bytes, REF_STORE, 0), ours = real_port->store(h, vaddr, size_bytes, value);
+    empty_data_slots(h, vaddr);
+    return judge(h, ours, theirs);
+}
+
+static bool amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo op, uint64_t operand) {
+    prepare(h);
+    bool theirs = ref_amo(&reference, h->id, vaddr, size_bytes, op, operand), ours = real_port->amo(h, vaddr, size_bytes, op, operand);
+    empty_data_slots(h, vaddr);
+    return judge(h, ours, theirs);
+}
+
+static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    prepare(h);
+    bool theirs = ref_load_reserved(&reference, h->id, vaddr, size_bytes), ours = real_port->load_reserved(h, vaddr, size_bytes);
+    empty_data_slots(h, vaddr);
+    return judge(h, ours, theirs);
+}
+
+static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    const ref_hart *ref = prepare(h);
+    bool theirs = ref_store_conditional(&reference, h->id, vaddr, size_bytes, value);
+    bool ours = real_port->store_conditional(h, vaddr, size_bytes, value);
+    if (ours && h->mem_value != ref->result)
+        wrong(h, "the result of SC", h->mem_value, ref->result);
+    empty_data_slots(h, vaddr);
+    return judge(h, ours, theirs);
+}
+
+static bool fetch(tl_hart *h, uint64_t vaddr) {
+    prepare(h);
+    bool theirs = ref_fetch(&reference, h->id, vaddr), ours = real_port->fetch(h, vaddr);
+    return judge(h, ours, theirs); // the front-end reads the slot; it is emptied after the instruction
+}
+
+static void fence_i(tl_hart *h) {
+    ref_drop_fetch_lines(&reference, h->id, 0, UINT64_MAX);
+    real_port->fence_i(h);
+}
+
+static void flush_tlb(tl_hart *h, uint64_t vaddr, bool is_all) {
+    ref_flush_tlb(&reference, h->id, vaddr, is_all);
+    real_port->flush_tlb(h, vaddr, is_all);
+}
+
+static const tl_mem_port stand_in = {.load = load,
+                                     .store = store,
+                                     .amo = amo,
+                                     .load_reserved = load_reserved,
+                                     .store_conditional = store_conditional,
+                                     .fetch = fetch,
+                                     .fence_i = fence_i,
+                                     .flush_tlb = flush_tlb};
+
+// What the operating system asks of the memory system passes here: the linker wraps these names (meson.build).
+void __real_tl_memory_set_satp(tl_memory *memory, tl_hart *h, uint64_t satp);
+void __real_tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr);
+void __wrap_tl_memory_set_satp(tl_memory *memory, tl_hart *h, uint64_t satp);
+void __wrap_tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr);
+
+void __wrap_tl_memory_set_satp(tl_memory *memory, tl_hart *h, uint64_t satp) {
+    if (observed && memory == observed->memory) {
+        ref_flush_tlb(&reference, h->id, 0, true);
+        reference.harts[h->id].satp = satp;
+    }
+    __real_tl_memory_set_satp(memory, h, satp);
+}
+
+void __wrap_tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr) {
+    if (observed && memory == observed->memory)
+        for (uint32_t k = 0; k < observed->n_harts; k++)
+            ref_drop_fetch_lines(&reference, k, page_paddr & ~UINT64_C(4095), 4096);
+    __real_tl_memory_code_changed(memory, page_paddr);
+}
+
+// ---- after every instruction ----
+
+static bool is_of_memory(uint32_t slot) { // a tally that only the memory system writes, or that its reference counts as well
+    switch (slot) {
+    case TL_S_HART_MISALIGNED_LOAD:
+    case TL_S_HART_MISALIGNED_STORE:
+    case TL_S_HART_LINE_CROSS:
+    case TL_S_HART_SC_SUCCESS:
+    case TL_S_HART_SC_FAIL:
+    case TL_S_HART_CYC_MISALIGNED:
+    case TL_S_HART_CYC_FETCH:
+    case TL_S_HART_CYC_ITLB:
+    case TL_S_HART_CYC_DTLB:
+    case TL_S_HART_CYC_LOAD_MISS:
+    case TL_S_HART_CYC_STORE_MISS: return true;
+    case TL_S_L1I_READ: return false;
+    default: return slot >= TL_S_L1I_FIRST && slot < TL_S_PTW_END;
+    }
+}
+
+static void compare_shared(const tl_hart *h, const tl_unit *unit, const uint64_t *theirs) {
+    if (memcmp(unit->tally, theirs, unit->type->n_signals * sizeof *theirs) == 0)
+        return;
+    for (uint32_t i = 0; i < unit->type->n_signals; i++)
+        if (unit->tally[i] != theirs[i])
+            wrong(h, unit->type->signals[i].name, unit->tally[i], theirs[i]);
+}
+
+static void compare_tallies(const tl_hart *h) {
+    const ref_hart *ref = &reference.harts[h->id];
+    for (uint32_t u = 0; u < TL_N_HART_UNITS; u++) {
+        const tl_hart_unit_row *row = &tl_hart_units[u];
+        for (uint32_t i = 0; i < row->type.n_signals; i++) {
+            uint32_t slot = row->first_slot + i;
+            if (h->tally[slot] != ref->tally[slot] && is_of_memory(slot))
+                wrong(h, row->type.signals[i].name, h->tally[slot], ref->tally[slot]);
+        }
+    }
+    const tl_unit *unit = observed->probe.units + observed->n_harts * TL_N_HART_UNITS;
+    for (uint32_t s = 0; s < reference.c.l2_slices; s++)
+        compare_shared(h, unit++, reference.l2_tally[s]);
+    compare_shared(h, unit++, reference.noc);
+    for (uint32_t c = 0; c < reference.c.mem_channels; c++)
+        compare_shared(h, unit++, reference.mem_tally[c]);
+}
+
+static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
+    real_port = h->port;
+    h->port = &stand_in;
+    return tl_core_step.attach(h, arena, err);
+}
+
+static tl_stop run(tl_hart *h) {
+    uint64_t limit = h->insn_limit;
+    tl_stop stop = TL_STOP_LIMIT;
+    while (stop == TL_STOP_LIMIT && h->instret < limit && n_wrong == 0) {
+        h->insn_limit = h->instret + 1;
+        uint64_t pc = h->pc;
+        stop = tl_core_step.run(h);
+        for (uint64_t offset = 0; offset < 4; offset += 2) // it may have looked up two lines
+            tl_fetch_slot_of(h, pc + offset)->vline = TL_NO_LINE;
+        compare_tallies(h);
+    }
+    h->insn_limit = limit;
+    return stop;
+}
+
+static void detach(tl_hart *h) { tl_core_step.detach(h); }
+static void fold(tl_hart *h) { tl_core_step.sync(h); }
+static const tl_core_type asking_core = {
+    .name = "asking", .title = "asks for every access", .attach = attach, .detach = detach, .run = run, .sync = fold};
+
+// ---- programs ----
+
+static void shrink(tl_config *config, bool is_odd) {
+    config->l1i.size_bytes = config->l1d.size_bytes = 4096;
+    config->l1i.ways = config->l1d.ways = 2;
+    config->l2.size_bytes = 32768;
+    config->itlb = (tl_tlb_config){.entries = 4, .ways = 4};
+    config->dtlb = (tl_tlb_config){.entries = 8, .ways = 2};
+    config->l2tlb = (tl_tlb_config){.entries = 32, .ways = 4};
+    if (!is_odd)
+        return;
+    config->l2_slices = 4;
+    config->mem_channels = 2;
+    config->l1i.prefetch = config->l1d.prefetch = config->l2.prefetch = TL_PREFETCH_NEXT_LINE;
+    config->l1i.replacement = TL_REPLACE_RANDOM;
+    config->l1d.replacement = config->dtlb.replacement = TL_REPLACE_PLRU;
+    config->l2.replacement = TL_REPLACE_FIFO;
+    config->l2tlb.replacement = TL_REPLACE_RANDOM;
+}
+
+typedef struct side {
+    tl_machine *machine;
+    tl_os *os;
+    tl_os_report report;
+} side;
+
+static tl_status set_up(side *s, const tl_config *config, const tl_core_type *core, char **argv, int null_fd, tl_error *err) {
+    static char *const no_env[] = {NULL};
+    tl_os_options options = {.program = argv[0], .argv = argv, .envp = no_env, .std_fd = {null_fd, null_fd, null_fd}};
+    tl_status status = tl_machine_new(config, core, &s->machine, err);
+    if (status == TL_OK && core == &asking_core) {
+        observed = s->machine;
+        ref_init(&reference, config, s->machine->ram);
+    }
+    return status == TL_OK ? tl_os_new(s->machine, &options, &s->os, err) : status;
+}
+
+static tl_status advance(side *s, uint64_t until_instret, tl_error *err) {
+    tl_os_limits limits = {.until_cycle = UINT64_MAX, .until_instret = until_instret, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+    tl_status status = tl_os_run(s->os, &limits, &s->report, err);
+    tl_machine_sync(s->machine);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    bool is_small = argc > 1 && strcmp(argv[1], "small") == 0, is_odd = argc > 1 && strcmp(argv[1], "odd") == 0;
+    if (argc < 4 || !(is_small || is_odd || strcmp(argv[1], "default") == 0)) {
+        fprintf(stderr, "usage: memory_reference_guest default|small|odd HARTS PROGRAM [ARG...]\n");
+        return 2;
+    }
+    tl_config config;
+    tl_config_default(&config);
+    config.n_harts = (uint32_t)strtoul(argv[2], NULL, 10);
+    if (is_small || is_odd)
+        shrink(&config, is_odd);
+    const char *bound = getenv("TALLY_TEST_INSNS");
+    uint64_t limit = bound ? strtoull(bound, NULL, 10) : 2000000;
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    side asking = {0}, fast = {0};
+    tl_error err = {0};
+    tl_status status = set_up(&asking, &config, &asking_core, argv + 3, null_fd, &err);
+    if (status == TL_OK)
+        status = set_up(&fast, &config, &tl_core_block, argv + 3, null_fd, &err);
+    if (status == TL_OK)
+        status = advance(&asking, limit, &err);
+    if (status == TL_OK && n_wrong == 0)
+        status = advance(&fast, limit, &err);
+    if (status == TL_OK)
+        status = tl_machine_check_identities(asking.machine, &err);
+    if (status != TL_OK)
+        fprintf(stderr, "memory_reference_guest: %s\n", err.text);
+    const tl_probe *probe = status == TL_OK ? &asking.machine->probe : NULL;
+    for (uint32_t slot = 0; probe && n_wrong == 0 && slot < probe->n_slots; slot++) {
+        if (asking.machine->tally[slot] != fast.machine->tally[slot]) {
+            const tl_unit *unit = tl_probe_unit_of(probe, slot);
+            fprintf(stderr, "%s.%s is %" PRIu64 " by the ports, %" PRIu64 " with slots\n", unit->path,
+                    unit->type->signals[slot - unit->first_slot].name, asking.machine->tally[slot], fast.machine->tally[slot]);
+            n_wrong = 1;
+            break;
+        }
+    }
+    if (status == TL_OK && n_wrong == 0) {
+        const tl_machine *m = asking.machine;
+        printf("equal after each of %" PRIu64 " instructions: %" PRIu64 " data and %" PRIu64 " fetch look-ups, %" PRIu64 " walks\n",
+               tl_machine_sum(m, TL_S_HART_INSTRET), tl_machine_sum(m, TL_S_L1D_LOAD) + tl_machine_sum(m, TL_S_L1D_STORE),
+               tl_machine_sum(m, TL_S_L1I_ACCESS), tl_machine_sum(m, TL_S_PTW_WALK));
+    }
+    tl_os_free(asking.os);
+    tl_os_free(fast.os);
+    if (observed)
+        ref_done(&reference);
+    tl_machine_free(asking.machine);
+    tl_machine_free(fast.machine);
+    close(null_fd);
+    return status == TL_OK && n_wrong == 0 ? 0 : 1;
+}
