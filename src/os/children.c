@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "os/fd.h"
 #include "os/os_internal.h"
 #include "os/rusage.h"
 #include "os/syscall.h"
@@ -106,7 +107,14 @@ int64_t tl_sys_waitid(tl_thread *t, const uint64_t args[6]) {
             return -EINVAL;
         w.pid = -(int64_t)(id ? id : t->process->pgid);
         break;
-    case P_PIDFD: return -EBADF; // there are none
+    case P_PIDFD: {
+        const tl_file *file = tl_file_of_fd(t, id);
+        int32_t pid = file ? tl_pidfd_pid(file) : -EBADF;
+        if (pid < 0)
+            return pid;
+        w.pid = pid;
+        break;
+    }
     default: return -EINVAL;
     }
     news n;

@@ -5,18 +5,21 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "os/fd.h"
 #include "os/os_internal.h"
 #include "os/syscall.h"
 #include "os/vm_space.h"
 
 static const uint64_t KNOWN_FLAGS = CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_VFORK | CLONE_PARENT |
                                     CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID |
-                                    CLONE_DETACHED | CLONE_CHILD_SETTID | CLONE_PTRACE | CLONE_UNTRACED | CLONE_IO;
+                                    CLONE_DETACHED | CLONE_CHILD_SETTID | CLONE_PIDFD | CLONE_PTRACE | CLONE_UNTRACED | CLONE_IO;
 
 static int64_t check_flags(uint64_t flags) {
     if ((flags & CLONE_THREAD) && !(flags & CLONE_SIGHAND))
         return -EINVAL;
     if ((flags & CLONE_SIGHAND) && !(flags & CLONE_VM))
+        return -EINVAL;
+    if ((flags & CLONE_PIDFD) && (flags & (CLONE_THREAD | CLONE_PARENT_SETTID | CLONE_DETACHED)))
         return -EINVAL;
     if (flags & (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET))
         return -EPERM; // as an unprivileged user is told
@@ -116,6 +119,10 @@ int64_t tl_sys_clone(tl_thread *t, const uint64_t args[6]) {
         if (p != t->process)
             tl_process_reap(p);
         return -ENOMEM;
+    }
+    if (flags & CLONE_PIDFD) {
+        int32_t fd = tl_pidfd_install(t, p->pid, false);
+        (void)tl_vm_write(t->process, parent_tid, &fd, sizeof fd);
     }
     child->x[10] = 0;
     if (stack)
