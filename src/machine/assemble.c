@@ -27,13 +27,15 @@ static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_err
             slot = i * TL_S_N_SLOTS + row->first_slot;
             char path[32];
             snprintf(path, sizeof path, row->path_format, i);
-            units[u] = (tl_unit){.type = &row->type, .path = tl_arena_strdup(&machine->arena, path), .tally = machine->tally + slot, .first_slot = slot};
+            units[u] = (tl_unit){
+                .type = &row->type, .path = tl_arena_strdup(&machine->arena, path), .tally = machine->tally + slot, .first_slot = slot};
         }
     slot = config->n_harts * TL_S_N_SLOTS;
     for (uint32_t k = 0; k < n_shared; k++, u++) {
         tl_memory_unit unit;
         tl_memory_unit_at(config, k, &unit);
-        units[u] = (tl_unit){.type = unit.type, .path = tl_arena_strdup(&machine->arena, unit.path), .tally = machine->tally + slot, .first_slot = slot};
+        units[u] = (tl_unit){
+            .type = unit.type, .path = tl_arena_strdup(&machine->arena, unit.path), .tally = machine->tally + slot, .first_slot = slot};
         shared_tally[k] = units[u].tally;
         slot += unit.type->n_signals;
     }

@@ -63,13 +63,16 @@ static tl_status check_hart(const tl_hart *h, tl_error *err) {
         {"exceptions by cause sum to exception", sum_range(h, TL_S_HART_EXC_ECALL, TL_S_HART_EXC_MISALIGNED + 1), t[TL_S_HART_EXCEPTION]},
         {"bp.cond equals insn_branch", t[TL_S_BP_COND], t[TL_S_HART_INSN_BRANCH]},
         {"bp.indirect + bp.return equals insn_jalr", t[TL_S_BP_INDIRECT] + t[TL_S_BP_RETURN], t[TL_S_HART_INSN_JALR]},
-        {"bp.indirect_miss + bp.return_miss equals bp.target_miss", t[TL_S_BP_INDIRECT_MISS] + t[TL_S_BP_RETURN_MISS], t[TL_S_BP_TARGET_MISS]},
+        {"bp.indirect_miss + bp.return_miss equals bp.target_miss", t[TL_S_BP_INDIRECT_MISS] + t[TL_S_BP_RETURN_MISS],
+         t[TL_S_BP_TARGET_MISS]},
         {"dtlb.load_miss + dtlb.store_miss equals dtlb.miss", t[TL_S_DTLB_LOAD_MISS] + t[TL_S_DTLB_STORE_MISS], t[TL_S_DTLB_MISS]},
         {"sc_success + sc_fail equals insn_sc", t[TL_S_HART_SC_SUCCESS] + t[TL_S_HART_SC_FAIL], t[TL_S_HART_INSN_SC]},
     };
     for (uint32_t i = 0; i < TL_COUNT_OF(equal); i++)
         if (equal[i].left != equal[i].right)
-            return tl_fail(err, TL_EINVAL, "the books do not balance on hart%u: %s, but %" PRIu64 " is not %" PRIu64 "; this is a defect of tally, please report it",
+            return tl_fail(err, TL_EINVAL,
+                           "the books do not balance on hart%u: %s, but %" PRIu64 " is not %" PRIu64
+                           "; this is a defect of tally, please report it",
                            h->id, equal[i].what, equal[i].left, equal[i].right);
     struct {
         const char *what;
@@ -86,7 +89,9 @@ static tl_status check_hart(const tl_hart *h, tl_error *err) {
     };
     for (uint32_t i = 0; i < TL_COUNT_OF(at_most); i++)
         if (at_most[i].part > at_most[i].whole)
-            return tl_fail(err, TL_EINVAL, "the books do not balance on hart%u: %s, but %" PRIu64 " is more than %" PRIu64 "; this is a defect of tally, please report it",
+            return tl_fail(err, TL_EINVAL,
+                           "the books do not balance on hart%u: %s, but %" PRIu64 " is more than %" PRIu64
+                           "; this is a defect of tally, please report it",
                            h->id, at_most[i].what, at_most[i].part, at_most[i].whole);
     return TL_OK;
 }

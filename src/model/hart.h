@@ -28,9 +28,9 @@ enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 1024 };
 static const uint64_t TL_NO_LINE = UINT64_MAX; // never equal to a masked address of a valid line
 
 typedef struct tl_data_slot {
-    uint64_t read_tag;         // virtual address of the line, or TL_NO_LINE
-    uint64_t write_tag;        // the same when stores may go straight too, or TL_NO_LINE
-    uintptr_t host_minus_vaddr; // host address of a byte = its vaddr + this (modulo 2^64)
+    uint64_t read_tag;               // virtual address of the line, or TL_NO_LINE
+    uint64_t write_tag;              // the same when stores may go straight too, or TL_NO_LINE
+    uintptr_t host_minus_vaddr;      // host address of a byte = its vaddr + this (modulo 2^64)
     uint32_t line_stamp, page_stamp; // indices into tl_hart.stamps
 } tl_data_slot;
 
@@ -43,9 +43,20 @@ typedef enum tl_priv { TL_PRIV_U = 0, TL_PRIV_S = 1, TL_PRIV_M = 3 } tl_priv;
 
 // Exception causes: RISC-V privileged manual, table of mcause.
 typedef enum tl_cause {
-    TL_CAUSE_FETCH_MISALIGNED = 0, TL_CAUSE_FETCH_ACCESS = 1, TL_CAUSE_ILLEGAL = 2, TL_CAUSE_BREAKPOINT = 3, TL_CAUSE_LOAD_MISALIGNED = 4,
-    TL_CAUSE_LOAD_ACCESS = 5, TL_CAUSE_STORE_MISALIGNED = 6, TL_CAUSE_STORE_ACCESS = 7, TL_CAUSE_ECALL_U = 8, TL_CAUSE_ECALL_S = 9,
-    TL_CAUSE_ECALL_M = 11, TL_CAUSE_FETCH_PAGE = 12, TL_CAUSE_LOAD_PAGE = 13, TL_CAUSE_STORE_PAGE = 15,
+    TL_CAUSE_FETCH_MISALIGNED = 0,
+    TL_CAUSE_FETCH_ACCESS = 1,
+    TL_CAUSE_ILLEGAL = 2,
+    TL_CAUSE_BREAKPOINT = 3,
+    TL_CAUSE_LOAD_MISALIGNED = 4,
+    TL_CAUSE_LOAD_ACCESS = 5,
+    TL_CAUSE_STORE_MISALIGNED = 6,
+    TL_CAUSE_STORE_ACCESS = 7,
+    TL_CAUSE_ECALL_U = 8,
+    TL_CAUSE_ECALL_S = 9,
+    TL_CAUSE_ECALL_M = 11,
+    TL_CAUSE_FETCH_PAGE = 12,
+    TL_CAUSE_LOAD_PAGE = 13,
+    TL_CAUSE_STORE_PAGE = 15,
 } tl_cause;
 
 typedef enum tl_amo { TL_AMO_SWAP, TL_AMO_ADD, TL_AMO_XOR, TL_AMO_AND, TL_AMO_OR, TL_AMO_MIN, TL_AMO_MAX, TL_AMO_MINU, TL_AMO_MAXU } tl_amo;
@@ -56,13 +67,13 @@ typedef struct tl_hart tl_hart;
 // cycle in the CPI stack) and fill slots. false: the access trapped, h->trap_cause and h->trap_value say why, nothing was read
 // or written. Before a call h->now must be the cycle in which the instruction issues.
 typedef struct tl_mem_port {
-    bool (*load)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);                  // h->mem_value = zero-extended bytes
+    bool (*load)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes); // h->mem_value = zero-extended bytes
     bool (*store)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value);
     bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand); // h->mem_value = old, zero-extended
-    bool (*load_reserved)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);         // h->mem_value = zero-extended bytes
+    bool (*load_reserved)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);                     // h->mem_value = zero-extended bytes
     bool (*store_conditional)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value); // h->mem_value = 0 stored, 1 not
-    bool (*fetch)(tl_hart *h, uint64_t vaddr); // one line look-up; on success the line's fetch slot is valid
-    void (*fence_i)(tl_hart *h);               // drops all L1I lines and fetch slots
+    bool (*fetch)(tl_hart *h, uint64_t vaddr);                  // one line look-up; on success the line's fetch slot is valid
+    void (*fence_i)(tl_hart *h);                                // drops all L1I lines and fetch slots
     void (*flush_tlb)(tl_hart *h, uint64_t vaddr, bool is_all); // SFENCE.VMA: one page or everything, all TLBs of this hart
 } tl_mem_port;
 
@@ -74,41 +85,42 @@ struct tl_hart {
     uint64_t x[33];
     uint64_t f[32]; // single precision is NaN-boxed
     uint64_t pc;
-    uint64_t now;     // the cycle this hart stands at; idle time included
-    uint64_t instret; // retired so far
-    uint64_t stamp;   // grows by one with every look-up of a line
-    uint64_t *stamps; // [0] is the sink
+    uint64_t now;       // the cycle this hart stands at; idle time included
+    uint64_t instret;   // retired so far
+    uint64_t stamp;     // grows by one with every look-up of a line
+    uint64_t *stamps;   // [0] is the sink
     const uint8_t *ram; // host address of RAM; bytes of paddr are at ram + (paddr - TL_RAM_BASE_PADDR)
     uint32_t line_log2;
-    uint64_t line_mask; // ~(line_bytes - 1)
-    uint64_t mem_value; // result of a tl_mem_port call
-    uint64_t *tally;    // this hart's slice: TL_S_*
-    const struct tl_pend *pend; // results in flight at the end of the last fetch run, or NULL
-    void *engine;       // the front-end's own state
-    void *block;        // the block front-end: what is being executed,
-    uint64_t fast_horizon; // when it must ask for more time,
+    uint64_t line_mask;          // ~(line_bytes - 1)
+    uint64_t mem_value;          // result of a tl_mem_port call
+    uint64_t *tally;             // this hart's slice: TL_S_*
+    const struct tl_pend *pend;  // results in flight at the end of the last fetch run, or NULL
+    void *engine;                // the front-end's own state
+    void *block;                 // the block front-end: what is being executed,
+    uint64_t fast_horizon;       // when it must ask for more time,
     const struct tl_op *next_op; // and, without sibling calls, what comes next
     const tl_mem_port *port;
     tl_bpred bp;
 
     // Control. A front-end returns at the first end of a fetch run with now >= horizon, and exactly at insn_limit.
     uint64_t horizon, insn_limit;
-    uint64_t run_vline, run_pline; // line of the fetch run in progress, run_vline TL_NO_LINE between runs: the next instruction then looks up
+    uint64_t run_vline,
+        run_pline; // line of the fetch run in progress, run_vline TL_NO_LINE between runs: the next instruction then looks up
     uint64_t trap_cause, trap_value; // valid after TL_STOP_TRAP
     uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
     bool skip_break;                 // do not stop at the very next instruction
     uint32_t code_generation;        // bumped when code bytes or mappings may have changed: decoded code is checked again
     tl_priv priv;
-    uint8_t frm;    // rounding mode
-    uint8_t fflags; // accrued exceptions; while a front-end runs, part of them may still be in the host's FP unit (isa/rv/fp.h)
+    uint8_t frm;                // rounding mode
+    uint8_t fflags;             // accrued exceptions; while a front-end runs, part of them may still be in the host's FP unit (isa/rv/fp.h)
     uint64_t reservation_paddr; // line reserved by LR, or TL_NO_LINE; lost to other harts' stores and to traps (docs/model.md 5.14)
     uint64_t satp;              // RISC-V layout: mode 8 = Sv39, ASID, PPN; mode 0 = bare
     uint32_t id;
-    uint64_t idle_cycles; // part of now in which the hart had nothing to run
+    uint64_t idle_cycles;       // part of now in which the hart had nothing to run
     uint64_t supervisor_cycles; // part of now that belongs to supervisor mode (modeled system calls, faults, switches)
     const tl_config *config;
-    void *mem;          // mem/'s own state of this hart
-    void *client;       // who owns the hart's thread: os/
+    void *mem;    // mem/'s own state of this hart
+    void *client; // who owns the hart's thread: os/
     const struct tl_core_type *core;
 
     tl_data_slot data_slot[TL_DATA_SLOTS];

@@ -16,10 +16,32 @@
 #include "model/config.h"
 
 typedef enum tl_class { // the class of an instruction decides its counters and its timing
-    TL_CLASS_ALU, TL_CLASS_BITMANIP, TL_CLASS_MUL, TL_CLASS_DIV, TL_CLASS_LOAD, TL_CLASS_STORE, TL_CLASS_FP_LOAD, TL_CLASS_FP_STORE,
-    TL_CLASS_BRANCH, TL_CLASS_JAL, TL_CLASS_JALR, TL_CLASS_AMO, TL_CLASS_LR, TL_CLASS_SC, TL_CLASS_FP_ADD, TL_CLASS_FP_MUL,
-    TL_CLASS_FP_FMA, TL_CLASS_FP_DIV, TL_CLASS_FP_SQRT, TL_CLASS_FP_CONVERT, TL_CLASS_FP_COMPARE, TL_CLASS_FP_MOVE, TL_CLASS_CSR,
-    TL_CLASS_FENCE, TL_CLASS_FENCE_I, TL_CLASS_SYSTEM,
+    TL_CLASS_ALU,
+    TL_CLASS_BITMANIP,
+    TL_CLASS_MUL,
+    TL_CLASS_DIV,
+    TL_CLASS_LOAD,
+    TL_CLASS_STORE,
+    TL_CLASS_FP_LOAD,
+    TL_CLASS_FP_STORE,
+    TL_CLASS_BRANCH,
+    TL_CLASS_JAL,
+    TL_CLASS_JALR,
+    TL_CLASS_AMO,
+    TL_CLASS_LR,
+    TL_CLASS_SC,
+    TL_CLASS_FP_ADD,
+    TL_CLASS_FP_MUL,
+    TL_CLASS_FP_FMA,
+    TL_CLASS_FP_DIV,
+    TL_CLASS_FP_SQRT,
+    TL_CLASS_FP_CONVERT,
+    TL_CLASS_FP_COMPARE,
+    TL_CLASS_FP_MOVE,
+    TL_CLASS_CSR,
+    TL_CLASS_FENCE,
+    TL_CLASS_FENCE_I,
+    TL_CLASS_SYSTEM,
     TL_N_CLASSES // the first TL_N_CLASSES enumerators are in the order of TL_S_HART_INSN_ALU ..
 } tl_class;
 
@@ -34,12 +56,20 @@ typedef struct tl_pipe_insn { // what the scoreboard needs to know of one instru
 
 // Why issue waited: the order of the sums below.
 typedef enum tl_pipe_cause {
-    TL_PIPE_LOAD_USE, TL_PIPE_MUL, TL_PIPE_DIV, TL_PIPE_FP, TL_PIPE_FP_DIV, TL_PIPE_CSR, TL_PIPE_FENCE, TL_PIPE_FLUSH, TL_PIPE_AMO,
+    TL_PIPE_LOAD_USE,
+    TL_PIPE_MUL,
+    TL_PIPE_DIV,
+    TL_PIPE_FP,
+    TL_PIPE_FP_DIV,
+    TL_PIPE_CSR,
+    TL_PIPE_FENCE,
+    TL_PIPE_FLUSH,
+    TL_PIPE_AMO,
     TL_N_PIPE_CAUSES
 } tl_pipe_cause;
 extern const uint16_t tl_pipe_cause_slot[TL_N_PIPE_CAUSES]; // TL_S_HART_CYC_LOAD_USE ..
 
-typedef struct tl_pend { // results in flight; interned: equal contents have equal addresses within one hart
+typedef struct tl_pend {   // results in flight; interned: equal contents have equal addresses within one hart
     uint64_t mask;         // bit r: register r is not ready
     uint8_t remaining[64]; // pipe time until ready, for the bits of mask; 0 elsewhere
     uint8_t cause[64];     // tl_pipe_cause that a waiting instruction charges
@@ -50,7 +80,7 @@ typedef struct tl_scoreboard { // a walk over consecutive instructions
     uint64_t time;      // pipe time since the start of the walk
     uint64_t ready[64]; // pipe time at which a register is ready
     uint8_t cause[64];
-    uint64_t mask; // registers that may still be in flight
+    uint64_t mask;                   // registers that may still be in flight
     uint32_t lost[TL_N_PIPE_CAUSES]; // cycles lost so far, by cause
 } tl_scoreboard;
 
@@ -59,7 +89,7 @@ void tl_scoreboard_start(tl_scoreboard *board, const tl_pipeline_config *config,
 // by a younger instruction replaces the older one (no write-after-write stall).
 uint32_t tl_scoreboard_issue(tl_scoreboard *board, const tl_pipe_insn *insn);
 
-typedef struct tl_pend_table tl_pend_table; // one per hart
+typedef struct tl_pend_table tl_pend_table;        // one per hart
 tl_pend_table *tl_pend_table_new(tl_arena *arena); // NULL: no memory
 // The interned form of what is in flight now; NULL when nothing is. Bounded: latencies are small, so contents repeat.
 const tl_pend *tl_scoreboard_pend(const tl_scoreboard *board, tl_pend_table *table);

@@ -53,7 +53,9 @@ static int compare(const side *a, const side *b, uint64_t at) {
         bool is_same = x->pc == y->pc && x->now == y->now && x->instret == y->instret && x->stamp == y->stamp && x->fflags == y->fflags &&
                        memcmp(x->x, y->x, 32 * sizeof x->x[0]) == 0 && memcmp(x->f, y->f, sizeof x->f) == 0;
         if (!is_same) {
-            fprintf(stderr, "at %" PRIu64 ": hart%u differs: pc %" PRIx64 " %" PRIx64 ", now %" PRIu64 " %" PRIu64 ", instret %" PRIu64 " %" PRIu64 "\n",
+            fprintf(stderr,
+                    "at %" PRIu64 ": hart%u differs: pc %" PRIx64 " %" PRIx64 ", now %" PRIu64 " %" PRIu64 ", instret %" PRIu64 " %" PRIu64
+                    "\n",
                     at, i, x->pc, y->pc, x->now, y->now, x->instret, y->instret);
             n_different += 1;
         }

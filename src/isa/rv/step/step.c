@@ -37,9 +37,7 @@ static uint32_t half_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8;
 }
 
-static bool is_last_half(const tl_hart *h, uint64_t pc) {
-    return (pc & ~h->line_mask) == ~h->line_mask - 1;
-}
+static bool is_last_half(const tl_hart *h, uint64_t pc) { return (pc & ~h->line_mask) == ~h->line_mask - 1; }
 
 // Counts the fetch groups of bytes from .. end-1 that the run has not touched yet; the run began before `from` unless is_first.
 static void count_groups(tl_hart *h, uint64_t from, uint64_t end, bool is_first) {
@@ -90,7 +88,8 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     tl_op_from_decoded(&insn, &op);
     uint64_t next_pc = pc + insn.len, lost_cycles = 0;
     if (insn.opc == TL_OPC_jal || insn.opc == TL_OPC_jalr) {
-        uint64_t target = insn.opc == TL_OPC_jal ? pc + (uint64_t)(int64_t)insn.imm : (h->x[insn.rs1] + (uint64_t)(int64_t)insn.imm) & ~UINT64_C(1);
+        uint64_t target =
+            insn.opc == TL_OPC_jal ? pc + (uint64_t)(int64_t)insn.imm : (h->x[insn.rs1] + (uint64_t)(int64_t)insn.imm) & ~UINT64_C(1);
         h->x[op.rd] = next_pc;
         if (insn.opc == TL_OPC_jal) {
             lost_cycles = tl_bpred_jump(&h->bp, h->tally, pc, target);
@@ -171,9 +170,7 @@ static tl_stop run(tl_hart *h) {
     return stop;
 }
 
-static void sync(tl_hart *h) {
-    tl_hart_sync_clock(h);
-}
+static void sync(tl_hart *h) { tl_hart_sync_clock(h); }
 
 const tl_core_type tl_core_step = {
     .name = "step",
