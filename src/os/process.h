@@ -128,7 +128,7 @@ struct tl_process {
     int32_t stop_signal;
 
     tl_rlimit limits[16];
-    char *exe_path;                                  // guest path of the program, absolute
+    char *exe_path; // guest path of the program, absolute
     // In the address space, for /proc/PID/cmdline, environ, auxv.
     uint64_t arg_start, arg_end, env_start, env_end, auxv_start, auxv_end;
     uint64_t start_cycle;

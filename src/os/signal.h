@@ -44,7 +44,7 @@ typedef struct tl_queued_signal {
 typedef struct tl_signal_queue { // zeroed: empty
     uint64_t mask;               // signals pending
     tl_queued_signal *first;     // in order of arrival
-    uint32_t n;              // in the list
+    uint32_t n;                  // in the list
 } tl_signal_queue;
 
 typedef struct tl_sigaction { // struct sigaction of the kernel, without restorer on RISC-V
