@@ -13,7 +13,9 @@
 typedef struct tl_machine {
     tl_config config;
     tl_arena arena;
-    uint8_t *ram; // config.ram_bytes, untouched pages cost nothing
+    uint8_t *ram;     // config.ram_bytes, untouched pages cost nothing
+    void *ram_mapped; // the host's mapping that holds it
+    size_t ram_mapped_bytes;
     tl_hart *harts[TL_MAX_HARTS];
     uint32_t n_harts;
     tl_probe probe;
