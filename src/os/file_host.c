@@ -472,19 +472,18 @@ static const tl_file_ops directory_ops = {
 
 // ---- Standard streams.
 
-static int wait_for_host(int fd, short events) {
+static void wait_for_host(tl_os *os, int fd, short events) {
     struct pollfd p = {.fd = fd, .events = events};
     int n;
     do
         n = poll(&p, 1, -1);
-    while (n < 0 && errno == EINTR);
-    return n;
+    while (n < 0 && errno == EINTR && !tl_os_wants_stop(os));
 }
 
 static size_t stream_available(tl_os *os, tl_file *file, uint64_t pos) {
-    (void)os, (void)pos;
+    (void)pos;
     int n = 0;
-    wait_for_host(of(file)->fd, POLLIN);
+    wait_for_host(os, of(file)->fd, POLLIN);
     if (ioctl(of(file)->fd, FIONREAD, &n) < 0 || n <= 0)
         return 4096; // the end, or something that cannot say
     return (size_t)n;
@@ -492,13 +491,17 @@ static size_t stream_available(tl_os *os, tl_file *file, uint64_t pos) {
 
 static int64_t stream_read(tl_thread *t, tl_file *file, const tl_io *io) {
     for (;;) {
+        if (t->os->must_stop) // a wait before this read was interrupted
+            return -EINTR;
         ssize_t n = readv(of(file)->fd, io->spans, io->n_spans);
         if (n >= 0)
             return n;
-        if (errno == EAGAIN)
-            wait_for_host(of(file)->fd, POLLIN);
-        else if (errno != EINTR)
+        if (errno != EAGAIN && errno != EINTR)
             return error_of(t->os);
+        if (errno == EAGAIN)
+            wait_for_host(t->os, of(file)->fd, POLLIN);
+        if (tl_os_wants_stop(t->os))
+            return -EINTR;
     }
 }
 
@@ -531,9 +534,12 @@ static int64_t stream_write(tl_thread *t, tl_file *file, const tl_io *io) {
     for (int first = 0; done < io->n_bytes;) {
         ssize_t n = writev_quietly(f, rest + first, io->n_spans - first);
         if (n < 0 && errno == EAGAIN)
-            wait_for_host(f->fd, POLLOUT);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
+            wait_for_host(t->os, f->fd, POLLOUT);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+            if (!tl_os_wants_stop(t->os))
+                continue;
+            return done ? (int64_t)done : -EINTR;
+        }
         if (n < 0 && done)
             break;
         if (n < 0) {

@@ -315,6 +315,11 @@ static void report_deadlock(tl_os *os) {
     os->has_ended = true;
 }
 
+bool tl_os_wants_stop(tl_os *os) {
+    os->must_stop = os->must_stop || (os->options.wants_stop && os->options.wants_stop(os->options.ctx));
+    return os->must_stop;
+}
+
 // Every thread sleeps. false: the loop ends (a limit, or a deadlock that is now reported).
 static bool pass_time(tl_os *os, const tl_os_limits *limits) {
     uint64_t next = os->n_timers > 0 ? os->timers[1]->cycle : UINT64_MAX;
@@ -322,11 +327,8 @@ static bool pass_time(tl_os *os, const tl_os_limits *limits) {
     if (tl_host_wait_is_needed(os)) { // time in which the host does something passes as the host's does
         uint64_t limit = next < limits->until_cycle ? next : limits->until_cycle;
         if (tl_host_wait_sleep(os, limit)) {
-            if (!os->options.wants_stop || !os->options.wants_stop(os->options.ctx))
-                return true;
-            settle(os, tl_os_now_cycles(os));
-            os->report = (tl_os_report){.stop = TL_OS_LIMIT};
-            return false;
+            (void)tl_os_wants_stop(os);
+            return true;
         }
     } else if (next == UINT64_MAX) {
         report_deadlock(os);
@@ -415,11 +417,16 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
         for (int k = 0; k < 2; ++k)
             h->break_pc[k] = t && t->process == os->first ? os->break_pc[k] : TL_NO_LINE;
     }
-    os->is_at_break = false;
+    os->is_at_break = os->must_stop = false;
     for (;;) {
         free_dead(os);
         if (os->has_ended) {
             settle(os, tl_os_now_cycles(os));
+            break;
+        }
+        if (os->must_stop) {
+            settle(os, tl_os_now_cycles(os));
+            os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
         }
         tl_hart *h = os->turn;

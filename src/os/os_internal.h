@@ -48,8 +48,13 @@ struct tl_os {
     tl_hart *turn;        // the hart whose turn was cut short by a limit; NULL: the one furthest behind is next
     uint64_t turn_horizon;
     bool is_at_break; // the run ends here
+    bool must_stop;   // the same: somebody outside wants it
     tl_thread *dead;  // ended threads, freed between events
 };
+
+// Somebody outside wants the run to stop (tl_os_options.wants_stop): tl_os_run then ends with TL_OS_LIMIT before anything else runs. To be
+// asked when a signal of the host interrupted a wait; a call that waited ends with EINTR.
+bool tl_os_wants_stop(tl_os *os);
 
 // Guest time. CLOCK_MONOTONIC starts at 0 when the machine does.
 uint64_t tl_os_now_ns(const tl_os *os);

@@ -245,8 +245,8 @@ static void put_ending(tl_reporter *reporter, const tl_result *result) {
             tl_format_fixed((double)header->clock_hz / 1e6, header->clock_hz % 1000000 ? 3 : 0, c));
     put_memory(stream, result->guest_peak_bytes);
     if (result->host_ns > 0) {
-        fprintf(stream, " %16s s on this host: %s million instructions per second", tl_format_seconds(result->host_ns, a),
-                tl_format_metric((double)result->instructions / 1e6 / host_s, b));
+        fprintf(stream, " %16s s on this host (%s): %s million instructions per second", tl_format_seconds(result->host_ns, a),
+                header->engine, tl_format_metric((double)result->instructions / 1e6 / host_s, b));
         if (sim_s > 0)
             fprintf(stream, ", %s times slower than simulated", tl_format_metric(host_s / sim_s, c));
         put_memory(stream, result->host_peak_bytes);

@@ -390,6 +390,15 @@ def interrupts_stop_with_the_counts():
         _, err = child.communicate(timeout=60)
         equal(child.returncode, 128 + number)
         contains(err.decode(), "Interrupted", "instructions")
+    read_end, write_end = os.pipe()  # also while the program waits for input
+    child = subprocess.Popen([options.tally, "stat", *program("copy")], stdin=read_end, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=CLEAN)
+    time.sleep(1)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    os.close(read_end)
+    os.close(write_end)
+    equal(child.returncode, 130)
+    contains(err.decode(), "Interrupted", "instructions")
 
 
 # -- the program's world
