@@ -71,7 +71,9 @@ static uint64_t seed_of(const tl_memory *m, uint32_t hart, uint32_t unit) {
 static bool new_l1(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_l1 *l1, const tl_cache_config *config, uint32_t unit,
                    uint32_t first_stamp, uint32_t n_slots) {
     uint32_t n_ways = sets_of(config) * config->ways;
-    l1->first_stamp = first_stamp;
+    bool sees_hits = tl_replacement_sees_hits(config->replacement);
+    l1->first_stamp = sees_hits ? first_stamp : 0;
+    l1->stamp_mask = sees_hits ? UINT32_MAX : 0;
     l1->n_slots = n_slots;
     l1->states = tl_arena_alloc(arena, n_ways);
     l1->is_prefetched = tl_arena_alloc(arena, n_ways * sizeof *l1->is_prefetched);
@@ -85,7 +87,9 @@ static bool new_l1(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_l1 *l1, co
 
 static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_first_tlb *tlb, const tl_tlb_config *config, uint32_t unit,
                           uint32_t first_stamp) {
-    tlb->first_stamp = first_stamp;
+    bool sees_hits = tl_replacement_sees_hits(config->replacement);
+    tlb->first_stamp = sees_hits ? first_stamp : 0;
+    tlb->stamp_mask = sees_hits ? UINT32_MAX : 0;
     return tl_tlb_init(&tlb->tlb, arena, config->entries, config->ways, TL_N_LEVELS, config->replacement, hm->h->stamps + first_stamp,
                        &hm->h->stamp, seed_of(m, hm->h->id, unit));
 }

@@ -40,19 +40,19 @@ enum { TL_L1_HINTS = 1024 };
 
 typedef struct tl_l1 { // a first-level cache; slots are those of its hart (data slots or fetch slots)
     tl_cache cache;
-    uint8_t *states;       // [way] TL_LINE_*; in an instruction cache I or S
-    bool *is_prefetched;   // [way] filled by the prefetcher and not used since
-    uint32_t *l2_ways;     // [way] where the line is in the L2; stays, because the L2 is inclusive
-    uint16_t *slot_of_way; // [way] the slot that shows this line, or TL_NO_SLOT
-    uint32_t *way_of_slot; // [slot] the way it shows, or TL_NO_WAY
-    uint32_t first_stamp;  // way 0's index in h->stamps
+    uint8_t *states;                  // [way] TL_LINE_*; in an instruction cache I or S
+    bool *is_prefetched;              // [way] filled by the prefetcher and not used since
+    uint32_t *l2_ways;                // [way] where the line is in the L2; stays, because the L2 is inclusive
+    uint16_t *slot_of_way;            // [way] the slot that shows this line, or TL_NO_SLOT
+    uint32_t *way_of_slot;            // [slot] the way it shows, or TL_NO_WAY
+    uint32_t first_stamp, stamp_mask; // slots stamp cell first_stamp + (way & stamp_mask) of h->stamps; both 0: the sink
     uint32_t n_slots;
     uint32_t hints[TL_L1_HINTS]; // by line number: where it was found last
 } tl_l1;
 
 typedef struct tl_first_tlb { // a first-level TLB
     tl_tlb tlb;
-    uint32_t first_stamp; // entry 0's index in h->stamps
+    uint32_t first_stamp, stamp_mask; // as in tl_l1
 } tl_first_tlb;
 
 typedef struct tl_hart_mem { // h->mem

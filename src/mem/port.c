@@ -25,6 +25,7 @@ static uint32_t stall_slot(tl_use use) { return use == TL_USE_STORE ? TL_S_HART_
 TL_ALWAYS_INLINE void access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
     tl_hart *h = hm->h;
     uint64_t line = p->at.paddr & h->line_mask;
+    __builtin_prefetch(tl_host_of(hm->memory, p->at.paddr)); // a line that misses here often misses in the host's caches, too
     uint32_t way = tl_l1_quick_hit(&hm->l1d, line, h->line_log2, use != TL_USE_LOAD);
     if (way == TL_NO_WAY)
         way = tl_l1d_access(hm, line, use, stall_slot(use));

@@ -7,12 +7,12 @@
 #include <string.h>
 
 static void clear_data_slot(tl_hart_mem *hm, uint32_t slot) {
-    hm->h->data_slot[slot] = (tl_data_slot){.read_tag = TL_NO_LINE, .write_tag = TL_NO_LINE};
+    hm->h->data_slot[slot].read_tag = hm->h->data_slot[slot].write_tag = TL_NO_LINE;
     hm->l1d.way_of_slot[slot] = TL_NO_WAY;
 }
 
 static void clear_fetch_slot(tl_hart_mem *hm, uint32_t slot) {
-    hm->h->fetch_slot[slot] = (tl_fetch_slot){.vline = TL_NO_LINE, .pline = TL_NO_LINE};
+    hm->h->fetch_slot[slot].vline = hm->h->fetch_slot[slot].pline = TL_NO_LINE;
     hm->l1i.way_of_slot[slot] = TL_NO_WAY;
 }
 
@@ -36,11 +36,6 @@ static void remember_line(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, uint64_t
     tlb->lines[entry][line / 64] |= UINT64_C(1) << line % 64;
 }
 
-static uint32_t stamp_of_way(const tl_l1 *l1, uint32_t way) { return l1->cache.sees_hits ? l1->first_stamp + way : 0; }
-static uint32_t stamp_of_entry(const tl_first_tlb *tlb, uint32_t entry) {
-    return entry != TL_NO_ENTRY && tlb->tlb.sees_hits ? tlb->first_stamp + entry : 0;
-}
-
 // Makes slot and way name each other, and nobody else either of them. Returns a slot that showed the way before, or TL_NO_SLOT.
 static uint16_t pair(tl_l1 *l1, uint32_t slot, uint32_t way) {
     uint32_t old_way = l1->way_of_slot[slot];
@@ -55,40 +50,41 @@ static uint16_t pair(tl_l1 *l1, uint32_t slot, uint32_t way) {
 void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
     tl_hart *h = hm->h;
     tl_data_slot *slot = tl_data_slot_of(h, vaddr);
-    uint16_t other = pair(&hm->l1d, (uint32_t)(slot - h->data_slot), way);
-    if (other != TL_NO_SLOT)
+    uint16_t other = pair(&hm->l1d, (uint32_t)(vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1), way);
+    if (TL_UNLIKELY(other != TL_NO_SLOT))
         clear_data_slot(hm, other);
 
     // The access that brings us here was permitted. So the page is a user's, and readable: there is no writing without reading.
     bool is_writable = hm->l1d.states[way] == TL_LINE_M;
-    if (entry != TL_NO_ENTRY) {
+    uint32_t page_stamp = 0;
+    if (TL_LIKELY(entry != TL_NO_ENTRY)) {
         is_writable = is_writable && (hm->dtlb.tlb.pages[entry].flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D);
+        page_stamp = hm->dtlb.first_stamp + (entry & hm->dtlb.stamp_mask);
         remember_line(hm, &hm->dtlb.tlb, entry, vaddr);
     }
     uint64_t vline = vaddr & h->line_mask;
-    *slot = (tl_data_slot){
-        .read_tag = vline,
-        .write_tag = is_writable ? vline : TL_NO_LINE,
-        .host_minus_vaddr = (uintptr_t)tl_host_of(hm->memory, paddr & h->line_mask) - (uintptr_t)vline,
-        .line_stamp = stamp_of_way(&hm->l1d, way),
-        .page_stamp = stamp_of_entry(&hm->dtlb, entry),
-    };
+    slot->read_tag = vline;
+    slot->write_tag = is_writable ? vline : TL_NO_LINE;
+    slot->host_minus_vaddr = (uintptr_t)tl_host_of(hm->memory, paddr) - (uintptr_t)vaddr;
+    slot->line_stamp = hm->l1d.first_stamp + (way & hm->l1d.stamp_mask);
+    slot->page_stamp = page_stamp;
 }
 
 void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
     tl_hart *h = hm->h;
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
-    uint16_t other = pair(&hm->l1i, (uint32_t)(slot - h->fetch_slot), way);
-    if (other != TL_NO_SLOT)
+    uint16_t other = pair(&hm->l1i, (uint32_t)(vaddr >> h->line_log2) & (TL_FETCH_SLOTS - 1), way);
+    if (TL_UNLIKELY(other != TL_NO_SLOT))
         clear_fetch_slot(hm, other);
-    if (entry != TL_NO_ENTRY)
+    uint32_t page_stamp = 0;
+    if (TL_LIKELY(entry != TL_NO_ENTRY)) {
+        page_stamp = hm->itlb.first_stamp + (entry & hm->itlb.stamp_mask);
         remember_line(hm, &hm->itlb.tlb, entry, vaddr);
-    *slot = (tl_fetch_slot){
-        .vline = vaddr & h->line_mask,
-        .pline = paddr & h->line_mask,
-        .line_stamp = stamp_of_way(&hm->l1i, way),
-        .page_stamp = stamp_of_entry(&hm->itlb, entry),
-    };
+    }
+    slot->vline = vaddr & h->line_mask;
+    slot->pline = paddr & h->line_mask;
+    slot->line_stamp = hm->l1i.first_stamp + (way & hm->l1i.stamp_mask);
+    slot->page_stamp = page_stamp;
 }
 
 void tl_slot_hide_data(tl_hart_mem *hm, uint32_t way) {
