@@ -15,7 +15,7 @@ void *tl_file_new(tl_os *os, size_t size, const tl_file_ops *ops, uint32_t flags
     file->n_refs = 1;
     file->flags = flags;
     file->device = tl_device_anonymous();
-    file->inode = os->file_system->next_inode++;
+    file->inode = os->file_system->next_anonymous++;
     return file;
 }
 

@@ -41,7 +41,7 @@ tl_mem_inode *tl_mem_inode_new(tl_os *os, uint64_t device, uint32_t mode) {
     if (!inode)
         return NULL;
     *inode = (tl_mem_inode){
-        .n_refs = 1, .number = os->file_system->next_inode++, .device = device, .mode = S_IFREG | mode, .uid = TL_UID, .gid = TL_GID};
+        .n_refs = 1, .number = os->file_system->next_anonymous++, .device = device, .mode = S_IFREG | mode, .uid = TL_UID, .gid = TL_GID};
     inode->atime = inode->mtime = inode->ctime = tl_realtime(os);
     inode->seals = SEAL_SEAL;
     return inode;

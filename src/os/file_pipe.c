@@ -36,7 +36,7 @@ static tl_pipe *pipe_new(tl_os *os) {
     if (!pipe)
         return NULL;
     pipe->capacity = DEFAULT_BYTES;
-    pipe->inode = os->file_system->next_inode++;
+    pipe->inode = os->file_system->next_anonymous++;
     return pipe;
 }
 

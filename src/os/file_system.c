@@ -116,6 +116,7 @@ tl_status tl_file_system_new(tl_os *os, tl_error *err) {
     os->file_system = fs;
     fs->env = (tl_path_env){.root_fd = -1, .sysroot_fd = -1, .is_confined = os->options.root != NULL, .lookup = tl_virtual_lookup};
     fs->next_inode = 2;
+    fs->next_anonymous = UINT64_C(1) << 32;
     fs->mem_limit_bytes = os->machine->config.ram_bytes / 2;
     const char *root = fs->env.is_confined ? os->options.root : "/";
     fs->env.root_fd = tl_path_open_root(root);

@@ -45,7 +45,8 @@ typedef struct tl_file_system {
     uint64_t n_rows, rows_capacity;
     uint64_t *devices; // host device of guest device (HOST_MAJOR, index)
     uint32_t n_devices;
-    uint64_t next_inode;
+    uint64_t next_inode;     // of host files, in the order of first sight
+    uint64_t next_anonymous; // of what exists only inside
 
     tl_shm_entry *shm;
     uint64_t mem_bytes, mem_limit_bytes; // held by memfds and /dev/shm
