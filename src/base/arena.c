@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN_BYTES = 64, CHUNK_BYTES = 256 * 1024 };
+// Chunks grow with the arena: a result of one interval is small and short-lived, a machine is large and stays.
+enum { ALIGN_BYTES = 64, FIRST_CHUNK_BYTES = 16 * 1024, LAST_CHUNK_BYTES = 256 * 1024 };
 
 struct tl_arena_chunk {
     tl_arena_chunk *next;
@@ -38,7 +39,10 @@ void *tl_arena_alloc(tl_arena *arena, size_t size_bytes) {
         need = ALIGN_BYTES;
     tl_arena_chunk *chunk = arena->chunks;
     if (!chunk || chunk->size_bytes - chunk->used_bytes < need) {
-        chunk = new_chunk(arena, need > CHUNK_BYTES ? need : CHUNK_BYTES);
+        size_t grown = arena->used_bytes < FIRST_CHUNK_BYTES  ? FIRST_CHUNK_BYTES
+                       : arena->used_bytes > LAST_CHUNK_BYTES ? LAST_CHUNK_BYTES
+                                                              : arena->used_bytes;
+        chunk = new_chunk(arena, need > grown ? need : grown);
         if (!chunk)
             return NULL;
     }
