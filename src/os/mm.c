@@ -92,12 +92,20 @@ int64_t tl_sys_munmap(tl_thread *t, const uint64_t args[6]) {
 }
 
 int64_t tl_sys_mprotect(tl_thread *t, const uint64_t args[6]) {
-    uint64_t end, prot = args[2];
-    if (!is_page_aligned(args[0]) || (prot & ~UINT64_C(7)))
+    uint64_t start = args[0], end, prot = args[2];
+    if (!is_page_aligned(start) || (prot & ~(uint64_t)(7 | PROT_GROWSDOWN)))
         return -EINVAL;
-    if (!range_of(args[0], args[1], &end))
+    if (!range_of(start, args[1], &end))
         return -ENOMEM;
-    return tl_vm_protect(t->process->vm, args[0], end, (uint8_t)prot);
+    if (prot & PROT_GROWSDOWN) { // the whole stack, as far as it has grown
+        const tl_vma *area = tl_vm_find(t->process->vm, start);
+        if (!area)
+            return -ENOMEM;
+        if (area->kind != TL_VMA_STACK)
+            return -EINVAL;
+        start = area->start;
+    }
+    return tl_vm_protect(t->process->vm, start, end, (uint8_t)(prot & 7));
 }
 
 int64_t tl_sys_mremap(tl_thread *t, const uint64_t args[6]) {

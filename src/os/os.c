@@ -145,17 +145,35 @@ void tl_os_out_of_memory(tl_thread *t) {
 
 // ---- Traps.
 
-static void charge_trap(tl_hart *h, enum tl_hart_slot cause_slot) {
-    const tl_config *config = h->config;
+static void enter_kernel(tl_os *os, tl_hart *h) {
+    os->in_kernel |= 1u << h->id;
+    os->hart = h;
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
     h->reservation_paddr = TL_NO_LINE;
+    ++h->tally[TL_S_HART_FLUSH_OTHER];
+    tl_os_spend(os, TL_S_HART_CYC_TRAP, h->config->pipeline.trap_cycles);
+    os->now = h->now;
+}
+
+static void leave_kernel(tl_os *os, tl_hart *h) {
+    if (os->in_kernel >> h->id & 1)
+        ++h->tally[TL_S_HART_FLUSH_OTHER];
+    os->in_kernel &= ~(1u << h->id);
+}
+
+static void take_exception(tl_os *os, tl_hart *h, enum tl_hart_slot cause_slot) {
     ++h->tally[TL_S_HART_EXCEPTION];
     ++h->tally[cause_slot];
-    ++h->tally[TL_S_HART_FLUSH_OTHER];
-    h->now += config->pipeline.trap_cycles;
-    h->supervisor_cycles += config->pipeline.trap_cycles;
-    h->tally[TL_S_HART_CYC_TRAP] += config->pipeline.trap_cycles;
+    enter_kernel(os, h);
+}
+
+// A thread that runs user code is called away by the timer or by another hart.
+static void take_interrupt(tl_os *os, tl_hart *h) {
+    if (os->in_kernel >> h->id & 1)
+        return; // it has not come back yet
+    ++h->tally[TL_S_HART_INTERRUPT];
+    enter_kernel(os, h);
 }
 
 static void handle_page_fault(tl_thread *t, tl_access access) {
@@ -189,10 +207,9 @@ static void handle_illegal(tl_thread *t) {
 static void handle_trap(tl_thread *t) {
     tl_os *os = t->os;
     tl_hart *h = t->hart;
-    os->hart = h;
     switch (h->trap_cause) {
     case TL_CAUSE_ECALL_U:
-        charge_trap(h, TL_S_HART_EXC_ECALL);
+        take_exception(os, h, TL_S_HART_EXC_ECALL);
         tl_os_spend(os, TL_S_HART_CYC_TRAP, os->machine->config.os.syscall_cycles);
         os->now = h->now;
         h->pc += 4;
@@ -200,38 +217,32 @@ static void handle_trap(tl_thread *t) {
         break;
     case TL_CAUSE_FETCH_PAGE:
     case TL_CAUSE_FETCH_ACCESS:
-        charge_trap(h, TL_S_HART_EXC_FETCH_FAULT);
-        os->now = h->now;
+        take_exception(os, h, TL_S_HART_EXC_FETCH_FAULT);
         handle_page_fault(t, TL_ACCESS_EXEC);
         break;
     case TL_CAUSE_LOAD_PAGE:
     case TL_CAUSE_LOAD_ACCESS:
-        charge_trap(h, TL_S_HART_EXC_LOAD_FAULT);
-        os->now = h->now;
+        take_exception(os, h, TL_S_HART_EXC_LOAD_FAULT);
         handle_page_fault(t, TL_ACCESS_READ);
         break;
     case TL_CAUSE_STORE_PAGE:
     case TL_CAUSE_STORE_ACCESS:
-        charge_trap(h, TL_S_HART_EXC_STORE_FAULT);
-        os->now = h->now;
+        take_exception(os, h, TL_S_HART_EXC_STORE_FAULT);
         handle_page_fault(t, TL_ACCESS_WRITE);
         break;
     case TL_CAUSE_BREAKPOINT:
-        charge_trap(h, TL_S_HART_EXC_BREAKPOINT);
-        os->now = h->now;
+        take_exception(os, h, TL_S_HART_EXC_BREAKPOINT);
         tl_signal_force(t, SIGTRAP, TRAP_BRKPT, h->pc, "breakpoint instruction", NULL);
         t->process->fault.has_addr = false;
         break;
     case TL_CAUSE_FETCH_MISALIGNED:
     case TL_CAUSE_LOAD_MISALIGNED:
     case TL_CAUSE_STORE_MISALIGNED:
-        charge_trap(h, TL_S_HART_EXC_MISALIGNED);
-        os->now = h->now;
+        take_exception(os, h, TL_S_HART_EXC_MISALIGNED);
         tl_signal_force(t, SIGBUS, BUS_ADRALN, h->trap_value, "misaligned atomic access to", NULL);
         break;
     default:
-        charge_trap(h, TL_S_HART_EXC_ILLEGAL);
-        os->now = h->now;
+        take_exception(os, h, TL_S_HART_EXC_ILLEGAL);
         handle_illegal(t);
         break;
     }
@@ -365,6 +376,7 @@ static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t
         h->horizon = earlier(h->horizon, limits->until_cycle);
     h->insn_limit = n_left >= UINT64_MAX - h->instret ? UINT64_MAX : h->instret + n_left;
     os->hart = h;
+    leave_kernel(os, h);
     tl_stop stop = os->machine->core->run(h);
     os->now = h->now;
     if (stop == TL_STOP_TRAP)
@@ -397,10 +409,12 @@ static bool attend(tl_os *os, tl_hart *h) {
     }
     if (tl_signal_is_deliverable(t) || t->has_saved_blocked) {
         os->turn = NULL;
+        take_interrupt(os, h);
         tl_signal_deliver(t, 0);
         return true;
     }
     if (h->now - t->slice_start >= os->machine->config.os.slice_cycles) {
+        take_interrupt(os, h);
         tl_sched_slice_end(t);
         return true;
     }

@@ -61,6 +61,7 @@ static void load(tl_hart *h, tl_thread *t) {
         h->break_pc[i] = t->process == os->first ? os->break_pc[i] : TL_NO_LINE;
     h->skip_break = false;
     h->client = t;
+    os->in_kernel |= 1u << h->id;
     t->hart = h;
     t->last_hart = (int32_t)h->id;
     t->state = TL_THREAD_RUNNING;
