@@ -7,6 +7,7 @@ enum cli_option_id {
     OPT_EVENTS = 1000,
     OPT_METRICS,
     OPT_PER_HART,
+    OPT_ALL_CPUS,
     OPT_PER_UNIT,
     OPT_INTERVAL,
     OPT_ROI,

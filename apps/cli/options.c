@@ -110,6 +110,7 @@ static bool take(parser *p, int id, const char *text) {
     case OPT_EVENTS: return *text ? append(p, &o->events, "", text) : fail(p, "-e: an empty list of events");
     case OPT_METRICS: return *text ? append(p, &o->metrics, "", text) : fail(p, "-M: an empty list of metrics");
     case OPT_PER_HART: o->run.per_hart = true; return true;
+    case OPT_ALL_CPUS: return true;
     case OPT_PER_UNIT: o->run.per_unit = true; return true;
     case OPT_INTERVAL:
         return cli_parse_interval(text, &o->run.interval, &o->run.interval_length) ||

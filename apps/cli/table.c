@@ -69,6 +69,7 @@ const cli_option cli_option_rows[] = {
     {S, OPT_PER_HART, 'A', "per-hart", NULL, WHAT, "One count for each hart besides the sum.", NULL},
     {S, OPT_PER_HART, 0, "no-aggr", NULL, NULL, "The same, by perf's name.", NULL},
     {S, OPT_PER_HART, 0, "per-core", NULL, NULL, "The same, by perf's name.", NULL},
+    {S, OPT_ALL_CPUS, 'a', "all-cpus", NULL, NULL, "Taken for perf's sake: the whole machine is always counted.", NULL},
     {S, OPT_PER_UNIT, 0, "per-unit", NULL, WHAT, "One count for each unit of the machine (cache, slice, channel) besides the sum.", NULL},
     {S, OPT_INTERVAL, 'I', "interval", "LENGTH", WHAT,
      "Print counts at regular distances: 10ms, 500us or 1s of simulated time; 1M or 1Mi instructions; 500kc cycles. A bare number "

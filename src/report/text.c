@@ -55,6 +55,8 @@ static void put_row(tl_reporter *reporter, const tl_result *result, const tl_row
             fprintf(stream, "  %s", metric->name);
     } else if (row->value.kind == TL_VALUE_MISSING) {
         fprintf(stream, "%-*s # %s", NAME_WIDTH, row->name, row->value.reason);
+    } else if (row->is_metric && strcmp(row->scope, "machine") != 0) { // its sentence stands where the sum is
+        fprintf(stream, "%s", row->name);
     } else if (row->is_metric) {
         fprintf(stream, "%-*s # %s%s%s", NAME_WIDTH, row->name, strlen(row->unit) > 6 ? row->unit : "", strlen(row->unit) > 6 ? ": " : "",
                 row->meaning);
@@ -88,22 +90,6 @@ static void put_events(tl_reporter *reporter, const tl_result *result) {
         }
         put_row(reporter, result, row, scopes);
     }
-}
-
-static bool is_split(const tl_row *row) {
-    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
-        if (row->is_metric && !strcmp(row->group, splits[i].group))
-            return true;
-    }
-    return false;
-}
-
-static bool stands_beside_event(const tl_result *result, const tl_row *metric) {
-    for (uint32_t i = 0; i < result->n_rows; i++) {
-        if (result->rows[i].metric && !result->rows[i].is_metric && !strcmp(result->rows[i].metric, metric->name))
-            return true;
-    }
-    return false;
 }
 
 // The next row of the group to name: the largest that is not larger than the last one, or simply the next.
@@ -152,10 +138,17 @@ static void put_splits(tl_reporter *reporter, const tl_result *result) {
     }
 }
 
+// With -M every metric asked for is listed; by default metrics stand beside events or, as percentages, in a few words.
+static bool are_metrics_chosen(const tl_result *result) {
+    for (uint32_t i = 0; i < result->n_rows; i++) {
+        if (result->rows[i].detail != 0)
+            return false;
+    }
+    return true;
+}
+
 static void put_metrics(tl_reporter *reporter, const tl_result *result) {
-    bool is_chosen = true; // with -M every metric asked for is listed; by default only what has no place elsewhere
-    for (uint32_t i = 0; i < result->n_rows; i++)
-        is_chosen = is_chosen && result->rows[i].detail == 0;
+    bool is_chosen = are_metrics_chosen(result);
     bool scopes = has_scopes(reporter, result);
     const char *group = NULL;
     for (uint32_t i = 0; i < result->n_rows; i++) {
@@ -248,7 +241,8 @@ static void put_ending(tl_reporter *reporter, const tl_result *result) {
         fprintf(stream, " %16s s on this host (%s): %s million instructions per second", tl_format_seconds(result->host_ns, a),
                 header->engine, tl_format_metric((double)result->instructions / 1e6 / host_s, b));
         if (sim_s > 0)
-            fprintf(stream, ", %s times slower than simulated", tl_format_metric(host_s / sim_s, c));
+            fprintf(stream, ", %s times %s than simulated", tl_format_metric(host_s >= sim_s ? host_s / sim_s : sim_s / host_s, c),
+                    host_s >= sim_s ? "slower" : "faster");
         put_memory(stream, result->host_peak_bytes);
     }
     fputc('\n', stream);
@@ -262,12 +256,11 @@ static void begin(tl_reporter *reporter, const tl_result *result) {
 
 static void interval(tl_reporter *reporter, const tl_result *result) {
     FILE *stream = reporter->stream;
-    bool scopes = has_scopes(reporter, result);
+    bool scopes = has_scopes(reporter, result), is_chosen = are_metrics_chosen(result);
     for (uint32_t i = 0; i < result->n_rows; i++) {
         const tl_row *row = &result->rows[i];
         char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES], c[TL_NUMBER_BYTES];
-        bool is_extra = row->is_metric && (reporter->options.detail == 0 && (is_split(row) || stands_beside_event(result, row)));
-        if (!is_shown(reporter, row) || is_extra)
+        if (!is_shown(reporter, row) || (row->is_metric && !is_chosen && reporter->options.detail == 0))
             continue;
         const tl_row *metric = row->metric ? tl_result_row(result, true, row->metric, row->scope) : NULL;
         const char *value =

@@ -65,6 +65,12 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(deed, "spin"))
         return (int)(roi_work(strtoull(value, NULL, 0)) & 0);
+    if (!strcmp(deed, "hang")) { // tells when it runs
+        if (write(1, "ready\n", 6) != 6)
+            return 1;
+        for (;;)
+            roi_work(1000000);
+    }
     if (!strcmp(deed, "threads")) {
         pthread_t threads[4];
         for (uintptr_t i = 0; i < 4; i++)
