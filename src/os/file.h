@@ -136,7 +136,7 @@ void tl_mem_inode_set_mode(tl_os *os, tl_mem_inode *inode, uint32_t mode);
 void tl_mem_inode_set_times(tl_os *os, tl_mem_inode *inode, const struct timespec times[2]); // UTIME_NOW and UTIME_OMIT as in utimensat
 bool tl_file_is_write_sealed(const tl_file *file);
 int64_t tl_mem_get_seals(const tl_file *file);
-int64_t tl_mem_add_seals(tl_file *file, uint32_t seals);
+int64_t tl_mem_add_seals(const tl_os *os, tl_file *file, uint32_t seals);
 
 // file_proc.c and file_dev.c: the virtual tree
 tl_virtual_lookup_fn tl_virtual_lookup; // ctx: the tl_thread that asks

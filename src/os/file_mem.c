@@ -191,11 +191,8 @@ static int64_t mem_write(tl_thread *t, tl_file *file, const tl_io *io) {
             tl_signal_send_thread(t, SIGXFSZ, NULL);
         return -EFBIG;
     }
-    if (inode->seals & SEAL_GROW && pos + wanted > inode->size) {
-        if (pos >= inode->size)
-            return -EPERM;
-        wanted = (size_t)(inode->size - pos);
-    }
+    if (inode->seals & SEAL_GROW && pos + wanted > inode->size)
+        return -EPERM;
     wanted = wanted < most - pos ? wanted : (size_t)(most - pos);
     for (int i = 0; done < wanted; i++) {
         size_t part = io->spans[i].iov_len < wanted - done ? io->spans[i].iov_len : wanted - done;
@@ -320,12 +317,24 @@ int64_t tl_mem_get_seals(const tl_file *file) {
     return inode ? (int64_t)inode->seals : -EINVAL;
 }
 
-int64_t tl_mem_add_seals(tl_file *file, uint32_t seals) {
+// Is it mapped somewhere so that a program may write?
+static bool is_mapped_writable(const tl_os *os, const tl_file *file) {
+    for (const tl_process *p = tl_process_first(os); p; p = p->next)
+        for (const tl_vma *area = p->vm ? tl_vm_first(p->vm) : NULL; area; area = area->next)
+            if (area->file && area->is_shared && area->max_prot & TL_PROT_WRITE && area->file->device == file->device &&
+                area->file->inode == file->inode)
+                return true;
+    return false;
+}
+
+int64_t tl_mem_add_seals(const tl_os *os, tl_file *file, uint32_t seals) {
     tl_mem_inode *inode = tl_file_mem_inode(file);
     if (!inode || seals & ~(uint32_t)SEALS)
         return -EINVAL;
     if (!tl_file_may_write(file) || inode->seals & SEAL_SEAL)
         return -EPERM;
+    if (seals & ~inode->seals & SEAL_WRITE && is_mapped_writable(os, file))
+        return -EBUSY;
     inode->seals |= seals;
     return 0;
 }

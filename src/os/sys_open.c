@@ -371,7 +371,7 @@ int64_t tl_sys_fcntl(tl_thread *t, const uint64_t args[6]) {
     case TL_F_DUPFD_QUERY: return tl_file_of_fd(t, (int32_t)argument) == file;
     case TL_F_SETPIPE_SZ: return tl_file_is_pipe(file) ? tl_pipe_resize(t->os, file, argument ? (uint32_t)argument : 1) : -EBADF;
     case TL_F_GETPIPE_SZ: return tl_file_is_pipe(file) ? tl_pipe_resize(t->os, file, 0) : -EBADF;
-    case TL_F_ADD_SEALS: return tl_mem_add_seals(file, (uint32_t)argument);
+    case TL_F_ADD_SEALS: return tl_mem_add_seals(t->os, file, (uint32_t)argument);
     case TL_F_GET_SEALS: return tl_mem_get_seals(file);
     case TL_F_SETLEASE: return -EAGAIN;
     case TL_F_GETLEASE: return TL_F_UNLCK;
