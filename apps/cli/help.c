@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Help, man page and completion, all from the tables of table.c.
+// Help, man page, reference page and completion, all from the tables of table.c.
 #include <ctype.h>
 #include <string.h>
 
+#include "ids.h"
 #include "options.h"
 
 enum { HELP_WIDTH = 100, HELP_INDENT = 30 };
@@ -153,6 +154,40 @@ void cli_print_man(FILE *stream) {
         put_roff_line(stream, ".TP\n.B ", examples[i][0], "\n");
         put_roff_line(stream, "", examples[i][1], "\n");
     }
+}
+
+// A cell of a table: a bar would end it.
+static void put_cell(FILE *stream, const char *text) {
+    for (; *text; text++)
+        fprintf(stream, "%s%c", *text == '|' ? "\\" : "", *text);
+}
+
+void cli_print_markdown(FILE *stream) {
+    fputs("<!-- Written by make docs from what the program says of itself. -->\n\n# Command line\n", stream);
+    for (unsigned verb = 0; verb < N_VERBS; verb++) {
+        const cli_verb_row *about = &cli_verbs[verb];
+        fprintf(stream, "\n## tally %s\n\n    tally %s%s%s\n\n%s\n", about->name, about->name, *about->usage ? " " : "", about->usage,
+                about->description);
+        const char *group = NULL;
+        for (size_t i = 0; i < cli_n_option_rows; i++) {
+            const cli_option *row = &cli_option_rows[i];
+            if (!(row->verbs & 1u << verb) || !row->group || row->id == OPT_HELP)
+                continue;
+            if (!group || strcmp(group, row->group) != 0)
+                fprintf(stream, "\n| %s | |\n| --- | --- |\n", row->group);
+            group = row->group;
+            char name[80];
+            put_option_name(name, sizeof name, row);
+            fputs("| `", stream);
+            put_cell(stream, name + strspn(name, " "));
+            fputs("` | ", stream);
+            put_cell(stream, row->help);
+            fputs(" |\n", stream);
+        }
+    }
+    fputs("\n## Exit status\n\n| status | meaning |\n| --- | --- |\n", stream);
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
+        fprintf(stream, "| %s | %s |\n", statuses[i].status, statuses[i].meaning);
 }
 
 static void put_words(FILE *stream, cli_verb verb) {

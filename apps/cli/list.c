@@ -9,6 +9,8 @@ static int complain(const tl_error *err) {
     return err->status == TL_ENOMEM || err->status == TL_EIO ? STATUS_FAILED : STATUS_USAGE;
 }
 
+static bool has_remedy(const tl_error *err) { return strstr(err->text, "did you mean") != NULL; }
+
 int cli_list(const cli_options *options) {
     static const struct {
         tl_list_kind kind;
@@ -18,18 +20,23 @@ int cli_list(const cli_options *options) {
     // Without a kind and a pattern: what a user can name first. With a pattern: wherever it matches.
     size_t n_kinds = !options->lists_everything ? 1 : options->list_glob ? 4 : 2;
     unsigned n_found = 0;
-    tl_error err = {0}, first = {0};
+    tl_error err = {0}, nearest = {0};
     for (size_t i = 0; i < n_kinds; i++) {
         tl_list *list;
         tl_list_kind kind = options->lists_everything ? all[i].kind : options->list_kind;
         tl_status status = tl_list_new(kind, options->list_glob, options->run.machine, options->run.overrides, &list, &err);
-        if (status == TL_ENOENT && n_kinds > 2 && i + 1 < n_kinds + n_found) {
-            if (i == 0)
-                first = err;
-            continue;
+        if (status == TL_ENOENT && n_kinds > 2) {
+            if (!has_remedy(&nearest))
+                nearest = err;
+            if (i + 1 < n_kinds + n_found)
+                continue;
+            if (has_remedy(&nearest))
+                return complain(&nearest);
+            fprintf(stderr, "tally: no event, metric, signal or machine is called %s; tally list shows the names\n", options->list_glob);
+            return STATUS_USAGE;
         }
         if (status != TL_OK)
-            return complain(i > 0 && status == TL_ENOENT && first.text[0] ? &first : &err);
+            return complain(&err);
         if (n_kinds > 1 && is_text)
             printf("%s%s:\n", n_found ? "\n" : "", all[i].title);
         n_found++;

@@ -14,12 +14,16 @@ static int help(const char *topic) {
         cli_print_man(stdout);
         return 0;
     }
+    if (!strcmp(topic, "markdown")) {
+        cli_print_markdown(stdout);
+        return 0;
+    }
     if (!strcmp(topic, "completion")) {
         cli_print_completion(stdout);
         return 0;
     }
-    const char *names[2 * N_VERBS + 2] = {"man", "completion"};
-    size_t n_names = 2;
+    const char *names[2 * N_VERBS + 3] = {"man", "markdown", "completion"};
+    size_t n_names = 3;
     for (unsigned verb = 0; verb < N_VERBS; verb++) {
         if (!strcmp(topic, cli_verbs[verb].name) || (cli_verbs[verb].alias && !strcmp(topic, cli_verbs[verb].alias))) {
             cli_print_help((cli_verb)verb, stdout);

@@ -103,6 +103,14 @@ static bool set_number(parser *p, const char *option, const char *key, const cha
     return append(p, &p->out->overrides, "", setting);
 }
 
+static bool set_format(parser *p, tl_format format) {
+    tl_format *chosen = &p->out->report.format;
+    if (*chosen != TL_FORMAT_TEXT && *chosen != format)
+        return fail(p, "--csv and the lines of perf (-x, --perf-compat) are two formats; give one");
+    *chosen = format;
+    return true;
+}
+
 static bool take(parser *p, int id, const char *text) {
     cli_options *o = p->out;
     uint64_t value;
@@ -125,14 +133,13 @@ static bool take(parser *p, int id, const char *text) {
     case OPT_DETAIL: o->report.detail++; return true;
     case OPT_VERBOSE: o->report.detail += 2; return true;
     case OPT_JSON: o->wants_json = true; return true;
-    case OPT_CSV: o->report.format = TL_FORMAT_CSV; return true;
+    case OPT_CSV: return set_format(p, TL_FORMAT_CSV);
     case OPT_SEPARATOR:
         if (!*text)
             return fail(p, "-x: the separator is empty");
         o->report.separator = text;
-        o->report.format = TL_FORMAT_PERF_CSV;
-        return true;
-    case OPT_PERF_COMPAT: o->report.format = TL_FORMAT_PERF_CSV; return true;
+        return set_format(p, TL_FORMAT_PERF_CSV);
+    case OPT_PERF_COMPAT: return set_format(p, TL_FORMAT_PERF_CSV);
     case OPT_OUTPUT: o->output = text; return *text || fail(p, "-o: the file name is empty");
     case OPT_APPEND: o->is_appending = true; return true;
     case OPT_HOST_INFO: o->report.with_host = true; return true;
@@ -255,6 +262,8 @@ static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
         return fail(p, "no program to run; write tally stat -- PROGRAM ARGUMENTS");
     if (!*argv[first])
         return fail(p, "the name of the program is empty");
+    if (o->wants_json && o->report.format == TL_FORMAT_CSV)
+        return fail(p, "--csv and --json are two formats; give one");
     if (o->wants_json)
         o->report.format = o->report.format == TL_FORMAT_PERF_CSV ? TL_FORMAT_PERF_JSON : TL_FORMAT_JSON;
     if (o->n_runs > 1 && o->run.interval != TL_INTERVAL_NONE)

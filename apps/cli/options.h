@@ -92,6 +92,7 @@ const char *cli_nearest(const char *word, const char *const *names, size_t n_nam
 void cli_print_overview(FILE *stream);
 void cli_print_help(cli_verb verb, FILE *stream);
 void cli_print_man(FILE *stream);
+void cli_print_markdown(FILE *stream);
 void cli_print_completion(FILE *stream);
 
 // The verbs: each returns the exit status.

@@ -225,7 +225,9 @@ static void explain_end(const stat_job *job, const tl_result *result) {
             fprintf(stderr, "tally: %s was %s (signal %d)\n", program, *end.message ? end.message : "killed", end.signal);
         break;
     case TL_END_DEADLOCK:
-        fprintf(stderr, "tally: %s: %s\n", program, *end.message ? end.message : "deadlock: every thread sleeps and nothing can wake one");
+        if (!is_told)
+            fprintf(stderr, "tally: %s: %s\n", program,
+                    *end.message ? end.message : "deadlock: every thread sleeps and nothing can wake one");
         break;
     case TL_END_TIMEOUT: fprintf(stderr, "tally: %s did not end in time; raise --timeout to let it run longer\n", program); break;
     default: break;
@@ -324,8 +326,11 @@ static int run_all(stat_job *job) {
     stop_timer();
     if (!first)
         return status;
-    if (tl_report_end(job->report, first, &err) != TL_OK)
-        status = complain(job, STATUS_FAILED, &err);
+    if (tl_report_end(job->report, first, &err) != TL_OK) {
+        fprintf(stderr, "tally: %s%s%s%s\n", options->output ? "--output " : "", options->output ? options->output : "",
+                options->output ? ": " : "", err.text);
+        status = STATUS_FAILED;
+    }
     if (options->n_runs > 1 && job->run_number == options->n_runs && options->report.format == TL_FORMAT_TEXT && !options->report.is_quiet)
         fprintf(job->stream, " %u runs, all counts identical.\n\n", options->n_runs);
     explain_end(job, first);

@@ -38,9 +38,11 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_HELP] =
         {
             .name = "help",
-            .usage = "[VERB|man|completion]",
+            .usage = "[VERB|man|markdown|completion]",
             .summary = "explain a verb; print the man page or the bash completion",
-            .description = "tally help man prints the manual page (groff source), tally help completion a script for bash.",
+            .description =
+                "tally help man prints the manual page (groff source), tally help markdown the same as a page of documentation, tally help "
+                "completion a script for bash.",
         },
     [VERB_VERSION] =
         {
@@ -113,7 +115,8 @@ const cli_option cli_option_rows[] = {
     {S, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
 
     {S, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},
-    {S, OPT_ROOT, 0, "root", "DIR", PROGRAM, "Let the program see only what is under DIR, as its root folder.", "@files"},
+    {S, OPT_ROOT, 0, "root", "DIR", PROGRAM,
+     "Let the program see only what is under DIR, as its root folder. PROGRAM is a path below it, too.", "@files"},
     {S, OPT_ENV, 0, "env", "NAME[=VALUE]", PROGRAM,
      "Put a variable into the program's environment, which is empty otherwise; without VALUE, with the value it has here. May be "
      "repeated.",

@@ -103,12 +103,26 @@ static int64_t fail(tl_error *err, tl_status status, int64_t number, const char 
     return -number;
 }
 
-static int64_t open_failed(tl_error *err, const char *path, int64_t result) {
+static int64_t open_failed(tl_thread *t, tl_error *err, const char *path, int64_t result) {
+    const char *root = t->os->options.root;
+    tl_file *file;
+    int64_t again;
     switch (-result) {
     case ENOENT:
-    case ENOTDIR: (void)tl_fail(err, TL_ENOENT, "%s: no such program; check the path (there is no search in PATH here)", path); break;
-    case EACCES:
-        (void)tl_fail(err, TL_EACCESS, "%s: not an executable file, or not permitted; chmod +x it, or choose a program", path);
+    case ENOTDIR:
+        if (root)
+            (void)tl_fail(err, TL_ENOENT, "%s: no such file under --root %s, below which the program is looked up, too", path, root);
+        else
+            (void)tl_fail(err, TL_ENOENT, "%s: no such file; check the path", path);
+        break;
+    case EACCES: // which of the three it is
+        again = tl_file_open_program(t, AT_FDCWD, path, 0, false, &file);
+        if (again == 0) {
+            tl_file_unref(t->os, file);
+            (void)tl_fail(err, TL_EACCESS, "%s: not marked executable; chmod +x it", path);
+        } else {
+            (void)tl_fail(err, TL_EACCESS, "%s: not a program but a folder or device, or permission denied; name an executable file", path);
+        }
         break;
     default: (void)tl_fail(err, TL_EIO, "%s: %s", path, strerror((int)-result)); break;
     }
@@ -553,7 +567,7 @@ static int64_t load_first(tl_thread *t, image *im, char *const *argv, char *cons
         return -ENOMEM;
     int64_t result = tl_file_open_program(t, AT_FDCWD, im->path, 0, true, &im->file);
     if (result < 0)
-        return open_failed(err, im->path, result);
+        return open_failed(t, err, im->path, result);
     result = identify(t, im, err);
     placed at;
     if (result == 0)

@@ -62,7 +62,7 @@ int64_t tl_sys_ppoll(tl_thread *t, const uint64_t args[6]) {
             if (fds[i].fd >= 0)
                 tl_file_wait(t, tl_file_of_fd(t, fds[i].fd), (uint32_t)(uint16_t)fds[i].events | EPOLLERR | EPOLLHUP);
         if (!t->waits) // nothing to look at, or nothing that ever changes
-            tl_wait_only_deadline(t, "time to pass (poll)");
+            tl_wait_only_deadline(t, "a signal or time to pass (poll)");
         if (tl_signal_is_deliverable(t))
             put_remaining(t, args[2]);
         result = tl_sys_block(t, -TL_ERESTARTNOHAND);
@@ -141,7 +141,7 @@ int64_t tl_sys_pselect6(tl_thread *t, const uint64_t args[6]) {
     if (result == 0 && !tl_deadline_has_passed(t)) {
         look(t, sets, n, true);
         if (!t->waits)
-            tl_wait_only_deadline(t, "time to pass (select)");
+            tl_wait_only_deadline(t, "a signal or time to pass (select)");
         if (tl_signal_is_deliverable(t))
             put_remaining(t, args[4]);
         result = tl_sys_block(t, -TL_ERESTARTNOHAND);

@@ -10,6 +10,8 @@
 #include "os/syscall.h"
 #include "os/vm_space.h"
 
+enum { LOADER_FAILED = 127 }; // its exit status
+
 static const uint64_t KNOWN_FLAGS = CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_VFORK | CLONE_PARENT |
                                     CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID |
                                     CLONE_DETACHED | CLONE_CHILD_SETTID | CLONE_PIDFD | CLONE_PTRACE | CLONE_UNTRACED | CLONE_IO;
@@ -151,7 +153,19 @@ int64_t tl_sys_exit(tl_thread *t, const uint64_t args[6]) {
     return 0;
 }
 
+// A dynamic loader that lacks a library has said so in its own words; what to do about it here is not known to it.
+static void explain_loader(tl_thread *t) {
+    const tl_vma *code = tl_vm_find(t->process->vm, t->hart->pc);
+    const char *path = code && code->file ? tl_file_path(code->file) : "";
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    if (!strncmp(name, "ld-linux-riscv64", 16) || !strncmp(name, "ld-musl-riscv64", 15))
+        tl_os_warn(t->os, "the dynamic loader gave up and said why; a library that it lacks can lie in the lib folder of --sysroot DIR, "
+                          "or be named with --env LD_LIBRARY_PATH=DIR");
+}
+
 int64_t tl_sys_exit_group(tl_thread *t, const uint64_t args[6]) {
+    if ((args[0] & 0xff) == LOADER_FAILED)
+        explain_loader(t);
     tl_process_end(t->process, (int32_t)(args[0] & 0xff) << 8);
     return 0;
 }

@@ -121,6 +121,8 @@ def unknown_words_get_the_nearest_name():
     fails(["stat", "--set", "l1d.wyas=4", "--", "x"], 2, "l1d.wyas", "l1d.ways")
     fails(["list", "signals", "l1d.lod*"], 2, "l1d.lod*")
     fails(["list", "machines", "u7"], 2, "u7")
+    fails(["list", "zzzzzzzzzz"], 2, "zzzzzzzzzz", "no event, metric, signal or machine")
+    fails(["list", "l1d.lod_miss"], 2, "l1d.lod_miss", "load_miss")
 
 
 @test
@@ -136,6 +138,8 @@ def bad_values_are_named_with_a_remedy():
     fails(["stat", "--per-hart=3", "--", "x"], 2, "--per-hart", "no value")
     fails(["stat", "--append", "--", "x"], 2, "--append", "--output")
     fails(["stat", "-r", "2", "-I", "1M", "--", "x"], 2, "-r", "-I")
+    for words in (["--csv", "-j"], ["-j", "--csv"], ["--csv", "-x,"], ["--perf-compat", "--csv"]):
+        fails(["stat", *words, "--", "x"], 2, "--csv", "give one")
 
 
 @test
@@ -291,7 +295,9 @@ def what_cannot_run_has_its_status():
     fails(["stat", "--", file("text", b"hello\n")], 126, "text")
     fails(["stat", "--", file("empty", b"")], 126, "empty")
     fails(["stat", "--", file("short", b"\x7fELF")], 126, "short")
-    fails(["stat", "--", scratch], 126, scratch)
+    fails(["stat", "--", scratch], 126, scratch, "folder")
+    fails(["stat", "--", file("plain", b"hello\n", 0o644)], 126, "plain", "chmod +x")
+    fails(["stat", "--root", scratch, "--", os.path.join(scratch, "text")], 127, "--root")
     fails(["stat", "--", sys.executable], 126, "RISC-V")
     if os.geteuid() != 0:
         fails(["stat", "--", file("locked", b"hello\n", 0)], 126, "locked")
@@ -363,7 +369,11 @@ def limits_have_their_statuses():
     equal(counts(records)["instructions"], 123457)
     status, _, err = stat(*program("wait"))
     equal(status, 125)
-    contains(err, "deadlock", "instructions")
+    equal(err.count("eadlock"), 1, err)
+    contains(err, "every thread sleeps", "instructions")
+    _, status, err = report(*program("wait"))
+    equal(status, 125)
+    contains(err, "deadlock", "every thread sleeps")
 
 
 @guest
@@ -620,6 +630,32 @@ def a_region_counts_only_itself():
     fails(["stat", "--roi", "roi_wrok", *program("roi")], 2, "roi_wrok", "roi_work")
     records, status, _ = report("--roi", "roi_recursive", *program("roi"))
     equal((status, records[-1]["roi_visits"], counts(records)["instructions"]), (0, 0, 0), "never reached")
+
+
+@guest
+def a_report_that_cannot_be_written_is_named():
+    for words in (["-o", "/no/such/folder/report"], ["-o", scratch], ["-o", "/dev/full"]):
+        status, _, err = stat(*words, *program("exit"))
+        equal(status, 125)
+        contains(err, "tally: --output " + words[1] + ": ")
+
+
+@guest
+def a_missing_library_has_a_remedy():
+    path = os.path.join(scratch, "libneeded.so")
+    needs = os.path.join(scratch, "needs")
+    empty = os.path.join(scratch, "empty.c")
+    with open(empty, "w", encoding="utf-8") as out:
+        out.write("int main(void) { return 0; }\n")
+    done = subprocess.run([CROSS, "-shared", "-fPIC", "-o", path, empty, "-Wl,-soname,libneeded.so"], capture_output=True)
+    if done.returncode:
+        raise Skip("the cross compiler makes no shared library")
+    subprocess.run([CROSS, "-o", needs, empty, "-Wl,--no-as-needed", path], check=True)
+    equal(stat("-q", "-n", "--env", "LD_LIBRARY_PATH=" + scratch, "--", needs)[0], 0)
+    os.remove(path)
+    status, _, err = stat("--", needs)
+    equal(status, 127)
+    contains(err, "libneeded.so", "--sysroot", "LD_LIBRARY_PATH", "instructions")
 
 
 @guest
