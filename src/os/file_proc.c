@@ -111,6 +111,10 @@ FIXED(file_max, "1048576\n")
 FIXED(somaxconn, "4096\n")
 FIXED(empty, "")
 FIXED(zero, "0\n")
+FIXED(passwd, "root:x:0:0:root:/:/bin/sh\nuser:x:1000:1000:user:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
+FIXED(group, "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n")
+FIXED(hosts, "127.0.0.1 localhost tally\n::1 localhost\n")
+FIXED(nsswitch, "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n")
 FIXED(thp, "always madvise [never]\n")
 #undef FIXED
 
@@ -150,6 +154,11 @@ static void kernel_max(tl_strbuf *text, const tl_proc_subject *subject) {
 }
 
 const tl_proc_row tl_proc_rows[] = {
+    {"/etc/group", group},
+    {"/etc/hostname", hostname},
+    {"/etc/hosts", hosts},
+    {"/etc/nsswitch.conf", nsswitch},
+    {"/etc/passwd", passwd},
     {"/proc/cpuinfo", cpuinfo},
     {"/proc/filesystems", filesystems},
     {"/proc/loadavg", loadavg},

@@ -71,6 +71,7 @@ static inline uint64_t tl_device_pipe(void) { return tl_device(0, 13); }
 static inline uint64_t tl_device_socket(void) { return tl_device(0, 8); }
 static inline uint64_t tl_device_mem(void) { return tl_device(0, 1); }
 static inline uint64_t tl_device_shm(void) { return tl_device(0, 22); }
+static inline uint64_t tl_device_etc(void) { return tl_device(8, 0); }
 static inline uint64_t tl_device_proc(void) { return tl_device(0, 20); }
 static inline uint64_t tl_device_sys(void) { return tl_device(0, 21); }
 static inline uint64_t tl_device_dev(void) { return tl_device(0, 5); }

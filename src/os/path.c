@@ -53,15 +53,22 @@ bool tl_path_is_virtual(const char *path) {
     return false;
 }
 
+static bool is_one_of(const char *path, const char *const names[]) {
+    while (*names && strcmp(path, *names) != 0)
+        names++;
+    return *names != NULL;
+}
+
 // Files of /etc that would tell one host from another: absent, whatever the host has.
 static bool is_host_setting(const char *path) {
-    static const char *const names[] = {"/etc/localtime", "/etc/timezone"};
-    if (strncmp(path, "/etc/ld.so.", 11) == 0)
-        return true;
-    for (size_t i = 0; i < TL_COUNT_OF(names); i++)
-        if (strcmp(path, names[i]) == 0)
-            return true;
-    return false;
+    static const char *const names[] = {"/etc/localtime", "/etc/timezone", NULL};
+    return strncmp(path, "/etc/ld.so.", 11) == 0 || is_one_of(path, names);
+}
+
+// Files of /etc that the personality writes itself, because its users and names are not the host's.
+static bool is_replaced(const char *path) {
+    static const char *const names[] = {"/etc/passwd", "/etc/group", "/etc/hostname", "/etc/hosts", "/etc/nsswitch.conf", NULL};
+    return strncmp(path, "/etc/", 5) == 0 && (is_host_setting(path) || is_one_of(path, names));
 }
 
 static bool is_library_path(const char *path) {
@@ -69,7 +76,9 @@ static bool is_library_path(const char *path) {
            strncmp(path, "/etc/ld.so.", 11) == 0;
 }
 
-static bool is_virtual(const walker *w, const char *path) { return w->env->lookup && tl_path_is_virtual(path); }
+static bool is_virtual(const walker *w, const char *path) {
+    return w->env->lookup && (tl_path_is_virtual(path) || (!w->env->is_confined && is_replaced(path)));
+}
 
 static void set_fd(walker *w, int fd, bool owns) {
     if (w->owns_fd)

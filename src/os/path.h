@@ -2,9 +2,10 @@
 // Which file a guest path means. The walk is our own, component by component over host directories opened without following links, so
 // that every rule below holds whatever links and `..` a path contains; a path without links costs two host calls.
 //
-//   /proc /sys /dev and a few files of /etc   made by the personality, never the host's (the virtual tree)
+//   /proc /sys /dev                           made by the personality, never the host's (the virtual tree)
+//   /etc/passwd group hostname hosts ...      the personality's as well, without --root
 //   /lib /lib64 /usr/lib                      absolute paths, only to read: SYSROOT's if it has the file, else as below
-//   /etc/ld.so.* /etc/localtime               absolute paths: SYSROOT's or nothing, so that no host setting shows (without --root)
+//   /etc/ld.so.* /etc/localtime /etc/timezone SYSROOT's or nothing, so that no host setting shows (without --root)
 //   everything else                           the host's; under --root DIR, DIR is "/" and nothing outside can be named
 //
 // Under --root, files of DIR win over SYSROOT, which then only serves what DIR lacks.

@@ -241,6 +241,8 @@ tl_file *tl_virtual_file_of(tl_thread *t, const char *path) {
 // ---- stat.
 
 static uint64_t device_of_path(const char *path) {
+    if (strncmp(path, "/etc/", 5) == 0)
+        return tl_device_etc();
     return strncmp(path, "/proc", 5) == 0 ? tl_device_proc() : strncmp(path, "/sys", 4) == 0 ? tl_device_sys() : tl_device_dev();
 }
 
@@ -265,6 +267,12 @@ static void stat_node(tl_thread *t, const char *path, const node *found, tl_stat
     ret_stat->atime = ret_stat->mtime = ret_stat->ctime = start;
     if (found->device)
         ret_stat->rdevice = tl_device(found->device->major, found->device->minor);
+    if (strncmp(path, "/etc/", 5) == 0) { // a file like any other: it has a size
+        tl_strbuf text = {.text = NULL};
+        found->make(&text, &found->subject);
+        ret_stat->size = text.n_bytes;
+        tl_strbuf_done(&text);
+    }
     if (found->kind == NODE_LINK)
         ret_stat->size = strncmp(path, "/proc", 5) == 0 ? 0 : strlen(found->target);
     if (found->kind == NODE_FD)

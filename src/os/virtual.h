@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tree that does not exist on the host: /proc, /sys and /dev, made from the simulated machine. virtual.c knows where everything is;
+// What does not come from the host: /proc, /sys, /dev and a few files of /etc, made from the simulated machine. virtual.c knows where everything is;
 // file_proc.c makes the texts, file_dev.c the devices and /dev/shm.
 #ifndef TL_OS_VIRTUAL_H
 #define TL_OS_VIRTUAL_H
