@@ -75,7 +75,8 @@ TL_API void tl_result_metric_at(const tl_result *result, uint32_t index, tl_metr
 TL_API uint32_t tl_result_n_notes(const tl_result *result);
 TL_API const char *tl_result_note_at(const tl_result *result, uint32_t index); // one sentence
 
-// TL_ENOENT when the result has no such count. `scope` NULL means "machine".
+// TL_ENOENT when the result has no such count, or one without a whole value. `scope` NULL means "machine". Only what the run's
+// `events` asked for is there; see tl_run_options.
 TL_MUST_CHECK TL_API tl_status tl_result_find(const tl_result *result, const char *event, const char *scope, uint64_t *ret_value);
 
 TL_API void tl_result_end(const tl_result *result, tl_end *ret_end);

@@ -51,7 +51,7 @@ typedef struct tl_run_options {
     // Called with one sentence for each thing worth knowing, such as the first use of an unsupported system call. May be NULL.
     void (*warn)(void *ctx, const char *sentence);
     // Asked when the program waits for the host, for input say, and a signal of the host interrupted that: true makes
-    // tl_run_advance return. Safe to leave NULL when no signal handler is installed.
+    // tl_run_advance return with TL_RUN_GOING. Safe to leave NULL when no signal handler is installed.
     bool (*wants_stop)(void *ctx);
     void *ctx; // of both
 
@@ -120,7 +120,7 @@ TL_API void tl_run_progress(const tl_run *run, tl_progress *ret_progress); // ch
 
 TL_API void tl_run_free(tl_run *run); // NULL is fine
 
-// "tally 0.1.0"'s number. Static text.
+// The version of the library, as in "0.1.0". Static text.
 TL_API const char *tl_version(void);
 
 TL_END_DECLS

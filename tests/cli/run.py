@@ -17,6 +17,7 @@ import platform
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -233,6 +234,34 @@ def completion_completes():
     equal(complete("tally", "list", "mach"), ["machines"])
     contains(complete("tally", "stat", "-e", "cyc"), "cycles")
     equal(complete("tally", "stat", "--", "--max"), [])
+
+
+@test
+def commands_in_the_documentation_parse():
+    n_commands = 0
+    for page in ("README.md", "docs/stat.md", "docs/machines.md"):
+        with open(os.path.join(ROOT, page), encoding="utf-8") as text:
+            lines = [line.strip() for line in text if line.startswith("    ")]
+        for line in lines:
+            words = shlex.split(line.lstrip("$ "), comments=True) if re.match(r"(\$ )?(build/)?tally (stat|list|diff) ", line) else []
+            if not words or "[OPTION...]" in words:
+                continue
+            words = words[1:words.index("--")] if "--" in words else words[1:]
+            status, _, err = run(*words, "--help")
+            equal((status, err), (0, ""), f"{page}: {line}")
+            n_commands += 1
+    if n_commands < 6:
+        raise AssertionError(f"only {n_commands} commands found")
+
+
+@guest
+def the_readme_shows_what_is_printed():
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as text:
+        shown = text.read().split("tally stat -- build/guest/demo", 1)[1].split("\n\nCounts go", 1)[0]
+    _, _, printed = stat(*program("spin", 100000))
+    def rows(report):
+        return re.findall(r"^ +[\d,]+ +([\w-]+)", report, re.MULTILINE)
+    equal(rows(shown), rows(printed))
 
 
 # -- lists
