@@ -108,6 +108,8 @@ int64_t tl_sys_kill(tl_thread *t, const uint64_t args[6]) {
     int signal = (int)args[1];
     if (!is_signal(signal))
         return -EINVAL;
+    if (pid == INT32_MIN)
+        return -ESRCH;
     tl_siginfo info = info_of_sender(t, signal, SI_USER);
     if (pid > 0) {
         tl_process *p = tl_process_find(t->os, pid);
