@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Guest bytes as host code sees them. One software walk of the page table per page; what is missing is faulted in. A store made here is seen by
-// all harts at once (data is always in RAM), so reservations on the page are lost and decoded code is looked at again.
+// all harts at once (data is always in RAM), so reservations there are lost and decoded code is looked at again.
 #include <errno.h>
 #include <string.h>
 
@@ -8,20 +8,20 @@
 #include "os/os_internal.h"
 #include "os/vm_space.h"
 
-static void note_store(tl_os *os, uint64_t *pte) {
-    uint64_t paddr = tl_pte_paddr(*pte);
+static void note_store(tl_os *os, uint64_t *pte, uint64_t offset, uint64_t n) {
+    uint64_t paddr = tl_pte_paddr(*pte), start = paddr + offset, end = n < TL_PAGE_BYTES - offset ? start + n : paddr + TL_PAGE_BYTES;
     *pte |= TL_PTE_A | TL_PTE_D;
     for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
         tl_hart *h = os->machine->harts[i];
-        if (h->reservation_paddr != TL_NO_LINE && (h->reservation_paddr ^ paddr) < TL_PAGE_BYTES)
+        if (h->reservation_paddr < end && h->reservation_paddr >= (start & h->line_mask))
             h->reservation_paddr = TL_NO_LINE;
     }
     if (tl_frame_is_code(os->frames, paddr))
         tl_memory_code_changed(os->machine->memory, paddr);
 }
 
-// Host address of the byte at vaddr, good to the end of its page; NULL: not accessible.
-static uint8_t *host_of(tl_vm *vm, uint64_t vaddr, bool is_write) {
+// Host address of the byte at vaddr, good to the end of its page; NULL: not accessible. n: how many bytes the caller means, at most.
+static uint8_t *host_of(tl_vm *vm, uint64_t vaddr, uint64_t n, bool is_write) {
     if (vaddr >= TL_USER_END)
         return NULL;
     uint64_t needs = is_write ? TL_PTE_V | TL_PTE_W : TL_PTE_V | TL_PTE_R;
@@ -32,16 +32,16 @@ static uint8_t *host_of(tl_vm *vm, uint64_t vaddr, bool is_write) {
         pte = tl_vm_pte(vm, vaddr);
     }
     if (is_write)
-        note_store(vm->os, pte);
+        note_store(vm->os, pte, vaddr & (TL_PAGE_BYTES - 1), n);
     return tl_frame_bytes(vm->os->frames, tl_pte_paddr(*pte)) + (vaddr & (TL_PAGE_BYTES - 1));
 }
 
 uint8_t *tl_vm_space_span(tl_vm *vm, uint64_t vaddr, size_t n, bool is_write, size_t *ret_n) {
-    uint8_t *first = host_of(vm, vaddr, is_write);
+    uint8_t *first = host_of(vm, vaddr, n, is_write);
     if (!first)
         return NULL;
     size_t got = TL_PAGE_BYTES - (size_t)(vaddr & (TL_PAGE_BYTES - 1));
-    while (got < n && host_of(vm, vaddr + got, is_write) == first + got)
+    while (got < n && host_of(vm, vaddr + got, n - got, is_write) == first + got)
         got += TL_PAGE_BYTES;
     *ret_n = got < n ? got : n;
     return first;
@@ -85,7 +85,7 @@ bool tl_vm_zero(tl_process *p, uint64_t vaddr, size_t n) { return tl_vm_space_ze
 
 int64_t tl_vm_read_string(tl_process *p, uint64_t vaddr, char *to, size_t max) {
     for (size_t done = 0; done < max;) {
-        const uint8_t *from = host_of(p->vm, vaddr + done, false);
+        const uint8_t *from = host_of(p->vm, vaddr + done, max - done, false);
         if (!from)
             return -EFAULT;
         size_t part = TL_PAGE_BYTES - (size_t)((vaddr + done) & (TL_PAGE_BYTES - 1));
