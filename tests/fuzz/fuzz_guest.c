@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as the code of a Linux program, which must not be able to hurt us: no crash, the conservation identities hold, and every
+// engine ends the run in the same way with the same counts. The program sees an empty folder as its root and /dev/null as its
+// standard streams. Input: one byte of choices, then code and data.
+#include <elf.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tally/run.h>
+
+enum {
+    MAX_INSNS = 20000,
+    MAX_CODE_BYTES = 16 << 10,
+    MEMORY_BYTES = 64 << 10, // code, data and zeros behind it
+    BASE = 0x10000,
+};
+
+// Choices: two bits for the engine (blocks, translator, both, both), two harts, the machine, two bits for how a run is cut.
+enum { CHOOSE_ENGINE = 3, CHOOSE_HARTS = 4, CHOOSE_TINY = 8, CHOOSE_CUT_SHIFT = 4, CHOOSE_CUT = 3 };
+
+// Before the input: s1 = where the input begins, s0 = a0 = a1 = zeros behind it, a2 = 64. Random code then reaches something.
+static const uint32_t prologue[] = {
+    0x00000497, // auipc s1, 0
+    0x01c48493, // addi  s1, s1, 28
+    0x00008437, // lui   s0, 8
+    0x00940433, // add   s0, s0, s1
+    0x00040513, // mv    a0, s0
+    0x00040593, // mv    a1, s0
+    0x04000613, // li    a2, 64
+};
+
+static int null_fd = -1;
+static char root[64];
+static const char PROGRAM[] = "/program";
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *place) {
+    (void)st, (void)kind;
+    if (place->level > 0)
+        (void)remove(path);
+    return 0;
+}
+
+static void empty_root(void) {
+    (void)chmod(root, 0700);
+    (void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void leave(void) {
+    empty_root();
+    (void)rmdir(root);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void start(void) {
+    const char *folder = getenv("TMPDIR");
+    snprintf(root, sizeof root, "%s/fuzz-guest-XXXXXX", folder && strlen(folder) < 32 ? folder : "/tmp");
+    null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null_fd < 0 || !mkdtemp(root))
+        abort();
+    atexit(leave);
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30}; // a program that asks for a huge file does not get it
+    (void)setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+// Puts the program into the root folder, which is emptied.
+static void make_program(const uint8_t *code, size_t n) {
+    struct {
+        Elf64_Ehdr header;
+        Elf64_Phdr segment;
+        uint32_t prologue[sizeof prologue / sizeof *prologue];
+    } front = {
+        .header =
+            {
+                .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                .e_type = ET_EXEC,
+                .e_machine = EM_RISCV,
+                .e_version = EV_CURRENT,
+                .e_entry = BASE + sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+                .e_phoff = sizeof(Elf64_Ehdr),
+                .e_flags = 5, // compressed instructions, double-precision arguments
+                .e_ehsize = sizeof(Elf64_Ehdr),
+                .e_phentsize = sizeof(Elf64_Phdr),
+                .e_phnum = 1,
+            },
+        .segment =
+            {
+                .p_type = PT_LOAD,
+                .p_flags = PF_R | PF_W | PF_X,
+                .p_vaddr = BASE,
+                .p_memsz = MEMORY_BYTES,
+                .p_align = 4096,
+            },
+    };
+    memcpy(front.prologue, prologue, sizeof prologue);
+    front.segment.p_filesz = sizeof front.header + sizeof front.segment + sizeof prologue + n;
+    char path[80];
+    snprintf(path, sizeof path, "%s%s", root, PROGRAM);
+    size_t n_front = sizeof front.header + sizeof front.segment + sizeof prologue;
+    empty_root();
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    if (fd < 0 || write(fd, &front, n_front) != (ssize_t)n_front || write(fd, code, n) != (ssize_t)n || close(fd) != 0)
+        abort();
+}
+
+// The result of one run, or NULL when it could not be started.
+static tl_result *run_once(const uint8_t *data, size_t size, tl_engine engine) {
+    static const uint64_t cuts[] = {UINT64_MAX, 10007, 997, 101};
+    const char *const argv[] = {"program", "argument", NULL};
+    uint8_t choices = data[0];
+    const char *overrides[] = {"ram=16MiB", choices & CHOOSE_HARTS ? "harts=2" : "harts=1", NULL};
+    tl_run_options options;
+    tl_run_options_init(&options);
+    options.program = PROGRAM;
+    options.argv = argv;
+    options.sysroot = options.root = root;
+    for (int i = 0; i < 3; i++)
+        options.std_fd[i] = null_fd;
+    options.machine = choices & CHOOSE_TINY ? "tiny" : "rocket";
+    options.overrides = overrides;
+    options.engine = engine;
+    options.max_insns = MAX_INSNS;
+
+    make_program(data + 1, size - 1);
+    tl_run *run = NULL;
+    tl_result *result = NULL;
+    tl_error err = {TL_OK, ""};
+    if (tl_run_new(&options, &run, &err) != TL_OK || tl_run_load(run, &err) != TL_OK) {
+        if (!err.text[0])
+            abort();                                                    // refused without a word
+        if (err.status != TL_EINVAL || engine != TL_ENGINE_TRANSLATE) { // which only an x86-64 host has
+            fprintf(stderr, "%s\n", err.text);
+            abort();
+        }
+        tl_run_free(run);
+        return NULL;
+    }
+    tl_run_state state = TL_RUN_GOING;
+    while (state != TL_RUN_ENDED) {
+        if (tl_run_advance(run, cuts[choices >> CHOOSE_CUT_SHIFT & CHOOSE_CUT], &state, &err) != TL_OK) {
+            fprintf(stderr, "%s\n", err.text);
+            abort();
+        }
+    }
+    if (tl_run_result(run, &result, &err) != TL_OK || tl_result_check(result, &err) != TL_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        abort();
+    }
+    tl_run_free(run);
+    return result;
+}
+
+static void compare(const uint8_t *data, size_t size, tl_engine engine, const tl_result *expected) {
+    tl_result *result = run_once(data, size, engine);
+    tl_error err, again = {TL_OK, ""};
+    if (result && tl_result_equal(expected, result, &err) != TL_OK) {
+        // A program that looks at the times of files may do something else each time.
+        tl_result *second = run_once(data, size, TL_ENGINE_STEP);
+        if (tl_result_equal(expected, second, &again) == TL_OK) {
+            fprintf(stderr, "engines disagree: %s\n", err.text);
+            abort();
+        }
+        tl_result_free(second);
+    }
+    tl_result_free(result);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (null_fd < 0)
+        start();
+    if (size < 1 || size > MAX_CODE_BYTES)
+        return 0;
+    uint8_t choices = data[0];
+    tl_result *expected = run_once(data, size, TL_ENGINE_STEP);
+    if ((choices & CHOOSE_ENGINE) != 1)
+        compare(data, size, TL_ENGINE_BLOCK, expected);
+    if ((choices & CHOOSE_ENGINE) != 0)
+        compare(data, size, TL_ENGINE_TRANSLATE, expected);
+    tl_result_free(expected);
+    return 0;
+}
