@@ -14,22 +14,30 @@
 #include "options.h"
 
 // Between two looks at the clock. Fixed, so that how a run is cut never depends on the host.
-enum { INSNS_PER_STEP = 2000000, PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250, PATIENCE_TICKS = 3 };
+enum { INSNS_PER_STEP = 2000000, PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250, PATIENCE_TICKS = 10 };
 
 // What signal handlers tell the loop.
 static volatile sig_atomic_t caught_signal, time_is_up;
 
-static void on_signal(int number) { caught_signal = number; } // the next one of its kind kills, should the loop hang in the host
+// The loop looks every few milliseconds unless the program waits for the host. That wait is interrupted by the signal or, should it begin
+// just then, by an alarm a second later.
+static void on_signal(int number) { // the next one of its kind kills
+    caught_signal = number;
+    alarm(1);
+}
 
 static void on_alarm(int number) {
+    static volatile sig_atomic_t n_ticks;
     (void)number;
-    // The loop looks every few milliseconds unless the program waits for the host. That wait was interrupted, too; give up if it hangs on.
-    if (++time_is_up <= PATIENCE_TICKS)
+    if (!caught_signal)
+        time_is_up = 1;
+    alarm(1);
+    if (++n_ticks <= PATIENCE_TICKS)
         return;
-    static const char text[] = "tally: the time limit has passed and the program waits for input; no counts\n";
+    static const char text[] = "tally: the program waits for the host and cannot be stopped; no counts\n";
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     (void)n;
-    _exit(STATUS_TIMEOUT);
+    _exit(caught_signal ? STATUS_SIGNAL + caught_signal : STATUS_TIMEOUT);
 }
 
 static void catch_signals(uint64_t timeout_ms) {
@@ -39,13 +47,13 @@ static void catch_signals(uint64_t timeout_ms) {
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN); // the program gets its own
-    if (timeout_ms == 0)
-        return;
     action = (struct sigaction){.sa_handler = on_alarm};
     sigemptyset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);
-    struct itimerval timer = {.it_value = {(time_t)(timeout_ms / 1000), (suseconds_t)(timeout_ms % 1000 * 1000)}, .it_interval = {1, 0}};
-    setitimer(ITIMER_REAL, &timer, NULL);
+    if (timeout_ms > 0) {
+        struct itimerval timer = {.it_value = {(time_t)(timeout_ms / 1000), (suseconds_t)(timeout_ms % 1000 * 1000)}};
+        setitimer(ITIMER_REAL, &timer, NULL);
+    }
 }
 
 static void stop_timer(void) {

@@ -50,7 +50,7 @@ typedef struct tl_run_options {
     int std_fd[3];           // descriptors behind the program's 0, 1, 2; not closed. Default 0, 1, 2
     // Called with one sentence for each thing worth knowing, such as the first use of an unsupported system call. May be NULL.
     void (*warn)(void *ctx, const char *sentence);
-    // Asked when the program waits for the host, for input say, and a signal of the host interrupted that: true makes
+    // Asked before the program waits for the host, for input say, and when a signal of the host interrupted that: true makes
     // tl_run_advance return with TL_RUN_GOING. Safe to leave NULL when no signal handler is installed.
     bool (*wants_stop)(void *ctx);
     void *ctx; // of both

@@ -474,10 +474,10 @@ static const tl_file_ops directory_ops = {
 
 static void wait_for_host(tl_os *os, int fd, short events) {
     struct pollfd p = {.fd = fd, .events = events};
-    int n;
-    do
-        n = poll(&p, 1, -1);
-    while (n < 0 && errno == EINTR && !tl_os_wants_stop(os));
+    while (!tl_os_wants_stop(os)) {
+        if (poll(&p, 1, -1) >= 0 || errno != EINTR)
+            break;
+    }
 }
 
 static size_t stream_available(tl_os *os, tl_file *file, uint64_t pos) {
@@ -491,7 +491,7 @@ static size_t stream_available(tl_os *os, tl_file *file, uint64_t pos) {
 
 static int64_t stream_read(tl_thread *t, tl_file *file, const tl_io *io) {
     for (;;) {
-        if (t->os->must_stop) // a wait before this read was interrupted
+        if (tl_os_wants_stop(t->os)) // or a wait before this read was interrupted
             return -EINTR;
         ssize_t n = readv(of(file)->fd, io->spans, io->n_spans);
         if (n >= 0)

@@ -54,7 +54,7 @@ struct tl_os {
 };
 
 // Somebody outside wants the run to stop (tl_os_options.wants_stop): tl_os_run then ends with TL_OS_LIMIT before anything else runs. To be
-// asked when a signal of the host interrupted a wait; a call that waited ends with EINTR.
+// asked before a wait for the host and when a signal interrupted it; a call that waited ends with EINTR.
 bool tl_os_wants_stop(tl_os *os);
 
 // Guest time. CLOCK_MONOTONIC starts at 0 when the machine does.
