@@ -122,7 +122,10 @@ def judge(row, tool, oracle, guests, options):
             return None
     elif "oracle=qemu" not in row["tags"] or "noqemu" in row["tags"]:
         return None
-    oracle_status, oracle_stdout, _ = run(oracle, program, row, guests, timeout_s, False)
+    for _ in range(3):  # an oracle lives in host time: on a busy machine it may miss its own deadlines
+        oracle_status, oracle_stdout, _ = run(oracle, program, row, guests, timeout_s, False)
+        if want is None or oracle_status == want:
+            break
     if status != oracle_status:
         return f"status {status}, the oracle's is {oracle_status}; {last_words}"
     if stdout != oracle_stdout:
