@@ -10,7 +10,7 @@ Columns are millions of instructions per second of wall time:
   plugin      qemu-riscv64 with QEMU's own cache plugin: caches only, no timing, no TLBs, no branch prediction
   cachegrind  valgrind on the native build of the same source, caches and branches; its own instruction count
 All models have L1I and L1D of 32 KiB, 8 ways, 64-byte lines, and an L2 of 512 KiB, 8 ways, LRU. The workloads come from
-bench/workloads/build.sh. Standard library only.
+bench/workloads/build.sh.
 """
 import argparse
 import hashlib
