@@ -2,7 +2,7 @@
 // Runs one program on the default machine, prints nothing but what it prints, exits as it does: 128 + N after signal N, 125 when it could not be
 // run. For tests of the personality that need no command line.
 //
-//   run_guest [-n HARTS] [-e block|step] [-m MIB] [-q SLICE] [-i INSNS] [-r ROOT] [-s] [-v] PROGRAM [ARGUMENT...]
+//   run_guest [-n HARTS] [-e block|step|translate] [-m MIB] [-q SLICE] [-i INSNS] [-r ROOT] [-s] [-v] PROGRAM [ARGUMENT...]
 //
 //   -i  stop and go on every so many instructions, which must change nothing      -s  print the sum of all tallies at the end
 //   -v  say why it ended, and check that the books balance
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     while ((option = getopt(argc, argv, "+n:e:m:q:i:r:sv")) != -1) {
         switch (option) {
         case 'n': config.n_harts = (uint32_t)strtoul(optarg, NULL, 10); break;
-        case 'e': core = strcmp(optarg, "step") == 0 ? &tl_core_step : &tl_core_block; break;
+        case 'e': core = optarg[0] == 's' ? &tl_core_step : optarg[0] == 't' ? &tl_core_translate : &tl_core_block; break;
         case 'm': config.ram_bytes = strtoull(optarg, NULL, 10) << 20; break;
         case 'q': config.os.slice_cycles = (uint32_t)strtoul(optarg, NULL, 10); break;
         case 'i': step = strtoull(optarg, NULL, 10); break;
