@@ -19,19 +19,19 @@
 enum {
     MAX_INSNS = 20000,
     MAX_CODE_BYTES = 16 << 10,
-    MEMORY_BYTES = 64 << 10, // code, data and zeros behind it
-    BASE = 0x10000,
+    CODE = 0x10000,
+    DATA = 0x20000, // zeros. Code is read-only: what runs after it was changed without FENCE.I is not specified, and engines differ
+    DATA_BYTES = 64 << 10,
 };
 
 // Choices: two bits for the engine (blocks, translator, both, both), two harts, the machine, two bits for how a run is cut.
 enum { CHOOSE_ENGINE = 3, CHOOSE_HARTS = 4, CHOOSE_TINY = 8, CHOOSE_CUT_SHIFT = 4, CHOOSE_CUT = 3 };
 
-// Before the input: s1 = where the input begins, s0 = a0 = a1 = zeros behind it, a2 = 64. Random code then reaches something.
+// Before the input: s1 = where the input begins, s0 = a0 = a1 = the middle of the data, a2 = 64. Random code then reaches something.
 static const uint32_t prologue[] = {
     0x00000497, // auipc s1, 0
-    0x01c48493, // addi  s1, s1, 28
-    0x00008437, // lui   s0, 8
-    0x00940433, // add   s0, s0, s1
+    0x01848493, // addi  s1, s1, 24
+    0x00028437, // lui   s0, 0x28
     0x00040513, // mv    a0, s0
     0x00040593, // mv    a1, s0
     0x04000613, // li    a2, 64
@@ -76,7 +76,7 @@ static void start(void) {
 static void make_program(const uint8_t *code, size_t n) {
     struct {
         Elf64_Ehdr header;
-        Elf64_Phdr segment;
+        Elf64_Phdr segments[2];
         uint32_t prologue[sizeof prologue / sizeof *prologue];
     } front = {
         .header =
@@ -85,27 +85,24 @@ static void make_program(const uint8_t *code, size_t n) {
                 .e_type = ET_EXEC,
                 .e_machine = EM_RISCV,
                 .e_version = EV_CURRENT,
-                .e_entry = BASE + sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+                .e_entry = CODE + sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr),
                 .e_phoff = sizeof(Elf64_Ehdr),
                 .e_flags = 5, // compressed instructions, double-precision arguments
                 .e_ehsize = sizeof(Elf64_Ehdr),
                 .e_phentsize = sizeof(Elf64_Phdr),
-                .e_phnum = 1,
+                .e_phnum = 2,
             },
-        .segment =
+        .segments =
             {
-                .p_type = PT_LOAD,
-                .p_flags = PF_R | PF_W | PF_X,
-                .p_vaddr = BASE,
-                .p_memsz = MEMORY_BYTES,
-                .p_align = 4096,
+                {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = CODE, .p_align = 4096},
+                {.p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_vaddr = DATA, .p_memsz = DATA_BYTES, .p_align = 4096},
             },
     };
     memcpy(front.prologue, prologue, sizeof prologue);
-    front.segment.p_filesz = sizeof front.header + sizeof front.segment + sizeof prologue + n;
+    size_t n_front = sizeof front.header + sizeof front.segments + sizeof prologue;
+    front.segments[0].p_filesz = front.segments[0].p_memsz = n_front + n;
     char path[80];
     snprintf(path, sizeof path, "%s%s", root, PROGRAM);
-    size_t n_front = sizeof front.header + sizeof front.segment + sizeof prologue;
     empty_root();
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     if (fd < 0 || write(fd, &front, n_front) != (ssize_t)n_front || write(fd, code, n) != (ssize_t)n || close(fd) != 0)
