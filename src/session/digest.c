@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const uint64_t prime1 = UINT64_C(0x9e3779b185ebca87), prime2 = UINT64_C(0xc2b2ae3d27d4eb4f), prime3 = UINT64_C(0x165667b19e3779f9),
@@ -51,8 +53,19 @@ uint64_t tl_digest(const void *bytes, size_t n_bytes) {
     return hash ^ hash >> 32;
 }
 
-tl_status tl_digest_file(const char *path, char ret_text[TL_DIGEST_BYTES], tl_error *err) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+static int open_below(const char *root, const char *path) {
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return -1;
+    int fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof how), saved = errno;
+    close(folder);
+    errno = saved;
+    return fd;
+}
+
+tl_status tl_digest_file(const char *root, const char *path, char ret_text[TL_DIGEST_BYTES], tl_error *err) {
+    int fd = root ? open_below(root, path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return tl_fail(err,
                        errno == ENOENT || errno == ENOTDIR ? TL_ENOENT

@@ -187,7 +187,7 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
         return status;
     tl_header *header = &session->plan->header;
     char digest[TL_DIGEST_BYTES];
-    if (tl_digest_file(session->os_options.program, digest, NULL) == TL_OK)
+    if (tl_digest_file(session->os_options.root, session->os_options.program, digest, NULL) == TL_OK)
         header->digest = tl_arena_strdup(&session->plan->arena, digest);
     region *roi = &session->roi;
     if (!roi->is_used)

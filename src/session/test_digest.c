@@ -2,6 +2,7 @@
 // The checksum against known values of XXH64 (as xxhsum -H64 prints them), one for each path through the lengths.
 #include "session/digest.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,21 +31,39 @@ static void test_digest_of_a_file_is_that_of_its_bytes(void **state) {
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     tl_error err = {0};
-    assert_int_equal(tl_digest_file(path, text, &err), TL_OK);
+    assert_int_equal(tl_digest_file(NULL, path, text, &err), TL_OK);
     assert_string_equal(text, "xxh64:ef46db3751d8e999"); // empty
     assert_int_equal(write(fd, "abc", 3), 3);
     close(fd);
-    assert_int_equal(tl_digest_file(path, text, &err), TL_OK);
+    assert_int_equal(tl_digest_file(NULL, path, text, &err), TL_OK);
     assert_string_equal(text, "xxh64:44bc2cf5ad770999");
     unlink(path);
-    assert_int_equal(tl_digest_file(path, text, &err), TL_ENOENT);
+    assert_int_equal(tl_digest_file(NULL, path, text, &err), TL_ENOENT);
     assert_non_null(strstr(err.text, path));
-    assert_int_equal(tl_digest_file("/", text, &err), TL_EIO);
+    assert_int_equal(tl_digest_file(NULL, "/", text, &err), TL_EIO);
+}
+
+static void test_digest_below_a_root_is_that_of_the_file_there(void **state) {
+    (void)state;
+    char root[] = "/tmp/test_digest_XXXXXX", path[64], text[TL_DIGEST_BYTES];
+    assert_non_null(mkdtemp(root));
+    snprintf(path, sizeof path, "%s/passwd", root);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_int_equal(write(fd, "abc", 3), 3);
+    close(fd);
+    assert_int_equal(tl_digest_file(root, "/passwd", text, NULL), TL_OK);
+    assert_string_equal(text, "xxh64:44bc2cf5ad770999");
+    assert_int_equal(tl_digest_file(root, "../passwd", text, NULL), TL_OK); // nothing is above "/"
+    assert_int_equal(tl_digest_file(root, "/etc/passwd", text, NULL), TL_ENOENT);
+    assert_int_equal(tl_digest_file(path, "/passwd", text, NULL), TL_ENOENT); // not a folder
+    unlink(path);
+    rmdir(root);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_digest_equals_xxh64),
     cmocka_unit_test(test_digest_of_a_file_is_that_of_its_bytes),
+    cmocka_unit_test(test_digest_below_a_root_is_that_of_the_file_there),
 };
 
 TL_TEST_MAIN(tests)
