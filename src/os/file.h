@@ -148,6 +148,7 @@ tl_file *tl_virtual_file_of(tl_thread *t, const char *path); // the open file a 
 
 // file_socket.c
 bool tl_file_is_socket(const tl_file *file);
+void tl_sockets_done(tl_os *os); // lets go what is still on its way
 
 // file_epoll.c: drops a closed description from all instances
 void tl_epoll_forget(tl_os *os, tl_file *file);

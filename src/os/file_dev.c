@@ -52,6 +52,11 @@ static size_t null_available(tl_os *os, tl_file *file, uint64_t pos) {
     return row_of(file)->kind == TL_DEVICE_NULL ? 0 : SIZE_MAX;
 }
 
+static size_t random_available(tl_os *os, tl_file *file, uint64_t pos) { // what one call gives at most, as on Linux
+    (void)os, (void)file, (void)pos;
+    return (32 << 20) - 1;
+}
+
 static int64_t device_seek(tl_os *os, tl_file *file, int64_t offset, int whence) {
     (void)os, (void)offset, (void)whence;
     file->pos = 0;
@@ -87,6 +92,7 @@ static const tl_file_ops random_ops = {
     .close = device_close,
     .read = device_read,
     .write = device_write,
+    .available = random_available,
     .seek = device_seek,
     .stat = device_stat,
     .is_pollable = true,

@@ -31,7 +31,8 @@ typedef struct letter { // a message in an inbox
 } letter;
 
 typedef struct tl_socket {
-    uint32_t n_refs; // its file, its peer, names
+    uint32_t n_refs;                   // its file, its peer, names
+    struct tl_socket *next, *previous; // all of them: letters may hold sockets that nothing else holds
     tl_poll_head head;
     uint32_t domain, type;
     letter *first, *last;
@@ -73,7 +74,7 @@ uint16_t tl_sockaddr_family(const tl_sockaddr *address) {
 
 // ---- Life.
 
-static tl_socket *socket_new(uint32_t domain, uint32_t type) {
+static tl_socket *socket_new(tl_os *os, uint32_t domain, uint32_t type) {
     tl_socket *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
@@ -81,6 +82,11 @@ static tl_socket *socket_new(uint32_t domain, uint32_t type) {
     uint16_t family = (uint16_t)domain;
     s->name.n = domain == AF_INET ? sizeof(struct sockaddr_in) : domain == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof family;
     memcpy(s->name.bytes, &family, sizeof family);
+    tl_file_system *fs = os->file_system;
+    s->next = fs->sockets;
+    if (s->next)
+        s->next->previous = s;
+    fs->sockets = s;
     return s;
 }
 
@@ -106,7 +112,26 @@ static void socket_unref(tl_os *os, tl_socket *s) {
         return;
     empty(os, s);
     tl_poll_head_done(os, &s->head);
+    if (s->previous)
+        s->previous->next = s->next;
+    else
+        os->file_system->sockets = s->next;
+    if (s->next)
+        s->next->previous = s->previous;
     free(s);
+}
+
+void tl_sockets_done(tl_os *os) {
+    for (tl_socket *s = os->file_system->sockets; s;) {
+        if (s->first) { // which may close sockets, this one too
+            s->n_refs++;
+            empty(os, s);
+            socket_unref(os, s);
+            s = os->file_system->sockets;
+        } else {
+            s = s->next;
+        }
+    }
 }
 
 static tl_socket *socket_ref(tl_socket *s) {
@@ -171,10 +196,10 @@ static void local_close(tl_os *os, tl_file *file) {
 }
 
 int64_t tl_local_socket_new(tl_os *os, uint32_t domain, uint32_t type, uint32_t protocol, tl_file **ret_file) {
-    tl_socket *s = socket_new(domain, type);
+    tl_socket *s = socket_new(os, domain, type);
     *ret_file = s ? file_new(os, s, protocol) : NULL;
     if (!*ret_file)
-        free(s);
+        socket_unref(os, s);
     return *ret_file ? 0 : -ENOMEM;
 }
 
@@ -480,7 +505,7 @@ static int64_t local_connect(tl_thread *t, tl_file *file, const tl_sockaddr *add
         tl_wait_on(t, &target->head.queue, "room in a socket's backlog");
         return tl_sys_block(t, -TL_ERESTARTSYS);
     }
-    tl_socket *other = socket_new(target->domain, s->type);
+    tl_socket *other = socket_new(os, target->domain, s->type);
     if (!other)
         return -ENOMEM;
     join(s, other);

@@ -147,6 +147,7 @@ void tl_file_system_done(tl_os *os) {
     tl_file_system *fs = os->file_system;
     if (!fs)
         return;
+    tl_sockets_done(os);
     while (fs->shm) {
         tl_shm_entry *entry = fs->shm;
         fs->shm = entry->next;

@@ -52,6 +52,7 @@ typedef struct tl_file_system {
     uint64_t mem_bytes, mem_limit_bytes; // held by memfds and /dev/shm
     tl_fifo *fifos;
     tl_socket_name *socket_names;
+    struct tl_socket *sockets; // all local ones
     uint16_t next_port;
     uint64_t next_socket_name;
     tl_locked_inode *locks;

@@ -211,7 +211,7 @@ int64_t tl_sys_pwritev2(tl_thread *t, const uint64_t args[6]) {
 
 // ---- Between descriptors: through a buffer of ours, one chunk at a time.
 
-enum { COPY_BYTES = 65536 };
+enum { COPY_BYTES = 65536, MOST_COPY_BYTES = 64 << 20 }; // programs go on after a short count
 
 static int64_t copy_chunk(tl_thread *t, tl_file *from, uint64_t *from_pos, tl_file *to, uint64_t *to_pos, size_t n) {
     uint8_t bytes[COPY_BYTES];
@@ -233,6 +233,7 @@ static int64_t copy_chunk(tl_thread *t, tl_file *from, uint64_t *from_pos, tl_fi
 // From a file with a position to anything. A blocking target is waited for.
 static int64_t send(tl_thread *t, tl_file *from, uint64_t *from_pos, tl_file *to, uint64_t *to_pos, uint64_t n, bool is_nonblock) {
     uint64_t done = t->is_retry ? t->retry[0] : 0;
+    n = n < MOST_COPY_BYTES ? n : MOST_COPY_BYTES;
     while (done < n) {
         size_t part = n - done < COPY_BYTES ? (size_t)(n - done) : COPY_BYTES;
         int64_t moved = copy_chunk(t, from, from_pos, to, to_pos, part);
@@ -245,6 +246,11 @@ static int64_t send(tl_thread *t, tl_file *from, uint64_t *from_pos, tl_file *to
         done += (uint64_t)moved;
     }
     return (int64_t)done;
+}
+
+// Is it made of bytes, rather than of events?
+static bool is_of_bytes(const tl_file *file) {
+    return !file->ops->is_stream || tl_file_is_pipe(file) || tl_file_is_socket(file) || tl_file_host_fd(file) >= 0;
 }
 
 static int64_t get_offset(tl_thread *t, uint64_t vaddr, uint64_t *ret_offset) {
@@ -263,7 +269,7 @@ int64_t tl_sys_sendfile(tl_thread *t, const uint64_t args[6]) {
     tl_file *to = tl_file_of_fd(t, (int32_t)args[0]), *from = tl_file_of_fd(t, (int32_t)args[1]);
     if (!to || !from || !tl_file_may_read(from) || !tl_file_may_write(to))
         return -EBADF;
-    if (from->ops->is_stream || !from->ops->read || !to->ops->write || to->flags & TL_O_APPEND)
+    if (from->ops->is_stream || !from->ops->read || !to->ops->write || !is_of_bytes(to) || to->flags & TL_O_APPEND)
         return -EINVAL;
     uint64_t offset = from->pos;
     int64_t error = args[2] ? get_offset(t, args[2], &offset) : 0;
@@ -315,7 +321,8 @@ int64_t tl_sys_splice(tl_thread *t, const uint64_t args[6]) {
     bool from_pipe = tl_file_is_pipe(from), to_pipe = tl_file_is_pipe(to);
     if ((from_pipe && args[1]) || (to_pipe && args[3]))
         return -ESPIPE;
-    if ((!from_pipe && !to_pipe) || !from->ops->read || !to->ops->write || (!to_pipe && to->flags & TL_O_APPEND))
+    if ((!from_pipe && !to_pipe) || !is_of_bytes(from) || !is_of_bytes(to) || !from->ops->read || !to->ops->write ||
+        (!to_pipe && to->flags & TL_O_APPEND))
         return -EINVAL;
     if ((args[1] && from->ops->is_stream) || (args[3] && to->ops->is_stream))
         return -ESPIPE;

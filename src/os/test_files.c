@@ -685,7 +685,186 @@ static void test_randomness_is_the_seeds(void **state) {
     assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
 }
 
+// Calls of the file layer with arguments of all sorts, in a root of their own: whatever comes back, nothing may break. The letters say what an
+// argument should usually be. FILES_SEED and FILES_CALLS in the environment make it another or a longer run.
+static const struct {
+    uint16_t number;
+    char arguments[7];
+} sorts[] = {
+    {17, "bn"},      {19, "sg"},      {20, "g"},       {21, "fsfe"},   {22, "fens0n"}, {23, "f"},       {24, "ffg"},     {25, "fsn"},
+    {25, "fsl"},     {25, "fgs"},     {29, "fib"},     {32, "fs"},     {33, "dpg"},    {34, "dpg"},     {35, "dpg"},     {36, "pdp"},
+    {37, "dpdpg"},   {43, "pb"},      {44, "fb"},      {45, "pn"},     {46, "fn"},     {47, "fsnn"},    {48, "dps"},     {49, "p"},
+    {50, "f"},       {52, "fg"},      {53, "dpg"},     {54, "dpssg"},  {55, "fss"},    {56, "dpgg"},    {56, "dpgg"},    {56, "dpOg"},
+    {56, "dpOg"},    {57, "f"},       {59, "bg"},      {61, "fbn"},    {61, "fbn"},    {62, "fns"},     {63, "fbn"},     {63, "fbn"},
+    {64, "fbn"},     {64, "fbn"},     {65, "fvs"},     {66, "fvs"},    {67, "fbnn"},   {68, "fbnn"},    {69, "fvsn"},    {70, "fvsn"},
+    {71, "ffbn"},    {71, "ff0n"},    {72, "sbbbt0"},  {73, "est0"},   {74, "fbng"},   {75, "fvsg"},    {76, "f0f0ng"},  {76, "fbfbng"},
+    {77, "ffng"},    {78, "dpbn"},    {79, "dpbg"},    {80, "fb"},     {82, "f"},      {85, "sg"},      {86, "fstb"},    {87, "fb"},
+    {88, "dptg"},    {90, "bb"},      {101, "tb"},     {102, "sb"},    {103, "stb"},   {107, "seb"},    {108, "sb"},     {109, "s"},
+    {110, "sstb"},   {111, "s"},      {113, "sb"},     {114, "sb"},    {115, "sstb"},  {160, "b"},      {166, "s"},      {169, "bb"},
+    {179, "b"},      {198, "sss"},    {198, "sg0"},    {199, "1s0b"},  {199, "1g0b"},  {200, "fkn"},    {200, "fks"},    {201, "fs"},
+    {202, "fbb"},    {203, "fkn"},    {203, "fks"},    {204, "fbb"},   {205, "fbb"},   {206, "fbngkn"}, {207, "fbngbb"}, {208, "fssbn"},
+    {208, "f1sbn"},  {209, "fssbb"},  {209, "f1sbb"},  {210, "fs"},    {211, "fmg"},   {211, "fmg"},    {212, "fmg"},    {212, "fmg"},
+    {223, "fnns"},   {242, "fbbg"},   {243, "fmsgt"},  {269, "fmsg"},  {276, "dpdps"}, {278, "bns"},    {279, "pg"},     {285, "f0f0n0"},
+    {285, "fbfbn0"}, {286, "fvsn0g"}, {287, "fvsn0g"}, {291, "dpggb"}, {424, "fs00"},  {434, "s0"},     {436, "nnf"},    {437, "dpbn"},
+    {439, "dpsg"},   {56, "dpO"},     {56, "dpO"},     {56, "dpO"},    {56, "dpO"},    {56, "dpO"},     {56, "dpO"},     {56, "dpO"},
+    {56, "dpO"},     {56, "dpO"},     {56, "dpO"},     {56, "dpO"},    {56, "dpO"},    {59, "b0"},      {59, "b0"},      {59, "b0"},
+    {199, "110b"},   {199, "1s0b"},   {19, "s0"},      {20, "0"},      {279, "p0"},    {85, "10"},      {74, "ftng"},    {198, "110"},
+    {198, "sss"},    {441, "festb"},
+};
+
+static uint64_t next_random(uint64_t *random) {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return *random >> 11;
+}
+
+static uint64_t argument_of(rig *r, char sort, uint64_t *random) {
+    static const char *const paths[] = {"f",
+                                        "dir",
+                                        "dir/f",
+                                        "link",
+                                        "/proc/self/fd/3",
+                                        "/proc/self/maps",
+                                        "/dev/null",
+                                        "/dev/shm/s",
+                                        "/dev/urandom",
+                                        "..",
+                                        "/",
+                                        ".",
+                                        "fifo",
+                                        "socket",
+                                        "/proc/self",
+                                        "dir/",
+                                        "new",
+                                        "/dev/zero",
+                                        "/proc/self/fd",
+                                        "/sys/devices",
+                                        "dir/../f",
+                                        "",
+                                        "/proc/stat",
+                                        "/dev/shm",
+                                        "/proc/self/task",
+                                        "link/x"};
+    uint64_t pick = next_random(random);
+    if (next_random(random) % 16 == 0) {
+        const uint64_t odd[] = {
+            (uint64_t)-1, 0,         AT - 1,    AT + N_BYTES - pick % 70, UINT64_C(1) << pick % 64, (UINT64_C(1) << pick % 64) - 1,
+            pick,         INT64_MAX, INT32_MAX, (uint64_t)INT64_MIN};
+        return odd[pick % (sizeof odd / sizeof *odd)];
+    }
+    switch (sort) {
+    case 'd': return pick % 4 ? CWD : pick % 13;
+    case 'f': return pick % 13;
+    case 's': return pick % 12;
+    case 'n': return pick % 3 ? pick % 5000 : pick % 300000;
+    case 'g': return UINT64_C(1) << pick % 24 | UINT64_C(1) << (pick >> 8) % 24;
+    case 'O':
+        return (pick & 3) | (pick & 4 ? TL_O_CREAT : 0) | (pick & 8 ? TL_O_NONBLOCK : 0) | (pick & 16 ? TL_O_APPEND : 0) |
+               (pick & 0xe0 ? 0 : TL_O_TRUNC);
+    case '0': return 0;
+    case '1': return 1;
+    case 'i': return (const uint64_t[]){TL_FIONREAD, TL_FIONBIO, TL_FIOCLEX, TL_TCGETS, TL_FIONCLEX}[pick % 5];
+    case 'b': return AT + OUT + pick % 4096;
+    case 'p': {
+        const char *path = paths[pick % (sizeof paths / sizeof *paths)];
+        uint64_t at = (pick >> 8) % 8 * 64;
+        poke(r, at, path, strlen(path) + 1);
+        return AT + at;
+    }
+    case 'v': {
+        tl_abi_iovec vectors[12];
+        for (int i = 0; i < 12; i++)
+            vectors[i] = (tl_abi_iovec){.vaddr = AT + next_random(random) % N_BYTES, .n_bytes = next_random(random) % 9000};
+        poke(r, DATA, vectors, sizeof vectors);
+        return AT + DATA;
+    }
+    case 'm': {
+        uint64_t control[4] = {pick & 8 ? 20 : 24, UINT64_C(1) << 32 | SOL_SOCKET, next_random(random) % 13, 0}; // SCM_RIGHTS
+        tl_abi_msghdr header = {
+            .iov = argument_of(r, 'v', random), .n_iov = pick % 12, .control = AT + DATA + 512, .control_bytes = pick & 16 ? 0 : 24};
+        if (pick & 32) {
+            header.name = argument_of(r, 'k', random);
+            header.name_bytes = 16;
+        }
+        poke(r, DATA + 512, control, sizeof control);
+        poke(r, DATA + 1024, &header, sizeof header);
+        return AT + DATA + 1024;
+    }
+    case 't': {
+        const uint64_t times[4] = {pick % 3, next_random(random) % 1000000, next_random(random) % 3, next_random(random) % 1000000};
+        poke(r, DATA + 2048, times, sizeof times);
+        return AT + DATA + 2048;
+    }
+    case 'e': {
+        const tl_abi_epoll_event event = {.events = (uint32_t)next_random(random), .data = pick};
+        poke(r, DATA + 3072, &event, sizeof event);
+        return AT + DATA + 3072;
+    }
+    case 'l': {
+        const tl_abi_flock lock = {.type = (int16_t)(pick % 3),
+                                   .whence = (int16_t)(pick >> 8) % 3,
+                                   .start = (int64_t)(pick >> 16) % 100,
+                                   .length = (int64_t)(pick >> 24) % 100};
+        poke(r, DATA + 3584, &lock, sizeof lock);
+        return AT + DATA + 3584;
+    }
+    default: { // 'k'
+        struct sockaddr_in address = {.sin_family = pick & 1 ? AF_UNIX : AF_INET,
+                                      .sin_port = htons((uint16_t)(32768 + pick % 8)),
+                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        if (pick & 1)
+            memcpy((uint8_t *)&address + 2, pick & 2 ? "socket" : "\0abstr", 7);
+        poke(r, DATA + 4000, &address, sizeof address);
+        return AT + DATA + 4000;
+    }
+    }
+}
+
+static void test_arguments_of_all_sorts_do_no_harm(void **state) {
+    (void)state;
+    rig *r = rig_new();
+    uint64_t random = getenv("FILES_SEED") ? strtoull(getenv("FILES_SEED"), NULL, 10) * 2 + 1 : 88172645463325252u;
+    int n_calls = getenv("FILES_CALLS") ? atoi(getenv("FILES_CALLS")) : 20000, n_good = 0;
+    bool is_verbose = getenv("FILES_VERBOSE") != NULL;
+    for (int i = 0; i < N_THREADS; i++)
+        r->processes[i].limits[1] = (tl_rlimit){1 << 20, 1 << 20};
+    for (int i = 0; i < n_calls; i++) {
+        size_t which = next_random(&random) % (sizeof sorts / sizeof *sorts);
+        uint64_t args[6] = {0};
+        r->t = &r->threads[next_random(&random) & 1];
+        for (int k = 0; k < 6; k++)
+            args[k] = argument_of(r, sorts[which].arguments[k] ? sorts[which].arguments[k] : '0', &random);
+        tl_wait_forget(r->t);
+        r->t->syscall_number = sorts[which].number;
+        memcpy(r->t->syscall_args, args, sizeof args);
+        memset(r->t->retry, 0, sizeof r->t->retry);
+        r->t->deadline = TL_NO_DEADLINE;
+        if (is_verbose)
+            fprintf(stderr, "%d %s %#lx %#lx %#lx %#lx %#lx\n", i, tl_syscall_at(sorts[which].number)->name, args[0], args[1], args[2],
+                    args[3], args[4]);
+        int64_t result = run(r, false);
+        if (result == TL_SYS_BLOCK && random & 1)
+            result = retry(r);
+        if (is_verbose)
+            fprintf(stderr, " = %ld\n", (long)result);
+        n_good += result >= 0;
+        r->t->has_saved_blocked = false;
+        r->os->now += next_random(&random) % 4096;
+        while (r->os->n_timers && r->os->timers[1]->cycle <= r->os->now) {
+            tl_timer *timer = r->os->timers[1];
+            tl_timer_cancel(r->os, timer);
+            timer->fire(r->os, timer);
+        }
+    }
+    if (is_verbose)
+        fprintf(stderr, "%d of %d calls succeeded\n", n_good, n_calls);
+    assert_true(n_good > n_calls / 10); // or it tests nothing
+    rig_free(r);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_arguments_of_all_sorts_do_no_harm),
     cmocka_unit_test(test_a_pipe_holds_64_kib_and_small_writes_are_whole),
     cmocka_unit_test(test_bytes_come_out_of_a_pipe_in_order),
     cmocka_unit_test(test_a_blocked_writer_goes_on_until_all_is_out),
