@@ -1,13 +1,80 @@
 // SPDX-License-Identifier: MIT
-// The tallies that are views of a hart's clock: front-ends keep time in h->now and h->instret and call this when somebody looks.
+// A hart's clock and its books: tallies that are views of the clock (front-ends keep time in h->now and h->instret and call this when
+// somebody looks), cycles and instructions by privilege mode, machine time, and interrupt lines.
+#include "base/bits.h"
 #include "model/core.h"
 
+__extension__ typedef unsigned __int128 uint128;
+
 void tl_hart_sync_clock(tl_hart *h) {
-    uint64_t cycle = h->now - h->idle_cycles;
+    uint64_t cycle = h->now - h->idle_cycles, cycles[4], insns[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        cycles[i] = h->mode_cycles[i];
+        insns[i] = h->mode_insns[i];
+    }
+    cycles[h->priv] += cycle - h->mode_start_cycle;
+    insns[h->priv] += h->instret - h->mode_start_insn;
     h->tally[TL_S_HART_CYCLE] = cycle;
-    h->tally[TL_S_HART_CYCLE_S] = h->supervisor_cycles;
-    h->tally[TL_S_HART_CYCLE_U] = cycle - h->supervisor_cycles;
+    h->tally[TL_S_HART_CYCLE_U] = cycles[TL_PRIV_U] - h->supervisor_cycles;
+    h->tally[TL_S_HART_CYCLE_S] = cycles[TL_PRIV_S] + h->supervisor_cycles;
+    h->tally[TL_S_HART_CYCLE_M] = cycles[TL_PRIV_M];
     h->tally[TL_S_HART_IDLE_CYCLE] = h->idle_cycles;
     h->tally[TL_S_HART_INSTRET] = h->instret;
-    h->tally[TL_S_HART_INSTRET_U] = h->instret;
+    h->tally[TL_S_HART_INSTRET_U] = insns[TL_PRIV_U];
+    h->tally[TL_S_HART_INSTRET_S] = insns[TL_PRIV_S];
+    h->tally[TL_S_HART_INSTRET_M] = insns[TL_PRIV_M];
+}
+
+void tl_hart_set_priv(tl_hart *h, tl_priv priv) {
+    for (uint32_t i = 0; i < h->n_pmus; i++)
+        if (h->pmus[i]->needs_modes)
+            h->pmus[i]->leave_mode(h->pmus[i]->ctx, h);
+    uint64_t cycle = h->now - h->idle_cycles;
+    h->mode_cycles[h->priv] += cycle - h->mode_start_cycle;
+    h->mode_insns[h->priv] += h->instret - h->mode_start_insn;
+    h->mode_start_cycle = cycle;
+    h->mode_start_insn = h->instret;
+    h->priv = priv;
+    h->view = priv == TL_PRIV_M ? 2 : (uint32_t)priv;
+}
+
+void tl_hart_retired(tl_hart *h) {
+    h->has_after = false;
+    if (h->wrote_pmu) {
+        h->wrote_pmu = false;
+        for (uint32_t i = 0; i < h->n_pmus; i++)
+            h->pmus[i]->retired(h->pmus[i]->ctx, h);
+    }
+    if (h->changes_priv) {
+        h->changes_priv = false;
+        tl_hart_set_priv(h, h->new_priv);
+        if (tl_hart_pending(h) != 0)
+            tl_hart_stop_soon(h);
+    }
+}
+
+bool tl_hart_poll(tl_hart *h) {
+    uint64_t before = tl_hart_pending(h);
+    for (uint32_t i = 0; i < h->n_pmus; i++)
+        h->pmus[i]->poll(h->pmus[i]->ctx, h);
+    return (tl_hart_pending(h) & ~before) != 0;
+}
+
+void tl_hart_set_irq(tl_hart *h, tl_irq irq, bool level) {
+    uint64_t bit = UINT64_C(1) << irq;
+    if (irq == TL_IRQ_SEI)
+        h->csr.seip_line = level;
+    else
+        h->csr.mip = level ? h->csr.mip | bit : h->csr.mip & ~bit;
+    if (tl_hart_pending(h) != 0)
+        tl_hart_stop_soon(h);
+}
+
+static uint64_t clock_hz(const tl_hart *h) { return h->config->clock_hz != 0 ? h->config->clock_hz : 1; }
+
+uint64_t tl_hart_time(const tl_hart *h, uint64_t cycle) { return (uint64_t)((uint128)cycle * TL_TIMEBASE_HZ / clock_hz(h)); }
+
+uint64_t tl_hart_cycle_of_time(const tl_hart *h, uint64_t time) {
+    uint128 cycle = ((uint128)time * clock_hz(h) + TL_TIMEBASE_HZ - 1) / TL_TIMEBASE_HZ;
+    return cycle >= UINT64_MAX ? UINT64_MAX : (uint64_t)cycle;
 }

@@ -236,6 +236,15 @@ static void fence_i(tl_hart *h) {
 
 static void flush_tlb(tl_hart *h, uint64_t vaddr, bool is_all) { tl_tlbs_flush(tl_mem_of(h), vaddr, is_all); }
 
+static void set_satp(tl_hart *h, uint64_t satp) { tl_memory_set_satp(tl_mem_of(h)->memory, h, satp); }
+
+static void status_changed(tl_hart *h, uint64_t old_mstatus) {
+    (void)h;
+    (void)old_mstatus;
+}
+
+static void pmp_changed(tl_hart *h) { (void)h; }
+
 const tl_mem_port tl_memory_port = {
     .load = load,
     .store = store,
@@ -245,4 +254,7 @@ const tl_mem_port tl_memory_port = {
     .fetch = fetch,
     .fence_i = fence_i,
     .flush_tlb = flush_tlb,
+    .set_satp = set_satp,
+    .status_changed = status_changed,
+    .pmp_changed = pmp_changed,
 };

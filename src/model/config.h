@@ -69,6 +69,7 @@ typedef struct tl_mem_config {
     uint32_t mem_row_hit_cycles, mem_row_miss_cycles, mem_row_conflict_cycles; // from L2 miss to data
     uint32_t mem_busy_cycles;                                                  // a channel is busy this long per line
     uint32_t mem_banks, mem_row_bytes;                                         // per channel; powers of two
+    uint32_t mmio_cycles;                                                      // an uncached load or store takes this long
 } tl_mem_config;
 
 typedef struct tl_os_config {
@@ -87,6 +88,7 @@ typedef struct tl_config {
     uint64_t ram_bytes;         // multiple of 1 MiB, 16 MiB .. 64 GiB; host memory is used only for what is touched
     uint64_t seed;              // replacement and guest randomness
     uint32_t interleave_cycles; // harts run in turns of at most this many cycles
+    uint64_t mvendorid, marchid, mimpid; // what the identification registers read
     tl_pipeline_config pipeline;
     tl_bp_config bp;
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices

@@ -7,7 +7,8 @@
 // (mem/ owns their meaning: for FIFO and random they point to the sink, stamps[0]). The write tag is set only while the line is
 // in state M, so a first store to a clean line asks. Low address bits stay in the compare: misaligned and line-crossing accesses
 // ask, too. A *fetch slot* says the same for the L1I and the ITLB, and names the physical line so that decoded code proves itself.
-// mem/ fills slots and clears them on eviction, probe, invalidation and TLB replacement; nobody else writes them.
+// mem/ fills slots and clears them on eviction, probe, invalidation and TLB replacement; nobody else writes them. Each privilege mode has
+// slots of its own (a view), so that entering and leaving a kernel clears nothing; what a mode's slots permit never changes while they stand.
 //
 // What is counted where. A retired instruction's static share (class, bytes, one look-up in DTLB and L1D for each of load, store;
 // see isa/) is the front-end's. Misses, extra look-ups of line crossings, walks, stalls of memory and everything that follows are
@@ -24,7 +25,7 @@
 #include "model/config.h"
 #include "model/hart_signals.h"
 
-enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 1024 };
+enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 1024, TL_N_VIEWS = 3 }; // slots of one view; views: U, S, M
 static const uint64_t TL_NO_LINE = UINT64_MAX; // never equal to a masked address of a valid line
 
 typedef struct tl_data_slot {
@@ -59,6 +60,52 @@ typedef enum tl_cause {
     TL_CAUSE_STORE_PAGE = 15,
 } tl_cause;
 
+// Interrupt lines, bits of mip and mie: privileged manual, table of mcause, and Sscofpmf.
+typedef enum tl_irq {
+    TL_IRQ_SSI = 1,
+    TL_IRQ_MSI = 3,
+    TL_IRQ_STI = 5,
+    TL_IRQ_MTI = 7,
+    TL_IRQ_SEI = 9,
+    TL_IRQ_MEI = 11,
+    TL_IRQ_LCOFI = 13,
+} tl_irq;
+
+enum { TL_N_PMP = 16 };
+
+// Machine- and supervisor-level registers of the core itself. isa/rv/csr.c says what may stand in them and is the only writer, but for the
+// lines of mip (tl_hart_set_irq). mem/ reads what concerns translation and protection. Counters and what gates them belong to a PMU.
+typedef struct tl_privileged {
+    uint64_t mstatus;
+    uint64_t mie, mip; // mip: as software wrote it (SSIP, STIP, SEIP, LCOFIP) or lines with their level; SEIP is ORed with seip_line
+    uint64_t medeleg, mideleg;
+    uint64_t mtvec, mscratch, mepc, mcause, mtval, menvcfg;
+    uint64_t stvec, sscratch, sepc, scause, stval, senvcfg;
+    uint64_t irq_mask; // interrupts that exist: bits of mie and mip
+    uint64_t pmpaddr[TL_N_PMP];
+    uint8_t pmpcfg[TL_N_PMP];
+    uint32_t pmp_generation; // grows with every change of a pmp register
+    bool seip_line;          // the interrupt controller's own level of SEIP
+} tl_privileged;
+
+// mstatus, RV64: privileged manual, machine status registers.
+#define TL_MSTATUS_SIE (UINT64_C(1) << 1)
+#define TL_MSTATUS_MIE (UINT64_C(1) << 3)
+#define TL_MSTATUS_SPIE (UINT64_C(1) << 5)
+#define TL_MSTATUS_MPIE (UINT64_C(1) << 7)
+#define TL_MSTATUS_SPP (UINT64_C(1) << 8)
+#define TL_MSTATUS_MPP (UINT64_C(3) << 11)
+#define TL_MSTATUS_FS (UINT64_C(3) << 13)
+#define TL_MSTATUS_MPRV (UINT64_C(1) << 17)
+#define TL_MSTATUS_SUM (UINT64_C(1) << 18)
+#define TL_MSTATUS_MXR (UINT64_C(1) << 19)
+#define TL_MSTATUS_TVM (UINT64_C(1) << 20)
+#define TL_MSTATUS_TW (UINT64_C(1) << 21)
+#define TL_MSTATUS_TSR (UINT64_C(1) << 22)
+#define TL_MSTATUS_UXL (UINT64_C(3) << 32)
+#define TL_MSTATUS_SXL (UINT64_C(3) << 34)
+#define TL_MSTATUS_SD (UINT64_C(1) << 63)
+
 typedef enum tl_amo { TL_AMO_SWAP, TL_AMO_ADD, TL_AMO_XOR, TL_AMO_AND, TL_AMO_OR, TL_AMO_MIN, TL_AMO_MAX, TL_AMO_MINU, TL_AMO_MAXU } tl_amo;
 
 typedef struct tl_hart tl_hart;
@@ -75,7 +122,27 @@ typedef struct tl_mem_port {
     bool (*fetch)(tl_hart *h, uint64_t vaddr);                  // one line look-up; on success the line's fetch slot is valid
     void (*fence_i)(tl_hart *h);                                // drops all L1I lines and fetch slots
     void (*flush_tlb)(tl_hart *h, uint64_t vaddr, bool is_all); // SFENCE.VMA: one page or everything, all TLBs of this hart
+    void (*set_satp)(tl_hart *h, uint64_t satp);                // writes h->satp; TLBs keep what they hold, as the manual has it
+    void (*status_changed)(tl_hart *h, uint64_t old_mstatus);   // SUM, MXR, MPRV or MPP changed: slots that say otherwise are gone
+    void (*pmp_changed)(tl_hart *h);
 } tl_mem_port;
+
+// A PMU that hangs in a hart's register file, and in its run loop while it waits for an overflow. One instance may serve many harts.
+// Timing of effects (privileged manual, Zicntr and Zihpm): a read sees the value before its own instruction's effect; a write, an inhibit
+// and a change of mode act after the instruction that made them has been counted: that is `retired` and `leave_mode`.
+typedef struct tl_pmu_port {
+    void *ctx;
+    bool (*has)(const void *ctx, uint32_t csr);                                  // the registers that are its own
+    bool (*read)(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value);      // false: not now, not for this mode: illegal instruction
+    bool (*may_write)(void *ctx, const tl_hart *h, uint32_t csr);
+    void (*write)(void *ctx, tl_hart *h, uint32_t csr, uint64_t value);
+    void (*retired)(void *ctx, tl_hart *h);       // the instruction that wrote has been counted
+    void (*leave_mode)(void *ctx, tl_hart *h);    // counting in mode h->priv ends here; called only when needs_modes
+    uint64_t (*deadline)(void *ctx, tl_hart *h);  // no counter that waits can overflow sooner than so many cycles from h->now; UINT64_MAX: none waits
+    void (*poll)(void *ctx, tl_hart *h);          // notices overflows that have happened: flags, interrupts
+    bool needs_modes, needs_slow_watch;           // the latter: call poll after every access that took a slow path
+} tl_pmu_port;
+enum { TL_MAX_PMU_PORTS = 4 };
 
 struct tl_pend; // results still in flight between two fetch runs: model/pipeline.h
 struct tl_core_type;
@@ -110,29 +177,42 @@ struct tl_hart {
     uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
     bool skip_break;                 // do not stop at the very next instruction
     uint32_t code_generation;        // bumped when code bytes or mappings may have changed: decoded code is checked again
-    tl_priv priv;
+    tl_priv priv;       // changed by tl_hart_set_priv only
+    uint32_t view;      // of the slots: 0 U, 1 S, 2 M
+    bool is_privileged; // machine and supervisor mode exist: system software runs. Else the user-mode personality is the system
+    bool is_waiting;    // WFI retired: nothing runs until an interrupt is pending
+    bool is_fp_off;     // mstatus.FS = 0: floating-point instructions are illegal
+    bool has_slow_watch; // some PMU wants to poll after accesses that took a slow path
+    bool has_after;     // tl_hart_retired is owed to the instruction under way: one of the two below
+    bool wrote_pmu, changes_priv;
+    tl_priv new_priv;
+    uint32_t n_pmus;
+    const tl_pmu_port *pmus[TL_MAX_PMU_PORTS];
+    tl_privileged csr;
     uint8_t frm;                // rounding mode
     uint8_t fflags;             // accrued exceptions; while a front-end runs, part of them may still be in the host's FP unit (isa/rv/fp.h)
     uint64_t reservation_paddr; // line reserved by LR, or TL_NO_LINE; lost to other harts' stores and to traps (docs/model.md 5.14)
     uint64_t satp;              // RISC-V layout: mode 8 = Sv39, ASID, PPN; mode 0 = bare
     uint32_t id;
     uint64_t idle_cycles;       // part of now in which the hart had nothing to run
-    uint64_t supervisor_cycles; // part of now that belongs to supervisor mode (modeled system calls, faults, switches)
+    uint64_t supervisor_cycles; // part of now that belongs to supervisor mode though priv is U: modeled system calls, faults, switches
+    uint64_t mode_cycles[4], mode_insns[4]; // by tl_priv, up to the last change of mode, idle time excluded
+    uint64_t mode_start_cycle, mode_start_insn; // now - idle_cycles and instret at that change
     const tl_config *config;
     void *mem;    // mem/'s own state of this hart
     void *client; // who owns the hart's thread: os/
     const struct tl_core_type *core;
 
-    tl_data_slot data_slot[TL_DATA_SLOTS];
-    tl_fetch_slot fetch_slot[TL_FETCH_SLOTS];
+    tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS];
+    tl_fetch_slot fetch_slot[TL_N_VIEWS * TL_FETCH_SLOTS];
 };
 
 TL_ALWAYS_INLINE tl_data_slot *tl_data_slot_of(tl_hart *h, uint64_t vaddr) {
-    return &h->data_slot[(vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1)];
+    return &h->data_slot[h->view * TL_DATA_SLOTS + ((vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1))];
 }
 
 TL_ALWAYS_INLINE tl_fetch_slot *tl_fetch_slot_of(tl_hart *h, uint64_t vaddr) {
-    return &h->fetch_slot[(vaddr >> h->line_log2) & (TL_FETCH_SLOTS - 1)];
+    return &h->fetch_slot[h->view * TL_FETCH_SLOTS + ((vaddr >> h->line_log2) & (TL_FETCH_SLOTS - 1))];
 }
 
 // Host address of an aligned access that hits, stamped as used; NULL: ask the port. size_bytes is a power of two up to 8.
@@ -161,6 +241,27 @@ TL_ALWAYS_INLINE uint8_t *tl_write_hit(tl_hart *h, uint64_t vaddr, uint32_t size
         __builtin_unreachable(); // so that callers' checks cost nothing
     return host;
 }
+
+// The front-end returns to its caller at the end of the fetch run under way: something may have to be done before the next one.
+static inline void tl_hart_stop_soon(tl_hart *h) { h->horizon = h->fast_horizon = 0; }
+
+// The instruction under way (h->has_after) has been counted: what it does to counters and to the privilege mode happens now.
+void tl_hart_retired(tl_hart *h);
+bool tl_hart_poll(tl_hart *h); // every PMU looks for overflows; true: that made an interrupt pending
+// Changes the privilege mode between two instructions, with the books of both modes.
+void tl_hart_set_priv(tl_hart *h, tl_priv priv);
+// A device, another hart or a PMU drives an interrupt line of this hart. SEI: the interrupt controller's line. May be called at any time.
+void tl_hart_set_irq(tl_hart *h, tl_irq irq, bool level);
+
+// Interrupts that are pending and enabled by themselves, whatever the mode: what ends WFI.
+static inline uint64_t tl_hart_pending(const tl_hart *h) {
+    return (h->csr.mip | (uint64_t)h->csr.seip_line << TL_IRQ_SEI) & h->csr.mie;
+}
+
+// Machine time, which CSR time and the timer of the board show.
+enum { TL_TIMEBASE_HZ = 10000000 };
+uint64_t tl_hart_time(const tl_hart *h, uint64_t cycle);
+uint64_t tl_hart_cycle_of_time(const tl_hart *h, uint64_t time); // the first cycle that shows it; UINT64_MAX: beyond all cycles
 
 // Records a trap; returns false so that bodies can end with it.
 static inline bool tl_trap(tl_hart *h, tl_cause cause, uint64_t value) {

@@ -9,6 +9,7 @@
 #include "model/hart.h"
 
 typedef struct tl_memory tl_memory;
+struct tl_bus; // model/bus.h
 
 // Unit types of the shared part, in slot order after the harts' units: l2.0.., noc, mem0.., bus, dma.
 typedef struct tl_memory_unit {
@@ -32,6 +33,10 @@ void tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr);
 void tl_memory_break_reservations(tl_memory *memory, uint64_t paddr, uint64_t size_bytes);
 // The hart changes its address space: TLBs are not tagged (no ASIDs), so they are flushed, and all slots with them. Sets h->satp.
 void tl_memory_set_satp(tl_memory *memory, tl_hart *h, uint64_t satp);
+// Accesses outside RAM go there from now on; NULL: they fault. Borrowed.
+void tl_memory_set_bus(tl_memory *memory, const struct tl_bus *bus);
+// A bus master other than a hart reads or writes: counted in unit dma, coherent with all caches. False: not all of it is RAM.
+TL_MUST_CHECK bool tl_memory_dma(tl_memory *memory, uint64_t paddr, uint64_t size_bytes, bool is_write, uint64_t now_cycles);
 // Writes l1d lines etc. down? Never needed: data is always in RAM. For inspection: state of the line that holds paddr in one L1D: 'M' 'E' 'S' 'I'.
 char tl_memory_l1d_state(const tl_memory *memory, uint32_t hart, uint64_t paddr);
 // Translates without side effects or timing; false: not mapped. For tests and tools.

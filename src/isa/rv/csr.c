@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The user-level registers: floating-point control, and the counters of Zicntr and Zihpm.
+// The core's own registers: floating-point control, and what system software sees of the privileged architecture (manual 1.12). Every
+// register is a row; fields that software cannot choose freely are legalized where they are written. Counters, and the registers that
+// gate and inhibit them, belong to the PMU that hangs in the hart (model/hart.h); what has no row is asked for there.
 #include "isa/rv/csr.h"
 
 #include "base/bits.h"
 #include "isa/rv/fp.h"
 
-__extension__ typedef unsigned __int128 uint128;
-
 typedef struct csr_row {
     uint32_t first, last; // numbers; several registers of one kind stand in one row
     uint64_t (*read)(tl_hart *h, uint32_t index);
-    void (*write)(tl_hart *h, uint32_t index, uint64_t value); // NULL: read-only
+    void (*write)(tl_hart *h, uint32_t index, uint64_t value); // NULL: writes are ignored, or illegal when the number says read-only
 } csr_row;
 
 static uint64_t read_fflags(tl_hart *h, uint32_t index) {
@@ -37,57 +37,279 @@ static void write_fcsr(tl_hart *h, uint32_t index, uint64_t value) {
     write_frm(h, index, value >> 5);
 }
 
-static uint64_t read_cycle(tl_hart *h, uint32_t index) {
-    (void)index;
-    return h->now - h->idle_cycles;
-}
-static uint64_t read_time(tl_hart *h, uint32_t index) {
-    static const uint64_t timebase_hz = 10000000;
-    (void)index;
-    return (uint64_t)((uint128)h->now * timebase_hz / (h->config->clock_hz != 0 ? h->config->clock_hz : 1));
-}
-static uint64_t read_instret(tl_hart *h, uint32_t index) {
-    (void)index;
-    return h->instret;
-}
-static uint64_t read_hpmcounter(tl_hart *h, uint32_t index) { // index 0 is hpmcounter3
+static uint64_t masked(uint64_t old, uint64_t wanted, uint64_t mask) { return (old & ~mask) | (wanted & mask); }
+
+// Registers that hold what was written, all of it or the bits that exist.
+#define PLAIN(name, mask)                                                                                             \
+    static uint64_t read_##name(tl_hart *h, uint32_t index) { return (void)index, h->csr.name; }                      \
+    static void write_##name(tl_hart *h, uint32_t index, uint64_t value) {                                            \
+        (void)index;                                                                                                  \
+        h->csr.name = masked(h->csr.name, value, mask);                                                               \
+    }
+static const uint64_t PC_MASK = ~UINT64_C(1); // IALIGN is 16
+// Everything that can happen in a less privileged mode: ECALL from M cannot.
+static const uint64_t MEDELEG_MASK = UINT64_C(0xb3ff), SUPERVISOR_IRQS = UINT64_C(0x2222);
+static const uint64_t TVEC_MASK = ~UINT64_C(2); // direct or vectored
+PLAIN(medeleg, MEDELEG_MASK)
+PLAIN(mideleg, SUPERVISOR_IRQS & h->csr.irq_mask)
+PLAIN(mtvec, TVEC_MASK)
+PLAIN(mscratch, UINT64_MAX)
+PLAIN(mepc, PC_MASK)
+PLAIN(mcause, UINT64_MAX)
+PLAIN(mtval, UINT64_MAX)
+PLAIN(menvcfg, UINT64_C(1)) // FIOM; harts see memory in order anyway
+PLAIN(stvec, TVEC_MASK)
+PLAIN(sscratch, UINT64_MAX)
+PLAIN(sepc, PC_MASK)
+PLAIN(scause, UINT64_MAX)
+PLAIN(stval, UINT64_MAX)
+PLAIN(senvcfg, UINT64_C(1))
+#undef PLAIN
+
+static uint64_t read_zero(tl_hart *h, uint32_t index) { return (void)h, (void)index, 0; }
+static uint64_t read_mvendorid(tl_hart *h, uint32_t index) { return (void)index, h->config->mvendorid; }
+static uint64_t read_marchid(tl_hart *h, uint32_t index) { return (void)index, h->config->marchid; }
+static uint64_t read_mimpid(tl_hart *h, uint32_t index) { return (void)index, h->config->mimpid; }
+static uint64_t read_mhartid(tl_hart *h, uint32_t index) { return (void)index, h->id; }
+static uint64_t read_misa(tl_hart *h, uint32_t index) {
     (void)h;
     (void)index;
-    return 0; // no PMU is attached to these
+    uint64_t letters = 0;
+    for (const char *at = "ACDFIMSU"; *at; at++)
+        letters |= UINT64_C(1) << (*at - 'A');
+    return UINT64_C(2) << 62 | letters;
 }
 
+// mstatus. FS knows Off and Dirty: whoever turns floating point on is told that it may have been used (sec. 3.1.6.6 permits it).
+static const uint64_t SSTATUS_WRITABLE =
+    TL_MSTATUS_SIE | TL_MSTATUS_SPIE | TL_MSTATUS_SPP | TL_MSTATUS_FS | TL_MSTATUS_SUM | TL_MSTATUS_MXR;
+static const uint64_t MSTATUS_WRITABLE = SSTATUS_WRITABLE | TL_MSTATUS_MIE | TL_MSTATUS_MPIE | TL_MSTATUS_MPP | TL_MSTATUS_MPRV |
+                                         TL_MSTATUS_TVM | TL_MSTATUS_TW | TL_MSTATUS_TSR;
+
+static uint64_t with_sd(uint64_t status) { return (status & TL_MSTATUS_FS) == TL_MSTATUS_FS ? status | TL_MSTATUS_SD : status; }
+
+static void set_mstatus(tl_hart *h, uint64_t status) {
+    const uint64_t seen_by_mem = TL_MSTATUS_SUM | TL_MSTATUS_MXR | TL_MSTATUS_MPRV | TL_MSTATUS_MPP;
+    uint64_t old = h->csr.mstatus;
+    if ((status & TL_MSTATUS_MPP) == UINT64_C(2) << 11)
+        status = masked(status, old, TL_MSTATUS_MPP);
+    if (status & TL_MSTATUS_FS)
+        status |= TL_MSTATUS_FS;
+    h->csr.mstatus = status;
+    h->is_fp_off = (status & TL_MSTATUS_FS) == 0;
+    if ((old ^ status) & seen_by_mem)
+        h->port->status_changed(h, old);
+    if (tl_hart_pending(h) != 0)
+        tl_hart_stop_soon(h);
+}
+
+static uint64_t read_mstatus(tl_hart *h, uint32_t index) { return (void)index, with_sd(h->csr.mstatus); }
+static void write_mstatus(tl_hart *h, uint32_t index, uint64_t value) {
+    (void)index;
+    set_mstatus(h, masked(h->csr.mstatus, value, MSTATUS_WRITABLE));
+}
+static uint64_t read_sstatus(tl_hart *h, uint32_t index) {
+    (void)index;
+    return with_sd(h->csr.mstatus & (SSTATUS_WRITABLE | TL_MSTATUS_UXL));
+}
+static void write_sstatus(tl_hart *h, uint32_t index, uint64_t value) {
+    (void)index;
+    set_mstatus(h, masked(h->csr.mstatus, value, SSTATUS_WRITABLE));
+}
+
+// Interrupt enables and pending bits; the supervisor's view is what is delegated.
+static void look_again(tl_hart *h) {
+    if (tl_hart_pending(h) != 0)
+        tl_hart_stop_soon(h);
+}
+static uint64_t read_mie(tl_hart *h, uint32_t index) { return (void)index, h->csr.mie; }
+static void write_mie(tl_hart *h, uint32_t index, uint64_t value) {
+    (void)index;
+    h->csr.mie = value & h->csr.irq_mask;
+    look_again(h);
+}
+static uint64_t read_mip(tl_hart *h, uint32_t index) {
+    (void)index;
+    return h->csr.mip | (uint64_t)h->csr.seip_line << TL_IRQ_SEI;
+}
+static void write_mip(tl_hart *h, uint32_t index, uint64_t value) {
+    (void)index;
+    h->csr.mip = masked(h->csr.mip, value, SUPERVISOR_IRQS & h->csr.irq_mask);
+    look_again(h);
+}
+static uint64_t read_sie(tl_hart *h, uint32_t index) { return (void)index, h->csr.mie & h->csr.mideleg; }
+static void write_sie(tl_hart *h, uint32_t index, uint64_t value) {
+    (void)index;
+    h->csr.mie = masked(h->csr.mie, value, h->csr.mideleg);
+    look_again(h);
+}
+static uint64_t read_sip(tl_hart *h, uint32_t index) { return read_mip(h, index) & h->csr.mideleg; }
+static void write_sip(tl_hart *h, uint32_t index, uint64_t value) {
+    const uint64_t writable = UINT64_C(1) << TL_IRQ_SSI | UINT64_C(1) << TL_IRQ_LCOFI;
+    (void)index;
+    h->csr.mip = masked(h->csr.mip, value, writable & h->csr.mideleg);
+    look_again(h);
+}
+
+// satp: Bare, Sv39, Sv48; no ASIDs. A write that asks for another mode changes nothing at all.
+static uint64_t read_satp(tl_hart *h, uint32_t index) { return (void)index, h->satp; }
+static void write_satp(tl_hart *h, uint32_t index, uint64_t value) {
+    const uint64_t mode = value >> 60, ppn_mask = (UINT64_C(1) << 44) - 1;
+    (void)index;
+    if (mode != 0 && mode != 8 && mode != 9)
+        return;
+    h->port->set_satp(h, mode << 60 | (value & ppn_mask));
+}
+
+// Physical memory protection, in grains of 4 KiB (G = 10): NA4 does not exist, and addresses read as sec. 3.7.1 says for such a grain.
+enum { PMP_R = 1, PMP_W = 2, PMP_X = 4, PMP_A_LSB = 3, PMP_A_NA4 = 2, PMP_L = 0x80, PMP_GRAIN = 10 };
+
+static uint64_t read_pmpaddr(tl_hart *h, uint32_t index) {
+    bool is_napot = (h->csr.pmpcfg[index] >> PMP_A_LSB & 2) != 0;
+    uint64_t value = h->csr.pmpaddr[index];
+    return is_napot ? value | ((UINT64_C(1) << (PMP_GRAIN - 1)) - 1) : value & ~((UINT64_C(1) << PMP_GRAIN) - 1);
+}
+static bool is_pmpaddr_locked(const tl_hart *h, uint32_t index) {
+    if (h->csr.pmpcfg[index] & PMP_L)
+        return true;
+    return index + 1 < TL_N_PMP && (h->csr.pmpcfg[index + 1] & PMP_L) && (h->csr.pmpcfg[index + 1] >> PMP_A_LSB & 3) == 1; // top of range
+}
+static void write_pmpaddr(tl_hart *h, uint32_t index, uint64_t value) {
+    if (is_pmpaddr_locked(h, index))
+        return;
+    h->csr.pmpaddr[index] = value & ((UINT64_C(1) << 54) - 1);
+    h->csr.pmp_generation += 1;
+    h->port->pmp_changed(h);
+}
+static uint64_t read_pmpcfg(tl_hart *h, uint32_t index) { // pmpcfg0, pmpcfg2: eight entries each
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < 8; i++)
+        value |= (uint64_t)h->csr.pmpcfg[index * 4 + i] << 8 * i;
+    return value;
+}
+static void write_pmpcfg(tl_hart *h, uint32_t index, uint64_t value) {
+    for (uint32_t i = 0; i < 8; i++) {
+        uint8_t *cfg = &h->csr.pmpcfg[index * 4 + i], wanted = (uint8_t)(value >> 8 * i) & 0x9f;
+        if (*cfg & PMP_L)
+            continue;
+        if ((wanted & (PMP_R | PMP_W)) == PMP_W)
+            wanted = (uint8_t)((wanted & ~(PMP_R | PMP_W | PMP_X)) | (*cfg & (PMP_R | PMP_W | PMP_X))); // reserved
+        if ((wanted >> PMP_A_LSB & 3) == PMP_A_NA4)
+            wanted = (uint8_t)((wanted & ~(3 << PMP_A_LSB)) | (*cfg & 3 << PMP_A_LSB));
+        *cfg = wanted;
+    }
+    h->csr.pmp_generation += 1;
+    h->port->pmp_changed(h);
+}
+
+// In order of numbers.
 static const csr_row rows[] = {
-    {0x001, 0x001, read_fflags, write_fflags}, {0x002, 0x002, read_frm, write_frm}, {0x003, 0x003, read_fcsr, write_fcsr},
-    {0xc00, 0xc00, read_cycle, NULL},          {0xc01, 0xc01, read_time, NULL},     {0xc02, 0xc02, read_instret, NULL},
-    {0xc03, 0xc1f, read_hpmcounter, NULL},
+    {0x001, 0x001, read_fflags, write_fflags},
+    {0x002, 0x002, read_frm, write_frm},
+    {0x003, 0x003, read_fcsr, write_fcsr},
+    {0x100, 0x100, read_sstatus, write_sstatus},
+    {0x104, 0x104, read_sie, write_sie},
+    {0x105, 0x105, read_stvec, write_stvec},
+    {0x10a, 0x10a, read_senvcfg, write_senvcfg},
+    {0x140, 0x140, read_sscratch, write_sscratch},
+    {0x141, 0x141, read_sepc, write_sepc},
+    {0x142, 0x142, read_scause, write_scause},
+    {0x143, 0x143, read_stval, write_stval},
+    {0x144, 0x144, read_sip, write_sip},
+    {0x180, 0x180, read_satp, write_satp},
+    {0x300, 0x300, read_mstatus, write_mstatus},
+    {0x301, 0x301, read_misa, NULL},
+    {0x302, 0x302, read_medeleg, write_medeleg},
+    {0x303, 0x303, read_mideleg, write_mideleg},
+    {0x304, 0x304, read_mie, write_mie},
+    {0x305, 0x305, read_mtvec, write_mtvec},
+    {0x30a, 0x30a, read_menvcfg, write_menvcfg},
+    {0x340, 0x340, read_mscratch, write_mscratch},
+    {0x341, 0x341, read_mepc, write_mepc},
+    {0x342, 0x342, read_mcause, write_mcause},
+    {0x343, 0x343, read_mtval, write_mtval},
+    {0x344, 0x344, read_mip, write_mip},
+    {0x3a0, 0x3a0, read_pmpcfg, write_pmpcfg},
+    {0x3a2, 0x3a2, read_pmpcfg, write_pmpcfg},
+    {0x3a4, 0x3a4, read_zero, NULL},
+    {0x3a6, 0x3a6, read_zero, NULL},
+    {0x3a8, 0x3a8, read_zero, NULL},
+    {0x3aa, 0x3aa, read_zero, NULL},
+    {0x3ac, 0x3ac, read_zero, NULL},
+    {0x3ae, 0x3ae, read_zero, NULL},
+    {0x3b0, 0x3b0 + TL_N_PMP - 1, read_pmpaddr, write_pmpaddr},
+    {0x3b0 + TL_N_PMP, 0x3ef, read_zero, NULL},
+    {0x7a0, 0x7a3, read_zero, NULL}, // no triggers: tselect, tdata1 (type 0), tdata2, tdata3
+    {0xf11, 0xf11, read_mvendorid, NULL},
+    {0xf12, 0xf12, read_marchid, NULL},
+    {0xf13, 0xf13, read_mimpid, NULL},
+    {0xf14, 0xf14, read_mhartid, NULL},
+    {0xf15, 0xf15, read_zero, NULL}, // mconfigptr: none
 };
 
+// A mode may be high enough for a register and still be kept out.
+static bool is_trapped(const tl_hart *h, uint32_t csr) {
+    if (csr <= 0x003)
+        return h->is_privileged && h->is_fp_off;
+    return csr == 0x180 && h->priv == TL_PRIV_S && (h->csr.mstatus & TL_MSTATUS_TVM);
+}
+
+static bool is_high_enough(const tl_hart *h, uint32_t csr) { return (csr >> 8 & 3) <= (uint32_t)h->priv; }
+
 static const csr_row *row_of(const tl_hart *h, uint32_t csr) {
-    if ((csr >> 8 & 3) > (uint32_t)h->priv)
-        return NULL;
-    for (size_t i = 0; i < TL_COUNT_OF(rows); i++)
-        if (csr >= rows[i].first && csr <= rows[i].last)
-            return &rows[i];
+    size_t low = 0, high = TL_COUNT_OF(rows);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (csr > rows[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < TL_COUNT_OF(rows) && csr >= rows[low].first && !is_trapped(h, csr) ? &rows[low] : NULL;
+}
+
+static const tl_pmu_port *pmu_of(const tl_hart *h, uint32_t csr) {
+    for (uint32_t i = 0; i < h->n_pmus; i++)
+        if (h->pmus[i]->has(h->pmus[i]->ctx, csr))
+            return h->pmus[i];
     return NULL;
 }
 
+static uint64_t index_in(const csr_row *row, uint32_t csr) {
+    return row->read == read_pmpcfg ? csr - 0x3a0 : csr - row->first;
+}
+
 bool tl_csr_read(tl_hart *h, uint32_t csr, uint64_t *ret_value) {
+    if (!is_high_enough(h, csr))
+        return false;
+    const tl_pmu_port *pmu = pmu_of(h, csr);
+    if (pmu)
+        return pmu->read(pmu->ctx, h, csr, ret_value);
     const csr_row *row = row_of(h, csr);
     if (row == NULL)
         return false;
-    *ret_value = row->read(h, csr - row->first);
+    *ret_value = row->read(h, (uint32_t)index_in(row, csr));
     return true;
 }
 
 bool tl_csr_may_write(const tl_hart *h, uint32_t csr) {
-    const csr_row *row = row_of(h, csr);
-    return row != NULL && row->write != NULL && csr >> 10 != 3;
+    if (!is_high_enough(h, csr) || csr >> 10 == 3)
+        return false;
+    const tl_pmu_port *pmu = pmu_of(h, csr);
+    return pmu ? pmu->may_write(pmu->ctx, h, csr) : row_of(h, csr) != NULL;
 }
 
 bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value) {
     if (!tl_csr_may_write(h, csr))
         return false;
+    const tl_pmu_port *pmu = pmu_of(h, csr);
+    if (pmu) {
+        pmu->write(pmu->ctx, h, csr, value);
+        h->wrote_pmu = h->has_after = true;
+        return true;
+    }
     const csr_row *row = row_of(h, csr);
-    row->write(h, csr - row->first, value);
+    if (row->write)
+        row->write(h, (uint32_t)index_in(row, csr), value);
     return true;
 }

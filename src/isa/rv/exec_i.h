@@ -83,10 +83,47 @@ EXEC_SLOW(fence_i) {
 }
 EXEC_SLOW(ecall) { return tl_trap(h, (tl_cause)(TL_CAUSE_ECALL_U + h->priv), 0); }
 EXEC_SLOW(ebreak) { return tl_trap(h, TL_CAUSE_BREAKPOINT, pc); }
-// Privileged; there is no privileged software on the machine yet.
-EXEC_SLOW(sret) { return tl_exec_illegal(h, op, TL_OPC_sret); }
-EXEC_SLOW(mret) { return tl_exec_illegal(h, op, TL_OPC_mret); }
-EXEC_SLOW(wfi) { return tl_exec_illegal(h, op, TL_OPC_wfi); }
-EXEC_SLOW(sfence_vma) { return tl_exec_illegal(h, op, TL_OPC_sfence_vma); }
+
+// Returns from traps (privileged manual, sec. 3.1.6.1, 3.3.2). h->pc says where to; the mode changes when the instruction has been counted.
+EXEC_SLOW(mret) {
+    uint64_t old = h->csr.mstatus, status = old;
+    if (!h->is_privileged || h->priv != TL_PRIV_M)
+        return tl_exec_illegal(h, op, TL_OPC_mret);
+    h->new_priv = (tl_priv)(old >> 11 & 3);
+    status &= ~(TL_MSTATUS_MIE | TL_MSTATUS_MPP);
+    status |= (old & TL_MSTATUS_MPIE ? TL_MSTATUS_MIE : 0) | TL_MSTATUS_MPIE;
+    if (h->new_priv != TL_PRIV_M)
+        status &= ~TL_MSTATUS_MPRV;
+    h->csr.mstatus = status;
+    h->port->status_changed(h, old);
+    h->pc = h->csr.mepc;
+    return h->changes_priv = h->has_after = true;
+}
+EXEC_SLOW(sret) {
+    uint64_t old = h->csr.mstatus, status = old;
+    if (!h->is_privileged || h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (old & TL_MSTATUS_TSR)))
+        return tl_exec_illegal(h, op, TL_OPC_sret);
+    h->new_priv = old & TL_MSTATUS_SPP ? TL_PRIV_S : TL_PRIV_U;
+    status &= ~(TL_MSTATUS_SIE | TL_MSTATUS_SPP | TL_MSTATUS_MPRV);
+    status |= (old & TL_MSTATUS_SPIE ? TL_MSTATUS_SIE : 0) | TL_MSTATUS_SPIE;
+    h->csr.mstatus = status;
+    h->port->status_changed(h, old);
+    h->pc = h->csr.sepc;
+    return h->changes_priv = h->has_after = true;
+}
+// Sec. 3.3.3. In user mode it would not end in bounded time, so it is illegal there.
+EXEC_SLOW(wfi) {
+    if (!h->is_privileged || h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (h->csr.mstatus & TL_MSTATUS_TW)))
+        return tl_exec_illegal(h, op, TL_OPC_wfi);
+    h->is_waiting = tl_hart_pending(h) == 0;
+    tl_hart_stop_soon(h);
+    return true;
+}
+EXEC_SLOW(sfence_vma) {
+    if (!h->is_privileged || h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (h->csr.mstatus & TL_MSTATUS_TVM)))
+        return tl_exec_illegal(h, op, TL_OPC_sfence_vma);
+    h->port->flush_tlb(h, op->rs1 == 0 ? 0 : RS1, op->rs1 == 0); // no ASIDs: rs2 does not matter
+    return true;
+}
 
 #endif

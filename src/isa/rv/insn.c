@@ -2,6 +2,8 @@
 // What the rest of the machine asks about one decoded instruction: registers for the scoreboard, where fetch runs end, the
 // executable form, and its static share of the tallies. All of it follows from the row: format, class and size.
 #include "isa/rv/insn.h"
+
+#include <string.h>
 #include "model/bpred.h"
 
 enum { FP_REGS = 32 }; // scoreboard number of f0
@@ -37,6 +39,10 @@ bool tl_insn_ends_run(const tl_decoded *insn) {
     case TL_CLASS_SYSTEM: return true; // illegal instructions are of class SYSTEM, too
     default: return false;
     }
+}
+
+bool tl_insn_is_fp(const tl_decoded *insn) {
+    return insn->opc != TL_OPC_ILLEGAL && strpbrk(tl_format_operands[tl_insn_rows[insn->opc].format], "DSTR") != NULL;
 }
 
 enum { SINK = 32 };
@@ -134,6 +140,10 @@ uint32_t tl_insn_static(const tl_decoded *insn, tl_static_count ret_counts[TL_MA
             count(&list, TL_S_HART_FLUSH_CSR, 1);
         break;
     case TL_CLASS_FENCE_I: count(&list, TL_S_HART_FLUSH_OTHER, 1); break;
+    case TL_CLASS_SYSTEM:
+        if (insn->opc != TL_OPC_wfi)
+            count(&list, TL_S_HART_FLUSH_OTHER, 1);
+        break;
     default: break;
     }
     return list.n;

@@ -11,6 +11,7 @@
 
 enum {
     STORE_BYTES = 24 << 20,  // per hart; blocks of a 2 MiB program take about 12 MiB
+    INDEX_BYTES = TL_MAX_BLOCKS * (sizeof(uint64_t) + sizeof(tl_block *)),
     MAX_INSNS = 128 / 2 + 2, // the longest line, all compressed, and a straddling instruction
     MAX_BLOCK_STATICS = 96,
 };
@@ -22,10 +23,10 @@ static uint32_t bucket_of(uint64_t vline) { return (uint32_t)((vline * UINT64_C(
 static void forget_all(tl_blocks *store) {
     for (uint32_t i = 0; i < TL_BLOCK_BUCKETS; i++)
         store->buckets[i] = NULL;
-    for (uint32_t i = 0; i < TL_JUMP_CACHE; i++)
-        store->jump_cache[i] = &store->nowhere;
-    store->first_made = NULL;
-    store->last_made = &store->first_made;
+    for (uint32_t view = 0; view < TL_N_VIEWS; view++)
+        for (uint32_t i = 0; i < TL_JUMP_CACHE; i++)
+            store->jump_cache[view][i] = &store->nowhere;
+    store->n_blocks = 0;
     store->used_bytes = 0;
     store->hart->block = &store->nowhere;
 }
@@ -37,13 +38,15 @@ tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *are
     store->hart = h;
     store->type = type;
     store->pends = tl_pend_table_new(arena);
-    void *memory = mmap(NULL, STORE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, STORE_BYTES + INDEX_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!store->pends || memory == MAP_FAILED) {
         if (memory != MAP_FAILED)
-            munmap(memory, STORE_BYTES);
+            munmap(memory, STORE_BYTES + INDEX_BYTES);
         return tl_fail(err, TL_ENOMEM, "no memory for decoded code: %d MiB are needed for each hart", STORE_BYTES >> 20);
     }
     store->memory = memory;
+    store->counts = (uint64_t *)(void *)(store->memory + STORE_BYTES);
+    store->by_number = (tl_block **)(void *)(store->counts + TL_MAX_BLOCKS);
     store->memory_bytes = STORE_BYTES;
     store->nowhere = (tl_block){.vline = TL_NO_LINE, .pline = TL_NO_LINE, .pc = TL_NO_LINE, .is_stale = true};
     store->pend_mark = UINT64_MAX;
@@ -57,16 +60,17 @@ void tl_blocks_detach(tl_blocks *store) {
     if (!store)
         return;
     tl_pend_table_done(store->pends);
-    munmap(store->memory, store->memory_bytes);
+    munmap(store->memory, STORE_BYTES + INDEX_BYTES);
 }
 
 void tl_blocks_fold(tl_blocks *store) {
     uint64_t *tally = store->hart->tally;
-    for (tl_block *block = store->first_made; block; block = block->next_made) {
-        uint64_t count = block->count;
-        if (count == 0)
+    for (uint32_t number = 0; number < store->n_blocks; number++) {
+        uint64_t count = store->counts[number];
+        if (TL_LIKELY(count == 0))
             continue;
-        block->count = 0;
+        const tl_block *block = store->by_number[number];
+        store->counts[number] = 0;
         for (uint32_t i = 0; i < block->n_statics; i++)
             tally[block->statics[i].slot] += count * block->statics[i].amount;
     }
@@ -139,6 +143,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     uint16_t before[MAX_INSNS + 1];
     tl_static_count statics[MAX_BLOCK_STATICS];
     uint32_t n_insns = 0, at = 0, n_statics = 0;
+    bool has_fp = false;
     tl_scoreboard board;
     tl_scoreboard_start(&board, &h->config->pipeline, NULL);
     while (at + 2 <= n_code && n_insns < MAX_INSNS) {
@@ -147,6 +152,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         tl_decoded *insn = &insns[n_insns];
         tl_decode(bits_at(bytes, at, n_code), insn);
         before[n_insns] = (uint16_t)board.time;
+        has_fp |= h->is_privileged && tl_insn_is_fp(insn);
         tl_pipe_insn pipe;
         tl_insn_pipe(insn, &pipe);
         tl_scoreboard_issue(&board, &pipe);
@@ -170,12 +176,12 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
 
     size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + (2 * n_insns + 1) * sizeof(uint16_t) + at +
                   n_statics * sizeof(tl_static_count) + 64;
-    if (store->used_bytes + need > store->memory_bytes || (store->type->is_full && store->type->is_full(store)))
+    if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS || (store->type->is_full && store->type->is_full(store)))
         tl_blocks_flush(store);
     tl_block *block = take(store, sizeof *block);
     *block = (tl_block){
         .vline = pc & h->line_mask,
-        .enter_pline = is_straddling || tl_blocks_has_break(store, pc) ? TL_NO_LINE : pline,
+        .enter_pline = is_straddling || has_fp || tl_blocks_has_break(store, pc) ? TL_NO_LINE : pline,
         .pline = pline,
         .pline2 = is_straddling ? pline2 : TL_NO_LINE,
         .pc = pc,
@@ -184,6 +190,9 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         .cycles = (uint32_t)board.time,
         .n_insns = (uint16_t)n_insns,
         .is_straddling = is_straddling,
+        .has_fp = has_fp,
+        .view = (uint8_t)h->view,
+        .count = &store->counts[store->n_blocks],
         .exit_pend = tl_scoreboard_pend(&board, store->pends),
         .link = {&store->nowhere, &store->nowhere},
         .statics = take(store, n_statics * sizeof *statics),
@@ -210,8 +219,9 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     uint32_t bucket = bucket_of(block->vline);
     block->next_on_line = store->buckets[bucket];
     store->buckets[bucket] = block;
-    *store->last_made = block;
-    store->last_made = &block->next_made;
+    store->by_number[store->n_blocks++] = block;
+    if (block->cycles > store->max_cycles)
+        store->max_cycles = block->cycles;
     return block;
 }
 
@@ -255,7 +265,7 @@ static tl_block *get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pli
     uint64_t vline = pc & h->line_mask;
     for (tl_block **at = &store->buckets[bucket_of(vline)]; *at; at = &(*at)->next_on_line) {
         tl_block *block = *at;
-        if (block->pc != pc || block->vline != vline || block->pline != pline || (block->is_straddling && block->pline2 != pline2))
+        if (block->pc != pc || block->view != h->view || block->vline != vline || block->pline != pline || (block->is_straddling && block->pline2 != pline2))
             continue;
         if (block->generation != h->code_generation) {
             if (!bytes_are_current(h, block)) {
@@ -289,14 +299,16 @@ static uint64_t time_before(const tl_blocks *store, const tl_block *block, uint3
     return board->time;
 }
 
-// Takes instructions k.. of an execution back out of the tallies; the one at k was fetched when `is_fetched`.
-static void take_back(tl_blocks *store, tl_block *block, uint32_t k, const tl_pend *pend, bool is_fetched) {
+// Takes instructions k.. of an execution back out of the tallies (or with `is_undo` puts them in again); the one at k was fetched when
+// `is_fetched`.
+static void take_back(tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend, bool is_fetched, bool is_undo) {
     tl_hart *h = store->hart;
+    const uint64_t sign = is_undo ? 1 : UINT64_MAX;
     tl_scoreboard all, done;
     time_before(store, block, block->n_insns, pend, &all, NULL);
     time_before(store, block, k, pend, &done, NULL);
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-        h->tally[tl_pipe_cause_slot[c]] -= all.lost[c] - done.lost[c];
+        h->tally[tl_pipe_cause_slot[c]] += sign * (all.lost[c] - done.lost[c]);
     uint64_t fetched_end = block->pc + block->ops[k].offset;
     for (uint32_t i = k, at = block->ops[k].offset; i < block->n_insns; i++) {
         tl_decoded insn;
@@ -304,12 +316,12 @@ static void take_back(tl_blocks *store, tl_block *block, uint32_t k, const tl_pe
         tl_decode(bits_at(block->bytes, at, block->n_bytes), &insn);
         uint32_t n = tl_insn_static(&insn, counts);
         for (uint32_t s = 0; s < n; s++)
-            h->tally[counts[s].slot] -= counts[s].amount;
+            h->tally[counts[s].slot] += sign * counts[s].amount;
         at += insn.len;
         if (i == k && is_fetched)
             fetched_end += insn.len;
     }
-    h->tally[TL_S_L1I_READ] -= fetch_groups(h, block->pc, block->end_pc) - fetch_groups(h, block->pc, fetched_end);
+    h->tally[TL_S_L1I_READ] += sign * (fetch_groups(h, block->pc, block->end_pc) - fetch_groups(h, block->pc, fetched_end));
 }
 
 // The walk with these results in flight, kept in the memo: matrix kernels enter the same block a million times the same way.
@@ -324,6 +336,8 @@ static TL_NOINLINE void remember(tl_blocks *store, tl_block *block, const tl_pen
     memo->in = pend;
     memo->out = tl_scoreboard_pend(&with, store->pends);
     memo->cycles = (uint32_t)(with.time - without.time);
+    if (with.time > store->max_cycles)
+        store->max_cycles = (uint32_t)with.time;
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
         memo->lost[c] = (int16_t)((int64_t)with.lost[c] - (int64_t)without.lost[c]);
 }
@@ -375,6 +389,8 @@ static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
         if (!h->port->fetch(h, vaddr))
             return false;
         validate(store, vline);
+        if (TL_UNLIKELY(h->has_slow_watch) && tl_hart_poll(h))
+            store->must_step = true; // the instruction that missed is the last before the interrupt
     }
     *ret_pline = slot->pline;
     return true;
@@ -401,9 +417,68 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
         stop_with_trap(store, pc);
         return NULL;
     }
-    if (guess->pc == pc && guess->pline == pline && guess->pline2 == pline2 && !guess->is_stale && guess->generation == h->code_generation)
-        return guess;
-    return get(store, pc, pline, pline2);
+    if (TL_UNLIKELY(store->must_step)) {
+        store->why = TL_BLOCK_GO_ON;
+        h->pc = pc;
+        return NULL;
+    }
+    tl_block *block = guess;
+    if (guess->pc != pc || guess->view != h->view || guess->pline != pline || guess->pline2 != pline2 || guess->is_stale ||
+        guess->generation != h->code_generation)
+        block = get(store, pc, pline, pline2);
+    if (TL_UNLIKELY(block->has_fp && h->is_fp_off)) {
+        store->why = TL_BLOCK_GO_ON;
+        store->must_step = true;
+        h->pc = pc;
+        return NULL;
+    }
+    return block;
+}
+
+tl_block **tl_blocks_cell(tl_blocks *store, uint64_t pc) { return &store->jump_cache[store->hart->view][(pc >> 1) & (TL_JUMP_CACHE - 1)]; }
+
+
+// The rest of the run has not happened: out of the clock and the tallies with it.
+static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_why why) {
+    tl_hart *h = store->hart;
+    const tl_pend *pend = pend_of(store);
+    tl_scoreboard board;
+    uint64_t before = time_before(store, block, k, pend, &board, NULL);
+    h->now -= block->cycles + (pend ? block->memo.cycles : 0) - before;
+    h->instret -= block->n_insns - k;
+    take_back(store, block, k, pend, false, false);
+    h->pend = tl_scoreboard_pend(&board, store->pends);
+    h->run_vline = block->is_straddling ? block->vline + (~h->line_mask + 1) : block->vline;
+    h->run_pline = block->is_straddling ? block->pline2 : block->pline;
+    h->pc = block->pc + block->ops[k].offset;
+    store->pend_mark = UINT64_MAX;
+    store->why = why;
+}
+
+void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) { stop_before(store, block, k, TL_BLOCK_BREAK); }
+
+// What an instruction owes that wrote a PMU's register or changed the mode, which ends its block; and overflows that happened in a slow path:
+// when an interrupt must be taken for one, the rest of the block does not happen. False: stop.
+static TL_NOINLINE bool after(tl_blocks *store, tl_block *block, uint32_t k) {
+    tl_hart *h = store->hart;
+    if (h->has_after)
+        tl_hart_retired(h);
+    if (!h->has_slow_watch || !tl_hart_poll(h))
+        return true;
+    h->insn_limit = 0; // the interrupt comes here, not at the end of the run
+    if (k + 1 == block->n_insns)
+        return true;
+    stop_before(store, block, k + 1, TL_BLOCK_GO_ON);
+    return false;
+}
+
+void tl_blocks_sync(tl_blocks *store) {
+    tl_blocks_fold(store);
+    tl_hart_sync_clock(store->hart);
+    if (store->under_way && !store->is_taken_back) { // counted as a whole when it began
+        take_back(store, store->under_way, store->under_way_k, store->under_way_pend, true, false);
+        store->is_taken_back = true;
+    }
 }
 
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
@@ -415,31 +490,27 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     uint64_t rest_insns = block->n_insns - k;
     h->now -= rest_cycles;
     h->instret -= rest_insns;
-    if (TL_UNLIKELY(!tl_exec_full[block->opc[k]](h, op, pc))) {
-        take_back(store, block, k, pend, true);
+    store->under_way = block;
+    store->under_way_k = k;
+    store->under_way_pend = pend;
+    bool is_done = tl_exec_full[block->opc[k]](h, op, pc);
+    store->under_way = NULL;
+    if (TL_UNLIKELY(!is_done)) {
+        if (!store->is_taken_back)
+            take_back(store, block, k, pend, true, false);
+        store->is_taken_back = false;
         stop_with_trap(store, pc);
         return false;
     }
+    if (TL_UNLIKELY(store->is_taken_back)) {
+        take_back(store, block, k, pend, true, true);
+        store->is_taken_back = false;
+    }
     h->now += rest_cycles;
     h->instret += rest_insns;
+    if (TL_UNLIKELY(h->has_after | h->has_slow_watch))
+        return after(store, block, k);
     return true;
-}
-
-// The rest of the run has not happened: out of the clock and the tallies with it.
-void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) {
-    tl_hart *h = store->hart;
-    const tl_pend *pend = pend_of(store);
-    tl_scoreboard board;
-    uint64_t before = time_before(store, block, k, pend, &board, NULL);
-    h->now -= block->cycles + (pend ? block->memo.cycles : 0) - before;
-    h->instret -= block->n_insns - k;
-    take_back(store, block, k, pend, false);
-    h->pend = tl_scoreboard_pend(&board, store->pends);
-    h->run_vline = block->is_straddling ? block->vline + (~h->line_mask + 1) : block->vline;
-    h->run_pline = block->is_straddling ? block->pline2 : block->pline;
-    h->pc = block->pc + block->ops[k].offset;
-    store->pend_mark = UINT64_MAX;
-    store->why = TL_BLOCK_BREAK;
 }
 
 tl_stop tl_blocks_run(tl_hart *h) {
@@ -457,12 +528,13 @@ tl_stop tl_blocks_run(tl_hart *h) {
             stop = TL_STOP_LIMIT;
             break;
         }
-        if (h->run_vline == TL_NO_LINE && h->now >= h->horizon) {
+        if (h->run_vline == TL_NO_LINE && h->now >= h->horizon && !store->must_step) {
             stop = TL_STOP_HORIZON;
             break;
         }
         uint64_t left = h->insn_limit - h->instret;
-        if (h->run_vline != TL_NO_LINE || h->skip_break || left <= MAX_INSNS) {
+        if (h->run_vline != TL_NO_LINE || h->skip_break || left <= MAX_INSNS || store->must_step) {
+            store->must_step = false;
             tl_step result = tl_step_one(h, store->pends);
             if (result == TL_STEP_RETIRED)
                 continue;

@@ -24,20 +24,21 @@ typedef struct tl_block_memo { // entering with results in flight: what it costs
 struct tl_block {
     uint64_t vline, enter_pline; // what the fetch slot must say; enter_pline TL_NO_LINE: never entered through the fast path
     uint64_t pc;
-    uint64_t count;     // executions not folded yet
+    uint64_t *count;    // executions not folded yet: in tl_blocks.counts
     tl_op *ops;         // n_insns operations, then one that ends the block
     void *code, *start; // translated: entry with the fetch slot's proof to give, and entry behind it
     uint32_t cycles;
     uint16_t n_insns;
     bool is_straddling; // the first instruction reaches into a second line, pline2
     bool is_stale;
+    bool has_fp;        // must not be entered while mstatus.FS is Off
+    uint8_t view;       // the slots it was decoded for: a block belongs to one privilege mode
     const tl_pend *exit_pend;
     tl_block *link[2]; // fall-through or jump, taken; never NULL (tl_blocks.nowhere)
     uint64_t end_pc;
     uint64_t pline, pline2;
     tl_block_memo memo;
     tl_block *next_on_line; // chain of the line's bucket
-    tl_block *next_made;    // in order of creation
     tl_static_count *statics;
     uint16_t n_statics;
     uint16_t n_bytes;
@@ -47,9 +48,10 @@ struct tl_block {
     uint8_t *bytes;      // n_bytes of code, as decoded
 };
 
-enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10 };
+enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10, TL_MAX_BLOCKS = 1 << 17 };
 
 typedef struct tl_blocks tl_blocks;
+typedef enum tl_block_why { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK } tl_block_why;
 
 typedef struct tl_blocks_type {                         // what a front-end over blocks adds
     void (*prepare)(tl_blocks *store, tl_block *block); // makes a new block executable
@@ -60,16 +62,24 @@ typedef struct tl_blocks_type {                         // what a front-end over
 } tl_blocks_type;
 
 struct tl_blocks {                       // the store of one hart; h->engine
-    tl_block *jump_cache[TL_JUMP_CACHE]; // by target of indirect jumps; never NULL
+    tl_block *jump_cache[TL_N_VIEWS][TL_JUMP_CACHE]; // by target of indirect jumps; never NULL
     tl_block nowhere;                    // matches no fetch slot
     tl_hart *hart;
     const tl_blocks_type *type;
     tl_pend_table *pends;
-    enum { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK } why; // execution stopped; hart->pc says where
+    tl_block_why why;       // execution stopped; hart->pc says where
+    bool must_step;         // with GO_ON: the next instruction is to be stepped
+    uint32_t max_cycles;    // the longest block, results in flight included: how far a run may overshoot its horizon without a slow path
+    tl_block *under_way;    // the block whose instruction under_way_k is being executed by its full body, or NULL
+    uint32_t under_way_k;
+    const tl_pend *under_way_pend;
+    bool is_taken_back;     // instructions from under_way_k on are out of the tallies: somebody looked in the middle
+    uint64_t *counts;       // one for each block, dense, in order of creation: what was executed is found by scanning 8 bytes for each
+    uint32_t n_blocks;
+    tl_block **by_number;
     uint64_t pend_mark;     // instret at the end of the last block that was entered with results in flight
     const tl_pend *pend_in; // what was in flight then
     uint64_t break_pc[2];   // the blocks were decoded for these
-    tl_block *first_made, **last_made;
     uint8_t *memory;
     size_t memory_bytes, used_bytes;
     uint64_t n_flushes;
@@ -89,6 +99,9 @@ bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc);
 tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess);
 // Charges the results in flight against a block that is about to start (hart->pend is not NULL), before its counts are added.
 void tl_block_charge(tl_blocks *store, tl_block *block);
+tl_block **tl_blocks_cell(tl_blocks *store, uint64_t pc); // of the jump cache, for the current mode
+// The tallies as they are now, in the middle of an instruction, too.
+void tl_blocks_sync(tl_blocks *store);
 // Executes instruction k of the block under way by its full body, at the exact cycle. False: it trapped; stop.
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k);
 // The block under way must stop before instruction k, a breakpoint.

@@ -37,7 +37,7 @@ TL_ALWAYS_INLINE void start(tl_hart *h, tl_block *block) {
         tl_block_charge(h->engine, block);
     else
         h->pend = block->exit_pend;
-    block->count += 1;
+    *block->count += 1;
     h->now += block->cycles;
     h->instret += block->n_insns;
     h->block = block;
@@ -120,7 +120,7 @@ TL_ALWAYS_INLINE void jump_indirect(tl_hart *h, const tl_op *op) {
     uint64_t pc = block->pc + op->offset, target = (h->x[op->rs1] + (uint64_t)(int64_t)op->imm) & ~UINT64_C(1);
     h->x[op->rd] = block->end_pc;
     h->now += tl_bpred_indirect(&h->bp, h->tally, pc, target, block->end_pc, op->rd & 31, op->rs1);
-    tl_block **cell = &store->jump_cache[(target >> 1) & (TL_JUMP_CACHE - 1)];
+    tl_block **cell = &store->jump_cache[h->view][(target >> 1) & (TL_JUMP_CACHE - 1)];
     if (TL_UNLIKELY((*cell)->pc != target))
         enter_slow(h, cell, target);
     else
@@ -140,6 +140,14 @@ TL_ALWAYS_INLINE void jump_indirect(tl_hart *h, const tl_op *op) {
 static void op_jal(tl_hart *h, const tl_op *op) { jump(h, op); }
 
 static void op_jalr(tl_hart *h, const tl_op *op) { jump_indirect(h, op); }
+
+// A return from a trap: the mode has changed with it.
+static void op_xret(tl_hart *h, const tl_op *op) {
+    tl_block *block = BLOCK;
+    if (TL_UNLIKELY(!tl_block_execute(h->engine, block, (uint32_t)(op - block->ops))))
+        STOP();
+    enter_slow(h, tl_blocks_cell(h->engine, h->pc), h->pc);
+}
 
 static void op_ILLEGAL(tl_hart *h, const tl_op *op) { slow(h, op); }
 
@@ -207,7 +215,7 @@ static tl_op_handler *find_fused(uint16_t first, uint16_t second) {
 
 static void prepare(tl_blocks *store, tl_block *block) {
     for (uint32_t k = 0; k < block->n_insns; k++)
-        block->ops[k].handler = single[block->opc[k]];
+        block->ops[k].handler = block->opc[k] == TL_OPC_mret || block->opc[k] == TL_OPC_sret ? op_xret : single[block->opc[k]];
     block->ops[block->n_insns].handler = op_end;
     for (uint32_t k = 0; k + 1 < block->n_insns; k++) {
         tl_op_handler *handler = find_fused(block->opc[k], block->opc[k + 1]);
@@ -226,7 +234,7 @@ static void run_threaded(tl_blocks *store) {
 #ifdef TL_NO_TAIL_CALLS
     h->next_op = NULL;
 #endif
-    enter_slow(h, &store->jump_cache[(h->pc >> 1) & (TL_JUMP_CACHE - 1)], h->pc);
+    enter_slow(h, tl_blocks_cell(store, h->pc), h->pc);
 #ifdef TL_NO_TAIL_CALLS
     while (h->next_op)
         h->next_op->handler(h, h->next_op);
@@ -243,8 +251,7 @@ static void detach(tl_hart *h) {
 }
 
 static void sync(tl_hart *h) {
-    tl_blocks_fold(h->engine);
-    tl_hart_sync_clock(h);
+    tl_blocks_sync(h->engine);
 }
 
 const tl_core_type tl_core_block = {

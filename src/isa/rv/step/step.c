@@ -87,6 +87,10 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     tl_insn_pipe(&insn, &pipe);
     tl_op_from_decoded(&insn, &op);
     uint64_t next_pc = pc + insn.len, lost_cycles = 0;
+    if (TL_UNLIKELY(h->is_privileged && h->is_fp_off && tl_insn_is_fp(&insn))) {
+        (void)tl_trap(h, TL_CAUSE_ILLEGAL, insn.raw);
+        return trap(h);
+    }
     if (insn.opc == TL_OPC_jal || insn.opc == TL_OPC_jalr) {
         uint64_t target =
             insn.opc == TL_OPC_jal ? pc + (uint64_t)(int64_t)insn.imm : (h->x[insn.rs1] + (uint64_t)(int64_t)insn.imm) & ~UINT64_C(1);
@@ -106,6 +110,8 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
         next_pc = is_taken ? target : next_pc;
     } else if (!tl_exec_full[insn.opc](h, &op, pc)) {
         return trap(h);
+    } else if (h->changes_priv) {
+        next_pc = h->pc;
     }
 
     // It retires: its static share, its interlocks, its cycle.
@@ -123,6 +129,10 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     h->instret += 1;
     h->pc = next_pc;
     h->skip_break = false;
+    if (TL_UNLIKELY(h->has_after))
+        tl_hart_retired(h);
+    if (TL_UNLIKELY(h->has_slow_watch) && tl_hart_poll(h))
+        h->insn_limit = 0; // the interrupt comes here, not at the end of the run
 
     bool is_run_over = tl_insn_ends_run(&insn) || (next_pc & h->line_mask) != h->run_vline;
     if (!is_run_over && is_last_half(h, next_pc) && (half_at(h, h->run_pline, next_pc) & 3) == 3)

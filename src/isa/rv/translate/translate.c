@@ -167,7 +167,10 @@ static void address_to_rax(translator *t, const tl_op *op) {
 
 _Static_assert(sizeof(tl_data_slot) == 32, "the slot index is scaled by a shift");
 
-static x86_mem data_slot(size_t field) { return at_index(RBX, RCX, 0, (int64_t)(offsetof(tl_hart, data_slot) + field) - HART_BIAS); }
+static x86_mem data_slot(const translator *t, size_t field) { // of the mode the block belongs to
+    size_t view = t->block->view * TL_DATA_SLOTS * sizeof(tl_data_slot);
+    return at_index(RBX, RCX, 0, (int64_t)(offsetof(tl_hart, data_slot) + view + field) - HART_BIAS);
+}
 
 // rax = vaddr on entry; on the hit path rax = host address, rcx and rdx are spent. Returns the jump of the miss.
 static uint8_t *emit_hit(translator *t, uint32_t size_bytes, bool is_store) {
@@ -181,14 +184,14 @@ static uint8_t *emit_hit(translator *t, uint32_t size_bytes, bool is_store) {
     x86_op_ri(e, false, X_AND, RCX, (TL_DATA_SLOTS - 1) << 5);
     x86_mov_rr(e, RDX, RAX);
     x86_op_ri(e, true, X_AND, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
-    x86_rm(e, true, 0x3b, RDX, data_slot(is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
+    x86_rm(e, true, 0x3b, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
     uint8_t *miss = x86_jcc(e, CC_NE);
     x86_op_ri(e, true, X_ADD, RBP, 1);
-    x86_rm(e, false, 0x8b, RDX, data_slot(offsetof(tl_data_slot, line_stamp)));
+    x86_rm(e, false, 0x8b, RDX, data_slot(t, offsetof(tl_data_slot, line_stamp)));
     x86_rm(e, true, 0x89, RBP, at_index(R14, RDX, 3, 0));
-    x86_rm(e, false, 0x8b, RDX, data_slot(offsetof(tl_data_slot, page_stamp)));
+    x86_rm(e, false, 0x8b, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
     x86_rm(e, true, 0x89, RBP, at_index(R14, RDX, 3, 0));
-    x86_rm(e, true, 0x03, RAX, data_slot(offsetof(tl_data_slot, host_minus_vaddr)));
+    x86_rm(e, true, 0x03, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
     return miss;
 }
 
@@ -636,7 +639,7 @@ static void emit_dispatch(translator *t) {
     x86_rr(e, false, 0x8b, RCX, RAX);
     x86_shift_i(e, false, X_SHR, RCX, 1);
     x86_op_ri(e, false, X_AND, RCX, TL_JUMP_CACHE - 1);
-    x86_mov_ri(e, RDX, (uintptr_t)t->store->jump_cache);
+    x86_mov_ri(e, RDX, (uintptr_t)t->store->jump_cache[t->block->view]);
     x86_rm(e, true, 0x8b, RCX, at_index(RDX, RCX, 3, 0));
     x86_rm(e, true, 0x3b, RAX, at_base(RCX, offsetof(tl_block, pc)));
     x86_patch(x86_jcc(e, CC_NE), t->indirect_thunk);
@@ -883,8 +886,8 @@ static void emit_stubs(translator *t) {
     t->n_stubs = 0;
 }
 
-static x86_mem fetch_slot(const tl_hart *h, uint64_t vline, size_t field) {
-    uint64_t index = (vline >> h->line_log2) & (TL_FETCH_SLOTS - 1);
+static x86_mem fetch_slot(const translator *t, uint64_t vline, size_t field) {
+    uint64_t index = t->block->view * TL_FETCH_SLOTS + ((vline >> t->store->hart->line_log2) & (TL_FETCH_SLOTS - 1));
     return at_base(RBX, (int64_t)(offsetof(tl_hart, fetch_slot) + index * sizeof(tl_fetch_slot) + field) - HART_BIAS);
 }
 
@@ -892,10 +895,10 @@ static void emit_slot_check(translator *t, uint64_t vline, uint64_t pline, uint8
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
     x86_mov_ri(e, RAX, vline);
-    x86_rm(e, true, 0x3b, RAX, fetch_slot(h, vline, offsetof(tl_fetch_slot, vline)));
+    x86_rm(e, true, 0x3b, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, vline)));
     from[0] = x86_jcc(e, CC_NE);
     x86_mov_ri(e, RAX, pline);
-    x86_rm(e, true, 0x3b, RAX, fetch_slot(h, vline, offsetof(tl_fetch_slot, pline)));
+    x86_rm(e, true, 0x3b, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, pline)));
     from[1] = x86_jcc(e, CC_NE);
 }
 
@@ -903,9 +906,9 @@ static void emit_stamps(translator *t, uint64_t vline) {
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
     x86_op_ri(e, true, X_ADD, RBP, 1);
-    x86_rm(e, false, 0x8b, RCX, fetch_slot(h, vline, offsetof(tl_fetch_slot, line_stamp)));
+    x86_rm(e, false, 0x8b, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, line_stamp)));
     x86_rm(e, true, 0x89, RBP, at_index(R14, RCX, 3, 0));
-    x86_rm(e, false, 0x8b, RCX, fetch_slot(h, vline, offsetof(tl_fetch_slot, page_stamp)));
+    x86_rm(e, false, 0x8b, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, page_stamp)));
     x86_rm(e, true, 0x89, RBP, at_index(R14, RCX, 3, 0));
 }
 
@@ -924,11 +927,10 @@ static void prepare(tl_blocks *store, tl_block *block) {
 
     // Entry: the proof that this block may run, as in block/engine.c enter().
     block->code = exec_of(t, e->at);
-    uint8_t *to_look_up[6] = {NULL};
+    uint8_t *to_look_up[8] = {NULL};
     uint32_t n = 0;
     uint64_t second = block->vline + (~h->line_mask + 1);
-    bool is_always_looked_up = block->enter_pline == TL_NO_LINE && !block->is_straddling;
-    is_always_looked_up |= tl_blocks_has_break(store, block->pc);
+    bool is_always_looked_up = tl_blocks_has_break(store, block->pc);
     if (!is_always_looked_up) {
         emit_slot_check(t, block->vline, block->pline, &to_look_up[n]);
         n += 2;
@@ -943,6 +945,11 @@ static void prepare(tl_blocks *store, tl_block *block) {
         x86_rm(e, true, 0x8b, RAX, HART(now));
         x86_rm(e, true, 0x3b, RAX, HART(fast_horizon));
         to_look_up[n++] = x86_jcc(e, CC_AE);
+        if (block->has_fp) {
+            x86_rm_byte(e, false, 0x80, 7, HART(is_fp_off), true); // cmp byte, imm8
+            x86_byte(e, 0);
+            to_look_up[n++] = x86_jcc(e, CC_NE);
+        }
         emit_stamps(t, block->vline);
         if (block->is_straddling)
             emit_stamps(t, second);
@@ -958,7 +965,7 @@ static void prepare(tl_blocks *store, tl_block *block) {
         x86_rm(e, true, 0x89, RAX, HART(pend));
     }
     uint8_t *charged = e->at;
-    x86_mov_ri(e, RCX, (uintptr_t)&block->count);
+    x86_mov_ri(e, RCX, (uintptr_t)block->count);
     x86_op_mi(e, true, X_ADD, at_base(RCX, 0), 1);
     add_to(e, HART(now), block->cycles);
     add_to(e, HART(instret), block->n_insns);
@@ -975,6 +982,12 @@ static void prepare(tl_blocks *store, tl_block *block) {
             break;
         }
         emit_insn(t, k);
+        if (block->opc[k] == TL_OPC_mret || block->opc[k] == TL_OPC_sret) {
+            x86_rm(e, true, 0x8b, RAX, HART(pc));
+            x86_jmp_to(e, t->indirect_thunk);
+            is_ended = true;
+            break;
+        }
         tl_class cls = (tl_class)tl_insn_rows[block->opc[k]].cls;
         is_ended = block->opc[k] != TL_OPC_ILLEGAL && (cls == TL_CLASS_BRANCH || cls == TL_CLASS_JAL || cls == TL_CLASS_JALR);
     }
@@ -1012,7 +1025,7 @@ static void *enter_from_code(tl_blocks *store, uint64_t pc, uint8_t *site, tl_bl
 
 static void *enter_indirect(tl_blocks *store, uint64_t pc) {
     translator *t = store->translator;
-    tl_block **cell = &store->jump_cache[(pc >> 1) & (TL_JUMP_CACHE - 1)];
+    tl_block **cell = tl_blocks_cell(store, pc);
     tl_block *block = tl_blocks_enter(store, pc, *cell);
     if (!block)
         return exec_of(t, t->exit_thunk);
@@ -1155,8 +1168,7 @@ static void detach(tl_hart *h) {
 }
 
 static void fold(tl_hart *h) {
-    tl_blocks_fold(h->engine);
-    tl_hart_sync_clock(h);
+    tl_blocks_sync(h->engine);
 }
 
 const tl_core_type tl_core_translate = {

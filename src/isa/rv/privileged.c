@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Entering and leaving traps; see privileged.h. Sections are those of the privileged manual, version 1.12.
+#include "isa/rv/privileged.h"
+
+#include "base/bits.h"
+
+static const uint64_t CAUSE_IS_INTERRUPT = UINT64_C(1) << 63;
+
+void tl_privileged_reset(tl_hart *h) {
+    h->is_privileged = true;
+    h->is_fp_off = true;
+    h->is_waiting = false;
+    h->satp = 0;
+    h->frm = h->fflags = 0;
+    h->csr = (tl_privileged){
+        .mstatus = UINT64_C(2) << 32 | UINT64_C(2) << 34, // UXL, SXL
+        .irq_mask = h->csr.irq_mask != 0 ? h->csr.irq_mask : UINT64_C(0xaaa),
+        .pmp_generation = h->csr.pmp_generation + 1,
+    };
+    h->reservation_paddr = TL_NO_LINE;
+    h->pend = NULL;
+    h->run_vline = TL_NO_LINE;
+    tl_hart_set_priv(h, TL_PRIV_M);
+    h->port->pmp_changed(h);
+}
+
+static void count_exception(tl_hart *h) {
+    static const uint16_t slots[] = {
+        [TL_CAUSE_FETCH_MISALIGNED] = TL_S_HART_EXC_MISALIGNED, [TL_CAUSE_FETCH_ACCESS] = TL_S_HART_EXC_FETCH_FAULT,
+        [TL_CAUSE_ILLEGAL] = TL_S_HART_EXC_ILLEGAL,             [TL_CAUSE_BREAKPOINT] = TL_S_HART_EXC_BREAKPOINT,
+        [TL_CAUSE_LOAD_MISALIGNED] = TL_S_HART_EXC_MISALIGNED,  [TL_CAUSE_LOAD_ACCESS] = TL_S_HART_EXC_LOAD_FAULT,
+        [TL_CAUSE_STORE_MISALIGNED] = TL_S_HART_EXC_MISALIGNED, [TL_CAUSE_STORE_ACCESS] = TL_S_HART_EXC_STORE_FAULT,
+        [TL_CAUSE_ECALL_U] = TL_S_HART_EXC_ECALL,               [TL_CAUSE_ECALL_S] = TL_S_HART_EXC_ECALL,
+        [TL_CAUSE_ECALL_M] = TL_S_HART_EXC_ECALL,               [TL_CAUSE_FETCH_PAGE] = TL_S_HART_EXC_FETCH_FAULT,
+        [TL_CAUSE_LOAD_PAGE] = TL_S_HART_EXC_LOAD_FAULT,        [TL_CAUSE_STORE_PAGE] = TL_S_HART_EXC_STORE_FAULT,
+    };
+    uint16_t slot = h->trap_cause < TL_COUNT_OF(slots) ? slots[h->trap_cause] : 0;
+    h->tally[TL_S_HART_EXCEPTION] += 1;
+    h->tally[slot != 0 ? slot : TL_S_HART_EXC_ILLEGAL] += 1;
+}
+
+// Sec. 3.1.6.1, 3.1.7, 3.1.14-16 and their supervisor counterparts. The mode changes first: the cycles of entry are the handler's.
+static void enter(tl_hart *h, uint64_t cause, uint64_t value, bool is_to_supervisor) {
+    tl_privileged *csr = &h->csr;
+    bool is_interrupt = (cause & CAUSE_IS_INTERRUPT) != 0;
+    uint64_t old = csr->mstatus, status = old, vector;
+    h->pend = NULL;
+    h->run_vline = TL_NO_LINE;
+    h->reservation_paddr = TL_NO_LINE;
+    if (is_to_supervisor) {
+        csr->scause = cause;
+        csr->sepc = h->pc;
+        csr->stval = value;
+        status &= ~(TL_MSTATUS_SPIE | TL_MSTATUS_SIE | TL_MSTATUS_SPP);
+        status |= (old & TL_MSTATUS_SIE ? TL_MSTATUS_SPIE : 0) | (h->priv == TL_PRIV_S ? TL_MSTATUS_SPP : 0);
+        vector = csr->stvec;
+    } else {
+        csr->mcause = cause;
+        csr->mepc = h->pc;
+        csr->mtval = value;
+        status &= ~(TL_MSTATUS_MPIE | TL_MSTATUS_MIE | TL_MSTATUS_MPP);
+        status |= (old & TL_MSTATUS_MIE ? TL_MSTATUS_MPIE : 0) | (uint64_t)h->priv << 11;
+        vector = csr->mtvec;
+    }
+    csr->mstatus = status;
+    tl_hart_set_priv(h, is_to_supervisor ? TL_PRIV_S : TL_PRIV_M);
+    h->port->status_changed(h, old);
+    h->pc = (vector & ~UINT64_C(3)) + (is_interrupt && (vector & 1) ? (cause & ~CAUSE_IS_INTERRUPT) * 4 : 0);
+    h->now += h->config->pipeline.trap_cycles;
+    h->tally[TL_S_HART_CYC_TRAP] += h->config->pipeline.trap_cycles;
+    h->tally[TL_S_HART_FLUSH_OTHER] += 1;
+}
+
+void tl_take_exception(tl_hart *h) {
+    uint64_t cause = h->trap_cause;
+    count_exception(h);
+    enter(h, cause, h->trap_value, h->priv != TL_PRIV_M && (h->csr.medeleg >> cause & 1));
+}
+
+// Sec. 3.1.9: machine-level interrupts before supervisor-level ones; external, software, timer, then counter overflow.
+bool tl_next_interrupt(const tl_hart *h, tl_irq *ret_irq) {
+    static const tl_irq order[] = {TL_IRQ_MEI, TL_IRQ_MSI, TL_IRQ_MTI, TL_IRQ_SEI, TL_IRQ_SSI, TL_IRQ_STI, TL_IRQ_LCOFI};
+    uint64_t pending = tl_hart_pending(h);
+    if (TL_LIKELY(pending == 0))
+        return false;
+    bool is_machine_on = h->priv != TL_PRIV_M || (h->csr.mstatus & TL_MSTATUS_MIE);
+    bool is_supervisor_on = h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (h->csr.mstatus & TL_MSTATUS_SIE));
+    uint64_t taken = is_machine_on ? pending & ~h->csr.mideleg : 0;
+    if (taken == 0)
+        taken = is_supervisor_on ? pending & h->csr.mideleg : 0;
+    for (uint32_t i = 0; i < TL_COUNT_OF(order); i++)
+        if (taken >> order[i] & 1) {
+            *ret_irq = order[i];
+            return true;
+        }
+    return false;
+}
+
+void tl_take_interrupt(tl_hart *h, tl_irq irq) {
+    h->tally[TL_S_HART_INTERRUPT] += 1;
+    enter(h, CAUSE_IS_INTERRUPT | irq, 0, h->csr.mideleg >> irq & 1);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// System software on the machine: a board around the harts (devices, device tree), firmware, a kernel or a bare-metal program, and
+// the loop that runs them. Nothing is emulated for the guest: what traps goes to the guest's own handlers.
+//
+// The address map is that of QEMU's `virt` board, so that the same images run on both: finisher 0x100000, RTC 0x101000, CLINT 0x2000000,
+// PLIC 0xc000000, UART 0x10000000 (irq 10), virtio-mmio slots 0x10001000 + 0x1000 k (irq 1 + k), RAM 0x80000000.
+#ifndef TL_SYSTEM_SYSTEM_H
+#define TL_SYSTEM_SYSTEM_H
+
+#include "machine/machine.h"
+
+typedef struct tl_system tl_system;
+
+typedef struct tl_system_options { // strings are borrowed until the system is freed
+    const char *program;           // bare: an ELF file entered in machine mode on every hart, a0 = hart id, a1 = device tree; else NULL
+    const char *bios;              // firmware, ELF or raw at the start of RAM; NULL: the packaged OpenSBI (fw_jump)
+    const char *kernel;            // Image or ELF, at RAM + 2 MiB
+    const char *initrd, *append;   // may be NULL
+    const char *disk;              // raw image behind virtio block, or NULL
+    bool is_disk_writable;         // else writes stay in memory and are lost
+    int console_in, console_out;   // host descriptors; -1: none
+    void (*warn)(void *ctx, const char *sentence);
+    bool (*wants_stop)(void *ctx);
+    void *ctx;
+} tl_system_options;
+
+typedef struct tl_system_limits { // as tl_os_limits
+    uint64_t until_cycle;         // UINT64_MAX: none
+    uint64_t until_instret;       // sum over all harts
+    uint64_t break_pc[2];         // TL_NO_LINE: none
+} tl_system_limits;
+
+typedef enum tl_system_stop {
+    TL_SYSTEM_LIMIT,
+    TL_SYSTEM_BREAK,
+    TL_SYSTEM_EXITED, // through the finisher or tohost
+    TL_SYSTEM_RESET,  // the guest asked for a restart
+    TL_SYSTEM_STUCK,  // every hart waits for an interrupt and nothing will ever send one
+} tl_system_stop;
+
+typedef struct tl_system_report {
+    tl_system_stop stop;
+    int32_t exit_status;
+    uint32_t break_hart;
+    char message[256]; // "" or one sentence
+} tl_system_report;
+
+// Loads everything; errors name the file and what is wrong with it. `machine` is borrowed and fresh.
+TL_MUST_CHECK tl_status tl_system_new(tl_machine *machine, const tl_system_options *options, tl_system **ret_system, tl_error *err);
+void tl_system_free(tl_system *system); // NULL is fine
+TL_MUST_CHECK tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_system_report *ret_report, tl_error *err);
+uint64_t tl_system_now_cycles(const tl_system *system); // the furthest hart's
+// Address of a symbol of the program, kernel or firmware; TL_ENOENT.
+TL_MUST_CHECK tl_status tl_system_symbol(const tl_system *system, const char *name, uint64_t *ret_address, tl_error *err);
+
+#endif
