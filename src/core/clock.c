@@ -72,9 +72,9 @@ void tl_hart_set_irq(tl_hart *h, tl_irq irq, bool level) {
 
 static uint64_t clock_hz(const tl_hart *h) { return h->config->clock_hz != 0 ? h->config->clock_hz : 1; }
 
-uint64_t tl_hart_time(const tl_hart *h, uint64_t cycle) { return (uint64_t)((uint128)cycle * TL_TIMEBASE_HZ / clock_hz(h)); }
+uint64_t tl_hart_time(const tl_hart *h, uint64_t cycle) { return (uint64_t)((uint128)cycle * TL_TIMEBASE_HZ / clock_hz(h)) + h->time_offset; }
 
 uint64_t tl_hart_cycle_of_time(const tl_hart *h, uint64_t time) {
-    uint128 cycle = ((uint128)time * clock_hz(h) + TL_TIMEBASE_HZ - 1) / TL_TIMEBASE_HZ;
+    uint128 cycle = ((uint128)(time - h->time_offset) * clock_hz(h) + TL_TIMEBASE_HZ - 1) / TL_TIMEBASE_HZ;
     return cycle >= UINT64_MAX ? UINT64_MAX : (uint64_t)cycle;
 }

@@ -194,6 +194,7 @@ struct tl_hart {
     uint64_t reservation_paddr; // line reserved by LR, or TL_NO_LINE; lost to other harts' stores and to traps (docs/model.md 5.14)
     uint64_t satp;              // RISC-V layout: mode 8 = Sv39, ASID, PPN; mode 0 = bare
     uint32_t id;
+    uint64_t time_offset;       // what software added to machine time by writing the board's timer
     uint64_t idle_cycles;       // part of now in which the hart had nothing to run
     uint64_t supervisor_cycles; // part of now that belongs to supervisor mode though priv is U: modeled system calls, faults, switches
     uint64_t mode_cycles[4], mode_insns[4]; // by tl_priv, up to the last change of mode, idle time excluded
@@ -261,7 +262,8 @@ static inline uint64_t tl_hart_pending(const tl_hart *h) {
 // Machine time, which CSR time and the timer of the board show.
 enum { TL_TIMEBASE_HZ = 10000000 };
 uint64_t tl_hart_time(const tl_hart *h, uint64_t cycle);
-uint64_t tl_hart_cycle_of_time(const tl_hart *h, uint64_t time); // the first cycle that shows it; UINT64_MAX: beyond all cycles
+// The first cycle that shows it, counting modulo 2^64 from what cycle 0 shows; UINT64_MAX: beyond all cycles.
+uint64_t tl_hart_cycle_of_time(const tl_hart *h, uint64_t time);
 
 // Records a trap; returns false so that bodies can end with it.
 static inline bool tl_trap(tl_hart *h, tl_cause cause, uint64_t value) {
