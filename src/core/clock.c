@@ -57,7 +57,11 @@ bool tl_hart_poll(tl_hart *h) {
     uint64_t before = tl_hart_pending(h);
     for (uint32_t i = 0; i < h->n_pmus; i++)
         h->pmus[i]->poll(h->pmus[i]->ctx, h);
-    return (tl_hart_pending(h) & ~before) != 0;
+    if ((tl_hart_pending(h) & ~before) == 0)
+        return false;
+    h->is_interrupted = true;
+    h->insn_limit = 0;
+    return true;
 }
 
 void tl_hart_set_irq(tl_hart *h, tl_irq irq, bool level) {
@@ -72,7 +76,9 @@ void tl_hart_set_irq(tl_hart *h, tl_irq irq, bool level) {
 
 static uint64_t clock_hz(const tl_hart *h) { return h->config->clock_hz != 0 ? h->config->clock_hz : 1; }
 
-uint64_t tl_hart_time(const tl_hart *h, uint64_t cycle) { return (uint64_t)((uint128)cycle * TL_TIMEBASE_HZ / clock_hz(h)) + h->time_offset; }
+uint64_t tl_hart_time(const tl_hart *h, uint64_t cycle) {
+    return (uint64_t)((uint128)cycle * TL_TIMEBASE_HZ / clock_hz(h)) + h->time_offset;
+}
 
 uint64_t tl_hart_cycle_of_time(const tl_hart *h, uint64_t time) {
     uint128 cycle = ((uint128)(time - h->time_offset) * clock_hz(h) + TL_TIMEBASE_HZ - 1) / TL_TIMEBASE_HZ;

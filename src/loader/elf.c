@@ -80,7 +80,7 @@ static tl_status add_segment(const tl_elf_source *source, const uint8_t *phdr, t
     uint32_t flags = tl_get32(phdr + 4);
     tl_elf_segment segment = {
         .offset = tl_get64(phdr + 8),
-        .vaddr = tl_get64(phdr + 16),
+        .vaddr = tl_get64(phdr + (source->is_physical ? 24 : 16)),
         .file_bytes = tl_get64(phdr + 32),
         .memory_bytes = tl_get64(phdr + 40),
         .prot = (uint8_t)((flags & 4 ? 1 : 0) | (flags & 2 ? 2 : 0) | (flags & 1 ? 4 : 0)),
@@ -96,6 +96,14 @@ static tl_status add_segment(const tl_elf_source *source, const uint8_t *phdr, t
                        source->name, segment.vaddr);
     if (!tl_elf_fits(source, segment.offset, segment.file_bytes))
         return truncated(source, "a segment", tl_elf_end(segment.offset, segment.file_bytes), err);
+    if (source->is_physical) {
+        if (elf->n_segments == 0 || segment.vaddr < elf->first_vaddr)
+            elf->first_vaddr = segment.vaddr;
+        if (tl_elf_end(segment.vaddr, segment.memory_bytes) > elf->end_vaddr)
+            elf->end_vaddr = tl_elf_end(segment.vaddr, segment.memory_bytes);
+        elf->segments[elf->n_segments++] = segment;
+        return TL_OK;
+    }
     if (segment.vaddr >= USER_END || segment.memory_bytes > USER_END - segment.vaddr)
         return tl_fail(err, TL_EFORMAT,
                        "%s: the segment at 0x%" PRIx64 " of 0x%" PRIx64 " bytes lies outside the %u-bit user address space", source->name,

@@ -17,10 +17,11 @@ typedef struct tl_elf_source { // where the bytes come from
     uint64_t size_bytes;
     int64_t (*read)(void *ctx, void *to, size_t n, uint64_t offset); // bytes read (fewer at the end), or negative
     void *ctx;
+    bool is_physical; // firmware, kernels, bare-metal programs: segments by physical address, anywhere; symbols of data, too
 } tl_elf_source;
 
 typedef struct tl_elf_segment {   // PT_LOAD
-    uint64_t vaddr, memory_bytes; // before the load bias; within the user half
+    uint64_t vaddr, memory_bytes; // before the load bias; within the user half; physical if so asked
     uint64_t offset, file_bytes;  // within the file; offset and vaddr agree modulo the page
     uint8_t prot;                 // 1 read, 2 write, 4 execute
 } tl_elf_segment;

@@ -10,7 +10,16 @@
 #include "loader/elf.h"
 #include "loader/elf_bytes.h"
 
-enum { SHT_SYMTAB = 2, SHT_DYNSYM = 11, STT_NOTYPE = 0, STT_FUNC = 2, STT_GNU_IFUNC = 10, SHN_UNDEF = 0, SHN_LORESERVE = 0xff00 };
+enum {
+    SHT_SYMTAB = 2,
+    SHT_DYNSYM = 11,
+    STT_NOTYPE = 0,
+    STT_OBJECT = 1,
+    STT_FUNC = 2,
+    STT_GNU_IFUNC = 10,
+    SHN_UNDEF = 0,
+    SHN_LORESERVE = 0xff00
+};
 
 typedef struct symbol {
     uint64_t vaddr, size_bytes;
@@ -55,11 +64,11 @@ static int by_address(const void *a, const void *b) {
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static bool is_code_symbol(const tl_symbols *table, const uint8_t *entry, symbol *ret_symbol) {
+static bool is_wanted(const tl_symbols *table, const uint8_t *entry, bool with_data, symbol *ret_symbol) {
     unsigned type = entry[4] & 15u, binding = entry[4] >> 4;
     uint16_t home = tl_get16(entry + 6);
     uint32_t name = tl_get32(entry);
-    if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+    if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE && !(with_data && type == STT_OBJECT))
         return false;
     if (home == SHN_UNDEF || home >= SHN_LORESERVE || name >= table->strings_bytes)
         return false;
@@ -90,7 +99,7 @@ static tl_status fill(tl_symbols *table, const tl_elf_source *source, const sect
     if (status != TL_OK)
         goto out;
     for (uint64_t i = 0; i < n && i < UINT32_MAX; ++i)
-        if (is_code_symbol(table, entries + i * TL_ELF_SYM_BYTES, &table->symbols[table->n]))
+        if (is_wanted(table, entries + i * TL_ELF_SYM_BYTES, source->is_physical, &table->symbols[table->n]))
             ++table->n;
     qsort(table->symbols, table->n, sizeof *table->symbols, by_address);
 out:

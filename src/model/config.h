@@ -81,13 +81,13 @@ typedef struct tl_os_config {
 } tl_os_config;
 
 typedef struct tl_config {
-    char name[64];              // "rocket"
-    char summary[160];          // one sentence
-    uint32_t n_harts;           // 1 .. TL_MAX_HARTS
-    uint64_t clock_hz;          // what a cycle is worth in guest time
-    uint64_t ram_bytes;         // multiple of 1 MiB, 16 MiB .. 64 GiB; host memory is used only for what is touched
-    uint64_t seed;              // replacement and guest randomness
-    uint32_t interleave_cycles; // harts run in turns of at most this many cycles
+    char name[64];                       // "rocket"
+    char summary[160];                   // one sentence
+    uint32_t n_harts;                    // 1 .. TL_MAX_HARTS
+    uint64_t clock_hz;                   // what a cycle is worth in guest time
+    uint64_t ram_bytes;                  // multiple of 1 MiB, 16 MiB .. 64 GiB; host memory is used only for what is touched
+    uint64_t seed;                       // replacement and guest randomness
+    uint32_t interleave_cycles;          // harts run in turns of at most this many cycles
     uint64_t mvendorid, marchid, mimpid; // what the identification registers read
     tl_pipeline_config pipeline;
     tl_bp_config bp;

@@ -26,7 +26,9 @@ typedef struct tl_core_type {
     TL_MUST_CHECK tl_status (*attach)(tl_hart *h, tl_arena *arena, tl_error *err); // fills h->engine
     void (*detach)(tl_hart *h);
     tl_stop (*run)(tl_hart *h);
-    void (*sync)(tl_hart *h); // folds everything held back into h->tally; idempotent
+    void (*sync)(tl_hart *h); // folds everything held back into h->tally, exact within a CSR instruction, too; idempotent
+    // How many cycles a run may go beyond its horizon when no access takes a slow path.
+    uint64_t (*overshoot_cycles)(const tl_hart *h);
 } tl_core_type;
 
 extern const tl_core_type tl_core_block, tl_core_step; // on every host

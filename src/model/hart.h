@@ -26,7 +26,7 @@
 #include "model/hart_signals.h"
 
 enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 1024, TL_N_VIEWS = 3 }; // slots of one view; views: U, S, M
-static const uint64_t TL_NO_LINE = UINT64_MAX; // never equal to a masked address of a valid line
+static const uint64_t TL_NO_LINE = UINT64_MAX;                        // never equal to a masked address of a valid line
 
 typedef struct tl_data_slot {
     uint64_t read_tag;               // virtual address of the line, or TL_NO_LINE
@@ -132,15 +132,18 @@ typedef struct tl_mem_port {
 // and a change of mode act after the instruction that made them has been counted: that is `retired` and `leave_mode`.
 typedef struct tl_pmu_port {
     void *ctx;
-    bool (*has)(const void *ctx, uint32_t csr);                                  // the registers that are its own
-    bool (*read)(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value);      // false: not now, not for this mode: illegal instruction
+    bool (*has)(const void *ctx, uint32_t csr);                             // the registers that are its own
+    bool (*read)(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value); // false: not now, not for this mode: illegal instruction
     bool (*may_write)(void *ctx, const tl_hart *h, uint32_t csr);
     void (*write)(void *ctx, tl_hart *h, uint32_t csr, uint64_t value);
-    void (*retired)(void *ctx, tl_hart *h);       // the instruction that wrote has been counted
-    void (*leave_mode)(void *ctx, tl_hart *h);    // counting in mode h->priv ends here; called only when needs_modes
-    uint64_t (*deadline)(void *ctx, tl_hart *h);  // no counter that waits can overflow sooner than so many cycles from h->now; UINT64_MAX: none waits
-    void (*poll)(void *ctx, tl_hart *h);          // notices overflows that have happened: flags, interrupts
-    bool needs_modes, needs_slow_watch;           // the latter: call poll after every access that took a slow path
+    void (*retired)(void *ctx, tl_hart *h);    // the instruction that wrote has been counted
+    void (*leave_mode)(void *ctx, tl_hart *h); // counting in mode h->priv ends here; called only when needs_modes
+    uint64_t (*deadline)(void *ctx,
+                         tl_hart *h); // no counter that waits can overflow sooner than so many cycles from h->now; UINT64_MAX: none waits
+    void (*poll)(void *ctx, tl_hart *h); // notices overflows that have happened: flags, interrupts
+    // needs_slow_watch: poll is called after every access that took a slow path, because a counter that waits counts what happens there:
+    // misses and their like, which then need no deadline, and cycles, which need both.
+    bool needs_modes, needs_slow_watch;
 } tl_pmu_port;
 enum { TL_MAX_PMU_PORTS = 4 };
 
@@ -177,13 +180,14 @@ struct tl_hart {
     uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
     bool skip_break;                 // do not stop at the very next instruction
     uint32_t code_generation;        // bumped when code bytes or mappings may have changed: decoded code is checked again
-    tl_priv priv;       // changed by tl_hart_set_priv only
-    uint32_t view;      // of the slots: 0 U, 1 S, 2 M
-    bool is_privileged; // machine and supervisor mode exist: system software runs. Else the user-mode personality is the system
-    bool is_waiting;    // WFI retired: nothing runs until an interrupt is pending
-    bool is_fp_off;     // mstatus.FS = 0: floating-point instructions are illegal
+    tl_priv priv;                    // changed by tl_hart_set_priv only
+    uint32_t view;                   // of the slots: 0 U, 1 S, 2 M
+    bool is_privileged;  // machine and supervisor mode exist: system software runs. Else the user-mode personality is the system
+    bool is_waiting;     // WFI retired: nothing runs until an interrupt is pending
+    bool is_fp_off;      // mstatus.FS = 0: floating-point instructions are illegal
     bool has_slow_watch; // some PMU wants to poll after accesses that took a slow path
-    bool has_after;     // tl_hart_retired is owed to the instruction under way: one of the two below
+    bool is_interrupted; // an overflow's interrupt is to be taken right here, be it within a fetch run
+    bool has_after;      // tl_hart_retired is owed to the instruction under way: one of the two below
     bool wrote_pmu, changes_priv;
     tl_priv new_priv;
     uint32_t n_pmus;
@@ -197,7 +201,7 @@ struct tl_hart {
     uint64_t time_offset;       // what software added to machine time by writing the board's timer
     uint64_t idle_cycles;       // part of now in which the hart had nothing to run
     uint64_t supervisor_cycles; // part of now that belongs to supervisor mode though priv is U: modeled system calls, faults, switches
-    uint64_t mode_cycles[4], mode_insns[4]; // by tl_priv, up to the last change of mode, idle time excluded
+    uint64_t mode_cycles[4], mode_insns[4];     // by tl_priv, up to the last change of mode, idle time excluded
     uint64_t mode_start_cycle, mode_start_insn; // now - idle_cycles and instret at that change
     const tl_config *config;
     void *mem;    // mem/'s own state of this hart
@@ -248,16 +252,16 @@ static inline void tl_hart_stop_soon(tl_hart *h) { h->horizon = h->fast_horizon 
 
 // The instruction under way (h->has_after) has been counted: what it does to counters and to the privilege mode happens now.
 void tl_hart_retired(tl_hart *h);
-bool tl_hart_poll(tl_hart *h); // every PMU looks for overflows; true: that made an interrupt pending
+// Every PMU looks for overflows, the front-end's books being exact between two instructions. When one makes an interrupt pending, the
+// front-end stops right here: true.
+bool tl_hart_poll(tl_hart *h);
 // Changes the privilege mode between two instructions, with the books of both modes.
 void tl_hart_set_priv(tl_hart *h, tl_priv priv);
 // A device, another hart or a PMU drives an interrupt line of this hart. SEI: the interrupt controller's line. May be called at any time.
 void tl_hart_set_irq(tl_hart *h, tl_irq irq, bool level);
 
 // Interrupts that are pending and enabled by themselves, whatever the mode: what ends WFI.
-static inline uint64_t tl_hart_pending(const tl_hart *h) {
-    return (h->csr.mip | (uint64_t)h->csr.seip_line << TL_IRQ_SEI) & h->csr.mie;
-}
+static inline uint64_t tl_hart_pending(const tl_hart *h) { return (h->csr.mip | (uint64_t)h->csr.seip_line << TL_IRQ_SEI) & h->csr.mie; }
 
 // Machine time, which CSR time and the timer of the board show.
 enum { TL_TIMEBASE_HZ = 10000000 };

@@ -40,11 +40,11 @@ static void write_fcsr(tl_hart *h, uint32_t index, uint64_t value) {
 static uint64_t masked(uint64_t old, uint64_t wanted, uint64_t mask) { return (old & ~mask) | (wanted & mask); }
 
 // Registers that hold what was written, all of it or the bits that exist.
-#define PLAIN(name, mask)                                                                                             \
-    static uint64_t read_##name(tl_hart *h, uint32_t index) { return (void)index, h->csr.name; }                      \
-    static void write_##name(tl_hart *h, uint32_t index, uint64_t value) {                                            \
-        (void)index;                                                                                                  \
-        h->csr.name = masked(h->csr.name, value, mask);                                                               \
+#define PLAIN(name, mask)                                                                        \
+    static uint64_t read_##name(tl_hart *h, uint32_t index) { return (void)index, h->csr.name; } \
+    static void write_##name(tl_hart *h, uint32_t index, uint64_t value) {                       \
+        (void)index;                                                                             \
+        h->csr.name = masked(h->csr.name, value, mask);                                          \
     }
 static const uint64_t PC_MASK = ~UINT64_C(1); // IALIGN is 16
 // Everything that can happen in a less privileged mode: ECALL from M cannot.
@@ -275,9 +275,7 @@ static const tl_pmu_port *pmu_of(const tl_hart *h, uint32_t csr) {
     return NULL;
 }
 
-static uint64_t index_in(const csr_row *row, uint32_t csr) {
-    return row->read == read_pmpcfg ? csr - 0x3a0 : csr - row->first;
-}
+static uint64_t index_in(const csr_row *row, uint32_t csr) { return row->read == read_pmpcfg ? csr - 0x3a0 : csr - row->first; }
 
 bool tl_csr_read(tl_hart *h, uint32_t csr, uint64_t *ret_value) {
     if (!is_high_enough(h, csr))

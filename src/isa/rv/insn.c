@@ -3,8 +3,8 @@
 // executable form, and its static share of the tallies. All of it follows from the row: format, class and size.
 #include "isa/rv/insn.h"
 
-#include <string.h>
 #include "model/bpred.h"
+#include <string.h>
 
 enum { FP_REGS = 32 }; // scoreboard number of f0
 

@@ -10,7 +10,7 @@
 #include "isa/rv/step/step.h"
 
 enum {
-    STORE_BYTES = 24 << 20,  // per hart; blocks of a 2 MiB program take about 12 MiB
+    STORE_BYTES = 24 << 20, // per hart; blocks of a 2 MiB program take about 12 MiB
     INDEX_BYTES = TL_MAX_BLOCKS * (sizeof(uint64_t) + sizeof(tl_block *)),
     MAX_INSNS = 128 / 2 + 2, // the longest line, all compressed, and a straddling instruction
     MAX_BLOCK_STATICS = 96,
@@ -176,7 +176,8 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
 
     size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + (2 * n_insns + 1) * sizeof(uint16_t) + at +
                   n_statics * sizeof(tl_static_count) + 64;
-    if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS || (store->type->is_full && store->type->is_full(store)))
+    if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS ||
+        (store->type->is_full && store->type->is_full(store)))
         tl_blocks_flush(store);
     tl_block *block = take(store, sizeof *block);
     *block = (tl_block){
@@ -265,7 +266,8 @@ static tl_block *get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pli
     uint64_t vline = pc & h->line_mask;
     for (tl_block **at = &store->buckets[bucket_of(vline)]; *at; at = &(*at)->next_on_line) {
         tl_block *block = *at;
-        if (block->pc != pc || block->view != h->view || block->vline != vline || block->pline != pline || (block->is_straddling && block->pline2 != pline2))
+        if (block->pc != pc || block->view != h->view || block->vline != vline || block->pline != pline ||
+            (block->is_straddling && block->pline2 != pline2))
             continue;
         if (block->generation != h->code_generation) {
             if (!bytes_are_current(h, block)) {
@@ -389,8 +391,8 @@ static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
         if (!h->port->fetch(h, vaddr))
             return false;
         validate(store, vline);
-        if (TL_UNLIKELY(h->has_slow_watch) && tl_hart_poll(h))
-            store->must_step = true; // the instruction that missed is the last before the interrupt
+        if (TL_UNLIKELY(h->has_slow_watch))
+            store->must_step = true; // the instruction that missed is the last before an interrupt
     }
     *ret_pline = slot->pline;
     return true;
@@ -437,7 +439,6 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
 
 tl_block **tl_blocks_cell(tl_blocks *store, uint64_t pc) { return &store->jump_cache[store->hart->view][(pc >> 1) & (TL_JUMP_CACHE - 1)]; }
 
-
 // The rest of the run has not happened: out of the clock and the tallies with it.
 static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_why why) {
     tl_hart *h = store->hart;
@@ -450,6 +451,8 @@ static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_
     h->pend = tl_scoreboard_pend(&board, store->pends);
     h->run_vline = block->is_straddling ? block->vline + (~h->line_mask + 1) : block->vline;
     h->run_pline = block->is_straddling ? block->pline2 : block->pline;
+    if (k == block->n_insns)
+        h->run_vline = TL_NO_LINE;
     h->pc = block->pc + block->ops[k].offset;
     store->pend_mark = UINT64_MAX;
     store->why = why;
@@ -457,28 +460,37 @@ static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_
 
 void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) { stop_before(store, block, k, TL_BLOCK_BREAK); }
 
-// What an instruction owes that wrote a PMU's register or changed the mode, which ends its block; and overflows that happened in a slow path:
-// when an interrupt must be taken for one, the rest of the block does not happen. False: stop.
-static TL_NOINLINE bool after(tl_blocks *store, tl_block *block, uint32_t k) {
-    tl_hart *h = store->hart;
-    if (h->has_after)
-        tl_hart_retired(h);
-    if (!h->has_slow_watch || !tl_hart_poll(h))
-        return true;
-    h->insn_limit = 0; // the interrupt comes here, not at the end of the run
-    if (k + 1 == block->n_insns)
-        return true;
-    stop_before(store, block, k + 1, TL_BLOCK_GO_ON);
-    return false;
-}
-
 void tl_blocks_sync(tl_blocks *store) {
     tl_blocks_fold(store);
     tl_hart_sync_clock(store->hart);
     if (store->under_way && !store->is_taken_back) { // counted as a whole when it began
-        take_back(store, store->under_way, store->under_way_k, store->under_way_pend, true, false);
+        take_back(store, store->under_way, store->under_way_k, store->under_way_pend, !store->is_before, false);
         store->is_taken_back = true;
     }
+}
+
+// Instruction k - 1 took a slow path, and some counter waits for its overflow: PMUs look at the books as they stand before instruction k.
+static TL_NOINLINE bool watch(tl_blocks *store, tl_block *block, uint32_t k, const tl_pend *pend) {
+    tl_hart *h = store->hart;
+    uint64_t rest_insns = block->n_insns - k, rest_cycles = 0;
+    if (rest_insns > 0)
+        rest_cycles = block->cycles + (pend ? block->memo.cycles : 0) - charged_time_before(store, block, k, pend);
+    h->now -= rest_cycles;
+    h->instret -= rest_insns;
+    store->under_way = block;
+    store->under_way_k = k;
+    store->under_way_pend = pend;
+    store->is_before = true;
+    bool is_noticed = tl_hart_poll(h);
+    if (store->is_taken_back)
+        take_back(store, block, k, pend, false, true);
+    store->is_taken_back = store->is_before = false;
+    store->under_way = NULL;
+    h->now += rest_cycles;
+    h->instret += rest_insns;
+    if (is_noticed)
+        stop_before(store, block, k, TL_BLOCK_GO_ON);
+    return !is_noticed;
 }
 
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
@@ -506,11 +518,23 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
         take_back(store, block, k, pend, true, true);
         store->is_taken_back = false;
     }
+    if (TL_UNLIKELY(h->has_slow_watch) && !h->has_after) {
+        h->now += rest_cycles;
+        h->instret += rest_insns;
+        return watch(store, block, k + 1, pend);
+    }
     h->now += rest_cycles;
     h->instret += rest_insns;
-    if (TL_UNLIKELY(h->has_after | h->has_slow_watch))
-        return after(store, block, k);
+    if (TL_UNLIKELY(h->has_after))
+        tl_hart_retired(h); // it ended its block
     return true;
+}
+
+uint64_t tl_blocks_overshoot_cycles(const tl_hart *h) {
+    const tl_blocks *store = h->engine;
+    const tl_pipeline_config *pipe = &h->config->pipeline;
+    return (uint64_t)store->max_cycles +
+           (pipe->mispredict_cycles > pipe->redirect_cycles ? pipe->mispredict_cycles : pipe->redirect_cycles) + 1;
 }
 
 tl_stop tl_blocks_run(tl_hart *h) {

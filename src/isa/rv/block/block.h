@@ -31,8 +31,8 @@ struct tl_block {
     uint16_t n_insns;
     bool is_straddling; // the first instruction reaches into a second line, pline2
     bool is_stale;
-    bool has_fp;        // must not be entered while mstatus.FS is Off
-    uint8_t view;       // the slots it was decoded for: a block belongs to one privilege mode
+    bool has_fp;  // must not be entered while mstatus.FS is Off
+    uint8_t view; // the slots it was decoded for: a block belongs to one privilege mode
     const tl_pend *exit_pend;
     tl_block *link[2]; // fall-through or jump, taken; never NULL (tl_blocks.nowhere)
     uint64_t end_pc;
@@ -61,20 +61,21 @@ typedef struct tl_blocks_type {                         // what a front-end over
     void (*stale)(tl_blocks *store, tl_block *block); // this block must not be entered again; may be NULL
 } tl_blocks_type;
 
-struct tl_blocks {                       // the store of one hart; h->engine
+struct tl_blocks {                                   // the store of one hart; h->engine
     tl_block *jump_cache[TL_N_VIEWS][TL_JUMP_CACHE]; // by target of indirect jumps; never NULL
-    tl_block nowhere;                    // matches no fetch slot
+    tl_block nowhere;                                // matches no fetch slot
     tl_hart *hart;
     const tl_blocks_type *type;
     tl_pend_table *pends;
-    tl_block_why why;       // execution stopped; hart->pc says where
-    bool must_step;         // with GO_ON: the next instruction is to be stepped
-    uint32_t max_cycles;    // the longest block, results in flight included: how far a run may overshoot its horizon without a slow path
-    tl_block *under_way;    // the block whose instruction under_way_k is being executed by its full body, or NULL
+    tl_block_why why;    // execution stopped; hart->pc says where
+    bool must_step;      // with GO_ON: the next instruction is to be stepped
+    uint32_t max_cycles; // the longest block, results in flight included: how far a run may overshoot its horizon without a slow path
+    tl_block *under_way; // the block whose instruction under_way_k is being executed by its full body, or NULL
     uint32_t under_way_k;
     const tl_pend *under_way_pend;
-    bool is_taken_back;     // instructions from under_way_k on are out of the tallies: somebody looked in the middle
-    uint64_t *counts;       // one for each block, dense, in order of creation: what was executed is found by scanning 8 bytes for each
+    bool is_before;     // it has not begun: somebody looks between two instructions
+    bool is_taken_back; // instructions from under_way_k on are out of the tallies: somebody looked in the middle
+    uint64_t *counts;   // one for each block, dense, in order of creation: what was executed is found by scanning 8 bytes for each
     uint32_t n_blocks;
     tl_block **by_number;
     uint64_t pend_mark;     // instret at the end of the last block that was entered with results in flight
@@ -90,9 +91,10 @@ struct tl_blocks {                       // the store of one hart; h->engine
 
 TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err); // fills h->engine
 void tl_blocks_detach(tl_blocks *store);                                                                          // NULL is fine
-tl_stop tl_blocks_run(tl_hart *h);      // tl_core_type.run of every front-end over blocks
-void tl_blocks_fold(tl_blocks *store);  // adds counts to the tallies
-void tl_blocks_flush(tl_blocks *store); // folds, then forgets all blocks
+tl_stop tl_blocks_run(tl_hart *h);                     // tl_core_type.run of every front-end over blocks
+uint64_t tl_blocks_overshoot_cycles(const tl_hart *h); // tl_core_type.overshoot_cycles of the same
+void tl_blocks_fold(tl_blocks *store);                 // adds counts to the tallies
+void tl_blocks_flush(tl_blocks *store);                // folds, then forgets all blocks
 bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc);
 
 // Begins a fetch run at pc: looks up its line (or two), finds or decodes the block; `guess` is tried first. NULL: stop (horizon, breakpoint, trap).

@@ -250,9 +250,7 @@ static void detach(tl_hart *h) {
     h->engine = NULL;
 }
 
-static void sync(tl_hart *h) {
-    tl_blocks_sync(h->engine);
-}
+static void sync(tl_hart *h) { tl_blocks_sync(h->engine); }
 
 const tl_core_type tl_core_block = {
     .name = "block",
@@ -261,4 +259,5 @@ const tl_core_type tl_core_block = {
     .detach = detach,
     .run = tl_blocks_run,
     .sync = sync,
+    .overshoot_cycles = tl_blocks_overshoot_cycles,
 };

@@ -131,8 +131,8 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     h->skip_break = false;
     if (TL_UNLIKELY(h->has_after))
         tl_hart_retired(h);
-    if (TL_UNLIKELY(h->has_slow_watch) && tl_hart_poll(h))
-        h->insn_limit = 0; // the interrupt comes here, not at the end of the run
+    if (TL_UNLIKELY(h->has_slow_watch))
+        (void)tl_hart_poll(h);
 
     bool is_run_over = tl_insn_ends_run(&insn) || (next_pc & h->line_mask) != h->run_vline;
     if (!is_run_over && is_last_half(h, next_pc) && (half_at(h, h->run_pline, next_pc) & 3) == 3)
@@ -182,6 +182,8 @@ static tl_stop run(tl_hart *h) {
 
 static void sync(tl_hart *h) { tl_hart_sync_clock(h); }
 
+static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; } // the longest latency
+
 const tl_core_type tl_core_step = {
     .name = "step",
     .title = "one instruction at a time, the reference",
@@ -189,4 +191,5 @@ const tl_core_type tl_core_step = {
     .detach = detach,
     .run = run,
     .sync = sync,
+    .overshoot_cycles = overshoot_cycles,
 };

@@ -893,7 +893,6 @@ static x86_mem fetch_slot(const translator *t, uint64_t vline, size_t field) {
 
 static void emit_slot_check(translator *t, uint64_t vline, uint64_t pline, uint8_t *from[2]) {
     x86 *e = &t->e;
-    const tl_hart *h = t->store->hart;
     x86_mov_ri(e, RAX, vline);
     x86_rm(e, true, 0x3b, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, vline)));
     from[0] = x86_jcc(e, CC_NE);
@@ -904,7 +903,6 @@ static void emit_slot_check(translator *t, uint64_t vline, uint64_t pline, uint8
 
 static void emit_stamps(translator *t, uint64_t vline) {
     x86 *e = &t->e;
-    const tl_hart *h = t->store->hart;
     x86_op_ri(e, true, X_ADD, RBP, 1);
     x86_rm(e, false, 0x8b, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, line_stamp)));
     x86_rm(e, true, 0x89, RBP, at_index(R14, RCX, 3, 0));
@@ -1167,9 +1165,7 @@ static void detach(tl_hart *h) {
     h->engine = NULL;
 }
 
-static void fold(tl_hart *h) {
-    tl_blocks_sync(h->engine);
-}
+static void fold(tl_hart *h) { tl_blocks_sync(h->engine); }
 
 const tl_core_type tl_core_translate = {
     .name = "translate",
@@ -1178,6 +1174,7 @@ const tl_core_type tl_core_translate = {
     .detach = detach,
     .run = tl_blocks_run,
     .sync = fold,
+    .overshoot_cycles = tl_blocks_overshoot_cycles,
 };
 
 #endif

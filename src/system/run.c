@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// The run loop of system software: whose turn it is, which interrupt is due, how long a hart may run before something happens to it.
+//
+// Everything depends on the state of the machine only. Devices act, interrupts are taken and turns change between fetch runs; limits and
+// breakpoints cut a run anywhere and change nothing. A hart that waits (WFI) lets its clock run idle to the next thing that can happen.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "isa/rv/privileged.h"
+#include "system/system_internal.h"
+
+enum { HTIF_EVERY_CYCLES = 20000 }; // how often tohost is looked at
+
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static uint64_t total_instret(const tl_system *system) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        sum += system->machine->harts[i]->instret;
+    return sum;
+}
+
+uint64_t tl_system_now_cycles(const tl_system *system) {
+    uint64_t now = 0;
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        now = system->machine->harts[i]->now > now ? system->machine->harts[i]->now : now;
+    return now;
+}
+
+static void reset_harts(tl_system *system) {
+    for (uint32_t i = 0; i < system->machine->n_harts; i++) {
+        tl_hart *h = system->machine->harts[i];
+        tl_privileged_reset(h);
+        h->pc = system->entry;
+        h->x[10] = i;
+        h->x[11] = system->device_tree;
+        h->x[12] = system->firmware_info;
+        for (int k = 0; k < 2; k++)
+            h->break_pc[k] = TL_NO_LINE;
+    }
+}
+
+static void end(tl_system *system, tl_system_stop stop, int32_t status, const char *message) {
+    system->has_ended = true;
+    system->report = (tl_system_report){.stop = stop, .exit_status = status};
+    snprintf(system->report.message, sizeof system->report.message, "%s", message);
+}
+
+static void idle_until(tl_hart *h, uint64_t cycle) {
+    if (cycle <= h->now)
+        return;
+    h->idle_cycles += cycle - h->now;
+    h->now = cycle;
+}
+
+// All harts stand at this cycle or behind it: those that wait, wait until then.
+static void settle(tl_system *system, uint64_t cycle) {
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        if (system->machine->harts[i]->is_waiting)
+            idle_until(system->machine->harts[i], cycle);
+}
+
+static uint32_t running_harts(const tl_system *system) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        mask |= (uint32_t)!system->machine->harts[i]->is_waiting << i;
+    return mask;
+}
+
+// Somebody raised an interrupt at time `cycle` for harts that wait: their time goes on there.
+static void wake(tl_system *system, uint64_t cycle) {
+    for (uint32_t i = 0; i < system->machine->n_harts; i++) {
+        tl_hart *h = system->machine->harts[i];
+        if (!h->is_waiting || tl_hart_pending(h) == 0)
+            continue;
+        idle_until(h, cycle);
+        h->is_waiting = false;
+        system->turn = NULL;
+    }
+}
+
+static void tick(tl_system *system, uint64_t cycle) {
+    tl_board_tick(&system->board, cycle);
+    wake(system, cycle);
+}
+
+static bool others_have_reached(const tl_system *system, const tl_hart *h, uint64_t cycle) {
+    for (uint32_t i = 0; i < system->machine->n_harts; i++) {
+        const tl_hart *other = system->machine->harts[i];
+        if (other != h && !other->is_waiting && other->now < cycle)
+            return false;
+    }
+    return true;
+}
+
+// HTIF as riscv-tests and riscv-pk use it: an odd word ends the program, device 1 command 1 prints a character.
+static void look_at_tohost(tl_system *system) {
+    uint64_t word;
+    uint8_t *at = tl_machine_ram(system->machine, system->tohost);
+    memcpy(&word, at, sizeof word);
+    if (word == 0)
+        return;
+    memset(at, 0, sizeof word);
+    if (word >> 48 == 0x0101) {
+        uint8_t byte = (uint8_t)word;
+        system->board.host.put(system->board.host.ctx, &byte, 1);
+        if (system->fromhost)
+            memcpy(tl_machine_ram(system->machine, system->fromhost), &(uint64_t){UINT64_C(0x0101) << 48}, sizeof word);
+    } else if (word & 1) {
+        end(system, TL_SYSTEM_EXITED, (int32_t)(word >> 1 & 0x7fffffff), "");
+    }
+}
+
+// Every hart waits. false: the loop ends.
+static bool pass_time(tl_system *system, const tl_system_limits *limits) {
+    uint64_t next = system->board.next_event;
+    if (next == UINT64_MAX) {
+        end(system, TL_SYSTEM_STUCK, 0, "every hart waits for an interrupt (WFI), and no device will ever send one");
+        return false;
+    }
+    if (next >= limits->until_cycle) {
+        settle(system, limits->until_cycle);
+        system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+        return false;
+    }
+    tick(system, next);
+    return true;
+}
+
+// How far a hart may run so that no counter overflows unseen: whole blocks while that is far, single instructions near it.
+static void limit_to_overflow(tl_hart *h, uint64_t *insn_limit) {
+    uint64_t left = UINT64_MAX;
+    for (uint32_t i = 0; i < h->n_pmus; i++)
+        left = earlier(left, h->pmus[i]->deadline(h->pmus[i]->ctx, h));
+    if (left == UINT64_MAX)
+        return;
+    uint64_t guard = h->core->overshoot_cycles(h);
+    if (left > guard)
+        h->horizon = earlier(h->horizon, h->now + (left - guard));
+    else
+        *insn_limit = earlier(*insn_limit, h->instret + 1);
+}
+
+static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limits, uint64_t n_left) {
+    h->horizon = earlier(system->turn_horizon, system->board.next_event);
+    if (system->tohost)
+        h->horizon = earlier(h->horizon, h->now + HTIF_EVERY_CYCLES);
+    if (others_have_reached(system, h, limits->until_cycle))
+        h->horizon = earlier(h->horizon, limits->until_cycle);
+    uint64_t insn_limit = n_left >= UINT64_MAX - h->instret ? UINT64_MAX : h->instret + n_left;
+    if (h->n_pmus > 0)
+        limit_to_overflow(h, &insn_limit);
+    h->insn_limit = insn_limit;
+    system->board.now_cycles = h->now;
+    tl_stop stop = h->core->run(h);
+    if (stop == TL_STOP_TRAP) {
+        tl_take_exception(h);
+    } else if (stop == TL_STOP_BREAK) {
+        system->report = (tl_system_report){.stop = TL_SYSTEM_BREAK, .break_hart = h->id};
+        h->skip_break = true;
+        system->is_at_break = true;
+    }
+    if (h->n_pmus > 0)
+        (void)tl_hart_poll(h);
+}
+
+static bool wants_stop(tl_system *system) {
+    system->must_stop = system->must_stop || (system->options.wants_stop && system->options.wants_stop(system->options.ctx));
+    return system->must_stop;
+}
+
+tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_system_report *ret_report, tl_error *err) {
+    (void)err;
+    uint64_t n_rounds = 0;
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        for (int k = 0; k < 2; k++)
+            system->machine->harts[i]->break_pc[k] = limits->break_pc[k];
+    system->is_at_break = system->must_stop = false;
+    while (!system->has_ended && !system->is_at_break) {
+        if (++n_rounds % 1024 == 0 && wants_stop(system)) {
+            system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+            break;
+        }
+        tl_hart *h = system->turn;
+        if (!h || h->is_waiting || (h->now >= system->turn_horizon && h->run_vline == TL_NO_LINE)) {
+            h = tl_machine_next(system->machine, running_harts(system), UINT64_MAX, &system->turn_horizon);
+            system->turn = h;
+        }
+        if (!h) {
+            if (!pass_time(system, limits))
+                break;
+        } else if (h->run_vline == TL_NO_LINE && system->board.next_event <= h->now) {
+            tick(system, h->now);
+        } else {
+            uint64_t n_done = total_instret(system);
+            if (n_done >= limits->until_instret || (h->now >= limits->until_cycle && others_have_reached(system, h, limits->until_cycle))) {
+                settle(system, earlier(h->now, limits->until_cycle));
+                system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+                break;
+            }
+            tl_irq irq;
+            if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq))
+                tl_take_interrupt(h, irq);
+            h->is_interrupted = false;
+            run_hart(system, h, limits, limits->until_instret - n_done);
+            wake(system, h->now);
+        }
+        if (system->tohost)
+            look_at_tohost(system);
+        if (system->board.has_finished)
+            end(system, TL_SYSTEM_EXITED, system->board.finish_status, "");
+        else if (system->board.wants_reset)
+            end(system, TL_SYSTEM_RESET, 0, "the guest asked for a restart");
+    }
+    if (system->has_ended)
+        settle(system, tl_system_now_cycles(system));
+    *ret_report = system->report;
+    return TL_OK;
+}
+
+tl_status tl_system_new(tl_machine *machine, const tl_system_options *options, tl_system **ret_system, tl_error *err) {
+    tl_system *system = calloc(1, sizeof *system);
+    if (!system)
+        return tl_fail(err, TL_ENOMEM, "no memory for the board");
+    system->machine = machine;
+    system->options = *options;
+    tl_status status = tl_board_init(&system->board, machine, &system->options, err);
+    if (status == TL_OK) {
+        system->has_board = true;
+        status = tl_system_load(system, err);
+    }
+    if (status != TL_OK) {
+        tl_system_free(system);
+        return status;
+    }
+    reset_harts(system);
+    tl_board_tick(&system->board, 0);
+    *ret_system = system;
+    return TL_OK;
+}
+
+void tl_system_free(tl_system *system) {
+    if (!system)
+        return;
+    for (uint32_t i = 0; i < system->n_symbols; i++)
+        tl_symbols_free(system->symbols[i]);
+    if (system->has_board)
+        tl_board_done(&system->board);
+    free(system);
+}
+
+tl_status tl_system_symbol(const tl_system *system, const char *name, uint64_t *ret_address, tl_error *err) {
+    tl_status status = tl_fail(err, TL_ENOENT, "no function '%s': neither kernel nor firmware has symbols", name);
+    for (uint32_t i = 0; i < system->n_symbols; i++) {
+        status = tl_symbols_find(system->symbols[i], name, ret_address, err);
+        if (status == TL_OK)
+            break;
+    }
+    return status;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What the files of this folder share: the system itself, and how its images came into memory.
+#ifndef TL_SYSTEM_SYSTEM_INTERNAL_H
+#define TL_SYSTEM_SYSTEM_INTERNAL_H
+
+#include "loader/elf.h"
+#include "system/board.h"
+#include "system/system.h"
+
+enum { TL_MAX_IMAGES = 3 };
+
+struct tl_system {
+    tl_machine *machine;
+    tl_system_options options;
+    tl_board board;
+    bool has_board;
+    tl_symbols *symbols[TL_MAX_IMAGES]; // of the program, or of kernel and firmware, in the order in which they are searched
+    uint32_t n_symbols;
+    uint64_t entry, device_tree, firmware_info; // what every hart begins with: pc, a1, a2
+    uint64_t tohost, fromhost;                  // HTIF words of a bare program, or 0
+    bool has_ended, must_stop, is_at_break;
+    tl_system_report report;
+    tl_hart *turn; // whose turn a limit cut short, or NULL
+    uint64_t turn_horizon;
+};
+
+// Puts everything the options name into RAM and fills entry, device_tree and the rest.
+TL_MUST_CHECK tl_status tl_system_load(tl_system *system, tl_error *err);
+
+#endif
