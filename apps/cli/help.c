@@ -11,20 +11,24 @@ enum { HELP_WIDTH = 100, HELP_INDENT = 30 };
 static const struct {
     const char *status, *meaning;
 } statuses[] = {
-    {"0..255", "tally stat: the program's own status"},
-    {"128+N", "tally stat: the program was killed by signal N, or tally was interrupted by it"},
-    {"124", "tally stat: the time of --timeout has passed"},
-    {"125", "tally itself failed: counts that contradict each other, a deadlock of the program, an unreadable report"},
-    {"126", "the program was found but cannot be run: not executable, not a RISC-V Linux program"},
-    {"127", "the program was not found"},
+    {"0..255", "tally stat, tally boot: the program's or the guest system's own status"},
+    {"128+N", "tally stat, tally boot: the program was killed by signal N, or tally was interrupted by it"},
+    {"124", "tally stat, tally boot: the time of --timeout has passed"},
+    {"125",
+     "tally itself failed: counts that contradict each other, a deadlock of the program, harts that all wait for ever, an unreadable "
+     "report"},
+    {"126", "the program or image was found but cannot be run: not executable, not for this machine"},
+    {"127", "the program or an image was not found"},
     {"2", "the command line is wrong; nothing was run"},
-    {"1", "tally diff: a gate of --fail-on was crossed"},
+    {"1", "tally diff: a gate of --fail-on was crossed; tally boot, tally stat --bare: the guest asked for a restart, which ends the run"},
 };
 
 static const char *const examples[][2] = {
     {"tally stat -- ./prog args", "every count that matters, on one screen"},
     {"tally stat -e cycles,instructions,l1d.load_miss -- ./prog", "only these"},
     {"tally stat --machine u74 --D1 16K,4,64 -I 10ms -- ./prog", "another machine, another cache, a line every 10 ms"},
+    {"tally stat --bare prog.elf", "a bare-metal program in machine mode"},
+    {"tally boot --kernel Image --initrd initrd.cpio", "firmware and Linux, on the terminal"},
     {"tally stat -j -o before.json -- ./prog", "everything, for programs"},
     {"tally diff before.json after.json --fail-on 'cycles>+1%'", "a gate without noise"},
     {"tally list signals 'l1d.*'", "what can be counted"},
@@ -64,7 +68,10 @@ static void put_option_name(char *ret_text, size_t size, const cli_option *row) 
 
 void cli_print_overview(FILE *stream) {
     fputs("usage: tally VERB [OPTION...] ...\n\n", stream);
-    put_wrapped(stream, "Runs RISC-V Linux programs on a simulated machine and counts every microarchitectural event exactly.", 0, 0);
+    put_wrapped(
+        stream,
+        "Runs RISC-V programs, bare-metal code and whole systems on a simulated machine and counts every microarchitectural event exactly.",
+        0, 0);
     fputc('\n', stream);
     for (unsigned verb = 0; verb < N_VERBS; verb++)
         fprintf(stream, "  tally %-10s %s\n", cli_verbs[verb].name, cli_verbs[verb].summary);
@@ -96,7 +103,7 @@ void cli_print_help(cli_verb verb, FILE *stream) {
         }
         put_wrapped(stream, row->help, HELP_INDENT, column);
     }
-    if (verb == VERB_STAT || verb == VERB_DIFF)
+    if (verb == VERB_STAT || verb == VERB_BOOT || verb == VERB_DIFF)
         put_statuses(stream);
 }
 

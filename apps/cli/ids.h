@@ -4,7 +4,7 @@
 #define TALLY_CLI_IDS_H
 
 enum cli_option_id {
-    OPT_EVENTS = 1000,
+    OPT_EVENTS = 1000, // from here to OPT_OUTPUT: whoever gives one of these wants counts
     OPT_METRICS,
     OPT_PER_HART,
     OPT_ALL_CPUS,
@@ -37,6 +37,14 @@ enum cli_option_id {
     OPT_ENV,
     OPT_NETWORK,
     OPT_ARGV0,
+    OPT_BARE,
+    OPT_BIOS,
+    OPT_KERNEL,
+    OPT_INITRD,
+    OPT_COMMAND_LINE,
+    OPT_DISK,
+    OPT_DISK_WRITABLE,
+    OPT_REPORT,
     OPT_TIMEOUT,
     OPT_MAX_INSNS,
     OPT_LIST_JSON,

@@ -48,7 +48,8 @@ int main(int argc, char **argv, char **environment) {
         status = 0;
     } else {
         switch (options.verb) {
-        case VERB_STAT: status = cli_stat(&options); break;
+        case VERB_STAT:
+        case VERB_BOOT: status = cli_stat(&options); break;
         case VERB_LIST: status = cli_list(&options); break;
         case VERB_DIFF: status = cli_diff(&options); break;
         case VERB_HELP: status = help(options.topic); break;

@@ -111,9 +111,16 @@ static bool set_format(parser *p, tl_format format) {
     return true;
 }
 
+static bool set_path(parser *p, const char *option, const char **path, const char *text) {
+    *path = text;
+    return *text || fail(p, "--%s: the file name is empty", option);
+}
+
 static bool take(parser *p, int id, const char *text) {
     cli_options *o = p->out;
     uint64_t value;
+    o->wants_report = o->wants_report || (id >= OPT_EVENTS && id <= OPT_OUTPUT) || id == OPT_REPORT;
+    o->has_host_options = o->has_host_options || (id >= OPT_SYSROOT && id <= OPT_ARGV0);
     switch (id) {
     case OPT_EVENTS: return *text ? append(p, &o->events, "", text) : fail(p, "-e: an empty list of events");
     case OPT_METRICS: return *text ? append(p, &o->metrics, "", text) : fail(p, "-M: an empty list of metrics");
@@ -166,6 +173,14 @@ static bool take(parser *p, int id, const char *text) {
     case OPT_ENV: return add_env(p, text);
     case OPT_NETWORK: o->run.allow_network = true; return true;
     case OPT_ARGV0: o->argv0 = text; return true;
+    case OPT_BARE: o->run.kind = TL_RUN_BARE; return true;
+    case OPT_BIOS: return set_path(p, "bios", &o->run.bios, text);
+    case OPT_KERNEL: return set_path(p, "kernel", &o->run.kernel, text);
+    case OPT_INITRD: return set_path(p, "initrd", &o->run.initrd, text);
+    case OPT_COMMAND_LINE: o->run.append = text; return true;
+    case OPT_DISK: return set_path(p, "disk", &o->run.disk, text);
+    case OPT_DISK_WRITABLE: o->run.is_disk_writable = true; return true;
+    case OPT_REPORT: return true;
     case OPT_TIMEOUT:
         return (cli_parse_duration_ms(text, &o->timeout_ms) && o->timeout_ms > 0) ||
                fail(p, "--timeout %s: write a time such as 10, 2.5s, 500ms or 2m", text);
@@ -256,12 +271,9 @@ static bool read_options(parser *p, int argc, char *const *argv, int *ret_first)
     return true;
 }
 
-static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
+// What and how to print, for stat and boot.
+static bool finish_report(parser *p) {
     cli_options *o = p->out;
-    if (first >= argc)
-        return fail(p, "no program to run; write tally stat -- PROGRAM ARGUMENTS");
-    if (!*argv[first])
-        return fail(p, "the name of the program is empty");
     if (o->wants_json && o->report.format == TL_FORMAT_CSV)
         return fail(p, "--csv and --json are two formats; give one");
     if (o->wants_json)
@@ -270,15 +282,6 @@ static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
         return fail(p, "-r and -I do not go together: intervals are of one run");
     if (o->is_appending && !o->output)
         return fail(p, "--append goes with --output FILE");
-    o->program_argv = argv + first;
-    o->run.program = argv[first];
-    if (o->argv0 ? !append(p, &o->guest_argv, "", o->argv0) : !append_argv0(p, argv[first]))
-        return false;
-    for (int i = first + 1; i < argc; i++) {
-        if (!append(p, &o->guest_argv, "", argv[i]))
-            return false;
-    }
-    o->run.argv = (const char *const *)o->guest_argv.items;
     o->run.env = (const char *const *)o->env.items;
     o->joined_events = join(&o->events);
     o->joined_metrics = join(&o->metrics);
@@ -289,6 +292,43 @@ static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
     o->run.roi_start = o->roi_start;
     o->run.roi_stop = o->roi_stop;
     return true;
+}
+
+static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first >= argc)
+        return fail(p, "no program to run; write tally stat -- PROGRAM ARGUMENTS");
+    if (!*argv[first])
+        return fail(p, "the name of the program is empty");
+    if (o->run.kind == TL_RUN_BARE && o->has_host_options)
+        return fail(p, "--sysroot, --root, --env, --network and --argv0 are for Linux programs; they do not go with --bare");
+    if (o->run.kind == TL_RUN_BARE && first + 1 < argc)
+        return fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
+    o->title = argv[first];
+    o->wants_report = true;
+    o->program_argv = argv + first;
+    o->run.program = argv[first];
+    if (o->argv0 ? !append(p, &o->guest_argv, "", o->argv0) : !append_argv0(p, argv[first]))
+        return false;
+    for (int i = first + 1; i < argc; i++) {
+        if (!append(p, &o->guest_argv, "", argv[i]))
+            return false;
+    }
+    o->run.argv = (const char *const *)o->guest_argv.items;
+    return finish_report(p);
+}
+
+static bool finish_boot(parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first < argc)
+        return fail(p, "%s: one word too many; tally boot %s", argv[first], cli_verbs[VERB_BOOT].usage);
+    if (!o->run.kernel)
+        return fail(p, "no kernel to boot; write tally boot --kernel IMAGE");
+    if (o->run.is_disk_writable && !o->run.disk)
+        return fail(p, "--disk-writable goes with --disk FILE");
+    o->run.kind = TL_RUN_BOOT;
+    o->title = o->run.kernel;
+    return finish_report(p);
 }
 
 static bool finish_list(parser *p, int argc, char *const *argv, int first) {
@@ -366,6 +406,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
         return true;
     switch (o->verb) {
     case VERB_STAT: return finish_stat(&p, argc, argv, first);
+    case VERB_BOOT: return finish_boot(&p, argc, argv, first);
     case VERB_LIST: return finish_list(&p, argc, argv, first);
     case VERB_DIFF: return finish_diff(&p, argc, argv, first);
     case VERB_HELP: o->topic = first < argc ? argv[first++] : NULL; break;

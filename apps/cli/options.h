@@ -13,7 +13,7 @@
 #include <tally/report.h>
 #include <tally/run.h>
 
-typedef enum cli_verb { VERB_STAT, VERB_LIST, VERB_DIFF, VERB_HELP, VERB_VERSION, N_VERBS } cli_verb;
+typedef enum cli_verb { VERB_STAT, VERB_BOOT, VERB_LIST, VERB_DIFF, VERB_HELP, VERB_VERSION, N_VERBS } cli_verb;
 
 typedef struct cli_verb_row {
     const char *name, *alias; // alias may be NULL
@@ -48,7 +48,7 @@ typedef struct cli_options {
     cli_verb verb;
     bool wants_help; // --help was given: print the verb's help, do nothing else
 
-    // stat; `run.program` is as typed. Pointers in `run` and `report` point into argv or into the lists below.
+    // stat and boot; `run.program` is as typed. Pointers in `run` and `report` point into argv or into the lists below.
     tl_run_options run;
     tl_report_options report;
     unsigned n_runs;
@@ -58,6 +58,9 @@ typedef struct cli_options {
     uint64_t timeout_ms;       // 0: none
     const char *argv0;         // NULL: as typed, its folder replaced by a dot
     char *const *program_argv; // from argv; [0] is the program as typed
+    const char *title;         // what runs, for messages: the program or the kernel as typed
+    bool wants_report;         // boot: the user asked for counts
+    bool has_host_options;     // one that concerns Linux programs only was given
     cli_strings events, metrics, overrides, env, gates, guest_argv;
     char *joined_events, *joined_metrics, *roi_start, *roi_stop;
 
@@ -96,12 +99,13 @@ void cli_print_markdown(FILE *stream);
 void cli_print_completion(FILE *stream);
 
 // The verbs: each returns the exit status.
-int cli_stat(cli_options *options);
+int cli_stat(cli_options *options); // boot, too
 int cli_list(const cli_options *options);
 int cli_diff(const cli_options *options);
 
 enum {
     STATUS_GATE = 1,
+    STATUS_RESET = 1,
     STATUS_USAGE = 2,
     STATUS_TIMEOUT = 124,
     STATUS_FAILED = 125,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tally stat: runs the program, prints what was counted, ends as the program ended. Results go to standard error or --output; the
+// tally stat and tally boot: run, print what was counted, end as the guest ended. Results go to standard error or --output; the
 // program's own descriptors are not touched.
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "console.h"
 #include "options.h"
 
 // Between two looks at the clock. Fixed, so that how a run is cut never depends on the host.
@@ -21,7 +22,12 @@ static volatile sig_atomic_t caught_signal, time_is_up;
 
 // The loop looks every few milliseconds unless the program waits for the host. That wait is interrupted by the signal or, should it begin
 // just then, by an alarm a second later.
-static void on_signal(int number) { // the next one of its kind kills
+static void on_signal(int number) {
+    if (caught_signal == number) { // the second one of its kind kills
+        cli_console_restore();
+        signal(number, SIG_DFL);
+        raise(number);
+    }
     caught_signal = number;
     alarm(1);
 }
@@ -35,13 +41,14 @@ static void on_alarm(int number) {
     if (++n_ticks <= PATIENCE_TICKS)
         return;
     static const char text[] = "tally: the program waits for the host and cannot be stopped; no counts\n";
+    cli_console_restore();
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     (void)n;
     _exit(caught_signal ? STATUS_SIGNAL + caught_signal : STATUS_TIMEOUT);
 }
 
 static void catch_signals(uint64_t timeout_ms) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -65,7 +72,7 @@ typedef struct stat_job {
     cli_options *options;
     FILE *stream;
     tl_report *report;
-    char *program; // path
+    char *program; // path; NULL: images are loaded instead
     uint64_t begin_ms, progress_ms;
     bool shows_progress, has_progress;
     unsigned run_number;
@@ -108,7 +115,7 @@ static void warn(void *ctx, const char *sentence) {
 
 static bool wants_stop(void *ctx) {
     (void)ctx;
-    return caught_signal || time_is_up;
+    return caught_signal || time_is_up || cli_console_wants_quit();
 }
 
 static int complain(stat_job *job, int status, const tl_error *err) {
@@ -132,13 +139,16 @@ static int status_of_load(tl_status status) {
 
 static int status_of_end(const tl_end *end) {
     switch (end->reason) {
-    case TL_END_EXITED: return end->status;
+    case TL_END_EXITED: return end->status > UINT8_MAX ? UINT8_MAX : end->status; // a board's finisher takes 16 bits
     case TL_END_KILLED:
     case TL_END_INTERRUPTED: return STATUS_SIGNAL + end->signal;
-    case TL_END_MAX_INSNS: return 0;
+    case TL_END_MAX_INSNS:
+    case TL_END_QUIT: return 0;
+    case TL_END_RESET: return STATUS_RESET;
     case TL_END_TIMEOUT: return STATUS_TIMEOUT;
     case TL_END_NONE:
     case TL_END_DEADLOCK:
+    case TL_END_STUCK:
     case TL_END_FAILED: break;
     }
     return STATUS_FAILED;
@@ -169,6 +179,8 @@ static int run_to_end(stat_job *job, tl_run *run) {
             tl_run_stop(run, TL_END_INTERRUPTED, caught_signal);
         else if (time_is_up)
             tl_run_stop(run, TL_END_TIMEOUT, 0);
+        else if (cli_console_wants_quit())
+            tl_run_stop(run, TL_END_QUIT, 0);
         if (tl_run_advance(run, INSNS_PER_STEP, &state, &err) != TL_OK)
             status = complain(job, STATUS_FAILED, &err);
         else if (state == TL_RUN_INTERVAL && !write_interval(job, run, false, &err))
@@ -201,7 +213,7 @@ static int run_once(stat_job *job, tl_result **ret_result) {
         return failed;
     }
     tl_result *start = NULL;
-    if (job->run_number == 0 && tl_run_result(run, &start, &err) == TL_OK)
+    if (job->report && job->run_number == 0 && tl_run_result(run, &start, &err) == TL_OK)
         tl_report_begin(job->report, start);
     tl_result_free(start);
     failed = run_to_end(job, run);
@@ -225,8 +237,8 @@ static int run_once(stat_job *job, tl_result **ret_result) {
 static void explain_end(const stat_job *job, const tl_result *result) {
     tl_end end = {.size = sizeof end};
     tl_result_end(result, &end);
-    const char *program = job->options->program_argv[0];
-    bool is_told = job->options->report.format == TL_FORMAT_TEXT && !job->options->output && !job->options->report.is_quiet;
+    const char *program = job->options->title;
+    bool is_told = job->report && job->options->report.format == TL_FORMAT_TEXT && !job->options->output && !job->options->report.is_quiet;
     switch (end.reason) {
     case TL_END_KILLED:
         if (!is_told)
@@ -236,6 +248,15 @@ static void explain_end(const stat_job *job, const tl_result *result) {
         if (!is_told)
             fprintf(stderr, "tally: %s: %s\n", program,
                     *end.message ? end.message : "deadlock: every thread sleeps and nothing can wake one");
+        break;
+    case TL_END_STUCK:
+        if (!is_told)
+            fprintf(stderr, "tally: %s is stuck: %s\n", program,
+                    *end.message ? end.message : "every hart waits for an interrupt and none will ever come");
+        break;
+    case TL_END_RESET:
+        if (!is_told)
+            fprintf(stderr, "tally: %s asked for a restart\n", program);
         break;
     case TL_END_TIMEOUT: fprintf(stderr, "tally: %s did not end in time; raise --timeout to let it run longer\n", program); break;
     default: break;
@@ -305,6 +326,18 @@ static int not_found(stat_job *job) {
     return STATUS_NOT_FOUND;
 }
 
+// All that a system leaves behind that was not asked for counts.
+static void put_closing_line(const stat_job *job, const tl_result *result) {
+    tl_times times = {.size = sizeof times};
+    tl_result_times(result, &times);
+    double seconds = (double)times.host_ns / 1e9;
+    if (job->options->report.is_quiet)
+        return;
+    fprintf(stderr, "tally: %.6f s simulated, %llu instructions, %.3f s on this host, %.1f million instructions per second\n",
+            (double)times.sim_ns / 1e9, (unsigned long long)times.instructions, seconds,
+            seconds > 0 ? (double)times.instructions / 1e6 / seconds : 0);
+}
+
 static int run_all(stat_job *job) {
     const cli_options *options = job->options;
     tl_result *first = NULL;
@@ -328,56 +361,87 @@ static int run_all(stat_job *job) {
         } else {
             status = outcome;
         }
-        if (!result || caught_signal || time_is_up || status == STATUS_FAILED)
+        if (!result || wants_stop(NULL) || status == STATUS_FAILED)
             break;
     }
     stop_timer();
+    cli_console_close();
     if (!first)
         return status;
-    if (tl_report_end(job->report, first, &err) != TL_OK) {
+    if (!job->report) {
+        put_closing_line(job, first);
+    } else if (tl_report_end(job->report, first, &err) != TL_OK) {
         fprintf(stderr, "tally: %s%s%s%s\n", options->output ? "--output " : "", options->output ? options->output : "",
                 options->output ? ": " : "", err.text);
         status = STATUS_FAILED;
     }
-    if (options->n_runs > 1 && job->run_number == options->n_runs && options->report.format == TL_FORMAT_TEXT && !options->report.is_quiet)
+    if (job->report && options->n_runs > 1 && job->run_number == options->n_runs && options->report.format == TL_FORMAT_TEXT &&
+        !options->report.is_quiet)
         fprintf(job->stream, " %u runs, all counts identical.\n\n", options->n_runs);
     explain_end(job, first);
     tl_result_free(first);
     return status;
 }
 
+// The report that was asked for. Returns 0, or the exit status of a failure that was told.
+static int open_report(stat_job *job) {
+    cli_options *options = job->options;
+    tl_error err = {0};
+    if (!options->wants_report)
+        return 0;
+    if (options->output) {
+        job->stream = fopen(options->output, options->is_appending ? "ae" : "we");
+        if (!job->stream) {
+            fprintf(stderr, "tally: --output %s: %s\n", options->output, strerror(errno));
+            return STATUS_FAILED;
+        }
+    }
+    options->report.with_variance = options->n_runs > 1;
+    if (tl_report_new(&options->report, job->stream, &job->report, &err) != TL_OK)
+        return complain(job, STATUS_USAGE, &err);
+    return 0;
+}
+
+// The terminal becomes the serial port. A bare-metal program gets standard input as it is.
+static bool open_console(cli_options *options) {
+    if (options->run.kind != TL_RUN_BOOT)
+        return true;
+    if (!cli_console_open(&options->run.std_fd[0])) {
+        fprintf(stderr, "tally: the terminal cannot be made the console: %s; try with < /dev/null\n", strerror(errno));
+        return false;
+    }
+    bool is_terminal = options->run.std_fd[0] > STDERR_FILENO;
+    if (is_terminal && !options->report.is_quiet)
+        fputs("tally: Ctrl-A x ends the run, Ctrl-A h helps\n", stderr);
+    return true;
+}
+
 int cli_stat(cli_options *options) {
     stat_job job = {.options = options, .stream = stderr, .begin_ms = now_ms()};
-    tl_error err = {0};
-    bool is_found;
+    bool is_found, has_program = options->run.kind != TL_RUN_BOOT;
     fill_standard_descriptors();
     if (!is_folder("root", options->run.root) || !is_folder("sysroot", options->run.sysroot))
         return STATUS_USAGE;
-    job.program = find_program(options->program_argv[0], &is_found);
-    if (!is_found)
-        return not_found(&job);
+    if (has_program) {
+        const char *typed = options->program_argv[0];
+        is_found = true;
+        job.program = options->run.kind == TL_RUN_BARE ? strdup(typed) : find_program(typed, &is_found);
+        if (!is_found)
+            return not_found(&job);
+    }
     int status = STATUS_FAILED;
-    if (!job.program) {
+    if (has_program && !job.program) {
         fputs("tally: the host has no memory left\n", stderr);
         goto out;
     }
-    if (options->output) {
-        job.stream = fopen(options->output, options->is_appending ? "ae" : "we");
-        if (!job.stream) {
-            fprintf(stderr, "tally: --output %s: %s\n", options->output, strerror(errno));
-            status = STATUS_FAILED;
-            goto out;
-        }
-    }
-    job.shows_progress = isatty(STDERR_FILENO) && !options->no_progress && !options->report.is_quiet;
-    options->report.with_variance = options->n_runs > 1;
-    if (tl_report_new(&options->report, job.stream, &job.report, &err) != TL_OK) {
-        status = complain(&job, STATUS_USAGE, &err);
+    job.shows_progress = has_program && isatty(STDERR_FILENO) && !options->no_progress && !options->report.is_quiet;
+    status = open_report(&job);
+    if (status != 0)
         goto out;
-    }
     catch_signals(options->timeout_ms);
-    status = run_all(&job);
+    status = open_console(options) ? run_all(&job) : STATUS_FAILED;
 out:
+    cli_console_close();
     tl_report_free(job.report);
     if (job.stream && job.stream != stderr && fclose(job.stream) != 0 && status < STATUS_FAILED) {
         fprintf(stderr, "tally: --output %s: %s\n", options->output, strerror(errno));

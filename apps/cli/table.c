@@ -17,6 +17,18 @@ const cli_verb_row cli_verbs[N_VERBS] = {
                 "on any host, in any folder, for any user; nothing of the host's time, paths or environment reaches the program "
                 "unless asked for.",
         },
+    [VERB_BOOT] =
+        {
+            .name = "boot",
+            .usage = "[OPTION...] --kernel IMAGE",
+            .summary = "boot firmware and a kernel; the terminal is the machine's serial port",
+            .description =
+                "Starts OpenSBI, or the firmware of --bios, and the kernel IMAGE on a simulated board: a RISC-V virt board with a serial port, "
+                "a disk if --disk names one, and the machine's harts. Nothing is emulated for the guest: firmware and kernel run instruction "
+                "by instruction, and everything is counted. On a terminal, Ctrl-A x ends the run and Ctrl-A h helps; all else is the "
+                "guest's. Counts are printed when asked for, by --stat or any option that says what or how to print; otherwise one line "
+                "says what the run took.",
+        },
     [VERB_LIST] =
         {
             .name = "list",
@@ -53,66 +65,68 @@ const cli_verb_row cli_verbs[N_VERBS] = {
         },
 };
 
-enum { S = 1u << VERB_STAT, L = 1u << VERB_LIST, D = 1u << VERB_DIFF, ALL = (1u << N_VERBS) - 1 };
+enum { S = 1u << VERB_STAT, B = 1u << VERB_BOOT, R = S | B, L = 1u << VERB_LIST, D = 1u << VERB_DIFF, ALL = (1u << N_VERBS) - 1 };
 
 #define WHAT "What to print"
 #define HOW "How to print it"
 #define MACHINE "The machine"
 #define PROGRAM "The program and its world"
+#define BOARD "What boots"
 #define LIMITS "Limits"
 #define OTHER "Other"
 
 const cli_option cli_option_rows[] = {
-    {S, OPT_EVENTS, 'e', "event", "LIST", WHAT,
+    {B, OPT_REPORT, 0, "stat", NULL, WHAT, "Print the counts of the run at its end, as tally stat does.", NULL},
+    {R, OPT_EVENTS, 'e', "event", "LIST", WHAT,
      "Events, signals or globs, separated by commas: perf's names (cycles, L1-dcache-load-misses), signals of the machine "
      "(l1d.load_miss, hart0.l1d.load_miss), patterns (l2.*). May be repeated.",
      "@events"},
-    {S, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.", "@metrics"},
-    {S, OPT_PER_HART, 'A', "per-hart", NULL, WHAT, "One count for each hart besides the sum.", NULL},
-    {S, OPT_PER_HART, 0, "no-aggr", NULL, NULL, "The same, by perf's name.", NULL},
-    {S, OPT_PER_HART, 0, "per-core", NULL, NULL, "The same, by perf's name.", NULL},
-    {S, OPT_ALL_CPUS, 'a', "all-cpus", NULL, NULL, "Taken for perf's sake: the whole machine is always counted.", NULL},
-    {S, OPT_PER_UNIT, 0, "per-unit", NULL, WHAT, "One count for each unit of the machine (cache, slice, channel) besides the sum.", NULL},
-    {S, OPT_INTERVAL, 'I', "interval", "LENGTH", WHAT,
+    {R, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.", "@metrics"},
+    {R, OPT_PER_HART, 'A', "per-hart", NULL, WHAT, "One count for each hart besides the sum.", NULL},
+    {R, OPT_PER_HART, 0, "no-aggr", NULL, NULL, "The same, by perf's name.", NULL},
+    {R, OPT_PER_HART, 0, "per-core", NULL, NULL, "The same, by perf's name.", NULL},
+    {R, OPT_ALL_CPUS, 'a', "all-cpus", NULL, NULL, "Taken for perf's sake: the whole machine is always counted.", NULL},
+    {R, OPT_PER_UNIT, 0, "per-unit", NULL, WHAT, "One count for each unit of the machine (cache, slice, channel) besides the sum.", NULL},
+    {R, OPT_INTERVAL, 'I', "interval", "LENGTH", WHAT,
      "Print counts at regular distances: 10ms, 500us or 1s of simulated time; 1M or 1Mi instructions; 500kc cycles. A bare number "
      "is milliseconds of simulated time.",
      NULL},
-    {S, OPT_INTERVAL, 0, "interval-print", "LENGTH", NULL, "The same, by perf's name.", NULL},
-    {S, OPT_ROI, 0, "roi", "START[:STOP]", WHAT,
+    {R, OPT_INTERVAL, 0, "interval-print", "LENGTH", NULL, "The same, by perf's name.", NULL},
+    {R, OPT_ROI, 0, "roi", "START[:STOP]", WHAT,
      "Count only between reaching function START and reaching STOP; without STOP, from entering START until that call returns. "
      "All visits are summed. 0x... is an address.",
      NULL},
-    {S, OPT_REPEAT, 'r', "repeat", "N", WHAT, "Run N times. The counts must be identical, and are then printed once.", NULL},
-    {S, OPT_NULL, 'n', "null", NULL, WHAT, "Print no counts, only what the run took.", NULL},
-    {S, OPT_DETAIL, 'd', "detailed", NULL, WHAT, "Print more: every unit once; -dd: every single count.", NULL},
-    {S, OPT_VERBOSE, 'v', "verbose", NULL, WHAT, "Print every single count, as -dd.", NULL},
+    {R, OPT_REPEAT, 'r', "repeat", "N", WHAT, "Run N times. The counts must be identical, and are then printed once.", NULL},
+    {R, OPT_NULL, 'n', "null", NULL, WHAT, "Print no counts, only what the run took.", NULL},
+    {R, OPT_DETAIL, 'd', "detailed", NULL, WHAT, "Print more: every unit once; -dd: every single count.", NULL},
+    {R, OPT_VERBOSE, 'v', "verbose", NULL, WHAT, "Print every single count, as -dd.", NULL},
 
-    {S, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.stat/1.", NULL},
-    {S, OPT_JSON, 0, "json-output", NULL, NULL, "The same, by perf's name.", NULL},
-    {S, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line.", NULL},
-    {S, OPT_SEPARATOR, 'x', "field-separator", "SEP", HOW,
+    {R, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.stat/1.", NULL},
+    {R, OPT_JSON, 0, "json-output", NULL, NULL, "The same, by perf's name.", NULL},
+    {R, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line.", NULL},
+    {R, OPT_SEPARATOR, 'x', "field-separator", "SEP", HOW,
      "The lines of perf stat -x: value, unit, event, run time, percent, metric, unit; no header.", NULL},
-    {S, OPT_PERF_COMPAT, 0, "perf-compat", NULL, HOW, "The same as -x, ; with --json, the keys of perf stat -j.", NULL},
-    {S, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write to FILE instead of standard error.", "@files"},
+    {R, OPT_PERF_COMPAT, 0, "perf-compat", NULL, HOW, "The same as -x, ; with --json, the keys of perf stat -j.", NULL},
+    {R, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write to FILE instead of standard error.", "@files"},
     {S, OPT_APPEND, 0, "append", NULL, HOW, "With --output: add to the end of FILE.", NULL},
-    {S, OPT_HOST_INFO, 0, "host-info", NULL, HOW,
+    {R, OPT_HOST_INFO, 0, "host-info", NULL, HOW,
      "Put host time and memory into JSON and CSV, too. They differ from run to run; the text report always shows them.", NULL},
-    {S, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
+    {R, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
     {S, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
 
-    {S | L, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE, "A machine of tally list machines, or a description. Default: rocket.",
+    {R | L, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE, "A machine of tally list machines, or a description. Default: rocket.",
      "@machines"},
-    {S | L, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
-    {S | L, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},
-    {S | L, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
-    {S | L, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
-    {S | L, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
-    {S | L, OPT_SET, 0, "set", "KEY=VALUE", MACHINE, "Override any key of the description: l1d.replacement=fifo. May be repeated.", NULL},
-    {S, OPT_ENGINE, 0, "engine", "translate|block|step", MACHINE,
+    {R | L, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
+    {R | L, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},
+    {R | L, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
+    {R | L, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
+    {R | L, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
+    {R | L, OPT_SET, 0, "set", "KEY=VALUE", MACHINE, "Override any key of the description: l1d.replacement=fifo. May be repeated.", NULL},
+    {R, OPT_ENGINE, 0, "engine", "translate|block|step", MACHINE,
      "Front-end: translate makes host code (the default where it can), block interprets decoded code, step executes one instruction at a "
      "time. Their counts are the same.",
      "translate block step"},
-    {S, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
+    {R, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
 
     {S, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},
     {S, OPT_ROOT, 0, "root", "DIR", PROGRAM,
@@ -126,8 +140,23 @@ const cli_option cli_option_rows[] = {
      "What the program sees as its own name. Default: as typed, its folder replaced by a dot, so that counts do not depend on folders.",
      NULL},
 
-    {S, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
-    {S, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},
+    {S, OPT_BARE, 0, "bare", NULL, PROGRAM,
+     "PROGRAM is a bare-metal ELF file: entered in machine mode on every hart, hart number in a0, device tree in a1. The serial port is "
+     "standard input and output; the exit status is what the program writes to the board's finisher or to tohost.",
+     NULL},
+
+    {B, OPT_KERNEL, 0, "kernel", "FILE", BOARD, "The kernel: an Image or an ELF file, put at RAM + 2 MiB.", "@files"},
+    {B, OPT_BIOS, 0, "bios", "FILE", BOARD,
+     "The firmware: an ELF file, or raw bytes put at the start of RAM. Default: fw_jump of OpenSBI, as Debian's package opensbi installs it.",
+     "@files"},
+    {B, OPT_INITRD, 0, "initrd", "FILE", BOARD, "The initial file system, given to the kernel.", "@files"},
+    {B, OPT_COMMAND_LINE, 0, "append", "STRING", BOARD, "Command line of the kernel.", NULL},
+    {B, OPT_DISK, 0, "disk", "FILE", BOARD, "A raw disk image behind a virtio block device. What the guest writes is forgotten at the end.",
+     "@files"},
+    {B, OPT_DISK_WRITABLE, 0, "disk-writable", NULL, BOARD, "Let the guest change the file of --disk.", NULL},
+
+    {R, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
+    {R, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},
 
     {L, OPT_LIST_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.list/1.", NULL},
     {L, OPT_LIST_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},

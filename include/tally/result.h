@@ -49,6 +49,9 @@ typedef enum tl_end_reason {
     TL_END_TIMEOUT,     // tl_run_stop
     TL_END_INTERRUPTED, // tl_run_stop, `signal` of the host
     TL_END_FAILED,      // the simulator itself could not go on
+    TL_END_RESET,       // the guest system asked for a restart
+    TL_END_STUCK,       // every hart waits for an interrupt and none will ever come
+    TL_END_QUIT,        // tl_run_stop: the user has seen enough
 } tl_end_reason;
 
 typedef struct tl_end {

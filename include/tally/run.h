@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Running a RISC-V Linux program on a simulated machine.
+// Running RISC-V software on a simulated machine: a Linux program, a bare-metal program, or firmware and a kernel.
 //
 //   tl_run_options options;
 //   tl_run_options_init(&options);
@@ -37,17 +37,24 @@ typedef enum tl_interval {
     TL_INTERVAL_NS,           // of guest time
 } tl_interval;
 
+typedef enum tl_run_kind {
+    TL_RUN_USER, // a Linux program; the kernel under it is modeled
+    TL_RUN_BARE, // a program in machine mode on a board, alone
+    TL_RUN_BOOT, // firmware and a kernel on a board
+} tl_run_kind;
+
 typedef struct tl_run_options {
     uint32_t size; // set by tl_run_options_init
 
     // The program. Strings are copied by tl_run_new.
-    const char *program;     // path of a RISC-V Linux executable; it is not looked up in PATH
+    const char *program;     // path of a RISC-V executable (of `kind`, below); it is not looked up in PATH
     const char *const *argv; // what the program sees, NULL-terminated; NULL: "./" and the last part of the path, alone
     const char *const *env;  // "NAME=VALUE", NULL-terminated; NULL: empty. The caller's environment never reaches the program
     const char *sysroot;     // where the dynamic loader and libraries are looked up; NULL: the Debian cross packages' place
     const char *root;        // NULL: the program may touch what the calling user may; else only what is under this folder
     bool allow_network;      // internet sockets; off by default
-    int std_fd[3];           // descriptors behind the program's 0, 1, 2; not closed. Default 0, 1, 2
+    int std_fd[3];           // descriptors behind the program's 0, 1, 2; not closed. Default 0, 1, 2. TL_RUN_BARE, TL_RUN_BOOT: 0 and 1
+                             // are behind the serial port, -1: nothing
     // Called with one sentence for each thing worth knowing, such as the first use of an unsupported system call. May be NULL.
     void (*warn)(void *ctx, const char *sentence);
     // Asked before the program waits for the host, for input say, and when a signal of the host interrupted that: true makes
@@ -76,6 +83,17 @@ typedef struct tl_run_options {
     const char *roi_start, *roi_stop;
 
     uint64_t max_insns; // end the run after so many retired instructions over all harts, exactly; 0: no limit
+
+    // What kind of software runs. TL_RUN_BARE: `program` is an ELF file linked to an address in RAM, entered in machine mode on every hart
+    // with the hart's number in a0 and the device tree in a1. argv, env, sysroot, root and allow_network concern TL_RUN_USER only.
+    tl_run_kind kind; // default TL_RUN_USER
+    // TL_RUN_BOOT; paths, `program` is not used.
+    const char *bios;      // firmware, ELF or raw, at the start of RAM; NULL: OpenSBI (fw_jump) where Debian installs it
+    const char *kernel;    // Image or ELF at RAM + 2 MiB
+    const char *initrd;    // or NULL
+    const char *append;    // command line of the kernel, or NULL
+    const char *disk;      // raw image behind a virtio block device, or NULL; TL_RUN_BARE, too
+    bool is_disk_writable; // else what the guest writes to the disk is forgotten at the end
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);
@@ -92,15 +110,15 @@ typedef enum tl_run_state {
 // included; TL_EFORMAT what is wrong in a machine description.
 TL_MUST_CHECK TL_API tl_status tl_run_new(const tl_run_options *options, tl_run **ret_run, tl_error *err);
 
-// Loads the program. TL_ENOENT: it or its interpreter does not exist. TL_EACCESS: it is not executable. TL_EFORMAT: it is not a
-// program for this machine. TL_EINVAL: it has no such function as the region of interest names.
+// Loads the program, or what boots. TL_ENOENT: it, its interpreter or an image does not exist. TL_EACCESS: it is not executable or not
+// readable. TL_EFORMAT: it is not a program for this machine. TL_EINVAL: it has no such function as the region of interest names.
 TL_MUST_CHECK TL_API tl_status tl_run_load(tl_run *run, tl_error *err);
 
 // Runs until max_instructions more have retired over all harts, an interval is complete or the run has ended. How a run is cut
 // into calls does not change single-hart counts. An ended run stays ended. Fails only for reasons of the host.
 TL_MUST_CHECK TL_API tl_status tl_run_advance(tl_run *run, uint64_t max_instructions, tl_run_state *ret_state, tl_error *err);
 
-// Ends the run from outside, so that its result says why: TL_END_TIMEOUT, or TL_END_INTERRUPTED with the signal's number.
+// Ends the run from outside, so that its result says why: TL_END_TIMEOUT, TL_END_QUIT, or TL_END_INTERRUPTED with the signal's number.
 TL_API void tl_run_stop(tl_run *run, tl_end_reason reason, int signal);
 
 // Counts since the start or, with a region of interest, inside it. The caller frees the result. If the run has ended, the last

@@ -24,8 +24,19 @@ static void begin(tl_reporter *reporter, const tl_result *result) {
     tl_json_string(json, "type", "header");
     tl_json_string(json, "schema", "tally.stat/1");
     tl_json_string(json, "version", header->version);
+    tl_json_string(json, "kind", header->kind);
     tl_json_string(json, "program", header->program);
     string_or_null(json, "digest", header->digest);
+    tl_json_begin_array(json, "images");
+    for (uint32_t i = 0; i < header->n_images; i++) {
+        tl_json_begin_object(json, NULL);
+        tl_json_string(json, "role", header->images[i].role);
+        tl_json_string(json, "name", header->images[i].name);
+        string_or_null(json, "digest", header->images[i].digest);
+        tl_json_end_object(json);
+    }
+    tl_json_end_array(json);
+    string_or_null(json, "append", header->append);
     strings(json, "argv", header->argv);
     strings(json, "env", header->env);
     tl_json_string(json, "machine", header->machine);

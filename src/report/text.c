@@ -167,12 +167,17 @@ static void put_metrics(tl_reporter *reporter, const tl_result *result) {
         put_splits(reporter, result);
 }
 
+// What could move the cursor is shown as a question mark.
+static void put_plain(FILE *stream, const char *text) {
+    for (; *text; text++)
+        fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);
+}
+
 static void put_command(FILE *stream, const tl_header *header) {
     fprintf(stream, "'%s", header->program);
     for (const char *const *argument = header->argv[0] ? header->argv + 1 : header->argv; *argument; argument++) {
         fputc(' ', stream);
-        for (const char *at = *argument; *at; at++)
-            fputc((unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at, stream);
+        put_plain(stream, *argument);
     }
     fputc('\'', stream);
 }
@@ -183,6 +188,16 @@ static void put_heading(tl_reporter *reporter, const tl_result *result) {
     fputs("\n Counts of ", stream);
     put_command(stream, header);
     fprintf(stream, " on %s (%u hart%s):\n", header->machine, header->n_harts, header->n_harts == 1 ? "" : "s");
+    if (header->n_images > 1 || header->append) {
+        for (uint32_t i = 0; i < header->n_images; i++)
+            fprintf(stream, "%s%s %s", i ? ", " : " With ", header->images[i].role, header->images[i].name);
+        if (header->append) {
+            fputs(", command line '", stream);
+            put_plain(stream, header->append);
+            fputc('\'', stream);
+        }
+        fputs(".\n", stream);
+    }
     if (header->roi_start)
         fprintf(stream, " Only %s %s%s%s, %llu visit%s.\n", header->roi_stop ? "between" : "inside", header->roi_start,
                 header->roi_stop ? " and " : "", header->roi_stop ? header->roi_stop : "", (unsigned long long)result->n_roi_visits,
@@ -232,6 +247,12 @@ static void put_ending(tl_reporter *reporter, const tl_result *result) {
     case TL_END_TIMEOUT: fputs("\n Stopped by the time limit; these are the counts so far.\n", stream); break;
     case TL_END_INTERRUPTED: fputs("\n Interrupted; these are the counts so far.\n", stream); break;
     case TL_END_FAILED: fprintf(stream, "\n The simulator could not go on: %s\n", result->message); break;
+    case TL_END_RESET: fputs("\n The guest asked for a restart.\n", stream); break;
+    case TL_END_STUCK:
+        fprintf(stream, "\n Stuck: %s.\n",
+                *result->message ? result->message : "every hart waits for an interrupt and none will ever come");
+        break;
+    case TL_END_QUIT: fputs("\n Ended at the console; these are the counts so far.\n", stream); break;
     }
     double host_s = (double)result->host_ns / 1e9, sim_s = (double)result->sim_ns / 1e9;
     fprintf(stream, "\n %16s s simulated: %s cycles at %s MHz", tl_format_seconds(result->sim_ns, a), tl_format_grouped(result->cycles, b),

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "session/description.h"
+#include "system/system.h"
 
 // The one-screen view: these aliases in this order, each with the metric that makes it readable.
 static const struct {
@@ -62,19 +63,59 @@ tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_c
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
+uint32_t tl_plan_images(const tl_run_options *options, tl_image_path ret_images[TL_MAX_IMAGE_PATHS]) {
+    bool boots = options->kind == TL_RUN_BOOT;
+    const tl_image_path all[] = {{"program", boots ? NULL : options->program},
+                                 {"kernel", boots ? options->kernel : NULL},
+                                 {"bios", !boots          ? NULL
+                                          : options->bios ? options->bios
+                                                          : TL_PACKAGED_BIOS},
+                                 {"initrd", boots ? options->initrd : NULL},
+                                 {"disk", options->kind == TL_RUN_USER ? NULL : options->disk}};
+    uint32_t n = 0;
+    for (size_t i = 0; i < TL_COUNT_OF(all) && n < TL_MAX_IMAGE_PATHS; i++) {
+        if (all[i].path)
+            ret_images[n++] = all[i];
+    }
+    return n;
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static tl_status fill_images(tl_plan *plan, const tl_run_options *options, tl_error *err) {
+    tl_header *header = &plan->header;
+    tl_image_path paths[TL_MAX_IMAGE_PATHS];
+    uint32_t n = tl_plan_images(options, paths);
+    header->images = list_alloc(&plan->arena, n, sizeof *header->images);
+    for (uint32_t i = 0; header->images && i < n; i++) {
+        header->images[i] = (tl_image){.role = paths[i].role, .name = tl_arena_strdup(&plan->arena, last_part(paths[i].path))};
+        if (!header->images[i].name)
+            return no_memory(err);
+        header->n_images++;
+    }
+    header->append = options->append ? tl_arena_strdup(&plan->arena, options->append) : NULL;
+    return header->images && (header->append || !options->append) ? TL_OK : no_memory(err);
+}
+
 static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_error *err) {
-    static const char *const intervals[] = {"none", "instructions", "cycles", "ns"};
+    static const char *const intervals[] = {"none", "instructions", "cycles", "ns"}, *const kinds[] = {"user", "bare", "boot"};
     tl_header *header = &plan->header;
     tl_arena *arena = &plan->arena;
-    const char *slash = strrchr(options->program, '/');
-    const char *program = slash && slash[1] ? slash + 1 : options->program;
-    const char *const only_program[] = {program == options->program ? program : tl_arena_printf(arena, "./%s", program), NULL};
+    tl_image_path images[TL_MAX_IMAGE_PATHS] = {{0}};
+    tl_plan_images(options, images);
+    const char *program = last_part(images[0].path); // it comes first
+    bool has_folder = options->kind == TL_RUN_USER && program != images[0].path;
+    const char *const only_program[] = {has_folder ? tl_arena_printf(arena, "./%s", program) : program, NULL};
     *header = (tl_header){
         .version = TL_VERSION,
         .machine = plan->config.name,
         .summary = plan->config.summary,
+        .kind = kinds[options->kind],
         .program = tl_arena_strdup(arena, program),
-        .argv = copy_list(arena, options->argv ? options->argv : only_program),
+        .argv = copy_list(arena, options->kind == TL_RUN_USER && options->argv ? options->argv : only_program),
         .env = copy_list(arena, options->env),
         .interval = intervals[options->interval],
         .interval_length = options->interval_length,
@@ -90,6 +131,9 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     header->settings = settings;
     if (!header->program || !header->argv || !header->env || !settings)
         return no_memory(err);
+    tl_status status = fill_images(plan, options, err);
+    if (status != TL_OK)
+        return status;
     for (uint32_t i = 0; i < tl_n_keys; i++) {
         tl_strbuf text = {0};
         tl_key_format(&tl_keys[i], &plan->config, &text);
@@ -187,18 +231,30 @@ static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error 
     return status;
 }
 
-tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_error *err) {
-    if (!options->program || !*options->program)
+// What was asked for can be done at all.
+static tl_status check_request(const tl_run_options *options, tl_error *err) {
+    if (options->kind > TL_RUN_BOOT)
+        return tl_fail(err, TL_EINVAL, "there is no such kind of run");
+    if (options->kind != TL_RUN_BOOT && (!options->program || !*options->program))
         return tl_fail(err, TL_EINVAL, "no program was named");
+    if (options->kind == TL_RUN_BOOT && (!options->kernel || !*options->kernel))
+        return tl_fail(err, TL_EINVAL, "no kernel was named");
     if (options->interval > TL_INTERVAL_NS || (options->interval != TL_INTERVAL_NONE && options->interval_length == 0))
         return tl_fail(err, TL_EINVAL, "the length of an interval must be at least 1");
+    return TL_OK;
+}
+
+tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_error *err) {
+    tl_status status = check_request(options, err);
+    if (status != TL_OK)
+        return status;
     tl_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return no_memory(err);
     atomic_init(&plan->n_owners, 1);
     plan->per_hart = options->per_hart;
     plan->per_unit = options->per_unit;
-    tl_status status = tl_plan_config(options->machine, options->overrides, &plan->config, err);
+    status = tl_plan_config(options->machine, options->overrides, &plan->config, err);
     if (status == TL_OK)
         status = tl_catalogue_new(&plan->config, &plan->catalogue, err);
     if (status == TL_OK)

@@ -38,6 +38,13 @@ TL_MUST_CHECK tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret
 tl_plan *tl_plan_share(tl_plan *plan); // one more owner; returns plan
 void tl_plan_free(tl_plan *plan);      // one owner less; NULL is fine
 
+// The files of a run, in the order of tl_header.images: what they are for and where they lie. Returns their number.
+typedef struct tl_image_path {
+    const char *role, *path;
+} tl_image_path;
+enum { TL_MAX_IMAGE_PATHS = 4 };
+uint32_t tl_plan_images(const tl_run_options *options, tl_image_path ret_images[TL_MAX_IMAGE_PATHS]);
+
 // A machine by name or file with overrides applied and checked. "l1d=32K,8,64" (and l1i, l2) sets a whole geometry.
 TL_MUST_CHECK tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_config *ret_config, tl_error *err);
 

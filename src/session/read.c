@@ -55,6 +55,7 @@ static tl_status read_header(reader *r, const json_t *record, tl_error *err) {
     header->program = keep(r, json_object_get(record, "program"));
     header->digest = json_is_string(json_object_get(record, "digest")) ? keep(r, json_object_get(record, "digest")) : NULL;
     header->engine = "";
+    header->kind = json_is_string(json_object_get(record, "kind")) ? keep(r, json_object_get(record, "kind")) : "user";
     header->summary = "";
     header->interval = "none";
     header->argv = header->env = empty;
@@ -64,7 +65,7 @@ static tl_status read_header(reader *r, const json_t *record, tl_error *err) {
     const json_t *config = json_object_get(record, "config");
     size_t n_settings = json_object_size(config);
     tl_setting *settings = tl_arena_alloc(&r->result->arena, (n_settings + 1) * sizeof *settings);
-    if (!settings || !header->version || !header->machine || !header->program)
+    if (!settings || !header->version || !header->machine || !header->program || !header->kind)
         return no_memory(err);
     const char *key;
     json_t *value;
@@ -129,11 +130,11 @@ static tl_status read_end(reader *r, const json_t *record, tl_error *err) {
     const char *reason = json_string_value(json_object_get(record, "reason"));
     const json_t *status = json_object_get(record, "status"), *signal = json_object_get(record, "signal");
     result->reason = TL_END_FAILED;
-    for (int i = TL_END_NONE; reason && i <= TL_END_FAILED; i++) {
+    for (int i = TL_END_NONE; reason && i <= TL_END_QUIT; i++) {
         if (!strcmp(reason, tl_end_reason_name((tl_end_reason)i)))
             result->reason = (tl_end_reason)i;
     }
-    result->status = (int)(json_integer_value(status) & 0xff);
+    result->status = (int)(json_integer_value(status) & INT32_MAX);
     result->signal = (int)(json_integer_value(signal) & 0xff);
     result->message = keep(r, json_object_get(record, "message"));
     if (!result->message)

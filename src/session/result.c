@@ -38,6 +38,9 @@ const char *tl_end_reason_name(tl_end_reason reason) {
         [TL_END_TIMEOUT] = "timeout",
         [TL_END_INTERRUPTED] = "interrupted",
         [TL_END_FAILED] = "failed",
+        [TL_END_RESET] = "reset",
+        [TL_END_STUCK] = "stuck",
+        [TL_END_QUIT] = "quit",
     };
     return (size_t)reason < TL_COUNT_OF(names) ? names[reason] : "failed";
 }

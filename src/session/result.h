@@ -30,11 +30,21 @@ typedef struct tl_setting { // a key of the machine description and its value, a
     const char *key, *value;
 } tl_setting;
 
+typedef struct tl_image { // a file that was loaded or attached
+    const char *role;     // "program", "bios", "kernel", "initrd", "disk"
+    const char *name;     // last part of the path
+    const char *digest;   // "xxh64:0123456789abcdef", or NULL
+} tl_image;
+
 typedef struct tl_header {
     const char *version; // of the program that counted
     const char *machine, *summary;
-    const char *program;     // last part of the path
-    const char *digest;      // "xxh64:0123456789abcdef" of the program's bytes, or NULL
+    const char *kind;    // "user", "bare", "boot"
+    const char *program; // last part of the path; of the kernel, if one boots
+    const char *digest;  // "xxh64:0123456789abcdef" of its bytes, or NULL
+    tl_image *images;    // all files, that one included
+    uint32_t n_images;
+    const char *append;      // command line of the kernel, or NULL
     const char *const *argv; // as the program sees it, NULL-terminated
     const char *const *env;  // the same
     const char *engine;      // "block"

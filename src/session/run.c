@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "base/bits.h"
-#include "os/os.h"
 #include "session/digest.h"
+#include "session/guest.h"
 #include "session/plan.h"
 
 enum { MAX_NOTES = 200 };
@@ -29,17 +29,12 @@ typedef struct region {
 struct tl_session {
     tl_plan *plan;
     tl_machine *machine;
-    tl_os *os;
+    tl_guest *guest;        // NULL: not loaded
+    tl_run_options options; // strings are the arena's
     tl_arena arena;
-    tl_os_options os_options;
-    void (*warn)(void *ctx, const char *sentence);
-    bool (*wants_stop)(void *ctx);
-    void *user_ctx;
     const char *notes[MAX_NOTES];
     uint32_t n_notes;
-    tl_interval interval;
-    uint64_t interval_length, n_intervals; // completed
-    uint64_t max_insns;
+    uint64_t n_intervals; // completed
     region roi;
     tl_result *previous; // at the end of the last interval
     uint64_t host_ns;
@@ -93,13 +88,34 @@ static void take_note(void *ctx, const char *sentence) {
         if (copy)
             session->notes[session->n_notes++] = copy;
     }
-    if (session->warn)
-        session->warn(session->user_ctx, sentence);
+    if (session->options.warn)
+        session->options.warn(session->options.ctx, sentence);
 }
 
 static bool wants_stop(void *ctx) {
     const tl_session *session = ctx;
-    return session->wants_stop && session->wants_stop(session->user_ctx);
+    return session->options.wants_stop && session->options.wants_stop(session->options.ctx);
+}
+
+// What is needed after tl_session_new has returned.
+static tl_status copy_options(tl_session *session, const tl_run_options *given, tl_error *err) {
+    tl_run_options *o = &session->options;
+    *o = *given;
+    o->machine = o->events = o->metrics = NULL; // the plan's
+    o->overrides = NULL;
+    o->argv = session->plan->header.argv;
+    o->env = session->plan->header.env;
+    o->roi_start = session->plan->header.roi_start;
+    o->roi_stop = session->plan->header.roi_stop;
+    const char **strings[] = {&o->program, &o->sysroot, &o->root, &o->bios, &o->kernel, &o->initrd, &o->append, &o->disk};
+    for (size_t i = 0; i < TL_COUNT_OF(strings); i++) {
+        if (!*strings[i])
+            continue;
+        *strings[i] = tl_arena_strdup(&session->arena, *strings[i]);
+        if (!*strings[i])
+            return no_memory(err);
+    }
+    return TL_OK;
 }
 
 tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, tl_error *err) {
@@ -125,27 +141,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     status = tl_machine_new(&session->plan->config, core, &session->machine, err);
     if (status != TL_OK)
         goto out;
-    const tl_header *header = &session->plan->header;
-    session->os_options = (tl_os_options){
-        .program = tl_arena_strdup(arena, options.program),
-        .argv = (char *const *)(uintptr_t)header->argv, // not written to
-        .envp = (char *const *)(uintptr_t)header->env,
-        .sysroot = options.sysroot ? tl_arena_strdup(arena, options.sysroot) : NULL,
-        .root = options.root ? tl_arena_strdup(arena, options.root) : NULL,
-        .allow_network = options.allow_network,
-        .std_fd = {options.std_fd[0], options.std_fd[1], options.std_fd[2]},
-        .warn = take_note,
-        .wants_stop = wants_stop,
-        .ctx = session,
-    };
-    session->warn = options.warn;
-    session->wants_stop = options.wants_stop;
-    session->user_ctx = options.ctx;
-    session->interval = options.interval;
-    session->interval_length = options.interval_length;
-    session->max_insns = options.max_insns;
-    if (!session->os_options.program || (options.sysroot && !session->os_options.sysroot) || (options.root && !session->os_options.root))
-        status = no_memory(err);
+    status = copy_options(session, &options, err);
     uint32_t n_slots = session->machine->probe.n_slots;
     if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->catalogue))
         status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots,
@@ -176,19 +172,40 @@ static tl_status find_place(const tl_session *session, const char *name, uint64_
         *ret_pc = pc;
         return TL_OK;
     }
-    return tl_os_symbol(session->os, name, ret_pc, err);
+    return session->guest->type->symbol(session->guest, name, ret_pc, err);
+}
+
+// Names the bytes of every file, so that a report says what was counted.
+static void name_images(tl_session *session) {
+    tl_header *header = &session->plan->header;
+    tl_image_path paths[TL_MAX_IMAGE_PATHS];
+    uint32_t n = tl_plan_images(&session->options, paths);
+    for (uint32_t i = 0; i < n && i < header->n_images; i++) {
+        char digest[TL_DIGEST_BYTES];
+        const char *root = session->options.kind == TL_RUN_USER ? session->options.root : NULL;
+        if (tl_digest_file(root, paths[i].path, digest, NULL) == TL_OK)
+            header->images[i].digest = tl_arena_strdup(&session->plan->arena, digest);
+    }
+    header->digest = header->n_images > 0 ? header->images[0].digest : NULL;
 }
 
 tl_status tl_session_load(tl_session *session, tl_error *err) {
-    if (session->os)
+#ifdef TL_HAS_SYSTEM
+    static const tl_guest_type *const types[] = {&tl_guest_user, &tl_guest_system, &tl_guest_system}; // by tl_run_kind
+#else
+    static const tl_guest_type *const types[] = {&tl_guest_user, NULL, NULL};
+    if (!types[session->options.kind])
+        return tl_fail(err, TL_EFORMAT, "this build cannot run system software");
+#endif
+    if (session->guest)
         return tl_fail(err, TL_EINVAL, "the program is loaded already");
-    tl_status status = tl_os_new(session->machine, &session->os_options, &session->os, err);
+    const tl_guest_setup setup = {
+        .machine = session->machine, .options = &session->options, .warn = take_note, .wants_stop = wants_stop, .ctx = session};
+    tl_status status = types[session->options.kind]->load(&setup, &session->guest, err);
     if (status != TL_OK)
         return status;
-    tl_header *header = &session->plan->header;
-    char digest[TL_DIGEST_BYTES];
-    if (tl_digest_file(session->os_options.root, session->os_options.program, digest, NULL) == TL_OK)
-        header->digest = tl_arena_strdup(&session->plan->arena, digest);
+    name_images(session);
+    const tl_header *header = &session->plan->header;
     region *roi = &session->roi;
     if (!roi->is_used)
         return TL_OK;
@@ -255,8 +272,8 @@ static uint64_t at_most(uint64_t base, uint64_t more) { return more > UINT64_MAX
 // Where the interval under way ends: in instructions or in cycles; UINT64_MAX for the other.
 static void interval_end(const tl_session *session, uint64_t *ret_insns, uint64_t *ret_cycle) {
     *ret_insns = *ret_cycle = UINT64_MAX;
-    uint64_t length = session->interval_length, n = session->n_intervals + 1;
-    switch (session->interval) {
+    uint64_t length = session->options.interval_length, n = session->n_intervals + 1;
+    switch (session->options.interval) {
     case TL_INTERVAL_NONE: break;
     case TL_INTERVAL_INSTRUCTIONS: *ret_insns = scale(n, length, 1); break;
     case TL_INTERVAL_CYCLES: *ret_cycle = scale(n, length, 1); break;
@@ -279,39 +296,35 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
     uint64_t interval_insns, interval_cycle;
     interval_end(session, &interval_insns, &interval_cycle);
     const region *roi = &session->roi;
-    tl_os_limits limits = {.until_cycle = interval_cycle, .until_instret = until_insns, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+    uint64_t max_insns = session->options.max_insns;
+    tl_guest_limits limits = {.until_cycle = interval_cycle, .until_instret = until_insns, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
     if (interval_insns < limits.until_instret)
         limits.until_instret = interval_insns;
-    if (session->max_insns && session->max_insns < limits.until_instret)
-        limits.until_instret = session->max_insns;
+    if (max_insns && max_insns < limits.until_instret)
+        limits.until_instret = max_insns;
     if (roi->is_used)
         limits.break_pc[0] = !roi->is_inside ? roi->start_pc : roi->ends_by_return ? roi->return_pc : roi->stop_pc;
-    tl_os_report report = {0};
-    tl_status status = tl_os_run(session->os, &limits, &report, err);
+    tl_guest_report report = {0};
+    tl_status status = session->guest->type->run(session->guest, &limits, &report, err);
     if (status != TL_OK) {
         end_run(session, TL_END_FAILED, err ? err->text : "");
         return status;
     }
     *ret_done = true;
     *ret_state = TL_RUN_ENDED;
-    switch (report.stop) {
-    case TL_OS_EXITED:
-        session->status = report.exit_status;
-        end_run(session, TL_END_EXITED, report.message);
-        return TL_OK;
-    case TL_OS_KILLED:
+    if (report.reason != TL_END_NONE) {
+        session->status = report.status;
         session->signal = report.signal;
-        end_run(session, TL_END_KILLED, report.message);
+        end_run(session, report.reason, report.message);
         return TL_OK;
-    case TL_OS_DEADLOCK: end_run(session, TL_END_DEADLOCK, report.message); return TL_OK;
-    case TL_OS_BREAK:
+    }
+    if (report.is_at_break) {
         cross_roi_border(session, session->machine->harts[report.break_hart]);
         *ret_done = false;
         return TL_OK;
-    case TL_OS_LIMIT: break;
     }
     uint64_t insns = retired(session);
-    if (session->max_insns && insns >= session->max_insns) {
+    if (max_insns && insns >= max_insns) {
         end_run(session, TL_END_MAX_INSNS, "");
     } else if (insns >= interval_insns || has_reached(session, interval_cycle)) {
         session->n_intervals++;
@@ -324,7 +337,7 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
 }
 
 tl_status tl_session_advance(tl_session *session, uint64_t max_instructions, tl_run_state *ret_state, tl_error *err) {
-    if (!session->os)
+    if (!session->guest)
         return tl_fail(err, TL_EINVAL, "no program is loaded");
     tl_run_state state = TL_RUN_ENDED;
     tl_status status = TL_OK;
@@ -347,6 +360,8 @@ void tl_session_stop(tl_session *session, tl_end_reason reason, int signal) {
 
 static uint64_t sim_ns_of(const tl_session *session, uint64_t cycles) { return scale(cycles, 1000000000, session->plan->config.clock_hz); }
 
+static uint64_t now_cycles(const tl_session *session) { return session->guest ? session->guest->type->now_cycles(session->guest) : 0; }
+
 static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error *err) {
     tl_result *result;
     tl_status status = tl_result_new(session->plan, &result, err);
@@ -368,11 +383,12 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
         read_totals(session, result->slots);
         result->n_slots = n_slots;
         result->instructions = retired(session);
-        result->cycles = session->os ? tl_os_now_cycles(session->os) : 0;
+        result->cycles = now_cycles(session);
         result->sim_ns = sim_ns_of(session, result->cycles);
         result->host_ns = session->host_ns;
         result->host_peak_bytes = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
-        result->guest_peak_bytes = session->os ? tl_os_peak_bytes(session->os) : 0;
+        if (session->guest && session->guest->type->peak_bytes)
+            result->guest_peak_bytes = session->guest->type->peak_bytes(session->guest);
         result->n_roi_visits = session->roi.n_visits;
         result->reason = session->reason;
         result->status = session->status;
@@ -431,7 +447,7 @@ tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_er
 }
 
 void tl_session_progress(const tl_session *session, tl_progress *ret_progress) {
-    uint64_t cycles = session->os ? tl_os_now_cycles(session->os) : 0;
+    uint64_t cycles = now_cycles(session);
     tl_progress progress = {.size = ret_progress->size,
                             .instructions = retired(session),
                             .cycles = cycles,
@@ -444,7 +460,8 @@ void tl_session_free(tl_session *session) {
     if (!session)
         return;
     tl_result_release(session->previous);
-    tl_os_free(session->os);
+    if (session->guest)
+        session->guest->type->free(session->guest);
     tl_machine_free(session->machine);
     tl_plan_free(session->plan);
     tl_arena_done(&session->arena);

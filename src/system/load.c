@@ -13,8 +13,6 @@
 #include "loader/elf_bytes.h"
 #include "system/system_internal.h"
 
-static const char PACKAGED_BIOS[] = "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf";
-
 enum {
     KERNEL_OFFSET = 2 << 20,         // RISC-V Linux wants 2 MiB alignment; fw_jump jumps there
     FIRMWARE_TREE_OFFSET = 34 << 20, // fw_jump copies the device tree there
@@ -151,7 +149,7 @@ static tl_status load_kernel(tl_system *system, image *from, uint64_t *ret_end, 
 }
 
 static tl_status load_firmware(tl_system *system, tl_error *err) {
-    const char *path = system->options.bios ? system->options.bios : PACKAGED_BIOS;
+    const char *path = system->options.bios ? system->options.bios : TL_PACKAGED_BIOS;
     image from;
     tl_status status = open_image("firmware", path, &from, err);
     if (status == TL_ENOENT && !system->options.bios)

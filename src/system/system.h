@@ -9,6 +9,9 @@
 
 #include "machine/machine.h"
 
+// Where Debian's package opensbi has the firmware that is used unless another one is named.
+#define TL_PACKAGED_BIOS "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"
+
 typedef struct tl_system tl_system;
 
 typedef struct tl_system_options { // strings are borrowed until the system is freed

@@ -57,6 +57,58 @@ static void test_letters_and_names_mean_the_same(void **state) {
     }
 }
 
+static void test_boot_takes_the_options_of_stat_and_its_own(void **state) {
+    (void)state;
+    line a;
+    parse(&a, "boot --kernel Image --bios fw.elf --initrd root.cpio --append quiet --disk d.img --disk-writable --harts 2 -m u74");
+    assert_string_equal(a.error, "");
+    assert_true(a.is_good);
+    assert_int_equal(a.options.run.kind, TL_RUN_BOOT);
+    assert_string_equal(a.options.run.kernel, "Image");
+    assert_string_equal(a.options.run.bios, "fw.elf");
+    assert_string_equal(a.options.run.initrd, "root.cpio");
+    assert_string_equal(a.options.run.append, "quiet"); // not --append of stat
+    assert_string_equal(a.options.run.disk, "d.img");
+    assert_true(a.options.run.is_disk_writable);
+    assert_string_equal(a.options.run.machine, "u74");
+    assert_string_equal(a.options.run.overrides[0], "harts=2");
+    assert_string_equal(a.options.title, "Image");
+    assert_false(a.options.wants_report);
+    cli_options_done(&a.options);
+    static const char *const asking[] = {"--stat", "-e cycles",  "-M ipc", "-j", "-x;", "-o f",
+                                         "-I 1ms", "--roi main", "-A",     "-d", "-n",  "--csv"};
+    for (size_t i = 0; i < sizeof asking / sizeof asking[0]; i++) {
+        char words[80];
+        snprintf(words, sizeof words, "boot --kernel Image %s", asking[i]);
+        parse(&a, words);
+        if (!a.is_good || !a.options.wants_report)
+            fail_msg("%s: %s", words, a.error);
+        cli_options_done(&a.options);
+    }
+    parse(&a, "boot --kernel Image --timeout 5 --max-insns 9 --engine step --quiet");
+    assert_true(a.is_good);
+    assert_false(a.options.wants_report);
+    cli_options_done(&a.options);
+}
+
+static void test_a_bare_program_is_alone(void **state) {
+    (void)state;
+    line a;
+    parse(&a, "stat --bare prog.elf");
+    assert_true(a.is_good);
+    assert_int_equal(a.options.run.kind, TL_RUN_BARE);
+    cli_options_done(&a.options);
+    static const char *const wrong[] = {"stat --bare prog.elf x",         "stat --bare --env HOME prog.elf",
+                                        "stat --bare --root / prog.elf",  "stat --bare --network prog.elf",
+                                        "stat --bare --argv0 x prog.elf", "boot --kernel Image --env HOME"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        parse(&a, wrong[i]);
+        assert_false(a.is_good);
+        assert_string_not_equal(a.error, "");
+        cli_options_done(&a.options);
+    }
+}
+
 static void test_words_behind_the_program_are_its_own(void **state) {
     (void)state;
     static const char *const lines[] = {"stat -q dir/prog -j --help x", "stat -q -- dir/prog -j --help x"};
@@ -206,6 +258,8 @@ static void test_tables_are_sound(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_letters_and_names_mean_the_same),
+    cmocka_unit_test(test_boot_takes_the_options_of_stat_and_its_own),
+    cmocka_unit_test(test_a_bare_program_is_alone),
     cmocka_unit_test(test_words_behind_the_program_are_its_own),
     cmocka_unit_test(test_lists_add_up),
     cmocka_unit_test(test_counts_are_exact_or_refused),

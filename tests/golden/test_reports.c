@@ -18,10 +18,13 @@ static const char *const sample_argv[] = {"demo", "a,b", "say \"hi\"", "tab\ther
 static const char *const sample_env[] = {"LANG=C", NULL};
 static const tl_setting sample_settings[] = {{"name", "rocket"}, {"harts", "2"}, {"l1d.ways", "8"}};
 
+static tl_image sample_images[] = {{"kernel", "Image", "xxh64:00000000deadbeef"}, {"initrd", "root.cpio", NULL}};
+
 static tl_header sample_header(void) {
     return (tl_header){.version = "1.2.3",
                        .machine = "rocket",
                        .summary = "Two harts.",
+                       .kind = "user",
                        .program = "demo",
                        .digest = "xxh64:00000000deadbeef",
                        .argv = sample_argv,
@@ -210,6 +213,9 @@ static void test_each_way_to_end_is_told(void **state) {
         {TL_END_TIMEOUT, 0, 0, "", NULL},
         {TL_END_INTERRUPTED, 0, 2, "", NULL},
         {TL_END_FAILED, 0, 0, "the host has no memory left", "cycles of hart0: 3 is not 2"},
+        {TL_END_RESET, 0, 0, "", NULL},
+        {TL_END_STUCK, 0, 0, "every hart waits for an interrupt", NULL},
+        {TL_END_QUIT, 0, 0, "", NULL},
     };
     char *all = calloc(1, 1 << 16);
     assert_non_null(all);
@@ -218,6 +224,12 @@ static void test_each_way_to_end_is_told(void **state) {
         tl_header header = sample_header();
         header.roi_start = i == 1 ? "main" : i == 2 ? "begin" : NULL;
         header.roi_stop = i == 2 ? "end" : NULL;
+        if (ends[i].reason >= TL_END_RESET) {
+            header.kind = "boot";
+            header.images = sample_images;
+            header.n_images = 2;
+            header.append = ends[i].reason == TL_END_RESET ? NULL : "console=ttyS0\n";
+        }
         tl_result result = sample_result(&header, rows);
         result.reason = ends[i].reason;
         result.status = ends[i].status;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// What a session drives: something that runs on a machine until it ends or reaches a limit. A Linux program under the modeled kernel
+// (guest_user.c) and system software on a board (guest_system.c) are the two kinds; the session knows neither.
+#ifndef TL_SESSION_GUEST_H
+#define TL_SESSION_GUEST_H
+
+#include <tally/run.h>
+
+#include "base/status.h"
+#include "machine/machine.h"
+
+typedef struct tl_guest tl_guest;
+
+typedef struct tl_guest_setup { // everything is borrowed until the guest is freed
+    tl_machine *machine;
+    const tl_run_options *options; // with strings of its own, and what was left open filled in
+    void (*warn)(void *ctx, const char *sentence);
+    bool (*wants_stop)(void *ctx);
+    void *ctx;
+} tl_guest_setup;
+
+typedef struct tl_guest_limits { // tl_os_limits says how exact they are
+    uint64_t until_cycle, until_instret;
+    uint64_t break_pc[2];
+} tl_guest_limits;
+
+typedef struct tl_guest_report {
+    tl_end_reason reason; // TL_END_NONE: a limit or a breakpoint
+    bool is_at_break;     // hart break_hart stands before one of break_pc
+    uint32_t break_hart;
+    int status, signal;
+    char message[400]; // "" or one sentence
+} tl_guest_report;
+
+typedef struct tl_guest_type {
+    TL_MUST_CHECK tl_status (*load)(const tl_guest_setup *setup, tl_guest **ret_guest, tl_error *err);
+    TL_MUST_CHECK tl_status (*run)(tl_guest *guest, const tl_guest_limits *limits, tl_guest_report *ret_report, tl_error *err);
+    TL_MUST_CHECK tl_status (*symbol)(const tl_guest *guest, const char *name, uint64_t *ret_address, tl_error *err);
+    uint64_t (*now_cycles)(const tl_guest *guest);
+    uint64_t (*peak_bytes)(const tl_guest *guest); // of simulated memory; NULL: not known
+    void (*free)(tl_guest *guest);
+} tl_guest_type;
+
+struct tl_guest { // first member of each kind's own struct
+    const tl_guest_type *type;
+};
+
+extern const tl_guest_type tl_guest_user, tl_guest_system;
+
+#endif

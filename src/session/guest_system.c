@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// System software on the board of system/: firmware and a kernel, or one bare-metal program.
+#include "session/guest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "system/system.h"
+
+typedef struct software {
+    tl_guest guest;
+    tl_system *system;
+} software;
+
+static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_error *err) {
+    const tl_run_options *run = setup->options;
+    bool is_bare = run->kind == TL_RUN_BARE;
+    const tl_system_options options = {
+        .program = is_bare ? run->program : NULL,
+        .bios = is_bare ? NULL : run->bios,
+        .kernel = is_bare ? NULL : run->kernel,
+        .initrd = is_bare ? NULL : run->initrd,
+        .append = run->append,
+        .disk = run->disk,
+        .is_disk_writable = run->is_disk_writable,
+        .console_in = run->std_fd[0],
+        .console_out = run->std_fd[1],
+        .warn = setup->warn,
+        .wants_stop = setup->wants_stop,
+        .ctx = setup->ctx,
+    };
+    software *s = calloc(1, sizeof *s);
+    if (!s)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    s->guest.type = &tl_guest_system;
+    tl_status status = tl_system_new(setup->machine, &options, &s->system, err);
+    if (status != TL_OK) {
+        free(s);
+        return status;
+    }
+    *ret_guest = &s->guest;
+    return TL_OK;
+}
+
+static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_report *ret_report, tl_error *err) {
+    const tl_system_limits system_limits = {
+        .until_cycle = limits->until_cycle, .until_instret = limits->until_instret, .break_pc = {limits->break_pc[0], limits->break_pc[1]}};
+    tl_system_report report = {0};
+    tl_status status = tl_system_run(((software *)guest)->system, &system_limits, &report, err);
+    if (status != TL_OK)
+        return status;
+    *ret_report = (tl_guest_report){.is_at_break = report.stop == TL_SYSTEM_BREAK, .break_hart = report.break_hart};
+    switch (report.stop) {
+    case TL_SYSTEM_LIMIT:
+    case TL_SYSTEM_BREAK: return TL_OK;
+    case TL_SYSTEM_EXITED:
+        ret_report->reason = TL_END_EXITED;
+        ret_report->status = report.exit_status;
+        break;
+    case TL_SYSTEM_RESET: ret_report->reason = TL_END_RESET; break;
+    case TL_SYSTEM_STUCK: ret_report->reason = TL_END_STUCK; break;
+    }
+    snprintf(ret_report->message, sizeof ret_report->message, "%s", report.message);
+    return TL_OK;
+}
+
+static tl_status symbol(const tl_guest *guest, const char *name, uint64_t *ret_address, tl_error *err) {
+    return tl_system_symbol(((const software *)guest)->system, name, ret_address, err);
+}
+
+static uint64_t now_cycles(const tl_guest *guest) { return tl_system_now_cycles(((const software *)guest)->system); }
+
+static void free_system(tl_guest *guest) {
+    tl_system_free(((software *)guest)->system);
+    free(guest);
+}
+
+const tl_guest_type tl_guest_system = {.load = load, .run = run, .symbol = symbol, .now_cycles = now_cycles, .free = free_system};

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// A Linux program under the modeled kernel of os/.
+#include "session/guest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "os/os.h"
+
+typedef struct user {
+    tl_guest guest;
+    tl_os *os;
+} user;
+
+static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_error *err) {
+    const tl_run_options *run = setup->options;
+    tl_os_options options = {
+        .program = run->program,
+        .argv = (char *const *)(uintptr_t)run->argv, // not written to
+        .envp = (char *const *)(uintptr_t)run->env,
+        .sysroot = run->sysroot,
+        .root = run->root,
+        .allow_network = run->allow_network,
+        .std_fd = {run->std_fd[0], run->std_fd[1], run->std_fd[2]},
+        .warn = setup->warn,
+        .wants_stop = setup->wants_stop,
+        .ctx = setup->ctx,
+    };
+    user *u = calloc(1, sizeof *u);
+    if (!u)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    u->guest.type = &tl_guest_user;
+    tl_status status = tl_os_new(setup->machine, &options, &u->os, err);
+    if (status != TL_OK) {
+        free(u);
+        return status;
+    }
+    *ret_guest = &u->guest;
+    return TL_OK;
+}
+
+static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_report *ret_report, tl_error *err) {
+    const tl_os_limits os_limits = {
+        .until_cycle = limits->until_cycle, .until_instret = limits->until_instret, .break_pc = {limits->break_pc[0], limits->break_pc[1]}};
+    tl_os_report report = {0};
+    tl_status status = tl_os_run(((user *)guest)->os, &os_limits, &report, err);
+    if (status != TL_OK)
+        return status;
+    *ret_report = (tl_guest_report){.is_at_break = report.stop == TL_OS_BREAK, .break_hart = report.break_hart};
+    switch (report.stop) {
+    case TL_OS_LIMIT:
+    case TL_OS_BREAK: return TL_OK;
+    case TL_OS_EXITED:
+        ret_report->reason = TL_END_EXITED;
+        ret_report->status = report.exit_status;
+        break;
+    case TL_OS_KILLED:
+        ret_report->reason = TL_END_KILLED;
+        ret_report->signal = report.signal;
+        break;
+    case TL_OS_DEADLOCK: ret_report->reason = TL_END_DEADLOCK; break;
+    }
+    snprintf(ret_report->message, sizeof ret_report->message, "%s", report.message);
+    return TL_OK;
+}
+
+static tl_status symbol(const tl_guest *guest, const char *name, uint64_t *ret_address, tl_error *err) {
+    return tl_os_symbol(((const user *)guest)->os, name, ret_address, err);
+}
+
+static uint64_t now_cycles(const tl_guest *guest) { return tl_os_now_cycles(((const user *)guest)->os); }
+
+static uint64_t peak_bytes(const tl_guest *guest) { return tl_os_peak_bytes(((const user *)guest)->os); }
+
+static void free_user(tl_guest *guest) {
+    tl_os_free(((user *)guest)->os);
+    free(guest);
+}
+
+const tl_guest_type tl_guest_user = {
+    .load = load, .run = run, .symbol = symbol, .now_cycles = now_cycles, .peak_bytes = peak_bytes, .free = free_user};
