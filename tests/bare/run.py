@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the bare programs of guest/bare/programs.txt and says which ones fail.
+
+  run.py --qemu --guests OUT [NAME...]                        under qemu-system-riscv64, the oracle: the same files must pass there
+  run.py --tally build/tally --guests OUT [--engine E] [NAME...]   under `tally stat --bare`, with every engine unless one is named
+
+A program ends by writing its verdict to the board's finisher: the run's exit status is 0 or the number of the check that failed first.
+The console says more, and is shown for every failure. The exit status is 1 when anything failed, and 77 (skipped, to meson) when
+nothing could be run. Standard library only.
+"""
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+COLUMNS = ("name", "sources", "flags", "harts", "qemu", "tags")
+TIMEOUTS_S = {"quick": 60, "slow": 600}
+ENGINES = ("step", "block", "translate")
+# The word in RAM tells the program where it runs: see is_qemu in guest/bare/bare.h.
+QEMU = ("qemu-system-riscv64 -M virt -cpu rv64,h=false,sstc=false,sscofpmf=true,pmu-num=29 -m 256M -bios none -display none "
+        "-monitor none -serial stdio -device loader,addr=0x803ff000,data=0x756d6571,data-len=4")
+
+
+def read_programs(path):
+    with open(path, encoding="utf-8") as table:
+        for number, line in enumerate(table, 1):
+            line = line.strip()
+            if not line or line.startswith("#"):
+                continue
+            cells = [cell.strip() for cell in line.split("|")]
+            if len(cells) != len(COLUMNS):
+                sys.exit(f"{path}:{number}: {len(cells)} columns, expected {len(COLUMNS)}")
+            row = dict(zip(COLUMNS, cells))
+            row["tags"] = set(row["tags"].split(","))
+            yield row
+
+
+def run(command, timeout_s):
+    """Returns (status, console and diagnostics); a status is an int or 'timeout'."""
+    with tempfile.TemporaryFile() as console:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT)
+        try:
+            status = child.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+            status = "timeout"
+        console.seek(0)
+        return status, console.read().decode("utf-8", "backslashreplace")
+
+
+def judge(command, timeout_s, verbose):
+    """Returns None or what is wrong."""
+    status, console = run(command, timeout_s)
+    if verbose:
+        print(shlex.join(command))
+        sys.stdout.write(console)
+    if status == "timeout":
+        return f"no end after {timeout_s} s\n{console}"
+    if status != 0:
+        return f"status {status}\n{console}"
+    if not any(line.startswith("PASS ") for line in console.splitlines()):
+        return f"status 0, but it never said PASS\n{console}"
+    return None
+
+
+def tally_command(options, row, program, engine):
+    command = shlex.split(options.tally) + ["stat", "-o", os.devnull, "--engine", engine, "--set", f"harts={row['harts']}"]
+    return command + shlex.split(options.tally_options) + ["--bare", program]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tally", help="the program under test")
+    parser.add_argument("--tally-options", default="", help="further options of `tally stat`")
+    parser.add_argument("--engine", action="append", default=[], help="of tally; default: every one")
+    parser.add_argument("--qemu", action="store_true", help="run the oracle instead")
+    parser.add_argument("--guests", required=True, help="where guest/bare/build.sh put the programs")
+    parser.add_argument("--programs", default=os.path.join(ROOT, "guest", "bare", "programs.txt"))
+    parser.add_argument("--timeout", type=float, help="seconds for each run")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show the console of every run")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    if not options.qemu and not options.tally:
+        parser.error("say --qemu or --tally PROGRAM")
+    if options.qemu and not shutil.which("qemu-system-riscv64"):
+        print("SKIP: no qemu-system-riscv64: install qemu-system-misc to run the oracle")
+        return 77
+
+    rows = list(read_programs(options.programs))
+    unknown = set(options.names) - {row["name"] for row in rows}
+    if unknown:
+        sys.exit(f"run.py: not in {options.programs}: {' '.join(sorted(unknown))}")
+    passed = failed = skipped = 0
+    for row in rows:
+        if options.names and row["name"] not in options.names:
+            continue
+        program = os.path.join(options.guests, row["name"] + ".elf")
+        reason = None
+        if not os.path.exists(program):
+            reason = "not built"
+        elif options.qemu and row["qemu"] == "no":
+            reason = "QEMU cannot run it right"
+        if reason:
+            skipped += 1
+            print(f"SKIP {row['name']}: {reason}")
+            continue
+        timeout_s = options.timeout or TIMEOUTS_S["slow" if "slow" in row["tags"] else "quick"]
+        if options.qemu:
+            extra = [] if row["qemu"] == "-" else shlex.split(row["qemu"])
+            runs = {"qemu": shlex.split(QEMU) + ["-smp", row["harts"]] + extra + ["-kernel", program]}
+        else:
+            runs = {engine: tally_command(options, row, program, engine) for engine in options.engine or ENGINES}
+        for who, command in runs.items():
+            wrong = judge(command, timeout_s, options.verbose)
+            if wrong:
+                failed += 1
+                print(f"FAIL {row['name']} ({who}): {wrong.rstrip()}", flush=True)
+            else:
+                passed += 1
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    if failed:
+        return 1
+    return 0 if passed else 77
+
+
+if __name__ == "__main__":
+    sys.exit(main())
