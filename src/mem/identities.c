@@ -75,6 +75,8 @@ static void check_hart(books *b, uint32_t hart) {
         equal(b, "itlb.miss + dtlb.miss", first_misses, "ptw.walk", tally[TL_S_PTW_WALK]);
     }
     equal(b, "ptw.walk_i + walk_d", tally[TL_S_PTW_WALK_I] + tally[TL_S_PTW_WALK_D], "ptw.walk", tally[TL_S_PTW_WALK]);
+    equal(b, "hart.cyc_mmio", tally[TL_S_HART_CYC_MMIO], "(hart.unc_read + unc_write) * mem.mmio",
+          (tally[TL_S_HART_UNC_READ] + tally[TL_S_HART_UNC_WRITE]) * b->m->config.mem.mmio_cycles);
     equal(b, "l1d.walk", tally[TL_S_L1D_WALK], "ptw.read", tally[TL_S_PTW_READ]);
     equal(b, "l1d.writeback", tally[TL_S_L1D_WRITEBACK], "l1d.evict_dirty + probe_data",
           tally[TL_S_L1D_EVICT_DIRTY] + tally[TL_S_L1D_PROBE_DATA]);
@@ -96,6 +98,8 @@ static void check_slice(books *b, uint32_t slice) {
     at_most(b, "l2.readmiss", tally[TL_L2_READMISS], "l2.read (I7)", tally[TL_L2_READ]);
     at_most(b, "l2.upgrade", tally[TL_L2_UPGRADE], "l2.read_st", tally[TL_L2_READ_ST]);
     at_most(b, "l2.back_invalidate", tally[TL_L2_BACK_INVALIDATE], "l2.probe_out", tally[TL_L2_PROBE_OUT]);
+    at_most(b, "l2.dma_readmiss", tally[TL_L2_DMA_READMISS], "l2.dma_read", tally[TL_L2_DMA_READ]);
+    at_most(b, "l2.dma_writemiss", tally[TL_L2_DMA_WRITEMISS], "l2.dma_write", tally[TL_L2_DMA_WRITE]);
     at_most(b, "l2.prefetch_hit", tally[TL_L2_PREFETCH_HIT], "l2.prefetch", tally[TL_L2_PREFETCH]);
 }
 
@@ -116,9 +120,13 @@ static void check_sums(books *b) {
     equal(b, "noc.request", noc[TL_NOC_REQUEST], "l2.read", slices(b, TL_L2_READ));
     equal(b, "noc.response_data + l2.upgrade", noc[TL_NOC_RESPONSE_DATA] + slices(b, TL_L2_UPGRADE), "noc.request", noc[TL_NOC_REQUEST]);
     uint64_t reads = channels(b, TL_MEM_READ), writes = channels(b, TL_MEM_WRITE);
-    equal(b, "mem.read", reads, "l2.readmiss + prefetch + dma (I4)",
-          slices(b, TL_L2_READMISS) + slices(b, TL_L2_PREFETCH) + b->m->dma[TL_DMA_READ]);
-    equal(b, "mem.write", writes, "l2.writeback + dma (I4)", slices(b, TL_L2_WRITEBACK) + b->m->dma[TL_DMA_WRITE]);
+    equal(b, "mem.read", reads, "l2.readmiss + prefetch + dma_readmiss (I4)",
+          slices(b, TL_L2_READMISS) + slices(b, TL_L2_PREFETCH) + slices(b, TL_L2_DMA_READMISS));
+    equal(b, "mem.write", writes, "l2.writeback + dma_writemiss (I4)", slices(b, TL_L2_WRITEBACK) + slices(b, TL_L2_DMA_WRITEMISS));
+    equal(b, "l2.dma_read", slices(b, TL_L2_DMA_READ), "dma.read", b->m->dma[TL_DMA_READ]);
+    equal(b, "l2.dma_write", slices(b, TL_L2_DMA_WRITE), "dma.write", b->m->dma[TL_DMA_WRITE]);
+    equal(b, "bus.read", b->m->bus[TL_BUS_READ], "hart.unc_read", harts(b, TL_S_HART_UNC_READ));
+    equal(b, "bus.write", b->m->bus[TL_BUS_WRITE], "hart.unc_write", harts(b, TL_S_HART_UNC_WRITE));
     equal(b, "mem.row_hit + row_miss + row_conflict",
           channels(b, TL_MEM_ROW_HIT) + channels(b, TL_MEM_ROW_MISS) + channels(b, TL_MEM_ROW_CONFLICT), "mem.read + write",
           reads + writes);

@@ -46,6 +46,8 @@ static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *re
         tl_l2_release(hm->memory, hm->h->id, l1->l2_ways[way], l1->cache.tags[way], true, false, hm->h->now);
     }
     tl_cache_fill(&l1->cache, way, line);
+    uint64_t page = (line - TL_RAM_BASE_PADDR) >> TL_PAGE_BITS;
+    hm->memory->fetched_pages[page / 8] |= (uint8_t)(1u << page % 8);
     l1->states[way] = TL_LINE_S;
     *tl_l1_hint_of(l1, line, hm->memory->line_log2) = way;
     l1->l2_ways[way] = reply->l2_way;

@@ -45,17 +45,24 @@ static bool take_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uin
     return others != 0;
 }
 
-static void evict(tl_memory *m, tl_l2_slice *slice, uint32_t way, uint64_t time) {
-    tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
-    uint64_t line = slice->cache.tags[way];
-    uint32_t n_copies = (uint32_t)__builtin_popcount(entry->data_sharers) + (uint32_t)__builtin_popcount(entry->fetch_sharers);
-    slice->tally[TL_L2_BACK_INVALIDATE] += n_copies;
+// Every copy in a first-level cache goes.
+static void probe_all(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
     for (uint32_t left = entry->data_sharers; left != 0; left &= left - 1)
         probe_data_cache(m, slice, entry, (uint32_t)__builtin_ctz(left), line, TL_LINE_I);
     for (uint32_t left = entry->fetch_sharers; left != 0; left &= left - 1) {
         tl_l1i_probe(&m->harts[__builtin_ctz(left)], line);
         count_probe(m, slice, false);
     }
+    entry->fetch_sharers = 0;
+    entry->owner = TL_NO_OWNER;
+}
+
+static void evict(tl_memory *m, tl_l2_slice *slice, uint32_t way, uint64_t time) {
+    tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
+    uint64_t line = slice->cache.tags[way];
+    uint32_t n_copies = (uint32_t)__builtin_popcount(entry->data_sharers) + (uint32_t)__builtin_popcount(entry->fetch_sharers);
+    slice->tally[TL_L2_BACK_INVALIDATE] += n_copies;
+    probe_all(m, slice, entry, line);
     if (entry->is_dirty) {
         slice->tally[TL_L2_EVICT_DIRTY] += 1;
         slice->tally[TL_L2_WRITEBACK] += 1;
@@ -156,6 +163,31 @@ uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t li
     if (take_others(m, slice, &m->l2_lines[l2_way], hart, line))
         cycles += m->config.mem.probe_cycles;
     return cycles;
+}
+
+// A device's access comes through a port of the slice: what is here is served here, what is not goes to memory and leaves nothing behind.
+// A write takes every copy above, those of instruction caches included.
+void tl_l2_dma(tl_memory *m, uint64_t line, bool is_write, uint64_t time) {
+    tl_l2_slice *slice = slice_of(m, line);
+    slice->tally[is_write ? TL_L2_DMA_WRITE : TL_L2_DMA_READ] += 1;
+    time += tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles) + m->config.mem.l2_hit_cycles;
+    uint32_t way = tl_cache_find(&slice->cache, line);
+    if (way == TL_NO_WAY) {
+        slice->tally[is_write ? TL_L2_DMA_WRITEMISS : TL_L2_DMA_READMISS] += 1;
+        if (is_write)
+            tl_dram_write(m, line, time);
+        else
+            tl_dram_read(m, line, time, false);
+        return;
+    }
+    tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
+    tl_cache_touch(&slice->cache, way);
+    if (!is_write) {
+        share_owner(m, slice, entry, line);
+        return;
+    }
+    probe_all(m, slice, entry, line);
+    entry->is_dirty = true;
 }
 
 void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_fetch, bool is_dirty, uint64_t time) {

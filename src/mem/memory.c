@@ -74,7 +74,7 @@ static bool new_l1(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_l1 *l1, co
     bool sees_hits = tl_replacement_sees_hits(config->replacement);
     l1->first_stamp = sees_hits ? first_stamp : 0;
     l1->stamp_mask = sees_hits ? UINT32_MAX : 0;
-    l1->n_slots = n_slots;
+    l1->n_slots = n_slots; // of all views
     l1->states = tl_arena_alloc(arena, n_ways);
     l1->is_prefetched = tl_arena_alloc(arena, n_ways * sizeof *l1->is_prefetched);
     l1->l2_ways = tl_arena_alloc(arena, n_ways * sizeof *l1->l2_ways);
@@ -107,8 +107,8 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     h->line_mask = ~(tl_line_bytes(m) - 1);
     h->reservation_paddr = TL_NO_LINE;
     h->stamps = tl_arena_alloc(arena, n_stamps * sizeof *h->stamps);
-    if (!h->stamps || !new_l1(m, hm, arena, &hm->l1d, &config->l1d, UNIT_L1D, l1d_stamp, TL_DATA_SLOTS) ||
-        !new_l1(m, hm, arena, &hm->l1i, &config->l1i, UNIT_L1I, l1i_stamp, TL_FETCH_SLOTS) ||
+    if (!h->stamps || !new_l1(m, hm, arena, &hm->l1d, &config->l1d, UNIT_L1D, l1d_stamp, TL_N_VIEWS * TL_DATA_SLOTS) ||
+        !new_l1(m, hm, arena, &hm->l1i, &config->l1i, UNIT_L1I, l1i_stamp, TL_N_VIEWS * TL_FETCH_SLOTS) ||
         !new_first_tlb(m, hm, arena, &hm->dtlb, &config->dtlb, UNIT_DTLB, dtlb_stamp) ||
         !new_first_tlb(m, hm, arena, &hm->itlb, &config->itlb, UNIT_ITLB, itlb_stamp))
         return false;
@@ -147,7 +147,8 @@ static bool new_shared(tl_memory *m, tl_arena *arena, uint64_t *const *shared_ta
     }
     m->bus = *shared_tally++;
     m->dma = *shared_tally;
-    return true;
+    m->fetched_pages = tl_arena_alloc(arena, m->ram_bytes / 4096 / 8 + 1);
+    return m->fetched_pages != NULL;
 }
 
 tl_status tl_memory_new(const tl_config *config, tl_arena *arena, tl_hart *const *harts, uint8_t *ram, uint64_t *const *shared_tally,
@@ -193,8 +194,37 @@ void tl_memory_code_changed(tl_memory *m, uint64_t page_paddr) {
 
 void tl_memory_set_satp(tl_memory *m, tl_hart *h, uint64_t satp) {
     (void)m;
-    tl_tlbs_flush(tl_mem_of(h), 0, true);
+    tl_hart_mem *hm = tl_mem_of(h);
+    tl_tlbs_flush(hm, 0, true);
+    if (h->satp >> 60 == 0) { // else they are hidden already
+        tl_slots_hide_view(hm, TL_VIEW_U);
+        tl_slots_hide_view(hm, TL_VIEW_S);
+    }
     h->satp = satp;
+}
+
+void tl_memory_set_bus(tl_memory *m, const tl_bus *bus) { m->devices = bus; }
+
+static bool was_fetched(const tl_memory *m, uint64_t paddr) {
+    uint64_t page = (paddr - TL_RAM_BASE_PADDR) >> TL_PAGE_BITS;
+    return m->fetched_pages[page / 8] >> page % 8 & 1;
+}
+
+bool tl_memory_dma(tl_memory *m, uint64_t paddr, uint64_t size_bytes, bool is_write, uint64_t now_cycles) {
+    uint64_t offset = paddr - TL_RAM_BASE_PADDR;
+    if (offset > m->ram_bytes || size_bytes > m->ram_bytes - offset)
+        return false;
+    bool is_code = false;
+    for (uint64_t line = paddr & ~(tl_line_bytes(m) - 1); size_bytes != 0 && line < paddr + size_bytes; line += tl_line_bytes(m)) {
+        m->dma[is_write ? TL_DMA_WRITE : TL_DMA_READ] += 1;
+        tl_l2_dma(m, line, is_write, now_cycles);
+        is_code |= is_write && was_fetched(m, line);
+    }
+    if (is_write)
+        tl_memory_break_reservations(m, paddr, size_bytes);
+    for (uint32_t i = 0; is_code && i < m->n_harts; i++) // decoded code of the page is to be compared
+        m->harts[i].h->code_generation += 1;
+    return true;
 }
 
 void tl_memory_break_reservations(tl_memory *m, uint64_t paddr, uint64_t size_bytes) {

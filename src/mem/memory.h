@@ -7,6 +7,7 @@
 #include "mem/cache.h"
 #include "mem/mem_signals.h"
 #include "mem/tlb.h"
+#include "model/bus.h"
 #include "model/mem.h"
 
 typedef enum tl_access { TL_ACCESS_FETCH, TL_ACCESS_LOAD, TL_ACCESS_STORE } tl_access; // what permission is needed
@@ -20,8 +21,13 @@ typedef enum tl_use {
 } tl_use; // what it counts as
 enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M };
 
-enum { TL_N_LEVELS = 3 }; // Sv39; Sv48 is 4
+enum { TL_N_LEVELS = 4 }; // of page sizes: Sv48; Sv39 uses three
 static const uint16_t TL_NO_SLOT = UINT16_MAX;
+enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M }; // tl_hart.view
+
+typedef struct tl_range { // of physical addresses
+    uint64_t start, bytes;
+} tl_range;
 
 // Something that serves one request at a time. It remembers the last one only: a request that comes from before that one (harts
 // run in turns, so one may lag behind) does not wait.
@@ -55,9 +61,17 @@ typedef struct tl_first_tlb { // a first-level TLB
     uint32_t first_stamp, stamp_mask; // as in tl_l1
 } tl_first_tlb;
 
+typedef struct tl_slot_set { // data slots of one view that rest on a bit of mstatus
+    uint64_t words[TL_DATA_SLOTS / 64];
+    bool has_any;
+} tl_slot_set;
+
 typedef struct tl_hart_mem { // h->mem
     tl_memory *memory;
     tl_hart *h;
+    tl_range open[2][3];              // [in machine mode][tl_access]: RAM known to be open to the access; the rest asks pmp.c
+    tl_slot_set sum_slots;            // of view S, for pages of users
+    tl_slot_set mxr_slots[TL_VIEW_M]; // of views U and S, for pages that are not readable
     tl_l1 l1i, l1d;
     tl_first_tlb itlb, dtlb;
     tl_tlb l2tlb;
@@ -93,6 +107,8 @@ struct tl_memory {
     tl_l2_line *l2_lines; // of all slices
     uint64_t l2_clock;
     uint64_t *noc, *bus, *dma; // tallies
+    const tl_bus *devices;     // what is not RAM; NULL: nothing
+    uint8_t *fetched_pages;    // a bit for each page of RAM that was ever in an instruction cache
     tl_l2_slice slices[TL_MAX_L2_SLICES];
     tl_channel channels[TL_MAX_MEM_CHANNELS];
     tl_hart_mem harts[TL_MAX_HARTS];
@@ -100,7 +116,7 @@ struct tl_memory {
 
 static inline tl_hart_mem *tl_mem_of(tl_hart *h) { return h->mem; }
 static inline uint64_t tl_line_bytes(const tl_memory *m) { return UINT64_C(1) << m->line_log2; }
-// One clear place decides what is RAM; everything else is an access fault until there are devices to ask.
+// One clear place decides what is RAM; everything else is up to the devices.
 static inline bool tl_is_ram(const tl_memory *m, uint64_t paddr) { return paddr - TL_RAM_BASE_PADDR < m->ram_bytes; }
 static inline uint8_t *tl_host_of(const tl_memory *m, uint64_t paddr) { return m->ram + (paddr - TL_RAM_BASE_PADDR); }
 static inline void tl_stall(tl_hart *h, uint32_t cause_slot, uint64_t cycles) {
@@ -122,6 +138,7 @@ tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use
 uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time); // returns the cycles waited
 // An L1 dropped the line, with data when it was modified.
 void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_fetch, bool is_dirty, uint64_t time);
+void tl_l2_dma(tl_memory *m, uint64_t line, bool is_write, uint64_t time); // a device reads or writes the line
 
 // l1.c
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot); // returns the way; store-type uses leave it in M
@@ -145,7 +162,8 @@ TL_ALWAYS_INLINE uint32_t tl_l1_quick_hit(tl_l1 *l1, uint64_t line, uint32_t lin
     return way;
 }
 
-// slots.c: the hart's tables of what hits. A slot shows one way, a way is shown by at most one slot.
+// slots.c: the hart's tables of what hits. A slot shows one way, a way is shown by at most one slot of all views. Slots are shown in the
+// view of the mode the hart is in.
 void tl_slots_init(tl_hart_mem *hm);
 void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry); // entry TL_NO_ENTRY: untranslated
 void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry);
@@ -154,32 +172,59 @@ void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way);
 void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way);        // the line is no longer writable
 void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry); // the entry of the DTLB is about to be dropped
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry);
-void tl_slots_forget_all(tl_hart_mem *hm);
+void tl_slots_hide_view(tl_hart_mem *hm, uint32_t view);
+void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view);
+void tl_slots_status_changed(tl_hart_mem *hm, uint64_t old_status);
 
-static inline bool tl_is_paged(const tl_hart *h) { return h->satp >> 60 != 0 && h->priv != TL_PRIV_M; }
+// Under MPRV loads and stores of machine mode are those of another mode: its slots then stand for nothing, and none are shown.
+static inline bool tl_is_disguised(uint64_t mstatus) { return (mstatus & TL_MSTATUS_MPRV) && (mstatus & TL_MSTATUS_MPP) != TL_MSTATUS_MPP; }
+
+// The mode whose rights an access has.
+static inline tl_priv tl_effective_priv(const tl_hart *h, tl_access access) {
+    bool is_other = h->priv == TL_PRIV_M && access != TL_ACCESS_FETCH && (h->csr.mstatus & TL_MSTATUS_MPRV);
+    return TL_UNLIKELY(is_other) ? (tl_priv)((h->csr.mstatus & TL_MSTATUS_MPP) >> 11) : h->priv;
+}
+static inline bool tl_is_paged(const tl_hart *h, tl_priv priv) { return h->satp >> 60 != 0 && priv != TL_PRIV_M; }
+static inline uint32_t tl_n_levels(const tl_hart *h) { return h->satp >> 60 == 9 ? 4 : 3; } // of a paged mode
+
+// pmp.c
+// Physical memory protection; what it permits in RAM is remembered in hm->open.
+bool tl_pmp_permits(tl_hart_mem *hm, uint64_t paddr, tl_access access, tl_priv priv);
+void tl_pmp_forget(tl_hart_mem *hm);
+static inline bool tl_is_open(const tl_hart_mem *hm, uint64_t paddr, tl_access access, bool is_machine) {
+    const tl_range *open = &hm->open[is_machine][access];
+    return paddr - open->start < open->bytes;
+}
 
 // translate.c
 typedef struct tl_translation {
     uint64_t paddr;
     uint32_t entry; // of the ITLB or DTLB; TL_NO_ENTRY: untranslated
+    bool is_device; // not RAM; never for fetches
 } tl_translation;
 // One look-up, with walk and stalls. false: trapped, the cause is recorded. Counts everything but the look-up itself.
 bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translation *ret);
+bool tl_access_fault(tl_hart_mem *hm, uint64_t vaddr, tl_access access); // records it, returns false
 void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all);
 
-static inline bool tl_is_permitted(uint8_t flags, tl_access access, tl_priv priv) {
-    uint8_t needed = access == TL_ACCESS_FETCH ? TL_PTE_X : access == TL_ACCESS_LOAD ? TL_PTE_R : TL_PTE_W;
-    return (flags & needed) != 0 && ((flags & TL_PTE_U) != 0) == (priv == TL_PRIV_U);
+// Privileged manual, "Virtual Address Translation Process", step 5; sec. 3.1.6.3 for MXR and SUM.
+static inline bool tl_is_permitted(uint8_t flags, tl_access access, tl_priv priv, uint64_t mstatus) {
+    uint8_t readable = mstatus & TL_MSTATUS_MXR ? TL_PTE_R | TL_PTE_X : TL_PTE_R;
+    uint8_t needed = access == TL_ACCESS_FETCH ? TL_PTE_X : access == TL_ACCESS_LOAD ? readable : TL_PTE_W;
+    bool is_user_page = (flags & TL_PTE_U) != 0, may_cross = access != TL_ACCESS_FETCH && (mstatus & TL_MSTATUS_SUM);
+    return (flags & needed) != 0 && (priv == TL_PRIV_U ? is_user_page : !is_user_page || may_cross);
 }
 
-// The same for an entry where its page was found last, all bits as a user's access needs them, in RAM; false: take the long way.
+// The same for an entry where its page was found last, all bits as the access of a user, or of a supervisor to its own pages, needs
+// them, in RAM known to be open; false: take the long way.
 TL_ALWAYS_INLINE bool tl_translate_quick(tl_hart_mem *hm, tl_tlb *tlb, uint64_t vaddr, tl_access access, tl_translation *ret) {
-    const uint8_t needed = TL_PTE_U | (access == TL_ACCESS_FETCH ? TL_PTE_X : access == TL_ACCESS_LOAD ? TL_PTE_R : TL_PTE_W | TL_PTE_D);
+    static const uint32_t user_bit[TL_N_VIEWS] = {TL_PTE_U, 0, UINT32_MAX}; // no flags equal that of machine mode
+    const uint32_t needed = access == TL_ACCESS_FETCH ? TL_PTE_X : access == TL_ACCESS_LOAD ? TL_PTE_R : TL_PTE_W | TL_PTE_D;
     uint32_t entry = tlb->hints[vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)];
     const tl_tlb_page *page = &tlb->pages[entry];
     uint64_t paddr = page->paddr | (vaddr & ~tlb->masks[entry]);
-    if (TL_UNLIKELY(!tl_tlb_matches(tlb, entry, vaddr) || (page->flags & needed) != needed || hm->h->priv != TL_PRIV_U ||
-                    !tl_is_ram(hm->memory, paddr)))
+    if (TL_UNLIKELY(!tl_tlb_matches(tlb, entry, vaddr) || (page->flags & (needed | TL_PTE_U)) != (needed | user_bit[hm->h->view]) ||
+                    !tl_is_open(hm, paddr, access, false)))
         return false;
     tl_tlb_touch(tlb, entry);
     *ret = (tl_translation){.paddr = paddr, .entry = entry};
@@ -188,8 +233,10 @@ TL_ALWAYS_INLINE bool tl_translate_quick(tl_hart_mem *hm, tl_tlb *tlb, uint64_t 
 
 // walker.c
 typedef enum tl_fault { TL_FAULT_NONE, TL_FAULT_PAGE, TL_FAULT_ACCESS } tl_fault;
-tl_fault tl_walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_tlb_page *ret_page);
-static inline bool tl_is_canonical(uint64_t vaddr) { return (uint64_t)tl_sext(vaddr, TL_PAGE_BITS + TL_LEVEL_BITS * TL_N_LEVELS) == vaddr; }
+tl_fault tl_walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv priv, tl_tlb_page *ret_page);
+static inline bool tl_is_canonical(uint64_t vaddr, uint32_t n_levels) {
+    return (uint64_t)tl_sext(vaddr, TL_PAGE_BITS + TL_LEVEL_BITS * n_levels) == vaddr;
+}
 
 extern const tl_mem_port tl_memory_port; // port.c
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The doors of model/hart.h: what an access that missed the hart's slots does, in order. All look-ups of an access come first, all
-// translations before all cache accesses, so that an access that traps has touched no data; then the bytes move.
+// translations before all cache accesses, so that an access that traps has touched no data; then the bytes move. What lies outside RAM is a
+// device's: such an access bypasses the caches and must be aligned; nothing of it is ever shown in a slot.
 #include "mem/memory.h"
 
 #include <string.h>
@@ -41,6 +42,21 @@ TL_ALWAYS_INLINE bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access acces
     return false;
 }
 
+// What only RAM can do.
+TL_ALWAYS_INLINE bool translate_in_ram(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
+    if (!translate(hm, vaddr, access, ret_piece))
+        return false;
+    if (TL_LIKELY(!ret_piece->at.is_device))
+        return true;
+    hm->h->tally[TL_S_DTLB_ACCESS] += 1;
+    return tl_access_fault(hm, vaddr, access);
+}
+
+static bool device_misaligned(tl_hart *h, uint64_t vaddr, tl_access access) {
+    h->tally[TL_S_DTLB_ACCESS] += 1;
+    return tl_trap(h, access == TL_ACCESS_LOAD ? TL_CAUSE_LOAD_MISALIGNED : TL_CAUSE_STORE_MISALIGNED, vaddr);
+}
+
 static bool look_up_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, tl_use use, span *ret_span) {
     tl_hart *h = hm->h;
     tl_access access = use == TL_USE_LOAD ? TL_ACCESS_LOAD : TL_ACCESS_STORE;
@@ -49,9 +65,14 @@ static bool look_up_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_by
     *ret_span = (span){.n_pieces = is_crossing ? 2 : 1, .first_bytes = is_crossing ? (uint32_t)(second - vaddr) : size_bytes};
     if (!translate(hm, vaddr, access, &ret_span->pieces[0]))
         return false;
-    if (is_crossing && !translate(hm, second, access, &ret_span->pieces[1])) {
-        h->tally[TL_S_DTLB_ACCESS] += 1; // that of the first line
-        return false;
+    if (ret_span->pieces[0].at.is_device)
+        return device_misaligned(h, vaddr, access);
+    if (is_crossing) {
+        bool is_found = translate(hm, second, access, &ret_span->pieces[1]);
+        if (!is_found || ret_span->pieces[1].at.is_device) {
+            h->tally[TL_S_DTLB_ACCESS] += 1; // that of the first line
+            return is_found && device_misaligned(h, vaddr, access);
+        }
     }
     h->tally[use == TL_USE_LOAD ? TL_S_HART_MISALIGNED_LOAD : TL_S_HART_MISALIGNED_STORE] += 1;
     tl_stall(h, TL_S_HART_CYC_MISALIGNED, hm->memory->config.pipeline.misaligned_cycles);
@@ -71,13 +92,45 @@ static bool look_up_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_by
     return true;
 }
 
-// An access within one line. Returns the bytes, or NULL: trapped.
-TL_ALWAYS_INLINE uint8_t *look_up(tl_hart_mem *hm, uint64_t vaddr, tl_use use) {
+// An atomic within one line. Returns the bytes, or NULL: trapped.
+static uint8_t *look_up_atomic(tl_hart_mem *hm, uint64_t vaddr, tl_use use) {
     piece p;
-    if (TL_UNLIKELY(!translate(hm, vaddr, use == TL_USE_LOAD ? TL_ACCESS_LOAD : TL_ACCESS_STORE, &p)))
+    if (!translate_in_ram(hm, vaddr, use == TL_USE_LOAD ? TL_ACCESS_LOAD : TL_ACCESS_STORE, &p))
         return NULL;
     access_line(hm, &p, use);
     return tl_host_of(hm->memory, p.at.paddr);
+}
+
+// A device answered. The front-end counts a look-up of the L1D for each load and store that retires; this one made none.
+static bool count_device(tl_hart_mem *hm, bool is_store) {
+    tl_hart *h = hm->h;
+    h->tally[is_store ? TL_S_HART_UNC_WRITE : TL_S_HART_UNC_READ] += 1;
+    h->tally[is_store ? TL_S_L1D_STORE : TL_S_L1D_LOAD] -= 1;
+    hm->memory->bus[is_store ? TL_BUS_WRITE : TL_BUS_READ] += 1;
+    tl_stall(h, TL_S_HART_CYC_MMIO, hm->memory->config.mem.mmio_cycles);
+    return true;
+}
+
+static bool nobody_answers(tl_hart_mem *hm, uint64_t vaddr, tl_access access) {
+    hm->h->tally[TL_S_DTLB_ACCESS] += 1;
+    return tl_access_fault(hm, vaddr, access);
+}
+
+static TL_NOINLINE bool load_device(tl_hart_mem *hm, const piece *p, uint32_t size_bytes) {
+    tl_hart *h = hm->h;
+    const tl_bus *bus = hm->memory->devices;
+    uint64_t value = 0;
+    if (!bus->read(bus->ctx, h->id, p->at.paddr, size_bytes, &value))
+        return nobody_answers(hm, p->vaddr, TL_ACCESS_LOAD);
+    h->mem_value = value & UINT64_MAX >> (64 - 8 * size_bytes);
+    return count_device(hm, false);
+}
+
+static TL_NOINLINE bool store_device(tl_hart_mem *hm, const piece *p, uint32_t size_bytes, uint64_t value) {
+    const tl_bus *bus = hm->memory->devices;
+    if (!bus->write(bus->ctx, hm->h->id, p->at.paddr, size_bytes, value & UINT64_MAX >> (64 - 8 * size_bytes)))
+        return nobody_answers(hm, p->vaddr, TL_ACCESS_STORE);
+    return count_device(hm, true);
 }
 
 // An aligned value of 1, 2, 4 or 8 bytes lies within the aligned eight around it: no branch on the size.
@@ -128,10 +181,13 @@ static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     tl_hart_mem *hm = tl_mem_of(h);
     if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
         return load_misaligned(hm, vaddr, size_bytes);
-    const uint8_t *host = look_up(hm, vaddr, TL_USE_LOAD);
-    if (TL_UNLIKELY(!host))
+    piece p;
+    if (TL_UNLIKELY(!translate(hm, vaddr, TL_ACCESS_LOAD, &p)))
         return false;
-    h->mem_value = read_aligned(host, size_bytes);
+    if (TL_UNLIKELY(p.at.is_device))
+        return load_device(hm, &p, size_bytes);
+    access_line(hm, &p, TL_USE_LOAD);
+    h->mem_value = read_aligned(tl_host_of(hm->memory, p.at.paddr), size_bytes);
     return true;
 }
 
@@ -139,10 +195,13 @@ static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t valu
     tl_hart_mem *hm = tl_mem_of(h);
     if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
         return store_misaligned(hm, vaddr, size_bytes, value);
-    uint8_t *host = look_up(hm, vaddr, TL_USE_STORE);
-    if (TL_UNLIKELY(!host))
+    piece p;
+    if (TL_UNLIKELY(!translate(hm, vaddr, TL_ACCESS_STORE, &p)))
         return false;
-    write_bytes(host, size_bytes, value);
+    if (TL_UNLIKELY(p.at.is_device))
+        return store_device(hm, &p, size_bytes, value);
+    access_line(hm, &p, TL_USE_STORE);
+    write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
     return true;
 }
 
@@ -169,7 +228,7 @@ static bool do_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, 
     if (!host) {
         if (vaddr & (size_bytes - 1))
             return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
-        host = look_up(tl_mem_of(h), vaddr, TL_USE_AMO);
+        host = look_up_atomic(tl_mem_of(h), vaddr, TL_USE_AMO);
         if (!host)
             return false;
     }
@@ -183,7 +242,7 @@ static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     if (vaddr & (size_bytes - 1))
         return tl_trap(h, TL_CAUSE_LOAD_MISALIGNED, vaddr);
     tl_hart_mem *hm = tl_mem_of(h);
-    const uint8_t *host = look_up(hm, vaddr, TL_USE_LOAD);
+    const uint8_t *host = look_up_atomic(hm, vaddr, TL_USE_LOAD);
     if (!host)
         return false;
     h->reservation_paddr = (TL_RAM_BASE_PADDR + (uint64_t)(host - hm->memory->ram)) & h->line_mask;
@@ -196,7 +255,7 @@ static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, u
         return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
     tl_hart_mem *hm = tl_mem_of(h);
     piece p;
-    if (!translate(hm, vaddr, TL_ACCESS_STORE, &p))
+    if (!translate_in_ram(hm, vaddr, TL_ACCESS_STORE, &p))
         return false;
     bool is_reserved = h->reservation_paddr == (p.at.paddr & h->line_mask);
     h->reservation_paddr = TL_NO_LINE;
@@ -236,14 +295,22 @@ static void fence_i(tl_hart *h) {
 
 static void flush_tlb(tl_hart *h, uint64_t vaddr, bool is_all) { tl_tlbs_flush(tl_mem_of(h), vaddr, is_all); }
 
-static void set_satp(tl_hart *h, uint64_t satp) { tl_memory_set_satp(tl_mem_of(h)->memory, h, satp); }
-
-static void status_changed(tl_hart *h, uint64_t old_mstatus) {
-    (void)h;
-    (void)old_mstatus;
+// A new root alone changes nothing until SFENCE.VMA. Of another mode nothing may stay.
+static void set_satp(tl_hart *h, uint64_t satp) {
+    if (h->satp >> 60 != satp >> 60)
+        tl_memory_set_satp(tl_mem_of(h)->memory, h, satp);
+    else
+        h->satp = satp;
 }
 
-static void pmp_changed(tl_hart *h) { (void)h; }
+static void status_changed(tl_hart *h, uint64_t old_mstatus) { tl_slots_status_changed(tl_mem_of(h), old_mstatus); }
+
+static void pmp_changed(tl_hart *h) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    tl_pmp_forget(hm);
+    for (uint32_t view = 0; view < TL_N_VIEWS; view++)
+        tl_slots_hide_view(hm, view);
+}
 
 const tl_mem_port tl_memory_port = {
     .load = load,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Keeps the hart's slots (model/hart.h) true: a slot shows a line only while the line is in the first-level cache, its page in the
-// first-level TLB, and the access permitted. A cache way and the slot that shows it name each other, so a line that leaves takes its
-// slot along at once; an entry of a TLB remembers which lines of its page were ever shown.
+// first-level TLB, and the access permitted in the mode the slot belongs to (its view). A cache way and the slot that shows it name each
+// other, so a line that leaves takes its slot along at once; an entry of a TLB remembers which lines of its page were ever shown. A slot
+// is numbered over all views: view * slots of one view + place. What rests on a bit of mstatus that system software toggles is
+// remembered apart, so that clearing the bit takes exactly these.
 #include "mem/memory.h"
 
 #include <string.h>
@@ -17,23 +19,20 @@ static void clear_fetch_slot(tl_hart_mem *hm, uint32_t slot) {
 }
 
 void tl_slots_init(tl_hart_mem *hm) {
-    for (uint32_t slot = 0; slot < TL_DATA_SLOTS; slot++)
+    for (uint32_t slot = 0; slot < hm->l1d.n_slots; slot++)
         clear_data_slot(hm, slot);
-    for (uint32_t slot = 0; slot < TL_FETCH_SLOTS; slot++)
+    for (uint32_t slot = 0; slot < hm->l1i.n_slots; slot++)
         clear_fetch_slot(hm, slot);
     memset(hm->l1d.slot_of_way, 0xff, tl_cache_n_ways(&hm->l1d.cache) * sizeof *hm->l1d.slot_of_way);
     memset(hm->l1i.slot_of_way, 0xff, tl_cache_n_ways(&hm->l1i.cache) * sizeof *hm->l1i.slot_of_way);
 }
 
-void tl_slots_forget_all(tl_hart_mem *hm) { tl_slots_init(hm); }
-
-static uint32_t line_in_page(const tl_hart_mem *hm, uint64_t vaddr) {
-    return (uint32_t)((vaddr & ~tl_page_mask(0)) >> hm->memory->line_log2);
-}
+// Lines are remembered by their place in a view, so that pages of any size have bits enough.
+_Static_assert(TL_PAGE_LINE_WORDS * 64 == TL_DATA_SLOTS && TL_DATA_SLOTS == TL_FETCH_SLOTS, "a bit for each slot of a view");
 
 static void remember_line(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, uint64_t vaddr) {
-    uint32_t line = line_in_page(hm, vaddr);
-    tlb->lines[entry][line / 64] |= UINT64_C(1) << line % 64;
+    uint64_t line = vaddr >> hm->h->line_log2;
+    tlb->lines[entry][line / 64 % TL_PAGE_LINE_WORDS] |= UINT64_C(1) << line % 64;
 }
 
 // Makes slot and way name each other, and nobody else either of them. Returns a slot that showed the way before, or TL_NO_SLOT.
@@ -47,20 +46,40 @@ static uint16_t pair(tl_l1 *l1, uint32_t slot, uint32_t way) {
     return old_slot != slot ? old_slot : TL_NO_SLOT;
 }
 
+static void add_slot(tl_slot_set *set, uint32_t slot) {
+    uint32_t place = slot % TL_DATA_SLOTS;
+    set->words[place / 64] |= UINT64_C(1) << place % 64;
+    set->has_any = true;
+}
+
+// The slot rests on SUM, on MXR, or on both.
+static TL_NOINLINE void remember_conditions(tl_hart_mem *hm, uint32_t slot, uint8_t flags) {
+    uint32_t view = slot / TL_DATA_SLOTS;
+    if (view == TL_VIEW_S && (flags & TL_PTE_U))
+        add_slot(&hm->sum_slots, slot);
+    if (!(flags & TL_PTE_R))
+        add_slot(&hm->mxr_slots[view], slot);
+}
+
 void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
     tl_hart *h = hm->h;
+    if (TL_UNLIKELY(h->view == TL_VIEW_M) && tl_is_disguised(h->csr.mstatus))
+        return;
     tl_data_slot *slot = tl_data_slot_of(h, vaddr);
-    uint16_t other = pair(&hm->l1d, (uint32_t)(vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1), way);
+    uint16_t other = pair(&hm->l1d, (uint32_t)(slot - h->data_slot), way);
     if (TL_UNLIKELY(other != TL_NO_SLOT))
         clear_data_slot(hm, other);
 
-    // The access that brings us here was permitted. So the page is a user's, and readable: there is no writing without reading.
-    bool is_writable = hm->l1d.states[way] == TL_LINE_M;
+    // The access that brings us here was permitted. So the page is this mode's, and readable: there is no writing without reading.
+    bool is_writable = hm->l1d.states[way] == TL_LINE_M && tl_is_open(hm, paddr, TL_ACCESS_STORE, h->view == TL_VIEW_M);
     uint32_t page_stamp = 0;
     if (TL_LIKELY(entry != TL_NO_ENTRY)) {
-        is_writable = is_writable && (hm->dtlb.tlb.pages[entry].flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D);
+        uint8_t flags = hm->dtlb.tlb.pages[entry].flags;
+        is_writable = is_writable && (flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D);
         page_stamp = hm->dtlb.first_stamp + (entry & hm->dtlb.stamp_mask);
         remember_line(hm, &hm->dtlb.tlb, entry, vaddr);
+        if (TL_UNLIKELY((flags & (TL_PTE_R | TL_PTE_U)) != (TL_PTE_R | (h->view == TL_VIEW_U ? TL_PTE_U : 0))))
+            remember_conditions(hm, (uint32_t)(slot - h->data_slot), flags);
     }
     uint64_t vline = vaddr & h->line_mask;
     slot->read_tag = vline;
@@ -73,7 +92,7 @@ void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t
 void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
     tl_hart *h = hm->h;
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
-    uint16_t other = pair(&hm->l1i, (uint32_t)(vaddr >> h->line_log2) & (TL_FETCH_SLOTS - 1), way);
+    uint16_t other = pair(&hm->l1i, (uint32_t)(slot - h->fetch_slot), way);
     if (TL_UNLIKELY(other != TL_NO_SLOT))
         clear_fetch_slot(hm, other);
     uint32_t page_stamp = 0;
@@ -123,22 +142,67 @@ static void forget_fetch_slot(tl_hart_mem *hm, uint32_t slot, uint64_t mask, uin
 
 typedef void forget_slot(tl_hart_mem *hm, uint32_t slot, uint64_t mask, uint64_t page);
 
-static void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, uint32_t n_slots, forget_slot *forget) {
+// Views U and S may show lines of a user's page, the latter under SUM; only S those of its own pages; M none.
+static void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, bool has_sum, forget_slot *forget) {
     uint64_t mask = tlb->masks[entry], page = tlb->vaddrs[entry];
-    if (tlb->pages[entry].level > 0) {
-        for (uint32_t slot = 0; slot < n_slots; slot++)
-            forget(hm, slot, mask, page);
-        return;
+    bool is_user = (tlb->pages[entry].flags & TL_PTE_U) != 0, is_small = tlb->pages[entry].level == 0;
+    uint32_t line_log2 = hm->h->line_log2, n_words = TL_PAGE_LINE_WORDS, word = 0;
+    if (is_small) {
+        word = (uint32_t)(page >> line_log2) / 64 % TL_PAGE_LINE_WORDS;
+        n_words = line_log2 + 6 >= TL_PAGE_BITS ? 1 : 1u << (TL_PAGE_BITS - 6 - line_log2);
     }
-    uint32_t first = (uint32_t)(page >> hm->memory->line_log2);
-    for (uint32_t word = 0; word < TL_PAGE_LINE_WORDS; word++) {
-        for (uint64_t left = tlb->lines[entry][word]; left != 0; left &= left - 1)
-            forget(hm, (first + word * 64 + (uint32_t)__builtin_ctzll(left)) & (n_slots - 1), mask, page);
+    for (uint32_t end = word + n_words; word < end; word++) {
+        for (uint64_t left = tlb->lines[entry][word]; left != 0; left &= left - 1) {
+            uint32_t place = word * 64 + (uint32_t)__builtin_ctzll(left);
+            if (TL_LIKELY(is_user))
+                forget(hm, TL_VIEW_U * TL_DATA_SLOTS + place, mask, page);
+            if (!is_user || has_sum)
+                forget(hm, TL_VIEW_S * TL_DATA_SLOTS + place, mask, page);
+        }
         tlb->lines[entry][word] = 0;
     }
 }
 
-void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry) { forget_page(hm, &hm->dtlb.tlb, entry, TL_DATA_SLOTS, forget_data_slot); }
-void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry) {
-    forget_page(hm, &hm->itlb.tlb, entry, TL_FETCH_SLOTS, forget_fetch_slot);
+void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry) {
+    forget_page(hm, &hm->dtlb.tlb, entry, hm->sum_slots.has_any, forget_data_slot);
+}
+void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry) { forget_page(hm, &hm->itlb.tlb, entry, false, forget_fetch_slot); }
+
+// There are fewer ways than slots, as a rule.
+void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view) {
+    uint32_t n_ways = tl_cache_n_ways(&hm->l1d.cache);
+    for (uint32_t way = 0; way < n_ways; way++)
+        if (hm->l1d.slot_of_way[way] / TL_DATA_SLOTS == view) // TL_NO_SLOT is in none
+            tl_slot_hide_data(hm, way);
+}
+
+void tl_slots_hide_view(tl_hart_mem *hm, uint32_t view) {
+    uint32_t n_ways = tl_cache_n_ways(&hm->l1i.cache);
+    tl_slots_hide_data_view(hm, view);
+    for (uint32_t way = 0; way < n_ways; way++)
+        if (hm->l1i.slot_of_way[way] / TL_FETCH_SLOTS == view)
+            tl_slot_hide_fetch(hm, way);
+}
+
+static void hide_set(tl_hart_mem *hm, tl_slot_set *set, uint32_t view) {
+    for (uint32_t word = 0; set->has_any && word < TL_COUNT_OF(set->words); word++) {
+        for (uint64_t left = set->words[word]; left != 0; left &= left - 1) {
+            uint32_t way = hm->l1d.way_of_slot[view * TL_DATA_SLOTS + word * 64 + (uint32_t)__builtin_ctzll(left)];
+            if (way != TL_NO_WAY)
+                tl_slot_hide_data(hm, way);
+        }
+        set->words[word] = 0;
+    }
+    set->has_any = false;
+}
+
+void tl_slots_status_changed(tl_hart_mem *hm, uint64_t old_status) {
+    uint64_t status = hm->h->csr.mstatus, gone = old_status & ~status;
+    if (gone & TL_MSTATUS_SUM)
+        hide_set(hm, &hm->sum_slots, TL_VIEW_S);
+    if (gone & TL_MSTATUS_MXR)
+        for (uint32_t view = 0; view < TL_VIEW_M; view++)
+            hide_set(hm, &hm->mxr_slots[view], view);
+    if (tl_is_disguised(status) && !tl_is_disguised(old_status))
+        tl_slots_hide_data_view(hm, TL_VIEW_M);
 }

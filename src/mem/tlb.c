@@ -3,8 +3,6 @@
 // one set per page size in use.
 #include "mem/tlb.h"
 
-#include <string.h>
-
 static const uint64_t NEVER = 1; // not a page address, so nothing masked equals it
 
 bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *stamps,
@@ -58,7 +56,6 @@ void tl_tlb_drop(tl_tlb *tlb, uint32_t entry) {
     tlb->pages[entry] = (tl_tlb_page){0};
     tlb->vaddrs[entry] = NEVER;
     tlb->masks[entry] = tl_page_mask(0);
-    memset(tlb->lines[entry], 0, sizeof tlb->lines[entry]);
 }
 
 uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_tlb_page *page) {

@@ -13,7 +13,7 @@ enum {
     TL_LEVEL_BITS = 9, // a table of 512 entries per level; page sizes are 4 KiB << (9 * level)
     TL_TLB_HINTS = 128,
     TL_TLB_FILTER = 256,
-    TL_PAGE_LINE_WORDS = 4, // bits for the lines of a 4 KiB page, 16 bytes each or more
+    TL_PAGE_LINE_WORDS = 16, // bits for the lines of a page; the owner's, who also clears them
 };
 static const uint32_t TL_NO_ENTRY = UINT32_MAX;
 
@@ -39,7 +39,7 @@ typedef struct tl_tlb {
     uint64_t *vaddrs; // of the pages; an invalid entry's never matches
     uint64_t *masks;  // the address bits that name the page
     tl_tlb_page *pages;
-    uint64_t (*lines)[TL_PAGE_LINE_WORDS]; // for the owner: lines of a 4 KiB page it may have to forget with the entry
+    uint64_t (*lines)[TL_PAGE_LINE_WORDS]; // for the owner: lines of the page it may have to forget with the entry
     uint64_t *stamps, *clock;
     uint64_t random;
     uint32_t entries, ways, set_mask, n_levels;

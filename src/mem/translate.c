@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// One address translation as a hart makes it: first-level TLB, second-level TLB, walk. An entry without the dirty bit does not serve
-// stores: such a look-up misses in both levels, so that the walker sets the bit. An entry that does not permit the access faults at once.
+// One address translation as a hart makes it: first-level TLB, second-level TLB, walk, protection. An entry without the dirty bit does
+// not serve stores: such a look-up misses in both levels, so that the walker sets the bit. An entry that does not permit the access
+// faults at once. TLBs hold entries of one mode of satp only; in Bare mode they are empty.
 #include "mem/memory.h"
+
+#include <string.h>
 
 static bool needs_dirty(uint8_t flags, tl_access access) { return access == TL_ACCESS_STORE && !(flags & TL_PTE_D); }
 
@@ -12,6 +15,8 @@ static bool trap(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_fault fau
         [TL_ACCESS_FETCH] = TL_CAUSE_FETCH_ACCESS, [TL_ACCESS_LOAD] = TL_CAUSE_LOAD_ACCESS, [TL_ACCESS_STORE] = TL_CAUSE_STORE_ACCESS};
     return tl_trap(hm->h, fault == TL_FAULT_PAGE ? page_causes[access] : access_causes[access], vaddr);
 }
+
+bool tl_access_fault(tl_hart_mem *hm, uint64_t vaddr, tl_access access) { return trap(hm, vaddr, access, TL_FAULT_ACCESS); }
 
 static void drop_first(tl_hart_mem *hm, bool is_fetch, uint32_t entry) {
     if (is_fetch) {
@@ -51,16 +56,16 @@ static void fill_second(tl_hart_mem *hm, const tl_tlb_page *page) {
 }
 
 // The page as the second-level TLB or the walker knows it.
-static tl_fault find_page(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_tlb_page *ret_page) {
+static tl_fault find_page(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv priv, tl_tlb_page *ret_page) {
     tl_hart *h = hm->h;
     bool is_fetch = access == TL_ACCESS_FETCH;
     if (hm->l2tlb.entries == 0)
-        return tl_walk(hm, vaddr, access, ret_page);
+        return tl_walk(hm, vaddr, access, priv, ret_page);
     h->tally[TL_S_L2TLB_ACCESS] += 1;
     uint32_t entry = tl_tlb_find(&hm->l2tlb, vaddr);
     if (entry != TL_NO_ENTRY) {
         uint8_t flags = hm->l2tlb.pages[entry].flags;
-        if (!needs_dirty(flags, access) || !tl_is_permitted(flags, access, h->priv)) {
+        if (!needs_dirty(flags, access) || !tl_is_permitted(flags, access, priv, h->csr.mstatus)) {
             tl_tlb_touch(&hm->l2tlb, entry);
             tl_stall(h, is_fetch ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB, hm->memory->config.mem.l2tlb_hit_cycles);
             *ret_page = hm->l2tlb.pages[entry];
@@ -68,7 +73,7 @@ static tl_fault find_page(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_
         }
     }
     h->tally[TL_S_L2TLB_MISS] += 1;
-    tl_fault fault = tl_walk(hm, vaddr, access, ret_page);
+    tl_fault fault = tl_walk(hm, vaddr, access, priv, ret_page);
     if (fault == TL_FAULT_NONE)
         fill_second(hm, ret_page);
     return fault;
@@ -83,48 +88,67 @@ static void count_miss(uint64_t *tally, tl_access access) {
     tally[access == TL_ACCESS_STORE ? TL_S_DTLB_STORE_MISS : TL_S_DTLB_LOAD_MISS] += 1;
 }
 
+// The translation is found: may the access go there, and what is there?
+static bool arrive(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv priv, tl_translation *at) {
+    at->is_device = false;
+    if (TL_LIKELY(tl_is_open(hm, at->paddr, access, priv == TL_PRIV_M)))
+        return true;
+    if (!tl_pmp_permits(hm, at->paddr, access, priv))
+        return trap(hm, vaddr, access, TL_FAULT_ACCESS);
+    if (tl_is_ram(hm->memory, at->paddr))
+        return true;
+    at->is_device = access != TL_ACCESS_FETCH && hm->memory->devices;
+    return at->is_device || trap(hm, vaddr, access, TL_FAULT_ACCESS);
+}
+
 bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translation *ret) {
     tl_hart *h = hm->h;
     bool is_fetch = access == TL_ACCESS_FETCH;
-    if (TL_UNLIKELY(!tl_is_paged(h))) {
+    tl_priv priv = tl_effective_priv(h, access);
+    if (TL_UNLIKELY(!tl_is_paged(h, priv))) {
         *ret = (tl_translation){.paddr = vaddr, .entry = TL_NO_ENTRY};
-        return tl_is_ram(hm->memory, vaddr) || trap(hm, vaddr, access, TL_FAULT_ACCESS);
+        return arrive(hm, vaddr, access, priv, ret);
     }
     tl_tlb *tlb = is_fetch ? &hm->itlb.tlb : &hm->dtlb.tlb;
     uint32_t entry = tl_tlb_find(tlb, vaddr);
     bool is_hit = false;
     if (TL_LIKELY(entry != TL_NO_ENTRY)) {
         uint8_t flags = tlb->pages[entry].flags;
-        is_hit = !needs_dirty(flags, access) || !tl_is_permitted(flags, access, h->priv);
+        is_hit = !needs_dirty(flags, access) || !tl_is_permitted(flags, access, priv, h->csr.mstatus);
     }
     if (TL_LIKELY(is_hit)) {
         tl_tlb_touch(tlb, entry);
     } else {
-        if (!tl_is_canonical(vaddr))
+        if (!tl_is_canonical(vaddr, tl_n_levels(h)))
             return trap(hm, vaddr, access, TL_FAULT_PAGE);
         count_miss(h->tally, access);
         tl_tlb_page page;
-        tl_fault fault = find_page(hm, vaddr, access, &page);
+        tl_fault fault = find_page(hm, vaddr, access, priv, &page);
         if (fault != TL_FAULT_NONE)
             return trap(hm, vaddr, access, fault);
         entry = fill_first(hm, is_fetch, &page, entry);
     }
     const tl_tlb_page *page = &tlb->pages[entry];
-    if (TL_UNLIKELY(!tl_is_permitted(page->flags, access, h->priv)))
+    if (TL_UNLIKELY(!tl_is_permitted(page->flags, access, priv, h->csr.mstatus)))
         return trap(hm, vaddr, access, TL_FAULT_PAGE);
     *ret = (tl_translation){.paddr = page->paddr | (vaddr & ~tlb->masks[entry]), .entry = entry};
-    return tl_is_ram(hm->memory, ret->paddr) || trap(hm, vaddr, access, TL_FAULT_ACCESS);
+    return arrive(hm, vaddr, access, priv, ret);
 }
 
-// Drops what translates vaddr, or everything; returns how many entries that were.
+// Drops what translates vaddr; returns how many entries that were. With is_all everything goes, and the slots are the caller's.
 static uint64_t flush_first(tl_hart_mem *hm, bool is_fetch, uint64_t vaddr, bool is_all) {
     tl_tlb *tlb = is_fetch ? &hm->itlb.tlb : &hm->dtlb.tlb;
     uint64_t n_dropped = 0;
     for (uint32_t entry = 0; entry < tlb->entries; entry++) {
-        if (tl_tlb_is_valid(tlb, entry) && (is_all || tl_tlb_matches(tlb, entry, vaddr))) {
+        if (!tl_tlb_is_valid(tlb, entry) || !(is_all || tl_tlb_matches(tlb, entry, vaddr)))
+            continue;
+        if (is_all) {
+            memset(tlb->lines[entry], 0, sizeof tlb->lines[entry]);
+            tl_tlb_drop(tlb, entry);
+        } else {
             drop_first(hm, is_fetch, entry);
-            n_dropped += 1;
         }
+        n_dropped += 1;
     }
     return n_dropped;
 }
@@ -153,8 +177,10 @@ void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all) {
     h->tally[TL_S_ITLB_FLUSH] += n_fetch;
     h->tally[TL_S_DTLB_FLUSH] += flush_first(hm, false, vaddr, is_all);
     h->tally[TL_S_L2TLB_FLUSH] += flush_second(&hm->l2tlb, vaddr, is_all);
-    if (is_all)
-        tl_slots_forget_all(hm); // untranslated lines have no entry
+    if (is_all && h->satp >> 60 != 0) { // in Bare mode nothing that is shown rests on an entry
+        tl_slots_hide_view(hm, TL_VIEW_U);
+        tl_slots_hide_view(hm, TL_VIEW_S);
+    }
     if (is_all || n_fetch != 0)
         h->code_generation += 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The page-table walker: the algorithm of the privileged manual, "Virtual Address Translation Process", for any number of levels.
+// The page-table walker: the algorithm of the privileged manual, "Virtual Address Translation Process", for three levels (Sv39) and four
+// (Sv48). Physical memory protection sees its reads and writes as those of supervisor mode.
 // Entries are read through the hart's own data cache, and accessed and dirty bits are set by hardware (Svadu) through it, too.
 // A walk that faults leaves no entry behind.
 #include "mem/memory.h"
@@ -15,25 +16,20 @@ static uint64_t read_pte(const tl_memory *m, uint64_t paddr) {
     return pte;
 }
 
-// Sets what the access has to leave in a leaf: accessed, and dirty for stores.
-static uint64_t update_leaf(tl_hart_mem *hm, uint64_t pte_paddr, uint64_t pte, tl_access access, uint32_t cause_slot) {
-    uint64_t wanted = pte | TL_PTE_A | (access == TL_ACCESS_STORE ? (uint64_t)TL_PTE_D : 0);
-    if (wanted == pte)
-        return pte;
+static void update_leaf(tl_hart_mem *hm, uint64_t pte_paddr, uint64_t pte, uint32_t cause_slot) {
     hm->h->tally[TL_S_PTW_WRITE] += 1;
     hm->h->tally[TL_S_L1D_STORE] += 1;
     tl_l1d_access(hm, pte_paddr & hm->h->line_mask, TL_USE_WALK_WRITE, cause_slot);
-    memcpy(tl_host_of(hm->memory, pte_paddr), &wanted, sizeof wanted);
-    return wanted;
+    memcpy(tl_host_of(hm->memory, pte_paddr), &pte, sizeof pte);
 }
 
-static tl_fault walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, uint32_t cause_slot, tl_tlb_page *ret_page) {
+static tl_fault walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv priv, uint32_t cause_slot, tl_tlb_page *ret_page) {
     tl_memory *m = hm->memory;
     tl_hart *h = hm->h;
     uint64_t table_paddr = tl_bits(h->satp, 0, PPN_BITS) << TL_PAGE_BITS;
-    for (uint32_t level = TL_N_LEVELS; level-- > 0;) {
+    for (uint32_t level = tl_n_levels(h); level-- > 0;) {
         uint64_t pte_paddr = table_paddr + tl_bits(vaddr, TL_PAGE_BITS + TL_LEVEL_BITS * level, TL_LEVEL_BITS) * sizeof(uint64_t);
-        if (!tl_is_ram(m, pte_paddr))
+        if (!tl_is_ram(m, pte_paddr) || !tl_pmp_permits(hm, pte_paddr, TL_ACCESS_LOAD, TL_PRIV_S))
             return TL_FAULT_ACCESS;
         h->tally[TL_S_PTW_READ] += 1;
         h->tally[TL_S_L1D_LOAD] += 1;
@@ -51,36 +47,42 @@ static tl_fault walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, uint32_t
             continue;
         }
         bool is_aligned = (next_paddr & ~tl_page_mask(level)) == 0;
-        if (!is_aligned || !tl_is_permitted((uint8_t)pte, access, h->priv))
+        if (!is_aligned || !tl_is_permitted((uint8_t)pte, access, priv, h->csr.mstatus))
             return TL_FAULT_PAGE;
-        pte = update_leaf(hm, pte_paddr, pte, access, cause_slot);
+        uint64_t wanted = pte | TL_PTE_A | (access == TL_ACCESS_STORE ? (uint64_t)TL_PTE_D : 0);
+        if (wanted != pte) {
+            if (!tl_pmp_permits(hm, pte_paddr, TL_ACCESS_STORE, TL_PRIV_S))
+                return TL_FAULT_ACCESS;
+            update_leaf(hm, pte_paddr, wanted, cause_slot);
+            pte = wanted;
+        }
         *ret_page = (tl_tlb_page){.vaddr = vaddr & tl_page_mask(level), .paddr = next_paddr, .level = level, .flags = (uint8_t)pte};
         return TL_FAULT_NONE;
     }
     return TL_FAULT_PAGE; // a pointer where a leaf must stand
 }
 
-tl_fault tl_walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_tlb_page *ret_page) {
+tl_fault tl_walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv priv, tl_tlb_page *ret_page) {
     tl_hart *h = hm->h;
     uint64_t start = h->now;
     bool is_fetch = access == TL_ACCESS_FETCH;
     h->tally[TL_S_PTW_WALK] += 1;
     h->tally[is_fetch ? TL_S_PTW_WALK_I : TL_S_PTW_WALK_D] += 1;
-    tl_fault fault = walk(hm, vaddr, access, is_fetch ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB, ret_page);
+    tl_fault fault = walk(hm, vaddr, access, priv, is_fetch ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB, ret_page);
     h->tally[TL_S_PTW_FAULT] += fault == TL_FAULT_PAGE;
     h->tally[TL_S_PTW_CYCLE] += h->now - start;
     return fault;
 }
 
 bool tl_memory_translate(const tl_memory *m, const tl_hart *h, uint64_t vaddr, uint64_t *ret_paddr) {
-    if (!tl_is_paged(h)) {
+    if (!tl_is_paged(h, h->priv)) {
         *ret_paddr = vaddr;
         return tl_is_ram(m, vaddr);
     }
-    if (!tl_is_canonical(vaddr))
+    if (!tl_is_canonical(vaddr, tl_n_levels(h)))
         return false;
     uint64_t table_paddr = tl_bits(h->satp, 0, PPN_BITS) << TL_PAGE_BITS;
-    for (uint32_t level = TL_N_LEVELS; level-- > 0;) {
+    for (uint32_t level = tl_n_levels(h); level-- > 0;) {
         uint64_t pte_paddr = table_paddr + tl_bits(vaddr, TL_PAGE_BITS + TL_LEVEL_BITS * level, TL_LEVEL_BITS) * sizeof(uint64_t);
         if (!tl_is_ram(m, pte_paddr))
             return false;
