@@ -50,6 +50,7 @@ enum cli_option_id {
     OPT_LIST_JSON,
     OPT_LIST_MARKDOWN,
     OPT_LIST_VERBOSE,
+    OPT_FORMAT,
     OPT_FAIL_ON,
     OPT_ALL,
     OPT_DIFF_JSON,

@@ -193,6 +193,11 @@ static bool take(parser *p, int id, const char *text) {
         if (o->list_format == TL_LIST_TEXT)
             o->list_format = TL_LIST_TEXT_VERBOSE;
         return true;
+    case OPT_FORMAT:
+        if (strcmp(text, "text") && strcmp(text, "md") && strcmp(text, "json"))
+            return fail(p, "--format %s: the formats are text, md and json", text);
+        o->describe_format = *text == 't' ? TL_DESCRIBE_TEXT : *text == 'm' ? TL_DESCRIBE_MARKDOWN : TL_DESCRIBE_JSON;
+        return true;
     case OPT_FAIL_ON: return *text ? append(p, &o->gates, "", text) : fail(p, "--fail-on: the gate is empty");
     case OPT_ALL: o->with_equal = true; return true;
     case OPT_DIFF_JSON: o->wants_json = true; return true;
@@ -352,6 +357,19 @@ static bool finish_list(parser *p, int argc, char *const *argv, int first) {
     return true;
 }
 
+static bool finish_describe(parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    const char *kind = first < argc ? argv[first++] : "";
+    o->describes_machine = !strcmp(kind, "machine");
+    if (!o->describes_machine)
+        return fail(p, "%s%sdescribe what? Write tally describe %s", kind, *kind ? ": " : "", cli_verbs[VERB_DESCRIBE].usage);
+    if (first < argc)
+        o->described = argv[first++];
+    if (first < argc)
+        return fail(p, "%s: one word too many; tally describe %s", argv[first], cli_verbs[VERB_DESCRIBE].usage);
+    return true;
+}
+
 static bool finish_diff(parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
     if (argc - first != 2)
@@ -408,6 +426,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     case VERB_STAT: return finish_stat(&p, argc, argv, first);
     case VERB_BOOT: return finish_boot(&p, argc, argv, first);
     case VERB_LIST: return finish_list(&p, argc, argv, first);
+    case VERB_DESCRIBE: return finish_describe(&p, argc, argv, first);
     case VERB_DIFF: return finish_diff(&p, argc, argv, first);
     case VERB_HELP: o->topic = first < argc ? argv[first++] : NULL; break;
     case VERB_VERSION:

@@ -13,7 +13,7 @@
 #include <tally/report.h>
 #include <tally/run.h>
 
-typedef enum cli_verb { VERB_STAT, VERB_BOOT, VERB_LIST, VERB_DIFF, VERB_HELP, VERB_VERSION, N_VERBS } cli_verb;
+typedef enum cli_verb { VERB_STAT, VERB_BOOT, VERB_LIST, VERB_DESCRIBE, VERB_DIFF, VERB_HELP, VERB_VERSION, N_VERBS } cli_verb;
 
 typedef struct cli_verb_row {
     const char *name, *alias; // alias may be NULL
@@ -70,6 +70,11 @@ typedef struct cli_options {
     const char *list_glob;
     tl_list_format list_format;
 
+    // describe
+    bool describes_machine;
+    const char *described; // NULL: rocket, or every PMU
+    tl_describe_format describe_format;
+
     // diff
     const char *before, *after;
     bool with_equal;
@@ -101,6 +106,7 @@ void cli_print_completion(FILE *stream);
 // The verbs: each returns the exit status.
 int cli_stat(cli_options *options); // boot, too
 int cli_list(const cli_options *options);
+int cli_describe(const cli_options *options);
 int cli_diff(const cli_options *options);
 
 enum {

@@ -38,6 +38,14 @@ const cli_verb_row cli_verbs[N_VERBS] = {
                            "count; events are names for signals or sums of them, perf's names among them; metrics are formulas over "
                            "both; machines are the descriptions that --machine can name.",
         },
+    [VERB_DESCRIBE] =
+        {
+            .name = "describe",
+            .usage = "[OPTION...] machine [NAME|FILE]",
+            .summary = "print one machine in full",
+            .description = "Prints a machine with every key of its description and its value, overrides applied: as text that --machine "
+                           "reads back, as a Markdown table or as JSON.",
+        },
     [VERB_DIFF] =
         {
             .name = "diff",
@@ -65,7 +73,15 @@ const cli_verb_row cli_verbs[N_VERBS] = {
         },
 };
 
-enum { S = 1u << VERB_STAT, B = 1u << VERB_BOOT, R = S | B, L = 1u << VERB_LIST, D = 1u << VERB_DIFF, ALL = (1u << N_VERBS) - 1 };
+enum {
+    S = 1u << VERB_STAT,
+    B = 1u << VERB_BOOT,
+    R = S | B,
+    L = 1u << VERB_LIST,
+    C = 1u << VERB_DESCRIBE,
+    D = 1u << VERB_DIFF,
+    ALL = (1u << N_VERBS) - 1
+};
 
 #define WHAT "What to print"
 #define HOW "How to print it"
@@ -116,12 +132,13 @@ const cli_option cli_option_rows[] = {
 
     {R | L, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE, "A machine of tally list machines, or a description. Default: rocket.",
      "@machines"},
-    {R | L, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
-    {R | L, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},
-    {R | L, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
-    {R | L, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
-    {R | L, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
-    {R | L, OPT_SET, 0, "set", "KEY=VALUE", MACHINE, "Override any key of the description: l1d.replacement=fifo. May be repeated.", NULL},
+    {R | L | C, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
+    {R | L | C, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},
+    {R | L | C, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
+    {R | L | C, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
+    {R | L | C, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
+    {R | L | C, OPT_SET, 0, "set", "KEY=VALUE", MACHINE, "Override any key of the description: l1d.replacement=fifo. May be repeated.",
+     NULL},
     {R, OPT_ENGINE, 0, "engine", "translate|block|step", MACHINE,
      "Front-end: translate makes host code (the default where it can), block interprets decoded code, step executes one instruction at a "
      "time. Their counts are the same.",
@@ -162,6 +179,9 @@ const cli_option cli_option_rows[] = {
     {L, OPT_LIST_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},
     {L, OPT_LIST_VERBOSE, 'v', "verbose", NULL, HOW, "Definitions, too: formulas, the units a signal belongs to, the shape of a machine.",
      NULL},
+
+    {C, OPT_FORMAT, 0, "format", "text|md|json", HOW, "Text (the default), a page of Markdown, or JSON, schema tally.describe/1.",
+     "text md json"},
 
     {D, OPT_FAIL_ON, 0, "fail-on", "GATE", WHAT,
      "A condition that must not become true: NAME OP LIMIT, such as cycles>+1%, l1d.load_miss>+0, instructions>1000000, ipc<-2%, "

@@ -46,6 +46,16 @@ typedef enum tl_list_format {
 
 TL_MUST_CHECK TL_API tl_status tl_list_write(const tl_list *list, tl_list_format format, FILE *stream, tl_error *err); // TL_EIO
 
+typedef enum tl_describe_format {
+    TL_DESCRIBE_TEXT,     // machines: a description that reads back to the same machine
+    TL_DESCRIBE_MARKDOWN, // a page of documentation
+    TL_DESCRIBE_JSON,     // one object, schema "tally.describe/1"
+} tl_describe_format;
+
+// One machine in full: every key with its value. `machine` and `overrides` as in tl_run_options.
+TL_MUST_CHECK TL_API tl_status tl_describe_machine(const char *machine, const char *const *overrides, tl_describe_format format,
+                                                   FILE *stream, tl_error *err);
+
 TL_END_DECLS
 
 #endif

@@ -63,6 +63,22 @@ tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_c
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
+tl_status tl_plan_settings(const tl_config *config, tl_arena *arena, const tl_setting **ret_settings, tl_error *err) {
+    tl_setting *settings = list_alloc(arena, tl_n_keys, sizeof *settings);
+    for (uint32_t i = 0; settings && i < tl_n_keys; i++) {
+        tl_strbuf text = {0};
+        tl_key_format(&tl_keys[i], config, &text);
+        settings[i] = (tl_setting){tl_keys[i].path, text.has_failed ? NULL : tl_arena_strdup(arena, tl_strbuf_text(&text))};
+        tl_strbuf_done(&text);
+        if (!settings[i].value)
+            settings = NULL;
+    }
+    if (!settings)
+        return no_memory(err);
+    *ret_settings = settings;
+    return TL_OK;
+}
+
 uint32_t tl_plan_images(const tl_run_options *options, tl_image_path ret_images[TL_MAX_IMAGE_PATHS]) {
     bool boots = options->kind == TL_RUN_BOOT;
     const tl_image_path all[] = {{"program", boots ? NULL : options->program},
@@ -127,22 +143,14 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
         .n_harts = plan->config.n_harts,
         .n_settings = tl_n_keys,
     };
-    tl_setting *settings = list_alloc(arena, tl_n_keys, sizeof *settings);
-    header->settings = settings;
-    if (!header->program || !header->argv || !header->env || !settings)
+    if (!header->program || !header->argv || !header->env)
         return no_memory(err);
     tl_status status = fill_images(plan, options, err);
     if (status != TL_OK)
         return status;
-    for (uint32_t i = 0; i < tl_n_keys; i++) {
-        tl_strbuf text = {0};
-        tl_key_format(&tl_keys[i], &plan->config, &text);
-        settings[i] = (tl_setting){tl_keys[i].path, tl_arena_strdup(arena, tl_strbuf_text(&text))};
-        bool has_failed = text.has_failed || !settings[i].value;
-        tl_strbuf_done(&text);
-        if (has_failed)
-            return no_memory(err);
-    }
+    status = tl_plan_settings(&plan->config, arena, &header->settings, err);
+    if (status != TL_OK)
+        return status;
     plan->hart_scopes = list_alloc(arena, plan->config.n_harts, sizeof *plan->hart_scopes);
     for (uint32_t i = 0; plan->hart_scopes && i < plan->config.n_harts; i++)
         plan->hart_scopes[i] = tl_arena_printf(arena, "hart%u", i);

@@ -38,6 +38,9 @@ TL_MUST_CHECK tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret
 tl_plan *tl_plan_share(tl_plan *plan); // one more owner; returns plan
 void tl_plan_free(tl_plan *plan);      // one owner less; NULL is fine
 
+// Every key of a config with its value as a description spells it, in the order of tl_keys.
+TL_MUST_CHECK tl_status tl_plan_settings(const tl_config *config, tl_arena *arena, const tl_setting **ret_settings, tl_error *err);
+
 // The files of a run, in the order of tl_header.images: what they are for and where they lie. Returns their number.
 typedef struct tl_image_path {
     const char *role, *path;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// tally/catalogue.h, tl_describe_*: one thing in full.
+#include <tally/catalogue.h>
+
+#include "report/describe.h"
+#include "session/description.h"
+#include "session/plan.h"
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+
+TL_API tl_status tl_describe_machine(const char *machine, const char *const *overrides, tl_describe_format format, FILE *stream,
+                                     tl_error *err) {
+    tl_config config;
+    tl_status status = tl_plan_config(machine, overrides, &config, err);
+    if (status != TL_OK)
+        return status;
+    tl_arena arena = {0};
+    tl_strbuf yaml = {0};
+    tl_description_write(&config, &yaml);
+    const tl_setting *settings;
+    status = tl_plan_settings(&config, &arena, &settings, err);
+    if (status == TL_OK)
+        status = yaml.has_failed ? no_memory(err) : tl_report_machine(tl_strbuf_text(&yaml), settings, format, stream, err);
+    tl_strbuf_done(&yaml);
+    tl_arena_done(&arena);
+    return status;
+}

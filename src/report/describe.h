@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Descriptions as text: tally/catalogue.h, tl_describe_*.
+#ifndef TL_REPORT_DESCRIBE_H
+#define TL_REPORT_DESCRIBE_H
+
+#include <tally/catalogue.h>
+
+#include "base/status.h"
+#include "session/result.h"
+
+// `settings` has a row for each of tl_keys, in that order; `yaml` is the same as a description.
+TL_MUST_CHECK tl_status tl_report_machine(const char *yaml, const tl_setting *settings, tl_describe_format format, FILE *stream,
+                                          tl_error *err);
+
+void tl_report_cell(FILE *stream, const char *text); // of a Markdown table: what would end it or mean emphasis is escaped
+
+#endif
