@@ -4,9 +4,15 @@
 #define TL_SYSTEM_BOARD_H
 
 #include "model/bus.h"
+#include "model/pmu_tree.h"
 #include "system/system.h"
 
-enum { TL_MAX_DEVICES = 24 };
+enum { TL_MAX_DEVICES = 24, TL_CONSOLE_BYTES = 4096, TL_VIRTIO_SLOTS = 8 };
+
+// QEMU's virt board (system.h).
+static const uint64_t TL_FINISHER_PADDR = 0x100000, TL_RTC_PADDR = 0x101000, TL_CLINT_PADDR = 0x2000000, TL_PLIC_PADDR = 0xc000000,
+                      TL_UART_PADDR = 0x10000000, TL_VIRTIO_PADDR = 0x10001000, TL_VIRTIO_STRIDE = 0x1000;
+enum { TL_IRQ_VIRTIO_FIRST = 1, TL_IRQ_UART = 10, TL_IRQ_RTC = 11 }; // inputs of the interrupt controller
 
 typedef struct tl_board {
     tl_machine *machine;
@@ -16,19 +22,25 @@ typedef struct tl_board {
     tl_device *devices[TL_MAX_DEVICES];
     uint64_t next_tick[TL_MAX_DEVICES]; // cycle, UINT64_MAX: only when woken
     uint32_t n_devices;
-    uint64_t next_event; // the least of next_tick
-    uint64_t now_cycles; // of the access or tick under way
+    uint32_t last_device; // that answered
+    uint64_t next_event;  // the least of next_tick; later than the cycle of the tick before
+    uint64_t now_cycles;  // of the access or tick under way
     bool has_finished, wants_reset;
-    int32_t finish_status;
+    int32_t finish_status; // 0 is success
     tl_device *interrupt_controller;
+    uint64_t sources[2];       // levels of the interrupt controller's inputs
+    uint64_t *interrupt_tally; // dma.interrupt
+    const tl_pmu_tree *pmu; // the harts' PMU in the device tree; NULL: it has none. Whoever attaches a PMU sets it before the tree is made
     // console
-    int console_in, console_out;
+    int console_in, console_out; // -1: none, or no more
+    uint8_t console[TL_CONSOLE_BYTES];
+    size_t n_console; // written by the guest, not yet to console_out
 } tl_board;
 
 // Makes the devices in the machine's arena and hangs the bus into its memory system.
 TL_MUST_CHECK tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_options *options, tl_error *err);
 void tl_board_done(tl_board *board);
-// Everything that is due at `cycle` happens; then board->next_event says when next.
+// Everything that is due at `cycle` happens; then board->next_event says when next. What the guest printed is out afterwards.
 void tl_board_tick(tl_board *board, uint64_t cycle);
 // Writes the flattened tree of machine, board and options into ret_bytes; TL_EINVAL: does not fit.
 typedef struct tl_initrd_range {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Constructors of all devices. A device lives in the arena it is given; who makes one calls its type's `done`, if it has one, at the end.
+#ifndef TL_DEV_DEVICES_H
+#define TL_DEV_DEVICES_H
+
+#include "model/bus.h"
+
+typedef struct tl_device_place {
+    tl_arena *arena;
+    const tl_device_host *host; // borrowed for the life of the device
+    uint64_t base_paddr;
+    uint32_t irq; // 0: none
+} tl_device_place;
+
+// The part that all constructors share: state_size zeroed bytes that begin with a tl_device. NULL: no memory, err says so.
+void *tl_device_new(const tl_device_place *place, const tl_device_type *type, uint64_t window_bytes, size_t state_size, tl_error *err);
+
+// What a machine has at most: contexts of the interrupt controller are two per hart, sources 1 .. TL_PLIC_SOURCES.
+enum { TL_PLIC_SOURCES = 95 };
+
+TL_MUST_CHECK tl_status tl_clint_new(const tl_device_place *place, uint32_t n_harts, tl_device **ret_device, tl_error *err);
+TL_MUST_CHECK tl_status tl_plic_new(const tl_device_place *place, uint32_t n_harts, tl_device **ret_device, tl_error *err);
+void tl_plic_set_source(tl_device *plic, uint32_t source, bool level); // the level of an input; sources that do not exist are ignored
+TL_MUST_CHECK tl_status tl_uart_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
+TL_MUST_CHECK tl_status tl_finisher_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
+// start_s: the time at power-on, in seconds since 1970.
+TL_MUST_CHECK tl_status tl_rtc_new(const tl_device_place *place, uint64_t start_s, tl_device **ret_device, tl_error *err);
+
+typedef enum tl_disk_mode {
+    TL_DISK_COPY,     // the guest may write; the file stays as it is, what was written is forgotten at the end
+    TL_DISK_WRITABLE, // writes go to the file
+    TL_DISK_READ_ONLY // the guest is told that it may not write
+} tl_disk_mode;
+// TL_ENOENT, TL_EIO, ...: the file cannot be used, and why.
+TL_MUST_CHECK tl_status tl_virtio_block_new(const tl_device_place *place, const char *path, tl_disk_mode mode, tl_device **ret_device,
+                                            tl_error *err);
+TL_MUST_CHECK tl_status tl_virtio_console_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
+// A transport with nothing behind it: device id 0, which drivers skip (virtio 1.2 sec. 4.2.2).
+TL_MUST_CHECK tl_status tl_virtio_empty_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
+
+#endif
