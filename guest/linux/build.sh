@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds what a machine needs to boot Linux, from Debian's packages: a small kernel and perf from linux-source-6.1, our init, an
+# initial file system. No source of Linux is kept here; kernel.config is the whole difference.
+#
+#   guest/linux/build.sh [OUT]     default: $XDG_CACHE_HOME/tally/linux, usually ~/.cache/tally/linux
+#
+#   OUT/Image, OUT/System.map, OUT/kernel.config   the kernel
+#   OUT/perf                                       perf, static, for the guest
+#   OUT/initramfs.cpio                             init, perf, perf_events: see pack; not compressed, so that no boot unpacks it
+#   OUT/cache/                                     the kernel and perf by the digest of all that they are made from: built once
+#
+# JOBS sets the number of compilers at a time (2). The tools: tools/install-deps check system.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+if [ $# -gt 1 ]; then
+    echo "usage: guest/linux/build.sh [OUT]" >&2
+    exit 2
+fi
+out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/tally/linux}
+mkdir -p "$out/cache"
+out=$(cd "$out" && pwd)
+jobs=${JOBS:-2}
+CROSS=${CROSS:-riscv64-linux-gnu-}
+archive=/usr/src/linux-source-6.1.tar.xz
+
+fail() {
+    echo "guest/linux/build.sh: $*" >&2
+    exit 1
+}
+for tool in "${CROSS}gcc" gcc make flex bison bc python3 xz; do
+    command -v "$tool" >/dev/null || fail "$tool is missing; run tools/install-deps check system"
+done
+[ -e "$archive" ] || fail "$archive is missing; run tools/install-deps system"
+
+# Two builds into one folder take turns.
+exec 9>"$out/cache/.lock"
+flock 9
+
+# digest FUNCTION [FILE...]: the version of source and compiler, how the function of this script uses them, the bytes of the files
+digest() {
+    {
+        dpkg-query -W -f='${Version}\n' linux-source-6.1 2>/dev/null || ls -l "$archive"
+        "${CROSS}gcc" --version | head -n 1
+        sed -n "/^$1() {/,/^}/p" "$here/build.sh"
+        shift
+        for file; do cat "$file"; done
+    } | sha256sum | cut -c 1-16
+}
+
+source=$out/cache/source
+unpack() { # the part of the kernel's source that a build for riscv reads
+    stamp=$(digest unpack)
+    [ "$(cat "$source/.unpacked" 2>/dev/null)" = "$stamp" ] && return 0
+    rm -rf "$source"
+    mkdir "$source"
+    tar -xJf "$archive" -C "$source" --strip-components=1 --anchored --wildcards \
+        --exclude='linux-source-6.1/arch/[!r]*/*.[chS]' --exclude='linux-source-6.1/*.dts*' \
+        --exclude='linux-source-6.1/Documentation/*.[rst]*' --exclude='linux-source-6.1/tools/testing/*.[ch]' \
+        --exclude='linux-source-6.1/drivers/gpu/*.[ch]' --exclude='linux-source-6.1/drivers/net/*.[ch]' \
+        --exclude='linux-source-6.1/drivers/media/*.[ch]' --exclude='linux-source-6.1/drivers/infiniband/*.[ch]' \
+        --exclude='linux-source-6.1/drivers/scsi/*.[ch]' --exclude='linux-source-6.1/drivers/staging/*.[ch]' \
+        --exclude='linux-source-6.1/sound/*.[ch]' --exclude='linux-source-6.1/tools/perf/pmu-events/arch/*.json' ||
+        fail "$archive could not be unpacked; is the disk full? about 500 MB are needed in $out"
+    echo "$stamp" >"$source/.unpacked"
+}
+
+run() { # LOG COMMAND...: with what the host knows of it, so that two hosts build the same bytes
+    log=$1
+    shift
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL LC_ALL=C KBUILD_BUILD_TIMESTAMP='Mon Jan 1 00:00:00 UTC 2024' KBUILD_BUILD_USER=tally \
+        KBUILD_BUILD_HOST=tally nice "$@" >>"$log" 2>&1 9>&- || {
+        tail -n 20 "$log" >&2
+        fail "a step failed: $*; all it said is in $log"
+    }
+}
+
+report() { # NAME START FOLDER
+    echo "built $1 in $(($(date +%s) - $2)) s: $3"
+}
+
+build_kernel() { # FOLDER
+    work=$1.new
+    started=$(date +%s)
+    unpack
+    rm -rf "$work"
+    mkdir "$work"
+    kmake() { run "$work/log" make -C "$source" O="$work" ARCH=riscv CROSS_COMPILE="$CROSS" -j"$jobs" "$@"; }
+    kmake KCONFIG_ALLCONFIG="$here/kernel.config" allnoconfig
+    grep '^CONFIG_' "$here/kernel.config" | sed 's/^\(.*\)=n$/# \1 is not set/' | while IFS= read -r line; do
+        grep -qxF "$line" "$work/.config" || fail "kernel.config: $line: the kernel did not take it; a line it depends on is missing"
+    done
+    kmake Image
+    rm -rf "$1"
+    mkdir "$1"
+    cp "$work/arch/riscv/boot/Image" "$work/System.map" "$1/"
+    cp "$work/.config" "$1/kernel.config"
+    rm -rf "$work"
+    report kernel "$started" "$1"
+}
+
+build_perf() { # FOLDER
+    work=$1.new
+    started=$(date +%s)
+    unpack
+    rm -rf "$work"
+    mkdir "$work"
+    off=
+    for name in JEVENTS LIBELF DWARF LIBBPF LIBPERL LIBPYTHON SLANG NEWT GTK2 LIBNUMA LIBAUDIT LIBCRYPTO ZLIB LZMA LIBZSTD LIBCAP LIBUNWIND \
+        LIBDW_DWARF_UNWIND LIBBABELTRACE AUXTRACE SDT JVMTI DEMANGLE BACKTRACE LIBDEBUGINFOD; do
+        off="$off NO_$name=1"
+    done
+    # shellcheck disable=SC2086 # a list of words
+    run "$work/log" make -C "$source/tools/perf" O="$work" ARCH=riscv CROSS_COMPILE="$CROSS" -j"$jobs" LDFLAGS=-static WERROR=0 $off "$work/perf"
+    rm -rf "$1"
+    mkdir "$1"
+    "${CROSS}strip" -o "$1/perf" "$work/perf"
+    rm -rf "$work"
+    report perf "$started" "$1"
+}
+
+take() { # FOLDER: its files are what OUT shows
+    for file in "$1"/*; do
+        cmp -s "$file" "$out/${file##*/}" || cp -p "$file" "$out/"
+    done
+}
+kernel=$out/cache/kernel-$(digest build_kernel "$here/kernel.config")
+[ -d "$kernel" ] || build_kernel "$kernel"
+take "$kernel"
+perf=$out/cache/perf-$(digest build_perf)
+[ -d "$perf" ] || build_perf "$perf"
+take "$perf"
+
+started=$(date +%s)
+for program in init perf_events; do
+    "${CROSS}gcc" -std=gnu17 -march=rv64gc -O2 -g -Wall -Wextra -static -o "$out/$program.new" "$here/$program.c"
+    mv "$out/$program.new" "$out/$program"
+done
+"$here/pack" "$out/initramfs.cpio" /init="$out/init" /bin/perf="$out/perf" /bin/perf_events="$out/perf_events"
+report initramfs "$started" "$out"
