@@ -34,8 +34,10 @@ typedef struct trap_case {
 } trap_case;
 static u64 some_words[4] = {1, 2, 3, 4};
 
-/* QEMU 7.2 reports faults of AMOs as those of loads. */
-static u64 cause_of(const trap_case *c) { return is_qemu && (c->code == adds || c->code == swaps_word) ? c->cause - 2 : c->cause; }
+/* QEMU 7.2 reports an AMO that finds no memory as a load. */
+static u64 cause_of(const trap_case *c) {
+    return is_qemu && c->code == adds && c->cause == CAUSE_STORE_ACCESS ? CAUSE_LOAD_ACCESS : c->cause;
+}
 
 static void check_case(u32 number, const trap_case *c, u64 mode, bool is_delegated, u64 enables) {
     u64 cause = c->cause == CAUSE_ECALL_U ? CAUSE_ECALL_U + mode : cause_of(c);
@@ -123,8 +125,8 @@ static void test_delegation_by_cause(void) {
             csr_write(medeleg, BIT(bit));
             outcome *o = run(MODE_U, cases[i].code, cases[i].argument, 0);
             csr_write(medeleg, 0);
-            CHECK(o->mode, bit == cause_of(&cases[i]) ? MODE_S : MODE_M);
-            CHECK(o->cause, cause_of(&cases[i]));
+            CHECK(o->mode, bit == cases[i].cause ? MODE_S : MODE_M);
+            CHECK(o->cause, cases[i].cause);
         }
     /* ECALL from S, which S itself may handle */
     csr_write(medeleg, BIT(CAUSE_ECALL_S));
