@@ -9,6 +9,9 @@
 // false: no such register, or not for this mode, or not writable. Nothing happened then.
 bool tl_csr_read(tl_hart *h, uint32_t csr, uint64_t *ret_value);
 bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value);
+// What of a value read belongs to the register, not to a wire: setting and clearing bits must not write an interrupt controller's level back
+// (mip.SEIP, privileged manual sec. 3.1.9).
+static inline uint64_t tl_csr_own(const tl_hart *h, uint32_t csr, uint64_t value) { return csr == 0x344 ? h->csr.mip : value; }
 bool tl_csr_may_write(const tl_hart *h, uint32_t csr); // without doing it
 // Writes "fflags", or "0x7c0" for a number nobody names; returns the length like snprintf. More names are known than implemented.
 int tl_csr_name(uint32_t csr, char *buffer, size_t size);

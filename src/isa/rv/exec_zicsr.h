@@ -19,10 +19,10 @@
         return true;                                                               \
     }
 CSR_BODY(csrrw, true, RS1)
-CSR_BODY(csrrs, op->rs1 != 0, old | RS1)
-CSR_BODY(csrrc, op->rs1 != 0, old & ~RS1)
+CSR_BODY(csrrs, op->rs1 != 0, tl_csr_own(h, csr, old) | RS1)
+CSR_BODY(csrrc, op->rs1 != 0, tl_csr_own(h, csr, old) & ~RS1)
 CSR_BODY(csrrwi, true, op->rs1)
-CSR_BODY(csrrsi, op->rs1 != 0, old | op->rs1)
-CSR_BODY(csrrci, op->rs1 != 0, old & ~(uint64_t)op->rs1)
+CSR_BODY(csrrsi, op->rs1 != 0, tl_csr_own(h, csr, old) | op->rs1)
+CSR_BODY(csrrci, op->rs1 != 0, tl_csr_own(h, csr, old) & ~(uint64_t)op->rs1)
 
 #endif
