@@ -6,7 +6,7 @@
 #   make check         run every test               make format         format the C sources
 #   make check-asan    the same under sanitizers    make tidy           clang-tidy
 #   make docs          regenerate docs/ref          make install        PREFIX and DESTDIR are honored
-#   make clean         remove every build folder
+#   make check-linux   boot Linux, count there      make clean          remove every build folder
 #
 # V=1 shows commands; CI=true turns warnings into errors; BENCH=--quick takes a tenth of the time.
 PREFIX ?= /usr/local
@@ -19,7 +19,7 @@ release = tools/build build gcc --prefix=$(PREFIX)
 asan = tools/build build-asan clang-14 -Db_sanitize=address,undefined -Db_lundef=false
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-asan check-clang bench fuzz format tidy docs install clean
+.PHONY: build demo check check-asan check-clang check-linux bench fuzz format tidy docs install clean
 
 build:
 	@tools/install-deps build
@@ -45,8 +45,14 @@ check-clang:
 	@tools/build build-clang clang-14
 	@tools/run-tests build-clang $(filter-out lint,$(SUITES))
 
+# The first run builds a kernel and perf: 4 to 6 minutes on two cores. LINUX= names tests or options of tools/check-linux.
+check-linux:
+	@tools/install-deps build check system
+	@$(release)
+	@tools/check-linux $(LINUX)
+
 bench:
-	@tools/install-deps
+	@tools/install-deps build check bench
 	@$(release)
 	@bench/workloads/build.sh bench/out
 	@bench/run.py $(BENCH)

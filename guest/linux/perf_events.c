@@ -4,6 +4,7 @@
 //   perf_events [--loose] [TEST...]                  all tests, or some
 //   perf_events [--loose] raw CODE=N...              raw events: one turn of the mixed loop below makes N of each
 //   perf_events system EVENT... -- COMMAND...        whole machine, every CPU: what a command makes the machine do
+//   perf_events work [N]                             N rounds of work for others to count: loops, calls of the kernel, processes
 //
 // A count is the difference of two runs of one loop with different numbers of turns, so what starts and stops a counter drops out. Counts of
 // user mode must be exact; --loose allows what a machine without filters by mode, or without exact counters, adds. One line for each
@@ -208,7 +209,7 @@ static void test_count(void) {
     }
 }
 
-static void call_kernel(uint64_t n_turns) { // 5 instructions a turn and the call's stub: exact in user mode, too, but not worked out here
+static void call_kernel(uint64_t n_turns) { // a call each thousand turns
     for (uint64_t i = 0; i < n_turns / 1000; i++)
         syscall(SYS_getppid);
 }
@@ -233,31 +234,33 @@ static void test_filter(void) {
             close(fds[k]);
         // What lies between the starts of the three counters is nearly the same each time, so that it nearly drops out.
         int64_t gap = counts[2] - counts[0] - counts[1];
-        say("filter", ok_if(always_ran && counts[0] > 0 && counts[1] > counts[0] && llabs(gap) < 20000),
+        say("filter", ok_if(always_ran && (is_loose || (counts[0] > 0 && counts[1] > counts[0] && llabs(gap) < 20000))),
             "event=%s u=%lld k=%lld uk=%lld gap=%lld", names[i], (long long)counts[0], (long long)counts[1], (long long)counts[2],
             (long long)gap);
     }
 }
 
+// A group runs as a whole or not at all. Where instructions have one counter only, as without Sscofpmf, two counters make the group.
 static void test_group(void) {
     int modes = user_mode();
-    int fds[3] = {open_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, modes, -1), -1, -1};
-    fds[1] = open_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, modes, fds[0]);
-    fds[2] = open_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, modes, fds[0]);
-    int64_t counts[3];
-    bool always_ran;
-    slope(3, fds, mix, counts, &always_ran);
-    for (int k = 2; k >= 0; k--)
-        close(fds[k]);
-    if (!always_ran && counts[1] == 0) { // without Sscofpmf, one counter counts instructions and no other can
-        say("group", "skip", "reason=\"two counters of instructions at a time are one too many\"");
+    for (int n = 3; n >= 2; n--) {
+        int fds[3] = {open_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, modes, -1), -1, -1};
+        for (int k = 1; k < n; k++)
+            fds[k] = open_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, modes, fds[0]);
+        int64_t counts[3] = {0};
+        bool always_ran;
+        slope(n, fds, mix, counts, &always_ran);
+        for (int k = n - 1; k >= 0; k--)
+            close(fds[k]);
+        if (!always_ran && n == 3 && modes != USER)
+            continue;
+        bool is_good = always_ran && counts[0] >= counts[1] / 8 && is_right(counts[1], (int64_t)DIFFERENCE * MIX_INSNS, modes);
+        if (n == 3)
+            is_good &= is_right(counts[2], (int64_t)DIFFERENCE * MIX_INSNS, modes);
+        say("group", ok_if(is_good || (is_loose && always_ran)), "members=%d cycles=%lld instructions=%lld again=%lld expected=%lld", n,
+            (long long)counts[0], (long long)counts[1], (long long)counts[2], (long long)DIFFERENCE * MIX_INSNS);
         return;
     }
-    bool is_good = always_ran && counts[0] >= counts[1] / 8 && is_right(counts[1], (int64_t)DIFFERENCE * MIX_INSNS, modes);
-    if (modes == USER && !is_loose)
-        is_good &= counts[1] == counts[2];
-    say("group", ok_if(is_good), "cycles=%lld instructions=%lld again=%lld expected=%lld", (long long)counts[0], (long long)counts[1],
-        (long long)counts[2], (long long)DIFFERENCE * MIX_INSNS);
 }
 
 // Every event that perf has a name for: which of them the machine counts, and how often the mixed loop makes it.
@@ -300,7 +303,8 @@ static uint64_t now_ns(void) {
 
 // More events than counters: the kernel lets them take turns, and says how long each was enabled and how long it ran.
 static void test_multiplex(void) {
-    enum { N = 48 };
+    enum { N = 40 }; // the kernel moves one event on in 4 ms; the whole takes 200
+
     int fds[N], n = 0;
     for (; n < N &&
            (fds[n] = open_event(PERF_TYPE_HARDWARE, n % 2 ? PERF_COUNT_HW_INSTRUCTIONS : PERF_COUNT_HW_CPU_CYCLES, user_mode(), -1)) >= 0;
@@ -461,10 +465,17 @@ static void sample(const char *name, uint64_t config, uint64_t period, bool is_f
     spin(is_frequency ? 20 * MORE_TURNS : 2 * MORE_TURNS);
     disable(fd);
     reading total = read_event(fd);
+    if (total.running_ns == 0) {
+        say("sample", "skip", "event=%s reason=\"the machine does not count it\"", name);
+        munmap(r.page, 4096 + r.n_bytes);
+        close(fd);
+        return;
+    }
     samples s = drain(&r);
     munmap(r.page, 4096 + r.n_bytes);
     close(fd);
-    bool is_good = s.n > 0 && s.n_lost == 0 && s.n_in_loop + 3 >= s.n;
+    // A frequency starts with short periods, some of which end on the way to the loop.
+    bool is_good = s.n > 0 && s.n_lost == 0 && (is_frequency ? s.n_in_loop * 10 >= s.n * 9 : s.n_in_loop + 3 >= s.n);
     // In user mode the counter stands still from the overflow on until the handler has armed it again: not one period is lost.
     if (!is_frequency && !is_loose)
         is_good &= s.n_throttled == 0 && s.n == total.count / period && s.sum_of_periods == s.n * period;
@@ -599,6 +610,17 @@ static int run_system(int n_args, char **args) {
     return n_failures > 0 ? 1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// One round: 2 * 500,000 + 13 * 200,000 instructions in the loops, 100 calls, two children with 2 * 250,000 instructions each.
+static int run_work(int n_rounds) {
+    for (int i = 0; i < n_rounds; i++) {
+        spin(500000);
+        mix(200000);
+        call_kernel(100000);
+        spin_child(250000);
+    }
+    return 0;
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -614,6 +636,8 @@ int main(int n_args, char **args) {
         is_loose = true, at++;
     if (at < n_args && strcmp(args[at], "system") == 0)
         return run_system(n_args - at - 1, args + at + 1);
+    if (at < n_args && strcmp(args[at], "work") == 0)
+        return run_work(at + 1 < n_args ? atoi(args[at + 1]) : 1);
     if (at < n_args && strcmp(args[at], "raw") == 0)
         test_raw(n_args - at - 1, args + at + 1);
     else {
