@@ -127,6 +127,9 @@ typedef struct tl_mem_port {
     void (*pmp_changed)(tl_hart *h);
 } tl_mem_port;
 
+// What an instruction does to a register with its operand.
+typedef enum tl_csr_op { TL_CSR_WRITE, TL_CSR_SET, TL_CSR_CLEAR } tl_csr_op;
+
 // A PMU that hangs in a hart's register file, and in its run loop while it waits for an overflow. One instance may serve many harts.
 // Timing of effects (privileged manual, Zicntr and Zihpm): a read sees the value before its own instruction's effect; a write, an inhibit
 // and a change of mode act after the instruction that made them has been counted: that is `retired` and `leave_mode`.
@@ -136,6 +139,9 @@ typedef struct tl_pmu_port {
     bool (*read)(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value); // false: not now, not for this mode: illegal instruction
     bool (*may_write)(void *ctx, const tl_hart *h, uint32_t csr);
     void (*write)(void *ctx, tl_hart *h, uint32_t csr, uint64_t value);
+    // Asked before an instruction that writes does anything, where what is permitted depends on its operand, not on what the register would
+    // hold then. false: illegal instruction. NULL: may_write says it all.
+    bool (*permits)(void *ctx, const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand);
     void (*retired)(void *ctx, tl_hart *h);    // the instruction that wrote has been counted
     void (*leave_mode)(void *ctx, tl_hart *h); // counting in mode h->priv ends here; called only when needs_modes
     uint64_t (*deadline)(void *ctx,

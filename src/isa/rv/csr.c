@@ -297,6 +297,11 @@ bool tl_csr_may_write(const tl_hart *h, uint32_t csr) {
     return pmu ? pmu->may_write(pmu->ctx, h, csr) : row_of(h, csr) != NULL;
 }
 
+bool tl_csr_permits(const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand) {
+    const tl_pmu_port *pmu = pmu_of(h, csr);
+    return !pmu || !pmu->permits || pmu->permits(pmu->ctx, h, csr, op, operand);
+}
+
 bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value) {
     if (!tl_csr_may_write(h, csr))
         return false;

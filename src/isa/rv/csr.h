@@ -13,6 +13,8 @@ bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value);
 // (mip.SEIP, privileged manual sec. 3.1.9).
 static inline uint64_t tl_csr_own(const tl_hart *h, uint32_t csr, uint64_t value) { return csr == 0x344 ? h->csr.mip : value; }
 bool tl_csr_may_write(const tl_hart *h, uint32_t csr); // without doing it
+// Whether this instruction may, given its operand: asked after tl_csr_may_write, before anything is read.
+bool tl_csr_permits(const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand);
 // Writes "fflags", or "0x7c0" for a number nobody names; returns the length like snprintf. More names are known than implemented.
 int tl_csr_name(uint32_t csr, char *buffer, size_t size);
 

@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: MIT
-// Bodies of Zicsr. CSRRS and CSRRC write only when their operand is not x0 (or 0), so that read-only registers can be read.
+// Bodies of Zicsr, by its table of what reads and what writes: CSRRW with rd = x0 does not read, CSRRS and CSRRC do not write when their
+// operand is x0 (or 0). It matters where reading or writing does something: a read that takes a datum out of a queue, a register that is
+// read-only.
 #ifndef TL_ISA_RV_EXEC_ZICSR_H
 #define TL_ISA_RV_EXEC_ZICSR_H
 
 #include "isa/rv/csr.h"
 #include "isa/rv/exec_i.h"
 
-// `value` may use `old`.
-#define CSR_BODY(name, writes, value)                                              \
-    EXEC_SLOW(name) {                                                              \
-        const uint32_t csr = (uint32_t)op->imm;                                    \
-        uint64_t old;                                                              \
-        if (((writes) && !tl_csr_may_write(h, csr)) || !tl_csr_read(h, csr, &old)) \
-            return tl_exec_illegal(h, op, TL_OPC_##name);                          \
-        if (writes)                                                                \
-            tl_csr_write(h, csr, value);                                           \
-        RD = old;                                                                  \
-        return true;                                                               \
+// `value` may use `old`, which is 0 if nothing was read.
+#define CSR_BODY(name, reads, writes, how, operand, value)                                    \
+    EXEC_SLOW(name) {                                                                         \
+        const uint32_t csr = (uint32_t)op->imm;                                               \
+        uint64_t old = 0;                                                                     \
+        if ((writes) && (!tl_csr_may_write(h, csr) || !tl_csr_permits(h, csr, how, operand))) \
+            return tl_exec_illegal(h, op, TL_OPC_##name);                                     \
+        if ((reads) && !tl_csr_read(h, csr, &old))                                            \
+            return tl_exec_illegal(h, op, TL_OPC_##name);                                     \
+        if (writes)                                                                           \
+            tl_csr_write(h, csr, value);                                                      \
+        RD = old;                                                                             \
+        return true;                                                                          \
     }
-CSR_BODY(csrrw, true, RS1)
-CSR_BODY(csrrs, op->rs1 != 0, tl_csr_own(h, csr, old) | RS1)
-CSR_BODY(csrrc, op->rs1 != 0, tl_csr_own(h, csr, old) & ~RS1)
-CSR_BODY(csrrwi, true, op->rs1)
-CSR_BODY(csrrsi, op->rs1 != 0, tl_csr_own(h, csr, old) | op->rs1)
-CSR_BODY(csrrci, op->rs1 != 0, tl_csr_own(h, csr, old) & ~(uint64_t)op->rs1)
+#define HAS_RD (op->rd != 32) // writes of x0 go to x[32]
+CSR_BODY(csrrw, HAS_RD, true, TL_CSR_WRITE, RS1, RS1)
+CSR_BODY(csrrs, true, op->rs1 != 0, TL_CSR_SET, RS1, tl_csr_own(h, csr, old) | RS1)
+CSR_BODY(csrrc, true, op->rs1 != 0, TL_CSR_CLEAR, RS1, tl_csr_own(h, csr, old) & ~RS1)
+CSR_BODY(csrrwi, HAS_RD, true, TL_CSR_WRITE, op->rs1, op->rs1)
+CSR_BODY(csrrsi, true, op->rs1 != 0, TL_CSR_SET, op->rs1, tl_csr_own(h, csr, old) | op->rs1)
+CSR_BODY(csrrci, true, op->rs1 != 0, TL_CSR_CLEAR, op->rs1, tl_csr_own(h, csr, old) & ~(uint64_t)op->rs1)
+#undef HAS_RD
 
 #endif

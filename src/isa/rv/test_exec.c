@@ -343,6 +343,74 @@ static void test_counters_are_asked_of_the_pmu(void **state) {
     assert_false(h->has_after);
 }
 
+// A register whose reading takes something out of it: each read counts in `kept`. Setting bit 0 is refused, whatever it holds.
+static bool queue_has(const void *ctx, uint32_t csr) {
+    (void)ctx;
+    return csr == 0x8ff;
+}
+static bool queue_read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) {
+    (void)h;
+    (void)csr;
+    *ret_value = ++((fake_pmu *)ctx)->kept;
+    return true;
+}
+static bool queue_may_write(void *ctx, const tl_hart *h, uint32_t csr) { return (void)ctx, (void)h, (void)csr, true; }
+static void queue_write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) {
+    (void)h;
+    (void)csr;
+    (void)value;
+    ((fake_pmu *)ctx)->n_retired += 1; // stands for writes here
+}
+static bool queue_permits(void *ctx, const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand) {
+    (void)ctx;
+    (void)h;
+    (void)csr;
+    return op == TL_CSR_CLEAR || !(operand & 1);
+}
+
+static void test_csr_instructions_read_and_write_as_the_table_of_zicsr_says(void **state) {
+    tl_hart *h = &((fixture *)*state)->h;
+    fake_pmu pmu = {0};
+    const tl_pmu_port port = {.ctx = &pmu,
+                              .has = queue_has,
+                              .read = queue_read,
+                              .may_write = queue_may_write,
+                              .write = queue_write,
+                              .permits = queue_permits,
+                              .retired = pmu_retired};
+    h->pmus[0] = &port;
+    h->n_pmus = 1;
+    const struct {
+        int line;
+        uint32_t bits;
+        uint64_t a1;
+        bool is_legal;
+        uint32_t n_reads, n_writes;
+    } rows[] = {
+        {__LINE__, 0x8ff59573, 2, true, 1, 1},                                          // csrrw a0,0x8ff,a1
+        {__LINE__, 0x8ff59073, 2, true, 0, 1},                                          // csrrw zero,0x8ff,a1
+        {__LINE__, 0x8ff15573, 0, true, 1, 1},                                          // csrrwi a0,0x8ff,2
+        {__LINE__, 0x8ff15073, 0, true, 0, 1},                                          // csrrwi zero,0x8ff,2
+        {__LINE__, 0x8ff5a573, 0, true, 1, 1},                                          // csrrs a0,0x8ff,a1: a1 is 0, and it writes
+        {__LINE__, 0x8ff02573, 0, true, 1, 0},                                          // csrrs a0,0x8ff,zero
+        {__LINE__, 0x8ff02073, 0, true, 1, 0},                                          // csrrs zero,0x8ff,zero
+        {__LINE__, 0x8ff5b073, 1, true, 1, 1},                                          // csrrc zero,0x8ff,a1
+        {__LINE__, 0x8ff06573, 0, true, 1, 0},                                          // csrrsi a0,0x8ff,0
+        {__LINE__, 0x8ff07573, 0, true, 1, 0},                                          // csrrci a0,0x8ff,0
+        {__LINE__, 0x8ff59573, 1, false, 0, 0},                                         // refused: nothing is read either
+        {__LINE__, 0x8ff5a073, 1, false, 0, 0}, {__LINE__, 0x8ff0e073, 0, false, 0, 0}, // csrrsi zero,0x8ff,1
+        {__LINE__, 0x8ff0d073, 0, false, 0, 0},                                         // csrrwi zero,0x8ff,1
+        {__LINE__, 0x8ff0f073, 0, true, 1, 1},                                          // csrrci zero,0x8ff,1
+    };
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        pmu = (fake_pmu){0};
+        h->x[11] = rows[i].a1;
+        bool is_legal = run(h, rows[i].bits);
+        if (is_legal != rows[i].is_legal || pmu.kept != rows[i].n_reads || pmu.n_retired != rows[i].n_writes)
+            fail_msg("line %d: legal %d, %u reads, %u writes", rows[i].line, is_legal, (unsigned)pmu.kept, pmu.n_retired);
+    }
+}
+
 static void test_csr_forms(void **state) {
     tl_hart *h = &((fixture *)*state)->h;
     const struct {
@@ -416,6 +484,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_traps_say_what_and_why),
     CASE(test_reserved_dynamic_rounding_is_illegal_until_repaired),
     CASE(test_counters_are_asked_of_the_pmu),
+    CASE(test_csr_instructions_read_and_write_as_the_table_of_zicsr_says),
     CASE(test_csr_forms),
     CASE(test_csr_names),
     CASE(test_fences),
