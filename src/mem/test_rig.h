@@ -91,22 +91,78 @@ static inline uint64_t tl_rig_read_u64(const uint8_t *ram, uint64_t paddr) {
 
 static inline uint64_t tl_rig_pte(uint64_t paddr, uint64_t flags) { return paddr >> 12 << 10 | flags; }
 
+// What system software does through the register file: between two instructions, and within one.
+static inline void tl_rig_set_priv(tl_hart *h, tl_priv priv) {
+    h->priv = priv;
+    h->view = priv == TL_PRIV_M ? 2 : (uint32_t)priv;
+}
+static inline void tl_rig_set_status(tl_hart *h, uint64_t mstatus) {
+    uint64_t old = h->csr.mstatus;
+    h->csr.mstatus = mstatus;
+    h->port->status_changed(h, old);
+}
+static inline uint64_t tl_rig_mpp(tl_priv priv) { return (uint64_t)priv << 11; }
+
+// A front-end's share: slots first, then the port; the look-ups of what retires are counted.
+static inline bool tl_rig_load(tl_hart *h, uint64_t vaddr, uint32_t size) {
+    const uint8_t *host = tl_read_hit(h, vaddr, size);
+    if (host) {
+        h->mem_value = 0;
+        memcpy(&h->mem_value, host, size);
+    } else if (!h->port->load(h, vaddr, size)) {
+        return false;
+    }
+    h->tally[TL_S_L1D_LOAD] += 1;
+    h->tally[TL_S_DTLB_ACCESS] += 1;
+    return true;
+}
+
+static inline bool tl_rig_store(tl_hart *h, uint64_t vaddr, uint32_t size, uint64_t value) {
+    uint8_t *host = tl_write_hit(h, vaddr, size);
+    if (host)
+        memcpy(host, &value, size);
+    else if (!h->port->store(h, vaddr, size, value))
+        return false;
+    h->tally[TL_S_L1D_STORE] += 1;
+    h->tally[TL_S_DTLB_ACCESS] += 1;
+    return true;
+}
+
+static inline bool tl_rig_fetch(tl_hart *h, uint64_t vaddr) {
+    tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
+    if (slot->vline == (vaddr & h->line_mask)) {
+        uint64_t stamp = ++h->stamp;
+        h->stamps[slot->line_stamp] = stamp;
+        h->stamps[slot->page_stamp] = stamp;
+    } else if (!h->port->fetch(h, vaddr)) {
+        return false;
+    } else if (slot->vline != (vaddr & h->line_mask)) {
+        fail_msg("the fetch slot is not valid after a successful fetch");
+    }
+    h->tally[TL_S_L1I_ACCESS] += 1;
+    h->tally[TL_S_ITLB_ACCESS] += 1;
+    return true;
+}
+
 // Tables of an address space: pages are taken one after the other from next_table_paddr.
 typedef struct tl_rig_tables {
     uint8_t *ram;
     uint64_t root_paddr, next_table_paddr;
+    uint32_t n_levels; // 3: Sv39; 4: Sv48
 } tl_rig_tables;
 
 static inline tl_rig_tables tl_rig_tables_at(uint8_t *ram, uint64_t paddr) {
-    return (tl_rig_tables){.ram = ram, .root_paddr = paddr, .next_table_paddr = paddr + 4096};
+    return (tl_rig_tables){.ram = ram, .root_paddr = paddr, .next_table_paddr = paddr + 4096, .n_levels = 3};
 }
 
-static inline uint64_t tl_rig_satp(const tl_rig_tables *tables) { return UINT64_C(8) << 60 | tables->root_paddr >> 12; }
+static inline uint64_t tl_rig_satp(const tl_rig_tables *tables) {
+    return (uint64_t)(tables->n_levels + 5) << 60 | tables->root_paddr >> 12;
+}
 
 // Where the entry of vaddr at `level` stands; makes the tables above it.
 static inline uint64_t tl_rig_pte_paddr(tl_rig_tables *tables, uint64_t vaddr, uint32_t level) {
     uint64_t table = tables->root_paddr;
-    for (uint32_t at = 2;; at--) {
+    for (uint32_t at = tables->n_levels - 1;; at--) {
         uint64_t entry = table + (vaddr >> (12 + 9 * at) & 511) * 8;
         if (at == level)
             return entry;

@@ -15,7 +15,7 @@
 #include "model/hart.h"
 
 enum { REF_I, REF_S, REF_E, REF_M };
-enum { REF_MAX_WAYS = 64, REF_MAX_BANKS = 64, REF_LEVELS = 3 };
+enum { REF_MAX_WAYS = 64, REF_MAX_BANKS = 64, REF_LEVELS = 4 };
 typedef enum ref_use { REF_FETCH, REF_LOAD, REF_STORE, REF_AMO, REF_WALK, REF_WALK_UPDATE } ref_use;
 
 // ---- tables: caches and TLBs ----
@@ -129,20 +129,58 @@ typedef struct ref_server {
 
 typedef struct ref_hart {
     uint64_t now, satp, reservation;
+    uint32_t priv;      // 0 user, 1 supervisor, 3 machine
+    uint64_t status;    // mstatus
+    bool is_privileged; // there is physical memory protection:
+    uint8_t pmpcfg[16];
+    uint64_t pmpaddr[16];
     uint64_t cause, value; // of the last trap
     uint64_t result;       // of the last load, AMO, LR, SC
     uint64_t tally[TL_S_N_SLOTS];
     ref_table l1i, l1d, itlb, dtlb, l2tlb;
 } ref_hart;
 
+// A device: bytes that remember, and a cell that counts how often it was read, so that an access made twice does not go unnoticed.
+enum { REF_DEVICE_PADDR = 0x10000000, REF_DEVICE_BYTES = 2048, REF_DEVICE_COUNTER = 64 };
+typedef struct ref_device {
+    uint8_t bytes[REF_DEVICE_BYTES];
+    uint64_t n_reads;
+} ref_device;
+
+static bool ref_device_has(uint64_t paddr, uint32_t size) { // nobody answers at other places, and there nothing wider than four bytes
+    uint64_t offset = paddr - REF_DEVICE_PADDR;
+    return offset < REF_DEVICE_BYTES && !(offset >= REF_DEVICE_BYTES / 2 && size == 8);
+}
+
+static bool ref_device_read(ref_device *device, uint64_t paddr, uint32_t size, uint64_t *ret_value) {
+    if (!ref_device_has(paddr, size))
+        return false;
+    uint64_t offset = paddr - REF_DEVICE_PADDR;
+    *ret_value = 0;
+    if (offset == REF_DEVICE_COUNTER)
+        *ret_value = size == 8 ? ++device->n_reads : ++device->n_reads & ((UINT64_C(1) << 8 * size) - 1);
+    else
+        memcpy(ret_value, device->bytes + offset, size);
+    return true;
+}
+
+static bool ref_device_write(ref_device *device, uint64_t paddr, uint32_t size, uint64_t value) {
+    if (!ref_device_has(paddr, size))
+        return false;
+    memcpy(device->bytes + (paddr - REF_DEVICE_PADDR), &value, size);
+    return true;
+}
+
 typedef struct ref_memory {
     tl_config c;
+    ref_device *device; // NULL: there is none
     uint8_t *ram;
     bool is_observer; // ram belongs to somebody else, who does every access right after the reference: nothing is written
     ref_hart harts[TL_MAX_HARTS];
     ref_table l2[TL_MAX_L2_SLICES];
     ref_server slice_server[TL_MAX_L2_SLICES], channel_server[TL_MAX_MEM_CHANNELS];
     uint64_t l2_tally[TL_MAX_L2_SLICES][TL_L2_N_SIGNALS], mem_tally[TL_MAX_MEM_CHANNELS][TL_MEM_N_SIGNALS], noc[TL_NOC_N_SIGNALS];
+    uint64_t bus[TL_BUS_N_SIGNALS], dma[TL_DMA_N_SIGNALS];
     struct {
         bool is_open;
         uint64_t row;
@@ -278,24 +316,30 @@ static void ref_probe(ref_memory *m, uint32_t k, uint64_t line, bool is_invalida
     }
 }
 
-static void ref_evict_from_l2(ref_memory *m, ref_way *victim, uint64_t time) {
-    uint64_t line = victim->line, *l2 = m->l2_tally[ref_slice(m, line)];
+static uint64_t ref_take_every_copy(ref_memory *m, uint64_t line) { // returns how many there were
+    uint64_t n_copies = 0;
     for (uint32_t k = 0; k < m->c.n_harts; k++) {
         ref_hart *h = &m->harts[k];
         if (ref_in_l1(m, &h->l1d, line)) {
-            l2[TL_L2_BACK_INVALIDATE]++;
+            n_copies++;
             ref_probe(m, k, line, true);
         }
         ref_way *copy = ref_in_l1(m, &h->l1i, line);
         if (copy) {
-            l2[TL_L2_BACK_INVALIDATE]++;
-            l2[TL_L2_PROBE_OUT]++;
+            n_copies++;
+            m->l2_tally[ref_slice(m, line)][TL_L2_PROBE_OUT]++;
             m->noc[TL_NOC_PROBE]++;
             m->noc[TL_NOC_PROBE_ACK]++;
             h->tally[TL_S_L1I_INVALIDATE]++;
             copy->is_valid = false;
         }
     }
+    return n_copies;
+}
+
+static void ref_evict_from_l2(ref_memory *m, ref_way *victim, uint64_t time) {
+    uint64_t line = victim->line, *l2 = m->l2_tally[ref_slice(m, line)];
+    l2[TL_L2_BACK_INVALIDATE] += ref_take_every_copy(m, line);
     if (victim->is_dirty) {
         l2[TL_L2_EVICT_DIRTY]++;
         l2[TL_L2_WRITEBACK]++;
@@ -408,6 +452,35 @@ static uint64_t ref_upgrade(ref_memory *m, uint32_t k, uint64_t line, uint64_t t
     if (ref_invalidate_others(m, k, line))
         cycles += m->c.mem.probe_cycles;
     return cycles;
+}
+
+// A device reads or writes these bytes of RAM.
+static inline void ref_dma(ref_memory *m, uint64_t paddr, uint64_t bytes, bool is_write, uint64_t now) {
+    for (uint64_t line = ref_line_of(m, paddr); bytes != 0 && line < paddr + bytes; line += ref_line_bytes(m)) {
+        uint64_t slice = ref_slice(m, line), *l2 = m->l2_tally[slice];
+        m->dma[is_write ? TL_DMA_WRITE : TL_DMA_READ]++;
+        l2[is_write ? TL_L2_DMA_WRITE : TL_L2_DMA_READ]++;
+        uint64_t time = now + ref_serve(&m->slice_server[slice], now, m->c.mem.l2_busy_cycles) + m->c.mem.l2_hit_cycles;
+        if (ref_in_l2(m, line)) {
+            ref_use_l2(m, line);
+            if (is_write) {
+                ref_take_every_copy(m, line);
+                ref_in_l2(m, line)->is_dirty = true;
+            } else {
+                for (uint32_t k = 0; k < m->c.n_harts; k++) {
+                    ref_way *copy = ref_in_l1(m, &m->harts[k].l1d, line);
+                    if (copy && copy->state != REF_S)
+                        ref_probe(m, k, line, false);
+                }
+            }
+        } else {
+            l2[is_write ? TL_L2_DMA_WRITEMISS : TL_L2_DMA_READMISS]++;
+            ref_dram(m, line, is_write, false, time);
+        }
+        for (uint32_t k = 0; k < m->c.n_harts && is_write; k++)
+            if (m->harts[k].reservation == line)
+                m->harts[k].reservation = TL_NO_LINE;
+    }
 }
 
 // ---- L1 ----
@@ -562,11 +635,72 @@ static void ref_insert_page(ref_table *t, const ref_page *page, uint64_t *evicti
 }
 
 typedef enum ref_access { REF_READS, REF_WRITES, REF_EXECUTES } ref_access;
-typedef enum ref_outcome { REF_OK, REF_PAGE_FAULT, REF_ACCESS_FAULT } ref_outcome;
+typedef enum ref_outcome { REF_OK, REF_PAGE_FAULT, REF_ACCESS_FAULT, REF_DEVICE } ref_outcome;
 
-static bool ref_permits(uint8_t flags, ref_access access) {
-    uint8_t bit = access == REF_READS ? 2 : access == REF_WRITES ? 4 : 8;
-    return (flags & bit) && (flags & 16);
+// Whose rights count: with MPRV (bit 17) loads and stores of machine mode have those of the mode in MPP (bits 12, 11).
+static uint32_t ref_rights(const ref_hart *h, ref_access access) {
+    return access != REF_EXECUTES && h->priv == 3 && (h->status >> 17 & 1) ? h->status >> 11 & 3 : h->priv;
+}
+
+// Privileged manual: SUM is bit 18 of mstatus, MXR bit 19.
+static bool ref_permits(uint8_t flags, ref_access access, uint32_t priv, uint64_t status) {
+    bool is_readable = flags & 2, is_writable = flags & 4, is_executable = flags & 8, is_user_page = flags & 16;
+    bool sum = status >> 18 & 1, mxr = status >> 19 & 1;
+    if (priv == 0 && !is_user_page)
+        return false;
+    if (priv == 1 && is_user_page && (access == REF_EXECUTES || !sum))
+        return false;
+    switch (access) {
+    case REF_READS: return is_readable || (mxr && is_executable);
+    case REF_WRITES: return is_writable;
+    case REF_EXECUTES: return is_executable;
+    }
+    return false;
+}
+
+// Privileged manual, sec. 3.7, with a grain of 4 KiB: bits of addresses that do not count read as the manual says.
+static bool ref_pmp_matches(const ref_hart *h, uint32_t i, uint64_t paddr) {
+    uint64_t word = paddr >> 2;
+    switch (h->pmpcfg[i] >> 3 & 3) {
+    case 1: {
+        uint64_t bottom = i == 0 ? 0 : h->pmpaddr[i - 1] >> 10 << 10, top = h->pmpaddr[i] >> 10 << 10;
+        return word >= bottom && word < top;
+    }
+    case 3: {
+        uint64_t address = h->pmpaddr[i] | 0x1ff, bits = 0;
+        while (address >> bits & 1)
+            bits++;
+        return bits + 1 >= 64 || word >> (bits + 1) == address >> (bits + 1);
+    }
+    default: return false;
+    }
+}
+
+static bool ref_pmp_permits(const ref_hart *h, ref_access access, uint32_t priv, uint64_t paddr, uint32_t n_bytes) {
+    if (!h->is_privileged)
+        return true;
+    for (uint32_t i = 0; i < 16; i++) {
+        uint32_t n_matching = 0;
+        for (uint32_t b = 0; b < n_bytes; b++)
+            n_matching += ref_pmp_matches(h, i, paddr + b);
+        if (n_matching == 0)
+            continue;
+        if (n_matching != n_bytes)
+            return false;
+        if (priv == 3 && !(h->pmpcfg[i] & 0x80))
+            return true;
+        return h->pmpcfg[i] >> (access == REF_READS ? 0 : access == REF_WRITES ? 1 : 2) & 1;
+    }
+    return priv == 3;
+}
+
+// What an access finds at its physical address.
+static ref_outcome ref_arrive(const ref_memory *m, const ref_hart *h, ref_access access, uint64_t paddr, uint32_t n_bytes) {
+    if (!ref_pmp_permits(h, access, ref_rights(h, access), paddr, n_bytes))
+        return REF_ACCESS_FAULT;
+    if (ref_is_ram(m, paddr))
+        return REF_OK;
+    return m->device && access != REF_EXECUTES ? REF_DEVICE : REF_ACCESS_FAULT;
 }
 
 static bool ref_lacks_dirty(uint8_t flags, ref_access access) { return access == REF_WRITES && !(flags & 128); }
@@ -575,9 +709,9 @@ static ref_outcome ref_walk(ref_memory *m, uint32_t k, uint64_t vaddr, ref_acces
     ref_hart *h = &m->harts[k];
     enum tl_hart_slot cause = access == REF_EXECUTES ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB;
     uint64_t table = (h->satp & 0xfffffffffff) * 4096;
-    for (int level = REF_LEVELS - 1; level >= 0; level--) {
+    for (int level = h->satp >> 60 == 9 ? 3 : 2; level >= 0; level--) {
         uint64_t address = table + vaddr / ref_page_bytes((uint32_t)level) % 512 * 8, pte;
-        if (!ref_is_ram(m, address))
+        if (!ref_is_ram(m, address) || !ref_pmp_permits(h, REF_READS, 1, address, 8))
             return REF_ACCESS_FAULT;
         h->tally[TL_S_PTW_READ]++;
         ref_stall(h, cause, m->c.mem.walk_step_cycles);
@@ -592,10 +726,12 @@ static ref_outcome ref_walk(ref_memory *m, uint32_t k, uint64_t vaddr, ref_acces
                 return REF_PAGE_FAULT;
             continue;
         }
-        if (table % ref_page_bytes((uint32_t)level) != 0 || !ref_permits((uint8_t)pte, access))
+        if (table % ref_page_bytes((uint32_t)level) != 0 || !ref_permits((uint8_t)pte, access, ref_rights(h, access), h->status))
             return REF_PAGE_FAULT;
         uint64_t updated = pte | 64 | (access == REF_WRITES ? 128 : 0);
         if (updated != pte) {
+            if (!ref_pmp_permits(h, REF_WRITES, 1, address, 8))
+                return REF_ACCESS_FAULT;
             h->tally[TL_S_PTW_WRITE]++;
             ref_data_line(m, k, ref_line_of(m, address), REF_WALK_UPDATE, cause);
             if (!m->is_observer)
@@ -619,23 +755,25 @@ static ref_outcome ref_count_walk(ref_memory *m, uint32_t k, uint64_t vaddr, ref
     return outcome;
 }
 
-static ref_outcome ref_look_up_page(ref_memory *m, uint32_t k, uint64_t vaddr, ref_access access, uint64_t *paddr) {
+static ref_outcome ref_look_up_page(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t n_bytes, ref_access access, uint64_t *paddr) {
     ref_hart *h = &m->harts[k];
     bool is_fetch = access == REF_EXECUTES;
+    uint32_t priv = ref_rights(h, access);
     h->tally[is_fetch ? TL_S_ITLB_ACCESS : TL_S_DTLB_ACCESS]++;
     *paddr = vaddr;
-    if (h->satp >> 60 == 0)
-        return ref_is_ram(m, vaddr) ? REF_OK : REF_ACCESS_FAULT;
+    if (h->satp >> 60 == 0 || priv == 3)
+        return ref_arrive(m, h, access, vaddr, n_bytes);
 
     ref_table *first = is_fetch ? &h->itlb : &h->dtlb;
     ref_way *way = ref_find_page(first, vaddr);
-    if (way && ref_permits(way->page.flags, access) && ref_lacks_dirty(way->page.flags, access))
+    if (way && ref_permits(way->page.flags, access, priv, h->status) && ref_lacks_dirty(way->page.flags, access))
         way = NULL; // a miss
     if (way) {
         ref_use_page(first, way);
     } else {
-        uint64_t top = vaddr >> 38;
-        if (top != 0 && top != (UINT64_C(1) << 26) - 1)
+        uint32_t bits = h->satp >> 60 == 9 ? 48 : 39;
+        uint64_t top = vaddr >> (bits - 1);
+        if (top != 0 && top != (UINT64_C(1) << (65 - bits)) - 1)
             return REF_PAGE_FAULT;
         h->tally[is_fetch ? TL_S_ITLB_MISS : TL_S_DTLB_MISS]++;
         if (!is_fetch)
@@ -645,7 +783,7 @@ static ref_outcome ref_look_up_page(ref_memory *m, uint32_t k, uint64_t vaddr, r
         if (m->c.l2tlb.entries != 0) {
             h->tally[TL_S_L2TLB_ACCESS]++;
             second = ref_find_page(&h->l2tlb, vaddr);
-            if (second && ref_permits(second->page.flags, access) && ref_lacks_dirty(second->page.flags, access))
+            if (second && ref_permits(second->page.flags, access, priv, h->status) && ref_lacks_dirty(second->page.flags, access))
                 second = NULL;
         }
         if (second) {
@@ -664,23 +802,33 @@ static ref_outcome ref_look_up_page(ref_memory *m, uint32_t k, uint64_t vaddr, r
         ref_insert_page(first, &page, &h->tally[is_fetch ? TL_S_ITLB_EVICT : TL_S_DTLB_EVICT]);
         way = ref_find_page(first, vaddr);
     }
-    if (!ref_permits(way->page.flags, access))
+    if (!ref_permits(way->page.flags, access, priv, h->status))
         return REF_PAGE_FAULT;
     *paddr = way->page.paddr + (vaddr - way->page.vaddr);
-    return ref_is_ram(m, *paddr) ? REF_OK : REF_ACCESS_FAULT;
+    return ref_arrive(m, h, access, *paddr, n_bytes);
 }
 
 // ---- what a hart asks for; false: trapped ----
 
-static bool ref_translate(ref_memory *m, uint32_t k, uint64_t vaddr, ref_access access, uint64_t *paddr) {
-    ref_hart *h = &m->harts[k];
-    ref_outcome outcome = ref_look_up_page(m, k, vaddr, access, paddr);
-    if (outcome == REF_OK)
-        return true;
-    bool is_page = outcome == REF_PAGE_FAULT;
-    h->cause = access == REF_READS ? (is_page ? 13 : 5) : access == REF_WRITES ? (is_page ? 15 : 7) : (is_page ? 12 : 1);
+static bool ref_trap(ref_hart *h, uint64_t vaddr, uint64_t cause) {
+    h->cause = cause;
     h->value = vaddr;
     return false;
+}
+
+// is_device NULL: only RAM will do.
+static bool ref_translate(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t n_bytes, ref_access access, uint64_t *paddr,
+                          bool *is_device) {
+    ref_outcome outcome = ref_look_up_page(m, k, vaddr, n_bytes, access, paddr);
+    if (is_device)
+        *is_device = outcome == REF_DEVICE;
+    if (outcome == REF_OK || (outcome == REF_DEVICE && is_device))
+        return true;
+    bool is_page = outcome == REF_PAGE_FAULT;
+    return ref_trap(&m->harts[k], vaddr,
+                    access == REF_READS    ? (is_page ? 13 : 5)
+                    : access == REF_WRITES ? (is_page ? 15 : 7)
+                                           : (is_page ? 12 : 1));
 }
 
 static uint64_t ref_bytes_at(const ref_memory *m, uint64_t paddr, uint32_t n) {
@@ -695,6 +843,18 @@ static void ref_set_bytes(ref_memory *m, uint64_t paddr, uint32_t n, uint64_t va
         m->ram[paddr - TL_RAM_BASE_PADDR + i] = (uint8_t)(value >> (8 * i));
 }
 
+static bool ref_data_of_device(ref_memory *m, ref_hart *h, uint64_t vaddr, uint64_t paddr, uint32_t size, bool is_store, uint64_t value) {
+    uint64_t read = 0;
+    if (is_store ? !ref_device_write(m->device, paddr, size, value) : !ref_device_read(m->device, paddr, size, &read))
+        return ref_trap(h, vaddr, is_store ? 7 : 5);
+    h->tally[is_store ? TL_S_HART_UNC_WRITE : TL_S_HART_UNC_READ]++;
+    m->bus[is_store ? TL_BUS_WRITE : TL_BUS_READ]++;
+    ref_stall(h, TL_S_HART_CYC_MMIO, m->c.mem.mmio_cycles);
+    if (!is_store)
+        h->result = read;
+    return true;
+}
+
 // A load or store of any alignment.
 static bool ref_data(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t size, ref_use use, uint64_t value) {
     ref_hart *h = &m->harts[k];
@@ -704,10 +864,17 @@ static bool ref_data(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t size, r
     uint32_t n_first = vaddr + size > line_end ? (uint32_t)(line_end - vaddr) : size, n_second = size - n_first;
     enum tl_hart_slot cause = is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS;
 
-    if (!ref_translate(m, k, vaddr, access, &paddr))
+    bool is_device, is_device2 = false;
+    if (!ref_translate(m, k, vaddr, n_first, access, &paddr, &is_device))
         return false;
-    if (n_second != 0 && !ref_translate(m, k, line_end, access, &paddr2))
+    if (is_device && is_misaligned)
+        return ref_trap(h, vaddr, is_store ? 6 : 4);
+    if (is_device)
+        return ref_data_of_device(m, h, vaddr, paddr, size, is_store, value);
+    if (n_second != 0 && !ref_translate(m, k, line_end, n_second, access, &paddr2, &is_device2))
         return false;
+    if (is_device2)
+        return ref_trap(h, vaddr, is_store ? 6 : 4);
     if (is_misaligned) {
         h->tally[is_store ? TL_S_HART_MISALIGNED_STORE : TL_S_HART_MISALIGNED_LOAD]++;
         ref_stall(h, TL_S_HART_CYC_MISALIGNED, m->c.pipeline.misaligned_cycles);
@@ -729,18 +896,12 @@ static bool ref_data(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t size, r
     return true;
 }
 
-static bool ref_misaligned_atomic(ref_hart *h, uint64_t vaddr, uint64_t cause) {
-    h->cause = cause;
-    h->value = vaddr;
-    return false;
-}
-
 static bool ref_amo(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t size, tl_amo amo, uint64_t operand) {
     ref_hart *h = &m->harts[k];
     uint64_t paddr;
     if (vaddr % size != 0)
-        return ref_misaligned_atomic(h, vaddr, 6);
-    if (!ref_translate(m, k, vaddr, REF_WRITES, &paddr))
+        return ref_trap(h, vaddr, 6);
+    if (!ref_translate(m, k, vaddr, size, REF_WRITES, &paddr, NULL))
         return false;
     ref_data_line(m, k, ref_line_of(m, paddr), REF_AMO, TL_S_HART_CYC_LOAD_MISS);
     uint64_t old = ref_bytes_at(m, paddr, size), new = operand;
@@ -766,8 +927,8 @@ static bool ref_load_reserved(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_
     ref_hart *h = &m->harts[k];
     uint64_t paddr;
     if (vaddr % size != 0)
-        return ref_misaligned_atomic(h, vaddr, 4);
-    if (!ref_translate(m, k, vaddr, REF_READS, &paddr))
+        return ref_trap(h, vaddr, 4);
+    if (!ref_translate(m, k, vaddr, size, REF_READS, &paddr, NULL))
         return false;
     ref_data_line(m, k, ref_line_of(m, paddr), REF_LOAD, TL_S_HART_CYC_LOAD_MISS);
     h->reservation = ref_line_of(m, paddr);
@@ -779,8 +940,8 @@ static bool ref_store_conditional(ref_memory *m, uint32_t k, uint64_t vaddr, uin
     ref_hart *h = &m->harts[k];
     uint64_t paddr;
     if (vaddr % size != 0)
-        return ref_misaligned_atomic(h, vaddr, 6);
-    if (!ref_translate(m, k, vaddr, REF_WRITES, &paddr))
+        return ref_trap(h, vaddr, 6);
+    if (!ref_translate(m, k, vaddr, size, REF_WRITES, &paddr, NULL))
         return false;
     bool is_reserved = h->reservation == ref_line_of(m, paddr);
     h->reservation = TL_NO_LINE;
@@ -795,7 +956,7 @@ static bool ref_store_conditional(ref_memory *m, uint32_t k, uint64_t vaddr, uin
 
 static bool ref_fetch(ref_memory *m, uint32_t k, uint64_t vaddr) {
     uint64_t paddr;
-    if (!ref_translate(m, k, vaddr, REF_EXECUTES, &paddr))
+    if (!ref_translate(m, k, vaddr, 1, REF_EXECUTES, &paddr, NULL))
         return false;
     ref_fetch_line(m, k, ref_line_of(m, paddr));
     return true;
@@ -829,6 +990,13 @@ static void ref_flush_tlb(ref_memory *m, uint32_t k, uint64_t vaddr, bool is_all
     ref_flush_table(&h->itlb, vaddr, is_all, &h->tally[TL_S_ITLB_FLUSH]);
     ref_flush_table(&h->dtlb, vaddr, is_all, &h->tally[TL_S_DTLB_FLUSH]);
     ref_flush_table(&h->l2tlb, vaddr, is_all, &h->tally[TL_S_L2TLB_FLUSH]);
+}
+
+// Software writes the register: a new mode starts with empty TLBs.
+static inline void ref_write_satp(ref_memory *m, uint32_t k, uint64_t satp) {
+    if (m->harts[k].satp >> 60 != satp >> 60)
+        ref_flush_tlb(m, k, 0, true);
+    m->harts[k].satp = satp;
 }
 
 #endif

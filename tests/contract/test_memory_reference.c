@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The memory system against reference_memory.h, access by access: after each one every tally of every unit, every clock, every result and
 // trap are equal, and at intervals the contents of all caches, TLBs and slots. Streams mix strides, hot sets, random addresses,
-// line and page crossings, atomics, fetches, fences, flushes, changing page tables and address spaces, on many machines.
+// line and page crossings, atomics, fetches, fences, flushes, changing page tables and address spaces, on many machines. On some of them
+// system software is at work: three privilege modes, SUM, MXR and MPRV, Sv39 and Sv48, physical memory protection, a device behind the bus
+// and one that masters it. Slots are checked against what the reference would answer now, those of the other modes too.
 //
 //   TALLY_TEST_ACCESSES=N   accesses per machine (default below)      TALLY_TEST_SEED=N   another stream
 #include <inttypes.h>
@@ -34,7 +36,8 @@ static bool one_in(rng *r, uint32_t n) { return below(r, n) == 0; }
 
 enum { RAM_BYTES = 16 << 20, N_SPACES = 2, N_PAGES = 1024, DATA_OFFSET = 4 << 20, TABLES_KEPT = 3 << 20 };
 static const uint64_t SMALL = 0x10000, LARGE = UINT64_C(3) << 21, ALIAS = UINT64_C(64) << 20, GIANT = UINT64_C(4) << 30,
-                      ODD = UINT64_C(8) << 30, WILD = UINT64_C(12) << 30, KERNEL = UINT64_C(0xffffffffc0000000);
+                      ODD = UINT64_C(8) << 30, WILD = UINT64_C(12) << 30, KERNEL = UINT64_C(0xffffffffc0000000), HIGH = UINT64_C(1) << 40,
+                      DEVICE = UINT64_C(14) << 30;
 
 typedef struct world {
     tl_rig rig;
@@ -47,17 +50,32 @@ typedef struct world {
     uint64_t n_accesses;
     char what[160];        // the access under test
     bool is_crossing_page; // by the last access
+    bool is_system;        // the machine runs system software
+    ref_device device;
+    tl_bus bus;
 } world;
+
+static bool bus_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+    (void)hart;
+    return ref_device_read(ctx, paddr, size_bytes, ret_value);
+}
+
+static bool bus_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+    (void)hart;
+    return ref_device_write(ctx, paddr, size_bytes, value);
+}
 
 static void build_space(world *w, uint32_t space) {
     tl_rig_tables *t = &w->spaces[space];
     *t = tl_rig_tables_at(w->rig.ram, tl_rig_paddr(space * (1 << 20)));
+    t->n_levels = w->is_system && space == 1 ? 4 : 3;
     uint64_t data = tl_rig_paddr(DATA_OFFSET);
     for (uint64_t page = 0; page < N_PAGES; page++) {
         uint64_t paddr = data + (page * 337 + space * 5) % N_PAGES * 4096, vaddr = SMALL + page * 4096;
         static const uint8_t kinds[] = {0xdf, 0xd7, 0x17, 0x57,
                                         0xd3, 0x1b, 0x19, 0x13}; // all; rw; rw without A, D; without D; r; rx without A; x; r without A
-        tl_rig_map(t, vaddr, paddr, 0, kinds[(page * 7 + page / 64) % 8]);
+        uint8_t kind = kinds[(page * 7 + page / 64) % 8];
+        tl_rig_map(t, vaddr, paddr, 0, w->is_system && page % 3 == 1 ? kind & 0xefu : kind);
         w->pte_paddrs[space][page] = tl_rig_pte_paddr(t, vaddr, 0);
         if (page % 4 == 0)
             tl_rig_map(t, ALIAS + page * 4096, paddr, 0, TL_RIG_RW | TL_PTE_X);
@@ -73,10 +91,21 @@ static void build_space(world *w, uint32_t space) {
     tl_rig_map(t, ODD + (10 << 20), data, 0, TL_PTE_V);         // a pointer where a leaf must stand
     tl_rig_map(t, ODD + (12 << 20), 0x1000, 0, 0xdf);           // a page outside RAM
     tl_rig_write_u64(w->rig.ram, tl_rig_pte_paddr(t, ODD + (14 << 20), 1), tl_rig_pte(TL_RAM_BASE_PADDR, 0xdf) | UINT64_C(1) << 62);
-    tl_rig_map(t, KERNEL, data, 0, 0xdf); // a canonical address of the upper half
+    tl_rig_map(t, KERNEL, data, 0, w->is_system ? 0xcf : 0xdf); // a canonical address of the upper half
+    if (!w->is_system)
+        return;
+    tl_rig_map(t, DEVICE, REF_DEVICE_PADDR, 0, 0xc7);
+    tl_rig_map(t, DEVICE + 4096, REF_DEVICE_PADDR, 0, 0xd7);
+    tl_rig_map(t, DEVICE + 8192, data, 0, 0xc7); // RAM after a device
+    if (t->n_levels == 4) {
+        tl_rig_map(t, HIGH, data, 0, 0xdf);
+        tl_rig_map(t, HIGH + (UINT64_C(1) << 39), 0, 3, 0xdf); // most of it is nowhere
+    }
 }
 
-static uint64_t some_address(world *w, uint32_t k) {
+static uint64_t place_of_device(rng *r) { return one_in(r, 4) ? REF_DEVICE_COUNTER : below(r, REF_DEVICE_BYTES + 512); }
+
+static uint64_t some_virtual_address(world *w, uint32_t k) {
     rng *r = &w->r;
     uint64_t data_bytes = N_PAGES * 4096;
     switch (below(r, 16)) {
@@ -103,7 +132,10 @@ static uint64_t some_address(world *w, uint32_t k) {
     case 13: return LARGE + (UINT64_C(8) << 21) + below(r, 2 << 20);
     case 14: return GIANT + below(r, RAM_BYTES + 4096);
     default:
-        switch (below(r, 6)) {
+        switch (below(r, w->is_system ? 9 : 6)) {
+        case 6: return DEVICE + (uint64_t)below(r, 3) * 4096 - below(r, 4);
+        case 7: return DEVICE + (uint64_t)below(r, 2) * 4096 + place_of_device(r);
+        case 8: return HIGH + below(r, 4096) + (one_in(r, 2) ? UINT64_C(1) << 39 : 0) + (one_in(r, 2) ? TL_RAM_BASE_PADDR : 0);
         case 0: return next(r); // anywhere
         case 1: return WILD + below(r, 4096);
         case 2: return KERNEL + below(r, 4096);
@@ -111,6 +143,16 @@ static uint64_t some_address(world *w, uint32_t k) {
         default: return ODD + ((uint64_t)below(r, 8) << 21) + below(r, 4096);
         }
     }
+}
+
+static uint64_t some_address(world *w, uint32_t k) {
+    uint64_t vaddr = some_virtual_address(w, k);
+    const ref_hart *h = &w->ref->harts[k];
+    if (!w->is_system || (h->satp >> 60 != 0 && ref_rights(h, REF_READS) != 3) || one_in(&w->r, 20))
+        return vaddr;
+    if (one_in(&w->r, 20))
+        return REF_DEVICE_PADDR + place_of_device(&w->r);
+    return tl_rig_paddr(DATA_OFFSET + vaddr % (RAM_BYTES - DATA_OFFSET)); // untranslated
 }
 
 // ---- comparison ----
@@ -149,15 +191,14 @@ static void compare_numbers(world *w) {
             compare_tallies(w, unit, &row->type, h->tally + row->first_slot, ref->tally + row->first_slot);
         }
     }
-    static const uint64_t zeros[8];
     uint32_t i = 0;
     for (uint32_t s = 0; s < config->l2_slices; s++)
         compare_tallies(w, "l2", &tl_mem_unit_types[TL_MEM_UNIT_L2], w->rig.shared_tally[i++], w->ref->l2_tally[s]);
     compare_tallies(w, "noc", &tl_mem_unit_types[TL_MEM_UNIT_NOC], w->rig.shared_tally[i++], w->ref->noc);
     for (uint32_t c = 0; c < config->mem_channels; c++)
         compare_tallies(w, "mem", &tl_mem_unit_types[TL_MEM_UNIT_MEM], w->rig.shared_tally[i++], w->ref->mem_tally[c]);
-    compare_tallies(w, "bus", &tl_mem_unit_types[TL_MEM_UNIT_BUS], w->rig.shared_tally[i++], zeros);
-    compare_tallies(w, "dma", &tl_mem_unit_types[TL_MEM_UNIT_DMA], w->rig.shared_tally[i++], zeros);
+    compare_tallies(w, "bus", &tl_mem_unit_types[TL_MEM_UNIT_BUS], w->rig.shared_tally[i++], w->ref->bus);
+    compare_tallies(w, "dma", &tl_mem_unit_types[TL_MEM_UNIT_DMA], w->rig.shared_tally[i++], w->ref->dma);
 }
 
 static void compare_cache(world *w, const char *name, const tl_cache *cache, const ref_table *ref) {
@@ -183,45 +224,63 @@ static void compare_tlb(world *w, const char *name, const tl_tlb *tlb, const ref
         }
 }
 
+// Where the line of a slot of that mode is, by the reference; NULL: nowhere, or not for this mode, or not without asking.
+static const ref_way *promised(world *w, const ref_hart *now, ref_table *tlb, ref_table *l1, uint32_t priv, ref_access access,
+                               uint64_t vaddr, uint64_t *ret_paddr) {
+    ref_hart mode = {.priv = priv, .status = now->status, .satp = now->satp, .is_privileged = now->is_privileged}; // another look at it
+    memcpy(mode.pmpcfg, now->pmpcfg, sizeof mode.pmpcfg);
+    memcpy(mode.pmpaddr, now->pmpaddr, sizeof mode.pmpaddr);
+    *ret_paddr = vaddr;
+    if (ref_rights(&mode, access) != priv)
+        return NULL;
+    if (priv != 3 && mode.satp >> 60 != 0) {
+        const ref_way *page = ref_find_page(tlb, vaddr);
+        if (!page || !ref_permits(page->page.flags, access, priv, mode.status) || ref_lacks_dirty(page->page.flags, access))
+            return NULL;
+        *ret_paddr = vaddr - page->page.vaddr + page->page.paddr;
+    }
+    if (ref_arrive(w->ref, &mode, access, *ret_paddr, (uint32_t)ref_line_bytes(w->ref)) != REF_OK)
+        return NULL;
+    return ref_in_l1(w->ref, l1, *ret_paddr);
+}
+
 // A slot may promise only what the reference would answer with a hit.
 static void check_slots(world *w, uint32_t k) {
+    static const uint32_t privs[TL_N_VIEWS] = {0, 1, 3};
     tl_hart *h = w->rig.harts[k];
     ref_hart *ref = &w->ref->harts[k];
-    bool is_paged = h->satp != 0;
-    for (uint32_t s = 0; s < TL_DATA_SLOTS; s++) {
+    const tl_l1 *l1d = &tl_mem_of(h)->l1d, *l1i = &tl_mem_of(h)->l1i;
+    for (uint32_t s = 0; s < TL_N_VIEWS * TL_DATA_SLOTS; s++) {
         const tl_data_slot *slot = &h->data_slot[s];
+        uint32_t priv = privs[s / TL_DATA_SLOTS];
+        uint64_t paddr;
         if (slot->read_tag == TL_NO_LINE) {
             assert_int_equal(slot->write_tag, TL_NO_LINE);
             continue;
         }
-        const ref_way *page = is_paged ? ref_find_page(&ref->dtlb, slot->read_tag) : NULL;
-        if (is_paged && (!page || !(page->page.flags & TL_PTE_R)))
-            disagree(w, "a data slot's page", slot->read_tag, 0);
-        uint64_t paddr = is_paged ? slot->read_tag - page->page.vaddr + page->page.paddr : slot->read_tag;
-        const ref_way *line = ref_in_l1(w->ref, &ref->l1d, paddr);
-        if (!line)
-            disagree(w, "a data slot's line", paddr, 0);
-        bool may_write = line->state == REF_M && (!is_paged || (page->page.flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D));
-        if (slot->write_tag != TL_NO_LINE && (!may_write || slot->write_tag != slot->read_tag))
-            disagree(w, "a data slot's write tag", slot->write_tag, TL_NO_LINE);
+        const ref_way *line = promised(w, ref, &ref->dtlb, &ref->l1d, priv, REF_READS, slot->read_tag, &paddr);
+        if (!line || (slot->read_tag >> h->line_log2) % TL_DATA_SLOTS != s % TL_DATA_SLOTS)
+            disagree(w, "a data slot's line", slot->read_tag, 0);
+        if (slot->write_tag != TL_NO_LINE) {
+            line = promised(w, ref, &ref->dtlb, &ref->l1d, priv, REF_WRITES, slot->read_tag, &paddr);
+            if (!line || line->state != REF_M || slot->write_tag != slot->read_tag)
+                disagree(w, "a data slot's write tag", slot->write_tag, TL_NO_LINE);
+        }
         uint32_t way = (uint32_t)(line - ref_cache_set(w->ref, &ref->l1d, paddr, 1)->ways) +
                        (uint32_t)(ref_cache_set(w->ref, &ref->l1d, paddr, 1) - ref->l1d.sets) * ref->l1d.n_ways;
-        if (tl_mem_of(h)->l1d.way_of_slot[s] != way || tl_mem_of(h)->l1d.slot_of_way[way] != s)
-            disagree(w, "a data slot's way", tl_mem_of(h)->l1d.way_of_slot[s], way);
+        if (l1d->way_of_slot[s] != way || l1d->slot_of_way[way] != s)
+            disagree(w, "a data slot's way", l1d->way_of_slot[s], way);
         if (slot->host_minus_vaddr + slot->read_tag != (uintptr_t)(w->rig.ram + (paddr - TL_RAM_BASE_PADDR)))
             disagree(w, "a data slot's host address", slot->host_minus_vaddr, 0);
     }
-    for (uint32_t s = 0; s < TL_FETCH_SLOTS; s++) {
+    for (uint32_t s = 0; s < TL_N_VIEWS * TL_FETCH_SLOTS; s++) {
         const tl_fetch_slot *slot = &h->fetch_slot[s];
+        uint64_t paddr;
         if (slot->vline == TL_NO_LINE)
             continue;
-        const ref_way *page = is_paged ? ref_find_page(&ref->itlb, slot->vline) : NULL;
-        if (is_paged && !page)
-            disagree(w, "a fetch slot's page", slot->vline, 0);
-        uint64_t paddr = is_paged ? slot->vline - page->page.vaddr + page->page.paddr : slot->vline;
-        if (paddr != slot->pline || !ref_in_l1(w->ref, &ref->l1i, paddr))
+        const ref_way *line = promised(w, ref, &ref->itlb, &ref->l1i, privs[s / TL_FETCH_SLOTS], REF_EXECUTES, slot->vline, &paddr);
+        if (!line || paddr != slot->pline)
             disagree(w, "a fetch slot's line", slot->pline, paddr);
-        const tl_l1 *l1i = &tl_mem_of(h)->l1i;
         if (l1i->way_of_slot[s] == TL_NO_WAY || l1i->slot_of_way[l1i->way_of_slot[s]] != s || l1i->cache.tags[l1i->way_of_slot[s]] != paddr)
             disagree(w, "a fetch slot's way", l1i->way_of_slot[s], paddr);
     }
@@ -276,48 +335,6 @@ static void compare_outcome(world *w, uint32_t k, bool ours, bool theirs, bool h
         disagree(w, "the result", h->mem_value, ref->result);
 }
 
-// ---- a front-end's share: slots first, static counts of what retires ----
-
-static bool do_load(tl_hart *h, uint64_t vaddr, uint32_t size) {
-    const uint8_t *host = tl_read_hit(h, vaddr, size);
-    if (host) {
-        h->mem_value = 0;
-        memcpy(&h->mem_value, host, size);
-    } else if (!h->port->load(h, vaddr, size)) {
-        return false;
-    }
-    h->tally[TL_S_L1D_LOAD] += 1;
-    h->tally[TL_S_DTLB_ACCESS] += 1;
-    return true;
-}
-
-static bool do_store(tl_hart *h, uint64_t vaddr, uint32_t size, uint64_t value) {
-    uint8_t *host = tl_write_hit(h, vaddr, size);
-    if (host)
-        memcpy(host, &value, size);
-    else if (!h->port->store(h, vaddr, size, value))
-        return false;
-    h->tally[TL_S_L1D_STORE] += 1;
-    h->tally[TL_S_DTLB_ACCESS] += 1;
-    return true;
-}
-
-static bool do_fetch(tl_hart *h, uint64_t vaddr) {
-    tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
-    if (slot->vline == (vaddr & h->line_mask)) {
-        uint64_t stamp = ++h->stamp;
-        h->stamps[slot->line_stamp] = stamp;
-        h->stamps[slot->page_stamp] = stamp;
-    } else if (!h->port->fetch(h, vaddr)) {
-        return false;
-    } else if (slot->vline != (vaddr & h->line_mask)) {
-        fail_msg("the fetch slot is not valid after a successful fetch");
-    }
-    h->tally[TL_S_L1I_ACCESS] += 1;
-    h->tally[TL_S_ITLB_ACCESS] += 1;
-    return true;
-}
-
 // ---- the stream ----
 
 static void access_something(world *w, uint32_t k) {
@@ -331,14 +348,14 @@ static void access_something(world *w, uint32_t k) {
     snprintf(w->what, sizeof w->what, "hart %u, kind %u, %u bytes at 0x%" PRIx64, k, kind, size, vaddr);
     bool ours, theirs, has_result = true;
     if (kind < 45) {
-        ours = do_load(h, vaddr, size);
+        ours = tl_rig_load(h, vaddr, size);
         theirs = ref_data(w->ref, k, vaddr, size, REF_LOAD, 0);
     } else if (kind < 70) {
-        ours = do_store(h, vaddr, size, value);
+        ours = tl_rig_store(h, vaddr, size, value);
         theirs = ref_data(w->ref, k, vaddr, size, REF_STORE, value);
         has_result = false;
     } else if (kind < 90) {
-        ours = do_fetch(h, vaddr & ~UINT64_C(1));
+        ours = tl_rig_fetch(h, vaddr & ~UINT64_C(1));
         theirs = ref_fetch(w->ref, k, vaddr & ~UINT64_C(1));
         has_result = false;
     } else if (kind < 94) {
@@ -371,6 +388,92 @@ static void write_both(world *w, uint64_t paddr, uint64_t value) {
     tl_rig_write_u64(w->ref->ram, paddr, value);
 }
 
+// ---- what system software does ----
+
+static void set_status(world *w, uint32_t k, uint64_t status) {
+    tl_rig_set_status(w->rig.harts[k], status);
+    w->ref->harts[k].status = status;
+}
+
+static void set_pmp(world *w, uint32_t k, uint32_t entry, uint8_t cfg, uint64_t address) {
+    tl_hart *h = w->rig.harts[k];
+    h->csr.pmpcfg[entry] = w->ref->harts[k].pmpcfg[entry] = cfg;
+    h->csr.pmpaddr[entry] = w->ref->harts[k].pmpaddr[entry] = address;
+    h->csr.pmp_generation += 1;
+    h->port->pmp_changed(h);
+}
+
+// Mostly small ranges among the data, now and then over the tables; behind them one that permits everything, or nothing.
+static void change_pmp(world *w, uint32_t k) {
+    rng *r = &w->r;
+    static const uint8_t rights[] = {0, 1, 3, 4, 5, 7}; // write without read is reserved
+    uint32_t entry = below(r, 16);
+    if (entry == 15 || one_in(r, 4)) {
+        for (uint32_t i = 0; i < 15; i++) // a fresh start
+            set_pmp(w, k, i, 0, 0);
+        set_pmp(w, k, 15, one_in(r, 8) ? 0 : 0x1f, (UINT64_C(1) << 54) - 1);
+        return;
+    }
+    uint8_t cfg = (uint8_t)(rights[below(r, 6)] | (below(r, 3) == 0 ? 0x08 : 0x18) | (one_in(r, 3) ? 0x80 : 0));
+    uint64_t first = one_in(r, 6) ? 0 : DATA_OFFSET, paddr = tl_rig_paddr(first + (uint64_t)below(r, N_PAGES) * 4096);
+    uint64_t ones = (UINT64_C(1) << below(r, 16)) - 1; // any low bits: some do not count
+    set_pmp(w, k, entry, cfg, (paddr >> 2 & ~ones) | ones >> 1);
+}
+
+static void master_the_bus(world *w, uint32_t k) {
+    rng *r = &w->r;
+    uint64_t offset = below(r, RAM_BYTES), bytes = below(r, one_in(r, 4) ? 4096 : 200), now = w->ref->harts[k].now;
+    if (!one_in(r, 4)) // where harts work
+        offset = DATA_OFFSET + (w->hot[k][below(r, 8)] - SMALL) % (N_PAGES * 4096);
+    if (one_in(r, 4) && w->ref->harts[k].reservation != TL_NO_LINE)
+        offset = w->ref->harts[k].reservation - TL_RAM_BASE_PADDR;
+    bool is_write = one_in(r, 2), is_inside = offset + bytes <= RAM_BYTES;
+    uint32_t generation = w->rig.harts[0]->code_generation;
+    if (tl_memory_dma(w->rig.memory, tl_rig_paddr(offset), bytes, is_write, now) != is_inside)
+        disagree(w, "success of the device", !is_inside, is_inside);
+    if (!is_inside)
+        return;
+    bool has_code = false; // in some instruction cache now
+    for (uint32_t j = 0; j < w->rig.config.n_harts && bytes != 0; j++)
+        for (uint64_t line = ref_line_of(w->ref, tl_rig_paddr(offset)); line < tl_rig_paddr(offset) + bytes; line += ref_line_bytes(w->ref))
+            has_code |= ref_in_l1(w->ref, &w->ref->harts[j].l1i, line) != NULL;
+    if (is_write && has_code && w->rig.harts[0]->code_generation == generation)
+        disagree(w, "the generation of code", generation, generation + 1);
+    ref_dma(w->ref, tl_rig_paddr(offset), bytes, is_write, now);
+    for (uint64_t i = 0; is_write && i < bytes; i++)
+        w->rig.ram[offset + i] = w->ref->ram[offset + i] = (uint8_t)next(r);
+}
+
+static void administer(world *w, uint32_t k) {
+    tl_hart *h = w->rig.harts[k];
+    ref_hart *ref = &w->ref->harts[k];
+    rng *r = &w->r;
+    static const tl_priv privs[] = {TL_PRIV_U, TL_PRIV_S, TL_PRIV_S, TL_PRIV_M};
+    uint32_t kind = below(r, 16);
+    snprintf(w->what, sizeof w->what, "hart %u, administration %u", k, kind);
+    if (kind < 6) {
+        tl_priv priv = privs[below(r, 4)];
+        tl_rig_set_priv(h, priv);
+        ref->priv = priv;
+    } else if (kind < 11) {
+        static const uint64_t bits[] = {TL_MSTATUS_SUM, TL_MSTATUS_SUM, TL_MSTATUS_MXR, TL_MSTATUS_MPRV};
+        set_status(w, k, ref->status ^ bits[below(r, 4)]);
+    } else if (kind == 11) {
+        set_status(w, k, (ref->status & ~TL_MSTATUS_MPP) | tl_rig_mpp(privs[below(r, 4)]));
+    } else if (kind < 14) {
+        uint64_t satp = one_in(r, 4) ? 0 : tl_rig_satp(&w->spaces[below(r, N_SPACES)]);
+        h->port->set_satp(h, satp);
+        ref_write_satp(w->ref, k, satp);
+    } else if (kind == 14) {
+        if (one_in(r, 4))
+            change_pmp(w, k);
+    } else {
+        master_the_bus(w, k);
+    }
+    if (kind != 15)
+        check_slots(w, k);
+}
+
 // What system software does now and then. Page tables change with and without a flush: stale entries must be equally stale.
 static void disturb(world *w, uint32_t k) {
     tl_hart *h = w->rig.harts[k];
@@ -400,7 +503,7 @@ static void disturb(world *w, uint32_t k) {
             ref_drop_fetch_lines(w->ref, j, page, 4096);
     } else if (kind < 18) { // another page there, or other permissions
         uint32_t page = below(r, one_in(r, 2) ? 16 : N_PAGES);
-        uint64_t flags = (next(r) & 0xce) | TL_PTE_U | (uint64_t)!one_in(r, 10);
+        uint64_t flags = (next(r) & 0xce) | (w->is_system && page % 3 == 1 ? 0u : (unsigned)TL_PTE_U) | (uint64_t)!one_in(r, 10);
         write_both(w, w->pte_paddrs[below(r, N_SPACES)][page],
                    tl_rig_pte(tl_rig_paddr(DATA_OFFSET + (uint64_t)below(r, N_PAGES) * 4096), flags));
         if (!one_in(r, 3)) {
@@ -433,7 +536,7 @@ static uint64_t number_from(const char *variable, uint64_t otherwise) {
     return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-static void run_machine(const char *name, const tl_config *config, uint64_t seed) {
+static void run(const char *name, const tl_config *config, uint64_t seed, bool is_system) {
     world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->ref = calloc(1, sizeof *w->ref);
@@ -442,6 +545,17 @@ static void run_machine(const char *name, const tl_config *config, uint64_t seed
     w->r.state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     tl_rig_start(&w->rig, config);
     ref_init(w->ref, config, NULL);
+    w->is_system = is_system;
+    if (is_system) {
+        w->bus = (tl_bus){.ctx = &w->device, .read = bus_read, .write = bus_write};
+        tl_memory_set_bus(w->rig.memory, &w->bus);
+        w->ref->device = calloc(1, sizeof *w->ref->device);
+        assert_non_null(w->ref->device);
+        for (uint32_t k = 0; k < config->n_harts; k++) {
+            w->rig.harts[k]->is_privileged = w->ref->harts[k].is_privileged = true;
+            set_pmp(w, k, 15, 0x1f, (UINT64_C(1) << 54) - 1);
+        }
+    }
     for (uint32_t space = 0; space < N_SPACES; space++)
         build_space(w, space);
     memcpy(w->ref->ram, w->rig.ram, RAM_BYTES);
@@ -459,8 +573,11 @@ static void run_machine(const char *name, const tl_config *config, uint64_t seed
         uint64_t cycles = one_in(&w->r, 3) ? below(&w->r, 60) : 1;
         w->rig.harts[k]->now += cycles;
         w->ref->harts[k].now += cycles;
+        w->is_crossing_page = false;
         if (one_in(&w->r, 60))
             disturb(w, k);
+        else if (is_system && one_in(&w->r, 30))
+            administer(w, k);
         else
             access_something(w, k);
         compare_numbers(w);
@@ -470,11 +587,17 @@ static void run_machine(const char *name, const tl_config *config, uint64_t seed
             compare_contents(w);
     }
     compare_contents(w);
+    if (is_system && memcmp(&w->device, w->ref->device, sizeof w->device) != 0)
+        disagree(w, "the number of equal devices", 1, 2);
+    free(w->ref->device);
     ref_done(w->ref);
     tl_rig_stop(&w->rig);
     free(w->ref);
     free(w);
 }
+
+static void run_machine(const char *name, const tl_config *config, uint64_t seed) { run(name, config, seed, false); }
+static void run_system(const char *name, const tl_config *config, uint64_t seed) { run(name, config, seed, true); }
 
 // ---- machines ----
 
@@ -571,9 +694,28 @@ static void test_prefetchers_equal_reference(void **state) {
     }
 }
 
-static void test_random_machines_equal_reference(void **state) {
+static void test_system_software_equals_reference(void **state) {
     (void)state;
-    rng r = {.state = stream(300)};
+    tl_config config = roomy();
+    config.mem.mmio_cycles = 23;
+    run_system("system, default", &config, stream(400));
+    config = tl_rig_config();
+    config.mem.mmio_cycles = 29;
+    run_system("system, direct-mapped", &config, stream(401));
+    config.n_harts = 4;
+    config.l1i = config.l1d = (tl_cache_config){.size_bytes = 2048, .ways = 4, .line_bytes = 64};
+    config.l2 = (tl_cache_config){.size_bytes = 16384, .ways = 4, .line_bytes = 64};
+    config.l2_slices = config.mem_channels = 2;
+    run_system("system, coherent", &config, stream(402));
+    config.l1d.prefetch = config.l1i.prefetch = config.l2.prefetch = TL_PREFETCH_NEXT_LINE;
+    config.itlb = config.dtlb = (tl_tlb_config){.entries = 32, .ways = 4};
+    config.l2tlb.entries = 0;
+    config.l2.size_bytes = 4096;
+    run_system("system, prefetch", &config, stream(403));
+}
+
+static void random_machines(uint64_t seed, bool is_system) {
+    rng r = {.state = seed};
     for (uint32_t i = 0; i < 8; i++) {
         tl_config config = tl_rig_config();
         uint32_t line_bytes = 16u << below(&r, 4);
@@ -601,15 +743,31 @@ static void test_random_machines_equal_reference(void **state) {
         config.mem.mem_row_bytes = 256u << below(&r, 4);
         config.mem.l2_busy_cycles = below(&r, 20);
         config.mem.mem_busy_cycles = below(&r, 60);
-        run_machine("random", &config, stream(301 + i));
+        config.mem.mmio_cycles = below(&r, 100);
+        run(is_system ? "random, system" : "random", &config, seed + 1 + i, is_system);
     }
 }
 
+static void test_random_machines_equal_reference(void **state) {
+    (void)state;
+    random_machines(stream(300), false);
+}
+
+static void test_random_machines_with_system_software_equal_reference(void **state) {
+    (void)state;
+    random_machines(stream(500), true);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_default_machine_equals_reference), cmocka_unit_test(test_direct_mapped_machine_equals_reference),
-    cmocka_unit_test(test_every_policy_equals_reference),    cmocka_unit_test(test_coherent_harts_equal_reference),
-    cmocka_unit_test(test_every_line_size_equals_reference), cmocka_unit_test(test_prefetchers_equal_reference),
+    cmocka_unit_test(test_default_machine_equals_reference),
+    cmocka_unit_test(test_direct_mapped_machine_equals_reference),
+    cmocka_unit_test(test_every_policy_equals_reference),
+    cmocka_unit_test(test_coherent_harts_equal_reference),
+    cmocka_unit_test(test_every_line_size_equals_reference),
+    cmocka_unit_test(test_prefetchers_equal_reference),
     cmocka_unit_test(test_random_machines_equal_reference),
+    cmocka_unit_test(test_system_software_equals_reference),
+    cmocka_unit_test(test_random_machines_with_system_software_equal_reference),
 };
 
 TL_TEST_MAIN(tests)
