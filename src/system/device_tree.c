@@ -94,6 +94,7 @@ static void hart(tree *t, const tl_board *board, uint32_t i) {
     number(t, "phandle", cpu_phandle(i));
     begin(t, "interrupt-controller");
     number(t, "#interrupt-cells", 1);
+    number(t, "#address-cells", 0);
     flag(t, "interrupt-controller");
     text(t, "compatible", "riscv,cpu-intc");
     number(t, "phandle", intc_phandle(i));

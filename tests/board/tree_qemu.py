@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Our device tree as dtc reads it, beside that of QEMU's virt board.
+
+  tree_qemu.py DUMP_TREE
+
+dtc must find nothing to say about ours. Every device that both have must stand at the same node with the same address, interrupt and
+compatible strings, because the same firmware and kernels run on both. Exits 77 (skipped) where dtc or QEMU is missing.
+"""
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+QEMU = "qemu-system-riscv64"
+# Properties that must be the same wherever both trees have the node.
+SAME = ["compatible", "#address-cells", "#size-cells", "#interrupt-cells", "device_type", "mmu-type", "timebase-frequency", "stdout-path",
+        "clock-frequency", "value", "offset", "interrupts", "reg", "ranges", "interrupt-controller"]
+# Where we differ on purpose: dtc wants #address-cells in every interrupt controller.
+DIFFERENT = re.compile(r"^/cpus/cpu@\d+/interrupt-controller #address-cells$")
+
+
+def dts_of(dtb):
+    out = subprocess.run(["dtc", "-I", "dtb", "-O", "dts", dtb], check=True, capture_output=True, text=True)
+    return out.stdout, [line for line in out.stderr.splitlines() if line.strip()]
+
+
+def parse(text):
+    """Nodes by path, each a dict of properties as dtc prints them."""
+    nodes, path = {}, []
+    for line in text.splitlines():
+        line = line.strip()
+        if line.endswith("{"):
+            path.append(line[:-1].strip())
+            nodes["/" + "/".join(path[1:])] = {}
+        elif line.startswith("}"):
+            path.pop()
+        elif path and line.endswith(";"):
+            name, _, value = line[:-1].partition(" = ")
+            nodes["/" + "/".join(path[1:])][name] = value
+    return nodes
+
+
+def phandles(nodes):
+    return {node["phandle"].strip("<>"): path for path, node in nodes.items() if "phandle" in node}
+
+
+def resolved(nodes, value):
+    """Interrupts of harts, with the phandles as paths: pairs of (controller, number)."""
+    words, names = value.strip("<>").split(), phandles(nodes)
+    return sorted((names[words[i]], int(words[i + 1], 0)) for i in range(0, len(words), 2))
+
+
+def compare(ours, theirs):
+    for path in sorted(set(ours) & set(theirs)):
+        mine, other = ours[path], theirs[path]
+        for name in SAME:
+            if mine.get(name) != other.get(name) and not DIFFERENT.match(f"{path} {name}"):
+                yield f"{path}: {name} is {mine.get(name)}, QEMU has {other.get(name)}"
+        if "interrupts-extended" in mine and resolved(ours, mine["interrupts-extended"]) != resolved(theirs, other["interrupts-extended"]):
+            yield f"{path}: interrupts-extended differs"
+        for name in ("interrupt-parent", "regmap", "cpu"):
+            if name in mine and phandles(ours)[mine[name].strip("<>")] != phandles(theirs)[other[name].strip("<>")]:
+                yield f"{path}: {name} leads to another node"
+
+
+def main():
+    dump = sys.argv[1]
+    if not shutil.which("dtc") or not shutil.which(QEMU):
+        print(f"dtc or {QEMU} is missing: install device-tree-compiler and qemu-system-misc")
+        return 77
+    problems, n_nodes = [], 0
+    for harts, ram_mib in ((1, 128), (2, 512), (8, 3072)):
+        with tempfile.TemporaryDirectory() as folder:
+            mine, other = folder + "/tally.dtb", folder + "/qemu.dtb"
+            subprocess.run([dump, mine, str(harts), str(ram_mib)], check=True)
+            subprocess.run([QEMU, "-M", f"virt,dumpdtb={other}", "-smp", str(harts), "-m", str(ram_mib), "-display", "none"],
+                           check=True, capture_output=True, timeout=60)
+            text, warnings = dts_of(mine)
+            problems += [f"dtc: {line}" for line in warnings]
+            ours, theirs = parse(text), parse(dts_of(other)[0])
+            wanted = {path for path, node in theirs.items()
+                      if re.match(r"^/(cpus|memory|chosen|soc|reboot|poweroff)", path) and "pci" not in path}
+            problems += [f"{harts} harts: {path} is missing" for path in sorted(wanted - set(ours))]
+            problems += [f"{harts} harts: {line}" for line in compare(ours, theirs)]
+            n_nodes += len(set(ours) & set(theirs))
+    print("\n".join(problems) or f"{n_nodes} nodes agree")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
