@@ -190,13 +190,7 @@ static void name_images(tl_session *session) {
 }
 
 tl_status tl_session_load(tl_session *session, tl_error *err) {
-#ifdef TL_HAS_SYSTEM
     static const tl_guest_type *const types[] = {&tl_guest_user, &tl_guest_system, &tl_guest_system}; // by tl_run_kind
-#else
-    static const tl_guest_type *const types[] = {&tl_guest_user, NULL, NULL};
-    if (!types[session->options.kind])
-        return tl_fail(err, TL_EFORMAT, "this build cannot run system software");
-#endif
     if (session->guest)
         return tl_fail(err, TL_EINVAL, "the program is loaded already");
     const tl_guest_setup setup = {

@@ -10,12 +10,14 @@ when a test failed.
 """
 import argparse
 import csv
+import fcntl
 import io
 import json
 import os
 import platform
 import pty
 import re
+import resource
 import select
 import shlex
 import shutil
@@ -23,6 +25,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import traceback
 
@@ -964,6 +967,238 @@ def the_example_builds_against_the_installed_library():
         raise AssertionError(done.stdout)
     known = counts(report(*program())[0])
     equal((int(match[1]), int(match[2])), (known["instructions"], known["cycles"]))
+
+
+# -- systems: bare-metal programs, firmware and kernels
+
+
+def built(name, source, *flags, raw=False):
+    """A program of this folder for the board; its path."""
+    path = os.path.join(scratch, name)
+    if not os.path.exists(path):
+        subprocess.run([CROSS, "-nostdlib", "-static", "-Wl,--build-id=none", *flags, "-o", path, os.path.join(HERE, source)], check=True)
+        if raw:
+            subprocess.run([CROSS[:-3] + "objcopy", "-O", "binary", path], check=True)
+    return path
+
+
+def bare(word):
+    return built(f"bare-{word:x}", "bare.S", "-Wl,-n,-Ttext=0x80000000", f"-DWORD={word:#x}")
+
+
+def kernel():
+    if not os.path.exists("/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"):
+        raise Skip("no firmware: install opensbi")
+    return built("kernel.img", "kernel.S", "-Wl,-Ttext=0x80200000", raw=True)
+
+
+PASS, FAIL, RESET, STUCK, LOOP = 0x5555, 0x3333, 0x7777, 0, 1
+
+
+@guest
+def bare_programs_end_as_they_say():
+    for word, status in ((PASS, 0), (7 << 16 | FAIL, 7), (255 << 16 | FAIL, 255), (300 << 16 | FAIL, 255)):
+        got, out, err = stat("--bare", "-q", "-e", "cycles", bare(word))
+        equal((got, out), (status, "bare: hello\n"), err)
+    equal(report("--bare", bare(300 << 16 | FAIL))[0][-1]["status"], 300)
+    got, out, err = stat("--bare", "-j", "-o", "/dev/null", bare(RESET))
+    equal((got, out), (1, "bare: hello\n"), err)
+    contains(err, "asked for a restart")
+    got, _, err = stat("--bare", bare(STUCK))
+    equal(got, 125, err)
+    contains(err, "Stuck: every hart waits")
+    got, _, err = stat("--bare", "-q", "-e", "cycles", bare(STUCK))
+    equal(got, 125, err)
+    contains(err, "is stuck: every hart waits")
+    got, _, err = stat("--bare", "--timeout", "1", bare(LOOP))
+    equal(got, 124, err)
+    records, status, _ = report("--bare", "--max-insns", "1000", bare(LOOP))
+    equal((status, counts(records)["instructions"]), (0, 1000))
+    with subprocess.Popen([options.tally, "stat", "--bare", bare(LOOP)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=CLEAN) as child:
+        child.stdout.readline()  # it runs
+        child.send_signal(signal.SIGTERM)
+        _, err = child.communicate(timeout=60)
+        equal(child.returncode, 128 + signal.SIGTERM, err)
+
+
+@guest
+def bare_programs_are_counted_like_others():
+    names = ("cycles", "instructions", "l1d.load", "hart.instret_m")
+    path = bare(PASS)
+    records, status, err = report("--bare", "-e", ",".join(names), path)
+    equal(status, 0, err)
+    head = records[0]
+    equal((head["kind"], head["program"], head["argv"], head["append"]), ("bare", "bare-5555", ["bare-5555"], None))
+    equal([image["role"] for image in head["images"]], ["program"])
+    equal(head["images"][0]["digest"], head["digest"])
+    first = counts(records)
+    equal(first["hart.instret_m"], first["instructions"], "all in machine mode")
+    equal(first["l1d.load"], 13, "one load for each byte of the line")
+    for engine in ("step", "block"):
+        equal(counts(report("--bare", "--engine", engine, "-e", ",".join(names), path)[0]), first, engine)
+    got, _, err = stat("--bare", "-r", "3", path)
+    equal(got, 0, err)
+    contains(err, "3 runs, all counts identical")
+    # main: 3 to begin, 5 for each of 12 characters, 3 to end
+    equal(counts(report("--bare", "--roi", "main", "-e", "instructions", path)[0]), {"instructions": 66})
+    contains(fails_with(2, "stat", "--bare", "--roi", "nothing", path), "nothing")
+    equal(counts(report("--bare", "--harts", "3", "-e", "instructions", "-A", bare(STUCK))[0], "hart2"), {"instructions": 4}, "csrr, bnez, csrw, wfi")
+
+
+def fails_with(status, *words):
+    got, _, err = run(*words)
+    equal(got, status, err)
+    return err
+
+
+@guest
+def what_is_no_bare_program_is_refused():
+    text = os.path.join(scratch, "text.elf")
+    with open(text, "w", encoding="utf-8") as out:
+        out.write("hello\n")
+    fails(["stat", "--bare", os.path.join(scratch, "none.elf")], 127, "none.elf")
+    fails(["stat", "--bare", text], 126, "text.elf", "not an ELF file")
+    fails(["stat", "--bare", scratch], 126, scratch, "not a regular file")
+    fails(["stat", "--bare", options.guest], 126, "guest", "not in RAM", "without --bare")
+    fails(["stat", "--bare", sys.executable], 126, "RISC-V")
+    fails(["stat", "--bare", bare(PASS), "word"], 2, "word", "no arguments")
+    fails(["stat", "--bare", "--env", "A=1", bare(PASS)], 2, "--env", "--bare")
+    fails(["stat", "--bare", "--harts", "1000", bare(PASS)], 2, "harts", "1000")
+    fails(["stat", "--bare", "-e", "cycels", os.path.join(scratch, "none.elf")], 2, "cycels", "cycles")
+
+
+@guest
+def kernels_boot_and_are_answered():
+    image = kernel()
+    for letter, status in (("q", 0), ("r", 1), ("w", 125)):
+        got, out, err = run("boot", "--kernel", image, stdin=f"    {letter}\n".encode())
+        equal(got, status, err)
+        contains(out, "OpenSBI", f"kernel: hello\n{letter}\n")
+        contains(err, "simulated", "instructions", "on this host", "million instructions per second")
+        equal(err.count("\n"), 1 if status == 0 else 2, err)
+    contains(err, "stuck", "every hart waits")
+    got, _, err = run("boot", "--kernel", image, "--timeout", "1", stdin=b"    l\n")
+    equal(got, 124, err)
+    got, out, err = run("boot", "--kernel", image, "--quiet", stdin=b"    q\n")
+    equal((got, err), (0, ""))
+
+
+@guest
+def reports_of_boots_name_every_image():
+    image, path = kernel(), os.path.join(scratch, "boot.json")
+    for name in ("initrd", "disk"):
+        with open(os.path.join(scratch, name), "wb") as out:
+            out.write(name[0].encode() * 4096)
+    words = ["boot", "--kernel", image, "--initrd", os.path.join(scratch, "initrd"), "--disk", os.path.join(scratch, "disk"), "--append",
+             "quiet x=y", "-j", "-o", path]
+    texts = []
+    for _ in range(2):
+        got, _, err = run(*words, stdin=b"    q\n")
+        equal(got, 0, err)
+        with open(path, encoding="utf-8") as lines:
+            texts.append(lines.read())
+    equal(texts[0], texts[1], "two boots with equal input")
+    head = json.loads(texts[0].split("\n", 1)[0])
+    equal((head["kind"], head["program"], head["append"]), ("boot", "kernel.img", "quiet x=y"))
+    equal([(one["role"], one["name"]) for one in head["images"]],
+          [("kernel", "kernel.img"), ("bios", "fw_jump.elf"), ("initrd", "initrd"), ("disk", "disk")])
+    if any(not re.fullmatch("xxh64:[0-9a-f]{16}", one["digest"]) for one in head["images"]):
+        raise AssertionError(head["images"])
+    got, _, err = run("boot", "--kernel", image, "--stat", "--harts", "2", "--machine", "u74", stdin=b"    q\n")
+    equal(got, 0, err)
+    contains(err, "Counts of 'kernel.img' on u74 (2 harts)", "With kernel kernel.img, bios fw_jump.elf", "instructions")
+
+
+@guest
+def what_cannot_boot_is_refused():
+    image = kernel()
+
+    def file(name, data):
+        path = os.path.join(scratch, name)
+        with open(path, "wb") as out:
+            out.write(data)
+        return path
+
+    none, junk, empty = os.path.join(scratch, "none"), file("junk", b"hello\n" * 100), file("empty", b"")
+    fails(["boot"], 2, "--kernel")
+    fails(["boot", image], 2, "one word too many")
+    fails(["boot", "--kernel", ""], 2, "--kernel")
+    fails(["boot", "--kernel", image, "--disk-writable"], 2, "--disk-writable", "--disk FILE")
+    fails(["boot", "--kernel", image, "--harts", "0"], 2, "harts")
+    fails(["boot", "--kernel", image, "--machine", "rockte"], 2, "rockte", "rocket")
+    fails(["boot", "--kernel", image, "-e", "cycels"], 2, "cycels", "cycles")
+    fails(["boot", "--kernel", image, "--roi", "start_kernel"], 2, "start_kernel")
+    fails(["boot", "--kernel", image, "--env", "A=1"], 2, "--env")
+    fails(["boot", "--kernel", none], 127, "kernel", none)
+    fails(["boot", "--kernel", image, "--bios", none], 127, "firmware", none)
+    fails(["boot", "--kernel", image, "--initrd", none], 127, none)
+    fails(["boot", "--kernel", image, "--disk", none], 127, none)
+    fails(["boot", "--kernel", junk], 126, "kernel", junk, "Image")
+    fails(["boot", "--kernel", empty], 126, "kernel", empty, "empty")
+    fails(["boot", "--kernel", scratch], 126, "kernel", "regular file")
+    fails(["boot", "--kernel", file("Image.gz", b"\x1f\x8b" + b"x" * 100)], 126, "Image.gz", "gunzip")
+    fails(["boot", "--kernel", options.guest], 126, "kernel", "RAM")
+    fails(["boot", "--kernel", image, "--bios", options.guest], 126, "firmware", "RAM")
+    fails(["boot", "--kernel", image, "--initrd", empty], 126, "empty")
+    fails(["boot", "--kernel", image, "--set", "ram=16MiB"], 2, "RAM", "16 MiB")
+    if os.geteuid() != 0:
+        os.chmod(junk, 0)
+        fails(["boot", "--kernel", junk], 126, "kernel", junk)
+
+
+def at_terminal(keys, wanted, end=None, words=()):
+    """tally boot with a terminal of its own: (status, output). `keys` are typed once `wanted` has appeared."""
+    def own_the_terminal():
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    master, slave = pty.openpty()
+    before = termios.tcgetattr(slave)
+    with subprocess.Popen([options.tally, "boot", "--kernel", kernel(), *words], stdin=slave, stdout=slave, stderr=slave, env=CLEAN,
+                          start_new_session=True, preexec_fn=own_the_terminal) as child:
+        text, is_typed, was_raw = b"", False, False
+        while child.poll() is None or select.select([master], [], [], 0)[0]:
+            if select.select([master], [], [], 0.1)[0]:
+                text += os.read(master, 65536)
+            if not is_typed and wanted in text:
+                was_raw = not termios.tcgetattr(slave)[3] & termios.ICANON
+                os.write(master, keys)
+                is_typed = True
+                if end:
+                    child.send_signal(end)
+        equal((is_typed, was_raw), (True, True), text)
+    equal(termios.tcgetattr(slave), before, "the terminal is as it was")
+    os.close(master)
+    os.close(slave)
+    return child.returncode, text.decode("utf-8", "replace").replace("\r", "")
+
+
+@guest
+def the_terminal_is_the_serial_port_and_is_given_back():
+    ready = b"kernel: hello"
+    status, text = at_terminal(b"q\n", ready)
+    equal(status, 0, text)
+    contains(text, "Ctrl-A x ends the run", "kernel: hello\nq\n", "million instructions per second")
+    status, text = at_terminal(b"a\x01hb\x01\x01c\x01x", ready)
+    equal(status, 0, text)
+    contains(text, "send Ctrl-A to the guest")
+    equal(re.sub("(?s)Ctrl-A x .*guest\n|\n", "", text[text.index("hello\n") + 6:text.index("tally: 0.")]), "ab\x01c", text)
+    status, text = at_terminal(b"\x03\x1aq\n", ready)  # Ctrl-C and Ctrl-Z are the guest's
+    equal(status, 0, text)
+    contains(text, "\x03\x1aq\n")
+    status, text = at_terminal(b"\x01x", ready, words=["-e", "instructions"])
+    equal(status, 0, text)
+    contains(text, "Ended at the console")
+    for end in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        status, text = at_terminal(b"", ready, end)
+        equal(status, 128 + end, text)
+    for end in (signal.SIGQUIT, signal.SIGABRT):
+        status, text = at_terminal(b"", ready, end)
+        equal(status, -end, text)
+    status, text = at_terminal(b"l\n", ready, words=["--timeout", "2"])
+    equal(status, 124, text)
+    status, text = at_terminal(b"l\n\x01x", ready)
+    equal(status, 0, text)
 
 
 def main():
