@@ -4,7 +4,7 @@
 
 _Static_assert(offsetof(context, outcome.slot) == 56 && offsetof(context, outcome.x) == 64, "layout.inc");
 _Static_assert(offsetof(context, t0) == 320 && offsetof(context, start) == 336 && offsetof(context, saved) == 360 &&
-                   offsetof(context, s_slot) == 496,
+                   offsetof(context, s_slot) == 496 && offsetof(context, is_armed) == 504,
                "layout.inc");
 _Static_assert(sizeof(context) == 512, "layout.inc");
 
@@ -79,6 +79,18 @@ void check(int number, int line, const char *what, u64 got, u64 want) {
         print_hex(check_context);
     }
     print("\n");
+}
+
+_Noreturn void unexpected_trap(const context *in);
+void unexpected_trap(const context *in) {
+    print("FAIL: machine mode trapped outside run_in: cause ");
+    print_hex(in->outcome.cause);
+    print(", epc ");
+    print_hex(in->outcome.epc);
+    print(", value ");
+    print_hex(in->outcome.tval);
+    print("\n");
+    finish(253);
 }
 
 outcome *run_at(u64 mode, u64 pc, u64 a0, u64 a1) {

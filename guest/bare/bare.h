@@ -103,7 +103,7 @@ typedef struct context {
     u64 start;
     u64 boot_a0, boot_a1;
     u64 saved[17];
-    u64 s_slot, unused;
+    u64 s_slot, is_armed;
 } context;
 enum { N_HARTS = 4, STACK_BYTES = 1 << 14 };
 extern context contexts[N_HARTS];

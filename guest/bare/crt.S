@@ -83,6 +83,8 @@ run_in:
     .set i, i+1
     .endr
     sd zero, CTX_TRAPPED(t0)
+    li t1, 1
+    sd t1, CTX_ARMED(t0)
     li t1, -1
     sd t1, CTX_SLOT(t0)
     csrw sscratch, t0
@@ -136,12 +138,15 @@ m_trap:
     sd t2, CTX_IP(tp)
     li t2, 3
     sd t2, CTX_MODE(tp)
+    ld t2, CTX_ARMED(tp)
+    beqz t2, trap_outside_run_in
     call note_exit
     j m_back
 m_back_from_s:
     ld t0, CTX_S_SLOT(tp)
     sd t0, CTX_SLOT(tp)
 m_back:
+    sd zero, CTX_ARMED(tp)
     csrw mscratch, tp
     mv t0, tp
     ld ra, CTX_SAVED(t0)
@@ -155,6 +160,14 @@ m_back:
     .endr
     addi a0, t0, CTX_OUTCOME
     ret
+
+trap_outside_run_in:
+    li t0, 1 << 17              # MPRV
+    csrc mstatus, t0
+    csrw mscratch, tp
+    la sp, stacks + (1 << STACK_LOG2)
+    mv a0, tp
+    call unexpected_trap
 
     .globl s_trap
     .balign 4

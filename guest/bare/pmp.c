@@ -201,14 +201,12 @@ static void test_no_match(void) {
     clear_all();
 }
 
-/* An access that no entry covers fully fails, unless an entry of lower number covers all of it. */
+/* An access fails when one of its bytes may not be touched. (A machine may split a misaligned access and ask for each part.) */
 SNIPPET(loads_across, "ld a0, -4(a0)");
 SNIPPET(stores_across, "sd zero, -4(a0)");
 static void test_partial_match(void) {
     set_napot(4, AREA, 4096, R); /* the background covers the other half */
-    outcome *o = run(MODE_S, loads_across, AREA + 4096, 0);
-    CHECK_BUT_QEMU("QEMU splits the access first", o->trapped, 1);
-    o = run(MODE_S, stores_across, AREA + 4096, 0);
+    outcome *o = run(MODE_S, stores_across, AREA + 4096, 0);
     CHECK(o->trapped, 1);
     CHECK(o->cause, CAUSE_STORE_ACCESS);
     set_napot(4, AREA, 4096, 0);
