@@ -48,13 +48,13 @@ static const char *ok_if(bool condition) { return condition ? "ok" : "FAIL"; }
 // ---- loops
 
 // Two instructions a turn, one of them a branch. Not inlined: samples look for its addresses.
-extern const char spin_begin[], spin_end[];
+extern const char spin_loop[], spin_loop_end[];
 __attribute__((noinline)) static void spin(uint64_t n_turns) {
-    __asm__ volatile(".globl spin_begin, spin_end\n"
-                     "spin_begin:\n"
+    __asm__ volatile(".globl spin_loop, spin_loop_end\n"
+                     "spin_loop:\n"
                      "1: addi %0, %0, -1\n"
                      "   bnez %0, 1b\n"
-                     "spin_end:\n"
+                     "spin_loop_end:\n"
                      : "+r"(n_turns));
 }
 
@@ -424,7 +424,7 @@ static samples drain(const ring *r) {
         const uint64_t *fields = (const uint64_t *)(record + sizeof header); // IP, PERIOD
         if (header.type == PERF_RECORD_SAMPLE) {
             s.n++;
-            s.n_in_loop += fields[0] >= (uint64_t)(uintptr_t)spin_begin && fields[0] < (uint64_t)(uintptr_t)spin_end;
+            s.n_in_loop += fields[0] >= (uint64_t)(uintptr_t)spin_loop && fields[0] < (uint64_t)(uintptr_t)spin_loop_end;
             s.sum_of_periods += fields[1];
             if (fields[1] > s.max_period)
                 s.max_period = fields[1];
