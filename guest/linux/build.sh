@@ -10,6 +10,7 @@
 #   OUT/initramfs.cpio                             init, perf, perf_events: see pack; not compressed, so that no boot unpacks it
 #   OUT/cache/                                     the kernel and perf by the digest of all that they are made from: built once
 #
+# BUSYBOX=FILE puts that busybox into the initial file system, whose shell init then uses (guest/build.sh --fetch OUT busybox builds one).
 # JOBS sets the number of compilers at a time (2). The tools: tools/install-deps check system.
 set -eu
 
@@ -137,5 +138,6 @@ for program in init perf_events; do
     "${CROSS}gcc" -std=gnu17 -march=rv64gc -O2 -g -Wall -Wextra -static -o "$out/$program.new" "$here/$program.c"
     mv "$out/$program.new" "$out/$program"
 done
-"$here/pack" "$out/initramfs.cpio" /init="$out/init" /bin/perf="$out/perf" /bin/perf_events="$out/perf_events"
+"$here/pack" "$out/initramfs.cpio" /init="$out/init" /bin/perf="$out/perf" /bin/perf_events="$out/perf_events" \
+    ${BUSYBOX:+/bin/busybox="$BUSYBOX"}
 report initramfs "$started" "$out"

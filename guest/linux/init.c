@@ -3,7 +3,8 @@
 // status. The command is that of the kernel command line, tally.run="COMMAND"; else the script /etc/rc; else what is typed at the console.
 //
 // Commands are understood by a shell of a hundred lines, so that a machine needs no other program: words, quotes, $NAME and $?, pipes,
-// redirections, `;`, `&&`, `||`, and a few commands of its own. What it does not have: globs, loops, functions, jobs.
+// redirections, `;`, `&&`, `||`, and a few commands of its own. What it does not have: globs, loops, functions, jobs. Where /bin/busybox is,
+// its shell does all that instead.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -415,6 +416,20 @@ static void take_terminal(void) {
     signal(SIGINT, SIG_IGN);
 }
 
+static bool has_busybox(void) { return access("/bin/busybox", X_OK) == 0; }
+
+static int run_busybox(const char *run, bool is_console) {
+    const char *words[] = {"sh", run != NULL ? "-c" : is_console ? "-i" : "/etc/rc", run, NULL};
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGINT, SIG_DFL);
+        execv("/bin/busybox", (char *const *)(uintptr_t)words);
+        _exit(complain("/bin/busybox"));
+    }
+    return pid < 0 ? complain("fork") : wait_for(pid);
+}
+
 int main(int n_args, char **args) {
     if (getpid() != 1) { // a shell: init COMMAND
         if (n_args != 2) {
@@ -435,15 +450,17 @@ int main(int n_args, char **args) {
     ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
     close(fd);
     char *run = n < 0 ? NULL : command_of_kernel(line);
-    FILE *script;
-    if (run != NULL)
-        run_line(run);
-    else if ((script = fopen("/etc/rc", "re")) != NULL)
-        run_script(script, false);
-    else {
+    FILE *script = run != NULL ? NULL : fopen("/etc/rc", "re");
+    bool is_console = run == NULL && script == NULL;
+    if (is_console) {
         take_terminal();
-        printf("Linux is up; `help` lists commands, `exit` turns the machine off\n");
-        run_script(stdin, true);
+        printf("Linux is up; `%s` lists commands, `exit` turns the machine off\n", has_busybox() ? "busybox" : "help");
     }
+    if (has_busybox())
+        last_status = run_busybox(run, is_console);
+    else if (run != NULL)
+        run_line(run);
+    else
+        run_script(is_console ? stdin : script, is_console);
     power_off(last_status);
 }
