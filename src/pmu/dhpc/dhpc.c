@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Puts clients, ports and managers together, and says what of it can be chosen.
+#include "pmu/dhpc/dhpc.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "pmu/dhpc/fabric.h"
+
+#define DEFAULTS                                                                                                 \
+    .fifo_depth = 64, .t_req = 1, .t_grant = 1, .t_lookup = 1, .t_resp = 1, .beat = 1, .sampling = TL_DHPC_LIVE, \
+    .ctxsw_policy = TL_DHPC_TRAP, .user_class_mask = 0xff, .hpcc = 0x8e0, .hpcm = 0x8e1, .hpcmh = 0x8e2, .hpcr = 0xce0, .hpcrh = 0xce1
+const tl_dhpc_config tl_dhpc_defaults = {.mode = TL_DHPC_TIMED, DEFAULTS};
+const tl_dhpc_config tl_dhpc_functional = {.mode = TL_DHPC_FUNCTIONAL, DEFAULTS};
+#undef DEFAULTS
+
+static tl_status check_latency(const char *name, uint32_t value, uint32_t least, tl_error *err) {
+    if (value < least || value > TL_DHPC_MAX_LATENCY)
+        return tl_fail(err, TL_EINVAL, "dhpc.%s = %u: must be %u to %u cycles", name, value, least, TL_DHPC_MAX_LATENCY);
+    return TL_OK;
+}
+
+// User mode must reach them, or useren means nothing; hpcr must be read-only by its number.
+static tl_status check_numbers(const tl_dhpc_config *config, tl_error *err) {
+    const struct {
+        const char *name;
+        uint32_t csr;
+        bool is_read_only;
+    } rows[] = {{"hpcc", config->hpcc, false},
+                {"hpcm", config->hpcm, false},
+                {"hpcmh", config->hpcmh, false},
+                {"hpcr", config->hpcr, true},
+                {"hpcrh", config->hpcrh, true}};
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        uint32_t csr = rows[i].csr;
+        if (csr > 0xfff || (csr >> 8 & 3) != 0 || (csr >> 10 == 3) != rows[i].is_read_only)
+            return tl_fail(err, TL_EINVAL, "dhpc.%s = 0x%x: must be a %s register of user level, such as 0x%x", rows[i].name, csr,
+                           rows[i].is_read_only ? "read-only" : "writable", rows[i].is_read_only ? 0xce0 : 0x8e0);
+        for (size_t k = 0; k < i; k++)
+            if (rows[k].csr == csr)
+                return tl_fail(err, TL_EINVAL, "dhpc.%s = 0x%x: %s has that number already", rows[i].name, csr, rows[k].name);
+    }
+    return TL_OK;
+}
+
+tl_status tl_dhpc_config_check(const tl_dhpc_config *config, tl_error *err) {
+    tl_status status;
+    if (config->fifo_depth < 1 || config->fifo_depth > TL_DHPC_MAX_FIFO)
+        return tl_fail(err, TL_EINVAL, "dhpc.fifo_depth = %u: must be 1 to %u", config->fifo_depth, TL_DHPC_MAX_FIFO);
+    if ((status = check_latency("t_req", config->t_req, 1, err)) != TL_OK ||
+        (status = check_latency("t_grant", config->t_grant, 0, err)) != TL_OK ||
+        (status = check_latency("t_lookup", config->t_lookup, 0, err)) != TL_OK ||
+        (status = check_latency("t_resp", config->t_resp, 1, err)) != TL_OK ||
+        (status = check_latency("beat", config->beat, 1, err)) != TL_OK)
+        return status;
+    return check_numbers(config, err);
+}
+
+static tl_status check_managers(const tl_dhpc_manager *managers, uint32_t n, uint32_t n_harts, tl_error *err) {
+    for (uint32_t m = 0; m < n; m++) {
+        const tl_dhpc_manager *manager = &managers[m];
+        if (manager->id > TL_DHPC_ID_MASK || (m > 0 && manager->id <= managers[m - 1].id))
+            return tl_fail(err, TL_EINVAL, "manager 0x%x: ids have 17 bits and ascend", manager->id);
+        for (uint32_t bit = 0; bit < TL_DHPC_COUNTERS; bit++) {
+            const tl_dhpc_counter *counter = &manager->counters[bit];
+            bool is_built = manager->implemented >> bit & 1;
+            if (is_built && counter->origin == TL_DHPC_FROM_CLIENT &&
+                (manager->hart >= n_harts || counter->which >= TL_DHPC_N_CLIENT_STATS))
+                return tl_fail(err, TL_EINVAL, "manager 0x%x, counter %u: counts a client that is not there", manager->id, bit);
+            if (is_built && counter->origin == TL_DHPC_FROM_FABRIC && counter->which >= TL_DHPC_N_FABRIC_STATS)
+                return tl_fail(err, TL_EINVAL, "manager 0x%x, counter %u: the fabric has no such number", manager->id, bit);
+        }
+    }
+    return TL_OK;
+}
+
+tl_status tl_dhpc_new(const tl_dhpc_config *config, uint32_t access_bits, uint32_t n_harts, const tl_dhpc_manager *managers,
+                      uint32_t n_managers, tl_dhpc_total *total, void *total_ctx, tl_arena *arena, tl_dhpc **ret_dhpc, tl_error *err) {
+    tl_status status = tl_dhpc_config_check(config, err);
+    if (status == TL_OK && (n_harts < 1 || n_harts > TL_DHPC_MAX_HARTS))
+        status = tl_fail(err, TL_EINVAL, "pmu dhpc serves 1 to %u harts, not %u", TL_DHPC_MAX_HARTS, n_harts);
+    if (status == TL_OK && access_bits != 32 && access_bits != 64)
+        status = tl_fail(err, TL_EINVAL, "pmu dhpc: harts have 32 or 64 bits, not %u", access_bits);
+    if (status == TL_OK)
+        status = check_managers(managers, n_managers, n_harts, err);
+    if (status != TL_OK)
+        return status;
+    tl_dhpc *d = tl_arena_alloc(arena, sizeof *d);
+    if (!d || !(d->managers = tl_arena_alloc(arena, (n_managers + 1) * sizeof *managers)) ||
+        !(d->clients = tl_arena_alloc(arena, n_harts * sizeof(tl_dhpc_client *))))
+        return tl_fail(err, TL_ENOMEM, "no memory for pmu dhpc");
+    if (n_managers > 0)
+        memcpy(d->managers, managers, n_managers * sizeof *managers);
+    d->config = *config;
+    d->access_bits = access_bits;
+    d->n_harts = n_harts;
+    d->n_managers = n_managers;
+    d->total = total;
+    d->total_ctx = total_ctx;
+    if ((status = tl_dhpc_fabric_init(d, arena, err)) != TL_OK)
+        return status;
+    for (uint32_t h = 0; h < n_harts; h++) {
+        uint64_t *stored = tl_arena_alloc(arena, tl_regmap_n_cells(&tl_dhpc_regmap) * sizeof *stored);
+        d->clients[h] = tl_arena_alloc(arena, sizeof *d->clients[h]);
+        if (!stored || !d->clients[h])
+            return tl_fail(err, TL_ENOMEM, "no memory for the registers of pmu dhpc");
+        d->clients[h]->pmu =
+            (tl_pmu){.file = {.map = &tl_dhpc_regmap, .stored = stored, .access_bits = access_bits}, .type = &tl_dhpc_type, .hart = h};
+        if ((status = tl_dhpc_client_init(d->clients[h], d, h, arena, err)) != TL_OK)
+            return status;
+    }
+    tl_dhpc_reset(d);
+    *ret_dhpc = d;
+    return TL_OK;
+}
+
+void tl_dhpc_reset(tl_dhpc *d) {
+    tl_dhpc_fabric_reset(d);
+    for (uint32_t h = 0; h < d->n_harts; h++)
+        tl_dhpc_client_reset(d->clients[h]);
+}
+
+const tl_pmu_port *tl_dhpc_port(const tl_dhpc *d, uint32_t hart) { return &d->clients[hart]->pmu.port; }
+tl_pmu *tl_dhpc_pmu(const tl_dhpc *d, uint32_t hart) { return &d->clients[hart]->pmu; }
+const tl_dhpc_config *tl_dhpc_config_of(const tl_dhpc *d) { return &d->config; }
+tl_dhpc_hart_account tl_dhpc_account(const tl_dhpc *d, uint32_t hart) { return d->clients[hart]->account; }
+const tl_dhpc_manager *tl_dhpc_managers(const tl_dhpc *d, uint32_t *ret_n) {
+    *ret_n = d->n_managers;
+    return d->managers;
+}
+
+// ---- as one of the designs ----
+
+// A fabric of its own for one hart. The harts of a machine share one: tl_dhpc_new_on.
+static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
+    const tl_dhpc_preset *preset = (const tl_dhpc_preset *)pmu->preset;
+    tl_dhpc *d;
+    tl_status status = tl_dhpc_new_on(preset->config, pmu->file.access_bits, pmu->hart + 1, pmu->host, arena, &d, err);
+    if (status != TL_OK)
+        return status;
+    d->clients[pmu->hart] = (tl_dhpc_client *)pmu;
+    return tl_dhpc_client_init(d->clients[pmu->hart], d, pmu->hart, arena, err);
+}
+
+static void reset(tl_pmu *pmu) { tl_dhpc_reset(((tl_dhpc_client *)pmu)->dhpc); }
+
+const tl_pmu_type tl_dhpc_type = {
+    .name = "dhpc",
+    .title = "Distributed hardware performance counters",
+    .cite = "Xue, Xie, Song: A new hardware performance counter based on RISC-V, 2021",
+    .regmap = &tl_dhpc_regmap,
+    .presets = tl_dhpc_presets,
+    .state_size = sizeof(tl_dhpc_client),
+    .attach = attach,
+    .reset = reset,
+};
