@@ -110,9 +110,9 @@ static void test_received_bytes_are_polled_for_each_millisecond(void **state) {
     tl_rig rig;
     start(&rig);
     out(&rig, IER, 1);
-    assert_int_equal(rig.n_gets, 1);
+    assert_int_equal(rig.n_gets, 0); // the driver looks once more whether the receiver is empty
     tl_rig_advance(&rig, 10 * MS + 100);
-    assert_int_equal(rig.n_gets, 11);
+    assert_int_equal(rig.n_gets, 10);
     rig.input = "a";
     tl_rig_advance(&rig, 11 * MS + 100);
     assert_true(rig.line[IRQ]);
@@ -135,11 +135,22 @@ static void test_nobody_is_asked_when_nothing_will_come(void **state) {
     tl_rig_stop(&rig);
 }
 
+// Software that waits for input, and sends nothing meanwhile, is given what there is after a thousand looks.
+static void look_for_input(tl_rig *rig) {
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(in(rig, LSR), 0x60);
+}
+
 static void test_polling_the_line_status_receives(void **state) {
     (void)state;
     tl_rig rig;
     start(&rig);
     rig.input = "ok";
+    for (int i = 0; i < 2000; i++) { // software that sends looks, too, and would lose what it is given
+        assert_int_equal(in(&rig, LSR), 0x60);
+        out(&rig, THR, '.');
+    }
+    look_for_input(&rig);
     assert_int_equal(in(&rig, LSR), 0x61);
     assert_int_equal(in(&rig, RBR), 'o');
     assert_int_equal(in(&rig, LSR), 0x60); // at most one look per millisecond
@@ -166,14 +177,16 @@ static void test_fifo_interrupts_at_its_trigger_and_after_its_timeout(void **sta
         out(&rig, LCR, 3);
         rig.input = "0123456789abcdefgh";
         out(&rig, IER, 1);
+        assert_int_equal(strlen(rig.input), 18);
+        tl_rig_advance(&rig, MS + 1);
         assert_string_equal(rig.input, "gh"); // what fits
         for (uint32_t left = 16; left > 0; left--) {
             assert_int_equal(rig.line[IRQ], left >= rows[i].trigger);
             assert_int_equal(in(&rig, IIR), left >= rows[i].trigger ? 0xc4 : 0xc1);
             if (left + 1 == rows[i].trigger) { // four characters of ten bits at 115200 baud: 347.2 us
-                tl_rig_advance(&rig, 34722);
+                tl_rig_advance(&rig, MS + 1 + 34722);
                 assert_false(rig.line[IRQ]);
-                tl_rig_advance(&rig, 34723);
+                tl_rig_advance(&rig, MS + 1 + 34723);
                 assert_true(rig.line[IRQ]);
                 assert_int_equal(in(&rig, IIR), 0xcc);
             }
@@ -190,6 +203,7 @@ static void test_switching_the_fifo_clears_it(void **state) {
     tl_rig rig;
     start(&rig);
     rig.input = "ab";
+    look_for_input(&rig);
     assert_int_equal(in(&rig, LSR), 0x61); // one byte, there is no FIFO
     assert_string_equal(rig.input, "b");
     out(&rig, FCR, 1);

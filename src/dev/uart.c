@@ -15,7 +15,7 @@ enum { LCR_DLAB = 0x80 };
 enum { MCR_DTR = 1, MCR_RTS = 2, MCR_OUT1 = 4, MCR_OUT2 = 8, MCR_LOOP = 0x10, MCR_ALL = 0x1f };
 enum { LSR_READY = 1, LSR_OVERRUN = 2, LSR_EMPTY = 0x60 }; // THRE and TEMT
 enum { MSR_CTS = 0x10, MSR_DSR = 0x20, MSR_RI = 0x40, MSR_DCD = 0x80 };
-enum { CLOCK_HZ = 3686400, POLLS_PER_S = 1000 };
+enum { CLOCK_HZ = 3686400, POLLS_PER_S = 1000, LOOKS_BEFORE_INPUT = 1000 };
 __extension__ typedef unsigned __int128 uint128;
 
 typedef struct uart {
@@ -24,6 +24,7 @@ typedef struct uart {
     uint8_t modem_lines, modem_deltas; // the halves of MSR
     uint8_t fifo[FIFO_BYTES], first, n_bytes;
     bool has_overrun, has_thre, has_timeout, line;
+    uint32_t n_idle_looks;          // at the line status since a byte was sent, with the receiver's interrupt off
     uint64_t next_poll, timeout_at; // cycles; UINT64_MAX: no timeout runs
 } uart;
 
@@ -163,8 +164,13 @@ static uint8_t read_iir(uart *u) {
     return u->fcr & FCR_ENABLE ? id | IIR_FIFOS : id;
 }
 
+// Whoever reads the line status again and again without sending anything waits for input. Software that only wants to know whether it may
+// send, or looks for a chip, must not draw bytes that it would throw away.
 static uint8_t read_lsr(uart *u) {
-    if (u->n_bytes == 0)
+    bool is_waiting = u->ier & IER_RX || u->n_idle_looks >= LOOKS_BEFORE_INPUT;
+    if (!is_waiting)
+        u->n_idle_looks++;
+    if (u->n_bytes == 0 && is_waiting)
         poll_host(u);
     uint8_t value = (uint8_t)((u->n_bytes ? LSR_READY : 0) | (u->has_overrun ? LSR_OVERRUN : 0) | LSR_EMPTY);
     u->has_overrun = false;
@@ -205,6 +211,7 @@ static bool uart_write(tl_device *device, uint64_t offset, uint32_t size_bytes, 
     bool is_divisor = u->lcr & LCR_DLAB;
     switch (offset) {
     case THR:
+        u->n_idle_looks = 0;
         if (is_divisor)
             u->divisor_low = byte;
         else
@@ -215,7 +222,9 @@ static bool uart_write(tl_device *device, uint64_t offset, uint32_t size_bytes, 
             u->divisor_high = byte;
         } else {
             if (byte & IER_TX && !(u->ier & IER_TX))
-                u->has_thre = true; // the holding register is empty, and that has not been told
+                u->has_thre = true;                  // the holding register is empty, and that has not been told
+            if (byte & IER_RX && !(u->ier & IER_RX)) // drivers read once more to be sure that nothing is left
+                u->next_poll = now_of(u) + u->device.host->clock_hz / POLLS_PER_S + 1;
             u->ier = byte & (IER_RX | IER_TX | IER_LINE | IER_MODEM);
         }
         break;

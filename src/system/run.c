@@ -3,9 +3,11 @@
 //
 // Everything depends on the state of the machine only. Devices act, interrupts are taken and turns change between fetch runs; limits and
 // breakpoints cut a run anywhere and change nothing. A hart that waits (WFI) lets its clock run idle to the next thing that can happen.
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "isa/rv/privileged.h"
 #include "system/system_internal.h"
@@ -112,6 +114,15 @@ static void look_at_tohost(tl_system *system) {
     }
 }
 
+// While every hart waits and somebody may still type, time passes as the host's does, until the guest's next event or a key.
+static void wait_for_input(const tl_system *system, uint64_t cycles) {
+    const uint64_t most_ns = 100000000; // so that a request to stop is seen
+    double ns = (double)cycles * 1e9 / (double)system->machine->config.clock_hz;
+    struct timespec rest = {.tv_nsec = ns < (double)most_ns ? (long)ns : (long)most_ns};
+    struct pollfd input = {.fd = system->board.console_in, .events = POLLIN};
+    (void)ppoll(&input, 1, &rest, NULL);
+}
+
 // Every hart waits. false: the loop ends.
 static bool pass_time(tl_system *system, const tl_system_limits *limits) {
     uint64_t next = system->board.next_event;
@@ -123,6 +134,10 @@ static bool pass_time(tl_system *system, const tl_system_limits *limits) {
         settle(system, limits->until_cycle);
         system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
         return false;
+    }
+    if (system->board.console_in >= 0) {
+        uint64_t now = tl_system_now_cycles(system);
+        wait_for_input(system, next > now ? next - now : 0);
     }
     tick(system, next);
     return true;
