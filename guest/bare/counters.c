@@ -141,13 +141,14 @@ __asm__(".text\n .balign 4\n skipping_handler: csrrw t6, mepc, t6\n addi t6, t6,
 extern char skipping_handler[], s_skipping_handler[];
 enum { HANDLER_INSNS = 4 };
 /* minstret before and after a few instructions; they stand in 32-bit forms, since the handlers skip four bytes */
-#define COUNT(...)                                                                                                                        \
-    ({                                                                                                                                    \
-        u64 count_before, count_after;                                                                                                    \
-        __asm__ volatile(".option push\n .option norvc\n la t0, skipping_handler\n csrrw t1, mtvec, t0\n csrr %0, minstret\n" __VA_ARGS__ \
-                         "\n csrr %1, minstret\n csrw mtvec, t1\n .option pop"                                                            \
-                         : "=&r"(count_before), "=&r"(count_after)::"t0", "t1", "t2", "t3", "memory");                                    \
-        count_after - count_before;                                                                                                       \
+#define COUNT(...)                                                                                                                       \
+    ({                                                                                                                                   \
+        u64 count_before, count_after;                                                                                                   \
+        __asm__ volatile(                                                                                                                \
+            ".balign 4\n .option push\n .option norvc\n la t0, skipping_handler\n csrrw t1, mtvec, t0\n csrr %0, minstret\n" __VA_ARGS__ \
+            "\n csrr %1, minstret\n csrw mtvec, t1\n .option pop"                                                                        \
+            : "=&r"(count_before), "=&r"(count_after)::"t0", "t1", "t2", "t3", "t6", "memory");                                          \
+        count_after - count_before;                                                                                                      \
     })
 static void test_what_instret_counts(void) {
     CHECK_BUT_QEMU("QEMU's instret is not exact", COUNT(""), 1); /* the first read itself */

@@ -22,7 +22,8 @@ typedef struct warl {
     R(misa)                                                                                                                             \
     R(medeleg)                                                                                                                          \
     R(mideleg)                                                                                                                          \
-    R(mie) R(mtvec) R(mcounteren) R(menvcfg) R(mcountinhibit) R(mscratch) R(mepc) R(mcause) R(mtval) R(mip) R(sstatus) R(sie) R(stvec)  \
+    R(mie)                                                                                                                              \
+    R(mtvec) R(mcounteren) R(menvcfg) R(mcountinhibit) R(mscratch) R(mepc) R(mcause) R(mtval) R(mip) R(sstatus) R(sie) R(stvec)         \
         R(scounteren) R(senvcfg) R(sscratch) R(sepc) R(scause) R(stval) R(sip) R(satp) R(pmpaddr0) R(pmpaddr1) R(pmpaddr7) R(pmpaddr14) \
             R(mhpmevent3) R(mhpmevent31)
 EACH_REGISTER(TRY)

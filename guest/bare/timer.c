@@ -75,7 +75,8 @@ static void test_interrupts_come_in_time_and_in_order(void) {
         CHECK(o->cause, CAUSE_IRQ(IRQ_MTI));
         CHECK(o->epc - (u64)spins < 8, 1);
         CHECK(now >= due && due > last, 1);
-        CHECK_BUT_QEMU("host time", now - due <= 5, 1);
+        if (i >= 3) /* the first ones find the caches empty */
+            CHECK_BUT_QEMU("host time", now - due <= 5, 1);
         last = due;
         MTIMECMP(0) = NEVER;
     }
