@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include "machine/machine.h"
-#include "pmu/rvhpm/rvhpm.h"
 
 static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_error *err) {
     const tl_config *config = &machine->config;
@@ -95,8 +94,8 @@ static tl_status assemble(tl_machine *machine, tl_error *err) {
         status = tl_memory_new(&machine->config, &machine->arena, machine->harts, machine->ram, shared_tally, &machine->memory, err);
     for (uint32_t i = 0; status == TL_OK && i < machine->n_harts; i++)
         status = machine->core->attach(machine->harts[i], &machine->arena, err);
-    for (uint32_t i = 0; status == TL_OK && i < machine->n_harts; i++)
-        status = tl_rvhpm_attach(machine->harts[i], &machine->arena, err);
+    if (status == TL_OK)
+        status = tl_machine_attach_pmus(machine, err);
     return status;
 }
 

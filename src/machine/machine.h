@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "model/core.h"
 #include "model/mem.h"
-#include "model/probe.h"
+#include "model/pmu.h"
 
 typedef struct tl_machine {
     tl_config config;
@@ -22,11 +22,15 @@ typedef struct tl_machine {
     uint64_t *tally;
     tl_memory *memory;
     const tl_core_type *core;
+    tl_pmu *pmus[TL_MAX_HARTS]; // of each hart, as config.pmu says
+    tl_pmu_host pmu_host;
 } tl_machine;
 
 // `core`: tl_core_block or tl_core_step. The config is checked (impossible geometry is TL_EINVAL with a sentence).
 TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_core_type *core, tl_machine **ret_machine, tl_error *err);
-void tl_machine_free(tl_machine *machine); // NULL is fine
+void tl_machine_free(tl_machine *machine);                                          // NULL is fine
+TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err); // part of tl_machine_new
+void tl_machine_reset_pmus(tl_machine *machine);                                    // their registers as after power-on; the tallies go on
 void tl_machine_sync(tl_machine *machine); // folds everything into tally[]; call before reading, cheap enough for intervals
 
 // The hart of `candidates` (bit k: hart k takes part) with the smallest now, lowest id first; and how far it may run before another's turn:

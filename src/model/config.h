@@ -14,6 +14,7 @@ enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_
 
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
+typedef enum tl_pmu_preset_name { TL_PMU_LINUX, TL_PMU_U74, TL_PMU_NONE } tl_pmu_preset_name;
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN } tl_bp_kind;
 
 typedef struct tl_cache_config {
@@ -78,6 +79,7 @@ typedef struct tl_os_config {
     uint32_t page_fault_cycles;
     uint32_t switch_cycles; // context switch
     uint32_t signal_cycles; // setting up a signal frame
+    uint32_t user_counters; // bit n: programs may read counter n (0 cycle, 1 time, 2 instret, 3 .. hpmcounter3 ..)
 } tl_os_config;
 
 typedef struct tl_config {
@@ -89,6 +91,7 @@ typedef struct tl_config {
     uint64_t seed;                       // replacement and guest randomness
     uint32_t interleave_cycles;          // harts run in turns of at most this many cycles
     uint64_t mvendorid, marchid, mimpid; // what the identification registers read
+    tl_pmu_preset_name pmu;              // of each hart: pmu/rvhpm
     tl_pipeline_config pipeline;
     tl_bp_config bp;
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices

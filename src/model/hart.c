@@ -28,7 +28,7 @@ void tl_hart_sync_clock(tl_hart *h) {
 void tl_hart_set_priv(tl_hart *h, tl_priv priv) {
     for (uint32_t i = 0; i < h->n_pmus; i++)
         if (h->pmus[i]->needs_modes)
-            h->pmus[i]->leave_mode(h->pmus[i]->ctx, h);
+            h->pmus[i]->leave_mode(h->pmus[i]->ctx, h, priv);
     uint64_t cycle = h->now - h->idle_cycles;
     h->mode_cycles[h->priv] += cycle - h->mode_start_cycle;
     h->mode_insns[h->priv] += h->instret - h->mode_start_insn;

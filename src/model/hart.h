@@ -142,10 +142,10 @@ typedef struct tl_pmu_port {
     // Asked before an instruction that writes does anything, where what is permitted depends on its operand, not on what the register would
     // hold then. false: illegal instruction. NULL: may_write says it all.
     bool (*permits)(void *ctx, const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand);
-    void (*retired)(void *ctx, tl_hart *h);    // the instruction that wrote has been counted
-    void (*leave_mode)(void *ctx, tl_hart *h); // counting in mode h->priv ends here; called only when needs_modes
-    uint64_t (*deadline)(void *ctx,
-                         tl_hart *h); // no counter that waits can overflow sooner than so many cycles from h->now; UINT64_MAX: none waits
+    void (*retired)(void *ctx, tl_hart *h);                // the instruction that wrote has been counted
+    void (*leave_mode)(void *ctx, tl_hart *h, tl_priv to); // counting in mode h->priv ends here; called only when needs_modes
+    // No counter that waits can overflow sooner than so many cycles from h->now; UINT64_MAX: none waits. Called between two runs.
+    uint64_t (*deadline)(void *ctx, tl_hart *h);
     void (*poll)(void *ctx, tl_hart *h); // notices overflows that have happened: flags, interrupts
     // needs_slow_watch: poll is called after every access that took a slow path, because a counter that waits counts what happens there:
     // misses and their like, which then need no deadline, and cycles, which need both.

@@ -25,3 +25,50 @@ const tl_hart_unit_row tl_hart_units[TL_N_HART_UNITS] = {
 #undef SIGNAL
 #undef END_UNIT
 };
+
+// The static share of instructions (isa/rv/insn.c), of the pipeline (core/pipeline.c) and of fetch runs is summed when blocks are folded; what
+// branch prediction adds (model/bpred.h) is added at once.
+tl_signal_kind tl_hart_signal_kind(enum tl_hart_slot slot) {
+    if (slot >= TL_S_HART_CYCLE && slot <= TL_S_HART_INSTRET_M)
+        return TL_SIGNAL_CLOCK;
+    if (slot >= TL_S_HART_INSN_ALU && slot <= TL_S_HART_RETURN)
+        return TL_SIGNAL_HELD;
+    if (slot >= TL_S_HART_CYC_ISSUE && slot <= TL_S_HART_CYC_AMO)
+        return TL_SIGNAL_HELD;
+    switch (slot) {
+    case TL_S_HART_LOAD_BYTES:
+    case TL_S_HART_STORE_BYTES:
+    case TL_S_HART_FETCH_RUN:
+    case TL_S_HART_FLUSH_CSR:
+    case TL_S_HART_FLUSH_OTHER:
+    case TL_S_BP_COND:
+    case TL_S_BP_DIRECT:
+    case TL_S_BP_INDIRECT:
+    case TL_S_BP_RETURN:
+    case TL_S_BP_RAS_PUSH:
+    case TL_S_BP_RAS_POP:
+    case TL_S_L1I_READ:
+    case TL_S_L1I_ACCESS:
+    case TL_S_ITLB_ACCESS:
+    case TL_S_L1D_LOAD:
+    case TL_S_L1D_STORE:
+    case TL_S_DTLB_ACCESS: return TL_SIGNAL_HELD;
+    case TL_S_HART_BRANCH_TAKEN:
+    case TL_S_HART_CYC_MISPREDICT:
+    case TL_S_HART_CYC_TARGET:
+    case TL_S_HART_CYC_REDIRECT:
+    case TL_S_BP_COND_MISS:
+    case TL_S_BP_COND_MISS_TAKEN:
+    case TL_S_BP_INDIRECT_MISS:
+    case TL_S_BP_RETURN_MISS:
+    case TL_S_BP_TARGET_MISS:
+    case TL_S_BP_REDIRECT:
+    case TL_S_BP_BTB_FILL: return TL_SIGNAL_FAST;
+    default: return TL_SIGNAL_SLOW;
+    }
+}
+
+bool tl_hart_signal_is_jumpy(enum tl_hart_slot slot) {
+    bool is_time = slot >= TL_S_HART_CYCLE && slot <= TL_S_HART_IDLE_CYCLE;
+    return is_time || slot == TL_S_L1D_LOAD || slot == TL_S_L1D_STORE || tl_hart_signal_kind(slot) == TL_SIGNAL_SLOW;
+}

@@ -3,6 +3,8 @@
 #ifndef TL_MODEL_HART_SIGNALS_H
 #define TL_MODEL_HART_SIGNALS_H
 
+#include <stdbool.h>
+
 #include "model/unit.h"
 
 enum tl_hart_slot {
@@ -34,5 +36,15 @@ typedef struct tl_hart_unit_row {
 } tl_hart_unit_row;
 
 extern const tl_hart_unit_row tl_hart_units[TL_N_HART_UNITS];
+
+// How a hart's total comes about: what must be done before it is read, and where it can grow.
+typedef enum tl_signal_kind {
+    TL_SIGNAL_SLOW,  // at once; only in a slow path of an access, or where a trap is taken
+    TL_SIGNAL_FAST,  // at once; anywhere
+    TL_SIGNAL_HELD,  // held back by front-ends (tl_core_type.sync); anywhere
+    TL_SIGNAL_CLOCK, // kept in the hart's clock (tl_hart_sync_clock); anywhere
+} tl_signal_kind;
+tl_signal_kind tl_hart_signal_kind(enum tl_hart_slot slot);
+bool tl_hart_signal_is_jumpy(enum tl_hart_slot slot); // grows in slow paths, too: by the time they take, and by the walker's accesses
 
 #endif

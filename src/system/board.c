@@ -265,6 +265,7 @@ tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_op
                                    .put = put,
                                    .get = get,
                                    .has_input = has_input};
+    board->pmu = machine->pmus[0]->preset->tree;
     board->interrupt_tally = interrupt_tally_of(machine);
     tl_status status = make_devices(board, options, err);
     if (status != TL_OK) {

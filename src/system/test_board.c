@@ -198,7 +198,8 @@ static void test_console_output_is_flushed_by_lines_and_ticks(void **state) {
     tl_board_tick(&r.board, 10);
     expect_output(&r, "two");
     print(&r, "login: ");
-    (void)in(&r, 0x10000005, 1); // looks for input: the prompt is seen first
+    for (int i = 0; i < 32; i++)
+        (void)in(&r, 0x10000005, 1); // waits for input: the prompt is seen first
     expect_output(&r, "login: ");
     char line[6000];
     memset(line, 'x', sizeof line - 1);
@@ -370,7 +371,7 @@ static void test_tree_describes_the_harts_as_they_are(void **state) {
     assert_int_equal(cell(fdt, "/memory@80000000", "reg", 1), 0x80000000);
     assert_int_equal(cell(fdt, "/memory@80000000", "reg", 3), 16 << 20);
     assert_int_equal(cell(fdt, "/cpus", "timebase-frequency", 0), 10000000);
-    assert_string_equal(string(fdt, "/cpus/cpu@2", "riscv,isa"), "rv64imafdc_zicntr_zicsr_zifencei_zihpm_zba_zbb_zbs");
+    assert_string_equal(string(fdt, "/cpus/cpu@2", "riscv,isa"), "rv64imafdc_zicntr_zicsr_zifencei_zihpm_zba_zbb_zbs_smcntrpmf_sscofpmf");
     const tl_config *config = &r.machine->config;
     assert_int_equal(cell(fdt, "/cpus/cpu@1", "d-cache-size", 0), config->l1d.size_bytes);
     assert_int_equal(cell(fdt, "/cpus/cpu@1", "d-cache-sets", 0) * config->l1d.ways * cell(fdt, "/cpus/cpu@1", "d-cache-block-size", 0),
@@ -390,7 +391,7 @@ static void test_tree_describes_the_harts_as_they_are(void **state) {
         assert_true(fdt_path_offset(fdt, path) > 0);
     }
     assert_int_equal(fdt_path_offset(fdt, "/cpus/cpu@3"), -FDT_ERR_NOTFOUND);
-    assert_int_equal(fdt_path_offset(fdt, "/pmu"), -FDT_ERR_NOTFOUND);
+    assert_true(fdt_path_offset(fdt, "/pmu") > 0); // the preset linux of the machine
     stop(&r);
 }
 

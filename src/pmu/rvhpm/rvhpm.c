@@ -1,40 +1,435 @@
 // SPDX-License-Identifier: MIT
-// The counters of the RISC-V privileged architecture: views of the hart's clock.
+// How the counters behave. Nothing happens per event: a counter is a difference of running totals (model/counter.h), brought up to date when
+// software looks, when what it counts changes, and when it may have overflowed. Between two such moments a counter counts all the
+// time or not at all: mode filters, inhibits and selectors change only here.
+//
+// When effects happen (privileged manual, Zicsr and mcountinhibit): an instruction that reads a counter sees it before its own effect. A
+// write to a counter replaces the increment of the writing instruction. Every other write takes effect when its instruction has retired, and
+// has been counted by the old rules.
 #include "pmu/rvhpm/rvhpm.h"
 
+#include "base/bits.h"
+
+enum {
+    CSR_SCOUNTEREN = 0x106,
+    CSR_MCOUNTEREN = 0x306,
+    CSR_MCOUNTINHIBIT = 0x320,
+    CSR_MCYCLECFG = 0x321,
+    CSR_MINSTRETCFG = 0x322,
+    CSR_MHPMEVENT3 = 0x323,
+    CSR_CYCLE = 0xc00,
+    CSR_CYCLEH = 0xc80,
+};
+enum { ALL_MODES = 1 << TL_PRIV_U | 1 << TL_PRIV_S | 1 << TL_PRIV_M };
+
+// While an overflow is further away than this, accesses that take a slow path need not be watched: none takes so many cycles.
+static const uint64_t WATCH_CYCLES = UINT64_C(1) << 24;
+// Finding out how far an overflow is costs a sync. It is done again when an eighth of the way is left, or else at the very end.
+static const uint64_t SHORT_SPAN_CYCLES = 4096;
+
+bool tl_rvhpm_has(const tl_rvhpm *p, uint32_t n) {
+    return n == TL_HPM_CYCLE || n == TL_HPM_INSTRET || (n >= TL_HPM_FIRST && n < TL_HPM_FIRST + p->preset->n_counters);
+}
+
+uint64_t *tl_rvhpm_event(const tl_rvhpm *p, uint32_t n) { return &p->events[n - TL_HPM_FIRST]; }
+
+// ---- selectors ----
+
+static const tl_event *find_event(const tl_rvhpm *p, uint64_t selector, const tl_sources **ret_sources) {
+    const tl_pmu_preset *preset = p->pmu.preset;
+    for (uint32_t i = 0; i < preset->n_events; i++)
+        if (preset->events[i].selector == selector && p->resolved[i].n_slots > 0) {
+            *ret_sources = &p->resolved[i];
+            return &preset->events[i];
+        }
+    return NULL;
+}
+
+// The events that a selector names; 0: it is none, or not legal.
+static uint32_t parts_of(const tl_rvhpm *p, uint64_t selector, const tl_sources *parts[static TL_HPM_MAX_PARTS]) {
+    if (!p->preset->has_masks)
+        return selector != 0 && find_event(p, selector, &parts[0]) ? 1 : 0;
+    uint32_t n = 0;
+    for (uint64_t left = selector & ~UINT64_C(0xff); left != 0; left &= left - 1) {
+        if (n == TL_HPM_MAX_PARTS || !find_event(p, (left & -left) | (selector & 0xff), &parts[n]))
+            return 0;
+        n += 1;
+    }
+    return n;
+}
+
+uint64_t tl_rvhpm_legal_selector(const tl_rvhpm *p, uint64_t wanted) {
+    const tl_sources *parts[TL_HPM_MAX_PARTS];
+    return parts_of(p, wanted, parts) > 0 ? wanted : 0;
+}
+
+// ---- totals ----
+
+static tl_priv mode_of(const tl_rvhpm *p) { return p->pmu.host->privilege(p->pmu.host->ctx, p->pmu.hart); }
+static uint64_t cycle_of(const tl_rvhpm *p) { return p->pmu.host->cycle(p->pmu.host->ctx, p->pmu.hart); }
+
+static uint64_t total_of(tl_rvhpm *p, const tl_hpm *c) {
+    const tl_pmu_host *host = p->pmu.host;
+    if (c->needs_sync && !p->is_synced) {
+        host->sync(host->ctx, p->pmu.hart);
+        p->is_synced = true;
+    }
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < c->n_parts; i++)
+        for (uint32_t s = 0; s < c->parts[i]->n_slots; s++) {
+            tl_slot slot = c->parts[i]->slots[s];
+            if (slot == p->cycle_slot)
+                total += cycle_of(p);
+            else if (slot == p->instret_slot)
+                total += host->instret(host->ctx, p->pmu.hart);
+            else
+                total += tl_probe_read(host->probe, slot);
+        }
+    return total;
+}
+
+static bool counts_in(const tl_hpm *c, tl_priv mode) { return c->is_running && (c->modes >> mode & 1); }
+
+// ---- overflow ----
+
+// Counters that wait for an overflow that would be noticed are armed; aim finds out how far it is.
+static bool is_armed(const tl_rvhpm *p, uint32_t n) { return p->armed >> n & 1; }
+
+static void aim(tl_rvhpm *p, uint32_t n) {
+    tl_hpm *c = &p->counters[n];
+    bool waits = n >= TL_HPM_FIRST && p->preset->has_sscofpmf && c->is_running && !(*tl_rvhpm_event(p, n) & TL_HPM_OF);
+    p->armed = (p->armed & ~(UINT32_C(1) << n)) | (uint32_t)waits << n;
+    c->is_watched = false;
+    if (!waits)
+        return;
+    uint64_t now = cycle_of(p);
+    c->span = tl_counter_headroom(&c->counter) / (c->max_step > 0 ? c->max_step : 1);
+    c->safe_until = c->span > UINT64_MAX - now ? UINT64_MAX : now + c->span;
+    c->is_watched = c->is_jumpy && c->span <= WATCH_CYCLES;
+}
+
+static void update(tl_rvhpm *p, uint32_t n) {
+    tl_hpm *c = &p->counters[n];
+    if (!counts_in(c, mode_of(p)))
+        return;
+    if (tl_counter_fold(&c->counter, total_of(p, c)) && is_armed(p, n)) {
+        *tl_rvhpm_event(p, n) |= TL_HPM_OF;
+        p->pmu.host->set_irq(p->pmu.host->ctx, p->pmu.hart, TL_IRQ_LCOFI, true);
+    }
+    aim(p, n);
+}
+
+// What the port asks of the hart follows from the counters that run.
+static void set_needs(tl_rvhpm *p) {
+    tl_pmu_port *port = &p->pmu.port;
+    bool had_slow_watch = port->needs_slow_watch;
+    p->filtered = 0;
+    port->needs_slow_watch = false;
+    for (uint32_t n = 0; n < TL_HPM_N; n++) {
+        const tl_hpm *c = &p->counters[n];
+        p->filtered |= (uint32_t)(c->is_running && c->modes != ALL_MODES) << n;
+        port->needs_slow_watch |= c->is_watched;
+    }
+    port->needs_modes = p->filtered != 0;
+    if (p->armed != 0 || port->needs_slow_watch != had_slow_watch)
+        p->pmu.host->changed(p->pmu.host->ctx, p->pmu.hart);
+}
+
+// ---- what the registers call ----
+
+void tl_rvhpm_update(tl_rvhpm *p, uint32_t n) { update(p, n); }
+
+uint64_t tl_rvhpm_counter(tl_rvhpm *p, uint32_t n) {
+    update(p, n);
+    return p->counters[n].counter.value;
+}
+
+void tl_rvhpm_set_counter(tl_rvhpm *p, uint32_t n, uint64_t value) {
+    tl_hpm *c = &p->counters[n];
+    tl_counter_set(&c->counter, value, counts_in(c, mode_of(p)) ? total_of(p, c) : 0);
+    aim(p, n);
+    set_needs(p);
+}
+
+static uint8_t modes_of(uint64_t filters) {
+    uint32_t modes = ALL_MODES;
+    modes &= ~(filters & TL_HPM_MINH ? 1u << TL_PRIV_M : 0u);
+    modes &= ~(filters & TL_HPM_SINH ? 1u << TL_PRIV_S : 0u);
+    modes &= ~(filters & TL_HPM_UINH ? 1u << TL_PRIV_U : 0u);
+    return (uint8_t)modes;
+}
+
+static void take_sources(tl_rvhpm *p, uint32_t n, uint64_t selector) {
+    tl_hpm *c = &p->counters[n];
+    if (n < TL_HPM_FIRST) {
+        c->n_parts = 1;
+        c->parts[0] = &p->clock[n];
+    } else {
+        c->n_parts = parts_of(p, selector, c->parts);
+    }
+    c->max_step = 0;
+    c->needs_sync = c->is_jumpy = false;
+    c->is_slow = true;
+    for (uint32_t i = 0; i < c->n_parts; i++) {
+        c->max_step += c->parts[i]->max_step;
+        c->needs_sync |= c->parts[i]->needs_sync;
+        c->is_jumpy |= c->parts[i]->is_jumpy;
+        c->is_slow &= c->parts[i]->is_slow;
+    }
+}
+
+// Up to here it counted by the old rules; from here on by what its registers say now.
+static void configure(tl_rvhpm *p, uint32_t n) {
+    tl_hpm *c = &p->counters[n];
+    update(p, n);
+    uint64_t control = n >= TL_HPM_FIRST ? *tl_rvhpm_event(p, n) : *p->fixed_config[n]; // the latter is 0 without Smcntrpmf
+    take_sources(p, n, control & TL_HPM_SELECTOR);
+    c->modes = modes_of(control);
+    c->is_running = c->n_parts > 0 && !(*p->mcountinhibit >> n & 1);
+    if (counts_in(c, mode_of(p)))
+        tl_counter_skip(&c->counter, total_of(p, c));
+    aim(p, n);
+}
+
+void tl_rvhpm_configure(tl_rvhpm *p, uint32_t n) {
+    if (tl_rvhpm_has(p, n))
+        configure(p, n);
+    set_needs(p);
+}
+
+uint64_t tl_rvhpm_overflows(tl_rvhpm *p) {
+    uint64_t bits = 0;
+    for (uint32_t n = TL_HPM_FIRST; n < TL_HPM_N; n++) {
+        if (is_armed(p, n))
+            update(p, n);
+        bits |= (*tl_rvhpm_event(p, n) >> 63) << n;
+    }
+    return mode_of(p) == TL_PRIV_M ? bits : bits & *p->mcounteren;
+}
+
+// ---- the port ----
+
 static bool has(const void *ctx, uint32_t csr) {
-    (void)ctx;
-    return csr >= 0xc00 && csr <= 0xc02;
+    const tl_rvhpm *p = ctx;
+    return p->has_csr[csr / 64 & 63] >> csr % 64 & 1;
+}
+
+// The shadows are gated (privileged manual, mcounteren and scounteren); all else is a matter of the number, which the hart checks.
+static bool is_granted(const tl_rvhpm *p, uint32_t csr) {
+    bool is_shadow = (csr & ~31u) == CSR_CYCLE || (csr & ~31u) == CSR_CYCLEH;
+    if (!is_shadow)
+        return true;
+    uint64_t granted = UINT64_MAX;
+    switch (mode_of(p)) {
+    case TL_PRIV_U: granted = (*p->mcounteren & *p->scounteren) | p->pmu.host->user_counters(p->pmu.host->ctx, p->pmu.hart); break;
+    case TL_PRIV_S: granted = *p->mcounteren; break;
+    case TL_PRIV_M: break;
+    }
+    return granted >> (csr & 31) & 1;
 }
 
 static bool read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) {
-    (void)ctx;
-    if (csr == 0xc00)
-        *ret_value = h->now - h->idle_cycles;
-    else
-        *ret_value = csr == 0xc02 ? h->instret : (uint64_t)((unsigned __int128)h->now * TL_TIMEBASE_HZ / h->config->clock_hz);
-    return true;
+    tl_rvhpm *p = ctx;
+    (void)h;
+    p->is_synced = false;
+    return is_granted(p, csr) && tl_regfile_read(&p->pmu.file, csr, ret_value);
 }
 
-static bool may_write(void *ctx, const tl_hart *h, uint32_t csr) { return (void)ctx, (void)h, (void)csr, false; }
-static void write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) { (void)ctx, (void)h, (void)csr, (void)value; }
-static void nothing(void *ctx, tl_hart *h) { (void)ctx, (void)h; }
-static uint64_t deadline(void *ctx, tl_hart *h) { return (void)ctx, (void)h, UINT64_MAX; }
+static bool may_write(void *ctx, const tl_hart *h, uint32_t csr) {
+    (void)h;
+    return csr >> 10 != 3 && has(ctx, csr);
+}
 
-static const tl_pmu_port port = {
-    .has = has,
-    .read = read,
-    .may_write = may_write,
-    .write = write,
-    .retired = nothing,
-    .leave_mode = nothing,
-    .deadline = deadline,
-    .poll = nothing,
-};
+// Number of the counter that a machine-level register is, or TL_HPM_N.
+static uint32_t counter_at(uint32_t csr) { return (csr & ~0x9fu) == 0xb00 ? csr & 31 : TL_HPM_N; }
 
-tl_status tl_rvhpm_attach(tl_hart *h, tl_arena *arena, tl_error *err) {
-    (void)arena;
-    (void)err;
-    h->pmus[h->n_pmus++] = &port;
+static void write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) {
+    tl_rvhpm *p = ctx;
+    tl_reg_at at;
+    (void)h;
+    p->is_synced = false;
+    if (!tl_regfile_find(&p->pmu.file, csr, &at))
+        return;
+    uint32_t n = counter_at(csr);
+    if (n == TL_HPM_N) {
+        p->pending = at;
+        p->pending_value = value;
+        p->has_pending = true;
+    } else {
+        if (tl_rvhpm_has(p, n)) { // the engine reads it first: an overflow before this instruction has happened
+            tl_regfile_write_at(&p->pmu.file, &at, value);
+            p->written |= UINT32_C(1) << n;
+        }
+    }
+}
+
+static void retired(void *ctx, tl_hart *h) {
+    tl_rvhpm *p = ctx;
+    (void)h;
+    p->is_synced = false;
+    for (uint32_t left = p->written; left != 0; left &= left - 1) {
+        uint32_t n = (uint32_t)__builtin_ctz(left);
+        tl_hpm *c = &p->counters[n];
+        if (counts_in(c, mode_of(p)))
+            tl_counter_skip(&c->counter, total_of(p, c));
+        aim(p, n);
+    }
+    if (p->written != 0)
+        set_needs(p);
+    p->written = 0;
+    if (p->has_pending)
+        tl_regfile_write_at(&p->pmu.file, &p->pending, p->pending_value);
+    p->has_pending = false;
+}
+
+static void leave_mode(void *ctx, tl_hart *h, tl_priv to) {
+    tl_rvhpm *p = ctx;
+    tl_priv from = mode_of(p);
+    bool has_begun = false;
+    (void)h;
+    p->is_synced = false;
+    for (uint32_t left = p->filtered; left != 0; left &= left - 1) {
+        uint32_t n = (uint32_t)__builtin_ctz(left);
+        tl_hpm *c = &p->counters[n];
+        bool counted = counts_in(c, from), will_count = counts_in(c, to);
+        if (counted && !will_count) {
+            update(p, n);
+        } else if (will_count && !counted) {
+            tl_counter_skip(&c->counter, total_of(p, c));
+            aim(p, n);
+            has_begun |= is_armed(p, n);
+        }
+    }
+    if (has_begun)
+        set_needs(p);
+}
+
+static uint64_t deadline(void *ctx, tl_hart *h) {
+    tl_rvhpm *p = ctx;
+    tl_priv mode = mode_of(p);
+    uint64_t soonest = UINT64_MAX;
+    bool had_slow_watch = p->pmu.port.needs_slow_watch, has_slow_watch = false;
+    (void)h;
+    p->is_synced = false;
+    for (uint32_t rest = p->armed; rest != 0; rest &= rest - 1) {
+        uint32_t n = (uint32_t)__builtin_ctz(rest);
+        tl_hpm *c = &p->counters[n];
+        has_slow_watch |= c->is_watched;
+        if (!counts_in(c, mode) || (c->is_watched && c->is_slow))
+            continue;
+        uint64_t now = cycle_of(p), left = c->safe_until > now ? c->safe_until - now : 0;
+        if (left == 0 || (c->span > SHORT_SPAN_CYCLES && left <= c->span / 8)) {
+            update(p, n);
+            has_slow_watch |= c->is_watched;
+            if (!is_armed(p, n) || (c->is_watched && c->is_slow))
+                continue;
+            left = c->span;
+        }
+        if (c->is_jumpy && !c->is_watched) {
+            left = left > WATCH_CYCLES ? left - WATCH_CYCLES : 0;
+            c->is_watched = left == 0;
+            has_slow_watch |= c->is_watched;
+        }
+        soonest = left < soonest ? left : soonest;
+    }
+    p->pmu.port.needs_slow_watch = has_slow_watch;
+    if (has_slow_watch != had_slow_watch)
+        p->pmu.host->changed(p->pmu.host->ctx, p->pmu.hart);
+    return soonest;
+}
+
+static void poll(void *ctx, tl_hart *h) {
+    tl_rvhpm *p = ctx;
+    (void)h;
+    if (p->armed == 0)
+        return;
+    tl_priv mode = mode_of(p);
+    uint64_t now = cycle_of(p);
+    p->is_synced = false;
+    for (uint32_t left = p->armed; left != 0; left &= left - 1) {
+        uint32_t n = (uint32_t)__builtin_ctz(left);
+        const tl_hpm *c = &p->counters[n];
+        if (counts_in(c, mode) && (now >= c->safe_until || (c->is_watched && c->is_slow)))
+            update(p, n);
+    }
+}
+
+// ---- the design ----
+
+static void reset(tl_pmu *pmu) {
+    tl_rvhpm *p = tl_rvhpm_of(&pmu->file);
+    tl_regfile_reset(&pmu->file);
+    p->written = p->armed = p->filtered = 0;
+    p->has_pending = p->is_synced = false;
+    for (uint32_t n = 0; n < TL_HPM_N; n++) {
+        uint32_t width_bits = n < TL_HPM_FIRST ? 64 : p->preset->width_bits;
+        p->counters[n] = (tl_hpm){.counter = {.width_bits = (uint8_t)width_bits}};
+        if (tl_rvhpm_has(p, n))
+            configure(p, n);
+    }
+    set_needs(p);
+}
+
+static tl_status resolve(tl_rvhpm *p, tl_arena *arena, tl_error *err) {
+    const tl_probe *probe = p->pmu.host->probe;
+    const tl_pmu_preset *preset = p->pmu.preset;
+    tl_status status = tl_sources_resolve("hart.cycle", probe, p->pmu.hart, arena, &p->clock[TL_HPM_CYCLE], err);
+    if (status == TL_OK)
+        status = tl_sources_resolve("hart.instret", probe, p->pmu.hart, arena, &p->clock[TL_HPM_INSTRET], err);
+    if (status != TL_OK)
+        return status;
+    p->cycle_slot = p->clock[TL_HPM_CYCLE].slots[0];
+    p->instret_slot = p->clock[TL_HPM_INSTRET].slots[0];
+    p->resolved = tl_arena_alloc(arena, preset->n_events * sizeof *p->resolved);
+    if (!p->resolved)
+        return tl_fail(err, TL_ENOMEM, "no memory for the events of pmu %s", p->pmu.type->name);
+    for (uint32_t i = 0; status == TL_OK && i < preset->n_events; i++)
+        if (preset->events[i].fidelity != TL_NOT_MODELED) {
+            status = tl_sources_resolve(preset->events[i].sources, probe, p->pmu.hart, arena, &p->resolved[i], err);
+            if (status == TL_ENOENT)
+                status = TL_OK; // not on this machine: the selector reads back as 0
+        }
+    return status;
+}
+
+static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
+    tl_rvhpm *p = tl_rvhpm_of(&pmu->file);
+    p->preset = (const tl_rvhpm_preset *)(const void *)pmu->preset;
+    tl_status status = resolve(p, arena, err);
+    if (status != TL_OK)
+        return status;
+    p->events = pmu->file.stored + tl_regmap_cell_at(pmu->file.map, CSR_MHPMEVENT3);
+    p->mcounteren = pmu->file.stored + tl_regmap_cell_at(pmu->file.map, CSR_MCOUNTEREN);
+    p->scounteren = pmu->file.stored + tl_regmap_cell_at(pmu->file.map, CSR_SCOUNTEREN);
+    p->mcountinhibit = pmu->file.stored + tl_regmap_cell_at(pmu->file.map, CSR_MCOUNTINHIBIT);
+    p->fixed_config[TL_HPM_CYCLE] = pmu->file.stored + tl_regmap_cell_at(pmu->file.map, CSR_MCYCLECFG);
+    p->fixed_config[TL_HPM_INSTRET] = pmu->file.stored + tl_regmap_cell_at(pmu->file.map, CSR_MINSTRETCFG);
+    for (uint32_t csr = 0; csr < 4096; csr++) {
+        tl_reg_at at;
+        if (tl_regfile_find(&pmu->file, csr, &at))
+            p->has_csr[csr / 64] |= UINT64_C(1) << csr % 64;
+    }
+    pmu->port = (tl_pmu_port){
+        .ctx = p,
+        .has = has,
+        .read = read,
+        .may_write = may_write,
+        .write = write,
+        .retired = retired,
+        .leave_mode = leave_mode,
+        .deadline = deadline,
+        .poll = poll,
+    };
     return TL_OK;
 }
+
+const tl_pmu_type tl_pmu_rvhpm = {
+    .name = "rvhpm",
+    .title = "RISC-V hardware performance counters",
+    .cite = "RISC-V Privileged Architecture 1.12; Sscofpmf 1.0; Smcntrpmf 1.0",
+    .regmap = &tl_rvhpm_regmap,
+    .presets = tl_rvhpm_presets,
+    .state_size = sizeof(tl_rvhpm),
+    .attach = attach,
+    .reset = reset,
+};

@@ -1,12 +1,80 @@
 // SPDX-License-Identifier: MIT
-// The counters of the RISC-V privileged architecture in one hart's register file.
+// The hardware performance counters of the RISC-V privileged architecture, one set for each hart: Zicntr, Zihpm, mcountinhibit, and with
+// them, as the preset has it, Sscofpmf and Smcntrpmf. Inside the folder: registers (regs.c), events (events.c), behavior (rvhpm.c).
 #ifndef TL_PMU_RVHPM_RVHPM_H
 #define TL_PMU_RVHPM_RVHPM_H
 
-#include "base/arena.h"
-#include "base/status.h"
-#include "model/hart.h"
+#include "model/pmu.h"
 
-TL_MUST_CHECK tl_status tl_rvhpm_attach(tl_hart *h, tl_arena *arena, tl_error *err); // hangs a port into the hart
+enum {
+    TL_HPM_CYCLE = 0,
+    TL_HPM_TIME = 1, // a counter to everyone but the hardware: it cannot be stopped or written
+    TL_HPM_INSTRET = 2,
+    TL_HPM_FIRST = 3,
+    TL_HPM_N = 32,
+    TL_HPM_MAX_PARTS = 24 // events that one selector can combine
+};
+
+// mhpmevent, mcyclecfg, minstretcfg: Sscofpmf 1.0 and Smcntrpmf 1.0.
+#define TL_HPM_OF (UINT64_C(1) << 63)
+#define TL_HPM_MINH (UINT64_C(1) << 62)
+#define TL_HPM_SINH (UINT64_C(1) << 61)
+#define TL_HPM_UINH (UINT64_C(1) << 60)
+#define TL_HPM_SELECTOR ((UINT64_C(1) << 56) - 1)
+
+typedef struct tl_rvhpm_preset {
+    tl_pmu_preset base;
+    uint32_t n_counters; // mhpmcounter3 and up that count; the others are read-only zero
+    uint32_t width_bits; // of these: 32 .. 64
+    bool has_sscofpmf, has_smcntrpmf;
+    bool has_masks; // a selector is a class in bits 7:0 and a mask of its events from bit 8 up; else it names one event
+} tl_rvhpm_preset;
+
+extern const tl_rvhpm_preset tl_rvhpm_linux, tl_rvhpm_u74, tl_rvhpm_none;
+extern const tl_pmu_preset *const tl_rvhpm_presets[];
+extern const tl_regmap tl_rvhpm_regmap;
+extern const tl_pmu_type tl_pmu_rvhpm;
+
+typedef struct tl_hpm { // one counter
+    tl_counter counter;
+    const tl_sources *parts[TL_HPM_MAX_PARTS];
+    uint32_t n_parts, max_step;
+    bool needs_sync, is_slow, is_jumpy; // of its parts together
+    bool is_running;                    // has an event and is not inhibited
+    uint8_t modes;                      // bit p: counts in tl_priv p
+    bool is_watched;                    // polled after slow paths
+    uint64_t safe_until, span;          // no overflow before that cycle of the hart; how far that was when it was found
+} tl_hpm;
+
+typedef struct tl_rvhpm {
+    tl_pmu pmu;
+    const tl_rvhpm_preset *preset;
+    tl_sources *resolved; // by event of the preset; n_slots 0: not modeled here
+    tl_sources clock[3];  // of mcycle and minstret: [TL_HPM_CYCLE], [TL_HPM_INSTRET]
+    tl_slot cycle_slot, instret_slot;
+    uint64_t *events; // stored mhpmevent3 and up, and of these registers
+    uint64_t *mcounteren, *scounteren, *mcountinhibit, *fixed_config[3];
+    tl_hpm counters[TL_HPM_N];
+    uint32_t armed;    // bit n: counter n waits for its overflow
+    uint32_t filtered; // bit n: counter n runs, but not in all modes
+    uint64_t has_csr[4096 / 64];
+    bool is_synced;         // during one call of the port
+    uint32_t written;       // counters that the instruction under way wrote
+    bool has_pending;       // it wrote another register,
+    tl_reg_at pending;      // this one,
+    uint64_t pending_value; // which changes when it has retired
+} tl_rvhpm;
+
+static inline tl_rvhpm *tl_rvhpm_of(const tl_regfile *file) { return (tl_rvhpm *)(uintptr_t)file; }
+
+// What the rows of regs.c call: rvhpm.c.
+uint64_t tl_rvhpm_legal_selector(const tl_rvhpm *p, uint64_t wanted); // itself, or 0
+uint64_t tl_rvhpm_counter(tl_rvhpm *p, uint32_t n);                   // its value now
+void tl_rvhpm_set_counter(tl_rvhpm *p, uint32_t n, uint64_t value);
+void tl_rvhpm_update(tl_rvhpm *p, uint32_t n);           // counts overflows up to now
+void tl_rvhpm_configure(tl_rvhpm *p, uint32_t n);        // its control registers have changed
+uint64_t tl_rvhpm_overflows(tl_rvhpm *p);                // scountovf
+bool tl_rvhpm_has(const tl_rvhpm *p, uint32_t n);        // counter n exists
+uint64_t *tl_rvhpm_event(const tl_rvhpm *p, uint32_t n); // stored mhpmevent n
 
 #endif

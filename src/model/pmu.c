@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// What every PMU needs: making one, and resolving what its events count. See pmu.h.
+#include "model/pmu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *name) {
+    for (const tl_pmu_preset *const *preset = type->presets; *preset; preset++)
+        if (strcmp((*preset)->name, name) == 0)
+            return *preset;
+    return NULL;
+}
+
+tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, const tl_pmu_host *host, uint32_t hart,
+                     tl_arena *arena, tl_pmu **ret_pmu, tl_error *err) {
+    tl_pmu *pmu = tl_arena_alloc(arena, type->state_size);
+    uint64_t *stored = tl_arena_alloc(arena, tl_regmap_n_cells(type->regmap) * sizeof *stored);
+    if (!pmu || !stored)
+        return tl_fail(err, TL_ENOMEM, "no memory for the registers of pmu %s", type->name);
+    *pmu = (tl_pmu){
+        .file = {.map = type->regmap, .stored = stored, .access_bits = access_bits},
+        .type = type,
+        .preset = preset,
+        .host = host,
+        .hart = hart,
+    };
+    tl_status status = type->attach(pmu, arena, err);
+    if (status != TL_OK)
+        return status;
+    type->reset(pmu);
+    *ret_pmu = pmu;
+    return TL_OK;
+}
+
+static const tl_hart_unit_row *hart_unit_of(const tl_unit *unit) {
+    for (uint32_t i = 0; i < TL_N_HART_UNITS; i++)
+        if (unit->type == &tl_hart_units[i].type)
+            return &tl_hart_units[i];
+    return NULL;
+}
+
+static bool is_concerned(const tl_unit *unit, uint32_t hart) {
+    const tl_hart_unit_row *row = hart_unit_of(unit);
+    char path[32];
+    if (!row)
+        return true;
+    snprintf(path, sizeof path, row->path_format, hart);
+    return strcmp(unit->path, path) == 0;
+}
+
+// Adds the slots of one term; with slots NULL only counts them.
+static uint32_t add_term(const char *unit_name, const char *signal, const tl_probe *probe, uint32_t hart, tl_slot *slots,
+                         tl_sources *sources) {
+    uint32_t n = 0;
+    for (uint32_t u = 0; u < probe->n_units; u++) {
+        const tl_unit *unit = &probe->units[u];
+        if (strcmp(unit->type->name, unit_name) != 0 || !is_concerned(unit, hart))
+            continue;
+        const tl_hart_unit_row *row = hart_unit_of(unit);
+        for (uint32_t s = 0; s < unit->type->n_signals; s++) {
+            if (strcmp(unit->type->signals[s].name, signal) != 0)
+                continue;
+            tl_signal_kind kind = row ? tl_hart_signal_kind(row->first_slot + s) : TL_SIGNAL_SLOW;
+            if (slots)
+                slots[n] = unit->first_slot + s;
+            n += 1;
+            sources->max_step += unit->type->signals[s].max_step;
+            uint32_t slot = row ? row->first_slot + s : 0;
+            bool is_hosts = row && (slot == TL_S_HART_CYCLE || slot == TL_S_HART_INSTRET);
+            sources->needs_sync |= kind == TL_SIGNAL_HELD || (kind == TL_SIGNAL_CLOCK && !is_hosts);
+            sources->is_slow &= kind == TL_SIGNAL_SLOW || (row && slot == TL_S_HART_IDLE_CYCLE); // waiting is between two runs
+            sources->is_jumpy |= kind == TL_SIGNAL_SLOW || (row && tl_hart_signal_is_jumpy(slot));
+        }
+    }
+    return n;
+}
+
+// "l2.read_hart#" of hart 3 into "l2" and "read_hart3". Returns what follows the term and its " + ", or NULL: not well formed.
+static const char *next_term(const char *text, uint32_t hart, char unit[static 32], char signal[static 64]) {
+    size_t n_unit = strcspn(text, ". +");
+    if (n_unit == 0 || n_unit >= 32 || text[n_unit] != '.')
+        return NULL;
+    memcpy(unit, text, n_unit);
+    unit[n_unit] = '\0';
+    text += n_unit + 1;
+    size_t n_signal = strcspn(text, " +");
+    if (n_signal == 0 || n_signal >= 48)
+        return NULL;
+    const char *mark = memchr(text, '#', n_signal);
+    if (mark)
+        snprintf(signal, 64, "%.*s%u%.*s", (int)(mark - text), text, hart, (int)(text + n_signal - mark - 1), mark + 1);
+    else
+        snprintf(signal, 64, "%.*s", (int)n_signal, text);
+    text += n_signal;
+    return strncmp(text, " + ", 3) == 0 ? text + 3 : *text == '\0' ? text : NULL;
+}
+
+tl_status tl_sources_resolve(const char *text, const tl_probe *probe, uint32_t hart, tl_arena *arena, tl_sources *ret_sources,
+                             tl_error *err) {
+    tl_sources sources = {.is_slow = true};
+    for (int is_second = 0; is_second < 2; is_second++) {
+        uint32_t n = 0;
+        if (is_second) {
+            sources.slots = tl_arena_alloc(arena, sources.n_slots * sizeof *sources.slots);
+            if (!sources.slots)
+                return tl_fail(err, TL_ENOMEM, "no memory for the sources of '%s'", text);
+            sources.max_step = 0;
+        }
+        for (const char *at = text; at != NULL && *at != '\0';) {
+            char unit[32], signal[64];
+            at = next_term(at, hart, unit, signal);
+            if (!at)
+                return tl_fail(err, TL_EINVAL, "'%s': sources are written unit.signal + unit.signal", text);
+            uint32_t n_found = add_term(unit, signal, probe, hart, is_second ? sources.slots + n : NULL, &sources);
+            if (n_found == 0)
+                return tl_fail(err, TL_ENOENT, "'%s': this machine has no signal %s.%s", text, unit, signal);
+            n += n_found;
+        }
+        sources.n_slots = n;
+    }
+    *ret_sources = sources;
+    return TL_OK;
+}
+
+const char *tl_fidelity_name(tl_fidelity fidelity) {
+    switch (fidelity) {
+    case TL_EXACT: return "exact";
+    case TL_APPROXIMATE: return "approximate";
+    case TL_NOT_MODELED: break;
+    }
+    return "not modeled";
+}
