@@ -56,6 +56,7 @@ bench:
 	@$(release)
 	@bench/workloads/build.sh bench/out
 	@bench/run.py $(BENCH)
+	@bench/system.py $(if $(findstring --record,$(BENCH)),--record)
 
 fuzz:
 	@tools/install-deps build check

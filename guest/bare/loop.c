@@ -10,7 +10,7 @@
 static uint64_t table[512] __attribute__((aligned(4096)));
 
 /* the same code whatever surrounds it */
-__attribute__((noinline)) static uint64_t loop(uint64_t n_rounds) {
+__attribute__((noipa)) static uint64_t loop(uint64_t n_rounds) {
     uint64_t state = 88172645463325252, sum = 0;
     for (uint64_t i = 0; i < n_rounds; i++) {
         state ^= state << 13;

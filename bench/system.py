@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures what system mode and the counters of the harts cost.
+
+  bench/system.py [--record] [--repeat N]
+
+Three tables, all of ratios on this machine in this run:
+  modes     one inner loop (guest/bare/loop.c) as a Linux program, as a bare program in machine mode, and in user mode behind page tables
+  counters  the same programs on a machine with the standard PMU attached and unread, and on one without counters
+  boot      firmware and kernel up to the first process and off again, when `make check-linux` has built them (else left out)
+Each figure is the fastest of N runs (default 5). --record writes the tables to docs/bench.md.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(HERE)
+ROUNDS = 20_000_000
+BEGIN, END = "<!-- begin of what bench/system.py writes -->", "<!-- end of what bench/system.py writes -->"
+
+
+def build(folder):
+    """The loop three times, long enough to measure."""
+    cross = os.environ.get("CROSS", "riscv64-linux-gnu-") + "gcc"
+    bare = os.path.join(TOP, "guest", "bare")
+    rounds = f"-DLOOP_ROUNDS={ROUNDS}"
+    common = ["-O2", "-g", "-I", bare, rounds]
+    target = ["-march=rv64imafdc_zicsr_zifencei", "-mabi=lp64d", "-mcmodel=medany", "-std=gnu17", "-ffreestanding", "-fno-pic",
+              "-fno-tree-loop-distribute-patterns", "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments", "-T",
+              os.path.join(bare, "bare.ld")]
+    runtime = [os.path.join(bare, "crt.S"), os.path.join(bare, "bare.c")]
+    source = os.path.join(bare, "loop.c")
+    programs = {}
+    for name, command in {
+        "linux": [cross, *common, "-static", "-DLOOP_LINUX", source],
+        "machine": [cross, *common, *target, *runtime, source, "-lgcc"],
+        "user": [cross, *common, *target, "-DLOOP_USER", *runtime, source, "-lgcc"],
+    }.items():
+        programs[name] = os.path.join(folder, name)
+        subprocess.run([*command, "-o", programs[name]], check=True)
+    return programs
+
+
+def measure(command, counts):
+    """One run: (instructions, wall seconds)."""
+    start = time.monotonic()
+    done = subprocess.run([*command[:2], "-x,", "-e", "instructions", "-o", counts, *command[2:]], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    seconds = time.monotonic() - start
+    if done.returncode != 0:
+        sys.exit(f"bench/system.py: {' '.join(command)}: status {done.returncode}: {done.stderr.decode(errors='replace').strip()[-300:]}")
+    with open(counts, encoding="utf-8") as lines:
+        return max(int(line.split(",")[0]) for line in lines if re.match(r"\d+,", line)), seconds
+
+
+def fastest(command, counts, repeat):
+    return min((measure(command, counts) for _ in range(repeat)), key=lambda pair: pair[1])
+
+
+def interleaved(a, b, counts, repeat):
+    """The fastest of each, in turns, so that a slow moment of the host hits both."""
+    best = [None, None]
+    for _ in range(repeat):
+        for i, command in enumerate((a, b)):
+            pair = measure(command, counts)
+            if best[i] is None or pair[1] < best[i][1]:
+                best[i] = pair
+    return best
+
+
+def modes_table(tally, programs, counts, repeat):
+    rows, base = [], None
+    for name, title, options in (("linux", "Linux program", []), ("machine", "bare, machine mode", ["--bare"]),
+                                 ("user", "bare, user mode, Sv39", ["--bare"])):
+        n, seconds = fastest([tally, "stat", *options, programs[name]], counts, repeat)
+        speed = n / seconds / 1e6
+        base = base or speed
+        rows.append(f"| {title} | {speed:.0f} | {speed / base:.2f} |")
+    return ["| the same loop as | MIPS | of user mode |", "|---|--:|--:|", *rows]
+
+
+def counters_table(tally, programs, folder, counts, repeat):
+    machine = os.path.join(folder, "none.yaml")
+    with open(machine, "w", encoding="utf-8") as out:
+        out.write("name: none\nbase: rocket\npmu: none\n")
+    workloads = {"loop": ([], programs["linux"], []), "loop, bare": (["--bare"], programs["machine"], [])}
+    out_folder = os.path.join(HERE, "out", "riscv64")
+    for name in ("sort", "strings"):
+        if os.path.exists(os.path.join(out_folder, name)):
+            workloads[name] = ([], os.path.join(out_folder, name), [])
+    rows = []
+    for title, (options, program, args) in workloads.items():
+        with_pmu, without = interleaved([tally, "stat", *options, program, *args], [tally, "stat", "--machine", machine, *options, program, *args],
+                                        counts, repeat)
+        rows.append(f"| {title} | {without[1]:.3f} | {with_pmu[1]:.3f} | {(with_pmu[1] / without[1] - 1) * 100:+.1f} % |")
+    return ["| program | s without counters | s with rvhpm, unread | more |", "|---|--:|--:|--:|", *rows]
+
+
+def boot_table(tally, counts, repeat):
+    built = os.environ.get("TALLY_LINUX") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tally", "linux")
+    image, initrd = os.path.join(built, "Image"), os.path.join(built, "initramfs.cpio")
+    if not (os.path.exists(image) and os.path.exists(initrd)):
+        print("bench/system.py: no kernel: run make check-linux to have the boot measured, too", file=sys.stderr)
+        return []
+    rows = []
+    for n_harts in (1, 2):
+        command = [tally, "boot", "--harts", str(n_harts), "--kernel", image, "--initrd", initrd, "--append",
+                   'loglevel=3 tally.run="ls"']
+        n, seconds = fastest(command, counts, min(repeat, 3))
+        rows.append(f"| {n_harts} | {n / 1e6:.0f} | {seconds:.2f} | {n / seconds / 1e6:.0f} |")
+    return ["| harts | million instructions | seconds | MIPS |", "|--:|--:|--:|--:|", *rows]
+
+
+def record(text):
+    path = os.path.join(TOP, "docs", "bench.md")
+    with open(path, encoding="utf-8") as lines:
+        old = lines.read()
+    block = f"{BEGIN}\n{text}\n{END}\n"
+    if BEGIN in old:
+        new = old[:old.index(BEGIN)] + block + old[old.index(END) + len(END) + 1:]
+    else:
+        new = old.rstrip("\n") + "\n\n" + block
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(new)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help="write the tables to docs/bench.md")
+    parser.add_argument("--repeat", type=int, default=5, help="runs of each, the fastest counts")
+    parser.add_argument("--tally", default=os.path.join(TOP, "build", "tally"), help="the program under test")
+    args = parser.parse_args()
+    if not os.access(args.tally, os.X_OK):
+        sys.exit(f"bench/system.py: {args.tally}: not there; run make first")
+    folder = tempfile.mkdtemp(prefix="tally-bench-")
+    try:
+        programs = build(folder)
+        counts = os.path.join(folder, "counts")
+        parts = ["## System mode and counters", "", "`bench/system.py` (part of `make bench`), the fastest of each.", "",
+                 *modes_table(args.tally, programs, counts, args.repeat), "",
+                 *counters_table(args.tally, programs, folder, counts, args.repeat)]
+        boot = boot_table(args.tally, counts, args.repeat)
+        if boot:
+            parts += ["", "Firmware (Debian's OpenSBI) and kernel (Linux 6.1 of `make check-linux`) up to the first process, and off again:", "", *boot]
+        text = "\n".join(parts)
+        print(text)
+        if args.record:
+            record(text)
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
