@@ -34,6 +34,7 @@ uint64_t tl_dhpc_read_hpcc(tl_regfile *file, uint32_t index, uint64_t stored) {
 
 static void start(tl_dhpc_client *client) {
     client->is_pending = true;
+    client->ready_at = client->cycle;
     client->pending_port = tl_dhpc_port_of(client, client->id);
     client->pending_bitmap = client->bitmap;
     client->bitmap = 0;

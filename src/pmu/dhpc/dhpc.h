@@ -141,7 +141,7 @@ const tl_dhpc_config *tl_dhpc_config_of(const tl_dhpc *dhpc);
 const tl_dhpc_manager *tl_dhpc_managers(const tl_dhpc *dhpc, uint32_t *ret_n); // in order of ids
 void tl_dhpc_reset(tl_dhpc *dhpc);                                             // registers, requests and FIFOs; counters go on
 void tl_dhpc_notice(tl_dhpc *dhpc, uint32_t hart, tl_dhpc_notice_kind kind, uint64_t cycle);
-void tl_dhpc_advance(tl_dhpc *dhpc, uint64_t cycle); // everything that happens up to and including this cycle
+void tl_dhpc_advance(tl_dhpc *dhpc, uint64_t cycle); // everything that happens to the end of this cycle, whose instructions have been made
 // The first cycle, from `now` on, in which a counter is sampled for which this hart must be stopped; UINT64_MAX: none in sight. The
 // port's deadline is the same thing as a distance.
 uint64_t tl_dhpc_next_event(const tl_dhpc *dhpc, uint32_t hart, uint64_t now);

@@ -7,12 +7,19 @@
 #include <assert.h>
 #include <string.h>
 
-typedef enum step_kind { STEP_ARRIVAL, STEP_CANCEL, STEP_GRANT, STEP_ACCEPT, STEP_BEAT } step_kind; // in this order within a cycle
+typedef enum step_kind {
+    STEP_ARRIVAL,
+    STEP_LEAVE,
+    STEP_CANCEL,
+    STEP_GRANT,
+    STEP_ACCEPT,
+    STEP_BEAT
+} step_kind; // in this order within a cycle
 typedef struct step {
     uint64_t cycle; // TL_DHPC_NEVER: nothing to do
     step_kind kind;
     uint32_t port;
-    tl_dhpc_client *client; // ARRIVAL, CANCEL: whose
+    tl_dhpc_client *client; // ARRIVAL, LEAVE, CANCEL: whose
 } step;
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -88,9 +95,16 @@ static void absorb_one(tl_dhpc *d, tl_dhpc_client *client) {
     if (ends_cancel) {
         client->is_cancel_unknown = false;
         client->flight.cancel_at = TL_DHPC_NEVER; // finds nothing any more
-        tl_dhpc_inject(client, message.arrives_at);
+        client->ready_at = message.arrives_at;
     }
 }
+
+static bool has_room(const tl_dhpc_client *client) {
+    return (uint32_t)__builtin_popcountll(client->pending_bitmap) <= client->dhpc->config.fifo_depth - client->fifo_n;
+}
+
+// A request waits that will leave its client without an instruction of its hart.
+static bool leaves_alone(const tl_dhpc_client *client) { return client->is_pending && has_room(client); }
 
 // When the cancel that holds back a pending request is known to be over; TL_DHPC_NEVER: that has not been sent yet.
 static uint64_t known_at(tl_dhpc_client *client) {
@@ -146,8 +160,7 @@ static void serve_at_once(tl_dhpc_client *client, uint64_t cycle) {
 
 void tl_dhpc_inject(tl_dhpc_client *client, uint64_t cycle) {
     tl_dhpc *d = client->dhpc;
-    uint32_t n_room = d->config.fifo_depth - client->fifo_n;
-    if (!client->is_pending || client->is_cancel_unknown || (uint32_t)__builtin_popcountll(client->pending_bitmap) > n_room)
+    if (!client->is_pending || client->is_cancel_unknown || !has_room(client))
         return;
     client->is_pending = false;
     client->account.n_requests += 1;
@@ -278,12 +291,19 @@ static void consider_flight(const tl_dhpc *d, tl_dhpc_client *client, step *best
     }
 }
 
-// Whether `client`, or what is counted of its hart, depends on what happens at this port. A request that waits for its cancel's end goes to
-// a port by itself, so its present port matters, too. Who counts the fabric depends on everything.
-static bool is_concerned(const tl_dhpc *d, const tl_dhpc_client *client, const tl_dhpc_client *other) {
-    const tl_dhpc_manager *manager = d->ports[other->flight.port].manager;
-    return other->flight.port == client->flight.port || (other->is_pending && other->is_cancel_unknown) ||
-           (manager && manager->hart == client->index);
+// Marks the ports on which `client`, or what is counted of its hart, depends: its own, those of its core's managers, and those where
+// requests end that hold back another one, which goes to a port by itself then. Who counts the fabric depends on everything.
+static void mark_ports(tl_dhpc *d, const tl_dhpc_client *client, bool is_all) {
+    for (uint32_t c = 0; c < d->n_harts; c++)
+        if (d->clients[c]->flight.port != TL_DHPC_NO_PORT)
+            d->ports[d->clients[c]->flight.port].is_wanted = is_all;
+    for (uint32_t c = 0; c < d->n_harts && !is_all; c++) {
+        const tl_dhpc_client *other = d->clients[c];
+        if (other->flight.port == TL_DHPC_NO_PORT)
+            continue;
+        tl_dhpc_manager_port *port = &d->ports[other->flight.port];
+        port->is_wanted |= other == client || leaves_alone(other) || (port->manager && port->manager->hart == client->index);
+    }
 }
 
 static bool is_fabric_counted(const tl_dhpc *d) {
@@ -291,21 +311,25 @@ static bool is_fabric_counted(const tl_dhpc *d) {
         const tl_dhpc_client *client = d->clients[c];
         if (client->flight.port != TL_DHPC_NO_PORT && counts_fabric(&d->ports[client->flight.port]))
             return true;
-        if (client->is_pending && client->is_cancel_unknown && counts_fabric(&d->ports[client->pending_port]))
+        if (leaves_alone(client) && counts_fabric(&d->ports[client->pending_port]))
             return true;
     }
     return false;
 }
 
-static step next_step(const tl_dhpc *d, const tl_dhpc_client *client) {
+// For a client, up to and including phase (b) of `cycle`: what leaves in that very cycle leaves after its instruction, which may still
+// cancel it. Without one, to the end of the cycle.
+static step next_step(tl_dhpc *d, const tl_dhpc_client *client, uint64_t cycle) {
     step best = {.cycle = TL_DHPC_NEVER};
-    bool is_all = client == NULL || is_fabric_counted(d);
+    mark_ports(d, client, client == NULL || is_fabric_counted(d));
     for (uint32_t c = 0; c < d->n_harts; c++) {
         tl_dhpc_client *other = d->clients[c];
-        if (other->flight.port != TL_DHPC_NO_PORT && (is_all || is_concerned(d, client, other)))
+        if (other->flight.port != TL_DHPC_NO_PORT && d->ports[other->flight.port].is_wanted)
             consider_flight(d, other, &best);
-        if (other->is_pending && other->is_cancel_unknown)
+        if (leaves_alone(other) && other->is_cancel_unknown)
             consider(&best, known_at(other), STEP_ARRIVAL, other->flight.port, other);
+        else if (leaves_alone(other) && (other->ready_at < cycle || client == NULL))
+            consider(&best, other->ready_at, STEP_LEAVE, other->pending_port, other);
     }
     return best;
 }
@@ -316,6 +340,10 @@ static void take(tl_dhpc *d, const step *s) {
             absorb_one(d, s->client);
         return;
     }
+    if (s->kind == STEP_LEAVE) {
+        tl_dhpc_inject(s->client, s->cycle);
+        return;
+    }
     tl_dhpc_manager_port *port = &d->ports[s->port];
     port->done_at = later(port->done_at, s->cycle);
     switch (s->kind) {
@@ -323,13 +351,14 @@ static void take(tl_dhpc *d, const step *s) {
     case STEP_GRANT: grant(d, s->port, s->cycle); break;
     case STEP_ACCEPT: accept(d, port, s->cycle); break;
     case STEP_BEAT: produce(d, port, s->cycle); break;
-    case STEP_ARRIVAL: break;
+    case STEP_ARRIVAL:
+    case STEP_LEAVE: break;
     }
 }
 
 void tl_dhpc_run(tl_dhpc *d, tl_dhpc_client *client, uint64_t cycle) {
     for (;;) {
-        step s = next_step(d, client);
+        step s = next_step(d, client, cycle);
         if (s.cycle == TL_DHPC_NEVER || s.cycle > cycle)
             break;
         take(d, &s);
@@ -358,7 +387,7 @@ uint64_t tl_dhpc_next_event(const tl_dhpc *d, uint32_t hart, uint64_t now) {
     uint64_t next = TL_DHPC_NEVER;
     for (uint32_t c = 0; c < d->n_harts; c++) {
         const tl_dhpc_client *client = d->clients[c];
-        bool is_held = client->is_pending && client->is_cancel_unknown;
+        bool is_held = leaves_alone(client);
         uint32_t p = is_held ? client->pending_port : client->flight.port;
         if (p == TL_DHPC_NO_PORT || d->ports[p].manager == NULL)
             continue;

@@ -44,6 +44,7 @@ typedef struct tl_dhpc_client {
     uint64_t epoch;
     bool is_pending;        // a request waits here for room or for a confirmation
     bool is_cancel_unknown; // a cancel went out; neither its confirmation nor the last beat of what it cancels has come
+    uint64_t ready_at;      // cycle since which no cancel holds it back
     uint32_t pending_port;
     uint64_t pending_bitmap;
     tl_dhpc_flight flight;
@@ -70,6 +71,7 @@ typedef struct tl_dhpc_manager_port {
     uint64_t beat_at; // of the next beat
     uint64_t left;    // counters still to be sent
     uint64_t *snapshot;
+    bool is_wanted; // must be brought up for the access under way
 } tl_dhpc_manager_port;
 
 struct tl_dhpc {
