@@ -115,6 +115,15 @@ void hart_start(u64 hart, void (*code)(u64 hart)) {
     MSIP(hart) = 1;
 }
 
+u64 cycles_per_tick(void) {
+    u64 start = MTIME, cycle = csr_read(mcycle), ticks;
+    do
+        ticks = MTIME - start;
+    while (ticks < 64);
+    u64 ratio = (csr_read(mcycle) - cycle) / ticks;
+    return ratio > 0 ? ratio : 1;
+}
+
 enum { N_PAGES = 64 };
 static u64 pages[N_PAGES][512] __attribute__((aligned(4096)));
 static u32 n_pages;

@@ -157,6 +157,7 @@ extern u64 alias; /* what run_at subtracts from code, stack and exit of user mod
 #define MSIP(hart) MMIO32(CLINT_BASE + 4 * (hart))
 #define MTIMECMP(hart) MMIO64(CLINT_BASE + 0x4000 + 8 * (hart))
 #define MTIME MMIO64(CLINT_BASE + 0xbff8)
+u64 cycles_per_tick(void); /* of mtime, rounded down, at least 1 */
 static const u64 NEVER = UINT64_MAX;
 
 static inline bool has_csr_trap(const outcome *o) { return o->trapped && o->cause == CAUSE_ILLEGAL; }

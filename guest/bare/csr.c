@@ -23,9 +23,10 @@ typedef struct warl {
     R(medeleg)                                                                                                                          \
     R(mideleg)                                                                                                                          \
     R(mie)                                                                                                                              \
-    R(mtvec) R(mcounteren) R(menvcfg) R(mcountinhibit) R(mscratch) R(mepc) R(mcause) R(mtval) R(mip) R(sstatus) R(sie) R(stvec)         \
-        R(scounteren) R(senvcfg) R(sscratch) R(sepc) R(scause) R(stval) R(sip) R(satp) R(pmpaddr0) R(pmpaddr1) R(pmpaddr7) R(pmpaddr14) \
-            R(mhpmevent3) R(mhpmevent31)
+    R(mtvec)                                                                                                                            \
+    R(mcounteren) R(menvcfg) R(mcountinhibit) R(mscratch) R(mepc) R(mcause) R(mtval) R(mip) R(sstatus) R(sie) R(stvec) R(scounteren)    \
+        R(senvcfg) R(sscratch) R(sepc) R(scause) R(stval) R(sip) R(satp) R(pmpaddr0) R(pmpaddr1) R(pmpaddr7) R(pmpaddr14) R(mhpmevent3) \
+            R(mhpmevent31)
 EACH_REGISTER(TRY)
 
 static void test_every_register_is_idempotent(void) {

@@ -44,7 +44,7 @@ static void test_mtip_rises_when_time_comes(void) {
     for (u32 i = 0; i < 200; i++) {
         u64 due = MTIME + 1 + i * 7;
         MTIMECMP(0) = due;
-        u64 before, after;
+        u64 before, after, n_late = 0;
         bool is_pending;
         do {
             before = MTIME;
@@ -53,8 +53,9 @@ static void test_mtip_rises_when_time_comes(void) {
             if (is_pending)
                 CHECK(after >= due, 1);
             else
-                CHECK_BUT_QEMU("QEMU's timer is late", before < due, 1);
+                n_late += before >= due;
         } while (!is_pending);
+        CHECK_BUT_QEMU("QEMU's timer is late", n_late <= 1, 1); /* "eventually", says the manual: with the next look at the latest */
         MTIMECMP(0) = NEVER;
         CHECK(csr_read(mip) >> IRQ_MTI & 1, 0);
     }
@@ -76,7 +77,7 @@ static void test_interrupts_come_in_time_and_in_order(void) {
         CHECK(o->epc - (u64)spins < 8, 1);
         CHECK(now >= due && due > last, 1);
         if (i >= 3) /* the first ones find the caches empty */
-            CHECK_BUT_QEMU("host time", now - due <= 5, 1);
+            CHECK_BUT_QEMU("host time", now - due <= 3 + 500 / cycles_per_tick(), 1);
         last = due;
         MTIMECMP(0) = NEVER;
     }

@@ -72,6 +72,8 @@ def judge(command, timeout_s, verbose):
 
 def tally_command(options, row, program, engine):
     command = shlex.split(options.tally) + ["stat", "-o", os.devnull, "--engine", engine, "--set", f"harts={row['harts']}"]
+    if "pmu" in row["tags"]:
+        command += ["--set", "pmu=linux"]
     return command + shlex.split(options.tally_options) + ["--bare", program]
 
 
