@@ -58,8 +58,9 @@ __attribute__((noinline)) static void spin(uint64_t n_turns) {
                      : "+r"(n_turns));
 }
 
-// One turn: 3 loads, 2 stores, 1 multiplication, 1 jump, 2 branches, of which 1 is taken, 4 computations: 13 instructions.
-enum { MIX_INSNS = 13, MIX_BRANCHES = 2 };
+// One turn: 3 loads, 2 stores, 1 multiplication, 1 jump, 2 branches, of which 1 is taken, 4 computations: 13 instructions. perf's
+// "branches" are branches and jumps.
+enum { MIX_INSNS = 13, MIX_BRANCHES = 3 };
 __attribute__((noinline)) static void mix(uint64_t n_turns) {
     static uint64_t cells[8];
     uint64_t a, b, c;
@@ -168,7 +169,7 @@ static bool is_right(int64_t count, int64_t expected, int modes) {
         return count > 0;
     if (modes == USER)
         return count == expected;
-    return count >= expected && count <= expected + expected / 10; // interrupts
+    return count >= expected - expected / 100 && count <= expected + expected / 10; // what the kernel does meanwhile differs
 }
 
 static const char *mode_name(int modes) { return modes == USER ? "u" : modes == KERNEL ? "k" : "uk"; }
