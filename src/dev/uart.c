@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A 16550A serial port (National Semiconductor PC16550D data sheet). The transmitter hands each byte to the host at once, so it is always
 // empty; what drivers rely on is the bookkeeping around it: the THRE interrupt comes when the holding register empties and when it is
-// enabled while empty, and goes when IIR named it or a byte is written. The receiver asks the host for bytes once per simulated
-// millisecond, by itself while its interrupt is enabled and otherwise when the line status is read, and never takes more than fit, so
-// that only loopback can overrun it. Divisor and line format are stored; they time the receiver's timeout interrupt and nothing else.
+// enabled while empty, and goes when IIR named it or a byte is written. Divisor and line format are stored; they time the receiver's
+// timeout interrupt and nothing else.
+//
+// The receiver asks the host for bytes once per simulated millisecond and never takes more than fit, so that only loopback can overrun it.
+// It asks when somebody listens, so that what is typed ahead is not lost to a driver that clears its FIFO as it starts: while the receiver's
+// interrupt is enabled, beginning a millisecond later; or when the line status is read again and again without a byte being written, which
+// tells a program that waits for input from one that waits to transmit.
 #include "dev/devices.h"
 
 enum { RBR = 0, IER = 1, IIR = 2, LCR = 3, MCR = 4, LSR = 5, MSR = 6, SCR = 7, N_REGS = 8, WINDOW_BYTES = 0x100, FIFO_BYTES = 16 };
@@ -15,7 +19,7 @@ enum { LCR_DLAB = 0x80 };
 enum { MCR_DTR = 1, MCR_RTS = 2, MCR_OUT1 = 4, MCR_OUT2 = 8, MCR_LOOP = 0x10, MCR_ALL = 0x1f };
 enum { LSR_READY = 1, LSR_OVERRUN = 2, LSR_EMPTY = 0x60 }; // THRE and TEMT
 enum { MSR_CTS = 0x10, MSR_DSR = 0x20, MSR_RI = 0x40, MSR_DCD = 0x80 };
-enum { CLOCK_HZ = 3686400, POLLS_PER_S = 1000, LOOKS_BEFORE_INPUT = 1000 };
+enum { CLOCK_HZ = 3686400, POLLS_PER_S = 1000, MANY_LOOKS = 64 };
 __extension__ typedef unsigned __int128 uint128;
 
 typedef struct uart {
@@ -23,8 +27,8 @@ typedef struct uart {
     uint8_t ier, fcr, lcr, mcr, scratch, divisor_low, divisor_high;
     uint8_t modem_lines, modem_deltas; // the halves of MSR
     uint8_t fifo[FIFO_BYTES], first, n_bytes;
+    uint8_t n_looks; // at an empty line status, less what was transmitted, since another register was written; at most MANY_LOOKS
     bool has_overrun, has_thre, has_timeout, line;
-    uint32_t n_idle_looks;          // at the line status since a byte was sent, with the receiver's interrupt off
     uint64_t next_poll, timeout_at; // cycles; UINT64_MAX: no timeout runs
 } uart;
 
@@ -88,6 +92,8 @@ static void clear_receiver(uart *u) {
 
 static bool may_receive(const uart *u) { return !(u->mcr & MCR_LOOP) && u->n_bytes < capacity_of(u); }
 
+static uint64_t poll_cycles(const uart *u) { return u->device.host->clock_hz / POLLS_PER_S + 1; }
+
 static void poll_host(uart *u) {
     uint64_t now = now_of(u);
     if (now < u->next_poll || !may_receive(u))
@@ -96,7 +102,7 @@ static void poll_host(uart *u) {
     size_t n = u->device.host->get(u->device.host->ctx, bytes, capacity_of(u) - u->n_bytes);
     for (size_t i = 0; i < n; i++)
         receive(u, bytes[i]);
-    u->next_poll = now + u->device.host->clock_hz / POLLS_PER_S + 1;
+    u->next_poll = now + poll_cycles(u);
 }
 
 static uint64_t uart_tick(tl_device *device) {
@@ -154,6 +160,8 @@ static void transmit(uart *u, uint8_t byte) {
         receive(u, byte);
     else
         u->device.host->put(u->device.host->ctx, &byte, 1);
+    if (u->n_looks > 0)
+        u->n_looks--;
     u->has_thre = true; // gone while the byte was written, there again now that it is sent
 }
 
@@ -164,13 +172,12 @@ static uint8_t read_iir(uart *u) {
     return u->fcr & FCR_ENABLE ? id | IIR_FIFOS : id;
 }
 
-// Whoever reads the line status again and again without sending anything waits for input. Software that only wants to know whether it may
+// Whoever reads the line status much more often than bytes are sent waits for input. Software that only wants to know whether it may
 // send, or looks for a chip, must not draw bytes that it would throw away.
 static uint8_t read_lsr(uart *u) {
-    bool is_waiting = u->ier & IER_RX || u->n_idle_looks >= LOOKS_BEFORE_INPUT;
-    if (!is_waiting)
-        u->n_idle_looks++;
-    if (u->n_bytes == 0 && is_waiting)
+    if (u->n_bytes == 0 && u->n_looks < MANY_LOOKS)
+        u->n_looks++;
+    if (u->n_bytes == 0 && (u->n_looks == MANY_LOOKS || u->ier & IER_RX))
         poll_host(u);
     uint8_t value = (uint8_t)((u->n_bytes ? LSR_READY : 0) | (u->has_overrun ? LSR_OVERRUN : 0) | LSR_EMPTY);
     u->has_overrun = false;
@@ -211,7 +218,6 @@ static bool uart_write(tl_device *device, uint64_t offset, uint32_t size_bytes, 
     bool is_divisor = u->lcr & LCR_DLAB;
     switch (offset) {
     case THR:
-        u->n_idle_looks = 0;
         if (is_divisor)
             u->divisor_low = byte;
         else
@@ -224,7 +230,7 @@ static bool uart_write(tl_device *device, uint64_t offset, uint32_t size_bytes, 
             if (byte & IER_TX && !(u->ier & IER_TX))
                 u->has_thre = true;                  // the holding register is empty, and that has not been told
             if (byte & IER_RX && !(u->ier & IER_RX)) // drivers read once more to be sure that nothing is left
-                u->next_poll = now_of(u) + u->device.host->clock_hz / POLLS_PER_S + 1;
+                u->next_poll = now_of(u) + poll_cycles(u);
             u->ier = byte & (IER_RX | IER_TX | IER_LINE | IER_MODEM);
         }
         break;
@@ -234,6 +240,8 @@ static bool uart_write(tl_device *device, uint64_t offset, uint32_t size_bytes, 
     case SCR: u->scratch = byte; break;
     default: break; // LSR and MSR are read-only
     }
+    if (offset != THR || is_divisor)
+        u->n_looks = 0;
     update_line(u);
     if (offset != THR || u->mcr & MCR_LOOP)
         device->host->wake(device->host->ctx, device);

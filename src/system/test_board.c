@@ -198,7 +198,7 @@ static void test_console_output_is_flushed_by_lines_and_ticks(void **state) {
     tl_board_tick(&r.board, 10);
     expect_output(&r, "two");
     print(&r, "login: ");
-    for (int i = 0; i < 32; i++)
+    for (int i = 0; i < 100; i++)
         (void)in(&r, 0x10000005, 1); // waits for input: the prompt is seen first
     expect_output(&r, "login: ");
     char line[6000];
