@@ -3,6 +3,7 @@
 // interrupts, page tables, memory protection, and counters that overflow while the code runs. Registers, clock, privileged state and all
 // tallies must be equal whenever the same number of instructions has retired; the ways there differ.
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/testing.h"
 #include "isa/rv/csr.h"
@@ -109,12 +110,13 @@ static uint64_t deadline(const tl_hart *h) {
 }
 
 // Runs until so many instructions have retired, or MAX_TRAPS traps were taken: returns how many.
-static uint32_t run_until(tl_hart *h, uint64_t instret) {
+static uint32_t run_until(tl_hart *h, uint64_t instret, uint64_t *n_overflows) {
     uint32_t n_traps = 0;
     while (h->instret < instret && n_traps < MAX_TRAPS) {
         tl_irq irq;
         if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq)) {
             tl_take_interrupt(h, irq);
+            *n_overflows += irq == TL_IRQ_LCOFI;
             n_traps++;
         }
         h->is_interrupted = h->is_waiting = false;
@@ -190,7 +192,7 @@ static void run_pair(const tl_core_type *core, const tl_config *config, uint64_t
     tl_privileged_reset(a);
     tl_privileged_reset(b);
     bool has_counters = a->n_pmus > 0;
-    uint64_t n_traps = 0;
+    uint64_t n_traps = 0, n_overflows[2] = {0, 0};
     for (uint64_t look = 0; look < n_looks; look++) {
         if (look % 4 == 0) {
             rng again = r;
@@ -198,7 +200,7 @@ static void run_pair(const tl_core_type *core, const tl_config *config, uint64_t
             scatter(b, &again, has_counters);
         }
         uint64_t more = 1 + below(&r, below(&r, 2) ? 20 : 700);
-        uint32_t traps_a = run_until(a, a->instret + more), traps_b = run_until(b, b->instret + more);
+        uint32_t traps_a = run_until(a, a->instret + more, &n_overflows[0]), traps_b = run_until(b, b->instret + more, &n_overflows[1]);
         n_traps += traps_a;
         compare(fast, slow, look);
         if (traps_a != traps_b)
@@ -206,6 +208,10 @@ static void run_pair(const tl_core_type *core, const tl_config *config, uint64_t
     }
     assert_memory_equal(fast->ram, slow->ram, TABLES_OFFSET + 0x20000);
     assert_true(n_traps > n_looks / 4);
+    assert_int_equal(n_overflows[0], n_overflows[1]);
+    if (getenv("TL_LOCKSTEP_STOPS"))
+        printf("seed %" PRIu64 ": %" PRIu64 " traps, %" PRIu64 " overflow interrupts\n", seed, n_traps, n_overflows[0]);
+    assert_true(n_overflows[0] > n_looks / 400);
     tl_machine_free(fast);
     tl_machine_free(slow);
 }
