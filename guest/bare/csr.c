@@ -17,16 +17,12 @@ typedef struct warl {
         ret->first = first;                                                                                        \
         ret->second = second;                                                                                      \
     }
-#define EACH_REGISTER(R)                                                                                                                \
-    R(mstatus)                                                                                                                          \
-    R(misa)                                                                                                                             \
-    R(medeleg)                                                                                                                          \
-    R(mideleg)                                                                                                                          \
-    R(mie)                                                                                                                              \
-    R(mtvec)                                                                                                                            \
-    R(mcounteren) R(menvcfg) R(mcountinhibit) R(mscratch) R(mepc) R(mcause) R(mtval) R(mip) R(sstatus) R(sie) R(stvec) R(scounteren)    \
-        R(senvcfg) R(sscratch) R(sepc) R(scause) R(stval) R(sip) R(satp) R(pmpaddr0) R(pmpaddr1) R(pmpaddr7) R(pmpaddr14) R(mhpmevent3) \
-            R(mhpmevent31)
+/* clang-format off */
+#define EACH_REGISTER(R)                                                                                                                 \
+    R(mstatus) R(misa) R(medeleg) R(mideleg) R(mie) R(mtvec) R(mcounteren) R(menvcfg) R(mcountinhibit) R(mscratch) R(mepc) R(mcause)     \
+    R(mtval) R(mip) R(sstatus) R(sie) R(stvec) R(scounteren) R(senvcfg) R(sscratch) R(sepc) R(scause) R(stval) R(sip) R(satp)            \
+    R(pmpaddr0) R(pmpaddr1) R(pmpaddr7) R(pmpaddr14) R(mhpmevent3) R(mhpmevent31)
+/* clang-format on */
 EACH_REGISTER(TRY)
 
 static void test_every_register_is_idempotent(void) {
