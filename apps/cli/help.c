@@ -254,7 +254,9 @@ void cli_print_completion(FILE *stream) {
         fputs(") i=\"", stream);
         put_words(stream, (cli_verb)verb);
         if (verb == VERB_LIST)
-            fputs(" signals events metrics machines", stream);
+            fputs(" signals events metrics machines pmus", stream);
+        if (verb == VERB_DESCRIBE)
+            fputs(" machine pmu", stream);
         fputs("\" ;;\n", stream);
     }
     fputs(

@@ -51,6 +51,7 @@ enum cli_option_id {
     OPT_LIST_MARKDOWN,
     OPT_LIST_VERBOSE,
     OPT_FORMAT,
+    OPT_PMU,
     OPT_FAIL_ON,
     OPT_ALL,
     OPT_DIFF_JSON,

@@ -15,16 +15,21 @@ int cli_list(const cli_options *options) {
     static const struct {
         tl_list_kind kind;
         const char *title;
-    } all[] = {{TL_LIST_EVENTS, "Events"}, {TL_LIST_METRICS, "Metrics"}, {TL_LIST_SIGNALS, "Signals"}, {TL_LIST_MACHINES, "Machines"}};
+    } all[] = {{TL_LIST_EVENTS, "Events"},
+               {TL_LIST_METRICS, "Metrics"},
+               {TL_LIST_SIGNALS, "Signals"},
+               {TL_LIST_MACHINES, "Machines"},
+               {TL_LIST_PMUS, "PMUs"}};
     bool is_text = options->list_format == TL_LIST_TEXT || options->list_format == TL_LIST_TEXT_VERBOSE;
     // Without a kind and a pattern: what a user can name first. With a pattern: wherever it matches.
-    size_t n_kinds = !options->lists_everything ? 1 : options->list_glob ? 4 : 2;
+    size_t n_kinds = !options->lists_everything ? 1 : options->list_glob ? sizeof all / sizeof all[0] : 2;
     unsigned n_found = 0;
     tl_error err = {0}, nearest = {0};
     for (size_t i = 0; i < n_kinds; i++) {
         tl_list *list;
         tl_list_kind kind = options->lists_everything ? all[i].kind : options->list_kind;
-        tl_status status = tl_list_new(kind, options->list_glob, options->run.machine, options->run.overrides, &list, &err);
+        tl_status status = options->pmu ? tl_list_pmu_events(options->pmu, options->list_glob, &list, &err)
+                                        : tl_list_new(kind, options->list_glob, options->run.machine, options->run.overrides, &list, &err);
         if (status == TL_ENOENT && n_kinds > 2) {
             if (!has_remedy(&nearest))
                 nearest = err;
@@ -32,7 +37,8 @@ int cli_list(const cli_options *options) {
                 continue;
             if (has_remedy(&nearest))
                 return complain(&nearest);
-            fprintf(stderr, "tally: no event, metric, signal or machine is called %s; tally list shows the names\n", options->list_glob);
+            fprintf(stderr, "tally: no event, metric, signal, machine or pmu is called %s; tally list shows the names\n",
+                    options->list_glob);
             return STATUS_USAGE;
         }
         if (status != TL_OK)

@@ -193,6 +193,7 @@ static bool take(parser *p, int id, const char *text) {
         if (o->list_format == TL_LIST_TEXT)
             o->list_format = TL_LIST_TEXT_VERBOSE;
         return true;
+    case OPT_PMU: o->pmu = o->run.pmu = text; return *text || fail(p, "-P: the name is empty");
     case OPT_FORMAT:
         if (strcmp(text, "text") && strcmp(text, "md") && strcmp(text, "json"))
             return fail(p, "--format %s: the formats are text, md and json", text);
@@ -337,14 +338,14 @@ static bool finish_boot(parser *p, int argc, char *const *argv, int first) {
 }
 
 static bool finish_list(parser *p, int argc, char *const *argv, int first) {
-    static const char *const kinds[] = {"machines", "signals", "events", "metrics", "machine", "signal", "event", "metric"};
-    static const tl_list_kind values[] = {TL_LIST_MACHINES, TL_LIST_SIGNALS, TL_LIST_EVENTS, TL_LIST_METRICS};
+    static const char *const kinds[] = {"machines", "signals", "events", "metrics", "pmus", "machine", "signal", "event", "metric", "pmu"};
+    static const tl_list_kind values[] = {TL_LIST_MACHINES, TL_LIST_SIGNALS, TL_LIST_EVENTS, TL_LIST_METRICS, TL_LIST_PMUS};
     cli_options *o = p->out;
     o->lists_everything = true;
     if (first < argc) {
         for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && o->lists_everything; i++) {
             if (!strcmp(argv[first], kinds[i])) {
-                o->list_kind = values[i % 4];
+                o->list_kind = values[i % (sizeof values / sizeof values[0])];
                 o->lists_everything = false;
             }
         }
@@ -354,6 +355,8 @@ static bool finish_list(parser *p, int argc, char *const *argv, int first) {
         o->list_glob = argv[first++];
     if (first < argc)
         return fail(p, "%s: one word too many; tally list %s", argv[first], cli_verbs[VERB_LIST].usage);
+    if (o->pmu && (o->lists_everything || o->list_kind != TL_LIST_EVENTS))
+        return fail(p, "-P goes with events: tally list events -P %s", o->pmu);
     return true;
 }
 
@@ -361,7 +364,7 @@ static bool finish_describe(parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
     const char *kind = first < argc ? argv[first++] : "";
     o->describes_machine = !strcmp(kind, "machine");
-    if (!o->describes_machine)
+    if (!o->describes_machine && strcmp(kind, "pmu") != 0)
         return fail(p, "%s%sdescribe what? Write tally describe %s", kind, *kind ? ": " : "", cli_verbs[VERB_DESCRIBE].usage);
     if (first < argc)
         o->described = argv[first++];

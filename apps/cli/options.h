@@ -69,6 +69,7 @@ typedef struct cli_options {
     bool lists_everything; // no kind was named: an overview
     const char *list_glob;
     tl_list_format list_format;
+    const char *pmu; // list events -P
 
     // describe
     bool describes_machine;

@@ -32,19 +32,22 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_LIST] =
         {
             .name = "list",
-            .usage = "[OPTION...] [signals|events|metrics|machines] [GLOB]",
+            .usage = "[OPTION...] [signals|events|metrics|machines|pmus] [GLOB]",
             .summary = "name everything that can be counted, with one sentence each",
-            .description = "Without a kind, lists events and metrics, or whatever GLOB matches. Signals are what the units of the machine "
-                           "count; events are names for signals or sums of them, perf's names among them; metrics are formulas over "
-                           "both; machines are the descriptions that --machine can name.",
+            .description =
+                "Without a kind, lists events and metrics, or whatever GLOB matches. Signals are what the units of the machine "
+                "count; events are names for signals or sums of them, perf's names among them; metrics are formulas over "
+                "both; machines are the descriptions that --machine can name; pmus are the designs of performance-monitoring units, a row for each "
+                "preset. With -P, events are those that a PMU can count.",
         },
     [VERB_DESCRIBE] =
         {
             .name = "describe",
-            .usage = "[OPTION...] machine [NAME|FILE]",
-            .summary = "print one machine in full",
-            .description = "Prints a machine with every key of its description and its value, overrides applied: as text that --machine "
-                           "reads back, as a Markdown table or as JSON.",
+            .usage = "[OPTION...] machine [NAME|FILE] | pmu [NAME[:PRESET]]",
+            .summary = "print one machine or one PMU in full",
+            .description = "A machine is printed with every key of its description and its value, overrides applied; as text it is what "
+                           "--machine reads back. A PMU is printed with its presets, its registers (address, fields, access, reset value, "
+                           "meaning, source) and its events (selector, fidelity, what they count); without NAME, every PMU.",
         },
     [VERB_DIFF] =
         {
@@ -97,6 +100,10 @@ const cli_option cli_option_rows[] = {
      "Events, signals or globs, separated by commas: perf's names (cycles, L1-dcache-load-misses), signals of the machine "
      "(l1d.load_miss, hart0.l1d.load_miss), patterns (l2.*). May be repeated.",
      "@events"},
+    {S, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT,
+     "Print what Linux perf would report from this PMU of the machine, multiplexed if there are more events than counters, beside the truth "
+     "and with its error. Events are then perf's names, those of tally list events -P NAME, and rHEX.",
+     "@pmus"},
     {R, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.", "@metrics"},
     {R, OPT_PER_HART, 'A', "per-hart", NULL, WHAT, "One count for each hart besides the sum.", NULL},
     {R, OPT_PER_HART, 0, "no-aggr", NULL, NULL, "The same, by perf's name.", NULL},
@@ -179,6 +186,8 @@ const cli_option cli_option_rows[] = {
     {L, OPT_LIST_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},
     {L, OPT_LIST_VERBOSE, 'v', "verbose", NULL, HOW, "Definitions, too: formulas, the units a signal belongs to, the shape of a machine.",
      NULL},
+
+    {L, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT, "With events: what this PMU can count.", "@pmus"},
 
     {C, OPT_FORMAT, 0, "format", "text|md|json", HOW, "Text (the default), a page of Markdown, or JSON, schema tally.describe/1.",
      "text md json"},

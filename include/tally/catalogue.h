@@ -15,6 +15,7 @@ typedef enum tl_list_kind {
     TL_LIST_SIGNALS, // of one machine: what its units count
     TL_LIST_EVENTS,  // aliases: perf's names and ours, each said in signals
     TL_LIST_METRICS, // formulas over signals and events
+    TL_LIST_PMUS,    // designs of performance-monitoring units, a row for each preset
     TL_N_LIST_KINDS
 } tl_list_kind;
 
@@ -33,6 +34,8 @@ typedef struct tl_list tl_list;
 // nearest names.
 TL_MUST_CHECK TL_API tl_status tl_list_new(tl_list_kind kind, const char *glob, const char *machine, const char *const *overrides,
                                            tl_list **ret_list, tl_error *err);
+// What one PMU can count: "rvhpm" (its first preset) or "rvhpm:u74".
+TL_MUST_CHECK TL_API tl_status tl_list_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
 TL_API uint32_t tl_list_n_rows(const tl_list *list);
 TL_API void tl_list_row_at(const tl_list *list, uint32_t index, tl_list_row *ret_row); // text owned by the list
 TL_API void tl_list_free(tl_list *list);                                               // NULL is fine
@@ -55,6 +58,8 @@ typedef enum tl_describe_format {
 // One machine in full: every key with its value. `machine` and `overrides` as in tl_run_options.
 TL_MUST_CHECK TL_API tl_status tl_describe_machine(const char *machine, const char *const *overrides, tl_describe_format format,
                                                    FILE *stream, tl_error *err);
+// One PMU design in full: presets, registers field by field, events with fidelity. "rvhpm:u74": the events of that preset only.
+TL_MUST_CHECK TL_API tl_status tl_describe_pmu(const char *name, tl_describe_format format, FILE *stream, tl_error *err);
 
 TL_END_DECLS
 

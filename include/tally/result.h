@@ -25,6 +25,13 @@ typedef struct tl_count {
     uint64_t value;
     double real;        // the same, rounded above 2^53
     const char *reason; // NULL when has_value
+    // What a PMU would have reported (tl_run_options.pmu), not what was counted: then, beside it,
+    bool is_pmu;
+    uint64_t enabled_ns, running_ns; // how long it was wanted, and how long it was on a counter; `value` is scaled by their quotient
+    bool has_truth;
+    double truth;
+    bool has_error;        // false also for a truth of 0 that is missed
+    double error_vs_truth; // (value - truth) / truth
 } tl_count;
 
 // One metric: a formula over counts.

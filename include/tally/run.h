@@ -94,6 +94,10 @@ typedef struct tl_run_options {
     const char *append;    // command line of the kernel, or NULL
     const char *disk;      // raw image behind a virtio block device, or NULL; TL_RUN_BARE, too
     bool is_disk_writable; // else what the guest writes to the disk is forgotten at the end
+
+    // "rvhpm" or "rvhpm:u74": counts are what Linux perf would report from this PMU of the machine's harts, multiplexed if `events` are more
+    // than its counters, beside the truth (tl_count.is_pmu). TL_RUN_USER only, without `metrics`. NULL: counts are the truth.
+    const char *pmu;
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);

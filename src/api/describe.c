@@ -4,7 +4,9 @@
 
 #include "report/describe.h"
 #include "session/description.h"
+#include "session/listing.h"
 #include "session/plan.h"
+#include "session/pmus.h"
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
@@ -24,4 +26,15 @@ TL_API tl_status tl_describe_machine(const char *machine, const char *const *ove
     tl_strbuf_done(&yaml);
     tl_arena_done(&arena);
     return status;
+}
+
+TL_API tl_status tl_describe_pmu(const char *name, tl_describe_format format, FILE *stream, tl_error *err) {
+    const tl_pmu_type *type;
+    const tl_pmu_preset *preset;
+    tl_status status = tl_pmus_find(name, &type, &preset, err);
+    return status == TL_OK ? tl_report_pmu(type, preset, format, stream, err) : status;
+}
+
+TL_API tl_status tl_list_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err) {
+    return tl_listing_pmu_events(pmu, glob, ret_list, err);
 }

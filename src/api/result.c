@@ -47,7 +47,13 @@ TL_API void tl_result_count_at(const tl_result *result, uint32_t index, tl_count
                       .is_whole = row->value.kind == TL_VALUE_INTEGER,
                       .value = row->value.kind == TL_VALUE_INTEGER ? row->value.integer : 0,
                       .real = has_value ? row->value.real : 0,
-                      .reason = has_value ? NULL : row->value.reason};
+                      .reason = has_value ? NULL : row->value.reason,
+                      .is_pmu = row->is_pmu,
+                      .enabled_ns = row->pmu.enabled_ns,
+                      .running_ns = row->pmu.running_ns,
+                      .has_truth = row->is_pmu && row->pmu.truth.kind != TL_VALUE_MISSING};
+    count.truth = count.has_truth ? row->pmu.truth.real : 0;
+    count.has_error = tl_row_error(row, &count.error_vs_truth);
     fill(ret_count, &count, sizeof count);
 }
 

@@ -21,11 +21,39 @@ static void cell(FILE *stream, const char *text) {
 }
 
 static void begin(tl_reporter *reporter, const tl_result *result) {
-    (void)result;
-    fputs("interval,end_ns,scope,name,value,unit,kind,reason\n", reporter->stream);
+    fprintf(reporter->stream, "interval,end_ns,scope,name,value,unit,kind,reason%s\n",
+            result->header->pmu ? ",pmu,enabled,running,truth,error_vs_truth" : "");
 }
 
-static void line(tl_reporter *reporter, const tl_result *result, bool is_interval, const char *cells[5], const char *reason) {
+static const char *value_text(const tl_value *value, char text[32]) {
+    text[0] = '\0';
+    if (value->kind == TL_VALUE_INTEGER)
+        snprintf(text, 32, "%llu", (unsigned long long)value->integer);
+    else if (value->kind == TL_VALUE_REAL)
+        tl_format_double(value->real, text);
+    return text;
+}
+
+static void pmu_cells(FILE *stream, const tl_header *header, const tl_row *row) {
+    char text[32];
+    double error;
+    if (!row || !row->is_pmu) {
+        fputs(",,,,,", stream);
+        return;
+    }
+    fputc(',', stream);
+    cell(stream, header->pmu);
+    fprintf(stream, ",%llu,%llu,%s,", (unsigned long long)row->pmu.enabled_ns, (unsigned long long)row->pmu.running_ns,
+            value_text(&row->pmu.truth, text));
+    if (tl_row_error(row, &error)) {
+        tl_format_double(error, text);
+        fputs(text, stream);
+    }
+}
+
+// `row` may be NULL.
+static void line(tl_reporter *reporter, const tl_result *result, bool is_interval, const char *cells[5], const char *reason,
+                 const tl_row *row) {
     FILE *stream = reporter->stream;
     if (is_interval)
         fprintf(stream, "%llu", (unsigned long long)reporter->n_intervals);
@@ -36,19 +64,17 @@ static void line(tl_reporter *reporter, const tl_result *result, bool is_interva
     }
     fputc(',', stream);
     cell(stream, reason);
+    if (result->header->pmu)
+        pmu_cells(stream, result->header, row);
     fputc('\n', stream);
 }
 
 static void rows(tl_reporter *reporter, const tl_result *result, bool is_interval) {
     for (uint32_t i = 0; i < result->n_rows && !reporter->options.only_times; i++) {
         const tl_row *row = &result->rows[i];
-        char value[32] = "";
-        if (row->value.kind == TL_VALUE_INTEGER)
-            snprintf(value, sizeof value, "%llu", (unsigned long long)row->value.integer);
-        else if (row->value.kind == TL_VALUE_REAL)
-            tl_format_double(row->value.real, value);
-        const char *cells[] = {row->scope, row->name, value, row->unit, row->is_metric ? "derived" : "truth"};
-        line(reporter, result, is_interval, cells, row->value.kind == TL_VALUE_MISSING ? row->value.reason : "");
+        char value[32];
+        const char *cells[] = {row->scope, row->name, value_text(&row->value, value), row->unit, tl_report_kind(row)};
+        line(reporter, result, is_interval, cells, row->value.kind == TL_VALUE_MISSING ? row->value.reason : "", row);
     }
 }
 
@@ -60,9 +86,9 @@ static void end(tl_reporter *reporter, const tl_result *result) {
         return;
     char value[32];
     snprintf(value, sizeof value, "%llu", (unsigned long long)result->host_ns);
-    line(reporter, result, false, (const char *[]){"host", "host_ns", value, "ns", "host"}, "");
+    line(reporter, result, false, (const char *[]){"host", "host_ns", value, "ns", "host"}, "", NULL);
     snprintf(value, sizeof value, "%llu", (unsigned long long)result->host_peak_bytes);
-    line(reporter, result, false, (const char *[]){"host", "host_peak_bytes", value, "bytes", "host"}, "");
+    line(reporter, result, false, (const char *[]){"host", "host_peak_bytes", value, "bytes", "host"}, "", NULL);
 }
 
 const tl_report_type tl_report_csv = {.begin = begin, .interval = interval, .end = end};

@@ -6,11 +6,16 @@
 #include <tally/catalogue.h>
 
 #include "base/status.h"
+#include "model/pmu.h"
 #include "session/result.h"
 
 // `settings` has a row for each of tl_keys, in that order; `yaml` is the same as a description.
 TL_MUST_CHECK tl_status tl_report_machine(const char *yaml, const tl_setting *settings, tl_describe_format format, FILE *stream,
                                           tl_error *err);
+
+// `preset` NULL: the events of every preset.
+TL_MUST_CHECK tl_status tl_report_pmu(const tl_pmu_type *type, const tl_pmu_preset *preset, tl_describe_format format, FILE *stream,
+                                      tl_error *err);
 
 void tl_report_cell(FILE *stream, const char *text); // of a Markdown table: what would end it or mean emphasis is escaped
 

@@ -39,6 +39,7 @@ static void begin(tl_reporter *reporter, const tl_result *result) {
     string_or_null(json, "append", header->append);
     strings(json, "argv", header->argv);
     strings(json, "env", header->env);
+    string_or_null(json, "pmu", header->pmu);
     tl_json_string(json, "machine", header->machine);
     tl_json_string(json, "summary", header->summary);
     tl_json_u64(json, "harts", header->n_harts);
@@ -63,6 +64,26 @@ static void begin(tl_reporter *reporter, const tl_result *result) {
     tl_json_end_object(json);
 }
 
+static void value(tl_json *json, const char *key, const tl_value *of) {
+    switch (of->kind) {
+    case TL_VALUE_INTEGER: tl_json_u64(json, key, of->integer); break;
+    case TL_VALUE_REAL: tl_json_double(json, key, of->real); break;
+    case TL_VALUE_MISSING: tl_json_null(json, key); break;
+    }
+}
+
+static void pmu(tl_json *json, const tl_header *header, const tl_row *row) {
+    double error;
+    tl_json_string(json, "pmu", header->pmu);
+    tl_json_u64(json, "enabled", row->pmu.enabled_ns);
+    tl_json_u64(json, "running", row->pmu.running_ns);
+    value(json, "truth", &row->pmu.truth);
+    if (tl_row_error(row, &error))
+        tl_json_double(json, "error_vs_truth", error);
+    else
+        tl_json_null(json, "error_vs_truth");
+}
+
 static void rows(tl_reporter *reporter, const tl_result *result, bool is_interval) {
     tl_json *json = &reporter->json;
     for (uint32_t i = 0; i < result->n_rows && !reporter->options.only_times; i++) {
@@ -73,14 +94,12 @@ static void rows(tl_reporter *reporter, const tl_result *result, bool is_interva
         if (is_interval)
             tl_json_u64(json, "interval", reporter->n_intervals);
         tl_json_string(json, type, row->name);
-        switch (row->value.kind) {
-        case TL_VALUE_INTEGER: tl_json_u64(json, "value", row->value.integer); break;
-        case TL_VALUE_REAL: tl_json_double(json, "value", row->value.real); break;
-        case TL_VALUE_MISSING: tl_json_null(json, "value"); break;
-        }
+        value(json, "value", &row->value);
         tl_json_string(json, "unit", row->unit);
-        tl_json_string(json, "kind", row->is_metric ? "derived" : "truth");
+        tl_json_string(json, "kind", tl_report_kind(row));
         tl_json_string(json, "scope", row->scope);
+        if (row->is_pmu)
+            pmu(json, result->header, row);
         if (row->is_metric)
             tl_json_string(json, "group", row->group);
         if (row->value.kind == TL_VALUE_MISSING)

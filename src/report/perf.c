@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The lines of Linux perf stat, for scripts that were made for it, in the order perf 6.1 writes them (its manual page differs):
 // value, unit, event, [variance with -r], run time in ns, percent of it, metric, its unit. -A puts CPUn first, -I the time before
-// that. Counters never share hardware here, so the percentage is always 100. What perf would print as <not counted> is that, too.
+// that. The truth is always counted, so its percentage is 100; what a PMU reports has the time it ran. What perf would print as <not counted>
+// is that, too.
 #include <string.h>
 
 #include "report/report.h"
@@ -40,6 +41,12 @@ static const tl_row *metric_of(const tl_result *result, const tl_row *row) {
     return metric && metric->value.kind != TL_VALUE_MISSING ? metric : NULL;
 }
 
+static uint64_t run_ns(const tl_result *result, const tl_row *row) { return row->is_pmu ? row->pmu.running_ns : result->sim_ns; }
+
+static double percent(const tl_row *row) {
+    return !row->is_pmu ? 100 : row->pmu.enabled_ns ? 100.0 * (double)row->pmu.running_ns / (double)row->pmu.enabled_ns : 0;
+}
+
 static void csv_rows(tl_reporter *reporter, const tl_result *result, bool is_interval) {
     FILE *stream = reporter->stream;
     const char *sep = reporter->separator;
@@ -67,7 +74,7 @@ static void csv_rows(tl_reporter *reporter, const tl_result *result, bool is_int
         fprintf(stream, "%s%s%s%s%s%s", value_text(row, 0, text), sep, unit_of(row), sep, row->name, sep);
         if (reporter->options.with_variance)
             fprintf(stream, "0.00%%%s", sep);
-        fprintf(stream, "%llu%s100.00%s", (unsigned long long)result->sim_ns, sep, sep);
+        fprintf(stream, "%llu%s%s%s", (unsigned long long)run_ns(result, row), sep, tl_format_fixed(percent(row), 2, text), sep);
         fprintf(stream, "%s%s%s\n", metric ? tl_format_fixed(metric->value.real, 3, text) : "", sep, metric ? metric->name : "");
     }
 }
@@ -102,7 +109,8 @@ static void json_rows(tl_reporter *reporter, const tl_result *result, bool is_in
                     row->name);
             if (reporter->options.with_variance)
                 fputs("\"variance\" : 0.00, ", stream);
-            fprintf(stream, "\"event-runtime\" : %llu, \"pcnt-running\" : 100.00", (unsigned long long)result->sim_ns);
+            fprintf(stream, "\"event-runtime\" : %llu, \"pcnt-running\" : %s", (unsigned long long)run_ns(result, row),
+                    tl_format_fixed(percent(row), 2, text));
         }
         if (metric && metric->value.kind != TL_VALUE_MISSING)
             fprintf(stream, "%s\"metric-value\" : %s, \"metric-unit\" : \"%s\"", row->is_metric ? "" : ", ",

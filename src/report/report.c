@@ -114,3 +114,5 @@ const char *tl_report_signal_name(int signal) { // by Linux's numbers, which the
     const char *name = signal > 0 && (size_t)signal < TL_COUNT_OF(names) ? names[signal] : NULL;
     return name ? name : "no name";
 }
+
+const char *tl_report_kind(const tl_row *row) { return row->is_metric ? "derived" : row->is_pmu ? "pmu" : "truth"; }

@@ -41,6 +41,7 @@ const char *tl_format_grouped(uint64_t value, char ret_text[TL_NUMBER_BYTES]);  
 const char *tl_format_fixed(double value, unsigned n_decimals, char ret_text[TL_NUMBER_BYTES]); // "0.81"; n_decimals <= 9
 const char *tl_format_seconds(uint64_t ns, char ret_text[TL_NUMBER_BYTES]);                     // "0.012345678"
 const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]);                     // as many decimals as it takes to see it
+const char *tl_report_kind(const tl_row *row);                                                  // "truth", "pmu", "derived"
 const char *tl_report_signal_name(int signal);                                                  // "SIGSEGV", or "no name"
 
 #endif

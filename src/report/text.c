@@ -92,6 +92,53 @@ static void put_events(tl_reporter *reporter, const tl_result *result) {
     }
 }
 
+// "-0.44 %", or "-".
+static const char *error_text(const tl_row *row, char text[TL_NUMBER_BYTES]) {
+    double error;
+    char number[TL_NUMBER_BYTES];
+    if (!tl_row_error(row, &error))
+        return "-";
+    if (error == 0)
+        return "exact";
+    double percent = error < 0 ? -100 * error : 100 * error;
+    snprintf(text, TL_NUMBER_BYTES, "%c%.40s %%", error < 0 ? '-' : '+', tl_format_fixed(percent, percent >= 0.01 ? 2 : 6, number));
+    return text;
+}
+
+static const char *running_text(const tl_row *row, char text[TL_NUMBER_BYTES]) {
+    char number[TL_NUMBER_BYTES];
+    if (row->pmu.enabled_ns == 0)
+        return "-";
+    snprintf(text, TL_NUMBER_BYTES, "%.40s %%",
+             tl_format_fixed(100.0 * (double)row->pmu.running_ns / (double)row->pmu.enabled_ns, 2, number));
+    return text;
+}
+
+static const char *truth_text(const tl_row *row, char text[TL_NUMBER_BYTES]) {
+    tl_row truth = {.value = row->pmu.truth};
+    return value_text(&truth, text);
+}
+
+// What the PMU reports, for how much of the time it looked, and how wrong it is.
+static void put_pmu(tl_reporter *reporter, const tl_result *result) {
+    FILE *stream = reporter->stream;
+    bool scopes = has_scopes(reporter, result);
+    if (!reporter->options.is_quiet)
+        fprintf(stream, "\n %s%*s %13s %*s %12s   event\n", scopes ? "             " : "", VALUE_WIDTH, "pmu", "on a counter", VALUE_WIDTH,
+                "truth", "error");
+    for (uint32_t i = 0; i < result->n_rows; i++) {
+        const tl_row *row = &result->rows[i];
+        char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES], c[TL_NUMBER_BYTES], d[TL_NUMBER_BYTES];
+        if (scopes)
+            fprintf(stream, " %-12s", strcmp(row->scope, "machine") ? row->scope : "");
+        fprintf(stream, " %*s %13s %*s %12s   %s", VALUE_WIDTH, value_text(row, a), running_text(row, b), VALUE_WIDTH, truth_text(row, c),
+                error_text(row, d), row->name);
+        if (row->value.kind == TL_VALUE_MISSING)
+            fprintf(stream, " # %s", row->value.reason);
+        fputc('\n', stream);
+    }
+}
+
 // The next row of the group to name: the largest that is not larger than the last one, or simply the next.
 static const tl_row *next_of_split(const tl_result *result, const char *group, bool is_sorted, const tl_row *last) {
     const tl_row *best = NULL;
@@ -187,7 +234,8 @@ static void put_heading(tl_reporter *reporter, const tl_result *result) {
     FILE *stream = reporter->stream;
     fputs("\n Counts of ", stream);
     put_command(stream, header);
-    fprintf(stream, " on %s (%u hart%s):\n", header->machine, header->n_harts, header->n_harts == 1 ? "" : "s");
+    fprintf(stream, " on %s (%u hart%s)%s%s:\n", header->machine, header->n_harts, header->n_harts == 1 ? "" : "s",
+            header->pmu ? ", as perf has them from pmu " : "", header->pmu ? header->pmu : "");
     if (header->n_images > 1 || header->append) {
         for (uint32_t i = 0; i < header->n_images; i++)
             fprintf(stream, "%s%s %s", i ? ", " : " With ", header->images[i].role, header->images[i].name);
@@ -303,7 +351,9 @@ static void interval(tl_reporter *reporter, const tl_result *result) {
 static void end(tl_reporter *reporter, const tl_result *result) {
     if (!reporter->options.is_quiet)
         put_heading(reporter, result);
-    if (!reporter->options.only_times) {
+    if (!reporter->options.only_times && result->header->pmu) {
+        put_pmu(reporter, result);
+    } else if (!reporter->options.only_times) {
         put_events(reporter, result);
         put_metrics(reporter, result);
     }

@@ -2,6 +2,7 @@
 // Rows of a listing, copied out of the catalogue so that they live by themselves.
 #include "session/listing.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "session/description.h"
 #include "session/metrics.h"
 #include "session/plan.h"
+#include "session/pmus.h"
 
 typedef struct builder {
     tl_list *list;
@@ -22,7 +24,7 @@ typedef struct builder {
 } builder;
 
 const char *tl_listing_kind_name(tl_list_kind kind) {
-    static const char *const names[] = {"machine", "signal", "event", "metric"};
+    static const char *const names[] = {"machine", "signal", "event", "metric", "pmu"};
     return (size_t)kind < TL_COUNT_OF(names) ? names[kind] : "";
 }
 
@@ -131,43 +133,93 @@ static void add_metrics(builder *b, const tl_catalogue *catalogue) {
     }
 }
 
+static void add_pmus(builder *b) {
+    for (const tl_pmu_type *const *type = tl_pmu_types; *type; type++) {
+        for (const tl_pmu_preset *const *preset = (*type)->presets; *preset; preset++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s:%s", (*type)->name, (*preset)->name);
+            add(b, (tl_listing_row){name, (*type)->name, "", (*type)->title, (*preset)->title});
+        }
+    }
+}
+
+static void add_pmu_events(builder *b, const tl_pmu_type *type, const tl_pmu_preset *preset) {
+    char group[64];
+    snprintf(group, sizeof group, "%s:%s", type->name, preset->name);
+    for (uint32_t i = 0; i < preset->n_events; i++) {
+        const tl_event *event = &preset->events[i];
+        tl_strbuf meaning = {0};
+        tl_strbuf_addf(&meaning, "Selector 0x%llx, %s.%s%s", (unsigned long long)event->selector, tl_fidelity_name(event->fidelity),
+                       event->note ? " " : "", event->note ? event->note : "");
+        add(b, (tl_listing_row){event->name, group, "", event->sources, tl_strbuf_text(&meaning)});
+        b->has_failed = b->has_failed || meaning.has_failed;
+        tl_strbuf_done(&meaning);
+    }
+}
+
+static tl_status begin(builder *b, tl_list_kind kind, const char *glob, tl_error *err) {
+    *b = (builder){.list = calloc(1, sizeof *b->list), .glob = glob};
+    if (!b->list)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    b->list->kind = kind;
+    tl_nearest_init(&b->nearest, glob ? glob : "");
+    return TL_OK;
+}
+
+// The list, if all went well and something was found; `status` so far.
+static tl_status finish(builder *b, tl_status status, tl_list **ret_list, tl_error *err) {
+    if (status == TL_OK && b->has_failed)
+        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    if (status == TL_OK && b->list->n_rows == 0) {
+        char text[256];
+        status = tl_fail(err, TL_ENOENT, "no %s is called %s%s", tl_listing_kind_name(b->list->kind), b->glob ? b->glob : "anything",
+                         tl_nearest_text(&b->nearest, text, sizeof text));
+    }
+    if (status != TL_OK) {
+        tl_listing_free(b->list);
+        return status;
+    }
+    *ret_list = b->list;
+    return TL_OK;
+}
+
+tl_status tl_listing_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err) {
+    const tl_pmu_type *type;
+    const tl_pmu_preset *preset;
+    builder b;
+    tl_status status = tl_pmus_find(pmu, &type, &preset, err);
+    if (status == TL_OK)
+        status = begin(&b, TL_LIST_EVENTS, glob, err);
+    if (status != TL_OK)
+        return status;
+    add_pmu_events(&b, type, preset ? preset : type->presets[0]);
+    return finish(&b, TL_OK, ret_list, err);
+}
+
 tl_status tl_listing_new(tl_list_kind kind, const char *glob, const char *machine, const char *const *overrides, tl_list **ret_list,
                          tl_error *err) {
     tl_config config;
     tl_catalogue *catalogue = NULL;
     tl_status status = tl_plan_config(machine, overrides, &config, err);
-    if (status == TL_OK && kind != TL_LIST_MACHINES)
-        status = tl_catalogue_new(&config, &catalogue, err);
+    builder b;
+    if (status == TL_OK)
+        status = begin(&b, kind, glob, err);
     if (status != TL_OK)
         return status;
-    builder b = {.list = calloc(1, sizeof *b.list), .glob = glob};
-    if (!b.list) {
-        tl_catalogue_free(catalogue);
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    }
-    b.list->kind = kind;
-    tl_nearest_init(&b.nearest, glob ? glob : "");
+    if (kind != TL_LIST_MACHINES && kind != TL_LIST_PMUS)
+        status = tl_catalogue_new(&config, &catalogue, err);
+    if (status != TL_OK)
+        return finish(&b, status, ret_list, err);
     switch (kind) {
     case TL_LIST_MACHINES: status = add_machines(&b, err); break;
     case TL_LIST_SIGNALS: add_signals(&b, catalogue); break;
     case TL_LIST_EVENTS: add_events(&b, catalogue); break;
     case TL_LIST_METRICS: add_metrics(&b, catalogue); break;
+    case TL_LIST_PMUS: add_pmus(&b); break;
     case TL_N_LIST_KINDS: status = tl_fail(err, TL_EINVAL, "there is no such kind of list"); break;
     }
-    if (status == TL_OK && b.has_failed)
-        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    if (status == TL_OK && b.list->n_rows == 0) {
-        char text[256];
-        status = tl_fail(err, TL_ENOENT, "no %s is called %s%s", tl_listing_kind_name(kind), glob ? glob : "anything",
-                         tl_nearest_text(&b.nearest, text, sizeof text));
-    }
     tl_catalogue_free(catalogue);
-    if (status != TL_OK) {
-        tl_listing_free(b.list);
-        return status;
-    }
-    *ret_list = b.list;
-    return TL_OK;
+    return finish(&b, status, ret_list, err);
 }
 
 void tl_listing_free(tl_list *list) {

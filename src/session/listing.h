@@ -21,6 +21,7 @@ struct tl_list {
 
 TL_MUST_CHECK tl_status tl_listing_new(tl_list_kind kind, const char *glob, const char *machine, const char *const *overrides,
                                        tl_list **ret_list, tl_error *err);
+TL_MUST_CHECK tl_status tl_listing_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
 void tl_listing_free(tl_list *list);                 // NULL is fine
 const char *tl_listing_kind_name(tl_list_kind kind); // "signal"
 

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "session/description.h"
+#include "session/pmus.h"
 #include "system/system.h"
 
 // The one-screen view: these aliases in this order, each with the metric that makes it readable.
@@ -205,7 +206,28 @@ static const char *group_of(const tl_catalogue *catalogue, const tl_quantity *qu
     return "";
 }
 
+// What perf stat shows unless told otherwise, but for what no PMU counts.
+static const char default_pmu_events[] = "cycles,instructions,branches,branch-misses";
+
+static tl_status resolve_pmu(tl_plan *plan, const tl_run_options *options, tl_error *err) {
+    const char *name = options->pmu, *events = options->events ? options->events : default_pmu_events;
+    const tl_key *key = tl_key_find("pmu");
+    tl_strbuf preset = {0};
+    if (!strchr(name, ':') && key) { // as the description has it
+        tl_key_format(key, &plan->config, &preset);
+        name = tl_arena_printf(&plan->arena, "%s:%s", name, tl_strbuf_text(&preset));
+        tl_strbuf_done(&preset);
+    }
+    tl_status status =
+        name ? tl_perf_resolve(name, events, &plan->config, plan->catalogue, &plan->arena, &plan->perf, err) : no_memory(err);
+    if (status == TL_OK)
+        plan->header.pmu = plan->perf->name;
+    return status;
+}
+
 static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error *err) {
+    if (options->pmu)
+        return resolve_pmu(plan, options, err);
     bool is_default = !options->events && !options->metrics;
     tl_quantities events = {0};
     tl_status status = TL_OK;
@@ -239,6 +261,22 @@ static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error 
     return status;
 }
 
+// The machine gets the PMU that was asked for.
+static tl_status set_pmu(tl_config *config, const char *name, tl_error *err) {
+    const tl_pmu_type *type;
+    const tl_pmu_preset *preset;
+    char setting[64];
+    tl_status status = tl_pmus_find(name, &type, &preset, err);
+    if (status != TL_OK)
+        return status;
+    if (strcmp(type->name, "rvhpm") != 0)
+        return tl_fail(err, TL_EINVAL, "perf has no driver for pmu %s; it has one for rvhpm", type->name);
+    if (!preset)
+        return TL_OK; // as the description has it
+    snprintf(setting, sizeof setting, "pmu=%s", preset->name);
+    return tl_config_set(config, setting, err);
+}
+
 // What was asked for can be done at all.
 static tl_status check_request(const tl_run_options *options, tl_error *err) {
     if (options->kind > TL_RUN_BOOT)
@@ -247,6 +285,10 @@ static tl_status check_request(const tl_run_options *options, tl_error *err) {
         return tl_fail(err, TL_EINVAL, "no program was named");
     if (options->kind == TL_RUN_BOOT && (!options->kernel || !*options->kernel))
         return tl_fail(err, TL_EINVAL, "no kernel was named");
+    if (options->pmu && options->kind != TL_RUN_USER)
+        return tl_fail(err, TL_EINVAL, "a pmu can be read for a Linux program only; in a system it belongs to the guest");
+    if (options->pmu && options->metrics)
+        return tl_fail(err, TL_EINVAL, "metrics are formulas over the truth; they do not go with a pmu");
     if (options->interval > TL_INTERVAL_NS || (options->interval != TL_INTERVAL_NONE && options->interval_length == 0))
         return tl_fail(err, TL_EINVAL, "the length of an interval must be at least 1");
     return TL_OK;
@@ -263,6 +305,8 @@ tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_erro
     plan->per_hart = options->per_hart;
     plan->per_unit = options->per_unit;
     status = tl_plan_config(options->machine, options->overrides, &plan->config, err);
+    if (status == TL_OK && options->pmu)
+        status = set_pmu(&plan->config, options->pmu, err);
     if (status == TL_OK)
         status = tl_catalogue_new(&plan->config, &plan->catalogue, err);
     if (status == TL_OK)
@@ -338,6 +382,8 @@ static uint32_t add_rows(const tl_plan *plan, const tl_quantity *quantity, const
 }
 
 tl_status tl_plan_evaluate(const tl_plan *plan, const uint64_t *slots, tl_result *result, tl_error *err) {
+    if (plan->perf)
+        return tl_perf_rows(plan->perf, result->pmu_counts, slots, plan->per_hart, plan->hart_scopes, result, err);
     uint32_t n_rows = 0;
     for (uint32_t i = 0; i < plan->n_events; i++)
         n_rows += add_rows(plan, &plan->events[i].quantity, slots, NULL);

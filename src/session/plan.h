@@ -10,6 +10,7 @@
 
 #include "session/catalogue.h"
 #include "session/metrics.h"
+#include "session/perf.h"
 #include "session/result.h"
 
 typedef struct tl_plan_event {
@@ -30,6 +31,7 @@ typedef struct tl_plan {
     tl_quantities metrics;
     uint32_t n_default_metrics; // the first metrics are shown at detail 0
     const char **hart_scopes;   // "hart0"...
+    tl_perf_plan *perf;         // what a PMU is to count, instead of events and metrics; NULL: nothing
     bool per_hart, per_unit;
 } tl_plan;
 

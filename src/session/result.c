@@ -45,6 +45,17 @@ const char *tl_end_reason_name(tl_end_reason reason) {
     return (size_t)reason < TL_COUNT_OF(names) ? names[reason] : "failed";
 }
 
+bool tl_row_error(const tl_row *row, double *ret_error) {
+    const tl_value *truth = &row->pmu.truth;
+    if (!row->is_pmu || row->value.kind == TL_VALUE_MISSING || truth->kind == TL_VALUE_MISSING)
+        return false;
+    if (truth->real == 0 && row->value.real != 0)
+        return false;
+    bool is_exact = row->value.kind == TL_VALUE_INTEGER && truth->kind == TL_VALUE_INTEGER && row->value.integer == truth->integer;
+    *ret_error = is_exact || truth->real == 0 ? 0 : (row->value.real - truth->real) / truth->real;
+    return true;
+}
+
 const tl_row *tl_result_row(const tl_result *result, bool is_metric, const char *name, const char *scope) {
     for (uint32_t i = 0; i < result->n_rows; i++) {
         const tl_row *row = &result->rows[i];
@@ -73,6 +84,17 @@ tl_status tl_result_difference(const tl_result *later, const tl_result *earlier,
     result->n_slots = later->n_slots;
     for (uint32_t i = 0; i < later->n_slots; i++)
         result->slots[i] = later->slots[i] - earlier->slots[i];
+    result->pmu_counts = tl_arena_alloc(&result->arena, (later->n_pmu_counts + 1) * sizeof *result->pmu_counts);
+    if (!result->pmu_counts) {
+        tl_result_release(result);
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    }
+    for (uint32_t i = 0; i < later->n_pmu_counts; i++) { // the earlier result may be the one before the start, without counts
+        const tl_perf_count none = {0}, *a = &later->pmu_counts[i], *b = i < earlier->n_pmu_counts ? &earlier->pmu_counts[i] : &none;
+        result->pmu_counts[i] =
+            (tl_perf_count){a->count - b->count, a->enabled_cycles - b->enabled_cycles, a->running_cycles - b->running_cycles};
+    }
+    result->n_pmu_counts = later->n_pmu_counts;
     result->interval_kind = later->header->interval;
     result->begin_instructions = earlier->begin_instructions + earlier->instructions;
     result->begin_cycles = earlier->begin_cycles + earlier->cycles;

@@ -14,6 +14,15 @@
 
 struct tl_plan;
 
+typedef struct tl_perf_count { // of one event on one hart: session/perf.h
+    uint64_t count, enabled_cycles, running_cycles;
+} tl_perf_count;
+
+typedef struct tl_row_pmu {
+    uint64_t enabled_ns, running_ns; // summed over the harts of the scope; the value is scaled by their quotient
+    tl_value truth;
+} tl_row_pmu;
+
 typedef struct tl_row {
     const char *name;    // "cycles"
     const char *scope;   // "machine", "hart0", "hart0.l1d"
@@ -22,6 +31,8 @@ typedef struct tl_row {
     const char *group;   // events: the unit type or ""; metrics: their group
     const char *metric;  // events: the metric to show beside it, or NULL
     bool is_metric;
+    bool is_pmu; // what a PMU would have reported: value, and
+    tl_row_pmu pmu;
     unsigned detail; // the text report shows it from this level on: 0 always, 1 with -d unless it is 0, 2 with -dd
     tl_value value;
 } tl_row;
@@ -48,6 +59,7 @@ typedef struct tl_header {
     const char *const *argv; // as the program sees it, NULL-terminated
     const char *const *env;  // the same
     const char *engine;      // "block"
+    const char *pmu;         // "rvhpm:u74": counts are what that PMU would have reported; NULL: they are the truth
     const char *interval;    // "none", "instructions", "cycles", "ns"
     uint64_t interval_length;
     const char *roi_start, *roi_stop; // or NULL
@@ -64,6 +76,8 @@ struct tl_result {
     const tl_header *header;
     uint64_t *slots; // in the machine's slot order; NULL for a result read from a file
     uint32_t n_slots;
+    tl_perf_count *pmu_counts; // with header->pmu: for each hart, for each event
+    uint32_t n_pmu_counts;
     tl_row *rows;
     uint32_t n_rows;
     const char **notes;
@@ -89,6 +103,8 @@ void tl_result_release(tl_result *result);
 // The row of that name and scope (NULL: "machine"), or NULL.
 const tl_row *tl_result_row(const tl_result *result, bool is_metric, const char *name, const char *scope);
 const char *tl_end_reason_name(tl_end_reason reason); // "exited"
+// (value - truth) / truth; false: there is no value, no truth, or a truth of 0 that the value misses.
+bool tl_row_error(const tl_row *row, double *ret_error);
 
 // read.c: a JSON report as a result; `name` is for messages, the path "-" is standard input.
 TL_MUST_CHECK tl_status tl_result_load(FILE *stream, const char *name, tl_result **ret_result, tl_error *err);

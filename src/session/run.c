@@ -32,6 +32,7 @@ struct tl_session {
     tl_guest *guest;        // NULL: not loaded
     tl_run_options options; // strings are the arena's
     tl_arena arena;
+    tl_perf *perf; // reads a PMU; NULL: nobody does
     const char *notes[MAX_NOTES];
     uint32_t n_notes;
     uint64_t n_intervals; // completed
@@ -101,7 +102,7 @@ static bool wants_stop(void *ctx) {
 static tl_status copy_options(tl_session *session, const tl_run_options *given, tl_error *err) {
     tl_run_options *o = &session->options;
     *o = *given;
-    o->machine = o->events = o->metrics = NULL; // the plan's
+    o->machine = o->events = o->metrics = o->pmu = NULL; // the plan's
     o->overrides = NULL;
     o->argv = session->plan->header.argv;
     o->env = session->plan->header.env;
@@ -146,6 +147,10 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->catalogue))
         status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots,
                          tl_catalogue_n_slots(session->plan->catalogue));
+    if (status == TL_OK && session->plan->perf)
+        status = tl_perf_bind(session->plan->perf, &session->machine->probe, &session->plan->arena, err);
+    if (status == TL_OK && session->plan->perf)
+        status = tl_perf_new(session->plan->perf, session->machine, arena, &session->perf, err);
     if (status == TL_OK && options.roi_start) {
         session->roi.is_used = true;
         session->roi.entry = tl_arena_alloc(arena, n_slots * sizeof(uint64_t));
@@ -199,6 +204,8 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     if (status != TL_OK)
         return status;
     name_images(session);
+    if (session->perf && !session->roi.is_used)
+        tl_perf_enable(session->perf);
     const tl_header *header = &session->plan->header;
     region *roi = &session->roi;
     if (!roi->is_used)
@@ -238,6 +245,10 @@ static void cross_roi_border(tl_session *session, const tl_hart *hart) {
             roi->entry[i] = machine->tally[i];
     }
     roi->is_inside = !roi->is_inside;
+    if (session->perf && roi->is_inside)
+        tl_perf_enable(session->perf);
+    else if (session->perf)
+        tl_perf_disable(session->perf);
     if (roi->is_inside) {
         roi->n_visits++;
         roi->return_pc = hart->x[1];
@@ -292,6 +303,9 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
     const region *roi = &session->roi;
     uint64_t max_insns = session->options.max_insns;
     tl_guest_limits limits = {.until_cycle = interval_cycle, .until_instret = until_insns, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+    uint64_t turn_cycle = session->perf ? tl_perf_next_turn(session->perf) : UINT64_MAX;
+    if (turn_cycle < limits.until_cycle)
+        limits.until_cycle = turn_cycle;
     if (interval_insns < limits.until_instret)
         limits.until_instret = interval_insns;
     if (max_insns && max_insns < limits.until_instret)
@@ -317,6 +331,8 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
         *ret_done = false;
         return TL_OK;
     }
+    if (turn_cycle != UINT64_MAX && has_reached(session, turn_cycle))
+        tl_perf_turn(session->perf);
     uint64_t insns = retired(session);
     if (max_insns && insns >= max_insns) {
         end_run(session, TL_END_MAX_INSNS, "");
@@ -356,6 +372,17 @@ static uint64_t sim_ns_of(const tl_session *session, uint64_t cycles) { return s
 
 static uint64_t now_cycles(const tl_session *session) { return session->guest ? session->guest->type->now_cycles(session->guest) : 0; }
 
+static tl_status read_pmu(tl_session *session, tl_result *result, tl_error *err) {
+    if (!session->perf)
+        return TL_OK;
+    result->n_pmu_counts = session->plan->perf->n_events * session->plan->perf->n_harts;
+    result->pmu_counts = tl_arena_alloc(&result->arena, result->n_pmu_counts * sizeof *result->pmu_counts);
+    if (!result->pmu_counts)
+        return no_memory(err);
+    memcpy(result->pmu_counts, tl_perf_read(session->perf), result->n_pmu_counts * sizeof *result->pmu_counts);
+    return TL_OK;
+}
+
 static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error *err) {
     tl_result *result;
     tl_status status = tl_result_new(session->plan, &result, err);
@@ -373,9 +400,12 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
             status = no_memory(err);
     }
     if (status == TL_OK) {
-        struct rusage usage;
         read_totals(session, result->slots);
         result->n_slots = n_slots;
+        status = read_pmu(session, result, err);
+    }
+    if (status == TL_OK) {
+        struct rusage usage;
         result->instructions = retired(session);
         result->cycles = now_cycles(session);
         result->sim_ns = sim_ns_of(session, result->cycles);

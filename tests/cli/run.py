@@ -125,7 +125,7 @@ def unknown_words_get_the_nearest_name():
     fails(["stat", "--set", "l1d.wyas=4", "--", "x"], 2, "l1d.wyas", "l1d.ways")
     fails(["list", "signals", "l1d.lod*"], 2, "l1d.lod*")
     fails(["list", "machines", "u7"], 2, "u7")
-    fails(["list", "zzzzzzzzzz"], 2, "zzzzzzzzzz", "no event, metric, signal or machine")
+    fails(["list", "zzzzzzzzzz"], 2, "zzzzzzzzzz", "no event, metric, signal, machine or pmu")
     fails(["list", "l1d.lod_miss"], 2, "l1d.lod_miss", "load_miss")
 
 
@@ -967,6 +967,118 @@ def the_example_builds_against_the_installed_library():
         raise AssertionError(done.stdout)
     known = counts(report(*program())[0])
     equal((int(match[1]), int(match[2])), (known["instructions"], known["cycles"]))
+
+
+# -- PMUs
+
+
+@test
+def pmus_are_listed_and_described():
+    status, out, err = run("list", "pmus", "-j")
+    equal(status, 0, err)
+    names = [json.loads(line)["name"] for line in out.splitlines()]
+    contains(" ".join(names), "rvhpm:linux", "rvhpm:u74", "rvhpm:none")
+    status, out, _ = run("list", "events", "-P", "rvhpm:u74", "-j")
+    equal(status, 0)
+    rows = [json.loads(line) for line in out.splitlines()]
+    if not rows or any(row["group"] != "rvhpm:u74" or "Selector 0x" not in row["meaning"] for row in rows):
+        raise AssertionError(rows)
+    status, out, _ = run("describe", "pmu", "rvhpm", "--format", "json")
+    equal(status, 0)
+    page = json.loads(out)
+    equal((page["schema"], page["type"], page["name"], page["space"]), ("tally.describe/1", "pmu", "rvhpm", "CSR"))
+    registers = {register["name"]: register for register in page["registers"]}
+    # Privileged ISA: addresses, and the fields of mhpmevent as Sscofpmf has them
+    for name, address, count in (("mcountinhibit", "0x320", 1), ("mhpmevent#", "0x323", 29), ("mcycle", "0xb00", 1), ("minstret", "0xb02", 1),
+                                 ("mhpmcounter#", "0xb03", 29), ("cycle", "0xc00", 1), ("hpmcounter#", "0xc03", 29), ("scountovf", "0xda0", 1)):
+        equal((registers[name]["address"], registers[name]["count"]), (address, count), name)
+    equal({field["name"]: field["lsb"] for field in registers["mhpmevent#"]["fields"] if field["width"] == 1},
+          {"OF": 63, "MINH": 62, "SINH": 61, "UINH": 60, "VSINH": 59, "VUINH": 58})
+    for register in page["registers"]:
+        equal(sum(field["width"] for field in register["fields"]), register["width"], register["name"])
+    for preset in page["presets"]:
+        for event in preset["events"]:
+            if event["fidelity"] != "exact" and not event["note"] or event["fidelity"] == "not modeled" and event["sources"]:
+                raise AssertionError(event)
+    for words in (["pmu"], ["pmu", "rvhpm:u74"], ["pmu", "rvhpm", "--format", "md"], ["machine", "u74"]):
+        status, out, err = run("describe", *words)
+        equal((status, err), (0, ""), " ".join(words))
+        contains(out, "u74")
+    path = os.path.join(scratch, "mine.yaml")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(run("describe", "machine", "u74", "--harts", "2", "--D1", "16K,4,64")[1])
+    equal(run("describe", "machine", path)[1], open(path, encoding="utf-8").read(), "a description reads back")
+    fails(["describe"], 2, "describe what")
+    fails(["describe", "pmus"], 2, "pmus")
+    fails(["describe", "pmu", "rvhmp"], 2, "rvhmp", "rvhpm")
+    fails(["describe", "pmu", "rvhpm:u47"], 2, "u47", "u74")
+    fails(["describe", "pmu", "rvhpm", "u74"], 2, "one word too many")
+    fails(["describe", "machine", "rockte"], 2, "rockte", "rocket")
+    fails(["describe", "machine", "--format", "xml"], 2, "--format", "xml")
+    fails(["list", "pmus", "-P", "rvhpm"], 2, "-P", "events")
+    fails(["list", "events", "-P", "nothing"], 2, "nothing")
+
+
+@guest
+def a_pmu_with_counters_enough_reports_the_truth():
+    asked = "cycles,instructions,branches,branch-misses,L1-dcache-load-misses,L1-icache-load-misses,iTLB-load-misses,dTLB-load-misses"
+    records, status, err = report("-P", "rvhpm:linux", "-e", asked, *program())
+    equal(status, 0, err)
+    equal(records[0]["pmu"], "rvhpm:linux")
+    truth = counts(report("-e", asked, *program())[0])
+    events = [record for record in records if record["type"] == "event"]
+    equal({event["event"]: event["value"] for event in events}, truth)
+    for event in events:
+        equal((event["kind"], event["truth"], event["error_vs_truth"]), ("pmu", truth[event["event"]], 0), event["event"])
+        equal((event["pmu"], event["running"]), ("rvhpm:linux", event["enabled"]))
+    for engine in ("step", "block"):
+        again = report("-P", "rvhpm:linux", "--engine", engine, "-e", asked, *program())[0]
+        equal([record for record in again if record["type"] == "event"], events, engine)
+    equal(counts(report(*program())[0])["cycles"], truth["cycles"], "a PMU that is read costs nothing")
+
+
+@guest
+def a_pmu_with_too_few_counters_multiplexes():
+    words = ["-P", "rvhpm:u74", "-e", "instructions,branches,branch-misses,r102,r202", "--", options.guest, "spin", 30000000]
+    records, status, err = report(*map(str, words))
+    equal(status, 0, err)
+    events = {record["event"]: record for record in records if record["type"] == "event"}
+    enabled = {event["enabled"] for event in events.values()}
+    equal(len(enabled), 1)
+    for name, event in events.items():
+        share = event["running"] / event["enabled"]
+        if not 0 < share < 1:
+            raise AssertionError(event)
+        if event["truth"]:
+            equal(round(event["error_vs_truth"], 9), round((event["value"] - event["truth"]) / event["truth"], 9), name)
+    if abs(events["instructions"]["error_vs_truth"]) > 0.05:  # a steady program is well estimated
+        raise AssertionError(events["instructions"])
+    got, _, err = stat("-r", "2", *map(str, words))
+    equal(got, 0, err)
+    contains(err, "as perf has them from pmu rvhpm:u74", "on a counter", "2 runs, all counts identical")
+    lines = stat("-x", ",", *map(str, words))[2].splitlines()
+    equal([line.split(",")[2] for line in lines], list(events))
+    # a run shorter than a turn: what was not first was never on a counter
+    records = report("-P", "rvhpm:u74", "-e", "branches,branch-misses,r102", "--max-insns", "1000", *program())[0]
+    last = [record for record in records if record["type"] == "event"][-1]
+    equal((last["value"], last["running"], last["error_vs_truth"]), (None, 0, None))
+    contains(last["reason"], "never on a counter")
+
+
+@guest
+def what_a_pmu_cannot_do_is_refused():
+    prog = program()
+    fails(["stat", "-P", "nothing", *prog], 2, "nothing", "rvhpm")
+    fails(["stat", "-P", "rvhpm:u47", *prog], 2, "u47", "u74")
+    fails(["stat", "-P", "", *prog], 2, "-P")
+    fails(["stat", "-P", "rvhpm:u74", "-e", "cache-references", *prog], 2, "cache-references", "tally list events -P rvhpm:u74")
+    fails(["stat", "-P", "rvhpm:u74", "-e", "cycels", *prog], 2, "cycels", "cycles")
+    fails(["stat", "-P", "rvhpm:u74", "-e", "cycles:u", *prog], 2, "modifiers")
+    fails(["stat", "-P", "rvhpm:u74", "-e", "r203", *prog], 2, "r203")
+    fails(["stat", "-P", "rvhpm:u74", "-M", "ipc", *prog], 2, "metrics")
+    fails(["stat", "-P", "rvhpm:none", "-e", "branches", *prog], 2, "branches")
+    fails(["stat", "-P", "rvhpm", "--bare", bare(PASS)], 2, "belongs to the guest")
+    fails(["boot", "-P", "rvhpm", "--kernel", "x"], 2, "-P")
 
 
 # -- systems: bare-metal programs, firmware and kernels

@@ -196,6 +196,42 @@ static void test_every_format_writes_what_it_always_wrote(void **state) {
     }
 }
 
+static void test_what_a_pmu_reports_stands_beside_the_truth(void **state) {
+    (void)state;
+    tl_header header = sample_header();
+    header.pmu = "rvhpm:u74";
+    tl_row rows[] = {
+        {.name = "cycles", .scope = "machine", .unit = "cycles", .group = "", .value = whole(1000003)},
+        {.name = "branches", .scope = "machine", .unit = "", .group = "", .value = whole(101)},
+        {.name = "branches", .scope = "hart0", .unit = "", .group = "", .value = whole(97)},
+        {.name = "r202", .scope = "machine", .unit = "", .group = "", .value = whole(7)},
+        {.name = "r102", .scope = "machine", .unit = "", .group = "", .value = missing("never on a counter")},
+    };
+    static const tl_row_pmu pmus[] = {{1000, 1000, {.kind = TL_VALUE_INTEGER, .integer = 1000003, .real = 1000003}},
+                                      {1000, 400, {.kind = TL_VALUE_INTEGER, .integer = 103, .real = 103}},
+                                      {500, 200, {.kind = TL_VALUE_MISSING, .reason = "not by hart"}},
+                                      {1000, 999, {.kind = TL_VALUE_INTEGER}},
+                                      {1000, 0, {.kind = TL_VALUE_INTEGER, .integer = 13, .real = 13}}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rows[i].is_pmu = true;
+        rows[i].pmu = pmus[i];
+    }
+    tl_row unused[sizeof sample_rows / sizeof sample_rows[0]];
+    tl_result result = sample_result(&header, unused);
+    result.rows = rows;
+    result.n_rows = sizeof rows / sizeof rows[0];
+    char *all = calloc(1, 1 << 16);
+    assert_non_null(all);
+    for (int format = TL_FORMAT_TEXT; format <= TL_FORMAT_PERF_JSON; format++) {
+        tl_report_options options = {.size = sizeof options, .format = (tl_format)format};
+        char *text = write_report(&options, &result, false);
+        strcat(all, text);
+        free(text);
+    }
+    compare("pmu.txt", all);
+    free(all);
+}
+
 static void test_each_way_to_end_is_told(void **state) {
     (void)state;
     static const struct {
@@ -342,6 +378,7 @@ static void test_lists_read_well(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_every_format_writes_what_it_always_wrote),
+    cmocka_unit_test(test_what_a_pmu_reports_stands_beside_the_truth),
     cmocka_unit_test(test_each_way_to_end_is_told),
     cmocka_unit_test(test_the_locale_changes_nothing),
     cmocka_unit_test(test_a_full_disk_is_an_error),

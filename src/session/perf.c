@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// The driver: counters found and measured as OpenSBI does it, events put on them as Linux does it.
+#include "session/perf.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+
+// Privileged ISA, hardware performance monitor.
+enum {
+    CSR_INHIBIT = 0x320,
+    CSR_EVENT = 0x320,   // + n, n = 3..31
+    CSR_COUNTER = 0xb00, // + n
+    FIRST_COUNTER = 3,
+    N_COUNTERS = 32,
+    NOT_ON = -1
+};
+static const uint32_t FIXED_COUNTERS = 1u << 0 | 1u << 2;
+static const uint64_t EVENT_OF = UINT64_C(1) << 63; // Sscofpmf: set, no overflow interrupt comes
+
+typedef struct on_hart {
+    tl_hart *hart;
+    const tl_pmu_port *port;
+    uint32_t present;          // bit n: counter n exists
+    uint64_t mask[N_COUNTERS]; // of its bits
+    uint64_t last_now;         // up to when the times below are right
+    uint32_t first;            // the event at the front of the list
+    bool has_all;              // every event is on a counter
+    int8_t *counter;           // by event: where it is, or NOT_ON
+    uint64_t *previous;        // by event: its counter's value when it was read last
+} on_hart;
+
+struct tl_perf {
+    const tl_perf_plan *plan;
+    tl_machine *machine;
+    on_hart harts[TL_MAX_HARTS];
+    tl_perf_count *counts; // n_events for each hart
+    bool is_enabled;
+    uint64_t next_turn;
+};
+
+static uint64_t read_register(on_hart *h, uint32_t csr) {
+    uint64_t value;
+    return h->port->has(h->port->ctx, csr) && h->port->read(h->port->ctx, h->hart, csr, &value) ? value : 0;
+}
+
+// As an instruction does it that has retired.
+static void write_register(on_hart *h, uint32_t csr, uint64_t value) {
+    if (!h->port->has(h->port->ctx, csr) || !h->port->may_write(h->port->ctx, h->hart, csr))
+        return;
+    h->port->write(h->port->ctx, h->hart, csr, value);
+    h->port->retired(h->port->ctx, h->hart);
+}
+
+static void set_inhibited(on_hart *h, uint32_t counter, bool is_inhibited) {
+    uint64_t bit = UINT64_C(1) << counter, old = read_register(h, CSR_INHIBIT);
+    write_register(h, CSR_INHIBIT, is_inhibited ? old | bit : old & ~bit);
+}
+
+// A counter is there if it holds what is written to it, and as wide as what it holds of all ones. The fixed ones belong to the program,
+// too, which may read them as cycle and instret: they are never written and never stop.
+static void find_counters(on_hart *h) {
+    h->present = FIXED_COUNTERS;
+    h->mask[0] = h->mask[2] = UINT64_MAX;
+    for (uint32_t n = FIRST_COUNTER; n < N_COUNTERS; n++) {
+        set_inhibited(h, n, true);
+        write_register(h, CSR_EVENT + n, 0);
+        write_register(h, CSR_COUNTER + n, 1);
+        if (read_register(h, CSR_COUNTER + n) != 1)
+            continue;
+        h->present |= 1u << n;
+        write_register(h, CSR_COUNTER + n, UINT64_MAX);
+        h->mask[n] = read_register(h, CSR_COUNTER + n);
+        write_register(h, CSR_COUNTER + n, 0);
+    }
+}
+
+tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machine, tl_arena *arena, tl_perf **ret_perf, tl_error *err) {
+    tl_perf *perf = tl_arena_alloc(arena, sizeof *perf);
+    tl_perf_count *counts = tl_arena_alloc(arena, plan->n_events * machine->n_harts * sizeof *counts);
+    if (!perf || !counts)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    *perf = (tl_perf){.plan = plan, .machine = machine, .counts = counts, .next_turn = UINT64_MAX};
+    for (uint32_t i = 0; i < machine->n_harts; i++) {
+        on_hart *h = &perf->harts[i];
+        *h = (on_hart){.hart = machine->harts[i],
+                       .port = &machine->pmus[i]->port,
+                       .counter = tl_arena_alloc(arena, plan->n_events),
+                       .previous = tl_arena_alloc(arena, plan->n_events * sizeof(uint64_t))};
+        if (!h->counter || !h->previous)
+            return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        memset(h->counter, NOT_ON, plan->n_events);
+        find_counters(h);
+        for (uint32_t e = 0; e < plan->n_events; e++) {
+            if (!(plan->events[e].counters & h->present))
+                return tl_fail(err, TL_EINVAL, "pmu %s has no counter for %s", plan->name, plan->events[e].name);
+        }
+    }
+    *ret_perf = perf;
+    return TL_OK;
+}
+
+// With overflow interrupts Linux wants a programmable counter, from which it could sample; otherwise the fixed one if there is one.
+static int choose(const tl_perf *perf, const on_hart *h, const tl_perf_event *event, uint32_t used) {
+    uint32_t left = event->counters & h->present & ~used;
+    uint32_t fixed = left & FIXED_COUNTERS, programmable = event->has_selector ? left & ~FIXED_COUNTERS : 0;
+    bool wants_fixed = !perf->plan->preset->tree->has_sscofpmf;
+    uint32_t best = (wants_fixed && fixed) || !programmable ? fixed : programmable;
+    return best ? __builtin_ctz(best) : NOT_ON;
+}
+
+static void put_on(tl_perf *perf, on_hart *h, uint32_t e, int counter) {
+    const tl_perf_event *event = &perf->plan->events[e];
+    uint32_t n = (uint32_t)counter;
+    h->counter[e] = (int8_t)counter;
+    if (n >= FIRST_COUNTER) {
+        write_register(h, CSR_EVENT + n, event->selector | (perf->plan->preset->tree->has_sscofpmf ? EVENT_OF : 0));
+        write_register(h, CSR_COUNTER + n, 0);
+        set_inhibited(h, n, false);
+    }
+    h->previous[e] = read_register(h, CSR_COUNTER + n);
+}
+
+// From the front of the list until the first one that does not fit: Linux, flexible groups of one event each.
+static void schedule_in(tl_perf *perf, on_hart *h) {
+    uint32_t used = 0, n_events = perf->plan->n_events;
+    h->has_all = true;
+    for (uint32_t i = 0; i < n_events; i++) {
+        uint32_t e = (h->first + i) % n_events;
+        int counter = choose(perf, h, &perf->plan->events[e], used);
+        if (counter == NOT_ON) {
+            h->has_all = false;
+            break;
+        }
+        used |= 1u << counter;
+        put_on(perf, h, e, counter);
+    }
+    h->last_now = h->hart->now;
+}
+
+static void read_hart(tl_perf *perf, on_hart *h) {
+    tl_perf_count *counts = perf->counts + h->hart->id * perf->plan->n_events;
+    uint64_t passed = h->hart->now - h->last_now;
+    h->last_now = h->hart->now;
+    for (uint32_t e = 0; e < perf->plan->n_events; e++) {
+        counts[e].enabled_cycles += passed;
+        if (h->counter[e] == NOT_ON)
+            continue;
+        uint32_t n = (uint32_t)h->counter[e];
+        uint64_t value = read_register(h, CSR_COUNTER + n);
+        counts[e].running_cycles += passed;
+        counts[e].count += (value - h->previous[e]) & h->mask[n];
+        h->previous[e] = value;
+    }
+}
+
+static void schedule_out(tl_perf *perf, on_hart *h) {
+    read_hart(perf, h);
+    for (uint32_t e = 0; e < perf->plan->n_events; e++) {
+        if (h->counter[e] >= FIRST_COUNTER) {
+            set_inhibited(h, (uint32_t)h->counter[e], true);
+            write_register(h, CSR_EVENT + (uint32_t)h->counter[e], 0);
+        }
+        h->counter[e] = NOT_ON;
+    }
+}
+
+static void plan_turn(tl_perf *perf) {
+    uint64_t now = 0;
+    bool has_all = true;
+    for (uint32_t i = 0; i < perf->machine->n_harts; i++) {
+        const on_hart *h = &perf->harts[i];
+        now = h->hart->now > now ? h->hart->now : now;
+        has_all = has_all && h->has_all;
+    }
+    uint64_t turn_cycles = (uint64_t)((unsigned __int128)TL_PERF_TURN_NS * perf->plan->clock_hz / 1000000000);
+    perf->next_turn = has_all ? UINT64_MAX : now + (turn_cycles ? turn_cycles : 1);
+}
+
+void tl_perf_enable(tl_perf *perf) {
+    if (perf->is_enabled)
+        return;
+    perf->is_enabled = true;
+    for (uint32_t i = 0; i < perf->machine->n_harts; i++)
+        schedule_in(perf, &perf->harts[i]);
+    plan_turn(perf);
+}
+
+void tl_perf_disable(tl_perf *perf) {
+    if (!perf->is_enabled)
+        return;
+    perf->is_enabled = false;
+    perf->next_turn = UINT64_MAX;
+    for (uint32_t i = 0; i < perf->machine->n_harts; i++)
+        schedule_out(perf, &perf->harts[i]);
+}
+
+void tl_perf_turn(tl_perf *perf) {
+    uint64_t last = perf->next_turn;
+    for (uint32_t i = 0; i < perf->machine->n_harts; i++) {
+        on_hart *h = &perf->harts[i];
+        schedule_out(perf, h);
+        if (!h->has_all)
+            h->first = (h->first + 1) % perf->plan->n_events;
+        schedule_in(perf, h);
+    }
+    plan_turn(perf);
+    uint64_t turn_cycles = (uint64_t)((unsigned __int128)TL_PERF_TURN_NS * perf->plan->clock_hz / 1000000000);
+    if (perf->next_turn != UINT64_MAX && last + turn_cycles < perf->next_turn && last + turn_cycles > perf->harts[0].last_now)
+        perf->next_turn = last + turn_cycles; // a timer does not drift
+}
+
+uint64_t tl_perf_next_turn(const tl_perf *perf) { return perf->next_turn; }
+
+const tl_perf_count *tl_perf_read(tl_perf *perf) {
+    for (uint32_t i = 0; perf->is_enabled && i < perf->machine->n_harts; i++)
+        read_hart(perf, &perf->harts[i]);
+    return perf->counts;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// What Linux perf would report: a driver that programs the counters of each hart through the PMU's registers alone, as firmware and kernel
+// do it, and reads them back. When more events are asked for than counters can take, it multiplexes them as perf does: the events stand in
+// a list, as many from its front as fit are on counters, and every 4 ms of simulated time the list turns by one. A count is then scaled by
+// the time the event was enabled over the time it was on a counter.
+//
+// The driver costs the machine no cycle: what perf itself would add is not in the numbers, so that their error is the PMU's alone.
+#ifndef TL_SESSION_PERF_H
+#define TL_SESSION_PERF_H
+
+#include "machine/machine.h"
+#include "session/catalogue.h"
+#include "session/result.h"
+
+enum { TL_PERF_TURN_NS = 4000000 }; // perf_event_mux_interval_ms of Linux
+
+typedef struct tl_perf_event {
+    const char *name; // as asked for
+    const char *unit, *meaning;
+    bool has_selector;       // else a fixed counter counts it
+    uint64_t selector;       // of mhpmevent
+    uint32_t counters;       // bit n: counter n can count it
+    const tl_formula *truth; // what the name means on this machine; NULL: what the selector's events count, `slots`
+    const tl_slot **slots;   // by hart: tl_perf_bind
+    uint32_t *n_slots;       // by hart
+} tl_perf_event;
+
+typedef struct tl_perf_plan {
+    const tl_pmu_type *type;
+    const tl_pmu_preset *preset;
+    const char *name; // "rvhpm:u74"
+    tl_perf_event *events;
+    uint32_t n_events, n_harts;
+    uint64_t clock_hz;
+} tl_perf_plan;
+
+// Resolves a comma-separated list: the PMU's own names, perf's names where the PMU's device tree has a selector for them, rHEX for a raw
+// selector. TL_ENOENT: no such event; TL_EINVAL: this PMU cannot count it.
+TL_MUST_CHECK tl_status tl_perf_resolve(const char *pmu, const char *names, const tl_config *config, tl_catalogue *catalogue,
+                                        tl_arena *arena, tl_perf_plan **ret_plan, tl_error *err);
+// Finds the totals behind selectors.
+TL_MUST_CHECK tl_status tl_perf_bind(tl_perf_plan *plan, const tl_probe *probe, tl_arena *arena, tl_error *err);
+
+// The rows of a result: `counts` has n_events for each hart. With per_hart, rows of harts follow each sum; scopes[k] names hart k.
+TL_MUST_CHECK tl_status tl_perf_rows(const tl_perf_plan *plan, const tl_perf_count *counts, const uint64_t *slots, bool per_hart,
+                                     const char *const *scopes, tl_result *result, tl_error *err);
+
+typedef struct tl_perf tl_perf; // lives in the arena
+
+TL_MUST_CHECK tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machine, tl_arena *arena, tl_perf **ret_perf, tl_error *err);
+void tl_perf_enable(tl_perf *perf);
+void tl_perf_disable(tl_perf *perf);
+void tl_perf_turn(tl_perf *perf); // 4 ms have passed
+// Machine cycle at which to call tl_perf_turn next; UINT64_MAX: everything fits, or nothing is enabled.
+uint64_t tl_perf_next_turn(const tl_perf *perf);
+const tl_perf_count *tl_perf_read(tl_perf *perf); // up to now
+
+#endif

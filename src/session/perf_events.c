@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// From names to selectors and back to rows. perf's names are numbers of the SBI extension PMU, which the PMU's part of the device tree turns
+// into selectors: the way of a name through Linux and OpenSBI.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/nearest.h"
+#include "session/perf.h"
+#include "session/pmus.h"
+
+enum { MAX_EVENTS = 256, MAX_PARTS = 64 };
+
+// SBI event_idx of perf's generic events: Linux, drivers/perf/riscv_pmu_sbi.c.
+static const struct {
+    const char *name;
+    uint32_t index;
+} generic[] = {
+    {"cycles", 1},
+    {"cpu-cycles", 1},
+    {"instructions", 2},
+    {"cache-references", 3},
+    {"cache-misses", 4},
+    {"branches", 5},
+    {"branch-instructions", 5},
+    {"branch-misses", 6},
+    {"bus-cycles", 7},
+    {"stalled-cycles-frontend", 8},
+    {"idle-cycles-frontend", 8},
+    {"stalled-cycles-backend", 9},
+    {"idle-cycles-backend", 9},
+    {"ref-cycles", 10},
+};
+static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"};
+static const char *const accesses[] = {"-loads", "-load-misses", "-stores", "-store-misses", "-prefetches", "-prefetch-misses"};
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+
+static uint32_t index_of_name(const char *name) { // 0: none
+    for (size_t i = 0; i < TL_COUNT_OF(generic); i++) {
+        if (!strcmp(generic[i].name, name))
+            return generic[i].index;
+    }
+    for (uint32_t cache = 0; cache < TL_COUNT_OF(caches); cache++) {
+        size_t length = strlen(caches[cache]);
+        for (uint32_t access = 0; !strncmp(name, caches[cache], length) && access < TL_COUNT_OF(accesses); access++) {
+            if (!strcmp(name + length, accesses[access]))
+                return 0x10000 | cache << 3 | access;
+        }
+    }
+    return 0;
+}
+
+static uint32_t counters_of_index(const tl_pmu_tree *tree, uint32_t index) {
+    uint32_t counters = 0;
+    for (uint32_t i = 0; i < tree->n_counters; i++) {
+        if (index >= tree->counters[i].first_event && index <= tree->counters[i].last_event)
+            counters |= tree->counters[i].counters;
+    }
+    return counters;
+}
+
+static uint32_t counters_of_raw(const tl_pmu_tree *tree, uint64_t selector) {
+    uint32_t counters = 0;
+    for (uint32_t i = 0; i < tree->n_raw; i++) {
+        if ((selector & tree->raw[i].mask) == tree->raw[i].match)
+            counters |= tree->raw[i].counters;
+    }
+    return counters;
+}
+
+static void use_index(const tl_pmu_tree *tree, uint32_t index, tl_perf_event *event) {
+    event->counters = counters_of_index(tree, index);
+    for (uint32_t i = 0; i < tree->n_events && !event->has_selector; i++) {
+        event->has_selector = tree->events[i].event == index;
+        if (event->has_selector)
+            event->selector = tree->events[i].selector;
+    }
+}
+
+static void use_selector(const tl_pmu_tree *tree, uint64_t selector, tl_perf_event *event) {
+    event->has_selector = true;
+    event->selector = selector;
+    event->counters = counters_of_raw(tree, selector);
+    for (uint32_t i = 0; i < tree->n_events; i++) {
+        if (tree->events[i].selector == selector)
+            event->counters |= counters_of_index(tree, tree->events[i].event);
+    }
+}
+
+static const tl_event *event_named(const tl_pmu_preset *preset, const char *name) {
+    for (uint32_t i = 0; i < preset->n_events; i++) {
+        if (!strcmp(preset->events[i].name, name))
+            return &preset->events[i];
+    }
+    return NULL;
+}
+
+// The events that a selector stands for: one, or those of a class whose bits it has. 0: it means nothing.
+static uint32_t parts_of(const tl_pmu_preset *preset, uint64_t selector, const tl_event *ret_parts[MAX_PARTS]) {
+    uint64_t found = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < preset->n_events; i++) {
+        if (preset->events[i].selector == selector) {
+            ret_parts[0] = &preset->events[i];
+            return 1;
+        }
+    }
+    for (uint32_t i = 0; i < preset->n_events && n < MAX_PARTS; i++) {
+        const tl_event *event = &preset->events[i];
+        if ((event->selector & 0xff) == (selector & 0xff) && event->selector >> 8 != 0 && !(event->selector & ~selector)) {
+            found |= event->selector;
+            ret_parts[n++] = event;
+        }
+    }
+    return found == selector ? n : 0;
+}
+
+static bool read_raw(const char *name, uint64_t *ret_selector) {
+    size_t n_digits = *name == 'r' ? strspn(name + 1, "0123456789abcdefABCDEF") : 0;
+    if (n_digits == 0 || n_digits > 14 || name[1 + n_digits]) // 56 bits
+        return false;
+    *ret_selector = strtoull(name + 1, NULL, 16);
+    return true;
+}
+
+static tl_status unknown(const tl_perf_plan *plan, const char *name, bool has_truth, tl_error *err) {
+    tl_nearest nearest;
+    char text[256];
+    if (has_truth || index_of_name(name))
+        return tl_fail(err, TL_EINVAL, "pmu %s cannot count %s; tally list events -P %s shows what it can", plan->name, name, plan->name);
+    tl_nearest_init(&nearest, name);
+    for (uint32_t i = 0; i < plan->preset->n_events; i++)
+        tl_nearest_offer(&nearest, plan->preset->events[i].name);
+    for (size_t i = 0; i < TL_COUNT_OF(generic); i++)
+        tl_nearest_offer(&nearest, generic[i].name);
+    for (size_t i = 0; i < TL_COUNT_OF(caches) * TL_COUNT_OF(accesses); i++) {
+        snprintf(text, sizeof text, "%s%s", caches[i / TL_COUNT_OF(accesses)], accesses[i % TL_COUNT_OF(accesses)]);
+        tl_nearest_offer(&nearest, text);
+    }
+    return tl_fail(err, TL_ENOENT, "no event of pmu %s is called %s%s", plan->name, name, tl_nearest_text(&nearest, text, sizeof text));
+}
+
+static tl_status resolve_one(const tl_perf_plan *plan, const char *name, tl_catalogue *catalogue, tl_perf_event *event, tl_error *err) {
+    const tl_pmu_tree *tree = plan->preset->tree;
+    const tl_event *named = event_named(plan->preset, name);
+    const tl_event *parts[MAX_PARTS];
+    uint64_t selector;
+    *event = (tl_perf_event){.name = name, .unit = "", .meaning = ""};
+    if (strchr(name, ':'))
+        return tl_fail(err, TL_EINVAL, "%s: with -P events have no modifiers; the kernel under a program is not in a mode of its own",
+                       name);
+    if (named && named->fidelity == TL_NOT_MODELED)
+        return tl_fail(err, TL_EINVAL, "pmu %s: %s is not modeled%s%s", plan->name, name, named->note ? ": " : "",
+                       named->note ? named->note : "");
+    tl_quantities found = {0};
+    bool has_truth =
+        !named && !read_raw(name, &selector) && !strpbrk(name, "*?[") && tl_catalogue_events(catalogue, name, &found, NULL) == TL_OK;
+    if (has_truth && found.n_items == 1) {
+        event->truth = found.items[0].formula;
+        event->unit = found.items[0].unit;
+        event->meaning = found.items[0].meaning;
+    }
+    tl_quantities_done(&found);
+    if (named)
+        use_selector(tree, named->selector, event);
+    else if (index_of_name(name))
+        use_index(tree, index_of_name(name), event);
+    else if (read_raw(name, &selector))
+        use_selector(tree, selector, event);
+    if (event->has_selector && parts_of(plan->preset, event->selector, parts) == 0)
+        return tl_fail(err, TL_EINVAL, "%s: selector 0x%llx means nothing to pmu %s", name, (unsigned long long)event->selector,
+                       plan->name);
+    return event->counters ? TL_OK : unknown(plan, name, has_truth, err);
+}
+
+tl_status tl_perf_resolve(const char *pmu, const char *names, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
+                          tl_perf_plan **ret_plan, tl_error *err) {
+    tl_perf_plan *plan = tl_arena_alloc(arena, sizeof *plan);
+    tl_perf_event *events = tl_arena_alloc(arena, MAX_EVENTS * sizeof *events);
+    char *list = tl_arena_strdup(arena, names), *rest = NULL;
+    if (!plan || !events || !list)
+        return no_memory(err);
+    *plan = (tl_perf_plan){.events = events, .n_harts = config->n_harts, .clock_hz = config->clock_hz};
+    tl_status status = tl_pmus_find(pmu, &plan->type, &plan->preset, err);
+    if (status != TL_OK)
+        return status;
+    if (!plan->preset)
+        plan->preset = plan->type->presets[0];
+    plan->name = tl_arena_printf(arena, "%s:%s", plan->type->name, plan->preset->name);
+    if (!plan->name)
+        return no_memory(err);
+    for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        if (plan->n_events == MAX_EVENTS)
+            return tl_fail(err, TL_EINVAL, "-e: more than %d events", MAX_EVENTS);
+        status = resolve_one(plan, name, catalogue, &events[plan->n_events], err);
+        if (status != TL_OK)
+            return status;
+        plan->n_events++;
+    }
+    if (plan->n_events == 0)
+        return tl_fail(err, TL_EINVAL, "-e: an empty list of events");
+    *ret_plan = plan;
+    return TL_OK;
+}
+
+tl_status tl_perf_bind(tl_perf_plan *plan, const tl_probe *probe, tl_arena *arena, tl_error *err) {
+    for (uint32_t e = 0; e < plan->n_events; e++) {
+        tl_perf_event *event = &plan->events[e];
+        const tl_event *parts[MAX_PARTS];
+        uint32_t n_parts = event->has_selector ? parts_of(plan->preset, event->selector, parts) : 0;
+        event->slots = tl_arena_alloc(arena, plan->n_harts * sizeof *event->slots);
+        event->n_slots = tl_arena_alloc(arena, plan->n_harts * sizeof *event->n_slots);
+        if (!event->slots || !event->n_slots)
+            return no_memory(err);
+        for (uint32_t hart = 0; !event->truth && hart < plan->n_harts; hart++) {
+            tl_sources sources[MAX_PARTS];
+            uint32_t n = 0;
+            for (uint32_t i = 0; i < n_parts; i++) {
+                tl_status status = tl_sources_resolve(parts[i]->sources ? parts[i]->sources : "", probe, hart, arena, &sources[i], err);
+                if (status != TL_OK)
+                    return status;
+                n += sources[i].n_slots;
+            }
+            tl_slot *slots = tl_arena_alloc(arena, (n + 1) * sizeof *slots);
+            if (!slots)
+                return no_memory(err);
+            event->slots[hart] = slots;
+            for (uint32_t i = 0; i < n_parts; i++) {
+                if (sources[i].n_slots > 0)
+                    memcpy(slots + event->n_slots[hart], sources[i].slots, sources[i].n_slots * sizeof *slots);
+                event->n_slots[hart] += sources[i].n_slots;
+            }
+        }
+    }
+    return TL_OK;
+}
+
+// -- rows
+
+static tl_value integer(uint64_t value) { return (tl_value){.kind = TL_VALUE_INTEGER, .integer = value, .real = (double)value}; }
+
+// hart: TL_ALL_HARTS, or one.
+static tl_value truth_of(const tl_perf_plan *plan, const tl_perf_event *event, const uint64_t *slots, int hart) {
+    uint64_t sum = 0;
+    if (event->truth)
+        return tl_formula_eval(event->truth, slots, hart);
+    for (uint32_t k = 0; k < plan->n_harts; k++) {
+        for (uint32_t i = 0; (hart == TL_ALL_HARTS || hart == (int)k) && i < event->n_slots[k]; i++)
+            sum += slots[event->slots[k][i]];
+    }
+    return integer(sum);
+}
+
+static uint64_t ns_of(const tl_perf_plan *plan, uint64_t cycles) {
+    return (uint64_t)((unsigned __int128)cycles * 1000000000 / plan->clock_hz);
+}
+
+// The sum over these harts, scaled once: as perf does it.
+static tl_row row_of(const tl_perf_plan *plan, uint32_t e, const tl_perf_count *counts, const uint64_t *slots, int hart,
+                     const char *scope) {
+    const tl_perf_event *event = &plan->events[e];
+    tl_perf_count sum = {0};
+    for (uint32_t k = 0; k < plan->n_harts; k++) {
+        const tl_perf_count *one = &counts[k * plan->n_events + e];
+        if (hart != TL_ALL_HARTS && hart != (int)k)
+            continue;
+        sum.count += one->count;
+        sum.enabled_cycles += one->enabled_cycles;
+        sum.running_cycles += one->running_cycles;
+    }
+    tl_row row = {.name = event->name, .scope = scope, .unit = event->unit, .meaning = event->meaning, .group = "", .is_pmu = true};
+    row.pmu = (tl_row_pmu){.enabled_ns = ns_of(plan, sum.enabled_cycles),
+                           .running_ns = ns_of(plan, sum.running_cycles),
+                           .truth = truth_of(plan, event, slots, hart)};
+    if (sum.running_cycles > 0) // scaled once, as perf does it
+        row.value = integer((uint64_t)((unsigned __int128)sum.count * sum.enabled_cycles / sum.running_cycles));
+    else if (sum.enabled_cycles > 0)
+        row.value = (tl_value){.reason = "never on a counter: the time was too short for its turn"};
+    else
+        row.value = integer(0);
+    return row;
+}
+
+tl_status tl_perf_rows(const tl_perf_plan *plan, const tl_perf_count *counts, const uint64_t *slots, bool per_hart,
+                       const char *const *scopes, tl_result *result, tl_error *err) {
+    uint32_t n_rows = plan->n_events * (per_hart ? 1 + plan->n_harts : 1), n = 0;
+    result->rows = tl_arena_alloc(&result->arena, n_rows * sizeof *result->rows);
+    if (!result->rows)
+        return no_memory(err);
+    for (uint32_t e = 0; e < plan->n_events; e++) {
+        result->rows[n++] = row_of(plan, e, counts, slots, TL_ALL_HARTS, "machine");
+        for (uint32_t hart = 0; per_hart && hart < plan->n_harts; hart++)
+            result->rows[n++] = row_of(plan, e, counts, slots, (int)hart, scopes[hart]);
+    }
+    result->n_rows = n;
+    return TL_OK;
+}
