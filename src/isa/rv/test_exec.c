@@ -371,14 +371,14 @@ static bool queue_permits(void *ctx, const tl_hart *h, uint32_t csr, tl_csr_op o
 static void test_csr_instructions_read_and_write_as_the_table_of_zicsr_says(void **state) {
     tl_hart *h = &((fixture *)*state)->h;
     fake_pmu pmu = {0};
-    const tl_pmu_port port = {.ctx = &pmu,
-                              .has = queue_has,
-                              .read = queue_read,
-                              .may_write = queue_may_write,
-                              .write = queue_write,
-                              .permits = queue_permits,
-                              .retired = pmu_retired};
-    h->pmus[0] = &port;
+    const tl_pmu_port queue = {.ctx = &pmu,
+                               .has = queue_has,
+                               .read = queue_read,
+                               .may_write = queue_may_write,
+                               .write = queue_write,
+                               .permits = queue_permits,
+                               .retired = pmu_retired};
+    h->pmus[0] = &queue;
     h->n_pmus = 1;
     const struct {
         int line;

@@ -105,7 +105,7 @@ tl_status tl_dhpc_new(const tl_dhpc_config *config, uint32_t access_bits, uint32
         if (!stored || !d->clients[h])
             return tl_fail(err, TL_ENOMEM, "no memory for the registers of pmu dhpc");
         d->clients[h]->pmu =
-            (tl_pmu){.file = {.map = &tl_dhpc_regmap, .stored = stored, .access_bits = access_bits}, .type = &tl_dhpc_type, .hart = h};
+            (tl_pmu){.file = {.map = &tl_dhpc_regmap, .stored = stored, .access_bits = access_bits}, .type = &tl_pmu_dhpc, .hart = h};
         if ((status = tl_dhpc_client_init(d->clients[h], d, h, arena, err)) != TL_OK)
             return status;
     }
@@ -144,7 +144,7 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
 
 static void reset(tl_pmu *pmu) { tl_dhpc_reset(((tl_dhpc_client *)pmu)->dhpc); }
 
-const tl_pmu_type tl_dhpc_type = {
+const tl_pmu_type tl_pmu_dhpc = {
     .name = "dhpc",
     .title = "Distributed hardware performance counters",
     .cite = "Xue, Xie, Song: A new hardware performance counter based on RISC-V, 2021",

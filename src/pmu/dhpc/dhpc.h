@@ -176,7 +176,7 @@ extern const tl_regmap tl_dhpc_regmap;
 extern const tl_event tl_dhpc_events[];
 extern const uint32_t tl_dhpc_n_events;
 #define TL_DHPC_SELECTOR(class, extend, bit) ((uint64_t)TL_DHPC_ID(class, 0, extend) << 6 | (bit))
-extern const tl_pmu_type tl_dhpc_type; // one hart with a fabric of its own; the harts of a machine share one: tl_dhpc_new_on
+extern const tl_pmu_type tl_pmu_dhpc; // one hart with a fabric of its own; the harts of a machine share one: tl_dhpc_new_on
 typedef struct tl_dhpc_preset {
     tl_pmu_preset base; // first
     const tl_dhpc_config *config;
