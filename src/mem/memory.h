@@ -69,13 +69,13 @@ typedef struct tl_slot_set { // data slots of one view that rest on a bit of mst
 typedef struct tl_hart_mem { // h->mem
     tl_memory *memory;
     tl_hart *h;
-    tl_range open[2][3];              // [in machine mode][tl_access]: RAM known to be open to the access; the rest asks pmp.c
-    tl_slot_set sum_slots;            // of view S, for pages of users
-    tl_slot_set mxr_slots[TL_VIEW_M]; // of views U and S, for pages that are not readable
+    tl_range open[2][3]; // [in machine mode][tl_access]: RAM known to be open to the access; the rest asks pmp.c
     tl_l1 l1i, l1d;
     tl_first_tlb itlb, dtlb;
     tl_tlb l2tlb;
     uint64_t l2tlb_clock;
+    tl_slot_set sum_slots;            // of view S, for pages of users
+    tl_slot_set mxr_slots[TL_VIEW_M]; // of views U and S, for pages that are not readable
 } tl_hart_mem;
 
 typedef struct tl_l2_line {              // the directory: exact, since first-level caches tell when they drop a line
@@ -189,11 +189,14 @@ static inline uint32_t tl_n_levels(const tl_hart *h) { return h->satp >> 60 == 9
 
 // pmp.c
 // Physical memory protection; what it permits in RAM is remembered in hm->open.
-bool tl_pmp_permits(tl_hart_mem *hm, uint64_t paddr, tl_access access, tl_priv priv);
+bool tl_pmp_ask(tl_hart_mem *hm, uint64_t paddr, tl_access access, bool is_machine);
 void tl_pmp_forget(tl_hart_mem *hm);
 static inline bool tl_is_open(const tl_hart_mem *hm, uint64_t paddr, tl_access access, bool is_machine) {
     const tl_range *open = &hm->open[is_machine][access];
     return paddr - open->start < open->bytes;
+}
+static inline bool tl_pmp_permits(tl_hart_mem *hm, uint64_t paddr, tl_access access, bool is_machine) {
+    return TL_LIKELY(tl_is_open(hm, paddr, access, is_machine)) || tl_pmp_ask(hm, paddr, access, is_machine);
 }
 
 // translate.c
@@ -215,19 +218,22 @@ static inline bool tl_is_permitted(uint8_t flags, tl_access access, tl_priv priv
     return (flags & needed) != 0 && (priv == TL_PRIV_U ? is_user_page : !is_user_page || may_cross);
 }
 
-// The same for an entry where its page was found last, all bits as the access of a user, or of a supervisor to its own pages, needs
-// them, in RAM known to be open; false: take the long way.
+// The U bit as the pages of a mode have it; of machine mode, which has none, bits that no flags have.
+static inline uint32_t tl_user_bit(uint32_t view) { return (1 - view) * TL_PTE_U; }
+
+// tl_translate for an entry where its page was found last, all bits as the access of a user, or of a supervisor to its own pages, needs
+// them, in RAM known to be open; false: take the long way. Leaves is_device alone: it is not.
 TL_ALWAYS_INLINE bool tl_translate_quick(tl_hart_mem *hm, tl_tlb *tlb, uint64_t vaddr, tl_access access, tl_translation *ret) {
-    static const uint32_t user_bit[TL_N_VIEWS] = {TL_PTE_U, 0, UINT32_MAX}; // no flags equal that of machine mode
     const uint32_t needed = access == TL_ACCESS_FETCH ? TL_PTE_X : access == TL_ACCESS_LOAD ? TL_PTE_R : TL_PTE_W | TL_PTE_D;
     uint32_t entry = tlb->hints[vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)];
     const tl_tlb_page *page = &tlb->pages[entry];
     uint64_t paddr = page->paddr | (vaddr & ~tlb->masks[entry]);
-    if (TL_UNLIKELY(!tl_tlb_matches(tlb, entry, vaddr) || (page->flags & (needed | TL_PTE_U)) != (needed | user_bit[hm->h->view]) ||
+    if (TL_UNLIKELY(!tl_tlb_matches(tlb, entry, vaddr) || (page->flags & (needed | TL_PTE_U)) != (needed | tl_user_bit(hm->h->view)) ||
                     !tl_is_open(hm, paddr, access, false)))
         return false;
     tl_tlb_touch(tlb, entry);
-    *ret = (tl_translation){.paddr = paddr, .entry = entry};
+    ret->paddr = paddr;
+    ret->entry = entry;
     return true;
 }
 

@@ -56,11 +56,8 @@ static bool is_permitted(const tl_privileged *csr, uint64_t paddr, tl_access acc
     return answer;
 }
 
-bool tl_pmp_permits(tl_hart_mem *hm, uint64_t paddr, tl_access access, tl_priv priv) {
+bool tl_pmp_ask(tl_hart_mem *hm, uint64_t paddr, tl_access access, bool is_machine) {
     const tl_memory *m = hm->memory;
-    bool is_machine = priv == TL_PRIV_M;
-    if (tl_is_open(hm, paddr, access, is_machine))
-        return true;
     stretch around = {0, UINT64_MAX};
     const tl_privileged *csr = &hm->h->csr;
     if (hm->h->is_privileged && !(is_machine && !has_locks(csr)) && !is_permitted(csr, paddr, access, is_machine, &around))

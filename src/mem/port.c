@@ -34,19 +34,26 @@ TL_ALWAYS_INLINE void access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
 }
 
 // One translation; a trap's look-up is counted here, since no instruction that retires counts it.
-TL_ALWAYS_INLINE bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
+TL_ALWAYS_INLINE bool translate_quick(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
     ret_piece->vaddr = vaddr;
-    if (TL_LIKELY(tl_translate_quick(hm, &hm->dtlb.tlb, vaddr, access, &ret_piece->at)) || tl_translate(hm, vaddr, access, &ret_piece->at))
+    return tl_translate_quick(hm, &hm->dtlb.tlb, vaddr, access, &ret_piece->at);
+}
+
+static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
+    ret_piece->vaddr = vaddr;
+    if (tl_translate(hm, vaddr, access, &ret_piece->at))
         return true;
     hm->h->tally[TL_S_DTLB_ACCESS] += 1;
     return false;
 }
 
 // What only RAM can do.
-TL_ALWAYS_INLINE bool translate_in_ram(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
+static bool translate_in_ram(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
+    if (translate_quick(hm, vaddr, access, ret_piece))
+        return true;
     if (!translate(hm, vaddr, access, ret_piece))
         return false;
-    if (TL_LIKELY(!ret_piece->at.is_device))
+    if (!ret_piece->at.is_device)
         return true;
     hm->h->tally[TL_S_DTLB_ACCESS] += 1;
     return tl_access_fault(hm, vaddr, access);
@@ -182,10 +189,12 @@ static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
         return load_misaligned(hm, vaddr, size_bytes);
     piece p;
-    if (TL_UNLIKELY(!translate(hm, vaddr, TL_ACCESS_LOAD, &p)))
-        return false;
-    if (TL_UNLIKELY(p.at.is_device))
-        return load_device(hm, &p, size_bytes);
+    if (TL_UNLIKELY(!translate_quick(hm, vaddr, TL_ACCESS_LOAD, &p))) {
+        if (!translate(hm, vaddr, TL_ACCESS_LOAD, &p))
+            return false;
+        if (p.at.is_device)
+            return load_device(hm, &p, size_bytes);
+    }
     access_line(hm, &p, TL_USE_LOAD);
     h->mem_value = read_aligned(tl_host_of(hm->memory, p.at.paddr), size_bytes);
     return true;
@@ -196,10 +205,12 @@ static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t valu
     if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
         return store_misaligned(hm, vaddr, size_bytes, value);
     piece p;
-    if (TL_UNLIKELY(!translate(hm, vaddr, TL_ACCESS_STORE, &p)))
-        return false;
-    if (TL_UNLIKELY(p.at.is_device))
-        return store_device(hm, &p, size_bytes, value);
+    if (TL_UNLIKELY(!translate_quick(hm, vaddr, TL_ACCESS_STORE, &p))) {
+        if (!translate(hm, vaddr, TL_ACCESS_STORE, &p))
+            return false;
+        if (p.at.is_device)
+            return store_device(hm, &p, size_bytes, value);
+    }
     access_line(hm, &p, TL_USE_STORE);
     write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
     return true;

@@ -52,35 +52,22 @@ static void add_slot(tl_slot_set *set, uint32_t slot) {
     set->has_any = true;
 }
 
-// The slot rests on SUM, on MXR, or on both.
-static TL_NOINLINE void remember_conditions(tl_hart_mem *hm, uint32_t slot, uint8_t flags) {
-    uint32_t view = slot / TL_DATA_SLOTS;
-    if (view == TL_VIEW_S && (flags & TL_PTE_U))
-        add_slot(&hm->sum_slots, slot);
-    if (!(flags & TL_PTE_R))
-        add_slot(&hm->mxr_slots[view], slot);
-}
-
-void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
+// The access that brings us here was permitted. So the page is this mode's, and readable: there is no writing without reading.
+TL_ALWAYS_INLINE void show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry, uint32_t number) {
     tl_hart *h = hm->h;
-    if (TL_UNLIKELY(h->view == TL_VIEW_M) && tl_is_disguised(h->csr.mstatus))
-        return;
-    tl_data_slot *slot = tl_data_slot_of(h, vaddr);
-    uint16_t other = pair(&hm->l1d, (uint32_t)(slot - h->data_slot), way);
+    tl_data_slot *slot = &h->data_slot[number];
+    uint16_t other = pair(&hm->l1d, number, way);
     if (TL_UNLIKELY(other != TL_NO_SLOT))
         clear_data_slot(hm, other);
-
-    // The access that brings us here was permitted. So the page is this mode's, and readable: there is no writing without reading.
-    bool is_writable = hm->l1d.states[way] == TL_LINE_M && tl_is_open(hm, paddr, TL_ACCESS_STORE, h->view == TL_VIEW_M);
+    bool is_writable = hm->l1d.states[way] == TL_LINE_M;
     uint32_t page_stamp = 0;
     if (TL_LIKELY(entry != TL_NO_ENTRY)) {
-        uint8_t flags = hm->dtlb.tlb.pages[entry].flags;
-        is_writable = is_writable && (flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D);
+        is_writable = is_writable && (hm->dtlb.tlb.pages[entry].flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D);
         page_stamp = hm->dtlb.first_stamp + (entry & hm->dtlb.stamp_mask);
         remember_line(hm, &hm->dtlb.tlb, entry, vaddr);
-        if (TL_UNLIKELY((flags & (TL_PTE_R | TL_PTE_U)) != (TL_PTE_R | (h->view == TL_VIEW_U ? TL_PTE_U : 0))))
-            remember_conditions(hm, (uint32_t)(slot - h->data_slot), flags);
     }
+    if (is_writable)
+        is_writable = tl_is_open(hm, paddr, TL_ACCESS_STORE, number >= TL_VIEW_M * TL_DATA_SLOTS);
     uint64_t vline = vaddr & h->line_mask;
     slot->read_tag = vline;
     slot->write_tag = is_writable ? vline : TL_NO_LINE;
@@ -89,10 +76,39 @@ void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t
     slot->page_stamp = page_stamp;
 }
 
+// The page is not one of the mode's own readable ones: the access rests on SUM, on MXR, or on both; or on MPRV, which shows nothing.
+static TL_NOINLINE void show_conditioned(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry, uint32_t number) {
+    uint8_t flags = hm->dtlb.tlb.pages[entry].flags;
+    uint32_t view = hm->h->view;
+    if (view == TL_VIEW_M)
+        return;
+    if (view == TL_VIEW_S && (flags & TL_PTE_U))
+        add_slot(&hm->sum_slots, number);
+    if (!(flags & TL_PTE_R))
+        add_slot(&hm->mxr_slots[view], number);
+    show_data(hm, vaddr, paddr, way, entry, number);
+}
+
+void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
+    const tl_hart *h = hm->h;
+    uint32_t number = h->view * TL_DATA_SLOTS + ((uint32_t)(vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1));
+    if (TL_LIKELY(entry != TL_NO_ENTRY)) {
+        uint8_t flags = hm->dtlb.tlb.pages[entry].flags;
+        if (TL_UNLIKELY((flags & (TL_PTE_R | TL_PTE_U)) != (TL_PTE_R | tl_user_bit(h->view)))) {
+            show_conditioned(hm, vaddr, paddr, way, entry, number);
+            return;
+        }
+    } else if (h->view == TL_VIEW_M && tl_is_disguised(h->csr.mstatus)) {
+        return;
+    }
+    show_data(hm, vaddr, paddr, way, entry, number);
+}
+
 void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
     tl_hart *h = hm->h;
-    tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
-    uint16_t other = pair(&hm->l1i, (uint32_t)(slot - h->fetch_slot), way);
+    uint32_t number = h->view * TL_FETCH_SLOTS + ((uint32_t)(vaddr >> h->line_log2) & (TL_FETCH_SLOTS - 1));
+    tl_fetch_slot *slot = &h->fetch_slot[number];
+    uint16_t other = pair(&hm->l1i, number, way);
     if (TL_UNLIKELY(other != TL_NO_SLOT))
         clear_fetch_slot(hm, other);
     uint32_t page_stamp = 0;

@@ -93,7 +93,7 @@ static bool arrive(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv pr
     at->is_device = false;
     if (TL_LIKELY(tl_is_open(hm, at->paddr, access, priv == TL_PRIV_M)))
         return true;
-    if (!tl_pmp_permits(hm, at->paddr, access, priv))
+    if (!tl_pmp_ask(hm, at->paddr, access, priv == TL_PRIV_M))
         return trap(hm, vaddr, access, TL_FAULT_ACCESS);
     if (tl_is_ram(hm->memory, at->paddr))
         return true;

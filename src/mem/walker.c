@@ -23,13 +23,14 @@ static void update_leaf(tl_hart_mem *hm, uint64_t pte_paddr, uint64_t pte, uint3
     memcpy(tl_host_of(hm->memory, pte_paddr), &pte, sizeof pte);
 }
 
-static tl_fault walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv priv, uint32_t cause_slot, tl_tlb_page *ret_page) {
+TL_ALWAYS_INLINE tl_fault walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv priv, uint32_t n_levels, tl_tlb_page *ret_page) {
+    uint32_t cause_slot = access == TL_ACCESS_FETCH ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB;
     tl_memory *m = hm->memory;
     tl_hart *h = hm->h;
     uint64_t table_paddr = tl_bits(h->satp, 0, PPN_BITS) << TL_PAGE_BITS;
-    for (uint32_t level = tl_n_levels(h); level-- > 0;) {
+    for (uint32_t level = n_levels; level-- > 0;) {
         uint64_t pte_paddr = table_paddr + tl_bits(vaddr, TL_PAGE_BITS + TL_LEVEL_BITS * level, TL_LEVEL_BITS) * sizeof(uint64_t);
-        if (!tl_is_ram(m, pte_paddr) || !tl_pmp_permits(hm, pte_paddr, TL_ACCESS_LOAD, TL_PRIV_S))
+        if (!tl_is_ram(m, pte_paddr) || !tl_pmp_permits(hm, pte_paddr, TL_ACCESS_LOAD, false))
             return TL_FAULT_ACCESS;
         h->tally[TL_S_PTW_READ] += 1;
         h->tally[TL_S_L1D_LOAD] += 1;
@@ -51,7 +52,7 @@ static tl_fault walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv 
             return TL_FAULT_PAGE;
         uint64_t wanted = pte | TL_PTE_A | (access == TL_ACCESS_STORE ? (uint64_t)TL_PTE_D : 0);
         if (wanted != pte) {
-            if (!tl_pmp_permits(hm, pte_paddr, TL_ACCESS_STORE, TL_PRIV_S))
+            if (!tl_pmp_permits(hm, pte_paddr, TL_ACCESS_STORE, false))
                 return TL_FAULT_ACCESS;
             update_leaf(hm, pte_paddr, wanted, cause_slot);
             pte = wanted;
@@ -68,7 +69,7 @@ tl_fault tl_walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv priv
     bool is_fetch = access == TL_ACCESS_FETCH;
     h->tally[TL_S_PTW_WALK] += 1;
     h->tally[is_fetch ? TL_S_PTW_WALK_I : TL_S_PTW_WALK_D] += 1;
-    tl_fault fault = walk(hm, vaddr, access, priv, is_fetch ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB, ret_page);
+    tl_fault fault = tl_n_levels(h) == 3 ? walk(hm, vaddr, access, priv, 3, ret_page) : walk(hm, vaddr, access, priv, 4, ret_page);
     h->tally[TL_S_PTW_FAULT] += fault == TL_FAULT_PAGE;
     h->tally[TL_S_PTW_CYCLE] += h->now - start;
     return fault;
