@@ -123,6 +123,11 @@ static void wait_for_input(const tl_system *system, uint64_t cycles) {
     (void)ppoll(&input, 1, &rest, NULL);
 }
 
+static bool wants_stop(tl_system *system) {
+    system->must_stop = system->must_stop || (system->options.wants_stop && system->options.wants_stop(system->options.ctx));
+    return system->must_stop;
+}
+
 // Every hart waits. false: the loop ends.
 static bool pass_time(tl_system *system, const tl_system_limits *limits) {
     uint64_t next = system->board.next_event;
@@ -137,6 +142,10 @@ static bool pass_time(tl_system *system, const tl_system_limits *limits) {
     }
     if (system->board.console_in >= 0) {
         uint64_t now = tl_system_now_cycles(system);
+        if (wants_stop(system)) {
+            system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+            return false;
+        }
         wait_for_input(system, next > now ? next - now : 0);
     }
     tick(system, next);
@@ -178,11 +187,6 @@ static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limi
     }
     if (h->n_pmus > 0)
         (void)tl_hart_poll(h);
-}
-
-static bool wants_stop(tl_system *system) {
-    system->must_stop = system->must_stop || (system->options.wants_stop && system->options.wants_stop(system->options.ctx));
-    return system->must_stop;
 }
 
 tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_system_report *ret_report, tl_error *err) {
