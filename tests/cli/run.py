@@ -242,18 +242,19 @@ def completion_completes():
 @test
 def commands_in_the_documentation_parse():
     n_commands = 0
-    for page in ("README.md", "docs/stat.md", "docs/machines.md"):
+    for page in ("README.md", "docs/stat.md", "docs/boot.md", "docs/machines.md", "guest/linux/README.md"):
         with open(os.path.join(ROOT, page), encoding="utf-8") as text:
-            lines = [line.strip() for line in text if line.startswith("    ")]
+            lines = [line.strip() for line in text.read().replace("\\\n", " ").split("\n") if line.startswith("    ")]
         for line in lines:
-            words = shlex.split(line.lstrip("$ "), comments=True) if re.match(r"(\$ )?(build/)?tally (stat|list|diff) ", line) else []
-            if not words or "[OPTION...]" in words:
+            is_command = re.match(r"(\$ )?(build/)?tally (stat|boot|list|describe|diff) ", line) and "OPTION" not in line
+            words = shlex.split(line.lstrip("$ "), comments=True) if is_command else []
+            if not words:
                 continue
             words = words[1:words.index("--")] if "--" in words else words[1:]
             status, _, err = run(*words, "--help")
             equal((status, err), (0, ""), f"{page}: {line}")
             n_commands += 1
-    if n_commands < 6:
+    if n_commands < 14:
         raise AssertionError(f"only {n_commands} commands found")
 
 
