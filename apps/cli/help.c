@@ -230,7 +230,10 @@ void cli_print_completion(FILE *stream) {
           stream);
     for (size_t i = 0; i < cli_n_option_rows; i++) {
         const cli_option *row = &cli_option_rows[i];
-        if (!row->words || !(row->verbs & 1u << VERB_STAT))
+        bool is_repeat = false; // of another verb
+        for (size_t k = 0; k < i; k++)
+            is_repeat = is_repeat || (cli_option_rows[k].words && !strcmp(cli_option_rows[k].name, row->name));
+        if (!row->words || is_repeat)
             continue;
         fprintf(stream, "    --%s", row->name);
         if (row->letter)
@@ -264,7 +267,7 @@ void cli_print_completion(FILE *stream) {
         "    esac\n"
         "    case $cur in\n"
         "    -*) COMPREPLY=($(compgen -W \"$i\" -- \"$cur\")) ;;\n"
-        "    *) if [ \"$verb\" = list ]; then COMPREPLY=($(compgen -W \"$i\" -- \"$cur\")); else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n"
+        "    *) if [ \"$verb\" = list ] || [ \"$verb\" = describe ]; then COMPREPLY=($(compgen -W \"$i\" -- \"$cur\")); else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n"
         "    esac\n"
         "}\n"
         "complete -F _tally tally\n",

@@ -41,6 +41,7 @@ static void put_header_changes(const tl_diff *diff, FILE *stream, const char *be
     } facts[] = {{"machine", a->machine, b->machine},
                  {"program", a->program, b->program},
                  {"digest", a->digest ? a->digest : "-", b->digest ? b->digest : "-"},
+                 {"pmu", a->pmu ? a->pmu : "-", b->pmu ? b->pmu : "-"},
                  {"tally", a->version, b->version}};
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         if (strcmp(facts[i].before, facts[i].after) != 0)

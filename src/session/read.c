@@ -55,6 +55,7 @@ static tl_status read_header(reader *r, const json_t *record, tl_error *err) {
     header->program = keep(r, json_object_get(record, "program"));
     header->digest = json_is_string(json_object_get(record, "digest")) ? keep(r, json_object_get(record, "digest")) : NULL;
     header->engine = "";
+    header->pmu = json_is_string(json_object_get(record, "pmu")) ? keep(r, json_object_get(record, "pmu")) : NULL;
     header->kind = json_is_string(json_object_get(record, "kind")) ? keep(r, json_object_get(record, "kind")) : "user";
     header->summary = "";
     header->interval = "none";

@@ -220,6 +220,81 @@ static void test_small_structs_of_older_callers_are_respected(void **state) {
     tl_list_free(list);
 }
 
+static void test_wishes_that_contradict_each_other_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        tl_run_kind kind;
+        const char *program, *kernel, *pmu, *metrics, *word;
+        tl_status status;
+    } rows[] = {
+        {TL_RUN_USER, NULL, NULL, NULL, NULL, "no program", TL_EINVAL},
+        {TL_RUN_BARE, NULL, "k", NULL, NULL, "no program", TL_EINVAL},
+        {TL_RUN_BOOT, "p", NULL, NULL, NULL, "no kernel", TL_EINVAL},
+        {(tl_run_kind)7, "p", "k", NULL, NULL, "no such kind", TL_EINVAL},
+        {TL_RUN_BOOT, NULL, "k", "rvhpm", NULL, "belongs to the guest", TL_EINVAL},
+        {TL_RUN_BARE, "p", NULL, "rvhpm", NULL, "belongs to the guest", TL_EINVAL},
+        {TL_RUN_USER, "p", NULL, "rvhpm", "ipc", "do not go with a pmu", TL_EINVAL},
+        {TL_RUN_USER, "p", NULL, "rvhpm:x", NULL, "no preset", TL_ENOENT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tl_run_options options;
+        tl_run *run = NULL;
+        tl_error err = {0};
+        tl_run_options_init(&options);
+        options.kind = rows[i].kind;
+        options.program = rows[i].program;
+        options.kernel = rows[i].kernel;
+        options.pmu = rows[i].pmu;
+        options.metrics = rows[i].metrics;
+        if (tl_run_new(&options, &run, &err) != rows[i].status || !strstr(err.text, rows[i].word))
+            fail_msg("row %zu: %s", i, err.text);
+    }
+    // A kernel that is not there is told by tl_run_load; bios and all else need not be looked at.
+    tl_run_options options;
+    tl_run *run = NULL;
+    tl_error err = {0};
+    tl_run_options_init(&options);
+    options.kind = TL_RUN_BOOT;
+    options.kernel = "/nonexistent/Image";
+    assert_int_equal(tl_run_new(&options, &run, &err), TL_OK);
+    assert_int_equal(tl_run_load(run, &err), TL_ENOENT);
+    assert_non_null(strstr(err.text, "/nonexistent/Image"));
+    tl_run_free(run);
+}
+
+static void test_what_a_pmu_reports_comes_with_the_truth(void **state) {
+    (void)state;
+    tl_run_options options;
+    tl_run *run = NULL;
+    tl_error err = {0};
+    tl_run_options_init(&options);
+    options.program = guest();
+    options.pmu = "rvhpm:linux";
+    options.events = "instructions,branches";
+    options.std_fd[0] = options.std_fd[1] = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (tl_run_new(&options, &run, &err) != TL_OK || tl_run_load(run, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    while (advance(run, 10000000) != TL_RUN_ENDED)
+        ;
+    tl_result *result = result_of(run);
+    tl_times times = {.size = sizeof times};
+    tl_result_times(result, &times);
+    assert_int_equal(tl_result_n_counts(result), 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        tl_count count = {.size = sizeof count};
+        tl_result_count_at(result, i, &count);
+        assert_true(count.is_pmu && count.has_value && count.has_truth && count.has_error);
+        assert_true(count.error_vs_truth == 0 && count.truth == count.real);
+        assert_int_equal(count.enabled_ns, times.sim_ns);
+        assert_int_equal(count.running_ns, times.sim_ns);
+        if (i == 0)
+            assert_int_equal(count.value, times.instructions);
+    }
+    tl_result_free(result);
+    tl_run_free(run);
+    close(options.std_fd[0]);
+}
+
 static void test_stopping_from_outside_is_told(void **state) {
     (void)state;
     tl_run *run = load("rocket", "100000", TL_INTERVAL_NONE, 0);
@@ -244,6 +319,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_intervals_are_differences_of_results),
     cmocka_unit_test(test_a_report_reads_back),
     cmocka_unit_test(test_small_structs_of_older_callers_are_respected),
+    cmocka_unit_test(test_wishes_that_contradict_each_other_are_refused),
+    cmocka_unit_test(test_what_a_pmu_reports_comes_with_the_truth),
     cmocka_unit_test(test_stopping_from_outside_is_told),
 };
 
