@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// A host for PMUs without a machine: two harts whose totals the test advances, a cache of two slices, and a record of what the PMU did.
+// Totals that front-ends hold back show only after sync, and hart.cycle and hart.instret only through the host's functions, so that a PMU that
+// forgets to ask is found out.
+#ifndef TL_MODEL_TEST_PMU_RIG_H
+#define TL_MODEL_TEST_PMU_RIG_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/testing.h"
+#include "model/pmu.h"
+
+enum { RIG_HARTS = 2, RIG_SLICES = 2, RIG_L2_SIGNALS = 16, RIG_SLOTS = RIG_HARTS * TL_S_N_SLOTS + RIG_SLICES * RIG_L2_SIGNALS };
+
+typedef struct pmu_rig {
+    tl_arena arena;
+    tl_pmu_host host;
+    tl_probe probe;
+    tl_signal l2_signals[RIG_L2_SIGNALS];
+    tl_unit_type l2_type;
+    tl_unit units[RIG_HARTS * TL_N_HART_UNITS + RIG_SLICES];
+    char paths[RIG_HARTS * TL_N_HART_UNITS + RIG_SLICES][24];
+    uint64_t total[RIG_SLOTS]; // the truth
+    uint64_t shown[RIG_SLOTS]; // what the PMU can read now
+    uint64_t time;
+    tl_priv priv;
+    uint32_t user_counters;
+    uint32_t n_irqs, n_syncs, n_changes; // set_irq LCOFI, true
+    tl_hart *hart;                       // what ports are given: only id, mode and clock are set
+    tl_pmu *pmu;
+} pmu_rig;
+
+static inline void rig_sync(void *ctx, uint32_t hart) {
+    pmu_rig *r = ctx;
+    r->n_syncs += 1;
+    memcpy(r->shown + hart * TL_S_N_SLOTS, r->total + hart * TL_S_N_SLOTS, TL_S_N_SLOTS * sizeof *r->shown);
+}
+static inline uint64_t rig_cycle(void *ctx, uint32_t hart) { return ((pmu_rig *)ctx)->total[hart * TL_S_N_SLOTS + TL_S_HART_CYCLE]; }
+static inline uint64_t rig_instret(void *ctx, uint32_t hart) { return ((pmu_rig *)ctx)->total[hart * TL_S_N_SLOTS + TL_S_HART_INSTRET]; }
+static inline uint64_t rig_time(void *ctx, uint32_t hart) { return (void)hart, ((pmu_rig *)ctx)->time; }
+static inline tl_priv rig_privilege(void *ctx, uint32_t hart) { return (void)hart, ((pmu_rig *)ctx)->priv; }
+static inline uint32_t rig_user_counters(void *ctx, uint32_t hart) { return (void)hart, ((pmu_rig *)ctx)->user_counters; }
+static inline void rig_set_irq(void *ctx, uint32_t hart, tl_irq irq, bool level) {
+    (void)hart;
+    assert_int_equal(irq, TL_IRQ_LCOFI);
+    assert_true(level);
+    ((pmu_rig *)ctx)->n_irqs += 1;
+}
+static inline void rig_changed(void *ctx, uint32_t hart) { (void)hart, ((pmu_rig *)ctx)->n_changes += 1; }
+
+static inline void rig_name_units(pmu_rig *r) {
+    static const char *const names[] = {"read_hart0",     "read_hart1",     "read_hart2",     "read_hart3",
+                                        "read_hart4",     "read_hart5",     "read_hart6",     "read_hart7",
+                                        "readmiss_hart0", "readmiss_hart1", "readmiss_hart2", "readmiss_hart3",
+                                        "readmiss_hart4", "readmiss_hart5", "readmiss_hart6", "readmiss_hart7"};
+    for (uint32_t i = 0; i < RIG_L2_SIGNALS; i++)
+        r->l2_signals[i] = (tl_signal){.name = names[i], .meaning = "Counts.", .max_step = 8};
+    r->l2_type = (tl_unit_type){.name = "l2", .signals = r->l2_signals, .n_signals = RIG_L2_SIGNALS};
+    uint32_t u = 0;
+    for (uint32_t hart = 0; hart < RIG_HARTS; hart++)
+        for (uint32_t k = 0; k < TL_N_HART_UNITS; k++, u++) {
+            snprintf(r->paths[u], sizeof r->paths[u], tl_hart_units[k].path_format, hart);
+            r->units[u] = (tl_unit){.type = &tl_hart_units[k].type, .first_slot = hart * TL_S_N_SLOTS + tl_hart_units[k].first_slot};
+        }
+    for (uint32_t slice = 0; slice < RIG_SLICES; slice++, u++) {
+        snprintf(r->paths[u], sizeof r->paths[u], "l2.%u", slice);
+        r->units[u] = (tl_unit){.type = &r->l2_type, .first_slot = RIG_HARTS * TL_S_N_SLOTS + slice * RIG_L2_SIGNALS};
+    }
+    for (uint32_t i = 0; i < u; i++) {
+        r->units[i].path = r->paths[i];
+        r->units[i].tally = r->shown + r->units[i].first_slot;
+    }
+    r->probe = (tl_probe){.units = r->units, .n_units = u, .tally = r->shown, .n_slots = RIG_SLOTS};
+}
+
+// `r` is static or on the heap: units point into it. Machine mode, totals 0, no PMU yet.
+static inline void rig_init(pmu_rig *r) {
+    memset(r, 0, sizeof *r);
+    rig_name_units(r);
+    r->priv = TL_PRIV_M;
+    r->host = (tl_pmu_host){.ctx = r,
+                            .probe = &r->probe,
+                            .sync = rig_sync,
+                            .cycle = rig_cycle,
+                            .instret = rig_instret,
+                            .time = rig_time,
+                            .privilege = rig_privilege,
+                            .user_counters = rig_user_counters,
+                            .set_irq = rig_set_irq,
+                            .changed = rig_changed};
+}
+
+static inline void rig_attach(pmu_rig *r, const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, uint32_t hart) {
+    tl_error err = {0};
+    r->hart = tl_arena_alloc(&r->arena, sizeof *r->hart);
+    assert_non_null(r->hart);
+    r->hart->id = hart;
+    r->hart->priv = r->priv;
+    if (tl_pmu_new(type, preset, access_bits, &r->host, hart, &r->arena, &r->pmu, &err) != TL_OK)
+        fail_msg("%s", err.text);
+}
+
+static inline void rig_done(pmu_rig *r) { tl_arena_done(&r->arena); }
+
+// The total of this slot grows; it shows at once unless front-ends would hold it back.
+static inline void rig_advance(pmu_rig *r, tl_slot slot, uint64_t steps) {
+    bool is_shared = slot >= RIG_HARTS * TL_S_N_SLOTS;
+    tl_signal_kind kind = is_shared ? TL_SIGNAL_SLOW : tl_hart_signal_kind(slot % TL_S_N_SLOTS);
+    r->total[slot] += steps;
+    if (kind == TL_SIGNAL_SLOW || kind == TL_SIGNAL_FAST)
+        r->shown[slot] = r->total[slot];
+}
+
+static inline tl_hart *rig_hart(pmu_rig *r) {
+    r->hart->priv = r->priv;
+    r->hart->now = rig_cycle(r, r->hart->id);
+    r->hart->instret = rig_instret(r, r->hart->id);
+    return r->hart;
+}
+
+// What a CSR instruction does, without its checks of privilege levels. `rig_write` is a whole instruction that has no other effect.
+static inline bool rig_read(pmu_rig *r, uint32_t csr, uint64_t *ret_value) {
+    const tl_pmu_port *port = &r->pmu->port;
+    return port->has(port->ctx, csr) && port->read(port->ctx, rig_hart(r), csr, ret_value);
+}
+static inline uint64_t rig_value(pmu_rig *r, uint32_t csr) {
+    uint64_t value = 0;
+    if (!rig_read(r, csr, &value))
+        fail_msg("reading 0x%x is illegal", csr);
+    return value;
+}
+static inline bool rig_begin_write(pmu_rig *r, uint32_t csr, uint64_t value) {
+    const tl_pmu_port *port = &r->pmu->port;
+    if (!port->has(port->ctx, csr) || !port->may_write(port->ctx, rig_hart(r), csr))
+        return false;
+    port->write(port->ctx, rig_hart(r), csr, value);
+    return true;
+}
+static inline void rig_retire(pmu_rig *r) { r->pmu->port.retired(r->pmu->port.ctx, rig_hart(r)); }
+static inline void rig_write(pmu_rig *r, uint32_t csr, uint64_t value) {
+    if (!rig_begin_write(r, csr, value))
+        fail_msg("writing 0x%x is illegal", csr);
+    rig_retire(r);
+}
+static inline void rig_set_mode(pmu_rig *r, tl_priv priv) {
+    if (r->pmu->port.needs_modes)
+        r->pmu->port.leave_mode(r->pmu->port.ctx, rig_hart(r), priv);
+    r->priv = priv;
+}
+static inline void rig_poll(pmu_rig *r) { r->pmu->port.poll(r->pmu->port.ctx, rig_hart(r)); }
+static inline uint64_t rig_deadline(pmu_rig *r) { return r->pmu->port.deadline(r->pmu->port.ctx, rig_hart(r)); }
+
+#endif
