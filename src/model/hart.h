@@ -214,7 +214,7 @@ struct tl_hart {
     void *client; // who owns the hart's thread: os/
     const struct tl_core_type *core;
 
-    tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS];
+    _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS]; // two to a line of the host's cache, none across
     tl_fetch_slot fetch_slot[TL_N_VIEWS * TL_FETCH_SLOTS];
 };
 

@@ -202,49 +202,69 @@ static void write_pmpcfg(tl_hart *h, uint32_t index, uint64_t value) {
     h->port->pmp_changed(h);
 }
 
-// In order of numbers.
+// tselect, tdata1 (type 0), tdata2 and tdata3 read zero: there are no triggers; so does mconfigptr.
+// X(name, first number, last number, read, write)
+#define CSR_ROWS(X)                                                      \
+    X(fflags, 0x001, 0x001, read_fflags, write_fflags)                   \
+    X(frm, 0x002, 0x002, read_frm, write_frm)                            \
+    X(fcsr, 0x003, 0x003, read_fcsr, write_fcsr)                         \
+    X(sstatus, 0x100, 0x100, read_sstatus, write_sstatus)                \
+    X(sie, 0x104, 0x104, read_sie, write_sie)                            \
+    X(stvec, 0x105, 0x105, read_stvec, write_stvec)                      \
+    X(senvcfg, 0x10a, 0x10a, read_senvcfg, write_senvcfg)                \
+    X(sscratch, 0x140, 0x140, read_sscratch, write_sscratch)             \
+    X(sepc, 0x141, 0x141, read_sepc, write_sepc)                         \
+    X(scause, 0x142, 0x142, read_scause, write_scause)                   \
+    X(stval, 0x143, 0x143, read_stval, write_stval)                      \
+    X(sip, 0x144, 0x144, read_sip, write_sip)                            \
+    X(satp, 0x180, 0x180, read_satp, write_satp)                         \
+    X(mstatus, 0x300, 0x300, read_mstatus, write_mstatus)                \
+    X(misa, 0x301, 0x301, read_misa, NULL)                               \
+    X(medeleg, 0x302, 0x302, read_medeleg, write_medeleg)                \
+    X(mideleg, 0x303, 0x303, read_mideleg, write_mideleg)                \
+    X(mie, 0x304, 0x304, read_mie, write_mie)                            \
+    X(mtvec, 0x305, 0x305, read_mtvec, write_mtvec)                      \
+    X(menvcfg, 0x30a, 0x30a, read_menvcfg, write_menvcfg)                \
+    X(mscratch, 0x340, 0x340, read_mscratch, write_mscratch)             \
+    X(mepc, 0x341, 0x341, read_mepc, write_mepc)                         \
+    X(mcause, 0x342, 0x342, read_mcause, write_mcause)                   \
+    X(mtval, 0x343, 0x343, read_mtval, write_mtval)                      \
+    X(mip, 0x344, 0x344, read_mip, write_mip)                            \
+    X(pmpcfg_3a0, 0x3a0, 0x3a0, read_pmpcfg, write_pmpcfg)               \
+    X(pmpcfg_3a2, 0x3a2, 0x3a2, read_pmpcfg, write_pmpcfg)               \
+    X(zero_3a4, 0x3a4, 0x3a4, read_zero, NULL)                           \
+    X(zero_3a6, 0x3a6, 0x3a6, read_zero, NULL)                           \
+    X(zero_3a8, 0x3a8, 0x3a8, read_zero, NULL)                           \
+    X(zero_3aa, 0x3aa, 0x3aa, read_zero, NULL)                           \
+    X(zero_3ac, 0x3ac, 0x3ac, read_zero, NULL)                           \
+    X(zero_3ae, 0x3ae, 0x3ae, read_zero, NULL)                           \
+    X(pmpaddr, 0x3b0, 0x3b0 + TL_N_PMP - 1, read_pmpaddr, write_pmpaddr) \
+    X(zero_pmp, 0x3b0 + TL_N_PMP, 0x3ef, read_zero, NULL)                \
+    X(zero_7a0, 0x7a0, 0x7a3, read_zero, NULL)                           \
+    X(mvendorid, 0xf11, 0xf11, read_mvendorid, NULL)                     \
+    X(marchid, 0xf12, 0xf12, read_marchid, NULL)                         \
+    X(mimpid, 0xf13, 0xf13, read_mimpid, NULL)                           \
+    X(mhartid, 0xf14, 0xf14, read_mhartid, NULL)                         \
+    X(zero_f15, 0xf15, 0xf15, read_zero, NULL)
+
+enum {
+    ROW_NONE,
+#define X(name, first, last, read, write) ROW_##name,
+    CSR_ROWS(X)
+#undef X
+};
+
 static const csr_row rows[] = {
-    {0x001, 0x001, read_fflags, write_fflags},
-    {0x002, 0x002, read_frm, write_frm},
-    {0x003, 0x003, read_fcsr, write_fcsr},
-    {0x100, 0x100, read_sstatus, write_sstatus},
-    {0x104, 0x104, read_sie, write_sie},
-    {0x105, 0x105, read_stvec, write_stvec},
-    {0x10a, 0x10a, read_senvcfg, write_senvcfg},
-    {0x140, 0x140, read_sscratch, write_sscratch},
-    {0x141, 0x141, read_sepc, write_sepc},
-    {0x142, 0x142, read_scause, write_scause},
-    {0x143, 0x143, read_stval, write_stval},
-    {0x144, 0x144, read_sip, write_sip},
-    {0x180, 0x180, read_satp, write_satp},
-    {0x300, 0x300, read_mstatus, write_mstatus},
-    {0x301, 0x301, read_misa, NULL},
-    {0x302, 0x302, read_medeleg, write_medeleg},
-    {0x303, 0x303, read_mideleg, write_mideleg},
-    {0x304, 0x304, read_mie, write_mie},
-    {0x305, 0x305, read_mtvec, write_mtvec},
-    {0x30a, 0x30a, read_menvcfg, write_menvcfg},
-    {0x340, 0x340, read_mscratch, write_mscratch},
-    {0x341, 0x341, read_mepc, write_mepc},
-    {0x342, 0x342, read_mcause, write_mcause},
-    {0x343, 0x343, read_mtval, write_mtval},
-    {0x344, 0x344, read_mip, write_mip},
-    {0x3a0, 0x3a0, read_pmpcfg, write_pmpcfg},
-    {0x3a2, 0x3a2, read_pmpcfg, write_pmpcfg},
-    {0x3a4, 0x3a4, read_zero, NULL},
-    {0x3a6, 0x3a6, read_zero, NULL},
-    {0x3a8, 0x3a8, read_zero, NULL},
-    {0x3aa, 0x3aa, read_zero, NULL},
-    {0x3ac, 0x3ac, read_zero, NULL},
-    {0x3ae, 0x3ae, read_zero, NULL},
-    {0x3b0, 0x3b0 + TL_N_PMP - 1, read_pmpaddr, write_pmpaddr},
-    {0x3b0 + TL_N_PMP, 0x3ef, read_zero, NULL},
-    {0x7a0, 0x7a3, read_zero, NULL}, // no triggers: tselect, tdata1 (type 0), tdata2, tdata3
-    {0xf11, 0xf11, read_mvendorid, NULL},
-    {0xf12, 0xf12, read_marchid, NULL},
-    {0xf13, 0xf13, read_mimpid, NULL},
-    {0xf14, 0xf14, read_mhartid, NULL},
-    {0xf15, 0xf15, read_zero, NULL}, // mconfigptr: none
+#define X(name, first, last, read, write) [ROW_##name] = {first, last, read, write},
+    CSR_ROWS(X)
+#undef X
+};
+
+// The row of each number: kernels and floating-point code access these registers all the time.
+static const uint8_t row_of_number[4096] = {
+#define X(name, first, last, read, write) [(first)...(last)] = ROW_##name,
+    CSR_ROWS(X)
+#undef X
 };
 
 // A mode may be high enough for a register and still be kept out.
@@ -256,19 +276,15 @@ static bool is_trapped(const tl_hart *h, uint32_t csr) {
 
 static bool is_high_enough(const tl_hart *h, uint32_t csr) { return (csr >> 8 & 3) <= (uint32_t)h->priv; }
 
+// NULL: not one of the core's own, or kept from this mode.
 static const csr_row *row_of(const tl_hart *h, uint32_t csr) {
-    size_t low = 0, high = TL_COUNT_OF(rows);
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (csr > rows[middle].last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < TL_COUNT_OF(rows) && csr >= rows[low].first && !is_trapped(h, csr) ? &rows[low] : NULL;
+    uint32_t row = row_of_number[csr & 0xfff];
+    return row != ROW_NONE && is_high_enough(h, csr) && !is_trapped(h, csr) ? &rows[row] : NULL;
 }
 
 static const tl_pmu_port *pmu_of(const tl_hart *h, uint32_t csr) {
+    if (row_of_number[csr & 0xfff] != ROW_NONE || !is_high_enough(h, csr))
+        return NULL;
     for (uint32_t i = 0; i < h->n_pmus; i++)
         if (h->pmus[i]->has(h->pmus[i]->ctx, csr))
             return h->pmus[i];
@@ -278,23 +294,22 @@ static const tl_pmu_port *pmu_of(const tl_hart *h, uint32_t csr) {
 static uint64_t index_in(const csr_row *row, uint32_t csr) { return row->read == read_pmpcfg ? csr - 0x3a0 : csr - row->first; }
 
 bool tl_csr_read(tl_hart *h, uint32_t csr, uint64_t *ret_value) {
-    if (!is_high_enough(h, csr))
-        return false;
-    const tl_pmu_port *pmu = pmu_of(h, csr);
-    if (pmu)
-        return pmu->read(pmu->ctx, h, csr, ret_value);
     const csr_row *row = row_of(h, csr);
-    if (row == NULL)
-        return false;
-    *ret_value = row->read(h, (uint32_t)index_in(row, csr));
-    return true;
+    if (TL_LIKELY(row != NULL)) {
+        *ret_value = row->read(h, (uint32_t)index_in(row, csr));
+        return true;
+    }
+    const tl_pmu_port *pmu = pmu_of(h, csr);
+    return pmu && pmu->read(pmu->ctx, h, csr, ret_value);
 }
 
 bool tl_csr_may_write(const tl_hart *h, uint32_t csr) {
-    if (!is_high_enough(h, csr) || csr >> 10 == 3)
+    if (csr >> 10 == 3)
         return false;
+    if (TL_LIKELY(row_of(h, csr) != NULL))
+        return true;
     const tl_pmu_port *pmu = pmu_of(h, csr);
-    return pmu ? pmu->may_write(pmu->ctx, h, csr) : row_of(h, csr) != NULL;
+    return pmu && pmu->may_write(pmu->ctx, h, csr);
 }
 
 bool tl_csr_permits(const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand) {
@@ -303,16 +318,18 @@ bool tl_csr_permits(const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t opera
 }
 
 bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value) {
-    if (!tl_csr_may_write(h, csr))
+    if (csr >> 10 == 3)
         return false;
-    const tl_pmu_port *pmu = pmu_of(h, csr);
-    if (pmu) {
-        pmu->write(pmu->ctx, h, csr, value);
-        h->wrote_pmu = h->has_after = true;
+    const csr_row *row = row_of(h, csr);
+    if (TL_LIKELY(row != NULL)) {
+        if (row->write)
+            row->write(h, (uint32_t)index_in(row, csr), value);
         return true;
     }
-    const csr_row *row = row_of(h, csr);
-    if (row->write)
-        row->write(h, (uint32_t)index_in(row, csr), value);
+    const tl_pmu_port *pmu = pmu_of(h, csr);
+    if (!pmu || !pmu->may_write(pmu->ctx, h, csr))
+        return false;
+    pmu->write(pmu->ctx, h, csr, value);
+    h->wrote_pmu = h->has_after = true;
     return true;
 }
