@@ -161,7 +161,7 @@ static void limit_to_overflow(tl_hart *h, uint64_t *insn_limit) {
         return;
     uint64_t guard = h->core->overshoot_cycles(h);
     if (left > guard)
-        h->horizon = earlier(h->horizon, h->now + (left - guard));
+        h->horizon = earlier(h->horizon, left - guard > UINT64_MAX - h->now ? UINT64_MAX : h->now + (left - guard));
     else
         *insn_limit = earlier(*insn_limit, h->instret + 1);
 }
