@@ -69,8 +69,19 @@ static void set_irq(void *ctx, uint32_t source, bool level) {
     tl_plic_set_source(board->interrupt_controller, source, level);
 }
 
+// A hart that waits goes on at the time of the access or tick that raises its interrupt, not when somebody looks at it next.
 static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
-    tl_hart_set_irq(((tl_board *)ctx)->machine->harts[hart], (tl_irq)irq, level);
+    tl_board *board = ctx;
+    tl_hart *h = board->machine->harts[hart];
+    tl_hart_set_irq(h, (tl_irq)irq, level);
+    if (!h->is_waiting || tl_hart_pending(h) == 0)
+        return;
+    if (board->now_cycles > h->now) {
+        h->idle_cycles += board->now_cycles - h->now;
+        h->now = board->now_cycles;
+    }
+    h->is_waiting = false;
+    board->has_woken = true;
 }
 
 static uint8_t *dma(void *ctx, uint64_t paddr, uint64_t size_bytes, bool is_write) {
@@ -160,7 +171,7 @@ static tl_device *device_at(tl_board *board, uint64_t paddr, uint32_t size_bytes
 
 static void after_access(tl_board *board, tl_hart *h) {
     ask_woken(board);
-    if (board->next_event < h->horizon || board->has_finished || board->wants_reset)
+    if (board->has_woken || board->next_event < h->horizon || board->has_finished || board->wants_reset)
         tl_hart_stop_soon(h);
 }
 

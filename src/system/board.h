@@ -25,6 +25,7 @@ typedef struct tl_board {
     uint32_t last_device; // that answered
     uint64_t next_event;  // the least of next_tick; later than the cycle of the tick before
     uint64_t now_cycles;  // of the access or tick under way
+    bool has_woken;       // a hart that waited runs: whose turn it is must be asked again; the run loop clears it
     bool has_finished, wants_reset;
     int32_t finish_status; // 0 is success
     tl_device *interrupt_controller;

@@ -70,23 +70,6 @@ static uint32_t running_harts(const tl_system *system) {
     return mask;
 }
 
-// Somebody raised an interrupt at time `cycle` for harts that wait: their time goes on there.
-static void wake(tl_system *system, uint64_t cycle) {
-    for (uint32_t i = 0; i < system->machine->n_harts; i++) {
-        tl_hart *h = system->machine->harts[i];
-        if (!h->is_waiting || tl_hart_pending(h) == 0)
-            continue;
-        idle_until(h, cycle);
-        h->is_waiting = false;
-        system->turn = NULL;
-    }
-}
-
-static void tick(tl_system *system, uint64_t cycle) {
-    tl_board_tick(&system->board, cycle);
-    wake(system, cycle);
-}
-
 static bool others_have_reached(const tl_system *system, const tl_hart *h, uint64_t cycle) {
     for (uint32_t i = 0; i < system->machine->n_harts; i++) {
         const tl_hart *other = system->machine->harts[i];
@@ -148,7 +131,7 @@ static bool pass_time(tl_system *system, const tl_system_limits *limits) {
         }
         wait_for_input(system, next > now ? next - now : 0);
     }
-    tick(system, next);
+    tl_board_tick(&system->board, next);
     return true;
 }
 
@@ -202,7 +185,8 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
             break;
         }
         tl_hart *h = system->turn;
-        if (!h || h->is_waiting || (h->now >= system->turn_horizon && h->run_vline == TL_NO_LINE)) {
+        if (!h || h->is_waiting || (h->run_vline == TL_NO_LINE && (h->now >= system->turn_horizon || system->board.has_woken))) {
+            system->board.has_woken = false;
             h = tl_machine_next(system->machine, running_harts(system), UINT64_MAX, &system->turn_horizon);
             system->turn = h;
         }
@@ -210,7 +194,7 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
             if (!pass_time(system, limits))
                 break;
         } else if (h->run_vline == TL_NO_LINE && system->board.next_event <= h->now) {
-            tick(system, h->now);
+            tl_board_tick(&system->board, h->now);
         } else {
             uint64_t n_done = total_instret(system);
             if (n_done >= limits->until_instret || (h->now >= limits->until_cycle && others_have_reached(system, h, limits->until_cycle))) {
@@ -223,7 +207,6 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
                 tl_take_interrupt(h, irq);
             h->is_interrupted = false;
             run_hart(system, h, limits, limits->until_instret - n_done);
-            wake(system, h->now);
         }
         if (system->tohost)
             look_at_tohost(system);
