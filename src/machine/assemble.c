@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "machine/machine.h"
+#include "pmu/dhpc/dhpc.h"
 
 static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_error *err) {
     const tl_config *config = &machine->config;
@@ -82,6 +83,45 @@ static bool map_ram(tl_machine *machine) {
     return true;
 }
 
+static void notice_hpc(void *ctx, const tl_hart *h, tl_notice notice) {
+    static const tl_dhpc_notice_kind kinds[] = {[TL_NOTICE_TRAP_ENTRY] = TL_DHPC_TRAP_ENTRY,
+                                                [TL_NOTICE_TRAP_RETURN] = TL_DHPC_TRAP_RETURN,
+                                                [TL_NOTICE_ECALL] = TL_DHPC_ECALL_TAKEN,
+                                                [TL_NOTICE_SATP] = TL_DHPC_SATP_WRITTEN};
+    tl_dhpc_notice(ctx, h->id, kinds[notice], h->now);
+}
+
+// One fabric for all harts. Where there is no system software to set useren, the description says what it would set.
+static tl_status attach_hpc(tl_machine *machine, tl_error *err) {
+    const tl_config *config = &machine->config;
+    if (config->hpc == TL_HPC_NONE)
+        return TL_OK;
+    const tl_dhpc_config *how = config->hpc == TL_HPC_TIMED ? &tl_dhpc_defaults : &tl_dhpc_functional;
+    tl_dhpc *hpc;
+    tl_status status = tl_dhpc_new_on(how, 64, machine->n_harts, &machine->pmu_host, &machine->arena, &hpc, err);
+    if (status != TL_OK)
+        return status;
+    machine->hpc = hpc;
+    for (uint32_t i = 0; i < machine->n_harts; i++) {
+        tl_hart *h = machine->harts[i];
+        h->pmus[h->n_pmus++] = tl_dhpc_port(hpc, i);
+        h->notice = notice_hpc;
+        h->notice_ctx = hpc;
+        const tl_dhpc_access enable = {.csr = how->hpcc, .op = TL_CSR_SET, .operand = TL_DHPC_USEREN, .is_rd_x0 = true, .priv = TL_PRIV_S};
+        uint64_t old;
+        if (config->os.hpc == TL_GRANTED)
+            (void)tl_dhpc_execute(hpc, i, 0, &enable, &old);
+    }
+    return TL_OK;
+}
+
+void tl_machine_reset_pmus(tl_machine *machine) {
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        machine->pmus[i]->type->reset(machine->pmus[i]);
+    if (machine->hpc)
+        tl_dhpc_reset(machine->hpc);
+}
+
 static tl_status assemble(tl_machine *machine, tl_error *err) {
     uint64_t *shared_tally[TL_MAX_L2_SLICES + TL_MAX_MEM_CHANNELS + 8];
     if (!map_ram(machine))
@@ -96,6 +136,8 @@ static tl_status assemble(tl_machine *machine, tl_error *err) {
         status = machine->core->attach(machine->harts[i], &machine->arena, err);
     if (status == TL_OK)
         status = tl_machine_attach_pmus(machine, err);
+    if (status == TL_OK)
+        status = attach_hpc(machine, err);
     return status;
 }
 

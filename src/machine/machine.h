@@ -24,6 +24,7 @@ typedef struct tl_machine {
     const tl_core_type *core;
     tl_pmu *pmus[TL_MAX_HARTS]; // of each hart, as config.pmu says
     tl_pmu_host pmu_host;
+    struct tl_dhpc *hpc; // the distributed counters, or NULL
 } tl_machine;
 
 // `core`: tl_core_block or tl_core_step. The config is checked (impossible geometry is TL_EINVAL with a sentence).

@@ -68,8 +68,3 @@ tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
     }
     return TL_OK;
 }
-
-void tl_machine_reset_pmus(tl_machine *machine) {
-    for (uint32_t i = 0; i < machine->n_harts; i++)
-        machine->pmus[i]->type->reset(machine->pmus[i]);
-}

@@ -67,7 +67,12 @@ void tl_config_default(tl_config *ret_config) {
                 .mem_banks = 8,
                 .mem_row_bytes = 2048,
                 .mmio_cycles = 40},
-        .os = {.slice_cycles = 1000000, .syscall_cycles = 200, .page_fault_cycles = 800, .switch_cycles = 1000, .signal_cycles = 600, .user_counters = 7},
+        .os = {.slice_cycles = 1000000,
+               .syscall_cycles = 200,
+               .page_fault_cycles = 800,
+               .switch_cycles = 1000,
+               .signal_cycles = 600,
+               .user_counters = 7},
     };
 }
 

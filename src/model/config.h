@@ -14,6 +14,8 @@ enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_
 
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
+typedef enum tl_hpc_mode { TL_HPC_NONE, TL_HPC_TIMED, TL_HPC_FUNCTIONAL } tl_hpc_mode;
+typedef enum tl_grant { TL_DENIED, TL_GRANTED } tl_grant;
 typedef enum tl_pmu_preset_name { TL_PMU_LINUX, TL_PMU_U74, TL_PMU_NONE } tl_pmu_preset_name;
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN } tl_bp_kind;
 
@@ -79,6 +81,7 @@ typedef struct tl_os_config {
     uint32_t page_fault_cycles;
     uint32_t switch_cycles; // context switch
     uint32_t signal_cycles; // setting up a signal frame
+    tl_grant hpc;           // useren of the distributed counters, for every program
     uint32_t user_counters; // bit n: programs may read counter n (0 cycle, 1 time, 2 instret, 3 .. hpmcounter3 ..)
 } tl_os_config;
 
@@ -92,6 +95,7 @@ typedef struct tl_config {
     uint32_t interleave_cycles;          // harts run in turns of at most this many cycles
     uint64_t mvendorid, marchid, mimpid; // what the identification registers read
     tl_pmu_preset_name pmu;              // of each hart: pmu/rvhpm
+    tl_hpc_mode hpc;                     // the distributed counters: pmu/dhpc
     tl_pipeline_config pipeline;
     tl_bp_config bp;
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices

@@ -12,6 +12,8 @@
 static const char *const replacements[] = {"lru", "plru", "fifo", "random", NULL};
 static const char *const prefetchers[] = {"none", "next_line", NULL};
 static const char *const pmu_presets[] = {"linux", "u74", "none", NULL};
+static const char *const hpc_modes[] = {"none", "timed", "functional", NULL};
+static const char *const grants[] = {"denied", "granted", NULL};
 static const char *const bp_kinds[] = {"bht", "gshare", "btfn", "not_taken", NULL};
 
 const tl_key tl_keys[] = {
@@ -43,7 +45,9 @@ const tl_key tl_keys[] = {
 const uint32_t tl_n_keys = TL_COUNT_OF(tl_keys);
 
 // Every enum of tl_config is read and written as an unsigned of its size.
-static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(tl_bp_kind) == 4 && sizeof(tl_pmu_preset_name) == 4, "enums are four bytes");
+static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(tl_bp_kind) == 4 && sizeof(tl_pmu_preset_name) == 4 &&
+                  sizeof(tl_hpc_mode) == 4 && sizeof(tl_grant) == 4,
+              "enums are four bytes");
 
 const tl_key *tl_key_find(const char *path) {
     for (uint32_t i = 0; i < tl_n_keys; i++)

@@ -48,9 +48,25 @@ void tl_hart_retired(tl_hart *h) {
     if (h->changes_priv) {
         h->changes_priv = false;
         tl_hart_set_priv(h, h->new_priv);
+        tl_hart_notice(h, TL_NOTICE_TRAP_RETURN);
         if (tl_hart_pending(h) != 0)
             tl_hart_stop_soon(h);
     }
+}
+
+void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit) {
+    uint64_t left = UINT64_MAX;
+    for (uint32_t i = 0; i < h->n_pmus; i++) {
+        uint64_t own = h->pmus[i]->deadline(h->pmus[i]->ctx, h);
+        left = own < left ? own : left;
+    }
+    if (left == UINT64_MAX)
+        return;
+    uint64_t guard = h->core->overshoot_cycles(h);
+    if (left <= guard)
+        *insn_limit = h->instret + 1 < *insn_limit ? h->instret + 1 : *insn_limit;
+    else if (h->now + (left - guard) < h->horizon)
+        h->horizon = h->now + (left - guard);
 }
 
 bool tl_hart_poll(tl_hart *h) {

@@ -153,6 +153,9 @@ typedef struct tl_pmu_port {
 } tl_pmu_port;
 enum { TL_MAX_PMU_PORTS = 4 };
 
+// What may be a change of who runs, as hardware can see it. An ECALL is an entry, too: both are told.
+typedef enum tl_notice { TL_NOTICE_TRAP_ENTRY, TL_NOTICE_TRAP_RETURN, TL_NOTICE_ECALL, TL_NOTICE_SATP } tl_notice;
+
 struct tl_pend; // results still in flight between two fetch runs: model/pipeline.h
 struct tl_core_type;
 
@@ -198,6 +201,8 @@ struct tl_hart {
     tl_priv new_priv;
     uint32_t n_pmus;
     const tl_pmu_port *pmus[TL_MAX_PMU_PORTS];
+    void (*notice)(void *ctx, const tl_hart *h, tl_notice notice); // NULL: nobody wants to know
+    void *notice_ctx;
     tl_privileged csr;
     uint8_t frm;                // rounding mode
     uint8_t fflags;             // accrued exceptions; while a front-end runs, part of them may still be in the host's FP unit (isa/rv/fp.h)
@@ -265,6 +270,15 @@ bool tl_hart_poll(tl_hart *h);
 void tl_hart_set_priv(tl_hart *h, tl_priv priv);
 // A device, another hart or a PMU drives an interrupt line of this hart. SEI: the interrupt controller's line. May be called at any time.
 void tl_hart_set_irq(tl_hart *h, tl_irq irq, bool level);
+
+static inline void tl_hart_notice(const tl_hart *h, tl_notice notice) {
+    if (h->notice)
+        h->notice(h->notice_ctx, h, notice);
+}
+
+// How far a hart may run so that no PMU misses its moment, an overflow or the cycle of a sample: whole blocks while that is far (h->horizon
+// comes nearer), single instructions close to it (*insn_limit does).
+void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit);
 
 // Interrupts that are pending and enabled by themselves, whatever the mode: what ends WFI.
 static inline uint64_t tl_hart_pending(const tl_hart *h) { return (h->csr.mip | (uint64_t)h->csr.seip_line << TL_IRQ_SEI) & h->csr.mie; }

@@ -151,14 +151,17 @@ static void enter_kernel(tl_os *os, tl_hart *h) {
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
     h->reservation_paddr = TL_NO_LINE;
+    tl_hart_notice(h, TL_NOTICE_TRAP_ENTRY);
     ++h->tally[TL_S_HART_FLUSH_OTHER];
     tl_os_spend(os, TL_S_HART_CYC_TRAP, h->config->pipeline.trap_cycles);
     os->now = h->now;
 }
 
 static void leave_kernel(tl_os *os, tl_hart *h) {
-    if (os->in_kernel >> h->id & 1)
+    if (os->in_kernel >> h->id & 1) {
         ++h->tally[TL_S_HART_FLUSH_OTHER];
+        tl_hart_notice(h, TL_NOTICE_TRAP_RETURN);
+    }
     os->in_kernel &= ~(1u << h->id);
 }
 
@@ -209,6 +212,7 @@ static void handle_trap(tl_thread *t) {
     tl_hart *h = t->hart;
     switch (h->trap_cause) {
     case TL_CAUSE_ECALL_U:
+        tl_hart_notice(h, TL_NOTICE_ECALL);
         take_exception(os, h, TL_S_HART_EXC_ECALL);
         tl_os_spend(os, TL_S_HART_CYC_TRAP, os->machine->config.os.syscall_cycles);
         os->now = h->now;
@@ -377,8 +381,12 @@ static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t
     h->insn_limit = n_left >= UINT64_MAX - h->instret ? UINT64_MAX : h->instret + n_left;
     os->hart = h;
     leave_kernel(os, h);
+    if (h->n_pmus > 0)
+        tl_hart_limit_to_deadline(h, &h->insn_limit);
     tl_stop stop = os->machine->core->run(h);
     os->now = h->now;
+    if (h->n_pmus > 0)
+        (void)tl_hart_poll(h);
     if (stop == TL_STOP_TRAP)
         handle_trap(t);
     else if (stop == TL_STOP_BREAK) {

@@ -135,20 +135,6 @@ static bool pass_time(tl_system *system, const tl_system_limits *limits) {
     return true;
 }
 
-// How far a hart may run so that no counter overflows unseen: whole blocks while that is far, single instructions near it.
-static void limit_to_overflow(tl_hart *h, uint64_t *insn_limit) {
-    uint64_t left = UINT64_MAX;
-    for (uint32_t i = 0; i < h->n_pmus; i++)
-        left = earlier(left, h->pmus[i]->deadline(h->pmus[i]->ctx, h));
-    if (left == UINT64_MAX)
-        return;
-    uint64_t guard = h->core->overshoot_cycles(h);
-    if (left > guard)
-        h->horizon = earlier(h->horizon, left - guard > UINT64_MAX - h->now ? UINT64_MAX : h->now + (left - guard));
-    else
-        *insn_limit = earlier(*insn_limit, h->instret + 1);
-}
-
 static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limits, uint64_t n_left) {
     h->horizon = earlier(system->turn_horizon, system->board.next_event);
     if (system->tohost)
@@ -157,7 +143,7 @@ static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limi
         h->horizon = earlier(h->horizon, limits->until_cycle);
     uint64_t insn_limit = n_left >= UINT64_MAX - h->instret ? UINT64_MAX : h->instret + n_left;
     if (h->n_pmus > 0)
-        limit_to_overflow(h, &insn_limit);
+        tl_hart_limit_to_deadline(h, &insn_limit);
     h->insn_limit = insn_limit;
     system->board.now_cycles = h->now;
     tl_stop stop = h->core->run(h);

@@ -159,6 +159,7 @@ static void write_satp(tl_hart *h, uint32_t index, uint64_t value) {
     if (mode != 0 && mode != 8 && mode != 9)
         return;
     h->port->set_satp(h, mode << 60 | (value & ppn_mask));
+    tl_hart_notice(h, TL_NOTICE_SATP);
 }
 
 // Physical memory protection, in grains of 4 KiB (G = 10): NA4 does not exist, and addresses read as sec. 3.7.1 says for such a grain.

@@ -72,6 +72,7 @@ static void enter(tl_hart *h, uint64_t cause, uint64_t value, bool is_to_supervi
     csr->mstatus = status;
     tl_hart_set_priv(h, is_to_supervisor ? TL_PRIV_S : TL_PRIV_M);
     h->port->status_changed(h, old);
+    tl_hart_notice(h, TL_NOTICE_TRAP_ENTRY);
     h->pc = (vector & ~UINT64_C(3)) + (is_interrupt && (vector & 1) ? (cause & ~CAUSE_IS_INTERRUPT) * 4 : 0);
     h->now += h->config->pipeline.trap_cycles;
     h->tally[TL_S_HART_CYC_TRAP] += h->config->pipeline.trap_cycles;
@@ -81,6 +82,8 @@ static void enter(tl_hart *h, uint64_t cause, uint64_t value, bool is_to_supervi
 void tl_take_exception(tl_hart *h) {
     uint64_t cause = h->trap_cause;
     count_exception(h);
+    if (cause >= TL_CAUSE_ECALL_U && cause <= TL_CAUSE_ECALL_M)
+        tl_hart_notice(h, TL_NOTICE_ECALL);
     enter(h, cause, h->trap_value, h->priv != TL_PRIV_M && (h->csr.medeleg >> cause & 1));
 }
 
