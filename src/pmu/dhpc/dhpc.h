@@ -105,7 +105,7 @@ typedef struct tl_dhpc_counter {
     uint32_t which;
 } tl_dhpc_counter;
 
-enum { TL_DHPC_NO_HART = UINT32_MAX };
+#define TL_DHPC_NO_HART UINT32_MAX
 typedef struct tl_dhpc_manager {
     uint32_t id;          // TL_DHPC_ID
     uint32_t hart;        // whose core it counts, or TL_DHPC_NO_HART

@@ -7,7 +7,9 @@
 #include "pmu/dhpc/dhpc.h"
 
 #define TL_DHPC_NEVER UINT64_MAX
-enum { TL_DHPC_NO_PORT = UINT32_MAX, TL_DHPC_NO_CLIENT = UINT32_MAX, TL_DHPC_INBOX = 2 * TL_DHPC_COUNTERS };
+#define TL_DHPC_NO_PORT UINT32_MAX
+#define TL_DHPC_NO_CLIENT UINT32_MAX
+enum { TL_DHPC_INBOX = 2 * TL_DHPC_COUNTERS };
 
 // A number that is asked for "in cycle t", of events before t: what was added in its last cycle is kept apart.
 typedef struct tl_dhpc_count {

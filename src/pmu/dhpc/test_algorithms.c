@@ -28,7 +28,7 @@ static void begin(thread *t, uint32_t id, uint64_t bitmap) {
 #define STEP            \
     t->line = __LINE__; \
     return;             \
-    case __LINE__:
+    case __LINE__:;
 
 // Algorithm 1, or 2 with is_second. `repaired` says of which defects it has been freed.
 static void published(thread *t, rig *r, bool is_second, int repaired) {

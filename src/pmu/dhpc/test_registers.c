@@ -62,8 +62,9 @@ static void test_t02_every_bit_of_hpcc_in_every_mode_with_every_instruction(void
                     csrw(r, HPCC, before[b] & ~UINT64_C(1));
                     assert_int_equal(csrr(r, HPCC), before[b]);
                     r->priv = modes[m];
-                    uint64_t want = hpcc_after(before[b], op, operand, modes[m], &is_illegal);
-                    uint64_t old = rig_execute(r, ACCESS(.csr = HPCC, .op = op, .operand = operand, .is_immediate = is_immediate));
+                    uint64_t want = hpcc_after(before[b], (tl_csr_op)op, operand, modes[m], &is_illegal);
+                    uint64_t old =
+                        rig_execute(r, ACCESS(.csr = HPCC, .op = (tl_csr_op)op, .operand = operand, .is_immediate = is_immediate));
                     assert_int_equal(r->has_trapped, is_illegal);
                     if (!is_illegal)
                         assert_int_equal(old, before[b]);
@@ -82,9 +83,9 @@ static void test_t03_writes_of_hpcr_trap_and_do_not_pop(void **state) {
             continue;
         r->priv = (tl_priv)mode;
         for (int op = TL_CSR_WRITE; op <= TL_CSR_CLEAR; op++) {
-            rig_execute(r, ACCESS(.csr = HPCR, .op = op, .operand = 0));
+            rig_execute(r, ACCESS(.csr = HPCR, .op = (tl_csr_op)op, .operand = 0));
             assert_true(r->has_trapped);
-            csrri(r, op, HPCR, 3);
+            csrri(r, (tl_csr_op)op, HPCR, 3);
             assert_true(r->has_trapped);
         }
         csrri(r, TL_CSR_WRITE, HPCR, 0); // CSRRWI writes even 0
@@ -521,7 +522,7 @@ static void test_interrupted_is_set_by_the_policy_and_cleared_by_hpcm(void **sta
         for (int kind = TL_DHPC_TRAP_ENTRY; kind <= TL_DHPC_DEBUG; kind++) {
             csrw(r, HPCM, 0);
             assert_int_equal(csrr(r, HPCC), TL_DHPC_EMPTY);
-            tl_dhpc_notice(r->d, 0, kind, r->now);
+            tl_dhpc_notice(r->d, 0, (tl_dhpc_notice_kind)kind, r->now);
             uint64_t want = rows[i].sets >> kind & 1 ? TL_DHPC_INTERRUPTED : 0;
             assert_int_equal(csrr(r, HPCC), TL_DHPC_EMPTY | want);
             csrrc(r, HPCC, TL_DHPC_INTERRUPTED); // not by writing it
@@ -652,7 +653,8 @@ static void test_t40_a_value_that_passes_two_to_the_32nd_is_whole(void **state) 
 
 static void test_the_port_of_a_hart_does_the_same(void **state) {
     rig *r = *state;
-    tl_hart *h = test_calloc(1, sizeof *h);
+    tl_hart *h = tl_arena_alloc(&r->arena, sizeof *h);
+    assert_non_null(h);
     const tl_pmu_port *port = tl_dhpc_port(r->d, 1);
     uint64_t value;
     h->id = 1;
@@ -687,7 +689,6 @@ static void test_the_port_of_a_hart_does_the_same(void **state) {
     assert_int_equal(port->deadline(port->ctx, h), UINT64_MAX);
     const tl_pmu_port *owner = tl_dhpc_port(r->d, 0);
     assert_int_equal(owner->deadline(owner->ctx, h), LATENCY - 1);
-    test_free(h);
 }
 
 static void test_the_register_map_is_sound(void **state) {
