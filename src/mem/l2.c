@@ -60,9 +60,11 @@ static void probe_all(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint6
 static void evict(tl_memory *m, tl_l2_slice *slice, uint32_t way, uint64_t time) {
     tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
     uint64_t line = slice->cache.tags[way];
-    uint32_t n_copies = (uint32_t)__builtin_popcount(entry->data_sharers) + (uint32_t)__builtin_popcount(entry->fetch_sharers);
-    slice->tally[TL_L2_BACK_INVALIDATE] += n_copies;
-    probe_all(m, slice, entry, line);
+    if (entry->data_sharers | entry->fetch_sharers) { // most lines left the first-level caches long ago
+        for (uint32_t left = entry->data_sharers | (uint32_t)entry->fetch_sharers << 8; left != 0; left &= left - 1)
+            slice->tally[TL_L2_BACK_INVALIDATE] += 1;
+        probe_all(m, slice, entry, line);
+    }
     if (entry->is_dirty) {
         slice->tally[TL_L2_EVICT_DIRTY] += 1;
         slice->tally[TL_L2_WRITEBACK] += 1;
