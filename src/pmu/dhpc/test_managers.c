@@ -30,8 +30,8 @@ typedef struct machine {
     tl_arena arena;
     tl_unit units[MAX_UNITS];
     char paths[MAX_UNITS][24];
-    uint32_t n_units, n_slots, n_syncs;
-    uint64_t totals[MAX_SLOTS], shown[MAX_SLOTS]; // shown: after a sync
+    uint32_t n_units, n_slots, n_syncs, changed_harts; // bit h: hart h was told to ask for its deadline
+    uint64_t totals[MAX_SLOTS], shown[MAX_SLOTS];      // shown: after a sync
     tl_probe probe;
     tl_pmu_host host;
     tl_dhpc *d;
@@ -57,6 +57,8 @@ static uint64_t hart_total(const machine *m, uint32_t hart, const char *signal) 
 }
 static uint64_t cycle_of(void *ctx, uint32_t hart) { return hart_total(ctx, hart, "cycle"); }
 static uint64_t instret_of(void *ctx, uint32_t hart) { return hart_total(ctx, hart, "instret"); }
+
+static void note_change(void *ctx, uint32_t hart) { ((machine *)ctx)->changed_harts |= 1u << hart; }
 
 static void add_unit(machine *m, const tl_unit_type *type, const char *format, uint32_t number) {
     assert_true(m->n_units < MAX_UNITS && m->n_slots + type->n_signals <= MAX_SLOTS);
@@ -89,7 +91,8 @@ static void open_machine(machine *m, const tl_dhpc_config *config, const shape *
     for (uint32_t slot = 0; slot < m->n_slots; slot++) // a sum shows its terms: 1021 is no sum of few of them
         m->totals[slot] = 1000003 + (uint64_t)slot * 1021 * 1021;
     m->probe = (tl_probe){.units = m->units, .n_units = m->n_units, .tally = m->shown, .n_slots = m->n_slots};
-    m->host = (tl_pmu_host){.ctx = m, .probe = &m->probe, .sync = sync_all, .cycle = cycle_of, .instret = instret_of};
+    m->host =
+        (tl_pmu_host){.ctx = m, .probe = &m->probe, .sync = sync_all, .cycle = cycle_of, .instret = instret_of, .changed = note_change};
     m->now = UINT64_C(1) << 40;
     if (tl_dhpc_new_on(config, 64, s->n_harts, &m->host, &m->arena, &m->d, &err) != TL_OK)
         fail_msg("%s", err.text);
@@ -408,6 +411,25 @@ static void test_t32_reading_touches_nothing_but_registers(void **state) {
     test_free(m);
 }
 
+static void test_harts_are_told_when_they_must_be_stopped_for_a_sample(void **state) {
+    (void)state;
+    machine *m = test_calloc(1, sizeof *m);
+    open_machine(m, &tl_dhpc_defaults, &full);
+    rig r = {.d = m->d, .hart = 0, .now = m->now, .priv = TL_PRIV_M};
+    csrw(&r, HPCM, 3);
+    assert_int_equal(m->changed_harts, 0);
+    csrw(&r, HPCC, go(TL_DHPC_ID(TL_DHPC_CORE, 1, 0))); // hart 0 asks for what hart 1 counts
+    assert_int_equal(m->changed_harts, 2);
+    assert_int_equal(tl_dhpc_next_event(m->d, 1, r.now), r.now + 2);
+    r.now += 50;
+    csrr(&r, HPCC);
+    m->changed_harts = 0;
+    csrw(&r, HPCC, go(TL_DHPC_ID(TL_DHPC_LLC, 0, 0))); // nobody's core: who asks is stopped
+    assert_int_equal(m->changed_harts, 1);
+    tl_arena_done(&m->arena);
+    test_free(m);
+}
+
 // ---- what it costs ----
 
 static void test_the_cost_is_the_sum_of_its_registers(void **state) {
@@ -464,6 +486,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_the_directory_enumerates_the_chip),
     cmocka_unit_test(test_more_than_a_hundred_events_at_once),
     cmocka_unit_test(test_totals_are_synced_once_per_look),
+    cmocka_unit_test(test_harts_are_told_when_they_must_be_stopped_for_a_sample),
     cmocka_unit_test(test_t32_reading_touches_nothing_but_registers),
     cmocka_unit_test(test_the_cost_is_the_sum_of_its_registers),
     cmocka_unit_test(test_rivals_of_equal_reach),
