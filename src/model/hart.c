@@ -65,7 +65,7 @@ void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit) {
     uint64_t guard = h->core->overshoot_cycles(h);
     if (left <= guard)
         *insn_limit = h->instret + 1 < *insn_limit ? h->instret + 1 : *insn_limit;
-    else if (h->now + (left - guard) < h->horizon)
+    else if (h->horizon > h->now && left - guard < h->horizon - h->now) // no sum: a counter near 0 is 2^64 cycles away
         h->horizon = h->now + (left - guard);
 }
 
