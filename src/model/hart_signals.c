@@ -72,3 +72,9 @@ bool tl_hart_signal_is_jumpy(enum tl_hart_slot slot) {
     bool is_time = slot >= TL_S_HART_CYCLE && slot <= TL_S_HART_IDLE_CYCLE;
     return is_time || slot == TL_S_L1D_LOAD || slot == TL_S_L1D_STORE || tl_hart_signal_kind(slot) == TL_SIGNAL_SLOW;
 }
+
+bool tl_hart_signal_is_retired(enum tl_hart_slot slot) {
+    bool is_mix = slot >= TL_S_HART_INSN_ALU && slot <= TL_S_HART_STORE_BYTES;
+    bool is_prediction = slot >= TL_S_BP_FIRST && slot < TL_S_BP_END;
+    return slot == TL_S_HART_INSTRET || is_mix || is_prediction || slot == TL_S_HART_FLUSH_CSR;
+}

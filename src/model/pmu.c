@@ -70,6 +70,7 @@ static uint32_t add_term(const char *unit_name, const char *signal, const tl_pro
             bool is_hosts = row && (slot == TL_S_HART_CYCLE || slot == TL_S_HART_INSTRET);
             sources->needs_sync |= kind == TL_SIGNAL_HELD || (kind == TL_SIGNAL_CLOCK && !is_hosts);
             sources->is_slow &= kind == TL_SIGNAL_SLOW || (row && slot == TL_S_HART_IDLE_CYCLE); // waiting is between two runs
+            sources->is_retired &= row && tl_hart_signal_is_retired(slot);
             sources->is_jumpy |= kind == TL_SIGNAL_SLOW || (row && tl_hart_signal_is_jumpy(slot));
         }
     }
@@ -98,7 +99,7 @@ static const char *next_term(const char *text, uint32_t hart, char unit[static 3
 
 tl_status tl_sources_resolve(const char *text, const tl_probe *probe, uint32_t hart, tl_arena *arena, tl_sources *ret_sources,
                              tl_error *err) {
-    tl_sources sources = {.is_slow = true};
+    tl_sources sources = {.is_slow = true, .is_retired = true};
     for (int is_second = 0; is_second < 2; is_second++) {
         uint32_t n = 0;
         if (is_second) {

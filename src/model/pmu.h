@@ -86,6 +86,7 @@ typedef struct tl_sources {
     bool needs_sync;   // some total is held back by front-ends; hart.cycle and hart.instret are not, the host knows them
     bool is_slow;      // grows only where an access takes a slow path or a trap is taken: there the port is polled
     bool is_jumpy;     // can grow there: in the middle of what front-ends count as a whole
+    bool is_retired;   // grows by max_step at most with each instruction that retires, and not otherwise
 } tl_sources;
 
 // TL_ENOENT: this machine has no such signal.

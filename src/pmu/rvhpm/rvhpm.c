@@ -26,6 +26,7 @@ enum { ALL_MODES = 1 << TL_PRIV_U | 1 << TL_PRIV_S | 1 << TL_PRIV_M };
 static const uint64_t WATCH_CYCLES = UINT64_C(1) << 24;
 // Finding out how far an overflow is costs a sync. It is done again when an eighth of the way is left, or else at the very end.
 static const uint64_t SHORT_SPAN_CYCLES = 4096;
+static const uint64_t FAR_CYCLES = UINT64_C(1) << 62; // the longest that is told: sums with it do not overflow
 
 bool tl_rvhpm_has(const tl_rvhpm *p, uint32_t n) {
     return n == TL_HPM_CYCLE || n == TL_HPM_INSTRET || (n >= TL_HPM_FIRST && n < TL_HPM_FIRST + p->preset->n_counters);
@@ -67,6 +68,7 @@ uint64_t tl_rvhpm_legal_selector(const tl_rvhpm *p, uint64_t wanted) {
 
 static tl_priv mode_of(const tl_rvhpm *p) { return p->pmu.host->privilege(p->pmu.host->ctx, p->pmu.hart); }
 static uint64_t cycle_of(const tl_rvhpm *p) { return p->pmu.host->cycle(p->pmu.host->ctx, p->pmu.hart); }
+static uint64_t instret_of(const tl_rvhpm *p) { return p->pmu.host->instret(p->pmu.host->ctx, p->pmu.hart); }
 
 static uint64_t total_of(tl_rvhpm *p, const tl_hpm *c) {
     const tl_pmu_host *host = p->pmu.host;
@@ -81,7 +83,7 @@ static uint64_t total_of(tl_rvhpm *p, const tl_hpm *c) {
             if (slot == p->cycle_slot)
                 total += cycle_of(p);
             else if (slot == p->instret_slot)
-                total += host->instret(host->ctx, p->pmu.hart);
+                total += instret_of(p);
             else
                 total += tl_probe_read(host->probe, slot);
         }
@@ -95,6 +97,8 @@ static bool counts_in(const tl_hpm *c, tl_priv mode) { return c->is_running && (
 // Counters that wait for an overflow that would be noticed are armed; aim finds out how far it is.
 static bool is_armed(const tl_rvhpm *p, uint32_t n) { return p->armed >> n & 1; }
 
+static uint64_t later(uint64_t from, uint64_t span) { return span > UINT64_MAX - from ? UINT64_MAX : from + span; }
+
 static void aim(tl_rvhpm *p, uint32_t n) {
     tl_hpm *c = &p->counters[n];
     bool waits = n >= TL_HPM_FIRST && p->preset->has_sscofpmf && c->is_running && !(*tl_rvhpm_event(p, n) & TL_HPM_OF);
@@ -102,10 +106,21 @@ static void aim(tl_rvhpm *p, uint32_t n) {
     c->is_watched = false;
     if (!waits)
         return;
-    uint64_t now = cycle_of(p);
     c->span = tl_counter_headroom(&c->counter) / (c->max_step > 0 ? c->max_step : 1);
-    c->safe_until = c->span > UINT64_MAX - now ? UINT64_MAX : now + c->span;
+    c->safe_until = later(cycle_of(p), c->span);
+    c->safe_instret = later(instret_of(p), c->span);
     c->is_watched = c->is_jumpy && c->span <= WATCH_CYCLES;
+}
+
+// Cycles in which it cannot overflow, without looking at its total. An instruction takes a cycle or more: what grows with instructions is as
+// far away as these are, however long they took so far.
+static uint64_t safe_cycles(const tl_rvhpm *p, const tl_hpm *c) {
+    uint64_t now = cycle_of(p), left = c->safe_until > now ? c->safe_until - now : 0;
+    if (c->is_retired) {
+        uint64_t done = instret_of(p), insns = c->safe_instret > done ? c->safe_instret - done : 0;
+        left = insns > left ? insns : left;
+    }
+    return left;
 }
 
 static void update(tl_rvhpm *p, uint32_t n) {
@@ -169,12 +184,13 @@ static void take_sources(tl_rvhpm *p, uint32_t n, uint64_t selector) {
     }
     c->max_step = 0;
     c->needs_sync = c->is_jumpy = false;
-    c->is_slow = true;
+    c->is_slow = c->is_retired = true;
     for (uint32_t i = 0; i < c->n_parts; i++) {
         c->max_step += c->parts[i]->max_step;
         c->needs_sync |= c->parts[i]->needs_sync;
         c->is_jumpy |= c->parts[i]->is_jumpy;
         c->is_slow &= c->parts[i]->is_slow;
+        c->is_retired &= c->parts[i]->is_retired;
     }
 }
 
@@ -317,7 +333,7 @@ static uint64_t deadline(void *ctx, tl_hart *h) {
         has_slow_watch |= c->is_watched;
         if (!counts_in(c, mode) || (c->is_watched && c->is_slow))
             continue;
-        uint64_t now = cycle_of(p), left = c->safe_until > now ? c->safe_until - now : 0;
+        uint64_t left = safe_cycles(p, c);
         if (left == 0 || (c->span > SHORT_SPAN_CYCLES && left <= c->span / 8)) {
             update(p, n);
             has_slow_watch |= c->is_watched;
@@ -330,6 +346,7 @@ static uint64_t deadline(void *ctx, tl_hart *h) {
             c->is_watched = left == 0;
             has_slow_watch |= c->is_watched;
         }
+        left = left < FAR_CYCLES ? left : FAR_CYCLES;
         soonest = left < soonest ? left : soonest;
     }
     p->pmu.port.needs_slow_watch = has_slow_watch;
@@ -344,12 +361,11 @@ static void poll(void *ctx, tl_hart *h) {
     if (p->armed == 0)
         return;
     tl_priv mode = mode_of(p);
-    uint64_t now = cycle_of(p);
     p->is_synced = false;
     for (uint32_t left = p->armed; left != 0; left &= left - 1) {
         uint32_t n = (uint32_t)__builtin_ctz(left);
         const tl_hpm *c = &p->counters[n];
-        if (counts_in(c, mode) && (now >= c->safe_until || (c->is_watched && c->is_slow)))
+        if (counts_in(c, mode) && ((c->is_watched && c->is_slow) || safe_cycles(p, c) == 0))
             update(p, n);
     }
 }

@@ -39,11 +39,12 @@ typedef struct tl_hpm { // one counter
     tl_counter counter;
     const tl_sources *parts[TL_HPM_MAX_PARTS];
     uint32_t n_parts, max_step;
-    bool needs_sync, is_slow, is_jumpy; // of its parts together
-    bool is_running;                    // has an event and is not inhibited
-    uint8_t modes;                      // bit p: counts in tl_priv p
-    bool is_watched;                    // polled after slow paths
-    uint64_t safe_until, span;          // no overflow before that cycle of the hart; how far that was when it was found
+    bool needs_sync, is_slow, is_jumpy, is_retired; // of its parts together
+    bool is_running;                                // has an event and is not inhibited
+    uint8_t modes;                                  // bit p: counts in tl_priv p
+    bool is_watched;                                // polled after slow paths
+    uint64_t safe_until, span;                      // no overflow before that cycle of the hart; how far that was when it was found
+    uint64_t safe_instret;                          // with is_retired: nor before so many instructions have retired
 } tl_hpm;
 
 typedef struct tl_rvhpm {

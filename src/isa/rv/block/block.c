@@ -65,6 +65,9 @@ void tl_blocks_detach(tl_blocks *store) {
 
 void tl_blocks_fold(tl_blocks *store) {
     uint64_t *tally = store->hart->tally;
+    if (store->is_folded) // instructions were stepped since: who waits for an overflow asks after each
+        return;
+    store->is_folded = !store->is_running;
     for (uint32_t number = 0; number < store->n_blocks; number++) {
         uint64_t count = store->counts[number];
         if (TL_LIKELY(count == 0))
@@ -568,7 +571,10 @@ tl_stop tl_blocks_run(tl_hart *h) {
         // An instruction takes a cycle or more, so this clock bounds the instructions, too.
         uint64_t bound = left - MAX_INSNS;
         h->fast_horizon = bound < h->horizon - h->now ? h->now + bound : h->horizon;
+        store->is_folded = false;
+        store->is_running = true;
         store->type->run(store);
+        store->is_running = false;
         if (store->why != TL_BLOCK_GO_ON) {
             stop = store->why == TL_BLOCK_TRAP ? TL_STOP_TRAP : TL_STOP_BREAK;
             break;

@@ -69,6 +69,8 @@ struct tl_blocks {                                   // the store of one hart; h
     tl_pend_table *pends;
     tl_block_why why;    // execution stopped; hart->pc says where
     bool must_step;      // with GO_ON: the next instruction is to be stepped
+    bool is_running;     // blocks are being executed
+    bool is_folded;      // no block has been executed since the counts were folded
     uint32_t max_cycles; // the longest block, results in flight included: how far a run may overshoot its horizon without a slow path
     tl_block *under_way; // the block whose instruction under_way_k is being executed by its full body, or NULL
     uint32_t under_way_k;
