@@ -125,7 +125,15 @@ outcome *run_insn(u64 mode, u32 insn, u64 a0, u64 a1);
 
 /* Starts another hart in machine mode; it parks when the function returns. */
 void hart_start(u64 hart, void (*code)(u64 hart));
+#ifdef SUPERVISOR /* a payload of firmware, ../sbi: tp points to the hart's context, and mhartid is out of reach */
+static inline u64 hart_id(void) {
+    context *mine;
+    __asm__ volatile("mv %0, tp" : "=r"(mine));
+    return (u64)(mine - contexts);
+}
+#else
 static inline u64 hart_id(void) { return csr_read(mhartid); }
+#endif
 
 /* -- page tables. Levels count from the leaves: 0 is 4 KiB, 1 2 MiB, 2 1 GiB, 3 512 GiB */
 enum { PTE_V = 1, PTE_R = 2, PTE_W = 4, PTE_X = 8, PTE_U = 16, PTE_G = 32, PTE_A = 64, PTE_D = 128 };
