@@ -74,10 +74,12 @@ static void scatter(tl_hart *h, rng *r, bool has_counters) { // another situatio
     set_csr(h, 0x306, next(r));
     set_csr(h, 0x106, next(r));
     set_csr(h, 0x344, below(r, 4) == 0 ? next(r) : 0);
-    // Everything is permitted to everybody, or two thirds of it.
-    for (uint32_t i = 0; i < 2; i++)
-        set_csr(h, 0x3b0 + i, i == 0 ? (TL_RAM_BASE_PADDR + DATA_OFFSET + (uint64_t)below(r, 16) * 4096) >> 2 | 0x1ff : UINT64_MAX);
-    set_csr(h, 0x3a0, below(r, 3) == 0 ? UINT64_C(0x1f18) | below(r, 8) : UINT64_C(0x1f1f));
+    // Code is nobody's to write, be it with jumps into the middle of instructions: what runs after that without FENCE.I is not specified.
+    // The rest is permitted to everybody, or two thirds of it.
+    set_csr(h, 0x3b0, TL_RAM_BASE_PADDR >> 2 | (0x10000 / 8 - 1));
+    set_csr(h, 0x3b1, (TL_RAM_BASE_PADDR + DATA_OFFSET + (uint64_t)below(r, 16) * 4096) >> 2 | 0x1ff);
+    set_csr(h, 0x3b2, UINT64_MAX);
+    set_csr(h, 0x3a0, (below(r, 3) == 0 ? UINT64_C(0x1f1800) | below(r, 8) << 8 : UINT64_C(0x1f1f00)) | 0x9d);
     if (has_counters) {
         static const uint64_t events[] = {1, 2, 3, 4, 5, 6, 0x10000, 0x10001, 0x10002, 0x10003, 0x10009, 0x10019, 0x10021};
         for (uint32_t i = 3; i < 9; i++) {
