@@ -56,6 +56,8 @@ enum cli_option_id {
     OPT_ALL,
     OPT_DIFF_JSON,
     OPT_DIFF_MARKDOWN,
+    OPT_INSNS,
+    OPT_BENCH,
     OPT_HELP,
 };
 

@@ -11,6 +11,7 @@
 #include "ids.h"
 
 enum { MAX_OPTIONS = 96, MAX_RUNS = 1000000 };
+static const uint64_t MAX_SUITE_INSNS = 10000000000, DEFAULT_SUITE_INSNS = 100000000;
 
 typedef struct parser {
     cli_options *out;
@@ -203,6 +204,12 @@ static bool take(parser *p, int id, const char *text) {
     case OPT_ALL: o->with_equal = true; return true;
     case OPT_DIFF_JSON: o->wants_json = true; return true;
     case OPT_DIFF_MARKDOWN: o->wants_markdown = true; return true;
+    case OPT_INSNS:
+        if (!cli_parse_count(text, &value) || value == 0 || value > MAX_SUITE_INSNS)
+            return fail(p, "--insns %s: write a number of instructions from 1 to 10G", text);
+        o->run.max_insns = value;
+        return true;
+    case OPT_BENCH: return set_path(p, "bench", &o->bench, text);
     case OPT_HELP: o->wants_help = true; return true;
     }
     return true;
@@ -384,6 +391,29 @@ static bool finish_diff(parser *p, int argc, char *const *argv, int first) {
     return true;
 }
 
+static bool finish_suite(parser *p, int argc, char *const *argv, int first) {
+    static const char *const names[] = {"dhpc"};
+    cli_options *o = p->out;
+    if (first >= argc)
+        return fail(p, "which suite? Write tally suite %s", cli_verbs[VERB_SUITE].usage);
+    if (strcmp(argv[first], names[0]) != 0) {
+        const char *nearest = cli_nearest(argv[first], names, 1);
+        return fail(p, "there is no suite %s; %s%s%s", argv[first], nearest ? "did you mean " : "the suite is ", names[0],
+                    nearest ? "?" : "");
+    }
+    if (o->wants_json && o->report.format == TL_FORMAT_CSV)
+        return fail(p, "--csv and --json are two formats; give one");
+    if (!o->bench)
+        o->bench = "bench/out";
+    if (!o->run.machine)
+        o->run.machine = "lowrisc2";
+    if (o->run.max_insns == 0)
+        o->run.max_insns = DEFAULT_SUITE_INSNS;
+    o->workloads = argv + first + 1;
+    o->n_workloads = (size_t)(argc - first - 1);
+    return true;
+}
+
 static bool find_verb(parser *p, const char *word, cli_verb *ret_verb) {
     static const char *const flags[][2] = {{"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
     const char *names[2 * N_VERBS];
@@ -431,6 +461,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     case VERB_LIST: return finish_list(&p, argc, argv, first);
     case VERB_DESCRIBE: return finish_describe(&p, argc, argv, first);
     case VERB_DIFF: return finish_diff(&p, argc, argv, first);
+    case VERB_SUITE: return finish_suite(&p, argc, argv, first);
     case VERB_HELP: o->topic = first < argc ? argv[first++] : NULL; break;
     case VERB_VERSION:
     case N_VERBS: break;

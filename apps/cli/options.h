@@ -13,7 +13,7 @@
 #include <tally/report.h>
 #include <tally/run.h>
 
-typedef enum cli_verb { VERB_STAT, VERB_BOOT, VERB_LIST, VERB_DESCRIBE, VERB_DIFF, VERB_HELP, VERB_VERSION, N_VERBS } cli_verb;
+typedef enum cli_verb { VERB_STAT, VERB_BOOT, VERB_LIST, VERB_DESCRIBE, VERB_DIFF, VERB_SUITE, VERB_HELP, VERB_VERSION, N_VERBS } cli_verb;
 
 typedef struct cli_verb_row {
     const char *name, *alias; // alias may be NULL
@@ -81,6 +81,11 @@ typedef struct cli_options {
     bool with_equal;
     bool wants_json, wants_markdown;
 
+    // suite; the number of instructions is run.max_insns
+    const char *bench;      // folder of the bench programs
+    char *const *workloads; // from argv; none: all
+    size_t n_workloads;
+
     const char *topic; // help
 } cli_options;
 
@@ -109,6 +114,7 @@ int cli_stat(cli_options *options); // boot, too
 int cli_list(const cli_options *options);
 int cli_describe(const cli_options *options);
 int cli_diff(const cli_options *options);
+int cli_suite(const cli_options *options);
 
 enum {
     STATUS_GATE = 1,

@@ -58,6 +58,18 @@ const cli_verb_row cli_verbs[N_VERBS] = {
             .description = "BEFORE and AFTER are files written by tally stat --json. Counts repeat to the last digit, so a gate needs no "
                            "margin for noise. The exit status is 1 when a gate of --fail-on was crossed and 0 otherwise.",
         },
+    [VERB_SUITE] =
+        {
+            .name = "suite",
+            .usage = "[OPTION...] dhpc [WORKLOAD...]",
+            .summary = "run the bench programs and read the distributed counters once, as their paper did",
+            .description =
+                "Runs each bench program for the same number of instructions, then lets hart 0 execute a reader of the distributed counters: "
+                "RISC-V instructions that ask every core and every L2 slice through hpcc, hpcm and hpcr. Prints reads, misses, writes and "
+                "write-backs of each cache as they were read, checks them against the machine's own counts and against each other (reads of L2 are the "
+                "misses of L1), and says what the reading took. bench/workloads/build.sh bench/out builds the programs; without them the "
+                "kernels in build/guest are taken, as far as they go.",
+        },
     [VERB_HELP] =
         {
             .name = "help",
@@ -83,6 +95,7 @@ enum {
     L = 1u << VERB_LIST,
     C = 1u << VERB_DESCRIBE,
     D = 1u << VERB_DIFF,
+    U = 1u << VERB_SUITE,
     ALL = (1u << N_VERBS) - 1
 };
 
@@ -137,20 +150,21 @@ const cli_option cli_option_rows[] = {
     {R, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
     {S, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
 
-    {R | L, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE, "A machine of tally list machines, or a description. Default: rocket.",
-     "@machines"},
-    {R | L | C, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
-    {R | L | C, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},
-    {R | L | C, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
-    {R | L | C, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
-    {R | L | C, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
-    {R | L | C, OPT_SET, 0, "set", "KEY=VALUE", MACHINE, "Override any key of the description: l1d.replacement=fifo. May be repeated.",
+    {R | L | U, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
+     "A machine of tally list machines, or a description. Default: rocket, of suite lowrisc2.", "@machines"},
+    {R | L | C | U, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
+    {R | L | C | U, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.",
      NULL},
-    {R, OPT_ENGINE, 0, "engine", "translate|block|step", MACHINE,
+    {R | L | C | U, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
+    {R | L | C | U, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
+    {R | L | C | U, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
+    {R | L | C | U, OPT_SET, 0, "set", "KEY=VALUE", MACHINE, "Override any key of the description: l1d.replacement=fifo. May be repeated.",
+     NULL},
+    {R | U, OPT_ENGINE, 0, "engine", "translate|block|step", MACHINE,
      "Front-end: translate makes host code (the default where it can), block interprets decoded code, step executes one instruction at a "
      "time. Their counts are the same.",
      "translate block step"},
-    {R, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
+    {R | U, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
 
     {S, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},
     {S, OPT_ROOT, 0, "root", "DIR", PROGRAM,
@@ -199,6 +213,11 @@ const cli_option cli_option_rows[] = {
     {D, OPT_ALL, 'a', "all", NULL, WHAT, "Show equal rows, too.", NULL},
     {D, OPT_DIFF_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.diff/1.", NULL},
     {D, OPT_DIFF_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},
+
+    {U, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line, one for each program, schema tally.suite/1.", NULL},
+    {U, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each counter.", NULL},
+    {U, OPT_BENCH, 0, "bench", "DIR", PROGRAM, "Where bench/workloads/build.sh put the programs. Default: bench/out.", "@files"},
+    {U, OPT_INSNS, 0, "insns", "N", LIMITS, "Instructions of each program: up to 10G. Default: 100M.", NULL},
 
     {ALL, OPT_HELP, 'h', "help", NULL, OTHER, "Explain this verb.", NULL},
 };

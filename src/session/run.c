@@ -3,6 +3,7 @@
 // the region of interest. Totals are read only there, so observing costs the run loop nothing.
 #include "session/run.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "session/digest.h"
 #include "session/guest.h"
 #include "session/plan.h"
+#include "session/reader.h"
 
 enum { MAX_NOTES = 200 };
 
@@ -468,6 +470,49 @@ tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_er
     session->previous = now;
     *ret_result = interval;
     return TL_OK;
+}
+
+// Fills what is known of the run, and reads.
+static tl_status read_hpc(tl_session *session, tl_reading *reading, tl_error *err) {
+    const tl_header *header = &session->plan->header;
+    reading->program = tl_arena_strdup(&reading->arena, header->program);
+    reading->machine = tl_arena_strdup(&reading->arena, header->machine);
+    reading->digest = header->digest ? tl_arena_strdup(&reading->arena, header->digest) : NULL;
+    if (!reading->program || !reading->machine)
+        return no_memory(err);
+    reading->instructions = retired(session);
+    reading->cycles = now_cycles(session);
+    reading->reason = session->reason;
+    reading->status = session->status;
+    reading->signal = session->signal;
+    return tl_reader_run(session->machine, reading, err);
+}
+
+tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_error *err) {
+    if (!session->guest || session->options.kind != TL_RUN_USER)
+        return tl_fail(err, TL_EINVAL, "counters are read so in runs of Linux programs only, and after the program was loaded");
+    // Pages are given out from the bottom: what lies above the most that were in use at once was never touched.
+    uint64_t peak = session->guest->type->peak_bytes(session->guest), ram = session->plan->config.ram_bytes;
+    if (peak > ram || ram - peak < 2 * TL_READER_BYTES)
+        return tl_fail(err, TL_EINVAL,
+                       "the program uses all of ram = %" PRIu64 " bytes, nothing is left for the reader; give the machine more", ram);
+    tl_reading *reading = calloc(1, sizeof *reading);
+    if (!reading)
+        return no_memory(err);
+    tl_status status = read_hpc(session, reading, err);
+    if (status != TL_OK) {
+        tl_reading_release(reading);
+        return status;
+    }
+    *ret_reading = reading;
+    return TL_OK;
+}
+
+void tl_reading_release(tl_reading *reading) {
+    if (!reading)
+        return;
+    tl_arena_done(&reading->arena);
+    free(reading);
 }
 
 void tl_session_progress(const tl_session *session, tl_progress *ret_progress) {

@@ -4,6 +4,7 @@
 #ifndef TL_SESSION_RUN_H
 #define TL_SESSION_RUN_H
 
+#include <tally/reading.h>
 #include <tally/run.h>
 
 #include "base/status.h"
@@ -17,6 +18,7 @@ TL_MUST_CHECK tl_status tl_session_advance(tl_session *session, uint64_t max_ins
 void tl_session_stop(tl_session *session, tl_end_reason reason, int signal);
 TL_MUST_CHECK tl_status tl_session_result(tl_session *session, tl_result **ret_result, tl_error *err);
 TL_MUST_CHECK tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_error *err);
+TL_MUST_CHECK tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_error *err);
 void tl_session_progress(const tl_session *session, tl_progress *ret_progress);
 void tl_session_free(tl_session *session); // NULL is fine
 const char *tl_session_version(void);

@@ -242,11 +242,12 @@ def completion_completes():
 @test
 def commands_in_the_documentation_parse():
     n_commands = 0
-    for page in ("README.md", "docs/stat.md", "docs/boot.md", "docs/machines.md", "guest/linux/README.md"):
+    for page in ("README.md", "docs/stat.md", "docs/boot.md", "docs/machines.md", "docs/dhpc.md",
+                 "guest/linux/README.md"):
         with open(os.path.join(ROOT, page), encoding="utf-8") as text:
             lines = [line.strip() for line in text.read().replace("\\\n", " ").split("\n") if line.startswith("    ")]
         for line in lines:
-            is_command = re.match(r"(\$ )?(build/)?tally (stat|boot|list|describe|diff) ", line) and "OPTION" not in line
+            is_command = re.match(r"(\$ )?(build/)?tally (stat|boot|list|describe|diff|suite) ", line) and "OPTION" not in line
             words = shlex.split(line.lstrip("$ "), comments=True) if is_command else []
             if not words:
                 continue
@@ -1080,6 +1081,112 @@ def what_a_pmu_cannot_do_is_refused():
     fails(["stat", "-P", "rvhpm:none", "-e", "branches", *prog], 2, "branches")
     fails(["stat", "-P", "rvhpm", "--bare", bare(PASS)], 2, "belongs to the guest")
     fails(["boot", "-P", "rvhpm", "--kernel", "x"], 2, "-P")
+
+
+# -- the distributed counters, read by software
+
+
+def bench_folder():
+    """A bench with one program, as bench/workloads/build.sh would leave it."""
+    folder = os.path.join(scratch, "bench", "riscv64")
+    if not os.path.exists(folder):
+        os.makedirs(folder)
+        subprocess.run([CROSS, "-O2", "-static", "-o", os.path.join(folder, "sort"), os.path.join(ROOT, "guest", "kernels", "sort.c")], check=True)
+    return os.path.dirname(folder)
+
+
+def suite(*words):
+    status, out, err = run("suite", "dhpc", "--bench", bench_folder(), "--insns", "300k", *words, "sort")
+    equal((status, err), (0, ""), " ".join(words))
+    return out
+
+
+def one_reading(*words):
+    reading = json.loads(suite("-j", *words))
+    return reading, {(v["unit"], v["event"]): v for v in reading["values"]}
+
+
+SUITE_SIGNALS = {"l1i": {"reads": "read", "readmisses": "miss"},
+                 "l1d": {"reads": "load", "readmisses": "load_miss", "writes": "store", "writemisses": "store_miss", "writebacks": "writeback"},
+                 "l2": {"reads": "read", "readmisses": "readmiss", "writes": "write", "writemisses": "writemiss", "writebacks": "writeback"}}
+
+
+@guest
+def the_suite_reads_what_the_machine_counts():
+    reading, values = one_reading()
+    equal((reading["schema"], reading["program"], reading["machine"]), ("tally.suite/1", "sort", "lowrisc2"))
+    equal((reading["instructions"], reading["identity_holds"], reading["largest_error"]), (300000, True, 0))
+    equal(sorted({v["unit"] for v in values.values()}),
+          ["hart0", "hart0.l1d", "hart0.l1i", "hart1", "hart1.l1d", "hart1.l1i", "l2.0", "l2.1"])
+    # What the reader found in hpcr is what the machine had counted in the cycle of the sample: every counter, to the last digit.
+    for value in values.values():
+        equal(value["value"], value["truth"], str(value))
+    # And where the program was stopped, the suite's machine is that of tally stat.
+    records, status, err = report("--machine", "lowrisc2", "--per-unit", "--per-hart", "--max-insns", "300k", "--",
+                                  os.path.join(bench_folder(), "riscv64", "sort"), "1000000")
+    equal(status, 0, err)
+    n_compared = 0
+    for (unit, event), value in values.items():
+        kind = "l2" if unit.startswith("l2") else unit[6:]
+        if event in SUITE_SIGNALS.get(kind, {}):
+            equal(value["program"], counts(records, unit)[f"{kind}.{SUITE_SIGNALS[kind][event]}"], f"{unit} {event}")
+            n_compared += 1
+    equal(n_compared, 2 * 2 + 2 * 5 + 2 * 5)
+
+
+@guest
+def the_suite_s_reader_disturbs_only_what_it_says():
+    reading, values = one_reading()
+    cost = reading["cost"]
+    equal((cost["values"], cost["requests"]), (34, 4))
+    # Registers only: no load; a store for each value, and two for hpcm and hpcc of each request, after its last value is read.
+    equal((cost["l1d_reads"], cost["l1d_writes"], cost["l1d_misses"], cost["l1i_misses"]), (0, 34 + 2 * 4, 0, 0))
+    equal(values["hart0.l1d", "reads"]["value"], values["hart0.l1d", "reads"]["program"])
+    if not 34 * 5 < cost["instructions"] < 34 * 10:
+        raise AssertionError(f"{cost['instructions']} instructions for 34 values")
+    equal({e: v["value"] for (u, e), v in values.items() if u == "hart1"}, {"cycles": 0, "instructions": 0})
+
+
+@guest
+def reads_of_l2_are_misses_of_l1():
+    for words in ([], ["--machine", "u74", "--set", "hpc=timed"], ["--machine", "tiny", "--set", "hpc=timed"], ["--harts", "4", "--set", "l2.slices=4"]):
+        reading, values = one_reading(*words)
+        reads = sum(v["value"] for (u, e), v in values.items() if u.startswith("l2") and e == "reads")
+        misses = sum(v["value"] for (u, e), v in values.items() if u.startswith("hart") and e in ("readmisses", "writemisses", "prefetches"))
+        uncached = sum(v["value"] for (u, e), v in values.items() if e == "uncached reads")
+        equal((reads, True), (misses + uncached, reading["identity_holds"]), " ".join(words))
+        equal(reading["largest_error"], 0, " ".join(words))
+
+
+@guest
+def the_suite_says_the_same_in_every_format_and_engine():
+    _, values = one_reading()
+    equal(len({suite("-j", "--engine", engine) for engine in ("step", "block", "translate" if platform.machine() == "x86_64" else "block")}), 1)
+    rows = list(csv.DictReader(io.StringIO(suite("--csv"))))
+    equal([(r["unit"], r["event"], int(r["value"]), int(r["truth"]), int(r["value_before_reader"])) for r in rows],
+          [(u, e, v["value"], v["truth"], v["program"]) for (u, e), v in values.items()])
+    text = suite()
+    contains(text, "sort on lowrisc2: 300,000 instructions", "largest difference from truth: 0;", "L2 reads ", " = L1I and L1D misses ")
+    contains(text, *[f"{v['value']:,}" for (u, e), v in values.items() if e in ("cycles", "instructions", "reads", "readmisses")])
+
+
+@guest
+def a_suite_that_cannot_run_says_what_to_do():
+    there = ["suite", "dhpc", "--bench", bench_folder(), "--insns", "100k"]
+    fails([*there, "-m", "rocket", "sort"], 2, "rocket", "--set hpc=timed")
+    fails([*there, "--set", "hpc=functional", "sort"], 2, "hpc=timed")
+    fails([*there, "--set", "hpcc=1", "sort"], 2, "hpcc")
+
+
+@test
+def suites_and_their_programs_are_named():
+    fails(["suite"], 2, "tally suite", "dhpc")
+    fails(["suite", "dhcp"], 2, "dhcp", "dhpc")
+    fails(["suite", "dhpc", "sotr"], 2, "sotr", "sort")
+    fails(["suite", "dhpc", "--insns", "0"], 2, "--insns 0", "10G")
+    fails(["suite", "dhpc", "--insns", "11G"], 2, "--insns 11G", "10G")
+    fails(["suite", "dhpc", "-j", "--csv"], 2, "--csv", "--json")
+    fails(["suite", "dhpc", "--bench", "/nonexistent", "bzip2"], 127, "bzip2", "bench/workloads/build.sh")
 
 
 # -- systems: bare-metal programs, firmware and kernels

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// tally suite: the bench programs, each for the same number of instructions, then all counters read once by software. The programs are those
+// of bench/workloads/build.sh; of those that are kernels of guest/, a build of the tree has a copy.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tally/reading.h>
+
+#include "options.h"
+
+enum { MAX_ARGUMENTS = 4, PATH_BYTES = 4096 };
+
+typedef struct workload {
+    const char *name, *program;
+    const char *kernel;                   // where else it may be, or NULL
+    const char *arguments[MAX_ARGUMENTS]; // %s is the folder of the bench; enough work for the longest budget where the program permits
+} workload;
+
+static const workload workloads[] = {
+    {"automaton", "automaton", "build/guest/kernel_automaton", {"1000000"}},
+    {"bzip2", "bzip2", NULL, {"-c", "%s/input/text.txt"}},
+    {"chase", "chase", "build/guest/kernel_chase", {"1000000"}},
+    {"lua", "lua", NULL, {"%s/../workloads/work.lua", "10000"}},
+    {"matrix", "matrix", "build/guest/kernel_matrix", {"1000000"}},
+    {"minigzip", "minigzip", NULL, {"-c", "%s/input/text.txt"}},
+    {"nbody", "nbody", "build/guest/kernel_nbody", {"1000000"}},
+    {"sieve", "sieve", "build/guest/kernel_sieve", {"1000000"}},
+    {"sort", "sort", "build/guest/kernel_sort", {"1000000"}},
+    {"sqlite", "speedtest1", NULL, {"--memdb", "--size", "1000"}},
+    {"strings", "strings", "build/guest/kernel_strings", {"1000000"}},
+};
+enum { N_WORKLOADS = sizeof workloads / sizeof workloads[0] };
+
+static int complain(int status, const char *name, const char *text) {
+    fprintf(stderr, "tally: %s%s%s\n", name, *name ? ": " : "", text);
+    return status;
+}
+
+static bool find_program(const workload *w, const char *bench, char *ret_path, size_t size) {
+    snprintf(ret_path, size, "%s/riscv64/%s", bench, w->program);
+    if (access(ret_path, R_OK) == 0)
+        return true;
+    if (!w->kernel || access(w->kernel, R_OK) != 0)
+        return false;
+    snprintf(ret_path, size, "%s", w->kernel);
+    return true;
+}
+
+// 0, or the exit status of a failure that was said.
+static int run_one(const cli_options *options, const workload *w, const char *path, tl_reading **ret_reading) {
+    char words[MAX_ARGUMENTS][PATH_BYTES], name[64];
+    const char *argv[MAX_ARGUMENTS + 2] = {name};
+    snprintf(name, sizeof name, "./%s", w->program);
+    for (int i = 0; i < MAX_ARGUMENTS && w->arguments[i]; i++) {
+        const char *place = strstr(w->arguments[i], "%s");
+        snprintf(words[i], sizeof words[i], "%s%s", place ? options->bench : "", place ? place + 2 : w->arguments[i]);
+        argv[i + 1] = words[i];
+    }
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere < 0)
+        return complain(STATUS_FAILED, "/dev/null", "cannot be opened");
+    tl_run_options run_options = options->run;
+    run_options.program = path;
+    run_options.argv = argv;
+    run_options.events = "cycles";
+    for (int i = 0; i < 3; i++)
+        run_options.std_fd[i] = nowhere;
+    tl_error err = {0};
+    tl_run *run = NULL;
+    tl_result *result = NULL;
+    tl_reading *reading = NULL;
+    tl_run_state state = TL_RUN_GOING;
+    tl_status status = tl_run_new(&run_options, &run, &err);
+    int failed = status == TL_OK || status == TL_ENOMEM ? STATUS_FAILED : STATUS_USAGE;
+    if (status == TL_OK)
+        status = tl_run_load(run, &err);
+    while (status == TL_OK && state != TL_RUN_ENDED)
+        status = tl_run_advance(run, UINT64_MAX, &state, &err);
+    if (status == TL_OK) {
+        status = tl_run_read_hpc(run, &reading, &err);
+        failed = status == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED;
+    }
+    if (status == TL_OK) // with the reader's own work in them, the machine's books must still balance
+        status = tl_run_result(run, &result, &err);
+    if (status == TL_OK)
+        status = tl_result_check(result, &err);
+    tl_result_free(result);
+    tl_run_free(run);
+    close(nowhere);
+    if (status != TL_OK) {
+        tl_reading_free(reading);
+        return complain(failed, w->name, err.text);
+    }
+    *ret_reading = reading;
+    return 0;
+}
+
+static bool is_wanted(const cli_options *options, const workload *w) {
+    if (options->n_workloads == 0)
+        return true;
+    for (size_t i = 0; i < options->n_workloads; i++)
+        if (!strcmp(options->workloads[i], w->name))
+            return true;
+    return false;
+}
+
+static int check_names(const cli_options *options) {
+    const char *names[N_WORKLOADS];
+    for (size_t i = 0; i < N_WORKLOADS; i++)
+        names[i] = workloads[i].name;
+    for (size_t i = 0; i < options->n_workloads; i++) {
+        bool is_known = false;
+        for (size_t k = 0; k < N_WORKLOADS; k++)
+            is_known = is_known || !strcmp(options->workloads[i], names[k]);
+        if (is_known)
+            continue;
+        const char *nearest = cli_nearest(options->workloads[i], names, N_WORKLOADS);
+        fprintf(stderr, "tally: there is no workload %s%s%s%s", options->workloads[i], nearest ? "; did you mean " : "; there are",
+                nearest ? nearest : "", nearest ? "?" : "");
+        for (size_t k = 0; k < N_WORKLOADS && !nearest; k++)
+            fprintf(stderr, " %s", names[k]);
+        fputc('\n', stderr);
+        return STATUS_USAGE;
+    }
+    return 0;
+}
+
+int cli_suite(const cli_options *options) {
+    tl_reading *readings[N_WORKLOADS] = {0};
+    uint32_t n = 0;
+    tl_error err = {0};
+    bool is_csv = options->report.format == TL_FORMAT_CSV;
+    tl_readings_format format = options->wants_json ? TL_READINGS_JSON : is_csv ? TL_READINGS_CSV : TL_READINGS_TEXT;
+    int status = check_names(options);
+    for (size_t i = 0; i < N_WORKLOADS && status == 0; i++) {
+        const workload *w = &workloads[i];
+        char path[PATH_BYTES];
+        if (!is_wanted(options, w))
+            continue;
+        if (!find_program(w, options->bench, path, sizeof path)) {
+            fprintf(stderr, "tally: %s is left out: %s/riscv64/%s is not there; bench/workloads/build.sh %s builds it\n", w->name,
+                    options->bench, w->program, options->bench);
+            continue;
+        }
+        status = run_one(options, w, path, &readings[n]);
+        if (status != 0)
+            break;
+        if (!is_csv && tl_readings_write((const tl_reading *const *)&readings[n], 1, format, stdout, &err) != TL_OK)
+            status = complain(STATUS_FAILED, "", err.text);
+        n++;
+    }
+    if (status == 0 && n == 0)
+        status = STATUS_NOT_FOUND;
+    if (status == 0 && is_csv && tl_readings_write((const tl_reading *const *)readings, n, format, stdout, &err) != TL_OK)
+        status = complain(STATUS_FAILED, "", err.text);
+    for (uint32_t i = 0; i < n; i++)
+        tl_reading_free(readings[i]);
+    return status;
+}

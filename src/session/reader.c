@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: MIT
+// The reader is Algorithm 1 of the paper put right (docs/dhpc.md, section 9): for each manager write hpcm, write hpcc, look at `empty` before
+// every value, stop when the request is complete and drained, keep the values in registers and store them when the last has come. Its
+// instructions are made here, for the managers that the machine has, and executed by the machine's own front-end; nothing of what they cost
+// is estimated. It runs until a pass causes no miss, which is usually the second: its code and its results are in the caches then, and all
+// counters but those of the reader's own instructions stand still while they are read. That pass counts.
+//
+// The truth of a value is the machine's tally at the first instruction boundary at or after the cycle in which the manager samples it. That
+// cycle follows from the fabric's latencies and the cycle of the write that started the request; nothing of the fabric's own state is asked.
+#include "session/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "pmu/dhpc/dhpc.h"
+
+enum {
+    X0 = 0,
+    X_BUFFER = 3,
+    X_T0 = 5,
+    X_T1 = 6,
+    X_T2 = 7,
+    X_FIRST_VALUE = 8,
+    MAX_VALUES = 24, // of one request: registers that are left
+    CODE_BYTES = TL_READER_BYTES / 4 * 3,
+    MAX_STEPS = 1000000, // a reader takes some hundreds
+    MAX_PASSES = 16,     // one to warm is enough unless replacement is unlucky or the caches are too small
+};
+
+// ---- What is read.
+
+typedef struct column {
+    uint32_t bit;
+    const char *unit;   // a format of the instance
+    const char *event;  // as in the table
+    const char *signal; // the tally that says the truth
+    int side;           // of identity I1: 1 L1 misses, 2 L2 reads, 0 none
+} column;
+
+static const column core_columns[] = {
+    {0, "hart%u", "cycles", "hart%u.cycle", 0},
+    {1, "hart%u", "instructions", "hart%u.instret", 0},
+    {2, "hart%u.l1i", "reads", "hart%u.l1i.read", 0},
+    {3, "hart%u.l1i", "readmisses", "hart%u.l1i.miss", 1},
+    {4, "hart%u.l1d", "reads", "hart%u.l1d.load", 0},
+    {5, "hart%u.l1d", "readmisses", "hart%u.l1d.load_miss", 1},
+    {6, "hart%u.l1d", "writes", "hart%u.l1d.store", 0},
+    {7, "hart%u.l1d", "writemisses", "hart%u.l1d.store_miss", 1},
+    {8, "hart%u.l1d", "writebacks", "hart%u.l1d.writeback", 0},
+    {31, "hart%u.l1d", "prefetches", "hart%u.l1d.prefetch", 1},
+    {33, "hart%u.l1i", "prefetches", "hart%u.l1i.prefetch", 1},
+};
+static const column slice_columns[] = {
+    {0, "l2.%u", "reads", "l2.%u.read", 2},           {1, "l2.%u", "readmisses", "l2.%u.readmiss", 0},
+    {2, "l2.%u", "writes", "l2.%u.write", 0},         {3, "l2.%u", "writemisses", "l2.%u.writemiss", 0},
+    {4, "l2.%u", "writebacks", "l2.%u.writeback", 0}, {8, "l2.%u", "uncached reads", "l2.%u.unc_read", 1},
+};
+
+typedef struct request {
+    uint32_t id;
+    uint64_t bitmap;
+    uint32_t first_value, n_values; // in the reading
+    uint64_t trigger_pc;            // of the write that starts it
+    uint32_t first_result;          // in the buffer, counted in double words: values, then hpcm, then hpcc
+} request;
+
+typedef struct reader {
+    tl_machine *machine;
+    tl_reading *reading;
+    const tl_dhpc_config *config;
+    uint32_t *code; // in RAM
+    uint32_t n_words;
+    bool is_full;
+    uint64_t base, end, buffer; // physical addresses
+    request *requests;
+    uint32_t n_requests, n_results;
+    tl_slot *slots;    // of each value
+    uint64_t *samples; // cycle in which each value is sampled, UINT64_MAX: not known yet
+    bool *is_known;    // its truth
+} reader;
+
+// ---- The code.
+
+static void emit(reader *r, uint32_t word) {
+    if (r->n_words >= CODE_BYTES / 4) {
+        r->is_full = true;
+        return;
+    }
+    r->code[r->n_words++] = word;
+}
+
+static uint64_t here(const reader *r) { return r->base + 4 * (uint64_t)r->n_words; }
+
+static void csr_insn(reader *r, uint32_t funct3, uint32_t rd, uint32_t csr, uint32_t rs1) {
+    emit(r, csr << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | 0x73);
+}
+static void csrr(reader *r, uint32_t rd, uint32_t csr) { csr_insn(r, 2, rd, csr, X0); }
+static void csrw(reader *r, uint32_t csr, uint32_t rs) { csr_insn(r, 1, X0, csr, rs); }
+static void csrci(reader *r, uint32_t csr, uint32_t bits) { csr_insn(r, 7, X0, csr, bits); }
+static void immediate(reader *r, uint32_t opcode, uint32_t funct3, uint32_t rd, uint32_t rs1, int32_t value) {
+    emit(r, (uint32_t)value << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | opcode);
+}
+static void addi(reader *r, uint32_t rd, uint32_t rs1, int32_t value) { immediate(r, 0x13, 0, rd, rs1, value); }
+static void andi(reader *r, uint32_t rd, uint32_t rs1, int32_t value) { immediate(r, 0x13, 7, rd, rs1, value); }
+static void slli(reader *r, uint32_t rd, uint32_t rs1, int32_t shift) { immediate(r, 0x13, 1, rd, rs1, shift); }
+static void and_or(reader *r, uint32_t funct3, uint32_t rd, uint32_t rs1, uint32_t rs2) {
+    emit(r, rs2 << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | 0x33);
+}
+static void sd(reader *r, uint32_t rs2, uint32_t rs1, uint32_t offset) {
+    emit(r, (offset >> 5) << 25 | rs2 << 20 | rs1 << 15 | 3 << 12 | (offset & 31) << 7 | 0x23);
+}
+static void branch(reader *r, bool if_zero, uint32_t rs1, int32_t offset) {
+    uint32_t o = (uint32_t)offset;
+    emit(r, (o >> 12 & 1) << 31 | (o >> 5 & 63) << 25 | rs1 << 15 | (if_zero ? 0u : 1u) << 12 | (o >> 1 & 15) << 8 | (o >> 11 & 1) << 7 |
+                0x63);
+}
+
+static void load_constant(reader *r, uint32_t rd, uint64_t value) {
+    int64_t low = (int64_t)(value << 52) >> 52;
+    if (value == (uint64_t)low) {
+        addi(r, rd, X0, (int32_t)low);
+        return;
+    }
+    uint64_t high = (value - (uint64_t)low) >> 12;
+    int32_t shift = 12 + __builtin_ctzll(high);
+    load_constant(r, rd, (uint64_t)((int64_t)(high << 12) >> shift)); // the sign comes along
+    slli(r, rd, rd, shift);
+    if (low != 0)
+        addi(r, rd, rd, (int32_t)low);
+}
+
+static void write_request(reader *r, request *q) {
+    const tl_dhpc_config *c = r->config;
+    load_constant(r, X_T0, q->bitmap);
+    load_constant(r, X_T1, (uint64_t)q->id << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER);
+    csrr(r, X_T2, c->hpcc); // D9: useren stays
+    load_constant(r, X_BUFFER, TL_DHPC_USEREN);
+    and_or(r, 7, X_T2, X_T2, X_BUFFER);
+    and_or(r, 6, X_T1, X_T1, X_T2);
+    load_constant(r, X_BUFFER, r->buffer + 8 * (uint64_t)q->first_result);
+    csrci(r, c->hpcc, 1);   // whatever is left
+    csrw(r, c->hpcm, X_T0); // D3
+    q->trigger_pc = here(r);
+    csrw(r, c->hpcc, X_T1); // D1, D2
+    for (uint32_t i = 0; i < q->n_values; i++) {
+        csrr(r, X_T0, c->hpcc);
+        andi(r, X_T1, X_T0, TL_DHPC_EMPTY);
+        branch(r, true, X_T1, 16); // something is there: take it
+        andi(r, X_T1, X_T0, TL_DHPC_TRIGGER);
+        branch(r, false, X_T1, -16);                                  // look again
+        branch(r, true, X0, 8 + 28 * (int32_t)(q->n_values - 1 - i)); // D4, D5: complete and drained
+        csrr(r, X_FIRST_VALUE + i, c->hpcr);
+    }
+    csrr(r, X_T1, c->hpcm);
+    csrr(r, X_T0, c->hpcc);
+    for (uint32_t i = 0; i < q->n_values; i++) // D8: not before the last is read
+        sd(r, X_FIRST_VALUE + i, X_BUFFER, 8 * i);
+    sd(r, X_T1, X_BUFFER, 8 * q->n_values);
+    sd(r, X_T0, X_BUFFER, 8 * q->n_values + 8);
+}
+
+// ---- What to ask.
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+
+static tl_status add_request(reader *r, const tl_dhpc_manager *manager, const column *columns, size_t n_columns, tl_error *err) {
+    tl_reading *reading = r->reading;
+    uint32_t instance = tl_dhpc_instance_of(manager->id);
+    request *q = &r->requests[r->n_requests++];
+    *q = (request){.id = manager->id, .first_value = reading->n_values, .first_result = r->n_results};
+    for (size_t i = 0; i < n_columns; i++) {
+        const column *c = &columns[i];
+        if (!(manager->implemented >> c->bit & 1))
+            continue;
+        char path[64];
+        snprintf(path, sizeof path, c->signal, instance);
+        if (tl_probe_resolve(&r->machine->probe, path, &r->slots[reading->n_values]) != TL_OK)
+            return tl_fail(err, TL_EINVAL, "the machine counts no %s, so nothing could be compared with manager 0x%x", path, manager->id);
+        tl_reading_value *value = &reading->values[reading->n_values++];
+        snprintf(path, sizeof path, c->unit, instance);
+        *value =
+            (tl_reading_value){.unit = tl_arena_strdup(&reading->arena, path), .event = c->event, .manager = manager->id, .bit = c->bit};
+        if (!value->unit)
+            return no_memory(err);
+        q->bitmap |= UINT64_C(1) << c->bit;
+        q->n_values++;
+    }
+    r->n_results += q->n_values + 2;
+    return TL_OK;
+}
+
+static tl_status make_requests(reader *r, tl_error *err) {
+    uint32_t n;
+    const tl_dhpc_manager *managers = tl_dhpc_managers(r->machine->hpc, &n); // cores before slices
+    size_t room = n * TL_COUNT_OF(core_columns);
+    r->requests = tl_arena_alloc(&r->reading->arena, n * sizeof *r->requests);
+    r->slots = tl_arena_alloc(&r->reading->arena, room * sizeof *r->slots);
+    r->samples = tl_arena_alloc(&r->reading->arena, room * sizeof *r->samples);
+    r->is_known = tl_arena_alloc(&r->reading->arena, room * sizeof *r->is_known);
+    r->reading->values = tl_arena_alloc(&r->reading->arena, room * sizeof *r->reading->values);
+    if (!r->requests || !r->slots || !r->samples || !r->is_known || !r->reading->values)
+        return no_memory(err);
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < n && status == TL_OK; i++) {
+        if (tl_dhpc_extend_of(managers[i].id) != 0)
+            continue;
+        if (tl_dhpc_class_of(managers[i].id) == TL_DHPC_CORE)
+            status = add_request(r, &managers[i], core_columns, TL_COUNT_OF(core_columns), err);
+        else if (tl_dhpc_class_of(managers[i].id) == TL_DHPC_LLC)
+            status = add_request(r, &managers[i], slice_columns, TL_COUNT_OF(slice_columns), err);
+    }
+    return status;
+}
+
+static tl_status make_code(reader *r, tl_error *err) {
+    for (uint32_t i = 0; i < r->n_requests; i++)
+        write_request(r, &r->requests[i]);
+    r->end = here(r);
+    emit(r, 0x00100073); // ebreak: never reached
+    if (r->is_full || r->n_results * 8 > TL_READER_BYTES - CODE_BYTES)
+        return tl_fail(err, TL_EINVAL, "a reader of %u units does not fit into its place; give the machine fewer harts or slices",
+                       r->n_requests);
+    return TL_OK;
+}
+
+// ---- Running it.
+
+static const request *request_at(const reader *r, uint64_t pc) {
+    for (uint32_t i = 0; i < r->n_requests; i++)
+        if (r->requests[i].trigger_pc == pc)
+            return &r->requests[i];
+    return NULL;
+}
+
+static void note_start(reader *r, const request *q, uint64_t cycle) {
+    const tl_dhpc_config *c = r->config;
+    for (uint32_t i = 0; i < q->n_values; i++)
+        r->samples[q->first_value + i] = cycle + c->t_req + c->t_grant + c->t_lookup + (uint64_t)i * c->beat;
+}
+
+static void note_truths(reader *r, const tl_hart *h) {
+    for (uint32_t i = 0; i < r->reading->n_values; i++) {
+        if (r->is_known[i] || r->samples[i] > h->now)
+            continue;
+        tl_reading_value *value = &r->reading->values[i];
+        bool is_own_clock = value->bit == 0 && value->manager == TL_DHPC_ID(TL_DHPC_CORE, h->id, 0);
+        value->truth = is_own_clock ? r->samples[i] - h->idle_cycles : r->machine->tally[r->slots[i]];
+        r->is_known[i] = true;
+    }
+}
+
+// Nobody runs on that hart, and its clock, which is that of the chip less its idle time, must not seem to run either.
+static void book_idle(tl_hart *h, uint64_t cycle) {
+    if (h->client || h->now >= cycle)
+        return;
+    h->idle_cycles += cycle - h->now;
+    h->now = cycle;
+    h->core->sync(h);
+}
+
+static void book_idle_harts(reader *r, const tl_hart *reading_hart) {
+    for (uint32_t i = 0; i < r->machine->n_harts; i++)
+        if (r->machine->harts[i] != reading_hart)
+            book_idle(r->machine->harts[i], reading_hart->now);
+}
+
+static tl_status run_code(reader *r, tl_hart *h, tl_error *err) {
+    h->pc = r->base;
+    h->run_vline = TL_NO_LINE; // whatever was fetched, it was not this
+    for (uint32_t n = 0; h->pc != r->end; n++) {
+        const request *q = request_at(r, h->pc);
+        uint64_t pc = h->pc, before = h->now;
+        h->horizon = UINT64_MAX;
+        h->insn_limit = h->instret + 1;
+        tl_hart_limit_to_deadline(h, &h->insn_limit);
+        tl_stop stop = r->machine->core->run(h);
+        if (q) { // a write acts in the cycle in which it issues
+            note_start(r, q, before);
+            uint32_t instance = tl_dhpc_instance_of(q->id);
+            if (tl_dhpc_class_of(q->id) == TL_DHPC_CORE && instance != h->id)
+                book_idle(r->machine->harts[instance], r->samples[q->first_value]);
+        }
+        (void)tl_hart_poll(h);
+        if (stop == TL_STOP_TRAP || n == MAX_STEPS)
+            return tl_fail(err, TL_EIO, "the reader of the distributed counters %s at 0x%llx", n == MAX_STEPS ? "does not end" : "trapped",
+                           (unsigned long long)pc);
+        tl_machine_sync(r->machine);
+        note_truths(r, h);
+    }
+    return TL_OK;
+}
+
+typedef struct footprint {
+    uint64_t instructions, cycles, l1d_reads, l1d_writes, l1d_misses, l1i_misses;
+} footprint;
+
+static footprint footprint_of(const tl_hart *h) {
+    return (footprint){.instructions = h->instret,
+                       .cycles = h->now,
+                       .l1d_reads = h->tally[TL_S_L1D_LOAD],
+                       .l1d_writes = h->tally[TL_S_L1D_STORE],
+                       .l1d_misses = h->tally[TL_S_L1D_LOAD_MISS] + h->tally[TL_S_L1D_STORE_MISS],
+                       .l1i_misses = h->tally[TL_S_L1I_MISS]};
+}
+
+static uint64_t misses_between(const footprint *a, const footprint *b) {
+    return b->l1d_misses - a->l1d_misses + b->l1i_misses - a->l1i_misses;
+}
+
+// As an interrupt to machine mode would begin, on physical addresses; then passes until one causes no miss. That one counts.
+static tl_status run_passes(reader *r, tl_hart *h, tl_error *err) {
+    tl_hart_notice(h, TL_NOTICE_TRAP_ENTRY);
+    h->now += h->config->pipeline.trap_cycles;
+    h->tally[TL_S_HART_CYC_TRAP] += h->config->pipeline.trap_cycles;
+    ++h->tally[TL_S_HART_FLUSH_OTHER];
+    tl_machine_sync(r->machine);
+    footprint first = footprint_of(h), begin = first, end = first;
+    for (uint32_t pass = 0; pass == 0 || (pass < MAX_PASSES && misses_between(&begin, &end) != 0); pass++) {
+        for (uint32_t i = 0; i < r->reading->n_values; i++) {
+            r->is_known[i] = false;
+            r->samples[i] = UINT64_MAX;
+        }
+        begin = end;
+        tl_status status = run_code(r, h, err);
+        if (status != TL_OK)
+            return status;
+        end = footprint_of(h);
+    }
+    book_idle_harts(r, h);
+    r->reading->cost = (tl_reading_cost){.instructions = end.instructions - begin.instructions,
+                                         .cycles = end.cycles - begin.cycles,
+                                         .requests = r->n_requests,
+                                         .values = r->reading->n_values,
+                                         .l1d_reads = end.l1d_reads - begin.l1d_reads,
+                                         .l1d_writes = end.l1d_writes - begin.l1d_writes,
+                                         .l1d_misses = end.l1d_misses - begin.l1d_misses,
+                                         .l1i_misses = end.l1i_misses - begin.l1i_misses,
+                                         .warm_instructions = begin.instructions - first.instructions,
+                                         .warm_cycles = begin.cycles - first.cycles};
+    return TL_OK;
+}
+
+static tl_status execute(reader *r, tl_error *err) {
+    tl_hart *h = r->machine->harts[0];
+    uint64_t x[TL_COUNT_OF(h->x)], pc = h->pc, break_pc[2] = {h->break_pc[0], h->break_pc[1]};
+    bool skip_break = h->skip_break;
+    tl_priv priv = h->priv;
+    memcpy(x, h->x, sizeof x);
+    h->pend = NULL;
+    h->run_vline = h->reservation_paddr = h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
+    tl_hart_set_priv(h, TL_PRIV_M);
+    tl_status status = run_passes(r, h, err);
+    tl_hart_set_priv(h, priv);
+    tl_hart_notice(h, TL_NOTICE_TRAP_RETURN);
+    h->pend = NULL;
+    h->run_vline = TL_NO_LINE;
+    memcpy(h->x, x, sizeof x);
+    h->pc = pc;
+    h->break_pc[0] = break_pc[0];
+    h->break_pc[1] = break_pc[1];
+    h->skip_break = skip_break;
+    return status;
+}
+
+// ---- What came of it.
+
+static uint64_t result_at(const reader *r, uint32_t index) {
+    uint64_t value;
+    memcpy(&value, tl_machine_ram(r->machine, r->buffer + 8 * (uint64_t)index), sizeof value);
+    return value;
+}
+
+static int side_of(const tl_reading_value *value) {
+    bool is_core = tl_dhpc_class_of(value->manager) == TL_DHPC_CORE;
+    const column *columns = is_core ? core_columns : slice_columns;
+    size_t n = is_core ? TL_COUNT_OF(core_columns) : TL_COUNT_OF(slice_columns);
+    for (size_t i = 0; i < n; i++)
+        if (columns[i].bit == value->bit)
+            return columns[i].side;
+    return 0;
+}
+
+static tl_status take_results(reader *r, tl_error *err) {
+    tl_reading *reading = r->reading;
+    for (uint32_t i = 0; i < r->n_requests; i++) {
+        const request *q = &r->requests[i];
+        uint64_t received = result_at(r, q->first_result + q->n_values), status = result_at(r, q->first_result + q->n_values + 1);
+        if (received != q->bitmap || status & (TL_DHPC_INTERRUPTED | TL_DHPC_READERROR))
+            return tl_fail(err, TL_EIO, "manager 0x%x answered counters 0x%llx of 0x%llx with status 0x%llx", q->id,
+                           (unsigned long long)received, (unsigned long long)q->bitmap, (unsigned long long)status);
+        for (uint32_t k = 0; k < q->n_values; k++) {
+            tl_reading_value *value = &reading->values[q->first_value + k];
+            value->value = result_at(r, q->first_result + k);
+            uint64_t error = value->value > value->truth ? value->value - value->truth : value->truth - value->value;
+            if (error > reading->largest_error)
+                reading->largest_error = error;
+            int side = side_of(value);
+            reading->l1_misses += side == 1 ? value->value : 0;
+            reading->l2_reads += side == 2 ? value->value : 0;
+        }
+    }
+    return TL_OK;
+}
+
+tl_status tl_reader_run(tl_machine *machine, tl_reading *reading, tl_error *err) {
+    if (!machine->hpc)
+        return tl_fail(err, TL_EINVAL, "machine %s has no distributed counters; give it some with --set hpc=timed", machine->config.name);
+    reader r = {.machine = machine, .reading = reading, .config = tl_dhpc_config_of(machine->hpc)};
+    if (r.config->mode != TL_DHPC_TIMED || r.config->sampling != TL_DHPC_LIVE)
+        return tl_fail(err, TL_EINVAL, "the reader wants counters that take their time; use --set hpc=timed");
+    r.base = TL_RAM_BASE_PADDR + machine->config.ram_bytes - TL_READER_BYTES;
+    r.buffer = r.base + CODE_BYTES;
+    r.code = (uint32_t *)(void *)tl_machine_ram(machine, r.base);
+    reading->n_harts = machine->n_harts;
+    reading->n_slices = machine->config.l2_slices;
+    tl_machine_sync(machine);
+    tl_status status = make_requests(&r, err);
+    for (uint32_t i = 0; i < reading->n_values && status == TL_OK; i++)
+        reading->values[i].program = machine->tally[r.slots[i]];
+    if (status == TL_OK)
+        status = make_code(&r, err);
+    machine->harts[0]->code_generation++;
+    if (status == TL_OK)
+        status = execute(&r, err);
+    if (status == TL_OK)
+        status = take_results(&r, err);
+    return status;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Makes a reader of the distributed counters, runs it on hart 0 of a machine that stands still, and judges what it read.
+#ifndef TL_SESSION_READER_H
+#define TL_SESSION_READER_H
+
+#include "base/status.h"
+#include "machine/machine.h"
+#include "session/reading.h"
+
+// Fills values, identity, cost and largest_error of `reading`. The last pages of RAM must be unused. Registers, mode and program counter of the
+// hart are afterwards what they were; its clock has gone on.
+TL_MUST_CHECK tl_status tl_reader_run(tl_machine *machine, tl_reading *reading, tl_error *err);
+
+enum { TL_READER_BYTES = 65536 }; // at the end of RAM: the upper quarter is for results
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// What a reader found in the distributed counters: a plain value, independent of the machine it comes from. tally/reading.h explains it.
+#ifndef TL_SESSION_READING_H
+#define TL_SESSION_READING_H
+
+#include <tally/reading.h>
+
+#include "base/arena.h"
+
+struct tl_reading {
+    tl_arena arena;
+    const char *program, *machine, *digest; // digest: "xxh64:...", or NULL
+    uint64_t instructions, cycles;          // of the run, when it was stopped
+    tl_end_reason reason;
+    int status, signal;
+    uint32_t n_harts, n_slices;
+    tl_reading_value *values; // by unit, harts first
+    uint32_t n_values;
+    uint64_t l2_reads, l1_misses; // identity I1
+    uint64_t largest_error;
+    tl_reading_cost cost;
+};
+
+void tl_reading_release(tl_reading *reading); // NULL is fine
+
+#endif
