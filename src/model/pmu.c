@@ -61,7 +61,7 @@ static uint32_t add_term(const char *unit_name, const char *signal, const tl_pro
         for (uint32_t s = 0; s < unit->type->n_signals; s++) {
             if (strcmp(unit->type->signals[s].name, signal) != 0)
                 continue;
-            tl_signal_kind kind = row ? tl_hart_signal_kind(row->first_slot + s) : TL_SIGNAL_SLOW;
+            tl_signal_kind kind = row ? tl_hart_signal_kind((enum tl_hart_slot)(row->first_slot + s)) : TL_SIGNAL_SLOW;
             if (slots)
                 slots[n] = unit->first_slot + s;
             n += 1;
@@ -70,8 +70,8 @@ static uint32_t add_term(const char *unit_name, const char *signal, const tl_pro
             bool is_hosts = row && (slot == TL_S_HART_CYCLE || slot == TL_S_HART_INSTRET);
             sources->needs_sync |= kind == TL_SIGNAL_HELD || (kind == TL_SIGNAL_CLOCK && !is_hosts);
             sources->is_slow &= kind == TL_SIGNAL_SLOW || (row && slot == TL_S_HART_IDLE_CYCLE); // waiting is between two runs
-            sources->is_retired &= row && tl_hart_signal_is_retired(slot);
-            sources->is_jumpy |= kind == TL_SIGNAL_SLOW || (row && tl_hart_signal_is_jumpy(slot));
+            sources->is_retired &= row && tl_hart_signal_is_retired((enum tl_hart_slot)slot);
+            sources->is_jumpy |= kind == TL_SIGNAL_SLOW || (row && tl_hart_signal_is_jumpy((enum tl_hart_slot)slot));
         }
     }
     return n;

@@ -32,7 +32,7 @@ uint32_t tl_regmap_cell_at(const tl_regmap *map, uint32_t addr) {
             return cell + index;
         cell += tl_reg_count(&map->regs[i]);
     }
-    assert(!"a register of this map");
+    assert(false); // not a register of this map
     return 0;
 }
 

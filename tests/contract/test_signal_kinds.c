@@ -73,7 +73,7 @@ static void test_totals_that_are_not_held_back_are_right_at_once(void **state) {
             memcpy(shown, h->tally, sizeof shown);
             tl_machine_sync(machine);
             for (uint32_t slot = 0; slot < TL_S_N_SLOTS; slot++) {
-                tl_signal_kind kind = tl_hart_signal_kind(slot);
+                tl_signal_kind kind = tl_hart_signal_kind((enum tl_hart_slot)slot);
                 if ((kind == TL_SIGNAL_SLOW || kind == TL_SIGNAL_FAST) && shown[slot] != h->tally[slot])
                     fail_msg("%s: %s is held back", cores[c]->name, name_of(slot, name, sizeof name));
                 n_held += shown[slot] != h->tally[slot];
@@ -138,7 +138,7 @@ static void test_slow_signals_stand_still_where_everything_hits(void **state) {
                 continue;
             n_quiet += 1;
             for (uint32_t slot = 0; slot < TL_S_N_SLOTS; slot++)
-                if (tl_hart_signal_kind(slot) == TL_SIGNAL_SLOW && before[slot] != h->tally[slot])
+                if (tl_hart_signal_kind((enum tl_hart_slot)slot) == TL_SIGNAL_SLOW && before[slot] != h->tally[slot])
                     fail_msg("%s: %s grows where nothing is slow", cores[c]->name, name_of(slot, name, sizeof name));
         }
         assert_true(n_quiet > N_STOPS / 10);
