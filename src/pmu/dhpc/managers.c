@@ -48,10 +48,11 @@ static uint64_t total_in(void *ctx, uint32_t which, uint32_t hart, uint64_t cycl
     const total_row *row = &view->rows[which];
     if (row->is_instret)
         return view->host->instret(view->host->ctx, hart);
-    if (row->sources.needs_sync && hart != TL_DHPC_NO_HART)
+    const tl_sources *held = row->is_cycle ? &view->idle[hart] : &row->sources;
+    if (held->needs_sync && hart != TL_DHPC_NO_HART)
         sync(view, hart);
     if (row->is_cycle) // a clock can be read in any cycle, also in one that the hart has passed
-        return cycle - sum(view, &view->idle[hart]);
+        return cycle - sum(view, held);
     return sum(view, &row->sources);
 }
 
