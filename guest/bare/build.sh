@@ -33,10 +33,10 @@ while IFS='|' read -r name sources flags rest; do
     program=$out/$name.elf
     recipe="$CROSS $target $language $link $flags $sources"
     if [ -e "$program" ] && [ "$(cat "$out/.$name.recipe" 2>/dev/null)" = "$recipe" ] &&
-        [ -z "$(find $paths "$here"/*.h "$here"/*.inc "$here/crt.S" "$here/bare.c" "$here/bare.ld" -newer "$program")" ]; then
+        [ -z "$(find $paths "$here"/*.h "$here"/*.inc "$here"/../include/tally/*.h "$here/crt.S" "$here/bare.c" "$here/bare.ld" -newer "$program")" ]; then
         continue
     fi
-    if "${CROSS}gcc" $target $language $link -I "$here" $flags -o "$program.new" "$here/crt.S" "$here/bare.c" $paths -lgcc; then
+    if "${CROSS}gcc" $target $language $link -I "$here" -I "$here/../include" $flags -o "$program.new" "$here/crt.S" "$here/bare.c" $paths -lgcc; then
         echo "$recipe" >"$out/.$name.recipe"
         mv "$program.new" "$program"
         echo "built bare $name"

@@ -56,24 +56,27 @@ def run(command, timeout_s):
 
 
 def judge(command, timeout_s, verbose):
-    """Returns None or what is wrong."""
+    """Returns (None or what is wrong, console)."""
     status, console = run(command, timeout_s)
+    wrong = None
     if verbose:
         print(shlex.join(command))
         sys.stdout.write(console)
     if status == "timeout":
-        return f"no end after {timeout_s} s\n{console}"
-    if status != 0:
-        return f"status {status}\n{console}"
-    if not any(line.startswith("PASS ") for line in console.splitlines()):
-        return f"status 0, but it never said PASS\n{console}"
-    return None
+        wrong = f"no end after {timeout_s} s\n{console}"
+    elif status != 0:
+        wrong = f"status {status}\n{console}"
+    elif not any(line.startswith("PASS ") for line in console.splitlines()):
+        wrong = f"status 0, but it never said PASS\n{console}"
+    return wrong, console
 
 
 def tally_command(options, row, program, engine):
     command = shlex.split(options.tally) + ["stat", "-o", os.devnull, "--engine", engine, "--set", f"harts={row['harts']}"]
     if "pmu" in row["tags"]:
         command += ["--set", "pmu=linux"]
+    if "hpc" in row["tags"]:
+        command += ["--set", "hpc=timed"]
     return command + shlex.split(options.tally_options) + ["--bare", program]
 
 
@@ -119,8 +122,12 @@ def main():
             runs = {"qemu": shlex.split(QEMU) + ["-smp", str(max(2, int(row["harts"])))] + extra + ["-kernel", program]}
         else:
             runs = {engine: tally_command(options, row, program, engine) for engine in options.engine or ENGINES}
+        consoles = {}
         for who, command in runs.items():
-            wrong = judge(command, timeout_s, options.verbose)
+            wrong, consoles[who] = judge(command, timeout_s, options.verbose)
+            first = next(iter(consoles))
+            if not wrong and consoles[who] != consoles[first]:
+                wrong = f"it says\n{consoles[who]}but with {first}\n{consoles[first]}"
             if wrong:
                 failed += 1
                 print(f"FAIL {row['name']} ({who}): {wrong.rstrip()}", flush=True)
