@@ -557,13 +557,13 @@ static void test_images_that_cannot_be_are_refused_with_a_sentence(void **state)
     tl_error err;
     assert_int_equal(tl_virtio_block_new(&place, "/nonexistent/disk.img", TL_DISK_COPY, &device, &err), TL_ENOENT);
     assert_string_equal(err.text, "/nonexistent/disk.img: there is no such disk image");
-    assert_int_equal(tl_virtio_block_new(&place, "/tmp", TL_DISK_COPY, &device, &err), TL_EINVAL);
+    assert_int_equal(tl_virtio_block_new(&place, "/tmp", TL_DISK_COPY, &device, &err), TL_EFORMAT);
     assert_string_equal(err.text, "/tmp: not a disk image: it must be a regular file or a block device");
-    assert_int_equal(tl_virtio_block_new(&place, "/dev/null", TL_DISK_COPY, &device, &err), TL_EINVAL);
+    assert_int_equal(tl_virtio_block_new(&place, "/dev/null", TL_DISK_COPY, &device, &err), TL_EFORMAT);
     char path[] = "/tmp/tally-test-disk-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
-    assert_int_equal(tl_virtio_block_new(&place, path, TL_DISK_COPY, &device, &err), TL_EINVAL);
+    assert_int_equal(tl_virtio_block_new(&place, path, TL_DISK_COPY, &device, &err), TL_EFORMAT);
     assert_non_null(strstr(err.text, "the disk image is empty"));
     close(fd);
     unlink(path);

@@ -190,16 +190,16 @@ static tl_status open_image(const char *path, tl_disk_mode mode, int *ret_fd, ui
     if (fd < 0 && errno == ENOENT)
         return tl_fail(err, TL_ENOENT, "%s: there is no such disk image", path);
     if (fd < 0)
-        return tl_fail(err, TL_EIO, "%s: cannot open the disk image%s: %s", path, mode == TL_DISK_WRITABLE ? " for writing" : "",
+        return tl_fail(err, TL_EACCESS, "%s: cannot open the disk image%s: %s", path, mode == TL_DISK_WRITABLE ? " for writing" : "",
                        strerror(errno));
     off_t size = fstat(fd, &info) == 0 && (S_ISREG(info.st_mode) || S_ISBLK(info.st_mode)) ? lseek(fd, 0, SEEK_END) : -1;
     tl_status status = TL_OK;
     if (size < 0)
-        status = tl_fail(err, TL_EINVAL, "%s: not a disk image: it must be a regular file or a block device", path);
+        status = tl_fail(err, TL_EFORMAT, "%s: not a disk image: it must be a regular file or a block device", path);
     else if (size == 0)
-        status = tl_fail(err, TL_EINVAL, "%s: the disk image is empty; make one with: truncate -s 64M %s", path, path);
+        status = tl_fail(err, TL_EFORMAT, "%s: the disk image is empty; make one with: truncate -s 64M %s", path, path);
     else if ((uint64_t)size > DISK_MAX_BYTES)
-        status = tl_fail(err, TL_EINVAL, "%s: the disk image has more than 64 TiB", path);
+        status = tl_fail(err, TL_EFORMAT, "%s: the disk image has more than 64 TiB", path);
     if (status != TL_OK) {
         close(fd);
         return status;

@@ -28,6 +28,7 @@ typedef struct image {
     const char *what; // "kernel"
     uint8_t *bytes;
     uint64_t size_bytes;
+    uint64_t start_paddr, end_paddr; // where it came to lie, from its first byte to its last
 } image;
 
 static int64_t read_image(void *ctx, void *to, size_t n, uint64_t offset) {
@@ -41,8 +42,8 @@ static int64_t read_image(void *ctx, void *to, size_t n, uint64_t offset) {
 
 static tl_status open_image(const char *what, const char *path, image *ret_image, tl_error *err) {
     struct stat about;
-    *ret_image = (image){.path = path, .what = what};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *ret_image = (image){.path = path, .what = what, .start_paddr = UINT64_MAX};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe is refused, not waited for
     if (fd < 0 || fstat(fd, &about) != 0) {
         int why = errno;
         if (fd >= 0)
@@ -81,12 +82,18 @@ static bool is_in_ram(const tl_system *system, uint64_t paddr, uint64_t size_byt
     return paddr >= TL_RAM_BASE_PADDR && offset <= ram_bytes && size_bytes <= ram_bytes - offset;
 }
 
-static tl_status put(tl_system *system, const image *from, uint64_t paddr, const void *bytes, uint64_t size_bytes, tl_error *err) {
+static void note_range(image *from, uint64_t paddr, uint64_t size_bytes) {
+    from->start_paddr = paddr < from->start_paddr ? paddr : from->start_paddr;
+    from->end_paddr = paddr + size_bytes > from->end_paddr ? paddr + size_bytes : from->end_paddr;
+}
+
+static tl_status put(tl_system *system, image *from, uint64_t paddr, const void *bytes, uint64_t size_bytes, tl_error *err) {
     if (!is_in_ram(system, paddr, size_bytes))
-        return tl_fail(err, TL_EINVAL,
+        return tl_fail(err, TL_EFORMAT,
                        "%s %s: %" PRIu64 " bytes at 0x%" PRIx64 " do not fit into %" PRIu64 " MiB of RAM; give the machine more with ram",
                        from->what, from->path, size_bytes, paddr, system->machine->config.ram_bytes >> 20);
     memcpy(tl_machine_ram(system->machine, paddr), bytes, (size_t)size_bytes);
+    note_range(from, paddr, size_bytes);
     return TL_OK;
 }
 
@@ -95,9 +102,10 @@ static bool is_elf(const image *from) { return from->size_bytes >= 4 && memcmp(f
 static tl_status load_elf(tl_system *system, image *from, uint64_t *ret_entry, uint64_t *ret_end, tl_error *err) {
     tl_elf_source source = {.name = from->path, .size_bytes = from->size_bytes, .read = read_image, .ctx = from, .is_physical = true};
     tl_elf elf;
-    tl_status status = tl_elf_read(&source, &elf, err);
+    tl_error why;
+    tl_status status = tl_elf_read(&source, &elf, &why);
     if (status != TL_OK)
-        return status;
+        return tl_fail(err, status, "%s %s", from->what, why.text);
     for (uint32_t i = 0; i < elf.n_segments; i++) {
         const tl_elf_segment *segment = &elf.segments[i];
         if (!is_in_ram(system, segment->vaddr, segment->memory_bytes))
@@ -108,6 +116,7 @@ static tl_status load_elf(tl_system *system, image *from, uint64_t *ret_entry, u
         status = put(system, from, segment->vaddr, from->bytes + segment->offset, segment->file_bytes, err);
         if (status != TL_OK)
             return status;
+        note_range(from, segment->vaddr, segment->memory_bytes);
     }
     if (!is_in_ram(system, elf.entry, 2))
         return tl_fail(err, TL_EFORMAT, "%s %s: its entry point 0x%" PRIx64 " is not in RAM", from->what, from->path, elf.entry);
@@ -145,10 +154,11 @@ static tl_status load_kernel(tl_system *system, image *from, uint64_t *ret_end, 
     *ret_end = base + memory_bytes;
     if (!is_in_ram(system, base, memory_bytes))
         return put(system, from, base, from->bytes, memory_bytes, err);
+    note_range(from, base, memory_bytes);
     return put(system, from, base, from->bytes, from->size_bytes, err);
 }
 
-static tl_status load_firmware(tl_system *system, tl_error *err) {
+static tl_status load_firmware(tl_system *system, const image *kernel, tl_error *err) {
     const char *path = system->options.bios ? system->options.bios : TL_PACKAGED_BIOS;
     image from;
     tl_status status = open_image("firmware", path, &from, err);
@@ -163,6 +173,12 @@ static tl_status load_firmware(tl_system *system, tl_error *err) {
     else
         status = put(system, &from, TL_RAM_BASE_PADDR, from.bytes, from.size_bytes, err);
     close_image(&from);
+    if (status == TL_OK && from.start_paddr < kernel->end_paddr && kernel->start_paddr < from.end_paddr)
+        status =
+            tl_fail(err, TL_EFORMAT,
+                    "kernel %s (0x%" PRIx64 " to 0x%" PRIx64 ") and firmware %s (0x%" PRIx64 " to 0x%" PRIx64
+                    ") overlap; the first %d MiB are the firmware's, the kernel is to lie behind them",
+                    kernel->path, kernel->start_paddr, kernel->end_paddr, from.path, from.start_paddr, from.end_paddr, KERNEL_OFFSET >> 20);
     return status;
 }
 
@@ -182,7 +198,7 @@ static tl_status load_initrd(tl_system *system, uint64_t kernel_end, uint64_t li
     if (start < kernel_end)
         start = align_up(kernel_end, PAGE_BYTES);
     if (start > limit || from.size_bytes > limit - start)
-        status = tl_fail(err, TL_EINVAL,
+        status = tl_fail(err, TL_EFORMAT,
                          "initial RAM disk %s: its %" PRIu64 " KiB do not fit into %" PRIu64
                          " MiB of RAM beside the kernel; give the machine more with ram",
                          from.path, from.size_bytes >> 10, system->machine->config.ram_bytes >> 20);
@@ -211,11 +227,12 @@ static tl_status load_boot(tl_system *system, uint64_t limit, tl_initrd_range *r
         return status;
     status = load_kernel(system, &kernel, &kernel_end, err);
     close_image(&kernel);
+    system->has_kernel_symbols = system->n_symbols > 0;
     if (status == TL_OK && kernel_end > TL_RAM_BASE_PADDR + FIRMWARE_TREE_OFFSET)
-        status = tl_fail(err, TL_EINVAL, "kernel %s: too large: it would reach over the device tree, %d MiB behind the start of RAM",
+        status = tl_fail(err, TL_EFORMAT, "kernel %s: too large: it would reach over the device tree, %d MiB behind the start of RAM",
                          system->options.kernel, FIRMWARE_TREE_OFFSET >> 20);
     if (status == TL_OK)
-        status = load_firmware(system, err);
+        status = load_firmware(system, &kernel, err);
     if (status == TL_OK)
         status = load_initrd(system, kernel_end, limit, ret_initrd, err);
     return status;

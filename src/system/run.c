@@ -241,9 +241,13 @@ void tl_system_free(tl_system *system) {
 tl_status tl_system_symbol(const tl_system *system, const char *name, uint64_t *ret_address, tl_error *err) {
     tl_status status = tl_fail(err, TL_ENOENT, "no function '%s': neither kernel nor firmware has symbols", name);
     for (uint32_t i = 0; i < system->n_symbols; i++) {
-        status = tl_symbols_find(system->symbols[i], name, ret_address, err);
+        status = tl_symbols_find(system->symbols[i], name, ret_address, i == 0 ? err : NULL);
         if (status == TL_OK)
-            break;
+            return TL_OK;
     }
+    if (!system->options.program && !system->has_kernel_symbols)
+        status =
+            tl_fail(err, TL_ENOENT, "no function '%s': kernel %s has no symbols; give an ELF kernel, or the function's address (0x...)",
+                    name, system->options.kernel);
     return status;
 }

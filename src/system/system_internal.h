@@ -16,6 +16,7 @@ struct tl_system {
     bool has_board;
     tl_symbols *symbols[TL_MAX_IMAGES]; // of the program, or of kernel and firmware, in the order in which they are searched
     uint32_t n_symbols;
+    bool has_kernel_symbols;                    // it is an ELF file
     uint64_t entry, device_tree, firmware_info; // what every hart begins with: pc, a1, a2
     uint64_t tohost, fromhost;                  // HTIF words of a bare program, or 0
     bool has_ended, must_stop, is_at_break;
