@@ -177,11 +177,11 @@ static const tl_reg regs[] = {
     {.name = "mcountinhibit", .addr = 0x320, .width_bits = 32, FIELDS(mcountinhibit_fields), .written = inhibit_written, .cite = INHIBIT,
      .meaning = "Stops counters; takes effect after the writing instruction, which still counts."},
     {.name = "mcyclecfg", .addr = 0x321, .high_addr = 0x721, .width_bits = 64, FIELDS(cfg_fields), .presence = if_smcntrpmf,
-     .written = cyclecfg_written, .cite = SMCNTRPMF, .meaning = "Modes in which mcycle does not count."},
+     .written = cyclecfg_written, .cite = SMCNTRPMF, .meaning = "Modes in which mcycle does not count. Presets without Smcntrpmf do not have it: an access is illegal."},
     {.name = "minstretcfg", .addr = 0x322, .high_addr = 0x722, .width_bits = 64, FIELDS(cfg_fields), .presence = if_smcntrpmf,
-     .written = instretcfg_written, .cite = SMCNTRPMF, .meaning = "Modes in which minstret does not count; xRET belongs to the mode it leaves."},
+     .written = instretcfg_written, .cite = SMCNTRPMF, .meaning = "Modes in which minstret does not count; xRET belongs to the mode it leaves. Presets without Smcntrpmf do not have it."},
     {.name = "mhpmevent#", .addr = 0x323, .high_addr = 0x723, .count = 29, .first = 3, .width_bits = 64, FIELDS(mhpmevent_fields),
-     .presence = if_event, .read = read_event, .written = event_written, .cite = SSCOFPMF, .meaning = "What the counter of the same number counts."},
+     .presence = if_event, .read = read_event, .written = event_written, .cite = SSCOFPMF, .meaning = "What the counter of the same number counts; read-only zero where there is none. An exception belongs to the mode that raised it."},
     {.name = "mcycle", .addr = 0xb00, .high_addr = 0xb80, .width_bits = 64, FIELDS(counter_fields), .read = read_cycle,
      .written = cycle_written, .cite = HPM, .meaning = "Clock cycles in which the hart had something to run; it stands still in WFI."},
     {.name = "minstret", .addr = 0xb02, .high_addr = 0xb82, .width_bits = 64, FIELDS(counter_fields), .read = read_instret,
@@ -195,9 +195,9 @@ static const tl_reg regs[] = {
     {.name = "instret", .addr = 0xc02, .high_addr = 0xc82, .width_bits = 64, FIELDS(shadow_fields), .read = read_instret, .cite = ZICNTR,
      .meaning = "Shadow of minstret."},
     {.name = "hpmcounter#", .addr = 0xc03, .high_addr = 0xc83, .count = 29, .first = 3, .width_bits = 64, FIELDS(shadow_fields),
-     .presence = if_counter, .read = read_hpm, .cite = ZICNTR, .meaning = "Shadow of the mhpmcounter of the same number."},
+     .presence = if_counter, .read = read_hpm, .cite = ZICNTR, .meaning = "Shadow of the mhpmcounter of the same number; zero where there is none."},
     {.name = "scountovf", .addr = 0xda0, .width_bits = 32, FIELDS(scountovf_fields), .presence = if_sscofpmf, .read = read_scountovf,
-     .cite = SSCOFPMF, .meaning = "The OF bits of all counters."},
+     .cite = SSCOFPMF, .meaning = "The OF bits of all counters. Presets without Sscofpmf do not have it: an access is illegal."},
 };
 
 const tl_regmap tl_rvhpm_regmap = {.space = "CSR", .regs = regs, .n_regs = TL_COUNT_OF(regs)};
