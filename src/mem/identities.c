@@ -46,6 +46,14 @@ static void at_most(books *b, const char *part_name, uint64_t part, const char *
 
 #define PART(part, whole) at_most(b, #part, tally[TL_S_##part], #whole, tally[TL_S_##whole])
 
+static uint64_t links(const books *b, enum tl_mem_signal first, enum tl_mem_signal last) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < b->m->n_harts; i++)
+        for (enum tl_mem_signal signal = first; signal <= last; signal++)
+            sum += b->m->links[i][signal];
+    return sum;
+}
+
 static void check_hart(books *b, uint32_t hart) {
     const uint64_t *tally = b->m->harts[hart].h->tally;
     PART(L1I_MISS, L1I_ACCESS);
@@ -98,9 +106,39 @@ static void check_slice(books *b, uint32_t slice) {
     at_most(b, "l2.readmiss", tally[TL_L2_READMISS], "l2.read (I7)", tally[TL_L2_READ]);
     at_most(b, "l2.upgrade", tally[TL_L2_UPGRADE], "l2.read_st", tally[TL_L2_READ_ST]);
     at_most(b, "l2.back_invalidate", tally[TL_L2_BACK_INVALIDATE], "l2.probe_out", tally[TL_L2_PROBE_OUT]);
-    at_most(b, "l2.dma_readmiss", tally[TL_L2_DMA_READMISS], "l2.dma_read", tally[TL_L2_DMA_READ]);
-    at_most(b, "l2.dma_writemiss", tally[TL_L2_DMA_WRITEMISS], "l2.dma_write", tally[TL_L2_DMA_WRITE]);
+    equal(b, "l2.dma_read_hit + dma_readmiss", tally[TL_L2_DMA_READ_HIT] + tally[TL_L2_DMA_READMISS], "l2.dma_read", tally[TL_L2_DMA_READ]);
+    equal(b, "l2.dma_write_full + dma_write_partial", tally[TL_L2_DMA_WRITE_FULL] + tally[TL_L2_DMA_WRITE_PARTIAL], "l2.dma_write",
+          tally[TL_L2_DMA_WRITE]);
+    equal(b, "l2.dma_write_full_hit + dma_write_partial_hit + dma_writemiss",
+          tally[TL_L2_DMA_WRITE_FULL_HIT] + tally[TL_L2_DMA_WRITE_PARTIAL_HIT] + tally[TL_L2_DMA_WRITEMISS], "l2.dma_write",
+          tally[TL_L2_DMA_WRITE]);
     at_most(b, "l2.prefetch_hit", tally[TL_L2_PREFETCH_HIT], "l2.prefetch", tally[TL_L2_PREFETCH]);
+}
+
+// What the caches and the second level say to each other is what the slices count, in other words: so do the events of pmu/ccache
+// with those of a slice.
+static void check_links(books *b) {
+    equal(b, "link.get_hit + get_miss", links(b, TL_LINK_GET_HIT, TL_LINK_GET_HIT) + links(b, TL_LINK_GET_MISS, TL_LINK_GET_MISS),
+          "l2.read_i", slices(b, TL_L2_READ_I));
+    equal(b, "link.acquire_nb_hit + acquire_nb_miss",
+          links(b, TL_LINK_ACQUIRE_NB_HIT, TL_LINK_ACQUIRE_NB_HIT) + links(b, TL_LINK_ACQUIRE_NB_MISS, TL_LINK_ACQUIRE_NB_MISS),
+          "l2.read_ld", slices(b, TL_L2_READ_LD));
+    equal(b, "link.acquire_nt_hit + acquire_nt_miss + acquire_perm",
+          links(b, TL_LINK_ACQUIRE_NT_HIT, TL_LINK_ACQUIRE_NT_HIT) + links(b, TL_LINK_ACQUIRE_NT_MISS, TL_LINK_ACQUIRE_NT_MISS) +
+              links(b, TL_LINK_ACQUIRE_PERM, TL_LINK_ACQUIRE_PERM),
+          "l2.read_st", slices(b, TL_L2_READ_ST));
+    equal(b, "link.acquire_perm", links(b, TL_LINK_ACQUIRE_PERM, TL_LINK_ACQUIRE_PERM), "l2.upgrade", slices(b, TL_L2_UPGRADE));
+    equal(b, "link.get_miss + acquire_nb_miss + acquire_nt_miss", links(b, TL_LINK_GET_MISS, TL_LINK_ACQUIRE_NT_MISS), "l2.readmiss",
+          slices(b, TL_L2_READMISS));
+    equal(b, "link.release_data_tb + release_data_tn", links(b, TL_LINK_RELEASE_DATA_TB, TL_LINK_RELEASE_DATA_TN), "l2.write - unc_write",
+          slices(b, TL_L2_WRITE) - slices(b, TL_L2_UNC_WRITE));
+    equal(b, "link.release_*", links(b, TL_LINK_RELEASE_TB, TL_LINK_RELEASE_DATA_TN), "l1d.evict + link.probe_* but probe_i",
+          harts(b, TL_S_L1D_EVICT) + links(b, TL_LINK_PROBE_GET, TL_LINK_PROBE_TAKE));
+    equal(b, "link.probe_*", links(b, TL_LINK_PROBE_GET, TL_LINK_PROBE_I), "l2.probe_out", slices(b, TL_L2_PROBE_OUT));
+    at_most(b, "link.*_shared", links(b, TL_LINK_GET_SHARED, TL_LINK_ACQUIRE_NT_SHARED), "link.*_hit",
+            links(b, TL_LINK_GET_HIT, TL_LINK_ACQUIRE_NT_HIT));
+    at_most(b, "link.acquire_perm_shared", links(b, TL_LINK_ACQUIRE_PERM_SHARED, TL_LINK_ACQUIRE_PERM_SHARED), "link.acquire_perm",
+            links(b, TL_LINK_ACQUIRE_PERM, TL_LINK_ACQUIRE_PERM));
 }
 
 static void check_sums(books *b) {
@@ -139,5 +177,6 @@ tl_status tl_memory_check_identities(const tl_memory *memory, tl_error *err) {
     for (uint32_t i = 0; i < memory->config.l2_slices; i++)
         check_slice(&b, i);
     check_sums(&b);
+    check_links(&b);
     return b.status;
 }

@@ -4,6 +4,8 @@
 // make room. What an eviction costs is time of the slice and of the channel, never of the requester.
 #include "mem/memory.h"
 
+#include <assert.h>
+
 static tl_l2_slice *slice_of(tl_memory *m, uint64_t line) { return &m->slices[line >> m->line_log2 & (m->config.l2_slices - 1)]; }
 
 static void take_data(tl_l2_slice *slice, tl_l2_line *entry) {
@@ -17,9 +19,20 @@ static void count_probe(tl_memory *m, tl_l2_slice *slice, bool has_data) {
     m->noc[has_data ? TL_NOC_PROBE_ACK_DATA : TL_NOC_PROBE_ACK] += 1;
 }
 
-static void probe_data_cache(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line, uint8_t keep) {
+// The signal of what a data cache says when it gives up a right: the line with data or the right alone, all of it (N) or writing (B).
+static enum tl_mem_signal release_signal(bool has_data, bool is_trunk, bool keeps) {
+    if (has_data)
+        return keeps ? TL_LINK_RELEASE_DATA_TB : TL_LINK_RELEASE_DATA_TN;
+    return !is_trunk ? TL_LINK_RELEASE_BN : keeps ? TL_LINK_RELEASE_TB : TL_LINK_RELEASE_TN;
+}
+
+// `why`: TL_LINK_PROBE_*.
+static void probe_data_cache(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line, uint8_t keep,
+                             enum tl_mem_signal why) {
     bool has_data = tl_l1d_probe(&m->harts[hart], line, keep);
     count_probe(m, slice, has_data);
+    m->links[hart][why] += 1;
+    m->links[hart][release_signal(has_data, entry->owner == hart, keep != TL_LINE_I)] += 1;
     if (has_data)
         take_data(slice, entry);
     if (keep == TL_LINE_I)
@@ -27,10 +40,10 @@ static void probe_data_cache(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry
 }
 
 // Another cache wants to read: the owner, if any, keeps a shared copy. Returns whether it was probed.
-static bool share_owner(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
+static bool share_owner(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why) {
     if (entry->owner == TL_NO_OWNER)
         return false;
-    probe_data_cache(m, slice, entry, entry->owner, line, TL_LINE_S);
+    probe_data_cache(m, slice, entry, entry->owner, line, TL_LINE_S, why);
     entry->owner = TL_NO_OWNER;
     return true;
 }
@@ -39,7 +52,7 @@ static bool share_owner(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uin
 static bool take_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line) {
     uint32_t others = entry->data_sharers & ~(1u << hart);
     for (uint32_t left = others; left != 0; left &= left - 1)
-        probe_data_cache(m, slice, entry, (uint32_t)__builtin_ctz(left), line, TL_LINE_I);
+        probe_data_cache(m, slice, entry, (uint32_t)__builtin_ctz(left), line, TL_LINE_I, TL_LINK_PROBE_STORE);
     entry->owner = (uint8_t)hart;
     entry->data_sharers = (uint8_t)(1u << hart);
     return others != 0;
@@ -48,10 +61,12 @@ static bool take_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uin
 // Every copy in a first-level cache goes.
 static void probe_all(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
     for (uint32_t left = entry->data_sharers; left != 0; left &= left - 1)
-        probe_data_cache(m, slice, entry, (uint32_t)__builtin_ctz(left), line, TL_LINE_I);
+        probe_data_cache(m, slice, entry, (uint32_t)__builtin_ctz(left), line, TL_LINE_I, TL_LINK_PROBE_TAKE);
     for (uint32_t left = entry->fetch_sharers; left != 0; left &= left - 1) {
-        tl_l1i_probe(&m->harts[__builtin_ctz(left)], line);
+        uint32_t hart = (uint32_t)__builtin_ctz(left);
+        tl_l1i_probe(&m->harts[hart], line);
         count_probe(m, slice, false);
+        m->links[hart][TL_LINK_PROBE_I] += 1;
     }
     entry->fetch_sharers = 0;
     entry->owner = TL_NO_OWNER;
@@ -98,6 +113,14 @@ static void prefetch_next(tl_memory *m, uint64_t line, uint64_t time) {
     m->l2_lines[slice->first_way + way].is_prefetched = true;
 }
 
+// Three requests, told apart by whether they hit and whether somebody else has the line: the first rows of unit link, in this order.
+enum { GET, ACQUIRE_NB, ACQUIRE_NT, N_REQUESTS };
+#define IS_ROW(row, number) ((int)TL_LINK_##row == (int)(number))
+static_assert(IS_ROW(GET_HIT, GET) && IS_ROW(ACQUIRE_NB_HIT, ACQUIRE_NB) && IS_ROW(ACQUIRE_NT_HIT, ACQUIRE_NT), "hits");
+static_assert(IS_ROW(GET_MISS, N_REQUESTS) && IS_ROW(ACQUIRE_NT_MISS, N_REQUESTS + ACQUIRE_NT), "misses");
+static_assert(IS_ROW(GET_SHARED, 2 * N_REQUESTS) && IS_ROW(ACQUIRE_NT_SHARED, 2 * N_REQUESTS + ACQUIRE_NT), "shared");
+#undef IS_ROW
+
 tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time) {
     tl_l2_slice *slice = slice_of(m, line);
     bool is_store = use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE, is_fetch = use == TL_USE_FETCH;
@@ -107,6 +130,7 @@ tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use
     slice->tally[TL_L2_PREFETCH_READ] += is_prefetch;
     m->noc[TL_NOC_REQUEST] += 1;
     m->noc[TL_NOC_RESPONSE_DATA] += 1;
+    uint64_t *link = m->links[hart] + (is_fetch ? GET : is_store ? ACQUIRE_NT : ACQUIRE_NB);
 
     uint64_t cycles = tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
     if (!is_prefetch)
@@ -116,8 +140,12 @@ tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use
     uint32_t way = tl_cache_find(&slice->cache, line);
     bool is_hit = way != TL_NO_WAY;
     if (is_hit) {
+        const tl_l2_line *held = &m->l2_lines[slice->first_way + way];
         tl_cache_touch(&slice->cache, way);
+        link[TL_LINK_GET_HIT] += 1;
+        link[TL_LINK_GET_SHARED] += (held->data_sharers | held->fetch_sharers) != 0; // not its own copy: it asks for one
     } else {
+        link[TL_LINK_GET_MISS] += 1;
         slice->tally[TL_L2_READMISS] += 1;
         slice->tally[TL_L2_READMISS_HART0 + hart] += 1;
         way = fill(m, slice, line, time + cycles, !is_prefetch, &cycles);
@@ -132,7 +160,7 @@ tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use
         is_probed = take_others(m, slice, entry, hart, line);
         reply.state = TL_LINE_M;
     } else {
-        is_probed = share_owner(m, slice, entry, line);
+        is_probed = share_owner(m, slice, entry, line, is_fetch ? TL_LINK_PROBE_GET : TL_LINK_PROBE_LOAD);
         if (is_fetch) {
             entry->fetch_sharers |= (uint8_t)(1u << hart);
         } else {
@@ -158,24 +186,39 @@ uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t li
     slice->tally[TL_L2_READ_HART0 + hart] += 1;
     slice->tally[TL_L2_UPGRADE] += 1;
     m->noc[TL_NOC_REQUEST] += 1;
+    tl_l2_line *entry = &m->l2_lines[l2_way];
+    m->links[hart][TL_LINK_ACQUIRE_PERM] += 1;
+    m->links[hart][TL_LINK_ACQUIRE_PERM_SHARED] += ((entry->data_sharers & ~(1u << hart)) | entry->fetch_sharers) != 0;
     uint64_t cycles = tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
     slice->tally[TL_L2_BUSY] += cycles;
     cycles += m->config.mem.upgrade_cycles;
     tl_cache_touch(&slice->cache, l2_way - slice->first_way);
-    if (take_others(m, slice, &m->l2_lines[l2_way], hart, line))
+    if (take_others(m, slice, entry, hart, line))
         cycles += m->config.mem.probe_cycles;
     return cycles;
 }
 
 // A device's access comes through a port of the slice: what is here is served here, what is not goes to memory and leaves nothing behind.
 // A write takes every copy above, those of instruction caches included.
-void tl_l2_dma(tl_memory *m, uint64_t line, bool is_write, uint64_t time) {
+void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time) {
+    static const struct {
+        enum tl_mem_signal all, part, hit, hit_shared, miss;
+    } signals[] = {
+        [TL_DMA_GET] = {TL_L2_DMA_READ, TL_L2_N_SIGNALS, TL_L2_DMA_READ_HIT, TL_L2_DMA_READ_HIT_SHARED, TL_L2_DMA_READMISS},
+        [TL_DMA_PUT_FULL] = {TL_L2_DMA_WRITE, TL_L2_DMA_WRITE_FULL, TL_L2_DMA_WRITE_FULL_HIT, TL_L2_DMA_WRITE_FULL_HIT_SHARED,
+                             TL_L2_DMA_WRITEMISS},
+        [TL_DMA_PUT_PARTIAL] = {TL_L2_DMA_WRITE, TL_L2_DMA_WRITE_PARTIAL, TL_L2_DMA_WRITE_PARTIAL_HIT, TL_L2_DMA_WRITE_PARTIAL_HIT_SHARED,
+                                TL_L2_DMA_WRITEMISS},
+    };
     tl_l2_slice *slice = slice_of(m, line);
-    slice->tally[is_write ? TL_L2_DMA_WRITE : TL_L2_DMA_READ] += 1;
+    bool is_write = use != TL_DMA_GET;
+    slice->tally[signals[use].all] += 1;
+    if (is_write)
+        slice->tally[signals[use].part] += 1;
     time += tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles) + m->config.mem.l2_hit_cycles;
     uint32_t way = tl_cache_find(&slice->cache, line);
     if (way == TL_NO_WAY) {
-        slice->tally[is_write ? TL_L2_DMA_WRITEMISS : TL_L2_DMA_READMISS] += 1;
+        slice->tally[signals[use].miss] += 1;
         if (is_write)
             tl_dram_write(m, line, time);
         else
@@ -184,8 +227,10 @@ void tl_l2_dma(tl_memory *m, uint64_t line, bool is_write, uint64_t time) {
     }
     tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
     tl_cache_touch(&slice->cache, way);
+    slice->tally[signals[use].hit] += 1;
+    slice->tally[signals[use].hit_shared] += (entry->data_sharers | entry->fetch_sharers) != 0;
     if (!is_write) {
-        share_owner(m, slice, entry, line);
+        share_owner(m, slice, entry, line, TL_LINK_PROBE_GET);
         return;
     }
     probe_all(m, slice, entry, line);
@@ -199,6 +244,7 @@ void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, 
         return;
     }
     entry->data_sharers &= (uint8_t) ~(1u << hart);
+    m->links[hart][release_signal(is_dirty, entry->owner == hart, false)] += 1;
     if (entry->owner == hart)
         entry->owner = TL_NO_OWNER;
     if (!is_dirty)

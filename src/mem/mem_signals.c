@@ -29,7 +29,12 @@ const tl_unit_type tl_mem_unit_types[TL_N_MEM_UNIT_KINDS] = {
 };
 
 static uint32_t n_of(const tl_config *config, enum tl_mem_unit_kind kind) {
-    return kind == TL_MEM_UNIT_L2 ? config->l2_slices : kind == TL_MEM_UNIT_MEM ? config->mem_channels : 1;
+    switch (kind) {
+    case TL_MEM_UNIT_L2: return config->l2_slices;
+    case TL_MEM_UNIT_MEM: return config->mem_channels;
+    case TL_MEM_UNIT_LINK: return config->n_harts;
+    default: return 1;
+    }
 }
 
 uint32_t tl_memory_n_units(const tl_config *config) {
@@ -48,6 +53,7 @@ void tl_memory_unit_at(const tl_config *config, uint32_t index, tl_memory_unit *
     switch (kind) {
     case TL_MEM_UNIT_L2: snprintf(ret_unit->path, sizeof ret_unit->path, "l2.%u", index); break;
     case TL_MEM_UNIT_MEM: snprintf(ret_unit->path, sizeof ret_unit->path, "mem%u", index); break;
+    case TL_MEM_UNIT_LINK: snprintf(ret_unit->path, sizeof ret_unit->path, "link%u", index); break;
     default: snprintf(ret_unit->path, sizeof ret_unit->path, "%s", ret_unit->type->name);
     }
 }

@@ -146,7 +146,9 @@ static bool new_shared(tl_memory *m, tl_arena *arena, uint64_t *const *shared_ta
             return false;
     }
     m->bus = *shared_tally++;
-    m->dma = *shared_tally;
+    m->dma = *shared_tally++;
+    for (uint32_t i = 0; i < m->n_harts; i++)
+        m->links[i] = *shared_tally++;
     m->fetched_pages = tl_arena_alloc(arena, m->ram_bytes / 4096 / 8 + 1);
     return m->fetched_pages != NULL;
 }
@@ -216,8 +218,9 @@ bool tl_memory_dma(tl_memory *m, uint64_t paddr, uint64_t size_bytes, bool is_wr
         return false;
     bool is_code = false;
     for (uint64_t line = paddr & ~(tl_line_bytes(m) - 1); size_bytes != 0 && line < paddr + size_bytes; line += tl_line_bytes(m)) {
+        bool is_whole = paddr <= line && paddr + size_bytes >= line + tl_line_bytes(m);
         m->dma[is_write ? TL_DMA_WRITE : TL_DMA_READ] += 1;
-        tl_l2_dma(m, line, is_write, now_cycles);
+        tl_l2_dma(m, line, !is_write ? TL_DMA_GET : is_whole ? TL_DMA_PUT_FULL : TL_DMA_PUT_PARTIAL, now_cycles);
         is_code |= is_write && was_fetched(m, line);
     }
     if (is_write)

@@ -106,9 +106,10 @@ struct tl_memory {
     uint32_t n_harts, line_log2, slices_log2, channels_log2, banks_log2, row_lines_log2;
     tl_l2_line *l2_lines; // of all slices
     uint64_t l2_clock;
-    uint64_t *noc, *bus, *dma; // tallies
-    const tl_bus *devices;     // what is not RAM; NULL: nothing
-    uint8_t *fetched_pages;    // a bit for each page of RAM that was ever in an instruction cache
+    uint64_t *noc, *bus, *dma;     // tallies
+    uint64_t *links[TL_MAX_HARTS]; // tallies
+    const tl_bus *devices;         // what is not RAM; NULL: nothing
+    uint8_t *fetched_pages;        // a bit for each page of RAM that was ever in an instruction cache
     tl_l2_slice slices[TL_MAX_L2_SLICES];
     tl_channel channels[TL_MAX_MEM_CHANNELS];
     tl_hart_mem harts[TL_MAX_HARTS];
@@ -138,7 +139,8 @@ tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use
 uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time); // returns the cycles waited
 // An L1 dropped the line, with data when it was modified.
 void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_fetch, bool is_dirty, uint64_t time);
-void tl_l2_dma(tl_memory *m, uint64_t line, bool is_write, uint64_t time); // a device reads or writes the line
+typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma; // a device reads the line, writes all of it, writes some
+void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time);
 
 // l1.c
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot); // returns the way; store-type uses leave it in M

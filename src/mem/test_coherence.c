@@ -221,6 +221,92 @@ static void test_dirty_line_evicted_from_an_l1_stays_dirty_below(void **state) {
     tl_rig_stop(&f.rig);
 }
 
+// ---- the same in the words of TileLink ----
+
+static void expect_link(fixture *f, uint32_t hart, enum tl_mem_signal signal, uint64_t want, int line) {
+    uint64_t got = f->rig.shared_tally[5 + hart][signal];
+    if (got != want)
+        fail_msg("line %d: link%u.%s is %llu, not %llu", line, hart, tl_mem_unit_types[TL_MEM_UNIT_LINK].signals[signal].name,
+                 (unsigned long long)got, (unsigned long long)want);
+    f->rig.shared_tally[5 + hart][signal] = 0; // so that the rest can be expected to be 0
+}
+#define EXPECT(hart, signal, want) expect_link(&f, hart, TL_LINK_##signal, want, __LINE__)
+
+static void expect_no_more(fixture *f, uint32_t n_harts) {
+    for (uint32_t hart = 0; hart < n_harts; hart++)
+        for (enum tl_mem_signal signal = 0; signal < TL_LINK_N_SIGNALS; signal++)
+            expect_link(f, hart, signal, 0, __LINE__);
+}
+
+static void test_links_tell_requests_probes_and_releases_apart(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, 3);
+    tl_hart *fetcher = f.rig.harts[2];
+    load(&f, 0, X); // E
+    EXPECT(0, ACQUIRE_NB_MISS, 1);
+    expect_no_more(&f, 3);
+    load(&f, 1, X); // the owner had not written
+    EXPECT(1, ACQUIRE_NB_HIT, 1);
+    EXPECT(1, ACQUIRE_NB_SHARED, 1);
+    EXPECT(0, PROBE_LOAD, 1);
+    EXPECT(0, RELEASE_TB, 1);
+    expect_no_more(&f, 3);
+    store(&f, 0, X); // both have it to read
+    EXPECT(0, ACQUIRE_PERM, 1);
+    EXPECT(0, ACQUIRE_PERM_SHARED, 1);
+    EXPECT(1, PROBE_STORE, 1);
+    EXPECT(1, RELEASE_BN, 1);
+    expect_no_more(&f, 3);
+    load(&f, 1, X); // the owner had written
+    EXPECT(1, ACQUIRE_NB_HIT, 1);
+    EXPECT(1, ACQUIRE_NB_SHARED, 1);
+    EXPECT(0, PROBE_LOAD, 1);
+    EXPECT(0, RELEASE_DATA_TB, 1);
+    expect_no_more(&f, 3);
+    load(&f, 1, X + 0x100); // direct-mapped: a line to read goes
+    EXPECT(1, ACQUIRE_NB_MISS, 1);
+    EXPECT(1, RELEASE_BN, 1);
+    load(&f, 1, X + 0x200); // one that could have been written goes
+    EXPECT(1, ACQUIRE_NB_MISS, 1);
+    EXPECT(1, RELEASE_TN, 1);
+    expect_no_more(&f, 3);
+    store(&f, 0, X); // nobody else has it any more
+    EXPECT(0, ACQUIRE_PERM, 1);
+    expect_no_more(&f, 3);
+    store(&f, 1, X); // from writer to writer; hart 1 drops X + 0x200
+    EXPECT(1, ACQUIRE_NT_HIT, 1);
+    EXPECT(1, ACQUIRE_NT_SHARED, 1);
+    EXPECT(1, RELEASE_TN, 1);
+    EXPECT(0, PROBE_STORE, 1);
+    EXPECT(0, RELEASE_DATA_TN, 1);
+    expect_no_more(&f, 3);
+    fetcher->now = f.time += 1000;
+    assert_true(fetcher->port->fetch(fetcher, X));
+    EXPECT(2, GET_HIT, 1);
+    EXPECT(2, GET_SHARED, 1);
+    EXPECT(1, PROBE_GET, 1);
+    EXPECT(1, RELEASE_DATA_TB, 1);
+    expect_no_more(&f, 3);
+    store(&f, 1, X); // an instruction cache has it, and keeps it
+    EXPECT(1, ACQUIRE_PERM, 1);
+    EXPECT(1, ACQUIRE_PERM_SHARED, 1);
+    expect_no_more(&f, 3);
+    load(&f, 0, X + 0x600); // the second level has two ways: X + 0x200 is the older one
+    EXPECT(0, ACQUIRE_NB_MISS, 1);
+    expect_no_more(&f, 3);
+    load(&f, 0, X + 0xa00); // X goes, and every copy with it; hart 0 drops X + 0x600
+    EXPECT(0, ACQUIRE_NB_MISS, 1);
+    EXPECT(0, RELEASE_TN, 1);
+    EXPECT(1, PROBE_TAKE, 1);
+    EXPECT(1, RELEASE_DATA_TN, 1);
+    EXPECT(2, PROBE_I, 1);
+    expect_no_more(&f, 3);
+    store(&f, 2, X);
+    EXPECT(2, ACQUIRE_NT_MISS, 1);
+    tl_rig_stop(&f.rig);
+}
+
 // ---- atomics across harts ----
 
 static bool load_reserved(fixture *f, uint32_t hart, uint64_t address) {
@@ -372,6 +458,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_reader_is_exclusive_beside_instruction_copies),
     cmocka_unit_test(test_eviction_from_the_l2_takes_every_copy),
     cmocka_unit_test(test_dirty_line_evicted_from_an_l1_stays_dirty_below),
+    cmocka_unit_test(test_links_tell_requests_probes_and_releases_apart),
     cmocka_unit_test(test_store_conditional_succeeds_once),
     cmocka_unit_test(test_reservation_ends_when_another_hart_writes),
     cmocka_unit_test(test_reservation_survives_eviction_but_not_a_silent_writer),

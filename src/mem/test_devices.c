@@ -152,6 +152,7 @@ static void test_device_reads_memory_and_leaves_nothing_behind(void **state) {
     assert_int_equal(f.dma_tally[TL_DMA_READ], 3);
     assert_int_equal(f.l2_tally[TL_L2_DMA_READ], 3);
     assert_int_equal(f.l2_tally[TL_L2_DMA_READMISS], 3);
+    assert_int_equal(f.l2_tally[TL_L2_DMA_READ_HIT], 0);
     assert_int_equal(f.mem_tally[TL_MEM_READ], 3);
     assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 64, false, 2000));
     assert_int_equal(f.l2_tally[TL_L2_DMA_READMISS], 4);
@@ -170,6 +171,10 @@ static void test_device_reads_what_a_hart_has_written(void **state) {
     assert_int_equal(tl_memory_l1d_state(f.rig.memory, 0, tl_rig_paddr(0)), 'S');
     assert_null(tl_write_hit(h, tl_rig_paddr(0), 8));
     assert_int_equal(f.l2_tally[TL_L2_DMA_READMISS], 0);
+    assert_int_equal(f.l2_tally[TL_L2_DMA_READ_HIT], 1);
+    assert_int_equal(f.l2_tally[TL_L2_DMA_READ_HIT_SHARED], 1);
+    assert_int_equal(f.rig.shared_tally[5][TL_LINK_PROBE_GET], 1);
+    assert_int_equal(f.rig.shared_tally[5][TL_LINK_RELEASE_DATA_TB], 1);
     assert_int_equal(f.l2_tally[TL_L2_PROBE_OUT], 1);
     assert_int_equal(f.l2_tally[TL_L2_WRITE], 1);
     assert_int_equal(h->tally[TL_S_L1D_PROBE_DATA], 1);
@@ -190,6 +195,11 @@ static void test_device_write_takes_every_copy_and_updates_the_l2(void **state) 
     assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 64, true, 9000));
     assert_int_equal(f.l2_tally[TL_L2_DMA_WRITE], 1);
     assert_int_equal(f.l2_tally[TL_L2_DMA_WRITEMISS], 0);
+    assert_int_equal(f.l2_tally[TL_L2_DMA_WRITE_FULL_HIT_SHARED], 1);
+    assert_int_equal(f.l2_tally[TL_L2_DMA_WRITE_PARTIAL], 0);
+    assert_int_equal(f.rig.shared_tally[5][TL_LINK_PROBE_TAKE], 1);
+    assert_int_equal(f.rig.shared_tally[6][TL_LINK_PROBE_TAKE], 1);
+    assert_int_equal(f.rig.shared_tally[6][TL_LINK_PROBE_I], 1);
     assert_int_equal(f.l2_tally[TL_L2_PROBE_OUT] - probes, 3);
     assert_int_equal(f.l2_tally[TL_L2_BACK_INVALIDATE], 0);
     assert_int_equal(h->tally[TL_S_L1D_PROBE_INVALIDATE], 1);
@@ -215,6 +225,9 @@ static void test_device_write_to_an_absent_line_goes_to_memory(void **state) {
     assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(4096), 65, true, 0));
     assert_int_equal(f.dma_tally[TL_DMA_WRITE], 2);
     assert_int_equal(f.l2_tally[TL_L2_DMA_WRITEMISS], 2);
+    assert_int_equal(f.l2_tally[TL_L2_DMA_WRITE_FULL], 1);
+    assert_int_equal(f.l2_tally[TL_L2_DMA_WRITE_PARTIAL], 1);
+    assert_int_equal(f.l2_tally[TL_L2_DMA_WRITE_FULL_HIT] + f.l2_tally[TL_L2_DMA_WRITE_PARTIAL_HIT], 0);
     assert_int_equal(f.mem_tally[TL_MEM_WRITE], 2);
     assert_int_equal(f.mem_tally[TL_MEM_READ], 0);
     assert_int_equal(h->code_generation, generation); // nobody ever fetched from there

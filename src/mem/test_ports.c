@@ -309,7 +309,8 @@ static void test_units_have_their_paths(void **state) {
     tl_config config = tl_rig_config();
     config.l2_slices = 2;
     config.mem_channels = 2;
-    static const char *const paths[] = {"l2.0", "l2.1", "noc", "mem0", "mem1", "bus", "dma"};
+    config.n_harts = 2;
+    static const char *const paths[] = {"l2.0", "l2.1", "noc", "mem0", "mem1", "bus", "dma", "link0", "link1"};
     assert_int_equal(tl_memory_n_units(&config), TL_COUNT_OF(paths));
     for (uint32_t i = 0; i < TL_COUNT_OF(paths); i++) {
         tl_memory_unit unit;

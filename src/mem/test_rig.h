@@ -15,7 +15,7 @@ typedef struct tl_rig {
     tl_arena arena;
     uint8_t *ram;
     tl_hart *harts[TL_MAX_HARTS];
-    uint64_t *shared_tally[TL_MAX_L2_SLICES + TL_MAX_MEM_CHANNELS + TL_N_MEM_UNIT_KINDS];
+    uint64_t *shared_tally[TL_MAX_MEMORY_UNITS];
     uint32_t n_shared;
     tl_memory *memory;
 } tl_rig;

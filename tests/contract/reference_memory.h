@@ -180,7 +180,7 @@ typedef struct ref_memory {
     ref_table l2[TL_MAX_L2_SLICES];
     ref_server slice_server[TL_MAX_L2_SLICES], channel_server[TL_MAX_MEM_CHANNELS];
     uint64_t l2_tally[TL_MAX_L2_SLICES][TL_L2_N_SIGNALS], mem_tally[TL_MAX_MEM_CHANNELS][TL_MEM_N_SIGNALS], noc[TL_NOC_N_SIGNALS];
-    uint64_t bus[TL_BUS_N_SIGNALS], dma[TL_DMA_N_SIGNALS];
+    uint64_t bus[TL_BUS_N_SIGNALS], dma[TL_DMA_N_SIGNALS], links[TL_MAX_HARTS][TL_LINK_N_SIGNALS];
     struct {
         bool is_open;
         uint64_t row;
@@ -292,11 +292,28 @@ static uint64_t ref_slice(const ref_memory *m, uint64_t line) { return line / re
 static ref_set *ref_l2_set(ref_memory *m, uint64_t line) { return ref_cache_set(m, &m->l2[ref_slice(m, line)], line, m->c.l2_slices); }
 static ref_way *ref_in_l2(ref_memory *m, uint64_t line) { return ref_find_line(&m->l2[ref_slice(m, line)], ref_l2_set(m, line), line); }
 
-// A probe of hart k's data cache, which holds the line.
-static void ref_probe(ref_memory *m, uint32_t k, uint64_t line, bool is_invalidating) {
+// Hart k's data cache says that it has less of a line than before: what of it, by the letters of the rows.
+static void ref_release(ref_memory *m, uint32_t k, int from, bool keeps) {
+    uint64_t *link = m->links[k];
+    if (from == REF_M && keeps)
+        link[TL_LINK_RELEASE_DATA_TB]++;
+    else if (from == REF_M)
+        link[TL_LINK_RELEASE_DATA_TN]++;
+    else if (from == REF_E && keeps)
+        link[TL_LINK_RELEASE_TB]++;
+    else if (from == REF_E)
+        link[TL_LINK_RELEASE_TN]++;
+    else
+        link[TL_LINK_RELEASE_BN]++;
+}
+
+// A probe of hart k's data cache, which holds the line. why: a row TL_LINK_PROBE_*.
+static void ref_probe(ref_memory *m, uint32_t k, uint64_t line, bool is_invalidating, enum tl_mem_signal why) {
     ref_hart *h = &m->harts[k];
     ref_way *way = ref_in_l1(m, &h->l1d, line);
     uint64_t *l2 = m->l2_tally[ref_slice(m, line)];
+    m->links[k][why]++;
+    ref_release(m, k, way->state, !is_invalidating);
     l2[TL_L2_PROBE_OUT]++;
     m->noc[TL_NOC_PROBE]++;
     h->tally[TL_S_L1D_PROBE]++;
@@ -322,11 +339,12 @@ static uint64_t ref_take_every_copy(ref_memory *m, uint64_t line) { // returns h
         ref_hart *h = &m->harts[k];
         if (ref_in_l1(m, &h->l1d, line)) {
             n_copies++;
-            ref_probe(m, k, line, true);
+            ref_probe(m, k, line, true, TL_LINK_PROBE_TAKE);
         }
         ref_way *copy = ref_in_l1(m, &h->l1i, line);
         if (copy) {
             n_copies++;
+            m->links[k][TL_LINK_PROBE_I]++;
             m->l2_tally[ref_slice(m, line)][TL_L2_PROBE_OUT]++;
             m->noc[TL_NOC_PROBE]++;
             m->noc[TL_NOC_PROBE_ACK]++;
@@ -379,11 +397,22 @@ static bool ref_invalidate_others(ref_memory *m, uint32_t k, uint64_t line) {
     bool is_probed = false;
     for (uint32_t j = 0; j < m->c.n_harts; j++) {
         if (j != k && ref_in_l1(m, &m->harts[j].l1d, line)) {
-            ref_probe(m, j, line, true);
+            ref_probe(m, j, line, true, TL_LINK_PROBE_STORE);
             is_probed = true;
         }
     }
     return is_probed;
+}
+
+// Some first-level cache but this one of hart k holds the line.
+static bool ref_is_held_elsewhere(const ref_memory *m, uint32_t k, bool is_fetch, uint64_t line) {
+    bool is_held = false;
+    for (uint32_t j = 0; j < m->c.n_harts; j++) {
+        ref_hart *h = (ref_hart *)(uintptr_t)&m->harts[j];
+        is_held |= !(j == k && !is_fetch) && ref_in_l1(m, &h->l1d, line);
+        is_held |= !(j == k && is_fetch) && ref_in_l1(m, &h->l1i, line);
+    }
+    return is_held;
 }
 
 // A fill request of hart k. Returns the cycles it takes; *state is what a data cache may keep the line in.
@@ -399,9 +428,16 @@ static uint64_t ref_request(ref_memory *m, uint32_t k, uint64_t line, ref_use us
     cycles += m->c.mem.l2_hit_cycles;
 
     bool is_hit = ref_in_l2(m, line) != NULL;
+    uint64_t *link = m->links[k];
     if (is_hit) {
+        bool is_shared = ref_is_held_elsewhere(m, k, use == REF_FETCH, line);
         ref_use_l2(m, line);
+        link[use == REF_FETCH ? TL_LINK_GET_HIT : ref_is_write(use) ? TL_LINK_ACQUIRE_NT_HIT : TL_LINK_ACQUIRE_NB_HIT]++;
+        link[use == REF_FETCH    ? TL_LINK_GET_SHARED
+             : ref_is_write(use) ? TL_LINK_ACQUIRE_NT_SHARED
+                                 : TL_LINK_ACQUIRE_NB_SHARED] += is_shared;
     } else {
+        link[use == REF_FETCH ? TL_LINK_GET_MISS : ref_is_write(use) ? TL_LINK_ACQUIRE_NT_MISS : TL_LINK_ACQUIRE_NB_MISS]++;
         l2[TL_L2_READMISS]++;
         l2[TL_L2_READMISS_HART0 + k]++;
         cycles += ref_fill_l2(m, line, !is_prefetch, false, time + cycles);
@@ -424,7 +460,7 @@ static uint64_t ref_request(ref_memory *m, uint32_t k, uint64_t line, ref_use us
                 continue;
             is_shared = true;
             if (copy->state != REF_S) {
-                ref_probe(m, j, line, false);
+                ref_probe(m, j, line, false, use == REF_FETCH ? TL_LINK_PROBE_GET : TL_LINK_PROBE_LOAD);
                 is_probed = true;
             }
         }
@@ -445,6 +481,8 @@ static uint64_t ref_upgrade(ref_memory *m, uint32_t k, uint64_t line, uint64_t t
     uint64_t slice = ref_slice(m, line), *l2 = m->l2_tally[slice];
     ref_count_request(m, k, line, REF_STORE);
     l2[TL_L2_UPGRADE]++;
+    m->links[k][TL_LINK_ACQUIRE_PERM]++;
+    m->links[k][TL_LINK_ACQUIRE_PERM_SHARED] += ref_is_held_elsewhere(m, k, false, line);
     uint64_t cycles = ref_serve(&m->slice_server[slice], time, m->c.mem.l2_busy_cycles);
     l2[TL_L2_BUSY] += cycles;
     ref_use_l2(m, line);
@@ -461,7 +499,15 @@ static inline void ref_dma(ref_memory *m, uint64_t paddr, uint64_t bytes, bool i
         m->dma[is_write ? TL_DMA_WRITE : TL_DMA_READ]++;
         l2[is_write ? TL_L2_DMA_WRITE : TL_L2_DMA_READ]++;
         uint64_t time = now + ref_serve(&m->slice_server[slice], now, m->c.mem.l2_busy_cycles) + m->c.mem.l2_hit_cycles;
+        bool is_full = line >= paddr && line + ref_line_bytes(m) <= paddr + bytes;
+        if (is_write)
+            l2[is_full ? TL_L2_DMA_WRITE_FULL : TL_L2_DMA_WRITE_PARTIAL]++;
         if (ref_in_l2(m, line)) {
+            bool is_held = ref_is_held_elsewhere(m, TL_MAX_HARTS, false, line);
+            l2[!is_write ? TL_L2_DMA_READ_HIT : is_full ? TL_L2_DMA_WRITE_FULL_HIT : TL_L2_DMA_WRITE_PARTIAL_HIT]++;
+            l2[!is_write ? TL_L2_DMA_READ_HIT_SHARED
+               : is_full ? TL_L2_DMA_WRITE_FULL_HIT_SHARED
+                         : TL_L2_DMA_WRITE_PARTIAL_HIT_SHARED] += is_held;
             ref_use_l2(m, line);
             if (is_write) {
                 ref_take_every_copy(m, line);
@@ -470,7 +516,7 @@ static inline void ref_dma(ref_memory *m, uint64_t paddr, uint64_t bytes, bool i
                 for (uint32_t k = 0; k < m->c.n_harts; k++) {
                     ref_way *copy = ref_in_l1(m, &m->harts[k].l1d, line);
                     if (copy && copy->state != REF_S)
-                        ref_probe(m, k, line, false);
+                        ref_probe(m, k, line, false, TL_LINK_PROBE_GET);
                 }
             }
         } else {
@@ -492,6 +538,7 @@ static void ref_insert_data(ref_memory *m, uint32_t k, uint64_t line, int state,
     ref_way *way = &set->ways[w];
     if (way->is_valid) {
         h->tally[TL_S_L1D_EVICT]++;
+        ref_release(m, k, way->state, false);
         if (way->state == REF_M) {
             h->tally[TL_S_L1D_EVICT_DIRTY]++;
             h->tally[TL_S_L1D_WRITEBACK]++;

@@ -199,6 +199,8 @@ static void compare_numbers(world *w) {
         compare_tallies(w, "mem", &tl_mem_unit_types[TL_MEM_UNIT_MEM], w->rig.shared_tally[i++], w->ref->mem_tally[c]);
     compare_tallies(w, "bus", &tl_mem_unit_types[TL_MEM_UNIT_BUS], w->rig.shared_tally[i++], w->ref->bus);
     compare_tallies(w, "dma", &tl_mem_unit_types[TL_MEM_UNIT_DMA], w->rig.shared_tally[i++], w->ref->dma);
+    for (uint32_t k = 0; k < config->n_harts; k++)
+        compare_tallies(w, "link", &tl_mem_unit_types[TL_MEM_UNIT_LINK], w->rig.shared_tally[i++], w->ref->links[k]);
 }
 
 static void compare_cache(world *w, const char *name, const tl_cache *cache, const ref_table *ref) {
