@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 
-enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64 };
+enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64, TL_MAX_L2_COUNTERS = 64 };
 
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
@@ -82,6 +82,7 @@ typedef struct tl_os_config {
     uint32_t switch_cycles; // context switch
     uint32_t signal_cycles; // setting up a signal frame
     tl_grant hpc;           // useren of the distributed counters, for every program
+    tl_grant ccache;        // /dev/ccache
     uint32_t user_counters; // bit n: programs may read counter n (0 cycle, 1 time, 2 instret, 3 .. hpmcounter3 ..)
 } tl_os_config;
 
@@ -100,6 +101,8 @@ typedef struct tl_config {
     tl_bp_config bp;
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices
     uint32_t l2_slices;           // a power of two; lines are dealt out by their low line-number bits
+    uint32_t l2_counters;         // of the block on the bus that counts its events: pmu/ccache; 0: there is no such block
+    uint32_t snooper_cycles;      // how often a hostile device on the bus reads that block; 0: there is no such device
     tl_tlb_config itlb, dtlb, l2tlb;
     uint32_t mem_channels; // a power of two
     tl_mem_config mem;

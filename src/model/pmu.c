@@ -33,6 +33,28 @@ tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint3
     return TL_OK;
 }
 
+static bool is_access(const tl_pmu *pmu, uint64_t offset, uint32_t size_bytes) {
+    uint64_t window = pmu->type->window_bytes;
+    return (size_bytes == 4 || size_bytes == 8) && offset % size_bytes == 0 && offset < window && size_bytes <= window - offset;
+}
+
+bool tl_pmu_load(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value) {
+    if (!is_access(pmu, offset, size_bytes))
+        return false;
+    pmu->file.access_bits = 8 * size_bytes;
+    *ret_value = 0;
+    (void)tl_regfile_read(&pmu->file, (uint32_t)offset, ret_value);
+    return true;
+}
+
+bool tl_pmu_store(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t value) {
+    if (!is_access(pmu, offset, size_bytes))
+        return false;
+    pmu->file.access_bits = 8 * size_bytes;
+    (void)tl_regfile_write(&pmu->file, (uint32_t)offset, value);
+    return true;
+}
+
 static const tl_hart_unit_row *hart_unit_of(const tl_unit *unit) {
     for (uint32_t i = 0; i < TL_N_HART_UNITS; i++)
         if (unit->type == &tl_hart_units[i].type)

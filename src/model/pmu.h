@@ -39,6 +39,7 @@ typedef struct tl_pmu_preset {
 typedef struct tl_pmu_host {
     void *ctx;
     const tl_probe *probe;
+    const tl_config *config;                       // what the machine is made of; NULL: a host that is no machine
     void (*sync)(void *ctx, uint32_t hart);        // all totals of this hart are right, to the instruction before the one under way
     uint64_t (*cycle)(void *ctx, uint32_t hart);   // signal hart.cycle, without sync
     uint64_t (*instret)(void *ctx, uint32_t hart); // signal hart.instret, without sync
@@ -66,6 +67,7 @@ struct tl_pmu_type {
     const tl_regmap *regmap;
     const tl_pmu_preset *const *presets; // NULL-terminated; the first is the default
     size_t state_size;                   // of the design's struct, tl_pmu first
+    uint64_t window_bytes;               // reached by loads and stores: its registers' addresses are offsets in so many bytes; 0: by CSRs
     TL_MUST_CHECK tl_status (*attach)(tl_pmu *pmu, tl_arena *arena, tl_error *err);
     void (*reset)(tl_pmu *pmu); // power-on state; totals go on
 };
@@ -77,6 +79,11 @@ const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *nam
 // A PMU of one hart in its reset state. `host` is borrowed. access_bits is the hart's XLEN.
 TL_MUST_CHECK tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, const tl_pmu_host *host,
                                    uint32_t hart, tl_arena *arena, tl_pmu **ret_pmu, tl_error *err);
+
+// A PMU with a window, as the bus sees it: aligned accesses of 4 or 8 bytes, halves of wider registers where high_addr says. What no
+// register answers reads 0 and ignores writes. false: not an access it knows.
+bool tl_pmu_load(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value);
+bool tl_pmu_store(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t value);
 
 // An event on one machine: the totals it sums.
 typedef struct tl_sources {

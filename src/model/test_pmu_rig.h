@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A host for PMUs without a machine: two harts whose totals the test advances, a cache of two slices, and a record of what the PMU did.
+// A host for PMUs without a machine: two harts whose totals the test advances, a cache of two slices with a link to each hart, and a record of
+// what the PMU did.
 // Totals that front-ends hold back show only after sync, and hart.cycle and hart.instret only through the host's functions, so that a PMU that
 // forgets to ask is found out.
 #ifndef TL_MODEL_TEST_PMU_RIG_H
@@ -11,16 +12,23 @@
 #include "base/testing.h"
 #include "model/pmu.h"
 
-enum { RIG_HARTS = 2, RIG_SLICES = 2, RIG_L2_SIGNALS = 16, RIG_SLOTS = RIG_HARTS * TL_S_N_SLOTS + RIG_SLICES * RIG_L2_SIGNALS };
+enum {
+    RIG_HARTS = 2,
+    RIG_SLICES = 2,
+    RIG_L2_SIGNALS = 27,
+    RIG_LINK_SIGNALS = 21,
+    RIG_SLOTS = RIG_HARTS * TL_S_N_SLOTS + RIG_SLICES * RIG_L2_SIGNALS + RIG_HARTS * RIG_LINK_SIGNALS,
+    RIG_UNITS = RIG_HARTS * TL_N_HART_UNITS + RIG_SLICES + RIG_HARTS,
+};
 
 typedef struct pmu_rig {
     tl_arena arena;
     tl_pmu_host host;
     tl_probe probe;
-    tl_signal l2_signals[RIG_L2_SIGNALS];
-    tl_unit_type l2_type;
-    tl_unit units[RIG_HARTS * TL_N_HART_UNITS + RIG_SLICES];
-    char paths[RIG_HARTS * TL_N_HART_UNITS + RIG_SLICES][24];
+    tl_signal l2_signals[RIG_L2_SIGNALS], link_signals[RIG_LINK_SIGNALS];
+    tl_unit_type l2_type, link_type;
+    tl_unit units[RIG_UNITS];
+    char paths[RIG_UNITS][24];
     uint64_t total[RIG_SLOTS]; // the truth
     uint64_t shown[RIG_SLOTS]; // what the PMU can read now
     uint64_t time;
@@ -29,6 +37,7 @@ typedef struct pmu_rig {
     uint32_t n_irqs, n_syncs, n_changes; // set_irq LCOFI, true
     tl_hart *hart;                       // what ports are given: only id, mode and clock are set
     tl_pmu *pmu;
+    uint32_t access_bits;
 } pmu_rig;
 
 static inline void rig_sync(void *ctx, uint32_t hart) {
@@ -49,14 +58,52 @@ static inline void rig_set_irq(void *ctx, uint32_t hart, tl_irq irq, bool level)
 }
 static inline void rig_changed(void *ctx, uint32_t hart) { (void)hart, ((pmu_rig *)ctx)->n_changes += 1; }
 
-static inline void rig_name_units(pmu_rig *r) {
-    static const char *const names[] = {"read_hart0",     "read_hart1",     "read_hart2",     "read_hart3",
-                                        "read_hart4",     "read_hart5",     "read_hart6",     "read_hart7",
-                                        "readmiss_hart0", "readmiss_hart1", "readmiss_hart2", "readmiss_hart3",
-                                        "readmiss_hart4", "readmiss_hart5", "readmiss_hart6", "readmiss_hart7"};
+// Rows of mem/mem_signals.def, as far as PMUs name them.
+static inline void rig_name_signals(pmu_rig *r) {
+    static const char *const l2[RIG_L2_SIGNALS] = {"read_hart0",
+                                                   "read_hart1",
+                                                   "read_hart2",
+                                                   "read_hart3",
+                                                   "read_hart4",
+                                                   "read_hart5",
+                                                   "read_hart6",
+                                                   "read_hart7",
+                                                   "readmiss_hart0",
+                                                   "readmiss_hart1",
+                                                   "readmiss_hart2",
+                                                   "readmiss_hart3",
+                                                   "readmiss_hart4",
+                                                   "readmiss_hart5",
+                                                   "readmiss_hart6",
+                                                   "readmiss_hart7",
+                                                   "evict_clean",
+                                                   "writeback",
+                                                   "dma_read",
+                                                   "dma_read_hit",
+                                                   "dma_read_hit_shared",
+                                                   "dma_write_full",
+                                                   "dma_write_full_hit",
+                                                   "dma_write_full_hit_shared",
+                                                   "dma_write_partial",
+                                                   "dma_write_partial_hit",
+                                                   "dma_write_partial_hit_shared"};
+    static const char *const link[RIG_LINK_SIGNALS] = {"get_hit",         "acquire_nb_hit",      "acquire_nt_hit",
+                                                       "get_miss",        "acquire_nb_miss",     "acquire_nt_miss",
+                                                       "get_shared",      "acquire_nb_shared",   "acquire_nt_shared",
+                                                       "acquire_perm",    "acquire_perm_shared", "release_tb",
+                                                       "release_tn",      "release_bn",          "release_data_tb",
+                                                       "release_data_tn", "probe_get",           "probe_load",
+                                                       "probe_store",     "probe_take",          "probe_i"};
     for (uint32_t i = 0; i < RIG_L2_SIGNALS; i++)
-        r->l2_signals[i] = (tl_signal){.name = names[i], .meaning = "Counts.", .max_step = 8};
+        r->l2_signals[i] = (tl_signal){.name = l2[i], .meaning = "Counts.", .max_step = 8};
+    for (uint32_t i = 0; i < RIG_LINK_SIGNALS; i++)
+        r->link_signals[i] = (tl_signal){.name = link[i], .meaning = "Counts.", .max_step = 8};
     r->l2_type = (tl_unit_type){.name = "l2", .signals = r->l2_signals, .n_signals = RIG_L2_SIGNALS};
+    r->link_type = (tl_unit_type){.name = "link", .signals = r->link_signals, .n_signals = RIG_LINK_SIGNALS};
+}
+
+static inline void rig_name_units(pmu_rig *r) {
+    rig_name_signals(r);
     uint32_t u = 0;
     for (uint32_t hart = 0; hart < RIG_HARTS; hart++)
         for (uint32_t k = 0; k < TL_N_HART_UNITS; k++, u++) {
@@ -66,6 +113,11 @@ static inline void rig_name_units(pmu_rig *r) {
     for (uint32_t slice = 0; slice < RIG_SLICES; slice++, u++) {
         snprintf(r->paths[u], sizeof r->paths[u], "l2.%u", slice);
         r->units[u] = (tl_unit){.type = &r->l2_type, .first_slot = RIG_HARTS * TL_S_N_SLOTS + slice * RIG_L2_SIGNALS};
+    }
+    for (uint32_t hart = 0; hart < RIG_HARTS; hart++, u++) {
+        snprintf(r->paths[u], sizeof r->paths[u], "link%u", hart);
+        r->units[u] = (tl_unit){.type = &r->link_type,
+                                .first_slot = RIG_HARTS * TL_S_N_SLOTS + RIG_SLICES * RIG_L2_SIGNALS + hart * RIG_LINK_SIGNALS};
     }
     for (uint32_t i = 0; i < u; i++) {
         r->units[i].path = r->paths[i];
@@ -97,6 +149,7 @@ static inline void rig_attach(pmu_rig *r, const tl_pmu_type *type, const tl_pmu_
     assert_non_null(r->hart);
     r->hart->id = hart;
     r->hart->priv = r->priv;
+    r->access_bits = access_bits;
     if (tl_pmu_new(type, preset, access_bits, &r->host, hart, &r->arena, &r->pmu, &err) != TL_OK)
         fail_msg("%s", err.text);
 }
@@ -119,9 +172,12 @@ static inline tl_hart *rig_hart(pmu_rig *r) {
     return r->hart;
 }
 
-// What a CSR instruction does, without its checks of privilege levels. `rig_write` is a whole instruction that has no other effect.
+// What a CSR instruction does, without its checks of privilege levels. `rig_write` is a whole instruction that has no other effect. Of a
+// PMU with a window: a load or store as wide as the rig's hart.
 static inline bool rig_read(pmu_rig *r, uint32_t csr, uint64_t *ret_value) {
     const tl_pmu_port *port = &r->pmu->port;
+    if (r->pmu->type->window_bytes != 0)
+        return tl_pmu_load(r->pmu, csr, r->access_bits / 8, ret_value);
     return port->has(port->ctx, csr) && port->read(port->ctx, rig_hart(r), csr, ret_value);
 }
 static inline uint64_t rig_value(pmu_rig *r, uint32_t csr) {
@@ -132,12 +188,17 @@ static inline uint64_t rig_value(pmu_rig *r, uint32_t csr) {
 }
 static inline bool rig_begin_write(pmu_rig *r, uint32_t csr, uint64_t value) {
     const tl_pmu_port *port = &r->pmu->port;
+    if (r->pmu->type->window_bytes != 0)
+        return tl_pmu_store(r->pmu, csr, r->access_bits / 8, value);
     if (!port->has(port->ctx, csr) || !port->may_write(port->ctx, rig_hart(r), csr))
         return false;
     port->write(port->ctx, rig_hart(r), csr, value);
     return true;
 }
-static inline void rig_retire(pmu_rig *r) { r->pmu->port.retired(r->pmu->port.ctx, rig_hart(r)); }
+static inline void rig_retire(pmu_rig *r) {
+    if (r->pmu->port.retired)
+        r->pmu->port.retired(r->pmu->port.ctx, rig_hart(r));
+}
 static inline void rig_write(pmu_rig *r, uint32_t csr, uint64_t value) {
     if (!rig_begin_write(r, csr, value))
         fail_msg("writing 0x%x is illegal", csr);
@@ -148,7 +209,10 @@ static inline void rig_set_mode(pmu_rig *r, tl_priv priv) {
         r->pmu->port.leave_mode(r->pmu->port.ctx, rig_hart(r), priv);
     r->priv = priv;
 }
-static inline void rig_poll(pmu_rig *r) { r->pmu->port.poll(r->pmu->port.ctx, rig_hart(r)); }
+static inline void rig_poll(pmu_rig *r) {
+    if (r->pmu->port.poll)
+        r->pmu->port.poll(r->pmu->port.ctx, rig_hart(r));
+}
 static inline uint64_t rig_deadline(pmu_rig *r) { return r->pmu->port.deadline(r->pmu->port.ctx, rig_hart(r)); }
 
 #endif

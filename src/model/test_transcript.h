@@ -5,7 +5,7 @@
 //   preset u74 [xlen 32]      begins anew: a PMU of hart 0 after reset, in machine mode
 //   mode M|S|U                the hart changes its privilege mode
 //   advance hart0.dtlb.miss 7 the machine counts
-//   write REG VALUE           a CSR instruction that does nothing else
+//   write REG VALUE           a CSR instruction that does nothing else, or a store of XLEN bits
 //   begin REG VALUE           the same up to where it retires: what it counts itself comes between this and
 //   retire
 //   read REG = VALUE

@@ -240,13 +240,35 @@ static void test_events_resolve_on_every_machine(void **state) {
 
 // ---- hostile software ----
 
+// Any access, at any place, of any size; what is refused changes nothing, and what is not refused answers.
+static void check_hostile_window(const tl_pmu_type *type) {
+    uint64_t seed = 54321, value;
+    for (uint32_t step = 0; step < 60000; step++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        uint64_t offset = (seed >> 20) % (type->window_bytes + 64), given = seed >> (seed >> 8 & 63);
+        uint32_t size = 1u << (seed >> 60 & 3);
+        if (seed >> 55 & 3)
+            offset &= ~UINT64_C(7);
+        bool is_known = size >= 4 && offset % size == 0 && offset + size <= type->window_bytes;
+        switch (seed >> 57 & 7) {
+        case 0: rig_advance(&rig, (uint32_t)(seed >> 30) % RIG_SLOTS, given); break;
+        case 1:
+        case 2:
+        case 3: assert_int_equal(tl_pmu_store(rig.pmu, offset, size, given), is_known); break;
+        default: assert_int_equal(tl_pmu_load(rig.pmu, offset, size, &value), is_known); break;
+        }
+    }
+}
+
 static void check_hostile(const tl_pmu_type *type, const tl_pmu_preset *preset) {
     static const tl_priv modes[] = {TL_PRIV_U, TL_PRIV_S, TL_PRIV_M};
     (void)type, (void)preset;
     const tl_pmu_port *port = &rig.pmu->port;
     uint64_t seed = 12345;
-    if (!port->has)
+    if (!port->has) {
+        check_hostile_window(type);
         return;
+    }
     for (uint32_t step = 0; step < 60000; step++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
         uint32_t csr = seed >> 60 & 1 ? (uint32_t)(seed >> 20) & 0xfff : 0x320 + ((uint32_t)(seed >> 20) & 31);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// How the block counts. Nothing happens per event: a counter is a difference of running totals (model/counter.h), brought up to date when it
+// is looked at and when what it counts changes. Each total belongs to a client, so that the filter leaves out whole totals.
+#include "pmu/ccache/ccache.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+
+// ---- what is counted ----
+
+static uint64_t total_of(const tl_ccache *p, uint64_t select) {
+    const tl_ccache_event *set = p->events[select & 0xff]; // legal: a set, or 0 and no events
+    uint64_t total = 0;
+    for (uint64_t left = select >> 8; left != 0; left &= left - 1) {
+        const tl_ccache_event *event = &set[__builtin_ctzll(left)];
+        for (uint32_t i = 0; i < event->n_parts; i++) {
+            uint32_t client = event->parts[i].client;
+            if (client == TL_CCACHE_NO_CLIENT || !(p->filter >> client & 1))
+                total += tl_probe_read(p->pmu.host->probe, event->parts[i].slot);
+        }
+    }
+    return total;
+}
+
+static void update(tl_ccache *p, uint32_t index) { (void)tl_counter_fold(&p->counters[index], total_of(p, p->selects[index])); }
+
+uint64_t tl_ccache_legal_select(const tl_ccache *p, uint64_t wanted) {
+    uint64_t set = wanted & 0xff, legal = 0;
+    if (set < 1 || set > TL_CCACHE_SETS)
+        return 0;
+    for (uint32_t bit = 0; bit < TL_CCACHE_BITS; bit++)
+        if (p->events[set][bit].n_parts > 0)
+            legal |= wanted & UINT64_C(1) << (bit + 8);
+    return legal != 0 ? legal | set : 0;
+}
+
+uint64_t tl_ccache_clients(const tl_ccache *p) { return (UINT64_C(1) << p->n_clients) - 1; }
+
+uint64_t tl_ccache_counter(tl_ccache *p, uint32_t index) {
+    update(p, index);
+    return p->counters[index].value;
+}
+
+void tl_ccache_set_counter(tl_ccache *p, uint32_t index, uint64_t value) {
+    tl_counter_set(&p->counters[index], value, total_of(p, p->selects[index]));
+}
+
+void tl_ccache_set_select(tl_ccache *p, uint32_t index, uint64_t select) {
+    update(p, index);
+    p->selects[index] = select;
+    tl_counter_skip(&p->counters[index], total_of(p, select));
+}
+
+void tl_ccache_set_filter(tl_ccache *p, uint64_t filter) {
+    for (uint32_t i = 0; i < p->n_counters; i++)
+        update(p, i);
+    p->filter = filter;
+    for (uint32_t i = 0; i < p->n_counters; i++)
+        tl_counter_skip(&p->counters[i], total_of(p, p->selects[i]));
+}
+
+uint64_t tl_ccache_geometry(const tl_ccache *p) {
+    const tl_config *config = p->pmu.host->config;
+    if (!config)
+        return 0;
+    uint64_t sets = config->l2.size_bytes / config->l2.ways / config->l2.line_bytes / config->l2_slices;
+    return config->l2_slices | config->l2.ways << 8 | (uint64_t)tl_log2(sets) << 16 | (uint64_t)tl_log2(config->l2.line_bytes) << 24;
+}
+
+// ---- the design ----
+
+static uint32_t hart_of_link(const tl_unit *unit) { // "link3"
+    uint32_t hart = 0;
+    for (const char *p = unit->path + strlen("link"); *p >= '0' && *p <= '9'; p++)
+        hart = hart * 10 + (uint32_t)(*p - '0');
+    return hart;
+}
+
+static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
+// Who says or is told what this total counts.
+static uint8_t client_of(const tl_ccache *p, tl_slot slot) {
+    const tl_probe *probe = p->pmu.host->probe;
+    for (uint32_t u = 0; u < probe->n_units; u++) {
+        const tl_unit *unit = &probe->units[u];
+        if (slot - unit->first_slot >= unit->type->n_signals)
+            continue;
+        const char *signal = unit->type->signals[slot - unit->first_slot].name;
+        if (strcmp(unit->type->name, "link") == 0)
+            return (uint8_t)(2 * hart_of_link(unit) + (begins(signal, "get_") || strcmp(signal, "probe_i") == 0));
+        return begins(signal, "dma_") ? (uint8_t)(p->n_clients - 1) : TL_CCACHE_NO_CLIENT;
+    }
+    return TL_CCACHE_NO_CLIENT;
+}
+
+static tl_status resolve(tl_ccache *p, const tl_event *row, tl_arena *arena, tl_error *err) {
+    tl_sources sources;
+    tl_status status = tl_sources_resolve(row->sources, p->pmu.host->probe, p->pmu.hart, arena, &sources, err);
+    if (status != TL_OK)
+        return status == TL_ENOENT ? TL_OK : status; // not on this machine: the bit reads back as 0
+    tl_ccache_part *parts = tl_arena_alloc(arena, sources.n_slots * sizeof *parts);
+    if (!parts)
+        return tl_fail(err, TL_ENOMEM, "no memory for the events of pmu %s", p->pmu.type->name);
+    for (uint32_t i = 0; i < sources.n_slots; i++)
+        parts[i] = (tl_ccache_part){.slot = sources.slots[i], .client = client_of(p, sources.slots[i])};
+    p->events[row->selector & 0xff][__builtin_ctzll(row->selector >> 8)] = (tl_ccache_event){parts, sources.n_slots};
+    return TL_OK;
+}
+
+static void reset(tl_pmu *pmu) {
+    tl_ccache *p = tl_ccache_of(&pmu->file);
+    tl_regfile_reset(&pmu->file);
+    p->filter = 0;
+    for (uint32_t i = 0; i < TL_MAX_L2_COUNTERS; i++) {
+        p->selects[i] = 0;
+        p->counters[i] = (tl_counter){.width_bits = 64};
+    }
+}
+
+static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
+    tl_ccache *p = tl_ccache_of(&pmu->file);
+    const tl_pmu_preset *preset = pmu->preset;
+    p->n_counters = pmu->host->config ? pmu->host->config->l2_counters : TL_MAX_L2_COUNTERS;
+    p->n_clients = 1;
+    for (uint32_t u = 0; u < pmu->host->probe->n_units; u++)
+        if (strcmp(pmu->host->probe->units[u].type->name, "link") == 0)
+            p->n_clients += 2;
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; status == TL_OK && i < preset->n_events; i++)
+        if (preset->events[i].fidelity != TL_NOT_MODELED)
+            status = resolve(p, &preset->events[i], arena, err);
+    return status;
+}
+
+const tl_pmu_type tl_pmu_ccache = {
+    .name = "ccache",
+    .title = "Counters of the shared second-level cache on the bus",
+    .cite = "SiFive composable cache",
+    .regmap = &tl_ccache_regmap,
+    .presets = tl_ccache_presets,
+    .state_size = sizeof(tl_ccache),
+    .window_bytes = TL_CCACHE_WINDOW_BYTES,
+    .attach = attach,
+    .reset = reset,
+};

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Counters of the shared second-level cache, in a window on the bus: registers (regs.c), events (events.c), behavior (ccache.c). A counter
+// counts any events of one of four sets, together; one filter for all of them leaves out what chosen clients say. There is no interrupt,
+// and no way to stop several counters at once.
+//
+// Clients are who talks to the cache: 2 h is the data cache of hart h, 2 h + 1 its instruction cache, and the one after the last hart's are
+// the devices. What the cache does by itself, evictions, belongs to no client and is never left out.
+#ifndef TL_PMU_CCACHE_CCACHE_H
+#define TL_PMU_CCACHE_CCACHE_H
+
+#include "model/pmu.h"
+
+enum {
+    TL_CCACHE_WINDOW_BYTES = 0x4000,
+    TL_CCACHE_CONFIG = 0,
+    TL_CCACHE_SELECT = 0x2000, // + 8 i
+    TL_CCACHE_FILTER = 0x2800,
+    TL_CCACHE_COUNTER = 0x3000, // + 8 i
+    TL_CCACHE_SETS = 4,
+    TL_CCACHE_BITS = 20,      // events of a set, at most
+    TL_CCACHE_NO_CLIENT = 64, // never filtered
+};
+#define TL_CCACHE_EVENT(set, bit) (UINT64_C(1) << ((bit) + 8) | (set)) // a selector; events of a set are combined by OR
+
+typedef struct tl_ccache_part { // a total that an event counts
+    tl_slot slot;
+    uint8_t client;
+} tl_ccache_part;
+
+typedef struct tl_ccache_event { // on one machine
+    const tl_ccache_part *parts;
+    uint32_t n_parts; // 0: not modeled
+} tl_ccache_event;
+
+typedef struct tl_ccache {
+    tl_pmu pmu;
+    uint32_t n_counters, n_clients;
+    uint64_t filter; // by which the counters have counted since `seen`
+    tl_ccache_event events[TL_CCACHE_SETS + 1][TL_CCACHE_BITS];
+    uint64_t selects[TL_MAX_L2_COUNTERS]; // the same
+    tl_counter counters[TL_MAX_L2_COUNTERS];
+} tl_ccache;
+
+static inline tl_ccache *tl_ccache_of(const tl_regfile *file) { return (tl_ccache *)(uintptr_t)file; }
+
+extern const tl_regmap tl_ccache_regmap;
+extern const tl_pmu_preset *const tl_ccache_presets[];
+extern const tl_pmu_type tl_pmu_ccache;
+
+// What the rows of regs.c call: ccache.c.
+uint64_t tl_ccache_geometry(const tl_ccache *p);
+uint64_t tl_ccache_legal_select(const tl_ccache *p, uint64_t wanted); // without what is not modeled; 0 for a set that does not exist
+uint64_t tl_ccache_clients(const tl_ccache *p);                       // bits of the filter that mean somebody
+uint64_t tl_ccache_counter(tl_ccache *p, uint32_t index);
+void tl_ccache_set_counter(tl_ccache *p, uint32_t index, uint64_t value);
+void tl_ccache_set_select(tl_ccache *p, uint32_t index, uint64_t select);
+void tl_ccache_set_filter(tl_ccache *p, uint64_t filter);
+
+#endif
