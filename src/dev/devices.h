@@ -4,6 +4,7 @@
 #define TL_DEV_DEVICES_H
 
 #include "model/bus.h"
+#include "model/pmu.h"
 
 typedef struct tl_device_place {
     tl_arena *arena;
@@ -37,5 +38,9 @@ TL_MUST_CHECK tl_status tl_virtio_block_new(const tl_device_place *place, const 
 TL_MUST_CHECK tl_status tl_virtio_console_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
 // A transport with nothing behind it: device id 0, which drivers skip (virtio 1.2 sec. 4.2.2).
 TL_MUST_CHECK tl_status tl_virtio_empty_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
+
+// The registers of a PMU that has a window; the PMU is borrowed.
+TL_MUST_CHECK tl_status tl_pmu_window_new(const tl_device_place *place, tl_pmu *pmu, tl_device **ret_device, tl_error *err);
+const tl_pmu *tl_pmu_window_pmu(const tl_device *device); // of such a device
 
 #endif

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "dev/snooper.h"
 #include "machine/machine.h"
+#include "mem/mem_signals.h"
+#include "pmu/ccache/ccache.h"
 #include "pmu/dhpc/dhpc.h"
 
 static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_error *err) {
@@ -115,7 +118,62 @@ static tl_status attach_hpc(tl_machine *machine, tl_error *err) {
     return TL_OK;
 }
 
+static uint64_t *tally_of_bus(const tl_machine *machine) {
+    for (uint32_t i = 0; i < machine->probe.n_units; i++)
+        if (machine->probe.units[i].type == &tl_mem_unit_types[TL_MEM_UNIT_BUS])
+            return machine->probe.units[i].tally;
+    return NULL;
+}
+
+static bool own_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+    (void)hart;
+    return tl_pmu_load(ctx, paddr - TL_L2_COUNTERS_PADDR, size_bytes, ret_value);
+}
+
+static bool own_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+    (void)hart;
+    return tl_pmu_store(ctx, paddr - TL_L2_COUNTERS_PADDR, size_bytes, value);
+}
+
+static tl_status attach_l2_counters(tl_machine *machine, tl_error *err) {
+    const tl_config *config = &machine->config;
+    if (config->l2_counters == 0)
+        return TL_OK;
+    tl_bus *bus = tl_arena_alloc(&machine->arena, sizeof *bus);
+    if (!bus)
+        return tl_fail(err, TL_ENOMEM, "no memory for the bus");
+    tl_status status =
+        tl_pmu_new(&tl_pmu_ccache, tl_ccache_presets[0], 64, &machine->pmu_host, 0, &machine->arena, &machine->l2_counters, err);
+    if (status != TL_OK)
+        return status;
+    *bus = (tl_bus){.ctx = machine->l2_counters, .read = own_read, .write = own_write};
+    machine->own_bus = bus;
+    if (config->snooper_cycles == 0)
+        return TL_OK;
+    uint64_t *tally = tally_of_bus(machine);
+    const tl_snooper_target target = {
+        .pmu = machine->l2_counters,
+        .paddr = TL_L2_COUNTERS_PADDR,
+        .select_offset = TL_CCACHE_SELECT,
+        .counter_offset = TL_CCACHE_COUNTER,
+        .n_counters = config->l2_counters,
+        .watched_tally = &tally[TL_BUS_SNOOPED_BEAT],
+        .read_tally = &tally[TL_BUS_MASTER_READ],
+    };
+    return tl_snooper_new(&target, config->snooper_cycles, &machine->arena, &machine->snooper, err);
+}
+
+void tl_machine_set_bus(tl_machine *machine, const tl_bus *bus) {
+    tl_memory_set_bus(machine->memory, bus && machine->snooper ? tl_snooper_watch(machine->snooper, bus) : bus);
+}
+
+uint64_t tl_machine_snoop(tl_machine *machine, uint64_t now) {
+    return machine->snooper ? tl_snooper_look(machine->snooper, now) : UINT64_MAX;
+}
+
 void tl_machine_reset_pmus(tl_machine *machine) {
+    if (machine->l2_counters)
+        machine->l2_counters->type->reset(machine->l2_counters);
     for (uint32_t i = 0; i < machine->n_harts; i++)
         machine->pmus[i]->type->reset(machine->pmus[i]);
     if (machine->hpc)
@@ -123,7 +181,7 @@ void tl_machine_reset_pmus(tl_machine *machine) {
 }
 
 static tl_status assemble(tl_machine *machine, tl_error *err) {
-    uint64_t *shared_tally[TL_MAX_L2_SLICES + TL_MAX_MEM_CHANNELS + 8];
+    uint64_t *shared_tally[TL_MAX_MEMORY_UNITS];
     if (!map_ram(machine))
         return tl_fail(err, TL_ENOMEM, "the host cannot map %llu MiB for ram; choose a smaller ram in the machine description",
                        (unsigned long long)(machine->config.ram_bytes >> 20));
@@ -138,6 +196,8 @@ static tl_status assemble(tl_machine *machine, tl_error *err) {
         status = tl_machine_attach_pmus(machine, err);
     if (status == TL_OK)
         status = attach_hpc(machine, err);
+    if (status == TL_OK)
+        status = attach_l2_counters(machine, err);
     return status;
 }
 

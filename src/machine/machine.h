@@ -24,8 +24,13 @@ typedef struct tl_machine {
     const tl_core_type *core;
     tl_pmu *pmus[TL_MAX_HARTS]; // of each hart, as config.pmu says
     tl_pmu_host pmu_host;
-    struct tl_dhpc *hpc; // the distributed counters, or NULL
+    struct tl_dhpc *hpc;          // the distributed counters, or NULL
+    tl_pmu *l2_counters;          // in a window on the bus, at TL_L2_COUNTERS_PADDR of whatever bus there is; or NULL
+    const struct tl_bus *own_bus; // with nothing but these, for who makes no board; or NULL
+    struct tl_snooper *snooper;   // the hostile device on that bus, or NULL: dev/snooper.h
 } tl_machine;
+
+static const uint64_t TL_L2_COUNTERS_PADDR = UINT64_C(0x2010000); // where SiFive's boards have them
 
 // `core`: tl_core_block or tl_core_step. The config is checked (impossible geometry is TL_EINVAL with a sentence).
 TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_core_type *core, tl_machine **ret_machine, tl_error *err);
@@ -33,6 +38,12 @@ void tl_machine_free(tl_machine *machine);                                      
 TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err); // part of tl_machine_new
 void tl_machine_reset_pmus(tl_machine *machine);                                    // their registers as after power-on; the tallies go on
 void tl_machine_sync(tl_machine *machine); // folds everything into tally[]; call before reading, cheap enough for intervals
+
+// Accesses outside RAM go there from now on, under the eyes of the snooper if there is one; NULL: they fault. Borrowed.
+void tl_machine_set_bus(tl_machine *machine, const struct tl_bus *bus);
+// Called before a hart runs: machine time is at least `now`. The snooper does what it wants to have done by then; it wants to be asked again in
+// the cycle returned. UINT64_MAX: never. Nothing in the machine depends on it.
+uint64_t tl_machine_snoop(tl_machine *machine, uint64_t now);
 
 // The hart of `candidates` (bit k: hart k takes part) with the smallest now, lowest id first; and how far it may run before another's turn:
 // min(now of the next) + interleave_cycles, or `limit` if that is earlier. NULL: no candidate.

@@ -48,6 +48,7 @@ tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
     machine->pmu_host = (tl_pmu_host){
         .ctx = machine,
         .probe = &machine->probe,
+        .config = &machine->config,
         .sync = sync,
         .cycle = cycle,
         .instret = instret,

@@ -255,6 +255,10 @@ static tl_status make_devices(tl_board *board, const tl_system_options *options,
         !has_added(board, status = tl_rtc_new(&rtc, POWER_ON_S, next_device(board), err)) ||
         !has_added(board, status = tl_finisher_new(&finisher, next_device(board), err)))
         return status;
+    tl_device_place l2_counters = {board->arena, &board->host, TL_L2_COUNTERS_PADDR, 0};
+    tl_pmu *pmu = board->machine->l2_counters;
+    if (pmu && !has_added(board, status = tl_pmu_window_new(&l2_counters, pmu, next_device(board), err)))
+        return status;
     return make_virtio(board, options, err);
 }
 
@@ -284,7 +288,7 @@ tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_op
         return status;
     }
     board->bus = (tl_bus){.ctx = board, .read = bus_read, .write = bus_write};
-    tl_memory_set_bus(machine->memory, &board->bus);
+    tl_machine_set_bus(machine, &board->bus);
     return TL_OK;
 }
 
@@ -295,5 +299,5 @@ void tl_board_done(tl_board *board) {
             board->devices[i]->type->done(board->devices[i]);
     board->n_devices = 0;
     if (board->bus.ctx)
-        tl_memory_set_bus(board->machine->memory, NULL);
+        tl_machine_set_bus(board->machine, NULL);
 }

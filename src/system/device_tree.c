@@ -102,6 +102,16 @@ static void hart(tree *t, const tl_board *board, uint32_t i) {
     end(t);
 }
 
+static void l2_cache(tree *t, const tl_board *board) {
+    const tl_cache_config *l2 = &board->machine->config.l2;
+    number(t, "cache-level", 2);
+    number(t, "cache-size", l2->size_bytes);
+    number(t, "cache-block-size", l2->line_bytes);
+    number(t, "cache-sets", sets_of(l2));
+    flag(t, "cache-unified");
+    number(t, "phandle", PHANDLE_L2);
+}
+
 static void harts(tree *t, const tl_board *board) {
     begin(t, "cpus");
     number(t, "#address-cells", 1);
@@ -122,18 +132,13 @@ static void harts(tree *t, const tl_board *board) {
     end(t);
     end(t);
 
-    const tl_cache_config *l2 = &board->machine->config.l2;
-    begin(t, "l2-cache");
-    text(t, "compatible", "cache");
-    number(t, "cache-level", 2);
-    number(t, "cache-size", l2->size_bytes);
-    number(t, "cache-block-size", l2->line_bytes);
-    number(t, "cache-sets", sets_of(l2));
-    flag(t, "cache-unified");
-    number(t, "phandle", PHANDLE_L2);
-    end(t);
+    if (!board->machine->l2_counters) { // else the cache is a device
+        begin(t, "l2-cache");
+        text(t, "compatible", "cache");
+        l2_cache(t, board);
+        end(t);
+    }
 }
-
 // -- Devices.
 
 // Two interrupts of every hart, as interrupts-extended lists them.
@@ -196,6 +201,14 @@ static void virtio(tree *t, const tl_board *board, const tl_device *device) {
     one_interrupt(t, device);
 }
 
+// The cache with its counters, as on SiFive's boards. There is no interrupt: nothing here has errors to correct.
+static void pmu_window(tree *t, const tl_board *board, const tl_device *device) {
+    (void)device;
+    STRINGS(t, "compatible", "sifive,ccache0\0cache");
+    l2_cache(t, board);
+    number(t, "sifive,perfmon-counters", board->machine->config.l2_counters);
+}
+
 static const struct {
     const char *type, *node; // of the device; in the tree
     void (*describe)(tree *t, const tl_board *board, const tl_device *device);
@@ -205,6 +218,7 @@ static const struct {
     {"uart", "serial", uart},
     {"rtc", "rtc", rtc},
     {"finisher", "test", finisher},
+    {"pmu", "cache-controller", pmu_window},
     {"virtio_block", "virtio_mmio", virtio},
     {"virtio_empty", "virtio_mmio", virtio},
     {"virtio_console", "virtio_mmio", virtio},

@@ -137,6 +137,7 @@ static bool pass_time(tl_system *system, const tl_system_limits *limits) {
 
 static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limits, uint64_t n_left) {
     h->horizon = earlier(system->turn_horizon, system->board.next_event);
+    h->horizon = earlier(h->horizon, tl_machine_snoop(system->machine, h->now));
     if (system->tohost)
         h->horizon = earlier(h->horizon, h->now + HTIF_EVERY_CYCLES);
     if (others_have_reached(system, h, limits->until_cycle))

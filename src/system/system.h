@@ -4,6 +4,7 @@
 //
 // The address map is that of QEMU's `virt` board, so that the same images run on both: finisher 0x100000, RTC 0x101000, CLINT 0x2000000,
 // PLIC 0xc000000, UART 0x10000000 (irq 10), virtio-mmio slots 0x10001000 + 0x1000 k (irq 1 + k), RAM 0x80000000.
+// Where the machine has counters of the second level they stand at 0x2010000, as on SiFive's boards.
 #ifndef TL_SYSTEM_SYSTEM_H
 #define TL_SYSTEM_SYSTEM_H
 

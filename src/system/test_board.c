@@ -23,10 +23,12 @@ typedef struct rig {
     int in[2], out[2]; // pipes: [1] writes
 } rig;
 
-static void start(rig *r, uint32_t n_harts, const char *disk) {
+static void start_with(rig *r, uint32_t n_harts, const char *disk, uint32_t l2_counters) {
     tl_config config;
     tl_config_default(&config);
     config.n_harts = n_harts;
+    config.l2_counters = l2_counters;
+    config.snooper_cycles = l2_counters ? 1000 : 0;
     config.clock_hz = CLOCK_HZ;
     config.ram_bytes = 16 << 20;
     tl_error err;
@@ -39,6 +41,8 @@ static void start(rig *r, uint32_t n_harts, const char *disk) {
         fail_msg("%s", err.text);
     tl_board_tick(&r->board, 0);
 }
+
+static void start(rig *r, uint32_t n_harts, const char *disk) { start_with(r, n_harts, disk, 0); }
 
 static void stop(rig *r) {
     tl_board_done(&r->board);
@@ -423,6 +427,36 @@ static void test_every_device_stands_in_the_tree(void **state) {
     stop(&r);
 }
 
+// Binding sifive,ccache0: the node of the cache is that of its registers.
+static void test_counters_of_the_second_level_stand_where_sifive_has_them(void **state) {
+    (void)state;
+    static const char node[] = "/soc/cache-controller@2010000";
+    rig r;
+    start_with(&r, 2, NULL, 6);
+    out(&r, 0x2013000, 8, 77);
+    assert_int_equal(in(&r, 0x2013000, 8), 77);
+    assert_int_equal(in(&r, 0x2013004, 4), 0);
+    assert_int_equal(in(&r, 0x2013030, 8), 0); // the seventh
+    uint64_t value;
+    assert_false(r.board.bus.read(r.board.bus.ctx, 0, 0x2014000, 8, &value));
+    tl_machine_reset_pmus(r.machine);
+    assert_int_equal(in(&r, 0x2013000, 8), 0);
+    uint8_t fdt[16384];
+    assert_int_equal(tl_board_device_tree(&r.board, NULL, (tl_initrd_range){0}, fdt, sizeof fdt, NULL), TL_OK);
+    assert_int_equal(fdt_check_full(fdt, sizeof fdt), 0);
+    const tl_config *config = &r.machine->config;
+    assert_string_equal(string(fdt, node, "compatible"), "sifive,ccache0");
+    assert_int_equal(cell(fdt, node, "reg", 1), 0x2010000);
+    assert_int_equal(cell(fdt, node, "reg", 3), 0x4000);
+    assert_int_equal(cell(fdt, node, "sifive,perfmon-counters", 0), 6);
+    assert_int_equal(cell(fdt, node, "cache-level", 0), 2);
+    assert_int_equal(cell(fdt, node, "cache-size", 0), config->l2.size_bytes);
+    assert_int_equal(cell(fdt, node, "cache-sets", 0) * config->l2.ways * cell(fdt, node, "cache-block-size", 0), config->l2.size_bytes);
+    assert_int_equal(cell(fdt, "/cpus/cpu@1", "next-level-cache", 0), cell(fdt, node, "phandle", 0));
+    assert_int_equal(fdt_path_offset(fdt, "/l2-cache"), -FDT_ERR_NOTFOUND); // it is described once
+    stop(&r);
+}
+
 // What OpenSBI 1.1 reads: rows of 3, 3 and 5 cells.
 static void test_pmu_rows_are_written_as_firmware_reads_them(void **state) {
     (void)state;
@@ -513,6 +547,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_missing_disk_is_an_error),
     cmocka_unit_test(test_tree_describes_the_harts_as_they_are),
     cmocka_unit_test(test_every_device_stands_in_the_tree),
+    cmocka_unit_test(test_counters_of_the_second_level_stand_where_sifive_has_them),
     cmocka_unit_test(test_pmu_rows_are_written_as_firmware_reads_them),
     cmocka_unit_test(test_the_tree_depends_on_the_seed_only),
     cmocka_unit_test(test_a_tree_that_does_not_fit_is_refused),

@@ -77,6 +77,8 @@ def tally_command(options, row, program, engine):
         command += ["--set", "pmu=linux"]
     if "hpc" in row["tags"]:
         command += ["--set", "hpc=timed"]
+    if "ccache" in row["tags"]:
+        command += ["--set", "l2.counters=6"]
     return command + shlex.split(options.tally_options) + ["--bare", program]
 
 
