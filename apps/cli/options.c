@@ -104,6 +104,23 @@ static bool set_number(parser *p, const char *option, const char *key, const cha
     return append(p, &p->out->overrides, "", setting);
 }
 
+// What a kernel may hand to a program: keys os.NAME of a description that are "denied" or "granted".
+static bool add_grant(parser *p, const char *text) {
+    static const char *const names[] = {"ccache", "hpc"};
+    const size_t n_names = sizeof names / sizeof names[0];
+    for (size_t i = 0; i < n_names; i++) {
+        char setting[64];
+        if (strcmp(text, names[i]) != 0)
+            continue;
+        snprintf(setting, sizeof setting, "os.%s=granted", text);
+        return append(p, &p->out->overrides, "", setting);
+    }
+    const char *nearest = cli_nearest(text, names, n_names);
+    if (nearest)
+        return fail(p, "--grant %s: there is no such device; did you mean %s?", text, nearest);
+    return fail(p, "--grant %s: there is no such device; there are ccache and hpc", text);
+}
+
 static bool set_format(parser *p, tl_format format) {
     tl_format *chosen = &p->out->report.format;
     if (*chosen != TL_FORMAT_TEXT && *chosen != format)
@@ -173,6 +190,7 @@ static bool take(parser *p, int id, const char *text) {
     case OPT_ROOT: o->run.root = text; return *text || fail(p, "--root: the folder is empty");
     case OPT_ENV: return add_env(p, text);
     case OPT_NETWORK: o->run.allow_network = true; return true;
+    case OPT_GRANT: return add_grant(p, text);
     case OPT_ARGV0: o->argv0 = text; return true;
     case OPT_BARE: o->run.kind = TL_RUN_BARE; return true;
     case OPT_BIOS: return set_path(p, "bios", &o->run.bios, text);
@@ -314,7 +332,7 @@ static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
     if (!*argv[first])
         return fail(p, "the name of the program is empty");
     if (o->run.kind == TL_RUN_BARE && o->has_host_options)
-        return fail(p, "--sysroot, --root, --env, --network and --argv0 are for Linux programs; they do not go with --bare");
+        return fail(p, "--sysroot, --root, --env, --network, --grant and --argv0 are for Linux programs; they do not go with --bare");
     if (o->run.kind == TL_RUN_BARE && first + 1 < argc)
         return fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
     o->title = argv[first];

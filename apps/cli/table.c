@@ -174,6 +174,10 @@ const cli_option cli_option_rows[] = {
      "repeated.",
      NULL},
     {S, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
+    {S, OPT_GRANT, 0, "grant", "NAME", PROGRAM,
+     "Let the program use counters of the machine that the kernel keeps to itself otherwise: ccache, those of the second level, mapped through "
+     "/dev/ccache (the machine must have l2.counters); hpc, the distributed ones (the machine must have hpc). May be repeated.",
+     "ccache hpc"},
     {S, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
      "What the program sees as its own name. Default: as typed, its folder replaced by a dot, so that counts do not depend on folders.",
      NULL},

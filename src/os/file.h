@@ -60,6 +60,7 @@ typedef struct tl_file_ops {
     // For mappings (A file without pread cannot be mapped.)
     int64_t (*pread)(tl_os *os, tl_file *file, void *to, size_t n, uint64_t offset);
     int64_t (*pwrite)(tl_os *os, tl_file *file, const void *from, size_t n, uint64_t offset);
+    bool (*window)(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes); // tl_file_window; NULL: false
     const char *link_name; // what /proc/PID/fd shows of a file without a path: "pipe" (its inode follows) or "anon_inode:[eventfd]"
     bool is_stream;        // no position: pread and lseek answer ESPIPE
     bool is_message;       // a stream whose writes are taken whole or not at all

@@ -8,13 +8,10 @@
 #include "os/virtual.h"
 
 const tl_device_row tl_device_rows[] = {
-    {"full", TL_DEVICE_FULL, 1, 7},
-    {"null", TL_DEVICE_NULL, 1, 3},
-    {"random", TL_DEVICE_RANDOM, 1, 8},
-    {"tty", TL_DEVICE_TTY, 5, 0},
-    {"urandom", TL_DEVICE_URANDOM, 1, 9},
-    {"zero", TL_DEVICE_ZERO, 1, 5},
-    {.name = NULL},
+    {"ccache", TL_DEVICE_CCACHE, 10, 60}, {"full", TL_DEVICE_FULL, 1, 7},
+    {"null", TL_DEVICE_NULL, 1, 3},       {"random", TL_DEVICE_RANDOM, 1, 8},
+    {"tty", TL_DEVICE_TTY, 5, 0},         {"urandom", TL_DEVICE_URANDOM, 1, 9},
+    {"zero", TL_DEVICE_ZERO, 1, 5},       {.name = NULL},
 };
 
 typedef struct device_file {
@@ -22,7 +19,7 @@ typedef struct device_file {
     const tl_device_row *row;
 } device_file;
 
-static const tl_file_ops null_ops, random_ops;
+static const tl_file_ops null_ops, random_ops, window_ops;
 static const tl_device_row *row_of(const tl_file *file) { return ((const device_file *)file)->row; }
 
 static void device_close(tl_os *os, tl_file *file) {
@@ -98,11 +95,31 @@ static const tl_file_ops random_ops = {
     .is_pollable = true,
 };
 
+// Counters of the second-level cache, to be mapped: what a driver would offer a program that it trusts with them.
+static bool ccache_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes) {
+    (void)file;
+    *ret_paddr = TL_L2_COUNTERS_PADDR;
+    *ret_bytes = os->machine->l2_counters->type->window_bytes;
+    return true;
+}
+
+static const tl_file_ops window_ops = {
+    .kind = "a device",
+    .close = device_close,
+    .stat = device_stat,
+    .window = ccache_window,
+};
+
+bool tl_device_is_there(const tl_os *os, const tl_device_row *row) {
+    return row->kind != TL_DEVICE_CCACHE || os->machine->config.os.ccache == TL_GRANTED;
+}
+
 int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file) {
     if (row->kind == TL_DEVICE_TTY)
         return -ENXIO; // no controlling terminal
     bool is_random = row->kind == TL_DEVICE_RANDOM || row->kind == TL_DEVICE_URANDOM;
-    device_file *f = tl_file_new(os, sizeof *f, is_random ? &random_ops : &null_ops, flags);
+    const tl_file_ops *ops = row->kind == TL_DEVICE_CCACHE ? &window_ops : is_random ? &random_ops : &null_ops;
+    device_file *f = tl_file_new(os, sizeof *f, ops, flags);
     if (!f)
         return -ENOMEM;
     f->row = row;

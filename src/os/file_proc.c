@@ -252,6 +252,7 @@ static void maps(tl_strbuf *text, const tl_proc_subject *subject) {
         case TL_VMA_HEAP: name = "[heap]"; break;
         case TL_VMA_TRAMPOLINE: name = "[vdso]"; break;
         case TL_VMA_ANON:
+        case TL_VMA_DEVICE:
         case TL_VMA_FILE: break;
         }
         size_t start = text->n_bytes;

@@ -80,6 +80,8 @@ void tl_frame_unref(tl_frames *frames, uint64_t paddr) {
     --frames->n_used;
 }
 
+bool tl_frames_has(const tl_frames *frames, uint64_t paddr) { return paddr >= TL_RAM_BASE_PADDR && index_of(paddr) < frames->n_total; }
+
 uint32_t tl_frame_n_refs(const tl_frames *frames, uint64_t paddr) { return frames->frames[index_of(paddr)].n_refs; }
 
 uint64_t tl_frames_used(const tl_frames *frames) { return frames->n_used; }

@@ -15,7 +15,8 @@ void tl_frames_free(tl_frames *frames);                     // NULL is fine
 // A page with one reference; 0: RAM (or the host's memory for the books) is full. With is_zeroed its bytes are zero, else anything.
 uint64_t tl_frame_alloc(tl_frames *frames, bool is_zeroed);
 void tl_frame_ref(tl_frames *frames, uint64_t paddr);
-void tl_frame_unref(tl_frames *frames, uint64_t paddr); // the last reference frees it
+void tl_frame_unref(tl_frames *frames, uint64_t paddr);      // the last reference frees it
+bool tl_frames_has(const tl_frames *frames, uint64_t paddr); // false: no page of RAM, so no frame
 uint32_t tl_frame_n_refs(const tl_frames *frames, uint64_t paddr);
 uint8_t *tl_frame_bytes(const tl_frames *frames, uint64_t paddr);
 uint64_t tl_frames_used(const tl_frames *frames); // pages

@@ -40,6 +40,8 @@ static int64_t key_of(tl_thread *t, uint64_t vaddr, bool is_private, key *ret_ke
     if (vaddr >= TL_USER_END)
         return -EFAULT;
     const tl_vma *area = is_private ? NULL : tl_vm_find(vm, vaddr);
+    if (area && area->kind == TL_VMA_DEVICE)
+        return -EFAULT;
     if (area && area->is_shared)
         *ret_key = (key){tl_page_cache_id(area->cache), area->offset + (vaddr - area->start)};
     else

@@ -37,6 +37,22 @@ int64_t tl_sys_brk(tl_thread *t, const uint64_t args[6]) {
     return tl_vm_set_brk(vm, args[0], limit);
 }
 
+// Registers of a device: shared, whole pages within its window, never code.
+static int64_t map_registers(tl_file *file, int prot, uint64_t window_bytes, tl_map *map) {
+    if (!map->is_shared || (prot & PROT_EXEC))
+        return -EINVAL;
+    if (map->offset > window_bytes || tl_align_up(map->bytes, TL_PAGE_BYTES) > window_bytes - map->offset)
+        return -EINVAL;
+    map->file = file;
+    map->kind = TL_VMA_DEVICE;
+    map->max_prot = TL_PROT_READ;
+    bool is_ignored;
+    int64_t result = tl_file_may_map(file, prot, true, &is_ignored);
+    if (result == 0 && tl_file_may_map(file, prot | PROT_WRITE, true, &is_ignored) == 0)
+        map->max_prot |= TL_PROT_WRITE;
+    return result;
+}
+
 int64_t tl_sys_mmap(tl_thread *t, const uint64_t args[6]) {
     uint64_t bytes = args[1], offset = args[5];
     int prot = (int)args[2], flags = (int)args[3];
@@ -65,6 +81,11 @@ int64_t tl_sys_mmap(tl_thread *t, const uint64_t args[6]) {
         bool is_zero = false;
         if (!file)
             return -EBADF;
+        uint64_t window_paddr, window_bytes;
+        if (tl_file_window(t->os, file, &window_paddr, &window_bytes)) {
+            int64_t result = map_registers(file, prot, window_bytes, &map);
+            return result < 0 ? result : tl_vm_map(t->process->vm, &map);
+        }
         int64_t result = tl_file_may_map(file, prot, map.is_shared, &is_zero);
         if (result < 0)
             return result;
@@ -139,7 +160,7 @@ int64_t tl_sys_msync(tl_thread *t, const uint64_t args[6]) {
         return -ENOMEM;
     int64_t result = tl_vm_is_mapped(vm, args[0], end) ? 0 : -ENOMEM;
     for (const tl_vma *area = tl_vm_first(vm); area && area->start < end; area = area->next) {
-        if (area->end <= args[0] || !area->is_shared || !area->file || !(flags & MS_SYNC))
+        if (area->end <= args[0] || !area->is_shared || !area->file || !area->cache || !(flags & MS_SYNC))
             continue;
         uint64_t from = area->start > args[0] ? area->start : args[0], to = area->end < end ? area->end : end;
         int64_t wrote = tl_page_cache_write_back(t->os, area->cache, (area->offset + (from - area->start)) >> TL_PAGE_LOG2,
@@ -236,7 +257,7 @@ int64_t tl_sys_madvise(tl_thread *t, const uint64_t args[6]) {
     case MADV_PAGEOUT: return is_whole ? 0 : -ENOMEM;
     case MADV_FREE:
         for (const tl_vma *area = tl_vm_first(vm); area && area->start < end; area = area->next)
-            if (area->end > start && area->cache)
+            if (area->end > start && (area->cache || area->kind == TL_VMA_DEVICE))
                 return -EINVAL;
         tl_vm_zap(vm, start, end); // at once: as if memory had been short
         return is_whole ? 0 : -ENOMEM;

@@ -198,6 +198,20 @@ static void handle_page_fault(tl_thread *t, tl_access access) {
     }
 }
 
+// Only devices refuse what their page permits: accesses of a size or kind that they do not have.
+static bool is_refused_by_device(const tl_thread *t) {
+    const tl_vma *area = tl_vm_find(t->process->vm, t->hart->trap_value);
+    return area && area->kind == TL_VMA_DEVICE;
+}
+
+static void handle_access_fault(tl_thread *t, tl_access access) {
+    if (is_refused_by_device(t))
+        tl_signal_force(t, SIGSEGV, SEGV_ACCERR, t->hart->trap_value, access == TL_ACCESS_READ ? "load from" : "store to",
+                        "which the device does not answer");
+    else
+        handle_page_fault(t, access);
+}
+
 static void handle_illegal(tl_thread *t) {
     uint64_t pc = t->hart->pc;
     uint16_t half[2] = {0, 0};
@@ -225,14 +239,20 @@ static void handle_trap(tl_thread *t) {
         handle_page_fault(t, TL_ACCESS_EXEC);
         break;
     case TL_CAUSE_LOAD_PAGE:
-    case TL_CAUSE_LOAD_ACCESS:
         take_exception(os, h, TL_S_HART_EXC_LOAD_FAULT);
         handle_page_fault(t, TL_ACCESS_READ);
         break;
+    case TL_CAUSE_LOAD_ACCESS:
+        take_exception(os, h, TL_S_HART_EXC_LOAD_FAULT);
+        handle_access_fault(t, TL_ACCESS_READ);
+        break;
     case TL_CAUSE_STORE_PAGE:
-    case TL_CAUSE_STORE_ACCESS:
         take_exception(os, h, TL_S_HART_EXC_STORE_FAULT);
         handle_page_fault(t, TL_ACCESS_WRITE);
+        break;
+    case TL_CAUSE_STORE_ACCESS:
+        take_exception(os, h, TL_S_HART_EXC_STORE_FAULT);
+        handle_access_fault(t, TL_ACCESS_WRITE);
         break;
     case TL_CAUSE_BREAKPOINT:
         take_exception(os, h, TL_S_HART_EXC_BREAKPOINT);
@@ -243,7 +263,8 @@ static void handle_trap(tl_thread *t) {
     case TL_CAUSE_LOAD_MISALIGNED:
     case TL_CAUSE_STORE_MISALIGNED:
         take_exception(os, h, TL_S_HART_EXC_MISALIGNED);
-        tl_signal_force(t, SIGBUS, BUS_ADRALN, h->trap_value, "misaligned atomic access to", NULL);
+        tl_signal_force(t, SIGBUS, BUS_ADRALN, h->trap_value,
+                        is_refused_by_device(t) ? "misaligned access to a device at" : "misaligned atomic access to", NULL);
         break;
     default:
         take_exception(os, h, TL_S_HART_EXC_ILLEGAL);
@@ -372,6 +393,7 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t n_left) {
     tl_thread *t = (tl_thread *)h->client;
     h->horizon = earlier(os->turn_horizon, t->slice_start + os->machine->config.os.slice_cycles);
+    h->horizon = earlier(h->horizon, tl_machine_snoop(os->machine, h->now));
     if (os->n_timers > 0)
         h->horizon = earlier(h->horizon, os->timers[1]->cycle);
     if (tl_host_wait_is_needed(os))
@@ -511,6 +533,8 @@ tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **r
         status = tl_fail(err, TL_ENOMEM, "no memory for the Linux personality");
     if (status == TL_OK)
         status = tl_file_system_new(os, err);
+    if (status == TL_OK && machine->config.os.ccache == TL_GRANTED)
+        tl_machine_set_bus(machine, machine->own_bus);
     if (status == TL_OK)
         status = tl_exec_first(os, options->argv, options->envp, err);
     if (status == TL_OK)
@@ -525,6 +549,7 @@ void tl_os_free(tl_os *os) {
         return;
     free_dead(os);
     tl_process_free_all(os);
+    tl_machine_set_bus(os->machine, NULL);
     tl_host_waits_done(os);
     if (os->file_system)
         tl_file_system_done(os);

@@ -117,6 +117,8 @@ int64_t tl_file_pwrite(tl_os *os, tl_file *file, const void *from, size_t n, uin
 int64_t tl_file_size(tl_os *os, tl_file *file); // or a negative error number
 // May it be mapped? 0, -EACCES (opened without the needed access), -ENODEV (not a regular file and not /dev/zero). *ret_is_zero: a mapping of /dev/zero is anonymous.
 int64_t tl_file_may_map(tl_file *file, int prot, bool is_shared, bool *ret_is_zero);
+// Registers that mappings of the file show, offset 0 first. false: it is no such device.
+bool tl_file_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes);
 void tl_file_identity(const tl_file *file, uint64_t *ret_device, uint64_t *ret_inode);
 const char *tl_file_path(const tl_file *file); // as the guest would name it, absolute; "" when it has no name
 // Opens a program or interpreter for reading by guest path: relative to dirfd (AT_FDCWD: t's working directory); --root and --sysroot rules apply. 0 or a negative error number; -EACCES when it is not a regular file

@@ -410,15 +410,19 @@ int64_t tl_sys_getdents64(tl_thread *t, const uint64_t args[6]) {
 
 // ---- Mappings.
 
+bool tl_file_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes) {
+    return file->ops->window && file->ops->window(os, file, ret_paddr, ret_bytes);
+}
+
 int64_t tl_file_may_map(tl_file *file, int prot, bool is_shared, bool *ret_is_zero) {
     *ret_is_zero = tl_file_is_dev_zero(file);
     if (file->flags & TL_O_PATH)
         return -EBADF;
-    if (!file->ops->pread)
+    if (!file->ops->pread && !file->ops->window)
         return -ENODEV;
     if (!tl_file_may_read(file) || (is_shared && prot & TL_PROT_WRITE && !tl_file_may_write(file)))
         return -EACCES;
     if (is_shared && prot & TL_PROT_WRITE && tl_file_is_write_sealed(file))
         return -EPERM;
-    return *ret_is_zero || tl_file_is_regular(file) || tl_file_mem_inode(file) ? 0 : -ENODEV;
+    return *ret_is_zero || file->ops->window || tl_file_is_regular(file) || tl_file_mem_inode(file) ? 0 : -ENODEV;
 }

@@ -133,11 +133,12 @@ static int64_t resolve_in_task(const char *rest, bool is_task, node *to) {
     return 0;
 }
 
-static int64_t resolve_dev(tl_file_system *fs, const char *name, node *to) {
+static int64_t resolve_dev(const tl_os *os, const char *name, node *to) {
+    tl_file_system *fs = os->file_system;
     static const char *const std_links[][2] = {
         {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}, {"fd", "/proc/self/fd"}};
     for (const tl_device_row *row = tl_device_rows; row->name; row++)
-        if (strcmp(row->name, name) == 0) {
+        if (strcmp(row->name, name) == 0 && tl_device_is_there(os, row)) {
             to->kind = NODE_DEVICE;
             to->mode = S_IFCHR | 0666;
             to->device = row;
@@ -179,7 +180,7 @@ static int64_t resolve(tl_thread *asker, const char *path, node *to) {
         return 0;
     }
     if (strncmp(path, "/dev/", 5) == 0)
-        return resolve_dev(os->file_system, path + 5, to);
+        return resolve_dev(os, path + 5, to);
     const tl_proc_row *row = row_of(tl_proc_rows, path);
     if (row) {
         set_text(to, row->make);
@@ -459,7 +460,8 @@ static void list_all(lister *l) {
     list(l, "..");
     if (strcmp(path, "/dev") == 0) {
         for (const tl_device_row *row = tl_device_rows; row->name; row++)
-            list(l, row->name);
+            if (tl_device_is_there(os, row))
+                list(l, row->name);
         static const char *const more[] = {"fd", "shm", "stderr", "stdin", "stdout"};
         for (size_t i = 0; i < sizeof more / sizeof *more; i++)
             list(l, more[i]);

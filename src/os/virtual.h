@@ -27,14 +27,16 @@ typedef enum tl_device_kind {
     TL_DEVICE_FULL,
     TL_DEVICE_RANDOM,
     TL_DEVICE_URANDOM,
-    TL_DEVICE_TTY
+    TL_DEVICE_TTY,
+    TL_DEVICE_CCACHE
 } tl_device_kind;
 typedef struct tl_device_row {
     const char *name;
     tl_device_kind kind;
     uint32_t major, minor;
 } tl_device_row;
-extern const tl_device_row tl_device_rows[]; // ends with a NULL name
+extern const tl_device_row tl_device_rows[];                        // ends with a NULL name
+bool tl_device_is_there(const tl_os *os, const tl_device_row *row); // some have to be granted
 int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file);
 bool tl_file_is_dev_zero(const tl_file *file);
 

@@ -167,11 +167,13 @@ static void insert_area(tl_vm *vm, tl_vma *area) {
     vm->mapped_bytes += area->end - area->start;
 }
 
+static bool has_offset(const tl_vma *area) { return area->cache || area->kind == TL_VMA_DEVICE; }
+
 static bool can_merge(const tl_vma *a, const tl_vma *b) {
     if (a->end != b->start || a->prot != b->prot || a->max_prot != b->max_prot || a->kind != b->kind || a->is_shared != b->is_shared ||
         a->is_dont_fork != b->is_dont_fork || a->is_wipe_on_fork != b->is_wipe_on_fork || a->file != b->file || a->cache != b->cache)
         return false;
-    return !a->cache || a->offset + (a->end - a->start) == b->offset;
+    return !has_offset(a) || a->offset + (a->end - a->start) == b->offset;
 }
 
 // Joins areas that differ in nothing, around [start, end].
@@ -202,7 +204,7 @@ static bool split_at(tl_vm *vm, uint64_t vaddr) {
     if (!upper)
         return false;
     upper->start = vaddr;
-    if (area->cache)
+    if (has_offset(area))
         upper->offset += vaddr - area->start;
     area->end = vaddr;
     area->next = upper;
@@ -256,6 +258,22 @@ static bool is_free(const tl_vm *vm, uint64_t start, uint64_t end) {
     return !area || area->start >= end;
 }
 
+// A page of registers. They cost no memory, and belong to nobody who counts it.
+static uint64_t device_pte(const tl_vm *vm, const tl_vma *area, uint64_t page) {
+    uint64_t paddr = 0, bytes = 0;
+    (void)tl_file_window(vm->os, area->file, &paddr, &bytes);
+    return make_pte(paddr + area->offset + (page - area->start), area->prot, true);
+}
+
+// At once, as drivers do it. What finds no memory for tables now comes with a fault.
+static void map_device(tl_vm *vm, const tl_vma *area) {
+    for (uint64_t page = area->start; page < area->end; page += TL_PAGE_BYTES) {
+        uint64_t *pte = make_pte_slot(vm, page);
+        if (pte)
+            *pte = device_pte(vm, area, page);
+    }
+}
+
 int64_t tl_vm_map(tl_vm *vm, const tl_map *map) {
     uint64_t bytes = tl_align_up(map->bytes, TL_PAGE_BYTES), vaddr = map->vaddr;
     if (map->bytes == 0)
@@ -289,7 +307,9 @@ int64_t tl_vm_map(tl_vm *vm, const tl_map *map) {
                      .max_prot = map->max_prot,
                      .kind = map->kind,
                      .is_shared = map->is_shared};
-    if (map->file || map->is_shared) {
+    if (map->kind == TL_VMA_DEVICE) {
+        area->file = tl_file_ref(map->file);
+    } else if (map->file || map->is_shared) {
         area->cache = tl_page_cache_open(vm->os, map->file, map->is_shared && (map->max_prot & TL_PROT_WRITE));
         if (!area->cache) {
             area_free(vm, area);
@@ -305,6 +325,8 @@ int64_t tl_vm_map(tl_vm *vm, const tl_map *map) {
         }
     }
     insert_area(vm, area);
+    if (area->kind == TL_VMA_DEVICE)
+        map_device(vm, area);
     merge_around(vm, vaddr, vaddr + bytes);
     return (int64_t)vaddr;
 }
@@ -314,8 +336,10 @@ void tl_vm_zap(tl_vm *vm, uint64_t start, uint64_t end) {
     for (uint64_t at = start, *pte; (pte = next_present(vm, &at, end)) != NULL; at += TL_PAGE_BYTES) {
         uint64_t paddr = tl_pte_paddr(*pte);
         *pte = 0;
-        tl_frame_unref(vm->os->frames, paddr);
-        --vm->resident_pages;
+        if (tl_frames_has(vm->os->frames, paddr)) {
+            tl_frame_unref(vm->os->frames, paddr);
+            --vm->resident_pages;
+        }
         first = at < first ? at : first;
         last = at + TL_PAGE_BYTES;
     }
@@ -334,7 +358,7 @@ int64_t tl_vm_unmap(tl_vm *vm, uint64_t start, uint64_t end) {
         link = &(*link)->next;
     while (*link && (*link)->start < end) {
         area = *link;
-        if (area->is_shared && area->file)
+        if (area->is_shared && area->file && area->cache)
             (void)tl_page_cache_write_back(vm->os, area->cache, area->offset >> TL_PAGE_LOG2,
                                            (area->offset + (area->end - area->start)) >> TL_PAGE_LOG2);
         tl_vm_zap(vm, area->start, area->end);
@@ -352,7 +376,7 @@ static void protect_pages(tl_vm *vm, const tl_vma *area) {
     for (uint64_t at = area->start, *pte; (pte = next_present(vm, &at, area->end)) != NULL; at += TL_PAGE_BYTES) {
         uint64_t old = *pte, paddr = tl_pte_paddr(old);
         // Private pages of our own may be written at once; shared file pages take a fault, so that they become dirty.
-        bool is_own = tl_frame_n_refs(vm->os->frames, paddr) == 1;
+        bool is_own = area->kind == TL_VMA_DEVICE || tl_frame_n_refs(vm->os->frames, paddr) == 1;
         *pte = make_pte(paddr, area->prot, is_own || (area->is_shared && (old & TL_PTE_W))) | (old & (TL_PTE_A | TL_PTE_D));
         if ((area->prot & TL_PROT_EXEC) && !(old & TL_PTE_X))
             note_code(vm->os, paddr, true);
@@ -411,7 +435,7 @@ int64_t tl_vm_remap(tl_vm *vm, uint64_t old_vaddr, uint64_t old_bytes, uint64_t 
     const tl_vma *found = tl_vm_find(vm, old_vaddr);
     if (!found)
         return -EFAULT;
-    if (old_bytes > found->end - old_vaddr)
+    if (old_bytes > found->end - old_vaddr || (found->kind == TL_VMA_DEVICE && new_bytes > old_bytes))
         return -EFAULT;
     if (new_vaddr == 0 && !keep_old) {
         if (new_bytes <= old_bytes) {
@@ -591,6 +615,10 @@ tl_fault tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_access access) {
     uint64_t page = page_of(vaddr), *pte = make_pte_slot(vm, page);
     if (!pte)
         return fault_out_of_memory(vm);
+    if (area->kind == TL_VMA_DEVICE) {
+        *pte = device_pte(vm, area, page);
+        return TL_FAULT_MAP;
+    }
     if (is_present(*pte))
         return fault_present(vm, area, page, pte, access);
     return area->cache ? fault_cached(vm, area, page, pte, access) : fault_anonymous(vm, area, pte);

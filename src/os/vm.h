@@ -37,12 +37,12 @@ typedef enum tl_fault {
 } tl_fault;
 static inline bool tl_fault_is_resolved(tl_fault fault) { return fault <= TL_FAULT_COW; }
 
-typedef enum tl_vma_kind { TL_VMA_ANON, TL_VMA_FILE, TL_VMA_STACK, TL_VMA_HEAP, TL_VMA_TRAMPOLINE } tl_vma_kind;
+typedef enum tl_vma_kind { TL_VMA_ANON, TL_VMA_FILE, TL_VMA_STACK, TL_VMA_HEAP, TL_VMA_TRAMPOLINE, TL_VMA_DEVICE } tl_vma_kind;
 
 typedef struct tl_vma {
     uint64_t start, end;  // multiples of TL_PAGE_BYTES
     uint64_t offset;      // in the file, of start
-    tl_file *file;        // held; NULL: anonymous
+    tl_file *file;        // held; NULL: anonymous. TL_VMA_DEVICE: what tl_file_window knows
     tl_page_cache *cache; // held; shared mappings (of a file, or anonymous memory shared with children), else NULL
     struct tl_vma *next;  // by address
     uint8_t prot, kind;   // TL_PROT_*, tl_vma_kind

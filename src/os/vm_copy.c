@@ -31,6 +31,8 @@ static uint8_t *host_of(tl_vm *vm, uint64_t vaddr, uint64_t n, bool is_write) {
             return NULL;
         pte = tl_vm_pte(vm, vaddr);
     }
+    if (!tl_frames_has(vm->os->frames, tl_pte_paddr(*pte)))
+        return NULL; // registers of a device
     if (is_write)
         note_store(vm->os, pte, vaddr & (TL_PAGE_BYTES - 1), n);
     return tl_frame_bytes(vm->os->frames, tl_pte_paddr(*pte)) + (vaddr & (TL_PAGE_BYTES - 1));
