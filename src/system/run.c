@@ -3,6 +3,7 @@
 //
 // Everything depends on the state of the machine only. Devices act, interrupts are taken and turns change between fetch runs; limits and
 // breakpoints cut a run anywhere and change nothing. A hart that waits (WFI) lets its clock run idle to the next thing that can happen.
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "isa/rv/privileged.h"
 #include "system/system_internal.h"
 
-enum { HTIF_EVERY_CYCLES = 20000 }; // how often tohost is looked at
+enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 }; // how often tohost is looked at
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -135,6 +136,21 @@ static bool pass_time(tl_system *system, const tl_system_limits *limits) {
     return true;
 }
 
+// A trap of machine mode at the very place where its handler stands leads there again, for ever: mtvec was never set, or what it names is no
+// code. Another hart might yet mend that, so it must have gone on for a while.
+static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
+    bool is_at_handler = h->priv == TL_PRIV_M && h->pc == (h->csr.mtvec & ~UINT64_C(3)) && h->csr.mepc == h->pc;
+    system->n_trap_loops = is_at_handler ? system->n_trap_loops + 1 : 0;
+    if (system->n_trap_loops < MOST_TRAP_LOOPS)
+        return;
+    char text[200];
+    snprintf(text, sizeof text,
+             "hart%u traps at its own trap handler, 0x%" PRIx64 " (mcause %" PRIu64
+             "): mtvec was not set, or there is no code where it points",
+             h->id, h->pc, h->trap_cause);
+    end(system, TL_SYSTEM_STUCK, 0, text);
+}
+
 static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limits, uint64_t n_left) {
     h->horizon = earlier(system->turn_horizon, system->board.next_event);
     h->horizon = earlier(h->horizon, tl_machine_snoop(system->machine, h->now));
@@ -149,6 +165,7 @@ static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limi
     system->board.now_cycles = h->now;
     tl_stop stop = h->core->run(h);
     if (stop == TL_STOP_TRAP) {
+        look_for_trap_loop(system, h);
         tl_take_exception(h);
     } else if (stop == TL_STOP_BREAK) {
         system->report = (tl_system_report){.stop = TL_SYSTEM_BREAK, .break_hart = h->id};

@@ -23,6 +23,7 @@ struct tl_system {
     tl_system_report report;
     tl_hart *turn; // whose turn a limit cut short, or NULL
     uint64_t turn_horizon;
+    uint32_t n_trap_loops; // traps in a row that led where they came from
 };
 
 // Puts everything the options name into RAM and fills entry, device_tree and the rest.
