@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/testing.h"
+#include "dev/snooper.h"
+#include "isa/rv/privileged.h"
 #include "mem/mem_signals.h"
 #include "model/core.h"
 
@@ -457,6 +459,31 @@ static void test_counters_of_the_second_level_stand_where_sifive_has_them(void *
     stop(&r);
 }
 
+static void test_snooper_knows_what_the_counters_count(void **state) {
+    (void)state;
+    rig r;
+    start_with(&r, 1, NULL, 6);
+    tl_hart *h = r.machine->harts[0];
+    const tl_snooper_log *log = tl_snooper_log_of(r.machine->snooper);
+    tl_privileged_reset(h); // machine mode, no translation
+    assert_true(h->port->store(h, 0x2012008, 8, 0x4001));
+    assert_true(h->port->load(h, 0x80000000, 8)); // a line to read: one request
+    assert_true(h->port->load(h, 0x2013008, 8));
+    assert_int_equal(h->mem_value, 1);
+    assert_true(h->port->load(h, 0x10000005, 1)); // the serial port's: seen, too
+    assert_int_equal(log->n_beats, 3);
+    assert_int_equal(log->n_watched, 1);
+    assert_int_equal(log->values[1], 1);
+    assert_int_equal(log->selects[1], 0x4001);
+    assert_true(h->port->load(h, 0x80001000, 8));
+    assert_int_equal(tl_machine_snoop(r.machine, 1000), 2000); // now it looks by itself
+    assert_int_equal(log->n_read, 1);
+    assert_int_equal(log->n_read_new, 1);
+    assert_int_equal(log->values[1], 2);
+    assert_int_equal(h->tally[TL_S_HART_UNC_READ] + h->tally[TL_S_HART_UNC_WRITE], 3); // of that the hart notices nothing
+    stop(&r);
+}
+
 // What OpenSBI 1.1 reads: rows of 3, 3 and 5 cells.
 static void test_pmu_rows_are_written_as_firmware_reads_them(void **state) {
     (void)state;
@@ -548,6 +575,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_tree_describes_the_harts_as_they_are),
     cmocka_unit_test(test_every_device_stands_in_the_tree),
     cmocka_unit_test(test_counters_of_the_second_level_stand_where_sifive_has_them),
+    cmocka_unit_test(test_snooper_knows_what_the_counters_count),
     cmocka_unit_test(test_pmu_rows_are_written_as_firmware_reads_them),
     cmocka_unit_test(test_the_tree_depends_on_the_seed_only),
     cmocka_unit_test(test_a_tree_that_does_not_fit_is_refused),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs one Linux program on a machine with the distributed counters, then asks every manager for every counter through the registers, as
-// an instruction would, and checks the identities I1 to I7 between what they say. Usage: hpc_identities_guest MACHINE PROGRAM [ARG...];
+// an instruction would, and checks the identities I1 to I7 between what they say. A block of counters on the bus (pmu/ccache) counts beside
+// them what must be the same. Usage: hpc_identities_guest MACHINE PROGRAM [ARG...];
 // the program's output is discarded. Exit status: 0 they hold, 1 they do not, 2 usage.
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "os/os.h"
+#include "pmu/ccache/ccache.h"
 #include "pmu/dhpc/dhpc.h"
 #include "session/plan.h"
 
@@ -82,6 +84,28 @@ static uint64_t ask(tl_dhpc *dhpc, uint64_t *cycle, uint32_t id, uint64_t values
     return received;
 }
 
+// What a slice calls reads, read misses, writes and write-backs, in the words of the block.
+enum { BLOCK_READ, BLOCK_READMISS, BLOCK_WRITE, BLOCK_WRITEBACK, BLOCK_N };
+static const uint64_t block_selects[BLOCK_N] = {
+    [BLOCK_READ] = TL_CCACHE_EVENT(1, 3) | TL_CCACHE_EVENT(1, 6) | TL_CCACHE_EVENT(1, 7) | TL_CCACHE_EVENT(1, 10),
+    [BLOCK_READMISS] = TL_CCACHE_EVENT(3, 0) | TL_CCACHE_EVENT(3, 1),
+    [BLOCK_WRITE] = TL_CCACHE_EVENT(1, 14) | TL_CCACHE_EVENT(1, 15),
+    [BLOCK_WRITEBACK] = TL_CCACHE_EVENT(3, 9),
+};
+
+static void start_block(tl_pmu *block) {
+    for (uint32_t i = 0; i < BLOCK_N; i++)
+        if (!tl_pmu_store(block, TL_CCACHE_SELECT + 8 * i, 8, block_selects[i]))
+            expect("a store to the block was refused", 0, 1);
+}
+
+static uint64_t ask_block(tl_pmu *block, uint32_t i) {
+    uint64_t value = 0;
+    if (!tl_pmu_load(block, TL_CCACHE_COUNTER + 8 * i, 8, &value))
+        expect("a load from the block was refused", 0, 1);
+    return value;
+}
+
 static void check(tl_machine *machine) {
     tl_dhpc *dhpc = machine->hpc;
     uint64_t l1_misses = 0, l1_writebacks = 0, llc_reads = 0, llc_writes = 0, llc_readmisses = 0, llc_writebacks = 0;
@@ -140,6 +164,10 @@ static void check(tl_machine *machine) {
     expect("I2: L2 writes are L1 write-backs", llc_writes, l1_writebacks + unc_writes);
     expect("I4: memory reads are L2 misses", mem_reads, llc_readmisses + dma_misses);
     expect("I4: memory writes are L2 write-backs", mem_writes, llc_writebacks);
+    expect("P-17: reads of the block", ask_block(machine->l2_counters, BLOCK_READ), llc_reads);
+    expect("P-17: read misses of the block", ask_block(machine->l2_counters, BLOCK_READMISS), llc_readmisses);
+    expect("P-17: writes of the block", ask_block(machine->l2_counters, BLOCK_WRITE), llc_writes);
+    expect("P-17: write-backs of the block", ask_block(machine->l2_counters, BLOCK_WRITEBACK), llc_writebacks);
     if (llc_reads < 100 || mem_reads < 100 || instret < 10000 || n_llc != machine->config.l2_slices) {
         fprintf(stderr, "hpc_identities_guest: the program made too little happen to prove anything\n");
         n_broken += 1;
@@ -152,7 +180,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     static char *const no_env[] = {NULL};
-    static const char *const overrides[] = {"hpc=timed", NULL};
+    static const char *const overrides[] = {"hpc=timed", "l2.counters=4", NULL};
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC), status = 1;
     tl_os_options options = {.program = argv[2], .argv = argv + 2, .envp = no_env, .std_fd = {null_fd, null_fd, null_fd}};
     tl_os_limits limits = {.until_cycle = UINT64_MAX, .until_instret = UINT64_C(20000000), .break_pc = {TL_NO_LINE, TL_NO_LINE}};
@@ -161,8 +189,9 @@ int main(int argc, char **argv) {
     tl_machine *machine = NULL;
     tl_os *os = NULL;
     tl_error err = {0};
-    if (tl_plan_config(argv[1], overrides, &config, &err) != TL_OK || tl_machine_new(&config, &tl_core_block, &machine, &err) != TL_OK ||
-        tl_os_new(machine, &options, &os, &err) != TL_OK || tl_os_run(os, &limits, &report, &err) != TL_OK) {
+    if (tl_plan_config(argv[1], overrides, &config, &err) == TL_OK && tl_machine_new(&config, &tl_core_block, &machine, &err) == TL_OK)
+        start_block(machine->l2_counters);
+    if (!machine || tl_os_new(machine, &options, &os, &err) != TL_OK || tl_os_run(os, &limits, &report, &err) != TL_OK) {
         fprintf(stderr, "hpc_identities_guest: %s\n", err.text);
     } else {
         tl_machine_sync(machine);
