@@ -61,6 +61,16 @@ def describe_files(folder):
     return "".join(sorted(lines)).encode()
 
 
+def become_plain():
+    """Signals as a login shell leaves them: whoever started the tests may ignore or block some (nohup does), and programs inherit that."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        try:
+            signal.signal(number, signal.SIG_DFL)
+        except (OSError, ValueError):  # the C library's own
+            pass
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
 def run(prefix, program, row, guests, timeout_s, keep_stderr):
     """Returns (status, stdout, stderr); a status is an int or 'timeout'."""
     args = [] if row["args"] == "-" else shlex.split(row["args"].format(guest=os.path.join(ROOT, "guest"), out=guests))
@@ -73,7 +83,7 @@ def run(prefix, program, row, guests, timeout_s, keep_stderr):
     try:
         with open(stdin, "rb") as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             child = subprocess.Popen(prefix + [program] + args, stdin=source, stdout=out, stderr=err, cwd=scratch, env=env,
-                                     start_new_session=True)
+                                     start_new_session=True, preexec_fn=become_plain)
             try:
                 status = child.wait(timeout_s)
             except subprocess.TimeoutExpired:
