@@ -22,13 +22,17 @@ static const workload workloads[] = {
     {"automaton", "automaton", "build/guest/kernel_automaton", {"1000000"}},
     {"bzip2", "bzip2", NULL, {"-c", "%s/input/text.txt"}},
     {"chase", "chase", "build/guest/kernel_chase", {"1000000"}},
+    {"huffman", "huffman", "build/guest/kernel_huffman", {"1000000"}},
     {"lua", "lua", NULL, {"%s/../workloads/work.lua", "10000"}},
     {"matrix", "matrix", "build/guest/kernel_matrix", {"1000000"}},
+    {"mergesort", "mergesort", "build/guest/kernel_mergesort", {"1000000"}},
     {"minigzip", "minigzip", NULL, {"-c", "%s/input/text.txt"}},
     {"nbody", "nbody", "build/guest/kernel_nbody", {"1000000"}},
+    {"picture", "picture", "build/guest/kernel_picture", {"1000000"}},
     {"sieve", "sieve", "build/guest/kernel_sieve", {"1000000"}},
     {"sort", "sort", "build/guest/kernel_sort", {"1000000"}},
     {"sqlite", "speedtest1", NULL, {"--memdb", "--size", "1000"}},
+    {"straight", "straight", "build/guest/kernel_straight", {"1000000"}},
     {"strings", "strings", "build/guest/kernel_strings", {"1000000"}},
 };
 enum { N_WORKLOADS = sizeof workloads / sizeof workloads[0] };

@@ -39,4 +39,10 @@ static inline int kernel_result(const char *name, uint64_t iterations, uint64_t 
     return 0;
 }
 
+// What the kernel checks of itself did not hold.
+static inline int kernel_wrong(const char *name, const char *sentence) {
+    fprintf(stderr, "%s: %s\n", name, sentence);
+    return 1;
+}
+
 #endif
