@@ -205,6 +205,54 @@ static void put_words(FILE *stream, cli_verb verb) {
     }
 }
 
+// Another verb has an option of that name with other values.
+static bool is_ambiguous(const cli_option *row) {
+    for (size_t i = 0; i < cli_n_option_rows; i++) {
+        const cli_option *other = &cli_option_rows[i];
+        if (other->words && !strcmp(other->name, row->name) && strcmp(other->words, row->words) != 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_told_before(const cli_option *row) {
+    for (const cli_option *other = cli_option_rows; other < row; other++)
+        if (other->words && !strcmp(other->name, row->name))
+            return true;
+    return false;
+}
+
+// "*:--engine", or "stat:--pmu | list:--pmu" where it depends on the verb.
+static void put_patterns(FILE *stream, const cli_option *row) {
+    const char *separator = "    ";
+    bool depends = is_ambiguous(row);
+    for (unsigned verb = 0; verb < (depends ? N_VERBS : 1); verb++) {
+        const char *name = depends ? cli_verbs[verb].name : "*";
+        if (depends && !(row->verbs & 1u << verb))
+            continue;
+        fprintf(stream, "%s%s:--%s", separator, name, row->name);
+        if (row->letter)
+            fprintf(stream, " | %s:-%c", name, row->letter);
+        separator = " | ";
+    }
+}
+
+// Values of one option. In a list, what stands behind the last comma is completed.
+static void put_values(FILE *stream, const cli_option *row) {
+    bool is_list = row->argument && !strncmp(row->argument, "LIST", 4);
+    put_patterns(stream, row);
+    if (!strcmp(row->words, "@files")) {
+        fputs(") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", stream);
+        return;
+    }
+    fprintf(stream, ") COMPREPLY=($(compgen %s-W \"", is_list ? "-P \"${cur%\"${cur##*,}\"}\" " : "");
+    if (row->words[0] == '@')
+        fprintf(stream, "$(tally list %s -j 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p')", row->words + 1);
+    else
+        fputs(row->words, stream);
+    fprintf(stream, "\" -- \"%s\")); return ;;\n", is_list ? "${cur##*,}" : "$cur");
+}
+
 void cli_print_completion(FILE *stream) {
     fputs("# bash completion of tally: tally help completion > /etc/bash_completion.d/tally\n"
           "_tally() {\n"
@@ -226,29 +274,11 @@ void cli_print_completion(FILE *stream) {
           "            fi\n"
           "        done\n"
           "    fi\n"
-          "    case $prev in\n",
+          "    case $verb:$prev in\n",
           stream);
-    for (size_t i = 0; i < cli_n_option_rows; i++) {
-        const cli_option *row = &cli_option_rows[i];
-        bool is_repeat = false; // of another verb
-        for (size_t k = 0; k < i; k++)
-            is_repeat = is_repeat || (cli_option_rows[k].words && !strcmp(cli_option_rows[k].name, row->name));
-        if (!row->words || is_repeat)
-            continue;
-        fprintf(stream, "    --%s", row->name);
-        if (row->letter)
-            fprintf(stream, " | -%c", row->letter);
-        if (!strcmp(row->words, "@files"))
-            fputs(") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", stream);
-        else if (row->words[0] == '@')
-            fprintf(
-                stream,
-                ") COMPREPLY=($(compgen -W \"$(tally list %s -j 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p')\" -- \"$cur\")); "
-                "return ;;\n",
-                row->words + 1);
-        else
-            fprintf(stream, ") COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); return ;;\n", row->words);
-    }
+    for (const cli_option *row = cli_option_rows; row < cli_option_rows + cli_n_option_rows; row++)
+        if (row->words && (is_ambiguous(row) || !is_told_before(row)))
+            put_values(stream, row);
     fputs("    esac\n    case $verb in\n", stream);
     for (unsigned verb = 0; verb < N_VERBS; verb++) {
         fprintf(stream, "    %s", cli_verbs[verb].name);

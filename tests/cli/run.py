@@ -236,6 +236,8 @@ def completion_completes():
     equal(complete("tally", "stat", "--machine", "rock"), ["rocket"])
     equal(complete("tally", "list", "mach"), ["machines"])
     contains(complete("tally", "stat", "-e", "cyc"), "cycles")
+    contains(complete("tally", "stat", "-e", "cycles,instr"), "cycles,instructions") # behind a comma
+    contains(complete("tally", "stat", "-M", "ip"), "ipc")
     equal(complete("tally", "stat", "--", "--max"), [])
 
 
