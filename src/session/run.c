@@ -59,8 +59,7 @@ static uint64_t host_now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-// NULL: not on this host.
-static const tl_core_type *core_of(tl_engine engine) {
+const tl_core_type *tl_session_core(tl_engine engine) {
     switch (engine) {
     case TL_ENGINE_STEP: return &tl_core_step;
     case TL_ENGINE_BLOCK: return &tl_core_block;
@@ -135,7 +134,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     tl_status status = tl_plan_new(&options, &session->plan, err);
     if (status != TL_OK)
         goto out;
-    const tl_core_type *core = core_of(options.engine);
+    const tl_core_type *core = tl_session_core(options.engine);
     if (!core) {
         status = tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine block");
         goto out;

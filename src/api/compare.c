@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// tally/compare.h over compare/.
+#include <string.h>
+
+#include "compare/compare.h"
+#include "compare/events.h"
+
+// Fills as much of a caller's struct as the caller knows about; its size comes first in it.
+static void fill(void *ret, const void *filled, size_t size) {
+    uint32_t wanted;
+    memcpy(&wanted, ret, sizeof wanted);
+    size = wanted < size ? wanted : size;
+    if (size > sizeof wanted)
+        memcpy((char *)ret + sizeof wanted, (const char *)filled + sizeof wanted, size - sizeof wanted);
+}
+
+TL_API void tl_compare_options_init(tl_compare_options *ret_options) { tl_compare_init(ret_options); }
+
+TL_API tl_status tl_compare(const tl_compare_options *options, tl_comparison **ret_comparison, tl_error *err) {
+    return tl_compare_run(options, ret_comparison, err);
+}
+
+TL_API void tl_comparison_free(tl_comparison *comparison) { tl_comparison_release(comparison); }
+
+TL_API uint32_t tl_compare_n_events(void) { return tl_n_watchables; }
+
+TL_API void tl_compare_event_at(uint32_t index, tl_compare_event *ret_event) {
+    tl_compare_event event = {.name = "", .meaning = ""};
+    if (index < tl_n_watchables) {
+        const tl_watchable *w = &tl_watchables[index];
+        event = (tl_compare_event){.name = w->name,
+                                   .meaning = w->meaning,
+                                   .is_default = w->is_default,
+                                   .has_u74 = w->u74 != 0 || w->u74_counter != 0,
+                                   .has_ccache = w->ccache != 0,
+                                   .has_dhpc = true};
+    }
+    fill(ret_event, &event, sizeof event);
+}
+
+TL_API void tl_comparison_facts(const tl_comparison *comparison, tl_compare_facts *ret_facts) {
+    fill(ret_facts, &comparison->facts, sizeof comparison->facts);
+}
+
+TL_API const char *tl_compare_outcome_name(tl_compare_outcome outcome) { return tl_comparison_outcome_text(outcome); }
+
+#define ROWS(plural, singular, type, ...)                                                                        \
+    TL_API uint32_t tl_comparison_n_##plural(const tl_comparison *comparison) { return comparison->n_##plural; } \
+    TL_API void tl_comparison_##singular(const tl_comparison *comparison, uint32_t index, type *ret_row) {       \
+        static const type none = {__VA_ARGS__};                                                                  \
+        fill(ret_row, index < comparison->n_##plural ? &comparison->plural[index] : &none, sizeof none);         \
+    }
+ROWS(designs, design, tl_compare_design_row, .name = "", .title = "")
+ROWS(values, value, tl_compare_value_row, .event = "", .reason = "")
+ROWS(accesses, access, tl_compare_access_row, .method = "", .mode = "")
+ROWS(privileges, privilege, tl_compare_privilege_row, .mode = "", .grant = "", .what = "")
+ROWS(states, state, tl_compare_state_row, .size = 0)
+ROWS(fabrics, fabric, tl_compare_fabric_row, .winner = "")
+ROWS(spreads, spread, tl_compare_spread_row, .size = 0)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The whole comparison: a run without a reader, which tells the truth about the program alone; then each design.
+#include "compare/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/world.h"
+#include "session/digest.h"
+
+enum { USUAL_INTERVAL = 100000, WANTED_LOOKS = 200, SHORT_INTERVAL = 5000 };
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+
+void tl_compare_init(tl_compare_options *ret_options) {
+    *ret_options = (tl_compare_options){.size = sizeof *ret_options, .run = {.size = sizeof ret_options->run, .std_fd = {0, 1, 2}}};
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static tl_status describe(const tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
+    char digest[TL_DIGEST_BYTES];
+    tl_compare_facts *facts = &c->facts;
+    *facts = (tl_compare_facts){
+        .program = tl_arena_strdup(&c->arena, last_part(setup->run.program)),
+        .machine = tl_arena_strdup(&c->arena, setup->config.name),
+        .engine = setup->core->name,
+        .added = tl_arena_strdup(&c->arena, setup->added),
+        .n_harts = setup->config.n_harts,
+        .n_slices = setup->config.l2_slices,
+        .clock_hz = setup->config.clock_hz,
+        .max_insns = setup->max_insns,
+        .n_phases = setup->n_phases,
+        .n_events = setup->n_events,
+    };
+    if (tl_digest_file(setup->run.root, setup->run.program, digest, NULL) == TL_OK)
+        facts->digest = tl_arena_strdup(&c->arena, digest);
+    return facts->program && facts->machine && facts->added ? TL_OK : no_memory(err);
+}
+
+// 1, 2 or 5 times a power of ten, at most n.
+static uint64_t round_down(uint64_t n) {
+    uint64_t power = 1;
+    while (power <= n / 10)
+        power *= 10;
+    return power * (n / power >= 5 ? 5 : n / power >= 2 ? 2 : 1);
+}
+
+static void choose_interval(tl_compare_setup *setup, uint64_t cycles) {
+    if (setup->interval_cycles != 0)
+        return;
+    uint64_t wanted = round_down(cycles / WANTED_LOOKS + 1);
+    setup->interval_cycles = wanted < SHORT_INTERVAL ? SHORT_INTERVAL : wanted > USUAL_INTERVAL ? USUAL_INTERVAL : wanted;
+}
+
+static tl_status run_alone(tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
+    tl_world world;
+    tl_status status = tl_world_open(setup, &world, err);
+    if (status != TL_OK)
+        return status;
+    while (status == TL_OK && !world.has_ended)
+        status = tl_world_run(&world, UINT64_MAX, UINT64_MAX, err);
+    tl_machine_sync(world.machine);
+    tl_compare_facts *facts = &c->facts;
+    facts->instructions = tl_world_program_insns(&world);
+    facts->cycles = tl_world_cycles(&world);
+    facts->reason = world.is_bounded                      ? TL_END_MAX_INSNS
+                    : world.report.stop == TL_OS_KILLED   ? TL_END_KILLED
+                    : world.report.stop == TL_OS_DEADLOCK ? TL_END_DEADLOCK
+                                                          : TL_END_EXITED;
+    facts->status = world.is_bounded ? 0 : world.report.exit_status;
+    facts->signal = world.is_bounded ? 0 : world.report.signal;
+    choose_interval(setup, facts->cycles);
+    facts->interval_cycles = setup->interval_cycles;
+    if (status == TL_OK)
+        status = tl_machine_check_identities(world.machine, err);
+    tl_world_close(&world);
+    return status;
+}
+
+tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_comparison, tl_error *err) {
+    tl_compare_setup setup;
+    tl_status status = tl_compare_prepare(options, &setup, err);
+    if (status != TL_OK)
+        return status;
+    tl_comparison *c = calloc(1, sizeof *c);
+    status = c ? describe(&setup, c, err) : no_memory(err);
+    if (status == TL_OK)
+        status = run_alone(&setup, c, err);
+    tl_compare_setup_done(&setup);
+    if (status != TL_OK) {
+        tl_comparison_release(c);
+        return status;
+    }
+    *ret_comparison = c;
+    return TL_OK;
+}

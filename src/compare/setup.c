@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// From options to a setup. Whatever a machine lacks of a design is added through its description, for all runs alike: counters that nobody
+// reads change nothing.
+#include "compare/setup.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/nearest.h"
+#include "session/description.h"
+#include "session/plan.h"
+#include "session/run.h"
+
+enum { DEFAULT_MAX_INSNS = 200000000, DEFAULT_PHASES = 8, MAX_PHASES = 64, LEAST_INTERVAL = 5000, SNOOPER_CYCLES = 100000 };
+
+static const char *const design_names[] = {[TL_COMPARE_U74] = "u74", [TL_COMPARE_CCACHE] = "ccache", [TL_COMPARE_DHPC] = "dhpc"};
+
+const char *tl_compare_design_name(tl_compare_design design) { return design < TL_COMPARE_N_DESIGNS ? design_names[design] : ""; }
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+
+static tl_status add_design(tl_compare_setup *s, const char *name, tl_error *err) {
+    tl_nearest nearest;
+    char text[128];
+    tl_nearest_init(&nearest, name);
+    for (uint32_t i = 0; i < TL_COMPARE_N_DESIGNS; i++) {
+        tl_nearest_offer(&nearest, design_names[i]);
+        if (strcmp(design_names[i], name) != 0)
+            continue;
+        for (uint32_t k = 0; k < s->n_designs; k++)
+            if (s->designs[k] == i)
+                return tl_fail(err, TL_EINVAL, "%s is named twice; name each design once", name);
+        s->designs[s->n_designs++] = (tl_compare_design)i;
+        return TL_OK;
+    }
+    return tl_fail(err, TL_ENOENT, "%s is none of the designs that are compared, u74, ccache and dhpc%s", name,
+                   tl_nearest_text(&nearest, text, sizeof text));
+}
+
+static tl_status add_event(tl_compare_setup *s, const char *name, tl_error *err) {
+    const tl_watchable *event = tl_watchable_find(name);
+    if (!event) {
+        tl_nearest nearest;
+        char text[128];
+        tl_nearest_init(&nearest, name);
+        for (uint32_t i = 0; i < tl_n_watchables; i++)
+            tl_nearest_offer(&nearest, tl_watchables[i].name);
+        return tl_fail(err, TL_ENOENT, "no event that can be compared is called %s%s", name, tl_nearest_text(&nearest, text, sizeof text));
+    }
+    for (uint32_t i = 0; i < s->n_events; i++)
+        if (s->events[i] == event)
+            return tl_fail(err, TL_EINVAL, "event %s is named twice; name each once", name);
+    s->events[s->n_events++] = event;
+    return TL_OK;
+}
+
+typedef tl_status add_fn(tl_compare_setup *s, const char *name, tl_error *err);
+
+static tl_status add_list(tl_compare_setup *s, const char *what, const char *names, add_fn *add, tl_error *err) {
+    char *list = tl_arena_strdup(&s->arena, names), *rest = NULL;
+    uint32_t n = 0;
+    if (!list)
+        return no_memory(err);
+    for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest), n++) {
+        tl_status status = add(s, name, err);
+        if (status != TL_OK)
+            return status;
+    }
+    return n > 0 ? TL_OK : tl_fail(err, TL_EINVAL, "the list of %s is empty", what);
+}
+
+static tl_status choose_events(tl_compare_setup *s, const char *names, tl_error *err) {
+    if (names)
+        return add_list(s, "events", names, add_event, err);
+    for (uint32_t i = 0; i < tl_n_watchables; i++)
+        if (tl_watchables[i].is_default)
+            s->events[s->n_events++] = &tl_watchables[i];
+    return TL_OK;
+}
+
+static tl_status add_setting(tl_compare_setup *s, const char *setting, tl_error *err) {
+    s->added = tl_arena_printf(&s->arena, "%s%s%s", s->added, *s->added ? ", " : "", setting);
+    return s->added ? tl_config_set(&s->config, setting, err) : no_memory(err);
+}
+
+static tl_status complete_machine(tl_compare_setup *s, tl_error *err) {
+    char text[64];
+    tl_status status = TL_OK;
+    s->added = "";
+    if (s->config.pmu != TL_PMU_U74)
+        status = add_setting(s, "pmu=u74", err);
+    if (status == TL_OK && s->config.hpc == TL_HPC_FUNCTIONAL)
+        return tl_fail(err, TL_EINVAL, "the comparison wants distributed counters that take their time; leave out hpc=functional");
+    if (status == TL_OK && s->config.hpc == TL_HPC_NONE)
+        status = add_setting(s, "hpc=timed", err);
+    if (status == TL_OK && s->config.l2_counters == 0)
+        status = add_setting(s, "l2.counters=6", err);
+    if (status == TL_OK && s->config.snooper_cycles == 0) {
+        snprintf(text, sizeof text, "l2.snooper=%d", SNOOPER_CYCLES);
+        status = add_setting(s, text, err);
+    }
+    if (status == TL_OK && s->config.os.hpc != TL_GRANTED)
+        status = add_setting(s, "os.hpc=granted", err);
+    if (status == TL_OK && s->config.os.ccache != TL_GRANTED)
+        status = add_setting(s, "os.ccache=granted", err);
+    return status;
+}
+
+static tl_status choose_program(tl_compare_setup *s, tl_error *err) {
+    static const char *const nothing[] = {NULL};
+    if (s->run.kind != TL_RUN_USER)
+        return tl_fail(err, TL_EINVAL, "only Linux programs can be compared; in a system the counters belong to the guest");
+    if (!s->run.program || !*s->run.program)
+        return tl_fail(err, TL_EINVAL, "no program was named");
+    if (s->run.pmu || s->run.metrics || s->run.roi_start || s->run.interval != TL_INTERVAL_NONE)
+        return tl_fail(err, TL_EINVAL, "a comparison has no region of interest, no intervals and no metrics");
+    if (!s->run.argv) {
+        const char *slash = strrchr(s->run.program, '/');
+        const char **argv = tl_arena_alloc(&s->arena, 2 * sizeof *argv);
+        if (!argv)
+            return no_memory(err);
+        argv[0] = slash ? tl_arena_printf(&s->arena, ".%s", slash) : s->run.program;
+        s->run.argv = argv;
+        if (!argv[0])
+            return no_memory(err);
+    }
+    if (!s->run.env)
+        s->run.env = nothing;
+    return TL_OK;
+}
+
+static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_error *err) {
+    tl_status status = choose_program(s, err);
+    if (status == TL_OK)
+        status = add_list(s, "designs", o->designs ? o->designs : "u74,ccache,dhpc", add_design, err);
+    if (status == TL_OK)
+        status = choose_events(s, o->events, err);
+    if (status == TL_OK)
+        status = tl_plan_config(s->run.machine ? s->run.machine : "lowrisc2", s->run.overrides, &s->config, err);
+    if (status == TL_OK)
+        status = complete_machine(s, err);
+    if (status == TL_OK)
+        status = tl_config_check(&s->config, err);
+    if (status != TL_OK)
+        return status;
+    if (o->interval_cycles != 0 && o->interval_cycles < LEAST_INTERVAL)
+        return tl_fail(err, TL_EINVAL, "an interval of %llu cycles leaves the program no time between two looks; choose at least %d",
+                       (unsigned long long)o->interval_cycles, LEAST_INTERVAL);
+    if (o->n_phases > MAX_PHASES)
+        return tl_fail(err, TL_EINVAL, "%u phases are too many; choose at most %d", o->n_phases, MAX_PHASES);
+    s->core = tl_session_core(s->run.engine);
+    if (!s->core)
+        return tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine block");
+    s->max_insns = s->run.max_insns ? s->run.max_insns : DEFAULT_MAX_INSNS;
+    s->interval_cycles = o->interval_cycles;
+    s->n_phases = o->n_phases ? o->n_phases : DEFAULT_PHASES;
+    s->with_sweeps = o->with_sweeps;
+    return TL_OK;
+}
+
+tl_status tl_compare_prepare(const tl_compare_options *given, tl_compare_setup *ret_setup, tl_error *err) {
+    tl_compare_options options = {0};
+    if (given->size < offsetof(tl_compare_options, designs))
+        return tl_fail(err, TL_EINVAL, "the size of tl_compare_options is %u: call tl_compare_options_init first", given->size);
+    memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    *ret_setup = (tl_compare_setup){.run = options.run};
+    tl_status status = prepare(&options, ret_setup, err);
+    if (status != TL_OK)
+        tl_compare_setup_done(ret_setup);
+    return status;
+}
+
+void tl_compare_setup_done(tl_compare_setup *setup) { tl_arena_done(&setup->arena); }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// What a comparison is to do, worked out from its options: the machine with everything that the designs need, events, designs, phases.
+#ifndef TL_COMPARE_SETUP_H
+#define TL_COMPARE_SETUP_H
+
+#include "compare/comparison.h"
+#include "compare/events.h"
+#include "machine/machine.h"
+
+enum { TL_COMPARE_MAX_EVENTS = 64 };
+
+typedef struct tl_compare_setup {
+    tl_arena arena;
+    tl_run_options run; // argv and env filled in; other strings are the caller's
+    tl_config config;
+    const tl_core_type *core;
+    const tl_watchable *events[TL_COMPARE_MAX_EVENTS];
+    uint32_t n_events;
+    tl_compare_design designs[TL_COMPARE_N_DESIGNS];
+    uint32_t n_designs;
+    const char *added; // settings, "hpc=timed, pmu=u74"
+    uint64_t max_insns, interval_cycles;
+    uint32_t n_phases;
+    bool with_sweeps;
+} tl_compare_setup;
+
+TL_MUST_CHECK tl_status tl_compare_prepare(const tl_compare_options *options, tl_compare_setup *ret_setup, tl_error *err);
+void tl_compare_setup_done(tl_compare_setup *setup);
+const char *tl_compare_design_name(tl_compare_design design);
+
+#endif
