@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Instructions without a template: calls of their C bodies, the ones that the block front-end uses.
+#if defined(__x86_64__) && defined(__linux__)
+
+#include "isa/rv/translate/translator.h"
+#define TL_EXEC_FAST
+#include "isa/rv/exec_all.h"
+
+typedef bool fast_call(tl_hart *h, const tl_op *op, uint64_t pc);
+#define INSN_BRANCH(id, mnemonic, match, mask, format, cls, size_bytes)
+#define INSN_JUMP(id, mnemonic, match, mask, format, cls, size_bytes)
+#define INSN(id, mnemonic, match, mask, format, cls, size_bytes) \
+    static bool call_##id(tl_hart *h, const tl_op *op, uint64_t pc) { return fast_##id(h, op, pc); }
+#include "isa/rv/insn_all.def"
+#undef INSN
+#undef INSN_BRANCH
+#undef INSN_JUMP
+
+static fast_call *const fast_calls[TL_N_OPCS] = {
+#define INSN_BRANCH(id, mnemonic, match, mask, format, cls, size_bytes)
+#define INSN_JUMP(id, mnemonic, match, mask, format, cls, size_bytes)
+#define INSN(id, mnemonic, match, mask, format, cls, size_bytes) [TL_OPC_##id] = call_##id,
+#include "isa/rv/insn_all.def"
+#undef INSN
+#undef INSN_BRANCH
+#undef INSN_JUMP
+};
+
+static void emit_fast_call(tl_translator *t, uint32_t k, const tl_op *op) {
+    x86 *e = &t->e;
+    x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
+    x86_mov_ri(e, RSI, (uintptr_t)op);
+    x86_mov_ri(e, RDX, t->block->pc + op->offset);
+    x86_call_c(e, (uintptr_t)fast_calls[t->block->opc[k]]);
+    x86_rr_byte(e, false, 0x84, RAX, RAX, true);
+    tl_stub *s = tl_stub_slow(t, k, x86_jcc(e, CC_E));
+    tl_copies_clobber(t, op->rd);
+    tl_stub_finish(t, s);
+}
+
+static void emit_slow_call(tl_translator *t, uint32_t k, const tl_op *op) {
+    tl_emit_slow_call_of(t, k);
+    tl_copies_clobber(t, op->rd);
+}
+
+void tl_emit_call(tl_translator *t, uint32_t k) {
+    const tl_op *op = &t->block->ops[k];
+    switch (tl_insn_rows[t->block->opc[k]].cls) {
+    case TL_CLASS_AMO:
+    case TL_CLASS_LR:
+    case TL_CLASS_SC:
+    case TL_CLASS_CSR:
+    case TL_CLASS_FENCE_I:
+    case TL_CLASS_SYSTEM: emit_slow_call(t, k, op); return;
+    default: break;
+    }
+    if (t->block->opc[k] == TL_OPC_ILLEGAL)
+        emit_slow_call(t, k, op);
+    else
+        emit_fast_call(t, k, op);
+}
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Loads and stores: the hit path of model/hart.h in line. What does not hit calls the full body of the instruction.
+#if defined(__x86_64__) && defined(__linux__)
+
+#include "isa/rv/translate/translator.h"
+
+_Static_assert(sizeof(tl_data_slot) == 32, "the slot index is scaled by a shift");
+
+static x86_mem data_slot(const tl_translator *t, size_t field) { // of the mode the block belongs to
+    size_t view = t->block->view * TL_DATA_SLOTS * sizeof(tl_data_slot);
+    return at_index(RBX, RCX, 0, (int64_t)(offsetof(tl_hart, data_slot) + view + field) - TL_HART_BIAS);
+}
+
+// rax = vaddr on entry; on the hit path rax = host address, rcx and rdx are spent. Returns the jump of the miss.
+static uint8_t *emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
+    x86 *e = &t->e;
+    const tl_hart *h = t->store->hart;
+    x86_rr(e, false, 0x8b, RCX, RAX);
+    if (h->line_log2 > 5)
+        x86_shift_i(e, false, X_SHR, RCX, h->line_log2 - 5);
+    else if (h->line_log2 < 5)
+        x86_shift_i(e, false, X_SHL, RCX, 5 - h->line_log2);
+    x86_op_ri(e, false, X_AND, RCX, (TL_DATA_SLOTS - 1) << 5);
+    x86_mov_rr(e, RDX, RAX);
+    x86_op_ri(e, true, X_AND, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
+    x86_rm(e, true, 0x3b, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
+    uint8_t *miss = x86_jcc(e, CC_NE);
+    x86_op_ri(e, true, X_ADD, RBP, 1);
+    x86_rm(e, false, 0x8b, RDX, data_slot(t, offsetof(tl_data_slot, line_stamp)));
+    x86_rm(e, true, 0x89, RBP, at_index(R14, RDX, 3, 0));
+    x86_rm(e, false, 0x8b, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
+    x86_rm(e, true, 0x89, RBP, at_index(R14, RDX, 3, 0));
+    x86_rm(e, true, 0x03, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
+    return miss;
+}
+
+static void emit_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes, bool is_wide, uint32_t opcode) {
+    tl_emit_address(t, op);
+    tl_stub *s = tl_stub_slow(t, k, emit_hit(t, size_bytes, false));
+    int to = tl_copy_destination(t, op->rd);
+    x86_rm(&t->e, is_wide, opcode, to, at_base(RAX, 0));
+    if (op->rd < 32)
+        x86_rm(&t->e, true, 0x89, to, tl_guest_x(op->rd));
+    tl_stub_finish(t, s);
+}
+
+static void emit_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
+    static const uint16_t opcodes[] = {[1] = 0x88, [2] = 0x6689, [4] = 0x89, [8] = 0x89};
+    int value = -1;
+    if (op->rs2 != 0)
+        value = tl_copy_source(t, op->rs2, -1);
+    if (op->rs1 != 0)
+        tl_copy_source(t, op->rs1, value);
+    tl_emit_address(t, op);
+    tl_stub *s = tl_stub_slow(t, k, emit_hit(t, size_bytes, true));
+    if (value < 0) {
+        x86_rr(&t->e, false, 0x33, RDX, RDX);
+        value = RDX;
+    }
+    x86_rm_byte(&t->e, size_bytes == 8, opcodes[size_bytes], value, at_base(RAX, 0), size_bytes == 1);
+    tl_stub_finish(t, s);
+}
+
+static void emit_fp_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
+    tl_emit_address(t, op);
+    tl_stub *s = tl_stub_slow(t, k, emit_hit(t, size_bytes, false));
+    x86_rm(&t->e, size_bytes == 8, 0x8b, RAX, at_base(RAX, 0));
+    x86_mem to = tl_guest_f(op->rd);
+    if (size_bytes == 8) {
+        x86_rm(&t->e, true, 0x89, RAX, to);
+    } else {
+        x86_rm(&t->e, false, 0x89, RAX, to);
+        to.disp += 4;
+        x86_rm(&t->e, false, 0xc7, 0, to); // the box
+        x86_u32(&t->e, UINT32_MAX);
+    }
+    tl_stub_finish(t, s);
+    s->rd = 32;
+}
+
+static void emit_fp_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
+    tl_emit_address(t, op);
+    tl_stub *s = tl_stub_slow(t, k, emit_hit(t, size_bytes, true));
+    x86_rm(&t->e, true, 0x8b, RDX, tl_guest_f(op->rs2));
+    x86_rm(&t->e, size_bytes == 8, 0x89, RDX, at_base(RAX, 0));
+    tl_stub_finish(t, s);
+    s->rd = 32;
+}
+
+bool tl_emit_mem(tl_translator *t, uint32_t k) {
+    const tl_op *op = &t->block->ops[k];
+    switch (t->block->opc[k]) {
+    case TL_OPC_lb: emit_load(t, k, op, 1, true, 0x0fbe); return true;
+    case TL_OPC_lbu: emit_load(t, k, op, 1, false, 0x0fb6); return true;
+    case TL_OPC_lh: emit_load(t, k, op, 2, true, 0x0fbf); return true;
+    case TL_OPC_lhu: emit_load(t, k, op, 2, false, 0x0fb7); return true;
+    case TL_OPC_lw: emit_load(t, k, op, 4, true, 0x63); return true;
+    case TL_OPC_lwu: emit_load(t, k, op, 4, false, 0x8b); return true;
+    case TL_OPC_ld: emit_load(t, k, op, 8, true, 0x8b); return true;
+    case TL_OPC_sb: emit_store(t, k, op, 1); return true;
+    case TL_OPC_sh: emit_store(t, k, op, 2); return true;
+    case TL_OPC_sw: emit_store(t, k, op, 4); return true;
+    case TL_OPC_sd: emit_store(t, k, op, 8); return true;
+    case TL_OPC_flw: emit_fp_load(t, k, op, 4); return true;
+    case TL_OPC_fld: emit_fp_load(t, k, op, 8); return true;
+    case TL_OPC_fsw: emit_fp_store(t, k, op, 4); return true;
+    case TL_OPC_fsd: emit_fp_store(t, k, op, 8); return true;
+    case TL_OPC_fence: return true;
+    default: return false;
+    }
+}
+
+#endif
