@@ -25,7 +25,7 @@ static void forget_all(tl_blocks *store) {
         store->buckets[i] = NULL;
     for (uint32_t view = 0; view < TL_N_VIEWS; view++)
         for (uint32_t i = 0; i < TL_JUMP_CACHE; i++)
-            store->jump_cache[view][i] = &store->nowhere;
+            store->jump_cache[view][i] = (tl_jump_cell){.pc = TL_NO_LINE, .block = &store->nowhere};
     store->n_blocks = 0;
     store->used_bytes = 0;
     store->hart->block = &store->nowhere;
@@ -49,7 +49,6 @@ tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *are
     store->by_number = (tl_block **)(void *)(store->counts + TL_MAX_BLOCKS);
     store->memory_bytes = STORE_BYTES;
     store->nowhere = (tl_block){.vline = TL_NO_LINE, .pline = TL_NO_LINE, .pc = TL_NO_LINE, .is_stale = true};
-    store->pend_mark = UINT64_MAX;
     store->break_pc[0] = store->break_pc[1] = TL_NO_LINE;
     forget_all(store);
     h->engine = store;
@@ -148,7 +147,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     uint32_t n_insns = 0, at = 0, n_statics = 0;
     bool has_fp = false;
     tl_scoreboard board;
-    tl_scoreboard_start(&board, &h->config->pipeline, NULL);
+    tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
     while (at + 2 <= n_code && n_insns < MAX_INSNS) {
         if ((read_half(bytes + at) & 3) == 3 && at + 4 > n_code)
             break; // straddles: a run of its own
@@ -197,6 +196,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         .has_fp = has_fp,
         .view = (uint8_t)h->view,
         .count = &store->counts[store->n_blocks],
+        .in = h->pend,
         .exit_pend = tl_scoreboard_pend(&board, store->pends),
         .link = {&store->nowhere, &store->nowhere},
         .statics = take(store, n_statics * sizeof *statics),
@@ -263,13 +263,13 @@ static void validate(tl_blocks *store, uint64_t vline) {
     }
 }
 
-// The valid block at pc whose first line is at pline (and second at pline2 when straddling), decoded if need be.
+// The valid block for hart->pend at pc whose first line is at pline (and second at pline2 when straddling), decoded if need be.
 static tl_block *get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
     tl_hart *h = store->hart;
     uint64_t vline = pc & h->line_mask;
     for (tl_block **at = &store->buckets[bucket_of(vline)]; *at; at = &(*at)->next_on_line) {
         tl_block *block = *at;
-        if (block->pc != pc || block->view != h->view || block->vline != vline || block->pline != pline ||
+        if (block->pc != pc || block->in != h->pend || block->view != h->view || block->vline != vline || block->pline != pline ||
             (block->is_straddling && block->pline2 != pline2))
             continue;
         if (block->generation != h->code_generation) {
@@ -285,33 +285,27 @@ static tl_block *get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pli
     return build(store, pc, pline, pline2);
 }
 
-// Pipe time before instruction k when the block was entered with `pend` (may be NULL); k = n_insns: the whole. ret_board and ret_before (of
-// the instructions passed) may be NULL.
-static uint64_t time_before(const tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend, tl_scoreboard *ret_board,
-                            uint16_t *ret_before) {
-    tl_scoreboard local, *board = ret_board ? ret_board : &local;
-    tl_scoreboard_start(board, &store->hart->config->pipeline, pend);
+// The walk over the first k instructions.
+static void walk(const tl_blocks *store, const tl_block *block, uint32_t k, tl_scoreboard *ret_board) {
+    tl_scoreboard_start(ret_board, &store->hart->config->pipeline, block->in);
     for (uint32_t i = 0, at = 0; i < k; i++) {
         tl_decoded insn;
         tl_pipe_insn pipe;
         tl_decode(bits_at(block->bytes, at, block->n_bytes), &insn);
         tl_insn_pipe(&insn, &pipe);
-        if (ret_before)
-            ret_before[i] = (uint16_t)board->time;
-        tl_scoreboard_issue(board, &pipe);
+        tl_scoreboard_issue(ret_board, &pipe);
         at += insn.len;
     }
-    return board->time;
 }
 
 // Takes instructions k.. of an execution back out of the tallies (or with `is_undo` puts them in again); the one at k was fetched when
 // `is_fetched`.
-static void take_back(tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend, bool is_fetched, bool is_undo) {
+static void take_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, bool is_undo) {
     tl_hart *h = store->hart;
     const uint64_t sign = is_undo ? 1 : UINT64_MAX;
     tl_scoreboard all, done;
-    time_before(store, block, block->n_insns, pend, &all, NULL);
-    time_before(store, block, k, pend, &done, NULL);
+    walk(store, block, block->n_insns, &all);
+    walk(store, block, k, &done);
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
         h->tally[tl_pipe_cause_slot[c]] += sign * (all.lost[c] - done.lost[c]);
     uint64_t fetched_end = block->pc + block->ops[k].offset;
@@ -329,55 +323,11 @@ static void take_back(tl_blocks *store, const tl_block *block, uint32_t k, const
     h->tally[TL_S_L1I_READ] += sign * (fetch_groups(h, block->pc, block->end_pc) - fetch_groups(h, block->pc, fetched_end));
 }
 
-// The walk with these results in flight, kept in the memo: matrix kernels enter the same block a million times the same way.
-static TL_NOINLINE void remember(tl_blocks *store, tl_block *block, const tl_pend *pend) {
-    tl_block_memo *memo = &block->memo;
-    tl_scoreboard with, without;
-    size_t need = block->n_insns * sizeof *memo->before;
-    if (!memo->before && store->used_bytes + need + 8 <= store->memory_bytes)
-        memo->before = take(store, need);
-    time_before(store, block, block->n_insns, pend, &with, memo->before);
-    time_before(store, block, block->n_insns, NULL, &without, NULL);
-    memo->in = pend;
-    memo->out = tl_scoreboard_pend(&with, store->pends);
-    memo->cycles = (uint32_t)(with.time - without.time);
-    if (with.time > store->max_cycles)
-        store->max_cycles = (uint32_t)with.time;
-    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-        memo->lost[c] = (int16_t)((int64_t)with.lost[c] - (int64_t)without.lost[c]);
-}
-
-// Pipe time before instruction k of a block that was entered with `pend` and charged for it.
-static uint64_t charged_time_before(const tl_blocks *store, const tl_block *block, uint32_t k, const tl_pend *pend) {
-    if (!pend)
-        return block->before[k];
-    return block->memo.before ? block->memo.before[k] : time_before(store, block, k, pend, NULL, NULL);
-}
-
-void tl_block_charge(tl_blocks *store, tl_block *block) {
-    tl_hart *h = store->hart;
-    tl_block_memo *memo = &block->memo;
-    if (TL_UNLIKELY(memo->in != h->pend))
-        remember(store, block, h->pend);
-    if (memo->cycles != 0) {
-        h->now += memo->cycles;
-        for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-            h->tally[tl_pipe_cause_slot[c]] += (uint64_t)(int64_t)memo->lost[c];
-    }
-    store->pend_in = h->pend;
-    store->pend_mark = h->instret + block->n_insns;
-    h->pend = memo->out;
-}
-
-// What was in flight when the current block was entered.
-static const tl_pend *pend_of(const tl_blocks *store) { return store->pend_mark == store->hart->instret ? store->pend_in : NULL; }
-
 static void stop_with_trap(tl_blocks *store, uint64_t pc) {
     tl_hart *h = store->hart;
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
     h->pc = pc;
-    store->pend_mark = UINT64_MAX; // instret goes back: the mark must not come true again
     store->why = TL_BLOCK_TRAP;
 }
 
@@ -428,8 +378,8 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
         return NULL;
     }
     tl_block *block = guess;
-    if (guess->pc != pc || guess->view != h->view || guess->pline != pline || guess->pline2 != pline2 || guess->is_stale ||
-        guess->generation != h->code_generation)
+    if (guess->pc != pc || guess->in != h->pend || guess->view != h->view || guess->pline != pline || guess->pline2 != pline2 ||
+        guess->is_stale || guess->generation != h->code_generation)
         block = get(store, pc, pline, pline2);
     if (TL_UNLIKELY(block->has_fp && h->is_fp_off)) {
         store->why = TL_BLOCK_GO_ON;
@@ -440,24 +390,32 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
     return block;
 }
 
-tl_block **tl_blocks_cell(tl_blocks *store, uint64_t pc) { return &store->jump_cache[store->hart->view][(pc >> 1) & (TL_JUMP_CACHE - 1)]; }
+tl_jump_cell *tl_blocks_cell(tl_blocks *store, uint64_t pc) {
+    return &store->jump_cache[store->hart->view][(pc >> 1) & (TL_JUMP_CACHE - 1)];
+}
+
+tl_block *tl_blocks_enter_cell(tl_blocks *store, uint64_t pc) {
+    tl_jump_cell *cell = tl_blocks_cell(store, pc);
+    tl_block *block = tl_blocks_enter(store, pc, cell->block);
+    if (block)
+        *cell = (tl_jump_cell){.pc = pc, .in = block->in, .code = block->code, .block = block};
+    return block;
+}
 
 // The rest of the run has not happened: out of the clock and the tallies with it.
 static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_why why) {
     tl_hart *h = store->hart;
-    const tl_pend *pend = pend_of(store);
     tl_scoreboard board;
-    uint64_t before = time_before(store, block, k, pend, &board, NULL);
-    h->now -= block->cycles + (pend ? block->memo.cycles : 0) - before;
+    walk(store, block, k, &board);
+    h->now -= block->cycles - board.time;
     h->instret -= block->n_insns - k;
-    take_back(store, block, k, pend, false, false);
+    take_back(store, block, k, false, false);
     h->pend = tl_scoreboard_pend(&board, store->pends);
     h->run_vline = block->is_straddling ? block->vline + (~h->line_mask + 1) : block->vline;
     h->run_pline = block->is_straddling ? block->pline2 : block->pline;
     if (k == block->n_insns)
         h->run_vline = TL_NO_LINE;
     h->pc = block->pc + block->ops[k].offset;
-    store->pend_mark = UINT64_MAX;
     store->why = why;
 }
 
@@ -467,26 +425,23 @@ void tl_blocks_sync(tl_blocks *store) {
     tl_blocks_fold(store);
     tl_hart_sync_clock(store->hart);
     if (store->under_way && !store->is_taken_back) { // counted as a whole when it began
-        take_back(store, store->under_way, store->under_way_k, store->under_way_pend, !store->is_before, false);
+        take_back(store, store->under_way, store->under_way_k, !store->is_before, false);
         store->is_taken_back = true;
     }
 }
 
 // Instruction k - 1 took a slow path, and some counter waits for its overflow: PMUs look at the books as they stand before instruction k.
-static TL_NOINLINE bool watch(tl_blocks *store, tl_block *block, uint32_t k, const tl_pend *pend) {
+static TL_NOINLINE bool watch(tl_blocks *store, tl_block *block, uint32_t k) {
     tl_hart *h = store->hart;
-    uint64_t rest_insns = block->n_insns - k, rest_cycles = 0;
-    if (rest_insns > 0)
-        rest_cycles = block->cycles + (pend ? block->memo.cycles : 0) - charged_time_before(store, block, k, pend);
+    uint64_t rest_insns = block->n_insns - k, rest_cycles = block->cycles - block->before[k];
     h->now -= rest_cycles;
     h->instret -= rest_insns;
     store->under_way = block;
     store->under_way_k = k;
-    store->under_way_pend = pend;
     store->is_before = true;
     bool is_noticed = tl_hart_poll(h);
     if (store->is_taken_back)
-        take_back(store, block, k, pend, false, true);
+        take_back(store, block, k, false, true);
     store->is_taken_back = store->is_before = false;
     store->under_way = NULL;
     h->now += rest_cycles;
@@ -500,31 +455,29 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     tl_hart *h = store->hart;
     const tl_op *op = &block->ops[k];
     uint64_t pc = block->pc + op->offset;
-    const tl_pend *pend = pend_of(store);
-    uint64_t rest_cycles = block->cycles + (pend ? block->memo.cycles : 0) - charged_time_before(store, block, k, pend);
+    uint64_t rest_cycles = block->cycles - block->before[k];
     uint64_t rest_insns = block->n_insns - k;
     h->now -= rest_cycles;
     h->instret -= rest_insns;
     store->under_way = block;
     store->under_way_k = k;
-    store->under_way_pend = pend;
     bool is_done = tl_exec_full[block->opc[k]](h, op, pc);
     store->under_way = NULL;
     if (TL_UNLIKELY(!is_done)) {
         if (!store->is_taken_back)
-            take_back(store, block, k, pend, true, false);
+            take_back(store, block, k, true, false);
         store->is_taken_back = false;
         stop_with_trap(store, pc);
         return false;
     }
     if (TL_UNLIKELY(store->is_taken_back)) {
-        take_back(store, block, k, pend, true, true);
+        take_back(store, block, k, true, true);
         store->is_taken_back = false;
     }
     if (TL_UNLIKELY(h->has_slow_watch) && !h->has_after) {
         h->now += rest_cycles;
         h->instret += rest_insns;
-        return watch(store, block, k + 1, pend);
+        return watch(store, block, k + 1);
     }
     h->now += rest_cycles;
     h->instret += rest_insns;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Decoded fetch runs. A block is one fetch run (model/core.h) decoded from one entry point: its operations in executable form,
 // everything about it that is static summed once, and links to the blocks that followed it.
+// A block is decoded for what it is entered with: the results in flight (`in`) decide how long its instructions wait, so that each kind has a
+// block of its own, and its cycles are a constant. What is in flight at its end is known, too, so links lead to the right one.
 //
 // A block proves itself through the fetch slot of its line: the slot names the virtual and physical line that ITLB and L1I hold, and
 // whenever the memory system clears slots because code or mappings changed, the first fetch of the line afterwards compares the
@@ -14,13 +16,6 @@
 
 typedef struct tl_block tl_block;
 
-typedef struct tl_block_memo { // entering with results in flight: what it costs, found once per kind of `in`
-    const tl_pend *in, *out;
-    uint32_t cycles;                // on top of the block's own
-    int16_t lost[TL_N_PIPE_CAUSES]; // the same by cause; a wait can hide another inside the block: negative
-    uint16_t *before;               // tl_block.before for this `in`
-} tl_block_memo;
-
 struct tl_block {
     uint64_t vline, enter_pline; // what the fetch slot must say; enter_pline TL_NO_LINE: never entered through the fast path
     uint64_t pc;
@@ -31,24 +26,30 @@ struct tl_block {
     uint16_t n_insns;
     bool is_straddling; // the first instruction reaches into a second line, pline2
     bool is_stale;
-    bool has_fp;  // must not be entered while mstatus.FS is Off
-    uint8_t view; // the slots it was decoded for: a block belongs to one privilege mode
-    const tl_pend *exit_pend;
-    tl_block *link[2]; // fall-through or jump, taken; never NULL (tl_blocks.nowhere)
+    bool has_fp;                   // must not be entered while mstatus.FS is Off
+    uint8_t view;                  // the slots it was decoded for: a block belongs to one privilege mode
+    const tl_pend *in, *exit_pend; // results in flight when it is entered, and at its end
+    tl_block *link[2];             // fall-through or jump, taken; never NULL (tl_blocks.nowhere)
     uint64_t end_pc;
     uint64_t pline, pline2;
-    tl_block_memo memo;
     tl_block *next_on_line; // chain of the line's bucket
     tl_static_count *statics;
     uint16_t n_statics;
     uint16_t n_bytes;
     uint32_t generation; // code_generation at which the bytes were last compared
     uint16_t *opc;       // per instruction
-    uint16_t *before;    // per instruction: pipe time before it, entered with nothing in flight; [n_insns] = cycles
+    uint16_t *before;    // per instruction: pipe time before it; [n_insns] = cycles
     uint8_t *bytes;      // n_bytes of code, as decoded
 };
 
 enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10, TL_MAX_BLOCKS = 1 << 17 };
+
+typedef struct tl_jump_cell { // of the jump cache: where an indirect jump to pc goes with these results in flight
+    uint64_t pc;
+    const tl_pend *in;
+    void *code; // block->code
+    tl_block *block;
+} tl_jump_cell;
 
 typedef struct tl_blocks tl_blocks;
 typedef enum tl_block_why { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK } tl_block_why;
@@ -61,9 +62,9 @@ typedef struct tl_blocks_type {                         // what a front-end over
     void (*stale)(tl_blocks *store, tl_block *block); // this block must not be entered again; may be NULL
 } tl_blocks_type;
 
-struct tl_blocks {                                   // the store of one hart; h->engine
-    tl_block *jump_cache[TL_N_VIEWS][TL_JUMP_CACHE]; // by target of indirect jumps; never NULL
-    tl_block nowhere;                                // matches no fetch slot
+struct tl_blocks {                                      // the store of one hart; h->engine
+    tl_jump_cell jump_cache[TL_N_VIEWS][TL_JUMP_CACHE]; // by target
+    tl_block nowhere;                                   // matches no fetch slot
     tl_hart *hart;
     const tl_blocks_type *type;
     tl_pend_table *pends;
@@ -71,18 +72,15 @@ struct tl_blocks {                                   // the store of one hart; h
     bool must_step;      // with GO_ON: the next instruction is to be stepped
     bool is_running;     // blocks are being executed
     bool is_folded;      // no block has been executed since the counts were folded
-    uint32_t max_cycles; // the longest block, results in flight included: how far a run may overshoot its horizon without a slow path
+    uint32_t max_cycles; // the longest block: how far a run may overshoot its horizon without a slow path
     tl_block *under_way; // the block whose instruction under_way_k is being executed by its full body, or NULL
     uint32_t under_way_k;
-    const tl_pend *under_way_pend;
     bool is_before;     // it has not begun: somebody looks between two instructions
     bool is_taken_back; // instructions from under_way_k on are out of the tallies: somebody looked in the middle
     uint64_t *counts;   // one for each block, dense, in order of creation: what was executed is found by scanning 8 bytes for each
     uint32_t n_blocks;
     tl_block **by_number;
-    uint64_t pend_mark;     // instret at the end of the last block that was entered with results in flight
-    const tl_pend *pend_in; // what was in flight then
-    uint64_t break_pc[2];   // the blocks were decoded for these
+    uint64_t break_pc[2]; // the blocks were decoded for these
     uint8_t *memory;
     size_t memory_bytes, used_bytes;
     uint64_t n_flushes;
@@ -99,11 +97,11 @@ void tl_blocks_fold(tl_blocks *store);                 // adds counts to the tal
 void tl_blocks_flush(tl_blocks *store);                // folds, then forgets all blocks
 bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc);
 
-// Begins a fetch run at pc: looks up its line (or two), finds or decodes the block; `guess` is tried first. NULL: stop (horizon, breakpoint, trap).
+// Begins a fetch run at pc with hart->pend in flight: looks up its line (or two), finds or decodes the block; `guess` is tried first. NULL: stop (horizon, breakpoint, trap).
 tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess);
-// Charges the results in flight against a block that is about to start (hart->pend is not NULL), before its counts are added.
-void tl_block_charge(tl_blocks *store, tl_block *block);
-tl_block **tl_blocks_cell(tl_blocks *store, uint64_t pc); // of the jump cache, for the current mode
+tl_jump_cell *tl_blocks_cell(tl_blocks *store, uint64_t pc); // for the current mode
+// tl_blocks_enter for an indirect jump; the cell is filled.
+tl_block *tl_blocks_enter_cell(tl_blocks *store, uint64_t pc);
 // The tallies as they are now, in the middle of an instruction, too.
 void tl_blocks_sync(tl_blocks *store);
 // Executes instruction k of the block under way by its full body, at the exact cycle. False: it trapped; stop.

@@ -31,12 +31,10 @@
 #endif
 
 static TL_NOINLINE void enter_slow(tl_hart *h, tl_block **link, uint64_t pc);
+static TL_NOINLINE void enter_cell(tl_hart *h, uint64_t pc);
 
 TL_ALWAYS_INLINE void start(tl_hart *h, tl_block *block) {
-    if (TL_UNLIKELY(h->pend != NULL))
-        tl_block_charge(h->engine, block);
-    else
-        h->pend = block->exit_pend;
+    h->pend = block->exit_pend;
     *block->count += 1;
     h->now += block->cycles;
     h->instret += block->n_insns;
@@ -44,17 +42,23 @@ TL_ALWAYS_INLINE void start(tl_hart *h, tl_block *block) {
     GO(block->ops);
 }
 
-TL_ALWAYS_INLINE void enter(tl_hart *h, tl_block **link, uint64_t pc) {
-    tl_block *block = *link;
-    const tl_fetch_slot *slot = tl_fetch_slot_of(h, pc);
-    if (TL_UNLIKELY(slot->vline != block->vline || slot->pline != block->enter_pline || h->now >= h->fast_horizon)) {
-        enter_slow(h, link, pc);
-        return;
-    }
+TL_ALWAYS_INLINE bool may_enter(const tl_hart *h, const tl_fetch_slot *slot, const tl_block *block) {
+    return TL_LIKELY(slot->vline == block->vline && slot->pline == block->enter_pline && h->now < h->fast_horizon);
+}
+
+TL_ALWAYS_INLINE void begin(tl_hart *h, const tl_fetch_slot *slot, tl_block *block) {
     uint64_t stamp = ++h->stamp;
     h->stamps[slot->line_stamp] = stamp;
     h->stamps[slot->page_stamp] = stamp;
     start(h, block);
+}
+
+TL_ALWAYS_INLINE void enter(tl_hart *h, tl_block **link, uint64_t pc) {
+    const tl_fetch_slot *slot = tl_fetch_slot_of(h, pc);
+    if (may_enter(h, slot, *link))
+        begin(h, slot, *link);
+    else
+        enter_slow(h, link, pc);
 }
 
 static TL_NOINLINE void enter_slow(tl_hart *h, tl_block **link, uint64_t pc) {
@@ -65,6 +69,13 @@ static TL_NOINLINE void enter_slow(tl_hart *h, tl_block **link, uint64_t pc) {
         STOP();
     if (store->n_flushes == n_flushes)
         *link = block; // else the link's own block is gone
+    start(h, block);
+}
+
+static TL_NOINLINE void enter_cell(tl_hart *h, uint64_t pc) {
+    tl_block *block = tl_blocks_enter_cell(h->engine, pc);
+    if (TL_UNLIKELY(!block))
+        STOP();
     start(h, block);
 }
 
@@ -120,11 +131,12 @@ TL_ALWAYS_INLINE void jump_indirect(tl_hart *h, const tl_op *op) {
     uint64_t pc = block->pc + op->offset, target = (h->x[op->rs1] + (uint64_t)(int64_t)op->imm) & ~UINT64_C(1);
     h->x[op->rd] = block->end_pc;
     h->now += tl_bpred_indirect(&h->bp, h->tally, pc, target, block->end_pc, op->rd & 31, op->rs1);
-    tl_block **cell = &store->jump_cache[h->view][(target >> 1) & (TL_JUMP_CACHE - 1)];
-    if (TL_UNLIKELY((*cell)->pc != target))
-        enter_slow(h, cell, target);
+    const tl_jump_cell *cell = tl_blocks_cell(store, target);
+    const tl_fetch_slot *slot = tl_fetch_slot_of(h, target);
+    if (TL_LIKELY(cell->pc == target && cell->in == h->pend) && may_enter(h, slot, cell->block))
+        begin(h, slot, cell->block);
     else
-        enter(h, cell, target);
+        enter_cell(h, target);
 }
 
 #define PC_OF(op) (BLOCK->pc + (op)->offset)
@@ -146,7 +158,7 @@ static void op_xret(tl_hart *h, const tl_op *op) {
     tl_block *block = BLOCK;
     if (TL_UNLIKELY(!tl_block_execute(h->engine, block, (uint32_t)(op - block->ops))))
         STOP();
-    enter_slow(h, tl_blocks_cell(h->engine, h->pc), h->pc);
+    enter_cell(h, h->pc);
 }
 
 static void op_ILLEGAL(tl_hart *h, const tl_op *op) { slow(h, op); }
@@ -234,7 +246,7 @@ static void run_threaded(tl_blocks *store) {
 #ifdef TL_NO_TAIL_CALLS
     h->next_op = NULL;
 #endif
-    enter_slow(h, tl_blocks_cell(store, h->pc), h->pc);
+    enter_cell(h, h->pc);
 #ifdef TL_NO_TAIL_CALLS
     while (h->next_op)
         h->next_op->handler(h, h->next_op);

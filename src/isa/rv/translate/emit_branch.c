@@ -151,17 +151,33 @@ static void emit_jal(tl_translator *t, const tl_op *op) {
     emit_known_target(t, pc, target);
 }
 
+enum { CELL_LOG2 = 5 };
+_Static_assert(sizeof(tl_jump_cell) == 1 << CELL_LOG2, "the cell index is scaled by a shift");
+
 // The jump that rax holds the target of: through the jump cache, else by look-up.
 static void emit_dispatch(tl_translator *t) {
     x86 *e = &t->e;
     x86_rr(e, false, 0x8b, RCX, RAX);
-    x86_shift_i(e, false, X_SHR, RCX, 1);
-    x86_op_ri(e, false, X_AND, RCX, TL_JUMP_CACHE - 1);
+    x86_op_ri(e, false, X_AND, RCX, (TL_JUMP_CACHE - 1) << 1);
+    x86_shift_i(e, false, X_SHL, RCX, CELL_LOG2 - 1);
     x86_mov_ri(e, RDX, (uintptr_t)t->store->jump_cache[t->block->view]);
-    x86_rm(e, true, 0x8b, RCX, at_index(RDX, RCX, 3, 0));
-    x86_rm(e, true, 0x3b, RAX, at_base(RCX, offsetof(tl_block, pc)));
-    x86_patch(x86_jcc(e, CC_NE), t->indirect_thunk);
-    x86_rm(e, false, 0xff, 4, at_base(RCX, offsetof(tl_block, code)));
+    x86_op_rr(e, true, X_ADD, RDX, RCX);
+    x86_rm(e, true, 0x3b, RAX, at_base(RDX, offsetof(tl_jump_cell, pc)));
+    uint8_t *miss[2] = {x86_jcc(e, CC_NE), NULL};
+    const tl_pend *pend = t->block->exit_pend;
+    if (pend) {
+        x86_mov_ri(e, RCX, (uintptr_t)pend);
+        x86_rm(e, true, 0x3b, RCX, at_base(RDX, offsetof(tl_jump_cell, in)));
+    } else {
+        x86_op_mi(e, true, X_CMP, at_base(RDX, offsetof(tl_jump_cell, in)), 0);
+    }
+    miss[1] = x86_jcc(e, CC_NE);
+    x86_rm(e, false, 0xff, 4, at_base(RDX, offsetof(tl_jump_cell, code)));
+    x86_patch(miss[0], e->at);
+    x86_patch(miss[1], e->at);
+    x86_mov_rr(e, RSI, RAX);
+    x86_mov_ri(e, RDX, (uintptr_t)t->block);
+    x86_jmp_to(e, t->indirect_thunk);
 }
 
 static void target_missed(tl_hart *h, bool is_return) {

@@ -120,8 +120,8 @@ void tl_emit_stubs(tl_translator *t) {
         if (s->is_link) {
             x86_mov_ri(e, RSI, s->pc);
             x86_mov_ri(e, RDX, (uintptr_t)s->from[0]);
-            x86_mov_ri(e, RCX, (uintptr_t)&t->store->nowhere);
-            x86_jmp_to(e, t->enter_thunk);
+            x86_mov_ri(e, RCX, (uintptr_t)t->block);
+            x86_jmp_to(e, t->link_thunk);
             continue;
         }
         tl_emit_slow_call_of(t, s->k);

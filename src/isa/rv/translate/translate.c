@@ -40,8 +40,6 @@ static void emit_stamps(tl_translator *t, uint64_t vline) {
     x86_rm(e, true, 0x89, RBP, at_index(R14, RCX, 3, 0));
 }
 
-static void charge_from_code(tl_hart *h, tl_block *block) { tl_block_charge(h->engine, block); }
-
 static void prepare(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
     const tl_hart *h = store->hart;
@@ -86,13 +84,6 @@ static void prepare(tl_blocks *store, tl_block *block) {
     }
 
     block->start = tl_exec_of(t, e->at);
-    x86_op_mi(e, true, X_CMP, TL_HART(pend), 0);
-    uint8_t *pending = x86_jcc(e, CC_NE);
-    if (block->exit_pend) {
-        x86_mov_ri(e, RAX, (uintptr_t)block->exit_pend);
-        x86_rm(e, true, 0x89, RAX, TL_HART(pend));
-    }
-    uint8_t *charged = e->at;
     x86_mov_ri(e, RCX, (uintptr_t)block->count);
     x86_op_mi(e, true, X_ADD, at_base(RCX, 0), 1);
     tl_add_to(e, TL_HART(now), block->cycles);
@@ -111,7 +102,8 @@ static void prepare(tl_blocks *store, tl_block *block) {
         }
         emit_insn(t, k);
         if (block->opc[k] == TL_OPC_mret || block->opc[k] == TL_OPC_sret) {
-            x86_rm(e, true, 0x8b, RAX, TL_HART(pc));
+            x86_rm(e, true, 0x8b, RSI, TL_HART(pc));
+            x86_mov_ri(e, RDX, (uintptr_t)block);
             x86_jmp_to(e, t->indirect_thunk);
             is_ended = true;
             break;
@@ -123,47 +115,61 @@ static void prepare(tl_blocks *store, tl_block *block) {
         tl_emit_link(t, block->end_pc);
 
     tl_emit_stubs(t);
-    x86_patch(pending, e->at);
-    x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
-    x86_mov_ri(e, RSI, (uintptr_t)block);
-    x86_call_c(e, (uintptr_t)charge_from_code);
-    x86_jmp_to(e, charged);
     for (uint32_t i = 0; i < n; i++)
         x86_patch(to_look_up[i], e->at);
-    x86_mov_ri(e, RSI, block->pc);
-    x86_rr(e, false, 0x33, RDX, RDX);
-    x86_mov_ri(e, RCX, (uintptr_t)block);
-    x86_jmp_to(e, t->enter_thunk);
+    x86_mov_ri(e, RSI, (uintptr_t)block);
+    x86_jmp_to(e, t->again_thunk);
     t->next = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
 }
 
 // ---- the run time ----
 
-// Called by translated code that reached a pc without a link (site: the displacement to patch) or whose block (guess) did not prove itself.
-static void *enter_from_code(tl_blocks *store, uint64_t pc, uint8_t *site, tl_block *guess) {
+// Called by translated code that reached the end of `from` where there is no link to pc yet; the displacement at `site` becomes one.
+static void *enter_by_link(tl_blocks *store, uint64_t pc, uint8_t *site, const tl_block *from) {
     tl_translator *t = store->translator;
     uint64_t n_flushes = store->n_flushes;
-    tl_block *block = tl_blocks_enter(store, pc, guess);
+    store->hart->pend = from->exit_pend;
+    tl_block *block = tl_blocks_enter(store, pc, &store->nowhere);
     if (!block)
         return tl_exec_of(t, t->exit_thunk);
-    if (site && store->n_flushes == n_flushes)
+    if (store->n_flushes == n_flushes)
         x86_patch(site, t->write + ((uint8_t *)block->code - t->exec));
     return block->start;
 }
 
-static void *enter_indirect(tl_blocks *store, uint64_t pc) {
+// By a block that did not prove itself.
+static void *enter_again(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
-    tl_block **cell = tl_blocks_cell(store, pc);
-    tl_block *block = tl_blocks_enter(store, pc, *cell);
-    if (!block)
-        return tl_exec_of(t, t->exit_thunk);
-    *cell = block;
-    return block->start;
+    store->hart->pend = block->in;
+    block = tl_blocks_enter(store, block->pc, block);
+    return block ? block->start : tl_exec_of(t, t->exit_thunk);
+}
+
+static void *enter_at(tl_blocks *store, uint64_t pc) {
+    tl_translator *t = store->translator;
+    tl_block *block = tl_blocks_enter_cell(store, pc);
+    return block ? block->start : tl_exec_of(t, t->exit_thunk);
+}
+
+// By an indirect jump or a return from a trap at the end of `from`.
+static void *enter_indirect(tl_blocks *store, uint64_t pc, const tl_block *from) {
+    store->hart->pend = from->exit_pend;
+    return enter_at(store, pc);
 }
 
 static void run_translated(tl_blocks *store) {
     tl_translator *t = store->translator;
-    t->run(store->hart, enter_indirect(store, store->hart->pc));
+    t->run(store->hart, enter_at(store, store->hart->pc));
+}
+
+static uint8_t *emit_enter(x86 *e, uintptr_t function) {
+    uint8_t *thunk = e->at;
+    x86_rm(e, true, 0x89, RBP, TL_HART(stamp));
+    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
+    x86_call_c(e, function);
+    x86_rm(e, true, 0x8b, RBP, TL_HART(stamp));
+    x86_rr(e, false, 0xff, 4, RAX);
+    return thunk;
 }
 
 static void emit_thunks(tl_translator *t) {
@@ -201,20 +207,9 @@ static void emit_thunks(tl_translator *t) {
     x86_op_ri(e, true, X_ADD, RSP, 8); // the return address
     x86_jmp_to(e, t->exit_thunk);
 
-    t->enter_thunk = e->at; // jumped to: rsi = pc, rdx = site, rcx = guess
-    x86_rm(e, true, 0x89, RBP, TL_HART(stamp));
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
-    x86_call_c(e, (uintptr_t)enter_from_code);
-    x86_rm(e, true, 0x8b, RBP, TL_HART(stamp));
-    x86_rr(e, false, 0xff, 4, RAX);
-
-    t->indirect_thunk = e->at; // jumped to: rax = pc
-    x86_rm(e, true, 0x89, RBP, TL_HART(stamp));
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
-    x86_mov_rr(e, RSI, RAX);
-    x86_call_c(e, (uintptr_t)enter_indirect);
-    x86_rm(e, true, 0x8b, RBP, TL_HART(stamp));
-    x86_rr(e, false, 0xff, 4, RAX);
+    t->link_thunk = emit_enter(e, (uintptr_t)enter_by_link);      // jumped to: rsi = pc, rdx = site, rcx = the block left
+    t->again_thunk = emit_enter(e, (uintptr_t)enter_again);       // rsi = block
+    t->indirect_thunk = emit_enter(e, (uintptr_t)enter_indirect); // rsi = pc, rdx = the block left
 
     void *entry = tl_exec_of(t, run);
     memcpy(&t->run, &entry, sizeof entry);
@@ -235,10 +230,8 @@ static void forget(tl_blocks *store) {
 static void stale(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
     x86 e = {.at = t->write + ((uint8_t *)block->code - t->exec)};
-    x86_mov_ri(&e, RSI, block->pc);
-    x86_rr(&e, false, 0x33, RDX, RDX);
-    x86_mov_ri(&e, RCX, (uintptr_t)&store->nowhere);
-    x86_jmp_to(&e, t->enter_thunk); // at most 10 + 2 + 10 + 5 bytes: shorter than any entry
+    x86_mov_ri(&e, RSI, (uintptr_t)block);
+    x86_jmp_to(&e, t->again_thunk); // at most 10 + 5 bytes: shorter than any entry
 }
 
 static const tl_blocks_type translate_type = {

@@ -33,10 +33,11 @@ typedef struct tl_stub { // code off the straight path: emitted after the block'
 } tl_stub;
 
 typedef struct tl_translator {
-    uint8_t *write, *exec;                                           // the two mappings
-    uint8_t *next;                                                   // in `write`: the end of what is used
-    uint8_t *first;                                                  // behind the thunks
-    uint8_t *exit_thunk, *slow_thunk, *enter_thunk, *indirect_thunk; // in `write`
+    uint8_t *write, *exec;                              // the two mappings
+    uint8_t *next;                                      // in `write`: the end of what is used
+    uint8_t *first;                                     // behind the thunks
+    uint8_t *exit_thunk, *slow_thunk;                   // in `write`
+    uint8_t *link_thunk, *again_thunk, *indirect_thunk; // ways to the next block that ask for it
     void (*run)(tl_hart *h, void *target);
 
     // The block being translated.
