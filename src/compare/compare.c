@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/world.h"
+#include "compare/rows.h"
 #include "session/digest.h"
 
 enum { USUAL_INTERVAL = 100000, WANTED_LOOKS = 200, SHORT_INTERVAL = 5000 };
@@ -56,7 +56,21 @@ static void choose_interval(tl_compare_setup *setup, uint64_t cycles) {
     setup->interval_cycles = wanted < SHORT_INTERVAL ? SHORT_INTERVAL : wanted > USUAL_INTERVAL ? USUAL_INTERVAL : wanted;
 }
 
-static tl_status run_alone(tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
+static tl_status take_truths(const tl_compare_setup *setup, const tl_machine *machine, uint64_t *ret_truths, tl_error *err) {
+    tl_arena arena = {0};
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < setup->n_events && status == TL_OK; i++) {
+        tl_sources sources;
+        status = tl_sources_resolve(setup->events[i]->sources, &machine->probe, 0, &arena, &sources, err);
+        ret_truths[i] = 0;
+        for (uint32_t k = 0; status == TL_OK && k < sources.n_slots; k++)
+            ret_truths[i] += machine->tally[sources.slots[k]];
+    }
+    tl_arena_done(&arena);
+    return status;
+}
+
+static tl_status run_alone(tl_compare_setup *setup, tl_comparison *c, uint64_t *ret_truths, tl_error *err) {
     tl_world world;
     tl_status status = tl_world_open(setup, &world, err);
     if (status != TL_OK)
@@ -77,19 +91,54 @@ static tl_status run_alone(tl_compare_setup *setup, tl_comparison *c, tl_error *
     facts->interval_cycles = setup->interval_cycles;
     if (status == TL_OK)
         status = tl_machine_check_identities(world.machine, err);
+    if (status == TL_OK)
+        status = take_truths(setup, world.machine, ret_truths, err);
     tl_world_close(&world);
+    return status;
+}
+
+// Only a design that shares counters has phases: the others do the same whenever they begin.
+static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uint32_t index, const uint64_t *truths, tl_error *err) {
+    uint32_t n = setup->designs[index] == TL_COMPARE_U74 ? setup->n_phases : 1;
+    tl_watch_result *results = calloc(n, sizeof *results);
+    if (!results)
+        return no_memory(err);
+    tl_status status = TL_OK;
+    for (uint32_t phase = 0; phase < n && status == TL_OK; phase++)
+        status = tl_watch_run(setup, setup->designs[index], phase, n, &results[phase], err);
+    if (status == TL_OK) {
+        tl_compare_fill_design(setup, c, setup->designs[index], results, n, &c->designs[index]);
+        tl_compare_fill_values(setup, c, index, results, n, truths);
+    }
+    free(results);
+    return status;
+}
+
+static tl_status run_designs(const tl_compare_setup *setup, tl_comparison *c, const uint64_t *truths, tl_error *err) {
+    c->n_designs = setup->n_designs;
+    c->n_values = setup->n_designs * setup->n_events;
+    c->designs = tl_arena_alloc(&c->arena, c->n_designs * sizeof *c->designs);
+    c->values = tl_arena_alloc(&c->arena, c->n_values * sizeof *c->values);
+    if (!c->designs || !c->values)
+        return no_memory(err);
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < setup->n_designs && status == TL_OK; i++)
+        status = run_design(setup, c, i, truths, err);
     return status;
 }
 
 tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_comparison, tl_error *err) {
     tl_compare_setup setup;
+    uint64_t truths[TL_COMPARE_MAX_EVENTS];
     tl_status status = tl_compare_prepare(options, &setup, err);
     if (status != TL_OK)
         return status;
     tl_comparison *c = calloc(1, sizeof *c);
     status = c ? describe(&setup, c, err) : no_memory(err);
     if (status == TL_OK)
-        status = run_alone(&setup, c, err);
+        status = run_alone(&setup, c, truths, err);
+    if (status == TL_OK)
+        status = run_designs(&setup, c, truths, err);
     tl_compare_setup_done(&setup);
     if (status != TL_OK) {
         tl_comparison_release(c);

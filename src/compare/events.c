@@ -54,7 +54,7 @@ const tl_watchable tl_watchables[] = {
     CORE("fp_interlock",                    0x0040001, 28, "hart.cyc_fp + hart.cyc_fp_div", "Cycles waited for floating-point results."),
     CORE("instruction_cache_miss",          0x0000102, 29, "l1i.miss", "Lines that the first-level instruction cache requested.", DEFAULT),
     CORE("data_cache_miss_or_mmio",         0x0000202, 30, "l1d.load_miss + l1d.store_miss + hart.unc_read + hart.unc_write", "Misses of the first-level data cache, and accesses to devices.", DEFAULT),
-    CORE("data_cache_writeback",            0x0000402, 31, "l1d.writeback", "Lines that the first-level data cache sent down.", DEFAULT),
+    CORE("data_cache_writeback",            0x0000402, 31, "l1d.writeback", "Lines that the first-level data cache sent down."),
     CORE("itlb_miss",                       0x0000802, 32, "itlb.miss", "Misses of the instruction TLB."),
     CORE("dtlb_miss",                       0x0001002, 33, "dtlb.miss", "Misses of the data TLB.", DEFAULT),
     CORE("utlb_miss",                       0x0002002, 34, "l2tlb.miss", "Misses of the second-level TLB."),

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "isa/rv/assemble.h"
 #include "pmu/dhpc/dhpc.h"
 
 enum {
@@ -70,9 +71,7 @@ typedef struct reader {
     tl_machine *machine;
     tl_reading *reading;
     const tl_dhpc_config *config;
-    uint32_t *code; // in RAM
-    uint32_t n_words;
-    bool is_full;
+    tl_assembler code;          // in RAM
     uint64_t base, end, buffer; // physical addresses
     request *requests;
     uint32_t n_requests, n_results;
@@ -83,82 +82,40 @@ typedef struct reader {
 
 // ---- The code.
 
-static void emit(reader *r, uint32_t word) {
-    if (r->n_words >= CODE_BYTES / 4) {
-        r->is_full = true;
-        return;
-    }
-    r->code[r->n_words++] = word;
-}
-
-static uint64_t here(const reader *r) { return r->base + 4 * (uint64_t)r->n_words; }
-
-static void csr_insn(reader *r, uint32_t funct3, uint32_t rd, uint32_t csr, uint32_t rs1) {
-    emit(r, csr << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | 0x73);
-}
-static void csrr(reader *r, uint32_t rd, uint32_t csr) { csr_insn(r, 2, rd, csr, X0); }
-static void csrw(reader *r, uint32_t csr, uint32_t rs) { csr_insn(r, 1, X0, csr, rs); }
-static void csrci(reader *r, uint32_t csr, uint32_t bits) { csr_insn(r, 7, X0, csr, bits); }
-static void immediate(reader *r, uint32_t opcode, uint32_t funct3, uint32_t rd, uint32_t rs1, int32_t value) {
-    emit(r, (uint32_t)value << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | opcode);
-}
-static void addi(reader *r, uint32_t rd, uint32_t rs1, int32_t value) { immediate(r, 0x13, 0, rd, rs1, value); }
-static void andi(reader *r, uint32_t rd, uint32_t rs1, int32_t value) { immediate(r, 0x13, 7, rd, rs1, value); }
-static void slli(reader *r, uint32_t rd, uint32_t rs1, int32_t shift) { immediate(r, 0x13, 1, rd, rs1, shift); }
-static void and_or(reader *r, uint32_t funct3, uint32_t rd, uint32_t rs1, uint32_t rs2) {
-    emit(r, rs2 << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | 0x33);
-}
-static void sd(reader *r, uint32_t rs2, uint32_t rs1, uint32_t offset) {
-    emit(r, (offset >> 5) << 25 | rs2 << 20 | rs1 << 15 | 3 << 12 | (offset & 31) << 7 | 0x23);
-}
-static void branch(reader *r, bool if_zero, uint32_t rs1, int32_t offset) {
-    uint32_t o = (uint32_t)offset;
-    emit(r, (o >> 12 & 1) << 31 | (o >> 5 & 63) << 25 | rs1 << 15 | (if_zero ? 0u : 1u) << 12 | (o >> 1 & 15) << 8 | (o >> 11 & 1) << 7 |
-                0x63);
-}
-
-static void load_constant(reader *r, uint32_t rd, uint64_t value) {
-    int64_t low = (int64_t)(value << 52) >> 52;
-    if (value == (uint64_t)low) {
-        addi(r, rd, X0, (int32_t)low);
-        return;
-    }
-    uint64_t high = (value - (uint64_t)low) >> 12;
-    int32_t shift = 12 + __builtin_ctzll(high);
-    load_constant(r, rd, (uint64_t)((int64_t)(high << 12) >> shift)); // the sign comes along
-    slli(r, rd, rd, shift);
-    if (low != 0)
-        addi(r, rd, rd, (int32_t)low);
-}
-
 static void write_request(reader *r, request *q) {
     const tl_dhpc_config *c = r->config;
-    load_constant(r, X_T0, q->bitmap);
-    load_constant(r, X_T1, (uint64_t)q->id << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER);
-    csrr(r, X_T2, c->hpcc); // D9: useren stays
-    load_constant(r, X_BUFFER, TL_DHPC_USEREN);
-    and_or(r, 7, X_T2, X_T2, X_BUFFER);
-    and_or(r, 6, X_T1, X_T1, X_T2);
-    load_constant(r, X_BUFFER, r->buffer + 8 * (uint64_t)q->first_result);
-    csrci(r, c->hpcc, 1);   // whatever is left
-    csrw(r, c->hpcm, X_T0); // D3
-    q->trigger_pc = here(r);
-    csrw(r, c->hpcc, X_T1); // D1, D2
+    tl_assembler *a = &r->code;
+    tl_asm_load_constant(a, X_T0, q->bitmap);
+    tl_asm_load_constant(a, X_T1, (uint64_t)q->id << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER);
+    tl_asm_csrr(a, X_T2, c->hpcc); // D9: useren stays
+    tl_asm_load_constant(a, X_BUFFER, TL_DHPC_USEREN);
+    tl_asm_op(a, TL_ASM_AND, X_T2, X_T2, X_BUFFER);
+    tl_asm_op(a, TL_ASM_OR, X_T1, X_T1, X_T2);
+    tl_asm_load_constant(a, X_BUFFER, r->buffer + 8 * (uint64_t)q->first_result);
+    tl_asm_csrci(a, c->hpcc, 1);   // whatever is left
+    tl_asm_csrw(a, c->hpcm, X_T0); // D3
+    q->trigger_pc = tl_asm_here(a);
+    tl_asm_csrw(a, c->hpcc, X_T1); // D1, D2
+    uint32_t drained[MAX_VALUES];
     for (uint32_t i = 0; i < q->n_values; i++) {
-        csrr(r, X_T0, c->hpcc);
-        andi(r, X_T1, X_T0, TL_DHPC_EMPTY);
-        branch(r, true, X_T1, 16); // something is there: take it
-        andi(r, X_T1, X_T0, TL_DHPC_TRIGGER);
-        branch(r, false, X_T1, -16);                                  // look again
-        branch(r, true, X0, 8 + 28 * (int32_t)(q->n_values - 1 - i)); // D4, D5: complete and drained
-        csrr(r, X_FIRST_VALUE + i, c->hpcr);
+        uint64_t look = tl_asm_here(a);
+        tl_asm_csrr(a, X_T0, c->hpcc);
+        tl_asm_andi(a, X_T1, X_T0, TL_DHPC_EMPTY);
+        uint32_t take = tl_asm_branch(a, TL_ASM_EQ, X_T1, X0); // something is there
+        tl_asm_andi(a, X_T1, X_T0, TL_DHPC_TRIGGER);
+        tl_asm_branch_to(a, TL_ASM_NE, X_T1, X0, look);
+        drained[i] = tl_asm_branch(a, TL_ASM_EQ, X0, X0); // D4, D5: complete and drained
+        tl_asm_bind(a, take);
+        tl_asm_csrr(a, X_FIRST_VALUE + i, c->hpcr);
     }
-    csrr(r, X_T1, c->hpcm);
-    csrr(r, X_T0, c->hpcc);
+    for (uint32_t i = 0; i < q->n_values; i++)
+        tl_asm_bind(a, drained[i]);
+    tl_asm_csrr(a, X_T1, c->hpcm);
+    tl_asm_csrr(a, X_T0, c->hpcc);
     for (uint32_t i = 0; i < q->n_values; i++) // D8: not before the last is read
-        sd(r, X_FIRST_VALUE + i, X_BUFFER, 8 * i);
-    sd(r, X_T1, X_BUFFER, 8 * q->n_values);
-    sd(r, X_T0, X_BUFFER, 8 * q->n_values + 8);
+        tl_asm_sd(a, X_FIRST_VALUE + i, X_BUFFER, 8 * (int32_t)i);
+    tl_asm_sd(a, X_T1, X_BUFFER, 8 * (int32_t)q->n_values);
+    tl_asm_sd(a, X_T0, X_BUFFER, 8 * (int32_t)q->n_values + 8);
 }
 
 // ---- What to ask.
@@ -217,9 +174,9 @@ static tl_status make_requests(reader *r, tl_error *err) {
 static tl_status make_code(reader *r, tl_error *err) {
     for (uint32_t i = 0; i < r->n_requests; i++)
         write_request(r, &r->requests[i]);
-    r->end = here(r);
-    emit(r, 0x00100073); // ebreak: never reached
-    if (r->is_full || r->n_results * 8 > TL_READER_BYTES - CODE_BYTES)
+    r->end = tl_asm_here(&r->code);
+    tl_asm_ebreak(&r->code); // never reached
+    if (r->code.is_full || r->n_results * 8 > TL_READER_BYTES - CODE_BYTES)
         return tl_fail(err, TL_EINVAL, "a reader of %u units does not fit into its place; give the machine fewer harts or slices",
                        r->n_requests);
     return TL_OK;
@@ -412,7 +369,7 @@ tl_status tl_reader_run(tl_machine *machine, tl_reading *reading, tl_error *err)
         return tl_fail(err, TL_EINVAL, "the reader wants counters that take their time; use --set hpc=timed");
     r.base = TL_RAM_BASE_PADDR + machine->config.ram_bytes - TL_READER_BYTES;
     r.buffer = r.base + CODE_BYTES;
-    r.code = (uint32_t *)(void *)tl_machine_ram(machine, r.base);
+    tl_asm_init(&r.code, tl_machine_ram(machine, r.base), CODE_BYTES, r.base);
     reading->n_harts = machine->n_harts;
     reading->n_slices = machine->config.l2_slices;
     tl_machine_sync(machine);

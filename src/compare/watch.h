@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Watching a program: at chosen cycles a timer interrupts it, and a reader made of RISC-V instructions runs on hart 0, on the machine's own
+// front-end, before the program goes on. What all readers share is here; watch_<design>.c makes the code, and says what it read.
+//
+// The end of RAM belongs to the watcher. While it looks, one entry of the program's top page table leads to tables of its own there, as if
+// a kernel had mapped it all for good; the program's layout stays as it is. A look begins as a supervisor timer interrupt. The kernel's stub
+// either reads by itself or, for designs that user mode can read, sends the hart to a reader in user mode, which comes back with ECALL.
+#ifndef TL_COMPARE_WATCH_H
+#define TL_COMPARE_WATCH_H
+
+#include "compare/world.h"
+#include "isa/rv/assemble.h"
+
+// Places from the beginning of the reserved stretch; virtual addresses are TL_WATCH_VADDR + the same.
+enum {
+    TL_WATCH_BYTES = 0x40000,
+    TL_WATCH_TABLES = 0, // two pages
+    TL_WATCH_KERNEL = 0x2000,
+    TL_WATCH_KERNEL_DATA = 0x8000,
+    TL_WATCH_FIRMWARE = 0xc000, // reached by machine mode, which knows no tables
+    TL_WATCH_FIRMWARE_DATA = 0xe000,
+    TL_WATCH_USER = 0x10000,
+    TL_WATCH_USER_DATA = 0x30000, // registers first, TL_WATCH_RESULTS is where values go
+    TL_WATCH_RESULTS = 0x31000,
+    TL_WATCH_WINDOW = 0x40000, // registers of the block on the bus
+};
+static const uint64_t TL_WATCH_VADDR = UINT64_C(128) << 30;
+
+typedef struct tl_watched { // of one event
+    bool has_value;
+    const char *reason; // why not
+    uint64_t value, truth;
+    double time_counted;
+} tl_watched;
+
+typedef struct tl_watch_result {
+    tl_watched events[TL_COMPARE_MAX_EVENTS];
+    uint64_t n_looks, first_look_cycles;
+    tl_compare_events_added by_reader;
+    uint64_t run_instructions, run_cycles;
+    uint64_t values_watched, values_read, selects_watched;
+} tl_watch_result;
+
+typedef struct tl_watch tl_watch;
+
+typedef struct tl_watch_type {
+    tl_compare_design design;
+    // Makes code and data in RAM, and w->own; says of events that it cannot count why.
+    TL_MUST_CHECK tl_status (*prepare)(tl_watch *w, tl_error *err);
+    void (*after)(tl_watch *w, uint64_t pc, uint64_t cycle); // each instruction of the reader, begun in `cycle`; may be NULL
+    void (*look_begins)(tl_watch *w);
+    TL_MUST_CHECK tl_status (*finish)(tl_watch *w, tl_error *err); // after the last look: w->result->events
+} tl_watch_type;
+
+struct tl_watch {
+    tl_world world;
+    const tl_watch_type *type;
+    tl_watch_result *result;
+    tl_arena arena;
+    tl_hart *hart;
+    uint64_t base_paddr; // of the reserved stretch
+    tl_sources truths[TL_COMPARE_MAX_EVENTS];
+    uint32_t first_event;  // u74: which one the rotation starts at
+    uint64_t first_cycles; // up to the second look
+    void *own;
+};
+
+extern const tl_watch_type tl_watch_dhpc, tl_watch_ccache, tl_watch_u74;
+
+// One run of the program. `phase` of `n_phases`: where in its rotation a design that shares counters begins.
+TL_MUST_CHECK tl_status tl_watch_run(const tl_compare_setup *setup, tl_compare_design design, uint32_t phase, uint32_t n_phases,
+                                     tl_watch_result *ret_result, tl_error *err);
+
+static inline uint8_t *tl_watch_bytes(const tl_watch *w, uint32_t place) { return tl_machine_ram(w->world.machine, w->base_paddr + place); }
+uint64_t tl_watch_word(const tl_watch *w, uint32_t place);
+void tl_watch_set_word(const tl_watch *w, uint32_t place, uint64_t value);
+// An assembler for code at this place, by virtual address.
+tl_assembler tl_watch_code(const tl_watch *w, uint32_t place, uint32_t n_bytes);
+// A stub for the kernel that runs the reader at TL_WATCH_USER with sp at TL_WATCH_USER_DATA, all other registers as the program has them.
+TL_MUST_CHECK tl_status tl_watch_make_upcall(tl_watch *w, tl_error *err);
+// Code that keeps registers [first, last] and x5 .. x7 in [sp], and gives them back.
+void tl_watch_save(tl_assembler *a, uint32_t first, uint32_t last);
+void tl_watch_restore(tl_assembler *a, uint32_t first, uint32_t last);
+uint64_t tl_watch_truth(const tl_watch *w, const tl_sources *sources); // now, the books being right
+tl_status tl_watch_no_room(tl_error *err);
+
+#endif

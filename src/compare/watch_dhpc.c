@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// The distributed counters, read in user mode: for each manager that counts something of interest one request, its values burst into
+// registers and stored when the last has come (docs/dhpc.md, section 9). What is read is a counter since reset, so nothing is subtracted.
+//
+// The truth of a value is the machine's tally at the first instruction boundary at or after the cycle in which the manager samples it;
+// that cycle follows from the fabric's latencies and the cycle of the write that started the request.
+#include "compare/watch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "pmu/dhpc/dhpc.h"
+
+enum {
+    MAX_VALUES = 20, // of one request: registers x8 .. x27
+    FIRST_VALUE = TL_S0,
+    MAX_REQUESTS = 64,
+    MAX_READINGS = TL_COMPARE_MAX_EVENTS * TL_MAX_L2_SLICES,
+};
+
+typedef struct reading {
+    uint32_t event, manager, bit;
+    tl_slot slots[8]; // the truth of this part
+    uint32_t n_slots;
+    bool is_clock;
+    uint64_t sample_cycle, truth; // of the last look
+    bool is_known;
+} reading;
+
+typedef struct request {
+    uint32_t manager, n_values, first_result;
+    uint64_t bitmap;
+    uint64_t trigger_pc;
+    uint32_t values[MAX_VALUES]; // index of the reading, in order of bits
+} request;
+
+typedef struct own {
+    const tl_dhpc_config *config;
+    reading readings[MAX_READINGS];
+    request requests[MAX_REQUESTS];
+    uint32_t n_readings, n_requests, n_results;
+} own;
+
+static tl_status too_many(tl_error *err) { return tl_fail(err, TL_EINVAL, "too many counters to read at once; watch fewer events"); }
+
+static tl_status add_reading(tl_watch *w, uint32_t event, uint32_t manager, uint32_t bit, const tl_sources *truth, tl_error *err) {
+    own *o = w->own;
+    if (o->n_readings == MAX_READINGS || truth->n_slots > 8)
+        return too_many(err);
+    reading *r = &o->readings[o->n_readings++];
+    *r = (reading){.event = event, .manager = manager, .bit = bit, .n_slots = truth->n_slots, .sample_cycle = UINT64_MAX};
+    r->is_clock = manager == TL_DHPC_ID(TL_DHPC_CORE, 0, 0) && bit == 0;
+    for (uint32_t i = 0; i < truth->n_slots; i++)
+        r->slots[i] = truth->slots[i];
+    return TL_OK;
+}
+
+// One counter of hart 0, or one in each slice.
+static tl_status add_event(tl_watch *w, uint32_t index, tl_error *err) {
+    const tl_compare_setup *setup = w->world.setup;
+    const tl_watchable *event = setup->events[index];
+    uint32_t id = (uint32_t)(event->dhpc >> 6), bit = (uint32_t)(event->dhpc & 63);
+    w->result->events[index] = (tl_watched){.has_value = true, .reason = "", .time_counted = 1};
+    if (tl_dhpc_class_of(id) == TL_DHPC_CORE)
+        return add_reading(w, index, id, bit, &w->truths[index], err);
+    for (uint32_t slice = 0; slice < setup->config.l2_slices; slice++) {
+        char path[64];
+        tl_slot slot;
+        snprintf(path, sizeof path, "l2.%u.%s", slice, event->sources + strlen("l2."));
+        if (tl_probe_resolve(&w->world.machine->probe, path, &slot) != TL_OK)
+            return tl_fail(err, TL_EINVAL, "the machine counts no %s", path);
+        const tl_sources truth = {.slots = &slot, .n_slots = 1};
+        tl_status status = add_reading(w, index, id | slice << 7, bit, &truth, err);
+        if (status != TL_OK)
+            return status;
+    }
+    return TL_OK;
+}
+
+static const tl_dhpc_manager *manager_of(const tl_watch *w, uint32_t id) {
+    uint32_t n;
+    const tl_dhpc_manager *managers = tl_dhpc_managers(w->world.machine->hpc, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (managers[i].id == id)
+            return &managers[i];
+    return NULL;
+}
+
+static bool comes_before(const reading *a, const reading *b) {
+    return a->manager != b->manager ? a->manager < b->manager : a->bit < b->bit;
+}
+
+// By manager and bit, as values come; then cut into requests.
+static tl_status make_requests(own *o, tl_error *err) {
+    for (uint32_t i = 1; i < o->n_readings; i++) {
+        reading r = o->readings[i];
+        uint32_t k = i;
+        for (; k > 0 && comes_before(&r, &o->readings[k - 1]); k--)
+            o->readings[k] = o->readings[k - 1];
+        o->readings[k] = r;
+    }
+    request *q = NULL;
+    for (uint32_t i = 0; i < o->n_readings; i++) {
+        const reading *r = &o->readings[i];
+        if (!q || q->manager != r->manager || q->n_values == MAX_VALUES) {
+            if (o->n_requests == MAX_REQUESTS)
+                return too_many(err);
+            q = &o->requests[o->n_requests++];
+            *q = (request){.manager = r->manager, .first_result = o->n_results};
+            o->n_results += 2; // what was received, and how it went
+        }
+        q->bitmap |= UINT64_C(1) << r->bit;
+        q->values[q->n_values++] = i;
+        o->n_results++;
+    }
+    return TL_OK;
+}
+
+// Burst-read: wait for the first value, then take one after the other; the managers are as quick as the instructions, and readerror tells
+// if they were not. Then the whole request is made again.
+static void write_request(tl_assembler *a, const tl_dhpc_config *c, request *q) {
+    int32_t result = 8 * (int32_t)q->first_result;
+    uint64_t again = tl_asm_here(a);
+    tl_asm_load_constant(a, TL_T0, q->bitmap);
+    tl_asm_load_constant(a, TL_T1, (uint64_t)q->manager << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER); // useren is not user mode's to change
+    tl_asm_csrci(a, c->hpcc, 1);
+    tl_asm_csrw(a, c->hpcm, TL_T0);
+    q->trigger_pc = tl_asm_here(a);
+    tl_asm_csrw(a, c->hpcc, TL_T1);
+    uint64_t wait = tl_asm_here(a);
+    tl_asm_csrr(a, TL_T0, c->hpcc);
+    tl_asm_andi(a, TL_T1, TL_T0, TL_DHPC_EMPTY);
+    tl_asm_branch_to(a, TL_ASM_NE, TL_T1, TL_X0, wait);
+    for (uint32_t i = 0; i < q->n_values; i++)
+        tl_asm_csrr(a, FIRST_VALUE + i, c->hpcr);
+    tl_asm_csrr(a, TL_T1, c->hpcm);
+    tl_asm_csrr(a, TL_T0, c->hpcc);
+    tl_asm_andi(a, TL_T2, TL_T0, TL_DHPC_READERROR | TL_DHPC_INTERRUPTED);
+    tl_asm_branch_to(a, TL_ASM_NE, TL_T2, TL_X0, again);
+    tl_asm_load_constant(a, TL_T2, TL_WATCH_VADDR + TL_WATCH_RESULTS + (uint64_t)result);
+    for (uint32_t i = 0; i < q->n_values; i++)
+        tl_asm_sd(a, FIRST_VALUE + i, TL_T2, 8 * (int32_t)i);
+    tl_asm_sd(a, TL_T1, TL_T2, 8 * (int32_t)q->n_values);
+    tl_asm_sd(a, TL_T0, TL_T2, 8 * (int32_t)q->n_values + 8);
+}
+
+static tl_status prepare(tl_watch *w, tl_error *err) {
+    own *o = tl_arena_alloc(&w->arena, sizeof *o);
+    if (!o)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    w->own = o;
+    o->config = tl_dhpc_config_of(w->world.machine->hpc);
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < w->world.setup->n_events && status == TL_OK; i++)
+        status = add_event(w, i, err);
+    for (uint32_t i = 0; i < o->n_readings && status == TL_OK; i++) {
+        const tl_dhpc_manager *manager = manager_of(w, o->readings[i].manager);
+        if (!manager || !(manager->implemented >> o->readings[i].bit & 1))
+            status = tl_fail(err, TL_EINVAL, "manager 0x%x has no counter %u", o->readings[i].manager, o->readings[i].bit);
+    }
+    if (status == TL_OK)
+        status = make_requests(o, err);
+    if (status == TL_OK)
+        status = tl_watch_make_upcall(w, err);
+    if (status != TL_OK)
+        return status;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < o->n_requests; i++)
+        most = o->requests[i].n_values > most ? o->requests[i].n_values : most;
+    tl_assembler a = tl_watch_code(w, TL_WATCH_USER, TL_WATCH_USER_DATA - TL_WATCH_USER);
+    tl_watch_save(&a, FIRST_VALUE, FIRST_VALUE + most - 1);
+    for (uint32_t i = 0; i < o->n_requests; i++)
+        write_request(&a, o->config, &o->requests[i]);
+    tl_watch_restore(&a, FIRST_VALUE, FIRST_VALUE + most - 1);
+    tl_asm_ecall(&a);
+    bool has_room = !a.is_full && TL_WATCH_RESULTS + 8 * o->n_results <= TL_WATCH_WINDOW;
+    return has_room ? TL_OK : tl_watch_no_room(err);
+}
+
+static void note_start(own *o, const request *q, uint64_t cycle) {
+    const tl_dhpc_config *c = o->config;
+    for (uint32_t i = 0; i < q->n_values; i++) {
+        reading *r = &o->readings[q->values[i]];
+        r->sample_cycle = cycle + c->t_req + c->t_grant + c->t_lookup + (uint64_t)i * c->beat;
+        r->is_known = false;
+    }
+}
+
+static void after(tl_watch *w, uint64_t pc, uint64_t cycle) {
+    own *o = w->own;
+    for (uint32_t i = 0; i < o->n_requests; i++)
+        if (o->requests[i].trigger_pc == pc)
+            note_start(o, &o->requests[i], cycle); // a write acts in the cycle in which it issues
+    bool is_synced = false;
+    for (uint32_t i = 0; i < o->n_readings; i++) {
+        reading *r = &o->readings[i];
+        if (r->is_known || r->sample_cycle > w->hart->now)
+            continue;
+        if (!is_synced)
+            tl_machine_sync(w->world.machine);
+        is_synced = true;
+        r->truth = 0;
+        for (uint32_t k = 0; k < r->n_slots; k++)
+            r->truth += w->world.machine->tally[r->slots[k]];
+        if (r->is_clock) // known to the cycle, not to the instruction
+            r->truth = r->sample_cycle - w->hart->idle_cycles;
+        r->is_known = true;
+    }
+}
+
+static tl_status finish(tl_watch *w, tl_error *err) {
+    own *o = w->own;
+    for (uint32_t i = 0; i < o->n_requests; i++) {
+        const request *q = &o->requests[i];
+        uint32_t place = TL_WATCH_RESULTS + 8 * q->first_result;
+        uint64_t received = tl_watch_word(w, place + 8 * q->n_values);
+        if (received != q->bitmap)
+            return tl_fail(err, TL_EIO, "manager 0x%x answered counters 0x%llx of 0x%llx", q->manager, (unsigned long long)received,
+                           (unsigned long long)q->bitmap);
+        for (uint32_t k = 0; k < q->n_values; k++) {
+            const reading *r = &o->readings[q->values[k]];
+            w->result->events[r->event].value += tl_watch_word(w, place + 8 * k);
+            w->result->events[r->event].truth += r->truth;
+        }
+    }
+    return TL_OK;
+}
+
+const tl_watch_type tl_watch_dhpc = {.design = TL_COMPARE_DHPC, .prepare = prepare, .after = after, .finish = finish};

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// Two counters in the core, shared out as Linux does it: the timer interrupts, the kernel (supervisor mode) stops the counters through
+// firmware (machine mode, SBI calls of the extension PMU: one to stop, configure and start each counter), reads them, adds what they say to
+// the sums of the two events they counted, turns the list of events by one, and starts them for the next two. With two events or fewer
+// nothing turns: the kernel only reads. An estimate is the sum times the time since the beginning over the time on a counter.
+//
+// This kernel and firmware do what must be done and no more; the real ones take longer. The truth is taken inside the instruction that reads
+// a counter: a port in front of the PMU's own takes note of it, so that what the read itself causes (the drain around a CSR access) stands
+// in value and truth alike.
+#include "compare/watch.h"
+
+#include <string.h>
+
+enum {
+    CSR_CYCLE = 0xc00,
+    CSR_INSTRET = 0xc02,
+    CSR_COUNTER = 0xc00, // + n, as supervisor mode reads them
+    CSR_MCOUNTER = 0xb00,
+    CSR_EVENT = 0x320,
+    CSR_INHIBIT = 0x320,
+    CSR_MCOUNTEREN = 0x306,
+    CSR_MEPC = 0x341,
+    CSR_MCAUSE = 0x342,
+    CSR_MSCRATCH = 0x340,
+    CSR_SSCRATCH = 0x140,
+    FIRST_COUNTER = 3,
+    N_COUNTERS = 2,
+    SBI_PMU = 0x504d55,
+    SBI_CONFIG = 2,
+    SBI_START = 3,
+    SBI_STOP = 4,
+    // The kernel's data, beyond its registers.
+    STARTED = 0x100,
+    FIRST = 0x108,   // address of the row at the front of the list
+    BEGIN = 0x110,   // cycle of the first start
+    SLICE = 0x118,   // cycle of the last start
+    ENABLED = 0x120, // cycles since BEGIN, at the last look
+    FIXED = 0x140,   // cycle, instret: value at the first look, value now; 16 bytes each
+    ROWS = 0x200,    // selector, sum, cycles on a counter: 24 bytes each
+    ROW_BYTES = 24,
+    ROW_SUM = 8,
+    ROW_RUNNING = 16,
+};
+
+typedef struct own {
+    tl_watch *watch;
+    tl_pmu_port port;                                 // in front of
+    const tl_pmu_port *behind;                        // the PMU's own
+    uint32_t events[TL_COMPARE_MAX_EVENTS], n_events; // that need a counter: row by row
+    bool turns;
+    uint64_t start_pc[N_COUNTERS]; // of the instruction that lets a counter run
+    bool has_base[N_COUNTERS];
+    uint64_t base[TL_COMPARE_MAX_EVENTS], truth[TL_COMPARE_MAX_EVENTS];
+    uint64_t fixed_base[2], fixed_truth[2]; // cycle, instret
+    bool has_fixed_base;
+} own;
+
+// ---- Taking the truth.
+
+static void note_truths(own *o, uint64_t *truths, uint32_t first, uint32_t n) {
+    tl_watch *w = o->watch;
+    for (uint32_t i = first; i < first + n && i < o->n_events; i++)
+        truths[i] = tl_watch_truth(w, &w->truths[o->events[i]]);
+}
+
+static bool port_has(const void *ctx, uint32_t csr) {
+    (void)ctx;
+    return csr == CSR_CYCLE || csr == CSR_INSTRET || (csr >= CSR_COUNTER + FIRST_COUNTER && csr < CSR_COUNTER + FIRST_COUNTER + N_COUNTERS);
+}
+
+static bool port_read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) {
+    own *o = ctx;
+    h->core->sync(h);
+    if (csr == CSR_CYCLE || csr == CSR_INSTRET)
+        o->fixed_truth[csr == CSR_INSTRET] = h->tally[csr == CSR_CYCLE ? TL_S_HART_CYCLE : TL_S_HART_INSTRET];
+    else if (o->turns)
+        note_truths(o, o->truth, 0, o->n_events);
+    else
+        note_truths(o, o->truth, csr - CSR_COUNTER - FIRST_COUNTER, 1);
+    return o->behind->read(o->behind->ctx, h, csr, ret_value);
+}
+
+static bool port_may_write(void *ctx, const tl_hart *h, uint32_t csr) { return (void)ctx, (void)h, (void)csr, false; }
+static void port_write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) { (void)ctx, (void)h, (void)csr, (void)value; }
+static void port_nothing(void *ctx, tl_hart *h) { (void)ctx, (void)h; }
+static void port_leave_mode(void *ctx, tl_hart *h, tl_priv to) { (void)ctx, (void)h, (void)to; }
+static uint64_t port_deadline(void *ctx, tl_hart *h) { return (void)ctx, (void)h, UINT64_MAX; }
+
+static void after(tl_watch *w, uint64_t pc, uint64_t cycle) {
+    own *o = w->own;
+    (void)cycle;
+    for (uint32_t c = 0; c < N_COUNTERS; c++) {
+        if (pc != o->start_pc[c] || w->hart->priv != TL_PRIV_M || o->has_base[c])
+            continue;
+        o->has_base[c] = true;
+        tl_machine_sync(w->world.machine);
+        if (!o->turns)
+            note_truths(o, o->base, c, 1);
+        else if (!o->has_base[1]) // the first of all starts
+            note_truths(o, o->base, 0, o->n_events);
+    }
+}
+
+static void keep_fixed_base(own *o) {
+    if (o->has_fixed_base)
+        return;
+    o->has_fixed_base = true;
+    o->fixed_base[0] = o->fixed_truth[0];
+    o->fixed_base[1] = o->fixed_truth[1];
+}
+
+static void look_begins(tl_watch *w) {
+    if (w->result->n_looks == 1)
+        keep_fixed_base(w->own);
+}
+
+// ---- Firmware.
+
+static void write_firmware(own *o, tl_assembler *a) {
+    tl_asm_csrrw(a, TL_SP, CSR_MSCRATCH, TL_SP);
+    for (uint32_t i = TL_T0; i <= TL_T1; i++)
+        tl_asm_sd(a, i, TL_SP, 8 * (int32_t)i);
+    tl_asm_csrr(a, TL_T0, CSR_MCAUSE);
+    tl_asm_addi(a, TL_T0, TL_T0, -TL_CAUSE_ECALL_S);
+    uint32_t is_strange[2] = {tl_asm_branch(a, TL_ASM_NE, TL_T0, TL_X0)};
+    tl_asm_load_constant(a, TL_T0, SBI_PMU);
+    is_strange[1] = tl_asm_branch(a, TL_ASM_NE, TL_A7, TL_T0);
+    tl_asm_addi(a, TL_T0, TL_X0, SBI_STOP);
+    uint32_t is_not_stop = tl_asm_branch(a, TL_ASM_NE, TL_A6, TL_T0), done[2 * N_COUNTERS + 1], n_done = 0;
+    tl_asm_csrs(a, CSR_INHIBIT, TL_A1);
+    done[n_done++] = tl_asm_jump(a);
+    tl_asm_bind(a, is_not_stop);
+    tl_asm_addi(a, TL_T0, TL_X0, SBI_START);
+    uint32_t is_config = tl_asm_branch(a, TL_ASM_NE, TL_A6, TL_T0);
+    for (uint32_t c = 0; c < N_COUNTERS; c++) { // start: a0 the counter, a1 its bit, a3 what it begins with
+        tl_asm_addi(a, TL_T1, TL_X0, (int32_t)(FIRST_COUNTER + c));
+        uint32_t is_other = tl_asm_branch(a, TL_ASM_NE, TL_A0, TL_T1);
+        tl_asm_csrw(a, CSR_MCOUNTER + FIRST_COUNTER + c, TL_A3);
+        o->start_pc[c] = tl_asm_here(a);
+        tl_asm_csrc(a, CSR_INHIBIT, TL_A1);
+        done[n_done++] = tl_asm_jump(a);
+        tl_asm_bind(a, is_other);
+    }
+    tl_asm_bind(a, is_config);
+    for (uint32_t c = 0; c < N_COUNTERS; c++) { // configure: a0 the counter, a4 the selector
+        tl_asm_addi(a, TL_T1, TL_X0, (int32_t)(FIRST_COUNTER + c));
+        uint32_t is_other = tl_asm_branch(a, TL_ASM_NE, TL_A0, TL_T1);
+        tl_asm_csrw(a, CSR_EVENT + FIRST_COUNTER + c, TL_A4);
+        done[n_done++] = tl_asm_jump(a);
+        tl_asm_bind(a, is_other);
+    }
+    for (uint32_t i = 0; i < n_done; i++)
+        tl_asm_bind(a, done[i]);
+    tl_asm_addi(a, TL_A0, TL_X0, 0);
+    tl_asm_csrr(a, TL_T0, CSR_MEPC);
+    tl_asm_addi(a, TL_T0, TL_T0, 4);
+    tl_asm_csrw(a, CSR_MEPC, TL_T0);
+    for (uint32_t i = TL_T0; i <= TL_T1; i++)
+        tl_asm_ld(a, i, TL_SP, 8 * (int32_t)i);
+    tl_asm_csrrw(a, TL_SP, CSR_MSCRATCH, TL_SP);
+    tl_asm_mret(a);
+    tl_asm_bind(a, is_strange[0]);
+    tl_asm_bind(a, is_strange[1]);
+    tl_asm_ebreak(a);
+}
+
+// ---- Kernel. s0: the end of the rows, s1: the row under way, s2: cycles, s3: the counter's number; sp: its data.
+
+static void call_firmware(tl_assembler *a, uint32_t function, uint32_t counter) {
+    tl_asm_addi(a, TL_A0, TL_X0, (int32_t)(FIRST_COUNTER + counter));
+    tl_asm_addi(a, TL_A1, TL_X0, 1 << (FIRST_COUNTER + counter));
+    tl_asm_addi(a, TL_A6, TL_X0, (int32_t)function);
+    tl_asm_ecall(a);
+}
+
+// The next row, around the end of the list.
+static void next_row(tl_assembler *a, uint64_t rows_vaddr) {
+    tl_asm_addi(a, TL_S1, TL_S1, ROW_BYTES);
+    uint32_t is_inside = tl_asm_branch(a, TL_ASM_NE, TL_S1, TL_S0);
+    tl_asm_load_constant(a, TL_S1, rows_vaddr);
+    tl_asm_bind(a, is_inside);
+}
+
+static void add_to(tl_assembler *a, uint32_t offset, uint32_t what) {
+    tl_asm_ld(a, TL_T0, TL_S1, (int32_t)offset);
+    tl_asm_op(a, TL_ASM_ADD, TL_T0, TL_T0, what);
+    tl_asm_sd(a, TL_T0, TL_S1, (int32_t)offset);
+}
+
+static void take_from_counters(tl_assembler *a, uint64_t rows_vaddr, uint32_t n_used) {
+    for (uint32_t c = 0; c < n_used; c++)
+        call_firmware(a, SBI_STOP, c);
+    tl_asm_csrr(a, TL_S2, CSR_CYCLE);
+    tl_asm_ld(a, TL_T0, TL_SP, BEGIN);
+    tl_asm_op(a, TL_ASM_SUB, TL_T0, TL_S2, TL_T0);
+    tl_asm_sd(a, TL_T0, TL_SP, ENABLED);
+    tl_asm_ld(a, TL_T0, TL_SP, SLICE);
+    tl_asm_op(a, TL_ASM_SUB, TL_S2, TL_S2, TL_T0);
+    tl_asm_ld(a, TL_S1, TL_SP, FIRST);
+    for (uint32_t c = 0; c < n_used; c++) {
+        if (c > 0)
+            next_row(a, rows_vaddr);
+        tl_asm_csrr(a, TL_T1, CSR_COUNTER + FIRST_COUNTER + c);
+        add_to(a, ROW_SUM, TL_T1);
+        add_to(a, ROW_RUNNING, TL_S2);
+    }
+    tl_asm_ld(a, TL_S1, TL_SP, FIRST); // perf turns its list by one
+    next_row(a, rows_vaddr);
+    tl_asm_sd(a, TL_S1, TL_SP, FIRST);
+}
+
+static void put_on_counters(tl_assembler *a, uint64_t rows_vaddr, uint32_t n_used) {
+    tl_asm_ld(a, TL_S1, TL_SP, FIRST);
+    for (uint32_t c = 0; c < n_used; c++) {
+        if (c > 0)
+            next_row(a, rows_vaddr);
+        tl_asm_ld(a, TL_A4, TL_S1, 0);
+        call_firmware(a, SBI_CONFIG, c);
+    }
+    tl_asm_addi(a, TL_A3, TL_X0, 0);
+    for (uint32_t c = 0; c < n_used; c++)
+        call_firmware(a, SBI_START, c);
+    tl_asm_csrr(a, TL_S2, CSR_CYCLE);
+    tl_asm_sd(a, TL_S2, TL_SP, SLICE);
+}
+
+static void read_only(tl_assembler *a, uint64_t rows_vaddr, uint32_t n_used) {
+    tl_asm_load_constant(a, TL_S1, rows_vaddr);
+    for (uint32_t c = 0; c < n_used; c++) {
+        tl_asm_csrr(a, TL_T1, CSR_COUNTER + FIRST_COUNTER + c);
+        tl_asm_sd(a, TL_T1, TL_S1, (int32_t)(c * ROW_BYTES + ROW_SUM));
+    }
+}
+
+static void write_kernel(const own *o, tl_assembler *a) {
+    uint64_t rows_vaddr = TL_WATCH_VADDR + TL_WATCH_KERNEL_DATA + ROWS;
+    uint32_t n_used = o->n_events < N_COUNTERS ? o->n_events : N_COUNTERS;
+    tl_asm_csrrw(a, TL_SP, CSR_SSCRATCH, TL_SP);
+    for (uint32_t i = TL_T0; i <= TL_S3; i++)
+        tl_asm_sd(a, i, TL_SP, 8 * (int32_t)i);
+    tl_asm_load_constant(a, TL_A7, SBI_PMU);
+    tl_asm_load_constant(a, TL_S0, rows_vaddr + (uint64_t)o->n_events * ROW_BYTES);
+    tl_asm_ld(a, TL_T0, TL_SP, STARTED);
+    uint32_t is_first = tl_asm_branch(a, TL_ASM_EQ, TL_T0, TL_X0), end_of_read = 0;
+    if (o->turns) {
+        take_from_counters(a, rows_vaddr, n_used);
+    } else {
+        read_only(a, rows_vaddr, n_used);
+        end_of_read = tl_asm_jump(a);
+    }
+    tl_asm_bind(a, is_first);
+    put_on_counters(a, rows_vaddr, n_used);
+    tl_asm_ld(a, TL_T0, TL_SP, STARTED);
+    uint32_t goes_on = tl_asm_branch(a, TL_ASM_NE, TL_T0, TL_X0);
+    tl_asm_sd(a, TL_S2, TL_SP, BEGIN);
+    if (!o->turns)
+        tl_asm_bind(a, end_of_read);
+    tl_asm_bind(a, goes_on);
+    for (uint32_t f = 0; f < 2; f++) {
+        tl_asm_csrr(a, TL_T1, f == 0 ? CSR_CYCLE : CSR_INSTRET);
+        tl_asm_ld(a, TL_T0, TL_SP, STARTED);
+        uint32_t has_base = tl_asm_branch(a, TL_ASM_NE, TL_T0, TL_X0);
+        tl_asm_sd(a, TL_T1, TL_SP, FIXED + 16 * (int32_t)f);
+        tl_asm_bind(a, has_base);
+        tl_asm_sd(a, TL_T1, TL_SP, FIXED + 16 * (int32_t)f + 8);
+    }
+    tl_asm_addi(a, TL_T0, TL_X0, 1);
+    tl_asm_sd(a, TL_T0, TL_SP, STARTED);
+    for (uint32_t i = TL_T0; i <= TL_S3; i++)
+        tl_asm_ld(a, i, TL_SP, 8 * (int32_t)i);
+    tl_asm_csrrw(a, TL_SP, CSR_SSCRATCH, TL_SP);
+    tl_asm_sret(a);
+}
+
+// ---- The design.
+
+static void choose_events(tl_watch *w, own *o) {
+    const tl_compare_setup *setup = w->world.setup;
+    for (uint32_t i = 0; i < setup->n_events; i++) {
+        bool is_fixed = setup->events[i]->u74_counter != 0;
+        w->result->events[i] = (tl_watched){.has_value = true, .reason = "", .time_counted = 1};
+        if (!is_fixed && setup->events[i]->u74 == 0)
+            w->result->events[i] = (tl_watched){.reason = "no selector of the core names it"};
+        else if (!is_fixed)
+            o->events[o->n_events++] = i;
+    }
+    o->turns = o->n_events > N_COUNTERS;
+}
+
+static void hang_in_front(own *o, tl_hart *h) {
+    o->behind = &o->watch->world.machine->pmus[0]->port;
+    o->port = (tl_pmu_port){.ctx = o,
+                            .has = port_has,
+                            .read = port_read,
+                            .may_write = port_may_write,
+                            .write = port_write,
+                            .retired = port_nothing,
+                            .leave_mode = port_leave_mode,
+                            .deadline = port_deadline,
+                            .poll = port_nothing};
+    memmove(&h->pmus[1], &h->pmus[0], h->n_pmus * sizeof h->pmus[0]);
+    h->pmus[0] = &o->port;
+    h->n_pmus++;
+    o->behind->write(o->behind->ctx, h, CSR_MCOUNTEREN, UINT32_MAX); // as firmware does before the kernel runs
+    o->behind->retired(o->behind->ctx, h);
+    o->behind->write(o->behind->ctx, h, CSR_INHIBIT, UINT64_C(3) << FIRST_COUNTER);
+    o->behind->retired(o->behind->ctx, h);
+}
+
+static tl_status prepare(tl_watch *w, tl_error *err) {
+    own *o = tl_arena_alloc(&w->arena, sizeof *o);
+    if (!o)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    *o = (own){.watch = w};
+    w->own = o;
+    if (w->hart->n_pmus == TL_MAX_PMU_PORTS)
+        return tl_fail(err, TL_EINVAL, "hart 0 has no place left for one who watches its counters");
+    choose_events(w, o);
+    hang_in_front(o, w->hart);
+    uint32_t first = o->turns ? w->first_event % o->n_events : 0;
+    tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + FIRST, TL_WATCH_VADDR + TL_WATCH_KERNEL_DATA + ROWS + (uint64_t)first * ROW_BYTES);
+    for (uint32_t i = 0; i < o->n_events; i++)
+        tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + ROWS + i * ROW_BYTES, w->world.setup->events[o->events[i]]->u74);
+    tl_assembler kernel = tl_watch_code(w, TL_WATCH_KERNEL, TL_WATCH_KERNEL_DATA - TL_WATCH_KERNEL), firmware;
+    write_kernel(o, &kernel);
+    tl_asm_init(&firmware, tl_watch_bytes(w, TL_WATCH_FIRMWARE), TL_WATCH_FIRMWARE_DATA - TL_WATCH_FIRMWARE,
+                w->base_paddr + TL_WATCH_FIRMWARE);
+    write_firmware(o, &firmware);
+    return kernel.is_full || firmware.is_full ? tl_watch_no_room(err) : TL_OK;
+}
+
+static uint64_t kernel_word(const tl_watch *w, uint32_t offset) { return tl_watch_word(w, TL_WATCH_KERNEL_DATA + offset); }
+
+static void estimate(const tl_watch *w, const own *o, uint32_t row, tl_watched *event) {
+    uint32_t at = ROWS + row * ROW_BYTES;
+    uint64_t sum = kernel_word(w, at + ROW_SUM), running = kernel_word(w, at + ROW_RUNNING), enabled = kernel_word(w, ENABLED);
+    event->truth = o->truth[row] - o->base[row];
+    event->value = sum;
+    if (!o->turns)
+        return;
+    if (running == 0) {
+        *event = (tl_watched){.truth = event->truth, .reason = "never on a counter: the run was too short for its turn"};
+        return;
+    }
+    event->value = (uint64_t)((unsigned __int128)sum * enabled / running); // as perf does it
+    event->time_counted = (double)running / (double)enabled;
+}
+
+static tl_status finish(tl_watch *w, tl_error *err) {
+    const own *o = w->own;
+    const tl_compare_setup *setup = w->world.setup;
+    (void)err;
+    for (uint32_t row = 0; row < o->n_events; row++)
+        estimate(w, o, row, &w->result->events[o->events[row]]);
+    for (uint32_t i = 0; i < setup->n_events; i++) {
+        uint32_t f = setup->events[i]->u74_counter == CSR_INSTRET;
+        if (setup->events[i]->u74_counter == 0)
+            continue;
+        w->result->events[i].value = kernel_word(w, FIXED + 16 * f + 8) - kernel_word(w, FIXED + 16 * f);
+        w->result->events[i].truth = o->fixed_truth[f] - o->fixed_base[f];
+    }
+    return TL_OK;
+}
+
+const tl_watch_type tl_watch_u74 = {
+    .design = TL_COMPARE_U74, .prepare = prepare, .after = after, .look_begins = look_begins, .finish = finish};
