@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The memory that translated code lies in: mapped twice, once to write and once to execute; no page is both.
+// The memory that translated code lies in: mapped twice, once to write and once to execute; no page is both. At its beginning are the
+// thunks, the ways between translated code and C.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include <sys/mman.h>
@@ -32,6 +33,117 @@ bool tl_code_map(tl_translator *t) {
 void tl_code_unmap(tl_translator *t) {
     munmap(t->write, TL_CODE_BYTES);
     munmap(t->exec, TL_CODE_BYTES);
+}
+
+static void spill(tl_translator *t) {
+    tl_reg_spill(t);
+    x86_rm(&t->e, true, 0x89, R13, TL_HART(now));
+    x86_rm(&t->e, true, 0x89, RBP, TL_HART(stamp));
+}
+
+static void reload(tl_translator *t) {
+    x86_rm(&t->e, true, 0x8b, R13, TL_HART(now));
+    x86_rm(&t->e, true, 0x8b, RBP, TL_HART(stamp));
+    tl_reg_reload(t);
+}
+
+// Jumped to with arguments in rax, rdx, rcx; goes on where the function says.
+static uint8_t *emit_enter(tl_translator *t, tl_enter_fn *function) {
+    x86 *e = &t->e;
+    uint8_t *thunk = e->at;
+    spill(t);
+    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
+    x86_mov_rr(e, RSI, RAX); // rdx and rcx are in place
+    x86_call_c(e, (uintptr_t)function);
+    reload(t);
+    x86_rr(e, false, 0xff, 4, RAX);
+    return thunk;
+}
+
+static uint8_t *emit_slow(tl_translator *t) {
+    x86 *e = &t->e;
+    uint8_t *thunk = e->at;
+    x86_op_ri(e, true, X_SUB, RSP, 8);
+    spill(t);
+    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
+    x86_mov_rr(e, RSI, RAX);
+    x86_call_c(e, (uintptr_t)tl_block_execute);
+    reload(t);
+    x86_op_ri(e, true, X_ADD, RSP, 8);
+    x86_rr_byte(e, false, 0x84, RAX, RAX, true);
+    uint8_t *trapped = x86_jcc(e, CC_E);
+    x86_byte(e, 0xc3);
+    x86_patch(trapped, e->at);
+    x86_op_ri(e, true, X_ADD, RSP, 8); // the return address
+    x86_jmp_to(e, t->exit_thunk);
+    return thunk;
+}
+
+static uint8_t *emit_body(tl_translator *t) {
+    x86 *e = &t->e;
+    uint8_t *thunk = e->at;
+    x86_op_ri(e, true, X_SUB, RSP, 8);
+    tl_reg_spill(t);
+    x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
+    x86_mov_rr(e, RSI, RAX);
+    x86_rr(e, false, 0xff, 2, RCX);
+    tl_reg_reload(t);
+    x86_op_ri(e, true, X_ADD, RSP, 8);
+    x86_rr_byte(e, false, 0x84, RAX, RAX, true);
+    x86_byte(e, 0xc3);
+    return thunk;
+}
+
+static uint8_t *emit_call(tl_translator *t) {
+    x86 *e = &t->e;
+    uint8_t *thunk = e->at;
+    x86_push(e, RAX);
+    spill(t);
+    x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
+    x86_mov_rr(e, RSI, RDX);
+    x86_mov_rr(e, RDX, RAX);
+    x86_rr(e, false, 0xff, 2, RCX);
+    reload(t);
+    x86_pop(e, RAX);
+    x86_byte(e, 0xc3);
+    return thunk;
+}
+
+void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
+    static const uint8_t saved[] = {RBX, RBP, R12, R13, R14, R15};
+    t->e = (x86){.at = t->write, .exec_minus_write = t->exec - t->write};
+    x86 *e = &t->e;
+    void *run = tl_exec_of(t, e->at);
+    memcpy(&t->run, &run, sizeof run);
+    for (uint32_t i = 0; i < TL_COUNT_OF(saved); i++)
+        x86_push(e, saved[i]);
+    x86_op_ri(e, true, X_SUB, RSP, 8);
+    x86_mov_rr(e, RAX, RSI);
+    x86_rm(e, true, 0x8d, RBX, at_base(RDI, TL_HART_BIAS));
+    x86_rm(e, true, 0x8b, R14, TL_HART(stamps));
+    reload(t);
+    x86_rr(e, false, 0xff, 4, RAX);
+
+    t->exit_thunk = e->at; // whoever comes here has called C code before: memory is current
+    x86_op_ri(e, true, X_ADD, RSP, 8);
+    for (uint32_t i = TL_COUNT_OF(saved); i-- > 0;)
+        x86_pop(e, saved[i]);
+    x86_byte(e, 0xc3);
+
+    t->slow_thunk = emit_slow(t);
+    t->body_thunk = emit_body(t);
+    t->call_thunk = emit_call(t);
+    t->stop_thunk = e->at;
+    spill(t);
+    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
+    x86_mov_rr(e, RSI, RAX);
+    x86_call_c(e, (uintptr_t)tl_block_stop_before);
+    x86_jmp_to(e, t->exit_thunk);
+    t->link_thunk = emit_enter(t, enters->link);
+    t->indirect_thunk = emit_enter(t, enters->indirect);
+    t->again_thunk = emit_enter(t, enters->again);
+    t->first_hot = t->hot = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
+    t->cold = t->write + TL_HOT_BYTES;
 }
 
 #endif

@@ -1,89 +1,91 @@
 // SPDX-License-Identifier: MIT
 // The ends of blocks: branches and jumps with predictor, BTB and return-address stack in line (model/bpred.h has their rules).
+// Whether the predictor was right is no branch of the host, which would mispredict as often as the guest: the bill is masked. What the
+// direction costs is counted per block and edge, and folded with the blocks' counts.
 #if defined(__x86_64__) && defined(__linux__)
 
-#include "isa/rv/translate/translator.h"
 #include "model/bpred.h"
 
+#include "isa/rv/translate/translator.h"
+
 void tl_emit_link(tl_translator *t, uint64_t pc) {
-    tl_stub *s = tl_stub_new(t, true);
-    s->from[0] = x86_jmp(&t->e);
-    s->pc = pc;
-}
-
-// Compares [rdx] and [rdx+8] with pc and target; returns the jumps of a BTB miss in from[].
-static void emit_btb_check(tl_translator *t, uint64_t pc, uint64_t target, uint8_t *from[2]) {
     x86 *e = &t->e;
-    tl_bpred *bp = &t->store->hart->bp;
-    x86_mov_ri(e, RDX, (uintptr_t)&bp->btb[(pc >> 1) & bp->btb_mask]);
+    uint8_t *site = x86_jmp(e);
+    tl_emit_elsewhere(t);
+    x86_patch(site, e->at);
     x86_mov_ri(e, RAX, pc);
-    x86_rm(e, true, 0x3b, RAX, at_base(RDX, offsetof(tl_btb_entry, pc)));
-    from[0] = x86_jcc(e, CC_NE);
-    x86_mov_ri(e, RCX, target);
-    x86_rm(e, true, 0x3b, RCX, at_base(RDX, offsetof(tl_btb_entry, target)));
-    from[1] = x86_jcc(e, CC_NE);
+    x86_mov_ri(e, RDX, (uintptr_t)site);
+    x86_mov_ri(e, RCX, (uintptr_t)t->block);
+    x86_jmp_to(e, t->link_thunk);
+    tl_emit_elsewhere(t);
 }
 
-static void emit_btb_fill(tl_translator *t, uint64_t pc, uint64_t target) { // rdx = entry
-    x86 *e = &t->e;
-    x86_mov_ri(e, RAX, pc);
-    x86_rm(e, true, 0x89, RAX, at_base(RDX, offsetof(tl_btb_entry, pc)));
-    x86_mov_ri(e, RAX, target);
-    x86_rm(e, true, 0x89, RAX, at_base(RDX, offsetof(tl_btb_entry, target)));
-    tl_add_to(e, tl_tally_at(TL_S_BP_BTB_FILL), 1);
+static void add_now(tl_translator *t, uint32_t cycles) {
+    if (cycles != 0)
+        x86_op_ri(&t->e, true, X_ADD, R13, (int32_t)cycles);
 }
 
-// Direct and predicted: to the link, by way of the BTB's bill when it did not know the target.
-static void emit_known_target(tl_translator *t, uint64_t pc, uint64_t target) {
-    x86 *e = &t->e;
-    uint8_t *miss[2];
-    emit_btb_check(t, pc, target, miss);
-    uint8_t *hit = x86_jmp(e);
-    x86_patch(miss[0], e->at);
-    x86_patch(miss[1], e->at);
-    emit_btb_fill(t, pc, target);
-    uint32_t cycles = t->store->hart->bp.redirect_cycles;
-    tl_add_to(e, tl_tally_at(TL_S_BP_REDIRECT), 1);
-    tl_add_to(e, tl_tally_at(TL_S_HART_CYC_REDIRECT), cycles);
-    tl_add_to(e, TL_HART(now), cycles);
-    x86_patch(hit, e->at);
-    tl_emit_link(t, target);
+static x86_mem field(x86_mem m, size_t offset) {
+    m.disp += (int32_t)offset;
+    return m;
 }
 
-static void emit_mispredicted(tl_translator *t, uint64_t pc, uint64_t target, bool is_taken) {
-    x86 *e = &t->e;
-    uint32_t cycles = t->store->hart->bp.mispredict_cycles;
-    tl_add_to(e, tl_tally_at(TL_S_BP_COND_MISS), 1);
-    tl_add_to(e, tl_tally_at(TL_S_HART_CYC_MISPREDICT), cycles);
-    tl_add_to(e, TL_HART(now), cycles);
-    if (!is_taken)
-        return;
-    tl_add_to(e, tl_tally_at(TL_S_BP_COND_MISS_TAKEN), 1);
-    uint8_t *miss[2];
-    emit_btb_check(t, pc, target, miss);
-    uint8_t *hit = x86_jmp(e);
-    x86_patch(miss[0], e->at);
-    x86_patch(miss[1], e->at);
-    emit_btb_fill(t, pc, target);
-    x86_patch(hit, e->at);
-}
-
-static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, bool is_taken) {
-    x86 *e = &t->e;
-    tl_bpred *bp = &t->store->hart->bp;
-    if (is_taken)
-        tl_add_to(e, tl_tally_at(TL_S_HART_BRANCH_TAKEN), 1);
-    uint64_t next = is_taken ? target : t->block->end_pc;
-    if (bp->fixed != 0) {
-        bool predicted = bp->fixed == 2 && target < pc;
-        if (predicted != is_taken)
-            emit_mispredicted(t, pc, target, is_taken);
-        if (predicted && is_taken)
-            emit_known_target(t, pc, target);
-        else
-            tl_emit_link(t, next);
-        return;
+static void compare_with(tl_translator *t, x86_mem m, uint64_t value, int scratch) {
+    if (fits_s32((int64_t)value)) {
+        x86_op_mi(&t->e, true, X_CMP, m, (int32_t)value);
+    } else {
+        x86_mov_ri(&t->e, scratch, value);
+        x86_rm(&t->e, true, 0x3b, scratch, m);
     }
+}
+
+static void store_value(tl_translator *t, x86_mem m, uint64_t value, int scratch) {
+    x86_mov_ri(&t->e, scratch, value);
+    x86_rm(&t->e, true, 0x89, scratch, m);
+}
+
+static tl_btb_entry *btb_entry(const tl_translator *t, uint64_t pc) {
+    const tl_bpred *bp = &t->store->hart->bp;
+    return &bp->btb[(pc >> 1) & bp->btb_mask];
+}
+
+// Asks whether the BTB holds the target, filling it if not; spends rcx and rdx, keeps rax. A miss costs a redirection when the
+// jump had been predicted taken.
+typedef enum bill { BILL_ALWAYS, BILL_IF_PREDICTED_TAKEN, BILL_NEVER } bill;
+static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed) {
+    x86 *e = &t->e;
+    tl_btb_entry *entry = btb_entry(t, pc);
+    uint32_t cycles = t->store->hart->bp.redirect_cycles;
+    x86_mem m = tl_emit_at(t, entry, RDX);
+    compare_with(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
+    uint8_t *miss0 = x86_jcc(e, CC_NE);
+    compare_with(t, field(m, offsetof(tl_btb_entry, target)), target, RCX);
+    uint8_t *miss1 = x86_jcc(e, CC_NE);
+    const uint8_t *known = e->at;
+    tl_emit_elsewhere(t);
+    x86_patch(miss0, e->at);
+    x86_patch(miss1, e->at);
+    m = tl_emit_at(t, entry, RDX);
+    store_value(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
+    store_value(t, field(m, offsetof(tl_btb_entry, target)), target, RCX);
+    tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    if (billed == BILL_IF_PREDICTED_TAKEN) {
+        x86_op_ri(e, false, X_CMP, RAX, 2); // rax: the counter as it was
+        x86_patch(x86_jcc(e, CC_B), known);
+    }
+    if (billed != BILL_NEVER) {
+        tl_emit_tally(t, TL_S_BP_REDIRECT, 1, RCX);
+        tl_emit_tally(t, TL_S_HART_CYC_REDIRECT, cycles, RCX);
+        add_now(t, cycles);
+    }
+    x86_jmp_to(e, known);
+    tl_emit_elsewhere(t);
+}
+
+// Looks up and trains the two-bit counter for a direction that is known by now. Leaves its old value in rax.
+static void emit_train(tl_translator *t, uint64_t pc, bool is_taken) {
+    x86 *e = &t->e;
+    tl_bpred *bp = &t->store->hart->bp;
     x86_rm(e, true, 0x8b, RAX, TL_HART(bp.history));
     if (bp->history_mask != 0) {
         x86_rr(e, false, 0x8b, RCX, RAX);
@@ -94,21 +96,49 @@ static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, boo
     }
     x86_rm(e, true, 0x8d, RAX, at_index(RAX, RAX, 0, is_taken));
     x86_rm(e, true, 0x89, RAX, TL_HART(bp.history));
-    x86_mov_ri(e, RDX, (uintptr_t)bp->counters);
-    x86_rm(e, false, 0x0fb6, RAX, at_index(RDX, RCX, 0, 0));
-    x86_rr(e, false, 0x8b, RSI, RAX);
+    x86_mem counter = tl_emit_at(t, bp->counters, RAX);
+    if (counter.base == RAX) {
+        x86_op_rr(e, true, X_ADD, RCX, RAX);
+        counter = at_base(RCX, 0);
+    } else {
+        counter.index = RCX;
+    }
+    x86_rm(e, false, 0x0fb6, RAX, counter);
+    x86_rr(e, false, 0x8b, RDX, RAX);
     x86_op_ri(e, false, X_CMP, RAX, is_taken ? 3 : 1);
-    x86_op_ri(e, false, X_ADC, RSI, is_taken ? 0 : -1); // + (value < 3), - (value > 0)
-    x86_rm_byte(e, false, 0x88, RSI, at_index(RDX, RCX, 0, 0), true);
-    x86_op_ri(e, false, X_CMP, RAX, 2);
-    uint8_t *wrong = x86_jcc(e, is_taken ? CC_B : CC_AE);
+    x86_op_ri(e, false, X_ADC, RDX, is_taken ? 0 : -1); // + (value < 3), - (value > 0)
+    x86_rm_byte(e, false, 0x88, RDX, counter, true);
+}
+
+static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, bool is_taken) {
+    x86 *e = &t->e;
+    tl_bpred *bp = &t->store->hart->bp;
+    tl_block_edges *edges = t->block->edges;
+    uint64_t *misses = is_taken ? &edges->taken_misses : &edges->other_misses;
+    uint32_t cycles = bp->mispredict_cycles;
+    if (bp->fixed != 0) {
+        bool predicted = bp->fixed == 2 && target < pc;
+        if (predicted != is_taken) {
+            tl_emit_count(t, X_ADD, misses, 1, RDX);
+            add_now(t, cycles);
+        }
+        if (is_taken)
+            emit_btb(t, pc, target, predicted ? BILL_ALWAYS : BILL_NEVER);
+    } else {
+        emit_train(t, pc, is_taken);
+        x86_op_ri(e, false, X_CMP, RAX, 2);
+        if (!is_taken)
+            x86_byte(e, 0xf5);            // cmc
+        x86_rr(e, false, 0x1b, RDX, RDX); // all ones when the predictor was wrong, and the carry stays
+        tl_emit_count(t, X_ADC, misses, 0, RCX);
+        x86_op_ri(e, false, X_AND, RDX, (int32_t)cycles);
+        x86_op_rr(e, true, X_ADD, R13, RDX);
+        if (is_taken)
+            emit_btb(t, pc, target, BILL_IF_PREDICTED_TAKEN);
+    }
     if (is_taken)
-        emit_known_target(t, pc, target);
-    else
-        tl_emit_link(t, next);
-    x86_patch(wrong, e->at);
-    emit_mispredicted(t, pc, target, is_taken);
-    tl_emit_link(t, next);
+        tl_emit_count(t, X_ADD, &edges->taken, 1, RDX);
+    tl_emit_link(t, is_taken ? target : t->block->end_pc);
 }
 
 static void emit_cond(tl_translator *t, const tl_op *op, int cc) {
@@ -120,35 +150,34 @@ static void emit_cond(tl_translator *t, const tl_op *op, int cc) {
     emit_branch_tail(t, pc, target, true);
 }
 
+// Spends rcx and rdx.
 static void emit_push(tl_translator *t, uint64_t return_pc) {
     x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;
     if (bp->ras_entries == 0)
         return;
-    x86_rm(e, false, 0x8b, RSI, TL_HART(bp.ras_top));
-    x86_rr(e, false, 0x33, RDI, RDI);
-    x86_op_ri(e, false, X_ADD, RSI, 1);
-    x86_op_ri(e, false, X_CMP, RSI, (int32_t)bp->ras_entries);
-    x86_rr(e, false, 0x0f40 | CC_AE, RSI, RDI);
-    x86_rm(e, false, 0x89, RSI, TL_HART(bp.ras_top));
+    x86_rm(e, false, 0x8b, RCX, TL_HART(bp.ras_top));
+    x86_rr(e, false, 0x33, RDX, RDX);
+    x86_op_ri(e, false, X_ADD, RCX, 1);
+    x86_op_ri(e, false, X_CMP, RCX, (int32_t)bp->ras_entries);
+    x86_rr(e, false, 0x0f40 | CC_AE, RCX, RDX);
+    x86_rm(e, false, 0x89, RCX, TL_HART(bp.ras_top));
     x86_mov_ri(e, RDX, (uintptr_t)bp->ras);
-    x86_mov_ri(e, RCX, return_pc);
-    x86_rm(e, true, 0x89, RCX, at_index(RDX, RSI, 3, 0));
-    x86_rm(e, false, 0x8b, RSI, TL_HART(bp.ras_used));
-    x86_op_ri(e, false, X_CMP, RSI, (int32_t)bp->ras_entries);
-    x86_op_ri(e, false, X_ADC, RSI, 0);
-    x86_rm(e, false, 0x89, RSI, TL_HART(bp.ras_used));
+    x86_rm(e, true, 0x8d, RDX, at_index(RDX, RCX, 3, 0));
+    store_value(t, at_base(RDX, 0), return_pc, RCX);
+    x86_rm(e, false, 0x8b, RCX, TL_HART(bp.ras_used));
+    x86_op_ri(e, false, X_CMP, RCX, (int32_t)bp->ras_entries);
+    x86_op_ri(e, false, X_ADC, RCX, 0);
+    x86_rm(e, false, 0x89, RCX, TL_HART(bp.ras_used));
 }
 
 static void emit_jal(tl_translator *t, const tl_op *op) {
     uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
-    if (op->rd < 32) {
-        x86_mov_ri(&t->e, RAX, t->block->end_pc);
-        x86_rm(&t->e, true, 0x89, RAX, tl_guest_x(op->rd));
-    }
+    tl_reg_set_i(t, op->rd, t->block->end_pc);
     if (tl_is_link(op->rd))
         emit_push(t, t->block->end_pc);
-    emit_known_target(t, pc, target);
+    emit_btb(t, pc, target, BILL_ALWAYS);
+    tl_emit_link(t, target);
 }
 
 enum { CELL_LOG2 = 5 };
@@ -160,27 +189,34 @@ static void emit_dispatch(tl_translator *t) {
     x86_rr(e, false, 0x8b, RCX, RAX);
     x86_op_ri(e, false, X_AND, RCX, (TL_JUMP_CACHE - 1) << 1);
     x86_shift_i(e, false, X_SHL, RCX, CELL_LOG2 - 1);
-    x86_mov_ri(e, RDX, (uintptr_t)t->store->jump_cache[t->block->view]);
-    x86_op_rr(e, true, X_ADD, RDX, RCX);
-    x86_rm(e, true, 0x3b, RAX, at_base(RDX, offsetof(tl_jump_cell, pc)));
-    uint8_t *miss[2] = {x86_jcc(e, CC_NE), NULL};
+    x86_mem cell = tl_emit_at(t, t->store->jump_cache[t->block->view], RDX);
+    cell.index = RCX;
+    x86_rm(e, true, 0x3b, RAX, field(cell, offsetof(tl_jump_cell, pc)));
+    uint8_t *miss0 = x86_jcc(e, CC_NE);
     const tl_pend *pend = t->block->exit_pend;
     if (pend) {
-        x86_mov_ri(e, RCX, (uintptr_t)pend);
-        x86_rm(e, true, 0x3b, RCX, at_base(RDX, offsetof(tl_jump_cell, in)));
+        x86_mov_ri(e, RDX, (uintptr_t)pend);
+        if (cell.base == RDX) { // the address of the cache is gone
+            x86_mov_ri(e, RAX, (uintptr_t)t->store->jump_cache[t->block->view]);
+            cell.base = RAX;
+        }
+        x86_rm(e, true, 0x3b, RDX, field(cell, offsetof(tl_jump_cell, in)));
     } else {
-        x86_op_mi(e, true, X_CMP, at_base(RDX, offsetof(tl_jump_cell, in)), 0);
+        x86_op_mi(e, true, X_CMP, field(cell, offsetof(tl_jump_cell, in)), 0);
     }
-    miss[1] = x86_jcc(e, CC_NE);
-    x86_rm(e, false, 0xff, 4, at_base(RDX, offsetof(tl_jump_cell, code)));
-    x86_patch(miss[0], e->at);
-    x86_patch(miss[1], e->at);
-    x86_mov_rr(e, RSI, RAX);
+    uint8_t *miss1 = x86_jcc(e, CC_NE);
+    x86_rm(e, false, 0xff, 4, field(cell, offsetof(tl_jump_cell, code)));
+    tl_emit_elsewhere(t);
+    x86_patch(miss1, e->at);
+    if (cell.base == RAX) // the pc matched
+        x86_rm(e, true, 0x8b, RAX, field(cell, offsetof(tl_jump_cell, pc)));
+    x86_patch(miss0, e->at);
     x86_mov_ri(e, RDX, (uintptr_t)t->block);
     x86_jmp_to(e, t->indirect_thunk);
+    tl_emit_elsewhere(t);
 }
 
-static void target_missed(tl_hart *h, bool is_return) {
+static void target_missed(tl_hart *h, uint64_t is_return) {
     h->tally[is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS] += 1;
     h->tally[TL_S_BP_TARGET_MISS] += 1;
     h->tally[TL_S_HART_CYC_TARGET] += h->bp.mispredict_cycles;
@@ -188,8 +224,29 @@ static void target_missed(tl_hart *h, bool is_return) {
 }
 
 // Jumps that both pop and push, or link without a return-address stack: rare, so in C.
-static void predict_in_c(tl_hart *h, const tl_op *op, uint64_t target, uint64_t pc, uint64_t end_pc) {
-    h->now += tl_bpred_indirect(&h->bp, h->tally, pc, target, end_pc, op->rd & 31, op->rs1);
+static void predict_in_c(tl_hart *h, const tl_block *block, uint64_t target) {
+    const tl_op *op = &block->ops[block->n_insns - 1];
+    h->now += tl_bpred_indirect(&h->bp, h->tally, block->pc + op->offset, target, block->end_pc, op->rd & 31, op->rs1);
+}
+
+// rax = target, kept. Jumps when the stack names another one, or none.
+static void emit_pop(tl_translator *t, uint8_t *miss[2]) {
+    x86 *e = &t->e;
+    tl_bpred *bp = &t->store->hart->bp;
+    x86_rm(e, false, 0x8b, RCX, TL_HART(bp.ras_used));
+    x86_op_ri(e, false, X_SUB, RCX, 1);
+    miss[0] = x86_jcc(e, CC_B); // empty
+    x86_rm(e, false, 0x89, RCX, TL_HART(bp.ras_used));
+    x86_rm(e, false, 0x8b, RCX, TL_HART(bp.ras_top));
+    x86_mov_ri(e, RDX, (uintptr_t)bp->ras);
+    x86_rm(e, true, 0x8b, RDX, at_index(RDX, RCX, 3, 0));
+    x86_op_ri(e, false, X_SUB, RCX, 1);
+    uint8_t *in_place = x86_jcc(e, CC_AE);
+    x86_mov_ri(e, RCX, bp->ras_entries - 1);
+    x86_patch(in_place, e->at);
+    x86_rm(e, false, 0x89, RCX, TL_HART(bp.ras_top));
+    x86_op_rr(e, true, X_CMP, RDX, RAX);
+    miss[1] = x86_jcc(e, CC_NE);
 }
 
 static void emit_jalr(tl_translator *t, const tl_op *op) {
@@ -201,58 +258,40 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
     x86_op_ri(e, true, X_AND, RAX, -2);
     if (op->rd < 32) {
         x86_mov_ri(e, RCX, end_pc);
-        x86_rm(e, true, 0x89, RCX, tl_guest_x(op->rd));
+        tl_reg_op(t, true, 0x89, RCX, op->rd);
     }
     if ((is_return && is_call) || bp->ras_entries == 0) {
-        x86_mov_rr(e, R12, RAX);
-        x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
-        x86_mov_ri(e, RSI, (uintptr_t)op);
-        x86_mov_rr(e, RDX, RAX);
-        x86_mov_ri(e, RCX, pc);
-        x86_mov_ri(e, R8, end_pc);
-        x86_call_c(e, (uintptr_t)predict_in_c);
-        x86_mov_rr(e, RAX, R12);
+        x86_mov_ri(e, RDX, (uintptr_t)t->block);
+        x86_mov_ri(e, RCX, (uintptr_t)predict_in_c);
+        x86_call_to(e, t->call_thunk);
         emit_dispatch(t);
         return;
     }
-    uint8_t *miss[2] = {NULL, NULL};
-    if (is_return) { // pop
-        x86_rm(e, false, 0x8b, RCX, TL_HART(bp.ras_used));
-        x86_op_ri(e, false, X_SUB, RCX, 1);
-        miss[0] = x86_jcc(e, CC_B); // empty
-        x86_rm(e, false, 0x89, RCX, TL_HART(bp.ras_used));
-        x86_rm(e, false, 0x8b, RCX, TL_HART(bp.ras_top));
-        x86_mov_ri(e, RDX, (uintptr_t)bp->ras);
-        x86_rm(e, true, 0x8b, R8, at_index(RDX, RCX, 3, 0));
-        x86_mov_ri(e, RSI, bp->ras_entries - 1);
-        x86_op_ri(e, false, X_SUB, RCX, 1);
-        x86_rr(e, false, 0x0f40 | CC_B, RCX, RSI);
-        x86_rm(e, false, 0x89, RCX, TL_HART(bp.ras_top));
-        x86_op_rr(e, true, X_CMP, R8, RAX);
-        miss[1] = x86_jcc(e, CC_NE);
+    uint8_t *miss[2];
+    if (is_return) {
+        emit_pop(t, miss);
     } else {
-        x86_mov_ri(e, RDX, (uintptr_t)&bp->btb[(pc >> 1) & bp->btb_mask]);
-        x86_mov_ri(e, RCX, pc);
-        x86_rm(e, true, 0x3b, RCX, at_base(RDX, offsetof(tl_btb_entry, pc)));
+        x86_mem m = tl_emit_at(t, btb_entry(t, pc), RDX);
+        compare_with(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
         miss[0] = x86_jcc(e, CC_NE);
-        x86_rm(e, true, 0x3b, RAX, at_base(RDX, offsetof(tl_btb_entry, target)));
+        x86_rm(e, true, 0x3b, RAX, field(m, offsetof(tl_btb_entry, target)));
         miss[1] = x86_jcc(e, CC_NE);
     }
-    uint8_t *hit = x86_jmp(e);
+    const uint8_t *predicted = e->at;
+    tl_emit_elsewhere(t);
     x86_patch(miss[0], e->at);
     x86_patch(miss[1], e->at);
     if (!is_return) {
-        x86_mov_ri(e, RCX, pc);
-        x86_rm(e, true, 0x89, RCX, at_base(RDX, offsetof(tl_btb_entry, pc)));
-        x86_rm(e, true, 0x89, RAX, at_base(RDX, offsetof(tl_btb_entry, target)));
-        tl_add_to(e, tl_tally_at(TL_S_BP_BTB_FILL), 1);
+        x86_mem m = tl_emit_at(t, btb_entry(t, pc), RDX);
+        store_value(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
+        x86_rm(e, true, 0x89, RAX, field(m, offsetof(tl_btb_entry, target)));
+        tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
     }
-    x86_mov_rr(e, R12, RAX);
-    x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
-    x86_mov_ri(e, RSI, is_return);
-    x86_call_c(e, (uintptr_t)target_missed);
-    x86_mov_rr(e, RAX, R12);
-    x86_patch(hit, e->at);
+    x86_mov_ri(e, RDX, is_return);
+    x86_mov_ri(e, RCX, (uintptr_t)target_missed);
+    x86_call_to(e, t->call_thunk);
+    x86_jmp_to(e, predicted);
+    tl_emit_elsewhere(t);
     if (is_call)
         emit_push(t, end_pc);
     emit_dispatch(t);

@@ -28,19 +28,12 @@ static fast_call *const fast_calls[TL_N_OPCS] = {
 
 static void emit_fast_call(tl_translator *t, uint32_t k, const tl_op *op) {
     x86 *e = &t->e;
-    x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
-    x86_mov_ri(e, RSI, (uintptr_t)op);
+    x86_mov_ri(e, RAX, (uintptr_t)op);
     x86_mov_ri(e, RDX, t->block->pc + op->offset);
-    x86_call_c(e, (uintptr_t)fast_calls[t->block->opc[k]]);
-    x86_rr_byte(e, false, 0x84, RAX, RAX, true);
-    tl_stub *s = tl_stub_slow(t, k, x86_jcc(e, CC_E));
-    tl_copies_clobber(t, op->rd);
-    tl_stub_finish(t, s);
-}
-
-static void emit_slow_call(tl_translator *t, uint32_t k, const tl_op *op) {
-    tl_emit_slow_call_of(t, k);
-    tl_copies_clobber(t, op->rd);
+    x86_mov_ri(e, RCX, (uintptr_t)fast_calls[t->block->opc[k]]);
+    x86_call_to(e, t->body_thunk);
+    uint8_t *gave_up = x86_jcc(e, CC_E);
+    tl_emit_slow(t, k, &gave_up, 1);
 }
 
 void tl_emit_call(tl_translator *t, uint32_t k) {
@@ -51,11 +44,11 @@ void tl_emit_call(tl_translator *t, uint32_t k) {
     case TL_CLASS_SC:
     case TL_CLASS_CSR:
     case TL_CLASS_FENCE_I:
-    case TL_CLASS_SYSTEM: emit_slow_call(t, k, op); return;
+    case TL_CLASS_SYSTEM: tl_emit_slow(t, k, NULL, 0); return;
     default: break;
     }
     if (t->block->opc[k] == TL_OPC_ILLEGAL)
-        emit_slow_call(t, k, op);
+        tl_emit_slow(t, k, NULL, 0);
     else
         emit_fast_call(t, k, op);
 }

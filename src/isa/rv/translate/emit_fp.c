@@ -12,7 +12,8 @@ static void emit_fp_arithmetic(tl_translator *t, uint32_t k, const tl_op *op, bo
     uint32_t prefix = is_double ? 0xf20f00 : 0xf30f00;
     x86_rm(e, false, 0x80, 7, TL_HART(frm)); // cmp byte frm, 0
     x86_byte(e, 0);
-    tl_stub *s = tl_stub_slow(t, k, x86_jcc(e, CC_NE));
+    uint8_t *slow[3] = {x86_jcc(e, CC_NE)};
+    uint32_t n_slow = 1;
     if (!is_double) { // both boxed, else the body
         x86_mem box1 = tl_guest_f(op->rs1), box2 = tl_guest_f(op->rs2);
         box1.disp += 4;
@@ -20,7 +21,7 @@ static void emit_fp_arithmetic(tl_translator *t, uint32_t k, const tl_op *op, bo
         x86_rm(e, false, 0x8b, RAX, box1);
         x86_rm(e, false, 0x23, RAX, box2);
         x86_op_ri(e, false, X_CMP, RAX, -1);
-        s->from[1] = x86_jcc(e, CC_NE);
+        slow[n_slow++] = x86_jcc(e, CC_NE);
     }
     x86_rm(e, false, prefix | 0x10, 0, tl_guest_f(op->rs1));
     x86_rm(e, false, prefix | opcode, 0, tl_guest_f(op->rs2));
@@ -40,8 +41,7 @@ static void emit_fp_arithmetic(tl_translator *t, uint32_t k, const tl_op *op, bo
         x86_rm(e, false, 0xc7, 0, to);
         x86_u32(e, UINT32_MAX);
     }
-    tl_stub_finish(t, s);
-    s->rd = 32;
+    tl_emit_slow(t, k, slow, n_slow);
 }
 
 // rs1 * rs2 + rs3 in its four signs, when the host has FMA3. Not-a-number results take the body, whose rules for inf * 0 differ.
@@ -51,7 +51,8 @@ static void emit_fma(tl_translator *t, uint32_t k, const tl_op *op, bool is_doub
     unsigned rs3 = (unsigned)op->imm & 31;
     x86_rm(e, false, 0x80, 7, TL_HART(frm)); // cmp byte frm, 0
     x86_byte(e, 0);
-    tl_stub *s = tl_stub_slow(t, k, x86_jcc(e, CC_NE));
+    uint8_t *slow[3] = {x86_jcc(e, CC_NE)};
+    uint32_t n_slow = 1;
     if (!is_double) {
         x86_mem box[3] = {tl_guest_f(op->rs1), tl_guest_f(op->rs2), tl_guest_f(rs3)};
         for (int i = 0; i < 3; i++) {
@@ -59,7 +60,7 @@ static void emit_fma(tl_translator *t, uint32_t k, const tl_op *op, bool is_doub
             x86_rm(e, false, i == 0 ? 0x8b : 0x23, RAX, box[i]);
         }
         x86_op_ri(e, false, X_CMP, RAX, -1);
-        s->from[1] = x86_jcc(e, CC_NE);
+        slow[n_slow++] = x86_jcc(e, CC_NE);
     }
     x86_rm(e, false, prefix | 0x10, 0, tl_guest_f(op->rs1));
     x86_rm(e, false, prefix | 0x10, 1, tl_guest_f(op->rs2));
@@ -71,7 +72,7 @@ static void emit_fma(tl_translator *t, uint32_t k, const tl_op *op, bool is_doub
     x86_byte(e, 0x80 | RBX); // xmm0, [rbx + disp32]
     x86_u32(e, (uint32_t)m.disp);
     x86_rr(e, false, is_double ? 0x660f2e : 0x0f2e, 0, 0);
-    s->from[2] = x86_jcc(e, CC_P);
+    slow[n_slow++] = x86_jcc(e, CC_P);
     x86_mem to = tl_guest_f(op->rd);
     x86_rm(e, false, prefix | 0x11, 0, to);
     if (!is_double) {
@@ -79,8 +80,7 @@ static void emit_fma(tl_translator *t, uint32_t k, const tl_op *op, bool is_doub
         x86_rm(e, false, 0xc7, 0, to);
         x86_u32(e, UINT32_MAX);
     }
-    tl_stub_finish(t, s);
-    s->rd = 32;
+    tl_emit_slow(t, k, slow, n_slow);
 }
 
 static bool emit_fma_of(tl_translator *t, uint32_t k, const tl_op *op) {

@@ -36,55 +36,47 @@ static uint8_t *emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
 
 static void emit_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes, bool is_wide, uint32_t opcode) {
     tl_emit_address(t, op);
-    tl_stub *s = tl_stub_slow(t, k, emit_hit(t, size_bytes, false));
-    int to = tl_copy_destination(t, op->rd);
+    uint8_t *miss = emit_hit(t, size_bytes, false);
+    int to = tl_reg_target(op->rd);
     x86_rm(&t->e, is_wide, opcode, to, at_base(RAX, 0));
-    if (op->rd < 32)
-        x86_rm(&t->e, true, 0x89, to, tl_guest_x(op->rd));
-    tl_stub_finish(t, s);
+    tl_reg_set(t, op->rd, to);
+    tl_emit_slow(t, k, &miss, 1);
 }
 
 static void emit_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     static const uint16_t opcodes[] = {[1] = 0x88, [2] = 0x6689, [4] = 0x89, [8] = 0x89};
-    int value = -1;
-    if (op->rs2 != 0)
-        value = tl_copy_source(t, op->rs2, -1);
-    if (op->rs1 != 0)
-        tl_copy_source(t, op->rs1, value);
     tl_emit_address(t, op);
-    tl_stub *s = tl_stub_slow(t, k, emit_hit(t, size_bytes, true));
+    uint8_t *miss = emit_hit(t, size_bytes, true);
+    int value = tl_reg_home(op->rs2);
     if (value < 0) {
-        x86_rr(&t->e, false, 0x33, RDX, RDX);
         value = RDX;
+        tl_reg_load(t, RDX, op->rs2);
     }
     x86_rm_byte(&t->e, size_bytes == 8, opcodes[size_bytes], value, at_base(RAX, 0), size_bytes == 1);
-    tl_stub_finish(t, s);
+    tl_emit_slow(t, k, &miss, 1);
 }
 
 static void emit_fp_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     tl_emit_address(t, op);
-    tl_stub *s = tl_stub_slow(t, k, emit_hit(t, size_bytes, false));
+    uint8_t *miss = emit_hit(t, size_bytes, false);
     x86_rm(&t->e, size_bytes == 8, 0x8b, RAX, at_base(RAX, 0));
     x86_mem to = tl_guest_f(op->rd);
     if (size_bytes == 8) {
         x86_rm(&t->e, true, 0x89, RAX, to);
     } else {
-        x86_rm(&t->e, false, 0x89, RAX, to);
-        to.disp += 4;
-        x86_rm(&t->e, false, 0xc7, 0, to); // the box
-        x86_u32(&t->e, UINT32_MAX);
+        x86_mov_ri(&t->e, RDX, UINT64_C(0xffffffff00000000)); // the box
+        x86_rr(&t->e, true, 0x0b, RAX, RDX);
+        x86_rm(&t->e, true, 0x89, RAX, to);
     }
-    tl_stub_finish(t, s);
-    s->rd = 32;
+    tl_emit_slow(t, k, &miss, 1);
 }
 
 static void emit_fp_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     tl_emit_address(t, op);
-    tl_stub *s = tl_stub_slow(t, k, emit_hit(t, size_bytes, true));
-    x86_rm(&t->e, true, 0x8b, RDX, tl_guest_f(op->rs2));
+    uint8_t *miss = emit_hit(t, size_bytes, true);
+    x86_rm(&t->e, size_bytes == 8, 0x8b, RDX, tl_guest_f(op->rs2));
     x86_rm(&t->e, size_bytes == 8, 0x89, RDX, at_base(RAX, 0));
-    tl_stub_finish(t, s);
-    s->rd = 32;
+    tl_emit_slow(t, k, &miss, 1);
 }
 
 bool tl_emit_mem(tl_translator *t, uint32_t k) {

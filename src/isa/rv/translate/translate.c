@@ -45,10 +45,8 @@ static void prepare(tl_blocks *store, tl_block *block) {
     const tl_hart *h = store->hart;
     t->store = store;
     t->block = block;
-    t->e = (x86){.at = t->next};
-    t->n_stubs = 0;
-    t->turn = 0;
-    tl_copies_forget(t);
+    t->e = (x86){.at = t->hot, .exec_minus_write = t->exec - t->write};
+    t->other = t->cold;
     x86 *e = &t->e;
 
     // Entry: the proof that this block may run, as in block/engine.c enter().
@@ -68,8 +66,7 @@ static void prepare(tl_blocks *store, tl_block *block) {
             x86_rm(e, false, 0x3b, RAX, at_base(RCX, 0));
             to_look_up[n++] = x86_jcc(e, CC_NE);
         }
-        x86_rm(e, true, 0x8b, RAX, TL_HART(now));
-        x86_rm(e, true, 0x3b, RAX, TL_HART(fast_horizon));
+        x86_rm(e, true, 0x3b, R13, TL_HART(fast_horizon));
         to_look_up[n++] = x86_jcc(e, CC_AE);
         if (block->has_fp) {
             x86_rm_byte(e, false, 0x80, 7, TL_HART(is_fp_off), true); // cmp byte, imm8
@@ -84,25 +81,22 @@ static void prepare(tl_blocks *store, tl_block *block) {
     }
 
     block->start = tl_exec_of(t, e->at);
-    x86_mov_ri(e, RCX, (uintptr_t)block->count);
-    x86_op_mi(e, true, X_ADD, at_base(RCX, 0), 1);
-    tl_add_to(e, TL_HART(now), block->cycles);
-    tl_add_to(e, TL_HART(instret), block->n_insns);
+    tl_emit_count(t, X_ADD, block->count, 1, RCX);
+    x86_op_ri(e, true, X_ADD, R13, (int32_t)block->cycles);
+    x86_op_mi(e, true, X_ADD, TL_HART(instret), block->n_insns);
 
     bool is_ended = false;
     for (uint32_t k = 0; k < block->n_insns; k++) {
         if (k > 0 && tl_blocks_has_break(store, block->pc + block->ops[k].offset)) {
-            x86_mov_ri(e, RDI, (uintptr_t)store);
-            x86_mov_ri(e, RSI, (uintptr_t)block);
+            x86_mov_ri(e, RAX, (uintptr_t)block);
             x86_mov_ri(e, RDX, k);
-            x86_call_c(e, (uintptr_t)tl_block_stop_before);
-            x86_jmp_to(e, t->exit_thunk);
+            x86_jmp_to(e, t->stop_thunk);
             is_ended = true;
             break;
         }
         emit_insn(t, k);
         if (block->opc[k] == TL_OPC_mret || block->opc[k] == TL_OPC_sret) {
-            x86_rm(e, true, 0x8b, RSI, TL_HART(pc));
+            x86_rm(e, true, 0x8b, RAX, TL_HART(pc));
             x86_mov_ri(e, RDX, (uintptr_t)block);
             x86_jmp_to(e, t->indirect_thunk);
             is_ended = true;
@@ -114,123 +108,67 @@ static void prepare(tl_blocks *store, tl_block *block) {
     if (!is_ended)
         tl_emit_link(t, block->end_pc);
 
-    tl_emit_stubs(t);
+    tl_emit_elsewhere(t);
     for (uint32_t i = 0; i < n; i++)
         x86_patch(to_look_up[i], e->at);
-    x86_mov_ri(e, RSI, (uintptr_t)block);
+    x86_mov_ri(e, RAX, (uintptr_t)block);
     x86_jmp_to(e, t->again_thunk);
-    t->next = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
+    t->cold = e->at;
+    t->hot = (uint8_t *)tl_align_up((uintptr_t)t->other, 16);
 }
 
 // ---- the run time ----
 
-// Called by translated code that reached the end of `from` where there is no link to pc yet; the displacement at `site` becomes one.
-static void *enter_by_link(tl_blocks *store, uint64_t pc, uint8_t *site, const tl_block *from) {
+static void *go_on_at(const tl_translator *t, const tl_block *block) { return block ? block->start : tl_exec_of(t, t->exit_thunk); }
+
+// Called by translated code that reached the end of a block where there is no link to pc yet; the displacement at `site` becomes one.
+static void *enter_by_link(tl_blocks *store, uintptr_t pc, uintptr_t site, uintptr_t block_left) {
     tl_translator *t = store->translator;
     uint64_t n_flushes = store->n_flushes;
-    store->hart->pend = from->exit_pend;
+    store->hart->pend = ((const tl_block *)block_left)->exit_pend;
     tl_block *block = tl_blocks_enter(store, pc, &store->nowhere);
-    if (!block)
-        return tl_exec_of(t, t->exit_thunk);
-    if (store->n_flushes == n_flushes)
-        x86_patch(site, t->write + ((uint8_t *)block->code - t->exec));
-    return block->start;
+    if (block && store->n_flushes == n_flushes)
+        x86_patch((uint8_t *)site, t->write + ((uint8_t *)block->code - t->exec));
+    return go_on_at(t, block);
 }
 
 // By a block that did not prove itself.
-static void *enter_again(tl_blocks *store, tl_block *block) {
-    tl_translator *t = store->translator;
+static void *enter_again(tl_blocks *store, uintptr_t a, uintptr_t unused_b, uintptr_t unused_c) {
+    (void)unused_b, (void)unused_c;
+    tl_block *block = (tl_block *)a;
     store->hart->pend = block->in;
-    block = tl_blocks_enter(store, block->pc, block);
-    return block ? block->start : tl_exec_of(t, t->exit_thunk);
+    return go_on_at(store->translator, tl_blocks_enter(store, block->pc, block));
 }
 
-static void *enter_at(tl_blocks *store, uint64_t pc) {
-    tl_translator *t = store->translator;
-    tl_block *block = tl_blocks_enter_cell(store, pc);
-    return block ? block->start : tl_exec_of(t, t->exit_thunk);
-}
-
-// By an indirect jump or a return from a trap at the end of `from`.
-static void *enter_indirect(tl_blocks *store, uint64_t pc, const tl_block *from) {
-    store->hart->pend = from->exit_pend;
-    return enter_at(store, pc);
+// By an indirect jump or a return from a trap.
+static void *enter_indirect(tl_blocks *store, uintptr_t pc, uintptr_t block_left, uintptr_t unused) {
+    (void)unused;
+    store->hart->pend = ((const tl_block *)block_left)->exit_pend;
+    return go_on_at(store->translator, tl_blocks_enter_cell(store, pc));
 }
 
 static void run_translated(tl_blocks *store) {
     tl_translator *t = store->translator;
-    t->run(store->hart, enter_at(store, store->hart->pc));
-}
-
-static uint8_t *emit_enter(x86 *e, uintptr_t function) {
-    uint8_t *thunk = e->at;
-    x86_rm(e, true, 0x89, RBP, TL_HART(stamp));
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
-    x86_call_c(e, function);
-    x86_rm(e, true, 0x8b, RBP, TL_HART(stamp));
-    x86_rr(e, false, 0xff, 4, RAX);
-    return thunk;
-}
-
-static void emit_thunks(tl_translator *t) {
-    static const uint8_t saved[] = {RBX, RBP, R12, R13, R14, R15};
-    t->e = (x86){.at = t->write};
-    x86 *e = &t->e;
-    uint8_t *run = e->at;
-    for (uint32_t i = 0; i < TL_COUNT_OF(saved); i++)
-        x86_push(e, saved[i]);
-    x86_op_ri(e, true, X_SUB, RSP, 8);
-    x86_rm(e, true, 0x8d, RBX, at_base(RDI, TL_HART_BIAS));
-    x86_rm(e, true, 0x8b, RBP, TL_HART(stamp));
-    x86_rm(e, true, 0x8b, R14, TL_HART(stamps));
-    x86_rm(e, true, 0x8b, R13, TL_HART(tally));
-    x86_rr(e, false, 0xff, 4, RSI); // jmp rsi
-
-    t->exit_thunk = e->at;
-    x86_rm(e, true, 0x89, RBP, TL_HART(stamp));
-    x86_op_ri(e, true, X_ADD, RSP, 8);
-    for (uint32_t i = TL_COUNT_OF(saved); i-- > 0;)
-        x86_pop(e, saved[i]);
-    x86_byte(e, 0xc3);
-
-    t->slow_thunk = e->at; // called: rsi = block, edx = k
-    x86_op_ri(e, true, X_SUB, RSP, 8);
-    x86_rm(e, true, 0x89, RBP, TL_HART(stamp));
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
-    x86_call_c(e, (uintptr_t)tl_block_execute);
-    x86_op_ri(e, true, X_ADD, RSP, 8);
-    x86_rm(e, true, 0x8b, RBP, TL_HART(stamp));
-    x86_rr_byte(e, false, 0x84, RAX, RAX, true);
-    uint8_t *trapped = x86_jcc(e, CC_E);
-    x86_byte(e, 0xc3);
-    x86_patch(trapped, e->at);
-    x86_op_ri(e, true, X_ADD, RSP, 8); // the return address
-    x86_jmp_to(e, t->exit_thunk);
-
-    t->link_thunk = emit_enter(e, (uintptr_t)enter_by_link);      // jumped to: rsi = pc, rdx = site, rcx = the block left
-    t->again_thunk = emit_enter(e, (uintptr_t)enter_again);       // rsi = block
-    t->indirect_thunk = emit_enter(e, (uintptr_t)enter_indirect); // rsi = pc, rdx = the block left
-
-    void *entry = tl_exec_of(t, run);
-    memcpy(&t->run, &entry, sizeof entry);
-    t->first = t->next = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
+    t->run(store->hart, go_on_at(t, tl_blocks_enter_cell(store, store->hart->pc)));
 }
 
 static bool is_full(tl_blocks *store) {
     const tl_translator *t = store->translator;
-    return t->next + TL_BLOCK_ROOM_BYTES > t->write + TL_CODE_BYTES;
+    return t->hot + TL_BLOCK_ROOM_BYTES > t->write + TL_HOT_BYTES || t->cold + TL_BLOCK_ROOM_BYTES > t->write + TL_CODE_BYTES;
 }
 
 static void forget(tl_blocks *store) {
     tl_translator *t = store->translator;
-    if (t)
-        t->next = t->first;
+    if (!t)
+        return;
+    t->hot = t->first_hot;
+    t->cold = t->write + TL_HOT_BYTES;
 }
 
 static void stale(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
     x86 e = {.at = t->write + ((uint8_t *)block->code - t->exec)};
-    x86_mov_ri(&e, RSI, (uintptr_t)block);
+    x86_mov_ri(&e, RAX, (uintptr_t)block);
     x86_jmp_to(&e, t->again_thunk); // at most 10 + 5 bytes: shorter than any entry
 }
 
@@ -249,7 +187,8 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
         return status;
     }
     t->has_fma = __builtin_cpu_supports("fma");
-    emit_thunks(t);
+    t->store = h->engine;
+    tl_code_thunks(t, &(tl_enters){.link = enter_by_link, .indirect = enter_indirect, .again = enter_again});
     ((tl_blocks *)h->engine)->translator = t;
     return TL_OK;
 }

@@ -3,9 +3,10 @@
 // subject, registers.c knows the host registers, code.c the memory that the code lies in.
 //
 // Host registers while translated code runs:
-//   rbx  the hart + 128 bytes, so that x0..x31 are one-byte displacements     rbp  hart->stamp
-//   r13  hart->tally      r14  hart->stamps      rax rcx rdx  scratch         rsp  aligned to 16
-//   rsi rdi r8..r11 r12 r15  copies of guest registers within a block (memory is always current: writes go through)
+//   rbx  the hart + 128 bytes, so that x0..x31 are one-byte displacements     r13  hart->now      rbp  hart->stamp
+//   r14  hart->stamps      rax rcx rdx  scratch      rsp  aligned to 16
+//   r15 r12 rsi rdi r8 r9 r10 r11  guest sp s0 a0 a1 a2 a3 a4 a5, across blocks; all other guest registers live in the hart
+// Memory is current whenever C code runs: thunks spill before a call and load again after it.
 #ifndef TL_ISA_RV_TRANSLATE_TRANSLATOR_H
 #define TL_ISA_RV_TRANSLATE_TRANSLATOR_H
 
@@ -16,70 +17,63 @@
 
 enum {
     TL_CODE_BYTES = 24 << 20,
-    TL_BLOCK_ROOM_BYTES = 96 << 10, // more than the longest block can take
+    TL_HOT_BYTES = 13 << 20,        // of these; the rest is for code off the straight path
+    TL_BLOCK_ROOM_BYTES = 64 << 10, // in each part: more than the longest block can take
     TL_HART_BIAS = 128,
-    TL_MAX_STUBS = 512,
-    TL_N_CACHE = 8,
 };
 
-typedef struct tl_stub { // code off the straight path: emitted after the block's own
-    bool is_link;        // else an access that did not hit
-    uint8_t *from[3];    // displacements that jump here
-    uint8_t *resume;     // where an access goes back to
-    uint32_t k;
-    uint64_t pc;               // of a link
-    int8_t cached[TL_N_CACHE]; // guest registers to have copies of at resume, or -1
-    uint8_t rd;
-} tl_stub;
-
 typedef struct tl_translator {
-    uint8_t *write, *exec;                              // the two mappings
-    uint8_t *next;                                      // in `write`: the end of what is used
-    uint8_t *first;                                     // behind the thunks
-    uint8_t *exit_thunk, *slow_thunk;                   // in `write`
-    uint8_t *link_thunk, *again_thunk, *indirect_thunk; // ways to the next block that ask for it
+    uint8_t *write, *exec;   // the two mappings
+    uint8_t *hot, *cold;     // in `write`: the ends of what is used
+    uint8_t *first_hot;      // behind the thunks
+    uint8_t *exit_thunk;     // all thunks are in `write`
+    uint8_t *slow_thunk;     // called: tl_block_execute; rax = block, edx = k
+    uint8_t *body_thunk;     // called: a C body; rax = op, rdx = pc, rcx = body. Flag z: it gave up
+    uint8_t *call_thunk;     // called: rcx(hart, rdx, rax); rax is kept
+    uint8_t *stop_thunk;     // jumped to: tl_block_stop_before; rax = block, edx = k
+    uint8_t *link_thunk;     // jumped to, for the next block: rax = pc, rdx = site, rcx = the block left
+    uint8_t *indirect_thunk; // rax = pc, rdx = the block left
+    uint8_t *again_thunk;    // rax = a block that did not prove itself
     void (*run)(tl_hart *h, void *target);
 
     // The block being translated.
     x86 e;
+    uint8_t *other; // the end of the part that e does not write to: tl_emit_elsewhere
     tl_blocks *store;
     tl_block *block;
-    int8_t cached[TL_N_CACHE]; // guest register in tl_cache_regs[i], or -1
-    uint32_t turn;
     bool has_fma;
-    uint32_t n_stubs;
-    tl_stub stubs[TL_MAX_STUBS];
 } tl_translator;
-
-extern const uint8_t tl_cache_regs[TL_N_CACHE];
 
 #define TL_HART(field) at_base(RBX, (int64_t)offsetof(tl_hart, field) - TL_HART_BIAS)
 static inline x86_mem tl_guest_x(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_hart, x) + 8 * reg) - TL_HART_BIAS); }
 static inline x86_mem tl_guest_f(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_hart, f) + 8 * reg) - TL_HART_BIAS); }
-static inline x86_mem tl_tally_at(unsigned slot) { return at_base(R13, 8 * (int64_t)slot); }
 static inline void *tl_exec_of(const tl_translator *t, const uint8_t *written) { return t->exec + (written - t->write); }
 
-static inline void tl_add_to(x86 *e, x86_mem m, uint64_t amount) {
-    if (amount != 0)
-        x86_op_mi(e, true, X_ADD, m, (int32_t)amount);
+// Between the straight path and the code off it. Every jump between them is patched, so the order is the caller's.
+static inline void tl_emit_elsewhere(tl_translator *t) {
+    uint8_t *at = t->e.at;
+    t->e.at = t->other;
+    t->other = at;
 }
 
-// Copies of guest registers: registers.c.
-void tl_copies_forget(tl_translator *t);
-void tl_copies_clobber(tl_translator *t, unsigned rd); // after a call of C code
-// The host register with a copy of guest register `reg` (not x0), loaded if need be; `keep` is a host register not to take.
-int tl_copy_source(tl_translator *t, unsigned reg, int keep);
-void tl_copy_load(tl_translator *t, int to, unsigned reg); // a scratch register = guest register
-// A host register for the new value of rd, which the caller writes through. For the sink, scratch.
-int tl_copy_destination(tl_translator *t, unsigned rd);
-void tl_copy_set(tl_translator *t, unsigned rd, int from); // guest rd = host register `from`
+// Guest registers: registers.c. rd is an instruction's destination, 32 the sink.
+int tl_reg_home(unsigned reg);                                    // its host register, or -1: in the hart
+int tl_reg_target(unsigned rd);                                   // where to compute rd: its home, or rax
+void tl_reg_load(tl_translator *t, int to, unsigned reg);         // host register `to` = guest register
+void tl_reg_set(tl_translator *t, unsigned rd, int from);         // guest register = host register; nothing to do when `from` is its home
+void tl_reg_set_i(tl_translator *t, unsigned rd, uint64_t value); // guest register = constant; spends rax
+void tl_reg_op(tl_translator *t, bool is_wide, uint32_t opcode, int reg,
+               unsigned rm);         // an instruction whose r/m operand is guest register rm
+void tl_reg_spill(tl_translator *t); // all homes to the hart
+void tl_reg_reload(tl_translator *t);
 
-// Code off the straight path. tl_stub_slow: where an access that does not hit goes; call it before the copies of rd are made, and
-// tl_stub_finish after.
-tl_stub *tl_stub_new(tl_translator *t, bool is_link);
-tl_stub *tl_stub_slow(tl_translator *t, uint32_t k, uint8_t *from);
-void tl_stub_finish(tl_translator *t, tl_stub *s);
-void tl_emit_stubs(tl_translator *t);
+// Memory operand for an address: relative to the hart where it is near, else through `scratch`.
+x86_mem tl_emit_at(tl_translator *t, const void *address, int scratch);
+void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, int scratch); // op is X_ADD or X_ADC
+// Code off the straight path for tally[slot] += amount; spends `scratch`.
+void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch);
+// Off the straight path: what jumps from `from` calls tl_block_execute for instruction k and goes on here.
+void tl_emit_slow(tl_translator *t, uint32_t k, uint8_t *const *from, uint32_t n_from);
 
 // Templates. False: there is none for instruction k.
 bool tl_emit_int(tl_translator *t, uint32_t k);
@@ -87,13 +81,18 @@ bool tl_emit_mem(tl_translator *t, uint32_t k);
 bool tl_emit_fp(tl_translator *t, uint32_t k);
 bool tl_emit_branch(tl_translator *t, uint32_t k);
 void tl_emit_call(tl_translator *t, uint32_t k);         // the C body
-void tl_emit_slow_call_of(tl_translator *t, uint32_t k); // tl_block_execute
 void tl_emit_address(tl_translator *t, const tl_op *op); // rax = rs1 + imm
 void tl_emit_compare(tl_translator *t, const tl_op *op); // cmp rs1, rs2
 void tl_emit_link(tl_translator *t, uint64_t pc);        // to the block at pc
 
-// Code memory: code.c. False: the host grants none.
+// Code memory and the thunks in it: code.c. False: the host grants none.
 bool tl_code_map(tl_translator *t);
 void tl_code_unmap(tl_translator *t);
+// Ways from translated code to the next block, answered with an address to go on at.
+typedef void *tl_enter_fn(tl_blocks *store, uintptr_t a, uintptr_t b, uintptr_t c);
+typedef struct tl_enters {
+    tl_enter_fn *link, *indirect, *again;
+} tl_enters;
+void tl_code_thunks(tl_translator *t, const tl_enters *enters);
 
 #endif

@@ -157,6 +157,20 @@ static inline void x86_patch(uint8_t *displacement, const uint8_t *target) { // 
 
 static inline void x86_jmp_to(x86 *e, const uint8_t *target) { x86_patch(x86_jmp(e), target); }
 
+// op m64, imm8 on an absolute address, relative to the instruction that follows: only where x86_reaches says so.
+static inline bool x86_reaches(const x86 *e, const void *target) {
+    intptr_t from = (intptr_t)e->at + e->exec_minus_write;
+    return fits_s32(((intptr_t)target - from) * 2); // with room for the instruction itself
+}
+
+static inline void x86_op_ai(x86 *e, int op, const void *target, int8_t imm) {
+    x86_head(e, true, 0x83, 0, 0, 0, false);
+    x86_byte(e, (unsigned)op << 3 | 5);
+    intptr_t next = (intptr_t)e->at + 5 + e->exec_minus_write;
+    x86_u32(e, (uint32_t)((intptr_t)target - next));
+    x86_byte(e, (uint8_t)imm);
+}
+
 static inline void x86_call_to(x86 *e, const uint8_t *target) {
     x86_byte(e, 0xe8);
     x86_u32(e, 0);
