@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The shared second level: slices dealt out by the low line-number bits, inclusive of every first-level cache, with a directory in its
-// tags. Its order of work for one request: wait for the slice, look up, probe other copies or read memory, answer; then
-// make room. What an eviction costs is time of the slice and of the channel, never of the requester.
-#include "mem/memory.h"
+// tags. What an eviction costs is time of the slice and of the channel, never of the requester.
+#include "mem/l2.h"
 
-#include <assert.h>
-
-static tl_l2_slice *slice_of(tl_memory *m, uint64_t line) { return &m->slices[line >> m->line_log2 & (m->config.l2_slices - 1)]; }
-
-static void take_data(tl_l2_slice *slice, tl_l2_line *entry) {
-    slice->tally[TL_L2_WRITE] += 1;
-    entry->is_dirty = true;
-}
+#include "mem/dram.h"
 
 static void count_probe(tl_memory *m, tl_l2_slice *slice, bool has_data) {
     slice->tally[TL_L2_PROBE_OUT] += 1;
     m->noc[TL_NOC_PROBE] += 1;
     m->noc[has_data ? TL_NOC_PROBE_ACK_DATA : TL_NOC_PROBE_ACK] += 1;
-}
-
-// The signal of what a data cache says when it gives up a right: the line with data or the right alone, all of it (N) or writing (B).
-static enum tl_mem_signal release_signal(bool has_data, bool is_trunk, bool keeps) {
-    if (has_data)
-        return keeps ? TL_LINK_RELEASE_DATA_TB : TL_LINK_RELEASE_DATA_TN;
-    return !is_trunk ? TL_LINK_RELEASE_BN : keeps ? TL_LINK_RELEASE_TB : TL_LINK_RELEASE_TN;
 }
 
 // `why`: TL_LINK_PROBE_*.
@@ -32,30 +17,21 @@ static void probe_data_cache(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry
     bool has_data = tl_l1d_probe(&m->harts[hart], line, keep);
     count_probe(m, slice, has_data);
     m->links[hart][why] += 1;
-    m->links[hart][release_signal(has_data, entry->owner == hart, keep != TL_LINE_I)] += 1;
+    m->links[hart][tl_l2_release_signal(has_data, entry->owner == hart, keep != TL_LINE_I)] += 1;
     if (has_data)
-        take_data(slice, entry);
+        tl_l2_take_data(slice, entry);
     if (keep == TL_LINE_I)
         entry->data_sharers &= (uint8_t) ~(1u << hart);
 }
 
-// Another cache wants to read: the owner, if any, keeps a shared copy. Returns whether it was probed.
-static bool share_owner(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why) {
-    if (entry->owner == TL_NO_OWNER)
-        return false;
+void tl_l2_share_owner(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why) {
     probe_data_cache(m, slice, entry, entry->owner, line, TL_LINE_S, why);
     entry->owner = TL_NO_OWNER;
-    return true;
 }
 
-// A data cache wants to write: every other copy in a data cache goes. Returns whether any was probed.
-static bool take_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line) {
-    uint32_t others = entry->data_sharers & ~(1u << hart);
+void tl_l2_probe_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t others, uint64_t line) {
     for (uint32_t left = others; left != 0; left &= left - 1)
         probe_data_cache(m, slice, entry, (uint32_t)__builtin_ctz(left), line, TL_LINE_I, TL_LINK_PROBE_STORE);
-    entry->owner = (uint8_t)hart;
-    entry->data_sharers = (uint8_t)(1u << hart);
-    return others != 0;
 }
 
 // Every copy in a first-level cache goes.
@@ -72,14 +48,17 @@ static void probe_all(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint6
     entry->owner = TL_NO_OWNER;
 }
 
+static TL_NOINLINE void take_back(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
+    for (uint32_t left = entry->data_sharers | (uint32_t)entry->fetch_sharers << 8; left != 0; left &= left - 1)
+        slice->tally[TL_L2_BACK_INVALIDATE] += 1;
+    probe_all(m, slice, entry, line);
+}
+
 static void evict(tl_memory *m, tl_l2_slice *slice, uint32_t way, uint64_t time) {
     tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
-    uint64_t line = slice->cache.tags[way];
-    if (entry->data_sharers | entry->fetch_sharers) { // most lines left the first-level caches long ago
-        for (uint32_t left = entry->data_sharers | (uint32_t)entry->fetch_sharers << 8; left != 0; left &= left - 1)
-            slice->tally[TL_L2_BACK_INVALIDATE] += 1;
-        probe_all(m, slice, entry, line);
-    }
+    uint64_t line = tl_cache_line(&slice->cache, way);
+    if (TL_UNLIKELY(entry->data_sharers | entry->fetch_sharers)) // most lines left the first-level caches long ago
+        take_back(m, slice, entry, line);
     if (entry->is_dirty) {
         slice->tally[TL_L2_EVICT_DIRTY] += 1;
         slice->tally[TL_L2_WRITEBACK] += 1;
@@ -87,11 +66,9 @@ static void evict(tl_memory *m, tl_l2_slice *slice, uint32_t way, uint64_t time)
     } else {
         slice->tally[TL_L2_EVICT_CLEAN] += 1;
     }
-    tl_cache_drop(&slice->cache, way);
 }
 
-// Reads the line from memory into a way of its own; *cycles grows by what the data took.
-static uint32_t fill(tl_memory *m, tl_l2_slice *slice, uint64_t line, uint64_t time, bool is_demand, uint64_t *cycles) {
+uint32_t tl_l2_fill(tl_memory *m, tl_l2_slice *slice, uint64_t line, uint64_t time, bool is_demand, uint64_t *cycles) {
     *cycles += tl_dram_read(m, line, time, is_demand);
     uint32_t way = tl_cache_choose(&slice->cache, line);
     if (slice->cache.tags[way] != TL_NO_TAG)
@@ -101,86 +78,24 @@ static uint32_t fill(tl_memory *m, tl_l2_slice *slice, uint64_t line, uint64_t t
     return way;
 }
 
-static void prefetch_next(tl_memory *m, uint64_t line, uint64_t time) {
+void tl_l2_prefetch_next(tl_memory *m, uint64_t line, uint64_t time) {
     uint64_t next = line + tl_line_bytes(m), unused = 0;
     if ((next & ~tl_page_mask(0)) == 0) // the next line may belong to anyone
         return;
-    tl_l2_slice *slice = slice_of(m, next);
+    tl_l2_slice *slice = tl_l2_slice_of(m, next);
     if (tl_cache_find(&slice->cache, next) != TL_NO_WAY)
         return;
     slice->tally[TL_L2_PREFETCH] += 1;
-    uint32_t way = fill(m, slice, next, time, false, &unused);
+    uint32_t way = tl_l2_fill(m, slice, next, time, false, &unused);
     m->l2_lines[slice->first_way + way].is_prefetched = true;
 }
 
-// Three requests, told apart by whether they hit and whether somebody else has the line: the first rows of unit link, in this order.
-enum { GET, ACQUIRE_NB, ACQUIRE_NT, N_REQUESTS };
-#define IS_ROW(row, number) ((int)TL_LINK_##row == (int)(number))
-static_assert(IS_ROW(GET_HIT, GET) && IS_ROW(ACQUIRE_NB_HIT, ACQUIRE_NB) && IS_ROW(ACQUIRE_NT_HIT, ACQUIRE_NT), "hits");
-static_assert(IS_ROW(GET_MISS, N_REQUESTS) && IS_ROW(ACQUIRE_NT_MISS, N_REQUESTS + ACQUIRE_NT), "misses");
-static_assert(IS_ROW(GET_SHARED, 2 * N_REQUESTS) && IS_ROW(ACQUIRE_NT_SHARED, 2 * N_REQUESTS + ACQUIRE_NT), "shared");
-#undef IS_ROW
-
 tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time) {
-    tl_l2_slice *slice = slice_of(m, line);
-    bool is_store = use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE, is_fetch = use == TL_USE_FETCH;
-    slice->tally[TL_L2_READ] += 1;
-    slice->tally[is_fetch ? TL_L2_READ_I : is_store ? TL_L2_READ_ST : TL_L2_READ_LD] += 1;
-    slice->tally[TL_L2_READ_HART0 + hart] += 1;
-    slice->tally[TL_L2_PREFETCH_READ] += is_prefetch;
-    m->noc[TL_NOC_REQUEST] += 1;
-    m->noc[TL_NOC_RESPONSE_DATA] += 1;
-    uint64_t *link = m->links[hart] + (is_fetch ? GET : is_store ? ACQUIRE_NT : ACQUIRE_NB);
-
-    uint64_t cycles = tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
-    if (!is_prefetch)
-        slice->tally[TL_L2_BUSY] += cycles;
-    cycles += m->config.mem.l2_hit_cycles;
-
-    uint32_t way = tl_cache_find(&slice->cache, line);
-    bool is_hit = way != TL_NO_WAY;
-    if (is_hit) {
-        const tl_l2_line *held = &m->l2_lines[slice->first_way + way];
-        tl_cache_touch(&slice->cache, way);
-        link[TL_LINK_GET_HIT] += 1;
-        link[TL_LINK_GET_SHARED] += (held->data_sharers | held->fetch_sharers) != 0; // not its own copy: it asks for one
-    } else {
-        link[TL_LINK_GET_MISS] += 1;
-        slice->tally[TL_L2_READMISS] += 1;
-        slice->tally[TL_L2_READMISS_HART0 + hart] += 1;
-        way = fill(m, slice, line, time + cycles, !is_prefetch, &cycles);
-    }
-    tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
-    slice->tally[TL_L2_PREFETCH_HIT] += entry->is_prefetched;
-    entry->is_prefetched = false;
-
-    tl_l2_reply reply = {.l2_way = slice->first_way + way, .state = TL_LINE_S};
-    bool is_probed;
-    if (is_store) {
-        is_probed = take_others(m, slice, entry, hart, line);
-        reply.state = TL_LINE_M;
-    } else {
-        is_probed = share_owner(m, slice, entry, line, is_fetch ? TL_LINK_PROBE_GET : TL_LINK_PROBE_LOAD);
-        if (is_fetch) {
-            entry->fetch_sharers |= (uint8_t)(1u << hart);
-        } else {
-            if (entry->data_sharers == 0) {
-                reply.state = TL_LINE_E;
-                entry->owner = (uint8_t)hart;
-            }
-            entry->data_sharers |= (uint8_t)(1u << hart);
-        }
-    }
-    if (is_probed)
-        cycles += m->config.mem.probe_cycles;
-    reply.cycles = cycles;
-    if (!is_hit && !is_prefetch && m->config.l2.prefetch == TL_PREFETCH_NEXT_LINE)
-        prefetch_next(m, line, time + cycles);
-    return reply;
+    return tl_l2_ask(m, hart, line, use, is_prefetch, time);
 }
 
 uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time) {
-    tl_l2_slice *slice = slice_of(m, line);
+    tl_l2_slice *slice = tl_l2_slice_of(m, line);
     slice->tally[TL_L2_READ] += 1;
     slice->tally[TL_L2_READ_ST] += 1;
     slice->tally[TL_L2_READ_HART0 + hart] += 1;
@@ -193,9 +108,7 @@ uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t li
     slice->tally[TL_L2_BUSY] += cycles;
     cycles += m->config.mem.upgrade_cycles;
     tl_cache_touch(&slice->cache, l2_way - slice->first_way);
-    if (take_others(m, slice, entry, hart, line))
-        cycles += m->config.mem.probe_cycles;
-    return cycles;
+    return cycles + tl_l2_take_others(m, slice, entry, hart, line);
 }
 
 // A device's access comes through a port of the slice: what is here is served here, what is not goes to memory and leaves nothing behind.
@@ -210,7 +123,7 @@ void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time) {
         [TL_DMA_PUT_PARTIAL] = {TL_L2_DMA_WRITE, TL_L2_DMA_WRITE_PARTIAL, TL_L2_DMA_WRITE_PARTIAL_HIT, TL_L2_DMA_WRITE_PARTIAL_HIT_SHARED,
                                 TL_L2_DMA_WRITEMISS},
     };
-    tl_l2_slice *slice = slice_of(m, line);
+    tl_l2_slice *slice = tl_l2_slice_of(m, line);
     bool is_write = use != TL_DMA_GET;
     slice->tally[signals[use].all] += 1;
     if (is_write)
@@ -230,28 +143,10 @@ void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time) {
     slice->tally[signals[use].hit] += 1;
     slice->tally[signals[use].hit_shared] += (entry->data_sharers | entry->fetch_sharers) != 0;
     if (!is_write) {
-        share_owner(m, slice, entry, line, TL_LINK_PROBE_GET);
+        if (entry->owner != TL_NO_OWNER)
+            tl_l2_share_owner(m, slice, entry, line, TL_LINK_PROBE_GET);
         return;
     }
     probe_all(m, slice, entry, line);
     entry->is_dirty = true;
-}
-
-void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_fetch, bool is_dirty, uint64_t time) {
-    tl_l2_line *entry = &m->l2_lines[l2_way];
-    if (is_fetch) {
-        entry->fetch_sharers &= (uint8_t) ~(1u << hart);
-        return;
-    }
-    entry->data_sharers &= (uint8_t) ~(1u << hart);
-    m->links[hart][release_signal(is_dirty, entry->owner == hart, false)] += 1;
-    if (entry->owner == hart)
-        entry->owner = TL_NO_OWNER;
-    if (!is_dirty)
-        return;
-    tl_l2_slice *slice = slice_of(m, line);
-    take_data(slice, entry);
-    tl_cache_touch(&slice->cache, l2_way - slice->first_way);
-    tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
-    m->noc[TL_NOC_RELEASE_DATA] += 1;
 }

@@ -45,6 +45,9 @@ static tl_status check(const tl_config *config, tl_error *err) {
                        config->mem.mem_banks, config->mem.mem_row_bytes);
     if (config->ram_bytes == 0 || config->ram_bytes % 4096 != 0)
         return tl_fail(err, TL_EINVAL, "ram_bytes = %llu: must be a multiple of 4096", (unsigned long long)config->ram_bytes);
+    if (line_bytes != 0 && (TL_RAM_BASE_PADDR + config->ram_bytes) / line_bytes > TL_NO_TAG)
+        return tl_fail(err, TL_EINVAL, "ram_bytes = %llu: must be below 62 GiB with lines of %u bytes",
+                       (unsigned long long)config->ram_bytes, line_bytes);
     tl_status status = check_cache("l1i", &config->l1i, line_bytes, 1, err);
     if (status == TL_OK)
         status = check_cache("l1d", &config->l1d, line_bytes, 1, err);
@@ -69,27 +72,16 @@ static uint64_t seed_of(const tl_memory *m, uint32_t hart, uint32_t unit) {
 }
 
 static bool new_l1(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_l1 *l1, const tl_cache_config *config, uint32_t unit,
-                   uint32_t first_stamp, uint32_t n_slots) {
-    uint32_t n_ways = sets_of(config) * config->ways;
-    bool sees_hits = tl_replacement_sees_hits(config->replacement);
-    l1->first_stamp = sees_hits ? first_stamp : 0;
-    l1->stamp_mask = sees_hits ? UINT32_MAX : 0;
-    l1->n_slots = n_slots; // of all views
-    l1->states = tl_arena_alloc(arena, n_ways);
-    l1->is_prefetched = tl_arena_alloc(arena, n_ways * sizeof *l1->is_prefetched);
-    l1->l2_ways = tl_arena_alloc(arena, n_ways * sizeof *l1->l2_ways);
-    l1->slot_of_way = tl_arena_alloc(arena, n_ways * sizeof *l1->slot_of_way);
-    l1->way_of_slot = tl_arena_alloc(arena, n_slots * sizeof *l1->way_of_slot);
-    return l1->states && l1->is_prefetched && l1->l2_ways && l1->slot_of_way && l1->way_of_slot &&
-           tl_cache_init(&l1->cache, arena, sets_of(config), config->ways, m->line_log2, config->replacement, hm->h->stamps + first_stamp,
-                         &hm->h->stamp, seed_of(m, hm->h->id, unit));
+                   uint32_t first_stamp) {
+    l1->first_stamp = first_stamp;
+    l1->lines = tl_arena_alloc(arena, (size_t)sets_of(config) * config->ways * sizeof *l1->lines);
+    return l1->lines && tl_cache_init(&l1->cache, arena, sets_of(config), config->ways, m->line_log2, m->line_log2, config->replacement,
+                                      hm->h->stamps + first_stamp, &hm->h->stamp, seed_of(m, hm->h->id, unit));
 }
 
 static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_first_tlb *tlb, const tl_tlb_config *config, uint32_t unit,
                           uint32_t first_stamp) {
-    bool sees_hits = tl_replacement_sees_hits(config->replacement);
-    tlb->first_stamp = sees_hits ? first_stamp : 0;
-    tlb->stamp_mask = sees_hits ? UINT32_MAX : 0;
+    tlb->first_stamp = first_stamp;
     return tl_tlb_init(&tlb->tlb, arena, config->entries, config->ways, TL_N_LEVELS, config->replacement, hm->h->stamps + first_stamp,
                        &hm->h->stamp, seed_of(m, hm->h->id, unit));
 }
@@ -97,18 +89,19 @@ static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_fir
 static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart *h) {
     const tl_config *config = &m->config;
     uint32_t l1d_ways = sets_of(&config->l1d) * config->l1d.ways, l1i_ways = sets_of(&config->l1i) * config->l1i.ways;
-    uint32_t l1d_stamp = 1, l1i_stamp = l1d_stamp + l1d_ways, dtlb_stamp = l1i_stamp + l1i_ways;
+    uint32_t l1d_stamp = 8, l1i_stamp = l1d_stamp + l1d_ways, dtlb_stamp = l1i_stamp + l1i_ways; // from 8: a set of 8 in one host line
     uint32_t itlb_stamp = dtlb_stamp + config->dtlb.entries, n_stamps = itlb_stamp + config->itlb.entries;
     hm->memory = m;
     hm->h = h;
+    hm->host_minus_paddr = (uintptr_t)m->ram - TL_RAM_BASE_PADDR;
     h->mem = hm;
     h->port = &tl_memory_port;
     h->line_log2 = m->line_log2;
     h->line_mask = ~(tl_line_bytes(m) - 1);
     h->reservation_paddr = TL_NO_LINE;
     h->stamps = tl_arena_alloc(arena, n_stamps * sizeof *h->stamps);
-    if (!h->stamps || !new_l1(m, hm, arena, &hm->l1d, &config->l1d, UNIT_L1D, l1d_stamp, TL_N_VIEWS * TL_DATA_SLOTS) ||
-        !new_l1(m, hm, arena, &hm->l1i, &config->l1i, UNIT_L1I, l1i_stamp, TL_N_VIEWS * TL_FETCH_SLOTS) ||
+    if (!h->stamps || !new_l1(m, hm, arena, &hm->l1d, &config->l1d, UNIT_L1D, l1d_stamp) ||
+        !new_l1(m, hm, arena, &hm->l1i, &config->l1i, UNIT_L1I, l1i_stamp) ||
         !new_first_tlb(m, hm, arena, &hm->dtlb, &config->dtlb, UNIT_DTLB, dtlb_stamp) ||
         !new_first_tlb(m, hm, arena, &hm->itlb, &config->itlb, UNIT_ITLB, itlb_stamp))
         return false;
@@ -133,8 +126,8 @@ static bool new_shared(tl_memory *m, tl_arena *arena, uint64_t *const *shared_ta
         tl_l2_slice *slice = &m->slices[i];
         slice->tally = *shared_tally++;
         slice->first_way = i * slice_ways;
-        if (!tl_cache_init(&slice->cache, arena, slice_sets, config->l2.ways, m->line_log2 + m->slices_log2, config->l2.replacement,
-                           stamps + slice->first_way, &m->l2_clock, seed_of(m, i, UNIT_L2)))
+        if (!tl_cache_init(&slice->cache, arena, slice_sets, config->l2.ways, m->line_log2, m->line_log2 + m->slices_log2,
+                           config->l2.replacement, stamps + slice->first_way, &m->l2_clock, seed_of(m, i, UNIT_L2)))
             return false;
     }
     m->noc = *shared_tally++;
@@ -242,5 +235,5 @@ void tl_memory_break_reservations(tl_memory *m, uint64_t paddr, uint64_t size_by
 char tl_memory_l1d_state(const tl_memory *m, uint32_t hart, uint64_t paddr) {
     const tl_l1 *l1 = &m->harts[hart].l1d;
     uint32_t way = tl_cache_find(&l1->cache, paddr & ~(tl_line_bytes(m) - 1));
-    return way == TL_NO_WAY ? 'I' : "ISEM"[l1->states[way]];
+    return way == TL_NO_WAY ? 'I' : "ISEM"[l1->lines[way].state];
 }

@@ -21,8 +21,7 @@ typedef enum tl_use {
 } tl_use; // what it counts as
 enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M };
 
-enum { TL_N_LEVELS = 4 }; // of page sizes: Sv48; Sv39 uses three
-static const uint16_t TL_NO_SLOT = UINT16_MAX;
+enum { TL_N_LEVELS = 4 };                 // of page sizes: Sv48; Sv39 uses three
 enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M }; // tl_hart.view
 
 typedef struct tl_range { // of physical addresses
@@ -42,24 +41,32 @@ static inline uint64_t tl_server_occupy(tl_server *server, uint64_t time, uint32
     return wait;
 }
 
-enum { TL_L1_HINTS = 1024 };
+typedef struct tl_l1_line { // what is known of a way, but for its tag
+    uint32_t l2_way;        // where the line is in the L2; stays, because the L2 is inclusive
+    uint16_t slot;          // the one that shows the line, if any does: then its line_stamp names the way
+    uint8_t state;          // TL_LINE_*; in an instruction cache I or S
+    bool is_prefetched;     // filled by the prefetcher and not used since
+} tl_l1_line;
 
 typedef struct tl_l1 { // a first-level cache; slots are those of its hart (data slots or fetch slots)
     tl_cache cache;
-    uint8_t *states;                  // [way] TL_LINE_*; in an instruction cache I or S
-    bool *is_prefetched;              // [way] filled by the prefetcher and not used since
-    uint32_t *l2_ways;                // [way] where the line is in the L2; stays, because the L2 is inclusive
-    uint16_t *slot_of_way;            // [way] the slot that shows this line, or TL_NO_SLOT
-    uint32_t *way_of_slot;            // [slot] the way it shows, or TL_NO_WAY
-    uint32_t first_stamp, stamp_mask; // slots stamp cell first_stamp + (way & stamp_mask) of h->stamps; both 0: the sink
-    uint32_t n_slots;
-    uint32_t hints[TL_L1_HINTS]; // by line number: where it was found last
+    tl_l1_line *lines;    // [way]
+    uint32_t first_stamp; // slots stamp cell first_stamp + way of h->stamps; never 0, the sink
 } tl_l1;
 
 typedef struct tl_first_tlb { // a first-level TLB
     tl_tlb tlb;
-    uint32_t first_stamp, stamp_mask; // as in tl_l1
+    uint32_t first_stamp; // as in tl_l1
 } tl_first_tlb;
+
+// A page whose lines data slots may show without further question: it is in the DTLB or untranslated, the accesses are those of a mode to
+// its own pages, permitted, and all of it is open RAM. Direct-mapped by page number, each view its own.
+typedef struct tl_page_slot {
+    uint64_t read_page, write_page; // the page's virtual address, or TL_NO_LINE
+    uint64_t paddr_minus_vaddr;
+    uint32_t entry, page_stamp; // TL_NO_ENTRY and the sink: untranslated
+} tl_page_slot;
+enum { TL_PAGE_SLOTS = 128 }; // of one view
 
 typedef struct tl_slot_set { // data slots of one view that rest on a bit of mstatus
     uint64_t words[TL_DATA_SLOTS / 64];
@@ -69,20 +76,21 @@ typedef struct tl_slot_set { // data slots of one view that rest on a bit of mst
 typedef struct tl_hart_mem { // h->mem
     tl_memory *memory;
     tl_hart *h;
-    tl_range open[2][3]; // [in machine mode][tl_access]: RAM known to be open to the access; the rest asks pmp.c
+    uintptr_t host_minus_paddr; // of RAM
+    tl_range open[2][3];        // [in machine mode][tl_access]: RAM known to be open to the access; the rest asks pmp.c
     tl_l1 l1i, l1d;
     tl_first_tlb itlb, dtlb;
     tl_tlb l2tlb;
     uint64_t l2tlb_clock;
     tl_slot_set sum_slots;            // of view S, for pages of users
     tl_slot_set mxr_slots[TL_VIEW_M]; // of views U and S, for pages that are not readable
+    _Alignas(64) tl_page_slot page_slots[TL_N_VIEWS * TL_PAGE_SLOTS];
 } tl_hart_mem;
 
 typedef struct tl_l2_line {              // the directory: exact, since first-level caches tell when they drop a line
     uint8_t data_sharers, fetch_sharers; // bit k: hart k's L1D, L1I holds the line
     uint8_t owner;                       // the hart whose L1D holds it in E or M, or TL_NO_OWNER; then data_sharers is that bit
-    bool is_dirty;
-    bool is_prefetched;
+    bool is_dirty : 1, is_prefetched : 1;
 } tl_l2_line;
 enum { TL_NO_OWNER = UINT8_MAX };
 
@@ -125,11 +133,7 @@ static inline void tl_stall(tl_hart *h, uint32_t cause_slot, uint64_t cycles) {
     h->tally[cause_slot] += cycles;
 }
 
-// dram.c: times are when the channel is asked; tl_dram_read returns the cycles until the data is there.
-uint64_t tl_dram_read(tl_memory *m, uint64_t line, uint64_t time, bool is_demand);
-void tl_dram_write(tl_memory *m, uint64_t line, uint64_t time);
-
-// l2.c
+// l2.c; l2.h has what is inlined
 typedef struct tl_l2_reply {
     uint64_t cycles; // what the requester waits
     uint32_t l2_way; // where the line is
@@ -137,40 +141,27 @@ typedef struct tl_l2_reply {
 } tl_l2_reply;
 tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time);
 uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time); // returns the cycles waited
-// An L1 dropped the line, with data when it was modified.
-void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_fetch, bool is_dirty, uint64_t time);
 typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma; // a device reads the line, writes all of it, writes some
 void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time);
 
-// l1.c
-uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot); // returns the way; store-type uses leave it in M
+// l1.c: all return the way; store-type uses leave the line in M.
+uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot);
+uint32_t tl_l1d_miss_load(tl_hart_mem *hm, uint64_t line); // the line is not there, and a load, a store waits for it
+uint32_t tl_l1d_miss_store(tl_hart_mem *hm, uint64_t line);
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
 bool tl_l1d_probe(tl_hart_mem *hm, uint64_t line, uint8_t keep); // to state S or I; returns whether it answered with data
 void tl_l1i_probe(tl_hart_mem *hm, uint64_t line);
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way); // invalidated by its own hart
 
-static inline uint32_t *tl_l1_hint_of(tl_l1 *l1, uint64_t line, uint32_t line_log2) {
-    uint64_t number = line >> line_log2;
-    return &l1->hints[(number ^ number / TL_L1_HINTS) & (TL_L1_HINTS - 1)]; // lines whose slots collide have hints of their own
-}
-
-// The way that holds the line, when that is where it was last and the use leaves everything as it is, except for its place in the order
-// of use; else TL_NO_WAY: take the long way.
-TL_ALWAYS_INLINE uint32_t tl_l1_quick_hit(tl_l1 *l1, uint64_t line, uint32_t line_log2, bool is_store) {
-    uint32_t way = *tl_l1_hint_of(l1, line, line_log2);
-    if (TL_UNLIKELY(l1->cache.tags[way] != line || l1->is_prefetched[way] || (is_store && l1->states[way] != TL_LINE_M)))
-        return TL_NO_WAY;
-    tl_cache_touch(&l1->cache, way);
-    return way;
-}
-
-// slots.c: the hart's tables of what hits. A slot shows one way, a way is shown by at most one slot of all views. Slots are shown in the
-// view of the mode the hart is in.
+// slots.c, slots.h: the hart's tables of what hits. A slot shows one way, a way is shown by at most one slot of all views. Slots are shown
+// in the view of the mode the hart is in.
 void tl_slots_init(tl_hart_mem *hm);
-void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry); // entry TL_NO_ENTRY: untranslated
+// entry TL_NO_ENTRY: untranslated.
+void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry);
 void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry);
-void tl_slot_hide_data(tl_hart_mem *hm, uint32_t way); // the line left
-void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way);
+// After an access that was permitted; NULL: it is not what a page slot may say.
+const tl_page_slot *tl_page_slot_show(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t entry);
+void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way);          // the line left
 void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way);        // the line is no longer writable
 void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry); // the entry of the DTLB is about to be dropped
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry);
@@ -223,15 +214,15 @@ static inline bool tl_is_permitted(uint8_t flags, tl_access access, tl_priv priv
 // The U bit as the pages of a mode have it; of machine mode, which has none, bits that no flags have.
 static inline uint32_t tl_user_bit(uint32_t view) { return (1 - view) * TL_PTE_U; }
 
-// tl_translate for an entry where its page was found last, all bits as the access of a user, or of a supervisor to its own pages, needs
-// them, in RAM known to be open; false: take the long way. Leaves is_device alone: it is not.
-TL_ALWAYS_INLINE bool tl_translate_quick(tl_hart_mem *hm, tl_tlb *tlb, uint64_t vaddr, tl_access access, tl_translation *ret) {
-    const uint32_t needed = access == TL_ACCESS_FETCH ? TL_PTE_X : access == TL_ACCESS_LOAD ? TL_PTE_R : TL_PTE_W | TL_PTE_D;
+// tl_translate of a fetch for an entry where its page was found last, all bits as the fetch of a user, or of a supervisor from its own
+// pages, needs them, in RAM known to be open; false: take the long way. Leaves is_device alone: it is not.
+TL_ALWAYS_INLINE bool tl_translate_fetch(tl_hart_mem *hm, uint64_t vaddr, tl_translation *ret) {
+    tl_tlb *tlb = &hm->itlb.tlb;
     uint32_t entry = tlb->hints[vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)];
     const tl_tlb_page *page = &tlb->pages[entry];
     uint64_t paddr = page->paddr | (vaddr & ~tlb->masks[entry]);
-    if (TL_UNLIKELY(!tl_tlb_matches(tlb, entry, vaddr) || (page->flags & (needed | TL_PTE_U)) != (needed | tl_user_bit(hm->h->view)) ||
-                    !tl_is_open(hm, paddr, access, false)))
+    if (TL_UNLIKELY(!tl_tlb_matches(tlb, entry, vaddr) || (page->flags & (TL_PTE_X | TL_PTE_U)) != (TL_PTE_X | tl_user_bit(hm->h->view)) ||
+                    !tl_is_open(hm, paddr, TL_ACCESS_FETCH, false)))
         return false;
     tl_tlb_touch(tlb, entry);
     ret->paddr = paddr;

@@ -2,7 +2,7 @@
 // The doors of model/hart.h: what an access that missed the hart's slots does, in order. All look-ups of an access come first, all
 // translations before all cache accesses, so that an access that traps has touched no data; then the bytes move. What lies outside RAM is a
 // device's: such an access bypasses the caches and must be aligned; nothing of it is ever shown in a slot.
-#include "mem/memory.h"
+#include "mem/slots.h"
 
 #include <string.h>
 
@@ -23,22 +23,42 @@ static void count_lookups(tl_hart *h, tl_use use, uint64_t n) {
 
 static uint32_t stall_slot(tl_use use) { return use == TL_USE_STORE ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS; }
 
-TL_ALWAYS_INLINE void access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
-    tl_hart *h = hm->h;
-    uint64_t line = p->at.paddr & h->line_mask;
-    __builtin_prefetch(tl_host_of(hm->memory, p->at.paddr)); // a line that misses here often misses in the host's caches, too
-    uint32_t way = tl_l1_quick_hit(&hm->l1d, line, h->line_log2, use != TL_USE_LOAD);
+static uint32_t access_cache(tl_hart_mem *hm, uint64_t paddr, tl_use use) {
+    return tl_l1d_access(hm, paddr & hm->h->line_mask, use, stall_slot(use));
+}
+
+static void access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
+    tl_slot_show_data(hm, p->vaddr, p->at.paddr, access_cache(hm, p->at.paddr, use), p->at.entry);
+}
+
+// The same for a load or a store that its page slot permits.
+TL_ALWAYS_INLINE void access_page_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t paddr, bool is_store) {
+    tl_l1 *l1 = &hm->l1d;
+    uint64_t line = paddr & hm->h->line_mask;
+    uint32_t way = tl_cache_find(&l1->cache, line);
     if (way == TL_NO_WAY)
-        way = tl_l1d_access(hm, line, use, stall_slot(use));
-    tl_slot_show_data(hm, p->vaddr, p->at.paddr, way, p->at.entry);
+        way = is_store ? tl_l1d_miss_store(hm, line) : tl_l1d_miss_load(hm, line);
+    else if (TL_LIKELY(!l1->lines[way].is_prefetched && (!is_store || l1->lines[way].state == TL_LINE_M)))
+        tl_cache_touch(&l1->cache, way);
+    else
+        access_cache(hm, paddr, is_store ? TL_USE_STORE : TL_USE_LOAD);
+    tl_slot_show_line(hm, page, vaddr, way);
+}
+
+// Does the page slot permit an access there, aligned? Then it is a use of the page. Returns the address in *ret_paddr.
+TL_ALWAYS_INLINE const tl_page_slot *find_page(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, bool is_store, uint64_t *ret_paddr) {
+    tl_hart *h = hm->h;
+    const tl_page_slot *page = tl_page_slot_of(hm, h->view, vaddr);
+    uint64_t wanted = is_store ? page->write_page : page->read_page;
+    if (TL_UNLIKELY((vaddr & (tl_page_mask(0) | (size_bytes - 1))) != wanted))
+        return NULL;
+    h->stamps[page->page_stamp] = ++h->stamp;
+    *ret_paddr = vaddr + page->paddr_minus_vaddr;
+    __builtin_prefetch(tl_host_of(hm->memory, *ret_paddr)); // a line that misses here often misses in the host's caches, too
+    return page;
 }
 
 // One translation; a trap's look-up is counted here, since no instruction that retires counts it.
-TL_ALWAYS_INLINE bool translate_quick(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
-    ret_piece->vaddr = vaddr;
-    return tl_translate_quick(hm, &hm->dtlb.tlb, vaddr, access, &ret_piece->at);
-}
-
 static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
     ret_piece->vaddr = vaddr;
     if (tl_translate(hm, vaddr, access, &ret_piece->at))
@@ -49,8 +69,6 @@ static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *
 
 // What only RAM can do.
 static bool translate_in_ram(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
-    if (translate_quick(hm, vaddr, access, ret_piece))
-        return true;
     if (!translate(hm, vaddr, access, ret_piece))
         return false;
     if (!ret_piece->at.is_device)
@@ -94,7 +112,7 @@ static bool look_up_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_by
         if (p->at.entry == TL_NO_ENTRY || tl_tlb_matches(&hm->dtlb.tlb, p->at.entry, p->vaddr)) // the other piece may have taken the entry
             access_line(hm, p, use);
         else
-            tl_l1d_access(hm, p->at.paddr & h->line_mask, use, stall_slot(use));
+            access_cache(hm, p->at.paddr, use);
     }
     return true;
 }
@@ -184,35 +202,60 @@ static bool store_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_byte
     return true;
 }
 
-static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
-    tl_hart_mem *hm = tl_mem_of(h);
+// What has no page slot: misaligned, a page that was not asked for lately, a device, a trap.
+static TL_NOINLINE bool load_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
     if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
         return load_misaligned(hm, vaddr, size_bytes);
     piece p;
-    if (TL_UNLIKELY(!translate_quick(hm, vaddr, TL_ACCESS_LOAD, &p))) {
-        if (!translate(hm, vaddr, TL_ACCESS_LOAD, &p))
-            return false;
-        if (p.at.is_device)
-            return load_device(hm, &p, size_bytes);
-    }
-    access_line(hm, &p, TL_USE_LOAD);
-    h->mem_value = read_aligned(tl_host_of(hm->memory, p.at.paddr), size_bytes);
+    if (!translate(hm, vaddr, TL_ACCESS_LOAD, &p))
+        return false;
+    if (p.at.is_device)
+        return load_device(hm, &p, size_bytes);
+    const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
+    if (TL_LIKELY(page != NULL))
+        access_page_line(hm, page, vaddr, p.at.paddr, false);
+    else
+        access_line(hm, &p, TL_USE_LOAD);
+    hm->h->mem_value = read_aligned(tl_host_of(hm->memory, p.at.paddr), size_bytes);
+    return true;
+}
+
+static TL_NOINLINE bool store_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
+        return store_misaligned(hm, vaddr, size_bytes, value);
+    piece p;
+    if (!translate(hm, vaddr, TL_ACCESS_STORE, &p))
+        return false;
+    if (p.at.is_device)
+        return store_device(hm, &p, size_bytes, value);
+    const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
+    if (TL_LIKELY(page != NULL))
+        access_page_line(hm, page, vaddr, p.at.paddr, true);
+    else
+        access_line(hm, &p, TL_USE_STORE);
+    write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
+    return true;
+}
+
+static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    uint64_t paddr;
+    const tl_page_slot *page = find_page(hm, vaddr, size_bytes, false, &paddr);
+    if (TL_UNLIKELY(!page))
+        return load_slowly(hm, vaddr, size_bytes);
+    access_page_line(hm, page, vaddr, paddr, false);
+    h->mem_value = read_aligned(tl_host_of(hm->memory, paddr), size_bytes);
     return true;
 }
 
 static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     tl_hart_mem *hm = tl_mem_of(h);
-    if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
-        return store_misaligned(hm, vaddr, size_bytes, value);
-    piece p;
-    if (TL_UNLIKELY(!translate_quick(hm, vaddr, TL_ACCESS_STORE, &p))) {
-        if (!translate(hm, vaddr, TL_ACCESS_STORE, &p))
-            return false;
-        if (p.at.is_device)
-            return store_device(hm, &p, size_bytes, value);
-    }
-    access_line(hm, &p, TL_USE_STORE);
-    write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
+    uint64_t paddr;
+    const tl_page_slot *page = find_page(hm, vaddr, size_bytes, true, &paddr);
+    if (TL_UNLIKELY(!page))
+        return store_slowly(hm, vaddr, size_bytes, value);
+    access_page_line(hm, page, vaddr, paddr, true);
+    write_bytes(tl_host_of(hm->memory, paddr), size_bytes, value);
     return true;
 }
 
@@ -283,14 +326,11 @@ static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, u
 static bool fetch(tl_hart *h, uint64_t vaddr) {
     tl_hart_mem *hm = tl_mem_of(h);
     tl_translation at;
-    if (TL_UNLIKELY(!tl_translate_quick(hm, &hm->itlb.tlb, vaddr, TL_ACCESS_FETCH, &at)) &&
-        !tl_translate(hm, vaddr, TL_ACCESS_FETCH, &at)) {
+    if (TL_UNLIKELY(!tl_translate_fetch(hm, vaddr, &at)) && !tl_translate(hm, vaddr, TL_ACCESS_FETCH, &at)) {
         h->tally[TL_S_ITLB_ACCESS] += 1;
         return false;
     }
-    uint32_t way = tl_l1_quick_hit(&hm->l1i, at.paddr & h->line_mask, h->line_log2, false);
-    if (way == TL_NO_WAY)
-        way = tl_l1i_access(hm, at.paddr & h->line_mask);
+    uint32_t way = tl_l1i_access(hm, at.paddr & h->line_mask);
     tl_slot_show_fetch(hm, vaddr, at.paddr, way, at.entry);
     return true;
 }
@@ -299,7 +339,7 @@ static void fence_i(tl_hart *h) {
     tl_hart_mem *hm = tl_mem_of(h);
     uint32_t n_ways = tl_cache_n_ways(&hm->l1i.cache);
     for (uint32_t way = 0; way < n_ways; way++)
-        if (hm->l1i.states[way] != TL_LINE_I)
+        if (hm->l1i.lines[way].state != TL_LINE_I)
             tl_l1i_drop(hm, way);
     h->code_generation += 1;
 }

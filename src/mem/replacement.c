@@ -3,29 +3,14 @@
 // last, so the half whose youngest stamp is older is the one it points to. Never-used ways count as oldest, ties go left.
 #include "mem/replacement.h"
 
-#include "base/bits.h"
-
-TL_ALWAYS_INLINE uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-// Stamp and way in one number, so that a minimum finds both.
-TL_ALWAYS_INLINE uint64_t key(const uint64_t *stamps, uint32_t way) { return stamps[way] << TL_WAY_BITS | way; }
-
-TL_ALWAYS_INLINE uint64_t least_of_four(const uint64_t *stamps, uint32_t way) {
-    return lesser(lesser(key(stamps, way), key(stamps, way + 1)), lesser(key(stamps, way + 2), key(stamps, way + 3)));
-}
-
 static uint32_t oldest(const uint64_t *stamps, uint32_t ways) {
-    uint64_t least;
-    if (ways == 8) { // the usual number, unrolled
-        least = lesser(least_of_four(stamps, 0), least_of_four(stamps, 4));
-    } else {
-        uint32_t way = 0;
-        for (least = UINT64_MAX; way + 4 <= ways; way += 4)
-            least = lesser(least, least_of_four(stamps, way));
-        for (; way < ways; way++)
-            least = lesser(least, key(stamps, way));
-    }
-    return (uint32_t)(least & ((1u << TL_WAY_BITS) - 1));
+    uint64_t least = UINT64_MAX;
+    uint32_t way = 0;
+    for (; way + 4 <= ways; way += 4)
+        least = tl_lesser(least, tl_least_of_four(stamps, way));
+    for (; way < ways; way++)
+        least = tl_lesser(least, tl_replacement_key(stamps, way));
+    return (uint32_t)least & ((1u << TL_WAY_BITS) - 1);
 }
 
 static uint64_t youngest_stamp(const uint64_t *stamps, uint32_t ways) {

@@ -11,7 +11,7 @@ typedef struct fixture {
 
 static void start(fixture *f, uint32_t sets, uint32_t ways, tl_replacement policy) {
     *f = (fixture){.clock = 0};
-    assert_true(tl_cache_init(&f->cache, &f->arena, sets, ways, 6, policy, f->stamps, &f->clock, tl_replacement_seed(1, 0)));
+    assert_true(tl_cache_init(&f->cache, &f->arena, sets, ways, 6, 6, policy, f->stamps, &f->clock, tl_replacement_seed(1, 0)));
 }
 
 static uint64_t line(uint64_t number) { return number * 64; }

@@ -5,24 +5,25 @@
 
 static const uint64_t NEVER = 1; // not a page address, so nothing masked equals it
 
-bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *stamps,
+bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *uses,
                  uint64_t *clock, uint64_t random) {
     *tlb = (tl_tlb){
         .vaddrs = tl_arena_alloc(arena, entries * sizeof *tlb->vaddrs),
         .masks = tl_arena_alloc(arena, entries * sizeof *tlb->masks),
         .pages = tl_arena_alloc(arena, entries * sizeof *tlb->pages),
         .lines = tl_arena_alloc(arena, entries * sizeof *tlb->lines),
-        .stamps = stamps,
+        .stamps = tl_replacement_sees_hits(policy) ? uses : tl_arena_alloc(arena, entries * sizeof *tlb->stamps),
+        .uses = uses,
         .clock = clock,
         .random = random,
         .entries = entries,
         .ways = ways,
         .set_mask = ways != 0 ? entries / ways - 1 : 0,
         .n_levels = n_levels,
+        .n_invalid = entries,
         .policy = policy,
-        .sees_hits = tl_replacement_sees_hits(policy),
     };
-    if (!tlb->vaddrs || !tlb->masks || !tlb->pages || !tlb->lines)
+    if (!tlb->vaddrs || !tlb->masks || !tlb->pages || !tlb->lines || !tlb->stamps)
         return false;
     for (uint32_t entry = 0; entry < entries; entry++) {
         tlb->vaddrs[entry] = NEVER;
@@ -53,6 +54,7 @@ void tl_tlb_drop(tl_tlb *tlb, uint32_t entry) {
         tlb->n_large -= 1;
     else
         *filter_of(tlb, tlb->vaddrs[entry]) -= 1;
+    tlb->n_invalid += 1;
     tlb->pages[entry] = (tl_tlb_page){0};
     tlb->vaddrs[entry] = NEVER;
     tlb->masks[entry] = tl_page_mask(0);
@@ -70,13 +72,14 @@ uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_tlb_page *page) {
 
 uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_tlb_page *page) {
     uint32_t first = first_of_set(tlb, page->vaddr, page->level);
-    for (uint32_t way = 0; way < tlb->ways; way++)
+    for (uint32_t way = 0; tlb->n_invalid != 0 && way < tlb->ways; way++)
         if (!tl_tlb_is_valid(tlb, first + way))
             return first + way;
     return first + tl_replacement_victim(tlb->policy, tlb->stamps + first, tlb->ways, &tlb->random);
 }
 
 void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_tlb_page *page) {
+    tlb->n_invalid -= 1;
     tlb->pages[entry] = *page;
     tlb->vaddrs[entry] = page->vaddr;
     tlb->masks[entry] = tl_page_mask(page->level);

@@ -40,17 +40,17 @@ typedef struct tl_tlb {
     uint64_t *masks;  // the address bits that name the page
     tl_tlb_page *pages;
     uint64_t (*lines)[TL_PAGE_LINE_WORDS]; // for the owner: lines of the page it may have to forget with the entry
-    uint64_t *stamps, *clock;
+    uint64_t *stamps, *uses, *clock;       // as in tl_cache
     uint64_t random;
     uint32_t entries, ways, set_mask, n_levels;
-    uint32_t n_large; // valid entries of a level above 0
+    uint32_t n_invalid; // entries that hold no page
+    uint32_t n_large;   // valid entries of a level above 0
     tl_replacement policy;
-    bool sees_hits;
     uint32_t hints[TL_TLB_HINTS];     // by page number: where it was found last
     uint16_t n_hashed[TL_TLB_FILTER]; // by page number: valid entries of level 0, so that most misses need no search
 } tl_tlb;
 
-bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *stamps,
+bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *uses,
                  uint64_t *clock, uint64_t random);
 
 static inline uint64_t tl_page_mask(uint32_t level) { return ~UINT64_C(0) << (TL_PAGE_BITS + TL_LEVEL_BITS * level); }
@@ -75,9 +75,7 @@ static inline uint32_t tl_tlb_find(tl_tlb *tlb, uint64_t vaddr) {
 }
 
 static inline void tl_tlb_touch(tl_tlb *tlb, uint32_t entry) { // a use
-    uint64_t stamp = ++*tlb->clock;
-    if (tlb->sees_hits)
-        tlb->stamps[entry] = stamp;
+    tlb->uses[entry] = ++*tlb->clock;
 }
 
 void tl_tlb_drop(tl_tlb *tlb, uint32_t entry);

@@ -4,7 +4,7 @@
 //
 // Hit path. A *data slot* says: this virtual line is in the L1D, its page is in the DTLB, the access is permitted, and here are
 // the bytes. A hit in any way costs one compare and two stamp stores; stamps are the recency that replacement reads later
-// (mem/ owns their meaning: for FIFO and random they point to the sink, stamps[0]). The write tag is set only while the line is
+// (mem/ owns their meaning: for FIFO and random nobody looks; what is untranslated stamps the sink, stamps[0], for its page). The write tag is set only while the line is
 // in state M, so a first store to a clean line asks. Low address bits stay in the compare: misaligned and line-crossing accesses
 // ask, too. A *fetch slot* says the same for the L1I and the ITLB, and names the physical line so that decoded code proves itself.
 // mem/ fills slots and clears them on eviction, probe, invalidation and TLB replacement; nobody else writes them. Each privilege mode has

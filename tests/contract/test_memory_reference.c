@@ -207,7 +207,9 @@ static void compare_cache(world *w, const char *name, const tl_cache *cache, con
     for (uint32_t s = 0; s < ref->n_sets; s++)
         for (uint32_t way = 0; way < ref->n_ways; way++) {
             const ref_way *theirs = &ref->sets[s].ways[way];
-            uint64_t ours = cache->tags[s * ref->n_ways + way], expected = theirs->is_valid ? theirs->line : TL_NO_TAG;
+            uint32_t index = s * ref->n_ways + way;
+            uint64_t ours = cache->tags[index] == TL_NO_TAG ? TL_NO_LINE : tl_cache_line(cache, index),
+                     expected = theirs->is_valid ? theirs->line : TL_NO_LINE;
             if (ours != expected)
                 disagree(w, name, ours, expected);
         }
@@ -226,35 +228,69 @@ static void compare_tlb(world *w, const char *name, const tl_tlb *tlb, const ref
         }
 }
 
-// Where the line of a slot of that mode is, by the reference; NULL: nowhere, or not for this mode, or not without asking.
-static const ref_way *promised(world *w, const ref_hart *now, ref_table *tlb, ref_table *l1, uint32_t priv, ref_access access,
-                               uint64_t vaddr, uint64_t *ret_paddr) {
+static const uint32_t view_privs[TL_N_VIEWS] = {0, 1, 3}; // of the views
+
+// Where a slot of that mode may go without a word to the TLB, by the reference; false: not for this mode, or not without asking.
+static bool is_reachable(world *w, const ref_hart *now, ref_table *tlb, uint32_t priv, ref_access access, uint64_t vaddr,
+                         uint64_t *ret_paddr) {
     ref_hart mode = {.priv = priv, .status = now->status, .satp = now->satp, .is_privileged = now->is_privileged}; // another look at it
     memcpy(mode.pmpcfg, now->pmpcfg, sizeof mode.pmpcfg);
     memcpy(mode.pmpaddr, now->pmpaddr, sizeof mode.pmpaddr);
     *ret_paddr = vaddr;
     if (ref_rights(&mode, access) != priv)
-        return NULL;
+        return false;
     if (priv != 3 && mode.satp >> 60 != 0) {
         const ref_way *page = ref_find_page(tlb, vaddr);
         if (!page || !ref_permits(page->page.flags, access, priv, mode.status) || ref_lacks_dirty(page->page.flags, access))
-            return NULL;
+            return false;
         *ret_paddr = vaddr - page->page.vaddr + page->page.paddr;
     }
-    if (ref_arrive(w->ref, &mode, access, *ret_paddr, (uint32_t)ref_line_bytes(w->ref)) != REF_OK)
-        return NULL;
-    return ref_in_l1(w->ref, l1, *ret_paddr);
+    return ref_arrive(w->ref, &mode, access, *ret_paddr, (uint32_t)ref_line_bytes(w->ref)) == REF_OK;
+}
+
+// Where the line of a slot of that mode is; NULL: nowhere, or not without asking.
+static const ref_way *promised(world *w, const ref_hart *now, ref_table *tlb, ref_table *l1, uint32_t priv, ref_access access,
+                               uint64_t vaddr, uint64_t *ret_paddr) {
+    return is_reachable(w, now, tlb, priv, access, vaddr, ret_paddr) ? ref_in_l1(w->ref, l1, *ret_paddr) : NULL;
+}
+
+// The same for pages, for their first line and their last.
+static void check_page_slots(world *w, uint32_t k) {
+    tl_hart_mem *hm = tl_mem_of(w->rig.harts[k]);
+    ref_hart *ref = &w->ref->harts[k];
+    for (uint32_t s = 0; s < TL_N_VIEWS * TL_PAGE_SLOTS; s++) {
+        const tl_page_slot *slot = &hm->page_slots[s];
+        uint32_t priv = view_privs[s / TL_PAGE_SLOTS];
+        if (slot->read_page == TL_NO_LINE) {
+            assert_int_equal(slot->write_page, TL_NO_LINE);
+            continue;
+        }
+        if ((slot->read_page >> 12) % TL_PAGE_SLOTS != s % TL_PAGE_SLOTS || (slot->read_page & 4095) != 0)
+            disagree(w, "a page slot's page", slot->read_page, 0);
+        if (slot->write_page != TL_NO_LINE && slot->write_page != slot->read_page)
+            disagree(w, "a page slot's page for stores", slot->write_page, slot->read_page);
+        for (uint64_t vaddr = slot->read_page, i = 0; i < 2; i++, vaddr += 4096 - ref_line_bytes(w->ref)) {
+            uint64_t paddr;
+            if (!is_reachable(w, ref, &ref->dtlb, priv, REF_READS, vaddr, &paddr) || paddr - vaddr != slot->paddr_minus_vaddr)
+                disagree(w, "a page slot's promise", vaddr, paddr);
+            if (slot->write_page != TL_NO_LINE && !is_reachable(w, ref, &ref->dtlb, priv, REF_WRITES, vaddr, &paddr))
+                disagree(w, "a page slot's promise to stores", vaddr, paddr);
+        }
+        bool is_translated = slot->entry != TL_NO_ENTRY;
+        if (slot->page_stamp != (is_translated ? hm->dtlb.first_stamp + slot->entry : 0) ||
+            (is_translated && !tl_tlb_matches(&hm->dtlb.tlb, slot->entry, slot->read_page)))
+            disagree(w, "a page slot's entry", slot->entry, slot->page_stamp);
+    }
 }
 
 // A slot may promise only what the reference would answer with a hit.
 static void check_slots(world *w, uint32_t k) {
-    static const uint32_t privs[TL_N_VIEWS] = {0, 1, 3};
     tl_hart *h = w->rig.harts[k];
     ref_hart *ref = &w->ref->harts[k];
     const tl_l1 *l1d = &tl_mem_of(h)->l1d, *l1i = &tl_mem_of(h)->l1i;
     for (uint32_t s = 0; s < TL_N_VIEWS * TL_DATA_SLOTS; s++) {
         const tl_data_slot *slot = &h->data_slot[s];
-        uint32_t priv = privs[s / TL_DATA_SLOTS];
+        uint32_t priv = view_privs[s / TL_DATA_SLOTS];
         uint64_t paddr;
         if (slot->read_tag == TL_NO_LINE) {
             assert_int_equal(slot->write_tag, TL_NO_LINE);
@@ -270,8 +306,8 @@ static void check_slots(world *w, uint32_t k) {
         }
         uint32_t way = (uint32_t)(line - ref_cache_set(w->ref, &ref->l1d, paddr, 1)->ways) +
                        (uint32_t)(ref_cache_set(w->ref, &ref->l1d, paddr, 1) - ref->l1d.sets) * ref->l1d.n_ways;
-        if (l1d->way_of_slot[s] != way || l1d->slot_of_way[way] != s)
-            disagree(w, "a data slot's way", l1d->way_of_slot[s], way);
+        if (slot->line_stamp != l1d->first_stamp + way || l1d->lines[way].slot != s)
+            disagree(w, "a data slot's way", slot->line_stamp - l1d->first_stamp, way);
         if (slot->host_minus_vaddr + slot->read_tag != (uintptr_t)(w->rig.ram + (paddr - TL_RAM_BASE_PADDR)))
             disagree(w, "a data slot's host address", slot->host_minus_vaddr, 0);
     }
@@ -280,11 +316,12 @@ static void check_slots(world *w, uint32_t k) {
         uint64_t paddr;
         if (slot->vline == TL_NO_LINE)
             continue;
-        const ref_way *line = promised(w, ref, &ref->itlb, &ref->l1i, privs[s / TL_FETCH_SLOTS], REF_EXECUTES, slot->vline, &paddr);
+        const ref_way *line = promised(w, ref, &ref->itlb, &ref->l1i, view_privs[s / TL_FETCH_SLOTS], REF_EXECUTES, slot->vline, &paddr);
         if (!line || paddr != slot->pline)
             disagree(w, "a fetch slot's line", slot->pline, paddr);
-        if (l1i->way_of_slot[s] == TL_NO_WAY || l1i->slot_of_way[l1i->way_of_slot[s]] != s || l1i->cache.tags[l1i->way_of_slot[s]] != paddr)
-            disagree(w, "a fetch slot's way", l1i->way_of_slot[s], paddr);
+        uint32_t way = slot->line_stamp - l1i->first_stamp;
+        if (way >= tl_cache_n_ways(&l1i->cache) || l1i->lines[way].slot != s || tl_cache_line(&l1i->cache, way) != paddr)
+            disagree(w, "a fetch slot's way", way, paddr);
     }
 }
 
@@ -304,10 +341,8 @@ static void compare_contents(world *w) {
                 if (theirs->is_valid && tl_memory_l1d_state(m, k, theirs->line) != "ISEM"[theirs->state])
                     disagree(w, "an L1D state", (uint64_t)tl_memory_l1d_state(m, k, theirs->line), (uint64_t) "ISEM"[theirs->state]);
             }
-        for (uint32_t way = 0; way < tl_cache_n_ways(&hm->l1d.cache); way++)
-            if (hm->l1d.slot_of_way[way] != TL_NO_SLOT && hm->l1d.way_of_slot[hm->l1d.slot_of_way[way]] != way)
-                disagree(w, "the slot of an L1D way", hm->l1d.way_of_slot[hm->l1d.slot_of_way[way]], way);
         check_slots(w, k);
+        check_page_slots(w, k);
     }
     for (uint32_t s = 0; s < m->config.l2_slices; s++) {
         const tl_l2_slice *slice = &m->slices[s];

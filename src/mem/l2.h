@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// What the first level inlines of the second: a request that hits, and giving a line back. Its order of work for one request: wait for the
+// slice, look up, probe other copies or read memory, answer; then make room. What is rare is in l2.c.
+#ifndef TL_MEM_L2_H
+#define TL_MEM_L2_H
+
+#include "mem/memory.h"
+
+// What is rare: one hart alone never needs the first two, and prefetchers are a matter of the machine.
+void tl_l2_share_owner(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line,
+                       enum tl_mem_signal why);                                                               // it keeps a shared copy
+void tl_l2_probe_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t others, uint64_t line); // their copies go
+void tl_l2_prefetch_next(tl_memory *m, uint64_t line, uint64_t time);
+// Reads the line from memory into a way of its own; *cycles grows by what the data took.
+uint32_t tl_l2_fill(tl_memory *m, tl_l2_slice *slice, uint64_t line, uint64_t time, bool is_demand, uint64_t *cycles);
+
+TL_ALWAYS_INLINE tl_l2_slice *tl_l2_slice_of(tl_memory *m, uint64_t line) {
+    return &m->slices[line >> m->line_log2 & (m->config.l2_slices - 1)];
+}
+
+TL_ALWAYS_INLINE void tl_l2_take_data(tl_l2_slice *slice, tl_l2_line *entry) {
+    slice->tally[TL_L2_WRITE] += 1;
+    entry->is_dirty = true;
+}
+
+// The signal of what a data cache says when it gives up a right: the line with data or the right alone, all of it (N) or writing (B).
+TL_ALWAYS_INLINE enum tl_mem_signal tl_l2_release_signal(bool has_data, bool is_trunk, bool keeps) {
+    if (has_data)
+        return keeps ? TL_LINK_RELEASE_DATA_TB : TL_LINK_RELEASE_DATA_TN;
+    return !is_trunk ? TL_LINK_RELEASE_BN : keeps ? TL_LINK_RELEASE_TB : TL_LINK_RELEASE_TN;
+}
+
+// A data cache wants to write: every other copy in a data cache goes. Returns the cycles that takes.
+TL_ALWAYS_INLINE uint32_t tl_l2_take_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line) {
+    uint32_t others = entry->data_sharers & ~(1u << hart);
+    if (TL_UNLIKELY(others != 0))
+        tl_l2_probe_others(m, slice, entry, others, line);
+    entry->owner = (uint8_t)hart;
+    entry->data_sharers = (uint8_t)(1u << hart);
+    return others != 0 ? m->config.mem.probe_cycles : 0;
+}
+
+// Three requests, told apart by whether they hit and whether somebody else has the line: the first rows of unit link, in this order.
+enum { TL_L2_GET, TL_L2_ACQUIRE_NB, TL_L2_ACQUIRE_NT, TL_L2_N_REQUESTS };
+#define IS_ROW(row, number) ((int)TL_LINK_##row == (int)(number))
+_Static_assert(IS_ROW(GET_HIT, TL_L2_GET) && IS_ROW(ACQUIRE_NB_HIT, TL_L2_ACQUIRE_NB) && IS_ROW(ACQUIRE_NT_HIT, TL_L2_ACQUIRE_NT), "hits");
+_Static_assert(IS_ROW(GET_MISS, TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_MISS, TL_L2_N_REQUESTS + TL_L2_ACQUIRE_NT), "misses");
+_Static_assert(IS_ROW(GET_SHARED, 2 * TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_SHARED, 2 * TL_L2_N_REQUESTS + TL_L2_ACQUIRE_NT), "shared");
+#undef IS_ROW
+
+TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time) {
+    tl_l2_slice *slice = tl_l2_slice_of(m, line);
+    uint64_t *tally = slice->tally, *noc = m->noc;
+    bool is_store = use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE, is_fetch = use == TL_USE_FETCH;
+    tally[TL_L2_READ] += 1;
+    tally[is_fetch ? TL_L2_READ_I : is_store ? TL_L2_READ_ST : TL_L2_READ_LD] += 1;
+    tally[TL_L2_READ_HART0 + hart] += 1;
+    tally[TL_L2_PREFETCH_READ] += is_prefetch;
+    noc[TL_NOC_REQUEST] += 1;
+    noc[TL_NOC_RESPONSE_DATA] += 1;
+    uint64_t *link = m->links[hart] + (is_fetch ? TL_L2_GET : is_store ? TL_L2_ACQUIRE_NT : TL_L2_ACQUIRE_NB);
+
+    uint64_t cycles = tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
+    if (!is_prefetch)
+        tally[TL_L2_BUSY] += cycles;
+    cycles += m->config.mem.l2_hit_cycles;
+
+    uint32_t way = tl_cache_find(&slice->cache, line);
+    bool is_hit = way != TL_NO_WAY;
+    if (TL_LIKELY(is_hit)) {
+        const tl_l2_line *held = &m->l2_lines[slice->first_way + way];
+        tl_cache_touch(&slice->cache, way);
+        link[TL_LINK_GET_HIT] += 1;
+        link[TL_LINK_GET_SHARED] += (held->data_sharers | held->fetch_sharers) != 0; // not its own copy: it asks for one
+    } else {
+        link[TL_LINK_GET_MISS] += 1;
+        tally[TL_L2_READMISS] += 1;
+        tally[TL_L2_READMISS_HART0 + hart] += 1;
+        way = tl_l2_fill(m, slice, line, time + cycles, !is_prefetch, &cycles);
+    }
+    tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
+    tally[TL_L2_PREFETCH_HIT] += entry->is_prefetched;
+    entry->is_prefetched = false;
+
+    tl_l2_reply reply = {.l2_way = slice->first_way + way, .state = TL_LINE_S};
+    if (is_store) {
+        cycles += tl_l2_take_others(m, slice, entry, hart, line);
+        reply.state = TL_LINE_M;
+    } else {
+        if (TL_UNLIKELY(entry->owner != TL_NO_OWNER)) {
+            tl_l2_share_owner(m, slice, entry, line, is_fetch ? TL_LINK_PROBE_GET : TL_LINK_PROBE_LOAD);
+            cycles += m->config.mem.probe_cycles;
+        }
+        if (is_fetch) {
+            entry->fetch_sharers |= (uint8_t)(1u << hart);
+        } else {
+            if (entry->data_sharers == 0) {
+                reply.state = TL_LINE_E;
+                entry->owner = (uint8_t)hart;
+            }
+            entry->data_sharers |= (uint8_t)(1u << hart);
+        }
+    }
+    reply.cycles = cycles;
+    if (TL_UNLIKELY(!is_hit && !is_prefetch && m->config.l2.prefetch == TL_PREFETCH_NEXT_LINE))
+        tl_l2_prefetch_next(m, line, time + cycles);
+    return reply;
+}
+
+// A data cache dropped the line, with data when it was modified.
+TL_ALWAYS_INLINE void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_dirty, uint64_t time) {
+    tl_l2_line *entry = &m->l2_lines[l2_way];
+    bool is_owner = entry->owner == hart;
+    entry->data_sharers &= (uint8_t) ~(1u << hart);
+    entry->owner = is_owner ? (uint8_t)TL_NO_OWNER : entry->owner;
+    m->links[hart][tl_l2_release_signal(is_dirty, is_owner, false)] += 1;
+    if (!is_dirty)
+        return;
+    tl_l2_slice *slice = tl_l2_slice_of(m, line);
+    tl_l2_take_data(slice, entry);
+    tl_cache_touch(&slice->cache, l2_way - slice->first_way);
+    tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
+    m->noc[TL_NOC_RELEASE_DATA] += 1;
+}
+
+TL_ALWAYS_INLINE void tl_l2_release_fetch(tl_memory *m, uint32_t hart, uint32_t l2_way) { // an instruction cache did
+    m->l2_lines[l2_way].fetch_sharers &= (uint8_t) ~(1u << hart);
+}
+
+#endif

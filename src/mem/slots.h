@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What an access that misses its data slot does with slots, inlined into the doors of port.c. A slot names the way it shows by the stamp
+// cell it writes, a way names the slot that shows it; only both together mean something, so that neither side need be told when the other
+// moves on. Nothing here branches on what a program does at random.
+#ifndef TL_MEM_SLOTS_H
+#define TL_MEM_SLOTS_H
+
+#include "mem/memory.h"
+
+// The line of the way left.
+TL_ALWAYS_INLINE void tl_slot_hide_data(tl_hart_mem *hm, uint32_t way) {
+    tl_data_slot *slot = &hm->h->data_slot[hm->l1d.lines[way].slot];
+    uint64_t gone = slot->line_stamp == hm->l1d.first_stamp + way ? TL_NO_LINE : 0;
+    slot->read_tag |= gone;
+    slot->write_tag |= gone;
+}
+
+TL_ALWAYS_INLINE void tl_line_remember(tl_tlb *tlb, uint32_t entry, uint64_t line_number) { // it was shown: to be forgotten with the page
+    tlb->lines[entry][line_number / 64 % TL_PAGE_LINE_WORDS] |= UINT64_C(1) << line_number % 64;
+}
+
+TL_ALWAYS_INLINE tl_page_slot *tl_page_slot_of(tl_hart_mem *hm, uint32_t view, uint64_t vaddr) {
+    return &hm->page_slots[view * TL_PAGE_SLOTS + (vaddr >> TL_PAGE_BITS & (TL_PAGE_SLOTS - 1))];
+}
+
+// Shows the line of an access that `page` permits.
+TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint32_t way) {
+    tl_hart *h = hm->h;
+    tl_l1_line *line = &hm->l1d.lines[way];
+    uint64_t number = vaddr >> h->line_log2, vline = vaddr & h->line_mask;
+    uint32_t slot_number = h->view * TL_DATA_SLOTS + (uint32_t)(number & (TL_DATA_SLOTS - 1));
+    tl_data_slot *slot = &h->data_slot[slot_number];
+    tl_slot_hide_data(hm, way); // perhaps under another name
+    line->slot = (uint16_t)slot_number;
+    bool is_writable = (line->state == TL_LINE_M) & (page->write_page == (vaddr & tl_page_mask(0)));
+    slot->read_tag = vline;
+    slot->write_tag = vline | -(uint64_t)!is_writable;
+    slot->host_minus_vaddr = (uintptr_t)page->paddr_minus_vaddr + hm->host_minus_paddr;
+    slot->line_stamp = hm->l1d.first_stamp + way;
+    slot->page_stamp = page->page_stamp;
+    if (TL_LIKELY(page->entry != TL_NO_ENTRY))
+        tl_line_remember(&hm->dtlb.tlb, page->entry, number);
+}
+
+#endif
