@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/accesses.h"
+#include "compare/privileges.h"
+#include "compare/reach.h"
 #include "compare/rows.h"
 #include "session/digest.h"
 
@@ -139,6 +142,12 @@ tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_
         status = run_alone(&setup, c, truths, err);
     if (status == TL_OK)
         status = run_designs(&setup, c, truths, err);
+    if (status == TL_OK)
+        status = tl_compare_reach(&setup, c, err);
+    if (status == TL_OK)
+        status = tl_compare_accesses(&setup, c, err);
+    if (status == TL_OK)
+        status = tl_compare_privileges(&setup, c, err);
     tl_compare_setup_done(&setup);
     if (status != TL_OK) {
         tl_comparison_release(c);

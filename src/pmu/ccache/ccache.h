@@ -47,6 +47,13 @@ extern const tl_regmap tl_ccache_regmap;
 extern const tl_pmu_preset *const tl_ccache_presets[];
 extern const tl_pmu_type tl_pmu_ccache;
 
+// What it costs in hardware: cost.c.
+typedef struct tl_ccache_cost {
+    uint64_t counter_bits, selector_bits, state_bits; // selectors and the filter; the sum
+    uint64_t wires;                                   // of events, and of one port of the bus
+} tl_ccache_cost;
+tl_ccache_cost tl_ccache_cost_of(uint32_t n_counters, uint32_t n_clients);
+
 // What the rows of regs.c call: ccache.c.
 uint64_t tl_ccache_geometry(const tl_ccache *p);
 uint64_t tl_ccache_legal_select(const tl_ccache *p, uint64_t wanted); // without what is not modeled; 0 for a set that does not exist

@@ -179,7 +179,21 @@ static void test_block_equals_a_naive_one(void **state) {
     rig_done(&rig);
 }
 
+static void test_cost_is_that_of_the_registers(void **state) {
+    (void)state;
+    tl_ccache_cost cost = tl_ccache_cost_of(6, 5);
+    assert_int_equal(cost.counter_bits, 6 * 64);
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < tl_ccache_presets[0]->n_events; i++)
+        if (tl_ccache_presets[0]->events[i].fidelity != TL_NOT_MODELED)
+            bits |= tl_ccache_presets[0]->events[i].selector & ~UINT64_C(0xff);
+    assert_int_equal(cost.selector_bits, 6 * (3 + (uint64_t)__builtin_popcountll(bits)) + 5);
+    assert_int_equal(cost.state_bits, cost.counter_bits + cost.selector_bits);
+    assert_int_equal(tl_ccache_cost_of(0, 5).wires, 0);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_cost_is_that_of_the_registers),
     cmocka_unit_test(test_transcripts_replay),
     cmocka_unit_test(test_config_says_what_the_cache_is_made_of),
     cmocka_unit_test(test_there_are_as_many_counters_as_the_machine_says),

@@ -35,6 +35,15 @@ extern const tl_pmu_preset *const tl_rvhpm_presets[];
 extern const tl_regmap tl_rvhpm_regmap;
 extern const tl_pmu_type tl_pmu_rvhpm;
 
+// What one hart's set costs in hardware: cost.c.
+typedef struct tl_rvhpm_cost {
+    uint32_t n_counters;                             // fixed and programmable
+    uint64_t counter_bits, selector_bits, gate_bits; // gates: inhibit and enable registers
+    uint64_t state_bits;                             // sum
+    uint64_t wires;                                  // of events, from all units to the register file
+} tl_rvhpm_cost;
+tl_rvhpm_cost tl_rvhpm_cost_of(const tl_rvhpm_preset *preset);
+
 typedef struct tl_hpm { // one counter
     tl_counter counter;
     const tl_sources *parts[TL_HPM_MAX_PARTS];

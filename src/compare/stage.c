@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Tables, pieces, and the loop that runs them; see stage.h.
+#include "compare/stage.h"
+
+#include <string.h>
+
+#include "isa/rv/privileged.h"
+#include "pmu/ccache/ccache.h"
+
+enum {
+    PAGE = 4096,
+    ROOT = 0, // places from the start of RAM
+    MIDDLE = 0x1000,
+    LEAVES = 0x2000,
+    DATA = 0x8000,
+    CODE = 0x10000,
+    RAM_MIB = 16,
+    MAX_STEPS = 200000,
+    PTE_V = 1,
+    PTE_R = 2,
+    PTE_W = 4,
+    PTE_X = 8,
+    PTE_U = 16,
+    PTE_AD = 0xc0,
+    CSR_SATP = 0x180,
+    CSR_PMPCFG0 = 0x3a0,
+    CSR_PMPADDR0 = 0x3b0,
+};
+static const uint64_t VADDR = UINT64_C(0x2000000000), CODE_SUPERVISOR = UINT64_C(0x2000000000), CODE_USER = UINT64_C(0x2000040000);
+
+static void put(const tl_stage *s, uint32_t place, uint64_t value) {
+    memcpy(tl_machine_ram(s->machine, TL_RAM_BASE_PADDR + place), &value, sizeof value);
+}
+
+static void map(const tl_stage *s, uint64_t vaddr, uint32_t n_bytes, uint64_t paddr, uint64_t bits) {
+    for (uint32_t at = 0; at < n_bytes; at += PAGE)
+        put(s, LEAVES + (uint32_t)((vaddr - VADDR + at) / PAGE) * 8, (paddr + at) / PAGE << 10 | bits | PTE_V | PTE_AD);
+}
+
+static void make_tables(const tl_stage *s) {
+    const uint64_t ram = TL_RAM_BASE_PADDR;
+    put(s, ROOT + 8 * (uint32_t)(VADDR >> 30), (ram + MIDDLE) / PAGE << 10 | PTE_V);
+    put(s, MIDDLE, (ram + LEAVES) / PAGE << 10 | PTE_V);
+    map(s, CODE_SUPERVISOR, TL_STAGE_CODE_BYTES, ram + CODE, PTE_R | PTE_X);
+    map(s, CODE_USER, TL_STAGE_CODE_BYTES, ram + CODE, PTE_R | PTE_X | PTE_U);
+    map(s, TL_STAGE_DATA_USER, PAGE, ram + DATA, PTE_R | PTE_W | PTE_U);
+    map(s, TL_STAGE_WINDOW_USER, TL_CCACHE_WINDOW_BYTES, TL_L2_COUNTERS_PADDR, PTE_R | PTE_W | PTE_U);
+    map(s, TL_STAGE_WINDOW_SUPERVISOR, TL_CCACHE_WINDOW_BYTES, TL_L2_COUNTERS_PADDR, PTE_R | PTE_W);
+}
+
+tl_status tl_stage_open(const tl_compare_setup *setup, tl_stage *ret_stage, tl_error *err) {
+    tl_config config = setup->config;
+    tl_stage s = {0};
+    config.ram_bytes = (uint64_t)RAM_MIB << 20;
+    tl_status status = tl_machine_new(&config, setup->core, &s.machine, err);
+    if (status != TL_OK)
+        return status;
+    s.hart = s.machine->harts[0];
+    tl_machine_set_bus(s.machine, s.machine->own_bus);
+    make_tables(&s);
+    tl_privileged_reset(s.hart);
+    status = tl_stage_set_csr(&s, CSR_PMPADDR0 + 1, TL_CSR_WRITE, UINT64_MAX >> 10, err); // the last of two: all that is not said before
+    if (status == TL_OK)
+        status = tl_stage_set_csr(&s, CSR_PMPCFG0, TL_CSR_WRITE, 0x1f00, err);
+    if (status == TL_OK)
+        status = tl_stage_set_csr(&s, CSR_SATP, TL_CSR_WRITE, UINT64_C(8) << 60 | (TL_RAM_BASE_PADDR + ROOT) / PAGE, err);
+    if (status != TL_OK) {
+        tl_stage_close(&s);
+        return status;
+    }
+    *ret_stage = s;
+    return TL_OK;
+}
+
+void tl_stage_close(tl_stage *stage) {
+    if (stage->machine)
+        tl_machine_set_bus(stage->machine, NULL);
+    tl_machine_free(stage->machine);
+    *stage = (tl_stage){0};
+}
+
+tl_piece tl_stage_begin(const tl_stage *stage, tl_priv mode) {
+    uint64_t base = mode == TL_PRIV_M ? TL_RAM_BASE_PADDR + CODE : mode == TL_PRIV_S ? CODE_SUPERVISOR : CODE_USER;
+    tl_piece piece = {.mode = mode, .begin = base + stage->used_bytes};
+    tl_asm_init(&piece.code, tl_machine_ram(stage->machine, TL_RAM_BASE_PADDR + CODE + stage->used_bytes),
+                TL_STAGE_CODE_BYTES - stage->used_bytes, piece.begin);
+    return piece;
+}
+
+tl_status tl_stage_end(tl_stage *stage, tl_piece *piece, tl_error *err) {
+    piece->end = tl_asm_here(&piece->code);
+    tl_asm_ebreak(&piece->code); // never reached
+    if (piece->code.is_full)
+        return tl_fail(err, TL_EINVAL, "a piece of code does not fit; read fewer counters");
+    uint32_t n_bytes = 4 * piece->code.n_words, line = stage->machine->config.l1i.line_bytes;
+    stage->used_bytes += (n_bytes + line - 1) / line * line;
+    for (uint32_t i = 0; i < stage->machine->n_harts; i++)
+        stage->machine->harts[i]->code_generation++;
+    return TL_OK;
+}
+
+static tl_stage_cost cost_of(const tl_hart *h) {
+    const uint64_t *t = h->tally;
+    return (tl_stage_cost){.instructions = h->instret,
+                           .cycles = h->now,
+                           .l1d_accesses = t[TL_S_L1D_LOAD] + t[TL_S_L1D_STORE],
+                           .l1d_misses = t[TL_S_L1D_LOAD_MISS] + t[TL_S_L1D_STORE_MISS],
+                           .l1i_misses = t[TL_S_L1I_MISS],
+                           .dtlb_accesses = t[TL_S_DTLB_ACCESS],
+                           .uncached = t[TL_S_HART_UNC_READ] + t[TL_S_HART_UNC_WRITE]};
+}
+
+tl_status tl_stage_run(tl_stage *stage, const tl_piece *piece, int *ret_cause, tl_stage_cost *ret_cost, tl_error *err) {
+    tl_hart *h = stage->hart;
+    h->pend = NULL;
+    h->run_vline = TL_NO_LINE;
+    tl_hart_set_priv(h, piece->mode);
+    h->pc = piece->begin;
+    tl_machine_sync(stage->machine);
+    tl_stage_cost before = cost_of(h);
+    *ret_cause = TL_STAGE_NO_TRAP;
+    for (uint32_t n = 0; h->pc != piece->end && *ret_cause == TL_STAGE_NO_TRAP; n++) {
+        if (n == MAX_STEPS)
+            return tl_fail(err, TL_EIO, "a piece of code does not end at 0x%llx", (unsigned long long)h->pc);
+        h->horizon = UINT64_MAX;
+        h->insn_limit = h->instret + 1;
+        tl_hart_limit_to_deadline(h, &h->insn_limit);
+        if (h->core->run(h) == TL_STOP_TRAP)
+            *ret_cause = (int)h->trap_cause;
+        (void)tl_hart_poll(h);
+    }
+    tl_machine_sync(stage->machine);
+    tl_stage_cost after = cost_of(h);
+    if (ret_cost)
+        *ret_cost = (tl_stage_cost){.instructions = after.instructions - before.instructions,
+                                    .cycles = after.cycles - before.cycles,
+                                    .l1d_accesses = after.l1d_accesses - before.l1d_accesses,
+                                    .l1d_misses = after.l1d_misses - before.l1d_misses,
+                                    .l1i_misses = after.l1i_misses - before.l1i_misses,
+                                    .dtlb_accesses = after.dtlb_accesses - before.dtlb_accesses,
+                                    .uncached = after.uncached - before.uncached};
+    return TL_OK;
+}
+
+tl_status tl_stage_set_csr(tl_stage *stage, uint32_t csr, tl_csr_op op, uint64_t value, tl_error *err) {
+    tl_piece piece = tl_stage_begin(stage, TL_PRIV_M);
+    int cause;
+    tl_asm_load_constant(&piece.code, TL_T0, value);
+    if (op == TL_CSR_WRITE)
+        tl_asm_csrw(&piece.code, csr, TL_T0);
+    else if (op == TL_CSR_SET)
+        tl_asm_csrs(&piece.code, csr, TL_T0);
+    else
+        tl_asm_csrc(&piece.code, csr, TL_T0);
+    tl_status status = tl_stage_end(stage, &piece, err);
+    if (status == TL_OK)
+        status = tl_stage_run(stage, &piece, &cause, NULL, err);
+    if (status == TL_OK && cause != TL_STAGE_NO_TRAP)
+        return tl_fail(err, TL_EIO, "machine mode may not write register 0x%x", csr);
+    return status;
+}

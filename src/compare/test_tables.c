@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// The tables beside the watched runs: who can read, what a read takes, what each design offers. Expectations are those of the privileged
+// manual (mcounteren, scounteren, page and PMP faults), of docs/dhpc.md (useren) and of the latencies in the machine's description.
+#include "compare/test_rig.h"
+
+static char path[64];
+static tl_comparison *comparison;
+
+static int compare_once(void **state) {
+    (void)state;
+    test_write_program(40, path);
+    tl_compare_options options = test_options(path);
+    options.n_phases = 1;
+    comparison = test_compare(&options);
+    return 0;
+}
+
+static int forget(void **state) {
+    (void)state;
+    tl_comparison_release(comparison);
+    return unlink(path);
+}
+
+static void test_who_can_read(void **state) {
+    (void)state;
+    static const struct {
+        tl_compare_design design;
+        const char *mode, *grant, *what;
+        tl_compare_outcome outcome;
+    } rows[] = {
+        {TL_COMPARE_U74, "M", "mcounteren=0", "csrr mhpmcounter3", TL_COMPARE_VALUE},
+        {TL_COMPARE_U74, "S", "mcounteren=0", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
+        {TL_COMPARE_U74, "S", "mcounteren=1", "csrr hpmcounter3", TL_COMPARE_VALUE},
+        {TL_COMPARE_U74, "S", "mcounteren=1", "csrr mhpmcounter3", TL_COMPARE_ILLEGAL},
+        {TL_COMPARE_U74, "S", "mcounteren=1", "csrw mhpmevent3", TL_COMPARE_ILLEGAL},
+        {TL_COMPARE_U74, "U", "mcounteren=0, scounteren=0", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
+        {TL_COMPARE_U74, "U", "mcounteren=1, scounteren=0", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
+        {TL_COMPARE_U74, "U", "mcounteren=0, scounteren=1", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
+        {TL_COMPARE_U74, "U", "mcounteren=1, scounteren=1", "csrr hpmcounter3", TL_COMPARE_VALUE},
+        {TL_COMPARE_U74, "U", "mcounteren=1, scounteren=1", "csrw mhpmevent3", TL_COMPARE_ILLEGAL},
+        {TL_COMPARE_U74, "another process", "scounteren stays 1", "csrr hpmcounter3", TL_COMPARE_OTHERS_VALUE},
+        {TL_COMPARE_U74, "another process", "kernel clears scounteren", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
+        {TL_COMPARE_CCACHE, "M", "physical address", "load counter 0", TL_COMPARE_VALUE},
+        {TL_COMPARE_CCACHE, "M", "locked PMP entry denies", "load counter 0", TL_COMPARE_ACCESS_FAULT},
+        {TL_COMPARE_CCACHE, "S", "page mapped for S", "load counter 0", TL_COMPARE_VALUE},
+        {TL_COMPARE_CCACHE, "S", "page not mapped", "load counter 0", TL_COMPARE_PAGE_FAULT},
+        {TL_COMPARE_CCACHE, "S", "page mapped for S, PMP denies", "load counter 0", TL_COMPARE_ACCESS_FAULT},
+        {TL_COMPARE_CCACHE, "U", "page not mapped", "load counter 0", TL_COMPARE_PAGE_FAULT},
+        {TL_COMPARE_CCACHE, "U", "page mapped for U", "load counter 0", TL_COMPARE_VALUE},
+        {TL_COMPARE_CCACHE, "U", "page mapped for U, PMP denies", "load counter 0", TL_COMPARE_ACCESS_FAULT},
+        {TL_COMPARE_CCACHE, "another process", "page mapped for it, too", "load counter 0", TL_COMPARE_OTHERS_VALUE},
+        {TL_COMPARE_CCACHE, "another process", "page not mapped for it", "load counter 0", TL_COMPARE_PAGE_FAULT},
+        {TL_COMPARE_DHPC, "M", "useren=0", "request, csrr hpcr", TL_COMPARE_VALUE},
+        {TL_COMPARE_DHPC, "S", "useren=0", "request, csrr hpcr", TL_COMPARE_VALUE},
+        {TL_COMPARE_DHPC, "U", "useren=0", "request, csrr hpcr", TL_COMPARE_ILLEGAL},
+        {TL_COMPARE_DHPC, "U", "useren=1", "request, csrr hpcr", TL_COMPARE_VALUE},
+        {TL_COMPARE_DHPC, "another process", "useren=0", "request, csrr hpcr", TL_COMPARE_ILLEGAL},
+        {TL_COMPARE_DHPC, "another process", "useren=0, values left in the FIFO", "csrr hpcr", TL_COMPARE_OTHERS_VALUE},
+        {TL_COMPARE_DHPC, "another process", "useren=0, kernel writes hpcm at the switch", "csrr hpcr", TL_COMPARE_NOTHING},
+    };
+    assert_int_equal(comparison->n_privileges, sizeof rows / sizeof rows[0]);
+    for (uint32_t i = 0; i < comparison->n_privileges; i++) {
+        const tl_compare_privilege_row *row = &comparison->privileges[i];
+        assert_int_equal(row->design, rows[i].design);
+        assert_string_equal(row->mode, rows[i].mode);
+        assert_string_equal(row->grant, rows[i].grant);
+        assert_string_equal(row->what, rows[i].what);
+        if (row->outcome != rows[i].outcome)
+            fail_msg("%s, %s, %s: %s", row->mode, row->grant, row->what, tl_comparison_outcome_text(row->outcome));
+    }
+}
+
+static const tl_compare_access_row *access_of(const char *method, uint32_t n_asked) {
+    for (uint32_t i = 0; i < comparison->n_accesses; i++)
+        if (!strcmp(comparison->accesses[i].method, method) && comparison->accesses[i].n_asked == n_asked)
+            return &comparison->accesses[i];
+    fail_msg("no row of %s for %u", method, n_asked);
+    return NULL;
+}
+
+static void test_a_read_takes_what_the_machine_says(void **state) {
+    (void)state;
+    const tl_compare_access_row *row = access_of("csrr", 8); // four counters, each an instruction and the drain of 4 cycles
+    assert_int_equal(row->n_counters, 4);
+    assert_int_equal(row->next_instructions, 4);
+    assert_int_equal(row->next_cycles, 4 * (1 + 4));
+    assert_int_equal(row->l1d_accesses, 0);
+    row = access_of("load", 8); // six counters; four instructions make the address
+    assert_int_equal(row->n_counters, 6);
+    assert_int_equal(row->uncached, 6);
+    assert_int_equal(row->next_cycles, row->next_instructions + 6 * 40);
+    assert_int_equal(row->dtlb_accesses, 6);
+    assert_int_equal(row->first_setup_cycles, 2 * (200 + 5)); // open and mmap
+    assert_true(row->first_cycles > row->next_cycles + row->first_setup_cycles);
+    row = access_of("burst-read", 8); // T-32 of the specification: nothing but the registers of the unit
+    assert_int_equal(row->n_counters, 8);
+    assert_int_equal(row->l1d_accesses + row->uncached + row->dtlb_accesses, 0);
+    assert_true(row->next_cycles < access_of("empty-poll", 8)->next_cycles);
+    row = access_of("trigger-poll", 64);
+    assert_int_equal(row->n_counters, 64);
+    assert_int_equal(row->l1d_accesses, 60); // three times twenty values make room
+}
+
+static void test_what_each_design_offers(void **state) {
+    (void)state;
+    const tl_compare_design_row *core = &comparison->designs[0], *bus = &comparison->designs[1], *fabric = &comparison->designs[2];
+    assert_int_equal(core->events_at_once, 4);
+    assert_int_equal(core->n_csrs, 14); // 4 machine counters, their 4 shadows and time, 2 selectors, inhibit and two enables
+    assert_int_equal(core->csrs_per_event, 3);
+    assert_int_equal(core->address_bytes, 0);
+    assert_int_equal(bus->events_at_once, 6);
+    assert_int_equal(bus->n_csrs, 0);
+    assert_int_equal(bus->address_bytes, 0x4000);
+    assert_int_equal(bus->address_bytes_per_event, 16);
+    assert_true(fabric->events_at_once > 100);
+    assert_int_equal(fabric->n_csrs, 3);
+    assert_int_equal(fabric->csrs_per_event + fabric->address_bytes, 0);
+    assert_int_equal(comparison->n_states, 5);
+    for (uint32_t i = 0; i < comparison->n_states; i++)
+        assert_true(comparison->states[i].state_bits >= comparison->states[i].counter_bits);
+    assert_int_equal(comparison->states[4].counter_bits, 64 * fabric->events_at_once);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_can_read),
+        cmocka_unit_test(test_a_read_takes_what_the_machine_says),
+        cmocka_unit_test(test_what_each_design_offers),
+    };
+    return cmocka_run_group_tests(tests, compare_once, forget) == 0 ? 0 : 1;
+}

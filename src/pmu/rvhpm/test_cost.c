@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Sums worked out on paper from the manual's registers.
+#include "base/testing.h"
+#include "pmu/rvhpm/rvhpm.h"
+
+static void test_the_u74_has_two_counters_of_40_bits(void **state) {
+    (void)state;
+    tl_rvhpm_cost cost = tl_rvhpm_cost_of(&tl_rvhpm_u74);
+    assert_int_equal(cost.n_counters, 4);
+    assert_int_equal(cost.counter_bits, 2 * 40 + 2 * 64);
+    assert_int_equal(cost.selector_bits, 2 * (18 + 2)); // class 0 has 18 events, and there are three classes
+    assert_int_equal(cost.gate_bits, 4 + 2 * 5);
+    assert_int_equal(cost.state_bits, 208 + 40 + 14);
+    assert_int_equal(cost.wires, 35);
+}
+
+static void test_without_counters_only_the_clocks_are_left(void **state) {
+    (void)state;
+    tl_rvhpm_cost cost = tl_rvhpm_cost_of(&tl_rvhpm_none);
+    assert_int_equal(cost.n_counters, 2);
+    assert_int_equal(cost.state_bits, 128 + 2 + 2 * 3);
+    assert_int_equal(cost.wires, 0);
+}
+
+static void test_linux_pays_for_width_and_overflow(void **state) {
+    (void)state;
+    tl_rvhpm_cost cost = tl_rvhpm_cost_of(&tl_rvhpm_linux);
+    assert_int_equal(cost.counter_bits, 31 * 64);
+    assert_int_equal(cost.selector_bits, 29 * (8 + 4) + 2 * 3); // 129 to 256 events and none: 8 bits
+    assert_int_equal(cost.gate_bits, 31 + 2 * 32);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_u74_has_two_counters_of_40_bits),
+        cmocka_unit_test(test_without_counters_only_the_clocks_are_left),
+        cmocka_unit_test(test_linux_pays_for_width_and_overflow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
+}
