@@ -31,6 +31,7 @@ static const char *const examples[][2] = {
     {"tally boot --kernel Image --initrd initrd.cpio", "firmware and Linux, on the terminal"},
     {"tally stat -j -o before.json -- ./prog", "everything, for programs"},
     {"tally diff before.json after.json --fail-on 'cycles>+1%'", "a gate without noise"},
+    {"tally compare --plot errors.svg -- ./prog", "three designs of counters watch one program"},
     {"tally list signals 'l1d.*'", "what can be counted"},
 };
 
@@ -103,7 +104,7 @@ void cli_print_help(cli_verb verb, FILE *stream) {
         }
         put_wrapped(stream, row->help, HELP_INDENT, column);
     }
-    if (verb == VERB_STAT || verb == VERB_BOOT || verb == VERB_DIFF)
+    if (verb == VERB_STAT || verb == VERB_BOOT || verb == VERB_DIFF || verb == VERB_COMPARE)
         put_statuses(stream);
 }
 
@@ -246,7 +247,9 @@ static void put_values(FILE *stream, const cli_option *row) {
         return;
     }
     fprintf(stream, ") COMPREPLY=($(compgen %s-W \"", is_list ? "-P \"${cur%\"${cur##*,}\"}\" " : "");
-    if (row->words[0] == '@')
+    if (!strcmp(row->words, "@compared"))
+        fputs("$(tally compare --list-events 2>/dev/null | sed -n 's/^ *\\([a-z0-9_]*\\) .*/\\1/p')", stream);
+    else if (row->words[0] == '@')
         fprintf(stream, "$(tally list %s -j 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p')", row->words + 1);
     else
         fputs(row->words, stream);
@@ -266,7 +269,7 @@ void cli_print_completion(FILE *stream) {
     fputs("\" -- \"$cur\"))\n"
           "        return\n"
           "    fi\n"
-          "    if [ \"$verb\" = stat ]; then # behind -- the program's own words\n"
+          "    if [ \"$verb\" = stat ] || [ \"$verb\" = compare ]; then # behind -- the program's own words\n"
           "        for ((i = 2; i < COMP_CWORD; i++)); do\n"
           "            if [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
           "                COMPREPLY=($(compgen -f -- \"$cur\"))\n"

@@ -59,6 +59,16 @@ enum cli_option_id {
     OPT_DIFF_MARKDOWN,
     OPT_INSNS,
     OPT_BENCH,
+    OPT_DESIGNS,
+    OPT_WATCHED,
+    OPT_N_WATCHED,
+    OPT_LIST_WATCHED,
+    OPT_LOOKS,
+    OPT_PHASES,
+    OPT_NO_SWEEPS,
+    OPT_PLOT,
+    OPT_PROGRAM_OUTPUT,
+    OPT_BOUND,
     OPT_HELP,
 };
 

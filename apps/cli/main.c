@@ -53,6 +53,7 @@ int main(int argc, char **argv, char **environment) {
         case VERB_LIST: status = cli_list(&options); break;
         case VERB_DESCRIBE: status = cli_describe(&options); break;
         case VERB_DIFF: status = cli_diff(&options); break;
+        case VERB_COMPARE: status = cli_compare(&options); break;
         case VERB_SUITE: status = cli_suite(&options); break;
         case VERB_HELP: status = help(options.topic); break;
         case VERB_VERSION:

@@ -10,7 +10,7 @@
 
 #include "ids.h"
 
-enum { MAX_OPTIONS = 96, MAX_RUNS = 1000000 };
+enum { MAX_OPTIONS = 96, MAX_RUNS = 1000000, MAX_PHASES = 1000 };
 static const uint64_t MAX_SUITE_INSNS = 10000000000, DEFAULT_SUITE_INSNS = 100000000;
 
 typedef struct parser {
@@ -134,6 +134,15 @@ static bool set_path(parser *p, const char *option, const char **path, const cha
     return *text || fail(p, "--%s: the file name is empty", option);
 }
 
+// Of compare: looks are cycles apart, "100k" or "100kc".
+static bool set_looks(parser *p, const char *text) {
+    tl_interval kind = TL_INTERVAL_NONE;
+    uint64_t *cycles = &p->out->compare.interval_cycles;
+    bool is_plain = cli_parse_count(text, cycles) && *cycles > 0;
+    return is_plain || (cli_parse_interval(text, &kind, cycles) && kind == TL_INTERVAL_CYCLES) ||
+           fail(p, "-I %s: write a number of cycles such as 100k", text);
+}
+
 static bool take(parser *p, int id, const char *text) {
     cli_options *o = p->out;
     uint64_t value;
@@ -227,6 +236,25 @@ static bool take(parser *p, int id, const char *text) {
             return fail(p, "--insns %s: write a number of instructions from 1 to 10G", text);
         o->run.max_insns = value;
         return true;
+    case OPT_DESIGNS: o->compare.designs = text; return *text || fail(p, "--pmu: an empty list of designs");
+    case OPT_WATCHED: return *text ? append(p, &o->events, "", text) : fail(p, "-e: an empty list of events");
+    case OPT_N_WATCHED:
+        if (!cli_parse_count(text, &o->n_watched) || o->n_watched == 0 || o->n_watched > tl_compare_n_events())
+            return fail(p, "--events %s: write a number of events from 1 to %u", text, tl_compare_n_events());
+        return true;
+    case OPT_LIST_WATCHED: o->lists_watched = true; return true;
+    case OPT_LOOKS: return set_looks(p, text);
+    case OPT_PHASES:
+        if (!cli_parse_count(text, &value) || value == 0 || value > MAX_PHASES)
+            return fail(p, "--phases %s: write a number of runs from 1 to %d", text, MAX_PHASES);
+        o->compare.n_phases = (uint32_t)value;
+        return true;
+    case OPT_NO_SWEEPS: o->compare.with_sweeps = false; return true;
+    case OPT_PLOT: return set_path(p, "plot", &o->plot, text);
+    case OPT_PROGRAM_OUTPUT: return set_path(p, "program-output", &o->program_output, text);
+    case OPT_BOUND:
+        return (cli_parse_count(text, &o->run.max_insns) && o->run.max_insns > 0) ||
+               fail(p, "--insns %s: write a number such as 1000000, 500k or 2G", text);
     case OPT_BENCH: return set_path(p, "bench", &o->bench, text);
     case OPT_HELP: o->wants_help = true; return true;
     }
@@ -254,8 +282,8 @@ static bool unknown_option(parser *p, const char *word, int letter) {
 // Options of one verb, as getopt_long wants them.
 static bool read_options(parser *p, int argc, char *const *argv, int *ret_first) {
     struct option longs[MAX_OPTIONS + 1] = {0};
-    // Behind the program of stat everything is the program's; the other verbs take options anywhere.
-    bool stops_at_word = p->out->verb == VERB_STAT;
+    // Behind the program of stat and compare everything is the program's; the other verbs take options anywhere.
+    bool stops_at_word = p->out->verb == VERB_STAT || p->out->verb == VERB_COMPARE;
     char shorts[3 + 3 * MAX_OPTIONS] = "+:";
     size_t n_longs = 0, n_shorts = 2;
     if (!stops_at_word) {
@@ -325,16 +353,11 @@ static bool finish_report(parser *p) {
     return true;
 }
 
-static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
+// The program and its words; all that follows belongs to it.
+static bool take_program(parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
-    if (first >= argc)
-        return fail(p, "no program to run; write tally stat -- PROGRAM ARGUMENTS");
     if (!*argv[first])
         return fail(p, "the name of the program is empty");
-    if (o->run.kind == TL_RUN_BARE && o->has_host_options)
-        return fail(p, "--sysroot, --root, --env, --network, --grant and --argv0 are for Linux programs; they do not go with --bare");
-    if (o->run.kind == TL_RUN_BARE && first + 1 < argc)
-        return fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
     o->title = argv[first];
     o->wants_report = true;
     o->program_argv = argv + first;
@@ -346,7 +369,18 @@ static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
             return false;
     }
     o->run.argv = (const char *const *)o->guest_argv.items;
-    return finish_report(p);
+    return true;
+}
+
+static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first >= argc)
+        return fail(p, "no program to run; write tally stat -- PROGRAM ARGUMENTS");
+    if (o->run.kind == TL_RUN_BARE && o->has_host_options)
+        return fail(p, "--sysroot, --root, --env, --network, --grant and --argv0 are for Linux programs; they do not go with --bare");
+    if (o->run.kind == TL_RUN_BARE && first + 1 < argc)
+        return fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
+    return take_program(p, argc, argv, first) && finish_report(p);
 }
 
 static bool finish_boot(parser *p, int argc, char *const *argv, int first) {
@@ -409,6 +443,46 @@ static bool finish_diff(parser *p, int argc, char *const *argv, int first) {
     return true;
 }
 
+// The first so many names, the usual ones before the others: what --events N stands for.
+static bool name_events(parser *p) {
+    cli_options *o = p->out;
+    uint64_t n = 0;
+    for (int usual = 1; usual >= 0; usual--) {
+        for (uint32_t i = 0; i < tl_compare_n_events() && n < o->n_watched; i++) {
+            tl_compare_event event = {.size = sizeof event};
+            tl_compare_event_at(i, &event);
+            if (event.is_default != usual)
+                continue;
+            if (!append(p, &o->events, "", event.name))
+                return false;
+            n++;
+        }
+    }
+    return true;
+}
+
+static bool finish_compare(parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (o->lists_watched)
+        return first >= argc || fail(p, "%s: --list-events runs no program", argv[first]);
+    if (first >= argc)
+        return fail(p, "no program to watch; write tally compare -- PROGRAM ARGUMENTS");
+    if (o->wants_json && o->report.format == TL_FORMAT_CSV)
+        return fail(p, "--csv and --json are two formats; give one");
+    if (o->events.n && o->n_watched)
+        return fail(p, "-e and --events both say which events; give one");
+    if (o->plot && !o->compare.with_sweeps)
+        return fail(p, "--plot draws the sweeps; it does not go with --no-sweeps");
+    if (!take_program(p, argc, argv, first) || !name_events(p))
+        return false;
+    o->joined_events = join(&o->events);
+    if (o->events.n && !o->joined_events)
+        return fail(p, "the host has no memory left");
+    o->run.env = (const char *const *)o->env.items;
+    o->compare.events = o->joined_events;
+    return true;
+}
+
 static bool finish_suite(parser *p, int argc, char *const *argv, int first) {
     static const char *const names[] = {"dhpc"};
     cli_options *o = p->out;
@@ -460,6 +534,8 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     *o = (cli_options){.verb = VERB_HELP, .n_runs = 1};
     tl_run_options_init(&o->run);
     tl_report_options_init(&o->report);
+    tl_compare_options_init(&o->compare);
+    o->compare.with_sweeps = true;
     error[0] = '\0';
     parser p = {o, environment, error, error_size};
     if (argc < 2)
@@ -479,6 +555,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     case VERB_LIST: return finish_list(&p, argc, argv, first);
     case VERB_DESCRIBE: return finish_describe(&p, argc, argv, first);
     case VERB_DIFF: return finish_diff(&p, argc, argv, first);
+    case VERB_COMPARE: return finish_compare(&p, argc, argv, first);
     case VERB_SUITE: return finish_suite(&p, argc, argv, first);
     case VERB_HELP: o->topic = first < argc ? argv[first++] : NULL; break;
     case VERB_VERSION:

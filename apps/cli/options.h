@@ -10,10 +10,22 @@
 #include <stdio.h>
 
 #include <tally/catalogue.h>
+#include <tally/compare.h>
 #include <tally/report.h>
 #include <tally/run.h>
 
-typedef enum cli_verb { VERB_STAT, VERB_BOOT, VERB_LIST, VERB_DESCRIBE, VERB_DIFF, VERB_SUITE, VERB_HELP, VERB_VERSION, N_VERBS } cli_verb;
+typedef enum cli_verb {
+    VERB_STAT,
+    VERB_BOOT,
+    VERB_LIST,
+    VERB_DESCRIBE,
+    VERB_DIFF,
+    VERB_COMPARE,
+    VERB_SUITE,
+    VERB_HELP,
+    VERB_VERSION,
+    N_VERBS
+} cli_verb;
 
 typedef struct cli_verb_row {
     const char *name, *alias; // alias may be NULL
@@ -81,6 +93,13 @@ typedef struct cli_options {
     bool with_equal;
     bool wants_json, wants_markdown;
 
+    // compare; its `run` is made of the one above, and a report goes to standard output unless `output` is given
+    tl_compare_options compare;
+    bool lists_watched;         // name the events, run nothing
+    uint64_t n_watched;         // the first so many events; 0: those of -e, or the usual ones
+    const char *plot;           // file of the picture, or NULL
+    const char *program_output; // where the program's own output goes, or NULL: nowhere
+
     // suite; the number of instructions is run.max_insns
     const char *bench;      // folder of the bench programs
     char *const *workloads; // from argv; none: all
@@ -102,6 +121,11 @@ bool cli_parse_interval(const char *text, tl_interval *ret_kind, uint64_t *ret_l
 // The name in `names` closest to `word`, or NULL when none is close.
 const char *cli_nearest(const char *word, const char *const *names, size_t n_names);
 
+// program.c: as execvp does it, the first match in PATH that may be executed, else the first match. The caller frees the path, which is NULL
+// when there is none (*ret_found is false) or the host has no memory left.
+char *cli_find_program(const char *name, bool *ret_found);
+int cli_say_not_found(const char *name); // returns the exit status
+
 // help.c
 void cli_print_overview(FILE *stream);
 void cli_print_help(cli_verb verb, FILE *stream);
@@ -114,6 +138,7 @@ int cli_stat(cli_options *options); // boot, too
 int cli_list(const cli_options *options);
 int cli_describe(const cli_options *options);
 int cli_diff(const cli_options *options);
+int cli_compare(cli_options *options);
 int cli_suite(const cli_options *options);
 
 enum {

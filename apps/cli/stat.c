@@ -263,37 +263,6 @@ static void explain_end(const stat_job *job, const tl_result *result) {
     }
 }
 
-// As execvp does it: the first match in PATH that may be executed, else the first match.
-static char *find_program(const char *name, bool *ret_found) {
-    *ret_found = true;
-    if (strchr(name, '/'))
-        return strdup(name);
-    const char *path = getenv("PATH");
-    char *fallback = NULL;
-    for (const char *at = path ? path : "/usr/bin:/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
-        size_t length = strcspn(at, ":");
-        size_t size = length + strlen(name) + 4;
-        char *candidate = malloc(size);
-        struct stat about;
-        if (!candidate)
-            break;
-        snprintf(candidate, size, "%.*s/%s", length ? (int)length : 1, length ? at : ".", name);
-        if (stat(candidate, &about) == 0 && S_ISREG(about.st_mode)) {
-            if (access(candidate, X_OK) == 0) {
-                free(fallback);
-                return candidate;
-            }
-            if (!fallback) {
-                fallback = candidate;
-                continue;
-            }
-        }
-        free(candidate);
-    }
-    *ret_found = fallback != NULL;
-    return fallback;
-}
-
 static bool is_folder(const char *option, const char *path) {
     struct stat about;
     if (!path || (stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
@@ -319,11 +288,7 @@ static int not_found(stat_job *job) {
     tl_run_free(run);
     if (status != TL_OK)
         return complain(job, status_of_new(status), &err);
-    if (access(name, F_OK) == 0)
-        fprintf(stderr, "tally: %s: not found in PATH; the one in this folder is ./%s\n", name, name);
-    else
-        fprintf(stderr, "tally: %s: not found in PATH\n", name);
-    return STATUS_NOT_FOUND;
+    return cli_say_not_found(name);
 }
 
 // All that a system leaves behind that was not asked for counts.
@@ -425,7 +390,7 @@ int cli_stat(cli_options *options) {
     if (has_program) {
         const char *typed = options->program_argv[0];
         is_found = true;
-        job.program = options->run.kind == TL_RUN_BARE ? strdup(typed) : find_program(typed, &is_found);
+        job.program = options->run.kind == TL_RUN_BARE ? strdup(typed) : cli_find_program(typed, &is_found);
         if (!is_found)
             return not_found(&job);
     }

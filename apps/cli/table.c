@@ -52,11 +52,22 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_DIFF] =
         {
             .name = "diff",
-            .alias = "compare",
             .usage = "[OPTION...] BEFORE AFTER",
             .summary = "compare two reports; fail when a gate is crossed",
             .description = "BEFORE and AFTER are files written by tally stat --json. Counts repeat to the last digit, so a gate needs no "
                            "margin for noise. The exit status is 1 when a gate of --fail-on was crossed and 0 otherwise.",
+        },
+    [VERB_COMPARE] =
+        {
+            .name = "compare",
+            .usage = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+            .summary = "watch a program with three designs of counters, and compare what each saw and cost",
+            .description =
+                "Runs PROGRAM without a reader, then once for each way to watch it, with a reader made of RISC-V instructions that the machine "
+                "executes: u74, two programmable counters of the core, shared out in turns; ccache, a block of counters on the bus; dhpc, counters "
+                "in every unit behind three registers. Prints what each counted beside the truth, what a look cost and disturbed, who could read, "
+                "what a hostile device learned, and what the hardware needs; then sweeps. The program runs many times: its input is empty, its output "
+                "discarded. The same command prints the same bytes.",
         },
     [VERB_SUITE] =
         {
@@ -96,6 +107,7 @@ enum {
     C = 1u << VERB_DESCRIBE,
     D = 1u << VERB_DIFF,
     U = 1u << VERB_SUITE,
+    P = 1u << VERB_COMPARE,
     ALL = (1u << N_VERBS) - 1
 };
 
@@ -150,37 +162,60 @@ const cli_option cli_option_rows[] = {
     {R, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
     {S, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
 
-    {R | L | U, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
-     "A machine of tally list machines, or a description. Default: rocket, of suite lowrisc2.", "@machines"},
-    {R | L | C | U, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
-    {R | L | C | U, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.",
+    {P, OPT_DESIGNS, 'P', "pmu", "LIST", WHAT, "Designs, separated by commas: u74, ccache, dhpc. Default: all three.", "u74 ccache dhpc"},
+    {P, OPT_WATCHED, 'e', "event", "LIST", WHAT,
+     "Events to watch, of --list-events, separated by commas: cycle, branch_direction_misprediction, l2_read. May be repeated. Default: those marked there.",
+     "@compared"},
+    {P, OPT_N_WATCHED, 0, "events", "N", WHAT, "Instead of -e: the first N of them, the marked ones before the others.", NULL},
+    {P, OPT_LIST_WATCHED, 0, "list-events", NULL, WHAT,
+     "Name all events that can be watched, and the designs that count them; run nothing.", NULL},
+    {P, OPT_LOOKS, 'I', "interval", "CYCLES", WHAT,
+     "Machine time from one look of the reader to the next. Default: 100k, less for short programs.", NULL},
+    {P, OPT_PHASES, 0, "phases", "K", WHAT,
+     "Runs of u74, each of which begins its turns at another event, spread over all of them. Their errors are a distribution. Default: 8.",
      NULL},
-    {R | L | C | U, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
-    {R | L | C | U, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
-    {R | L | C | U, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
-    {R | L | C | U, OPT_SET, 0, "set", "KEY=VALUE", MACHINE, "Override any key of the description: l1d.replacement=fifo. May be repeated.",
+    {P, OPT_NO_SWEEPS, 0, "no-sweeps", NULL, WHAT, "Leave out the sweeps, over fabrics and over the number of events, which take longest.",
      NULL},
-    {R | U, OPT_ENGINE, 0, "engine", "translate|block|step", MACHINE,
+
+    {P, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.compare/1.", NULL},
+    {P, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each number.", NULL},
+    {P, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write to FILE instead of standard output.", "@files"},
+    {P, OPT_PLOT, 0, "plot", "FILE", HOW,
+     "Also draw into FILE, as SVG: error against the number of events, cycles of a read against the fabric.", "@files"},
+
+    {R | L | U | P, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
+     "A machine of tally list machines, or a description. Default: rocket, of suite and compare lowrisc2.", "@machines"},
+    {R | L | C | U | P, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
+    {R | L | C | U | P, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,
+     "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},
+    {R | L | C | U | P, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
+    {R | L | C | U | P, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
+    {R | L | C | U | P, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
+    {R | L | C | U | P, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
+     "Override any key of the description: l1d.replacement=fifo. May be repeated.", NULL},
+    {R | U | P, OPT_ENGINE, 0, "engine", "translate|block|step", MACHINE,
      "Front-end: translate makes host code (the default where it can), block interprets decoded code, step executes one instruction at a "
      "time. Their counts are the same.",
      "translate block step"},
-    {R | U, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
+    {R | U | P, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
 
-    {S, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},
-    {S, OPT_ROOT, 0, "root", "DIR", PROGRAM,
+    {S | P, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},
+    {S | P, OPT_ROOT, 0, "root", "DIR", PROGRAM,
      "Let the program see only what is under DIR, as its root folder. PROGRAM is a path below it, too.", "@files"},
-    {S, OPT_ENV, 0, "env", "NAME[=VALUE]", PROGRAM,
+    {S | P, OPT_ENV, 0, "env", "NAME[=VALUE]", PROGRAM,
      "Put a variable into the program's environment, which is empty otherwise; without VALUE, with the value it has here. May be "
      "repeated.",
      NULL},
-    {S, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
+    {S | P, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
     {S, OPT_GRANT, 0, "grant", "NAME", PROGRAM,
      "Let the program use counters of the machine that the kernel keeps to itself otherwise: ccache, those of the second level, mapped through "
      "/dev/ccache (the machine must have l2.counters); hpc, the distributed ones (the machine must have hpc). May be repeated.",
      "ccache hpc"},
-    {S, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
+    {S | P, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
      "What the program sees as its own name. Default: as typed, its folder replaced by a dot, so that counts do not depend on folders.",
      NULL},
+    {P, OPT_PROGRAM_OUTPUT, 0, "program-output", "FILE", PROGRAM,
+     "Put into FILE what the program writes to its output and error, of all its runs one after another.", "@files"},
 
     {S, OPT_BARE, 0, "bare", NULL, PROGRAM,
      "PROGRAM is a bare-metal ELF file: entered in machine mode on every hart, hart number in a0, device tree in a1. The serial port is "
@@ -199,6 +234,7 @@ const cli_option cli_option_rows[] = {
 
     {R, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
     {R, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},
+    {P, OPT_BOUND, 0, "insns", "N", LIMITS, "End each run after N instructions of the program. Default: 200M.", NULL},
 
     {L, OPT_LIST_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.list/1.", NULL},
     {L, OPT_LIST_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},

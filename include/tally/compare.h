@@ -8,6 +8,7 @@
 //   options.run.program = "./prog";
 //   tl_compare(&options, &comparison, &err)      runs the program once without a reader, then once for each way to watch it and phase
 //   tl_comparison_facts(comparison, &facts)      the run; then rows by index: what is measured of each design, event, access...
+//   tl_comparison_write(comparison, TL_COMPARE_TEXT, stdout, &err)
 //   tl_comparison_free(comparison)
 //
 // The same options give the same numbers, to the last digit. Every struct begins with its size, set by the caller, so that it can grow.
@@ -17,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <tally/error.h>
 #include <tally/run.h>
@@ -215,6 +217,18 @@ typedef struct tl_compare_spread_row {
 
 TL_API uint32_t tl_comparison_n_spreads(const tl_comparison *comparison);
 TL_API void tl_comparison_spread(const tl_comparison *comparison, uint32_t index, tl_compare_spread_row *ret_row);
+
+// ---- The whole as text
+
+typedef enum tl_compare_format {
+    TL_COMPARE_TEXT, // tables for people
+    TL_COMPARE_JSON, // one object a line, schema "tally.compare/1" (docs/schema/compare-1.json)
+    TL_COMPARE_CSV,  // long form: section,design,subject,quantity,value
+    TL_COMPARE_SVG,  // a picture: error against the number of events, cycles of a read against the speed of the fabric. Needs with_sweeps
+} tl_compare_format;
+
+// TL_EINVAL: a picture of a comparison without sweeps; TL_EIO.
+TL_MUST_CHECK TL_API tl_status tl_comparison_write(const tl_comparison *comparison, tl_compare_format format, FILE *stream, tl_error *err);
 
 TL_END_DECLS
 

@@ -4,6 +4,7 @@
 
 #include "compare/compare.h"
 #include "compare/events.h"
+#include "report/comparison.h"
 
 // Fills as much of a caller's struct as the caller knows about; its size comes first in it.
 static void fill(void *ret, const void *filled, size_t size) {
@@ -57,3 +58,7 @@ ROWS(privileges, privilege, tl_compare_privilege_row, .mode = "", .grant = "", .
 ROWS(states, state, tl_compare_state_row, .size = 0)
 ROWS(fabrics, fabric, tl_compare_fabric_row, .winner = "")
 ROWS(spreads, spread, tl_compare_spread_row, .size = 0)
+
+TL_API tl_status tl_comparison_write(const tl_comparison *comparison, tl_compare_format format, FILE *stream, tl_error *err) {
+    return tl_report_comparison(comparison, format, stream, err);
+}

@@ -239,6 +239,11 @@ def completion_completes():
     contains(complete("tally", "stat", "-e", "cycles,instr"), "cycles,instructions") # behind a comma
     contains(complete("tally", "stat", "-M", "ip"), "ipc")
     equal(complete("tally", "stat", "--", "--max"), [])
+    equal(complete("tally", "compare", "--pmu", "d"), ["dhpc"]) # not those of tally list pmus
+    equal(complete("tally", "compare", "--pmu", "u74,cc"), ["u74,ccache"])
+    equal(complete("tally", "compare", "-e", "cycle,l2_readm"), ["cycle,l2_readmiss"])
+    contains(complete("tally", "stat", "--pmu", "rvh"), "rvhpm:u74")
+    equal(complete("tally", "compare", "--", "--max"), [])
 
 
 @test
@@ -249,7 +254,7 @@ def commands_in_the_documentation_parse():
         with open(os.path.join(ROOT, page), encoding="utf-8") as text:
             lines = [line.strip() for line in text.read().replace("\\\n", " ").split("\n") if line.startswith("    ")]
         for line in lines:
-            is_command = re.match(r"(\$ )?(build/)?tally (stat|boot|list|describe|diff|suite) ", line) and "OPTION" not in line
+            is_command = re.match(r"(\$ )?(build/)?tally (stat|boot|list|describe|diff|compare|suite) ", line) and "OPTION" not in line
             words = shlex.split(line.lstrip("$ "), comments=True) if is_command else []
             if not words:
                 continue
@@ -884,7 +889,6 @@ def gates_fail_exactly_when_crossed():
     ]
     for gate, status in cases:
         equal(run("diff", before, after, "--fail-on", gate)[0], status, gate)
-    equal(run("compare", before, after)[0], 0)
     equal(run("diff", before, after, "--fail-on", "cycles>+5%", "--fail-on", "misses>+0")[0], 1)
     equal(run("diff", before, before, "--fail-on", "*>+0")[0], 0)
 
@@ -1189,6 +1193,97 @@ def suites_and_their_programs_are_named():
     fails(["suite", "dhpc", "--insns", "11G"], 2, "--insns 11G", "10G")
     fails(["suite", "dhpc", "-j", "--csv"], 2, "--csv", "--json")
     fails(["suite", "dhpc", "--bench", "/nonexistent", "bzip2"], 127, "bzip2", "bench/workloads/build.sh")
+
+
+# -- three designs of counters, compared
+
+
+def compare(*words):
+    """Records of tally compare -j, by type."""
+    status, out, err = run("compare", "-j", *words)
+    equal((status, err), (0, ""), " ".join(words))
+    records = {}
+    for line in out.splitlines():
+        record = json.loads(line)
+        records.setdefault(record["type"], []).append(record)
+    return records
+
+
+SPIN = ("--no-sweeps", "--phases", "2", "--interval", "5k")
+
+
+@guest
+def comparisons_follow_the_schema():
+    with open(os.path.join(ROOT, "docs", "schema", "compare-1.json"), encoding="utf-8") as text:
+        schema = json.load(text)
+    for words in (SPIN, ("--pmu", "dhpc", "--events", "5", *SPIN), ("--insns", "50k", "--phases", "1", "--interval", "5k")):
+        for records in compare(*words, *program("spin", 100000)).values():
+            for record in records:
+                wrong = violations(schema, schema, record)
+                if wrong:
+                    raise AssertionError(f"{wrong}: {record}")
+
+
+@guest
+def a_comparison_repeats_to_the_last_byte():
+    runs = [run("compare", *SPIN, *form, *words, *program("spin", 100000))
+            for form in ([], ["-j"], ["--csv"]) for words in ([], ["--engine", "step"])]
+    for status, _, err in runs:
+        equal((status, err), (0, ""))
+    for once, again in zip(runs[::2], runs[1::2]):
+        equal(once[1], again[1])
+
+
+@guest
+def the_program_of_a_comparison_is_silent():
+    said = os.path.join(scratch, "said")
+    status, out, err = run("compare", *SPIN, "--program-output", said, *program("words", "here"))
+    equal((status, err), (0, ""))
+    if "1=words" in out:
+        raise AssertionError("the program's output is in the report")
+    with open(said, encoding="utf-8") as text:
+        lines = text.read().splitlines()
+    n_runs = lines.count("1=words")
+    equal(lines, ["0=./guest", "1=words", "2=here"] * n_runs if n_runs else ["the program said nothing"])
+
+
+@guest
+def a_comparison_goes_where_it_is_sent():
+    report, plot = os.path.join(scratch, "compare.csv"), os.path.join(scratch, "compare.svg")
+    words = ["compare", "--phases", "1", "--interval", "5k", "--events", "3"]
+    equal(run(*words, "--csv", "-o", report, *program("spin", 30000)), (0, "", ""))
+    _, out, _ = run(*words, "--csv", *program("spin", 30000))
+    with open(report, encoding="utf-8") as text:
+        equal(text.read(), out)
+    rows = list(csv.DictReader(io.StringIO(out)))
+    equal([row["value"] for row in rows if (row["section"], row["quantity"]) == ("run", "program")], ["guest"])
+    fails([*words, "-o", "/nonexistent/x", "--", options.guest], 125, "--output", "/nonexistent/x")
+    fails([*words, "--plot", "/nonexistent/x", "--", options.guest], 125, "--plot", "/nonexistent/x")
+
+
+@test
+def what_cannot_be_compared_is_refused():
+    fails(["compare"], 2, "tally compare --")
+    fails(["compare", "before.json", "after.json"], 127, "before.json")
+    fails(["compare", "--", "no-such-program-anywhere"], 127, "no-such-program-anywhere", "PATH")
+    fails(["compare", "--", "/no/such/file"], 127, "/no/such/file")
+    fails(["compare", "--", sys.executable], 126, "RISC-V")
+    for words, parts in ((["--phases", "0"], ["--phases 0", "1"]), (["--events", "0"], ["--events 0"]), (["--events", "9999"], ["9999", " 1 to "]),
+                         (["-I", "10ms"], ["-I 10ms", "100k"]), (["-I", "0"], ["-I 0"]), (["--insns", "0"], ["--insns 0"]),
+                         (["--pmu", ""], ["--pmu"]), (["-e", ""], ["-e"]), (["-e", "cycle", "--events", "2"], ["--events"]),
+                         (["-j", "--csv"], ["--csv", "--json"]), (["--plot", "x.svg", "--no-sweeps"], ["--plot", "--no-sweeps"]),
+                         (["--pmu", "u47"], ["u47", "u74"]), (["-e", "l2_raed"], ["l2_raed", "l2_read"]), (["--pmu", "u74,u74"], ["u74", "twice"]),
+                         (["--machine", "rockte"], ["rockte", "rocket"]), (["--set", "hpcc=1"], ["hpcc", "hpc"]), (["--plto", "x"], ["--plto", "--plot"])):
+        fails(["compare", *words, "--", __file__], 2, *parts)
+
+
+@test
+def events_to_compare_are_listed():
+    status, out, err = run("compare", "--list-events")
+    equal((status, err), (0, ""))
+    contains(out, "branch_direction_misprediction", "l2_writeback")
+    contains(re.findall(r"^(\w+) .* \* [A-Z]", out, re.MULTILINE), "cycle", "instret", "l2_read")
+    fails(["compare", "--list-events", "x"], 2, "x", "--list-events")
 
 
 # -- systems: bare-metal programs, firmware and kernels

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Where the program of a command line is.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "options.h"
+
+char *cli_find_program(const char *name, bool *ret_found) {
+    *ret_found = true;
+    if (strchr(name, '/'))
+        return strdup(name);
+    const char *path = getenv("PATH");
+    char *fallback = NULL;
+    for (const char *at = path ? path : "/usr/bin:/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+        size_t length = strcspn(at, ":");
+        size_t size = length + strlen(name) + 4;
+        char *candidate = malloc(size);
+        struct stat about;
+        if (!candidate)
+            break;
+        snprintf(candidate, size, "%.*s/%s", length ? (int)length : 1, length ? at : ".", name);
+        if (stat(candidate, &about) == 0 && S_ISREG(about.st_mode)) {
+            if (access(candidate, X_OK) == 0) {
+                free(fallback);
+                return candidate;
+            }
+            if (!fallback) {
+                fallback = candidate;
+                continue;
+            }
+        }
+        free(candidate);
+    }
+    *ret_found = fallback != NULL;
+    return fallback;
+}
+
+int cli_say_not_found(const char *name) {
+    if (strchr(name, '/'))
+        fprintf(stderr, "tally: %s: there is no such program\n", name);
+    else if (access(name, F_OK) == 0)
+        fprintf(stderr, "tally: %s: not found in PATH; the one in this folder is ./%s\n", name, name);
+    else
+        fprintf(stderr, "tally: %s: not found in PATH\n", name);
+    return STATUS_NOT_FOUND;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// A chart is a few hundred bytes of SVG: classes carry colors, so that one file serves light and dark screens, and everything is placed by
+// arithmetic on the values. Numbers go through tl_format_fixed because printf follows the locale.
+#include "report/plot.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "report/report.h"
+
+enum { PAGE_WIDTH = 760, PANEL_HEIGHT = 380, LEFT = 64, RIGHT = 132, TOP = 64, BOTTOM = 52, LABEL_GAP = 17, MAX_TICKS = 16 };
+
+typedef struct axis {
+    double from, to; // in the axis's own measure: log2 of the value where is_log
+    bool is_log;
+    double ticks[MAX_TICKS]; // values
+    uint32_t n_ticks;
+    unsigned n_decimals;
+} axis;
+
+static const char style[] =
+    "<style>\n"
+    "text { font: 13px system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; fill: #24292f }\n"
+    ".title { font-size: 16px; font-weight: 600 } .quiet { fill: #57606a } .paper { fill: #ffffff } .grid { stroke: #d8dee4 }\n"
+    ".axis { stroke: #57606a } .line { fill: none; stroke-width: 2.5; stroke-linejoin: round } .band { stroke: none; opacity: .18 }\n"
+    ".l0 { stroke: #c2410c } .f0 { fill: #c2410c } .l1 { stroke: #1d4ed8 } .f1 { fill: #1d4ed8 }\n"
+    ".l2 { stroke: #15803d } .f2 { fill: #15803d } .l3 { stroke: #7e22ce } .f3 { fill: #7e22ce }\n"
+    ".l4 { stroke: #0e7490 } .f4 { fill: #0e7490 } .l5 { stroke: #a16207 } .f5 { fill: #a16207 }\n"
+    "@media (prefers-color-scheme: dark) {\n"
+    "text { fill: #e6edf3 } .quiet { fill: #9da7b1 } .paper { fill: #0d1117 } .grid { stroke: #30363d } .axis { stroke: #9da7b1 }\n"
+    ".l0 { stroke: #fb923c } .f0 { fill: #fb923c } .l1 { stroke: #60a5fa } .f1 { fill: #60a5fa }\n"
+    ".l2 { stroke: #4ade80 } .f2 { fill: #4ade80 } .l3 { stroke: #c084fc } .f3 { fill: #c084fc }\n"
+    ".l4 { stroke: #22d3ee } .f4 { fill: #22d3ee } .l5 { stroke: #facc15 } .f5 { fill: #facc15 }\n"
+    "}\n"
+    "</style>\n";
+
+// Lines that lie on each other stay visible: the later ones have gaps.
+static const char *const dashes[TL_PLOT_MAX_SERIES] = {
+    "", "", " stroke-dasharray='9 6'", " stroke-dasharray='3 5'", "", " stroke-dasharray='9 6'"};
+
+static void put_escaped(const char *text, FILE *stream) {
+    for (; *text; text++) {
+        switch (*text) {
+        case '&': fputs("&amp;", stream); break;
+        case '<': fputs("&lt;", stream); break;
+        case '>': fputs("&gt;", stream); break;
+        default: fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);
+        }
+    }
+}
+
+static void put_text(double x, double y, const char *classes, const char *anchor, const char *text, FILE *stream) {
+    char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES];
+    fprintf(stream, "<text x='%s' y='%s' class='%s' text-anchor='%s'>", tl_format_fixed(x, 1, a), tl_format_fixed(y, 1, b), classes,
+            anchor);
+    put_escaped(text, stream);
+    fputs("</text>\n", stream);
+}
+
+static void put_line(double x1, double y1, double x2, double y2, const char *classes, FILE *stream) {
+    char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES], c[TL_NUMBER_BYTES], d[TL_NUMBER_BYTES];
+    fprintf(stream, "<line x1='%s' y1='%s' x2='%s' y2='%s' class='%s'/>\n", tl_format_fixed(x1, 1, a), tl_format_fixed(y1, 1, b),
+            tl_format_fixed(x2, 1, c), tl_format_fixed(y2, 1, d), classes);
+}
+
+// Round distances, 1, 2 or 5 times a power of ten, that give about five ticks from 0 to at least `most`.
+static void make_linear(double most, axis *ret) {
+    double step = most > 0 ? pow(10, floor(log10(most / 5))) : 1, ratio = most > 0 ? most / 5 / step : 0;
+    step *= ratio > 5 ? 10 : ratio > 2 ? 5 : ratio > 1 ? 2 : 1;
+    *ret = (axis){.n_decimals = step >= 1 ? 0 : step >= 0.1 ? 1 : step >= 0.01 ? 2 : 4};
+    do
+        ret->ticks[ret->n_ticks] = step * ret->n_ticks;
+    while (ret->ticks[ret->n_ticks++] < most && ret->n_ticks < MAX_TICKS);
+    if (ret->n_ticks == 1)
+        ret->ticks[ret->n_ticks++] = step;
+    ret->to = ret->ticks[ret->n_ticks - 1];
+}
+
+static void make_log2(double least, double most, axis *ret) {
+    *ret = (axis){.from = log2(least), .to = log2(most), .is_log = true};
+    for (double power = exp2(ceil(ret->from)); power <= most && ret->n_ticks < MAX_TICKS; power *= 2)
+        ret->ticks[ret->n_ticks++] = power;
+}
+
+static void make_axes(const tl_plot_panel *panel, axis *ret_x, axis *ret_y) {
+    double least_x = INFINITY, most_x = 0, most_y = 0;
+    for (uint32_t i = 0; i < panel->n_series; i++) {
+        for (uint32_t k = 0; k < panel->series[i].n_points; k++) {
+            const tl_plot_point *point = &panel->series[i].points[k];
+            least_x = fmin(least_x, point->x);
+            most_x = fmax(most_x, point->x);
+            most_y = fmax(most_y, fmax(point->y, point->high));
+        }
+    }
+    if (least_x >= 1 && most_x >= 8 * least_x)
+        make_log2(least_x, most_x, ret_x);
+    else
+        make_linear(most_x, ret_x);
+    make_linear(most_y, ret_y);
+}
+
+static double place(const axis *on, double value, double at_from, double at_to) {
+    double own = on->is_log ? log2(value) : value;
+    return at_from + (own - on->from) / (on->to - on->from) * (at_to - at_from);
+}
+
+typedef struct frame {
+    axis x, y;
+    double top; // of the panel on the page
+} frame;
+
+static double place_x(const frame *at, double value) { return place(&at->x, value, LEFT, PAGE_WIDTH - RIGHT); }
+static double place_y(const frame *at, double value) { return place(&at->y, value, at->top + PANEL_HEIGHT - BOTTOM, at->top + TOP); }
+
+static void put_axes(const tl_plot_panel *panel, const frame *at, FILE *stream) {
+    char text[TL_NUMBER_BYTES], number[TL_NUMBER_BYTES];
+    double bottom = at->top + PANEL_HEIGHT - BOTTOM;
+    for (uint32_t i = 0; i < at->y.n_ticks; i++) {
+        double y = place_y(at, at->y.ticks[i]);
+        put_line(LEFT, y, PAGE_WIDTH - RIGHT, y, i ? "grid" : "axis", stream);
+        put_text(LEFT - 8, y + 4.5, "quiet", "end", tl_format_fixed(at->y.ticks[i], at->y.n_decimals, text), stream);
+    }
+    for (uint32_t i = 0; i < at->x.n_ticks; i++) {
+        double x = place_x(at, at->x.ticks[i]);
+        put_line(x, bottom, x, bottom + 5, "axis", stream);
+        put_text(x, bottom + 20, "quiet", "middle", tl_format_fixed(at->x.ticks[i], at->x.n_decimals, text), stream);
+    }
+    put_text((LEFT + PAGE_WIDTH - RIGHT) / 2.0, bottom + 41, "quiet", "middle", panel->x_label, stream);
+    fprintf(stream, "<g transform='translate(18 %s) rotate(-90)'>\n", tl_format_fixed((at->top + TOP + bottom) / 2, 1, number));
+    put_text(0, 0, "quiet", "middle", panel->y_label, stream);
+    fputs("</g>\n", stream);
+}
+
+static void put_pair(double x, double y, FILE *stream) {
+    char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES];
+    fprintf(stream, "%s,%s ", tl_format_fixed(x, 1, a), tl_format_fixed(y, 1, b));
+}
+
+static void put_series(const tl_plot_series *series, uint32_t number, const frame *at, FILE *stream) {
+    bool has_band = false;
+    char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES];
+    for (uint32_t i = 0; i < series->n_points; i++)
+        has_band = has_band || series->points[i].low < series->points[i].high;
+    if (has_band) {
+        fprintf(stream, "<polygon class='band f%u' points='", number);
+        for (uint32_t i = 0; i < series->n_points; i++)
+            put_pair(place_x(at, series->points[i].x), place_y(at, series->points[i].high), stream);
+        for (uint32_t i = series->n_points; i-- > 0;)
+            put_pair(place_x(at, series->points[i].x), place_y(at, series->points[i].low), stream);
+        fputs("'/>\n", stream);
+    }
+    fprintf(stream, "<polyline class='line l%u'%s points='", number, dashes[number]);
+    for (uint32_t i = 0; i < series->n_points; i++)
+        put_pair(place_x(at, series->points[i].x), place_y(at, series->points[i].y), stream);
+    fputs("'/>\n", stream);
+    for (uint32_t i = 0; i < series->n_points; i++)
+        fprintf(stream, "<circle cx='%s' cy='%s' r='3.5' class='f%u'/>\n", tl_format_fixed(place_x(at, series->points[i].x), 1, a),
+                tl_format_fixed(place_y(at, series->points[i].y), 1, b), number);
+}
+
+// Names beside the ends of their lines, pushed up where they would lie on each other: the lowest keeps its place.
+static void put_names(const tl_plot_panel *panel, const frame *at, FILE *stream) {
+    bool is_done[TL_PLOT_MAX_SERIES] = {false};
+    double limit = at->top + PANEL_HEIGHT;
+    for (uint32_t n = 0; n < panel->n_series; n++) {
+        uint32_t lowest = UINT32_MAX;
+        double lowest_y = -1;
+        for (uint32_t i = 0; i < panel->n_series; i++) {
+            const tl_plot_series *series = &panel->series[i];
+            double y = series->n_points ? place_y(at, series->points[series->n_points - 1].y) : 0;
+            if (!is_done[i] && series->n_points && y >= lowest_y) {
+                lowest = i;
+                lowest_y = y;
+            }
+        }
+        if (lowest == UINT32_MAX)
+            return;
+        is_done[lowest] = true;
+        double y = fmin(lowest_y, limit - LABEL_GAP);
+        char classes[16];
+        limit = y;
+        snprintf(classes, sizeof classes, "f%u", lowest);
+        put_text(PAGE_WIDTH - RIGHT + 10, y + 4.5, classes, "start", panel->series[lowest].name, stream);
+    }
+}
+
+static void put_panel(const tl_plot_panel *panel, double top, FILE *stream) {
+    frame at = {.top = top};
+    make_axes(panel, &at.x, &at.y);
+    put_text(16, top + 27, "title", "start", panel->title, stream);
+    put_text(16, top + 47, "quiet", "start", panel->subtitle, stream);
+    put_axes(panel, &at, stream);
+    for (uint32_t i = 0; i < panel->n_series; i++)
+        put_series(&panel->series[i], i, &at, stream);
+    put_names(panel, &at, stream);
+}
+
+void tl_plot_write(const tl_plot_panel *panels, uint32_t n_panels, const char *description, FILE *stream) {
+    uint32_t height = n_panels * PANEL_HEIGHT;
+    fprintf(stream, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%u' viewBox='0 0 %d %u' role='img'>\n<title>", PAGE_WIDTH,
+            height, PAGE_WIDTH, height);
+    put_escaped(description, stream);
+    fprintf(stream, "</title>\n%s<rect class='paper' width='%d' height='%u'/>\n", style, PAGE_WIDTH, height);
+    for (uint32_t i = 0; i < n_panels; i++)
+        put_panel(&panels[i], (double)i * PANEL_HEIGHT, stream);
+    fputs("</svg>\n", stream);
+}
