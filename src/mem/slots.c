@@ -8,7 +8,7 @@
 #include "mem/slots.h"
 
 static void clear_data_slot(tl_data_slot *slot) { slot->read_tag = slot->write_tag = TL_NO_LINE; }
-static void clear_fetch_slot(tl_fetch_slot *slot) { slot->vline = slot->pline = TL_NO_LINE; }
+static void clear_fetch_slot(tl_fetch_slot *slot) { slot->vline = slot->pline = slot->key = TL_NO_LINE; }
 static void clear_page_slot(tl_page_slot *slot) { slot->read_page = slot->write_page = TL_NO_LINE; }
 
 void tl_slots_init(tl_hart_mem *hm) {
@@ -94,6 +94,7 @@ void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_
     }
     slot->vline = vaddr & h->line_mask;
     slot->pline = paddr & h->line_mask;
+    slot->key = tl_fetch_key(slot->vline, slot->pline - TL_RAM_BASE_PADDR);
     slot->line_stamp = hm->l1i.first_stamp + way;
     slot->page_stamp = page_stamp;
 }

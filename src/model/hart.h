@@ -37,8 +37,16 @@ typedef struct tl_data_slot {
 
 typedef struct tl_fetch_slot {
     uint64_t vline, pline; // virtual and physical address of the line, or TL_NO_LINE
+    uint64_t key;          // both in one word (tl_fetch_key), for front-ends that compare but once
     uint32_t line_stamp, page_stamp;
 } tl_fetch_slot;
+
+// Names both pages of a line of RAM; where in its page the line is, the number of its slot says. Virtual addresses have 48 bits, RAM lies
+// below 2^40 bytes of its base.
+enum { TL_KEY_PAGE_LOG2 = 12, TL_KEY_PPN_BITS = 28 };
+TL_ALWAYS_INLINE uint64_t tl_fetch_key(uint64_t vline, uint64_t ram_offset) {
+    return vline >> TL_KEY_PAGE_LOG2 << TL_KEY_PPN_BITS | ram_offset >> TL_KEY_PAGE_LOG2;
+}
 
 typedef enum tl_priv { TL_PRIV_U = 0, TL_PRIV_S = 1, TL_PRIV_M = 3 } tl_priv;
 

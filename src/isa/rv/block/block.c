@@ -12,7 +12,6 @@
 enum {
     STORE_BYTES = 24 << 20, // per hart; blocks of a 2 MiB program take about 12 MiB
     INDEX_BYTES = TL_MAX_BLOCKS * (sizeof(uint64_t) + sizeof(tl_block *) + sizeof(tl_block_edges)),
-    MAX_INSNS = 128 / 2 + 2, // the longest line, all compressed, and a straddling instruction
     MAX_BLOCK_STATICS = 96,
 };
 
@@ -156,14 +155,14 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     bool is_straddling = straddles(h, pc, pline);
     uint32_t n_code = copy_code(h, pc, pline, pline2, is_straddling, bytes);
 
-    tl_decoded insns[MAX_INSNS];
-    uint16_t before[MAX_INSNS + 1];
+    tl_decoded insns[TL_MAX_BLOCK_INSNS];
+    uint16_t before[TL_MAX_BLOCK_INSNS + 1];
     tl_static_count statics[MAX_BLOCK_STATICS];
     uint32_t n_insns = 0, at = 0, n_statics = 0;
     bool has_fp = false;
     tl_scoreboard board;
     tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
-    while (at + 2 <= n_code && n_insns < MAX_INSNS) {
+    while (at + 2 <= n_code && n_insns < TL_MAX_BLOCK_INSNS) {
         if ((read_half(bytes + at) & 3) == 3 && at + 4 > n_code)
             break; // straddles: a run of its own
         tl_decoded *insn = &insns[n_insns];
@@ -369,6 +368,11 @@ static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
 
 tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
     tl_hart *h = store->hart;
+    if (TL_UNLIKELY(store->must_recheck)) {
+        store->must_recheck = false;
+        if (h->horizon != 0) // else to stop soon
+            h->fast_horizon = store->run_horizon;
+    }
     if (h->now >= h->fast_horizon || TL_UNLIKELY(tl_blocks_has_break(store, pc))) {
         store->why = h->now >= h->fast_horizon ? TL_BLOCK_GO_ON : TL_BLOCK_BREAK;
         h->pc = pc;
@@ -467,6 +471,10 @@ static TL_NOINLINE bool watch(tl_blocks *store, tl_block *block, uint32_t k) {
     return !is_noticed;
 }
 
+bool tl_block_is_near(const tl_blocks *store, const tl_block *block, uint64_t pc) {
+    return !block->is_straddling && (pc & store->hart->line_mask) == block->vline;
+}
+
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     tl_hart *h = store->hart;
     const tl_op *op = &block->ops[k];
@@ -489,6 +497,11 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     if (TL_UNLIKELY(store->is_taken_back)) {
         take_back(store, block, k, true, true);
         store->is_taken_back = false;
+    }
+    const tl_fetch_slot *slot = tl_fetch_slot_of(h, block->vline);
+    if (TL_UNLIKELY(slot->vline != block->vline)) {
+        store->must_recheck = true;
+        h->fast_horizon = 0;
     }
     if (TL_UNLIKELY(h->has_slow_watch) && !h->has_after) {
         h->now += rest_cycles;
@@ -529,7 +542,7 @@ tl_stop tl_blocks_run(tl_hart *h) {
             break;
         }
         uint64_t left = h->insn_limit - h->instret;
-        if (h->run_vline != TL_NO_LINE || h->skip_break || left <= MAX_INSNS || store->must_step) {
+        if (h->run_vline != TL_NO_LINE || h->skip_break || left <= TL_MAX_BLOCK_INSNS || store->must_step) {
             store->must_step = false;
             tl_step result = tl_step_one(h, store->pends);
             if (result == TL_STEP_RETIRED)
@@ -538,8 +551,10 @@ tl_stop tl_blocks_run(tl_hart *h) {
             break;
         }
         // An instruction takes a cycle or more, so this clock bounds the instructions, too.
-        uint64_t bound = left - MAX_INSNS;
+        uint64_t bound = left - TL_MAX_BLOCK_INSNS;
         h->fast_horizon = bound < h->horizon - h->now ? h->now + bound : h->horizon;
+        store->run_horizon = h->fast_horizon;
+        store->must_recheck = false;
         store->is_folded = false;
         store->is_running = true;
         store->type->run(store);

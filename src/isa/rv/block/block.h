@@ -25,8 +25,10 @@ struct tl_block {
     uint64_t pc;
     uint64_t *count; // executions not folded yet: in tl_blocks.counts
     tl_block_edges *edges;
-    tl_op *ops;         // n_insns operations, then one that ends the block
-    void *code, *start; // translated: entry with the fetch slot's proof to give, and entry behind it
+    tl_op *ops; // n_insns operations, then one that ends the block
+    // Translated: entry with the fetch slot's proof to give; entry from a branch on the same line, whose proof still holds (tl_block_is_near); and
+    // entry behind the look-up.
+    void *code, *near, *start;
     uint32_t cycles;
     uint16_t n_insns;
     bool is_straddling; // the first instruction reaches into a second line, pline2
@@ -48,6 +50,7 @@ struct tl_block {
 };
 
 enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10, TL_MAX_BLOCKS = 1 << 17 };
+enum { TL_MAX_BLOCK_INSNS = 128 / 2 + 2 }; // the longest line, all compressed, and a straddling instruction
 
 typedef struct tl_jump_cell { // of the jump cache: where an indirect jump to pc goes with these results in flight
     uint64_t pc;
@@ -73,12 +76,14 @@ struct tl_blocks {                                      // the store of one hart
     tl_hart *hart;
     const tl_blocks_type *type;
     tl_pend_table *pends;
-    tl_block_why why;    // execution stopped; hart->pc says where
-    bool must_step;      // with GO_ON: the next instruction is to be stepped
-    bool is_running;     // blocks are being executed
-    bool is_folded;      // no block has been executed since the counts were folded
-    uint32_t max_cycles; // the longest block: how far a run may overshoot its horizon without a slow path
-    tl_block *under_way; // the block whose instruction under_way_k is being executed by its full body, or NULL
+    tl_block_why why;     // execution stopped; hart->pc says where
+    bool must_step;       // with GO_ON: the next instruction is to be stepped
+    bool is_running;      // blocks are being executed
+    bool must_recheck;    // fast_horizon is 0 because the block under way lost its line: the next one must prove itself
+    uint64_t run_horizon; // what fast_horizon is otherwise
+    bool is_folded;       // no block has been executed since the counts were folded
+    uint32_t max_cycles;  // the longest block: how far a run may overshoot its horizon without a slow path
+    tl_block *under_way;  // the block whose instruction under_way_k is being executed by its full body, or NULL
     uint32_t under_way_k;
     bool is_before;              // it has not begun: somebody looks between two instructions
     bool is_taken_back;          // instructions from under_way_k on are out of the tallies: somebody looked in the middle
@@ -113,6 +118,9 @@ tl_block *tl_blocks_enter_cell(tl_blocks *store, uint64_t pc);
 void tl_blocks_sync(tl_blocks *store);
 // Executes instruction k of the block under way by its full body, at the exact cycle. False: it trapped; stop.
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k);
+// The branch or jump at the end of `block` that leads to pc stays on the line that the block has proved. Its look-up cannot miss, and changes no
+// order of recency: only data is accessed in between. A slow path that takes the line away sees to it that the next block asks.
+bool tl_block_is_near(const tl_blocks *store, const tl_block *block, uint64_t pc);
 // The block under way must stop before instruction k, a breakpoint.
 void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k);
 

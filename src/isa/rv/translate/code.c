@@ -39,11 +39,13 @@ static void spill(tl_translator *t) {
     tl_reg_spill(t);
     x86_rm(&t->e, true, 0x89, R13, TL_HART(now));
     x86_rm(&t->e, true, 0x89, RBP, TL_HART(stamp));
+    x86_rm(&t->e, false, 0x660fd6, XMM15, TL_HART(instret));
 }
 
 static void reload(tl_translator *t) {
     x86_rm(&t->e, true, 0x8b, R13, TL_HART(now));
     x86_rm(&t->e, true, 0x8b, RBP, TL_HART(stamp));
+    x86_rm(&t->e, false, 0xf30f7e, XMM15, TL_HART(instret));
     tl_reg_reload(t);
 }
 
@@ -83,11 +85,11 @@ static uint8_t *emit_body(tl_translator *t) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
     x86_op_ri(e, true, X_SUB, RSP, 8);
-    tl_reg_spill(t);
+    spill(t);
     x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
     x86_mov_rr(e, RSI, RAX);
     x86_rr(e, false, 0xff, 2, RCX);
-    tl_reg_reload(t);
+    reload(t);
     x86_op_ri(e, true, X_ADD, RSP, 8);
     x86_rr_byte(e, false, 0x84, RAX, RAX, true);
     x86_byte(e, 0xc3);
@@ -142,6 +144,12 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     t->link_thunk = emit_enter(t, enters->link);
     t->indirect_thunk = emit_enter(t, enters->indirect);
     t->again_thunk = emit_enter(t, enters->again);
+    e->at = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
+    t->small_numbers = tl_exec_of(t, e->at);
+    for (uint64_t i = 0; i <= TL_MAX_BLOCK_INSNS; i++) {
+        x86_u64(e, i);
+        x86_u64(e, 0);
+    }
     t->first_hot = t->hot = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
     t->cold = t->write + TL_HOT_BYTES;
 }

@@ -8,11 +8,24 @@
 
 #include "isa/rv/translate/translator.h"
 
+// Branches and direct jumps only: what else ends a block has called C code, and may have changed what is proved.
+bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc) {
+    tl_class cls = (tl_class)tl_insn_rows[from->opc[from->n_insns - 1]].cls;
+    return (cls == TL_CLASS_BRANCH || cls == TL_CLASS_JAL) && tl_block_is_near(t->store, from, pc);
+}
+
 void tl_emit_link(tl_translator *t, uint64_t pc) {
     x86 *e = &t->e;
+    uint8_t *late = NULL;
+    if (tl_link_is_near(t, t->block, pc)) {
+        x86_rm(e, true, 0x3b, R13, TL_HART(fast_horizon));
+        late = x86_jcc(e, CC_AE);
+    }
     uint8_t *site = x86_jmp(e);
     tl_emit_elsewhere(t);
     x86_patch(site, e->at);
+    if (late)
+        x86_patch(late, e->at);
     x86_mov_ri(e, RAX, pc);
     x86_mov_ri(e, RDX, (uintptr_t)site);
     x86_mov_ri(e, RCX, (uintptr_t)t->block);

@@ -21,69 +21,76 @@ static x86_mem fetch_slot(const tl_translator *t, uint64_t vline, size_t field) 
     return at_base(RBX, (int64_t)(offsetof(tl_hart, fetch_slot) + index * sizeof(tl_fetch_slot) + field) - TL_HART_BIAS);
 }
 
-static void emit_slot_check(tl_translator *t, uint64_t vline, uint64_t pline, uint8_t *from[2]) {
+static uint8_t *emit_slot_check(tl_translator *t, uint64_t vline, uint64_t pline) {
     x86 *e = &t->e;
-    x86_mov_ri(e, RAX, vline);
-    x86_rm(e, true, 0x3b, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, vline)));
-    from[0] = x86_jcc(e, CC_NE);
-    x86_mov_ri(e, RAX, pline);
-    x86_rm(e, true, 0x3b, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, pline)));
-    from[1] = x86_jcc(e, CC_NE);
+    x86_mov_ri(e, RAX, tl_fetch_key(vline, pline - TL_RAM_BASE_PADDR));
+    x86_rm(e, true, 0x3b, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, key)));
+    return x86_jcc(e, CC_NE);
 }
 
-static void emit_stamps(tl_translator *t, uint64_t vline) {
+static void emit_stamps(tl_translator *t, uint64_t vline, int stamp) {
     x86 *e = &t->e;
-    x86_op_ri(e, true, X_ADD, RBP, 1);
     x86_rm(e, false, 0x8b, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, line_stamp)));
-    x86_rm(e, true, 0x89, RBP, at_index(R14, RCX, 3, 0));
+    x86_rm(e, true, 0x89, stamp, at_index(R14, RCX, 3, 0));
     x86_rm(e, false, 0x8b, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, page_stamp)));
-    x86_rm(e, true, 0x89, RBP, at_index(R14, RCX, 3, 0));
+    x86_rm(e, true, 0x89, stamp, at_index(R14, RCX, 3, 0));
+}
+
+// The proof that this block may run, as in block/engine.c enter(). Returns how many jumps of failure there are.
+static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
+    x86 *e = &t->e;
+    const tl_block *block = t->block;
+    uint32_t n = 0;
+    uint64_t second = block->vline + (~t->store->hart->line_mask + 1);
+    if (tl_blocks_has_break(t->store, block->pc)) {
+        failed[n++] = x86_jmp(e);
+        return n;
+    }
+    x86_rm(e, true, 0x3b, R13, TL_HART(fast_horizon));
+    failed[n++] = x86_jcc(e, CC_AE);
+    failed[n++] = emit_slot_check(t, block->vline, block->pline);
+    if (block->is_straddling) {
+        failed[n++] = emit_slot_check(t, second, block->pline2);
+        x86_rm(e, false, 0x8b, RAX, TL_HART(code_generation)); // lines are checked one by one, this block stands on two
+        x86_mov_ri(e, RCX, (uintptr_t)&block->generation);
+        x86_rm(e, false, 0x3b, RAX, at_base(RCX, 0));
+        failed[n++] = x86_jcc(e, CC_NE);
+    }
+    if (block->has_fp) {
+        x86_rm_byte(e, false, 0x80, 7, TL_HART(is_fp_off), true); // cmp byte, imm8
+        x86_byte(e, 0);
+        failed[n++] = x86_jcc(e, CC_NE);
+    }
+    if (block->is_straddling) {
+        x86_op_ri(e, true, X_ADD, RBP, 1);
+        emit_stamps(t, block->vline, RBP);
+        x86_rm(e, true, 0x8d, RAX, at_base(RBP, 1));
+        emit_stamps(t, second, RAX);
+    } else {
+        x86_rm(e, true, 0x8d, RAX, at_base(RBP, 1));
+        emit_stamps(t, block->vline, RAX);
+    }
+    return n;
 }
 
 static void prepare(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
-    const tl_hart *h = store->hart;
     t->store = store;
     t->block = block;
     t->e = (x86){.at = t->hot, .exec_minus_write = t->exec - t->write};
     t->other = t->cold;
     x86 *e = &t->e;
 
-    // Entry: the proof that this block may run, as in block/engine.c enter().
+    uint8_t *failed[8];
     block->code = tl_exec_of(t, e->at);
-    uint8_t *to_look_up[8] = {NULL};
-    uint32_t n = 0;
-    uint64_t second = block->vline + (~h->line_mask + 1);
-    bool is_always_looked_up = tl_blocks_has_break(store, block->pc);
-    if (!is_always_looked_up) {
-        emit_slot_check(t, block->vline, block->pline, &to_look_up[n]);
-        n += 2;
-        if (block->is_straddling) {
-            emit_slot_check(t, second, block->pline2, &to_look_up[n]);
-            n += 2;
-            x86_rm(e, false, 0x8b, RAX, TL_HART(code_generation)); // lines are checked one by one, this block stands on two
-            x86_mov_ri(e, RCX, (uintptr_t)&block->generation);
-            x86_rm(e, false, 0x3b, RAX, at_base(RCX, 0));
-            to_look_up[n++] = x86_jcc(e, CC_NE);
-        }
-        x86_rm(e, true, 0x3b, R13, TL_HART(fast_horizon));
-        to_look_up[n++] = x86_jcc(e, CC_AE);
-        if (block->has_fp) {
-            x86_rm_byte(e, false, 0x80, 7, TL_HART(is_fp_off), true); // cmp byte, imm8
-            x86_byte(e, 0);
-            to_look_up[n++] = x86_jcc(e, CC_NE);
-        }
-        emit_stamps(t, block->vline);
-        if (block->is_straddling)
-            emit_stamps(t, second);
-    } else {
-        to_look_up[n++] = x86_jmp(e);
-    }
-
+    uint32_t n_failed = emit_entry(t, failed);
+    bool has_near = !block->is_straddling && !block->has_fp && !tl_blocks_has_break(store, block->pc);
+    block->near = has_near ? tl_exec_of(t, e->at) : block->code;
+    x86_op_ri(e, true, X_ADD, RBP, 1);
     block->start = tl_exec_of(t, e->at);
     tl_emit_count(t, X_ADD, block->count, 1, RCX);
     x86_op_ri(e, true, X_ADD, R13, (int32_t)block->cycles);
-    x86_op_mi(e, true, X_ADD, TL_HART(instret), block->n_insns);
+    x86_ra(e, false, 0x660fd4, XMM15, t->small_numbers + 16 * block->n_insns); // paddq
 
     bool is_ended = false;
     for (uint32_t k = 0; k < block->n_insns; k++) {
@@ -109,8 +116,8 @@ static void prepare(tl_blocks *store, tl_block *block) {
         tl_emit_link(t, block->end_pc);
 
     tl_emit_elsewhere(t);
-    for (uint32_t i = 0; i < n; i++)
-        x86_patch(to_look_up[i], e->at);
+    for (uint32_t i = 0; i < n_failed; i++)
+        x86_patch(failed[i], e->at);
     x86_mov_ri(e, RAX, (uintptr_t)block);
     x86_jmp_to(e, t->again_thunk);
     t->cold = e->at;
@@ -124,11 +131,13 @@ static void *go_on_at(const tl_translator *t, const tl_block *block) { return bl
 // Called by translated code that reached the end of a block where there is no link to pc yet; the displacement at `site` becomes one.
 static void *enter_by_link(tl_blocks *store, uintptr_t pc, uintptr_t site, uintptr_t block_left) {
     tl_translator *t = store->translator;
+    const tl_block *from = (const tl_block *)block_left;
+    bool is_near = tl_link_is_near(t, from, pc);
     uint64_t n_flushes = store->n_flushes;
-    store->hart->pend = ((const tl_block *)block_left)->exit_pend;
+    store->hart->pend = from->exit_pend;
     tl_block *block = tl_blocks_enter(store, pc, &store->nowhere);
     if (block && store->n_flushes == n_flushes)
-        x86_patch((uint8_t *)site, t->write + ((uint8_t *)block->code - t->exec));
+        x86_patch((uint8_t *)site, tl_written_of(t, is_near ? block->near : block->code));
     return go_on_at(t, block);
 }
 
@@ -167,9 +176,12 @@ static void forget(tl_blocks *store) {
 
 static void stale(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
-    x86 e = {.at = t->write + ((uint8_t *)block->code - t->exec)};
-    x86_mov_ri(&e, RAX, (uintptr_t)block);
-    x86_jmp_to(&e, t->again_thunk); // at most 10 + 5 bytes: shorter than any entry
+    void *entries[] = {block->code, block->near};
+    for (int i = 0; i < 2; i++) {
+        x86 e = {.at = tl_written_of(t, entries[i])};
+        x86_mov_ri(&e, RAX, (uintptr_t)block);
+        x86_jmp_to(&e, t->again_thunk); // at most 10 + 5 bytes: shorter than what is between the entries, and than what follows
+    }
 }
 
 static const tl_blocks_type translate_type = {

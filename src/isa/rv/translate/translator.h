@@ -4,7 +4,7 @@
 //
 // Host registers while translated code runs:
 //   rbx  the hart + 128 bytes, so that x0..x31 are one-byte displacements     r13  hart->now      rbp  hart->stamp
-//   r14  hart->stamps      rax rcx rdx  scratch      rsp  aligned to 16
+//   r14  hart->stamps      rax rcx rdx  scratch      rsp  aligned to 16      xmm15  hart->instret
 //   r15 r12 rsi rdi r8 r9 r10 r11  guest sp s0 a0 a1 a2 a3 a4 a5, across blocks; all other guest registers live in the hart
 // Memory is current whenever C code runs: thunks spill before a call and load again after it.
 #ifndef TL_ISA_RV_TRANSLATE_TRANSLATOR_H
@@ -23,17 +23,18 @@ enum {
 };
 
 typedef struct tl_translator {
-    uint8_t *write, *exec;   // the two mappings
-    uint8_t *hot, *cold;     // in `write`: the ends of what is used
-    uint8_t *first_hot;      // behind the thunks
-    uint8_t *exit_thunk;     // all thunks are in `write`
-    uint8_t *slow_thunk;     // called: tl_block_execute; rax = block, edx = k
-    uint8_t *body_thunk;     // called: a C body; rax = op, rdx = pc, rcx = body. Flag z: it gave up
-    uint8_t *call_thunk;     // called: rcx(hart, rdx, rax); rax is kept
-    uint8_t *stop_thunk;     // jumped to: tl_block_stop_before; rax = block, edx = k
-    uint8_t *link_thunk;     // jumped to, for the next block: rax = pc, rdx = site, rcx = the block left
-    uint8_t *indirect_thunk; // rax = pc, rdx = the block left
-    uint8_t *again_thunk;    // rax = a block that did not prove itself
+    uint8_t *write, *exec;        // the two mappings
+    uint8_t *hot, *cold;          // in `write`: the ends of what is used
+    uint8_t *first_hot;           // behind the thunks
+    const uint8_t *small_numbers; // executable: vectors of 0, 1, 2 .. for hart->instret
+    uint8_t *exit_thunk;          // all thunks are in `write`
+    uint8_t *slow_thunk;          // called: tl_block_execute; rax = block, edx = k
+    uint8_t *body_thunk;          // called: a C body; rax = op, rdx = pc, rcx = body. Flag z: it gave up
+    uint8_t *call_thunk;          // called: rcx(hart, rdx, rax); rax is kept
+    uint8_t *stop_thunk;          // jumped to: tl_block_stop_before; rax = block, edx = k
+    uint8_t *link_thunk;          // jumped to, for the next block: rax = pc, rdx = site, rcx = the block left
+    uint8_t *indirect_thunk;      // rax = pc, rdx = the block left
+    uint8_t *again_thunk;         // rax = a block that did not prove itself
     void (*run)(tl_hart *h, void *target);
 
     // The block being translated.
@@ -44,10 +45,16 @@ typedef struct tl_translator {
     bool has_fma;
 } tl_translator;
 
+enum { XMM15 = 15 };
+
 #define TL_HART(field) at_base(RBX, (int64_t)offsetof(tl_hart, field) - TL_HART_BIAS)
 static inline x86_mem tl_guest_x(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_hart, x) + 8 * reg) - TL_HART_BIAS); }
 static inline x86_mem tl_guest_f(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_hart, f) + 8 * reg) - TL_HART_BIAS); }
 static inline void *tl_exec_of(const tl_translator *t, const uint8_t *written) { return t->exec + (written - t->write); }
+
+static inline uint8_t *tl_written_of(const tl_translator *t, const void *executed) {
+    return t->write + ((const uint8_t *)executed - t->exec);
+}
 
 // Between the straight path and the code off it. Every jump between them is patched, so the order is the caller's.
 static inline void tl_emit_elsewhere(tl_translator *t) {
@@ -80,10 +87,11 @@ bool tl_emit_int(tl_translator *t, uint32_t k);
 bool tl_emit_mem(tl_translator *t, uint32_t k);
 bool tl_emit_fp(tl_translator *t, uint32_t k);
 bool tl_emit_branch(tl_translator *t, uint32_t k);
-void tl_emit_call(tl_translator *t, uint32_t k);         // the C body
-void tl_emit_address(tl_translator *t, const tl_op *op); // rax = rs1 + imm
-void tl_emit_compare(tl_translator *t, const tl_op *op); // cmp rs1, rs2
-void tl_emit_link(tl_translator *t, uint64_t pc);        // to the block at pc
+void tl_emit_call(tl_translator *t, uint32_t k);                                 // the C body
+void tl_emit_address(tl_translator *t, const tl_op *op);                         // rax = rs1 + imm
+void tl_emit_compare(tl_translator *t, const tl_op *op);                         // cmp rs1, rs2
+void tl_emit_link(tl_translator *t, uint64_t pc);                                // to the block at pc
+bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc); // the link enters at block->near
 
 // Code memory and the thunks in it: code.c. False: the host grants none.
 bool tl_code_map(tl_translator *t);

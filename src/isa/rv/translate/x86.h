@@ -157,10 +157,17 @@ static inline void x86_patch(uint8_t *displacement, const uint8_t *target) { // 
 
 static inline void x86_jmp_to(x86 *e, const uint8_t *target) { x86_patch(x86_jmp(e), target); }
 
-// op m64, imm8 on an absolute address, relative to the instruction that follows: only where x86_reaches says so.
+// Absolute addresses, relative to the instruction that follows: only where x86_reaches says so.
 static inline bool x86_reaches(const x86 *e, const void *target) {
     intptr_t from = (intptr_t)e->at + e->exec_minus_write;
     return fits_s32(((intptr_t)target - from) * 2); // with room for the instruction itself
+}
+
+static inline void x86_ra(x86 *e, bool is_wide, uint32_t opcode, int reg, const void *target) { // op reg, [address]
+    x86_head(e, is_wide, opcode, reg, 0, 0, false);
+    x86_byte(e, (unsigned)(reg & 7) << 3 | 5);
+    intptr_t next = (intptr_t)e->at + 4 + e->exec_minus_write;
+    x86_u32(e, (uint32_t)((intptr_t)target - next));
 }
 
 static inline void x86_op_ai(x86 *e, int op, const void *target, int8_t imm) {
