@@ -44,11 +44,11 @@ void tl_emit_call(tl_translator *t, uint32_t k) {
     case TL_CLASS_SC:
     case TL_CLASS_CSR:
     case TL_CLASS_FENCE_I:
-    case TL_CLASS_SYSTEM: tl_emit_slow(t, k, NULL, 0); return;
+    case TL_CLASS_SYSTEM: tl_emit_slow_always(t, k); return;
     default: break;
     }
     if (t->block->opc[k] == TL_OPC_ILLEGAL)
-        tl_emit_slow(t, k, NULL, 0);
+        tl_emit_slow_always(t, k);
     else
         emit_fast_call(t, k, op);
 }

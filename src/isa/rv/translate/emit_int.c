@@ -88,8 +88,7 @@ static void emit_shift_i(tl_translator *t, const tl_op *op, bool is_word, int x_
 }
 
 static void set_flag(tl_translator *t, const tl_op *op, int cc) {
-    x86_head(&t->e, false, 0x0f90 | (unsigned)cc, 0, 0, RAX, true);
-    x86_byte(&t->e, 0xc0 | RAX);
+    x86_set(&t->e, cc, RAX);
     int to = tl_reg_target(op->rd);
     x86_rr(&t->e, false, 0x0fb6, to, RAX);
     tl_reg_set(t, op->rd, to);
@@ -119,6 +118,104 @@ static void emit_mul_high(tl_translator *t, const tl_op *op, unsigned group) { /
     tl_reg_load(t, RCX, op->rs2);
     x86_rr(&t->e, true, 0xf7, (int)group, RCX);
     tl_reg_set(t, op->rd, RDX);
+}
+
+// Division by 0 and by -1, which overflows, take the full body. Dividends and divisors below 2^32 take the host's short division: it is
+// several times as fast on many hosts.
+static void emit_div(tl_translator *t, uint32_t k, const tl_op *op, bool is_word, bool is_signed, bool wants_rest) {
+    x86 *e = &t->e;
+    uint8_t *slow[2];
+    uint32_t n = 0;
+    tl_reg_load(t, RCX, op->rs2);
+    tl_reg_load(t, RAX, op->rs1);
+    x86_rr(e, !is_word, 0x85, RCX, RCX);
+    slow[n++] = x86_jcc(e, CC_E);
+    if (is_signed) {
+        x86_op_ri(e, !is_word, X_CMP, RCX, -1);
+        slow[n++] = x86_jcc(e, CC_E);
+    }
+    uint8_t *done = NULL;
+    if (!is_word) {
+        x86_mov_rr(e, RDX, RAX);
+        x86_rr(e, true, 0x0b, RDX, RCX);
+        x86_shift_i(e, true, X_SHR, RDX, 32);
+        uint8_t *is_long = x86_jcc(e, CC_NE);
+        x86_rr(e, false, 0xf7, 6, RCX); // div ecx: edx is 0
+        done = x86_jmp(e);
+        x86_patch(is_long, e->at);
+    }
+    if (is_signed) {
+        if (!is_word)
+            x86_byte(e, 0x48);
+        x86_byte(e, 0x99); // cdq, cqo
+    } else {
+        x86_rr(e, false, 0x33, RDX, RDX);
+    }
+    x86_rr(e, !is_word, 0xf7, is_signed ? 7 : 6, RCX);
+    if (done)
+        x86_patch(done, e->at);
+    int result = wants_rest ? RDX : RAX;
+    if (is_word)
+        x86_rr(e, true, 0x63, result, result);
+    tl_reg_set(t, op->rd, result);
+    tl_emit_slow(t, k, slow, n);
+}
+
+// rd = rs2 + (rs1 << by), rs1 taken as a word or not.
+static void emit_shift_add(tl_translator *t, const tl_op *op, int by, bool is_word) {
+    tl_reg_load(t, RCX, op->rs1);
+    if (is_word)
+        x86_rr(&t->e, false, 0x8b, RCX, RCX);
+    tl_reg_load(t, RAX, op->rs2);
+    int to = tl_reg_target(op->rd);
+    x86_rm(&t->e, true, 0x8d, to, at_index(RAX, RCX, by, 0));
+    tl_reg_set(t, op->rd, to);
+}
+
+static void emit_extremum(tl_translator *t, const tl_op *op, int cc) { // rs2 instead of rs1 when rs1 cc rs2
+    tl_reg_load(t, RAX, op->rs1);
+    tl_reg_load(t, RCX, op->rs2);
+    x86_op_rr(&t->e, true, X_CMP, RAX, RCX);
+    x86_rr(&t->e, true, 0x0f40 | (unsigned)cc, RAX, RCX);
+    tl_reg_set(t, op->rd, RAX);
+}
+
+static void emit_complement(tl_translator *t, const tl_op *op, int x_op) { // andn, orn, xnor
+    tl_reg_load(t, RAX, op->rs2);
+    x86_rr(&t->e, true, 0xf7, 2, RAX); // not
+    tl_reg_load(t, RCX, op->rs1);
+    x86_op_rr(&t->e, true, x_op, RAX, RCX);
+    tl_reg_set(t, op->rd, RAX);
+}
+
+static void emit_extend(tl_translator *t, const tl_op *op, bool is_wide, uint32_t opcode) { // movsx, movzx
+    tl_reg_load(t, RAX, op->rs1);
+    x86_rr(&t->e, is_wide, opcode, RAX, RAX);
+    tl_reg_set(t, op->rd, RAX);
+}
+
+// Of Zba and Zbb, what compilers make; the rest calls the C body.
+static bool emit_bitmanip(tl_translator *t, const tl_op *op, uint16_t opc) {
+    switch (opc) {
+    case TL_OPC_sh1add: emit_shift_add(t, op, 1, false); return true;
+    case TL_OPC_sh2add: emit_shift_add(t, op, 2, false); return true;
+    case TL_OPC_sh3add: emit_shift_add(t, op, 3, false); return true;
+    case TL_OPC_add_uw: emit_shift_add(t, op, 0, true); return true;
+    case TL_OPC_sh1add_uw: emit_shift_add(t, op, 1, true); return true;
+    case TL_OPC_sh2add_uw: emit_shift_add(t, op, 2, true); return true;
+    case TL_OPC_sh3add_uw: emit_shift_add(t, op, 3, true); return true;
+    case TL_OPC_andn: emit_complement(t, op, X_AND); return true;
+    case TL_OPC_orn: emit_complement(t, op, X_OR); return true;
+    case TL_OPC_xnor: emit_complement(t, op, X_XOR); return true;
+    case TL_OPC_max: emit_extremum(t, op, CC_L); return true;
+    case TL_OPC_maxu: emit_extremum(t, op, CC_B); return true;
+    case TL_OPC_min: emit_extremum(t, op, CC_GE); return true;
+    case TL_OPC_minu: emit_extremum(t, op, CC_AE); return true;
+    case TL_OPC_sext_b: emit_extend(t, op, true, 0x0fbe); return true;
+    case TL_OPC_sext_h: emit_extend(t, op, true, 0x0fbf); return true;
+    case TL_OPC_zext_h: emit_extend(t, op, false, 0x0fb7); return true;
+    default: return false;
+    }
 }
 
 bool tl_emit_int(tl_translator *t, uint32_t k) {
@@ -169,7 +266,15 @@ bool tl_emit_int(tl_translator *t, uint32_t k) {
     case TL_OPC_mulw: emit_mul(t, op, true); return true;
     case TL_OPC_mulhu: emit_mul_high(t, op, 4); return true;
     case TL_OPC_mulh: emit_mul_high(t, op, 5); return true;
-    default: return false;
+    case TL_OPC_div: emit_div(t, k, op, false, true, false); return true;
+    case TL_OPC_divu: emit_div(t, k, op, false, false, false); return true;
+    case TL_OPC_rem: emit_div(t, k, op, false, true, true); return true;
+    case TL_OPC_remu: emit_div(t, k, op, false, false, true); return true;
+    case TL_OPC_divw: emit_div(t, k, op, true, true, false); return true;
+    case TL_OPC_divuw: emit_div(t, k, op, true, false, false); return true;
+    case TL_OPC_remw: emit_div(t, k, op, true, true, true); return true;
+    case TL_OPC_remuw: emit_div(t, k, op, true, false, true); return true;
+    default: return emit_bitmanip(t, op, t->block->opc[k]);
     }
 }
 

@@ -89,22 +89,20 @@ void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch
     x86_op_mi(&t->e, true, X_ADD, at_base(scratch, 8 * (int64_t)slot), (int32_t)amount);
 }
 
-static void call_slow(tl_translator *t, uint32_t k) {
+void tl_emit_slow_always(tl_translator *t, uint32_t k) {
     x86_mov_ri(&t->e, RAX, (uintptr_t)t->block);
     x86_mov_ri(&t->e, RDX, k);
     x86_call_to(&t->e, t->slow_thunk);
 }
 
 void tl_emit_slow(tl_translator *t, uint32_t k, uint8_t *const *from, uint32_t n_from) {
-    if (n_from == 0) {
-        call_slow(t, k);
+    if (n_from == 0)
         return;
-    }
     const uint8_t *resume = t->e.at;
     tl_emit_elsewhere(t);
     for (uint32_t i = 0; i < n_from; i++)
         x86_patch(from[i], t->e.at);
-    call_slow(t, k);
+    tl_emit_slow_always(t, k);
     x86_jmp_to(&t->e, resume);
     tl_emit_elsewhere(t);
 }

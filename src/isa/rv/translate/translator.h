@@ -81,6 +81,7 @@ void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, i
 void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch);
 // Off the straight path: what jumps from `from` calls tl_block_execute for instruction k and goes on here.
 void tl_emit_slow(tl_translator *t, uint32_t k, uint8_t *const *from, uint32_t n_from);
+void tl_emit_slow_always(tl_translator *t, uint32_t k); // in place
 
 // Templates. False: there is none for instruction k.
 bool tl_emit_int(tl_translator *t, uint32_t k);

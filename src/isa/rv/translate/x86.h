@@ -13,7 +13,7 @@
 #include "base/bits.h"
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
-enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_P = 10, CC_L = 12, CC_GE = 13 };            // jcc, setcc, cmovcc
+enum { CC_O = 0, CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7, CC_P = 10, CC_NP = 11, CC_L = 12, CC_GE = 13 }; // jcc, setcc, cmovcc
 enum { X_ADD = 0, X_OR = 1, X_ADC = 2, X_SBB = 3, X_AND = 4, X_SUB = 5, X_XOR = 6, X_CMP = 7 }; // op r, r/m is 0x03 + 8 * this
 enum { X_SHL = 4, X_SHR = 5, X_SAR = 7 };
 
@@ -134,6 +134,11 @@ static inline void x86_mov_ri(x86 *e, int reg, uint64_t value) {
 static inline void x86_mov_rr(x86 *e, int to, int from) {
     if (to != from)
         x86_rr(e, true, 0x8b, to, from);
+}
+
+static inline void x86_set(x86 *e, int cc, int reg) { // the low byte of reg
+    x86_head(e, false, 0x0f90 | (unsigned)cc, 0, 0, reg, true);
+    x86_byte(e, 0xc0 | (unsigned)(reg & 7));
 }
 
 // Jumps with a 32-bit displacement; each returns the place of the displacement for x86_patch.
