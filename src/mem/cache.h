@@ -78,6 +78,21 @@ static inline uint32_t tl_cache_find(const tl_cache *cache, uint64_t line) {
     return hits == 0 ? TL_NO_WAY : first + (uint32_t)__builtin_ctzll(hits);
 }
 
+// The usual shape, whose constants make the look-ups of a miss short: 8 ways, lines of 64 bytes, neighbors in neighboring sets, lru.
+enum { TL_USUAL_WAYS = 8, TL_USUAL_LINE_LOG2 = 6 };
+static inline bool tl_cache_is_usual(const tl_cache *cache) {
+    return cache->ways == TL_USUAL_WAYS && cache->line_log2 == TL_USUAL_LINE_LOG2 && cache->set_shift == TL_USUAL_LINE_LOG2 &&
+           cache->policy == TL_REPLACE_LRU;
+}
+TL_ALWAYS_INLINE uint32_t tl_cache_first_way_usual(const tl_cache *cache, uint64_t line) {
+    return ((uint32_t)(line >> TL_USUAL_LINE_LOG2) & cache->set_mask) * TL_USUAL_WAYS;
+}
+TL_ALWAYS_INLINE uint32_t tl_cache_find_usual(const tl_cache *cache, uint64_t line) {
+    uint32_t first = tl_cache_first_way_usual(cache, line);
+    uint32_t hits = tl_match_eight(cache->tags + first, (uint32_t)(line >> TL_USUAL_LINE_LOG2));
+    return hits == 0 ? TL_NO_WAY : first + (uint32_t)__builtin_ctz(hits);
+}
+
 static inline void tl_cache_touch(tl_cache *cache, uint32_t way) { // a use
     cache->uses[way] = ++*cache->clock;
 }
@@ -87,7 +102,7 @@ uint32_t tl_cache_choose_any(tl_cache *cache, uint32_t first_way);
 static inline uint32_t tl_cache_choose(tl_cache *cache, uint64_t line) {
     uint32_t first = tl_cache_first_way(cache, line);
     if (TL_LIKELY(cache->n_invalid == 0 && cache->ways == 8 && cache->policy == TL_REPLACE_LRU)) // the usual case
-        return first + tl_replacement_oldest_of_eight(cache->stamps + first);
+        return first + tl_replacement_oldest(cache->stamps + first, 8);
     return tl_cache_choose_any(cache, first);
 }
 

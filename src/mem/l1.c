@@ -14,7 +14,7 @@ static void break_reservations(tl_hart_mem *hm, uint64_t line) {
     }
 }
 
-TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, uint32_t way) {
+TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, uint32_t way, bool is_usual) {
     tl_l1 *l1 = &hm->l1d;
     uint64_t *tally = hm->h->tally;
     bool is_dirty = l1->lines[way].state == TL_LINE_M;
@@ -22,13 +22,13 @@ TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, uint32_t way) {
     tally[TL_S_L1D_EVICT_DIRTY] += is_dirty;
     tally[TL_S_L1D_WRITEBACK] += is_dirty;
     tl_slot_hide_data(hm, way);
-    tl_l2_release(hm->memory, hm->h->id, l1->lines[way].l2_way, tl_cache_line(&l1->cache, way), is_dirty, hm->h->now);
+    tl_l2_release(hm->memory, hm->h->id, l1->lines[way].l2_way, tl_cache_line(&l1->cache, way), is_dirty, hm->h->now, is_usual);
 }
 
-TL_ALWAYS_INLINE void fill_data(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply, bool is_prefetch) {
+TL_ALWAYS_INLINE void fill_data(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply, bool is_prefetch, bool is_usual) {
     tl_l1_line *held = &hm->l1d.lines[way];
     if (TL_LIKELY(held->state != TL_LINE_I))
-        evict_data(hm, way);
+        evict_data(hm, way, is_usual);
     tl_cache_fill(&hm->l1d.cache, way, line);
     held->state = reply->state;
     held->l2_way = reply->l2_way;
@@ -66,7 +66,7 @@ static TL_NOINLINE void prefetch_next(tl_hart_mem *hm, uint64_t line, tl_use use
     if (use == TL_USE_FETCH)
         fill_fetch(hm, next, &reply, true);
     else
-        fill_data(hm, next, tl_cache_choose(&l1->cache, next), &reply, true);
+        fill_data(hm, next, tl_cache_choose(&l1->cache, next), &reply, true, false);
 }
 
 static bool is_store_type(tl_use use) { return use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE; }
@@ -83,39 +83,43 @@ static void count_data_miss(uint64_t *tally, tl_use use) {
 
 // What a line is replaced by is known early when nothing in between can change it; then its neighbor in the directory is on its way here
 // while the L2 is asked. A request may leave the victim's set with an invalid way: then it is chosen anew.
-TL_ALWAYS_INLINE uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot) {
+TL_ALWAYS_INLINE uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot, bool is_usual) {
     tl_memory *m = hm->memory;
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;
-    bool is_early = l1->cache.n_invalid == 0 && l1->cache.policy != TL_REPLACE_RANDOM;
-    uint32_t way = TL_NO_WAY;
+    bool is_early = l1->cache.n_invalid == 0 && (is_usual || l1->cache.policy != TL_REPLACE_RANDOM);
+    uint32_t way = TL_NO_WAY, first = is_usual ? tl_cache_first_way_usual(&l1->cache, line) : 0;
     if (TL_LIKELY(is_early)) {
-        way = tl_cache_choose(&l1->cache, line);
+        way = is_usual ? first + tl_replacement_oldest(l1->cache.stamps + first, TL_USUAL_WAYS) : tl_cache_choose(&l1->cache, line);
         __builtin_prefetch(&m->l2_lines[l1->lines[way].l2_way], 1);
     }
     count_data_miss(h->tally, use);
-    tl_l2_reply reply = tl_l2_ask(m, h->id, line, use, false, h->now);
+    tl_l2_reply reply = tl_l2_ask(m, h->id, line, use, false, h->now, is_usual);
     tl_stall(h, cause_slot, reply.cycles);
     if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0))
         way = tl_cache_choose(&l1->cache, line);
-    fill_data(hm, line, way, &reply, false);
+    fill_data(hm, line, way, &reply, false, is_usual);
     if (is_store_type(use) && TL_UNLIKELY(m->n_harts > 1))
         break_reservations(hm, line);
     bool is_walk = use == TL_USE_WALK_READ || use == TL_USE_WALK_WRITE;
-    if (TL_UNLIKELY(m->config.l1d.prefetch == TL_PREFETCH_NEXT_LINE) && !is_walk)
+    if (!is_usual && TL_UNLIKELY(m->config.l1d.prefetch == TL_PREFETCH_NEXT_LINE) && !is_walk)
         prefetch_next(hm, line, use);
     return way;
 }
 
-uint32_t tl_l1d_miss_load(tl_hart_mem *hm, uint64_t line) { return data_miss(hm, line, TL_USE_LOAD, TL_S_HART_CYC_LOAD_MISS); }
-uint32_t tl_l1d_miss_store(tl_hart_mem *hm, uint64_t line) { return data_miss(hm, line, TL_USE_STORE, TL_S_HART_CYC_STORE_MISS); }
+uint32_t tl_l1d_miss_load(tl_hart_mem *hm, uint64_t line) { return data_miss(hm, line, TL_USE_LOAD, TL_S_HART_CYC_LOAD_MISS, false); }
+uint32_t tl_l1d_miss_store(tl_hart_mem *hm, uint64_t line) { return data_miss(hm, line, TL_USE_STORE, TL_S_HART_CYC_STORE_MISS, false); }
+uint32_t tl_l1d_miss_load_usual(tl_hart_mem *hm, uint64_t line) { return data_miss(hm, line, TL_USE_LOAD, TL_S_HART_CYC_LOAD_MISS, true); }
+uint32_t tl_l1d_miss_store_usual(tl_hart_mem *hm, uint64_t line) {
+    return data_miss(hm, line, TL_USE_STORE, TL_S_HART_CYC_STORE_MISS, true);
+}
 
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot) {
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;
     uint32_t way = tl_cache_find(&l1->cache, line);
     if (way == TL_NO_WAY)
-        return data_miss(hm, line, use, cause_slot);
+        return data_miss(hm, line, use, cause_slot, false);
     tl_l1_line *held = &l1->lines[way];
     tl_cache_touch(&l1->cache, way);
     h->tally[TL_S_L1D_PREFETCH_HIT] += held->is_prefetched;

@@ -91,7 +91,7 @@ void tl_l2_prefetch_next(tl_memory *m, uint64_t line, uint64_t time) {
 }
 
 tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time) {
-    return tl_l2_ask(m, hart, line, use, is_prefetch, time);
+    return tl_l2_ask(m, hart, line, use, is_prefetch, time, false);
 }
 
 uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time) {

@@ -48,8 +48,11 @@ _Static_assert(IS_ROW(GET_MISS, TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_MISS, TL_
 _Static_assert(IS_ROW(GET_SHARED, 2 * TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_SHARED, 2 * TL_L2_N_REQUESTS + TL_L2_ACQUIRE_NT), "shared");
 #undef IS_ROW
 
-TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time) {
-    tl_l2_slice *slice = tl_l2_slice_of(m, line);
+// is_usual: m->is_usual, where it is known.
+TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time,
+                                       bool is_usual) {
+    tl_l2_slice *slice = is_usual ? &m->slices[0] : tl_l2_slice_of(m, line);
+    uint32_t first_way = is_usual ? 0 : slice->first_way;
     uint64_t *tally = slice->tally, *noc = m->noc;
     bool is_store = use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE, is_fetch = use == TL_USE_FETCH;
     tally[TL_L2_READ] += 1;
@@ -65,10 +68,10 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t lin
         tally[TL_L2_BUSY] += cycles;
     cycles += m->config.mem.l2_hit_cycles;
 
-    uint32_t way = tl_cache_find(&slice->cache, line);
+    uint32_t way = is_usual ? tl_cache_find_usual(&slice->cache, line) : tl_cache_find(&slice->cache, line);
     bool is_hit = way != TL_NO_WAY;
     if (TL_LIKELY(is_hit)) {
-        const tl_l2_line *held = &m->l2_lines[slice->first_way + way];
+        const tl_l2_line *held = &m->l2_lines[first_way + way];
         tl_cache_touch(&slice->cache, way);
         link[TL_LINK_GET_HIT] += 1;
         link[TL_LINK_GET_SHARED] += (held->data_sharers | held->fetch_sharers) != 0; // not its own copy: it asks for one
@@ -78,11 +81,13 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t lin
         tally[TL_L2_READMISS_HART0 + hart] += 1;
         way = tl_l2_fill(m, slice, line, time + cycles, !is_prefetch, &cycles);
     }
-    tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
-    tally[TL_L2_PREFETCH_HIT] += entry->is_prefetched;
-    entry->is_prefetched = false;
+    tl_l2_line *entry = &m->l2_lines[first_way + way];
+    if (!is_usual) { // else nobody prefetches
+        tally[TL_L2_PREFETCH_HIT] += entry->is_prefetched;
+        entry->is_prefetched = false;
+    }
 
-    tl_l2_reply reply = {.l2_way = slice->first_way + way, .state = TL_LINE_S};
+    tl_l2_reply reply = {.l2_way = first_way + way, .state = TL_LINE_S};
     if (is_store) {
         cycles += tl_l2_take_others(m, slice, entry, hart, line);
         reply.state = TL_LINE_M;
@@ -102,13 +107,14 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t lin
         }
     }
     reply.cycles = cycles;
-    if (TL_UNLIKELY(!is_hit && !is_prefetch && m->config.l2.prefetch == TL_PREFETCH_NEXT_LINE))
+    if (!is_usual && TL_UNLIKELY(!is_hit && !is_prefetch && m->config.l2.prefetch == TL_PREFETCH_NEXT_LINE))
         tl_l2_prefetch_next(m, line, time + cycles);
     return reply;
 }
 
 // A data cache dropped the line, with data when it was modified.
-TL_ALWAYS_INLINE void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_dirty, uint64_t time) {
+TL_ALWAYS_INLINE void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_dirty, uint64_t time,
+                                    bool is_usual) {
     tl_l2_line *entry = &m->l2_lines[l2_way];
     bool is_owner = entry->owner == hart;
     entry->data_sharers &= (uint8_t) ~(1u << hart);
@@ -116,9 +122,9 @@ TL_ALWAYS_INLINE void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way
     m->links[hart][tl_l2_release_signal(is_dirty, is_owner, false)] += 1;
     if (!is_dirty)
         return;
-    tl_l2_slice *slice = tl_l2_slice_of(m, line);
+    tl_l2_slice *slice = is_usual ? &m->slices[0] : tl_l2_slice_of(m, line);
     tl_l2_take_data(slice, entry);
-    tl_cache_touch(&slice->cache, l2_way - slice->first_way);
+    tl_cache_touch(&slice->cache, l2_way - (is_usual ? 0 : slice->first_way));
     tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
     m->noc[TL_NOC_RELEASE_DATA] += 1;
 }

@@ -95,7 +95,6 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     hm->h = h;
     hm->host_minus_paddr = (uintptr_t)m->ram - TL_RAM_BASE_PADDR;
     h->mem = hm;
-    h->port = &tl_memory_port;
     h->line_log2 = m->line_log2;
     h->line_mask = ~(tl_line_bytes(m) - 1);
     h->reservation_paddr = TL_NO_LINE;
@@ -111,6 +110,9 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
                                     stamps, &hm->l2tlb_clock, seed_of(m, h->id, UNIT_L2TLB)))
             return false;
     }
+    m->is_usual = tl_cache_is_usual(&hm->l1d.cache) && tl_cache_is_usual(&m->slices[0].cache) && config->l2_slices == 1 &&
+                  config->l1d.prefetch == TL_PREFETCH_NONE && config->l2.prefetch == TL_PREFETCH_NONE;
+    h->port = m->is_usual ? &tl_memory_port_usual : &tl_memory_port;
     tl_slots_init(hm);
     return true;
 }

@@ -111,6 +111,7 @@ struct tl_memory {
     tl_config config;
     uint8_t *ram;
     uint64_t ram_bytes;
+    bool is_usual; // L1Ds and L2 are of the usual shape (cache.h), the L2 is one slice, and neither prefetches
     uint32_t n_harts, line_log2, slices_log2, channels_log2, banks_log2, row_lines_log2;
     tl_l2_line *l2_lines; // of all slices
     uint64_t l2_clock;
@@ -146,8 +147,11 @@ void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time);
 
 // l1.c: all return the way; store-type uses leave the line in M.
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot);
-uint32_t tl_l1d_miss_load(tl_hart_mem *hm, uint64_t line); // the line is not there, and a load, a store waits for it
+// The line is not there, and a load, a store waits for it.
+uint32_t tl_l1d_miss_load(tl_hart_mem *hm, uint64_t line);
 uint32_t tl_l1d_miss_store(tl_hart_mem *hm, uint64_t line);
+uint32_t tl_l1d_miss_load_usual(tl_hart_mem *hm, uint64_t line); // m->is_usual
+uint32_t tl_l1d_miss_store_usual(tl_hart_mem *hm, uint64_t line);
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
 bool tl_l1d_probe(tl_hart_mem *hm, uint64_t line, uint8_t keep); // to state S or I; returns whether it answered with data
 void tl_l1i_probe(tl_hart_mem *hm, uint64_t line);
@@ -237,6 +241,6 @@ static inline bool tl_is_canonical(uint64_t vaddr, uint32_t n_levels) {
     return (uint64_t)tl_sext(vaddr, TL_PAGE_BITS + TL_LEVEL_BITS * n_levels) == vaddr;
 }
 
-extern const tl_mem_port tl_memory_port; // port.c
+extern const tl_mem_port tl_memory_port, tl_memory_port_usual; // port.c; the latter for m->is_usual
 
 #endif

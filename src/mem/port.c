@@ -31,18 +31,21 @@ static void access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
     tl_slot_show_data(hm, p->vaddr, p->at.paddr, access_cache(hm, p->at.paddr, use), p->at.entry);
 }
 
-// The same for a load or a store that its page slot permits.
-TL_ALWAYS_INLINE void access_page_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t paddr, bool is_store) {
+// The same for a load or a store that its page slot permits. is_usual: m->is_usual, where it is known.
+TL_ALWAYS_INLINE void access_page_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t paddr, bool is_store,
+                                       bool is_usual) {
     tl_l1 *l1 = &hm->l1d;
-    uint64_t line = paddr & hm->h->line_mask;
-    uint32_t way = tl_cache_find(&l1->cache, line);
-    if (way == TL_NO_WAY)
+    uint64_t line = paddr & (is_usual ? ~UINT64_C(0) << TL_USUAL_LINE_LOG2 : hm->h->line_mask);
+    uint32_t way = is_usual ? tl_cache_find_usual(&l1->cache, line) : tl_cache_find(&l1->cache, line);
+    if (way == TL_NO_WAY && is_usual)
+        way = is_store ? tl_l1d_miss_store_usual(hm, line) : tl_l1d_miss_load_usual(hm, line);
+    else if (way == TL_NO_WAY)
         way = is_store ? tl_l1d_miss_store(hm, line) : tl_l1d_miss_load(hm, line);
-    else if (TL_LIKELY(!l1->lines[way].is_prefetched && (!is_store || l1->lines[way].state == TL_LINE_M)))
+    else if (TL_LIKELY((is_usual || !l1->lines[way].is_prefetched) && (!is_store || l1->lines[way].state == TL_LINE_M)))
         tl_cache_touch(&l1->cache, way);
     else
         access_cache(hm, paddr, is_store ? TL_USE_STORE : TL_USE_LOAD);
-    tl_slot_show_line(hm, page, vaddr, way);
+    tl_slot_show_line(hm, page, vaddr, way, is_usual);
 }
 
 // Does the page slot permit an access there, aligned? Then it is a use of the page. Returns the address in *ret_paddr.
@@ -213,7 +216,7 @@ static TL_NOINLINE bool load_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t si
         return load_device(hm, &p, size_bytes);
     const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
     if (TL_LIKELY(page != NULL))
-        access_page_line(hm, page, vaddr, p.at.paddr, false);
+        access_page_line(hm, page, vaddr, p.at.paddr, false, false);
     else
         access_line(hm, &p, TL_USE_LOAD);
     hm->h->mem_value = read_aligned(tl_host_of(hm->memory, p.at.paddr), size_bytes);
@@ -230,33 +233,40 @@ static TL_NOINLINE bool store_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t s
         return store_device(hm, &p, size_bytes, value);
     const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
     if (TL_LIKELY(page != NULL))
-        access_page_line(hm, page, vaddr, p.at.paddr, true);
+        access_page_line(hm, page, vaddr, p.at.paddr, true, false);
     else
         access_line(hm, &p, TL_USE_STORE);
     write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
     return true;
 }
 
-static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_usual) {
     tl_hart_mem *hm = tl_mem_of(h);
     uint64_t paddr;
     const tl_page_slot *page = find_page(hm, vaddr, size_bytes, false, &paddr);
     if (TL_UNLIKELY(!page))
         return load_slowly(hm, vaddr, size_bytes);
-    access_page_line(hm, page, vaddr, paddr, false);
+    access_page_line(hm, page, vaddr, paddr, false, is_usual);
     h->mem_value = read_aligned(tl_host_of(hm->memory, paddr), size_bytes);
     return true;
 }
 
-static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, bool is_usual) {
     tl_hart_mem *hm = tl_mem_of(h);
     uint64_t paddr;
     const tl_page_slot *page = find_page(hm, vaddr, size_bytes, true, &paddr);
     if (TL_UNLIKELY(!page))
         return store_slowly(hm, vaddr, size_bytes, value);
-    access_page_line(hm, page, vaddr, paddr, true);
+    access_page_line(hm, page, vaddr, paddr, true, is_usual);
     write_bytes(tl_host_of(hm->memory, paddr), size_bytes, value);
     return true;
+}
+
+static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, false); }
+static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) { return store_to(h, vaddr, size_bytes, value, false); }
+static bool load_usual(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, true); }
+static bool store_usual(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    return store_to(h, vaddr, size_bytes, value, true);
 }
 
 static uint64_t amo_result(tl_amo amo, uint64_t old, uint64_t operand, uint32_t size_bytes) {
@@ -363,16 +373,9 @@ static void pmp_changed(tl_hart *h) {
         tl_slots_hide_view(hm, view);
 }
 
-const tl_mem_port tl_memory_port = {
-    .load = load,
-    .store = store,
-    .amo = do_amo,
-    .load_reserved = load_reserved,
-    .store_conditional = store_conditional,
-    .fetch = fetch,
-    .fence_i = fence_i,
-    .flush_tlb = flush_tlb,
-    .set_satp = set_satp,
-    .status_changed = status_changed,
-    .pmp_changed = pmp_changed,
-};
+#define REST                                                                                                                   \
+    .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional, .fetch = fetch, .fence_i = fence_i, \
+    .flush_tlb = flush_tlb, .set_satp = set_satp, .status_changed = status_changed, .pmp_changed = pmp_changed
+
+const tl_mem_port tl_memory_port = {.load = load, .store = store, REST};
+const tl_mem_port tl_memory_port_usual = {.load = load_usual, .store = store_usual, REST};

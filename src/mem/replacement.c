@@ -4,11 +4,12 @@
 #include "mem/replacement.h"
 
 static uint32_t oldest(const uint64_t *stamps, uint32_t ways) {
+    if (ways == 32) // the usual first-level TLB, unrolled
+        return tl_replacement_oldest(stamps, 32);
+    if (ways % 8 == 0)
+        return tl_replacement_oldest(stamps, ways);
     uint64_t least = UINT64_MAX;
-    uint32_t way = 0;
-    for (; way + 4 <= ways; way += 4)
-        least = tl_lesser(least, tl_least_of_four(stamps, way));
-    for (; way < ways; way++)
+    for (uint32_t way = 0; way < ways; way++)
         least = tl_lesser(least, tl_replacement_key(stamps, way));
     return (uint32_t)least & ((1u << TL_WAY_BITS) - 1);
 }

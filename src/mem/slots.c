@@ -53,7 +53,7 @@ static void show_conditioned(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, ui
     if (!(flags & TL_PTE_R))
         add_slot(&hm->mxr_slots[view], number);
     tl_page_slot page = page_of(hm, vaddr, paddr, entry);
-    tl_slot_show_line(hm, &page, vaddr, way);
+    tl_slot_show_line(hm, &page, vaddr, way, false);
 }
 
 // An access of the mode itself to a page of its own, readable whatever mstatus says; untranslated: anything but a disguise.
@@ -67,7 +67,7 @@ static bool is_own(const tl_hart_mem *hm, uint32_t entry) {
 void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
     if (is_own(hm, entry)) {
         tl_page_slot page = page_of(hm, vaddr, paddr, entry);
-        tl_slot_show_line(hm, &page, vaddr, way);
+        tl_slot_show_line(hm, &page, vaddr, way, false);
     } else if (entry != TL_NO_ENTRY) {
         show_conditioned(hm, vaddr, paddr, way, entry);
     }

@@ -24,10 +24,11 @@ TL_ALWAYS_INLINE tl_page_slot *tl_page_slot_of(tl_hart_mem *hm, uint32_t view, u
 }
 
 // Shows the line of an access that `page` permits.
-TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint32_t way) {
+TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint32_t way, bool is_usual) {
     tl_hart *h = hm->h;
     tl_l1_line *line = &hm->l1d.lines[way];
-    uint64_t number = vaddr >> h->line_log2, vline = vaddr & h->line_mask;
+    uint32_t line_log2 = is_usual ? TL_USUAL_LINE_LOG2 : h->line_log2;
+    uint64_t number = vaddr >> line_log2, vline = number << line_log2;
     uint32_t slot_number = h->view * TL_DATA_SLOTS + (uint32_t)(number & (TL_DATA_SLOTS - 1));
     tl_data_slot *slot = &h->data_slot[slot_number];
     tl_slot_hide_data(hm, way); // perhaps under another name

@@ -79,6 +79,22 @@ static void test_lru_replaces_the_line_used_longest_ago(void **state) {
     tl_arena_done(&f.arena);
 }
 
+static void test_oldest_has_the_least_stamp_and_ties_go_left(void **state) {
+    (void)state;
+    uint64_t random = 1, stamps[64];
+    for (int i = 0; i < 20000; i++) {
+        uint32_t ways = 1 + (uint32_t)tl_replacement_victim(TL_REPLACE_RANDOM, stamps, 64, &random), least = 0;
+        for (uint32_t way = 0; way < ways; way++) {
+            uint32_t bits = tl_replacement_victim(TL_REPLACE_RANDOM, stamps, 54, &random);
+            tl_replacement_victim(TL_REPLACE_RANDOM, stamps, 2, &random);
+            stamps[way] = random & ((UINT64_C(1) << (bits + 1 > 51 ? 51 : bits + 1)) - 1); // near and far apart, many alike
+            if (stamps[way] < stamps[least])
+                least = way;
+        }
+        assert_int_equal(tl_replacement_victim(TL_REPLACE_LRU, stamps, ways, &random), least);
+    }
+}
+
 static void test_fifo_does_not_see_hits(void **state) {
     (void)state;
     fixture f;
@@ -141,6 +157,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_line_number_selects_the_set),
     cmocka_unit_test(test_invalid_ways_fill_first_lowest_first),
     cmocka_unit_test(test_lru_replaces_the_line_used_longest_ago),
+    cmocka_unit_test(test_oldest_has_the_least_stamp_and_ties_go_left),
     cmocka_unit_test(test_fifo_does_not_see_hits),
     cmocka_unit_test(test_plru_follows_the_bits_away_from_what_was_used),
     cmocka_unit_test(test_random_repeats_with_its_seed_and_reaches_every_way),

@@ -37,7 +37,14 @@ static uint32_t first_of_set(const tl_tlb *tlb, uint64_t vaddr, uint32_t level) 
 }
 
 uint32_t tl_tlb_search(const tl_tlb *tlb, uint64_t vaddr) {
-    uint32_t n_sets = tlb->set_mask == 0 || tlb->n_large == 0 ? 1 : tlb->n_levels; // one set holds every size, or there is one size
+    if (TL_LIKELY(tlb->n_large == 0)) {
+        const uint64_t *vaddrs = tlb->vaddrs + first_of_set(tlb, vaddr, 0), page = vaddr & tl_page_mask(0);
+        for (uint32_t way = 0; way < tlb->ways; way++)
+            if (vaddrs[way] == page)
+                return first_of_set(tlb, vaddr, 0) + way;
+        return TL_NO_ENTRY;
+    }
+    uint32_t n_sets = tlb->set_mask == 0 ? 1 : tlb->n_levels; // one set holds every size
     for (uint32_t level = 0; level < n_sets; level++) {
         uint32_t first = first_of_set(tlb, vaddr, level);
         for (uint32_t way = 0; way < tlb->ways; way++)

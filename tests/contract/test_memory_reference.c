@@ -656,6 +656,9 @@ static void test_default_machine_equals_reference(void **state) {
     (void)state;
     tl_config config = roomy();
     run_machine("default", &config, stream(1));
+    config.n_harts = 3;
+    config.l2.size_bytes = 65536; // evictions below reach the caches above
+    run_machine("default, three harts", &config, stream(4));
 }
 
 static void test_direct_mapped_machine_equals_reference(void **state) {
