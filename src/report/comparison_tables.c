@@ -75,6 +75,16 @@ void tl_comparison_put_events(const tl_comparison *c, FILE *stream) {
 
 // ---- Costs of a read
 
+// The machine has no more counters than were read before: the same row again.
+static bool is_repeated_access(const tl_comparison *c, uint32_t index) {
+    const tl_compare_access_row *row = &c->accesses[index];
+    for (const tl_compare_access_row *other = c->accesses; other < row; other++)
+        if (other->design == row->design && other->n_counters == row->n_counters && !strcmp(other->method, row->method) &&
+            !strcmp(other->mode, row->mode))
+            return true;
+    return false;
+}
+
 void tl_comparison_put_accesses(const tl_comparison *c, FILE *stream) {
     if (c->n_accesses == 0)
         return;
@@ -87,6 +97,8 @@ void tl_comparison_put_accesses(const tl_comparison *c, FILE *stream) {
         const tl_compare_access_row *row = &c->accesses[i];
         const char *name = tl_comparison_design_name(c, row->design);
         char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES], d[TL_NUMBER_BYTES], e[TL_NUMBER_BYTES], counters[TL_NUMBER_BYTES];
+        if (is_repeated_access(c, i))
+            continue;
         snprintf(counters, sizeof counters, row->n_counters == row->n_asked ? "%" PRIu32 : "%" PRIu32 " (all)", row->n_counters);
         fprintf(stream, " %-7s %-13s %-6s %8s %9s %11s %9s %7s %7" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n", strcmp(name, last) ? name : "",
                 row->method, row->mode, counters, tl_format_grouped(row->first_instructions, a), tl_format_grouped(row->first_cycles, b),

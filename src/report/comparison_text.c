@@ -116,7 +116,10 @@ static void put_heading(const tl_comparison *c, FILE *stream) {
     put_end(facts, stream);
     fprintf(stream, "\n Watched again in %u way%s, a look every %s cycles, by readers that the machine executes", c->n_designs,
             c->n_designs == 1 ? "" : "s", tl_format_grouped(facts->interval_cycles, a));
-    fprintf(stream, "%s%s.\n\n", *facts->added ? "; added to the machine: " : "", facts->added);
+    fputs(".\n", stream);
+    if (*facts->added)
+        fprintf(stream, " Added to the machine: %s.\n", facts->added);
+    fputc('\n', stream);
     for (uint32_t d = 0; d < c->n_designs; d++)
         fprintf(stream, " %-7s %s\n", c->designs[d].name, c->designs[d].title);
 }

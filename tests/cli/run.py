@@ -249,7 +249,7 @@ def completion_completes():
 @test
 def commands_in_the_documentation_parse():
     n_commands = 0
-    for page in ("README.md", "docs/stat.md", "docs/boot.md", "docs/machines.md", "docs/dhpc.md",
+    for page in ("README.md", "docs/stat.md", "docs/boot.md", "docs/machines.md", "docs/dhpc.md", "docs/compare.md",
                  "guest/linux/README.md"):
         with open(os.path.join(ROOT, page), encoding="utf-8") as text:
             lines = [line.strip() for line in text.read().replace("\\\n", " ").split("\n") if line.startswith("    ")]
@@ -1222,6 +1222,38 @@ def comparisons_follow_the_schema():
                 wrong = violations(schema, schema, record)
                 if wrong:
                     raise AssertionError(f"{wrong}: {record}")
+
+
+@guest
+def designs_that_do_not_share_counters_are_exact():
+    records = compare(*SPIN, *program("spin", 100000))
+    designs = {row["design"]: row for row in records["design"]}
+    equal(list(designs), ["u74", "ccache", "dhpc"])
+    n_shared = 0
+    for row in records["event"]:
+        if row["value"] is None:
+            equal((row["truth"], row["error"], bool(row["reason"])), (None, None, True), str(row))
+        elif row["time_counted"] == 1:
+            equal((row["value"], row["error"]), (row["truth"], 0), str(row))
+        else:
+            equal(row["design"], "u74")
+            n_shared += 1
+            if not row["least"] <= row["lower_quartile"] <= row["median"] <= row["upper_quartile"] <= row["most"]:
+                raise AssertionError(row)
+    for name, row in designs.items():
+        equal(row["events_counted"], sum(r["design"] == name and r["value"] is not None for r in records["event"]), name)
+        equal(row["n_with_error"], sum(r["design"] == name and r["value"] != r["truth"] for r in records["event"]), name)
+    equal(designs["u74"]["events_counted"] - designs["u74"]["events_always"], n_shared)
+    # The bus shows all that passes there, and nothing of the others.
+    equal([designs[name]["values_watched"] + designs[name]["values_read"] > 0 for name in designs], [False, True, False])
+    # The undisturbed run is that of tally stat, on the same machine.
+    run_alone = records["run"][0]
+    settings = [word for setting in run_alone["added"].split(", ") for word in ("--set", setting)]
+    alone, status, err = report("--machine", "lowrisc2", *settings, "--per-unit", *program("spin", 100000))
+    equal(status, 0, err)
+    events = {row["event"]: row["undisturbed"] for row in records["event"]}
+    equal((run_alone["instructions"], events["l2_read"], events["l2_writeback"]),
+          (counts(alone)["instructions"], counts(alone)["l2.read"], counts(alone)["l2.writeback"]))
 
 
 @guest

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <tally/catalogue.h>
+#include <tally/compare.h>
 #include <tally/diff.h>
 #include <tally/report.h>
 #include <tally/run.h>
@@ -312,6 +313,74 @@ static void test_stopping_from_outside_is_told(void **state) {
     tl_run_free(run);
 }
 
+static tl_comparison *compared(const char *designs, const char *events) {
+    static const char *const argv[] = {"guest", "30000", NULL};
+    tl_compare_options options;
+    tl_comparison *comparison = NULL;
+    tl_error err = {0};
+    int null_fd = open("/dev/null", O_RDWR);
+    tl_compare_options_init(&options);
+    options.run.program = guest();
+    options.run.argv = argv;
+    for (int i = 0; i < 3; i++)
+        options.run.std_fd[i] = null_fd;
+    options.run.max_insns = 300000;
+    options.designs = designs;
+    options.events = events;
+    options.interval_cycles = 10000;
+    options.n_phases = 2;
+    if (tl_compare(&options, &comparison, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    close(null_fd);
+    return comparison;
+}
+
+static void test_the_distributed_counters_are_exact_and_two_events_need_no_turns(void **state) {
+    (void)state;
+    tl_comparison *comparison = compared("u74,dhpc", "cycle,instret,integer_load,dtlb_miss,l2_read");
+    tl_compare_facts facts = {.size = sizeof facts};
+    tl_comparison_facts(comparison, &facts);
+    assert_int_equal(facts.n_events, 5);
+    assert_true(facts.instructions > 0 && facts.instructions <= 300000);
+    assert_int_equal(tl_comparison_n_designs(comparison), 2);
+    assert_int_equal(tl_comparison_n_values(comparison), 10);
+    for (uint32_t i = 0; i < 10; i++) {
+        tl_compare_value_row row = {.size = sizeof row};
+        tl_comparison_value(comparison, i, &row);
+        assert_int_equal(row.has_value, row.design == TL_COMPARE_DHPC || strcmp(row.event, "l2_read") != 0);
+        if (row.has_value)
+            assert_int_equal(row.value, row.truth);
+        else
+            assert_true(*row.reason);
+    }
+    tl_compare_design_row beyond = {.size = sizeof beyond, .n_looks = 7};
+    tl_comparison_design(comparison, 2, &beyond);
+    assert_int_equal(beyond.n_looks, 0);
+    assert_string_equal(beyond.name, "");
+    tl_comparison_free(comparison);
+    tl_comparison_free(NULL);
+}
+
+static void test_a_comparison_is_written_in_each_format(void **state) {
+    (void)state;
+    static const char *const beginnings[] = {"\n 'demo' on lowrisc2", "{\"type\":\"run\",\"schema\":\"tally.compare/1\"",
+                                             "section,design,"};
+    tl_comparison *comparison = compared("dhpc", "cycle");
+    for (int format = TL_COMPARE_TEXT; format <= TL_COMPARE_CSV; format++) {
+        char *text = NULL;
+        size_t size = 0;
+        tl_error err = {0};
+        FILE *stream = open_memstream(&text, &size);
+        assert_int_equal(tl_comparison_write(comparison, (tl_compare_format)format, stream, &err), TL_OK);
+        fclose(stream);
+        assert_memory_equal(text, beginnings[format], strlen(beginnings[format]));
+        free(text);
+    }
+    tl_error err = {0};
+    assert_int_equal(tl_comparison_write(comparison, TL_COMPARE_SVG, stderr, &err), TL_EINVAL); // without sweeps
+    tl_comparison_free(comparison);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_calls_out_of_order_are_refused),
     cmocka_unit_test(test_how_a_run_is_cut_changes_nothing),
@@ -322,6 +391,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_wishes_that_contradict_each_other_are_refused),
     cmocka_unit_test(test_what_a_pmu_reports_comes_with_the_truth),
     cmocka_unit_test(test_stopping_from_outside_is_told),
+    cmocka_unit_test(test_the_distributed_counters_are_exact_and_two_events_need_no_turns),
+    cmocka_unit_test(test_a_comparison_is_written_in_each_format),
 };
 
 TL_TEST_MAIN(tests)
