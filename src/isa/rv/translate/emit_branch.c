@@ -95,27 +95,31 @@ static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed
     tl_emit_elsewhere(t);
 }
 
-// Looks up and trains the two-bit counter for a direction that is known by now. Leaves its old value in rax.
-static void emit_train(tl_translator *t, uint64_t pc, bool is_taken) {
+// Before the direction is known: rcx = address of the two-bit counter, rdx = history shifted by one. Spends rax.
+static void emit_predictor(tl_translator *t, uint64_t pc) {
     x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;
-    x86_rm(e, true, 0x8b, RAX, TL_HART(bp.history));
+    x86_rm(e, true, 0x8b, RDX, TL_HART(bp.history));
     if (bp->history_mask != 0) {
-        x86_rr(e, false, 0x8b, RCX, RAX);
+        x86_rr(e, false, 0x8b, RCX, RDX);
         x86_op_ri(e, false, X_AND, RCX, (int32_t)(bp->history_mask & bp->counter_mask));
         x86_op_ri(e, false, X_XOR, RCX, (int32_t)((pc >> 1) & bp->counter_mask));
     } else {
         x86_mov_ri(e, RCX, (pc >> 1) & bp->counter_mask);
     }
-    x86_rm(e, true, 0x8d, RAX, at_index(RAX, RAX, 0, is_taken));
-    x86_rm(e, true, 0x89, RAX, TL_HART(bp.history));
-    x86_mem counter = tl_emit_at(t, bp->counters, RAX);
-    if (counter.base == RAX) {
-        x86_op_rr(e, true, X_ADD, RCX, RAX);
-        counter = at_base(RCX, 0);
-    } else {
-        counter.index = RCX;
-    }
+    x86_op_rr(e, true, X_ADD, RDX, RDX);
+    x86_mem counters = tl_emit_at(t, bp->counters, RAX);
+    counters.index = RCX;
+    x86_rm(e, true, 0x8d, RCX, counters);
+}
+
+// Afterwards: trains the counter, and leaves its old value in rax.
+static void emit_train(tl_translator *t, bool is_taken) {
+    x86 *e = &t->e;
+    x86_mem counter = at_base(RCX, 0);
+    if (is_taken)
+        x86_op_ri(e, true, X_ADD, RDX, 1);
+    x86_rm(e, true, 0x89, RDX, TL_HART(bp.history));
     x86_rm(e, false, 0x0fb6, RAX, counter);
     x86_rr(e, false, 0x8b, RDX, RAX);
     x86_op_ri(e, false, X_CMP, RAX, is_taken ? 3 : 1);
@@ -138,7 +142,7 @@ static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, boo
         if (is_taken)
             emit_btb(t, pc, target, predicted ? BILL_ALWAYS : BILL_NEVER);
     } else {
-        emit_train(t, pc, is_taken);
+        emit_train(t, is_taken);
         x86_op_ri(e, false, X_CMP, RAX, 2);
         if (!is_taken)
             x86_byte(e, 0xf5);            // cmc
@@ -156,6 +160,8 @@ static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, boo
 
 static void emit_cond(tl_translator *t, const tl_op *op, int cc) {
     uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
+    if (t->store->hart->bp.fixed == 0)
+        emit_predictor(t, pc);
     tl_emit_compare(t, op);
     uint8_t *taken = x86_jcc(&t->e, cc);
     emit_branch_tail(t, pc, target, false);
@@ -229,13 +235,6 @@ static void emit_dispatch(tl_translator *t) {
     tl_emit_elsewhere(t);
 }
 
-static void target_missed(tl_hart *h, uint64_t is_return) {
-    h->tally[is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS] += 1;
-    h->tally[TL_S_BP_TARGET_MISS] += 1;
-    h->tally[TL_S_HART_CYC_TARGET] += h->bp.mispredict_cycles;
-    h->now += h->bp.mispredict_cycles;
-}
-
 // Jumps that both pop and push, or link without a return-address stack: rare, so in C.
 static void predict_in_c(tl_hart *h, const tl_block *block, uint64_t target) {
     const tl_op *op = &block->ops[block->n_insns - 1];
@@ -300,9 +299,10 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
         x86_rm(e, true, 0x89, RAX, field(m, offsetof(tl_btb_entry, target)));
         tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
     }
-    x86_mov_ri(e, RDX, is_return);
-    x86_mov_ri(e, RCX, (uintptr_t)target_missed);
-    x86_call_to(e, t->call_thunk);
+    tl_emit_tally(t, is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS, 1, RCX);
+    tl_emit_tally(t, TL_S_BP_TARGET_MISS, 1, RCX);
+    tl_emit_tally(t, TL_S_HART_CYC_TARGET, bp->mispredict_cycles, RCX);
+    add_now(t, bp->mispredict_cycles);
     x86_jmp_to(e, predicted);
     tl_emit_elsewhere(t);
     if (is_call)
