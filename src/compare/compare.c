@@ -9,6 +9,7 @@
 #include "compare/privileges.h"
 #include "compare/reach.h"
 #include "compare/rows.h"
+#include "compare/sweep.h"
 #include "session/digest.h"
 
 enum { USUAL_INTERVAL = 100000, WANTED_LOOKS = 200, SHORT_INTERVAL = 5000 };
@@ -148,6 +149,10 @@ tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_
         status = tl_compare_accesses(&setup, c, err);
     if (status == TL_OK)
         status = tl_compare_privileges(&setup, c, err);
+    if (status == TL_OK && setup.with_sweeps)
+        status = tl_compare_fabrics(&setup, c, err);
+    if (status == TL_OK && setup.with_sweeps)
+        status = tl_compare_spreads(&setup, c, err);
     tl_compare_setup_done(&setup);
     if (status != TL_OK) {
         tl_comparison_release(c);

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// The two sweeps: ways to read the distributed counters over fabrics and harts, and error over the number of events.
+#ifndef TL_COMPARE_SWEEP_H
+#define TL_COMPARE_SWEEP_H
+
+#include "compare/setup.h"
+
+TL_MUST_CHECK tl_status tl_compare_fabrics(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
+TL_MUST_CHECK tl_status tl_compare_spreads(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Error against the number of events: the first two, four, eight ... of what can be asked for, in an order that serves every design: events
+// of the core and of the second level in turns.
+#include <stdlib.h>
+
+#include "base/bits.h"
+#include "compare/rows.h"
+#include "compare/sweep.h"
+
+enum { MOST_PHASES = 4 };
+static const uint32_t counts[] = {2, 4, 8, 16, 32, 64};
+
+// Three of the core, one of the second level, and so on; then what is left.
+static uint32_t order_events(const tl_watchable *ret_order[TL_COMPARE_MAX_EVENTS]) {
+    uint32_t n = 0, core = 0, level2 = 0;
+    while (n < TL_COMPARE_MAX_EVENTS && (core < tl_n_watchables || level2 < tl_n_watchables)) {
+        bool wants_level2 = n % 4 == 3;
+        uint32_t *at = wants_level2 ? &level2 : &core;
+        while (*at < tl_n_watchables && (tl_watchables[*at].ccache != 0) != wants_level2)
+            ++*at;
+        if (*at == tl_n_watchables) { // none of these left
+            at = wants_level2 ? &core : &level2;
+            while (*at < tl_n_watchables && (tl_watchables[*at].ccache != 0) == wants_level2)
+                ++*at;
+            if (*at == tl_n_watchables)
+                break;
+        }
+        ret_order[n++] = &tl_watchables[(*at)++];
+    }
+    return n;
+}
+
+static tl_status fill_row(const tl_compare_setup *setup, tl_compare_design design, tl_compare_spread_row *row, tl_error *err) {
+    uint32_t n = design != TL_COMPARE_U74 ? 1 : setup->n_phases < MOST_PHASES ? setup->n_phases : MOST_PHASES;
+    tl_watch_result *results = calloc(n, sizeof *results);
+    if (!results)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    tl_status status = TL_OK;
+    for (uint32_t phase = 0; phase < n && status == TL_OK; phase++)
+        status = tl_watch_run(setup, design, phase, n, &results[phase], err);
+    *row = (tl_compare_spread_row){.size = sizeof *row, .design = design, .n_events = setup->n_events};
+    if (status == TL_OK)
+        row->n_counted = tl_compare_errors(setup, results, n, &row->mean_error, &row->largest_error);
+    free(results);
+    return status;
+}
+
+tl_status tl_compare_spreads(const tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
+    tl_compare_setup some = *setup; // of its events, those of each row
+    const tl_watchable *order[TL_COMPARE_MAX_EVENTS];
+    uint32_t n_there = order_events(order), n_before = 0;
+    c->spreads = tl_arena_alloc(&c->arena, TL_COUNT_OF(counts) * setup->n_designs * sizeof *c->spreads);
+    if (!c->spreads)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    tl_status status = TL_OK;
+    for (uint32_t k = 0; k < TL_COUNT_OF(counts) && n_before < n_there; k++) {
+        some.n_events = counts[k] < n_there ? counts[k] : n_there;
+        for (uint32_t i = 0; i < some.n_events; i++)
+            some.events[i] = order[i];
+        for (uint32_t d = 0; d < setup->n_designs && status == TL_OK; d++)
+            status = fill_row(&some, setup->designs[d], &c->spreads[c->n_spreads++], err);
+        n_before = some.n_events;
+    }
+    return status;
+}

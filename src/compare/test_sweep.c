@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// What the sweeps must show whatever the numbers are: section 8 of docs/dhpc.md, where each way to read is at its best, and the bound on waits.
+#include "compare/setup.h"
+#include "compare/sweep.h"
+#include "compare/test_rig.h"
+
+static const tl_compare_fabric_row *row_of(const tl_comparison *c, uint32_t beat, uint32_t n_harts) {
+    for (uint32_t i = 0; i < c->n_fabrics; i++)
+        if (c->fabrics[i].beat_cycles == beat && c->fabrics[i].n_harts == n_harts)
+            return &c->fabrics[i];
+    fail_msg("no row for beat %u and %u harts", beat, n_harts);
+    return NULL;
+}
+
+static void test_each_way_to_read_has_its_fabric(void **state) {
+    (void)state;
+    tl_compare_options options = test_options("unused");
+    tl_compare_setup setup;
+    tl_comparison c = {0};
+    tl_error err = {0};
+    assert_int_equal(tl_compare_prepare(&options, &setup, &err), TL_OK);
+    assert_int_equal(tl_compare_fabrics(&setup, &c, &err), TL_OK);
+    assert_int_equal(c.n_fabrics, 8 * 4);
+    const tl_compare_fabric_row *quick = row_of(&c, 1, 1), *slow = row_of(&c, 12, 1);
+    assert_string_equal(quick->winner, "burst-read");
+    assert_true(quick->trigger_poll_x1000 < quick->empty_poll_x1000); // a look costs more than a beat
+    assert_string_equal(slow->winner, "empty-poll");                  // and less than twelve
+    assert_true(slow->empty_poll_x1000 < slow->trigger_poll_x1000);
+    assert_int_equal(quick->n_counters, 16);
+    for (uint32_t i = 0; i < c.n_fabrics; i++) {
+        const tl_compare_fabric_row *row = &c.fabrics[i];
+        assert_true(row->max_wait_cycles <= row->wait_bound_cycles);
+        assert_true((row->n_harts == 1) == (row->max_wait_cycles == 0));
+        assert_true(row->trigger_poll_x1000 >=
+                    UINT64_C(1000) * row->n_counters * row->beat_cycles * row->n_harts * 9 / 10); // the port's pace
+    }
+    assert_string_equal(row_of(&c, 16, 8)->winner, "even"); // everybody waits for the port, whatever he does meanwhile
+    tl_arena_done(&c.arena);
+    tl_compare_setup_done(&setup);
+}
+
+static void test_only_turns_make_errors(void **state) {
+    (void)state;
+    char path[64];
+    test_write_program(300, path);
+    tl_compare_options options = test_options(path);
+    options.run.max_insns = 150000;
+    options.n_phases = 2;
+    tl_compare_setup setup;
+    tl_comparison c = {0};
+    tl_error err = {0};
+    assert_int_equal(tl_compare_prepare(&options, &setup, &err), TL_OK);
+    if (tl_compare_spreads(&setup, &c, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    assert_true(c.n_spreads >= 5 * 3);
+    double largest = 0;
+    for (uint32_t i = 0; i < c.n_spreads; i++) {
+        const tl_compare_spread_row *row = &c.spreads[i];
+        if (row->design == TL_COMPARE_U74) {
+            largest = row->mean_error > largest ? row->mean_error : largest;
+            assert_true(row->n_events > 4 || row->mean_error == 0); // two of them are cycle and instret
+        } else {
+            assert_true(row->mean_error == 0 && row->largest_error == 0);
+        }
+        assert_true(row->design != TL_COMPARE_DHPC || row->n_counted == row->n_events);
+    }
+    assert_true(largest > 0.01);
+    tl_arena_done(&c.arena);
+    tl_compare_setup_done(&setup);
+    unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_way_to_read_has_its_fabric),
+        cmocka_unit_test(test_only_turns_make_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
+}
