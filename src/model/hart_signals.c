@@ -26,8 +26,8 @@ const tl_hart_unit_row tl_hart_units[TL_N_HART_UNITS] = {
 #undef END_UNIT
 };
 
-// The static share of instructions (isa/rv/insn.c), of the pipeline (core/pipeline.c) and of fetch runs is summed when blocks are folded; what
-// branch prediction adds (model/bpred.h) is added at once.
+// The static share of instructions (isa/rv/insn.c), of the pipeline (core/pipeline.c) and of fetch runs is summed when blocks are folded, and so
+// is what the directions of branches come to; what their targets add (model/bpred.h) is added at once.
 tl_signal_kind tl_hart_signal_kind(enum tl_hart_slot slot) {
     if (slot >= TL_S_HART_CYCLE && slot <= TL_S_HART_INSTRET_M)
         return TL_SIGNAL_CLOCK;
@@ -52,13 +52,13 @@ tl_signal_kind tl_hart_signal_kind(enum tl_hart_slot slot) {
     case TL_S_ITLB_ACCESS:
     case TL_S_L1D_LOAD:
     case TL_S_L1D_STORE:
-    case TL_S_DTLB_ACCESS: return TL_SIGNAL_HELD;
+    case TL_S_DTLB_ACCESS:
     case TL_S_HART_BRANCH_TAKEN:
     case TL_S_HART_CYC_MISPREDICT:
+    case TL_S_BP_COND_MISS:
+    case TL_S_BP_COND_MISS_TAKEN: return TL_SIGNAL_HELD;
     case TL_S_HART_CYC_TARGET:
     case TL_S_HART_CYC_REDIRECT:
-    case TL_S_BP_COND_MISS:
-    case TL_S_BP_COND_MISS_TAKEN:
     case TL_S_BP_INDIRECT_MISS:
     case TL_S_BP_RETURN_MISS:
     case TL_S_BP_TARGET_MISS:
