@@ -22,6 +22,7 @@ enum cli_option_id {
     OPT_OUTPUT,
     OPT_APPEND,
     OPT_HOST_INFO,
+    OPT_HOST_PROFILE,
     OPT_QUIET,
     OPT_NO_PROGRESS,
     OPT_MACHINE,

@@ -177,6 +177,10 @@ static bool take(parser *p, int id, const char *text) {
     case OPT_OUTPUT: o->output = text; return *text || fail(p, "-o: the file name is empty");
     case OPT_APPEND: o->is_appending = true; return true;
     case OPT_HOST_INFO: o->report.with_host = true; return true;
+    case OPT_HOST_PROFILE:
+        o->host_profile = text;
+        o->run.host_profile = true;
+        return *text || fail(p, "--host-profile: the file name is empty");
     case OPT_QUIET: o->report.is_quiet = true; return true;
     case OPT_NO_PROGRESS: o->no_progress = true; return true;
     case OPT_MACHINE: o->run.machine = text; return *text || fail(p, "--machine: the name is empty");

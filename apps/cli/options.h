@@ -67,6 +67,7 @@ typedef struct cli_options {
     const char *output; // NULL: standard error
     bool is_appending;
     bool no_progress;
+    const char *host_profile;  // file, or NULL
     uint64_t timeout_ms;       // 0: none
     const char *argv0;         // NULL: as typed, its folder replaced by a dot
     char *const *program_argv; // from argv; [0] is the program as typed
@@ -132,6 +133,10 @@ void cli_print_help(cli_verb verb, FILE *stream);
 void cli_print_man(FILE *stream);
 void cli_print_markdown(FILE *stream);
 void cli_print_completion(FILE *stream);
+
+// profile.c: what --host-profile asks for; adds the samples of a run to the sum, and prints the sum. host_ns and instructions are those of all runs.
+void cli_profile_add(const tl_run *run, tl_host_profile *sum);
+bool cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_ns, uint64_t instructions); // closes the stream
 
 // The verbs: each returns the exit status.
 int cli_stat(cli_options *options); // boot, too

@@ -76,6 +76,9 @@ typedef struct stat_job {
     uint64_t begin_ms, progress_ms;
     bool shows_progress, has_progress;
     unsigned run_number;
+    FILE *profile_stream; // NULL: nobody asked
+    tl_host_profile profile;
+    uint64_t profile_ns, profile_insns;
 } stat_job;
 
 static uint64_t now_ms(void) {
@@ -218,6 +221,11 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     tl_result_free(start);
     failed = run_to_end(job, run);
     status = tl_run_result(run, ret_result, &err);
+    tl_progress progress = {.size = sizeof progress};
+    tl_run_progress(run, &progress);
+    cli_profile_add(run, &job->profile);
+    job->profile_ns += progress.host_ns;
+    job->profile_insns += progress.instructions;
     tl_run_free(run);
     if (status != TL_OK)
         return complain(job, STATUS_FAILED, &err);
@@ -348,10 +356,17 @@ static int run_all(stat_job *job) {
     return status;
 }
 
-// The report that was asked for. Returns 0, or the exit status of a failure that was told.
+// The report that was asked for, and the file for the profile. Returns 0, or the exit status of a failure that was told.
 static int open_report(stat_job *job) {
     cli_options *options = job->options;
     tl_error err = {0};
+    if (options->host_profile) {
+        job->profile_stream = fopen(options->host_profile, "we");
+        if (!job->profile_stream) {
+            fprintf(stderr, "tally: --host-profile %s: %s\n", options->host_profile, strerror(errno));
+            return STATUS_FAILED;
+        }
+    }
     if (!options->wants_report)
         return 0;
     if (options->output) {
@@ -410,6 +425,11 @@ out:
     tl_report_free(job.report);
     if (job.stream && job.stream != stderr && fclose(job.stream) != 0 && status < STATUS_FAILED) {
         fprintf(stderr, "tally: --output %s: %s\n", options->output, strerror(errno));
+        status = STATUS_FAILED;
+    }
+    if (job.profile_stream && !cli_profile_write(job.profile_stream, &job.profile, job.profile_ns, job.profile_insns) &&
+        status < STATUS_FAILED) {
+        fprintf(stderr, "tally: --host-profile %s: %s\n", options->host_profile, strerror(errno));
         status = STATUS_FAILED;
     }
     free(job.program);

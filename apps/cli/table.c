@@ -159,6 +159,10 @@ const cli_option cli_option_rows[] = {
     {S, OPT_APPEND, 0, "append", NULL, HOW, "With --output: add to the end of FILE.", NULL},
     {R, OPT_HOST_INFO, 0, "host-info", NULL, HOW,
      "Put host time and memory into JSON and CSV, too. They differ from run to run; the text report always shows them.", NULL},
+    {R, OPT_HOST_PROFILE, 0, "host-profile", "FILE", HOW,
+     "Write to FILE where the host's time went, one JSON object of schema tally.host/1: shares of translated code, of the models that it calls, of "
+     "translation, of instructions stepped one by one, and of system calls and devices. Sampled; the counts stay the same.",
+     "@files"},
     {R, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
     {S, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
 

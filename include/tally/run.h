@@ -98,6 +98,9 @@ typedef struct tl_run_options {
     // "rvhpm" or "rvhpm:u74": counts are what Linux perf would report from this PMU of the machine's harts, multiplexed if `events` are more
     // than its counters, beside the truth (tl_count.is_pmu). TL_RUN_USER only, without `metrics`. NULL: counts are the truth.
     const char *pmu;
+
+    // Sample where host time goes, for tl_run_host_profile. Takes SIGPROF from the calling process and keeps it.
+    bool host_profile;
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);
@@ -139,6 +142,20 @@ typedef struct tl_progress {
 } tl_progress;
 
 TL_API void tl_run_progress(const tl_run *run, tl_progress *ret_progress); // cheap
+
+// Samples of the processor time that went into tl_run_advance, a few hundred a second, by what the host was at. All zero unless
+// tl_run_options.host_profile.
+typedef struct tl_host_profile {
+    uint32_t size; // set by the caller to sizeof(tl_host_profile)
+    uint64_t n_samples;
+    uint64_t translated;  // in code that was made of the program's
+    uint64_t models;      // in what such code calls, and all of an interpreter: misses, page walks, rarer instructions, look-ups of code
+    uint64_t translation; // decoding and translating
+    uint64_t stepping;    // executing one instruction at a time: up to a limit, an overflow, or with --engine step
+    uint64_t system;      // outside of the harts: system calls, devices, counters read by intervals
+} tl_host_profile;
+
+TL_API void tl_run_host_profile(const tl_run *run, tl_host_profile *ret_profile);
 
 TL_API void tl_run_free(tl_run *run); // NULL is fine
 

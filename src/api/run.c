@@ -37,4 +37,8 @@ TL_API tl_status tl_run_interval(tl_run *run, tl_result **ret_result, tl_error *
 
 TL_API void tl_run_progress(const tl_run *run, tl_progress *ret_progress) { tl_session_progress((const tl_session *)run, ret_progress); }
 
+TL_API void tl_run_host_profile(const tl_run *run, tl_host_profile *ret_profile) {
+    tl_session_host_profile((const tl_session *)run, ret_profile);
+}
+
 TL_API void tl_run_free(tl_run *run) { tl_session_free(session_of(run)); }

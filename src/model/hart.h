@@ -164,6 +164,15 @@ enum { TL_MAX_PMU_PORTS = 4 };
 // What may be a change of who runs, as hardware can see it. An ECALL is an entry, too: both are told.
 typedef enum tl_notice { TL_NOTICE_TRAP_ENTRY, TL_NOTICE_TRAP_RETURN, TL_NOTICE_ECALL, TL_NOTICE_SATP } tl_notice;
 
+// What the host is at on behalf of a hart, for tl_sampler (session/sampler.h): front-ends say it where it changes, which is seldom.
+typedef enum tl_host_phase {
+    TL_HOST_ELSEWHERE, // not in a front-end: system calls, devices, the loop around
+    TL_HOST_RUNNING,   // executing blocks, or what blocks call
+    TL_HOST_BUILDING,  // decoding and translating
+    TL_HOST_STEPPING,  // one instruction at a time
+    TL_N_HOST_PHASES
+} tl_host_phase;
+
 struct tl_pend; // results still in flight between two fetch runs: model/pipeline.h
 struct tl_core_type;
 
@@ -226,6 +235,9 @@ struct tl_hart {
     void *mem;    // mem/'s own state of this hart
     void *client; // who owns the hart's thread: os/
     const struct tl_core_type *core;
+    volatile uint8_t host_phase; // tl_host_phase; read by a signal handler of the same thread
+    const uint8_t *host_code;    // where the front-end keeps code that it made, or NULL
+    size_t host_code_bytes;
 
     _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS]; // two to a line of the host's cache, none across
     tl_fetch_slot fetch_slot[TL_N_VIEWS * TL_FETCH_SLOTS];

@@ -15,6 +15,7 @@
 #include "session/guest.h"
 #include "session/plan.h"
 #include "session/reader.h"
+#include "session/sampler.h"
 
 enum { MAX_NOTES = 200 };
 
@@ -41,6 +42,7 @@ struct tl_session {
     region roi;
     tl_result *previous; // at the end of the last interval
     uint64_t host_ns;
+    tl_sampler sampler;
     bool has_ended;
     tl_end_reason reason;
     int status, signal;
@@ -144,6 +146,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     if (status != TL_OK)
         goto out;
     status = copy_options(session, &options, err);
+    session->sampler.machine = options.host_profile ? session->machine : NULL;
     uint32_t n_slots = session->machine->probe.n_slots;
     if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->catalogue))
         status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots,
@@ -354,8 +357,10 @@ tl_status tl_session_advance(tl_session *session, uint64_t max_instructions, tl_
     tl_status status = TL_OK;
     uint64_t begin_ns = host_now_ns();
     uint64_t until_insns = at_most(retired(session), max_instructions);
+    tl_sampler_begin(&session->sampler);
     for (bool is_done = session->has_ended; !is_done && status == TL_OK;)
         status = advance_once(session, until_insns, &state, &is_done, err);
+    tl_sampler_end(&session->sampler);
     session->host_ns += host_now_ns() - begin_ns;
     if (status == TL_OK)
         *ret_state = state;
@@ -522,6 +527,12 @@ void tl_session_progress(const tl_session *session, tl_progress *ret_progress) {
                             .sim_ns = sim_ns_of(session, cycles),
                             .host_ns = session->host_ns};
     memcpy(ret_progress, &progress, progress.size < sizeof progress ? progress.size : sizeof progress);
+}
+
+void tl_session_host_profile(const tl_session *session, tl_host_profile *ret_profile) {
+    tl_host_profile profile = session->sampler.seen;
+    profile.size = ret_profile->size;
+    memcpy(ret_profile, &profile, profile.size < sizeof profile ? profile.size : sizeof profile);
 }
 
 void tl_session_free(tl_session *session) {

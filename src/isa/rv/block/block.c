@@ -297,7 +297,10 @@ static tl_block *get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pli
         }
         return block;
     }
-    return build(store, pc, pline, pline2);
+    h->host_phase = TL_HOST_BUILDING;
+    tl_block *built = build(store, pc, pline, pline2);
+    h->host_phase = TL_HOST_RUNNING;
+    return built;
 }
 
 // The walk over the first k instructions.
@@ -544,6 +547,7 @@ tl_stop tl_blocks_run(tl_hart *h) {
         uint64_t left = h->insn_limit - h->instret;
         if (h->run_vline != TL_NO_LINE || h->skip_break || left <= TL_MAX_BLOCK_INSNS || store->must_step) {
             store->must_step = false;
+            h->host_phase = TL_HOST_STEPPING;
             tl_step result = tl_step_one(h, store->pends);
             if (result == TL_STEP_RETIRED)
                 continue;
@@ -557,6 +561,7 @@ tl_stop tl_blocks_run(tl_hart *h) {
         store->must_recheck = false;
         store->is_folded = false;
         store->is_running = true;
+        h->host_phase = TL_HOST_RUNNING;
         store->type->run(store);
         store->is_running = false;
         if (store->why != TL_BLOCK_GO_ON) {
@@ -564,6 +569,7 @@ tl_stop tl_blocks_run(tl_hart *h) {
             break;
         }
     }
+    h->host_phase = TL_HOST_ELSEWHERE;
     tl_fp_leave(h, &saved);
     return stop;
 }

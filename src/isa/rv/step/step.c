@@ -160,6 +160,7 @@ static tl_stop run(tl_hart *h) {
     step_engine *engine = h->engine;
     tl_fp_saved saved;
     tl_stop stop;
+    h->host_phase = TL_HOST_STEPPING;
     tl_fp_enter(h, &saved);
     for (;;) {
         if (h->instret >= h->insn_limit) {
@@ -176,6 +177,7 @@ static tl_stop run(tl_hart *h) {
             break;
         }
     }
+    h->host_phase = TL_HOST_ELSEWHERE;
     tl_fp_leave(h, &saved);
     return stop;
 }

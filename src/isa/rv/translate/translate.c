@@ -202,6 +202,8 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     t->store = h->engine;
     tl_code_thunks(t, &(tl_enters){.link = enter_by_link, .indirect = enter_indirect, .again = enter_again});
     ((tl_blocks *)h->engine)->translator = t;
+    h->host_code = t->exec;
+    h->host_code_bytes = TL_CODE_BYTES;
     return TL_OK;
 }
 
