@@ -23,6 +23,7 @@ enum cli_option_id {
     OPT_APPEND,
     OPT_HOST_INFO,
     OPT_HOST_PROFILE,
+    OPT_HOST_SYMBOLS,
     OPT_QUIET,
     OPT_NO_PROGRESS,
     OPT_MACHINE,

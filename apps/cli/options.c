@@ -181,6 +181,11 @@ static bool take(parser *p, int id, const char *text) {
         o->host_profile = text;
         o->run.host_profile = true;
         return *text || fail(p, "--host-profile: the file name is empty");
+    case OPT_HOST_SYMBOLS:
+        if (strcmp(text, "map") && strcmp(text, "jitdump"))
+            return fail(p, "--perf %s: what perf can read is map or jitdump", text);
+        o->run.host_symbols = *text == 'm' ? TL_HOST_SYMBOLS_MAP : TL_HOST_SYMBOLS_JITDUMP;
+        return true;
     case OPT_QUIET: o->report.is_quiet = true; return true;
     case OPT_NO_PROGRESS: o->no_progress = true; return true;
     case OPT_MACHINE: o->run.machine = text; return *text || fail(p, "--machine: the name is empty");
@@ -345,6 +350,8 @@ static bool finish_report(parser *p) {
         return fail(p, "-r and -I do not go together: intervals are of one run");
     if (o->is_appending && !o->output)
         return fail(p, "--append goes with --output FILE");
+    if (o->n_runs > 1 && o->run.host_symbols != TL_HOST_SYMBOLS_NONE)
+        return fail(p, "--perf names the code of one run; leave out -r %u", o->n_runs);
     o->run.env = (const char *const *)o->env.items;
     o->joined_events = join(&o->events);
     o->joined_metrics = join(&o->metrics);

@@ -128,7 +128,7 @@ static int complain(stat_job *job, int status, const tl_error *err) {
 }
 
 // Exit status of an error before the program's first instruction.
-static int status_of_new(tl_status status) { return status == TL_ENOMEM ? STATUS_FAILED : STATUS_USAGE; }
+static int status_of_new(tl_status status) { return status == TL_ENOMEM || status == TL_EIO ? STATUS_FAILED : STATUS_USAGE; }
 
 static int status_of_load(tl_status status) {
     switch (status) {

@@ -163,6 +163,10 @@ const cli_option cli_option_rows[] = {
      "Write to FILE where the host's time went, one JSON object of schema tally.host/1: shares of translated code, of the models that it calls, of "
      "translation, of instructions stepped one by one, and of system calls and devices. Sampled; the counts stay the same.",
      "@files"},
+    {R, OPT_HOST_SYMBOLS, 0, "perf", "map|jitdump", HOW,
+     "Let Linux perf name translated code when it profiles tally itself: map writes /tmp/perf-PID.map; jitdump writes jit-PID.dump into the "
+     "current folder, for perf record -k mono and perf inject --jit, with guest addresses as line numbers.",
+     "map jitdump"},
     {R, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
     {S, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
 

@@ -43,6 +43,12 @@ typedef enum tl_run_kind {
     TL_RUN_BOOT, // firmware and a kernel on a board
 } tl_run_kind;
 
+typedef enum tl_host_symbols { // for Linux perf, which profiles the host
+    TL_HOST_SYMBOLS_NONE,
+    TL_HOST_SYMBOLS_MAP,     // /tmp/perf-PID.map: a name for each piece of translated code
+    TL_HOST_SYMBOLS_JITDUMP, // jit-PID.dump in the current folder: names, the code itself and, as line numbers, guest addresses
+} tl_host_symbols;
+
 typedef struct tl_run_options {
     uint32_t size; // set by tl_run_options_init
 
@@ -101,6 +107,7 @@ typedef struct tl_run_options {
 
     // Sample where host time goes, for tl_run_host_profile. Takes SIGPROF from the calling process and keeps it.
     bool host_profile;
+    tl_host_symbols host_symbols; // TL_ENGINE_TRANSLATE only
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);

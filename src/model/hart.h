@@ -235,8 +235,9 @@ struct tl_hart {
     void *mem;    // mem/'s own state of this hart
     void *client; // who owns the hart's thread: os/
     const struct tl_core_type *core;
-    volatile uint8_t host_phase; // tl_host_phase; read by a signal handler of the same thread
-    const uint8_t *host_code;    // where the front-end keeps code that it made, or NULL
+    volatile uint8_t host_phase;  // tl_host_phase; read by a signal handler of the same thread
+    struct tl_code_log *code_log; // model/code_log.h; NULL: nobody names host code
+    const uint8_t *host_code;     // where the front-end keeps code that it made, or NULL
     size_t host_code_bytes;
 
     _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS]; // two to a line of the host's cache, none across

@@ -6,6 +6,7 @@
 #define TL_OS_OS_H
 
 #include "base/status.h"
+#include "loader/elf.h"
 #include "machine/machine.h"
 
 typedef struct tl_os tl_os;
@@ -54,6 +55,8 @@ void tl_os_free(tl_os *os); // NULL is fine
 uint64_t tl_os_now_cycles(const tl_os *os);     // machine time: the largest now of all harts
 uint64_t tl_os_resident_bytes(const tl_os *os); // simulated pages in use
 uint64_t tl_os_peak_bytes(const tl_os *os);     // the most that were in use at once
+// The symbols of the first process's program and its load bias; the caller frees the table.
+TL_MUST_CHECK tl_status tl_os_symbols_new(const tl_os *os, tl_symbols **ret_symbols, uint64_t *ret_load_bias, tl_error *err);
 // Runtime address of a symbol of the first process's program (load bias applied); TL_ENOENT with the nearest names in err.
 TL_MUST_CHECK tl_status tl_os_symbol(const tl_os *os, const char *name, uint64_t *ret_vaddr, tl_error *err);
 

@@ -50,19 +50,26 @@ void tl_symbol_describe(const tl_process *p, uint64_t vaddr, char *text, size_t 
     tl_symbols_free(symbols);
 }
 
-tl_status tl_os_symbol(const tl_os *os, const char *name, uint64_t *ret_vaddr, tl_error *err) {
+tl_status tl_os_symbols_new(const tl_os *os, tl_symbols **ret_symbols, uint64_t *ret_load_bias, tl_error *err) {
     tl_file_source source;
+    tl_file_source_init(&source, os->first->os, os->first->exe_file, os->options.program);
+    tl_status status = tl_symbols_new(&source.source, ret_symbols, err);
+    if (status == TL_OK)
+        *ret_load_bias = os->first->load_bias;
+    return status;
+}
+
+tl_status tl_os_symbol(const tl_os *os, const char *name, uint64_t *ret_vaddr, tl_error *err) {
     tl_symbols *symbols;
-    uint64_t vaddr;
+    uint64_t vaddr, load_bias;
     if (!os->first || !os->first->exe_file)
         return tl_fail(err, TL_ENOENT, "no function '%s': the program has ended", name);
-    tl_file_source_init(&source, os->first->os, os->first->exe_file, os->options.program);
-    tl_status status = tl_symbols_new(&source.source, &symbols, err);
+    tl_status status = tl_os_symbols_new(os, &symbols, &load_bias, err);
     if (status != TL_OK)
         return status;
     status = tl_symbols_find(symbols, name, &vaddr, err);
     tl_symbols_free(symbols);
     if (status == TL_OK)
-        *ret_vaddr = vaddr + os->first->load_bias;
+        *ret_vaddr = vaddr + load_bias;
     return status;
 }

@@ -36,6 +36,8 @@ typedef struct tl_guest_type {
     TL_MUST_CHECK tl_status (*load)(const tl_guest_setup *setup, tl_guest **ret_guest, tl_error *err);
     TL_MUST_CHECK tl_status (*run)(tl_guest *guest, const tl_guest_limits *limits, tl_guest_report *ret_report, tl_error *err);
     TL_MUST_CHECK tl_status (*symbol)(const tl_guest *guest, const char *name, uint64_t *ret_address, tl_error *err);
+    // The function that holds an address, and how far behind its beginning; NULL: not known. User programs: only with host_symbols.
+    const char *(*name_at)(const tl_guest *guest, uint64_t address, uint64_t *ret_within);
     uint64_t (*now_cycles)(const tl_guest *guest);
     uint64_t (*peak_bytes)(const tl_guest *guest); // of simulated memory; NULL: not known
     void (*free)(tl_guest *guest);

@@ -68,6 +68,10 @@ static tl_status symbol(const tl_guest *guest, const char *name, uint64_t *ret_a
     return tl_system_symbol(((const software *)guest)->system, name, ret_address, err);
 }
 
+static const char *name_at(const tl_guest *guest, uint64_t address, uint64_t *ret_within) {
+    return tl_system_symbol_at(((const software *)guest)->system, address, ret_within);
+}
+
 static uint64_t now_cycles(const tl_guest *guest) { return tl_system_now_cycles(((const software *)guest)->system); }
 
 static void free_system(tl_guest *guest) {
@@ -75,4 +79,5 @@ static void free_system(tl_guest *guest) {
     free(guest);
 }
 
-const tl_guest_type tl_guest_system = {.load = load, .run = run, .symbol = symbol, .now_cycles = now_cycles, .free = free_system};
+const tl_guest_type tl_guest_system = {
+    .load = load, .run = run, .symbol = symbol, .name_at = name_at, .now_cycles = now_cycles, .free = free_system};

@@ -10,6 +10,8 @@
 typedef struct user {
     tl_guest guest;
     tl_os *os;
+    tl_symbols *symbols; // of the program, if somebody wants names
+    uint64_t load_bias;
 } user;
 
 static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_error *err) {
@@ -35,6 +37,8 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
         free(u);
         return status;
     }
+    if (run->host_symbols != TL_HOST_SYMBOLS_NONE)
+        (void)!tl_os_symbols_new(u->os, &u->symbols, &u->load_bias, NULL); // a program without symbols has addresses
     *ret_guest = &u->guest;
     return TL_OK;
 }
@@ -68,14 +72,20 @@ static tl_status symbol(const tl_guest *guest, const char *name, uint64_t *ret_a
     return tl_os_symbol(((const user *)guest)->os, name, ret_address, err);
 }
 
+static const char *name_at(const tl_guest *guest, uint64_t address, uint64_t *ret_within) {
+    const user *u = (const user *)guest;
+    return u->symbols ? tl_symbols_at(u->symbols, address - u->load_bias, ret_within) : NULL;
+}
+
 static uint64_t now_cycles(const tl_guest *guest) { return tl_os_now_cycles(((const user *)guest)->os); }
 
 static uint64_t peak_bytes(const tl_guest *guest) { return tl_os_peak_bytes(((const user *)guest)->os); }
 
 static void free_user(tl_guest *guest) {
+    tl_symbols_free(((user *)guest)->symbols);
     tl_os_free(((user *)guest)->os);
     free(guest);
 }
 
 const tl_guest_type tl_guest_user = {
-    .load = load, .run = run, .symbol = symbol, .now_cycles = now_cycles, .peak_bytes = peak_bytes, .free = free_user};
+    .load = load, .run = run, .symbol = symbol, .name_at = name_at, .now_cycles = now_cycles, .peak_bytes = peak_bytes, .free = free_user};

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/bits.h"
+#include "session/code_file.h"
 #include "session/digest.h"
 #include "session/guest.h"
 #include "session/plan.h"
@@ -43,6 +44,7 @@ struct tl_session {
     tl_result *previous; // at the end of the last interval
     uint64_t host_ns;
     tl_sampler sampler;
+    tl_code_file *code_file; // NULL: nobody profiles the host
     bool has_ended;
     tl_end_reason reason;
     int status, signal;
@@ -147,6 +149,8 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
         goto out;
     status = copy_options(session, &options, err);
     session->sampler.machine = options.host_profile ? session->machine : NULL;
+    if (status == TL_OK && options.host_symbols != TL_HOST_SYMBOLS_NONE)
+        status = tl_code_file_new(options.host_symbols, session->machine, arena, &session->code_file, err);
     uint32_t n_slots = session->machine->probe.n_slots;
     if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->catalogue))
         status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots,
@@ -207,6 +211,8 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     tl_status status = types[session->options.kind]->load(&setup, &session->guest, err);
     if (status != TL_OK)
         return status;
+    if (session->code_file)
+        tl_code_file_set_guest(session->code_file, session->guest);
     name_images(session);
     if (session->perf && !session->roi.is_used)
         tl_perf_enable(session->perf);
@@ -361,6 +367,8 @@ tl_status tl_session_advance(tl_session *session, uint64_t max_instructions, tl_
     for (bool is_done = session->has_ended; !is_done && status == TL_OK;)
         status = advance_once(session, until_insns, &state, &is_done, err);
     tl_sampler_end(&session->sampler);
+    if (status == TL_OK && session->code_file)
+        status = tl_code_file_flush(session->code_file, err);
     session->host_ns += host_now_ns() - begin_ns;
     if (status == TL_OK)
         *ret_state = state;
@@ -539,6 +547,7 @@ void tl_session_free(tl_session *session) {
     if (!session)
         return;
     tl_result_release(session->previous);
+    tl_code_file_free(session->code_file);
     if (session->guest)
         session->guest->type->free(session->guest);
     tl_machine_free(session->machine);

@@ -256,6 +256,13 @@ void tl_system_free(tl_system *system) {
     free(system);
 }
 
+const char *tl_system_symbol_at(const tl_system *system, uint64_t address, uint64_t *ret_within) {
+    const char *name = NULL;
+    for (uint32_t i = 0; i < system->n_symbols && !name; i++)
+        name = tl_symbols_at(system->symbols[i], address, ret_within);
+    return name;
+}
+
 tl_status tl_system_symbol(const tl_system *system, const char *name, uint64_t *ret_address, tl_error *err) {
     tl_status status = tl_fail(err, TL_ENOENT, "no function '%s': neither kernel nor firmware has symbols", name);
     for (uint32_t i = 0; i < system->n_symbols; i++) {

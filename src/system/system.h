@@ -54,6 +54,8 @@ TL_MUST_CHECK tl_status tl_system_new(tl_machine *machine, const tl_system_optio
 void tl_system_free(tl_system *system); // NULL is fine
 TL_MUST_CHECK tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_system_report *ret_report, tl_error *err);
 uint64_t tl_system_now_cycles(const tl_system *system); // the furthest hart's
+// The function of program, kernel or firmware that holds an address; NULL: none that is known.
+const char *tl_system_symbol_at(const tl_system *system, uint64_t address, uint64_t *ret_within);
 // Address of a symbol of the program, kernel or firmware; TL_ENOENT.
 TL_MUST_CHECK tl_status tl_system_symbol(const tl_system *system, const char *name, uint64_t *ret_address, tl_error *err);
 

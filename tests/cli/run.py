@@ -22,6 +22,7 @@ import select
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -1553,6 +1554,136 @@ def the_terminal_is_the_serial_port_and_is_given_back():
     equal(status, 124, text)
     status, text = at_terminal(b"l\n\x01x", ready)
     equal(status, 0, text)
+
+
+# -- what profilers of the host are told
+
+
+@guest
+def the_host_s_time_is_told_apart_and_the_counts_stay():
+    path = os.path.join(scratch, "profile.json")
+    plain, profiled = (report(*words, "--max-insns", "30M", *program("spin", 10**9))[0] for words in ([], ["--host-profile", path]))
+    equal(profiled, plain)
+    for engine, share in (("step", "stepping"), ("block", "models")):
+        equal(stat("-n", "--engine", engine, "--host-profile", path, "--max-insns", "300k", *program("spin", 10**9))[0], 0)
+        with open(path, encoding="utf-8") as text:
+            profile = json.load(text)
+        equal((profile["schema"], profile["instructions"]), ("tally.host/1", 300000))
+        equal(sorted(profile["shares"]), ["models", "stepping", "system", "translated", "translation"])
+        if profile["samples"] > 0 and abs(sum(profile["shares"].values()) - 1) > 0.001:
+            raise AssertionError(f"shares do not add up: {profile}")
+        if profile["samples"] > 20 and profile["shares"][share] < 0.5:
+            raise AssertionError(f"{engine}: {profile}")
+    equal(stat("-n", "-r", "2", "--host-profile", path, "--max-insns", "1k", *program("spin", 10**9))[0], 0)
+    with open(path, encoding="utf-8") as text:
+        equal(json.load(text)["instructions"], 2000, "the sum of both runs")
+    fails(["stat", "--host-profile", scratch, *program("exit", 0)], 125, "--host-profile", scratch)
+    fails(["stat", "--host-profile", "", *program("exit", 0)], 2, "--host-profile", "empty")
+
+
+def jit_records(data):
+    """(id, bytes) of each record of a jitdump behind its header, which is checked, as perf's jitdump-specification.txt has them."""
+    magic, version, at, machine, _, pid, _, flags = struct.unpack_from("=6I2Q", data)
+    equal((magic, version, at, machine, flags), (0x4A695444, 1, 40, 62, 0), "header")
+    before = 0
+    while at < len(data):
+        kind, n_bytes, stamp = struct.unpack_from("=2IQ", data, at)
+        if n_bytes < 16 or at + n_bytes > len(data) or stamp < before:
+            raise AssertionError(f"record at {at}: kind {kind}, {n_bytes} bytes, time {stamp} after {before}")
+        yield kind, data[at + 16:at + n_bytes], pid
+        at, before = at + n_bytes, stamp
+
+
+def code_of_jitdump(data):
+    """(address, size, name, guest addresses by host address) of all code, in order."""
+    pieces, lines = [], None
+    for kind, record, pid in jit_records(data):
+        if pieces and pieces[-1] is None:
+            raise AssertionError("a record behind the last")
+        if kind == 2:
+            address, n, at = *struct.unpack_from("=2Q", record), 16
+            lines = {"of": address, "pcs": []}
+            for _ in range(n):
+                host, pc, _ = struct.unpack_from("=QII", record, at)
+                end = record.index(b"\0", at + 16)
+                equal(record[at + 16:end], b"guest")
+                lines["pcs"].append((host, pc))
+                at = end + 1
+            equal((len(record) - at < 8, record[at:].strip(b"\0")), (True, b""), "padding")
+        elif kind == 0:
+            load_pid, tid, vma, address, size, index = struct.unpack_from("=2I4Q", record)
+            end = record.index(b"\0", 40)
+            equal((load_pid, tid, vma, index, len(record) - end - 1), (pid, pid, address, len(pieces), size), "load record")
+            if lines:
+                equal(lines["of"], address, "lines belong to the code that follows")
+            pieces.append((address, size, record[40:end].decode(), lines["pcs"] if lines else [], record[end + 1:]))
+            lines = None
+        else:
+            equal((kind, len(record)), (3, 0), "kind of record")
+            pieces.append(None)
+    equal(pieces[-1:], [None], "the last record closes")
+    return pieces[:-1]
+
+
+@guest
+def perf_learns_the_names_of_translated_code():
+    if platform.machine() != "x86_64":
+        raise Skip("no translator on this host")
+    folder = os.path.join(scratch, "jit")
+    os.makedirs(folder)
+    child = subprocess.Popen([options.tally, "stat", "-n", "-q", "--perf", "jitdump", *program("roi")], cwd=folder, env=CLEAN)
+    equal(child.wait(120), 0)
+    with open(os.path.join(folder, f"jit-{child.pid}.dump"), "rb") as dump:
+        pieces = code_of_jitdump(dump.read())
+    names = [piece[2] for piece in pieces]
+    contains(names, "tally:enter-and-leave", "guest:_start", "guest:main", "guest:roi_work")
+    nm = subprocess.run([CROSS[:-3] + "nm", options.guest], capture_output=True, text=True, check=True).stdout
+    functions = {line.split()[2]: int(line.split()[0], 16) for line in nm.splitlines() if line.split()[-2] in "tTW"}
+    end = 0
+    for address, size, name, lines, code in sorted(pieces):
+        if address < end:
+            raise AssertionError(f"{name} lies in the piece before")
+        end = address + size
+        equal(len(code), size)
+        hosts = [host for host, _ in lines]
+        if hosts != sorted(hosts) or any(not address <= host < end for host in hosts):
+            raise AssertionError(f"lines of {name}: {lines}")
+        function, plus, within = name.removeprefix("guest:").partition("+")
+        if lines and function in functions:
+            equal(lines[0][1], functions[function] + (int(within, 16) if plus else 0), name)
+
+    child = subprocess.Popen([options.tally, "stat", "-n", "-q", "--perf", "map", *program("roi")], cwd=folder, env=CLEAN)
+    equal(child.wait(120), 0)
+    path = f"/tmp/perf-{child.pid}.map"
+    try:
+        with open(path, encoding="utf-8") as lines:
+            mapped = [line.rstrip("\n").split(" ", 2) for line in lines]
+    finally:
+        os.unlink(path)
+    equal([name for *_, name in mapped], names, "map and jitdump")  # sizes depend on where the host put things
+    places = sorted((int(address, 16), int(size, 16)) for address, size, _ in mapped)
+    equal([address + size > after for (address, size), (after, _) in zip(places, places[1:])], [False] * (len(places) - 1), "pieces lie apart")
+
+    fails(["stat", "--perf", "mab", *program("exit", 0)], 2, "--perf mab", "map", "jitdump")
+    fails(["stat", "--perf", "map", "-r", "2", *program("exit", 0)], 2, "--perf", "-r 2")
+    fails(["stat", "--perf", "map", "--engine", "block", *program("exit", 0)], 2, "block", "--engine translate")
+
+
+@guest
+def perf_takes_the_jitdump():
+    if platform.machine() != "x86_64" or not shutil.which("perf"):
+        raise Skip("no perf on this host")
+    folder = os.path.join(scratch, "inject")
+    os.makedirs(folder)
+    where = {"cwd": folder, "env": {**CLEAN, "HOME": folder}, "capture_output": True, "text": True, "timeout": 120}
+    recorded = subprocess.run(["perf", "record", "-k", "mono", "-e", "cpu-clock:u", "-o", "data", options.tally, "stat", "-n", "-q", "--perf", "jitdump",
+                               "--max-insns", "100M", *program("spin", 10**9)], **where)
+    if recorded.returncode != 0:
+        raise Skip("perf may not record here: " + (recorded.stderr.strip().splitlines() or ["no reason given"])[-1])
+    injected = subprocess.run(["perf", "inject", "--jit", "-i", "data", "-o", "injected"], **where)
+    equal(injected.returncode, 0, injected.stderr)
+    listing = subprocess.run(["perf", "report", "-i", "injected", "--stdio", "--sort", "sym"], **where).stdout
+    contains(listing, "guest:")
 
 
 def main():

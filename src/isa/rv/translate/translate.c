@@ -8,6 +8,7 @@
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/translate/translator.h"
+#include "model/code_log.h"
 
 static void emit_insn(tl_translator *t, uint32_t k) {
     if (!tl_emit_int(t, k) && !tl_emit_mem(t, k) && !tl_emit_fp(t, k) && !tl_emit_branch(t, k))
@@ -73,6 +74,21 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     return n;
 }
 
+// Names the two parts of the block just made for profilers of the host. `starts`: of the code of each instruction.
+static TL_NOINLINE void publish(const tl_translator *t, const uint8_t *cold, uint8_t *const *starts, uint32_t n) {
+    const tl_block *block = t->block;
+    const tl_hart *h = t->store->hart;
+    const uint8_t *hot = t->write + ((const uint8_t *)block->code - t->exec);
+    tl_code_line lines[TL_CODE_MAX_LINES];
+    for (uint32_t k = 0; k < n; k++)
+        lines[k] = (tl_code_line){.offset_bytes = (uint32_t)(starts[k] - hot), .pc = block->pc + block->ops[k].offset};
+    const tl_code_piece straight = {
+        .code = block->code, .n_bytes = (uint64_t)(t->other - hot), .pc = block->pc, .lines = lines, .n_lines = n};
+    const tl_code_piece off = {.code = tl_exec_of(t, cold), .n_bytes = (uint64_t)(t->e.at - cold), .pc = block->pc, .is_cold = true};
+    h->code_log->publish(h->code_log, h, &straight);
+    h->code_log->publish(h->code_log, h, &off);
+}
+
 static void prepare(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
     t->store = store;
@@ -93,6 +109,8 @@ static void prepare(tl_blocks *store, tl_block *block) {
     x86_ra(e, false, 0x660fd4, XMM15, t->small_numbers + 16 * block->n_insns); // paddq
 
     bool is_ended = false;
+    uint8_t *starts[TL_CODE_MAX_LINES];
+    uint32_t n_starts = 0;
     for (uint32_t k = 0; k < block->n_insns; k++) {
         if (k > 0 && tl_blocks_has_break(store, block->pc + block->ops[k].offset)) {
             x86_mov_ri(e, RAX, (uintptr_t)block);
@@ -101,6 +119,7 @@ static void prepare(tl_blocks *store, tl_block *block) {
             is_ended = true;
             break;
         }
+        starts[n_starts++] = e->at;
         emit_insn(t, k);
         if (block->opc[k] == TL_OPC_mret || block->opc[k] == TL_OPC_sret) {
             x86_rm(e, true, 0x8b, RAX, TL_HART(pc));
@@ -120,6 +139,8 @@ static void prepare(tl_blocks *store, tl_block *block) {
         x86_patch(failed[i], e->at);
     x86_mov_ri(e, RAX, (uintptr_t)block);
     x86_jmp_to(e, t->again_thunk);
+    if (store->hart->code_log)
+        publish(t, t->cold, starts, n_starts);
     t->cold = e->at;
     t->hot = (uint8_t *)tl_align_up((uintptr_t)t->other, 16);
 }
