@@ -56,7 +56,7 @@ bench:
 	@$(release)
 	@bench/workloads/build.sh bench/out
 	@bench/run.py $(BENCH)
-	@bench/system.py $(if $(findstring --record,$(BENCH)),--record)
+	@bench/system.py $(filter --quick --record,$(BENCH))
 
 fuzz:
 	@tools/install-deps build check

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * One loop for comparing speeds: the same code runs as a Linux program (-DLOOP_LINUX), in machine mode, and with -DLOOP_USER in user mode
- * through page tables. Integer work, a table in the L1D, a branch that is hard to foretell; LOOP_ROUNDS rounds of about 22 instructions. */
+ * through page tables. With -DLOOP_ARMED=SELECTOR a counter of that event waits all the time for an overflow that is far away. Integer work, a table in the L1D, a branch that is hard to foretell; LOOP_ROUNDS rounds of about 22 instructions. */
 #include <stdint.h>
 
 #ifndef LOOP_ROUNDS
@@ -46,6 +46,12 @@ static uint64_t in_lower_mode(uint64_t n_rounds) { return loop(n_rounds); }
 
 int main(void) {
     u64 sum;
+#ifdef LOOP_ARMED
+    csr_write(mhpmevent3, LOOP_ARMED);
+    csr_write(mhpmcounter3, -BIT(40));
+    csr_write(mie, BIT(IRQ_LCOFI));
+    csr_set(mstatus, MSTATUS_MIE);
+#endif
 #ifdef LOOP_USER
     csr_write(satp, satp_of(standard_map(), SATP_SV39));
     sfence();
@@ -58,6 +64,10 @@ int main(void) {
 #endif
     if (expected(LOOP_ROUNDS) != 0)
         CHECK(sum, expected(LOOP_ROUNDS));
+#ifdef LOOP_ARMED
+    CHECK(csr_read(mhpmevent3), LOOP_ARMED); /* it has not overflowed */
+    CHECK(csr_read(mhpmcounter3) > -BIT(40), 1);
+#endif
     return 0;
 }
 #endif
