@@ -28,9 +28,14 @@ static tl_status describe_pmus(const cli_options *options, tl_error *err) {
 
 int cli_describe(const cli_options *options) {
     tl_error err = {0};
-    tl_status status = options->describes_machine
-                           ? tl_describe_machine(options->described, options->run.overrides, options->describe_format, stdout, &err)
-                           : describe_pmus(options, &err);
+    tl_status status;
+    if (options->wants_cost)
+        status = tl_describe_cost(options->run.machine, options->run.overrides, options->n_units, options->n_counters,
+                                  options->describe_format, stdout, &err);
+    else if (options->describes_machine)
+        status = tl_describe_machine(options->described, options->run.overrides, options->describe_format, stdout, &err);
+    else
+        status = describe_pmus(options, &err);
     if (status == TL_OK)
         return 0;
     fprintf(stderr, "tally: %s\n", err.text);

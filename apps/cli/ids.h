@@ -54,6 +54,8 @@ enum cli_option_id {
     OPT_LIST_MARKDOWN,
     OPT_LIST_VERBOSE,
     OPT_FORMAT,
+    OPT_COST,
+    OPT_UNITS,
     OPT_PMU,
     OPT_FAIL_ON,
     OPT_ALL,

@@ -11,7 +11,7 @@
 #include "ids.h"
 
 enum { MAX_OPTIONS = 96, MAX_RUNS = 1000000, MAX_PHASES = 1000 };
-static const uint64_t MAX_SUITE_INSNS = 10000000000, DEFAULT_SUITE_INSNS = 100000000;
+static const uint64_t MAX_SUITE_INSNS = 10000000000, DEFAULT_SUITE_INSNS = 1000000000;
 
 typedef struct parser {
     cli_options *out;
@@ -105,11 +105,11 @@ static bool set_number(parser *p, const char *option, const char *key, const cha
 }
 
 // What a kernel may hand to a program: keys os.NAME of a description that are "denied" or "granted".
-static bool add_grant(parser *p, const char *text) {
+static bool add_one_grant(parser *p, const char *text) {
     static const char *const names[] = {"ccache", "hpc"};
     const size_t n_names = sizeof names / sizeof names[0];
     for (size_t i = 0; i < n_names; i++) {
-        char setting[64];
+        char setting[96];
         if (strcmp(text, names[i]) != 0)
             continue;
         snprintf(setting, sizeof setting, "os.%s=granted", text);
@@ -119,6 +119,36 @@ static bool add_grant(parser *p, const char *text) {
     if (nearest)
         return fail(p, "--grant %s: there is no such device; did you mean %s?", text, nearest);
     return fail(p, "--grant %s: there is no such device; there are ccache and hpc", text);
+}
+
+static bool add_grant(parser *p, const char *text) {
+    char word[64];
+    for (const char *at = text;; at++) {
+        size_t n = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), at);
+        if (!add_one_grant(p, word))
+            return false;
+        at += n;
+        if (*at == '\0')
+            return true;
+    }
+}
+
+// "8x32"
+static bool set_units(parser *p, const char *text) {
+    char word[32];
+    uint64_t n_units = 0, n_counters = 0;
+    const char *x = strchr(text, 'x');
+    if (x && x > text && (size_t)(x - text) < sizeof word) {
+        snprintf(word, sizeof word, "%.*s", (int)(x - text), text);
+        if (!cli_parse_count(word, &n_units) || !cli_parse_count(x + 1, &n_counters))
+            n_units = 0;
+    }
+    if (n_units < 1 || n_units > 1024 || n_counters < 1 || n_counters > 64)
+        return fail(p, "--units %s: write UNITSxCOUNTERS, such as 8x32: 1 to 1024 units with 1 to 64 counters each", text);
+    p->out->n_units = (unsigned)n_units;
+    p->out->n_counters = (unsigned)n_counters;
+    return true;
 }
 
 static bool set_format(parser *p, tl_format format) {
@@ -231,6 +261,8 @@ static bool take(parser *p, int id, const char *text) {
             o->list_format = TL_LIST_TEXT_VERBOSE;
         return true;
     case OPT_PMU: o->pmu = o->run.pmu = text; return *text || fail(p, "-P: the name is empty");
+    case OPT_COST: o->wants_cost = true; return true;
+    case OPT_UNITS: return set_units(p, text);
     case OPT_FORMAT:
         if (strcmp(text, "text") && strcmp(text, "md") && strcmp(text, "json"))
             return fail(p, "--format %s: the formats are text, md and json", text);
@@ -440,6 +472,12 @@ static bool finish_describe(parser *p, int argc, char *const *argv, int first) {
         o->described = argv[first++];
     if (first < argc)
         return fail(p, "%s: one word too many; tally describe %s", argv[first], cli_verbs[VERB_DESCRIBE].usage);
+    if (o->wants_cost && (o->describes_machine || !o->described || strcmp(o->described, "dhpc") != 0))
+        return fail(p, "--cost goes with pmu dhpc: tally describe pmu dhpc --cost");
+    if (o->n_units != 0 && !o->wants_cost)
+        return fail(p, "--units goes with --cost: tally describe pmu dhpc --cost --units %ux%u", o->n_units, o->n_counters);
+    if (o->run.machine && !o->wants_cost)
+        return fail(p, "--machine goes with --cost; a machine itself is described by tally describe machine %s", o->run.machine);
     return true;
 }
 

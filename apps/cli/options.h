@@ -88,6 +88,8 @@ typedef struct cli_options {
     bool describes_machine;
     const char *described; // NULL: rocket, or every PMU
     tl_describe_format describe_format;
+    bool wants_cost;
+    unsigned n_units, n_counters; // --units; 0: not given
 
     // diff
     const char *before, *after;

@@ -101,6 +101,17 @@ static int run_one(const cli_options *options, const workload *w, const char *pa
     return 0;
 }
 
+// What was read must agree with itself and with the machine.
+static int judge(const workload *w, const tl_reading *reading) {
+    uint64_t l2_reads, l1_misses;
+    tl_reading_identity(reading, &l2_reads, &l1_misses);
+    if (l2_reads != l1_misses)
+        return complain(STATUS_FAILED, w->name, "reads of L2 are not the misses of L1");
+    if (tl_reading_largest_error(reading) != 0)
+        return complain(STATUS_FAILED, w->name, "what was read is not what the machine counted");
+    return 0;
+}
+
 static bool is_wanted(const cli_options *options, const workload *w) {
     if (options->n_workloads == 0)
         return true;
@@ -137,7 +148,7 @@ int cli_suite(const cli_options *options) {
     tl_error err = {0};
     bool is_csv = options->report.format == TL_FORMAT_CSV;
     tl_readings_format format = options->wants_json ? TL_READINGS_JSON : is_csv ? TL_READINGS_CSV : TL_READINGS_TEXT;
-    int status = check_names(options);
+    int status = check_names(options), failed = 0;
     for (size_t i = 0; i < N_WORKLOADS && status == 0; i++) {
         const workload *w = &workloads[i];
         char path[PATH_BYTES];
@@ -153,6 +164,8 @@ int cli_suite(const cli_options *options) {
             break;
         if (!is_csv && tl_readings_write((const tl_reading *const *)&readings[n], 1, format, stdout, &err) != TL_OK)
             status = complain(STATUS_FAILED, "", err.text);
+        else
+            failed = failed != 0 ? failed : judge(w, readings[n]);
         n++;
     }
     if (status == 0 && n == 0)
@@ -161,5 +174,5 @@ int cli_suite(const cli_options *options) {
         status = complain(STATUS_FAILED, "", err.text);
     for (uint32_t i = 0; i < n; i++)
         tl_reading_free(readings[i]);
-    return status;
+    return status != 0 ? status : failed;
 }

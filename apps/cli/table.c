@@ -43,7 +43,7 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_DESCRIBE] =
         {
             .name = "describe",
-            .usage = "[OPTION...] machine [NAME|FILE] | pmu [NAME[:PRESET]]",
+            .usage = "[OPTION...] machine [NAME|FILE] | pmu [NAME[:PRESET]] | pmu dhpc --cost",
             .summary = "print one machine or one PMU in full",
             .description = "A machine is printed with every key of its description and its value, overrides applied; as text it is what "
                            "--machine reads back. A PMU is printed with its presets, its registers (address, fields, access, reset value, "
@@ -191,7 +191,7 @@ const cli_option cli_option_rows[] = {
     {P, OPT_PLOT, 0, "plot", "FILE", HOW,
      "Also draw into FILE, as SVG: error against the number of events, cycles of a read against the fabric.", "@files"},
 
-    {R | L | U | P, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
+    {R | L | C | U | P, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
      "A machine of tally list machines, or a description. Default: rocket, of suite and compare lowrisc2.", "@machines"},
     {R | L | C | U | P, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
     {R | L | C | U | P, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,
@@ -217,8 +217,8 @@ const cli_option cli_option_rows[] = {
     {S | P, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
     {S, OPT_GRANT, 0, "grant", "NAME", PROGRAM,
      "Let the program use counters of the machine that the kernel keeps to itself otherwise: ccache, those of the second level, mapped through "
-     "/dev/ccache (the machine must have l2.counters); hpc, the distributed ones (the machine must have hpc). May be repeated.",
-     "ccache hpc"},
+     "/dev/ccache (the machine must have l2.counters); hpc, the distributed ones (the machine must have hpc). Both belong to what the program forks and executes, too. May be repeated or joined by commas.",
+     "ccache hpc ccache,hpc"},
     {S | P, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
      "What the program sees as its own name. Default: as typed, its folder replaced by a dot, so that counts do not depend on folders.",
      NULL},
@@ -251,6 +251,12 @@ const cli_option cli_option_rows[] = {
 
     {L, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT, "With events: what this PMU can count.", "@pmus"},
 
+    {C, OPT_COST, 0, "cost", NULL, WHAT,
+     "With pmu dhpc: what it costs in hardware on the machine of --machine: state bits and wires of each part, beside counters in the core "
+     "and counters on the bus that reach the same events; then for chips of other sizes.",
+     NULL},
+    {C, OPT_UNITS, 0, "units", "UNITSxCOUNTERS", WHAT, "With --cost: for one chip of so many units with so many counters each: 8x32.",
+     NULL},
     {C, OPT_FORMAT, 0, "format", "text|md|json", HOW, "Text (the default), a page of Markdown, or JSON, schema tally.describe/1.",
      "text md json"},
 
@@ -265,7 +271,7 @@ const cli_option cli_option_rows[] = {
     {U, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line, one for each program, schema tally.suite/1.", NULL},
     {U, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each counter.", NULL},
     {U, OPT_BENCH, 0, "bench", "DIR", PROGRAM, "Where bench/workloads/build.sh put the programs. Default: bench/out.", "@files"},
-    {U, OPT_INSNS, 0, "insns", "N", LIMITS, "Instructions of each program: up to 10G. Default: 100M.", NULL},
+    {U, OPT_INSNS, 0, "insns", "N", LIMITS, "Instructions of each program: up to 10G. Default: 1G.", NULL},
 
     {ALL, OPT_HELP, 'h', "help", NULL, OTHER, "Explain this verb.", NULL},
 };

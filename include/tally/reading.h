@@ -39,6 +39,7 @@ typedef struct tl_reading_cost {
     uint64_t requests, values;
     uint64_t l1d_reads, l1d_writes, l1d_misses, l1i_misses; // caused by it; the writes are the stores of the results
     uint64_t warm_instructions, warm_cycles;                // of those before it
+    uint64_t trap_cycles;                                   // of entering machine mode and of the MRET that leaves it
 } tl_reading_cost;
 
 // Only for a run of kind TL_RUN_USER that is loaded. The run may go on afterwards, but its counts then contain the reader's.
@@ -51,7 +52,8 @@ TL_API uint64_t tl_reading_instructions(const tl_reading *reading); // retired b
 TL_API uint32_t tl_reading_n_values(const tl_reading *reading);
 TL_API void tl_reading_value_at(const tl_reading *reading, uint32_t index, tl_reading_value *ret_value); // index < tl_reading_n_values
 TL_API void tl_reading_cost_of(const tl_reading *reading, tl_reading_cost *ret_cost);
-// Identity I1, of the values that were read: reads of all slices = misses of all L1 caches, upgrades and prefetches among them.
+// Identity I1, of the values that were read: reads of all slices = misses of all L1 caches, upgrades and prefetches among them. Both 0 where
+// counters that it needs are not built.
 TL_API void tl_reading_identity(const tl_reading *reading, uint64_t *ret_l2_reads, uint64_t *ret_l1_misses);
 TL_API uint64_t tl_reading_largest_error(const tl_reading *reading); // |value - truth|
 

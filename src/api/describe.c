@@ -2,6 +2,7 @@
 // tally/catalogue.h, tl_describe_*: one thing in full.
 #include <tally/catalogue.h>
 
+#include "report/cost.h"
 #include "report/describe.h"
 #include "session/description.h"
 #include "session/listing.h"
@@ -33,6 +34,20 @@ TL_API tl_status tl_describe_pmu(const char *name, tl_describe_format format, FI
     const tl_pmu_preset *preset;
     tl_status status = tl_pmus_find(name, &type, &preset, err);
     return status == TL_OK ? tl_report_pmu(type, preset, format, stream, err) : status;
+}
+
+TL_API tl_status tl_describe_cost(const char *machine, const char *const *overrides, unsigned n_units, unsigned n_counters,
+                                  tl_describe_format format, FILE *stream, tl_error *err) {
+    tl_cost *cost;
+    if (n_units > 1024 || n_counters > 64 || (n_units == 0) != (n_counters == 0))
+        return tl_fail(err, TL_EINVAL, "%u units of %u counters: there may be 1 to 1024 units, each with 1 to 64 counters", n_units,
+                       n_counters);
+    tl_status status = tl_cost_new(machine, overrides, n_units, n_counters, &cost, err);
+    if (status != TL_OK)
+        return status;
+    status = tl_report_cost(cost, format, stream, err);
+    tl_cost_free(cost);
+    return status;
 }
 
 TL_API tl_status tl_list_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err) {

@@ -94,14 +94,54 @@ static void notice_hpc(void *ctx, const tl_hart *h, tl_notice notice) {
     tl_dhpc_notice(ctx, h->id, kinds[notice], h->now);
 }
 
-// One fabric for all harts. Where there is no system software to set useren, the description says what it would set.
+static void set_left_out(tl_dhpc_config *how, const tl_hpc_config *c) {
+    how->left_out[TL_DHPC_CORE][0] = ~c->core_events;
+    how->left_out[TL_DHPC_CORE][1] = ~c->u74_events;
+    how->left_out[TL_DHPC_CORE][2] = ~c->stack_events;
+    how->left_out[TL_DHPC_LLC][0] = ~c->slice_events;
+    how->left_out[TL_DHPC_LLC][1] = ~c->slice_core_events;
+    how->left_out[TL_DHPC_MEM][0] = ~c->memory_events;
+    how->left_out[TL_DHPC_DEVICE][0] = ~c->device_events;
+    how->left_out[TL_DHPC_MMIO][0] = ~c->bus_events;
+    how->left_out[TL_DHPC_FABRIC][0] = ~c->fabric_events;
+}
+
+static tl_dhpc_config hpc_config(const tl_config *config) {
+    static const tl_dhpc_ctxsw policies[] = {[TL_HPC_ON_TRAP] = TL_DHPC_TRAP,
+                                             [TL_HPC_ON_SATP] = TL_DHPC_SATP,
+                                             [TL_HPC_ON_ECALL] = TL_DHPC_ECALL,
+                                             [TL_HPC_ON_NOTHING] = TL_DHPC_NEVER_SET};
+    const tl_hpc_config *c = &config->dhpc;
+    tl_dhpc_config how = {
+        .fifo_depth = c->fifo_depth,
+        .mode = config->hpc == TL_HPC_TIMED ? TL_DHPC_TIMED : TL_DHPC_FUNCTIONAL,
+        .t_req = c->t_req_cycles,
+        .t_grant = c->t_grant_cycles,
+        .t_lookup = c->t_lookup_cycles,
+        .t_resp = c->t_resp_cycles,
+        .beat = c->beat_cycles,
+        .sampling = c->sampling == TL_HPC_LIVE ? TL_DHPC_LIVE : TL_DHPC_SNAPSHOT,
+        .ctxsw_policy = policies[c->ctxsw_policy],
+        .strict_user = c->strict_user == TL_ON,
+        .user_class_mask = (uint8_t)c->user_classes,
+        .hpcc = c->csr_base,
+        .hpcm = c->csr_base + 1,
+        .hpcmh = c->csr_base + 2,
+        .hpcr = c->csr_read_base,
+        .hpcrh = c->csr_read_base + 1,
+    };
+    set_left_out(&how, c);
+    return how;
+}
+
+// One fabric for all harts.
 static tl_status attach_hpc(tl_machine *machine, tl_error *err) {
     const tl_config *config = &machine->config;
     if (config->hpc == TL_HPC_NONE)
         return TL_OK;
-    const tl_dhpc_config *how = config->hpc == TL_HPC_TIMED ? &tl_dhpc_defaults : &tl_dhpc_functional;
+    const tl_dhpc_config how = hpc_config(config);
     tl_dhpc *hpc;
-    tl_status status = tl_dhpc_new_on(how, 64, machine->n_harts, &machine->pmu_host, &machine->arena, &hpc, err);
+    tl_status status = tl_dhpc_new_on(&how, 64, machine->n_harts, &machine->pmu_host, &machine->arena, &hpc, err);
     if (status != TL_OK)
         return status;
     machine->hpc = hpc;
@@ -110,12 +150,22 @@ static tl_status attach_hpc(tl_machine *machine, tl_error *err) {
         h->pmus[h->n_pmus++] = tl_dhpc_port(hpc, i);
         h->notice = notice_hpc;
         h->notice_ctx = hpc;
-        const tl_dhpc_access enable = {.csr = how->hpcc, .op = TL_CSR_SET, .operand = TL_DHPC_USEREN, .is_rd_x0 = true, .priv = TL_PRIV_S};
-        uint64_t old;
-        if (config->os.hpc == TL_GRANTED)
-            (void)tl_dhpc_execute(hpc, i, 0, &enable, &old);
     }
     return TL_OK;
+}
+
+// As a kernel would do it: each a CSR instruction without a result. useren by set and clear, so that no stale trigger is written back.
+void tl_machine_hand_over_hpc(tl_machine *machine, tl_hart *h, bool is_granted) {
+    const tl_dhpc_config *how = machine->hpc ? tl_dhpc_config_of(machine->hpc) : NULL;
+    if (!how)
+        return;
+    const tl_dhpc_access accesses[] = {
+        {.csr = how->hpcc, .op = TL_CSR_CLEAR, .operand = TL_DHPC_TRIGGER, .priv = TL_PRIV_S},
+        {.csr = how->hpcm, .op = TL_CSR_WRITE, .is_rd_x0 = true, .is_rs1_x0 = true, .priv = TL_PRIV_S},
+        {.csr = how->hpcc, .op = is_granted ? TL_CSR_SET : TL_CSR_CLEAR, .operand = TL_DHPC_USEREN, .priv = TL_PRIV_S},
+    };
+    for (size_t i = 0; i < TL_COUNT_OF(accesses); i++)
+        (void)tl_dhpc_execute(machine->hpc, h->id, h->now, &accesses[i], NULL);
 }
 
 static uint64_t *tally_of_bus(const tl_machine *machine) {

@@ -37,6 +37,8 @@ TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_core_ty
 void tl_machine_free(tl_machine *machine);                                          // NULL is fine
 TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err); // part of tl_machine_new
 void tl_machine_reset_pmus(tl_machine *machine);                                    // their registers as after power-on; the tallies go on
+// Somebody else gets this hart: what runs in its distributed counters is cancelled, their values are wiped and useren is set as said.
+void tl_machine_hand_over_hpc(tl_machine *machine, tl_hart *h, bool is_granted);
 void tl_machine_sync(tl_machine *machine); // folds everything into tally[]; call before reading, cheap enough for intervals
 
 // Accesses outside RAM go there from now on, under the eyes of the snooper if there is one; NULL: they fault. Borrowed.

@@ -14,6 +14,18 @@ static uint64_t cycle(void *ctx, uint32_t hart) {
     return h->now - h->idle_cycles;
 }
 
+// Idle time is remembered back to the last stretch of it, which is farther than harts are apart.
+static uint64_t cycle_in(void *ctx, uint32_t hart, uint64_t now) {
+    const tl_hart *h = hart_of(ctx, hart);
+    bool has_work = h->is_privileged ? !h->is_waiting : h->client != NULL;
+    if (now >= h->now && !has_work)
+        return h->now - h->idle_cycles;
+    if (now >= h->idle_end)
+        return now - h->idle_cycles;
+    uint64_t before = now < h->idle_begin ? now : h->idle_begin; // the clock stood still from there to idle_end
+    return before - (h->idle_cycles - (h->idle_end - h->idle_begin));
+}
+
 static uint64_t instret(void *ctx, uint32_t hart) { return hart_of(ctx, hart)->instret; }
 
 static uint64_t time(void *ctx, uint32_t hart) {
@@ -51,6 +63,7 @@ tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
         .config = &machine->config,
         .sync = sync,
         .cycle = cycle,
+        .cycle_in = cycle_in,
         .instret = instret,
         .time = time,
         .privilege = privilege,

@@ -15,7 +15,10 @@ enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
 typedef enum tl_hpc_mode { TL_HPC_NONE, TL_HPC_TIMED, TL_HPC_FUNCTIONAL } tl_hpc_mode;
-typedef enum tl_grant { TL_DENIED, TL_GRANTED } tl_grant;
+typedef enum tl_hpc_sampling { TL_HPC_LIVE, TL_HPC_SNAPSHOT } tl_hpc_sampling;
+typedef enum tl_hpc_ctxsw { TL_HPC_ON_TRAP, TL_HPC_ON_SATP, TL_HPC_ON_ECALL, TL_HPC_ON_NOTHING } tl_hpc_ctxsw;
+typedef enum tl_switch { TL_OFF, TL_ON } tl_switch;
+typedef enum tl_grant { TL_DENIED, TL_GRANTED, TL_GRANTED_UNTIL_EXEC } tl_grant;
 typedef enum tl_pmu_preset_name { TL_PMU_LINUX, TL_PMU_U74, TL_PMU_NONE } tl_pmu_preset_name;
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN } tl_bp_kind;
 
@@ -75,14 +78,27 @@ typedef struct tl_mem_config {
     uint32_t mmio_cycles;                                                      // an uncached load or store takes this long
 } tl_mem_config;
 
+// The distributed counters: build parameters of pmu/dhpc, which explains them.
+typedef struct tl_hpc_config {
+    uint32_t t_req_cycles, t_grant_cycles, t_lookup_cycles, t_resp_cycles, beat_cycles;
+    uint32_t fifo_depth;
+    tl_hpc_sampling sampling;
+    tl_hpc_ctxsw ctxsw_policy;
+    tl_switch strict_user;
+    uint32_t user_classes;            // bit k: user mode may ask managers of class k
+    uint32_t csr_base, csr_read_base; // numbers of hpcc and hpcr; the others follow
+    uint64_t core_events, u74_events, stack_events, slice_events, slice_core_events, memory_events, device_events, bus_events,
+        fabric_events; // bit n: counter n of these managers is built
+} tl_hpc_config;
+
 typedef struct tl_os_config {
     uint32_t slice_cycles;   // time slice
     uint32_t syscall_cycles; // modeled supervisor time of a system call (on top of trap_cycles)
     uint32_t page_fault_cycles;
     uint32_t switch_cycles; // context switch
     uint32_t signal_cycles; // setting up a signal frame
-    tl_grant hpc;           // useren of the distributed counters, for every program
-    tl_grant ccache;        // /dev/ccache
+    tl_grant hpc;           // useren of the distributed counters: of the first process and its descendants
+    tl_grant ccache;        // /dev/ccache; never until_exec
     uint32_t user_counters; // bit n: programs may read counter n (0 cycle, 1 time, 2 instret, 3 .. hpmcounter3 ..)
 } tl_os_config;
 
@@ -96,7 +112,8 @@ typedef struct tl_config {
     uint32_t interleave_cycles;          // harts run in turns of at most this many cycles
     uint64_t mvendorid, marchid, mimpid; // what the identification registers read
     tl_pmu_preset_name pmu;              // of each hart: pmu/rvhpm
-    tl_hpc_mode hpc;                     // the distributed counters: pmu/dhpc
+    tl_hpc_mode hpc;                     // the distributed counters: pmu/dhpc,
+    tl_hpc_config dhpc;                  // and how they are built
     tl_pipeline_config pipeline;
     tl_bp_config bp;
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices

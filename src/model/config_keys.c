@@ -13,6 +13,10 @@ static const char *const replacements[] = {"lru", "plru", "fifo", "random", NULL
 static const char *const prefetchers[] = {"none", "next_line", NULL};
 static const char *const pmu_presets[] = {"linux", "u74", "none", NULL};
 static const char *const hpc_modes[] = {"none", "timed", "functional", NULL};
+static const char *const hpc_samplings[] = {"live", "snapshot", NULL};
+static const char *const hpc_ctxsws[] = {"trap", "satp", "ecall", "never", NULL};
+static const char *const switches[] = {"off", "on", NULL};
+static const char *const hpc_grants[] = {"denied", "granted", "until_exec", NULL};
 static const char *const grants[] = {"denied", "granted", NULL};
 static const char *const bp_kinds[] = {"bht", "gshare", "btfn", "not_taken", NULL};
 
@@ -46,7 +50,8 @@ const uint32_t tl_n_keys = TL_COUNT_OF(tl_keys);
 
 // Every enum of tl_config is read and written as an unsigned of its size.
 static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(tl_bp_kind) == 4 && sizeof(tl_pmu_preset_name) == 4 &&
-                  sizeof(tl_hpc_mode) == 4 && sizeof(tl_grant) == 4,
+                  sizeof(tl_hpc_mode) == 4 && sizeof(tl_grant) == 4 && sizeof(tl_hpc_sampling) == 4 && sizeof(tl_hpc_ctxsw) == 4 &&
+                  sizeof(tl_switch) == 4,
               "enums are four bytes");
 
 const tl_key *tl_key_find(const char *path) {

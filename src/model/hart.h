@@ -226,9 +226,10 @@ struct tl_hart {
     uint64_t reservation_paddr; // line reserved by LR, or TL_NO_LINE; lost to other harts' stores and to traps (docs/model.md 5.14)
     uint64_t satp;              // RISC-V layout: mode 8 = Sv39, ASID, PPN; mode 0 = bare
     uint32_t id;
-    uint64_t time_offset;       // what software added to machine time by writing the board's timer
-    uint64_t idle_cycles;       // part of now in which the hart had nothing to run
-    uint64_t supervisor_cycles; // part of now that belongs to supervisor mode though priv is U: modeled system calls, faults, switches
+    uint64_t time_offset;          // what software added to machine time by writing the board's timer
+    uint64_t idle_cycles;          // part of now in which the hart had nothing to run,
+    uint64_t idle_begin, idle_end; // and the last stretch of it
+    uint64_t supervisor_cycles;    // part of now that belongs to supervisor mode though priv is U: modeled system calls, faults, switches
     uint64_t mode_cycles[4], mode_insns[4];     // by tl_priv, up to the last change of mode, idle time excluded
     uint64_t mode_start_cycle, mode_start_insn; // now - idle_cycles and instret at that change
     const tl_config *config;
@@ -303,6 +304,16 @@ void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit);
 
 // Interrupts that are pending and enabled by themselves, whatever the mode: what ends WFI.
 static inline uint64_t tl_hart_pending(const tl_hart *h) { return (h->csr.mip | (uint64_t)h->csr.seip_line << TL_IRQ_SEI) & h->csr.mie; }
+
+// The hart has nothing to run until this cycle; nothing happens when it stands there or behind already.
+static inline void tl_hart_idle_until(tl_hart *h, uint64_t cycle) {
+    if (cycle <= h->now)
+        return;
+    h->idle_begin = h->now == h->idle_end ? h->idle_begin : h->now;
+    h->idle_end = cycle;
+    h->idle_cycles += cycle - h->now;
+    h->now = cycle;
+}
 
 // Machine time, which CSR time and the timer of the board show.
 enum { TL_TIMEBASE_HZ = 10000000 };

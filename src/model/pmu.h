@@ -39,9 +39,12 @@ typedef struct tl_pmu_preset {
 typedef struct tl_pmu_host {
     void *ctx;
     const tl_probe *probe;
-    const tl_config *config;                       // what the machine is made of; NULL: a host that is no machine
-    void (*sync)(void *ctx, uint32_t hart);        // all totals of this hart are right, to the instruction before the one under way
-    uint64_t (*cycle)(void *ctx, uint32_t hart);   // signal hart.cycle, without sync
+    const tl_config *config;                     // what the machine is made of; NULL: a host that is no machine
+    void (*sync)(void *ctx, uint32_t hart);      // all totals of this hart are right, to the instruction before the one under way
+    uint64_t (*cycle)(void *ctx, uint32_t hart); // signal hart.cycle, without sync
+    // The same as it is in machine cycle `now`, which may lie before or behind where the hart has come: while a hart has nothing to run, its
+    // cycles stand still.
+    uint64_t (*cycle_in)(void *ctx, uint32_t hart, uint64_t now);
     uint64_t (*instret)(void *ctx, uint32_t hart); // signal hart.instret, without sync
     uint64_t (*time)(void *ctx, uint32_t hart);    // machine time, as CSR time shows it
     tl_priv (*privilege)(void *ctx, uint32_t hart);

@@ -46,6 +46,9 @@ static inline void rig_sync(void *ctx, uint32_t hart) {
     memcpy(r->shown + hart * TL_S_N_SLOTS, r->total + hart * TL_S_N_SLOTS, TL_S_N_SLOTS * sizeof *r->shown);
 }
 static inline uint64_t rig_cycle(void *ctx, uint32_t hart) { return ((pmu_rig *)ctx)->total[hart * TL_S_N_SLOTS + TL_S_HART_CYCLE]; }
+static inline uint64_t rig_cycle_in(void *ctx, uint32_t hart, uint64_t now) {
+    return now - ((pmu_rig *)ctx)->total[hart * TL_S_N_SLOTS + TL_S_HART_IDLE_CYCLE];
+}
 static inline uint64_t rig_instret(void *ctx, uint32_t hart) { return ((pmu_rig *)ctx)->total[hart * TL_S_N_SLOTS + TL_S_HART_INSTRET]; }
 static inline uint64_t rig_time(void *ctx, uint32_t hart) { return (void)hart, ((pmu_rig *)ctx)->time; }
 static inline tl_priv rig_privilege(void *ctx, uint32_t hart) { return (void)hart, ((pmu_rig *)ctx)->priv; }
@@ -135,6 +138,7 @@ static inline void rig_init(pmu_rig *r) {
                             .probe = &r->probe,
                             .sync = rig_sync,
                             .cycle = rig_cycle,
+                            .cycle_in = rig_cycle_in,
                             .instret = rig_instret,
                             .time = rig_time,
                             .privilege = rig_privilege,

@@ -443,6 +443,10 @@ static void take_over(tl_thread *t, const image *im, const placed *at) {
     tl_files_close_on_exec(os, t->files);
     set_comm(t, im->path);
     p->did_exec = true;
+    if (os->machine->config.os.hpc == TL_GRANTED_UNTIL_EXEC && p->has_hpc) {
+        p->has_hpc = false;
+        tl_sched_hpc_changed(t);
+    }
     p->exit_signal = SIGCHLD;
     p->fault = (tl_fault_note){0};
     tl_file *old_exe = p->exe_file;
@@ -608,6 +612,7 @@ tl_status tl_exec_first(tl_os *os, char *const *argv, char *const *envp, tl_erro
         return status_of(&local, result);
     }
     os->first = p;
+    p->has_hpc = os->machine->config.os.hpc != TL_DENIED;
     os->program_path = p->exe_path ? strdup(p->exe_path) : NULL;
     tl_sched_ready(t);
     if (t->hart)

@@ -295,10 +295,8 @@ static uint32_t busy_harts(const tl_os *os) {
 static void settle(tl_os *os, uint64_t cycle) {
     for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
         tl_hart *h = os->machine->harts[i];
-        if (h->client || h->now >= cycle)
-            continue;
-        h->idle_cycles += cycle - h->now;
-        h->now = cycle;
+        if (!h->client)
+            tl_hart_idle_until(h, cycle);
     }
 }
 

@@ -47,10 +47,11 @@ struct tl_os {
     uint64_t break_pc[2]; // of the first process; TL_NO_LINE: none
     tl_hart *turn;        // the hart whose turn was cut short by a limit; NULL: the one furthest behind is next
     uint64_t turn_horizon;
-    uint32_t in_kernel; // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
-    bool is_at_break;   // the run ends here
-    bool must_stop;     // the same: somebody outside wants it
-    tl_thread *dead;    // ended threads, freed between events
+    int32_t hpc_pid[TL_MAX_HARTS]; // whose the distributed counters of a hart were last; 0: nobody's yet
+    uint32_t in_kernel;            // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
+    bool is_at_break;              // the run ends here
+    bool must_stop;                // the same: somebody outside wants it
+    tl_thread *dead;               // ended threads, freed between events
 };
 
 // Somebody outside wants the run to stop (tl_os_options.wants_stop): tl_os_run then ends with TL_OS_LIMIT before anything else runs. To be

@@ -34,6 +34,16 @@ static void set_space(tl_hart *h, const tl_process *p) {
     if (h->satp != 0)
         ++h->tally[TL_S_OS_PROCESS_SWITCH];
     tl_memory_set_satp(p->os->machine->memory, h, satp);
+    tl_hart_notice(h, TL_NOTICE_SATP);
+}
+
+// What a system owes processes that do not trust each other: nothing runs on, no value is left, and useren is the newcomer's.
+static void set_hpc(tl_hart *h, const tl_process *p) {
+    int32_t *owner = &p->os->hpc_pid[h->id];
+    if (!p->os->machine->hpc || *owner == p->pid)
+        return;
+    *owner = p->pid;
+    tl_machine_hand_over_hpc(p->os->machine, h, p->has_hpc);
 }
 
 static void drain(tl_hart *h) {
@@ -44,16 +54,14 @@ static void drain(tl_hart *h) {
 
 static void load(tl_hart *h, tl_thread *t) {
     tl_os *os = t->os;
-    if (h->now < t->ready_cycle) {
-        h->idle_cycles += t->ready_cycle - h->now;
-        h->now = t->ready_cycle;
-    }
+    tl_hart_idle_until(h, t->ready_cycle);
     memcpy(h->x, t->x, sizeof t->x);
     memcpy(h->f, t->f, sizeof t->f);
     h->pc = t->pc;
     h->frm = t->frm;
     h->fflags = t->fflags;
     drain(h);
+    set_hpc(h, t->process); // before satp, which may set `interrupted` again
     set_space(h, t->process);
     if (t->last_hart >= 0 && t->last_hart != (int32_t)h->id)
         ++h->tally[TL_S_OS_MIGRATION];
@@ -193,6 +201,11 @@ void tl_sched_place(tl_thread *t) {
 void tl_sched_space_changed(tl_thread *t) {
     tl_memory_set_satp(t->os->machine->memory, t->hart, tl_vm_satp(t->process->vm));
     drain(t->hart);
+}
+
+void tl_sched_hpc_changed(tl_thread *t) {
+    t->os->hpc_pid[t->hart->id] = 0;
+    set_hpc(t->hart, t->process);
 }
 
 void tl_thread_times(const tl_thread *t, uint64_t *ret_user_cycles, uint64_t *ret_system_cycles) {

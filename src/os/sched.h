@@ -18,6 +18,7 @@ void tl_sched_yield(tl_thread *t);  // lets the others that may run on its hart 
 void tl_sched_slice_end(tl_thread *t);
 void tl_sched_place(tl_thread *t);         // after its affinity changed
 void tl_sched_space_changed(tl_thread *t); // its process has a new address space (execve); it is on a hart
+void tl_sched_hpc_changed(tl_thread *t);   // its process lost or got the right to the distributed counters; the thread has a hart
 bool tl_sched_has_waiting(const tl_os *os, const struct tl_hart *h);
 
 void tl_thread_wake(tl_thread *t); // from a sleep; nothing when it does not sleep

@@ -49,6 +49,8 @@ static void put_text(const tl_reading *reading, FILE *stream) {
     fprintf(stream, " %s on %s: %s instructions of the program", reading->program, reading->machine,
             tl_format_grouped(reading->instructions, a));
     put_end(reading, stream);
+    if (reading->hpc)
+        fprintf(stream, "\n   distributed counters with %s", reading->hpc);
     fprintf(stream, "\n   %-10s", "");
     for (int i = 0; i < N_CACHE_COLUMNS; i++)
         fprintf(stream, " %16s", cache_columns[i]);
@@ -65,8 +67,9 @@ static void put_text(const tl_reading *reading, FILE *stream) {
                     insns ? tl_format_grouped(insns->value, b) : "-");
     }
     bool holds = reading->l2_reads == reading->l1_misses;
-    fprintf(stream, "   L2 reads %s %s L1I and L1D misses %s%s\n", tl_format_grouped(reading->l2_reads, a), holds ? "=" : "DIFFER FROM",
-            tl_format_grouped(reading->l1_misses, b), holds ? "" : ": the caches do not hold the reader");
+    if (reading->has_identity)
+        fprintf(stream, "   L2 reads %s %s L1I and L1D misses %s%s\n", tl_format_grouped(reading->l2_reads, a), holds ? "=" : "DIFFER FROM",
+                tl_format_grouped(reading->l1_misses, b), holds ? "" : ": the caches do not hold the reader");
     fprintf(stream, "   largest difference from truth: %s; read by %s instructions in", tl_format_grouped(reading->largest_error, a),
             tl_format_grouped(cost->instructions, b));
     fprintf(stream, " %s cycles: %" PRIu64 " values of %" PRIu64 " managers\n\n", tl_format_grouped(cost->cycles, a), cost->values,
@@ -81,12 +84,16 @@ static void put_json(const tl_reading *reading, tl_json *json) {
     tl_json_string(json, "program", reading->program);
     tl_json_string(json, "digest", reading->digest);
     tl_json_string(json, "machine", reading->machine);
+    tl_json_string(json, "hpc", reading->hpc);
     tl_json_u64(json, "instructions", reading->instructions);
     tl_json_u64(json, "cycles", reading->cycles);
     tl_json_string(json, "end", tl_end_reason_name(reading->reason));
     tl_json_u64(json, "l2_reads", reading->l2_reads);
     tl_json_u64(json, "l1_misses", reading->l1_misses);
-    tl_json_bool(json, "identity_holds", reading->l2_reads == reading->l1_misses);
+    if (reading->has_identity)
+        tl_json_bool(json, "identity_holds", reading->l2_reads == reading->l1_misses);
+    else
+        tl_json_null(json, "identity_holds");
     tl_json_u64(json, "largest_error", reading->largest_error);
     tl_json_begin_object(json, "cost");
     tl_json_u64(json, "instructions", cost->instructions);
@@ -99,6 +106,7 @@ static void put_json(const tl_reading *reading, tl_json *json) {
     tl_json_u64(json, "l1i_misses", cost->l1i_misses);
     tl_json_u64(json, "warm_instructions", cost->warm_instructions);
     tl_json_u64(json, "warm_cycles", cost->warm_cycles);
+    tl_json_u64(json, "trap_cycles", cost->trap_cycles);
     tl_json_end_object(json);
     tl_json_begin_array(json, "values");
     for (uint32_t i = 0; i < reading->n_values; i++) {

@@ -80,6 +80,29 @@ tl_status tl_plan_settings(const tl_config *config, tl_arena *arena, const tl_se
     return TL_OK;
 }
 
+tl_status tl_plan_unusual_hpc(const tl_config *config, tl_arena *arena, const char **ret_text, tl_error *err) {
+    tl_config usual;
+    tl_strbuf text = {0};
+    tl_config_default(&usual);
+    usual.hpc = TL_HPC_TIMED;
+    *ret_text = NULL;
+    for (uint32_t i = 0; config->hpc != TL_HPC_NONE && i < tl_n_keys; i++) {
+        const tl_key *key = &tl_keys[i];
+        if ((strncmp(key->path, "dhpc.", 5) != 0 && strcmp(key->path, "hpc") != 0) ||
+            tl_key_number(key, config) == tl_key_number(key, &usual))
+            continue;
+        tl_strbuf_add(&text, *tl_strbuf_text(&text) ? ", " : "");
+        tl_strbuf_add(&text, key->path);
+        tl_strbuf_add(&text, " = ");
+        tl_key_format(key, config, &text);
+    }
+    bool is_usual = *tl_strbuf_text(&text) == '\0', has_failed = text.has_failed;
+    if (!is_usual && !has_failed)
+        *ret_text = tl_arena_strdup(arena, tl_strbuf_text(&text));
+    tl_strbuf_done(&text);
+    return !has_failed && (is_usual || *ret_text) ? TL_OK : no_memory(err);
+}
+
 uint32_t tl_plan_images(const tl_run_options *options, tl_image_path ret_images[TL_MAX_IMAGE_PATHS]) {
     bool boots = options->kind == TL_RUN_BOOT;
     const tl_image_path all[] = {{"program", boots ? NULL : options->program},
@@ -150,6 +173,8 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     if (status != TL_OK)
         return status;
     status = tl_plan_settings(&plan->config, arena, &header->settings, err);
+    if (status == TL_OK)
+        status = tl_plan_unusual_hpc(&plan->config, arena, &header->hpc, err);
     if (status != TL_OK)
         return status;
     plan->hart_scopes = list_alloc(arena, plan->config.n_harts, sizeof *plan->hart_scopes);

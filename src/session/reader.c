@@ -129,8 +129,10 @@ static tl_status add_request(reader *r, const tl_dhpc_manager *manager, const co
     *q = (request){.id = manager->id, .first_value = reading->n_values, .first_result = r->n_results};
     for (size_t i = 0; i < n_columns; i++) {
         const column *c = &columns[i];
-        if (!(manager->implemented >> c->bit & 1))
+        if (!(manager->implemented >> c->bit & 1)) {
+            reading->has_identity &= c->side == 0;
             continue;
+        }
         char path[64];
         snprintf(path, sizeof path, c->signal, instance);
         if (tl_probe_resolve(&r->machine->probe, path, &r->slots[reading->n_values]) != TL_OK)
@@ -145,6 +147,9 @@ static tl_status add_request(reader *r, const tl_dhpc_manager *manager, const co
         q->n_values++;
     }
     r->n_results += q->n_values + 2;
+    if (q->n_values > r->config->fifo_depth)
+        return tl_fail(err, TL_EINVAL, "dhpc.fifo_depth = %u: the reader asks for %u counters of a unit at once; give it more",
+                       r->config->fifo_depth, q->n_values);
     return TL_OK;
 }
 
@@ -175,7 +180,7 @@ static tl_status make_code(reader *r, tl_error *err) {
     for (uint32_t i = 0; i < r->n_requests; i++)
         write_request(r, &r->requests[i]);
     r->end = tl_asm_here(&r->code);
-    tl_asm_ebreak(&r->code); // never reached
+    tl_asm_mret(&r->code);
     if (r->code.is_full || r->n_results * 8 > TL_READER_BYTES - CODE_BYTES)
         return tl_fail(err, TL_EINVAL, "a reader of %u units does not fit into its place; give the machine fewer harts or slices",
                        r->n_requests);
@@ -194,7 +199,8 @@ static const request *request_at(const reader *r, uint64_t pc) {
 static void note_start(reader *r, const request *q, uint64_t cycle) {
     const tl_dhpc_config *c = r->config;
     for (uint32_t i = 0; i < q->n_values; i++)
-        r->samples[q->first_value + i] = cycle + c->t_req + c->t_grant + c->t_lookup + (uint64_t)i * c->beat;
+        r->samples[q->first_value + i] =
+            cycle + c->t_req + c->t_grant + (c->sampling == TL_DHPC_LIVE ? c->t_lookup + (uint64_t)i * c->beat : 0);
 }
 
 static void note_truths(reader *r, const tl_hart *h) {
@@ -202,25 +208,22 @@ static void note_truths(reader *r, const tl_hart *h) {
         if (r->is_known[i] || r->samples[i] > h->now)
             continue;
         tl_reading_value *value = &r->reading->values[i];
-        bool is_own_clock = value->bit == 0 && value->manager == TL_DHPC_ID(TL_DHPC_CORE, h->id, 0);
-        value->truth = is_own_clock ? r->samples[i] - h->idle_cycles : r->machine->tally[r->slots[i]];
+        value->truth = r->machine->tally[r->slots[i]];
+        if (value->bit == 0 && tl_dhpc_class_of(value->manager) == TL_DHPC_CORE) {
+            const tl_hart *counted = r->machine->harts[tl_dhpc_instance_of(value->manager)];
+            if (counted == h || counted->client) // a hart that has work has a clock that runs; another's stands still
+                value->truth = r->samples[i] - counted->idle_cycles;
+        }
         r->is_known[i] = true;
     }
 }
 
-// Nobody runs on that hart, and its clock, which is that of the chip less its idle time, must not seem to run either.
-static void book_idle(tl_hart *h, uint64_t cycle) {
-    if (h->client || h->now >= cycle)
-        return;
-    h->idle_cycles += cycle - h->now;
-    h->now = cycle;
-    h->core->sync(h);
-}
-
-static void book_idle_harts(reader *r, const tl_hart *reading_hart) {
+// Who had nothing to do while the reader ran is as late as it is.
+static void settle(reader *r, const tl_hart *reading_hart) {
     for (uint32_t i = 0; i < r->machine->n_harts; i++)
-        if (r->machine->harts[i] != reading_hart)
-            book_idle(r->machine->harts[i], reading_hart->now);
+        if (r->machine->harts[i] != reading_hart && !r->machine->harts[i]->client)
+            tl_hart_idle_until(r->machine->harts[i], reading_hart->now);
+    tl_machine_sync(r->machine);
 }
 
 static tl_status run_code(reader *r, tl_hart *h, tl_error *err) {
@@ -233,12 +236,8 @@ static tl_status run_code(reader *r, tl_hart *h, tl_error *err) {
         h->insn_limit = h->instret + 1;
         tl_hart_limit_to_deadline(h, &h->insn_limit);
         tl_stop stop = r->machine->core->run(h);
-        if (q) { // a write acts in the cycle in which it issues
+        if (q) // a write acts in the cycle in which it issues
             note_start(r, q, before);
-            uint32_t instance = tl_dhpc_instance_of(q->id);
-            if (tl_dhpc_class_of(q->id) == TL_DHPC_CORE && instance != h->id)
-                book_idle(r->machine->harts[instance], r->samples[q->first_value]);
-        }
         (void)tl_hart_poll(h);
         if (stop == TL_STOP_TRAP || n == MAX_STEPS)
             return tl_fail(err, TL_EIO, "the reader of the distributed counters %s at 0x%llx", n == MAX_STEPS ? "does not end" : "trapped",
@@ -267,7 +266,7 @@ static uint64_t misses_between(const footprint *a, const footprint *b) {
 }
 
 // As an interrupt to machine mode would begin, on physical addresses; then passes until one causes no miss. That one counts.
-static tl_status run_passes(reader *r, tl_hart *h, tl_error *err) {
+static tl_status run_passes(reader *r, tl_hart *h, uint64_t *ret_cycles, tl_error *err) {
     tl_hart_notice(h, TL_NOTICE_TRAP_ENTRY);
     h->now += h->config->pipeline.trap_cycles;
     h->tally[TL_S_HART_CYC_TRAP] += h->config->pipeline.trap_cycles;
@@ -285,7 +284,7 @@ static tl_status run_passes(reader *r, tl_hart *h, tl_error *err) {
             return status;
         end = footprint_of(h);
     }
-    book_idle_harts(r, h);
+    *ret_cycles = end.cycles - first.cycles;
     r->reading->cost = (tl_reading_cost){.instructions = end.instructions - begin.instructions,
                                          .cycles = end.cycles - begin.cycles,
                                          .requests = r->n_requests,
@@ -299,6 +298,21 @@ static tl_status run_passes(reader *r, tl_hart *h, tl_error *err) {
     return TL_OK;
 }
 
+// Back as every handler goes: an MRET that is fetched, issued, retired and drains the pipeline.
+static tl_status leave(reader *r, tl_hart *h, uint64_t pc, tl_priv priv, tl_error *err) {
+    const tl_privileged csr = h->csr;
+    h->csr.mepc = pc;
+    h->csr.mstatus = (uint64_t)priv << 11;
+    h->is_privileged = true; // for this one instruction there is machine mode
+    h->insn_limit = h->instret + 1;
+    tl_stop stop = r->machine->core->run(h);
+    h->is_privileged = false;
+    h->csr = csr;
+    if (stop == TL_STOP_TRAP || h->priv != priv || h->pc != pc)
+        return tl_fail(err, TL_EIO, "the reader of the distributed counters does not return to 0x%llx", (unsigned long long)pc);
+    return TL_OK;
+}
+
 static tl_status execute(reader *r, tl_error *err) {
     tl_hart *h = r->machine->harts[0];
     uint64_t x[TL_COUNT_OF(h->x)], pc = h->pc, break_pc[2] = {h->break_pc[0], h->break_pc[1]};
@@ -308,9 +322,12 @@ static tl_status execute(reader *r, tl_error *err) {
     h->pend = NULL;
     h->run_vline = h->reservation_paddr = h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
     tl_hart_set_priv(h, TL_PRIV_M);
-    tl_status status = run_passes(r, h, err);
+    uint64_t before = h->now, in_passes = 0;
+    tl_status status = run_passes(r, h, &in_passes, err);
+    if (status == TL_OK)
+        status = leave(r, h, pc, priv, err);
     tl_hart_set_priv(h, priv);
-    tl_hart_notice(h, TL_NOTICE_TRAP_RETURN);
+    r->reading->cost.trap_cycles = h->now - before - in_passes;
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
     memcpy(h->x, x, sizeof x);
@@ -318,6 +335,7 @@ static tl_status execute(reader *r, tl_error *err) {
     h->break_pc[0] = break_pc[0];
     h->break_pc[1] = break_pc[1];
     h->skip_break = skip_break;
+    settle(r, h);
     return status;
 }
 
@@ -353,7 +371,7 @@ static tl_status take_results(reader *r, tl_error *err) {
             uint64_t error = value->value > value->truth ? value->value - value->truth : value->truth - value->value;
             if (error > reading->largest_error)
                 reading->largest_error = error;
-            int side = side_of(value);
+            int side = reading->has_identity ? side_of(value) : 0;
             reading->l1_misses += side == 1 ? value->value : 0;
             reading->l2_reads += side == 2 ? value->value : 0;
         }
@@ -365,13 +383,14 @@ tl_status tl_reader_run(tl_machine *machine, tl_reading *reading, tl_error *err)
     if (!machine->hpc)
         return tl_fail(err, TL_EINVAL, "machine %s has no distributed counters; give it some with --set hpc=timed", machine->config.name);
     reader r = {.machine = machine, .reading = reading, .config = tl_dhpc_config_of(machine->hpc)};
-    if (r.config->mode != TL_DHPC_TIMED || r.config->sampling != TL_DHPC_LIVE)
+    if (r.config->mode != TL_DHPC_TIMED)
         return tl_fail(err, TL_EINVAL, "the reader wants counters that take their time; use --set hpc=timed");
     r.base = TL_RAM_BASE_PADDR + machine->config.ram_bytes - TL_READER_BYTES;
     r.buffer = r.base + CODE_BYTES;
     tl_asm_init(&r.code, tl_machine_ram(machine, r.base), CODE_BYTES, r.base);
     reading->n_harts = machine->n_harts;
     reading->n_slices = machine->config.l2_slices;
+    reading->has_identity = true;
     tl_machine_sync(machine);
     tl_status status = make_requests(&r, err);
     for (uint32_t i = 0; i < reading->n_values && status == TL_OK; i++)

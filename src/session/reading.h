@@ -10,13 +10,15 @@
 struct tl_reading {
     tl_arena arena;
     const char *program, *machine, *digest; // digest: "xxh64:...", or NULL
+    const char *hpc;                        // as in tl_header
     uint64_t instructions, cycles;          // of the run, when it was stopped
     tl_end_reason reason;
     int status, signal;
     uint32_t n_harts, n_slices;
     tl_reading_value *values; // by unit, harts first
     uint32_t n_values;
-    uint64_t l2_reads, l1_misses; // identity I1
+    bool has_identity;            // every counter of identity I1 is built
+    uint64_t l2_reads, l1_misses; // its sides, or 0
     uint64_t largest_error;
     tl_reading_cost cost;
 };

@@ -66,6 +66,7 @@ typedef struct tl_header {
     uint64_t max_insns;               // 0: no limit
     uint64_t seed, clock_hz;
     uint32_t n_harts;
+    const char *hpc;            // how the distributed counters differ from their defaults: "dhpc.beat = 4, ..."; NULL: in nothing
     const tl_setting *settings; // the whole machine
     uint32_t n_settings;
 } tl_header;

@@ -490,7 +490,8 @@ static tl_status read_hpc(tl_session *session, tl_reading *reading, tl_error *er
     reading->program = tl_arena_strdup(&reading->arena, header->program);
     reading->machine = tl_arena_strdup(&reading->arena, header->machine);
     reading->digest = header->digest ? tl_arena_strdup(&reading->arena, header->digest) : NULL;
-    if (!reading->program || !reading->machine)
+    reading->hpc = header->hpc ? tl_arena_strdup(&reading->arena, header->hpc) : NULL;
+    if (!reading->program || !reading->machine || (header->hpc && !reading->hpc))
         return no_memory(err);
     reading->instructions = retired(session);
     reading->cycles = now_cycles(session);

@@ -76,10 +76,7 @@ static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
     tl_hart_set_irq(h, (tl_irq)irq, level);
     if (!h->is_waiting || tl_hart_pending(h) == 0)
         return;
-    if (board->now_cycles > h->now) {
-        h->idle_cycles += board->now_cycles - h->now;
-        h->now = board->now_cycles;
-    }
+    tl_hart_idle_until(h, board->now_cycles);
     h->is_waiting = false;
     board->has_woken = true;
 }

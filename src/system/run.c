@@ -50,18 +50,11 @@ static void end(tl_system *system, tl_system_stop stop, int32_t status, const ch
     snprintf(system->report.message, sizeof system->report.message, "%s", message);
 }
 
-static void idle_until(tl_hart *h, uint64_t cycle) {
-    if (cycle <= h->now)
-        return;
-    h->idle_cycles += cycle - h->now;
-    h->now = cycle;
-}
-
 // All harts stand at this cycle or behind it: those that wait, wait until then.
 static void settle(tl_system *system, uint64_t cycle) {
     for (uint32_t i = 0; i < system->machine->n_harts; i++)
         if (system->machine->harts[i]->is_waiting)
-            idle_until(system->machine->harts[i], cycle);
+            tl_hart_idle_until(system->machine->harts[i], cycle);
 }
 
 static uint32_t running_harts(const tl_system *system) {

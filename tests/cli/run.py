@@ -1142,6 +1142,17 @@ def the_suite_reads_what_the_machine_counts():
 
 
 @guest
+def every_line_of_the_suite_follows_its_schema():
+    with open(os.path.join(ROOT, "docs", "schema", "suite-1.json"), encoding="utf-8") as text:
+        schema = json.load(text)
+    for words in ([], ["-m", "u74", "--set", "hpc=timed"], ["--set", "dhpc.core_events=7"]):
+        for line in suite("-j", *words).splitlines():
+            wrong = violations(schema, schema, json.loads(line))
+            if wrong:
+                raise AssertionError(f"{wrong}: {line}")
+
+
+@guest
 def the_suite_s_reader_disturbs_only_what_it_says():
     reading, values = one_reading()
     cost = reading["cost"]
@@ -1149,6 +1160,8 @@ def the_suite_s_reader_disturbs_only_what_it_says():
     # Registers only: no load; a store for each value, and two for hpcm and hpcc of each request, after its last value is read.
     equal((cost["l1d_reads"], cost["l1d_writes"], cost["l1d_misses"], cost["l1i_misses"]), (0, 34 + 2 * 4, 0, 0))
     equal(values["hart0.l1d", "reads"]["value"], values["hart0.l1d", "reads"]["program"])
+    # Into machine mode and back: pipeline.trap; then MRET issues in a cycle and drains like a CSR access (pipeline.csr).
+    equal(cost["trap_cycles"], 5 + 1 + 4)
     if not 34 * 5 < cost["instructions"] < 34 * 10:
         raise AssertionError(f"{cost['instructions']} instructions for 34 values")
     equal({e: v["value"] for (u, e), v in values.items() if u == "hart1"}, {"cycles": 0, "instructions": 0})
@@ -1178,11 +1191,72 @@ def the_suite_says_the_same_in_every_format_and_engine():
 
 
 @guest
+def the_fabric_is_built_as_its_keys_say():
+    usual, values = one_reading()
+    equal(usual["hpc"], None)
+    for words, changed in (
+            (["dhpc.t_req=11"], 4 * 10), (["dhpc.t_grant=11"], 4 * 10), (["dhpc.t_lookup=11"], 4 * 10), (["dhpc.t_resp=11"], 4 * 10),
+            (["dhpc.beat=100"], (34 - 4) * 90), (["dhpc.sampling=snapshot"], None), (["dhpc.ctxsw_policy=never"], 0), (["dhpc.fifo_depth=11"], 0),
+            (["dhpc.csr_base=0x810", "dhpc.csr_read_base=0xcd0"], 0), (["dhpc.strict_user=on"], 0), (["dhpc.user_classes=1"], 0)):
+        reading, _ = one_reading(*[word for setting in words for word in ("--set", setting)])
+        equal((reading["largest_error"], reading["identity_holds"]), (0, True), " ".join(words))
+        equal(reading["hpc"].count(" = "), len(words), str(reading["hpc"]))
+        more = reading["cost"]["cycles"] - usual["cost"]["cycles"]
+        if changed == 0:
+            equal(more, 0, " ".join(words))
+        elif changed is not None and more < changed // 2:
+            raise AssertionError(f"{words}: {more} cycles more, about {changed} expected")
+    # Counters that are left out are not there; what is built keeps its bit.
+    _, fewer = one_reading("--set", "dhpc.core_events=0xe", "--set", "dhpc.slice_events=1")
+    equal({key for key in fewer if key[0] in ("hart1", "hart1.l1i", "hart1.l1d")}, {("hart1", "instructions"), ("hart1.l1i", "reads"), ("hart1.l1i", "readmisses")})
+    equal({key for key in fewer if key[0] == "l2.0"}, {("l2.0", "reads")})
+    text = stat("--set", "hpc=timed", "--set", "dhpc.beat=7", "--set", "dhpc.strict_user=on", *program("spin", 10))[2]
+    contains(text, " Distributed counters with dhpc.beat = 7, dhpc.strict_user = on.")
+    text = stat("--set", "dhpc.beat=7", *program("spin", 10))[2]
+    if "Distributed" in text:
+        raise AssertionError("a machine without distributed counters has none to speak of")
+
+
+@test
+def keys_of_the_fabric_have_ranges():
+    for setting, says in (("dhpc.t_req=0", "between 1 and"), ("dhpc.t_resp=0", "between 1 and"), ("dhpc.beat=0", "between 1 and"),
+                          ("dhpc.fifo_depth=0", "between 1 and 1024"), ("dhpc.fifo_depth=1025", "between 1 and 1024"),
+                          ("dhpc.ctxsw_policy=traps", "trap"), ("dhpc.sampling=alive", "live"), ("dhpc.strict_user=1", "off"),
+                          ("dhpc.csr_base=0x700", "2048"), ("dhpc.csr_read_base=0xc00", "3264"), ("dhpc.user_classes=256", "255"),
+                          ("os.hpc=grant", "granted"), ("dhpc.baet=2", "dhpc.beat")):
+        fails(["describe", "machine", "--set", setting], 2, setting.split("=", maxsplit=1)[0], says)
+
+
+@test
+def the_cost_is_the_sum_of_its_parts():
+    cost = json.loads(run("describe", "pmu", "dhpc", "--cost", "-m", "lowrisc2", "--format", "json")[1])
+    for unit, total in (("bits", "state_bits"), ("wires", "wires")):
+        equal(sum(part["sum"] for part in cost["parts"] if part["unit"] == unit), cost["designs"][0][total], unit)
+    equal((cost["machine"], cost["harts"], cost["designs"][0]["csrs"], cost["designs"][0]["at_once"]), ("lowrisc2", 2, 3, cost["counters"]))
+    equal(len(cost["sizes"]), 21)
+    one = json.loads(run("describe", "pmu", "dhpc", "--cost", "--units", "8x32", "--format", "json")[1])["sizes"]
+    equal([(size["units"], size["counters"]) for size in one], [(8, 32)])
+    # One more hart is one more client (and a bit for each arbiter and manager to tell two harts apart); a deeper FIFO is 64 bits for each place.
+    client = sum(part["each"] for part in cost["parts"] if part["part"].startswith("client"))
+    single = json.loads(run("describe", "pmu", "dhpc", "--cost", "--units", "8x32", "--harts", "2", "--format", "json")[1])["sizes"]
+    equal(single[0]["designs"][0]["state_bits"] - one[0]["designs"][0]["state_bits"], client + 2 * 8)
+    contains(run("describe", "pmu", "dhpc", "--cost", "--set", "dhpc.sampling=snapshot")[1], "with dhpc.sampling = snapshot", "managers: snapshots")
+    contains(run("describe", "pmu", "dhpc", "--cost", "--format", "md")[1], "| client: FIFO | 4,096 |", "| distributed |")
+    fails(["describe", "pmu", "rvhpm", "--cost"], 2, "--cost", "pmu dhpc")
+    fails(["describe", "machine", "--cost"], 2, "--cost", "pmu dhpc")
+    fails(["describe", "pmu", "dhpc", "--units", "8x32"], 2, "--units", "--cost")
+    fails(["describe", "pmu", "dhpc", "-m", "u74"], 2, "--machine", "--cost")
+    for size in ("8", "8x", "x8", "0x4", "8x65", "1025x1", "axb"):
+        fails(["describe", "pmu", "dhpc", "--cost", "--units", size], 2, "--units", size, "8x32")
+
+
+@guest
 def a_suite_that_cannot_run_says_what_to_do():
     there = ["suite", "dhpc", "--bench", bench_folder(), "--insns", "100k"]
     fails([*there, "-m", "rocket", "sort"], 2, "rocket", "--set hpc=timed")
     fails([*there, "--set", "hpc=functional", "sort"], 2, "hpc=timed")
     fails([*there, "--set", "hpcc=1", "sort"], 2, "hpcc")
+    fails([*there, "--set", "dhpc.fifo_depth=4", "sort"], 2, "dhpc.fifo_depth = 4")
 
 
 @test

@@ -68,3 +68,23 @@ tl_dhpc_rival tl_dhpc_rival_on_bus(uint32_t n_counters) {
         .address_bytes = (uint64_t)n_counters * 8,
     };
 }
+
+// Counters of which only two can be chosen, from U74_EVENTS event wires of the own hart.
+tl_dhpc_rival tl_dhpc_rival_u74(uint32_t n_harts) {
+    enum { U74_EVENTS = 35, WIDE = 64, NARROW = 40 };
+    return (tl_dhpc_rival){
+        .state_bits = (uint64_t)n_harts * (2 * WIDE + 2 * NARROW + 2 * WIDE), // mcycle, minstret; two counters; two selectors
+        .wires = (uint64_t)n_harts * U74_EVENTS,
+        .n_csrs = TL_DHPC_U74_COUNTERS + 2,
+    };
+}
+
+// SiFive's composable cache (pmu/ccache): selectors of 64 bits at 0x2000, counters at 0x3000, one client filter.
+tl_dhpc_rival tl_dhpc_rival_ccache(uint32_t n_counters) {
+    enum { CCACHE_EVENTS = 64 };
+    return (tl_dhpc_rival){
+        .state_bits = (uint64_t)n_counters * 2 * VALUE_BITS + VALUE_BITS,
+        .wires = CCACHE_EVENTS + 64 + 64 + 40,
+        .address_bytes = ((uint64_t)n_counters * 2 + 1) * 8,
+    };
+}

@@ -48,6 +48,7 @@ typedef struct tl_dhpc_config {
     tl_dhpc_ctxsw ctxsw_policy;
     bool strict_user;                        // user mode without useren may not touch the registers but read hpcc
     uint8_t user_class_mask;                 // bit k: user mode may ask managers of class k; the others do not exist for it
+    uint64_t left_out[8][4];                 // by class and extend: bit n: counter n of these managers is not built
     uint32_t hpcc, hpcm, hpcmh, hpcr, hpcrh; // numbers of the registers; those of the upper halves exist on 32-bit harts only
 } tl_dhpc_config;
 
@@ -203,5 +204,10 @@ typedef struct tl_dhpc_rival {
 } tl_dhpc_rival;
 tl_dhpc_rival tl_dhpc_rival_in_core(uint32_t n_counters, uint32_t n_harts);
 tl_dhpc_rival tl_dhpc_rival_on_bus(uint32_t n_counters);
+// Both as chips have them: cycle, instret and two programmable counters of 40 bits in each hart, whatever there is to count; a block of
+// counters of 64 bits with a selector of 64 each and a filter.
+enum { TL_DHPC_N_CSRS = 3, TL_DHPC_U74_COUNTERS = 4 };
+tl_dhpc_rival tl_dhpc_rival_u74(uint32_t n_harts);
+tl_dhpc_rival tl_dhpc_rival_ccache(uint32_t n_counters);
 
 #endif

@@ -121,10 +121,10 @@ const tl_event tl_dhpc_events[] = {
     ROW(CORE, 2, 25,         .name = "stack.instret_u",                       .sources = "hart.instret_u", .fidelity = TL_EXACT),
     ROW(CORE, 2, 26,         .name = "stack.instret_s",                       .sources = "hart.instret_s", .fidelity = TL_EXACT),
     ROW(CORE, 2, 27,         .name = "stack.instret_m",                       .sources = "hart.instret_m", .fidelity = TL_EXACT),
-    // A slice of the last-level cache.
-    ROW(LLC, 0, 0,           .name = "llc.read",                              .sources = "l2.read + l2.unc_read", .fidelity = TL_EXACT),
+    // A slice of the last-level cache. Its reads and writes contain the uncached ones (identities I1, I2, I5).
+    ROW(LLC, 0, 0,           .name = "llc.read",                              .sources = "l2.read", .fidelity = TL_EXACT),
     ROW(LLC, 0, 1,           .name = "llc.readmiss",                          .sources = "l2.readmiss", .fidelity = TL_EXACT),
-    ROW(LLC, 0, 2,           .name = "llc.write",                             .sources = "l2.write + l2.unc_write", .fidelity = TL_EXACT),
+    ROW(LLC, 0, 2,           .name = "llc.write",                             .sources = "l2.write", .fidelity = TL_EXACT),
     ROW(LLC, 0, 3,           .name = "llc.writemiss",                         .sources = "l2.writemiss", .fidelity = TL_EXACT),
     ROW(LLC, 0, 4,           .name = "llc.writeback",                         .sources = "l2.writeback", .fidelity = TL_EXACT),
     ROW(LLC, 0, 5,           .name = "llc.read_i",                            .sources = "l2.read_i", .fidelity = TL_EXACT),

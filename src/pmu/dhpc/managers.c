@@ -18,9 +18,9 @@ typedef struct total_row {
 
 typedef struct machine_view {
     const tl_pmu_host *host;
+    const tl_dhpc_config *config;
     total_row *rows;
     uint32_t n_rows;
-    tl_sources *idle; // hart.idle_cycle, by hart
     uint64_t *synced_cycle, *synced_instret;
     bool *is_synced;
 } machine_view;
@@ -48,11 +48,10 @@ static uint64_t total_in(void *ctx, uint32_t which, uint32_t hart, uint64_t cycl
     const total_row *row = &view->rows[which];
     if (row->is_instret)
         return view->host->instret(view->host->ctx, hart);
-    const tl_sources *held = row->is_cycle ? &view->idle[hart] : &row->sources;
-    if (held->needs_sync && hart != TL_DHPC_NO_HART)
-        sync(view, hart);
     if (row->is_cycle) // a clock can be read in any cycle, also in one that the hart has passed
-        return cycle - sum(view, held);
+        return view->host->cycle_in(view->host->ctx, hart, cycle);
+    if (row->sources.needs_sync && hart != TL_DHPC_NO_HART)
+        sync(view, hart);
     return sum(view, &row->sources);
 }
 
@@ -90,6 +89,8 @@ static tl_status build_counter(machine_view *view, tl_dhpc_manager *manager, con
                                tl_error *err) {
     const tl_probe *probe = view->host->probe;
     uint32_t class = tl_dhpc_class_of(manager->id), instance = tl_dhpc_instance_of(manager->id), bit = (uint32_t)(event->selector & 63);
+    if (view->config->left_out[class][tl_dhpc_extend_of(manager->id) & 3] >> bit & 1)
+        return TL_OK;
     tl_dhpc_counter counter = {.origin = TL_DHPC_FROM_HOST, .which = view->n_rows};
     if (class == TL_DHPC_DIRECTORY) {
         counter = (tl_dhpc_counter){TL_DHPC_CONSTANT, n_instances(probe, bit, n_harts)};
@@ -120,21 +121,16 @@ static tl_status build_counter(machine_view *view, tl_dhpc_manager *manager, con
     return TL_OK;
 }
 
-static tl_status new_view(const tl_pmu_host *host, uint32_t n_harts, uint32_t max_rows, tl_arena *arena, machine_view **ret_view,
-                          tl_error *err) {
+static tl_status new_view(const tl_dhpc_config *config, const tl_pmu_host *host, uint32_t n_harts, uint32_t max_rows, tl_arena *arena,
+                          machine_view **ret_view, tl_error *err) {
     machine_view *view = tl_arena_alloc(arena, sizeof *view);
     if (!view || !(view->rows = tl_arena_alloc(arena, max_rows * sizeof *view->rows)) ||
-        !(view->idle = tl_arena_alloc(arena, n_harts * sizeof *view->idle)) ||
         !(view->synced_cycle = tl_arena_alloc(arena, n_harts * sizeof(uint64_t))) ||
         !(view->synced_instret = tl_arena_alloc(arena, n_harts * sizeof(uint64_t))) ||
         !(view->is_synced = tl_arena_alloc(arena, n_harts * sizeof(bool))))
         return tl_fail(err, TL_ENOMEM, "no memory for the counters of pmu dhpc");
     view->host = host;
-    for (uint32_t h = 0; h < n_harts; h++) {
-        tl_error missing; // a machine that never idles counts none
-        if (tl_sources_resolve("hart.idle_cycle", host->probe, h, arena, &view->idle[h], &missing) != TL_OK)
-            view->idle[h] = (tl_sources){0};
-    }
+    view->config = config;
     *ret_view = view;
     return TL_OK;
 }
@@ -149,8 +145,8 @@ tl_status tl_dhpc_new_on(const tl_dhpc_config *config, uint32_t access_bits, uin
     if (n_harts < 1 || n_harts > TL_DHPC_MAX_HARTS || max_instances > 128)
         return tl_fail(err, TL_EINVAL, "pmu dhpc: %u harts and up to %u units of a kind: it has numbers for 1 to %u and 128", n_harts,
                        max_instances, TL_DHPC_MAX_HARTS);
-    machine_view *view;
-    tl_status status = new_view(host, n_harts, tl_dhpc_n_events * max_instances, arena, &view, err);
+    machine_view *view = NULL;
+    tl_status status = new_view(config, host, n_harts, tl_dhpc_n_events * max_instances, arena, &view, err);
     tl_dhpc_manager *managers = tl_arena_alloc(arena, (size_t)tl_dhpc_n_events * max_instances * sizeof *managers);
     if (status != TL_OK || !managers)
         return status != TL_OK ? status : tl_fail(err, TL_ENOMEM, "no memory for the managers of pmu dhpc");

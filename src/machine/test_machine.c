@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What a machine tells its PMUs about its harts' clocks.
+#include "base/bits.h"
+#include "base/testing.h"
+#include "machine/machine.h"
+
+static tl_machine *two_harts(void) {
+    tl_config config;
+    tl_error err;
+    tl_machine *machine;
+    tl_config_default(&config);
+    config.n_harts = 2;
+    config.ram_bytes = 16 << 20;
+    if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    return machine;
+}
+
+static uint64_t cycle_in(const tl_machine *machine, uint32_t hart, uint64_t now) {
+    return machine->pmu_host.cycle_in(machine->pmu_host.ctx, hart, now);
+}
+
+static void test_a_clock_stands_still_while_its_hart_has_nothing_to_run(void **state) {
+    (void)state;
+    tl_machine *machine = two_harts();
+    tl_hart *h = machine->harts[1];
+    h->now = 300; // ran so far, and sleeps
+    assert_int_equal(cycle_in(machine, 1, 100), 100);
+    assert_int_equal(cycle_in(machine, 1, 300), 300);
+    assert_int_equal(cycle_in(machine, 1, 10000), 300);
+    tl_hart_idle_until(h, 500);
+    assert_int_equal(cycle_in(machine, 1, 10000), 300);
+    tl_hart_idle_until(h, 700); // the same stretch goes on
+    h->client = machine;        // and ends: there is a thread
+    assert_int_equal(cycle_in(machine, 1, 10000), 9600);
+    h->now = 1000;
+    const uint64_t want[][2] = {{299, 299}, {300, 300}, {301, 300},  {500, 300}, {699, 300},
+                                {700, 300}, {701, 301}, {1000, 600}, {1001, 601}};
+    for (size_t i = 0; i < TL_COUNT_OF(want); i++)
+        assert_int_equal(cycle_in(machine, 1, want[i][0]), want[i][1]);
+    tl_machine_free(machine);
+}
+
+static void test_a_hart_in_wfi_has_nothing_to_run(void **state) {
+    (void)state;
+    tl_machine *machine = two_harts();
+    tl_hart *h = machine->harts[0];
+    h->is_privileged = true;
+    h->now = 50;
+    assert_int_equal(cycle_in(machine, 0, 80), 80);
+    h->is_waiting = true;
+    assert_int_equal(cycle_in(machine, 0, 80), 50);
+    tl_machine_free(machine);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_clock_stands_still_while_its_hart_has_nothing_to_run),
+    cmocka_unit_test(test_a_hart_in_wfi_has_nothing_to_run),
+};
+
+TL_TEST_MAIN(tests)

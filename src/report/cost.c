@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// tally describe pmu dhpc --cost: part by part, beside its rivals, then for chips of other sizes.
+#include "report/cost.h"
+
+#include "base/json.h"
+#include "report/report.h"
+
+static const char *number(uint64_t value, char text[TL_NUMBER_BYTES]) { return tl_format_grouped(value, text); }
+
+static void put_title(const tl_cost *cost, const char *mark, FILE *stream) {
+    fprintf(stream, "%sDistributed counters of %s (%u hart%s): %u counters in %u managers%s%s\n\n", mark, cost->machine, cost->n_harts,
+            cost->n_harts == 1 ? "" : "s", cost->n_counters, cost->n_managers, cost->hpc ? ", with " : "", cost->hpc ? cost->hpc : "");
+}
+
+static uint64_t total(const tl_cost *cost, bool is_wires) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < cost->n_parts; i++)
+        sum += cost->parts[i].is_wires == is_wires ? cost->parts[i].sum : 0;
+    return sum;
+}
+
+static void put_text(const tl_cost *cost, FILE *stream) {
+    char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES], c[TL_NUMBER_BYTES], d[TL_NUMBER_BYTES];
+    put_title(cost, "", stream);
+    for (int wires = 0; wires < 2; wires++) {
+        fprintf(stream, "  %-30s %12s %6s %14s\n", wires ? "Wires" : "State bits", "of one", "times", "sum");
+        for (uint32_t i = 0; i < cost->n_parts; i++)
+            if (cost->parts[i].is_wires == (wires != 0))
+                fprintf(stream, "  %-30s %12s %6s %14s\n", cost->parts[i].name, number(cost->parts[i].each, a), number(cost->parts[i].n, b),
+                        number(cost->parts[i].sum, c));
+        fprintf(stream, "  %-30s %12s %6s %14s\n\n", "all", "", "", number(total(cost, wires != 0), a));
+    }
+    fprintf(stream, "  %-30s %14s %12s %14s %14s %9s\n", "The same counters", "state bits", "wires", "CSRs of a hart", "address bytes",
+            "at once");
+    for (uint32_t i = 0; i < cost->n_designs; i++) {
+        const tl_cost_design *row = &cost->designs[i];
+        fprintf(stream, "  %-30s %14s %12s", row->name, number(row->state_bits, a), number(row->wires, b));
+        fprintf(stream, " %14s %14s %9s\n", number(row->n_csrs, a), number(row->address_bytes, c), number(row->n_at_once, d));
+    }
+    fprintf(stream, "\n  %-16s %34s %34s %34s\n", "Chips of", "distributed", "in the core", "on the bus");
+    fprintf(stream, "  %5s %10s", "units", "counters");
+    for (int i = 0; i < TL_COST_N_DESIGNS; i++)
+        fprintf(stream, " %14s %12s %6s", "state bits", "wires", i == TL_COST_ON_BUS ? "bytes" : "CSRs");
+    fputc('\n', stream);
+    for (uint32_t i = 0; i < cost->n_sizes; i++) {
+        const tl_cost_size *size = &cost->sizes[i];
+        fprintf(stream, "  %5u %10u", size->n_units, size->n_counters);
+        for (int k = 0; k < TL_COST_N_DESIGNS; k++) {
+            const tl_cost_design *row = &size->designs[k];
+            fprintf(stream, " %14s %12s %6s", number(row->state_bits, a), number(row->wires, b),
+                    number(k == TL_COST_ON_BUS ? row->address_bytes : row->n_csrs, c));
+        }
+        fputc('\n', stream);
+    }
+}
+
+static void put_markdown(const tl_cost *cost, FILE *stream) {
+    char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES], c[TL_NUMBER_BYTES], d[TL_NUMBER_BYTES], e[TL_NUMBER_BYTES];
+    put_title(cost, "# ", stream);
+    fputs("| part | bits or wires of one | times | state bits | wires |\n|---|--:|--:|--:|--:|\n", stream);
+    for (uint32_t i = 0; i < cost->n_parts; i++) {
+        const tl_cost_part *part = &cost->parts[i];
+        fprintf(stream, "| %s | %s | %s | %s | %s |\n", part->name, number(part->each, a), number(part->n, b),
+                part->is_wires ? "" : number(part->sum, c), part->is_wires ? number(part->sum, d) : "");
+    }
+    fprintf(stream, "| all | | | %s | %s |\n", number(total(cost, false), a), number(total(cost, true), b));
+    fputs("\n| the same counters | state bits | wires | CSRs of a hart | bytes of addresses | at once |\n|---|--:|--:|--:|--:|--:|\n",
+          stream);
+    for (uint32_t i = 0; i < cost->n_designs; i++) {
+        const tl_cost_design *row = &cost->designs[i];
+        fprintf(stream, "| %s | %s | %s | %s | %s | %s |\n", row->name, number(row->state_bits, a), number(row->wires, b),
+                number(row->n_csrs, c), number(row->address_bytes, d), number(row->n_at_once, e));
+    }
+    fputs(
+        "\n| units | counters of each | distributed: bits | wires | in the core: bits | wires | CSRs | on the bus: bits | wires | bytes |\n"
+        "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        stream);
+    for (uint32_t i = 0; i < cost->n_sizes; i++) {
+        const tl_cost_size *size = &cost->sizes[i];
+        fprintf(stream, "| %u | %u", size->n_units, size->n_counters);
+        for (int k = 0; k < TL_COST_N_DESIGNS; k++) {
+            const tl_cost_design *row = &size->designs[k];
+            fprintf(stream, " | %s | %s", number(row->state_bits, a), number(row->wires, b));
+            if (k != TL_COST_DISTRIBUTED)
+                fprintf(stream, " | %s", number(k == TL_COST_ON_BUS ? row->address_bytes : row->n_csrs, c));
+        }
+        fputs(" |\n", stream);
+    }
+}
+
+static void put_design(tl_json *json, const tl_cost_design *row) {
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "design", row->name);
+    tl_json_u64(json, "state_bits", row->state_bits);
+    tl_json_u64(json, "wires", row->wires);
+    tl_json_u64(json, "csrs", row->n_csrs);
+    tl_json_u64(json, "address_bytes", row->address_bytes);
+    tl_json_u64(json, "at_once", row->n_at_once);
+    tl_json_end_object(json);
+}
+
+static void put_json(const tl_cost *cost, tl_json *json) {
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "type", "cost");
+    tl_json_string(json, "schema", "tally.describe/1");
+    tl_json_string(json, "machine", cost->machine);
+    tl_json_string(json, "hpc", cost->hpc);
+    tl_json_u64(json, "harts", cost->n_harts);
+    tl_json_u64(json, "managers", cost->n_managers);
+    tl_json_u64(json, "counters", cost->n_counters);
+    tl_json_begin_array(json, "parts");
+    for (uint32_t i = 0; i < cost->n_parts; i++) {
+        tl_json_begin_object(json, NULL);
+        tl_json_string(json, "part", cost->parts[i].name);
+        tl_json_string(json, "unit", cost->parts[i].is_wires ? "wires" : "bits");
+        tl_json_u64(json, "each", cost->parts[i].each);
+        tl_json_u64(json, "times", cost->parts[i].n);
+        tl_json_u64(json, "sum", cost->parts[i].sum);
+        tl_json_end_object(json);
+    }
+    tl_json_end_array(json);
+    tl_json_begin_array(json, "designs");
+    for (uint32_t i = 0; i < cost->n_designs; i++)
+        put_design(json, &cost->designs[i]);
+    tl_json_end_array(json);
+    tl_json_begin_array(json, "sizes");
+    for (uint32_t i = 0; i < cost->n_sizes; i++) {
+        tl_json_begin_object(json, NULL);
+        tl_json_u64(json, "units", cost->sizes[i].n_units);
+        tl_json_u64(json, "counters", cost->sizes[i].n_counters);
+        tl_json_begin_array(json, "designs");
+        for (int k = 0; k < TL_COST_N_DESIGNS; k++)
+            put_design(json, &cost->sizes[i].designs[k]);
+        tl_json_end_array(json);
+        tl_json_end_object(json);
+    }
+    tl_json_end_array(json);
+    tl_json_end_object(json);
+}
+
+tl_status tl_report_cost(const tl_cost *cost, tl_describe_format format, FILE *stream, tl_error *err) {
+    tl_json json;
+    tl_json_init_file(&json, stream, TL_JSON_LINES);
+    switch (format) {
+    case TL_DESCRIBE_TEXT: put_text(cost, stream); break;
+    case TL_DESCRIBE_MARKDOWN: put_markdown(cost, stream); break;
+    case TL_DESCRIBE_JSON: put_json(cost, &json); break;
+    }
+    tl_status status = tl_json_flush(&json, err);
+    if (status == TL_OK && (fflush(stream) != 0 || ferror(stream)))
+        status = tl_fail(err, TL_EIO, "the account could not be written in full");
+    return status;
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// The hardware account of distributed counters as text, Markdown and JSON.
+#ifndef TL_REPORT_COST_H
+#define TL_REPORT_COST_H
+
+#include <tally/catalogue.h>
+
+#include "base/status.h"
+#include "session/cost.h"
+
+TL_MUST_CHECK tl_status tl_report_cost(const tl_cost *cost, tl_describe_format format, FILE *stream, tl_error *err);
+
+#endif
