@@ -37,8 +37,9 @@ static void add_errors(const tl_comparison *c, picture *p) {
         }
         panel->n_series += series->n_points > 0;
     }
-    snprintf(p->subtitles[0], TITLE_BYTES, "%s on %s, a look every %llu cycles; mean over the events that a design counts, and over phases",
-             c->facts.program, c->facts.machine, (unsigned long long)c->facts.interval_cycles);
+    char interval[TL_NUMBER_BYTES];
+    snprintf(p->subtitles[0], TITLE_BYTES, "%s on %s, a look every %s cycles; mean over the events that a design counts, and over phases",
+             c->facts.program, c->facts.machine, tl_format_grouped(c->facts.interval_cycles, interval));
     *panel = (tl_plot_panel){.title = "Error against the number of events",
                              .subtitle = p->subtitles[0],
                              .x_label = "events watched",
