@@ -29,6 +29,7 @@ import tempfile
 import termios
 import time
 import traceback
+import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -1275,7 +1276,7 @@ def suites_and_their_programs_are_named():
 
 def compare(*words):
     """Records of tally compare -j, by type."""
-    status, out, err = run("compare", "-j", *words)
+    status, out, err = run("compare", "-j", *words, timeout=600)
     equal((status, err), (0, ""), " ".join(words))
     records = {}
     for line in out.splitlines():
@@ -1289,14 +1290,17 @@ SPIN = ("--no-sweeps", "--phases", "2", "--interval", "5k")
 
 @guest
 def comparisons_follow_the_schema():
+    plot = os.path.join(scratch, "compare.svg")
     with open(os.path.join(ROOT, "docs", "schema", "compare-1.json"), encoding="utf-8") as text:
         schema = json.load(text)
-    for words in (SPIN, ("--pmu", "dhpc", "--events", "5", *SPIN), ("--insns", "50k", "--phases", "1", "--interval", "5k")):
+    for words in (SPIN, ("--pmu", "dhpc", "--events", "5", *SPIN), ("--insns", "50k", "--phases", "1", "--interval", "5k", "--plot", plot)):
         for records in compare(*words, *program("spin", 100000)).values():
             for record in records:
                 wrong = violations(schema, schema, record)
                 if wrong:
                     raise AssertionError(f"{wrong}: {record}")
+    picture = xml.etree.ElementTree.parse(plot).getroot() # of the last, which has sweeps
+    equal(len(picture.findall(".//{http://www.w3.org/2000/svg}polyline")), 3 + 3)
 
 
 @guest
@@ -1356,10 +1360,10 @@ def the_program_of_a_comparison_is_silent():
 
 @guest
 def a_comparison_goes_where_it_is_sent():
-    report, plot = os.path.join(scratch, "compare.csv"), os.path.join(scratch, "compare.svg")
+    report = os.path.join(scratch, "compare.csv")
     words = ["compare", "--phases", "1", "--interval", "5k", "--events", "3"]
-    equal(run(*words, "--csv", "-o", report, *program("spin", 30000)), (0, "", ""))
-    _, out, _ = run(*words, "--csv", *program("spin", 30000))
+    equal(run(*words, "--no-sweeps", "--csv", "-o", report, *program("spin", 30000)), (0, "", ""))
+    _, out, _ = run(*words, "--no-sweeps", "--csv", *program("spin", 30000))
     with open(report, encoding="utf-8") as text:
         equal(text.read(), out)
     rows = list(csv.DictReader(io.StringIO(out)))
