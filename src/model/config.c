@@ -91,6 +91,7 @@ void tl_config_default(tl_config *ret_config) {
                .switch_cycles = 1000,
                .signal_cycles = 600,
                .user_counters = 7},
+        .code_cache_bytes = TL_CODE_CACHE_BYTES,
     };
 }
 

@@ -60,6 +60,7 @@ void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit) {
         uint64_t own = h->pmus[i]->deadline(h->pmus[i]->ctx, h);
         left = own < left ? own : left;
     }
+    h->has_deadline = left != UINT64_MAX;
     if (left == UINT64_MAX)
         return;
     uint64_t guard = h->core->overshoot_cycles(h);

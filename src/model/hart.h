@@ -212,6 +212,7 @@ struct tl_hart {
     bool is_waiting;     // WFI retired: nothing runs until an interrupt is pending
     bool is_fp_off;      // mstatus.FS = 0: floating-point instructions are illegal
     bool has_slow_watch; // some PMU wants to poll after accesses that took a slow path
+    bool has_deadline;   // the horizon was chosen so that no overflow comes first, and rests on overshoot_cycles
     bool is_interrupted; // an overflow's interrupt is to be taken right here, be it within a fetch run
     bool has_after;      // tl_hart_retired is owed to the instruction under way: one of the two below
     bool wrote_pmu, changes_priv;

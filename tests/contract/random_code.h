@@ -12,20 +12,20 @@ typedef struct rng {
     uint64_t state;
 } rng;
 
-static uint64_t next(rng *r) {
+static inline uint64_t next(rng *r) {
     r->state ^= r->state << 13;
     r->state ^= r->state >> 7;
     r->state ^= r->state << 17;
     return r->state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-static uint32_t below(rng *r, uint32_t n) { return (uint32_t)((next(r) >> 32) * n >> 32); }
+static inline uint32_t below(rng *r, uint32_t n) { return (uint32_t)((next(r) >> 32) * n >> 32); }
 
 // Registers that random code must not write: pointers into the data (x2, x8) and into the code (x9).
-static bool is_pointer(uint32_t reg) { return reg == 2 || reg == 8 || reg == 9; }
+static inline bool is_pointer(uint32_t reg) { return reg == 2 || reg == 8 || reg == 9; }
 
 // CSR accesses go to `csrs`; one in `rarity` of the instructions that drain the pipeline is kept.
-static uint32_t random_word(rng *r, const uint16_t *csrs, uint32_t n_csrs, uint32_t rarity) {
+static inline uint32_t random_word(rng *r, const uint16_t *csrs, uint32_t n_csrs, uint32_t rarity) {
     uint32_t opc = 1 + below(r, TL_N_OPCS - 1);
     const tl_insn_row *row = &tl_insn_rows[opc];
     uint32_t bits = row->match | ((uint32_t)next(r) & ~row->mask);
@@ -73,7 +73,7 @@ static uint32_t random_word(rng *r, const uint16_t *csrs, uint32_t n_csrs, uint3
     return bits;
 }
 
-static uint32_t random_compressed(rng *r) {
+static inline uint32_t random_compressed(rng *r) {
     for (;;) {
         uint32_t bits = (uint32_t)next(r) & 0xffff;
         if ((bits & 3) == 3)
@@ -92,7 +92,7 @@ static uint32_t random_compressed(rng *r) {
     }
 }
 
-static void fill_with(rng *r, uint8_t *code, uint32_t n_bytes, const uint16_t *csrs, uint32_t n_csrs, uint32_t rarity) {
+static inline void fill_with(rng *r, uint8_t *code, uint32_t n_bytes, const uint16_t *csrs, uint32_t n_csrs, uint32_t rarity) {
     uint32_t at = 0;
     while (at + 4 <= n_bytes) {
         if (below(r, 3) == 0) {

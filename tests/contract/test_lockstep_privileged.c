@@ -102,15 +102,6 @@ static void scatter(tl_hart *h, rng *r, bool has_counters) { // another situatio
         h->x[11 + below(r, 20)] = next(r) >> below(r, 64);
 }
 
-static uint64_t deadline(const tl_hart *h) {
-    uint64_t left = UINT64_MAX;
-    for (uint32_t i = 0; i < h->n_pmus; i++) {
-        uint64_t own = h->pmus[i]->deadline(h->pmus[i]->ctx, (tl_hart *)(uintptr_t)h);
-        left = own < left ? own : left;
-    }
-    return left;
-}
-
 // Runs until so many instructions have retired, or MAX_TRAPS traps were taken: returns how many.
 static uint32_t run_until(tl_hart *h, uint64_t instret, uint64_t *n_overflows) {
     uint32_t n_traps = 0;
@@ -124,11 +115,7 @@ static uint32_t run_until(tl_hart *h, uint64_t instret, uint64_t *n_overflows) {
         h->is_interrupted = h->is_waiting = false;
         h->horizon = UINT64_MAX;
         h->insn_limit = instret;
-        uint64_t left = deadline(h), guard = h->core->overshoot_cycles(h);
-        if (left != UINT64_MAX && left > guard)
-            h->horizon = h->now + (left - guard);
-        else if (left != UINT64_MAX && h->instret + 1 < instret)
-            h->insn_limit = h->instret + 1;
+        tl_hart_limit_to_deadline(h, &h->insn_limit);
         if (h->core->run(h) == TL_STOP_TRAP) {
             tl_take_exception(h);
             n_traps++;

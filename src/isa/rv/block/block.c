@@ -10,7 +10,6 @@
 #include "isa/rv/step/step.h"
 
 enum {
-    STORE_BYTES = 24 << 20, // per hart; blocks of a 2 MiB program take about 12 MiB
     INDEX_BYTES = TL_MAX_BLOCKS * (sizeof(uint64_t) + sizeof(tl_block *) + sizeof(tl_block_edges)),
     MAX_BLOCK_STATICS = 96,
 };
@@ -38,17 +37,18 @@ tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *are
     store->hart = h;
     store->type = type;
     store->pends = tl_pend_table_new(arena);
-    void *memory = mmap(NULL, STORE_BYTES + INDEX_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    store->memory_bytes = h->config->code_cache_bytes; // blocks of a 2 MiB program take about 12 MiB
+    void *memory =
+        mmap(NULL, store->memory_bytes + INDEX_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!store->pends || memory == MAP_FAILED) {
         if (memory != MAP_FAILED)
-            munmap(memory, STORE_BYTES + INDEX_BYTES);
-        return tl_fail(err, TL_ENOMEM, "no memory for decoded code: %d MiB are needed for each hart", STORE_BYTES >> 20);
+            munmap(memory, store->memory_bytes + INDEX_BYTES);
+        return tl_fail(err, TL_ENOMEM, "no memory for decoded code: %zu KiB are needed for each hart", store->memory_bytes >> 10);
     }
     store->memory = memory;
-    store->counts = (uint64_t *)(void *)(store->memory + STORE_BYTES);
+    store->counts = (uint64_t *)(void *)(store->memory + store->memory_bytes);
     store->by_number = (tl_block **)(void *)(store->counts + TL_MAX_BLOCKS);
     store->edges = (tl_block_edges *)(void *)(store->by_number + TL_MAX_BLOCKS);
-    store->memory_bytes = STORE_BYTES;
     store->nowhere = (tl_block){.vline = TL_NO_LINE, .pline = TL_NO_LINE, .pc = TL_NO_LINE, .is_stale = true};
     store->break_pc[0] = store->break_pc[1] = TL_NO_LINE;
     forget_all(store);
@@ -60,7 +60,7 @@ void tl_blocks_detach(tl_blocks *store) {
     if (!store)
         return;
     tl_pend_table_done(store->pends);
-    munmap(store->memory, STORE_BYTES + INDEX_BYTES);
+    munmap(store->memory, store->memory_bytes + INDEX_BYTES);
 }
 
 static void fold_edges(const tl_hart *h, tl_block_edges *edges) {
@@ -159,12 +159,15 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     uint16_t before[TL_MAX_BLOCK_INSNS + 1];
     tl_static_count statics[MAX_BLOCK_STATICS];
     uint32_t n_insns = 0, at = 0, n_statics = 0;
+    uint32_t n_deciding = 0; // bytes behind the last instruction that said where the run ends
     bool has_fp = false;
     tl_scoreboard board;
     tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
     while (at + 2 <= n_code && n_insns < TL_MAX_BLOCK_INSNS) {
-        if ((read_half(bytes + at) & 3) == 3 && at + 4 > n_code)
+        if ((read_half(bytes + at) & 3) == 3 && at + 4 > n_code) {
+            n_deciding = 2;
             break; // straddles: a run of its own
+        }
         tl_decoded *insn = &insns[n_insns];
         tl_decode(bits_at(bytes, at, n_code), insn);
         before[n_insns] = (uint16_t)board.time;
@@ -190,7 +193,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     add_static(statics, &n_statics, TL_S_ITLB_ACCESS, look_ups);
     add_static(statics, &n_statics, TL_S_L1I_READ, fetch_groups(h, pc, pc + at));
 
-    size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + (2 * n_insns + 1) * sizeof(uint16_t) + at +
+    size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + (2 * n_insns + 1) * sizeof(uint16_t) + at + n_deciding +
                   n_statics * sizeof(tl_static_count) + 64;
     if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS ||
         (store->type->is_full && store->type->is_full(store)))
@@ -216,15 +219,15 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         .link = {&store->nowhere, &store->nowhere},
         .statics = take(store, n_statics * sizeof *statics),
         .n_statics = (uint16_t)n_statics,
-        .n_bytes = (uint16_t)at,
+        .n_bytes = (uint16_t)(at + n_deciding),
         .generation = h->code_generation,
         .opc = take(store, n_insns * sizeof(uint16_t)),
         .before = take(store, (n_insns + 1) * sizeof(uint16_t)),
-        .bytes = take(store, at),
+        .bytes = take(store, at + n_deciding),
     };
     memcpy(block->statics, statics, n_statics * sizeof *statics);
     memcpy(block->before, before, (n_insns + 1) * sizeof *before);
-    memcpy(block->bytes, bytes, at);
+    memcpy(block->bytes, bytes, at + n_deciding);
     uint32_t offset = 0;
     for (uint32_t k = 0; k < n_insns; k++) {
         tl_op_from_decoded(&insns[k], &block->ops[k]);
@@ -256,7 +259,8 @@ static void make_stale(tl_blocks *store, tl_block *block) {
     if (store->type->stale)
         store->type->stale(store, block);
     block->is_stale = true;
-    block->vline = block->enter_pline = TL_NO_LINE; // links to it end in the slow path from now on
+    block->vline = TL_NO_LINE; // links to it end in the slow path from now on:
+    block->enter_pline = 0;    // an empty slot says TL_NO_LINE, and TL_NO_LINE
 }
 
 // A line is about to become fetchable: compares the bytes of its blocks, and of its neighbors in the bucket, once per change of code.
@@ -401,9 +405,16 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
         return NULL;
     }
     tl_block *block = guess;
+    uint32_t max_cycles = store->max_cycles;
     if (guess->pc != pc || guess->in != h->pend || guess->view != h->view || guess->pline != pline || guess->pline2 != pline2 ||
         guess->is_stale || guess->generation != h->code_generation)
         block = get(store, pc, pline, pline2);
+    if (TL_UNLIKELY(h->has_deadline && store->max_cycles != max_cycles)) {
+        store->why = TL_BLOCK_GO_ON; // longer than any before: what may be run before the deadline has to be said anew
+        h->insn_limit = 0;
+        h->pc = pc;
+        return NULL;
+    }
     if (TL_UNLIKELY(block->has_fp && h->is_fp_off)) {
         store->why = TL_BLOCK_GO_ON;
         store->must_step = true;
@@ -463,15 +474,16 @@ static TL_NOINLINE bool watch(tl_blocks *store, tl_block *block, uint32_t k) {
     store->under_way_k = k;
     store->is_before = true;
     bool is_noticed = tl_hart_poll(h);
+    bool is_late = rest_insns > 0 && h->now >= h->fast_horizon; // an overflow may come before the end of the run: one by one from here
     if (store->is_taken_back)
         take_back(store, block, k, false, true);
     store->is_taken_back = store->is_before = false;
     store->under_way = NULL;
     h->now += rest_cycles;
     h->instret += rest_insns;
-    if (is_noticed)
+    if (is_noticed || is_late)
         stop_before(store, block, k, TL_BLOCK_GO_ON);
-    return !is_noticed;
+    return !is_noticed && !is_late;
 }
 
 bool tl_block_is_near(const tl_blocks *store, const tl_block *block, uint64_t pc) {
@@ -525,6 +537,16 @@ uint64_t tl_blocks_overshoot_cycles(const tl_hart *h) {
            (pipe->mispredict_cycles > pipe->redirect_cycles ? pipe->mispredict_cycles : pipe->redirect_cycles) + 1;
 }
 
+// One instruction. The line it was fetched from may be blocks' business next, without another look at their bytes.
+static tl_step step(tl_blocks *store) {
+    tl_hart *h = store->hart;
+    uint64_t pc = h->pc;
+    tl_step result = tl_step_one(h, store->pends);
+    validate(store, pc & h->line_mask);
+    validate(store, (pc + 2) & h->line_mask);
+    return result;
+}
+
 tl_stop tl_blocks_run(tl_hart *h) {
     tl_blocks *store = h->engine;
     if (store->break_pc[0] != h->break_pc[0] || store->break_pc[1] != h->break_pc[1]) {
@@ -548,7 +570,7 @@ tl_stop tl_blocks_run(tl_hart *h) {
         if (h->run_vline != TL_NO_LINE || h->skip_break || left <= TL_MAX_BLOCK_INSNS || store->must_step) {
             store->must_step = false;
             h->host_phase = TL_HOST_STEPPING;
-            tl_step result = tl_step_one(h, store->pends);
+            tl_step result = step(store);
             if (result == TL_STEP_RETIRED)
                 continue;
             stop = result == TL_STEP_TRAP ? TL_STOP_TRAP : TL_STOP_BREAK;

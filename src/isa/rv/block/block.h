@@ -46,7 +46,7 @@ struct tl_block {
     uint32_t generation; // code_generation at which the bytes were last compared
     uint16_t *opc;       // per instruction
     uint16_t *before;    // per instruction: pipe time before it; [n_insns] = cycles
-    uint8_t *bytes;      // n_bytes of code, as decoded
+    uint8_t *bytes;      // n_bytes of code, as decoded; two more where an instruction that straddles ended the run
 };
 
 enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10, TL_MAX_BLOCKS = 1 << 17 };

@@ -13,9 +13,9 @@ bool tl_code_map(tl_translator *t) {
     if (fd < 0)
         return false;
     void *write = MAP_FAILED, *exec = MAP_FAILED;
-    if (ftruncate(fd, TL_CODE_BYTES) == 0) {
-        write = mmap(NULL, TL_CODE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        exec = mmap(NULL, TL_CODE_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+    if (ftruncate(fd, (off_t)t->code_bytes) == 0) {
+        write = mmap(NULL, t->code_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        exec = mmap(NULL, t->code_bytes, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
     }
     close(fd);
     if (write != MAP_FAILED && exec != MAP_FAILED) {
@@ -24,15 +24,15 @@ bool tl_code_map(tl_translator *t) {
         return true;
     }
     if (write != MAP_FAILED)
-        munmap(write, TL_CODE_BYTES);
+        munmap(write, t->code_bytes);
     if (exec != MAP_FAILED)
-        munmap(exec, TL_CODE_BYTES);
+        munmap(exec, t->code_bytes);
     return false;
 }
 
 void tl_code_unmap(tl_translator *t) {
-    munmap(t->write, TL_CODE_BYTES);
-    munmap(t->exec, TL_CODE_BYTES);
+    munmap(t->write, t->code_bytes);
+    munmap(t->exec, t->code_bytes);
 }
 
 static void spill(tl_translator *t) {
@@ -151,7 +151,7 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
         x86_u64(e, 0);
     }
     t->first_hot = t->hot = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
-    t->cold = t->write + TL_HOT_BYTES;
+    t->cold = t->write + t->hot_bytes;
 }
 
 #endif

@@ -184,7 +184,7 @@ static void run_translated(tl_blocks *store) {
 
 static bool is_full(tl_blocks *store) {
     const tl_translator *t = store->translator;
-    return t->hot + TL_BLOCK_ROOM_BYTES > t->write + TL_HOT_BYTES || t->cold + TL_BLOCK_ROOM_BYTES > t->write + TL_CODE_BYTES;
+    return t->hot + TL_BLOCK_ROOM_BYTES > t->write + t->hot_bytes || t->cold + TL_BLOCK_ROOM_BYTES > t->write + t->code_bytes;
 }
 
 static void forget(tl_blocks *store) {
@@ -192,7 +192,7 @@ static void forget(tl_blocks *store) {
     if (!t)
         return;
     t->hot = t->first_hot;
-    t->cold = t->write + TL_HOT_BYTES;
+    t->cold = t->write + t->hot_bytes;
 }
 
 static void stale(tl_blocks *store, tl_block *block) {
@@ -212,8 +212,10 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     tl_translator *t = tl_arena_alloc(arena, sizeof *t);
     if (!t)
         return tl_fail(err, TL_ENOMEM, "no memory for the tl_translator");
+    t->code_bytes = h->config->code_cache_bytes;
+    t->hot_bytes = tl_align_down(t->code_bytes / 24 * 13, 64);
     if (!tl_code_map(t))
-        return tl_fail(err, TL_ENOMEM, "the host grants no memory for translated code; use --engine block");
+        return tl_fail(err, TL_EACCESS, "the host grants no memory for translated code; use --engine interp");
     tl_status status = tl_blocks_attach(h, &translate_type, arena, err);
     if (status != TL_OK) {
         tl_code_unmap(t);
@@ -224,7 +226,7 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     tl_code_thunks(t, &(tl_enters){.link = enter_by_link, .indirect = enter_indirect, .again = enter_again});
     ((tl_blocks *)h->engine)->translator = t;
     h->host_code = t->exec;
-    h->host_code_bytes = TL_CODE_BYTES;
+    h->host_code_bytes = t->code_bytes;
     return TL_OK;
 }
 

@@ -16,14 +16,15 @@
 #include "isa/rv/translate/x86.h"
 
 enum {
-    TL_CODE_BYTES = 24 << 20,
-    TL_HOT_BYTES = 13 << 20,        // of these; the rest is for code off the straight path
-    TL_BLOCK_ROOM_BYTES = 64 << 10, // in each part: more than the longest block can take
+    TL_BLOCK_ROOM_BYTES = 64 << 10, // in each part of the code: more than the longest block can take
     TL_HART_BIAS = 128,
 };
+_Static_assert(2 * (TL_BLOCK_ROOM_BYTES + (16 << 10)) <= TL_MIN_CODE_CACHE_BYTES, "the thunks and a few blocks must fit");
 
 typedef struct tl_translator {
-    uint8_t *write, *exec;        // the two mappings
+    uint8_t *write, *exec; // the two mappings, of code_bytes
+    size_t code_bytes;
+    size_t hot_bytes;             // of these; the rest is for code off the straight path
     uint8_t *hot, *cold;          // in `write`: the ends of what is used
     uint8_t *first_hot;           // behind the thunks
     const uint8_t *small_numbers; // executable: vectors of 0, 1, 2 .. for hart->instret

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Two machines that must agree: one runs on a fast front-end, the other on the stepping one. Whoever drives them compares with
+// pair_same after every stop: registers, clock, privileged state, what is in flight, and all tallies of all units.
+#ifndef TL_TESTS_LOCKSTEP_H
+#define TL_TESTS_LOCKSTEP_H
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/testing.h"
+#include "machine/machine.h"
+
+typedef struct pair {
+    tl_machine *fast, *slow;
+    char where[160]; // for messages: what is being tried
+} pair;
+
+#ifdef TL_HAS_TRANSLATOR
+static const tl_core_type *const fast_engines[] = {&tl_core_block, &tl_core_translate};
+#else
+static const tl_core_type *const fast_engines[] = {&tl_core_block};
+#endif
+
+static inline pair pair_new(const tl_config *config, const tl_core_type *core) {
+    pair p = {0};
+    tl_error err = {0};
+    if (tl_machine_new(config, core, &p.fast, &err) != TL_OK || tl_machine_new(config, &tl_core_step, &p.slow, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    return p;
+}
+
+static inline void pair_free(pair *p) {
+    tl_machine_free(p->fast);
+    tl_machine_free(p->slow);
+}
+
+static inline void pair_put(const pair *p, uint64_t paddr, const void *bytes, size_t n_bytes) {
+    memcpy(tl_machine_ram(p->fast, paddr), bytes, n_bytes);
+    memcpy(tl_machine_ram(p->slow, paddr), bytes, n_bytes);
+}
+
+static inline void pair_put64(const pair *p, uint64_t paddr, uint64_t value) { pair_put(p, paddr, &value, sizeof value); }
+
+static inline void pair_code_changed(const pair *p, uint64_t paddr) {
+    tl_memory_code_changed(p->fast->memory, tl_align_down(paddr, 4096));
+    tl_memory_code_changed(p->slow->memory, tl_align_down(paddr, 4096));
+}
+
+#define PAIR_SAME(what)                                                                                                    \
+    do {                                                                                                                   \
+        if (a->what != b->what)                                                                                            \
+            fail_msg("%s, hart %u: " #what " is %" PRIx64 " by %s, %" PRIx64 " by step (pc %" PRIx64 ")", p->where, a->id, \
+                     (uint64_t)a->what, p->fast->core->name, (uint64_t)b->what, b->pc);                                    \
+    } while (0)
+
+// `is_same_way`: both were told to stop in the same way, so that even what is under way must be equal.
+static inline void pair_same_hart(const pair *p, const tl_hart *a, const tl_hart *b, bool is_same_way) {
+    PAIR_SAME(pc);
+    PAIR_SAME(priv);
+    PAIR_SAME(now);
+    PAIR_SAME(instret);
+    PAIR_SAME(fflags);
+    PAIR_SAME(frm);
+    for (int i = 0; i < 32; i++)
+        PAIR_SAME(x[i]);
+    for (int i = 0; i < 32; i++)
+        PAIR_SAME(f[i]);
+    PAIR_SAME(satp);
+    PAIR_SAME(reservation_paddr);
+    PAIR_SAME(csr.mstatus);
+    PAIR_SAME(csr.mie);
+    PAIR_SAME(csr.mip);
+    PAIR_SAME(csr.mideleg);
+    PAIR_SAME(csr.medeleg);
+    PAIR_SAME(csr.mepc);
+    PAIR_SAME(csr.mcause);
+    PAIR_SAME(csr.mtval);
+    PAIR_SAME(csr.sepc);
+    PAIR_SAME(csr.scause);
+    PAIR_SAME(csr.stval);
+    if (is_same_way) {
+        PAIR_SAME(stamp);
+        PAIR_SAME(run_vline);
+    }
+}
+
+static inline void pair_same_tallies(const pair *p) {
+    tl_machine_sync(p->fast);
+    tl_machine_sync(p->slow);
+    for (uint32_t slot = 0; slot < p->fast->probe.n_slots; slot++)
+        if (p->fast->tally[slot] != p->slow->tally[slot]) {
+            const tl_unit *unit = tl_probe_unit_of(&p->fast->probe, slot);
+            fail_msg("%s: %s.%s is %" PRIu64 " by %s, %" PRIu64 " by step", p->where, unit->path,
+                     unit->type->signals[slot - unit->first_slot].name, p->fast->tally[slot], p->fast->core->name, p->slow->tally[slot]);
+        }
+}
+
+static inline void pair_same(const pair *p, bool is_same_way) {
+    for (uint32_t i = 0; i < p->fast->n_harts; i++)
+        pair_same_hart(p, p->fast->harts[i], p->slow->harts[i], is_same_way);
+    pair_same_tallies(p);
+}
+
+// How long to go on: TL_LOCKSTEP_STOPS makes a short test a long one.
+static inline uint32_t lockstep_rounds(uint32_t usual) {
+    const char *text = getenv("TL_LOCKSTEP_STOPS");
+    return text ? (uint32_t)strtoul(text, NULL, 10) : usual;
+}
+
+// The smallest caches and TLBs with the oddest policies, and latencies of their own.
+static inline void config_small(tl_config *config) {
+    config->l1i = (tl_cache_config){.size_bytes = 512, .ways = 1, .line_bytes = 16};
+    config->l1d = (tl_cache_config){.size_bytes = 512, .ways = 2, .line_bytes = 16, .replacement = TL_REPLACE_FIFO};
+    config->l2 = (tl_cache_config){.size_bytes = 4096, .ways = 4, .line_bytes = 16, .replacement = TL_REPLACE_RANDOM};
+    config->itlb = config->dtlb = (tl_tlb_config){.entries = 4, .ways = 4, .replacement = TL_REPLACE_PLRU};
+    config->pipeline.fetch_bytes = 8;
+    config->pipeline.mul_cycles = 9;
+    config->pipeline.fp_fma_cycles = 13;
+    config->pipeline.fp_add_cycles = 7;
+    config->bp.kind = TL_BP_BTFN;
+}
+
+#endif
