@@ -33,6 +33,7 @@ enum cli_option_id {
     OPT_L2,
     OPT_SET,
     OPT_ENGINE,
+    OPT_CODE_CACHE,
     OPT_SEED,
     OPT_SYSROOT,
     OPT_ROOT,

@@ -77,6 +77,21 @@ bool cli_parse_count(const char *text, uint64_t *ret_value) {
     return !*rest && scale(mantissa, decimals, unit, ret_value);
 }
 
+bool cli_parse_size(const char *text, uint64_t *ret_bytes) {
+    static const char letters[] = "KMG";
+    uint64_t mantissa, unit = 1;
+    unsigned decimals;
+    const char *rest = read_decimal(text, &mantissa, &decimals);
+    if (!rest)
+        return false;
+    const char *letter = *rest == 'k' ? letters : *rest ? strchr(letters, *rest) : NULL;
+    if (letter) {
+        unit = UINT64_C(1024) << 10 * (letter - letters);
+        rest += !strcmp(rest + 1, "iB") ? 3 : 1;
+    }
+    return !*rest && scale(mantissa, decimals, unit, ret_bytes);
+}
+
 bool cli_parse_duration_ms(const char *text, uint64_t *ret_ms) {
     static const struct {
         const char *name;

@@ -229,10 +229,14 @@ static bool take(parser *p, int id, const char *text) {
                                         : fail(p, "--set %s: write KEY=VALUE, as in --set l1d.ways=4", text);
     }
     case OPT_ENGINE:
-        if (strcmp(text, "translate") && strcmp(text, "block") && strcmp(text, "step"))
-            return fail(p, "--engine %s: the engines are translate, block and step", text);
-        o->run.engine = *text == 't' ? TL_ENGINE_TRANSLATE : *text == 'b' ? TL_ENGINE_BLOCK : TL_ENGINE_STEP;
+        if (strcmp(text, "translate") && strcmp(text, "interp") && strcmp(text, "block") && strcmp(text, "step"))
+            return fail(p, "--engine %s: the engines are translate, interp and step", text);
+        o->run.engine = *text == 't' ? TL_ENGINE_TRANSLATE : *text == 's' ? TL_ENGINE_STEP : TL_ENGINE_INTERP; // block: its first name
         return true;
+    case OPT_CODE_CACHE:
+        return (cli_parse_size(text, &o->run.code_cache_bytes) && o->run.code_cache_bytes >= TL_LEAST_CODE_CACHE_BYTES &&
+                o->run.code_cache_bytes <= TL_MOST_CODE_CACHE_BYTES) ||
+               fail(p, "--code-cache %s: write a size from 192KiB to 1GiB", text);
     case OPT_SEED: return set_number(p, "seed", "seed", text);
     case OPT_SYSROOT: o->run.sysroot = text; return *text || fail(p, "--sysroot: the folder is empty");
     case OPT_ROOT: o->run.root = text; return *text || fail(p, "--root: the folder is empty");

@@ -118,6 +118,7 @@ void cli_options_done(cli_options *options);
 
 // Checked numbers, the whole text or nothing. Suffixes k, M, G are powers of 1000; Ki, Mi, Gi powers of 1024.
 bool cli_parse_count(const char *text, uint64_t *ret_value);
+bool cli_parse_size(const char *text, uint64_t *ret_bytes);                             // 65536, 64K, 64KiB
 bool cli_parse_duration_ms(const char *text, uint64_t *ret_ms);                         // "10", "2.5s", "300ms", "2m", "1h"
 bool cli_parse_interval(const char *text, tl_interval *ret_kind, uint64_t *ret_length); // "10ms", "1M", "1Mi", "500kc"
 

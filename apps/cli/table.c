@@ -201,10 +201,14 @@ const cli_option cli_option_rows[] = {
     {R | L | C | U | P, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
     {R | L | C | U | P, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
      "Override any key of the description: l1d.replacement=fifo. May be repeated.", NULL},
-    {R | U | P, OPT_ENGINE, 0, "engine", "translate|block|step", MACHINE,
-     "Front-end: translate makes host code (the default where it can), block interprets decoded code, step executes one instruction at a "
+    {R | U | P, OPT_ENGINE, 0, "engine", "translate|interp|step", MACHINE,
+     "Front-end: translate makes host code (the default where it can), interp interprets decoded code, step executes one instruction at a "
      "time. Their counts are the same.",
-     "translate block step"},
+     "translate interp step"},
+    {R | U, OPT_CODE_CACHE, 0, "code-cache", "SIZE", MACHINE,
+     "Memory of the host for decoded code, and as much for translated code, of each hart: from 192KiB to 1GiB, default 24MiB. When it is full, "
+     "all is made anew; counts are the same.",
+     NULL},
     {R | U | P, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
 
     {S | P, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},

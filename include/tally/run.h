@@ -24,11 +24,14 @@
 TL_BEGIN_DECLS
 
 typedef enum tl_engine {
-    TL_ENGINE_FASTEST,   // translate where the host can, else block
-    TL_ENGINE_TRANSLATE, // x86-64 code made of the program's; TL_EINVAL on other hosts
-    TL_ENGINE_BLOCK,     // decoded stretches of code; on every host
-    TL_ENGINE_STEP,      // one instruction at a time: the reference. All count the same
+    TL_ENGINE_FASTEST,                  // translate where the host can, else interp
+    TL_ENGINE_TRANSLATE,                // x86-64 code made of the program's; TL_EINVAL on other hosts
+    TL_ENGINE_INTERP,                   // decoded stretches of code; on every host
+    TL_ENGINE_STEP,                     // one instruction at a time: the reference. All count the same
+    TL_ENGINE_BLOCK = TL_ENGINE_INTERP, // its first name
 } tl_engine;
+
+enum { TL_LEAST_CODE_CACHE_BYTES = 192 << 10, TL_MOST_CODE_CACHE_BYTES = 1 << 30 };
 
 typedef enum tl_interval {
     TL_INTERVAL_NONE,
@@ -108,6 +111,10 @@ typedef struct tl_run_options {
     // Sample where host time goes, for tl_run_host_profile. Takes SIGPROF from the calling process and keeps it.
     bool host_profile;
     tl_host_symbols host_symbols; // TL_ENGINE_TRANSLATE only
+
+    // How much memory of the host the engine may fill with code it made, for each hart and each kind of code, decoded and translated. When
+    // it is full, everything is made anew. 0: 24 MiB; else within the bounds above. No count depends on it.
+    uint64_t code_cache_bytes;
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);

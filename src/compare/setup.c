@@ -152,7 +152,7 @@ static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_er
         return tl_fail(err, TL_EINVAL, "%u phases are too many; choose at most %d", o->n_phases, MAX_PHASES);
     s->core = tl_session_core(s->run.engine);
     if (!s->core)
-        return tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine block");
+        return tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
     s->max_insns = s->run.max_insns ? s->run.max_insns : DEFAULT_MAX_INSNS;
     s->interval_cycles = o->interval_cycles;
     s->n_phases = o->n_phases ? o->n_phases : DEFAULT_PHASES;

@@ -22,7 +22,7 @@ typedef enum tl_stop {
 } tl_stop;
 
 typedef struct tl_core_type {
-    const char *name, *title;                                                      // "block", "threaded code over decoded fetch runs"
+    const char *name, *title;                                                      // "interp", "threaded code over decoded fetch runs"
     TL_MUST_CHECK tl_status (*attach)(tl_hart *h, tl_arena *arena, tl_error *err); // fills h->engine
     void (*detach)(tl_hart *h);
     tl_stop (*run)(tl_hart *h);

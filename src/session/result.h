@@ -58,7 +58,7 @@ typedef struct tl_header {
     const char *append;      // command line of the kernel, or NULL
     const char *const *argv; // as the program sees it, NULL-terminated
     const char *const *env;  // the same
-    const char *engine;      // "block"
+    const char *engine;      // "interp"
     const char *pmu;         // "rvhpm:u74": counts are what that PMU would have reported; NULL: they are the truth
     const char *interval;    // "none", "instructions", "cycles", "ns"
     uint64_t interval_length;

@@ -66,7 +66,7 @@ static uint64_t host_now_ns(void) {
 const tl_core_type *tl_session_core(tl_engine engine) {
     switch (engine) {
     case TL_ENGINE_STEP: return &tl_core_step;
-    case TL_ENGINE_BLOCK: return &tl_core_block;
+    case TL_ENGINE_INTERP: return &tl_core_block;
 #ifdef TL_HAS_TRANSLATOR
     case TL_ENGINE_TRANSLATE:
     case TL_ENGINE_FASTEST: return &tl_core_translate;
@@ -77,6 +77,8 @@ const tl_core_type *tl_session_core(tl_engine engine) {
     }
     return NULL;
 }
+
+_Static_assert((int)TL_MIN_CODE_CACHE_BYTES == (int)TL_LEAST_CODE_CACHE_BYTES, "what is promised works");
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
@@ -124,12 +126,33 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     return TL_OK;
 }
 
+// The fastest engine may turn out to be one that this host forbids, by a policy against executable memory say.
+static tl_status new_machine(tl_session *session, const tl_run_options *options, const tl_core_type *core, tl_error *err) {
+    tl_plan *plan = session->plan;
+    if (options->code_cache_bytes != 0)
+        plan->config.code_cache_bytes = (uint32_t)options->code_cache_bytes;
+    plan->header.engine = core->name;
+    tl_status status = tl_machine_new(&plan->config, core, &session->machine, err);
+    if (status == TL_EACCESS && options->engine == TL_ENGINE_FASTEST && core != &tl_core_block) {
+        core = &tl_core_block;
+        status = tl_machine_new(&plan->config, core, &session->machine, err);
+    }
+    if (options->engine == TL_ENGINE_FASTEST && core == &tl_core_block)
+        plan->header.engine = "interp, since this host runs no translated code";
+    return status;
+}
+
 tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, tl_error *err) {
     tl_run_options options;
     tl_session_options_init(&options);
     if (given->size < offsetof(tl_run_options, max_insns))
         return tl_fail(err, TL_EINVAL, "the size of tl_run_options is %u: call tl_run_options_init first", given->size);
     memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+
+    if (options.code_cache_bytes != 0 &&
+        (options.code_cache_bytes < TL_LEAST_CODE_CACHE_BYTES || options.code_cache_bytes > TL_MOST_CODE_CACHE_BYTES))
+        return tl_fail(err, TL_EINVAL, "code_cache_bytes = %" PRIu64 ": must be between %d and %d, or 0 for the usual",
+                       options.code_cache_bytes, TL_LEAST_CODE_CACHE_BYTES, TL_MOST_CODE_CACHE_BYTES);
 
     tl_session *session = calloc(1, sizeof *session);
     if (!session)
@@ -140,11 +163,10 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
         goto out;
     const tl_core_type *core = tl_session_core(options.engine);
     if (!core) {
-        status = tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine block");
+        status = tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
         goto out;
     }
-    session->plan->header.engine = core->name;
-    status = tl_machine_new(&session->plan->config, core, &session->machine, err);
+    status = new_machine(session, &options, core, err);
     if (status != TL_OK)
         goto out;
     status = copy_options(session, &options, err);

@@ -121,7 +121,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tally", required=True)
     parser.add_argument("--guests", required=True)
-    parser.add_argument("--engine", default="block")
+    parser.add_argument("--engine", default="interp")
     runs = Runs(parser.parse_args())
     if not os.path.exists(runs.program):
         print("SKIP: device_ccache is not built")

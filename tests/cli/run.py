@@ -135,7 +135,7 @@ def unknown_words_get_the_nearest_name():
 def bad_values_are_named_with_a_remedy():
     for words in (["-I", "x"], ["-I", "0"], ["-I", "1Mms"], ["-I", "10 ms"], ["-r", "0"], ["-r", "many"], ["--timeout", "-1"],
                   ["--timeout", "0"], ["--timeout", "1x"], ["--max-insns", "0"], ["--max-insns", "1.5"], ["--harts", "two"],
-                  ["--seed", "-1"], ["--engine", "fast"], ["--set", "ways"], ["--set", "=4"], ["--env", "=x"],
+                  ["--seed", "-1"], ["--engine", "fast"], ["--code-cache", "191KiB"], ["--code-cache", "2G"], ["--code-cache", "big"], ["--code-cache", "0"], ["--set", "ways"], ["--set", "=4"], ["--env", "=x"],
                   ["--env", "NOT_SET_ANYWHERE"], ["--roi", ""], ["--roi", ":b"], ["--roi", "a:"], ["--roi", "a:b:c"],
                   ["-e", ""], ["-M", ""], ["-x", ""], ["-o", ""], ["--machine", ""]):
         fails(["stat", *words, "--", "x"], 2, words[0].lstrip("-") if len(words[0]) > 2 else words[0])
@@ -727,9 +727,10 @@ def repeated_runs_are_identical_and_say_so():
 def engines_agree():
     for machine in ("rocket", "tiny", "lowrisc2"):
         slow = report("--machine", machine, "--per-unit", "--engine", "step", *program("threads", 3000))[0]
-        for engine in ("block", "translate") if platform.machine() == "x86_64" else ("block",):
+        for engine in ("interp", "translate") if platform.machine() == "x86_64" else ("interp",):
             fast = report("--machine", machine, "--per-unit", "--engine", engine, *program("threads", 3000))[0]
             equal(slow, fast)
+        equal(slow, report("--machine", machine, "--per-unit", "--code-cache", "192KiB", *program("threads", 3000))[0])
 
 
 # -- formats
@@ -1041,7 +1042,7 @@ def a_pmu_with_counters_enough_reports_the_truth():
     for event in events:
         equal((event["kind"], event["truth"], event["error_vs_truth"]), ("pmu", truth[event["event"]], 0), event["event"])
         equal((event["pmu"], event["running"]), ("rvhpm:linux", event["enabled"]))
-    for engine in ("step", "block"):
+    for engine in ("step", "interp"):
         again = report("-P", "rvhpm:linux", "--engine", engine, "-e", asked, *program())[0]
         equal([record for record in again if record["type"] == "event"], events, engine)
     equal(counts(report(*program())[0])["cycles"], truth["cycles"], "a PMU that is read costs nothing")
@@ -1182,7 +1183,7 @@ def reads_of_l2_are_misses_of_l1():
 @guest
 def the_suite_says_the_same_in_every_format_and_engine():
     _, values = one_reading()
-    equal(len({suite("-j", "--engine", engine) for engine in ("step", "block", "translate" if platform.machine() == "x86_64" else "block")}), 1)
+    equal(len({suite("-j", "--engine", engine) for engine in ("step", "interp", "translate" if platform.machine() == "x86_64" else "interp")}), 1)
     rows = list(csv.DictReader(io.StringIO(suite("--csv"))))
     equal([(r["unit"], r["event"], int(r["value"]), int(r["truth"]), int(r["value_before_reader"])) for r in rows],
           [(u, e, v["value"], v["truth"], v["program"]) for (u, e), v in values.items()])
@@ -1462,7 +1463,7 @@ def bare_programs_are_counted_like_others():
     first = counts(records)
     equal(first["hart.instret_m"], first["instructions"], "all in machine mode")
     equal(first["l1d.load"], 13, "one load for each byte of the line")
-    for engine in ("step", "block"):
+    for engine in ("step", "interp"):
         equal(counts(report("--bare", "--engine", engine, "-e", ",".join(names), path)[0]), first, engine)
     got, _, err = stat("--bare", "-r", "3", path)
     equal(got, 0, err)

@@ -189,6 +189,44 @@ static void test_counts_are_exact_or_refused(void **state) {
     }
 }
 
+static void test_sizes_are_binary(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t value;
+    } good[] = {{"131072", 131072}, {"128K", 131072}, {"128k", 131072}, {"128KiB", 131072}, {"1.5MiB", 3 << 19}, {"1G", 1 << 30}, {"0", 0}};
+    static const char *const bad[] = {"", "K", "-1", "128KB", "128Ki", "128 K", "1.5", "1T", "128KiBs", "0x20000", "99999999999G"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        uint64_t value = 7;
+        if (!cli_parse_size(good[i].text, &value) || value != good[i].value)
+            fail_msg("%s", good[i].text);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        uint64_t value;
+        if (cli_parse_size(bad[i], &value))
+            fail_msg("'%s' was accepted", bad[i]);
+    }
+}
+
+static void test_engines_have_two_spellings_for_one(void **state) {
+    (void)state;
+    static const struct {
+        const char *words;
+        tl_engine engine;
+    } rows[] = {{"stat x", TL_ENGINE_FASTEST},
+                {"stat --engine translate x", TL_ENGINE_TRANSLATE},
+                {"stat --engine interp x", TL_ENGINE_INTERP},
+                {"stat --engine block x", TL_ENGINE_INTERP},
+                {"stat --engine step x", TL_ENGINE_STEP}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        line a;
+        parse(&a, rows[i].words);
+        if (!a.is_good || a.options.run.engine != rows[i].engine)
+            fail_msg("%s", rows[i].words);
+        cli_options_done(&a.options);
+    }
+}
+
 static void test_intervals_say_what_they_count(void **state) {
     (void)state;
     static const struct {
@@ -263,6 +301,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_words_behind_the_program_are_its_own),
     cmocka_unit_test(test_lists_add_up),
     cmocka_unit_test(test_counts_are_exact_or_refused),
+    cmocka_unit_test(test_sizes_are_binary),
+    cmocka_unit_test(test_engines_have_two_spellings_for_one),
     cmocka_unit_test(test_intervals_say_what_they_count),
     cmocka_unit_test(test_durations_are_seconds),
     cmocka_unit_test(test_nearest_is_near),

@@ -30,7 +30,7 @@ static tl_header sample_header(void) {
                        .digest = "xxh64:00000000deadbeef",
                        .argv = sample_argv,
                        .env = sample_env,
-                       .engine = "block",
+                       .engine = "interp",
                        .interval = "none",
                        .seed = 7,
                        .clock_hz = 1500000000,

@@ -20,7 +20,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COLUMNS = ("name", "sources", "flags", "harts", "machine", "qemu")
-ENGINES = ("translate", "block", "step")
+ENGINES = ("translate", "interp", "step")
 FIRMWARE = "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"
 # The word in RAM tells the program where it runs: see is_qemu in guest/bare/bare.h. With -icount a run repeats; two harts cannot wait for
 # each other that way.

@@ -265,7 +265,7 @@ static void detach(tl_hart *h) {
 static void sync(tl_hart *h) { tl_blocks_sync(h->engine); }
 
 const tl_core_type tl_core_block = {
-    .name = "block",
+    .name = "interp",
     .title = "threaded code over decoded fetch runs",
     .attach = attach,
     .detach = detach,
