@@ -79,7 +79,7 @@ def run(command, stdout_path, stderr_path, cwd=None, statuses=(0,)):
 def digest(path):
     """Of a program's output, with the run times that speedtest1 prints taken out."""
     with open(path, "rb") as output:
-        return hashlib.sha256(re.sub(rb"\d+\.\d+s", b"", output.read())).hexdigest()
+        return hashlib.sha256(re.sub(rb" *\d+\.\d+s", b"", output.read())).hexdigest()
 
 
 def number_in(pattern, path):
