@@ -192,7 +192,7 @@ class Bench:
             words = [word.format(guest=os.path.join(TOP, "guest")) for word in arguments]
             row = {"name": name}
             for _ in range(self.options.repeat):
-                for engine in ("translate", "block"):
+                for engine in ("translate", "interp"):
                     profile = self.path("profile.json")
                     run([os.path.abspath(self.options.tally), "stat", "-n", "-q", "--engine", engine, "--host-profile", profile, "--", path, *words],
                         self.path("stdout"), self.path("stderr"), cwd=self.scratch, statuses=(0, 7))  # lang_go ends with 7
@@ -261,11 +261,11 @@ def place_table(results, tools):
 
 
 def large_table(rows):
-    cells = [["program", "instructions", "s translate", "s block", "block / translate", "translation", "translated code", "models", "system calls"]]
+    cells = [["program", "instructions", "s translate", "s interp", "interp / translate", "translation", "translated code", "models", "system calls"]]
     for row in rows:
-        translate, block = row["translate"], row["block"]
-        cells.append([row["name"], f"{translate['instructions'] / 1e6:.1f} M", f"{translate['host_ns'] / 1e9:.3f}", f"{block['host_ns'] / 1e9:.3f}",
-                      f"{block['host_ns'] / translate['host_ns']:.2f}"]
+        translate, interp = row["translate"], row["interp"]
+        cells.append([row["name"], f"{translate['instructions'] / 1e6:.1f} M", f"{translate['host_ns'] / 1e9:.3f}", f"{interp['host_ns'] / 1e9:.3f}",
+                      f"{interp['host_ns'] / translate['host_ns']:.2f}"]
                      + [share(translate, name) for name in ("translation", "translated", "models", "system")])
     return cells
 
@@ -293,7 +293,7 @@ def targets(results, tools, starts, large):
     if "tally" in starts:
         lines.append(verdict(starts["tally"] < 0.02, f"hello world in 20 ms; {starts['tally'] * 1000:.1f} ms"))
     for row in large:
-        quotient = row["block"]["host_ns"] / row["translate"]["host_ns"]
+        quotient = row["interp"]["host_ns"] / row["translate"]["host_ns"]
         lines.append(verdict(quotient >= 1, f"{row['name']}, cold and large, not slower than the interpreter; {quotient:.2f} times as fast"))
     if not any("esbuild" in row["name"] for row in large):
         lines.append("not measured: esbuild, cold and large; guest/build.sh --fetch build/guest esbuild brings it")

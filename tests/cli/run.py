@@ -1643,7 +1643,7 @@ def the_host_s_time_is_told_apart_and_the_counts_stay():
     path = os.path.join(scratch, "profile.json")
     plain, profiled = (report(*words, "--max-insns", "30M", *program("spin", 10**9))[0] for words in ([], ["--host-profile", path]))
     equal(profiled, plain)
-    for engine, share in (("step", "stepping"), ("block", "models")):
+    for engine, share in (("step", "stepping"), ("interp", "models")):
         equal(stat("-n", "--engine", engine, "--host-profile", path, "--max-insns", "300k", *program("spin", 10**9))[0], 0)
         with open(path, encoding="utf-8") as text:
             profile = json.load(text)
@@ -1745,7 +1745,7 @@ def perf_learns_the_names_of_translated_code():
 
     fails(["stat", "--perf", "mab", *program("exit", 0)], 2, "--perf mab", "map", "jitdump")
     fails(["stat", "--perf", "map", "-r", "2", *program("exit", 0)], 2, "--perf", "-r 2")
-    fails(["stat", "--perf", "map", "--engine", "block", *program("exit", 0)], 2, "block", "--engine translate")
+    fails(["stat", "--perf", "map", "--engine", "interp", *program("exit", 0)], 2, "interp", "--engine translate")
 
 
 @guest
