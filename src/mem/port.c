@@ -215,7 +215,9 @@ static TL_NOINLINE bool load_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t si
     if (p.at.is_device)
         return load_device(hm, &p, size_bytes);
     const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
-    if (TL_LIKELY(page != NULL))
+    if (TL_LIKELY(page != NULL && hm->memory->is_usual))
+        access_page_line(hm, page, vaddr, p.at.paddr, false, true);
+    else if (page != NULL)
         access_page_line(hm, page, vaddr, p.at.paddr, false, false);
     else
         access_line(hm, &p, TL_USE_LOAD);
