@@ -206,7 +206,7 @@ typedef struct tl_compare_fabric_row {
 TL_API uint32_t tl_comparison_n_fabrics(const tl_comparison *comparison);
 TL_API void tl_comparison_fabric(const tl_comparison *comparison, uint32_t index, tl_compare_fabric_row *ret_row);
 
-// ---- Sweep: error against the number of events
+// ---- Sweep: error against the number of events, over the first 50 million instructions of the program at most
 
 typedef struct tl_compare_spread_row {
     uint32_t size;

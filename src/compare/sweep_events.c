@@ -7,7 +7,7 @@
 #include "compare/rows.h"
 #include "compare/sweep.h"
 
-enum { MOST_PHASES = 4 };
+enum { MOST_PHASES = 4, MOST_INSNS = 50000000 }; // some forty runs: each is kept short
 static const uint32_t counts[] = {2, 4, 8, 16, 32, 64};
 
 // Three of the core, one of the second level, and so on; then what is left.
@@ -49,6 +49,8 @@ tl_status tl_compare_spreads(const tl_compare_setup *setup, tl_comparison *c, tl
     tl_compare_setup some = *setup; // of its events, those of each row
     const tl_watchable *order[TL_COMPARE_MAX_EVENTS];
     uint32_t n_there = order_events(order), n_before = 0;
+    if (some.max_insns > MOST_INSNS)
+        some.max_insns = MOST_INSNS;
     c->spreads = tl_arena_alloc(&c->arena, TL_COUNT_OF(counts) * setup->n_designs * sizeof *c->spreads);
     if (!c->spreads)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
