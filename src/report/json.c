@@ -137,6 +137,12 @@ static void end(tl_reporter *reporter, const tl_result *result) {
         tl_json_string(json, "text", result->notes[i]);
         tl_json_end_object(json);
     }
+    if (result->pmu_remark) {
+        tl_json_begin_object(json, NULL);
+        tl_json_string(json, "type", "note");
+        tl_json_string(json, "text", result->pmu_remark);
+        tl_json_end_object(json);
+    }
     if (reporter->options.with_host) {
         tl_json_begin_object(json, NULL);
         tl_json_string(json, "type", "host");

@@ -137,6 +137,8 @@ static void put_pmu(tl_reporter *reporter, const tl_result *result) {
             fprintf(stream, " # %s", row->value.reason);
         fputc('\n', stream);
     }
+    if (result->pmu_remark && !reporter->options.is_quiet)
+        fprintf(stream, "\n %s\n", result->pmu_remark);
 }
 
 // The next row of the group to name: the largest that is not larger than the last one, or simply the next.
@@ -235,7 +237,10 @@ static void put_heading(tl_reporter *reporter, const tl_result *result) {
     fputs("\n Counts of ", stream);
     put_command(stream, header);
     fprintf(stream, " on %s (%u hart%s)%s%s:\n", header->machine, header->n_harts, header->n_harts == 1 ? "" : "s",
-            header->pmu ? ", as perf has them from pmu " : "", header->pmu ? header->pmu : "");
+            !header->pmu                           ? ""
+            : strncmp(header->pmu, "dhpc", 4) == 0 ? ", as a reader on hart 0 found them in pmu "
+                                                   : ", as perf has them from pmu ",
+            header->pmu ? header->pmu : "");
     if (header->n_images > 1 || header->append) {
         for (uint32_t i = 0; i < header->n_images; i++)
             fprintf(stream, "%s%s %s", i ? ", " : " With ", header->images[i].role, header->images[i].name);

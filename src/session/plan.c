@@ -251,6 +251,10 @@ static tl_status resolve_pmu(tl_plan *plan, const tl_run_options *options, tl_er
 }
 
 static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error *err) {
+    if (plan->hpc) {
+        plan->header.pmu = plan->hpc->name;
+        return TL_OK;
+    }
     if (options->pmu)
         return resolve_pmu(plan, options, err);
     bool is_default = !options->events && !options->metrics;
@@ -286,6 +290,8 @@ static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error 
     return status;
 }
 
+static bool is_hpc(const char *pmu) { return !strncmp(pmu, "dhpc", 4) && (pmu[4] == '\0' || pmu[4] == ':'); }
+
 // The machine gets the PMU that was asked for.
 static tl_status set_pmu(tl_config *config, const char *name, tl_error *err) {
     const tl_pmu_type *type;
@@ -295,7 +301,7 @@ static tl_status set_pmu(tl_config *config, const char *name, tl_error *err) {
     if (status != TL_OK)
         return status;
     if (strcmp(type->name, "rvhpm") != 0)
-        return tl_fail(err, TL_EINVAL, "perf has no driver for pmu %s; it has one for rvhpm", type->name);
+        return tl_fail(err, TL_EINVAL, "nothing reads pmu %s for a report; -P rvhpm and -P dhpc can be read", type->name);
     if (!preset)
         return TL_OK; // as the description has it
     snprintf(setting, sizeof setting, "pmu=%s", preset->name);
@@ -330,7 +336,9 @@ tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_erro
     plan->per_hart = options->per_hart;
     plan->per_unit = options->per_unit;
     status = tl_plan_config(options->machine, options->overrides, &plan->config, err);
-    if (status == TL_OK && options->pmu)
+    if (status == TL_OK && options->pmu && is_hpc(options->pmu))
+        status = tl_hpc_resolve(options, &plan->config, &plan->arena, &plan->hpc, err);
+    else if (status == TL_OK && options->pmu)
         status = set_pmu(&plan->config, options->pmu, err);
     if (status == TL_OK)
         status = tl_catalogue_new(&plan->config, &plan->catalogue, err);
@@ -407,6 +415,8 @@ static uint32_t add_rows(const tl_plan *plan, const tl_quantity *quantity, const
 }
 
 tl_status tl_plan_evaluate(const tl_plan *plan, const uint64_t *slots, tl_result *result, tl_error *err) {
+    if (plan->hpc)
+        return tl_hpc_rows(plan->hpc, NULL, result, err);
     if (plan->perf)
         return tl_perf_rows(plan->perf, result->pmu_counts, slots, plan->per_hart, plan->hart_scopes, result, err);
     uint32_t n_rows = 0;

@@ -9,6 +9,7 @@
 #include <tally/run.h>
 
 #include "session/catalogue.h"
+#include "session/hpc.h"
 #include "session/metrics.h"
 #include "session/perf.h"
 #include "session/result.h"
@@ -32,6 +33,7 @@ typedef struct tl_plan {
     uint32_t n_default_metrics; // the first metrics are shown at detail 0
     const char **hart_scopes;   // "hart0"...
     tl_perf_plan *perf;         // what a PMU is to count, instead of events and metrics; NULL: nothing
+    tl_hpc_plan *hpc;           // or the distributed counters, read at the end; NULL: they are not
     bool per_hart, per_unit;
 } tl_plan;
 

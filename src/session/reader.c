@@ -75,9 +75,10 @@ typedef struct reader {
     uint64_t base, end, buffer; // physical addresses
     request *requests;
     uint32_t n_requests, n_results;
-    tl_slot *slots;    // of each value
-    uint64_t *samples; // cycle in which each value is sampled, UINT64_MAX: not known yet
-    bool *is_known;    // its truth
+    tl_sources *sources; // of each value: the tallies whose sum is its truth; none: the fabric alone counts it
+    uint64_t *samples;   // cycle in which each value is sampled, UINT64_MAX: not known yet
+    bool *is_known;      // its truth
+    bool *is_clock;      // it is a hart's cycle
 } reader;
 
 // ---- The code.
@@ -122,11 +123,27 @@ static void write_request(reader *r, request *q) {
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
-static tl_status add_request(reader *r, const tl_dhpc_manager *manager, const column *columns, size_t n_columns, tl_error *err) {
+static request *new_request(reader *r, const tl_dhpc_manager *manager) {
+    request *q = &r->requests[r->n_requests++];
+    *q = (request){.id = manager->id, .first_value = r->reading->n_values, .first_result = r->n_results};
+    r->n_results += 2;
+    return q;
+}
+
+static tl_status add_value(reader *r, request *q, uint32_t bit, const char *unit, const char *event, tl_error *err) {
+    tl_reading *reading = r->reading;
+    tl_reading_value *value = &reading->values[reading->n_values++];
+    *value = (tl_reading_value){.unit = tl_arena_strdup(&reading->arena, unit), .event = event, .manager = q->id, .bit = bit};
+    q->bitmap |= UINT64_C(1) << bit;
+    q->n_values++;
+    r->n_results++;
+    return value->unit ? TL_OK : no_memory(err);
+}
+
+static tl_status add_columns(reader *r, const tl_dhpc_manager *manager, const column *columns, size_t n_columns, tl_error *err) {
     tl_reading *reading = r->reading;
     uint32_t instance = tl_dhpc_instance_of(manager->id);
-    request *q = &r->requests[r->n_requests++];
-    *q = (request){.id = manager->id, .first_value = reading->n_values, .first_result = r->n_results};
+    request *q = new_request(r, manager);
     for (size_t i = 0; i < n_columns; i++) {
         const column *c = &columns[i];
         if (!(manager->implemented >> c->bit & 1)) {
@@ -135,43 +152,76 @@ static tl_status add_request(reader *r, const tl_dhpc_manager *manager, const co
         }
         char path[64];
         snprintf(path, sizeof path, c->signal, instance);
-        if (tl_probe_resolve(&r->machine->probe, path, &r->slots[reading->n_values]) != TL_OK)
-            return tl_fail(err, TL_EINVAL, "the machine counts no %s, so nothing could be compared with manager 0x%x", path, manager->id);
-        tl_reading_value *value = &reading->values[reading->n_values++];
-        snprintf(path, sizeof path, c->unit, instance);
-        *value =
-            (tl_reading_value){.unit = tl_arena_strdup(&reading->arena, path), .event = c->event, .manager = manager->id, .bit = c->bit};
-        if (!value->unit)
+        tl_sources *sources = &r->sources[reading->n_values];
+        *sources = (tl_sources){.slots = tl_arena_alloc(&reading->arena, sizeof *sources->slots), .n_slots = 1};
+        if (!sources->slots)
             return no_memory(err);
-        q->bitmap |= UINT64_C(1) << c->bit;
-        q->n_values++;
+        if (tl_probe_resolve(&r->machine->probe, path, sources->slots) != TL_OK)
+            return tl_fail(err, TL_EINVAL, "the machine counts no %s, so nothing could be compared with manager 0x%x", path, manager->id);
+        r->is_clock[reading->n_values] = c->bit == 0 && columns == core_columns;
+        snprintf(path, sizeof path, c->unit, instance);
+        tl_status status = add_value(r, q, c->bit, path, c->event, err);
+        if (status != TL_OK)
+            return status;
     }
-    r->n_results += q->n_values + 2;
     if (q->n_values > r->config->fifo_depth)
         return tl_fail(err, TL_EINVAL, "dhpc.fifo_depth = %u: the reader asks for %u counters of a unit at once; give it more",
                        r->config->fifo_depth, q->n_values);
     return TL_OK;
 }
 
-static tl_status make_requests(reader *r, tl_error *err) {
+// As many requests as it takes: the values of one lie in the FIFO, and then in registers, all at once.
+static tl_status add_chosen(reader *r, const tl_dhpc_manager *manager, const bool *is_chosen, tl_error *err) {
+    uint32_t most = r->config->fifo_depth < MAX_VALUES ? r->config->fifo_depth : MAX_VALUES;
+    uint32_t class = tl_dhpc_class_of(manager->id), instance = tl_dhpc_instance_of(manager->id);
+    request *q = NULL;
+    tl_status status = TL_OK;
+    for (uint32_t e = 0; e < tl_dhpc_n_events && status == TL_OK; e++) {
+        const tl_event *event = &tl_dhpc_events[e];
+        uint32_t bit = (uint32_t)(event->selector & 63), k = r->reading->n_values;
+        if (!is_chosen[e] || event->selector >> 6 != TL_DHPC_ID(class, 0, tl_dhpc_extend_of(manager->id)) ||
+            !(manager->implemented >> bit & 1))
+            continue;
+        char unit[64] = "dhpc";
+        if (class == TL_DHPC_CORE)
+            snprintf(unit, sizeof unit, "hart%u", instance);
+        if (strncmp(event->sources, "dhpc.", 5) != 0) {
+            tl_probe own = tl_dhpc_probe_of(&r->machine->probe, class, instance);
+            status = tl_sources_resolve(event->sources, &own, instance, &r->reading->arena, &r->sources[k], err);
+            if (status == TL_OK && class != TL_DHPC_CORE)
+                snprintf(unit, sizeof unit, "%s", own.units[0].path);
+        }
+        r->is_clock[k] = strcmp(event->sources, "hart.cycle") == 0;
+        if (!q || q->n_values == most)
+            q = new_request(r, manager);
+        if (status == TL_OK)
+            status = add_value(r, q, bit, unit, event->name, err);
+    }
+    return status;
+}
+
+static tl_status make_requests(reader *r, const tl_reader_choice *choice, tl_error *err) {
     uint32_t n;
     const tl_dhpc_manager *managers = tl_dhpc_managers(r->machine->hpc, &n); // cores before slices
-    size_t room = n * TL_COUNT_OF(core_columns);
-    r->requests = tl_arena_alloc(&r->reading->arena, n * sizeof *r->requests);
-    r->slots = tl_arena_alloc(&r->reading->arena, room * sizeof *r->slots);
+    size_t room = (size_t)n * TL_DHPC_COUNTERS;                              // and a counter of each request at least
+    r->requests = tl_arena_alloc(&r->reading->arena, room * sizeof *r->requests);
+    r->sources = tl_arena_alloc(&r->reading->arena, room * sizeof *r->sources);
+    r->is_clock = tl_arena_alloc(&r->reading->arena, room * sizeof *r->is_clock);
     r->samples = tl_arena_alloc(&r->reading->arena, room * sizeof *r->samples);
     r->is_known = tl_arena_alloc(&r->reading->arena, room * sizeof *r->is_known);
     r->reading->values = tl_arena_alloc(&r->reading->arena, room * sizeof *r->reading->values);
-    if (!r->requests || !r->slots || !r->samples || !r->is_known || !r->reading->values)
+    if (!r->requests || !r->sources || !r->is_clock || !r->samples || !r->is_known || !r->reading->values)
         return no_memory(err);
     tl_status status = TL_OK;
     for (uint32_t i = 0; i < n && status == TL_OK; i++) {
-        if (tl_dhpc_extend_of(managers[i].id) != 0)
+        if (choice)
+            status = add_chosen(r, &managers[i], choice->is_chosen, err);
+        else if (tl_dhpc_extend_of(managers[i].id) != 0)
             continue;
-        if (tl_dhpc_class_of(managers[i].id) == TL_DHPC_CORE)
-            status = add_request(r, &managers[i], core_columns, TL_COUNT_OF(core_columns), err);
+        else if (tl_dhpc_class_of(managers[i].id) == TL_DHPC_CORE)
+            status = add_columns(r, &managers[i], core_columns, TL_COUNT_OF(core_columns), err);
         else if (tl_dhpc_class_of(managers[i].id) == TL_DHPC_LLC)
-            status = add_request(r, &managers[i], slice_columns, TL_COUNT_OF(slice_columns), err);
+            status = add_columns(r, &managers[i], slice_columns, TL_COUNT_OF(slice_columns), err);
     }
     return status;
 }
@@ -203,13 +253,20 @@ static void note_start(reader *r, const request *q, uint64_t cycle) {
             cycle + c->t_req + c->t_grant + (c->sampling == TL_DHPC_LIVE ? c->t_lookup + (uint64_t)i * c->beat : 0);
 }
 
+static uint64_t total_of(const reader *r, uint32_t index) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < r->sources[index].n_slots; i++)
+        total += r->machine->tally[r->sources[index].slots[i]];
+    return total;
+}
+
 static void note_truths(reader *r, const tl_hart *h) {
     for (uint32_t i = 0; i < r->reading->n_values; i++) {
         if (r->is_known[i] || r->samples[i] > h->now)
             continue;
         tl_reading_value *value = &r->reading->values[i];
-        value->truth = r->machine->tally[r->slots[i]];
-        if (value->bit == 0 && tl_dhpc_class_of(value->manager) == TL_DHPC_CORE) {
+        value->truth = total_of(r, i);
+        if (r->is_clock[i]) {
             const tl_hart *counted = r->machine->harts[tl_dhpc_instance_of(value->manager)];
             if (counted == h || counted->client) // a hart that has work has a clock that runs; another's stands still
                 value->truth = r->samples[i] - counted->idle_cycles;
@@ -368,6 +425,8 @@ static tl_status take_results(reader *r, tl_error *err) {
         for (uint32_t k = 0; k < q->n_values; k++) {
             tl_reading_value *value = &reading->values[q->first_value + k];
             value->value = result_at(r, q->first_result + k);
+            if (r->sources[q->first_value + k].n_slots == 0) // nobody else knows it
+                continue;
             uint64_t error = value->value > value->truth ? value->value - value->truth : value->truth - value->value;
             if (error > reading->largest_error)
                 reading->largest_error = error;
@@ -379,7 +438,18 @@ static tl_status take_results(reader *r, tl_error *err) {
     return TL_OK;
 }
 
-tl_status tl_reader_run(tl_machine *machine, tl_reading *reading, tl_error *err) {
+bool tl_reader_is_column(const tl_event *event) {
+    const uint32_t manager = (uint32_t)(event->selector >> 6), bit = (uint32_t)(event->selector & 63);
+    for (size_t i = 0; i < TL_COUNT_OF(core_columns); i++)
+        if (manager == TL_DHPC_ID(TL_DHPC_CORE, 0, 0) && core_columns[i].bit == bit)
+            return true;
+    for (size_t i = 0; i < TL_COUNT_OF(slice_columns); i++)
+        if (manager == TL_DHPC_ID(TL_DHPC_LLC, 0, 0) && slice_columns[i].bit == bit)
+            return true;
+    return false;
+}
+
+tl_status tl_reader_run(tl_machine *machine, const tl_reader_choice *choice, tl_reading *reading, tl_error *err) {
     if (!machine->hpc)
         return tl_fail(err, TL_EINVAL, "machine %s has no distributed counters; give it some with --set hpc=timed", machine->config.name);
     reader r = {.machine = machine, .reading = reading, .config = tl_dhpc_config_of(machine->hpc)};
@@ -390,11 +460,11 @@ tl_status tl_reader_run(tl_machine *machine, tl_reading *reading, tl_error *err)
     tl_asm_init(&r.code, tl_machine_ram(machine, r.base), CODE_BYTES, r.base);
     reading->n_harts = machine->n_harts;
     reading->n_slices = machine->config.l2_slices;
-    reading->has_identity = true;
+    reading->has_identity = !choice;
     tl_machine_sync(machine);
-    tl_status status = make_requests(&r, err);
+    tl_status status = make_requests(&r, choice, err);
     for (uint32_t i = 0; i < reading->n_values && status == TL_OK; i++)
-        reading->values[i].program = machine->tally[r.slots[i]];
+        reading->values[i].program = total_of(&r, i);
     if (status == TL_OK)
         status = make_code(&r, err);
     machine->harts[0]->code_generation++;

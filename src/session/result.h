@@ -79,6 +79,7 @@ struct tl_result {
     uint32_t n_slots;
     tl_perf_count *pmu_counts; // with header->pmu: for each hart, for each event
     uint32_t n_pmu_counts;
+    const char *pmu_remark; // one sentence about how they were read, or NULL
     tl_row *rows;
     uint32_t n_rows;
     const char **notes;

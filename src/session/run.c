@@ -14,6 +14,7 @@
 #include "session/code_file.h"
 #include "session/digest.h"
 #include "session/guest.h"
+#include "session/hpc.h"
 #include "session/plan.h"
 #include "session/reader.h"
 #include "session/sampler.h"
@@ -37,6 +38,11 @@ struct tl_session {
     tl_run_options options; // strings are the arena's
     tl_arena arena;
     tl_perf *perf; // reads a PMU; NULL: nobody does
+    struct {       // as the program left it, once the distributed counters were read for a report
+        tl_reading *reading;
+        uint64_t *slots;
+        uint64_t instructions, cycles;
+    } left;
     const char *notes[MAX_NOTES];
     uint32_t n_notes;
     uint64_t n_intervals; // completed
@@ -177,6 +183,8 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->catalogue))
         status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots,
                          tl_catalogue_n_slots(session->plan->catalogue));
+    if (status == TL_OK && session->plan->hpc)
+        status = tl_hpc_check(session->plan->hpc, session->machine, err);
     if (status == TL_OK && session->plan->perf)
         status = tl_perf_bind(session->plan->perf, &session->machine->probe, &session->plan->arena, err);
     if (status == TL_OK && session->plan->perf)
@@ -419,6 +427,27 @@ static tl_status read_pmu(tl_session *session, tl_result *result, tl_error *err)
     return TL_OK;
 }
 
+static tl_status new_reading(tl_session *session, const tl_reader_choice *choice, tl_reading **ret_reading, tl_error *err);
+
+// Once, as soon as the program has ended. The reader counts, too: what a report says of the program is from before it.
+static tl_status read_at_end(tl_session *session, tl_error *err) {
+    if (!session->plan->hpc || session->left.reading || !session->guest || !session->has_ended || session->reason == TL_END_FAILED)
+        return TL_OK;
+    session->left.slots = tl_arena_alloc(&session->arena, session->machine->probe.n_slots * sizeof *session->left.slots);
+    if (!session->left.slots)
+        return no_memory(err);
+    read_totals(session, session->left.slots);
+    session->left.instructions = retired(session);
+    session->left.cycles = now_cycles(session);
+    return new_reading(session, &session->plan->hpc->to_read, &session->left.reading, err);
+}
+
+static tl_status evaluate(const tl_session *session, tl_result *result, tl_error *err) {
+    if (session->plan->hpc)
+        return tl_hpc_rows(session->plan->hpc, session->left.reading, result, err);
+    return tl_plan_evaluate(session->plan, result->slots, result, err);
+}
+
 static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error *err) {
     tl_result *result;
     tl_status status = tl_result_new(session->plan, &result, err);
@@ -435,15 +464,19 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
         if (!result->notes[result->n_notes])
             status = no_memory(err);
     }
+    if (status == TL_OK)
+        status = read_at_end(session, err);
     if (status == TL_OK) {
         read_totals(session, result->slots);
+        if (session->left.reading)
+            memcpy(result->slots, session->left.slots, n_slots * sizeof *result->slots);
         result->n_slots = n_slots;
         status = read_pmu(session, result, err);
     }
     if (status == TL_OK) {
         struct rusage usage;
-        result->instructions = retired(session);
-        result->cycles = now_cycles(session);
+        result->instructions = session->left.reading ? session->left.instructions : retired(session);
+        result->cycles = session->left.reading ? session->left.cycles : now_cycles(session);
         result->sim_ns = sim_ns_of(session, result->cycles);
         result->host_ns = session->host_ns;
         result->host_peak_bytes = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
@@ -453,7 +486,7 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
         result->reason = session->reason;
         result->status = session->status;
         result->signal = session->signal;
-        status = tl_plan_evaluate(session->plan, result->slots, result, err);
+        status = evaluate(session, result, err);
     }
     if (status != TL_OK) {
         tl_result_release(result);
@@ -507,7 +540,7 @@ tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_er
 }
 
 // Fills what is known of the run, and reads.
-static tl_status read_hpc(tl_session *session, tl_reading *reading, tl_error *err) {
+static tl_status read_hpc(tl_session *session, const tl_reader_choice *choice, tl_reading *reading, tl_error *err) {
     const tl_header *header = &session->plan->header;
     reading->program = tl_arena_strdup(&reading->arena, header->program);
     reading->machine = tl_arena_strdup(&reading->arena, header->machine);
@@ -520,10 +553,10 @@ static tl_status read_hpc(tl_session *session, tl_reading *reading, tl_error *er
     reading->reason = session->reason;
     reading->status = session->status;
     reading->signal = session->signal;
-    return tl_reader_run(session->machine, reading, err);
+    return tl_reader_run(session->machine, choice, reading, err);
 }
 
-tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_error *err) {
+static tl_status new_reading(tl_session *session, const tl_reader_choice *choice, tl_reading **ret_reading, tl_error *err) {
     if (!session->guest || session->options.kind != TL_RUN_USER)
         return tl_fail(err, TL_EINVAL, "counters are read so in runs of Linux programs only, and after the program was loaded");
     // Pages are given out from the bottom: what lies above the most that were in use at once was never touched.
@@ -534,13 +567,17 @@ tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_
     tl_reading *reading = calloc(1, sizeof *reading);
     if (!reading)
         return no_memory(err);
-    tl_status status = read_hpc(session, reading, err);
+    tl_status status = read_hpc(session, choice, reading, err);
     if (status != TL_OK) {
         tl_reading_release(reading);
         return status;
     }
     *ret_reading = reading;
     return TL_OK;
+}
+
+tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_error *err) {
+    return new_reading(session, NULL, ret_reading, err);
 }
 
 void tl_reading_release(tl_reading *reading) {
@@ -570,6 +607,7 @@ void tl_session_free(tl_session *session) {
     if (!session)
         return;
     tl_result_release(session->previous);
+    tl_reading_release(session->left.reading);
     tl_code_file_free(session->code_file);
     if (session->guest)
         session->guest->type->free(session->guest);

@@ -1144,6 +1144,58 @@ def the_suite_reads_what_the_machine_counts():
 
 
 @guest
+def a_report_reads_the_distributed_counters_at_the_end():
+    for machine, deed in (("rocket", ("spin", 1000)), ("lowrisc2", ("threads", 3)), ("tiny", ("spin", 1000))):
+        words = ["-m", machine, *program(*deed)]
+        records, status, err = report("-P", "dhpc", *words)
+        equal(status, 0, err)
+        equal(records[0]["pmu"], "dhpc:timed")
+        harts = records[0]["harts"]
+        events = [record for record in records if record["type"] == "event"]
+        found = {(event["scope"], event["event"]): event["value"] for event in events}
+        equal(len(found), len(events))
+        for event in events:
+            equal((event["value"], event["error_vs_truth"], event["running"]), (event["truth"], 0, event["enabled"]), str(event))
+        equal({scope for scope, _ in found if scope.startswith("hart")}, {f"hart{hart}" for hart in range(harts)})
+        # What the other harts counted is the program's alone, to the last digit; hart 0 has the reader's besides.
+        plain = report("-m", machine, "--set", "hpc=timed", "--per-hart", "--per-unit", *program(*deed))[0]
+        end, end_plain = records[-1], plain[-1]
+        equal((end["instructions"], end["cycles"], end["identities"]), (end_plain["instructions"], end_plain["cycles"], "hold"))
+        for hart in range(harts):
+            l1d = counts(plain, f"hart{hart}.l1d")
+            for name, signal in (("core.l1d_read", "l1d.load"), ("core.l1d_readmiss", "l1d.load_miss"), ("core.l1d_write", "l1d.store")):
+                more = found[f"hart{hart}", name] - l1d[signal]
+                if more < 0 or (hart > 0 and more != 0):
+                    raise AssertionError(f"{machine} hart{hart} {name}: {more} more than the program's")
+    asked = ["-P", "dhpc:timed", "-e", "core.instret,llc.read*,mem.read,fabric.requests"]
+    text = stat(*asked, *program("spin", 10))[2]
+    contains(text, "as a reader on hart 0 found them in pmu dhpc:timed", "mem.read", "The reader's own ")
+    records = report(*asked, *program("spin", 10))[0]
+    fabric = [record for record in records if record.get("event") == "fabric.requests"]
+    equal([(record["scope"], record["truth"], record["error_vs_truth"]) for record in fabric], [("dhpc", None, None)])
+    for engine in ("step", "interp"):
+        again = report("--engine", engine, *asked, *program("spin", 10))[0]
+        equal([record for record in again if record["type"] == "event"], [record for record in records if record["type"] == "event"], engine)
+    contains(stat("-r", "2", *asked, *program("spin", 10))[2], "2 runs, all counts identical")
+    # A FIFO that is too small for all of a unit's counters takes more requests.
+    small = report("-P", "dhpc", "-e", "core.*", "--set", "dhpc.fifo_depth=4", *program("spin", 10))[0]
+    equal({r["error_vs_truth"] for r in small if r["type"] == "event" and r["truth"] is not None}, {0})
+
+
+@guest
+def what_the_distributed_counters_cannot_do_is_refused():
+    for words, *parts in ((["-e", "core.cylce"], "core.cylce", "core.cycle"), (["-e", "core.cycle:u"], "modifiers", "stack.cycle_u"),
+                          (["-e", "{core.cycle}"], "no groups"), (["-e", "core.x*"], "core.x*", "tally list events -P dhpc"), (["-e", ","], "empty"),
+                          (["-I", "1ms"], "-I"), (["--roi", "main"], "--roi"), (["-M", "ipc"], "metrics"),
+                          (["--set", "hpc=functional"], "-P dhpc:timed"), (["--set", "dhpc.core_events=1", "-e", "core.instret"], "core.instret", "rocket")):
+        fails(["stat", "-P", "dhpc", *words, *program()], 2, *parts)
+    fails(["stat", "-P", "dhpc:functional", *program()], 2, "-P dhpc:timed")
+    fails(["stat", "-P", "ccache", *program()], 2, "ccache")
+    for machine in ("rocket", "lowrisc2", "u74", "tiny"):
+        contains(run("list", "events", "-P", "dhpc", "-m", machine)[1], "core.cycle", "llc.read", "mem.read", "directory.cores")
+
+
+@guest
 def every_line_of_the_suite_follows_its_schema():
     with open(os.path.join(ROOT, "docs", "schema", "suite-1.json"), encoding="utf-8") as text:
         schema = json.load(text)

@@ -136,6 +136,8 @@ TL_MUST_CHECK tl_status tl_dhpc_new(const tl_dhpc_config *config, uint32_t acces
 // The same for a machine: every manager and event of events.c that the machine has signals for.
 TL_MUST_CHECK tl_status tl_dhpc_new_on(const tl_dhpc_config *config, uint32_t access_bits, uint32_t n_harts, const tl_pmu_host *host,
                                        tl_arena *arena, tl_dhpc **ret_dhpc, tl_error *err);
+// The units of a machine as one instance of a class sees them, for tl_sources_resolve with the same instance.
+tl_probe tl_dhpc_probe_of(const tl_probe *probe, uint32_t class, uint32_t instance);
 const tl_pmu_port *tl_dhpc_port(const tl_dhpc *dhpc, uint32_t hart); // to hang into the hart; one per hart
 tl_pmu *tl_dhpc_pmu(const tl_dhpc *dhpc, uint32_t hart);             // its registers, as the register model knows them
 const tl_dhpc_config *tl_dhpc_config_of(const tl_dhpc *dhpc);

@@ -70,7 +70,7 @@ static uint32_t n_instances(const tl_probe *probe, uint32_t class, uint32_t n_ha
 }
 
 // The machine as one instance of a class sees it: of the shared units itself only. A core sees all, sources name the own hart's units.
-static tl_probe probe_of(const tl_probe *probe, uint32_t class, uint32_t instance) {
+tl_probe tl_dhpc_probe_of(const tl_probe *probe, uint32_t class, uint32_t instance) {
     if (class == TL_DHPC_CORE)
         return *probe;
     for (uint32_t u = 0, n = 0; u < probe->n_units; u++)
@@ -104,7 +104,7 @@ static tl_status build_counter(machine_view *view, tl_dhpc_manager *manager, con
             if (counter.which + 1 == TL_COUNT_OF(client_stats))
                 return tl_fail(err, TL_EINVAL, "event %s: the fabric does not count '%s'", event->name, event->sources);
     } else {
-        tl_probe own = probe_of(probe, class, instance);
+        tl_probe own = tl_dhpc_probe_of(probe, class, instance);
         total_row *row = &view->rows[view->n_rows];
         tl_error missing;
         tl_status status = tl_sources_resolve(event->sources, &own, instance, arena, &row->sources, &missing);
