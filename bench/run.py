@@ -38,7 +38,7 @@ GEOMETRY = [f"--I1={L1[0]},{L1[1]},{L1[2]}", f"--D1={L1[0]},{L1[1]},{L1[2]}"]
 INSTRUCTION_EVENTS = ("instructions", "instret", "hart0.instret")
 TOOLS = ("tally", "qemu", "plugin", "cachegrind")
 N_STARTS = 20
-SHARES = {"translated": "translated code", "models": "models", "translation": "translation", "stepping": "stepping", "system": "system calls"}
+SHARES = {"translated": "translated code", "models": "models", "interpreted": "interpreted", "translation": "translation", "stepping": "stepping", "system": "system calls"}
 LARGE = {  # programs whose code is large and cold: nothing of it runs long
     "lang_go": ("lang_go", []),
     "esbuild --version": ("esbuild", ["--version"]),

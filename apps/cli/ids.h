@@ -34,6 +34,7 @@ enum cli_option_id {
     OPT_SET,
     OPT_ENGINE,
     OPT_CODE_CACHE,
+    OPT_TRANSLATE_AFTER,
     OPT_SEED,
     OPT_SYSROOT,
     OPT_ROOT,

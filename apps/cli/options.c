@@ -237,6 +237,9 @@ static bool take(parser *p, int id, const char *text) {
         return (cli_parse_size(text, &o->run.code_cache_bytes) && o->run.code_cache_bytes >= TL_LEAST_CODE_CACHE_BYTES &&
                 o->run.code_cache_bytes <= TL_MOST_CODE_CACHE_BYTES) ||
                fail(p, "--code-cache %s: write a size from 192KiB to 1GiB", text);
+    case OPT_TRANSLATE_AFTER:
+        return (cli_parse_count(text, &o->run.translate_after_runs) && o->run.translate_after_runs <= UINT32_MAX) ||
+               fail(p, "--translate-after %s: write a number of runs up to 4294967295; 0 translates everything at once", text);
     case OPT_SEED: return set_number(p, "seed", "seed", text);
     case OPT_SYSROOT: o->run.sysroot = text; return *text || fail(p, "--sysroot: the folder is empty");
     case OPT_ROOT: o->run.root = text; return *text || fail(p, "--root: the folder is empty");

@@ -10,6 +10,7 @@ void cli_profile_add(const tl_run *run, tl_host_profile *sum) {
     sum->models += seen.models;
     sum->translation += seen.translation;
     sum->stepping += seen.stepping;
+    sum->interpreted += seen.interpreted;
     sum->system += seen.system;
 }
 
@@ -17,11 +18,8 @@ bool cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_n
     const struct {
         const char *name;
         uint64_t n;
-    } shares[] = {{"translated", sum->translated},
-                  {"models", sum->models},
-                  {"translation", sum->translation},
-                  {"stepping", sum->stepping},
-                  {"system", sum->system}};
+    } shares[] = {{"translated", sum->translated},   {"models", sum->models},     {"interpreted", sum->interpreted},
+                  {"translation", sum->translation}, {"stepping", sum->stepping}, {"system", sum->system}};
     fprintf(stream, "{\"schema\": \"tally.host/1\", \"host_ns\": %llu, \"instructions\": %llu, \"samples\": %llu, \"shares\": {",
             (unsigned long long)host_ns, (unsigned long long)instructions, (unsigned long long)sum->n_samples);
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)

@@ -209,6 +209,9 @@ const cli_option cli_option_rows[] = {
      "Memory of the host for decoded code, and as much for translated code, of each hart: from 192KiB to 1GiB, default 24MiB. When it is full, "
      "all is made anew; counts are the same.",
      NULL},
+    {R | U, OPT_TRANSLATE_AFTER, 0, "translate-after", "RUNS", MACHINE,
+     "How often a block of code is interpreted before it is translated: default 64; 0 translates everything at once. Counts are the same.",
+     NULL},
     {R | U | P, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
 
     {S | P, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},

@@ -32,6 +32,7 @@ typedef enum tl_engine {
 } tl_engine;
 
 enum { TL_LEAST_CODE_CACHE_BYTES = 192 << 10, TL_MOST_CODE_CACHE_BYTES = 1 << 30 };
+enum { TL_USUAL_TRANSLATE_AFTER_RUNS = 64 };
 
 typedef enum tl_interval {
     TL_INTERVAL_NONE,
@@ -115,6 +116,10 @@ typedef struct tl_run_options {
     // How much memory of the host the engine may fill with code it made, for each hart and each kind of code, decoded and translated. When
     // it is full, everything is made anew. 0: 24 MiB; else within the bounds above. No count depends on it.
     uint64_t code_cache_bytes;
+
+    // TL_ENGINE_TRANSLATE: a block of the program is interpreted so often before it is translated, so that code that runs a few times is not
+    // translated at all. Usually TL_USUAL_TRANSLATE_AFTER_RUNS; at most UINT32_MAX. No count depends on it.
+    uint64_t translate_after_runs;
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);
@@ -167,6 +172,7 @@ typedef struct tl_host_profile {
     uint64_t translation; // decoding and translating
     uint64_t stepping;    // executing one instruction at a time: up to a limit, an overflow, or with --engine step
     uint64_t system;      // outside of the harts: system calls, devices, counters read by intervals
+    uint64_t interpreted; // in blocks that had not run often enough to be translated, and in what these call; then not in models
 } tl_host_profile;
 
 TL_API void tl_run_host_profile(const tl_run *run, tl_host_profile *ret_profile);

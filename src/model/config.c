@@ -92,6 +92,7 @@ void tl_config_default(tl_config *ret_config) {
                .signal_cycles = 600,
                .user_counters = 7},
         .code_cache_bytes = TL_CODE_CACHE_BYTES,
+        .n_cold_runs = TL_COLD_RUNS,
     };
 }
 

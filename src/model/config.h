@@ -11,7 +11,7 @@
 #include "base/status.h"
 
 // Memory for decoded code, and as much for translated code, of each hart. Below the least, hardly a function fits.
-enum { TL_CODE_CACHE_BYTES = 24 << 20, TL_MIN_CODE_CACHE_BYTES = 192 << 10 };
+enum { TL_CODE_CACHE_BYTES = 24 << 20, TL_MIN_CODE_CACHE_BYTES = 192 << 10, TL_COLD_RUNS = 64 };
 
 enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64, TL_MAX_L2_COUNTERS = 64 };
 
@@ -127,7 +127,9 @@ typedef struct tl_config {
     uint32_t mem_channels; // a power of two
     tl_mem_config mem;
     tl_os_config os;
-    uint32_t code_cache_bytes; // of the host, not of the machine, so no key: no count depends on it
+    // Of the host, not of the machine, so no keys: no count depends on them.
+    uint32_t code_cache_bytes;
+    uint32_t n_cold_runs; // of a block before it is translated
 } tl_config;
 
 void tl_config_default(tl_config *ret_config);

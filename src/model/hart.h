@@ -170,6 +170,7 @@ typedef enum tl_host_phase {
     TL_HOST_RUNNING,   // executing blocks, or what blocks call
     TL_HOST_BUILDING,  // decoding and translating
     TL_HOST_STEPPING,  // one instruction at a time
+    TL_HOST_THREADED,  // executing blocks that are not translated, or what these call
     TL_N_HOST_PHASES
 } tl_host_phase;
 

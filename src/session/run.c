@@ -60,7 +60,8 @@ struct tl_session {
 const char *tl_session_version(void) { return TL_VERSION; }
 
 void tl_session_options_init(tl_run_options *ret_options) {
-    *ret_options = (tl_run_options){.size = sizeof *ret_options, .std_fd = {0, 1, 2}};
+    *ret_options =
+        (tl_run_options){.size = sizeof *ret_options, .std_fd = {0, 1, 2}, .translate_after_runs = TL_USUAL_TRANSLATE_AFTER_RUNS};
 }
 
 static uint64_t host_now_ns(void) {
@@ -84,6 +85,7 @@ const tl_core_type *tl_session_core(tl_engine engine) {
     return NULL;
 }
 
+_Static_assert((int)TL_COLD_RUNS == (int)TL_USUAL_TRANSLATE_AFTER_RUNS, "what is promised is so");
 _Static_assert((int)TL_MIN_CODE_CACHE_BYTES == (int)TL_LEAST_CODE_CACHE_BYTES, "what is promised works");
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
@@ -137,6 +139,7 @@ static tl_status new_machine(tl_session *session, const tl_run_options *options,
     tl_plan *plan = session->plan;
     if (options->code_cache_bytes != 0)
         plan->config.code_cache_bytes = (uint32_t)options->code_cache_bytes;
+    plan->config.n_cold_runs = (uint32_t)options->translate_after_runs;
     plan->header.engine = core->name;
     tl_status status = tl_machine_new(&plan->config, core, &session->machine, err);
     if (status == TL_EACCESS && options->engine == TL_ENGINE_FASTEST && core != &tl_core_block) {
@@ -159,6 +162,9 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
         (options.code_cache_bytes < TL_LEAST_CODE_CACHE_BYTES || options.code_cache_bytes > TL_MOST_CODE_CACHE_BYTES))
         return tl_fail(err, TL_EINVAL, "code_cache_bytes = %" PRIu64 ": must be between %d and %d, or 0 for the usual",
                        options.code_cache_bytes, TL_LEAST_CODE_CACHE_BYTES, TL_MOST_CODE_CACHE_BYTES);
+    if (options.translate_after_runs > UINT32_MAX)
+        return tl_fail(err, TL_EINVAL, "translate_after_runs = %" PRIu64 ": must be at most %" PRIu32, options.translate_after_runs,
+                       UINT32_MAX);
 
     tl_session *session = calloc(1, sizeof *session);
     if (!session)

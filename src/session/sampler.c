@@ -38,6 +38,7 @@ static void on_sample(int number, siginfo_t *info, void *context) {
         switch ((tl_host_phase)h->host_phase) {
         case TL_HOST_BUILDING: seen->translation++; return;
         case TL_HOST_STEPPING: seen->stepping++; return;
+        case TL_HOST_THREADED: seen->interpreted++; return;
         case TL_HOST_RUNNING:
             place = place_of(context);
             if (h->host_code && place >= h->host_code && place < h->host_code + h->host_code_bytes)

@@ -20,7 +20,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COLUMNS = ("name", "sources", "flags", "harts", "qemu", "tags")
 TIMEOUTS_S = {"quick": 60, "slow": 600}
-ENGINES = ("step", "interp", "translate")
+ENGINES = ("step", "interp", "translate", "translate --translate-after 0")
 # With one hart QEMU makes two accesses of an AMO, and reports the faults of a load; so there are always two (the second one parks).
 # The word in RAM tells the program where it runs: see is_qemu in guest/bare/bare.h.
 QEMU = ("qemu-system-riscv64 -M virt -cpu rv64,h=false,sstc=false,sscofpmf=true,pmu-num=29 -m 256M -bios none -display none "
@@ -72,7 +72,7 @@ def judge(command, timeout_s, verbose):
 
 
 def tally_command(options, row, program, engine):
-    command = shlex.split(options.tally) + ["stat", "-o", os.devnull, "--engine", engine, "--set", f"harts={row['harts']}"]
+    command = shlex.split(options.tally) + ["stat", "-o", os.devnull, "--engine", *engine.split(), "--set", f"harts={row['harts']}"]
     if "pmu" in row["tags"]:
         command += ["--set", "pmu=linux"]
     if "hpc" in row["tags"]:

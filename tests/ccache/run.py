@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What the counters of the second level do to the program that looks at them, measured from outside.
 
-  run.py --tally build/tally --guests build/guest [--engine E]
+  run.py --tally build/tally --guests build/guest [--engine "E [OPTION...]"]
 
 The program is guest/linux/device_ccache.c; what it finds out by itself is checked there.
 """
@@ -29,7 +29,7 @@ class Runs:
 
     def run(self, options, command):
         """Returns (status, standard output, counts by name)."""
-        line = [self.tally, "stat", "-j", "-o", "/dev/fd/2", "--no-progress", "--engine", self.engine] + options + command
+        line = [self.tally, "stat", "-j", "-o", "/dev/fd/2", "--no-progress", "--engine", *self.engine.split()] + options + command
         child = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100, check=False)
         counts = {}
         for text in child.stderr.splitlines():

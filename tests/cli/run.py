@@ -135,7 +135,7 @@ def unknown_words_get_the_nearest_name():
 def bad_values_are_named_with_a_remedy():
     for words in (["-I", "x"], ["-I", "0"], ["-I", "1Mms"], ["-I", "10 ms"], ["-r", "0"], ["-r", "many"], ["--timeout", "-1"],
                   ["--timeout", "0"], ["--timeout", "1x"], ["--max-insns", "0"], ["--max-insns", "1.5"], ["--harts", "two"],
-                  ["--seed", "-1"], ["--engine", "fast"], ["--code-cache", "191KiB"], ["--code-cache", "2G"], ["--code-cache", "big"], ["--code-cache", "0"], ["--set", "ways"], ["--set", "=4"], ["--env", "=x"],
+                  ["--seed", "-1"], ["--engine", "fast"], ["--code-cache", "191KiB"], ["--code-cache", "2G"], ["--code-cache", "big"], ["--code-cache", "0"], ["--translate-after", "-1"], ["--translate-after", "5G"], ["--set", "ways"], ["--set", "=4"], ["--env", "=x"],
                   ["--env", "NOT_SET_ANYWHERE"], ["--roi", ""], ["--roi", ":b"], ["--roi", "a:"], ["--roi", "a:b:c"],
                   ["-e", ""], ["-M", ""], ["-x", ""], ["-o", ""], ["--machine", ""]):
         fails(["stat", *words, "--", "x"], 2, words[0].lstrip("-") if len(words[0]) > 2 else words[0])
@@ -730,6 +730,7 @@ def engines_agree():
         for engine in ("interp", "translate") if platform.machine() == "x86_64" else ("interp",):
             fast = report("--machine", machine, "--per-unit", "--engine", engine, *program("threads", 3000))[0]
             equal(slow, fast)
+        equal(slow, report("--machine", machine, "--per-unit", "--translate-after", "0", *program("threads", 3000))[0])
         equal(slow, report("--machine", machine, "--per-unit", "--code-cache", "192KiB", *program("threads", 3000))[0])
 
 
@@ -1700,7 +1701,7 @@ def the_host_s_time_is_told_apart_and_the_counts_stay():
         with open(path, encoding="utf-8") as text:
             profile = json.load(text)
         equal((profile["schema"], profile["instructions"]), ("tally.host/1", 300000))
-        equal(sorted(profile["shares"]), ["models", "stepping", "system", "translated", "translation"])
+        equal(sorted(profile["shares"]), ["interpreted", "models", "stepping", "system", "translated", "translation"])
         if profile["samples"] > 0 and abs(sum(profile["shares"].values()) - 1) > 0.001:
             raise AssertionError(f"shares do not add up: {profile}")
         if profile["samples"] > 20 and profile["shares"][share] < 0.5:
@@ -1762,7 +1763,7 @@ def perf_learns_the_names_of_translated_code():
         raise Skip("no translator on this host")
     folder = os.path.join(scratch, "jit")
     os.makedirs(folder)
-    child = subprocess.Popen([options.tally, "stat", "-n", "-q", "--perf", "jitdump", *program("roi")], cwd=folder, env=CLEAN)
+    child = subprocess.Popen([options.tally, "stat", "-n", "-q", "--perf", "jitdump", "--translate-after", "0", *program("roi")], cwd=folder, env=CLEAN)
     equal(child.wait(120), 0)
     with open(os.path.join(folder, f"jit-{child.pid}.dump"), "rb") as dump:
         pieces = code_of_jitdump(dump.read())

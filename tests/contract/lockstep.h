@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/testing.h"
+#include "engines.h"
 #include "machine/machine.h"
 
 typedef struct pair {
@@ -17,16 +18,10 @@ typedef struct pair {
     char where[160]; // for messages: what is being tried
 } pair;
 
-#ifdef TL_HAS_TRANSLATOR
-static const tl_core_type *const fast_engines[] = {&tl_core_block, &tl_core_translate};
-#else
-static const tl_core_type *const fast_engines[] = {&tl_core_block};
-#endif
-
-static inline pair pair_new(const tl_config *config, const tl_core_type *core) {
+static inline pair pair_new(const tl_config *config, const fast_engine *engine) {
     pair p = {0};
     tl_error err = {0};
-    if (tl_machine_new(config, core, &p.fast, &err) != TL_OK || tl_machine_new(config, &tl_core_step, &p.slow, &err) != TL_OK)
+    if (machine_with(engine, config, &p.fast, &err) != TL_OK || tl_machine_new(config, &tl_core_step, &p.slow, &err) != TL_OK)
         fail_msg("%s", err.text);
     return p;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/testing.h"
+#include "engines.h"
 #include "isa/rv/insn.h"
 #include "machine/machine.h"
 #include "random_code.h"
@@ -33,10 +34,10 @@ typedef struct pair {
     tl_machine *fast, *slow;
 } pair;
 
-static pair new_pair(const tl_config *config, const tl_core_type *core) {
+static pair new_pair(const tl_config *config, const fast_engine *engine) {
     pair p;
     tl_error err = {0};
-    assert_int_equal(tl_machine_new(config, core, &p.fast, &err), TL_OK);
+    assert_int_equal(machine_with(engine, config, &p.fast, &err), TL_OK);
     assert_int_equal(tl_machine_new(config, &tl_core_step, &p.slow, &err), TL_OK);
     return p;
 }
@@ -69,8 +70,8 @@ static void compare_tallies(const pair *p, uint64_t step) {
         }
 }
 
-static void run_pair_of(const tl_core_type *core, const tl_config *config, uint64_t seed, uint64_t n_stops, bool with_breaks) {
-    pair p = new_pair(config, core);
+static void run_pair_of(const fast_engine *engine, const tl_config *config, uint64_t seed, uint64_t n_stops, bool with_breaks) {
+    pair p = new_pair(config, engine);
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
     fill_code(&r, p.fast->ram, CODE_BYTES);
     memcpy(p.slow->ram, p.fast->ram, CODE_BYTES);
@@ -135,10 +136,8 @@ static void run_pair_of(const tl_core_type *core, const tl_config *config, uint6
 }
 
 static void run_pair(const tl_config *config, uint64_t seed, uint64_t n_stops, bool with_breaks) {
-    run_pair_of(&tl_core_block, config, seed, n_stops, with_breaks);
-#ifdef TL_HAS_TRANSLATOR
-    run_pair_of(&tl_core_translate, config, seed, n_stops, with_breaks);
-#endif
+    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
+        run_pair_of(&fast_engines[e], config, seed, n_stops, with_breaks);
 }
 
 static uint64_t n_stops(void) {

@@ -372,10 +372,10 @@ static void run_torture(torture *t) {
     }
 }
 
-static torture *torture_new(const tl_config *config, const tl_core_type *core, world w, uint64_t seed, uint32_t n_phases, bool has_rules) {
+static torture *torture_new(const tl_config *config, const fast_engine *engine, world w, uint64_t seed, uint32_t n_phases, bool has_rules) {
     torture *t = calloc(1, sizeof *t);
     assert_non_null(t);
-    t->p = pair_new(config, core);
+    t->p = pair_new(config, engine);
     t->r.state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     t->world = w;
     t->n_harts = config->n_harts;
@@ -406,7 +406,7 @@ static void torture_free(torture *t) {
 static void torture_every_engine(const tl_config *config, uint64_t seed) {
     for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
         for (world w = MODELED; w <= MACHINE; w++) {
-            torture *t = torture_new(config, fast_engines[e], w, seed + w, lockstep_rounds(60), true);
+            torture *t = torture_new(config, &fast_engines[e], w, seed + w, lockstep_rounds(60), true);
             run_torture(t);
             pair_same(&t->p, true);
             for (uint32_t h = 0; h < t->n_harts; h++)
@@ -458,10 +458,10 @@ static void test_what_is_not_specified_repeats_itself(void **state) {
     for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
         for (uint64_t seed = 1; seed <= 4; seed++) {
             tl_config config = config_of(1);
-            torture *t = torture_new(&config, fast_engines[e], MODELED, 2000 + seed, lockstep_rounds(60), false);
+            torture *t = torture_new(&config, &fast_engines[e], MODELED, 2000 + seed, lockstep_rounds(60), false);
             tl_error err = {0};
             tl_machine_free(t->p.slow);
-            assert_int_equal(tl_machine_new(&config, fast_engines[e], &t->p.slow, &err), TL_OK);
+            assert_int_equal(machine_with(&fast_engines[e], &config, &t->p.slow, &err), TL_OK);
             memcpy(t->p.slow->ram, t->p.fast->ram, 8 << 20);
             set_up_hart(t, t->p.slow, 0);
             run_torture(t);

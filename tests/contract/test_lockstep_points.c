@@ -182,8 +182,8 @@ static void choose_registers(bench *b, rng *r) {
     }
 }
 
-static void bench_new(bench *b, const tl_config *config, const tl_core_type *core, world w, rng *r) {
-    *b = (bench){.p = pair_new(config, core), .world = w};
+static void bench_new(bench *b, const tl_config *config, const fast_engine *engine, world w, rng *r) {
+    *b = (bench){.p = pair_new(config, engine), .world = w};
     for (uint32_t i = 0; i < 1 << 18; i += 8)
         pair_put64(&b->p, TL_RAM_BASE_PADDR + DATA_OFFSET + i, next(r));
     build_tables(b);
@@ -418,7 +418,7 @@ static void try_everything(const tl_config *config, world w, uint64_t seed, uint
         rng r = {(seed + w * 1000) * UINT64_C(0x9e3779b97f4a7c15) + 1};
         bench *b = malloc(sizeof *b);
         assert_non_null(b);
-        bench_new(b, config, fast_engines[e], w, &r);
+        bench_new(b, config, &fast_engines[e], w, &r);
         uint32_t n_traps = 0, n_interrupts = 0;
         for (uint32_t i = 0; i < n_stretches; i++) {
             new_stretch(b, &r);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/testing.h"
+#include "engines.h"
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "machine/machine.h"
@@ -166,10 +167,10 @@ static void compare(tl_machine *fast, tl_machine *slow, uint64_t look) {
         }
 }
 
-static void run_pair(const tl_core_type *core, const tl_config *config, uint64_t seed, uint64_t n_looks) {
+static void run_pair(const fast_engine *engine, const tl_config *config, uint64_t seed, uint64_t n_looks) {
     tl_machine *fast, *slow;
     tl_error err = {0};
-    assert_int_equal(tl_machine_new(config, core, &fast, &err), TL_OK);
+    assert_int_equal(machine_with(engine, config, &fast, &err), TL_OK);
     assert_int_equal(tl_machine_new(config, &tl_core_step, &slow, &err), TL_OK);
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
     fill_with(&r, fast->ram, CODE_BYTES, csrs, TL_COUNT_OF(csrs), 2);
@@ -212,10 +213,8 @@ static uint64_t n_looks(void) {
 
 static void run_all(const tl_config *config, uint64_t first_seed, uint64_t last_seed) {
     for (uint64_t seed = first_seed; seed <= last_seed; seed++) {
-        run_pair(&tl_core_block, config, seed, n_looks());
-#ifdef TL_HAS_TRANSLATOR
-        run_pair(&tl_core_translate, config, seed, n_looks());
-#endif
+        for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
+            run_pair(&fast_engines[e], config, seed, n_looks());
     }
 }
 

@@ -4,20 +4,17 @@
 #include <stdio.h>
 
 #include "base/testing.h"
+#include "engines.h"
 #include "machine/machine.h"
 #include "random_code.h"
 
 enum { CODE_BYTES = 32 << 10, DATA_OFFSET = 1 << 20, DATA_BYTES = 64 << 10, N_STOPS = 3000 };
 
-static const tl_core_type *const cores[] = {
-    &tl_core_step,
-    &tl_core_block,
-#ifdef TL_HAS_TRANSLATOR
-    &tl_core_translate,
-#endif
-};
+static const fast_engine step = {"step", &tl_core_step, 0};
+enum { N_ENGINES = 1 + TL_COUNT_OF(fast_engines) };
+static const fast_engine *engine_at(uint32_t i) { return i == 0 ? &step : &fast_engines[i - 1]; }
 
-static tl_machine *new_machine(const tl_core_type *core, rng *r) {
+static tl_machine *new_machine(const fast_engine *engine, rng *r) {
     static const uint16_t csrs[] = {0x001, 0x003, 0xc00, 0xc02};
     tl_config config;
     tl_machine *machine;
@@ -25,7 +22,7 @@ static tl_machine *new_machine(const tl_core_type *core, rng *r) {
     tl_config_default(&config);
     config.ram_bytes = 16 << 20;
     config.l1d.size_bytes = config.l1i.size_bytes = 4 << 10;
-    assert_int_equal(tl_machine_new(&config, core, &machine, &err), TL_OK);
+    assert_int_equal(machine_with(engine, &config, &machine, &err), TL_OK);
     fill_with(r, machine->ram, CODE_BYTES, csrs, TL_COUNT_OF(csrs), 8);
     return machine;
 }
@@ -54,9 +51,9 @@ static uint32_t max_step_of(uint32_t slot) {
 
 static void test_totals_that_are_not_held_back_are_right_at_once(void **state) {
     (void)state;
-    for (uint32_t c = 0; c < TL_COUNT_OF(cores); c++) {
+    for (uint32_t c = 0; c < N_ENGINES; c++) {
         rng r = {77 + c};
-        tl_machine *machine = new_machine(cores[c], &r);
+        tl_machine *machine = new_machine(engine_at(c), &r);
         tl_hart *h = machine->harts[0];
         uint64_t before[TL_S_N_SLOTS], n_cycles, n_held = 0;
         char name[64];
@@ -75,12 +72,12 @@ static void test_totals_that_are_not_held_back_are_right_at_once(void **state) {
             for (uint32_t slot = 0; slot < TL_S_N_SLOTS; slot++) {
                 tl_signal_kind kind = tl_hart_signal_kind((enum tl_hart_slot)slot);
                 if ((kind == TL_SIGNAL_SLOW || kind == TL_SIGNAL_FAST) && shown[slot] != h->tally[slot])
-                    fail_msg("%s: %s is held back", cores[c]->name, name_of(slot, name, sizeof name));
+                    fail_msg("%s: %s is held back", engine_at(c)->name, name_of(slot, name, sizeof name));
                 n_held += shown[slot] != h->tally[slot];
                 // What a trap that retires nothing has counted took no cycle here: the test has no handler.
                 uint64_t grown = h->tally[slot] - before[slot], most = max_step_of(slot) * (n_cycles + (why == TL_STOP_TRAP));
                 if (grown > most)
-                    fail_msg("%s: %s grew by %llu in %llu cycles", cores[c]->name, name_of(slot, name, sizeof name),
+                    fail_msg("%s: %s grew by %llu in %llu cycles", engine_at(c)->name, name_of(slot, name, sizeof name),
                              (unsigned long long)grown, (unsigned long long)n_cycles);
             }
             if (why == TL_STOP_TRAP)
@@ -109,9 +106,9 @@ static void counted_fence_i(tl_hart *h) { n_slow++, real_port->fence_i(h); }
 
 static void test_slow_signals_stand_still_where_everything_hits(void **state) {
     (void)state;
-    for (uint32_t c = 0; c < TL_COUNT_OF(cores); c++) {
+    for (uint32_t c = 0; c < N_ENGINES; c++) {
         rng r = {5 + c};
-        tl_machine *machine = new_machine(cores[c], &r);
+        tl_machine *machine = new_machine(engine_at(c), &r);
         tl_hart *h = machine->harts[0];
         uint64_t before[TL_S_N_SLOTS];
         uint32_t n_quiet = 0;
@@ -139,7 +136,7 @@ static void test_slow_signals_stand_still_where_everything_hits(void **state) {
             n_quiet += 1;
             for (uint32_t slot = 0; slot < TL_S_N_SLOTS; slot++)
                 if (tl_hart_signal_kind((enum tl_hart_slot)slot) == TL_SIGNAL_SLOW && before[slot] != h->tally[slot])
-                    fail_msg("%s: %s grows where nothing is slow", cores[c]->name, name_of(slot, name, sizeof name));
+                    fail_msg("%s: %s grows where nothing is slow", engine_at(c)->name, name_of(slot, name, sizeof name));
         }
         assert_true(n_quiet > N_STOPS / 10);
         h->port = real_port;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the kernels of guest/counts, whose counts were worked out on paper, and compares every one exactly.
 
-  run.py --tally build/tally --out DIR [--gcc riscv64-linux-gnu-gcc] [--engine ENGINE] [NAME...]
+  run.py --tally build/tally --out DIR [--gcc riscv64-linux-gnu-gcc] [--engine "ENGINE [OPTION...]"] [NAME...]
 
 A kernel says in its comments on which machines it runs and what must come out; a `machine:` line begins a run:
 
@@ -82,7 +82,7 @@ def count(options, program, machine, overrides, report):
     for override in overrides:
         command += ["--set", override]
     if options.engine:
-        command += ["--engine", options.engine]
+        command += ["--engine", *options.engine.split()]
     done = subprocess.run(command + ["--", program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     if done.returncode != 0:
         words = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()[-1:] or ["no message"]

@@ -20,7 +20,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COLUMNS = ("name", "sources", "flags", "harts", "machine", "qemu")
-ENGINES = ("translate", "interp", "step")
+ENGINES = ("translate", "translate --translate-after 0", "interp", "step")
 FIRMWARE = "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"
 # The word in RAM tells the program where it runs: see is_qemu in guest/bare/bare.h. With -icount a run repeats; two harts cannot wait for
 # each other that way.
@@ -100,7 +100,7 @@ def commands(options, row, program, counts):
         return {"qemu": shlex.split(QEMU) + ["-bios", FIRMWARE, "-cpu", cpu, "-smp", row["harts"]] + extra + ["-kernel", program]}
     command = shlex.split(options.tally) + ["boot", "--machine", row["machine"], "--harts", row["harts"], "--kernel", program, "-j", "-dd"]
     command += shlex.split(options.tally_options)
-    return {engine: command + ["-o", os.path.join(counts, engine), "--engine", engine] for engine in options.engine or ENGINES}
+    return {engine: command + ["-o", os.path.join(counts, engine), "--engine", *engine.split()] for engine in options.engine or ENGINES}
 
 
 def main():

@@ -100,6 +100,11 @@ void tl_blocks_flush(tl_blocks *store) {
     store->n_flushes += 1;
 }
 
+void tl_blocks_flush_soon(tl_blocks *store) {
+    store->must_flush = store->must_recheck = true;
+    store->hart->fast_horizon = 0;
+}
+
 static void *take(tl_blocks *store, size_t size_bytes) {
     void *piece = store->memory + store->used_bytes;
     store->used_bytes += tl_align_up(size_bytes, 8);
@@ -195,8 +200,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
 
     size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + (2 * n_insns + 1) * sizeof(uint16_t) + at + n_deciding +
                   n_statics * sizeof(tl_static_count) + 64;
-    if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS ||
-        (store->type->is_full && store->type->is_full(store)))
+    if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS)
         tl_blocks_flush(store);
     tl_block *block = take(store, sizeof *block);
     *block = (tl_block){
@@ -377,7 +381,7 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
     tl_hart *h = store->hart;
     if (TL_UNLIKELY(store->must_recheck)) {
         store->must_recheck = false;
-        if (h->horizon != 0) // else to stop soon
+        if (h->horizon != 0 && !store->must_flush) // else to stop soon
             h->fast_horizon = store->run_horizon;
     }
     if (h->now >= h->fast_horizon || TL_UNLIKELY(tl_blocks_has_break(store, pc))) {
@@ -575,6 +579,10 @@ tl_stop tl_blocks_run(tl_hart *h) {
                 continue;
             stop = result == TL_STEP_TRAP ? TL_STOP_TRAP : TL_STOP_BREAK;
             break;
+        }
+        if (TL_UNLIKELY(store->must_flush)) {
+            store->must_flush = false;
+            tl_blocks_flush(store);
         }
         // An instruction takes a cycle or more, so this clock bounds the instructions, too.
         uint64_t bound = left - TL_MAX_BLOCK_INSNS;

@@ -26,9 +26,11 @@ struct tl_block {
     uint64_t *count; // executions not folded yet: in tl_blocks.counts
     tl_block_edges *edges;
     tl_op *ops; // n_insns operations, then one that ends the block
-    // Translated: entry with the fetch slot's proof to give; entry from a branch on the same line, whose proof still holds (tl_block_is_near); and
-    // entry behind the look-up.
-    void *code, *near, *start;
+    // Translated: entry with the fetch slot's proof to give; entry from a branch on the same line, whose proof still holds (tl_block_is_near);
+    // entry behind the look-up; and behind the counting of the run, NULL while the block is not translated.
+    void *code, *near, *start, *body;
+    tl_op_handler *first; // of ops[0], when that asks tl_blocks_type.heat before each run
+    uint32_t n_cold_runs; // so often the block is run before it is translated
     uint32_t cycles;
     uint16_t n_insns;
     bool is_straddling; // the first instruction reaches into a second line, pline2
@@ -64,9 +66,10 @@ typedef enum tl_block_why { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK } tl_b
 
 typedef struct tl_blocks_type {                         // what a front-end over blocks adds
     void (*prepare)(tl_blocks *store, tl_block *block); // makes a new block executable
-    void (*run)(tl_blocks *store);     // runs from hart->pc until a tl_block* function below says stop; sets store->why through it
-    void (*forget)(tl_blocks *store);  // all blocks are about to go; may be NULL
-    bool (*is_full)(tl_blocks *store); // forget everything before the next block is made; may be NULL
+    void (*run)(tl_blocks *store);    // runs from hart->pc until a tl_block* function below says stop; sets store->why through it
+    void (*forget)(tl_blocks *store); // all blocks are about to go; may be NULL
+    // A block that threaded code has entered and counted is about to run. True: threaded code stops here. May be NULL.
+    bool (*heat)(tl_blocks *store, tl_block *block);
     void (*stale)(tl_blocks *store, tl_block *block); // this block must not be entered again; may be NULL
 } tl_blocks_type;
 
@@ -79,6 +82,7 @@ struct tl_blocks {                                      // the store of one hart
     tl_block_why why;     // execution stopped; hart->pc says where
     bool must_step;       // with GO_ON: the next instruction is to be stepped
     bool is_running;      // blocks are being executed
+    bool must_flush;      // between two blocks: no room for another one
     bool must_recheck;    // fast_horizon is 0 because the block under way lost its line: the next one must prove itself
     uint64_t run_horizon; // what fast_horizon is otherwise
     bool is_folded;       // no block has been executed since the counts were folded
@@ -107,6 +111,7 @@ tl_stop tl_blocks_run(tl_hart *h);                     // tl_core_type.run of ev
 uint64_t tl_blocks_overshoot_cycles(const tl_hart *h); // tl_core_type.overshoot_cycles of the same
 void tl_blocks_fold(tl_blocks *store);                 // adds counts to the tallies
 void tl_blocks_flush(tl_blocks *store);                // folds, then forgets all blocks
+void tl_blocks_flush_soon(tl_blocks *store);           // the same behind the block under way
 bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc);
 
 // Begins a fetch run at pc with hart->pend in flight: looks up its line (or two), finds or decodes the block; `guess` is tried first. NULL: stop (horizon, breakpoint, trap).
@@ -116,6 +121,9 @@ tl_jump_cell *tl_blocks_cell(tl_blocks *store, uint64_t pc); // for the current 
 tl_block *tl_blocks_enter_cell(tl_blocks *store, uint64_t pc);
 // The tallies as they are now, in the middle of an instruction, too.
 void tl_blocks_sync(tl_blocks *store);
+// Threaded code: engine.c. Makes a block executable for it; and runs from `block`, which has been entered, until something says stop.
+void tl_threaded_prepare(tl_blocks *store, tl_block *block);
+void tl_threaded_run(tl_blocks *store, tl_block *block);
 // Executes instruction k of the block under way by its full body, at the exact cycle. False: it trapped; stop.
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k);
 // The branch or jump at the end of `block` that leads to pc stays on the line that the block has proved. Its look-up cannot miss, and changes no

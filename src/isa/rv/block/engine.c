@@ -87,6 +87,15 @@ static TL_NOINLINE void slow(tl_hart *h, const tl_op *op) {
     GO(op + 1);
 }
 
+// The first operation of blocks whose front-end wants to know how often they run.
+static void op_warm(tl_hart *h, const tl_op *op) {
+    tl_blocks *store = h->engine;
+    tl_block *block = h->block;
+    if (store->type->heat(store, block))
+        STOP();
+    block->first(h, op);
+}
+
 static void op_break(tl_hart *h, const tl_op *op) {
     tl_block *block = h->block;
     tl_block_stop_before(h->engine, block, (uint32_t)(op - block->ops));
@@ -225,7 +234,7 @@ static tl_op_handler *find_fused(uint16_t first, uint16_t second) {
 
 // ---- the front-end ----
 
-static void prepare(tl_blocks *store, tl_block *block) {
+void tl_threaded_prepare(tl_blocks *store, tl_block *block) {
     for (uint32_t k = 0; k < block->n_insns; k++)
         block->ops[k].handler = block->opc[k] == TL_OPC_mret || block->opc[k] == TL_OPC_sret ? op_xret : single[block->opc[k]];
     block->ops[block->n_insns].handler = op_end;
@@ -239,21 +248,31 @@ static void prepare(tl_blocks *store, tl_block *block) {
             block->ops[k].handler = op_break;
             block->ops[k - 1].handler = single[block->opc[k - 1]];
         }
+    if (store->type->heat) {
+        block->first = block->ops[0].handler;
+        block->ops[0].handler = op_warm;
+    }
 }
 
-static void run_threaded(tl_blocks *store) {
+void tl_threaded_run(tl_blocks *store, tl_block *block) {
     tl_hart *h = store->hart;
 #ifdef TL_NO_TAIL_CALLS
     h->next_op = NULL;
 #endif
-    enter_cell(h, h->pc);
+    start(h, block);
 #ifdef TL_NO_TAIL_CALLS
     while (h->next_op)
         h->next_op->handler(h, h->next_op);
 #endif
 }
 
-static const tl_blocks_type block_type = {.prepare = prepare, .run = run_threaded};
+static void run(tl_blocks *store) {
+    tl_block *block = tl_blocks_enter_cell(store, store->hart->pc);
+    if (block)
+        tl_threaded_run(store, block);
+}
+
+static const tl_blocks_type block_type = {.prepare = tl_threaded_prepare, .run = run};
 
 static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) { return tl_blocks_attach(h, &block_type, arena, err); }
 

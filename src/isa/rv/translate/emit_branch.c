@@ -224,7 +224,13 @@ static void emit_dispatch(tl_translator *t) {
         x86_op_mi(e, true, X_CMP, field(cell, offsetof(tl_jump_cell, in)), 0);
     }
     uint8_t *miss1 = x86_jcc(e, CC_NE);
-    x86_rm(e, false, 0xff, 4, field(cell, offsetof(tl_jump_cell, code)));
+    if (cell.base == RAX) { // the thunk of what is not translated asks for the pc
+        x86_rm(e, true, 0x8b, RDX, field(cell, offsetof(tl_jump_cell, code)));
+        x86_rm(e, true, 0x8b, RAX, field(cell, offsetof(tl_jump_cell, pc)));
+        x86_rr(e, false, 0xff, 4, RDX);
+    } else {
+        x86_rm(e, false, 0xff, 4, field(cell, offsetof(tl_jump_cell, code)));
+    }
     tl_emit_elsewhere(t);
     x86_patch(miss1, e->at);
     if (cell.base == RAX) // the pc matched

@@ -3,8 +3,9 @@
 // static comes from the block; what does not hit calls tl_block_execute at the exact cycle; so the templates hold
 // no rule of the model that block/ and model/ do not hold already. tests/contract/test_lockstep compares every tally.
 //
-// A block that is no longer valid has its entry replaced by a jump to the look-up; when code memory or the block store is full,
-// everything is forgotten at once.
+// A block is first run as threaded code (block/engine.c), which costs less than translating it unless it runs often; links and cells of
+// the jump cache lead to translated blocks only. A block that is no longer valid has its entry replaced by a jump to the look-up; when code
+// memory or the block store is full, everything is forgotten at once.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/translate/translator.h"
@@ -89,7 +90,7 @@ static TL_NOINLINE void publish(const tl_translator *t, const uint8_t *cold, uin
     h->code_log->publish(h->code_log, h, &off);
 }
 
-static void prepare(tl_blocks *store, tl_block *block) {
+static void translate(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
     t->store = store;
     t->block = block;
@@ -107,6 +108,7 @@ static void prepare(tl_blocks *store, tl_block *block) {
     tl_emit_count(t, X_ADD, block->count, 1, RCX);
     x86_op_ri(e, true, X_ADD, R13, (int32_t)block->cycles);
     x86_ra(e, false, 0x660fd4, XMM15, t->small_numbers + 16 * block->n_insns); // paddq
+    block->body = tl_exec_of(t, e->at);
 
     bool is_ended = false;
     uint8_t *starts[TL_CODE_MAX_LINES];
@@ -147,7 +149,44 @@ static void prepare(tl_blocks *store, tl_block *block) {
 
 // ---- the run time ----
 
-static void *go_on_at(const tl_translator *t, const tl_block *block) { return block ? block->start : tl_exec_of(t, t->exit_thunk); }
+static void prepare(tl_blocks *store, tl_block *block) {
+    const tl_translator *t = store->translator;
+    tl_threaded_prepare(store, block);
+    block->code = tl_exec_of(t, t->cold_thunk);
+    block->n_cold_runs = store->hart->config->n_cold_runs;
+}
+
+static bool is_full(const tl_translator *t) {
+    return t->hot + TL_BLOCK_ROOM_BYTES > t->write + t->hot_bytes || t->cold + TL_BLOCK_ROOM_BYTES > t->write + t->code_bytes;
+}
+
+// Threaded code is about to run a block.
+static bool heat(tl_blocks *store, tl_block *block) {
+    tl_translator *t = store->translator;
+    tl_hart *h = store->hart;
+    if (!block->body) {
+        if (block->n_cold_runs > 0) {
+            block->n_cold_runs -= 1;
+            return false;
+        }
+        if (is_full(t)) {
+            tl_blocks_flush_soon(store);
+            return false;
+        }
+        h->host_phase = TL_HOST_BUILDING;
+        translate(store, block);
+    }
+    t->target = block->body;
+    return true;
+}
+
+// Where to go on: translated code returns to run_mixed for what is not translated.
+static void *go_on_at(tl_translator *t, tl_block *block) {
+    if (block && block->body)
+        return block->start;
+    t->cold_block = block;
+    return tl_exec_of(t, t->exit_thunk);
+}
 
 // Called by translated code that reached the end of a block where there is no link to pc yet; the displacement at `site` becomes one.
 static void *enter_by_link(tl_blocks *store, uintptr_t pc, uintptr_t site, uintptr_t block_left) {
@@ -157,7 +196,7 @@ static void *enter_by_link(tl_blocks *store, uintptr_t pc, uintptr_t site, uintp
     uint64_t n_flushes = store->n_flushes;
     store->hart->pend = from->exit_pend;
     tl_block *block = tl_blocks_enter(store, pc, &store->nowhere);
-    if (block && store->n_flushes == n_flushes)
+    if (block && block->body && store->n_flushes == n_flushes)
         x86_patch((uint8_t *)site, tl_written_of(t, is_near ? block->near : block->code));
     return go_on_at(t, block);
 }
@@ -177,14 +216,30 @@ static void *enter_indirect(tl_blocks *store, uintptr_t pc, uintptr_t block_left
     return go_on_at(store->translator, tl_blocks_enter_cell(store, pc));
 }
 
-static void run_translated(tl_blocks *store) {
-    tl_translator *t = store->translator;
-    t->run(store->hart, go_on_at(t, tl_blocks_enter_cell(store, store->hart->pc)));
+// By an indirect jump whose cell names a block that had not been translated yet.
+static void *enter_cold(tl_blocks *store, uintptr_t pc, uintptr_t unused_b, uintptr_t unused_c) {
+    (void)unused_b, (void)unused_c;
+    store->hart->pend = tl_blocks_cell(store, pc)->in;
+    return go_on_at(store->translator, tl_blocks_enter_cell(store, pc));
 }
 
-static bool is_full(tl_blocks *store) {
-    const tl_translator *t = store->translator;
-    return t->hot + TL_BLOCK_ROOM_BYTES > t->write + t->hot_bytes || t->cold + TL_BLOCK_ROOM_BYTES > t->write + t->code_bytes;
+static void run_mixed(tl_blocks *store) {
+    tl_translator *t = store->translator;
+    tl_hart *h = store->hart;
+    tl_block *block = tl_blocks_enter_cell(store, h->pc);
+    while (block) {
+        t->target = block->body ? block->start : NULL;
+        if (!t->target) {
+            h->host_phase = TL_HOST_THREADED;
+            tl_threaded_run(store, block);
+        }
+        if (!t->target)
+            return;
+        h->host_phase = TL_HOST_RUNNING;
+        t->cold_block = NULL;
+        t->run(h, t->target);
+        block = t->cold_block;
+    }
 }
 
 static void forget(tl_blocks *store) {
@@ -197,6 +252,8 @@ static void forget(tl_blocks *store) {
 
 static void stale(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
+    if (!block->body)
+        return;
     void *entries[] = {block->code, block->near};
     for (int i = 0; i < 2; i++) {
         x86 e = {.at = tl_written_of(t, entries[i])};
@@ -205,8 +262,7 @@ static void stale(tl_blocks *store, tl_block *block) {
     }
 }
 
-static const tl_blocks_type translate_type = {
-    .prepare = prepare, .run = run_translated, .forget = forget, .stale = stale, .is_full = is_full};
+static const tl_blocks_type translate_type = {.prepare = prepare, .run = run_mixed, .forget = forget, .heat = heat, .stale = stale};
 
 static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     tl_translator *t = tl_arena_alloc(arena, sizeof *t);
@@ -223,7 +279,7 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     }
     t->has_fma = __builtin_cpu_supports("fma");
     t->store = h->engine;
-    tl_code_thunks(t, &(tl_enters){.link = enter_by_link, .indirect = enter_indirect, .again = enter_again});
+    tl_code_thunks(t, &(tl_enters){.link = enter_by_link, .indirect = enter_indirect, .again = enter_again, .cold = enter_cold});
     ((tl_blocks *)h->engine)->translator = t;
     h->host_code = t->exec;
     h->host_code_bytes = t->code_bytes;

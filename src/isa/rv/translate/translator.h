@@ -36,7 +36,10 @@ typedef struct tl_translator {
     uint8_t *link_thunk;          // jumped to, for the next block: rax = pc, rdx = site, rcx = the block left
     uint8_t *indirect_thunk;      // rax = pc, rdx = the block left
     uint8_t *again_thunk;         // rax = a block that did not prove itself
+    uint8_t *cold_thunk;          // rax = pc; the cell of the jump cache is right, but its block is not translated
     void (*run)(tl_hart *h, void *target);
+    void *target;         // threaded code stopped because translated code goes on there, or NULL
+    tl_block *cold_block; // translated code stopped because this block, which has been entered, is not translated, or NULL
 
     // The block being translated.
     x86 e;
@@ -101,7 +104,7 @@ void tl_code_unmap(tl_translator *t);
 // Ways from translated code to the next block, answered with an address to go on at.
 typedef void *tl_enter_fn(tl_blocks *store, uintptr_t a, uintptr_t b, uintptr_t c);
 typedef struct tl_enters {
-    tl_enter_fn *link, *indirect, *again;
+    tl_enter_fn *link, *indirect, *again, *cold;
 } tl_enters;
 void tl_code_thunks(tl_translator *t, const tl_enters *enters);
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The front-ends that are compared with step, and how: translated code alone, and as it is by default, interpreted at first.
+#ifndef TALLY_TESTS_CONTRACT_ENGINES_H
+#define TALLY_TESTS_CONTRACT_ENGINES_H
+
+#include "machine/machine.h"
+
+typedef struct fast_engine {
+    const char *name;
+    const tl_core_type *core;
+    uint32_t n_cold_runs;
+} fast_engine;
+
+static const fast_engine fast_engines[] = {
+    {"interp", &tl_core_block, 0},
+#ifdef TL_HAS_TRANSLATOR
+    {"translate", &tl_core_translate, 0},
+    {"mixed", &tl_core_translate, 3},
+#endif
+};
+
+static inline tl_status machine_with(const fast_engine *engine, const tl_config *config, tl_machine **ret_machine, tl_error *err) {
+    tl_config own = *config;
+    own.n_cold_runs = engine->n_cold_runs;
+    return tl_machine_new(&own, engine->core, ret_machine, err);
+}
+
+#endif
