@@ -1784,7 +1784,7 @@ def perf_learns_the_names_of_translated_code():
         if lines and function in functions:
             equal(lines[0][1], functions[function] + (int(within, 16) if plus else 0), name)
 
-    child = subprocess.Popen([options.tally, "stat", "-n", "-q", "--perf", "map", *program("roi")], cwd=folder, env=CLEAN)
+    child = subprocess.Popen([options.tally, "stat", "-n", "-q", "--perf", "map", "--translate-after", "0", *program("roi")], cwd=folder, env=CLEAN)
     equal(child.wait(120), 0)
     path = f"/tmp/perf-{child.pid}.map"
     try:
