@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tally/compare.h over compare/.
-#include <string.h>
-
 #include "compare/compare.h"
+#include "api/fill.h"
 #include "compare/events.h"
 #include "report/comparison.h"
-
-// Fills as much of a caller's struct as the caller knows about; its size comes first in it.
-static void fill(void *ret, const void *filled, size_t size) {
-    uint32_t wanted;
-    memcpy(&wanted, ret, sizeof wanted);
-    size = wanted < size ? wanted : size;
-    if (size > sizeof wanted)
-        memcpy((char *)ret + sizeof wanted, (const char *)filled + sizeof wanted, size - sizeof wanted);
-}
 
 TL_API void tl_compare_options_init(tl_compare_options *ret_options) { tl_compare_init(ret_options); }
 
@@ -36,11 +26,11 @@ TL_API void tl_compare_event_at(uint32_t index, tl_compare_event *ret_event) {
                                    .has_ccache = w->ccache != 0,
                                    .has_dhpc = true};
     }
-    fill(ret_event, &event, sizeof event);
+    tl_api_fill(ret_event, &event, sizeof event);
 }
 
 TL_API void tl_comparison_facts(const tl_comparison *comparison, tl_compare_facts *ret_facts) {
-    fill(ret_facts, &comparison->facts, sizeof comparison->facts);
+    tl_api_fill(ret_facts, &comparison->facts, sizeof comparison->facts);
 }
 
 TL_API const char *tl_compare_outcome_name(tl_compare_outcome outcome) { return tl_comparison_outcome_text(outcome); }
@@ -49,7 +39,7 @@ TL_API const char *tl_compare_outcome_name(tl_compare_outcome outcome) { return 
     TL_API uint32_t tl_comparison_n_##plural(const tl_comparison *comparison) { return comparison->n_##plural; } \
     TL_API void tl_comparison_##singular(const tl_comparison *comparison, uint32_t index, type *ret_row) {       \
         static const type none = {__VA_ARGS__};                                                                  \
-        fill(ret_row, index < comparison->n_##plural ? &comparison->plural[index] : &none, sizeof none);         \
+        tl_api_fill(ret_row, index < comparison->n_##plural ? &comparison->plural[index] : &none, sizeof none);  \
     }
 ROWS(designs, design, tl_compare_design_row, .name = "", .title = "")
 ROWS(values, value, tl_compare_value_row, .event = "", .reason = "")

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tally/reading.h over the session and its report.
-#include <string.h>
-
-#include "report/readings.h"
 #include "session/reading.h"
+#include "api/fill.h"
+#include "report/readings.h"
 #include "session/run.h"
-
-// Fills as much of a caller's struct as the caller knows about; its size comes first in it.
-static void fill(void *ret, const void *filled, size_t size) {
-    uint32_t wanted;
-    memcpy(&wanted, ret, sizeof wanted);
-    size = wanted < size ? wanted : size;
-    if (size > sizeof wanted)
-        memcpy((char *)ret + sizeof wanted, (const char *)filled + sizeof wanted, size - sizeof wanted);
-}
 
 TL_API tl_status tl_run_read_hpc(tl_run *run, tl_reading **ret_reading, tl_error *err) {
     return tl_session_read_hpc((tl_session *)run, ret_reading, err);
@@ -29,11 +19,11 @@ TL_API uint32_t tl_reading_n_values(const tl_reading *reading) { return reading-
 
 TL_API void tl_reading_value_at(const tl_reading *reading, uint32_t index, tl_reading_value *ret_value) {
     static const tl_reading_value none = {.unit = "", .event = ""};
-    fill(ret_value, index < reading->n_values ? &reading->values[index] : &none, sizeof none);
+    tl_api_fill(ret_value, index < reading->n_values ? &reading->values[index] : &none, sizeof none);
 }
 
 TL_API void tl_reading_cost_of(const tl_reading *reading, tl_reading_cost *ret_cost) {
-    fill(ret_cost, &reading->cost, sizeof reading->cost);
+    tl_api_fill(ret_cost, &reading->cost, sizeof reading->cost);
 }
 
 TL_API void tl_reading_identity(const tl_reading *reading, uint64_t *ret_l2_reads, uint64_t *ret_l1_misses) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tally/report.h, tally/catalogue.h and tally/diff.h: everything that becomes text.
-#include <string.h>
-
 #include <tally/catalogue.h>
 #include <tally/diff.h>
 #include <tally/report.h>
 
+#include "api/fill.h"
 #include "report/lists.h"
 #include "report/report.h"
 
@@ -54,7 +53,7 @@ TL_API void tl_list_row_at(const tl_list *list, uint32_t index, tl_list_row *ret
     static const tl_listing_row none = {"", "", "", "", ""};
     const tl_listing_row *from = index < list->n_rows ? &list->rows[index] : &none;
     tl_list_row row = {ret_row->size, from->name, from->group, from->unit, from->definition, from->meaning};
-    memcpy(ret_row, &row, row.size < sizeof row ? row.size : sizeof row);
+    tl_api_fill(ret_row, &row, sizeof row);
 }
 
 TL_API void tl_list_free(tl_list *list) { tl_listing_free(list); }
@@ -86,7 +85,7 @@ TL_API void tl_diff_row_at(const tl_diff *diff, uint32_t index, tl_diff_row *ret
                           .after = has_after ? line->after->value.real : 0,
                           .change_percent = tl_diff_line_percent(line),
                           .failed_gate = line->failed_gate};
-    memcpy(ret_row, &filled, filled.size < sizeof filled ? filled.size : sizeof filled);
+    tl_api_fill(ret_row, &filled, sizeof filled);
 }
 
 TL_API uint32_t tl_diff_n_failed(const tl_diff *diff) { return diff->n_failed; }

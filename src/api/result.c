@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tally/result.h: a result as its readers see it.
-#include <string.h>
-
 #include <tally/result.h>
 
+#include "api/fill.h"
 #include "session/result.h"
-
-// Fills as much of a caller's struct as the caller knows about; its size comes first in it.
-static void fill(void *ret, const void *filled, size_t size) {
-    uint32_t wanted;
-    memcpy(&wanted, ret, sizeof wanted);
-    if (wanted < size)
-        size = wanted;
-    if (size > sizeof wanted)
-        memcpy((char *)ret + sizeof wanted, (const char *)filled + sizeof wanted, size - sizeof wanted);
-}
 
 // The index-th row of a kind, or NULL.
 static const tl_row *row_at(const tl_result *result, bool is_metric, uint32_t index) {
@@ -54,7 +43,7 @@ TL_API void tl_result_count_at(const tl_result *result, uint32_t index, tl_count
                       .has_truth = row->is_pmu && row->pmu.truth.kind != TL_VALUE_MISSING};
     count.truth = count.has_truth ? row->pmu.truth.real : 0;
     count.has_error = tl_row_error(row, &count.error_vs_truth);
-    fill(ret_count, &count, sizeof count);
+    tl_api_fill(ret_count, &count, sizeof count);
 }
 
 TL_API uint32_t tl_result_n_metrics(const tl_result *result) { return n_of(result, true); }
@@ -72,7 +61,7 @@ TL_API void tl_result_metric_at(const tl_result *result, uint32_t index, tl_metr
                               .has_value = has_value,
                               .value = has_value ? row->value.real : 0,
                               .reason = has_value ? NULL : row->value.reason};
-    fill(ret_metric, &metric, sizeof metric);
+    tl_api_fill(ret_metric, &metric, sizeof metric);
 }
 
 TL_API uint32_t tl_result_n_notes(const tl_result *result) { return result->n_notes; }
@@ -91,7 +80,7 @@ TL_API tl_status tl_result_find(const tl_result *result, const char *event, cons
 
 TL_API void tl_result_end(const tl_result *result, tl_end *ret_end) {
     tl_end end = {.reason = result->reason, .status = result->status, .signal = result->signal, .message = result->message};
-    fill(ret_end, &end, sizeof end);
+    tl_api_fill(ret_end, &end, sizeof end);
 }
 
 TL_API void tl_result_times(const tl_result *result, tl_times *ret_times) {
@@ -101,7 +90,7 @@ TL_API void tl_result_times(const tl_result *result, tl_times *ret_times) {
                       .host_ns = result->host_ns,
                       .host_peak_bytes = result->host_peak_bytes,
                       .guest_peak_bytes = result->guest_peak_bytes};
-    fill(ret_times, &times, sizeof times);
+    tl_api_fill(ret_times, &times, sizeof times);
 }
 
 TL_API tl_status tl_result_check(const tl_result *result, tl_error *err) {

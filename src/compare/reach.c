@@ -66,6 +66,17 @@ static tl_compare_state_row *add_state(tl_comparison *c, tl_compare_design desig
     return row;
 }
 
+// A design with as many counters as the distributed one has.
+static void add_rival(tl_comparison *c, tl_compare_design design, const tl_dhpc_rival *rival, uint32_t n_counters) {
+    tl_compare_state_row *row = add_state(c, design, false);
+    row->n_counters = n_counters;
+    row->state_bits = rival->state_bits;
+    row->counter_bits = (uint64_t)n_counters * 64;
+    row->wires = rival->wires;
+    row->n_csrs = rival->n_csrs;
+    row->address_bytes = rival->address_bytes;
+}
+
 // In-core sets stand once in each hart, and so do their registers' numbers, which are the same in all.
 static void state_of_core(const tl_machine *machine, const tl_compare_design_row *of, tl_comparison *c) {
     const tl_rvhpm_cost cost = tl_rvhpm_cost_of((const tl_rvhpm_preset *)(const void *)machine->pmus[0]->preset);
@@ -77,12 +88,7 @@ static void state_of_core(const tl_machine *machine, const tl_compare_design_row
     row->n_csrs = of->n_csrs;
     uint32_t reach = counters_of_fabric(machine);
     tl_dhpc_rival rival = tl_dhpc_rival_in_core(reach, machine->n_harts);
-    row = add_state(c, TL_COMPARE_U74, false);
-    row->n_counters = reach;
-    row->state_bits = rival.state_bits;
-    row->counter_bits = (uint64_t)reach * 64;
-    row->wires = rival.wires;
-    row->n_csrs = rival.n_csrs;
+    add_rival(c, TL_COMPARE_U74, &rival, reach);
 }
 
 static void state_of_bus(const tl_machine *machine, const tl_compare_design_row *of, tl_comparison *c) {
@@ -95,12 +101,7 @@ static void state_of_bus(const tl_machine *machine, const tl_compare_design_row 
     row->address_bytes = of->address_bytes;
     uint32_t reach = counters_of_fabric(machine);
     tl_dhpc_rival rival = tl_dhpc_rival_on_bus(reach);
-    row = add_state(c, TL_COMPARE_CCACHE, false);
-    row->n_counters = reach;
-    row->state_bits = rival.state_bits;
-    row->counter_bits = (uint64_t)reach * 64;
-    row->wires = rival.wires;
-    row->address_bytes = rival.address_bytes;
+    add_rival(c, TL_COMPARE_CCACHE, &rival, reach);
 }
 
 static void state_of_fabric(const tl_machine *machine, const tl_compare_design_row *of, tl_comparison *c) {

@@ -116,6 +116,8 @@ static void test_what_each_design_offers(void **state) {
     assert_int_equal(fabric->n_csrs, 3);
     assert_int_equal(fabric->csrs_per_event + fabric->address_bytes, 0);
     assert_int_equal(comparison->n_states, 5);
+    assert_int_equal(comparison->states[1].n_csrs, 2 * fabric->events_at_once); // a counter and a selector for each event
+    assert_int_equal(comparison->states[3].address_bytes, 8 * fabric->events_at_once);
     for (uint32_t i = 0; i < comparison->n_states; i++)
         assert_true(comparison->states[i].state_bits >= comparison->states[i].counter_bits);
     assert_int_equal(comparison->states[4].counter_bits, 64 * fabric->events_at_once);

@@ -5,7 +5,8 @@
 
 #include <tally/reading.h>
 
-#include "base/arena.h"
+#include "machine/machine.h"
+#include "session/result.h"
 
 struct tl_reading {
     tl_arena arena;
@@ -23,6 +24,21 @@ struct tl_reading {
     tl_reading_cost cost;
 };
 
+struct tl_reader_choice; // session/reader.h
+
+// What is read, and what is to be said of the run that it was read from.
+typedef struct tl_reading_of {
+    tl_machine *machine;
+    const tl_header *header;
+    uint64_t peak_bytes; // of RAM in use at once: the reader needs some above
+    uint64_t instructions, cycles;
+    tl_end_reason reason;
+    int status, signal;
+} tl_reading_of;
+
+// Runs the reader on the machine; choice NULL: everything. TL_EINVAL: no memory of the machine is left for it.
+TL_MUST_CHECK tl_status tl_reading_make(const tl_reading_of *of, const struct tl_reader_choice *choice, tl_reading **ret_reading,
+                                        tl_error *err);
 void tl_reading_release(tl_reading *reading); // NULL is fine
 
 #endif

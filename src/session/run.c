@@ -16,7 +16,7 @@
 #include "session/guest.h"
 #include "session/hpc.h"
 #include "session/plan.h"
-#include "session/reader.h"
+#include "session/reading.h"
 #include "session/sampler.h"
 
 enum { MAX_NOTES = 200 };
@@ -433,7 +433,19 @@ static tl_status read_pmu(tl_session *session, tl_result *result, tl_error *err)
     return TL_OK;
 }
 
-static tl_status new_reading(tl_session *session, const tl_reader_choice *choice, tl_reading **ret_reading, tl_error *err);
+static tl_status new_reading(tl_session *session, const tl_reader_choice *choice, tl_reading **ret_reading, tl_error *err) {
+    if (!session->guest || session->options.kind != TL_RUN_USER)
+        return tl_fail(err, TL_EINVAL, "counters are read so in runs of Linux programs only, and after the program was loaded");
+    const tl_reading_of of = {.machine = session->machine,
+                              .header = &session->plan->header,
+                              .peak_bytes = session->guest->type->peak_bytes(session->guest),
+                              .instructions = retired(session),
+                              .cycles = now_cycles(session),
+                              .reason = session->reason,
+                              .status = session->status,
+                              .signal = session->signal};
+    return tl_reading_make(&of, choice, ret_reading, err);
+}
 
 // Once, as soon as the program has ended. The reader counts, too: what a report says of the program is from before it.
 static tl_status read_at_end(tl_session *session, tl_error *err) {
@@ -545,52 +557,8 @@ tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_er
     return TL_OK;
 }
 
-// Fills what is known of the run, and reads.
-static tl_status read_hpc(tl_session *session, const tl_reader_choice *choice, tl_reading *reading, tl_error *err) {
-    const tl_header *header = &session->plan->header;
-    reading->program = tl_arena_strdup(&reading->arena, header->program);
-    reading->machine = tl_arena_strdup(&reading->arena, header->machine);
-    reading->digest = header->digest ? tl_arena_strdup(&reading->arena, header->digest) : NULL;
-    reading->hpc = header->hpc ? tl_arena_strdup(&reading->arena, header->hpc) : NULL;
-    if (!reading->program || !reading->machine || (header->hpc && !reading->hpc))
-        return no_memory(err);
-    reading->instructions = retired(session);
-    reading->cycles = now_cycles(session);
-    reading->reason = session->reason;
-    reading->status = session->status;
-    reading->signal = session->signal;
-    return tl_reader_run(session->machine, choice, reading, err);
-}
-
-static tl_status new_reading(tl_session *session, const tl_reader_choice *choice, tl_reading **ret_reading, tl_error *err) {
-    if (!session->guest || session->options.kind != TL_RUN_USER)
-        return tl_fail(err, TL_EINVAL, "counters are read so in runs of Linux programs only, and after the program was loaded");
-    // Pages are given out from the bottom: what lies above the most that were in use at once was never touched.
-    uint64_t peak = session->guest->type->peak_bytes(session->guest), ram = session->plan->config.ram_bytes;
-    if (peak > ram || ram - peak < 2 * TL_READER_BYTES)
-        return tl_fail(err, TL_EINVAL,
-                       "the program uses all of ram = %" PRIu64 " bytes, nothing is left for the reader; give the machine more", ram);
-    tl_reading *reading = calloc(1, sizeof *reading);
-    if (!reading)
-        return no_memory(err);
-    tl_status status = read_hpc(session, choice, reading, err);
-    if (status != TL_OK) {
-        tl_reading_release(reading);
-        return status;
-    }
-    *ret_reading = reading;
-    return TL_OK;
-}
-
 tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_error *err) {
     return new_reading(session, NULL, ret_reading, err);
-}
-
-void tl_reading_release(tl_reading *reading) {
-    if (!reading)
-        return;
-    tl_arena_done(&reading->arena);
-    free(reading);
 }
 
 void tl_session_progress(const tl_session *session, tl_progress *ret_progress) {
