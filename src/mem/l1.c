@@ -38,18 +38,13 @@ TL_ALWAYS_INLINE void fill_data(tl_hart_mem *hm, uint64_t line, uint32_t way, co
 static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *reply, bool is_prefetch) {
     tl_l1 *l1 = &hm->l1i;
     uint32_t way = tl_cache_choose(&l1->cache, line);
-    tl_l1_line *held = &l1->lines[way];
+    const tl_l1_line *held = &l1->lines[way];
     if (held->state != TL_LINE_I) {
         hm->h->tally[TL_S_L1I_EVICT] += 1;
         tl_slot_hide_fetch(hm, way);
         tl_l2_release_fetch(hm->memory, hm->h->id, held->l2_way);
     }
-    tl_cache_fill(&l1->cache, way, line);
-    uint64_t page = (line - TL_RAM_BASE_PADDR) >> TL_PAGE_BITS;
-    hm->memory->fetched_pages[page / 8] |= (uint8_t)(1u << page % 8);
-    held->state = TL_LINE_S;
-    held->l2_way = reply->l2_way;
-    held->is_prefetched = is_prefetch;
+    tl_l1i_fill(hm, line, way, reply, is_prefetch);
     return way;
 }
 

@@ -111,7 +111,8 @@ struct tl_memory {
     tl_config config;
     uint8_t *ram;
     uint64_t ram_bytes;
-    bool is_usual; // L1Ds and L2 are of the usual shape (cache.h), the L2 is one slice, and neither prefetches
+    bool is_usual;       // L1Ds and L2 are of the usual shape (cache.h), the L2 is one slice, and neither prefetches
+    bool is_usual_fetch; // and L1Is likewise
     uint32_t n_harts, line_log2, slices_log2, channels_log2, banks_log2, row_lines_log2;
     tl_l2_line *l2_lines; // of all slices
     uint64_t l2_clock;
@@ -153,6 +154,16 @@ uint32_t tl_l1d_miss_store(tl_hart_mem *hm, uint64_t line);
 uint32_t tl_l1d_miss_load_usual(tl_hart_mem *hm, uint64_t line); // m->is_usual
 uint32_t tl_l1d_miss_store_usual(tl_hart_mem *hm, uint64_t line);
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
+static inline void tl_l1i_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply,
+                               bool is_prefetch) { // the way is free
+    tl_l1 *l1 = &hm->l1i;
+    tl_cache_fill(&l1->cache, way, line);
+    uint64_t page = (line - TL_RAM_BASE_PADDR) >> TL_PAGE_BITS;
+    hm->memory->fetched_pages[page / 8] |= (uint8_t)(1u << page % 8);
+    l1->lines[way].state = TL_LINE_S;
+    l1->lines[way].l2_way = reply->l2_way;
+    l1->lines[way].is_prefetched = is_prefetch;
+}
 bool tl_l1d_probe(tl_hart_mem *hm, uint64_t line, uint8_t keep); // to state S or I; returns whether it answered with data
 void tl_l1i_probe(tl_hart_mem *hm, uint64_t line);
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way); // invalidated by its own hart
@@ -165,7 +176,6 @@ void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t
 void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry);
 // After an access that was permitted; NULL: it is not what a page slot may say.
 const tl_page_slot *tl_page_slot_show(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t entry);
-void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way);          // the line left
 void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way);        // the line is no longer writable
 void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry); // the entry of the DTLB is about to be dropped
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry);
@@ -241,6 +251,11 @@ static inline bool tl_is_canonical(uint64_t vaddr, uint32_t n_levels) {
     return (uint64_t)tl_sext(vaddr, TL_PAGE_BITS + TL_LEVEL_BITS * n_levels) == vaddr;
 }
 
-extern const tl_mem_port tl_memory_port, tl_memory_port_usual; // port.c; the latter for m->is_usual
+// fetch.c: tl_mem_port.fetch; the latter for m->is_usual_fetch
+bool tl_fetch(tl_hart *h, uint64_t vaddr);
+bool tl_fetch_usual(tl_hart *h, uint64_t vaddr);
+
+// port.c; _usual_data for m->is_usual, _usual for m->is_usual_fetch
+extern const tl_mem_port tl_memory_port, tl_memory_port_usual_data, tl_memory_port_usual;
 
 #endif

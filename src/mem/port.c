@@ -335,18 +335,6 @@ static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, u
     return true;
 }
 
-static bool fetch(tl_hart *h, uint64_t vaddr) {
-    tl_hart_mem *hm = tl_mem_of(h);
-    tl_translation at;
-    if (TL_UNLIKELY(!tl_translate_fetch(hm, vaddr, &at)) && !tl_translate(hm, vaddr, TL_ACCESS_FETCH, &at)) {
-        h->tally[TL_S_ITLB_ACCESS] += 1;
-        return false;
-    }
-    uint32_t way = tl_l1i_access(hm, at.paddr & h->line_mask);
-    tl_slot_show_fetch(hm, vaddr, at.paddr, way, at.entry);
-    return true;
-}
-
 static void fence_i(tl_hart *h) {
     tl_hart_mem *hm = tl_mem_of(h);
     uint32_t n_ways = tl_cache_n_ways(&hm->l1i.cache);
@@ -375,9 +363,10 @@ static void pmp_changed(tl_hart *h) {
         tl_slots_hide_view(hm, view);
 }
 
-#define REST                                                                                                                   \
-    .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional, .fetch = fetch, .fence_i = fence_i, \
-    .flush_tlb = flush_tlb, .set_satp = set_satp, .status_changed = status_changed, .pmp_changed = pmp_changed
+#define REST                                                                                                                           \
+    .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional, .fence_i = fence_i, .flush_tlb = flush_tlb, \
+    .set_satp = set_satp, .status_changed = status_changed, .pmp_changed = pmp_changed
 
-const tl_mem_port tl_memory_port = {.load = load, .store = store, REST};
-const tl_mem_port tl_memory_port_usual = {.load = load_usual, .store = store_usual, REST};
+const tl_mem_port tl_memory_port = {.load = load, .store = store, .fetch = tl_fetch, REST};
+const tl_mem_port tl_memory_port_usual_data = {.load = load_usual, .store = store_usual, .fetch = tl_fetch, REST};
+const tl_mem_port tl_memory_port_usual = {.load = load_usual, .store = store_usual, .fetch = tl_fetch_usual, REST};

@@ -8,14 +8,13 @@
 #include "mem/slots.h"
 
 static void clear_data_slot(tl_data_slot *slot) { slot->read_tag = slot->write_tag = TL_NO_LINE; }
-static void clear_fetch_slot(tl_fetch_slot *slot) { slot->vline = slot->pline = slot->key = TL_NO_LINE; }
 static void clear_page_slot(tl_page_slot *slot) { slot->read_page = slot->write_page = TL_NO_LINE; }
 
 void tl_slots_init(tl_hart_mem *hm) {
     for (uint32_t slot = 0; slot < TL_N_VIEWS * TL_DATA_SLOTS; slot++)
         clear_data_slot(&hm->h->data_slot[slot]);
     for (uint32_t slot = 0; slot < TL_N_VIEWS * TL_FETCH_SLOTS; slot++)
-        clear_fetch_slot(&hm->h->fetch_slot[slot]);
+        tl_fetch_slot_clear(&hm->h->fetch_slot[slot]);
     for (uint32_t slot = 0; slot < TL_N_VIEWS * TL_PAGE_SLOTS; slot++)
         clear_page_slot(&hm->page_slots[slot]);
 }
@@ -82,27 +81,7 @@ const tl_page_slot *tl_page_slot_show(tl_hart_mem *hm, uint64_t vaddr, uint64_t 
 }
 
 void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
-    tl_hart *h = hm->h;
-    uint32_t number = h->view * TL_FETCH_SLOTS + ((uint32_t)(vaddr >> h->line_log2) & (TL_FETCH_SLOTS - 1));
-    tl_fetch_slot *slot = &h->fetch_slot[number];
-    tl_slot_hide_fetch(hm, way); // perhaps under another name
-    hm->l1i.lines[way].slot = (uint16_t)number;
-    uint32_t page_stamp = 0;
-    if (TL_LIKELY(entry != TL_NO_ENTRY)) {
-        page_stamp = hm->itlb.first_stamp + entry;
-        tl_line_remember(&hm->itlb.tlb, entry, vaddr >> h->line_log2);
-    }
-    slot->vline = vaddr & h->line_mask;
-    slot->pline = paddr & h->line_mask;
-    slot->key = tl_fetch_key(slot->vline, slot->pline - TL_RAM_BASE_PADDR);
-    slot->line_stamp = hm->l1i.first_stamp + way;
-    slot->page_stamp = page_stamp;
-}
-
-void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way) {
-    tl_fetch_slot *slot = &hm->h->fetch_slot[hm->l1i.lines[way].slot];
-    if (slot->line_stamp == hm->l1i.first_stamp + way)
-        clear_fetch_slot(slot);
+    tl_slot_show_fetch_line(hm, vaddr, paddr, way, entry, false);
 }
 
 void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way) {
@@ -122,7 +101,7 @@ static void forget_data_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_
 static void forget_fetch_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page) {
     tl_fetch_slot *slot = &h->fetch_slot[number];
     if ((slot->vline & mask) == page)
-        clear_fetch_slot(slot);
+        tl_fetch_slot_clear(slot);
 }
 
 typedef void forget_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page);

@@ -659,6 +659,11 @@ static void test_default_machine_equals_reference(void **state) {
     config.n_harts = 3;
     config.l2.size_bytes = 65536; // evictions below reach the caches above
     run_machine("default, three harts", &config, stream(4));
+    config.l1i.size_bytes = config.l1d.size_bytes = 2048;
+    for (config.n_harts = 1; config.n_harts <= 2; config.n_harts++) {
+        config.l2.size_bytes = 4096 * config.n_harts;
+        run_machine("default in shape, tiny in size", &config, stream(40 + config.n_harts));
+    }
 }
 
 static void test_direct_mapped_machine_equals_reference(void **state) {

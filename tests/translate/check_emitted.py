@@ -19,7 +19,7 @@ import tempfile
 
 import host_code
 
-CALLED_BY_THUNKS = {"tl_block_execute", "tl_block_stop_before", "enter_by_link", "enter_indirect", "enter_again", "enter_cold"}
+CALLED_BY_THUNKS = {"tl_block_execute", "tl_block_stop_before", "enter_by_link", "enter_indirect", "enter_again", "enter_fetched", "enter_cold"}
 DIRECT = re.compile(r"^(jmp|call|j[a-z]+) 0x([0-9a-f]+)$")
 CONSTANT = re.compile(r"^(?:mov|movabs) ([er][a-z0-9]+),0x([0-9a-f]+)$")
 MEMORY = re.compile(r"\[(r[a-z0-9]+)(?:\+(r[a-z0-9]+)\*([1248]))?(?:([+-])0x([0-9a-f]+))?\]")
@@ -178,11 +178,13 @@ def check_call(hart, piece, code, index, name):
         need("rdx", lambda site: True, "a place to patch")
     elif name == "indirect":
         need("rdx", is_own, "the block")
-    elif name == "again":
+    elif name in ("again", "fetch"):
         need("rax", is_own, "the block")
+        if name == "fetch" and code[index + 1][2] != f"jmp 0x{piece.start:x}":
+            raise Wrong(f"{at:x}: {text} ({name}) is not followed by the jump to the block behind its look-up")
 
 
-KINDS = {"call": {"slow", "body", "call"}, "jmp": {"stop", "link", "indirect", "again"}}
+KINDS = {"call": {"slow", "body", "call", "fetch"}, "jmp": {"stop", "link", "indirect", "again"}}
 
 
 def check_operands(hart, piece, at, text, base_of_cells):

@@ -127,9 +127,9 @@ static void write_facts(const char *folder, const watcher *w) {
     const struct {
         const char *name;
         const uint8_t *at;
-    } thunks[] = {{"exit", t->exit_thunk},         {"slow", t->slow_thunk},   {"body", t->body_thunk},
-                  {"call", t->call_thunk},         {"stop", t->stop_thunk},   {"link", t->link_thunk},
-                  {"indirect", t->indirect_thunk}, {"again", t->again_thunk}, {"cold", t->cold_thunk}};
+    } thunks[] = {{"exit", t->exit_thunk}, {"slow", t->slow_thunk},  {"body", t->body_thunk},         {"call", t->call_thunk},
+                  {"stop", t->stop_thunk}, {"link", t->link_thunk},  {"indirect", t->indirect_thunk}, {"again", t->again_thunk},
+                  {"cold", t->cold_thunk}, {"fetch", t->fetch_thunk}};
     uintptr_t anchor;
     bool (*function)(tl_blocks *, tl_block *, uint32_t) = tl_block_execute;
     memcpy(&anchor, &function, sizeof anchor);

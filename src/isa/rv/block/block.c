@@ -16,8 +16,6 @@ enum {
 
 bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc) { return pc == store->break_pc[0] || pc == store->break_pc[1]; }
 
-static uint32_t bucket_of(uint64_t vline) { return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> 50) & (TL_BLOCK_BUCKETS - 1); }
-
 static void forget_all(tl_blocks *store) {
     for (uint32_t i = 0; i < TL_BLOCK_BUCKETS; i++)
         store->buckets[i] = NULL;
@@ -242,7 +240,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     block->ops[n_insns] = (tl_op){.offset = (uint8_t)offset};
     store->type->prepare(store, block);
 
-    uint32_t bucket = bucket_of(block->vline);
+    uint32_t bucket = tl_blocks_bucket(block->vline);
     block->next_on_line = store->buckets[bucket];
     store->buckets[bucket] = block;
     store->by_number[store->n_blocks++] = block;
@@ -270,7 +268,7 @@ static void make_stale(tl_blocks *store, tl_block *block) {
 // A line is about to become fetchable: compares the bytes of its blocks, and of its neighbors in the bucket, once per change of code.
 static void validate(tl_blocks *store, uint64_t vline) {
     tl_hart *h = store->hart;
-    uint32_t bucket = bucket_of(vline);
+    uint32_t bucket = tl_blocks_bucket(vline);
     if (TL_LIKELY(store->checked[bucket] == h->code_generation))
         return; // blocks made since then are of this generation
     store->checked[bucket] = h->code_generation;
@@ -290,7 +288,7 @@ static void validate(tl_blocks *store, uint64_t vline) {
 static tl_block *get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
     tl_hart *h = store->hart;
     uint64_t vline = pc & h->line_mask;
-    for (tl_block **at = &store->buckets[bucket_of(vline)]; *at; at = &(*at)->next_on_line) {
+    for (tl_block **at = &store->buckets[tl_blocks_bucket(vline)]; *at; at = &(*at)->next_on_line) {
         tl_block *block = *at;
         if (block->pc != pc || block->in != h->pend || block->view != h->view || block->vline != vline || block->pline != pline ||
             (block->is_straddling && block->pline2 != pline2))
@@ -390,19 +388,29 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
         return NULL;
     }
     uint64_t pline, pline2 = TL_NO_LINE;
-    if (!look_up(store, pc, &pline)) {
-        stop_with_trap(store, pc);
-        return NULL;
-    }
-    if (straddles(h, pc, pline) && !look_up(store, pc + 2, &pline2)) {
-        // The first look-up happened: there is no block to count it.
-        h->tally[TL_S_HART_FETCH_RUN] += 1;
-        h->tally[TL_S_L1I_ACCESS] += 1;
-        h->tally[TL_S_ITLB_ACCESS] += 1;
-        h->tally[TL_S_L1I_READ] += fetch_groups(h, pc, pc + 2);
-        stop_with_trap(store, pc);
-        return NULL;
-    }
+    if (!look_up(store, pc, &pline))
+        return tl_blocks_refuse(store, pc);
+    if (straddles(h, pc, pline) && !look_up(store, pc + 2, &pline2))
+        return tl_blocks_refuse_second(store, pc);
+    return tl_blocks_enter_found(store, pc, pline, pline2, guess);
+}
+
+tl_block *tl_blocks_refuse(tl_blocks *store, uint64_t pc) {
+    stop_with_trap(store, pc);
+    return NULL;
+}
+
+tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc) {
+    tl_hart *h = store->hart;
+    h->tally[TL_S_HART_FETCH_RUN] += 1;
+    h->tally[TL_S_L1I_ACCESS] += 1;
+    h->tally[TL_S_ITLB_ACCESS] += 1;
+    h->tally[TL_S_L1I_READ] += fetch_groups(h, pc, pc + 2);
+    return tl_blocks_refuse(store, pc);
+}
+
+tl_block *tl_blocks_enter_found(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2, tl_block *guess) {
+    tl_hart *h = store->hart;
     if (TL_UNLIKELY(store->must_step)) {
         store->why = TL_BLOCK_GO_ON;
         h->pc = pc;

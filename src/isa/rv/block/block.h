@@ -105,6 +105,10 @@ struct tl_blocks {                                      // the store of one hart
     uint32_t checked[TL_BLOCK_BUCKETS]; // code_generation at which all blocks of the bucket were compared
 };
 
+static inline uint32_t tl_blocks_bucket(uint64_t vline) {
+    return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> 50) & (TL_BLOCK_BUCKETS - 1);
+}
+
 TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err); // fills h->engine
 void tl_blocks_detach(tl_blocks *store);                                                                          // NULL is fine
 tl_stop tl_blocks_run(tl_hart *h);                     // tl_core_type.run of every front-end over blocks
@@ -116,6 +120,13 @@ bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc);
 
 // Begins a fetch run at pc with hart->pend in flight: looks up its line (or two), finds or decodes the block; `guess` is tried first. NULL: stop (horizon, breakpoint, trap).
 tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess);
+// What follows its look-ups: they found these lines, and count for the run; or the first, or the second of two trapped, which leaves no block
+// to count the first.
+tl_block *tl_blocks_enter_found(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2, tl_block *guess);
+tl_block *tl_blocks_refuse(tl_blocks *store, uint64_t pc);
+tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc);
+// tl_blocks_enter for a block that was entered before and could not prove itself; not for one with floating point or a breakpoint.
+tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block);
 tl_jump_cell *tl_blocks_cell(tl_blocks *store, uint64_t pc); // for the current mode
 // tl_blocks_enter for an indirect jump; the cell is filled.
 tl_block *tl_blocks_enter_cell(tl_blocks *store, uint64_t pc);

@@ -62,6 +62,26 @@ static uint8_t *emit_enter(tl_translator *t, tl_enter_fn *function) {
     return thunk;
 }
 
+// Called; NULL from the function: back to the caller, whose jump the host foresees, as it does not that of emit_enter.
+static uint8_t *emit_enter_call(tl_translator *t, tl_enter_fn *function) {
+    x86 *e = &t->e;
+    uint8_t *thunk = e->at;
+    x86_op_ri(e, true, X_SUB, RSP, 8);
+    spill(t);
+    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
+    x86_mov_rr(e, RSI, RAX);
+    x86_call_c(e, (uintptr_t)function);
+    reload(t);
+    x86_op_ri(e, true, X_ADD, RSP, 8);
+    x86_rr(e, true, 0x85, RAX, RAX);
+    uint8_t *elsewhere = x86_jcc(e, CC_NE);
+    x86_byte(e, 0xc3);
+    x86_patch(elsewhere, e->at);
+    x86_op_ri(e, true, X_ADD, RSP, 8); // the return address
+    x86_rr(e, false, 0xff, 4, RAX);
+    return thunk;
+}
+
 static uint8_t *emit_slow(tl_translator *t) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
@@ -145,6 +165,7 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     t->indirect_thunk = emit_enter(t, enters->indirect);
     t->again_thunk = emit_enter(t, enters->again);
     t->cold_thunk = emit_enter(t, enters->cold);
+    t->fetch_thunk = emit_enter_call(t, enters->fetch);
     e->at = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
     t->small_numbers = tl_exec_of(t, e->at);
     for (uint64_t i = 0; i <= TL_MAX_BLOCK_INSNS; i++) {

@@ -140,7 +140,12 @@ static void translate(tl_blocks *store, tl_block *block) {
     for (uint32_t i = 0; i < n_failed; i++)
         x86_patch(failed[i], e->at);
     x86_mov_ri(e, RAX, (uintptr_t)block);
-    x86_jmp_to(e, t->again_thunk);
+    if (block->has_fp || tl_blocks_has_break(store, block->pc)) {
+        x86_jmp_to(e, t->again_thunk);
+    } else {
+        x86_call_to(e, t->fetch_thunk);
+        x86_jmp_to(e, tl_written_of(t, block->start));
+    }
     if (store->hart->code_log)
         publish(t, t->cold, starts, n_starts);
     t->cold = e->at;
@@ -207,6 +212,18 @@ static void *enter_again(tl_blocks *store, uintptr_t a, uintptr_t unused_b, uint
     tl_block *block = (tl_block *)a;
     store->hart->pend = block->in;
     return go_on_at(store->translator, tl_blocks_enter(store, block->pc, block));
+}
+
+// The same, called, for a block that tl_blocks_reenter takes; NULL: go on behind the call.
+static void *enter_fetched(tl_blocks *store, uintptr_t a, uintptr_t unused_b, uintptr_t unused_c) {
+    (void)unused_b, (void)unused_c;
+    tl_block *block = (tl_block *)a;
+    uint64_t n_flushes = store->n_flushes;
+    store->hart->pend = block->in;
+    tl_block *entered = tl_blocks_reenter(store, block);
+    if (TL_LIKELY(entered == block && store->n_flushes == n_flushes))
+        return NULL;
+    return go_on_at(store->translator, entered);
 }
 
 // By an indirect jump or a return from a trap.
@@ -279,7 +296,9 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     }
     t->has_fma = __builtin_cpu_supports("fma");
     t->store = h->engine;
-    tl_code_thunks(t, &(tl_enters){.link = enter_by_link, .indirect = enter_indirect, .again = enter_again, .cold = enter_cold});
+    tl_code_thunks(
+        t,
+        &(tl_enters){.link = enter_by_link, .indirect = enter_indirect, .again = enter_again, .fetch = enter_fetched, .cold = enter_cold});
     ((tl_blocks *)h->engine)->translator = t;
     h->host_code = t->exec;
     h->host_code_bytes = t->code_bytes;

@@ -36,6 +36,7 @@ typedef struct tl_translator {
     uint8_t *link_thunk;          // jumped to, for the next block: rax = pc, rdx = site, rcx = the block left
     uint8_t *indirect_thunk;      // rax = pc, rdx = the block left
     uint8_t *again_thunk;         // rax = a block that did not prove itself
+    uint8_t *fetch_thunk;         // called, likewise: comes back when the block may run
     uint8_t *cold_thunk;          // rax = pc; the cell of the jump cache is right, but its block is not translated
     void (*run)(tl_hart *h, void *target);
     void *target;         // threaded code stopped because translated code goes on there, or NULL
@@ -104,7 +105,7 @@ void tl_code_unmap(tl_translator *t);
 // Ways from translated code to the next block, answered with an address to go on at.
 typedef void *tl_enter_fn(tl_blocks *store, uintptr_t a, uintptr_t b, uintptr_t c);
 typedef struct tl_enters {
-    tl_enter_fn *link, *indirect, *again, *cold;
+    tl_enter_fn *link, *indirect, *again, *fetch, *cold;
 } tl_enters;
 void tl_code_thunks(tl_translator *t, const tl_enters *enters);
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Entering a block once more whose line, or one of whose two lines, no fetch slot shows any longer: the way of a program whose code does
+// not fit its L1I. The block is known, so nothing is looked for; what is out of the ordinary goes through tl_blocks_enter, before anything
+// has happened. A block of the present generation lies on a line whose blocks were all compared, but its second line may be another matter.
+#include "isa/rv/block/block.h"
+
+TL_ALWAYS_INLINE bool look_up(tl_hart *h, const tl_fetch_slot *slot, uint64_t vaddr, uint64_t vline) {
+    if (slot->vline != vline)
+        return h->port->fetch(h, vaddr);
+    uint64_t stamp = ++h->stamp;
+    h->stamps[slot->line_stamp] = stamp;
+    h->stamps[slot->page_stamp] = stamp;
+    return true;
+}
+
+tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block) {
+    tl_hart *h = store->hart;
+    uint64_t vline = block->vline, second = vline + (~h->line_mask + 1);
+    if (TL_UNLIKELY(h->now >= h->fast_horizon || h->has_slow_watch || block->generation != h->code_generation ||
+                    (block->is_straddling && store->checked[tl_blocks_bucket(second)] != h->code_generation)))
+        return tl_blocks_enter(store, block->pc, block);
+    const tl_fetch_slot *slot = tl_fetch_slot_of(h, vline);
+    if (TL_UNLIKELY(!look_up(h, slot, block->pc, vline)))
+        return tl_blocks_refuse(store, block->pc);
+    uint64_t pline = slot->pline, pline2 = TL_NO_LINE;
+    if (block->is_straddling) {
+        slot = tl_fetch_slot_of(h, second);
+        if (TL_UNLIKELY(!look_up(h, slot, block->pc + 2, second)))
+            return tl_blocks_refuse_second(store, block->pc);
+        pline2 = slot->pline;
+    }
+    if (TL_LIKELY(pline == block->pline && pline2 == block->pline2))
+        return block;
+    return tl_blocks_enter_found(store, block->pc, pline, pline2, block);
+}
