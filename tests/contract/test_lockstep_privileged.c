@@ -7,101 +7,9 @@
 
 #include "base/testing.h"
 #include "engines.h"
-#include "isa/rv/csr.h"
-#include "isa/rv/privileged.h"
-#include "machine/machine.h"
-#include "random_code.h"
+#include "random_system.h"
 
-enum {
-    CODE_BYTES = 48 << 10,
-    DATA_OFFSET = 1 << 20,
-    DATA_BYTES = 64 << 10,
-    TABLES_OFFSET = 2 << 20, // page tables
-    MAX_TRAPS = 200,         // between two looks
-};
-
-static const uint16_t csrs[] = {
-    0x001, 0x002, 0x003, 0x100, 0x104, 0x105, 0x106, 0x140, 0x141, 0x142, 0x143, 0x144, 0x180, 0x300, 0x302,
-    0x303, 0x304, 0x305, 0x306, 0x320, 0x321, 0x322, 0x323, 0x324, 0x325, 0x340, 0x341, 0x342, 0x343, 0x344,
-    0x3a0, 0x3b0, 0xb00, 0xb02, 0xb03, 0xb04, 0xb05, 0xc00, 0xc01, 0xc02, 0xc03, 0xc04, 0xda0, 0xf14,
-};
-
-static void set_csr(tl_hart *h, uint32_t csr, uint64_t value) { // as firmware would, from outside
-    tl_priv priv = h->priv;
-    h->priv = TL_PRIV_M;
-    (void)tl_csr_write(h, csr, value);
-    h->priv = priv;
-    if (h->has_after)
-        tl_hart_retired(h);
-}
-
-static void put64(tl_machine *machine, uint64_t offset, uint64_t value) { memcpy(machine->ram + offset, &value, sizeof value); }
-
-// Two sets of tables, three levels, that map the first 4 MiB of RAM to themselves; pages with random permissions. A fourth level on top for Sv48.
-static void build_tables(tl_machine *machine, rng *r) {
-    const uint64_t base = TL_RAM_BASE_PADDR;
-    for (uint32_t set = 0; set < 2; set++) {
-        uint64_t root = TABLES_OFFSET + set * 0x10000, middle = root + 0x1000, leaf = root + 0x2000, top = root + 0x4000;
-        put64(machine, top + ((base >> 39) & 511) * 8, (base + root) >> 12 << 10 | 1);
-        put64(machine, root + ((base >> 30) & 511) * 8, (base + middle) >> 12 << 10 | 1);
-        for (uint32_t k = 0; k < 2; k++)
-            put64(machine, middle + k * 8, (base + leaf + k * 0x1000) >> 12 << 10 | 1);
-        for (uint32_t k = 0; k < 1024; k++) {
-            uint64_t flags = 0xcf; // V R W X A D
-            if (below(r, 3) != 0)
-                flags |= 0x10; // U
-            if (below(r, 20) == 0)
-                flags &= ~(UINT64_C(1) << below(r, 8));
-            put64(machine, leaf + k * 8, (base + k * 0x1000) >> 12 << 10 | flags);
-        }
-        put64(machine, middle + 2 * 8, base >> 12 << 10 | 0xcf); // a large page that is an alias of the first: not aligned to itself? it is
-    }
-}
-
-static void scatter(tl_hart *h, rng *r, bool has_counters) { // another situation altogether
-    static const uint64_t modes[] = {0, 8, 8, 8, 9};
-    uint32_t set = below(r, 2);
-    uint64_t mode = modes[below(r, TL_COUNT_OF(modes))];
-    uint64_t root = TL_RAM_BASE_PADDR + TABLES_OFFSET + set * 0x10000 + (mode == 9 ? 0x4000 : 0);
-    set_csr(h, 0x180, mode << 60 | root >> 12);
-    set_csr(h, 0x300, next(r) & 0x7ffffff);
-    set_csr(h, 0x302, next(r));
-    set_csr(h, 0x303, next(r));
-    set_csr(h, 0x304, below(r, 2) ? next(r) : 0);
-    set_csr(h, 0x305, TL_RAM_BASE_PADDR + (uint64_t)below(r, CODE_BYTES / 8) * 4 + below(r, 2));
-    set_csr(h, 0x105, TL_RAM_BASE_PADDR + (uint64_t)below(r, CODE_BYTES / 8) * 4 + below(r, 2));
-    set_csr(h, 0x341, TL_RAM_BASE_PADDR + 2 * (uint64_t)below(r, CODE_BYTES / 2 - 64));
-    set_csr(h, 0x141, TL_RAM_BASE_PADDR + 2 * (uint64_t)below(r, CODE_BYTES / 2 - 64));
-    set_csr(h, 0x306, next(r));
-    set_csr(h, 0x106, next(r));
-    set_csr(h, 0x344, below(r, 4) == 0 ? next(r) : 0);
-    // Code is nobody's to write, be it with jumps into the middle of instructions: what runs after that without FENCE.I is not specified.
-    // The rest is permitted to everybody, or two thirds of it.
-    set_csr(h, 0x3b0, TL_RAM_BASE_PADDR >> 2 | (0x10000 / 8 - 1));
-    set_csr(h, 0x3b1, (TL_RAM_BASE_PADDR + DATA_OFFSET + (uint64_t)below(r, 16) * 4096) >> 2 | 0x1ff);
-    set_csr(h, 0x3b2, UINT64_MAX);
-    set_csr(h, 0x3a0, (below(r, 3) == 0 ? UINT64_C(0x1f1800) | below(r, 8) << 8 : UINT64_C(0x1f1f00)) | 0x9d);
-    if (has_counters) {
-        static const uint64_t events[] = {1, 2, 3, 4, 5, 6, 0x10000, 0x10001, 0x10002, 0x10003, 0x10009, 0x10019, 0x10021};
-        for (uint32_t i = 3; i < 9; i++) {
-            uint64_t filter = below(r, 2) ? (next(r) & 7) << 60 : 0;
-            set_csr(h, 0x320 + i, events[below(r, TL_COUNT_OF(events))] | filter | (uint64_t)(below(r, 3) == 0) << 63);
-            set_csr(h, 0xb00 + i, UINT64_MAX - below(r, 300));
-        }
-        set_csr(h, 0x320, below(r, 2) ? next(r) & 0xff : 0);
-    }
-    static const tl_priv privs[] = {TL_PRIV_U, TL_PRIV_S, TL_PRIV_M};
-    tl_hart_set_priv(h, privs[below(r, 3)]);
-    h->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 1000) * 16;
-    h->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 2000) * 8;
-    h->x[9] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
-    h->x[1] = h->x[9];
-    h->pc = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(r, CODE_BYTES / 2 - 64);
-    h->pend = NULL;
-    h->run_vline = TL_NO_LINE;
-    for (int i = 0; i < 6; i++)
-        h->x[11 + below(r, 20)] = next(r) >> below(r, 64);
-}
+enum { MAX_TRAPS = 200 }; // between two looks
 
 // Runs until so many instructions have retired, or MAX_TRAPS traps were taken: returns how many.
 static uint32_t run_until(tl_hart *h, uint64_t instret, uint64_t *n_overflows) {
@@ -173,10 +81,7 @@ static void run_pair(const fast_engine *engine, const tl_config *config, uint64_
     assert_int_equal(machine_with(engine, config, &fast, &err), TL_OK);
     assert_int_equal(tl_machine_new(config, &tl_core_step, &slow, &err), TL_OK);
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
-    fill_with(&r, fast->ram, CODE_BYTES, csrs, TL_COUNT_OF(csrs), 2);
-    build_tables(fast, &r);
-    for (uint32_t i = 0; i < DATA_BYTES; i += 8)
-        put64(fast, DATA_OFFSET + i, next(&r));
+    fill_system(fast, &r);
     memcpy(slow->ram, fast->ram, TABLES_OFFSET + 0x20000);
     tl_hart *a = fast->harts[0], *b = slow->harts[0];
     tl_privileged_reset(a);

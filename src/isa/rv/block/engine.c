@@ -243,7 +243,7 @@ void tl_threaded_prepare(tl_blocks *store, tl_block *block) {
         if (handler)
             block->ops[k++].handler = handler;
     }
-    for (uint32_t k = 1; k < block->n_insns; k++)
+    for (uint32_t k = block->n_insns; k-- > 1;) // backward: the one before may be a breakpoint, too
         if (tl_blocks_has_break(store, block->pc + block->ops[k].offset)) {
             block->ops[k].handler = op_break;
             block->ops[k - 1].handler = single[block->opc[k - 1]];
