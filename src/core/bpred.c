@@ -6,6 +6,20 @@
 
 static const uint8_t WEAKLY_NOT_TAKEN = 1;
 
+static void set_outcomes(tl_bpred *bp) {
+    tl_bpred_outcomes *outcomes = &bp->outcomes;
+    for (uint8_t value = 0; value < 4; value++) {
+        bool predicted = value >= 2;
+        outcomes->next[0][value] = (uint8_t)(value - (value > 0));
+        outcomes->next[1][value] = (uint8_t)(value + (value < 3));
+        outcomes->cycles[0][value] = predicted ? bp->mispredict_cycles : 0;
+        outcomes->cycles[1][value] = predicted ? 0 : bp->mispredict_cycles;
+        outcomes->counts[0][value][TL_BRANCH_OTHER_MISS] = predicted;
+        outcomes->counts[1][value][TL_BRANCH_TAKEN] = 1;
+        outcomes->counts[1][value][TL_BRANCH_TAKEN_MISS] = !predicted;
+    }
+}
+
 tl_status tl_bpred_init(tl_bpred *bp, const tl_config *config, tl_arena *arena, tl_error *err) {
     const tl_bp_config *want = &config->bp;
     bool is_counted = want->kind == TL_BP_BHT || want->kind == TL_BP_GSHARE;
@@ -27,6 +41,7 @@ tl_status tl_bpred_init(tl_bpred *bp, const tl_config *config, tl_arena *arena, 
                  : want->kind == TL_BP_NOT_TAKEN ? 1
                                                  : 2,
     };
+    set_outcomes(bp);
     bp->counters = tl_arena_alloc(arena, bp->counter_mask + 1);
     bp->btb = tl_arena_alloc(arena, want->btb_entries * sizeof *bp->btb);
     bp->ras = tl_arena_alloc(arena, want->ras_entries * sizeof *bp->ras);

@@ -49,6 +49,28 @@ static void test_counters_start_weakly_not_taken_and_saturate(void **state) {
     tl_arena_done(&f.arena);
 }
 
+static void test_table_of_outcomes_says_what_a_branch_does(void **state) {
+    (void)state;
+    for (uint8_t value = 0; value < 4; value++)
+        for (int is_taken = 0; is_taken < 2; is_taken++) {
+            fixture f, g;
+            start(&f, TL_BP_BHT);
+            start(&g, TL_BP_BHT);
+            tl_bpred_jump(&f.bp, f.tally, PC, BACK); // known to the BTB, which the table says nothing of
+            memset(f.tally, 0, sizeof f.tally);
+            memset(f.bp.counters, value, 64);
+            assert_int_equal(branch(&f, PC, BACK, is_taken), g.bp.outcomes.cycles[is_taken][value]);
+            assert_int_equal(f.bp.counters[PC >> 1 & 63], g.bp.outcomes.next[is_taken][value]);
+            memcpy(g.bp.counts, g.bp.outcomes.counts[is_taken][value], sizeof g.bp.counts);
+            tl_bpred_fold(&g.bp, g.tally);
+            assert_memory_equal(f.tally, g.tally, sizeof f.tally);
+            tl_bpred_fold(&g.bp, g.tally); // once only
+            assert_memory_equal(f.tally, g.tally, sizeof f.tally);
+            tl_arena_done(&f.arena);
+            tl_arena_done(&g.arena);
+        }
+}
+
 static void test_first_branch_taken_is_mispredicted(void **state) {
     (void)state;
     fixture f;
@@ -198,6 +220,7 @@ static void test_clock_is_split_without_remainder(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_counters_start_weakly_not_taken_and_saturate),
+    cmocka_unit_test(test_table_of_outcomes_says_what_a_branch_does),
     cmocka_unit_test(test_first_branch_taken_is_mispredicted),
     cmocka_unit_test(test_history_tells_alternating_outcomes_apart),
     cmocka_unit_test(test_fixed_predictors_look_at_the_direction_only),

@@ -23,7 +23,18 @@ typedef struct tl_btb_entry {
     uint64_t pc, target;
 } tl_btb_entry;
 
+// What a conditional branch of each direction does to a counter of each value, for front-ends that have no branch of the host for it: a right or
+// wrong prediction is anybody's guess. Directions: 0 not taken, 1 taken. A fixed prediction is as that of a counter of 0 or 3.
+enum { TL_BRANCH_TAKEN, TL_BRANCH_TAKEN_MISS, TL_BRANCH_OTHER_MISS, TL_N_BRANCH_COUNTS = 4 }; // mispredicted: taken, and not taken
+typedef struct tl_bpred_outcomes {
+    _Alignas(16) uint32_t counts[2][4][TL_N_BRANCH_COUNTS]; // added to tl_bpred.counts
+    uint64_t cycles[2][4];
+    uint8_t next[2][4];
+} tl_bpred_outcomes;
+
 typedef struct tl_bpred {
+    tl_bpred_outcomes outcomes;
+    _Alignas(16) uint32_t counts[TL_N_BRANCH_COUNTS]; // of branches that are not in the tallies yet: see tl_bpred_fold
     uint8_t *counters;
     tl_btb_entry *btb;
     uint64_t *ras;
@@ -37,6 +48,17 @@ typedef struct tl_bpred {
 
 // Allocates the tables and sets their reset contents: counters weakly not taken, BTB and return stack empty. Implementation: core/bpred.c.
 TL_MUST_CHECK tl_status tl_bpred_init(tl_bpred *bp, const tl_config *config, tl_arena *arena, tl_error *err);
+
+// Into the tallies with what is counted apart; to be called before a count can reach 2^32.
+static inline void tl_bpred_fold(tl_bpred *bp, uint64_t *tally) {
+    uint64_t taken_misses = bp->counts[TL_BRANCH_TAKEN_MISS], misses = taken_misses + bp->counts[TL_BRANCH_OTHER_MISS];
+    tally[TL_S_HART_BRANCH_TAKEN] += bp->counts[TL_BRANCH_TAKEN];
+    tally[TL_S_BP_COND_MISS] += misses;
+    tally[TL_S_BP_COND_MISS_TAKEN] += taken_misses;
+    tally[TL_S_HART_CYC_MISPREDICT] += misses * bp->mispredict_cycles;
+    for (uint32_t i = 0; i < TL_N_BRANCH_COUNTS; i++)
+        bp->counts[i] = 0;
+}
 
 // The taken target was right in direction or direct: false costs redirect_cycles. Fills the BTB.
 TL_ALWAYS_INLINE bool tl_bpred_btb_knows(tl_bpred *bp, uint64_t *tally, uint64_t pc, uint64_t target) {

@@ -148,7 +148,6 @@ static void write_facts(const char *folder, const watcher *w) {
     } ranges[] = {
         {"hart", h, sizeof *h},
         {"counts", store->counts, TL_MAX_BLOCKS * sizeof(uint64_t)},
-        {"edges", store->edges, TL_MAX_BLOCKS * sizeof(tl_block_edges)},
         {"btb", h->bp.btb, (h->bp.btb_mask + 1) * sizeof h->bp.btb[0]},
         {"counters", h->bp.counters, h->bp.counter_mask + 1},
         {"cells", store->jump_cache, sizeof store->jump_cache},

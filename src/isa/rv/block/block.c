@@ -10,8 +10,9 @@
 #include "isa/rv/step/step.h"
 
 enum {
-    INDEX_BYTES = TL_MAX_BLOCKS * (sizeof(uint64_t) + sizeof(tl_block *) + sizeof(tl_block_edges)),
+    INDEX_BYTES = TL_MAX_BLOCKS * (sizeof(uint64_t) + sizeof(tl_block *)),
     MAX_BLOCK_STATICS = 96,
+    MAX_UNFOLDED_CYCLES = 1 << 30, // tl_bpred_fold
 };
 
 bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc) { return pc == store->break_pc[0] || pc == store->break_pc[1]; }
@@ -22,7 +23,6 @@ static void forget_all(tl_blocks *store) {
     for (uint32_t view = 0; view < TL_N_VIEWS; view++)
         for (uint32_t i = 0; i < TL_JUMP_CACHE; i++)
             store->jump_cache[view][i] = (tl_jump_cell){.pc = TL_NO_LINE, .block = &store->nowhere};
-    store->half_folded = NULL;
     store->n_blocks = 0;
     store->used_bytes = 0;
     store->hart->block = &store->nowhere;
@@ -46,7 +46,6 @@ tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *are
     store->memory = memory;
     store->counts = (uint64_t *)(void *)(store->memory + store->memory_bytes);
     store->by_number = (tl_block **)(void *)(store->counts + TL_MAX_BLOCKS);
-    store->edges = (tl_block_edges *)(void *)(store->by_number + TL_MAX_BLOCKS);
     store->nowhere = (tl_block){.vline = TL_NO_LINE, .pline = TL_NO_LINE, .pc = TL_NO_LINE, .is_stale = true};
     store->break_pc[0] = store->break_pc[1] = TL_NO_LINE;
     forget_all(store);
@@ -61,23 +60,12 @@ void tl_blocks_detach(tl_blocks *store) {
     munmap(store->memory, store->memory_bytes + INDEX_BYTES);
 }
 
-static void fold_edges(const tl_hart *h, tl_block_edges *edges) {
-    uint64_t misses = edges->taken_misses + edges->other_misses;
-    h->tally[TL_S_HART_BRANCH_TAKEN] += edges->taken;
-    h->tally[TL_S_BP_COND_MISS] += misses;
-    h->tally[TL_S_BP_COND_MISS_TAKEN] += edges->taken_misses;
-    h->tally[TL_S_HART_CYC_MISPREDICT] += misses * h->bp.mispredict_cycles;
-    *edges = (tl_block_edges){0};
-}
-
 void tl_blocks_fold(tl_blocks *store) {
     uint64_t *tally = store->hart->tally;
     if (store->is_folded) // instructions were stepped since: who waits for an overflow asks after each
         return;
     store->is_folded = !store->is_running;
-    if (store->half_folded)
-        fold_edges(store->hart, store->half_folded->edges);
-    store->half_folded = store->under_way;
+    tl_bpred_fold(&store->hart->bp, tally);
     for (uint32_t number = 0; number < store->n_blocks; number++) {
         uint64_t count = store->counts[number];
         if (TL_LIKELY(count == 0))
@@ -86,7 +74,6 @@ void tl_blocks_fold(tl_blocks *store) {
         store->counts[number] = 0;
         for (uint32_t i = 0; i < block->n_statics; i++)
             tally[block->statics[i].slot] += count * block->statics[i].amount;
-        fold_edges(store->hart, block->edges);
     }
 }
 
@@ -215,7 +202,6 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         .has_fp = has_fp,
         .view = (uint8_t)h->view,
         .count = &store->counts[store->n_blocks],
-        .edges = &store->edges[store->n_blocks],
         .in = h->pend,
         .exit_pend = tl_scoreboard_pend(&board, store->pends),
         .link = {&store->nowhere, &store->nowhere},
@@ -592,8 +578,10 @@ tl_stop tl_blocks_run(tl_hart *h) {
             store->must_flush = false;
             tl_blocks_flush(store);
         }
-        // An instruction takes a cycle or more, so this clock bounds the instructions, too.
+        // An instruction takes a cycle or more, so this clock bounds the instructions, too, and with them the counts of branches.
+        tl_bpred_fold(&h->bp, h->tally);
         uint64_t bound = left - TL_MAX_BLOCK_INSNS;
+        bound = bound < MAX_UNFOLDED_CYCLES ? bound : MAX_UNFOLDED_CYCLES;
         h->fast_horizon = bound < h->horizon - h->now ? h->now + bound : h->horizon;
         store->run_horizon = h->fast_horizon;
         store->must_recheck = false;

@@ -16,16 +16,11 @@
 
 typedef struct tl_block tl_block;
 
-typedef struct tl_block_edges { // of the branch at the end, since they were folded; for front-ends that do not count these at once
-    uint64_t taken, taken_misses, other_misses; // mispredicted: taken, and not taken
-} tl_block_edges;
-
 struct tl_block {
     uint64_t vline, enter_pline; // what the fetch slot must say; enter_pline TL_NO_LINE: never entered through the fast path
     uint64_t pc;
     uint64_t *count; // executions not folded yet: in tl_blocks.counts
-    tl_block_edges *edges;
-    tl_op *ops; // n_insns operations, then one that ends the block
+    tl_op *ops;      // n_insns operations, then one that ends the block
     // Translated: entry with the fetch slot's proof to give; entry from a branch on the same line, whose proof still holds (tl_block_is_near);
     // entry behind the look-up; and behind the counting of the run, NULL while the block is not translated.
     void *code, *near, *start, *body;
@@ -89,11 +84,9 @@ struct tl_blocks {                                      // the store of one hart
     uint32_t max_cycles;  // the longest block: how far a run may overshoot its horizon without a slow path
     tl_block *under_way;  // the block whose instruction under_way_k is being executed by its full body, or NULL
     uint32_t under_way_k;
-    bool is_before;              // it has not begun: somebody looks between two instructions
-    bool is_taken_back;          // instructions from under_way_k on are out of the tallies: somebody looked in the middle
-    uint64_t *counts;            // one for each block, dense, in order of creation: what was executed is found by scanning 8 bytes for each
-    tl_block_edges *edges;       // likewise
-    const tl_block *half_folded; // folded in its middle: its edges may still come, or NULL
+    bool is_before;     // it has not begun: somebody looks between two instructions
+    bool is_taken_back; // instructions from under_way_k on are out of the tallies: somebody looked in the middle
+    uint64_t *counts;   // one for each block, dense, in order of creation: what was executed is found by scanning 8 bytes for each
     uint32_t n_blocks;
     tl_block **by_number;
     uint64_t break_pc[2]; // the blocks were decoded for these

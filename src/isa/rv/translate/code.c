@@ -40,12 +40,14 @@ static void spill(tl_translator *t) {
     x86_rm(&t->e, true, 0x89, R13, TL_HART(now));
     x86_rm(&t->e, true, 0x89, RBP, TL_HART(stamp));
     x86_rm(&t->e, false, 0x660fd6, XMM15, TL_HART(instret));
+    x86_rm(&t->e, false, 0x0f29, XMM14, TL_HART(bp.counts)); // movaps
 }
 
 static void reload(tl_translator *t) {
     x86_rm(&t->e, true, 0x8b, R13, TL_HART(now));
     x86_rm(&t->e, true, 0x8b, RBP, TL_HART(stamp));
     x86_rm(&t->e, false, 0xf30f7e, XMM15, TL_HART(instret));
+    x86_rm(&t->e, false, 0x0f28, XMM14, TL_HART(bp.counts));
     tl_reg_reload(t);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The ends of blocks: branches and jumps with predictor, BTB and return-address stack in line (model/bpred.h has their rules).
-// Whether the predictor was right is no branch of the host, which would mispredict as often as the guest: the bill is masked. What the
-// direction costs is counted per block and edge, and folded with the blocks' counts.
+// Whether the predictor was right is no branch of the host, which would mispredict as often as the guest: what that costs and counts is a row of
+// a table, added as it is.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "model/bpred.h"
@@ -83,7 +83,7 @@ static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed
     store_value(t, field(m, offsetof(tl_btb_entry, target)), target, RCX);
     tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
     if (billed == BILL_IF_PREDICTED_TAKEN) {
-        x86_op_ri(e, false, X_CMP, RAX, 2); // rax: the counter as it was
+        x86_op_ri(e, false, X_CMP, RAX, 2 * 2); // rax: twice the counter as it was
         x86_patch(x86_jcc(e, CC_B), known);
     }
     if (billed != BILL_NEVER) {
@@ -113,7 +113,11 @@ static void emit_predictor(tl_translator *t, uint64_t pc) {
     x86_rm(e, true, 0x8d, RCX, counters);
 }
 
-// Afterwards: trains the counter, and leaves its old value in rax.
+// What is done for a counter's value of 0 to 3, index * 8 bytes being the size of a row of `field`.
+#define OUTCOME(field, is_taken, index, scale) \
+    at_index(RBX, index, scale, (int64_t)offsetof(tl_hart, bp.outcomes.field[is_taken]) - TL_HART_BIAS)
+
+// Afterwards: trains the counter, counts and bills; leaves twice its old value in rax.
 static void emit_train(tl_translator *t, bool is_taken) {
     x86 *e = &t->e;
     x86_mem counter = at_base(RCX, 0);
@@ -121,40 +125,30 @@ static void emit_train(tl_translator *t, bool is_taken) {
         x86_op_ri(e, true, X_ADD, RDX, 1);
     x86_rm(e, true, 0x89, RDX, TL_HART(bp.history));
     x86_rm(e, false, 0x0fb6, RAX, counter);
-    x86_rr(e, false, 0x8b, RDX, RAX);
-    x86_op_ri(e, false, X_CMP, RAX, is_taken ? 3 : 1);
-    x86_op_ri(e, false, X_ADC, RDX, is_taken ? 0 : -1); // + (value < 3), - (value > 0)
+    x86_rm(e, false, 0x0fb6, RDX, OUTCOME(next, is_taken, RAX, 0));
     x86_rm_byte(e, false, 0x88, RDX, counter, true);
+    x86_rm(e, true, 0x03, R13, OUTCOME(cycles, is_taken, RAX, 3));
+    x86_op_rr(e, false, X_ADD, RAX, RAX);
+    x86_rm(e, false, X_PADDD, XMM14, OUTCOME(counts, is_taken, RAX, 3)); // a row has 16 bytes
 }
 
 static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, bool is_taken) {
     x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;
-    tl_block_edges *edges = t->block->edges;
-    uint64_t *misses = is_taken ? &edges->taken_misses : &edges->other_misses;
-    uint32_t cycles = bp->mispredict_cycles;
     if (bp->fixed != 0) {
         bool predicted = bp->fixed == 2 && target < pc;
-        if (predicted != is_taken) {
-            tl_emit_count(t, X_ADD, misses, 1, RDX);
-            add_now(t, cycles);
-        }
+        x86_mem counts = OUTCOME(counts, is_taken, -1, 0);
+        counts.disp += predicted ? (int32_t)(3 * sizeof bp->outcomes.counts[0][0]) : 0;
+        x86_rm(e, false, X_PADDD, XMM14, counts);
+        if (predicted != is_taken)
+            add_now(t, bp->mispredict_cycles);
         if (is_taken)
             emit_btb(t, pc, target, predicted ? BILL_ALWAYS : BILL_NEVER);
     } else {
         emit_train(t, is_taken);
-        x86_op_ri(e, false, X_CMP, RAX, 2);
-        if (!is_taken)
-            x86_byte(e, 0xf5);            // cmc
-        x86_rr(e, false, 0x1b, RDX, RDX); // all ones when the predictor was wrong, and the carry stays
-        tl_emit_count(t, X_ADC, misses, 0, RCX);
-        x86_op_ri(e, false, X_AND, RDX, (int32_t)cycles);
-        x86_op_rr(e, true, X_ADD, R13, RDX);
         if (is_taken)
             emit_btb(t, pc, target, BILL_IF_PREDICTED_TAKEN);
     }
-    if (is_taken)
-        tl_emit_count(t, X_ADD, &edges->taken, 1, RDX);
     tl_emit_link(t, is_taken ? target : t->block->end_pc);
 }
 

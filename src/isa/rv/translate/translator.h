@@ -4,7 +4,7 @@
 //
 // Host registers while translated code runs:
 //   rbx  the hart + 128 bytes, so that x0..x31 are one-byte displacements     r13  hart->now      rbp  hart->stamp
-//   r14  hart->stamps      rax rcx rdx  scratch      rsp  aligned to 16      xmm15  hart->instret
+//   r14  hart->stamps      rax rcx rdx  scratch      rsp  aligned to 16      xmm15  hart->instret      xmm14  hart->bp.counts
 //   r15 r12 rsi rdi r8 r9 r10 r11  guest sp s0 a0 a1 a2 a3 a4 a5, across blocks; all other guest registers live in the hart
 // Memory is current whenever C code runs: thunks spill before a call and load again after it.
 #ifndef TL_ISA_RV_TRANSLATE_TRANSLATOR_H
@@ -50,7 +50,7 @@ typedef struct tl_translator {
     bool has_fma;
 } tl_translator;
 
-enum { XMM15 = 15 };
+enum { XMM14 = 14, XMM15 = 15, X_PADDD = 0x660ffe };
 
 #define TL_HART(field) at_base(RBX, (int64_t)offsetof(tl_hart, field) - TL_HART_BIAS)
 static inline x86_mem tl_guest_x(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_hart, x) + 8 * reg) - TL_HART_BIAS); }
