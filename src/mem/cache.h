@@ -87,10 +87,16 @@ static inline bool tl_cache_is_usual(const tl_cache *cache) {
 TL_ALWAYS_INLINE uint32_t tl_cache_first_way_usual(const tl_cache *cache, uint64_t line) {
     return ((uint32_t)(line >> TL_USUAL_LINE_LOG2) & cache->set_mask) * TL_USUAL_WAYS;
 }
+TL_ALWAYS_INLINE uint32_t tl_cache_match_usual(const tl_cache *cache, uint64_t line) { // a bit for the way of the set that holds the line
+    return tl_match_eight(cache->tags + tl_cache_first_way_usual(cache, line), (uint32_t)(line >> TL_USUAL_LINE_LOG2));
+}
 TL_ALWAYS_INLINE uint32_t tl_cache_find_usual(const tl_cache *cache, uint64_t line) {
+    uint32_t hits = tl_cache_match_usual(cache, line);
+    return hits == 0 ? TL_NO_WAY : tl_cache_first_way_usual(cache, line) + (uint32_t)__builtin_ctz(hits);
+}
+TL_ALWAYS_INLINE uint32_t tl_cache_choose_usual(const tl_cache *cache, uint64_t line) { // no way is invalid
     uint32_t first = tl_cache_first_way_usual(cache, line);
-    uint32_t hits = tl_match_eight(cache->tags + first, (uint32_t)(line >> TL_USUAL_LINE_LOG2));
-    return hits == 0 ? TL_NO_WAY : first + (uint32_t)__builtin_ctz(hits);
+    return first + tl_replacement_oldest(cache->stamps + first, TL_USUAL_WAYS);
 }
 
 static inline void tl_cache_touch(tl_cache *cache, uint32_t way) { // a use

@@ -7,19 +7,17 @@
 
 #include "mem/memory.h"
 
-// Opens the row of `line` and returns the latency of getting there. Rows are kept plus one; 0: none is open.
+// Opens the row of `line` and returns the latency of getting there. Rows are kept plus one; 0: none is open. No branches: what a row is
+// found like, is anybody's guess.
+_Static_assert(TL_MEM_ROW_MISS == TL_MEM_ROW_HIT + 1 && TL_MEM_ROW_CONFLICT == TL_MEM_ROW_HIT + 2, "as in tl_memory.row_cycles");
 TL_ALWAYS_INLINE uint32_t tl_dram_open_row(tl_memory *m, tl_channel *channel, uint64_t line) {
-    const tl_mem_config *config = &m->config.mem;
-    uint64_t row_number = line >> (m->line_log2 + m->channels_log2 + m->row_lines_log2);
-    uint64_t *open = &channel->open_rows[row_number & (config->mem_banks - 1)];
+    uint64_t row_number = line >> m->row_shift;
+    uint64_t *open = &channel->open_rows[row_number & (m->config.mem.mem_banks - 1)];
     uint64_t row = (row_number >> m->banks_log2) + 1, before = *open;
-    bool is_hit = before == row, is_miss = before == 0; // no branches: which it is, is anybody's guess
+    uint32_t how = (uint32_t)(before != row) + (uint32_t)((before != row) & (before != 0));
     *open = row;
-    channel->tally[TL_MEM_ROW_HIT] += is_hit;
-    channel->tally[TL_MEM_ROW_MISS] += is_miss;
-    channel->tally[TL_MEM_ROW_CONFLICT] += !is_hit & !is_miss;
-    uint32_t cycles = is_miss ? config->mem_row_miss_cycles : config->mem_row_conflict_cycles;
-    return is_hit ? config->mem_row_hit_cycles : cycles;
+    channel->tally[TL_MEM_ROW_HIT + how] += 1;
+    return m->row_cycles[how];
 }
 
 TL_ALWAYS_INLINE tl_channel *tl_dram_channel(tl_memory *m, uint64_t line) {
@@ -31,7 +29,7 @@ TL_ALWAYS_INLINE uint64_t tl_dram_read(tl_memory *m, uint64_t line, uint64_t tim
     tl_channel *channel = tl_dram_channel(m, line);
     channel->tally[TL_MEM_READ] += 1;
     uint64_t wait = tl_server_occupy(&channel->server, time, m->config.mem.mem_busy_cycles);
-    if (is_demand)
+    if (is_demand && TL_UNLIKELY(wait != 0))
         channel->tally[TL_MEM_BUSY] += wait;
     return wait + tl_dram_open_row(m, channel, line);
 }

@@ -35,7 +35,7 @@ TL_ALWAYS_INLINE uint32_t miss(tl_hart_mem *hm, uint64_t line, uint32_t first) {
         __builtin_prefetch(&h->fetch_slot[l1->lines[way].slot], 1);
     }
     h->tally[TL_S_L1I_MISS] += 1;
-    tl_l2_reply reply = tl_l2_ask(m, h->id, line, TL_USE_FETCH, false, h->now, true);
+    tl_l2_reply reply = tl_l2_ask(m, h->id, m->links[h->id], line, TL_USE_FETCH, false, h->now, true);
     tl_stall(h, TL_S_HART_CYC_FETCH, reply.cycles);
     if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0)) // the request may have left the set with an invalid way
         way = tl_cache_choose(&l1->cache, line);

@@ -14,24 +14,28 @@ static void break_reservations(tl_hart_mem *hm, uint64_t line) {
     }
 }
 
-TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, uint32_t way, bool is_usual) {
-    tl_l1 *l1 = &hm->l1d;
-    uint64_t *tally = hm->h->tally;
-    bool is_dirty = l1->lines[way].state == TL_LINE_M;
+TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, tl_memory *m, uint32_t hart, uint64_t *link, uint32_t way, bool is_usual) {
+    const tl_l1 *l1 = &hm->l1d;
+    uint64_t *tally = hm->h->tally, now = hm->h->now;
+    uint32_t l2_way = l1->lines[way].l2_way;
     tally[TL_S_L1D_EVICT] += 1;
-    tally[TL_S_L1D_EVICT_DIRTY] += is_dirty;
-    tally[TL_S_L1D_WRITEBACK] += is_dirty;
     tl_slot_hide_data(hm, way);
-    tl_l2_release(hm->memory, hm->h->id, l1->lines[way].l2_way, tl_cache_line(&l1->cache, way), is_dirty, hm->h->now, is_usual);
+    if (l1->lines[way].state == TL_LINE_M) {
+        tally[TL_S_L1D_EVICT_DIRTY] += 1;
+        tally[TL_S_L1D_WRITEBACK] += 1;
+        tl_l2_release(m, hart, link, l2_way, tl_cache_line(&l1->cache, way), true, now, is_usual);
+    } else {
+        tl_l2_release(m, hart, link, l2_way, tl_cache_line(&l1->cache, way), false, now, is_usual);
+    }
 }
 
-TL_ALWAYS_INLINE void fill_data(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply, bool is_prefetch, bool is_usual) {
+static void fill_data(tl_hart_mem *hm, uint64_t line, uint32_t way, tl_l2_reply reply, bool is_prefetch) {
     tl_l1_line *held = &hm->l1d.lines[way];
     if (TL_LIKELY(held->state != TL_LINE_I))
-        evict_data(hm, way, is_usual);
+        evict_data(hm, hm->memory, hm->h->id, hm->memory->links[hm->h->id], way, false);
     tl_cache_fill(&hm->l1d.cache, way, line);
-    held->state = reply->state;
-    held->l2_way = reply->l2_way;
+    held->state = reply.state;
+    held->l2_way = reply.l2_way;
     held->is_prefetched = is_prefetch;
 }
 
@@ -61,7 +65,7 @@ static TL_NOINLINE void prefetch_next(tl_hart_mem *hm, uint64_t line, tl_use use
     if (use == TL_USE_FETCH)
         fill_fetch(hm, next, &reply, true);
     else
-        fill_data(hm, next, tl_cache_choose(&l1->cache, next), &reply, true, false);
+        fill_data(hm, next, tl_cache_choose(&l1->cache, next), reply, true);
 }
 
 static bool is_store_type(tl_use use) { return use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE; }
@@ -78,35 +82,56 @@ static void count_data_miss(uint64_t *tally, tl_use use) {
 
 // What a line is replaced by is known early when nothing in between can change it; then its neighbor in the directory is on its way here
 // while the L2 is asked. A request may leave the victim's set with an invalid way: then it is chosen anew.
-TL_ALWAYS_INLINE uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot, bool is_usual) {
+static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot) {
     tl_memory *m = hm->memory;
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;
-    bool is_early = l1->cache.n_invalid == 0 && (is_usual || l1->cache.policy != TL_REPLACE_RANDOM);
-    uint32_t way = TL_NO_WAY, first = is_usual ? tl_cache_first_way_usual(&l1->cache, line) : 0;
+    bool is_early = l1->cache.n_invalid == 0 && l1->cache.policy != TL_REPLACE_RANDOM;
+    uint32_t way = TL_NO_WAY;
     if (TL_LIKELY(is_early)) {
-        way = is_usual ? first + tl_replacement_oldest(l1->cache.stamps + first, TL_USUAL_WAYS) : tl_cache_choose(&l1->cache, line);
+        way = tl_cache_choose(&l1->cache, line);
         __builtin_prefetch(&m->l2_lines[l1->lines[way].l2_way], 1);
     }
     count_data_miss(h->tally, use);
-    tl_l2_reply reply = tl_l2_ask(m, h->id, line, use, false, h->now, is_usual);
+    tl_l2_reply reply = tl_l2_ask(m, h->id, m->links[h->id], line, use, false, h->now, false);
     tl_stall(h, cause_slot, reply.cycles);
     if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0))
         way = tl_cache_choose(&l1->cache, line);
-    fill_data(hm, line, way, &reply, false, is_usual);
+    fill_data(hm, line, way, reply, false);
     if (is_store_type(use) && TL_UNLIKELY(m->n_harts > 1))
         break_reservations(hm, line);
     bool is_walk = use == TL_USE_WALK_READ || use == TL_USE_WALK_WRITE;
-    if (!is_usual && TL_UNLIKELY(m->config.l1d.prefetch == TL_PREFETCH_NEXT_LINE) && !is_walk)
+    if (TL_UNLIKELY(m->config.l1d.prefetch == TL_PREFETCH_NEXT_LINE) && !is_walk)
         prefetch_next(hm, line, use);
     return way;
 }
 
-uint32_t tl_l1d_miss_load(tl_hart_mem *hm, uint64_t line) { return data_miss(hm, line, TL_USE_LOAD, TL_S_HART_CYC_LOAD_MISS, false); }
-uint32_t tl_l1d_miss_store(tl_hart_mem *hm, uint64_t line) { return data_miss(hm, line, TL_USE_STORE, TL_S_HART_CYC_STORE_MISS, false); }
-uint32_t tl_l1d_miss_load_usual(tl_hart_mem *hm, uint64_t line) { return data_miss(hm, line, TL_USE_LOAD, TL_S_HART_CYC_LOAD_MISS, true); }
-uint32_t tl_l1d_miss_store_usual(tl_hart_mem *hm, uint64_t line) {
-    return data_miss(hm, line, TL_USE_STORE, TL_S_HART_CYC_STORE_MISS, true);
+// The same for a load or a store on a machine of the usual shape, when no way is invalid; the line is shown.
+TL_ALWAYS_INLINE void data_miss_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t line, bool is_store) {
+    tl_memory *m = hm->memory;
+    tl_l1 *l1 = &hm->l1d;
+    tl_hart *h = hm->h;
+    uint32_t hart = h->id, way = tl_cache_choose_usual(&l1->cache, line);
+    uint64_t *link = m->links[hart], *tally = h->tally;
+    tl_l1_line *held = &l1->lines[way];
+    __builtin_prefetch(&m->l2_lines[held->l2_way], 1);
+    tally[is_store ? TL_S_L1D_STORE_MISS : TL_S_L1D_LOAD_MISS] += 1;
+    tl_l2_reply reply = tl_l2_ask(m, hart, link, line, is_store ? TL_USE_STORE : TL_USE_LOAD, false, h->now, true);
+    h->now += reply.cycles;
+    tally[is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS] += reply.cycles;
+    if (TL_LIKELY(l1->cache.n_invalid == 0)) {
+        evict_data(hm, m, hart, link, way, true);
+        held->l2_way = reply.l2_way;
+        held->state = reply.state;
+        l1->cache.tags[way] = (uint32_t)(line >> TL_USUAL_LINE_LOG2);
+        l1->cache.stamps[way] = ++h->stamp;
+    } else {
+        way = tl_cache_choose(&l1->cache, line);
+        fill_data(hm, line, way, reply, false);
+    }
+    if (is_store && TL_UNLIKELY(m->n_harts > 1))
+        break_reservations(hm, line);
+    tl_slot_show_line(hm, page, vaddr, way, is_store ? TL_LINE_M : TL_LINE_E, true, true);
 }
 
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot) {
@@ -114,7 +139,7 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t caus
     tl_hart *h = hm->h;
     uint32_t way = tl_cache_find(&l1->cache, line);
     if (way == TL_NO_WAY)
-        return data_miss(hm, line, use, cause_slot, false);
+        return data_miss(hm, line, use, cause_slot);
     tl_l1_line *held = &l1->lines[way];
     tl_cache_touch(&l1->cache, way);
     h->tally[TL_S_L1D_PREFETCH_HIT] += held->is_prefetched;
@@ -130,6 +155,45 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t caus
     break_reservations(hm, line);
     return way;
 }
+
+static TL_NOINLINE uint8_t *access_shown(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, tl_use use, uint32_t cause_slot) {
+    uint64_t paddr = vaddr + page->paddr_minus_vaddr, line = paddr & hm->h->line_mask;
+    uint32_t way = tl_l1d_access(hm, line, use, cause_slot);
+    tl_slot_show_line(hm, page, vaddr, way, hm->l1d.lines[way].state, false, false);
+    return (uint8_t *)(hm->host_minus_paddr + paddr);
+}
+
+uint8_t *tl_l1d_load(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) {
+    return access_shown(hm, page, vaddr, TL_USE_LOAD, TL_S_HART_CYC_LOAD_MISS);
+}
+
+uint8_t *tl_l1d_store(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) {
+    return access_shown(hm, page, vaddr, TL_USE_STORE, TL_S_HART_CYC_STORE_MISS);
+}
+
+TL_ALWAYS_INLINE uint8_t *access_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store) {
+    tl_l1 *l1 = &hm->l1d;
+    uint64_t paddr = vaddr + page->paddr_minus_vaddr, line = paddr & ~UINT64_C(0) << TL_USUAL_LINE_LOG2;
+    uint8_t *host = (uint8_t *)(hm->host_minus_paddr + paddr);
+    __builtin_prefetch(host); // a line that misses here often misses in the host's caches, too
+    uint32_t hits = tl_cache_match_usual(&l1->cache, line);
+    if (hits == 0) {
+        if (TL_UNLIKELY(l1->cache.n_invalid != 0))
+            return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
+        data_miss_usual(hm, page, vaddr, line, is_store);
+        return host;
+    }
+    uint32_t way = tl_cache_first_way_usual(&l1->cache, line) + (uint32_t)__builtin_ctz(hits);
+    uint8_t state = l1->lines[way].state;
+    if (is_store && TL_UNLIKELY(state != TL_LINE_M))
+        return tl_l1d_store(hm, page, vaddr);
+    l1->cache.stamps[way] = ++hm->h->stamp;
+    tl_slot_show_line(hm, page, vaddr, way, state, true, false);
+    return host;
+}
+
+uint8_t *tl_l1d_load_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) { return access_usual(hm, page, vaddr, false); }
+uint8_t *tl_l1d_store_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) { return access_usual(hm, page, vaddr, true); }
 
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line) {
     tl_l1 *l1 = &hm->l1i;
@@ -179,6 +243,7 @@ void tl_l1i_probe(tl_hart_mem *hm, uint64_t line) {
     tl_slot_hide_fetch(hm, way);
     hm->l1i.lines[way].state = TL_LINE_I;
     tl_cache_drop(&hm->l1i.cache, way);
+    hm->h->has_lost_fetch = true;
 }
 
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way) {

@@ -3,8 +3,6 @@
 // tags. What an eviction costs is time of the slice and of the channel, never of the requester.
 #include "mem/l2.h"
 
-#include "mem/dram.h"
-
 static void count_probe(tl_memory *m, tl_l2_slice *slice, bool has_data) {
     slice->tally[TL_L2_PROBE_OUT] += 1;
     m->noc[TL_NOC_PROBE] += 1;
@@ -48,34 +46,10 @@ static void probe_all(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint6
     entry->owner = TL_NO_OWNER;
 }
 
-static TL_NOINLINE void take_back(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
+void tl_l2_take_back(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
     for (uint32_t left = entry->data_sharers | (uint32_t)entry->fetch_sharers << 8; left != 0; left &= left - 1)
         slice->tally[TL_L2_BACK_INVALIDATE] += 1;
     probe_all(m, slice, entry, line);
-}
-
-static void evict(tl_memory *m, tl_l2_slice *slice, uint32_t way, uint64_t time) {
-    tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
-    uint64_t line = tl_cache_line(&slice->cache, way);
-    if (TL_UNLIKELY(entry->data_sharers | entry->fetch_sharers)) // most lines left the first-level caches long ago
-        take_back(m, slice, entry, line);
-    if (entry->is_dirty) {
-        slice->tally[TL_L2_EVICT_DIRTY] += 1;
-        slice->tally[TL_L2_WRITEBACK] += 1;
-        tl_dram_write(m, line, time);
-    } else {
-        slice->tally[TL_L2_EVICT_CLEAN] += 1;
-    }
-}
-
-uint32_t tl_l2_fill(tl_memory *m, tl_l2_slice *slice, uint64_t line, uint64_t time, bool is_demand, uint64_t *cycles) {
-    *cycles += tl_dram_read(m, line, time, is_demand);
-    uint32_t way = tl_cache_choose(&slice->cache, line);
-    if (slice->cache.tags[way] != TL_NO_TAG)
-        evict(m, slice, way, time);
-    tl_cache_fill(&slice->cache, way, line);
-    m->l2_lines[slice->first_way + way] = (tl_l2_line){.owner = TL_NO_OWNER};
-    return way;
 }
 
 void tl_l2_prefetch_next(tl_memory *m, uint64_t line, uint64_t time) {
@@ -86,12 +60,12 @@ void tl_l2_prefetch_next(tl_memory *m, uint64_t line, uint64_t time) {
     if (tl_cache_find(&slice->cache, next) != TL_NO_WAY)
         return;
     slice->tally[TL_L2_PREFETCH] += 1;
-    uint32_t way = tl_l2_fill(m, slice, next, time, false, &unused);
+    uint32_t way = tl_l2_fill(m, slice, next, time, false, &unused, false);
     m->l2_lines[slice->first_way + way].is_prefetched = true;
 }
 
 tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time) {
-    return tl_l2_ask(m, hart, line, use, is_prefetch, time, false);
+    return tl_l2_ask(m, hart, m->links[hart], line, use, is_prefetch, time, false);
 }
 
 uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time) {

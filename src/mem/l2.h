@@ -4,18 +4,24 @@
 #ifndef TL_MEM_L2_H
 #define TL_MEM_L2_H
 
-#include "mem/memory.h"
+#include "mem/dram.h"
 
 // What is rare: one hart alone never needs the first two, and prefetchers are a matter of the machine.
 void tl_l2_share_owner(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line,
                        enum tl_mem_signal why);                                                               // it keeps a shared copy
 void tl_l2_probe_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t others, uint64_t line); // their copies go
 void tl_l2_prefetch_next(tl_memory *m, uint64_t line, uint64_t time);
-// Reads the line from memory into a way of its own; *cycles grows by what the data took.
-uint32_t tl_l2_fill(tl_memory *m, tl_l2_slice *slice, uint64_t line, uint64_t time, bool is_demand, uint64_t *cycles);
+void tl_l2_take_back(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line); // every copy goes: the L2 is inclusive
 
 TL_ALWAYS_INLINE tl_l2_slice *tl_l2_slice_of(tl_memory *m, uint64_t line) {
     return &m->slices[line >> m->line_log2 & (m->config.l2_slices - 1)];
+}
+
+TL_ALWAYS_INLINE void tl_l2_touch(tl_memory *m, tl_l2_slice *slice, uint32_t way, bool is_usual) {
+    if (is_usual)
+        slice->cache.stamps[way] = ++m->l2_clock;
+    else
+        tl_cache_touch(&slice->cache, way);
 }
 
 TL_ALWAYS_INLINE void tl_l2_take_data(tl_l2_slice *slice, tl_l2_line *entry) {
@@ -40,6 +46,38 @@ TL_ALWAYS_INLINE uint32_t tl_l2_take_others(tl_memory *m, tl_l2_slice *slice, tl
     return others != 0 ? m->config.mem.probe_cycles : 0;
 }
 
+TL_ALWAYS_INLINE void tl_l2_evict(tl_memory *m, tl_l2_slice *slice, uint32_t way, tl_l2_line *entry, uint64_t time) {
+    uint64_t line = tl_cache_line(&slice->cache, way);
+    if (TL_UNLIKELY(entry->data_sharers | entry->fetch_sharers)) // most lines left the first-level caches long ago
+        tl_l2_take_back(m, slice, entry, line);
+    if (entry->is_dirty) {
+        slice->tally[TL_L2_EVICT_DIRTY] += 1;
+        slice->tally[TL_L2_WRITEBACK] += 1;
+        tl_dram_write(m, line, time);
+    } else {
+        slice->tally[TL_L2_EVICT_CLEAN] += 1;
+    }
+}
+
+// Reads the line from memory into a way of its own; *cycles grows by what the data took.
+TL_ALWAYS_INLINE uint32_t tl_l2_fill(tl_memory *m, tl_l2_slice *slice, uint64_t line, uint64_t time, bool is_demand, uint64_t *cycles,
+                                     bool is_usual) {
+    tl_cache *cache = &slice->cache;
+    *cycles += tl_dram_read(m, line, time, is_demand);
+    uint32_t way = is_usual && TL_LIKELY(cache->n_invalid == 0) ? tl_cache_choose_usual(cache, line) : tl_cache_choose(cache, line);
+    tl_l2_line *entry = &m->l2_lines[(is_usual ? 0 : slice->first_way) + way];
+    if (TL_LIKELY(cache->tags[way] != TL_NO_TAG))
+        tl_l2_evict(m, slice, way, entry, time);
+    if (is_usual && TL_LIKELY(cache->n_invalid == 0)) {
+        cache->tags[way] = (uint32_t)(line >> TL_USUAL_LINE_LOG2);
+        cache->stamps[way] = ++m->l2_clock;
+    } else {
+        tl_cache_fill(cache, way, line);
+    }
+    *entry = (tl_l2_line){.owner = TL_NO_OWNER};
+    return way;
+}
+
 // Three requests, told apart by whether they hit and whether somebody else has the line: the first rows of unit link, in this order.
 enum { TL_L2_GET, TL_L2_ACQUIRE_NB, TL_L2_ACQUIRE_NT, TL_L2_N_REQUESTS };
 #define IS_ROW(row, number) ((int)TL_LINK_##row == (int)(number))
@@ -48,9 +86,9 @@ _Static_assert(IS_ROW(GET_MISS, TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_MISS, TL_
 _Static_assert(IS_ROW(GET_SHARED, 2 * TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_SHARED, 2 * TL_L2_N_REQUESTS + TL_L2_ACQUIRE_NT), "shared");
 #undef IS_ROW
 
-// is_usual: m->is_usual, where it is known.
-TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time,
-                                       bool is_usual) {
+// hart_link: m->links[hart]. is_usual: m->is_usual, where it is known.
+TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *hart_link, uint64_t line, tl_use use, bool is_prefetch,
+                                       uint64_t time, bool is_usual) {
     tl_l2_slice *slice = is_usual ? &m->slices[0] : tl_l2_slice_of(m, line);
     uint32_t first_way = is_usual ? 0 : slice->first_way;
     uint64_t *tally = slice->tally, *noc = m->noc;
@@ -61,25 +99,29 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t lin
     tally[TL_L2_PREFETCH_READ] += is_prefetch;
     noc[TL_NOC_REQUEST] += 1;
     noc[TL_NOC_RESPONSE_DATA] += 1;
-    uint64_t *link = m->links[hart] + (is_fetch ? TL_L2_GET : is_store ? TL_L2_ACQUIRE_NT : TL_L2_ACQUIRE_NB);
+    uint64_t *link = hart_link + (is_fetch ? TL_L2_GET : is_store ? TL_L2_ACQUIRE_NT : TL_L2_ACQUIRE_NB);
 
     uint64_t cycles = tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
-    if (!is_prefetch)
+    if (!is_prefetch && TL_UNLIKELY(cycles != 0))
         tally[TL_L2_BUSY] += cycles;
     cycles += m->config.mem.l2_hit_cycles;
 
-    uint32_t way = is_usual ? tl_cache_find_usual(&slice->cache, line) : tl_cache_find(&slice->cache, line);
-    bool is_hit = way != TL_NO_WAY;
+    uint32_t way = 0, hits = is_usual ? tl_cache_match_usual(&slice->cache, line) : 0;
+    if (is_usual)
+        way = tl_cache_first_way_usual(&slice->cache, line) + (uint32_t)__builtin_ctz(hits | 1u << 31);
+    else
+        way = tl_cache_find(&slice->cache, line);
+    bool is_hit = is_usual ? hits != 0 : way != TL_NO_WAY;
     if (TL_LIKELY(is_hit)) {
         const tl_l2_line *held = &m->l2_lines[first_way + way];
-        tl_cache_touch(&slice->cache, way);
+        tl_l2_touch(m, slice, way, is_usual);
         link[TL_LINK_GET_HIT] += 1;
         link[TL_LINK_GET_SHARED] += (held->data_sharers | held->fetch_sharers) != 0; // not its own copy: it asks for one
     } else {
         link[TL_LINK_GET_MISS] += 1;
         tally[TL_L2_READMISS] += 1;
         tally[TL_L2_READMISS_HART0 + hart] += 1;
-        way = tl_l2_fill(m, slice, line, time + cycles, !is_prefetch, &cycles);
+        way = tl_l2_fill(m, slice, line, time + cycles, !is_prefetch, &cycles, is_usual);
     }
     tl_l2_line *entry = &m->l2_lines[first_way + way];
     if (!is_usual) { // else nobody prefetches
@@ -113,18 +155,18 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t lin
 }
 
 // A data cache dropped the line, with data when it was modified.
-TL_ALWAYS_INLINE void tl_l2_release(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, bool is_dirty, uint64_t time,
-                                    bool is_usual) {
+TL_ALWAYS_INLINE void tl_l2_release(tl_memory *m, uint32_t hart, uint64_t *hart_link, uint32_t l2_way, uint64_t line, bool is_dirty,
+                                    uint64_t time, bool is_usual) {
     tl_l2_line *entry = &m->l2_lines[l2_way];
     bool is_owner = entry->owner == hart;
     entry->data_sharers &= (uint8_t) ~(1u << hart);
     entry->owner = is_owner ? (uint8_t)TL_NO_OWNER : entry->owner;
-    m->links[hart][tl_l2_release_signal(is_dirty, is_owner, false)] += 1;
+    hart_link[tl_l2_release_signal(is_dirty, is_owner, false)] += 1;
     if (!is_dirty)
         return;
     tl_l2_slice *slice = is_usual ? &m->slices[0] : tl_l2_slice_of(m, line);
     tl_l2_take_data(slice, entry);
-    tl_cache_touch(&slice->cache, l2_way - (is_usual ? 0 : slice->first_way));
+    tl_l2_touch(m, slice, l2_way - (is_usual ? 0 : slice->first_way), is_usual);
     tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
     m->noc[TL_NOC_RELEASE_DATA] += 1;
 }

@@ -165,7 +165,10 @@ tl_status tl_memory_new(const tl_config *config, tl_arena *arena, tl_hart *const
     m->slices_log2 = tl_log2(config->l2_slices);
     m->channels_log2 = tl_log2(config->mem_channels);
     m->banks_log2 = tl_log2(config->mem.mem_banks);
-    m->row_lines_log2 = tl_log2(config->mem.mem_row_bytes) - m->line_log2;
+    m->row_shift = tl_log2(config->mem.mem_row_bytes) + m->channels_log2;
+    m->row_cycles[0] = config->mem.mem_row_hit_cycles;
+    m->row_cycles[1] = config->mem.mem_row_miss_cycles;
+    m->row_cycles[2] = config->mem.mem_row_conflict_cycles;
     bool is_ok = new_shared(m, arena, shared_tally);
     for (uint32_t i = 0; is_ok && i < m->n_harts; i++)
         is_ok = new_hart_mem(m, arena, &m->harts[i], harts[i]);

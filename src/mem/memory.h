@@ -113,8 +113,10 @@ struct tl_memory {
     uint64_t ram_bytes;
     bool is_usual;       // L1Ds and L2 are of the usual shape (cache.h), the L2 is one slice, and neither prefetches
     bool is_usual_fetch; // and L1Is likewise
-    uint32_t n_harts, line_log2, slices_log2, channels_log2, banks_log2, row_lines_log2;
-    tl_l2_line *l2_lines; // of all slices
+    uint32_t n_harts, line_log2, slices_log2, channels_log2, banks_log2;
+    uint32_t row_shift;     // an address without the bits within a row, and without those of the channel
+    uint32_t row_cycles[3]; // of a row that is open, that is not but nor is another, and of any other
+    tl_l2_line *l2_lines;   // of all slices
     uint64_t l2_clock;
     uint64_t *noc, *bus, *dma;     // tallies
     uint64_t *links[TL_MAX_HARTS]; // tallies
@@ -148,11 +150,12 @@ void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time);
 
 // l1.c: all return the way; store-type uses leave the line in M.
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot);
-// The line is not there, and a load, a store waits for it.
-uint32_t tl_l1d_miss_load(tl_hart_mem *hm, uint64_t line);
-uint32_t tl_l1d_miss_store(tl_hart_mem *hm, uint64_t line);
-uint32_t tl_l1d_miss_load_usual(tl_hart_mem *hm, uint64_t line); // m->is_usual
-uint32_t tl_l1d_miss_store_usual(tl_hart_mem *hm, uint64_t line);
+// A load, a store that is within one line and that `page` permits; it is a use of the page already. The line is in a data slot afterwards.
+// Returns the host address.
+uint8_t *tl_l1d_load(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
+uint8_t *tl_l1d_store(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
+uint8_t *tl_l1d_load_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr); // m->is_usual
+uint8_t *tl_l1d_store_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
 static inline void tl_l1i_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply,
                                bool is_prefetch) { // the way is free
@@ -176,8 +179,8 @@ void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t
 void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry);
 // After an access that was permitted; NULL: it is not what a page slot may say.
 const tl_page_slot *tl_page_slot_show(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t entry);
-void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way);        // the line is no longer writable
-void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry); // the entry of the DTLB is about to be dropped
+void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way);            // the line is no longer writable
+void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry); // the entry of the DTLB is about to be dropped; slots.h has more
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry);
 void tl_slots_hide_view(tl_hart_mem *hm, uint32_t view);
 void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view);
@@ -214,6 +217,10 @@ typedef struct tl_translation {
 } tl_translation;
 // One look-up, with walk and stalls. false: trapped, the cause is recorded. Counts everything but the look-up itself.
 bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translation *ret);
+// The same for a load or store of the mode itself that the TLBs permit without a walk: its page slot, filled. NULL: nothing was done, since
+// the access needs the walker, traps, or is not of that kind.
+const tl_page_slot *tl_translate_page_load(tl_hart_mem *hm, uint64_t vaddr);
+const tl_page_slot *tl_translate_page_store(tl_hart_mem *hm, uint64_t vaddr);
 bool tl_access_fault(tl_hart_mem *hm, uint64_t vaddr, tl_access access); // records it, returns false
 void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all);
 

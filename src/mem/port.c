@@ -31,33 +31,13 @@ static void access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
     tl_slot_show_data(hm, p->vaddr, p->at.paddr, access_cache(hm, p->at.paddr, use), p->at.entry);
 }
 
-// The same for a load or a store that its page slot permits. is_usual: m->is_usual, where it is known.
-TL_ALWAYS_INLINE void access_page_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t paddr, bool is_store,
-                                       bool is_usual) {
-    tl_l1 *l1 = &hm->l1d;
-    uint64_t line = paddr & (is_usual ? ~UINT64_C(0) << TL_USUAL_LINE_LOG2 : hm->h->line_mask);
-    uint32_t way = is_usual ? tl_cache_find_usual(&l1->cache, line) : tl_cache_find(&l1->cache, line);
-    if (way == TL_NO_WAY && is_usual)
-        way = is_store ? tl_l1d_miss_store_usual(hm, line) : tl_l1d_miss_load_usual(hm, line);
-    else if (way == TL_NO_WAY)
-        way = is_store ? tl_l1d_miss_store(hm, line) : tl_l1d_miss_load(hm, line);
-    else if (TL_LIKELY((is_usual || !l1->lines[way].is_prefetched) && (!is_store || l1->lines[way].state == TL_LINE_M)))
-        tl_cache_touch(&l1->cache, way);
-    else
-        access_cache(hm, paddr, is_store ? TL_USE_STORE : TL_USE_LOAD);
-    tl_slot_show_line(hm, page, vaddr, way, is_usual);
-}
-
-// Does the page slot permit an access there, aligned? Then it is a use of the page. Returns the address in *ret_paddr.
-TL_ALWAYS_INLINE const tl_page_slot *find_page(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, bool is_store, uint64_t *ret_paddr) {
-    tl_hart *h = hm->h;
-    const tl_page_slot *page = tl_page_slot_of(hm, h->view, vaddr);
+// The page slot that permits an aligned access, of which this is a use; or NULL.
+TL_ALWAYS_INLINE const tl_page_slot *find_page(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store) {
+    const tl_page_slot *page = tl_page_slot_of(tl_mem_of(h), h->view, vaddr);
     uint64_t wanted = is_store ? page->write_page : page->read_page;
-    if (TL_UNLIKELY((vaddr & (tl_page_mask(0) | (size_bytes - 1))) != wanted))
+    if (TL_UNLIKELY((vaddr & (tl_page_mask(0) | last_byte)) != wanted))
         return NULL;
     h->stamps[page->page_stamp] = ++h->stamp;
-    *ret_paddr = vaddr + page->paddr_minus_vaddr;
-    __builtin_prefetch(tl_host_of(hm->memory, *ret_paddr)); // a line that misses here often misses in the host's caches, too
     return page;
 }
 
@@ -215,10 +195,8 @@ static TL_NOINLINE bool load_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t si
     if (p.at.is_device)
         return load_device(hm, &p, size_bytes);
     const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
-    if (TL_LIKELY(page != NULL && hm->memory->is_usual))
-        access_page_line(hm, page, vaddr, p.at.paddr, false, true);
-    else if (page != NULL)
-        access_page_line(hm, page, vaddr, p.at.paddr, false, false);
+    if (TL_LIKELY(page != NULL))
+        tl_l1d_load(hm, page, vaddr);
     else
         access_line(hm, &p, TL_USE_LOAD);
     hm->h->mem_value = read_aligned(tl_host_of(hm->memory, p.at.paddr), size_bytes);
@@ -235,34 +213,51 @@ static TL_NOINLINE bool store_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t s
         return store_device(hm, &p, size_bytes, value);
     const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
     if (TL_LIKELY(page != NULL))
-        access_page_line(hm, page, vaddr, p.at.paddr, true, false);
+        tl_l1d_store(hm, page, vaddr);
     else
         access_line(hm, &p, TL_USE_STORE);
     write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
     return true;
 }
 
+TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, bool is_usual) {
+    if (is_usual)
+        return is_store ? tl_l1d_store_usual(hm, page, vaddr) : tl_l1d_load_usual(hm, page, vaddr);
+    return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
+}
+
+TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_usual) {
+    const tl_page_slot *page = find_page(h, vaddr, last_byte, is_store);
+    if (TL_UNLIKELY(!page)) {
+        if (vaddr & last_byte)
+            return NULL;
+        page = is_store ? tl_translate_page_store(tl_mem_of(h), vaddr) : tl_translate_page_load(tl_mem_of(h), vaddr);
+        if (TL_UNLIKELY(!page))
+            return NULL;
+    }
+    return access_page(tl_mem_of(h), page, vaddr, is_store, is_usual);
+}
+
 TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_usual) {
-    tl_hart_mem *hm = tl_mem_of(h);
-    uint64_t paddr;
-    const tl_page_slot *page = find_page(hm, vaddr, size_bytes, false, &paddr);
-    if (TL_UNLIKELY(!page))
-        return load_slowly(hm, vaddr, size_bytes);
-    access_page_line(hm, page, vaddr, paddr, false, is_usual);
-    h->mem_value = read_aligned(tl_host_of(hm->memory, paddr), size_bytes);
+    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, is_usual);
+    if (TL_UNLIKELY(!host))
+        return load_slowly(tl_mem_of(h), vaddr, size_bytes);
+    h->mem_value = read_aligned(host, size_bytes);
     return true;
 }
 
 TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, bool is_usual) {
-    tl_hart_mem *hm = tl_mem_of(h);
-    uint64_t paddr;
-    const tl_page_slot *page = find_page(hm, vaddr, size_bytes, true, &paddr);
-    if (TL_UNLIKELY(!page))
-        return store_slowly(hm, vaddr, size_bytes, value);
-    access_page_line(hm, page, vaddr, paddr, true, is_usual);
-    write_bytes(tl_host_of(hm->memory, paddr), size_bytes, value);
+    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, is_usual);
+    if (TL_UNLIKELY(!host))
+        return store_slowly(tl_mem_of(h), vaddr, size_bytes, value);
+    write_bytes(host, size_bytes, value);
     return true;
 }
+
+static uint8_t *reach_load(tl_hart *h, uint64_t vaddr, uint64_t last_byte) { return reach(h, vaddr, last_byte, false, false); }
+static uint8_t *reach_store(tl_hart *h, uint64_t vaddr, uint64_t last_byte) { return reach(h, vaddr, last_byte, true, false); }
+static uint8_t *reach_load_usual(tl_hart *h, uint64_t vaddr, uint64_t last_byte) { return reach(h, vaddr, last_byte, false, true); }
+static uint8_t *reach_store_usual(tl_hart *h, uint64_t vaddr, uint64_t last_byte) { return reach(h, vaddr, last_byte, true, true); }
 
 static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, false); }
 static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) { return store_to(h, vaddr, size_bytes, value, false); }
@@ -367,6 +362,9 @@ static void pmp_changed(tl_hart *h) {
     .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional, .fence_i = fence_i, .flush_tlb = flush_tlb, \
     .set_satp = set_satp, .status_changed = status_changed, .pmp_changed = pmp_changed
 
-const tl_mem_port tl_memory_port = {.load = load, .store = store, .fetch = tl_fetch, REST};
-const tl_mem_port tl_memory_port_usual_data = {.load = load_usual, .store = store_usual, .fetch = tl_fetch, REST};
-const tl_mem_port tl_memory_port_usual = {.load = load_usual, .store = store_usual, .fetch = tl_fetch_usual, REST};
+#define USUAL .load = load_usual, .store = store_usual, .reach_load = reach_load_usual, .reach_store = reach_store_usual
+
+const tl_mem_port tl_memory_port = {
+    .load = load, .store = store, .reach_load = reach_load, .reach_store = reach_store, .fetch = tl_fetch, REST};
+const tl_mem_port tl_memory_port_usual_data = {USUAL, .fetch = tl_fetch, REST};
+const tl_mem_port tl_memory_port_usual = {USUAL, .fetch = tl_fetch_usual, REST};

@@ -8,7 +8,6 @@
 #include "mem/slots.h"
 
 static void clear_data_slot(tl_data_slot *slot) { slot->read_tag = slot->write_tag = TL_NO_LINE; }
-static void clear_page_slot(tl_page_slot *slot) { slot->read_page = slot->write_page = TL_NO_LINE; }
 
 void tl_slots_init(tl_hart_mem *hm) {
     for (uint32_t slot = 0; slot < TL_N_VIEWS * TL_DATA_SLOTS; slot++)
@@ -16,7 +15,7 @@ void tl_slots_init(tl_hart_mem *hm) {
     for (uint32_t slot = 0; slot < TL_N_VIEWS * TL_FETCH_SLOTS; slot++)
         tl_fetch_slot_clear(&hm->h->fetch_slot[slot]);
     for (uint32_t slot = 0; slot < TL_N_VIEWS * TL_PAGE_SLOTS; slot++)
-        clear_page_slot(&hm->page_slots[slot]);
+        tl_page_slot_clear(&hm->page_slots[slot]);
 }
 
 // Lines are remembered by their place in a view, so that pages of any size have bits enough.
@@ -26,19 +25,6 @@ static void add_slot(tl_slot_set *set, uint32_t slot) {
     uint32_t place = slot % TL_DATA_SLOTS;
     set->words[place / 64] |= UINT64_C(1) << place % 64;
     set->has_any = true;
-}
-
-// What an access that was permitted says of its page: readable, since there is no writing without reading. Protection has the grain of a
-// page, and stores may go where RAM is known to be open to them.
-static tl_page_slot page_of(const tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t entry) {
-    bool is_writable = tl_is_open(hm, paddr, TL_ACCESS_STORE, hm->h->view == TL_VIEW_M);
-    tl_page_slot page = {.read_page = vaddr & tl_page_mask(0), .paddr_minus_vaddr = paddr - vaddr, .entry = entry};
-    if (entry != TL_NO_ENTRY) {
-        is_writable = is_writable && (hm->dtlb.tlb.pages[entry].flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D);
-        page.page_stamp = hm->dtlb.first_stamp + entry;
-    }
-    page.write_page = is_writable ? page.read_page : TL_NO_LINE;
-    return page;
 }
 
 // The page is not one of the mode's own readable ones: the access rests on SUM, on MXR, or on both; or on MPRV, which shows nothing.
@@ -51,8 +37,9 @@ static void show_conditioned(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, ui
         add_slot(&hm->sum_slots, number);
     if (!(flags & TL_PTE_R))
         add_slot(&hm->mxr_slots[view], number);
-    tl_page_slot page = page_of(hm, vaddr, paddr, entry);
-    tl_slot_show_line(hm, &page, vaddr, way, false);
+    tl_page_slot page;
+    tl_page_slot_set(hm, &page, vaddr, paddr, entry);
+    tl_slot_show_line(hm, &page, vaddr, way, hm->l1d.lines[way].state, false, false);
 }
 
 // An access of the mode itself to a page of its own, readable whatever mstatus says; untranslated: anything but a disguise.
@@ -65,8 +52,9 @@ static bool is_own(const tl_hart_mem *hm, uint32_t entry) {
 
 void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
     if (is_own(hm, entry)) {
-        tl_page_slot page = page_of(hm, vaddr, paddr, entry);
-        tl_slot_show_line(hm, &page, vaddr, way, false);
+        tl_page_slot page;
+        tl_page_slot_set(hm, &page, vaddr, paddr, entry);
+        tl_slot_show_line(hm, &page, vaddr, way, hm->l1d.lines[way].state, false, false);
     } else if (entry != TL_NO_ENTRY) {
         show_conditioned(hm, vaddr, paddr, way, entry);
     }
@@ -76,7 +64,7 @@ const tl_page_slot *tl_page_slot_show(tl_hart_mem *hm, uint64_t vaddr, uint64_t 
     if (!is_own(hm, entry))
         return NULL;
     tl_page_slot *slot = tl_page_slot_of(hm, hm->h->view, vaddr);
-    *slot = page_of(hm, vaddr, paddr, entry);
+    tl_page_slot_set(hm, slot, vaddr, paddr, entry);
     return slot;
 }
 
@@ -90,12 +78,8 @@ void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way) {
         slot->write_tag = TL_NO_LINE;
 }
 
-// Slots that show another page stay; an empty one may be emptied once more.
 static void forget_data_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page) {
-    tl_data_slot *slot = &h->data_slot[number];
-    uint64_t gone = (slot->read_tag & mask) == page ? TL_NO_LINE : 0;
-    slot->read_tag |= gone;
-    slot->write_tag |= gone;
+    tl_slot_forget_data(&h->data_slot[number], mask, page);
 }
 
 static void forget_fetch_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page) {
@@ -127,17 +111,17 @@ TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, 
     }
 }
 
-void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry) {
+void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry) {
     const tl_tlb_page *page = &hm->dtlb.tlb.pages[entry];
     uint32_t view = page->flags & TL_PTE_U ? TL_VIEW_U : TL_VIEW_S; // the only one in which it may have page slots
     if (TL_LIKELY(page->level == 0)) {
         tl_page_slot *slot = tl_page_slot_of(hm, view, page->vaddr);
         if (slot->read_page == page->vaddr)
-            clear_page_slot(slot);
+            tl_page_slot_clear(slot);
     } else {
         for (uint32_t i = view * TL_PAGE_SLOTS; i < (view + 1) * TL_PAGE_SLOTS; i++)
             if (hm->page_slots[i].entry == entry)
-                clear_page_slot(&hm->page_slots[i]);
+                tl_page_slot_clear(&hm->page_slots[i]);
     }
     forget_page(hm, &hm->dtlb.tlb, entry, hm->sum_slots.has_any, forget_data_slot);
 }
@@ -150,7 +134,7 @@ void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view) {
         if (hm->l1d.lines[way].slot / TL_DATA_SLOTS == view)
             tl_slot_hide_data(hm, way);
     for (uint32_t i = view * TL_PAGE_SLOTS; i < (view + 1) * TL_PAGE_SLOTS; i++)
-        clear_page_slot(&hm->page_slots[i]);
+        tl_page_slot_clear(&hm->page_slots[i]);
 }
 
 void tl_slots_hide_view(tl_hart_mem *hm, uint32_t view) {

@@ -23,17 +23,65 @@ TL_ALWAYS_INLINE tl_page_slot *tl_page_slot_of(tl_hart_mem *hm, uint32_t view, u
     return &hm->page_slots[view * TL_PAGE_SLOTS + (vaddr >> TL_PAGE_BITS & (TL_PAGE_SLOTS - 1))];
 }
 
-// Shows the line of an access that `page` permits.
-TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint32_t way, bool is_usual) {
+static inline void tl_page_slot_clear(tl_page_slot *slot) { slot->read_page = slot->write_page = TL_NO_LINE; }
+
+// What an access that was permitted says of its page: readable, since there is no writing without reading. Protection has the grain of a
+// page, and stores may go where RAM is known to be open to them. Field by field: whoever asks next reads them one by one.
+TL_ALWAYS_INLINE void tl_page_slot_set(const tl_hart_mem *hm, tl_page_slot *slot, uint64_t vaddr, uint64_t paddr, uint32_t entry) {
+    bool is_writable = tl_is_open(hm, paddr, TL_ACCESS_STORE, hm->h->view == TL_VIEW_M);
+    uint32_t page_stamp = 0;
+    if (TL_LIKELY(entry != TL_NO_ENTRY)) {
+        is_writable = is_writable && (hm->dtlb.tlb.pages[entry].flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D);
+        page_stamp = hm->dtlb.first_stamp + entry;
+    }
+    slot->read_page = vaddr & tl_page_mask(0);
+    slot->write_page = is_writable ? vaddr & tl_page_mask(0) : TL_NO_LINE;
+    slot->paddr_minus_vaddr = paddr - vaddr;
+    slot->entry = entry;
+    slot->page_stamp = page_stamp;
+}
+
+// Slots that show another page stay; an empty one may be emptied once more.
+TL_ALWAYS_INLINE void tl_slot_forget_data(tl_data_slot *slot, uint64_t mask, uint64_t page) {
+    uint64_t gone = (slot->read_tag & mask) == page ? TL_NO_LINE : 0;
+    slot->read_tag |= gone;
+    slot->write_tag |= gone;
+}
+
+// An entry of the DTLB is about to be dropped. The usual case: a small page of a user, with as many lines as a word has bits.
+TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry) {
+    tl_tlb *tlb = &hm->dtlb.tlb;
+    const tl_tlb_page *page = &tlb->pages[entry];
+    bool is_usual = page->level == 0 && (page->flags & TL_PTE_U) && hm->h->line_log2 == TL_USUAL_LINE_LOG2 && !hm->sum_slots.has_any;
+    if (TL_UNLIKELY(!is_usual)) {
+        tl_slots_forget_any_data_page(hm, entry);
+        return;
+    }
+    uint64_t vaddr = page->vaddr;
+    uint32_t word = (uint32_t)(vaddr >> TL_PAGE_BITS) % TL_PAGE_LINE_WORDS;
+    tl_page_slot *slot = tl_page_slot_of(hm, TL_VIEW_U, vaddr);
+    if (slot->read_page == vaddr)
+        tl_page_slot_clear(slot);
+    tl_data_slot *first = &hm->h->data_slot[TL_VIEW_U * TL_DATA_SLOTS + word * 64];
+    for (uint64_t left = tlb->lines[entry][word]; left != 0; left &= left - 1)
+        tl_slot_forget_data(&first[__builtin_ctzll(left)], tl_page_mask(0), vaddr);
+    tlb->lines[entry][word] = 0;
+}
+_Static_assert(TL_PAGE_BITS - TL_USUAL_LINE_LOG2 == 6, "the lines of a small page are the bits of a word");
+
+// Shows the line of an access that `page` permits. is_new: it came just now, in `state`, and no slot shows its way.
+TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint32_t way, uint8_t state,
+                                        bool is_usual, bool is_new) {
     tl_hart *h = hm->h;
     tl_l1_line *line = &hm->l1d.lines[way];
     uint32_t line_log2 = is_usual ? TL_USUAL_LINE_LOG2 : h->line_log2;
     uint64_t number = vaddr >> line_log2, vline = number << line_log2;
     uint32_t slot_number = h->view * TL_DATA_SLOTS + (uint32_t)(number & (TL_DATA_SLOTS - 1));
     tl_data_slot *slot = &h->data_slot[slot_number];
-    tl_slot_hide_data(hm, way); // perhaps under another name
+    if (!is_new)
+        tl_slot_hide_data(hm, way); // perhaps under another name
     line->slot = (uint16_t)slot_number;
-    bool is_writable = (line->state == TL_LINE_M) & (page->write_page == (vaddr & tl_page_mask(0)));
+    bool is_writable = (state == TL_LINE_M) & (page->write_page == (vaddr & tl_page_mask(0)));
     slot->read_tag = vline;
     slot->write_tag = vline | -(uint64_t)!is_writable;
     slot->host_minus_vaddr = (uintptr_t)page->paddr_minus_vaddr + hm->host_minus_paddr;

@@ -208,7 +208,113 @@ static void test_two_names_of_one_line_share_it(void **state) {
     tl_rig_stop(&s.rig);
 }
 
+static uint32_t draw(uint64_t *random, uint32_t below) {
+    *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (uint32_t)(*random >> 33) % below;
+}
+
+static void test_remembered_oldest_is_the_victim_of_a_search(void **state) {
+    (void)state;
+    for (uint32_t ways = 8; ways <= 32; ways *= 2) {
+        tl_arena arena = {0};
+        tl_tlb tlb;
+        uint64_t stamps[32] = {0}, clock = 0, random = ways, unused = 1;
+        assert_true(tl_tlb_init(&tlb, &arena, ways, ways, TL_N_LEVELS, TL_REPLACE_LRU, stamps, &clock, 1));
+        assert_int_equal(tlb.n_eights, ways / 8);
+        for (uint64_t i = 0; i < 20000; i++) {
+            tl_tlb_page page = {.vaddr = i << TL_PAGE_BITS, .flags = TL_RIG_RW};
+            uint32_t entry = tl_tlb_choose(&tlb, &page);
+            if (tlb.n_invalid == 0)
+                assert_int_equal(entry, tl_replacement_victim(TL_REPLACE_LRU, stamps, ways, &unused));
+            if (!tl_tlb_is_valid(&tlb, entry)) {
+                tl_tlb_fill(&tlb, entry, &page);
+            } else if (tl_tlb_is_plain(&tlb) && draw(&random, 2)) {
+                tl_tlb_replace_small(&tlb, entry, &page);
+            } else {
+                tl_tlb_drop(&tlb, entry);
+                tl_tlb_fill(&tlb, entry, &page);
+            }
+            assert_int_equal(tl_tlb_find(&tlb, page.vaddr + 8), entry);
+            for (uint32_t n = draw(&random, 4); n > 0; n--) // uses through slots, which tell nobody
+                stamps[draw(&random, ways)] = ++clock;
+            uint32_t gone = draw(&random, 16 * ways);
+            if (gone < ways && tl_tlb_is_valid(&tlb, gone))
+                tl_tlb_drop(&tlb, gone);
+        }
+        tl_arena_done(&arena);
+    }
+}
+
+static void test_set_of_four_is_searched_at_once(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, 16, 4);
+    const uint64_t high = UINT64_C(1) << 44; // half of an address alone is no match
+    for (uint64_t i = 0; i < 4; i++)
+        add(&f, 0x3000 + (i << 16), 0);
+    for (uint64_t i = 0; i < 4; i++) {
+        uint32_t entry = tl_tlb_search(&f.tlb, 0x3000 + (i << 16));
+        assert_int_not_equal(entry, TL_NO_ENTRY);
+        assert_int_equal(tl_tlb_find_in_four(&f.tlb, 0x3000 + (i << 16)), entry);
+        assert_int_equal(tl_tlb_find_in_four(&f.tlb, high + 0x3000 + (i << 16)), TL_NO_ENTRY);
+    }
+    assert_int_equal(tl_tlb_find_in_four(&f.tlb, 0x3000 + (UINT64_C(4) << 16)), TL_NO_ENTRY);
+    tl_arena_done(&f.arena);
+}
+
+// An access as a front-end makes it that asks tl_mem_port.reach_* first, or never does.
+static void use(tl_hart *h, uint64_t vaddr, bool is_store, bool asks) {
+    if (is_store ? tl_write_hit(h, vaddr, 8) != NULL : tl_read_hit(h, vaddr, 8) != NULL)
+        return;
+    if (asks && (is_store ? h->port->reach_store(h, vaddr, 7) : h->port->reach_load(h, vaddr, 7)) != NULL)
+        return;
+    assert_true(is_store ? h->port->store(h, vaddr, 8, 0) : h->port->load(h, vaddr, 8));
+}
+
+// The short way of a machine of the usual shape against the long way of the same machine.
+static void test_short_way_of_a_miss_is_the_long_way(void **state) {
+    (void)state;
+    tl_config config = tl_rig_config();
+    config.l1d = (tl_cache_config){.size_bytes = 2048, .ways = 8, .line_bytes = 64};
+    config.l2 = (tl_cache_config){.size_bytes = 4096, .ways = 8, .line_bytes = 64};
+    config.dtlb = (tl_tlb_config){.entries = 16, .ways = 16};
+    config.l2tlb = (tl_tlb_config){.entries = 32, .ways = 4};
+    space brief, full;
+    start_space(&brief, &config, TL_RIG_RW);
+    start_space(&full, &config, TL_RIG_RW);
+    assert_true(brief.rig.memory->is_usual);
+    full.rig.memory->is_usual = false;
+    full.h->port = &tl_memory_port;
+    full.rig.memory->harts[0].dtlb.tlb.n_eights = 0; // not plain
+    uint64_t random = 1;
+    for (uint32_t i = 0; i < 60000; i++) {
+        uint64_t vaddr = draw(&random, i % 1000 < 500 ? 24 : 48) * UINT64_C(4096) + draw(&random, 40) * 8;
+        bool is_store = draw(&random, 3) == 0;
+        use(brief.h, vaddr, is_store, true);
+        use(full.h, vaddr, is_store, false);
+        if (draw(&random, 500) == 0) {
+            bool is_all = draw(&random, 4) == 0;
+            brief.h->port->flush_tlb(brief.h, vaddr, is_all);
+            full.h->port->flush_tlb(full.h, vaddr, is_all);
+        }
+        assert_int_equal(brief.h->now, full.h->now);
+        assert_int_equal(brief.h->stamp, full.h->stamp);
+    }
+    assert_memory_equal(brief.h->tally, full.h->tally, TL_S_N_SLOTS * sizeof(uint64_t));
+    for (uint32_t k = 0; k < brief.rig.n_shared; k++) {
+        tl_memory_unit unit;
+        tl_memory_unit_at(&config, k, &unit);
+        assert_memory_equal(brief.rig.shared_tally[k], full.rig.shared_tally[k], unit.type->n_signals * sizeof(uint64_t));
+    }
+    assert_true(brief.h->tally[TL_S_DTLB_EVICT] > 1000 && brief.h->tally[TL_S_L1D_EVICT_DIRTY] > 1000);
+    tl_rig_stop(&brief.rig);
+    tl_rig_stop(&full.rig);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_remembered_oldest_is_the_victim_of_a_search),
+    cmocka_unit_test(test_set_of_four_is_searched_at_once),
+    cmocka_unit_test(test_short_way_of_a_miss_is_the_long_way),
     cmocka_unit_test(test_pages_of_every_size_are_found_side_by_side),
     cmocka_unit_test(test_dropped_entry_is_not_found_by_its_hint),
     cmocka_unit_test(test_overlap_is_seen_from_the_small_and_from_the_large_page),

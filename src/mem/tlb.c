@@ -23,6 +23,9 @@ bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, 
         .n_invalid = entries,
         .policy = policy,
     };
+    bool is_order = policy == TL_REPLACE_LRU || policy == TL_REPLACE_FIFO;
+    if (is_order && entries == ways && ways % 8 == 0 && ways / 8 <= TL_TLB_EIGHTS)
+        tlb->n_eights = ways / 8;
     if (!tlb->vaddrs || !tlb->masks || !tlb->pages || !tlb->lines || !tlb->stamps)
         return false;
     for (uint32_t entry = 0; entry < entries; entry++) {
@@ -82,6 +85,8 @@ uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_tlb_page *page) {
     for (uint32_t way = 0; tlb->n_invalid != 0 && way < tlb->ways; way++)
         if (!tl_tlb_is_valid(tlb, first + way))
             return first + way;
+    if (TL_LIKELY(tlb->n_eights != 0))
+        return tl_tlb_oldest_of_all(tlb);
     return first + tl_replacement_victim(tlb->policy, tlb->stamps + first, tlb->ways, &tlb->random);
 }
 
@@ -91,6 +96,8 @@ void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_tlb_page *page) {
     tlb->vaddrs[entry] = page->vaddr;
     tlb->masks[entry] = tl_page_mask(page->level);
     tlb->stamps[entry] = ++*tlb->clock;
+    if (TL_LIKELY(tlb->n_eights != 0)) // it was the oldest, as a rule
+        tl_tlb_find_oldest(tlb, entry / 8);
     if (page->level > 0)
         tlb->n_large += 1;
     else

@@ -12,7 +12,8 @@ enum {
     TL_PAGE_BITS = 12,
     TL_LEVEL_BITS = 9, // a table of 512 entries per level; page sizes are 4 KiB << (9 * level)
     TL_TLB_HINTS = 128,
-    TL_TLB_FILTER = 256,
+    TL_TLB_FILTER = 1024,
+    TL_TLB_EIGHTS = 8,       // so many eights of entries remember their oldest
     TL_PAGE_LINE_WORDS = 16, // bits for the lines of a page; the owner's, who also clears them
 };
 static const uint32_t TL_NO_ENTRY = UINT32_MAX;
@@ -35,6 +36,11 @@ typedef struct tl_tlb_page { // what an entry says
     uint8_t flags;           // TL_PTE_*
 } tl_tlb_page;
 
+typedef struct tl_tlb_oldest { // of eight neighboring entries, as found last. Stamps grow only: while this one is the entry's, so it is
+    uint64_t stamp;
+    uint32_t entry;
+} tl_tlb_oldest;
+
 typedef struct tl_tlb {
     uint64_t *vaddrs; // of the pages; an invalid entry's never matches
     uint64_t *masks;  // the address bits that name the page
@@ -48,6 +54,8 @@ typedef struct tl_tlb {
     tl_replacement policy;
     uint32_t hints[TL_TLB_HINTS];     // by page number: where it was found last
     uint16_t n_hashed[TL_TLB_FILTER]; // by page number: valid entries of level 0, so that most misses need no search
+    tl_tlb_oldest oldest[TL_TLB_EIGHTS];
+    uint32_t n_eights; // of `oldest`: where it serves, in a fully associative TLB whose policy is an order of stamps; else 0
 } tl_tlb;
 
 bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *uses,
@@ -74,8 +82,59 @@ static inline uint32_t tl_tlb_find(tl_tlb *tlb, uint64_t vaddr) {
     return entry;
 }
 
+// A set of four, which second levels have as a rule: the entry of a small page, or TL_NO_ENTRY. Without branches: which entry it is, is
+// anybody's guess.
+TL_ALWAYS_INLINE uint32_t tl_tlb_find_in_four(const tl_tlb *tlb, uint64_t vpage) {
+    uint32_t first = ((uint32_t)(vpage >> TL_PAGE_BITS) & tlb->set_mask) * 4;
+    const uint64_t *vaddrs = tlb->vaddrs + first;
+#ifdef __SSE2__
+    const __m128i *pairs = (const __m128i *)(const void *)vaddrs, wanted = _mm_set1_epi64x((int64_t)vpage);
+    __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(pairs), wanted), high = _mm_cmpeq_epi32(_mm_loadu_si128(pairs + 1), wanted);
+    uint32_t halves = (uint32_t)_mm_movemask_epi8(_mm_packs_epi32(low, high)), hits = halves & halves >> 2 & 0x1111; // both halves
+    return hits == 0 ? TL_NO_ENTRY : first + (uint32_t)__builtin_ctz(hits) / 4;
+#else
+    for (uint32_t way = 0; way < 4; way++)
+        if (vaddrs[way] == vpage)
+            return first + way;
+    return TL_NO_ENTRY;
+#endif
+}
+
 static inline void tl_tlb_touch(tl_tlb *tlb, uint32_t entry) { // a use
     tlb->uses[entry] = ++*tlb->clock;
+}
+
+// All entries hold small pages, in a TLB of which the two functions below know the oldest.
+static inline bool tl_tlb_is_plain(const tl_tlb *tlb) { return (tlb->n_invalid | tlb->n_large) == 0 && tlb->n_eights != 0; }
+
+TL_ALWAYS_INLINE void tl_tlb_find_oldest(tl_tlb *tlb, uint32_t eight) {
+    uint32_t entry = eight * 8 + tl_replacement_oldest(tlb->stamps + eight * 8, 8);
+    tlb->oldest[eight] = (tl_tlb_oldest){.stamp = tlb->stamps[entry], .entry = entry};
+}
+
+// The victim that tl_replacement_victim would name.
+TL_ALWAYS_INLINE uint32_t tl_tlb_oldest_of_all(tl_tlb *tlb) {
+    uint64_t least = UINT64_MAX;
+    uint32_t eight = 0;
+    do {
+        const tl_tlb_oldest *oldest = &tlb->oldest[eight];
+        if (TL_UNLIKELY(tlb->stamps[oldest->entry] != oldest->stamp))
+            tl_tlb_find_oldest(tlb, eight);
+        least = tl_lesser(least, oldest->stamp << TL_WAY_BITS | oldest->entry);
+    } while (++eight < tlb->n_eights);
+    return (uint32_t)least & ((1u << TL_WAY_BITS) - 1);
+}
+
+// A small page takes the place of another: tl_tlb_drop and tl_tlb_fill in one.
+TL_ALWAYS_INLINE void tl_tlb_replace_small(tl_tlb *tlb, uint32_t entry, const tl_tlb_page *page) {
+    uint64_t vaddr = page->vaddr;
+    tlb->n_hashed[tlb->vaddrs[entry] >> TL_PAGE_BITS & (TL_TLB_FILTER - 1)] -= 1;
+    tlb->n_hashed[vaddr >> TL_PAGE_BITS & (TL_TLB_FILTER - 1)] += 1;
+    tlb->hints[vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)] = entry;
+    tlb->vaddrs[entry] = vaddr;
+    tlb->pages[entry] = *page;
+    tlb->stamps[entry] = ++*tlb->clock;
+    tl_tlb_find_oldest(tlb, entry / 8);
 }
 
 void tl_tlb_drop(tl_tlb *tlb, uint32_t entry);

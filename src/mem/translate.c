@@ -2,7 +2,7 @@
 // One address translation as a hart makes it: first-level TLB, second-level TLB, walk, protection. An entry without the dirty bit does
 // not serve stores: such a look-up misses in both levels, so that the walker sets the bit. An entry that does not permit the access
 // faults at once. TLBs hold entries of one mode of satp only; in Bare mode they are empty.
-#include "mem/memory.h"
+#include "mem/slots.h"
 
 #include <string.h>
 
@@ -136,6 +136,55 @@ bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translat
     *ret = (tl_translation){.paddr = page->paddr | (vaddr & ~tlb->masks[entry]), .entry = entry};
     return arrive(hm, vaddr, access, priv, ret);
 }
+
+TL_ALWAYS_INLINE const tl_page_slot *translate_page(tl_hart_mem *hm, uint64_t vaddr, bool is_store) {
+    tl_tlb *tlb = &hm->dtlb.tlb, *second = &hm->l2tlb;
+    if (TL_UNLIKELY(!tl_tlb_is_plain(tlb) || second->n_large != 0 || second->ways != 4))
+        return NULL;
+    tl_hart *h = hm->h;
+    uint64_t vpage = vaddr & tl_page_mask(0), number = vaddr >> TL_PAGE_BITS;
+    uint32_t entry = tlb->hints[number & (TL_TLB_HINTS - 1)], found = 0;
+    bool is_hit = tlb->vaddrs[entry] == vpage;
+    const tl_tlb_page *page = &tlb->pages[entry];
+    if (!is_hit) {
+        if (TL_UNLIKELY(tlb->n_hashed[number & (TL_TLB_FILTER - 1)] != 0)) { // perhaps it is elsewhere
+            entry = tl_tlb_search(tlb, vaddr);
+            is_hit = entry != TL_NO_ENTRY;
+            page = &tlb->pages[is_hit ? entry : 0];
+        }
+        if (!is_hit) {
+            found = tl_tlb_find_in_four(second, vpage);
+            if (TL_UNLIKELY(found == TL_NO_ENTRY))
+                return NULL;
+            page = &second->pages[found];
+        }
+    }
+    // In machine mode, and where nothing is translated, no flags are those wanted.
+    uint32_t rights = is_store ? TL_PTE_R | TL_PTE_W | TL_PTE_D : TL_PTE_R, wanted = rights | tl_user_bit(h->view);
+    uint64_t paddr = page->paddr | (vaddr - vpage);
+    if (TL_UNLIKELY((page->flags & (rights | TL_PTE_U)) != wanted ||
+                    !tl_is_open(hm, paddr, is_store ? TL_ACCESS_STORE : TL_ACCESS_LOAD, false)))
+        return NULL;
+    if (is_hit) {
+        tl_tlb_touch(tlb, entry);
+    } else {
+        __builtin_prefetch(tl_host_of(hm->memory, paddr));
+        count_miss(h->tally, is_store ? TL_ACCESS_STORE : TL_ACCESS_LOAD);
+        h->tally[TL_S_L2TLB_ACCESS] += 1;
+        tl_tlb_touch(second, found);
+        tl_stall(h, TL_S_HART_CYC_DTLB, hm->memory->config.mem.l2tlb_hit_cycles);
+        entry = tl_tlb_oldest_of_all(tlb);
+        h->tally[TL_S_DTLB_EVICT] += 1;
+        tl_slots_forget_data_page(hm, entry);
+        tl_tlb_replace_small(tlb, entry, page);
+    }
+    tl_page_slot *slot = tl_page_slot_of(hm, h->view, vaddr);
+    tl_page_slot_set(hm, slot, vaddr, paddr, entry);
+    return slot;
+}
+
+const tl_page_slot *tl_translate_page_load(tl_hart_mem *hm, uint64_t vaddr) { return translate_page(hm, vaddr, false); }
+const tl_page_slot *tl_translate_page_store(tl_hart_mem *hm, uint64_t vaddr) { return translate_page(hm, vaddr, true); }
 
 // Drops what translates vaddr; returns how many entries that were. With is_all everything goes, and the slots are the caller's.
 static uint64_t flush_first(tl_hart_mem *hm, bool is_fetch, uint64_t vaddr, bool is_all) {

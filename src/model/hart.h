@@ -124,6 +124,10 @@ typedef struct tl_hart tl_hart;
 typedef struct tl_mem_port {
     bool (*load)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes); // h->mem_value = zero-extended bytes
     bool (*store)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value);
+    // The look-ups of an aligned load or store that cannot trap: the host address of the bytes. NULL: nothing was done, ask `load` or
+    // `store`. The size is 1, 2, 4 or 8 bytes, and given less one. Fetches see nothing of it unless h->has_lost_fetch says so.
+    uint8_t *(*reach_load)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
+    uint8_t *(*reach_store)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
     bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand); // h->mem_value = old, zero-extended
     bool (*load_reserved)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);                     // h->mem_value = zero-extended bytes
     bool (*store_conditional)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value); // h->mem_value = 0 stored, 1 not
@@ -212,6 +216,7 @@ struct tl_hart {
     bool is_privileged;  // machine and supervisor mode exist: system software runs. Else the user-mode personality is the system
     bool is_waiting;     // WFI retired: nothing runs until an interrupt is pending
     bool is_fp_off;      // mstatus.FS = 0: floating-point instructions are illegal
+    bool has_lost_fetch; // an access of data took a line from the L1I; set by mem/, cleared by the front-end that minds
     bool has_slow_watch; // some PMU wants to poll after accesses that took a slow path
     bool has_deadline;   // the horizon was chosen so that no overflow comes first, and rests on overshoot_cycles
     bool is_interrupted; // an overflow's interrupt is to be taken right here, be it within a fetch run

@@ -206,9 +206,50 @@ static void test_random_code_agrees_with_long_lines(void **state) {
         run_pair(&config, seed, n_stops(), seed == 42);
 }
 
+// A loop within one line, whose own loads and stores make the L2 give that line up, so that the L1I loses it: the next run must ask.
+static void test_loop_that_takes_its_own_line_away_agrees(void **state) {
+    (void)state;
+    static const uint32_t loop[] = {
+        0x00053283,                                                                        // ld t0, 0(a0)
+        0x00553423,                                                                        // sd t0, 8(a0)
+        0x04050513,                                                                        // addi a0, a0, 64
+        1u << 31 | 0x3fu << 25 | 11 << 20 | 10 << 15 | 1 << 12 | 0xa << 8 | 1 << 7 | 0x63, // bne a0, a1, the first
+        0x00060513,                                                                        // mv a0, a2
+        1u << 31 | 0x3f6u << 21 | 1 << 20 | 0xff << 12 | 0x6f,                             // j the first
+    };
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    config.l1i = config.l1d = (tl_cache_config){.size_bytes = 2048, .ways = 8, .line_bytes = 64};
+    config.l2 = (tl_cache_config){.size_bytes = 8192, .ways = 8, .line_bytes = 64};
+    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++) {
+        pair p = new_pair(&config, &fast_engines[e]);
+        tl_hart *harts[] = {p.fast->harts[0], p.slow->harts[0]};
+        for (uint32_t i = 0; i < 2; i++) {
+            tl_machine *machine = i == 0 ? p.fast : p.slow;
+            memcpy(machine->ram, loop, sizeof loop);
+            harts[i]->pc = TL_RAM_BASE_PADDR;
+            harts[i]->x[10] = harts[i]->x[12] = TL_RAM_BASE_PADDR + DATA_OFFSET;
+            harts[i]->x[11] = harts[i]->x[12] + 64 * 1000;
+        }
+        for (uint64_t stop = 1; stop <= 20; stop++) {
+            for (uint32_t i = 0; i < 2; i++) {
+                harts[i]->horizon = UINT64_MAX;
+                harts[i]->insn_limit = stop * 4999;
+                assert_int_equal(harts[i]->core->run(harts[i]), TL_STOP_LIMIT);
+            }
+            compare(&p, 0, stop);
+            compare_tallies(&p, stop);
+        }
+        assert_true(harts[0]->tally[TL_S_L1I_INVALIDATE] > 100);
+        tl_machine_free(p.fast);
+        tl_machine_free(p.slow);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_random_code_agrees_on_one_hart),     cmocka_unit_test(test_random_code_agrees_with_breakpoints),
-    cmocka_unit_test(test_random_code_agrees_on_four_harts),   cmocka_unit_test(test_random_code_agrees_on_a_tiny_machine),
-    cmocka_unit_test(test_random_code_agrees_with_long_lines),
+    cmocka_unit_test(test_loop_that_takes_its_own_line_away_agrees), cmocka_unit_test(test_random_code_agrees_on_one_hart),
+    cmocka_unit_test(test_random_code_agrees_with_breakpoints),      cmocka_unit_test(test_random_code_agrees_on_four_harts),
+    cmocka_unit_test(test_random_code_agrees_on_a_tiny_machine),     cmocka_unit_test(test_random_code_agrees_with_long_lines),
 };
 TL_TEST_MAIN(tests)

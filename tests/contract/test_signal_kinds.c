@@ -94,6 +94,12 @@ static bool counted_load(tl_hart *h, uint64_t vaddr, uint32_t size) { return n_s
 static bool counted_store(tl_hart *h, uint64_t vaddr, uint32_t size, uint64_t value) {
     return n_slow++, real_port->store(h, vaddr, size, value);
 }
+static uint8_t *counted_reach_load(tl_hart *h, uint64_t vaddr, uint64_t last_byte) {
+    return n_slow++, real_port->reach_load(h, vaddr, last_byte);
+}
+static uint8_t *counted_reach_store(tl_hart *h, uint64_t vaddr, uint64_t last_byte) {
+    return n_slow++, real_port->reach_store(h, vaddr, last_byte);
+}
 static bool counted_amo(tl_hart *h, uint64_t vaddr, uint32_t size, tl_amo amo, uint64_t operand) {
     return n_slow++, real_port->amo(h, vaddr, size, amo, operand);
 }
@@ -116,6 +122,8 @@ static void test_slow_signals_stand_still_where_everything_hits(void **state) {
         point(h, &r);
         real_port = h->port;
         tl_mem_port port = *real_port;
+        port.reach_load = counted_reach_load;
+        port.reach_store = counted_reach_store;
         port.load = counted_load;
         port.store = counted_store;
         port.amo = counted_amo;

@@ -19,7 +19,8 @@ import tempfile
 
 import host_code
 
-CALLED_BY_THUNKS = {"tl_block_execute", "tl_block_stop_before", "enter_by_link", "enter_indirect", "enter_again", "enter_fetched", "enter_cold"}
+CALLED_BY_THUNKS = {"tl_block_execute", "tl_block_stop_before", "enter_by_link", "enter_indirect", "enter_again", "enter_fetched", "enter_cold",
+                    "execute_at", "line_lost_at"}
 DIRECT = re.compile(r"^(jmp|call|j[a-z]+) 0x([0-9a-f]+)$")
 CONSTANT = re.compile(r"^(?:mov|movabs) ([er][a-z0-9]+),0x([0-9a-f]+)$")
 MEMORY = re.compile(r"\[(r[a-z0-9]+)(?:\+(r[a-z0-9]+)\*([1248]))?(?:([+-])0x([0-9a-f]+))?\]")
@@ -44,7 +45,7 @@ class Piece:
 
 class Hart:
     def __init__(self, folder, number, symbols):
-        self.thunks, self.cells, self.ranges, self.pieces = {}, [], {}, []
+        self.thunks, self.cells, self.ranges, self.pieces, self.doors = {}, [], {}, [], set()
         with open(f"{folder}/{number}.facts", encoding="ascii") as file:
             for line in file:
                 self.take(line.split())
@@ -77,6 +78,10 @@ class Hart:
             self.ranges[cells[1]] = (int(cells[2], 16), int(cells[2], 16) + int(cells[3], 16))
         elif cells[0] == "bias":
             self.bias = int(cells[1], 16)
+        elif cells[0] == "memory":
+            self.memory = int(cells[1], 16)
+        elif cells[0] == "door":
+            self.doors.add((int(cells[1], 16), int(cells[2], 16)))
         else:
             self.pieces.append(Piece(cells[1:], self.code))
 
@@ -139,7 +144,7 @@ def check_thunks(hart):
     for name, at in hart.thunks.items():
         if at not in starts:
             raise Wrong(f"the {name} thunk begins within an instruction")
-    called = set()
+    called, doors = set(), set()
     for index, (at, _, text) in enumerate(code):
         direct = DIRECT.match(text)
         if direct and int(direct[2], 16) not in starts:
@@ -149,10 +154,17 @@ def check_thunks(hart):
             if name not in CALLED_BY_THUNKS:
                 raise Wrong(f"{at:x}: {name} is called")
             called.add(name)
+        elif text.startswith("call QWORD PTR [rax"):
+            port = MEMORY.search(code[index - 1][2])
+            if not code[index - 1][2].startswith("mov rax,QWORD PTR [rbx"):
+                raise Wrong(f"{at:x}: {text} is not through the port")
+            doors.add((int(port[5], 16) * (-1 if port[4] == "-" else 1) + hart.bias, int(MEMORY.search(text)[5], 16)))
         elif text.startswith("call") and not direct and text != "call rcx":
             raise Wrong(f"{at:x}: {text}")
     if called != CALLED_BY_THUNKS:
         raise Wrong(f"the thunks call only {sorted(called)}")
+    if doors != hart.doors:
+        raise Wrong(f"the thunks go through {sorted(doors)} of the port")
 
 
 def check_call(hart, piece, code, index, name):
@@ -178,13 +190,18 @@ def check_call(hart, piece, code, index, name):
         need("rdx", lambda site: True, "a place to patch")
     elif name == "indirect":
         need("rdx", is_own, "the block")
+    elif name in ("reach_load", "reach_store"):
+        need("rdx", lambda offset: hart.memory + offset == piece.block, "the block")
+        need("rcx", lambda word: word & 7 in (0, 1, 3, 7) and (word >> 3 & 0x1fff) < piece.n_insns, "a size and an instruction of it")
+        if [text.split(" ")[0] for _, _, text in code[index + 1:index + 3]] != ["jmp", "jmp"]: # back, or behind the instruction
+            raise Wrong(f"{at:x}: {text} ({name}) is not followed by two jumps")
     elif name in ("again", "fetch"):
         need("rax", is_own, "the block")
         if name == "fetch" and code[index + 1][2] != f"jmp 0x{piece.start:x}":
             raise Wrong(f"{at:x}: {text} ({name}) is not followed by the jump to the block behind its look-up")
 
 
-KINDS = {"call": {"slow", "body", "call", "fetch"}, "jmp": {"stop", "link", "indirect", "again"}}
+KINDS = {"call": {"slow", "body", "call", "fetch", "reach_load", "reach_store"}, "jmp": {"stop", "link", "indirect", "again"}}
 
 
 def check_operands(hart, piece, at, text, base_of_cells):

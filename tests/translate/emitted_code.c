@@ -127,9 +127,18 @@ static void write_facts(const char *folder, const watcher *w) {
     const struct {
         const char *name;
         const uint8_t *at;
-    } thunks[] = {{"exit", t->exit_thunk}, {"slow", t->slow_thunk},  {"body", t->body_thunk},         {"call", t->call_thunk},
-                  {"stop", t->stop_thunk}, {"link", t->link_thunk},  {"indirect", t->indirect_thunk}, {"again", t->again_thunk},
-                  {"cold", t->cold_thunk}, {"fetch", t->fetch_thunk}};
+    } thunks[] = {{"exit", t->exit_thunk},
+                  {"slow", t->slow_thunk},
+                  {"body", t->body_thunk},
+                  {"call", t->call_thunk},
+                  {"stop", t->stop_thunk},
+                  {"link", t->link_thunk},
+                  {"indirect", t->indirect_thunk},
+                  {"again", t->again_thunk},
+                  {"cold", t->cold_thunk},
+                  {"fetch", t->fetch_thunk},
+                  {"reach_load", t->reach_thunks[false]},
+                  {"reach_store", t->reach_thunks[true]}};
     uintptr_t anchor;
     bool (*function)(tl_blocks *, tl_block *, uint32_t) = tl_block_execute;
     memcpy(&anchor, &function, sizeof anchor);
@@ -155,6 +164,9 @@ static void write_facts(const char *folder, const watcher *w) {
     for (uint32_t i = 0; i < TL_COUNT_OF(ranges); i++)
         fprintf(f, "range %s %" PRIxPTR " %zx\n", ranges[i].name, (uintptr_t)ranges[i].start, ranges[i].n_bytes);
     fprintf(f, "bias %x\n", TL_HART_BIAS);
+    fprintf(f, "memory %" PRIxPTR "\n", (uintptr_t)store->memory);
+    fprintf(f, "door %zx %zx\n", offsetof(tl_hart, port), offsetof(tl_mem_port, reach_load));
+    fprintf(f, "door %zx %zx\n", offsetof(tl_hart, port), offsetof(tl_mem_port, reach_store));
     for (uint32_t i = 0; i < w->n_pieces; i++) {
         const piece *p = &w->pieces[i];
         const tl_block *b = p->block;

@@ -488,6 +488,15 @@ bool tl_block_is_near(const tl_blocks *store, const tl_block *block, uint64_t pc
     return !block->is_straddling && (pc & store->hart->line_mask) == block->vline;
 }
 
+void tl_block_line_lost(tl_blocks *store, const tl_block *block) {
+    tl_hart *h = store->hart;
+    h->has_lost_fetch = false;
+    if (tl_fetch_slot_of(h, block->vline)->vline != block->vline) {
+        store->must_recheck = true;
+        h->fast_horizon = 0;
+    }
+}
+
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     tl_hart *h = store->hart;
     const tl_op *op = &block->ops[k];
@@ -511,11 +520,7 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
         take_back(store, block, k, true, true);
         store->is_taken_back = false;
     }
-    const tl_fetch_slot *slot = tl_fetch_slot_of(h, block->vline);
-    if (TL_UNLIKELY(slot->vline != block->vline)) {
-        store->must_recheck = true;
-        h->fast_horizon = 0;
-    }
+    tl_block_line_lost(store, block);
     if (TL_UNLIKELY(h->has_slow_watch) && !h->has_after) {
         h->now += rest_cycles;
         h->instret += rest_insns;

@@ -130,6 +130,8 @@ void tl_threaded_prepare(tl_blocks *store, tl_block *block);
 void tl_threaded_run(tl_blocks *store, tl_block *block);
 // Executes instruction k of the block under way by its full body, at the exact cycle. False: it trapped; stop.
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k);
+// An access of data within `block` may have taken the line of the block away (h->has_lost_fetch).
+void tl_block_line_lost(tl_blocks *store, const tl_block *block);
 // The branch or jump at the end of `block` that leads to pc stays on the line that the block has proved. Its look-up cannot miss, and changes no
 // order of recency: only data is accessed in between. A slow path that takes the line away sees to it that the next block asks.
 bool tl_block_is_near(const tl_blocks *store, const tl_block *block, uint64_t pc);

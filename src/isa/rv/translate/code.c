@@ -103,6 +103,84 @@ static uint8_t *emit_slow(tl_translator *t) {
     return thunk;
 }
 
+// An access misses its data slot: tl_mem_port.reach_load or reach_store at its own cycle. Only what C spends is spilled; nobody looks
+// meanwhile, so instret stays as it is. What cannot be done so takes the way of slow_thunk, and returns five bytes later: behind a jump.
+static bool execute_at(tl_blocks *store, uintptr_t block_at, uint32_t k) {
+    return tl_block_execute(store, (tl_block *)(void *)(store->memory + block_at), k);
+}
+
+static void line_lost_at(tl_blocks *store, uintptr_t block_at) {
+    tl_block_line_lost(store, (const tl_block *)(void *)(store->memory + block_at));
+}
+
+static uint8_t *emit_reach(tl_translator *t, size_t door) {
+    enum { PAD = 0, WORD = 8, BLOCK = 16, FRAME = 24 }; // on the stack
+    x86 *e = &t->e;
+    uint8_t *back = e->at; // of what had to be executed
+    tl_reg_reload_lost(t);
+    x86_rm(e, false, 0xf30f7e, XMM15, TL_HART(instret));
+    x86_rm(e, false, 0x0fb7, RCX, at_base(RSP, WORD + TL_REACH_REST_SHIFT / 8));
+    x86_rr(e, true, 0x03, R13, RCX);
+    uint8_t *slow = e->at;
+    spill(t);
+    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
+    x86_rm(e, true, 0x8b, RSI, at_base(RSP, BLOCK));
+    x86_rm(e, false, 0x0fb7, RDX, at_base(RSP, WORD));
+    x86_shift_i(e, false, X_SHR, RDX, TL_REACH_INSN_SHIFT);
+    x86_call_c(e, (uintptr_t)execute_at);
+    reload(t);
+    x86_op_ri(e, true, X_ADD, RSP, FRAME);
+    x86_rr_byte(e, false, 0x84, RAX, RAX, true);
+    uint8_t *trapped = x86_jcc(e, CC_E);
+    x86_op_mi(e, true, X_ADD, at_base(RSP, 0), 5);
+    x86_byte(e, 0xc3);
+    x86_patch(trapped, e->at);
+    x86_op_ri(e, true, X_ADD, RSP, 8); // the return address
+    x86_jmp_to(e, t->exit_thunk);
+
+    uint8_t *lost = e->at;
+    x86_rm(e, true, 0x89, RAX, at_base(RSP, PAD));
+    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
+    x86_rm(e, true, 0x8b, RSI, at_base(RSP, BLOCK));
+    x86_call_c(e, (uintptr_t)line_lost_at);
+    x86_rm(e, true, 0x8b, RAX, at_base(RSP, PAD));
+    uint8_t *after = x86_jmp(e);
+
+    uint8_t *thunk = e->at;
+    x86_push(e, RDX);
+    x86_push(e, RCX);
+    x86_op_ri(e, true, X_SUB, RSP, 8);
+    x86_rm_byte(e, false, 0x80, 7, TL_HART(has_slow_watch), true); // cmp byte, imm8
+    x86_byte(e, 0);
+    x86_patch(x86_jcc(e, CC_NE), slow);
+    tl_reg_spill_lost(t);
+    x86_rm(e, true, 0x89, RBP, TL_HART(stamp));
+    x86_rm(e, false, 0x660fd6, XMM15, TL_HART(instret));
+    x86_rr(e, false, 0x8b, RDX, RCX);
+    x86_op_ri(e, false, X_AND, RDX, 7);
+    x86_shift_i(e, false, X_SHR, RCX, TL_REACH_REST_SHIFT);
+    x86_rr(e, true, 0x2b, R13, RCX);
+    x86_rm(e, true, 0x89, R13, TL_HART(now));
+    x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
+    x86_mov_rr(e, RSI, RAX);
+    x86_rm(e, true, 0x8b, RAX, TL_HART(port));
+    x86_rm(e, false, 0xff, 2, at_base(RAX, (int64_t)door));
+    x86_rr(e, true, 0x85, RAX, RAX);
+    x86_patch(x86_jcc(e, CC_E), back);
+    x86_rm_byte(e, false, 0x80, 7, TL_HART(has_lost_fetch), true);
+    x86_byte(e, 0);
+    x86_patch(x86_jcc(e, CC_NE), lost);
+    x86_patch(after, e->at);
+    x86_rm(e, false, 0x0fb7, R13, at_base(RSP, WORD + TL_REACH_REST_SHIFT / 8));
+    x86_rm(e, true, 0x03, R13, TL_HART(now));
+    x86_rm(e, true, 0x8b, RBP, TL_HART(stamp));
+    x86_rm(e, false, 0xf30f7e, XMM15, TL_HART(instret));
+    tl_reg_reload_lost(t);
+    x86_op_ri(e, true, X_ADD, RSP, FRAME);
+    x86_byte(e, 0xc3);
+    return thunk;
+}
+
 static uint8_t *emit_body(tl_translator *t) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
@@ -155,6 +233,8 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     x86_byte(e, 0xc3);
 
     t->slow_thunk = emit_slow(t);
+    t->reach_thunks[false] = emit_reach(t, offsetof(tl_mem_port, reach_load));
+    t->reach_thunks[true] = emit_reach(t, offsetof(tl_mem_port, reach_store));
     t->body_thunk = emit_body(t);
     t->call_thunk = emit_call(t);
     t->stop_thunk = e->at;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loads and stores: the hit path of model/hart.h in line. What does not hit calls the full body of the instruction.
+// Loads and stores: the hit path of model/hart.h in line. What does not hit calls a reach thunk, which makes it hit and comes back with the
+// host address, behind the call; what cannot be reached so is executed there by its full body, and goes on behind the instruction.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/translate/translator.h"
@@ -11,8 +12,13 @@ static x86_mem data_slot(const tl_translator *t, size_t field) { // of the mode 
     return at_index(RBX, RCX, 0, (int64_t)(offsetof(tl_hart, data_slot) + view + field) - TL_HART_BIAS);
 }
 
-// rax = vaddr on entry; on the hit path rax = host address, rcx and rdx are spent. Returns the jump of the miss.
-static uint8_t *emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
+typedef struct access { // the straight path of one
+    uint8_t *miss;      // its jump
+    uint8_t *bytes;     // behind it: rax = host address
+} access;
+
+// rax = vaddr on entry; rcx and rdx are spent.
+static access emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
     x86_rr(e, false, 0x8b, RCX, RAX);
@@ -24,41 +30,56 @@ static uint8_t *emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
     x86_mov_rr(e, RDX, RAX);
     x86_op_ri(e, true, X_AND, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
     x86_rm(e, true, 0x3b, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
-    uint8_t *miss = x86_jcc(e, CC_NE);
+    access a = {.miss = x86_jcc(e, CC_NE)};
     x86_op_ri(e, true, X_ADD, RBP, 1);
     x86_rm(e, false, 0x8b, RDX, data_slot(t, offsetof(tl_data_slot, line_stamp)));
     x86_rm(e, true, 0x89, RBP, at_index(R14, RDX, 3, 0));
     x86_rm(e, false, 0x8b, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
     x86_rm(e, true, 0x89, RBP, at_index(R14, RDX, 3, 0));
     x86_rm(e, true, 0x03, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
-    return miss;
+    a.bytes = e->at;
+    return a;
+}
+
+// The other path, when the instruction's code is complete.
+static void emit_miss(tl_translator *t, uint32_t k, access a, uint32_t size_bytes, bool is_store) {
+    const uint8_t *resume = t->e.at;
+    tl_emit_elsewhere(t);
+    x86 *e = &t->e;
+    x86_patch(a.miss, e->at);
+    x86_mov_ri(e, RCX, tl_reach_word(t->block, k, size_bytes));
+    x86_mov_ri(e, RDX, (uint64_t)((uint8_t *)t->block - t->store->memory));
+    x86_call_to(e, t->reach_thunks[is_store]);
+    x86_jmp_to(e, a.bytes);
+    x86_jmp_to(e, resume); // where the thunk goes when it has executed the instruction
+    tl_emit_elsewhere(t);
 }
 
 static void emit_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes, bool is_wide, uint32_t opcode) {
     tl_emit_address(t, op);
-    uint8_t *miss = emit_hit(t, size_bytes, false);
+    access a = emit_hit(t, size_bytes, false);
     int to = tl_reg_target(op->rd);
     x86_rm(&t->e, is_wide, opcode, to, at_base(RAX, 0));
     tl_reg_set(t, op->rd, to);
-    tl_emit_slow(t, k, &miss, 1);
+    emit_miss(t, k, a, size_bytes, false);
 }
 
 static void emit_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     static const uint16_t opcodes[] = {[1] = 0x88, [2] = 0x6689, [4] = 0x89, [8] = 0x89};
     tl_emit_address(t, op);
-    uint8_t *miss = emit_hit(t, size_bytes, true);
+    access a = emit_hit(t, size_bytes, true);
     int value = tl_reg_home(op->rs2);
     if (value < 0) {
         value = RDX;
         tl_reg_load(t, RDX, op->rs2);
     }
     x86_rm_byte(&t->e, size_bytes == 8, opcodes[size_bytes], value, at_base(RAX, 0), size_bytes == 1);
-    tl_emit_slow(t, k, &miss, 1);
+    emit_miss(t, k, a, size_bytes, true);
 }
 
 static void emit_fp_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     tl_emit_address(t, op);
-    uint8_t *miss = emit_hit(t, size_bytes, false);
+    access a = emit_hit(t, size_bytes, false);
     x86_rm(&t->e, size_bytes == 8, 0x8b, RAX, at_base(RAX, 0));
     x86_mem to = tl_guest_f(op->rd);
     if (size_bytes == 8) {
@@ -68,15 +89,15 @@ static void emit_fp_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t
         x86_rr(&t->e, true, 0x0b, RAX, RDX);
         x86_rm(&t->e, true, 0x89, RAX, to);
     }
-    tl_emit_slow(t, k, &miss, 1);
+    emit_miss(t, k, a, size_bytes, false);
 }
 
 static void emit_fp_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     tl_emit_address(t, op);
-    uint8_t *miss = emit_hit(t, size_bytes, true);
+    access a = emit_hit(t, size_bytes, true);
     x86_rm(&t->e, size_bytes == 8, 0x8b, RDX, tl_guest_f(op->rs2));
     x86_rm(&t->e, size_bytes == 8, 0x89, RDX, at_base(RAX, 0));
-    tl_emit_slow(t, k, &miss, 1);
+    emit_miss(t, k, a, size_bytes, true);
 }
 
 bool tl_emit_mem(tl_translator *t, uint32_t k) {

@@ -65,6 +65,20 @@ void tl_reg_reload(tl_translator *t) {
         x86_rm(&t->e, true, 0x8b, homes[i].host, tl_guest_x(homes[i].guest));
 }
 
+static bool is_lost(int host) { return host < R12; } // to a call of C
+
+void tl_reg_spill_lost(tl_translator *t) {
+    for (uint32_t i = 0; i < TL_COUNT_OF(homes); i++)
+        if (is_lost(homes[i].host))
+            x86_rm(&t->e, true, 0x89, homes[i].host, tl_guest_x(homes[i].guest));
+}
+
+void tl_reg_reload_lost(tl_translator *t) {
+    for (uint32_t i = 0; i < TL_COUNT_OF(homes); i++)
+        if (is_lost(homes[i].host))
+            x86_rm(&t->e, true, 0x8b, homes[i].host, tl_guest_x(homes[i].guest));
+}
+
 x86_mem tl_emit_at(tl_translator *t, const void *address, int scratch) {
     intptr_t distance = (intptr_t)address - (intptr_t)t->store->hart - TL_HART_BIAS;
     if (fits_s32(distance))

@@ -30,6 +30,7 @@ typedef struct tl_translator {
     const uint8_t *small_numbers; // executable: vectors of 0, 1, 2 .. for hart->instret
     uint8_t *exit_thunk;          // all thunks are in `write`
     uint8_t *slow_thunk;          // called: tl_block_execute; rax = block, edx = k
+    uint8_t *reach_thunks[2];     // called: a load, a store that missed its data slot; see emit_mem.c
     uint8_t *body_thunk;          // called: a C body; rax = op, rdx = pc, rcx = body. Flag z: it gave up
     uint8_t *call_thunk;          // called: rcx(hart, rdx, rax); rax is kept
     uint8_t *stop_thunk;          // jumped to: tl_block_stop_before; rax = block, edx = k
@@ -78,6 +79,8 @@ void tl_reg_op(tl_translator *t, bool is_wide, uint32_t opcode, int reg,
                unsigned rm);         // an instruction whose r/m operand is guest register rm
 void tl_reg_spill(tl_translator *t); // all homes to the hart
 void tl_reg_reload(tl_translator *t);
+void tl_reg_spill_lost(tl_translator *t); // the homes that a call of C spends
+void tl_reg_reload_lost(tl_translator *t);
 
 // Memory operand for an address: relative to the hart where it is near, else through `scratch`.
 x86_mem tl_emit_at(tl_translator *t, const void *address, int scratch);
@@ -98,6 +101,14 @@ void tl_emit_address(tl_translator *t, const tl_op *op);                        
 void tl_emit_compare(tl_translator *t, const tl_op *op);                         // cmp rs1, rs2
 void tl_emit_link(tl_translator *t, uint64_t pc);                                // to the block at pc
 bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc); // the link enters at block->near
+
+// What a reach thunk is told: rax the address, edx where the block is in tl_blocks.memory, and in ecx, low bits first, the size of the access
+// less one, the number of the instruction, and how many cycles of the block come after those before it.
+enum { TL_REACH_INSN_SHIFT = 3, TL_REACH_REST_SHIFT = 16 };
+static inline uint32_t tl_reach_word(const tl_block *block, uint32_t k, uint32_t size_bytes) {
+    return (size_bytes - 1) | k << TL_REACH_INSN_SHIFT | (block->cycles - block->before[k]) << TL_REACH_REST_SHIFT;
+}
+_Static_assert(TL_MAX_BLOCK_INSNS <= 1 << (TL_REACH_REST_SHIFT - TL_REACH_INSN_SHIFT), "the number of an instruction fits");
 
 // Code memory and the thunks in it: code.c. False: the host grants none.
 bool tl_code_map(tl_translator *t);
