@@ -100,7 +100,8 @@ static void test_more_events_than_counters_take_turns(void **state) {
 static uint64_t digest_of(const tl_comparison *c) {
     uint64_t sum = c->facts.cycles;
     for (uint32_t i = 0; i < c->n_values; i++)
-        sum = sum * 31 + c->values[i].value * 7 + c->values[i].truth * 3 + c->values[i].undisturbed + (uint64_t)(c->values[i].most * 1e9);
+        sum = sum * 31 + c->values[i].value * 7 + c->values[i].truth * 3 + c->values[i].undisturbed +
+              (uint64_t)(int64_t)(c->values[i].most * 1e9);
     for (uint32_t i = 0; i < c->n_designs; i++) {
         const tl_compare_design_row *d = &c->designs[i];
         sum = sum * 31 + d->run_cycles + d->by_reader.instructions * 5 + d->by_reader.l1d_misses * 11 + d->by_reader.l2_reads * 13 +
