@@ -18,8 +18,10 @@ static uint32_t run_until(tl_hart *h, uint64_t instret, uint64_t *n_overflows) {
         tl_irq irq;
         if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq)) {
             tl_take_interrupt(h, irq);
+            h->is_interrupted = false;
             *n_overflows += irq == TL_IRQ_LCOFI;
             n_traps++;
+            continue; // how far a run goes is the engine's business: only a trap or the limit ends this
         }
         h->is_interrupted = h->is_waiting = false;
         h->horizon = UINT64_MAX;
