@@ -35,19 +35,28 @@ void tl_code_unmap(tl_translator *t) {
     munmap(t->exec, t->code_bytes);
 }
 
+// What C code may spend, and every way there must keep.
+static void spill_vectors(tl_translator *t) {
+    x86_rm(&t->e, false, 0x660fd6, XMM15, TL_HART(instret));
+    x86_rm(&t->e, false, 0x0f29, XMM14, TL_HART(bp.counts)); // movaps
+}
+
+static void reload_vectors(tl_translator *t) {
+    x86_rm(&t->e, false, 0xf30f7e, XMM15, TL_HART(instret));
+    x86_rm(&t->e, false, 0x0f28, XMM14, TL_HART(bp.counts));
+}
+
 static void spill(tl_translator *t) {
     tl_reg_spill(t);
     x86_rm(&t->e, true, 0x89, R13, TL_HART(now));
     x86_rm(&t->e, true, 0x89, RBP, TL_HART(stamp));
-    x86_rm(&t->e, false, 0x660fd6, XMM15, TL_HART(instret));
-    x86_rm(&t->e, false, 0x0f29, XMM14, TL_HART(bp.counts)); // movaps
+    spill_vectors(t);
 }
 
 static void reload(tl_translator *t) {
     x86_rm(&t->e, true, 0x8b, R13, TL_HART(now));
     x86_rm(&t->e, true, 0x8b, RBP, TL_HART(stamp));
-    x86_rm(&t->e, false, 0xf30f7e, XMM15, TL_HART(instret));
-    x86_rm(&t->e, false, 0x0f28, XMM14, TL_HART(bp.counts));
+    reload_vectors(t);
     tl_reg_reload(t);
 }
 
@@ -118,7 +127,7 @@ static uint8_t *emit_reach(tl_translator *t, size_t door) {
     x86 *e = &t->e;
     uint8_t *back = e->at; // of what had to be executed
     tl_reg_reload_lost(t);
-    x86_rm(e, false, 0xf30f7e, XMM15, TL_HART(instret));
+    reload_vectors(t);
     x86_rm(e, false, 0x0fb7, RCX, at_base(RSP, WORD + TL_REACH_REST_SHIFT / 8));
     x86_rr(e, true, 0x03, R13, RCX);
     uint8_t *slow = e->at;
@@ -155,7 +164,7 @@ static uint8_t *emit_reach(tl_translator *t, size_t door) {
     x86_patch(x86_jcc(e, CC_NE), slow);
     tl_reg_spill_lost(t);
     x86_rm(e, true, 0x89, RBP, TL_HART(stamp));
-    x86_rm(e, false, 0x660fd6, XMM15, TL_HART(instret));
+    spill_vectors(t);
     x86_rr(e, false, 0x8b, RDX, RCX);
     x86_op_ri(e, false, X_AND, RDX, 7);
     x86_shift_i(e, false, X_SHR, RCX, TL_REACH_REST_SHIFT);
@@ -174,7 +183,7 @@ static uint8_t *emit_reach(tl_translator *t, size_t door) {
     x86_rm(e, false, 0x0fb7, R13, at_base(RSP, WORD + TL_REACH_REST_SHIFT / 8));
     x86_rm(e, true, 0x03, R13, TL_HART(now));
     x86_rm(e, true, 0x8b, RBP, TL_HART(stamp));
-    x86_rm(e, false, 0xf30f7e, XMM15, TL_HART(instret));
+    reload_vectors(t);
     tl_reg_reload_lost(t);
     x86_op_ri(e, true, X_ADD, RSP, FRAME);
     x86_byte(e, 0xc3);
