@@ -78,6 +78,8 @@ TL_ALWAYS_INLINE uint32_t tl_l2_fill(tl_memory *m, tl_l2_slice *slice, uint64_t 
     return way;
 }
 
+uint32_t tl_l2_fill_usual(tl_memory *m, uint64_t line, uint64_t time, uint64_t *cycles); // for a demand, where m->is_usual
+
 // Three requests, told apart by whether they hit and whether somebody else has the line: the first rows of unit link, in this order.
 enum { TL_L2_GET, TL_L2_ACQUIRE_NB, TL_L2_ACQUIRE_NT, TL_L2_N_REQUESTS };
 #define IS_ROW(row, number) ((int)TL_LINK_##row == (int)(number))
@@ -121,7 +123,10 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *ha
         link[TL_LINK_GET_MISS] += 1;
         tally[TL_L2_READMISS] += 1;
         tally[TL_L2_READMISS_HART0 + hart] += 1;
-        way = tl_l2_fill(m, slice, line, time + cycles, !is_prefetch, &cycles, is_usual);
+        if (is_usual)
+            way = tl_l2_fill_usual(m, line, time + cycles, &cycles);
+        else
+            way = tl_l2_fill(m, slice, line, time + cycles, !is_prefetch, &cycles, false);
     }
     tl_l2_line *entry = &m->l2_lines[first_way + way];
     if (!is_usual) { // else nobody prefetches
