@@ -19,7 +19,8 @@ void tl_slots_init(tl_hart_mem *hm) {
 }
 
 // Lines are remembered by their place in a view, so that pages of any size have bits enough.
-_Static_assert(TL_PAGE_LINE_WORDS * 64 == TL_DATA_SLOTS && TL_DATA_SLOTS == TL_FETCH_SLOTS, "a bit for each slot of a view");
+enum { PLACES = TL_PAGE_LINE_WORDS * 64 };
+_Static_assert(PLACES == (int)TL_DATA_SLOTS && TL_FETCH_SLOTS % PLACES == 0, "a bit for each slot, or for each so many");
 
 static void add_slot(tl_slot_set *set, uint32_t slot) {
     uint32_t place = slot % TL_DATA_SLOTS;
@@ -84,28 +85,31 @@ static void forget_data_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_
 
 static void forget_fetch_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page) {
     tl_fetch_slot *slot = &h->fetch_slot[number];
-    if ((slot->vline & mask) == page)
+    if ((tl_fetch_slot_vpage(slot) & mask) == page)
         tl_fetch_slot_clear(slot);
 }
 
 typedef void forget_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page);
 
 // Views U and S may show lines of a user's page, the latter under SUM; only S those of its own pages; M none.
-TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, bool has_sum, forget_slot *forget) {
+TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, bool has_sum, uint32_t n_slots, forget_slot *forget) {
     uint64_t mask = tlb->masks[entry], page = tlb->vaddrs[entry];
     bool is_user = (tlb->pages[entry].flags & TL_PTE_U) != 0, is_small = tlb->pages[entry].level == 0;
     uint32_t line_log2 = hm->h->line_log2, n_words = TL_PAGE_LINE_WORDS, word = 0;
+    uint32_t first = 0, last = n_slots - PLACES; // the same place, so many slots further on, may be meant
     if (is_small) {
+        first = last = (uint32_t)(page >> line_log2) & (n_slots - 1) & ~(uint32_t)(PLACES - 1);
         word = (uint32_t)(page >> line_log2) / 64 % TL_PAGE_LINE_WORDS;
         n_words = line_log2 + 6 >= TL_PAGE_BITS ? 1 : 1u << (TL_PAGE_BITS - 6 - line_log2);
     }
     for (uint32_t end = word + n_words; word < end; word++) {
         for (uint64_t left = tlb->lines[entry][word]; left != 0; left &= left - 1) {
-            uint32_t place = word * 64 + (uint32_t)__builtin_ctzll(left);
-            if (TL_LIKELY(is_user))
-                forget(hm->h, TL_VIEW_U * TL_DATA_SLOTS + place, mask, page);
-            if (!is_user || has_sum)
-                forget(hm->h, TL_VIEW_S * TL_DATA_SLOTS + place, mask, page);
+            for (uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(left) + first; slot < last + PLACES; slot += PLACES) {
+                if (TL_LIKELY(is_user))
+                    forget(hm->h, TL_VIEW_U * n_slots + slot, mask, page);
+                if (!is_user || has_sum)
+                    forget(hm->h, TL_VIEW_S * n_slots + slot, mask, page);
+            }
         }
         tlb->lines[entry][word] = 0;
     }
@@ -123,9 +127,11 @@ void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry) {
             if (hm->page_slots[i].entry == entry)
                 tl_page_slot_clear(&hm->page_slots[i]);
     }
-    forget_page(hm, &hm->dtlb.tlb, entry, hm->sum_slots.has_any, forget_data_slot);
+    forget_page(hm, &hm->dtlb.tlb, entry, hm->sum_slots.has_any, TL_DATA_SLOTS, forget_data_slot);
 }
-void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry) { forget_page(hm, &hm->itlb.tlb, entry, false, forget_fetch_slot); }
+void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry) {
+    forget_page(hm, &hm->itlb.tlb, entry, false, TL_FETCH_SLOTS, forget_fetch_slot);
+}
 
 // There are fewer ways than slots, as a rule.
 void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view) {

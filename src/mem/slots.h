@@ -92,7 +92,7 @@ TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *pag
 }
 
 // The line of the way left.
-static inline void tl_fetch_slot_clear(tl_fetch_slot *slot) { slot->vline = slot->pline = slot->key = TL_NO_LINE; }
+static inline void tl_fetch_slot_clear(tl_fetch_slot *slot) { slot->key = TL_NO_KEY; }
 TL_ALWAYS_INLINE void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way) {
     tl_fetch_slot *slot = &hm->h->fetch_slot[hm->l1i.lines[way].slot];
     if (slot->line_stamp == hm->l1i.first_stamp + way)
@@ -104,7 +104,7 @@ TL_ALWAYS_INLINE void tl_slot_show_fetch_line(tl_hart_mem *hm, uint64_t vaddr, u
                                               bool is_usual) {
     tl_hart *h = hm->h;
     uint32_t line_log2 = is_usual ? TL_USUAL_LINE_LOG2 : h->line_log2;
-    uint64_t number = vaddr >> line_log2, line_mask = ~UINT64_C(0) << line_log2;
+    uint64_t number = vaddr >> line_log2;
     uint32_t slot_number = h->view * TL_FETCH_SLOTS + (uint32_t)(number & (TL_FETCH_SLOTS - 1));
     tl_fetch_slot *slot = &h->fetch_slot[slot_number];
     tl_slot_hide_fetch(hm, way); // perhaps under another name
@@ -114,9 +114,7 @@ TL_ALWAYS_INLINE void tl_slot_show_fetch_line(tl_hart_mem *hm, uint64_t vaddr, u
         page_stamp = hm->itlb.first_stamp + entry;
         tl_line_remember(&hm->itlb.tlb, entry, number);
     }
-    slot->vline = vaddr & line_mask;
-    slot->pline = paddr & line_mask;
-    slot->key = tl_fetch_key(slot->vline, slot->pline - TL_RAM_BASE_PADDR);
+    slot->key = tl_fetch_key(vaddr, paddr - TL_RAM_BASE_PADDR);
     slot->line_stamp = hm->l1i.first_stamp + way;
     slot->page_stamp = page_stamp;
 }

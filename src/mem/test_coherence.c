@@ -157,7 +157,7 @@ static void test_fetch_gets_data_from_a_writer_but_stores_leave_instruction_cach
     expect_states(&f, "SI", X);
     assert_int_equal(a->tally[TL_S_L1D_PROBE_DATA], 1);
     assert_int_equal(store(&f, 0, X), 13); // nobody else has it as data
-    assert_int_equal(tl_fetch_slot_of(a, X)->vline, X);
+    assert_true(tl_fetch_slot_shows(tl_fetch_slot_of(a, X), X));
     before = b->now = f.time += 1000;
     assert_true(b->port->fetch(b, X)); // another hart's modified line
     assert_int_equal(b->now - before, 11 + 17);
@@ -165,7 +165,7 @@ static void test_fetch_gets_data_from_a_writer_but_stores_leave_instruction_cach
     assert_int_equal(f.l2[TL_L2_READ_I], 2);
     b->port->fence_i(b);
     assert_int_equal(b->tally[TL_S_L1I_INVALIDATE], 1);
-    assert_int_equal(tl_fetch_slot_of(b, X)->vline, TL_NO_LINE);
+    assert_int_equal(tl_fetch_slot_of(b, X)->key, TL_NO_KEY);
     tl_rig_stop(&f.rig);
 }
 
@@ -199,7 +199,7 @@ static void test_eviction_from_the_l2_takes_every_copy(void **state) {
     assert_int_equal(f.l2[TL_L2_WRITEBACK], 1);
     assert_int_equal(f.rig.shared_tally[2][TL_MEM_WRITE], 1);
     assert_null(tl_read_hit(f.rig.harts[0], X, 8));
-    assert_int_equal(tl_fetch_slot_of(f.rig.harts[1], X)->vline, TL_NO_LINE);
+    assert_int_equal(tl_fetch_slot_of(f.rig.harts[1], X)->key, TL_NO_KEY);
     tl_rig_stop(&f.rig);
 }
 

@@ -206,7 +206,7 @@ static void test_device_write_takes_every_copy_and_updates_the_l2(void **state) 
     assert_int_equal(other->tally[TL_S_L1D_PROBE_INVALIDATE], 1);
     assert_int_equal(other->tally[TL_S_L1I_INVALIDATE], 1);
     assert_null(tl_read_hit(h, tl_rig_paddr(0), 8));
-    assert_int_equal(tl_fetch_slot_of(other, tl_rig_paddr(0))->vline, TL_NO_LINE);
+    assert_int_equal(tl_fetch_slot_of(other, tl_rig_paddr(0))->key, TL_NO_KEY);
     assert_true(h->code_generation != generation && other->code_generation != generation);
     assert_int_equal(f.mem_tally[TL_MEM_WRITE], 0); // it stands in the L2, dirty
     assert_true(tl_rig_load(h, tl_rig_paddr(0), 8));

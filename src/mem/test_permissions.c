@@ -318,7 +318,7 @@ static void test_new_mode_of_satp_starts_with_empty_tlbs(void **state) {
     assert_true(k.h->port->fetch(k.h, tl_rig_paddr(7 * MIB)));
     k.h->port->set_satp(k.h, tl_rig_satp(&k.tables));
     assert_null(tl_read_hit(k.h, tl_rig_paddr(7 * MIB), 8));
-    assert_int_equal(tl_fetch_slot_of(k.h, tl_rig_paddr(7 * MIB))->vline, TL_NO_LINE);
+    assert_int_equal(tl_fetch_slot_of(k.h, tl_rig_paddr(7 * MIB))->key, TL_NO_KEY);
     tl_rig_tables four = tl_rig_tables_at(k.rig.ram, tl_rig_paddr(MIB));
     four.n_levels = 4;
     tl_rig_map(&four, 0x1000, tl_rig_paddr(8 * MIB), 0, TL_RIG_RW);

@@ -179,7 +179,7 @@ static void test_fence_i_empties_the_instruction_cache(void **state) {
     h->port->fence_i(h);
     assert_int_equal(h->tally[TL_S_L1I_INVALIDATE], 2);
     assert_int_not_equal(h->code_generation, generation);
-    assert_int_equal(tl_fetch_slot_of(h, BASE)->vline, TL_NO_LINE);
+    assert_int_equal(tl_fetch_slot_of(h, BASE)->key, TL_NO_KEY);
     uint64_t before = h->now;
     assert_true(h->port->fetch(h, BASE)); // refilled from the L2
     assert_int_equal(h->now - before, 11);
@@ -201,8 +201,8 @@ static void test_changed_code_leaves_every_instruction_cache(void **state) {
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(rig.harts[i]->tally[TL_S_L1I_INVALIDATE], 1);
         assert_int_equal(rig.harts[i]->code_generation, 1);
-        assert_int_equal(tl_fetch_slot_of(rig.harts[i], BASE + 4096 + 64)->vline, TL_NO_LINE);
-        assert_int_equal(tl_fetch_slot_of(rig.harts[i], BASE)->vline, BASE);
+        assert_int_equal(tl_fetch_slot_of(rig.harts[i], BASE + 4096 + 64)->key, TL_NO_KEY);
+        assert_true(tl_fetch_slot_shows(tl_fetch_slot_of(rig.harts[i], BASE), BASE));
     }
     tl_rig_stop(&rig);
 }
@@ -229,7 +229,7 @@ static void test_change_of_address_space_forgets_everything_translated(void **st
     assert_int_equal(h->tally[TL_S_ITLB_FLUSH], 1);
     assert_int_equal(h->tally[TL_S_L2TLB_FLUSH], 2);
     assert_null(tl_read_hit(h, data, 8));
-    assert_int_equal(tl_fetch_slot_of(h, BASE + 4096)->vline, TL_NO_LINE);
+    assert_int_equal(tl_fetch_slot_of(h, BASE + 4096)->key, TL_NO_KEY);
     tl_rig_stop(&rig);
 }
 

@@ -130,13 +130,13 @@ static inline bool tl_rig_store(tl_hart *h, uint64_t vaddr, uint32_t size, uint6
 
 static inline bool tl_rig_fetch(tl_hart *h, uint64_t vaddr) {
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
-    if (slot->vline == (vaddr & h->line_mask)) {
+    if (tl_fetch_slot_shows(slot, vaddr)) {
         uint64_t stamp = ++h->stamp;
         h->stamps[slot->line_stamp] = stamp;
         h->stamps[slot->page_stamp] = stamp;
     } else if (!h->port->fetch(h, vaddr)) {
         return false;
-    } else if (slot->vline != (vaddr & h->line_mask)) {
+    } else if (!tl_fetch_slot_shows(slot, vaddr)) {
         fail_msg("the fetch slot is not valid after a successful fetch");
     }
     h->tally[TL_S_L1I_ACCESS] += 1;

@@ -53,7 +53,8 @@ static void test_walk_of_a_large_page_stops_early(void **state) {
         assert_int_equal(h->tally[TL_S_PTW_WALK_I], 1);
         assert_int_equal(h->tally[TL_S_ITLB_MISS], 1);
         assert_int_equal(h->tally[TL_S_HART_CYC_ITLB], h->tally[TL_S_PTW_CYCLE]);
-        assert_int_equal(tl_fetch_slot_of(h, (UINT64_C(1) << 30) + 0x240)->pline, TL_RAM_BASE_PADDR + 0x240);
+        assert_true(tl_fetch_slot_shows(tl_fetch_slot_of(h, (UINT64_C(1) << 30) + 0x240), (UINT64_C(1) << 30) + 0x240));
+        assert_int_equal(tl_fetch_slot_paddr(tl_fetch_slot_of(h, (UINT64_C(1) << 30) + 0x240), 0x240), TL_RAM_BASE_PADDR + 0x240);
         tl_rig_stop(&rig);
     }
 }

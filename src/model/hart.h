@@ -25,7 +25,7 @@
 #include "model/config.h"
 #include "model/hart_signals.h"
 
-enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 1024, TL_N_VIEWS = 3 }; // slots of one view; views: U, S, M
+enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 4096, TL_N_VIEWS = 3 }; // slots of one view; views: U, S, M
 static const uint64_t TL_NO_LINE = UINT64_MAX;                        // never equal to a masked address of a valid line
 
 typedef struct tl_data_slot {
@@ -35,17 +35,29 @@ typedef struct tl_data_slot {
     uint32_t line_stamp, page_stamp; // indices into tl_hart.stamps
 } tl_data_slot;
 
-typedef struct tl_fetch_slot {
-    uint64_t vline, pline; // virtual and physical address of the line, or TL_NO_LINE
-    uint64_t key;          // both in one word (tl_fetch_key), for front-ends that compare but once
+typedef struct tl_fetch_slot { // four to a line of the host's cache: neighbors in the code are neighbors here
+    uint64_t key;              // both pages in one word (tl_fetch_key), or TL_NO_KEY
     uint32_t line_stamp, page_stamp;
 } tl_fetch_slot;
 
 // Names both pages of a line of RAM; where in its page the line is, the number of its slot says. Virtual addresses have 48 bits, RAM lies
-// below 2^40 bytes of its base.
+// below 2^40 bytes of its base, and so far below that two keys stand for no page.
 enum { TL_KEY_PAGE_LOG2 = 12, TL_KEY_PPN_BITS = 28 };
+static const uint64_t TL_NO_KEY = UINT64_MAX, TL_NEVER_KEY = UINT64_MAX - 1; // of an empty slot; of what no slot may ever equal
 TL_ALWAYS_INLINE uint64_t tl_fetch_key(uint64_t vline, uint64_t ram_offset) {
     return vline >> TL_KEY_PAGE_LOG2 << TL_KEY_PPN_BITS | ram_offset >> TL_KEY_PAGE_LOG2;
+}
+TL_ALWAYS_INLINE uint64_t tl_fetch_slot_vpage(const tl_fetch_slot *slot) {
+    return (uint64_t)((int64_t)slot->key >> TL_KEY_PPN_BITS) << TL_KEY_PAGE_LOG2;
+}
+// Of the slot of this address: tl_fetch_slot_of.
+TL_ALWAYS_INLINE bool tl_fetch_slot_shows(const tl_fetch_slot *slot, uint64_t vaddr) {
+    return tl_fetch_slot_vpage(slot) == vaddr >> TL_KEY_PAGE_LOG2 << TL_KEY_PAGE_LOG2 && slot->key != TL_NO_KEY;
+}
+// Where the page is that a slot shows.
+TL_ALWAYS_INLINE uint64_t tl_fetch_slot_paddr(const tl_fetch_slot *slot, uint64_t vaddr) {
+    uint64_t ppn = slot->key & ((UINT64_C(1) << TL_KEY_PPN_BITS) - 1);
+    return TL_RAM_BASE_PADDR + (ppn << TL_KEY_PAGE_LOG2 | (vaddr & ((UINT64_C(1) << TL_KEY_PAGE_LOG2) - 1)));
 }
 
 typedef enum tl_priv { TL_PRIV_U = 0, TL_PRIV_S = 1, TL_PRIV_M = 3 } tl_priv;

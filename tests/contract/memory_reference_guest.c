@@ -202,7 +202,7 @@ static tl_stop run(tl_hart *h) {
         uint64_t pc = h->pc;
         stop = tl_core_step.run(h);
         for (uint64_t offset = 0; offset < 4; offset += 2) // it may have looked up two lines
-            tl_fetch_slot_of(h, pc + offset)->vline = TL_NO_LINE;
+            tl_fetch_slot_of(h, pc + offset)->key = TL_NO_KEY;
         compare_tallies(h);
     }
     h->insn_limit = limit;

@@ -314,11 +314,12 @@ static void check_slots(world *w, uint32_t k) {
     for (uint32_t s = 0; s < TL_N_VIEWS * TL_FETCH_SLOTS; s++) {
         const tl_fetch_slot *slot = &h->fetch_slot[s];
         uint64_t paddr;
-        if (slot->vline == TL_NO_LINE)
+        if (slot->key == TL_NO_KEY)
             continue;
-        const ref_way *line = promised(w, ref, &ref->itlb, &ref->l1i, view_privs[s / TL_FETCH_SLOTS], REF_EXECUTES, slot->vline, &paddr);
-        if (!line || paddr != slot->pline)
-            disagree(w, "a fetch slot's line", slot->pline, paddr);
+        uint64_t vline = tl_fetch_slot_vpage(slot) | ((uint64_t)s << h->line_log2 & 0xfff);
+        const ref_way *line = promised(w, ref, &ref->itlb, &ref->l1i, view_privs[s / TL_FETCH_SLOTS], REF_EXECUTES, vline, &paddr);
+        if (!line || paddr != tl_fetch_slot_paddr(slot, vline) || (vline >> h->line_log2) % TL_FETCH_SLOTS != s % TL_FETCH_SLOTS)
+            disagree(w, "a fetch slot's line", tl_fetch_slot_paddr(slot, vline), paddr);
         uint32_t way = slot->line_stamp - l1i->first_stamp;
         if (way >= tl_cache_n_ways(&l1i->cache) || l1i->lines[way].slot != s || tl_cache_line(&l1i->cache, way) != paddr)
             disagree(w, "a fetch slot's way", way, paddr);

@@ -46,7 +46,7 @@ tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *are
     store->memory = memory;
     store->counts = (uint64_t *)(void *)(store->memory + store->memory_bytes);
     store->by_number = (tl_block **)(void *)(store->counts + TL_MAX_BLOCKS);
-    store->nowhere = (tl_block){.vline = TL_NO_LINE, .pline = TL_NO_LINE, .pc = TL_NO_LINE, .is_stale = true};
+    store->nowhere = (tl_block){.vline = TL_NO_LINE, .enter_key = TL_NEVER_KEY, .pline = TL_NO_LINE, .pc = TL_NO_LINE, .is_stale = true};
     store->break_pc[0] = store->break_pc[1] = TL_NO_LINE;
     forget_all(store);
     h->engine = store;
@@ -190,7 +190,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     tl_block *block = take(store, sizeof *block);
     *block = (tl_block){
         .vline = pc & h->line_mask,
-        .enter_pline = is_straddling || has_fp || tl_blocks_has_break(store, pc) ? TL_NO_LINE : pline,
+        .enter_key = is_straddling || has_fp || tl_blocks_has_break(store, pc) ? TL_NEVER_KEY : tl_fetch_key(pc, pline - TL_RAM_BASE_PADDR),
         .pline = pline,
         .pline2 = is_straddling ? pline2 : TL_NO_LINE,
         .pc = pc,
@@ -247,8 +247,8 @@ static void make_stale(tl_blocks *store, tl_block *block) {
     if (store->type->stale)
         store->type->stale(store, block);
     block->is_stale = true;
-    block->vline = TL_NO_LINE; // links to it end in the slow path from now on:
-    block->enter_pline = 0;    // an empty slot says TL_NO_LINE, and TL_NO_LINE
+    block->vline = TL_NO_LINE;
+    block->enter_key = TL_NEVER_KEY; // links to it end in the slow path from now on
 }
 
 // A line is about to become fetchable: compares the bytes of its blocks, and of its neighbors in the bucket, once per change of code.
@@ -346,7 +346,7 @@ static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
     tl_hart *h = store->hart;
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
     uint64_t vline = vaddr & h->line_mask;
-    if (slot->vline == vline) {
+    if (tl_fetch_slot_shows(slot, vaddr)) {
         uint64_t stamp = ++h->stamp;
         h->stamps[slot->line_stamp] = stamp;
         h->stamps[slot->page_stamp] = stamp;
@@ -357,7 +357,7 @@ static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
         if (TL_UNLIKELY(h->has_slow_watch))
             store->must_step = true; // the instruction that missed is the last before an interrupt
     }
-    *ret_pline = slot->pline;
+    *ret_pline = tl_fetch_slot_paddr(slot, vline);
     return true;
 }
 
@@ -491,7 +491,7 @@ bool tl_block_is_near(const tl_blocks *store, const tl_block *block, uint64_t pc
 void tl_block_line_lost(tl_blocks *store, const tl_block *block) {
     tl_hart *h = store->hart;
     h->has_lost_fetch = false;
-    if (tl_fetch_slot_of(h, block->vline)->vline != block->vline) {
+    if (!tl_fetch_slot_shows(tl_fetch_slot_of(h, block->vline), block->vline)) {
         store->must_recheck = true;
         h->fast_horizon = 0;
     }

@@ -17,7 +17,7 @@
 typedef struct tl_block tl_block;
 
 struct tl_block {
-    uint64_t vline, enter_pline; // what the fetch slot must say; enter_pline TL_NO_LINE: never entered through the fast path
+    uint64_t vline, enter_key; // what the fetch slot must say; TL_NEVER_KEY: never entered through the fast path of threaded code
     uint64_t pc;
     uint64_t *count; // executions not folded yet: in tl_blocks.counts
     tl_op *ops;      // n_insns operations, then one that ends the block

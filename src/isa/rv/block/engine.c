@@ -43,7 +43,7 @@ TL_ALWAYS_INLINE void start(tl_hart *h, tl_block *block) {
 }
 
 TL_ALWAYS_INLINE bool may_enter(const tl_hart *h, const tl_fetch_slot *slot, const tl_block *block) {
-    return TL_LIKELY(slot->vline == block->vline && slot->pline == block->enter_pline && h->now < h->fast_horizon);
+    return TL_LIKELY(slot->key == block->enter_key && h->now < h->fast_horizon);
 }
 
 TL_ALWAYS_INLINE void begin(tl_hart *h, const tl_fetch_slot *slot, tl_block *block) {

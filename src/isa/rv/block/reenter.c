@@ -4,8 +4,8 @@
 // has happened. A block of the present generation lies on a line whose blocks were all compared, but its second line may be another matter.
 #include "isa/rv/block/block.h"
 
-TL_ALWAYS_INLINE bool look_up(tl_hart *h, const tl_fetch_slot *slot, uint64_t vaddr, uint64_t vline) {
-    if (slot->vline != vline)
+TL_ALWAYS_INLINE bool look_up(tl_hart *h, const tl_fetch_slot *slot, uint64_t vaddr) {
+    if (!tl_fetch_slot_shows(slot, vaddr))
         return h->port->fetch(h, vaddr);
     uint64_t stamp = ++h->stamp;
     h->stamps[slot->line_stamp] = stamp;
@@ -20,15 +20,18 @@ tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block) {
                     (block->is_straddling && store->checked[tl_blocks_bucket(second)] != h->code_generation)))
         return tl_blocks_enter(store, block->pc, block);
     const tl_fetch_slot *slot = tl_fetch_slot_of(h, vline);
-    if (TL_UNLIKELY(!look_up(h, slot, block->pc, vline)))
+    if (TL_UNLIKELY(!look_up(h, slot, block->pc)))
         return tl_blocks_refuse(store, block->pc);
-    uint64_t pline = slot->pline, pline2 = TL_NO_LINE;
-    if (block->is_straddling) {
-        slot = tl_fetch_slot_of(h, second);
-        if (TL_UNLIKELY(!look_up(h, slot, block->pc + 2, second)))
-            return tl_blocks_refuse_second(store, block->pc);
-        pline2 = slot->pline;
+    uint64_t key = slot->key, pline = tl_fetch_slot_paddr(slot, vline); // now: the second line may take the first away
+    if (!block->is_straddling) {
+        if (TL_LIKELY(key == tl_fetch_key(vline, block->pline - TL_RAM_BASE_PADDR)))
+            return block;
+        return tl_blocks_enter_found(store, block->pc, pline, TL_NO_LINE, block);
     }
+    slot = tl_fetch_slot_of(h, second);
+    if (TL_UNLIKELY(!look_up(h, slot, block->pc + 2)))
+        return tl_blocks_refuse_second(store, block->pc);
+    uint64_t pline2 = tl_fetch_slot_paddr(slot, second);
     if (TL_LIKELY(pline == block->pline && pline2 == block->pline2))
         return block;
     return tl_blocks_enter_found(store, block->pc, pline, pline2, block);

@@ -19,7 +19,7 @@ static tl_step trap(tl_hart *h) {
 // One line look-up: a fetch-slot hit is an ITLB and L1I hit; otherwise the memory system looks. False: it trapped.
 static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
-    if (slot->vline == (vaddr & h->line_mask)) {
+    if (tl_fetch_slot_shows(slot, vaddr)) {
         uint64_t stamp = ++h->stamp;
         h->stamps[slot->line_stamp] = stamp;
         h->stamps[slot->page_stamp] = stamp;
@@ -28,7 +28,7 @@ static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
     }
     h->tally[TL_S_L1I_ACCESS] += 1;
     h->tally[TL_S_ITLB_ACCESS] += 1;
-    *ret_pline = tl_fetch_slot_of(h, vaddr)->pline;
+    *ret_pline = tl_fetch_slot_paddr(slot, vaddr) & h->line_mask;
     return true;
 }
 
