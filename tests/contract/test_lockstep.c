@@ -247,9 +247,70 @@ static void test_loop_that_takes_its_own_line_away_agrees(void **state) {
     }
 }
 
+// Loads and stores of all sizes side by side, from one base register, in one line and across the ends of lines, aligned and not.
+static void fill_with_neighbors(rng *r, uint8_t *code) {
+    enum { N_ACCESSES = 24 };
+    static const uint8_t targets[] = {5, 6, 7, 9, 11, 12, 15, 28}; // with a home in the host's registers and without
+    uint32_t words[N_ACCESSES + 4], n = 0;
+    while (n < N_ACCESSES) {
+        uint32_t reg = targets[below(r, TL_COUNT_OF(targets))];
+        uint32_t offset = (below(r, 96) - 16u) & (below(r, 3) ? 0xff8 : 0xfff);
+        bool is_store = below(r, 2) != 0;
+        uint32_t funct3 = is_store ? below(r, 4) : below(r, 7);
+        words[n++] = is_store ? offset >> 5 << 25 | reg << 20 | 10 << 15 | funct3 << 12 | (offset & 31) << 7 | 0x23
+                              : offset << 20 | 10 << 15 | funct3 << 12 | reg << 7 | 0x03;
+    }
+    words[n++] = (uint32_t)(below(r, 9) * 8) << 20 | 10 << 15 | 10 << 7 | 0x13; // addi a0, a0, ..
+    words[n++] = 0xfff00013 | 16 << 15 | 16 << 7;                               // addi a6, a6, -1
+    uint32_t back = (uint32_t) - (4 * (N_ACCESSES + 2));
+    words[n++] =
+        (back >> 12 & 1) << 31 | (back >> 5 & 63) << 25 | 16 << 15 | 1 << 12 | (back >> 1 & 15) << 8 | (back >> 11 & 1) << 7 | 0x63;
+    words[n++] = 0x0000006f; // j .
+    memcpy(code, words, sizeof words);
+}
+
+static void test_neighbors_in_memory_agree(void **state) {
+    (void)state;
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    config.l1d = (tl_cache_config){.size_bytes = 2048, .ways = 2, .line_bytes = 64, .replacement = TL_REPLACE_LRU};
+    config.dtlb.entries = 4;
+    config.dtlb.ways = 4;
+    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
+        for (uint64_t seed = 1; seed <= 12; seed++) {
+            pair p = new_pair(&config, &fast_engines[e]);
+            tl_hart *harts[] = {p.fast->harts[0], p.slow->harts[0]};
+            for (uint32_t i = 0; i < 2; i++) {
+                tl_machine *machine = i == 0 ? p.fast : p.slow;
+                rng r = {seed * 977};
+                fill_with_neighbors(&r, machine->ram);
+                harts[i]->pc = TL_RAM_BASE_PADDR;
+                harts[i]->x[10] = TL_RAM_BASE_PADDR + DATA_OFFSET + 64;
+                harts[i]->x[16] = 600;
+            }
+            for (uint64_t stop = 1; stop <= 15; stop++) {
+                for (uint32_t i = 0; i < 2; i++) {
+                    harts[i]->horizon = UINT64_MAX;
+                    harts[i]->insn_limit = stop * 997;
+                    assert_int_equal(harts[i]->core->run(harts[i]), TL_STOP_LIMIT);
+                }
+                compare(&p, 0, stop);
+                compare_tallies(&p, stop);
+            }
+            assert_memory_equal(p.fast->ram + DATA_OFFSET, p.slow->ram + DATA_OFFSET, DATA_BYTES);
+            tl_machine_free(p.fast);
+            tl_machine_free(p.slow);
+        }
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_loop_that_takes_its_own_line_away_agrees), cmocka_unit_test(test_random_code_agrees_on_one_hart),
-    cmocka_unit_test(test_random_code_agrees_with_breakpoints),      cmocka_unit_test(test_random_code_agrees_on_four_harts),
-    cmocka_unit_test(test_random_code_agrees_on_a_tiny_machine),     cmocka_unit_test(test_random_code_agrees_with_long_lines),
+    cmocka_unit_test(test_loop_that_takes_its_own_line_away_agrees),
+    cmocka_unit_test(test_random_code_agrees_on_one_hart),
+    cmocka_unit_test(test_random_code_agrees_with_breakpoints),
+    cmocka_unit_test(test_random_code_agrees_on_four_harts),
+    cmocka_unit_test(test_random_code_agrees_on_a_tiny_machine),
+    cmocka_unit_test(test_random_code_agrees_with_long_lines),
+    cmocka_unit_test(test_neighbors_in_memory_agree),
 };
 TL_TEST_MAIN(tests)

@@ -12,9 +12,45 @@ static x86_mem data_slot(const tl_translator *t, size_t field) { // of the mode 
     return at_index(RBX, RCX, 0, (int64_t)(offsetof(tl_hart, data_slot) + view + field) - TL_HART_BIAS);
 }
 
-typedef struct access { // the straight path of one
-    uint8_t *miss;      // its jump
-    uint8_t *bytes;     // behind it: rax = host address
+// What a load or store of an integer accesses; size_bytes 0: it is something else.
+typedef struct access_kind {
+    uint8_t size_bytes;
+    bool is_store;
+} access_kind;
+
+static access_kind kind_of(uint16_t opc) {
+    switch (opc) {
+    case TL_OPC_lb:
+    case TL_OPC_lbu: return (access_kind){1, false};
+    case TL_OPC_lh:
+    case TL_OPC_lhu: return (access_kind){2, false};
+    case TL_OPC_lw:
+    case TL_OPC_lwu: return (access_kind){4, false};
+    case TL_OPC_ld: return (access_kind){8, false};
+    case TL_OPC_sb: return (access_kind){1, true};
+    case TL_OPC_sh: return (access_kind){2, true};
+    case TL_OPC_sw: return (access_kind){4, true};
+    case TL_OPC_sd: return (access_kind){8, true};
+    default: return (access_kind){0};
+    }
+}
+
+// Access k + 1 may begin where access k ends, if it turns out to be in the same line: same base register, no wider, as aligned, and no store
+// behind a load. Then its look-up hits, and makes line and page the latest, which they are. Copies of objects, prologues and epilogues are
+// such. (Not floating point: nbody took 1.1 times as long, since one address waits for the other.)
+static bool has_neighbor(const tl_translator *t, uint32_t k) {
+    const tl_block *block = t->block;
+    if (k + 1 >= block->n_insns || tl_blocks_has_break(t->store, block->pc + block->ops[k + 1].offset))
+        return false;
+    const tl_op *first = &block->ops[k], *second = &block->ops[k + 1];
+    access_kind a = kind_of(block->opc[k]), b = kind_of(block->opc[k + 1]);
+    return b.size_bytes > 0 && b.size_bytes <= a.size_bytes && (a.is_store || (!b.is_store && first->rd != first->rs1)) &&
+           first->rs1 == second->rs1 && (second->imm - first->imm) % b.size_bytes == 0;
+}
+
+typedef struct access {   // the straight path of one
+    uint8_t *miss;        // its jump
+    const uint8_t *bytes; // behind it: rax = host address
 } access;
 
 // rax = vaddr on entry; rcx and rdx are spent.
@@ -41,6 +77,31 @@ static access emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
     return a;
 }
 
+// The address of instruction k, and its look-up; rax = host address behind it, and instruction k leaves it there for a neighbor.
+static access emit_access(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes, bool is_store) {
+    x86 *e = &t->e;
+    if (k == 0 || !has_neighbor(t, k - 1)) {
+        tl_emit_address(t, op);
+        return emit_hit(t, size_bytes, is_store);
+    }
+    x86_rm(e, true, 0x8d, RDX, at_base(RAX, op->imm - t->block->ops[k - 1].imm));
+    x86_op_rr(e, true, X_XOR, RAX, RDX);
+    x86_op_ri(e, true, X_AND, RAX, (int32_t)(int64_t)t->store->hart->line_mask);
+    uint8_t *apart = x86_jcc(e, CC_NE);
+    x86_op_ri(e, true, X_ADD, RBP, 1);
+    x86_mov_rr(e, RAX, RDX);
+    const uint8_t *bytes = e->at;
+    tl_emit_elsewhere(t);
+    x86_patch(apart, e->at);
+    x86_patch(t->executed, e->at);
+    tl_emit_address(t, op);
+    access a = emit_hit(t, size_bytes, is_store);
+    x86_jmp_to(e, bytes);
+    tl_emit_elsewhere(t);
+    a.bytes = bytes;
+    return a;
+}
+
 // The other path, when the instruction's code is complete.
 static void emit_miss(tl_translator *t, uint32_t k, access a, uint32_t size_bytes, bool is_store) {
     const uint8_t *resume = t->e.at;
@@ -51,14 +112,14 @@ static void emit_miss(tl_translator *t, uint32_t k, access a, uint32_t size_byte
     x86_mov_ri(e, RDX, (uint64_t)((uint8_t *)t->block - t->store->memory));
     x86_call_to(e, t->reach_thunks[is_store]);
     x86_jmp_to(e, a.bytes);
-    x86_jmp_to(e, resume); // where the thunk goes when it has executed the instruction
+    t->executed = x86_jmp(e); // where the thunk goes when it has executed the instruction; a neighbor has nothing to begin with then
+    x86_patch(t->executed, resume);
     tl_emit_elsewhere(t);
 }
 
 static void emit_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes, bool is_wide, uint32_t opcode) {
-    tl_emit_address(t, op);
-    access a = emit_hit(t, size_bytes, false);
-    int to = tl_reg_target(op->rd);
+    access a = emit_access(t, k, op, size_bytes, false);
+    int to = tl_reg_home(op->rd) >= 0 ? tl_reg_home(op->rd) : RDX;
     x86_rm(&t->e, is_wide, opcode, to, at_base(RAX, 0));
     tl_reg_set(t, op->rd, to);
     emit_miss(t, k, a, size_bytes, false);
@@ -66,8 +127,7 @@ static void emit_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t si
 
 static void emit_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     static const uint16_t opcodes[] = {[1] = 0x88, [2] = 0x6689, [4] = 0x89, [8] = 0x89};
-    tl_emit_address(t, op);
-    access a = emit_hit(t, size_bytes, true);
+    access a = emit_access(t, k, op, size_bytes, true);
     int value = tl_reg_home(op->rs2);
     if (value < 0) {
         value = RDX;

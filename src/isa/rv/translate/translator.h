@@ -48,6 +48,7 @@ typedef struct tl_translator {
     uint8_t *other; // the end of the part that e does not write to: tl_emit_elsewhere
     tl_blocks *store;
     tl_block *block;
+    uint8_t *executed; // of the load or store before: a jump to patch; see emit_mem.c
     bool has_fma;
 } tl_translator;
 
