@@ -373,10 +373,13 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
         h->pc = pc;
         return NULL;
     }
-    uint64_t pline, pline2 = TL_NO_LINE;
-    if (!look_up(store, pc, &pline))
-        return tl_blocks_refuse(store, pc);
-    if (straddles(h, pc, pline) && !look_up(store, pc + 2, &pline2))
+    uint64_t pline;
+    return look_up(store, pc, &pline) ? tl_blocks_enter_line(store, pc, pline, guess) : tl_blocks_refuse(store, pc);
+}
+
+tl_block *tl_blocks_enter_line(tl_blocks *store, uint64_t pc, uint64_t pline, tl_block *guess) {
+    uint64_t pline2 = TL_NO_LINE;
+    if (straddles(store->hart, pc, pline) && !look_up(store, pc + 2, &pline2))
         return tl_blocks_refuse_second(store, pc);
     return tl_blocks_enter_found(store, pc, pline, pline2, guess);
 }

@@ -113,8 +113,9 @@ bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc);
 
 // Begins a fetch run at pc with hart->pend in flight: looks up its line (or two), finds or decodes the block; `guess` is tried first. NULL: stop (horizon, breakpoint, trap).
 tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess);
-// What follows its look-ups: they found these lines, and count for the run; or the first, or the second of two trapped, which leaves no block
-// to count the first.
+// What follows its look-ups: the first found this line, whose bytes say whether there is a second; all found these lines, and count for the run;
+// or the first, or the second of two trapped, which leaves no block to count the first.
+tl_block *tl_blocks_enter_line(tl_blocks *store, uint64_t pc, uint64_t pline, tl_block *guess);
 tl_block *tl_blocks_enter_found(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2, tl_block *guess);
 tl_block *tl_blocks_refuse(tl_blocks *store, uint64_t pc);
 tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc);

@@ -22,17 +22,14 @@ tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block) {
     const tl_fetch_slot *slot = tl_fetch_slot_of(h, vline);
     if (TL_UNLIKELY(!look_up(h, slot, block->pc)))
         return tl_blocks_refuse(store, block->pc);
-    uint64_t key = slot->key, pline = tl_fetch_slot_paddr(slot, vline); // now: the second line may take the first away
-    if (!block->is_straddling) {
-        if (TL_LIKELY(key == tl_fetch_key(vline, block->pline - TL_RAM_BASE_PADDR)))
-            return block;
-        return tl_blocks_enter_found(store, block->pc, pline, TL_NO_LINE, block);
-    }
+    // In another page now: what is there may straddle where this block does not, and the other way round.
+    if (TL_UNLIKELY(slot->key != tl_fetch_key(vline, block->pline - TL_RAM_BASE_PADDR)))
+        return tl_blocks_enter_line(store, block->pc, tl_fetch_slot_paddr(slot, vline), block);
+    if (!block->is_straddling)
+        return block;
     slot = tl_fetch_slot_of(h, second);
     if (TL_UNLIKELY(!look_up(h, slot, block->pc + 2)))
         return tl_blocks_refuse_second(store, block->pc);
     uint64_t pline2 = tl_fetch_slot_paddr(slot, second);
-    if (TL_LIKELY(pline == block->pline && pline2 == block->pline2))
-        return block;
-    return tl_blocks_enter_found(store, block->pc, pline, pline2, block);
+    return TL_LIKELY(pline2 == block->pline2) ? block : tl_blocks_enter_found(store, block->pc, block->pline, pline2, block);
 }
