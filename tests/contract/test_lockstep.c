@@ -206,6 +206,20 @@ static void test_random_code_agrees_with_long_lines(void **state) {
         run_pair(&config, seed, n_stops(), seed == 42);
 }
 
+// Both from one limit to the next.
+static void run_to_limits(const pair *p, uint64_t n_stops, uint64_t insns) {
+    tl_hart *harts[] = {p->fast->harts[0], p->slow->harts[0]};
+    for (uint64_t stop = 1; stop <= n_stops; stop++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            harts[i]->horizon = UINT64_MAX;
+            harts[i]->insn_limit = stop * insns;
+            assert_int_equal(harts[i]->core->run(harts[i]), TL_STOP_LIMIT);
+        }
+        compare(p, 0, stop);
+        compare_tallies(p, stop);
+    }
+}
+
 // A loop within one line, whose own loads and stores make the L2 give that line up, so that the L1I loses it: the next run must ask.
 static void test_loop_that_takes_its_own_line_away_agrees(void **state) {
     (void)state;
@@ -232,15 +246,7 @@ static void test_loop_that_takes_its_own_line_away_agrees(void **state) {
             harts[i]->x[10] = harts[i]->x[12] = TL_RAM_BASE_PADDR + DATA_OFFSET;
             harts[i]->x[11] = harts[i]->x[12] + 64 * 1000;
         }
-        for (uint64_t stop = 1; stop <= 20; stop++) {
-            for (uint32_t i = 0; i < 2; i++) {
-                harts[i]->horizon = UINT64_MAX;
-                harts[i]->insn_limit = stop * 4999;
-                assert_int_equal(harts[i]->core->run(harts[i]), TL_STOP_LIMIT);
-            }
-            compare(&p, 0, stop);
-            compare_tallies(&p, stop);
-        }
+        run_to_limits(&p, 20, 4999);
         assert_true(harts[0]->tally[TL_S_L1I_INVALIDATE] > 100);
         tl_machine_free(p.fast);
         tl_machine_free(p.slow);
@@ -289,22 +295,45 @@ static void test_neighbors_in_memory_agree(void **state) {
                 harts[i]->x[10] = TL_RAM_BASE_PADDR + DATA_OFFSET + 64;
                 harts[i]->x[16] = 600;
             }
-            for (uint64_t stop = 1; stop <= 15; stop++) {
-                for (uint32_t i = 0; i < 2; i++) {
-                    harts[i]->horizon = UINT64_MAX;
-                    harts[i]->insn_limit = stop * 997;
-                    assert_int_equal(harts[i]->core->run(harts[i]), TL_STOP_LIMIT);
-                }
-                compare(&p, 0, stop);
-                compare_tallies(&p, stop);
-            }
+            run_to_limits(&p, 15, 997);
             assert_memory_equal(p.fast->ram + DATA_OFFSET, p.slow->ram + DATA_OFFSET, DATA_BYTES);
             tl_machine_free(p.fast);
             tl_machine_free(p.slow);
         }
 }
 
+// A line full of what holds issue as long as a description allows, around loads that miss and one that is misaligned: more cycles than 16 bits
+// hold, of one cause and in one block.
+static void test_longest_blocks_agree(void **state) {
+    (void)state;
+    enum { FENCE = 0x0ff0000f, N_INSNS = 32 };
+    uint32_t code[N_INSNS];
+    for (uint32_t i = 0; i < N_INSNS; i++)
+        code[i] = FENCE;
+    code[1] = code[12] = 0x00053283;                                                                // ld t0, 0(a0)
+    code[20] = 0x00153303;                                                                          // ld t1, 1(a0)
+    code[11] = code[N_INSNS - 2] = 0x04050513;                                                      // addi a0, a0, 64
+    code[N_INSNS - 1] = 1u << 31 | 1 << 20 | 0xff << 12 | (1024u - (N_INSNS - 1) * 2) << 21 | 0x6f; // j the first
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    config.l1i.line_bytes = config.l1d.line_bytes = config.l2.line_bytes = 128;
+    config.pipeline.fence_cycles = 10000;
+    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++) {
+        pair p = new_pair(&config, &fast_engines[e]);
+        memcpy(p.fast->ram, code, sizeof code);
+        memcpy(p.slow->ram, code, sizeof code);
+        p.fast->harts[0]->pc = p.slow->harts[0]->pc = TL_RAM_BASE_PADDR;
+        p.fast->harts[0]->x[10] = p.slow->harts[0]->x[10] = TL_RAM_BASE_PADDR + DATA_OFFSET;
+        run_to_limits(&p, 10, 499);
+        assert_true(p.fast->harts[0]->tally[TL_S_HART_CYC_FENCE] > UINT64_C(10) * 499 / N_INSNS * 26 * 10000);
+        tl_machine_free(p.fast);
+        tl_machine_free(p.slow);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_longest_blocks_agree),
     cmocka_unit_test(test_loop_that_takes_its_own_line_away_agrees),
     cmocka_unit_test(test_random_code_agrees_on_one_hart),
     cmocka_unit_test(test_random_code_agrees_with_breakpoints),

@@ -192,7 +192,7 @@ def check_call(hart, piece, code, index, name):
         need("rdx", is_own, "the block")
     elif name in ("reach_load", "reach_store"):
         need("rdx", lambda offset: hart.memory + offset == piece.block, "the block")
-        need("rcx", lambda word: word & 7 in (0, 1, 3, 7) and (word >> 3 & 0x1fff) < piece.n_insns, "a size and an instruction of it")
+        need("rcx", lambda word: word & 7 in (0, 1, 3, 7) and (word >> 3 & 0x7f) < piece.n_insns, "a size and an instruction of it")
         if [text.split(" ")[0] for _, _, text in code[index + 1:index + 3]] != ["jmp", "jmp"]: # back, or behind the instruction
             raise Wrong(f"{at:x}: {text} ({name}) is not followed by two jumps")
     elif name in ("again", "fetch"):

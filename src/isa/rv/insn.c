@@ -77,7 +77,7 @@ typedef struct tally_list {
 } tally_list;
 
 static void count(tally_list *list, uint32_t slot, uint32_t amount) {
-    list->counts[list->n] = (tl_static_count){.slot = (uint16_t)slot, .amount = (uint16_t)amount};
+    list->counts[list->n] = (tl_static_count){.slot = (uint16_t)slot, .amount = amount};
     list->n += 1;
 }
 

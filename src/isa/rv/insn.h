@@ -98,7 +98,7 @@ extern tl_taken_fn *const tl_taken[TL_N_OPCS]; // NULL unless a conditional bran
 enum { TL_MAX_STATIC = 12 };
 typedef struct tl_static_count {
     uint16_t slot;
-    uint16_t amount;
+    uint32_t amount; // a block's share of a cause may be a line full of instructions that hold issue as long as a description allows
 } tl_static_count;
 // Class counter, instret-class views (compressed, call, return), bytes, cyc_issue, look-ups of DTLB, L1D, BP, exactly one retirement's worth.
 uint32_t tl_insn_static(const tl_decoded *insn, tl_static_count ret_counts[TL_MAX_STATIC]);

@@ -132,11 +132,11 @@ static void add_static(tl_static_count *statics, uint32_t *n_statics, uint32_t s
         return;
     for (uint32_t i = 0; i < *n_statics; i++)
         if (statics[i].slot == slot) {
-            statics[i].amount = (uint16_t)(statics[i].amount + amount);
+            statics[i].amount += amount;
             return;
         }
     assert(*n_statics < MAX_BLOCK_STATICS);
-    statics[(*n_statics)++] = (tl_static_count){.slot = (uint16_t)slot, .amount = (uint16_t)amount};
+    statics[(*n_statics)++] = (tl_static_count){.slot = (uint16_t)slot, .amount = amount};
 }
 
 static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
@@ -146,7 +146,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     uint32_t n_code = copy_code(h, pc, pline, pline2, is_straddling, bytes);
 
     tl_decoded insns[TL_MAX_BLOCK_INSNS];
-    uint16_t before[TL_MAX_BLOCK_INSNS + 1];
+    uint32_t before[TL_MAX_BLOCK_INSNS + 1];
     tl_static_count statics[MAX_BLOCK_STATICS];
     uint32_t n_insns = 0, at = 0, n_statics = 0;
     uint32_t n_deciding = 0; // bytes behind the last instruction that said where the run ends
@@ -160,7 +160,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         }
         tl_decoded *insn = &insns[n_insns];
         tl_decode(bits_at(bytes, at, n_code), insn);
-        before[n_insns] = (uint16_t)board.time;
+        before[n_insns] = (uint32_t)board.time;
         has_fp |= h->is_privileged && tl_insn_is_fp(insn);
         tl_pipe_insn pipe;
         tl_insn_pipe(insn, &pipe);
@@ -174,7 +174,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         if (tl_insn_ends_run(insn))
             break;
     }
-    before[n_insns] = (uint16_t)board.time;
+    before[n_insns] = (uint32_t)board.time;
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
         add_static(statics, &n_statics, tl_pipe_cause_slot[c], board.lost[c]);
     uint32_t look_ups = is_straddling ? 2 : 1;
@@ -183,8 +183,8 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     add_static(statics, &n_statics, TL_S_ITLB_ACCESS, look_ups);
     add_static(statics, &n_statics, TL_S_L1I_READ, fetch_groups(h, pc, pc + at));
 
-    size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + (2 * n_insns + 1) * sizeof(uint16_t) + at + n_deciding +
-                  n_statics * sizeof(tl_static_count) + 64;
+    size_t need = sizeof(tl_block) + (n_insns + 1) * sizeof(tl_op) + n_insns * sizeof(uint16_t) + (n_insns + 1) * sizeof(uint32_t) + at +
+                  n_deciding + n_statics * sizeof(tl_static_count) + 64;
     if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS)
         tl_blocks_flush(store);
     tl_block *block = take(store, sizeof *block);
@@ -210,7 +210,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         .n_bytes = (uint16_t)(at + n_deciding),
         .generation = h->code_generation,
         .opc = take(store, n_insns * sizeof(uint16_t)),
-        .before = take(store, (n_insns + 1) * sizeof(uint16_t)),
+        .before = take(store, (n_insns + 1) * sizeof(uint32_t)),
         .bytes = take(store, at + n_deciding),
     };
     memcpy(block->statics, statics, n_statics * sizeof *statics);

@@ -42,7 +42,7 @@ struct tl_block {
     uint16_t n_bytes;
     uint32_t generation; // code_generation at which the bytes were last compared
     uint16_t *opc;       // per instruction
-    uint16_t *before;    // per instruction: pipe time before it; [n_insns] = cycles
+    uint32_t *before;    // per instruction: pipe time before it; [n_insns] = cycles
     uint8_t *bytes;      // n_bytes of code, as decoded; two more where an instruction that straddles ended the run
 };
 

@@ -128,14 +128,16 @@ static uint8_t *emit_reach(tl_translator *t, size_t door) {
     uint8_t *back = e->at; // of what had to be executed
     tl_reg_reload_lost(t);
     reload_vectors(t);
-    x86_rm(e, false, 0x0fb7, RCX, at_base(RSP, WORD + TL_REACH_REST_SHIFT / 8));
+    x86_rm(e, false, 0x8b, RCX, at_base(RSP, WORD));
+    x86_shift_i(e, false, X_SHR, RCX, TL_REACH_REST_SHIFT);
     x86_rr(e, true, 0x03, R13, RCX);
     uint8_t *slow = e->at;
     spill(t);
     x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
     x86_rm(e, true, 0x8b, RSI, at_base(RSP, BLOCK));
-    x86_rm(e, false, 0x0fb7, RDX, at_base(RSP, WORD));
+    x86_rm(e, false, 0x8b, RDX, at_base(RSP, WORD));
     x86_shift_i(e, false, X_SHR, RDX, TL_REACH_INSN_SHIFT);
+    x86_op_ri(e, false, X_AND, RDX, (1 << (TL_REACH_REST_SHIFT - TL_REACH_INSN_SHIFT)) - 1);
     x86_call_c(e, (uintptr_t)execute_at);
     reload(t);
     x86_op_ri(e, true, X_ADD, RSP, FRAME);
@@ -180,7 +182,8 @@ static uint8_t *emit_reach(tl_translator *t, size_t door) {
     x86_byte(e, 0);
     x86_patch(x86_jcc(e, CC_NE), lost);
     x86_patch(after, e->at);
-    x86_rm(e, false, 0x0fb7, R13, at_base(RSP, WORD + TL_REACH_REST_SHIFT / 8));
+    x86_rm(e, false, 0x8b, R13, at_base(RSP, WORD));
+    x86_shift_i(e, false, X_SHR, R13, TL_REACH_REST_SHIFT);
     x86_rm(e, true, 0x03, R13, TL_HART(now));
     x86_rm(e, true, 0x8b, RBP, TL_HART(stamp));
     reload_vectors(t);

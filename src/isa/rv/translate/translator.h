@@ -105,7 +105,7 @@ bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc);
 
 // What a reach thunk is told: rax the address, edx where the block is in tl_blocks.memory, and in ecx, low bits first, the size of the access
 // less one, the number of the instruction, and how many cycles of the block come after those before it.
-enum { TL_REACH_INSN_SHIFT = 3, TL_REACH_REST_SHIFT = 16 };
+enum { TL_REACH_INSN_SHIFT = 3, TL_REACH_REST_SHIFT = 10 };
 static inline uint32_t tl_reach_word(const tl_block *block, uint32_t k, uint32_t size_bytes) {
     return (size_bytes - 1) | k << TL_REACH_INSN_SHIFT | (block->cycles - block->before[k]) << TL_REACH_REST_SHIFT;
 }
