@@ -289,9 +289,10 @@ static tl_block *get(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pli
         }
         return block;
     }
+    uint8_t phase = h->host_phase; // blocks are run in two ways
     h->host_phase = TL_HOST_BUILDING;
     tl_block *built = build(store, pc, pline, pline2);
-    h->host_phase = TL_HOST_RUNNING;
+    h->host_phase = phase;
     return built;
 }
 
