@@ -420,7 +420,7 @@ def main():
     tables = [("Speed", "Millions of instructions per second, and ratios.", speed_table(results, bench.tools))]
     if "tally" in bench.tools:
         tables.append(("Where the host's time goes", "Under tally, sampled (`tally stat --host-profile`): in translated code, in the models and rarer "
-                       "instructions that it calls, in translation, in instructions stepped one by one, in system calls. Then peak memory.",
+                       "instructions that it calls, in blocks not translated yet, in translation, in steps, in system calls. Then peak memory.",
                        place_table(results, bench.tools)))
     if large:
         tables.append(("Large and cold programs", "Seconds in the run itself, under both engines, and where they go under the first.", large_table(large)))
