@@ -23,14 +23,14 @@ bool tl_fetch(tl_hart *h, uint64_t vaddr) {
 
 // As tl_l1i_access in l1.c for a line that is not there. What it replaces is known early, as in data_miss there, and so are the other
 // places where that is noted: the host fetches them while the L2 is asked.
-TL_ALWAYS_INLINE uint32_t miss(tl_hart_mem *hm, uint64_t line, uint32_t first) {
+TL_ALWAYS_INLINE uint32_t miss(tl_hart_mem *hm, uint64_t line) {
     tl_memory *m = hm->memory;
     tl_l1 *l1 = &hm->l1i;
     tl_hart *h = hm->h;
     bool is_early = l1->cache.n_invalid == 0;
     uint32_t way = TL_NO_WAY;
     if (TL_LIKELY(is_early)) {
-        way = first + tl_replacement_oldest(l1->cache.stamps + first, TL_USUAL_WAYS);
+        way = tl_cache_choose_usual(&l1->cache, line);
         __builtin_prefetch(&m->l2_lines[l1->lines[way].l2_way], 1);
         __builtin_prefetch(&h->fetch_slot[l1->lines[way].slot], 1);
     }
@@ -57,7 +57,7 @@ bool tl_fetch_usual(tl_hart *h, uint64_t vaddr) {
     uint64_t line = at.paddr & ~UINT64_C(0) << TL_USUAL_LINE_LOG2;
     uint32_t way = tl_cache_find_usual(&l1->cache, line);
     if (way == TL_NO_WAY)
-        way = miss(hm, line, tl_cache_first_way_usual(&l1->cache, line));
+        way = miss(hm, line);
     else
         tl_cache_touch(&l1->cache, way);
     tl_slot_show_fetch_line(hm, vaddr, at.paddr, way, at.entry, true); // hides what showed the way before

@@ -60,15 +60,21 @@ static void reload(tl_translator *t) {
     tl_reg_reload(t);
 }
 
+// function(store, rax, rdx, rcx)
+static void emit_call_of_store(tl_translator *t, uintptr_t function) {
+    x86 *e = &t->e;
+    spill(t);
+    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
+    x86_mov_rr(e, RSI, RAX);
+    x86_call_c(e, function);
+    reload(t);
+}
+
 // Jumped to with arguments in rax, rdx, rcx; goes on where the function says.
 static uint8_t *emit_enter(tl_translator *t, tl_enter_fn *function) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
-    spill(t);
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
-    x86_mov_rr(e, RSI, RAX); // rdx and rcx are in place
-    x86_call_c(e, (uintptr_t)function);
-    reload(t);
+    emit_call_of_store(t, (uintptr_t)function);
     x86_rr(e, false, 0xff, 4, RAX);
     return thunk;
 }
@@ -78,11 +84,7 @@ static uint8_t *emit_enter_call(tl_translator *t, tl_enter_fn *function) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
     x86_op_ri(e, true, X_SUB, RSP, 8);
-    spill(t);
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
-    x86_mov_rr(e, RSI, RAX);
-    x86_call_c(e, (uintptr_t)function);
-    reload(t);
+    emit_call_of_store(t, (uintptr_t)function);
     x86_op_ri(e, true, X_ADD, RSP, 8);
     x86_rr(e, true, 0x85, RAX, RAX);
     uint8_t *elsewhere = x86_jcc(e, CC_NE);
@@ -97,11 +99,7 @@ static uint8_t *emit_slow(tl_translator *t) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
     x86_op_ri(e, true, X_SUB, RSP, 8);
-    spill(t);
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
-    x86_mov_rr(e, RSI, RAX);
-    x86_call_c(e, (uintptr_t)tl_block_execute);
-    reload(t);
+    emit_call_of_store(t, (uintptr_t)tl_block_execute);
     x86_op_ri(e, true, X_ADD, RSP, 8);
     x86_rr_byte(e, false, 0x84, RAX, RAX, true);
     uint8_t *trapped = x86_jcc(e, CC_E);
@@ -112,8 +110,6 @@ static uint8_t *emit_slow(tl_translator *t) {
     return thunk;
 }
 
-// An access misses its data slot: tl_mem_port.reach_load or reach_store at its own cycle. Only what C spends is spilled; nobody looks
-// meanwhile, so instret stays as it is. What cannot be done so takes the way of slow_thunk, and returns five bytes later: behind a jump.
 static bool execute_at(tl_blocks *store, uintptr_t block_at, uint32_t k) {
     return tl_block_execute(store, (tl_block *)(void *)(store->memory + block_at), k);
 }
@@ -122,6 +118,8 @@ static void line_lost_at(tl_blocks *store, uintptr_t block_at) {
     tl_block_line_lost(store, (const tl_block *)(void *)(store->memory + block_at));
 }
 
+// An access misses its data slot: tl_mem_port.reach_load or reach_store at its own cycle. Only what C spends is spilled; nobody looks
+// meanwhile, so instret stays as it is. What cannot be done so takes the way of slow_thunk, and returns five bytes later: behind a jump.
 static uint8_t *emit_reach(tl_translator *t, size_t door) {
     enum { PAD = 0, WORD = 8, BLOCK = 16, FRAME = 24 }; // on the stack
     x86 *e = &t->e;

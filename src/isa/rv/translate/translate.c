@@ -38,16 +38,12 @@ static void emit_stamps(tl_translator *t, uint64_t vline, int stamp) {
     x86_rm(e, true, 0x89, stamp, at_index(R14, RCX, 3, 0));
 }
 
-// The proof that this block may run, as in block/engine.c enter(). Returns how many jumps of failure there are.
+// The proof that this block may run, as in block/engine.c enter(); no block is entered at a breakpoint, so none is translated there. Returns how many jumps of failure there are.
 static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     x86 *e = &t->e;
     const tl_block *block = t->block;
     uint32_t n = 0;
     uint64_t second = block->vline + (~t->store->hart->line_mask + 1);
-    if (tl_blocks_has_break(t->store, block->pc)) {
-        failed[n++] = x86_jmp(e);
-        return n;
-    }
     x86_rm(e, true, 0x3b, R13, TL_HART(fast_horizon));
     failed[n++] = x86_jcc(e, CC_AE);
     failed[n++] = emit_slot_check(t, block->vline, block->pline);
@@ -101,7 +97,7 @@ static void translate(tl_blocks *store, tl_block *block) {
     uint8_t *failed[8];
     block->code = tl_exec_of(t, e->at);
     uint32_t n_failed = emit_entry(t, failed);
-    bool has_near = !block->is_straddling && !block->has_fp && !tl_blocks_has_break(store, block->pc);
+    bool has_near = !block->is_straddling && !block->has_fp;
     block->near = has_near ? tl_exec_of(t, e->at) : block->code;
     x86_op_ri(e, true, X_ADD, RBP, 1);
     block->start = tl_exec_of(t, e->at);
@@ -140,7 +136,7 @@ static void translate(tl_blocks *store, tl_block *block) {
     for (uint32_t i = 0; i < n_failed; i++)
         x86_patch(failed[i], e->at);
     x86_mov_ri(e, RAX, (uintptr_t)block);
-    if (block->has_fp || tl_blocks_has_break(store, block->pc)) {
+    if (block->has_fp) {
         x86_jmp_to(e, t->again_thunk);
     } else {
         x86_call_to(e, t->fetch_thunk);
