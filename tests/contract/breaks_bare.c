@@ -118,15 +118,12 @@ static void compare(const side *a, const side *b, const place *at) {
 int main(int argc, char **argv) {
     if (argc != 5)
         return 2;
-    const fast_engine step = {"step", &tl_core_step, 0}, *engine = NULL;
-    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
-        if (strcmp(argv[1], fast_engines[e].name) == 0)
-            engine = &fast_engines[e];
+    const fast_engine *engine = engine_named(argv[1]);
     if (!engine)
         return 77;
     uint32_t n_harts = (uint32_t)strtoul(argv[2], NULL, 10), one_in = (uint32_t)strtoul(argv[3], NULL, 10);
-    uint32_t n = trace(&step, n_harts, argv[4]), n_breaks = 0, n_returns = 0, n_exact = 0;
-    side fast = start(engine, n_harts, argv[4]), slow = start(&step, n_harts, argv[4]);
+    uint32_t n = trace(&step_engine, n_harts, argv[4]), n_breaks = 0, n_returns = 0, n_exact = 0;
+    side fast = start(engine, n_harts, argv[4]), slow = start(&step_engine, n_harts, argv[4]);
     for (uint32_t i = 0; i < n && n_breaks < MAX_BREAKS; i++) {
         const place *at = &places[i];
         if (i % one_in != 0 && !at->is_return)

@@ -3,6 +3,8 @@
 #ifndef TALLY_TESTS_CONTRACT_ENGINES_H
 #define TALLY_TESTS_CONTRACT_ENGINES_H
 
+#include <string.h>
+
 #include "machine/machine.h"
 
 typedef struct fast_engine {
@@ -18,6 +20,15 @@ static const fast_engine fast_engines[] = {
     {"mixed", &tl_core_translate, 3},
 #endif
 };
+
+static const fast_engine step_engine = {"step", &tl_core_step, 0};
+
+static inline const fast_engine *engine_named(const char *name) { // NULL: not on this host
+    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
+        if (strcmp(name, fast_engines[e].name) == 0)
+            return &fast_engines[e];
+    return NULL;
+}
 
 static inline tl_status machine_with(const fast_engine *engine, const tl_config *config, tl_machine **ret_machine, tl_error *err) {
     tl_config own = *config;

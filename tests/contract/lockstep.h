@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/testing.h"
+#include "board_turn.h"
 #include "engines.h"
 #include "machine/machine.h"
 
@@ -115,6 +116,23 @@ static inline void config_small(tl_config *config) {
     config->pipeline.fp_fma_cycles = 13;
     config->pipeline.fp_add_cycles = 7;
     config->bp.kind = TL_BP_BTFN;
+}
+
+// As the board does it: blocks while an overflow is far, single instructions near it. True: the interrupt is taken; false: a trap came first.
+static inline bool run_to_overflow(tl_hart *h) {
+    for (;;) {
+        tl_irq irq;
+        if (take_due_interrupt(h, &irq)) {
+            assert_int_equal(irq, TL_IRQ_LCOFI);
+            return true;
+        }
+        h->is_interrupted = false;
+        h->horizon = h->insn_limit = UINT64_MAX;
+        tl_hart_limit_to_deadline(h, &h->insn_limit);
+        if (h->core->run(h) == TL_STOP_TRAP)
+            return false;
+        (void)tl_hart_poll(h);
+    }
 }
 
 #endif

@@ -70,10 +70,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: lockstep_guest interp|translate|mixed HARTS CHUNK PROGRAM [ARG...]\n");
         return 2;
     }
-    const fast_engine *engine = NULL;
-    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
-        if (strcmp(argv[1], fast_engines[e].name) == 0)
-            engine = &fast_engines[e];
+    const fast_engine *engine = engine_named(argv[1]);
     if (!engine) {
         fprintf(stderr, "lockstep_guest: no engine %s here\n", argv[1]);
         return 77; // meson: skipped
@@ -91,9 +88,8 @@ int main(int argc, char **argv) {
     if (cache)
         config.code_cache_bytes = (uint32_t)strtoul(cache, NULL, 10);
     uint64_t limit = most ? strtoull(most, NULL, 10) : UINT64_C(3000000);
-    const fast_engine step = {"step", &tl_core_step, 0};
     side fast = {0}, slow = {0};
-    int status = set_up(&fast, &config, engine, argv + 4, null_fd) || set_up(&slow, &config, &step, argv + 4, null_fd);
+    int status = set_up(&fast, &config, engine, argv + 4, null_fd) || set_up(&slow, &config, &step_engine, argv + 4, null_fd);
     uint64_t at = 0;
     while (status == 0 && at < limit) {
         at += chunk;

@@ -3,6 +3,7 @@
 #ifndef TL_TESTS_RANDOM_SYSTEM_H
 #define TL_TESTS_RANDOM_SYSTEM_H
 
+#include "board_turn.h"
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "machine/machine.h"

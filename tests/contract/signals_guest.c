@@ -73,15 +73,12 @@ static void compare(const side *a, const side *b, uint64_t n_sent) {
 int main(int argc, char **argv) {
     if (argc != 4)
         return 2;
-    const fast_engine step = {"step", &tl_core_step, 0}, *engine = NULL;
-    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
-        if (strcmp(argv[1], fast_engines[e].name) == 0)
-            engine = &fast_engines[e];
+    const fast_engine *engine = engine_named(argv[1]);
     if (!engine)
         return 77;
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     char *args[] = {argv[3], argv[2], NULL};
-    side fast = start(engine, args, null_fd), slow = start(&step, args, null_fd);
+    side fast = start(engine, args, null_fd), slow = start(&step_engine, args, null_fd);
     uint64_t work, n_sent = 0;
     tl_error err = {0};
     if (tl_os_symbol(slow.os, "work", &work, &err) != TL_OK)

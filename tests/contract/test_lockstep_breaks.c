@@ -18,23 +18,13 @@ static uint32_t n_breaks[N_WAYS], n_line_starts, n_page_starts; // of all engine
 static tl_stop run_until(tl_hart *h, uint64_t instret, uint32_t *n_traps) {
     while (h->instret < instret) {
         tl_irq irq;
-        if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq)) {
-            tl_take_interrupt(h, irq);
-            h->is_interrupted = false;
+        if (take_due_interrupt(h, &irq)) {
             *n_traps += 1;
             if (*n_traps > MAX_STOPS) // how far a run goes is the engine's business: only a trap or the limit ends this
                 break;
         }
-        h->is_interrupted = h->is_waiting = false;
-        h->horizon = UINT64_MAX;
-        h->insn_limit = instret;
-        tl_hart_limit_to_deadline(h, &h->insn_limit);
-        tl_stop stop = h->core->run(h);
-        if (stop == TL_STOP_TRAP) {
-            tl_take_exception(h);
-            *n_traps += 1;
-        }
-        (void)tl_hart_poll(h);
+        tl_stop stop = run_on(h, instret);
+        *n_traps += stop == TL_STOP_TRAP;
         if (stop == TL_STOP_BREAK)
             return stop;
         if (*n_traps > MAX_STOPS) // a trap whose handler traps, for ever

@@ -64,24 +64,6 @@ static void begin(tl_hart *h, uint32_t number, uint64_t event, uint64_t left, ui
     set_csr(h, 0xb03, -left);
 }
 
-// As the board does it. True: the interrupt was taken; false: the ECALL was reached.
-static bool run(tl_hart *h) {
-    for (;;) {
-        tl_irq irq;
-        if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq)) {
-            assert_int_equal(irq, TL_IRQ_LCOFI);
-            tl_take_interrupt(h, irq);
-            return true;
-        }
-        h->is_interrupted = false;
-        h->horizon = h->insn_limit = UINT64_MAX;
-        tl_hart_limit_to_deadline(h, &h->insn_limit);
-        if (h->core->run(h) == TL_STOP_TRAP)
-            return false;
-        (void)tl_hart_poll(h);
-    }
-}
-
 static void run_places(const tl_config *config, const fast_engine *engine, way w, uint64_t seed, uint32_t *n_within) {
     pair p = pair_new(config, engine);
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
@@ -99,7 +81,7 @@ static void run_places(const tl_config *config, const fast_engine *engine, way w
         bool is_taken[2];
         for (int i = 0; i < 2; i++) {
             begin(harts[i], number, event, left, n_rounds);
-            is_taken[i] = run(harts[i]);
+            is_taken[i] = run_to_overflow(harts[i]);
         }
         if (is_taken[0] != is_taken[1])
             fail_msg("%s: %s has %s interrupt", p.where, engine->name, is_taken[1] ? "an" : "no");
@@ -113,7 +95,7 @@ static void run_places(const tl_config *config, const fast_engine *engine, way w
             harts[i]->is_interrupted = false;
             set_csr(harts[i], 0x344, 0);
             set_csr(harts[i], 0x341, start_of(number) + LONG_OFFSET);
-            assert_false(run(harts[i]));
+            assert_false(run_to_overflow(harts[i]));
         }
         pair_same(&p, false);
     }

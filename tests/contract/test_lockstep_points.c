@@ -357,25 +357,6 @@ static void timer_interrupts_at_every_cycle(bench *b, rng *r) {
     }
 }
 
-// As the board does it: blocks while an overflow is far, single instructions near it. True: the interrupt is taken.
-static bool run_to_overflow(tl_hart *h) {
-    for (;;) {
-        tl_irq irq;
-        if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq)) {
-            assert_int_equal(irq, TL_IRQ_LCOFI);
-            tl_take_interrupt(h, irq);
-            h->is_interrupted = false;
-            return true;
-        }
-        h->is_interrupted = false;
-        h->horizon = h->insn_limit = UINT64_MAX;
-        tl_hart_limit_to_deadline(h, &h->insn_limit);
-        if (h->core->run(h) == TL_STOP_TRAP)
-            return false;
-        (void)tl_hart_poll(h);
-    }
-}
-
 static uint32_t overflows_at_every_event(bench *b, rng *r) {
     // Selectors of pmu/rvhpm: instructions, cycles, branches; accesses and misses of caches and TLBs.
     static const uint64_t events[] = {2, 1, 5, 6, 0x10000, 0x10001, 0x10002, 0x10003, 0x10009, 0x10019, 0x10021};

@@ -10,9 +10,8 @@
 
 enum { CODE_BYTES = 32 << 10, DATA_OFFSET = 1 << 20, DATA_BYTES = 64 << 10, N_STOPS = 3000 };
 
-static const fast_engine step = {"step", &tl_core_step, 0};
 enum { N_ENGINES = 1 + TL_COUNT_OF(fast_engines) };
-static const fast_engine *engine_at(uint32_t i) { return i == 0 ? &step : &fast_engines[i - 1]; }
+static const fast_engine *engine_at(uint32_t i) { return i == 0 ? &step_engine : &fast_engines[i - 1]; }
 
 static tl_machine *new_machine(const fast_engine *engine, rng *r) {
     static const uint16_t csrs[] = {0x001, 0x003, 0xc00, 0xc02};

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../contract/board_turn.h"
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "machine/machine.h"
@@ -128,22 +129,12 @@ static uint32_t run_until(tl_hart *h, uint64_t instret) {
     uint32_t n_traps = 0;
     while (h->instret < instret && n_traps < MAX_TRAPS) {
         tl_irq irq;
-        if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq)) {
-            tl_take_interrupt(h, irq);
-            h->is_interrupted = false;
+        if (take_due_interrupt(h, &irq)) {
             n_traps++;
             continue; // how far a run goes is the engine's business: only a trap or the limit ends this
         }
-        h->is_interrupted = h->is_waiting = false;
-        h->horizon = UINT64_MAX;
-        h->insn_limit = instret;
-        tl_hart_limit_to_deadline(h, &h->insn_limit);
-        tl_stop stop = h->core->run(h);
-        if (stop == TL_STOP_TRAP) {
-            tl_take_exception(h);
-            n_traps++;
-        }
-        (void)tl_hart_poll(h);
+        tl_stop stop = run_on(h, instret);
+        n_traps += stop == TL_STOP_TRAP;
         if (stop == TL_STOP_BREAK)
             break;
     }
