@@ -38,7 +38,8 @@ static void emit_stamps(tl_translator *t, uint64_t vline, int stamp) {
     x86_rm(e, true, 0x89, stamp, at_index(R14, RCX, 3, 0));
 }
 
-// The proof that this block may run, as in block/engine.c enter(); no block is entered at a breakpoint, so none is translated there. Returns how many jumps of failure there are.
+// The proof that this block may run, as in block/engine.c enter(). No block is entered at a breakpoint, so none is translated there. Returns
+// how many jumps of failure there are.
 static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     x86 *e = &t->e;
     const tl_block *block = t->block;
