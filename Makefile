@@ -6,7 +6,8 @@
 #   make check         run every test               make format         format the C sources
 #   make check-asan    the same under sanitizers    make tidy           clang-tidy
 #   make docs          regenerate docs/ref          make install        PREFIX and DESTDIR are honored
-#   make check-linux   boot Linux, count there      make clean          remove every build folder
+#   make check-linux   boot Linux, count there      make mutate M=src/pmu  break the code, count what tests catch
+#   make clean         remove every build folder
 #
 # V=1 shows commands; CI=true turns warnings into errors; BENCH=--quick takes a tenth of the time.
 PREFIX ?= /usr/local
@@ -14,12 +15,14 @@ SUITES ?= unit contract guest cli golden lint
 T ?= elf
 S ?= 60
 BENCH ?=
+M ?=
+MUTATE ?=
 
 release = tools/build build gcc --prefix=$(PREFIX)
 asan = tools/build build-asan clang-14 -Db_sanitize=address,undefined -Db_lundef=false
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-asan check-clang check-linux bench fuzz format tidy docs install clean
+.PHONY: build demo check check-asan check-clang check-linux bench fuzz mutate format tidy docs install clean
 
 build:
 	@tools/install-deps build
@@ -63,6 +66,11 @@ fuzz:
 	@tools/build build-fuzz clang-14 -Dfuzz=true -Dguests=disabled -Db_sanitize=address,undefined -Db_lundef=false
 	@tools/fuzz build-fuzz $(T) $(S)
 
+# MUTATE= passes options of tools/mutate: make mutate M=src/pmu MUTATE='--count 0'.
+mutate:
+	@tools/install-deps build check
+	@tools/mutate $(MUTATE) $(M)
+
 format:
 	@tools/install-deps check
 	@tools/format
@@ -83,4 +91,4 @@ install:
 	@meson install -C build --no-rebuild
 
 clean:
-	rm -rf build build-asan build-clang build-fuzz
+	rm -rf build build-asan build-clang build-fuzz build-mutate

@@ -30,6 +30,22 @@ static const tl_field kinds[] = {
     {.name = "WARL", .lsb = 48, .width_bits = 8, .access = TL_WARL, .reset = 0x04, .legalize = even},
     {.name = "WPRI", .lsb = 56, .width_bits = 8, .access = TL_WPRI},
 };
+static const tl_field across[] = {
+    // each of the first two lies in both halves of its register
+    {.name = "low", .lsb = 0, .width_bits = 24, .access = TL_RW},
+    {.name = "event", .lsb = 24, .width_bits = 16, .access = TL_W1C, .reset = 0xffff},
+    {.name = "high", .lsb = 40, .width_bits = 24, .access = TL_RW},
+};
+static const tl_field across_set[] = {
+    {.name = "low", .lsb = 0, .width_bits = 24, .access = TL_RW},
+    {.name = "event", .lsb = 24, .width_bits = 16, .access = TL_W1S},
+    {.name = "high", .lsb = 40, .width_bits = 24, .access = TL_RW},
+};
+static const tl_field across_plain[] = {
+    {.name = "low", .lsb = 0, .width_bits = 24, .access = TL_RO, .reset = 0x123456},
+    {.name = "value", .lsb = 24, .width_bits = 16, .access = TL_RW},
+    {.name = "counted", .lsb = 40, .width_bits = 24, .access = TL_RC, .reset = 0xabcdef},
+};
 static const tl_field whole[] = {{.name = "V", .lsb = 0, .width_bits = 64, .access = TL_RW, .reset = 5}};
 #define FIELDS(table) .fields = table, .n_fields = TL_COUNT_OF(table)
 static const tl_reg rows[] = {
@@ -43,11 +59,14 @@ static const tl_reg rows[] = {
      FIELDS(whole),
      .presence = third_is_zero_fourth_absent},
     {.name = "view", .addr = 0x60, .width_bits = 64, FIELDS(whole), .read = complement},
+    {.name = "clear", .addr = 0x70, .high_addr = 0x74, .width_bits = 64, FIELDS(across)},
+    {.name = "set", .addr = 0x78, .high_addr = 0x7c, .width_bits = 64, FIELDS(across_set)},
+    {.name = "plain", .addr = 0x80, .high_addr = 0x84, .width_bits = 64, FIELDS(across_plain)},
 };
 static const tl_regmap map = {.space = "test", .regs = rows, .n_regs = TL_COUNT_OF(rows)};
 
 static tl_regfile new_file(uint32_t access_bits) {
-    static uint64_t cells[6];
+    static uint64_t cells[9];
     memset(cells, 0xa5, sizeof cells);
     assert_int_equal(tl_regmap_n_cells(&map), TL_COUNT_OF(cells));
     tl_regfile file = {.map = &map, .stored = cells, .access_bits = access_bits};
@@ -87,6 +106,43 @@ static void test_a_wide_register_has_two_halves(void **state) {
     assert_int_equal(value_at(&file, 0x90), 0x000a0003);
     tl_regfile wide = new_file(64);
     assert_false(tl_regfile_write(&wide, 0x90, 0)); // no halves where one access carries it
+}
+
+// A bit that an access does not carry is not written, whatever the kind of its field and whichever half it lies in.
+static void test_a_half_writes_the_bits_of_a_field_that_it_carries(void **state) {
+    (void)state;
+    tl_regfile file = new_file(32);
+    assert_true(tl_regfile_write(&file, 0x70, 0x81000000));
+    assert_int_equal(file.stored[6], UINT64_C(0xff) << 32 | 0x7e000000);
+    assert_true(tl_regfile_write(&file, 0x74, 0x00000042));
+    assert_int_equal(file.stored[6], UINT64_C(0xbd) << 32 | 0x7e000000);
+
+    assert_true(tl_regfile_write(&file, 0x78, 0x81000007));
+    assert_int_equal(file.stored[7], 0x81000007);
+    assert_true(tl_regfile_write(&file, 0x7c, 0x00000342));
+    assert_int_equal(file.stored[7], UINT64_C(0x342) << 32 | 0x81000007);
+    assert_true(tl_regfile_write(&file, 0x78, 0x18000002));
+    assert_int_equal(file.stored[7], UINT64_C(0x342) << 32 | 0x99000002);
+
+    assert_true(tl_regfile_write(&file, 0x80, 0xab000000));
+    assert_true(tl_regfile_write(&file, 0x84, 0x000000cd));
+    assert_int_equal(file.stored[8], UINT64_C(0xabcdefcdab123456));
+    assert_true(tl_regfile_write(&file, 0x80, 0x12000000));
+    assert_int_equal(file.stored[8], UINT64_C(0xabcdefcd12123456));
+    assert_int_equal(value_at(&file, 0x80), 0x12123456); // the lower half clears nothing that stands in the upper one
+    assert_int_equal(value_at(&file, 0x84), 0xabcdefcd);
+    assert_int_equal(value_at(&file, 0x84), 0x000000cd);
+}
+
+static void test_a_register_that_is_zero_or_absent_keeps_what_is_stored(void **state) {
+    (void)state;
+    tl_regfile file = new_file(64);
+    assert_true(tl_regfile_write(&file, 0x30, 9));
+    assert_int_equal(file.stored[3], 5); // its reset value: a write to read-only zero goes nowhere
+    assert_false(tl_regfile_write(&file, 0x38, 9));
+    assert_int_equal(file.stored[4], 5);
+    assert_false(tl_regfile_write(&file, 0x1f, 9)); // one below the array
+    assert_int_equal(value_at(&file, 0x20), 5);
 }
 
 static void test_arrays_and_what_is_not_there(void **state) {
@@ -144,8 +200,12 @@ static void test_mistakes_in_tables_are_found(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_each_kind_of_access),          cmocka_unit_test(test_a_wide_register_has_two_halves),
-    cmocka_unit_test(test_arrays_and_what_is_not_there), cmocka_unit_test(test_a_read_hook_is_what_is_read_and_what_a_write_starts_from),
+    cmocka_unit_test(test_each_kind_of_access),
+    cmocka_unit_test(test_a_wide_register_has_two_halves),
+    cmocka_unit_test(test_arrays_and_what_is_not_there),
+    cmocka_unit_test(test_a_read_hook_is_what_is_read_and_what_a_write_starts_from),
     cmocka_unit_test(test_mistakes_in_tables_are_found),
+    cmocka_unit_test(test_a_half_writes_the_bits_of_a_field_that_it_carries),
+    cmocka_unit_test(test_a_register_that_is_zero_or_absent_keeps_what_is_stored),
 };
 TL_TEST_MAIN(tests)

@@ -64,7 +64,13 @@ static void test_only_words_and_double_words_answer(void **state) {
     assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_COUNTER + 2, 4, &value));
     assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_WINDOW_BYTES, 8, &value));
     assert_false(tl_pmu_load(rig.pmu, UINT64_MAX - 7, 8, &value));
+    assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_WINDOW_BYTES - 4, 8, &value)); // it would end behind the window
+    assert_false(tl_pmu_store(rig.pmu, TL_CCACHE_WINDOW_BYTES, 4, 1));
+    assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_COUNTER, 16, &value));
     assert_int_equal(value, 7);
+    assert_true(tl_pmu_load(rig.pmu, TL_CCACHE_WINDOW_BYTES - 8, 8, &value)); // the last of it, where no register stands
+    assert_int_equal(value, 0);
+    store(TL_CCACHE_WINDOW_BYTES - 4, 4, 1);
     store(TL_CCACHE_COUNTER, 8, UINT64_C(0x1122334455667788)); // words and double words of one register may be mixed
     assert_int_equal(load(TL_CCACHE_COUNTER, 4), 0x55667788);
     assert_int_equal(load(TL_CCACHE_COUNTER + 4, 4), 0x11223344);
@@ -129,10 +135,11 @@ static uint64_t draw(uint64_t *seed) {
 
 static void test_block_equals_a_naive_one(void **state) {
     (void)state;
-    static const char *const data[] = {"acquire_nb_hit",  "acquire_nt_hit", "acquire_nb_miss", "acquire_nt_miss", "acquire_nb_shared",
-                                       "acquire_perm",    "release_tb",     "release_tn",      "release_bn",      "release_data_tb",
-                                       "release_data_tn", "probe_get",      "probe_load",      "probe_store"},
-                             *const fetch[] = {"get_hit", "get_miss", "get_shared"},
+    static const char *const data[] = {"acquire_nb_hit",    "acquire_nt_hit",     "acquire_nb_miss", "acquire_nt_miss", "acquire_nb_shared",
+                                       "acquire_perm",      "release_tb",         "release_tn",      "release_bn",      "release_data_tb",
+                                       "release_data_tn",   "probe_get",          "probe_load",      "probe_store",     "probe_take",
+                                       "acquire_nt_shared", "acquire_perm_shared"},
+                             *const fetch[] = {"get_hit", "get_miss", "get_shared", "probe_i"},
                              *const device[] = {"dma_read", "dma_read_hit", "dma_write_full", "dma_write_partial_hit"},
                              *const own[] = {"evict_clean", "writeback"};
     uint64_t seed = 77;
@@ -179,6 +186,37 @@ static void test_block_equals_a_naive_one(void **state) {
     rig_done(&rig);
 }
 
+static void test_reset_forgets_filter_selects_and_counts(void **state) {
+    (void)state;
+    tl_slot slot;
+    start(NULL);
+    assert_int_equal(tl_probe_resolve(&rig.probe, "link0.acquire_nb_hit", &slot), TL_OK);
+    uint64_t select = 0;
+    const tl_pmu_preset *preset = tl_ccache_presets[0];
+    for (uint32_t i = 0; i < preset->n_events && select == 0; i++)
+        if (preset->events[i].sources && strstr(preset->events[i].sources, "acquire_nb_hit"))
+            select = preset->events[i].selector;
+    assert_int_not_equal(select, 0);
+    store(TL_CCACHE_FILTER, 8, 0x1f);
+    for (uint32_t i = 0; i < TL_MAX_L2_COUNTERS; i++) {
+        store(TL_CCACHE_SELECT + 8 * i, 8, select);
+        store(TL_CCACHE_COUNTER + 8 * i, 8, 100 + i);
+    }
+    rig_advance(&rig, slot, 7);
+    rig.pmu->type->reset(rig.pmu);
+    assert_int_equal(load(TL_CCACHE_FILTER, 8), 0);
+    for (uint32_t i = 0; i < TL_MAX_L2_COUNTERS; i++) {
+        assert_int_equal(load(TL_CCACHE_SELECT + 8 * i, 8), 0);
+        assert_int_equal(load(TL_CCACHE_COUNTER + 8 * i, 8), 0);
+    }
+    rig_advance(&rig, slot, 11); // nothing is selected
+    assert_int_equal(load(TL_CCACHE_COUNTER, 8), 0);
+    store(TL_CCACHE_SELECT, 8, select);
+    rig_advance(&rig, slot, 13); // and nobody is left out
+    assert_int_equal(load(TL_CCACHE_COUNTER, 8), 13);
+    rig_done(&rig);
+}
+
 static void test_cost_is_that_of_the_registers(void **state) {
     (void)state;
     tl_ccache_cost cost = tl_ccache_cost_of(6, 5);
@@ -194,6 +232,7 @@ static void test_cost_is_that_of_the_registers(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cost_is_that_of_the_registers),
+    cmocka_unit_test(test_reset_forgets_filter_selects_and_counts),
     cmocka_unit_test(test_transcripts_replay),
     cmocka_unit_test(test_config_says_what_the_cache_is_made_of),
     cmocka_unit_test(test_there_are_as_many_counters_as_the_machine_says),
