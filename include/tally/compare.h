@@ -33,11 +33,12 @@ typedef struct tl_compare_options {
     // max_insns: each run ends when the program has retired so many, the reader's not counted; 0: 200 million. machine NULL: "lowrisc2".
     // What the machine lacks of a design is added to it. The program runs several times, each time with these descriptors and files.
     tl_run_options run;
-    const char *designs;      // "u74,ccache,dhpc" or some of them; NULL: all
-    const char *events;       // comma-separated names of tl_compare_event_at; NULL: sixteen
-    uint64_t interval_cycles; // from one look of the reader to the next, of machine time; 0: 100000, less for short programs
-    uint32_t n_phases;        // runs in which the sharing of u74's counters starts at other events, spread over all of them; 0: 8
-    bool with_sweeps;         // also the rows of tl_comparison_fabric and tl_comparison_spread, which take longest
+    const char *designs; // "u74,ccache,dhpc" or some of them; NULL: all
+    const char *events;  // comma-separated names of tl_compare_event_at; NULL: sixteen
+    // From one look of the reader to the next, of machine time; 0: 100000, less for short programs. It grows where a look takes more than half.
+    uint64_t interval_cycles;
+    uint32_t n_phases; // runs in which the sharing of u74's counters starts at other events, spread over all of them; 0: 8
+    bool with_sweeps;  // also the rows of tl_comparison_fabric and tl_comparison_spread, which take longest
 } tl_compare_options;
 
 typedef struct tl_comparison tl_comparison;
@@ -76,6 +77,10 @@ typedef struct tl_compare_facts {
     uint64_t max_insns, interval_cycles;
     uint32_t n_phases; // with which the rows of u74 were made
     uint32_t n_events; // asked for
+    // interval_cycles as asked for or chosen, and the look that took more than half of it and made it grow; "" and 0: none did.
+    uint64_t wanted_interval_cycles;
+    const char *outgrown_by_design;
+    uint64_t outgrown_by_cycles;
 } tl_compare_facts;
 
 TL_API void tl_comparison_facts(const tl_comparison *comparison, tl_compare_facts *ret_facts);
@@ -145,10 +150,11 @@ typedef struct tl_compare_access_row {
     const char *method;           // "csrr", "load", "empty-poll", "trigger-poll", "burst-read"
     const char *mode;             // "user": what a program can do by itself
     uint32_t n_asked, n_counters; // 1, 8, 64; as many of them as there are
-    // First: nothing in the caches and TLBs, and for the block on the bus the system call that maps it. Next: everything is.
+    // First: nothing in the caches and TLBs, and the system calls that let the process in. Next: everything is, and it has been let in.
     uint64_t first_instructions, first_cycles, next_instructions, next_cycles;
     uint64_t l1d_accesses, l1d_misses, dtlb_accesses, uncached, l1i_misses; // of the next
-    uint64_t first_setup_cycles;                                            // part of first_cycles: what makes reading possible at all
+    uint64_t first_setup_cycles;       // part of first_cycles: the system calls, which kernel and firmware execute
+    uint64_t first_setup_instructions; // part of first_instructions
 } tl_compare_access_row;
 
 TL_API uint32_t tl_comparison_n_accesses(const tl_comparison *comparison);
@@ -213,6 +219,7 @@ typedef struct tl_compare_spread_row {
     tl_compare_design design;
     uint32_t n_events, n_counted;     // watched; of them, those that this design can count
     double mean_error, largest_error; // over the events that happen, and over phases
+    uint64_t interval_cycles;         // as in the facts, unless a look at so many events took more than half of it
 } tl_compare_spread_row;
 
 TL_API uint32_t tl_comparison_n_spreads(const tl_comparison *comparison);

@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "compare/accesses.h"
+#include "compare/interval.h"
 #include "compare/privileges.h"
 #include "compare/reach.h"
 #include "compare/rows.h"
 #include "compare/sweep.h"
 #include "session/digest.h"
-
-enum { USUAL_INTERVAL = 100000, WANTED_LOOKS = 200, SHORT_INTERVAL = 5000 };
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
@@ -32,6 +31,7 @@ static tl_status describe(const tl_compare_setup *setup, tl_comparison *c, tl_er
         .program = tl_arena_strdup(&c->arena, last_part(setup->run.program)),
         .machine = tl_arena_strdup(&c->arena, setup->config.name),
         .engine = setup->core->name,
+        .outgrown_by_design = "",
         .added = tl_arena_strdup(&c->arena, setup->added),
         .n_harts = setup->config.n_harts,
         .n_slices = setup->config.l2_slices,
@@ -43,21 +43,6 @@ static tl_status describe(const tl_compare_setup *setup, tl_comparison *c, tl_er
     if (tl_digest_file(setup->run.root, setup->run.program, digest, NULL) == TL_OK)
         facts->digest = tl_arena_strdup(&c->arena, digest);
     return facts->program && facts->machine && facts->added ? TL_OK : no_memory(err);
-}
-
-// 1, 2 or 5 times a power of ten, at most n.
-static uint64_t round_down(uint64_t n) {
-    uint64_t power = 1;
-    while (power <= n / 10)
-        power *= 10;
-    return power * (n / power >= 5 ? 5 : n / power >= 2 ? 2 : 1);
-}
-
-static void choose_interval(tl_compare_setup *setup, uint64_t cycles) {
-    if (setup->interval_cycles != 0)
-        return;
-    uint64_t wanted = round_down(cycles / WANTED_LOOKS + 1);
-    setup->interval_cycles = wanted < SHORT_INTERVAL ? SHORT_INTERVAL : wanted > USUAL_INTERVAL ? USUAL_INTERVAL : wanted;
 }
 
 static tl_status take_truths(const tl_compare_setup *setup, const tl_machine *machine, uint64_t *ret_truths, tl_error *err) {
@@ -91,8 +76,9 @@ static tl_status run_alone(tl_compare_setup *setup, tl_comparison *c, uint64_t *
                                                           : TL_END_EXITED;
     facts->status = world.is_bounded ? 0 : world.report.exit_status;
     facts->signal = world.is_bounded ? 0 : world.report.signal;
-    choose_interval(setup, facts->cycles);
-    facts->interval_cycles = setup->interval_cycles;
+    if (setup->interval_cycles == 0)
+        setup->interval_cycles = tl_compare_choose_interval(facts->cycles);
+    facts->interval_cycles = facts->wanted_interval_cycles = setup->wanted_interval_cycles = setup->interval_cycles;
     if (status == TL_OK)
         status = tl_machine_check_identities(world.machine, err);
     if (status == TL_OK)
@@ -102,15 +88,18 @@ static tl_status run_alone(tl_compare_setup *setup, tl_comparison *c, uint64_t *
 }
 
 // Only a design that shares counters has phases: the others do the same whenever they begin.
-static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uint32_t index, const uint64_t *truths, tl_error *err) {
+static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uint32_t index, const uint64_t *truths,
+                            uint64_t *ret_outgrown_by, tl_error *err) {
     uint32_t n = setup->designs[index] == TL_COMPARE_U74 ? setup->n_phases : 1;
     tl_watch_result *results = calloc(n, sizeof *results);
     if (!results)
         return no_memory(err);
     tl_status status = TL_OK;
-    for (uint32_t phase = 0; phase < n && status == TL_OK; phase++)
+    for (uint32_t phase = 0; phase < n && status == TL_OK && *ret_outgrown_by == 0; phase++) {
         status = tl_watch_run(setup, setup->designs[index], phase, n, &results[phase], err);
-    if (status == TL_OK) {
+        *ret_outgrown_by = results[phase].outgrown_by_cycles;
+    }
+    if (status == TL_OK && *ret_outgrown_by == 0) {
         tl_compare_fill_design(setup, c, setup->designs[index], results, n, &c->designs[index]);
         tl_compare_fill_values(setup, c, index, results, n, truths);
     }
@@ -118,7 +107,8 @@ static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uin
     return status;
 }
 
-static tl_status run_designs(const tl_compare_setup *setup, tl_comparison *c, const uint64_t *truths, tl_error *err) {
+// Every design looks at the same intervals: a look of one that takes too long makes all begin again, further apart.
+static tl_status run_designs(tl_compare_setup *setup, tl_comparison *c, const uint64_t *truths, tl_error *err) {
     c->n_designs = setup->n_designs;
     c->n_values = setup->n_designs * setup->n_events;
     c->designs = tl_arena_alloc(&c->arena, c->n_designs * sizeof *c->designs);
@@ -126,8 +116,16 @@ static tl_status run_designs(const tl_compare_setup *setup, tl_comparison *c, co
     if (!c->designs || !c->values)
         return no_memory(err);
     tl_status status = TL_OK;
-    for (uint32_t i = 0; i < setup->n_designs && status == TL_OK; i++)
-        status = run_design(setup, c, i, truths, err);
+    for (uint32_t i = 0; i < setup->n_designs && status == TL_OK; i++) {
+        uint64_t outgrown_by = 0;
+        status = run_design(setup, c, i, truths, &outgrown_by, err);
+        if (status != TL_OK || outgrown_by == 0)
+            continue;
+        c->facts.outgrown_by_design = tl_compare_design_name(setup->designs[i]);
+        c->facts.outgrown_by_cycles = outgrown_by;
+        c->facts.interval_cycles = setup->interval_cycles = tl_compare_grown_interval(outgrown_by);
+        i = UINT32_MAX; // from the first again
+    }
     return status;
 }
 

@@ -5,9 +5,9 @@
 #include "compare/privileges.h"
 
 #include "base/bits.h"
+#include "compare/fabric_reader.h"
 #include "compare/stage.h"
 #include "pmu/ccache/ccache.h"
-#include "pmu/dhpc/dhpc.h"
 
 enum {
     CSR_MCOUNTEREN = 0x306,
@@ -105,17 +105,13 @@ static tl_status grant_ccache(tl_stage *s, const trial *t, tl_error *err) {
 }
 
 // How many instructions this hart has retired: asked of its base page, and one instruction waits for the answer.
-static void write_request(tl_assembler *a, bool reads) {
-    const tl_dhpc_config *c = &tl_dhpc_defaults;
+static void write_request(tl_assembler *a, const tl_dhpc_config *c, bool reads) {
     tl_asm_csrci(a, c->hpcc, 1);
     tl_asm_addi(a, TL_T0, TL_X0, 2);
     tl_asm_csrw(a, c->hpcm, TL_T0);
     tl_asm_load_constant(a, TL_T0, (uint64_t)TL_DHPC_ID(TL_DHPC_CORE, 0, 0) << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER);
     tl_asm_csrs(a, c->hpcc, TL_T0); // keeps useren, in every mode
-    uint64_t wait = tl_asm_here(a);
-    tl_asm_csrr(a, TL_T1, c->hpcc);
-    tl_asm_andi(a, TL_T1, TL_T1, TL_DHPC_TRIGGER);
-    tl_asm_branch_to(a, TL_ASM_NE, TL_T1, TL_X0, wait);
+    tl_hpc_write_wait(a, c, TL_DHPC_TRIGGER);
     if (reads)
         tl_asm_csrr(a, TL_STAGE_VALUE, c->hpcr);
 }
@@ -127,7 +123,7 @@ static tl_status grant_dhpc(tl_stage *s, const trial *t, tl_error *err) {
     if (status != TL_OK || !t->asks_first)
         return status;
     tl_piece piece = tl_stage_begin(s, TL_PRIV_U);
-    write_request(&piece.code, false);
+    write_request(&piece.code, c, false);
     status = run_in(s, &piece, &cause, err);
     if (status == TL_OK && cause != TL_STAGE_NO_TRAP)
         status = tl_fail(err, TL_EIO, "the process that may use the distributed counters could not");
@@ -136,7 +132,7 @@ static tl_status grant_dhpc(tl_stage *s, const trial *t, tl_error *err) {
     return status == TL_OK ? tl_stage_set_csr(s, c->hpcc, TL_CSR_CLEAR, TL_DHPC_USEREN, err) : status;
 }
 
-static void write_action(tl_assembler *a, const trial *t) {
+static void write_action(tl_assembler *a, const tl_dhpc_config *c, const trial *t) {
     tl_asm_addi(a, TL_STAGE_VALUE, TL_X0, NOT_READ);
     switch (t->action) {
     case READ_SHADOW: tl_asm_csrr(a, TL_STAGE_VALUE, CSR_HPMCOUNTER3); break;
@@ -151,8 +147,8 @@ static void write_action(tl_assembler *a, const trial *t) {
                                  TL_CCACHE_COUNTER);
         tl_asm_ld(a, TL_STAGE_VALUE, TL_T1, 0);
         break;
-    case REQUEST: write_request(a, true); break;
-    case READ_LEFT: tl_asm_csrr(a, TL_STAGE_VALUE, tl_dhpc_defaults.hpcr); break;
+    case REQUEST: write_request(a, c, true); break;
+    case READ_LEFT: tl_asm_csrr(a, TL_STAGE_VALUE, c->hpcr); break;
     }
 }
 
@@ -183,19 +179,12 @@ static tl_status try_one(const tl_compare_setup *setup, const trial *t, tl_compa
     default: status = grant_dhpc(&s, t, err); break;
     }
     tl_piece piece = tl_stage_begin(&s, t->mode);
-    write_action(&piece.code, t);
+    write_action(&piece.code, tl_dhpc_config_of(s.machine->hpc), t);
     if (status == TL_OK)
         status = run_in(&s, &piece, &cause, err);
     *ret_outcome = judge(&s, t, cause);
     tl_stage_close(&s);
     return status;
-}
-
-static bool is_wanted(const tl_compare_setup *setup, tl_compare_design design) {
-    for (uint32_t i = 0; i < setup->n_designs; i++)
-        if (setup->designs[i] == design)
-            return true;
-    return false;
 }
 
 tl_status tl_compare_privileges(const tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
@@ -205,7 +194,7 @@ tl_status tl_compare_privileges(const tl_compare_setup *setup, tl_comparison *c,
     tl_status status = TL_OK;
     for (uint32_t i = 0; i < TL_COUNT_OF(trials) && status == TL_OK; i++) {
         const trial *t = &trials[i];
-        if (!is_wanted(setup, t->design))
+        if (!tl_compare_has_design(setup, t->design))
             continue;
         tl_compare_privilege_row *row = &c->privileges[c->n_privileges++];
         *row =

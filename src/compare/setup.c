@@ -9,15 +9,24 @@
 
 #include "base/bits.h"
 #include "base/nearest.h"
+#include "compare/interval.h"
+#include "pmu/dhpc/dhpc.h"
 #include "session/description.h"
 #include "session/plan.h"
 #include "session/run.h"
 
-enum { DEFAULT_MAX_INSNS = 200000000, DEFAULT_PHASES = 8, MAX_PHASES = 64, LEAST_INTERVAL = 5000, SNOOPER_CYCLES = 100000 };
+enum { DEFAULT_MAX_INSNS = 200000000, DEFAULT_PHASES = 8, MAX_PHASES = 64, SNOOPER_CYCLES = 100000, INSTRET_BIT = 1 };
 
 static const char *const design_names[] = {[TL_COMPARE_U74] = "u74", [TL_COMPARE_CCACHE] = "ccache", [TL_COMPARE_DHPC] = "dhpc"};
 
 const char *tl_compare_design_name(tl_compare_design design) { return design < TL_COMPARE_N_DESIGNS ? design_names[design] : ""; }
+
+bool tl_compare_has_design(const tl_compare_setup *setup, tl_compare_design design) {
+    for (uint32_t i = 0; i < setup->n_designs; i++)
+        if (setup->designs[i] == design)
+            return true;
+    return false;
+}
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
@@ -108,6 +117,27 @@ static tl_status complete_machine(tl_compare_setup *s, tl_error *err) {
     return status;
 }
 
+// Readers of the distributed counters run in user mode, so user mode must find what they ask for.
+static tl_status check_fabric(const tl_compare_setup *s, bool with_sweeps, tl_error *err) {
+    static const char *const names[] = {[TL_DHPC_CORE] = "cores", [TL_DHPC_LLC] = "slices"};
+    uint32_t asked = 1u << TL_DHPC_CORE | (with_sweeps ? 1u << TL_DHPC_LLC : 0), found = s->config.dhpc.user_classes;
+    if (!tl_compare_has_design(s, TL_COMPARE_DHPC))
+        return TL_OK;
+    for (uint32_t i = 0; i < s->n_events; i++)
+        asked |= 1u << tl_dhpc_class_of((uint32_t)(s->events[i]->dhpc >> 6));
+    for (uint32_t class = TL_DHPC_CORE; class <= TL_DHPC_LLC; class ++)
+        if (asked & ~found & 1u << class)
+            return tl_fail(err, TL_EINVAL,
+                           "dhpc.user_classes = %u hides the %s from user mode, where they are read; set it to %u, or leave out dhpc",
+                           found, names[class], found | asked);
+    if (!(s->config.dhpc.core_events >> INSTRET_BIT & 1))
+        return tl_fail(
+            err, TL_EINVAL,
+            "dhpc.core_events = %llu leaves out counter %d, instret, by which it is tried who can read; build it, or leave out dhpc",
+            (unsigned long long)s->config.dhpc.core_events, INSTRET_BIT);
+    return TL_OK;
+}
+
 static tl_status choose_program(tl_compare_setup *s, tl_error *err) {
     static const char *const nothing[] = {NULL};
     if (s->run.kind != TL_RUN_USER)
@@ -143,11 +173,13 @@ static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_er
         status = complete_machine(s, err);
     if (status == TL_OK)
         status = tl_config_check(&s->config, err);
+    if (status == TL_OK)
+        status = check_fabric(s, o->with_sweeps, err);
     if (status != TL_OK)
         return status;
-    if (o->interval_cycles != 0 && o->interval_cycles < LEAST_INTERVAL)
+    if (o->interval_cycles != 0 && o->interval_cycles < TL_COMPARE_LEAST_INTERVAL)
         return tl_fail(err, TL_EINVAL, "an interval of %llu cycles leaves the program no time between two looks; choose at least %d",
-                       (unsigned long long)o->interval_cycles, LEAST_INTERVAL);
+                       (unsigned long long)o->interval_cycles, TL_COMPARE_LEAST_INTERVAL);
     if (o->n_phases > MAX_PHASES)
         return tl_fail(err, TL_EINVAL, "%u phases are too many; choose at most %d", o->n_phases, MAX_PHASES);
     s->core = tl_session_core(s->run.engine);

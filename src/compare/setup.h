@@ -20,12 +20,14 @@ typedef struct tl_compare_setup {
     uint32_t n_designs;
     const char *added; // settings, "hpc=timed, pmu=u74"
     uint64_t max_insns, interval_cycles;
+    uint64_t wanted_interval_cycles; // before a look outgrew it
     uint32_t n_phases;
     bool with_sweeps;
 } tl_compare_setup;
 
 TL_MUST_CHECK tl_status tl_compare_prepare(const tl_compare_options *options, tl_compare_setup *ret_setup, tl_error *err);
 void tl_compare_setup_done(tl_compare_setup *setup);
+bool tl_compare_has_design(const tl_compare_setup *setup, tl_compare_design design);
 const char *tl_compare_design_name(tl_compare_design design);
 
 #endif

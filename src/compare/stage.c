@@ -4,18 +4,20 @@
 
 #include <string.h>
 
+#include "compare/fabric_reader.h"
 #include "isa/rv/privileged.h"
 #include "pmu/ccache/ccache.h"
 
 enum {
-    PAGE = 4096,
     ROOT = 0, // places from the start of RAM
     MIDDLE = 0x1000,
     LEAVES = 0x2000,
     DATA = 0x8000,
+    KERNEL_DATA = 0x9000,
+    FIRMWARE_DATA = 0xa000,
     CODE = 0x10000,
     RAM_MIB = 16,
-    MAX_STEPS = 200000,
+    MAX_STEPS = 1000000, // only a wait for the fabric takes so many
     PTE_V = 1,
     PTE_R = 2,
     PTE_W = 4,
@@ -32,25 +34,31 @@ static void put(const tl_stage *s, uint32_t place, uint64_t value) {
     memcpy(tl_machine_ram(s->machine, TL_RAM_BASE_PADDR + place), &value, sizeof value);
 }
 
+uint64_t tl_stage_leaf_of(uint64_t vaddr) { return (vaddr - VADDR) / TL_STAGE_PAGE_BYTES * 8; }
+
+uint64_t tl_stage_device_pte(uint64_t paddr) { return paddr / TL_STAGE_PAGE_BYTES << 10 | PTE_R | PTE_W | PTE_U | PTE_V | PTE_AD; }
+
 static void map(const tl_stage *s, uint64_t vaddr, uint32_t n_bytes, uint64_t paddr, uint64_t bits) {
-    for (uint32_t at = 0; at < n_bytes; at += PAGE)
-        put(s, LEAVES + (uint32_t)((vaddr - VADDR + at) / PAGE) * 8, (paddr + at) / PAGE << 10 | bits | PTE_V | PTE_AD);
+    for (uint32_t at = 0; at < n_bytes; at += TL_STAGE_PAGE_BYTES)
+        put(s, LEAVES + (uint32_t)tl_stage_leaf_of(vaddr + at), (paddr + at) / TL_STAGE_PAGE_BYTES << 10 | bits | PTE_V | PTE_AD);
 }
 
 static void make_tables(const tl_stage *s) {
     const uint64_t ram = TL_RAM_BASE_PADDR;
-    put(s, ROOT + 8 * (uint32_t)(VADDR >> 30), (ram + MIDDLE) / PAGE << 10 | PTE_V);
-    put(s, MIDDLE, (ram + LEAVES) / PAGE << 10 | PTE_V);
+    put(s, ROOT + 8 * (uint32_t)(VADDR >> 30), (ram + MIDDLE) / TL_STAGE_PAGE_BYTES << 10 | PTE_V);
+    put(s, MIDDLE, (ram + LEAVES) / TL_STAGE_PAGE_BYTES << 10 | PTE_V);
     map(s, CODE_SUPERVISOR, TL_STAGE_CODE_BYTES, ram + CODE, PTE_R | PTE_X);
     map(s, CODE_USER, TL_STAGE_CODE_BYTES, ram + CODE, PTE_R | PTE_X | PTE_U);
-    map(s, TL_STAGE_DATA_USER, PAGE, ram + DATA, PTE_R | PTE_W | PTE_U);
+    map(s, TL_STAGE_DATA_USER, TL_STAGE_PAGE_BYTES, ram + DATA, PTE_R | PTE_W | PTE_U);
+    map(s, TL_STAGE_DATA_SUPERVISOR, TL_STAGE_PAGE_BYTES, ram + KERNEL_DATA, PTE_R | PTE_W);
+    map(s, TL_STAGE_LEAVES_SUPERVISOR, TL_STAGE_PAGE_BYTES, ram + LEAVES, PTE_R | PTE_W);
     map(s, TL_STAGE_WINDOW_USER, TL_CCACHE_WINDOW_BYTES, TL_L2_COUNTERS_PADDR, PTE_R | PTE_W | PTE_U);
     map(s, TL_STAGE_WINDOW_SUPERVISOR, TL_CCACHE_WINDOW_BYTES, TL_L2_COUNTERS_PADDR, PTE_R | PTE_W);
 }
 
 tl_status tl_stage_open(const tl_compare_setup *setup, tl_stage *ret_stage, tl_error *err) {
     tl_config config = setup->config;
-    tl_stage s = {0};
+    tl_stage s = {.setup = setup};
     config.ram_bytes = (uint64_t)RAM_MIB << 20;
     tl_status status = tl_machine_new(&config, setup->core, &s.machine, err);
     if (status != TL_OK)
@@ -63,7 +71,7 @@ tl_status tl_stage_open(const tl_compare_setup *setup, tl_stage *ret_stage, tl_e
     if (status == TL_OK)
         status = tl_stage_set_csr(&s, CSR_PMPCFG0, TL_CSR_WRITE, 0x1f00, err);
     if (status == TL_OK)
-        status = tl_stage_set_csr(&s, CSR_SATP, TL_CSR_WRITE, UINT64_C(8) << 60 | (TL_RAM_BASE_PADDR + ROOT) / PAGE, err);
+        status = tl_stage_set_csr(&s, CSR_SATP, TL_CSR_WRITE, UINT64_C(8) << 60 | (TL_RAM_BASE_PADDR + ROOT) / TL_STAGE_PAGE_BYTES, err);
     if (status != TL_OK) {
         tl_stage_close(&s);
         return status;
@@ -99,6 +107,16 @@ tl_status tl_stage_end(tl_stage *stage, tl_piece *piece, tl_error *err) {
     return TL_OK;
 }
 
+void tl_stage_take_calls(tl_stage *stage, const tl_piece *kernel, const tl_piece *firmware) {
+    tl_hart *h = stage->hart;
+    stage->takes_calls = true;
+    h->csr.stvec = kernel->begin;
+    h->csr.sscratch = TL_STAGE_DATA_SUPERVISOR;
+    h->csr.mtvec = firmware->begin;
+    h->csr.mscratch = TL_RAM_BASE_PADDR + FIRMWARE_DATA;
+    h->csr.medeleg = UINT64_C(1) << TL_CAUSE_ECALL_U;
+}
+
 static tl_stage_cost cost_of(const tl_hart *h) {
     const uint64_t *t = h->tally;
     return (tl_stage_cost){.instructions = h->instret,
@@ -121,11 +139,14 @@ tl_status tl_stage_run(tl_stage *stage, const tl_piece *piece, int *ret_cause, t
     *ret_cause = TL_STAGE_NO_TRAP;
     for (uint32_t n = 0; h->pc != piece->end && *ret_cause == TL_STAGE_NO_TRAP; n++) {
         if (n == MAX_STEPS)
-            return tl_fail(err, TL_EIO, "a piece of code does not end at 0x%llx", (unsigned long long)h->pc);
+            return tl_hpc_too_slow(stage->setup, "a read of the distributed counters", err);
         h->horizon = UINT64_MAX;
         h->insn_limit = h->instret + 1;
         tl_hart_limit_to_deadline(h, &h->insn_limit);
-        if (h->core->run(h) == TL_STOP_TRAP)
+        bool is_trap = h->core->run(h) == TL_STOP_TRAP;
+        if (is_trap && stage->takes_calls && (h->trap_cause == TL_CAUSE_ECALL_U || h->trap_cause == TL_CAUSE_ECALL_S))
+            tl_take_exception(h);
+        else if (is_trap)
             *ret_cause = (int)h->trap_cause;
         (void)tl_hart_poll(h);
     }

@@ -10,17 +10,23 @@
 enum {
     TL_STAGE_CODE_BYTES = 0x20000,
     TL_STAGE_NO_TRAP = -1,
+    TL_STAGE_PAGE_BYTES = 4096,
     TL_STAGE_VALUE = TL_T3, // the register in which a piece leaves what it found
 };
 static const uint64_t TL_STAGE_DATA_USER = UINT64_C(0x2000080000);   // a page
 static const uint64_t TL_STAGE_WINDOW_USER = UINT64_C(0x2000100000); // the block on the bus
 static const uint64_t TL_STAGE_WINDOW_SUPERVISOR = UINT64_C(0x2000110000);
-static const uint64_t TL_STAGE_NOWHERE = UINT64_C(0x2000120000); // no table leads from there
+static const uint64_t TL_STAGE_WINDOW_GRANTED = UINT64_C(0x2000130000); // the block for user mode, once the kernel has mapped it
+static const uint64_t TL_STAGE_DATA_SUPERVISOR = UINT64_C(0x2000090000);
+static const uint64_t TL_STAGE_LEAVES_SUPERVISOR = UINT64_C(0x20000a0000); // the page table of all that is mapped, as the kernel sees it
+static const uint64_t TL_STAGE_NOWHERE = UINT64_C(0x2000120000);           // no table leads from there
 
 typedef struct tl_stage {
+    const tl_compare_setup *setup;
     tl_machine *machine;
     tl_hart *hart;
     uint32_t used_bytes; // of the code
+    bool takes_calls;
 } tl_stage;
 
 typedef struct tl_piece {
@@ -39,8 +45,12 @@ void tl_stage_close(tl_stage *stage);
 tl_piece tl_stage_begin(const tl_stage *stage, tl_priv mode);
 // Takes in what was assembled; TL_EINVAL: no room.
 TL_MUST_CHECK tl_status tl_stage_end(tl_stage *stage, tl_piece *piece, tl_error *err);
-// Runs it from begin to end; *ret_cause is what it trapped with, or TL_STAGE_NO_TRAP. TL_EIO: it does not end.
+// Runs it from begin to end; *ret_cause is what it trapped with, or TL_STAGE_NO_TRAP. TL_EINVAL: the fabric is so slow that it does not end.
 TL_MUST_CHECK tl_status tl_stage_run(tl_stage *stage, const tl_piece *piece, int *ret_cause, tl_stage_cost *ret_cost, tl_error *err);
+// From now on ECALL of user mode enters `kernel`, and that of the supervisor `firmware`, each with a page of data behind its scratch register.
+void tl_stage_take_calls(tl_stage *stage, const tl_piece *kernel, const tl_piece *firmware);
+uint64_t tl_stage_leaf_of(uint64_t vaddr);    // offset of its entry in the page table
+uint64_t tl_stage_device_pte(uint64_t paddr); // an entry that lets user mode read and write
 // One instruction for machine mode: csr := value, or its bits set or cleared.
 TL_MUST_CHECK tl_status tl_stage_set_csr(tl_stage *stage, uint32_t csr, tl_csr_op op, uint64_t value, tl_error *err);
 

@@ -6,6 +6,9 @@
 #include "compare/setup.h"
 
 TL_MUST_CHECK tl_status tl_compare_fabrics(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
+// One row: a value every `beat` cycles, so many harts.
+TL_MUST_CHECK tl_status tl_compare_fabric(const tl_compare_setup *setup, uint32_t beat, uint32_t n_harts, tl_compare_fabric_row *ret_row,
+                                          tl_error *err);
 TL_MUST_CHECK tl_status tl_compare_spreads(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bits.h"
+#include "compare/interval.h"
 #include "compare/rows.h"
 #include "compare/sweep.h"
 
@@ -30,16 +31,21 @@ static uint32_t order_events(const tl_watchable *ret_order[TL_COMPARE_MAX_EVENTS
     return n;
 }
 
-static tl_status fill_row(const tl_compare_setup *setup, tl_compare_design design, tl_compare_spread_row *row, tl_error *err) {
+static tl_status fill_row(const tl_compare_setup *setup, tl_compare_design design, tl_compare_spread_row *row, uint64_t *ret_outgrown_by,
+                          tl_error *err) {
     uint32_t n = design != TL_COMPARE_U74 ? 1 : setup->n_phases < MOST_PHASES ? setup->n_phases : MOST_PHASES;
     tl_watch_result *results = calloc(n, sizeof *results);
     if (!results)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     tl_status status = TL_OK;
-    for (uint32_t phase = 0; phase < n && status == TL_OK; phase++)
+    *ret_outgrown_by = 0;
+    for (uint32_t phase = 0; phase < n && status == TL_OK && *ret_outgrown_by == 0; phase++) {
         status = tl_watch_run(setup, design, phase, n, &results[phase], err);
-    *row = (tl_compare_spread_row){.size = sizeof *row, .design = design, .n_events = setup->n_events};
-    if (status == TL_OK)
+        *ret_outgrown_by = results[phase].outgrown_by_cycles;
+    }
+    *row = (tl_compare_spread_row){
+        .size = sizeof *row, .design = design, .n_events = setup->n_events, .interval_cycles = setup->interval_cycles};
+    if (status == TL_OK && *ret_outgrown_by == 0)
         row->n_counted = tl_compare_errors(setup, results, n, &row->mean_error, &row->largest_error);
     free(results);
     return status;
@@ -59,8 +65,15 @@ tl_status tl_compare_spreads(const tl_compare_setup *setup, tl_comparison *c, tl
         some.n_events = counts[k] < n_there ? counts[k] : n_there;
         for (uint32_t i = 0; i < some.n_events; i++)
             some.events[i] = order[i];
-        for (uint32_t d = 0; d < setup->n_designs && status == TL_OK; d++)
-            status = fill_row(&some, setup->designs[d], &c->spreads[c->n_spreads++], err);
+        for (uint32_t d = 0; d < setup->n_designs && status == TL_OK; d++) {
+            uint64_t outgrown_by = 0;
+            status = fill_row(&some, setup->designs[d], &c->spreads[c->n_spreads + d], &outgrown_by, err);
+            if (status != TL_OK || outgrown_by == 0)
+                continue;
+            some.interval_cycles = tl_compare_grown_interval(outgrown_by); // for this row and those with more events
+            d = UINT32_MAX;                                                // all designs of the row again
+        }
+        c->n_spreads += setup->n_designs;
         n_before = some.n_events;
     }
     return status;

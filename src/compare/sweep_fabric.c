@@ -2,7 +2,7 @@
 // Harts that read the same manager all the time, in machine mode, out of their registers: how long a read takes by each method when a beat
 // takes so many cycles and so many harts contend. Code and tables are in the caches before anything is measured.
 #include "base/bits.h"
-#include "compare/accesses.h"
+#include "compare/fabric_reader.h"
 #include "compare/sweep.h"
 #include "isa/rv/privileged.h"
 
@@ -17,51 +17,39 @@ static const uint32_t beats[] = {1, 2, 3, 4, 6, 8, 12, 16}, hart_counts[] = {1, 
 static const uint64_t CODE_PADDR = UINT64_C(0x80010000);
 
 typedef struct field { // where they meet
+    const tl_compare_setup *setup;
     tl_machine *machine;
-    tl_dhpc *hpc;
-    tl_dhpc_config config;
+    const tl_dhpc_config *config;
     uint64_t end;
 } field;
 
-static tl_status attach(field *f, tl_error *err) {
-    tl_machine *m = f->machine;
-    tl_status status = tl_dhpc_new_on(&f->config, 64, m->n_harts, &m->pmu_host, &m->arena, &f->hpc, err);
-    for (uint32_t i = 0; status == TL_OK && i < m->n_harts; i++) {
-        tl_hart *h = m->harts[i];
-        tl_privileged_reset(h);
-        h->pmus[h->n_pmus++] = tl_dhpc_port(f->hpc, i);
-    }
-    return status;
-}
-
+// The fabric is the machine's, but for the beat.
 static tl_status open_field(const tl_compare_setup *setup, uint32_t beat, uint32_t n_harts, field *ret_field, tl_error *err) {
     tl_config config = setup->config;
-    field f = {.config = tl_dhpc_defaults};
-    f.config.beat = beat;
-    config.hpc = TL_HPC_NONE; // it gets one of its own
+    field f = {.setup = setup};
+    config.dhpc.beat_cycles = beat;
     config.n_harts = n_harts;
     config.ram_bytes = UINT64_C(16) << 20;
     config.interleave_cycles = 1; // who comes first is to be exact
     tl_status status = tl_machine_new(&config, setup->core, &f.machine, err);
-    if (status == TL_OK)
-        status = attach(&f, err);
-    if (status != TL_OK) {
-        tl_machine_free(f.machine);
+    if (status != TL_OK)
         return status;
-    }
+    for (uint32_t i = 0; i < f.machine->n_harts; i++)
+        tl_privileged_reset(f.machine->harts[i]);
+    f.config = tl_dhpc_config_of(f.machine->hpc);
     *ret_field = f;
     return TL_OK;
 }
 
 // The lowest bits of slice 0 of the second level: a unit that belongs to no hart.
 static uint64_t bits_to_read(const tl_dhpc *hpc, uint32_t *ret_n) {
-    uint32_t n;
+    uint32_t n, most = tl_hpc_values_at_once(tl_dhpc_config_of(hpc));
     const tl_dhpc_manager *managers = tl_dhpc_managers(hpc, &n);
     uint64_t bitmap = 0;
     *ret_n = 0;
     for (uint32_t i = 0; i < n; i++)
-        for (uint64_t left = managers[i].id == TL_DHPC_ID(TL_DHPC_LLC, 0, 0) ? managers[i].implemented : 0; left != 0 && *ret_n < N_VALUES;
-             left &= left - 1, ++*ret_n)
+        for (uint64_t left = managers[i].id == TL_DHPC_ID(TL_DHPC_LLC, 0, 0) ? managers[i].implemented : 0;
+             left != 0 && *ret_n < (most < N_VALUES ? most : N_VALUES); left &= left - 1, ++*ret_n)
             bitmap |= left & -left;
     return bitmap;
 }
@@ -70,7 +58,7 @@ static tl_status write_loop(field *f, tl_hpc_method method, uint64_t bitmap, tl_
     tl_assembler a;
     tl_asm_init(&a, tl_machine_ram(f->machine, CODE_PADDR), CODE_BYTES, CODE_PADDR);
     uint64_t loop = tl_asm_here(&a);
-    tl_hpc_write_read(&a, &f->config, method, TL_DHPC_ID(TL_DHPC_LLC, 0, 0), bitmap);
+    tl_hpc_write_read(&a, f->config, method, TL_DHPC_ID(TL_DHPC_LLC, 0, 0), bitmap);
     tl_asm_addi(&a, COUNT_REGISTER, COUNT_REGISTER, -1);
     uint32_t is_done = tl_asm_branch(&a, TL_ASM_EQ, COUNT_REGISTER, TL_X0);
     tl_asm_jump_to(&a, loop);
@@ -99,9 +87,10 @@ static tl_status run_loop(field *f, tl_error *err) {
         tl_hart_limit_to_deadline(h, &h->insn_limit);
         tl_stop stop = h->core->run(h);
         (void)tl_hart_poll(h);
-        if (stop == TL_STOP_TRAP || n == MAX_TURNS)
-            return tl_fail(err, TL_EIO, "a reader of the sweep %s at 0x%llx", n == MAX_TURNS ? "does not end" : "trapped",
-                           (unsigned long long)h->pc);
+        if (stop == TL_STOP_TRAP)
+            return tl_fail(err, TL_EIO, "a reader of the sweep trapped at 0x%llx", (unsigned long long)h->pc);
+        if (n == MAX_TURNS)
+            return tl_hpc_too_slow(f->setup, "a reader of the sweep", err);
         if (stop == TL_STOP_BREAK)
             running &= ~(1u << h->id);
     }
@@ -148,21 +137,25 @@ static const char *winner_of(const uint64_t times[TL_HPC_N_METHODS]) {
     return tl_hpc_method_names[best];
 }
 
-static tl_status fill_row(const tl_compare_setup *setup, uint32_t beat, uint32_t n_harts, tl_compare_fabric_row *row, tl_error *err) {
+tl_status tl_compare_fabric(const tl_compare_setup *setup, uint32_t beat, uint32_t n_harts, tl_compare_fabric_row *ret_row, tl_error *err) {
+    tl_compare_fabric_row *row = ret_row;
     field f;
     uint64_t times[TL_HPC_N_METHODS] = {0};
     tl_status status = open_field(setup, beat, n_harts, &f, err);
     if (status != TL_OK)
         return status;
     *row = (tl_compare_fabric_row){.size = sizeof *row, .beat_cycles = beat, .n_harts = n_harts, .winner = ""};
-    uint64_t bitmap = bits_to_read(f.hpc, &row->n_counters);
+    uint64_t bitmap = bits_to_read(f.machine->hpc, &row->n_counters);
+    if (bitmap == 0)
+        status = tl_fail(err, TL_EINVAL,
+                         "dhpc.slice_events leaves out every counter of the slices, which the sweep reads; build some, or make no sweeps");
     for (uint32_t m = 0; m < TL_HPC_N_METHODS && status == TL_OK; m++)
         status = measure(&f, (tl_hpc_method)m, bitmap, &times[m], err);
     for (uint32_t i = 0; i < n_harts; i++) {
-        uint64_t wait = tl_dhpc_account(f.hpc, i).max_wait_cycles;
+        uint64_t wait = tl_dhpc_account(f.machine->hpc, i).max_wait_cycles;
         row->max_wait_cycles = wait > row->max_wait_cycles ? wait : row->max_wait_cycles;
     }
-    row->wait_bound_cycles = (n_harts - 1) * tl_dhpc_longest_service(&f.config);
+    row->wait_bound_cycles = (n_harts - 1) * tl_dhpc_longest_service(f.config);
     row->empty_poll_x1000 = times[TL_HPC_EMPTY_POLL];
     row->trigger_poll_x1000 = times[TL_HPC_TRIGGER_POLL];
     row->burst_read_x1000 = times[TL_HPC_BURST_READ];
@@ -178,6 +171,6 @@ tl_status tl_compare_fabrics(const tl_compare_setup *setup, tl_comparison *c, tl
     tl_status status = TL_OK;
     for (uint32_t k = 0; k < TL_COUNT_OF(hart_counts); k++)
         for (uint32_t b = 0; b < TL_COUNT_OF(beats) && status == TL_OK; b++)
-            status = fill_row(setup, beats[b], hart_counts[k], &c->fabrics[c->n_fabrics++], err);
+            status = tl_compare_fabric(setup, beats[b], hart_counts[k], &c->fabrics[c->n_fabrics++], err);
     return status;
 }

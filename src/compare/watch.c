@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "compare/fabric_reader.h"
+#include "compare/interval.h"
 #include "dev/snooper.h"
 #include "isa/rv/privileged.h"
 #include "mem/mem_signals.h"
@@ -179,8 +181,7 @@ static tl_status execute(tl_watch *w, tl_error *err) {
     h->is_privileged = true;
     tl_take_interrupt(h, TL_IRQ_STI);
     for (uint32_t n = 0; status == TL_OK && is_reader(h); n++)
-        status =
-            n < MAX_STEPS ? step(w, err) : tl_fail(err, TL_EIO, "the reader of %s does not end", tl_compare_design_name(w->type->design));
+        status = n < MAX_STEPS ? step(w, err) : tl_hpc_too_slow(w->world.setup, "a look", err); // only the fabric lets a reader wait
     h->is_privileged = false;
     h->run_vline = TL_NO_LINE;
     return status;
@@ -215,8 +216,11 @@ static tl_status look(tl_watch *w, tl_error *err) {
     h->break_pc[1] = break_pc[1];
     h->skip_break = skip_break;
     w->world.reader_insns += after.instructions - before.instructions;
+    uint64_t look_cycles = after.cycles - before.cycles;
     if (w->result->n_looks++ == 0)
-        w->result->first_look_cycles = after.cycles - before.cycles;
+        w->result->first_look_cycles = look_cycles; // the interval begins behind it
+    else if (tl_compare_is_outgrown(w->world.setup->interval_cycles, look_cycles))
+        w->result->outgrown_by_cycles = look_cycles;
     add_account(&w->result->by_reader, &before, &after);
     if (status == TL_OK && h->pc != pc)
         return tl_fail(err, TL_EIO, "the reader came back to 0x%llx instead of 0x%llx", (unsigned long long)h->pc, (unsigned long long)pc);
@@ -271,7 +275,7 @@ static tl_status run(tl_watch *w, tl_error *err) {
     if (status == TL_OK && !w->world.has_ended)
         status = look(w, err);
     next = w->hart->now + w->first_cycles;
-    while (status == TL_OK && !w->world.has_ended) {
+    while (status == TL_OK && !w->world.has_ended && w->result->outgrown_by_cycles == 0) {
         status = tl_world_run(&w->world, next, UINT64_MAX, err);
         next += setup->interval_cycles;
         bool is_alive = !w->world.has_ended || w->world.is_bounded; // the last look is where the bound is
@@ -289,6 +293,16 @@ static uint32_t n_turning(const tl_compare_setup *setup) {
     return n;
 }
 
+static tl_status too_short(const tl_compare_setup *setup, tl_error *err) {
+    if (setup->interval_cycles != setup->wanted_interval_cycles)
+        return tl_fail(err, TL_EINVAL,
+                       "the program ended before the second look, %llu cycles after the first, because looks take so long that they cannot "
+                       "be closer; give it more to do, or make dhpc.* quicker",
+                       (unsigned long long)setup->interval_cycles);
+    return tl_fail(err, TL_EINVAL, "the program ended before the second look; choose a shorter interval than %llu cycles",
+                   (unsigned long long)setup->interval_cycles);
+}
+
 tl_status tl_watch_run(const tl_compare_setup *setup, tl_compare_design design, uint32_t phase, uint32_t n_phases,
                        tl_watch_result *ret_result, tl_error *err) {
     static const tl_watch_type *const types[] = {
@@ -301,10 +315,10 @@ tl_status tl_watch_run(const tl_compare_setup *setup, tl_compare_design design, 
     tl_status status = open_watch(&w, setup, err);
     if (status == TL_OK)
         status = run(&w, err);
-    if (status == TL_OK && ret_result->n_looks < 2)
-        status = tl_fail(err, TL_EINVAL, "the program ended before the second look; choose a shorter interval than %llu cycles",
-                         (unsigned long long)setup->interval_cycles);
-    if (status == TL_OK)
+    bool is_whole = status == TL_OK && ret_result->outgrown_by_cycles == 0;
+    if (is_whole && ret_result->n_looks < 2)
+        status = too_short(setup, err);
+    if (is_whole && status == TL_OK)
         status = w.type->finish(&w, err);
     if (status == TL_OK) {
         tl_machine_sync(w.world.machine);

@@ -36,6 +36,7 @@ typedef struct tl_watched { // of one event
 typedef struct tl_watch_result {
     tl_watched events[TL_COMPARE_MAX_EVENTS];
     uint64_t n_looks, first_look_cycles;
+    uint64_t outgrown_by_cycles; // a look that took so long ended the run; nothing else of it is worth anything. 0: none did
     tl_compare_events_added by_reader;
     uint64_t run_instructions, run_cycles;
     uint64_t values_watched, values_read, selects_watched;

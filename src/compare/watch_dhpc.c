@@ -4,17 +4,14 @@
 //
 // The truth of a value is the machine's tally at the first instruction boundary at or after the cycle in which the manager samples it;
 // that cycle follows from the fabric's latencies and the cycle of the write that started the request.
+#include "compare/fabric_reader.h"
 #include "compare/watch.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "pmu/dhpc/dhpc.h"
-
 enum {
-    MAX_VALUES = 20, // of one request: registers x8 .. x27
-    FIRST_VALUE = TL_S0,
-    MAX_REQUESTS = 64,
+    MAX_REQUESTS = TL_COMPARE_MAX_EVENTS * TL_MAX_L2_SLICES, // as many as values, where the FIFO holds one
     MAX_READINGS = TL_COMPARE_MAX_EVENTS * TL_MAX_L2_SLICES,
 };
 
@@ -30,8 +27,8 @@ typedef struct reading {
 typedef struct request {
     uint32_t manager, n_values, first_result;
     uint64_t bitmap;
-    uint64_t trigger_pc;
-    uint32_t values[MAX_VALUES]; // index of the reading, in order of bits
+    uint64_t trigger_pc[2];             // of the writes that start it: of burst-read, of empty-poll
+    uint32_t values[TL_HPC_MAX_VALUES]; // index of the reading, in order of bits
 } request;
 
 typedef struct own {
@@ -55,11 +52,24 @@ static tl_status add_reading(tl_watch *w, uint32_t event, uint32_t manager, uint
     return TL_OK;
 }
 
+static bool is_built(const tl_watch *w, uint32_t id, uint32_t bit) {
+    uint32_t n;
+    const tl_dhpc_manager *managers = tl_dhpc_managers(w->world.machine->hpc, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (managers[i].id == id)
+            return managers[i].implemented >> bit & 1;
+    return false;
+}
+
 // One counter of hart 0, or one in each slice.
 static tl_status add_event(tl_watch *w, uint32_t index, tl_error *err) {
     const tl_compare_setup *setup = w->world.setup;
     const tl_watchable *event = setup->events[index];
     uint32_t id = (uint32_t)(event->dhpc >> 6), bit = (uint32_t)(event->dhpc & 63);
+    if (!is_built(w, id, bit)) {
+        w->result->events[index] = (tl_watched){.reason = "its counter is not built: a key dhpc.*_events leaves it out"};
+        return TL_OK;
+    }
     w->result->events[index] = (tl_watched){.has_value = true, .reason = "", .time_counted = 1};
     if (tl_dhpc_class_of(id) == TL_DHPC_CORE)
         return add_reading(w, index, id, bit, &w->truths[index], err);
@@ -77,15 +87,6 @@ static tl_status add_event(tl_watch *w, uint32_t index, tl_error *err) {
     return TL_OK;
 }
 
-static const tl_dhpc_manager *manager_of(const tl_watch *w, uint32_t id) {
-    uint32_t n;
-    const tl_dhpc_manager *managers = tl_dhpc_managers(w->world.machine->hpc, &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (managers[i].id == id)
-            return &managers[i];
-    return NULL;
-}
-
 static bool comes_before(const reading *a, const reading *b) {
     return a->manager != b->manager ? a->manager < b->manager : a->bit < b->bit;
 }
@@ -100,9 +101,10 @@ static tl_status make_requests(own *o, tl_error *err) {
         o->readings[k] = r;
     }
     request *q = NULL;
+    uint32_t most = tl_hpc_values_at_once(o->config);
     for (uint32_t i = 0; i < o->n_readings; i++) {
         const reading *r = &o->readings[i];
-        if (!q || q->manager != r->manager || q->n_values == MAX_VALUES) {
+        if (!q || q->manager != r->manager || q->n_values == most) {
             if (o->n_requests == MAX_REQUESTS)
                 return too_many(err);
             q = &o->requests[o->n_requests++];
@@ -116,30 +118,24 @@ static tl_status make_requests(own *o, tl_error *err) {
     return TL_OK;
 }
 
-// Burst-read: wait for the first value, then take one after the other; the managers are as quick as the instructions, and readerror tells
-// if they were not. Then the whole request is made again.
+// Burst-read; where the fabric is slower than the instructions, readerror tells, and everything is asked for again by empty-poll. The request
+// that failed has come to its end before: so the one that follows leaves in the cycle of its write.
 static void write_request(tl_assembler *a, const tl_dhpc_config *c, request *q) {
-    int32_t result = 8 * (int32_t)q->first_result;
-    uint64_t again = tl_asm_here(a);
-    tl_asm_load_constant(a, TL_T0, q->bitmap);
-    tl_asm_load_constant(a, TL_T1, (uint64_t)q->manager << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER); // useren is not user mode's to change
-    tl_asm_csrci(a, c->hpcc, 1);
-    tl_asm_csrw(a, c->hpcm, TL_T0);
-    q->trigger_pc = tl_asm_here(a);
-    tl_asm_csrw(a, c->hpcc, TL_T1);
-    uint64_t wait = tl_asm_here(a);
-    tl_asm_csrr(a, TL_T0, c->hpcc);
-    tl_asm_andi(a, TL_T1, TL_T0, TL_DHPC_EMPTY);
-    tl_asm_branch_to(a, TL_ASM_NE, TL_T1, TL_X0, wait);
-    for (uint32_t i = 0; i < q->n_values; i++)
-        tl_asm_csrr(a, FIRST_VALUE + i, c->hpcr);
+    q->trigger_pc[0] = tl_hpc_write_start(a, c, q->manager, q->bitmap);
+    tl_hpc_write_takes(a, c, TL_HPC_BURST_READ, q->n_values);
     tl_asm_csrr(a, TL_T1, c->hpcm);
     tl_asm_csrr(a, TL_T0, c->hpcc);
-    tl_asm_andi(a, TL_T2, TL_T0, TL_DHPC_READERROR | TL_DHPC_INTERRUPTED);
-    tl_asm_branch_to(a, TL_ASM_NE, TL_T2, TL_X0, again);
-    tl_asm_load_constant(a, TL_T2, TL_WATCH_VADDR + TL_WATCH_RESULTS + (uint64_t)result);
+    tl_asm_andi(a, TL_T2, TL_T0, TL_DHPC_READERROR);
+    uint32_t is_good = tl_asm_branch(a, TL_ASM_EQ, TL_T2, TL_X0);
+    tl_hpc_write_wait(a, c, TL_DHPC_TRIGGER);
+    q->trigger_pc[1] = tl_hpc_write_start(a, c, q->manager, q->bitmap);
+    tl_hpc_write_takes(a, c, TL_HPC_EMPTY_POLL, q->n_values);
+    tl_asm_csrr(a, TL_T1, c->hpcm);
+    tl_asm_csrr(a, TL_T0, c->hpcc);
+    tl_asm_bind(a, is_good);
+    tl_asm_load_constant(a, TL_T2, TL_WATCH_VADDR + TL_WATCH_RESULTS + 8 * (uint64_t)q->first_result);
     for (uint32_t i = 0; i < q->n_values; i++)
-        tl_asm_sd(a, FIRST_VALUE + i, TL_T2, 8 * (int32_t)i);
+        tl_asm_sd(a, TL_HPC_FIRST_VALUE + i, TL_T2, 8 * (int32_t)i);
     tl_asm_sd(a, TL_T1, TL_T2, 8 * (int32_t)q->n_values);
     tl_asm_sd(a, TL_T0, TL_T2, 8 * (int32_t)q->n_values + 8);
 }
@@ -153,11 +149,6 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     tl_status status = TL_OK;
     for (uint32_t i = 0; i < w->world.setup->n_events && status == TL_OK; i++)
         status = add_event(w, i, err);
-    for (uint32_t i = 0; i < o->n_readings && status == TL_OK; i++) {
-        const tl_dhpc_manager *manager = manager_of(w, o->readings[i].manager);
-        if (!manager || !(manager->implemented >> o->readings[i].bit & 1))
-            status = tl_fail(err, TL_EINVAL, "manager 0x%x has no counter %u", o->readings[i].manager, o->readings[i].bit);
-    }
     if (status == TL_OK)
         status = make_requests(o, err);
     if (status == TL_OK)
@@ -168,10 +159,11 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     for (uint32_t i = 0; i < o->n_requests; i++)
         most = o->requests[i].n_values > most ? o->requests[i].n_values : most;
     tl_assembler a = tl_watch_code(w, TL_WATCH_USER, TL_WATCH_USER_DATA - TL_WATCH_USER);
-    tl_watch_save(&a, FIRST_VALUE, FIRST_VALUE + most - 1);
+    tl_watch_save(&a, TL_HPC_FIRST_VALUE, TL_HPC_FIRST_VALUE + most - 1);
+    tl_asm_csrci(&a, o->config->hpcc, 1); // a request of the program's own would not let hpcm be written
     for (uint32_t i = 0; i < o->n_requests; i++)
         write_request(&a, o->config, &o->requests[i]);
-    tl_watch_restore(&a, FIRST_VALUE, FIRST_VALUE + most - 1);
+    tl_watch_restore(&a, TL_HPC_FIRST_VALUE, TL_HPC_FIRST_VALUE + most - 1);
     tl_asm_ecall(&a);
     bool has_room = !a.is_full && TL_WATCH_RESULTS + 8 * o->n_results <= TL_WATCH_WINDOW;
     return has_room ? TL_OK : tl_watch_no_room(err);
@@ -179,9 +171,10 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
 
 static void note_start(own *o, const request *q, uint64_t cycle) {
     const tl_dhpc_config *c = o->config;
+    bool is_live = c->sampling == TL_DHPC_LIVE; // a snapshot is of the cycle in which the manager takes the request
     for (uint32_t i = 0; i < q->n_values; i++) {
         reading *r = &o->readings[q->values[i]];
-        r->sample_cycle = cycle + c->t_req + c->t_grant + c->t_lookup + (uint64_t)i * c->beat;
+        r->sample_cycle = cycle + c->t_req + c->t_grant + (is_live ? c->t_lookup + (uint64_t)i * c->beat : 0);
         r->is_known = false;
     }
 }
@@ -189,7 +182,7 @@ static void note_start(own *o, const request *q, uint64_t cycle) {
 static void after(tl_watch *w, uint64_t pc, uint64_t cycle) {
     own *o = w->own;
     for (uint32_t i = 0; i < o->n_requests; i++)
-        if (o->requests[i].trigger_pc == pc)
+        if (o->requests[i].trigger_pc[0] == pc || o->requests[i].trigger_pc[1] == pc)
             note_start(o, &o->requests[i], cycle); // a write acts in the cycle in which it issues
     bool is_synced = false;
     for (uint32_t i = 0; i < o->n_readings; i++) {
@@ -213,10 +206,10 @@ static tl_status finish(tl_watch *w, tl_error *err) {
     for (uint32_t i = 0; i < o->n_requests; i++) {
         const request *q = &o->requests[i];
         uint32_t place = TL_WATCH_RESULTS + 8 * q->first_result;
-        uint64_t received = tl_watch_word(w, place + 8 * q->n_values);
-        if (received != q->bitmap)
-            return tl_fail(err, TL_EIO, "manager 0x%x answered counters 0x%llx of 0x%llx", q->manager, (unsigned long long)received,
-                           (unsigned long long)q->bitmap);
+        uint64_t received = tl_watch_word(w, place + 8 * q->n_values), status = tl_watch_word(w, place + 8 * q->n_values + 8);
+        if (received != q->bitmap || status & (TL_DHPC_READERROR | TL_DHPC_INTERRUPTED))
+            return tl_fail(err, TL_EIO, "manager 0x%x answered counters 0x%llx of 0x%llx with status 0x%llx", q->manager,
+                           (unsigned long long)received, (unsigned long long)q->bitmap, (unsigned long long)status);
         for (uint32_t k = 0; k < q->n_values; k++) {
             const reading *r = &o->readings[q->values[k]];
             w->result->events[r->event].value += tl_watch_word(w, place + 8 * k);

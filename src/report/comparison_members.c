@@ -16,10 +16,25 @@
 
 #define ROW tl_compare_facts
 static const tl_member facts[] = {
-    FIELD(ROW, TEXT, program),  FIELD(ROW, TEXT, digest),         FIELD(ROW, TEXT, machine), FIELD(ROW, TEXT, added),
-    FIELD(ROW, U32, n_harts),   FIELD(ROW, U32, n_slices),        FIELD(ROW, U64, clock_hz), FIELD(ROW, U64, instructions),
-    FIELD(ROW, U64, cycles),    NAMED(ROW, END, reason, "end"),   FIELD(ROW, U32, status),   FIELD(ROW, U32, signal),
-    FIELD(ROW, U64, max_insns), FIELD(ROW, U64, interval_cycles), FIELD(ROW, U32, n_phases), FIELD(ROW, U32, n_events),
+    FIELD(ROW, TEXT, program),
+    FIELD(ROW, TEXT, digest),
+    FIELD(ROW, TEXT, machine),
+    FIELD(ROW, TEXT, added),
+    FIELD(ROW, U32, n_harts),
+    FIELD(ROW, U32, n_slices),
+    FIELD(ROW, U64, clock_hz),
+    FIELD(ROW, U64, instructions),
+    FIELD(ROW, U64, cycles),
+    NAMED(ROW, END, reason, "end"),
+    FIELD(ROW, U32, status),
+    FIELD(ROW, U32, signal),
+    FIELD(ROW, U64, max_insns),
+    FIELD(ROW, U64, interval_cycles),
+    FIELD(ROW, U32, n_phases),
+    FIELD(ROW, U32, n_events),
+    FIELD(ROW, U64, wanted_interval_cycles),
+    FIELD(ROW, TEXT, outgrown_by_design),
+    FIELD(ROW, U64, outgrown_by_cycles),
 };
 #undef ROW
 #define ROW tl_compare_design_row
@@ -86,6 +101,7 @@ static const tl_member accesses[] = {
     FIELD(ROW, U64, first_instructions),
     FIELD(ROW, U64, first_cycles),
     FIELD(ROW, U64, first_setup_cycles),
+    FIELD(ROW, U64, first_setup_instructions),
     FIELD(ROW, U64, next_instructions),
     FIELD(ROW, U64, next_cycles),
     FIELD(ROW, U64, l1d_accesses),
@@ -122,7 +138,7 @@ static const tl_member fabrics[] = {
 #define ROW tl_compare_spread_row
 static const tl_member spreads[] = {
     KEY(ROW, DESIGN, design),       KEY(ROW, U32, n_events),           FIELD(ROW, U32, n_counted),
-    FIELD(ROW, DOUBLE, mean_error), FIELD(ROW, DOUBLE, largest_error),
+    FIELD(ROW, DOUBLE, mean_error), FIELD(ROW, DOUBLE, largest_error), FIELD(ROW, U64, interval_cycles),
 };
 #undef ROW
 

@@ -96,6 +96,12 @@ static void put_spreads(const tl_comparison *c, FILE *stream) {
         if (k == i)
             put_spread(c, c->spreads[i].n_events, stream);
     }
+    for (uint32_t i = 0; i < c->n_spreads; i += c->n_designs) {
+        char interval[TL_NUMBER_BYTES];
+        if (c->spreads[i].interval_cycles != c->facts.interval_cycles)
+            fprintf(stream, " With %" PRIu32 " events a look takes so long that looks are %s cycles apart.\n", c->spreads[i].n_events,
+                    tl_format_grouped(c->spreads[i].interval_cycles, interval));
+    }
 }
 
 void tl_comparison_put_sweeps(const tl_comparison *c, FILE *stream) {

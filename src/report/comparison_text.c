@@ -117,6 +117,11 @@ static void put_heading(const tl_comparison *c, FILE *stream) {
     fprintf(stream, "\n Watched again in %u way%s, a look every %s cycles, by readers that the machine executes", c->n_designs,
             c->n_designs == 1 ? "" : "s", tl_format_grouped(facts->interval_cycles, a));
     fputs(".\n", stream);
+    if (facts->outgrown_by_cycles != 0)
+        fprintf(stream,
+                " Looks every %s cycles were wanted; they are further apart because one of %s took %s cycles, more than half of that.\n",
+                tl_format_grouped(facts->wanted_interval_cycles, a), facts->outgrown_by_design,
+                tl_format_grouped(facts->outgrown_by_cycles, b));
     if (*facts->added)
         fprintf(stream, " Added to the machine: %s.\n", facts->added);
     fputc('\n', stream);

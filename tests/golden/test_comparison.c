@@ -178,7 +178,8 @@ static tl_compare_access_row accesses[] = {
      .next_cycles = 41,
      .dtlb_accesses = 1,
      .uncached = 1,
-     .first_setup_cycles = 7001},
+     .first_setup_cycles = 7001,
+     .first_setup_instructions = 1201},
     {.design = TL_COMPARE_DHPC,
      .method = "empty-poll",
      .mode = "user",
@@ -266,15 +267,15 @@ static tl_compare_fabric_row fabrics[] = {
 };
 
 static tl_compare_spread_row spreads[] = {
-    {.design = TL_COMPARE_U74, .n_events = 2, .n_counted = 2},
-    {.design = TL_COMPARE_CCACHE, .n_events = 2},
-    {.design = TL_COMPARE_DHPC, .n_events = 2, .n_counted = 2},
-    {.design = TL_COMPARE_U74, .n_events = 16, .n_counted = 12, .mean_error = 0.131, .largest_error = 0.71},
-    {.design = TL_COMPARE_CCACHE, .n_events = 16, .n_counted = 4},
-    {.design = TL_COMPARE_DHPC, .n_events = 16, .n_counted = 16},
-    {.design = TL_COMPARE_U74, .n_events = 45, .n_counted = 37, .mean_error = 0.229, .largest_error = 13.7},
-    {.design = TL_COMPARE_CCACHE, .n_events = 45, .n_counted = 8},
-    {.design = TL_COMPARE_DHPC, .n_events = 45, .n_counted = 45},
+    {.design = TL_COMPARE_U74, .interval_cycles = 100000, .n_events = 2, .n_counted = 2},
+    {.design = TL_COMPARE_CCACHE, .interval_cycles = 100000, .n_events = 2},
+    {.design = TL_COMPARE_DHPC, .interval_cycles = 100000, .n_events = 2, .n_counted = 2},
+    {.design = TL_COMPARE_U74, .interval_cycles = 100000, .n_events = 16, .n_counted = 12, .mean_error = 0.131, .largest_error = 0.71},
+    {.design = TL_COMPARE_CCACHE, .interval_cycles = 100000, .n_events = 16, .n_counted = 4},
+    {.design = TL_COMPARE_DHPC, .interval_cycles = 100000, .n_events = 16, .n_counted = 16},
+    {.design = TL_COMPARE_U74, .interval_cycles = 200000, .n_events = 45, .n_counted = 37, .mean_error = 0.229, .largest_error = 13.7},
+    {.design = TL_COMPARE_CCACHE, .interval_cycles = 200000, .n_events = 45, .n_counted = 8},
+    {.design = TL_COMPARE_DHPC, .interval_cycles = 200000, .n_events = 45, .n_counted = 45},
 };
 
 #define ROWS(name) .name = name, .n_##name = sizeof name / sizeof name[0]
@@ -294,7 +295,10 @@ static tl_comparison sample(void) {
                                      .max_insns = 200000000,
                                      .interval_cycles = 100000,
                                      .n_phases = 8,
-                                     .n_events = 3},
+                                     .n_events = 3,
+                                     .wanted_interval_cycles = 50000,
+                                     .outgrown_by_design = "dhpc",
+                                     .outgrown_by_cycles = 43019},
                            ROWS(designs),
                            ROWS(values),
                            ROWS(accesses),
@@ -338,6 +342,7 @@ static void test_a_comparison_of_one_design_without_sweeps_reads_well(void **sta
     comparison.n_accesses = comparison.n_privileges = comparison.n_states = comparison.n_fabrics = comparison.n_spreads = 0;
     comparison.facts.reason = TL_END_MAX_INSNS;
     comparison.facts.added = "";
+    comparison.facts.outgrown_by_cycles = 0;
     char *text = written(&comparison, TL_COMPARE_TEXT);
     compare("compare-one.txt", text);
     free(text);
