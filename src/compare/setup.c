@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "compare/interval.h"
 #include "pmu/dhpc/dhpc.h"
+#include "session/account.h"
 #include "session/description.h"
 #include "session/plan.h"
 #include "session/run.h"
@@ -104,8 +105,10 @@ static tl_status complete_machine(tl_compare_setup *s, tl_error *err) {
         return tl_fail(err, TL_EINVAL, "the comparison wants distributed counters that take their time; leave out hpc=functional");
     if (status == TL_OK && s->config.hpc == TL_HPC_NONE)
         status = add_setting(s, "hpc=timed", err);
-    if (status == TL_OK && s->config.l2_counters == 0)
-        status = add_setting(s, "l2.counters=6", err);
+    if (status == TL_OK && s->config.l2_counters == 0) {
+        snprintf(text, sizeof text, "l2.counters=%d", TL_ACCOUNT_BLOCK_COUNTERS);
+        status = add_setting(s, text, err);
+    }
     if (status == TL_OK && s->config.snooper_cycles == 0) {
         snprintf(text, sizeof text, "l2.snooper=%d", SNOOPER_CYCLES);
         status = add_setting(s, text, err);

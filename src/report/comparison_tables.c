@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "session/cost.h"
 
 enum { EVENT_WIDTH = 32, PRIVILEGE_WIDTH = 19, MAX_MODES = 6 };
 
@@ -179,7 +180,8 @@ void tl_comparison_put_privileges(const tl_comparison *c, FILE *stream) {
 void tl_comparison_put_states(const tl_comparison *c, FILE *stream) {
     if (c->n_states == 0)
         return;
-    fprintf(stream, "\n The hardware: bits of state and wires, as it stands on this machine and for the reach of the widest\n\n");
+    fprintf(stream, "\n The hardware: bits of state and wires, as it stands on this machine and for the reach of the widest\n");
+    fputs(" " TL_COST_SENTENCE "\n\n", stream);
     fprintf(stream, " %-7s %-14s %9s %12s %14s %9s %6s %10s\n", "", "", "counters", "state bits", "of counters", "wires", "CSRs",
             "addresses");
     for (uint32_t i = 0; i < c->n_states; i++) {

@@ -8,8 +8,13 @@
 static const char *number(uint64_t value, char text[TL_NUMBER_BYTES]) { return tl_format_grouped(value, text); }
 
 static void put_title(const tl_cost *cost, const char *mark, FILE *stream) {
-    fprintf(stream, "%sDistributed counters of %s (%u hart%s): %u counters in %u managers%s%s\n\n", mark, cost->machine, cost->n_harts,
-            cost->n_harts == 1 ? "" : "s", cost->n_counters, cost->n_managers, cost->hpc ? ", with " : "", cost->hpc ? cost->hpc : "");
+    fprintf(stream, "%sDistributed counters of %s (%u hart%s): %u counters in %u managers%s%s\n\n%s", mark, cost->machine, cost->n_harts,
+            cost->n_harts == 1 ? "" : "s", cost->n_counters, cost->n_managers, cost->hpc ? ", with " : "", cost->hpc ? cost->hpc : "",
+            *mark ? "" : "  ");
+    fputs(TL_COST_SENTENCE, stream);
+    if (cost->n_wired > 0)
+        fprintf(stream, " The %u numbers of the directory are wired, and not in it.", cost->n_wired);
+    fputs("\n\n", stream);
 }
 
 static uint64_t total(const tl_cost *cost, bool is_wires) {
@@ -108,6 +113,8 @@ static void put_json(const tl_cost *cost, tl_json *json) {
     tl_json_u64(json, "harts", cost->n_harts);
     tl_json_u64(json, "managers", cost->n_managers);
     tl_json_u64(json, "counters", cost->n_counters);
+    tl_json_u64(json, "wired_numbers", cost->n_wired);
+    tl_json_string(json, "account", TL_COST_SENTENCE);
     tl_json_begin_array(json, "parts");
     for (uint32_t i = 0; i < cost->n_parts; i++) {
         tl_json_begin_object(json, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The account of pmu/dhpc (src/pmu/dhpc/cost.c) for a machine and for chips of other sizes, beside its rivals.
+// The account of a machine (account.h), that of the distributed counters part by part, and of chips of other sizes.
 #include "session/cost.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "machine/machine.h"
 #include "pmu/dhpc/dhpc.h"
+#include "session/account.h"
 #include "session/plan.h"
 
 static const uint32_t unit_sizes[] = {1, 2, 4, 8, 16, 32, 64}, counter_sizes[] = {4, 16, 64};
@@ -30,29 +31,26 @@ static void add_parts(tl_cost *cost, const tl_dhpc_cost *c) {
     add_part(cost, "links of managers: both ways", true, of_managers / managers, managers, of_managers);
 }
 
-static tl_cost_design distributed(const tl_dhpc_cost *c) {
-    return (tl_cost_design){
-        .name = "distributed", .state_bits = c->state_bits, .wires = c->wires, .n_csrs = TL_DHPC_N_CSRS, .n_at_once = c->n_counters};
-}
-
-static tl_cost_design rival(const char *name, const tl_dhpc_rival *r, uint64_t n_at_once) {
+static tl_cost_design design_of(const char *name, const tl_account *account) {
     return (tl_cost_design){.name = name,
-                            .state_bits = r->state_bits,
-                            .wires = r->wires,
-                            .n_csrs = r->n_csrs,
-                            .address_bytes = r->address_bytes,
-                            .n_at_once = n_at_once};
+                            .state_bits = account->state_bits,
+                            .wires = account->wires,
+                            .n_csrs = account->n_csrs,
+                            .address_bytes = account->address_bytes,
+                            .n_at_once = account->n_at_once};
 }
 
-static void fill_designs(tl_cost_design *designs, const tl_dhpc_cost *c) {
-    tl_dhpc_rival in_core = tl_dhpc_rival_in_core(c->n_counters, c->n_harts), on_bus = tl_dhpc_rival_on_bus(c->n_counters);
-    designs[TL_COST_DISTRIBUTED] = distributed(c);
-    designs[TL_COST_IN_CORE] = rival("in the core", &in_core, c->n_counters);
-    designs[TL_COST_ON_BUS] = rival("on the bus", &on_bus, c->n_counters);
+static void fill_designs(tl_cost_design *designs, const tl_account *distributed, uint32_t n_harts) {
+    const uint32_t n = (uint32_t)distributed->n_counters;
+    const tl_account in_core = tl_account_in_core(n, n_harts), on_bus = tl_account_on_bus(n);
+    designs[TL_COST_DISTRIBUTED] = design_of("distributed", distributed);
+    designs[TL_COST_IN_CORE] = design_of("in the core", &in_core);
+    designs[TL_COST_ON_BUS] = design_of("on the bus", &on_bus);
 }
 
 // Managers that stand for units of some kind: what they count does not matter here.
-static tl_status add_size(tl_cost *cost, const tl_dhpc_config *config, uint32_t n_units, uint32_t n_counters, tl_error *err) {
+static tl_status add_size(tl_cost *cost, const tl_dhpc_config *config, uint64_t n_csrs, uint32_t n_units, uint32_t n_counters,
+                          tl_error *err) {
     tl_dhpc_manager *managers = calloc(n_units, sizeof *managers);
     if (!managers)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
@@ -63,47 +61,55 @@ static tl_status add_size(tl_cost *cost, const tl_dhpc_config *config, uint32_t 
     tl_dhpc_cost c = tl_dhpc_cost_of(config, cost->n_harts, managers, n_units);
     tl_cost_size *size = &cost->sizes[cost->n_sizes++];
     *size = (tl_cost_size){.n_units = n_units, .n_counters = n_counters};
-    fill_designs(size->designs, &c);
+    const tl_account distributed = {
+        .n_counters = c.n_counters, .n_at_once = c.n_counters, .state_bits = c.state_bits, .wires = c.wires, .n_csrs = n_csrs};
+    fill_designs(size->designs, &distributed, cost->n_harts);
     free(managers);
     return TL_OK;
 }
 
-static tl_status add_sizes(tl_cost *cost, const tl_dhpc_config *config, uint32_t n_units, uint32_t n_counters, tl_error *err) {
+static tl_status add_sizes(tl_cost *cost, const tl_dhpc_config *config, uint64_t n_csrs, uint32_t n_units, uint32_t n_counters,
+                           tl_error *err) {
     const size_t most = TL_COUNT_OF(unit_sizes) * TL_COUNT_OF(counter_sizes);
     tl_status status = TL_OK;
     cost->sizes = tl_arena_alloc(&cost->arena, most * sizeof *cost->sizes);
     if (!cost->sizes)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     if (n_units != 0)
-        return add_size(cost, config, n_units, n_counters, err);
+        return add_size(cost, config, n_csrs, n_units, n_counters, err);
     for (size_t u = 0; u < TL_COUNT_OF(unit_sizes); u++)
         for (size_t c = 0; c < TL_COUNT_OF(counter_sizes) && status == TL_OK; c++)
-            status = add_size(cost, config, unit_sizes[u], counter_sizes[c], err);
+            status = add_size(cost, config, n_csrs, unit_sizes[u], counter_sizes[c], err);
     return status;
 }
 
 static tl_status fill(tl_cost *cost, const tl_config *config, const tl_machine *machine, uint32_t n_units, uint32_t n_counters,
                       tl_error *err) {
     uint32_t n_managers;
-    const tl_dhpc_manager *managers = tl_dhpc_managers(machine->hpc, &n_managers);
+    (void)tl_dhpc_managers(machine->hpc, &n_managers);
     const tl_dhpc_config *how = tl_dhpc_config_of(machine->hpc);
     if (n_managers == 0)
         return tl_fail(err, TL_EINVAL, "machine %s builds none of its counters: dhpc.*_events leave all of them out", config->name);
-    tl_dhpc_cost c = tl_dhpc_cost_of(how, machine->n_harts, managers, n_managers);
+    tl_dhpc_cost c;
+    tl_account u74;
+    const tl_account distributed = tl_account_of_dhpc(machine, &c), block = tl_account_of_ccache(machine);
+    tl_status status = tl_account_of_u74(machine, &u74, err);
+    if (status != TL_OK)
+        return status;
     cost->machine = tl_arena_strdup(&cost->arena, config->name);
     cost->n_harts = c.n_harts;
     cost->n_managers = c.n_managers;
     cost->n_counters = c.n_counters;
+    cost->n_wired = c.n_wired;
     add_parts(cost, &c);
-    fill_designs(cost->designs, &c);
+    fill_designs(cost->designs, &distributed, c.n_harts);
     // As the chips are: what does not fit has to take turns, or is another unit's.
-    tl_dhpc_rival u74 = tl_dhpc_rival_u74(c.n_harts), block = tl_dhpc_rival_ccache(config->l2_counters ? config->l2_counters : 64);
-    cost->designs[TL_COST_N_DESIGNS] = rival("in the core, as the U74", &u74, TL_DHPC_U74_COUNTERS);
-    cost->designs[TL_COST_N_DESIGNS + 1] = rival("on the bus, as ccache", &block, config->l2_counters ? config->l2_counters : 64);
+    cost->designs[TL_COST_N_DESIGNS] = design_of("in the core, as the U74", &u74);
+    cost->designs[TL_COST_N_DESIGNS + 1] = design_of("on the bus, as ccache", &block);
     cost->n_designs = TL_COST_N_DESIGNS + 2;
-    tl_status status = tl_plan_unusual_hpc(config, &cost->arena, &cost->hpc, err);
+    status = tl_plan_unusual_hpc(config, &cost->arena, &cost->hpc, err);
     if (status == TL_OK)
-        status = add_sizes(cost, how, n_units, n_counters, err);
+        status = add_sizes(cost, how, distributed.n_csrs, n_units, n_counters, err);
     return status == TL_OK && !cost->machine ? tl_fail(err, TL_ENOMEM, "the host has no memory left") : status;
 }
 
@@ -114,7 +120,7 @@ tl_status tl_cost_new(const char *name, const char *const *overrides, uint32_t n
     tl_status status = tl_plan_config(name, overrides, &config, err);
     if (status != TL_OK)
         return status;
-    config.hpc = config.hpc == TL_HPC_NONE ? TL_HPC_TIMED : config.hpc;
+    tl_account_complete(&config);
     tl_cost *cost = calloc(1, sizeof *cost);
     if (!cost)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");

@@ -9,6 +9,8 @@
 #include "base/arena.h"
 #include "base/status.h"
 
+#define TL_COST_SENTENCE "Counted are the bits that registers, FIFOs and control store, and the wires of events, links and ports."
+
 typedef struct tl_cost_part { // of the distributed design on this machine
     const char *name;
     uint64_t each, n, sum; // bits or wires of one, how many there are, all of them
@@ -32,8 +34,8 @@ typedef struct tl_cost_size { // a chip of so many units with so many counters e
 
 typedef struct tl_cost {
     tl_arena arena;
-    const char *machine, *hpc; // hpc: as in tl_header
-    uint32_t n_harts, n_managers, n_counters;
+    const char *machine, *hpc;                         // hpc: as in tl_header
+    uint32_t n_harts, n_managers, n_counters, n_wired; // n_wired: numbers of the directory, which count nothing
     tl_cost_part parts[16];
     uint32_t n_parts;
     tl_cost_design designs[8]; // the machine's own reach
@@ -42,7 +44,7 @@ typedef struct tl_cost {
     uint32_t n_sizes;
 } tl_cost;
 
-// Of a machine by name or description, which is given distributed counters if it has none. n_units and n_counters 0: a range of sizes.
+// Of a machine by name or description, which is given what it lacks of the designs. n_units and n_counters 0: a range of sizes.
 TL_MUST_CHECK tl_status tl_cost_new(const char *machine, const char *const *overrides, uint32_t n_units, uint32_t n_counters,
                                     tl_cost **ret_cost, tl_error *err);
 void tl_cost_free(tl_cost *cost); // NULL is fine

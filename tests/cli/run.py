@@ -92,6 +92,12 @@ def equal(got, want, what=""):
         raise AssertionError(f"{what}: got {got!r}, want {want!r}")
 
 
+def text_of(*path):
+    """A file of the tree."""
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as text:
+        return text.read()
+
+
 def contains(text, *parts):
     for part in parts:
         if part not in text:
@@ -1387,6 +1393,52 @@ def designs_that_do_not_share_counters_are_exact():
     events = {row["event"]: row["undisturbed"] for row in records["event"]}
     equal((run_alone["instructions"], events["l2_read"], events["l2_writeback"]),
           (counts(alone)["instructions"], counts(alone)["l2.read"], counts(alone)["l2.writeback"]))
+
+
+@guest
+def describe_and_compare_have_one_account_of_the_hardware():
+    said = re.search(r'TL_COST_SENTENCE "(.*)"', text_of("src", "session", "cost.h")).group(1)
+    for words in ([], ["--machine", "u74"], ["--machine", "rocket", "--set", "harts=4", "--set", "l2.counters=9", "--set", "dhpc.fifo_depth=16"]):
+        machine = words or ["--machine", "lowrisc2"]
+        cost = json.loads(run("describe", "pmu", "dhpc", "--cost", *machine, "--format", "json")[1])
+        accounts = {row["design"]: row for row in cost["designs"]}
+        records = compare(*SPIN, "--phases", "1", *words, *program("spin", 100000))
+        at_once = {row["design"]: row["events_at_once"] for row in records["design"]}
+        equal((at_once["dhpc"], accounts["distributed"]["at_once"]), (cost["counters"], cost["counters"]))
+        names = {("u74", True): "in the core, as the U74", ("u74", False): "in the core", ("ccache", True): "on the bus, as ccache",
+                 ("ccache", False): "on the bus", ("dhpc", True): "distributed"}
+        equal(len(records["state"]), len(names))
+        for row in records["state"]:
+            account = accounts[names[row["design"], row["is_as_built"]]]
+            equal((row["state_bits"], row["wires"], row["n_csrs"], row["address_bytes"]),
+                  (account["state_bits"], account["wires"], account["csrs"], account["address_bytes"]), f"{words} {row}")
+            if row["is_as_built"]:
+                equal(at_once[row["design"]], account["at_once"])
+        equal(cost["account"], said)
+        contains(run("describe", "pmu", "dhpc", "--cost", *machine)[1], said)
+    contains(run("compare", *SPIN, *program("spin", 100000))[1], said)
+    contains(text_of("docs", "compare.md"), said)
+
+
+@guest
+def a_comparison_reads_any_fabric_or_says_why_not():
+    words = ("--no-sweeps", "--phases", "1", "--pmu", "dhpc")
+    for settings in (["dhpc.csr_base=2288"], ["dhpc.csr_read_base=3300"], ["dhpc.beat=6"], ["dhpc.fifo_depth=4"], ["dhpc.fifo_depth=16"],
+                     ["dhpc.sampling=snapshot", "dhpc.t_lookup=300"], ["dhpc.t_req=500", "dhpc.t_resp=700"], ["dhpc.t_req=1400"]):
+        options = [word for setting in settings for word in ("--set", setting)]
+        records = compare(*words, "--interval", "5k", *options, *program("spin", 100000))
+        equal((records["design"][0]["n_with_error"], records["design"][0]["events_counted"]), (0, 16), str(settings))
+        outcomes = {(row["mode"], row["grant"]): row["outcome"] for row in records["privilege"]}
+        equal([outcomes["M", "useren=0"], outcomes["U", "useren=0"], outcomes["U", "useren=1"]], ["value", "illegal instruction", "value"], str(settings))
+        facts = records["run"][0]
+        is_slow = any("t_req" in setting for setting in settings)
+        equal((facts["wanted_interval_cycles"], facts["outgrown_by_design"]), (5000, "dhpc" if is_slow else ""), str(settings))
+        equal(facts["interval_cycles"] > 2 * facts["outgrown_by_cycles"] - 1, True, str(settings))
+    contains(run("compare", *words, "--interval", "5k", "--set", "dhpc.t_req=1400", *program("spin", 100000))[1],
+             "Looks every 5,000 cycles were wanted; they are further apart because one of dhpc took ")
+    for setting in ("dhpc.user_classes=0", "dhpc.user_classes=1", "dhpc.t_req=1000000"):
+        key, value = setting.split("=")
+        fails(["compare", *words, "--set", setting, *program("spin", 100000)], 2, f"{key} = {value}")
 
 
 @guest

@@ -31,9 +31,10 @@ tl_dhpc_cost tl_dhpc_cost_of(const tl_dhpc_config *config, uint32_t n_harts, con
     uint64_t client_bits = bits_to_count(n_harts);
     add_client(config, &cost);
     for (uint32_t m = 0; m < n_managers; m++) {
-        // A directory's numbers are wired, not counted.
-        uint32_t n = tl_dhpc_class_of(managers[m].id) == TL_DHPC_DIRECTORY ? 0 : (uint32_t)__builtin_popcountll(managers[m].implemented);
-        cost.n_counters += (uint32_t)__builtin_popcountll(managers[m].implemented);
+        uint32_t n_numbers = (uint32_t)__builtin_popcountll(managers[m].implemented);
+        uint32_t n = tl_dhpc_class_of(managers[m].id) == TL_DHPC_DIRECTORY ? 0 : n_numbers; // a directory's numbers are wired, not counted
+        cost.n_counters += n;
+        cost.n_wired += n_numbers - n;
         cost.manager_counters += (uint64_t)n * VALUE_BITS;
         cost.manager_snapshot += config->sampling == TL_DHPC_SNAPSHOT ? (uint64_t)n * VALUE_BITS : 0;
         // bitmap still to be sent; client, epoch and phase of the request in service; what counts the cycles of a beat
@@ -66,25 +67,5 @@ tl_dhpc_rival tl_dhpc_rival_on_bus(uint32_t n_counters) {
         .state_bits = (uint64_t)n_counters * VALUE_BITS,
         .wires = n_counters + 64 + 64 + 40, // events come to the block; read data, write data, address and control of one bus port
         .address_bytes = (uint64_t)n_counters * 8,
-    };
-}
-
-// Counters of which only two can be chosen, from U74_EVENTS event wires of the own hart.
-tl_dhpc_rival tl_dhpc_rival_u74(uint32_t n_harts) {
-    enum { U74_EVENTS = 35, WIDE = 64, NARROW = 40 };
-    return (tl_dhpc_rival){
-        .state_bits = (uint64_t)n_harts * (2 * WIDE + 2 * NARROW + 2 * WIDE), // mcycle, minstret; two counters; two selectors
-        .wires = (uint64_t)n_harts * U74_EVENTS,
-        .n_csrs = TL_DHPC_U74_COUNTERS + 2,
-    };
-}
-
-// SiFive's composable cache (pmu/ccache): selectors of 64 bits at 0x2000, counters at 0x3000, one client filter.
-tl_dhpc_rival tl_dhpc_rival_ccache(uint32_t n_counters) {
-    enum { CCACHE_EVENTS = 64 };
-    return (tl_dhpc_rival){
-        .state_bits = (uint64_t)n_counters * 2 * VALUE_BITS + VALUE_BITS,
-        .wires = CCACHE_EVENTS + 64 + 64 + 40,
-        .address_bytes = ((uint64_t)n_counters * 2 + 1) * 8,
     };
 }

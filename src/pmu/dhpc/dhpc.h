@@ -196,7 +196,7 @@ typedef struct tl_dhpc_cost {
     uint64_t clients, managers, state_bits;                       // sums: of all harts, of all managers, of all
     // Wires of one link in one direction, and of all of them. Harts and managers are joined by a crossbar.
     uint64_t request_wires, data_wires, wires;
-    uint32_t n_counters, n_managers, n_harts;
+    uint32_t n_counters, n_wired, n_managers, n_harts; // n_wired: numbers of the directory, which count nothing and are no state
 } tl_dhpc_cost;
 tl_dhpc_cost tl_dhpc_cost_of(const tl_dhpc_config *config, uint32_t n_harts, const tl_dhpc_manager *managers, uint32_t n_managers);
 // The same reach built in the core: one counter and one selector of 64 bits per event, one wire per event, `n_csrs` registers.
@@ -206,10 +206,5 @@ typedef struct tl_dhpc_rival {
 } tl_dhpc_rival;
 tl_dhpc_rival tl_dhpc_rival_in_core(uint32_t n_counters, uint32_t n_harts);
 tl_dhpc_rival tl_dhpc_rival_on_bus(uint32_t n_counters);
-// Both as chips have them: cycle, instret and two programmable counters of 40 bits in each hart, whatever there is to count; a block of
-// counters of 64 bits with a selector of 64 each and a filter.
-enum { TL_DHPC_N_CSRS = 3, TL_DHPC_U74_COUNTERS = 4 };
-tl_dhpc_rival tl_dhpc_rival_u74(uint32_t n_harts);
-tl_dhpc_rival tl_dhpc_rival_ccache(uint32_t n_counters);
 
 #endif

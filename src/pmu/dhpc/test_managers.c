@@ -469,6 +469,16 @@ static void test_the_cost_is_the_sum_of_its_registers(void **state) {
     assert_int_equal(tl_dhpc_cost_of(&config, 1, managers, 2).client_fifo, 128);
 }
 
+static void test_the_directory_s_numbers_are_no_counters(void **state) {
+    (void)state;
+    tl_dhpc_manager managers[2] = {{.id = TL_DHPC_ID(1, 0, 0), .implemented = 0x1f},
+                                   {.id = TL_DHPC_ID(TL_DHPC_DIRECTORY, 0, 0), .implemented = 0x7f}};
+    tl_dhpc_cost cost = tl_dhpc_cost_of(&tl_dhpc_defaults, 1, managers, 2);
+    assert_int_equal(cost.n_counters, 5);
+    assert_int_equal(cost.n_wired, 7);
+    assert_int_equal(cost.manager_counters, 5 * 64);
+}
+
 static void test_rivals_of_equal_reach(void **state) {
     (void)state;
     tl_dhpc_rival in_core = tl_dhpc_rival_in_core(100, 2), on_bus = tl_dhpc_rival_on_bus(100);
@@ -494,6 +504,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_harts_are_told_when_they_must_be_stopped_for_a_sample),
     cmocka_unit_test(test_t32_reading_touches_nothing_but_registers),
     cmocka_unit_test(test_the_cost_is_the_sum_of_its_registers),
+    cmocka_unit_test(test_the_directory_s_numbers_are_no_counters),
     cmocka_unit_test(test_rivals_of_equal_reach),
 };
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// The account of designs on machines of known size, worked out on paper, and that chips of other sizes are accounted for alike.
+#include "base/testing.h"
+#include "session/account.h"
+#include "session/cost.h"
+#include "session/plan.h"
+
+static tl_machine *machine_of(const char *name, const char *const *overrides) {
+    tl_config config;
+    tl_machine *machine = NULL;
+    tl_error err = {0};
+    assert_int_equal(tl_plan_config(name, overrides, &config, &err), TL_OK);
+    tl_account_complete(&config);
+    if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    return machine;
+}
+
+static void test_the_u74_s_registers_are_those_of_its_map(void **state) {
+    (void)state;
+    static const char *const harts[] = {"harts=1", "harts=4"};
+    for (uint32_t n = 1; n <= 4; n += 3) {
+        const char *const overrides[] = {harts[n / 4], NULL};
+        tl_machine *machine = machine_of("u74", overrides);
+        tl_account a;
+        tl_error err = {0};
+        assert_int_equal(tl_account_of_u74(machine, &a, &err), TL_OK);
+        assert_int_equal(a.n_counters, n * 4);
+        assert_int_equal(a.n_at_once, 4);
+        assert_int_equal(a.counter_bits, n * (2 * 64 + 2 * 40));
+        assert_int_equal(a.state_bits, n * (208 + 40 + 14)); // counters; selectors; inhibit and two enables
+        assert_int_equal(a.wires, n * 35);
+        assert_int_equal(a.n_csrs, 14); // 4 machine counters, their 4 shadows and time, 2 selectors, inhibit and two enables
+        assert_int_equal(a.csrs_per_event, 3);
+        assert_int_equal(a.address_bytes + a.address_bytes_per_event, 0);
+        tl_machine_free(machine);
+    }
+}
+
+static void test_the_block_has_two_registers_for_each_counter(void **state) {
+    (void)state;
+    static const char *const overrides[] = {"l2.counters=9", "harts=2", NULL};
+    tl_machine *machine = machine_of("u74", overrides);
+    tl_account a = tl_account_of_ccache(machine), usual;
+    assert_int_equal(a.n_counters, 9);
+    assert_int_equal(a.n_at_once, 9);
+    assert_int_equal(a.counter_bits, 9 * 64);
+    assert_int_equal(a.n_csrs + a.csrs_per_event, 0);
+    assert_int_equal(a.address_bytes, 0x4000);
+    assert_int_equal(a.address_bytes_per_event, 16);
+    tl_machine_free(machine);
+    machine = machine_of("u74", overrides + 1); // has none: gets six
+    usual = tl_account_of_ccache(machine);
+    assert_int_equal(usual.n_counters, 6);
+    // Three counters more are so many selectors and values; the filter, two clients a hart and one, stays.
+    uint64_t of_one = (a.state_bits - usual.state_bits) / 3;
+    assert_int_equal(a.state_bits, 9 * of_one + 2 * 2 + 1);
+    assert_int_equal(usual.state_bits, 6 * of_one + 2 * 2 + 1);
+    tl_machine_free(machine);
+}
+
+static void test_what_is_wired_is_no_counter(void **state) {
+    (void)state;
+    tl_machine *machine = machine_of("lowrisc2", NULL);
+    tl_dhpc_cost cost;
+    tl_account a = tl_account_of_dhpc(machine, &cost);
+    uint32_t n_managers, n = 0;
+    const tl_dhpc_manager *managers = tl_dhpc_managers(machine->hpc, &n_managers);
+    for (uint32_t i = 0; i < n_managers; i++)
+        for (int bit = 0; bit < 64; bit++)
+            n += (managers[i].implemented >> bit & 1) && managers[i].counters[bit].origin != TL_DHPC_CONSTANT;
+    assert_int_equal(a.n_counters, n);
+    assert_int_equal(a.n_at_once, n);
+    assert_int_equal(a.counter_bits, 64 * n);
+    assert_int_equal(cost.n_counters, n);
+    assert_true(cost.n_wired > 0);
+    assert_int_equal(a.n_csrs, 3); // hpcc, hpcm, hpcr; the upper halves are 32-bit harts'
+    assert_int_equal(a.csrs_per_event + a.address_bytes + a.address_bytes_per_event, 0);
+    tl_machine_free(machine);
+}
+
+static void test_rivals_have_a_counter_for_each(void **state) {
+    (void)state;
+    tl_account in_core = tl_account_in_core(100, 2), on_bus = tl_account_on_bus(100);
+    assert_int_equal(in_core.n_counters, 100);
+    assert_int_equal(in_core.n_at_once, 100);
+    assert_int_equal(in_core.state_bits, 100 * 2 * 128);
+    assert_int_equal(in_core.counter_bits, 6400);
+    assert_int_equal(in_core.wires, 200);
+    assert_int_equal(in_core.n_csrs, 200);
+    assert_int_equal(in_core.address_bytes, 0);
+    assert_int_equal(on_bus.state_bits, 6400);
+    assert_int_equal(on_bus.counter_bits, 6400);
+    assert_int_equal(on_bus.address_bytes, 800);
+    assert_int_equal(on_bus.n_csrs, 0);
+    assert_int_equal(on_bus.wires, 100 + 64 + 64 + 40);
+}
+
+static void test_what_a_description_lacks_is_added(void **state) {
+    (void)state;
+    tl_config config;
+    tl_config_default(&config);
+    config.hpc = TL_HPC_NONE;
+    config.l2_counters = 0;
+    tl_account_complete(&config);
+    assert_int_equal(config.hpc, TL_HPC_TIMED);
+    assert_int_equal(config.l2_counters, 6);
+    assert_int_equal(config.pmu, TL_PMU_U74);
+    config.hpc = TL_HPC_FUNCTIONAL;
+    config.l2_counters = 11;
+    tl_account_complete(&config);
+    assert_int_equal(config.hpc, TL_HPC_FUNCTIONAL);
+    assert_int_equal(config.l2_counters, 11);
+}
+
+static void test_the_cost_holds_every_design_of_the_account(void **state) {
+    (void)state;
+    tl_cost *cost;
+    tl_error err = {0};
+    assert_int_equal(tl_cost_new("lowrisc2", NULL, 8, 16, &cost, &err), TL_OK);
+    tl_machine *machine = machine_of("lowrisc2", NULL);
+    tl_dhpc_cost parts;
+    tl_account accounts[5] = {tl_account_of_dhpc(machine, &parts)};
+    accounts[1] = tl_account_in_core((uint32_t)accounts[0].n_counters, 2);
+    accounts[2] = tl_account_on_bus((uint32_t)accounts[0].n_counters);
+    assert_int_equal(tl_account_of_u74(machine, &accounts[3], &err), TL_OK);
+    accounts[4] = tl_account_of_ccache(machine);
+    assert_int_equal(cost->n_counters, accounts[0].n_counters);
+    assert_int_equal(cost->n_wired, parts.n_wired);
+    assert_int_equal(cost->n_designs, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(cost->designs[i].state_bits, accounts[i].state_bits);
+        assert_int_equal(cost->designs[i].wires, accounts[i].wires);
+        assert_int_equal(cost->designs[i].n_csrs, accounts[i].n_csrs);
+        assert_int_equal(cost->designs[i].address_bytes, accounts[i].address_bytes);
+        assert_int_equal(cost->designs[i].n_at_once, accounts[i].n_at_once);
+    }
+    assert_int_equal(cost->n_sizes, 1);
+    assert_int_equal(cost->sizes[0].designs[TL_COST_DISTRIBUTED].n_at_once, 8 * 16);
+    assert_int_equal(cost->sizes[0].designs[TL_COST_DISTRIBUTED].n_csrs, 3);
+    assert_int_equal(cost->sizes[0].designs[TL_COST_IN_CORE].n_csrs, 2 * 8 * 16);
+    assert_int_equal(cost->sizes[0].designs[TL_COST_ON_BUS].address_bytes, 8 * 8 * 16);
+    tl_machine_free(machine);
+    tl_cost_free(cost);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_u74_s_registers_are_those_of_its_map),
+        cmocka_unit_test(test_the_block_has_two_registers_for_each_counter),
+        cmocka_unit_test(test_what_is_wired_is_no_counter),
+        cmocka_unit_test(test_rivals_have_a_counter_for_each),
+        cmocka_unit_test(test_what_a_description_lacks_is_added),
+        cmocka_unit_test(test_the_cost_holds_every_design_of_the_account),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
+}
