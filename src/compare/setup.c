@@ -18,6 +18,8 @@
 
 enum { DEFAULT_MAX_INSNS = 200000000, DEFAULT_PHASES = 8, MAX_PHASES = 64, SNOOPER_CYCLES = 100000, INSTRET_BIT = 1 };
 
+enum { MAX_SWEEP_PHASES = 4, MAX_SWEEP_INSNS = 50000000 }; // some forty runs: each is kept short
+
 static const char *const design_names[] = {[TL_COMPARE_U74] = "u74", [TL_COMPARE_CCACHE] = "ccache", [TL_COMPARE_DHPC] = "dhpc"};
 
 const char *tl_compare_design_name(tl_compare_design design) { return design < TL_COMPARE_N_DESIGNS ? design_names[design] : ""; }
@@ -191,6 +193,8 @@ static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_er
     s->max_insns = s->run.max_insns ? s->run.max_insns : DEFAULT_MAX_INSNS;
     s->interval_cycles = o->interval_cycles;
     s->n_phases = o->n_phases ? o->n_phases : DEFAULT_PHASES;
+    s->sweep_insns = s->max_insns < MAX_SWEEP_INSNS ? s->max_insns : MAX_SWEEP_INSNS;
+    s->n_sweep_phases = s->n_phases < MAX_SWEEP_PHASES ? s->n_phases : MAX_SWEEP_PHASES;
     s->with_sweeps = o->with_sweeps;
     return TL_OK;
 }

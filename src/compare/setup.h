@@ -21,7 +21,8 @@ typedef struct tl_compare_setup {
     const char *added; // settings, "hpc=timed, pmu=u74"
     uint64_t max_insns, interval_cycles;
     uint64_t wanted_interval_cycles; // before a look outgrew it
-    uint32_t n_phases;
+    uint64_t sweep_insns;            // of each run of the sweep over events
+    uint32_t n_phases, n_sweep_phases;
     bool with_sweeps;
 } tl_compare_setup;
 

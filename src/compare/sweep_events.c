@@ -8,11 +8,9 @@
 #include "compare/rows.h"
 #include "compare/sweep.h"
 
-enum { MOST_PHASES = 4, MOST_INSNS = 50000000 }; // some forty runs: each is kept short
 static const uint32_t counts[] = {2, 4, 8, 16, 32, 64};
 
-// Three of the core, one of the second level, and so on; then what is left.
-static uint32_t order_events(const tl_watchable *ret_order[TL_COMPARE_MAX_EVENTS]) {
+uint32_t tl_compare_order_events(const tl_watchable *ret_order[TL_COMPARE_MAX_EVENTS]) {
     uint32_t n = 0, core = 0, level2 = 0;
     while (n < TL_COMPARE_MAX_EVENTS && (core < tl_n_watchables || level2 < tl_n_watchables)) {
         bool wants_level2 = n % 4 == 3;
@@ -33,7 +31,7 @@ static uint32_t order_events(const tl_watchable *ret_order[TL_COMPARE_MAX_EVENTS
 
 static tl_status fill_row(const tl_compare_setup *setup, tl_compare_design design, tl_compare_spread_row *row, uint64_t *ret_outgrown_by,
                           tl_error *err) {
-    uint32_t n = design != TL_COMPARE_U74 ? 1 : setup->n_phases < MOST_PHASES ? setup->n_phases : MOST_PHASES;
+    uint32_t n = design == TL_COMPARE_U74 ? setup->n_sweep_phases : 1;
     tl_watch_result *results = calloc(n, sizeof *results);
     if (!results)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
@@ -54,9 +52,8 @@ static tl_status fill_row(const tl_compare_setup *setup, tl_compare_design desig
 tl_status tl_compare_spreads(const tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
     tl_compare_setup some = *setup; // of its events, those of each row
     const tl_watchable *order[TL_COMPARE_MAX_EVENTS];
-    uint32_t n_there = order_events(order), n_before = 0;
-    if (some.max_insns > MOST_INSNS)
-        some.max_insns = MOST_INSNS;
+    uint32_t n_there = tl_compare_order_events(order), n_before = 0;
+    some.max_insns = setup->sweep_insns;
     c->spreads = tl_arena_alloc(&c->arena, TL_COUNT_OF(counts) * setup->n_designs * sizeof *c->spreads);
     if (!c->spreads)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");

@@ -46,12 +46,29 @@ static inline void test_write_code(tl_assembler *a, int32_t n_rounds) {
     tl_asm_ecall(a);
 }
 
-// The caller removes the file.
-static inline void test_write_program(int32_t n_rounds, char ret_path[64]) {
+// Every round does the same: a load, a store, a multiplication, two additions and a branch, on one line of the cache.
+static inline void test_write_steady_code(tl_assembler *a, int32_t n_rounds) {
+    tl_asm_load_constant(a, TL_S1, (uint64_t)n_rounds);
+    tl_asm_load_constant(a, TL_S0, TEST_BASE + TEST_BUFFER_AT);
+    uint64_t round = tl_asm_here(a);
+    tl_asm_ld(a, TL_T0, TL_S0, 0);
+    tl_asm_op(a, TL_ASM_MUL, TL_T0, TL_T0, TL_S1);
+    tl_asm_addi(a, TL_T0, TL_T0, 1);
+    tl_asm_sd(a, TL_T0, TL_S0, 8);
+    tl_asm_addi(a, TL_S1, TL_S1, -1);
+    tl_asm_branch_to(a, TL_ASM_NE, TL_S1, TL_X0, round);
+    tl_asm_addi(a, TL_A0, TL_X0, 0);
+    tl_asm_addi(a, TL_A7, TL_X0, TEST_SYS_EXIT);
+    tl_asm_ecall(a);
+}
+
+typedef void test_code_fn(tl_assembler *a, int32_t n_rounds);
+
+static inline void test_write_program_of(test_code_fn *write_code, int32_t n_rounds, char ret_path[64]) {
     uint8_t b[0x800] = {0};
     tl_assembler a;
     tl_asm_init(&a, b + TEST_CODE_AT, sizeof b - TEST_CODE_AT, TEST_BASE + TEST_CODE_AT);
-    test_write_code(&a, n_rounds);
+    write_code(&a, n_rounds);
     assert_false(a.is_full);
     memcpy(b, "\177ELF\2\1\1", 7);
     test_put(b + 16, 2, 2);
@@ -73,6 +90,12 @@ static inline void test_write_program(int32_t n_rounds, char ret_path[64]) {
     assert_int_equal(write(fd, b, sizeof b), (ssize_t)sizeof b);
     fchmod(fd, 0700);
     close(fd);
+}
+
+// The caller removes the files.
+static inline void test_write_program(int32_t n_rounds, char ret_path[64]) { test_write_program_of(test_write_code, n_rounds, ret_path); }
+static inline void test_write_steady_program(int32_t n_rounds, char ret_path[64]) {
+    test_write_program_of(test_write_steady_code, n_rounds, ret_path);
 }
 
 static inline tl_compare_options test_options(const char *path) {

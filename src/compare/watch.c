@@ -303,15 +303,20 @@ static tl_status too_short(const tl_compare_setup *setup, tl_error *err) {
                    (unsigned long long)setup->interval_cycles);
 }
 
+void tl_watch_place_phase(const tl_compare_setup *setup, uint32_t phase, uint32_t n_phases, uint32_t *ret_first_event,
+                          uint64_t *ret_first_cycles) {
+    uint64_t turns_x = (uint64_t)phase * n_turning(setup); // turns of the rotation, times n_phases
+    *ret_first_event = (uint32_t)(turns_x / n_phases);
+    *ret_first_cycles = setup->interval_cycles - setup->interval_cycles * (turns_x % n_phases) / n_phases;
+}
+
 tl_status tl_watch_run(const tl_compare_setup *setup, tl_compare_design design, uint32_t phase, uint32_t n_phases,
                        tl_watch_result *ret_result, tl_error *err) {
     static const tl_watch_type *const types[] = {
         [TL_COMPARE_U74] = &tl_watch_u74, [TL_COMPARE_CCACHE] = &tl_watch_ccache, [TL_COMPARE_DHPC] = &tl_watch_dhpc};
     *ret_result = (tl_watch_result){0};
     tl_watch w = {.type = types[design], .result = ret_result};
-    uint64_t turns_x = (uint64_t)phase * n_turning(setup); // turns of the rotation, times n_phases
-    w.first_event = (uint32_t)(turns_x / n_phases);
-    w.first_cycles = setup->interval_cycles - setup->interval_cycles * (turns_x % n_phases) / n_phases;
+    tl_watch_place_phase(setup, phase, n_phases, &w.first_event, &w.first_cycles);
     tl_status status = open_watch(&w, setup, err);
     if (status == TL_OK)
         status = run(&w, err);

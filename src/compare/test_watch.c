@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// Watched runs one by one: what is the program's and what the reader's, when looks come, who is on a counter in each turn, and what a look
+// takes. Programs run straight and at a steady pace, so that expectations can be worked out.
+#include <math.h>
+
+#include "base/bits.h"
+#include "compare/rows.h"
+#include "compare/setup.h"
+#include "compare/sweep.h"
+#include "compare/test_rig.h"
+#include "compare/watch.h"
+
+static char path[64];
+
+static int make_program(void **state) {
+    (void)state;
+    test_write_program(120, path);
+    return 0;
+}
+
+static int remove_program(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+static tl_compare_setup prepared(const tl_compare_options *options, uint64_t interval) {
+    tl_compare_setup setup;
+    tl_error err = {0};
+    if (tl_compare_prepare(options, &setup, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    setup.interval_cycles = setup.wanted_interval_cycles = interval;
+    return setup;
+}
+
+static tl_watch_result watched(const tl_compare_setup *setup, tl_compare_design design, uint32_t phase, uint32_t n_phases) {
+    tl_watch_result result;
+    tl_error err = {0};
+    if (tl_watch_run(setup, design, phase, n_phases, &result, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(result.outgrown_by_cycles, 0);
+    return result;
+}
+
+static const char turning[] =
+    "integer_load,integer_store,integer_multiply,conditional_branch,integer_arithmetic"; // five share two counters
+
+// Whether the program ends by itself or after so many instructions: what is not the reader's is the same in every run.
+static void test_the_reader_s_instructions_are_its_own(void **state) {
+    (void)state;
+    static const tl_engine engines[] = {TL_ENGINE_STEP, TL_ENGINE_BLOCK, TL_ENGINE_FASTEST};
+    static const uint64_t bounds[] = {123457, 0};
+    for (size_t e = 0; e < TL_COUNT_OF(engines); e++)
+        for (size_t b = 0; b < TL_COUNT_OF(bounds); b++) {
+            tl_compare_options options = test_options(path);
+            options.run.engine = engines[e];
+            options.run.max_insns = bounds[b];
+            options.n_phases = 2;
+            tl_comparison *c = test_compare(&options);
+            assert_true(bounds[b] == 0 || c->facts.instructions == bounds[b]);
+            assert_int_equal(c->facts.reason, bounds[b] ? TL_END_MAX_INSNS : TL_END_EXITED);
+            assert_int_equal(c->facts.max_insns, bounds[b] ? bounds[b] : 200000000);
+            for (uint32_t d = 0; d < 3; d++) {
+                const tl_compare_design_row *row = &c->designs[d];
+                assert_int_equal(row->run_instructions - row->by_reader.instructions, c->facts.instructions);
+                assert_true(row->by_reader.instructions > 40 * row->n_looks && row->by_reader.instructions < 400 * row->n_looks);
+                assert_int_equal(row->look_instructions_x1000, row->by_reader.instructions * 1000 / row->n_looks);
+                // The rest of the cycles is the program's, but for misses that the reader causes it.
+                uint64_t rest = row->run_cycles - row->by_reader.cycles;
+                assert_in_range(rest, c->facts.cycles, c->facts.cycles + c->facts.cycles / 20);
+                double slowdown = (double)row->run_cycles / (double)c->facts.cycles;
+                assert_true(slowdown > 1 && slowdown < 1.2 && fabs(row->slowdown + 1 - slowdown) < 1e-9);
+            }
+            tl_comparison_release(c);
+        }
+}
+
+// The first look, then one whenever an interval is over, and one where the bound is.
+static void test_looks_come_at_the_interval(void **state) {
+    (void)state;
+    static const uint64_t intervals[] = {10000, 37000}, bounds[] = {100000, 0};
+    for (size_t i = 0; i < 2; i++)
+        for (size_t b = 0; b < 2; b++) {
+            tl_compare_options options = test_options(path);
+            options.run.max_insns = bounds[b];
+            options.events = turning;
+            tl_compare_setup setup = prepared(&options, intervals[i]);
+            for (tl_compare_design design = TL_COMPARE_U74; design < TL_COMPARE_N_DESIGNS; design++) {
+                tl_watch_result r = watched(&setup, design, 0, 1);
+                uint64_t behind = r.run_cycles - r.first_look_cycles, beginning = 100; // the program's first instruction, and its miss
+                assert_true(behind % intervals[i] > beginning);                        // or the number below were not certain
+                uint64_t at_the_bound = bounds[b] != 0;
+                assert_int_equal(r.n_looks, 1 + behind / intervals[i] + at_the_bound);
+                assert_true(r.first_look_cycles > r.by_reader.cycles / r.n_looks); // nothing of it was in the caches
+            }
+            tl_compare_setup_done(&setup);
+        }
+}
+
+static void place(const tl_compare_setup *setup, uint32_t phase, uint32_t n_phases, uint32_t event, uint64_t cycles) {
+    uint32_t first_event;
+    uint64_t first_cycles;
+    tl_watch_place_phase(setup, phase, n_phases, &first_event, &first_cycles);
+    assert_int_equal(first_event, event);
+    assert_int_equal(first_cycles, cycles);
+}
+
+static void test_phases_are_spread_over_the_rotation(void **state) {
+    (void)state;
+    tl_compare_options options = test_options(path);
+    options.events = "cycle,integer_load,integer_store,l2_read,integer_multiply,conditional_branch,integer_arithmetic"; // five turn
+    tl_compare_setup setup = prepared(&options, 20000);
+    for (uint32_t phase = 0; phase < 5; phase++) // as many phases as events: a turn each
+        place(&setup, phase, 5, phase, 20000);
+    place(&setup, 0, 2, 0, 20000);
+    place(&setup, 1, 2, 2, 10000);  // two turns and a half
+    place(&setup, 1, 4, 1, 15000);  // 1.25
+    place(&setup, 2, 4, 2, 10000);  // 2.5
+    place(&setup, 3, 4, 3, 5000);   // 3.75
+    place(&setup, 63, 64, 4, 1563); // 4.921875: 20,000 less 18,437
+    place(&setup, 0, 1, 0, 20000);
+    tl_compare_setup_done(&setup);
+}
+
+// Two looks: the two events at the front of the rotation were on the counters, and nobody else.
+static void test_a_phase_begins_with_its_event(void **state) {
+    (void)state;
+    tl_compare_options options = test_options(path);
+    options.run.max_insns = 15000;
+    options.events = turning;
+    tl_compare_setup setup = prepared(&options, 1000000000);
+    for (uint32_t phase = 0; phase < 5; phase++) {
+        tl_watch_result r = watched(&setup, TL_COMPARE_U74, phase, 5);
+        assert_int_equal(r.n_looks, 2);
+        for (uint32_t i = 0; i < 5; i++) {
+            bool is_on = i == phase || i == (phase + 1) % 5;
+            assert_int_equal(r.events[i].has_value, is_on);
+            assert_true(is_on || strstr(r.events[i].reason, "too short"));
+            assert_true(r.events[i].truth > 500);
+            if (is_on) { // the counter ran all the time but at its edges
+                assert_true(r.events[i].time_counted > 0.95 && r.events[i].time_counted <= 1);
+                assert_true(fabs(tl_compare_error(r.events[i].value, r.events[i].truth)) < 0.06);
+            }
+        }
+    }
+    tl_compare_setup_done(&setup);
+}
+
+// Five events on two counters: each has a counter two fifths of the time, all together two counters; and what a steady program does in two
+// fifths of the time, times five halves, is what it does.
+static void test_an_estimate_is_scaled_by_the_time_on_a_counter(void **state) {
+    (void)state;
+    char steady[64];
+    test_write_steady_program(40000, steady);
+    tl_compare_options options = test_options(steady);
+    options.events = turning;
+    tl_compare_setup setup = prepared(&options, 5000);
+    tl_watch_result r = watched(&setup, TL_COMPARE_U74, 0, 1);
+    double sum = 0;
+    for (uint32_t i = 0; i < 5; i++) {
+        sum += r.events[i].time_counted;
+        assert_true(r.events[i].time_counted > 0.3 && r.events[i].time_counted < 0.45);
+        if (fabs(tl_compare_error(r.events[i].value, r.events[i].truth)) > 0.1)
+            fail_msg("%s: %llu of %llu", setup.events[i]->name, (unsigned long long)r.events[i].value,
+                     (unsigned long long)r.events[i].truth);
+    }
+    assert_true(sum > 1.6 && sum < 2); // less than two: while the reader turns nobody counts
+    tl_compare_setup_done(&setup);
+    unlink(steady);
+}
+
+// The truth is what happened between the start and the last read of a counter: of the program, which is known, and the reader's own share.
+static void test_the_truth_is_the_program_s_and_the_reader_s(void **state) {
+    (void)state;
+    char steady[64];
+    enum { N_ROUNDS = 40000 };
+    test_write_steady_program(N_ROUNDS, steady);
+    static const char *const settings[] = {"dhpc", "ccache", "u74"};
+    for (int d = 0; d < 3; d++) {
+        tl_compare_options options = test_options(steady);
+        options.designs = settings[d];
+        options.events = d == 1 ? "l2_read,l2_write" : "integer_multiply,integer_load";
+        options.run.max_insns = 0;
+        options.interval_cycles = 10000;
+        options.n_phases = 1;
+        tl_comparison *c = test_compare(&options);
+        assert_int_equal(c->values[0].value, c->values[0].truth);
+        assert_int_equal(c->values[1].value, c->values[1].truth);
+        if (d != 1) { // a multiplication a round, up to the last look; readers multiply nothing
+            assert_in_range(c->values[0].truth, N_ROUNDS - 10000, N_ROUNDS);
+            assert_int_equal(c->values[0].undisturbed, N_ROUNDS);
+            // Of two events of u74 the counters run through; of dhpc they count since reset.
+            assert_true(c->values[1].truth >= c->values[0].truth);
+        }
+        assert_int_equal(c->values[0].time_counted, 1);
+        tl_comparison_release(c);
+    }
+    unlink(steady);
+}
+
+// Stores and uncached accesses of a look, on paper: the stub keeps t0, pc and sp, and t0 again when it is called back; the reader t0 to t2 and a register for each value; then
+// values go to memory. The first look also sets up: of ccache a selector and a counter each, and a mark.
+static void test_a_look_stores_what_it_must(void **state) {
+    (void)state;
+    static const char *const lists[] = {"l2_read", "l2_read,l2_write", "l2_read,l2_readmiss,l2_write,l2_writeback"};
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t n = UINT64_C(1) << i;
+        tl_compare_options options = test_options(path);
+        options.events = lists[i];
+        tl_compare_setup setup = prepared(&options, 20000);
+        tl_watch_result bus = watched(&setup, TL_COMPARE_CCACHE, 0, 1), fabric = watched(&setup, TL_COMPARE_DHPC, 0, 1);
+        assert_int_equal(bus.by_reader.uncached, n * bus.n_looks + 2 * n);
+        assert_int_equal(bus.by_reader.l1d_writes, (4 + 3 + 2 * n) * bus.n_looks + 1);
+        // Two slices: as many values of each, and how each request went in two words.
+        assert_int_equal(fabric.by_reader.uncached, 0);
+        assert_int_equal(fabric.by_reader.l1d_writes, (4 + 3 + n + 2 * (n + 2)) * fabric.n_looks);
+        assert_int_equal(bus.values_watched, n * bus.n_looks);
+        assert_int_equal(bus.selects_watched, n);
+        assert_int_equal(fabric.values_watched + fabric.values_read + fabric.selects_watched, 0);
+        tl_compare_setup_done(&setup);
+    }
+}
+
+static void test_the_sweep_over_events_is_bounded(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t max_insns, sweep_insns;
+        uint32_t n_phases, n_sweep_phases;
+    } rows[] = {
+        {0, 50000000, 0, 4}, {1000, 1000, 3, 3}, {50000000, 50000000, 4, 4}, {50000001, 50000000, 5, 4}, {49999999, 49999999, 64, 4}};
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_compare_options options = test_options(path);
+        options.run.max_insns = rows[i].max_insns;
+        options.n_phases = rows[i].n_phases;
+        tl_compare_setup setup = prepared(&options, 5000);
+        assert_int_equal(setup.sweep_insns, rows[i].sweep_insns);
+        assert_int_equal(setup.n_sweep_phases, rows[i].n_sweep_phases);
+        assert_int_equal(setup.max_insns, rows[i].max_insns ? rows[i].max_insns : 200000000);
+        assert_int_equal(setup.n_phases, rows[i].n_phases ? rows[i].n_phases : 8);
+        tl_compare_setup_done(&setup);
+    }
+    tl_compare_options options = test_options(path);
+    tl_compare_setup setup;
+    tl_error err = {0};
+    options.n_phases = 65;
+    assert_int_equal(tl_compare_prepare(&options, &setup, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "at most 64"));
+    options.n_phases = 1;
+    options.interval_cycles = 4999;
+    assert_int_equal(tl_compare_prepare(&options, &setup, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "at least 5000"));
+    options.interval_cycles = 5000;
+    assert_int_equal(tl_compare_prepare(&options, &setup, &err), TL_OK);
+    assert_int_equal(setup.interval_cycles, 5000);
+    tl_compare_setup_done(&setup);
+}
+
+static void test_every_design_has_something_among_few_events(void **state) {
+    (void)state;
+    const tl_watchable *order[TL_COMPARE_MAX_EVENTS];
+    uint32_t n = tl_compare_order_events(order);
+    assert_int_equal(n, tl_n_watchables);
+    static const char *const first[] = {"cycle",        "instret",       "exception", "l2_read",
+                                        "integer_load", "integer_store", "atomic",    "l2_readmiss"};
+    for (uint32_t i = 0; i < 8; i++)
+        assert_string_equal(order[i]->name, first[i]);
+    uint32_t n_level2 = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        assert_true(i >= 32 || (order[i]->ccache != 0) == (i % 4 == 3)); // eight of the second level
+        n_level2 += order[i]->ccache != 0;
+        for (uint32_t k = 0; k < i; k++) {
+            assert_ptr_not_equal(order[i], order[k]);
+            assert_true((order[i]->ccache != 0) != (order[k]->ccache != 0) || order[k] < order[i]); // each kind in its order
+        }
+    }
+    assert_int_equal(n_level2, 8);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_reader_s_instructions_are_its_own),
+        cmocka_unit_test(test_looks_come_at_the_interval),
+        cmocka_unit_test(test_phases_are_spread_over_the_rotation),
+        cmocka_unit_test(test_a_phase_begins_with_its_event),
+        cmocka_unit_test(test_an_estimate_is_scaled_by_the_time_on_a_counter),
+        cmocka_unit_test(test_the_truth_is_the_program_s_and_the_reader_s),
+        cmocka_unit_test(test_a_look_stores_what_it_must),
+        cmocka_unit_test(test_the_sweep_over_events_is_bounded),
+        cmocka_unit_test(test_every_design_has_something_among_few_events),
+    };
+    return cmocka_run_group_tests(tests, make_program, remove_program) == 0 ? 0 : 1;
+}
