@@ -85,6 +85,34 @@ static uint64_t setup_cycles_of(tl_compare_design design) {
     return 0;
 }
 
+// Each way to read that a design has, for 1, 8 and 64 counters, or as many as there are: 4 and 6 on this machine.
+static void test_every_way_to_read_is_there_once(void **state) {
+    (void)state;
+    static const struct {
+        tl_compare_design design;
+        const char *method;
+        uint32_t most;
+    } rows[] = {{TL_COMPARE_U74, "csrr", 4},
+                {TL_COMPARE_CCACHE, "load", 6},
+                {TL_COMPARE_DHPC, "empty-poll", 64},
+                {TL_COMPARE_DHPC, "trigger-poll", 64},
+                {TL_COMPARE_DHPC, "burst-read", 64}};
+    static const uint32_t asked[] = {1, 8, 64};
+    assert_int_equal(comparison->n_accesses, 5 * 3);
+    for (uint32_t i = 0; i < 5 * 3; i++) {
+        const tl_compare_access_row *row = &comparison->accesses[i];
+        assert_int_equal(row->size, sizeof *row);
+        assert_int_equal(row->design, rows[i / 3].design);
+        assert_string_equal(row->method, rows[i / 3].method);
+        assert_string_equal(row->mode, "user");
+        assert_int_equal(row->n_asked, asked[i % 3]);
+        assert_int_equal(row->n_counters, asked[i % 3] < rows[i / 3].most ? asked[i % 3] : rows[i / 3].most);
+        assert_int_equal(row->l1d_misses + row->l1i_misses, 0); // of later reads
+        assert_int_equal(row->uncached, row->design == TL_COMPARE_CCACHE ? row->n_counters : 0);
+        assert_true(row->first_cycles > row->first_setup_cycles + row->next_cycles);
+    }
+}
+
 static void test_a_read_takes_what_the_machine_says(void **state) {
     (void)state;
     const tl_compare_access_row *row = access_of("csrr", 8); // four counters, each an instruction and the drain of 4 cycles
@@ -139,6 +167,7 @@ static void test_what_each_design_offers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_can_read),
+        cmocka_unit_test(test_every_way_to_read_is_there_once),
         cmocka_unit_test(test_a_read_takes_what_the_machine_says),
         cmocka_unit_test(test_what_each_design_offers),
     };
