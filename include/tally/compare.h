@@ -35,7 +35,8 @@ typedef struct tl_compare_options {
     tl_run_options run;
     const char *designs; // "u74,ccache,dhpc" or some of them; NULL: all
     const char *events;  // comma-separated names of tl_compare_event_at; NULL: sixteen
-    // From one look of the reader to the next, of machine time; 0: 100000, less for short programs. It grows where a look takes more than half.
+    // From one look of the reader to the next, of machine time; 0: 100000, less for short programs.
+    // It grows where a look takes more than half.
     uint64_t interval_cycles;
     uint32_t n_phases; // runs in which the sharing of u74's counters starts at other events, spread over all of them; 0: 8
     bool with_sweeps;  // also the rows of tl_comparison_fabric and tl_comparison_spread, which take longest
@@ -77,7 +78,8 @@ typedef struct tl_compare_facts {
     uint64_t max_insns, interval_cycles;
     uint32_t n_phases; // with which the rows of u74 were made
     uint32_t n_events; // asked for
-    // interval_cycles as asked for or chosen, and the look that took more than half of it and made it grow; "" and 0: none did.
+    // interval_cycles as asked for or chosen, and the look that took more than half of it and made
+    // it grow; "" and 0: none did.
     uint64_t wanted_interval_cycles;
     const char *outgrown_by_design;
     uint64_t outgrown_by_cycles;
@@ -150,7 +152,8 @@ typedef struct tl_compare_access_row {
     const char *method;           // "csrr", "load", "empty-poll", "trigger-poll", "burst-read"
     const char *mode;             // "user": what a program can do by itself
     uint32_t n_asked, n_counters; // 1, 8, 64; as many of them as there are
-    // First: nothing in the caches and TLBs, and the system calls that let the process in. Next: everything is, and it has been let in.
+    // First: nothing in the caches and TLBs, and the system calls that let the process in. Next:
+    // everything is, and it has been let in.
     uint64_t first_instructions, first_cycles, next_instructions, next_cycles;
     uint64_t l1d_accesses, l1d_misses, dtlb_accesses, uncached, l1i_misses; // of the next
     uint64_t first_setup_cycles;       // part of first_cycles: the system calls, which kernel and firmware execute

@@ -107,7 +107,8 @@ static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uin
     return status;
 }
 
-// Every design looks at the same intervals: a look of one that takes too long makes all begin again, further apart.
+// Every design looks at the same intervals: a look of one that takes too long makes all begin
+// again, further apart.
 static tl_status run_designs(tl_compare_setup *setup, tl_comparison *c, const uint64_t *truths, tl_error *err) {
     c->n_designs = setup->n_designs;
     c->n_values = setup->n_designs * setup->n_events;

@@ -53,7 +53,7 @@ static void let_in_dhpc(tl_assembler *a, const tl_dhpc_config *config) {
     tl_asm_csrs(a, config->hpcc, TL_T0);
 }
 
-// a7 says which call it is. Who has not opened the device gets nothing mapped.
+// a7 says which call it is. A process that has not opened the device gets nothing mapped.
 static void let_in_ccache(tl_assembler *a) {
     uint32_t is_map = tl_asm_branch(a, TL_ASM_NE, TL_A7, TL_X0);
     tl_asm_addi(a, TL_T0, TL_X0, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each design needs in hardware: rows of the account in session/account.h, as built and for the reach of the distributed counters.
+// The hardware that each design needs: rows of the account in session/account.h, as built and for
+// the reach of the distributed counters.
 #include "compare/reach.h"
 
 #include "session/account.h"

@@ -45,9 +45,11 @@ void tl_stage_close(tl_stage *stage);
 tl_piece tl_stage_begin(const tl_stage *stage, tl_priv mode);
 // Takes in what was assembled; TL_EINVAL: no room.
 TL_MUST_CHECK tl_status tl_stage_end(tl_stage *stage, tl_piece *piece, tl_error *err);
-// Runs it from begin to end; *ret_cause is what it trapped with, or TL_STAGE_NO_TRAP. TL_EINVAL: the fabric is so slow that it does not end.
+// Runs it from begin to end; *ret_cause is what it trapped with, or TL_STAGE_NO_TRAP. TL_EINVAL:
+// the fabric is so slow that it does not end.
 TL_MUST_CHECK tl_status tl_stage_run(tl_stage *stage, const tl_piece *piece, int *ret_cause, tl_stage_cost *ret_cost, tl_error *err);
-// From now on ECALL of user mode enters `kernel`, and that of the supervisor `firmware`, each with a page of data behind its scratch register.
+// From now on ECALL of user mode enters `kernel`, and that of the supervisor `firmware`, each with
+// a page of data behind its scratch register.
 void tl_stage_take_calls(tl_stage *stage, const tl_piece *kernel, const tl_piece *firmware);
 uint64_t tl_stage_leaf_of(uint64_t vaddr);    // offset of its entry in the page table
 uint64_t tl_stage_device_pte(uint64_t paddr); // an entry that lets user mode read and write

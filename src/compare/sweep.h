@@ -11,7 +11,8 @@ TL_MUST_CHECK tl_status tl_compare_fabric(const tl_compare_setup *setup, uint32_
                                           tl_error *err);
 TL_MUST_CHECK tl_status tl_compare_spreads(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
 
-// The events of the sweep: three of the core, one of the second level, and so on; then what is left. Returns how many there are.
+// The events of the sweep: three of the core, one of the second level, and so on; then what is
+// left. Returns how many there are.
 uint32_t tl_compare_order_events(const tl_watchable *ret_order[TL_COMPARE_MAX_EVENTS]);
 
 #endif

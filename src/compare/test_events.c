@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every event that can be compared means the same in each design: the rows of the designs' own tables, found by selector, bear its name and
-// count its sources; of the second level, what the silicon's names add up to is written down here.
+// Every event that can be compared means the same in each design: the rows of the designs' own
+// tables, found by selector, bear its name and count its sources; of the second level, what the
+// silicon's names add up to is written down here.
 #include <string.h>
 
 #include "base/bits.h"
@@ -57,7 +58,8 @@ static void test_the_block_s_selectors_add_up(void **state) {
     static const struct {
         const char *name, *parts[5];
     } rows[] = {
-        // A line is got by an instruction cache, or acquired by a data cache: to read, to write, or to write what it may read.
+        // A line is got by an instruction cache, or acquired by a data cache: to read, to write, or
+        // to write what it may read.
         {"l2_read", {"inner_get", "inner_acquire_block_ntob", "inner_acquire_block_ntot", "inner_acquire_perm_btot"}},
         {"l2_readmiss", {"outer_acquire_block_ntob_miss", "outer_acquire_block_ntot_miss"}},
         {"l2_write", {"inner_release_data_ttob", "inner_release_data_tton"}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Being let in: before the system calls a process is kept out by what the manual says, after them it reads; and what the calls cost is what
-// their instructions cost, counted on paper.
+// Being let in: before the system calls a process is kept out by what the manual says, after them
+// it reads; and what the calls cost is what their instructions cost, counted on paper.
 #include "base/bits.h"
 #include "compare/grant.h"
 #include "compare/test_rig.h"
@@ -29,7 +29,7 @@ static int run(tl_stage *s, tl_piece *piece, tl_stage_cost *ret_cost) {
     return cause;
 }
 
-// What happens to a process that reads, with a window of the block at `window`.
+// The cause of the trap when a process reads, with a window of the block at `window`.
 static int try_to_read(tl_stage *s, tl_compare_design design, uint64_t window) {
     const tl_dhpc_config *c = tl_dhpc_config_of(s->machine->hpc);
     tl_piece piece = tl_stage_begin(s, TL_PRIV_U);
@@ -147,8 +147,8 @@ static uint32_t n_words_of(uint64_t constant) {
     return a.n_words;
 }
 
-// An ECALL traps and does not retire. Entering swaps sp and saves two registers; leaving moves the return address on, restores two registers,
-// swaps sp and returns.
+// An ECALL traps and does not retire. Entering swaps sp and saves two registers; leaving moves the
+// return address on, restores two registers, swaps sp and returns.
 static void test_what_the_calls_cost(void **state) {
     (void)state;
     enum { ENTER = 3, LEAVE = 3 + 2 + 1 + 1, CALL = 1, TRAP_CYCLES = 5, CSR_CYCLES = 4 };

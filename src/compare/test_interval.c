@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which interval is chosen and what it grows to, by hand; then that a comparison on a slow fabric ends, with an interval that leaves the
-// program half of the time.
+// Which interval is chosen and what it grows to, by hand; then that a comparison on a slow fabric
+// ends, with an interval that leaves the program half of the time.
 #include "compare/interval.h"
 #include "compare/setup.h"
 #include "compare/sweep.h"

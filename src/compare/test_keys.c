@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The keys dhpc.* of a machine: whatever they say, what the distributed counters tell is the truth, and every table is made with the
-// machine's own numbers, latencies and depth. What cannot be read is refused with the key, its value and the remedy.
+// The keys dhpc.* of a machine: whatever they say, what the distributed counters tell is the truth,
+// and every table is made with the machine's own numbers, latencies and depth. A fabric that cannot
+// be read is refused with the key, its value and the remedy.
 #include "compare/setup.h"
 #include "compare/sweep.h"
 #include "compare/test_rig.h"
@@ -57,7 +58,8 @@ static void test_values_are_the_truth_whatever_the_fabric_is(void **state) {
                 fail_msg("%s: %s is %llu instead of %llu", settings[i][0], c->values[k].event, (unsigned long long)c->values[k].value,
                          (unsigned long long)c->values[k].truth);
         assert_true(c->values[1].truth > 50000); // instructions
-        // Machine mode and whoever has useren read, others do not: with the machine's own register numbers.
+        // Machine mode and whoever has useren read, others do not: with the machine's own register
+        // numbers.
         assert_int_equal(privilege_of(c, "M", "useren=0")->outcome, TL_COMPARE_VALUE);
         assert_int_equal(privilege_of(c, "S", "useren=0")->outcome, TL_COMPARE_VALUE);
         assert_int_equal(privilege_of(c, "U", "useren=1")->outcome, TL_COMPARE_VALUE);
@@ -179,7 +181,8 @@ static tl_compare_fabric_row sweep_with(const char *setting, uint32_t beat, uint
     return row;
 }
 
-// t_req and t_resp stand before the first value of a read, t_grant and t_lookup in the bound on waits as well.
+// t_req and t_resp stand before the first value of a read, t_grant and t_lookup in the bound on
+// waits as well.
 static void test_the_sweep_is_of_this_machine_s_fabric(void **state) {
     (void)state;
     tl_compare_fabric_row usual = sweep_with("dhpc.beat=9", 2, 1), other; // the beat is the sweep's own
@@ -201,7 +204,8 @@ static void test_the_sweep_is_of_this_machine_s_fabric(void **state) {
     assert_true(other.trigger_poll_x1000 < usual.trigger_poll_x1000);
     other = sweep_with("dhpc.slice_events=7", 2, 1);
     assert_int_equal(other.n_counters, 3);
-    // Grant, lookup, 63 beats after the first and a cycle until the port is free, of each other hart.
+    // Grant, lookup, 63 beats after the first and a cycle until the port is free, of each other
+    // hart.
     assert_int_equal(sweep_with("dhpc.beat=9", 3, 4).wait_bound_cycles, 3 * (1 + 1 + 63 * 3 + 1));
     assert_int_equal(sweep_with("dhpc.t_grant=20", 3, 2).wait_bound_cycles, 20 + 1 + 63 * 3 + 1);
 }

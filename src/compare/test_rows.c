@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From what watchers found to rows: errors, their mean and their distribution, looks and slow-down, on made-up results whose rows were worked
-// out on paper; the distribution also against a naive model.
+// From what watchers found to rows: errors, their mean and their distribution, looks and slow-down,
+// on made-up results whose rows were worked out on paper; the distribution also against a naive
+// model.
 #include <math.h>
 
 #include "compare/rows.h"

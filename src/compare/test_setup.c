@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From options to a setup: what is chosen when nothing is said, what a machine gets, what is refused; and how the run without a reader ended.
+// From options to a setup: what is chosen when nothing is said, what a machine gets, what is
+// refused; and how the run without a reader ended.
 #include <signal.h>
 
 #include "base/bits.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The quiet machine: pieces lie on lines of their own, run in the mode they are for, cost what their instructions cost, and end where they
-// trap.
+// The quiet machine: pieces lie on lines of their own, run in the mode they are for, cost what
+// their instructions cost, and end where they trap.
 #include "base/bits.h"
 #include "compare/stage.h"
 #include "compare/test_rig.h"
@@ -53,7 +53,8 @@ static void test_pieces_lie_on_lines_of_their_own(void **state) {
     }
 }
 
-// The same code in another mode is at another address, with the same first cost but for the walk of tables.
+// The same code in another mode is at another address, with the same first cost but for the walk of
+// tables.
 static void test_a_piece_runs_in_its_mode(void **state) {
     (void)state;
     static const tl_priv modes[] = {TL_PRIV_M, TL_PRIV_S, TL_PRIV_U};

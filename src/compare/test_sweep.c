@@ -25,7 +25,8 @@ static const char *winner_by(const tl_compare_fabric_row *row) {
     return n_near > 1 ? "even" : names[best];
 }
 
-// Where values come seldom, a read takes as long as 15 beats after the first value, and harts wait for all the others' services.
+// Where values come seldom, a read takes as long as 15 beats after the first value, and harts wait
+// for all the others' services.
 static void test_a_slow_fabric_sets_the_pace(void **state) {
     (void)state;
     tl_compare_options options = test_options("unused");
@@ -36,7 +37,8 @@ static void test_a_slow_fabric_sets_the_pace(void **state) {
         enum { BEAT = 500, SERVICE = 1 + 1 + 15 * BEAT + 1 }; // grant, lookup, beats, and the cycle in which the port is free again
         tl_compare_fabric_row row;
         assert_int_equal(tl_compare_fabric(&setup, BEAT, n, &row, &err), TL_OK);
-        // The last of a hart's 40 reads is served with the others' before it: the first hart waits for 39 rounds, the last for 40.
+        // The last of a hart's 40 reads is served with the others' before it: the first hart waits
+        // for 39 rounds, the last for 40.
         uint64_t mean_x1000 = SERVICE * UINT64_C(1000) * (2 * 39 * n + n + 1) / 80;
         assert_in_range(row.empty_poll_x1000, mean_x1000, mean_x1000 + (n == 1 ? 60000 : 5000));
         assert_in_range(row.trigger_poll_x1000, mean_x1000, mean_x1000 + (n == 1 ? 150000 : 5000));

@@ -85,7 +85,8 @@ static uint64_t setup_cycles_of(tl_compare_design design) {
     return 0;
 }
 
-// Each way to read that a design has, for 1, 8 and 64 counters, or as many as there are: 4 and 6 on this machine.
+// Each way to read that a design has, for 1, 8 and 64 counters, or as many as there are: 4 and 6 on
+// this machine.
 static void test_every_way_to_read_is_there_once(void **state) {
     (void)state;
     static const struct {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Watched runs one by one: what is the program's and what the reader's, when looks come, who is on a counter in each turn, and what a look
-// takes. Programs run straight and at a steady pace, so that expectations can be worked out.
+// Watched runs one by one: what is the program's and what the reader's, when looks come, who is on
+// a counter in each turn, and what a look takes. Programs run straight and at a steady pace, so
+// that expectations can be worked out.
 #include <math.h>
 
 #include "base/bits.h"
@@ -44,7 +45,8 @@ static tl_watch_result watched(const tl_compare_setup *setup, tl_compare_design 
 static const char turning[] =
     "integer_load,integer_store,integer_multiply,conditional_branch,integer_arithmetic"; // five share two counters
 
-// Whether the program ends by itself or after so many instructions: what is not the reader's is the same in every run.
+// Whether the program ends by itself or after so many instructions: what is not the reader's is the
+// same in every run.
 static void test_the_reader_s_instructions_are_its_own(void **state) {
     (void)state;
     static const tl_engine engines[] = {TL_ENGINE_STEP, TL_ENGINE_BLOCK, TL_ENGINE_FASTEST};
@@ -64,7 +66,8 @@ static void test_the_reader_s_instructions_are_its_own(void **state) {
                 assert_int_equal(row->run_instructions - row->by_reader.instructions, c->facts.instructions);
                 assert_true(row->by_reader.instructions > 40 * row->n_looks && row->by_reader.instructions < 400 * row->n_looks);
                 assert_int_equal(row->look_instructions_x1000, row->by_reader.instructions * 1000 / row->n_looks);
-                // The rest of the cycles is the program's, but for misses that the reader causes it.
+                // The rest of the cycles is the program's, but for misses that the reader causes
+                // it.
                 uint64_t rest = row->run_cycles - row->by_reader.cycles;
                 assert_in_range(rest, c->facts.cycles, c->facts.cycles + c->facts.cycles / 20);
                 double slowdown = (double)row->run_cycles / (double)c->facts.cycles;
@@ -145,8 +148,9 @@ static void test_a_phase_begins_with_its_event(void **state) {
     tl_compare_setup_done(&setup);
 }
 
-// Five events on two counters: each has a counter two fifths of the time, all together two counters; and what a steady program does in two
-// fifths of the time, times five halves, is what it does.
+// Five events on two counters: each has a counter two fifths of the time, all together two
+// counters; and what a steady program does in two fifths of the time, times five halves, is what it
+// does.
 static void test_an_estimate_is_scaled_by_the_time_on_a_counter(void **state) {
     (void)state;
     char steady[64];
@@ -168,7 +172,8 @@ static void test_an_estimate_is_scaled_by_the_time_on_a_counter(void **state) {
     unlink(steady);
 }
 
-// The truth is what happened between the start and the last read of a counter: of the program, which is known, and the reader's own share.
+// The truth is what happened between the start and the last read of a counter: of the program,
+// which is known, and the reader's own share.
 static void test_the_truth_is_the_program_s_and_the_reader_s(void **state) {
     (void)state;
     char steady[64];
@@ -197,8 +202,9 @@ static void test_the_truth_is_the_program_s_and_the_reader_s(void **state) {
     unlink(steady);
 }
 
-// Stores and uncached accesses of a look, on paper: the stub keeps t0, pc and sp, and t0 again when it is called back; the reader t0 to t2 and a register for each value; then
-// values go to memory. The first look also sets up: of ccache a selector and a counter each, and a mark.
+// Stores and uncached accesses of a look, on paper: the stub keeps t0, pc and sp, and t0 again when
+// it is called back; the reader t0 to t2 and a register for each value; then values go to memory.
+// The first look also sets up: of ccache a selector and a counter each, and a mark.
 static void test_a_look_stores_what_it_must(void **state) {
     (void)state;
     static const char *const lists[] = {"l2_read", "l2_read,l2_write", "l2_read,l2_readmiss,l2_write,l2_writeback"};

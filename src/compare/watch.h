@@ -72,7 +72,8 @@ extern const tl_watch_type tl_watch_dhpc, tl_watch_ccache, tl_watch_u74;
 TL_MUST_CHECK tl_status tl_watch_run(const tl_compare_setup *setup, tl_compare_design design, uint32_t phase, uint32_t n_phases,
                                      tl_watch_result *ret_result, tl_error *err);
 
-// Spreads phases evenly over the rotation: each begins with this event, and its first turn is as much shorter as it begins within a turn.
+// Spreads phases evenly over the rotation: each begins with this event, and its first turn is as
+// much shorter as it begins within a turn.
 void tl_watch_place_phase(const tl_compare_setup *setup, uint32_t phase, uint32_t n_phases, uint32_t *ret_first_event,
                           uint64_t *ret_first_cycles);
 

@@ -118,8 +118,9 @@ static tl_status make_requests(own *o, tl_error *err) {
     return TL_OK;
 }
 
-// Burst-read; where the fabric is slower than the instructions, readerror tells, and everything is asked for again by empty-poll. The request
-// that failed has come to its end before: so the one that follows leaves in the cycle of its write.
+// Burst-read; where the fabric is slower than the instructions, readerror tells, and everything is
+// asked for again by empty-poll. The request that failed has come to its end before: so the one
+// that follows leaves in the cycle of its write.
 static void write_request(tl_assembler *a, const tl_dhpc_config *c, request *q) {
     q->trigger_pc[0] = tl_hpc_write_start(a, c, q->manager, q->bitmap);
     tl_hpc_write_takes(a, c, TL_HPC_BURST_READ, q->n_values);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Registers are counted where they are found: every number of the CSR space is looked up in the design's register map. State and wires come
-// from the account beside each design (src/pmu/*/cost.c).
+// Registers are counted where they are found: every number of the CSR space is looked up in the
+// design's register map. State and wires come from the account beside each design
+// (src/pmu/*/cost.c).
 #include "session/account.h"
 
 #include "pmu/ccache/ccache.h"
@@ -34,7 +35,8 @@ static uint32_t bytes_per_event(const tl_regmap *map) { // every array has an el
     return n;
 }
 
-// In-core sets stand once in each hart, and so do their registers' numbers, which are the same in all.
+// In-core sets stand once in each hart, and so do their registers' numbers, which are the same in
+// all.
 tl_status tl_account_of_u74(const tl_machine *machine, tl_account *ret_account, tl_error *err) {
     tl_arena arena = {0};
     tl_pmu *bare;

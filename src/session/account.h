@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What each design of counters needs in hardware on one machine: the one account, of which tally describe and tally compare print parts.
-// TL_COST_SENTENCE (session/cost.h) says what is in it. All harts are in it, but CSRs and counters at once are those of one hart.
+// The hardware that each design of counters needs on one machine: the one account, of which tally
+// describe and tally compare print parts. TL_COST_SENTENCE (session/cost.h) says what is in it. All
+// harts are in it, but CSRs and counters at once are those of one hart.
 #ifndef TL_SESSION_ACCOUNT_H
 #define TL_SESSION_ACCOUNT_H
 

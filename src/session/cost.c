@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The account of a machine (account.h), that of the distributed counters part by part, and of chips of other sizes.
+// The account of a machine (account.h), that of the distributed counters part by part, and of chips
+// of other sizes.
 #include "session/cost.h"
 
 #include <stdlib.h>

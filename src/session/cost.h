@@ -44,7 +44,8 @@ typedef struct tl_cost {
     uint32_t n_sizes;
 } tl_cost;
 
-// Of a machine by name or description, which is given what it lacks of the designs. n_units and n_counters 0: a range of sizes.
+// Of a machine by name or description, which is given what it lacks of the designs. n_units and
+// n_counters 0: a range of sizes.
 TL_MUST_CHECK tl_status tl_cost_new(const char *machine, const char *const *overrides, uint32_t n_units, uint32_t n_counters,
                                     tl_cost **ret_cost, tl_error *err);
 void tl_cost_free(tl_cost *cost); // NULL is fine

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The account of designs on machines of known size, worked out on paper, and that chips of other sizes are accounted for alike.
+// The account of designs on machines of known size, worked out on paper, and that chips of other
+// sizes are accounted for alike.
 #include "base/testing.h"
 #include "session/account.h"
 #include "session/cost.h"
@@ -52,7 +53,8 @@ static void test_the_block_has_two_registers_for_each_counter(void **state) {
     machine = machine_of("u74", overrides + 1); // has none: gets six
     usual = tl_account_of_ccache(machine);
     assert_int_equal(usual.n_counters, 6);
-    // Three counters more are so many selectors and values; the filter, two clients a hart and one, stays.
+    // Three counters more are so many selectors and values; the filter, two clients a hart and one,
+    // stays.
     uint64_t of_one = (a.state_bits - usual.state_bits) / 3;
     assert_int_equal(a.state_bits, 9 * of_one + 2 * 2 + 1);
     assert_int_equal(usual.state_bits, 6 * of_one + 2 * 2 + 1);
