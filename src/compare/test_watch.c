@@ -219,6 +219,19 @@ static void test_a_look_stores_what_it_must(void **state) {
         // Two slices: as many values of each, and how each request went in two words.
         assert_int_equal(fabric.by_reader.uncached, 0);
         assert_int_equal(fabric.by_reader.l1d_writes, (4 + 3 + n + 2 * (n + 2)) * fabric.n_looks);
+        // Loads: one when it enters and three when it leaves, the reader's registers, of ccache the mark;
+        // and those of page walks, which are fewer than fifty a look.
+        assert_in_range(bus.by_reader.l1d_reads, (4 + 3 + n + 1) * bus.n_looks, (4 + 3 + n + 1 + 50) * bus.n_looks);
+        assert_in_range(fabric.by_reader.l1d_reads, (4 + 3 + n) * fabric.n_looks, (4 + 3 + n + 50) * fabric.n_looks);
+        const tl_watch_result *const both[] = {&bus, &fabric};
+        for (int k = 0; k < 2; k++) { // every line that a first-level cache asked for is a read of the second level
+            const tl_compare_events_added *a = &both[k]->by_reader;
+            assert_int_equal(a->l2_reads, a->l1d_misses + a->l1i_misses);
+            assert_in_range(a->l1i_misses, 3, 20 * both[k]->n_looks); // the first look finds none of its lines
+            assert_in_range(a->l1d_misses, 4, 20 * both[k]->n_looks);
+            assert_in_range(a->cycles, a->instructions, 50 * a->instructions);
+            assert_in_range(both[k]->first_look_cycles, 500, 5000);
+        }
         assert_int_equal(bus.values_watched, n * bus.n_looks);
         assert_int_equal(bus.selects_watched, n);
         assert_int_equal(fabric.values_watched + fabric.values_read + fabric.selects_watched, 0);
