@@ -105,6 +105,30 @@ static void test_a_shallow_fifo_takes_more_requests(void **state) {
     tl_comparison_release(shallow);
 }
 
+// Twenty values stay in registers; of 64 the first sixty make room for others.
+static void test_a_wide_block_on_the_bus_is_read_to_its_end(void **state) {
+    (void)state;
+    static const char *const overrides[] = {"l2.counters=64", NULL};
+    static const uint32_t n_counters[] = {1, 8, 64}, n_stores[] = {0, 0, 60};
+    tl_compare_options options = test_options(path);
+    options.run.overrides = overrides;
+    options.designs = "ccache";
+    options.events = "l2_read,l2_readmiss,l2_write,l2_writeback,l2_read_i,l2_read_ld,l2_read_st,l2_evict_clean";
+    tl_comparison *c = test_compare(&options);
+    assert_int_equal(c->n_accesses, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(c->accesses[i].n_counters, n_counters[i]);
+        assert_int_equal(c->accesses[i].uncached, n_counters[i]);
+        assert_int_equal(c->accesses[i].l1d_accesses, n_stores[i]);
+    }
+    for (int i = 0; i < 8; i++) {
+        assert_true(c->values[i].has_value);
+        assert_int_equal(c->values[i].value, c->values[i].truth);
+    }
+    assert_int_equal(c->designs[0].events_at_once, 64);
+    tl_comparison_release(c);
+}
+
 static void test_counters_that_are_not_built_have_no_value(void **state) {
     (void)state;
     // Slices count reads only (bit 0); of the pages of the U74's events there is none.
@@ -238,6 +262,7 @@ int main(void) {
         cmocka_unit_test(test_values_are_the_truth_whatever_the_fabric_is),
         cmocka_unit_test(test_registers_elsewhere_take_as_long),
         cmocka_unit_test(test_a_shallow_fifo_takes_more_requests),
+        cmocka_unit_test(test_a_wide_block_on_the_bus_is_read_to_its_end),
         cmocka_unit_test(test_counters_that_are_not_built_have_no_value),
         cmocka_unit_test(test_what_cannot_be_read_is_refused),
         cmocka_unit_test(test_the_sweep_is_of_this_machine_s_fabric),

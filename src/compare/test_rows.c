@@ -37,6 +37,7 @@ static void test_the_error_is_relative_to_the_truth(void **state) {
     assert_true(is_near(tl_compare_error(0, 100), -1));
     assert_true(is_near(tl_compare_error(300, 100), 2));
     assert_true(tl_compare_error(100, 100) == 0);
+    assert_false(signbit(tl_compare_error(100, 100))); // not "-0"
     assert_true(tl_compare_error(0, 0) == 0);
     assert_true(tl_compare_error(1, 0) == 1); // however much: there is nothing to compare it with
     assert_true(tl_compare_error(1000, 0) == 1);
