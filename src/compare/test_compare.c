@@ -154,10 +154,10 @@ static void test_wrong_requests_are_refused_with_a_sentence(void **state) {
         tl_status status;
         const char *word;
     } rows[] = {
-        {"u74,dhcp", NULL, NULL, 0, TL_ENOENT, "dhpc"},
+        {"u74,dhcp", NULL, NULL, 0, TL_ENOENT, "did you mean dhpc"},
         {"u74,u74", NULL, NULL, 0, TL_EINVAL, "twice"},
         {"", NULL, NULL, 0, TL_EINVAL, "empty"},
-        {NULL, "l2_raed", NULL, 0, TL_ENOENT, "l2_read"},
+        {NULL, "l2_raed", NULL, 0, TL_ENOENT, "did you mean l2_read"},
         {NULL, "cycle,cycle", NULL, 0, TL_EINVAL, "twice"},
         {NULL, NULL, "lowrisc3", 0, TL_ENOENT, "lowrisc2"},
         {NULL, NULL, NULL, 10, TL_EINVAL, "at least"},
