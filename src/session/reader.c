@@ -67,6 +67,8 @@ typedef struct request {
     uint32_t first_result;          // in the buffer, counted in double words: values, then hpcm, then hpcc
 } request;
 
+typedef enum clock_kind { NO_CLOCK, CLOCK_CYCLE, CLOCK_IDLE } clock_kind;
+
 typedef struct reader {
     tl_machine *machine;
     tl_reading *reading;
@@ -78,7 +80,7 @@ typedef struct reader {
     tl_sources *sources; // of each value: the tallies whose sum is its truth; none: the fabric alone counts it
     uint64_t *samples;   // cycle in which each value is sampled, UINT64_MAX: not known yet
     bool *is_known;      // its truth
-    bool *is_clock;      // it is a hart's cycle
+    clock_kind *clocks;  // signals that are known in any cycle
 } reader;
 
 // ---- The code.
@@ -158,7 +160,7 @@ static tl_status add_columns(reader *r, const tl_dhpc_manager *manager, const co
             return no_memory(err);
         if (tl_probe_resolve(&r->machine->probe, path, sources->slots) != TL_OK)
             return tl_fail(err, TL_EINVAL, "the machine counts no %s, so nothing could be compared with manager 0x%x", path, manager->id);
-        r->is_clock[reading->n_values] = c->bit == 0 && columns == core_columns;
+        r->clocks[reading->n_values] = c->bit == 0 && columns == core_columns ? CLOCK_CYCLE : NO_CLOCK;
         snprintf(path, sizeof path, c->unit, instance);
         tl_status status = add_value(r, q, c->bit, path, c->event, err);
         if (status != TL_OK)
@@ -191,7 +193,9 @@ static tl_status add_chosen(reader *r, const tl_dhpc_manager *manager, const boo
             if (status == TL_OK && class != TL_DHPC_CORE)
                 snprintf(unit, sizeof unit, "%s", own.units[0].path);
         }
-        r->is_clock[k] = strcmp(event->sources, "hart.cycle") == 0;
+        r->clocks[k] = strcmp(event->sources, "hart.cycle") == 0        ? CLOCK_CYCLE
+                       : strcmp(event->sources, "hart.idle_cycle") == 0 ? CLOCK_IDLE
+                                                                        : NO_CLOCK;
         if (!q || q->n_values == most)
             q = new_request(r, manager);
         if (status == TL_OK)
@@ -206,11 +210,11 @@ static tl_status make_requests(reader *r, const tl_reader_choice *choice, tl_err
     size_t room = (size_t)n * TL_DHPC_COUNTERS;                              // and a counter of each request at least
     r->requests = tl_arena_alloc(&r->reading->arena, room * sizeof *r->requests);
     r->sources = tl_arena_alloc(&r->reading->arena, room * sizeof *r->sources);
-    r->is_clock = tl_arena_alloc(&r->reading->arena, room * sizeof *r->is_clock);
+    r->clocks = tl_arena_alloc(&r->reading->arena, room * sizeof *r->clocks);
     r->samples = tl_arena_alloc(&r->reading->arena, room * sizeof *r->samples);
     r->is_known = tl_arena_alloc(&r->reading->arena, room * sizeof *r->is_known);
     r->reading->values = tl_arena_alloc(&r->reading->arena, room * sizeof *r->reading->values);
-    if (!r->requests || !r->sources || !r->is_clock || !r->samples || !r->is_known || !r->reading->values)
+    if (!r->requests || !r->sources || !r->clocks || !r->samples || !r->is_known || !r->reading->values)
         return no_memory(err);
     tl_status status = TL_OK;
     for (uint32_t i = 0; i < n && status == TL_OK; i++) {
@@ -266,10 +270,10 @@ static void note_truths(reader *r, const tl_hart *h) {
             continue;
         tl_reading_value *value = &r->reading->values[i];
         value->truth = total_of(r, i);
-        if (r->is_clock[i]) {
+        if (r->clocks[i] != NO_CLOCK) { // a hart that has work has cycles; time of another is idle
             const tl_hart *counted = r->machine->harts[tl_dhpc_instance_of(value->manager)];
-            if (counted == h || counted->client) // a hart that has work has a clock that runs; another's stands still
-                value->truth = r->samples[i] - counted->idle_cycles;
+            uint64_t cycle = (counted == h || counted->client ? r->samples[i] : counted->now) - counted->idle_cycles;
+            value->truth = r->clocks[i] == CLOCK_CYCLE ? cycle : r->samples[i] - cycle;
         }
         r->is_known[i] = true;
     }

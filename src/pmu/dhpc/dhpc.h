@@ -22,7 +22,7 @@
 // Live sampling takes a value in the cycle of its beat, but totals are known only for now. So whoever runs harts asks tl_pmu_port.deadline,
 // stops the hart there and calls poll. A hart is told to stop for the beats of its own core's managers, whoever asked for them, and for
 // those of its own requests to units that belong to no core. Then its own core's counters are those of the first instruction boundary
-// at or after the beat, counting a whole instruction where it issues; hart.cycle is that of the beat's very cycle. What
+// at or after the beat, counting a whole instruction where it issues; hart.cycle and hart.idle_cycle are those of the beat's very cycle. What
 // remains: counters of another core are as of its own progress if it had already run past the beat when the request was granted, or has not
 // come there when the value is read; units that many harts share are as of the order in which their accesses were made. Both are off by
 // at most the events of the cycles that harts may be apart.

@@ -13,7 +13,7 @@ static const char *const unit_of_class[TL_DHPC_N_CLASSES] = {
 
 typedef struct total_row {
     tl_sources sources;
-    bool is_cycle, is_instret;
+    bool is_cycle, is_idle, is_instret;
 } total_row;
 
 typedef struct machine_view {
@@ -50,6 +50,8 @@ static uint64_t total_in(void *ctx, uint32_t which, uint32_t hart, uint64_t cycl
         return view->host->instret(view->host->ctx, hart);
     if (row->is_cycle) // a clock can be read in any cycle, also in one that the hart has passed
         return view->host->cycle_in(view->host->ctx, hart, cycle);
+    if (row->is_idle) // the rest of the time since reset; the total of a hart that sleeps grows when it wakes only
+        return cycle - view->host->cycle_in(view->host->ctx, hart, cycle);
     if (row->sources.needs_sync && hart != TL_DHPC_NO_HART)
         sync(view, hart);
     return sum(view, &row->sources);
@@ -113,6 +115,7 @@ static tl_status build_counter(machine_view *view, tl_dhpc_manager *manager, con
         if (status != TL_OK)
             return tl_fail(err, status, "event %s: %s", event->name, missing.text);
         row->is_cycle = strcmp(event->sources, "hart.cycle") == 0;
+        row->is_idle = strcmp(event->sources, "hart.idle_cycle") == 0;
         row->is_instret = strcmp(event->sources, "hart.instret") == 0;
         view->n_rows += 1;
     }

@@ -35,7 +35,7 @@ typedef struct machine {
     tl_probe probe;
     tl_pmu_host host;
     tl_dhpc *d;
-    uint64_t now;
+    uint64_t now, asleep_since[2]; // 0: has something to run
 } machine;
 
 static void sync_all(void *ctx, uint32_t hart) {
@@ -56,7 +56,11 @@ static uint64_t hart_total(const machine *m, uint32_t hart, const char *signal) 
     return total_named(m, path);
 }
 static uint64_t cycle_of(void *ctx, uint32_t hart) { return hart_total(ctx, hart, "cycle"); }
-static uint64_t cycle_in(void *ctx, uint32_t hart, uint64_t now) { return now - hart_total(ctx, hart, "idle_cycle"); }
+static uint64_t cycle_in(void *ctx, uint32_t hart, uint64_t now) {
+    const machine *m = ctx;
+    uint64_t since = hart < 2 ? m->asleep_since[hart] : 0;
+    return (since != 0 && since < now ? since : now) - hart_total(m, hart, "idle_cycle");
+}
 static uint64_t instret_of(void *ctx, uint32_t hart) { return hart_total(ctx, hart, "instret"); }
 
 static void note_change(void *ctx, uint32_t hart) { ((machine *)ctx)->changed_harts |= 1u << hart; }
@@ -213,6 +217,31 @@ static void test_a_core_s_page_shows_the_core_s_own_totals(void **state) {
         }
     tl_arena_done(&m->arena);
     test_free(m);
+}
+
+// What its total says is as of its last wake-up.
+static void test_idle_cycles_of_a_hart_that_sleeps_are_those_of_the_beat(void **state) {
+    (void)state;
+    static const tl_dhpc_sampling samplings[] = {TL_DHPC_LIVE, TL_DHPC_SNAPSHOT};
+    const uint64_t wanted = UINT64_C(1) << 32 | 1 << 1 | 1; // beats 2, 1 and 0
+    for (size_t i = 0; i < TL_COUNT_OF(samplings); i++) {
+        machine *m = test_calloc(1, sizeof *m);
+        tl_dhpc_config config = tl_dhpc_defaults;
+        config.sampling = samplings[i];
+        config.beat = 7;
+        open_machine(m, &config, &full);
+        m->asleep_since[1] = m->now - 5000;
+        uint64_t ran = m->asleep_since[1] - hart_total(m, 1, "idle_cycle");
+        for (uint32_t look = 0; look < 2; look++) {
+            uint64_t values[TL_DHPC_COUNTERS], accepted = m->now + 1 + config.t_req + config.t_grant;
+            assert_int_equal(read_manager(m, 0, TL_DHPC_ID(TL_DHPC_CORE, 1, 0), wanted, values), wanted);
+            assert_int_equal(values[0], ran);
+            uint64_t sampled = samplings[i] == TL_DHPC_LIVE ? accepted + config.t_lookup + 2 * 7 : accepted;
+            assert_int_equal(values[32], sampled - ran);
+        }
+        tl_arena_done(&m->arena);
+        test_free(m);
+    }
 }
 
 static void test_the_client_s_own_events_are_counted(void **state) {
@@ -494,6 +523,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rows_stand_in_order_and_once),
     cmocka_unit_test(test_events_have_the_specification_s_numbers_and_names),
     cmocka_unit_test(test_a_core_s_page_shows_the_core_s_own_totals),
+    cmocka_unit_test(test_idle_cycles_of_a_hart_that_sleeps_are_those_of_the_beat),
     cmocka_unit_test(test_the_client_s_own_events_are_counted),
     cmocka_unit_test(test_slices_and_channels_show_their_own_totals),
     cmocka_unit_test(test_every_counter_of_every_machine_shows_its_sources),
