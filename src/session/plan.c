@@ -11,7 +11,7 @@
 #include "session/pmus.h"
 #include "system/system.h"
 
-// The one-screen view: these aliases in this order, each with the metric that makes it readable.
+// The one-screen view: these aliases in this order, each with the metric that makes it readable. The rate of a miss counts its own kind only.
 static const struct {
     const char *alias, *metric;
 } screen[] = {
@@ -21,7 +21,7 @@ static const struct {
     {"L1-dcache-loads", NULL},  {"L1-dcache-load-misses", "l1d_load_miss_rate"},
     {"L1-dcache-stores", NULL}, {"L1-dcache-store-misses", "l1d_store_miss_rate"},
     {"cache-references", NULL}, {"cache-misses", "l2_miss_rate"},
-    {"iTLB-load-misses", NULL}, {"dTLB-load-misses", "dtlb_mpki"},
+    {"iTLB-load-misses", NULL}, {"dTLB-load-misses", "dtlb_load_miss_rate"},
     {"page-faults", NULL},      {"context-switches", NULL},
     {"syscalls", NULL},
 };

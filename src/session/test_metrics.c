@@ -184,6 +184,39 @@ static void test_values_are_what_their_names_say(void **state) {
     tl_catalogue_free(catalogue);
 }
 
+// A rate is told from one that counts other look-ups in, because every total is another number.
+static void test_rates_of_misses_count_their_own_kind(void **state) {
+    (void)state;
+    static const struct {
+        const char *rate, *misses, *look_ups;
+        double factor;
+    } rows[] = {
+        {"branch_miss_rate", "branch-misses", "branches", 100},
+        {"l1i_mpki", "L1-icache-load-misses", "instructions", 1000},
+        {"l1i_miss_rate", "L1-icache-load-misses", "L1-icache-loads", 100},
+        {"l1d_load_miss_rate", "L1-dcache-load-misses", "L1-dcache-loads", 100},
+        {"l1d_store_miss_rate", "L1-dcache-store-misses", "L1-dcache-stores", 100},
+        {"l2_miss_rate", "cache-misses", "cache-references", 100},
+        {"l2_miss_rate", "LLC-load-misses", "LLC-loads", 100},
+        {"itlb_miss_rate", "iTLB-load-misses", "iTLB-loads", 100},
+        {"dtlb_load_miss_rate", "dTLB-load-misses", "dTLB-loads", 100},
+        {"dtlb_store_miss_rate", "dTLB-store-misses", "dTLB-stores", 100},
+    };
+    tl_catalogue *catalogue = open_catalogue("rocket");
+    uint64_t *values = new_totals(catalogue);
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_quantities events = {0};
+        assert_int_equal(tl_catalogue_events(catalogue, rows[i].misses, &events, NULL), TL_OK);
+        assert_int_equal(tl_catalogue_events(catalogue, rows[i].look_ups, &events, NULL), TL_OK);
+        double misses = tl_formula_eval(events.items[0].formula, values, TL_ALL_HARTS).real;
+        double look_ups = tl_formula_eval(events.items[1].formula, values, TL_ALL_HARTS).real;
+        assert_near(sum_of(catalogue, rows[i].rate, values, TL_ALL_HARTS), rows[i].factor * misses / look_ups);
+        tl_quantities_done(&events);
+    }
+    free(values);
+    tl_catalogue_free(catalogue);
+}
+
 static void test_unknown_metrics_offer_the_nearest(void **state) {
     (void)state;
     static const struct {
@@ -275,9 +308,14 @@ static void test_mistakes_in_groups_are_named_with_their_line(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_every_metric_resolves_on_every_machine), cmocka_unit_test(test_groups_a_user_expects_are_there_ipc_first),
-    cmocka_unit_test(test_files_of_the_tree_are_all_carried),      cmocka_unit_test(test_stacks_add_up),
-    cmocka_unit_test(test_values_are_what_their_names_say),        cmocka_unit_test(test_unknown_metrics_offer_the_nearest),
-    cmocka_unit_test(test_users_add_groups_of_their_own),          cmocka_unit_test(test_mistakes_in_groups_are_named_with_their_line),
+    cmocka_unit_test(test_every_metric_resolves_on_every_machine),
+    cmocka_unit_test(test_groups_a_user_expects_are_there_ipc_first),
+    cmocka_unit_test(test_files_of_the_tree_are_all_carried),
+    cmocka_unit_test(test_stacks_add_up),
+    cmocka_unit_test(test_values_are_what_their_names_say),
+    cmocka_unit_test(test_rates_of_misses_count_their_own_kind),
+    cmocka_unit_test(test_unknown_metrics_offer_the_nearest),
+    cmocka_unit_test(test_users_add_groups_of_their_own),
+    cmocka_unit_test(test_mistakes_in_groups_are_named_with_their_line),
 };
 TL_TEST_MAIN(tests)

@@ -79,6 +79,15 @@ int main(int argc, char **argv) {
             pthread_join(threads[i], NULL);
         return 0;
     }
+    if (!strcmp(deed, "pages")) { // a load from each page that nobody touched before, and stores to them over and over
+        static volatile char pages[600 * 4096];
+        for (size_t i = 0; i < sizeof pages; i += 4096)
+            (void)pages[i];
+        for (int n = 0; n < 5; n++)
+            for (size_t i = 0; i < sizeof pages; i += 4096)
+                pages[i] = (char)n;
+        return 0;
+    }
     if (!strcmp(deed, "roi")) { // three visits of 10, 20, 30 rounds between the borders, 1000 outside
         for (uint64_t i = 1; i <= 3; i++) {
             roi_begin();
