@@ -140,6 +140,8 @@ uint64_t tl_page_cache_get(tl_os *os, tl_page_cache *cache, uint64_t index, tl_f
             done += (size_t)got;
         }
     }
+    if (tl_frame_is_code(os->frames, paddr)) // by an earlier use: whoever maps it to be executed finds other bytes there
+        tl_memory_code_changed(os->machine->memory, paddr);
     *slot_of(cache, index) = (cached_page){.index_plus_one = index + 1, .paddr = paddr};
     ++cache->n;
     *ret_how = cache->file ? TL_FAULT_FILE : TL_FAULT_ZERO;
