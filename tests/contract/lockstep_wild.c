@@ -24,13 +24,16 @@
 enum {
     FRONT = 0x10000, // headers, start, handler, structs: nobody writes here
     FRONT_BYTES = 0x2000,
-    START_AT = 0x200, // in it
+    STRUCTS_AT = 0x100, // in it
+    START_AT = 0x200,
+    PATH_AT = FRONT + STRUCTS_AT + 64,
     HANDLER_AT = 0x1000,
     WILD = 0x20000, // a region for each thread
     REGION_BYTES = 0x2000,
+    SPOT_BYTES = 256, // apart are the places where code is entered
     MAX_THREADS = 4,
     ELSEWHERE = 0x60000, // pages that come and go
-    ELSEWHERE_PAGES = 4,
+    ELSEWHERE_PAGES = 2,
     DATA = 0x80000,
     DATA_BYTES = 0x20000,
     STACK_LOG2 = 14, // within the data: x2 of each thread; the alternate stacks lie behind
@@ -99,8 +102,8 @@ static void write_handler(wild *w, tl_assembler *a) {
     tl_asm_op(a, TL_ASM_MUL, TL_T4, TL_T0, TL_T2);
     tl_asm_load_constant(a, TL_T2, WILD);
     tl_asm_op(a, TL_ASM_ADD, TL_T4, TL_T4, TL_T2); // its region
-    tl_asm_srli(a, TL_T5, TL_T3, 64 - 12);
-    tl_asm_slli(a, TL_T5, TL_T5, 1);
+    tl_asm_srli(a, TL_T5, TL_T3, 64 - 5);          // of REGION_BYTES / SPOT_BYTES
+    tl_asm_slli(a, TL_T5, TL_T5, 8);
     tl_asm_op(a, TL_ASM_ADD, TL_T5, TL_T5, TL_T4); // a place in it
     tl_asm_load_constant(a, TL_T6, 10);
     uint32_t is_usr1 = tl_asm_branch(a, TL_ASM_EQ, TL_A0, TL_T6);
@@ -152,7 +155,7 @@ static void enter_region(wild *w, tl_assembler *a, uint32_t thread) {
     tl_asm_load_constant(a, TL_SP, stack_of(w, thread));
     tl_asm_load_constant(a, TL_S0, pointer_of(thread));
     tl_asm_load_constant(a, TL_S1, region_of(thread) + REGION_BYTES / 2);
-    tl_asm_load_constant(a, TL_RA, region_of(thread) + 64 * below(&w->r, REGION_BYTES / 64));
+    tl_asm_load_constant(a, TL_RA, region_of(thread) + SPOT_BYTES * (uint64_t)below(&w->r, REGION_BYTES / SPOT_BYTES));
     tl_asm_word(a, i_type(0x67, 0, 0, TL_RA, 0));
 }
 
@@ -164,12 +167,12 @@ static void write_front(wild *w) {
     tl_asm_init(&a, w->front + HANDLER_AT, FRONT_BYTES - HANDLER_AT, FRONT + HANDLER_AT);
     const uint64_t handler = tl_asm_here(&a);
     write_handler(w, &a);
-    const uint64_t action_at = FRONT + 256, timer_at = FRONT + 256 + 32, path_at = FRONT + 256 + 64;
+    const uint64_t action_at = FRONT + STRUCTS_AT, timer_at = action_at + 32, path_at = action_at + 64;
     const uint64_t action[3] = {handler, (flags & (w->is_on_altstack ? UINT64_MAX : 4)) | (w->is_nested ? nested : 0), 0};
     const uint64_t timer[4] = {0, 1 + below(&w->r, 30), 0, 1 + below(&w->r, 30)};
-    memcpy(w->front + 256, action, sizeof action);
-    memcpy(w->front + 256 + 32, timer, sizeof timer);
-    memcpy(w->front + 256 + 64, "/program", 9);
+    memcpy(w->front + STRUCTS_AT, action, sizeof action);
+    memcpy(w->front + STRUCTS_AT + 32, timer, sizeof timer);
+    memcpy(w->front + STRUCTS_AT + 64, "/program", 9);
     uint64_t threads_at[MAX_THREADS];
     for (uint32_t t = 1; t < w->n_threads; t++) {
         threads_at[t] = tl_asm_here(&a);
@@ -177,6 +180,7 @@ static void write_front(wild *w) {
     }
     tl_assembler start;
     tl_asm_init(&start, w->front + START_AT, HANDLER_AT - START_AT, entry);
+    call(&start, SYS_setitimer, 0, path_at + 16, 0, 0);      // zeros: a timer outlives execve
     call(&start, SYS_openat, (uint64_t)-100, path_at, 0, 0); // descriptor 3
     for (size_t i = 0; i < TL_COUNT_OF(signals); i++)
         call(&start, SYS_sigaction, signals[i], action_at, 0, 8);
@@ -197,33 +201,50 @@ static void write_front(wild *w) {
         die("the start does not fit");
 }
 
+// Code is entered at few places, so that what changes there has been executed before and will be again.
+static uint64_t spot_in(rng *r, uint64_t start, uint32_t n_bytes) { return start + (uint64_t)SPOT_BYTES * below(r, n_bytes / SPOT_BYTES); }
+
+static void enter(wild *w, tl_assembler *a, uint64_t spot) {
+    if (below(&w->r, 4) == 0)
+        return;
+    tl_asm_load_constant(a, TL_RA, spot);
+    tl_asm_word(a, i_type(0x67, 0, below(&w->r, 2), TL_RA, 0));
+}
+
+// Copies code to a spot, by stores.
+static void copy_code(wild *w, tl_assembler *a, uint64_t from, uint64_t to) {
+    rng *r = &w->r;
+    uint32_t log2 = 1 + below(r, 3), shift = 2 * below(r, 8), n = 1 + below(r, 4);
+    tl_asm_load_constant(a, TL_T0, from);
+    tl_asm_load_constant(a, TL_T1, to);
+    for (uint32_t i = 0; i < n; i++) {
+        tl_asm_word(a, i_type(0x03, log2 == 1 ? 5 : log2, TL_T2, TL_T0, shift + (i << log2)));
+        tl_asm_word(a, s_type(log2, TL_T2, TL_T1, shift + (i << log2)));
+    }
+    if (below(r, 12))
+        tl_asm_word(a, FENCE_I);
+    enter(w, a, to);
+}
+
 // A few instructions that do what random ones hardly ever do.
-static void write_gadget(wild *w, tl_assembler *a) {
+static void write_gadget(wild *w, tl_assembler *a, uint32_t thread) {
     static const uint32_t protections[] = {1, 3, 5, 7, 7, 7, 0, 4};
     rng *r = &w->r;
-    uint32_t thread = below(r, 4) ? below(r, w->n_threads) : 0;
-    uint64_t page = region_of(thread) + 4096 * (uint64_t)below(r, REGION_BYTES / 4096);
-    uint64_t other = ELSEWHERE + 4096 * (uint64_t)below(r, ELSEWHERE_PAGES);
-    switch (below(r, 18)) {
-    case 12:
-        call(a, SYS_pread, 3 + below(r, 2), page + 8 * (uint64_t)below(r, 500), 8 * (1 + below(r, 12)), 8 * (uint64_t)below(r, 1500));
-        break;
-    case 13: call(a, SYS_pwrite, 4, page + 8 * (uint64_t)below(r, 500), 8 * (1 + below(r, 12)), 8 * (uint64_t)below(r, 900)); break;
-    case 14:
-        if (below(r, 3) == 0)
-            call(a, SYS_execve, FRONT + 256 + 64, 0, 0, 0);
-        break;
-    case 15:
-    case 16: // reads, or stores there
-        tl_asm_load_constant(a, TL_T0, other + 8 * below(r, 511));
-        tl_asm_word(a, below(r, 2) ? i_type(0x03, 3, TL_T1, TL_T0, 0) : s_type(below(r, 4), TL_T1, TL_T0, 0));
-        if (below(r, 2))
-            tl_asm_word(a, FENCE_I);
-        break;
-    case 17: call(a, SYS_madvise, below(r, 2) ? page : other, 4096, 4, 0); break; // MADV_DONTNEED
+    if (below(r, 16) == 0)
+        thread = below(r, w->n_threads);
+    uint64_t spot = spot_in(r, region_of(thread) + 4096 * (uint64_t)below(r, 2), 4 * SPOT_BYTES), page = spot & ~UINT64_C(4095);
+    uint64_t other = ELSEWHERE + 4096 * (uint64_t)below(r, ELSEWHERE_PAGES), other_spot = spot_in(r, other, 4 * SPOT_BYTES);
+    uint64_t offset = 4096 * (uint64_t)below(r, 2) + spot_in(r, 0, 4 * SPOT_BYTES);
+    switch (below(r, 20)) {
     case 0: call(a, SYS_mprotect, page, 4096, protections[below(r, TL_COUNT_OF(protections))], 0); break;
     case 1: call(a, SYS_mprotect, other, 4096, protections[below(r, TL_COUNT_OF(protections))], 0); break;
-    case 2: call(a, SYS_flush_icache, 0, 0, below(r, 2), 0); break;
+    case 2: // stores that one system call makes good for all harts
+        tl_asm_load_constant(a, TL_T0, spot);
+        tl_asm_word(a, i_type(0x03, 2, TL_T1, TL_T0, 4 * below(r, 40)));
+        tl_asm_word(a, s_type(2, TL_T1, TL_T0, 4 * below(r, 4)));
+        call(a, SYS_flush_icache, 0, 0, below(r, 2), 0);
+        enter(w, a, spot);
+        break;
     case 3:
         tl_asm_load_constant(a, TL_A7, SYS_getpid);
         tl_asm_ecall(a);
@@ -234,36 +255,42 @@ static void write_gadget(wild *w, tl_assembler *a) {
     case 4: call(a, SYS_yield, 0, 0, 0, 0); break;
     case 5: call(a, SYS_munmap, other, 4096, 0, 0); break;
     case 6:
-    case 7: { // the file, or nothing; private, or shared with whoever maps it, too
+    case 7:
+    case 8: { // the file, or nothing; private, or shared with whoever maps it, too
         bool is_file = below(r, 4) != 0;
         tl_asm_load_constant(a, TL_A4, is_file ? 3 + below(r, 2) : UINT64_MAX);
         tl_asm_load_constant(a, TL_A5, is_file ? 4096 * (uint64_t)below(r, 3) : 0);
         call(a, SYS_mmap, other, 4096, (const uint32_t[]){1, 5, 5, 7}[below(r, 4)],
-             MAP_FIXED | (below(r, 4) ? MAP_PRIVATE : MAP_SHARED) | (is_file ? 0 : MAP_ANONYMOUS));
+             MAP_FIXED | (below(r, 2) ? MAP_PRIVATE : MAP_SHARED) | (is_file ? 0 : MAP_ANONYMOUS));
+        enter(w, a, other_spot);
         break;
     }
-    case 8:
-    case 9: // into such a page
-        tl_asm_load_constant(a, TL_RA, other + 4 * below(r, 1024));
-        tl_asm_word(a, i_type(0x67, 0, below(r, 2), TL_RA, 0));
+    case 9: enter(w, a, below(r, 2) ? other_spot : ELSEWHERE + 4094); break; // across two pages
+    case 10:
+    case 11: // the kernel writes code, which it makes known
+        call(a, SYS_pread, 3 + below(r, 2), spot + 4 * below(r, 8), 4 * (1 + below(r, 24)), FRONT_BYTES + offset + 4 * below(r, 60));
+        enter(w, a, spot);
         break;
-    default: { // code from one place to another
-        uint32_t log2 = 1 + below(r, 3), n = 1 + below(r, 3);
-        for (uint32_t i = 0; i < n; i++) {
-            tl_asm_word(a, i_type(0x03, log2 == 1 ? 5 : log2, TL_T0, TL_S1, below(r, 4096 >> log2) << log2));
-            tl_asm_word(a, s_type(log2, TL_T0, TL_S1, below(r, 4096 >> log2) << log2));
-        }
-        if (below(r, 12))
-            tl_asm_word(a, FENCE_I);
-    }
+    case 12: // the same by a file that is mapped somewhere, perhaps
+        call(a, SYS_pwrite, 4, spot + 4 * below(r, 8), 4 * (1 + below(r, 24)), offset + 4 * below(r, 8));
+        enter(w, a, other_spot);
+        break;
+    case 13:
+        if (below(r, 4) == 0)
+            call(a, SYS_execve, PATH_AT, 0, 0, 0);
+        break;
+    case 14: call(a, SYS_madvise, below(r, 3) ? other : page, 4096, 4, 0); break; // MADV_DONTNEED
+    case 15: copy_code(w, a, other_spot, spot); break;
+    case 16: copy_code(w, a, spot, other_spot); break;
+    default: copy_code(w, a, spot_in(r, region_of(thread), REGION_BYTES) + 2 * below(r, 100), spot);
     }
 }
 
-static void write_code(wild *w, uint8_t *code, uint32_t n_bytes) {
+static void write_code(wild *w, uint8_t *code, uint32_t thread) {
     static const uint16_t csrs[] = {0x001, 0x002, 0x003, 0xc00, 0xc01, 0xc02, 0xc03};
     rng *r = &w->r;
     uint32_t at = 0;
-    while (at + 128 <= n_bytes) {
+    while (at + 128 <= REGION_BYTES) {
         uint32_t what = below(r, 100), words[32];
         tl_assembler a;
         tl_asm_init(&a, words, sizeof words, 0);
@@ -273,24 +300,25 @@ static void write_code(wild *w, uint8_t *code, uint32_t n_bytes) {
             at += 2;
             continue;
         }
-        if (what < 85)
+        if (what < 84) {
             tl_asm_word(&a, random_word(r, csrs, TL_COUNT_OF(csrs), 20));
-        else if (what < 88)
+        } else if (what < 86) {
             tl_asm_word(&a, (uint32_t)next(r) | 3); // anything
-        else if (what < 92) {
+        } else if (what < 88) {
             tl_asm_word(&a, s_type(below(r, 4), below(r, 32), below(r, 4) ? 9 : 8, (uint32_t)next(r)));
-            if (below(r, 6))
+            if (below(r, 8))
                 tl_asm_word(&a, FENCE_I);
-        } else if (what < 94)
+        } else if (what < 89) {
             tl_asm_word(&a, FENCE_I);
-        else
-            write_gadget(w, &a);
+        } else {
+            write_gadget(w, &a, thread);
+        }
         if (a.is_full)
             die("a gadget does not fit");
         memcpy(code + at, words, 4 * (size_t)a.n_words);
         at += 4 * a.n_words;
     }
-    memset(code + at, 0, n_bytes - at);
+    memset(code + at, 0, REGION_BYTES - at);
 }
 
 static void write_program(wild *w, const char *path) {
@@ -344,7 +372,7 @@ static void wild_init(wild *w, uint64_t seed) {
     w->is_nested = below(&w->r, 2) != 0;
     w->has_timer = below(&w->r, 4) != 0;
     for (uint32_t t = 0; t < w->n_threads; t++)
-        write_code(w, w->code + t * REGION_BYTES, REGION_BYTES);
+        write_code(w, w->code + t * REGION_BYTES, t);
     write_front(w);
 }
 

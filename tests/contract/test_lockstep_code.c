@@ -62,10 +62,12 @@ static void put32(torture *t, uint32_t *at, uint32_t word) {
     put16(t, at, word >> 16);
 }
 
-static void put_jump(torture *t, uint32_t *at, uint32_t target) { // jal x0
-    uint32_t i = target - *at;
-    put32(t, at, 0x6f | (i >> 20 & 1) << 31 | (i >> 1 & 0x3ff) << 21 | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12);
+static uint32_t jump_by(int32_t offset) { // jal x0
+    uint32_t i = (uint32_t)offset;
+    return 0x6f | (i >> 20 & 1) << 31 | (i >> 1 & 0x3ff) << 21 | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12;
 }
+
+static void put_jump(torture *t, uint32_t *at, uint32_t target) { put32(t, at, jump_by((int32_t)(target - *at))); }
 
 // `n` bytes of instructions that add to a0, of both lengths; returns their sum.
 static int64_t put_sums(rng *r, uint8_t *bytes, uint32_t n) {
@@ -470,10 +472,50 @@ static void test_what_is_not_specified_repeats_itself(void **state) {
         }
 }
 
+// Blocks lead to one another without a look at their bytes while the line can be fetched. A line that was fetched by an instruction stepped
+// before a limit can be.
+static void test_code_that_is_stepped_first_after_a_change_is_new_code(void **state) {
+    (void)state;
+    enum { ADD_1 = 0x0505, ADD_5 = 0x0515, JUMP_S1 = 0x00048067 };
+    static const uint32_t places[] = {256, 256 + 62}; // the latter is the last of its line
+    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
+        for (uint32_t i = 0; i < 4; i++) {
+            bool is_indirect = i & 1;
+            uint32_t other = places[i / 2];
+            tl_config config = config_of(1);
+            pair p = pair_new(&config, &fast_engines[e]);
+            const uint32_t front = is_indirect ? JUMP_S1 : jump_by((int32_t)other), back = jump_by(-(int32_t)other - 2);
+            const uint16_t add_1 = ADD_1, add_5 = ADD_5;
+            tl_hart *harts[] = {p.fast->harts[0], p.slow->harts[0]};
+            pair_put(&p, TL_RAM_BASE_PADDR, &front, sizeof front);
+            pair_put(&p, TL_RAM_BASE_PADDR + other, &add_1, sizeof add_1);
+            pair_put(&p, TL_RAM_BASE_PADDR + other + 2, &back, sizeof back);
+            snprintf(p.where, sizeof p.where, "%s", is_indirect ? "indirect jump" : "direct jump");
+            for (uint64_t limit = 999; limit <= 2001; limit += limit == 999 ? 3 : 999) { // the limit is near: one by one
+                for (uint32_t m = 0; m < 2; m++) {
+                    harts[m]->x[9] = TL_RAM_BASE_PADDR + other;
+                    harts[m]->pc = harts[m]->instret == 0 ? TL_RAM_BASE_PADDR : harts[m]->pc;
+                    harts[m]->horizon = UINT64_MAX;
+                    harts[m]->insn_limit = limit;
+                    assert_int_equal(harts[m]->core->run(harts[m]), TL_STOP_LIMIT);
+                }
+                pair_same(&p, true);
+                if (limit == 999) {
+                    pair_put(&p, TL_RAM_BASE_PADDR + other, &add_5, sizeof add_5);
+                    for (uint32_t m = 0; m < 2; m++)
+                        harts[m]->port->fence_i(harts[m]);
+                }
+            }
+            assert_int_equal(harts[0]->x[10], 333 + 334 * 5);
+            pair_free(&p);
+        }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_changed_code_agrees_on_one_hart),
     cmocka_unit_test(test_code_changed_by_other_harts_agrees),
     cmocka_unit_test(test_changed_code_agrees_on_a_small_machine),
     cmocka_unit_test(test_what_is_not_specified_repeats_itself),
+    cmocka_unit_test(test_code_that_is_stepped_first_after_a_change_is_new_code),
 };
 TL_TEST_MAIN(tests)
