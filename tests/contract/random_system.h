@@ -54,7 +54,9 @@ static inline void build_tables(tl_machine *machine, rng *r) {
     }
 }
 
-static inline void scatter(tl_hart *h, rng *r, bool has_counters) { // another situation altogether
+enum { CODE_IS_READ_ONLY = 0x9d, CODE_IS_WRITABLE = 0x9f }; // PMP: locked, a power of two, to be executed and read; and written
+
+static inline void scatter(tl_hart *h, rng *r, bool has_counters, uint64_t code_rights) { // another situation altogether
     static const uint64_t modes[] = {0, 8, 8, 8, 9};
     uint32_t set = below(r, 2);
     uint64_t mode = modes[below(r, TL_COUNT_OF(modes))];
@@ -71,12 +73,12 @@ static inline void scatter(tl_hart *h, rng *r, bool has_counters) { // another s
     set_csr(h, 0x306, next(r));
     set_csr(h, 0x106, next(r));
     set_csr(h, 0x344, below(r, 4) == 0 ? next(r) : 0);
-    // Code is nobody's to write, be it with jumps into the middle of instructions: what runs after that without FENCE.I is not specified.
-    // The rest is permitted to everybody, or two thirds of it.
+    // Read-only code stays as it is, be it with jumps into the middle of instructions: what runs after a store without FENCE.I is not
+    // specified. The rest is permitted to everybody, or two thirds of it.
     set_csr(h, 0x3b0, TL_RAM_BASE_PADDR >> 2 | (0x10000 / 8 - 1));
     set_csr(h, 0x3b1, (TL_RAM_BASE_PADDR + DATA_OFFSET + (uint64_t)below(r, 16) * 4096) >> 2 | 0x1ff);
     set_csr(h, 0x3b2, UINT64_MAX);
-    set_csr(h, 0x3a0, (below(r, 3) == 0 ? UINT64_C(0x1f1800) | below(r, 8) << 8 : UINT64_C(0x1f1f00)) | 0x9d);
+    set_csr(h, 0x3a0, (below(r, 3) == 0 ? UINT64_C(0x1f1800) | below(r, 8) << 8 : UINT64_C(0x1f1f00)) | code_rights);
     if (has_counters) {
         static const uint64_t events[] = {1, 2, 3, 4, 5, 6, 0x10000, 0x10001, 0x10002, 0x10003, 0x10009, 0x10019, 0x10021};
         for (uint32_t i = 3; i < 9; i++) {
@@ -97,6 +99,36 @@ static inline void scatter(tl_hart *h, rng *r, bool has_counters) { // another s
     h->run_vline = TL_NO_LINE;
     for (int i = 0; i < 6; i++)
         h->x[11 + below(r, 20)] = next(r) >> below(r, 64);
+}
+
+// Code that changes code, mostly with FENCE.I behind it, and goes there. It is entered at few places, so that what changes was executed before.
+enum { SPOT_BYTES = 256, N_SPOTS = 16 };
+
+static inline uint64_t random_spot(rng *r) { return (uint64_t)SPOT_BYTES * below(r, N_SPOTS); }
+
+static inline void add_code_stores(uint8_t *code, rng *r) {
+    for (uint32_t at = 0; at + 64 <= N_SPOTS * SPOT_BYTES; at += 2 + 2 * below(r, 60)) {
+        uint32_t from = below(r, 512) * 8 - 2048, spot = (uint32_t)random_spot(r) - 2048, to = spot + 8 * below(r, 4),
+                 funct3 = 1 + below(r, 3);
+        const uint32_t words[] = {
+            from << 20 | 9 << 15 | funct3 << 12 | 5 << 7 | 0x03,                              // lX t0, from(s1)
+            (to >> 5 & 127) << 25 | 5 << 20 | 9 << 15 | funct3 << 12 | (to & 31) << 7 | 0x23, // sX t0, to(s1)
+            below(r, 10) == 0 ? 0x13 : 0x100f,                                                // fence.i
+            spot << 20 | 9 << 15 | 0x67,                                                      // jr spot(s1)
+        };
+        memcpy(code + at, words, (3 + below(r, 2)) * sizeof words[0]);
+    }
+}
+
+// The situation of `scatter`, in such code.
+static inline void gather(tl_hart *h, rng *r) {
+    set_csr(h, 0x305, TL_RAM_BASE_PADDR + random_spot(r));
+    set_csr(h, 0x105, TL_RAM_BASE_PADDR + random_spot(r));
+    set_csr(h, 0x341, TL_RAM_BASE_PADDR + random_spot(r));
+    set_csr(h, 0x141, TL_RAM_BASE_PADDR + random_spot(r));
+    h->x[9] = TL_RAM_BASE_PADDR + 2048;
+    h->x[1] = TL_RAM_BASE_PADDR + random_spot(r);
+    h->pc = TL_RAM_BASE_PADDR + random_spot(r);
 }
 
 // All of RAM that such software begins with.

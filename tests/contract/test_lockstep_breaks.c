@@ -39,7 +39,7 @@ static void begin(const pair *p, rng at, bool has_counters) {
         rng again = at;
         tl_hart *h = machines[i]->harts[0];
         h->skip_break = h->is_interrupted = h->is_waiting = false;
-        scatter(h, &again, has_counters);
+        scatter(h, &again, has_counters, CODE_IS_READ_ONLY);
         if (below(&again, 2)) // a little before a page
             h->pc = TL_RAM_BASE_PADDR + 4096 * (1 + (uint64_t)below(&again, CODE_BYTES / 4096 - 1)) - 2 * (uint64_t)below(&again, 6);
     }
