@@ -132,13 +132,16 @@ static inline void watched_step(tl_hart *h, tl_stop *ret_stop) {
 
 static tl_stop watched_run(tl_hart *h) {
     uint64_t limit = h->insn_limit;
-    tl_stop stop;
-    do {
+    for (;;) {
+        tl_stop stop;
         h->insn_limit = h->instret < limit ? h->instret + 1 : limit;
         watched_step(h, &stop);
+        if (h->insn_limit == 0) // an interrupt is to be taken here
+            return stop;
         h->insn_limit = limit;
-    } while (stop == TL_STOP_LIMIT && h->instret < limit);
-    return stop;
+        if (stop != TL_STOP_LIMIT || h->instret >= limit)
+            return stop;
+    }
 }
 
 static tl_status watched_attach(tl_hart *h, tl_arena *arena, tl_error *err) { return tl_core_step.attach(h, arena, err); }
