@@ -74,6 +74,10 @@ static void test_two_events_of_the_core_are_exact_in_every_phase(void **state) {
         assert_int_equal(c->values[i].value, c->values[i].truth);
         assert_true(c->values[i].least == 0 && c->values[i].most == 0 && c->values[i].n_phases == 3);
     }
+    // Each row is of its own event: cycles of the run, and instructions, which are fewer.
+    assert_in_range(c->values[0].truth, c->values[0].undisturbed * 95 / 100, c->designs[0].run_cycles);
+    assert_in_range(c->values[3].truth, c->values[3].undisturbed * 95 / 100, c->designs[0].run_instructions);
+    assert_true(c->values[0].undisturbed > c->values[3].undisturbed * 110 / 100);
     assert_true(c->values[2].truth > c->values[2].undisturbed); // the reader's own doing, in value and truth alike
     tl_comparison_release(c);
 }

@@ -22,7 +22,28 @@ static inline void test_put(uint8_t *at, uint64_t value, size_t n) {
         at[i] = (uint8_t)(value >> (8 * i));
 }
 
+// Gives every register from x10 on a value of its own, so that a reader which leaves another one
+// behind, or takes one for its own, is found.
+static inline void test_fill_registers(tl_assembler *a) {
+    for (uint32_t i = TL_A0; i <= TL_T6; i++)
+        tl_asm_addi(a, i, TL_X0, (int32_t)(1000 + i));
+}
+
+// A register that has changed makes the program go on for a while, so that its instructions differ.
+static inline void test_check_registers(tl_assembler *a) {
+    for (uint32_t i = TL_A0; i <= TL_T6; i++) {
+        tl_asm_addi(a, TL_T0, TL_X0, (int32_t)(1000 + i));
+        uint32_t is_good = tl_asm_branch(a, TL_ASM_EQ, TL_T0, i);
+        tl_asm_load_constant(a, TL_T1, 10000);
+        uint64_t again = tl_asm_here(a);
+        tl_asm_addi(a, TL_T1, TL_T1, -1);
+        tl_asm_branch_to(a, TL_ASM_NE, TL_T1, TL_X0, again);
+        tl_asm_bind(a, is_good);
+    }
+}
+
 static inline void test_write_code(tl_assembler *a, int32_t n_rounds) {
+    test_fill_registers(a);
     tl_asm_load_constant(a, TL_S1, (uint64_t)n_rounds);
     uint64_t round = tl_asm_here(a);
     tl_asm_load_constant(a, TL_S0, TEST_BASE + TEST_BUFFER_AT);
@@ -41,6 +62,7 @@ static inline void test_write_code(tl_assembler *a, int32_t n_rounds) {
     tl_asm_branch_to(a, TL_ASM_NE, TL_T1, TL_X0, walk);
     tl_asm_addi(a, TL_S1, TL_S1, -1);
     tl_asm_branch_to(a, TL_ASM_NE, TL_S1, TL_X0, round);
+    test_check_registers(a);
     tl_asm_addi(a, TL_A0, TL_X0, 0);
     tl_asm_addi(a, TL_A7, TL_X0, TEST_SYS_EXIT);
     tl_asm_ecall(a);
@@ -49,6 +71,7 @@ static inline void test_write_code(tl_assembler *a, int32_t n_rounds) {
 // Every round does the same: a load, a store, a multiplication, two additions and a branch, on one
 // line of the cache.
 static inline void test_write_steady_code(tl_assembler *a, int32_t n_rounds) {
+    test_fill_registers(a);
     tl_asm_load_constant(a, TL_S1, (uint64_t)n_rounds);
     tl_asm_load_constant(a, TL_S0, TEST_BASE + TEST_BUFFER_AT);
     uint64_t round = tl_asm_here(a);
@@ -58,6 +81,7 @@ static inline void test_write_steady_code(tl_assembler *a, int32_t n_rounds) {
     tl_asm_sd(a, TL_T0, TL_S0, 8);
     tl_asm_addi(a, TL_S1, TL_S1, -1);
     tl_asm_branch_to(a, TL_ASM_NE, TL_S1, TL_X0, round);
+    test_check_registers(a);
     tl_asm_addi(a, TL_A0, TL_X0, 0);
     tl_asm_addi(a, TL_A7, TL_X0, TEST_SYS_EXIT);
     tl_asm_ecall(a);
