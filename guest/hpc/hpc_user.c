@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * A user program reads the distributed counters: with the grant its own clock and instructions agree with rdcycle and rdinstret; without
  * it a start is an illegal instruction, which changes nothing, while the registers can still be looked at; on a machine that has
- * none every access is illegal. The argument says which of the three it must be. */
+ * none every access is illegal. The argument says which of the three it must be, or that the counters there are to be discovered, with a
+ * FIFO of any depth. */
 #include "check.h"
 
 #include <setjmp.h>
@@ -86,6 +87,19 @@ static void granted(void) {
     puts("granted: cycle and instret agree with rdcycle and rdinstret");
 }
 
+/* With a FIFO of any depth: the same counters as asked for one by one. */
+static void discovered(void) {
+    uint64_t built = tally_hpc_discover(CORE), one_by_one = 0, out[1], received;
+    for (int k = 0; k < 64; k++) {
+        CHECK(tally_hpc_read(CORE, UINT64_C(1) << k, out, 1, &received, 100) >= 0);
+        one_by_one |= received;
+    }
+    CHECK_EQ(built & 3, 3);
+    CHECK_EQ(built, one_by_one);
+    CHECK_EQ(tally_hpc_discover(TALLY_HPC_ID(6, 0, 0)), 0);
+    puts("discovered");
+}
+
 int main(int argc, char **argv) {
     struct sigaction action = {.sa_handler = recover};
     CHECK_EQ(argc, 2);
@@ -94,6 +108,8 @@ int main(int argc, char **argv) {
         absent();
     else if (strcmp(argv[1], "denied") == 0)
         denied();
+    else if (strcmp(argv[1], "discovered") == 0)
+        discovered();
     else
         granted();
     return 0;

@@ -67,7 +67,7 @@ static uint64_t stamped(void *ctx, uint32_t which, uint32_t of_hart, uint64_t cy
     return (void)ctx, (void)of_hart, cycle << 16 | which;
 }
 
-static void open_hart(uint32_t beat, tl_priv priv) {
+static void open_hart_with(uint32_t beat, uint32_t fifo_depth, tl_priv priv) {
     tl_dhpc_manager managers[3] = {{.id = ID_A, .implemented = UINT64_MAX},
                                    {.id = ID_B, .hart = TL_DHPC_NO_HART, .implemented = built_b},
                                    {.id = TALLY_HPC_ID(TALLY_HPC_DIRECTORY, 0, 0), .hart = TL_DHPC_NO_HART, .implemented = 0x83}};
@@ -75,6 +75,7 @@ static void open_hart(uint32_t beat, tl_priv priv) {
     tl_dhpc_config config = tl_dhpc_defaults;
     tl_error err;
     config.beat = beat;
+    config.fifo_depth = fifo_depth;
     for (uint32_t bit = 0; bit < TL_DHPC_COUNTERS; bit++) {
         managers[0].counters[bit] = (tl_dhpc_counter){TL_DHPC_FROM_HOST, bit};
         managers[1].counters[bit] = (tl_dhpc_counter){TL_DHPC_FROM_HOST, 0x100 + bit};
@@ -86,6 +87,8 @@ static void open_hart(uint32_t beat, tl_priv priv) {
     tally_hpc_switch(1);
     h.priv = priv;
 }
+
+static void open_hart(uint32_t beat, tl_priv priv) { open_hart_with(beat, 64, priv); }
 
 static void check(uint32_t id, uint64_t bitmap, const uint64_t *out, int n, uint64_t since) {
     uint64_t want = id == ID_B ? bitmap & built_b : bitmap;
@@ -193,6 +196,36 @@ static void test_nothing_and_nobody_end(void **state) {
     tl_arena_done(&h.arena);
 }
 
+static void test_discovery_ends_at_any_depth_of_the_fifo(void **state) {
+    (void)state;
+    static const uint32_t depths[] = {1, 3, 4, 16, 64};
+    for (size_t i = 0; i < TL_COUNT_OF(depths); i++)
+        for (uint32_t beat = 1; beat <= 9; beat += 4) {
+            open_hart_with(beat, depths[i], TL_PRIV_U);
+            uint64_t out[64], got;
+            assert_int_equal(tally_hpc_discover(ID_A), UINT64_MAX);
+            assert_int_equal(tally_hpc_discover(ID_B), built_b);
+            assert_int_equal(tally_hpc_discover(TALLY_HPC_ID(6, 0, 0)), 0);
+            assert_int_equal(tally_hpc_read(ID_A, 4, out, 64, &got, 0), 1);
+            tl_arena_done(&h.arena);
+        }
+}
+
+static void test_discovery_is_right_among_traps(void **state) {
+    (void)state;
+    const tl_priv modes[] = {TL_PRIV_U, TL_PRIV_S};
+    for (size_t m = 0; m < 2; m++) {
+        open_hart(1, modes[m]);
+        h.mean_gap = 40;
+        for (uint32_t run = 0; run < 500; run++) {
+            assert_int_equal(tally_hpc_discover(ID_A), UINT64_MAX);
+            assert_int_equal(tally_hpc_discover(ID_B), built_b);
+        }
+        assert_true(h.n_traps > 1000);
+        tl_arena_done(&h.arena);
+    }
+}
+
 static void test_a_switch_wipes_and_sets_useren_only(void **state) {
     (void)state;
     uint64_t out[64], got;
@@ -244,6 +277,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_t23_the_reference_reader_is_never_wrong),
     cmocka_unit_test(test_all_readers_return_the_same_counters),
     cmocka_unit_test(test_nothing_and_nobody_end),
+    cmocka_unit_test(test_discovery_ends_at_any_depth_of_the_fifo),
+    cmocka_unit_test(test_discovery_is_right_among_traps),
     cmocka_unit_test(test_a_switch_wipes_and_sets_useren_only),
     cmocka_unit_test(test_which_way_is_faster_depends_on_the_fabric),
 };

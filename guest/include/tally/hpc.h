@@ -185,12 +185,23 @@ static inline int tally_hpc_burst(uint32_t id, uint64_t bitmap, int n, uint64_t 
     return n;
 }
 
-/* Which counters a manager has; 0: there is no such manager. */
+/* Which counters a manager has; 0: there is no such manager. Asks for one counter after the other, because a request for more than the FIFO holds
+ * never leaves the hart, and no register tells how many it holds. A request that was interrupted is repeated. */
 static inline uint64_t tally_hpc_discover(uint32_t id) {
-    tally_hpc_start(id, ~UINT64_C(0));
-    while (TALLY_HPC_CSRR(TALLY_HPCC) & TALLY_HPC_TRIGGER)
-        continue;
-    return TALLY_HPC_CSRR(TALLY_HPCM);
+    uint64_t built = 0, bit = 1;
+    while (bit != 0) {
+        uint64_t status, got;
+        tally_hpc_start(id, bit);
+        do {
+            status = TALLY_HPC_CSRR(TALLY_HPCC);
+        } while ((status & (TALLY_HPC_TRIGGER | TALLY_HPC_INTERRUPTED)) == TALLY_HPC_TRIGGER);
+        got = TALLY_HPC_CSRR(TALLY_HPCM); /* before the last look, as in tally_hpc_read */
+        if (TALLY_HPC_CSRR(TALLY_HPCC) & TALLY_HPC_INTERRUPTED)
+            continue;
+        built |= got;
+        bit <<= 1;
+    }
+    return built;
 }
 
 /* How many instances of a class the chip has. */
