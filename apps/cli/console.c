@@ -15,7 +15,7 @@
 
 enum { ESCAPE = 'A' & 0x1f, NUDGE_MS = 50 };
 
-static const int fatal_signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP, SIGXCPU};
+static const int fatal_signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, SIGXCPU};
 
 static struct termios cooked, raw;
 static volatile sig_atomic_t is_raw, wants_quit;

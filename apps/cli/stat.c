@@ -14,58 +14,67 @@
 #include "console.h"
 #include "options.h"
 
-// Between two looks at the clock. Fixed, so that how a run is cut never depends on the host.
-enum { INSNS_PER_STEP = 2000000, PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250, PATIENCE_TICKS = 10 };
+// Between two looks at the clock. Fixed, so that how a run is cut never depends on the host. The library looks at wants_stop more often.
+enum { INSNS_PER_STEP = 2000000, PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250 };
+// Once the run is to stop: a tick interrupts waits for the host that began just before the signal came. After the last one the host's kernel
+// does not return. A signal that comes again within the first ticks is the same one, sent to us and to our group.
+enum { TICK_US = 20000, FIRST_TICKS = 25, PATIENCE_TICKS = 500 };
 
 // What signal handlers tell the loop.
-static volatile sig_atomic_t caught_signal, time_is_up;
+static volatile sig_atomic_t caught_signal, time_is_up, n_ticks;
 
-// The loop looks every few milliseconds unless the program waits for the host. That wait is interrupted by the signal or, should it begin
-// just then, by an alarm a second later.
+static void set_timer(uint64_t first_us, uint64_t every_us) {
+    struct itimerval timer = {.it_interval = {(time_t)(every_us / 1000000), (suseconds_t)(every_us % 1000000)},
+                              .it_value = {(time_t)(first_us / 1000000), (suseconds_t)(first_us % 1000000)}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
 static void on_signal(int number) {
-    if (caught_signal == number) { // the second one of its kind kills
+    if (caught_signal == number && n_ticks > FIRST_TICKS) { // it was meant twice
         cli_console_restore();
         signal(number, SIG_DFL);
         raise(number);
     }
+    if (!caught_signal && !time_is_up)
+        set_timer(TICK_US, TICK_US);
     caught_signal = number;
-    alarm(1);
 }
 
 static void on_alarm(int number) {
-    static volatile sig_atomic_t n_ticks;
     (void)number;
     if (!caught_signal)
         time_is_up = 1;
-    alarm(1);
-    if (++n_ticks <= PATIENCE_TICKS)
+    n_ticks = n_ticks + 1;
+    if (n_ticks <= PATIENCE_TICKS)
         return;
-    static const char text[] = "tally: the program waits for the host and cannot be stopped; no counts\n";
+    static const char text[] = "tally: the host does not return from a system call, so that the run cannot be stopped; no counts\n";
     cli_console_restore();
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     (void)n;
     _exit(caught_signal ? STATUS_SIGNAL + caught_signal : STATUS_TIMEOUT);
 }
 
-static void catch_signals(uint64_t timeout_ms) {
-    struct sigaction action = {.sa_handler = on_signal};
+static void catch_all(int flags) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-    signal(SIGPIPE, SIG_IGN); // the program gets its own
-    action = (struct sigaction){.sa_handler = on_alarm};
-    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaction(numbers[i], &action, NULL);
+    action.sa_handler = on_alarm;
     sigaction(SIGALRM, &action, NULL);
-    if (timeout_ms > 0) {
-        struct itimerval timer = {.it_value = {(time_t)(timeout_ms / 1000), (suseconds_t)(timeout_ms % 1000 * 1000)}};
-        setitimer(ITIMER_REAL, &timer, NULL);
-    }
 }
 
+static void catch_signals(uint64_t timeout_ms) {
+    catch_all(0);
+    signal(SIGPIPE, SIG_IGN); // the program gets its own
+    if (timeout_ms > 0)
+        set_timer(timeout_ms < UINT64_MAX / 1000 ? timeout_ms * 1000 : UINT64_MAX, TICK_US);
+}
+
+// What is written from here on is not to be cut by a signal.
 static void stop_timer(void) {
-    struct itimerval never = {0};
-    setitimer(ITIMER_REAL, &never, NULL);
+    set_timer(0, 0);
+    catch_all(SA_RESTART);
 }
 
 typedef struct stat_job {

@@ -46,28 +46,62 @@ bool tl_clock_of(const tl_thread *t, int32_t id, tl_clock *ret_clock) {
     return true;
 }
 
-uint64_t tl_clock_ns(const tl_os *os, const tl_clock *clock) {
+uint64_t tl_clock_cpu_cycles(const tl_os *os, const tl_clock *clock) {
     uint64_t user = 0, system = 0;
-    switch (clock->kind) {
-    case TL_CLOCK_MONOTONIC: return tl_os_now_ns(os);
-    case TL_CLOCK_REALTIME: return tl_os_now_ns(os) + TL_REALTIME_START_S * TL_NS_PER_S;
-    case TL_CLOCK_PROCESS_CPU:
-    case TL_CLOCK_PROCESS_USER: {
+    bool is_user = clock->kind == TL_CLOCK_PROCESS_USER || clock->kind == TL_CLOCK_THREAD_USER;
+    if (clock->kind == TL_CLOCK_PROCESS_CPU || clock->kind == TL_CLOCK_PROCESS_USER) {
         const tl_process *p = tl_process_find(os, clock->id);
         if (p)
             tl_process_times(p, &user, &system);
-        break;
-    }
-    case TL_CLOCK_THREAD_CPU:
-    case TL_CLOCK_THREAD_USER: {
+    } else {
         const tl_thread *t = tl_thread_find(os, clock->id);
         if (t)
             tl_thread_times(t, &user, &system);
-        break;
     }
+    return is_user ? user : user + system;
+}
+
+uint64_t tl_clock_ns(const tl_os *os, const tl_clock *clock) {
+    if (tl_clock_is_cpu(clock))
+        return tl_os_cycles_to_ns(os, tl_clock_cpu_cycles(os, clock));
+    return tl_os_now_ns(os) + (clock->kind == TL_CLOCK_REALTIME ? TL_REALTIME_START_S * TL_NS_PER_S : 0);
+}
+
+static bool counts(const tl_clock *clock, const tl_thread *t) {
+    bool is_process = clock->kind == TL_CLOCK_PROCESS_CPU || clock->kind == TL_CLOCK_PROCESS_USER;
+    return (is_process ? t->process->pid : t->tid) == clock->id;
+}
+
+uint64_t tl_clock_cpu_due(const tl_os *os, const tl_clock *clock, uint64_t cycles) {
+    uint64_t now = tl_clock_cpu_cycles(os, clock), nows[TL_MAX_HARTS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < os->machine->n_harts; i++) {
+        const tl_hart *h = os->machine->harts[i];
+        if (h->client && counts(clock, h->client))
+            nows[n++] = h->now;
     }
-    bool is_user = clock->kind == TL_CLOCK_PROCESS_USER || clock->kind == TL_CLOCK_THREAD_USER;
-    return tl_os_cycles_to_ns(os, is_user ? user : user + system);
+    if (n == 0 || cycles == UINT64_MAX)
+        return UINT64_MAX;
+    uint64_t left = cycles > now ? cycles - now : 0, due;
+    bool is_changed;
+    do { // harts that are ahead of the moment sought have counted already
+        unsigned __int128 sum = left;
+        for (uint32_t i = 0; i < n; i++)
+            sum += nows[i];
+        due = (uint64_t)((sum + n - 1) / n);
+        is_changed = false;
+        for (uint32_t i = 0; i < n; i++)
+            if (nows[i] > due) {
+                nows[i--] = nows[--n];
+                is_changed = true;
+            }
+    } while (is_changed);
+    return due;
+}
+
+uint64_t tl_next_expiry(uint64_t expiry_ns, uint64_t interval_ns, uint64_t n) {
+    uint64_t passed;
+    return __builtin_mul_overflow(n, interval_ns, &passed) ? UINT64_MAX : tl_add_saturated(expiry_ns, passed);
 }
 
 int64_t tl_timespec_ns(const tl_abi_timespec *ts, uint64_t *ret_ns) {
@@ -92,6 +126,11 @@ int64_t tl_read_timeval(tl_process *p, uint64_t vaddr, uint64_t *ret_ns) {
     if (tv.us < 0 || tv.us >= 1000000)
         return -EINVAL;
     return tl_timespec_ns(&(tl_abi_timespec){.seconds = tv.seconds, .ns = tv.us * 1000}, ret_ns);
+}
+
+uint64_t tl_timeout_ns(const tl_abi_timeval *tv) {
+    uint64_t ns;
+    return tl_timespec_ns(&(tl_abi_timespec){.seconds = tv->seconds, .ns = tv->us * 1000}, &ns) ? 1 : ns;
 }
 
 tl_abi_timespec tl_ns_timespec(uint64_t ns) {

@@ -28,7 +28,7 @@ void tl_file_unref(tl_os *os, tl_file *file) {
     if (!file || --file->n_refs > 0)
         return;
     tl_epoll_forget(os, file);
-    if (os->file_system->locks)
+    if (os->file_system->locks.root)
         tl_locks_released(os, file);
     char *path = file->path;
     tl_dir *dir = file->dir;

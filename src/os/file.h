@@ -124,6 +124,12 @@ int64_t tl_pipe_resize(tl_os *os, tl_file *file, uint64_t n_bytes); // F_SETPIPE
 // Moves at most n bytes from one pipe to another; keeps: tee. -EAGAIN: empty or full.
 int64_t tl_pipe_move(tl_os *os, tl_file *from, tl_file *to, size_t n, bool keeps);
 
+// file_fifo.c: named pipes of the host, opened without waiting for the other end. -ENXIO with TL_O_NONBLOCK: nobody reads it.
+int64_t tl_host_fifo_open(tl_os *os, const tl_place *place, uint32_t flags, tl_file **ret_file);
+bool tl_file_is_host_fifo(const tl_file *file);
+bool tl_host_fifo_is_open(tl_file *file); // at the other end, too: what a blocking open waits for
+int tl_host_fifo_fd(const tl_file *file); // -1: not open yet
+
 // file_mem.c: memfd and the files of /dev/shm
 typedef struct tl_mem_inode tl_mem_inode;
 tl_mem_inode *tl_mem_inode_new(tl_os *os, uint64_t device, uint32_t mode);

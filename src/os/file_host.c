@@ -52,12 +52,16 @@ int64_t tl_file_host_error(tl_os *os, int host_errno) {
 static int64_t error_of(tl_os *os) { return tl_file_host_error(os, errno); }
 
 int tl_file_host_fd(const tl_file *file) {
+    if (tl_file_is_host_fifo(file))
+        return tl_host_fifo_fd(file);
     const tl_file_ops *ops = file->ops;
     return ops == &regular_ops || ops == &directory_ops || ops == &stream_ops || ops == &path_ops ? ((const host_file *)file)->fd : -1;
 }
 
 bool tl_file_is_regular(const tl_file *file) { return file->ops == &regular_ops; }
-bool tl_file_is_standard(const tl_file *file) { return tl_file_host_fd(file) >= 0 && ((const host_file *)file)->is_standard; }
+bool tl_file_is_standard(const tl_file *file) {
+    return !tl_file_is_host_fifo(file) && tl_file_host_fd(file) >= 0 && ((const host_file *)file)->is_standard;
+}
 
 // ---- Regular files.
 
@@ -505,16 +509,13 @@ static int64_t stream_read(tl_thread *t, tl_file *file, const tl_io *io) {
     }
 }
 
-// writev to a pipe nobody reads raises SIGPIPE in us; it must become the guest's alone.
-static ssize_t writev_quietly(const host_file *f, const struct iovec *spans, int n_spans) {
-    if (!f->may_raise_pipe)
-        return writev(f->fd, spans, n_spans);
+ssize_t tl_host_writev_quietly(int fd, const struct iovec *spans, int n_spans) {
     sigset_t pipe_only, before, pending;
     sigemptyset(&pipe_only);
     sigaddset(&pipe_only, SIGPIPE);
     sigpending(&pending);
     pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-    ssize_t n = writev(f->fd, spans, n_spans);
+    ssize_t n = writev(fd, spans, n_spans);
     int saved = errno;
     if (n < 0 && saved == EPIPE && !sigismember(&pending, SIGPIPE)) {
         struct timespec at_once = {.tv_sec = 0};
@@ -526,13 +527,17 @@ static ssize_t writev_quietly(const host_file *f, const struct iovec *spans, int
     return n;
 }
 
+static ssize_t write_some(const host_file *f, const struct iovec *spans, int n_spans) {
+    return f->may_raise_pipe ? tl_host_writev_quietly(f->fd, spans, n_spans) : writev(f->fd, spans, n_spans);
+}
+
 static int64_t stream_write(tl_thread *t, tl_file *file, const tl_io *io) {
     host_file *f = of(file);
     struct iovec rest[TL_IOV_MAX];
     memcpy(rest, io->spans, (size_t)io->n_spans * sizeof *rest);
     size_t done = 0;
     for (int first = 0; done < io->n_bytes;) {
-        ssize_t n = writev_quietly(f, rest + first, io->n_spans - first);
+        ssize_t n = write_some(f, rest + first, io->n_spans - first);
         if (n < 0 && errno == EAGAIN)
             wait_for_host(t->os, f->fd, POLLOUT);
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
@@ -675,7 +680,7 @@ int64_t tl_file_reopen(tl_thread *t, tl_file *file, uint32_t flags, tl_file **re
         *ret_file = fresh;
         return 0;
     }
-    if (file->ops == &stream_ops || file->ops->pread) { // shared, as the stream outside is
+    if (file->ops == &stream_ops || tl_file_is_host_fifo(file) || file->ops->pread) { // shared, as the stream outside is
         if ((reads && !tl_file_may_read(file)) || (writes && !tl_file_may_write(file)))
             return -EACCES;
         *ret_file = tl_file_ref(file);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "os/file_system.h"
 #include "os/rw.h"
 #include "os/socket.h"
@@ -151,7 +152,7 @@ static int64_t host_set_option(tl_thread *t, tl_file *file, int level, int optio
         if (n < sizeof tv)
             return -EINVAL;
         memcpy(&tv, from, sizeof tv);
-        uint64_t ns = tv.seconds < 0 ? 1 : (uint64_t)tv.seconds * 1000000000 + (uint64_t)tv.us * 1000;
+        uint64_t ns = tl_timeout_ns(&tv);
         *(option == SO_SNDTIMEO ? &file->write_timeout_ns : &file->read_timeout_ns) = ns;
         return 0;
     }

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "os/fd.h"
 #include "os/file_system.h"
 #include "os/socket.h"
@@ -927,7 +928,7 @@ static int64_t local_set_option(tl_thread *t, tl_file *file, int level, int opti
         memcpy(&tv, from, sizeof tv);
         if (tv.us < 0 || tv.us >= 1000000)
             return -EDOM;
-        uint64_t ns = tv.seconds < 0 ? 1 : (uint64_t)tv.seconds * 1000000000 + (uint64_t)tv.us * 1000;
+        uint64_t ns = tl_timeout_ns(&tv);
         *(option == SO_SNDTIMEO ? &file->write_timeout_ns : &file->read_timeout_ns) = ns;
         return 0;
     }

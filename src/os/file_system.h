@@ -6,6 +6,7 @@
 #ifndef TL_OS_FILE_SYSTEM_H
 #define TL_OS_FILE_SYSTEM_H
 
+#include "base/treap.h"
 #include "os/file.h"
 
 typedef struct tl_inode_key {
@@ -55,8 +56,7 @@ typedef struct tl_file_system {
     struct tl_socket *sockets; // all local ones
     uint16_t next_port;
     uint64_t next_socket_name;
-    tl_locked_inode *locks;
-    uint64_t n_locks;
+    tl_treap locks;              // lock.c
     struct tl_file *host_epolls; // reserved for instances that watch host descriptors
     bool did_say_emfile, did_say_network;
 } tl_file_system;

@@ -33,7 +33,8 @@ static void fire(tl_os *os, tl_timer *timer) {
 
 static void arm(tl_os *os, timer_file *f) {
     uint64_t start = f->clock.kind == TL_CLOCK_REALTIME ? TL_REALTIME_START_S * TL_NS_PER_S : 0;
-    uint64_t ns = f->expiry_ns > start ? f->expiry_ns - start : 0, cycle = tl_os_ns_to_cycles(os, ns);
+    uint64_t ns = f->expiry_ns > start ? f->expiry_ns - start : 0;
+    uint64_t cycle = tl_os_ns_to_cycles(os, f->expiry_ns == UINT64_MAX ? UINT64_MAX : ns);
     if (cycle <= os->now)
         fire(os, &f->timer);
     else if (!tl_timer_arm(os, &f->timer, cycle, fire))
@@ -59,7 +60,7 @@ static int64_t timer_read(tl_thread *t, tl_file *file, const tl_io *io) {
         return -EAGAIN;
     f->has_expired = false;
     if (f->interval_ns) {
-        f->expiry_ns += n * f->interval_ns;
+        f->expiry_ns = tl_next_expiry(f->expiry_ns, f->interval_ns, n);
         arm(t->os, f);
     } else {
         f->expiry_ns = 0;
@@ -149,7 +150,7 @@ int64_t tl_sys_timerfd_settime(tl_thread *t, const uint64_t args[6]) {
     f->expiry_ns = 0;
     if (value) {
         uint64_t now = tl_clock_ns(t->os, &f->clock);
-        f->expiry_ns = args[1] & TFD_TIMER_ABSTIME ? value : now + value < now ? UINT64_MAX : now + value;
+        f->expiry_ns = args[1] & TFD_TIMER_ABSTIME ? value : tl_add_saturated(now, value);
         arm(t->os, f);
     }
     return 0;

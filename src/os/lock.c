@@ -1,126 +1,218 @@
 // SPDX-License-Identifier: MIT
-// Record locks are kept as disjoint stretches per owner and inode. An owner is a pointer that is only compared: the descriptor table
-// for POSIX locks, the open file description for OFD locks and flock.
+// Record locks are kept as disjoint stretches per owner and inode, in a tree by their start, so that a program may have many. An owner is a
+// pointer that is only compared: the descriptor table for POSIX locks, the open file description for OFD locks and flock.
 #include "os/lock.h"
 
 #include <stdlib.h>
 #include <sys/file.h>
 
+#include "base/treap.h"
 #include "os/fd.h"
 
-typedef struct lock {
-    struct lock *next;
-    const void *owner;
+typedef struct stretch {
+    tl_treap_node node;  // by start
     uint64_t start, end; // both included
     int16_t type;
+    bool has_write; // in its subtree
+} stretch;
+
+typedef struct owner { // of stretches of one inode
+    struct owner *next;
+    const void *id;
     int32_t pid; // -1: an open file description's
-} lock;
+    tl_treap stretches;
+} owner;
+
+typedef struct wish { // what a call asks for
+    const void *owner;
+    int32_t pid;
+    int16_t type;
+    uint64_t start, end;
+} wish;
 
 struct tl_locked_inode {
-    tl_locked_inode *next;
+    tl_treap_node node; // by device and inode
     uint64_t device, inode;
-    lock *records, *flocks;
+    owner *records, *flocks;
     tl_wait_queue queue; // woken when anything is given up
 };
 
 enum { SYS_FCNTL = 25, MAX_HOPS = 64 };
 
+static int by_identity(const tl_treap_node *a, const tl_treap_node *b) {
+    const tl_locked_inode *x = (const tl_locked_inode *)a, *y = (const tl_locked_inode *)b;
+    if (x->inode != y->inode)
+        return x->inode < y->inode ? -1 : 1;
+    return x->device < y->device ? -1 : x->device > y->device;
+}
+
+static int by_start(const tl_treap_node *a, const tl_treap_node *b) {
+    uint64_t x = ((const stretch *)a)->start, y = ((const stretch *)b)->start;
+    return x < y ? -1 : x > y;
+}
+
+static void note_write(tl_treap_node *node) {
+    const stretch *left = (const stretch *)node->left, *right = (const stretch *)node->right;
+    stretch *s = (stretch *)node;
+    s->has_write = s->type == TL_F_WRLCK || (left && left->has_write) || (right && right->has_write);
+}
+
+static const tl_treap_type inode_tree = {.compare = by_identity}, stretch_tree = {.compare = by_start, .summarize = note_write};
+
 static tl_locked_inode *inode_of(tl_file_system *fs, const tl_file *file, bool creates) {
-    for (tl_locked_inode *inode = fs->locks; inode; inode = inode->next)
-        if (inode->device == file->device && inode->inode == file->inode)
-            return inode;
-    tl_locked_inode *inode = creates ? calloc(1, sizeof *inode) : NULL;
+    const tl_locked_inode key = {.device = file->device, .inode = file->inode};
+    for (tl_treap_node *node = fs->locks.root; node;) {
+        int order = by_identity(&key.node, node);
+        if (order == 0)
+            return (tl_locked_inode *)node;
+        node = order < 0 ? node->left : node->right;
+    }
+    tl_locked_inode *inode = creates ? malloc(sizeof *inode) : NULL;
     if (!inode)
         return NULL;
-    inode->device = file->device;
-    inode->inode = file->inode;
-    inode->next = fs->locks;
-    fs->locks = inode;
+    *inode = key;
+    fs->locks.type = &inode_tree;
+    tl_treap_insert(&fs->locks, &inode->node);
     return inode;
 }
 
 static void drop_if_unused(tl_file_system *fs, tl_locked_inode *inode) {
     if (inode->records || inode->flocks || inode->queue.first)
         return;
-    tl_locked_inode **at = &fs->locks;
-    while (*at != inode)
-        at = &(*at)->next;
-    *at = inode->next;
+    tl_treap_remove(&fs->locks, &inode->node);
     free(inode);
 }
 
-static const lock *conflict(const lock *list, const lock *wanted) {
-    for (const lock *l = list; l; l = l->next)
-        if (l->owner != wanted->owner && l->start <= wanted->end && wanted->start <= l->end &&
-            (l->type == TL_F_WRLCK || wanted->type == TL_F_WRLCK))
-            return l;
-    return NULL;
-}
-
-static lock *add(lock **list, const lock *like, uint64_t start, uint64_t end) {
-    lock *l = malloc(sizeof *l);
-    if (!l)
+static owner *owner_of(owner **list, const wish *w, bool creates) {
+    owner *o = *list;
+    while (o && o->id != w->owner)
+        o = o->next;
+    if (o || !creates)
+        return o;
+    o = malloc(sizeof *o);
+    if (!o)
         return NULL;
-    *l = *like;
-    l->start = start;
-    l->end = end;
-    l->next = *list;
-    return *list = l;
+    *o = (owner){.next = *list, .id = w->owner, .pid = w->pid, .stretches = {.type = &stretch_tree}};
+    return *list = o;
 }
 
-// Replaces what `wanted` covers of its owner's locks; TL_F_UNLCK leaves a hole. false: no memory, nothing changed that matters.
-static bool set(lock **list, const lock *wanted) {
-    lock *fresh = NULL;
-    uint64_t start = wanted->start, end = wanted->end;
-    if (wanted->type != TL_F_UNLCK && !(fresh = add(list, wanted, start, end)))
+static void drop_stretches(tl_treap_node *node) {
+    if (!node)
+        return;
+    drop_stretches(node->left);
+    drop_stretches(node->right);
+    free(node);
+}
+
+static bool remove_owner(owner **list, const void *id) {
+    while (*list && (*list)->id != id)
+        list = &(*list)->next;
+    owner *o = *list;
+    if (!o)
         return false;
-    for (lock **at = list; *at;) {
-        lock *l = *at;
-        if (l == fresh || l->owner != wanted->owner) {
-            at = &l->next;
-            continue;
-        }
-        bool touches = l->start <= end + (end != UINT64_MAX) && start <= l->end + (l->end != UINT64_MAX);
-        if (fresh && l->type == wanted->type && touches) { // grow over it
-            fresh->start = l->start < fresh->start ? l->start : fresh->start;
-            fresh->end = l->end > fresh->end ? l->end : fresh->end;
-        } else if (l->start > end || start > l->end) {
-            at = &l->next;
-            continue;
-        } else {
-            if (l->start < start && !add(&l->next, l, l->start, start - 1))
-                return false;
-            if (l->end > end && !add(&l->next, l, end + 1, l->end))
-                return false;
-        }
-        *at = l->next;
-        free(l);
-    }
+    *list = o->next;
+    drop_stretches(o->stretches.root);
+    free(o);
     return true;
 }
 
-static bool remove_owner(lock **list, const void *owner) {
-    bool any = false;
-    while (*list) {
-        lock *l = *list;
-        if (l->owner == owner) {
-            *list = l->next;
-            free(l);
-            any = true;
+// The first stretch of one owner that holds a byte of [start, end].
+static stretch *first_in(const tl_treap *tree, uint64_t start, uint64_t end) {
+    stretch *found = NULL;
+    for (tl_treap_node *node = tree->root; node;) {
+        if (((stretch *)node)->end >= start) {
+            found = (stretch *)node;
+            node = node->left;
         } else {
-            list = &l->next;
+            node = node->right;
         }
     }
-    return any;
+    return found && found->start <= end ? found : NULL;
 }
 
-static void give_up(tl_os *os, tl_file *file, const void *owner) {
+static const stretch *first_write_in(const tl_treap_node *node, uint64_t start, uint64_t end) {
+    const stretch *s = (const stretch *)node;
+    if (!s || !s->has_write)
+        return NULL;
+    if (s->end < start)
+        return first_write_in(node->right, start, end);
+    const stretch *found = first_write_in(node->left, start, end);
+    if (found || s->start > end)
+        return found;
+    return s->type == TL_F_WRLCK ? s : first_write_in(node->right, start, end);
+}
+
+static const stretch *conflict(const owner *list, const wish *w, const owner **ret_owner) {
+    for (const owner *o = list; o; o = o->next) {
+        const stretch *found = o->id == w->owner       ? NULL
+                               : w->type == TL_F_WRLCK ? first_in(&o->stretches, w->start, w->end)
+                                                       : first_write_in(o->stretches.root, w->start, w->end);
+        if (found) {
+            *ret_owner = o;
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static stretch *add(owner *o, int16_t type, uint64_t start, uint64_t end) {
+    stretch *s = malloc(sizeof *s);
+    if (!s)
+        return NULL;
+    *s = (stretch){.start = start, .end = end, .type = type};
+    tl_treap_insert(&o->stretches, &s->node);
+    return s;
+}
+
+static void take_out(owner *o, stretch *s) {
+    tl_treap_remove(&o->stretches, &s->node);
+    free(s);
+}
+
+// Replaces what the wish covers of its owner's locks; TL_F_UNLCK leaves a hole. false: no memory, nothing changed that matters.
+static bool set(owner **list, const wish *w) {
+    owner *o = owner_of(list, w, w->type != TL_F_UNLCK);
+    uint64_t start = w->start, end = w->end;
+    bool is_complete = o || w->type == TL_F_UNLCK;
+    if (!o)
+        return is_complete;
+    for (stretch *s; is_complete && (s = first_in(&o->stretches, w->start, w->end)) != NULL;) {
+        uint64_t old_start = s->start, old_end = s->end;
+        int16_t type = s->type;
+        take_out(o, s);
+        if (type == w->type) { // the new one grows over it
+            start = old_start < start ? old_start : start;
+            end = old_end > end ? old_end : end;
+            continue;
+        }
+        is_complete =
+            (old_start >= w->start || add(o, type, old_start, w->start - 1)) && (old_end <= w->end || add(o, type, w->end + 1, old_end));
+    }
+    if (is_complete && w->type != TL_F_UNLCK) { // neighbors of the same kind are joined
+        stretch *below = start > 0 ? first_in(&o->stretches, start - 1, start - 1) : NULL;
+        stretch *above = end < UINT64_MAX ? first_in(&o->stretches, end + 1, end + 1) : NULL;
+        if (below && below->type == w->type) {
+            start = below->start;
+            take_out(o, below);
+        }
+        if (above && above->type == w->type) {
+            end = above->end;
+            take_out(o, above);
+        }
+        is_complete = add(o, w->type, start, end);
+    }
+    if (!o->stretches.root)
+        (void)remove_owner(list, w->owner);
+    return is_complete;
+}
+
+static void give_up(tl_os *os, tl_file *file, const void *id) {
     tl_file_system *fs = os->file_system;
-    tl_locked_inode *inode = fs->locks ? inode_of(fs, file, false) : NULL;
+    tl_locked_inode *inode = fs->locks.root ? inode_of(fs, file, false) : NULL;
     if (!inode)
         return;
-    bool any = remove_owner(&inode->records, owner);
-    any |= remove_owner(&inode->flocks, owner);
+    bool any = remove_owner(&inode->records, id);
+    any |= remove_owner(&inode->flocks, id);
     if (any)
         tl_wake_all(os, &inode->queue);
     drop_if_unused(fs, inode);
@@ -129,24 +221,27 @@ static void give_up(tl_os *os, tl_file *file, const void *owner) {
 void tl_locks_closed(tl_os *os, const tl_files *files, tl_file *file) { give_up(os, file, files); }
 void tl_locks_released(tl_os *os, tl_file *file) { give_up(os, file, file); }
 
+static void drop_inodes(tl_treap_node *node) {
+    tl_locked_inode *inode = (tl_locked_inode *)node;
+    if (!inode)
+        return;
+    drop_inodes(node->left);
+    drop_inodes(node->right);
+    for (owner **lists[] = {&inode->records, &inode->flocks}, ***l = lists; l < lists + 2; l++)
+        while (**l)
+            (void)remove_owner(*l, (**l)->id);
+    free(inode);
+}
+
 void tl_locks_done(tl_file_system *fs) {
-    while (fs->locks) {
-        tl_locked_inode *inode = fs->locks;
-        fs->locks = inode->next;
-        for (lock *lists[] = {inode->records, inode->flocks}, **l = lists; l < lists + 2; l++)
-            while (*l) {
-                lock *next = (*l)->next;
-                free(*l);
-                *l = next;
-            }
-        free(inode);
-    }
+    drop_inodes(fs->locks.root);
+    fs->locks.root = NULL;
 }
 
 // Would waiting for `blocker` close a circle back to `owner`? Every thread that waits for a record lock left whom it waits for in retry[1].
-static bool is_deadlock(const tl_os *os, const void *owner, const void *blocker) {
+static bool is_deadlock(const tl_os *os, const void *waiter, const void *blocker) {
     for (int hop = 0; hop < MAX_HOPS && blocker; hop++) {
-        if (blocker == owner)
+        if (blocker == waiter)
             return true;
         const void *next = NULL;
         for (const tl_process *p = tl_process_first(os); p && !next; p = p->next)
@@ -202,20 +297,21 @@ int64_t tl_lock_fcntl(tl_thread *t, tl_file *file, uint32_t command, uint64_t fl
         return -EINVAL;
     if (user.type != TL_F_RDLCK && user.type != TL_F_WRLCK && (user.type != TL_F_UNLCK || asks))
         return -EINVAL;
-    lock wanted = {.owner = is_ofd ? (const void *)file : t->files, .type = user.type, .pid = is_ofd ? -1 : t->process->pid};
+    wish wanted = {.owner = is_ofd ? (const void *)file : t->files, .type = user.type, .pid = is_ofd ? -1 : t->process->pid};
+    const owner *holder;
     int64_t error = range_of(os, file, &user, &wanted.start, &wanted.end);
     if (error)
         return error;
     tl_locked_inode *inode = inode_of(fs, file, !asks);
     if (asks) {
-        const lock *other = inode ? conflict(inode->records, &wanted) : NULL;
+        const stretch *other = inode ? conflict(inode->records, &wanted, &holder) : NULL;
         user.type = TL_F_UNLCK;
         if (other)
             user = (tl_abi_flock){.type = other->type,
                                   .whence = SEEK_SET,
                                   .start = (int64_t)other->start,
                                   .length = other->end == INT64_MAX ? 0 : (int64_t)(other->end - other->start + 1),
-                                  .pid = other->pid};
+                                  .pid = holder->pid};
         return tl_vm_write(t->process, flock_vaddr, &user, sizeof user) ? 0 : -EFAULT;
     }
     if (!inode)
@@ -224,13 +320,12 @@ int64_t tl_lock_fcntl(tl_thread *t, tl_file *file, uint32_t command, uint64_t fl
         drop_if_unused(fs, inode);
         return -EBADF;
     }
-    const lock *other = user.type == TL_F_UNLCK ? NULL : conflict(inode->records, &wanted);
-    if (other) {
+    if (user.type != TL_F_UNLCK && conflict(inode->records, &wanted, &holder)) {
         if (!waits)
             return -EAGAIN;
-        if (!is_ofd && is_deadlock(os, wanted.owner, other->owner))
+        if (!is_ofd && is_deadlock(os, wanted.owner, holder->id))
             return -EDEADLK;
-        t->retry[1] = (uint64_t)(uintptr_t)other->owner;
+        t->retry[1] = (uint64_t)(uintptr_t)holder->id;
         tl_wait_on(t, &inode->queue, "a record lock");
         return tl_sys_block(t, -TL_ERESTARTSYS);
     }
@@ -251,21 +346,21 @@ int64_t tl_sys_flock(tl_thread *t, const uint64_t args[6]) {
     tl_locked_inode *inode = inode_of(os->file_system, file, true);
     if (!inode)
         return -ENOLCK;
-    lock wanted = {.owner = file, .end = INT64_MAX, .type = operation == LOCK_EX ? TL_F_WRLCK : TL_F_RDLCK, .pid = t->process->pid};
-    for (const lock *l = inode->flocks; l; l = l->next)
-        if (l->owner == file && operation != LOCK_UN && l->type == wanted.type)
-            return 0;
+    wish wanted = {.owner = file, .end = INT64_MAX, .type = operation == LOCK_EX ? TL_F_WRLCK : TL_F_RDLCK, .pid = t->process->pid};
+    const owner *own = owner_of(&inode->flocks, &wanted, false), *holder;
+    if (own && operation != LOCK_UN && ((const stretch *)own->stretches.root)->type == wanted.type)
+        return 0;
     if (remove_owner(&inode->flocks, file)) // as Linux: changing the kind gives the old lock up first
         tl_wake_all(os, &inode->queue);
     int64_t result = 0;
     if (operation != LOCK_UN) {
-        if (conflict(inode->flocks, &wanted)) {
+        if (conflict(inode->flocks, &wanted, &holder)) {
             if ((uint32_t)args[1] & LOCK_NB)
                 return -EAGAIN;
             tl_wait_on(t, &inode->queue, "a file lock");
             return tl_sys_block(t, -TL_ERESTARTSYS);
         }
-        if (!add(&inode->flocks, &wanted, 0, INT64_MAX))
+        if (!set(&inode->flocks, &wanted))
             result = -ENOLCK;
     }
     drop_if_unused(os->file_system, inode);

@@ -159,8 +159,8 @@ int64_t tl_sys_msync(tl_thread *t, const uint64_t args[6]) {
     if (!range_of(args[0], args[1], &end))
         return -ENOMEM;
     int64_t result = tl_vm_is_mapped(vm, args[0], end) ? 0 : -ENOMEM;
-    for (const tl_vma *area = tl_vm_first(vm); area && area->start < end; area = area->next) {
-        if (area->end <= args[0] || !area->is_shared || !area->file || !area->cache || !(flags & MS_SYNC))
+    for (const tl_vma *area = tl_areas_after(vm, args[0]); area && area->start < end; area = area->next) {
+        if (!area->is_shared || !area->file || !area->cache || !(flags & MS_SYNC))
             continue;
         uint64_t from = area->start > args[0] ? area->start : args[0], to = area->end < end ? area->end : end;
         int64_t wrote = tl_page_cache_write_back(t->os, area->cache, (area->offset + (from - area->start)) >> TL_PAGE_LOG2,
@@ -256,7 +256,7 @@ int64_t tl_sys_madvise(tl_thread *t, const uint64_t args[6]) {
     case MADV_COLD:
     case MADV_PAGEOUT: return is_whole ? 0 : -ENOMEM;
     case MADV_FREE:
-        for (const tl_vma *area = tl_vm_first(vm); area && area->start < end; area = area->next)
+        for (const tl_vma *area = tl_areas_after(vm, start); area && area->start < end; area = area->next)
             if (area->end > start && (area->cache || area->kind == TL_VMA_DEVICE))
                 return -EINVAL;
         tl_vm_zap(vm, start, end); // at once: as if memory had been short

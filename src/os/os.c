@@ -24,11 +24,17 @@ static const char WHY_STACK_OVERFLOW[] = "below the stack limit";
 
 // ---- Time, randomness, messages.
 
-uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles) { return (uint64_t)((unsigned __int128)cycles * 1000000000u / os->clock_hz); }
+// The machine's clock never gets there: what is due later is never due. Sums of a cycle and a cost stay below 2^64.
+static const uint64_t END_OF_TIME_CYCLES = UINT64_C(1) << 62;
+
+uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles) {
+    unsigned __int128 ns = (unsigned __int128)cycles * 1000000000u / os->clock_hz;
+    return ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
+}
 
 uint64_t tl_os_ns_to_cycles(const tl_os *os, uint64_t ns) {
     unsigned __int128 cycles = ((unsigned __int128)ns * os->clock_hz + 999999999u) / 1000000000u;
-    return ns == UINT64_MAX || cycles >= UINT64_MAX ? UINT64_MAX : (uint64_t)cycles;
+    return ns >= INT64_MAX || cycles >= END_OF_TIME_CYCLES ? UINT64_MAX : (uint64_t)cycles;
 }
 
 uint64_t tl_os_now_ns(const tl_os *os) { return tl_os_cycles_to_ns(os, os->now); }
@@ -39,7 +45,7 @@ static uint64_t saturated_ns(uint64_t seconds, uint64_t ns) {
 
 uint64_t tl_os_deadline(const tl_os *os, uint64_t seconds, uint64_t ns) {
     uint64_t cycles = tl_os_ns_to_cycles(os, saturated_ns(seconds, ns));
-    return cycles >= TL_NO_DEADLINE - os->now ? TL_NO_DEADLINE : os->now + cycles;
+    return cycles >= END_OF_TIME_CYCLES - os->now ? TL_NO_DEADLINE : os->now + cycles;
 }
 
 uint64_t tl_os_absolute_deadline(const tl_os *os, bool is_realtime, uint64_t seconds, uint64_t ns) {
@@ -272,6 +278,7 @@ static void handle_trap(tl_thread *t) {
         break;
     }
     os->turn = NULL;
+    (void)tl_os_wants_stop(os); // a call may have taken long
 }
 
 // ---- The loop.
@@ -349,6 +356,9 @@ static void report_deadlock(tl_os *os) {
     os->has_ended = true;
 }
 
+// Instructions of a hart between two looks at whether somebody wants the run to stop: some milliseconds of the host.
+enum { INSNS_PER_LOOK = 50000, ROUNDS_PER_LOOK = 64 };
+
 bool tl_os_wants_stop(tl_os *os) {
     os->must_stop = os->must_stop || (os->options.wants_stop && os->options.wants_stop(os->options.ctx));
     return os->must_stop;
@@ -359,8 +369,11 @@ static bool pass_time(tl_os *os, const tl_os_limits *limits) {
     uint64_t next = os->n_timers > 0 ? os->timers[1]->cycle : UINT64_MAX;
     os->hart = NULL;
     if (tl_host_wait_is_needed(os)) { // time in which the host does something passes as the host's does
-        uint64_t limit = next < limits->until_cycle ? next : limits->until_cycle;
+        uint64_t limit = next == UINT64_MAX && tl_host_wait_is_still(os) ? UINT64_MAX
+                         : next < limits->until_cycle                    ? next
+                                                                         : limits->until_cycle;
         if (tl_host_wait_sleep(os, limit)) {
+            settle(os, os->now); // which went on even if nobody was woken
             (void)tl_os_wants_stop(os);
             return true;
         }
@@ -398,7 +411,7 @@ static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t
         h->horizon = earlier(h->horizon, h->now + os->machine->config.os.slice_cycles);
     if (others_have_reached(os, h, limits->until_cycle))
         h->horizon = earlier(h->horizon, limits->until_cycle);
-    h->insn_limit = n_left >= UINT64_MAX - h->instret ? UINT64_MAX : h->instret + n_left;
+    h->insn_limit = h->instret + (n_left < INSNS_PER_LOOK ? n_left : INSNS_PER_LOOK);
     os->hart = h;
     leave_kernel(os, h);
     if (h->n_pmus > 0)
@@ -460,8 +473,11 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             h->break_pc[k] = t && t->process == os->first ? os->break_pc[k] : TL_NO_LINE;
     }
     os->is_at_break = os->must_stop = false;
-    for (;;) {
+    uint64_t n_seen = 0; // instructions at the last look
+    for (uint64_t n_rounds = 1;; ++n_rounds) {
         free_dead(os);
+        if (n_rounds % ROUNDS_PER_LOOK == 0)
+            (void)tl_os_wants_stop(os);
         if (os->has_ended) {
             settle(os, tl_os_now_cycles(os));
             break;
@@ -497,6 +513,11 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             settle(os, earlier(safe_time(os), limits->until_cycle));
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
+        }
+        if (n_done - n_seen >= INSNS_PER_LOOK) {
+            n_seen = n_done;
+            if (tl_os_wants_stop(os))
+                continue;
         }
         run_hart(os, h, limits, limits->until_instret - n_done);
         if (os->is_at_break)

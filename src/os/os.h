@@ -21,7 +21,8 @@ typedef struct tl_os_options {
     bool allow_network;                            // AF_INET, AF_INET6 sockets
     int std_fd[3];                                 // host descriptors behind 0, 1, 2; not closed
     void (*warn)(void *ctx, const char *sentence); // one sentence each, e.g. the first call of an unsupported system call; may be NULL
-    // Asked before a wait for the host and when a host signal interrupted it: true makes tl_os_run return TL_OS_LIMIT; a system call that waited ends with EINTR. May be NULL.
+    // Asked every few milliseconds of the host's time, before a wait for the host and when a host signal interrupted it: true makes tl_os_run
+    // return TL_OS_LIMIT; a system call that waited ends with EINTR. May be NULL.
     bool (*wants_stop)(void *ctx);
     void *ctx;
 } tl_os_options;

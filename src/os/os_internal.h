@@ -32,6 +32,7 @@ struct tl_os {
 
     tl_timer **timers; // a heap by (cycle, sequence), 1-based
     uint32_t n_timers, timers_capacity;
+    struct tl_interval_timer *cpu_timers; // set timers of CPU clocks: timers.c
     tl_wait_entry *free_entries;
 
     tl_sched sched;
@@ -55,13 +56,15 @@ struct tl_os {
 };
 
 // Somebody outside wants the run to stop (tl_os_options.wants_stop): tl_os_run then ends with TL_OS_LIMIT before anything else runs. To be
-// asked before a wait for the host and when a signal interrupted it; a call that waited ends with EINTR.
+// asked before a wait for the host, when a signal interrupted it, and in loops that may take long. A call that waited ends with EINTR;
+// one that was at work ends with what it has done.
 bool tl_os_wants_stop(tl_os *os);
 
 // Guest time. CLOCK_MONOTONIC starts at 0 when the machine does.
 uint64_t tl_os_now_ns(const tl_os *os);
-uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles);
-uint64_t tl_os_ns_to_cycles(const tl_os *os, uint64_t ns); // rounded up; saturates
+uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles); // at most INT64_MAX
+// Rounded up. UINT64_MAX: never, because the machine's clock does not get there.
+uint64_t tl_os_ns_to_cycles(const tl_os *os, uint64_t ns);
 // The machine cycle in which so much time from now has passed, never before it; TL_NO_DEADLINE when that is beyond all time.
 uint64_t tl_os_deadline(const tl_os *os, uint64_t seconds, uint64_t ns);
 // The same for a moment of CLOCK_MONOTONIC or CLOCK_REALTIME; a moment in the past is now.
@@ -103,8 +106,9 @@ tl_fs *tl_fs_new(tl_os *os);
 tl_fs *tl_fs_copy(tl_os *os, const tl_fs *fs);
 tl_fs *tl_fs_ref(tl_fs *fs);
 void tl_fs_unref(tl_os *os, tl_fs *fs);
-void tl_time_process_done(tl_process *p); // disarms and frees p->itimers (exit)
-void tl_time_process_exec(tl_process *p); // execve: POSIX timers go, setitimer stays
+void tl_time_process_done(tl_process *p);   // disarms and frees p->itimers (exit)
+void tl_time_process_exec(tl_process *p);   // execve: POSIX timers go, setitimer stays
+void tl_time_running_changed(tl_thread *t); // the thread came onto its hart, or left one
 // Once, before the first process and after the last.
 TL_MUST_CHECK tl_status tl_file_system_new(tl_os *os, tl_error *err);
 void tl_file_system_done(tl_os *os);

@@ -76,6 +76,8 @@ static void load(tl_hart *h, tl_thread *t) {
     t->slice_start = t->loaded_now = h->now;
     t->loaded_supervisor = h->supervisor_cycles;
     os->turn = NULL;
+    if (os->cpu_timers)
+        tl_time_running_changed(t);
 }
 
 static void save(tl_hart *h, tl_thread *t) {
@@ -112,6 +114,8 @@ static void leave(tl_thread *t) {
     t->hart = NULL;
     h->client = NULL;
     os->turn = NULL;
+    if (os->cpu_timers)
+        tl_time_running_changed(t);
 }
 
 void tl_sched_ready(tl_thread *t) {

@@ -45,6 +45,8 @@ int64_t tl_sys_getrandom(tl_thread *t, const uint64_t args[6]) {
             return done ? (int64_t)done : -EFAULT;
         tl_os_random(t->os, bytes, part);
         done += part;
+        if (tl_os_wants_stop(t->os))
+            break;
     }
     return (int64_t)done;
 }

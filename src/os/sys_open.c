@@ -2,6 +2,7 @@
 // Descriptors: opening, closing, duplicating, their flags; fcntl and ioctl.
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,19 +78,39 @@ static int64_t open_fifo(tl_thread *t, const tl_place *place, uint32_t flags, bo
     return tl_sys_block(t, -TL_ERESTARTSYS);
 }
 
+static int64_t go_on_opening_fifo(tl_thread *t);
+
+// A named pipe of the host. It has its descriptor at once; a blocking open then waits for the other end.
+static int64_t open_host_fifo(tl_thread *t, const tl_place *place, uint32_t flags, bool close_on_exec) {
+    tl_file *file;
+    int64_t error = tl_host_fifo_open(t->os, place, flags, &file);
+    if (error)
+        return error;
+    file->flags |= TL_O_LARGEFILE;
+    int32_t fd = tl_fd_install(t, file, close_on_exec, 0);
+    if (fd < 0 || flags & TL_O_NONBLOCK || (flags & TL_O_ACCMODE) == TL_O_RDWR)
+        return fd;
+    t->retry[0] = (uint64_t)fd + 1;
+    return go_on_opening_fifo(t);
+}
+
 static int64_t go_on_opening_fifo(tl_thread *t) {
     int32_t fd = (int32_t)(t->retry[0] - 1);
     tl_file *file = tl_file_of_fd(t, fd);
-    if (!file || !tl_file_is_pipe(file))
+    bool is_host = file && tl_file_is_host_fifo(file);
+    if (!file || (!is_host && !tl_file_is_pipe(file)))
         return -EBADF;
-    if (tl_fifo_has_partner(file))
+    if (is_host ? tl_host_fifo_is_open(file) : tl_fifo_has_partner(file))
         return fd;
     if (tl_signal_is_deliverable(t)) {
         t->retry[0] = 0;
         tl_fd_close(t, fd);
         return -TL_ERESTARTSYS;
     }
-    tl_file_wait(t, file, EPOLLIN | EPOLLOUT);
+    if (is_host)
+        tl_wait_on_host_fifo(t, file, POLLIN, true);
+    else
+        tl_file_wait(t, file, EPOLLIN | EPOLLOUT);
     return tl_sys_block(t, -TL_ERESTARTSYS);
 }
 
@@ -166,9 +187,11 @@ static int64_t do_open(tl_thread *t, int32_t dirfd, uint64_t path_vaddr, uint32_
         return error;
     tl_stat st;
     if (place.tree == TL_TREE_HOST && place.exists && S_ISFIFO(place.mode) && !(flags & TL_O_PATH)) {
+        bool is_refused = (flags & (TL_O_CREAT | TL_O_EXCL)) == (TL_O_CREAT | TL_O_EXCL) || flags & TL_O_DIRECTORY;
         tl_stat_of_host(t->os->file_system, &place.host, &st);
-        if (tl_fifo_is_ours(t->os, st.device, st.inode) && (flags & (TL_O_CREAT | TL_O_EXCL)) != (TL_O_CREAT | TL_O_EXCL)) {
-            int64_t fd = open_fifo(t, &place, flags & ~(uint32_t)CREATION_FLAGS, close_on_exec);
+        if (!is_refused) {
+            bool is_ours = tl_fifo_is_ours(t->os, st.device, st.inode);
+            int64_t fd = (is_ours ? open_fifo : open_host_fifo)(t, &place, flags & ~(uint32_t)CREATION_FLAGS, close_on_exec);
             tl_place_done(&place);
             return fd;
         }

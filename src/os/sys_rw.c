@@ -12,7 +12,7 @@
 #include "os/file_host.h"
 #include "os/rw.h"
 
-enum { MAX_SPANS = TL_IOV_MAX };
+enum { MAX_SPANS = TL_IOV_MAX, BATCH_BYTES = 8 << 20 }; // of regular files, between two looks at whether the run is to stop
 enum { RWF_KNOWN = 0x1f, RWF_NONBLOCK = 8, RWF_APPENDING = 16 };
 
 typedef struct transfer {
@@ -75,6 +75,11 @@ static int64_t run(const transfer *x) {
             size_t available = ops->available(os, file, x->pos ? *x->pos : 0);
             max = max < available ? max : available;
         }
+        bool is_end = !is_stream && !x->is_write && max < x->total - done; // of the file
+        if (!is_stream && max > BATCH_BYTES) {
+            max = BATCH_BYTES;
+            is_end = false;
+        }
         io.n_spans = max ? tl_iov_spans(t->process, x->vectors, x->n_vectors, done, max, !x->is_write, spans, &io.n_bytes) : 0;
         if (max && io.n_spans == 0)
             return done ? (int64_t)done : -EFAULT;
@@ -95,7 +100,7 @@ static int64_t run(const transfer *x) {
             return (int64_t)done;
         if (is_stream ? !x->is_write || ops->is_message : (size_t)n < io.n_bytes)
             return (int64_t)done;
-        if (!is_stream && !x->is_write && max < x->total - (done - (uint64_t)n)) // the end of the file
+        if (is_end || (!is_stream && tl_os_wants_stop(os)))
             return (int64_t)done;
     }
 }
@@ -244,6 +249,8 @@ static int64_t send(tl_thread *t, tl_file *from, uint64_t *from_pos, tl_file *to
         if (moved == 0)
             break;
         done += (uint64_t)moved;
+        if (tl_os_wants_stop(t->os))
+            break;
     }
     return (int64_t)done;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Interval timers that send signals: setitimer and POSIX timers. A timer has an expiry on its own clock. On real-time clocks that is a
-// machine cycle. A CPU clock moves only while its owner runs, so the machine timer is set to the earliest cycle at which the expiry is
-// possible, looks, and is set again. Expirations that find their signal still pending are counted as overruns, and no timer fires
-// more often than every MIN_GAP_NS, however small its interval.
+// machine cycle. A CPU clock moves only while its owner runs: the machine timer is set to the earliest cycle at which the expiry is
+// possible, again whenever a thread of the owner comes onto a hart or leaves it, and not at all while none is on one. Expirations that find
+// their signal still pending are counted as overruns, and no timer fires more often than every MIN_GAP_NS, however small its interval.
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -10,15 +10,18 @@
 #include "os/clock.h"
 #include "os/syscall.h"
 
-enum { MIN_GAP_NS = 10000, CPU_LOOK_NS = 100000, MAX_TIMERS = 1024 };
+enum { MIN_GAP_NS = 10000, MAX_TIMERS = 1024 };
 
-typedef struct interval_timer {
+typedef struct tl_interval_timer {
     tl_timer timer; // first: fire() gets it
     tl_process *process;
     tl_clock clock;
-    uint64_t expiry_ns, interval_ns; // on the clock; expiry 0: disarmed
+    uint64_t expiry_ns, interval_ns;                   // on the clock; expiry 0: disarmed
+    uint64_t not_before_cycle;                         // of the machine: MIN_GAP_NS after the last expiration
+    struct tl_interval_timer *cpu_next, *cpu_previous; // os->cpu_timers, while a CPU clock's is armed
+    bool is_on_cpu_list;
     // POSIX timers only.
-    struct interval_timer *next;
+    struct tl_interval_timer *next;
     int32_t id; // -1: one of setitimer's
     int32_t notify, signal, tid;
     uint64_t value;
@@ -30,26 +33,57 @@ struct tl_itimers {
     interval_timer *posix;    // by id
 };
 
-static bool is_cpu(const interval_timer *timer) { return timer->clock.kind >= TL_CLOCK_PROCESS_CPU; }
-
 static void fire(tl_os *os, tl_timer *timer);
 
-static void arm(tl_os *os, interval_timer *timer, uint64_t not_before_ns) {
-    uint64_t ns;
-    if (is_cpu(timer)) {
-        uint64_t now = tl_clock_ns(os, &timer->clock), left = timer->expiry_ns > now ? timer->expiry_ns - now : 0;
-        left /= timer->clock.kind >= TL_CLOCK_THREAD_CPU ? 1 : os->machine->n_harts;
-        uint64_t look = left > CPU_LOOK_NS || timer->expiry_ns <= now ? left : CPU_LOOK_NS;
-        ns = tl_os_now_ns(os) + look;
+static void list(tl_os *os, interval_timer *timer) {
+    if (timer->is_on_cpu_list || !tl_clock_is_cpu(&timer->clock))
+        return;
+    timer->is_on_cpu_list = true;
+    timer->cpu_previous = NULL;
+    timer->cpu_next = os->cpu_timers;
+    if (timer->cpu_next)
+        timer->cpu_next->cpu_previous = timer;
+    os->cpu_timers = timer;
+}
+
+static void unlist(tl_os *os, interval_timer *timer) {
+    if (!timer->is_on_cpu_list)
+        return;
+    timer->is_on_cpu_list = false;
+    *(timer->cpu_previous ? &timer->cpu_previous->cpu_next : &os->cpu_timers) = timer->cpu_next;
+    if (timer->cpu_next)
+        timer->cpu_next->cpu_previous = timer->cpu_previous;
+}
+
+static void disarm(tl_os *os, interval_timer *timer) {
+    tl_timer_cancel(os, &timer->timer);
+    unlist(os, timer);
+    timer->expiry_ns = 0;
+}
+
+static void arm(tl_os *os, interval_timer *timer) {
+    uint64_t cycle;
+    list(os, timer);
+    if (tl_clock_is_cpu(&timer->clock)) {
+        cycle = tl_clock_cpu_due(os, &timer->clock, tl_os_ns_to_cycles(os, timer->expiry_ns));
     } else {
         uint64_t start = timer->clock.kind == TL_CLOCK_REALTIME ? TL_REALTIME_START_S * TL_NS_PER_S : 0;
-        ns = timer->expiry_ns > start ? timer->expiry_ns - start : 0;
+        uint64_t ns = timer->expiry_ns > start ? timer->expiry_ns - start : 0;
+        cycle = tl_os_ns_to_cycles(os, timer->expiry_ns == UINT64_MAX ? UINT64_MAX : ns);
     }
-    if (ns < not_before_ns)
-        ns = not_before_ns;
-    uint64_t cycle = tl_os_ns_to_cycles(os, ns);
+    if (cycle < timer->not_before_cycle)
+        cycle = timer->not_before_cycle;
     if (!tl_timer_arm(os, &timer->timer, cycle, fire))
-        timer->expiry_ns = 0;
+        disarm(os, timer);
+}
+
+void tl_time_running_changed(tl_thread *t) {
+    for (interval_timer *timer = t->os->cpu_timers, *next; timer; timer = next) {
+        next = timer->cpu_next;
+        bool is_thread = timer->clock.kind == TL_CLOCK_THREAD_CPU || timer->clock.kind == TL_CLOCK_THREAD_USER;
+        if (timer->clock.id == (is_thread ? t->tid : t->process->pid))
+            arm(t->os, timer);
+    }
 }
 
 static tl_queued_signal *pending_of(const tl_signal_queue *queue, const interval_timer *timer) {
@@ -91,28 +125,33 @@ static void notify(tl_os *os, interval_timer *timer, uint64_t n_expired) {
 static void fire(tl_os *os, tl_timer *machine_timer) {
     interval_timer *timer = (interval_timer *)machine_timer;
     uint64_t now = tl_clock_ns(os, &timer->clock);
-    if (timer->expiry_ns > now) { // a CPU clock that has not come so far
-        arm(os, timer, 0);
+    if (timer->expiry_ns >
+        now) { // a CPU clock that has not come so far: another of its harts is behind, or the kernel's time does not count
+        uint64_t later = tl_os_now_cycles(os) + 1;
+        timer->not_before_cycle = timer->not_before_cycle < later ? later : timer->not_before_cycle;
+        arm(os, timer);
         return;
     }
     uint64_t n_expired = 1;
     if (timer->interval_ns) {
         n_expired += (now - timer->expiry_ns) / timer->interval_ns;
-        timer->expiry_ns += n_expired * timer->interval_ns;
-        arm(os, timer, tl_os_now_ns(os) + MIN_GAP_NS);
+        timer->expiry_ns = tl_next_expiry(timer->expiry_ns, timer->interval_ns, n_expired);
+        timer->not_before_cycle = tl_os_ns_to_cycles(os, tl_add_saturated(tl_os_now_ns(os), MIN_GAP_NS));
+        arm(os, timer);
     } else {
-        timer->expiry_ns = 0;
+        disarm(os, timer);
     }
     notify(os, timer, n_expired);
 }
 
 static void set(tl_os *os, interval_timer *timer, uint64_t expiry_ns, uint64_t interval_ns) {
-    tl_timer_cancel(os, &timer->timer);
+    disarm(os, timer);
     timer->expiry_ns = expiry_ns;
     timer->interval_ns = interval_ns;
+    timer->not_before_cycle = 0;
     timer->n_overruns = 0;
     if (expiry_ns)
-        arm(os, timer, 0);
+        arm(os, timer);
 }
 
 static uint64_t left_of(const tl_os *os, const interval_timer *timer) {
@@ -132,8 +171,6 @@ static struct tl_itimers *itimers_of(tl_process *p) {
         p->itimers->itimer[i] = (interval_timer){.process = p, .clock = {.kind = kinds[i], .id = p->pid}, .signal = signals[i], .id = -1};
     return p->itimers;
 }
-
-static uint64_t add_saturated(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
 // ---- setitimer.
 
@@ -177,7 +214,7 @@ int64_t tl_sys_setitimer(tl_thread *t, const uint64_t args[6]) {
     if (!itimers_of(t->process))
         return -ENOMEM;
     interval_timer *timer = &t->process->itimers->itimer[which];
-    set(t->os, timer, value ? add_saturated(tl_clock_ns(t->os, &timer->clock), value) : 0, value ? interval : 0);
+    set(t->os, timer, value ? tl_add_saturated(tl_clock_ns(t->os, &timer->clock), value) : 0, value ? interval : 0);
     return 0;
 }
 
@@ -265,7 +302,7 @@ int64_t tl_sys_timer_settime(tl_thread *t, const uint64_t args[6]) {
     if (error)
         return error;
     if (value && !(args[1] & TIMER_ABSTIME))
-        value = add_saturated(tl_clock_ns(t->os, &timer->clock), value);
+        value = tl_add_saturated(tl_clock_ns(t->os, &timer->clock), value);
     set(t->os, timer, value, value ? interval : 0);
     return 0;
 }
@@ -278,7 +315,7 @@ int64_t tl_sys_timer_getoverrun(tl_thread *t, const uint64_t args[6]) {
 static void posix_free(tl_os *os, interval_timer **at) {
     interval_timer *timer = *at;
     *at = timer->next;
-    tl_timer_cancel(os, &timer->timer);
+    disarm(os, timer);
     free(timer);
 }
 
@@ -302,7 +339,7 @@ void tl_time_process_exec(tl_process *p) {
 void tl_time_process_done(tl_process *p) {
     tl_time_process_exec(p);
     for (int i = 0; p->itimers && i < 3; i++)
-        tl_timer_cancel(p->os, &p->itimers->itimer[i].timer);
+        disarm(p->os, &p->itimers->itimer[i]);
     free(p->itimers);
     p->itimers = NULL;
 }

@@ -147,10 +147,9 @@ const tl_vma *tl_vm_first(const tl_vm *vm) { return vm->areas; }
 
 // The first area that ends after vaddr.
 static tl_vma *area_after(const tl_vm *vm, uint64_t vaddr) {
-    tl_vma *area = vm->hint && vm->hint->start <= vaddr ? vm->hint : vm->areas;
-    while (area && area->end <= vaddr)
-        area = area->next;
-    return area;
+    if (vm->hint && vm->hint->start <= vaddr && vaddr < vm->hint->end)
+        return vm->hint;
+    return tl_areas_after(vm, vaddr);
 }
 
 const tl_vma *tl_vm_find(const tl_vm *vm, uint64_t vaddr) {
@@ -159,11 +158,7 @@ const tl_vma *tl_vm_find(const tl_vm *vm, uint64_t vaddr) {
 }
 
 static void insert_area(tl_vm *vm, tl_vma *area) {
-    tl_vma **link = &vm->areas;
-    while (*link && (*link)->start < area->start)
-        link = &(*link)->next;
-    area->next = *link;
-    *link = area;
+    tl_areas_insert(vm, area);
     vm->mapped_bytes += area->end - area->start;
 }
 
@@ -178,17 +173,16 @@ static bool can_merge(const tl_vma *a, const tl_vma *b) {
 
 // Joins areas that differ in nothing, around [start, end].
 static void merge_around(tl_vm *vm, uint64_t start, uint64_t end) {
-    tl_vma *area = vm->areas;
-    while (area && area->end < start)
-        area = area->next;
+    tl_vma *area = start > 0 ? tl_areas_after(vm, start - 1) : vm->areas;
     while (area && area->next && area->start <= end) {
         tl_vma *next = area->next;
         if (!can_merge(area, next)) {
             area = next;
             continue;
         }
+        tl_areas_remove(vm, next);
         area->end = next->end;
-        area->next = next->next;
+        tl_areas_resized(vm, area);
         if (vm->hint == next)
             vm->hint = area;
         area_free(vm, next);
@@ -207,7 +201,7 @@ static bool split_at(tl_vm *vm, uint64_t vaddr) {
     if (has_offset(area))
         upper->offset += vaddr - area->start;
     area->end = vaddr;
-    area->next = upper;
+    tl_areas_insert(vm, upper);
     return true;
 }
 
@@ -236,22 +230,6 @@ bool tl_vm_is_resident(const tl_vm *vm, uint64_t vaddr) {
 
 uint64_t tl_vm_mapped_bytes(const tl_vm *vm) { return vm->mapped_bytes; }
 uint64_t tl_vm_resident_bytes(const tl_vm *vm) { return vm->resident_pages << TL_PAGE_LOG2; }
-
-// Highest room of this size below the top of mappings; 0: none.
-static uint64_t find_room(const tl_vm *vm, uint64_t bytes) {
-    uint64_t best = 0, free_start = TL_MMAP_MIN;
-    for (const tl_vma *area = vm->areas;; area = area->next) {
-        uint64_t free_end = area && area->start < vm->mmap_top ? area->start : vm->mmap_top;
-        if (area && area->kind == TL_VMA_STACK && free_end > free_start) // a stack needs its guard
-            free_end = free_end - free_start > TL_STACK_GUARD ? free_end - TL_STACK_GUARD : free_start;
-        if (free_end > free_start && free_end - free_start >= bytes)
-            best = free_end - bytes;
-        if (!area || area->end >= vm->mmap_top)
-            return best;
-        if (area->end > free_start)
-            free_start = area->end;
-    }
-}
 
 static bool is_free(const tl_vm *vm, uint64_t start, uint64_t end) {
     const tl_vma *area = area_after(vm, start);
@@ -292,7 +270,7 @@ int64_t tl_vm_map(tl_vm *vm, const tl_map *map) {
     } else {
         vaddr = tl_align_up(vaddr, TL_PAGE_BYTES);
         if (vaddr < TL_MMAP_MIN || vaddr > TL_USER_END - bytes || !is_free(vm, vaddr, vaddr + bytes))
-            vaddr = find_room(vm, bytes);
+            vaddr = tl_areas_find_room(vm, bytes);
         if (vaddr == 0)
             return -ENOMEM;
     }
@@ -353,17 +331,15 @@ int64_t tl_vm_unmap(tl_vm *vm, uint64_t start, uint64_t end) {
         return 0;
     if (!tl_vm_split(vm, start, end))
         return -ENOMEM;
-    tl_vma **link = &vm->areas;
-    while ((*link)->start < start)
-        link = &(*link)->next;
-    while (*link && (*link)->start < end) {
-        area = *link;
+    for (tl_vma *next = area_after(vm, start); next && next->start < end;) {
+        area = next;
+        next = area->next;
         if (area->is_shared && area->file && area->cache)
             (void)tl_page_cache_write_back(vm->os, area->cache, area->offset >> TL_PAGE_LOG2,
                                            (area->offset + (area->end - area->start)) >> TL_PAGE_LOG2);
         tl_vm_zap(vm, area->start, area->end);
         vm->mapped_bytes -= area->end - area->start;
-        *link = area->next;
+        tl_areas_remove(vm, area);
         if (vm->hint == area)
             vm->hint = NULL;
         area_free(vm, area);
@@ -426,6 +402,7 @@ static int64_t grow_in_place(tl_vm *vm, tl_vma *area, uint64_t old_end, uint64_t
         return -ENOMEM;
     vm->mapped_bytes += new_end - old_end;
     area->end = new_end;
+    tl_areas_resized(vm, area);
     merge_around(vm, area->start, new_end);
     return 0;
 }
@@ -461,7 +438,7 @@ int64_t tl_vm_remap(tl_vm *vm, uint64_t old_vaddr, uint64_t old_bytes, uint64_t 
             old_bytes = new_bytes;
         }
     } else {
-        new_vaddr = find_room(vm, new_bytes);
+        new_vaddr = tl_areas_find_room(vm, new_bytes);
         if (new_vaddr == 0)
             return -ENOMEM;
     }
@@ -518,13 +495,12 @@ static tl_fault grow_stack(tl_vm *vm, uint64_t vaddr, tl_vma **ret_area) {
     uint64_t page = page_of(vaddr), limit = vm->stack_limit_bytes < area->end ? vm->stack_limit_bytes : area->end;
     if (page < area->end - limit) // an overflow is near the limit or touches the stack; anything else is a wild access
         return area->end - limit - page <= (UINT64_C(16) << 20) ? TL_FAULT_STACK_LIMIT : TL_FAULT_NO_AREA;
-    const tl_vma *below = NULL;
-    for (const tl_vma *other = vm->areas; other != area; other = other->next)
-        below = other;
+    const tl_vma *below = area->previous;
     if (below && below->prot != 0 && page < below->end + TL_STACK_GUARD)
         return TL_FAULT_STACK_LIMIT;
     vm->mapped_bytes += area->start - page;
     area->start = page;
+    tl_areas_resized(vm, area);
     *ret_area = area;
     return TL_FAULT_MAP;
 }
@@ -649,7 +625,7 @@ void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_access access) {
         const uint64_t *pte = tl_vm_pte(vm, page);
         if (pte && (*pte & TL_PTE_V) && (access != TL_ACCESS_WRITE || (*pte & TL_PTE_W)))
             continue;
-        if (!tl_fault_is_resolved(tl_vm_fault_on_behalf(vm, page, access)))
+        if (!tl_fault_is_resolved(tl_vm_fault_on_behalf(vm, page, access)) || tl_os_wants_stop(vm->os))
             return;
     }
 }
@@ -666,6 +642,7 @@ tl_vm *tl_vm_new(tl_os *os) {
                   .n_tables = 1,
                   .mmap_top = TL_STACK_TOP - TL_STACK_GAP_MIN,
                   .stack_limit_bytes = 8 << 20};
+    tl_areas_init(vm);
     vm->root_paddr = tl_frame_alloc(os->frames, true);
     if (!vm->root_paddr) {
         free(vm);
@@ -720,7 +697,6 @@ tl_vm *tl_vm_fork(tl_vm *vm) {
     child->brk_end = vm->brk_end;
     child->mmap_top = vm->mmap_top;
     child->stack_limit_bytes = vm->stack_limit_bytes;
-    tl_vma **link = &child->areas;
     bool is_complete = true;
     for (const tl_vma *area = vm->areas; area && is_complete; area = area->next) {
         if (area->is_dont_fork)
@@ -730,10 +706,7 @@ tl_vm *tl_vm_fork(tl_vm *vm) {
             is_complete = false;
             break;
         }
-        copy->next = NULL;
-        *link = copy;
-        link = &copy->next;
-        child->mapped_bytes += copy->end - copy->start;
+        insert_area(child, copy);
         if (!area->is_shared && !area->is_wipe_on_fork) // pages of shared mappings come back by faults
             is_complete = fork_pages(vm, child, area);
     }

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/treap.h"
+
 typedef struct tl_os tl_os;
 typedef struct tl_process tl_process;
 typedef struct tl_file tl_file;
@@ -40,12 +42,14 @@ static inline bool tl_fault_is_resolved(tl_fault fault) { return fault <= TL_FAU
 typedef enum tl_vma_kind { TL_VMA_ANON, TL_VMA_FILE, TL_VMA_STACK, TL_VMA_HEAP, TL_VMA_TRAMPOLINE, TL_VMA_DEVICE } tl_vma_kind;
 
 typedef struct tl_vma {
-    uint64_t start, end;  // multiples of TL_PAGE_BYTES
-    uint64_t offset;      // in the file, of start
-    tl_file *file;        // held; NULL: anonymous. TL_VMA_DEVICE: what tl_file_window knows
-    tl_page_cache *cache; // held; shared mappings (of a file, or anonymous memory shared with children), else NULL
-    struct tl_vma *next;  // by address
-    uint8_t prot, kind;   // TL_PROT_*, tl_vma_kind
+    tl_treap_node node;             // by start: areas.c
+    uint64_t max_room;              // the most room below an area of this one's subtree
+    uint64_t start, end;            // multiples of TL_PAGE_BYTES
+    uint64_t offset;                // in the file, of start
+    tl_file *file;                  // held; NULL: anonymous. TL_VMA_DEVICE: what tl_file_window knows
+    tl_page_cache *cache;           // held; shared mappings (of a file, or anonymous memory shared with children), else NULL
+    struct tl_vma *next, *previous; // by address
+    uint8_t prot, kind;             // TL_PROT_*, tl_vma_kind
     bool is_shared, is_dont_fork, is_wipe_on_fork;
     uint8_t max_prot; // what mprotect may ask for
 } tl_vma;

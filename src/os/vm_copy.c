@@ -8,6 +8,8 @@
 #include "os/os_internal.h"
 #include "os/vm_space.h"
 
+enum { MAX_SPAN_BYTES = 1 << 20 };
+
 static void note_store(tl_os *os, uint64_t *pte, uint64_t offset, uint64_t n) {
     uint64_t paddr = tl_pte_paddr(*pte), start = paddr + offset, end = n < TL_PAGE_BYTES - offset ? start + n : paddr + TL_PAGE_BYTES;
     *pte |= TL_PTE_A | TL_PTE_D;
@@ -43,6 +45,7 @@ uint8_t *tl_vm_space_span(tl_vm *vm, uint64_t vaddr, size_t n, bool is_write, si
     if (!first)
         return NULL;
     size_t got = TL_PAGE_BYTES - (size_t)(vaddr & (TL_PAGE_BYTES - 1));
+    n = n < MAX_SPAN_BYTES ? n : MAX_SPAN_BYTES;
     while (got < n && host_of(vm, vaddr + got, n - got, is_write) == first + got)
         got += TL_PAGE_BYTES;
     *ret_n = got < n ? got : n;
@@ -114,6 +117,8 @@ int tl_vm_spans(tl_process *p, uint64_t vaddr, size_t n, bool is_write, struct i
             break;
         spans[n_spans++] = (struct iovec){.iov_base = host, .iov_len = part};
         done += part;
+        if (done >= MAX_SPAN_BYTES && tl_os_wants_stop(p->os))
+            break;
     }
     *ret_bytes = done;
     return n_spans;

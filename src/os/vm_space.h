@@ -20,6 +20,7 @@ struct tl_vm {
     uint64_t id;         // unique in this run
     uint64_t root_paddr; // of the top page table
     tl_vma *areas;       // by address
+    tl_treap area_tree;  // the same: areas.c
     tl_vma *hint;        // the area found last, or NULL
     uint64_t brk_start, brk_end;
     uint64_t mmap_top;          // mappings go below
@@ -33,6 +34,14 @@ tl_vm *tl_vm_ref(tl_vm *vm);
 void tl_vm_unref(tl_vm *vm);  // the last one gives everything back; NULL is fine
 tl_vm *tl_vm_fork(tl_vm *vm); // NULL: RAM is full
 uint64_t tl_vm_satp(const tl_vm *vm);
+
+// ---- Areas in order, each search and change in logarithmic time. areas.c
+void tl_areas_init(tl_vm *vm);
+void tl_areas_insert(tl_vm *vm, tl_vma *area); // which overlaps none
+void tl_areas_remove(tl_vm *vm, tl_vma *area);
+void tl_areas_resized(tl_vm *vm, tl_vma *area);               // its start or end was moved, within the room it had
+tl_vma *tl_areas_after(const tl_vm *vm, uint64_t vaddr);      // the first area that ends after vaddr; NULL: none
+uint64_t tl_areas_find_room(const tl_vm *vm, uint64_t bytes); // the highest room below mmap_top: its last `bytes` bytes; 0: none
 
 enum { TL_VM_MAX_AREAS = 65530 }; // as Linux's vm.max_map_count
 

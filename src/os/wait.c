@@ -33,6 +33,8 @@ static void sift(tl_os *os, tl_timer *timer, uint32_t index) {
 
 bool tl_timer_arm(tl_os *os, tl_timer *timer, uint64_t cycle, tl_timer_fn *fire) {
     tl_timer_cancel(os, timer);
+    if (cycle == UINT64_MAX)
+        return true;
     if (os->n_timers + 1 >= os->timers_capacity) {
         uint32_t wanted = os->timers_capacity ? 2 * os->timers_capacity : 64;
         tl_timer **grown = realloc(os->timers, wanted * sizeof *grown);

@@ -10,6 +10,7 @@
 
 typedef struct tl_os tl_os;
 typedef struct tl_thread tl_thread;
+typedef struct tl_file tl_file;
 
 typedef struct tl_wait_queue tl_wait_queue;
 typedef struct tl_wait_entry tl_wait_entry;
@@ -28,6 +29,9 @@ struct tl_wait_queue { // zeroed: empty
 void tl_wait_on(tl_thread *t, tl_wait_queue *queue, const char *waits_for);
 // The same for a host descriptor (sockets, a terminal): events as in poll(2). What the host does is not deterministic; use it only there.
 void tl_wait_on_host(tl_thread *t, int host_fd, short events, const char *waits_for);
+// For an end of a named pipe of the host: simulated time stands still as long as nobody waits for anything else. `is_opening`: until the other
+// end is open, which only looking tells.
+void tl_wait_on_host_fifo(tl_thread *t, tl_file *file, short events, bool is_opening);
 // A sleep without queues (nanosleep): only the deadline or a signal ends it.
 void tl_wait_only_deadline(tl_thread *t, const char *waits_for);
 uint32_t tl_wake(tl_os *os, tl_wait_queue *queue, uint32_t max); // oldest first; returns how many
@@ -45,7 +49,8 @@ struct tl_timer {                                     // embedded in its owner; 
     tl_timer_fn *fire;
     uint32_t heap_index; // 1-based; 0: not armed
 };
-// Fires at `cycle`, at once (before any user code) when that is past. Arming an armed timer moves it. false: no host memory.
+// Fires at `cycle`, at once (before any user code) when that is past. Arming an armed timer moves it. UINT64_MAX is never: the timer is
+// not armed. false: no host memory.
 bool tl_timer_arm(tl_os *os, tl_timer *timer, uint64_t cycle, tl_timer_fn *fire);
 void tl_timer_cancel(tl_os *os, tl_timer *timer);
 

@@ -14,6 +14,7 @@
 #include "system/system_internal.h"
 
 enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 }; // how often tohost is looked at
+enum { INSNS_PER_LOOK = 50000, ROUNDS_PER_LOOK = 64 };      // between two looks at whether somebody wants the run to stop
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -93,7 +94,7 @@ static void look_at_tohost(tl_system *system) {
 
 // While every hart waits and somebody may still type, time passes as the host's does, until the guest's next event or a key.
 static void wait_for_input(const tl_system *system, uint64_t cycles) {
-    const uint64_t most_ns = 100000000; // so that a request to stop is seen
+    const uint64_t most_ns = 20000000; // so that a request to stop is seen
     double ns = (double)cycles * 1e9 / (double)system->machine->config.clock_hz;
     struct timespec rest = {.tv_nsec = ns < (double)most_ns ? (long)ns : (long)most_ns};
     struct pollfd input = {.fd = system->board.console_in, .events = POLLIN};
@@ -151,7 +152,7 @@ static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limi
         h->horizon = earlier(h->horizon, h->now + HTIF_EVERY_CYCLES);
     if (others_have_reached(system, h, limits->until_cycle))
         h->horizon = earlier(h->horizon, limits->until_cycle);
-    uint64_t insn_limit = n_left >= UINT64_MAX - h->instret ? UINT64_MAX : h->instret + n_left;
+    uint64_t insn_limit = h->instret + (n_left < INSNS_PER_LOOK ? n_left : INSNS_PER_LOOK);
     if (h->n_pmus > 0)
         tl_hart_limit_to_deadline(h, &insn_limit);
     h->insn_limit = insn_limit;
@@ -171,13 +172,13 @@ static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limi
 
 tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_system_report *ret_report, tl_error *err) {
     (void)err;
-    uint64_t n_rounds = 0;
+    uint64_t n_rounds = 0, n_seen = 0; // instructions at the last look
     for (uint32_t i = 0; i < system->machine->n_harts; i++)
         for (int k = 0; k < 2; k++)
             system->machine->harts[i]->break_pc[k] = limits->break_pc[k];
     system->is_at_break = system->must_stop = false;
     while (!system->has_ended && !system->is_at_break) {
-        if (++n_rounds % 1024 == 0 && wants_stop(system)) {
+        if (++n_rounds % ROUNDS_PER_LOOK == 0 && wants_stop(system)) {
             system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
             break;
         }
@@ -198,6 +199,13 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
                 settle(system, earlier(h->now, limits->until_cycle));
                 system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
                 break;
+            }
+            if (n_done - n_seen >= INSNS_PER_LOOK) {
+                n_seen = n_done;
+                if (wants_stop(system)) {
+                    system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+                    break;
+                }
             }
             tl_irq irq;
             if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq))

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a program can do to Tally: keep it busy, make it wait, make it grow, look where it lies.
+
+  run.py --tally build/tally [NAME...]
+
+Each test is one function named as a claim; a line per test says how it went. The programs are built with the cross compiler; without
+one nothing is tested, and a sentence says so. Standard library only. The exit status is 1 when a test failed.
+"""
+import argparse
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CROSS = os.environ.get("CROSS", "riscv64-linux-gnu-") + "gcc"
+SANITIZED = bool(os.environ.get("ASAN_OPTIONS"))
+tests = []
+options = None
+scratch = None
+
+
+def test(function):
+    tests.append(function)
+    return function
+
+
+def equal(got, want, what=""):
+    if got != want:
+        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
+
+
+def contains(text, *parts):
+    for part in parts:
+        if part not in text:
+            raise AssertionError(f"no {part!r} in {text!r}")
+
+
+def stat(*words, cwd=None, stdin=b"", timeout=300):
+    """Runs tally stat; returns (status, stdout, stderr)."""
+    done = subprocess.run([options.tally, "stat", *words], input=stdin, capture_output=True, cwd=cwd, timeout=timeout)
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+def deed(*words, flags=(), want=0):
+    """The program does this and ends so; returns what tally said. No deed takes a minute, unless it never ends."""
+    status, _, stderr = stat("-o", "/dev/null", "--timeout", "60", *flags, "--", options.guest, *words)
+    equal(status, want, f"{' '.join(words)}: {stderr.strip()}")
+    return stderr
+
+
+def records(path):
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+# -- time
+
+
+@test
+def timers_beyond_all_time_never_expire():
+    deed("huge_timers")
+    deed("huge_timers", flags=("--set", "clock=1MHz"))
+
+
+@test
+def waits_beyond_all_time_end_by_a_signal_only():
+    deed("huge_waits")
+
+
+@test
+def cpu_timers_expire_when_their_time_has_come():
+    for engine in ("step", "interp", "translate"):
+        deed("exact_timers", flags=("--engine", engine))
+        deed("shared_timers", flags=("--engine", engine, "--harts", "4"))
+    deed("shared_timers", flags=("--harts", "4", "--set", "os.slice=2000"))
+
+
+@test
+def a_cpu_timer_does_not_hide_that_everybody_sleeps():
+    for kind in ("prof", "virtual", "thread", "process"):
+        contains(deed("asleep", kind, want=125), "deadlock")
+
+
+@test
+def the_clock_does_not_wrap():
+    contains(deed("long_sleeps", want=125), "deadlock", "waits for time to pass")
+
+
+# -- stopping
+
+
+def stopped(how, how_to_stop, engine):
+    """Starts a program that would go on for ever, stops it; the report must be whole and say why it ended."""
+    path = os.path.join(scratch, "stopped.json")
+    if os.path.exists(path):
+        os.unlink(path)
+    out, program_out = os.pipe()
+    program_in, into = os.pipe()
+    words = [options.tally, "stat", "-j", "-o", path, "--engine", engine, "--harts", "2", "--set", "ram=256MiB"]
+    words += ["--timeout", "300ms"] if how_to_stop is None else []
+    tally = subprocess.Popen([*words, "--", options.guest, "busy", how], stdin=program_in, stdout=program_out, stderr=subprocess.PIPE)
+    os.close(program_out)
+    os.close(program_in)
+    try:
+        if how_to_stop is not None:
+            equal(os.read(out, 6), b"ready\n", how)
+            time.sleep(0.1)
+            tally.send_signal(how_to_stop)
+        _, stderr = tally.communicate(timeout=120)
+    finally:
+        tally.kill()
+        os.close(out)
+        os.close(into)
+    want = 124 if how_to_stop is None else 128 + how_to_stop
+    equal(tally.returncode, want, f"{how}, {engine}: {stderr.decode()}")
+    rows = {r["event"]: r["value"] for r in records(path) if r["type"] == "event" and r["scope"] == "machine"}
+    if int(rows["instructions"]) <= 0:
+        raise AssertionError(f"{how}: no instructions")
+    end = [r for r in records(path) if r["type"] == "end"]
+    equal(len(end), 1, "records of the end")
+
+
+BUSY = ("calls", "faults", "traps", "zeros", "random", "populate", "ticks", "sleeps", "forks", "input", "output", "sum")
+
+
+@test
+def whatever_a_program_does_it_can_be_timed_out():
+    for how in BUSY:
+        stopped(how, None, "translate")
+
+
+@test
+def whatever_a_program_does_a_signal_stops_it():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
+        for i, how in enumerate(BUSY):
+            stopped(how, number, ("step", "interp", "translate")[i % 3])
+
+
+@test
+def a_signal_that_comes_twice_at_once_loses_no_counts():
+    path = os.path.join(scratch, "twice.json")
+    with subprocess.Popen([options.tally, "stat", "-j", "-o", path, "--", options.guest, "busy", "sum"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as tally:
+        equal(tally.stdout.readline(), b"ready\n")
+        for _ in range(5):
+            tally.send_signal(signal.SIGINT)
+        equal(tally.wait(timeout=120), 130)
+    equal(sum(r["type"] == "end" for r in records(path)), 1, "records of the end")
+
+
+# -- many of something
+
+
+@test
+def many_areas_and_locks_take_no_time_to_speak_of():
+    deed("many_areas")
+    deed("many_locks")
+
+
+# -- named pipes of the host
+
+
+def fifo():
+    path = os.path.join(scratch, "fifo")
+    if not os.path.exists(path):
+        os.mkfifo(path)
+    return path
+
+
+@test
+def a_named_pipe_opens_at_once_if_asked():
+    deed("fifo", "nonblock", fifo())
+
+
+@test
+def a_signal_ends_the_wait_for_a_named_pipe():
+    deed("fifo", "signal", fifo())
+
+
+def through_a_pipe(how, delay_s):
+    """The program reads the pipe; a writer comes later. Returns its output and the counts."""
+    path, report = fifo(), os.path.join(scratch, "pipe.json")
+    with subprocess.Popen([options.tally, "stat", "-j", "-o", report, "--timeout", "60", "--", options.guest, "fifo", how, path],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as tally:
+        equal(tally.stdout.readline(), b"ready\n")
+        time.sleep(delay_s)
+        with open(path, "wb", buffering=0) as writer:
+            time.sleep(delay_s)
+            writer.write(b"from outside\n")
+        out = tally.stdout.read()
+        equal(tally.wait(), 0, how)
+    return out, {r["event"]: r["value"] for r in records(report) if r["type"] == "event" and r["scope"] == "machine"}
+
+
+@test
+def a_named_pipe_is_waited_for_while_simulated_time_stands_still():
+    out, counts = through_a_pipe("read", 0.05)
+    equal(out, b"from outside\n")
+    out, later = through_a_pipe("read", 0.4)
+    equal(out, b"from outside\n")
+    equal(counts["cycles"], later["cycles"], "cycles")
+    out, _ = through_a_pipe("threads", 0.1)
+    equal(out, b"from outside\n")
+
+
+@test
+def a_program_waits_for_who_reads_its_named_pipe():
+    with subprocess.Popen([options.tally, "stat", "-o", "/dev/null", "--timeout", "60", "--", options.guest, "fifo", "write", fifo()],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as tally:
+        equal(tally.stdout.readline(), b"ready\n")
+        time.sleep(0.1)
+        with open(fifo(), "rb", buffering=0) as reader:
+            select.select([reader], [], [], 60)
+            equal(reader.read(100), b"from the program\n")
+        equal(tally.wait(), 0)
+
+
+@test
+def a_wait_for_a_named_pipe_can_be_stopped():
+    for how in ("read", "write", "threads"):
+        status, out, _ = stat("-o", "/dev/null", "--timeout", "300ms", "--", options.guest, "fifo", how, fifo(), timeout=60)
+        equal((status, out), (124, "ready\n"), how)
+
+
+def main():
+    global options, scratch
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--tally", required=True, help="the program under test")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    options.tally = os.path.abspath(options.tally)
+    unknown = set(options.names) - {function.__name__ for function in tests}
+    if unknown:
+        sys.exit(f"run.py: no such test: {' '.join(sorted(unknown))}")
+    if not shutil.which(CROSS):
+        print(f"no {CROSS} to build the RISC-V programs with")
+        return 77
+    scratch = tempfile.mkdtemp(prefix="hostile-")
+    os.chmod(scratch, 0o755)
+    failed = passed = 0
+    try:
+        options.guest = os.path.join(scratch, "guest")
+        subprocess.run([CROSS, "-O2", "-static", "-pthread", "-o", options.guest, os.path.join(HERE, "guest.c")], check=True)
+        for function in tests:
+            if options.names and function.__name__ not in options.names:
+                continue
+            begin = time.monotonic()
+            verdict, reason = "ok", ""
+            try:
+                function()
+            except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as why:
+                verdict, reason = "FAIL", f"{why}"[:3000]
+                if not isinstance(why, AssertionError):
+                    reason += "\n" + traceback.format_exc(limit=-3)
+            passed += verdict == "ok"
+            failed += verdict == "FAIL"
+            print(f"{verdict:4} {function.__name__.replace('_', ' ')} ({time.monotonic() - begin:.1f} s){': ' if reason else ''}{reason}",
+                  flush=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
