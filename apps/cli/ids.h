@@ -40,6 +40,7 @@ enum cli_option_id {
     OPT_ROOT,
     OPT_ENV,
     OPT_NETWORK,
+    OPT_HOST_PATHS,
     OPT_GRANT,
     OPT_ARGV0,
     OPT_BARE,

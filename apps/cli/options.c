@@ -245,6 +245,7 @@ static bool take(parser *p, int id, const char *text) {
     case OPT_ROOT: o->run.root = text; return *text || fail(p, "--root: the folder is empty");
     case OPT_ENV: return add_env(p, text);
     case OPT_NETWORK: o->run.allow_network = true; return true;
+    case OPT_HOST_PATHS: o->run.host_paths = true; return true;
     case OPT_GRANT: return add_grant(p, text);
     case OPT_ARGV0: o->argv0 = text; return true;
     case OPT_BARE: o->run.kind = TL_RUN_BARE; return true;
@@ -427,7 +428,8 @@ static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
     if (first >= argc)
         return fail(p, "no program to run; write tally stat -- PROGRAM ARGUMENTS");
     if (o->run.kind == TL_RUN_BARE && o->has_host_options)
-        return fail(p, "--sysroot, --root, --env, --network, --grant and --argv0 are for Linux programs; they do not go with --bare");
+        return fail(
+            p, "--sysroot, --root, --env, --network, --host-paths, --grant and --argv0 are for Linux programs; they do not go with --bare");
     if (o->run.kind == TL_RUN_BARE && first + 1 < argc)
         return fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
     return take_program(p, argc, argv, first) && finish_report(p);

@@ -223,6 +223,8 @@ const cli_option cli_option_rows[] = {
      "repeated.",
      NULL},
     {S | P, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
+    {S, OPT_HOST_PATHS, 0, "host-paths", NULL, PROGRAM,
+     "Show the program where it lies and where it was started; else it sees fixed names.", NULL},
     {S, OPT_GRANT, 0, "grant", "NAME", PROGRAM,
      "Let the program use counters of the machine that the kernel keeps to itself otherwise: ccache, those of the second level, mapped through "
      "/dev/ccache (the machine must have l2.counters); hpc, the distributed ones (the machine must have hpc). Both belong to what the program forks and executes, too. May be repeated or joined by commas.",

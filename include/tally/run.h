@@ -120,6 +120,10 @@ typedef struct tl_run_options {
     // TL_ENGINE_TRANSLATE: a block of the program is interpreted so often before it is translated, so that code that runs a few times is not
     // translated at all. Usually TL_USUAL_TRANSLATE_AFTER_RUNS; at most UINT32_MAX. No count depends on it.
     uint64_t translate_after_runs;
+
+    // TL_RUN_USER: the program sees the folder it lies in and the one it was started in under the names they have on the host. Else they
+    // have fixed names, /tally/2/1/p and /tally/8/7/6/5/4/3/2/1/cwd, so that counts do not depend on them.
+    bool host_paths;
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);

@@ -64,7 +64,8 @@ typedef struct image {    // what is to run
     tl_file *file;        // held
     tl_file *interpreter; // held; NULL: static
     tl_elf elf, interpreter_elf;
-    char path[4096]; // as it was named
+    char path[4096];       // as it was named
+    char fixed_path[4096]; // of the first program, below its folder's fixed name; "": none
     // For AT_EXECFN: path, but for the first program its argv[0], so that what a user typed to name the file does not move the stack.
     const char *execfn;
     strings argv, envp;
@@ -165,7 +166,9 @@ static int64_t identify(tl_thread *t, image *im, tl_error *err) {
         if (!is_script)
             snprintf(script, sizeof script, "%.120s", im->path);
         is_script = true;
-        const char *replacement[3] = {interpreter, argument ? argument : im->path, im->path};
+        // What names the host's folder is not for the script to see.
+        const char *name = depth == 0 && im->path[0] == '/' && im->fixed_path[0] && !os->options.root ? im->fixed_path : im->path;
+        const char *replacement[3] = {interpreter, argument ? argument : name, name};
         if (!strings_replace_first(&im->argv, replacement, argument ? 3 : 2))
             return -ENOMEM;
         tl_file *next;
@@ -569,7 +572,9 @@ static int64_t load_first(tl_thread *t, image *im, char *const *argv, char *cons
             return -ENOMEM;
     if (im->argv.n == 0 && !strings_add(&im->argv, im->path, strlen(im->path)))
         return -ENOMEM;
-    int64_t result = tl_file_open_program(t, AT_FDCWD, im->path, 0, true, &im->file);
+    if (!tl_file_system_name_program(t, im->path, im->fixed_path))
+        im->fixed_path[0] = '\0';
+    int64_t result = tl_file_open_program(t, AT_FDCWD, im->fixed_path[0] ? im->fixed_path : im->path, 0, true, &im->file);
     if (result < 0)
         return open_failed(t, err, im->path, result);
     result = identify(t, im, err);
@@ -613,7 +618,6 @@ tl_status tl_exec_first(tl_os *os, char *const *argv, char *const *envp, tl_erro
     }
     os->first = p;
     p->has_hpc = os->machine->config.os.hpc != TL_DENIED;
-    os->program_path = p->exe_path ? strdup(p->exe_path) : NULL;
     tl_sched_ready(t);
     if (t->hart)
         ++t->hart->tally[TL_S_OS_EXEC];

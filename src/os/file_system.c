@@ -2,6 +2,7 @@
 #include "os/file_system.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -131,6 +132,14 @@ tl_status tl_file_system_new(tl_os *os, tl_error *err) {
             err, TL_EIO,
             "this host's kernel lacks openat2 (Linux 5.6), which keeps the program inside the directories it was given; use a newer kernel");
     }
+    char cwd[TL_PATH_MAX];
+    if (!fs->env.is_confined && !os->options.host_paths && getcwd(cwd, sizeof cwd) && cwd[0] == '/' && !tl_path_is_virtual(cwd)) {
+        int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd >= 0 && !tl_path_set_alias(&fs->env, TL_ALIAS_CWD, cwd, fd)) {
+            tl_file_system_done(os);
+            return tl_fail(err, TL_ENOMEM, "no host memory for the file layer");
+        }
+    }
     const char *sysroot = os->options.sysroot ? os->options.sysroot : "/usr/riscv64-linux-gnu";
     if (strcmp(sysroot, "/") != 0 && sysroot[0]) {
         fs->env.sysroot_fd = tl_path_open_root(sysroot);
@@ -165,6 +174,7 @@ void tl_file_system_done(tl_os *os) {
         free(name);
     }
     tl_locks_done(fs);
+    tl_path_aliases_done(&fs->env);
     if (fs->env.root_fd >= 0)
         close(fs->env.root_fd);
     if (fs->env.sysroot_fd >= 0)
@@ -173,6 +183,26 @@ void tl_file_system_done(tl_os *os) {
     free(fs->devices);
     free(fs);
     os->file_system = NULL;
+}
+
+bool tl_file_system_name_program(tl_thread *t, const char *path, char ret_path[TL_PATH_MAX]) {
+    tl_path_env *env = &t->os->file_system->env;
+    tl_place place;
+    if (t->os->options.host_paths || tl_walk_at(t, TL_AT_FDCWD, path, TL_WALK_READ | TL_WALK_FOLLOW, &place) != 0)
+        return false;
+    bool is_named = false;
+    if (place.tree == TL_TREE_HOST && place.exists && place.last == TL_LAST_NAME && strlen(place.name) < TL_NAME_MAX) {
+        char folder[TL_PATH_MAX];
+        size_t n = (size_t)(strrchr(place.path, '/') - place.path);
+        memcpy(folder, n ? place.path : "/", n ? n : 1);
+        folder[n ? n : 1] = 0;
+        int fd = openat(place.dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        is_named = fd >= 0 && tl_path_set_alias(env, TL_ALIAS_PROGRAM, folder, fd);
+        if (is_named)
+            snprintf(ret_path, TL_PATH_MAX, "%s/%s", env->aliases[TL_ALIAS_PROGRAM].name, place.name);
+    }
+    tl_place_done(&place);
+    return is_named;
 }
 
 int64_t tl_walk_at(tl_thread *t, int32_t dirfd, const char *path, uint32_t walk, tl_place *ret_place) {

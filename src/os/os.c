@@ -580,7 +580,6 @@ void tl_os_free(tl_os *os) {
     tl_futexes_free(os->futexes);
     tl_frames_free(os->frames);
     free(os->timers);
-    free(os->program_path);
     free((char *)os->options.program);
     free((char *)os->options.sysroot);
     free((char *)os->options.root);

@@ -19,6 +19,7 @@ typedef struct tl_os_options {
         *sysroot;     // where absolute guest paths of the dynamic loader and libraries are looked up first; NULL: "/usr/riscv64-linux-gnu"
     const char *root; // NULL: the guest touches what the invoking user may; else only what is under this directory
     bool allow_network;                            // AF_INET, AF_INET6 sockets
+    bool host_paths;                               // the folders of the program and of the start have the host's names
     int std_fd[3];                                 // host descriptors behind 0, 1, 2; not closed
     void (*warn)(void *ctx, const char *sentence); // one sentence each, e.g. the first call of an unsupported system call; may be NULL
     // Asked every few milliseconds of the host's time, before a wait for the host and when a host signal interrupted it: true makes tl_os_run

@@ -26,7 +26,6 @@ struct tl_os {
 
     tl_process *processes, *last_process; // in order of creation
     tl_process *first;                    // the program the user started
-    char *program_path;                   // its canonical guest path, or NULL; readlink of /proc/self/exe does not tell it (virtual.c)
     int32_t next_pid;
     uint32_t n_threads; // alive, of all processes
 
@@ -112,6 +111,8 @@ void tl_time_running_changed(tl_thread *t); // the thread came onto its hart, or
 // Once, before the first process and after the last.
 TL_MUST_CHECK tl_status tl_file_system_new(tl_os *os, tl_error *err);
 void tl_file_system_done(tl_os *os);
+// Gives the folder of the first program its fixed name, and the program's path below it. false: it keeps its own.
+bool tl_file_system_name_program(tl_thread *t, const char *path, char ret_path[4096]);
 
 tl_file *tl_file_of_fd(tl_thread *t, int32_t fd); // borrowed; NULL: EBADF
 tl_file *tl_file_ref(tl_file *file);

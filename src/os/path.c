@@ -89,6 +89,115 @@ static void set_fd(walker *w, int fd, bool owns) {
 
 static const char *below_root(const char *path) { return path[1] ? path + 1 : "."; }
 
+// ---- Folders under fixed names.
+
+// How many bytes of a canonical path are also the beginning of the alias' name, in whole components, and how many components of the name are
+// left. At least two components must be the same.
+static size_t common(const tl_path_alias *alias, const char *path, int *ret_left) {
+    size_t n = 0;
+    int n_same = 0, n_all = 0;
+    for (size_t i = 1; alias->host; i++) {
+        if (alias->name[i] && alias->name[i] != '/')
+            continue;
+        n_all++;
+        if (n_same == n_all - 1 && strncmp(path, alias->name, i) == 0 && (path[i] == 0 || path[i] == '/')) {
+            n = i;
+            n_same++;
+        }
+        if (!alias->name[i])
+            break;
+    }
+    *ret_left = n_all - n_same;
+    return n_same >= 2 ? n : 0;
+}
+
+static const tl_path_alias *alias_of(const tl_path_env *env, const char *path, size_t *ret_n, int *ret_left) {
+    if (!starts_with_component(path, TL_PATH_ALIASES))
+        return NULL;
+    for (int i = 0; i < TL_N_ALIASES; i++) {
+        *ret_n = common(&env->aliases[i], path, ret_left);
+        if (*ret_n)
+            return &env->aliases[i];
+    }
+    return NULL;
+}
+
+static bool has_aliases(const tl_path_env *env) {
+    for (int i = 0; i < TL_N_ALIASES; i++)
+        if (env->aliases[i].host)
+            return true;
+    return false;
+}
+
+// The host's path so many folders above the alias'.
+static size_t n_host(const tl_path_alias *alias, int n_up) {
+    size_t n = strlen(alias->host);
+    for (; n_up > 0; n_up--) {
+        while (n > 1 && alias->host[n - 1] != '/')
+            n--;
+        n -= n > 1;
+    }
+    return n;
+}
+
+// A descriptor of that folder, or -1 with errno. The host need not let us search from its root, but below --root nothing else is safe.
+static int open_above(const tl_path_env *env, const tl_path_alias *alias, int n_up) {
+    if (env->is_confined) {
+        char path[TL_PATH_MAX];
+        size_t n = n_host(alias, n_up);
+        memcpy(path, alias->host, n);
+        path[n] = 0;
+        return open_dir(env->root_fd, below_root(path));
+    }
+    int fd = openat(alias->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (; fd >= 0 && n_up > 0; n_up--) {
+        int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        close(fd);
+        fd = up;
+    }
+    return fd;
+}
+
+// Is TL_PATH_ALIASES ours, because the host has none?
+static bool is_made_up(const tl_path_env *env) {
+    struct stat st;
+    return has_aliases(env) && fstatat(env->root_fd, below_root(TL_PATH_ALIASES), &st, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+bool tl_path_set_alias(tl_path_env *env, int which, const char *guest_path, int fd) {
+    static const char *const names[TL_N_ALIASES] = {TL_PATH_ALIASES "/8/7/6/5/4/3/2/1/cwd", TL_PATH_ALIASES "/2/1/p"};
+    tl_path_alias *alias = &env->aliases[which];
+    size_t n;
+    int n_up;
+    const tl_path_alias *other = alias_of(env, guest_path, &n, &n_up);
+    size_t n_above = other ? n_host(other, n_up) : 0, n_rest = strlen(guest_path + (other ? n : 0));
+    char *host = malloc(n_above + n_rest + 1);
+    if (!host) {
+        close(fd);
+        return false;
+    }
+    if (other && n_above > 1) // the host's path of a folder that is named after another alias
+        memcpy(host, other->host, n_above);
+    else
+        n_above = 0;
+    memcpy(host + n_above, guest_path + (other ? n : 0), n_rest + 1);
+    if (!host[0])
+        memcpy(host, "/", 2);
+    *alias = (tl_path_alias){.name = names[which], .host = host, .fd = fd};
+    return true;
+}
+
+void tl_path_aliases_done(tl_path_env *env) {
+    for (int i = 0; i < TL_N_ALIASES; i++)
+        if (env->aliases[i].host) {
+            close(env->aliases[i].fd);
+            free(env->aliases[i].host);
+            env->aliases[i].host = NULL;
+        }
+}
+
+// ---- The walk.
+
 // Stands on the directory of canonical path w->cur.
 static int64_t reopen(walker *w) {
     if (w->n_cur == 1) {
@@ -99,11 +208,22 @@ static int64_t reopen(walker *w) {
         set_fd(w, -1, false);
         return 0;
     }
-    int fd = open_dir(w->env->root_fd, below_root(w->cur));
-    if (fd < 0)
-        return -errno;
-    set_fd(w, fd, true);
-    return 0;
+    size_t n;
+    int n_up;
+    const tl_path_alias *alias = alias_of(w->env, w->cur, &n, &n_up);
+    if (!alias && strcmp(w->cur, TL_PATH_ALIASES) == 0 && is_made_up(w->env)) {
+        set_fd(w, w->env->root_fd, false);
+        return 0;
+    }
+    int base = alias ? open_above(w->env, alias, n_up) : w->env->root_fd, fd = base;
+    if (base >= 0 && !(alias && !w->cur[n]))
+        fd = open_dir(base, alias ? w->cur + n + 1 : below_root(w->cur));
+    int64_t error = fd < 0 ? -errno : 0;
+    if (alias && base >= 0 && base != fd)
+        close(base);
+    if (!error)
+        set_fd(w, fd, true);
+    return error;
 }
 
 static int64_t go_root(walker *w) {
@@ -120,10 +240,16 @@ static int64_t go_up(walker *w) {
     if (w->n_cur == 1)
         return 0;
     bool was_virtual = is_virtual(w, w->cur);
-    size_t n = w->n_cur;
+    size_t n = w->n_cur, n_alias;
+    int n_up;
+    const tl_path_alias *alias = alias_of(w->env, w->cur, &n_alias, &n_up);
     while (n > 1 && w->cur[n - 1] != '/')
         n--;
     w->n_cur = n > 1 ? n - 1 : 1;
+    if (alias && w->n_cur < sizeof TL_PATH_ALIASES) { // above the last fixed name
+        w->n_cur = n_host(alias, n_up + 1);
+        memcpy(w->cur, alias->host, w->n_cur);
+    }
     w->cur[w->n_cur] = 0;
     if (!w->env->is_confined && !was_virtual && w->n_cur > 1) { // the host knows best, and need not let us search from its root
         int fd = openat(w->fd, "..", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -205,6 +331,17 @@ static int64_t end_at_directory(walker *w, tl_last last, tl_place *place) {
     return stat_place(place);
 }
 
+// Does the folder have this name only because of an alias?
+static bool is_fixed_name(const walker *w, const char *path) {
+    size_t n;
+    int n_up;
+    if (!starts_with_component(path, TL_PATH_ALIASES))
+        return false;
+    if (strcmp(path, TL_PATH_ALIASES) == 0)
+        return is_made_up(w->env);
+    return alias_of(w->env, path, &n, &n_up) && !path[n];
+}
+
 // One name in cur. Sets *ret_done when it was the last component and `place` is filled.
 static int64_t step(walker *w, const char *name, size_t n_name, bool is_last, tl_place *place, bool *ret_done) {
     char path[TL_PATH_MAX], target[TL_PATH_MAX];
@@ -214,6 +351,15 @@ static int64_t step(walker *w, const char *name, size_t n_name, bool is_last, tl
     bool virtual_node = is_virtual(w, path), is_magic = false;
     uint32_t mode = 0;
     int64_t error = 0;
+    if (is_fixed_name(w, path)) {
+        memcpy(w->cur, path, n_path + 1);
+        w->n_cur = n_path;
+        error = reopen(w);
+        *ret_done = is_last;
+        return error || !is_last ? error : end_at_directory(w, TL_LAST_ROOT, place);
+    }
+    if (strcmp(w->cur, TL_PATH_ALIASES) == 0 && is_made_up(w->env))
+        return -ENOENT;
     char text[TL_NAME_MAX + 1];
     memcpy(text, name, n_name);
     text[n_name] = 0;
@@ -334,6 +480,10 @@ static int64_t walk_at_once(walker *w, tl_place *place) {
     if (!join(w->cur, w->n_cur, path, n, place->path, &n))
         return -ENAMETOOLONG;
     if (is_virtual(w, place->path))
+        return 1;
+    size_t n_alias;
+    int n_up;
+    if (starts_with_component(place->path, TL_PATH_ALIASES) && (!alias_of(w->env, w->cur, &n_alias, &n_up) || n_up > 0))
         return 1;
     int fd = w->fd;
     if (slash) {
@@ -546,6 +696,9 @@ tl_dir *tl_dir_new(tl_dirs *dirs, const tl_path_env *env, const tl_place *place,
 
 tl_dir *tl_dir_of_host_cwd(tl_dirs *dirs, const tl_path_env *env) {
     char path[TL_PATH_MAX];
+    const tl_path_alias *alias = &env->aliases[TL_ALIAS_CWD];
+    if (alias->host)
+        return tl_dir_of_fd(dirs, TL_TREE_HOST, openat(alias->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), alias->name);
     if (env->is_confined || !getcwd(path, sizeof path) || path[0] != '/' || (env->lookup && tl_path_is_virtual(path)))
         return tl_dir_of_fd(dirs, TL_TREE_HOST, dup(env->root_fd), "/");
     return tl_dir_of_fd(dirs, TL_TREE_HOST, open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), path);

@@ -6,6 +6,7 @@
 //   /etc/passwd group hostname hosts ...      the personality's as well, without --root
 //   /lib /lib64 /usr/lib                      absolute paths, only to read: SYSROOT's if it has the file, else as below
 //   /etc/ld.so.* /etc/localtime /etc/timezone SYSROOT's or nothing, so that no host setting shows (without --root)
+//   /tally/2/1/p  /tally/8/7/6/5/4/3/2/1/cwd  the folders of the first program and of the start, see tl_path_alias
 //   everything else                           the host's; under --root DIR, DIR is "/" and nothing outside can be named
 //
 // Under --root, files of DIR win over SYSROOT, which then only serves what DIR lacks.
@@ -29,12 +30,24 @@ typedef enum tl_tree {
 // `target` of TL_PATH_MAX bytes; or a negative error number. A link whose text is not a path (pipe:[4]) sets *ret_is_magic.
 typedef int64_t tl_virtual_lookup_fn(void *ctx, const char *path, uint32_t *ret_mode, char *target, bool *ret_is_magic);
 
+// A folder of the host under a fixed name, so that what programs see of it does not depend on where it lies. Each folder above it, as far as
+// `name` has components, is the next component of the name: `..` leads to the same place whether it is taken from the text or from the
+// folder. What lies further up keeps its own name.
+typedef struct tl_path_alias {
+    const char *name; // "/tally/2/1/p"; its first component is TL_PATH_ALIASES
+    char *host;       // canonical path below env's root; NULL: not used
+    int fd;           // O_PATH of the folder
+} tl_path_alias;
+#define TL_PATH_ALIASES "/tally" // an empty folder unless the host has one
+enum { TL_ALIAS_CWD, TL_ALIAS_PROGRAM, TL_N_ALIASES };
+
 typedef struct tl_path_env {
     int root_fd;                  // O_PATH: the host's "/", or --root
     int sysroot_fd;               // O_PATH, or -1: none
     bool is_confined;             // --root
     tl_virtual_lookup_fn *lookup; // may be NULL: no virtual tree
     void *ctx;
+    tl_path_alias aliases[TL_N_ALIASES]; // the folder tally was started in, and that of the first program
 } tl_path_env;
 
 typedef struct tl_dir { // a directory that relative paths start from: working directories and open directories share these
@@ -91,6 +104,10 @@ tl_dir *tl_dir_of_host_cwd(tl_dirs *dirs, const tl_path_env *env);
 tl_dir *tl_dir_ref(tl_dir *dir);
 void tl_dir_unref(tl_dirs *dirs, tl_dir *dir);                                   // NULL is fine
 void tl_dirs_renamed(tl_dirs *dirs, const char *old_path, const char *new_path); // a directory moved: its users follow
+
+// Gives the host's folder `guest_path` (canonical; fd is taken) a fixed name. false: no memory, and it keeps its own.
+bool tl_path_set_alias(tl_path_env *env, int which, const char *guest_path, int fd);
+void tl_path_aliases_done(tl_path_env *env);
 
 // O_PATH descriptor of a directory of the host, closed on exec, or -1 with errno; the place for --root and --sysroot.
 int tl_path_open_root(const char *host_path);

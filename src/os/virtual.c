@@ -39,25 +39,6 @@ static void set_text(node *to, tl_proc_text_fn *make) {
     to->make = make;
 }
 
-// C libraries read /proc/self/exe when a program starts, and what they then do depends on the length of the text. So that counts do not
-// depend on the folder a user keeps the program in, the link of the first program leads through another one, of a fixed name.
-static const char program_link[] = "/dev/program";
-
-static void set_exe_link(node *to, const tl_os *os, const char *exe_path) {
-    bool is_first = os->program_path && strcmp(exe_path, os->program_path) == 0;
-    const char *slash = is_first ? strrchr(exe_path, '/') : NULL;
-    set_link(to, slash ? program_link : exe_path);
-    if (slash)
-        snprintf(to->target, sizeof to->target, "%s%s", program_link, slash);
-}
-
-static void set_program_link(node *to, const tl_os *os) {
-    size_t n = (size_t)(strrchr(os->program_path, '/') - os->program_path);
-    set_link(to, n > 0 ? os->program_path : "/");
-    if (n > 0 && n < sizeof to->target)
-        to->target[n] = '\0';
-}
-
 // "123", and nothing else, without leading zeros; -1 otherwise.
 static int32_t number_of(const char *text, size_t n) {
     int64_t value = 0;
@@ -107,7 +88,7 @@ static int64_t resolve_in_task(const char *rest, bool is_task, node *to) {
     } else if (strcmp(rest, "exe") == 0) {
         if (!p->exe_path)
             return -ENOENT;
-        set_exe_link(to, p->os, p->exe_path);
+        set_link(to, p->exe_path);
     } else if (strcmp(rest, "cwd") == 0 && owner && owner->fs) {
         set_link(to, owner->fs->cwd->path);
     } else if (strcmp(rest, "root") == 0) {
@@ -175,10 +156,6 @@ static int64_t resolve(tl_thread *asker, const char *path, node *to) {
     to->device = NULL;
     to->shm = NULL;
     to->subject = (tl_proc_subject){.asker = asker, .process = asker->process};
-    if (strcmp(path, program_link) == 0 && os->program_path && strchr(os->program_path, '/')) {
-        set_program_link(to, os);
-        return 0;
-    }
     if (strncmp(path, "/dev/", 5) == 0)
         return resolve_dev(os, path + 5, to);
     const tl_proc_row *row = row_of(tl_proc_rows, path);

@@ -23,6 +23,7 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
         .sysroot = run->sysroot,
         .root = run->root,
         .allow_network = run->allow_network,
+        .host_paths = run->host_paths,
         .std_fd = {run->std_fd[0], run->std_fd[1], run->std_fd[2]},
         .warn = setup->warn,
         .wants_stop = setup->wants_stop,

@@ -378,6 +378,16 @@ static int fifo(const char *how, const char *path) {
     return 0;
 }
 
+static int copy(const char *path) {
+    char bytes[4096];
+    FILE *file = fopen(path, "r");
+    CHECK(file);
+    printf("%s\n", path);
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        fwrite(bytes, 1, n, stdout);
+    return fclose(file);
+}
+
 int main(int argc, char **argv) {
     const char *deed = argc > 1 ? argv[1] : "", *how = argc > 2 ? argv[2] : "", *path = argc > 3 ? argv[3] : "";
     if (!strcmp(deed, "huge_timers"))
@@ -398,6 +408,8 @@ int main(int argc, char **argv) {
         return many_areas();
     if (!strcmp(deed, "many_locks"))
         return many_locks();
+    if (!strcmp(deed, "copy"))
+        return copy(how);
     if (!strcmp(deed, "fifo"))
         return fifo(how, path);
     fprintf(stderr, "no deed %s\n", deed);

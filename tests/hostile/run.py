@@ -230,6 +230,93 @@ def a_wait_for_a_named_pipe_can_be_stopped():
         equal((status, out), (124, "ready\n"), how)
 
 
+# -- where the program lies
+
+
+def laid_out(folder, name):
+    """A program in bin/, its library in lib/ beside, and a folder to start in. Returns the program and that folder."""
+    tools = os.path.join(scratch, "where")
+    if not os.path.exists(tools):
+        os.makedirs(tools + "/bin")
+        os.makedirs(tools + "/lib")
+        with open(tools + "/lies.c", "w", encoding="utf-8") as source:
+            source.write("int in_library(void);\nint in_library(void) { return 42; }\n")
+        subprocess.run([CROSS, "-O2", "-shared", "-fPIC", "-o", tools + "/lib/liblies.so", tools + "/lies.c"], check=True)
+        subprocess.run([CROSS, "-O2", "-pthread", "-o", tools + "/bin/where", os.path.join(HERE, "where.c"), "-L" + tools + "/lib", "-llies",
+                        "-Wl,-rpath,$ORIGIN/../lib"], check=True)
+    top = os.path.join(scratch, folder)
+    shutil.copytree(tools, top, dirs_exist_ok=True)
+    start = os.path.join(top, name)
+    os.makedirs(start + "/folder", exist_ok=True)
+    with open(start + "/data", "w", encoding="utf-8") as data:
+        data.write("data\n")
+    for link, target in (("link", "../data"), ("absolute", "/etc/hosts")):
+        if not os.path.lexists(f"{start}/folder/{link}"):
+            os.symlink(target, f"{start}/folder/{link}")
+    return os.path.join(top, "bin", "where"), start
+
+
+PLACES = (("a", "x"), ("a folder of quite another name, as long as it may be" + "e" * 100, "start"), ("b/c/d/e/f/g/h/i/j/k", "y"))
+
+
+@test
+def counts_do_not_depend_on_the_folder():
+    reports, texts = set(), set()
+    for folder, name in PLACES:
+        where, start = laid_out(folder, name)
+        for how, cwd in ((where, start), (os.path.relpath(where, start), start), ("./where", os.path.dirname(where))):
+            path = os.path.join(scratch, "where.json")
+            status, _, stderr = stat("-j", "-o", path, "--", how, "stack", cwd=cwd)
+            equal((status, stderr), (0, ""), how)
+            with open(path, encoding="utf-8") as lines:
+                reports.add(lines.read())
+            if cwd == start:
+                status, out, stderr = stat("-o", "/dev/null", "--", how, "look", cwd=cwd)
+                equal((status, stderr), (0, ""), how)
+                texts.add(out)
+                if scratch in out:
+                    raise AssertionError(f"the folder shows: {out}")
+    equal(len(reports), 1, "different reports")
+    equal(len(texts), 1, "different texts: " + "\n----\n".join(sorted(texts)))
+    text = texts.pop()
+    contains(text, "/proc/self/exe /tally/2/1/p/where\n", "realpath /proc/self/exe /tally/2/1/p/where\n", "name ./where\n",
+             "getcwd /tally/8/7/6/5/4/3/2/1/cwd\n", "/tally/2/1/lib/liblies.so\n", "realpath ../.. /tally/8/7/6/5/4/3/2\n")
+
+
+@test
+def what_programs_make_of_their_paths_is_right():
+    for folder, name in PLACES:
+        where, start = laid_out(folder, name)
+        status, _, stderr = stat("-o", "/dev/null", "--", where, "use", cwd=start)
+        equal((status, stderr), (0, ""), folder)
+
+
+@test
+def the_host_s_paths_are_shown_if_asked():
+    where, start = laid_out(*PLACES[0])
+    status, out, stderr = stat("-o", "/dev/null", "--host-paths", "--", where, "look", cwd=start)
+    equal((status, stderr), (0, ""))
+    contains(out, f"/proc/self/exe {where}\n", f"getcwd {start}\n", f"realpath .. {os.path.dirname(start)}\n")
+    equal("/tally/" in out, False, "fixed names")
+
+
+@test
+def scripts_are_found_wherever_they_lie():
+    where, start = laid_out(*PLACES[0])
+    script = os.path.join(start, "script")
+    with open(script, "w", encoding="utf-8") as text:
+        text.write("#!../bin/where use\n")
+    os.chmod(script, 0o755)
+    for name, flags in ((script, ()), ("./script", ()), (script, ("--host-paths",))):
+        status, _, stderr = stat("-o", "/dev/null", *flags, "--", name, cwd=start)
+        equal((status, stderr), (0, "") if not flags else (status, stderr), name)
+    with open(script, "w", encoding="utf-8") as text:
+        text.write(f"#!{options.guest} copy\nthe script itself\n")
+    for name, flags, seen in ((script, (), "/tally/2/1/p/script"), ("./script", (), "./script"), (script, ("--host-paths",), script)):
+        status, out, stderr = stat("-o", "/dev/null", *flags, "--", name, cwd=start)
+        equal((status, out), (0, f"{seen}\n#!{options.guest} copy\nthe script itself\n"), stderr)
+
+
 def main():
     global options, scratch
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
