@@ -84,7 +84,7 @@ typedef struct stat_job {
     char *program; // path; NULL: images are loaded instead
     uint64_t begin_ms, progress_ms;
     bool shows_progress, has_progress;
-    unsigned run_number;
+    unsigned run_number, n_looks; // the latter since the user asked for the end
     FILE *profile_stream; // NULL: nobody asked
     tl_host_profile profile;
     uint64_t profile_ns, profile_insns;
@@ -125,9 +125,14 @@ static void warn(void *ctx, const char *sentence) {
     fprintf(stderr, "tally: %s\n", sentence);
 }
 
+// What was typed before the end of a console session is still the guest's: it has some more looks to take it.
+enum { LOOKS_BEFORE_QUIT = 40 };
+
 static bool wants_stop(void *ctx) {
-    (void)ctx;
-    return caught_signal || time_is_up || cli_console_wants_quit();
+    stat_job *job = ctx;
+    if (cli_console_wants_quit())
+        job->n_looks++;
+    return caught_signal || time_is_up || job->n_looks > LOOKS_BEFORE_QUIT;
 }
 
 static int complain(stat_job *job, int status, const tl_error *err) {
@@ -191,7 +196,7 @@ static int run_to_end(stat_job *job, tl_run *run) {
             tl_run_stop(run, TL_END_INTERRUPTED, caught_signal);
         else if (time_is_up)
             tl_run_stop(run, TL_END_TIMEOUT, 0);
-        else if (cli_console_wants_quit())
+        else if (wants_stop(job))
             tl_run_stop(run, TL_END_QUIT, 0);
         if (tl_run_advance(run, INSNS_PER_STEP, &state, &err) != TL_OK)
             status = complain(job, STATUS_FAILED, &err);
@@ -343,7 +348,7 @@ static int run_all(stat_job *job) {
         } else {
             status = outcome;
         }
-        if (!result || wants_stop(NULL) || status == STATUS_FAILED)
+        if (!result || wants_stop(job) || status == STATUS_FAILED)
             break;
     }
     stop_timer();
