@@ -85,7 +85,7 @@ typedef struct stat_job {
     uint64_t begin_ms, progress_ms;
     bool shows_progress, has_progress;
     unsigned run_number, n_looks; // the latter since the user asked for the end
-    FILE *profile_stream; // NULL: nobody asked
+    FILE *profile_stream;         // NULL: nobody asked
     tl_host_profile profile;
     uint64_t profile_ns, profile_insns;
 } stat_job;

@@ -14,15 +14,20 @@ uint64_t tl_fd_limit(const tl_thread *t) {
     return limit < MAX_FDS ? limit : MAX_FDS;
 }
 
-static bool reserve(tl_files *files, uint32_t n) {
+static bool reserve(tl_os *os, tl_files *files, uint32_t n) {
     if (n <= files->capacity)
         return true;
     uint32_t capacity = files->capacity ? files->capacity : FIRST_CAPACITY;
     while (capacity < n)
         capacity *= 2;
-    tl_fd *fds = realloc(files->fds, capacity * sizeof *fds);
-    if (!fds)
+    uint64_t more = (capacity - files->capacity) * sizeof *files->fds;
+    if (!tl_account_charge(&os->account, more))
         return false;
+    tl_fd *fds = realloc(files->fds, capacity * sizeof *fds);
+    if (!fds) {
+        tl_account_release(&os->account, more);
+        return false;
+    }
     memset(fds + files->capacity, 0, (capacity - files->capacity) * sizeof *fds);
     files->fds = fds;
     files->capacity = capacity;
@@ -45,7 +50,7 @@ int32_t tl_fd_install(tl_thread *t, tl_file *file, bool close_on_exec, uint32_t 
     uint32_t fd = lowest > files->first_free ? lowest : files->first_free;
     while (fd < files->capacity && files->fds[fd].file)
         fd++;
-    if (fd >= tl_fd_limit(t) || !reserve(files, fd + 1)) {
+    if (fd >= tl_fd_limit(t) || !reserve(t->os, files, fd + 1)) {
         tl_file_unref(t->os, file);
         return -EMFILE;
     }
@@ -56,7 +61,7 @@ int32_t tl_fd_install(tl_thread *t, tl_file *file, bool close_on_exec, uint32_t 
 }
 
 int32_t tl_fd_install_at(tl_thread *t, tl_file *file, bool close_on_exec, uint32_t fd) {
-    if (fd >= tl_fd_limit(t) || !reserve(t->files, fd + 1)) {
+    if (fd >= tl_fd_limit(t) || !reserve(t->os, t->files, fd + 1)) {
         tl_file_unref(t->os, file);
         return fd >= tl_fd_limit(t) ? -EBADF : -ENOMEM;
     }
@@ -87,7 +92,7 @@ tl_files *tl_files_new(tl_os *os) {
     if (!files)
         return NULL;
     files->n_refs = 1;
-    if (!reserve(files, FIRST_CAPACITY)) {
+    if (!reserve(os, files, FIRST_CAPACITY)) {
         free(files);
         return NULL;
     }
@@ -97,13 +102,12 @@ tl_files *tl_files_new(tl_os *os) {
 }
 
 tl_files *tl_files_copy(tl_os *os, const tl_files *files) {
-    (void)os;
     tl_files *copy = calloc(1, sizeof *copy);
     if (!copy)
         return NULL;
     copy->n_refs = 1;
     copy->first_free = files->first_free;
-    if (!reserve(copy, files->capacity)) {
+    if (!reserve(os, copy, files->capacity)) {
         free(copy);
         return NULL;
     }
@@ -126,6 +130,7 @@ void tl_files_unref(tl_os *os, tl_files *files) {
     for (uint32_t i = 0; i < files->capacity; i++)
         if (files->fds[i].file)
             close_slot(os, files, i);
+    tl_account_release(&os->account, files->capacity * sizeof *files->fds);
     free(files->fds);
     free(files);
 }

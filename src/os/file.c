@@ -8,15 +8,32 @@
 #include "os/lock.h"
 
 void *tl_file_new(tl_os *os, size_t size, const tl_file_ops *ops, uint32_t flags) {
-    tl_file *file = calloc(1, size);
-    if (!file)
+    if (!tl_account_charge(&os->account, size))
         return NULL;
+    tl_file *file = calloc(1, size);
+    if (!file) {
+        tl_account_release(&os->account, size);
+        return NULL;
+    }
+    file->n_charged = size;
     file->ops = ops;
     file->n_refs = 1;
     file->flags = flags;
     file->device = tl_device_anonymous();
     file->inode = os->file_system->next_anonymous++;
     return file;
+}
+
+void tl_file_recharge(tl_os *os, tl_file *file, uint64_t before, uint64_t now) {
+    tl_account_release(&os->account, before);
+    tl_account_add(&os->account, now);
+    file->n_charged = file->n_charged - before + now;
+}
+
+void tl_file_set_path(tl_os *os, tl_file *file, const char *path) {
+    file->path = path ? strdup(path) : NULL;
+    if (file->path)
+        tl_file_recharge(os, file, 0, strlen(path) + 1);
 }
 
 tl_file *tl_file_ref(tl_file *file) {
@@ -32,6 +49,7 @@ void tl_file_unref(tl_os *os, tl_file *file) {
         tl_locks_released(os, file);
     char *path = file->path;
     tl_dir *dir = file->dir;
+    tl_account_release(&os->account, file->n_charged);
     file->ops->close(os, file);
     free(path);
     tl_dir_unref(&os->file_system->dirs, dir);

@@ -79,6 +79,7 @@ struct tl_file {
     tl_epoll_item *items;                       // of epoll instances that watch this description
     int32_t owner;                              // F_SETOWN
     uint64_t read_timeout_ns, write_timeout_ns; // SO_RCVTIMEO, SO_SNDTIMEO; 0: none
+    uint64_t n_charged;                         // bytes of os->account, given back with the description
 };
 
 static inline bool tl_file_may_read(const tl_file *file) {
@@ -90,7 +91,10 @@ static inline bool tl_file_may_write(const tl_file *file) {
 
 // Allocates a description of `size` bytes (tl_file first) with one reference and a fresh anonymous inode number. NULL: no memory.
 void *tl_file_new(tl_os *os, size_t size, const tl_file_ops *ops, uint32_t flags);
-uint32_t tl_file_poll(tl_os *os, tl_file *file); // EPOLL* that hold now
+// Bytes more, or fewer, that the description holds.
+void tl_file_recharge(tl_os *os, tl_file *file, uint64_t before, uint64_t now);
+void tl_file_set_path(tl_os *os, tl_file *file, const char *path); // a copy; NULL: none
+uint32_t tl_file_poll(tl_os *os, tl_file *file);                   // EPOLL* that hold now
 // Sleep until one of `events` may hold. Before returning tl_sys_block.
 void tl_file_wait(tl_thread *t, tl_file *file, uint32_t events);
 int64_t tl_file_stat(tl_os *os, tl_file *file, tl_stat *ret_stat);
@@ -118,6 +122,7 @@ int64_t tl_fifo_open(tl_os *os, uint64_t device, uint64_t inode, const char *pat
 bool tl_fifo_has_partner(const tl_file *file);
 bool tl_fifo_is_ours(const tl_os *os, uint64_t device, uint64_t inode);
 int64_t tl_fifo_register(tl_os *os, uint64_t device, uint64_t inode);
+void tl_fifo_removed(tl_os *os, uint64_t device, uint64_t inode); // its last name is gone; harmless when it is none
 int64_t tl_pipe_reopen(tl_os *os, tl_file *file, uint32_t flags, tl_file **ret_file);
 bool tl_file_is_pipe(const tl_file *file);
 int64_t tl_pipe_resize(tl_os *os, tl_file *file, uint64_t n_bytes); // F_SETPIPE_SZ; 0 only asks

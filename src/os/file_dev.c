@@ -150,7 +150,7 @@ int64_t tl_shm_link(tl_file_system *fs, const char *name, tl_mem_inode *inode) {
     size_t n = strlen(name) + 1;
     if (tl_shm_find(fs, name))
         return -EEXIST;
-    tl_shm_entry *entry = malloc(sizeof *entry + n);
+    tl_shm_entry *entry = tl_account_charge(fs->account, sizeof *entry + n) ? malloc(sizeof *entry + n) : NULL;
     if (!entry)
         return -ENOMEM;
     tl_shm_entry **at = shm_at(fs, name);
@@ -169,6 +169,7 @@ int64_t tl_shm_unlink(tl_os *os, const char *name) {
     *shm_at(os->file_system, name) = entry->next;
     tl_mem_inode_link(entry->inode, -1);
     tl_mem_inode_unref(os, entry->inode);
+    tl_account_release(&os->account, sizeof *entry + strlen(entry->name) + 1);
     free(entry);
     return 0;
 }

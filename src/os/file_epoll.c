@@ -19,6 +19,7 @@ typedef struct epoll_file {
 } epoll_file;
 
 struct tl_epoll_item {
+    tl_os *os;
     epoll_file *epoll;
     tl_file *file;
     int32_t fd;
@@ -109,6 +110,7 @@ static void item_free(tl_epoll_item *item) {
     while (*at != item)
         at = &(*at)->next_of_file;
     *at = item->next_of_file;
+    tl_account_release(&item->os->account, sizeof *item);
     free(item);
 }
 
@@ -207,10 +209,11 @@ static int depth_of(const tl_file *file, const epoll_file *self, int depth) {
 static int64_t item_add(tl_os *os, epoll_file *f, tl_file *file, int32_t fd, const tl_abi_epoll_event *event) {
     if (depth_of(file, f, 0) >= MAX_DEPTH)
         return -ELOOP;
-    tl_epoll_item *item = calloc(1, sizeof *item);
+    tl_epoll_item *item = tl_account_charge(&os->account, sizeof *item) ? calloc(1, sizeof *item) : NULL;
     if (!item)
         return -ENOMEM;
-    *item = (tl_epoll_item){.epoll = f, .file = file, .fd = fd, .data = event->data, .previous = f->last_item, .next_of_file = file->items};
+    *item = (tl_epoll_item){
+        .os = os, .epoll = f, .file = file, .fd = fd, .data = event->data, .previous = f->last_item, .next_of_file = file->items};
     item->events = event->events | EPOLLERR | EPOLLHUP;
     if (f->last_item)
         f->last_item->next = item;
@@ -225,7 +228,6 @@ static int64_t item_add(tl_os *os, epoll_file *f, tl_file *file, int32_t fd, con
             item->next_of_head->previous_of_head = item;
         file->head->items = item;
     }
-    (void)os;
     return 0;
 }
 

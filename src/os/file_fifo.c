@@ -133,7 +133,7 @@ int64_t tl_host_fifo_open(tl_os *os, const tl_place *place, uint32_t flags, tl_f
     f->place_fd = (int)place_fd;
     f->base.device = tl_device_number(os->file_system, st.st_dev);
     f->base.inode = tl_inode_number(os->file_system, st.st_dev, st.st_ino);
-    f->base.path = strdup(place->path);
+    tl_file_set_path(os, &f->base, place->path);
     *ret_file = &f->base;
     return 0;
 }

@@ -36,6 +36,7 @@ typedef struct host_file {
     entry *entries;    // directories: the listing, made when read from the start
     size_t n_entries;
     char *names;
+    uint64_t n_listed_bytes; // both
 } host_file;
 
 static host_file *of(tl_file *file) { return (host_file *)file; }
@@ -292,6 +293,9 @@ static void host_close(tl_os *os, tl_file *file) {
     tl_poll_head_done(os, &f->head);
     if (f->is_standard && file->ops == &regular_ops) // whoever shares it with us goes on where the guest stopped
         (void)lseek(f->fd, (off_t)file->pos, SEEK_SET);
+    struct stat st;
+    if (!file->path && !f->is_standard && fstat(f->fd, &st) == 0 && st.st_nlink == 0) // O_TMPFILE: its number will not come back
+        tl_inode_forget(os->file_system, st.st_dev, st.st_ino);
     if (!f->is_standard && !file->dir) // a directory's descriptor is its tl_dir's
         close(f->fd);
     free(f->entries);
@@ -368,6 +372,8 @@ static bool add_host_entry(listing *l, int fd, const struct dirent64 *d) {
 static int64_t read_directory(tl_os *os, host_file *f) {
     listing l = {.n = 0};
     struct stat st;
+    if (!tl_account_has_room(&os->account, 1))
+        return -ENOMEM;
     int fd = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return error_of(os);
@@ -407,6 +413,9 @@ static int64_t read_directory(tl_os *os, host_file *f) {
     }
     free(f->entries);
     free(f->names);
+    uint64_t n_bytes = l.capacity * sizeof *l.entries + l.names_capacity;
+    tl_file_recharge(os, &f->base, f->n_listed_bytes, n_bytes);
+    f->n_listed_bytes = n_bytes;
     f->entries = l.entries;
     f->n_entries = l.n;
     f->names = l.names;
@@ -620,7 +629,9 @@ tl_file *tl_file_of_host(tl_os *os, int host_fd, const struct stat *host, uint32
     f->base.inode = tl_inode_number(fs, host->st_dev, host->st_ino);
     f->base.head = ops == &stream_ops ? &f->head : NULL;
     f->base.dir = dir ? tl_dir_ref(dir) : NULL;
-    f->base.path = path ? strdup(path) : NULL;
+    tl_file_set_path(os, &f->base, path);
+    if (dir)
+        tl_file_recharge(os, &f->base, 0, sizeof *dir + strlen(dir->path));
     return &f->base;
 }
 

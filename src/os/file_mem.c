@@ -37,7 +37,7 @@ static tl_mem_inode *inode_of(const tl_file *file) { return ((const mem_file *)f
 tl_mem_inode *tl_file_mem_inode(const tl_file *file) { return file->ops == &mem_ops ? inode_of(file) : NULL; }
 
 tl_mem_inode *tl_mem_inode_new(tl_os *os, uint64_t device, uint32_t mode) {
-    tl_mem_inode *inode = calloc(1, sizeof *inode);
+    tl_mem_inode *inode = tl_account_charge(&os->account, sizeof *inode) ? calloc(1, sizeof *inode) : NULL;
     if (!inode)
         return NULL;
     *inode = (tl_mem_inode){
@@ -65,6 +65,7 @@ void tl_mem_inode_unref(tl_os *os, tl_mem_inode *inode) {
     if (!inode || --inode->n_refs > 0)
         return;
     drop_chunks(os, inode, 0);
+    tl_account_release(&os->account, sizeof *inode + inode->n_chunks * sizeof *inode->chunks);
     free(inode->chunks);
     free(inode);
 }
@@ -109,6 +110,8 @@ static uint8_t *chunk_of(tl_os *os, tl_mem_inode *inode, uint64_t at, bool makes
             return NULL;
         uint64_t n = inode->n_chunks ? inode->n_chunks * 2 : 4;
         n = n > number ? n : number + 1;
+        if (!tl_account_charge(&os->account, (n - inode->n_chunks) * sizeof *inode->chunks))
+            return NULL;
         uint8_t **chunks = realloc(inode->chunks, n * sizeof *chunks);
         if (!chunks)
             return NULL;
@@ -303,7 +306,7 @@ tl_file *tl_file_of_mem(tl_os *os, tl_mem_inode *inode, uint32_t flags, const ch
     f->inode = tl_mem_inode_ref(inode);
     f->base.device = inode->device;
     f->base.inode = inode->number;
-    f->base.path = strdup(path);
+    tl_file_set_path(os, &f->base, path);
     return &f->base;
 }
 

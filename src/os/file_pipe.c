@@ -32,7 +32,7 @@ static tl_pipe *pipe_of(const tl_file *file) { return ((const pipe_end *)file)->
 bool tl_file_is_pipe(const tl_file *file) { return file->ops == &pipe_ops; }
 
 static tl_pipe *pipe_new(tl_os *os) {
-    tl_pipe *pipe = calloc(1, sizeof *pipe);
+    tl_pipe *pipe = tl_account_charge(&os->account, sizeof *pipe) ? calloc(1, sizeof *pipe) : NULL;
     if (!pipe)
         return NULL;
     pipe->capacity = DEFAULT_BYTES;
@@ -40,12 +40,25 @@ static tl_pipe *pipe_new(tl_os *os) {
     return pipe;
 }
 
+static void fifo_free(tl_os *os, tl_fifo *fifo) {
+    tl_fifo **at = &os->file_system->fifos;
+    while (*at != fifo)
+        at = &(*at)->next;
+    *at = fifo->next;
+    tl_account_release(&os->account, sizeof *fifo);
+    free(fifo);
+}
+
 static void pipe_unref(tl_os *os, tl_pipe *pipe) {
     if (--pipe->n_refs > 0)
         return;
     tl_poll_head_done(os, &pipe->head);
-    if (pipe->fifo)
+    if (pipe->fifo) {
         pipe->fifo->pipe = NULL;
+        if (pipe->fifo->is_removed)
+            fifo_free(os, pipe->fifo);
+    }
+    tl_account_release(&os->account, sizeof *pipe + (pipe->bytes ? pipe->capacity : 0));
     free(pipe->bytes);
     free(pipe);
 }
@@ -75,10 +88,12 @@ int64_t tl_pipe_open(tl_os *os, uint32_t flags, tl_file **ret_read, tl_file **re
     tl_file *reader = end_new(os, pipe, TL_O_RDONLY | flags), *writer = reader ? end_new(os, pipe, TL_O_WRONLY | flags) : NULL;
     pipe->n_refs--;
     if (!writer) {
-        if (reader)
+        if (reader) {
             tl_file_unref(os, reader);
-        else
-            free(pipe);
+        } else {
+            pipe->n_refs = 1;
+            pipe_unref(os, pipe);
+        }
         return -ENOMEM;
     }
     *ret_read = reader;
@@ -104,9 +119,12 @@ static size_t stretch(const tl_pipe *pipe, size_t skip, size_t n, size_t *ret_at
     return pipe->capacity - at < n ? pipe->capacity - at : n;
 }
 
-static bool has_ring(tl_pipe *pipe) {
-    if (!pipe->bytes)
+static bool has_ring(tl_os *os, tl_pipe *pipe) {
+    if (!pipe->bytes && tl_account_charge(&os->account, pipe->capacity)) {
         pipe->bytes = malloc(pipe->capacity);
+        if (!pipe->bytes)
+            tl_account_release(&os->account, pipe->capacity);
+    }
     return pipe->bytes != NULL;
 }
 
@@ -137,7 +155,7 @@ static int64_t pipe_write(tl_thread *t, tl_file *file, const tl_io *io) {
     }
     if (io->n_bytes == 0)
         return 0;
-    if (!has_ring(pipe))
+    if (!has_ring(t->os, pipe))
         return -ENOMEM;
     if (room(pipe) == 0 || (io->n_bytes <= ATOMIC_BYTES && room(pipe) < io->n_bytes))
         return -EAGAIN;
@@ -161,7 +179,7 @@ int64_t tl_pipe_move(tl_os *os, tl_file *from_file, tl_file *to_file, size_t n, 
         return from->n_writers ? -EAGAIN : 0;
     if (room(to) == 0)
         return -EAGAIN;
-    if (!has_ring(to))
+    if (!has_ring(os, to))
         return -ENOMEM;
     n = n < from->n ? n : from->n;
     n = n < room(to) ? n : room(to);
@@ -213,9 +231,11 @@ int64_t tl_pipe_resize(tl_os *os, tl_file *file, uint64_t n_bytes) {
         capacity *= 2;
     if (capacity < pipe->n)
         return -EBUSY;
-    uint8_t *bytes = malloc(capacity);
+    uint64_t before = pipe->bytes ? pipe->capacity : 0;
+    uint8_t *bytes = tl_account_charge(&os->account, capacity) ? malloc(capacity) : NULL;
     if (!bytes)
         return -ENOMEM;
+    tl_account_release(&os->account, before);
     for (size_t done = 0; done < pipe->n;) {
         size_t at, part = stretch(pipe, done, pipe->n - done, &at);
         memcpy(bytes + done, pipe->bytes + at, part);
@@ -271,12 +291,20 @@ bool tl_fifo_is_ours(const tl_os *os, uint64_t device, uint64_t inode) { return 
 int64_t tl_fifo_register(tl_os *os, uint64_t device, uint64_t inode) {
     if (fifo_of(os, device, inode))
         return 0;
-    tl_fifo *fifo = calloc(1, sizeof *fifo);
+    tl_fifo *fifo = tl_account_charge(&os->account, sizeof *fifo) ? calloc(1, sizeof *fifo) : NULL;
     if (!fifo)
         return -ENOMEM;
     *fifo = (tl_fifo){.next = os->file_system->fifos, .device = device, .inode = inode};
     os->file_system->fifos = fifo;
     return 0;
+}
+
+void tl_fifo_removed(tl_os *os, uint64_t device, uint64_t inode) {
+    tl_fifo *fifo = fifo_of(os, device, inode);
+    if (fifo && fifo->pipe)
+        fifo->is_removed = true;
+    else if (fifo)
+        fifo_free(os, fifo);
 }
 
 // An opener that must wait already counts as reader or writer, so that the other side's open finds it.
@@ -301,7 +329,7 @@ int64_t tl_fifo_open(tl_os *os, uint64_t device, uint64_t inode, const char *pat
     pipe_unref(os, pipe);
     if (!file)
         return -ENOMEM;
-    file->path = strdup(path);
+    tl_file_set_path(os, file, path);
     tl_poll_notify(os, &pipe->head, EPOLLIN | EPOLLOUT);
     *ret_file = file;
     *ret_waits = is_alone && !(flags & TL_O_NONBLOCK) && !(reads && writes);

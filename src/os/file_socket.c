@@ -19,7 +19,7 @@
 #include "os/file_system.h"
 #include "os/socket.h"
 
-enum { INBOX_BYTES = 212992, SPARE_BYTES = 32, FIRST_PORT = 32768, LAST_PORT = 60999, MAX_BACKLOG = 4096 };
+enum { INBOX_BYTES = 212992, SPARE_BYTES = 32, FIRST_PORT = 32768, LAST_PORT = 60999, MAX_BACKLOG = 4096, SENT_BEFORE_COLLECTION = 1000 };
 
 typedef struct letter { // a message in an inbox
     struct letter *next;
@@ -28,6 +28,7 @@ typedef struct letter { // a message in an inbox
     int32_t pid;
     uint32_t n_files;
     tl_file **files;
+    uint64_t n_charged;
     uint8_t bytes[];
 } letter;
 
@@ -48,6 +49,11 @@ typedef struct tl_socket {
     int32_t pid, peer_pid;
     uint32_t options; // SOL_SOCKET booleans, bit by number
     int32_t linger[2];
+    const tl_file *file; // NULL: not accepted yet, or closed
+    // For collect.
+    uint32_t n_on_their_way;
+    bool is_reached;
+    struct tl_socket *next_to_look;
 } tl_socket;
 
 typedef struct local_file {
@@ -75,8 +81,12 @@ uint16_t tl_sockaddr_family(const tl_sockaddr *address) {
 
 // ---- Life.
 
+static void collect(tl_os *os);
+
 static tl_socket *socket_new(tl_os *os, uint32_t domain, uint32_t type) {
-    tl_socket *s = calloc(1, sizeof *s);
+    if (os->file_system->n_sockets_sent > 0 && !tl_account_has_room(&os->account, 4 * sizeof(tl_socket)))
+        collect(os);
+    tl_socket *s = tl_account_charge(&os->account, sizeof *s) ? calloc(1, sizeof *s) : NULL;
     if (!s)
         return NULL;
     *s = (tl_socket){.n_refs = 1, .domain = domain, .type = type, .limit = INBOX_BYTES};
@@ -94,6 +104,7 @@ static tl_socket *socket_new(tl_os *os, uint32_t domain, uint32_t type) {
 static void letter_free(tl_os *os, letter *l) {
     for (uint32_t i = 0; i < l->n_files; i++)
         tl_file_unref(os, l->files[i]);
+    tl_account_release(&os->account, l->n_charged);
     free(l->files);
     free(l);
 }
@@ -119,6 +130,7 @@ static void socket_unref(tl_os *os, tl_socket *s) {
         os->file_system->sockets = s->next;
     if (s->next)
         s->next->previous = s->previous;
+    tl_account_release(&os->account, sizeof *s);
     free(s);
 }
 
@@ -135,6 +147,72 @@ void tl_sockets_done(tl_os *os) {
     }
 }
 
+// ---- Sockets that are held only by letters on their way to each other.
+//
+// A file on its way is held by its letter. A socket whose file has no other holder can be reached only through the inbox that the letter lies
+// in. What no socket with another holder leads to is garbage, as in the kernel: its inboxes are emptied, and that closes it.
+
+static tl_socket *socket_of(const tl_file *file) { return file->ops == &stream_ops || file->ops == &datagram_ops ? of(file) : NULL; }
+
+static void count_references(const tl_socket *s) {
+    for (const letter *l = s->first; l; l = l->next)
+        for (uint32_t i = 0; i < l->n_files; i++) {
+            tl_socket *held = socket_of(l->files[i]);
+            if (held)
+                held->n_on_their_way++;
+        }
+}
+
+// Everything that can be received through s, and through what is received so. Without recursion, because chains may be long.
+static void mark_from(tl_socket *s) {
+    tl_socket *todo = s;
+    s->is_reached = true;
+    s->next_to_look = NULL;
+    while (todo) {
+        tl_socket *now = todo, *pending = now->pending_first;
+        todo = now->next_to_look;
+        for (; pending; pending = pending->pending_next)
+            if (!pending->is_reached) {
+                pending->is_reached = true;
+                pending->next_to_look = todo;
+                todo = pending;
+            }
+        for (const letter *l = now->first; l; l = l->next)
+            for (uint32_t i = 0; i < l->n_files; i++) {
+                tl_socket *held = socket_of(l->files[i]);
+                if (held && !held->is_reached) {
+                    held->is_reached = true;
+                    held->next_to_look = todo;
+                    todo = held;
+                }
+            }
+    }
+}
+
+static void collect(tl_os *os) {
+    tl_file_system *fs = os->file_system;
+    for (tl_socket *s = fs->sockets; s; s = s->next) {
+        s->n_on_their_way = 0;
+        s->is_reached = false;
+    }
+    for (tl_socket *s = fs->sockets; s; s = s->next)
+        count_references(s);
+    for (tl_socket *s = fs->sockets; s; s = s->next)
+        if (!s->is_reached && s->file && s->file->n_refs > s->n_on_their_way)
+            mark_from(s);
+    for (tl_socket *s = fs->sockets; s;) {
+        if (s->first && s->file && !s->is_reached && !s->is_dead) { // may close any of them, this one too
+            s->n_refs++;
+            empty(os, s);
+            socket_unref(os, s);
+            s = fs->sockets;
+        } else {
+            s = s->next;
+        }
+    }
+    fs->n_sockets_sent = 0;
+}
+
 static tl_socket *socket_ref(tl_socket *s) {
     s->n_refs++;
     return s;
@@ -145,6 +223,7 @@ static void drop_names(tl_file_system *fs, const tl_socket *s) {
         tl_socket_name *name = *at;
         if (name->socket == s) {
             *at = name->next;
+            tl_account_release(fs->account, sizeof *name + name->n_bytes);
             free(name);
         } else {
             at = &name->next;
@@ -185,12 +264,14 @@ static tl_file *file_new(tl_os *os, tl_socket *s, uint32_t protocol) {
     f->base.type = s->type;
     f->base.protocol = protocol;
     f->socket = s;
+    s->file = &f->base.base;
     f->base.base.head = &s->head;
     f->base.base.device = tl_device_socket();
     return &f->base.base;
 }
 
 static void local_close(tl_os *os, tl_file *file) {
+    of(file)->file = NULL;
     die(os, of(file));
     socket_unref(os, of(file));
     free(file);
@@ -276,7 +357,7 @@ static tl_socket_name *find_port(tl_file_system *fs, const tl_socket *s, uint16_
 }
 
 static int64_t add_name(tl_file_system *fs, tl_socket *s, const tl_sockaddr *address, uint64_t device, uint64_t inode) {
-    tl_socket_name *name = calloc(1, sizeof *name + address->n);
+    tl_socket_name *name = tl_account_charge(fs->account, sizeof *name + address->n) ? calloc(1, sizeof *name + address->n) : NULL;
     if (!name)
         return -ENOMEM;
     *name = (tl_socket_name){.next = fs->socket_names,
@@ -568,15 +649,19 @@ static int64_t local_accept(tl_thread *t, tl_file *file, tl_file **ret_file, tl_
 static bool is_gone(const tl_socket *peer) { return !peer || peer->is_dead; }
 
 static letter *letter_new(tl_thread *t, const tl_socket *s, const tl_message *m, size_t skip, size_t n) {
-    letter *l = malloc(sizeof *l + n);
+    size_t n_files = m->n_files && skip == 0 ? m->n_files : 0, n_bytes = sizeof(letter) + n + n_files * sizeof(tl_file *);
+    uint32_t n_sent = t->os->file_system->n_sockets_sent;
+    if (n_sent >= SENT_BEFORE_COLLECTION || (n_sent > 0 && !tl_account_has_room(&t->os->account, n_bytes)))
+        collect(t->os);
+    letter *l = tl_account_charge(&t->os->account, n_bytes) ? malloc(sizeof *l + n) : NULL;
     if (!l)
         return NULL;
-    *l = (letter){.n = n, .pid = t->process->pid};
+    *l = (letter){.n = n, .pid = t->process->pid, .n_charged = n_bytes};
     l->from = s->is_bound ? s->name : (tl_sockaddr){.n = 0};
     if (m->n_files && skip == 0) {
         l->files = malloc(m->n_files * sizeof *l->files);
         if (!l->files) {
-            free(l);
+            letter_free(t->os, l);
             return NULL;
         }
         for (uint32_t i = 0; i < m->n_files; i++)
@@ -584,6 +669,9 @@ static letter *letter_new(tl_thread *t, const tl_socket *s, const tl_message *m,
         l->n_files = m->n_files;
     }
     tl_io_gather(&m->io, skip, l->bytes, n);
+    tl_file_system *fs = t->os->file_system;
+    for (uint32_t i = 0; i < l->n_files; i++)
+        fs->n_sockets_sent += socket_of(l->files[i]) != NULL;
     return l;
 }
 

@@ -36,9 +36,13 @@ static bool grow(tl_file_system *fs) {
     if (fs->n_rows * 2 < fs->rows_capacity)
         return true;
     uint64_t capacity = fs->rows_capacity ? fs->rows_capacity * 2 : FIRST_ROWS;
-    tl_inode_row *rows = calloc(capacity, sizeof *rows);
-    if (!rows)
+    if (!tl_account_charge(fs->account, (capacity - fs->rows_capacity) * sizeof *fs->rows))
         return false;
+    tl_inode_row *rows = calloc(capacity, sizeof *rows);
+    if (!rows) {
+        tl_account_release(fs->account, (capacity - fs->rows_capacity) * sizeof *fs->rows);
+        return false;
+    }
     for (uint64_t i = 0; i < fs->rows_capacity; i++)
         if (fs->rows[i].number)
             *row_of(rows, capacity, fs->rows[i].key) = fs->rows[i];
@@ -50,8 +54,8 @@ static bool grow(tl_file_system *fs) {
 
 uint64_t tl_inode_number(tl_file_system *fs, uint64_t host_device, uint64_t host_inode) {
     tl_inode_key key = {.device = host_device, .inode = host_inode};
-    if (!grow(fs))
-        return 0;
+    if (!grow(fs) && fs->n_rows + 1 >= fs->rows_capacity)
+        return fs->next_inode++; // and another one the next time
     tl_inode_row *row = row_of(fs->rows, fs->rows_capacity, key);
     if (!row->number) {
         *row = (tl_inode_row){.key = key, .number = fs->next_inode++};
@@ -115,6 +119,7 @@ tl_status tl_file_system_new(tl_os *os, tl_error *err) {
     if (!fs)
         return tl_fail(err, TL_ENOMEM, "no host memory for the file layer");
     os->file_system = fs;
+    fs->account = &os->account;
     fs->env = (tl_path_env){.root_fd = -1, .sysroot_fd = -1, .is_confined = os->options.root != NULL, .lookup = tl_virtual_lookup};
     fs->next_inode = 2;
     fs->next_anonymous = UINT64_C(1) << 32;

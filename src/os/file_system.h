@@ -26,7 +26,8 @@ typedef struct tl_shm_entry { // a name in /dev/shm
 typedef struct tl_fifo { // a named pipe made by a guest
     struct tl_fifo *next;
     uint64_t device, inode;
-    tl_pipe *pipe; // while somebody has it open, or waits for the other end
+    bool is_removed; // its node is gone
+    tl_pipe *pipe;   // while somebody has it open, or waits for the other end
 } tl_fifo;
 
 typedef struct tl_socket_name { // a bound address
@@ -40,7 +41,8 @@ typedef struct tl_socket_name { // a bound address
 typedef struct tl_locked_inode tl_locked_inode; // lock.c
 
 typedef struct tl_file_system {
-    tl_path_env env; // ctx is the thread that asks; set by tl_walk_at
+    tl_account *account; // the personality's
+    tl_path_env env;     // ctx is the thread that asks; set by tl_walk_at
     tl_dirs dirs;
     tl_inode_row *rows; // open addressing
     uint64_t n_rows, rows_capacity;
@@ -54,6 +56,7 @@ typedef struct tl_file_system {
     tl_fifo *fifos;
     tl_socket_name *socket_names;
     struct tl_socket *sockets; // all local ones
+    uint32_t n_sockets_sent;   // in messages, since it was looked which of them nobody can receive any more
     uint16_t next_port;
     uint64_t next_socket_name;
     tl_treap locks;              // lock.c

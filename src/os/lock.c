@@ -67,7 +67,7 @@ static tl_locked_inode *inode_of(tl_file_system *fs, const tl_file *file, bool c
             return (tl_locked_inode *)node;
         node = order < 0 ? node->left : node->right;
     }
-    tl_locked_inode *inode = creates ? malloc(sizeof *inode) : NULL;
+    tl_locked_inode *inode = creates && tl_account_charge(fs->account, sizeof *inode) ? malloc(sizeof *inode) : NULL;
     if (!inode)
         return NULL;
     *inode = key;
@@ -80,38 +80,41 @@ static void drop_if_unused(tl_file_system *fs, tl_locked_inode *inode) {
     if (inode->records || inode->flocks || inode->queue.first)
         return;
     tl_treap_remove(&fs->locks, &inode->node);
+    tl_account_release(fs->account, sizeof *inode);
     free(inode);
 }
 
-static owner *owner_of(owner **list, const wish *w, bool creates) {
+static owner *owner_of(tl_account *account, owner **list, const wish *w, bool creates) {
     owner *o = *list;
     while (o && o->id != w->owner)
         o = o->next;
     if (o || !creates)
         return o;
-    o = malloc(sizeof *o);
+    o = tl_account_charge(account, sizeof *o) ? malloc(sizeof *o) : NULL;
     if (!o)
         return NULL;
     *o = (owner){.next = *list, .id = w->owner, .pid = w->pid, .stretches = {.type = &stretch_tree}};
     return *list = o;
 }
 
-static void drop_stretches(tl_treap_node *node) {
+static void drop_stretches(tl_account *account, tl_treap_node *node) {
     if (!node)
         return;
-    drop_stretches(node->left);
-    drop_stretches(node->right);
+    drop_stretches(account, node->left);
+    drop_stretches(account, node->right);
+    tl_account_release(account, sizeof(stretch));
     free(node);
 }
 
-static bool remove_owner(owner **list, const void *id) {
+static bool remove_owner(tl_account *account, owner **list, const void *id) {
     while (*list && (*list)->id != id)
         list = &(*list)->next;
     owner *o = *list;
     if (!o)
         return false;
     *list = o->next;
-    drop_stretches(o->stretches.root);
+    drop_stretches(account, o->stretches.root);
+    tl_account_release(account, sizeof *o);
     free(o);
     return true;
 }
@@ -155,8 +158,8 @@ static const stretch *conflict(const owner *list, const wish *w, const owner **r
     return NULL;
 }
 
-static stretch *add(owner *o, int16_t type, uint64_t start, uint64_t end) {
-    stretch *s = malloc(sizeof *s);
+static stretch *add(tl_account *account, owner *o, int16_t type, uint64_t start, uint64_t end) {
+    stretch *s = tl_account_charge(account, sizeof *s) ? malloc(sizeof *s) : NULL;
     if (!s)
         return NULL;
     *s = (stretch){.start = start, .end = end, .type = type};
@@ -164,14 +167,15 @@ static stretch *add(owner *o, int16_t type, uint64_t start, uint64_t end) {
     return s;
 }
 
-static void take_out(owner *o, stretch *s) {
+static void take_out(tl_account *account, owner *o, stretch *s) {
     tl_treap_remove(&o->stretches, &s->node);
+    tl_account_release(account, sizeof *s);
     free(s);
 }
 
 // Replaces what the wish covers of its owner's locks; TL_F_UNLCK leaves a hole. false: no memory, nothing changed that matters.
-static bool set(owner **list, const wish *w) {
-    owner *o = owner_of(list, w, w->type != TL_F_UNLCK);
+static bool set(tl_account *account, owner **list, const wish *w) {
+    owner *o = owner_of(account, list, w, w->type != TL_F_UNLCK);
     uint64_t start = w->start, end = w->end;
     bool is_complete = o || w->type == TL_F_UNLCK;
     if (!o)
@@ -179,30 +183,30 @@ static bool set(owner **list, const wish *w) {
     for (stretch *s; is_complete && (s = first_in(&o->stretches, w->start, w->end)) != NULL;) {
         uint64_t old_start = s->start, old_end = s->end;
         int16_t type = s->type;
-        take_out(o, s);
+        take_out(account, o, s);
         if (type == w->type) { // the new one grows over it
             start = old_start < start ? old_start : start;
             end = old_end > end ? old_end : end;
             continue;
         }
-        is_complete =
-            (old_start >= w->start || add(o, type, old_start, w->start - 1)) && (old_end <= w->end || add(o, type, w->end + 1, old_end));
+        is_complete = (old_start >= w->start || add(account, o, type, old_start, w->start - 1)) &&
+                      (old_end <= w->end || add(account, o, type, w->end + 1, old_end));
     }
     if (is_complete && w->type != TL_F_UNLCK) { // neighbors of the same kind are joined
         stretch *below = start > 0 ? first_in(&o->stretches, start - 1, start - 1) : NULL;
         stretch *above = end < UINT64_MAX ? first_in(&o->stretches, end + 1, end + 1) : NULL;
         if (below && below->type == w->type) {
             start = below->start;
-            take_out(o, below);
+            take_out(account, o, below);
         }
         if (above && above->type == w->type) {
             end = above->end;
-            take_out(o, above);
+            take_out(account, o, above);
         }
-        is_complete = add(o, w->type, start, end);
+        is_complete = add(account, o, w->type, start, end);
     }
     if (!o->stretches.root)
-        (void)remove_owner(list, w->owner);
+        (void)remove_owner(account, list, w->owner);
     return is_complete;
 }
 
@@ -211,8 +215,8 @@ static void give_up(tl_os *os, tl_file *file, const void *id) {
     tl_locked_inode *inode = fs->locks.root ? inode_of(fs, file, false) : NULL;
     if (!inode)
         return;
-    bool any = remove_owner(&inode->records, id);
-    any |= remove_owner(&inode->flocks, id);
+    bool any = remove_owner(fs->account, &inode->records, id);
+    any |= remove_owner(fs->account, &inode->flocks, id);
     if (any)
         tl_wake_all(os, &inode->queue);
     drop_if_unused(fs, inode);
@@ -221,20 +225,20 @@ static void give_up(tl_os *os, tl_file *file, const void *id) {
 void tl_locks_closed(tl_os *os, const tl_files *files, tl_file *file) { give_up(os, file, files); }
 void tl_locks_released(tl_os *os, tl_file *file) { give_up(os, file, file); }
 
-static void drop_inodes(tl_treap_node *node) {
+static void drop_inodes(tl_account *account, tl_treap_node *node) {
     tl_locked_inode *inode = (tl_locked_inode *)node;
     if (!inode)
         return;
-    drop_inodes(node->left);
-    drop_inodes(node->right);
+    drop_inodes(account, node->left);
+    drop_inodes(account, node->right);
     for (owner **lists[] = {&inode->records, &inode->flocks}, ***l = lists; l < lists + 2; l++)
         while (**l)
-            (void)remove_owner(*l, (**l)->id);
+            (void)remove_owner(account, *l, (**l)->id);
     free(inode);
 }
 
 void tl_locks_done(tl_file_system *fs) {
-    drop_inodes(fs->locks.root);
+    drop_inodes(fs->account, fs->locks.root);
     fs->locks.root = NULL;
 }
 
@@ -329,7 +333,7 @@ int64_t tl_lock_fcntl(tl_thread *t, tl_file *file, uint32_t command, uint64_t fl
         tl_wait_on(t, &inode->queue, "a record lock");
         return tl_sys_block(t, -TL_ERESTARTSYS);
     }
-    bool is_set = set(&inode->records, &wanted);
+    bool is_set = set(fs->account, &inode->records, &wanted);
     tl_wake_all(os, &inode->queue); // a stretch was given up, or a write lock became a read lock
     drop_if_unused(fs, inode);
     return is_set ? 0 : -ENOLCK;
@@ -347,10 +351,10 @@ int64_t tl_sys_flock(tl_thread *t, const uint64_t args[6]) {
     if (!inode)
         return -ENOLCK;
     wish wanted = {.owner = file, .end = INT64_MAX, .type = operation == LOCK_EX ? TL_F_WRLCK : TL_F_RDLCK, .pid = t->process->pid};
-    const owner *own = owner_of(&inode->flocks, &wanted, false), *holder;
+    const owner *own = owner_of(&os->account, &inode->flocks, &wanted, false), *holder;
     if (own && operation != LOCK_UN && ((const stretch *)own->stretches.root)->type == wanted.type)
         return 0;
-    if (remove_owner(&inode->flocks, file)) // as Linux: changing the kind gives the old lock up first
+    if (remove_owner(&os->account, &inode->flocks, file)) // as Linux: changing the kind gives the old lock up first
         tl_wake_all(os, &inode->queue);
     int64_t result = 0;
     if (operation != LOCK_UN) {
@@ -360,7 +364,7 @@ int64_t tl_sys_flock(tl_thread *t, const uint64_t args[6]) {
             tl_wait_on(t, &inode->queue, "a file lock");
             return tl_sys_block(t, -TL_ERESTARTSYS);
         }
-        if (!set(&inode->flocks, &wanted))
+        if (!set(&os->account, &inode->flocks, &wanted))
             result = -ENOLCK;
     }
     drop_if_unused(os->file_system, inode);

@@ -542,6 +542,7 @@ tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **r
     os->options.sysroot = copy_string(options->sysroot ? options->sysroot : "/usr/riscv64-linux-gnu");
     os->options.root = copy_string(options->root);
     os->clock_hz = machine->config.clock_hz;
+    os->account.most_bytes = machine->config.ram_bytes / TL_ACCOUNT_SHARE;
     os->next_pid = TL_FIRST_PID;
     os->break_pc[0] = os->break_pc[1] = TL_NO_LINE;
     seed_random(os->random_state, machine->config.seed);

@@ -4,6 +4,7 @@
 #ifndef TL_OS_OS_INTERNAL_H
 #define TL_OS_OS_INTERNAL_H
 
+#include "os/account.h"
 #include "os/os.h"
 #include "os/process.h"
 #include "os/sched.h"
@@ -36,6 +37,7 @@ struct tl_os {
 
     tl_sched sched;
     tl_frames *frames;
+    tl_account account; // of everything else that programs make us hold
     tl_futexes *futexes;
     tl_page_cache *page_caches; // of all mapped files
     struct tl_host_waits *host_waits;

@@ -55,8 +55,10 @@ static void set_default_limits(tl_process *p) {
     p->limits[RLIMIT_RTPRIO] = (tl_rlimit){0, 0};
 }
 
+enum { PROCESS_BYTES = sizeof(tl_process) + sizeof(tl_sigactions) + 4096 }; // with what it owns
+
 tl_process *tl_process_new(tl_os *os, tl_process *parent) {
-    tl_process *p = calloc(1, sizeof *p);
+    tl_process *p = tl_account_charge(&os->account, PROCESS_BYTES) ? calloc(1, sizeof *p) : NULL;
     if (!p)
         return NULL;
     p->os = os;
@@ -94,7 +96,7 @@ tl_process *tl_process_new(tl_os *os, tl_process *parent) {
 }
 
 tl_thread *tl_thread_new(tl_process *p, int32_t tid) {
-    tl_thread *t = calloc(1, sizeof *t);
+    tl_thread *t = tl_account_charge(&p->os->account, TL_THREAD_BYTES) ? calloc(1, sizeof *t) : NULL;
     if (!t)
         return NULL;
     t->os = p->os;
@@ -229,6 +231,7 @@ void tl_process_reap(tl_process *p) {
     tl_vm_unref(p->vm);
     tl_sigactions_unref(p->actions);
     tl_signal_queue_done(&p->pending);
+    tl_account_release(&os->account, PROCESS_BYTES);
     free(p->exe_path);
     free(p);
 }
@@ -281,6 +284,7 @@ void tl_thread_end(tl_thread *t) {
     *link = t->next_in_process;
     --p->n_threads;
     --os->n_threads;
+    tl_account_release(&os->account, TL_THREAD_BYTES);
     t->next_in_process = os->dead;
     os->dead = t;
     if (p->n_threads == 0)

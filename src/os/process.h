@@ -147,6 +147,7 @@ struct tl_process {
 
 // ---- Life: thread.c, process.c.
 tl_process *tl_process_new(tl_os *os, tl_process *parent); // without a space, actions, threads; NULL: no memory
+enum { TL_THREAD_BYTES = sizeof(tl_thread) + 512 };        // of the account, with what it owns
 tl_thread *tl_thread_new(tl_process *p, int32_t tid);      // without files; not yet ready; NULL: no memory
 void tl_thread_end(tl_thread *t);                          // leaves its hart for good; the last one ends the process
 void tl_process_end(tl_process *p, int32_t wait_status);   // ends all threads: exit_group, a fatal signal

@@ -38,9 +38,12 @@ void tl_sigactions_unref(tl_sigactions *actions) {
 // ---- Queues.
 
 bool tl_signal_may_queue(const tl_process *p) {
-    uint64_t n = p->pending.n;
-    for (const tl_thread *t = p->threads; t; t = t->next_in_process)
-        n += t->pending.n;
+    uint64_t n = 0; // of all processes, since they are all the same user's
+    for (const tl_process *any = tl_process_first(p->os); any; any = any->next) {
+        n += any->pending.n;
+        for (const tl_thread *t = any->threads; t; t = t->next_in_process)
+            n += t->pending.n;
+    }
     return n < p->limits[RLIMIT_SIGPENDING].soft;
 }
 

@@ -98,7 +98,13 @@ int64_t tl_sys_symlinkat(tl_thread *t, const uint64_t args[6]) {
 
 // The last link of what a place names is gone: its number will not come back.
 static void forget(tl_thread *t, const tl_place *place) {
-    if (place->exists && (place->host.st_nlink <= 1 || S_ISDIR(place->mode)))
+    bool is_last = place->exists && (place->host.st_nlink <= 1 || S_ISDIR(place->mode));
+    if (is_last && S_ISFIFO(place->mode)) {
+        tl_stat st;
+        tl_stat_of_host(t->os->file_system, &place->host, &st);
+        tl_fifo_removed(t->os, st.device, st.inode);
+    }
+    if (is_last)
         tl_inode_forget(t->os->file_system, place->host.st_dev, place->host.st_ino);
 }
 

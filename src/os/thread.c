@@ -117,6 +117,7 @@ int64_t tl_sys_clone(tl_thread *t, const uint64_t args[6]) {
             --os->n_threads;
             tl_files_unref(os, child->files);
             tl_fs_unref(os, child->fs);
+            tl_account_release(&os->account, TL_THREAD_BYTES);
             free(child);
         }
         if (p != t->process)

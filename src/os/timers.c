@@ -252,7 +252,7 @@ int64_t tl_sys_timer_create(tl_thread *t, const uint64_t args[6]) {
             return -EINVAL;
     }
     struct tl_itimers *all = itimers_of(t->process);
-    interval_timer *timer = all ? calloc(1, sizeof *timer) : NULL;
+    interval_timer *timer = all && tl_account_charge(&t->os->account, sizeof *timer) ? calloc(1, sizeof *timer) : NULL;
     if (!timer)
         return -ENOMEM;
     interval_timer **at = &all->posix;
@@ -260,6 +260,7 @@ int64_t tl_sys_timer_create(tl_thread *t, const uint64_t args[6]) {
     for (; *at && (*at)->id == id; id++)
         at = &(*at)->next;
     if (id == MAX_TIMERS) {
+        tl_account_release(&t->os->account, sizeof *timer);
         free(timer);
         return -EAGAIN;
     }
@@ -275,6 +276,7 @@ int64_t tl_sys_timer_create(tl_thread *t, const uint64_t args[6]) {
     if (tl_vm_write(t->process, args[2], &id, sizeof id))
         return 0;
     *at = timer->next;
+    tl_account_release(&t->os->account, sizeof *timer);
     free(timer);
     return -EFAULT;
 }
@@ -316,6 +318,7 @@ static void posix_free(tl_os *os, interval_timer **at) {
     interval_timer *timer = *at;
     *at = timer->next;
     disarm(os, timer);
+    tl_account_release(&os->account, sizeof *timer);
     free(timer);
 }
 

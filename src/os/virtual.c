@@ -272,7 +272,8 @@ int64_t tl_virtual_stat(tl_thread *t, const tl_place *place, tl_stat *ret_stat) 
 
 typedef struct text_file {
     tl_file base;
-    tl_strbuf text; // made anew by a read from the start
+    tl_strbuf text;           // made anew by a read from the start
+    uint64_t n_charged_bytes; // for text
     bool is_made;
 } text_file;
 
@@ -291,8 +292,12 @@ static int64_t text_read(tl_thread *t, tl_file *file, const tl_io *io) {
         int64_t error = resolve(t, file->path, &found);
         if (error || found.kind != NODE_TEXT)
             return -ESRCH;
+        if (!tl_account_has_room(&t->os->account, 1))
+            return -ENOMEM;
         tl_strbuf_clear(&f->text);
         found.make(&f->text, &found.subject);
+        tl_file_recharge(t->os, file, f->n_charged_bytes, f->text.capacity);
+        f->n_charged_bytes = f->text.capacity;
         f->is_made = true;
     }
     if (f->text.has_failed)
@@ -509,7 +514,7 @@ static int64_t open_new(tl_thread *t, const tl_place *place, size_t size, const 
     tl_file *file = tl_file_new(os, size, ops, flags);
     if (!file)
         return -ENOMEM;
-    file->path = strdup(place->path);
+    tl_file_set_path(os, file, place->path);
     if (file->path && ops == &dir_ops)
         file->dir = tl_dir_of_fd(&os->file_system->dirs, TL_TREE_VIRTUAL, -1, place->path);
     if (!file->path || (ops == &dir_ops && !file->dir)) {
@@ -580,7 +585,7 @@ int64_t tl_virtual_open(tl_thread *t, const tl_place *place, uint32_t flags, uin
     case NODE_DEVICE:
         error = tl_device_open(t->os, found.device, flags, ret_file);
         if (!error)
-            (*ret_file)->path = strdup(place->path);
+            tl_file_set_path(t->os, *ret_file, place->path);
         return error;
     case NODE_SHM: return open_shm(t, place, found.shm, flags, mode, ret_file);
     case NODE_LINK:

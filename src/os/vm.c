@@ -122,19 +122,25 @@ static void add_resident(tl_vm *vm) {
 
 // ---- Areas.
 
+enum { AREA_BYTES = sizeof(tl_vma) + 128 }; // and its share of a page cache
+
+static bool may_have_area(const tl_vm *vm) { return vm->n_areas < TL_VM_MAX_AREAS && tl_account_has_room(&vm->os->account, AREA_BYTES); }
+
 static void area_free(tl_vm *vm, tl_vma *area) {
     tl_os *os = vm->os;
     --vm->n_areas;
+    tl_account_release(&os->account, AREA_BYTES);
     tl_page_cache_unref(os, area->cache);
     tl_file_unref(os, area->file);
     free(area);
 }
 
 static tl_vma *area_copy(tl_vm *vm, const tl_vma *area) {
-    tl_vma *copy = vm->n_areas < TL_VM_MAX_AREAS ? malloc(sizeof *copy) : NULL;
+    tl_vma *copy = may_have_area(vm) ? malloc(sizeof *copy) : NULL;
     if (!copy)
         return NULL;
     ++vm->n_areas;
+    tl_account_add(&vm->os->account, AREA_BYTES);
     *copy = *area;
     if (copy->file)
         tl_file_ref(copy->file);
@@ -274,10 +280,11 @@ int64_t tl_vm_map(tl_vm *vm, const tl_map *map) {
         if (vaddr == 0)
             return -ENOMEM;
     }
-    tl_vma *area = vm->n_areas < TL_VM_MAX_AREAS ? calloc(1, sizeof *area) : NULL;
+    tl_vma *area = may_have_area(vm) ? calloc(1, sizeof *area) : NULL;
     if (!area)
         return -ENOMEM;
     ++vm->n_areas;
+    tl_account_add(&vm->os->account, AREA_BYTES);
     *area = (tl_vma){.start = vaddr,
                      .end = vaddr + bytes,
                      .offset = map->offset,

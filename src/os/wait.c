@@ -68,7 +68,7 @@ void tl_wait_on(tl_thread *t, tl_wait_queue *queue, const char *waits_for) {
     t->waits_for = waits_for;
     if (entry)
         os->free_entries = entry->next_of_thread;
-    else
+    else if (tl_account_charge(&os->account, sizeof *entry)) // for good: entries are used again
         entry = malloc(sizeof *entry);
     if (!entry) { // without a place in the queue it looks again now and then
         if (t->deadline == TL_NO_DEADLINE)

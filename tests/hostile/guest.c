@@ -7,12 +7,15 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -319,6 +322,175 @@ static int many_locks(void) {
     return 0;
 }
 
+// ---- What grows: until it is refused, or for so long that it would show.
+
+static int send_fd(int to, int fd, const void *bytes, size_t n) {
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = n};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    *header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    return sendmsg(to, &message, MSG_DONTWAIT) < 0 ? -1 : 0;
+}
+
+// Each socket waits in the other's inbox, and nobody holds either.
+static int cycles(int n, size_t n_bytes) {
+    static char bytes[150000];
+    for (int i = 0; i < n; i++) {
+        int pair[2];
+        if (socketpair(AF_UNIX, i % 2 ? SOCK_STREAM : SOCK_DGRAM, 0, pair))
+            return i;
+        int is_sent = !send_fd(pair[0], pair[0], bytes, n_bytes) && !send_fd(pair[1], pair[1], bytes, n_bytes);
+        close(pair[0]);
+        close(pair[1]);
+        if (!is_sent)
+            return i;
+    }
+    return n;
+}
+
+// In a child that keeps what it has; its own limits are new.
+static bool keep(bool (*more)(int)) {
+    int ends[2];
+    char byte = 'n';
+    if (pipe(ends))
+        return false;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int n = 0;
+        while (n < 500 && more(n))
+            n++;
+        byte = n == 500 ? 'y' : 'n';
+        if (write(ends[1], &byte, 1) == 1)
+            pause();
+        _exit(0);
+    }
+    close(ends[1]);
+    bool is_more = pid > 0 && read(ends[0], &byte, 1) == 1 && byte == 'y';
+    close(ends[0]);
+    return is_more;
+}
+
+static bool more_pipes(int n) {
+    static char bytes[65536];
+    int ends[2];
+    (void)n;
+    return pipe2(ends, O_NONBLOCK) == 0 && write(ends[1], bytes, sizeof bytes) > 0;
+}
+
+static bool more_tables(int n) {
+    int fd = memfd_create("sparse", 0);
+    return n < 0 || (fd >= 0 && pwrite(fd, "", 1, (INT64_C(1) << 39)) == 1);
+}
+
+static bool more_texts(int n) {
+    char bytes[16];
+    int fd = open("/proc/self/maps", O_RDONLY);
+    return n < 0 || (fd >= 0 && read(fd, bytes, sizeof bytes) > 0);
+}
+
+static bool more_signals(int n) {
+    for (int i = 0; i < 10 && n < 410; i++)
+        sigqueue(getpid(), SIGRTMIN, (union sigval){.sival_int = i}); // more than fit are lost
+    return true;
+}
+
+static bool more_timers(int n) {
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_NONE};
+    (void)n;
+    return timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+}
+
+static bool more_files(int n) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d", getpid());
+    return n < 0 || open(path, O_RDONLY) >= 0;
+}
+
+static int grow(const char *what) {
+    struct rlimit64 files = {4096, 4096};
+    volatile int n = 0;
+    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &files, NULL);
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    if (!strcmp(what, "cycles")) {
+        CHECK(cycles(4000, 100000) == 4000); // collected
+    } else if (!strcmp(what, "letters")) {
+        int pair[2];
+        CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);
+        for (; n < 2500000 && send(pair[0], "", 0, MSG_DONTWAIT) == 0; n++)
+            ;
+    } else if (!strcmp(what, "locks")) {
+        int fd = memfd_create("locks", 0);
+        struct flock lock = {.l_type = F_WRLCK, .l_len = 1};
+        for (; n < 3500000 && fcntl(fd, F_SETLK, &lock) == 0; n++)
+            lock.l_start += 2;
+    } else if (!strcmp(what, "zombies")) {
+        for (pid_t pid; n < 30000 && (pid = vfork()) >= 0; n++)
+            if (pid == 0)
+                _exit(0);
+    } else if (!strcmp(what, "areas")) {
+        for (int i = 0; i < 65000; i++)
+            if (mmap(NULL, 4096, i % 2 ? PROT_READ : PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+                break;
+        for (pid_t pid; n < 20 && (pid = fork()) >= 0; n++)
+            if (pid == 0)
+                pause();
+    } else if (!strcmp(what, "watches")) {
+        int fds[1000], epolls[1500];
+        for (int i = 0; i < 1000; i++)
+            fds[i] = eventfd(0, 0);
+        for (bool is_more = true; is_more && n < 1500; n++) {
+            epolls[n] = epoll_create1(0);
+            for (int i = 0; i < 1000 && is_more; i++) {
+                struct epoll_event event = {.events = EPOLLIN};
+                is_more = epoll_ctl(epolls[n], EPOLL_CTL_ADD, fds[i], &event) == 0;
+            }
+        }
+    } else if (!strcmp(what, "names")) {
+        for (; n < 300000; n++) {
+            char name[256];
+            memset(name, 'x', sizeof name);
+            snprintf(name, sizeof name, "/dev/shm/%0200d", n);
+            int fd = open(name, O_CREAT | O_RDWR, 0600);
+            if (fd < 0)
+                break;
+            close(fd);
+        }
+    } else if (!strcmp(what, "pipes")) {
+        for (; n < 12 && keep(more_pipes); n++)
+            ;
+    } else if (!strcmp(what, "tables")) {
+        for (; n < 8 && more_tables(n); n++)
+            ;
+    } else if (!strcmp(what, "texts")) {
+        for (int i = 0; i < 15000; i++)
+            mmap(NULL, 4096, i % 2 ? PROT_READ : PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        for (; n < 400 && more_texts(n); n++)
+            ;
+    } else if (!strcmp(what, "signals")) {
+        for (; n < 60 && keep(more_signals); n++)
+            ;
+    } else if (!strcmp(what, "timers")) {
+        for (; n < 1500 && keep(more_timers); n++)
+            ;
+    } else if (!strcmp(what, "files")) {
+        for (; n < 1500 && keep(more_files); n++)
+            ;
+    } else {
+        return 2;
+    }
+    printf("%d\n", n);
+    fflush(stdout);
+    _exit(0); // the first process: everybody ends
+}
+
 // ---- Named pipes of the host.
 
 static volatile int n_turns;
@@ -408,6 +580,8 @@ int main(int argc, char **argv) {
         return many_areas();
     if (!strcmp(deed, "many_locks"))
         return many_locks();
+    if (!strcmp(deed, "grow"))
+        return grow(how);
     if (!strcmp(deed, "copy"))
         return copy(how);
     if (!strcmp(deed, "fifo"))

@@ -10,6 +10,7 @@ one nothing is tested, and a sentence says so. Standard library only. The exit s
 import argparse
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -230,6 +231,36 @@ def a_wait_for_a_named_pipe_can_be_stopped():
         equal((status, out), (124, "ready\n"), how)
 
 
+# -- growing
+
+
+def grown(what, ram_mib=64):
+    """How much memory of the host tally needed at most, in MiB, for a program that makes as many of something as it is let."""
+    words = [options.tally, "stat", "-o", "/dev/null", "--timeout", "120", "--set", f"ram={ram_mib}MiB", "--", options.guest, "grow", what]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=scratch) as tally:
+        _, stderr = tally.communicate()
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        equal(tally.returncode, 0, f"{what}: {stderr.decode()}")
+    return usage.ru_maxrss / 1024
+
+
+GROWING = ("cycles", "letters", "locks", "zombies", "areas", "watches", "pipes", "tables", "texts", "signals", "timers", "files")
+
+
+@test
+def no_program_grows_tally_beyond_the_machine_s_ram():
+    if SANITIZED:
+        return  # whose own memory is far more
+    for what, ram_mib in [*((kind, 64) for kind in GROWING), ("names", 16)]:
+        # The largest of all children is what the host tells, so each has a parent of its own.
+        done = subprocess.run([sys.executable, __file__, "--tally", options.tally, "--guest", options.guest, "--grow", what, str(ram_mib)],
+                              capture_output=True, check=False)
+        equal(done.returncode, 0, f"{what}: {done.stderr.decode()}")
+        most = 24 + ram_mib + ram_mib / 4
+        if float(done.stdout) > most:
+            raise AssertionError(f"{what}: {float(done.stdout):.0f} MiB, at most {most:.0f} expected")
+
+
 # -- where the program lies
 
 
@@ -321,9 +352,15 @@ def main():
     global options, scratch
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--tally", required=True, help="the program under test")
+    parser.add_argument("--guest", help=argparse.SUPPRESS)
+    parser.add_argument("--grow", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     options.tally = os.path.abspath(options.tally)
+    if options.grow:
+        scratch = tempfile.gettempdir()
+        print(grown(options.grow[0], int(options.grow[1])))
+        return 0
     unknown = set(options.names) - {function.__name__ for function in tests}
     if unknown:
         sys.exit(f"run.py: no such test: {' '.join(sorted(unknown))}")
