@@ -42,6 +42,7 @@ enum {
     SYS_NEWFSTATAT = 79,
     SYS_UMASK = 166,
     SYS_SOCKET = 198,
+    SYS_SOCKETPAIR = 199,
     SYS_BIND = 200,
     SYS_LISTEN = 201,
     SYS_ACCEPT = 202,
@@ -634,6 +635,95 @@ static void test_record_locks_split_join_and_deadlock(void **state) {
     rig_free(r);
 }
 
+// Two owners and 40 bytes against one word per byte.
+static void test_record_locks_are_as_byte_by_byte(void **state) {
+    (void)state;
+    enum { N = 40 };
+    rig *r = rig_new();
+    uint64_t random = 99;
+    int32_t fds[2];
+    int16_t held[2][N];
+    touch(r, "f");
+    for (int i = 0; i < 2; i++) {
+        r->t = &r->threads[i];
+        fds[i] = open_file(r, "f", TL_O_RDWR);
+        for (int k = 0; k < N; k++)
+            held[i][k] = TL_F_UNLCK;
+    }
+    for (int step = 0; step < 4000; step++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        int who = (int)(random >> 63), start = (int)(random >> 40) % N, n = 1 + (int)(random >> 33 & 0xff) % (N - start);
+        int16_t type = (int16_t)((random >> 29 & 7) % 3);
+        bool conflicts = false;
+        for (int k = start; k < start + n; k++)
+            conflicts |= type != TL_F_UNLCK && held[!who][k] != TL_F_UNLCK && (type == TL_F_WRLCK || held[!who][k] == TL_F_WRLCK);
+        r->t = &r->threads[who];
+        assert_int_equal(set_lock(r, fds[who], TL_F_SETLK, type, start, n), conflicts ? -EAGAIN : 0);
+        for (int k = start; !conflicts && k < start + n; k++)
+            held[who][k] = type;
+        for (int k = 0; k < N; k += 7) { // as the other sees it: the whole stretch
+            tl_abi_flock l;
+            r->t = &r->threads[!who];
+            assert_int_equal(set_lock(r, fds[!who], TL_F_GETLK, TL_F_WRLCK, k, 1), 0);
+            peek(r, DATA, &l, sizeof l);
+            assert_int_equal(l.type, held[who][k]);
+            int first = k, last = k;
+            while (first > 0 && held[who][first - 1] == held[who][k])
+                first--;
+            while (last < N - 1 && held[who][last + 1] == held[who][k])
+                last++;
+            if (l.type != TL_F_UNLCK) {
+                assert_int_equal(l.start, first);
+                assert_int_equal(l.length, last - first + 1);
+            }
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        r->t = &r->threads[i];
+        tl_fd_close(r->t, fds[i]);
+    }
+    assert_null(r->os->file_system->locks.root);
+    rig_free(r);
+}
+
+static void test_what_is_closed_is_given_back(void **state) {
+    (void)state;
+    rig *r = rig_new();
+    int32_t ends[2], pair[2];
+    touch(r, "f");
+    (void)open_file(r, "f", TL_O_RDWR); // tables have grown, names are known
+    uint64_t before = r->os->account.n_bytes;
+    for (int round = 0; round < 3; round++) {
+        int32_t fd = open_file(r, "f", TL_O_RDWR), text = open_file(r, "/proc/self/stat", 0), folder = open_file(r, ".", 0);
+        assert_int_equal(set_lock(r, fd, TL_F_SETLK, TL_F_WRLCK, 3, 1), 0);
+        assert_true(read_some(r, text, 10) == 10);
+        assert_true(call(r, SYS_GETDENTS64, (uint64_t)folder, AT + OUT, 4096, 0) > 0);
+        assert_int_equal(call(r, SYS_PIPE2, AT + OUT, 0, 0, 0), 0);
+        peek(r, OUT, ends, sizeof ends);
+        assert_int_equal(write_text(r, ends[1], "hello"), 5);
+        assert_int_equal(call(r, SYS_FCNTL, (uint64_t)ends[1], TL_F_SETPIPE_SZ, 1 << 20, 0), 1 << 20);
+        assert_int_equal(call(r, SYS_SOCKETPAIR, AF_UNIX, SOCK_STREAM, 0, AT + OUT), 0);
+        peek(r, OUT, pair, sizeof pair);
+        assert_int_equal(write_text(r, pair[1], "hello"), 5);
+        int32_t epoll = (int32_t)call(r, SYS_EPOLL_CREATE1, 0, 0, 0, 0);
+        tl_abi_epoll_event event = {.events = EPOLLIN};
+        poke(r, DATA, &event, sizeof event);
+        assert_int_equal(call(r, SYS_EPOLL_CTL, (uint64_t)epoll, EPOLL_CTL_ADD, (uint64_t)pair[0], AT + DATA), 0);
+        assert_true(r->os->account.n_bytes > before + (1 << 20));
+        const int32_t all[] = {fd, text, folder, ends[0], ends[1], pair[0], epoll, pair[1]};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            tl_fd_close(r->t, all[i]);
+        assert_int_equal(r->os->account.n_bytes, before);
+    }
+    r->os->account.most_bytes = before + 1000;
+    assert_int_equal(call(r, SYS_PIPE2, AT + OUT, 0, 0, 0), 0); // the ends fit, the bytes do not
+    peek(r, OUT, ends, sizeof ends);
+    assert_int_equal(write_text(r, ends[1], "hello"), -ENOMEM);
+    r->os->account.most_bytes = before;
+    assert_int_equal(open_file(r, "f", TL_O_RDWR), -ENOMEM);
+    rig_free(r);
+}
+
 // ---- The loopback.
 
 static void test_loopback_connections_need_no_network(void **state) {
@@ -881,6 +971,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_instances_nest_but_not_in_circles),
     cmocka_unit_test(test_a_wait_ends_at_its_time),
     cmocka_unit_test(test_record_locks_split_join_and_deadlock),
+    cmocka_unit_test(test_record_locks_are_as_byte_by_byte),
+    cmocka_unit_test(test_what_is_closed_is_given_back),
     cmocka_unit_test(test_loopback_connections_need_no_network),
     cmocka_unit_test(test_randomness_is_the_seeds),
 };

@@ -296,7 +296,111 @@ static void test_random_changes_agree_with_a_plain_model(void **state) {
     tl_test_os_free(os);
 }
 
+// ---- Areas against a list that is walked.
+
+static uint64_t naive_room(const tl_vm *vm, uint64_t bytes) {
+    uint64_t best = 0, free_start = TL_MMAP_MIN;
+    for (const tl_vma *area = tl_vm_first(vm);; area = area->next) {
+        uint64_t free_end = area && area->start < vm->mmap_top ? area->start : vm->mmap_top;
+        if (area && area->kind == TL_VMA_STACK && free_end > free_start)
+            free_end = free_end - free_start > TL_STACK_GUARD ? free_end - TL_STACK_GUARD : free_start;
+        if (free_end > free_start && free_end - free_start >= bytes)
+            best = free_end - bytes;
+        if (!area || area->end >= vm->mmap_top)
+            return best;
+        if (area->end > free_start)
+            free_start = area->end;
+    }
+}
+
+static const tl_vma *naive_after(const tl_vm *vm, uint64_t vaddr) {
+    const tl_vma *area = tl_vm_first(vm);
+    while (area && area->end <= vaddr)
+        area = area->next;
+    return area;
+}
+
+static void test_areas_and_room_are_found_as_by_walking(void **state) {
+    (void)state;
+    enum { N_ROOM = 600 };
+    tl_os *os = tl_test_os_new(16 << 20);
+    uint64_t random = 4711;
+    for (int round = 0; round < 6; round++) {
+        tl_vm *vm = tl_vm_new(os);
+        uint64_t low = round % 2 ? 0 : TL_MMAP_MIN - 40 * PAGE;
+        low = low ? low : AT;
+        vm->mmap_top = low + (round < 3 ? N_ROOM : N_ROOM / 2 + (uint64_t)round) * PAGE;
+        for (int step = 0; step < 1500; step++) {
+            random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+            uint64_t from = low + (random >> 40) % N_ROOM * PAGE, n = 1 + (random >> 33) % 23;
+            uint8_t prot = random >> 61 & 1 ? RW : TL_PROT_READ;
+            switch (random >> 29 & 7) {
+            case 0:
+            case 1: (void)tl_vm_unmap(vm, from, from + n * PAGE); break;
+            case 2: (void)tl_vm_protect(vm, from, from + n * PAGE, prot); break;
+            case 3: {
+                tl_map stack = {.vaddr = from,
+                                .bytes = PAGE,
+                                .prot = RW,
+                                .max_prot = 7,
+                                .kind = TL_VMA_STACK,
+                                .flags = TL_MAP_FIXED | TL_MAP_BELOW_MIN};
+                (void)tl_vm_map(vm, &stack);
+                (void)tl_vm_fault(vm, from - 2 * PAGE, TL_ACCESS_WRITE); // grows
+                break;
+            }
+            case 4: (void)tl_vm_remap(vm, from, PAGE, n * PAGE, random >> 60 & 1, 0, false); break;
+            default: {
+                tl_map map = {.vaddr = from, .bytes = n * PAGE, .prot = prot, .max_prot = 7, .flags = TL_MAP_FIXED | TL_MAP_BELOW_MIN};
+                (void)tl_vm_map(vm, &map);
+            }
+            }
+            for (uint64_t bytes = PAGE; bytes <= 300 * PAGE; bytes = bytes * 7 / 3 / PAGE * PAGE)
+                assert_int_equal(tl_areas_find_room(vm, bytes), naive_room(vm, bytes));
+            assert_ptr_equal(tl_areas_after(vm, from), naive_after(vm, from));
+            assert_ptr_equal(tl_areas_after(vm, from - 1), naive_after(vm, from - 1));
+            const tl_vma *before = NULL;
+            uint64_t n_areas = 0, mapped = 0;
+            for (const tl_vma *area = tl_vm_first(vm); area; before = area, area = area->next, n_areas++) {
+                assert_true(area->start < area->end && (!before || before->end <= area->start));
+                assert_ptr_equal(area->previous, before);
+                mapped += area->end - area->start;
+            }
+            assert_int_equal(n_areas, vm->n_areas);
+            assert_int_equal(mapped, tl_vm_mapped_bytes(vm));
+        }
+        tl_vm *child = tl_vm_fork(vm);
+        assert_non_null(child);
+        assert_int_equal(child->n_areas, vm->n_areas);
+        assert_int_equal(tl_areas_find_room(child, 5 * PAGE), naive_room(vm, 5 * PAGE));
+        tl_vm_unref(child);
+        tl_vm_unref(vm);
+    }
+    assert_int_equal(os->account.n_bytes, 0);
+    tl_test_os_free(os);
+}
+
+static void test_areas_beyond_the_account_are_refused(void **state) {
+    (void)state;
+    tl_os *os = tl_test_os_new(16 << 20);
+    tl_vm *vm = tl_vm_new(os);
+    os->account.most_bytes = 5000;
+    int n = 0;
+    while (map_at(vm, AT + (uint64_t)n * 2 * PAGE, PAGE, RW) > 0)
+        n++;
+    assert_true(n > 10 && n < 50);
+    assert_true(os->account.n_bytes <= 5000);
+    assert_int_equal(tl_vm_protect(vm, AT, AT + PAGE, TL_PROT_READ), 0); // what needs no more goes on
+    assert_int_equal(tl_vm_unmap(vm, AT, AT + PAGE), 0);
+    assert_int_equal(map_at(vm, AT, PAGE, RW), AT);
+    tl_vm_unref(vm);
+    assert_int_equal(os->account.n_bytes, 0);
+    tl_test_os_free(os);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_areas_and_room_are_found_as_by_walking),
+    cmocka_unit_test(test_areas_beyond_the_account_are_refused),
     cmocka_unit_test(test_pages_are_placed_in_the_order_of_first_touch),
     cmocka_unit_test(test_a_page_used_again_is_zero),
     cmocka_unit_test(test_a_fork_shares_pages_until_one_side_writes),

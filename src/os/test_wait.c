@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <string.h>
 
+#include "os/clock.h"
 #include "os/test_rig.h"
 
 enum { N = 500 };
@@ -61,6 +62,17 @@ static void test_a_timer_in_the_past_fires_now(void **state) {
     tl_test_os_free(os);
 }
 
+static void test_a_timer_that_is_due_never_is_not_armed(void **state) {
+    (void)state;
+    tl_os *os = tl_test_os_new(16 << 20);
+    tl_timer timer = {0};
+    assert_true(tl_timer_arm(os, &timer, 7, fire));
+    assert_true(tl_timer_arm(os, &timer, UINT64_MAX, fire));
+    assert_int_equal(os->n_timers, 0);
+    assert_int_equal(timer.heap_index, 0);
+    tl_test_os_free(os);
+}
+
 static void test_deadlines_are_never_early_and_saturate(void **state) {
     (void)state;
     tl_os *os = tl_test_os_new(16 << 20);
@@ -73,6 +85,18 @@ static void test_deadlines_are_never_early_and_saturate(void **state) {
     assert_int_equal(tl_os_absolute_deadline(os, true, TL_REALTIME_START_S + 5, 0), 15);
     assert_int_equal(tl_os_absolute_deadline(os, true, 5, 0), 10);
     assert_int_equal(tl_os_cycles_to_ns(os, 3), 1000000000);
+    assert_int_equal(tl_os_cycles_to_ns(os, UINT64_MAX), INT64_MAX);
+    assert_int_equal(tl_os_ns_to_cycles(os, INT64_MAX), UINT64_MAX); // the clock does not get there
+    assert_int_equal(tl_os_ns_to_cycles(os, UINT64_MAX), UINT64_MAX);
+    os->clock_hz = 1000000000;
+    assert_int_equal(tl_os_ns_to_cycles(os, (UINT64_C(1) << 62) - 1), (UINT64_C(1) << 62) - 1);
+    assert_int_equal(tl_os_ns_to_cycles(os, UINT64_C(1) << 62), UINT64_MAX);
+    os->now = UINT64_C(1) << 61;
+    assert_int_equal(tl_os_deadline(os, 2305843009, 0), os->now + 2305843009000000000);
+    assert_int_equal(tl_os_deadline(os, 2305843010, 0), TL_NO_DEADLINE);
+    assert_int_equal(tl_next_expiry(7, 5, 3), 22);
+    assert_int_equal(tl_next_expiry(7, UINT64_MAX, 1), UINT64_MAX);
+    assert_int_equal(tl_next_expiry(7, UINT64_MAX / 2, 3), UINT64_MAX);
     tl_test_os_free(os);
 }
 
@@ -112,6 +136,7 @@ static void test_waking_takes_the_oldest_first_and_forgets_all_its_queues(void *
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_timers_come_by_cycle_and_then_in_the_order_of_arming),
     cmocka_unit_test(test_a_timer_in_the_past_fires_now),
+    cmocka_unit_test(test_a_timer_that_is_due_never_is_not_armed),
     cmocka_unit_test(test_deadlines_are_never_early_and_saturate),
     cmocka_unit_test(test_waking_takes_the_oldest_first_and_forgets_all_its_queues),
 };
