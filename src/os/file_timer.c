@@ -34,7 +34,7 @@ static void fire(tl_os *os, tl_timer *timer) {
 static void arm(tl_os *os, timer_file *f) {
     uint64_t start = f->clock.kind == TL_CLOCK_REALTIME ? TL_REALTIME_START_S * TL_NS_PER_S : 0;
     uint64_t ns = f->expiry_ns > start ? f->expiry_ns - start : 0;
-    uint64_t cycle = tl_os_ns_to_cycles(os, f->expiry_ns == UINT64_MAX ? UINT64_MAX : ns);
+    uint64_t cycle = tl_os_ns_to_cycles(os, ns);
     if (cycle <= os->now)
         fire(os, &f->timer);
     else if (!tl_timer_arm(os, &f->timer, cycle, fire))

@@ -69,7 +69,7 @@ static void arm(tl_os *os, interval_timer *timer) {
     } else {
         uint64_t start = timer->clock.kind == TL_CLOCK_REALTIME ? TL_REALTIME_START_S * TL_NS_PER_S : 0;
         uint64_t ns = timer->expiry_ns > start ? timer->expiry_ns - start : 0;
-        cycle = tl_os_ns_to_cycles(os, timer->expiry_ns == UINT64_MAX ? UINT64_MAX : ns);
+        cycle = tl_os_ns_to_cycles(os, ns);
     }
     if (cycle < timer->not_before_cycle)
         cycle = timer->not_before_cycle;

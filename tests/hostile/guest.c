@@ -97,6 +97,18 @@ static int huge_timers(void) {
                 close(fd);
             }
     CHECK(n_signals == 0);
+    catch(SIGUSR1);
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < N_HUGE; i++) { // the second expiration never comes
+            timer_t timer;
+            struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+            struct itimerspec set = {.it_value.tv_nsec = 1000, .it_interval.tv_sec = HUGE_S[i]};
+            n_signals = 0;
+            CHECK(timer_create(clocks[k], &event, &timer) == 0 && timer_settime(timer, 0, &set, NULL) == 0);
+            spin(200000);
+            CHECK(n_signals == 1);
+            timer_delete(timer);
+        }
     return 0;
 }
 
@@ -353,6 +365,30 @@ static int cycles(int n, size_t n_bytes) {
     return n;
 }
 
+// A socket on its way to somebody who can still receive it, directly or through another that is on its way, is no garbage.
+static int passed(void) {
+    int way[2], inner[2], talk[2], got = -1;
+    char byte = 0;
+    CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, way) && !socketpair(AF_UNIX, SOCK_DGRAM, 0, inner) && !socketpair(AF_UNIX, SOCK_STREAM, 0, talk));
+    CHECK(send_fd(inner[0], talk[0], "x", 1) == 0 && send_fd(way[0], inner[1], "y", 1) == 0);
+    close(inner[0]);
+    close(inner[1]);
+    close(talk[0]);
+    CHECK(cycles(3000, 10) == 3000);
+    for (int i = 0; i < 2; i++) {
+        union {
+            struct cmsghdr align;
+            char bytes[CMSG_SPACE(sizeof(int))];
+        } control;
+        struct iovec part = {.iov_base = &byte, .iov_len = 1};
+        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+        CHECK(recvmsg(i ? got : way[1], &message, 0) == 1 && CMSG_FIRSTHDR(&message));
+        memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof got);
+    }
+    CHECK(write(got, "hello", 5) == 5 && read(talk[1], &byte, 1) == 1 && byte == 'h');
+    return 0;
+}
+
 // In a child that keeps what it has; its own limits are new.
 static bool keep(bool (*more)(int)) {
     int ends[2];
@@ -542,7 +578,7 @@ static int fifo(const char *how, const char *path) {
         return 0;
     }
     int fd = open(path, O_RDONLY);
-    CHECK(fd >= 0);
+    CHECK(fd >= 0 && write(1, "open\n", 5) == 5);
     for (ssize_t n; (n = read(fd, bytes, sizeof bytes)) > 0;)
         CHECK(write(1, bytes, (size_t)n) == n);
     if (!strcmp(how, "threads"))
@@ -580,6 +616,8 @@ int main(int argc, char **argv) {
         return many_areas();
     if (!strcmp(deed, "many_locks"))
         return many_locks();
+    if (!strcmp(deed, "passed"))
+        return passed();
     if (!strcmp(deed, "grow"))
         return grow(how);
     if (!strcmp(deed, "copy"))
