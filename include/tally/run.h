@@ -67,8 +67,9 @@ typedef struct tl_run_options {
                              // are behind the serial port, -1: nothing
     // Called with one sentence for each thing worth knowing, such as the first use of an unsupported system call. May be NULL.
     void (*warn)(void *ctx, const char *sentence);
-    // Asked before the program waits for the host, for input say, and when a signal of the host interrupted that: true makes
-    // tl_run_advance return with TL_RUN_GOING. Safe to leave NULL when no signal handler is installed.
+    // Asked every few milliseconds of the host's time, within long system calls of the program, before it waits for the host, for input say,
+    // and when a signal of the host interrupted that: true makes tl_run_advance return with TL_RUN_GOING, and a call under way may have done
+    // less than it was asked to. Safe to leave NULL when no signal handler is installed.
     bool (*wants_stop)(void *ctx);
     void *ctx; // of both
 
