@@ -10,7 +10,8 @@ typedef struct tl_device_place {
     tl_arena *arena;
     const tl_device_host *host; // borrowed for the life of the device
     uint64_t base_paddr;
-    uint32_t irq; // 0: none
+    uint32_t irq;            // 0: none
+    uint32_t virtio_version; // that a virtio transport shows: 1 (legacy), else 2
 } tl_device_place;
 
 // The part that all constructors share: state_size zeroed bytes that begin with a tl_device. NULL: no memory, err says so.

@@ -106,7 +106,7 @@ static inline void tl_rig_start(tl_rig *rig) {
 }
 
 static inline tl_device_place tl_rig_place(tl_rig *rig, uint64_t base_paddr, uint32_t irq) {
-    return (tl_device_place){&rig->arena, &rig->host, base_paddr, irq};
+    return (tl_device_place){&rig->arena, &rig->host, base_paddr, irq, 0};
 }
 
 static inline void tl_rig_stop(tl_rig *rig) {

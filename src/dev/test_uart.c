@@ -105,6 +105,79 @@ static void test_transmitter_interrupt_comes_with_each_byte(void **state) {
     tl_rig_stop(&rig);
 }
 
+// A handler that never reads IIR: the interrupt comes once, once more after the time of a character, and does not repeat for ever.
+static void test_reading_the_line_status_ends_the_transmitter_interrupt(void **state) {
+    (void)state;
+    const uint64_t character = (uint64_t)TL_RIG_CLOCK_HZ * 10 * 16 * 2 / 3686400; // ten bits at 115200 baud
+    tl_rig rig;
+    start(&rig);
+    rig.is_input_over = true;
+    out(&rig, IER, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(rig.line[IRQ]);
+        assert_int_equal(in(&rig, LSR), 0x60);
+        assert_false(rig.line[IRQ]);
+        tl_rig_advance(&rig, rig.now + character);
+        assert_false(rig.line[IRQ]);
+        tl_rig_advance(&rig, rig.now + 1);
+        assert_true(rig.line[IRQ]);
+        assert_int_equal(in(&rig, LSR), 0x60);
+        assert_false(rig.line[IRQ]);
+        assert_int_equal(in(&rig, LSR), 0x60);
+        tl_rig_advance(&rig, rig.now + 100 * MS);
+        assert_false(rig.line[IRQ]);
+        assert_int_equal(rig.next_tick, UINT64_MAX); // nothing more will come
+        assert_int_equal(rig.n_edges[IRQ], 2 * i + 2);
+        out(&rig, THR, 'x');
+    }
+    assert_int_equal(in(&rig, LSR), 0x60); // told, and IIR still names it; that ends it for good
+    assert_int_equal(in(&rig, IIR), 0x02);
+    assert_int_equal(in(&rig, IIR), 0x01);
+    tl_rig_advance(&rig, rig.now + 100 * MS);
+    assert_int_equal(rig.n_edges[IRQ], 7);
+    tl_rig_stop(&rig);
+}
+
+static void test_other_interrupts_come_while_the_transmitter_is_told(void **state) {
+    (void)state;
+    tl_rig rig;
+    start(&rig);
+    out(&rig, IER, 3);
+    (void)in(&rig, LSR);
+    (void)in(&rig, LSR);
+    tl_rig_advance(&rig, MS / 2); // the second rise, told as well
+    (void)in(&rig, LSR);
+    assert_false(rig.line[IRQ]);
+    rig.input = "a";
+    tl_rig_advance(&rig, 2 * MS);
+    assert_true(rig.line[IRQ]);
+    assert_int_equal(in(&rig, LSR), 0x61); // tells of the byte, not of the transmitter
+    assert_true(rig.line[IRQ]);
+    assert_int_equal(in(&rig, RBR), 'a');
+    assert_false(rig.line[IRQ]);
+    out(&rig, IER, 0x0b);
+    (void)in(&rig, MSR);
+    (void)in(&rig, LSR);
+    assert_false(rig.line[IRQ]);
+    out(&rig, MCR, 0x10); // THRE is named before the modem's lines, and does not hide them
+    assert_true(rig.line[IRQ]);
+    (void)in(&rig, MSR);
+    assert_false(rig.line[IRQ]);
+    out(&rig, MCR, 0);
+    (void)in(&rig, MSR);
+    out(&rig, IER, 1);
+    out(&rig, IER, 3); // enabled anew: told anew
+    assert_true(rig.line[IRQ]);
+    (void)in(&rig, LSR);
+    assert_false(rig.line[IRQ]);
+    out(&rig, THR, 'b'); // a byte that was written meanwhile has an interrupt of its own, and no reminder
+    assert_true(rig.line[IRQ]);
+    assert_int_equal(in(&rig, IIR), 0x02);
+    tl_rig_advance(&rig, 10 * MS);
+    assert_false(rig.line[IRQ]);
+    tl_rig_stop(&rig);
+}
+
 static void test_received_bytes_are_polled_for_each_millisecond(void **state) {
     (void)state;
     tl_rig rig;
@@ -352,6 +425,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_linux_takes_it_for_a_16550a),
     cmocka_unit_test(test_linux_finds_no_bug_in_the_transmitter_interrupt),
     cmocka_unit_test(test_transmitter_interrupt_comes_with_each_byte),
+    cmocka_unit_test(test_reading_the_line_status_ends_the_transmitter_interrupt),
+    cmocka_unit_test(test_other_interrupts_come_while_the_transmitter_is_told),
     cmocka_unit_test(test_received_bytes_are_polled_for_each_millisecond),
     cmocka_unit_test(test_nobody_is_asked_when_nothing_will_come),
     cmocka_unit_test(test_polling_the_line_status_receives),

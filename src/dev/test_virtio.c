@@ -10,13 +10,17 @@ enum {
     MAGIC = 0x00,
     VERSION = 0x04,
     DEVICE_ID = 0x08,
+    VENDOR_ID = 0x0c,
     DEVICE_FEATURES = 0x10,
     DEVICE_FEATURES_SELECT = 0x14,
     DRIVER_FEATURES = 0x20,
     DRIVER_FEATURES_SELECT = 0x24,
+    PAGE_SIZE = 0x28,
     QUEUE_SELECT = 0x30,
     QUEUE_SIZE_MAX = 0x34,
     QUEUE_SIZE = 0x38,
+    QUEUE_ALIGN = 0x3c,
+    QUEUE_PAGE = 0x40,
     QUEUE_READY = 0x44,
     QUEUE_NOTIFY = 0x50,
     INTERRUPT_STATUS = 0x60,
@@ -98,7 +102,7 @@ static void begin_use(driver *d, uint32_t n_queues) {
     out(d, STATUS, 0x0f);
 }
 
-static driver *new_disk_of(tl_disk_mode mode, size_t n_bytes) {
+static driver *new_disk_with(tl_disk_mode mode, size_t n_bytes, uint32_t version) {
     driver *d = calloc(1, sizeof *d);
     assert_non_null(d);
     for (uint32_t i = 0; i < sizeof d->image; i++)
@@ -110,13 +114,16 @@ static driver *new_disk_of(tl_disk_mode mode, size_t n_bytes) {
     close(fd);
     tl_rig_start(&d->rig);
     tl_device_place place = tl_rig_place(&d->rig, 0x10001000, IRQ);
+    place.virtio_version = version;
     tl_error err;
     if (tl_virtio_block_new(&place, d->path, mode, &d->rig.device, &err) != TL_OK)
         fail_msg("%s", err.text);
-    begin_use(d, 1);
+    if (version == 2)
+        begin_use(d, 1);
     return d;
 }
 
+static driver *new_disk_of(tl_disk_mode mode, size_t n_bytes) { return new_disk_with(mode, n_bytes, 2); }
 static driver *new_disk(tl_disk_mode mode) { return new_disk_of(mode, N_SECTORS * SECTOR); }
 
 static driver *new_console(void) {
@@ -206,6 +213,7 @@ static void test_transport_says_what_it_is(void **state) {
     assert_int_equal(in(d, MAGIC), 0x74726976);
     assert_int_equal(in(d, VERSION), 2);
     assert_int_equal(in(d, DEVICE_ID), 2);
+    assert_int_equal(in(d, VENDOR_ID), 0x554d4551);                              // QEMU's: there are drivers that take no other
     assert_int_equal(in(d, DEVICE_FEATURES), 1 << 1 | 1 << 2 | 1 << 6 | 1 << 9); // SIZE_MAX SEG_MAX BLK_SIZE FLUSH
     out(d, DEVICE_FEATURES_SELECT, 1);
     assert_int_equal(in(d, DEVICE_FEATURES), 1); // VERSION_1 and none of the ring's options
@@ -235,7 +243,8 @@ static void test_features_are_agreed_on_or_refused(void **state) {
     } rows[] = {
         {UINT64_C(1) << 32, true},
         {UINT64_C(1) << 32 | 1 << 9 | 1 << 6, true},
-        {1 << 9, false},                                // a legacy driver
+        {1 << 9, true}, // a driver that writes the low half only
+        {0, true},
         {UINT64_C(1) << 32 | 1 << 5, false},            // RO was not offered
         {UINT64_C(1) << 32 | UINT64_C(1) << 28, false}, // indirect descriptors neither
     };
@@ -250,6 +259,99 @@ static void test_features_are_agreed_on_or_refused(void **state) {
         out(d, STATUS, 0x0b);
         assert_int_equal(in(d, STATUS), rows[i].is_agreed ? 0x0b : 0x03);
     }
+    free_driver(d);
+}
+
+// What begin_use does, as legacy drivers do it (sec. 3.1.2, 4.2.4): no FEATURES_OK, and the queue as one piece of memory.
+static void begin_legacy_use(driver *d, uint32_t page_bytes, uint32_t align_bytes) {
+    memset(d->rig.ram, 0, sizeof d->rig.ram);
+    d->next_free = d->next_available[0] = d->seen[0] = 0;
+    out(d, STATUS, 0);
+    out(d, STATUS, 1);
+    out(d, STATUS, 3);
+    out(d, DEVICE_FEATURES_SELECT, 0);
+    out(d, DRIVER_FEATURES_SELECT, 0);
+    out(d, DRIVER_FEATURES, in(d, DEVICE_FEATURES) & ~(1u << 9));
+    out(d, PAGE_SIZE, page_bytes);
+    out(d, QUEUE_SELECT, 0);
+    assert_int_equal(in(d, QUEUE_PAGE), 0);
+    out(d, QUEUE_SIZE, SIZE);
+    if (align_bytes)
+        out(d, QUEUE_ALIGN, align_bytes);
+}
+
+static void test_legacy_drivers_find_their_registers(void **state) {
+    (void)state;
+    const struct {
+        uint32_t page_bytes, align_bytes, used;
+    } rows[] = {{4096, 4096, 0x1000}, {4096, 0, 0x1000}, {1024, 512, 0x200}, {2048, 8192, 0x2000}, {1, 4, 0x98}};
+    for (uint32_t version = 1; version <= 2; version++)
+        for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+            driver *d = new_disk_with(TL_DISK_COPY, N_SECTORS * SECTOR, version);
+            assert_int_equal(in(d, VERSION), version);
+            out(d, DEVICE_FEATURES_SELECT, 1);
+            assert_int_equal(in(d, DEVICE_FEATURES), version - 1); // VERSION_1
+            begin_legacy_use(d, rows[i].page_bytes, rows[i].align_bytes);
+            const uint64_t base = 0x8000; // a multiple of every alignment above
+            out(d, QUEUE_PAGE, ram(base) / rows[i].page_bytes);
+            assert_int_equal(in(d, QUEUE_PAGE), ram(base) / rows[i].page_bytes);
+            assert_int_equal(in(d, QUEUE_READY), 1);
+            out(d, STATUS, 7);
+            assert_int_equal(in(d, STATUS), 7);
+            put_header(d, DATA, 0, 5);
+            put64(d, base, ram(DATA));
+            put32(d, base + 8, 16);
+            put16(d, base + 12, NEXT);
+            put16(d, base + 14, 1);
+            put64(d, base + 16, ram(DATA + 0x1000));
+            put32(d, base + 24, SECTOR + 1);
+            put16(d, base + 28, WRITE);
+            uint64_t available = base + 16u * SIZE;
+            put16(d, available + 2, 1);
+            out(d, QUEUE_NOTIFY, 0);
+            assert_int_equal(get16(d, base + rows[i].used + 2), 1);
+            assert_int_equal(get32(d, base + rows[i].used + 8), SECTOR + 1);
+            assert_memory_equal(d->rig.ram + DATA + 0x1000, d->image + 5 * SECTOR, SECTOR);
+            assert_true(d->rig.line[IRQ]);
+            out(d, QUEUE_PAGE, 0); // the queue is out of use
+            assert_int_equal(in(d, QUEUE_READY), 0);
+            put16(d, available + 2, 2);
+            out(d, QUEUE_NOTIFY, 0);
+            assert_int_equal(get16(d, base + rows[i].used + 2), 1);
+            out(d, STATUS, 0);
+            assert_false(d->rig.line[IRQ]);
+            free_driver(d);
+        }
+}
+
+static void test_hostile_legacy_queues_break_the_device_only(void **state) {
+    (void)state;
+    driver *d = new_disk_with(TL_DISK_COPY, N_SECTORS * SECTOR, 1);
+    const struct {
+        uint32_t size, align_bytes, page;
+    } rows[] = {{SIZE, 3, 0x80008},          {SIZE, 0x80000001, 0x80008}, {0, 4096, 0x80008}, {512, 4096, 0x80008},
+                {UINT32_MAX, 4096, 0x80008}, {5, 4096, 0x80008},          {SIZE, 2, 0x80008}};
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        begin_legacy_use(d, 4096, rows[i].align_bytes);
+        out(d, QUEUE_SIZE, rows[i].size);
+        out(d, QUEUE_PAGE, rows[i].page);
+        assert_int_equal(in(d, QUEUE_READY), 0);
+        assert_int_equal(in(d, STATUS), 0x43);
+        out(d, STATUS, 7);
+        out(d, QUEUE_NOTIFY, 0);
+        assert_int_equal(in(d, STATUS), 0x47);
+    }
+    begin_legacy_use(d, 0x80000000, 0x80000000); // far beyond RAM: found out with the first request
+    out(d, QUEUE_PAGE, UINT32_MAX);
+    out(d, STATUS, 7);
+    out(d, QUEUE_NOTIFY, 0);
+    assert_int_equal(in(d, STATUS), 0x47);
+    begin_legacy_use(d, 0, 4096); // no page size at all
+    out(d, QUEUE_PAGE, 0x80008000);
+    assert_int_equal(in(d, QUEUE_PAGE), 0x80008000);
+    assert_int_equal(in(d, STATUS), 3);
+    out(d, QUEUE_PAGE, 0x80009000); // a queue in use stands still
+    assert_int_equal(in(d, QUEUE_PAGE), 0x80008000);
     free_driver(d);
 }
 
@@ -615,6 +717,7 @@ static void test_an_empty_slot_is_skipped(void **state) {
     assert_int_equal(tl_virtio_empty_new(&place, &d->rig.device, NULL), TL_OK);
     assert_int_equal(in(d, MAGIC), 0x74726976);
     assert_int_equal(in(d, VERSION), 2);
+    assert_int_equal(in(d, VENDOR_ID), 0x554d4551);
     assert_int_equal(in(d, DEVICE_ID), 0);
     for (uint32_t offset = 0; offset < 0x100; offset += 4)
         out(d, offset, 0xffffffff);
@@ -625,6 +728,8 @@ static void test_an_empty_slot_is_skipped(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_transport_says_what_it_is),
     cmocka_unit_test(test_features_are_agreed_on_or_refused),
+    cmocka_unit_test(test_legacy_drivers_find_their_registers),
+    cmocka_unit_test(test_hostile_legacy_queues_break_the_device_only),
     cmocka_unit_test(test_reads_deliver_the_image),
     cmocka_unit_test(test_writes_stay_in_memory_unless_the_file_is_writable),
     cmocka_unit_test(test_a_read_only_disk_says_so_and_refuses),

@@ -4,6 +4,11 @@
 // enabled while empty, and goes when IIR named it or a byte is written. Divisor and line format are stored; they time the receiver's
 // timeout interrupt and nothing else.
 //
+// One thing is QEMU's and not the data sheet's. Teaching kernels enable the THRE interrupt and read the line status in its handler, never
+// IIR. On a chip the line stays up, and the interrupt repeats for ever; QEMU's interrupt controller takes it once. Here the line falls when
+// the line status has told that the register is empty, and IIR still names the cause. The line rises once more after the time of a
+// character, because a handler may have written a byte, looked at the line status for another reason, and now wait for the interrupt.
+//
 // The receiver asks the host for bytes once per simulated millisecond and never takes more than fit, so that only loopback can overrun it.
 // It asks when somebody listens, so that what is typed ahead is not lost to a driver that clears its FIFO as it starts: while the receiver's
 // interrupt is enabled, beginning a millisecond later; or when the line status is read again and again without a byte being written, which
@@ -29,7 +34,8 @@ typedef struct uart {
     uint8_t fifo[FIFO_BYTES], first, n_bytes;
     uint8_t n_looks; // at an empty line status, less what was transmitted, since another register was written; at most MANY_LOOKS
     bool has_overrun, has_thre, has_timeout, line;
-    uint64_t next_poll, timeout_at; // cycles; UINT64_MAX: no timeout runs
+    bool is_thre_told, may_remind;             // the line status has told of has_thre; the line may rise once more for it
+    uint64_t next_poll, timeout_at, remind_at; // cycles; UINT64_MAX: no timeout, no reminder runs
 } uart;
 
 static uint64_t now_of(const uart *u) { return u->device.host->now_cycles(u->device.host->ctx); }
@@ -57,19 +63,23 @@ static uint8_t interrupt_of(const uart *u) {
 }
 
 static void update_line(uart *u) {
-    bool line = interrupt_of(u) != IIR_NONE;
+    uint8_t interrupt = interrupt_of(u);
+    bool is_more = u->ier & IER_MODEM && u->modem_deltas; // THRE hides it
+    bool line = interrupt == IIR_TX && u->is_thre_told ? is_more : interrupt != IIR_NONE;
     if (line == u->line)
         return;
     u->line = line;
     u->device.host->set_irq(u->device.host->ctx, u->device.irq, line);
 }
 
-// The receiver's timeout: as long as four characters take (sec. 8.4.2).
-static uint64_t timeout_cycles(const uart *u) {
+static uint64_t character_cycles(const uart *u, uint32_t n_characters) {
     uint64_t divisor = u->divisor_low | (uint64_t)u->divisor_high << 8;
     uint64_t n_bits = 7u + (u->lcr & 3u) + (u->lcr >> 3 & 1u) + (u->lcr >> 2 & 1u); // start, 5 data, stop, and what LCR adds
-    return (uint64_t)((uint128)u->device.host->clock_hz * 4 * n_bits * 16 * (divisor ? divisor : 1) / CLOCK_HZ) + 1;
+    return (uint64_t)((uint128)u->device.host->clock_hz * n_characters * n_bits * 16 * (divisor ? divisor : 1) / CLOCK_HZ) + 1;
 }
+
+// The receiver's timeout: as long as four characters take (sec. 8.4.2).
+static uint64_t timeout_cycles(const uart *u) { return character_cycles(u, 4); }
 
 static void receive(uart *u, uint8_t byte) {
     if (u->n_bytes == capacity_of(u)) {
@@ -114,9 +124,14 @@ static uint64_t uart_tick(tl_device *device) {
         u->has_timeout = true;
         u->timeout_at = UINT64_MAX;
     }
+    if (u->remind_at <= now_of(u)) {
+        u->is_thre_told = false;
+        u->remind_at = UINT64_MAX;
+    }
     update_line(u);
     bool polls = u->ier & IER_RX && may_receive(u) && host->has_input(host->ctx);
-    return polls && u->next_poll < u->timeout_at ? u->next_poll : u->timeout_at;
+    uint64_t next = u->timeout_at < u->remind_at ? u->timeout_at : u->remind_at;
+    return polls && u->next_poll < next ? u->next_poll : next;
 }
 
 static uint8_t take_byte(uart *u) {
@@ -155,6 +170,28 @@ static void set_fcr(uart *u, uint8_t value) {
         clear_receiver(u);
 }
 
+// The holding register became empty: an interrupt of its own.
+static void set_thre(uart *u) {
+    u->has_thre = u->may_remind = true;
+    u->is_thre_told = false;
+    u->remind_at = UINT64_MAX;
+}
+
+static void clear_thre(uart *u) {
+    u->has_thre = u->is_thre_told = u->may_remind = false;
+    u->remind_at = UINT64_MAX;
+}
+
+// The line status was read. It tells of THRE while the line is up for that.
+static void tell_thre(uart *u) {
+    if (u->is_thre_told || interrupt_of(u) != IIR_TX)
+        return;
+    u->is_thre_told = true;
+    if (u->may_remind)
+        u->remind_at = now_of(u) + character_cycles(u, 1);
+    u->may_remind = false;
+}
+
 static void transmit(uart *u, uint8_t byte) {
     if (u->mcr & MCR_LOOP)
         receive(u, byte);
@@ -162,13 +199,13 @@ static void transmit(uart *u, uint8_t byte) {
         u->device.host->put(u->device.host->ctx, &byte, 1);
     if (u->n_looks > 0)
         u->n_looks--;
-    u->has_thre = true; // gone while the byte was written, there again now that it is sent
+    set_thre(u); // gone while the byte was written, there again now that it is sent
 }
 
 static uint8_t read_iir(uart *u) {
     uint8_t id = interrupt_of(u);
     if (id == IIR_TX)
-        u->has_thre = false;
+        clear_thre(u);
     return u->fcr & FCR_ENABLE ? id | IIR_FIFOS : id;
 }
 
@@ -181,6 +218,7 @@ static uint8_t read_lsr(uart *u) {
         poll_host(u);
     uint8_t value = (uint8_t)((u->n_bytes ? LSR_READY : 0) | (u->has_overrun ? LSR_OVERRUN : 0) | LSR_EMPTY);
     u->has_overrun = false;
+    tell_thre(u);
     return value;
 }
 
@@ -189,6 +227,7 @@ static bool uart_read(tl_device *device, uint64_t offset, uint32_t size_bytes, u
     if (offset >= N_REGS || size_bytes > 4)
         return false;
     uint8_t value = 0, n_before = u->n_bytes;
+    uint64_t remind_before = u->remind_at;
     bool is_divisor = u->lcr & LCR_DLAB;
     switch (offset) {
     case RBR: value = is_divisor ? u->divisor_low : take_byte(u); break;
@@ -204,7 +243,7 @@ static bool uart_read(tl_device *device, uint64_t offset, uint32_t size_bytes, u
     default: value = u->scratch; break;
     }
     update_line(u);
-    if (u->n_bytes != n_before)
+    if (u->n_bytes != n_before || u->remind_at != remind_before)
         device->host->wake(device->host->ctx, device);
     *ret_value = value;
     return true;
@@ -228,7 +267,7 @@ static bool uart_write(tl_device *device, uint64_t offset, uint32_t size_bytes, 
             u->divisor_high = byte;
         } else {
             if (byte & IER_TX && !(u->ier & IER_TX))
-                u->has_thre = true;                  // the holding register is empty, and that has not been told
+                set_thre(u);                         // the holding register is empty, and that has not been told
             if (byte & IER_RX && !(u->ier & IER_RX)) // drivers read once more to be sure that nothing is left
                 u->next_poll = now_of(u) + poll_cycles(u);
             u->ier = byte & (IER_RX | IER_TX | IER_LINE | IER_MODEM);
@@ -258,8 +297,8 @@ tl_status tl_uart_new(const tl_device_place *place, tl_device **ret_device, tl_e
     u->modem_lines = modem_lines_of(0);
     u->divisor_low = 2; // 115200 baud
     u->lcr = 3;         // 8n1; the data sheet has 0, which firmware that relies on its loader would not like
-    u->timeout_at = UINT64_MAX;
-    u->has_thre = true;
+    u->timeout_at = u->remind_at = UINT64_MAX;
+    u->has_thre = u->may_remind = true;
     *ret_device = &u->device;
     return TL_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The transport and the rings; see virtio.h. Sections are those of virtio 1.2. Offered are VERSION_1 and what the kind adds: no indirect
-// descriptors, no event index, no reset of single queues. A request is served within the access that announced it.
+// The transport and the rings; see virtio.h. Sections are those of virtio 1.2. Offered are VERSION_1, unless the transport shows version 1,
+// and what the kind adds: no indirect descriptors, no event index, no reset of single queues. A request is served within the access that
+// announced it. The registers of both versions work in both: software for QEMU's virt board expects either one, by its options.
 #include "dev/virtio.h"
 
 #include <string.h>
@@ -16,9 +17,12 @@ enum { // sec. 4.2.2
     DEVICE_FEATURES_SELECT = 0x014,
     DRIVER_FEATURES = 0x020,
     DRIVER_FEATURES_SELECT = 0x024,
+    LEGACY_PAGE_SIZE = 0x028, // sec. 4.2.4: of version 1, with the two below
     QUEUE_SELECT = 0x030,
     QUEUE_SIZE_MAX = 0x034,
     QUEUE_SIZE = 0x038,
+    LEGACY_QUEUE_ALIGN = 0x03c,
+    LEGACY_QUEUE_PAGE = 0x040,
     QUEUE_READY = 0x044,
     QUEUE_NOTIFY = 0x050,
     INTERRUPT_STATUS = 0x060,
@@ -38,6 +42,7 @@ enum { // sec. 4.2.2
 };
 enum { STATUS_FEATURES_OK = 0x08, STATUS_DRIVER_OK = 0x04, STATUS_NEEDS_RESET = 0x40, STATUS_WRITABLE = 0x8f };
 enum { INTERRUPT_USED = 1, INTERRUPT_CONFIG = 2 };
+enum { QEMU_VENDOR = 0x554d4551, LEGACY_ALIGN_BYTES = 4096 }; // some drivers for QEMU's board take no other vendor
 enum { DESCRIPTOR_BYTES = 16, DESCRIPTOR_NEXT = 1, DESCRIPTOR_WRITE = 2, DESCRIPTOR_INDIRECT = 4, AVAILABLE_NO_INTERRUPT = 1 };
 static const uint64_t FEATURE_VERSION_1 = UINT64_C(1) << 32;
 
@@ -60,6 +65,7 @@ static void reset(tl_virtio *v) {
     set_interrupt(v, 0);
     memset(v->queues, 0, sizeof v->queues);
     v->driver_features = 0;
+    v->legacy_page_shift = 0;
     v->features_select = v->driver_features_select = v->queue_select = v->status = 0;
 }
 
@@ -217,11 +223,12 @@ bool tl_virtio_mmio_read(tl_device *device, uint64_t offset, uint32_t size_bytes
     uint64_t value = 0;
     switch (offset) {
     case MAGIC: value = 0x74726976; break; // "virt"
-    case VERSION: value = 2; break;
+    case VERSION: value = v->version; break;
     case DEVICE_ID: value = v->kind->device_id; break;
-    case VENDOR_ID: value = 0x594c4154; break; // "TALY"
+    case VENDOR_ID: value = QEMU_VENDOR; break;
     case DEVICE_FEATURES: value = half_of(v->features, v->features_select); break;
     case QUEUE_SIZE_MAX: value = q ? TL_VIRTIO_QUEUE_SIZE : 0; break;
+    case LEGACY_QUEUE_PAGE: value = q && q->is_ready ? q->table_paddr >> v->legacy_page_shift & UINT32_MAX : 0; break;
     case QUEUE_READY: value = q && q->is_ready; break;
     case INTERRUPT_STATUS: value = v->interrupt_status; break;
     case STATUS: value = v->status; break;
@@ -240,24 +247,47 @@ static bool is_valid(const tl_virtio_queue *q) {
 static void set_low(uint64_t *reg, uint64_t value) { *reg = (*reg & ~(uint64_t)UINT32_MAX) | value; }
 static void set_high(uint64_t *reg, uint64_t value) { *reg = (*reg & UINT32_MAX) | value << 32; }
 
+static void set_ready(tl_virtio *v, tl_virtio_queue *q, bool is_ready) {
+    if (is_ready && !q->is_ready && !is_valid(q)) {
+        tl_virtio_break(v);
+    } else if (is_ready != q->is_ready) {
+        q->is_ready = is_ready;
+        q->next_available = q->next_used = 0;
+    }
+}
+
+// Sec. 2.7.2: a legacy queue is one piece of memory. Its used ring begins at the next multiple of the alignment.
+static void set_legacy_place(tl_virtio *v, tl_virtio_queue *q, uint64_t page) {
+    if (page == 0 || q->is_ready) {
+        set_ready(v, q, page != 0);
+        return;
+    }
+    uint64_t align_bytes = q->legacy_align_bytes ? q->legacy_align_bytes : LEGACY_ALIGN_BYTES;
+    if (!tl_is_pow2(align_bytes) || q->size > TL_VIRTIO_QUEUE_SIZE) {
+        tl_virtio_break(v);
+        return;
+    }
+    q->table_paddr = page << v->legacy_page_shift;
+    q->available_paddr = q->table_paddr + (uint64_t)q->size * DESCRIPTOR_BYTES;
+    uint64_t available_end = q->available_paddr + 2 * (3 + (uint64_t)q->size);
+    q->used_paddr = (available_end + align_bytes - 1) & ~(align_bytes - 1);
+    set_ready(v, q, true);
+}
+
 // Registers of the queue that is selected. They stand still while it is ready.
 static void write_queue(tl_virtio *v, uint64_t offset, uint64_t value) {
     if (v->queue_select >= v->kind->n_queues)
         return;
     tl_virtio_queue *q = &v->queues[v->queue_select];
-    if (offset == QUEUE_READY) {
-        if ((value & 1) && !q->is_ready && !is_valid(q)) {
-            tl_virtio_break(v);
-        } else if ((value & 1) != q->is_ready) {
-            q->is_ready = value & 1;
-            q->next_available = q->next_used = 0;
-        }
-        return;
-    }
+    if (offset == QUEUE_READY)
+        set_ready(v, q, value & 1);
+    else if (offset == LEGACY_QUEUE_PAGE)
+        set_legacy_place(v, q, value);
     if (q->is_ready)
         return;
     switch (offset) {
     case QUEUE_SIZE: q->size = (uint32_t)value; break;
+    case LEGACY_QUEUE_ALIGN: q->legacy_align_bytes = (uint32_t)value; break;
     case QUEUE_TABLE_LOW: set_low(&q->table_paddr, value); break;
     case QUEUE_TABLE_HIGH: set_high(&q->table_paddr, value); break;
     case QUEUE_DRIVER_LOW: set_low(&q->available_paddr, value); break;
@@ -268,13 +298,14 @@ static void write_queue(tl_virtio *v, uint64_t offset, uint64_t value) {
     }
 }
 
-// Sec. 3.1.1: features that were not offered, or an old driver, are refused by keeping FEATURES_OK clear.
+// Sec. 3.1.1: features that were not offered are refused by keeping FEATURES_OK clear. A driver need not take VERSION_1 (sec. 6.1 lets a
+// device refuse that): drivers that write the low half only run on QEMU's board. A legacy driver never writes FEATURES_OK (sec. 3.1.2).
 static void set_status(tl_virtio *v, uint32_t value) {
     if (value == 0) {
         reset(v);
         return;
     }
-    bool is_agreed = (v->driver_features & ~v->features) == 0 && (v->driver_features & FEATURE_VERSION_1);
+    bool is_agreed = (v->driver_features & ~v->features) == 0;
     if (!(v->status & STATUS_FEATURES_OK) && !is_agreed)
         value &= ~(uint32_t)(STATUS_FEATURES_OK | STATUS_DRIVER_OK);
     v->status = (v->status & STATUS_NEEDS_RESET) | (value & STATUS_WRITABLE);
@@ -300,6 +331,7 @@ bool tl_virtio_mmio_write(tl_device *device, uint64_t offset, uint32_t size_byte
         }
         break;
     case DRIVER_FEATURES_SELECT: v->driver_features_select = (uint32_t)value; break;
+    case LEGACY_PAGE_SIZE: v->legacy_page_shift = value ? (uint32_t)__builtin_ctzll(value) : 0; break;
     case QUEUE_SELECT: v->queue_select = (uint32_t)value; break;
     case QUEUE_NOTIFY:
         if (value < v->kind->n_queues && tl_virtio_is_live(v) && v->queues[value].is_ready)
@@ -331,7 +363,8 @@ void *tl_virtio_new(const tl_device_place *place, const tl_device_type *type, co
     if (!v)
         return NULL;
     v->kind = kind;
-    v->features = kind->device_id ? features | FEATURE_VERSION_1 : 0;
+    v->version = place->virtio_version == 1 ? 1 : 2;
+    v->features = kind->device_id ? features | (v->version == 1 ? 0 : FEATURE_VERSION_1) : 0;
     return v;
 }
 

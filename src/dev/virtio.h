@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What virtio devices share: the memory-mapped transport and the split virtqueue (OASIS virtio 1.2, sec. 2.7 and 4.2), written once. A
+// What virtio devices share: the memory-mapped transport and the split virtqueue (OASIS virtio 1.2, sec. 2.7 and 4.2, legacy included), written once. A
 // kind of device adds its queues' meaning. Everything in a ring is the guest's word and is taken as hostile: a chain that loops, leaves
 // RAM, mixes up its parts or holds empty buffers breaks the device, which then says DEVICE_NEEDS_RESET and does nothing until it is reset.
 #ifndef TL_DEV_VIRTIO_H
@@ -33,7 +33,8 @@ typedef struct tl_virtio_chain { // one request: what the device may read, then 
 
 typedef struct tl_virtio_queue {
     uint64_t table_paddr, available_paddr, used_paddr;
-    uint32_t size; // entries
+    uint32_t size;               // entries
+    uint32_t legacy_align_bytes; // of a queue given as one page; 0: as it is unless set
     bool is_ready;
     uint16_t next_available, next_used;
 } tl_virtio_queue;
@@ -42,6 +43,8 @@ struct tl_virtio {
     tl_device device;
     const tl_virtio_kind *kind;
     uint64_t features, driver_features; // offered, accepted
+    uint32_t version;                   // that the transport shows: 1 or 2
+    uint32_t legacy_page_shift;         // log2 of the page size that a legacy driver counts in
     uint32_t features_select, driver_features_select, queue_select;
     uint32_t status, interrupt_status;
     tl_virtio_queue queues[TL_VIRTIO_QUEUES];
@@ -50,7 +53,8 @@ struct tl_virtio {
     tl_virtio_chain chain; // the one being served
 };
 
-// state_size bytes that begin with a tl_virtio; NULL: no memory. VERSION_1 is added to the features.
+// state_size bytes that begin with a tl_virtio; NULL: no memory. VERSION_1 is added to the features of a
+// transport of version 2.
 void *tl_virtio_new(const tl_device_place *place, const tl_device_type *type, const tl_virtio_kind *kind, uint64_t features,
                     size_t state_size, tl_error *err);
 // The functions of the device's type.

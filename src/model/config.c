@@ -67,6 +67,7 @@ void tl_config_default(tl_config *ret_config) {
                 .mem_banks = 8,
                 .mem_row_bytes = 2048,
                 .mmio_cycles = 40},
+        .virtio_version = 2,
         .dhpc = {.t_req_cycles = 1,
                  .t_grant_cycles = 1,
                  .t_lookup_cycles = 1,

@@ -126,6 +126,7 @@ typedef struct tl_config {
     tl_tlb_config itlb, dtlb, l2tlb;
     uint32_t mem_channels; // a power of two
     tl_mem_config mem;
+    uint32_t virtio_version; // that the board's virtio transports show: 1 or 2
     tl_os_config os;
     // Of the host, not of the machine, so no keys: no count depends on them.
     uint32_t code_cache_bytes;

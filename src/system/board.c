@@ -226,7 +226,8 @@ static bool has_added(tl_board *board, tl_status status) {
 static tl_status make_virtio(tl_board *board, const tl_system_options *options, tl_error *err) {
     tl_status status = TL_OK;
     for (uint32_t k = 0; k < TL_VIRTIO_SLOTS; k++) {
-        tl_device_place place = {board->arena, &board->host, TL_VIRTIO_PADDR + k * TL_VIRTIO_STRIDE, TL_IRQ_VIRTIO_FIRST + k};
+        tl_device_place place = {board->arena, &board->host, TL_VIRTIO_PADDR + k * TL_VIRTIO_STRIDE, TL_IRQ_VIRTIO_FIRST + k,
+                                 board->machine->config.virtio_version};
         if (k == 0 && options->disk)
             status = tl_virtio_block_new(&place, options->disk, options->is_disk_writable ? TL_DISK_WRITABLE : TL_DISK_COPY,
                                          next_device(board), err);
@@ -239,10 +240,10 @@ static tl_status make_virtio(tl_board *board, const tl_system_options *options, 
 }
 
 static tl_status make_devices(tl_board *board, const tl_system_options *options, tl_error *err) {
-    tl_device_place clint = {board->arena, &board->host, TL_CLINT_PADDR, 0}, plic = {board->arena, &board->host, TL_PLIC_PADDR, 0};
-    tl_device_place uart = {board->arena, &board->host, TL_UART_PADDR, TL_IRQ_UART},
-                    rtc = {board->arena, &board->host, TL_RTC_PADDR, TL_IRQ_RTC};
-    tl_device_place finisher = {board->arena, &board->host, TL_FINISHER_PADDR, 0};
+    tl_device_place clint = {board->arena, &board->host, TL_CLINT_PADDR, 0, 0}, plic = {board->arena, &board->host, TL_PLIC_PADDR, 0, 0};
+    tl_device_place uart = {board->arena, &board->host, TL_UART_PADDR, TL_IRQ_UART, 0},
+                    rtc = {board->arena, &board->host, TL_RTC_PADDR, TL_IRQ_RTC, 0};
+    tl_device_place finisher = {board->arena, &board->host, TL_FINISHER_PADDR, 0, 0};
     tl_status status;
     if (!has_added(board, status = tl_plic_new(&plic, board->machine->n_harts, next_device(board), err)))
         return status;
@@ -252,7 +253,7 @@ static tl_status make_devices(tl_board *board, const tl_system_options *options,
         !has_added(board, status = tl_rtc_new(&rtc, POWER_ON_S, next_device(board), err)) ||
         !has_added(board, status = tl_finisher_new(&finisher, next_device(board), err)))
         return status;
-    tl_device_place l2_counters = {board->arena, &board->host, TL_L2_COUNTERS_PADDR, 0};
+    tl_device_place l2_counters = {board->arena, &board->host, TL_L2_COUNTERS_PADDR, 0, 0};
     tl_pmu *pmu = board->machine->l2_counters;
     if (pmu && !has_added(board, status = tl_pmu_window_new(&l2_counters, pmu, next_device(board), err)))
         return status;
