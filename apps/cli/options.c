@@ -423,6 +423,10 @@ static bool take_program(parser *p, int argc, char *const *argv, int first) {
     return true;
 }
 
+static bool check_disk(parser *p) {
+    return !p->out->run.is_disk_writable || p->out->run.disk || fail(p, "--disk-writable goes with --disk FILE");
+}
+
 static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
     if (first >= argc)
@@ -432,6 +436,10 @@ static bool finish_stat(parser *p, int argc, char *const *argv, int first) {
             p, "--sysroot, --root, --env, --network, --host-paths, --grant and --argv0 are for Linux programs; they do not go with --bare");
     if (o->run.kind == TL_RUN_BARE && first + 1 < argc)
         return fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
+    if (o->run.kind != TL_RUN_BARE && o->run.disk)
+        return fail(p, "--disk is for the board under a bare-metal program; a Linux program has files, see --root");
+    if (!check_disk(p))
+        return false;
     return take_program(p, argc, argv, first) && finish_report(p);
 }
 
@@ -439,13 +447,13 @@ static bool finish_boot(parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
     if (first < argc)
         return fail(p, "%s: one word too many; tally boot %s", argv[first], cli_verbs[VERB_BOOT].usage);
-    if (!o->run.kernel)
-        return fail(p, "no kernel to boot; write tally boot --kernel IMAGE");
-    if (o->run.is_disk_writable && !o->run.disk)
-        return fail(p, "--disk-writable goes with --disk FILE");
+    if (!o->run.kernel && !o->run.bios)
+        return fail(p, "nothing to boot; write tally boot --kernel IMAGE, or --bios FILE for firmware that needs no kernel");
+    if (!o->run.kernel && (o->run.initrd || o->run.append))
+        return fail(p, "--%s is for a kernel; name one with --kernel IMAGE", o->run.initrd ? "initrd" : "append");
     o->run.kind = TL_RUN_BOOT;
-    o->title = o->run.kernel;
-    return finish_report(p);
+    o->title = o->run.kernel ? o->run.kernel : o->run.bios;
+    return check_disk(p) && finish_report(p);
 }
 
 static bool finish_list(parser *p, int argc, char *const *argv, int first) {

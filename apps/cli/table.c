@@ -20,12 +20,12 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_BOOT] =
         {
             .name = "boot",
-            .usage = "[OPTION...] --kernel IMAGE",
+            .usage = "[OPTION...] [--bios FILE] --kernel IMAGE | --bios FILE",
             .summary = "boot firmware and a kernel; the terminal is the machine's serial port",
             .description =
                 "Starts OpenSBI, or the firmware of --bios, and the kernel IMAGE on a simulated board: a RISC-V virt board with a serial port, "
                 "a disk if --disk names one, and the machine's harts. Nothing is emulated for the guest: firmware and kernel run instruction "
-                "by instruction, and everything is counted. On a terminal, Ctrl-A x ends the run and Ctrl-A h helps; all else is the "
+                "by instruction, and everything is counted. With --bios and no kernel, firmware such as U-Boot finds what to run by itself. On a terminal, Ctrl-A x ends the run and Ctrl-A h helps; all else is the "
                 "guest's. Counts are printed when asked for, by --stat or any option that says what or how to print; otherwise one line "
                 "says what the run took.",
         },
@@ -246,9 +246,10 @@ const cli_option cli_option_rows[] = {
      "@files"},
     {B, OPT_INITRD, 0, "initrd", "FILE", BOARD, "The initial file system, given to the kernel.", "@files"},
     {B, OPT_COMMAND_LINE, 0, "append", "STRING", BOARD, "Command line of the kernel.", NULL},
-    {B, OPT_DISK, 0, "disk", "FILE", BOARD, "A raw disk image behind a virtio block device. What the guest writes is forgotten at the end.",
+    {S | B, OPT_DISK, 0, "disk", "FILE", BOARD,
+     "A raw disk image behind a virtio block device, in tally boot and under --bare. What the guest writes is forgotten at the end.",
      "@files"},
-    {B, OPT_DISK_WRITABLE, 0, "disk-writable", NULL, BOARD, "Let the guest change the file of --disk.", NULL},
+    {S | B, OPT_DISK_WRITABLE, 0, "disk-writable", NULL, BOARD, "Let the guest change the file of --disk.", NULL},
 
     {R, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
     {R, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},

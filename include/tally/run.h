@@ -100,7 +100,7 @@ typedef struct tl_run_options {
     tl_run_kind kind; // default TL_RUN_USER
     // TL_RUN_BOOT; paths, `program` is not used.
     const char *bios;      // firmware, ELF or raw, at the start of RAM; NULL: OpenSBI (fw_jump) where Debian installs it
-    const char *kernel;    // Image or ELF at RAM + 2 MiB
+    const char *kernel;    // Image or ELF at RAM + 2 MiB; NULL, with `bios`: the firmware alone, without initrd and append
     const char *initrd;    // or NULL
     const char *append;    // command line of the kernel, or NULL
     const char *disk;      // raw image behind a virtio block device, or NULL; TL_RUN_BARE, too

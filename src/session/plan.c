@@ -314,8 +314,11 @@ static tl_status check_request(const tl_run_options *options, tl_error *err) {
         return tl_fail(err, TL_EINVAL, "there is no such kind of run");
     if (options->kind != TL_RUN_BOOT && (!options->program || !*options->program))
         return tl_fail(err, TL_EINVAL, "no program was named");
-    if (options->kind == TL_RUN_BOOT && (!options->kernel || !*options->kernel))
-        return tl_fail(err, TL_EINVAL, "no kernel was named");
+    bool has_kernel = options->kernel && *options->kernel, has_bios = options->bios && *options->bios;
+    if (options->kind == TL_RUN_BOOT && !has_kernel && (options->kernel || !has_bios))
+        return tl_fail(err, TL_EINVAL, "neither a kernel nor a firmware was named");
+    if (options->kind == TL_RUN_BOOT && !has_kernel && (options->initrd || options->append))
+        return tl_fail(err, TL_EINVAL, "an initial RAM disk and a command line are for a kernel, and none was named");
     if (options->pmu && options->kind != TL_RUN_USER)
         return tl_fail(err, TL_EINVAL, "a pmu can be read for a Linux program only; in a system it belongs to the guest");
     if (options->pmu && options->metrics)

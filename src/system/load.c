@@ -210,9 +210,10 @@ static tl_status load_initrd(tl_system *system, uint64_t kernel_end, uint64_t li
     return status;
 }
 
-// What fw_dynamic wants to know; fw_jump does not look. OpenSBI docs/firmware/fw_dynamic.md.
+// What fw_dynamic wants to know; fw_jump does not look. OpenSBI docs/firmware/fw_dynamic.md. Without a kernel QEMU says address 0, too.
 static void write_firmware_info(tl_system *system) {
-    const uint64_t info[] = {UINT64_C(0x4942534f), 2, TL_RAM_BASE_PADDR + KERNEL_OFFSET, 1, 0, 0};
+    const uint64_t next_paddr = system->options.kernel ? TL_RAM_BASE_PADDR + KERNEL_OFFSET : 0;
+    const uint64_t info[] = {UINT64_C(0x4942534f), 2, next_paddr, 1, 0, 0};
     memcpy(tl_machine_ram(system->machine, system->firmware_info), info, sizeof info);
 }
 
@@ -221,12 +222,15 @@ static tl_status load_boot(tl_system *system, uint64_t limit, tl_initrd_range *r
     if (system->machine->config.ram_bytes < LEAST_RAM_BYTES)
         return tl_fail(err, TL_EINVAL, "the machine has %" PRIu64 " MiB of RAM; booting a kernel takes %d MiB or more",
                        system->machine->config.ram_bytes >> 20, LEAST_RAM_BYTES >> 20);
-    image kernel;
-    tl_status status = open_image("kernel", system->options.kernel, &kernel, err);
-    if (status != TL_OK)
-        return status;
-    status = load_kernel(system, &kernel, &kernel_end, err);
-    close_image(&kernel);
+    image kernel = {.start_paddr = UINT64_MAX}; // of no bytes
+    tl_status status = TL_OK;
+    if (system->options.kernel) {
+        status = open_image("kernel", system->options.kernel, &kernel, err);
+        if (status != TL_OK)
+            return status;
+        status = load_kernel(system, &kernel, &kernel_end, err);
+        close_image(&kernel);
+    }
     system->has_kernel_symbols = system->n_symbols > 0;
     if (status == TL_OK && kernel_end > TL_RAM_BASE_PADDR + FIRMWARE_TREE_OFFSET)
         status = tl_fail(err, TL_EFORMAT, "kernel %s: too large: it would reach over the device tree, %d MiB behind the start of RAM",

@@ -130,18 +130,37 @@ static bool pass_time(tl_system *system, const tl_system_limits *limits) {
     return true;
 }
 
-// A trap of machine mode at the very place where its handler stands leads there again, for ever: mtvec was never set, or what it names is no
-// code. Another hart might yet mend that, so it must have gone on for a while.
+// The reason why the first instruction of a trap handler traps itself.
+static const char *why_handler_traps(const tl_system *system, const tl_hart *h, bool is_machine) {
+    uint64_t ram_bytes = system->machine->config.ram_bytes;
+    bool is_physical = is_machine || h->satp >> 60 == 0, is_ram = is_physical && h->pc - TL_RAM_BASE_PADDR < ram_bytes;
+    if (h->pc == 0 && !is_ram)
+        return "there is no handler, the register was not set";
+    switch (h->trap_cause) {
+    case TL_CAUSE_FETCH_ACCESS:
+        if (is_ram)
+            return "physical memory protection (PMP) does not permit to execute the handler";
+        return is_physical ? "there is no handler, the register points to no memory"
+                           : "the page there is no memory, or physical memory protection (PMP) does not permit to execute it";
+    case TL_CAUSE_FETCH_PAGE: return "the page table has no page there, or none that supervisor mode may execute";
+    case TL_CAUSE_ILLEGAL: return "there is no handler, what lies there is no instruction";
+    default: return "the first instruction of the handler traps";
+    }
+}
+
+// A trap at the very place where its handler stands leads there again, for ever. Another hart might yet mend that, so it must have gone on
+// for a while.
 static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
-    bool is_at_handler = h->priv == TL_PRIV_M && h->pc == (h->csr.mtvec & ~UINT64_C(3)) && h->csr.mepc == h->pc;
+    bool is_delegated = h->priv != TL_PRIV_M && h->csr.medeleg >> (h->trap_cause & 63) & 1;
+    bool is_machine = h->priv == TL_PRIV_M, is_supervisor = h->priv == TL_PRIV_S && is_delegated;
+    uint64_t handler = (is_machine ? h->csr.mtvec : h->csr.stvec) & ~UINT64_C(3);
+    bool is_at_handler = (is_machine || is_supervisor) && h->pc == handler && (is_machine ? h->csr.mepc : h->csr.sepc) == handler;
     system->n_trap_loops = is_at_handler ? system->n_trap_loops + 1 : 0;
     if (system->n_trap_loops < MOST_TRAP_LOOPS)
         return;
-    char text[200];
-    snprintf(text, sizeof text,
-             "hart%u traps at its own trap handler, 0x%" PRIx64 " (mcause %" PRIu64
-             "): mtvec was not set, or there is no code where it points",
-             h->id, h->pc, h->trap_cause);
+    char text[256];
+    snprintf(text, sizeof text, "hart%u traps at its own trap handler, %ctvec = 0x%" PRIx64 " (%ccause %" PRIu64 "): %s", h->id,
+             is_machine ? 'm' : 's', handler, is_machine ? 'm' : 's', h->trap_cause, why_handler_traps(system, h, is_machine));
     end(system, TL_SYSTEM_STUCK, 0, text);
 }
 
@@ -271,7 +290,11 @@ tl_status tl_system_symbol(const tl_system *system, const char *name, uint64_t *
         if (status == TL_OK)
             return TL_OK;
     }
-    if (!system->options.program && !system->has_kernel_symbols)
+    if (!system->options.program && !system->options.kernel && system->n_symbols == 0)
+        status =
+            tl_fail(err, TL_ENOENT, "no function '%s': firmware %s has no symbols; give an ELF file, or the function's address (0x...)",
+                    name, system->options.bios);
+    else if (!system->options.program && system->options.kernel && !system->has_kernel_symbols)
         status =
             tl_fail(err, TL_ENOENT, "no function '%s': kernel %s has no symbols; give an ELF kernel, or the function's address (0x...)",
                     name, system->options.kernel);

@@ -18,7 +18,7 @@ typedef struct tl_system tl_system;
 typedef struct tl_system_options { // strings are borrowed until the system is freed
     const char *program;           // bare: an ELF file entered in machine mode on every hart, a0 = hart id, a1 = device tree; else NULL
     const char *bios;              // firmware, ELF or raw at the start of RAM; NULL: the packaged OpenSBI (fw_jump)
-    const char *kernel;            // Image or ELF, at RAM + 2 MiB
+    const char *kernel;            // Image or ELF, at RAM + 2 MiB; NULL: none, `bios` is named and runs alone
     const char *initrd, *append;   // may be NULL
     const char *disk;              // raw image behind virtio block, or NULL
     bool is_disk_writable;         // else writes stay in memory and are lost

@@ -1573,6 +1573,76 @@ def bare_programs_end_as_they_say():
 
 
 @guest
+def a_handler_that_traps_itself_is_named_with_the_reason():
+    reasons = (("mtvec = 0x0 (mcause 1)", "no handler, the register was not set"),
+               ("mtvec = 0x40000000 (mcause 1)", "no handler, the register points to no memory"),
+               ("(mcause 2)", "what lies there is no instruction"),
+               ("(mcause 1)", "(PMP) does not permit to execute the handler"),
+               ("(mcause 11)", "the first instruction of the handler traps"),
+               ("stvec = 0x1000 (scause 12)", "the page table has no page there"),
+               ("stvec = 0x800", "(scause 1)", "(PMP) does not permit to execute the handler"))
+    for case, parts in enumerate(reasons):
+        path = built(f"handlers-{case}", "handlers.S", "-Wl,-n,-Ttext=0x80000000", f"-DCASE={case}")
+        for harts in ("1", "2"):
+            got, out, err = stat("--bare", "-q", "-e", "cycles", "--harts", harts, "--timeout", "20", path)
+            equal((got, out), (125, ""), err)
+            contains(err, f"handlers-{case} is stuck: hart0 traps at its own trap handler, ", *parts)
+
+
+@guest
+def a_bare_program_has_a_disk():
+    path = built("disk.elf", "disk.S", "-Wl,-n,-Ttext=0x80000000,--no-warn-rwx-segments")
+    image = os.path.join(scratch, "disk.img")
+    def write_image():
+        with open(image, "wb") as out:
+            out.write(b"sector zero\n".ljust(512, b"\0") + bytes(512))
+    write_image()
+    got, out, err = stat("--bare", "-q", "-e", "cycles", "--disk", image, path)
+    equal((got, out), (0, "sector zero\n"), err)
+    with open(image, "rb") as file:
+        equal(file.read(12), b"sector zero\n", "the file stays as it is")
+    got, out, err = stat("--bare", "-q", "-e", "cycles", "--disk", image, "--disk-writable", path)
+    equal((got, out), (0, "sector zero\n"), err)
+    with open(image, "rb") as file:
+        equal(file.read(12), b"SECTOR ZERO\n", "what the program wrote")
+    write_image()
+    equal([image["role"] for image in report("--bare", "--disk", image, path)[0][0]["images"]], ["program", "disk"])
+    got, out, err = stat("--bare", "-q", "-e", "cycles", "--set", "board.virtio=1", "--disk", image, path)
+    equal((got, out), (1, ""), "a transport of the other version: " + err)
+    got, out, err = stat("--bare", "-q", "-e", "cycles", path)
+    equal((got, out), (2, ""), "no disk: " + err)
+    fails(["stat", "--bare", "--disk", os.path.join(scratch, "none.img"), path], 127, "none.img", "no such disk image")
+    fails(["stat", "--bare", "--disk-writable", path], 2, "--disk-writable", "--disk FILE")
+    fails(["stat", "--disk", image, options.guest], 2, "--disk", "bare-metal")
+
+
+@guest
+def firmware_boots_without_a_kernel():
+    elf = built("alone.elf", "bare.S", "-Wl,-n,-Ttext=0x80000000", f"-DWORD={PASS:#x}")
+    raw = built("alone.img", "bare.S", "-Wl,-n,-Ttext=0x80000000", f"-DWORD={PASS:#x}", raw=True)
+    for bios in (elf, raw):
+        got, out, err = run("boot", "--bios", bios)
+        equal((got, out), (0, "bare: hello\n"), err)
+        got, out, err = run("boot", "--bios", bios, "--stat", "-e", "instructions")
+        equal((got, out), (0, "bare: hello\n"), err)
+        contains(err, f"Counts of '{os.path.basename(bios)}'")
+    path = os.path.join(scratch, "alone.json")
+    got, _, err = run("boot", "--bios", elf, "-j", "-o", path, "--roi", "main", "-e", "instructions")
+    equal(got, 0, err)
+    with open(path, encoding="utf-8") as lines:
+        records = [json.loads(line) for line in lines]
+    equal([image["role"] for image in records[0]["images"]], ["bios"])
+    equal(records[0]["program"], "alone.elf")
+    equal(counts(records), {"instructions": 66})
+    contains(fails_with(2, "boot", "--bios", raw, "--roi", "main"), "alone.img has no symbols")
+    contains(fails_with(2, "boot", "--bios", elf, "--roi", "nothing"), "nothing")
+    fails(["boot"], 2, "--kernel", "--bios")
+    fails(["boot", "--bios", elf, "--append", "quiet"], 2, "--append", "--kernel")
+    fails(["boot", "--bios", elf, "--initrd", elf], 2, "--initrd", "--kernel")
+    fails(["boot", "--bios", os.path.join(scratch, "none.elf")], 127, "firmware", "none.elf")
+
+
+@guest
 def bare_programs_are_counted_like_others():
     names = ("cycles", "instructions", "l1d.load", "hart.instret_m")
     path = bare(PASS)

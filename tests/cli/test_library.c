@@ -230,7 +230,7 @@ static void test_wishes_that_contradict_each_other_are_refused(void **state) {
     } rows[] = {
         {TL_RUN_USER, NULL, NULL, NULL, NULL, "no program", TL_EINVAL},
         {TL_RUN_BARE, NULL, "k", NULL, NULL, "no program", TL_EINVAL},
-        {TL_RUN_BOOT, "p", NULL, NULL, NULL, "no kernel", TL_EINVAL},
+        {TL_RUN_BOOT, "p", NULL, NULL, NULL, "neither a kernel nor a firmware", TL_EINVAL},
         {(tl_run_kind)7, "p", "k", NULL, NULL, "no such kind", TL_EINVAL},
         {TL_RUN_BOOT, NULL, "k", "rvhpm", NULL, "belongs to the guest", TL_EINVAL},
         {TL_RUN_BARE, "p", NULL, "rvhpm", NULL, "belongs to the guest", TL_EINVAL},

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// A bare-metal program whose trap handler traps itself. CASE says why: 0 mtvec was never set, 1 it points to no memory, 2 to no code, 3 to
+// code that a locked PMP entry does not permit, 4 to code that traps; 5 stvec to a page that is not mapped, 6 stvec to what PMP does not
+// permit to supervisor mode.
+    .option norvc
+    .option norelax
+    .globl _start
+_start:
+    csrr t0, mhartid
+    bnez t0, wait
+#if CASE == 1
+    li t0, 0x40000000
+    csrw mtvec, t0
+#elif CASE == 2
+    lla t0, nothing
+    csrw mtvec, t0
+#elif CASE == 3
+    lla t0, handler
+    csrw mtvec, t0
+    srli t0, t0, 2
+    ori t0, t0, 511        // 4 KiB, naturally aligned
+    csrw pmpaddr0, t0
+    li t0, 0x99            // locked, NAPOT, read only
+    csrw pmpcfg0, t0
+#elif CASE == 4
+    lla t0, traps
+    csrw mtvec, t0
+#elif CASE >= 5
+    li t0, -1              // supervisor mode may do all, but for the page of the handler in case 6
+    csrw pmpaddr1, t0
+    li t0, 0x1f00
+#if CASE == 6
+    lla t1, handler
+    srli t1, t1, 2
+    ori t1, t1, 511
+    csrw pmpaddr0, t1
+    ori t0, t0, 0x18
+#endif
+    csrw pmpcfg0, t0
+    li t0, 0xffff
+    csrw medeleg, t0
+#if CASE == 5
+    lla t0, root           // Sv39: one page of 1 GiB, where this program lies
+    li t1, 0x80000000 >> 2 | 0xcf
+    sd t1, 16(t0)
+    srli t0, t0, 12
+    li t1, 8 << 60
+    or t0, t0, t1
+    csrw satp, t0
+    sfence.vma
+    li t0, 0x1000
+#else
+    lla t0, handler
+#endif
+    csrw stvec, t0
+    li t0, 1 << 11
+    csrs mstatus, t0
+    lla t0, supervisor
+    csrw mepc, t0
+    mret
+supervisor:
+#endif
+    .word 0                // illegal
+wait:
+    wfi
+    j wait
+
+    .balign 4
+traps:
+    ecall
+    .balign 4
+nothing:
+    .word 0, 0
+    .balign 4096
+handler:
+    j handler
+    .balign 4096
+root:
+    .zero 4096
