@@ -71,6 +71,28 @@ def judge(command, timeout_s, verbose):
     return wrong, console
 
 
+def disk_version(row):
+    """Of the transport in front of the disk that the program needs; None: it needs no disk."""
+    return next((tag[4:] for tag in row["tags"] if tag in ("disk1", "disk2")), None)
+
+
+def make_disk(folder):
+    path = os.path.join(folder, "disk.img")
+    with open(path, "wb") as image:
+        image.write(b"".join(bytes([sector * 3]) * 512 for sector in range(8)))
+    return path
+
+
+def qemu_command(options, row, program):
+    command = shlex.split(QEMU) + ["-smp", str(max(2, int(row["harts"])))]
+    version = disk_version(row)
+    if version:
+        command += ["-global", f"virtio-mmio.force-legacy={'true' if version == '1' else 'false'}", "-snapshot",
+                    "-drive", f"file={options.disk},if=none,format=raw,id=disk",
+                    "-device", "virtio-blk-device,drive=disk,bus=virtio-mmio-bus.0"]
+    return command + ([] if row["qemu"] == "-" else shlex.split(row["qemu"])) + ["-kernel", program]
+
+
 def tally_command(options, row, program, engine):
     command = shlex.split(options.tally) + ["stat", "-o", os.devnull, "--engine", *engine.split(), "--set", f"harts={row['harts']}"]
     if "pmu" in row["tags"]:
@@ -79,6 +101,11 @@ def tally_command(options, row, program, engine):
         command += ["--set", "hpc=timed"]
     if "ccache" in row["tags"]:
         command += ["--set", "l2.counters=6"]
+    version = disk_version(row)
+    if version:
+        command += ["--disk", options.disk]
+    if version == "1":
+        command += ["--set", "board.virtio=1"]
     return command + shlex.split(options.tally_options) + ["--bare", program]
 
 
@@ -105,6 +132,8 @@ def main():
     if unknown:
         sys.exit(f"run.py: not in {options.programs}: {' '.join(sorted(unknown))}")
     passed = failed = skipped = 0
+    scratch = tempfile.TemporaryDirectory(prefix="bare-")
+    options.disk = make_disk(scratch.name)
     for row in rows:
         if options.names and row["name"] not in options.names:
             continue
@@ -120,8 +149,7 @@ def main():
             continue
         timeout_s = options.timeout or TIMEOUTS_S["slow" if "slow" in row["tags"] else "quick"]
         if options.qemu:
-            extra = [] if row["qemu"] == "-" else shlex.split(row["qemu"])
-            runs = {"qemu": shlex.split(QEMU) + ["-smp", str(max(2, int(row["harts"])))] + extra + ["-kernel", program]}
+            runs = {"qemu": qemu_command(options, row, program)}
         else:
             runs = {engine: tally_command(options, row, program, engine) for engine in options.engine or ENGINES}
         consoles = {}
