@@ -106,10 +106,10 @@ int cli_compare(cli_options *options) {
     FILE *report = stdout, *plot = NULL;
     bool is_found;
     const char *typed = options->program_argv[0];
-    char *program = cli_find_program(typed, &is_found);
+    char *program = cli_find_program(typed, options->run.root, &is_found);
     if (!is_found || (program && access(program, F_OK) != 0 && !options->run.root)) {
         free(program);
-        return cli_say_not_found(typed);
+        return cli_say_not_found(typed, options->run.root);
     }
     if (!program)
         return complain(STATUS_FAILED, "", "the host has no memory left");

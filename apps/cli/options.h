@@ -125,10 +125,11 @@ bool cli_parse_interval(const char *text, tl_interval *ret_kind, uint64_t *ret_l
 // The name in `names` closest to `word`, or NULL when none is close.
 const char *cli_nearest(const char *word, const char *const *names, size_t n_names);
 
-// program.c: as execvp does it, the first match in PATH that may be executed, else the first match. The caller frees the path, which is NULL
-// when there is none (*ret_found is false) or the host has no memory left.
-char *cli_find_program(const char *name, bool *ret_found);
-int cli_say_not_found(const char *name); // returns the exit status
+// program.c: as execvp does it, the first match in PATH that may be executed, else the first match. With `root` (--root, or NULL), the first
+// match in the usual folders below it, as the guest names it. The caller frees the path, which is NULL when there is none (*ret_found is
+// false) or the host has no memory left.
+char *cli_find_program(const char *name, const char *root, bool *ret_found);
+int cli_say_not_found(const char *name, const char *root); // returns the exit status
 
 // help.c
 void cli_print_overview(FILE *stream);

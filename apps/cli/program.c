@@ -7,10 +7,32 @@
 
 #include "options.h"
 
-char *cli_find_program(const char *name, bool *ret_found) {
+// In the folders that every Linux has, below `root`. A link counts, because its target is the guest's to resolve.
+static char *find_below(const char *root, const char *name, bool *ret_found) {
+    static const char *const folders[] = {"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        size_t size = strlen(root) + strlen(folders[i]) + strlen(name) + 3;
+        char *candidate = malloc(size);
+        struct stat about;
+        if (!candidate)
+            break;
+        snprintf(candidate, size, "%s%s/%s", root, folders[i], name);
+        if (lstat(candidate, &about) == 0 && (S_ISLNK(about.st_mode) || (S_ISREG(about.st_mode) && about.st_mode & 0111))) {
+            snprintf(candidate, size, "%s/%s", folders[i], name);
+            return candidate;
+        }
+        free(candidate);
+    }
+    *ret_found = false;
+    return NULL;
+}
+
+char *cli_find_program(const char *name, const char *root, bool *ret_found) {
     *ret_found = true;
     if (strchr(name, '/'))
         return strdup(name);
+    if (root)
+        return find_below(root, name, ret_found);
     const char *path = getenv("PATH");
     char *fallback = NULL;
     for (const char *at = path ? path : "/usr/bin:/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
@@ -37,8 +59,10 @@ char *cli_find_program(const char *name, bool *ret_found) {
     return fallback;
 }
 
-int cli_say_not_found(const char *name) {
-    if (strchr(name, '/'))
+int cli_say_not_found(const char *name, const char *root) {
+    if (root && !strchr(name, '/'))
+        fprintf(stderr, "tally: %s: not found below --root %s; in its folders bin and sbin are looked up names without a slash\n", name, root);
+    else if (strchr(name, '/'))
         fprintf(stderr, "tally: %s: there is no such program\n", name);
     else if (access(name, F_OK) == 0)
         fprintf(stderr, "tally: %s: not found in PATH; the one in this folder is ./%s\n", name, name);

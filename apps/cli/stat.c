@@ -310,7 +310,7 @@ static int not_found(stat_job *job) {
     tl_run_free(run);
     if (status != TL_OK)
         return complain(job, status_of_new(status), &err);
-    return cli_say_not_found(name);
+    return cli_say_not_found(name, job->options->run.root);
 }
 
 // All that a system leaves behind that was not asked for counts.
@@ -419,7 +419,7 @@ int cli_stat(cli_options *options) {
     if (has_program) {
         const char *typed = options->program_argv[0];
         is_found = true;
-        job.program = options->run.kind == TL_RUN_BARE ? strdup(typed) : cli_find_program(typed, &is_found);
+        job.program = options->run.kind == TL_RUN_BARE ? strdup(typed) : cli_find_program(typed, options->run.root, &is_found);
         if (!is_found)
             return not_found(&job);
     }

@@ -266,13 +266,13 @@ static void test_features_are_agreed_on_or_refused(void **state) {
 static void begin_legacy_use(driver *d, uint32_t page_bytes, uint32_t align_bytes) {
     memset(d->rig.ram, 0, sizeof d->rig.ram);
     d->next_free = d->next_available[0] = d->seen[0] = 0;
+    out(d, PAGE_SIZE, page_bytes); // Linux writes it once, before it resets the device
     out(d, STATUS, 0);
     out(d, STATUS, 1);
     out(d, STATUS, 3);
     out(d, DEVICE_FEATURES_SELECT, 0);
     out(d, DRIVER_FEATURES_SELECT, 0);
     out(d, DRIVER_FEATURES, in(d, DEVICE_FEATURES) & ~(1u << 9));
-    out(d, PAGE_SIZE, page_bytes);
     out(d, QUEUE_SELECT, 0);
     assert_int_equal(in(d, QUEUE_PAGE), 0);
     out(d, QUEUE_SIZE, SIZE);

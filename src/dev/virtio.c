@@ -65,7 +65,6 @@ static void reset(tl_virtio *v) {
     set_interrupt(v, 0);
     memset(v->queues, 0, sizeof v->queues);
     v->driver_features = 0;
-    v->legacy_page_shift = 0;
     v->features_select = v->driver_features_select = v->queue_select = v->status = 0;
 }
 

@@ -473,9 +473,24 @@ static void start_registers(uint64_t *x, uint64_t *f, const placed *at) {
     x[2] = at->sp;
 }
 
+// Without a folder of RISC-V programs, what a program executes by an absolute path is the host's: /bin/sh first of all. It sees ENOEXEC,
+// and most programs show that to nobody.
+static void say_foreign(tl_os *os, const image *im) {
+    enum { MACHINE_OFFSET = 18, MACHINE_RISCV = 243 };
+    uint8_t header[MACHINE_OFFSET + 2];
+    if (os->has_warned_foreign || tl_file_pread(os, im->file, header, sizeof header, 0) != sizeof header ||
+        memcmp(header, "\177ELF", 4) != 0 || (header[MACHINE_OFFSET] | header[MACHINE_OFFSET + 1] << 8) == MACHINE_RISCV)
+        return;
+    os->has_warned_foreign = true;
+    tl_os_warn(os, "the program executed %.150s, which is not a RISC-V program; it was told ENOEXEC; %s (docs/userlands.md)", im->path,
+               os->options.root ? "put RISC-V programs into the folder of --root" : "give it a folder of RISC-V programs with --root DIR");
+}
+
 static int64_t exec(tl_thread *t, image *im) {
     placed at;
     int64_t result = identify(t, im, NULL);
+    if (result == -ENOEXEC)
+        say_foreign(t->os, im);
     if (result < 0)
         return result;
     if (im->argv.n == 0 && !strings_add(&im->argv, "", 0)) // as Linux does since 5.18

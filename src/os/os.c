@@ -540,6 +540,7 @@ tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **r
     os->options.argv = os->options.envp = NULL; // used once, below
     os->options.program = copy_string(options->program);
     os->options.sysroot = copy_string(options->sysroot ? options->sysroot : "/usr/riscv64-linux-gnu");
+    os->has_named_sysroot = options->sysroot != NULL;
     os->options.root = copy_string(options->root);
     os->clock_hz = machine->config.clock_hz;
     os->account.most_bytes = machine->config.ram_bytes / TL_ACCOUNT_SHARE;

@@ -44,6 +44,9 @@ struct tl_os {
     struct tl_file_system *file_system; // the file layer's: mounts, descriptors of --root and --sysroot, pseudo-inodes
     uint64_t warned[8];                 // bit per system call number: said once
     bool has_warned_beyond;             // the same for numbers beyond the table
+    bool has_named_sysroot;             // the user did
+    bool has_warned_sysroot;            // a file of a sysroot that nobody named stood in for one that --root lacks: said once
+    bool has_warned_foreign;            // a program for another machine was executed: said once
     tl_os_report report;                // message of the end so far
     bool has_ended;
     uint64_t break_pc[2]; // of the first process; TL_NO_LINE: none

@@ -146,12 +146,25 @@ static int64_t open_existing(tl_thread *t, const tl_place *place, uint32_t flags
     return error;
 }
 
+// What the folder of --root lacks comes from the sysroot. Unless the user named one, that is worth knowing: counts depend on it.
+static void say_outside_root(tl_os *os, const tl_place *place) {
+    if (place->tree != TL_TREE_SYSROOT || !os->options.root || os->has_named_sysroot || os->has_warned_sysroot || !S_ISREG(place->mode))
+        return;
+    os->has_warned_sysroot = true;
+    tl_os_warn(os, "%s is not under --root %s: it came from %s; put a RISC-V userland into the folder (docs/userlands.md), or say --sysroot %s",
+               place->path, os->options.root, os->options.sysroot, os->options.sysroot);
+}
+
 static int64_t open_place(tl_thread *t, const tl_place *place, uint32_t flags, uint32_t mode, tl_file **ret_file) {
     tl_os *os = t->os;
     if (place->tree == TL_TREE_VIRTUAL)
         return tl_virtual_open(t, place, flags, mode, ret_file);
-    if (place->exists)
-        return open_existing(t, place, flags, ret_file);
+    if (place->exists) {
+        int64_t error = open_existing(t, place, flags, ret_file);
+        if (!error)
+            say_outside_root(os, place);
+        return error;
+    }
     if (!(flags & TL_O_CREAT))
         return -ENOENT;
     if (place->wants_dir)

@@ -707,6 +707,68 @@ def a_missing_library_has_a_remedy():
     contains(err, "libneeded.so", "--sysroot", "LD_LIBRARY_PATH", "instructions")
 
 
+def shell_caller(*flags):
+    path = os.path.join(scratch, "shell" + "".join(flags))
+    if not os.path.exists(path):
+        subprocess.run([CROSS, *flags, "-o", path, os.path.join(HERE, "shell.c")], check=True)
+    return path
+
+
+@guest
+def a_program_of_another_machine_is_told_once_with_the_remedy():
+    if platform.machine() == "riscv64" or not os.path.exists("/bin/sh"):
+        raise Skip("the host has no /bin/sh for another machine")
+    path = shell_caller("-static")
+    status, out, err = stat("-o", os.devnull, "--", path, "echo hi", "echo hi")
+    equal((status, out), (0, "32512\n32512\n"), err)
+    equal(err, "tally: the program executed /bin/sh, which is not a RISC-V program; it was told ENOEXEC; give it a folder of RISC-V "
+               "programs with --root DIR (docs/userlands.md)\n")
+    equal(stat("-q", "-o", os.devnull, "--", path, "echo hi")[2], "", "--quiet")
+
+    root = os.path.join(scratch, "foreign")
+    os.makedirs(os.path.join(root, "bin"), exist_ok=True)
+    shutil.copy(path, os.path.join(root, "shell"))
+    status, out, err = stat("-o", os.devnull, "--root", root, "--", "/shell", "echo hi")
+    equal((status, out, err), (0, "32512\n", ""), "there is no shell at all, and programs look for what is not there")
+    shutil.copy("/bin/sh", os.path.join(root, "bin", "sh"))
+    status, out, err = stat("-o", os.devnull, "--root", root, "--", "/shell", "echo hi", "echo hi")
+    equal((status, out), (0, "32512\n32512\n"), err)
+    contains(err, "/bin/sh, which is not a RISC-V program", "into the folder of --root")
+    equal(err.count("\n"), 1, err)
+    with open(os.path.join(root, "bin", "sh"), "wb") as file:
+        file.write(b"neither a script nor a program\n")
+    equal(stat("-o", os.devnull, "--root", root, "--", "/shell", "echo hi")[1:], ("32512\n", ""), "text files are for shells to try")
+    empty = os.path.join(scratch, "nothing.c")
+    with open(empty, "w", encoding="utf-8") as out:
+        out.write("int main(void) { return 0; }\n")
+    subprocess.run([CROSS, "-static", "-o", os.path.join(root, "bin", "sh"), empty], check=True)
+    equal(stat("-o", os.devnull, "--root", root, "--", "/shell", "echo hi")[1:], ("0\n", ""), "a RISC-V shell is not foreign")
+
+
+@guest
+def what_a_root_lacks_is_not_taken_from_outside_in_silence():
+    path = shell_caller()
+    root, sysroot = os.path.join(scratch, "bare-root"), "/usr/riscv64-linux-gnu"
+    loader = "/lib/ld-linux-riscv64-lp64d.so.1"
+    os.makedirs(os.path.join(root, "usr", "bin"), exist_ok=True)
+    os.makedirs(os.path.join(root, "lib"), exist_ok=True)
+    shutil.copy(path, os.path.join(root, "usr", "bin", "caller"))
+    status, _, err = stat("-o", os.devnull, "--root", root, "--", "/usr/bin/caller")
+    equal(status, 0, err)
+    said = f"is not under --root {root}: it came from {sysroot}; put a RISC-V userland into the folder (docs/userlands.md), or say --sysroot {sysroot}\n"
+    equal(err, f"tally: {loader} " + said, "once, for the loader")
+    equal(stat("-o", os.devnull, "--sysroot", sysroot, "--root", root, "--", "/usr/bin/caller"), (0, "", ""), "who names the sysroot knows")
+    shutil.copy(sysroot + loader, root + "/lib/")
+    equal(stat("-o", os.devnull, "--root", root, "--", "/usr/bin/caller"), (0, "", "tally: /lib/libc.so.6 " + said), "once, for the library")
+    shutil.copy(sysroot + "/lib/libc.so.6", root + "/lib/")
+    equal(stat("-o", os.devnull, "--root", root, "--", "/usr/bin/caller"), (0, "", ""), "all of it is there")
+    equal(stat("-o", os.devnull, "--root", root, "--", "caller"), (0, "", ""), "a name without a slash is looked up below the folder")
+    os.symlink("/usr/bin/caller", os.path.join(root, "usr", "bin", "linked"))
+    equal(stat("-o", os.devnull, "--root", root, "--", "linked"), (0, "", ""), "so is a link, whose target is below the folder, too")
+    fails(["stat", "--root", root, "--", "tr"], 127, "tr: not found below --root", root)
+    equal(stat("-o", os.devnull, "--", path)[2], "", "without --root the sysroot is where libraries are")
+
+
 @guest
 def repeated_runs_are_identical_and_say_so():
     status, out, err = stat("-r", "3", *program("words"))
