@@ -61,7 +61,8 @@ char *cli_find_program(const char *name, const char *root, bool *ret_found) {
 
 int cli_say_not_found(const char *name, const char *root) {
     if (root && !strchr(name, '/'))
-        fprintf(stderr, "tally: %s: not found below --root %s; in its folders bin and sbin are looked up names without a slash\n", name, root);
+        fprintf(stderr, "tally: %s: not found below --root %s; in its folders bin and sbin are looked up names without a slash\n", name,
+                root);
     else if (strchr(name, '/'))
         fprintf(stderr, "tally: %s: there is no such program\n", name);
     else if (access(name, F_OK) == 0)

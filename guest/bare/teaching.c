@@ -65,14 +65,15 @@ static void on_disk(void) {
     n_used = queue.used.index;
 }
 
-__asm__(".text\n .balign 4\n"
-        "handler: addi sp, sp, -128\n"
-        " sd ra, 0(sp)\n sd t0, 8(sp)\n sd t1, 16(sp)\n sd t2, 24(sp)\n sd t3, 32(sp)\n sd t4, 40(sp)\n sd t5, 48(sp)\n sd t6, 56(sp)\n"
-        " sd a0, 64(sp)\n sd a1, 72(sp)\n sd a2, 80(sp)\n sd a3, 88(sp)\n sd a4, 96(sp)\n sd a5, 104(sp)\n sd a6, 112(sp)\n sd a7, 120(sp)\n"
-        " call interrupt\n"
-        " ld ra, 0(sp)\n ld t0, 8(sp)\n ld t1, 16(sp)\n ld t2, 24(sp)\n ld t3, 32(sp)\n ld t4, 40(sp)\n ld t5, 48(sp)\n ld t6, 56(sp)\n"
-        " ld a0, 64(sp)\n ld a1, 72(sp)\n ld a2, 80(sp)\n ld a3, 88(sp)\n ld a4, 96(sp)\n ld a5, 104(sp)\n ld a6, 112(sp)\n ld a7, 120(sp)\n"
-        " addi sp, sp, 128\n sret\n");
+__asm__(
+    ".text\n .balign 4\n"
+    "handler: addi sp, sp, -128\n"
+    " sd ra, 0(sp)\n sd t0, 8(sp)\n sd t1, 16(sp)\n sd t2, 24(sp)\n sd t3, 32(sp)\n sd t4, 40(sp)\n sd t5, 48(sp)\n sd t6, 56(sp)\n"
+    " sd a0, 64(sp)\n sd a1, 72(sp)\n sd a2, 80(sp)\n sd a3, 88(sp)\n sd a4, 96(sp)\n sd a5, 104(sp)\n sd a6, 112(sp)\n sd a7, 120(sp)\n"
+    " call interrupt\n"
+    " ld ra, 0(sp)\n ld t0, 8(sp)\n ld t1, 16(sp)\n ld t2, 24(sp)\n ld t3, 32(sp)\n ld t4, 40(sp)\n ld t5, 48(sp)\n ld t6, 56(sp)\n"
+    " ld a0, 64(sp)\n ld a1, 72(sp)\n ld a2, 80(sp)\n ld a3, 88(sp)\n ld a4, 96(sp)\n ld a5, 104(sp)\n ld a6, 112(sp)\n ld a7, 120(sp)\n"
+    " addi sp, sp, 128\n sret\n");
 extern char handler[];
 void interrupt(void);
 void interrupt(void) {
@@ -138,9 +139,8 @@ static void transfer(u32 type, u64 sector) {
     header.type = type;
     header.sector = sector;
     status_byte = 0xff;
-    const descriptor chain[] = {{(u64)&header, 16, NEXT, 1},
-                                {(u64)data, sizeof data, (uint16_t)(NEXT | (type ? 0 : WRITE)), 2},
-                                {(u64)&status_byte, 1, WRITE, 0}};
+    const descriptor chain[] = {
+        {(u64)&header, 16, NEXT, 1}, {(u64)data, sizeof data, (uint16_t)(NEXT | (type ? 0 : WRITE)), 2}, {(u64)&status_byte, 1, WRITE, 0}};
     for (u32 i = 0; i < 3; i++) {
         queue.table[i].paddr = chain[i].paddr;
         queue.table[i].n_bytes = chain[i].n_bytes;

@@ -13,8 +13,6 @@
 #include "dev/devices.h"
 #include "mem/mem_signals.h"
 
-static const uint64_t POWER_ON_S = UINT64_C(1704067200); // 2024-01-01 00:00:00 UTC, as for programs in user mode
-
 static void settle_next_event(tl_board *board) {
     board->next_event = UINT64_MAX;
     for (uint32_t i = 0; i < board->n_devices; i++)
@@ -250,7 +248,7 @@ static tl_status make_devices(tl_board *board, const tl_system_options *options,
     board->interrupt_controller = board->devices[0];
     if (!has_added(board, status = tl_clint_new(&clint, board->machine->n_harts, next_device(board), err)) ||
         !has_added(board, status = tl_uart_new(&uart, next_device(board), err)) ||
-        !has_added(board, status = tl_rtc_new(&rtc, POWER_ON_S, next_device(board), err)) ||
+        !has_added(board, status = tl_rtc_new(&rtc, TL_POWER_ON_S, next_device(board), err)) ||
         !has_added(board, status = tl_finisher_new(&finisher, next_device(board), err)))
         return status;
     tl_device_place l2_counters = {board->arena, &board->host, TL_L2_COUNTERS_PADDR, 0, 0};

@@ -12,6 +12,7 @@ enum { TL_MAX_DEVICES = 24, TL_CONSOLE_BYTES = 4096, TL_VIRTIO_SLOTS = 8 };
 // QEMU's virt board (system.h).
 static const uint64_t TL_FINISHER_PADDR = 0x100000, TL_RTC_PADDR = 0x101000, TL_CLINT_PADDR = 0x2000000, TL_PLIC_PADDR = 0xc000000,
                       TL_UART_PADDR = 0x10000000, TL_VIRTIO_PADDR = 0x10001000, TL_VIRTIO_STRIDE = 0x1000;
+static const uint64_t TL_POWER_ON_S = UINT64_C(1704067200);          // 2024-01-01 00:00:00 UTC, as for programs in user mode
 enum { TL_IRQ_VIRTIO_FIRST = 1, TL_IRQ_UART = 10, TL_IRQ_RTC = 11 }; // inputs of the interrupt controller
 
 typedef struct tl_board {

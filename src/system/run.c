@@ -45,7 +45,7 @@ static void reset_harts(tl_system *system) {
     }
 }
 
-static void end(tl_system *system, tl_system_stop stop, int32_t status, const char *message) {
+void tl_system_end(tl_system *system, tl_system_stop stop, int32_t status, const char *message) {
     system->has_ended = true;
     system->report = (tl_system_report){.stop = stop, .exit_status = status};
     snprintf(system->report.message, sizeof system->report.message, "%s", message);
@@ -74,24 +74,6 @@ static bool others_have_reached(const tl_system *system, const tl_hart *h, uint6
     return true;
 }
 
-// HTIF as riscv-tests and riscv-pk use it: an odd word ends the program, device 1 command 1 prints a character.
-static void look_at_tohost(tl_system *system) {
-    uint64_t word;
-    uint8_t *at = tl_machine_ram(system->machine, system->tohost);
-    memcpy(&word, at, sizeof word);
-    if (word == 0)
-        return;
-    memset(at, 0, sizeof word);
-    if (word >> 48 == 0x0101) {
-        uint8_t byte = (uint8_t)word;
-        system->board.host.put(system->board.host.ctx, &byte, 1);
-        if (system->fromhost)
-            memcpy(tl_machine_ram(system->machine, system->fromhost), &(uint64_t){UINT64_C(0x0101) << 48}, sizeof word);
-    } else if (word & 1) {
-        end(system, TL_SYSTEM_EXITED, (int32_t)(word >> 1 & 0x7fffffff), "");
-    }
-}
-
 // While every hart waits and somebody may still type, time passes as the host's does, until the guest's next event or a key.
 static void wait_for_input(const tl_system *system, uint64_t cycles) {
     const uint64_t most_ns = 20000000; // so that a request to stop is seen
@@ -110,7 +92,7 @@ static bool wants_stop(tl_system *system) {
 static bool pass_time(tl_system *system, const tl_system_limits *limits) {
     uint64_t next = system->board.next_event;
     if (next == UINT64_MAX) {
-        end(system, TL_SYSTEM_STUCK, 0, "every hart waits for an interrupt (WFI), and no device will ever send one");
+        tl_system_end(system, TL_SYSTEM_STUCK, 0, "every hart waits for an interrupt (WFI), and no device will ever send one");
         return false;
     }
     if (next >= limits->until_cycle) {
@@ -161,7 +143,7 @@ static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
     char text[256];
     snprintf(text, sizeof text, "hart%u traps at its own trap handler, %ctvec = 0x%" PRIx64 " (%ccause %" PRIu64 "): %s", h->id,
              is_machine ? 'm' : 's', handler, is_machine ? 'm' : 's', h->trap_cause, why_handler_traps(system, h, is_machine));
-    end(system, TL_SYSTEM_STUCK, 0, text);
+    tl_system_end(system, TL_SYSTEM_STUCK, 0, text);
 }
 
 static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limits, uint64_t n_left) {
@@ -233,11 +215,11 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
             run_hart(system, h, limits, limits->until_instret - n_done);
         }
         if (system->tohost)
-            look_at_tohost(system);
+            tl_htif_look(system);
         if (system->board.has_finished)
-            end(system, TL_SYSTEM_EXITED, system->board.finish_status, "");
+            tl_system_end(system, TL_SYSTEM_EXITED, system->board.finish_status, "");
         else if (system->board.wants_reset)
-            end(system, TL_SYSTEM_RESET, 0, "the guest asked for a restart");
+            tl_system_end(system, TL_SYSTEM_RESET, 0, "the guest asked for a restart");
     }
     if (system->has_ended)
         settle(system, tl_system_now_cycles(system));

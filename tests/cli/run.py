@@ -257,7 +257,7 @@ def completion_completes():
 @test
 def commands_in_the_documentation_parse():
     n_commands = 0
-    for page in ("README.md", "docs/stat.md", "docs/boot.md", "docs/machines.md", "docs/dhpc.md", "docs/compare.md",
+    for page in ("README.md", "docs/stat.md", "docs/boot.md", "docs/userlands.md", "docs/machines.md", "docs/dhpc.md", "docs/compare.md",
                  "guest/linux/README.md"):
         with open(os.path.join(ROOT, page), encoding="utf-8") as text:
             lines = [line.strip() for line in text.read().replace("\\\n", " ").split("\n") if line.startswith("    ")]
@@ -1676,6 +1676,35 @@ def a_bare_program_has_a_disk():
     fails(["stat", "--bare", "--disk", os.path.join(scratch, "none.img"), path], 127, "none.img", "no such disk image")
     fails(["stat", "--bare", "--disk-writable", path], 2, "--disk-writable", "--disk FILE")
     fails(["stat", "--disk", image, options.guest], 2, "--disk", "bare-metal")
+
+
+def htif(case):
+    return built(f"htif-{case}", "htif.c", "-O1", "-ffreestanding", "-mcmodel=medany", "-fno-pic", "-no-pie", f"-DCASE={case}",
+                 "-Wl,-n,-Ttext=0x80000000,-e,_start,--no-warn-rwx-segments,--section-start=.text.start=0x80100000")
+
+
+@guest
+def bare_programs_speak_to_their_host_through_tohost():
+    for words in ([], ["--engine", "step"], ["--harts", "2"]):
+        got, out, err = stat("--bare", "-o", os.devnull, "--set", "ram=16MiB", *words, htif(0))
+        equal((got, out, err), (7, "a block: hello\nlock:", ""), "write, time and exit of a request block")
+    got, out, err = stat("--bare", "-o", os.devnull, "--timeout", "60", htif(1), stdin=b"echo me q")
+    equal((got, out, err), (0, "echo me ", ""), "the console")
+    got, out, err = stat("--bare", "-o", os.devnull, "--timeout", "60", htif(2))
+    equal((got, out), (0, ""), err)
+    lines = err.splitlines()
+    equal(len(lines), 8, "no more is said than eight times: " + err)
+    contains(lines[0], "tally: the program asked through tohost for system call 63, which is not answered", "write (64)", "ENOSYS")
+    contains(lines[1], "tally: the program wrote 0x200000000000006 to tohost: device 2, command 0 is not known")
+    contains(lines[2], "device 1, command 5 is not known")
+    contains(lines[3], "no request block of 64 bytes lies there")
+    contains(lines[4], "wrote 0x1000 to tohost: no request block")
+    contains(lines[5], "system call 1000")
+    got, out, err = stat("--bare", "-o", os.devnull, "--timeout", "60", htif(3))
+    equal((got, out), (0, ""), err)
+    contains(err, "has no symbol fromhost")
+    equal(err.count("\n"), 1, err)
+    equal(report("--bare", htif(4))[0][-1]["status"], 5, "exit_group")
 
 
 @guest
