@@ -132,6 +132,7 @@ static void test_reading_the_line_status_ends_the_transmitter_interrupt(void **s
     }
     assert_int_equal(in(&rig, LSR), 0x60); // told, and IIR still names it; that ends it for good
     assert_int_equal(in(&rig, IIR), 0x02);
+    assert_int_equal(rig.next_tick, UINT64_MAX);
     assert_int_equal(in(&rig, IIR), 0x01);
     tl_rig_advance(&rig, rig.now + 100 * MS);
     assert_int_equal(rig.n_edges[IRQ], 7);
@@ -174,6 +175,14 @@ static void test_other_interrupts_come_while_the_transmitter_is_told(void **stat
     assert_true(rig.line[IRQ]);
     assert_int_equal(in(&rig, IIR), 0x02);
     tl_rig_advance(&rig, 10 * MS);
+    assert_false(rig.line[IRQ]);
+    out(&rig, THR, 'c');
+    rig.input = "d";
+    tl_rig_advance(&rig, 12 * MS);
+    assert_int_equal(in(&rig, LSR), 0x61); // asked for because of the byte: the transmitter has yet to be told
+    assert_int_equal(in(&rig, RBR), 'd');
+    assert_true(rig.line[IRQ]);
+    assert_int_equal(in(&rig, LSR), 0x60);
     assert_false(rig.line[IRQ]);
     tl_rig_stop(&rig);
 }

@@ -174,7 +174,6 @@ static void set_fcr(uart *u, uint8_t value) {
 static void set_thre(uart *u) {
     u->has_thre = u->may_remind = true;
     u->is_thre_told = false;
-    u->remind_at = UINT64_MAX;
 }
 
 static void clear_thre(uart *u) {

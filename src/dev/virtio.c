@@ -262,7 +262,7 @@ static void set_legacy_place(tl_virtio *v, tl_virtio_queue *q, uint64_t page) {
         return;
     }
     uint64_t align_bytes = q->legacy_align_bytes ? q->legacy_align_bytes : LEGACY_ALIGN_BYTES;
-    if (!tl_is_pow2(align_bytes) || q->size > TL_VIRTIO_QUEUE_SIZE) {
+    if (!tl_is_pow2(align_bytes)) {
         tl_virtio_break(v);
         return;
     }
