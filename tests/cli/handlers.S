@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A bare-metal program whose trap handler traps itself. CASE says why: 0 mtvec was never set, 1 it points to no memory, 2 to no code, 3 to
 // code that a locked PMP entry does not permit, 4 to code that traps; 5 stvec to a page that is not mapped, 6 stvec to what PMP does not
-// permit to supervisor mode.
+// permit to supervisor mode, 7 stvec to a page without memory. In case 8 nothing is wrong: machine mode goes back to what traps at stvec, 1500
+// times, then ends the run.
     .option norvc
     .option norelax
     .globl _start
@@ -29,6 +30,11 @@ _start:
     li t0, -1              // supervisor mode may do all, but for the page of the handler in case 6
     csrw pmpaddr1, t0
     li t0, 0x1f00
+#if CASE == 8
+    lla t1, counts
+    csrw mtvec, t1
+    li s0, 1500
+#endif
 #if CASE == 6
     lla t1, handler
     srli t1, t1, 2
@@ -37,18 +43,29 @@ _start:
     ori t0, t0, 0x18
 #endif
     csrw pmpcfg0, t0
+#if CASE != 8
     li t0, 0xffff
     csrw medeleg, t0
-#if CASE == 5
+#endif
+#if CASE == 5 || CASE == 7
     lla t0, root           // Sv39: one page of 1 GiB, where this program lies
     li t1, 0x80000000 >> 2 | 0xcf
     sd t1, 16(t0)
+    li t1, 0x40000000 >> 2 | 0xcf
+    sd t1, 24(t0)          // the next GiB is where no memory is
     srli t0, t0, 12
     li t1, 8 << 60
     or t0, t0, t1
     csrw satp, t0
     sfence.vma
+#if CASE == 5
     li t0, 0x1000
+#else
+    li t0, 0xc0001000
+#endif
+#elif CASE == 8
+    lla t0, supervisor
+    csrw sepc, t0
 #else
     lla t0, handler
 #endif
@@ -58,11 +75,22 @@ _start:
     lla t0, supervisor
     csrw mepc, t0
     mret
+    .balign 4
 supervisor:
 #endif
     .word 0                // illegal
 wait:
     wfi
+    j wait
+
+    .balign 4
+counts:
+    addi s0, s0, -1
+    beqz s0, 1f
+    mret
+1:  li t0, 0x100000
+    li t1, 0x5555
+    sw t1, (t0)
     j wait
 
     .balign 4

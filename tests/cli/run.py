@@ -738,6 +738,9 @@ def a_program_of_another_machine_is_told_once_with_the_remedy():
     with open(os.path.join(root, "bin", "sh"), "wb") as file:
         file.write(b"neither a script nor a program\n")
     equal(stat("-o", os.devnull, "--root", root, "--", "/shell", "echo hi")[1:], ("32512\n", ""), "text files are for shells to try")
+    with open(path, "rb") as whole, open(os.path.join(root, "bin", "sh"), "wb") as file:
+        file.write(whole.read(64))
+    equal(stat("-o", os.devnull, "--root", root, "--", "/shell", "echo hi")[1:], ("32512\n", ""), "a damaged RISC-V program is not foreign")
     empty = os.path.join(scratch, "nothing.c")
     with open(empty, "w", encoding="utf-8") as out:
         out.write("int main(void) { return 0; }\n")
@@ -1642,7 +1645,10 @@ def a_handler_that_traps_itself_is_named_with_the_reason():
                ("(mcause 1)", "(PMP) does not permit to execute the handler"),
                ("(mcause 11)", "the first instruction of the handler traps"),
                ("stvec = 0x1000 (scause 12)", "the page table has no page there"),
-               ("stvec = 0x800", "(scause 1)", "(PMP) does not permit to execute the handler"))
+               ("stvec = 0x800", "(scause 1)", "(PMP) does not permit to execute the handler"),
+               ("stvec = 0xc0001000 (scause 1)", "the page there is no memory"))
+    path = built("handlers-8", "handlers.S", "-Wl,-n,-Ttext=0x80000000", "-DCASE=8")
+    equal(stat("--bare", "-o", os.devnull, "--timeout", "20", path), (0, "", ""), "what machine mode mends in the end is not stuck")
     for case, parts in enumerate(reasons):
         path = built(f"handlers-{case}", "handlers.S", "-Wl,-n,-Ttext=0x80000000", f"-DCASE={case}")
         for harts in ("1", "2"):
@@ -1717,6 +1723,9 @@ def firmware_boots_without_a_kernel():
         got, out, err = run("boot", "--bios", bios, "--stat", "-e", "instructions")
         equal((got, out), (0, "bare: hello\n"), err)
         contains(err, f"Counts of '{os.path.basename(bios)}'")
+    info = built("info.elf", "info.S", "-Wl,-n,-Ttext=0x80000000")
+    equal(run("boot", "-q", "--bios", info)[0], 1, "no next stage")
+    equal(run("boot", "-q", "--bios", info, "--kernel", kernel())[0], 3, "the kernel is the next stage, 2 MiB behind the start of RAM")
     path = os.path.join(scratch, "alone.json")
     got, _, err = run("boot", "--bios", elf, "-j", "-o", path, "--roi", "main", "-e", "instructions")
     equal(got, 0, err)

@@ -221,6 +221,25 @@ static void test_small_structs_of_older_callers_are_respected(void **state) {
     tl_list_free(list);
 }
 
+static void test_what_is_for_a_kernel_needs_one(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        tl_run_options options;
+        tl_run *run = NULL;
+        tl_error err = {0};
+        tl_run_options_init(&options);
+        options.kind = TL_RUN_BOOT;
+        options.bios = "b";
+        options.initrd = i == 0 ? "i" : NULL;
+        options.append = i == 1 ? "quiet" : NULL;
+        assert_int_equal(tl_run_new(&options, &run, &err), TL_EINVAL);
+        assert_non_null(strstr(err.text, "for a kernel, and none was named"));
+        options.initrd = options.append = NULL;
+        assert_int_equal(tl_run_new(&options, &run, &err), TL_OK);
+        tl_run_free(run);
+    }
+}
+
 static void test_wishes_that_contradict_each_other_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -388,6 +407,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_intervals_are_differences_of_results),
     cmocka_unit_test(test_a_report_reads_back),
     cmocka_unit_test(test_small_structs_of_older_callers_are_respected),
+    cmocka_unit_test(test_what_is_for_a_kernel_needs_one),
     cmocka_unit_test(test_wishes_that_contradict_each_other_are_refused),
     cmocka_unit_test(test_what_a_pmu_reports_comes_with_the_truth),
     cmocka_unit_test(test_stopping_from_outside_is_told),
