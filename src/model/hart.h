@@ -89,6 +89,7 @@ typedef enum tl_irq {
     TL_IRQ_SEI = 9,
     TL_IRQ_MEI = 11,
     TL_IRQ_LCOFI = 13,
+    TL_IRQ_PERSONALITY = 62, // no register shows it: an event of the user-mode personality has overflowed (os/perf_event.h)
 } tl_irq;
 
 enum { TL_N_PMP = 16 };

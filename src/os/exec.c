@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "loader/elf.h"
 #include "os/futex.h"
 #include "os/os_internal.h"
+#include "os/perf_event.h"
 #include "os/symbol.h"
 #include "os/syscall.h"
 #include "os/vm_space.h"
@@ -486,6 +488,15 @@ static void say_foreign(tl_os *os, const image *im) {
                os->options.root ? "put RISC-V programs into the folder of --root" : "give it a folder of RISC-V programs with --root DIR");
 }
 
+// Events that wait for the exec begin to count; records name the program and its code.
+static void tell_perf(tl_thread *t) {
+    tl_pev_exec(t);
+    tl_pev_note_comm(t, true);
+    for (const tl_vma *area = tl_vm_first(t->process->vm); area; area = area->next)
+        if (area->file && (area->prot & TL_PROT_EXEC))
+            tl_pev_note_mmap(t, area->start, area->end - area->start, area->prot, MAP_PRIVATE, area->offset, area->file);
+}
+
 static int64_t exec(tl_thread *t, image *im) {
     placed at;
     int64_t result = identify(t, im, NULL);
@@ -507,6 +518,8 @@ static int64_t exec(tl_thread *t, image *im) {
     h->frm = h->fflags = 0;
     tl_sched_space_changed(t);
     tl_os_count(t->os, TL_S_OS_EXEC, 1);
+    if (t->os->perf)
+        tell_perf(t);
     return TL_SYS_NO_RESULT;
 }
 

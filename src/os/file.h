@@ -77,7 +77,9 @@ struct tl_file {
     char *path;                                 // canonical guest path, or NULL
     tl_dir *dir;                                // directories: starting point for relative paths
     tl_epoll_item *items;                       // of epoll instances that watch this description
-    int32_t owner;                              // F_SETOWN
+    int32_t owner;                              // F_SETOWN: a process, negative a group; 0: nobody
+    bool owner_is_thread;                       // F_SETOWN_EX
+    int32_t async_fd, async_signal;             // the descriptor that O_ASYNC was set through; F_SETSIG, 0: SIGIO
     uint64_t read_timeout_ns, write_timeout_ns; // SO_RCVTIMEO, SO_SNDTIMEO; 0: none
     uint64_t n_charged;                         // bytes of os->account, given back with the description
 };

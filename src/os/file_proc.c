@@ -6,6 +6,7 @@
 
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/perf_event.h"
 #include "os/virtual.h"
 #include "os/vm_space.h"
 
@@ -153,6 +154,57 @@ static void kernel_max(tl_strbuf *text, const tl_proc_subject *subject) {
     tl_strbuf_addf(text, "%d\n", TL_MAX_HARTS - 1);
 }
 
+// ---- perf_event_open: limits, and the devices whose events it takes.
+
+#define NUMBER(name, value)                                             \
+    static void name(tl_strbuf *text, const tl_proc_subject *subject) { \
+        (void)subject;                                                  \
+        tl_strbuf_addf(text, "%d\n", value);                            \
+    }
+NUMBER(perf_paranoid, TL_PEV_PARANOID)
+NUMBER(perf_max_rate, TL_PEV_MAX_RATE)
+NUMBER(perf_max_stack, TL_PEV_MAX_STACK)
+NUMBER(perf_mlock, TL_PEV_MLOCK_KIB)
+NUMBER(type_raw, PERF_TYPE_RAW)
+NUMBER(type_software, PERF_TYPE_SOFTWARE)
+#undef NUMBER
+
+static void format_event(tl_strbuf *text, const tl_proc_subject *subject) {
+    (void)subject;
+    tl_strbuf_add(text, "config:0-47\n");
+}
+
+// The selector by which the machine's own PMU counts a generic event, by its number in the SBI's list; NULL: it cannot.
+static const tl_pmu_tree_event *selector_of(const tl_os *os, uint32_t event) {
+    const tl_pmu_tree *tree = os->machine->pmus[0]->preset->tree;
+    for (uint32_t i = 0; i < tree->n_events; i++)
+        if (tree->events[i].event == event)
+            return &tree->events[i];
+    return NULL;
+}
+
+#define PMU_EVENT(name, event)                                                                       \
+    static void name(tl_strbuf *text, const tl_proc_subject *subject) {                              \
+        tl_strbuf_addf(text, "event=0x%" PRIx64 "\n", selector_of(os_of(subject), event)->selector); \
+    }
+PMU_EVENT(pmu_cycles, 1)
+PMU_EVENT(pmu_instructions, 2)
+PMU_EVENT(pmu_cache_references, 3)
+PMU_EVENT(pmu_cache_misses, 4)
+PMU_EVENT(pmu_branches, 5)
+PMU_EVENT(pmu_branch_misses, 6)
+#undef PMU_EVENT
+
+bool tl_proc_is_there(const tl_os *os, const tl_proc_row *row) {
+    static tl_proc_text_fn *const by_event[] = {NULL,         pmu_cycles,       pmu_instructions, pmu_cache_references, pmu_cache_misses,
+                                                pmu_branches, pmu_branch_misses};
+    for (uint32_t event = 1; event < TL_COUNT_OF(by_event); event++)
+        if (row->make == by_event[event])
+            return selector_of(os, event) != NULL;
+    return true;
+}
+
+#define CPU "/sys/bus/event_source/devices/cpu/"
 const tl_proc_row tl_proc_rows[] = {
     {"/etc/group", group},
     {"/etc/hostname", hostname},
@@ -173,6 +225,10 @@ const tl_proc_row tl_proc_rows[] = {
     {"/proc/sys/kernel/ngroups_max", ngroups_max},
     {"/proc/sys/kernel/osrelease", osrelease},
     {"/proc/sys/kernel/ostype", ostype},
+    {"/proc/sys/kernel/perf_event_max_sample_rate", perf_max_rate},
+    {"/proc/sys/kernel/perf_event_max_stack", perf_max_stack},
+    {"/proc/sys/kernel/perf_event_mlock_kb", perf_mlock},
+    {"/proc/sys/kernel/perf_event_paranoid", perf_paranoid},
     {"/proc/sys/kernel/pid_max", pid_max},
     {"/proc/sys/kernel/random/boot_id", boot_id},
     {"/proc/sys/kernel/random/entropy_avail", entropy},
@@ -186,6 +242,15 @@ const tl_proc_row tl_proc_rows[] = {
     {"/proc/uptime", uptime},
     {"/proc/version", version},
     {"/proc/mounts", mounts},
+    {CPU "events/branch-misses", pmu_branch_misses},
+    {CPU "events/branches", pmu_branches},
+    {CPU "events/cache-misses", pmu_cache_misses},
+    {CPU "events/cache-references", pmu_cache_references},
+    {CPU "events/cpu-cycles", pmu_cycles},
+    {CPU "events/instructions", pmu_instructions},
+    {CPU "format/event", format_event},
+    {CPU "type", type_raw},
+    {"/sys/bus/event_source/devices/software/type", type_software},
     {"/sys/devices/system/cpu/kernel_max", kernel_max},
     {"/sys/devices/system/cpu/online", cpus},
     {"/sys/devices/system/cpu/possible", cpus},
@@ -194,6 +259,7 @@ const tl_proc_row tl_proc_rows[] = {
     {"/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", zero},
     {.name = NULL},
 };
+#undef CPU
 
 // ---- A process.
 

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include "os/os_internal.h"
+#include "os/perf_event.h"
 #include "os/syscall.h"
 #include "os/vm_space.h"
 
@@ -144,6 +145,7 @@ static int64_t set_name(tl_thread *t, uint64_t vaddr) {
         return n;
     memset(t->comm, 0, sizeof t->comm);
     memcpy(t->comm, name, n < 0 ? sizeof name - 1 : (size_t)n);
+    tl_pev_note_comm(t, false);
     return 0;
 }
 
@@ -184,6 +186,8 @@ int64_t tl_sys_prctl(tl_thread *t, const uint64_t args[6]) {
     case PR_SET_THP_DISABLE: return 0;
     case PR_GET_TID_ADDRESS: return tl_vm_write(p, value, &t->clear_child_tid, 8) ? 0 : -EFAULT;
     case PR_SET_PTRACER: return 0;
+    case PR_TASK_PERF_EVENTS_DISABLE:
+    case PR_TASK_PERF_EVENTS_ENABLE: tl_pev_switch_own(t, (int)args[0] == PR_TASK_PERF_EVENTS_ENABLE); return 0;
     default: return -EINVAL; // as a kernel without the feature
     }
 }

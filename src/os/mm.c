@@ -6,6 +6,7 @@
 
 #include "os/os_internal.h"
 #include "os/page_cache.h"
+#include "os/perf_event.h"
 #include "os/syscall.h"
 #include "os/vm_space.h"
 
@@ -81,6 +82,9 @@ int64_t tl_sys_mmap(tl_thread *t, const uint64_t args[6]) {
         bool is_zero = false;
         if (!file)
             return -EBADF;
+        int64_t mapped = tl_pev_mmap(t, file, args);
+        if (mapped != -ENODEV)
+            return mapped;
         uint64_t window_paddr, window_bytes;
         if (tl_file_window(t->os, file, &window_paddr, &window_bytes)) {
             int64_t result = map_registers(file, prot, window_bytes, &map);
@@ -102,6 +106,8 @@ int64_t tl_sys_mmap(tl_thread *t, const uint64_t args[6]) {
     if (vaddr >= 0 && (flags & (MAP_POPULATE | MAP_LOCKED)) && !(flags & MAP_NONBLOCK) && map.prot)
         tl_vm_populate(t->process->vm, (uint64_t)vaddr, (uint64_t)vaddr + bytes,
                        (prot & PROT_WRITE) && !map.is_shared ? TL_ACCESS_WRITE : TL_ACCESS_READ);
+    if (vaddr >= 0 && t->os->perf)
+        tl_pev_note_mmap(t, (uint64_t)vaddr, tl_align_up(bytes, TL_PAGE_BYTES), prot, type, offset, map.file);
     return vaddr;
 }
 

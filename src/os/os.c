@@ -16,6 +16,7 @@
 #include "os/futex.h"
 #include "os/host_wait.h"
 #include "os/os_internal.h"
+#include "os/perf_event.h"
 #include "os/symbol.h"
 #include "os/syscall.h"
 #include "os/vm_space.h"
@@ -159,14 +160,19 @@ static void enter_kernel(tl_os *os, tl_hart *h) {
     h->reservation_paddr = TL_NO_LINE;
     tl_hart_notice(h, TL_NOTICE_TRAP_ENTRY);
     ++h->tally[TL_S_HART_FLUSH_OTHER];
+    ++os->kernel_counts[h->id].flushes;
     tl_os_spend(os, TL_S_HART_CYC_TRAP, h->config->pipeline.trap_cycles);
     os->now = h->now;
 }
 
 static void leave_kernel(tl_os *os, tl_hart *h) {
     if (os->in_kernel >> h->id & 1) {
+        const tl_thread *t = h->client;
         ++h->tally[TL_S_HART_FLUSH_OTHER];
+        ++os->kernel_counts[h->id].flushes;
         tl_hart_notice(h, TL_NOTICE_TRAP_RETURN);
+        if (t->perf_events)
+            tl_pev_resume(h->client);
     }
     os->in_kernel &= ~(1u << h->id);
 }
@@ -497,6 +503,14 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
                 continue;
             break;
         }
+        if (os->perf && tl_pev_is_due(os, h)) { // also within a fetch run: the interrupt is taken before the next instruction
+            os->turn = NULL;
+            os->now = h->now;
+            take_interrupt(os, h);
+            os->hart = h;
+            tl_pev_overflow(h->client);
+            continue;
+        }
         if (h->run_vline == TL_NO_LINE) { // between fetch runs
             if (os->n_timers > 0 && os->timers[1]->cycle <= h->now) {
                 os->now = 0;
@@ -574,6 +588,7 @@ void tl_os_free(tl_os *os) {
     tl_host_waits_done(os);
     if (os->file_system)
         tl_file_system_done(os);
+    tl_pev_done(os);
     while (os->free_entries) {
         tl_wait_entry *entry = os->free_entries;
         os->free_entries = entry->next_of_thread;

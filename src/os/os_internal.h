@@ -16,6 +16,12 @@ typedef struct tl_sched tl_sched;     // sched.h
 typedef struct tl_frames tl_frames;   // vm.c: physical pages
 typedef struct tl_futexes tl_futexes; // futex.c
 
+typedef struct
+    tl_kernel_counts { // what the modeled kernel did on a hart by itself, where the hart's totals do not tell it from the program's
+    uint64_t flushes;  // of the pipeline, entering and leaving
+    uint64_t minor_faults, major_faults; // on behalf of system calls
+} tl_kernel_counts;
+
 struct tl_os {
     tl_machine *machine;
     tl_os_options options; // strings are copies
@@ -53,10 +59,12 @@ struct tl_os {
     tl_hart *turn;        // the hart whose turn was cut short by a limit; NULL: the one furthest behind is next
     uint64_t turn_horizon;
     int32_t hpc_pid[TL_MAX_HARTS]; // whose the distributed counters of a hart were last; 0: nobody's yet
-    uint32_t in_kernel;            // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
-    bool is_at_break;              // the run ends here
-    bool must_stop;                // the same: somebody outside wants it
-    tl_thread *dead;               // ended threads, freed between events
+    tl_kernel_counts kernel_counts[TL_MAX_HARTS];
+    struct tl_pev *perf; // perf_event.h; NULL: no event was ever opened
+    uint32_t in_kernel;  // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
+    bool is_at_break;    // the run ends here
+    bool must_stop;      // the same: somebody outside wants it
+    tl_thread *dead;     // ended threads, freed between events
 };
 
 // Somebody outside wants the run to stop (tl_os_options.wants_stop): tl_os_run then ends with TL_OS_LIMIT before anything else runs. To be

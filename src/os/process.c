@@ -10,6 +10,7 @@
 
 #include "os/futex.h"
 #include "os/os_internal.h"
+#include "os/perf_event.h"
 #include "os/vm_space.h"
 
 tl_process *tl_process_first(const tl_os *os) { return os->processes; }
@@ -268,7 +269,10 @@ void tl_thread_end(tl_thread *t) {
     int32_t status = p->is_ending ? p->exit_status : p->last_thread_status;
     tl_futex_thread_done(t);
     tl_wait_forget(t);
+    if (os->perf)
+        tl_pev_note_exit(t);
     tl_sched_remove(t);
+    tl_pev_thread_done(t);
     tl_files_unref(os, t->files);
     tl_fs_unref(os, t->fs);
     t->files = NULL;
@@ -309,6 +313,7 @@ void tl_process_free_all(tl_os *os) {
         while (p->threads) {
             tl_thread *t = p->threads;
             p->threads = t->next_in_process;
+            tl_pev_forget(t);
             tl_wait_forget(t);
             tl_files_unref(os, t->files);
             tl_fs_unref(os, t->fs);

@@ -85,6 +85,7 @@ struct tl_thread {
     uint64_t loaded_now, loaded_supervisor; // the hart's clocks when it came onto it
     uint64_t user_cycles, system_cycles;    // up to the last switch; tl_thread_times adds the rest
     uint64_t voluntary_switches, involuntary_switches;
+    struct tl_pev_event *perf_events; // perf_event.h; NULL: none
 
     // Threads' private agreements with libc.
     uint64_t clear_child_tid, robust_list, robust_list_bytes;

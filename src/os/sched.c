@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "os/os_internal.h"
+#include "os/perf_event.h"
 #include "os/vm_space.h"
 
 static tl_thread *thread_on(const tl_hart *h) { return (tl_thread *)h->client; }
@@ -55,6 +56,8 @@ static void drain(tl_hart *h) {
 static void load(tl_hart *h, tl_thread *t) {
     tl_os *os = t->os;
     tl_hart_idle_until(h, t->ready_cycle);
+    if (t->perf_events)
+        tl_pev_arrive(t, h);
     memcpy(h->x, t->x, sizeof t->x);
     memcpy(h->f, t->f, sizeof t->f);
     h->pc = t->pc;
@@ -108,6 +111,8 @@ static void leave(tl_thread *t) {
     h->supervisor_cycles += cost;
     h->tally[TL_S_HART_CYC_SWITCH] += cost;
     ++h->tally[TL_S_OS_CONTEXT_SWITCH];
+    if (t->perf_events)
+        tl_pev_leave(t);
     uint64_t supervisor = h->supervisor_cycles - t->loaded_supervisor;
     t->system_cycles += supervisor;
     t->user_cycles += h->now - t->loaded_now - supervisor;

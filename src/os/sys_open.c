@@ -361,15 +361,20 @@ static int64_t set_flags(tl_thread *t, tl_file *file, uint32_t wanted) {
     return error;
 }
 
+static void set_owner(tl_file *file, int32_t owner, bool is_thread) {
+    file->owner = owner == INT32_MIN ? 0 : owner; // nobody has that number
+    file->owner_is_thread = is_thread;
+}
+
 static int64_t owner_ex(tl_thread *t, tl_file *file, uint64_t vaddr, bool sets) {
-    int32_t pair[2] = {file->owner < 0 ? 2 : 1, file->owner < 0 ? -file->owner : file->owner};
+    int32_t pair[2] = {file->owner < 0 ? 2 : file->owner_is_thread ? 0 : 1, file->owner < 0 ? -file->owner : file->owner};
     if (!sets)
         return tl_vm_write(t->process, vaddr, pair, sizeof pair) ? 0 : -EFAULT;
     if (!tl_vm_read(t->process, vaddr, pair, sizeof pair))
         return -EFAULT;
     if (pair[0] < 0 || pair[0] > 2)
         return -EINVAL;
-    file->owner = pair[0] == 2 ? -pair[1] : pair[1];
+    set_owner(file, pair[0] == 2 ? (int32_t)(0u - (uint32_t)pair[1]) : pair[1], pair[0] == 0);
     return 0;
 }
 
@@ -392,19 +397,26 @@ int64_t tl_sys_fcntl(tl_thread *t, const uint64_t args[6]) {
     case TL_F_GETFD: return slot->close_on_exec;
     case TL_F_SETFD: slot->close_on_exec = argument & TL_FD_CLOEXEC; return 0;
     case TL_F_GETFL: return (int64_t)file->flags;
-    case TL_F_SETFL: return set_flags(t, file, (uint32_t)argument);
+    case TL_F_SETFL:
+        if (argument & ~(uint64_t)file->flags & TL_O_ASYNC)
+            file->async_fd = (int32_t)args[0];
+        return set_flags(t, file, (uint32_t)argument);
     case TL_F_GETLK:
     case TL_F_SETLK:
     case TL_F_SETLKW:
     case TL_F_OFD_GETLK:
     case TL_F_OFD_SETLK:
     case TL_F_OFD_SETLKW: return tl_lock_fcntl(t, file, command, argument);
-    case TL_F_SETOWN: file->owner = (int32_t)argument; return 0;
+    case TL_F_SETOWN: set_owner(file, (int32_t)argument, false); return 0;
     case TL_F_GETOWN: return file->owner;
     case TL_F_SETOWN_EX: return owner_ex(t, file, argument, true);
     case TL_F_GETOWN_EX: return owner_ex(t, file, argument, false);
-    case TL_F_SETSIG: return argument > TL_N_SIGNALS ? -EINVAL : 0;
-    case TL_F_GETSIG: return 0;
+    case TL_F_SETSIG:
+        if (argument > TL_N_SIGNALS)
+            return -EINVAL;
+        file->async_signal = (int32_t)argument;
+        return 0;
+    case TL_F_GETSIG: return file->async_signal;
     case TL_F_DUPFD_QUERY: return tl_file_of_fd(t, (int32_t)argument) == file;
     case TL_F_SETPIPE_SZ: return tl_file_is_pipe(file) ? tl_pipe_resize(t->os, file, argument ? (uint32_t)argument : 1) : -EBADF;
     case TL_F_GETPIPE_SZ: return tl_file_is_pipe(file) ? tl_pipe_resize(t->os, file, 0) : -EBADF;
@@ -432,6 +444,8 @@ int64_t tl_sys_ioctl(tl_thread *t, const uint64_t args[6]) {
         uint32_t bit = request == TL_FIONBIO ? TL_O_NONBLOCK : TL_O_ASYNC;
         if (!tl_vm_read(t->process, args[2], &value, sizeof value))
             return -EFAULT;
+        if (bit == TL_O_ASYNC && value)
+            slot->file->async_fd = (int32_t)args[0];
         return set_flags(t, slot->file, value ? slot->file->flags | bit : slot->file->flags & ~bit);
     }
     default: return slot->file->ops->ioctl ? slot->file->ops->ioctl(t, slot->file, request, args[2]) : -ENOTTY;

@@ -7,6 +7,7 @@
 
 #include "os/fd.h"
 #include "os/os_internal.h"
+#include "os/perf_event.h"
 #include "os/syscall.h"
 #include "os/vm_space.h"
 
@@ -48,7 +49,7 @@ static bool inherit(tl_thread *child, const tl_thread *t, uint64_t flags) {
     }
     child->files = flags & CLONE_FILES ? tl_files_ref(t->files) : tl_files_copy(t->os, t->files);
     child->fs = flags & CLONE_FS ? tl_fs_ref(t->fs) : tl_fs_copy(t->os, t->fs);
-    return child->files && child->fs;
+    return child->files && child->fs && (!t->perf_events || tl_pev_inherit(child, t, flags & CLONE_THREAD));
 }
 
 static tl_process *new_process(tl_thread *t, uint64_t flags) {
@@ -140,6 +141,8 @@ int64_t tl_sys_clone(tl_thread *t, const uint64_t args[6]) {
     if (flags & CLONE_CHILD_SETTID)
         (void)tl_vm_write(p, child_tid, &child->tid, sizeof child->tid);
     tl_os_count(os, flags & CLONE_THREAD ? TL_S_OS_CLONE : TL_S_OS_FORK, 1);
+    if (os->perf)
+        tl_pev_note_fork(t, child);
     tl_sched_ready(child);
     if (flags & CLONE_VFORK)
         return wait_for_vfork(t, p->pid);

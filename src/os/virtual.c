@@ -159,6 +159,8 @@ static int64_t resolve(tl_thread *asker, const char *path, node *to) {
     if (strncmp(path, "/dev/", 5) == 0)
         return resolve_dev(os, path + 5, to);
     const tl_proc_row *row = row_of(tl_proc_rows, path);
+    if (row && !tl_proc_is_there(os, row))
+        return -ENOENT;
     if (row) {
         set_text(to, row->make);
         return 0;
@@ -397,7 +399,7 @@ static void list_rows(lister *l, const tl_proc_row *rows, const char *prefix) {
                 strncmp(earlier->name, row->name, (size_t)(rest - row->name) + length) == 0 &&
                 (earlier->name[(size_t)(rest - row->name) + length] == 0 || earlier->name[(size_t)(rest - row->name) + length] == '/');
         char name[TL_NAME_MAX + 1];
-        if (is_known || length >= sizeof name)
+        if (is_known || length >= sizeof name || !tl_proc_is_there(l->asker->os, row))
             continue;
         memcpy(name, rest, length);
         name[length] = 0;

@@ -20,6 +20,7 @@ typedef struct tl_proc_row {
     tl_proc_text_fn *make;
 } tl_proc_row;
 extern const tl_proc_row tl_proc_rows[], tl_proc_process_rows[], tl_proc_task_rows[]; // end with a NULL name
+bool tl_proc_is_there(const tl_os *os, const tl_proc_row *row);                       // some depend on the machine
 
 typedef enum tl_device_kind {
     TL_DEVICE_NULL,

@@ -621,6 +621,9 @@ void tl_os_count_fault(tl_os *os, tl_fault fault) {
 tl_fault tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_access access) {
     tl_fault fault = tl_vm_fault(vm, vaddr, access);
     if (tl_fault_is_resolved(fault)) {
+        if (vm->os->hart)
+            ++*(fault == TL_FAULT_FILE ? &vm->os->kernel_counts[vm->os->hart->id].major_faults
+                                       : &vm->os->kernel_counts[vm->os->hart->id].minor_faults);
         tl_os_count_fault(vm->os, fault);
         tl_os_spend(vm->os, TL_S_HART_CYC_TRAP, vm->os->machine->config.os.page_fault_cycles);
     }
