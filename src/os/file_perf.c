@@ -122,10 +122,10 @@ static int64_t set_period(tl_thread *t, tl_pev_event *e, uint64_t vaddr) {
     return 0;
 }
 
-static int64_t set_output(tl_thread *t, tl_pev_event *e, int32_t fd) {
-    if (fd == -1)
+static int64_t set_output(tl_thread *t, tl_pev_event *e, uint64_t fd) {
+    if (fd == UINT64_MAX)
         return tl_pev_set_output(e, NULL);
-    tl_file *file = tl_file_of_fd(t, fd);
+    tl_file *file = tl_file_of_fd(t, (int32_t)fd);
     if (!file || file->ops != &perf_ops)
         return -EBADF;
     return tl_pev_set_output(e, of(file)->event);
@@ -155,7 +155,7 @@ static int64_t perf_ioctl(tl_thread *t, tl_file *file, uint32_t request, uint64_
     case PERF_EVENT_IOC_REFRESH: return refresh(e, (int32_t)argument);
     case (uint32_t)PERF_EVENT_IOC_PERIOD: return set_period(t, e, argument);
     case (uint32_t)PERF_EVENT_IOC_ID: return tl_vm_write(t->process, argument, &e->id, sizeof e->id) ? 0 : -EFAULT;
-    case PERF_EVENT_IOC_SET_OUTPUT: return set_output(t, e, (int32_t)argument);
+    case PERF_EVENT_IOC_SET_OUTPUT: return set_output(t, e, argument);
     case (uint32_t)PERF_EVENT_IOC_PAUSE_OUTPUT: return pause_output(e, (uint32_t)argument != 0);
     case (uint32_t)PERF_EVENT_IOC_MODIFY_ATTRIBUTES: return modify(t, e, argument);
     case (uint32_t)PERF_EVENT_IOC_SET_FILTER: // of tracepoints

@@ -222,10 +222,18 @@ static bool has_room(const tl_pev_ring *ring, size_t n) {
 
 bool tl_pev_ring_has_unread(const tl_pev_ring *ring) { return ring->n_pages > 0 && first_page(ring)->data_tail != ring->head; }
 
+static bool lose(tl_pev_ring *ring, tl_pev_event *e) {
+    ++ring->n_lost;
+    ++e->n_lost;
+    return false;
+}
+
 bool tl_pev_ring_put(tl_pev_event *e, const uint8_t *bytes, size_t n) {
     tl_pev_ring *ring = tl_pev_ring_of(e);
-    if (!ring || ring->n_pages == 0 || ring->is_paused)
+    if (!ring || ring->n_pages == 0)
         return false;
+    if (ring->is_paused)
+        return lose(ring, e);
     uint8_t lost[64 + 48];
     size_t n_lost = 0;
     if (ring->n_lost > 0 && !ring->is_overwrite) {
@@ -236,11 +244,8 @@ bool tl_pev_ring_put(tl_pev_event *e, const uint8_t *bytes, size_t n) {
         struct perf_event_header header = {.type = PERF_RECORD_LOST, .size = (uint16_t)n_lost};
         memcpy(lost, &header, sizeof header);
     }
-    if (!has_room(ring, n + n_lost)) {
-        ++ring->n_lost;
-        ++e->n_lost;
-        return false;
-    }
+    if (!has_room(ring, n + n_lost))
+        return lose(ring, e);
     put(ring, lost, n_lost);
     put(ring, bytes, n);
     ring->n_lost = n_lost > 0 ? 0 : ring->n_lost;
