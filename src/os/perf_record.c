@@ -317,14 +317,17 @@ static void send_signal(tl_os *os, const tl_file *file, int band) {
     info.fd = file->async_fd;
     int signal = file->async_signal ? file->async_signal : SIGIO;
     const tl_siginfo *told = file->async_signal ? &info : NULL; // plain SIGIO tells nothing
-    if (file->owner > 0 && file->owner_is_thread) {
+    if (file->owner > 0) { // of a process any thread stands for it
         tl_thread *t = tl_thread_find(os, file->owner);
-        if (t)
+        tl_process *p = t ? t->process : tl_process_find(os, file->owner);
+        if (t && file->owner_is_thread)
             tl_signal_send_thread(t, signal, told);
+        else if (p && !p->is_zombie && !file->owner_is_thread)
+            tl_signal_send_process(p, signal, told);
         return;
     }
     for (tl_process *p = tl_process_first(os); p && file->owner != 0; p = p->next)
-        if (!p->is_zombie && (file->owner > 0 ? p->pid == file->owner : p->pgid == -file->owner))
+        if (!p->is_zombie && p->pgid == -file->owner)
             tl_signal_send_process(p, signal, told);
 }
 
