@@ -276,7 +276,11 @@ static void rings(void) {
     page->data_tail = page->data_head;
 
     /* another event's records go there, too */
-    CHECK_FAILS(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, other), EINVAL); /* has pages of its own */
+    CHECK_FAILS(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, other), EINVAL); /* has no pages */
+    void *others = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, other, 0);
+    CHECK(others != MAP_FAILED);
+    CHECK_FAILS(ioctl(other, PERF_EVENT_IOC_SET_OUTPUT, fd), EINVAL); /* has pages of its own */
+    CHECK_OK(munmap(others, 2 * 4096));
     CHECK_OK(ioctl(other, PERF_EVENT_IOC_SET_OUTPUT, fd));
     uint64_t head = page->data_head;
     CHECK_OK(prctl(PR_SET_NAME, "again"));

@@ -181,6 +181,8 @@ static void take_exception(tl_os *os, tl_hart *h, enum tl_hart_slot cause_slot) 
     ++h->tally[TL_S_HART_EXCEPTION];
     ++h->tally[cause_slot];
     enter_kernel(os, h);
+    if (os->perf && tl_pev_is_due(os, h)) // by the instruction that trapped: told before the kernel does anything else
+        tl_pev_overflow(h->client);
 }
 
 // A thread that runs user code is called away by the timer or by another hart.

@@ -222,6 +222,8 @@ static void test_overflow_comes_with_the_period(void **state) {
     assert_false(tl_pev_is_due(r->os, r->h));
     assert_int_equal(r->os->perf->n_armed[0], 0);
     assert_int_equal(port->deadline(port->ctx, r->h), UINT64_MAX);
+    tl_pev_set_on(e, true);
+    assert_false(tl_pev_is_due(r->os, r->h));
     tl_pev_event_free(e);
     rig_free(r);
 }
