@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "output.h"
 
 enum { MAX_SAID = 32 };
 
@@ -41,47 +42,57 @@ static int status_of(tl_status status) {
     }
 }
 
-// Descriptors of the program, none of which may be ours. Returns 0, or the exit status of a failure that was said.
-static int open_files(cli_options *options, int ret_fds[2]) {
-    const char *path = options->program_output ? options->program_output : "/dev/null";
-    ret_fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    ret_fds[1] = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-    if (ret_fds[0] < 0)
-        return complain(STATUS_FAILED, "/dev/null", strerror(errno));
-    if (ret_fds[1] < 0) {
-        fprintf(stderr, "tally: --program-output %s: %s\n", path, strerror(errno));
-        return STATUS_FAILED;
+// Files of a comparison. They take their places together, when it has succeeded.
+typedef struct files {
+    cli_output report, plot, program; // those that were asked for
+    int nothing;                      // /dev/null
+} files;
+
+static bool open_all(const cli_options *options, files *f) {
+    f->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (f->nothing < 0)
+        return complain(STATUS_FAILED, "/dev/null", strerror(errno)) == 0;
+    if ((options->output && !cli_output_open(&f->report, "output", options->output, false)) ||
+        (options->plot && !cli_output_open(&f->plot, "plot", options->plot, false)) ||
+        (options->program_output && !cli_output_open(&f->program, "program-output", options->program_output, false)))
+        return false;
+    int fd = f->program.stream ? fileno(f->program.stream) : -1; // runs follow one another in it
+    return fd < 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_APPEND) == 0 ||
+           complain(STATUS_FAILED, options->program_output, strerror(errno)) == 0;
+}
+
+// False: one could not be put in its place, which was said.
+static bool close_all(files *f, bool is_whole) {
+    cli_output *all[] = {&f->report, &f->plot, &f->program};
+    bool is_written = true;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        cli_output_check(all[i]);
+        is_written = is_written && all[i]->error == 0;
     }
-    return 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {            // none is put in its place if one is not whole
+        bool is_wanted = (is_whole && is_written) || all[i]->error != 0; // one that failed says so
+        is_written = cli_output_close(all[i], is_wanted) && is_written;
+    }
+    if (f->nothing >= 0)
+        close(f->nothing);
+    return is_written;
 }
 
-// Writes one format to `path`, or to standard output if that is NULL.
-static int write_to(const tl_comparison *comparison, tl_compare_format format, const char *option, const char *path, FILE *stream) {
+// Writes one format to an output, or to standard output if that is not open. Returns 0, or the exit status of a failure that was said.
+static int write_to(const tl_comparison *comparison, tl_compare_format format, cli_output *output) {
     tl_error err = {0};
-    if (tl_comparison_write(comparison, format, stream, &err) == TL_OK)
+    if (tl_comparison_write(comparison, format, output->stream ? output->stream : stdout, &err) == TL_OK)
         return 0;
-    if (!path)
-        return complain(STATUS_FAILED, "", err.text);
-    fprintf(stderr, "tally: --%s %s: %s\n", option, path, err.text);
-    return STATUS_FAILED;
+    cli_output_check(output);
+    return output->error ? STATUS_FAILED : complain(STATUS_FAILED, "", err.text); // close_all tells the former
 }
 
-// Opened before anything runs: a comparison takes a while, and would be lost.
-static FILE *open_stream(const char *option, const char *path) {
-    FILE *stream = fopen(path, "we");
-    if (!stream)
-        fprintf(stderr, "tally: --%s %s: %s\n", option, path, strerror(errno));
-    return stream;
-}
-
-static int write_all(const cli_options *options, const tl_comparison *comparison, FILE *report, FILE *plot) {
+static int write_all(const cli_options *options, const tl_comparison *comparison, files *f) {
     tl_compare_format format = options->wants_json                       ? TL_COMPARE_JSON
                                : options->report.format == TL_FORMAT_CSV ? TL_COMPARE_CSV
                                                                          : TL_COMPARE_TEXT;
-    int status = write_to(comparison, format, "output", options->output, report);
-    if (status == 0 && plot)
-        status = write_to(comparison, TL_COMPARE_SVG, "plot", options->plot, plot);
-    return status;
+    int status = write_to(comparison, format, &f->report);
+    return status == 0 && f->plot.stream ? write_to(comparison, TL_COMPARE_SVG, &f->plot) : status;
 }
 
 static int list_events(void) {
@@ -102,8 +113,8 @@ int cli_compare(cli_options *options) {
     tl_comparison *comparison = NULL;
     tl_error err = {0};
     listener said = {0};
-    int fds[2] = {-1, -1}, status = STATUS_FAILED;
-    FILE *report = stdout, *plot = NULL;
+    files f = {.nothing = -1};
+    int status = STATUS_FAILED;
     bool is_found;
     const char *typed = options->program_argv[0];
     char *program = cli_find_program(typed, options->run.root, &is_found);
@@ -113,29 +124,20 @@ int cli_compare(cli_options *options) {
     }
     if (!program)
         return complain(STATUS_FAILED, "", "the host has no memory left");
-    if ((status = open_files(options, fds)) != 0)
-        goto out;
-    status = STATUS_FAILED;
-    if ((options->output && !(report = open_stream("output", options->output))) ||
-        (options->plot && !(plot = open_stream("plot", options->plot))))
+    if (!open_all(options, &f)) // before anything runs: a comparison takes a while, and would be lost
         goto out;
     options->compare.run = options->run;
     options->compare.run.program = program;
     options->compare.run.events = NULL;
-    options->compare.run.std_fd[0] = fds[0];
-    options->compare.run.std_fd[1] = options->compare.run.std_fd[2] = fds[1];
+    options->compare.run.std_fd[0] = f.nothing;
+    options->compare.run.std_fd[1] = options->compare.run.std_fd[2] = f.program.stream ? fileno(f.program.stream) : f.nothing;
     options->compare.run.warn = warn;
     options->compare.run.ctx = &said;
     tl_status done = tl_compare(&options->compare, &comparison, &err);
-    status = done == TL_OK ? write_all(options, comparison, report, plot) : complain(status_of(done), "", err.text);
+    status = done == TL_OK ? write_all(options, comparison, &f) : complain(status_of(done), "", err.text);
 out:
-    if (report && report != stdout && fclose(report) != 0 && status == 0)
-        status = complain(STATUS_FAILED, options->output, strerror(errno));
-    if (plot && fclose(plot) != 0 && status == 0)
-        status = complain(STATUS_FAILED, options->plot, strerror(errno));
-    for (int i = 0; i < 2; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    if (!close_all(&f, status == 0) && status == 0)
+        status = STATUS_FAILED;
     for (size_t i = 0; i < said.n_said; i++)
         free(said.said[i]);
     tl_comparison_free(comparison);

@@ -19,6 +19,7 @@ enum cli_option_id {
     OPT_CSV,
     OPT_SEPARATOR,
     OPT_PERF_COMPAT,
+    OPT_LOG_FD,
     OPT_OUTPUT,
     OPT_APPEND,
     OPT_HOST_INFO,

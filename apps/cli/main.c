@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The command line: reads it, does the verb, returns its status. Everything it can do, include/tally/ can do.
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ static int help(const char *topic) {
 int main(int argc, char **argv, char **environment) {
     cli_options options;
     char error[512];
+    signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error to be told
     int status = STATUS_USAGE;
     if (!cli_parse(argc, argv, environment, &options, error, sizeof error)) {
         fprintf(stderr, "tally: %s\n", error);

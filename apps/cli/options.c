@@ -10,7 +10,7 @@
 
 #include "ids.h"
 
-enum { MAX_OPTIONS = 96, MAX_RUNS = 1000000, MAX_PHASES = 1000 };
+enum { MAX_OPTIONS = 96, MAX_RUNS = 1000000, MAX_PHASES = 1000, MAX_DESCRIPTOR = 0xfffff };
 static const uint64_t MAX_SUITE_INSNS = 10000000000, DEFAULT_SUITE_INSNS = 1000000000;
 
 typedef struct parser {
@@ -205,6 +205,11 @@ static bool take(parser *p, int id, const char *text) {
         return set_format(p, TL_FORMAT_PERF_CSV);
     case OPT_PERF_COMPAT: return set_format(p, TL_FORMAT_PERF_CSV);
     case OPT_OUTPUT: o->output = text; return *text || fail(p, "-o: the file name is empty");
+    case OPT_LOG_FD:
+        if (!cli_parse_count(text, &value) || value > MAX_DESCRIPTOR)
+            return fail(p, "--log-fd %s: write the number of an open descriptor, as in --log-fd 3 3>FILE", text);
+        o->log_fd = (int)value;
+        return true;
     case OPT_APPEND: o->is_appending = true; return true;
     case OPT_HOST_INFO: o->report.with_host = true; return true;
     case OPT_HOST_PROFILE:
@@ -390,6 +395,8 @@ static bool finish_report(parser *p) {
         return fail(p, "-r and -I do not go together: intervals are of one run");
     if (o->is_appending && !o->output)
         return fail(p, "--append goes with --output FILE");
+    if (o->output && o->log_fd >= 0)
+        return fail(p, "--output and --log-fd are two places for one report; give one");
     if (o->n_runs > 1 && o->run.host_symbols != TL_HOST_SYMBOLS_NONE)
         return fail(p, "--perf names the code of one run; leave out -r %u", o->n_runs);
     o->run.env = (const char *const *)o->env.items;
@@ -597,7 +604,7 @@ static bool find_verb(parser *p, const char *word, cli_verb *ret_verb) {
 
 bool cli_parse(int argc, char *const *argv, char *const *environment, cli_options *ret_options, char *error, size_t error_size) {
     cli_options *o = ret_options;
-    *o = (cli_options){.verb = VERB_HELP, .n_runs = 1};
+    *o = (cli_options){.verb = VERB_HELP, .n_runs = 1, .log_fd = -1};
     tl_run_options_init(&o->run);
     tl_report_options_init(&o->report);
     tl_compare_options_init(&o->compare);

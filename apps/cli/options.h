@@ -14,6 +14,8 @@
 #include <tally/report.h>
 #include <tally/run.h>
 
+enum { CLI_SENTENCE_BYTES = 1024 };
+
 typedef enum cli_verb {
     VERB_STAT,
     VERB_BOOT,
@@ -65,6 +67,7 @@ typedef struct cli_options {
     tl_report_options report;
     unsigned n_runs;
     const char *output; // NULL: standard error
+    int log_fd;         // --log-fd; -1: not given
     bool is_appending;
     bool no_progress;
     const char *host_profile;  // file, or NULL
@@ -130,6 +133,7 @@ const char *cli_nearest(const char *word, const char *const *names, size_t n_nam
 // false) or the host has no memory left.
 char *cli_find_program(const char *name, const char *root, bool *ret_found);
 int cli_say_not_found(const char *name, const char *root); // returns the exit status
+void cli_explain_not_found(const char *name, const char *root, char *ret_sentence, size_t size);
 
 // help.c
 void cli_print_overview(FILE *stream);
@@ -140,7 +144,7 @@ void cli_print_completion(FILE *stream);
 
 // profile.c: what --host-profile asks for; adds the samples of a run to the sum, and prints the sum. host_ns and instructions are those of all runs.
 void cli_profile_add(const tl_run *run, tl_host_profile *sum);
-bool cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_ns, uint64_t instructions); // closes the stream
+void cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_ns, uint64_t instructions);
 
 // The verbs: each returns the exit status.
 int cli_stat(cli_options *options); // boot, too

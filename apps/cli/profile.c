@@ -14,7 +14,7 @@ void cli_profile_add(const tl_run *run, tl_host_profile *sum) {
     sum->system += seen.system;
 }
 
-bool cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_ns, uint64_t instructions) {
+void cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_ns, uint64_t instructions) {
     const struct {
         const char *name;
         uint64_t n;
@@ -26,6 +26,4 @@ bool cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_n
         fprintf(stream, "%s\"%s\": %.4f", i > 0 ? ", " : "", shares[i].name,
                 sum->n_samples > 0 ? (double)shares[i].n / (double)sum->n_samples : 0);
     fputs("}}\n", stream);
-    bool is_written = !ferror(stream);
-    return fclose(stream) == 0 && is_written;
 }

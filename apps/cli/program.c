@@ -59,15 +59,21 @@ char *cli_find_program(const char *name, const char *root, bool *ret_found) {
     return fallback;
 }
 
-int cli_say_not_found(const char *name, const char *root) {
+void cli_explain_not_found(const char *name, const char *root, char *ret_sentence, size_t size) {
     if (root && !strchr(name, '/'))
-        fprintf(stderr, "tally: %s: not found below --root %s; in its folders bin and sbin are looked up names without a slash\n", name,
-                root);
+        snprintf(ret_sentence, size, "%s: not found below --root %s; in its folders bin and sbin are looked up names without a slash", name,
+                 root);
     else if (strchr(name, '/'))
-        fprintf(stderr, "tally: %s: there is no such program\n", name);
+        snprintf(ret_sentence, size, "%s: there is no such program", name);
     else if (access(name, F_OK) == 0)
-        fprintf(stderr, "tally: %s: not found in PATH; the one in this folder is ./%s\n", name, name);
+        snprintf(ret_sentence, size, "%s: not found in PATH; the one in this folder is ./%s", name, name);
     else
-        fprintf(stderr, "tally: %s: not found in PATH\n", name);
+        snprintf(ret_sentence, size, "%s: not found in PATH", name);
+}
+
+int cli_say_not_found(const char *name, const char *root) {
+    char sentence[CLI_SENTENCE_BYTES];
+    cli_explain_not_found(name, root, sentence, sizeof sentence);
+    fprintf(stderr, "tally: %s\n", sentence);
     return STATUS_NOT_FOUND;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "console.h"
+#include "log.h"
 #include "options.h"
 
 // Between two looks at the clock. Fixed, so that how a run is cut never depends on the host. The library looks at wants_stop more often.
@@ -32,6 +33,7 @@ static void set_timer(uint64_t first_us, uint64_t every_us) {
 static void on_signal(int number) {
     if (caught_signal == number && n_ticks > FIRST_TICKS) { // it was meant twice
         cli_console_restore();
+        cli_output_drop_all();
         signal(number, SIG_DFL);
         raise(number);
     }
@@ -49,6 +51,7 @@ static void on_alarm(int number) {
         return;
     static const char text[] = "tally: the host does not return from a system call, so that the run cannot be stopped; no counts\n";
     cli_console_restore();
+    cli_output_drop_all();
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     (void)n;
     _exit(caught_signal ? STATUS_SIGNAL + caught_signal : STATUS_TIMEOUT);
@@ -79,13 +82,12 @@ static void stop_timer(void) {
 
 typedef struct stat_job {
     cli_options *options;
-    FILE *stream;
-    tl_report *report;
+    cli_log log;
     char *program; // path; NULL: images are loaded instead
     uint64_t begin_ms, progress_ms;
     bool shows_progress, has_progress;
     unsigned run_number, n_looks; // the latter since the user asked for the end
-    FILE *profile_stream;         // NULL: nobody asked
+    cli_output profile_output;
     tl_host_profile profile;
     uint64_t profile_ns, profile_insns;
 } stat_job;
@@ -94,12 +96,6 @@ static uint64_t now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static void erase_progress(stat_job *job) {
-    if (job->has_progress)
-        fputs("\r\033[K", stderr);
-    job->has_progress = false;
 }
 
 static void show_progress(stat_job *job, const tl_run *run) {
@@ -113,16 +109,16 @@ static void show_progress(stat_job *job, const tl_run *run) {
             (double)progress.instructions / 1e6, (double)progress.sim_ns / 1e9,
             seconds > 0 ? (double)progress.instructions / 1e6 / seconds : 0);
     fflush(stderr);
-    job->has_progress = true;
+    job->log.has_progress = true;
     job->progress_ms = now;
 }
 
 static void warn(void *ctx, const char *sentence) {
     stat_job *job = ctx;
     if (job->run_number > 0)
-        return; // said already
-    erase_progress(job);
-    fprintf(stderr, "tally: %s\n", sentence);
+        return;                                                                  // said already
+    if (!job->log.is_on_stderr || job->options->report.format != TL_FORMAT_JSON) // where it is a note of the report
+        cli_log_remark(&job->log, sentence);
 }
 
 // What was typed before the end of a console session is still the guest's: it has some more looks to take it.
@@ -136,8 +132,7 @@ static bool wants_stop(void *ctx) {
 }
 
 static int complain(stat_job *job, int status, const tl_error *err) {
-    erase_progress(job);
-    fprintf(stderr, "tally: %s\n", err->text);
+    cli_log_say(&job->log, "%s", err->text);
     return status;
 }
 
@@ -178,8 +173,9 @@ static bool write_interval(stat_job *job, tl_run *run, bool is_last, tl_error *e
     tl_times times = {.size = sizeof times};
     tl_result_times(interval, &times);
     if (!is_last || times.instructions > 0 || times.cycles > 0) {
-        erase_progress(job);
-        tl_report_interval(job->report, interval);
+        cli_log_erase_progress(&job->log);
+        tl_report_interval(job->log.report, interval);
+        cli_output_check(&job->log.output);
     }
     tl_result_free(interval);
     return true;
@@ -204,7 +200,7 @@ static int run_to_end(stat_job *job, tl_run *run) {
             status = complain(job, STATUS_FAILED, &err);
         show_progress(job, run);
     }
-    erase_progress(job);
+    cli_log_erase_progress(&job->log);
     if (options->run.interval != TL_INTERVAL_NONE && !write_interval(job, run, true, &err))
         status = complain(job, STATUS_FAILED, &err);
     return status;
@@ -229,11 +225,16 @@ static int run_once(stat_job *job, tl_result **ret_result) {
         tl_run_free(run);
         return failed;
     }
+    if (job->run_number == 0 && !cli_log_begin(&job->log)) {
+        tl_run_free(run);
+        return STATUS_FAILED;
+    }
     tl_result *start = NULL;
-    if (job->report && job->run_number == 0 && tl_run_result(run, &start, &err) == TL_OK)
-        tl_report_begin(job->report, start);
+    if (job->log.report && job->run_number == 0 && tl_run_result(run, &start, &err) == TL_OK)
+        tl_report_begin(job->log.report, start);
     tl_result_free(start);
     failed = run_to_end(job, run);
+    cli_log_look(&job->log, run);
     status = tl_run_result(run, ret_result, &err);
     tl_progress progress = {.size = sizeof progress};
     tl_run_progress(run, &progress);
@@ -248,48 +249,43 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     if (failed == 0)
         failed = status_of_end(&end);
     if (tl_result_check(*ret_result, &err) != TL_OK) {
-        erase_progress(job);
-        fprintf(stderr, "tally: BROKEN COUNTS: %s\ntally: this is a bug in tally; do not use these numbers\n", err.text);
+        cli_log_say(&job->log, "BROKEN COUNTS: %s", err.text);
+        cli_log_say(&job->log, "this is a bug in tally; do not use these numbers");
         failed = STATUS_FAILED;
     }
     return failed;
 }
 
 // What the table says in its closing lines must also be said when the table goes to a file or is not text.
-static void explain_end(const stat_job *job, const tl_result *result) {
+static void explain_end(stat_job *job, const tl_result *result) {
     tl_end end = {.size = sizeof end};
     tl_result_end(result, &end);
-    const char *program = job->options->title;
-    bool is_told = job->report && job->options->report.format == TL_FORMAT_TEXT && !job->options->output && !job->options->report.is_quiet;
+    const cli_options *options = job->options;
+    const char *program = options->title;
+    bool is_told = job->log.report && job->log.is_text && !options->output && options->log_fd < 0 && !options->report.is_quiet;
+    if (end.reason == TL_END_TIMEOUT)
+        cli_log_say(&job->log, "%s did not end in time; raise --timeout to let it run longer", program);
+    if (is_told)
+        return;
     switch (end.reason) {
-    case TL_END_KILLED:
-        if (!is_told)
-            fprintf(stderr, "tally: %s was %s (signal %d)\n", program, *end.message ? end.message : "killed", end.signal);
-        break;
+    case TL_END_KILLED: cli_log_say(&job->log, "%s was %s (signal %d)", program, *end.message ? end.message : "killed", end.signal); break;
     case TL_END_DEADLOCK:
-        if (!is_told)
-            fprintf(stderr, "tally: %s: %s\n", program,
-                    *end.message ? end.message : "deadlock: every thread sleeps and nothing can wake one");
+        cli_log_say(&job->log, "%s: %s", program, *end.message ? end.message : "deadlock: every thread sleeps and nothing can wake one");
         break;
     case TL_END_STUCK:
-        if (!is_told)
-            fprintf(stderr, "tally: %s is stuck: %s\n", program,
+        cli_log_say(&job->log, "%s is stuck: %s", program,
                     *end.message ? end.message : "every hart waits for an interrupt and none will ever come");
         break;
-    case TL_END_RESET:
-        if (!is_told)
-            fprintf(stderr, "tally: %s asked for a restart\n", program);
-        break;
-    case TL_END_TIMEOUT: fprintf(stderr, "tally: %s did not end in time; raise --timeout to let it run longer\n", program); break;
+    case TL_END_RESET: cli_log_say(&job->log, "%s asked for a restart", program); break;
     default: break;
     }
 }
 
-static bool is_folder(const char *option, const char *path) {
+static bool is_folder(stat_job *job, const char *option, const char *path) {
     struct stat about;
     if (!path || (stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
         return true;
-    fprintf(stderr, "tally: --%s %s: no such folder\n", option, path);
+    cli_log_say(&job->log, "--%s %s: no such folder", option, path);
     return false;
 }
 
@@ -310,7 +306,10 @@ static int not_found(stat_job *job) {
     tl_run_free(run);
     if (status != TL_OK)
         return complain(job, status_of_new(status), &err);
-    return cli_say_not_found(name, job->options->run.root);
+    char sentence[CLI_SENTENCE_BYTES];
+    cli_explain_not_found(name, job->options->run.root, sentence, sizeof sentence);
+    cli_log_say(&job->log, "%s", sentence);
+    return STATUS_NOT_FOUND;
 }
 
 // All that a system leaves behind that was not asked for counts.
@@ -325,7 +324,8 @@ static void put_closing_line(const stat_job *job, const tl_result *result) {
             seconds > 0 ? (double)times.instructions / 1e6 / seconds : 0);
 }
 
-static int run_all(stat_job *job) {
+// Runs as often as asked. Sets *ret_is_whole when the report is. Returns the exit status.
+static int run_all(stat_job *job, bool *ret_is_whole) {
     const cli_options *options = job->options;
     tl_result *first = NULL;
     tl_error err = {0};
@@ -341,7 +341,7 @@ static int run_all(stat_job *job) {
             status = outcome;
         } else if (result) {
             if (tl_result_equal(first, result, &err) != TL_OK) {
-                fprintf(stderr, "tally: run %u differs from run 1: %s\n", job->run_number + 1, err.text);
+                cli_log_say(&job->log, "run %u differs from run 1: %s", job->run_number + 1, err.text);
                 status = STATUS_FAILED;
             }
             tl_result_free(result);
@@ -355,97 +355,73 @@ static int run_all(stat_job *job) {
     cli_console_close();
     if (!first)
         return status;
-    if (!job->report) {
+    if (!job->log.is_text)
+        explain_end(job, first); // a part of the report
+    *ret_is_whole = true;
+    if (!job->log.report)
         put_closing_line(job, first);
-    } else if (tl_report_end(job->report, first, &err) != TL_OK) {
-        fprintf(stderr, "tally: %s%s%s%s\n", options->output ? "--output " : "", options->output ? options->output : "",
-                options->output ? ": " : "", err.text);
-        status = STATUS_FAILED;
-    }
-    if (job->report && options->n_runs > 1 && job->run_number == options->n_runs && options->report.format == TL_FORMAT_TEXT &&
-        !options->report.is_quiet)
-        fprintf(job->stream, " %u runs, all counts identical.\n\n", options->n_runs);
-    explain_end(job, first);
+    else if (tl_report_end(job->log.report, first, &err) != TL_OK)
+        status = STATUS_FAILED; // told when the report is closed
+    if (job->log.report && options->n_runs > 1 && job->run_number == options->n_runs && job->log.is_text && !options->report.is_quiet)
+        fprintf(job->log.output.stream, " %u runs, all counts identical.\n\n", options->n_runs);
+    cli_output_check(&job->log.output);
+    if (job->log.is_text)
+        explain_end(job, first);
     tl_result_free(first);
     return status;
 }
 
-// The report that was asked for, and the file for the profile. Returns 0, or the exit status of a failure that was told.
-static int open_report(stat_job *job) {
-    cli_options *options = job->options;
-    tl_error err = {0};
-    if (options->host_profile) {
-        job->profile_stream = fopen(options->host_profile, "we");
-        if (!job->profile_stream) {
-            fprintf(stderr, "tally: --host-profile %s: %s\n", options->host_profile, strerror(errno));
-            return STATUS_FAILED;
-        }
-    }
-    if (!options->wants_report)
-        return 0;
-    if (options->output) {
-        job->stream = fopen(options->output, options->is_appending ? "ae" : "we");
-        if (!job->stream) {
-            fprintf(stderr, "tally: --output %s: %s\n", options->output, strerror(errno));
-            return STATUS_FAILED;
-        }
-    }
-    options->report.with_variance = options->n_runs > 1;
-    if (tl_report_new(&options->report, job->stream, &job->report, &err) != TL_OK)
-        return complain(job, STATUS_USAGE, &err);
-    return 0;
-}
-
 // The terminal becomes the serial port. A bare-metal program gets standard input as it is.
-static bool open_console(cli_options *options) {
+static bool open_console(stat_job *job) {
+    cli_options *options = job->options;
     if (options->run.kind != TL_RUN_BOOT)
         return true;
     if (!cli_console_open(&options->run.std_fd[0])) {
-        fprintf(stderr, "tally: the terminal cannot be made the console: %s; try with < /dev/null\n", strerror(errno));
+        cli_log_say(&job->log, "the terminal cannot be made the console: %s; try with < /dev/null", strerror(errno));
         return false;
     }
     bool is_terminal = options->run.std_fd[0] > STDERR_FILENO;
     if (is_terminal && !options->report.is_quiet)
-        fputs("tally: Ctrl-A x ends the run, Ctrl-A h helps\n", stderr);
+        cli_log_remark(&job->log, "Ctrl-A x ends the run, Ctrl-A h helps");
     return true;
 }
 
 int cli_stat(cli_options *options) {
-    stat_job job = {.options = options, .stream = stderr, .begin_ms = now_ms()};
-    bool is_found, has_program = options->run.kind != TL_RUN_BOOT;
+    stat_job job = {.options = options, .begin_ms = now_ms()};
+    bool is_found = true, is_whole = false, has_program = options->run.kind != TL_RUN_BOOT;
     fill_standard_descriptors();
-    if (!is_folder("root", options->run.root) || !is_folder("sysroot", options->run.sysroot))
-        return STATUS_USAGE;
-    if (has_program) {
-        const char *typed = options->program_argv[0];
-        is_found = true;
-        job.program = options->run.kind == TL_RUN_BARE ? strdup(typed) : cli_find_program(typed, options->run.root, &is_found);
-        if (!is_found)
-            return not_found(&job);
-    }
-    int status = STATUS_FAILED;
-    if (has_program && !job.program) {
-        fputs("tally: the host has no memory left\n", stderr);
-        goto out;
-    }
-    job.shows_progress = has_program && isatty(STDERR_FILENO) && !options->no_progress && !options->report.is_quiet;
-    status = open_report(&job);
+    int status = cli_log_open(&job.log, options);
     if (status != 0)
         goto out;
+    status = STATUS_USAGE;
+    if (!is_folder(&job, "root", options->run.root) || !is_folder(&job, "sysroot", options->run.sysroot))
+        goto out;
+    if (has_program) {
+        const char *typed = options->program_argv[0];
+        job.program = options->run.kind == TL_RUN_BARE ? strdup(typed) : cli_find_program(typed, options->run.root, &is_found);
+    }
+    status = STATUS_FAILED;
+    if (!is_found) {
+        status = not_found(&job);
+        goto out;
+    }
+    if (has_program && !job.program) {
+        cli_log_say(&job.log, "the host has no memory left");
+        goto out;
+    }
+    if (options->host_profile && !cli_output_open(&job.profile_output, "host-profile", options->host_profile, false))
+        goto out;
+    job.shows_progress = has_program && isatty(STDERR_FILENO) && !options->no_progress && !options->report.is_quiet;
     catch_signals(options->timeout_ms);
-    status = open_console(options) ? run_all(&job) : STATUS_FAILED;
+    status = open_console(&job) ? run_all(&job, &is_whole) : STATUS_FAILED;
 out:
     cli_console_close();
-    tl_report_free(job.report);
-    if (job.stream && job.stream != stderr && fclose(job.stream) != 0 && status < STATUS_FAILED) {
-        fprintf(stderr, "tally: --output %s: %s\n", options->output, strerror(errno));
+    if (!cli_log_close(&job.log, is_whole) && status < STATUS_FAILED)
         status = STATUS_FAILED;
-    }
-    if (job.profile_stream && !cli_profile_write(job.profile_stream, &job.profile, job.profile_ns, job.profile_insns) &&
-        status < STATUS_FAILED) {
-        fprintf(stderr, "tally: --host-profile %s: %s\n", options->host_profile, strerror(errno));
+    if (job.profile_output.stream)
+        cli_profile_write(job.profile_output.stream, &job.profile, job.profile_ns, job.profile_insns);
+    if (!cli_output_close(&job.profile_output, is_whole) && status < STATUS_FAILED)
         status = STATUS_FAILED;
-    }
     free(job.program);
     return status;
 }

@@ -156,6 +156,7 @@ const cli_option cli_option_rows[] = {
      "The lines of perf stat -x: value, unit, event, run time, percent, metric, unit; no header.", NULL},
     {R, OPT_PERF_COMPAT, 0, "perf-compat", NULL, HOW, "The same as -x, ; with --json, the keys of perf stat -j.", NULL},
     {R, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write to FILE instead of standard error.", "@files"},
+    {R, OPT_LOG_FD, 0, "log-fd", "N", HOW, "Write to descriptor N, which the shell has opened: --log-fd 3 3>counts.json.", NULL},
     {S, OPT_APPEND, 0, "append", NULL, HOW, "With --output: add to the end of FILE.", NULL},
     {R, OPT_HOST_INFO, 0, "host-info", NULL, HOW,
      "Put host time and memory into JSON and CSV, too. They differ from run to run; the text report always shows them.", NULL},

@@ -44,6 +44,9 @@ typedef struct tl_report tl_report;
 TL_MUST_CHECK TL_API tl_status tl_report_new(const tl_report_options *options, FILE *stream, tl_report **ret_report, tl_error *err);
 TL_API void tl_report_begin(tl_report *report, const tl_result *result);    // what is run on what; its counts do not matter
 TL_API void tl_report_interval(tl_report *report, const tl_result *result); // from tl_run_interval, in order
+// A sentence about the run, between the parts of the report: a record, a row or a line of remark, as the format has it; nothing in TEXT. One
+// from before tl_report_begin follows the beginning, or is written by tl_report_free.
+TL_API void tl_report_message(tl_report *report, const char *sentence);
 TL_MUST_CHECK TL_API tl_status tl_report_end(tl_report *report, const tl_result *result, tl_error *err); // totals; TL_EIO
 TL_API void tl_report_free(tl_report *report);                                                           // NULL is fine
 

@@ -159,6 +159,9 @@ TL_MUST_CHECK TL_API tl_status tl_run_result(tl_run *run, tl_result **ret_result
 // Counts since the previous call, or since the start: the interval just completed.
 TL_MUST_CHECK TL_API tl_status tl_run_interval(tl_run *run, tl_result **ret_result, tl_error *err);
 
+// True if what runs has written to options.std_fd[fd], 1 or 2, through the descriptor it was given.
+TL_API bool tl_run_has_written(const tl_run *run, int fd);
+
 typedef struct tl_progress {
     uint32_t size; // set by the caller to sizeof(tl_progress)
     uint64_t instructions, cycles, sim_ns;

@@ -25,6 +25,8 @@ TL_API void tl_report_begin(tl_report *report, const tl_result *result) { tl_rep
 
 TL_API void tl_report_interval(tl_report *report, const tl_result *result) { tl_reporter_interval(reporter_of(report), result); }
 
+TL_API void tl_report_message(tl_report *report, const char *sentence) { tl_reporter_message(reporter_of(report), sentence); }
+
 TL_API tl_status tl_report_end(tl_report *report, const tl_result *result, tl_error *err) {
     return tl_reporter_end(reporter_of(report), result, err);
 }

@@ -35,6 +35,8 @@ TL_API tl_status tl_run_interval(tl_run *run, tl_result **ret_result, tl_error *
     return tl_session_interval(session_of(run), ret_result, err);
 }
 
+TL_API bool tl_run_has_written(const tl_run *run, int fd) { return tl_session_has_written((const tl_session *)run, fd); }
+
 TL_API void tl_run_progress(const tl_run *run, tl_progress *ret_progress) { tl_session_progress((const tl_session *)run, ret_progress); }
 
 TL_API void tl_run_host_profile(const tl_run *run, tl_host_profile *ret_profile) {

@@ -562,6 +562,8 @@ static int64_t stream_write(tl_thread *t, tl_file *file, const tl_io *io) {
             return error_of(t->os);
         }
         done += (size_t)n;
+        for (int i = 0; i < 3 && n > 0 && f->is_standard; i++)
+            t->os->has_written[i] |= f->fd == t->os->options.std_fd[i];
         for (size_t left = (size_t)n; left > 0;) {
             size_t part = rest[first].iov_len < left ? rest[first].iov_len : left;
             rest[first].iov_base = (uint8_t *)rest[first].iov_base + part;

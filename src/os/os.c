@@ -614,4 +614,6 @@ uint64_t tl_os_now_cycles(const tl_os *os) {
 
 uint64_t tl_os_resident_bytes(const tl_os *os) { return tl_frames_used(os->frames) << TL_PAGE_LOG2; }
 
+bool tl_os_has_written(const tl_os *os, int fd) { return fd >= 0 && fd < 3 && os->has_written[fd]; }
+
 uint64_t tl_os_peak_bytes(const tl_os *os) { return tl_frames_peak(os->frames) << TL_PAGE_LOG2; }

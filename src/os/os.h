@@ -54,9 +54,10 @@ TL_MUST_CHECK tl_status tl_os_new(tl_machine *machine, const tl_os_options *opti
 TL_MUST_CHECK tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err);
 void tl_os_free(tl_os *os); // NULL is fine
 
-uint64_t tl_os_now_cycles(const tl_os *os);     // machine time: the largest now of all harts
-uint64_t tl_os_resident_bytes(const tl_os *os); // simulated pages in use
-uint64_t tl_os_peak_bytes(const tl_os *os);     // the most that were in use at once
+uint64_t tl_os_now_cycles(const tl_os *os);      // machine time: the largest now of all harts
+uint64_t tl_os_resident_bytes(const tl_os *os);  // simulated pages in use
+uint64_t tl_os_peak_bytes(const tl_os *os);      // the most that were in use at once
+bool tl_os_has_written(const tl_os *os, int fd); // the program wrote to std_fd[fd]
 // The symbols of the first process's program and its load bias; the caller frees the table.
 TL_MUST_CHECK tl_status tl_os_symbols_new(const tl_os *os, tl_symbols **ret_symbols, uint64_t *ret_load_bias, tl_error *err);
 // Runtime address of a symbol of the first process's program (load bias applied); TL_ENOENT with the nearest names in err.

@@ -25,6 +25,7 @@ typedef struct
 struct tl_os {
     tl_machine *machine;
     tl_os_options options; // strings are copies
+    bool has_written[3];   // to options.std_fd
     uint64_t now;          // machine cycle of the event under way: a system call, a fault, a timer
     tl_hart *hart;         // that it happens on; NULL in timers
     uint64_t clock_hz;

@@ -20,9 +20,21 @@ static void cell(FILE *stream, const char *text) {
     fputc('"', stream);
 }
 
-static void begin(tl_reporter *reporter, const tl_result *result) {
+static void put_header(tl_reporter *reporter, bool has_pmu) {
+    reporter->has_header = true;
+    reporter->has_pmu = has_pmu;
     fprintf(reporter->stream, "interval,end_ns,scope,name,value,unit,kind,reason%s\n",
-            result->header->pmu ? ",pmu,enabled,running,truth,error_vs_truth" : "");
+            has_pmu ? ",pmu,enabled,running,truth,error_vs_truth" : "");
+}
+
+static void begin(tl_reporter *reporter, const tl_result *result) { put_header(reporter, result->header->pmu); }
+
+static void message(tl_reporter *reporter, const char *sentence) {
+    if (!reporter->has_header)
+        put_header(reporter, false);
+    fputs(",,run,message,,,message,", reporter->stream);
+    cell(reporter->stream, sentence);
+    fputs(reporter->has_pmu ? ",,,,,\n" : "\n", reporter->stream);
 }
 
 static const char *value_text(const tl_value *value, char text[32]) {
@@ -91,4 +103,4 @@ static void end(tl_reporter *reporter, const tl_result *result) {
     line(reporter, result, false, (const char *[]){"host", "host_peak_bytes", value, "bytes", "host"}, "", NULL);
 }
 
-const tl_report_type tl_report_csv = {.begin = begin, .interval = interval, .end = end};
+const tl_report_type tl_report_csv = {.begin = begin, .interval = interval, .end = end, .message = message};

@@ -173,4 +173,12 @@ static void end(tl_reporter *reporter, const tl_result *result) {
     tl_json_end_object(json);
 }
 
-const tl_report_type tl_report_json = {.begin = begin, .interval = interval, .end = end};
+static void message(tl_reporter *reporter, const char *sentence) {
+    tl_json *json = &reporter->json;
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "type", "message");
+    tl_json_string(json, "text", sentence);
+    tl_json_end_object(json);
+}
+
+const tl_report_type tl_report_json = {.begin = begin, .interval = interval, .end = end, .message = message};

@@ -86,7 +86,10 @@ static void csv_end(tl_reporter *reporter, const tl_result *result) {
         csv_rows(reporter, result, false);
 }
 
-const tl_report_type tl_report_perf_csv = {.interval = csv_interval, .end = csv_end};
+// perf's own remarks in a file of results are such lines.
+static void csv_message(tl_reporter *reporter, const char *sentence) { fprintf(reporter->stream, "# tally: %s\n", sentence); }
+
+const tl_report_type tl_report_perf_csv = {.interval = csv_interval, .end = csv_end, .message = csv_message};
 
 static void json_rows(tl_reporter *reporter, const tl_result *result, bool is_interval) {
     FILE *stream = reporter->stream;
@@ -128,4 +131,11 @@ static void json_end(tl_reporter *reporter, const tl_result *result) {
         json_rows(reporter, result, false);
 }
 
-const tl_report_type tl_report_perf_json = {.interval = json_interval, .end = json_end};
+static void json_message(tl_reporter *reporter, const char *sentence) {
+    tl_json *json = &reporter->json;
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "message", sentence);
+    tl_json_end_object(json);
+}
+
+const tl_report_type tl_report_perf_json = {.interval = json_interval, .end = json_end, .message = json_message};

@@ -9,6 +9,8 @@
 
 #include "base/bits.h"
 
+enum { TL_SENTENCE_BYTES = 1024 };
+
 void tl_reporter_options_init(tl_report_options *ret_options) { *ret_options = (tl_report_options){.size = sizeof *ret_options}; }
 
 tl_status tl_reporter_new(const tl_report_options *given, FILE *stream, tl_reporter **ret_reporter, tl_error *err) {
@@ -41,9 +43,37 @@ tl_status tl_reporter_new(const tl_report_options *given, FILE *stream, tl_repor
     return TL_OK;
 }
 
+static void put_early(tl_reporter *reporter) {
+    const char *text = tl_strbuf_text(&reporter->early);
+    for (size_t n; *text; text += n + 1) {
+        char sentence[TL_SENTENCE_BYTES];
+        n = strcspn(text, "\n");
+        snprintf(sentence, sizeof sentence, "%.*s", (int)n, text);
+        reporter->type->message(reporter, sentence);
+    }
+    tl_strbuf_done(&reporter->early);
+}
+
 void tl_reporter_begin(tl_reporter *reporter, const tl_result *result) {
     if (reporter->type->begin)
         reporter->type->begin(reporter, result);
+    reporter->has_begun = true;
+    put_early(reporter);
+}
+
+void tl_reporter_message(tl_reporter *reporter, const char *sentence) {
+    char text[TL_SENTENCE_BYTES];
+    if (!reporter->type->message)
+        return;
+    snprintf(text, sizeof text, "%s", sentence);
+    for (char *at = text; (at = strchr(at, '\n'));)
+        *at = ' ';
+    if (reporter->has_begun) {
+        reporter->type->message(reporter, text);
+    } else {
+        tl_strbuf_add(&reporter->early, text);
+        tl_strbuf_add_char(&reporter->early, '\n');
+    }
 }
 
 void tl_reporter_interval(tl_reporter *reporter, const tl_result *result) {
@@ -58,7 +88,12 @@ tl_status tl_reporter_end(tl_reporter *reporter, const tl_result *result, tl_err
     return TL_OK;
 }
 
-void tl_reporter_free(tl_reporter *reporter) { free(reporter); }
+void tl_reporter_free(tl_reporter *reporter) {
+    if (!reporter)
+        return;
+    put_early(reporter); // a report that never began still says why
+    free(reporter);
+}
 
 const char *tl_format_grouped(uint64_t value, char ret_text[TL_NUMBER_BYTES]) {
     char digits[24];

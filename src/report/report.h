@@ -15,6 +15,7 @@ typedef struct tl_report_type {
     void (*begin)(tl_reporter *reporter, const tl_result *result);    // may be NULL
     void (*interval)(tl_reporter *reporter, const tl_result *result); // one interval
     void (*end)(tl_reporter *reporter, const tl_result *result);
+    void (*message)(tl_reporter *reporter, const char *sentence); // NULL: people read it elsewhere
 } tl_report_type;
 
 struct tl_reporter {
@@ -22,8 +23,10 @@ struct tl_reporter {
     tl_report_options options;
     FILE *stream;
     tl_json json;
-    uint64_t n_intervals; // written so far
-    char separator[16];   // of options
+    uint64_t n_intervals;                // written so far
+    char separator[16];                  // of options
+    bool has_begun, has_header, has_pmu; // the latter two: of the line that names the columns
+    tl_strbuf early;                     // messages from before the beginning, one a line
 };
 
 extern const tl_report_type tl_report_text, tl_report_json, tl_report_csv, tl_report_perf_csv, tl_report_perf_json;
@@ -32,6 +35,7 @@ void tl_reporter_options_init(tl_report_options *ret_options);
 TL_MUST_CHECK tl_status tl_reporter_new(const tl_report_options *options, FILE *stream, tl_reporter **ret_reporter, tl_error *err);
 void tl_reporter_begin(tl_reporter *reporter, const tl_result *result);
 void tl_reporter_interval(tl_reporter *reporter, const tl_result *result);
+void tl_reporter_message(tl_reporter *reporter, const char *sentence);
 TL_MUST_CHECK tl_status tl_reporter_end(tl_reporter *reporter, const tl_result *result, tl_error *err);
 void tl_reporter_free(tl_reporter *reporter); // NULL is fine
 

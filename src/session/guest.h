@@ -39,7 +39,8 @@ typedef struct tl_guest_type {
     // The function that holds an address, and how far behind its beginning; NULL: not known. User programs: only with host_symbols.
     const char *(*name_at)(const tl_guest *guest, uint64_t address, uint64_t *ret_within);
     uint64_t (*now_cycles)(const tl_guest *guest);
-    uint64_t (*peak_bytes)(const tl_guest *guest); // of simulated memory; NULL: not known
+    bool (*has_written)(const tl_guest *guest, int fd); // bytes went to options.std_fd[fd]
+    uint64_t (*peak_bytes)(const tl_guest *guest);      // of simulated memory; NULL: not known
     void (*free)(tl_guest *guest);
 } tl_guest_type;
 

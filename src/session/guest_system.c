@@ -74,10 +74,17 @@ static const char *name_at(const tl_guest *guest, uint64_t address, uint64_t *re
 
 static uint64_t now_cycles(const tl_guest *guest) { return tl_system_now_cycles(((const software *)guest)->system); }
 
+static bool has_written(const tl_guest *guest, int fd) { return fd == 1 && tl_system_has_written(((const software *)guest)->system); }
+
 static void free_system(tl_guest *guest) {
     tl_system_free(((software *)guest)->system);
     free(guest);
 }
 
-const tl_guest_type tl_guest_system = {
-    .load = load, .run = run, .symbol = symbol, .name_at = name_at, .now_cycles = now_cycles, .free = free_system};
+const tl_guest_type tl_guest_system = {.load = load,
+                                       .run = run,
+                                       .symbol = symbol,
+                                       .name_at = name_at,
+                                       .now_cycles = now_cycles,
+                                       .has_written = has_written,
+                                       .free = free_system};

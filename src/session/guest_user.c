@@ -80,6 +80,8 @@ static const char *name_at(const tl_guest *guest, uint64_t address, uint64_t *re
 
 static uint64_t now_cycles(const tl_guest *guest) { return tl_os_now_cycles(((const user *)guest)->os); }
 
+static bool has_written(const tl_guest *guest, int fd) { return tl_os_has_written(((const user *)guest)->os, fd); }
+
 static uint64_t peak_bytes(const tl_guest *guest) { return tl_os_peak_bytes(((const user *)guest)->os); }
 
 static void free_user(tl_guest *guest) {
@@ -88,5 +90,11 @@ static void free_user(tl_guest *guest) {
     free(guest);
 }
 
-const tl_guest_type tl_guest_user = {
-    .load = load, .run = run, .symbol = symbol, .name_at = name_at, .now_cycles = now_cycles, .peak_bytes = peak_bytes, .free = free_user};
+const tl_guest_type tl_guest_user = {.load = load,
+                                     .run = run,
+                                     .symbol = symbol,
+                                     .name_at = name_at,
+                                     .now_cycles = now_cycles,
+                                     .has_written = has_written,
+                                     .peak_bytes = peak_bytes,
+                                     .free = free_user};

@@ -158,7 +158,7 @@ static tl_status read_line(reader *r, const char *text, size_t n_bytes, tl_error
         status = wrong(r, err, "not a record of a report; write it with tally stat --json");
     else if (!strcmp(type, "header"))
         status = r->has_header ? wrong(r, err, "a second header; compare one report at a time") : read_header(r, record, err);
-    else if (!r->has_header)
+    else if (!r->has_header && strcmp(type, "message") != 0)
         status = wrong(r, err, "the header is missing; write the report with tally stat --json");
     else if (!strcmp(type, "event") || !strcmp(type, "metric"))
         status = read_row(r, record, *type == 'm', err);

@@ -561,6 +561,10 @@ tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_
     return new_reading(session, NULL, ret_reading, err);
 }
 
+bool tl_session_has_written(const tl_session *session, int fd) {
+    return session->guest && session->guest->type->has_written(session->guest, fd);
+}
+
 void tl_session_progress(const tl_session *session, tl_progress *ret_progress) {
     uint64_t cycles = now_cycles(session);
     tl_progress progress = {.size = ret_progress->size,

@@ -21,6 +21,7 @@ void tl_session_stop(tl_session *session, tl_end_reason reason, int signal);
 TL_MUST_CHECK tl_status tl_session_result(tl_session *session, tl_result **ret_result, tl_error *err);
 TL_MUST_CHECK tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_error *err);
 TL_MUST_CHECK tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_error *err);
+bool tl_session_has_written(const tl_session *session, int fd);
 void tl_session_progress(const tl_session *session, tl_progress *ret_progress);
 void tl_session_host_profile(const tl_session *session, tl_host_profile *ret_profile);
 void tl_session_free(tl_session *session); // NULL is fine

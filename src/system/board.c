@@ -111,6 +111,7 @@ static void flush_console(tl_board *board) {
     while (board->console_out >= 0 && done < board->n_console) {
         ssize_t n = write(board->console_out, board->console + done, board->n_console - done);
         if (n >= 0) {
+            board->has_written |= n > 0;
             done += (size_t)n;
         } else if (errno == EAGAIN) {
             struct pollfd ready = {.fd = board->console_out, .events = POLLOUT};

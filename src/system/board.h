@@ -36,6 +36,7 @@ typedef struct tl_board {
     // console
     int console_in, console_out; // -1: none, or no more
     uint8_t console[TL_CONSOLE_BYTES];
+    bool has_written; // to console_out
     size_t n_console; // written by the guest, not yet to console_out
 } tl_board;
 

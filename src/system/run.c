@@ -25,6 +25,8 @@ static uint64_t total_instret(const tl_system *system) {
     return sum;
 }
 
+bool tl_system_has_written(const tl_system *system) { return system->has_board && system->board.has_written; }
+
 uint64_t tl_system_now_cycles(const tl_system *system) {
     uint64_t now = 0;
     for (uint32_t i = 0; i < system->machine->n_harts; i++)

@@ -53,6 +53,7 @@ typedef struct tl_system_report {
 TL_MUST_CHECK tl_status tl_system_new(tl_machine *machine, const tl_system_options *options, tl_system **ret_system, tl_error *err);
 void tl_system_free(tl_system *system); // NULL is fine
 TL_MUST_CHECK tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_system_report *ret_report, tl_error *err);
+bool tl_system_has_written(const tl_system *system);    // to console_out
 uint64_t tl_system_now_cycles(const tl_system *system); // the furthest hart's
 // The function of program, kernel or firmware that holds an address; NULL: none that is known.
 const char *tl_system_symbol_at(const tl_system *system, uint64_t address, uint64_t *ret_within);

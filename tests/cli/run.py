@@ -451,6 +451,7 @@ def interrupts_stop_with_the_counts():
         contains(err.decode(), "Interrupted", "instructions")
     interrupt(signal.SIGINT, "hang")
     interrupt(signal.SIGTERM, "hang")
+    interrupt(signal.SIGQUIT, "hang")
     read_end, write_end = os.pipe()  # also while the program waits for input
     os.write(write_end, b"ready\n")
     interrupt(signal.SIGINT, "copy", stdin=read_end)
@@ -884,6 +885,248 @@ def reports_go_where_they_are_sent():
     contains(err, "could not be written")
     status, out, err = stat("-q", "-n", *program())
     equal((status, out, err), (0, "hello\n", ""))
+
+
+def written(path, text):
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+    return path
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as text:
+        return text.read()
+
+
+@guest
+def nothing_that_stood_there_is_lost():
+    folder = tempfile.mkdtemp(dir=scratch)
+    kept = {name: written(os.path.join(folder, name), f"old {name}\n") for name in ("report", "profile", "plot", "program")}
+    def is_untouched(why):
+        for name, path in kept.items():
+            equal(text_of(path), f"old {name}\n", why)
+        equal(sorted(os.listdir(folder)), sorted(kept), why)
+    stat_files = ["-o", kept["report"], "--host-profile", kept["profile"]]
+    compare_files = ["-o", kept["report"], "--plot", kept["plot"], "--program-output", kept["program"]]
+    text = written(os.path.join(scratch, "no-program"), "x\n")
+    for verb, files in (("stat", stat_files), ("compare", compare_files)):
+        for words, status in ((["--no-such-option", "--", options.guest], 2), (["--", "/no/such/program"], 127), (["--", text], 126),
+                              (["-e", "no_such_event", "--", options.guest], 2), (["--set", "l1d.ways=3", "--", options.guest], 2)):
+            equal(run(verb, *files, *words)[0], status, f"{verb} {words}")
+            is_untouched(f"{verb} {words}")
+    equal(run("stat", *stat_files, "-I", "1M", "--", text)[0], 126)
+    is_untouched("intervals of what is no program")
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):  # a comparison under way
+        child = subprocess.Popen([options.tally, "compare", *compare_files, "--insns", "2G", *program("spin", 10**12)], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=CLEAN)
+        while not any(".tally-" in name for name in os.listdir(folder)):
+            time.sleep(0.01)
+        child.send_signal(number)
+        equal(child.wait(60), -number)
+        for name in os.listdir(folder):
+            if number == signal.SIGKILL and ".tally-" in name:  # what nobody could remove
+                os.remove(os.path.join(folder, name))
+        is_untouched(f"signal {number}")
+    child = subprocess.Popen([options.tally, "stat", *stat_files, *program("hang")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, env=CLEAN)
+    equal(child.stdout.read(6), b"ready\n")
+    child.kill()
+    child.communicate(timeout=60)
+    for name in os.listdir(folder):
+        if ".tally-" in name:
+            os.remove(os.path.join(folder, name))
+    is_untouched("SIGKILL")
+
+
+@guest
+def a_full_disk_is_an_error_and_keeps_the_old_report():
+    folder = tempfile.mkdtemp(dir=scratch)
+    path = written(os.path.join(folder, "report"), "old\n")
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    def limited(*words):
+        words = [words[0], "--engine", "interp", *words[1:]]  # made code is in a file, too
+        done = subprocess.run([options.tally, *words], capture_output=True, env=CLEAN, timeout=120, preexec_fn=small_files)
+        return done.returncode, done.stderr.decode()
+    for words in (["stat", "-j", "-o", path], ["stat", "-j", "--append", "-o", path], ["compare", "--no-sweeps", "--phases", "1", "-o", path],
+                  ["compare", "--phases", "1", "--plot", path]):
+        status, err = limited(*words, *program("exit"))
+        equal(status, 125, f"{words}: {err}")
+        contains(err, "tally: --", path, "File too large")
+        equal(text_of(path), "old\n", str(words))
+        equal(os.listdir(folder), ["report"], str(words))
+    alone = os.path.join(folder, "second-name")  # a file with two names is copied into
+    os.link(path, alone)
+    status, err = limited("stat", "-j", "-o", path, *program("exit"))
+    equal((status, text_of(path)), (125, "old\n"), err)
+    equal(stat("-o", path, *program("exit"))[0], 0)
+    equal(text_of(path), text_of(alone))
+    contains(text_of(alone), "instructions")
+    os.remove(alone)
+    for words in (["compare", "--no-sweeps", "--phases", "1", "-o"], ["compare", "--phases", "1", "--plot"], ["stat", "-o"], ["stat", "--host-profile"]):
+        status, _, err = run(*words, "/dev/full", *program("exit"))
+        equal(status, 125, err)
+        contains(err, "tally: --", "/dev/full")
+    written(path, "old\n")  # one of two files fails: the other one stays
+    equal(run("compare", "--phases", "1", "-o", path, "--plot", "/dev/full", *program("exit"))[0], 125)
+    equal(text_of(path), "old\n")
+    if os.geteuid() == 0 and shutil.which("unshare"):
+        script = ('mount -t tmpfs -o size=4k tmpfs "$1" || exit 99; echo old > "$1/report"; "$2" stat -j -o "$1/report" -- "$3" exit; status=$?; '
+                  'cat "$1/report"; ls "$1"; exit $status')
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", folder, options.tally, options.guest], capture_output=True, text=True,
+                              env=CLEAN, timeout=120)
+        if done.returncode != 99:
+            equal((done.returncode, done.stdout), (125, "old\nreport\n"), done.stderr)
+            contains(done.stderr, "No space left on device")
+
+
+@guest
+def a_report_takes_its_place_as_the_old_one_stood():
+    folder = tempfile.mkdtemp(dir=scratch)
+    path = written(os.path.join(folder, "report"), "old\n")
+    os.chmod(path, 0o640)
+    link = os.path.join(folder, "link")
+    os.symlink("report", link)
+    equal(stat("-o", link, *program("exit"))[0], 0)
+    equal((os.readlink(link), os.stat(path).st_mode & 0o7777), ("report", 0o640))
+    contains(text_of(path), "instructions")
+    os.symlink("made", os.path.join(folder, "ahead"))
+    equal(stat("-o", os.path.join(folder, "ahead"), *program("exit"))[0], 0)
+    contains(text_of(os.path.join(folder, "made")), "instructions")
+    before = os.umask(0o027)
+    try:
+        equal(stat("-o", os.path.join(folder, "new"), *program("exit"))[0], 0)
+    finally:
+        os.umask(before)
+    equal(os.stat(os.path.join(folder, "new")).st_mode & 0o7777, 0o640)
+    equal(sorted(os.listdir(folder)), ["ahead", "link", "made", "new", "report"])
+    for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):  # shared with the program, as the shell has it
+        out = os.path.join(folder, "out")
+        with open(out, "w", encoding="utf-8") as stream:
+            equal(subprocess.run([options.tally, "stat", "-o", name, *program()], stdout=stream, stderr=subprocess.DEVNULL, env=CLEAN).returncode, 0)
+        contains(text_of(out), "hello\n", "instructions")
+    fifo = os.path.join(folder, "fifo")
+    os.mkfifo(fifo)
+    child = subprocess.Popen([options.tally, "stat", "-o", fifo, *program("exit")], stderr=subprocess.DEVNULL, env=CLEAN)
+    contains(text_of(fifo), "instructions")
+    equal(child.wait(60), 0)
+
+
+@guest
+def intervals_show_line_by_line():
+    path = written(os.path.join(scratch, "intervals.json"), "old\n")
+    child = subprocess.Popen([options.tally, "stat", "-j", "-I", "2M", "-o", path, *program("spin", 10**12)], stderr=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, env=CLEAN)
+    try:
+        deadline = time.monotonic() + 60
+        while text_of(path).count('"type":"interval"') < 5 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for _ in range(30):
+            text = text_of(path)
+            equal(text[-1], "\n", "a line in part")
+        if child.poll() is not None or '"type":"end"' in text:
+            raise AssertionError("the run has ended")
+    finally:
+        child.kill()
+        child.wait(60)
+    records = [json.loads(line) for line in text_of(path).splitlines()]
+    if sum(record["type"] == "interval" for record in records) < 5:
+        raise AssertionError("no intervals while the program runs")
+    equal(stat("-j", "-I", "1M", "-o", path, "--append", "--max-insns", "3M", *program("spin", 10**12))[0], 0)  # behind what is there
+    both = [json.loads(line)["type"] for line in text_of(path).splitlines()]
+    equal((both[: len(records)], both.count("header"), both[-1]), ([record["type"] for record in records], 2, "end"))
+
+
+@guest
+def machine_output_never_mixes():
+    jq = shutil.which("jq")
+    if not jq:
+        raise Skip("no jq")
+    folder = tempfile.mkdtemp(dir=scratch)
+    def capture(*words, both=False, more=()):
+        err = os.path.join(folder, "err")
+        with open(err, "w", encoding="utf-8") as stream:
+            done = subprocess.run([options.tally, "stat", *words], stdin=subprocess.DEVNULL, stdout=stream if both else subprocess.DEVNULL, stderr=stream,
+                                  env=CLEAN, cwd=folder, timeout=120, **dict(more))
+        text = text_of(err)
+        os.remove(err)
+        return done.returncode, text
+    def types(text):
+        done = subprocess.run([jq, "-r", ".type"], input=text, capture_output=True, text=True, timeout=60)
+        equal((done.returncode, done.stderr), (0, ""), text)
+        return done.stdout.split()
+    short = ["-e", "cycles"]
+    equal(types(capture("-j", *short, *program("exit"))[1]), ["header", "event", "end"])
+    # one that writes to standard error
+    status, text = capture("-j", *short, *program("copy"))
+    lines = text.splitlines()
+    equal((status, lines[0], len(lines)), (0, "copied", 2), text)
+    contains(lines[1], "tally: ", "the report is in ./", "-o", "--log-fd")
+    name = re.search(r"in (\./tally-[0-9-]+\.json)", text)[1]
+    equal(types(text_of(os.path.join(folder, name))), ["header", "event", "end"])
+    equal(os.listdir(folder), [name[2:]])
+    os.remove(os.path.join(folder, name))
+    for words, suffix in ((["--csv"], "csv"), (["-x,"], "csv"), (["-x,", "-j"], "json")):
+        _, text = capture(*words, *short, *program("copy"))
+        name = re.search(rf"in (\./tally-[0-9-]+\.{suffix});", text)[1]
+        contains(text_of(os.path.join(folder, name)), "cycles")
+        os.remove(os.path.join(folder, name))
+    status, text = capture("-j", *short, *program(), both=True)  # standard output is the same file
+    contains(text, "hello\ntally: ", "the report is in ")
+    shutil.rmtree(folder)
+    os.mkdir(folder)
+    # one that is timed out: our sentence is a record
+    status, text = capture("-j", *short, "--timeout", "300ms", *program("spin", 10**12))
+    equal((status, types(text)), (124, ["header", "message", "event", "end"]))
+    contains(json.loads(text.splitlines()[1])["text"], "--timeout")
+    status, text = capture("--csv", *short, "--timeout", "300ms", *program("spin", 10**12))
+    rows = list(csv.reader(io.StringIO(text), strict=True))
+    equal((status, [len(row) for row in rows], rows[1][3]), (124, [8, 8, 8], "message"))
+    status, text = capture("-x,", *short, "--timeout", "300ms", *program("spin", 10**12))
+    equal((status, [line[:9] for line in text.splitlines() if line[0] == "#"]), (124, ["# tally: "]))
+    status, text = capture("-x,", "-j", *short, "--timeout", "300ms", *program("spin", 10**12))
+    equal((status, [sorted(json.loads(line))[0] for line in text.splitlines()]), (124, ["message", "counter-value"]))
+    # errors, too
+    status, text = capture("-j", "-e", "cycels", *program("exit"))
+    equal((status, types(text)), (2, ["message"]))
+    status, text = capture("-j", "--", "/no/such/program")
+    equal((status, types(text)), (127, ["message"]))
+    # a descriptor of its own
+    def with_descriptor(*words):
+        read_end, write_end = os.pipe()
+        status, text = capture("--log-fd", str(write_end), *words, more=[("pass_fds", [write_end])])
+        os.close(write_end)
+        with os.fdopen(read_end, encoding="utf-8") as stream:
+            return status, text, stream.read()
+    status, text, log = with_descriptor("-j", *short, *program("copy"))
+    equal((status, text, types(log)), (0, "copied\n", ["header", "event", "end"]))
+    status, text, log = with_descriptor("-j", *short, "--timeout", "300ms", *program("spin", 10**12))
+    equal((status, types(log)), (124, ["header", "message", "event", "end"]))
+    contains(text, "tally: ", "did not end in time")
+    status, text, log = with_descriptor(*program("copy"))  # a table, too
+    equal((status, text), (0, "copied\n"))
+    contains(log, "instructions")
+    fails(["stat", "--log-fd", "77", "--", "x"], 2, "--log-fd 77", "77>FILE")
+    fails(["stat", "--log-fd", "x", "--", "x"], 2, "--log-fd x")
+    fails(["stat", "--log-fd", "3", "-o", "f", "--", "x"], 2, "--output and --log-fd")
+    with open(os.devnull, encoding="utf-8") as closed:
+        done = subprocess.run([options.tally, "stat", "--log-fd", str(closed.fileno()), *program("exit")], capture_output=True, env=CLEAN,
+                              pass_fds=[closed.fileno()], timeout=60)
+    equal(done.returncode, 2, done.stderr)
+    # a terminal shows everything
+    master, slave = pty.openpty()
+    child = subprocess.Popen([options.tally, "stat", "-j", *short, *program("copy")], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
+                             env=CLEAN, cwd=folder)
+    os.close(slave)
+    child.wait(60)
+    contains(os.read(master, 65536).decode(), "copied", '"header"')
+    os.close(master)
+    equal(os.listdir(folder), [])
+    # a report with sentences can be compared
+    records, _, _ = report("--timeout", "300ms", *program("spin", 10**12))
+    contains([record["type"] for record in records], "message")
+    path = written(os.path.join(scratch, "with-message.json"), '{"type":"message","text":"early"}\n' + "".join(json.dumps(r) + "\n" for r in records))
+    equal(run("diff", path, path)[0], 0)
 
 
 # -- determinism

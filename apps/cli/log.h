@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Where the report of a run goes, and the sentences about the run: to a file, a descriptor or standard error. Machine-readable lines on
+// standard error never stand among other text: they are held back to the end of the run, and go to a file if the program wrote there, too.
+#ifndef TALLY_CLI_LOG_H
+#define TALLY_CLI_LOG_H
+
+#include "options.h"
+#include "output.h"
+
+typedef struct cli_log {
+    const cli_options *options;
+    cli_output output;
+    tl_report *report;          // NULL: no counts were asked for
+    bool is_on_stderr;          // the report and the program share standard error
+    bool is_held;               // output is a nameless file until the end of the run
+    bool others_wrote;          // what runs wrote to where the report would go
+    char number[16];            // of --log-fd
+    bool is_text, has_progress; // progress: a line that is to be erased before anything else is written
+} cli_log;
+
+// Opens what the options ask for. Returns 0, or the exit status of a failure that was said.
+int cli_log_open(cli_log *log, const cli_options *options);
+// The program is about to run: what is written from here on shows line by line, if it has intervals. False: the failure was said.
+bool cli_log_begin(cli_log *log);
+// One sentence: on standard error, and in the report where its format has a place for it.
+void cli_log_say(cli_log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// The same for what is no failure and belongs to the report only if that is on standard error.
+void cli_log_remark(cli_log *log, const char *sentence);
+// After each run: has the program written to where the report would go?
+void cli_log_look(cli_log *log, const tl_run *run);
+// With `is_whole`, puts the report in its place. False: it could not be written, which was said.
+bool cli_log_close(cli_log *log, bool is_whole);
+
+void cli_log_erase_progress(cli_log *log);
+
+#endif
