@@ -16,6 +16,10 @@ int cli_diff(const cli_options *options) {
         status = made == TL_ENOMEM ? STATUS_FAILED : STATUS_USAGE;
         goto out;
     }
+    if (options->joined_events && tl_diff_select(diff, options->joined_events, &err) != TL_OK) {
+        status = STATUS_USAGE;
+        goto out;
+    }
     tl_diff_format format = options->wants_json ? TL_DIFF_JSON : options->wants_markdown ? TL_DIFF_MARKDOWN : TL_DIFF_TEXT;
     if (tl_diff_write(diff, format, options->with_equal, stdout, &err) == TL_OK)
         status = tl_diff_n_failed(diff) > 0 ? STATUS_GATE : 0;

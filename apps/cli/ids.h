@@ -9,6 +9,7 @@ enum cli_option_id {
     OPT_PER_HART,
     OPT_ALL_CPUS,
     OPT_PER_UNIT,
+    OPT_TOPDOWN,
     OPT_INTERVAL,
     OPT_ROI,
     OPT_REPEAT,

@@ -15,11 +15,9 @@ int cli_list(const cli_options *options) {
     static const struct {
         tl_list_kind kind;
         const char *title;
-    } all[] = {{TL_LIST_EVENTS, "Events"},
-               {TL_LIST_METRICS, "Metrics"},
-               {TL_LIST_SIGNALS, "Signals"},
-               {TL_LIST_MACHINES, "Machines"},
-               {TL_LIST_PMUS, "PMUs"}};
+    } all[] = {{TL_LIST_EVENTS, "Events"},         {TL_LIST_METRICS, "Metrics"}, {TL_LIST_SIGNALS, "Signals"},
+               {TL_LIST_MACHINES, "Machines"},     {TL_LIST_PMUS, "PMUs"},       {TL_LIST_GROUPS, "Groups of metrics"},
+               {TL_LIST_KEYS, "Keys of a machine"}};
     bool is_text = options->list_format == TL_LIST_TEXT || options->list_format == TL_LIST_TEXT_VERBOSE;
     // Without a kind and a pattern: what a user can name first. With a pattern: wherever it matches.
     size_t n_kinds = !options->lists_everything ? 1 : options->list_glob ? sizeof all / sizeof all[0] : 2;
@@ -37,7 +35,7 @@ int cli_list(const cli_options *options) {
                 continue;
             if (has_remedy(&nearest))
                 return complain(&nearest);
-            fprintf(stderr, "tally: no event, metric, signal, machine or pmu is called %s; tally list shows the names\n",
+            fprintf(stderr, "tally: no event, metric, signal, machine, pmu, group or key is called %s; tally list shows the names\n",
                     options->list_glob);
             return STATUS_USAGE;
         }

@@ -181,6 +181,7 @@ static bool take(parser *p, int id, const char *text) {
     switch (id) {
     case OPT_EVENTS: return *text ? append(p, &o->events, "", text) : fail(p, "-e: an empty list of events");
     case OPT_METRICS: return *text ? append(p, &o->metrics, "", text) : fail(p, "-M: an empty list of metrics");
+    case OPT_TOPDOWN: return append(p, &o->metrics, "", "topdown");
     case OPT_PER_HART: o->run.per_hart = true; return true;
     case OPT_ALL_CPUS: return true;
     case OPT_PER_UNIT: o->run.per_unit = true; return true;
@@ -315,8 +316,37 @@ static bool take(parser *p, int id, const char *text) {
     return true;
 }
 
+// What people know from perf stat and what stands for it here.
+static const struct {
+    char letter;
+    const char *name, *remedy;
+} perf_options[] = {
+    {0, "per-thread", "counts belong to harts; write --per-hart"},
+    {0, "per-socket", "a machine is one socket; write --per-hart or --per-unit"},
+    {0, "per-die", "a machine is one die; write --per-hart or --per-unit"},
+    {0, "per-node", "a machine is one node; write --per-hart or --per-unit"},
+    {'p', "pid", "tally counts what it runs itself; write tally stat -- PROGRAM"},
+    {'t', "tid", "tally counts what it runs itself; write tally stat -- PROGRAM"},
+    {'C', "cpu", "all harts are counted; write --per-hart, or -e hart0.cycle"},
+    {'D', "delay", "write --roi START to begin at a function, or -I to see every part of the run"},
+    {'B', "big-num", "numbers always have separators; --csv has none"},
+    {'c', "scale", "nothing is scaled; -P shows what a PMU would scale"},
+    {'T', "transaction", "RISC-V has no transactions; leave it out"},
+    {0, "metric-only", "write -M LIST"},
+    {0, "all-user", "write the events with :u"},
+    {0, "all-kernel", "write the events with :k"},
+    {0, "no-big-num", "write --csv"},
+};
+
 static bool unknown_option(parser *p, const char *word, int letter) {
     const char *verb = cli_verbs[p->out->verb].name;
+    size_t n_word = strcspn(word, "=");
+    for (size_t i = 0; p->out->verb == VERB_STAT && i < sizeof perf_options / sizeof perf_options[0]; i++) {
+        bool is_name = !letter && n_word == strlen(perf_options[i].name) + 2 && !strncmp(word + 2, perf_options[i].name, n_word - 2);
+        if (letter ? perf_options[i].letter == letter : is_name)
+            return fail(p, "%s%.*s: %s", letter ? (char[]){'-', (char)letter, 0} : "", letter ? 0 : (int)n_word, word,
+                        perf_options[i].remedy);
+    }
     if (letter)
         return fail(p, "unknown option -%c; tally %s --help lists the options", letter, verb);
     const char *names[MAX_OPTIONS];
@@ -464,8 +494,10 @@ static bool finish_boot(parser *p, int argc, char *const *argv, int first) {
 }
 
 static bool finish_list(parser *p, int argc, char *const *argv, int first) {
-    static const char *const kinds[] = {"machines", "signals", "events", "metrics", "pmus", "machine", "signal", "event", "metric", "pmu"};
-    static const tl_list_kind values[] = {TL_LIST_MACHINES, TL_LIST_SIGNALS, TL_LIST_EVENTS, TL_LIST_METRICS, TL_LIST_PMUS};
+    static const char *const kinds[] = {"machines", "signals", "events", "metrics", "pmus", "groups", "keys",
+                                        "machine",  "signal",  "event",  "metric",  "pmu",  "group",  "key"};
+    static const tl_list_kind values[] = {TL_LIST_MACHINES, TL_LIST_SIGNALS, TL_LIST_EVENTS, TL_LIST_METRICS,
+                                          TL_LIST_PMUS,     TL_LIST_GROUPS,  TL_LIST_KEYS};
     cli_options *o = p->out;
     o->lists_everything = true;
     if (first < argc) {
@@ -511,6 +543,9 @@ static bool finish_diff(parser *p, int argc, char *const *argv, int first) {
         return fail(p, "two reports are needed, %d given; tally diff %s", argc - first, cli_verbs[VERB_DIFF].usage);
     if (o->wants_json && o->wants_markdown)
         return fail(p, "--json and --md are two formats; give one");
+    o->joined_events = join(&o->events);
+    if (o->events.n && !o->joined_events)
+        return fail(p, "the host has no memory left");
     o->before = argv[first];
     o->after = argv[first + 1];
     return true;

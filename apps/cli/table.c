@@ -32,12 +32,12 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_LIST] =
         {
             .name = "list",
-            .usage = "[OPTION...] [signals|events|metrics|machines|pmus] [GLOB]",
+            .usage = "[OPTION...] [signals|events|metrics|groups|machines|keys|pmus] [GLOB]",
             .summary = "name everything that can be counted, with one sentence each",
             .description =
                 "Without a kind, lists events and metrics, or whatever GLOB matches. Signals are what the units of the machine "
                 "count; events are names for signals or sums of them, perf's names among them; metrics are formulas over "
-                "both; machines are the descriptions that --machine can name; pmus are the designs of performance-monitoring units, a row for each "
+                "both, and come in groups; keys are what --set can override; machines are the descriptions that --machine can name; pmus are the designs of performance-monitoring units, a row for each "
                 "preset. With -P, events are those that a PMU can count.",
         },
     [VERB_DESCRIBE] =
@@ -130,6 +130,7 @@ const cli_option cli_option_rows[] = {
      "and with its error. Events are then perf's names, those of tally list events -P NAME, and rHEX.",
      "@pmus"},
     {R, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.", "@metrics"},
+    {R, OPT_TOPDOWN, 0, "topdown", NULL, NULL, "The same as -M topdown, by perf's name.", NULL},
     {R, OPT_PER_HART, 'A', "per-hart", NULL, WHAT, "One count for each hart besides the sum.", NULL},
     {R, OPT_PER_HART, 0, "no-aggr", NULL, NULL, "The same, by perf's name.", NULL},
     {R, OPT_PER_HART, 0, "per-core", NULL, NULL, "The same, by perf's name.", NULL},
@@ -276,6 +277,8 @@ const cli_option cli_option_rows[] = {
      "A condition that must not become true: NAME OP LIMIT, such as cycles>+1%, l1d.load_miss>+0, instructions>1000000, ipc<-2%, "
      "hart0:cycles>+1%. OP is > >= < <=; a sign means change, % means relative. May be repeated.",
      NULL},
+    {D, OPT_WATCHED, 'e', "event", "LIST", WHAT,
+     "Show these events and metrics, equal or not: names or patterns, separated by commas. May be repeated.", "@events"},
     {D, OPT_ALL, 'a', "all", NULL, WHAT, "Show equal rows, too.", NULL},
     {D, OPT_DIFF_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.diff/1.", NULL},
     {D, OPT_DIFF_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},

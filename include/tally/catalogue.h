@@ -16,6 +16,8 @@ typedef enum tl_list_kind {
     TL_LIST_EVENTS,  // aliases: perf's names and ours, each said in signals
     TL_LIST_METRICS, // formulas over signals and events
     TL_LIST_PMUS,    // designs of performance-monitoring units, a row for each preset
+    TL_LIST_GROUPS,  // of metrics
+    TL_LIST_KEYS,    // of machine descriptions, with the value that this machine has
     TL_N_LIST_KINDS
 } tl_list_kind;
 

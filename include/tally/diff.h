@@ -22,6 +22,10 @@ typedef struct tl_diff tl_diff;
 TL_MUST_CHECK TL_API tl_status tl_diff_new(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff,
                                            tl_error *err);
 
+// Names of events and metrics or globs, separated by commas: tl_diff_write then shows them, equal or not, and what breaks a gate. TL_ENOENT:
+// neither result has one of them; the message names the nearest.
+TL_MUST_CHECK TL_API tl_status tl_diff_select(tl_diff *diff, const char *names, tl_error *err);
+
 typedef struct tl_diff_row {
     uint32_t size;     // set by the caller to sizeof(tl_diff_row)
     const char *name;  // event or metric

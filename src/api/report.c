@@ -68,6 +68,8 @@ TL_API tl_status tl_diff_new(const tl_result *before, const tl_result *after, co
     return tl_diff_make(before, after, gates, ret_diff, err);
 }
 
+TL_API tl_status tl_diff_select(tl_diff *diff, const char *names, tl_error *err) { return tl_diff_choose(diff, names, err); }
+
 TL_API uint32_t tl_diff_n_rows(const tl_diff *diff) { return diff->n_lines; }
 
 TL_API void tl_diff_row_at(const tl_diff *diff, uint32_t index, tl_diff_row *ret_row) {

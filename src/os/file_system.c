@@ -131,12 +131,6 @@ tl_status tl_file_system_new(tl_os *os, tl_error *err) {
         tl_file_system_done(os);
         return status;
     }
-    if (!tl_path_host_can_confine(fs->env.root_fd)) {
-        tl_file_system_done(os);
-        return tl_fail(
-            err, TL_EIO,
-            "this host's kernel lacks openat2 (Linux 5.6), which keeps the program inside the directories it was given; use a newer kernel");
-    }
     char cwd[TL_PATH_MAX];
     if (!fs->env.is_confined && !os->options.host_paths && getcwd(cwd, sizeof cwd) && cwd[0] == '/' && !tl_path_is_virtual(cwd)) {
         int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -4,6 +4,7 @@
 // Between two events everything that happens depends on the state of the machine only. Limits must not change it: a turn that a limit
 // cuts short (os->turn) is taken up again where it was, before anybody else's. Timers, slices and signals are looked at between fetch runs.
 #include "os/os.h"
+#include "isa/rv/extension.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -231,7 +232,7 @@ static void handle_illegal(tl_thread *t) {
     uint16_t half[2] = {0, 0};
     if (tl_vm_read(t->process, pc, &half[0], sizeof half[0]) && (half[0] & 3) == 3)
         (void)tl_vm_read(t->process, pc + 2, &half[1], sizeof half[1]);
-    tl_signal_force(t, SIGILL, ILL_ILLOPC, pc, "illegal instruction", NULL);
+    tl_signal_force(t, SIGILL, ILL_ILLOPC, pc, "illegal instruction", tl_extension_of((uint32_t)half[1] << 16 | half[0]));
     t->process->fault.addr = (uint32_t)half[1] << 16 | half[0]; // people want to see the bits
 }
 

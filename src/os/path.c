@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The walk. Two rules keep it inside: a directory is opened only by openat2 without any link from a directory we hold, and `..` is
+// The walk. Two rules keep it inside: a directory is opened without any link from a directory we hold (base/open_below.h), and `..` is
 // never given to the host below --root but taken from the canonical path walked so far. A path is tried in one step first (its
 // directory part holds no link and no `..`); only when that meets a link the slow walk starts over.
 #include "os/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/open_below.h"
 
 typedef struct walker {
     const tl_path_env *env;
@@ -26,19 +25,6 @@ typedef struct walker {
     char todo[2 * TL_PATH_MAX]; // what is left of the path
     size_t at;
 } walker;
-
-static int open_how(int dir_fd, const char *path, int flags, uint32_t mode, uint64_t resolve) {
-    struct open_how how = {.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = mode, .resolve = resolve};
-    for (;;) {
-        long fd = syscall(SYS_openat2, dir_fd, path, &how, sizeof how);
-        if (fd >= 0 || (errno != EINTR && errno != EAGAIN))
-            return (int)fd;
-    }
-}
-
-static int open_dir(int dir_fd, const char *path) {
-    return open_how(dir_fd, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
-}
 
 static bool starts_with_component(const char *path, const char *prefix) {
     size_t n = strlen(prefix);
@@ -147,7 +133,7 @@ static int open_above(const tl_path_env *env, const tl_path_alias *alias, int n_
         size_t n = n_host(alias, n_up);
         memcpy(path, alias->host, n);
         path[n] = 0;
-        return open_dir(env->root_fd, below_root(path));
+        return tl_open_dir_below(env->root_fd, below_root(path));
     }
     int fd = openat(alias->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     for (; fd >= 0 && n_up > 0; n_up--) {
@@ -217,7 +203,7 @@ static int64_t reopen(walker *w) {
     }
     int base = alias ? open_above(w->env, alias, n_up) : w->env->root_fd, fd = base;
     if (base >= 0 && !(alias && !w->cur[n]))
-        fd = open_dir(base, alias ? w->cur + n + 1 : below_root(w->cur));
+        fd = tl_open_dir_below(base, alias ? w->cur + n + 1 : below_root(w->cur));
     int64_t error = fd < 0 ? -errno : 0;
     if (alias && base >= 0 && base != fd)
         close(base);
@@ -490,7 +476,7 @@ static int64_t walk_at_once(walker *w, tl_place *place) {
         char dir[TL_PATH_MAX];
         memcpy(dir, path, slash);
         dir[slash] = 0;
-        fd = open_dir(w->fd, dir);
+        fd = tl_open_dir_below(w->fd, dir);
         if (fd < 0) // a link: ELOOP; a host whose mounts forbid the shortcut: EXDEV
             return errno == ELOOP || errno == EXDEV || errno == ENOTDIR ? 1 : -errno;
     }
@@ -512,7 +498,7 @@ static int64_t walk_sysroot(const tl_path_env *env, const char *path, uint32_t w
     size_t n = strlen(path);
     if (n >= TL_PATH_MAX)
         return -ENAMETOOLONG;
-    int fd = open_how(env->sysroot_fd, path, O_PATH | (walk & TL_WALK_FOLLOW ? 0 : O_NOFOLLOW), 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+    int fd = tl_open_in_root(env->sysroot_fd, path, O_PATH | (walk & TL_WALK_FOLLOW ? 0 : O_NOFOLLOW), 0);
     if (fd < 0)
         return -errno;
     int64_t error = fstat(fd, &place->host) < 0 ? -errno : 0;
@@ -641,7 +627,7 @@ int64_t tl_place_open(const tl_path_env *env, const tl_place *place, int host_fl
     int fd;
     do {
         if (place->tree == TL_TREE_SYSROOT)
-            fd = open_how(env->sysroot_fd, place->path, host_flags & ~O_NOFOLLOW, 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+            fd = tl_open_in_root(env->sysroot_fd, place->path, host_flags & ~O_NOFOLLOW, 0);
         else
             fd = openat(place->dir_fd, place->name, host_flags | O_NOFOLLOW | O_CLOEXEC, mode);
     } while (fd < 0 && errno == EINTR);
@@ -653,7 +639,7 @@ int64_t tl_place_readlink(const tl_path_env *env, const tl_place *place, char *t
         ssize_t got = readlinkat(place->dir_fd, place->name, to, n);
         return got < 0 ? -errno : got;
     }
-    int fd = open_how(env->sysroot_fd, place->path, O_PATH | O_NOFOLLOW, 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+    int fd = tl_open_in_root(env->sysroot_fd, place->path, O_PATH | O_NOFOLLOW, 0);
     if (fd < 0)
         return -errno;
     ssize_t got = readlinkat(fd, "", to, n);
@@ -744,11 +730,3 @@ void tl_dirs_renamed(tl_dirs *dirs, const char *old_path, const char *new_path) 
 }
 
 int tl_path_open_root(const char *host_path) { return open(host_path, O_PATH | O_DIRECTORY | O_CLOEXEC); }
-
-bool tl_path_host_can_confine(int root_fd) {
-    int fd = open_dir(root_fd, ".");
-    if (fd < 0)
-        return false;
-    close(fd);
-    return true;
-}

@@ -111,8 +111,6 @@ void tl_path_aliases_done(tl_path_env *env);
 
 // O_PATH descriptor of a directory of the host, closed on exec, or -1 with errno; the place for --root and --sysroot.
 int tl_path_open_root(const char *host_path);
-// Does this host resolve below a directory (openat2, Linux 5.6)?
-bool tl_path_host_can_confine(int root_fd);
 
 bool tl_path_is_virtual(const char *path); // of a canonical path: decided by its text alone
 

@@ -32,8 +32,6 @@ static const char *percent_text(const tl_diff_line *line, char text[TL_NUMBER_BY
     return text;
 }
 
-static bool is_shown(const tl_diff_line *line, bool with_equal) { return with_equal || line->failed_gate || !tl_diff_line_is_equal(line); }
-
 static void put_header_changes(const tl_diff *diff, FILE *stream, const char *before, const char *after) {
     const tl_header *a = diff->before->header, *b = diff->after->header;
     struct {
@@ -58,11 +56,12 @@ static void put_header_changes(const tl_diff *diff, FILE *stream, const char *be
 
 static void put_text(const tl_diff *diff, bool with_equal, FILE *stream) {
     put_header_changes(diff, stream, " ", "\n");
-    uint32_t n_equal = 0, n_shown = 0;
+    uint32_t n_equal = 0, n_shown = 0, n_counted = 0;
     for (uint32_t i = 0; i < diff->n_lines; i++) {
         const tl_diff_line *line = &diff->lines[i];
-        n_equal += tl_diff_line_is_equal(line);
-        if (!is_shown(line, with_equal))
+        n_counted += !line->same_as;
+        n_equal += !line->same_as && tl_diff_line_is_equal(line);
+        if (!tl_diff_line_is_shown(diff, line, with_equal))
             continue;
         if (n_shown++ == 0)
             fprintf(stream, "%22s %22s %12s  %s\n", "before", "after", "change", "name");
@@ -73,7 +72,7 @@ static void put_text(const tl_diff *diff, bool with_equal, FILE *stream) {
                 percent_text(line, percent), is_whole ? "" : row->scope, is_whole ? "" : ":", row->name, line->failed_gate ? "  <== " : "",
                 line->failed_gate ? line->failed_gate : "");
     }
-    fprintf(stream, "%s %u of %u rows equal", n_shown ? "\n" : "", n_equal, diff->n_lines);
+    fprintf(stream, "%s %u of %u rows equal", n_shown ? "\n" : "", n_equal, n_counted);
     if (diff->n_failed > 0)
         fprintf(stream, "; %u row%s cross%s a gate", diff->n_failed, diff->n_failed == 1 ? "" : "s", diff->n_failed == 1 ? "es" : "");
     fputs(".\n", stream);
@@ -107,9 +106,10 @@ static tl_status put_json(const tl_diff *diff, bool with_equal, FILE *stream, tl
     for (uint32_t i = 0; i < diff->n_lines; i++) {
         const tl_diff_line *line = &diff->lines[i];
         const tl_row *row = row_of(line);
+        bool is_shown = tl_diff_line_is_shown(diff, line, with_equal);
         n_equal += tl_diff_line_is_equal(line);
-        if (!is_shown(line, with_equal))
-            continue;
+        if (!is_shown && (!line->same_as || diff->has_selection || (!with_equal && tl_diff_line_is_equal(line))))
+            continue; // other names of one thing are for programs, which look for one of them
         tl_json_begin_object(&json, NULL);
         tl_json_string(&json, "type", row->is_metric ? "metric" : "event");
         tl_json_string(&json, row->is_metric ? "metric" : "event", row->name);
@@ -119,6 +119,7 @@ static tl_status put_json(const tl_diff *diff, bool with_equal, FILE *stream, tl
         put_value(&json, "after", line->after);
         tl_json_double(&json, "change_percent", tl_diff_line_percent(line));
         tl_json_string(&json, "failed_gate", line->failed_gate);
+        tl_json_string(&json, "same_as", line->same_as);
         tl_json_end_object(&json);
     }
     tl_json_begin_object(&json, NULL);
@@ -135,7 +136,7 @@ static void put_markdown(const tl_diff *diff, bool with_equal, FILE *stream) {
     fputs("\n| name | before | after | change | gate |\n|---|---:|---:|---:|---|\n", stream);
     for (uint32_t i = 0; i < diff->n_lines; i++) {
         const tl_diff_line *line = &diff->lines[i];
-        if (!is_shown(line, with_equal))
+        if (!tl_diff_line_is_shown(diff, line, with_equal))
             continue;
         const tl_row *row = row_of(line);
         char before[TL_NUMBER_BYTES], after[TL_NUMBER_BYTES], percent[TL_NUMBER_BYTES];

@@ -5,6 +5,7 @@
 // is that, too.
 #include <string.h>
 
+#include "base/bits.h"
 #include "report/report.h"
 
 static bool hart_of(const char *scope, unsigned *ret_hart) {
@@ -36,9 +37,88 @@ static const char *value_text(const tl_row *row, unsigned n_decimals, char text[
 
 static const char *unit_of(const tl_row *row) { return !strcmp(row->unit, "ns") ? "msec" : !strcmp(row->unit, "bytes") ? "bytes" : ""; }
 
-static const tl_row *metric_of(const tl_result *result, const tl_row *row) {
-    const tl_row *metric = row->metric ? tl_result_row(result, true, row->metric, row->scope) : NULL;
-    return metric && metric->value.kind != TL_VALUE_MISSING ? metric : NULL;
+// perf's own metric of an event, from the other events of the report: what perf stat 6.1 writes beside a count without being asked.
+typedef struct shadow {
+    double value;
+    unsigned n_decimals; // in lines; objects have six
+    char unit[40];
+    bool has_value; // else lines have empty cells
+} shadow;
+
+static const struct {
+    const char *event, *base, *unit;
+} shares[] = {
+    {"branch-misses", "branches", "of all branches"},
+    {"cache-misses", "cache-references", "of all cache refs"},
+    {"L1-dcache-load-misses", "L1-dcache-loads", "of all L1-dcache accesses"},
+    {"L1-icache-load-misses", "L1-icache-loads", "of all L1-icache accesses"},
+    {"dTLB-load-misses", "dTLB-loads", "of all dTLB cache accesses"},
+    {"iTLB-load-misses", "iTLB-loads", "of all iTLB cache accesses"},
+    {"LLC-load-misses", "LLC-loads", "of all LL-cache accesses"},
+    {"stalled-cycles-frontend", "cycles", "frontend cycles idle"},
+    {"stalled-cycles-backend", "cycles", "backend cycles idle"},
+};
+
+static const char *const synonyms[][2] = {{"cpu-cycles", "cycles"},
+                                          {"branch-instructions", "branches"},
+                                          {"idle-cycles-frontend", "stalled-cycles-frontend"},
+                                          {"idle-cycles-backend", "stalled-cycles-backend"}};
+
+// Is the event `plain`, by any of its names, with the modifiers `modifiers` (":u") or any if that is NULL?
+static bool is_event(const char *name, const char *plain, const char *modifiers) {
+    size_t n = strcspn(name, ":");
+    bool is_equal = strlen(plain) == n && !strncmp(name, plain, n);
+    for (size_t i = 0; i < TL_COUNT_OF(synonyms) && !is_equal; i++)
+        is_equal = !strcmp(plain, synonyms[i][1]) && strlen(synonyms[i][0]) == n && !strncmp(name, synonyms[i][0], n);
+    return is_equal && (!modifiers || !strcmp(name + n, modifiers));
+}
+
+// The count of an event of the same scope; 0: none.
+static double count_of(const tl_result *result, const tl_row *like, const char *plain, const char *modifiers) {
+    for (uint32_t i = 0; i < result->n_rows; i++) {
+        const tl_row *row = &result->rows[i];
+        if (!row->is_metric && row->value.kind != TL_VALUE_MISSING && !strcmp(row->scope, like->scope) &&
+            is_event(row->name, plain, modifiers))
+            return row->value.real;
+    }
+    return 0;
+}
+
+static shadow rate(double per_second) {
+    static const char letters[] = "KMG";
+    shadow of = {.value = per_second, .n_decimals = 3, .has_value = true, .unit = "/sec"};
+    for (size_t i = 0; i < 3 && of.value >= 1000; i++) {
+        of.value /= 1000;
+        snprintf(of.unit, sizeof of.unit, "%c/sec", letters[i]);
+    }
+    return of;
+}
+
+static shadow shadow_of(const tl_result *result, const tl_row *row) {
+    shadow of = {0};
+    if (row->value.kind == TL_VALUE_MISSING)
+        return of;
+    const char *modifiers = row->name + strcspn(row->name, ":");
+    double value = row->value.real, clock_ns = count_of(result, row, "task-clock", NULL), base;
+    if (is_event(row->name, "instructions", NULL)) {
+        base = count_of(result, row, "cycles", modifiers);
+        of = (shadow){.value = base > 0 ? value / base : 0, .n_decimals = 2, .has_value = base > 0, .unit = "insn per cycle"};
+        return of;
+    }
+    for (size_t i = 0; i < TL_COUNT_OF(shares); i++) {
+        base = is_event(row->name, shares[i].event, NULL) ? count_of(result, row, shares[i].base, modifiers) : 0;
+        if (base <= 0)
+            continue;
+        of = (shadow){.value = 100 * value / base, .n_decimals = 2, .has_value = true};
+        snprintf(of.unit, sizeof of.unit, "%s", shares[i].unit);
+        return of;
+    }
+    if (is_event(row->name, "task-clock", NULL) || is_event(row->name, "cpu-clock", NULL))
+        return (shadow){
+            .value = result->sim_ns ? value / (double)result->sim_ns : 0, .n_decimals = 3, .has_value = true, .unit = "CPUs utilized"};
+    if (clock_ns > 0 && is_event(row->name, "cycles", NULL))
+        return (shadow){.value = value / clock_ns, .n_decimals = 3, .has_value = true, .unit = "GHz"};
+    return clock_ns > 0 && strcmp(row->unit, "ns") != 0 ? rate(1e9 * value / clock_ns) : of;
 }
 
 static uint64_t run_ns(const tl_result *result, const tl_row *row) { return row->is_pmu ? row->pmu.running_ns : result->sim_ns; }
@@ -70,12 +150,13 @@ static void csv_rows(tl_reporter *reporter, const tl_result *result, bool is_int
                     row->name);
             continue;
         }
-        const tl_row *metric = metric_of(result, row);
+        const shadow metric = shadow_of(result, row);
         fprintf(stream, "%s%s%s%s%s%s", value_text(row, 0, text), sep, unit_of(row), sep, row->name, sep);
         if (reporter->options.with_variance)
             fprintf(stream, "0.00%%%s", sep);
         fprintf(stream, "%llu%s%s%s", (unsigned long long)run_ns(result, row), sep, tl_format_fixed(percent(row), 2, text), sep);
-        fprintf(stream, "%s%s%s\n", metric ? tl_format_fixed(metric->value.real, 3, text) : "", sep, metric ? metric->name : "");
+        fprintf(stream, "%s%s%s\n", metric.has_value ? tl_format_fixed(metric.value, metric.n_decimals, text) : "", sep,
+                metric.has_value ? metric.unit : "");
     }
 }
 
@@ -106,20 +187,19 @@ static void json_rows(tl_reporter *reporter, const tl_result *result, bool is_in
             fprintf(stream, "\"cpu\" : \"%u\", ", hart);
         else if (strcmp(row->scope, "machine"))
             fprintf(stream, "\"unit-path\" : \"%s\", ", row->scope);
-        const tl_row *metric = row->is_metric ? row : metric_of(result, row);
-        if (!row->is_metric) {
-            fprintf(stream, "\"counter-value\" : \"%s\", \"unit\" : \"%s\", \"event\" : \"%s\", ", value_text(row, 6, text), unit_of(row),
-                    row->name);
-            if (reporter->options.with_variance)
-                fputs("\"variance\" : 0.00, ", stream);
-            fprintf(stream, "\"event-runtime\" : %llu, \"pcnt-running\" : %s", (unsigned long long)run_ns(result, row),
-                    tl_format_fixed(percent(row), 2, text));
+        if (row->is_metric) {
+            fprintf(stream, "\"metric-value\" : %s, \"metric-unit\" : \"%s\"}\n",
+                    row->value.kind == TL_VALUE_MISSING ? "null" : tl_format_fixed(row->value.real, 6, text), row->name);
+            continue;
         }
-        if (metric && metric->value.kind != TL_VALUE_MISSING)
-            fprintf(stream, "%s\"metric-value\" : %s, \"metric-unit\" : \"%s\"", row->is_metric ? "" : ", ",
-                    tl_format_fixed(metric->value.real, 6, text), metric->name);
-        else if (row->is_metric)
-            fprintf(stream, "\"metric-value\" : null, \"metric-unit\" : \"%s\"", row->name);
+        const shadow metric = shadow_of(result, row);
+        fprintf(stream, "\"counter-value\" : \"%s\", \"unit\" : \"%s\", \"event\" : \"%s\", ", value_text(row, 6, text), unit_of(row),
+                row->name);
+        if (reporter->options.with_variance)
+            fputs("\"variance\" : 0.00, ", stream);
+        fprintf(stream, "\"event-runtime\" : %llu, \"pcnt-running\" : %s, ", (unsigned long long)run_ns(result, row),
+                tl_format_fixed(percent(row), 2, text));
+        fprintf(stream, "\"metric-value\" : %s, \"metric-unit\" : \"%s\"", tl_format_fixed(metric.value, 6, text), metric.unit);
         fputs("}\n", stream);
     }
 }

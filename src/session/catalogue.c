@@ -384,6 +384,9 @@ const char *tl_next_name(const char **rest, char *ret_name, size_t size_bytes) {
     static const char around[] = " \t{}";
     for (;;) {
         const char *start = *rest + strspn(*rest, " \t{},"), *end = start + strcspn(start, ",");
+        size_t n_pmu = strcspn(start, "/,");
+        if (start[n_pmu] == '/' && strchr(start + n_pmu + 1, '/')) // cpu/event=1,umask=2/u: commas between slashes belong to the name
+            end = strchr(start + n_pmu + 1, '/') + strcspn(strchr(start + n_pmu + 1, '/'), ",");
         if (*start == '\0')
             return NULL;
         *rest = end;
@@ -439,11 +442,15 @@ static const tl_catalogue_signal *signal_of(const tl_catalogue *catalogue, const
     return NULL;
 }
 
+static bool is_raw(const char *name) { return *name == 'r' && name[1] && name[1 + strspn(name + 1, "0123456789abcdefABCDEF")] == '\0'; }
+
 static tl_status unknown_event(const tl_catalogue *catalogue, const char *name, tl_error *err) {
     tl_group *group;
     uint32_t index;
     if (tl_catalogue_find_metric(catalogue, name, &group, &index) || tl_catalogue_group(catalogue, name))
         return tl_fail(err, TL_ENOENT, "'%s' is a metric, not an event; ask for it with -M %s", name, name);
+    if (is_raw(name))
+        return tl_fail(err, TL_ENOENT, "'%s' is a selector of a PMU; ask for it with -P rvhpm -e %s", name, name);
     tl_nearest nearest;
     char suggestion[256];
     tl_nearest_init(&nearest, name);
@@ -452,14 +459,35 @@ static tl_status unknown_event(const tl_catalogue *catalogue, const char *name, 
     return tl_fail(err, TL_ENOENT, "unknown event '%s'%s", name, *suggestion ? suggestion : "; tally list shows them all");
 }
 
+// perf's other way to write a name: "cpu/cycles/" is cycles, "cpu/cycles/u" is cycles:u. Terms with a value are selectors of a PMU.
+static tl_status take_slashes(const char *text, char *ret_name, size_t size_bytes, tl_error *err) {
+    const char *open = strchr(text, '/'), *close = open ? strchr(open + 1, '/') : NULL;
+    if (!close) {
+        snprintf(ret_name, size_bytes, "%s", text);
+        return TL_OK;
+    }
+    if (strncmp(text, "cpu/", 4) != 0)
+        return tl_fail(err, TL_ENOENT, "%s: the only PMU with events of that form is cpu; write cpu/%.*s/", text, (int)(close - open - 1),
+                       open + 1);
+    if (memchr(open, '=', (size_t)(close - open)))
+        return tl_fail(err, TL_EINVAL,
+                       "%s: a selector means something to one PMU only; write tally stat -P rvhpm -e rHEX, or a name of tally list events",
+                       text);
+    snprintf(ret_name, size_bytes, "%.*s%s%s", (int)(close - open - 1), open + 1, close[1] ? ":" : "", close + 1);
+    return TL_OK;
+}
+
 static tl_status add_event(tl_catalogue *catalogue, const char *text, tl_quantities *list, tl_error *err) {
-    char plain[MAX_NAME_BYTES];
+    char whole[MAX_NAME_BYTES], plain[MAX_NAME_BYTES];
     uint32_t modes = 0, index;
     selection select;
     if (tl_glob_is_pattern(text))
         return add_matches(catalogue, text, list, err);
-    snprintf(plain, sizeof plain, "%s", text);
-    tl_status status = take_modes(plain, &modes, err);
+    tl_status status = take_slashes(text, whole, sizeof whole, err);
+    if (status == TL_OK) {
+        snprintf(plain, sizeof plain, "%s", whole);
+        status = take_modes(plain, &modes, err);
+    }
     if (status != TL_OK)
         return status;
     const char *name = tl_arena_strdup(&catalogue->arena, text);
@@ -468,7 +496,7 @@ static tl_status add_event(tl_catalogue *catalogue, const char *text, tl_quantit
     if (tl_definitions_find(&catalogue->aliases, plain, &index))
         return add_alias(catalogue, index, modes, name, list, err);
     if (select_signal(catalogue, plain, &select))
-        return add_signal(catalogue, signal_of(catalogue, &select), name, name, list, err);
+        return add_signal(catalogue, signal_of(catalogue, &select), whole, name, list, err);
     return unknown_event(catalogue, plain, err);
 }
 

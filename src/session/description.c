@@ -80,17 +80,34 @@ static bool is_section(const char *name) {
     return false;
 }
 
+// The nearest keys; if none is near, those with the same last part ("cache.ways"), or the place where all are.
 static const char *suggestion(const char *path, char *text, size_t size_bytes) {
     tl_nearest nearest;
     tl_nearest_init(&nearest, path);
     offer_keys(&nearest);
-    return tl_nearest_text(&nearest, text, size_bytes);
+    if (*tl_nearest_text(&nearest, text, size_bytes))
+        return text;
+    const char *dot = strrchr(path, '.'), *last = dot ? dot + 1 : path;
+    size_t used = 0;
+    uint32_t n_found = 0;
+    for (uint32_t i = 0; i < tl_n_keys && n_found < TL_NEAREST_MAX; i++) {
+        const char *of = strrchr(tl_keys[i].path, '.');
+        if (!of || strcmp(of + 1, last) != 0)
+            continue;
+        int n = snprintf(text + used, size_bytes - used, "%s%s", n_found++ ? ", " : "; did you mean one like ", tl_keys[i].path);
+        used += (size_t)n < size_bytes - used ? (size_t)n : 0;
+    }
+    if (n_found > 0)
+        snprintf(text + used, size_bytes - used, "?");
+    else
+        snprintf(text, size_bytes, "; tally list keys names them all");
+    return text;
 }
 
 static tl_status unknown_key(const reader *r, uint32_t line, const char *path) {
     char text[256];
     suggestion(path, text, sizeof text);
-    return fail_at(r, line, "%s: unknown key%s", path, *text ? text : "; docs/machines.md lists them all");
+    return fail_at(r, line, "%s: unknown key%s", path, text);
 }
 
 // Which entry an event may become: a new one with its key found. `path` is complete.

@@ -10,6 +10,8 @@
 #include "base/glob.h"
 #include "base/nearest.h"
 #include "base/parse.h"
+#include "session/catalogue.h"
+#include "session/catalogue_parts.h"
 
 typedef enum limit_kind { GATE_VALUE, GATE_CHANGE, GATE_PERCENT } limit_kind;
 
@@ -102,6 +104,13 @@ bool tl_diff_line_is_equal(const tl_diff_line *line) {
     return before->real == after->real;
 }
 
+static bool is_same_value(const tl_row *a, const tl_row *b) {
+    if (!a || !b)
+        return a == b;
+    return a->value.kind == b->value.kind &&
+           (a->value.kind == TL_VALUE_MISSING || (a->value.integer == b->value.integer && a->value.real == b->value.real));
+}
+
 double tl_diff_line_percent(const tl_diff_line *line) {
     if (!has_both(line))
         return NAN;
@@ -166,6 +175,45 @@ static tl_status apply_gate(tl_diff *diff, const char *text, tl_error *err) {
     return TL_OK;
 }
 
+// What an event sums, on a machine that has two of everything that there can be two of: there one instance differs from the sum.
+static uint32_t slots_of(tl_catalogue *catalogue, const char *name, const tl_slot **ret_slots) {
+    tl_quantities found = {0};
+    uint32_t n = 0;
+    if (!tl_glob_is_pattern(name) && tl_catalogue_events(catalogue, name, &found, NULL) == TL_OK && found.n_items == 1)
+        n = tl_formula_slots(found.items[0].formula, ret_slots);
+    tl_quantities_done(&found);
+    return n;
+}
+
+// Rows of one scope that have the same value on both sides and sum the same tallies are one counted thing.
+static tl_status find_synonyms(tl_diff *diff, tl_error *err) {
+    tl_config config;
+    tl_catalogue *catalogue = NULL;
+    tl_config_default(&config);
+    config.n_harts = config.l2_slices = config.mem_channels = 2;
+    tl_status status = tl_catalogue_new(&config, &catalogue, err);
+    const tl_slot **slots = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *slots);
+    uint32_t *n_slots = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *n_slots);
+    if (status == TL_OK && (!slots || !n_slots))
+        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    for (uint32_t i = 0; status == TL_OK && i < diff->n_lines; i++) {
+        tl_diff_line *line = &diff->lines[i];
+        const tl_row *row = line->before ? line->before : line->after;
+        if (row->is_metric)
+            continue;
+        n_slots[i] = slots_of(catalogue, row->name, &slots[i]);
+        for (uint32_t k = 0; n_slots[i] > 0 && k < i && !line->same_as; k++) {
+            const tl_diff_line *other = &diff->lines[k];
+            const tl_row *same = other->before ? other->before : other->after;
+            if (n_slots[k] == n_slots[i] && !other->same_as && !memcmp(slots[k], slots[i], n_slots[i] * sizeof **slots) &&
+                !strcmp(same->scope, row->scope) && is_same_value(line->before, other->before) && is_same_value(line->after, other->after))
+                line->same_as = same->name;
+        }
+    }
+    tl_catalogue_free(catalogue);
+    return status;
+}
+
 tl_status tl_diff_make(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff, tl_error *err) {
     tl_diff *diff = calloc(1, sizeof *diff);
     if (!diff)
@@ -182,6 +230,8 @@ tl_status tl_diff_make(const tl_result *before, const tl_result *after, const ch
         if (!find_from(before, i, &after->rows[i]))
             diff->lines[diff->n_lines++] = (tl_diff_line){.after = &after->rows[i]};
     }
+    if (status == TL_OK)
+        status = find_synonyms(diff, err);
     for (; status == TL_OK && gates && *gates; gates++)
         status = apply_gate(diff, *gates, err);
     if (status != TL_OK) {
@@ -190,6 +240,35 @@ tl_status tl_diff_make(const tl_result *before, const tl_result *after, const ch
     }
     *ret_diff = diff;
     return TL_OK;
+}
+
+tl_status tl_diff_choose(tl_diff *diff, const char *names, tl_error *err) {
+    char name[128], near[256];
+    diff->has_selection = true;
+    while (tl_next_name(&names, name, sizeof name)) {
+        uint32_t n_found = 0;
+        tl_nearest nearest;
+        tl_nearest_init(&nearest, name);
+        for (uint32_t i = 0; i < diff->n_lines; i++) {
+            tl_diff_line *line = &diff->lines[i];
+            const tl_row *row = line->after ? line->after : line->before;
+            bool is_exact = !strcmp(name, row->name);
+            tl_nearest_offer(&nearest, row->name);
+            if (!is_exact && !tl_glob_match(name, row->name))
+                continue;
+            n_found++;
+            line->is_wanted = line->is_wanted || is_exact || !line->same_as;
+        }
+        if (n_found == 0)
+            return tl_fail(err, TL_ENOENT, "neither report has %s%s", name, tl_nearest_text(&nearest, near, sizeof near));
+    }
+    return TL_OK;
+}
+
+bool tl_diff_line_is_shown(const tl_diff *diff, const tl_diff_line *line, bool with_equal) {
+    if (line->failed_gate)
+        return true;
+    return diff->has_selection ? line->is_wanted : !line->same_as && (with_equal || !tl_diff_line_is_equal(line));
 }
 
 void tl_diff_release(tl_diff *diff) {

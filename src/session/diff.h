@@ -10,6 +10,8 @@
 typedef struct tl_diff_line {
     const tl_row *before, *after; // NULL: only the other result has it
     const char *failed_gate;      // as given, or NULL
+    const char *same_as;          // an earlier row of the scope that counts the same under another name, or NULL
+    bool is_wanted;               // by name, with tl_diff_choose
 } tl_diff_line;
 
 struct tl_diff {
@@ -17,13 +19,17 @@ struct tl_diff {
     tl_arena arena;
     tl_diff_line *lines;
     uint32_t n_lines, n_failed;
+    bool has_selection;
 };
 
 TL_MUST_CHECK tl_status tl_diff_make(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff,
                                      tl_error *err);
+// Names or globs, separated by commas: only what they name is shown, and what breaks a gate. TL_ENOENT: neither result has it.
+TL_MUST_CHECK tl_status tl_diff_choose(tl_diff *diff, const char *names, tl_error *err);
 void tl_diff_release(tl_diff *diff); // NULL is fine
 
 bool tl_diff_line_is_equal(const tl_diff_line *line);
+bool tl_diff_line_is_shown(const tl_diff *diff, const tl_diff_line *line, bool with_equal);
 double tl_diff_line_percent(const tl_diff_line *line); // of before; 0 when equal, infinite when before is 0, NaN when one is missing
 
 #endif

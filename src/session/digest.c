@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/open_below.h"
 
 static const uint64_t prime1 = UINT64_C(0x9e3779b185ebca87), prime2 = UINT64_C(0xc2b2ae3d27d4eb4f), prime3 = UINT64_C(0x165667b19e3779f9),
                       prime4 = UINT64_C(0x85ebca77c2b2ae63), prime5 = UINT64_C(0x27d4eb2f165667c5);
@@ -54,11 +54,10 @@ uint64_t tl_digest(const void *bytes, size_t n_bytes) {
 }
 
 static int open_below(const char *root, const char *path) {
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return -1;
-    int fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof how), saved = errno;
+    int fd = tl_open_in_root(folder, path, O_RDONLY | O_NONBLOCK, 0), saved = errno;
     close(folder);
     errno = saved;
     return fd;

@@ -24,7 +24,7 @@ typedef struct builder {
 } builder;
 
 const char *tl_listing_kind_name(tl_list_kind kind) {
-    static const char *const names[] = {"machine", "signal", "event", "metric", "pmu"};
+    static const char *const names[] = {"machine", "signal", "event", "metric", "pmu", "group", "key"};
     return (size_t)kind < TL_COUNT_OF(names) ? names[kind] : "";
 }
 
@@ -133,6 +133,33 @@ static void add_metrics(builder *b, const tl_catalogue *catalogue) {
     }
 }
 
+static void add_groups(builder *b, const tl_catalogue *catalogue) {
+    for (uint32_t i = 0; i < tl_catalogue_n_groups(catalogue); i++) {
+        const tl_metric_group *group = tl_catalogue_group_at(catalogue, i);
+        tl_strbuf names = {0};
+        for (uint32_t k = 0; k < group->n_metrics; k++)
+            tl_strbuf_addf(&names, "%s%s", k ? " " : "", group->metrics[k].name);
+        add(b, (tl_listing_row){group->name, "group", "", tl_strbuf_text(&names), group->title});
+        b->has_failed = b->has_failed || names.has_failed;
+        tl_strbuf_done(&names);
+    }
+}
+
+static void add_keys(builder *b, const tl_config *config) {
+    for (uint32_t i = 0; i < tl_n_keys; i++) {
+        const tl_key *key = &tl_keys[i];
+        const char *dot = strchr(key->path, '.');
+        char group[32] = "machine";
+        tl_strbuf value = {0};
+        if (dot)
+            snprintf(group, sizeof group, "%.*s", (int)(dot - key->path), key->path);
+        tl_key_format(key, config, &value);
+        add(b, (tl_listing_row){key->path, group, key->unit, tl_strbuf_text(&value), key->meaning});
+        b->has_failed = b->has_failed || value.has_failed;
+        tl_strbuf_done(&value);
+    }
+}
+
 static void add_pmus(builder *b) {
     for (const tl_pmu_type *const *type = tl_pmu_types; *type; type++) {
         for (const tl_pmu_preset *const *preset = (*type)->presets; *preset; preset++) {
@@ -206,7 +233,7 @@ tl_status tl_listing_new(tl_list_kind kind, const char *glob, const char *machin
         status = begin(&b, kind, glob, err);
     if (status != TL_OK)
         return status;
-    if (kind != TL_LIST_MACHINES && kind != TL_LIST_PMUS)
+    if (kind != TL_LIST_MACHINES && kind != TL_LIST_PMUS && kind != TL_LIST_KEYS)
         status = tl_catalogue_new(&config, &catalogue, err);
     if (status != TL_OK)
         return finish(&b, status, ret_list, err);
@@ -216,6 +243,8 @@ tl_status tl_listing_new(tl_list_kind kind, const char *glob, const char *machin
     case TL_LIST_EVENTS: add_events(&b, catalogue); break;
     case TL_LIST_METRICS: add_metrics(&b, catalogue); break;
     case TL_LIST_PMUS: add_pmus(&b); break;
+    case TL_LIST_GROUPS: add_groups(&b, catalogue); break;
+    case TL_LIST_KEYS: add_keys(&b, &config); break;
     case TL_N_LIST_KINDS: status = tl_fail(err, TL_EINVAL, "there is no such kind of list"); break;
     }
     tl_catalogue_free(catalogue);

@@ -339,11 +339,19 @@ static tl_status unknown_metric(const tl_catalogue *catalogue, const char *name,
     return tl_fail(err, TL_ENOENT, "unknown metric '%s'%s", name, *suggestion ? suggestion : "; tally list metrics shows them all");
 }
 
+// Groups of metrics by perf's names.
+static const struct {
+    const char *perf, *ours;
+} perf_groups[] = {{"TopdownL1", "topdown"}, {"TopDownL1", "topdown"}, {"TopdownL2", "topdown2"}, {"TopDownL2", "topdown2"}};
+
 tl_status tl_catalogue_metrics(tl_catalogue *catalogue, const char *names, tl_quantities *list, tl_error *err) {
     char name[MAX_NAME_BYTES];
     uint32_t n_before = list->n_items, n_names = 0;
     tl_status status = TL_OK;
     while (status == TL_OK && tl_next_name(&names, name, sizeof name)) {
+        for (size_t i = 0; i < TL_COUNT_OF(perf_groups); i++)
+            if (strcmp(name, perf_groups[i].perf) == 0)
+                snprintf(name, sizeof name, "%s", perf_groups[i].ours);
         bool has_any = false, is_pattern = tl_glob_is_pattern(name), is_group = tl_catalogue_group(catalogue, name) != NULL;
         n_names++;
         for (uint32_t i = 0; i < catalogue->n_groups; i++) {

@@ -24,7 +24,7 @@ typedef struct on_hart {
     uint32_t present;          // bit n: counter n exists
     uint64_t mask[N_COUNTERS]; // of its bits
     uint64_t last_now;         // up to when the times below are right
-    uint32_t first;            // the event at the front of the list
+    uint32_t first;            // the group at the front of the list
     bool has_all;              // every event is on a counter
     int8_t *counter;           // by event: where it is, or NOT_ON
     uint64_t *previous;        // by event: its counter's value when it was read last
@@ -35,6 +35,7 @@ struct tl_perf {
     tl_machine *machine;
     on_hart harts[TL_MAX_HARTS];
     tl_perf_count *counts; // n_events for each hart
+    int8_t *chosen;        // by event: scratch of schedule_in
     bool is_enabled;
     uint64_t next_turn;
 };
@@ -75,12 +76,52 @@ static void find_counters(on_hart *h) {
     }
 }
 
+// With overflow interrupts Linux wants a programmable counter, from which it could sample; otherwise the fixed one if there is one.
+static int choose(const tl_perf *perf, const on_hart *h, const tl_perf_event *event, uint32_t used) {
+    uint32_t left = event->counters & h->present & ~used;
+    uint32_t fixed = left & FIXED_COUNTERS, programmable = event->has_selector ? left & ~FIXED_COUNTERS : 0;
+    bool wants_fixed = !perf->plan->preset->tree->has_sscofpmf;
+    uint32_t best = (wants_fixed && fixed) || !programmable ? fixed : programmable;
+    return best ? __builtin_ctz(best) : NOT_ON;
+}
+
+// Counters for all events of a group besides those of `used`. Returns those used then, or 0: it does not fit.
+static uint32_t choose_all(const tl_perf *perf, const on_hart *h, uint32_t group, uint32_t used, int8_t *ret_counters) {
+    for (uint32_t e = 0; e < perf->plan->n_events; e++) {
+        if (perf->plan->events[e].group != group)
+            continue;
+        int counter = choose(perf, h, &perf->plan->events[e], used);
+        if (counter == NOT_ON)
+            return 0;
+        used |= 1u << counter;
+        ret_counters[e] = (int8_t)counter;
+    }
+    return used;
+}
+
+// A group that does not fit on the empty counters would never count.
+static tl_status check_groups(const tl_perf *perf, const on_hart *h, tl_error *err) {
+    const tl_perf_plan *plan = perf->plan;
+    for (uint32_t group = 0; group < plan->n_groups; group++) {
+        if (choose_all(perf, h, group, 0, perf->chosen) != 0)
+            continue;
+        uint32_t e = 0;
+        while (plan->events[e].group != group)
+            e++;
+        return tl_fail(err, TL_EINVAL,
+                       "pmu %s has not enough counters for the group of %s at once; leave out the braces, and events take turns",
+                       plan->name, plan->events[e].name);
+    }
+    return TL_OK;
+}
+
 tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machine, tl_arena *arena, tl_perf **ret_perf, tl_error *err) {
     tl_perf *perf = tl_arena_alloc(arena, sizeof *perf);
     tl_perf_count *counts = tl_arena_alloc(arena, plan->n_events * machine->n_harts * sizeof *counts);
-    if (!perf || !counts)
+    int8_t *chosen = tl_arena_alloc(arena, plan->n_events);
+    if (!perf || !counts || !chosen)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    *perf = (tl_perf){.plan = plan, .machine = machine, .counts = counts, .next_turn = UINT64_MAX};
+    *perf = (tl_perf){.plan = plan, .machine = machine, .counts = counts, .chosen = chosen, .next_turn = UINT64_MAX};
     for (uint32_t i = 0; i < machine->n_harts; i++) {
         on_hart *h = &perf->harts[i];
         *h = (on_hart){.hart = machine->harts[i],
@@ -95,18 +136,12 @@ tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machine, tl_arena *a
             if (!(plan->events[e].counters & h->present))
                 return tl_fail(err, TL_EINVAL, "pmu %s has no counter for %s", plan->name, plan->events[e].name);
         }
+        tl_status status = check_groups(perf, h, err);
+        if (status != TL_OK)
+            return status;
     }
     *ret_perf = perf;
     return TL_OK;
-}
-
-// With overflow interrupts Linux wants a programmable counter, from which it could sample; otherwise the fixed one if there is one.
-static int choose(const tl_perf *perf, const on_hart *h, const tl_perf_event *event, uint32_t used) {
-    uint32_t left = event->counters & h->present & ~used;
-    uint32_t fixed = left & FIXED_COUNTERS, programmable = event->has_selector ? left & ~FIXED_COUNTERS : 0;
-    bool wants_fixed = !perf->plan->preset->tree->has_sscofpmf;
-    uint32_t best = (wants_fixed && fixed) || !programmable ? fixed : programmable;
-    return best ? __builtin_ctz(best) : NOT_ON;
 }
 
 static void put_on(tl_perf *perf, on_hart *h, uint32_t e, int counter) {
@@ -121,19 +156,20 @@ static void put_on(tl_perf *perf, on_hart *h, uint32_t e, int counter) {
     h->previous[e] = read_register(h, CSR_COUNTER + n);
 }
 
-// From the front of the list until the first one that does not fit: Linux, flexible groups of one event each.
+// From the front of the list until the first group that does not fit: Linux, flexible groups.
 static void schedule_in(tl_perf *perf, on_hart *h) {
-    uint32_t used = 0, n_events = perf->plan->n_events;
+    uint32_t used = 0, n_groups = perf->plan->n_groups;
     h->has_all = true;
-    for (uint32_t i = 0; i < n_events; i++) {
-        uint32_t e = (h->first + i) % n_events;
-        int counter = choose(perf, h, &perf->plan->events[e], used);
-        if (counter == NOT_ON) {
+    for (uint32_t i = 0; i < n_groups; i++) {
+        uint32_t group = (h->first + i) % n_groups, more = choose_all(perf, h, group, used, perf->chosen);
+        if (more == 0) {
             h->has_all = false;
             break;
         }
-        used |= 1u << counter;
-        put_on(perf, h, e, counter);
+        used = more;
+        for (uint32_t e = 0; e < perf->plan->n_events; e++)
+            if (perf->plan->events[e].group == group)
+                put_on(perf, h, e, perf->chosen[e]);
     }
     h->last_now = h->hart->now;
 }
@@ -201,7 +237,7 @@ void tl_perf_turn(tl_perf *perf) {
         on_hart *h = &perf->harts[i];
         schedule_out(perf, h);
         if (!h->has_all)
-            h->first = (h->first + 1) % perf->plan->n_events;
+            h->first = (h->first + 1) % perf->plan->n_groups;
         schedule_in(perf, h);
     }
     plan_turn(perf);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What Linux perf would report: a driver that programs the counters of each hart through the PMU's registers alone, as firmware and kernel
 // do it, and reads them back. When more events are asked for than counters can take, it multiplexes them as perf does: the events stand in
-// a list, as many from its front as fit are on counters, and every 4 ms of simulated time the list turns by one. A count is then scaled by
+// a list, as many from its front as fit are on counters, and every 4 ms of simulated time the list turns by one; {a,b} is one entry of it. A count is then scaled by
 // the time the event was enabled over the time it was on a counter.
 //
 // The driver costs the machine no cycle: what perf itself would add is not in the numbers, so that their error is the PMU's alone.
@@ -16,6 +16,7 @@ enum { TL_PERF_TURN_NS = 4000000 }; // perf_event_mux_interval_ms of Linux
 
 typedef struct tl_perf_event {
     const char *name; // as asked for
+    uint32_t group;   // events between braces have one number, and are on counters together or not at all
     const char *unit, *meaning;
     bool has_selector;       // else a fixed counter counts it
     uint64_t selector;       // of mhpmevent
@@ -30,7 +31,7 @@ typedef struct tl_perf_plan {
     const tl_pmu_preset *preset;
     const char *name; // "rvhpm:u74"
     tl_perf_event *events;
-    uint32_t n_events, n_harts;
+    uint32_t n_events, n_groups, n_harts;
     uint64_t clock_hz;
 } tl_perf_plan;
 

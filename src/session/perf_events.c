@@ -175,6 +175,40 @@ static tl_status resolve_one(const tl_perf_plan *plan, const char *name, tl_cata
     return event->counters ? TL_OK : unknown(plan, name, has_truth, err);
 }
 
+// Cuts the braces of a group off one of its names.
+static tl_status take_braces(char **name, const char *names, bool is_inside, bool *ret_begins, bool *ret_ends, tl_error *err) {
+    *name += strspn(*name, " \t");
+    *ret_begins = **name == '{';
+    *name += *ret_begins + strspn(*name + *ret_begins, " \t");
+    size_t n = strlen(*name);
+    while (n > 0 && strchr(" \t", (*name)[n - 1]))
+        (*name)[--n] = '\0';
+    *ret_ends = n > 0 && (*name)[n - 1] == '}';
+    if (*ret_ends)
+        (*name)[n - 1] = '\0';
+    if ((*ret_begins && is_inside) || (*ret_ends && !is_inside && !*ret_begins) || strpbrk(*name, "{}"))
+        return tl_fail(err, TL_EINVAL, "-e %s: the braces of a group do not match; write {a,b}", names);
+    return **name ? TL_OK : tl_fail(err, TL_EINVAL, "-e %s: the name of an event is missing", names);
+}
+
+// "cpu/cycles/" is cycles, "cpu/event=0x4200/" is r4200, as in perf.
+static tl_status take_slashes(char **name, tl_arena *arena, tl_error *err) {
+    static const char event[] = "event=";
+    size_t n = strlen(*name);
+    if (!strchr(*name, '/'))
+        return TL_OK;
+    if (strncmp(*name, "cpu/", 4) != 0 || n < 6 || (*name)[n - 1] != '/' || strchr(*name + 4, '/') != *name + n - 1)
+        return tl_fail(err, TL_EINVAL, "%s: write cpu/NAME/ or cpu/event=0xHEX/", *name);
+    (*name)[n - 1] = '\0';
+    *name += 4;
+    if (strncmp(*name, event, strlen(event)) != 0)
+        return TL_OK;
+    char *digits = *name + strlen(event);
+    digits += !strncmp(digits, "0x", 2) ? 2 : 0;
+    *name = tl_arena_printf(arena, "r%s", digits);
+    return *name ? TL_OK : no_memory(err);
+}
+
 tl_status tl_perf_resolve(const char *pmu, const char *names, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
                           tl_perf_plan **ret_plan, tl_error *err) {
     tl_perf_plan *plan = tl_arena_alloc(arena, sizeof *plan);
@@ -191,14 +225,24 @@ tl_status tl_perf_resolve(const char *pmu, const char *names, const tl_config *c
     plan->name = tl_arena_printf(arena, "%s:%s", plan->type->name, plan->preset->name);
     if (!plan->name)
         return no_memory(err);
+    bool is_inside = false; // of braces
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        bool begins, ends;
         if (plan->n_events == MAX_EVENTS)
             return tl_fail(err, TL_EINVAL, "-e: more than %d events", MAX_EVENTS);
-        status = resolve_one(plan, name, catalogue, &events[plan->n_events], err);
+        status = take_braces(&name, names, is_inside, &begins, &ends, err);
+        if (status == TL_OK)
+            status = take_slashes(&name, arena, err);
+        if (status == TL_OK)
+            status = resolve_one(plan, name, catalogue, &events[plan->n_events], err);
         if (status != TL_OK)
             return status;
-        plan->n_events++;
+        plan->n_groups += !is_inside;
+        events[plan->n_events++].group = plan->n_groups - 1;
+        is_inside = (is_inside || begins) && !ends;
     }
+    if (is_inside)
+        return tl_fail(err, TL_EINVAL, "-e %s: a group is not closed; write {a,b}", names);
     if (plan->n_events == 0)
         return tl_fail(err, TL_EINVAL, "-e: an empty list of events");
     *ret_plan = plan;
