@@ -8,6 +8,7 @@
 
 #include "options.h"
 #include "output.h"
+#include "progress.h"
 
 enum { MAX_SAID = 32 };
 
@@ -24,7 +25,13 @@ static void warn(void *ctx, const char *sentence) {
             return;
     if (l->n_said < MAX_SAID && (l->said[l->n_said] = strdup(sentence)))
         l->n_said++;
+    cli_progress_erase();
     fprintf(stderr, "tally: %s\n", sentence);
+}
+
+static void set_step(void *ctx, const char *step) {
+    (void)ctx;
+    cli_progress_set(step);
 }
 
 static int complain(int status, const char *where, const char *what) {
@@ -133,7 +140,11 @@ int cli_compare(cli_options *options) {
     options->compare.run.std_fd[1] = options->compare.run.std_fd[2] = f.program.stream ? fileno(f.program.stream) : f.nothing;
     options->compare.run.warn = warn;
     options->compare.run.ctx = &said;
+    options->compare.progress = set_step;
+    cli_progress_set("the program alone");
+    cli_progress_begin(!options->no_progress);
     tl_status done = tl_compare(&options->compare, &comparison, &err);
+    cli_progress_end();
     status = done == TL_OK ? write_all(options, comparison, &f) : complain(status_of(done), "", err.text);
 out:
     if (!close_all(&f, status == 0) && status == 0)

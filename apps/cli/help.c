@@ -198,6 +198,24 @@ void cli_print_markdown(FILE *stream) {
         fprintf(stream, "| %s | %s |\n", statuses[i].status, statuses[i].meaning);
 }
 
+bool cli_print_topic(const char *topic, FILE *stream) {
+    static const struct {
+        const char *name;
+        void (*print)(FILE *stream);
+    } topics[] = {{"man", cli_print_man},
+                  {"markdown", cli_print_markdown},
+                  {"completion", cli_print_completion},
+                  {"completion-zsh", cli_print_zsh_completion},
+                  {"completion-fish", cli_print_fish_completion}};
+    for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++) {
+        if (!strcmp(topic, topics[i].name)) {
+            topics[i].print(stream);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void put_words(FILE *stream, cli_verb verb) {
     for (size_t i = 0; i < cli_n_option_rows; i++) {
         const cli_option *row = &cli_option_rows[i];
@@ -250,10 +268,13 @@ static void put_values(FILE *stream, const cli_option *row) {
     if (!strcmp(row->words, "@compared"))
         fputs("$(tally compare --list-events 2>/dev/null | sed -n 's/^ *\\([a-z0-9_]*\\) .*/\\1/p')", stream);
     else if (row->words[0] == '@')
-        fprintf(stream, "$(tally list %s -j 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p')", row->words + 1);
+        for (const char *kind = row->words + 1; kind; kind = strchr(kind, '@') ? strchr(kind, '@') + 1 : NULL)
+            fprintf(stream, "%s$(tally list %.*s -j 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1%s/p')",
+                    kind == row->words + 1 ? "" : " ", (int)strcspn(kind, " "), kind, strcmp(row->words, "@keys") ? "" : "=");
     else
         fputs(row->words, stream);
-    fprintf(stream, "\" -- \"%s\")); return ;;\n", is_list ? "${cur##*,}" : "$cur");
+    fprintf(stream, "\" -- \"%s\")); %sreturn ;;\n", is_list ? "${cur##*,}" : "$cur",
+            strcmp(row->words, "@keys") ? "" : "compopt -o nospace 2>/dev/null; ");
 }
 
 void cli_print_completion(FILE *stream) {
@@ -290,9 +311,11 @@ void cli_print_completion(FILE *stream) {
         fputs(") i=\"", stream);
         put_words(stream, (cli_verb)verb);
         if (verb == VERB_LIST)
-            fputs(" signals events metrics machines pmus", stream);
+            fputs(" signals events metrics groups machines keys pmus", stream);
         if (verb == VERB_DESCRIBE)
             fputs(" machine pmu", stream);
+        if (verb == VERB_HELP)
+            fputs(" " CLI_TOPICS, stream);
         fputs("\" ;;\n", stream);
     }
     fputs(
@@ -300,7 +323,7 @@ void cli_print_completion(FILE *stream) {
         "    esac\n"
         "    case $cur in\n"
         "    -*) COMPREPLY=($(compgen -W \"$i\" -- \"$cur\")) ;;\n"
-        "    *) if [ \"$verb\" = list ] || [ \"$verb\" = describe ]; then COMPREPLY=($(compgen -W \"$i\" -- \"$cur\")); else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n"
+        "    *) if [ \"$verb\" = list ] || [ \"$verb\" = describe ] || [ \"$verb\" = help ]; then COMPREPLY=($(compgen -W \"$i\" -- \"$cur\")); else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n"
         "    esac\n"
         "}\n"
         "complete -F _tally tally\n",

@@ -11,20 +11,10 @@ static int help(const char *topic) {
         cli_print_overview(stdout);
         return 0;
     }
-    if (!strcmp(topic, "man")) {
-        cli_print_man(stdout);
+    if (cli_print_topic(topic, stdout))
         return 0;
-    }
-    if (!strcmp(topic, "markdown")) {
-        cli_print_markdown(stdout);
-        return 0;
-    }
-    if (!strcmp(topic, "completion")) {
-        cli_print_completion(stdout);
-        return 0;
-    }
-    const char *names[2 * N_VERBS + 3] = {"man", "markdown", "completion"};
-    size_t n_names = 3;
+    const char *names[2 * N_VERBS + 5] = {"man", "markdown", "completion", "completion-zsh", "completion-fish"};
+    size_t n_names = 5;
     for (unsigned verb = 0; verb < N_VERBS; verb++) {
         if (!strcmp(topic, cli_verbs[verb].name) || (cli_verbs[verb].alias && !strcmp(topic, cli_verbs[verb].alias))) {
             cli_print_help((cli_verb)verb, stdout);

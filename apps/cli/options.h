@@ -15,6 +15,7 @@
 #include <tally/run.h>
 
 enum { CLI_SENTENCE_BYTES = 1024 };
+#define CLI_TOPICS "man markdown completion completion-zsh completion-fish"
 
 typedef enum cli_verb {
     VERB_STAT,
@@ -140,7 +141,12 @@ void cli_print_overview(FILE *stream);
 void cli_print_help(cli_verb verb, FILE *stream);
 void cli_print_man(FILE *stream);
 void cli_print_markdown(FILE *stream);
-void cli_print_completion(FILE *stream);
+void cli_print_completion(FILE *stream);               // for bash
+bool cli_print_topic(const char *topic, FILE *stream); // a page of CLI_TOPICS; false: there is none of that name
+
+// completion.c
+void cli_print_zsh_completion(FILE *stream);
+void cli_print_fish_completion(FILE *stream);
 
 // profile.c: what --host-profile asks for; adds the samples of a run to the sum, and prints the sum. host_ns and instructions are those of all runs.
 void cli_profile_add(const tl_run *run, tl_host_profile *sum);

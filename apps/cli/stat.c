@@ -131,7 +131,36 @@ static bool wants_stop(void *ctx) {
     return caught_signal || time_is_up || job->n_looks > LOOKS_BEFORE_QUIT;
 }
 
+// An option that is short for a key of the machine is named as it was typed.
+static const char *in_users_words(const char *text, char *ret_text, size_t size) {
+    static const struct {
+        const char *key, *option;
+    } grants[] = {{"os.ccache = granted: ", "--grant ccache: "}, {"os.hpc = granted: ", "--grant hpc: "}};
+    for (size_t i = 0; i < sizeof grants / sizeof grants[0]; i++) {
+        size_t n = strlen(grants[i].key);
+        if (!strncmp(text, grants[i].key, n)) {
+            snprintf(ret_text, size, "%s%s", grants[i].option, text + n);
+            return ret_text;
+        }
+    }
+    return text;
+}
+
+static bool has_grant(const cli_options *options) {
+    for (size_t i = 0; i < options->overrides.n; i++) {
+        const char *equals = strchr(options->overrides.items[i], '=');
+        if (!strncmp(options->overrides.items[i], "os.", 3) && equals && !strcmp(equals, "=granted"))
+            return true;
+    }
+    return false;
+}
+
 static int complain(stat_job *job, int status, const tl_error *err) {
+    char text[CLI_SENTENCE_BYTES];
+    if (has_grant(job->options)) {
+        cli_log_say(&job->log, "%s", in_users_words(err->text, text, sizeof text));
+        return status;
+    }
     cli_log_say(&job->log, "%s", err->text);
     return status;
 }
@@ -411,7 +440,9 @@ int cli_stat(cli_options *options) {
     }
     if (options->host_profile && !cli_output_open(&job.profile_output, "host-profile", options->host_profile, false))
         goto out;
-    job.shows_progress = has_program && isatty(STDERR_FILENO) && !options->no_progress && !options->report.is_quiet;
+    // The terminal of a guest's console is the guest's.
+    bool has_room = has_program || !isatty(STDOUT_FILENO);
+    job.shows_progress = has_room && isatty(STDERR_FILENO) && !options->no_progress && !options->report.is_quiet;
     catch_signals(options->timeout_ms);
     status = open_console(&job) ? run_all(&job, &is_whole) : STATUS_FAILED;
 out:

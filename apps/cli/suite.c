@@ -9,6 +9,7 @@
 #include <tally/reading.h>
 
 #include "options.h"
+#include "progress.h"
 
 enum { MAX_ARGUMENTS = 4, PATH_BYTES = 4096 };
 
@@ -38,6 +39,7 @@ static const workload workloads[] = {
 enum { N_WORKLOADS = sizeof workloads / sizeof workloads[0] };
 
 static int complain(int status, const char *name, const char *text) {
+    cli_progress_erase();
     fprintf(stderr, "tally: %s%s%s\n", name, *name ? ": " : "", text);
     return status;
 }
@@ -149,17 +151,26 @@ int cli_suite(const cli_options *options) {
     bool is_csv = options->report.format == TL_FORMAT_CSV;
     tl_readings_format format = options->wants_json ? TL_READINGS_JSON : is_csv ? TL_READINGS_CSV : TL_READINGS_TEXT;
     int status = check_names(options), failed = 0;
+    size_t n_wanted = 0;
+    for (size_t i = 0; i < N_WORKLOADS; i++)
+        n_wanted += is_wanted(options, &workloads[i]);
+    cli_progress_begin(!options->no_progress && status == 0);
     for (size_t i = 0; i < N_WORKLOADS && status == 0; i++) {
         const workload *w = &workloads[i];
         char path[PATH_BYTES];
         if (!is_wanted(options, w))
             continue;
         if (!find_program(w, options->bench, path, sizeof path)) {
+            cli_progress_erase();
             fprintf(stderr, "tally: %s is left out: %s/riscv64/%s is not there; bench/workloads/build.sh %s builds it\n", w->name,
                     options->bench, w->program, options->bench);
             continue;
         }
+        char step[64];
+        snprintf(step, sizeof step, "%s, program %zu of %zu", w->name, n + (size_t)1, n_wanted);
+        cli_progress_set(step);
         status = run_one(options, w, path, &readings[n]);
+        cli_progress_erase();
         if (status != 0)
             break;
         if (!is_csv && tl_readings_write((const tl_reading *const *)&readings[n], 1, format, stdout, &err) != TL_OK)
@@ -168,6 +179,7 @@ int cli_suite(const cli_options *options) {
             failed = failed != 0 ? failed : judge(w, readings[n]);
         n++;
     }
+    cli_progress_end();
     if (status == 0 && n == 0)
         status = STATUS_NOT_FOUND;
     if (status == 0 && is_csv && tl_readings_write((const tl_reading *const *)readings, n, format, stdout, &err) != TL_OK)

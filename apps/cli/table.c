@@ -84,11 +84,11 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_HELP] =
         {
             .name = "help",
-            .usage = "[VERB|man|markdown|completion]",
-            .summary = "explain a verb; print the man page or the bash completion",
+            .usage = "[VERB|man|markdown|completion|completion-zsh|completion-fish]",
+            .summary = "explain a verb; print the man page or a shell's completion",
             .description =
                 "tally help man prints the manual page (groff source), tally help markdown the same as a page of documentation, tally help "
-                "completion a script for bash.",
+                "completion a script for bash, tally help completion-zsh and completion-fish those for zsh and fish.",
         },
     [VERB_VERSION] =
         {
@@ -129,7 +129,8 @@ const cli_option cli_option_rows[] = {
      "Print what Linux perf would report from this PMU of the machine, multiplexed if there are more events than counters, beside the truth "
      "and with its error. Events are then perf's names, those of tally list events -P NAME, and rHEX.",
      "@pmus"},
-    {R, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.", "@metrics"},
+    {R, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.",
+     "@metrics @groups"},
     {R, OPT_TOPDOWN, 0, "topdown", NULL, NULL, "The same as -M topdown, by perf's name.", NULL},
     {R, OPT_PER_HART, 'A', "per-hart", NULL, WHAT, "One count for each hart besides the sum.", NULL},
     {R, OPT_PER_HART, 0, "no-aggr", NULL, NULL, "The same, by perf's name.", NULL},
@@ -170,7 +171,7 @@ const cli_option cli_option_rows[] = {
      "current folder, for perf record -k mono and perf inject --jit, with guest addresses as line numbers.",
      "map jitdump"},
     {R, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
-    {S, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
+    {R | U | P, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
 
     {P, OPT_DESIGNS, 'P', "pmu", "LIST", WHAT, "Designs, separated by commas: u74, ccache, dhpc. Default: all three.", "u74 ccache dhpc"},
     {P, OPT_WATCHED, 'e', "event", "LIST", WHAT,
@@ -203,7 +204,7 @@ const cli_option cli_option_rows[] = {
     {R | L | C | U | P, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
     {R | L | C | U | P, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
     {R | L | C | U | P, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
-     "Override any key of the description: l1d.replacement=fifo. May be repeated.", NULL},
+     "Override any key of the description: l1d.replacement=fifo. May be repeated. tally list keys names them.", "@keys"},
     {R | U | P, OPT_ENGINE, 0, "engine", "translate|interp|step", MACHINE,
      "Front-end: translate makes host code (the default where it can), interp interprets decoded code, step executes one instruction at a "
      "time. Their counts are the same.",

@@ -40,6 +40,8 @@ typedef struct tl_compare_options {
     uint64_t interval_cycles;
     uint32_t n_phases; // runs in which the sharing of u74's counters starts at other events, spread over all of them; 0: 8
     bool with_sweeps;  // also the rows of tl_comparison_fabric and tl_comparison_spread, which take longest
+    // Called with run.ctx when a part begins, such as "sweep over fabrics". NULL: nobody is told.
+    void (*progress)(void *ctx, const char *step);
 } tl_compare_options;
 
 typedef struct tl_comparison tl_comparison;

@@ -130,6 +130,11 @@ static tl_status run_designs(tl_compare_setup *setup, tl_comparison *c, const ui
     return status;
 }
 
+static void tell(const tl_compare_setup *setup, const char *step) {
+    if (setup->progress)
+        setup->progress(setup->run.ctx, step);
+}
+
 tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_comparison, tl_error *err) {
     tl_compare_setup setup;
     uint64_t truths[TL_COMPARE_MAX_EVENTS];
@@ -138,8 +143,10 @@ tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_
         return status;
     tl_comparison *c = calloc(1, sizeof *c);
     status = c ? describe(&setup, c, err) : no_memory(err);
+    tell(&setup, "the program alone");
     if (status == TL_OK)
         status = run_alone(&setup, c, truths, err);
+    tell(&setup, "the program, watched");
     if (status == TL_OK)
         status = run_designs(&setup, c, truths, err);
     if (status == TL_OK)
@@ -148,8 +155,12 @@ tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_
         status = tl_compare_accesses(&setup, c, err);
     if (status == TL_OK)
         status = tl_compare_privileges(&setup, c, err);
+    if (setup.with_sweeps)
+        tell(&setup, "sweep over fabrics");
     if (status == TL_OK && setup.with_sweeps)
         status = tl_compare_fabrics(&setup, c, err);
+    if (setup.with_sweeps)
+        tell(&setup, "sweep over the number of events");
     if (status == TL_OK && setup.with_sweeps)
         status = tl_compare_spreads(&setup, c, err);
     tl_compare_setup_done(&setup);

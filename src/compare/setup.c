@@ -204,7 +204,7 @@ tl_status tl_compare_prepare(const tl_compare_options *given, tl_compare_setup *
     if (given->size < offsetof(tl_compare_options, designs))
         return tl_fail(err, TL_EINVAL, "the size of tl_compare_options is %u: call tl_compare_options_init first", given->size);
     memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
-    *ret_setup = (tl_compare_setup){.run = options.run};
+    *ret_setup = (tl_compare_setup){.run = options.run, .progress = options.progress};
     tl_status status = prepare(&options, ret_setup, err);
     if (status != TL_OK)
         tl_compare_setup_done(ret_setup);

@@ -24,6 +24,7 @@ typedef struct tl_compare_setup {
     uint64_t sweep_insns;            // of each run of the sweep over events
     uint32_t n_phases, n_sweep_phases;
     bool with_sweeps;
+    void (*progress)(void *ctx, const char *step); // or NULL
 } tl_compare_setup;
 
 TL_MUST_CHECK tl_status tl_compare_prepare(const tl_compare_options *options, tl_compare_setup *ret_setup, tl_error *err);

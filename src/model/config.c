@@ -229,7 +229,7 @@ tl_status tl_config_check(const tl_config *config, tl_error *err) {
     if (config->snooper_cycles != 0 && config->l2_counters == 0)
         return bad(err, config, "l2.snooper", "there is nothing to read; set l2.counters, to 6 for example, or l2.snooper to 0");
     if (config->os.ccache == TL_GRANTED && config->l2_counters == 0)
-        return bad(err, config, "os.ccache", "there is nothing to grant; set l2.counters, to 6 for example");
+        return bad(err, config, "os.ccache", "this machine has no counters of the second level; set l2.counters=6");
     if (config->bp.kind == TL_BP_GSHARE && config->bp.history_bits > tl_log2(config->bp.counters))
         return bad(err, config, "bp.history_bits", "must be at most %u, since bp.counters = %u", tl_log2(config->bp.counters),
                    config->bp.counters);

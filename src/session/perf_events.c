@@ -188,7 +188,7 @@ static tl_status take_braces(char **name, const char *names, bool is_inside, boo
         (*name)[n - 1] = '\0';
     if ((*ret_begins && is_inside) || (*ret_ends && !is_inside && !*ret_begins) || strpbrk(*name, "{}"))
         return tl_fail(err, TL_EINVAL, "-e %s: the braces of a group do not match; write {a,b}", names);
-    return **name ? TL_OK : tl_fail(err, TL_EINVAL, "-e %s: the name of an event is missing", names);
+    return **name ? TL_OK : tl_fail(err, TL_EINVAL, "-e %s: the name of an event is missing; write {a,b}", names);
 }
 
 // "cpu/cycles/" is cycles, "cpu/event=0x4200/" is r4200, as in perf.

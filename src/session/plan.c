@@ -343,6 +343,9 @@ tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_erro
         status = tl_hpc_resolve(options, &plan->config, &plan->arena, &plan->hpc, err);
     else if (status == TL_OK && options->pmu)
         status = set_pmu(&plan->config, options->pmu, err);
+    if (status == TL_OK && options->kind == TL_RUN_USER && plan->config.os.hpc != TL_DENIED && plan->config.hpc == TL_HPC_NONE)
+        status = tl_fail(err, TL_EINVAL, "os.hpc = %s: this machine has no distributed counters; set hpc=timed",
+                         plan->config.os.hpc == TL_GRANTED ? "granted" : "until_exec");
     if (status == TL_OK)
         status = tl_catalogue_new(&plan->config, &plan->catalogue, err);
     if (status == TL_OK)

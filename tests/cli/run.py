@@ -131,10 +131,107 @@ def unknown_words_get_the_nearest_name():
     fails(["stat", "-M", "icp", "--", "x"], 2, "icp", "ipc")
     fails(["stat", "--machine", "rockte", "--", "x"], 2, "rockte", "rocket")
     fails(["stat", "--set", "l1d.wyas=4", "--", "x"], 2, "l1d.wyas", "l1d.ways")
+    fails(["stat", "--set", "foo.bar=4", "--", "x"], 2, "foo.bar", "tally list keys")
+    fails(["stat", "--set", "dcache.ways=4", "--", "x"], 2, "dcache.ways", "l1d.ways", "l2.ways?")
+    fails(["stat", "--set", "size=4", "--", "x"], 2, "l1i.size, l1d.size, l2.size?")
+    fails(["stat", "--machine", written(os.path.join(scratch, "unknown.yaml"), "name: x\nfoo: 1\n"), "--", "x"], 2, ":2: foo", "tally list keys")
     fails(["list", "signals", "l1d.lod*"], 2, "l1d.lod*")
     fails(["list", "machines", "u7"], 2, "u7")
     fails(["list", "zzzzzzzzzz"], 2, "zzzzzzzzzz", "no event, metric, signal, machine, pmu, group or key")
     fails(["list", "l1d.lod_miss"], 2, "l1d.lod_miss", "load_miss")
+
+
+@test
+def what_perf_calls_otherwise_is_answered():
+    fails(["stat", "-e", "r4200", "--", "x"], 2, "r4200", "-P rvhpm -e r4200")
+    fails(["stat", "-e", "cpu/event=0x42,umask=1/,cycles", "--", "x"], 2, "cpu/event=0x42,umask=1/", "-P rvhpm")
+    fails(["stat", "-e", "arm/cycles/", "--", "x"], 2, "arm/cycles/", "cpu/cycles/")
+    fails(["stat", "-e", "cpu/cycels/", "--", "x"], 2, "cycels", "cycles")
+    for word, remedy in (("--per-thread", "--per-hart"), ("--per-socket", "--per-hart"), ("--pid=3", "tally stat -- PROGRAM"), ("-p", "tally stat"),
+                         ("-C", "--per-hart"), ("--delay", "--roi")):
+        fails(["stat", word, "--", "x"], 2, word.split("=", maxsplit=1)[0] + ": ", remedy)
+    fails(["list", "--per-thread"], 2, "unknown option --per-thread")
+
+
+@guest
+def what_perf_calls_otherwise_is_taken():
+    names = {r["event"]: r["value"] for r in report("-e", "cpu/cycles/,{cpu/cycles/u,instructions},cpu/l1d.load/,cycles,cycles:u,l1d.load",
+                                                    *program("spin", 1000))[0] if r["type"] == "event"}
+    equal(list(names), ["cpu/cycles/", "cpu/cycles/u", "instructions", "cpu/l1d.load/", "cycles", "cycles:u", "l1d.load"])
+    equal((names["cpu/cycles/"], names["cpu/cycles/u"], names["cpu/l1d.load/"]), (names["cycles"], names["cycles:u"], names["l1d.load"]))
+    ours = [r["metric"] for r in report("-M", "topdown", *program("exit"))[0] if r["type"] == "metric"]
+    for words in (["-M", "TopdownL1"], ["--topdown"]):
+        equal([r["metric"] for r in report(*words, *program("exit"))[0] if r["type"] == "metric"], ours, str(words))
+    contains([r["metric"] for r in report("-M", "TopdownL2", *program("exit"))[0] if r["type"] == "metric"], "memory_bound")
+
+
+@guest
+def groups_of_events_are_on_counters_together():
+    def shares(events):
+        records, status, err = report("-P", "rvhpm:u74", "-e", events, *program("spin", 20000000))
+        equal(status, 0, err)
+        return {r["event"]: r["running"] / r["enabled"] for r in records if r["type"] == "event"}
+    equal(shares("{cycles,instructions}"), {"cycles": 1, "instructions": 1})
+    together = shares("{branches,branch-misses},{L1-icache-load-misses,iTLB-load-misses}")
+    equal(together["branches"], together["branch-misses"])
+    equal(together["L1-icache-load-misses"], together["iTLB-load-misses"])
+    if not 0.9 < together["branches"] + together["iTLB-load-misses"] < 1.1:
+        raise AssertionError(f"two groups of two on two counters do not take turns: {together}")
+    equal(list(shares("cpu/cycles/,cpu/event=0x4200/")), ["cycles", "r4200"])
+    for events in ("{cycles", "cycles}", "{a{b}", "{}", "cpu/cycles", "xyz/cycles/"):
+        status, _, err = stat("-P", "rvhpm", "-e", events, *program("exit"))
+        equal(status, 2, events)
+        contains(err, "write ")
+    status, _, err = stat("-P", "rvhpm:u74", "-e", "{branches,branch-misses,L1-icache-load-misses}", *program("exit"))
+    equal(status, 2)
+    contains(err, "group of branches", "braces")
+
+
+@guest
+def a_grant_is_refused_in_the_user_s_words():
+    for words, said in ((["--grant", "ccache"], "tally: --grant ccache: this machine has no counters of the second level; set l2.counters=6"),
+                        (["--grant", "hpc"], "tally: --grant hpc: this machine has no distributed counters; set hpc=timed"),
+                        (["--set", "os.hpc=until_exec"], "tally: os.hpc = until_exec: this machine has no distributed counters; set hpc=timed")):
+        equal(stat(*words, *program("exit")), (2, "", said + "\n"))
+    equal(stat("-q", "-n", "--grant", "ccache,hpc", "--set", "l2.counters=6", "--set", "hpc=timed", *program("exit"))[0], 0)
+    equal(stat("-q", "-n", "-P", "dhpc", "--grant", "hpc", *program("exit"))[0], 0)
+
+
+@guest
+def an_illegal_instruction_names_its_extension():
+    source, binary = os.path.join(scratch, "vector.S"), os.path.join(scratch, "vector")
+    for word, extension in ((0x0d0572d7, "vector (V)"), (0x6805c573, "hypervisor (H)"), (0x04c5f553, "half-precision (Zfh)"), (0xffffffff, None)):
+        written(source, f".globl _start\n_start: .4byte {word}\n")
+        subprocess.run([CROSS, "-nostdlib", "-static", "-o", binary, source], check=True)
+        status, _, err = stat("--", binary)
+        equal(status, 128 + signal.SIGILL)
+        contains(err, f"illegal instruction 0x{word:x}", f"an instruction of the {extension} extension; this machine" if extension else "(_start).\n")
+
+
+@guest
+def a_terminal_sees_how_far_long_work_is():
+    def at_terminal(*words, until):
+        master, slave = pty.openpty()
+        child = subprocess.Popen([options.tally, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave, env=dict(CLEAN, TERM="xterm"))
+        os.close(slave)
+        text, deadline = "", time.monotonic() + 60
+        while until not in text and time.monotonic() < deadline and select.select([master], [], [], 60)[0]:
+            try:
+                text += os.read(master, 65536).decode()
+            except OSError:
+                break
+        child.kill()
+        child.wait(60)
+        os.close(master)
+        return text
+    contains(at_terminal("compare", "--insns", "2G", *program("spin", 10**12), until="the program"), "\r\x1b[K tally: ", " s, the program")
+    kernel = os.path.join(os.path.dirname(os.path.abspath(options.tally)), "guest", "kernel_sort")
+    if os.path.exists(kernel):
+        bench = os.path.join(scratch, "bench", "riscv64")
+        os.makedirs(bench)
+        shutil.copy(kernel, os.path.join(bench, "sort"))
+        contains(at_terminal("suite", "dhpc", "sort", "--bench", os.path.dirname(bench), "--insns", "10G", until="of 1"), " s, sort, program 1 of 1")
+    equal(at_terminal("compare", "--no-progress", "--insns", "30M", "--no-sweeps", "--phases", "1", *program("spin", 10**12), until="never"), "")
 
 
 @test
@@ -251,7 +348,117 @@ def completion_completes():
     equal(complete("tally", "compare", "--pmu", "u74,cc"), ["u74,ccache"])
     equal(complete("tally", "compare", "-e", "cycle,l2_readm"), ["cycle,l2_readmiss"])
     contains(complete("tally", "stat", "--pmu", "rvh"), "rvhpm:u74")
+    equal(complete("tally", "stat", "--set", "l1d.wa"), ["l1d.ways="])
+    contains(complete("tally", "boot", "--set", "l2tlb"), "l2tlb.ways=")
+    contains(complete("tally", "stat", "-M", "ipc,topd"), "ipc,topdown", "ipc,topdown2")  # groups
+    contains(complete("tally", "diff", "-e", "cyc"), "cycles")
+    equal(complete("tally", "list", "gro"), ["groups"])
+    contains(complete("tally", "help", "compl"), "completion", "completion-zsh", "completion-fish")
     equal(complete("tally", "compare", "--", "--max"), [])
+
+
+CHECKED_COMPLETIONS = (("tally stat --max", "--max-insns"), ("tally stat --engine s", "step"), ("tally stat --set l1d.wa", "l1d.ways="),
+                       ("tally stat -M topdown", "topdown2"), ("tally stat -e cycles,instr", "instructions"), ("tally list gro", "groups"),
+                       ("tally compare --pmu u74,cc", "ccache"), ("tally ver", "version"), ("tally describe mach", "machine"))
+
+
+@test
+def completion_of_fish_completes():
+    status, text, _ = run("help", "completion-fish")
+    equal(status, 0)
+    if not shutil.which("fish"):
+        raise Skip("no fish")
+    path = written(os.path.join(scratch, "tally.fish"), text)
+    env = dict(CLEAN, PATH=os.path.dirname(options.tally) + ":" + CLEAN["PATH"], HOME=scratch)
+    for typed, wanted in CHECKED_COMPLETIONS:
+        done = subprocess.run(["fish", "-N", "-c", f"source {path}; complete -C '{typed}'"], capture_output=True, text=True, env=env, timeout=60)
+        equal(done.stderr, "", typed)
+        words = [line.split("\t")[0].split(",")[-1] for line in done.stdout.splitlines()]
+        contains(words, wanted)
+
+
+@test
+def completion_of_zsh_completes():
+    status, text, _ = run("help", "completion-zsh")
+    equal(status, 0)
+    if not shutil.which("zsh"):
+        raise Skip("no zsh")
+    folder = tempfile.mkdtemp(dir=scratch)
+    written(os.path.join(folder, "_tally"), text)
+    env = dict(CLEAN, PATH=os.path.dirname(options.tally) + ":" + CLEAN["PATH"], HOME=folder, TERM="dumb", LC_ALL="C")
+    equal(subprocess.run(["zsh", "-n", os.path.join(folder, "_tally")], capture_output=True, env=env, timeout=60).stderr, b"")
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+    child = subprocess.Popen(["zsh", "-f", "-i"], stdin=slave, stdout=slave, stderr=slave, env=env, cwd=folder, start_new_session=True)
+    os.close(slave)
+    def answer(keys, until):
+        os.write(master, keys.encode())
+        seen, deadline = "", time.monotonic() + 60
+        while until not in seen:
+            if time.monotonic() > deadline or not select.select([master], [], [], 60)[0]:
+                raise AssertionError(f"{keys!r}: no {until!r} in {seen!r}")
+            seen += os.read(master, 65536).decode("utf-8", "replace")
+        return seen
+    try:
+        answer(f"PS1=; unsetopt zle_bracketed_paste; fpath=({folder} $fpath); autoload -Uz compinit; compinit -D -u; setopt no_list_beep; echo re''ady\n", "ready")
+        for typed, wanted in CHECKED_COMPLETIONS:
+            answer(f"{typed}\t", wanted)
+            answer("\x15echo e''nd\n", "end")  # the line is dropped
+    finally:
+        child.kill()
+        child.wait(60)
+        os.close(master)
+
+
+@test
+def pages_beside_the_program_are_its_own():
+    if not options.library or not os.path.exists(os.path.join(options.library, "tally.1")):
+        raise Skip("no compiler for the build host")
+    for topic, name in (("man", "tally.1"), ("completion", "tally.bash"), ("completion-zsh", "_tally"), ("completion-fish", "tally.fish")):
+        equal(run("help", topic)[1], text_of(os.path.join(options.library, name)), name)
+
+
+def schema_of(name):
+    with open(os.path.join(ROOT, "docs", "schema", name), encoding="utf-8") as text:
+        return json.load(text)
+
+
+def follows(name, text, at_least=1):
+    schema = schema_of(name)
+    lines = text.splitlines()
+    if len(lines) < at_least:
+        raise AssertionError(f"{name}: {len(lines)} lines")
+    for line in lines:
+        wrong = violations(schema, schema, json.loads(line))
+        if wrong:
+            raise AssertionError(f"{name}: {wrong}: {line[:300]}")
+    return lines
+
+
+@test
+def every_format_follows_its_schema():
+    for kind in ("signals", "events", "metrics", "machines", "groups", "keys", "pmus"):
+        follows("list-1.json", run("list", kind, "-j")[1], 3)
+    follows("list-1.json", run("list", "events", "-P", "rvhpm:u74", "-j")[1], 10)
+    for words in (["machine"], ["machine", "lowrisc2"], ["pmu"], ["pmu", "rvhpm:u74"], ["pmu", "dhpc", "--cost"], ["pmu", "dhpc", "--cost", "--units", "4x8"]):
+        follows("describe-1.json", run("describe", *words, "--format", "json")[1])
+    before = write_report("schema-before.json", sample(cycles=1000, misses=0, huge=str(2**60)))
+    after = write_report("schema-after.json", sample(cycles=1010, misses=1, huge=str(2**60 + 1), fresh=3))
+    for words in ([], ["--all"], ["--fail-on", "cycles>+0"], ["-e", "cycles"]):
+        follows("diff-1.json", run("diff", before, after, "-j", *words)[1], 3)
+    for text in ('{"schema":"tally.list/1"}', '{"schema":"tally.list/2","type":"key","name":"x","group":"","unit":"","definition":"","meaning":"x"}'):
+        try:
+            follows("list-1.json", text)
+        except AssertionError:
+            continue
+        raise AssertionError(f"{text} follows")
+
+
+@guest
+def the_host_s_profile_follows_its_schema():
+    path = os.path.join(scratch, "profile-schema.json")
+    equal(stat("-n", "-q", "--host-profile", path, *program("spin", 10**6))[0], 0)
+    follows("host-1.json", text_of(path))
 
 
 @test
@@ -289,7 +496,7 @@ def the_readme_shows_what_is_printed():
 
 @test
 def lists_have_a_sentence_for_every_name():
-    for kind in ("signals", "events", "metrics", "machines"):
+    for kind in ("signals", "events", "metrics", "machines", "groups", "keys", "pmus"):
         status, out, err = run("list", kind, "-j")
         equal((status, err), (0, ""), kind)
         rows = [json.loads(line) for line in out.splitlines()]
@@ -299,7 +506,7 @@ def lists_have_a_sentence_for_every_name():
         for row in rows:
             equal(set(row), {"schema", "type", "name", "group", "unit", "definition", "meaning"})
             equal((row["schema"], row["type"] + "s"), ("tally.list/1", kind))
-            if not row["meaning"].endswith("."):
+            if not row["meaning"].endswith(".") and kind != "pmus":
                 raise AssertionError(f"{row['name']}: {row['meaning']!r}")
         for form in ([], ["-v"], ["--md"]):
             status, text, err = run("list", kind, *form)
@@ -874,7 +1081,48 @@ def perf_scripts_read_our_lines():
     equal(len(err.split(";")), 7)
     _, _, err = stat("--perf-compat", "-j", "-e", "instructions", *program("exit"))
     record = json.loads(err)
-    equal(list(record)[:5], ["counter-value", "unit", "event", "event-runtime", "pcnt-running"])
+    keys = ["counter-value", "unit", "event", "event-runtime", "pcnt-running", "metric-value", "metric-unit"]
+    equal(list(record), keys)
+    equal((record["metric-value"], record["metric-unit"]), (0, "insn per cycle"))  # cycles were not asked for
+
+
+@guest
+def perf_s_own_metrics_appear_by_themselves():
+    events = ("task-clock,cycles,instructions,cycles:u,instructions:u,branch-instructions,branch-misses,L1-dcache-loads,L1-dcache-load-misses,"
+              "cache-references,cache-misses,stalled-cycles-frontend,page-faults,syscalls")
+    _, _, err = stat("-x,", "-j", "-e", events, *program("spin", 100000))
+    rows = {row["event"]: row for row in map(json.loads, err.splitlines())}
+    count = {name: float(row["counter-value"]) for name, row in rows.items()}
+    ns = count["task-clock"] * 1e6
+    wanted = {"task-clock": (1.0, "CPUs utilized"), "cycles": (count["cycles"] / ns, "GHz"),
+              "instructions": (count["instructions"] / count["cycles"], "insn per cycle"),
+              "instructions:u": (count["instructions:u"] / count["cycles:u"], "insn per cycle"),
+              "branch-misses": (100 * count["branch-misses"] / count["branch-instructions"], "of all branches"),
+              "L1-dcache-load-misses": (100 * count["L1-dcache-load-misses"] / count["L1-dcache-loads"], "of all L1-dcache accesses"),
+              "cache-misses": (100 * count["cache-misses"] / count["cache-references"], "of all cache refs"),
+              "stalled-cycles-frontend": (100 * count["stalled-cycles-frontend"] / count["cycles"], "frontend cycles idle"),
+              "branch-instructions": (1e3 * count["branch-instructions"] / ns, "M/sec"),
+              "page-faults": (1e6 * count["page-faults"] / ns, "K/sec")}
+    for name, (value, unit) in wanted.items():
+        equal(rows[name]["metric-unit"], unit, name)
+        if abs(rows[name]["metric-value"] - value) > 1e-5 * abs(value) + 1e-6:
+            raise AssertionError(f"{name}: {rows[name]} is not {value}")
+    for row in rows.values():
+        contains(list(row), "metric-value", "metric-unit")
+    _, _, err = stat("-x,", "-e", "cycles,instructions,branches,branch-misses", *program("spin", 100000))
+    lines = [line.split(",") for line in err.splitlines()]
+    equal([line[6] for line in lines], ["", "insn per cycle", "", "of all branches"])
+    equal(lines[1][5], f"{int(lines[1][0]) / int(lines[0][0]):.2f}")
+    equal(lines[3][5], f"{100 * int(lines[3][0]) / int(lines[2][0]):.2f}")
+    if shutil.which("perf"):  # perf itself, where the host lets it count its software events
+        soft = "task-clock,page-faults,context-switches"
+        done = subprocess.run(["perf", "stat", "-j", "-e", soft, "true"], capture_output=True, text=True, timeout=60)
+        theirs = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+        if done.returncode == 0 and len(theirs) == 3 and "metric-unit" in theirs[0]:
+            ours = [json.loads(line) for line in stat("-x,", "-j", "-e", soft, *program("exit"))[2].splitlines()]
+            equal([list(row) for row in ours], [list(row) for row in theirs])
+            equal([row["event"] for row in ours], [row["event"] for row in theirs])
+            equal([row["metric-unit"].lstrip("KMG") for row in ours], [row["metric-unit"].lstrip("KMG") for row in theirs])
 
 
 @guest
@@ -1252,6 +1500,27 @@ def gates_fail_exactly_when_crossed():
         equal(run("diff", before, after, "--fail-on", gate)[0], status, gate)
     equal(run("diff", before, after, "--fail-on", "cycles>+5%", "--fail-on", "misses>+0")[0], 1)
     equal(run("diff", before, before, "--fail-on", "*>+0")[0], 0)
+
+
+@test
+def a_counted_thing_is_one_line_of_a_difference():
+    before = write_report("before.json", sample(cycles=1000, instructions=500, **{"ref-cycles": 1000, "hart.cycle": 1000, "bus-cycles": 7}))
+    after = write_report("after.json", sample(cycles=1010, instructions=500, **{"ref-cycles": 1010, "hart.cycle": 1010, "bus-cycles": 8}))
+    def names(*words):
+        return re.findall(r"(\S+)$", re.search(r"(?s)change  name\n(.*?)\n\n", run("diff", before, after, *words)[1])[1], re.MULTILINE)
+    equal(names(), ["cycles", "bus-cycles"])  # the last one has other numbers, whatever its name stands for
+    equal(names("--all"), ["cycles", "instructions", "bus-cycles", "ipc"])
+    contains(run("diff", before, after)[1], " 2 of 4 rows equal.")
+    equal(names("-e", "instructions,hart.cycle"), ["instructions", "hart.cycle"])
+    equal(names("-e", "*cycle*"), ["cycles", "bus-cycles"])
+    equal(names("-e", "ipc", "-e", "cycles"), ["cycles", "ipc"])
+    contains(run("diff", before, after, "--fail-on", "hart.cycle>+0")[1], "hart.cycle  <== hart.cycle>+0")
+    fails(["diff", before, after, "-e", "cycels"], 2, "cycels", "cycles")
+    rows = [json.loads(line) for line in run("diff", before, after, "-j")[1].splitlines()]
+    equal({row["event"]: row["same_as"] for row in rows if row["type"] == "event"},
+          {"cycles": None, "ref-cycles": "cycles", "hart.cycle": "cycles", "bus-cycles": None})
+    equal([row["event"] for row in map(json.loads, run("diff", before, after, "-j", "-e", "instructions")[1].splitlines()) if row["type"] == "event"],
+          ["instructions"])
 
 
 @test
