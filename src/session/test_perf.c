@@ -167,6 +167,43 @@ static void test_more_events_than_counters_take_turns(void **state) {
     rig_done(&r);
 }
 
+// r200 and r400 share a turn; r4000 has one to itself, though the counter beside it is free.
+static void test_a_group_has_its_turn_as_a_whole(void **state) {
+    (void)state;
+    rig r;
+    tl_error err = {0};
+    assert_int_equal(rig_init(&r, "u74", "{r200, r400},r4000", 1, &err), TL_OK);
+    assert_int_equal(r.plan->n_groups, 2);
+    assert_string_equal(r.plan->events[1].name, "r400");
+    rig_start(&r);
+    tl_perf_enable(r.perf);
+    pass(&r, 7, 11, 13); // the group
+    tl_perf_turn(r.perf);
+    pass(&r, 17, 19, 23); // branches, and the group does not fit beside them
+    tl_perf_turn(r.perf);
+    pass(&r, 29, 31, 37); // the group again
+    expect(&r, 0, 7 + 29, 3, 2);
+    expect(&r, 1, 11 + 31, 3, 2);
+    expect(&r, 2, 23, 3, 1);
+    rig_done(&r);
+
+    assert_int_equal(rig_init(&r, "u74", "r4000,{r200,cycles},{instructions}", 1, &err), TL_OK); // all fit, with the fixed counters
+    assert_int_equal(r.plan->n_groups, 3);
+    rig_start(&r);
+    tl_perf_enable(r.perf);
+    assert_true(tl_perf_next_turn(r.perf) == UINT64_MAX);
+    rig_done(&r);
+
+    assert_int_equal(rig_init(&r, "u74", "r1,{r200,r400,r4000}", 1, &err), TL_EINVAL); // r1 is nothing
+    rig_done(&r);
+    assert_int_equal(rig_init(&r, "u74", "cycles,{r200,r400,r4000}", 1, &err), TL_OK);
+    assert_int_equal(tl_machine_new(&r.config, &tl_core_step, &r.machine, &err), TL_OK);
+    assert_int_equal(tl_perf_bind(r.plan, &r.machine->probe, &r.arena, &err), TL_OK);
+    assert_int_equal(tl_perf_new(r.plan, r.machine, &r.arena, &r.perf, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "the group of r200"));
+    rig_done(&r);
+}
+
 static void test_events_that_fit_stay_where_they_are(void **state) {
     (void)state;
     rig r;
@@ -219,7 +256,8 @@ static void test_a_wrap_between_two_looks_is_lost(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names_become_selectors_and_counters),  cmocka_unit_test(test_what_a_pmu_cannot_count_is_refused),
     cmocka_unit_test(test_more_events_than_counters_take_turns), cmocka_unit_test(test_events_that_fit_stay_where_they_are),
-    cmocka_unit_test(test_nothing_counts_while_disabled),        cmocka_unit_test(test_a_wrap_between_two_looks_is_lost),
+    cmocka_unit_test(test_a_group_has_its_turn_as_a_whole),      cmocka_unit_test(test_nothing_counts_while_disabled),
+    cmocka_unit_test(test_a_wrap_between_two_looks_is_lost),
 };
 
 TL_TEST_MAIN(tests)

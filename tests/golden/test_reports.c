@@ -199,6 +199,39 @@ static void test_what_a_pmu_reports_stands_beside_the_truth(void **state) {
     free(all);
 }
 
+// A message from before the beginning follows it; a report that never began is its messages.
+static void test_messages_are_of_the_format(void **state) {
+    (void)state;
+    tl_row rows[sizeof sample_rows / sizeof sample_rows[0]];
+    tl_header header = sample_header();
+    tl_result result = sample_result(&header, rows);
+    result.n_rows = 1;
+    char *all = NULL;
+    size_t n_bytes = 0;
+    FILE *stream = open_memstream(&all, &n_bytes);
+    assert_non_null(stream);
+    for (int format = TL_FORMAT_TEXT; format <= TL_FORMAT_PERF_JSON; format++) {
+        tl_report_options options = {.size = sizeof options, .format = (tl_format)format};
+        for (int begins = 1; begins >= 0; begins--) {
+            tl_reporter *reporter = NULL;
+            tl_error err = {0};
+            header.pmu = begins ? "rvhpm:u74" : NULL;
+            assert_int_equal(tl_reporter_new(&options, stream, &reporter, &err), TL_OK);
+            tl_reporter_message(reporter, "before, \"quoted\"\nand broken");
+            tl_reporter_message(reporter, "and again");
+            if (begins && format != TL_FORMAT_TEXT) {
+                tl_reporter_begin(reporter, &result);
+                tl_reporter_message(reporter, "inside");
+                assert_int_equal(tl_reporter_end(reporter, &result, &err), TL_OK);
+            }
+            tl_reporter_free(reporter);
+        }
+    }
+    assert_int_equal(fclose(stream), 0);
+    compare("messages.txt", all);
+    free(all);
+}
+
 static void test_each_way_to_end_is_told(void **state) {
     (void)state;
     static const struct {
@@ -346,6 +379,7 @@ static void test_lists_read_well(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_every_format_writes_what_it_always_wrote),
     cmocka_unit_test(test_what_a_pmu_reports_stands_beside_the_truth),
+    cmocka_unit_test(test_messages_are_of_the_format),
     cmocka_unit_test(test_each_way_to_end_is_told),
     cmocka_unit_test(test_the_locale_changes_nothing),
     cmocka_unit_test(test_a_full_disk_is_an_error),

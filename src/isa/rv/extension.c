@@ -46,6 +46,7 @@ static const encoding encodings[] = {
     {0xfe00707f, 0x0a001033, OF("carry-less multiplication (Zbc)")},
     {0xfe00707f, 0x0a002033, OF("carry-less multiplication (Zbc)")},
     {0xfe00707f, 0x0a003033, OF("carry-less multiplication (Zbc)")},
+    {0xfff0707f, 0x0800403b, NULL},                               // zext.h, which is executed
     {0xfe007077, 0x08004033, OF("bit-manipulation for cryptography (Zbkb)")},
     {0xfe00707f, 0x08007033, OF("bit-manipulation for cryptography (Zbkb)")},
     {0xfff0707f, 0x68705013, OF("bit-manipulation for cryptography (Zbkb)")},
