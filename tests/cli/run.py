@@ -418,6 +418,24 @@ def pages_beside_the_program_are_its_own():
         equal(run("help", topic)[1], text_of(os.path.join(options.library, name)), name)
 
 
+@test
+def cross_builds_install_the_pages():
+    if not options.library or not shutil.which("meson") or not shutil.which("pkg-config") or not shutil.which("gcc"):
+        raise Skip("no meson, pkg-config or gcc")
+    build, cross = os.path.join(scratch, "cross"), os.path.join(scratch, "cross.ini")
+    written(cross, "[binaries]\nc = 'gcc'\nar = 'ar'\npkgconfig = 'pkg-config'\n[properties]\nneeds_exe_wrapper = true\n"  # nothing made may run
+            "[host_machine]\nsystem = 'linux'\ncpu_family = 'x86_64'\ncpu = 'x86_64'\nendian = 'little'\n")
+    done = subprocess.run(["meson", "setup", build, ROOT, "--cross-file", cross, "-Dtests=disabled", "--prefix=/usr"], capture_output=True, text=True,
+                          env=CLEAN, timeout=300)
+    equal(done.returncode, 0, done.stdout[-2000:])
+    done = subprocess.run(["meson", "introspect", build, "--installed"], capture_output=True, text=True, env=CLEAN, timeout=60)
+    installed = json.loads(done.stdout).values()
+    contains(installed, "/usr/share/man/man1/tally.1", "/usr/share/bash-completion/completions/tally.bash", "/usr/share/zsh/site-functions/_tally",
+             "/usr/share/fish/vendor_completions.d/tally.fish")
+    subprocess.run(["ninja", "-C", build, "tally.1", "_tally"], check=True, capture_output=True, env=CLEAN, timeout=300)
+    equal(text_of(os.path.join(build, "tally.1")), run("help", "man")[1])
+
+
 def schema_of(name):
     with open(os.path.join(ROOT, "docs", "schema", name), encoding="utf-8") as text:
         return json.load(text)
