@@ -68,17 +68,13 @@ static bool open_all(const cli_options *options, files *f) {
            complain(STATUS_FAILED, options->program_output, strerror(errno)) == 0;
 }
 
-// False: one could not be put in its place, which was said.
+// `is_whole`: nothing has failed so far. False: a file could not be put in its place, which was said.
 static bool close_all(files *f, bool is_whole) {
     cli_output *all[] = {&f->report, &f->plot, &f->program};
     bool is_written = true;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        cli_output_check(all[i]);
-        is_written = is_written && all[i]->error == 0;
-    }
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {            // none is put in its place if one is not whole
-        bool is_wanted = (is_whole && is_written) || all[i]->error != 0; // one that failed says so
-        is_written = cli_output_close(all[i], is_wanted) && is_written;
+        bool says_why = all[i]->error != 0;
+        is_written = cli_output_close(all[i], is_whole || says_why) && is_written;
     }
     if (f->nothing >= 0)
         close(f->nothing);

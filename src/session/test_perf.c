@@ -185,6 +185,9 @@ static void test_a_group_has_its_turn_as_a_whole(void **state) {
     expect(&r, 0, 7 + 29, 3, 2);
     expect(&r, 1, 11 + 31, 3, 2);
     expect(&r, 2, 23, 3, 1);
+    tl_perf_turn(r.perf);
+    pass(&r, 1, 1, 1000); // branches again
+    expect(&r, 2, 1023, 4, 2);
     rig_done(&r);
 
     assert_int_equal(rig_init(&r, "u74", "r4000,{r200,cycles},{instructions}", 1, &err), TL_OK); // all fit, with the fixed counters

@@ -1240,8 +1240,8 @@ def a_full_disk_is_an_error_and_keeps_the_old_report():
         words = [words[0], "--engine", "interp", *words[1:]]  # made code is in a file, too
         done = subprocess.run([options.tally, *words], capture_output=True, env=CLEAN, timeout=120, preexec_fn=small_files)
         return done.returncode, done.stderr.decode()
-    for words in (["stat", "-j", "-o", path], ["stat", "-j", "--append", "-o", path], ["compare", "--no-sweeps", "--phases", "1", "-o", path],
-                  ["compare", "--phases", "1", "--plot", path]):
+    for words in (["stat", "-j", "-o", path], ["stat", "-j", "--append", "-o", path], ["compare", "-P", "dhpc", "-e", "cycle", "--no-sweeps", "-o", path],
+                  ["compare", "-P", "dhpc", "-e", "cycle", "--phases", "1", "--plot", path]):
         status, err = limited(*words, *program("exit"))
         equal(status, 125, f"{words}: {err}")
         contains(err, "tally: --", path, "File too large")
@@ -1255,16 +1255,17 @@ def a_full_disk_is_an_error_and_keeps_the_old_report():
     equal(text_of(path), text_of(alone))
     contains(text_of(alone), "instructions")
     os.remove(alone)
-    for words in (["compare", "--no-sweeps", "--phases", "1", "-o"], ["compare", "--phases", "1", "--plot"], ["stat", "-o"], ["stat", "--host-profile"]):
+    for words in (["compare", "-P", "dhpc", "-e", "cycle", "--no-sweeps", "-o"], ["compare", "-P", "dhpc", "-e", "cycle", "--phases", "1", "--plot"], ["stat", "-o"], ["stat", "--host-profile"]):
         status, _, err = run(*words, "/dev/full", *program("exit"))
         equal(status, 125, err)
         contains(err, "tally: --", "/dev/full")
     written(path, "old\n")  # one of two files fails: the other one stays
-    equal(run("compare", "--phases", "1", "-o", path, "--plot", "/dev/full", *program("exit"))[0], 125)
+    equal(run("compare", "-P", "dhpc", "-e", "cycle", "--phases", "1", "-o", path, "--plot", "/dev/full", *program("exit"))[0], 125)
     equal(text_of(path), "old\n")
     if os.geteuid() == 0 and shutil.which("unshare"):
         script = ('mount -t tmpfs -o size=4k tmpfs "$1" || exit 99; echo old > "$1/report"; "$2" stat -j -o "$1/report" -- "$3" exit; status=$?; '
-                  'cat "$1/report"; ls "$1"; exit $status')
+                  '"$2" stat -j --append -o "$1/report" -- "$3" exit && exit 98; ln "$1/report" "$1/second"; '  # copied into the place
+                  '"$2" stat -j -o "$1/report" -- "$3" exit && exit 97; rm "$1/second"; cat "$1/report"; ls "$1"; exit $status')
         done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", folder, options.tally, options.guest], capture_output=True, text=True,
                               env=CLEAN, timeout=120)
         if done.returncode != 99:
@@ -1522,13 +1523,13 @@ def gates_fail_exactly_when_crossed():
 
 @test
 def a_counted_thing_is_one_line_of_a_difference():
-    before = write_report("before.json", sample(cycles=1000, instructions=500, **{"ref-cycles": 1000, "hart.cycle": 1000, "bus-cycles": 7}))
-    after = write_report("after.json", sample(cycles=1010, instructions=500, **{"ref-cycles": 1010, "hart.cycle": 1010, "bus-cycles": 8}))
+    before = write_report("before.json", sample(cycles=1000, instructions=500, **{"ref-cycles": 1000, "hart.cycle": 1000, "bus-cycles": 7, "PAPI_TOT_CYC": 999}))
+    after = write_report("after.json", sample(cycles=1010, instructions=500, **{"ref-cycles": 1010, "hart.cycle": 1010, "bus-cycles": 1000, "PAPI_TOT_CYC": 1010}))
     def names(*words):
         return re.findall(r"(\S+)$", re.search(r"(?s)change  name\n(.*?)\n\n", run("diff", before, after, *words)[1])[1], re.MULTILINE)
-    equal(names(), ["cycles", "bus-cycles"])  # the last one has other numbers, whatever its name stands for
-    equal(names("--all"), ["cycles", "instructions", "bus-cycles", "ipc"])
-    contains(run("diff", before, after)[1], " 2 of 4 rows equal.")
+    equal(names(), ["cycles", "bus-cycles", "PAPI_TOT_CYC"])  # the last two have other numbers, whatever their names stand for
+    equal(names("--all"), ["cycles", "instructions", "bus-cycles", "PAPI_TOT_CYC", "ipc"])
+    contains(run("diff", before, after)[1], " 2 of 5 rows equal.")
     equal(names("-e", "instructions,hart.cycle"), ["instructions", "hart.cycle"])
     equal(names("-e", "*cycle*"), ["cycles", "bus-cycles"])
     equal(names("-e", "ipc", "-e", "cycles"), ["cycles", "ipc"])
@@ -1536,7 +1537,7 @@ def a_counted_thing_is_one_line_of_a_difference():
     fails(["diff", before, after, "-e", "cycels"], 2, "cycels", "cycles")
     rows = [json.loads(line) for line in run("diff", before, after, "-j")[1].splitlines()]
     equal({row["event"]: row["same_as"] for row in rows if row["type"] == "event"},
-          {"cycles": None, "ref-cycles": "cycles", "hart.cycle": "cycles", "bus-cycles": None})
+          {"cycles": None, "ref-cycles": "cycles", "hart.cycle": "cycles", "bus-cycles": None, "PAPI_TOT_CYC": None})
     equal([row["event"] for row in map(json.loads, run("diff", before, after, "-j", "-e", "instructions")[1].splitlines()) if row["type"] == "event"],
           ["instructions"])
 
