@@ -190,6 +190,13 @@ static void test_impossible_tables_are_refused_by_name(void **state) {
     assert_int_equal(tl_bpred_init(&bp, &config, &arena, &err), TL_EINVAL);
     assert_non_null(strstr(err.text, "bp.btb_entries"));
     tl_config_default(&config);
+    config.bp.kind = TL_BP_GSHARE;
+    config.bp.history_bits = 64;
+    assert_int_equal(tl_bpred_init(&bp, &config, &arena, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "bp.history_bits"));
+    config.bp.history_bits = 63;
+    assert_int_equal(tl_bpred_init(&bp, &config, &arena, &err), TL_OK);
+    tl_config_default(&config);
     config.bp.ras_entries = 0;
     assert_int_equal(tl_bpred_init(&bp, &config, &arena, &err), TL_OK);
     tl_bpred_push(&bp, 0x10);

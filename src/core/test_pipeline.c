@@ -85,6 +85,16 @@ static void test_each_latency_is_waited_for_and_charged(void **state) {
     }
 }
 
+static void test_a_latency_beyond_a_byte_counts_as_255(void **state) {
+    (void)state;
+    tl_pipeline_config config = CONFIG;
+    tl_scoreboard board;
+    config.mul_cycles = 300; // more than a description may say
+    tl_scoreboard_start(&board, &config, NULL);
+    assert_int_equal(issue(&board, TL_CLASS_MUL, 8, 5, 6, 7), 1);
+    assert_int_equal(alu(&board, 8, 9, 5), 1 + 254);
+}
+
 static void test_iterative_units_hold_issue_and_their_result_is_ready(void **state) {
     (void)state;
     static const struct {
@@ -267,6 +277,7 @@ static void test_causes_name_the_tallies_of_the_cpi_stack(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_each_latency_is_waited_for_and_charged),
+    cmocka_unit_test(test_a_latency_beyond_a_byte_counts_as_255),
     cmocka_unit_test(test_iterative_units_hold_issue_and_their_result_is_ready),
     cmocka_unit_test(test_blocking_time_lets_other_results_arrive),
     cmocka_unit_test(test_wait_is_charged_to_what_arrives_last),
