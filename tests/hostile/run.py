@@ -106,7 +106,7 @@ def stopped(how, how_to_stop, engine):
     out, program_out = os.pipe()
     program_in, into = os.pipe()
     words = [options.tally, "stat", "-j", "-o", path, "--engine", engine, "--harts", "2", "--set", "ram=256MiB"]
-    words += ["--timeout", "300ms"] if how_to_stop is None else []
+    words += ["--timeout", "1s"] if how_to_stop is None else []
     tally = subprocess.Popen([*words, "--", options.guest, "busy", how], stdin=program_in, stdout=program_out, stderr=subprocess.PIPE)
     os.close(program_out)
     os.close(program_in)
@@ -123,7 +123,7 @@ def stopped(how, how_to_stop, engine):
     want = 124 if how_to_stop is None else 128 + how_to_stop
     equal(tally.returncode, want, f"{how}, {engine}: {stderr.decode()}")
     rows = {r["event"]: r["value"] for r in records(path) if r["type"] == "event" and r["scope"] == "machine"}
-    if int(rows["instructions"]) <= 0:
+    if how_to_stop is not None and int(rows["instructions"]) <= 0:
         raise AssertionError(f"{how}: no instructions")
     end = [r for r in records(path) if r["type"] == "end"]
     equal(len(end), 1, "records of the end")
