@@ -97,7 +97,7 @@ static int huge_timers(void) {
                 close(fd);
             }
     CHECK(n_signals == 0);
-    catch(SIGUSR1);
+    catch (SIGUSR1);
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < N_HUGE; i++) { // the second expiration never comes
             timer_t timer;
@@ -369,7 +369,8 @@ static int cycles(int n, size_t n_bytes) {
 static int passed(void) {
     int way[2], inner[2], talk[2], got = -1;
     char byte = 0;
-    CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, way) && !socketpair(AF_UNIX, SOCK_DGRAM, 0, inner) && !socketpair(AF_UNIX, SOCK_STREAM, 0, talk));
+    CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, way) && !socketpair(AF_UNIX, SOCK_DGRAM, 0, inner) &&
+          !socketpair(AF_UNIX, SOCK_STREAM, 0, talk));
     CHECK(send_fd(inner[0], talk[0], "x", 1) == 0 && send_fd(way[0], inner[1], "y", 1) == 0);
     close(inner[0]);
     close(inner[1]);
