@@ -2,7 +2,6 @@
 // Records: samples, and what else a profile needs to know: mappings, names, births and ends of threads, switches. A record is composed
 // in tl_pev.record and then copied into the ring. Nothing here makes the program fault: memory that is not there is left out.
 #include <poll.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -282,11 +281,9 @@ static void tell_task(tl_pev_event *e, const note *what) {
     if (!e->attr.task && !e->attr.mmap && !e->attr.mmap2 && !e->attr.mmap_data && !e->attr.comm)
         return;
     const tl_process *parent = of->process->parent;
-    bool is_thread = what->child && what->child->process == what->t->process;
     writer w = start(e->perf);
     add32(&w, (uint32_t)of->process->pid, what->child ? (uint32_t)what->t->process->pid : parent ? (uint32_t)parent->pid : TL_INIT_PID);
     add32(&w, (uint32_t)of->tid, what->child ? (uint32_t)what->t->tid : parent ? (uint32_t)parent->pid : TL_INIT_PID);
-    (void)is_thread;
     add64(&w, time_of(e));
     send(e, what->t, &w, what->child ? PERF_RECORD_FORK : PERF_RECORD_EXIT, 0);
 }
@@ -317,7 +314,7 @@ static void send_signal(tl_os *os, const tl_file *file, int band) {
     info.fd = file->async_fd;
     int signal = file->async_signal ? file->async_signal : SIGIO;
     const tl_siginfo *told = file->async_signal ? &info : NULL; // plain SIGIO tells nothing
-    if (file->owner > 0) { // of a process any thread stands for it
+    if (file->owner > 0) {                                      // of a process any thread stands for it
         tl_thread *t = tl_thread_find(os, file->owner);
         tl_process *p = t ? t->process : tl_process_find(os, file->owner);
         if (t && file->owner_is_thread)
