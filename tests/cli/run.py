@@ -1185,11 +1185,6 @@ def written(path, text):
     return path
 
 
-def text_of(path):
-    with open(path, encoding="utf-8") as text:
-        return text.read()
-
-
 @guest
 def nothing_that_stood_there_is_lost():
     folder = tempfile.mkdtemp(dir=scratch)
