@@ -80,12 +80,12 @@ static tl_status run_loop(field *f, tl_error *err) {
         h->break_pc[0] = f->end;
     }
     for (uint32_t n = 0; running != 0; n++) {
-        uint64_t horizon;
-        tl_hart *h = tl_machine_next(f->machine, running, UINT64_MAX, &horizon);
-        h->horizon = horizon;
+        tl_turn turn = tl_machine_next(f->machine, running);
+        tl_hart *h = turn.hart;
+        h->horizon = turn.end;
         h->insn_limit = h->instret + 1;
         tl_hart_limit_to_deadline(h, &h->insn_limit);
-        tl_stop stop = h->core->run(h);
+        tl_stop stop = tl_turn_run(&turn);
         (void)tl_hart_poll(h);
         if (stop == TL_STOP_TRAP)
             return tl_fail(err, TL_EIO, "a reader of the sweep trapped at 0x%llx", (unsigned long long)h->pc);

@@ -9,29 +9,49 @@ void tl_machine_sync(tl_machine *machine) {
         machine->core->sync(machine->harts[i]);
 }
 
-tl_hart *tl_machine_next(tl_machine *machine, uint32_t candidates, uint64_t limit, uint64_t *ret_horizon) {
-    tl_hart *first = NULL;
-    uint64_t second_now = UINT64_MAX;
+// Harts that met lately will meet again, perhaps on a line that nobody contests yet: the time since then is a measure of how far apart they
+// may be. 64 cycles are so few that shorter turns would change little and cost much (bench/contention.py).
+static uint64_t lead_of(const tl_machine *machine, const tl_hart *h) {
+    const uint64_t least = 1, most = machine->config.interleave_cycles;
+    if (h->shared_cycle == 0)
+        return most;
+    uint64_t lead = h->now > h->shared_cycle ? (h->now - h->shared_cycle) / 1024 : 0;
+    lead = lead < least ? least : lead;
+    return lead < most ? lead : most;
+}
+
+// Of two harts that stand at the same cycle, the lower one comes first.
+static bool is_before(const tl_hart *a, const tl_hart *b) { return a->now < b->now || (a->now == b->now && a->id < b->id); }
+
+tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates) {
+    tl_hart *first = NULL, *second = NULL;
     for (uint32_t i = 0; i < machine->n_harts; i++) {
         tl_hart *h = machine->harts[i];
         if (!(candidates >> i & 1))
             continue;
-        if (!first) {
+        if (!first || is_before(h, first)) {
+            second = first;
             first = h;
-        } else if (h->now < first->now) {
-            second_now = first->now;
-            first = h;
-        } else if (h->now < second_now) {
-            second_now = h->now;
+        } else if (!second || is_before(h, second)) {
+            second = h;
         }
     }
-    if (!first)
-        return NULL;
-    uint64_t horizon = limit;
-    if (second_now != UINT64_MAX && second_now + machine->config.interleave_cycles < horizon)
-        horizon = second_now + machine->config.interleave_cycles;
-    *ret_horizon = horizon;
-    return first;
+    tl_turn turn = {.hart = first, .first_until = UINT64_MAX, .end = UINT64_MAX};
+    if (second) {
+        turn.first_until = second->now - (first->id > second->id); // it is further behind then, so the cycle is not 0
+        turn.end = second->now + lead_of(machine, first);
+    }
+    return turn;
+}
+
+tl_stop tl_turn_run(tl_turn *turn) {
+    tl_hart *h = turn->hart;
+    h->first_until = turn->first_until;
+    tl_stop stop = h->core->run(h);
+    h->first_until = UINT64_MAX;
+    if (stop == TL_STOP_WAIT)
+        turn->hart = NULL;
+    return stop;
 }
 
 uint64_t tl_machine_sum(const tl_machine *machine, enum tl_hart_slot slot) {

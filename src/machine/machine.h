@@ -47,9 +47,17 @@ void tl_machine_set_bus(tl_machine *machine, const struct tl_bus *bus);
 // the cycle returned. UINT64_MAX: never. Nothing in the machine depends on it.
 uint64_t tl_machine_snoop(tl_machine *machine, uint64_t now);
 
-// The hart of `candidates` (bit k: hart k takes part) with the smallest now, lowest id first; and how far it may run before another's turn:
-// min(now of the next) + interleave_cycles, or `limit` if that is earlier. NULL: no candidate.
-tl_hart *tl_machine_next(tl_machine *machine, uint32_t candidates, uint64_t limit, uint64_t *ret_horizon);
+// A turn, in which one hart runs while the others stand still (docs/model.md 1.4, 1.5).
+typedef struct tl_turn {
+    tl_hart *hart;        // NULL: nobody's
+    uint64_t first_until; // as in tl_hart
+    uint64_t end;         // the first fetch run that ends in this cycle or later is the last one
+} tl_turn;
+
+// The next turn is that of the hart of `candidates` (bit k: hart k takes part) with the smallest now, lowest id first. No candidate: nobody's.
+tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates);
+// The hart runs up to its horizon, which the caller has set, turn->end being the latest. TL_STOP_WAIT: the turn is over before that.
+tl_stop tl_turn_run(tl_turn *turn);
 
 static inline uint8_t *tl_machine_ram(const tl_machine *machine, uint64_t paddr) { return machine->ram + (paddr - TL_RAM_BASE_PADDR); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The door of model/hart.h for fetches of a line that no fetch slot shows. The one for caches of the usual shape has everything up to a
 // hit in the L2 in line: a program whose code does not fit its L1I spends most of its time here.
+#include "mem/contest.h"
 #include "mem/l2.h"
 #include "mem/slots.h"
 
@@ -14,8 +15,11 @@ TL_ALWAYS_INLINE bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_translation 
 bool tl_fetch(tl_hart *h, uint64_t vaddr) {
     tl_hart_mem *hm = tl_mem_of(h);
     tl_translation at;
+    uint64_t n_walked = h->tally[TL_S_ITLB_MISS];
     if (TL_UNLIKELY(!translate(hm, vaddr, &at)))
         return false;
+    if (TL_UNLIKELY(h->shared_cycle != 0) && h->tally[TL_S_ITLB_MISS] == n_walked && tl_contest_refuses_fetch(hm, at.paddr & h->line_mask))
+        return tl_trap(h, TL_CAUSE_NOT_YET, vaddr);
     uint32_t way = tl_l1i_access(hm, at.paddr & h->line_mask);
     tl_slot_show_fetch(hm, vaddr, at.paddr, way, at.entry);
     return true;
@@ -35,7 +39,7 @@ TL_ALWAYS_INLINE uint32_t miss(tl_hart_mem *hm, uint64_t line) {
         __builtin_prefetch(&h->fetch_slot[l1->lines[way].slot], 1);
     }
     h->tally[TL_S_L1I_MISS] += 1;
-    tl_l2_reply reply = tl_l2_ask(m, h->id, m->links[h->id], line, TL_USE_FETCH, false, h->now, true);
+    tl_l2_reply reply = tl_l2_ask(m, h->id, m->links[h->id], line, TL_USE_FETCH, false, h->now, false, true);
     tl_stall(h, TL_S_HART_CYC_FETCH, reply.cycles);
     if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0)) // the request may have left the set with an invalid way
         way = tl_cache_choose(&l1->cache, line);
@@ -52,10 +56,13 @@ bool tl_fetch_usual(tl_hart *h, uint64_t vaddr) {
     tl_hart_mem *hm = tl_mem_of(h);
     tl_l1 *l1 = &hm->l1i;
     tl_translation at;
+    uint64_t n_walked = h->tally[TL_S_ITLB_MISS];
     if (TL_UNLIKELY(!translate(hm, vaddr, &at)))
         return false;
     uint64_t line = at.paddr & ~UINT64_C(0) << TL_USUAL_LINE_LOG2;
     uint32_t way = tl_cache_find_usual(&l1->cache, line);
+    if (TL_UNLIKELY(h->shared_cycle != 0) && h->tally[TL_S_ITLB_MISS] == n_walked && tl_contest_refuses_fetch(hm, line))
+        return tl_trap(h, TL_CAUSE_NOT_YET, vaddr);
     if (way == TL_NO_WAY)
         way = miss(hm, line);
     else

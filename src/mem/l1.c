@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The first-level caches of a hart behind its slots: hits in any state, misses, upgrades, evictions, probes, and a next-line
 // prefetcher that follows demand misses without stalling anybody.
+#include "mem/contest.h"
 #include "mem/l2.h"
 #include "mem/slots.h"
 
@@ -37,6 +38,7 @@ static void fill_data(tl_hart_mem *hm, uint64_t line, uint32_t way, tl_l2_reply 
     held->state = reply.state;
     held->l2_way = reply.l2_way;
     held->is_prefetched = is_prefetch;
+    held->is_contested = reply.is_contested;
 }
 
 static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *reply, bool is_prefetch) {
@@ -68,10 +70,8 @@ static TL_NOINLINE void prefetch_next(tl_hart_mem *hm, uint64_t line, tl_use use
         fill_data(hm, next, tl_cache_choose(&l1->cache, next), reply, true);
 }
 
-static bool is_store_type(tl_use use) { return use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE; }
-
 static void count_data_miss(uint64_t *tally, tl_use use) {
-    if (is_store_type(use)) {
+    if (tl_is_store(use)) {
         tally[TL_S_L1D_STORE_MISS] += 1;
         tally[TL_S_L1D_AMO_MISS] += use == TL_USE_AMO;
     } else {
@@ -92,22 +92,24 @@ static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t c
         way = tl_cache_choose(&l1->cache, line);
         __builtin_prefetch(&m->l2_lines[l1->lines[way].l2_way], 1);
     }
+    bool is_walk = tl_is_walk(use);
+    tl_l2_reply reply = tl_l2_ask(m, h->id, m->links[h->id], line, use, false, h->now, !is_walk, false);
+    if (TL_UNLIKELY(reply.is_refused))
+        return TL_NO_WAY;
     count_data_miss(h->tally, use);
-    tl_l2_reply reply = tl_l2_ask(m, h->id, m->links[h->id], line, use, false, h->now, false);
     tl_stall(h, cause_slot, reply.cycles);
     if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0))
         way = tl_cache_choose(&l1->cache, line);
     fill_data(hm, line, way, reply, false);
-    if (is_store_type(use) && TL_UNLIKELY(m->n_harts > 1))
+    if (tl_is_store(use) && TL_UNLIKELY(m->n_harts > 1))
         break_reservations(hm, line);
-    bool is_walk = use == TL_USE_WALK_READ || use == TL_USE_WALK_WRITE;
     if (TL_UNLIKELY(m->config.l1d.prefetch == TL_PREFETCH_NEXT_LINE) && !is_walk)
         prefetch_next(hm, line, use);
     return way;
 }
 
-// The same for a load or a store on a machine of the usual shape, when no way is invalid; the line is shown.
-TL_ALWAYS_INLINE void data_miss_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t line, bool is_store) {
+// The same for a load or a store on a machine of the usual shape, when no way is invalid; the line is shown. false: refused.
+TL_ALWAYS_INLINE bool data_miss_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t line, bool is_store) {
     tl_memory *m = hm->memory;
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;
@@ -115,14 +117,17 @@ TL_ALWAYS_INLINE void data_miss_usual(tl_hart_mem *hm, const tl_page_slot *page,
     uint64_t *link = m->links[hart], *tally = h->tally;
     tl_l1_line *held = &l1->lines[way];
     __builtin_prefetch(&m->l2_lines[held->l2_way], 1);
+    tl_l2_reply reply = tl_l2_ask(m, hart, link, line, is_store ? TL_USE_STORE : TL_USE_LOAD, false, h->now, true, true);
+    if (TL_UNLIKELY(reply.is_refused))
+        return false;
     tally[is_store ? TL_S_L1D_STORE_MISS : TL_S_L1D_LOAD_MISS] += 1;
-    tl_l2_reply reply = tl_l2_ask(m, hart, link, line, is_store ? TL_USE_STORE : TL_USE_LOAD, false, h->now, true);
     h->now += reply.cycles;
     tally[is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS] += reply.cycles;
     if (TL_LIKELY(l1->cache.n_invalid == 0)) {
         evict_data(hm, m, hart, link, way, true);
         held->l2_way = reply.l2_way;
         held->state = reply.state;
+        held->is_contested = reply.is_contested;
         l1->cache.tags[way] = (uint32_t)(line >> TL_USUAL_LINE_LOG2);
         l1->cache.stamps[way] = ++h->stamp;
     } else {
@@ -132,6 +137,7 @@ TL_ALWAYS_INLINE void data_miss_usual(tl_hart_mem *hm, const tl_page_slot *page,
     if (is_store && TL_UNLIKELY(m->n_harts > 1))
         break_reservations(hm, line);
     tl_slot_show_line(hm, page, vaddr, way, is_store ? TL_LINE_M : TL_LINE_E, true, true);
+    return true;
 }
 
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot) {
@@ -141,15 +147,21 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t caus
     if (way == TL_NO_WAY)
         return data_miss(hm, line, use, cause_slot);
     tl_l1_line *held = &l1->lines[way];
+    bool must_upgrade = tl_is_store(use) && held->state == TL_LINE_S;
+    if (must_upgrade && !tl_is_walk(use) && tl_contest_refuses(hm, &hm->memory->l2_lines[held->l2_way], true))
+        return TL_NO_WAY;
+    if (TL_UNLIKELY(held->is_contested) && !tl_is_walk(use) && tl_contest_refuses_hit(hm, way))
+        return TL_NO_WAY;
     tl_cache_touch(&l1->cache, way);
     h->tally[TL_S_L1D_PREFETCH_HIT] += held->is_prefetched;
     held->is_prefetched = false;
-    if (!is_store_type(use) || held->state == TL_LINE_M)
+    if (!tl_is_store(use) || held->state == TL_LINE_M)
         return way;
-    if (held->state == TL_LINE_S) {
+    if (must_upgrade) {
         count_data_miss(h->tally, use);
         h->tally[TL_S_L1D_UPGRADE] += 1;
         tl_stall(h, cause_slot, tl_l2_upgrade(hm->memory, h->id, held->l2_way, line, h->now));
+        held->is_contested = hm->memory->l2_lines[held->l2_way].is_contested;
     }
     held->state = TL_LINE_M;
     break_reservations(hm, line);
@@ -159,7 +171,10 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t caus
 static TL_NOINLINE uint8_t *access_shown(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, tl_use use, uint32_t cause_slot) {
     uint64_t paddr = vaddr + page->paddr_minus_vaddr, line = paddr & hm->h->line_mask;
     uint32_t way = tl_l1d_access(hm, line, use, cause_slot);
-    tl_slot_show_line(hm, page, vaddr, way, hm->l1d.lines[way].state, false, false);
+    if (TL_UNLIKELY(way == TL_NO_WAY))
+        return NULL;
+    if (TL_LIKELY(!hm->l1d.lines[way].is_contested))
+        tl_slot_show_line(hm, page, vaddr, way, hm->l1d.lines[way].state, false, false);
     return (uint8_t *)(hm->host_minus_paddr + paddr);
 }
 
@@ -180,13 +195,14 @@ TL_ALWAYS_INLINE uint8_t *access_usual(tl_hart_mem *hm, const tl_page_slot *page
     if (hits == 0) {
         if (TL_UNLIKELY(l1->cache.n_invalid != 0))
             return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
-        data_miss_usual(hm, page, vaddr, line, is_store);
-        return host;
+        return TL_LIKELY(data_miss_usual(hm, page, vaddr, line, is_store)) ? host : NULL;
     }
     uint32_t way = tl_cache_first_way_usual(&l1->cache, line) + (uint32_t)__builtin_ctz(hits);
     uint8_t state = l1->lines[way].state;
     if (is_store && TL_UNLIKELY(state != TL_LINE_M))
         return tl_l1d_store(hm, page, vaddr);
+    if (TL_UNLIKELY(l1->lines[way].is_contested) && tl_contest_refuses_hit(hm, way))
+        return NULL;
     l1->cache.stamps[way] = ++hm->h->stamp;
     tl_slot_show_line(hm, page, vaddr, way, state, true, false);
     return host;
@@ -226,7 +242,11 @@ bool tl_l1d_probe(tl_hart_mem *hm, uint64_t line, uint8_t keep) {
     tally[TL_S_L1D_WRITEBACK] += has_data;
     l1->lines[way].state = keep;
     if (keep != TL_LINE_I) {
-        tl_slot_protect_data(hm, way);
+        l1->lines[way].is_contested = hm->memory->n_harts > 1; // it shows when it is used next whether it is
+        if (l1->lines[way].is_contested)
+            tl_slot_hide_data(hm, way);
+        else
+            tl_slot_protect_data(hm, way);
         return has_data;
     }
     tally[TL_S_L1D_PROBE_INVALIDATE] += 1;

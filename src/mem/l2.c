@@ -69,7 +69,7 @@ void tl_l2_prefetch_next(tl_memory *m, uint64_t line, uint64_t time) {
 }
 
 tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time) {
-    return tl_l2_ask(m, hart, m->links[hart], line, use, is_prefetch, time, false);
+    return tl_l2_ask(m, hart, m->links[hart], line, use, is_prefetch, time, false, false);
 }
 
 uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time) {
@@ -86,7 +86,7 @@ uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t li
     slice->tally[TL_L2_BUSY] += cycles;
     cycles += m->config.mem.upgrade_cycles;
     tl_cache_touch(&slice->cache, l2_way - slice->first_way);
-    return cycles + tl_l2_take_others(m, slice, entry, hart, line);
+    return cycles + tl_l2_take_others(m, slice, entry, hart, line, time);
 }
 
 // A device's access comes through a port of the slice: what is here is served here, what is not goes to memory and leaves nothing behind.

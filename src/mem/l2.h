@@ -4,6 +4,7 @@
 #ifndef TL_MEM_L2_H
 #define TL_MEM_L2_H
 
+#include "mem/contest.h"
 #include "mem/dram.h"
 
 // What is rare: one hart alone never needs the first two, and prefetchers are a matter of the machine.
@@ -36,11 +37,24 @@ TL_ALWAYS_INLINE enum tl_mem_signal tl_l2_release_signal(bool has_data, bool is_
     return !is_trunk ? TL_LINK_RELEASE_BN : keeps ? TL_LINK_RELEASE_TB : TL_LINK_RELEASE_TN;
 }
 
+// Whether other harts use the line, or did.
+TL_ALWAYS_INLINE bool tl_l2_is_shared(const tl_l2_line *entry, uint32_t hart) {
+    return ((entry->data_sharers & ~(1u << hart)) != 0) | entry->is_contested;
+}
+
+// Whether a data cache of another hart is probed when this one reads or writes the line that it has not, or may not write.
+TL_ALWAYS_INLINE bool tl_l2_needs_others(const tl_l2_line *entry, uint32_t hart, bool is_store) {
+    return is_store ? (entry->data_sharers & ~(1u << hart)) != 0 : entry->owner != TL_NO_OWNER && entry->owner != hart;
+}
+
 // A data cache wants to write: every other copy in a data cache goes. Returns the cycles that takes.
-TL_ALWAYS_INLINE uint32_t tl_l2_take_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line) {
+TL_ALWAYS_INLINE uint32_t tl_l2_take_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line,
+                                            uint64_t time) {
     uint32_t others = entry->data_sharers & ~(1u << hart);
-    if (TL_UNLIKELY(others != 0))
+    if (TL_UNLIKELY(others != 0)) {
         tl_l2_probe_others(m, slice, entry, others, line);
+        tl_contest(m, entry, hart, others, time);
+    }
     entry->owner = (uint8_t)hart;
     entry->data_sharers = (uint8_t)(1u << hart);
     return others != 0 ? m->config.mem.probe_cycles : 0;
@@ -88,13 +102,24 @@ _Static_assert(IS_ROW(GET_MISS, TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_MISS, TL_
 _Static_assert(IS_ROW(GET_SHARED, 2 * TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_SHARED, 2 * TL_L2_N_REQUESTS + TL_L2_ACQUIRE_NT), "shared");
 #undef IS_ROW
 
-// hart_link: m->links[hart]. is_usual: m->is_usual, where it is known.
+// hart_link: m->links[hart]. may_refuse: it is an access of the program, which contest.h may refuse. is_usual: m->is_usual, where it is known.
 TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *hart_link, uint64_t line, tl_use use, bool is_prefetch,
-                                       uint64_t time, bool is_usual) {
+                                       uint64_t time, bool may_refuse, bool is_usual) {
     tl_l2_slice *slice = is_usual ? &m->slices[0] : tl_l2_slice_of(m, line);
     uint32_t first_way = is_usual ? 0 : slice->first_way;
     uint64_t *tally = slice->tally, *noc = m->noc;
-    bool is_store = use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE, is_fetch = use == TL_USE_FETCH;
+    bool is_store = tl_is_store(use), is_fetch = use == TL_USE_FETCH;
+    uint32_t way = 0, hits = is_usual ? tl_cache_match_usual(&slice->cache, line) : 0;
+    if (is_usual)
+        way = tl_cache_first_way_usual(&slice->cache, line) + (uint32_t)__builtin_ctz(hits | 1u << 31);
+    else
+        way = tl_cache_find(&slice->cache, line);
+    bool is_hit = is_usual ? hits != 0 : way != TL_NO_WAY;
+    if (may_refuse &&
+        (TL_UNLIKELY(m->harts[hart].h->shared_cycle != 0) ||
+         (is_hit && TL_UNLIKELY(tl_l2_is_shared(&m->l2_lines[first_way + way], hart)))) &&
+        tl_contest_refuses(&m->harts[hart], is_hit ? &m->l2_lines[first_way + way] : NULL, is_store))
+        return (tl_l2_reply){.is_refused = true};
     tally[TL_L2_READ] += 1;
     tally[is_fetch ? TL_L2_READ_I : is_store ? TL_L2_READ_ST : TL_L2_READ_LD] += 1;
     tally[TL_L2_READ_HART0 + hart] += 1;
@@ -108,12 +133,6 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *ha
         tally[TL_L2_BUSY] += cycles;
     cycles += m->config.mem.l2_hit_cycles;
 
-    uint32_t way = 0, hits = is_usual ? tl_cache_match_usual(&slice->cache, line) : 0;
-    if (is_usual)
-        way = tl_cache_first_way_usual(&slice->cache, line) + (uint32_t)__builtin_ctz(hits | 1u << 31);
-    else
-        way = tl_cache_find(&slice->cache, line);
-    bool is_hit = is_usual ? hits != 0 : way != TL_NO_WAY;
     if (TL_LIKELY(is_hit)) {
         const tl_l2_line *held = &m->l2_lines[first_way + way];
         tl_l2_touch(m, slice, way, is_usual);
@@ -136,10 +155,12 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *ha
 
     tl_l2_reply reply = {.l2_way = first_way + way, .state = TL_LINE_S};
     if (is_store) {
-        cycles += tl_l2_take_others(m, slice, entry, hart, line);
+        cycles += tl_l2_take_others(m, slice, entry, hart, line, time);
         reply.state = TL_LINE_M;
     } else {
         if (TL_UNLIKELY(entry->owner != TL_NO_OWNER)) {
+            if (entry->owner != hart)
+                tl_contest(m, entry, hart, 1u << entry->owner, time);
             tl_l2_share_owner(m, slice, entry, line, is_fetch ? TL_LINK_PROBE_GET : TL_LINK_PROBE_LOAD);
             cycles += m->config.mem.probe_cycles;
         }
@@ -154,6 +175,7 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *ha
         }
     }
     reply.cycles = cycles;
+    reply.is_contested = entry->is_contested;
     if (!is_usual && TL_UNLIKELY(!is_hit && !is_prefetch && m->config.l2.prefetch == TL_PREFETCH_NEXT_LINE))
         tl_l2_prefetch_next(m, line, time + cycles);
     return reply;

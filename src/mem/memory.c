@@ -109,6 +109,7 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     h->line_log2 = m->line_log2;
     h->line_mask = ~(tl_line_bytes(m) - 1);
     h->reservation_paddr = TL_NO_LINE;
+    h->first_until = UINT64_MAX;
     h->stamps = new_stamps(arena, h, n_stamps);
     if (!h->stamps || !new_l1(m, hm, arena, &hm->l1d, &config->l1d, UNIT_L1D, l1d_stamp) ||
         !new_l1(m, hm, arena, &hm->l1i, &config->l1i, UNIT_L1I, l1i_stamp) ||
@@ -134,7 +135,8 @@ static bool new_shared(tl_memory *m, tl_arena *arena, uint64_t *const *shared_ta
     uint32_t slice_sets = sets_of(&config->l2) / config->l2_slices, slice_ways = slice_sets * config->l2.ways;
     uint64_t *stamps = tl_arena_alloc(arena, (size_t)slice_ways * config->l2_slices * sizeof *stamps);
     m->l2_lines = tl_arena_alloc(arena, (size_t)slice_ways * config->l2_slices * sizeof *m->l2_lines);
-    if (!stamps || !m->l2_lines)
+    m->contested_at = tl_arena_alloc(arena, (size_t)slice_ways * config->l2_slices * sizeof *m->contested_at);
+    if (!stamps || !m->l2_lines || !m->contested_at)
         return false;
     for (uint32_t i = 0; i < config->l2_slices; i++) {
         tl_l2_slice *slice = &m->slices[i];

@@ -19,6 +19,8 @@ typedef enum tl_use {
     TL_USE_WALK_READ,
     TL_USE_WALK_WRITE
 } tl_use; // what it counts as
+static inline bool tl_is_store(tl_use use) { return use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE; }
+static inline bool tl_is_walk(tl_use use) { return use == TL_USE_WALK_READ || use == TL_USE_WALK_WRITE; }
 enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M };
 
 enum { TL_N_LEVELS = 4 };                 // of page sizes: Sv48; Sv39 uses three
@@ -45,7 +47,8 @@ typedef struct tl_l1_line { // what is known of a way, but for its tag
     uint32_t l2_way;        // where the line is in the L2; stays, because the L2 is inclusive
     uint16_t slot;          // the one that shows the line, if any does: then its line_stamp names the way
     uint8_t state;          // TL_LINE_*; in an instruction cache I or S
-    bool is_prefetched;     // filled by the prefetcher and not used since
+    bool is_prefetched : 1; // filled by the prefetcher and not used since
+    bool is_contested : 1;  // contest.h
 } tl_l1_line;
 
 typedef struct tl_l1 { // a first-level cache; slots are those of its hart (data slots or fetch slots)
@@ -84,6 +87,8 @@ typedef struct tl_hart_mem { // h->mem
     uint64_t l2tlb_clock;
     tl_slot_set sum_slots;            // of view S, for pages of users
     tl_slot_set mxr_slots[TL_VIEW_M]; // of views U and S, for pages that are not readable
+    bool is_permitted;                // the access under way does not wait: contest.h
+    bool is_reaching;                 // it is that of tl_mem_port.reach_load or reach_store
     _Alignas(64) tl_page_slot page_slots[TL_N_VIEWS * TL_PAGE_SLOTS];
 } tl_hart_mem;
 
@@ -91,6 +96,7 @@ typedef struct tl_l2_line {              // the directory: exact, since first-le
     uint8_t data_sharers, fetch_sharers; // bit k: hart k's L1D, L1I holds the line
     uint8_t owner;                       // the hart whose L1D holds it in E or M, or TL_NO_OWNER; then data_sharers is that bit
     bool is_dirty : 1, is_prefetched : 1;
+    bool is_contested : 1; // contest.h: since tl_memory.contested_at of the way
 } tl_l2_line;
 enum { TL_NO_OWNER = UINT8_MAX };
 
@@ -117,6 +123,7 @@ struct tl_memory {
     uint32_t row_shift;     // an address without the bits within a row, and without those of the channel
     uint32_t row_cycles[3]; // of a row that is open, that is not but nor is another, and of any other
     tl_l2_line *l2_lines;   // of all slices
+    uint64_t *contested_at; // [way of all slices], valid where the line is contested
     uint64_t l2_clock;
     uint64_t *noc, *bus, *dma;     // tallies
     uint64_t *links[TL_MAX_HARTS]; // tallies
@@ -142,6 +149,8 @@ typedef struct tl_l2_reply {
     uint64_t cycles; // what the requester waits
     uint32_t l2_way; // where the line is
     uint8_t state;   // what the requester may keep
+    bool is_contested;
+    bool is_refused; // nothing has happened: contest.h
 } tl_l2_reply;
 tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time);
 uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time); // returns the cycles waited
@@ -149,9 +158,10 @@ typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma; 
 void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time);
 
 // l1.c: all return the way; store-type uses leave the line in M.
+// TL_NO_WAY: refused (contest.h), nothing has happened; never for page walks.
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot);
 // A load, a store that is within one line and that `page` permits; it is a use of the page already. The line is in a data slot afterwards.
-// Returns the host address.
+// Returns the host address; NULL: refused, as above.
 uint8_t *tl_l1d_load(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
 uint8_t *tl_l1d_store(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
 uint8_t *tl_l1d_load_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr); // m->is_usual

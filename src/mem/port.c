@@ -2,6 +2,7 @@
 // The doors of model/hart.h: what an access that missed the hart's slots does, in order. All look-ups of an access come first, all
 // translations before all cache accesses, so that an access that traps has touched no data; then the bytes move. What lies outside RAM is a
 // device's: such an access bypasses the caches and must be aligned; nothing of it is ever shown in a slot.
+#include "mem/contest.h"
 #include "mem/slots.h"
 
 #include <string.h>
@@ -27,9 +28,18 @@ static uint32_t access_cache(tl_hart_mem *hm, uint64_t paddr, tl_use use) {
     return tl_l1d_access(hm, paddr & hm->h->line_mask, use, stall_slot(use));
 }
 
-static void access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
-    tl_slot_show_data(hm, p->vaddr, p->at.paddr, access_cache(hm, p->at.paddr, use), p->at.entry);
+// false: refused.
+static bool access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
+    uint32_t way = access_cache(hm, p->at.paddr, use);
+    if (TL_UNLIKELY(way == TL_NO_WAY))
+        return false;
+    if (TL_LIKELY(!hm->l1d.lines[way].is_contested))
+        tl_slot_show_data(hm, p->vaddr, p->at.paddr, way, p->at.entry);
+    return true;
 }
+
+// The access was refused (contest.h).
+static bool not_yet(tl_hart *h, uint64_t vaddr) { return tl_trap(h, TL_CAUSE_NOT_YET, vaddr); }
 
 // The page slot that permits an aligned access, of which this is a use; or NULL.
 TL_ALWAYS_INLINE const tl_page_slot *find_page(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store) {
@@ -41,11 +51,15 @@ TL_ALWAYS_INLINE const tl_page_slot *find_page(tl_hart *h, uint64_t vaddr, uint6
     return page;
 }
 
-// One translation; a trap's look-up is counted here, since no instruction that retires counts it.
+// One translation; a trap's look-up is counted here, since no instruction that retires counts it. What misses the DTLB has taken time: the
+// access is not refused any more (contest.h).
 static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
+    uint64_t n_misses = hm->h->tally[TL_S_DTLB_MISS];
     ret_piece->vaddr = vaddr;
-    if (tl_translate(hm, vaddr, access, &ret_piece->at))
+    if (tl_translate(hm, vaddr, access, &ret_piece->at)) {
+        hm->is_permitted |= hm->h->tally[TL_S_DTLB_MISS] != n_misses;
         return true;
+    }
     hm->h->tally[TL_S_DTLB_ACCESS] += 1;
     return false;
 }
@@ -65,6 +79,26 @@ static bool device_misaligned(tl_hart *h, uint64_t vaddr, tl_access access) {
     return tl_trap(h, access == TL_ACCESS_LOAD ? TL_CAUSE_LOAD_MISALIGNED : TL_CAUSE_STORE_MISALIGNED, vaddr);
 }
 
+// The cache accesses of a misaligned access whose translations are done.
+static void look_up_pieces(tl_hart_mem *hm, const span *s, tl_use use) {
+    tl_hart *h = hm->h;
+    h->tally[use == TL_USE_LOAD ? TL_S_HART_MISALIGNED_LOAD : TL_S_HART_MISALIGNED_STORE] += 1;
+    tl_stall(h, TL_S_HART_CYC_MISALIGNED, hm->memory->config.pipeline.misaligned_cycles);
+    if (s->n_pieces == 1) {
+        (void)access_line(hm, &s->pieces[0], use);
+        return;
+    }
+    h->tally[TL_S_HART_LINE_CROSS] += 1;
+    count_lookups(h, use, 1);
+    for (int i = 0; i < 2; i++) {
+        const piece *p = &s->pieces[i];
+        if (p->at.entry == TL_NO_ENTRY || tl_tlb_matches(&hm->dtlb.tlb, p->at.entry, p->vaddr)) // the other piece may have taken the entry
+            (void)access_line(hm, p, use);
+        else
+            access_cache(hm, p->at.paddr, use);
+    }
+}
+
 static bool look_up_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, tl_use use, span *ret_span) {
     tl_hart *h = hm->h;
     tl_access access = use == TL_USE_LOAD ? TL_ACCESS_LOAD : TL_ACCESS_STORE;
@@ -82,30 +116,23 @@ static bool look_up_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_by
             return is_found && device_misaligned(h, vaddr, access);
         }
     }
-    h->tally[use == TL_USE_LOAD ? TL_S_HART_MISALIGNED_LOAD : TL_S_HART_MISALIGNED_STORE] += 1;
-    tl_stall(h, TL_S_HART_CYC_MISALIGNED, hm->memory->config.pipeline.misaligned_cycles);
-    if (!is_crossing) {
-        access_line(hm, &ret_span->pieces[0], use);
-        return true;
-    }
-    h->tally[TL_S_HART_LINE_CROSS] += 1;
-    count_lookups(h, use, 1);
-    for (int i = 0; i < 2; i++) {
-        const piece *p = &ret_span->pieces[i];
-        if (p->at.entry == TL_NO_ENTRY || tl_tlb_matches(&hm->dtlb.tlb, p->at.entry, p->vaddr)) // the other piece may have taken the entry
-            access_line(hm, p, use);
-        else
-            access_cache(hm, p->at.paddr, use);
-    }
+    for (uint32_t i = 0; i < ret_span->n_pieces; i++)
+        if (tl_contest_would_refuse(hm, ret_span->pieces[i].at.paddr & h->line_mask, use != TL_USE_LOAD))
+            return not_yet(h, vaddr);
+    hm->is_permitted = true;
+    look_up_pieces(hm, ret_span, use);
     return true;
 }
 
-// An atomic within one line. Returns the bytes, or NULL: trapped.
+// An atomic within one line. Returns the bytes, or NULL: trapped or refused.
 static uint8_t *look_up_atomic(tl_hart_mem *hm, uint64_t vaddr, tl_use use) {
     piece p;
     if (!translate_in_ram(hm, vaddr, use == TL_USE_LOAD ? TL_ACCESS_LOAD : TL_ACCESS_STORE, &p))
         return NULL;
-    access_line(hm, &p, use);
+    if (!access_line(hm, &p, use)) {
+        (void)not_yet(hm->h, vaddr);
+        return NULL;
+    }
     return tl_host_of(hm->memory, p.at.paddr);
 }
 
@@ -186,7 +213,7 @@ static bool store_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_byte
 }
 
 // What has no page slot: misaligned, a page that was not asked for lately, a device, a trap.
-static TL_NOINLINE bool load_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
+static bool load_anyhow(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
     if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
         return load_misaligned(hm, vaddr, size_bytes);
     piece p;
@@ -195,15 +222,20 @@ static TL_NOINLINE bool load_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t si
     if (p.at.is_device)
         return load_device(hm, &p, size_bytes);
     const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
-    if (TL_LIKELY(page != NULL))
-        tl_l1d_load(hm, page, vaddr);
-    else
-        access_line(hm, &p, TL_USE_LOAD);
+    bool is_done = TL_LIKELY(page != NULL) ? tl_l1d_load(hm, page, vaddr) != NULL : access_line(hm, &p, TL_USE_LOAD);
+    if (TL_UNLIKELY(!is_done))
+        return not_yet(hm->h, vaddr);
     hm->h->mem_value = read_aligned(tl_host_of(hm->memory, p.at.paddr), size_bytes);
     return true;
 }
 
-static TL_NOINLINE bool store_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+static TL_NOINLINE bool load_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
+    bool is_done = load_anyhow(hm, vaddr, size_bytes);
+    hm->is_permitted = false;
+    return is_done;
+}
+
+static bool store_anyhow(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
         return store_misaligned(hm, vaddr, size_bytes, value);
     piece p;
@@ -212,12 +244,17 @@ static TL_NOINLINE bool store_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t s
     if (p.at.is_device)
         return store_device(hm, &p, size_bytes, value);
     const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
-    if (TL_LIKELY(page != NULL))
-        tl_l1d_store(hm, page, vaddr);
-    else
-        access_line(hm, &p, TL_USE_STORE);
+    bool is_done = TL_LIKELY(page != NULL) ? tl_l1d_store(hm, page, vaddr) != NULL : access_line(hm, &p, TL_USE_STORE);
+    if (TL_UNLIKELY(!is_done))
+        return not_yet(hm->h, vaddr);
     write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
     return true;
+}
+
+static TL_NOINLINE bool store_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    bool is_done = store_anyhow(hm, vaddr, size_bytes, value);
+    hm->is_permitted = false;
+    return is_done;
 }
 
 TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, bool is_usual) {
@@ -227,15 +264,26 @@ TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page,
 }
 
 TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_usual) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    uint64_t stamp = h->stamp;
     const tl_page_slot *page = find_page(h, vaddr, last_byte, is_store);
     if (TL_UNLIKELY(!page)) {
         if (vaddr & last_byte)
             return NULL;
-        page = is_store ? tl_translate_page_store(tl_mem_of(h), vaddr) : tl_translate_page_load(tl_mem_of(h), vaddr);
+        uint64_t n_misses = h->tally[TL_S_DTLB_MISS];
+        page = is_store ? tl_translate_page_store(hm, vaddr) : tl_translate_page_load(hm, vaddr);
         if (TL_UNLIKELY(!page))
             return NULL;
+        hm->is_permitted |= h->tally[TL_S_DTLB_MISS] != n_misses;
     }
-    return access_page(tl_mem_of(h), page, vaddr, is_store, is_usual);
+    hm->is_reaching = true;
+    uint8_t *host = access_page(hm, page, vaddr, is_store, is_usual);
+    hm->is_reaching = false;
+    if (TL_LIKELY(host != NULL))
+        hm->is_permitted = false;
+    else
+        h->stamp = stamp; // as if nobody had asked; what the translation permits, stays permitted
+    return host;
 }
 
 TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_usual) {
@@ -290,6 +338,7 @@ static bool do_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, 
         if (vaddr & (size_bytes - 1))
             return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
         host = look_up_atomic(tl_mem_of(h), vaddr, TL_USE_AMO);
+        tl_mem_of(h)->is_permitted = false;
         if (!host)
             return false;
     }
@@ -304,6 +353,7 @@ static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
         return tl_trap(h, TL_CAUSE_LOAD_MISALIGNED, vaddr);
     tl_hart_mem *hm = tl_mem_of(h);
     const uint8_t *host = look_up_atomic(hm, vaddr, TL_USE_LOAD);
+    hm->is_permitted = false;
     if (!host)
         return false;
     h->reservation_paddr = (TL_RAM_BASE_PADDR + (uint64_t)(host - hm->memory->ram)) & h->line_mask;
@@ -311,23 +361,32 @@ static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     return true;
 }
 
-static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
-    if (vaddr & (size_bytes - 1))
-        return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
-    tl_hart_mem *hm = tl_mem_of(h);
+static bool store_if_reserved(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    tl_hart *h = hm->h;
     piece p;
     if (!translate_in_ram(hm, vaddr, TL_ACCESS_STORE, &p))
         return false;
     bool is_reserved = h->reservation_paddr == (p.at.paddr & h->line_mask);
+    if (is_reserved && tl_contest_would_refuse(hm, p.at.paddr & h->line_mask, true))
+        return not_yet(h, vaddr);
     h->reservation_paddr = TL_NO_LINE;
     h->mem_value = is_reserved ? 0 : 1;
     h->tally[is_reserved ? TL_S_HART_SC_SUCCESS : TL_S_HART_SC_FAIL] += 1;
     if (!is_reserved)
         return true;
     h->tally[TL_S_L1D_STORE] += 1;
-    access_line(hm, &p, TL_USE_STORE);
+    hm->is_permitted = true;
+    (void)access_line(hm, &p, TL_USE_STORE);
     write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
     return true;
+}
+
+static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    if (vaddr & (size_bytes - 1))
+        return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
+    bool is_done = store_if_reserved(tl_mem_of(h), vaddr, size_bytes, value);
+    tl_mem_of(h)->is_permitted = false;
+    return is_done;
 }
 
 static void fence_i(tl_hart *h) {

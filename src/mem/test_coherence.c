@@ -88,7 +88,36 @@ static void test_reader_gets_the_data_of_a_writer(void **state) {
     assert_int_equal(f.l2[TL_L2_WRITE], 1);
     assert_int_equal(f.noc[TL_NOC_PROBE_ACK_DATA], 1);
     assert_null(tl_write_hit(f.rig.harts[0], X, 8)); // the writer's slot lost its write tag
-    assert_non_null(tl_read_hit(f.rig.harts[0], X, 8));
+    assert_null(tl_read_hit(f.rig.harts[0], X, 8));  // and its other tag: the line is contested
+    tl_rig_stop(&f.rig);
+}
+
+static void test_an_access_of_a_line_that_others_use_waits(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, 2);
+    assert_int_equal(store(&f, 0, X), 11 + 200);
+    tl_hart *h = f.rig.harts[1];
+    h->now = 5000;
+    h->first_until = 4999;
+    uint64_t misses = tally(&f, 1, TL_S_L1D_LOAD_MISS), reads = f.l2[TL_L2_READ];
+    assert_false(h->port->load(h, X, 8)); // a probe is needed
+    assert_int_equal(h->trap_cause, TL_CAUSE_NOT_YET);
+    assert_int_equal(h->now, 5000);
+    assert_int_equal(tally(&f, 1, TL_S_L1D_LOAD_MISS), misses);
+    assert_int_equal(f.l2[TL_L2_READ], reads);
+    expect_states(&f, "MI", X);
+    h->first_until = 5000;
+    assert_true(h->port->load(h, X, 8));
+    expect_states(&f, "SS", X);
+    assert_false(h->port->load(h, X, 8)); // it hits, and is ahead again
+    h->first_until = UINT64_MAX;
+    assert_null(h->port->reach_load(h, X, 7)); // who may use it again unasked is refused at any time
+    assert_true(h->port->load(h, X, 8));
+    assert_null(tl_read_hit(h, X, 8));
+    h->now += 100000; // it was quiet for long enough
+    assert_true(h->port->load(h, X, 8));
+    assert_non_null(tl_read_hit(h, X, 8));
     tl_rig_stop(&f.rig);
 }
 
@@ -451,6 +480,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_first_reader_owns_the_line),
     cmocka_unit_test(test_second_reader_shares_with_a_clean_owner),
     cmocka_unit_test(test_reader_gets_the_data_of_a_writer),
+    cmocka_unit_test(test_an_access_of_a_line_that_others_use_waits),
     cmocka_unit_test(test_writer_takes_the_line_from_all_readers),
     cmocka_unit_test(test_lone_sharer_upgrades_without_probes),
     cmocka_unit_test(test_writer_after_writer_moves_the_line),

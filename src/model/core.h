@@ -19,6 +19,7 @@ typedef enum tl_stop {
     TL_STOP_LIMIT,   // h->instret == h->insn_limit
     TL_STOP_TRAP,    // h->trap_cause, h->trap_value; h->pc is the instruction that trapped; it did not retire
     TL_STOP_BREAK,   // h->pc is one of h->break_pc
+    TL_STOP_WAIT,    // h->pc is an access of a line that other harts use; they come first, and nothing of it has happened
 } tl_stop;
 
 typedef struct tl_core_type {

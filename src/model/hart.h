@@ -78,6 +78,7 @@ typedef enum tl_cause {
     TL_CAUSE_FETCH_PAGE = 12,
     TL_CAUSE_LOAD_PAGE = 13,
     TL_CAUSE_STORE_PAGE = 15,
+    TL_CAUSE_NOT_YET = 64, // of the simulator: TL_STOP_WAIT
 } tl_cause;
 
 // Interrupt lines, bits of mip and mie: privileged manual, table of mcause, and Sscofpmf.
@@ -137,8 +138,8 @@ typedef struct tl_hart tl_hart;
 typedef struct tl_mem_port {
     bool (*load)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes); // h->mem_value = zero-extended bytes
     bool (*store)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value);
-    // The look-ups of an aligned load or store that cannot trap: the host address of the bytes. NULL: nothing was done, ask `load` or
-    // `store`. The size is 1, 2, 4 or 8 bytes, and given less one. Fetches see nothing of it unless h->has_lost_fetch says so.
+    // The look-ups of an aligned load or store that cannot trap: the host address of the bytes. NULL: nothing but perhaps a translation was
+    // done, ask `load` or `store` at h->now. The size is 1, 2, 4 or 8 bytes, and given less one. Fetches see nothing of it unless h->has_lost_fetch says so.
     uint8_t *(*reach_load)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
     uint8_t *(*reach_store)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
     bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand); // h->mem_value = old, zero-extended
@@ -221,6 +222,8 @@ struct tl_hart {
     uint64_t run_vline,
         run_pline; // line of the fetch run in progress, run_vline TL_NO_LINE between runs: the next instruction then looks up
     uint64_t trap_cause, trap_value; // valid after TL_STOP_TRAP
+    uint64_t first_until;            // up to this cycle, the hart comes before all others that run; UINT64_MAX: it runs alone
+    uint64_t shared_cycle;           // when a line went from this hart's L1D to another one or the other way round; 0: never
     uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
     bool skip_break;                 // do not stop at the very next instruction
     uint32_t code_generation;        // bumped when code bytes or mappings may have changed: decoded code is checked again

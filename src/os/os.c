@@ -286,7 +286,7 @@ static void handle_trap(tl_thread *t) {
         handle_illegal(t);
         break;
     }
-    os->turn = NULL;
+    os->turn.hart = NULL;
     (void)tl_os_wants_stop(os); // a call may have taken long
 }
 
@@ -412,7 +412,7 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t n_left) {
     tl_thread *t = (tl_thread *)h->client;
-    h->horizon = earlier(os->turn_horizon, t->slice_start + os->machine->config.os.slice_cycles);
+    h->horizon = earlier(os->turn.end, t->slice_start + os->machine->config.os.slice_cycles);
     h->horizon = earlier(h->horizon, tl_machine_snoop(os->machine, h->now));
     if (os->n_timers > 0)
         h->horizon = earlier(h->horizon, os->timers[1]->cycle);
@@ -425,11 +425,14 @@ static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t
     leave_kernel(os, h);
     if (h->n_pmus > 0)
         tl_hart_limit_to_deadline(h, &h->insn_limit);
-    tl_stop stop = os->machine->core->run(h);
+    tl_stop stop = tl_turn_run(&os->turn);
     os->now = h->now;
     if (h->n_pmus > 0)
         (void)tl_hart_poll(h);
-    if (stop == TL_STOP_TRAP)
+    if (stop == TL_STOP_TRAP && h->now > os->turn.first_until) { // the kernel sees what the others did before
+        os->deferred |= 1u << h->id;
+        os->turn.hart = NULL;
+    } else if (stop == TL_STOP_TRAP)
         handle_trap(t);
     else if (stop == TL_STOP_BREAK) {
         os->report = (tl_os_report){.stop = TL_OS_BREAK, .break_hart = h->id};
@@ -453,12 +456,12 @@ static bool attend(tl_os *os, tl_hart *h) {
     os->hart = h;
     os->now = h->now;
     if (t->in_syscall) {
-        os->turn = NULL;
+        os->turn.hart = NULL;
         tl_syscall_retry(t);
         return true;
     }
     if (tl_signal_is_deliverable(t) || t->has_saved_blocked) {
-        os->turn = NULL;
+        os->turn.hart = NULL;
         take_interrupt(os, h);
         tl_signal_deliver(t, 0);
         return true;
@@ -496,18 +499,23 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
         }
-        tl_hart *h = os->turn;
-        if (!h || (h->now >= os->turn_horizon && h->run_vline == TL_NO_LINE)) {
-            h = tl_machine_next(os->machine, busy_harts(os), UINT64_MAX, &os->turn_horizon);
-            os->turn = h;
-        }
+        if (!os->turn.hart || (os->turn.hart->now >= os->turn.end && os->turn.hart->run_vline == TL_NO_LINE))
+            os->turn = tl_machine_next(os->machine, busy_harts(os));
+        tl_hart *h = os->turn.hart;
         if (!h) {
             if (pass_time(os, limits))
                 continue;
             break;
         }
+        if (os->deferred >> h->id & 1) {
+            os->deferred &= ~(1u << h->id);
+            os->hart = h;
+            os->now = h->now;
+            handle_trap((tl_thread *)h->client);
+            continue;
+        }
         if (os->perf && tl_pev_is_due(os, h)) { // also within a fetch run: the interrupt is taken before the next instruction
-            os->turn = NULL;
+            os->turn.hart = NULL;
             os->now = h->now;
             take_interrupt(os, h);
             os->hart = h;
@@ -517,7 +525,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
         if (h->run_vline == TL_NO_LINE) { // between fetch runs
             if (os->n_timers > 0 && os->timers[1]->cycle <= h->now) {
                 os->now = 0;
-                os->turn = NULL;
+                os->turn.hart = NULL;
                 fire_timers(os, h->now);
                 continue;
             }

@@ -56,9 +56,9 @@ struct tl_os {
     bool has_warned_foreign;            // a program for another machine was executed: said once
     tl_os_report report;                // message of the end so far
     bool has_ended;
-    uint64_t break_pc[2]; // of the first process; TL_NO_LINE: none
-    tl_hart *turn;        // the hart whose turn was cut short by a limit; NULL: the one furthest behind is next
-    uint64_t turn_horizon;
+    uint64_t break_pc[2];          // of the first process; TL_NO_LINE: none
+    tl_turn turn;                  // the one that a limit cut short; nobody's: the hart furthest behind is next
+    uint32_t deferred;             // bit k: hart k stands at a trap that is handled when it is the one furthest behind
     int32_t hpc_pid[TL_MAX_HARTS]; // whose the distributed counters of a hart were last; 0: nobody's yet
     tl_kernel_counts kernel_counts[TL_MAX_HARTS];
     struct tl_pev *perf; // perf_event.h; NULL: no event was ever opened

@@ -53,6 +53,16 @@ static void drain(tl_hart *h) {
     h->reservation_paddr = TL_NO_LINE;
 }
 
+// Threads of one process that run at the same time are about to use the same lines.
+static void note_sharing(const tl_os *os, const tl_thread *t) {
+    const tl_hart *h = t->hart;
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
+        const tl_thread *other = thread_on(os->machine->harts[i]);
+        if (other && other != t && other->process == t->process)
+            os->machine->harts[i]->shared_cycle = os->machine->harts[h->id]->shared_cycle = h->now;
+    }
+}
+
 static void load(tl_hart *h, tl_thread *t) {
     tl_os *os = t->os;
     tl_hart_idle_until(h, t->ready_cycle);
@@ -74,11 +84,12 @@ static void load(tl_hart *h, tl_thread *t) {
     h->client = t;
     os->in_kernel |= 1u << h->id;
     t->hart = h;
+    note_sharing(os, t);
     t->last_hart = (int32_t)h->id;
     t->state = TL_THREAD_RUNNING;
     t->slice_start = t->loaded_now = h->now;
     t->loaded_supervisor = h->supervisor_cycles;
-    os->turn = NULL;
+    os->turn.hart = NULL;
     if (os->cpu_timers)
         tl_time_running_changed(t);
 }
@@ -118,7 +129,8 @@ static void leave(tl_thread *t) {
     t->user_cycles += h->now - t->loaded_now - supervisor;
     t->hart = NULL;
     h->client = NULL;
-    os->turn = NULL;
+    os->deferred &= ~(1u << h->id);
+    os->turn.hart = NULL;
     if (os->cpu_timers)
         tl_time_running_changed(t);
 }

@@ -149,7 +149,7 @@ static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
 }
 
 static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limits, uint64_t n_left) {
-    h->horizon = earlier(system->turn_horizon, system->board.next_event);
+    h->horizon = earlier(system->turn.end, system->board.next_event);
     h->horizon = earlier(h->horizon, tl_machine_snoop(system->machine, h->now));
     if (system->tohost)
         h->horizon = earlier(h->horizon, h->now + HTIF_EVERY_CYCLES);
@@ -160,7 +160,7 @@ static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limi
         tl_hart_limit_to_deadline(h, &insn_limit);
     h->insn_limit = insn_limit;
     system->board.now_cycles = h->now;
-    tl_stop stop = h->core->run(h);
+    tl_stop stop = tl_turn_run(&system->turn);
     if (stop == TL_STOP_TRAP) {
         look_for_trap_loop(system, h);
         tl_take_exception(h);
@@ -185,11 +185,11 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
             system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
             break;
         }
-        tl_hart *h = system->turn;
-        if (!h || h->is_waiting || (h->run_vline == TL_NO_LINE && (h->now >= system->turn_horizon || system->board.has_woken))) {
+        tl_hart *h = system->turn.hart;
+        if (!h || h->is_waiting || (h->run_vline == TL_NO_LINE && (h->now >= system->turn.end || system->board.has_woken))) {
             system->board.has_woken = false;
-            h = tl_machine_next(system->machine, running_harts(system), UINT64_MAX, &system->turn_horizon);
-            system->turn = h;
+            system->turn = tl_machine_next(system->machine, running_harts(system));
+            h = system->turn.hart;
         }
         if (!h) {
             if (!pass_time(system, limits))

@@ -23,8 +23,7 @@ struct tl_system {
     uint32_t n_htif_warnings;
     bool has_ended, must_stop, is_at_break;
     tl_system_report report;
-    tl_hart *turn; // whose turn a limit cut short, or NULL
-    uint64_t turn_horizon;
+    tl_turn turn;          // the one that a limit cut short
     uint32_t n_trap_loops; // traps in a row that led where they came from
 };
 

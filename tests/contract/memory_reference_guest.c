@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "mem/contest.h"
 #include "os/os.h"
 
 #include "reference_memory.h"
@@ -58,7 +59,34 @@ static void empty_data_slots(tl_hart *h, uint64_t vaddr) {
     }
 }
 
+// Whether the access must wait for other harts (mem/contest.h), which the reference knows nothing of: then it is not asked. An access that
+// misses the DTLB, or traps, does not wait.
+static bool must_wait(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store, bool is_atomic) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    uint64_t last = vaddr + size_bytes - 1, ends[] = {vaddr, last};
+    bool waits = false;
+    if (is_atomic && (vaddr & (size_bytes - 1)) != 0)
+        return false;
+    for (uint32_t i = 0; i < ((vaddr ^ last) & h->line_mask ? 2 : 1); i++) {
+        uint32_t entry = tl_tlb_find(&hm->dtlb.tlb, ends[i]);
+        uint8_t needed = is_store ? TL_PTE_U | TL_PTE_W | TL_PTE_D : TL_PTE_U | TL_PTE_R;
+        if (entry == TL_NO_ENTRY || (hm->dtlb.tlb.pages[entry].flags & needed) != needed)
+            return false;
+        uint64_t paddr = hm->dtlb.tlb.pages[entry].paddr | (ends[i] & ~hm->dtlb.tlb.masks[entry]);
+        waits |= tl_contest_would_refuse(hm, paddr & h->line_mask, is_store);
+    }
+    return waits;
+}
+
+static bool waits(tl_hart *h, bool ours, uint64_t now) {
+    if (ours || h->trap_cause != TL_CAUSE_NOT_YET || h->now != now)
+        wrong(h, "an access that must wait", ours, false);
+    return false;
+}
+
 static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    if (must_wait(h, vaddr, size_bytes, false, false))
+        return waits(h, real_port->load(h, vaddr, size_bytes), h->now);
     prepare(h);
     bool theirs = ref_data(&reference, h->id, vaddr, size_bytes, REF_LOAD, 0), ours = real_port->load(h, vaddr, size_bytes);
     empty_data_slots(h, vaddr);
@@ -66,6 +94,8 @@ static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
 }
 
 static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    if (must_wait(h, vaddr, size_bytes, true, false))
+        return waits(h, real_port->store(h, vaddr, size_bytes, value), h->now);
     prepare(h);
     bool theirs = ref_data(&reference, h->id, vaddr, size_bytes, REF_STORE, 0), ours = real_port->store(h, vaddr, size_bytes, value);
     empty_data_slots(h, vaddr);
@@ -73,6 +103,8 @@ static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t valu
 }
 
 static bool amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo op, uint64_t operand) {
+    if (must_wait(h, vaddr, size_bytes, true, true))
+        return waits(h, real_port->amo(h, vaddr, size_bytes, op, operand), h->now);
     prepare(h);
     bool theirs = ref_amo(&reference, h->id, vaddr, size_bytes, op, operand), ours = real_port->amo(h, vaddr, size_bytes, op, operand);
     empty_data_slots(h, vaddr);
@@ -80,6 +112,8 @@ static bool amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo op, uint
 }
 
 static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    if (must_wait(h, vaddr, size_bytes, false, true))
+        return waits(h, real_port->load_reserved(h, vaddr, size_bytes), h->now);
     prepare(h);
     bool theirs = ref_load_reserved(&reference, h->id, vaddr, size_bytes), ours = real_port->load_reserved(h, vaddr, size_bytes);
     empty_data_slots(h, vaddr);
@@ -87,6 +121,10 @@ static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
 }
 
 static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    uint64_t paddr;
+    bool is_reserved = tl_memory_translate(observed->memory, h, vaddr, &paddr) && (paddr & h->line_mask) == h->reservation_paddr;
+    if (is_reserved && must_wait(h, vaddr, size_bytes, true, true))
+        return waits(h, real_port->store_conditional(h, vaddr, size_bytes, value), h->now);
     const ref_hart *ref = prepare(h);
     bool theirs = ref_store_conditional(&reference, h->id, vaddr, size_bytes, value);
     bool ours = real_port->store_conditional(h, vaddr, size_bytes, value);
@@ -97,6 +135,11 @@ static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, u
 }
 
 static bool fetch(tl_hart *h, uint64_t vaddr) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    uint32_t entry = tl_tlb_find(&hm->itlb.tlb, vaddr);
+    uint64_t paddr = entry == TL_NO_ENTRY ? 0 : hm->itlb.tlb.pages[entry].paddr | (vaddr & ~hm->itlb.tlb.masks[entry]);
+    if (entry != TL_NO_ENTRY && tl_contest_refuses_fetch(hm, paddr & h->line_mask))
+        return waits(h, real_port->fetch(h, vaddr), h->now);
     prepare(h);
     bool theirs = ref_fetch(&reference, h->id, vaddr), ours = real_port->fetch(h, vaddr);
     return judge(h, ours, theirs); // the front-end reads the slot; it is emptied after the instruction
@@ -194,6 +237,16 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     return tl_core_step.attach(h, arena, err);
 }
 
+// An instruction that waits and begins its run will be fetched again: that it was is not counted.
+static void give_back_fetch(const tl_hart *h) {
+    static const enum tl_hart_slot slots[] = {TL_S_L1I_ACCESS, TL_S_ITLB_ACCESS};
+    for (uint32_t i = 0; i < TL_COUNT_OF(slots); i++) {
+        uint64_t more = reference.harts[h->id].tally[slots[i]] - h->tally[slots[i]];
+        if (more <= 2)
+            reference.harts[h->id].tally[slots[i]] -= more;
+    }
+}
+
 static tl_stop run(tl_hart *h) {
     uint64_t limit = h->insn_limit;
     tl_stop stop = TL_STOP_LIMIT;
@@ -201,6 +254,8 @@ static tl_stop run(tl_hart *h) {
         h->insn_limit = h->instret + 1;
         uint64_t pc = h->pc;
         stop = tl_core_step.run(h);
+        if (stop == TL_STOP_WAIT)
+            give_back_fetch(h);
         for (uint64_t offset = 0; offset < 4; offset += 2) // it may have looked up two lines
             tl_fetch_slot_of(h, pc + offset)->key = TL_NO_KEY;
         compare_tallies(h);

@@ -87,17 +87,18 @@ static void run_pair_of(const fast_engine *engine, const tl_config *config, uint
     }
     uint32_t all = (1u << config->n_harts) - 1;
     for (uint64_t step = 0; step < n_stops; step++) {
-        uint64_t horizon_a, horizon_b, ahead = below(&r, 3000);
-        tl_hart *a = tl_machine_next(p.fast, all, UINT64_MAX, &horizon_a), *b = tl_machine_next(p.slow, all, UINT64_MAX, &horizon_b);
+        uint64_t ahead = below(&r, 3000);
+        tl_turn turn_a = tl_machine_next(p.fast, all), turn_b = tl_machine_next(p.slow, all);
+        tl_hart *a = turn_a.hart, *b = turn_b.hart;
         assert_int_equal(a->id, b->id);
-        assert_int_equal(horizon_a, horizon_b);
-        if (horizon_a > a->now + ahead)
-            horizon_a = a->now + ahead;
-        a->horizon = b->horizon = horizon_a;
+        assert_int_equal(turn_a.end, turn_b.end);
+        assert_int_equal(turn_a.first_until, turn_b.first_until);
+        a->horizon = b->horizon = turn_a.end > a->now + ahead ? a->now + ahead : turn_a.end;
         a->insn_limit = b->insn_limit = below(&r, 4) == 0 ? a->instret + below(&r, 500) : UINT64_MAX;
         if (with_breaks && below(&r, 200) == 0)
             a->break_pc[0] = b->break_pc[0] = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(&r, CODE_BYTES / 2);
-        tl_stop stop_a = a->core->run(a), stop_b = b->core->run(b);
+        tl_stop stop_a = tl_turn_run(&turn_a), stop_b = tl_turn_run(&turn_b);
+        assert_int_equal(turn_a.end, turn_b.end);
         if (stop_a != stop_b)
             fail_msg("stop %" PRIu64 ": fast stopped for %d at %" PRIx64 ", step for %d at %" PRIx64, step, stop_a, a->pc, stop_b, b->pc);
         compare(&p, a->id, step);

@@ -342,15 +342,14 @@ static void run_torture(torture *t) {
         if (n_stops == 10000 && !t->has_rules)
             return;
         assert_true(n_stops < 10000000);
-        uint64_t horizon_a, horizon_b;
-        tl_hart *a = tl_machine_next(t->p.fast, going, UINT64_MAX, &horizon_a),
-                *b = tl_machine_next(t->p.slow, going, UINT64_MAX, &horizon_b);
+        tl_turn turn_a = tl_machine_next(t->p.fast, going), turn_b = tl_machine_next(t->p.slow, going);
+        tl_hart *a = turn_a.hart, *b = turn_b.hart;
         uint64_t more = below(&t->r, 4) == 0 || !t->has_rules ? below(&t->r, 400) : UINT64_MAX / 2;
-        a->horizon = horizon_a;
-        b->horizon = horizon_b;
+        a->horizon = turn_a.end;
+        b->horizon = turn_b.end;
         a->insn_limit = a->instret + more;
         b->insn_limit = b->instret + more;
-        tl_stop stop = b->core->run(b), stop_a = a->core->run(a);
+        tl_stop stop = tl_turn_run(&turn_b), stop_a = tl_turn_run(&turn_a);
         snprintf(t->p.where, sizeof t->p.where, "%s, stop %" PRIu64, world_names[t->world], n_stops);
         pair_same_hart(&t->p, a, b, true);
         if (n_stops % 16 == 0)

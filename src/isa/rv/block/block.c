@@ -386,16 +386,25 @@ tl_block *tl_blocks_enter_line(tl_blocks *store, uint64_t pc, uint64_t pline, tl
 }
 
 tl_block *tl_blocks_refuse(tl_blocks *store, uint64_t pc) {
-    stop_with_trap(store, pc);
+    tl_hart *h = store->hart;
+    if (h->trap_cause == TL_CAUSE_NOT_YET) {
+        h->run_vline = TL_NO_LINE;
+        h->pc = pc;
+        store->why = TL_BLOCK_WAIT;
+    } else {
+        stop_with_trap(store, pc);
+    }
     return NULL;
 }
 
 tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc) {
     tl_hart *h = store->hart;
-    h->tally[TL_S_HART_FETCH_RUN] += 1;
-    h->tally[TL_S_L1I_ACCESS] += 1;
-    h->tally[TL_S_ITLB_ACCESS] += 1;
-    h->tally[TL_S_L1I_READ] += fetch_groups(h, pc, pc + 2);
+    if (h->trap_cause != TL_CAUSE_NOT_YET) {
+        h->tally[TL_S_HART_FETCH_RUN] += 1;
+        h->tally[TL_S_L1I_ACCESS] += 1;
+        h->tally[TL_S_ITLB_ACCESS] += 1;
+        h->tally[TL_S_L1I_READ] += fetch_groups(h, pc, pc + 2);
+    }
     return tl_blocks_refuse(store, pc);
 }
 
@@ -453,6 +462,19 @@ static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_
         h->run_vline = TL_NO_LINE;
     h->pc = block->pc + block->ops[k].offset;
     store->why = why;
+}
+
+// Instruction k waits for other harts. A run that begins with it begins anew.
+static void stop_to_wait(tl_blocks *store, tl_block *block, uint32_t k) {
+    tl_hart *h = store->hart;
+    stop_before(store, block, k, TL_BLOCK_WAIT);
+    if (k > 0)
+        return;
+    uint64_t n_look_ups = block->is_straddling ? 2 : 1;
+    h->tally[TL_S_HART_FETCH_RUN] -= 1;
+    h->tally[TL_S_L1I_ACCESS] -= n_look_ups;
+    h->tally[TL_S_ITLB_ACCESS] -= n_look_ups;
+    h->run_vline = TL_NO_LINE;
 }
 
 void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) { stop_before(store, block, k, TL_BLOCK_BREAK); }
@@ -514,6 +536,12 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     bool is_done = tl_exec_full[block->opc[k]](h, op, pc);
     store->under_way = NULL;
     if (TL_UNLIKELY(!is_done)) {
+        if (h->trap_cause == TL_CAUSE_NOT_YET) {
+            h->now += rest_cycles;
+            h->instret += rest_insns;
+            stop_to_wait(store, block, k);
+            return false;
+        }
         if (!store->is_taken_back)
             take_back(store, block, k, true, false);
         store->is_taken_back = false;
@@ -580,7 +608,7 @@ tl_stop tl_blocks_run(tl_hart *h) {
             tl_step result = step(store);
             if (result == TL_STEP_RETIRED)
                 continue;
-            stop = result == TL_STEP_TRAP ? TL_STOP_TRAP : TL_STOP_BREAK;
+            stop = tl_step_stop(result);
             break;
         }
         if (TL_UNLIKELY(store->must_flush)) {
@@ -600,7 +628,7 @@ tl_stop tl_blocks_run(tl_hart *h) {
         store->type->run(store);
         store->is_running = false;
         if (store->why != TL_BLOCK_GO_ON) {
-            stop = store->why == TL_BLOCK_TRAP ? TL_STOP_TRAP : TL_STOP_BREAK;
+            stop = store->why == TL_BLOCK_TRAP ? TL_STOP_TRAP : store->why == TL_BLOCK_WAIT ? TL_STOP_WAIT : TL_STOP_BREAK;
             break;
         }
     }

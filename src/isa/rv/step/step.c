@@ -46,16 +46,38 @@ static void count_groups(tl_hart *h, uint64_t from, uint64_t end, bool is_first)
     h->tally[TL_S_L1I_READ] += last + 1 - first;
 }
 
+// What fetching an instruction counts.
+typedef struct fetch_counts {
+    uint64_t l1i_access, itlb_access, l1i_read, fetch_run;
+} fetch_counts;
+
+static fetch_counts fetch_counts_of(const tl_hart *h) {
+    const uint64_t *t = h->tally;
+    return (fetch_counts){t[TL_S_L1I_ACCESS], t[TL_S_ITLB_ACCESS], t[TL_S_L1I_READ], t[TL_S_HART_FETCH_RUN]};
+}
+
+// The instruction, or its fetch, waits for other harts. A run that begins with it begins anew.
+static tl_step wait(tl_hart *h, bool is_first, const fetch_counts *before) {
+    h->tally[TL_S_L1I_ACCESS] = before->l1i_access;
+    h->tally[TL_S_ITLB_ACCESS] = before->itlb_access;
+    h->tally[TL_S_L1I_READ] = before->l1i_read;
+    h->tally[TL_S_HART_FETCH_RUN] = before->fetch_run;
+    if (is_first)
+        h->run_vline = TL_NO_LINE;
+    return TL_STEP_WAIT;
+}
+
 tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     uint64_t pc = h->pc;
     if ((pc == h->break_pc[0] || pc == h->break_pc[1]) && !h->skip_break)
         return TL_STEP_BREAK;
+    const fetch_counts before = fetch_counts_of(h);
 
     bool is_first = h->run_vline == TL_NO_LINE;
     uint64_t pline;
     if (is_first) {
         if (!look_up(h, pc, &pline))
-            return trap(h);
+            return h->trap_cause == TL_CAUSE_NOT_YET ? wait(h, is_first, &before) : trap(h);
         h->tally[TL_S_HART_FETCH_RUN] += 1;
         h->run_vline = pc & h->line_mask;
         h->run_pline = pline;
@@ -67,7 +89,7 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
             count_groups(h, pc, pc + 2, is_first);
             uint64_t pline2;
             if (!look_up(h, pc + 2, &pline2))
-                return trap(h);
+                return h->trap_cause == TL_CAUSE_NOT_YET ? wait(h, is_first, &before) : trap(h);
             h->run_vline = (pc + 2) & h->line_mask;
             h->run_pline = pline2;
             bits |= half_at(h, pline2, pc + 2) << 16;
@@ -109,7 +131,7 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
         lost_cycles = tl_bpred_branch(&h->bp, h->tally, pc, target, is_taken);
         next_pc = is_taken ? target : next_pc;
     } else if (!tl_exec_full[insn.opc](h, &op, pc)) {
-        return trap(h);
+        return h->trap_cause == TL_CAUSE_NOT_YET ? wait(h, is_first, &before) : trap(h);
     } else if (h->changes_priv) {
         next_pc = h->pc;
     }
@@ -173,7 +195,7 @@ static tl_stop run(tl_hart *h) {
         }
         tl_step result = tl_step_one(h, engine->pends);
         if (result != TL_STEP_RETIRED) {
-            stop = result == TL_STEP_TRAP ? TL_STOP_TRAP : TL_STOP_BREAK;
+            stop = tl_step_stop(result);
             break;
         }
     }

@@ -5,7 +5,11 @@
 
 #include "model/core.h"
 
-typedef enum tl_step { TL_STEP_RETIRED, TL_STEP_TRAP, TL_STEP_BREAK } tl_step;
+typedef enum tl_step { TL_STEP_RETIRED, TL_STEP_TRAP, TL_STEP_BREAK, TL_STEP_WAIT } tl_step;
+
+static inline tl_stop tl_step_stop(tl_step result) { // of one that did not retire
+    return result == TL_STEP_TRAP ? TL_STOP_TRAP : result == TL_STEP_WAIT ? TL_STOP_WAIT : TL_STOP_BREAK;
+}
 
 struct tl_pend_table;
 // Executes the instruction at h->pc with everything that belongs to it. The host's floating-point unit must be the guest's (isa/rv/fp.h).

@@ -126,9 +126,9 @@ static uint8_t *emit_reach(tl_translator *t, size_t door) {
     uint8_t *back = e->at; // of what had to be executed
     tl_reg_reload_lost(t);
     reload_vectors(t);
-    x86_rm(e, false, 0x8b, RCX, at_base(RSP, WORD));
-    x86_shift_i(e, false, X_SHR, RCX, TL_REACH_REST_SHIFT);
-    x86_rr(e, true, 0x03, R13, RCX);
+    x86_rm(e, false, 0x8b, R13, at_base(RSP, WORD));
+    x86_shift_i(e, false, X_SHR, R13, TL_REACH_REST_SHIFT);
+    x86_rm(e, true, 0x03, R13, TL_HART(now));
     uint8_t *slow = e->at;
     spill(t);
     x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
