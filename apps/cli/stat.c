@@ -90,6 +90,7 @@ typedef struct stat_job {
     cli_output profile_output;
     tl_host_profile profile;
     uint64_t profile_ns, profile_insns;
+    char host_paths[400]; // "/a, /b and 3 more": what the last run read outside of --root; "": nothing
 } stat_job;
 
 static uint64_t now_ms(void) {
@@ -235,6 +236,23 @@ static int run_to_end(stat_job *job, tl_run *run) {
     return status;
 }
 
+static void list_host_paths(stat_job *job, const tl_run *run) {
+    enum { MAX_SHOWN = 3 };
+    size_t size = sizeof job->host_paths, used = 0;
+    uint32_t n = 0;
+    job->host_paths[0] = '\0';
+    while (tl_run_host_path(run, n))
+        n++;
+    for (uint32_t i = 0; i < n && i < MAX_SHOWN; i++)
+        used += (size_t)snprintf(job->host_paths + used, size - used, "%s%.110s",
+                                 i == 0       ? ""
+                                 : i + 1 == n ? " and "
+                                              : ", ",
+                                 tl_run_host_path(run, i));
+    if (n > MAX_SHOWN)
+        snprintf(job->host_paths + used, size - used, " and %u more", n - MAX_SHOWN);
+}
+
 // One run: *ret_result when it came so far that there are counts. Returns the exit status.
 static int run_once(stat_job *job, tl_result **ret_result) {
     cli_options *options = job->options;
@@ -270,6 +288,7 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     cli_profile_add(run, &job->profile);
     job->profile_ns += progress.host_ns;
     job->profile_insns += progress.instructions;
+    list_host_paths(job, run);
     tl_run_free(run);
     if (status != TL_OK)
         return complain(job, STATUS_FAILED, &err);
@@ -371,6 +390,8 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
         } else if (result) {
             if (tl_result_equal(first, result, &err) != TL_OK) {
                 cli_log_say(&job->log, "run %u differs from run 1: %s", job->run_number + 1, err.text);
+                if (*job->host_paths)
+                    cli_log_say(&job->log, "it read %s of this host; give it files of its own with --root DIR", job->host_paths);
                 status = STATUS_FAILED;
             }
             tl_result_free(result);
@@ -400,6 +421,17 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
     return status;
 }
 
+// Every run reads the same input: -r needs one that can be read again, or one that nobody means as input.
+static bool can_repeat_input(stat_job *job) {
+    struct stat about;
+    unsigned n_runs = job->options->n_runs;
+    if (n_runs == 1 || fstat(STDIN_FILENO, &about) < 0 || !(S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode)))
+        return true;
+    cli_log_say(&job->log, "-r %u: standard input is a %s, and only the first run could read it; use < FILE or < /dev/null", n_runs,
+                S_ISFIFO(about.st_mode) ? "pipe" : "socket");
+    return false;
+}
+
 // The terminal becomes the serial port. A bare-metal program gets standard input as it is.
 static bool open_console(stat_job *job) {
     cli_options *options = job->options;
@@ -423,7 +455,7 @@ int cli_stat(cli_options *options) {
     if (status != 0)
         goto out;
     status = STATUS_USAGE;
-    if (!is_folder(&job, "root", options->run.root) || !is_folder(&job, "sysroot", options->run.sysroot))
+    if (!can_repeat_input(&job) || !is_folder(&job, "root", options->run.root) || !is_folder(&job, "sysroot", options->run.sysroot))
         goto out;
     if (has_program) {
         const char *typed = options->program_argv[0];

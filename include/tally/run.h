@@ -161,6 +161,9 @@ TL_MUST_CHECK TL_API tl_status tl_run_interval(tl_run *run, tl_result **ret_resu
 
 // True if what runs has written to options.std_fd[fd], 1 or 2, through the descriptor it was given.
 TL_API bool tl_run_has_written(const tl_run *run, int fd);
+// Why runs may differ: files and folders of the host that the program opened to read without a tl_run_options.root, in order of the first
+// time, at most 16. NULL: there are no more. The text lives as long as the run.
+TL_API const char *tl_run_host_path(const tl_run *run, uint32_t index);
 
 typedef struct tl_progress {
     uint32_t size; // set by the caller to sizeof(tl_progress)

@@ -36,6 +36,7 @@ TL_API tl_status tl_run_interval(tl_run *run, tl_result **ret_result, tl_error *
 }
 
 TL_API bool tl_run_has_written(const tl_run *run, int fd) { return tl_session_has_written((const tl_session *)run, fd); }
+TL_API const char *tl_run_host_path(const tl_run *run, uint32_t index) { return tl_session_host_path((const tl_session *)run, index); }
 
 TL_API void tl_run_progress(const tl_run *run, tl_progress *ret_progress) { tl_session_progress((const tl_session *)run, ret_progress); }
 

@@ -163,12 +163,7 @@ static tl_status check_policy(const tl_config *config, const char *part, tl_repl
 
 static tl_status check_cache(const tl_config *config, const char *part, const tl_cache_config *cache, uint32_t slices, tl_error *err) {
     char path[32], made_of[80];
-    snprintf(path, sizeof path, "%s.line", part);
-    tl_status status = check_pow2(config, path, err);
-    if (status == TL_OK && cache->line_bytes != config->l1d.line_bytes)
-        status = bad(err, config, path, "must equal l1d.line = %u; all caches of a machine have lines of one size", config->l1d.line_bytes);
-    if (status == TL_OK)
-        status = check_policy(config, part, cache->replacement, cache->ways, err);
+    tl_status status = check_policy(config, part, cache->replacement, cache->ways, err);
     if (status != TL_OK)
         return status;
     int n = snprintf(made_of, sizeof made_of, "%u way%s of %u-byte lines", cache->ways, cache->ways == 1 ? "" : "s", cache->line_bytes);
@@ -176,6 +171,26 @@ static tl_status check_cache(const tl_config *config, const char *part, const tl
         snprintf(made_of + n, sizeof made_of - (size_t)n, " in %u slices", slices);
     snprintf(path, sizeof path, "%s.size", part);
     return check_sets(config, path, (uint64_t)cache->ways * cache->line_bytes * slices, made_of, err);
+}
+
+// All caches have lines of one size. The one that differs from the other two is named; if all differ, the first.
+static tl_status check_lines(const tl_config *config, tl_error *err) {
+    static const char *const names[] = {"l1d", "l1i", "l2"};
+    const uint32_t lines[] = {config->l1d.line_bytes, config->l1i.line_bytes, config->l2.line_bytes};
+    if (lines[0] == lines[1] && lines[1] == lines[2])
+        return TL_OK;
+    char path[32];
+    for (uint32_t odd = 0; odd < 3; odd++) {
+        uint32_t a = odd == 0 ? 1 : 0, b = odd == 2 ? 1 : 2;
+        if (lines[a] != lines[b])
+            continue;
+        snprintf(path, sizeof path, "%s.line", names[odd]);
+        return bad(err, config, path,
+                   "%s and %s have lines of %u bytes, and all caches of a machine share one size; set %s.line=%u and %s.line=%u, too",
+                   names[a], names[b], lines[a], names[a], lines[odd], names[b], lines[odd]);
+    }
+    return bad(err, config, "l1d.line", "l1i.line is %u and l2.line is %u, but all caches of a machine have lines of one size", lines[1],
+               lines[2]);
 }
 
 static tl_status check_inclusion(const tl_config *config, const char *part, const tl_cache_config *l1, tl_error *err) {
@@ -213,7 +228,8 @@ static tl_status check_texts(const tl_config *config, tl_error *err) {
 }
 
 tl_status tl_config_check(const tl_config *config, tl_error *err) {
-    static const char *const powers_of_two[] = {"bp.counters", "bp.btb_entries", "l2.slices", "mem.channels", "mem.banks", "mem.row_bytes"};
+    static const char *const powers_of_two[] = {"bp.counters",   "bp.btb_entries", "l2.slices", "mem.channels", "mem.banks",
+                                                "mem.row_bytes", "l1d.line",       "l1i.line",  "l2.line"};
     tl_status status = check_ranges(config, err);
     if (status == TL_OK)
         status = check_texts(config, err);
@@ -233,7 +249,9 @@ tl_status tl_config_check(const tl_config *config, tl_error *err) {
     if (config->bp.kind == TL_BP_GSHARE && config->bp.history_bits > tl_log2(config->bp.counters))
         return bad(err, config, "bp.history_bits", "must be at most %u, since bp.counters = %u", tl_log2(config->bp.counters),
                    config->bp.counters);
-    status = check_cache(config, "l1d", &config->l1d, 1, err); // first: the others are compared with its line size
+    status = check_lines(config, err);
+    if (status == TL_OK)
+        status = check_cache(config, "l1d", &config->l1d, 1, err);
     if (status == TL_OK)
         status = check_cache(config, "l1i", &config->l1i, 1, err);
     if (status == TL_OK)

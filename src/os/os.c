@@ -608,6 +608,8 @@ void tl_os_free(tl_os *os) {
     tl_futexes_free(os->futexes);
     tl_frames_free(os->frames);
     free(os->timers);
+    for (uint32_t i = 0; i < os->n_host_paths; ++i)
+        free(os->host_paths[i]);
     free((char *)os->options.program);
     free((char *)os->options.sysroot);
     free((char *)os->options.root);

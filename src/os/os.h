@@ -54,6 +54,10 @@ TL_MUST_CHECK tl_status tl_os_new(tl_machine *machine, const tl_os_options *opti
 TL_MUST_CHECK tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err);
 void tl_os_free(tl_os *os); // NULL is fine
 
+// Files and folders of the host that the program opened to read, in order of the first time; only without options.root. NULL: no more.
+enum { TL_OS_MAX_HOST_PATHS = 16 };
+const char *tl_os_host_path(const tl_os *os, uint32_t index);
+
 uint64_t tl_os_now_cycles(const tl_os *os);      // machine time: the largest now of all harts
 uint64_t tl_os_resident_bytes(const tl_os *os);  // simulated pages in use
 uint64_t tl_os_peak_bytes(const tl_os *os);      // the most that were in use at once

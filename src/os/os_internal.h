@@ -66,6 +66,8 @@ struct tl_os {
     bool is_at_break;    // the run ends here
     bool must_stop;      // the same: somebody outside wants it
     tl_thread *dead;     // ended threads, freed between events
+    char *host_paths[TL_OS_MAX_HOST_PATHS]; // tl_os_host_path
+    uint32_t n_host_paths;
 };
 
 // Somebody outside wants the run to stop (tl_os_options.wants_stop): tl_os_run then ends with TL_OS_LIMIT before anything else runs. To be

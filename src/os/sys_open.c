@@ -178,6 +178,20 @@ static int64_t open_place(tl_thread *t, const tl_place *place, uint32_t flags, u
     return wrap_host(t, (int)fd, place, flags, ret_file);
 }
 
+// What may differ from run to run, for who asks why runs differ. The path of a place without a root is the host's.
+static void note_host_path(tl_os *os, const tl_place *place) {
+    if (place->tree != TL_TREE_HOST || os->options.root || os->n_host_paths == TL_OS_MAX_HOST_PATHS)
+        return;
+    for (uint32_t i = 0; i < os->n_host_paths; i++) {
+        if (!strcmp(os->host_paths[i], place->path))
+            return;
+    }
+    os->host_paths[os->n_host_paths] = strdup(place->path);
+    os->n_host_paths += os->host_paths[os->n_host_paths] != NULL;
+}
+
+const char *tl_os_host_path(const tl_os *os, uint32_t index) { return index < os->n_host_paths ? os->host_paths[index] : NULL; }
+
 static int64_t do_open(tl_thread *t, int32_t dirfd, uint64_t path_vaddr, uint32_t flags, uint32_t mode, uint32_t walk) {
     if (t->is_retry && t->retry[0])
         return go_on_opening_fifo(t);
@@ -211,7 +225,10 @@ static int64_t do_open(tl_thread *t, int32_t dirfd, uint64_t path_vaddr, uint32_
         }
     }
     tl_file *file = NULL;
+    bool reads = place.exists && !(flags & (TL_O_PATH | TL_O_TRUNC)) && (flags & TL_O_ACCMODE) != TL_O_WRONLY && !is_temporary;
     error = open_place(t, &place, flags, mode, &file);
+    if (!error && reads)
+        note_host_path(t->os, &place);
     tl_place_done(&place);
     if (error)
         return error;

@@ -61,6 +61,10 @@ static void begin(tl_reporter *reporter, const tl_result *result) {
     for (uint32_t i = 0; i < header->n_settings; i++)
         tl_json_string(json, header->settings[i].key, header->settings[i].value);
     tl_json_end_object(json);
+    tl_json_begin_object(json, "changed");
+    for (uint32_t i = 0; i < header->n_changed; i++)
+        tl_json_string(json, header->changed[i].key, header->changed[i].value);
+    tl_json_end_object(json);
     tl_json_end_object(json);
 }
 

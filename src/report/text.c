@@ -231,6 +231,26 @@ static void put_command(FILE *stream, const tl_header *header) {
     fputc('\'', stream);
 }
 
+// " changed: l1d.size=16KiB, l1d.ways=4", broken between settings.
+static void put_changed(FILE *stream, const tl_header *header) {
+    static const char title[] = " changed: ";
+    const size_t indent = sizeof title - 1;
+    size_t column = indent;
+    for (uint32_t i = 0; i < header->n_changed; i++) {
+        const tl_setting *setting = &header->changed[i];
+        size_t length = strlen(setting->key) + 1 + strlen(setting->value);
+        bool is_broken = i > 0 && column + 2 + length > PAGE_WIDTH;
+        fputs(i == 0 ? title : is_broken ? ",\n" : ", ", stream);
+        if (is_broken)
+            fprintf(stream, "%*s", (int)indent, "");
+        column = (is_broken || i == 0 ? indent : column + 2) + length;
+        fprintf(stream, "%s=", setting->key);
+        put_plain(stream, setting->value);
+    }
+    if (header->n_changed > 0)
+        fputc('\n', stream);
+}
+
 static void put_heading(tl_reporter *reporter, const tl_result *result) {
     const tl_header *header = result->header;
     FILE *stream = reporter->stream;
@@ -251,6 +271,7 @@ static void put_heading(tl_reporter *reporter, const tl_result *result) {
         }
         fputs(".\n", stream);
     }
+    put_changed(stream, header);
     if (header->hpc)
         fprintf(stream, " Distributed counters with %s.\n", header->hpc);
     if (header->roi_start)

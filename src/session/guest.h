@@ -38,6 +38,7 @@ typedef struct tl_guest_type {
     TL_MUST_CHECK tl_status (*symbol)(const tl_guest *guest, const char *name, uint64_t *ret_address, tl_error *err);
     // The function that holds an address, and how far behind its beginning; NULL: not known. User programs: only with host_symbols.
     const char *(*name_at)(const tl_guest *guest, uint64_t address, uint64_t *ret_within);
+    const char *(*host_path)(const tl_guest *guest, uint32_t index); // tl_run_host_path; NULL: there are none
     uint64_t (*now_cycles)(const tl_guest *guest);
     bool (*has_written)(const tl_guest *guest, int fd); // bytes went to options.std_fd[fd]
     uint64_t (*peak_bytes)(const tl_guest *guest);      // of simulated memory; NULL: not known

@@ -78,6 +78,8 @@ static const char *name_at(const tl_guest *guest, uint64_t address, uint64_t *re
     return u->symbols ? tl_symbols_at(u->symbols, address - u->load_bias, ret_within) : NULL;
 }
 
+static const char *host_path(const tl_guest *guest, uint32_t index) { return tl_os_host_path(((const user *)guest)->os, index); }
+
 static uint64_t now_cycles(const tl_guest *guest) { return tl_os_now_cycles(((const user *)guest)->os); }
 
 static bool has_written(const tl_guest *guest, int fd) { return tl_os_has_written(((const user *)guest)->os, fd); }
@@ -94,6 +96,7 @@ const tl_guest_type tl_guest_user = {.load = load,
                                      .run = run,
                                      .symbol = symbol,
                                      .name_at = name_at,
+                                     .host_path = host_path,
                                      .now_cycles = now_cycles,
                                      .has_written = has_written,
                                      .peak_bytes = peak_bytes,

@@ -42,19 +42,76 @@ static const char *const *copy_list(tl_arena *arena, const char *const *list) {
     return copy;
 }
 
-tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_config *ret_config, tl_error *err) {
-    static const char *const caches[] = {"l1i", "l1d", "l2"};
-    tl_config config;
-    tl_status status = tl_description_open(machine ? machine : "rocket", &config, err);
+static const char *const caches[] = {"l1i", "l1d", "l2"};
+
+// The caches for which overrides state a size of lines, as bits by index of `caches`.
+typedef struct stated_lines {
+    unsigned caches;
+    size_t last;         // of a whole geometry, the only kind that changes the lines of others
+    const char *setting; // that one; NULL: there is none
+} stated_lines;
+
+static tl_status set_geometry(tl_config *config, size_t cache, const char *setting, stated_lines *stated, tl_error *err) {
+    const char *geometry = strchr(setting, '=') + 1, *comma = strchr(geometry, ',');
+    uint32_t before = config->l1d.line_bytes;
+    tl_status status = tl_config_set_cache(config, caches[cache], geometry, err);
+    if (status != TL_OK || !comma || !strchr(comma + 1, ','))
+        return status;
+    if (stated->setting && stated->last != cache && config->l1d.line_bytes != before)
+        return tl_fail(err, TL_EINVAL, "%s and %s: the lines differ, but all caches of a machine have lines of one size", stated->setting,
+                       setting);
+    stated->setting = setting;
+    stated->last = cache;
+    stated->caches |= 1u << cache;
+    return TL_OK;
+}
+
+static bool is_key_of(const char *setting, const char *cache, const char *rest) {
+    size_t n = strlen(cache);
+    return !strncmp(setting, cache, n) && !strncmp(setting + n, rest, strlen(rest));
+}
+
+static tl_status apply_overrides(const char *const *overrides, tl_config *config, stated_lines *stated, tl_error *err) {
+    tl_status status = TL_OK;
     for (; status == TL_OK && overrides && *overrides; overrides++) {
-        const char *equals = strchr(*overrides, '=');
-        const char *cache = NULL;
-        for (size_t i = 0; equals && i < TL_COUNT_OF(caches); i++) {
-            if (strlen(caches[i]) == (size_t)(equals - *overrides) && !memcmp(caches[i], *overrides, strlen(caches[i])))
-                cache = caches[i];
-        }
-        status = cache ? tl_config_set_cache(&config, cache, equals + 1, err) : tl_config_set(&config, *overrides, err);
+        size_t cache = 0;
+        while (cache < TL_COUNT_OF(caches) && !is_key_of(*overrides, caches[cache], "="))
+            cache++;
+        for (size_t i = 0; i < TL_COUNT_OF(caches); i++)
+            stated->caches |= is_key_of(*overrides, caches[i], ".line=") ? 1u << i : 0u;
+        status =
+            cache < TL_COUNT_OF(caches) ? set_geometry(config, cache, *overrides, stated, err) : tl_config_set(config, *overrides, err);
     }
+    return status;
+}
+
+const char *tl_plan_lines_remark(const tl_run_options *options, tl_arena *arena) {
+    tl_config before, after;
+    stated_lines stated = {0};
+    char names[32] = "";
+    size_t n = 0;
+    if (tl_description_open(options->machine ? options->machine : "rocket", &before, NULL) != TL_OK)
+        return NULL;
+    after = before;
+    if (apply_overrides(options->overrides, &after, &stated, NULL) != TL_OK || !stated.setting ||
+        before.l1d.line_bytes == after.l1d.line_bytes)
+        return NULL;
+    for (size_t i = 0; i < TL_COUNT_OF(caches); i++) {
+        if (!(stated.caches & 1u << i))
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? " and " : "", caches[i]);
+    }
+    if (n == 0)
+        return NULL;
+    return tl_arena_printf(arena, "%s: %s now %s lines of %u bytes, too, because all caches of a machine have lines of one size",
+                           stated.setting, names, strchr(names, ' ') ? "have" : "has", after.l1d.line_bytes);
+}
+
+tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_config *ret_config, tl_error *err) {
+    tl_config config;
+    stated_lines stated = {0};
+    tl_status status = tl_description_open(machine ? machine : "rocket", &config, err);
+    if (status == TL_OK)
+        status = apply_overrides(overrides, &config, &stated, err);
     if (status == TL_OK)
         status = tl_config_check(&config, err);
     if (status == TL_OK)
@@ -101,6 +158,27 @@ tl_status tl_plan_unusual_hpc(const tl_config *config, tl_arena *arena, const ch
         *ret_text = tl_arena_strdup(arena, tl_strbuf_text(&text));
     tl_strbuf_done(&text);
     return !has_failed && (is_usual || *ret_text) ? TL_OK : no_memory(err);
+}
+
+// The settings that overrides, and a pmu that was asked for, made different from the machine file.
+static tl_status list_changed(tl_plan *plan, const char *machine, tl_error *err) {
+    tl_header *header = &plan->header;
+    const tl_setting *before;
+    tl_config config;
+    tl_status status = tl_description_open(machine ? machine : "rocket", &config, err);
+    if (status == TL_OK)
+        status = tl_plan_settings(&config, &plan->arena, &before, err);
+    if (status != TL_OK)
+        return status;
+    tl_setting *changed = list_alloc(&plan->arena, header->n_settings, sizeof *changed);
+    if (!changed)
+        return no_memory(err);
+    for (uint32_t i = 0; i < header->n_settings; i++) {
+        if (strcmp(before[i].value, header->settings[i].value) != 0)
+            changed[header->n_changed++] = header->settings[i];
+    }
+    header->changed = changed;
+    return TL_OK;
 }
 
 uint32_t tl_plan_images(const tl_run_options *options, tl_image_path ret_images[TL_MAX_IMAGE_PATHS]) {
@@ -173,6 +251,8 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     if (status != TL_OK)
         return status;
     status = tl_plan_settings(&plan->config, arena, &header->settings, err);
+    if (status == TL_OK)
+        status = list_changed(plan, options->machine, err);
     if (status == TL_OK)
         status = tl_plan_unusual_hpc(&plan->config, arena, &header->hpc, err);
     if (status != TL_OK)
@@ -346,6 +426,8 @@ tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_erro
     if (status == TL_OK && options->kind == TL_RUN_USER && plan->config.os.hpc != TL_DENIED && plan->config.hpc == TL_HPC_NONE)
         status = tl_fail(err, TL_EINVAL, "os.hpc = %s: this machine has no distributed counters; set hpc=timed",
                          plan->config.os.hpc == TL_GRANTED ? "granted" : "until_exec");
+    if (status == TL_OK)
+        plan->remark = tl_plan_lines_remark(options, &plan->arena);
     if (status == TL_OK)
         status = tl_catalogue_new(&plan->config, &plan->catalogue, err);
     if (status == TL_OK)

@@ -35,6 +35,7 @@ typedef struct tl_plan {
     tl_perf_plan *perf;         // what a PMU is to count, instead of events and metrics; NULL: nothing
     tl_hpc_plan *hpc;           // or the distributed counters, read at the end; NULL: they are not
     bool per_hart, per_unit;
+    const char *remark; // one sentence to tell before the run, or NULL
 } tl_plan;
 
 // Resolves machine, overrides, events and metrics of the options.
@@ -56,6 +57,9 @@ uint32_t tl_plan_images(const tl_run_options *options, tl_image_path ret_images[
 
 // A machine by name or file with overrides applied and checked. "l1d=32K,8,64" (and l1i, l2) sets a whole geometry.
 TL_MUST_CHECK tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_config *ret_config, tl_error *err);
+
+// One sentence, in the arena, if an override such as "l1d=16KiB,4,32" changed the lines of caches that it does not name. NULL: it did not.
+const char *tl_plan_lines_remark(const tl_run_options *options, tl_arena *arena);
 
 // The rows of a result: every event and metric of the plan over `slots` (in the machine's slot order), in the result's arena.
 TL_MUST_CHECK tl_status tl_plan_evaluate(const tl_plan *plan, const uint64_t *slots, tl_result *result, tl_error *err);

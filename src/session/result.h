@@ -69,6 +69,8 @@ typedef struct tl_header {
     const char *hpc;            // how the distributed counters differ from their defaults: "dhpc.beat = 4, ..."; NULL: in nothing
     const tl_setting *settings; // the whole machine
     uint32_t n_settings;
+    const tl_setting *changed; // those of them that are not as the machine file has them
+    uint32_t n_changed;
 } tl_header;
 
 struct tl_result {

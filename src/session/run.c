@@ -247,6 +247,8 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     tl_status status = types[session->options.kind]->load(&setup, &session->guest, err);
     if (status != TL_OK)
         return status;
+    if (session->plan->remark)
+        take_note(session, session->plan->remark);
     if (session->code_file)
         tl_code_file_set_guest(session->code_file, session->guest);
     name_images(session);
@@ -563,6 +565,11 @@ tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_
 
 bool tl_session_has_written(const tl_session *session, int fd) {
     return session->guest && session->guest->type->has_written(session->guest, fd);
+}
+
+const char *tl_session_host_path(const tl_session *session, uint32_t index) {
+    bool has_paths = session->guest && session->guest->type->host_path;
+    return has_paths ? session->guest->type->host_path(session->guest, index) : NULL;
 }
 
 void tl_session_progress(const tl_session *session, tl_progress *ret_progress) {

@@ -106,7 +106,8 @@ static void test_mistakes_are_named_with_line_key_value_and_remedy(void **state)
          "my.yaml:3: with the l1d.size of rocket, l1d.size = 32KiB: must be 3 ways of 64-byte lines times a power of two, such as "
          "24KiB or 48KiB"},
         {__LINE__, "name: x\nl1d:\n  line: 32\n",
-         "my.yaml: with values of rocket, l1i.line = 64: must equal l1d.line = 32; all caches of a machine have lines of one size"},
+         "my.yaml:3: l1d.line = 32: l1i and l2 have lines of 64 bytes, and all caches of a machine share one size; set l1i.line=32 and "
+         "l2.line=32, too"},
         {__LINE__, "name: x\n\nharts: 9\n", "my.yaml:3: harts = 9: must be between 1 and 8"},
         {__LINE__, "name: x\nharts: two\n", "my.yaml:2: harts = two: 'two' is not a number; write one such as 64, 10M or 64Ki"},
         {__LINE__, "name: x\nram: 4GB\n", "my.yaml:2: ram = 4GB: '4GB' is ambiguous; write GiB, which is a power of 1024"},

@@ -107,6 +107,14 @@ int main(int argc, char **argv) {
         return poll(NULL, 0, -1);
     if (!strcmp(deed, "unsupported"))
         return syscall(4000) == -1 && errno == ENOSYS ? 0 : 1;
+    if (!strcmp(deed, "append")) { // reads a file, and makes it longer for the next run
+        FILE *file = fopen(value, "r+");
+        uint64_t n = 0;
+        while (file && fgetc(file) != EOF)
+            n++;
+        roi_work(1000 * (n + 1));
+        return !file || fputc('x', file) == EOF || fclose(file) != 0;
+    }
     if (!strcmp(deed, "where")) {
         char folder[4096];
         return getcwd(folder, sizeof folder) ? puts(folder) < 0 : 1;

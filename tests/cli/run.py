@@ -22,6 +22,7 @@ import select
 import shlex
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -61,8 +62,9 @@ def guest(function):
 
 def run(*words, stdin=b"", env=None, cwd=None, timeout=120, tally=None):
     """Runs tally; returns (status, stdout, stderr) with text outputs."""
-    done = subprocess.run([tally or options.tally, *words], input=stdin, capture_output=True, env=CLEAN if env is None else env, cwd=cwd,
-                          timeout=timeout)
+    given = {"input": stdin} if stdin else {"stdin": subprocess.DEVNULL}
+    done = subprocess.run([tally or options.tally, *words], capture_output=True, env=CLEAN if env is None else env, cwd=cwd, timeout=timeout,
+                          **given)
     return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
 
 
@@ -1036,14 +1038,35 @@ def repeated_runs_are_identical_and_say_so():
     with open(path, "rb") as source:
         done = subprocess.run([options.tally, "stat", "-r", "2", *program("copy")], stdin=source, capture_output=True, env=CLEAN, timeout=60)
     equal((done.returncode, done.stdout), (0, b"some input\n" * 2), done.stderr)
-    read_end, write_end = os.pipe()
-    os.write(write_end, b"gone after the first run\n")
-    os.close(write_end)
-    done = subprocess.run([options.tally, "stat", "-r", "2", *program("copy")], stdin=read_end, capture_output=True, env=CLEAN, timeout=60)
-    os.close(read_end)
-    equal(done.returncode, 125)
-    contains(done.stderr.decode(), "run 2 differs from run 1")
+    # An input that only one run could read is refused before anything runs.
+    fails(["stat", "-r", "2", *program("copy")], 2, "-r 2", "pipe", "< FILE", "< /dev/null", stdin=b"gone after the first run\n")
+    ours, theirs = socket.socketpair()
+    done = subprocess.run([options.tally, "stat", "-r", "2", *program("copy")], stdin=theirs.fileno(), capture_output=True, env=CLEAN, timeout=60)
+    equal((done.returncode, done.stdout), (2, b""))
+    contains(done.stderr.decode(), "-r 2", "socket")
+    ours.close()
+    theirs.close()
+    equal(stat(*program("copy"), stdin=b"one run\n")[:2], (0, "one run\n"))
     equal(stat("-r", "2", "-q", *program("exit", 9))[0], 9)
+
+
+@guest
+def runs_that_differ_name_what_they_read():
+    path = os.path.join(scratch, "grows")
+    with open(path, "w", encoding="utf-8") as text:
+        text.write("some input\n")
+    status, _, err = stat("-r", "2", *program("append", path))
+    equal(status, 125, err)
+    contains(err, "run 2 differs from run 1", f"it read {path} of this host", "--root DIR")
+    # Nothing is named that was not read, or that lies inside of --root.
+    folder = os.path.join(scratch, "differs")
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy(path, os.path.join(folder, "grows"))
+    shutil.copy(options.guest, os.path.join(folder, "guest"))
+    status, _, err = stat("-r", "2", "--root", folder, "--", "/guest", "append", "/grows")
+    equal(status, 125, err)
+    contains(err, "run 2 differs from run 1")
+    equal("it read" in err, False, err)
 
 
 @guest
@@ -1471,6 +1494,35 @@ def the_seed_is_part_of_the_request():
     one = report("--seed", "1", "--set", "l1d.replacement=random", *program("words"))[0]
     two = report("--seed", "2", "--set", "l1d.replacement=random", *program("words"))[0]
     equal((one[0]["seed"], two[0]["seed"]), (1, 2))
+
+
+@guest
+def what_differs_from_the_machine_file_is_named():
+    words = ["-e", "cycles", "--D1", "16KiB,4,64", "--set", "l2.size=512KiB", "--harts", "2", *program("exit")]
+    records, _, err = report(*words)
+    equal(records[0]["changed"], {"harts": "2", "l1d.size": "16KiB", "l1d.ways": "4"}, "l2.size has that value anyway")
+    contains(stat(*words)[2], "\n changed: harts=2, l1d.size=16KiB, l1d.ways=4\n")
+    equal(report("--machine", "u74", *program("exit"))[0][0]["changed"], {}, "a machine is no change")
+    equal("changed" in stat(*program("exit"))[2], False)
+    many = stat("-e", "cycles", "--D1", "16KiB,4,32", "--I1", "16KiB,4,32", "--L2", "64KiB,4,32", *program("exit"))[2]
+    contains(many, " changed: l1i.size=16KiB, l1i.ways=4, l1i.line=32, l1d.size=16KiB, l1d.ways=4, l1d.line=32,\n"
+             "          l2.size=64KiB, l2.ways=4, l2.line=32\n")
+    equal(many.count("tally: "), 0, many)
+
+
+@guest
+def caches_share_one_size_of_lines():
+    records, _, err = report("--D1", "16KiB,4,32", *program("exit"))
+    sentence = "l1d=16KiB,4,32: l1i and l2 now have lines of 32 bytes, too, because all caches of a machine have lines of one size"
+    equal(err, f"tally: {sentence}\n")
+    equal([r["text"] for r in records if r["type"] == "note"], [sentence])
+    contains(stat("--D1", "16KiB,4,32", "--I1", "16KiB,4,32", *program("exit"))[2], "l2 now has lines of 32 bytes")
+    contains(stat("--D1", "16KiB,4,32", "--I1", "16KiB", *program("exit"))[2], "l1i and l2 now have lines")
+    equal(stat("--D1", "16KiB,4,32", "--set", "l1i.line=32", "--set", "l2.line=32", *program("exit"))[2].count("tally: "), 0)
+    equal(stat("--D1", "16KiB,4,64", *program("exit"))[2].count("tally: "), 0, "nothing changed")
+    equal(stat("--D1", "16KiB,4,32", "--D1", "16KiB,4,64", *program("exit"))[0], 0, "the last one counts")
+    fails(["stat", "--D1", "16KiB,4,32", "--I1", "8KiB,4,64", *program("exit")], 2, "l1d=16KiB,4,32", "l1i=8KiB,4,64", "the lines differ")
+    fails(["stat", "--set", "l1d.line=32", *program("exit")], 2, "l1d.line = 32", "l1i and l2 have lines of 64 bytes", "set l1i.line=32")
 
 
 @guest

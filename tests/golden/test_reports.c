@@ -36,7 +36,9 @@ static tl_header sample_header(void) {
                        .clock_hz = 1500000000,
                        .n_harts = 2,
                        .settings = sample_settings,
-                       .n_settings = 3};
+                       .n_settings = 3,
+                       .changed = sample_settings + 1,
+                       .n_changed = 2};
 }
 
 // Values are primes, so that a mix-up shows.
