@@ -13,6 +13,7 @@ static const struct {
 } statuses[] = {
     {"0..255", "tally stat, tally boot: the program's or the guest system's own status"},
     {"128+N", "tally stat, tally boot: the program was killed by signal N, or tally was interrupted by it"},
+    {"123", "tally stat, tally boot: a region was never reached, with --roi-required"},
     {"124", "tally stat, tally boot: the time of --timeout has passed"},
     {"125",
      "tally itself failed: counts that contradict each other, a deadlock of the program, harts that all wait for ever, an unreadable "

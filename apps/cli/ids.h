@@ -12,6 +12,8 @@ enum cli_option_id {
     OPT_TOPDOWN,
     OPT_INTERVAL,
     OPT_ROI,
+    OPT_MARKERS,
+    OPT_ROI_REQUIRED,
     OPT_REPEAT,
     OPT_NULL,
     OPT_DETAIL,

@@ -84,15 +84,48 @@ static bool add_env(parser *p, const char *text) {
     return fail(p, "--env %s: no such variable here; give it a value with --env %s=VALUE", text, text);
 }
 
-static bool set_roi(parser *p, const char *text) {
-    const char *colon = strchr(text, ':');
-    if (!*text || colon == text || (colon && !colon[1]) || (colon && strchr(colon + 1, ':')))
-        return fail(p, "--roi %s: write START or START:STOP, names of functions or 0x addresses", text);
-    free(p->out->roi_start);
-    free(p->out->roi_stop);
-    p->out->roi_start = colon ? strndup(text, (size_t)(colon - text)) : strdup(text);
-    p->out->roi_stop = colon ? strdup(colon + 1) : NULL;
-    return (p->out->roi_start && (!colon || p->out->roi_stop)) || fail(p, "the host has no memory left");
+// A lone ':' outside of brackets, where it belongs to a tag such as [abi:cxx11]; "::" is not one.
+static const char *lone_colon(const char *text) {
+    unsigned depth = 0;
+    for (const char *at = text; *at; at++) {
+        depth += *at == '[';
+        depth -= *at == ']' && depth > 0;
+        if (*at != ':' || depth > 0)
+            continue;
+        size_t n = strspn(at, ":");
+        if (n != 2)
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
+// Two dots, not three: "..." ends a list of parameters. Old symbols of Rust, which have a '$', use two dots themselves.
+static const char *two_dots(const char *text) {
+    for (const char *at = strchr(text, '$') ? NULL : strstr(text, ".."); at; at = strstr(at, "..")) {
+        size_t n = strspn(at, ".");
+        if (n == 2)
+            return at;
+        at += n;
+    }
+    return NULL;
+}
+
+// START, START..STOP or, for names without "::", START:STOP.
+static bool add_roi(parser *p, const char *text) {
+    cli_options *o = p->out;
+    const char *dots = two_dots(text), *colon = dots ? NULL : lone_colon(text), *border = dots ? dots : colon;
+    const char *stop = border ? border + (dots ? 2 : 1) : NULL;
+    if (colon && strstr(text, "::"))
+        return fail(p, "--roi %s: names with :: need two dots between START and STOP: --roi 'START..STOP'", text);
+    if (!*text || border == text || (stop && (!*stop || two_dots(stop) || lone_colon(stop))))
+        return fail(p, "--roi %s: write START or START..STOP, names of functions or 0x addresses", text);
+    if (o->n_regions == TL_MAX_REGIONS)
+        return fail(p, "--roi %s: at most %d regions can be counted in one run", text, TL_MAX_REGIONS);
+    tl_region *region = &o->regions[o->n_regions++];
+    region->start = border ? strndup(text, (size_t)(border - text)) : strdup(text);
+    region->stop = stop ? strdup(stop) : NULL;
+    return (region->start && (region->stop || !stop)) || fail(p, "the host has no memory left");
 }
 
 static bool set_number(parser *p, const char *option, const char *key, const char *text) {
@@ -188,7 +221,9 @@ static bool take(parser *p, int id, const char *text) {
     case OPT_INTERVAL:
         return cli_parse_interval(text, &o->run.interval, &o->run.interval_length) ||
                fail(p, "-I %s: write a length such as 10ms, 1M (instructions) or 500kc (cycles)", text);
-    case OPT_ROI: return set_roi(p, text);
+    case OPT_ROI: return add_roi(p, text);
+    case OPT_MARKERS: o->run.markers = true; return true;
+    case OPT_ROI_REQUIRED: o->requires_regions = true; return true;
     case OPT_REPEAT:
         if (!cli_parse_count(text, &value) || value == 0 || value > MAX_RUNS)
             return fail(p, "-r %s: write a number of runs from 1 to %d", text, MAX_RUNS);
@@ -436,8 +471,15 @@ static bool finish_report(parser *p) {
         return fail(p, "the host has no memory left");
     o->run.events = o->joined_events;
     o->run.metrics = o->joined_metrics;
-    o->run.roi_start = o->roi_start;
-    o->run.roi_stop = o->roi_stop;
+    if (o->requires_regions && o->n_regions == 0 && !o->run.markers)
+        return fail(p, "--roi-required goes with --roi or --markers");
+    if (o->n_regions == 1 && !o->run.markers) { // one region is the report; of several, each has one
+        o->run.roi_start = o->regions[0].start;
+        o->run.roi_stop = o->regions[0].stop;
+    } else {
+        o->run.regions = o->regions;
+        o->run.n_regions = o->n_regions;
+    }
     return true;
 }
 
@@ -678,7 +720,10 @@ void cli_options_done(cli_options *options) {
         strings_done(lists[i]);
     free(options->joined_events);
     free(options->joined_metrics);
-    free(options->roi_start);
-    free(options->roi_stop);
-    options->joined_events = options->joined_metrics = options->roi_start = options->roi_stop = NULL;
+    for (uint32_t i = 0; i < options->n_regions; i++) {
+        free((char *)(uintptr_t)options->regions[i].start);
+        free((char *)(uintptr_t)options->regions[i].stop);
+    }
+    options->n_regions = 0;
+    options->joined_events = options->joined_metrics = NULL;
 }

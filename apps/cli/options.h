@@ -79,7 +79,10 @@ typedef struct cli_options {
     bool wants_report;         // boot: the user asked for counts
     bool has_host_options;     // one that concerns Linux programs only was given
     cli_strings events, metrics, overrides, env, gates, guest_argv;
-    char *joined_events, *joined_metrics, *roi_start, *roi_stop;
+    char *joined_events, *joined_metrics;
+    tl_region regions[TL_MAX_REGIONS]; // their texts are ours
+    uint32_t n_regions;
+    bool requires_regions;
 
     // list
     tl_list_kind list_kind;
@@ -164,6 +167,7 @@ enum {
     STATUS_GATE = 1,
     STATUS_RESET = 1,
     STATUS_USAGE = 2,
+    STATUS_UNREACHED = 123,
     STATUS_TIMEOUT = 124,
     STATUS_FAILED = 125,
     STATUS_NOT_EXECUTABLE = 126,

@@ -224,13 +224,16 @@ static int run_to_end(stat_job *job, tl_run *run) {
             tl_run_stop(run, TL_END_TIMEOUT, 0);
         else if (wants_stop(job))
             tl_run_stop(run, TL_END_QUIT, 0);
-        if (tl_run_advance(run, INSNS_PER_STEP, &state, &err) != TL_OK)
-            status = complain(job, STATUS_FAILED, &err);
+        tl_status advanced = tl_run_advance(run, INSNS_PER_STEP, &state, &err);
+        if (advanced != TL_OK) // TL_EINVAL: the program begins, and a function of --roi is not there
+            status = complain(job, advanced == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED, &err);
         else if (state == TL_RUN_INTERVAL && !write_interval(job, run, false, &err))
             status = complain(job, STATUS_FAILED, &err);
         show_progress(job, run);
     }
     cli_log_erase_progress(&job->log);
+    if (status == STATUS_USAGE)
+        return status;
     if (options->run.interval != TL_INTERVAL_NONE && !write_interval(job, run, true, &err))
         status = complain(job, STATUS_FAILED, &err);
     return status;
@@ -282,6 +285,10 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     tl_result_free(start);
     failed = run_to_end(job, run);
     cli_log_look(&job->log, run);
+    if (failed == STATUS_USAGE) {
+        tl_run_free(run);
+        return failed;
+    }
     status = tl_run_result(run, ret_result, &err);
     tl_progress progress = {.size = sizeof progress};
     tl_run_progress(run, &progress);
@@ -327,6 +334,31 @@ static void explain_end(stat_job *job, const tl_result *result) {
     case TL_END_RESET: cli_log_say(&job->log, "%s asked for a restart", program); break;
     default: break;
     }
+}
+
+// Regions that were asked for and never reached. Returns the exit status, which is their own with --roi-required.
+static int explain_regions(stat_job *job, const tl_result *result, int status) {
+    const cli_options *options = job->options;
+    bool is_said = options->requires_regions || !options->report.is_quiet;
+    uint32_t n = tl_result_n_regions(result), n_missing = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        tl_region_info region = {.size = sizeof region};
+        tl_result_region_at(result, i, &region);
+        if (region.n_visits > 0)
+            continue;
+        n_missing++;
+        if (is_said)
+            cli_log_say(&job->log, "%s was never %s", region.name, region.start ? "reached" : "entered");
+    }
+    if (n == 0 && options->run.markers) {
+        n_missing++;
+        if (is_said)
+            cli_log_say(&job->log, "the program marked no region; mark one with TALLY_ROI_START of tally/roi.h");
+    }
+    tl_end end = {.size = sizeof end};
+    tl_result_end(result, &end);
+    bool is_own = end.reason == TL_END_EXITED || end.reason == TL_END_MAX_INSNS;
+    return n_missing > 0 && options->requires_regions && is_own && status != STATUS_FAILED ? STATUS_UNREACHED : status;
 }
 
 static bool is_folder(stat_job *job, const char *option, const char *path) {
@@ -405,8 +437,10 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
     cli_console_close();
     if (!first)
         return status;
-    if (!job->log.is_text)
-        explain_end(job, first); // a part of the report
+    if (!job->log.is_text) { // a part of the report
+        explain_end(job, first);
+        status = explain_regions(job, first, status);
+    }
     *ret_is_whole = true;
     if (!job->log.report)
         put_closing_line(job, first);
@@ -415,8 +449,10 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
     if (job->log.report && options->n_runs > 1 && job->run_number == options->n_runs && job->log.is_text && !options->report.is_quiet)
         fprintf(job->log.output.stream, " %u runs, all counts identical.\n\n", options->n_runs);
     cli_output_check(&job->log.output);
-    if (job->log.is_text)
+    if (job->log.is_text) {
         explain_end(job, first);
+        status = explain_regions(job, first, status);
+    }
     tl_result_free(first);
     return status;
 }

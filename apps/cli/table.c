@@ -142,10 +142,14 @@ const cli_option cli_option_rows[] = {
      "is milliseconds of simulated time.",
      NULL},
     {R, OPT_INTERVAL, 0, "interval-print", "LENGTH", NULL, "The same, by perf's name.", NULL},
-    {R, OPT_ROI, 0, "roi", "START[:STOP]", WHAT,
+    {R, OPT_ROI, 0, "roi", "START[..STOP]", WHAT,
      "Count only between reaching function START and reaching STOP; without STOP, from entering START until that call returns. "
-     "All visits are summed. 0x... is an address.",
+     "All visits are summed. Names are symbols, C++ and Rust names such as 'ns::f(int)', their beginnings, or 0x addresses. "
+     "Given more than once: a report for each.",
      NULL},
+    {R, OPT_MARKERS, 0, "markers", NULL, WHAT, "Count the regions that the program marks itself with tally/roi.h, a report for each.",
+     NULL},
+    {R, OPT_ROI_REQUIRED, 0, "roi-required", NULL, WHAT, "A region that is never reached is an error: exit status 123.", NULL},
     {R, OPT_REPEAT, 'r', "repeat", "N", WHAT, "Run N times. The counts must be identical, and are then printed once.", NULL},
     {R, OPT_NULL, 'n', "null", NULL, WHAT, "Print no counts, only what the run took.", NULL},
     {R, OPT_DETAIL, 'd', "detailed", NULL, WHAT, "Print more: every unit once; -dd: every single count.", NULL},

@@ -32,6 +32,7 @@ typedef struct tl_count {
     double truth;
     bool has_error;        // false also for a truth of 0 that is missed
     double error_vs_truth; // (value - truth) / truth
+    const char *region;    // of a run with several regions of interest: which one. NULL: there is none
 } tl_count;
 
 // One metric: a formula over counts.
@@ -45,7 +46,16 @@ typedef struct tl_metric_value {
     bool has_value;      // false: not defined here, a division by zero for example; `reason` says why
     double value;
     const char *reason; // NULL when has_value
+    const char *region; // as in tl_count
 } tl_metric_value;
+
+// A region of interest, with tl_run_options.roi_start, regions or markers.
+typedef struct tl_region_info {
+    uint32_t size;            // set by the caller to sizeof(tl_region_info)
+    const char *name;         // "start", "start..stop", or what the program named it
+    const char *start, *stop; // as asked for; NULL: there is none
+    uint64_t n_visits;        // completed or begun
+} tl_region_info;
 
 typedef enum tl_end_reason {
     TL_END_NONE,        // still running: an interval or a look in between
@@ -80,6 +90,8 @@ typedef struct tl_times {
 
 TL_API uint32_t tl_result_n_counts(const tl_result *result);
 TL_API void tl_result_count_at(const tl_result *result, uint32_t index, tl_count *ret_count); // index < tl_result_n_counts
+TL_API uint32_t tl_result_n_regions(const tl_result *result);
+TL_API void tl_result_region_at(const tl_result *result, uint32_t index, tl_region_info *ret_region); // index < tl_result_n_regions
 TL_API uint32_t tl_result_n_metrics(const tl_result *result);
 TL_API void tl_result_metric_at(const tl_result *result, uint32_t index, tl_metric_value *ret_metric);
 TL_API uint32_t tl_result_n_notes(const tl_result *result);

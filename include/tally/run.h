@@ -47,6 +47,12 @@ typedef enum tl_run_kind {
     TL_RUN_BOOT, // firmware and a kernel on a board
 } tl_run_kind;
 
+typedef struct tl_region {
+    const char *start, *stop; // as tl_run_options.roi_start and roi_stop
+} tl_region;
+
+enum { TL_MAX_REGIONS = 64 };
+
 typedef enum tl_host_symbols { // for Linux perf, which profiles the host
     TL_HOST_SYMBOLS_NONE,
     TL_HOST_SYMBOLS_MAP,     // /tmp/perf-PID.map: a name for each piece of translated code
@@ -89,8 +95,9 @@ typedef struct tl_run_options {
     uint64_t interval_length; // instructions, cycles or ns, as `interval` says; at least 1
 
     // Region of interest: only what happens inside is counted, all visits summed. A visit begins when any thread reaches `roi_start`,
-    // a function of the program or a number (0x...). It ends when `roi_stop` is reached or, with roi_stop NULL, when that call of
-    // roi_start returns. Functions are those of the program's own symbol table. NULL: count everything.
+    // a function or a number (0x...). It ends when `roi_stop` is reached or, with roi_stop NULL, when that call of roi_start returns.
+    // Functions are those of the program and of its libraries, also of those it loads later: symbols, or names of C++ and Rust with or
+    // without parameters, or the beginning of one name. NULL: count everything.
     const char *roi_start, *roi_stop;
 
     uint64_t max_insns; // end the run after so many retired instructions over all harts, exactly; 0: no limit
@@ -125,6 +132,11 @@ typedef struct tl_run_options {
     // TL_RUN_USER: the program sees the folder it lies in and the one it was started in under the names they have on the host. Else they
     // have fixed names, /tally/2/1/p and /tally/8/7/6/5/4/3/2/1/cwd, so that counts do not depend on them.
     bool host_paths;
+
+    // Several regions of interest, each counted on its own: every count of a result says which (tl_count.region). Strings are copied.
+    const tl_region *regions;
+    uint32_t n_regions; // at most TL_MAX_REGIONS
+    bool markers;       // and those that the program marks itself, with guest/include/tally/roi.h
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);

@@ -41,9 +41,19 @@ TL_API void tl_result_count_at(const tl_result *result, uint32_t index, tl_count
                       .enabled_ns = row->pmu.enabled_ns,
                       .running_ns = row->pmu.running_ns,
                       .has_truth = row->is_pmu && row->pmu.truth.kind != TL_VALUE_MISSING};
+    count.region = row->region;
     count.truth = count.has_truth ? row->pmu.truth.real : 0;
     count.has_error = tl_row_error(row, &count.error_vs_truth);
     tl_api_fill(ret_count, &count, sizeof count);
+}
+
+TL_API uint32_t tl_result_n_regions(const tl_result *result) { return result->n_regions; }
+
+TL_API void tl_result_region_at(const tl_result *result, uint32_t index, tl_region_info *ret_region) {
+    static const tl_result_region none = {.name = ""};
+    const tl_result_region *region = index < result->n_regions ? &result->regions[index] : &none;
+    const tl_region_info info = {.name = region->name, .start = region->start, .stop = region->stop, .n_visits = region->n_visits};
+    tl_api_fill(ret_region, &info, sizeof info);
 }
 
 TL_API uint32_t tl_result_n_metrics(const tl_result *result) { return n_of(result, true); }
@@ -57,6 +67,7 @@ TL_API void tl_result_metric_at(const tl_result *result, uint32_t index, tl_metr
                               .group = row->group,
                               .scope = row->scope,
                               .unit = row->unit,
+                              .region = row->region,
                               .meaning = row->meaning,
                               .has_value = has_value,
                               .value = has_value ? row->value.real : 0,

@@ -168,7 +168,7 @@ tl_status tl_elf_read(const tl_elf_source *source, tl_elf *ret_elf, tl_error *er
     }
     if (elf.n_segments == 0)
         return tl_fail(err, TL_EFORMAT, "%s: no loadable segment; " BUILD_IT, source->name);
-    if (elf.entry == 0)
+    if (elf.entry == 0 && !source->is_library)
         return tl_fail(err, TL_EFORMAT, "%s: %s; give a program, linked with an entry point", source->name,
                        elf.is_relocatable ? "shared library without an entry point" : "no entry point");
     // Where the kernel says the headers are: in the segment that holds their file offset.

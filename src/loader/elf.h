@@ -10,6 +10,8 @@
 
 #include "base/status.h"
 
+struct tl_nearest; // base/nearest.h
+
 enum { TL_ELF_MAX_SEGMENTS = 32, TL_ELF_MAX_INTERPRETER = 256 };
 
 typedef struct tl_elf_source { // where the bytes come from
@@ -18,6 +20,7 @@ typedef struct tl_elf_source { // where the bytes come from
     int64_t (*read)(void *ctx, void *to, size_t n, uint64_t offset); // bytes read (fewer at the end), or negative
     void *ctx;
     bool is_physical; // firmware, kernels, bare-metal programs: segments by physical address, anywhere; symbols of data, too
+    bool is_library;  // an entry point is not needed
 } tl_elf_source;
 
 typedef struct tl_elf_segment {   // PT_LOAD
@@ -49,6 +52,13 @@ void tl_symbols_free(tl_symbols *symbols); // NULL is fine
 uint32_t tl_symbols_count(const tl_symbols *symbols);
 // Link-time address; TL_ENOENT with the nearest names in err.
 TL_MUST_CHECK tl_status tl_symbols_find(const tl_symbols *symbols, const char *name, uint64_t *ret_vaddr, tl_error *err);
+// The same for a name as people write it: a symbol; a name of C++ or Rust with or without its parameters, blanks aside; with_prefixes, the
+// beginning of either if it leads to one function: its name is then in ret_name, else "" (NULL: not wanted). TL_EINVAL: the name is not one
+// function; err lists which.
+TL_MUST_CHECK tl_status tl_symbols_search(const tl_symbols *symbols, const char *wanted, bool with_prefixes, uint64_t *ret_vaddr,
+                                          char *ret_name, size_t size, tl_error *err);
+void tl_symbols_offer(const tl_symbols *symbols, struct tl_nearest *nearest); // every name, in every spelling
+bool tl_symbols_import_dlopen(const tl_symbols *symbols);                     // the file calls dlopen
 // The function that holds a link-time address; NULL: none. The name lives as long as the table.
 const char *tl_symbols_at(const tl_symbols *symbols, uint64_t vaddr, uint64_t *ret_offset);
 

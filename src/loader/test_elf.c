@@ -216,7 +216,7 @@ static void test_an_unknown_function_brings_the_nearest_names(void **state) {
     put(im, 60, 0, 2); // no sections: stripped
     assert_int_equal(tl_symbols_new(&im->source, &symbols, NULL), TL_OK);
     assert_int_equal(tl_symbols_find(symbols, "main", &vaddr, &err), TL_ENOENT);
-    assert_non_null(strstr(err.text, "do not strip it"));
+    assert_non_null(strstr(err.text, "0x..."));
     tl_symbols_free(symbols);
     free(im);
 }

@@ -28,6 +28,26 @@
 enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 4096, TL_N_VIEWS = 3 }; // slots of one view; views: U, S, M
 static const uint64_t TL_NO_LINE = UINT64_MAX;                        // never equal to a masked address of a valid line
 
+// Places to stop before. Whoever changes them counts `generation` up; harts notice when they run next.
+enum { TL_MAX_BREAKS = 512 };
+typedef struct tl_breaks {
+    uint64_t filter; // bit (pc >> 1) % 64 of each
+    uint32_t n, generation;
+    uint64_t pc[TL_MAX_BREAKS];
+} tl_breaks;
+
+static inline uint64_t tl_break_bit(uint64_t pc) { return UINT64_C(1) << (pc >> 1 & 63); }
+
+static inline bool tl_breaks_have(const tl_breaks *breaks, uint64_t pc) {
+    if (TL_LIKELY(!(breaks->filter & tl_break_bit(pc))))
+        return false;
+    for (uint32_t i = 0; i < breaks->n; i++) {
+        if (breaks->pc[i] == pc)
+            return true;
+    }
+    return false;
+}
+
 typedef struct tl_data_slot {
     uint64_t read_tag;               // virtual address of the line, or TL_NO_LINE
     uint64_t write_tag;              // the same when stores may go straight too, or TL_NO_LINE
@@ -180,6 +200,10 @@ typedef struct tl_pmu_port {
 enum { TL_MAX_PMU_PORTS = 4 };
 
 // What may be a change of who runs, as hardware can see it. An ECALL is an entry, too: both are told.
+// Markers of a program (guest/include/tally/roi.h): start when it has retired, stop and name before they execute. Set `mark` before a run.
+typedef enum tl_mark { TL_MARK_START, TL_MARK_STOP, TL_MARK_NAME } tl_mark;
+enum { TL_MAX_MARKERS = 64 }; // numbers are below
+
 typedef enum tl_notice { TL_NOTICE_TRAP_ENTRY, TL_NOTICE_TRAP_RETURN, TL_NOTICE_ECALL, TL_NOTICE_SATP } tl_notice;
 
 // What the host is at on behalf of a hart, for tl_sampler (session/sampler.h): front-ends say it where it changes, which is seldom.
@@ -225,6 +249,7 @@ struct tl_hart {
     uint64_t first_until;            // up to this cycle, the hart comes before all others that run; UINT64_MAX: it runs alone
     uint64_t shared_cycle;           // when a line went from this hart's L1D to another one or the other way round; 0: never
     uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
+    const struct tl_breaks *breaks;  // any number more; NULL: none
     bool skip_break;                 // do not stop at the very next instruction
     uint32_t code_generation;        // bumped when code bytes or mappings may have changed: decoded code is checked again
     tl_priv priv;                    // changed by tl_hart_set_priv only
@@ -241,6 +266,8 @@ struct tl_hart {
     tl_priv new_priv;
     uint32_t n_pmus;
     const tl_pmu_port *pmus[TL_MAX_PMU_PORTS];
+    void (*mark)(void *ctx, const tl_hart *h, tl_mark mark, uint32_t number, uint64_t name_vaddr); // NULL: markers do nothing
+    void *mark_ctx;
     void (*notice)(void *ctx, const tl_hart *h, tl_notice notice); // NULL: nobody wants to know
     void *notice_ctx;
     tl_privileged csr;

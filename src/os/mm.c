@@ -103,6 +103,8 @@ int64_t tl_sys_mmap(tl_thread *t, const uint64_t args[6]) {
     if (!map.file)
         map.offset = 0;
     int64_t vaddr = tl_vm_map(t->process->vm, &map);
+    if (vaddr >= 0 && map.file && map.prot & TL_PROT_EXEC && t->process == t->os->first && t->os->options.mapped_code)
+        t->os->options.mapped_code(t->os->options.ctx);
     if (vaddr >= 0 && (flags & (MAP_POPULATE | MAP_LOCKED)) && !(flags & MAP_NONBLOCK) && map.prot)
         tl_vm_populate(t->process->vm, (uint64_t)vaddr, (uint64_t)vaddr + bytes,
                        (prot & PROT_WRITE) && !map.is_shared ? TL_ACCESS_WRITE : TL_ACCESS_READ);

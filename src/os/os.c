@@ -478,11 +478,13 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
     (void)err;
     for (int i = 0; i < 2; ++i)
         os->break_pc[i] = limits->break_pc[i];
+    os->breaks = limits->breaks;
     for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
         tl_hart *h = os->machine->harts[i];
         const tl_thread *t = (const tl_thread *)h->client;
         for (int k = 0; k < 2; ++k)
             h->break_pc[k] = t && t->process == os->first ? os->break_pc[k] : TL_NO_LINE;
+        h->breaks = t && t->process == os->first ? os->breaks : NULL;
     }
     os->is_at_break = os->must_stop = false;
     uint64_t n_seen = 0; // instructions at the last look

@@ -25,6 +25,7 @@ typedef struct tl_os_options {
     // Asked every few milliseconds of the host's time, before a wait for the host and when a host signal interrupted it: true makes tl_os_run
     // return TL_OS_LIMIT; a system call that waited ends with EINTR. May be NULL.
     bool (*wants_stop)(void *ctx);
+    void (*mapped_code)(void *ctx); // the first process mapped a file with code, such as a library; may be NULL
     void *ctx;
 } tl_os_options;
 
@@ -37,9 +38,10 @@ typedef enum tl_os_stop {
 } tl_os_stop;
 
 typedef struct tl_os_limits {
-    uint64_t until_cycle;   // machine time: stop when every hart has reached it (UINT64_MAX: none)
-    uint64_t until_instret; // sum over all harts, exact (UINT64_MAX: none)
-    uint64_t break_pc[2];   // in the first process's program (TL_NO_LINE: none)
+    uint64_t until_cycle;    // machine time: stop when every hart has reached it (UINT64_MAX: none)
+    uint64_t until_instret;  // sum over all harts, exact (UINT64_MAX: none)
+    uint64_t break_pc[2];    // in the first process's program (TL_NO_LINE: none)
+    const tl_breaks *breaks; // the same, any number more; may change while a call runs. NULL: none
 } tl_os_limits;
 
 typedef struct tl_os_report {
@@ -64,7 +66,16 @@ uint64_t tl_os_peak_bytes(const tl_os *os);      // the most that were in use at
 bool tl_os_has_written(const tl_os *os, int fd); // the program wrote to std_fd[fd]
 // The symbols of the first process's program and its load bias; the caller frees the table.
 TL_MUST_CHECK tl_status tl_os_symbols_new(const tl_os *os, tl_symbols **ret_symbols, uint64_t *ret_load_bias, tl_error *err);
-// Runtime address of a symbol of the first process's program (load bias applied); TL_ENOENT with the nearest names in err.
-TL_MUST_CHECK tl_status tl_os_symbol(const tl_os *os, const char *name, uint64_t *ret_vaddr, tl_error *err);
+// Runtime address of a function of the first process: of its program, else of a library that is mapped now. tl_symbols_search explains names;
+// how NULL: only whole ones.
+typedef struct tl_os_search {
+    bool with_prefixes;
+    char *ret_name; // of the function, if the beginning of its name was given; NULL: not wanted
+    size_t size;
+    bool *ret_waits; // a file that is mapped calls dlopen, so others may follow; NULL: not wanted
+} tl_os_search;
+TL_MUST_CHECK tl_status tl_os_symbol(const tl_os *os, const char *name, const tl_os_search *how, uint64_t *ret_vaddr, tl_error *err);
+// Where the first process's program begins, after its dynamic loader has mapped the libraries it names; 0: it has no loader.
+uint64_t tl_os_entry(const tl_os *os);
 
 #endif

@@ -57,15 +57,16 @@ struct tl_os {
     tl_os_report report;                // message of the end so far
     bool has_ended;
     uint64_t break_pc[2];          // of the first process; TL_NO_LINE: none
+    const tl_breaks *breaks;       // the same
     tl_turn turn;                  // the one that a limit cut short; nobody's: the hart furthest behind is next
     uint32_t deferred;             // bit k: hart k stands at a trap that is handled when it is the one furthest behind
     int32_t hpc_pid[TL_MAX_HARTS]; // whose the distributed counters of a hart were last; 0: nobody's yet
     tl_kernel_counts kernel_counts[TL_MAX_HARTS];
-    struct tl_pev *perf; // perf_event.h; NULL: no event was ever opened
-    uint32_t in_kernel;  // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
-    bool is_at_break;    // the run ends here
-    bool must_stop;      // the same: somebody outside wants it
-    tl_thread *dead;     // ended threads, freed between events
+    struct tl_pev *perf;                    // perf_event.h; NULL: no event was ever opened
+    uint32_t in_kernel;                     // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
+    bool is_at_break;                       // the run ends here
+    bool must_stop;                         // the same: somebody outside wants it
+    tl_thread *dead;                        // ended threads, freed between events
     char *host_paths[TL_OS_MAX_HOST_PATHS]; // tl_os_host_path
     uint32_t n_host_paths;
 };

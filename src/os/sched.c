@@ -80,6 +80,7 @@ static void load(tl_hart *h, tl_thread *t) {
         ++h->tally[TL_S_OS_MIGRATION];
     for (int i = 0; i < 2; ++i)
         h->break_pc[i] = t->process == os->first ? os->break_pc[i] : TL_NO_LINE;
+    h->breaks = t->process == os->first ? os->breaks : NULL;
     h->skip_break = false;
     h->client = t;
     os->in_kernel |= 1u << h->id;

@@ -20,21 +20,22 @@ static void cell(FILE *stream, const char *text) {
     fputc('"', stream);
 }
 
-static void put_header(tl_reporter *reporter, bool has_pmu) {
+static void put_header(tl_reporter *reporter, bool has_pmu, bool has_region) {
     reporter->has_header = true;
     reporter->has_pmu = has_pmu;
-    fprintf(reporter->stream, "interval,end_ns,scope,name,value,unit,kind,reason%s\n",
-            has_pmu ? ",pmu,enabled,running,truth,error_vs_truth" : "");
+    reporter->has_region = has_region;
+    fprintf(reporter->stream, "interval,end_ns,scope,name,value,unit,kind,reason%s%s\n",
+            has_pmu ? ",pmu,enabled,running,truth,error_vs_truth" : "", has_region ? ",region" : "");
 }
 
-static void begin(tl_reporter *reporter, const tl_result *result) { put_header(reporter, result->header->pmu); }
+static void begin(tl_reporter *reporter, const tl_result *result) { put_header(reporter, result->header->pmu, result->is_by_region); }
 
 static void message(tl_reporter *reporter, const char *sentence) {
     if (!reporter->has_header)
-        put_header(reporter, false);
+        put_header(reporter, false, false);
     fputs(",,run,message,,,message,", reporter->stream);
     cell(reporter->stream, sentence);
-    fputs(reporter->has_pmu ? ",,,,,\n" : "\n", reporter->stream);
+    fprintf(reporter->stream, "%s%s\n", reporter->has_pmu ? ",,,,," : "", reporter->has_region ? "," : "");
 }
 
 static const char *value_text(const tl_value *value, char text[32]) {
@@ -78,6 +79,10 @@ static void line(tl_reporter *reporter, const tl_result *result, bool is_interva
     cell(stream, reason);
     if (result->header->pmu)
         pmu_cells(stream, result->header, row);
+    if (result->is_by_region) {
+        fputc(',', stream);
+        cell(stream, row && row->region ? row->region : "");
+    }
     fputc('\n', stream);
 }
 

@@ -97,6 +97,8 @@ static void rows(tl_reporter *reporter, const tl_result *result, bool is_interva
         tl_json_string(json, "type", type);
         if (is_interval)
             tl_json_u64(json, "interval", reporter->n_intervals);
+        if (row->region)
+            tl_json_string(json, "region", row->region);
         tl_json_string(json, type, row->name);
         value(json, "value", &row->value);
         tl_json_string(json, "unit", row->unit);
@@ -134,6 +136,16 @@ static void interval(tl_reporter *reporter, const tl_result *result) {
 
 static void end(tl_reporter *reporter, const tl_result *result) {
     tl_json *json = &reporter->json;
+    for (uint32_t i = 0; result->is_by_region && i < result->n_regions; i++) {
+        const tl_result_region *region = &result->regions[i];
+        tl_json_begin_object(json, NULL);
+        tl_json_string(json, "type", "region");
+        tl_json_string(json, "region", region->name);
+        string_or_null(json, "start", region->start);
+        string_or_null(json, "stop", region->stop);
+        tl_json_u64(json, "visits", region->n_visits);
+        tl_json_end_object(json);
+    }
     rows(reporter, result, false);
     for (uint32_t i = 0; i < result->n_notes; i++) {
         tl_json_begin_object(json, NULL);

@@ -127,7 +127,7 @@ static double percent(const tl_row *row) {
     return !row->is_pmu ? 100 : row->pmu.enabled_ns ? 100.0 * (double)row->pmu.running_ns / (double)row->pmu.enabled_ns : 0;
 }
 
-static void csv_rows(tl_reporter *reporter, const tl_result *result, bool is_interval) {
+static void csv_lines(tl_reporter *reporter, const tl_result *result, bool is_interval) {
     FILE *stream = reporter->stream;
     const char *sep = reporter->separator;
     for (uint32_t i = 0; i < result->n_rows && !reporter->options.only_times; i++) {
@@ -160,6 +160,17 @@ static void csv_rows(tl_reporter *reporter, const tl_result *result, bool is_int
     }
 }
 
+// The rows of one region as a result of their own, under a line that scripts take for a comment.
+static void csv_rows(tl_reporter *reporter, const tl_result *result, bool is_interval) {
+    if (!result->is_by_region)
+        csv_lines(reporter, result, is_interval);
+    for (uint32_t i = 0; result->is_by_region && i < result->n_regions; i++) {
+        tl_result part = tl_report_region(result, i);
+        fprintf(reporter->stream, "# region %s\n", result->regions[i].name);
+        csv_lines(reporter, &part, is_interval);
+    }
+}
+
 static void csv_interval(tl_reporter *reporter, const tl_result *result) { csv_rows(reporter, result, true); }
 
 static void csv_end(tl_reporter *reporter, const tl_result *result) {
@@ -172,7 +183,12 @@ static void csv_message(tl_reporter *reporter, const char *sentence) { fprintf(r
 
 const tl_report_type tl_report_perf_csv = {.interval = csv_interval, .end = csv_end, .message = csv_message};
 
-static void json_rows(tl_reporter *reporter, const tl_result *result, bool is_interval) {
+static void put_escaped(FILE *stream, const char *text) {
+    for (; *text; text++)
+        fprintf(stream, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+static void json_lines(tl_reporter *reporter, const tl_result *result, bool is_interval, const char *region) {
     FILE *stream = reporter->stream;
     for (uint32_t i = 0; i < result->n_rows && !reporter->options.only_times; i++) {
         const tl_row *row = &result->rows[i];
@@ -183,6 +199,11 @@ static void json_rows(tl_reporter *reporter, const tl_result *result, bool is_in
         fputc('{', stream);
         if (is_interval)
             fprintf(stream, "\"interval\" : %s, ", tl_format_seconds(result->begin_ns + result->sim_ns, text));
+        if (region) {
+            fputs("\"region\" : \"", stream);
+            put_escaped(stream, region);
+            fputs("\", ", stream);
+        }
         if (hart_of(row->scope, &hart))
             fprintf(stream, "\"cpu\" : \"%u\", ", hart);
         else if (strcmp(row->scope, "machine"))
@@ -201,6 +222,15 @@ static void json_rows(tl_reporter *reporter, const tl_result *result, bool is_in
                 tl_format_fixed(percent(row), 2, text));
         fprintf(stream, "\"metric-value\" : %s, \"metric-unit\" : \"%s\"", tl_format_fixed(metric.value, 6, text), metric.unit);
         fputs("}\n", stream);
+    }
+}
+
+static void json_rows(tl_reporter *reporter, const tl_result *result, bool is_interval) {
+    if (!result->is_by_region)
+        json_lines(reporter, result, is_interval, NULL);
+    for (uint32_t i = 0; result->is_by_region && i < result->n_regions; i++) {
+        tl_result part = tl_report_region(result, i);
+        json_lines(reporter, &part, is_interval, result->regions[i].name);
     }
 }
 

@@ -150,4 +150,11 @@ const char *tl_report_signal_name(int signal) { // by Linux's numbers, which the
     return name ? name : "no name";
 }
 
+tl_result tl_report_region(const tl_result *result, uint32_t index) {
+    tl_result part = *result;
+    part.rows += result->regions[index].first_row;
+    part.n_rows = result->regions[index].n_rows;
+    return part;
+}
+
 const char *tl_report_kind(const tl_row *row) { return row->is_metric ? "derived" : row->is_pmu ? "pmu" : "truth"; }

@@ -23,10 +23,10 @@ struct tl_reporter {
     tl_report_options options;
     FILE *stream;
     tl_json json;
-    uint64_t n_intervals;                // written so far
-    char separator[16];                  // of options
-    bool has_begun, has_header, has_pmu; // the latter two: of the line that names the columns
-    tl_strbuf early;                     // messages from before the beginning, one a line
+    uint64_t n_intervals;                            // written so far
+    char separator[16];                              // of options
+    bool has_begun, has_header, has_pmu, has_region; // the latter three: of the line that names the columns
+    tl_strbuf early;                                 // messages from before the beginning, one a line
 };
 
 extern const tl_report_type tl_report_text, tl_report_json, tl_report_csv, tl_report_perf_csv, tl_report_perf_json;
@@ -46,6 +46,7 @@ const char *tl_format_fixed(double value, unsigned n_decimals, char ret_text[TL_
 const char *tl_format_seconds(uint64_t ns, char ret_text[TL_NUMBER_BYTES]);                     // "0.012345678"
 const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]);                     // as many decimals as it takes to see it
 const char *tl_report_kind(const tl_row *row);                                                  // "truth", "pmu", "derived"
+tl_result tl_report_region(const tl_result *result, uint32_t index);                            // the rows of one region, all else borrowed
 const char *tl_report_signal_name(int signal);                                                  // "SIGSEGV", or "no name"
 
 #endif

@@ -359,11 +359,13 @@ static void interval(tl_reporter *reporter, const tl_result *result) {
         char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES], c[TL_NUMBER_BYTES];
         if (!is_shown(reporter, row) || (row->is_metric && !is_chosen && reporter->options.detail == 0))
             continue;
-        const tl_row *metric = row->metric ? tl_result_row(result, true, row->metric, row->scope) : NULL;
+        const tl_row *metric = row->metric ? tl_result_row_of(result, row->region, true, row->metric, row->scope) : NULL;
         const char *value =
             row->is_metric && row->value.kind != TL_VALUE_MISSING ? tl_format_metric(row->value.real, c) : value_text(row, c);
         fprintf(stream, "  %16s %16s %*s  ", tl_format_seconds(result->begin_ns + result->sim_ns, a),
                 tl_format_grouped(result->begin_instructions + result->instructions, b), VALUE_WIDTH, value);
+        if (row->region)
+            fprintf(stream, "%-16s ", row->region);
         if (scopes)
             fprintf(stream, "%-12s ", strcmp(row->scope, "machine") ? row->scope : "");
         if (metric && metric->value.kind != TL_VALUE_MISSING) {
@@ -376,15 +378,30 @@ static void interval(tl_reporter *reporter, const tl_result *result) {
     }
 }
 
+static void put_region(tl_reporter *reporter, const tl_result *result, uint32_t index) {
+    const tl_result_region *region = &result->regions[index];
+    tl_result part = tl_report_region(result, index);
+    fprintf(reporter->stream, "\n %s %s, %llu visit%s:\n", region->stop ? "From" : "Inside", region->name,
+            (unsigned long long)region->n_visits, region->n_visits == 1 ? "" : "s");
+    if (reporter->options.only_times)
+        return;
+    put_events(reporter, &part);
+    put_metrics(reporter, &part);
+}
+
 static void end(tl_reporter *reporter, const tl_result *result) {
     if (!reporter->options.is_quiet)
         put_heading(reporter, result);
     if (!reporter->options.only_times && result->header->pmu) {
         put_pmu(reporter, result);
-    } else if (!reporter->options.only_times) {
+    } else if (!reporter->options.only_times && !result->is_by_region) {
         put_events(reporter, result);
         put_metrics(reporter, result);
     }
+    for (uint32_t i = 0; result->is_by_region && i < result->n_regions; i++)
+        put_region(reporter, result, i);
+    if (result->is_by_region && result->n_regions == 0 && !reporter->options.is_quiet)
+        fputs("\n The program marked no region.\n", reporter->stream);
     if (!reporter->options.is_quiet)
         put_ending(reporter, result);
 }

@@ -137,10 +137,11 @@ static bool is_crossed(const condition *gate, const tl_diff_line *line) {
 static const tl_row *find_from(const tl_result *result, uint32_t hint, const tl_row *like) {
     if (hint < result->n_rows) { // reports of equal requests have equal order
         const tl_row *row = &result->rows[hint];
-        if (row->is_metric == like->is_metric && !strcmp(row->name, like->name) && !strcmp(row->scope, like->scope))
+        if (row->is_metric == like->is_metric && !strcmp(row->name, like->name) && !strcmp(row->scope, like->scope) &&
+            tl_row_is_of(row, like->region))
             return row;
     }
-    return tl_result_row(result, like->is_metric, like->name, like->scope);
+    return tl_result_row_of(result, like->region, like->is_metric, like->name, like->scope);
 }
 
 static tl_status apply_gate(tl_diff *diff, const char *text, tl_error *err) {

@@ -16,12 +16,13 @@ typedef struct tl_guest_setup { // everything is borrowed until the guest is fre
     const tl_run_options *options; // with strings of its own, and what was left open filled in
     void (*warn)(void *ctx, const char *sentence);
     bool (*wants_stop)(void *ctx);
+    void (*mapped_code)(void *ctx); // names of functions may have come up
     void *ctx;
 } tl_guest_setup;
 
 typedef struct tl_guest_limits { // tl_os_limits says how exact they are
     uint64_t until_cycle, until_instret;
-    uint64_t break_pc[2];
+    const tl_breaks *breaks; // NULL: none
 } tl_guest_limits;
 
 typedef struct tl_guest_report {
@@ -32,10 +33,18 @@ typedef struct tl_guest_report {
     char message[400]; // "" or one sentence
 } tl_guest_report;
 
+typedef struct tl_guest_search {
+    bool with_prefixes; // the beginning of one name is enough
+    bool *ret_waits;    // the guest may load more code that has names; NULL: not wanted
+} tl_guest_search;
+
 typedef struct tl_guest_type {
     TL_MUST_CHECK tl_status (*load)(const tl_guest_setup *setup, tl_guest **ret_guest, tl_error *err);
     TL_MUST_CHECK tl_status (*run)(tl_guest *guest, const tl_guest_limits *limits, tl_guest_report *ret_report, tl_error *err);
-    TL_MUST_CHECK tl_status (*symbol)(const tl_guest *guest, const char *name, uint64_t *ret_address, tl_error *err);
+    // TL_ENOENT: there is no such function now; TL_EINVAL: the name is not one function.
+    TL_MUST_CHECK tl_status (*symbol)(const tl_guest *guest, const char *name, const tl_guest_search *how, uint64_t *ret_address,
+                                      tl_error *err);
+    uint64_t (*entry)(const tl_guest *guest); // where the program begins, with its libraries mapped; 0, NULL: there is no loader
     // The function that holds an address, and how far behind its beginning; NULL: not known. User programs: only with host_symbols.
     const char *(*name_at)(const tl_guest *guest, uint64_t address, uint64_t *ret_within);
     const char *(*host_path)(const tl_guest *guest, uint32_t index); // tl_run_host_path; NULL: there are none

@@ -43,8 +43,10 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
 }
 
 static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_report *ret_report, tl_error *err) {
-    const tl_system_limits system_limits = {
-        .until_cycle = limits->until_cycle, .until_instret = limits->until_instret, .break_pc = {limits->break_pc[0], limits->break_pc[1]}};
+    const tl_system_limits system_limits = {.until_cycle = limits->until_cycle,
+                                            .until_instret = limits->until_instret,
+                                            .break_pc = {TL_NO_LINE, TL_NO_LINE},
+                                            .breaks = limits->breaks};
     tl_system_report report = {0};
     tl_status status = tl_system_run(((software *)guest)->system, &system_limits, &report, err);
     if (status != TL_OK)
@@ -64,8 +66,10 @@ static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_re
     return TL_OK;
 }
 
-static tl_status symbol(const tl_guest *guest, const char *name, uint64_t *ret_address, tl_error *err) {
-    return tl_system_symbol(((const software *)guest)->system, name, ret_address, err);
+static tl_status symbol(const tl_guest *guest, const char *name, const tl_guest_search *how, uint64_t *ret_address, tl_error *err) {
+    if (how->ret_waits)
+        *how->ret_waits = false;
+    return tl_system_symbol(((const software *)guest)->system, name, how->with_prefixes, ret_address, err);
 }
 
 static const char *name_at(const tl_guest *guest, uint64_t address, uint64_t *ret_within) {

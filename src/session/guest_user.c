@@ -27,6 +27,7 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
         .std_fd = {run->std_fd[0], run->std_fd[1], run->std_fd[2]},
         .warn = setup->warn,
         .wants_stop = setup->wants_stop,
+        .mapped_code = setup->mapped_code,
         .ctx = setup->ctx,
     };
     user *u = calloc(1, sizeof *u);
@@ -45,8 +46,10 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
 }
 
 static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_report *ret_report, tl_error *err) {
-    const tl_os_limits os_limits = {
-        .until_cycle = limits->until_cycle, .until_instret = limits->until_instret, .break_pc = {limits->break_pc[0], limits->break_pc[1]}};
+    const tl_os_limits os_limits = {.until_cycle = limits->until_cycle,
+                                    .until_instret = limits->until_instret,
+                                    .break_pc = {TL_NO_LINE, TL_NO_LINE},
+                                    .breaks = limits->breaks};
     tl_os_report report = {0};
     tl_status status = tl_os_run(((user *)guest)->os, &os_limits, &report, err);
     if (status != TL_OK)
@@ -69,9 +72,12 @@ static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_re
     return TL_OK;
 }
 
-static tl_status symbol(const tl_guest *guest, const char *name, uint64_t *ret_address, tl_error *err) {
-    return tl_os_symbol(((const user *)guest)->os, name, ret_address, err);
+static tl_status symbol(const tl_guest *guest, const char *name, const tl_guest_search *how, uint64_t *ret_address, tl_error *err) {
+    const tl_os_search os_how = {.with_prefixes = how->with_prefixes, .ret_waits = how->ret_waits};
+    return tl_os_symbol(((const user *)guest)->os, name, &os_how, ret_address, err);
 }
+
+static uint64_t entry(const tl_guest *guest) { return tl_os_entry(((const user *)guest)->os); }
 
 static const char *name_at(const tl_guest *guest, uint64_t address, uint64_t *ret_within) {
     const user *u = (const user *)guest;
@@ -95,6 +101,7 @@ static void free_user(tl_guest *guest) {
 const tl_guest_type tl_guest_user = {.load = load,
                                      .run = run,
                                      .symbol = symbol,
+                                     .entry = entry,
                                      .name_at = name_at,
                                      .host_path = host_path,
                                      .now_cycles = now_cycles,

@@ -502,35 +502,48 @@ static uint32_t add_rows(const tl_plan *plan, const tl_quantity *quantity, const
     return n;
 }
 
+static void evaluate(const tl_plan *plan, const uint64_t *slots, tl_row *rows) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->n_events; i++) {
+        uint32_t first = n;
+        n += add_rows(plan, &plan->events[i].quantity, slots, rows + n);
+        for (uint32_t k = first; k < n; k++) {
+            rows[k].group = plan->events[i].group;
+            rows[k].metric = plan->events[i].metric;
+            rows[k].detail = plan->events[i].detail;
+        }
+    }
+    for (uint32_t i = 0; i < plan->metrics.n_items; i++) {
+        uint32_t first = n;
+        n += add_rows(plan, &plan->metrics.items[i], slots, rows + n);
+        for (uint32_t k = first; k < n; k++)
+            rows[k].detail = i < plan->n_default_metrics ? 0 : 1;
+    }
+}
+
 tl_status tl_plan_evaluate(const tl_plan *plan, const uint64_t *slots, tl_result *result, tl_error *err) {
     if (plan->hpc)
         return tl_hpc_rows(plan->hpc, NULL, result, err);
     if (plan->perf)
         return tl_perf_rows(plan->perf, result->pmu_counts, slots, plan->per_hart, plan->hart_scopes, result, err);
-    uint32_t n_rows = 0;
+    uint32_t n_rows = 0, n_parts = result->is_by_region ? result->n_regions : 1;
     for (uint32_t i = 0; i < plan->n_events; i++)
         n_rows += add_rows(plan, &plan->events[i].quantity, slots, NULL);
     for (uint32_t i = 0; i < plan->metrics.n_items; i++)
         n_rows += add_rows(plan, &plan->metrics.items[i], slots, NULL);
-    result->rows = list_alloc(&result->arena, n_rows, sizeof *result->rows);
+    result->rows = list_alloc(&result->arena, (size_t)n_rows * n_parts, sizeof *result->rows);
     if (!result->rows)
         return no_memory(err);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < plan->n_events; i++) {
-        uint32_t first = n;
-        n += add_rows(plan, &plan->events[i].quantity, slots, result->rows + n);
-        for (uint32_t k = first; k < n; k++) {
-            result->rows[k].group = plan->events[i].group;
-            result->rows[k].metric = plan->events[i].metric;
-            result->rows[k].detail = plan->events[i].detail;
-        }
+    for (uint32_t k = 0; k < n_parts; k++) {
+        tl_row *rows = result->rows + (size_t)n_rows * k;
+        evaluate(plan, slots + (size_t)(result->n_slots / (n_parts ? n_parts : 1)) * k, rows);
+        if (!result->is_by_region)
+            continue;
+        result->regions[k].first_row = n_rows * k;
+        result->regions[k].n_rows = n_rows;
+        for (uint32_t i = 0; i < n_rows; i++)
+            rows[i].region = result->regions[k].name;
     }
-    for (uint32_t i = 0; i < plan->metrics.n_items; i++) {
-        uint32_t first = n;
-        n += add_rows(plan, &plan->metrics.items[i], slots, result->rows + n);
-        for (uint32_t k = first; k < n; k++)
-            result->rows[k].detail = i < plan->n_default_metrics ? 0 : 1;
-    }
-    result->n_rows = n;
+    result->n_rows = n_rows * n_parts;
     return TL_OK;
 }

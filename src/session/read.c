@@ -108,6 +108,8 @@ static tl_status read_row(reader *r, const json_t *record, bool is_metric, tl_er
                   .is_metric = is_metric};
     if (!row.name || !row.scope || !row.unit || !row.group)
         return no_memory(err);
+    if (json_is_string(json_object_get(record, "region")) && !(row.region = keep(r, json_object_get(record, "region"))))
+        return no_memory(err);
     if (read_u64(value, &row.value.integer)) {
         row.value.kind = TL_VALUE_INTEGER;
         row.value.real = (double)row.value.integer;

@@ -56,6 +56,20 @@ bool tl_row_error(const tl_row *row, double *ret_error) {
     return true;
 }
 
+bool tl_row_is_of(const tl_row *row, const char *region) {
+    return row->region && region ? !strcmp(row->region, region) : row->region == region;
+}
+
+const tl_row *tl_result_row_of(const tl_result *result, const char *region, bool is_metric, const char *name, const char *scope) {
+    for (uint32_t i = 0; i < result->n_rows; i++) {
+        const tl_row *row = &result->rows[i];
+        if (row->is_metric == is_metric && !strcmp(row->name, name) && !strcmp(row->scope, scope ? scope : "machine") &&
+            tl_row_is_of(row, region))
+            return row;
+    }
+    return NULL;
+}
+
 const tl_row *tl_result_row(const tl_result *result, bool is_metric, const char *name, const char *scope) {
     for (uint32_t i = 0; i < result->n_rows; i++) {
         const tl_row *row = &result->rows[i];
@@ -65,25 +79,55 @@ const tl_row *tl_result_row(const tl_result *result, bool is_metric, const char 
     return NULL;
 }
 
+// The earlier total; regions that markers began since had none.
+static uint64_t earlier_slot(const tl_result *later, const tl_result *earlier, uint32_t index) {
+    if (!later->is_by_region)
+        return earlier->slots[index];
+    uint32_t n = later->n_slots / later->n_regions;
+    for (uint32_t i = 0; i < earlier->n_regions; i++) {
+        if (earlier->regions[i].key == later->regions[index / n].key)
+            return earlier->slots[(size_t)i * n + index % n];
+    }
+    return 0;
+}
+
+static bool copy_regions(tl_result *result, const tl_result *from) {
+    result->is_by_region = from->is_by_region;
+    if (from->n_regions == 0)
+        return true;
+    result->regions = tl_arena_alloc(&result->arena, from->n_regions * sizeof *result->regions);
+    for (uint32_t i = 0; result->regions && i < from->n_regions; i++) {
+        tl_result_region *to = &result->regions[result->n_regions++];
+        *to = from->regions[i];
+        to->name = tl_arena_strdup(&result->arena, to->name);
+        to->start = to->stop = NULL; // of the whole run's result
+        if (!to->name)
+            return false;
+    }
+    return result->regions != NULL;
+}
+
 tl_status tl_result_difference(const tl_result *later, const tl_result *earlier, tl_result **ret_result, tl_error *err) {
-    if (!later->slots || later->plan != earlier->plan || later->n_slots != earlier->n_slots)
+    bool is_by_region = later->is_by_region;
+    if (!later->slots || later->plan != earlier->plan || is_by_region != earlier->is_by_region ||
+        (!is_by_region && later->n_slots != earlier->n_slots))
         return tl_fail(err, TL_EINVAL, "the results to subtract come from different runs");
     for (uint32_t i = 0; i < later->n_slots; i++) {
-        if (later->slots[i] < earlier->slots[i])
+        if (later->slots[i] < earlier_slot(later, earlier, i))
             return tl_fail(err, TL_EINVAL, "the result to subtract is the later one");
     }
     tl_result *result;
     tl_status status = tl_result_new(later->plan, &result, err);
     if (status != TL_OK)
         return status;
-    result->slots = tl_arena_alloc(&result->arena, later->n_slots * sizeof *result->slots);
-    if (!result->slots) {
+    result->slots = tl_arena_alloc(&result->arena, (later->n_slots + 1) * sizeof *result->slots);
+    if (!result->slots || !copy_regions(result, later)) {
         tl_result_release(result);
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     }
     result->n_slots = later->n_slots;
     for (uint32_t i = 0; i < later->n_slots; i++)
-        result->slots[i] = later->slots[i] - earlier->slots[i];
+        result->slots[i] = later->slots[i] - earlier_slot(later, earlier, i);
     result->pmu_counts = tl_arena_alloc(&result->arena, (later->n_pmu_counts + 1) * sizeof *result->pmu_counts);
     if (!result->pmu_counts) {
         tl_result_release(result);
@@ -143,7 +187,7 @@ tl_status tl_result_compare(const tl_result *a, const tl_result *b, tl_error *er
     for (uint32_t i = 0; i < a->n_rows; i++) {
         const tl_row *x = &a->rows[i], *y = &b->rows[i];
         char text[2][40];
-        if (strcmp(x->name, y->name) || strcmp(x->scope, y->scope))
+        if (strcmp(x->name, y->name) || strcmp(x->scope, y->scope) || !tl_row_is_of(x, y->region))
             return tl_fail(err, TL_EINVAL, "the results show different things: %s and %s", x->name, y->name);
         if (!same_value(x->value, y->value))
             return tl_fail(err, TL_EINVAL, "%s of %s is %s in one and %s in the other", x->name, x->scope, show(x->value, text[0]),

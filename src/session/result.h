@@ -33,7 +33,8 @@ typedef struct tl_row {
     bool is_metric;
     bool is_pmu; // what a PMU would have reported: value, and
     tl_row_pmu pmu;
-    unsigned detail; // the text report shows it from this level on: 0 always, 1 with -d unless it is 0, 2 with -dd
+    const char *region; // tl_result_region.name, or NULL
+    unsigned detail;    // the text report shows it from this level on: 0 always, 1 with -d unless it is 0, 2 with -dd
     tl_value value;
 } tl_row;
 
@@ -73,12 +74,23 @@ typedef struct tl_header {
     uint32_t n_changed;
 } tl_header;
 
+typedef struct tl_result_region {
+    const char *name;         // "f..g", or what the program named it
+    const char *start, *stop; // or NULL
+    uint32_t key;             // which of the run's, in whatever result
+    uint64_t n_visits;        // completed or begun
+    uint32_t first_row, n_rows;
+} tl_result_region;
+
 struct tl_result {
     tl_arena arena;
     struct tl_plan *plan; // shared; NULL for a result read from a file
     const tl_header *header;
-    uint64_t *slots; // in the machine's slot order; NULL for a result read from a file
+    uint64_t *slots; // in the machine's slot order, by region if is_by_region; NULL for a result read from a file
     uint32_t n_slots;
+    tl_result_region *regions; // of interest; NULL: everything was counted
+    uint32_t n_regions;
+    bool is_by_region;         // each region has rows of its own; else there is at most one
     tl_perf_count *pmu_counts; // with header->pmu: for each hart, for each event
     uint32_t n_pmu_counts;
     const char *pmu_remark; // one sentence about how they were read, or NULL
@@ -106,6 +118,9 @@ void tl_result_release(tl_result *result);
 
 // The row of that name and scope (NULL: "machine"), or NULL.
 const tl_row *tl_result_row(const tl_result *result, bool is_metric, const char *name, const char *scope);
+const tl_row *tl_result_row_of(const tl_result *result, const char *region, bool is_metric, const char *name,
+                               const char *scope); // region NULL: none
+bool tl_row_is_of(const tl_row *row, const char *region);
 const char *tl_end_reason_name(tl_end_reason reason); // "exited"
 // (value - truth) / truth; false: there is no value, no truth, or a truth of 0 that the value misses.
 bool tl_row_error(const tl_row *row, double *ret_error);

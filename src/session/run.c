@@ -17,19 +17,10 @@
 #include "session/hpc.h"
 #include "session/plan.h"
 #include "session/reading.h"
+#include "session/region.h"
 #include "session/sampler.h"
 
 enum { MAX_NOTES = 200 };
-
-typedef struct region {
-    bool is_used, is_inside;
-    bool ends_by_return; // no stop was named: the call of start ends the visit
-    uint64_t start_pc, stop_pc;
-    uint64_t return_pc, return_sp; // while inside, when ends_by_return
-    uint64_t *entry;               // totals when the visit began
-    uint64_t *sum;                 // of completed visits
-    uint64_t n_visits;
-} region;
 
 struct tl_session {
     tl_plan *plan;
@@ -46,8 +37,8 @@ struct tl_session {
     const char *notes[MAX_NOTES];
     uint32_t n_notes;
     uint64_t n_intervals; // completed
-    region roi;
-    tl_result *previous; // at the end of the last interval
+    tl_regions *regions;  // of interest; NULL: everything counts
+    tl_result *previous;  // at the end of the last interval
     uint64_t host_ns;
     tl_sampler sampler;
     tl_code_file *code_file; // NULL: nobody profiles the host
@@ -121,6 +112,8 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     o->overrides = NULL;
     o->argv = session->plan->header.argv;
     o->env = session->plan->header.env;
+    o->regions = NULL; // they have strings of their own
+    o->n_regions = 0;
     o->roi_start = session->plan->header.roi_start;
     o->roi_stop = session->plan->header.roi_stop;
     const char **strings[] = {&o->program, &o->sysroot, &o->root, &o->bios, &o->kernel, &o->initrd, &o->append, &o->disk};
@@ -195,13 +188,8 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
         status = tl_perf_bind(session->plan->perf, &session->machine->probe, &session->plan->arena, err);
     if (status == TL_OK && session->plan->perf)
         status = tl_perf_new(session->plan->perf, session->machine, arena, &session->perf, err);
-    if (status == TL_OK && options.roi_start) {
-        session->roi.is_used = true;
-        session->roi.entry = tl_arena_alloc(arena, n_slots * sizeof(uint64_t));
-        session->roi.sum = tl_arena_alloc(arena, n_slots * sizeof(uint64_t));
-        if (!session->roi.entry || !session->roi.sum)
-            status = no_memory(err);
-    }
+    if (status == TL_OK)
+        status = tl_regions_new(&options, session->machine, arena, &session->regions, err);
 out:
     if (status != TL_OK) {
         tl_session_free(session);
@@ -211,17 +199,11 @@ out:
     return TL_OK;
 }
 
-// A function of the program, or a number.
-static tl_status find_place(const tl_session *session, const char *name, uint64_t *ret_pc, tl_error *err) {
-    if (!strncmp(name, "0x", 2)) {
-        char *end;
-        uint64_t pc = strtoull(name, &end, 16);
-        if (*end || strlen(name) > 18)
-            return tl_fail(err, TL_EINVAL, "%s is not an address", name);
-        *ret_pc = pc;
-        return TL_OK;
-    }
-    return session->guest->type->symbol(session->guest, name, ret_pc, err);
+// A library came up: it may have the functions that were not found before. A name that stays unknown is told later.
+static void look_for_places(void *ctx) {
+    tl_session *session = ctx;
+    if (session->regions && session->guest)
+        (void)!tl_regions_resolve(session->regions, session->guest, NULL);
 }
 
 // Names the bytes of every file, so that a report says what was counted.
@@ -242,8 +224,12 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     static const tl_guest_type *const types[] = {&tl_guest_user, &tl_guest_system, &tl_guest_system}; // by tl_run_kind
     if (session->guest)
         return tl_fail(err, TL_EINVAL, "the program is loaded already");
-    const tl_guest_setup setup = {
-        .machine = session->machine, .options = &session->options, .warn = take_note, .wants_stop = wants_stop, .ctx = session};
+    const tl_guest_setup setup = {.machine = session->machine,
+                                  .options = &session->options,
+                                  .warn = take_note,
+                                  .wants_stop = wants_stop,
+                                  .mapped_code = look_for_places,
+                                  .ctx = session};
     tl_status status = types[session->options.kind]->load(&setup, &session->guest, err);
     if (status != TL_OK)
         return status;
@@ -252,56 +238,35 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     if (session->code_file)
         tl_code_file_set_guest(session->code_file, session->guest);
     name_images(session);
-    if (session->perf && !session->roi.is_used)
+    if (session->perf && !session->regions)
         tl_perf_enable(session->perf);
-    const tl_header *header = &session->plan->header;
-    region *roi = &session->roi;
-    if (!roi->is_used)
+    if (!session->regions)
         return TL_OK;
-    roi->ends_by_return = !header->roi_stop;
-    status = find_place(session, header->roi_start, &roi->start_pc, err);
-    if (status == TL_OK && header->roi_stop)
-        status = find_place(session, header->roi_stop, &roi->stop_pc, err);
-    if (status != TL_OK && status != TL_ENOMEM)
-        status = TL_EINVAL; // the request is wrong, not the program
-    if (err && status != TL_OK)
-        err->status = status;
-    return status;
+    tl_regions_watch_markers(session->regions);
+    return tl_regions_resolve(session->regions, session->guest, err);
 }
 
 // Totals as the user wants them: everything, or what happened inside the region of interest.
 static void read_totals(tl_session *session, uint64_t *ret_values) {
     const tl_machine *machine = session->machine;
-    const region *roi = &session->roi;
     tl_machine_sync(session->machine);
-    for (uint32_t i = 0; i < machine->probe.n_slots; i++) {
-        uint64_t now = machine->tally[i];
-        ret_values[i] = !roi->is_used ? now : roi->sum[i] + (roi->is_inside ? now - roi->entry[i] : 0);
-    }
+    if (session->regions)
+        tl_regions_totals(session->regions, ret_values);
+    else
+        memcpy(ret_values, machine->tally, machine->probe.n_slots * sizeof *ret_values);
 }
 
-static void cross_roi_border(tl_session *session, const tl_hart *hart) {
-    const tl_machine *machine = session->machine;
-    region *roi = &session->roi;
-    if (roi->is_inside && roi->ends_by_return && hart->x[2] != roi->return_sp)
-        return; // the same place on another stack, or deeper in a recursion
-    tl_machine_sync(session->machine);
-    for (uint32_t i = 0; i < machine->probe.n_slots; i++) {
-        if (roi->is_inside)
-            roi->sum[i] += machine->tally[i] - roi->entry[i];
-        else
-            roi->entry[i] = machine->tally[i];
-    }
-    roi->is_inside = !roi->is_inside;
-    if (session->perf && roi->is_inside)
+// A hart stands before a place where a region may begin or end.
+static tl_status cross_border(tl_session *session, const tl_hart *hart, tl_error *err) {
+    bool has_crossed;
+    tl_status status = tl_regions_cross(session->regions, session->guest, hart, take_note, session, &has_crossed, err);
+    if (status != TL_OK || !has_crossed || !session->perf)
+        return status;
+    if (tl_regions_is_inside(session->regions))
         tl_perf_enable(session->perf);
-    else if (session->perf)
+    else
         tl_perf_disable(session->perf);
-    if (roi->is_inside) {
-        roi->n_visits++;
-        roi->return_pc = hart->x[1];
-        roi->return_sp = hart->x[2];
-    }
+    return TL_OK;
 }
 
 static uint64_t retired(const tl_session *session) {
@@ -348,9 +313,8 @@ static void end_run(tl_session *session, tl_end_reason reason, const char *messa
 static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_state *ret_state, bool *ret_done, tl_error *err) {
     uint64_t interval_insns, interval_cycle;
     interval_end(session, &interval_insns, &interval_cycle);
-    const region *roi = &session->roi;
     uint64_t max_insns = session->options.max_insns;
-    tl_guest_limits limits = {.until_cycle = interval_cycle, .until_instret = until_insns, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+    tl_guest_limits limits = {.until_cycle = interval_cycle, .until_instret = until_insns};
     uint64_t turn_cycle = session->perf ? tl_perf_next_turn(session->perf) : UINT64_MAX;
     if (turn_cycle < limits.until_cycle)
         limits.until_cycle = turn_cycle;
@@ -358,8 +322,8 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
         limits.until_instret = interval_insns;
     if (max_insns && max_insns < limits.until_instret)
         limits.until_instret = max_insns;
-    if (roi->is_used)
-        limits.break_pc[0] = !roi->is_inside ? roi->start_pc : roi->ends_by_return ? roi->return_pc : roi->stop_pc;
+    if (session->regions)
+        limits.breaks = tl_regions_breaks(session->regions);
     tl_guest_report report = {0};
     tl_status status = session->guest->type->run(session->guest, &limits, &report, err);
     if (status != TL_OK) {
@@ -375,9 +339,11 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
         return TL_OK;
     }
     if (report.is_at_break) {
-        cross_roi_border(session, session->machine->harts[report.break_hart]);
         *ret_done = false;
-        return TL_OK;
+        status = cross_border(session, session->machine->harts[report.break_hart], err);
+        if (status != TL_OK)
+            end_run(session, TL_END_FAILED, err ? err->text : "");
+        return status;
     }
     if (turn_cycle != UINT64_MAX && has_reached(session, turn_cycle))
         tl_perf_turn(session->perf);
@@ -468,16 +434,30 @@ static tl_status evaluate(const tl_session *session, tl_result *result, tl_error
     return tl_plan_evaluate(session->plan, result->slots, result, err);
 }
 
+static tl_status fill_totals(tl_session *session, tl_result *result, tl_error *err) {
+    uint32_t n_slots = session->machine->probe.n_slots;
+    if (session->regions) {
+        tl_machine_sync(session->machine);
+        return tl_regions_result(session->regions, result, err);
+    }
+    result->slots = tl_arena_alloc(&result->arena, n_slots * sizeof *result->slots);
+    if (!result->slots)
+        return no_memory(err);
+    read_totals(session, result->slots);
+    if (session->left.reading)
+        memcpy(result->slots, session->left.slots, n_slots * sizeof *result->slots);
+    result->n_slots = n_slots;
+    return TL_OK;
+}
+
 static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error *err) {
     tl_result *result;
     tl_status status = tl_result_new(session->plan, &result, err);
     if (status != TL_OK)
         return status;
-    uint32_t n_slots = session->machine->probe.n_slots;
-    result->slots = tl_arena_alloc(&result->arena, n_slots * sizeof *result->slots);
     result->message = tl_arena_strdup(&result->arena, session->message);
     result->notes = tl_arena_alloc(&result->arena, (session->n_notes + 1) * sizeof *result->notes);
-    if (!result->slots || !result->message || !result->notes)
+    if (!result->message || !result->notes)
         status = no_memory(err);
     for (; status == TL_OK && result->n_notes < session->n_notes; result->n_notes++) {
         result->notes[result->n_notes] = tl_arena_strdup(&result->arena, session->notes[result->n_notes]);
@@ -486,13 +466,10 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
     }
     if (status == TL_OK)
         status = read_at_end(session, err);
-    if (status == TL_OK) {
-        read_totals(session, result->slots);
-        if (session->left.reading)
-            memcpy(result->slots, session->left.slots, n_slots * sizeof *result->slots);
-        result->n_slots = n_slots;
+    if (status == TL_OK)
+        status = fill_totals(session, result, err);
+    if (status == TL_OK)
         status = read_pmu(session, result, err);
-    }
     if (status == TL_OK) {
         struct rusage usage;
         result->instructions = session->left.reading ? session->left.instructions : retired(session);
@@ -502,7 +479,6 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
         result->host_peak_bytes = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
         if (session->guest && session->guest->type->peak_bytes)
             result->guest_peak_bytes = session->guest->type->peak_bytes(session->guest);
-        result->n_roi_visits = session->roi.n_visits;
         result->reason = session->reason;
         result->status = session->status;
         result->signal = session->signal;
@@ -541,8 +517,9 @@ tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_er
     if (!session->previous) {
         status = tl_result_new(session->plan, &zero, err);
         if (status == TL_OK) {
-            zero->n_slots = now->n_slots;
-            zero->slots = tl_arena_alloc(&zero->arena, now->n_slots * sizeof *zero->slots);
+            zero->slots = tl_arena_alloc(&zero->arena, (now->n_slots + 1) * sizeof *zero->slots);
+            zero->n_slots = now->is_by_region ? 0 : now->n_slots;
+            zero->is_by_region = now->is_by_region;
             status = zero->slots ? TL_OK : no_memory(err);
         }
     }

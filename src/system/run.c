@@ -179,6 +179,8 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
     for (uint32_t i = 0; i < system->machine->n_harts; i++)
         for (int k = 0; k < 2; k++)
             system->machine->harts[i]->break_pc[k] = limits->break_pc[k];
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        system->machine->harts[i]->breaks = limits->breaks;
     system->is_at_break = system->must_stop = false;
     while (!system->has_ended && !system->is_at_break) {
         if (++n_rounds % ROUNDS_PER_LOOK == 0 && wants_stop(system)) {
@@ -267,12 +269,12 @@ const char *tl_system_symbol_at(const tl_system *system, uint64_t address, uint6
     return name;
 }
 
-tl_status tl_system_symbol(const tl_system *system, const char *name, uint64_t *ret_address, tl_error *err) {
+tl_status tl_system_symbol(const tl_system *system, const char *name, bool with_prefixes, uint64_t *ret_address, tl_error *err) {
     tl_status status = tl_fail(err, TL_ENOENT, "no function '%s': neither kernel nor firmware has symbols", name);
     for (uint32_t i = 0; i < system->n_symbols; i++) {
-        status = tl_symbols_find(system->symbols[i], name, ret_address, i == 0 ? err : NULL);
-        if (status == TL_OK)
-            return TL_OK;
+        status = tl_symbols_search(system->symbols[i], name, with_prefixes, ret_address, NULL, 0, i == 0 ? err : NULL);
+        if (status == TL_OK || status == TL_EINVAL)
+            return status;
     }
     if (!system->options.program && !system->options.kernel && system->n_symbols == 0)
         status =
@@ -280,7 +282,7 @@ tl_status tl_system_symbol(const tl_system *system, const char *name, uint64_t *
                     name, system->options.bios);
     else if (!system->options.program && system->options.kernel && !system->has_kernel_symbols)
         status =
-            tl_fail(err, TL_ENOENT, "no function '%s': kernel %s has no symbols; give an ELF kernel, or the function's address (0x...)",
-                    name, system->options.kernel);
+            tl_fail(err, TL_ENOENT, "kernel %s has no symbol table, so no function '%s'; give an ELF kernel, or use the address: 0x...",
+                    system->options.kernel, name);
     return status;
 }

@@ -32,6 +32,7 @@ typedef struct tl_system_limits { // as tl_os_limits
     uint64_t until_cycle;         // UINT64_MAX: none
     uint64_t until_instret;       // sum over all harts
     uint64_t break_pc[2];         // TL_NO_LINE: none
+    const tl_breaks *breaks;      // any number more; NULL: none
 } tl_system_limits;
 
 typedef enum tl_system_stop {
@@ -58,6 +59,7 @@ uint64_t tl_system_now_cycles(const tl_system *system); // the furthest hart's
 // The function of program, kernel or firmware that holds an address; NULL: none that is known.
 const char *tl_system_symbol_at(const tl_system *system, uint64_t address, uint64_t *ret_within);
 // Address of a symbol of the program, kernel or firmware; TL_ENOENT.
-TL_MUST_CHECK tl_status tl_system_symbol(const tl_system *system, const char *name, uint64_t *ret_address, tl_error *err);
+TL_MUST_CHECK tl_status tl_system_symbol(const tl_system *system, const char *name, bool with_prefixes, uint64_t *ret_address,
+                                         tl_error *err);
 
 #endif

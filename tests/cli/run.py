@@ -300,7 +300,7 @@ def help_is_complete_and_fits():
             if len(line) > 110 or line != line.rstrip():
                 raise AssertionError(f"help of {verb}: {line!r}")
     _, text, _ = run("help", "stat")
-    contains(text, "-e, --event LIST", "-I, --interval LENGTH", "--roi START[:STOP]", "--timeout", "124", "125", "126", "127", "128+N")
+    contains(text, "-e, --event LIST", "-I, --interval LENGTH", "--roi START[..STOP]", "--markers", "--roi-required", "123", "--timeout", "124", "125", "126", "127", "128+N")
 
 
 @test
@@ -933,6 +933,140 @@ def a_region_counts_only_itself():
     fails(["stat", "--roi", "roi_wrok", *program("roi")], 2, "roi_wrok", "roi_work")
     records, status, _ = report("--roi", "roi_recursive", *program("roi"))
     equal((status, records[-1]["roi_visits"], counts(records)["instructions"]), (0, 0, 0), "never reached")
+
+
+def built_cxx(*flags):
+    """A C++ program with a library that it needs and one that it loads; with -static it has neither."""
+    cxx = CROSS.replace("gcc", "g++")
+    if not shutil.which(cxx):
+        raise Skip(f"no {cxx}")
+    path = os.path.join(scratch, "cxx" + "".join(flags))
+    if not os.path.exists(path):
+        folder = os.path.join(scratch, "cxxlib")
+        os.makedirs(folder, exist_ok=True)
+        source = os.path.join(HERE, "regions.cc")
+        for name in ("needed", "late"):
+            subprocess.run([cxx, "-O1", "-fPIC", "-shared", f"-DTL_{name.upper()}", "-o", f"{folder}/lib{name}.so", source], check=True)
+        link = ["-DTL_NEEDED"] if flags else [f"-L{folder}", "-Wl,--no-as-needed", "-lneeded", f"-Wl,-rpath,{folder}"]
+        subprocess.run([cxx, "-O1", "-DTL_MAIN", *flags, "-o", path, source, *link], check=True)
+    return ["--", path]
+
+
+def regions(records):
+    """For each region: visits and instructions."""
+    visits = {r["region"]: r["visits"] for r in records if r["type"] == "region"}
+    insns = {r["region"]: r["value"] for r in records if r.get("event") == "instructions" and r["scope"] == "machine" and "interval" not in r}
+    return {name: (n, insns[name]) for name, n in visits.items()}
+
+
+@guest
+def names_of_c_plus_plus_are_regions():
+    static, dynamic = built_cxx("-static"), built_cxx()
+    for words in (static, dynamic):
+        for name, visits in (("ns::f(int)", 3), ("ns::f( int )", 3), ("_ZN2ns1fEi", 3), ("ns::f(double)", 1), ("ns::S<int>::go", 2),
+                             ("shared_inc", 4), ("shared_inc(int, int)", 4), ("shared_i", 4), ("ns::S<int>::go(int)..shared_inc", 2)):
+            records, status, err = report("--roi", name, "-e", "instructions", *words)
+            equal((status, records[-1]["roi_visits"]), (0, visits), f"{name}: {err}")
+        equal("'ns::f' is not one function: " in stat("--roi", "ns::f", *words)[2], True)
+    fails(["stat", "--roi", "ns::f", *static], 2, "ns::f(int)", "ns::f(double)", "write one of them")
+    fails(["stat", "--roi", "ns::ff", *static], 2, "no function 'ns::ff' in cxx-static; did you mean ns::f")
+    status, out, err = stat("--roi", "shared_ink", *dynamic)
+    equal((status, out), (0, "done\n"), err)
+    contains(err, "no function 'shared_ink' in cxx and its ", "did you mean shared_inc", "loaded later", "shared_ink was never reached")
+    fails(["stat", "--roi", "ns::f(int):main", *static], 2, "two dots", "START..STOP")
+    for bad in ("a..", "..b", "a..b..c", "a:b..c:d", "a::b:c"):
+        equal(stat("--roi", bad, *static)[0], 2, bad)
+    stripped = os.path.join(scratch, "stripped")
+    subprocess.run([CROSS.replace("gcc", "strip"), "-o", stripped, options.guest], check=True)
+    fails(["stat", "--roi", "main", "--", stripped], 2, "stripped has no symbol table, so no function 'main'", "0x...")
+    head = report("--roi", "0x10", "-e", "instructions", "--", stripped, "exit")[0]
+    equal((head[0]["roi"], head[-1]["roi_visits"]), ({"start": "0x10", "stop": None}, 0))
+
+
+@guest
+def functions_of_libraries_are_regions():
+    words = built_cxx()
+    for name, visits in (("needed(int)", 5), ("late_one", 6), ("late::two", 1), ("late_one..late::two", 1), ("dlopen", 1), ("puts", 1)):
+        for engine in ("step", "interp", "translate"):
+            records, status, err = report("--engine", engine, "--roi", name, "-e", "instructions", *words)
+            equal((status, records[-1]["roi_visits"]), (0, visits), f"{name}: {err}")
+    # A program that loads nothing later is not even begun for a name that nothing has.
+    plain = os.path.join(scratch, "plain")
+    subprocess.run([CROSS, "-O1", "-pthread", "-o", plain, os.path.join(HERE, "guest.c")], check=True)
+    fails(["stat", "--roi", "roi_wrok", "--", plain, "words"], 2, "no function 'roi_wrok' in plain and its 2 libraries; did you mean roi_work")
+    equal(report("--roi", "roi_wor", "--", plain, "roi")[0][-1]["roi_visits"], 6, "a beginning, when all libraries are there")
+
+
+@guest
+def each_region_has_a_report():
+    words = ["-e", "instructions", "--roi", "roi_work", "--roi", "roi_begin..roi_end", "--roi", "roi_recursive", *program("roi")]
+    records, status, err = report(*words)
+    equal((status, err), (0, "tally: roi_recursive was never reached\n"))
+    got = regions(records)
+    equal({name: visits for name, (visits, _) in got.items()}, {"roi_work": 6, "roi_begin..roi_end": 3, "roi_recursive": 0})
+    for name in ("roi_work", "roi_begin..roi_end"):
+        alone = report("-e", "instructions", "--roi", name, *program("roi"))[0]
+        equal((counts(alone)["instructions"], alone[0]["roi"]["start"]), (got[name][1], name.split("..")[0]))
+    with open(os.path.join(HERE, "..", "..", "docs", "schema", "stat-1.json"), encoding="utf-8") as text:
+        schema = json.load(text)
+    for record in records:
+        equal(list(violations(schema, schema, record) or []), [], record)
+    contains(stat(*words)[2], " Inside roi_work, 6 visits:\n", " From roi_begin..roi_end, 3 visits:\n", " Inside roi_recursive, 0 visits:\n")
+    path = os.path.join(scratch, "regions.csv")
+    stat("--csv", "-q", "-o", path, *words)
+    with open(path, encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    equal({row["region"]: int(row["value"]) for row in rows}, {name: insns for name, (_, insns) in got.items()})
+    contains(stat("-x,", "-q", *words)[2], "# region roi_work\n", "# region roi_begin..roi_end\n")
+    parts = report("-I", "500", "-e", "instructions", "--roi", "roi_work", "--roi", "main", *program("roi"))[0]
+    for name in ("roi_work", "main"):
+        of = [r for r in parts if r.get("region") == name and r["type"] == "event"]
+        equal(sum(r["value"] for r in of if "interval" in r), sum(r["value"] for r in of if "interval" not in r), name)
+    contains(stat("-r", "2", *words)[2], "2 runs, all counts identical")
+    paths = [os.path.join(scratch, name) for name in ("regions-a.json", "regions-b.json")]
+    for path in paths:
+        stat("-j", "-q", "-o", path, *words)
+    equal(run("diff", *paths, "--fail-on", "instructions>+0")[0], 0, "like is compared with like")
+    fails(["stat", "-P", "rvhpm", "--roi", "roi_work", "--roi", "main", *program("roi")], 2, "one region only")
+    fails(["stat", *[w for i in range(65) for w in ("--roi", f"f{i}")], *program("roi")], 2, "at most 64")
+
+
+@guest
+def a_region_that_is_required_has_a_status():
+    equal(stat("--roi", "roi_recursive", "--roi-required", *program("roi"))[0], 123)
+    contains(stat("--roi", "roi_recursive", "--roi-required", "-q", *program("roi"))[2], "tally: roi_recursive was never reached\n")
+    equal(stat("--roi", "roi_recursive", "-q", "-o", "/dev/null", *program("roi"))[::2], (0, ""), "a warning only")
+    equal(stat("--roi", "roi_work", "--roi-required", *program("roi"))[0], 0)
+    equal(stat("--roi", "roi_work", "--roi", "roi_recursive", "--roi-required", *program("roi"))[0], 123)
+    equal(stat("--roi", "roi_recursive", "--roi-required", *program("exit", 7))[0], 123, "whatever the program says")
+    equal(stat("--roi", "roi_recursive", "--roi-required", *program("signal", 9))[0], 137, "but not how it died")
+    equal(stat("--markers", "--roi-required", *program("exit"))[0], 123)
+    fails(["stat", "--roi-required", *program("exit")], 2, "--roi-required goes with --roi or --markers")
+
+
+@guest
+def markers_count_between_themselves_on_every_engine():
+    path, unmarked = os.path.join(scratch, "markers"), os.path.join(scratch, "unmarked")
+    source = os.path.join(HERE, "markers.c")
+    include = os.path.join(HERE, "..", "..", "guest", "include")
+    subprocess.run([CROSS, "-O2", "-static", f"-I{include}", "-o", path, source], check=True)
+    plain = report("-e", "cycles,instructions", "--", path)[0][-1]
+    seen = []
+    for engine in ("step", "interp", "translate"):
+        records, status, err = report("--engine", engine, "--markers", "-e", "instructions,cycles,l1i.*", "--", path)
+        equal((status, err), (0, ""))
+        seen.append([r for r in records if r["type"] in ("region", "event")])
+        equal(seen[0], seen[-1], engine)
+        # A call is 3 instructions a round, and 3 around it. Markers are in no region but those that others make.
+        equal(regions(records), {"outer": (3, 3 * (33 + 2 + 18)), "region 2": (3, 3 * (1 + 18 + 1 + 12)), 'odd "name"?': (3, 0),
+                                 "region 63": (1, 1)}, engine)
+        equal((records[-1]["instructions"], records[-1]["cycles"]), (plain["instructions"], plain["cycles"]), "markers change nothing")
+    subprocess.run([CROSS, "-O2", "-static", "-DTALLY_NO_ROI", f"-I{include}", "-o", unmarked, source], check=True)
+    contains(report("--markers", "--", unmarked)[2], "the program marked no region")
+    if shutil.which("qemu-riscv64"):
+        equal(subprocess.run(["qemu-riscv64", path], capture_output=True, check=True).stdout, b"done\n", "QEMU")
+    both = regions(report("--markers", "--roi", "work", "-e", "instructions", "--", path)[0])
+    equal((both["work"][0], both["outer"][0]), (13, 3))
 
 
 @guest
@@ -2452,7 +2586,7 @@ def what_cannot_boot_is_refused():
     fails(["boot", "--kernel", image, "--harts", "0"], 2, "harts")
     fails(["boot", "--kernel", image, "--machine", "rockte"], 2, "rockte", "rocket")
     fails(["boot", "--kernel", image, "-e", "cycels"], 2, "cycels", "cycles")
-    fails(["boot", "--kernel", image, "--roi", "start_kernel"], 2, "start_kernel", "kernel.img has no symbols", "ELF")
+    fails(["boot", "--kernel", image, "--roi", "start_kernel"], 2, "start_kernel", "kernel.img has no symbol table", "ELF", "0x...")
     fails(["boot", "--kernel", image, "--env", "A=1"], 2, "--env")
     fails(["boot", "--kernel", none], 127, "kernel", none)
     fails(["boot", "--kernel", image, "--bios", none], 127, "firmware", none)

@@ -130,7 +130,8 @@ static void test_words_behind_the_program_are_its_own(void **state) {
 static void test_lists_add_up(void **state) {
     (void)state;
     line l;
-    parse(&l, "stat -e a,b -e c -M m --D1 4K,2,64 --set x.y=1 --harts 2 --env HOME --env A=1 --env EMPTY --roi f:g prog");
+    parse(&l,
+          "stat -e a,b -e c -M m --D1 4K,2,64 --set x.y=1 --harts 2 --env HOME --env A=1 --env EMPTY --roi f:g --roi ns::f..h(...) prog");
     assert_true(l.is_good);
     assert_string_equal(l.options.run.events, "a,b,c");
     assert_string_equal(l.options.run.metrics, "m");
@@ -141,8 +142,12 @@ static void test_lists_add_up(void **state) {
     const char *const env[] = {"HOME=/home", "A=1", "EMPTY="};
     for (size_t i = 0; i < 3; i++)
         assert_string_equal(l.options.run.env[i], env[i]);
-    assert_string_equal(l.options.run.roi_start, "f");
-    assert_string_equal(l.options.run.roi_stop, "g");
+    assert_null(l.options.run.roi_start);
+    assert_int_equal(l.options.run.n_regions, 2);
+    assert_string_equal(l.options.run.regions[0].start, "f");
+    assert_string_equal(l.options.run.regions[0].stop, "g");
+    assert_string_equal(l.options.run.regions[1].start, "ns::f");
+    assert_string_equal(l.options.run.regions[1].stop, "h(...)");
     cli_options_done(&l.options);
 }
 

@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
     side fast = start(engine, args, null_fd), slow = start(&step_engine, args, null_fd);
     uint64_t work, n_sent = 0;
     tl_error err = {0};
-    if (tl_os_symbol(slow.os, "work", &work, &err) != TL_OK)
+    if (tl_os_symbol(slow.os, "work", NULL, &work, &err) != TL_OK)
         die(err.text);
     static bool is_interrupted[MAX_WORK_BYTES];
     // Until the program is at its computation with signals permitted.

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "isa/rv/fp.h"
+#include "isa/rv/marker.h"
 #include "isa/rv/step/step.h"
 
 enum {
@@ -15,7 +16,17 @@ enum {
     MAX_UNFOLDED_CYCLES = 1 << 30, // tl_bpred_fold
 };
 
-bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc) { return pc == store->break_pc[0] || pc == store->break_pc[1]; }
+bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc) {
+    return pc == store->break_pc[0] || pc == store->break_pc[1] ||
+           (TL_UNLIKELY(store->breaks != NULL) && tl_breaks_have(store->breaks, pc));
+}
+
+// The blocks are for other breakpoints than there are now.
+static bool has_other_breaks(const tl_blocks *store) {
+    const tl_hart *h = store->hart;
+    return store->break_pc[0] != h->break_pc[0] || store->break_pc[1] != h->break_pc[1] || store->breaks != h->breaks ||
+           (h->breaks && store->break_generation != h->breaks->generation);
+}
 
 static void forget_all(tl_blocks *store) {
     for (uint32_t i = 0; i < TL_BLOCK_BUCKETS; i++)
@@ -139,6 +150,12 @@ static void add_static(tl_static_count *statics, uint32_t *n_statics, uint32_t s
     statics[(*n_statics)++] = (tl_static_count){.slot = (uint16_t)slot, .amount = amount};
 }
 
+static bool is_marker(const tl_decoded *insn) {
+    tl_mark mark;
+    uint32_t number;
+    return tl_insn_marker(insn, &mark, &number);
+}
+
 static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
     tl_hart *h = store->hart;
     uint8_t bytes[2 * 128 + 4];
@@ -150,7 +167,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     tl_static_count statics[MAX_BLOCK_STATICS];
     uint32_t n_insns = 0, at = 0, n_statics = 0;
     uint32_t n_deciding = 0; // bytes behind the last instruction that said where the run ends
-    bool has_fp = false;
+    bool has_fp = false, has_marker = false, begins_with_marker = false;
     tl_scoreboard board;
     tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
     while (at + 2 <= n_code && n_insns < TL_MAX_BLOCK_INSNS) {
@@ -162,6 +179,10 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         tl_decode(bits_at(bytes, at, n_code), insn);
         before[n_insns] = (uint32_t)board.time;
         has_fp |= h->is_privileged && tl_insn_is_fp(insn);
+        if (TL_UNLIKELY(h->mark != NULL) && is_marker(insn)) {
+            has_marker = true;
+            begins_with_marker |= n_insns == 0;
+        }
         tl_pipe_insn pipe;
         tl_insn_pipe(insn, &pipe);
         tl_scoreboard_issue(&board, &pipe);
@@ -190,7 +211,9 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     tl_block *block = take(store, sizeof *block);
     *block = (tl_block){
         .vline = pc & h->line_mask,
-        .enter_key = is_straddling || has_fp || tl_blocks_has_break(store, pc) ? TL_NEVER_KEY : tl_fetch_key(pc, pline - TL_RAM_BASE_PADDR),
+        .enter_key = is_straddling || has_fp || begins_with_marker || tl_blocks_has_break(store, pc)
+                         ? TL_NEVER_KEY
+                         : tl_fetch_key(pc, pline - TL_RAM_BASE_PADDR),
         .pline = pline,
         .pline2 = is_straddling ? pline2 : TL_NO_LINE,
         .pc = pc,
@@ -200,6 +223,8 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         .n_insns = (uint16_t)n_insns,
         .is_straddling = is_straddling,
         .has_fp = has_fp,
+        .has_marker = has_marker,
+        .begins_with_marker = begins_with_marker,
         .view = (uint8_t)h->view,
         .count = &store->counts[store->n_blocks],
         .in = h->pend,
@@ -426,7 +451,7 @@ tl_block *tl_blocks_enter_found(tl_blocks *store, uint64_t pc, uint64_t pline, u
         h->pc = pc;
         return NULL;
     }
-    if (TL_UNLIKELY(block->has_fp && h->is_fp_off)) {
+    if (TL_UNLIKELY((block->has_fp && h->is_fp_off) || block->begins_with_marker)) {
         store->why = TL_BLOCK_GO_ON;
         store->must_step = true;
         h->pc = pc;
@@ -477,7 +502,10 @@ static void stop_to_wait(tl_blocks *store, tl_block *block, uint32_t k) {
     h->run_vline = TL_NO_LINE;
 }
 
-void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) { stop_before(store, block, k, TL_BLOCK_BREAK); }
+void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) {
+    bool is_break = tl_blocks_has_break(store, block->pc + block->ops[k].offset);
+    stop_before(store, block, k, is_break ? TL_BLOCK_BREAK : TL_BLOCK_GO_ON); // a marker is stepped, since the run has begun
+}
 
 void tl_blocks_sync(tl_blocks *store) {
     tl_blocks_fold(store);
@@ -572,6 +600,17 @@ uint64_t tl_blocks_overshoot_cycles(const tl_hart *h) {
            (pipe->mispredict_cycles > pipe->redirect_cycles ? pipe->mispredict_cycles : pipe->redirect_cycles) + 1;
 }
 
+bool tl_blocks_stops_at(const tl_blocks *store, const tl_block *block, uint32_t k) {
+    uint32_t at = block->ops[k].offset;
+    if (tl_blocks_has_break(store, block->pc + at))
+        return true;
+    if (TL_LIKELY(!block->has_marker))
+        return false;
+    tl_decoded insn;
+    tl_decode(bits_at(block->bytes, at, block->n_bytes), &insn);
+    return is_marker(&insn);
+}
+
 // One instruction. The line it was fetched from may be blocks' business next, without another look at their bytes.
 static tl_step step(tl_blocks *store) {
     tl_hart *h = store->hart;
@@ -584,9 +623,11 @@ static tl_step step(tl_blocks *store) {
 
 tl_stop tl_blocks_run(tl_hart *h) {
     tl_blocks *store = h->engine;
-    if (store->break_pc[0] != h->break_pc[0] || store->break_pc[1] != h->break_pc[1]) {
+    if (has_other_breaks(store)) {
         store->break_pc[0] = h->break_pc[0];
         store->break_pc[1] = h->break_pc[1];
+        store->breaks = h->breaks;
+        store->break_generation = h->breaks ? h->breaks->generation : 0;
         tl_blocks_flush(store);
     }
     tl_fp_saved saved;

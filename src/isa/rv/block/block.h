@@ -31,6 +31,8 @@ struct tl_block {
     bool is_straddling; // the first instruction reaches into a second line, pline2
     bool is_stale;
     bool has_fp;                   // must not be entered while mstatus.FS is Off
+    bool has_marker;               // some instruction is one, and somebody wants to know
+    bool begins_with_marker;       // is never entered
     uint8_t view;                  // the slots it was decoded for: a block belongs to one privilege mode
     const tl_pend *in, *exit_pend; // results in flight when it is entered, and at its end
     tl_block *link[2];             // fall-through or jump, taken; never NULL (tl_blocks.nowhere)
@@ -89,7 +91,9 @@ struct tl_blocks {                                      // the store of one hart
     uint64_t *counts;   // one for each block, dense, in order of creation: what was executed is found by scanning 8 bytes for each
     uint32_t n_blocks;
     tl_block **by_number;
-    uint64_t break_pc[2]; // the blocks were decoded for these
+    uint64_t break_pc[2];      // the blocks were decoded for these,
+    const tl_breaks *breaks;   // and these,
+    uint32_t break_generation; // as they were then
     uint8_t *memory;
     size_t memory_bytes, used_bytes;
     uint64_t n_flushes;
@@ -110,6 +114,8 @@ void tl_blocks_fold(tl_blocks *store);                 // adds counts to the tal
 void tl_blocks_flush(tl_blocks *store);                // folds, then forgets all blocks
 void tl_blocks_flush_soon(tl_blocks *store);           // the same behind the block under way
 bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc);
+// Instruction k is not to be executed with the block: it is a breakpoint, or a marker, which is stepped.
+bool tl_blocks_stops_at(const tl_blocks *store, const tl_block *block, uint32_t k);
 
 // Begins a fetch run at pc with hart->pend in flight: looks up its line (or two), finds or decodes the block; `guess` is tried first. NULL: stop (horizon, breakpoint, trap).
 tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess);

@@ -244,7 +244,7 @@ void tl_threaded_prepare(tl_blocks *store, tl_block *block) {
             block->ops[k++].handler = handler;
     }
     for (uint32_t k = block->n_insns; k-- > 1;) // backward: the one before may be a breakpoint, too
-        if (tl_blocks_has_break(store, block->pc + block->ops[k].offset)) {
+        if (tl_blocks_stops_at(store, block, k)) {
             block->ops[k].handler = op_break;
             block->ops[k - 1].handler = single[block->opc[k - 1]];
         }

@@ -5,6 +5,7 @@
 
 #include "isa/rv/fp.h"
 #include "isa/rv/insn.h"
+#include "isa/rv/marker.h"
 
 typedef struct step_engine {
     tl_pend_table *pends;
@@ -69,7 +70,7 @@ static tl_step wait(tl_hart *h, bool is_first, const fetch_counts *before) {
 
 tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     uint64_t pc = h->pc;
-    if ((pc == h->break_pc[0] || pc == h->break_pc[1]) && !h->skip_break)
+    if ((pc == h->break_pc[0] || pc == h->break_pc[1] || (h->breaks && tl_breaks_have(h->breaks, pc))) && !h->skip_break)
         return TL_STEP_BREAK;
     const fetch_counts before = fetch_counts_of(h);
 
@@ -113,6 +114,11 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
         (void)tl_trap(h, TL_CAUSE_ILLEGAL, insn.raw);
         return trap(h);
     }
+    tl_mark mark = TL_MARK_NAME;
+    uint32_t number = 0;
+    bool is_marker = TL_UNLIKELY(h->mark != NULL) && tl_insn_marker(&insn, &mark, &number);
+    if (is_marker && mark != TL_MARK_START)
+        h->mark(h->mark_ctx, h, mark, number, h->x[insn.rs1]);
     if (insn.opc == TL_OPC_jal || insn.opc == TL_OPC_jalr) {
         uint64_t target =
             insn.opc == TL_OPC_jal ? pc + (uint64_t)(int64_t)insn.imm : (h->x[insn.rs1] + (uint64_t)(int64_t)insn.imm) & ~UINT64_C(1);
@@ -151,6 +157,8 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     h->instret += 1;
     h->pc = next_pc;
     h->skip_break = false;
+    if (is_marker && mark == TL_MARK_START)
+        h->mark(h->mark_ctx, h, mark, number, 0);
     if (TL_UNLIKELY(h->has_after))
         tl_hart_retired(h);
     if (TL_UNLIKELY(h->has_slow_watch))

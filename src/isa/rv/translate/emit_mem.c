@@ -40,7 +40,7 @@ static access_kind kind_of(uint16_t opc) {
 // such. (Not floating point: nbody took 1.1 times as long, since one address waits for the other.)
 static bool has_neighbor(const tl_translator *t, uint32_t k) {
     const tl_block *block = t->block;
-    if (k + 1 >= block->n_insns || tl_blocks_has_break(t->store, block->pc + block->ops[k + 1].offset))
+    if (k + 1 >= block->n_insns || tl_blocks_stops_at(t->store, block, k + 1))
         return false;
     const tl_op *first = &block->ops[k], *second = &block->ops[k + 1];
     access_kind a = kind_of(block->opc[k]), b = kind_of(block->opc[k + 1]);

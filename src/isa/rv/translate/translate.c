@@ -111,7 +111,7 @@ static void translate(tl_blocks *store, tl_block *block) {
     uint8_t *starts[TL_CODE_MAX_LINES];
     uint32_t n_starts = 0;
     for (uint32_t k = 0; k < block->n_insns; k++) {
-        if (k > 0 && tl_blocks_has_break(store, block->pc + block->ops[k].offset)) {
+        if (k > 0 && tl_blocks_stops_at(store, block, k)) {
             x86_mov_ri(e, RAX, (uintptr_t)block);
             x86_mov_ri(e, RDX, k);
             x86_jmp_to(e, t->stop_thunk);
