@@ -4,6 +4,7 @@
 
   tests/guest/perf_engines.py TALLY PERF_RANDOM
 """
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,10 +13,12 @@ ENGINES = [["step"], ["interp"], ["translate"], ["translate", "--translate-after
 
 
 def run(tally, program, machine, engine, seed):
-    with tempfile.NamedTemporaryFile("r") as counts:
-        words = [tally, "stat", "-q", "-x,", "-o", counts.name, "-e", "*", "--machine", machine, "--engine", *engine]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "counts")
+        words = [tally, "stat", "-q", "-x,", "-o", path, "-e", "*", "--machine", machine, "--engine", *engine]
         done = subprocess.run([*words, "--", program, "2500", str(seed)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
-        return done.returncode, done.stdout, counts.read()
+        with open(path, encoding="utf-8") as counts:
+            return done.returncode, done.stdout, counts.read()
 
 
 def main():
