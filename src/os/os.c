@@ -365,8 +365,9 @@ static void report_deadlock(tl_os *os) {
     os->has_ended = true;
 }
 
-// Instructions of a hart between two looks at whether somebody wants the run to stop: some milliseconds of the host.
-enum { INSNS_PER_LOOK = 50000, ROUNDS_PER_LOOK = 64 };
+// Between two looks at whether somebody wants the run to stop pass some milliseconds of the host. A bound on cycles ends at a fetch run: an
+// instruction limit would be reached by stepping, which costs a tenth of the speed when it is as near as this.
+enum { INSNS_PER_LOOK = 50000, CYCLES_PER_LOOK = 400000, ROUNDS_PER_LOOK = 64 };
 
 bool tl_os_wants_stop(tl_os *os) {
     os->must_stop = os->must_stop || (os->options.wants_stop && os->options.wants_stop(os->options.ctx));
@@ -420,7 +421,8 @@ static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t
         h->horizon = earlier(h->horizon, h->now + os->machine->config.os.slice_cycles);
     if (others_have_reached(os, h, limits->until_cycle))
         h->horizon = earlier(h->horizon, limits->until_cycle);
-    h->insn_limit = h->instret + (n_left < INSNS_PER_LOOK ? n_left : INSNS_PER_LOOK);
+    h->horizon = earlier(h->horizon, h->now + CYCLES_PER_LOOK);
+    h->insn_limit = n_left < UINT64_MAX - h->instret ? h->instret + n_left : UINT64_MAX;
     os->hart = h;
     leave_kernel(os, h);
     if (h->n_pmus > 0)

@@ -14,7 +14,8 @@
 #include "system/system_internal.h"
 
 enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 }; // how often tohost is looked at
-enum { INSNS_PER_LOOK = 50000, ROUNDS_PER_LOOK = 64 };      // between two looks at whether somebody wants the run to stop
+// Between two looks at whether somebody wants the run to stop. The bound on cycles ends at a fetch run and costs no stepping.
+enum { INSNS_PER_LOOK = 50000, CYCLES_PER_LOOK = 400000, ROUNDS_PER_LOOK = 64 };
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -155,7 +156,8 @@ static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limi
         h->horizon = earlier(h->horizon, h->now + HTIF_EVERY_CYCLES);
     if (others_have_reached(system, h, limits->until_cycle))
         h->horizon = earlier(h->horizon, limits->until_cycle);
-    uint64_t insn_limit = h->instret + (n_left < INSNS_PER_LOOK ? n_left : INSNS_PER_LOOK);
+    h->horizon = earlier(h->horizon, h->now + CYCLES_PER_LOOK);
+    uint64_t insn_limit = n_left < UINT64_MAX - h->instret ? h->instret + n_left : UINT64_MAX;
     if (h->n_pmus > 0)
         tl_hart_limit_to_deadline(h, &insn_limit);
     h->insn_limit = insn_limit;
