@@ -52,7 +52,7 @@ TL_API tl_status tl_list_new(tl_list_kind kind, const char *glob, const char *ma
 TL_API uint32_t tl_list_n_rows(const tl_list *list) { return list->n_rows; }
 
 TL_API void tl_list_row_at(const tl_list *list, uint32_t index, tl_list_row *ret_row) {
-    static const tl_listing_row none = {"", "", "", "", ""};
+    static const tl_listing_row none = {.name = "", .group = "", .unit = "", .definition = "", .meaning = ""};
     const tl_listing_row *from = index < list->n_rows ? &list->rows[index] : &none;
     tl_list_row row = {ret_row->size, from->name, from->group, from->unit, from->definition, from->meaning};
     tl_api_fill(ret_row, &row, sizeof row);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "model/pmu.h"
 #include "report/lists.h"
 
 static void put_text(const tl_list *list, bool is_verbose, FILE *stream) {
@@ -12,9 +13,15 @@ static void put_text(const tl_list *list, bool is_verbose, FILE *stream) {
         if (length > width && length <= 40)
             width = length;
     }
+    bool has_events = list->kind == TL_LIST_PMUS && list->n_rows > 0;
+    if (has_events)
+        fprintf(stream, "  %-*s  %5s  %11s  %11s\n", width, "events:", "exact", "approximate", "not modeled");
     for (uint32_t i = 0; i < list->n_rows; i++) {
         const tl_listing_row *row = &list->rows[i];
-        fprintf(stream, "  %-*s  %s\n", width, row->name, row->meaning);
+        fprintf(stream, "  %-*s  ", width, row->name);
+        if (has_events)
+            fprintf(stream, "%5u  %11u  %11u  ", row->n_events[TL_EXACT], row->n_events[TL_APPROXIMATE], row->n_events[TL_NOT_MODELED]);
+        fprintf(stream, "%s\n", row->meaning);
         if (is_verbose && *row->definition)
             fprintf(stream, "  %-*s    = %s%s%s%s\n", width, "", row->definition, *row->unit ? " [" : "", row->unit, *row->unit ? "]" : "");
     }
@@ -33,6 +40,13 @@ static tl_status put_json(const tl_list *list, FILE *stream, tl_error *err) {
         tl_json_string(&json, "unit", row->unit);
         tl_json_string(&json, "definition", row->definition);
         tl_json_string(&json, "meaning", row->meaning);
+        if (list->kind == TL_LIST_PMUS) {
+            tl_json_begin_object(&json, "events");
+            tl_json_u64(&json, "exact", row->n_events[TL_EXACT]);
+            tl_json_u64(&json, "approximate", row->n_events[TL_APPROXIMATE]);
+            tl_json_u64(&json, "not_modeled", row->n_events[TL_NOT_MODELED]);
+            tl_json_end_object(&json);
+        }
         tl_json_end_object(&json);
     }
     return tl_json_flush(&json, err);

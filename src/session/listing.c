@@ -114,7 +114,7 @@ static void add_signals(builder *b, const tl_catalogue *catalogue) {
 static void add_events(builder *b, const tl_catalogue *catalogue) {
     for (uint32_t i = 0; i < tl_catalogue_n_aliases(catalogue); i++) {
         const tl_alias *alias = tl_catalogue_alias_at(catalogue, i);
-        add(b, (tl_listing_row){alias->name, "alias", alias->unit, alias->formula, alias->meaning});
+        add(b, (tl_listing_row){alias->name, "alias", alias->unit, alias->formula, alias->meaning, {0}});
     }
 }
 
@@ -126,7 +126,7 @@ static void add_metrics(builder *b, const tl_catalogue *catalogue) {
         b->glob = is_whole ? NULL : glob;
         for (uint32_t k = 0; k < group->n_metrics; k++) {
             const tl_metric_row *metric = &group->metrics[k];
-            add(b, (tl_listing_row){metric->name, group->name, metric->unit, metric->formula, metric->meaning});
+            add(b, (tl_listing_row){metric->name, group->name, metric->unit, metric->formula, metric->meaning, {0}});
         }
         b->glob = glob;
         tl_nearest_offer(&b->nearest, group->name);
@@ -139,7 +139,7 @@ static void add_groups(builder *b, const tl_catalogue *catalogue) {
         tl_strbuf names = {0};
         for (uint32_t k = 0; k < group->n_metrics; k++)
             tl_strbuf_addf(&names, "%s%s", k ? " " : "", group->metrics[k].name);
-        add(b, (tl_listing_row){group->name, "group", "", tl_strbuf_text(&names), group->title});
+        add(b, (tl_listing_row){group->name, "group", "", tl_strbuf_text(&names), group->title, {0}});
         b->has_failed = b->has_failed || names.has_failed;
         tl_strbuf_done(&names);
     }
@@ -154,7 +154,7 @@ static void add_keys(builder *b, const tl_config *config) {
         if (dot)
             snprintf(group, sizeof group, "%.*s", (int)(dot - key->path), key->path);
         tl_key_format(key, config, &value);
-        add(b, (tl_listing_row){key->path, group, key->unit, tl_strbuf_text(&value), key->meaning});
+        add(b, (tl_listing_row){key->path, group, key->unit, tl_strbuf_text(&value), key->meaning, {0}});
         b->has_failed = b->has_failed || value.has_failed;
         tl_strbuf_done(&value);
     }
@@ -165,7 +165,10 @@ static void add_pmus(builder *b) {
         for (const tl_pmu_preset *const *preset = (*type)->presets; *preset; preset++) {
             char name[64];
             snprintf(name, sizeof name, "%s:%s", (*type)->name, (*preset)->name);
-            add(b, (tl_listing_row){name, (*type)->name, "", (*type)->title, (*preset)->title});
+            tl_listing_row row = {name, (*type)->name, "", (*type)->title, (*preset)->title, {0}};
+            for (uint32_t i = 0; i < (*preset)->n_events; i++)
+                row.n_events[(*preset)->events[i].fidelity]++;
+            add(b, row);
         }
     }
 }
@@ -178,7 +181,7 @@ static void add_pmu_events(builder *b, const tl_pmu_type *type, const tl_pmu_pre
         tl_strbuf meaning = {0};
         tl_strbuf_addf(&meaning, "Selector 0x%llx, %s.%s%s", (unsigned long long)event->selector, tl_fidelity_name(event->fidelity),
                        event->note ? " " : "", event->note ? event->note : "");
-        add(b, (tl_listing_row){event->name, group, "", event->sources, tl_strbuf_text(&meaning)});
+        add(b, (tl_listing_row){event->name, group, "", event->sources, tl_strbuf_text(&meaning), {0}});
         b->has_failed = b->has_failed || meaning.has_failed;
         tl_strbuf_done(&meaning);
     }

@@ -10,6 +10,7 @@
 
 typedef struct tl_listing_row {
     const char *name, *group, *unit, *definition, *meaning;
+    uint32_t n_events[3]; // of a PMU: how many are exact, approximate and not modeled, by tl_fidelity
 } tl_listing_row;
 
 struct tl_list {

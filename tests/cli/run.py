@@ -1813,8 +1813,14 @@ def the_example_builds_against_the_installed_library():
 def pmus_are_listed_and_described():
     status, out, err = run("list", "pmus", "-j")
     equal(status, 0, err)
-    names = [json.loads(line)["name"] for line in out.splitlines()]
-    contains(" ".join(names), "rvhpm:linux", "rvhpm:u74", "rvhpm:none")
+    listed = {row["name"]: row["events"] for row in map(json.loads, out.splitlines())}
+    equal({"rvhpm:linux", "rvhpm:u74", "rvhpm:none"} <= set(listed), True, listed)
+    for name, events in listed.items(): # as many of each fidelity as the PMU's own list says
+        meanings = [json.loads(line)["meaning"] for line in run("list", "events", "-P", name, "-j")[1].splitlines()]
+        counted = {kind: sum(re.match(rf"Selector 0x\w+, {kind.replace('_', ' ')}\.", text) is not None for text in meanings) for kind in events}
+        equal((counted, sum(events.values())), (events, len(meanings)), name)
+        row = next(line for line in run("list", "pmus")[1].splitlines() if line.split()[0] == name)
+        equal([int(word) for word in row.split()[1:4]], [events["exact"], events["approximate"], events["not_modeled"]], name)
     status, out, _ = run("list", "events", "-P", "rvhpm:u74", "-j")
     equal(status, 0)
     rows = [json.loads(line) for line in out.splitlines()]
