@@ -363,8 +363,8 @@ static void test_differences_read_well(void **state) {
 static void test_lists_read_well(void **state) {
     (void)state;
     tl_listing_row rows[] = {
-        {"l1d.load_miss", "l1d", "", "hart0.l1d.load_miss + hart1.l1d.load_miss", "Counts requests | caused by *loads*."},
-        {"cycle", "hart", "cycles", "", "Counts \"cycles\"."},
+        {"l1d.load_miss", "l1d", "", "hart0.l1d.load_miss + hart1.l1d.load_miss", "Counts requests | caused by *loads*.", {0}},
+        {"cycle", "hart", "cycles", "", "Counts \"cycles\".", {0}},
     };
     tl_list list = {.kind = TL_LIST_SIGNALS, .rows = rows, .n_rows = 2};
     char *all = NULL;
