@@ -8,6 +8,14 @@
 
 static void count(tl_dhpc_client *client, tl_dhpc_client_stat stat) { tl_dhpc_add(&client->stats[stat], 1, client->cycle); }
 
+// A request may want samples for which harts must be stopped.
+static void tell_harts(const tl_dhpc_client *client) {
+    if (client->pmu.host && client->pmu.host->changed)
+        for (uint32_t h = 0; h < client->dhpc->n_harts; h++)
+            if (tl_dhpc_next_event(client->dhpc, h, client->cycle) != TL_DHPC_NEVER)
+                client->pmu.host->changed(client->pmu.host->ctx, h);
+}
+
 // ---- receiving ----
 
 void tl_dhpc_receive(tl_dhpc_client *client, const tl_dhpc_message *message) {
@@ -95,7 +103,10 @@ uint64_t tl_dhpc_read_hpcr(tl_regfile *file, uint32_t index, uint64_t stored) {
     client->latch = client->fifo[client->fifo_head];
     client->fifo_head = (client->fifo_head + 1) % client->dhpc->config.fifo_depth;
     client->fifo_n -= 1;
-    tl_dhpc_inject(client, client->cycle);
+    if (client->is_pending) { // for want of room
+        tl_dhpc_inject(client, client->cycle);
+        tell_harts(client);
+    }
     return client->latch;
 }
 
@@ -167,10 +178,7 @@ static void write_at(tl_dhpc_client *client, uint32_t csr, uint64_t value, uint6
     client->is_high = at.is_high;
     tl_regfile_write_at(&client->pmu.file, &at, value);
     client->is_high = false;
-    if (client->pmu.host && client->pmu.host->changed)
-        for (uint32_t h = 0; h < client->dhpc->n_harts; h++)
-            if (tl_dhpc_next_event(client->dhpc, h, cycle) != TL_DHPC_NEVER)
-                client->pmu.host->changed(client->pmu.host->ctx, h);
+    tell_harts(client);
 }
 
 static bool read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) { return read_at(ctx, csr, h->now, h->priv, ret_value); }

@@ -394,7 +394,7 @@ uint64_t tl_dhpc_next_event(const tl_dhpc *d, uint32_t hart, uint64_t now) {
         uint32_t owner = d->ports[p].manager->hart;
         if (owner != hart && !(owner == TL_DHPC_NO_HART && c == hart))
             continue;
-        next = earlier(next, is_held ? now + 1 + d->config.t_req + d->config.t_grant : next_sample(d, client, now));
+        next = earlier(next, is_held ? now + d->config.t_req + d->config.t_grant : next_sample(d, client, now));
     }
     return next == TL_DHPC_NEVER ? next : later(next, now);
 }

@@ -153,6 +153,224 @@ static void test_lazy_fabric_equals_a_naive_one_on_random_traffic(void **state) 
     assert_true(n_accesses >= 1000000);
 }
 
+// ---- samples in straight code ----
+
+// Harts that stop where their port tells them to, and execute register instructions now and then. Time is the same for all of them.
+typedef struct clockwork {
+    tl_arena arena;
+    tl_dhpc *d;
+    tl_pmu_host host;
+    tl_hart *h;
+    uint64_t now, n_samples;
+    uint32_t told; // bit h: hart h asks for its deadline anew
+} clockwork;
+
+static const uint64_t LATE = UINT64_MAX;
+static uint64_t sample_in_time(void *ctx, uint32_t which, uint32_t hart, uint64_t cycle) {
+    clockwork *w = ctx;
+    (void)hart;
+    w->n_samples++;
+    return cycle == w->now ? stamp(cycle, which) : LATE;
+}
+static void note_changed(void *ctx, uint32_t hart) { ((clockwork *)ctx)->told |= 1u << hart; }
+
+static void open_clockwork(clockwork *w, const tl_dhpc_config *config, uint32_t n_harts, const tl_dhpc_manager *managers,
+                           uint32_t n_managers) {
+    tl_error err;
+    *w = (clockwork){.host = {.ctx = w, .changed = note_changed}};
+    if (tl_dhpc_new(config, 64, n_harts, managers, n_managers, sample_in_time, w, &w->arena, &w->d, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    for (uint32_t h = 0; h < n_harts; h++)
+        tl_dhpc_pmu(w->d, h)->host = &w->host;
+    w->h = tl_arena_alloc(&w->arena, sizeof *w->h);
+    assert_non_null(w->h);
+    w->h->priv = TL_PRIV_M;
+}
+static uint64_t stop_of(clockwork *w, uint32_t hart) { // the cycle in which this hart wants to be stopped next
+    const tl_pmu_port *port = tl_dhpc_port(w->d, hart);
+    w->h->id = hart;
+    w->h->now = w->now;
+    uint64_t left = port->deadline(port->ctx, w->h);
+    return left == UINT64_MAX ? UINT64_MAX : w->now + left;
+}
+static void stop(clockwork *w, uint32_t hart) {
+    const tl_pmu_port *port = tl_dhpc_port(w->d, hart);
+    w->h->id = hart;
+    w->h->now = w->now;
+    port->poll(port->ctx, w->h);
+    w->told |= 1u << hart;
+}
+
+// Returns the number of samples.
+static uint64_t run_to_deadlines(uint32_t n_harts, const tl_dhpc_config *config, uint64_t n_cycles, uint64_t *random) {
+    tl_dhpc_manager managers[6];
+    uint32_t n_managers = traffic_managers(managers, n_harts);
+    clockwork w;
+    open_clockwork(&w, config, n_harts, managers, n_managers);
+    uint64_t stops[8], accesses[8];
+    for (uint32_t h = 0; h < n_harts; h++) {
+        stops[h] = UINT64_MAX;
+        accesses[h] = 1 + (next_random(random) >> 40) % 50;
+    }
+    while (w.now < n_cycles) {
+        w.now = UINT64_MAX;
+        w.told = 0;
+        for (uint32_t h = 0; h < n_harts; h++) {
+            w.now = stops[h] < w.now ? stops[h] : w.now;
+            w.now = accesses[h] < w.now ? accesses[h] : w.now;
+        }
+        for (uint32_t h = 0; h < n_harts; h++) {
+            if (stops[h] == w.now)
+                stop(&w, h);
+            if (accesses[h] != w.now)
+                continue;
+            uint64_t old = 0, dice = next_random(random) >> 40;
+            tl_dhpc_access a = random_access(random, managers, n_managers);
+            (void)tl_dhpc_execute(w.d, h, w.now, &a, &old);
+            if (a.csr == HPCR && old == LATE) // data of cancelled requests come to nobody and may be late
+                fail_msg("%u harts, cycle %llu, hart %u reads a late sample", n_harts, (unsigned long long)w.now, h);
+            accesses[h] = w.now + 1 + (dice & 1 ? (dice >> 1) % 4 : (dice >> 1) % 200);
+        }
+        for (uint32_t h = 0; h < n_harts; h++)
+            if (w.told >> h & 1) { // an instruction takes a cycle
+                uint64_t next = stop_of(&w, h);
+                stops[h] = next > w.now ? next : w.now + 1;
+            }
+    }
+    tl_arena_done(&w.arena);
+    return w.n_samples;
+}
+
+// What the header promises: a hart that stops at its deadlines is sampled in the cycle of the beat or of the acceptance.
+static void test_no_sample_is_late_in_straight_code(void **state) {
+    (void)state;
+    uint64_t random = 0xfedcba9876543, n_samples = 0;
+    for (uint32_t n_harts = 1; n_harts <= 4; n_harts++)
+        for (uint32_t round = 0; round < 60; round++) {
+            tl_dhpc_config config = random_config(&random, round);
+            config.mode = TL_DHPC_TIMED;
+            n_samples += run_to_deadlines(n_harts, &config, 20000, &random);
+        }
+    print_message("%llu samples, each in its cycle\n", (unsigned long long)n_samples);
+    assert_true(n_samples > 20000);
+}
+
+static uint64_t access_of(clockwork *w, uint32_t hart, uint32_t csr, tl_csr_op op, uint64_t operand) { // op TL_CSR_SET of 0: reads only
+    const tl_dhpc_access a = {.csr = csr, .op = op, .operand = operand, .is_rs1_x0 = op == TL_CSR_SET && operand == 0, .priv = TL_PRIV_M};
+    uint64_t old = 0;
+    assert_true(tl_dhpc_execute(w->d, hart, w->now, &a, &old));
+    return old;
+}
+
+// Hart 1 asks for two counters of hart 0 while its FIFO of two is full: the request leaves with the second read.
+static void test_a_request_that_room_lets_go_stops_the_hart_it_samples(void **state) {
+    (void)state;
+    tl_dhpc_manager managers[4];
+    uint32_t n_managers = rig_managers(managers);
+    tl_dhpc_config config = tl_dhpc_defaults;
+    clockwork w;
+    config.fifo_depth = 2;
+    open_clockwork(&w, &config, 2, managers, n_managers);
+    w.now = 100;
+    access_of(&w, 1, HPCM, TL_CSR_WRITE, 3);
+    access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_OTHER));
+    for (w.now = 103; w.now < 105; w.now++)
+        stop(&w, 1); // both beats
+    w.now = 110;
+    assert_int_equal(access_of(&w, 1, HPCM, TL_CSR_SET, 0), 3);
+    access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_FULL));
+    assert_int_equal(stop_of(&w, 0), UINT64_MAX);
+    w.told = 0;
+    w.now = 120;
+    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(103, WHICH_OTHER));
+    assert_int_equal(w.told, 0);
+    w.now = 130;
+    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(104, WHICH_OTHER + 1));
+    assert_int_equal(w.told, 1); // hart 0
+    w.now = 131;
+    assert_int_equal(stop_of(&w, 0), 130 + config.t_req + config.t_grant + config.t_lookup);
+    for (w.now = 133; w.now < 135; w.now++)
+        stop(&w, 0);
+    assert_int_equal(stop_of(&w, 0), UINT64_MAX);
+    w.now = 200;
+    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(133, WHICH_FULL));
+    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(134, WHICH_FULL + 1));
+    tl_arena_done(&w.arena);
+}
+
+// Each kind of wait by the specification's sums: a snapshot is of the acceptance, t_lookup counts for live samples only, and a request held
+// back by a cancel leaves in the cycle of the confirmation.
+static void test_deadlines_are_those_of_the_samples(void **state) {
+    (void)state;
+    tl_dhpc_manager managers[4];
+    uint32_t n_managers = rig_managers(managers);
+    tl_dhpc_config config = tl_dhpc_defaults;
+    clockwork w;
+    config.t_req = 3, config.t_grant = 5, config.t_lookup = 7, config.t_resp = 11, config.beat = 13;
+    for (int sampling = TL_DHPC_LIVE; sampling <= TL_DHPC_SNAPSHOT; sampling++) {
+        uint64_t to_sample = 3 + 5 + (sampling == TL_DHPC_LIVE ? 7 : 0);
+        config.sampling = (tl_dhpc_sampling)sampling;
+        open_clockwork(&w, &config, 2, managers, n_managers);
+        w.now = 100;
+        access_of(&w, 1, HPCM, TL_CSR_WRITE, 3);
+        access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_FULL));
+        assert_int_equal(stop_of(&w, 0), 100 + to_sample); // on its way
+        assert_int_equal(stop_of(&w, 1), UINT64_MAX);
+        w.now = 105;
+        stop(&w, 0);
+        assert_int_equal(stop_of(&w, 0), 100 + to_sample); // granted
+        w.now = 100 + to_sample;
+        stop(&w, 0);
+        assert_int_equal(stop_of(&w, 0), sampling == TL_DHPC_LIVE ? w.now + 13 : UINT64_MAX);
+        w.now += 13;
+        stop(&w, 0);
+        assert_int_equal(stop_of(&w, 0), UINT64_MAX);
+        w.now = 200;
+        access_of(&w, 1, HPCM, TL_CSR_WRITE, 3);
+        access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_FULL));
+        w.now = 202;
+        access_of(&w, 1, HPCC, TL_CSR_CLEAR, 1);
+        access_of(&w, 1, HPCM, TL_CSR_WRITE, 1);
+        access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_FULL)); // leaves at 202 + 3 + 11
+        uint64_t n_stops = 0, first = w.n_samples;
+        for (uint64_t next = stop_of(&w, 0); next != UINT64_MAX && n_stops < 10; next = stop_of(&w, 0), n_stops++) {
+            assert_true(next >= w.now && next <= 216 + to_sample);
+            w.now = next > w.now ? next : w.now + 1;
+            stop(&w, 0);
+        }
+        assert_int_equal(w.now, 216 + to_sample); // stopped there, and for few other cycles
+        assert_int_equal(w.n_samples, first + 1);
+        w.now = 300;
+        assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(216 + to_sample, WHICH_FULL));
+        tl_arena_done(&w.arena);
+    }
+}
+
+// Hart 0 is a thousand cycles ahead: the samples for hart 1 stay to be taken until hart 1 comes to their cycles.
+static void test_a_hart_that_is_ahead_takes_no_sample_for_one_behind(void **state) {
+    (void)state;
+    tl_dhpc_manager managers[4];
+    uint32_t n_managers = rig_managers(managers);
+    clockwork w;
+    open_clockwork(&w, &tl_dhpc_defaults, 2, managers, n_managers);
+    w.now = 4000;
+    access_of(&w, 1, HPCM, TL_CSR_WRITE, 3);
+    access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_OTHER));
+    w.now = 5000;
+    access_of(&w, 0, HPCC, TL_CSR_SET, 0);
+    stop(&w, 0);
+    assert_int_equal(w.n_samples, 0);
+    for (w.now = 4003; w.now < 4005; w.now++) {
+        assert_int_equal(stop_of(&w, 1), w.now);
+        stop(&w, 1);
+    }
+    assert_int_equal(w.n_samples, 2);
+    w.now = 4010;
+    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(4003, WHICH_OTHER));
+    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(4004, WHICH_OTHER + 1));
+    tl_arena_done(&w.arena);
+}
+
 // ---- waiting ----
 
 // Every hart asks again as soon as it may, for all 64 counters of the same manager.
@@ -331,6 +549,10 @@ static void test_harts_apart_lose_nothing_and_stay_within_the_bound(void **state
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_lazy_fabric_equals_a_naive_one_on_random_traffic),
+    cmocka_unit_test(test_no_sample_is_late_in_straight_code),
+    cmocka_unit_test(test_a_request_that_room_lets_go_stops_the_hart_it_samples),
+    cmocka_unit_test(test_deadlines_are_those_of_the_samples),
+    cmocka_unit_test(test_a_hart_that_is_ahead_takes_no_sample_for_one_behind),
     cmocka_unit_test(test_t30_waits_are_bounded_and_grants_are_even),
     cmocka_unit_test(test_t30_the_bound_is_reached),
     cmocka_unit_test(test_t31_two_managers_serve_two_harts_at_the_same_time),
