@@ -196,7 +196,6 @@ void tl_dhpc_cancel(tl_dhpc_client *client, uint64_t cycle) {
 static void leave_wait(tl_dhpc *d, const tl_dhpc_flight *flight, uint64_t cycle) {
     if (cycle > flight->arrives_at)
         d->stats[TL_DHPC_WAIT_CYCLES].value += cycle - flight->arrives_at; // cycles before this one, whenever that is asked
-    d->stats[TL_DHPC_WAIT_CYCLES].before = d->stats[TL_DHPC_WAIT_CYCLES].value;
 }
 
 static void grant(tl_dhpc *d, uint32_t p, uint64_t cycle) {

@@ -429,8 +429,10 @@ static void test_t30_the_bound_is_reached(void **state) {
         rig_start(r, ID_FULL, UINT64_MAX);
     }
     tl_dhpc_advance(r->d, 10000);
-    for (uint32_t h = 0; h < 8; h++)
+    for (uint32_t h = 0; h < 8; h++) {
         assert_int_equal(tl_dhpc_account(r->d, h).max_wait_cycles, h * tl_dhpc_longest_service(&tl_dhpc_defaults));
+        assert_int_equal(tl_dhpc_account(r->d, h).wait_cycles, h * tl_dhpc_longest_service(&tl_dhpc_defaults));
+    }
     rig_done(r);
 }
 

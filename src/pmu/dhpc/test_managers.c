@@ -6,7 +6,7 @@
 
 // ---- a machine of units only ----
 
-enum { MAX_UNITS = 64, MAX_SLOTS = 4096 };
+enum { MAX_UNITS = 192, MAX_SLOTS = 4096 };
 
 static const tl_signal l2_signals[] = {
 #define S(text) \
@@ -368,6 +368,53 @@ static void test_what_a_machine_lacks_is_not_built(void **state) {
     test_free(m);
 }
 
+// Of any manager any counters can be left unbuilt, and no other one notices.
+static void test_what_is_left_out_is_not_built(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t class, extend;
+    } pages[] = {{TL_DHPC_CORE, 0}, {TL_DHPC_CORE, 1},   {TL_DHPC_CORE, 2}, {TL_DHPC_LLC, 0},   {TL_DHPC_LLC, 1},
+                 {TL_DHPC_MEM, 0},  {TL_DHPC_DEVICE, 0}, {TL_DHPC_MMIO, 0}, {TL_DHPC_FABRIC, 0}};
+    uint64_t all[TL_COUNT_OF(pages)], values[TL_DHPC_COUNTERS];
+    machine *m = test_calloc(1, sizeof *m);
+    open_machine(m, &tl_dhpc_defaults, &full);
+    for (size_t i = 0; i < TL_COUNT_OF(pages); i++)
+        all[i] = read_manager(m, 0, TL_DHPC_ID(pages[i].class, 0, pages[i].extend), UINT64_MAX, values);
+    tl_arena_done(&m->arena);
+    for (size_t out = 0; out < TL_COUNT_OF(pages); out++)
+        for (uint32_t is_whole = 0; is_whole < 2; is_whole++) {
+            tl_dhpc_config config = tl_dhpc_defaults;
+            uint64_t kept = is_whole ? 0 : all[out] & UINT64_C(0x5555555555555555);
+            config.left_out[pages[out].class][pages[out].extend] = is_whole ? UINT64_MAX : UINT64_C(0xaaaaaaaaaaaaaaaa);
+            assert_true(all[out] != 0 && kept != all[out]);
+            open_machine(m, &config, &full);
+            for (size_t i = 0; i < TL_COUNT_OF(pages); i++)
+                assert_int_equal(read_manager(m, 0, TL_DHPC_ID(pages[i].class, 0, pages[i].extend), UINT64_MAX, values),
+                                 i == out ? kept : all[i]);
+            tl_arena_done(&m->arena);
+        }
+    test_free(m);
+}
+
+// A class has numbers for 128 instances.
+static void test_more_units_than_there_are_numbers_are_refused(void **state) {
+    (void)state;
+    machine *m = test_calloc(1, sizeof *m);
+    uint64_t values[TL_DHPC_COUNTERS];
+    tl_error err = {0};
+    const shape many = {.n_harts = 1, .n_slices = 1, .n_channels = 128};
+    open_machine(m, &tl_dhpc_defaults, &many);
+    assert_int_equal(read_manager(m, 0, TL_DHPC_ID(TL_DHPC_MEM, 127, 0), 1, values), 1);
+    assert_int_equal(values[0], total_named(m, "mem127.read"));
+    add_unit(m, &mem_type, "mem%u", 128);
+    m->probe.n_units = m->n_units;
+    m->probe.n_slots = m->n_slots;
+    assert_int_equal(tl_dhpc_new_on(&tl_dhpc_defaults, 64, 1, &m->host, &m->arena, &m->d, &err), TL_EINVAL);
+    assert_string_equal(err.text, "pmu dhpc: 1 harts and up to 129 units of a kind: it has numbers for 1 to 64 and 128");
+    tl_arena_done(&m->arena);
+    test_free(m);
+}
+
 static void test_the_directory_enumerates_the_chip(void **state) {
     (void)state;
     machine *m = test_calloc(1, sizeof *m);
@@ -528,6 +575,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_slices_and_channels_show_their_own_totals),
     cmocka_unit_test(test_every_counter_of_every_machine_shows_its_sources),
     cmocka_unit_test(test_what_a_machine_lacks_is_not_built),
+    cmocka_unit_test(test_what_is_left_out_is_not_built),
+    cmocka_unit_test(test_more_units_than_there_are_numbers_are_refused),
     cmocka_unit_test(test_the_directory_enumerates_the_chip),
     cmocka_unit_test(test_more_than_a_hundred_events_at_once),
     cmocka_unit_test(test_totals_are_synced_once_per_look),

@@ -32,6 +32,98 @@ static void test_t01_reset_values(void **state) {
     assert_int_equal(csrr(r, HPCM), 0);
 }
 
+// Whatever was set, waits or is on its way: after a reset the next request goes as the first one did.
+static void test_reset_forgets_registers_data_and_requests(void **state) {
+    (void)state;
+    tl_dhpc_config config = tl_dhpc_defaults;
+    config.fifo_depth = 4;
+    config.t_resp = 20;
+    for (uint32_t before = 0; before < 4; before++) {
+        rig rig_, *r = &rig_;
+        rig_init(r, &config, 64, 2);
+        csrw(r, HPCM, 7);
+        csrw(r, HPCC, go(ID_FULL) | TL_DHPC_USEREN);
+        r->now = 200;
+        if (before < 2) {
+            for (uint32_t k = 0; k < 4; k++)
+                csrr(r, HPCR);
+            tl_dhpc_notice(r->d, 0, TL_DHPC_TRAP_ENTRY, r->now++);
+            csrw(r, HPCC, go(ID_FULL) | TL_DHPC_USEREN); // for the counters that hpcm says
+            r->now = 300;
+            assert_int_equal(csrr(r, HPCC), go(ID_FULL) - TL_DHPC_TRIGGER + (TL_DHPC_USEREN | TL_DHPC_READERROR | TL_DHPC_INTERRUPTED));
+            assert_int_equal(csrr(r, HPCM), 7);
+            if (before == 1)
+                csrw(r, HPCC, go(ID_OTHER)); // waits for room
+        } else {
+            uint64_t started = rig_start(r, ID_OTHER, 7);
+            if (before == 2)
+                csrri(r, TL_CSR_CLEAR, HPCC, 1); // neither the cancel nor its confirmation has arrived
+            else
+                r->now = started + 10; // three data are under way
+            csrr(r, HPCC);
+        }
+        uint64_t n_requests = tl_dhpc_stat(r->d, TL_DHPC_REQUESTS), n_stale = tl_dhpc_stat(r->d, TL_DHPC_STALE);
+        tl_dhpc_reset(r->d);
+        r->now += 1;
+        assert_int_equal(csrr(r, HPCC), 0x4);
+        assert_int_equal(csrr(r, HPCM), 0);
+        csrw(r, HPCC, UINT64_C(0)); // requests nothing
+        uint64_t started = r->now + 1;
+        csrw(r, HPCM, 0);
+        csrw(r, HPCC, go(ID_FULL)); // nothing selected: an empty completion, which is no datum
+        assert_int_equal(csrr(r, HPCC) & TL_DHPC_TRIGGER, TL_DHPC_TRIGGER);
+        r->now = started + 23;
+        assert_int_equal(csrr(r, HPCC), go(ID_FULL) - TL_DHPC_TRIGGER + TL_DHPC_EMPTY);
+        started = rig_start(r, ID_SPARSE, SPARSE);
+        r->now = started + 23;
+        assert_int_equal(csrr(r, HPCC) & (TL_DHPC_TRIGGER | TL_DHPC_EMPTY), TL_DHPC_TRIGGER);
+        r->now = started + 25;
+        assert_int_equal(csrr(r, HPCM), SPARSE);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_int_equal(csrr(r, HPCR), stamp(started + 3 + k, WHICH_SPARSE + (k == 2 ? 3 : k)));
+        assert_int_equal(csrr(r, HPCC) & 0xf, TL_DHPC_EMPTY);
+        tl_dhpc_advance(r->d, r->now + 1000);
+        assert_int_equal(tl_dhpc_stat(r->d, TL_DHPC_REQUESTS) - n_requests, 2);
+        assert_int_equal(tl_dhpc_stat(r->d, TL_DHPC_STALE) - n_stale, 0);
+        rig_done(r);
+    }
+}
+
+static void test_reset_clears_the_latch_of_hpcr(void **state) {
+    rig *r = *state;
+    rig_start(r, ID_FULL, 1);
+    r->now += 20;
+    assert_true(csrr(r, HPCR) != 0);
+    tl_dhpc_reset(r->d);
+    assert_int_equal(csrr(r, HPCR), 0);
+}
+
+// The deepest FIFO holds the data of sixteen requests for 64 counters, in order; the seventeenth waits.
+static void test_a_fifo_of_1024_fills(void **state) {
+    (void)state;
+    rig rig_, *r = &rig_;
+    tl_dhpc_config config = tl_dhpc_defaults;
+    config.fifo_depth = 1024;
+    rig_init(r, &config, 64, 1);
+    uint64_t started[17];
+    started[0] = rig_start(r, ID_FULL, UINT64_MAX);
+    for (uint32_t k = 1; k < 17; k++) {
+        r->now += 100;
+        assert_int_equal(csrr(r, HPCC) & TL_DHPC_TRIGGER, 0);
+        started[k] = r->now;
+        csrw(r, HPCC, go(ID_FULL)); // hpcm says which came: all
+    }
+    r->now += 100;
+    assert_int_equal(csrr(r, HPCC) & TL_DHPC_TRIGGER, TL_DHPC_TRIGGER);
+    assert_int_equal(tl_dhpc_stat(r->d, TL_DHPC_REQUESTS), 16);
+    for (uint32_t k = 0; k < 1024; k++)
+        assert_int_equal(csrr(r, HPCR), stamp(started[k / 64] + LATENCY - 1 + k % 64, WHICH_FULL + k % 64));
+    r->now += 100;
+    assert_int_equal(csrr(r, HPCC) & 0xf, 0);
+    assert_int_equal(tl_dhpc_stat(r->d, TL_DHPC_REQUESTS), 17);
+    rig_done(r);
+}
+
 // hpcc by the table of its fields, for a client with no request: written anew here.
 static uint64_t hpcc_after(uint64_t old, tl_csr_op op, uint64_t operand, tl_priv priv, bool *ret_is_illegal) {
     const uint64_t id_field = UINT64_C(0x1ffff) << 4;
@@ -735,9 +827,73 @@ static void test_configurations_that_cannot_be_built_are_named(void **state) {
     }
 }
 
+// Both ends of every range, and one beyond.
+static void test_ranges_of_the_configuration_end_where_they_should(void **state) {
+    (void)state;
+    static const struct {
+        size_t at;
+        uint32_t least, most;
+    } rows[] = {{offsetof(tl_dhpc_config, fifo_depth), 1, 1024}, {offsetof(tl_dhpc_config, t_req), 1, 1000000},
+                {offsetof(tl_dhpc_config, t_grant), 0, 1000000}, {offsetof(tl_dhpc_config, t_lookup), 0, 1000000},
+                {offsetof(tl_dhpc_config, t_resp), 1, 1000000},  {offsetof(tl_dhpc_config, beat), 1, 1000000},
+                {offsetof(tl_dhpc_config, hpcc), 0x800, 0x8ff},  {offsetof(tl_dhpc_config, hpcmh), 0x400, 0x4ff},
+                {offsetof(tl_dhpc_config, hpcrh), 0xc00, 0xcff}};
+    tl_error err;
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++)
+        for (uint32_t k = 0; k < 4; k++) {
+            tl_dhpc_config config = tl_dhpc_defaults;
+            uint32_t value = k == 0 ? rows[i].least - 1 : k == 1 ? rows[i].least : k == 2 ? rows[i].most : rows[i].most + 1;
+            memcpy((char *)&config + rows[i].at, &value, sizeof value);
+            assert_int_equal(tl_dhpc_config_check(&config, &err), k == 1 || k == 2 ? TL_OK : TL_EINVAL);
+        }
+    tl_dhpc_config config = tl_dhpc_defaults;
+    config.hpcc = 0x18e0; // more than twelve bits
+    assert_int_equal(tl_dhpc_config_check(&config, &err), TL_EINVAL);
+}
+
+static tl_status build(rig *r, uint32_t access_bits, uint32_t n_harts, const tl_dhpc_manager *managers, uint32_t n_managers) {
+    tl_error err;
+    return tl_dhpc_new(&tl_dhpc_defaults, access_bits, n_harts, managers, n_managers, stamped, NULL, &r->arena, &r->d, &err);
+}
+
+static void test_managers_that_cannot_be_built_are_refused(void **state) {
+    (void)state;
+    rig rig_ = {0}, *r = &rig_;
+    tl_dhpc_manager two[2] = {stamped_manager(0x1fffe, TL_DHPC_NO_HART, 1, 0), stamped_manager(0x1ffff, TL_DHPC_NO_HART, 1, 0)};
+    assert_int_equal(build(r, 64, 2, two, 2), TL_OK);
+    two[1].id = 0x1fffe; // twice
+    assert_int_equal(build(r, 64, 2, two, 2), TL_EINVAL);
+    two[1].id = 0x1fffd;
+    assert_int_equal(build(r, 64, 2, two, 2), TL_EINVAL);
+    two[1].id = 0x20000;
+    assert_int_equal(build(r, 64, 2, two, 2), TL_EINVAL);
+    two[1].id = 0x1ffff;
+    for (uint32_t which = 0; which <= 9; which++)
+        for (uint32_t hart = 0; hart <= 3; hart++) {
+            two[1].hart = hart;
+            two[1].counters[0] = (tl_dhpc_counter){TL_DHPC_FROM_CLIENT, which};
+            assert_int_equal(build(r, 64, 2, two, 2), which < 3 && hart < 2 ? TL_OK : TL_EINVAL);
+            two[1].counters[0] = (tl_dhpc_counter){TL_DHPC_FROM_FABRIC, which};
+            assert_int_equal(build(r, 64, 2, two, 2), which < 8 ? TL_OK : TL_EINVAL);
+        }
+    two[1].implemented = 0; // what is not built cannot be wrong
+    assert_int_equal(build(r, 64, 2, two, 2), TL_OK);
+    static const struct {
+        uint32_t access_bits, n_harts;
+        tl_status want;
+    } rows[] = {{64, 0, TL_EINVAL}, {64, 1, TL_OK},     {64, 64, TL_OK},    {64, 65, TL_EINVAL},
+                {32, 1, TL_OK},     {16, 1, TL_EINVAL}, {128, 1, TL_EINVAL}};
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++)
+        assert_int_equal(build(r, rows[i].access_bits, rows[i].n_harts, two, 1), rows[i].want);
+    rig_done(r);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
     CASE(test_t01_reset_values),
+    CASE(test_reset_forgets_registers_data_and_requests),
+    CASE(test_reset_clears_the_latch_of_hpcr),
+    CASE(test_a_fifo_of_1024_fills),
     CASE(test_t02_every_bit_of_hpcc_in_every_mode_with_every_instruction),
     CASE(test_t03_writes_of_hpcr_trap_and_do_not_pop),
     CASE(test_t04_what_does_not_read_does_not_pop),
@@ -768,6 +924,8 @@ static const struct CMUnitTest tests[] = {
     CASE(test_the_port_of_a_hart_does_the_same),
     CASE(test_the_register_map_is_sound),
     CASE(test_configurations_that_cannot_be_built_are_named),
+    CASE(test_ranges_of_the_configuration_end_where_they_should),
+    CASE(test_managers_that_cannot_be_built_are_refused),
 };
 
 TL_TEST_MAIN(tests)
