@@ -5,6 +5,9 @@
 #include "compare/setup.h"
 #include "compare/sweep.h"
 #include "compare/test_rig.h"
+#include "machine/machine.h"
+#include "model/config_keys.h"
+#include "pmu/dhpc/dhpc.h"
 
 static char path[64];
 
@@ -257,8 +260,52 @@ static void test_a_sweep_that_cannot_be_made_is_refused(void **state) {
     }
 }
 
+// Each key of dhpc.*_events leaves counters of its own page unbuilt, and the other keys reach the unit as they stand.
+static void test_keys_of_dhpc_reach_the_counters(void **state) {
+    (void)state;
+    static const struct {
+        const char *key;
+        uint32_t id;
+    } pages[] = {
+        {"dhpc.core_events", TL_DHPC_ID(TL_DHPC_CORE, 1, 0)},      {"dhpc.u74_events", TL_DHPC_ID(TL_DHPC_CORE, 1, 1)},
+        {"dhpc.stack_events", TL_DHPC_ID(TL_DHPC_CORE, 1, 2)},     {"dhpc.slice_events", TL_DHPC_ID(TL_DHPC_LLC, 0, 0)},
+        {"dhpc.slice_core_events", TL_DHPC_ID(TL_DHPC_LLC, 0, 1)}, {"dhpc.memory_events", TL_DHPC_ID(TL_DHPC_MEM, 0, 0)},
+        {"dhpc.fabric_events", TL_DHPC_ID(TL_DHPC_FABRIC, 0, 0)},
+    };
+    for (size_t out = 0; out < TL_COUNT_OF(pages); out++) {
+        tl_config config;
+        tl_error err;
+        tl_machine *machine;
+        uint32_t n_managers, n_seen = 0;
+        tl_config_default(&config);
+        config.n_harts = 2;
+        config.ram_bytes = 16 << 20;
+        config.hpc = TL_HPC_TIMED;
+        tl_key_set_number(tl_key_find(pages[out].key), &config, 2);
+        tl_key_set_number(tl_key_find("dhpc.fifo_depth"), &config, 1024);
+        tl_key_set_number(tl_key_find("dhpc.t_resp"), &config, 9);
+        if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(tl_dhpc_config_of(machine->hpc)->fifo_depth, 1024);
+        assert_int_equal(tl_dhpc_config_of(machine->hpc)->t_resp, 9);
+        const tl_dhpc_manager *managers = tl_dhpc_managers(machine->hpc, &n_managers);
+        for (uint32_t m = 0; m < n_managers; m++)
+            for (size_t i = 0; i < TL_COUNT_OF(pages); i++)
+                if (managers[m].id == pages[i].id) {
+                    n_seen++;
+                    if (i == out)
+                        assert_int_equal(managers[m].implemented, 2);
+                    else
+                        assert_true((managers[m].implemented & ~UINT64_C(2)) != 0);
+                }
+        assert_int_equal(n_seen, TL_COUNT_OF(pages));
+        tl_machine_free(machine);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_of_dhpc_reach_the_counters),
         cmocka_unit_test(test_values_are_the_truth_whatever_the_fabric_is),
         cmocka_unit_test(test_registers_elsewhere_take_as_long),
         cmocka_unit_test(test_a_shallow_fifo_takes_more_requests),

@@ -30,11 +30,22 @@ static void test_linux_pays_for_width_and_overflow(void **state) {
     assert_int_equal(cost.gate_bits, 31 + 2 * 32);
 }
 
+static void test_selectors_need_a_bit_more_after_a_power_of_two(void **state) {
+    (void)state;
+    static const uint32_t n_bits[] = {0, 1, 2, 2, 3, 3, 3, 3, 4}; // to tell 0 to 8 events and none apart
+    static const tl_event events[8];
+    for (uint32_t n = 0; n < 9; n++) {
+        tl_rvhpm_preset preset = {.base = {.events = events, .n_events = n}, .n_counters = 1, .width_bits = 64};
+        assert_int_equal(tl_rvhpm_cost_of(&preset).selector_bits, n_bits[n]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_u74_has_two_counters_of_40_bits),
         cmocka_unit_test(test_without_counters_only_the_clocks_are_left),
         cmocka_unit_test(test_linux_pays_for_width_and_overflow),
+        cmocka_unit_test(test_selectors_need_a_bit_more_after_a_power_of_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
 }

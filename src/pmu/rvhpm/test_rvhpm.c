@@ -203,6 +203,201 @@ static void test_what_waits_decides_what_is_watched(void **state) {
     }
 }
 
+// ---- halves ----
+
+static void test_halves_of_a_running_counter_are_written_one_by_one(void **state) {
+    (void)state;
+    start_with(&tl_rvhpm_linux, 32);
+    rig_write(&rig, 0x323, 2);
+    rig_write(&rig, 0xb83, 4);
+    rig_write(&rig, 0xb03, 0xfffffff0);
+    rig_advance(&rig, TL_S_HART_INSTRET, 5);
+    assert_true(rig_begin_write(&rig, 0xb83, 7));
+    rig_advance(&rig, TL_S_HART_INSTRET, 1); // of the writing instruction: the write replaces it
+    rig_retire(&rig);
+    assert_int_equal(rig_value(&rig, 0xb03), 0xfffffff5);
+    assert_int_equal(rig_value(&rig, 0xb83), 7);
+    rig_advance(&rig, TL_S_HART_INSTRET, 16);
+    assert_int_equal(rig_value(&rig, 0xb03), 5);
+    assert_int_equal(rig_value(&rig, 0xb83), 8);
+    assert_int_equal(rig_value(&rig, 0xc83), 8);
+    rig_write(&rig, 0xb03, 9); // leaves the upper half
+    assert_int_equal(rig_value(&rig, 0xb03), 9);
+    assert_int_equal(rig_value(&rig, 0xb83), 8);
+    rig_write(&rig, 0xb82, 3); // the fixed one
+    rig_write(&rig, 0xb02, 0xffffffff);
+    rig_advance(&rig, TL_S_HART_INSTRET, 2);
+    assert_int_equal(rig_value(&rig, 0xb02), 1);
+    assert_int_equal(rig_value(&rig, 0xb82), 4);
+}
+
+static void test_halves_of_event_registers_are_written_while_they_count(void **state) {
+    (void)state;
+    start_with(&tl_rvhpm_linux, 32);
+    const uint32_t m = 1u << 30, of = 1u << 31; // of the upper half
+    rig_write(&rig, 0x323, 0x100009);
+    rig_advance(&rig, TL_S_HART_INSN_ALU, 10);
+    assert_true(rig_begin_write(&rig, 0x723, m)); // stops in M, where it is
+    rig_advance(&rig, TL_S_HART_INSN_ALU, 1);     // counted by the old rules
+    rig_retire(&rig);
+    rig_advance(&rig, TL_S_HART_INSN_ALU, 100);
+    assert_int_equal(rig_value(&rig, 0xb03), 11);
+    assert_int_equal(rig_value(&rig, 0x323), 0x100009);
+    assert_int_equal(rig_value(&rig, 0x723), m);
+    rig_write(&rig, 0x323, 2); // another event: flags stay
+    assert_int_equal(rig_value(&rig, 0x723), m);
+    rig_advance(&rig, TL_S_HART_INSTRET, 100);
+    assert_int_equal(rig_value(&rig, 0xb03), 11);
+    rig_write(&rig, 0x723, 0);
+    rig_advance(&rig, TL_S_HART_INSTRET, 7);
+    assert_int_equal(rig_value(&rig, 0xb03), 18);
+    rig_write(&rig, 0xb83, 0xffffffff);
+    rig_write(&rig, 0xb03, 0xffffffff);
+    rig_advance(&rig, TL_S_HART_INSTRET, 1);
+    assert_int_equal(rig_value(&rig, 0x723), of);
+    assert_int_equal(rig_value(&rig, 0x323), 2);
+    assert_int_equal(rig.n_irqs, 1);
+    rig_write(&rig, 0x323, 2); // the lower half has no OF
+    assert_int_equal(rig_value(&rig, 0x723), of);
+    rig_write(&rig, 0x723, 0); // waits again
+    rig_write(&rig, 0xb83, 0xffffffff);
+    rig_write(&rig, 0xb03, 0xffffffff);
+    rig_advance(&rig, TL_S_HART_INSTRET, 1);
+    assert_int_equal(rig_value(&rig, 0x723), of);
+    assert_int_equal(rig.n_irqs, 2);
+}
+
+static void test_halves_of_the_fixed_counters_configurations(void **state) {
+    (void)state;
+    start_with(&tl_rvhpm_linux, 32);
+    static const struct {
+        uint32_t config, counter;
+        tl_slot slot;
+    } rows[] = {{0x321, 0xb00, TL_S_HART_CYCLE}, {0x322, 0xb02, TL_S_HART_INSTRET}};
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        rig_write(&rig, rows[i].counter, 0);
+        rig_write(&rig, rows[i].config + 0x400, 1u << 30); // MINH
+        rig_advance(&rig, rows[i].slot, 50);
+        assert_int_equal(rig_value(&rig, rows[i].counter), 0);
+        rig_write(&rig, rows[i].config, UINT32_MAX); // nothing is there
+        assert_int_equal(rig_value(&rig, rows[i].config), 0);
+        assert_int_equal(rig_value(&rig, rows[i].config + 0x400), 1u << 30);
+        rig_advance(&rig, rows[i].slot, 50);
+        assert_int_equal(rig_value(&rig, rows[i].counter), 0);
+        rig_write(&rig, rows[i].config + 0x400, 0);
+        rig_advance(&rig, rows[i].slot, 3);
+        assert_int_equal(rig_value(&rig, rows[i].counter), 3);
+    }
+}
+
+// ---- reset between a write and its retirement ----
+
+static void test_a_write_under_way_ends_at_a_reset(void **state) {
+    (void)state;
+    start_with(&tl_rvhpm_linux, 64);
+    assert_true(rig_begin_write(&rig, 0x323, 2));
+    tl_pmu_rvhpm.reset(rig.pmu);
+    rig_retire(&rig);
+    assert_int_equal(rig_value(&rig, 0x323), 0);
+    rig_write(&rig, 0x324, 5); // what comes later is written
+    assert_int_equal(rig_value(&rig, 0x324), 5);
+    assert_true(rig_begin_write(&rig, 0xb00, 1000));
+    tl_pmu_rvhpm.reset(rig.pmu);
+    rig_advance(&rig, TL_S_HART_CYCLE, 10); // no write replaces these
+    rig_retire(&rig);
+    assert_int_equal(rig_value(&rig, 0xb00), 10);
+}
+
+// ---- when the hart is stopped, told, and watched ----
+
+enum { WATCHED = 1 << 24 }; // slow paths are watched when so many cycles are left
+
+static void test_slow_paths_are_watched_within_the_margin(void **state) {
+    (void)state;
+    const tl_pmu_port *port;
+    start_with(&tl_rvhpm_linux, 64);
+    port = &rig.pmu->port;
+    rig_write(&rig, 0x323, 1);
+    rig_write(&rig, 0xb03, UINT64_C(0) - WATCHED);
+    assert_true(port->needs_slow_watch); // before anyone asks for a deadline
+    rig_write(&rig, 0xb03, UINT64_C(0) - WATCHED - 1);
+    assert_false(port->needs_slow_watch);
+    rig_write(&rig, 0xb03, UINT64_C(0) - WATCHED - 1000);
+    assert_false(port->needs_slow_watch);
+    assert_int_equal(rig_deadline(&rig), 1000);
+    assert_false(port->needs_slow_watch);
+    rig_advance(&rig, TL_S_HART_CYCLE, 999);
+    assert_int_equal(rig_deadline(&rig), 1);
+    assert_false(port->needs_slow_watch);
+    rig_advance(&rig, TL_S_HART_CYCLE, 1);
+    uint32_t n_changes = rig.n_changes;
+    assert_int_equal(rig_deadline(&rig), 0);
+    assert_true(port->needs_slow_watch);
+    assert_int_equal(rig.n_changes, n_changes + 1);
+    rig_write(&rig, 0x324, 1); // another counter far from its overflow ends no watch
+    rig_write(&rig, 0xb04, 1);
+    assert_true(port->needs_slow_watch);
+    assert_int_equal(rig_deadline(&rig), WATCHED);
+    n_changes = rig.n_changes;
+    assert_int_equal(rig_deadline(&rig), WATCHED);
+    assert_int_equal(rig.n_changes, n_changes);
+    rig_write(&rig, 0x324, 0);
+    n_changes = rig.n_changes;
+    rig_write(&rig, 0x323, 0); // nobody waits any more: the hart is told
+    assert_false(port->needs_slow_watch);
+    assert_true(rig.n_changes > n_changes);
+}
+
+static void test_a_mode_in_which_a_waiting_counter_counts_asks_anew(void **state) {
+    (void)state;
+    start_with(&tl_rvhpm_linux, 64);
+    rig_write(&rig, 0xb03, UINT64_C(0) - 100);
+    rig_write(&rig, 0x323, TL_HPM_MINH | 2);
+    assert_int_equal(rig_deadline(&rig), UINT64_MAX);
+    uint32_t n_changes = rig.n_changes;
+    rig_set_mode(&rig, TL_PRIV_U);
+    assert_true(rig.n_changes > n_changes);
+    assert_int_equal(rig_deadline(&rig), 100);
+    n_changes = rig.n_changes;
+    rig_set_mode(&rig, TL_PRIV_S); // it counts there, too
+    assert_int_equal(rig.n_changes, n_changes);
+}
+
+static void test_what_counts_instructions_is_as_far_as_they_are(void **state) {
+    (void)state;
+    start_with(&tl_rvhpm_linux, 64);
+    rig_write(&rig, 0xb03, UINT64_C(0) - 1000);
+    rig_write(&rig, 0x323, 2);
+    assert_int_equal(rig_deadline(&rig), 1000);
+    rig_advance(&rig, TL_S_HART_CYCLE, 900); // a long wait of one instruction
+    rig_advance(&rig, TL_S_HART_INSTRET, 1);
+    assert_int_equal(rig_deadline(&rig), 999);
+}
+
+static void test_asking_for_a_far_deadline_syncs_nothing(void **state) {
+    (void)state;
+    start_with(&tl_rvhpm_linux, 64);
+    rig_write(&rig, 0xb03, UINT64_C(0) - 800000);
+    rig_write(&rig, 0x323, 0x100026); // front-ends hold branches back
+    uint32_t n_syncs = rig.n_syncs;
+    for (uint32_t i = 0; i < 100; i++) {
+        assert_int_equal(rig_deadline(&rig), 800000 - 1000 * i);
+        rig_advance(&rig, TL_S_HART_CYCLE, 1000);
+        rig_advance(&rig, TL_S_HART_INSTRET, 1000);
+    }
+    assert_int_equal(rig.n_syncs, n_syncs);
+    rig_advance(&rig, TL_S_HART_CYCLE, 600000); // an eighth of the way is left, and no branch has come
+    rig_advance(&rig, TL_S_HART_INSTRET, 600000);
+    assert_int_equal(rig_deadline(&rig), 800000);
+    assert_int_equal(rig.n_syncs, n_syncs + 1);
+}
+
+static void test_the_register_map_is_sound(void **state) {
+    (void)state;
+    tl_error err;
+    assert_int_equal(tl_regmap_check(&tl_rvhpm_regmap, &err), TL_OK);
+}
+
 // ---- modes ----
 
 static void test_each_filter_counts_in_the_other_modes_only(void **state) {
@@ -432,6 +627,8 @@ static void test_rows_of_the_device_tree_hold(void **state) {
             for (uint32_t k = 0; k < tree->n_counters; k++)
                 n_ranges += tree->events[e].event >= tree->counters[k].first_event && tree->events[e].event <= tree->counters[k].last_event;
             assert_int_equal(n_ranges, 1);
+            for (uint32_t other = 0; other < e; other++)
+                assert_true(tree->events[other].event != tree->events[e].event);
         }
         for (uint32_t k = 0; k < tree->n_counters; k++) {
             assert_int_equal(tree->counters[k].counters & ~exist, 0);
@@ -461,6 +658,15 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_counters_wrap_and_interrupt_at_every_width),
     cmocka_unit_test(test_without_sscofpmf_nothing_overflows),
     cmocka_unit_test(test_what_waits_decides_what_is_watched),
+    cmocka_unit_test(test_halves_of_a_running_counter_are_written_one_by_one),
+    cmocka_unit_test(test_halves_of_event_registers_are_written_while_they_count),
+    cmocka_unit_test(test_halves_of_the_fixed_counters_configurations),
+    cmocka_unit_test(test_a_write_under_way_ends_at_a_reset),
+    cmocka_unit_test(test_slow_paths_are_watched_within_the_margin),
+    cmocka_unit_test(test_a_mode_in_which_a_waiting_counter_counts_asks_anew),
+    cmocka_unit_test(test_what_counts_instructions_is_as_far_as_they_are),
+    cmocka_unit_test(test_asking_for_a_far_deadline_syncs_nothing),
+    cmocka_unit_test(test_the_register_map_is_sound),
     cmocka_unit_test(test_each_filter_counts_in_the_other_modes_only),
     cmocka_unit_test(test_changes_of_mode_cost_nothing_where_no_filter_cares),
     cmocka_unit_test(test_fixed_counters_are_read_without_a_sync),
