@@ -397,7 +397,7 @@ static void test_what_is_left_out_is_not_built(void **state) {
 }
 
 // A class has numbers for 128 instances.
-static void test_more_units_than_there_are_numbers_are_refused(void **state) {
+static void test_more_units_or_harts_than_there_are_numbers_are_refused(void **state) {
     (void)state;
     machine *m = test_calloc(1, sizeof *m);
     uint64_t values[TL_DHPC_COUNTERS];
@@ -406,6 +406,9 @@ static void test_more_units_than_there_are_numbers_are_refused(void **state) {
     open_machine(m, &tl_dhpc_defaults, &many);
     assert_int_equal(read_manager(m, 0, TL_DHPC_ID(TL_DHPC_MEM, 127, 0), 1, values), 1);
     assert_int_equal(values[0], total_named(m, "mem127.read"));
+    assert_int_equal(tl_dhpc_new_on(&tl_dhpc_defaults, 64, 64, &m->host, &m->arena, &m->d, &err), TL_OK);
+    assert_int_equal(tl_dhpc_new_on(&tl_dhpc_defaults, 64, 65, &m->host, &m->arena, &m->d, &err), TL_EINVAL);
+    assert_int_equal(tl_dhpc_new_on(&tl_dhpc_defaults, 64, 0, &m->host, &m->arena, &m->d, &err), TL_EINVAL);
     add_unit(m, &mem_type, "mem%u", 128);
     m->probe.n_units = m->n_units;
     m->probe.n_slots = m->n_slots;
@@ -576,7 +579,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_every_counter_of_every_machine_shows_its_sources),
     cmocka_unit_test(test_what_a_machine_lacks_is_not_built),
     cmocka_unit_test(test_what_is_left_out_is_not_built),
-    cmocka_unit_test(test_more_units_than_there_are_numbers_are_refused),
+    cmocka_unit_test(test_more_units_or_harts_than_there_are_numbers_are_refused),
     cmocka_unit_test(test_the_directory_enumerates_the_chip),
     cmocka_unit_test(test_more_than_a_hundred_events_at_once),
     cmocka_unit_test(test_totals_are_synced_once_per_look),
