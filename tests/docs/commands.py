@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Runs the commands of the documentation and compares what they print with what the page says they print.
 
-  tests/docs/commands.py [--write] BUILD PAGE...    BUILD holds tally and guest/; a PAGE is a Markdown file
+  tests/docs/commands.py [--exact] [--write] BUILD PAGE...    BUILD holds tally and guest/; a PAGE is a Markdown file
 
 --write puts what was printed into the pages, except where a line `...` stands.
 
 A command is an indented line that begins with `$ `, with its continuations. The indented lines below it are its output: standard
 output and standard error as a terminal shows them. A line `...` stands for any number of lines. Lines with `on this host` are
 left out on both sides, because they tell the host's time. A command without output must end with status 0.
+
+Words are compared, and where numbers stand; with --exact the numbers, too. They belong to the compiler and C library that built the
+guest programs, which a security update of the distribution changes.
 
 A comment on the line before a block says what is special about it:
 
@@ -71,8 +74,12 @@ def read_commands(page):
     return result
 
 
-def comparable(lines):
-    kept = [line.rstrip() for line in lines if "on this host" not in line]
+def without_numbers(line):
+    return re.sub(r"\s+", " ", re.sub(r"[-+]?\d[\d,.]*", "#", line)).strip()
+
+
+def comparable(lines, is_exact):
+    kept = [line.rstrip() if is_exact or line.strip() == "..." else without_numbers(line) for line in lines if "on this host" not in line]
     while kept and not kept[0]:
         kept.pop(0)
     while kept and not kept[-1]:
@@ -104,14 +111,14 @@ def make_scratch(folder, build):
 def write(page, commands, folder, build):
     with open(page, encoding="utf-8") as text:
         lines = text.read().split("\n")
-    for command in reversed(commands):
-        has_needs = not command.needs or os.path.exists(os.path.join(TOP, command.needs))
-        if command.test or not has_needs or not command.n_lines or "..." in (line.strip() for line in command.output):
-            continue
-        status, printed = run(command.text, folder, build)
-        if status != command.status:
-            continue
-        printed = [line.rstrip() for line in printed]
+    printed_by = {}
+    for command in commands:
+        has_needs = not command.needs or os.path.exists(os.path.join(TOP, os.path.expanduser(command.needs)))
+        if not command.test and has_needs:
+            status, printed = run(command.text, folder, build)
+            if status == command.status and command.n_lines and "..." not in (line.strip() for line in command.output):
+                printed_by[command] = [line.rstrip() for line in printed]
+    for command, printed in reversed(printed_by.items()):
         while printed and not printed[-1]:
             printed.pop()
         lines[command.first_line : command.first_line + command.n_lines] = ["    " + line if line else "" for line in printed]
@@ -119,18 +126,18 @@ def write(page, commands, folder, build):
         text.write("\n".join(lines))
 
 
-def problem_of(command, folder, build):
+def problem_of(command, folder, build, is_exact):
     if command.test:
         listed = subprocess.run([os.path.join(TOP, "tools", "check-linux"), "--list"], capture_output=True, text=True, check=True).stdout
         return None if re.search(rf"^\s*{re.escape(command.test)}\b", listed, re.M) else f"tools/check-linux has no test {command.test}"
     text, is_whole = command.text, True
-    if command.needs and not os.path.exists(os.path.join(TOP, command.needs)):
+    if command.needs and not os.path.exists(os.path.join(TOP, os.path.expanduser(command.needs))):
         text, is_whole = command.fallback, False
     try:
         status, found = run(text, folder, build)
     except subprocess.TimeoutExpired:
         return f"`{text}` has not ended after {LIMIT_S} s"
-    wanted, found = comparable(command.output), comparable(found)
+    wanted, found = comparable(command.output, is_exact), comparable(found, is_exact)
     if status != (command.status if is_whole else 0):
         return f"`{text}` ended with status {status}:\n" + "\n".join(found[-20:])
     if is_whole and wanted and not agrees(wanted, found):
@@ -139,10 +146,10 @@ def problem_of(command, folder, build):
 
 
 def main():
-    does_write = "--write" in sys.argv
-    arguments = [a for a in sys.argv[1:] if a != "--write"]
+    does_write, is_exact = "--write" in sys.argv, "--exact" in sys.argv
+    arguments = [a for a in sys.argv[1:] if a not in ("--write", "--exact")]
     if len(arguments) < 2:
-        sys.exit("usage: tests/docs/commands.py [--write] BUILD PAGE...")
+        sys.exit("usage: tests/docs/commands.py [--exact] [--write] BUILD PAGE...")
     build, pages = os.path.abspath(arguments[0]), arguments[1:]
     n_failed = n_run = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -152,7 +159,7 @@ def main():
                 write(page, read_commands(page), folder, build)
             for command in read_commands(page):
                 n_run += 1
-                problem = problem_of(command, folder, build)
+                problem = problem_of(command, folder, build, is_exact)
                 if problem:
                     n_failed += 1
                     print(f"{command.place}: {problem}")
