@@ -205,9 +205,9 @@ def through_a_pipe(how, delay_s):
 
 @test
 def a_named_pipe_is_waited_for_while_simulated_time_stands_still():
-    out, counts = through_a_pipe("read", 0.05)
+    out, counts = through_a_pipe("read", 0.4)  # long enough for the program to wait, on a busy host, too
     equal(out, b"from outside\n")
-    out, later = through_a_pipe("read", 0.4)
+    out, later = through_a_pipe("read", 1.2)
     equal(out, b"from outside\n")
     equal(counts["cycles"], later["cycles"], "cycles")
     out, _ = through_a_pipe("threads", 0.1)
