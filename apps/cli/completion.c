@@ -31,7 +31,7 @@ static bool is_of(const cli_option *row, unsigned verb) { return row->verbs & 1u
 
 static const char *name_or_alias(unsigned verb, int which) { return which ? cli_verbs[verb].alias : cli_verbs[verb].name; }
 
-// What stands for a value: files, words, or names that the program lists.
+// Values that an option takes: files, words, or names that the program lists.
 static void put_zsh_value(FILE *stream, const cli_option *row) {
     fputc(':', stream);
     put_quoted(stream, row->argument, ":");

@@ -141,7 +141,7 @@ static bool copy_all(int from, int to) {
     }
 }
 
-// What was held back goes to standard error, or to a file of its own.
+// Lines that were held back go to standard error, or to a file of their own.
 static bool release(cli_log *log) {
     char path[PATH_BYTES];
     int from = fileno(log->output.stream), to = STDERR_FILENO;

@@ -351,7 +351,7 @@ static bool take(parser *p, int id, const char *text) {
     return true;
 }
 
-// What people know from perf stat and what stands for it here.
+// Options of perf stat, and the options that do the same here.
 static const struct {
     char letter;
     const char *name, *remedy;

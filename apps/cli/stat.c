@@ -74,7 +74,7 @@ static void catch_signals(uint64_t timeout_ms) {
         set_timer(timeout_ms < UINT64_MAX / 1000 ? timeout_ms * 1000 : UINT64_MAX, TICK_US);
 }
 
-// What is written from here on is not to be cut by a signal.
+// Writes from here on are not cut by a signal.
 static void stop_timer(void) {
     set_timer(0, 0);
     catch_all(SA_RESTART);
@@ -122,7 +122,7 @@ static void warn(void *ctx, const char *sentence) {
         cli_log_remark(&job->log, sentence);
 }
 
-// What was typed before the end of a console session is still the guest's: it has some more looks to take it.
+// Keys typed before the end of a console session still reach the guest, which polls for them some more times.
 enum { LOOKS_BEFORE_QUIT = 40 };
 
 static bool wants_stop(void *ctx) {

@@ -20,7 +20,8 @@ if [ $# -gt 1 ]; then
     exit 2
 fi
 out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/tally/debian}
-MIRROR=${MIRROR:-$(apt-get indextargets --format "$(SITE)" "Created-By: Packages" | sed "/security/d;q")}
+# The mirror that this host's own packages come from: the first one that is not for security updates.
+MIRROR=${MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null | sed '/security/d;q')}
 KEYRING=${KEYRING:-/usr/share/keyrings/debian-archive-keyring.gpg}
 suite=trixie
 root="base-files dash bash coreutils sed grep gawk findutils python3"
@@ -32,6 +33,7 @@ fail() {
 for tool in apt-get apt-cache dpkg-deb python3 xz flock; do
     command -v "$tool" >/dev/null || fail "$tool is missing; this works on Debian and its relatives"
 done
+[ -n "$MIRROR" ] || fail "this host's apt names no mirror; name one with MIRROR"
 [ -e "$KEYRING" ] || fail "$KEYRING is missing; install debian-archive-keyring, or name the file with KEYRING"
 mkdir -p "$out/cache"
 out=$(cd "$out" && pwd)

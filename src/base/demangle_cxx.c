@@ -62,7 +62,7 @@ typedef struct node {
     const char *text;
 } node;
 
-// What template parameters mean while a function is written. The arguments themselves belong to what is around it.
+// Meanings of template parameters while a function is written. The arguments belong to the enclosing scope.
 typedef struct bindings {
     ref arguments; // a list
     const struct bindings *outer;

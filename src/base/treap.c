@@ -8,7 +8,7 @@ static void summarize(const tl_treap *tree, tl_treap_node *node) {
         tree->type->summarize(node);
 }
 
-// What is below `node` and what is above it become two trees.
+// The nodes below `node` and those above it become two trees.
 static void split(const tl_treap *tree, tl_treap_node *root, const tl_treap_node *node, tl_treap_node **ret_below,
                   tl_treap_node **ret_above) {
     if (!root) {

@@ -12,7 +12,7 @@ static const tl_compare_fabric_row *row_of(const tl_comparison *c, uint32_t beat
     return NULL;
 }
 
-// By the numbers of the row: the least, unless another comes within one percent of it.
+// The best of a row: the least, unless another comes within one percent of it.
 static const char *winner_by(const tl_compare_fabric_row *row) {
     static const char *const names[] = {"empty-poll", "trigger-poll", "burst-read"};
     const uint64_t times[] = {row->empty_poll_x1000, row->trigger_poll_x1000, row->burst_read_x1000};

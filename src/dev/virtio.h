@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What virtio devices share: the memory-mapped transport and the split virtqueue (OASIS virtio 1.2, sec. 2.7 and 4.2, legacy included), written once. A
+// Shared by virtio devices: the memory-mapped transport and the split virtqueue (OASIS virtio 1.2, sec. 2.7 and 4.2, legacy included), written once. A
 // kind of device adds its queues' meaning. Everything in a ring is the guest's word and is taken as hostile: a chain that loops, leaves
 // RAM, mixes up its parts or holds empty buffers breaks the device, which then says DEVICE_NEEDS_RESET and does nothing until it is reset.
 #ifndef TL_DEV_VIRTIO_H

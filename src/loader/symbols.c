@@ -218,7 +218,7 @@ static int compare_names(const char *wanted, const char *name) {
     }
 }
 
-// What of a demangled name any symbol of that name must contain: its last word; "" when none can be told.
+// Part of a demangled name that any symbol of that name contains: its last word; "" when none can be told.
 static void find_word(const char *name, char *word, size_t size) {
     size_t end = strcspn(name, "(<[ "), start = end;
     while (start > 0 && (name[start - 1] == '_' || isalnum((unsigned char)name[start - 1])))

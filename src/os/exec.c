@@ -168,7 +168,7 @@ static int64_t identify(tl_thread *t, image *im, tl_error *err) {
         if (!is_script)
             snprintf(script, sizeof script, "%.120s", im->path);
         is_script = true;
-        // What names the host's folder is not for the script to see.
+        // A script does not see names of the host's folders.
         const char *name = depth == 0 && im->path[0] == '/' && im->fixed_path[0] && !os->options.root ? im->fixed_path : im->path;
         const char *replacement[3] = {interpreter, argument ? argument : name, name};
         if (!strings_replace_first(&im->argv, replacement, argument ? 3 : 2))

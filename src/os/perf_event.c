@@ -140,7 +140,7 @@ void tl_pev_settle(tl_pev_event *e) {
         advance(e);
 }
 
-// What the port of a hart asks follows from the events that wait there.
+// The port of a hart asks for what the events that wait there need.
 static void set_needs(tl_pev *perf, tl_hart *h, bool has_changed) {
     tl_pmu_port *port = &perf->ports[h->id];
     bool needs = false;

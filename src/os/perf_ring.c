@@ -94,7 +94,7 @@ static tl_pev_ring *ring_new(tl_pev *perf, uint64_t n_pages) {
     return ring;
 }
 
-// What more may be locked: an allowance for each hart, and beyond it what RLIMIT_MEMLOCK permits.
+// Memory that may still be locked: an allowance for each hart, and beyond it what RLIMIT_MEMLOCK permits.
 static bool may_lock(const tl_thread *t, uint64_t n_pages) {
     const tl_os *os = t->os;
     uint64_t free_pages = (uint64_t)TL_PEV_MLOCK_KIB * 1024 / TL_PAGE_BYTES * os->machine->n_harts;

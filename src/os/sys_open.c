@@ -146,7 +146,7 @@ static int64_t open_existing(tl_thread *t, const tl_place *place, uint32_t flags
     return error;
 }
 
-// What the folder of --root lacks comes from the sysroot. Unless the user named one, that is worth knowing: counts depend on it.
+// The sysroot replaces files that the folder of --root lacks. Unless the user named one, that is worth knowing: counts depend on it.
 static void say_outside_root(tl_os *os, const tl_place *place) {
     if (place->tree != TL_TREE_SYSROOT || !os->options.root || os->has_named_sysroot || os->has_warned_sysroot || !S_ISREG(place->mode))
         return;
@@ -178,7 +178,7 @@ static int64_t open_place(tl_thread *t, const tl_place *place, uint32_t flags, u
     return wrap_host(t, (int)fd, place, flags, ret_file);
 }
 
-// What may differ from run to run, for who asks why runs differ. The path of a place without a root is the host's.
+// Host files that were read: reasons why runs may differ. The path of a place without a root is the host's.
 static void note_host_path(tl_os *os, const tl_place *place) {
     if (place->tree != TL_TREE_HOST || os->options.root || os->n_host_paths == TL_OS_MAX_HOST_PATHS)
         return;

@@ -32,7 +32,7 @@ static void rig_free(rig *r) {
     free(r);
 }
 
-// So many cycles pass, part of them in the kernel; as many instructions retire as cycles pass in user code.
+// Advances the clock, part of it in the kernel; as many instructions retire as cycles pass in user code.
 static void pass(const rig *r, uint64_t user, uint64_t kernel) {
     r->h->now += user + kernel;
     r->h->supervisor_cycles += kernel;

@@ -176,7 +176,7 @@ static tl_status apply_gate(tl_diff *diff, const char *text, tl_error *err) {
     return TL_OK;
 }
 
-// What an event sums, on a machine that has two of everything that there can be two of: there one instance differs from the sum.
+// Terms of an event, on a machine that has two of everything that there can be two of: there one instance differs from the sum.
 static uint32_t slots_of(tl_catalogue *catalogue, const char *name, const tl_slot **ret_slots) {
     tl_quantities found = {0};
     uint32_t n = 0;

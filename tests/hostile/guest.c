@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What run.py lets programs do to Tally: one deed for each word. Built by run.py.
+// Attacks of programs on Tally, by run.py: one deed for each word. Built by run.py.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -100,7 +100,7 @@ static ino_t inode(const char *path) {
     return st.st_ino;
 }
 
-// What programs make of the paths they see leads to the same files.
+// Paths that programs build from those they see lead to the same files.
 static int use(const char *self) {
     char cwd[PATH_MAX], exe[PATH_MAX], path[2 * PATH_MAX];
     CHECK(getcwd(cwd, sizeof cwd));

@@ -241,7 +241,7 @@ static uint64_t run_to_deadlines(uint32_t n_harts, const tl_dhpc_config *config,
     return w.n_samples;
 }
 
-// What the header promises: a hart that stops at its deadlines is sampled in the cycle of the beat or of the acceptance.
+// The header promises: a hart that stops at its deadlines is sampled in the cycle of the beat or of the acceptance.
 static void test_no_sample_is_late_in_straight_code(void **state) {
     (void)state;
     uint64_t random = 0xfedcba9876543, n_samples = 0;

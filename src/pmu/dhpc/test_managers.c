@@ -219,7 +219,7 @@ static void test_a_core_s_page_shows_the_core_s_own_totals(void **state) {
     test_free(m);
 }
 
-// What its total says is as of its last wake-up.
+// Its total is that of its last wake-up.
 static void test_idle_cycles_of_a_hart_that_sleeps_are_those_of_the_beat(void **state) {
     (void)state;
     static const tl_dhpc_sampling samplings[] = {TL_DHPC_LIVE, TL_DHPC_SNAPSHOT};

@@ -47,7 +47,7 @@ static void count_groups(tl_hart *h, uint64_t from, uint64_t end, bool is_first)
     h->tally[TL_S_L1I_READ] += last + 1 - first;
 }
 
-// What fetching an instruction counts.
+// Counts of one instruction fetch.
 typedef struct fetch_counts {
     uint64_t l1i_access, itlb_access, l1i_read, fetch_run;
 } fetch_counts;
