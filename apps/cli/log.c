@@ -131,12 +131,8 @@ static bool copy_all(int from, int to) {
         ssize_t n = pread(from, bytes, sizeof bytes, at);
         if (n <= 0)
             return n == 0;
-        for (ssize_t done = 0; done < n;) {
-            ssize_t written = write(to, bytes + done, (size_t)(n - done));
-            if (written < 0 && errno != EINTR)
-                return false;
-            done += written > 0 ? written : 0;
-        }
+        if (!cli_write_all(to, bytes, (size_t)n))
+            return false;
         at += n;
     }
 }

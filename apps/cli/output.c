@@ -13,6 +13,16 @@
 
 enum { MAX_PENDING = 4, MAX_TRIES = 100, COPY_BYTES = 1 << 16, LINE_BYTES = 1 << 20 };
 
+bool cli_write_all(int fd, const char *bytes, size_t n_bytes) {
+    for (size_t at = 0; at < n_bytes;) {
+        ssize_t written = write(fd, bytes + at, n_bytes - at);
+        if (written < 0 && errno != EINTR)
+            return false;
+        at += written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
 // Temporary names, for signal handlers.
 static char *volatile pending[MAX_PENDING];
 
@@ -207,12 +217,8 @@ static int copy_into_place(const cli_output *output, int from, int *ret_fd) {
         ssize_t n = pread(from, bytes, sizeof bytes, done);
         if (n <= 0)
             return n < 0 ? errno : EIO;
-        for (ssize_t at = 0; at < n;) {
-            ssize_t written = write(to, bytes + at, (size_t)(n - at));
-            if (written < 0 && errno != EINTR)
-                return errno;
-            at += written > 0 ? written : 0;
-        }
+        if (!cli_write_all(to, bytes, (size_t)n))
+            return errno;
         done += n;
     }
     return output->is_appending || ftruncate(to, done) == 0 ? 0 : errno;

@@ -33,4 +33,7 @@ void cli_output_drop_all(void);
 // The same for a copy of descriptor `fd`, to which lines are written directly, each one whole. False: errno says why, and nothing was said.
 bool cli_output_to_descriptor(cli_output *output, const char *option, const char *path, int fd);
 
+// Writes all of it, however often a signal interrupts. False: errno says why.
+bool cli_write_all(int fd, const char *bytes, size_t n_bytes);
+
 #endif
