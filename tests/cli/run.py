@@ -2350,8 +2350,11 @@ def bare(word):
     return built(f"bare-{word:x}", "bare.S", "-Wl,-n,-Ttext=0x80000000", f"-DWORD={word:#x}")
 
 
+FIRMWARE = "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"
+
+
 def kernel():
-    if not os.path.exists("/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"):
+    if not os.path.exists(FIRMWARE):
         raise Skip("no firmware: install opensbi")
     return built("kernel.img", "kernel.S", "-Wl,-Ttext=0x80200000", raw=True)
 
@@ -2518,6 +2521,49 @@ def fails_with(status, *words):
     got, _, err = run(*words)
     equal(got, status, err)
     return err
+
+
+def marked(name, *flags, raw=False):
+    """A program of the board with markers."""
+    return built(name, "marked.c", "-O1", "-fno-toplevel-reorder", "-ffreestanding", "-mcmodel=medany", "-fno-pic", "-no-pie",
+                 f"-I{os.path.join(ROOT, 'guest', 'include')}",
+                 "-Wl,-n,--no-warn-rwx-segments", *flags, raw=raw)
+
+
+def markers_agree_on_every_engine(command, *words):
+    """A run of marked.c: three visits of a region, with another in it, and of an empty one."""
+    def got(*more):
+        path = os.path.join(scratch, "marked.json")
+        status, _, err = run(command, *more, "-j", "-o", path, "-e", "instructions,cycles,l1i.*", *words)
+        equal(status, 0, err)
+        with open(path, encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+    unmarked = got()
+    equal([r for r in unmarked if r["type"] == "region"], [], "without --markers")
+    first = None
+    for engine in ("step", "interp", "translate"):
+        records = got("--markers", "--engine", engine)
+        # A call is 3 instructions a round, and 3 around it; a marker counts in the region around it.
+        equal(regions(records), {"outer": (3, 3 * (33 + 1 + 18 + 1 + 12)), "region 2": (3, 3 * 18), "region 63": (3, 0)}, engine)
+        seen = [r for r in records if r["type"] in ("region", "event")]
+        first = first or seen
+        equal(seen, first, engine)
+        equal((records[-1]["instructions"], records[-1]["cycles"]), (unmarked[-1]["instructions"], unmarked[-1]["cycles"]), "markers change nothing")
+
+
+@guest
+def bare_programs_and_kernels_mark_regions():
+    bare_metal = marked("marked.elf", "-Wl,-Ttext=0x80000000,-e,_start")
+    for words in (["stat", "--bare"], ["stat", "--bare", "--harts", "3"]):
+        markers_agree_on_every_engine(*words, bare_metal)
+    markers_agree_on_every_engine("boot", "--bios", bare_metal)
+    equal(run("stat", "--bare", "--markers", "--roi-required", "-o", os.devnull, bare_metal)[0], 0)
+    equal(run("stat", "--bare", "--markers", "--roi-required", "-o", os.devnull, bare(PASS))[0], 123, "no marker")
+    if not os.path.exists(FIRMWARE):
+        raise Skip("no firmware: install opensbi")
+    image = marked("marked.img", "-DKERNEL", "-Wl,-Ttext=0x80200000,-e,_start", raw=True)
+    markers_agree_on_every_engine("boot", "-q", "--kernel", image)
+    contains(run("boot", "--stat", "--markers", "-e", "instructions", "--kernel", image)[2], " Inside outer, 3 visits:\n")
 
 
 @guest
