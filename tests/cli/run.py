@@ -1809,6 +1809,11 @@ def the_example_builds_against_the_installed_library():
         raise AssertionError(done.stdout)
     known = counts(report(*program())[0])
     equal((int(match[1]), int(match[2])), (known["instructions"], known["cycles"]))
+    # Programs that mark regions find the header with the same flags.
+    markers, include = os.path.join(scratch, "markers-installed"), [word for word in flags.stdout.split() if word.startswith("-I")]
+    done = subprocess.run([CROSS, "-O2", "-static", *include, "-o", markers, os.path.join(HERE, "markers.c")], capture_output=True, text=True, timeout=120)
+    equal(done.returncode, 0, done.stderr)
+    equal(regions(report("--markers", "-e", "instructions", "--", markers)[0])["outer"][0], 3)
 
 
 # -- PMUs
