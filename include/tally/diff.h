@@ -18,6 +18,7 @@ typedef struct tl_diff tl_diff;
 // `gates` are conditions that must not become true, NULL-terminated; NULL: none. A gate is NAME OP LIMIT: NAME is an event or a
 // metric, "hart0:cycles" one scope of it, with globs allowed; OP is > >= < <=; LIMIT is +N% or -N% (the relative change), +N or -N
 // (the change), or N (the new value). "cycles>+1%" fails when cycles grew by more than one percent.
+// Rows of regions are matched by the region's name. A gate holds for its rows of every region.
 // TL_EINVAL: a gate that cannot be read or names nothing that both results have.
 TL_MUST_CHECK TL_API tl_status tl_diff_new(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff,
                                            tl_error *err);
@@ -35,6 +36,7 @@ typedef struct tl_diff_row {
     double before, after;       // counts above 2^53 are rounded here and exact in reports
     double change_percent;      // of `before`; +-infinity when that is 0
     const char *failed_gate;    // the gate this row breaks, or NULL
+    const char *region;         // the region of interest that it counts, or NULL: the whole run
 } tl_diff_row;
 
 TL_API uint32_t tl_diff_n_rows(const tl_diff *diff);

@@ -88,7 +88,8 @@ TL_API void tl_diff_row_at(const tl_diff *diff, uint32_t index, tl_diff_row *ret
                           .before = has_before ? line->before->value.real : 0,
                           .after = has_after ? line->after->value.real : 0,
                           .change_percent = tl_diff_line_percent(line),
-                          .failed_gate = line->failed_gate};
+                          .failed_gate = line->failed_gate,
+                          .region = line->region};
     tl_api_fill(ret_row, &filled, sizeof filled);
 }
 

@@ -54,23 +54,42 @@ static void put_header_changes(const tl_diff *diff, FILE *stream, const char *be
     }
 }
 
+// A region that one result lacks is a sentence, unless its rows were asked for.
+static bool is_row_shown(const tl_diff *diff, const tl_diff_line *line, bool with_equal) {
+    return tl_diff_line_is_shown(diff, line, with_equal) && (!line->lacks_region || with_equal || diff->has_selection);
+}
+
+static void put_region_changes(const tl_diff *diff, FILE *stream, const char *before, const char *after) {
+    for (uint32_t i = 0; i < diff->n_regions; i++) {
+        const tl_diff_region *region = &diff->regions[i];
+        const char *which = region->is_in_before ? "first" : "second";
+        if (region->is_in_before && region->is_in_after)
+            continue;
+        if (region->name)
+            fprintf(stream, "%sOnly the %s report has the region %s.%s", before, which, region->name, after);
+        else
+            fprintf(stream, "%sOnly the %s report counts the whole run.%s", before, which, after);
+    }
+}
+
 static void put_text(const tl_diff *diff, bool with_equal, FILE *stream) {
     put_header_changes(diff, stream, " ", "\n");
+    put_region_changes(diff, stream, " ", "\n");
     uint32_t n_equal = 0, n_shown = 0, n_counted = 0;
     for (uint32_t i = 0; i < diff->n_lines; i++) {
         const tl_diff_line *line = &diff->lines[i];
         n_counted += !line->same_as;
         n_equal += !line->same_as && tl_diff_line_is_equal(line);
-        if (!tl_diff_line_is_shown(diff, line, with_equal))
+        if (!is_row_shown(diff, line, with_equal))
             continue;
         if (n_shown++ == 0)
             fprintf(stream, "%22s %22s %12s  %s\n", "before", "after", "change", "name");
         const tl_row *row = row_of(line);
         char before[TL_NUMBER_BYTES], after[TL_NUMBER_BYTES], percent[TL_NUMBER_BYTES];
         bool is_whole = !strcmp(row->scope, "machine");
-        fprintf(stream, "%22s %22s %12s  %s%s%s%s%s\n", value_text(line->before, before), value_text(line->after, after),
-                percent_text(line, percent), is_whole ? "" : row->scope, is_whole ? "" : ":", row->name, line->failed_gate ? "  <== " : "",
-                line->failed_gate ? line->failed_gate : "");
+        fprintf(stream, "%22s %22s %12s  %s%s%s%s%s%s%s\n", value_text(line->before, before), value_text(line->after, after),
+                percent_text(line, percent), is_whole ? "" : row->scope, is_whole ? "" : ":", row->name, line->region ? " in " : "",
+                line->region ? line->region : "", line->failed_gate ? "  <== " : "", line->failed_gate ? line->failed_gate : "");
     }
     fprintf(stream, "%s %u of %u rows equal", n_shown ? "\n" : "", n_equal, n_counted);
     if (diff->n_failed > 0)
@@ -114,6 +133,8 @@ static tl_status put_json(const tl_diff *diff, bool with_equal, FILE *stream, tl
         tl_json_string(&json, "type", row->is_metric ? "metric" : "event");
         tl_json_string(&json, row->is_metric ? "metric" : "event", row->name);
         tl_json_string(&json, "scope", row->scope);
+        if (line->region)
+            tl_json_string(&json, "region", line->region);
         tl_json_string(&json, "unit", row->unit);
         put_value(&json, "before", line->before);
         put_value(&json, "after", line->after);
@@ -133,17 +154,18 @@ static tl_status put_json(const tl_diff *diff, bool with_equal, FILE *stream, tl
 
 static void put_markdown(const tl_diff *diff, bool with_equal, FILE *stream) {
     put_header_changes(diff, stream, "- ", "\n");
+    put_region_changes(diff, stream, "- ", "\n");
     fputs("\n| name | before | after | change | gate |\n|---|---:|---:|---:|---|\n", stream);
     for (uint32_t i = 0; i < diff->n_lines; i++) {
         const tl_diff_line *line = &diff->lines[i];
-        if (!tl_diff_line_is_shown(diff, line, with_equal))
+        if (!is_row_shown(diff, line, with_equal))
             continue;
         const tl_row *row = row_of(line);
         char before[TL_NUMBER_BYTES], after[TL_NUMBER_BYTES], percent[TL_NUMBER_BYTES];
         bool is_whole = !strcmp(row->scope, "machine");
-        fprintf(stream, "| `%s%s%s` | %s | %s | %s | %s |\n", is_whole ? "" : row->scope, is_whole ? "" : ":", row->name,
-                value_text(line->before, before), value_text(line->after, after), percent_text(line, percent),
-                line->failed_gate ? line->failed_gate : "");
+        fprintf(stream, "| `%s%s%s`%s%s | %s | %s | %s | %s |\n", is_whole ? "" : row->scope, is_whole ? "" : ":", row->name,
+                line->region ? " in " : "", line->region ? line->region : "", value_text(line->before, before),
+                value_text(line->after, after), percent_text(line, percent), line->failed_gate ? line->failed_gate : "");
     }
 }
 

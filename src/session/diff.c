@@ -134,14 +134,68 @@ static bool is_crossed(const condition *gate, const tl_diff_line *line) {
     return gate->is_above ? value > gate->limit : value < gate->limit;
 }
 
-static const tl_row *find_from(const tl_result *result, uint32_t hint, const tl_row *like) {
+// A result and the region of its rows that name none.
+typedef struct side {
+    const tl_result *result;
+    const char *region; // or NULL
+    bool has_regions;   // rows name regions
+} side;
+
+static bool is_same_name(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
+
+static const char *region_of(const side *s, const tl_row *row) { return row->region ? row->region : s->region; }
+
+// Rows of a report of several regions name theirs. The rows of a report of one region do not; beside such a report they take its name.
+static tl_status init_sides(side sides[2], tl_arena *arena, tl_error *err) {
+    for (int i = 0; i < 2; i++) {
+        for (uint32_t k = 0; k < sides[i].result->n_rows && !sides[i].has_regions; k++)
+            sides[i].has_regions = sides[i].result->rows[k].region != NULL;
+    }
+    for (int i = 0; i < 2; i++) {
+        const tl_header *header = sides[i].result->header;
+        if (sides[i].has_regions || !sides[!i].has_regions || !header->roi_start)
+            continue;
+        sides[i].region = header->roi_stop ? tl_arena_printf(arena, "%s..%s", header->roi_start, header->roi_stop) : header->roi_start;
+        if (!sides[i].region)
+            return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    }
+    return TL_OK;
+}
+
+static const tl_row *find_from(const side *s, uint32_t hint, const char *region, const tl_row *like) {
+    const tl_result *result = s->result;
     if (hint < result->n_rows) { // reports of equal requests have equal order
         const tl_row *row = &result->rows[hint];
         if (row->is_metric == like->is_metric && !strcmp(row->name, like->name) && !strcmp(row->scope, like->scope) &&
-            tl_row_is_of(row, like->region))
+            is_same_name(region_of(s, row), region))
             return row;
     }
-    return tl_result_row_of(result, like->region, like->is_metric, like->name, like->scope);
+    if (!region && s->region)
+        return NULL;
+    const char *own = region && s->region && !strcmp(region, s->region) ? NULL : region;
+    return tl_result_row_of(result, own, like->is_metric, like->name, like->scope);
+}
+
+// The region of that name, made when it is new; the array has room for one of each line.
+static tl_diff_region *region_named(tl_diff *diff, const char *name) {
+    for (uint32_t i = diff->n_regions; i-- > 0;) { // lines of a region stand together
+        if (is_same_name(diff->regions[i].name, name))
+            return &diff->regions[i];
+    }
+    diff->regions[diff->n_regions] = (tl_diff_region){.name = name};
+    return &diff->regions[diff->n_regions++];
+}
+
+static void match_regions(tl_diff *diff) {
+    for (uint32_t i = 0; i < diff->n_lines; i++) {
+        tl_diff_region *region = region_named(diff, diff->lines[i].region);
+        region->is_in_before |= diff->lines[i].before != NULL;
+        region->is_in_after |= diff->lines[i].after != NULL;
+    }
+    for (uint32_t i = 0; i < diff->n_lines; i++) {
+        const tl_diff_region *region = region_named(diff, diff->lines[i].region);
+        diff->lines[i].lacks_region = !region->is_in_before || !region->is_in_after;
+    }
 }
 
 static tl_status apply_gate(tl_diff *diff, const char *text, tl_error *err) {
@@ -207,7 +261,8 @@ static tl_status find_synonyms(tl_diff *diff, tl_error *err) {
             const tl_diff_line *other = &diff->lines[k];
             const tl_row *same = other->before ? other->before : other->after;
             if (n_slots[k] == n_slots[i] && !other->same_as && !memcmp(slots[k], slots[i], n_slots[i] * sizeof **slots) &&
-                !strcmp(same->scope, row->scope) && is_same_value(line->before, other->before) && is_same_value(line->after, other->after))
+                is_same_name(other->region, line->region) && !strcmp(same->scope, row->scope) &&
+                is_same_value(line->before, other->before) && is_same_value(line->after, other->after))
                 line->same_as = same->name;
         }
     }
@@ -222,15 +277,26 @@ tl_status tl_diff_make(const tl_result *before, const tl_result *after, const ch
     diff->before = before;
     diff->after = after;
     tl_status status = TL_OK;
-    diff->lines = tl_arena_alloc(&diff->arena, ((size_t)before->n_rows + after->n_rows + 1) * sizeof *diff->lines);
-    if (!diff->lines)
+    size_t n_most = (size_t)before->n_rows + after->n_rows + 1;
+    diff->lines = tl_arena_alloc(&diff->arena, n_most * sizeof *diff->lines);
+    diff->regions = tl_arena_alloc(&diff->arena, n_most * sizeof *diff->regions);
+    if (!diff->lines || !diff->regions)
         status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    for (uint32_t i = 0; status == TL_OK && i < before->n_rows; i++)
-        diff->lines[diff->n_lines++] = (tl_diff_line){.before = &before->rows[i], .after = find_from(after, i, &before->rows[i])};
-    for (uint32_t i = 0; status == TL_OK && i < after->n_rows; i++) {
-        if (!find_from(before, i, &after->rows[i]))
-            diff->lines[diff->n_lines++] = (tl_diff_line){.after = &after->rows[i]};
+    side sides[2] = {{.result = before}, {.result = after}};
+    if (status == TL_OK)
+        status = init_sides(sides, &diff->arena, err);
+    for (uint32_t i = 0; status == TL_OK && i < before->n_rows; i++) {
+        const tl_row *row = &before->rows[i];
+        const char *region = region_of(&sides[0], row);
+        diff->lines[diff->n_lines++] = (tl_diff_line){.before = row, .after = find_from(&sides[1], i, region, row), .region = region};
     }
+    for (uint32_t i = 0; status == TL_OK && i < after->n_rows; i++) {
+        const char *region = region_of(&sides[1], &after->rows[i]);
+        if (!find_from(&sides[0], i, region, &after->rows[i]))
+            diff->lines[diff->n_lines++] = (tl_diff_line){.after = &after->rows[i], .region = region};
+    }
+    if (status == TL_OK)
+        match_regions(diff);
     if (status == TL_OK)
         status = find_synonyms(diff, err);
     for (; status == TL_OK && gates && *gates; gates++)

@@ -9,10 +9,17 @@
 
 typedef struct tl_diff_line {
     const tl_row *before, *after; // NULL: only the other result has it
+    const char *region;           // that it counts, or NULL: the whole run
+    bool lacks_region;            // one result has no row of that region
     const char *failed_gate;      // as given, or NULL
     const char *same_as;          // an earlier row of the scope that counts the same under another name, or NULL
     bool is_wanted;               // by name, with tl_diff_choose
 } tl_diff_line;
+
+typedef struct tl_diff_region {
+    const char *name; // or NULL: the whole run
+    bool is_in_before, is_in_after;
+} tl_diff_region;
 
 struct tl_diff {
     const tl_result *before, *after; // must outlive the diff's lines; headers are compared for the report
@@ -20,6 +27,8 @@ struct tl_diff {
     tl_diff_line *lines;
     uint32_t n_lines, n_failed;
     bool has_selection;
+    tl_diff_region *regions; // in the order of their lines; the whole run is one without a name
+    uint32_t n_regions;
 };
 
 TL_MUST_CHECK tl_status tl_diff_make(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff,

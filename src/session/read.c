@@ -58,6 +58,12 @@ static tl_status read_header(reader *r, const json_t *record, tl_error *err) {
     header->pmu = json_is_string(json_object_get(record, "pmu")) ? keep(r, json_object_get(record, "pmu")) : NULL;
     header->kind = json_is_string(json_object_get(record, "kind")) ? keep(r, json_object_get(record, "kind")) : "user";
     header->summary = "";
+    const json_t *roi = json_object_get(record, "roi");
+    const json_t *start = json_object_get(roi, "start"), *stop = json_object_get(roi, "stop");
+    header->roi_start = json_is_string(start) ? keep(r, start) : NULL;
+    header->roi_stop = json_is_string(stop) ? keep(r, stop) : NULL;
+    if ((json_is_string(start) && !header->roi_start) || (json_is_string(stop) && !header->roi_stop))
+        return no_memory(err);
     header->interval = "none";
     header->argv = header->env = empty;
     uint64_t n_harts;

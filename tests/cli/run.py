@@ -1027,6 +1027,12 @@ def each_region_has_a_report():
     for path in paths:
         stat("-j", "-q", "-o", path, *words)
     equal(run("diff", *paths, "--fail-on", "instructions>+0")[0], 0, "like is compared with like")
+    contains(run("diff", *paths, "--all")[1], " instructions in roi_work\n", " instructions in roi_begin..roi_end\n", " 3 of 3 rows equal.")
+    stat("-j", "-q", "-o", paths[1], "-e", "instructions", "--roi", "roi_begin..roi_end", *program("roi"))
+    status, out, err = run("diff", *paths, "--all", "--fail-on", "instructions>+0")
+    equal((status, err), (0, ""))
+    contains(out, " Only the first report has the region roi_work.\n", "         =  instructions in roi_begin..roi_end\n")
+    follows("diff-1.json", run("diff", *paths, "-j", "--all")[1], 5)
     fails(["stat", "-P", "rvhpm", "--roi", "roi_work", "--roi", "main", *program("roi")], 2, "one region only")
     fails(["stat", *[w for i in range(65) for w in ("--roi", f"f{i}")], *program("roi")], 2, "at most 64")
 

@@ -333,6 +333,120 @@ static void test_numbers_read_well(void **state) {
     assert_string_equal(tl_format_metric(0.0123456, text), "0.0123");
 }
 
+// Two regions between places and one of markers, whose name a program chose. Values are primes, so that a mix-up shows.
+enum { N_REGIONS = 3, N_OF_REGION = 4 };
+
+static const tl_result_region sample_regions[N_REGIONS] = {
+    {.name = "parse", .start = "parse", .key = 0, .n_visits = 7, .n_rows = N_OF_REGION},
+    {.name = "begin..end", .start = "begin", .stop = "end", .key = 1, .n_visits = 1, .first_row = N_OF_REGION, .n_rows = N_OF_REGION},
+    {.name = "odd, \"named\"", .key = 2, .first_row = 2 * N_OF_REGION, .n_rows = N_OF_REGION},
+};
+
+typedef struct regions_sample {
+    tl_header header;
+    tl_result_region regions[N_REGIONS];
+    tl_row rows[N_REGIONS * N_OF_REGION];
+    tl_row unused[sizeof sample_rows / sizeof sample_rows[0]];
+    tl_result result;
+} regions_sample;
+
+static void sample_of_regions(regions_sample *sample) {
+    static const uint64_t cycles[N_REGIONS][2] = {{70001, 70001}, {600011, 599999}, {0, 0}}, instructions[N_REGIONS] = {50021, 300007, 0};
+    sample->header = sample_header();
+    sample->result = sample_result(&sample->header, sample->unused);
+    for (uint32_t i = 0; i < N_REGIONS; i++) {
+        sample->regions[i] = sample_regions[i];
+        tl_row *row = &sample->rows[i * N_OF_REGION];
+        row[0] = (tl_row){.name = "cycles", .scope = "machine", .unit = "cycles", .group = "", .value = whole(cycles[i][0])};
+        row[1] = (tl_row){.name = "cycles", .scope = "hart1", .unit = "cycles", .group = "", .value = whole(cycles[i][1])};
+        row[2] =
+            (tl_row){.name = "instructions", .scope = "machine", .unit = "", .group = "", .metric = "ipc", .value = whole(instructions[i])};
+        row[3] = (tl_row){.name = "ipc",
+                          .scope = "machine",
+                          .unit = "per cycle",
+                          .group = "summary",
+                          .meaning = "Instructions per cycle.",
+                          .is_metric = true,
+                          .value = i < 2 ? real((double)instructions[i] / (double)cycles[i][0]) : missing("division by zero: cycles is 0")};
+        for (uint32_t k = 0; k < N_OF_REGION; k++)
+            row[k].region = sample->regions[i].name;
+    }
+    sample->result.rows = sample->rows;
+    sample->result.n_rows = N_REGIONS * N_OF_REGION;
+    sample->result.regions = sample->regions;
+    sample->result.n_regions = N_REGIONS;
+    sample->result.is_by_region = true;
+    sample->result.n_roi_visits = 8;
+}
+
+static void test_each_region_has_a_report(void **state) {
+    (void)state;
+    static const golden files[] = {
+        {"regions-text.txt", {.format = TL_FORMAT_TEXT}, false},     {"regions-json.txt", {.format = TL_FORMAT_JSON}, false},
+        {"regions-csv.txt", {.format = TL_FORMAT_CSV}, false},       {"regions-csv-intervals.txt", {.format = TL_FORMAT_CSV}, true},
+        {"regions-perf.txt", {.format = TL_FORMAT_PERF_CSV}, false},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        regions_sample sample;
+        sample_of_regions(&sample);
+        tl_report_options options = files[i].options;
+        options.size = sizeof options;
+        char *text = write_report(&options, &sample.result, files[i].has_intervals);
+        compare(files[i].file, text);
+        free(text);
+    }
+}
+
+static void write_difference(const tl_result *before, const tl_result *after, const char *const *gates, FILE *stream) {
+    tl_diff *diff = NULL;
+    tl_error err = {0};
+    assert_int_equal(tl_diff_make(before, after, gates, &diff, &err), TL_OK);
+    for (int format = TL_DIFF_TEXT; format <= TL_DIFF_MARKDOWN; format++)
+        assert_int_equal(tl_report_diff(diff, (tl_diff_format)format, false, stream, &err), TL_OK);
+    tl_diff_release(diff);
+}
+
+// A region is found by its name: the other report has two of three, in another order, or is of one region alone.
+static void test_differences_name_their_region(void **state) {
+    (void)state;
+    static const char *const gates[] = {"cycles>+0", NULL};
+    regions_sample before, after;
+    sample_of_regions(&before);
+    sample_of_regions(&after);
+    char *all = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&all, &size);
+    for (uint32_t k = 0; k < N_OF_REGION; k++) {
+        tl_row *of_parse = &after.rows[k], *of_end = &after.rows[N_OF_REGION + k], moved = *of_parse;
+        *of_parse = *of_end;
+        *of_end = moved;
+        after.rows[2 * N_OF_REGION + k].region = "a new one";
+    }
+    after.rows[N_OF_REGION].value = whole(70003);
+    // Equal counts of two regions are two counted things.
+    before.rows[1].value = after.rows[N_OF_REGION + 1].value = before.rows[N_OF_REGION + 1].value;
+    write_difference(&before.result, &after.result, gates, stream);
+
+    fputs("\n-- of one region\n", stream);
+    sample_of_regions(&after);
+    after.header.roi_start = "begin";
+    after.header.roi_stop = "end";
+    after.result.rows += N_OF_REGION;
+    after.result.n_rows = N_OF_REGION;
+    after.result.is_by_region = false;
+    for (uint32_t k = 0; k < N_OF_REGION; k++)
+        after.result.rows[k].region = NULL;
+    after.result.rows[1].value = whole(600011);
+    write_difference(&after.result, &before.result, NULL, stream);
+
+    fputs("\n-- of the whole run\n", stream);
+    after.header.roi_start = after.header.roi_stop = NULL;
+    write_difference(&after.result, &before.result, NULL, stream);
+    fclose(stream);
+    compare("diff-regions.txt", all);
+    free(all);
+}
+
 static void test_differences_read_well(void **state) {
     (void)state;
     tl_row before_rows[sizeof sample_rows / sizeof sample_rows[0]], after_rows[sizeof sample_rows / sizeof sample_rows[0]];
@@ -386,6 +500,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_the_locale_changes_nothing),
     cmocka_unit_test(test_a_full_disk_is_an_error),
     cmocka_unit_test(test_numbers_read_well),
+    cmocka_unit_test(test_each_region_has_a_report),
+    cmocka_unit_test(test_differences_name_their_region),
     cmocka_unit_test(test_differences_read_well),
     cmocka_unit_test(test_lists_read_well),
 };
