@@ -743,11 +743,10 @@ def options_stop_at_the_program():
     equal((status, out.splitlines()), (0, ["0=my-guest", "1=words", "2=-j", "3=--help"]))
 
 
-@guest
-def a_terminal_sees_progress_that_goes_away():
+def seen_at_a_terminal(*words):
+    """What tally writes to a terminal, until it ends; and its status."""
     master, slave = pty.openpty()
-    child = subprocess.Popen([options.tally, "stat", "--timeout", "4", *program("spin", 10**12)], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=slave, env=dict(CLEAN, TERM="xterm"))
+    child = subprocess.Popen([options.tally, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave, env=dict(CLEAN, TERM="xterm"))
     os.close(slave)
     text = b""
     while True:
@@ -760,11 +759,22 @@ def a_terminal_sees_progress_that_goes_away():
             break
         text += piece
     os.close(master)
-    equal(child.wait(60), 124)
-    contains(text.decode(), "million instructions", "\r\x1b[K")
-    last = text.decode().rsplit("\x1b[K", 1)[1]
-    if "a second" in last:
-        raise AssertionError(f"the progress line stays: {last!r}")
+    return text.decode(), child.wait(60)
+
+
+@guest
+def a_terminal_sees_progress_that_goes_away():
+    loop = bare(LOOP)
+    for words in (["stat", *program("spin", 10**12)], ["stat", "--bare", loop], ["boot", "--bios", loop]):
+        text, status = seen_at_a_terminal(words[0], "--timeout", "3", *words[1:])
+        equal(status, 124, text)
+        contains(text, "million instructions", "\r\x1b[K")
+        lines = text.split("\x1b[K")
+        if not any("a second" in line for line in lines[:-1]):
+            raise AssertionError(f"{words[0]}: no progress: {text!r}")
+        if "a second" in lines[-1]:
+            raise AssertionError(f"{words[0]}: the progress line stays: {lines[-1]!r}")
+    equal("\x1b" in seen_at_a_terminal("boot", "--timeout", "3", "--no-progress", "--bios", loop)[0], False, "unasked progress")
     _, _, err = stat("--timeout", "3", *program("spin", 10**12))
     if "\x1b" in err or "\r" in err:
         raise AssertionError("progress on something that is no terminal")
@@ -1823,6 +1833,19 @@ def the_example_builds_against_the_installed_library():
 
 
 # -- PMUs
+
+
+@test
+def a_machine_is_described_from_the_pipeline_outward():
+    order = ["pipeline", "bp", "l1i", "l1d", "l2", "itlb", "dtlb", "l2tlb", "mem"]
+    for name in ("rocket", "lowrisc2", "u74", "tiny"):
+        text = run("describe", "machine", name)[1]
+        equal(re.findall(r"^(\w+):", text, re.MULTILINE)[:3], ["name", "summary", "harts"], name)
+        sections = re.findall(r"^(\w+):$", text, re.MULTILINE)
+        equal(sections[:len(order)], order, name)
+        keys = [row["key"] for row in json.loads(run("describe", "machine", name, "--format", "json")[1])["keys"]]
+        starts = [key.split(".")[0] for key in keys if "." in key]
+        equal(list(dict.fromkeys(starts)), sections, name + ", JSON")
 
 
 @test
