@@ -8,6 +8,7 @@
 #   OUT/Image            the kernel, as its package has it
 #   OUT/initramfs.cpio   busybox, the kernel's virtio modules, and init.sh
 #   OUT/root/            the root folder, for `tally stat --root`: the packages' files, unpacked; no package was configured
+#   OUT/pfm/             libpfm4 and its headers, for a program that counts itself
 #   OUT/versions         every package and its version
 #   OUT/cache/           the packages; they are fetched once. Remove the folder to have newer ones
 #
@@ -123,7 +124,14 @@ unpack "$out/root.new" "$apt/root.list"
 [ -e "$out/root.new/usr/bin/sh" ] || ln -s dash "$out/root.new/usr/bin/sh"
 mv "$out/root.new" "$out/root"
 
-cat "$apt/system.list" "$apt/root.list" | sort -u | sed 's/_riscv64\.deb$//; s/_all\.deb$//; s/%3a/:/; s/_/ /' >"$out/versions"
+(cd "$apt/archives" && apt-get -q download libpfm4 libpfm4-dev >>"$apt/log" 2>&1 9>&-) ||
+    { tail -n 5 "$apt/log" >&2; fail "libpfm4 could not be fetched from $MIRROR; see $apt/log"; }
+(cd "$apt/archives" && ls libpfm4_*.deb libpfm4-dev_*.deb) | sort >"$apt/pfm.list"
+rm -rf "$out/pfm"
+mkdir "$out/pfm"
+unpack "$out/pfm" "$apt/pfm.list"
+
+cat "$apt/system.list" "$apt/root.list" "$apt/pfm.list" | sort -u | sed 's/_riscv64\.deb$//; s/_all\.deb$//; s/%3a/:/; s/_/ /' >"$out/versions"
 rm -rf "$apt/system"
 echo "$stamp" >"$out/.stamp"
 echo "fetched $(wc -l <"$out/versions") packages of Debian $suite in $(($(date +%s) - started)) s: $out"

@@ -644,6 +644,8 @@ static void files(void) {
                                            {"/proc/sys/kernel/perf_event_max_sample_rate", "100000\n"},
                                            {"/sys/bus/event_source/devices/cpu/type", "4\n"},
                                            {"/sys/bus/event_source/devices/cpu/format/event", "config:0-47\n"},
+                                           {"/sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms", "4\n"},
+                                           {"/sys/bus/event_source/devices/software/perf_event_mux_interval_ms", "0\n"},
                                            {"/sys/bus/event_source/devices/software/type", "1\n"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char text[64] = "";

@@ -165,6 +165,7 @@ NUMBER(perf_paranoid, TL_PEV_PARANOID)
 NUMBER(perf_max_rate, TL_PEV_MAX_RATE)
 NUMBER(perf_max_stack, TL_PEV_MAX_STACK)
 NUMBER(perf_mlock, TL_PEV_MLOCK_KIB)
+NUMBER(perf_turn_ms, 4) // of Linux with 250 ticks a second; libpfm4 takes for a device of events what has this file
 NUMBER(type_raw, PERF_TYPE_RAW)
 NUMBER(type_software, PERF_TYPE_SOFTWARE)
 #undef NUMBER
@@ -249,7 +250,9 @@ const tl_proc_row tl_proc_rows[] = {
     {CPU "events/cpu-cycles", pmu_cycles},
     {CPU "events/instructions", pmu_instructions},
     {CPU "format/event", format_event},
+    {CPU "perf_event_mux_interval_ms", perf_turn_ms},
     {CPU "type", type_raw},
+    {"/sys/bus/event_source/devices/software/perf_event_mux_interval_ms", zero},
     {"/sys/bus/event_source/devices/software/type", type_software},
     {"/sys/devices/system/cpu/kernel_max", kernel_max},
     {"/sys/devices/system/cpu/online", cpus},
