@@ -9,7 +9,6 @@
 
 #if defined(__x86_64__) && defined(__SSE2_MATH__) && !defined(TL_NO_HOST_FP)
 #define TL_FP_HOST 1
-#include <emmintrin.h>
 #else
 #define TL_FP_HOST 0
 #endif
@@ -80,6 +79,9 @@ TL_ALWAYS_INLINE bool tl_host_rounds(const tl_hart *h, uint32_t rm) {
 // For exact results any rounding mode will do that is one.
 TL_ALWAYS_INLINE bool tl_rm_is_valid(const tl_hart *h, uint32_t rm) { return rm <= TL_RMM || (rm == TL_RM_DYN && h->frm <= TL_RMM); }
 
+// Instructions of the host that raise its flags are volatile, because a fast form must not raise one before it gives up. Compilers take the
+// intrinsics for functions without effects: gcc -O1 executes conversions before the test of their range.
+
 // One rounding for a * b + c; the host's instruction where it has one.
 TL_ALWAYS_INLINE bool tl_host_has_fma(void) {
 #if TL_FP_HOST
@@ -97,13 +99,25 @@ TL_ALWAYS_INLINE float tl_host_fmaf(float a, float b, float c) {
     __asm__ volatile("vfmadd213ss %2, %1, %0" : "+x"(a) : "x"(b), "x"(c));
     return a;
 }
-TL_ALWAYS_INLINE double tl_host_sqrt_double(double a) { return _mm_cvtsd_f64(_mm_sqrt_sd(_mm_setzero_pd(), _mm_set_sd(a))); }
-TL_ALWAYS_INLINE float tl_host_sqrt_float(float a) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(a))); }
+TL_ALWAYS_INLINE double tl_host_sqrt_double(double a) {
+    __asm__ volatile("sqrtsd %0, %0" : "+x"(a));
+    return a;
+}
+TL_ALWAYS_INLINE float tl_host_sqrt_float(float a) {
+    __asm__ volatile("sqrtss %0, %0" : "+x"(a));
+    return a;
+}
+#define TL_HOST_TO_INT(name, instruction, from, to)                          \
+    TL_ALWAYS_INLINE to name(from value) {                                   \
+        to result;                                                           \
+        __asm__ volatile(instruction " %1, %0" : "=r"(result) : "x"(value)); \
+        return result;                                                       \
+    }
 // Toward zero, of values in range.
-TL_ALWAYS_INLINE int32_t tl_host_double_to_w(double value) { return _mm_cvttsd_si32(_mm_set_sd(value)); }
-TL_ALWAYS_INLINE int64_t tl_host_double_to_l(double value) { return _mm_cvttsd_si64(_mm_set_sd(value)); }
-TL_ALWAYS_INLINE int32_t tl_host_float_to_w(float value) { return _mm_cvttss_si32(_mm_set_ss(value)); }
-TL_ALWAYS_INLINE int64_t tl_host_float_to_l(float value) { return _mm_cvttss_si64(_mm_set_ss(value)); }
+TL_HOST_TO_INT(tl_host_double_to_w, "cvttsd2si", double, int32_t)
+TL_HOST_TO_INT(tl_host_double_to_l, "cvttsd2si", double, int64_t)
+TL_HOST_TO_INT(tl_host_float_to_w, "cvttss2si", float, int32_t)
+TL_HOST_TO_INT(tl_host_float_to_l, "cvttss2si", float, int64_t)
 // To an integer in another mode, of values whose magnitude is below 2^62; false: not on the host, and nothing happened. Down and up
 // are corrections of toward zero, which is exact as a double again.
 #define TL_HOST_ROUND(type, round, truncate)                                                                    \
@@ -120,11 +134,12 @@ TL_ALWAYS_INLINE int64_t tl_host_float_to_l(float value) { return _mm_cvttss_si6
         *ret_value = rm == TL_RDN ? whole - ((type)whole > value) : whole + ((type)whole < value);              \
         return true;                                                                                            \
     }
-TL_ALWAYS_INLINE int64_t tl_host_double_by_frm(double value) { return _mm_cvtsd_si64(_mm_set_sd(value)); }
-TL_ALWAYS_INLINE int64_t tl_host_float_by_frm(float value) { return _mm_cvtss_si64(_mm_set_ss(value)); }
+TL_HOST_TO_INT(tl_host_double_by_frm, "cvtsd2si", double, int64_t)
+TL_HOST_TO_INT(tl_host_float_by_frm, "cvtss2si", float, int64_t)
 TL_HOST_ROUND(double, tl_host_double_by_frm, tl_host_double_to_l)
 TL_HOST_ROUND(float, tl_host_float_by_frm, tl_host_float_to_l)
 #undef TL_HOST_ROUND
+#undef TL_HOST_TO_INT
 #else
 // Never reached: tl_host_rounds() is false.
 TL_ALWAYS_INLINE bool tl_host_round_double(const tl_hart *h, uint32_t rm, double value, int64_t *ret_value) {
