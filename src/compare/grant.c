@@ -3,43 +3,24 @@
 #include "compare/grant.h"
 
 #include "compare/fabric_reader.h"
+#include "compare/handler.h"
 #include "pmu/ccache/ccache.h"
 
 enum {
     CSR_SCOUNTEREN = 0x106,
-    CSR_SSCRATCH = 0x140,
-    CSR_SEPC = 0x141,
     CSR_MCOUNTEREN = 0x306,
-    CSR_MSCRATCH = 0x340,
-    CSR_MEPC = 0x341,
     SFENCE_VMA = 0x12000073, // of all addresses
     CALL_OPEN = 0,
     CALL_LET_IN = 1, // mmap of ccache; of the others the only one
     IS_OPEN = 0x100, // in the kernel's data
 };
 
-static void save(tl_assembler *a, uint32_t scratch) {
-    tl_asm_csrrw(a, TL_SP, scratch, TL_SP);
-    for (uint32_t i = TL_T0; i <= TL_T1; i++)
-        tl_asm_sd(a, i, TL_SP, 8 * (int32_t)i);
-}
-
-// Back behind the ECALL.
-static void restore(tl_assembler *a, uint32_t scratch, uint32_t epc) {
-    tl_asm_csrr(a, TL_T0, epc);
-    tl_asm_addi(a, TL_T0, TL_T0, 4);
-    tl_asm_csrw(a, epc, TL_T0);
-    for (uint32_t i = TL_T0; i <= TL_T1; i++)
-        tl_asm_ld(a, i, TL_SP, 8 * (int32_t)i);
-    tl_asm_csrrw(a, TL_SP, scratch, TL_SP);
-}
-
 // a1: what the kernel wants mcounteren to be.
 static void write_firmware(tl_assembler *a) {
-    save(a, CSR_MSCRATCH);
+    tl_handler_enter(a, TL_PRIV_M, TL_T1);
     tl_asm_csrw(a, CSR_MCOUNTEREN, TL_A1);
-    restore(a, CSR_MSCRATCH, CSR_MEPC);
-    tl_asm_mret(a);
+    tl_handler_skip_call(a, TL_PRIV_M);
+    tl_handler_leave(a, TL_PRIV_M, TL_T1);
 }
 
 static void let_in_u74(tl_assembler *a) {
@@ -73,14 +54,14 @@ static void let_in_ccache(tl_assembler *a) {
 }
 
 static void write_kernel(tl_assembler *a, tl_compare_design design, const tl_dhpc_config *config) {
-    save(a, CSR_SSCRATCH);
+    tl_handler_enter(a, TL_PRIV_S, TL_T1);
     switch (design) {
     case TL_COMPARE_U74: let_in_u74(a); break;
     case TL_COMPARE_CCACHE: let_in_ccache(a); break;
     default: let_in_dhpc(a, config); break;
     }
-    restore(a, CSR_SSCRATCH, CSR_SEPC);
-    tl_asm_sret(a);
+    tl_handler_skip_call(a, TL_PRIV_S);
+    tl_handler_leave(a, TL_PRIV_S, TL_T1);
 }
 
 static void write_process(tl_assembler *a, tl_compare_design design) {

@@ -7,6 +7,7 @@
 // This kernel and firmware do what must be done and no more; the real ones take longer. The truth is taken inside the instruction that reads
 // a counter: a port in front of the PMU's own takes note of it, so that what the read itself causes (the drain around a CSR access) stands
 // in value and truth alike.
+#include "compare/handler.h"
 #include "compare/watch.h"
 
 #include <string.h>
@@ -19,10 +20,7 @@ enum {
     CSR_EVENT = 0x320,
     CSR_INHIBIT = 0x320,
     CSR_MCOUNTEREN = 0x306,
-    CSR_MEPC = 0x341,
     CSR_MCAUSE = 0x342,
-    CSR_MSCRATCH = 0x340,
-    CSR_SSCRATCH = 0x140,
     FIRST_COUNTER = 3,
     N_COUNTERS = 2,
     SBI_PMU = 0x504d55,
@@ -117,9 +115,7 @@ static void look_begins(tl_watch *w) {
 // ---- Firmware.
 
 static void write_firmware(own *o, tl_assembler *a) {
-    tl_asm_csrrw(a, TL_SP, CSR_MSCRATCH, TL_SP);
-    for (uint32_t i = TL_T0; i <= TL_T1; i++)
-        tl_asm_sd(a, i, TL_SP, 8 * (int32_t)i);
+    tl_handler_enter(a, TL_PRIV_M, TL_T1);
     tl_asm_csrr(a, TL_T0, CSR_MCAUSE);
     tl_asm_addi(a, TL_T0, TL_T0, -TL_CAUSE_ECALL_S);
     uint32_t is_strange[2] = {tl_asm_branch(a, TL_ASM_NE, TL_T0, TL_X0)};
@@ -152,13 +148,8 @@ static void write_firmware(own *o, tl_assembler *a) {
     for (uint32_t i = 0; i < n_done; i++)
         tl_asm_bind(a, done[i]);
     tl_asm_addi(a, TL_A0, TL_X0, 0);
-    tl_asm_csrr(a, TL_T0, CSR_MEPC);
-    tl_asm_addi(a, TL_T0, TL_T0, 4);
-    tl_asm_csrw(a, CSR_MEPC, TL_T0);
-    for (uint32_t i = TL_T0; i <= TL_T1; i++)
-        tl_asm_ld(a, i, TL_SP, 8 * (int32_t)i);
-    tl_asm_csrrw(a, TL_SP, CSR_MSCRATCH, TL_SP);
-    tl_asm_mret(a);
+    tl_handler_skip_call(a, TL_PRIV_M);
+    tl_handler_leave(a, TL_PRIV_M, TL_T1);
     tl_asm_bind(a, is_strange[0]);
     tl_asm_bind(a, is_strange[1]);
     tl_asm_ebreak(a);
@@ -235,9 +226,7 @@ static void read_only(tl_assembler *a, uint64_t rows_vaddr, uint32_t n_used) {
 static void write_kernel(const own *o, tl_assembler *a) {
     uint64_t rows_vaddr = TL_WATCH_VADDR + TL_WATCH_KERNEL_DATA + ROWS;
     uint32_t n_used = o->n_events < N_COUNTERS ? o->n_events : N_COUNTERS;
-    tl_asm_csrrw(a, TL_SP, CSR_SSCRATCH, TL_SP);
-    for (uint32_t i = TL_T0; i <= TL_S3; i++)
-        tl_asm_sd(a, i, TL_SP, 8 * (int32_t)i);
+    tl_handler_enter(a, TL_PRIV_S, TL_S3);
     tl_asm_load_constant(a, TL_A7, SBI_PMU);
     tl_asm_load_constant(a, TL_S0, rows_vaddr + (uint64_t)o->n_events * ROW_BYTES);
     tl_asm_ld(a, TL_T0, TL_SP, STARTED);
@@ -266,10 +255,7 @@ static void write_kernel(const own *o, tl_assembler *a) {
     }
     tl_asm_addi(a, TL_T0, TL_X0, 1);
     tl_asm_sd(a, TL_T0, TL_SP, STARTED);
-    for (uint32_t i = TL_T0; i <= TL_S3; i++)
-        tl_asm_ld(a, i, TL_SP, 8 * (int32_t)i);
-    tl_asm_csrrw(a, TL_SP, CSR_SSCRATCH, TL_SP);
-    tl_asm_sret(a);
+    tl_handler_leave(a, TL_PRIV_S, TL_S3);
 }
 
 // ---- The design.
