@@ -29,29 +29,20 @@ import sys
 import tempfile
 import termios
 import time
-import traceback
 import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-CROSS = os.environ.get("CROSS", "riscv64-linux-gnu-") + "gcc"
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from claims import CROSS, Skip, built_guest, check_names, contains, equal, new_scratch, run_tests, test, tests  # noqa: E402
+
 CLEAN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
 for kept in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LD_LIBRARY_PATH"):
     if kept in os.environ:
         CLEAN[kept] = os.environ[kept]
 
-tests = []
 options = None
 scratch = None
-
-
-class Skip(Exception):
-    pass
-
-
-def test(function):
-    tests.append(function)
-    return function
 
 
 def guest(function):
@@ -89,21 +80,10 @@ def counts(records, scope="machine", interval=None):
             if r["type"] == "event" and r["scope"] == scope and r.get("interval") == interval and isinstance(r["value"], (int, str))}
 
 
-def equal(got, want, what=""):
-    if got != want:
-        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
-
-
 def text_of(*path):
     """A file of the tree."""
     with open(os.path.join(ROOT, *path), encoding="utf-8") as text:
         return text.read()
-
-
-def contains(text, *parts):
-    for part in parts:
-        if part not in text:
-            raise AssertionError(f"no {part!r} in {text!r}")
 
 
 def fails(words, status, *parts, **more):
@@ -2895,46 +2875,17 @@ def main():
     options.tally = os.path.abspath(options.tally)
     if options.library:
         options.library = os.path.abspath(options.library)
-    unknown = set(options.names) - {function.__name__ for function in tests}
-    if unknown:
-        sys.exit(f"run.py: no such test: {' '.join(sorted(unknown))}")
+    check_names(options.names)
     if options.list:
         print("\n".join(function.__name__ for function in tests))
         return 0
-    scratch = tempfile.mkdtemp(prefix="cli-")
-    os.chmod(scratch, 0o755)
-    options.guest = None
-    failed = skipped = passed = 0
+    scratch = new_scratch("cli-")
     try:
-        if shutil.which(CROSS):
-            options.guest = os.path.join(scratch, "guest")
-            subprocess.run([CROSS, "-O2", "-static", "-pthread", "-o", options.guest, os.path.join(HERE, "guest.c")], check=True)
-        for function in tests:
-            if options.names and function.__name__ not in options.names:
-                continue
-            begin = time.monotonic()
-            reason = ""
-            if getattr(function, "needs_guest", False) and not options.guest:
-                verdict, reason = "SKIP", f"no {CROSS} to build the RISC-V program with"
-            else:
-                try:
-                    function()
-                    verdict = "ok"
-                except Skip as why:
-                    verdict, reason = "SKIP", str(why)
-                except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as why:
-                    verdict, reason = "FAIL", f"{why}"[:3000]
-                    if not isinstance(why, AssertionError):
-                        reason += "\n" + traceback.format_exc(limit=-3)
-            passed += verdict == "ok"
-            skipped += verdict == "SKIP"
-            failed += verdict == "FAIL"
-            print(f"{verdict:4} {function.__name__.replace('_', ' ')} ({time.monotonic() - begin:.1f} s){': ' if reason else ''}{reason}",
-                  flush=True)
+        options.guest = built_guest(scratch, os.path.join(HERE, "guest.c"))
+        return run_tests(options.names, lambda function: None if options.guest or not getattr(function, "needs_guest", False)
+                         else f"no {CROSS} to build the RISC-V program with")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    return 1 if failed else 0
 
 
 if __name__ == "__main__":

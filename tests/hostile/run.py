@@ -18,30 +18,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CROSS = os.environ.get("CROSS", "riscv64-linux-gnu-") + "gcc"
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+from claims import CROSS, built_guest, check_names, contains, equal, new_scratch, run_tests, test  # noqa: E402
+
 SANITIZED = bool(os.environ.get("ASAN_OPTIONS"))
-tests = []
 options = None
 scratch = None
-
-
-def test(function):
-    tests.append(function)
-    return function
-
-
-def equal(got, want, what=""):
-    if got != want:
-        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
-
-
-def contains(text, *parts):
-    for part in parts:
-        if part not in text:
-            raise AssertionError(f"no {part!r} in {text!r}")
 
 
 def stat(*words, cwd=None, stdin=b"", timeout=300):
@@ -368,37 +352,16 @@ def main():
         scratch = tempfile.gettempdir()
         print(grown(options.grow[0], int(options.grow[1])))
         return 0
-    unknown = set(options.names) - {function.__name__ for function in tests}
-    if unknown:
-        sys.exit(f"run.py: no such test: {' '.join(sorted(unknown))}")
-    if not shutil.which(CROSS):
-        print(f"no {CROSS} to build the RISC-V programs with")
-        return 77
-    scratch = tempfile.mkdtemp(prefix="hostile-")
-    os.chmod(scratch, 0o755)
-    failed = passed = 0
+    check_names(options.names)
+    scratch = new_scratch("hostile-")
     try:
-        options.guest = os.path.join(scratch, "guest")
-        subprocess.run([CROSS, "-O2", "-static", "-pthread", "-o", options.guest, os.path.join(HERE, "guest.c")], check=True)
-        for function in tests:
-            if options.names and function.__name__ not in options.names:
-                continue
-            begin = time.monotonic()
-            verdict, reason = "ok", ""
-            try:
-                function()
-            except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as why:
-                verdict, reason = "FAIL", f"{why}"[:3000]
-                if not isinstance(why, AssertionError):
-                    reason += "\n" + traceback.format_exc(limit=-3)
-            passed += verdict == "ok"
-            failed += verdict == "FAIL"
-            print(f"{verdict:4} {function.__name__.replace('_', ' ')} ({time.monotonic() - begin:.1f} s){': ' if reason else ''}{reason}",
-                  flush=True)
+        options.guest = built_guest(scratch, os.path.join(HERE, "guest.c"))
+        if not options.guest:
+            print(f"no {CROSS} to build the RISC-V programs with")
+            return 77
+        return run_tests(options.names)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
 
 
 if __name__ == "__main__":
