@@ -16,10 +16,13 @@
 
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/file_host.h"
 #include "os/file_system.h"
 #include "os/socket.h"
 
 enum { INBOX_BYTES = 212992, SPARE_BYTES = 32, FIRST_PORT = 32768, LAST_PORT = 60999, MAX_BACKLOG = 4096, SENT_BEFORE_COLLECTION = 1000 };
+// Descriptors of the host are scarce; a usual limit is 1024.
+enum { HOST_SENT_BEFORE_COLLECTION = 100 };
 
 typedef struct letter { // a message in an inbox
     struct letter *next;
@@ -210,7 +213,7 @@ static void collect(tl_os *os) {
             s = s->next;
         }
     }
-    fs->n_sockets_sent = 0;
+    fs->n_sockets_sent = fs->n_host_files_sent = 0;
 }
 
 static tl_socket *socket_ref(tl_socket *s) {
@@ -650,8 +653,9 @@ static bool is_gone(const tl_socket *peer) { return !peer || peer->is_dead; }
 
 static letter *letter_new(tl_thread *t, const tl_socket *s, const tl_message *m, size_t skip, size_t n) {
     size_t n_files = m->n_files && skip == 0 ? m->n_files : 0, n_bytes = sizeof(letter) + n + n_files * sizeof(tl_file *);
-    uint32_t n_sent = t->os->file_system->n_sockets_sent;
-    if (n_sent >= SENT_BEFORE_COLLECTION || (n_sent > 0 && !tl_account_has_room(&t->os->account, n_bytes)))
+    uint32_t n_sent = t->os->file_system->n_sockets_sent, n_host_sent = t->os->file_system->n_host_files_sent;
+    if (n_sent >= SENT_BEFORE_COLLECTION || n_host_sent >= HOST_SENT_BEFORE_COLLECTION ||
+        (n_sent > 0 && !tl_account_has_room(&t->os->account, n_bytes)))
         collect(t->os);
     letter *l = tl_account_charge(&t->os->account, n_bytes) ? malloc(sizeof *l + n) : NULL;
     if (!l)
@@ -670,8 +674,10 @@ static letter *letter_new(tl_thread *t, const tl_socket *s, const tl_message *m,
     }
     tl_io_gather(&m->io, skip, l->bytes, n);
     tl_file_system *fs = t->os->file_system;
-    for (uint32_t i = 0; i < l->n_files; i++)
+    for (uint32_t i = 0; i < l->n_files; i++) {
         fs->n_sockets_sent += socket_of(l->files[i]) != NULL;
+        fs->n_host_files_sent += tl_file_host_fd(l->files[i]) >= 0;
+    }
     return l;
 }
 

@@ -55,8 +55,9 @@ typedef struct tl_file_system {
     uint64_t mem_bytes, mem_limit_bytes; // held by memfds and /dev/shm
     tl_fifo *fifos;
     tl_socket_name *socket_names;
-    struct tl_socket *sockets; // all local ones
-    uint32_t n_sockets_sent;   // in messages, since it was looked which of them nobody can receive any more
+    struct tl_socket *sockets;  // all local ones
+    uint32_t n_sockets_sent;    // in messages, since it was looked which of them nobody can receive any more
+    uint32_t n_host_files_sent; // the same of files that hold a descriptor of the host
     uint16_t next_port;
     uint64_t next_socket_name;
     tl_treap locks;              // lock.c

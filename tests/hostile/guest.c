@@ -365,6 +365,31 @@ static int cycles(int n, size_t n_bytes) {
     return n;
 }
 
+// As cycles(), but each also holds host files, a host folder and an epoll that watches one of the two. Files of the host are its descriptors.
+static int host_cycles(int n, const char *path) {
+    for (int i = 0; i < n; i++) {
+        int pair[2], held[8], n_held = 0;
+        if (socketpair(AF_UNIX, i % 2 ? SOCK_STREAM : SOCK_DGRAM, 0, pair))
+            return i;
+        struct epoll_event event = {.events = EPOLLIN};
+        held[n_held++] = epoll_create1(0);
+        bool is_fine = held[0] >= 0 && epoll_ctl(held[0], EPOLL_CTL_ADD, pair[0], &event) == 0;
+        held[n_held++] = open(".", O_RDONLY | O_DIRECTORY);
+        while (n_held < 8)
+            held[n_held++] = open(path, O_RDONLY);
+        for (int k = 0; k < n_held; k++) {
+            is_fine = is_fine && held[k] >= 0 && send_fd(pair[0], held[k], "", 1) == 0;
+            close(held[k]);
+        }
+        is_fine = is_fine && send_fd(pair[0], pair[0], "", 1) == 0 && send_fd(pair[1], pair[1], "", 1) == 0;
+        close(pair[0]);
+        close(pair[1]);
+        if (!is_fine)
+            return i;
+    }
+    return n;
+}
+
 // A socket on its way to somebody who can still receive it, directly or through another that is on its way, is no garbage.
 static int passed(void) {
     int way[2], inner[2], talk[2], got = -1;
@@ -458,6 +483,9 @@ static int grow(const char *what) {
     sigprocmask(SIG_BLOCK, &all, NULL);
     if (!strcmp(what, "cycles")) {
         CHECK(cycles(4000, 100000) == 4000); // collected
+    } else if (!strcmp(what, "descriptors")) {
+        n = host_cycles(3000, "guest");
+        CHECK(n == 3000);
     } else if (!strcmp(what, "letters")) {
         int pair[2];
         CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);

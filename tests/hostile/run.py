@@ -223,14 +223,17 @@ def a_wait_for_a_named_pipe_can_be_stopped():
 def grown(what, ram_mib=64):
     """How much memory of the host tally needed at most, in MiB, for a program that makes as many of something as it is let."""
     words = [options.tally, "stat", "-o", "/dev/null", "--timeout", "120", "--set", f"ram={ram_mib}MiB", "--", options.guest, "grow", what]
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=scratch) as tally:
+    def few_descriptors():  # of the host
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=os.path.dirname(options.guest),
+                          preexec_fn=few_descriptors if what == "descriptors" else None) as tally:
         _, stderr = tally.communicate()
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         equal(tally.returncode, 0, f"{what}: {stderr.decode()}")
     return usage.ru_maxrss / 1024
 
 
-GROWING = ("cycles", "letters", "locks", "zombies", "areas", "watches", "pipes", "tables", "texts", "signals", "timers", "files")
+GROWING = ("cycles", "letters", "locks", "zombies", "areas", "watches", "pipes", "tables", "texts", "signals", "timers", "files", "descriptors")
 
 
 @test
