@@ -217,6 +217,22 @@ static void test_device_write_takes_every_copy_and_updates_the_l2(void **state) 
     stop(&f);
 }
 
+static void test_line_that_a_device_took_is_shared_by_nobody(void **state) {
+    (void)state;
+    fixture f;
+    tl_hart *h = start(&f, 1);
+    assert_true(tl_rig_fetch(h, tl_rig_paddr(0)));
+    assert_true(tl_rig_load(h, tl_rig_paddr(0), 8));
+    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 64, true, 9000));
+    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 64, false, 9100));
+    assert_int_equal(f.l2_tally[TL_L2_DMA_READ_HIT], 1);
+    assert_int_equal(f.l2_tally[TL_L2_DMA_READ_HIT_SHARED], 0);
+    uint64_t probes = f.l2_tally[TL_L2_PROBE_OUT];
+    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 64, true, 9200));
+    assert_int_equal(f.l2_tally[TL_L2_PROBE_OUT], probes);
+    stop(&f);
+}
+
 static void test_device_write_to_an_absent_line_goes_to_memory(void **state) {
     (void)state;
     fixture f;
@@ -293,6 +309,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_device_reads_memory_and_leaves_nothing_behind),
     cmocka_unit_test(test_device_reads_what_a_hart_has_written),
     cmocka_unit_test(test_device_write_takes_every_copy_and_updates_the_l2),
+    cmocka_unit_test(test_line_that_a_device_took_is_shared_by_nobody),
     cmocka_unit_test(test_device_write_to_an_absent_line_goes_to_memory),
     cmocka_unit_test(test_device_write_to_code_is_noticed_after_the_line_has_left_the_cache),
     cmocka_unit_test(test_reservation_ends_when_a_device_writes),

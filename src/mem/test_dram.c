@@ -86,11 +86,24 @@ static void test_miss_reads_before_it_writes_back(void **state) {
     tl_rig_stop(&rig);
 }
 
+static void test_row_as_large_as_memory_is_open_after_its_first_line(void **state) {
+    (void)state;
+    tl_rig rig;
+    tl_config config = tl_rig_config();
+    config.mem.mem_row_bytes = 512 << 20; // RAM begins in row 4, which is the second row of bank 0
+    tl_rig_start(&rig, &config);
+    assert_int_equal(tl_dram_read(rig.memory, TL_RAM_BASE_PADDR, 0, true), 200);
+    assert_int_equal(tl_dram_read(rig.memory, tl_rig_paddr(config.ram_bytes - 64), 1000, true), 100);
+    assert_int_equal(rig.shared_tally[2][TL_MEM_ROW_HIT], 1);
+    tl_rig_stop(&rig);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rows_hit_miss_and_conflict),
     cmocka_unit_test(test_lines_are_dealt_out_to_channels),
     cmocka_unit_test(test_busy_channel_is_waited_for),
     cmocka_unit_test(test_miss_reads_before_it_writes_back),
+    cmocka_unit_test(test_row_as_large_as_memory_is_open_after_its_first_line),
 };
 
 TL_TEST_MAIN(tests)

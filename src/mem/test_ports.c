@@ -274,6 +274,10 @@ static void test_prefetcher_of_the_l2_reads_memory_ahead(void **state) {
     assert_int_equal(l2[TL_L2_PREFETCH], 1);
     assert_int_equal(l2[TL_L2_PREFETCH_HIT], 1);
     assert_int_equal(rig.shared_tally[2][TL_MEM_READ], 2);
+    assert_true(h->port->load(h, BASE + 4096 - 8, 8)); // the last line of a page
+    assert_int_equal(l2[TL_L2_READMISS], 2);
+    assert_int_equal(l2[TL_L2_PREFETCH], 1);
+    assert_int_equal(rig.shared_tally[2][TL_MEM_READ], 3);
     tl_rig_stop(&rig);
 }
 

@@ -191,6 +191,47 @@ static void test_flush_of_one_page_leaves_the_others(void **state) {
     tl_rig_stop(&s.rig);
 }
 
+// Decoded code is looked at again when a fetch may go elsewhere.
+static void test_flush_that_reaches_the_itlb_changes_the_generation_of_code(void **state) {
+    (void)state;
+    space s;
+    tl_config config = tl_rig_config();
+    start_space(&s, &config, TL_RIG_RX);
+    touch(&s, 0);
+    assert_true(tl_rig_fetch(s.h, 4096));
+    uint32_t generation = s.h->code_generation;
+    s.h->port->flush_tlb(s.h, 0, false); // no fetch used it
+    assert_int_equal(s.h->code_generation, generation);
+    assert_int_equal(s.h->tally[TL_S_ITLB_FLUSH], 0);
+    s.h->port->flush_tlb(s.h, 4096, false);
+    assert_int_equal(s.h->code_generation, generation + 1);
+    assert_int_equal(s.h->tally[TL_S_ITLB_FLUSH], 1);
+    s.h->port->flush_tlb(s.h, 0, true); // nothing is left to drop
+    assert_int_equal(s.h->code_generation, generation + 2);
+    tl_rig_stop(&s.rig);
+}
+
+static void test_second_level_counts_what_it_replaces(void **state) {
+    (void)state;
+    space s;
+    tl_config config = tl_rig_config();
+    start_space(&s, &config, TL_RIG_RW);
+    uint64_t *tally = s.h->tally;
+    for (uint64_t page = 0; page < 8; page++) // eight entries in four sets of two
+        touch(&s, page);
+    assert_int_equal(tally[TL_S_L2TLB_EVICT], 0);
+    touch(&s, 9);
+    assert_int_equal(tally[TL_S_L2TLB_EVICT], 1); // page 1
+    touch(&s, 13);
+    assert_int_equal(tally[TL_S_L2TLB_EVICT], 2); // page 5
+    assert_int_equal(tally[TL_S_L2TLB_MISS], 10);
+    touch(&s, 0);
+    assert_int_equal(tally[TL_S_L2TLB_MISS], 10);
+    touch(&s, 1);
+    assert_int_equal(tally[TL_S_L2TLB_MISS], 11);
+    tl_rig_stop(&s.rig);
+}
+
 static void test_two_names_of_one_line_share_it(void **state) {
     (void)state;
     space s;
@@ -323,6 +364,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_second_level_hit_costs_its_latency_and_no_walk),
     cmocka_unit_test(test_first_store_to_a_clean_page_walks_again_and_sets_dirty),
     cmocka_unit_test(test_flush_of_one_page_leaves_the_others),
+    cmocka_unit_test(test_flush_that_reaches_the_itlb_changes_the_generation_of_code),
+    cmocka_unit_test(test_second_level_counts_what_it_replaces),
     cmocka_unit_test(test_two_names_of_one_line_share_it),
 };
 

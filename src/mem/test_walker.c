@@ -204,6 +204,14 @@ static void test_translation_for_tools_disturbs_nothing(void **state) {
     assert_int_equal(paddr, tl_rig_paddr(3 * MIB) + 5);
     assert_false(tl_memory_translate(rig.memory, h, 0x4000, &paddr));
     assert_false(tl_memory_translate(rig.memory, h, UINT64_C(1) << 40, &paddr));
+    tl_rig_map(&tables, 0x5000, tl_rig_paddr(4 * MIB), 0, V);                     // a pointer where a leaf must stand
+    tl_rig_map(&tables, UINT64_C(5) << 30, TL_RAM_BASE_PADDR - 4096, 2, V);       // a table below RAM
+    tl_rig_map(&tables, UINT64_C(6) << 30, tl_rig_paddr(config.ram_bytes), 2, V); // and one behind it
+    tl_rig_map(&tables, 4 * MIB, tl_rig_paddr(4 * MIB) + 4096, 1, V | U | R);     // a large page that is not aligned
+    assert_false(tl_memory_translate(rig.memory, h, 0x5000, &paddr));
+    assert_false(tl_memory_translate(rig.memory, h, UINT64_C(5) << 30, &paddr));
+    assert_false(tl_memory_translate(rig.memory, h, UINT64_C(6) << 30, &paddr));
+    assert_false(tl_memory_translate(rig.memory, h, 4 * MIB, &paddr));
     assert_int_equal(h->now, 0);
     assert_int_equal(tl_rig_read_u64(rig.ram, tl_rig_pte_paddr(&tables, 0x3000, 0)) & TL_PTE_A, 0);
     tl_rig_stop(&rig);
