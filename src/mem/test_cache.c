@@ -140,6 +140,22 @@ static void test_random_repeats_with_its_seed_and_reaches_every_way(void **state
     assert_in_range(n_same, 5, 60); // another unit draws other numbers
 }
 
+// splitmix64 from 0 and from 1234567, as published; xorshift64 with shifts 13, 7 and 17, computed with numbers of any size.
+static void test_random_numbers_are_those_of_the_papers(void **state) {
+    (void)state;
+    assert_true(tl_replacement_seed(0, 0) == UINT64_C(0xe220a8397b1dcdaf));
+    assert_true(tl_replacement_seed(0, 1) == UINT64_C(0x6e789e6aa1b965f4));
+    assert_true(tl_replacement_seed(0, 2) == UINT64_C(0x06c45d188009454f));
+    assert_true(tl_replacement_seed(1234567, 0) == UINT64_C(6457827717110365317));
+    assert_true(tl_replacement_seed(1234567, 1) == UINT64_C(3203168211198807973));
+    uint64_t random = UINT64_C(88172645463325252);
+    static const uint64_t numbers[] = {UINT64_C(8748534153485358512), UINT64_C(3040900993826735515), UINT64_C(3453997556048239312)};
+    for (size_t i = 0; i < TL_COUNT_OF(numbers); i++) {
+        assert_int_equal(tl_replacement_victim(TL_REPLACE_RANDOM, NULL, 8, &random), (numbers[i] >> 32) % 8);
+        assert_true(random == numbers[i]);
+    }
+}
+
 static void test_one_way_is_its_own_victim(void **state) {
     (void)state;
     for (tl_replacement policy = TL_REPLACE_LRU; policy <= TL_REPLACE_RANDOM; policy++) {
@@ -161,6 +177,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_fifo_does_not_see_hits),
     cmocka_unit_test(test_plru_follows_the_bits_away_from_what_was_used),
     cmocka_unit_test(test_random_repeats_with_its_seed_and_reaches_every_way),
+    cmocka_unit_test(test_random_numbers_are_those_of_the_papers),
     cmocka_unit_test(test_one_way_is_its_own_victim),
 };
 

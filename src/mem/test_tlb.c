@@ -313,13 +313,12 @@ static void use(tl_hart *h, uint64_t vaddr, bool is_store, bool asks) {
 }
 
 // The short way of a machine of the usual shape against the long way of the same machine.
-static void test_short_way_of_a_miss_is_the_long_way(void **state) {
-    (void)state;
+static void expect_short_way_as_long_way(uint32_t l2tlb_entries, uint32_t l2tlb_ways) {
     tl_config config = tl_rig_config();
     config.l1d = (tl_cache_config){.size_bytes = 2048, .ways = 8, .line_bytes = 64};
     config.l2 = (tl_cache_config){.size_bytes = 4096, .ways = 8, .line_bytes = 64};
     config.dtlb = (tl_tlb_config){.entries = 16, .ways = 16};
-    config.l2tlb = (tl_tlb_config){.entries = 32, .ways = 4};
+    config.l2tlb = (tl_tlb_config){.entries = l2tlb_entries, .ways = l2tlb_ways};
     space brief, full;
     start_space(&brief, &config, TL_RIG_RW);
     start_space(&full, &config, TL_RIG_RW);
@@ -350,6 +349,13 @@ static void test_short_way_of_a_miss_is_the_long_way(void **state) {
     assert_true(brief.h->tally[TL_S_DTLB_EVICT] > 1000 && brief.h->tally[TL_S_L1D_EVICT_DIRTY] > 1000);
     tl_rig_stop(&brief.rig);
     tl_rig_stop(&full.rig);
+}
+
+static void test_short_way_of_a_miss_is_the_long_way(void **state) {
+    (void)state;
+    expect_short_way_as_long_way(32, 4);
+    expect_short_way_as_long_way(32, 2); // no sets of four: the short way is that of hits alone
+    expect_short_way_as_long_way(0, 0);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -114,7 +114,7 @@ static void test_memory_rows_hold_a_line(void **state) {
 
 static void test_names_and_summaries_are_one_line_of_text(void **state) {
     (void)state;
-    static const char *const bad_names[] = {"", "a b", "a/b", "na\xc3\xafve"};
+    static const char *const bad_names[] = {"", "a b", "a/b", "na\xc3\xafve", "`", "{", "@", "[", "/", ":", ","};
     static const char *const bad_summaries[] = {"", "two\nlines", "bell\a", "\xc2\x85", "\xff"};
     tl_config config;
     for (size_t i = 0; i < TL_COUNT_OF(bad_names); i++) {
@@ -122,6 +122,9 @@ static void test_names_and_summaries_are_one_line_of_text(void **state) {
         strcpy(config.name, bad_names[i]);
         assert_int_equal(tl_config_check(&config, NULL), TL_EINVAL);
     }
+    tl_config_default(&config);
+    strcpy(config.name, "azAZ09._-"); // the ends of what is permitted
+    assert_int_equal(tl_config_check(&config, NULL), TL_OK);
     for (size_t i = 0; i < TL_COUNT_OF(bad_summaries); i++) {
         tl_config_default(&config);
         strcpy(config.summary, bad_summaries[i]);
