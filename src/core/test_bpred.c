@@ -204,6 +204,53 @@ static void test_impossible_tables_are_refused_by_name(void **state) {
     tl_arena_done(&arena);
 }
 
+// What is allocated next stays as it is, and so do the tables among themselves, with every entry written.
+static void test_tables_are_as_large_as_the_machine_says(void **state) {
+    (void)state;
+    static const uint32_t sizes[][3] = {{1, 1, 0}, {1, 1, 1}, {64, 16, 9}, {4096, 1024, 100}}; // counters, BTB, return stack
+    for (size_t i = 0; i < TL_COUNT_OF(sizes); i++) {
+        fixture f = {0};
+        tl_config config;
+        tl_config_default(&config);
+        config.bp = (tl_bp_config){.kind = TL_BP_BHT, .counters = sizes[i][0], .btb_entries = sizes[i][1], .ras_entries = sizes[i][2]};
+        tl_error err;
+        assert_int_equal(tl_bpred_init(&f.bp, &config, &f.arena, &err), TL_OK);
+        uint8_t *next = tl_arena_alloc(&f.arena, 4096), same[4096];
+        assert_non_null(next);
+        memset(next, 0xa5, 4096);
+        memset(same, 0xa5, 4096);
+        for (uint64_t n = 0; n < sizes[i][2]; n++)
+            tl_bpred_push(&f.bp, UINT64_MAX - n);
+        for (uint64_t n = 0; n < 8192; n++) // every counter to 3, every entry of the BTB
+            for (int k = 0; k < 3; k++)
+                branch(&f, 2 * n, BACK, true);
+        assert_memory_equal(next, same, sizeof same);
+        for (uint64_t n = 0; n < sizes[i][0]; n++)
+            assert_int_equal(f.bp.counters[n], 3);
+        for (uint64_t n = 0; n < sizes[i][1]; n++)
+            assert_int_equal(f.bp.btb[n].target, BACK);
+        for (uint64_t n = sizes[i][2]; n-- > 0;)
+            assert_true(tl_bpred_pop(&f.bp) == UINT64_MAX - n);
+        tl_arena_done(&f.arena);
+    }
+}
+
+static void test_length_of_history_matters_to_gshare_only(void **state) {
+    (void)state;
+    static const tl_bp_kind kinds[] = {TL_BP_BHT, TL_BP_BTFN, TL_BP_NOT_TAKEN};
+    for (size_t i = 0; i < TL_COUNT_OF(kinds); i++) {
+        fixture f = {0};
+        tl_config config;
+        tl_config_default(&config);
+        config.bp.kind = kinds[i];
+        config.bp.history_bits = 64;
+        tl_error err;
+        assert_int_equal(tl_bpred_init(&f.bp, &config, &f.arena, &err), TL_OK);
+        assert_int_equal(f.bp.history_mask, 0);
+        tl_arena_done(&f.arena);
+    }
+}
+
 static void test_clock_is_split_without_remainder(void **state) {
     (void)state;
     static tl_hart h;
@@ -236,6 +283,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_returns_come_back_in_order_as_deep_as_the_stack),
     cmocka_unit_test(test_hints_follow_the_table_of_the_manual),
     cmocka_unit_test(test_impossible_tables_are_refused_by_name),
+    cmocka_unit_test(test_tables_are_as_large_as_the_machine_says),
+    cmocka_unit_test(test_length_of_history_matters_to_gshare_only),
     cmocka_unit_test(test_clock_is_split_without_remainder),
 };
 

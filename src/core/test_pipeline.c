@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The scoreboard by hand. Latencies are numbers of their own, so that a wait has one explanation.
+#include <malloc.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -266,6 +267,35 @@ static void test_interned_records_never_move(void **state) {
     tl_arena_done(&arena);
 }
 
+// As malloc tells it; a sanitizer's malloc tells nothing.
+static void test_table_that_is_done_has_given_back_what_it_took(void **state) {
+    (void)state;
+    size_t first = 0;
+    for (int round = 0; round < 3; round++) {
+        tl_arena arena = {0};
+        tl_pend_table *table = tl_pend_table_new(&arena);
+        assert_non_null(table);
+        for (uint32_t n = 0; n < 3000; n++) {
+            tl_scoreboard board;
+            tl_scoreboard_start(&board, &CONFIG, NULL);
+            issue(&board, TL_CLASS_FP_COMPARE, 8, (uint8_t)(1 + n % 31), TL_NO_REG, TL_NO_REG);
+            issue(&board, TL_CLASS_FP_CONVERT, 8, (uint8_t)(32 + n / 31 % 32), TL_NO_REG, TL_NO_REG);
+            issue(&board, TL_CLASS_FP_FMA, 8, (uint8_t)(32 + n / 31 / 32), TL_NO_REG, TL_NO_REG);
+            (void)tl_scoreboard_pend(&board, table);
+        }
+        // 3000 records of 136 bytes in chunks of 256, a table of 8192 addresses, and the arena.
+        if (round == 0)
+            assert_in_range(mallinfo2().uordblks + mallinfo2().hblkhd, 0, 3072 * 136 + 8192 * 8 + (1 << 20));
+        tl_pend_table_done(table);
+        tl_pend_table_done(table); // once more is harmless
+        tl_arena_done(&arena);
+        size_t taken = mallinfo2().uordblks + mallinfo2().hblkhd;
+        if (round == 0)
+            first = taken;
+        assert_in_range(taken, 0, first + 4096); // malloc keeps some for itself
+    }
+}
+
 static void test_causes_name_the_tallies_of_the_cpi_stack(void **state) {
     (void)state;
     static const char *const names[] = {"cyc_load_use", "cyc_mul",   "cyc_div",   "cyc_fp", "cyc_fp_div",
@@ -287,6 +317,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_walk_continues_where_the_last_one_ended),
     cmocka_unit_test(test_results_in_flight_are_interned),
     cmocka_unit_test(test_interned_records_never_move),
+    cmocka_unit_test(test_table_that_is_done_has_given_back_what_it_took),
     cmocka_unit_test(test_causes_name_the_tallies_of_the_cpi_stack),
 };
 
