@@ -46,6 +46,34 @@ static void test_distributed_counters_are_exact(void **state) {
     }
 }
 
+static void note_step(void *ctx, const char *step) {
+    char *told = ctx;
+    assert_true(strlen(told) + strlen(step) + 2 < 200);
+    strcat(strcat(told, step), "; ");
+}
+
+static void test_each_step_is_told(void **state) {
+    (void)state;
+    static const char *const wanted[] = {
+        "the program alone; the program, watched; ",
+        "the program alone; the program, watched; sweep over fabrics; sweep over the number of events; ",
+    };
+    for (int with_sweeps = 0; with_sweeps < 2; with_sweeps++) {
+        tl_compare_options options = test_options(path);
+        char told[200] = "";
+        options.run.ctx = told;
+        options.run.max_insns = 60000;
+        options.progress = note_step;
+        options.events = "cycle,l2_read";
+        options.with_sweeps = with_sweeps != 0;
+        tl_comparison *c = test_compare(&options);
+        assert_string_equal(told, wanted[with_sweeps]);
+        assert_int_equal(c->n_fabrics != 0, with_sweeps);
+        assert_int_equal(c->n_spreads != 0, with_sweeps);
+        tl_comparison_release(c);
+    }
+}
+
 static void test_the_block_on_the_bus_is_exact_as_far_as_it_goes(void **state) {
     (void)state;
     tl_compare_options options = test_options(path);
@@ -185,6 +213,7 @@ static void test_wrong_requests_are_refused_with_a_sentence(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distributed_counters_are_exact),
+        cmocka_unit_test(test_each_step_is_told),
         cmocka_unit_test(test_the_block_on_the_bus_is_exact_as_far_as_it_goes),
         cmocka_unit_test(test_two_events_of_the_core_are_exact_in_every_phase),
         cmocka_unit_test(test_more_events_than_counters_take_turns),

@@ -131,11 +131,12 @@ static void test_what_cannot_be_is_refused(void **state) {
                 {ask_many_phases, "at most 64"},  {look_often, "at least 5000"},     {list_nothing, "list of events is empty"}};
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
         tl_compare_options options = test_options("prog");
-        tl_compare_setup setup;
+        tl_compare_setup setup = {0};
         tl_error err;
         rows[i].spoil(&options);
         if (prepare(&options, &setup, &err) != TL_EINVAL || !strstr(err.text, rows[i].word))
             fail_msg("row %zu: %s", i, err.text);
+        assert_null(setup.arena.chunks); // nothing is left to be freed
     }
 }
 

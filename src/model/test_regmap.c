@@ -197,6 +197,14 @@ static void test_mistakes_in_tables_are_found(void **state) {
     expect_bad((tl_reg){.name = "r", .addr = 1, .width_bits = 65, FIELDS(whole)}, "1 to 64");
     expect_bad((tl_reg){.name = "r", .addr = 1, .width_bits = 32, FIELDS(whole)}, "end at bit 64 of 32");
     expect_bad((tl_reg){.name = "r", .addr = 1, .high_addr = 3, .count = 4, .width_bits = 64, FIELDS(whole)}, "given 2 times");
+    static const tl_reg twins[] = {
+        // only their upper halves stand in one place
+        {.name = "a", .addr = 1, .high_addr = 9, .width_bits = 64, FIELDS(whole)},
+        {.name = "b", .addr = 2, .high_addr = 8, .count = 2, .width_bits = 64, FIELDS(whole)},
+    };
+    const tl_regmap same_halves = {.space = "test", .regs = twins, .n_regs = TL_COUNT_OF(twins)};
+    assert_int_equal(tl_regmap_check(&same_halves, &err), TL_EINVAL);
+    assert_string_equal(err.text, "a: address 0x9 is given 2 times");
 }
 
 static const struct CMUnitTest tests[] = {
