@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The tables beside the watched runs: who can read, what a read takes, what each design offers. Expectations are those of the privileged
 // manual (mcounteren, scounteren, page and PMP faults), of docs/dhpc.md (useren) and of the latencies in the machine's description.
+#include "compare/accesses.h"
+#include "compare/privileges.h"
+#include "compare/setup.h"
 #include "compare/test_rig.h"
 
 static char path[64];
@@ -165,12 +168,37 @@ static void test_what_each_design_offers(void **state) {
     assert_int_equal(comparison->states[4].counter_bits, 64 * fabric->events_at_once);
 }
 
+static void test_tables_tell_of_the_designs_asked_for(void **state) {
+    (void)state;
+    static const uint32_t n_privileges[] = {12, 10, 7}, n_ways[] = {1, 1, 3};
+    static const char *const names[] = {"u74", "ccache", "dhpc"};
+    for (uint32_t design = 0; design < TL_COMPARE_N_DESIGNS; design++) {
+        tl_compare_options options = test_options("unused");
+        options.designs = names[design];
+        tl_compare_setup setup;
+        tl_comparison c = {0};
+        tl_error err = {0};
+        assert_int_equal(tl_compare_prepare(&options, &setup, &err), TL_OK);
+        assert_int_equal(tl_compare_privileges(&setup, &c, &err), TL_OK);
+        assert_int_equal(tl_compare_accesses(&setup, &c, &err), TL_OK);
+        assert_int_equal(c.n_privileges, n_privileges[design]);
+        assert_int_equal(c.n_accesses, 3 * n_ways[design]);
+        for (uint32_t i = 0; i < c.n_privileges; i++)
+            assert_int_equal(c.privileges[i].design, design);
+        for (uint32_t i = 0; i < c.n_accesses; i++)
+            assert_int_equal(c.accesses[i].design, design);
+        tl_arena_done(&c.arena);
+        tl_compare_setup_done(&setup);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_can_read),
         cmocka_unit_test(test_every_way_to_read_is_there_once),
         cmocka_unit_test(test_a_read_takes_what_the_machine_says),
         cmocka_unit_test(test_what_each_design_offers),
+        cmocka_unit_test(test_tables_tell_of_the_designs_asked_for),
     };
     return cmocka_run_group_tests(tests, compare_once, forget) == 0 ? 0 : 1;
 }
