@@ -122,6 +122,17 @@ static void test_iterative_units_hold_issue_and_their_result_is_ready(void **sta
     }
 }
 
+static void test_a_unit_of_no_or_one_cycle_holds_nothing(void **state) {
+    (void)state;
+    tl_pipeline_config config = CONFIG;
+    for (config.div_cycles = 0; config.div_cycles < 3; config.div_cycles++) {
+        tl_scoreboard board;
+        tl_scoreboard_start(&board, &config, NULL);
+        assert_int_equal(issue(&board, TL_CLASS_DIV, 8, 5, 6, 7), config.div_cycles == 2 ? 2 : 1);
+        assert_int_equal(board.lost[TL_PIPE_DIV], config.div_cycles == 2);
+    }
+}
+
 static void test_blocking_time_lets_other_results_arrive(void **state) {
     (void)state;
     tl_scoreboard board;
@@ -309,6 +320,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_each_latency_is_waited_for_and_charged),
     cmocka_unit_test(test_a_latency_beyond_a_byte_counts_as_255),
     cmocka_unit_test(test_iterative_units_hold_issue_and_their_result_is_ready),
+    cmocka_unit_test(test_a_unit_of_no_or_one_cycle_holds_nothing),
     cmocka_unit_test(test_blocking_time_lets_other_results_arrive),
     cmocka_unit_test(test_wait_is_charged_to_what_arrives_last),
     cmocka_unit_test(test_third_operand_is_waited_for),
