@@ -221,17 +221,28 @@ static void test_cost_is_that_of_the_registers(void **state) {
     (void)state;
     tl_ccache_cost cost = tl_ccache_cost_of(6, 5);
     assert_int_equal(cost.counter_bits, 6 * 64);
-    uint64_t bits = 0;
+    uint64_t bits = 0, n_modeled = 0;
     for (uint32_t i = 0; i < tl_ccache_presets[0]->n_events; i++)
-        if (tl_ccache_presets[0]->events[i].fidelity != TL_NOT_MODELED)
+        if (tl_ccache_presets[0]->events[i].fidelity != TL_NOT_MODELED) {
             bits |= tl_ccache_presets[0]->events[i].selector & ~UINT64_C(0xff);
+            n_modeled += 1;
+        }
     assert_int_equal(cost.selector_bits, 6 * (3 + (uint64_t)__builtin_popcountll(bits)) + 5);
     assert_int_equal(cost.state_bits, cost.counter_bits + cost.selector_bits);
     assert_int_equal(tl_ccache_cost_of(0, 5).wires, 0);
+    assert_int_equal(tl_ccache_cost_of(1, 5).wires, n_modeled + 64 + 64 + 40); // the same for any number of counters
+    assert_int_equal(cost.wires, n_modeled + 64 + 64 + 40);
+}
+
+static void test_the_register_map_is_sound(void **state) {
+    (void)state;
+    tl_error err;
+    assert_int_equal(tl_regmap_check(&tl_ccache_regmap, &err), TL_OK);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cost_is_that_of_the_registers),
+    cmocka_unit_test(test_the_register_map_is_sound),
     cmocka_unit_test(test_reset_forgets_filter_selects_and_counts),
     cmocka_unit_test(test_transcripts_replay),
     cmocka_unit_test(test_config_says_what_the_cache_is_made_of),

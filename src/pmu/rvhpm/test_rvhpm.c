@@ -392,6 +392,20 @@ static void test_asking_for_a_far_deadline_syncs_nothing(void **state) {
     assert_int_equal(rig.n_syncs, n_syncs + 1);
 }
 
+// Bits 11:10 of a register's number are both 1 where it can only be read.
+static void test_shadows_are_not_written_in_any_mode(void **state) {
+    (void)state;
+    start_with(&tl_rvhpm_linux, 64);
+    for (size_t m = 0; m < TL_COUNT_OF(modes); m++) {
+        rig_set_mode(&rig, modes[m]);
+        for (uint32_t n = 0; n < 32; n++)
+            assert_false(rig_begin_write(&rig, 0xc00 + n, 1));
+    }
+    assert_true(rig_begin_write(&rig, 0xb03, 1));
+    assert_true(rig_begin_write(&rig, 0x323, 1));
+    rig_retire(&rig);
+}
+
 static void test_the_register_map_is_sound(void **state) {
     (void)state;
     tl_error err;
@@ -630,6 +644,14 @@ static void test_rows_of_the_device_tree_hold(void **state) {
             for (uint32_t other = 0; other < e; other++)
                 assert_true(tree->events[other].event != tree->events[e].event);
         }
+        for (uint32_t event = 0; event <= 2; event++) { // none, cycles and instructions: counter 0 has the one, counter 2 the other
+            static const uint32_t fixed[] = {0, 1, 4};
+            uint32_t counters = 0;
+            for (uint32_t k = 0; k < tree->n_counters; k++)
+                if (event >= tree->counters[k].first_event && event <= tree->counters[k].last_event)
+                    counters |= tree->counters[k].counters;
+            assert_int_equal(counters & 7, fixed[event]);
+        }
         for (uint32_t k = 0; k < tree->n_counters; k++) {
             assert_int_equal(tree->counters[k].counters & ~exist, 0);
             for (uint32_t event = tree->counters[k].first_event; event <= tree->counters[k].last_event; event++) {
@@ -666,6 +688,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_mode_in_which_a_waiting_counter_counts_asks_anew),
     cmocka_unit_test(test_what_counts_instructions_is_as_far_as_they_are),
     cmocka_unit_test(test_asking_for_a_far_deadline_syncs_nothing),
+    cmocka_unit_test(test_shadows_are_not_written_in_any_mode),
     cmocka_unit_test(test_the_register_map_is_sound),
     cmocka_unit_test(test_each_filter_counts_in_the_other_modes_only),
     cmocka_unit_test(test_changes_of_mode_cost_nothing_where_no_filter_cares),
