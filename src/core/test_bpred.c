@@ -204,7 +204,7 @@ static void test_impossible_tables_are_refused_by_name(void **state) {
     tl_arena_done(&arena);
 }
 
-// What is allocated next stays as it is, and so do the tables among themselves, with every entry written.
+// Every entry is written: neither another table nor what is allocated next changes.
 static void test_tables_are_as_large_as_the_machine_says(void **state) {
     (void)state;
     static const uint32_t sizes[][3] = {{1, 1, 0}, {1, 1, 1}, {64, 16, 9}, {4096, 1024, 100}}; // counters, BTB, return stack

@@ -140,7 +140,8 @@ static void test_random_repeats_with_its_seed_and_reaches_every_way(void **state
     assert_in_range(n_same, 5, 60); // another unit draws other numbers
 }
 
-// splitmix64 from 0 and from 1234567, as published; xorshift64 with shifts 13, 7 and 17, computed with numbers of any size.
+// splitmix64 from 0 and from 1234567, as published. xorshift64 with shifts 13, 7 and 17, computed
+// with numbers of any size.
 static void test_random_numbers_are_those_of_the_papers(void **state) {
     (void)state;
     assert_true(tl_replacement_seed(0, 0) == UINT64_C(0xe220a8397b1dcdaf));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Which accesses wait for other harts: docs/model.md 1.5, access by access. A test says for each access where its hart stands in the order
-// of clocks; a refused access must leave every tally as it was. Each test runs on the small machine of test_rig.h, which has two slices
-// here, and on one of the usual shape (cache.h) whose data caches are full.
+// Which accesses wait for other harts: docs/model.md 1.5, access by access. A test says for each
+// access where its hart stands in the order of clocks. A refused access leaves every tally alone.
+// Each test runs on the small machine of test_rig.h, here with two slices, and on one of the usual
+// shape (cache.h) whose data caches are full.
 #include "mem/test_rig.h"
 
 enum { N_HARTS = 4, QUIET_CYCLES = 100000 };
@@ -13,7 +14,7 @@ typedef struct fixture {
     uint64_t tally[TL_S_N_SLOTS], l2[TL_MAX_L2_SLICES][TL_L2_N_SIGNALS];
 } fixture;
 
-// Lines of different sets. X is the one that harts share; the others belong to one hart, or to none.
+// Lines of different sets. X is shared; each of the others belongs to one hart, or to none.
 static const uint64_t X = UINT64_C(0x80000440), OWN = UINT64_C(0x80000480), ABSENT = UINT64_C(0x800004c0), CODE = UINT64_C(0x80000500);
 static const uint64_t START = 500000; // far from cycle 0, where a sum or difference with QUIET_CYCLES has no odd result
 
@@ -180,7 +181,7 @@ static void test_who_shared_lately_waits_for_the_second_level(void **state) {
     on_both(who_shared_lately_waits_for_the_second_level);
 }
 
-// Both have it to read, and no access of it needs a probe: only that it is contested makes hits and hart 2 wait.
+// Reading needs no probe: harts 0 and 1 have X to read. All wait because it is contested.
 static void contested_line_is_asked_for_until_it_was_quiet(fixture *f) {
     const uint64_t contested = START + 5000;
     DONE(0, START, STORE, X);
@@ -241,7 +242,7 @@ static void permission_to_write_a_shared_line_waits_even_after_quiet(fixture *f)
     for (size_t i = 0; i < sizeof writes / sizeof *writes; i++)
         REFUSED(0, quiet + 1, writes[i], X);
     assert_int_equal(tl_memory_l1d_state(f->rig.memory, 1, X), 'S');
-    assert_int_equal(f->rig.harts[0]->reservation_paddr, X); // what was refused has lost nothing
+    assert_int_equal(f->rig.harts[0]->reservation_paddr, X); // refusals lose nothing
     DONE_AHEAD(2, quiet + 1, MISALIGNED_LOAD, X);            // no copy need be probed for one more reader
     DONE(0, quiet + 2, CONDITIONAL, X);
     assert_int_equal(f->rig.harts[0]->mem_value, 0);

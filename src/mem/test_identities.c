@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every identity of identities.c is found broken, and is named with its numbers. All tallies begin at 0, where everything balances; a row
-// sets a few to 1, so that the named identity is the first one that does not hold.
+// Every identity of identities.c is found broken, and is named with its numbers. All tallies begin
+// at 0, where everything balances. A row sets a few to 1, so that the named identity is the first
+// one that does not hold.
 #include <stdio.h>
 
 #include "mem/test_rig.h"
@@ -8,7 +9,7 @@
 typedef enum unit_kind { NONE, HART, SLICE, NOC, CHANNEL, BUS, DMA, LINK } unit_kind; // from SLICE on in the order of tl_rig.shared_tally
 
 typedef struct row {
-    const char *broken; // what the message says behind "identity broken: "
+    const char *broken; // the message behind "identity broken: "
     struct {
         unit_kind unit;
         uint32_t signal;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A hart's books without anything that executes: clock, modes, machine time, interrupt lines, deadlines and breakpoints.
+// A hart's books without anything that executes: clock, modes, machine time, interrupt lines,
+// deadlines and breakpoints.
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,7 +225,7 @@ static void test_poll_stops_the_run_when_an_enabled_interrupt_comes_up(void **st
     assert_true(h->is_interrupted);
     assert_int_equal(h->insn_limit, 0);
     h->is_interrupted = false;
-    assert_false(tl_hart_poll(h)); // it was pending before
+    assert_false(tl_hart_poll(h)); // pending before
     assert_false(h->is_interrupted);
     free(h);
 }
@@ -284,7 +285,7 @@ static void test_what_an_instruction_left_to_do_is_done_once(void **state) {
     assert_int_equal(h->priv, TL_PRIV_S);
     assert_int_equal(a.n_left, 1);
     assert_int_equal(a.left_to, TL_PRIV_S);
-    assert_int_equal(b.n_left, 0); // it needs no modes
+    assert_int_equal(b.n_left, 0); // needs no modes
     assert_int_equal(n_notices, 1);
     assert_int_equal(h->horizon, 5000);
     tl_hart_retired(h);

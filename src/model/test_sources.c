@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From names to slots: sources of events as pmu.h writes them, on a machine of two harts, two slices and two links; and paths of the probe.
+// From names to slots: sources of events as pmu.h writes them, and paths of the probe. The machine
+// has two harts, two slices and two links.
 #include "base/bits.h"
 #include "model/test_pmu_rig.h"
 
