@@ -202,6 +202,58 @@ static void test_the_truth_is_the_program_s_and_the_reader_s(void **state) {
     unlink(steady);
 }
 
+// Which event is on a counter first changes nothing in the instructions of the reader: so each truth
+// is the same number, whether its tally is one that front-ends hold back or not.
+static void test_the_truth_does_not_depend_on_who_is_counted_first(void **state) {
+    (void)state;
+    static const char *const lists[] = {"integer_load,conditional_branch,integer_multiply,instruction_cache_miss,dtlb_miss,itlb_miss",
+                                        "instruction_cache_miss,dtlb_miss,itlb_miss,integer_load,conditional_branch,integer_multiply"};
+    tl_watch_result results[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        tl_compare_options options = test_options(path);
+        options.events = lists[i];
+        tl_compare_setup setup = prepared(&options, 20000);
+        results[i] = watched(&setup, TL_COMPARE_U74, 0, 1);
+        tl_compare_setup_done(&setup);
+    }
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(results[0].events[i].truth, results[1].events[(i + 3) % 6].truth);
+    assert_int_equal(results[0].run_instructions, results[1].run_instructions);
+}
+
+static void write_clock_code(tl_assembler *a, int32_t n_rounds) {
+    tl_asm_load_constant(a, TL_S1, (uint64_t)n_rounds);
+    uint64_t round = tl_asm_here(a);
+    tl_asm_csrr(a, TL_T0, 0xc00); // cycle, which the personality lets a program read
+    tl_asm_csrr(a, TL_T1, 0xc02); // instret
+    tl_asm_addi(a, TL_S1, TL_S1, -1);
+    tl_asm_branch_to(a, TL_ASM_NE, TL_S1, TL_X0, round);
+    tl_asm_addi(a, TL_A0, TL_X0, 5);
+    tl_asm_addi(a, TL_A7, TL_X0, TEST_SYS_EXIT);
+    tl_asm_ecall(a);
+}
+
+static void test_a_look_takes_no_right_from_the_program(void **state) {
+    (void)state;
+    char clock[64];
+    enum { N_ROUNDS = 20000 };
+    test_write_program_of(write_clock_code, N_ROUNDS, clock);
+    tl_compare_options options = test_options(clock);
+    options.designs = "ccache,dhpc";
+    options.events = "l2_read";
+    options.run.max_insns = 0;
+    tl_comparison *c = test_compare(&options);
+    assert_int_equal(c->facts.reason, TL_END_EXITED);
+    assert_int_equal(c->facts.status, 5);
+    assert_in_range(c->facts.instructions, 4 * N_ROUNDS + 3, 4 * N_ROUNDS + 10);
+    for (uint32_t d = 0; d < 2; d++) {
+        assert_true(c->designs[d].n_looks > 5);
+        assert_int_equal(c->designs[d].run_instructions - c->designs[d].by_reader.instructions, c->facts.instructions);
+    }
+    tl_comparison_release(c);
+    unlink(clock);
+}
+
 // Stores and uncached accesses of a look, on paper: the stub keeps t0, pc and sp, and t0 again when
 // it is called back; the reader t0 to t2 and a register for each value; then values go to memory.
 // The first look also sets up: of ccache a selector and a counter each, and a mark.
@@ -303,6 +355,8 @@ int main(void) {
         cmocka_unit_test(test_an_estimate_is_scaled_by_the_time_on_a_counter),
         cmocka_unit_test(test_the_truth_is_the_program_s_and_the_reader_s),
         cmocka_unit_test(test_a_look_stores_what_it_must),
+        cmocka_unit_test(test_the_truth_does_not_depend_on_who_is_counted_first),
+        cmocka_unit_test(test_a_look_takes_no_right_from_the_program),
         cmocka_unit_test(test_the_sweep_over_events_is_bounded),
         cmocka_unit_test(test_every_design_has_something_among_few_events),
     };
