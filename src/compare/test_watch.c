@@ -208,17 +208,21 @@ static void test_the_truth_does_not_depend_on_who_is_counted_first(void **state)
     (void)state;
     static const char *const lists[] = {"integer_load,conditional_branch,integer_multiply,instruction_cache_miss,dtlb_miss,itlb_miss",
                                         "instruction_cache_miss,dtlb_miss,itlb_miss,integer_load,conditional_branch,integer_multiply"};
-    tl_watch_result results[2];
-    for (uint32_t i = 0; i < 2; i++) {
-        tl_compare_options options = test_options(path);
-        options.events = lists[i];
-        tl_compare_setup setup = prepared(&options, 20000);
-        results[i] = watched(&setup, TL_COMPARE_U74, 0, 1);
-        tl_compare_setup_done(&setup);
+    static const tl_engine engines[] = {TL_ENGINE_STEP, TL_ENGINE_BLOCK, TL_ENGINE_FASTEST};
+    for (size_t e = 0; e < TL_COUNT_OF(engines); e++) {
+        tl_watch_result results[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            tl_compare_options options = test_options(path);
+            options.run.engine = engines[e];
+            options.events = lists[i];
+            tl_compare_setup setup = prepared(&options, 20000);
+            results[i] = watched(&setup, TL_COMPARE_U74, 0, 1);
+            tl_compare_setup_done(&setup);
+        }
+        for (uint32_t i = 0; i < 6; i++)
+            assert_int_equal(results[0].events[i].truth, results[1].events[(i + 3) % 6].truth);
+        assert_int_equal(results[0].run_instructions, results[1].run_instructions);
     }
-    for (uint32_t i = 0; i < 6; i++)
-        assert_int_equal(results[0].events[i].truth, results[1].events[(i + 3) % 6].truth);
-    assert_int_equal(results[0].run_instructions, results[1].run_instructions);
 }
 
 static void write_clock_code(tl_assembler *a, int32_t n_rounds) {

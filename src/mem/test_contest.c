@@ -294,6 +294,35 @@ static void test_access_that_had_to_translate_anew_does_not_wait(void **state) {
     on_both(access_that_had_to_translate_anew_does_not_wait);
 }
 
+// Every line of the second level at once, each with the time of its last probe.
+static void test_all_lines_may_be_contested(void **state) {
+    (void)state;
+    for (int is_usual = 0; is_usual < 2; is_usual++) {
+        fixture f;
+        start(&f, is_usual != 0);
+        uint64_t n_lines = f.rig.config.l2.size_bytes / 64, base = TL_RAM_BASE_PADDR + (UINT64_C(8) << 20), n_misses = 0;
+        for (int round = 0; round < 2; round++) {
+            for (uint64_t i = 0; i < n_lines; i++) {
+                tl_hart *a = f.rig.harts[0], *b = f.rig.harts[1];
+                a->now = b->now = START + 1000 * i;
+                assert_true(is_done(a, STORE, base + 64 * i));
+                assert_true(is_done(b, LOAD, base + 64 * i));
+            }
+            uint64_t sum = 0;
+            for (uint32_t k = 0; k < f.rig.config.l2_slices; k++)
+                sum += f.rig.shared_tally[k][TL_L2_READMISS];
+            assert_true(round == 0 || sum == n_misses); // all are still there
+            n_misses = sum;
+        }
+        tl_error err = {0};
+        for (uint32_t hart = 0; hart < N_HARTS; hart++) // no front-end has counted the look-ups
+            f.rig.harts[hart]->tally[TL_S_L1D_LOAD] = f.rig.harts[hart]->tally[TL_S_L1D_STORE] = UINT32_MAX;
+        if (tl_memory_check_identities(f.rig.memory, &err) != TL_OK)
+            fail_msg("%s", err.text);
+        tl_rig_stop(&f.rig);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_probe_marks_who_asks_and_who_is_probed),
     cmocka_unit_test(test_what_needs_a_probe_waits_whatever_it_is),
@@ -304,6 +333,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_permission_to_write_a_shared_line_waits_even_after_quiet),
     cmocka_unit_test(test_only_the_contested_line_is_contested),
     cmocka_unit_test(test_access_that_had_to_translate_anew_does_not_wait),
+    cmocka_unit_test(test_all_lines_may_be_contested),
 };
 
 TL_TEST_MAIN(tests)
