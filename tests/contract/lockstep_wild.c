@@ -55,7 +55,7 @@ typedef struct wild {
     rng r;
     uint32_t n_threads, n_harts, machine;
     bool is_on_altstack, has_timer, is_nested, has_stack_in_code, forks;
-    uint8_t front[FRONT_BYTES], code[MAX_THREADS * REGION_BYTES];
+    _Alignas(uint32_t) uint8_t front[FRONT_BYTES], code[MAX_THREADS * REGION_BYTES];
 } wild;
 
 static void call(tl_assembler *a, uint32_t number, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3) {
