@@ -2,6 +2,7 @@
 // tally/catalogue.h, tl_describe_*: one thing in full.
 #include <tally/catalogue.h>
 
+#include "machine/keys.h"
 #include "report/cost.h"
 #include "report/describe.h"
 #include "session/description.h"
@@ -21,9 +22,12 @@ TL_API tl_status tl_describe_machine(const char *machine, const char *const *ove
     tl_strbuf yaml = {0};
     tl_description_write(&config, &yaml);
     const tl_setting *settings;
+    tl_key_list list;
+    tl_key_list_init(&list);
     status = tl_plan_settings(&config, &arena, &settings, err);
     if (status == TL_OK)
-        status = yaml.has_failed ? no_memory(err) : tl_report_machine(tl_strbuf_text(&yaml), settings, format, stream, err);
+        status =
+            yaml.has_failed ? no_memory(err) : tl_report_machine(tl_strbuf_text(&yaml), settings, list.keys, list.n, format, stream, err);
     tl_strbuf_done(&yaml);
     tl_arena_done(&arena);
     return status;

@@ -7,6 +7,8 @@
 #include "compare/fabric_reader.h"
 #include "compare/grant.h"
 #include "pmu/ccache/ccache.h"
+#include "readers/ccache/on.h"
+#include "readers/dhpc/on.h"
 
 enum {
     MAX_PASSES = 8,
@@ -29,7 +31,7 @@ static uint32_t write_core(tl_assembler *a, uint32_t n) {
 }
 
 static uint32_t write_bus(tl_assembler *a, const tl_stage *s, uint32_t n) {
-    uint32_t most = s->machine->config.l2_counters;
+    uint32_t most = tl_ccache_on(s->machine)->n_counters;
     n = n < most ? n : most;
     tl_asm_load_constant(a, TL_T0, TL_STAGE_WINDOW_GRANTED + TL_CCACHE_COUNTER);
     for (uint32_t i = 0; i < n; i++) {
@@ -42,9 +44,9 @@ static uint32_t write_bus(tl_assembler *a, const tl_stage *s, uint32_t n) {
 
 // Manager by manager, as many counters of each as there are.
 static uint32_t write_fabric(tl_assembler *a, const tl_stage *s, tl_hpc_method method, uint32_t n) {
-    const tl_dhpc_config *config = tl_dhpc_config_of(s->machine->hpc);
+    const tl_dhpc_config *config = tl_dhpc_config_of(tl_dhpc_on(s->machine));
     uint32_t n_managers, n_read = 0, at_once = tl_hpc_values_at_once(config);
-    const tl_dhpc_manager *managers = tl_dhpc_managers(s->machine->hpc, &n_managers);
+    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(s->machine), &n_managers);
     for (uint32_t m = 0; m < n_managers && n_read < n; m++) {
         uint64_t left = managers[m].implemented;
         while (left != 0 && n_read < n) {

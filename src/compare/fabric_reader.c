@@ -3,6 +3,7 @@
 #include "compare/fabric_reader.h"
 
 #include "base/bits.h"
+#include "readers/dhpc/on.h"
 
 const char *const tl_hpc_method_names[TL_HPC_N_METHODS] = {
     [TL_HPC_EMPTY_POLL] = "empty-poll", [TL_HPC_TRIGGER_POLL] = "trigger-poll", [TL_HPC_BURST_READ] = "burst-read"};
@@ -53,15 +54,15 @@ void tl_hpc_write_read(tl_assembler *a, const tl_dhpc_config *config, tl_hpc_met
 }
 
 tl_status tl_hpc_too_slow(const tl_compare_setup *setup, const char *what, tl_error *err) {
-    const tl_hpc_config *c = &setup->config.dhpc;
+    const tl_dhpc_settings c = tl_dhpc_settings_of(&setup->config);
     const struct {
         const char *key;
         uint32_t cycles;
-    } parts[] = {{"dhpc.t_req", c->t_req_cycles},
-                 {"dhpc.t_grant", c->t_grant_cycles},
-                 {"dhpc.t_lookup", c->t_lookup_cycles},
-                 {"dhpc.t_resp", c->t_resp_cycles},
-                 {"dhpc.beat", c->beat_cycles}};
+    } parts[] = {{"dhpc.t_req", c.t_req},
+                 {"dhpc.t_grant", c.t_grant},
+                 {"dhpc.t_lookup", c.t_lookup},
+                 {"dhpc.t_resp", c.t_resp},
+                 {"dhpc.beat", c.beat}};
     uint32_t most = 0;
     for (uint32_t i = 1; i < TL_COUNT_OF(parts); i++)
         most = parts[i].cycles > parts[most].cycles ? i : most;

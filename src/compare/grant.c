@@ -5,6 +5,7 @@
 #include "compare/fabric_reader.h"
 #include "compare/handler.h"
 #include "pmu/ccache/ccache.h"
+#include "readers/dhpc/on.h"
 
 enum {
     CSR_SCOUNTEREN = 0x106,
@@ -45,7 +46,7 @@ static void let_in_ccache(tl_assembler *a) {
     uint32_t is_closed = tl_asm_branch(a, TL_ASM_EQ, TL_T0, TL_X0);
     tl_asm_load_constant(a, TL_T1, TL_STAGE_LEAVES_SUPERVISOR + tl_stage_leaf_of(TL_STAGE_WINDOW_GRANTED));
     for (uint32_t at = 0; at < TL_CCACHE_WINDOW_BYTES; at += TL_STAGE_PAGE_BYTES) {
-        tl_asm_load_constant(a, TL_T0, tl_stage_device_pte(TL_L2_COUNTERS_PADDR + at));
+        tl_asm_load_constant(a, TL_T0, tl_stage_device_pte(TL_CCACHE_PADDR + at));
         tl_asm_sd(a, TL_T0, TL_T1, (int32_t)(8 * (at / TL_STAGE_PAGE_BYTES)));
     }
     tl_asm_word(a, SFENCE_VMA);
@@ -77,7 +78,7 @@ tl_status tl_grant_run(tl_stage *stage, tl_compare_design design, tl_stage_cost 
     write_firmware(&firmware.code);
     tl_status status = tl_stage_end(stage, &firmware, err);
     tl_piece kernel = tl_stage_begin(stage, TL_PRIV_S);
-    write_kernel(&kernel.code, design, tl_dhpc_config_of(stage->machine->hpc));
+    write_kernel(&kernel.code, design, tl_dhpc_config_of(tl_dhpc_on(stage->machine)));
     if (status == TL_OK)
         status = tl_stage_end(stage, &kernel, err);
     tl_piece process = tl_stage_begin(stage, TL_PRIV_U);

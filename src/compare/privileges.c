@@ -8,6 +8,7 @@
 #include "compare/fabric_reader.h"
 #include "compare/stage.h"
 #include "pmu/ccache/ccache.h"
+#include "readers/dhpc/on.h"
 
 enum {
     CSR_MCOUNTEREN = 0x306,
@@ -94,12 +95,12 @@ static tl_status grant_ccache(tl_stage *s, const trial *t, tl_error *err) {
     tl_piece piece = tl_stage_begin(s, TL_PRIV_M); // counter 0 stands still at what it is told
     int cause;
     tl_asm_load_constant(&piece.code, TL_T0, SECRET);
-    tl_asm_load_constant(&piece.code, TL_T1, TL_L2_COUNTERS_PADDR + TL_CCACHE_COUNTER);
+    tl_asm_load_constant(&piece.code, TL_T1, TL_CCACHE_PADDR + TL_CCACHE_COUNTER);
     tl_asm_sd(&piece.code, TL_T0, TL_T1, 0);
     tl_status status = run_in(s, &piece, &cause, err);
     if (status != TL_OK || !t->pmp_denies)
         return status;
-    uint64_t napot = TL_L2_COUNTERS_PADDR >> 2 | (TL_CCACHE_WINDOW_BYTES / 8 - 1);
+    uint64_t napot = TL_CCACHE_PADDR >> 2 | (TL_CCACHE_WINDOW_BYTES / 8 - 1);
     status = tl_stage_set_csr(s, CSR_PMPADDR0, TL_CSR_WRITE, napot, err);
     return status == TL_OK ? tl_stage_set_csr(s, CSR_PMPCFG0, TL_CSR_SET, t->is_locked ? 0x98 : 0x18, err) : status;
 }
@@ -117,7 +118,7 @@ static void write_request(tl_assembler *a, const tl_dhpc_config *c, bool reads) 
 }
 
 static tl_status grant_dhpc(tl_stage *s, const trial *t, tl_error *err) {
-    const tl_dhpc_config *c = tl_dhpc_config_of(s->machine->hpc);
+    const tl_dhpc_config *c = tl_dhpc_config_of(tl_dhpc_on(s->machine));
     int cause = TL_STAGE_NO_TRAP;
     tl_status status = tl_stage_set_csr(s, c->hpcc, t->useren || t->asks_first ? TL_CSR_SET : TL_CSR_CLEAR, TL_DHPC_USEREN, err);
     if (status != TL_OK || !t->asks_first)
@@ -141,7 +142,7 @@ static void write_action(tl_assembler *a, const tl_dhpc_config *c, const trial *
     case LOAD:
         tl_asm_load_constant(a, TL_T1,
                              (!t->is_mapped          ? TL_STAGE_NOWHERE
-                              : t->mode == TL_PRIV_M ? TL_L2_COUNTERS_PADDR
+                              : t->mode == TL_PRIV_M ? TL_CCACHE_PADDR
                               : t->mode == TL_PRIV_S ? TL_STAGE_WINDOW_SUPERVISOR
                                                      : TL_STAGE_WINDOW_USER) +
                                  TL_CCACHE_COUNTER);
@@ -179,7 +180,7 @@ static tl_status try_one(const tl_compare_setup *setup, const trial *t, tl_compa
     default: status = grant_dhpc(&s, t, err); break;
     }
     tl_piece piece = tl_stage_begin(&s, t->mode);
-    write_action(&piece.code, tl_dhpc_config_of(s.machine->hpc), t);
+    write_action(&piece.code, tl_dhpc_config_of(tl_dhpc_on(s.machine)), t);
     if (status == TL_OK)
         status = run_in(&s, &piece, &cause, err);
     *ret_outcome = judge(&s, t, cause);

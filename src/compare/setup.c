@@ -11,6 +11,9 @@
 #include "base/nearest.h"
 #include "compare/interval.h"
 #include "pmu/dhpc/dhpc.h"
+#include "readers/ccache/on.h"
+#include "readers/dhpc/on.h"
+#include "readers/rvhpm/on.h"
 #include "session/account.h"
 #include "session/description.h"
 #include "session/plan.h"
@@ -100,24 +103,26 @@ static tl_status add_setting(tl_compare_setup *s, const char *setting, tl_error 
 static tl_status complete_machine(tl_compare_setup *s, tl_error *err) {
     char text[64];
     tl_status status = TL_OK;
+    const tl_dhpc_settings dhpc = tl_dhpc_settings_of(&s->config);
+    const tl_ccache_settings ccache = tl_ccache_settings_of(&s->config);
     s->added = "";
-    if (s->config.pmu != TL_PMU_U74)
+    if (tl_rvhpm_preset_of(&s->config) != &tl_rvhpm_u74)
         status = add_setting(s, "pmu=u74", err);
-    if (status == TL_OK && s->config.hpc == TL_HPC_FUNCTIONAL)
+    if (status == TL_OK && dhpc.mode == TL_DHPC_KEY_FUNCTIONAL)
         return tl_fail(err, TL_EINVAL, "the comparison wants distributed counters that take their time; leave out hpc=functional");
-    if (status == TL_OK && s->config.hpc == TL_HPC_NONE)
+    if (status == TL_OK && dhpc.mode == TL_DHPC_KEY_NONE)
         status = add_setting(s, "hpc=timed", err);
-    if (status == TL_OK && s->config.l2_counters == 0) {
+    if (status == TL_OK && ccache.n_counters == 0) {
         snprintf(text, sizeof text, "l2.counters=%d", TL_ACCOUNT_BLOCK_COUNTERS);
         status = add_setting(s, text, err);
     }
-    if (status == TL_OK && s->config.snooper_cycles == 0) {
+    if (status == TL_OK && ccache.snooper_cycles == 0) {
         snprintf(text, sizeof text, "l2.snooper=%d", SNOOPER_CYCLES);
         status = add_setting(s, text, err);
     }
-    if (status == TL_OK && s->config.os.hpc != TL_GRANTED)
+    if (status == TL_OK && dhpc.grant != TL_GRANTED)
         status = add_setting(s, "os.hpc=granted", err);
-    if (status == TL_OK && s->config.os.ccache != TL_GRANTED)
+    if (status == TL_OK && ccache.grant != TL_GRANTED)
         status = add_setting(s, "os.ccache=granted", err);
     return status;
 }
@@ -125,7 +130,8 @@ static tl_status complete_machine(tl_compare_setup *s, tl_error *err) {
 // Readers of the distributed counters run in user mode, so user mode must find what they ask for.
 static tl_status check_fabric(const tl_compare_setup *s, bool with_sweeps, tl_error *err) {
     static const char *const names[] = {[TL_DHPC_CORE] = "cores", [TL_DHPC_LLC] = "slices"};
-    uint32_t asked = 1u << TL_DHPC_CORE | (with_sweeps ? 1u << TL_DHPC_LLC : 0), found = s->config.dhpc.user_classes;
+    const tl_dhpc_settings settings = tl_dhpc_settings_of(&s->config);
+    uint32_t asked = 1u << TL_DHPC_CORE | (with_sweeps ? 1u << TL_DHPC_LLC : 0), found = settings.user_classes;
     if (!tl_compare_has_design(s, TL_COMPARE_DHPC))
         return TL_OK;
     for (uint32_t i = 0; i < s->n_events; i++)
@@ -135,11 +141,11 @@ static tl_status check_fabric(const tl_compare_setup *s, bool with_sweeps, tl_er
             return tl_fail(err, TL_EINVAL,
                            "dhpc.user_classes = %u hides the %s from user mode, where they are read; set it to %u, or leave out dhpc",
                            found, names[class], found | asked);
-    if (!(s->config.dhpc.core_events >> INSTRET_BIT & 1))
+    if (!(settings.core_events >> INSTRET_BIT & 1))
         return tl_fail(
             err, TL_EINVAL,
             "dhpc.core_events = %llu leaves out counter %d, instret, by which it is tried who can read; build it, or leave out dhpc",
-            (unsigned long long)s->config.dhpc.core_events, INSTRET_BIT);
+            (unsigned long long)settings.core_events, INSTRET_BIT);
     return TL_OK;
 }
 
@@ -177,7 +183,7 @@ static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_er
     if (status == TL_OK)
         status = complete_machine(s, err);
     if (status == TL_OK)
-        status = tl_config_check(&s->config, err);
+        status = tl_keys_check(&s->config, err);
     if (status == TL_OK)
         status = check_fabric(s, o->with_sweeps, err);
     if (status != TL_OK)

@@ -52,8 +52,8 @@ static void make_tables(const tl_stage *s) {
     map(s, TL_STAGE_DATA_USER, TL_STAGE_PAGE_BYTES, ram + DATA, PTE_R | PTE_W | PTE_U);
     map(s, TL_STAGE_DATA_SUPERVISOR, TL_STAGE_PAGE_BYTES, ram + KERNEL_DATA, PTE_R | PTE_W);
     map(s, TL_STAGE_LEAVES_SUPERVISOR, TL_STAGE_PAGE_BYTES, ram + LEAVES, PTE_R | PTE_W);
-    map(s, TL_STAGE_WINDOW_USER, TL_CCACHE_WINDOW_BYTES, TL_L2_COUNTERS_PADDR, PTE_R | PTE_W | PTE_U);
-    map(s, TL_STAGE_WINDOW_SUPERVISOR, TL_CCACHE_WINDOW_BYTES, TL_L2_COUNTERS_PADDR, PTE_R | PTE_W);
+    map(s, TL_STAGE_WINDOW_USER, TL_CCACHE_WINDOW_BYTES, TL_CCACHE_PADDR, PTE_R | PTE_W | PTE_U);
+    map(s, TL_STAGE_WINDOW_SUPERVISOR, TL_CCACHE_WINDOW_BYTES, TL_CCACHE_PADDR, PTE_R | PTE_W);
 }
 
 tl_status tl_stage_open(const tl_compare_setup *setup, tl_stage *ret_stage, tl_error *err) {
@@ -64,7 +64,7 @@ tl_status tl_stage_open(const tl_compare_setup *setup, tl_stage *ret_stage, tl_e
     if (status != TL_OK)
         return status;
     s.hart = s.machine->harts[0];
-    tl_machine_set_bus(s.machine, s.machine->own_bus);
+    tl_machine_set_bus(s.machine, tl_machine_own_bus(s.machine));
     make_tables(&s);
     tl_privileged_reset(s.hart);
     status = tl_stage_set_csr(&s, CSR_PMPADDR0 + 1, TL_CSR_WRITE, UINT64_MAX >> 10, err); // the last of two: all that is not said before

@@ -5,6 +5,7 @@
 #include "compare/fabric_reader.h"
 #include "compare/sweep.h"
 #include "isa/rv/privileged.h"
+#include "readers/dhpc/on.h"
 
 enum {
     N_READS = 40, // of each hart, measured; as many before to warm up
@@ -27,7 +28,7 @@ typedef struct field { // where they meet
 static tl_status open_field(const tl_compare_setup *setup, uint32_t beat, uint32_t n_harts, field *ret_field, tl_error *err) {
     tl_config config = setup->config;
     field f = {.setup = setup};
-    config.dhpc.beat_cycles = beat;
+    tl_keys_set(&config, "dhpc.beat", beat);
     config.n_harts = n_harts;
     config.ram_bytes = UINT64_C(16) << 20;
     config.interleave_cycles = 1; // who comes first is to be exact
@@ -36,7 +37,7 @@ static tl_status open_field(const tl_compare_setup *setup, uint32_t beat, uint32
         return status;
     for (uint32_t i = 0; i < f.machine->n_harts; i++)
         tl_privileged_reset(f.machine->harts[i]);
-    f.config = tl_dhpc_config_of(f.machine->hpc);
+    f.config = tl_dhpc_config_of(tl_dhpc_on(f.machine));
     *ret_field = f;
     return TL_OK;
 }
@@ -145,14 +146,14 @@ tl_status tl_compare_fabric(const tl_compare_setup *setup, uint32_t beat, uint32
     if (status != TL_OK)
         return status;
     *row = (tl_compare_fabric_row){.size = sizeof *row, .beat_cycles = beat, .n_harts = n_harts, .winner = ""};
-    uint64_t bitmap = bits_to_read(f.machine->hpc, &row->n_counters);
+    uint64_t bitmap = bits_to_read(tl_dhpc_on(f.machine), &row->n_counters);
     if (bitmap == 0)
         status = tl_fail(err, TL_EINVAL,
                          "dhpc.slice_events leaves out every counter of the slices, which the sweep reads; build some, or make no sweeps");
     for (uint32_t m = 0; m < TL_HPC_N_METHODS && status == TL_OK; m++)
         status = measure(&f, (tl_hpc_method)m, bitmap, &times[m], err);
     for (uint32_t i = 0; i < n_harts; i++) {
-        uint64_t wait = tl_dhpc_account(f.machine->hpc, i).max_wait_cycles;
+        uint64_t wait = tl_dhpc_account(tl_dhpc_on(f.machine), i).max_wait_cycles;
         row->max_wait_cycles = wait > row->max_wait_cycles ? wait : row->max_wait_cycles;
     }
     row->wait_bound_cycles = (n_harts - 1) * tl_dhpc_longest_service(f.config);

@@ -6,6 +6,7 @@
 #include "compare/test_rig.h"
 #include "pmu/ccache/ccache.h"
 #include "pmu/dhpc/dhpc.h"
+#include "readers/dhpc/on.h"
 
 enum { CSR_HPMCOUNTER3 = 0xc03, CSR_CYCLE = 0xc00, CSR_SCOUNTEREN = 0x106, CSR_MCOUNTEREN = 0x306 };
 
@@ -44,7 +45,7 @@ static int run(tl_stage *s, tl_piece *piece, tl_stage_cost *ret_cost) {
 
 // The cause of the trap when a process reads, with a window of the block at `window`.
 static int try_to_read(tl_stage *s, tl_compare_design design, uint64_t window) {
-    const tl_dhpc_config *c = tl_dhpc_config_of(s->machine->hpc);
+    const tl_dhpc_config *c = tl_dhpc_config_of(tl_dhpc_on(s->machine));
     tl_piece piece = tl_stage_begin(s, TL_PRIV_U);
     if (design == TL_COMPARE_U74) {
         tl_asm_csrr(&piece.code, TL_STAGE_VALUE, CSR_CYCLE);
@@ -92,7 +93,7 @@ static void test_the_window_shows_the_block(void **state) {
     tl_asm_sd(&piece.code, TL_T0, TL_T1, 16);
     assert_int_equal(run(&o.stage, &piece, NULL), TL_STAGE_NO_TRAP);
     piece = tl_stage_begin(&o.stage, TL_PRIV_M);
-    tl_asm_load_constant(&piece.code, TL_T1, TL_L2_COUNTERS_PADDR + TL_CCACHE_COUNTER);
+    tl_asm_load_constant(&piece.code, TL_T1, TL_CCACHE_PADDR + TL_CCACHE_COUNTER);
     tl_asm_ld(&piece.code, TL_STAGE_VALUE, TL_T1, 16);
     assert_int_equal(run(&o.stage, &piece, NULL), TL_STAGE_NO_TRAP);
     assert_int_equal(o.stage.hart->x[TL_STAGE_VALUE], 0x1234567);
@@ -108,7 +109,7 @@ static void test_who_has_not_opened_maps_nothing(void **state) {
     uint64_t *leaf =
         (uint64_t *)(void *)tl_machine_ram(o.stage.machine, TL_RAM_BASE_PADDR + 0x2000 + tl_stage_leaf_of(TL_STAGE_WINDOW_GRANTED));
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(leaf[i], (TL_L2_COUNTERS_PADDR / 4096 + (uint64_t)i) << 10 | 0xd7); // V, R, W, U, A, D
+        assert_int_equal(leaf[i], (TL_CCACHE_PADDR / 4096 + (uint64_t)i) << 10 | 0xd7); // V, R, W, U, A, D
         leaf[i] = 0;
     }
     *(uint64_t *)(void *)tl_machine_ram(o.stage.machine, TL_RAM_BASE_PADDR + 0x9000 + 0x100) = 0; // the kernel forgets that it is open
@@ -177,7 +178,7 @@ static void test_what_the_calls_cost(void **state) {
     // One call notes that it is open; the other looks, writes four entries and fences.
     uint32_t n_words = n_words_of(TL_STAGE_LEAVES_SUPERVISOR + tl_stage_leaf_of(TL_STAGE_WINDOW_GRANTED));
     for (uint64_t page = 0; page < 4; page++)
-        n_words += n_words_of((TL_L2_COUNTERS_PADDR / 4096 + page) << 10 | 0xd7) + 1;
+        n_words += n_words_of((TL_CCACHE_PADDR / 4096 + page) << 10 | 0xd7) + 1;
     assert_int_equal(o.cost.instructions, 2 * (CALL + ENTER + LEAVE) + 4 + 3 + n_words + 1);
     assert_true(o.cost.l1d_accesses >= 2 * (2 + 2) + 1 + 1 + 4); // and those of page walks
     assert_int_equal(o.cost.uncached, 0);

@@ -5,9 +5,10 @@
 #include "compare/setup.h"
 #include "compare/sweep.h"
 #include "compare/test_rig.h"
+#include "machine/keys.h"
 #include "machine/machine.h"
-#include "model/config_keys.h"
 #include "pmu/dhpc/dhpc.h"
+#include "readers/dhpc/on.h"
 
 static char path[64];
 
@@ -280,15 +281,15 @@ static void test_keys_of_dhpc_reach_the_counters(void **state) {
         tl_config_default(&config);
         config.n_harts = 2;
         config.ram_bytes = 16 << 20;
-        config.hpc = TL_HPC_TIMED;
+        tl_keys_set(&config, "hpc", TL_DHPC_KEY_TIMED);
         tl_key_set_number(tl_key_find(pages[out].key), &config, 2);
         tl_key_set_number(tl_key_find("dhpc.fifo_depth"), &config, 1024);
         tl_key_set_number(tl_key_find("dhpc.t_resp"), &config, 9);
         if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
             fail_msg("%s", err.text);
-        assert_int_equal(tl_dhpc_config_of(machine->hpc)->fifo_depth, 1024);
-        assert_int_equal(tl_dhpc_config_of(machine->hpc)->t_resp, 9);
-        const tl_dhpc_manager *managers = tl_dhpc_managers(machine->hpc, &n_managers);
+        assert_int_equal(tl_dhpc_config_of(tl_dhpc_on(machine))->fifo_depth, 1024);
+        assert_int_equal(tl_dhpc_config_of(tl_dhpc_on(machine))->t_resp, 9);
+        const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(machine), &n_managers);
         for (uint32_t m = 0; m < n_managers; m++)
             for (size_t i = 0; i < TL_COUNT_OF(pages); i++)
                 if (managers[m].id == pages[i].id) {

@@ -6,6 +6,8 @@
 #include "base/bits.h"
 #include "compare/setup.h"
 #include "compare/test_rig.h"
+#include "readers/dhpc/on.h"
+#include "readers/rvhpm/on.h"
 
 static tl_status prepare(const tl_compare_options *options, tl_compare_setup *ret_setup, tl_error *err) {
     *err = (tl_error){0};
@@ -46,11 +48,11 @@ static void test_nothing_said_is_everything(void **state) {
     assert_int_equal(setup.interval_cycles, 0);
     assert_false(setup.with_sweeps);
     assert_string_equal(setup.added, "pmu=u74, l2.counters=6, l2.snooper=100000, os.hpc=granted, os.ccache=granted");
-    assert_int_equal(setup.config.pmu, TL_PMU_U74);
-    assert_int_equal(setup.config.l2_counters, 6);
-    assert_int_equal(setup.config.snooper_cycles, 100000);
-    assert_int_equal(setup.config.os.hpc, TL_GRANTED);
-    assert_int_equal(setup.config.os.ccache, TL_GRANTED);
+    assert_ptr_equal(tl_rvhpm_preset_of(&setup.config), &tl_rvhpm_u74);
+    assert_int_equal(tl_keys_get(&setup.config, "l2.counters"), 6);
+    assert_int_equal(tl_keys_get(&setup.config, "l2.snooper"), 100000);
+    assert_int_equal(tl_keys_get(&setup.config, "os.hpc"), TL_GRANTED);
+    assert_int_equal(tl_keys_get(&setup.config, "os.ccache"), TL_GRANTED);
     tl_compare_setup_done(&setup);
     options.run.program = "prog";
     setup = prepared(&options);
@@ -77,8 +79,8 @@ static void test_what_was_said_stays(void **state) {
     tl_compare_setup setup = prepared(&options);
     assert_string_equal(setup.added, "");
     assert_string_equal(setup.config.name, "rocket");
-    assert_int_equal(setup.config.l2_counters, 9);
-    assert_int_equal(setup.config.snooper_cycles, 7000);
+    assert_int_equal(tl_keys_get(&setup.config, "l2.counters"), 9);
+    assert_int_equal(tl_keys_get(&setup.config, "l2.snooper"), 7000);
     assert_ptr_equal(setup.run.argv, argv);
     assert_ptr_equal(setup.run.env, env);
     assert_int_equal(setup.max_insns, 77);
@@ -97,7 +99,7 @@ static void test_what_was_said_stays(void **state) {
     options.run.overrides = NULL;
     setup = prepared(&options);
     assert_string_equal(setup.added, "pmu=u74, hpc=timed, l2.counters=6, l2.snooper=100000, os.hpc=granted, os.ccache=granted");
-    assert_int_equal(setup.config.hpc, TL_HPC_TIMED);
+    assert_int_equal(tl_keys_get(&setup.config, "hpc"), TL_DHPC_KEY_TIMED);
     tl_compare_setup_done(&setup);
     assert_string_equal(tl_compare_design_name(TL_COMPARE_CCACHE), "ccache");
     assert_string_equal(tl_compare_design_name(TL_COMPARE_N_DESIGNS), "");

@@ -6,11 +6,12 @@
 
 #include "compare/fabric_reader.h"
 #include "compare/interval.h"
-#include "dev/snooper.h"
 #include "isa/rv/privileged.h"
 #include "mem/mem_signals.h"
 #include "os/vm_space.h"
 #include "pmu/ccache/ccache.h"
+#include "pmu/ccache/snooper.h"
+#include "readers/ccache/on.h"
 
 enum {
     CSR_SCAUSE = 0x142,
@@ -106,7 +107,7 @@ static void make_tables(const tl_watch *w) {
     map(w, TL_WATCH_KERNEL_DATA, TL_WATCH_FIRMWARE, base + TL_WATCH_KERNEL_DATA, TL_PTE_R | TL_PTE_W);
     map(w, TL_WATCH_USER, TL_WATCH_USER_DATA, base + TL_WATCH_USER, TL_PTE_R | TL_PTE_X | TL_PTE_U);
     map(w, TL_WATCH_USER_DATA, TL_WATCH_WINDOW, base + TL_WATCH_USER_DATA, TL_PTE_R | TL_PTE_W | TL_PTE_U);
-    map(w, TL_WATCH_WINDOW, TL_WATCH_WINDOW + TL_CCACHE_WINDOW_BYTES, TL_L2_COUNTERS_PADDR, TL_PTE_R | TL_PTE_W | TL_PTE_U);
+    map(w, TL_WATCH_WINDOW, TL_WATCH_WINDOW + TL_CCACHE_WINDOW_BYTES, TL_CCACHE_PADDR, TL_PTE_R | TL_PTE_W | TL_PTE_U);
 }
 
 static void set_registers(const tl_watch *w) {
@@ -259,9 +260,10 @@ static void take_account_of_run(tl_watch *w) {
     for (uint32_t i = 0; i < machine->n_harts; i++)
         w->result->run_instructions += machine->harts[i]->instret;
     w->result->run_cycles = tl_world_cycles(&w->world);
-    if (!machine->snooper)
+    const tl_ccache *ccache = tl_ccache_on(machine);
+    if (!ccache || !ccache->snooper)
         return;
-    const tl_snooper_log *log = tl_snooper_log_of(machine->snooper);
+    const tl_snooper_log *log = tl_snooper_log_of(ccache->snooper);
     w->result->values_watched = log->n_watched;
     w->result->values_read = log->n_read_new;
     w->result->selects_watched = log->n_configured;

@@ -10,6 +10,7 @@
 
 #include "model/bus.h"
 #include "pmu/ccache/ccache.h"
+#include "readers/ccache/on.h"
 
 enum { MAX_VALUES = 20, FIRST_VALUE = TL_S0, STARTED = 0x400, REGISTER_BYTES = 8 }; // STARTED: in the user's data, from sp
 
@@ -17,13 +18,13 @@ typedef struct own {
     tl_watch *watch;
     tl_bus bus;
     const tl_bus *below;
-    uint32_t events[TL_MAX_L2_COUNTERS]; // by counter
+    uint32_t events[TL_CCACHE_MAX_COUNTERS]; // by counter
     uint32_t n_counters;
-    uint64_t base[TL_MAX_L2_COUNTERS], truth[TL_MAX_L2_COUNTERS];
+    uint64_t base[TL_CCACHE_MAX_COUNTERS], truth[TL_CCACHE_MAX_COUNTERS];
 } own;
 
 static bool is_counter(const own *o, uint64_t paddr, uint32_t *ret_counter) {
-    uint64_t offset = paddr - TL_L2_COUNTERS_PADDR;
+    uint64_t offset = paddr - TL_CCACHE_PADDR;
     *ret_counter = (uint32_t)((offset - TL_CCACHE_COUNTER) / REGISTER_BYTES);
     return offset >= TL_CCACHE_COUNTER && *ret_counter < o->n_counters;
 }
@@ -51,7 +52,7 @@ static void choose_events(tl_watch *w, own *o) {
         *event = (tl_watched){.reason = ""};
         if (setup->events[i]->ccache == 0) {
             event->reason = "not an event of the second level";
-        } else if (o->n_counters == setup->config.l2_counters) {
+        } else if (o->n_counters == tl_ccache_settings_of(&setup->config).n_counters) {
             event->reason = "all counters of the block are taken; l2.counters says how many it has";
         } else {
             *event = (tl_watched){.has_value = true, .reason = "", .time_counted = 1};
@@ -91,7 +92,7 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     own *o = tl_arena_alloc(&w->arena, sizeof *o);
     if (!o)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    *o = (own){.watch = w, .below = w->world.machine->own_bus, .bus = {.ctx = o, .read = tap_read, .write = tap_write}};
+    *o = (own){.watch = w, .below = tl_machine_own_bus(w->world.machine), .bus = {.ctx = o, .read = tap_read, .write = tap_write}};
     w->own = o;
     tl_machine_set_bus(w->world.machine, &o->bus);
     choose_events(w, o);

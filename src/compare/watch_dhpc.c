@@ -6,6 +6,7 @@
 // that cycle follows from the fabric's latencies and the cycle of the write that started the request.
 #include "compare/fabric_reader.h"
 #include "compare/watch.h"
+#include "readers/dhpc/on.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static tl_status add_reading(tl_watch *w, uint32_t event, uint32_t manager, uint
 
 static bool is_built(const tl_watch *w, uint32_t id, uint32_t bit) {
     uint32_t n;
-    const tl_dhpc_manager *managers = tl_dhpc_managers(w->world.machine->hpc, &n);
+    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(w->world.machine), &n);
     for (uint32_t i = 0; i < n; i++)
         if (managers[i].id == id)
             return managers[i].implemented >> bit & 1;
@@ -146,7 +147,7 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     if (!o)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     w->own = o;
-    o->config = tl_dhpc_config_of(w->world.machine->hpc);
+    o->config = tl_dhpc_config_of(tl_dhpc_on(w->world.machine));
     tl_status status = TL_OK;
     for (uint32_t i = 0; i < w->world.setup->n_events && status == TL_OK; i++)
         status = add_event(w, i, err);

@@ -9,6 +9,7 @@
 // in value and truth alike.
 #include "compare/handler.h"
 #include "compare/watch.h"
+#include "readers/rvhpm/on.h"
 
 #include <string.h>
 
@@ -274,7 +275,7 @@ static void choose_events(tl_watch *w, own *o) {
 }
 
 static void hang_in_front(own *o, tl_hart *h) {
-    o->behind = &o->watch->world.machine->pmus[0]->port;
+    o->behind = &tl_rvhpm_on(o->watch->world.machine, 0)->port;
     o->port = (tl_pmu_port){.ctx = o,
                             .has = port_has,
                             .read = port_read,

@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "dev/snooper.h"
+#include "machine/keys.h"
 #include "machine/machine.h"
-#include "mem/mem_signals.h"
-#include "pmu/ccache/ccache.h"
-#include "pmu/dhpc/dhpc.h"
+#include "pmu/ccache/snooper.h"
 
 static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_error *err) {
     const tl_config *config = &machine->config;
@@ -86,150 +84,6 @@ static bool map_ram(tl_machine *machine) {
     return true;
 }
 
-static void notice_hpc(void *ctx, const tl_hart *h, tl_notice notice) {
-    static const tl_dhpc_notice_kind kinds[] = {[TL_NOTICE_TRAP_ENTRY] = TL_DHPC_TRAP_ENTRY,
-                                                [TL_NOTICE_TRAP_RETURN] = TL_DHPC_TRAP_RETURN,
-                                                [TL_NOTICE_ECALL] = TL_DHPC_ECALL_TAKEN,
-                                                [TL_NOTICE_SATP] = TL_DHPC_SATP_WRITTEN};
-    tl_dhpc_notice(ctx, h->id, kinds[notice], h->now);
-}
-
-static void set_left_out(tl_dhpc_config *how, const tl_hpc_config *c) {
-    how->left_out[TL_DHPC_CORE][0] = ~c->core_events;
-    how->left_out[TL_DHPC_CORE][1] = ~c->u74_events;
-    how->left_out[TL_DHPC_CORE][2] = ~c->stack_events;
-    how->left_out[TL_DHPC_LLC][0] = ~c->slice_events;
-    how->left_out[TL_DHPC_LLC][1] = ~c->slice_core_events;
-    how->left_out[TL_DHPC_MEM][0] = ~c->memory_events;
-    how->left_out[TL_DHPC_DEVICE][0] = ~c->device_events;
-    how->left_out[TL_DHPC_MMIO][0] = ~c->bus_events;
-    how->left_out[TL_DHPC_FABRIC][0] = ~c->fabric_events;
-}
-
-static tl_dhpc_config hpc_config(const tl_config *config) {
-    static const tl_dhpc_ctxsw policies[] = {[TL_HPC_ON_TRAP] = TL_DHPC_TRAP,
-                                             [TL_HPC_ON_SATP] = TL_DHPC_SATP,
-                                             [TL_HPC_ON_ECALL] = TL_DHPC_ECALL,
-                                             [TL_HPC_ON_NOTHING] = TL_DHPC_NEVER_SET};
-    const tl_hpc_config *c = &config->dhpc;
-    tl_dhpc_config how = {
-        .fifo_depth = c->fifo_depth,
-        .mode = config->hpc == TL_HPC_TIMED ? TL_DHPC_TIMED : TL_DHPC_FUNCTIONAL,
-        .t_req = c->t_req_cycles,
-        .t_grant = c->t_grant_cycles,
-        .t_lookup = c->t_lookup_cycles,
-        .t_resp = c->t_resp_cycles,
-        .beat = c->beat_cycles,
-        .sampling = c->sampling == TL_HPC_LIVE ? TL_DHPC_LIVE : TL_DHPC_SNAPSHOT,
-        .ctxsw_policy = policies[c->ctxsw_policy],
-        .strict_user = c->strict_user == TL_ON,
-        .user_class_mask = (uint8_t)c->user_classes,
-        .hpcc = c->csr_base,
-        .hpcm = c->csr_base + 1,
-        .hpcmh = c->csr_base + 2,
-        .hpcr = c->csr_read_base,
-        .hpcrh = c->csr_read_base + 1,
-    };
-    set_left_out(&how, c);
-    return how;
-}
-
-// One fabric for all harts.
-static tl_status attach_hpc(tl_machine *machine, tl_error *err) {
-    const tl_config *config = &machine->config;
-    if (config->hpc == TL_HPC_NONE)
-        return TL_OK;
-    const tl_dhpc_config how = hpc_config(config);
-    tl_dhpc *hpc;
-    tl_status status = tl_dhpc_new_on(&how, 64, machine->n_harts, &machine->pmu_host, &machine->arena, &hpc, err);
-    if (status != TL_OK)
-        return status;
-    machine->hpc = hpc;
-    for (uint32_t i = 0; i < machine->n_harts; i++) {
-        tl_hart *h = machine->harts[i];
-        h->pmus[h->n_pmus++] = tl_dhpc_port(hpc, i);
-        h->notice = notice_hpc;
-        h->notice_ctx = hpc;
-    }
-    return TL_OK;
-}
-
-// As a kernel would do it: each a CSR instruction without a result. useren by set and clear, so that no stale trigger is written back.
-void tl_machine_hand_over_hpc(tl_machine *machine, tl_hart *h, bool is_granted) {
-    const tl_dhpc_config *how = machine->hpc ? tl_dhpc_config_of(machine->hpc) : NULL;
-    if (!how)
-        return;
-    const tl_dhpc_access accesses[] = {
-        {.csr = how->hpcc, .op = TL_CSR_CLEAR, .operand = TL_DHPC_TRIGGER, .priv = TL_PRIV_S},
-        {.csr = how->hpcm, .op = TL_CSR_WRITE, .is_rd_x0 = true, .is_rs1_x0 = true, .priv = TL_PRIV_S},
-        {.csr = how->hpcc, .op = is_granted ? TL_CSR_SET : TL_CSR_CLEAR, .operand = TL_DHPC_USEREN, .priv = TL_PRIV_S},
-    };
-    for (size_t i = 0; i < TL_COUNT_OF(accesses); i++)
-        (void)tl_dhpc_execute(machine->hpc, h->id, h->now, &accesses[i], NULL);
-}
-
-static uint64_t *tally_of_bus(const tl_machine *machine) {
-    for (uint32_t i = 0; i < machine->probe.n_units; i++)
-        if (machine->probe.units[i].type == &tl_mem_unit_types[TL_MEM_UNIT_BUS])
-            return machine->probe.units[i].tally;
-    return NULL;
-}
-
-static bool own_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
-    (void)hart;
-    return tl_pmu_load(ctx, paddr - TL_L2_COUNTERS_PADDR, size_bytes, ret_value);
-}
-
-static bool own_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
-    (void)hart;
-    return tl_pmu_store(ctx, paddr - TL_L2_COUNTERS_PADDR, size_bytes, value);
-}
-
-static tl_status attach_l2_counters(tl_machine *machine, tl_error *err) {
-    const tl_config *config = &machine->config;
-    if (config->l2_counters == 0)
-        return TL_OK;
-    tl_bus *bus = tl_arena_alloc(&machine->arena, sizeof *bus);
-    if (!bus)
-        return tl_fail(err, TL_ENOMEM, "no memory for the bus");
-    tl_status status =
-        tl_pmu_new(&tl_pmu_ccache, tl_ccache_presets[0], 64, &machine->pmu_host, 0, &machine->arena, &machine->l2_counters, err);
-    if (status != TL_OK)
-        return status;
-    *bus = (tl_bus){.ctx = machine->l2_counters, .read = own_read, .write = own_write};
-    machine->own_bus = bus;
-    if (config->snooper_cycles == 0)
-        return TL_OK;
-    uint64_t *tally = tally_of_bus(machine);
-    const tl_snooper_target target = {
-        .pmu = machine->l2_counters,
-        .paddr = TL_L2_COUNTERS_PADDR,
-        .select_offset = TL_CCACHE_SELECT,
-        .counter_offset = TL_CCACHE_COUNTER,
-        .n_counters = config->l2_counters,
-        .watched_tally = &tally[TL_BUS_SNOOPED_BEAT],
-        .read_tally = &tally[TL_BUS_MASTER_READ],
-    };
-    return tl_snooper_new(&target, config->snooper_cycles, &machine->arena, &machine->snooper, err);
-}
-
-void tl_machine_set_bus(tl_machine *machine, const tl_bus *bus) {
-    tl_memory_set_bus(machine->memory, bus && machine->snooper ? tl_snooper_watch(machine->snooper, bus) : bus);
-}
-
-uint64_t tl_machine_snoop(tl_machine *machine, uint64_t now) {
-    return machine->snooper ? tl_snooper_look(machine->snooper, now) : UINT64_MAX;
-}
-
-void tl_machine_reset_pmus(tl_machine *machine) {
-    if (machine->l2_counters)
-        machine->l2_counters->type->reset(machine->l2_counters);
-    for (uint32_t i = 0; i < machine->n_harts; i++)
-        machine->pmus[i]->type->reset(machine->pmus[i]);
-    if (machine->hpc)
-        tl_dhpc_reset(machine->hpc);
-}
-
 static tl_status assemble(tl_machine *machine, tl_error *err) {
     uint64_t *shared_tally[TL_MAX_MEMORY_UNITS];
     if (!map_ram(machine))
@@ -244,15 +98,11 @@ static tl_status assemble(tl_machine *machine, tl_error *err) {
         status = machine->core->attach(machine->harts[i], &machine->arena, err);
     if (status == TL_OK)
         status = tl_machine_attach_pmus(machine, err);
-    if (status == TL_OK)
-        status = attach_hpc(machine, err);
-    if (status == TL_OK)
-        status = attach_l2_counters(machine, err);
     return status;
 }
 
 tl_status tl_machine_new(const tl_config *config, const tl_core_type *core, tl_machine **ret_machine, tl_error *err) {
-    tl_status status = tl_config_check(config, err);
+    tl_status status = tl_keys_check(config, err);
     if (status != TL_OK)
         return status;
     tl_machine *machine = calloc(1, sizeof *machine);

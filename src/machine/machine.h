@@ -10,6 +10,15 @@
 #include "model/mem.h"
 #include "model/pmu.h"
 
+enum { TL_MAX_PMUS = 16 };
+
+typedef struct tl_machine_pmu {
+    const tl_pmu_type *type;
+    const void *settings;          // of the design's type
+    tl_pmu *pmu;                   // the instance; NULL: the machine has none
+    tl_pmu *of_hart[TL_MAX_HARTS]; // its registers in each hart; NULL: not in harts
+} tl_machine_pmu;
+
 typedef struct tl_machine {
     tl_config config;
     tl_arena arena;
@@ -22,30 +31,36 @@ typedef struct tl_machine {
     uint64_t *tally;
     tl_memory *memory;
     const tl_core_type *core;
-    tl_pmu *pmus[TL_MAX_HARTS]; // of each hart, as config.pmu says
     tl_pmu_host pmu_host;
-    struct tl_dhpc *hpc;          // the distributed counters, or NULL
-    tl_pmu *l2_counters;          // in a window on the bus, at TL_L2_COUNTERS_PADDR of whatever bus there is; or NULL
-    const struct tl_bus *own_bus; // with nothing but these, for who makes no board; or NULL
-    struct tl_snooper *snooper;   // the hostile device on that bus, or NULL: dev/snooper.h
+    tl_machine_pmu pmus[TL_MAX_PMUS]; // a row for each design of tl_pmu_types
+    uint32_t n_pmus;
+    tl_pmu *ticking[TL_MAX_PMUS]; // instances that want cycles of their own
+    uint32_t n_ticking;
+    tl_bus own_bus; // see tl_machine_own_bus
 } tl_machine;
-
-static const uint64_t TL_L2_COUNTERS_PADDR = UINT64_C(0x2010000); // where SiFive's boards have them
 
 // `core`: tl_core_block or tl_core_step. The config is checked (impossible geometry is TL_EINVAL with a sentence).
 TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_core_type *core, tl_machine **ret_machine, tl_error *err);
 void tl_machine_free(tl_machine *machine);                                          // NULL is fine
 TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err); // part of tl_machine_new
 void tl_machine_reset_pmus(tl_machine *machine);                                    // their registers as after power-on; the tallies go on
-// Somebody else gets this hart: what runs in its distributed counters is cancelled, their values are wiped and useren is set as said.
-void tl_machine_hand_over_hpc(tl_machine *machine, tl_hart *h, bool is_granted);
+// The registers of a design in one hart, or its one instance with hart 0. NULL: this machine has no such PMU.
+tl_pmu *tl_machine_pmu_of(const tl_machine *machine, const tl_pmu_type *type, uint32_t hart);
+// A process gets this hart that does not trust the last one: every design that knows clients wipes what is left. Bit i of
+// `granted` says whether the newcomer may use the design of row i of machine->pmus.
+void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint32_t granted);
+// The PMU of hart 0 that Linux perf would use; NULL: none.
+const tl_pmu *tl_machine_perf_pmu(const tl_machine *machine);
+// What PMUs of the harts say in the device tree; NULL: none says anything.
+const tl_pmu_tree *tl_machine_pmu_tree(const tl_machine *machine);
 void tl_machine_sync(tl_machine *machine); // folds everything into tally[]; call before reading, cheap enough for intervals
 
-// Accesses outside RAM go there from now on, under the eyes of the snooper if there is one; NULL: they fault. Borrowed.
-void tl_machine_set_bus(tl_machine *machine, const struct tl_bus *bus);
-// Called before a hart runs: machine time is at least `now`. The snooper does what it wants to have done by then; it wants to be asked again in
-// the cycle returned. UINT64_MAX: never. Nothing in the machine depends on it.
-uint64_t tl_machine_snoop(tl_machine *machine, uint64_t now);
+// A bus with nothing but the windows of PMUs, for who makes no board; NULL: there are none.
+const tl_bus *tl_machine_own_bus(tl_machine *machine);
+// Accesses outside RAM go there from now on, past PMUs that watch the bus; NULL: they fault. Borrowed.
+void tl_machine_set_bus(tl_machine *machine, const tl_bus *bus);
+// PMUs do what is due up to `now`. Returns the next cycle in which one of them has something to do; UINT64_MAX: none in sight.
+uint64_t tl_machine_tick(tl_machine *machine, uint64_t now);
 
 // A turn, in which one hart runs while the others stand still (docs/model.md 1.4, 1.5).
 typedef struct tl_turn {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The machine as its PMUs see it: clock, totals, modes and interrupt lines of the harts. Attaching a PMU costs a run nothing.
+#include <string.h>
+
+#include "base/bits.h"
+#include "machine/keys.h"
 #include "machine/machine.h"
 
 static tl_hart *hart_of(void *ctx, uint32_t hart) { return ((tl_machine *)ctx)->harts[hart]; }
@@ -51,16 +55,89 @@ static void changed(void *ctx, uint32_t hart) {
     tl_hart_stop_soon(h);
 }
 
+static const void *settings(void *ctx, const tl_pmu_type *type) {
+    const tl_machine *machine = ctx;
+    for (uint32_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i].type == type)
+            return machine->pmus[i].settings;
+    return type->default_settings;
+}
+
+static bool dma(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_bytes, uint64_t now) {
+    tl_machine *machine = ctx;
+    if (!tl_memory_dma(machine->memory, paddr, size_bytes, true, now))
+        return false;
+    memcpy(tl_machine_ram(machine, paddr), bytes, size_bytes);
+    return true;
+}
+
+// ---- attaching
+
+static tl_status add_row(tl_machine *machine, const tl_pmu_type *type, tl_error *err) {
+    if (machine->n_pmus == TL_MAX_PMUS)
+        return tl_fail(err, TL_EINVAL, "this build has more than %d PMU designs", TL_MAX_PMUS);
+    void *values = tl_arena_alloc(&machine->arena, type->settings_size ? type->settings_size : 1);
+    if (!values)
+        return tl_fail(err, TL_ENOMEM, "no memory for the settings of pmu %s", type->name);
+    tl_pmu_settings_of(type, &machine->config, values);
+    machine->pmus[machine->n_pmus++] = (tl_machine_pmu){.type = type, .settings = values};
+    return TL_OK;
+}
+
+static tl_status hang(tl_machine *machine, tl_machine_pmu *row, uint32_t hart, tl_pmu *pmu, tl_error *err) {
+    tl_hart *h = machine->harts[hart];
+    if (h->n_pmus == TL_MAX_PMU_PORTS)
+        return tl_fail(err, TL_EINVAL, "pmu %s: a hart has room for the registers of %d designs", row->type->name, TL_MAX_PMU_PORTS);
+    row->of_hart[hart] = pmu;
+    h->pmus[h->n_pmus++] = &pmu->port;
+    const tl_pmu_tree *tree = pmu->preset ? pmu->preset->tree : NULL;
+    if (tree && tree->has_sscofpmf)
+        h->csr.irq_mask = UINT64_C(0xaaa) | UINT64_C(1) << TL_IRQ_LCOFI;
+    return TL_OK;
+}
+
+static tl_status attach(tl_machine *machine, tl_machine_pmu *row, const tl_pmu_preset *preset, tl_error *err) {
+    const tl_pmu_type *type = row->type;
+    uint32_t n = type->scope == TL_PMU_OF_HART ? machine->n_harts : 1;
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < n && status == TL_OK; i++) {
+        tl_pmu *pmu;
+        status = tl_pmu_new(type, preset, 64, &machine->pmu_host, i, &machine->arena, &pmu, err);
+        if (status == TL_OK && i == 0)
+            row->pmu = pmu;
+        if (status == TL_OK && type->scope == TL_PMU_OF_HART)
+            status = hang(machine, row, i, pmu, err);
+    }
+    if (status == TL_OK && type->tick)
+        machine->ticking[machine->n_ticking++] = row->pmu;
+    for (uint32_t i = 0; type->of_hart && i < machine->n_harts && status == TL_OK; i++)
+        status = hang(machine, row, i, type->of_hart(row->pmu, i), err);
+    return status;
+}
+
+static void notice_all(void *ctx, const tl_hart *h, tl_notice notice) {
+    const tl_machine *machine = ctx;
+    for (uint32_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i].pmu && machine->pmus[i].type->notice)
+            machine->pmus[i].type->notice(machine->pmus[i].pmu, h, notice);
+}
+
+static bool needs_notice(const tl_machine *machine) {
+    for (uint32_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i].pmu && machine->pmus[i].type->notice)
+            return true;
+    return false;
+}
+
+// Registers that every hart has of its own come first in its list.
 tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
-    static const char *const presets[] = {[TL_PMU_LINUX] = "linux", [TL_PMU_U74] = "u74", [TL_PMU_NONE] = "none"};
-    const tl_pmu_type *type = tl_pmu_find("rvhpm");
-    const tl_pmu_preset *preset = type ? tl_pmu_find_preset(type, presets[machine->config.pmu]) : NULL;
-    if (!preset)
-        return tl_fail(err, TL_ENOENT, "pmu = %s: this build has no such PMU", presets[machine->config.pmu]);
+    static const tl_pmu_scope order[] = {TL_PMU_OF_HART, TL_PMU_OF_MACHINE};
     machine->pmu_host = (tl_pmu_host){
         .ctx = machine,
         .probe = &machine->probe,
         .config = &machine->config,
+        .n_harts = machine->n_harts,
+        .settings = settings,
         .sync = sync,
         .cycle = cycle,
         .cycle_in = cycle_in,
@@ -69,16 +146,111 @@ tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
         .privilege = privilege,
         .user_counters = user_counters,
         .set_irq = set_irq,
+        .dma = dma,
         .changed = changed,
     };
-    for (uint32_t i = 0; i < machine->n_harts; i++) {
-        tl_hart *h = machine->harts[i];
-        tl_status status = tl_pmu_new(type, preset, 64, &machine->pmu_host, i, &machine->arena, &machine->pmus[i], err);
-        if (status != TL_OK)
-            return status;
-        h->pmus[h->n_pmus++] = &machine->pmus[i]->port;
-        if (preset->tree->has_sscofpmf)
-            h->csr.irq_mask = UINT64_C(0xaaa) | UINT64_C(1) << TL_IRQ_LCOFI;
+    tl_status status = TL_OK;
+    for (const tl_pmu_type *const *type = tl_pmu_types; *type && status == TL_OK; type++)
+        status = add_row(machine, *type, err);
+    for (size_t k = 0; k < TL_COUNT_OF(order); k++)
+        for (uint32_t i = 0; i < machine->n_pmus && status == TL_OK; i++) {
+            tl_machine_pmu *row = &machine->pmus[i];
+            const tl_pmu_preset *preset = row->type->choose ? row->type->choose(row->settings) : NULL;
+            if (preset && row->type->scope == order[k])
+                status = attach(machine, row, preset, err);
+        }
+    for (uint32_t i = 0; i < machine->n_harts && needs_notice(machine); i++) {
+        machine->harts[i]->notice = notice_all;
+        machine->harts[i]->notice_ctx = machine;
     }
-    return TL_OK;
+    return status;
+}
+
+void tl_machine_reset_pmus(tl_machine *machine) {
+    for (uint32_t i = 0; i < machine->n_pmus; i++) {
+        const tl_machine_pmu *row = &machine->pmus[i];
+        uint32_t n = !row->pmu ? 0 : row->type->scope == TL_PMU_OF_HART ? machine->n_harts : 1;
+        for (uint32_t k = 0; k < n; k++)
+            row->type->reset(row->type->scope == TL_PMU_OF_HART ? row->of_hart[k] : row->pmu);
+    }
+}
+
+tl_pmu *tl_machine_pmu_of(const tl_machine *machine, const tl_pmu_type *type, uint32_t hart) {
+    for (uint32_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i].type == type)
+            return machine->pmus[i].of_hart[hart] ? machine->pmus[i].of_hart[hart] : hart == 0 ? machine->pmus[i].pmu : NULL;
+    return NULL;
+}
+
+void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint32_t granted) {
+    for (uint32_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i].pmu && machine->pmus[i].type->hand_over)
+            machine->pmus[i].type->hand_over(machine->pmus[i].pmu, h->id, h->now, granted >> i & 1);
+}
+
+const tl_pmu *tl_machine_perf_pmu(const tl_machine *machine) {
+    for (uint32_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i].pmu && machine->pmus[i].type->perf_sources)
+            return machine->pmus[i].pmu;
+    return NULL;
+}
+
+const tl_pmu_tree *tl_machine_pmu_tree(const tl_machine *machine) {
+    for (uint32_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i].pmu && machine->pmus[i].pmu->preset->tree)
+            return machine->pmus[i].pmu->preset->tree;
+    return NULL;
+}
+
+// ---- windows on the bus
+
+static tl_pmu *window_at(const tl_machine *machine, uint64_t paddr) {
+    for (uint32_t i = 0; i < machine->n_pmus; i++) {
+        const tl_machine_pmu *row = &machine->pmus[i];
+        if (row->pmu && paddr >= row->type->window_paddr && paddr - row->type->window_paddr < row->type->window_bytes)
+            return row->pmu;
+    }
+    return NULL;
+}
+
+static bool window_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+    tl_pmu *pmu = window_at(ctx, paddr);
+    (void)hart;
+    return pmu && tl_pmu_load(pmu, paddr - pmu->type->window_paddr, size_bytes, ret_value);
+}
+
+static bool window_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+    tl_pmu *pmu = window_at(ctx, paddr);
+    (void)hart;
+    return pmu && tl_pmu_store(pmu, paddr - pmu->type->window_paddr, size_bytes, value);
+}
+
+static bool has_window(const tl_machine *machine) {
+    for (uint32_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i].pmu && machine->pmus[i].type->window_bytes > 0)
+            return true;
+    return false;
+}
+
+const tl_bus *tl_machine_own_bus(tl_machine *machine) {
+    if (!has_window(machine))
+        return NULL;
+    machine->own_bus = (tl_bus){.ctx = machine, .read = window_read, .write = window_write};
+    return &machine->own_bus;
+}
+
+void tl_machine_set_bus(tl_machine *machine, const tl_bus *bus) {
+    for (uint32_t i = 0; bus && i < machine->n_pmus; i++)
+        if (machine->pmus[i].pmu && machine->pmus[i].type->watch_bus)
+            bus = machine->pmus[i].type->watch_bus(machine->pmus[i].pmu, bus);
+    tl_memory_set_bus(machine->memory, bus);
+}
+
+uint64_t tl_machine_tick(tl_machine *machine, uint64_t now) {
+    uint64_t next = UINT64_MAX;
+    for (uint32_t i = 0; i < machine->n_ticking; i++) {
+        uint64_t then = machine->ticking[i]->type->tick(machine->ticking[i], now);
+        next = then < next ? then : next;
+    }
+    return next;
 }

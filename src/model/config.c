@@ -68,24 +68,6 @@ void tl_config_default(tl_config *ret_config) {
                 .mem_row_bytes = 2048,
                 .mmio_cycles = 40},
         .virtio_version = 2,
-        .dhpc = {.t_req_cycles = 1,
-                 .t_grant_cycles = 1,
-                 .t_lookup_cycles = 1,
-                 .t_resp_cycles = 1,
-                 .beat_cycles = 1,
-                 .fifo_depth = 64,
-                 .user_classes = 0xff,
-                 .csr_base = 0x8e0,
-                 .csr_read_base = 0xce0,
-                 .core_events = UINT64_MAX,
-                 .u74_events = UINT64_MAX,
-                 .stack_events = UINT64_MAX,
-                 .slice_events = UINT64_MAX,
-                 .slice_core_events = UINT64_MAX,
-                 .memory_events = UINT64_MAX,
-                 .device_events = UINT64_MAX,
-                 .bus_events = UINT64_MAX,
-                 .fabric_events = UINT64_MAX},
         .os = {.slice_cycles = 1000000,
                .syscall_cycles = 200,
                .page_fault_cycles = 800,
@@ -97,31 +79,34 @@ void tl_config_default(tl_config *ret_config) {
     };
 }
 
+static const tl_key *own_key(const char *path) {
+    const tl_key *key = tl_config_keys;
+    while (strcmp(key->path, path) != 0)
+        key++;
+    return key;
+}
+
 // "l1d.ways = 3: " in front of the sentence.
 static tl_status TL_PRINTF(4, 5) bad(tl_error *err, const tl_config *config, const char *path, const char *format, ...) {
-    char sentence[300], value[32] = "";
-    const tl_key *key = tl_key_find(path);
-    if (key && key->kind == TL_KEY_CHOICE && tl_key_number(key, config) <= key->max)
-        snprintf(value, sizeof value, "%s", key->choices[tl_key_number(key, config)]);
-    else if (key && key->kind != TL_KEY_TEXT)
-        tl_format_u64(tl_key_number(key, config), key->scale, value);
+    char sentence[300];
+    const tl_key *key = own_key(path);
     va_list args;
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    return tl_fail(err, TL_EINVAL, "%s = %s: %s", path, value, sentence);
+    return tl_key_refuse(key, tl_key_read(key, config), err, "%s", sentence);
 }
 
 static tl_status check_ranges(const tl_config *config, tl_error *err) {
-    for (uint32_t i = 0; i < tl_n_keys; i++) {
-        const tl_key *key = &tl_keys[i];
+    for (uint32_t i = 0; i < tl_n_config_keys; i++) {
+        const tl_key *key = &tl_config_keys[i];
         tl_error why;
-        const char *text = tl_key_text(key, config);
-        if (text) {
+        if (key->kind == TL_KEY_TEXT) {
+            const char *text = (const char *)config + key->offset;
             size_t n = strnlen(text, key->max + 1);
             if (n < key->min || n > key->max)
                 return tl_fail(err, TL_EINVAL, "%s: must have %" PRIu64 " to %" PRIu64 " bytes", key->path, key->min, key->max);
-        } else if (tl_key_check_number(key, tl_key_number(key, config), &why) != TL_OK) {
+        } else if (tl_key_check_number(key, tl_key_read(key, config), &why) != TL_OK) {
             return bad(err, config, key->path, "%s", why.text);
         }
     }
@@ -129,7 +114,7 @@ static tl_status check_ranges(const tl_config *config, tl_error *err) {
 }
 
 static tl_status check_pow2(const tl_config *config, const char *path, tl_error *err) {
-    uint64_t value = tl_key_number(tl_key_find(path), config), above = 1;
+    uint64_t value = tl_key_read(own_key(path), config), above = 1;
     if (tl_is_pow2(value))
         return TL_OK;
     while (above < value)
@@ -139,8 +124,8 @@ static tl_status check_pow2(const tl_config *config, const char *path, tl_error 
 
 // `unit` is all but the power of two: size / unit or entries / ways.
 static tl_status check_sets(const tl_config *config, const char *path, uint64_t unit, const char *made_of, tl_error *err) {
-    const tl_key *key = tl_key_find(path);
-    uint64_t value = tl_key_number(key, config), below = unit;
+    const tl_key *key = own_key(path);
+    uint64_t value = tl_key_read(key, config), below = unit;
     if (value % unit == 0 && tl_is_pow2(value / unit))
         return TL_OK;
     while (below * 2 <= value)
@@ -242,10 +227,6 @@ tl_status tl_config_check(const tl_config *config, tl_error *err) {
         return bad(err, config, "ram", "must be a multiple of 1MiB");
     if (config->pipeline.fetch_bytes != 4 && config->pipeline.fetch_bytes != 8)
         return bad(err, config, "pipeline.fetch_bytes", "must be 4 or 8");
-    if (config->snooper_cycles != 0 && config->l2_counters == 0)
-        return bad(err, config, "l2.snooper", "there is nothing to read; set l2.counters, to 6 for example, or l2.snooper to 0");
-    if (config->os.ccache == TL_GRANTED && config->l2_counters == 0)
-        return bad(err, config, "os.ccache", "this machine has no counters of the second level; set l2.counters=6");
     if (config->bp.kind == TL_BP_GSHARE && config->bp.history_bits > tl_log2(config->bp.counters))
         return bad(err, config, "bp.history_bits", "must be at most %u, since bp.counters = %u", tl_log2(config->bp.counters),
                    config->bp.counters);

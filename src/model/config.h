@@ -13,16 +13,10 @@
 // Memory for decoded code, and as much for translated code, of each hart. Below the least, hardly a function fits.
 enum { TL_CODE_CACHE_BYTES = 24 << 20, TL_MIN_CODE_CACHE_BYTES = 192 << 10, TL_COLD_RUNS = 64 };
 
-enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64, TL_MAX_L2_COUNTERS = 64 };
+enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64 };
 
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
-typedef enum tl_hpc_mode { TL_HPC_NONE, TL_HPC_TIMED, TL_HPC_FUNCTIONAL } tl_hpc_mode;
-typedef enum tl_hpc_sampling { TL_HPC_LIVE, TL_HPC_SNAPSHOT } tl_hpc_sampling;
-typedef enum tl_hpc_ctxsw { TL_HPC_ON_TRAP, TL_HPC_ON_SATP, TL_HPC_ON_ECALL, TL_HPC_ON_NOTHING } tl_hpc_ctxsw;
-typedef enum tl_switch { TL_OFF, TL_ON } tl_switch;
-typedef enum tl_grant { TL_DENIED, TL_GRANTED, TL_GRANTED_UNTIL_EXEC } tl_grant;
-typedef enum tl_pmu_preset_name { TL_PMU_LINUX, TL_PMU_U74, TL_PMU_NONE } tl_pmu_preset_name;
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN } tl_bp_kind;
 
 typedef struct tl_cache_config {
@@ -81,18 +75,13 @@ typedef struct tl_mem_config {
     uint32_t mmio_cycles;                                                      // an uncached load or store takes this long
 } tl_mem_config;
 
-// The distributed counters: build parameters of pmu/dhpc, which explains them.
-typedef struct tl_hpc_config {
-    uint32_t t_req_cycles, t_grant_cycles, t_lookup_cycles, t_resp_cycles, beat_cycles;
-    uint32_t fifo_depth;
-    tl_hpc_sampling sampling;
-    tl_hpc_ctxsw ctxsw_policy;
-    tl_switch strict_user;
-    uint32_t user_classes;            // bit k: user mode may ask managers of class k
-    uint32_t csr_base, csr_read_base; // numbers of hpcc and hpcr; the others follow
-    uint64_t core_events, u74_events, stack_events, slice_events, slice_core_events, memory_events, device_events, bus_events,
-        fabric_events; // bit n: counter n of these managers is built
-} tl_hpc_config;
+// Values of the keys of all PMU designs, by tl_pmu_key_index (model/pmu.h). A value that is not set
+// is the design's default.
+enum { TL_MAX_PMU_KEYS = 256 };
+typedef struct tl_pmu_values {
+    uint64_t is_set[TL_MAX_PMU_KEYS / 64]; // bit i % 64 of word i / 64
+    uint64_t values[TL_MAX_PMU_KEYS];
+} tl_pmu_values;
 
 typedef struct tl_os_config {
     uint32_t slice_cycles;   // time slice
@@ -100,8 +89,6 @@ typedef struct tl_os_config {
     uint32_t page_fault_cycles;
     uint32_t switch_cycles; // context switch
     uint32_t signal_cycles; // setting up a signal frame
-    tl_grant hpc;           // useren of the distributed counters: of the first process and its descendants
-    tl_grant ccache;        // /dev/ccache; never until_exec
     uint32_t user_counters; // bit n: programs may read counter n (0 cycle, 1 time, 2 instret, 3 .. hpmcounter3 ..)
 } tl_os_config;
 
@@ -114,20 +101,16 @@ typedef struct tl_config {
     uint64_t seed;                       // replacement and guest randomness
     uint32_t interleave_cycles;          // harts run in turns of at most this many cycles
     uint64_t mvendorid, marchid, mimpid; // what the identification registers read
-    tl_pmu_preset_name pmu;              // of each hart: pmu/rvhpm
-    tl_hpc_mode hpc;                     // the distributed counters: pmu/dhpc,
-    tl_hpc_config dhpc;                  // and how they are built
     tl_pipeline_config pipeline;
     tl_bp_config bp;
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices
     uint32_t l2_slices;           // a power of two; lines are dealt out by their low line-number bits
-    uint32_t l2_counters;         // of the block on the bus that counts its events: pmu/ccache; 0: there is no such block
-    uint32_t snooper_cycles;      // how often a hostile device on the bus reads that block; 0: there is no such device
     tl_tlb_config itlb, dtlb, l2tlb;
     uint32_t mem_channels; // a power of two
     tl_mem_config mem;
     uint32_t virtio_version; // that the board's virtio transports show: 1 or 2
     tl_os_config os;
+    tl_pmu_values pmu;
     // Of the host, not of the machine, so no keys: no count depends on them.
     uint32_t code_cache_bytes;
     uint32_t n_cold_runs; // of a block before it is translated

@@ -3,42 +3,17 @@
 #include "model/config_keys.h"
 
 #include <assert.h>
-#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bits.h"
-
 static const char *const replacements[] = {"lru", "plru", "fifo", "random", NULL};
 static const char *const prefetchers[] = {"none", "next_line", NULL};
-static const char *const pmu_presets[] = {"linux", "u74", "none", NULL};
-static const char *const hpc_modes[] = {"none", "timed", "functional", NULL};
-static const char *const hpc_samplings[] = {"live", "snapshot", NULL};
-static const char *const hpc_ctxsws[] = {"trap", "satp", "ecall", "never", NULL};
-static const char *const switches[] = {"off", "on", NULL};
-static const char *const hpc_grants[] = {"denied", "granted", "until_exec", NULL};
-static const char *const grants[] = {"denied", "granted", NULL};
 static const char *const bp_kinds[] = {"bht", "gshare", "btfn", "not_taken", NULL};
 
-const tl_key tl_keys[] = {
-#define NUMBER(key, field, bits, how, least, most, what, beyond, sentence) \
-    {.path = #key,                                                         \
-     .kind = TL_KEY_##bits,                                                \
-     .scale = TL_SCALE_##how,                                              \
-     .min = least,                                                         \
-     .max = most,                                                          \
-     .unit = what,                                                         \
-     .rule = beyond,                                                       \
-     .meaning = sentence,                                                  \
-     .offset = offsetof(tl_config, field)},
-#define CHOICE(key, field, names, sentence) \
-    {.path = #key,                          \
-     .kind = TL_KEY_CHOICE,                 \
-     .max = TL_COUNT_OF(names) - 2,         \
-     .unit = "",                            \
-     .choices = names,                      \
-     .meaning = sentence,                   \
-     .offset = offsetof(tl_config, field)},
+const tl_key tl_config_keys[] = {
+#define NUMBER(...) TL_KEY_NUMBER(tl_config, __VA_ARGS__)
+#define CHOICE(...) TL_KEY_NAMED(tl_config, __VA_ARGS__)
 #define TEXT(key, field, least, most, sentence) \
     {.path = #key, .kind = TL_KEY_TEXT, .min = least, .max = most, .unit = "", .meaning = sentence, .offset = offsetof(tl_config, field)},
 #include "model/config_keys.def"
@@ -46,23 +21,13 @@ const tl_key tl_keys[] = {
 #undef CHOICE
 #undef TEXT
 };
-const uint32_t tl_n_keys = TL_COUNT_OF(tl_keys);
+const uint32_t tl_n_config_keys = TL_COUNT_OF(tl_config_keys);
 
 // Every enum of tl_config is read and written as an unsigned of its size.
-static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(tl_bp_kind) == 4 && sizeof(tl_pmu_preset_name) == 4 &&
-                  sizeof(tl_hpc_mode) == 4 && sizeof(tl_grant) == 4 && sizeof(tl_hpc_sampling) == 4 && sizeof(tl_hpc_ctxsw) == 4 &&
-                  sizeof(tl_switch) == 4,
-              "enums are four bytes");
+static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(tl_bp_kind) == 4, "enums are four bytes");
 
-const tl_key *tl_key_find(const char *path) {
-    for (uint32_t i = 0; i < tl_n_keys; i++)
-        if (strcmp(tl_keys[i].path, path) == 0)
-            return &tl_keys[i];
-    return NULL;
-}
-
-uint64_t tl_key_number(const tl_key *key, const tl_config *config) {
-    const char *field = (const char *)config + key->offset;
+uint64_t tl_key_read(const tl_key *key, const void *holder) {
+    const char *field = (const char *)holder + key->offset;
     uint64_t wide = 0;
     uint32_t narrow = 0;
     switch (key->kind) {
@@ -74,8 +39,15 @@ uint64_t tl_key_number(const tl_key *key, const tl_config *config) {
     return 0;
 }
 
-const char *tl_key_text(const tl_key *key, const tl_config *config) {
-    return key->kind == TL_KEY_TEXT ? (const char *)config + key->offset : NULL;
+void tl_key_store(const tl_key *key, void *holder, uint64_t value) {
+    char *field = (char *)holder + key->offset;
+    uint32_t narrow = (uint32_t)value;
+    switch (key->kind) {
+    case TL_KEY_U64: memcpy(field, &value, sizeof value); break;
+    case TL_KEY_U32:
+    case TL_KEY_CHOICE: memcpy(field, &narrow, sizeof narrow); break;
+    case TL_KEY_TEXT: break;
+    }
 }
 
 tl_status tl_key_check_number(const tl_key *key, uint64_t value, tl_error *err) {
@@ -87,13 +59,15 @@ tl_status tl_key_check_number(const tl_key *key, uint64_t value, tl_error *err) 
     return tl_fail(err, TL_EINVAL, "must be between %s and %s", min, max);
 }
 
-void tl_key_set_number(const tl_key *key, tl_config *config, uint64_t value) {
-    char *field = (char *)config + key->offset;
-    uint32_t narrow = (uint32_t)value;
-    switch (key->kind) {
-    case TL_KEY_U64: memcpy(field, &value, sizeof value); break;
-    case TL_KEY_U32:
-    case TL_KEY_CHOICE: memcpy(field, &narrow, sizeof narrow); break;
-    case TL_KEY_TEXT: break;
-    }
+tl_status tl_key_refuse(const tl_key *key, uint64_t value, tl_error *err, const char *format, ...) {
+    char sentence[300], text[32] = "";
+    if (key->kind == TL_KEY_CHOICE && value <= key->max)
+        snprintf(text, sizeof text, "%s", key->choices[value]);
+    else if (key->kind != TL_KEY_TEXT)
+        tl_format_u64(value, key->scale, text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    return tl_fail(err, TL_EINVAL, "%s = %s: %s", key->path, text, sentence);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The keys of a machine description: one row for each value of tl_config says how it is spelled, its range and what it means. The
-// reader of descriptions, tl_config_check, overrides, listings and docs/machines.md all work from these rows.
+// Keys of a machine description: a row says how a value is spelled, its range and what it means. Rows of config_keys.def name values of
+// tl_config; each PMU design has a keys.def of its own, whose rows name values of the design's settings (model/pmu.h). machine/keys.h
+// lists all of them, and the reader of descriptions, overrides, listings and docs/machines.md work from that list.
 #ifndef TL_MODEL_CONFIG_KEYS_H
 #define TL_MODEL_CONFIG_KEYS_H
 
 #include <stddef.h>
 
+#include "base/bits.h"
 #include "base/parse.h"
 #include "model/config.h"
 
@@ -20,17 +22,38 @@ typedef struct tl_key {
     const char *const *choices; // TL_KEY_CHOICE: names in order of the enum, NULL-terminated
     const char *rule;           // what must hold beyond the range, or NULL: "a power of two"
     const char *meaning;        // one sentence
-    size_t offset;              // in tl_config
+    size_t offset;              // of the value in the struct that holds it: 4 bytes, 8 (TL_KEY_U64) or text
 } tl_key;
 
-extern const tl_key tl_keys[];
-extern const uint32_t tl_n_keys;
+// Rows of a .def file as elements of a tl_key array. `type` is the struct that holds the values.
+#define TL_KEY_NUMBER(type, key, field, bits, how, least, most, what, beyond, sentence) \
+    {.path = #key,                                                                      \
+     .kind = TL_KEY_##bits,                                                             \
+     .scale = TL_SCALE_##how,                                                           \
+     .min = least,                                                                      \
+     .max = most,                                                                       \
+     .unit = what,                                                                      \
+     .rule = beyond,                                                                    \
+     .meaning = sentence,                                                               \
+     .offset = offsetof(type, field)},
+#define TL_KEY_NAMED(type, key, field, names, sentence) \
+    {.path = #key,                                      \
+     .kind = TL_KEY_CHOICE,                             \
+     .max = TL_COUNT_OF(names) - 2,                     \
+     .unit = "",                                        \
+     .choices = names,                                  \
+     .meaning = sentence,                               \
+     .offset = offsetof(type, field)},
 
-const tl_key *tl_key_find(const char *path);                         // NULL: no such key
-uint64_t tl_key_number(const tl_key *key, const tl_config *config);  // TL_KEY_U32, TL_KEY_U64; TL_KEY_CHOICE: the index; 0 for text
-const char *tl_key_text(const tl_key *key, const tl_config *config); // TL_KEY_TEXT; else NULL
+extern const tl_key tl_config_keys[]; // of tl_config
+extern const uint32_t tl_n_config_keys;
+
+// The value in `holder`, the struct of the row's offset; of TL_KEY_CHOICE its index; 0 for text.
+uint64_t tl_key_read(const tl_key *key, const void *holder);
+void tl_key_store(const tl_key *key, void *holder, uint64_t value); // not for text; the value has been checked
 // Checks a number against its row alone: TL_EINVAL "must be between 1 and 64". The caller puts key and value in front.
 TL_MUST_CHECK tl_status tl_key_check_number(const tl_key *key, uint64_t value, tl_error *err);
-void tl_key_set_number(const tl_key *key, tl_config *config, uint64_t value); // value has been checked
+// Fails with TL_EINVAL and "l1d.ways = 3: " in front of the sentence.
+TL_MUST_CHECK tl_status tl_key_refuse(const tl_key *key, uint64_t value, tl_error *err, const char *format, ...) TL_PRINTF(4, 5);
 
 #endif

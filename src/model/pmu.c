@@ -23,6 +23,7 @@ tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint3
         .type = type,
         .preset = preset,
         .host = host,
+        .settings = host->settings ? host->settings(host->ctx, type) : type->default_settings,
         .hart = hart,
     };
     tl_status status = type->attach(pmu, arena, err);

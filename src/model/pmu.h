@@ -10,6 +10,8 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "model/bus.h"
+#include "model/config_keys.h"
 #include "model/counter.h"
 #include "model/hart.h"
 #include "model/pmu_tree.h"
@@ -35,11 +37,16 @@ typedef struct tl_pmu_preset {
     const tl_pmu_tree *tree;
 } tl_pmu_preset;
 
+typedef struct tl_pmu_type tl_pmu_type;
+
 // The machine as a PMU may see it. Calls are cheap but for sync.
 typedef struct tl_pmu_host {
     void *ctx;
     const tl_probe *probe;
-    const tl_config *config;                     // what the machine is made of; NULL: a host that is no machine
+    const tl_config *config; // what the machine is made of; NULL: a host that is no machine
+    uint32_t n_harts;        // 0: a host that is no machine
+    // What the description says of this design, its settings_size bytes. NULL: its default_settings.
+    const void *(*settings)(void *ctx, const tl_pmu_type *type);
     void (*sync)(void *ctx, uint32_t hart);      // all totals of this hart are right, to the instruction before the one under way
     uint64_t (*cycle)(void *ctx, uint32_t hart); // signal hart.cycle, without sync
     // The same as it is in machine cycle `now`, which may lie before or behind where the hart has come: while a hart has nothing to run, its
@@ -51,35 +58,88 @@ typedef struct tl_pmu_host {
     // Counters (bit n: counter n) that user mode may read although no system software is there to permit it; 0 when there is.
     uint32_t (*user_counters)(void *ctx, uint32_t hart);
     void (*set_irq)(void *ctx, uint32_t hart, tl_irq irq, bool level);
+    // Writes bytes into RAM as a bus master does: coherent with the caches and counted in unit dma. false: not all of it is RAM.
+    bool (*dma)(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_bytes, uint64_t now);
     void (*changed)(void *ctx, uint32_t hart); // what the port needs, or its deadline, may have changed: ask again soon
 } tl_pmu_host;
-
-typedef struct tl_pmu_type tl_pmu_type;
 
 typedef struct tl_pmu {
     tl_regfile file;
     const tl_pmu_type *type;
     const tl_pmu_preset *preset;
     const tl_pmu_host *host;
+    const void *settings; // of the design's type
     uint32_t hart;
     tl_pmu_port port; // filled by attach
 } tl_pmu;
 
+enum { TL_PMU_MAX_TEXTS = 24 };
+
+// One instance for each hart, or one for the whole machine.
+typedef enum tl_pmu_scope { TL_PMU_OF_HART, TL_PMU_OF_MACHINE } tl_pmu_scope;
+
+// Whether programs under the user-mode personality may use a design, as their kernel would permit it.
+typedef enum tl_grant { TL_DENIED, TL_GRANTED, TL_GRANTED_UNTIL_EXEC } tl_grant;
+
+// The device tree's node of a design with a window. The board adds address and size.
+enum { TL_PMU_NODE_NUMBERS = 4 };
+typedef struct tl_pmu_node {
+    const char *name;          // "cache-controller"
+    const char *compatible;    // strings one after the other, each with its NUL
+    uint32_t compatible_bytes; // with all NULs
+    bool is_l2_cache;          // the node is that of the second-level cache, too
+    struct {
+        const char *name;
+        uint32_t value;
+    } numbers[TL_PMU_NODE_NUMBERS];
+    uint32_t n_numbers;
+} tl_pmu_node;
+
+// Hooks may be NULL unless attach or reset.
 struct tl_pmu_type {
     const char *name, *title, *cite; // "rvhpm"
     const tl_regmap *regmap;
     const tl_pmu_preset *const *presets; // NULL-terminated; the first is the default
-    size_t state_size;                   // of the design's struct, tl_pmu first
-    uint64_t window_bytes;               // reached by loads and stores: its registers' addresses are offsets in so many bytes; 0: by CSRs
+    tl_pmu_scope scope;
+    size_t state_size; // of the design's struct, tl_pmu first
+
+    // Keys of a machine description: rows name values of the design's settings.
+    const tl_key *keys; // the last one's path is NULL; NULL: none
+    const void *default_settings;
+    size_t settings_size;
+    const char *settings_title; // "Distributed counters": reports name settings that are not the default ones under it; NULL: they do not
+    TL_MUST_CHECK tl_status (*check)(const void *settings, tl_error *err); // rules that span several keys
+    // Asked before programs run under the user-mode personality: what is granted is there.
+    TL_MUST_CHECK tl_status (*check_grant)(const void *settings, tl_error *err);
+    const tl_pmu_preset *(*choose)(const void *settings); // of a machine with these settings; NULL: it has no such PMU
+    tl_grant (*grant)(const void *settings);              // NULL hook: TL_DENIED
+
+    // Window: registers are reached by loads and stores; their addresses are offsets in it. window_bytes 0: by CSRs.
+    uint64_t window_paddr, window_bytes;
+    void (*describe_node)(const tl_pmu *pmu, tl_pmu_node *ret_node); // of designs with a window; NULL: no node
+    const char *device_name;                                         // a granted program maps the window from /dev/NAME; NULL: it cannot
+    uint32_t device_minor;                                           // of that file; the major number is 10
+
     TL_MUST_CHECK tl_status (*attach)(tl_pmu *pmu, tl_arena *arena, tl_error *err);
     void (*reset)(tl_pmu *pmu); // power-on state; totals go on
+    // Of TL_PMU_OF_MACHINE: the registers of one hart and the port that hangs in it. NULL: the instance has no port in harts.
+    tl_pmu *(*of_hart)(tl_pmu *pmu, uint32_t hart);
+    void (*notice)(tl_pmu *pmu, const tl_hart *h, tl_notice notice); // who runs may have changed
+    // A process that does not trust the last one gets this hart; is_granted says whether it may use the design.
+    void (*hand_over)(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted);
+    // Linux perf: what event it counts, as source texts of the machine's signals. SBI: an event_idx of the SBI's PMU extension, else a raw
+    // selector of this design. Returns the number of texts, at most TL_PMU_MAX_TEXTS; 0: no such event.
+    uint32_t (*perf_sources)(const tl_pmu *pmu, bool is_sbi, uint64_t selector, const char *ret_texts[]);
+    uint64_t (*tick)(tl_pmu *pmu, uint64_t now); // does what is due up to `now`; returns the next cycle in which something is
+    // Accesses of harts to devices pass the design: a bus that answers as `below`, which is borrowed.
+    const tl_bus *(*watch_bus)(tl_pmu *pmu, const tl_bus *below);
 };
 
 extern const tl_pmu_type *const tl_pmu_types[]; // every design, NULL-terminated: src/meson.build names them
 
 const tl_pmu_type *tl_pmu_find(const char *name);                                   // NULL: no design of that name
 const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *name); // NULL: none of that name
-// A PMU of one hart in its reset state. `host` is borrowed. access_bits is the hart's XLEN.
+// A PMU of one hart, or the machine's with hart 0, in its reset state. `host` is borrowed. access_bits is the hart's XLEN.
 TL_MUST_CHECK tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, const tl_pmu_host *host,
                                    uint32_t hart, tl_arena *arena, tl_pmu **ret_pmu, tl_error *err);
 

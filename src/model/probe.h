@@ -12,7 +12,7 @@ typedef uint32_t tl_slot;
 typedef struct tl_probe {
     const tl_unit *units; // in slot order: unit k owns slots units[k].first_slot .. +type->n_signals
     uint32_t n_units;
-    const uint64_t *tally; // the flat array
+    uint64_t *tally; // the flat array; an observer writes nothing but signals of an agent that it is itself
     uint32_t n_slots;
 } tl_probe;
 

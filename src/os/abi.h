@@ -168,7 +168,7 @@ void tl_stat_encode(const tl_stat *from, tl_abi_stat *ret);
 void tl_statx_encode(const tl_stat *from, tl_abi_statx *ret);
 
 // Device numbers as struct stat holds them.
-static inline uint64_t tl_device(uint32_t major, uint32_t minor) {
+static inline uint64_t tl_make_device(uint32_t major, uint32_t minor) {
     return (minor & 0xff) | ((uint64_t)(major & 0xfff) << 8) | ((uint64_t)(minor & ~UINT32_C(0xff)) << 12);
 }
 static inline uint32_t tl_device_major(uint64_t device) { return (uint32_t)(device >> 8) & 0xfff; }

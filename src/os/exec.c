@@ -448,9 +448,10 @@ static void take_over(tl_thread *t, const image *im, const placed *at) {
     tl_files_close_on_exec(os, t->files);
     set_comm(t, im->path);
     p->did_exec = true;
-    if (os->machine->config.os.hpc == TL_GRANTED_UNTIL_EXEC && p->has_hpc) {
-        p->has_hpc = false;
-        tl_sched_hpc_changed(t);
+    uint32_t kept_pmus = p->granted_pmus & tl_sched_granted_pmus(os, true);
+    if (kept_pmus != p->granted_pmus) {
+        p->granted_pmus = kept_pmus;
+        tl_sched_pmus_changed(t);
     }
     p->exit_signal = SIGCHLD;
     p->fault = (tl_fault_note){0};
@@ -645,7 +646,7 @@ tl_status tl_exec_first(tl_os *os, char *const *argv, char *const *envp, tl_erro
         return status_of(&local, result);
     }
     os->first = p;
-    p->has_hpc = os->machine->config.os.hpc != TL_DENIED;
+    p->granted_pmus = tl_sched_granted_pmus(os, false);
     tl_sched_ready(t);
     if (t->hart)
         ++t->hart->tally[TL_S_OS_EXEC];

@@ -4,23 +4,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "os/file_host.h"
 #include "os/virtual.h"
 
-const tl_device_row tl_device_rows[] = {
-    {"ccache", TL_DEVICE_CCACHE, 10, 60}, {"full", TL_DEVICE_FULL, 1, 7},
-    {"null", TL_DEVICE_NULL, 1, 3},       {"random", TL_DEVICE_RANDOM, 1, 8},
-    {"tty", TL_DEVICE_TTY, 5, 0},         {"urandom", TL_DEVICE_URANDOM, 1, 9},
-    {"zero", TL_DEVICE_ZERO, 1, 5},       {.name = NULL},
+enum { MISC_MAJOR = 10 };
+static const tl_device_row fixed_rows[] = {
+    {"full", TL_DEVICE_FULL, 1, 7, NULL}, {"null", TL_DEVICE_NULL, 1, 3, NULL},       {"random", TL_DEVICE_RANDOM, 1, 8, NULL},
+    {"tty", TL_DEVICE_TTY, 5, 0, NULL},   {"urandom", TL_DEVICE_URANDOM, 1, 9, NULL}, {"zero", TL_DEVICE_ZERO, 1, 5, NULL},
 };
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(((const tl_device_row *)a)->name, ((const tl_device_row *)b)->name);
+}
+
+uint32_t tl_device_list(const tl_os *os, tl_device_row ret_rows[TL_MAX_DEVICES]) {
+    uint32_t n = TL_COUNT_OF(fixed_rows);
+    memcpy(ret_rows, fixed_rows, sizeof fixed_rows);
+    for (uint32_t i = 0; i < os->machine->n_pmus; i++) {
+        const tl_machine_pmu *row = &os->machine->pmus[i];
+        if (row->pmu && row->type->device_name && row->type->grant && row->type->grant(row->settings) == TL_GRANTED)
+            ret_rows[n++] = (tl_device_row){row->type->device_name, TL_DEVICE_WINDOW, MISC_MAJOR, row->type->device_minor, row->pmu};
+    }
+    qsort(ret_rows, n, sizeof *ret_rows, compare_names);
+    return n;
+}
 
 typedef struct device_file {
     tl_file base;
-    const tl_device_row *row;
+    tl_device_row row;
 } device_file;
 
 static const tl_file_ops null_ops, random_ops, window_ops;
-static const tl_device_row *row_of(const tl_file *file) { return ((const device_file *)file)->row; }
+static const tl_device_row *row_of(const tl_file *file) { return &((const device_file *)file)->row; }
 
 static void device_close(tl_os *os, tl_file *file) {
     (void)os;
@@ -62,7 +78,7 @@ static int64_t device_seek(tl_os *os, tl_file *file, int64_t offset, int whence)
 
 static int64_t device_stat(tl_os *os, tl_file *file, tl_stat *ret_stat) {
     tl_stat_anonymous(os, file, S_IFCHR | 0666, ret_stat);
-    ret_stat->rdevice = tl_device(row_of(file)->major, row_of(file)->minor);
+    ret_stat->rdevice = tl_make_device(row_of(file)->major, row_of(file)->minor);
     ret_stat->uid = ret_stat->gid = 0;
     return 0;
 }
@@ -95,11 +111,12 @@ static const tl_file_ops random_ops = {
     .is_pollable = true,
 };
 
-// Counters of the second-level cache, to be mapped: what a driver would offer a program that it trusts with them.
-static bool ccache_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes) {
-    (void)file;
-    *ret_paddr = TL_L2_COUNTERS_PADDR;
-    *ret_bytes = os->machine->l2_counters->type->window_bytes;
+// Counters that a program maps: what a driver would offer a program that it trusts with them.
+static bool pmu_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes) {
+    const tl_pmu_type *type = row_of(file)->pmu->type;
+    (void)os;
+    *ret_paddr = type->window_paddr;
+    *ret_bytes = type->window_bytes;
     return true;
 }
 
@@ -107,22 +124,18 @@ static const tl_file_ops window_ops = {
     .kind = "a device",
     .close = device_close,
     .stat = device_stat,
-    .window = ccache_window,
+    .window = pmu_window,
 };
-
-bool tl_device_is_there(const tl_os *os, const tl_device_row *row) {
-    return row->kind != TL_DEVICE_CCACHE || os->machine->config.os.ccache == TL_GRANTED;
-}
 
 int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file) {
     if (row->kind == TL_DEVICE_TTY)
         return -ENXIO; // no controlling terminal
     bool is_random = row->kind == TL_DEVICE_RANDOM || row->kind == TL_DEVICE_URANDOM;
-    const tl_file_ops *ops = row->kind == TL_DEVICE_CCACHE ? &window_ops : is_random ? &random_ops : &null_ops;
+    const tl_file_ops *ops = row->kind == TL_DEVICE_WINDOW ? &window_ops : is_random ? &random_ops : &null_ops;
     device_file *f = tl_file_new(os, sizeof *f, ops, flags);
     if (!f)
         return -ENOMEM;
-    f->row = row;
+    f->row = *row;
     f->base.device = tl_device_dev();
     *ret_file = &f->base;
     return 0;

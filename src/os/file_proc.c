@@ -177,8 +177,8 @@ static void format_event(tl_strbuf *text, const tl_proc_subject *subject) {
 
 // The selector by which the machine's own PMU counts a generic event, by its number in the SBI's list; NULL: it cannot.
 static const tl_pmu_tree_event *selector_of(const tl_os *os, uint32_t event) {
-    const tl_pmu_tree *tree = os->machine->pmus[0]->preset->tree;
-    for (uint32_t i = 0; i < tree->n_events; i++)
+    const tl_pmu_tree *tree = tl_machine_pmu_tree(os->machine);
+    for (uint32_t i = 0; tree && i < tree->n_events; i++)
         if (tree->events[i].event == event)
             return &tree->events[i];
     return NULL;

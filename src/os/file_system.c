@@ -86,13 +86,13 @@ void tl_inode_forget(tl_file_system *fs, uint64_t host_device, uint64_t host_ino
 uint64_t tl_device_number(tl_file_system *fs, uint64_t host_device) {
     for (uint32_t i = 0; i < fs->n_devices; i++)
         if (fs->devices[i] == host_device)
-            return tl_device(HOST_MAJOR, HOST_MINOR_FIRST + i);
+            return tl_make_device(HOST_MAJOR, HOST_MINOR_FIRST + i);
     uint64_t *devices = realloc(fs->devices, (fs->n_devices + 1) * sizeof *devices);
     if (!devices)
-        return tl_device(HOST_MAJOR, 0);
+        return tl_make_device(HOST_MAJOR, 0);
     fs->devices = devices;
     devices[fs->n_devices] = host_device;
-    return tl_device(HOST_MAJOR, HOST_MINOR_FIRST + fs->n_devices++);
+    return tl_make_device(HOST_MAJOR, HOST_MINOR_FIRST + fs->n_devices++);
 }
 
 void tl_stat_of_host(tl_file_system *fs, const struct stat *host, tl_stat *ret_stat) {

@@ -71,15 +71,15 @@ uint64_t tl_device_number(tl_file_system *fs, uint64_t host_device);
 void tl_stat_of_host(tl_file_system *fs, const struct stat *host, tl_stat *ret_stat);
 
 // Devices of what exists only inside.
-static inline uint64_t tl_device_anonymous(void) { return tl_device(0, 14); }
-static inline uint64_t tl_device_pipe(void) { return tl_device(0, 13); }
-static inline uint64_t tl_device_socket(void) { return tl_device(0, 8); }
-static inline uint64_t tl_device_mem(void) { return tl_device(0, 1); }
-static inline uint64_t tl_device_shm(void) { return tl_device(0, 22); }
-static inline uint64_t tl_device_etc(void) { return tl_device(8, 0); }
-static inline uint64_t tl_device_proc(void) { return tl_device(0, 20); }
-static inline uint64_t tl_device_sys(void) { return tl_device(0, 21); }
-static inline uint64_t tl_device_dev(void) { return tl_device(0, 5); }
+static inline uint64_t tl_device_anonymous(void) { return tl_make_device(0, 14); }
+static inline uint64_t tl_device_pipe(void) { return tl_make_device(0, 13); }
+static inline uint64_t tl_device_socket(void) { return tl_make_device(0, 8); }
+static inline uint64_t tl_device_mem(void) { return tl_make_device(0, 1); }
+static inline uint64_t tl_device_shm(void) { return tl_make_device(0, 22); }
+static inline uint64_t tl_device_etc(void) { return tl_make_device(8, 0); }
+static inline uint64_t tl_device_proc(void) { return tl_make_device(0, 20); }
+static inline uint64_t tl_device_sys(void) { return tl_make_device(0, 21); }
+static inline uint64_t tl_device_dev(void) { return tl_make_device(0, 5); }
 
 // Walks a path of the guest in the context of a thread: from `dirfd` (TL_AT_FDCWD: the working directory). -EBADF, -ENOTDIR for a bad dirfd.
 int64_t tl_walk_at(tl_thread *t, int32_t dirfd, const char *path, uint32_t walk, tl_place *ret_place);

@@ -4,7 +4,6 @@
 // Between two events everything that happens depends on the state of the machine only. Limits must not change it: a turn that a limit
 // cuts short (os->turn) is taken up again where it was, before anybody else's. Timers, slices and signals are looked at between fetch runs.
 #include "os/os.h"
-#include "isa/rv/extension.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/rv/extension.h"
 #include "os/exec.h"
 #include "os/frames.h"
 #include "os/futex.h"
@@ -20,6 +20,7 @@
 #include "os/perf_event.h"
 #include "os/symbol.h"
 #include "os/syscall.h"
+#include "os/virtual.h"
 #include "os/vm_space.h"
 
 static const char WHY_STACK_OVERFLOW[] = "below the stack limit";
@@ -414,7 +415,7 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t n_left) {
     tl_thread *t = (tl_thread *)h->client;
     h->horizon = earlier(os->turn.end, t->slice_start + os->machine->config.os.slice_cycles);
-    h->horizon = earlier(h->horizon, tl_machine_snoop(os->machine, h->now));
+    h->horizon = earlier(h->horizon, tl_machine_tick(os->machine, h->now));
     if (os->n_timers > 0)
         h->horizon = earlier(h->horizon, os->timers[1]->cycle);
     if (tl_host_wait_is_needed(os))
@@ -560,6 +561,16 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
 
 static char *copy_string(const char *text) { return text ? strdup(text) : NULL; }
 
+// A program may map registers of some PMU.
+static bool has_window(const tl_os *os) {
+    tl_device_row rows[TL_MAX_DEVICES];
+    uint32_t n = tl_device_list(os, rows);
+    for (uint32_t i = 0; i < n; i++)
+        if (rows[i].kind == TL_DEVICE_WINDOW)
+            return true;
+    return false;
+}
+
 tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **ret_os, tl_error *err) {
     tl_os *os = calloc(1, sizeof *os);
     if (!os)
@@ -583,8 +594,8 @@ tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **r
         status = tl_fail(err, TL_ENOMEM, "no memory for the Linux personality");
     if (status == TL_OK)
         status = tl_file_system_new(os, err);
-    if (status == TL_OK && machine->config.os.ccache == TL_GRANTED)
-        tl_machine_set_bus(machine, machine->own_bus);
+    if (status == TL_OK && has_window(os))
+        tl_machine_set_bus(machine, tl_machine_own_bus(machine));
     if (status == TL_OK)
         status = tl_exec_first(os, options->argv, options->envp, err);
     if (status == TL_OK)

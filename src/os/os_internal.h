@@ -60,7 +60,7 @@ struct tl_os {
     const tl_breaks *breaks;       // the same
     tl_turn turn;                  // the one that a limit cut short; nobody's: the hart furthest behind is next
     uint32_t deferred;             // bit k: hart k stands at a trap that is handled when it is the one furthest behind
-    int32_t hpc_pid[TL_MAX_HARTS]; // whose the distributed counters of a hart were last; 0: nobody's yet
+    int32_t pmu_pid[TL_MAX_HARTS]; // which process the PMUs of a hart served last; 0: none yet
     tl_kernel_counts kernel_counts[TL_MAX_HARTS];
     struct tl_pev *perf;                    // perf_event.h; NULL: no event was ever opened
     uint32_t in_kernel;                     // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch

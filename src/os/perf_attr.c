@@ -5,7 +5,6 @@
 
 #include "os/perf_event.h"
 #include "os/vm_space.h"
-#include "pmu/rvhpm/rvhpm.h"
 
 enum { KNOWN_ATTR_BYTES = PERF_ATTR_SIZE_VER7, SBI_CACHE = 0x10000, N_CACHES = 7, N_OPS = 3, N_RESULTS = 2 };
 static const uint64_t KNOWN_SAMPLE_TYPES = (UINT64_C(1) << 25) - 1, KNOWN_READ_FORMATS = (UINT64_C(1) << 5) - 1;
@@ -109,16 +108,17 @@ static int64_t add_part(tl_pev *perf, const char *text, tl_pev_choice *choice) {
     return 0;
 }
 
-static int64_t add_event(tl_pev *perf, const tl_pmu_preset *preset, uint64_t selector, tl_pev_choice *choice) {
-    for (uint32_t i = 0; i < preset->n_events; i++)
-        if (preset->events[i].selector == selector)
-            return add_part(perf, preset->events[i].sources, choice);
-    return -ENOENT;
+static int64_t add_event(tl_pev *perf, bool is_sbi, uint64_t selector, tl_pev_choice *choice) {
+    const tl_pmu *pmu = tl_machine_perf_pmu(perf->os->machine);
+    const char *texts[TL_PMU_MAX_TEXTS];
+    uint32_t n = pmu ? pmu->type->perf_sources(pmu, is_sbi, selector, texts) : 0;
+    int64_t error = n == 0 ? -ENOENT : 0;
+    for (uint32_t i = 0; i < n && !error; i++)
+        error = add_part(perf, texts[i], choice);
+    return error;
 }
 
-static int64_t choose_generic(tl_pev *perf, uint32_t index, tl_pev_choice *choice) {
-    return add_event(perf, &tl_rvhpm_linux.base, index, choice);
-}
+static int64_t choose_generic(tl_pev *perf, uint32_t index, tl_pev_choice *choice) { return add_event(perf, true, index, choice); }
 
 static int64_t choose_cache(tl_pev *perf, uint64_t config, tl_pev_choice *choice) {
     uint64_t cache = config & 0xff, op = config >> 8 & 0xff, result = config >> 16 & 0xff;
@@ -128,17 +128,7 @@ static int64_t choose_cache(tl_pev *perf, uint64_t config, tl_pev_choice *choice
 }
 
 static int64_t choose_raw(tl_pev *perf, uint64_t config, tl_pev_choice *choice) {
-    const tl_pmu *pmu = perf->os->machine->pmus[0];
-    const tl_rvhpm *registers = tl_rvhpm_of(&pmu->file);
-    uint64_t selector = config & RAW_MASK;
-    if ((config & FIRMWARE_EVENT) || tl_rvhpm_legal_selector(registers, selector) == 0)
-        return -ENOENT;
-    if (!registers->preset->has_masks)
-        return add_event(perf, pmu->preset, selector, choice);
-    int64_t error = 0;
-    for (uint64_t left = selector & ~UINT64_C(0xff); left != 0 && !error; left &= left - 1)
-        error = add_event(perf, pmu->preset, (left & -left) | (selector & 0xff), choice);
-    return error;
+    return config & FIRMWARE_EVENT ? -ENOENT : add_event(perf, false, config & RAW_MASK, choice);
 }
 
 static int64_t choose_software(tl_pev *perf, uint64_t config, tl_pev_choice *choice) {

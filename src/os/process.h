@@ -124,7 +124,7 @@ struct tl_process {
 
     bool is_zombie, is_ending, is_stopped, is_stop_reported, is_continued;
     bool is_subreaper, did_exec, is_dumpable, has_no_new_privileges;
-    bool has_hpc;               // may use the distributed counters: useren while one of its threads has a hart
+    uint32_t granted_pmus;      // bit i: may use the PMU of row i of the machine while one of its threads has a hart
     int32_t exit_status;        // wait status once it ends
     int32_t last_thread_status; // of exit(2): the status when no exit_group comes
     int32_t stop_signal;

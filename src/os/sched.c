@@ -38,13 +38,23 @@ static void set_space(tl_hart *h, const tl_process *p) {
     tl_hart_notice(h, TL_NOTICE_SATP);
 }
 
-// What a system owes processes that do not trust each other: nothing runs on, no value is left, and useren is the newcomer's.
-static void set_hpc(tl_hart *h, const tl_process *p) {
-    int32_t *owner = &p->os->hpc_pid[h->id];
-    if (!p->os->machine->hpc || *owner == p->pid)
+uint32_t tl_sched_granted_pmus(const tl_os *os, bool after_exec) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < os->machine->n_pmus; ++i) {
+        const tl_machine_pmu *row = &os->machine->pmus[i];
+        tl_grant grant = row->pmu && row->type->grant ? row->type->grant(row->settings) : TL_DENIED;
+        mask |= (uint32_t)(grant == TL_GRANTED || (grant == TL_GRANTED_UNTIL_EXEC && !after_exec)) << i;
+    }
+    return mask;
+}
+
+// Processes do not trust each other: the newcomer finds nothing that still runs, no value, and its own permissions.
+static void set_pmus(tl_hart *h, const tl_process *p) {
+    int32_t *owner = &p->os->pmu_pid[h->id];
+    if (*owner == p->pid)
         return;
     *owner = p->pid;
-    tl_machine_hand_over_hpc(p->os->machine, h, p->has_hpc);
+    tl_machine_hand_over(p->os->machine, h, p->granted_pmus);
 }
 
 static void drain(tl_hart *h) {
@@ -74,7 +84,7 @@ static void load(tl_hart *h, tl_thread *t) {
     h->frm = t->frm;
     h->fflags = t->fflags;
     drain(h);
-    set_hpc(h, t->process); // before satp, which may set `interrupted` again
+    set_pmus(h, t->process); // before satp, which may set `interrupted` again
     set_space(h, t->process);
     if (t->last_hart >= 0 && t->last_hart != (int32_t)h->id)
         ++h->tally[TL_S_OS_MIGRATION];
@@ -225,9 +235,9 @@ void tl_sched_space_changed(tl_thread *t) {
     drain(t->hart);
 }
 
-void tl_sched_hpc_changed(tl_thread *t) {
-    t->os->hpc_pid[t->hart->id] = 0;
-    set_hpc(t->hart, t->process);
+void tl_sched_pmus_changed(tl_thread *t) {
+    t->os->pmu_pid[t->hart->id] = 0;
+    set_pmus(t->hart, t->process);
 }
 
 void tl_thread_times(const tl_thread *t, uint64_t *ret_user_cycles, uint64_t *ret_system_cycles) {

@@ -18,7 +18,9 @@ void tl_sched_yield(tl_thread *t);  // lets the others that may run on its hart 
 void tl_sched_slice_end(tl_thread *t);
 void tl_sched_place(tl_thread *t);         // after its affinity changed
 void tl_sched_space_changed(tl_thread *t); // its process has a new address space (execve); it is on a hart
-void tl_sched_hpc_changed(tl_thread *t);   // its process lost or got the right to the distributed counters; the thread has a hart
+// PMUs that programs may use, as tl_process.granted_pmus: at first, or what is left after an exec.
+uint32_t tl_sched_granted_pmus(const tl_os *os, bool after_exec);
+void tl_sched_pmus_changed(tl_thread *t); // what its process may use has changed; the thread has a hart
 bool tl_sched_has_waiting(const tl_os *os, const struct tl_hart *h);
 
 void tl_thread_wake(tl_thread *t); // from a sleep; nothing when it does not sleep

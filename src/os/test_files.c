@@ -383,9 +383,9 @@ static void test_inode_numbers_come_in_the_order_of_first_sight(void **state) {
 
 static void test_statx_has_the_kernels_layout(void **state) {
     (void)state;
-    tl_stat st = {.device = tl_device(8, 3),
+    tl_stat st = {.device = tl_make_device(8, 3),
                   .inode = 11,
-                  .rdevice = tl_device(300, 70000),
+                  .rdevice = tl_make_device(300, 70000),
                   .size = 5000,
                   .mode = S_IFREG | 0640,
                   .n_links = 2,

@@ -63,7 +63,7 @@ static tl_process *new_process(tl_thread *t, uint64_t flags) {
         p->sid = from->sid;
         memcpy(p->limits, from->limits, sizeof p->limits);
     }
-    p->has_hpc = from->has_hpc;
+    p->granted_pmus = from->granted_pmus;
     p->exit_signal = (int32_t)(flags & CSIGNAL);
     p->vm = flags & CLONE_VM ? tl_vm_ref(from->vm) : tl_vm_fork(from->vm);
     if (flags & CLONE_SIGHAND) {

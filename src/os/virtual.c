@@ -15,11 +15,11 @@ typedef struct node {
     node_kind kind;
     uint32_t mode;
     tl_proc_subject subject;
-    tl_proc_text_fn *make;       // NODE_TEXT
-    char target[TL_PATH_MAX];    // NODE_LINK, NODE_FD
-    tl_file *file;               // NODE_FD
-    const tl_device_row *device; // NODE_DEVICE
-    tl_shm_entry *shm;           // NODE_SHM
+    tl_proc_text_fn *make;    // NODE_TEXT
+    char target[TL_PATH_MAX]; // NODE_LINK, NODE_FD
+    tl_file *file;            // NODE_FD
+    tl_device_row device;     // NODE_DEVICE; else its name is NULL
+    tl_shm_entry *shm;        // NODE_SHM
 } node;
 
 static void set_dir(node *to) {
@@ -118,11 +118,13 @@ static int64_t resolve_dev(const tl_os *os, const char *name, node *to) {
     tl_file_system *fs = os->file_system;
     static const char *const std_links[][2] = {
         {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}, {"fd", "/proc/self/fd"}};
-    for (const tl_device_row *row = tl_device_rows; row->name; row++)
-        if (strcmp(row->name, name) == 0 && tl_device_is_there(os, row)) {
+    tl_device_row rows[TL_MAX_DEVICES];
+    uint32_t n = tl_device_list(os, rows);
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(rows[i].name, name) == 0) {
             to->kind = NODE_DEVICE;
             to->mode = S_IFCHR | 0666;
-            to->device = row;
+            to->device = rows[i];
             return 0;
         }
     for (size_t i = 0; i < sizeof std_links / sizeof *std_links; i++)
@@ -153,7 +155,7 @@ static int64_t resolve(tl_thread *asker, const char *path, node *to) {
     tl_os *os = asker->os;
     memset(to, 0, offsetof(node, target));
     to->file = NULL;
-    to->device = NULL;
+    to->device = (tl_device_row){.name = NULL};
     to->shm = NULL;
     to->subject = (tl_proc_subject){.asker = asker, .process = asker->process};
     if (strncmp(path, "/dev/", 5) == 0)
@@ -245,8 +247,8 @@ static void stat_node(tl_thread *t, const char *path, const node *found, tl_stat
     ret_stat->gid = is_own ? TL_GID : 0;
     struct timespec start = {.tv_sec = (int64_t)TL_REALTIME_START_S};
     ret_stat->atime = ret_stat->mtime = ret_stat->ctime = start;
-    if (found->device)
-        ret_stat->rdevice = tl_device(found->device->major, found->device->minor);
+    if (found->device.name)
+        ret_stat->rdevice = tl_make_device(found->device.major, found->device.minor);
     if (strncmp(path, "/etc/", 5) == 0) { // a file like any other: it has a size
         tl_strbuf text = {.text = NULL};
         found->make(&text, &found->subject);
@@ -443,9 +445,10 @@ static void list_all(lister *l) {
     list(l, ".");
     list(l, "..");
     if (strcmp(path, "/dev") == 0) {
-        for (const tl_device_row *row = tl_device_rows; row->name; row++)
-            if (tl_device_is_there(os, row))
-                list(l, row->name);
+        tl_device_row rows[TL_MAX_DEVICES];
+        uint32_t n = tl_device_list(os, rows);
+        for (uint32_t i = 0; i < n; i++)
+            list(l, rows[i].name);
         static const char *const more[] = {"fd", "shm", "stderr", "stdin", "stdout"};
         for (size_t i = 0; i < sizeof more / sizeof *more; i++)
             list(l, more[i]);
@@ -585,7 +588,7 @@ int64_t tl_virtual_open(tl_thread *t, const tl_place *place, uint32_t flags, uin
     case NODE_DIR: return writes || flags & TL_O_CREAT ? -EISDIR : open_new(t, place, sizeof(tl_file), &dir_ops, flags, ret_file);
     case NODE_TEXT: return writes ? -EACCES : open_new(t, place, sizeof(text_file), &text_ops, flags, ret_file);
     case NODE_DEVICE:
-        error = tl_device_open(t->os, found.device, flags, ret_file);
+        error = tl_device_open(t->os, &found.device, flags, ret_file);
         if (!error)
             tl_file_set_path(t->os, *ret_file, place->path);
         return error;

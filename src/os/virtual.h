@@ -29,16 +29,18 @@ typedef enum tl_device_kind {
     TL_DEVICE_RANDOM,
     TL_DEVICE_URANDOM,
     TL_DEVICE_TTY,
-    TL_DEVICE_CCACHE
+    TL_DEVICE_WINDOW // of a PMU
 } tl_device_kind;
 typedef struct tl_device_row {
     const char *name;
     tl_device_kind kind;
     uint32_t major, minor;
+    const tl_pmu *pmu; // TL_DEVICE_WINDOW
 } tl_device_row;
-extern const tl_device_row tl_device_rows[];                        // ends with a NULL name
-bool tl_device_is_there(const tl_os *os, const tl_device_row *row); // some have to be granted
-int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file);
+// Devices of this machine, by name: those that every system has, and windows of PMUs that are granted. Returns their number.
+enum { TL_MAX_DEVICES = 8 + TL_MAX_PMUS };
+uint32_t tl_device_list(const tl_os *os, tl_device_row ret_rows[TL_MAX_DEVICES]);
+int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file); // the row is copied
 bool tl_file_is_dev_zero(const tl_file *file);
 
 // Names of /dev/shm.

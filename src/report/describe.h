@@ -9,9 +9,9 @@
 #include "model/pmu.h"
 #include "session/result.h"
 
-// `settings` has a row for each of tl_keys, in that order; `yaml` is the same as a description.
-TL_MUST_CHECK tl_status tl_report_machine(const char *yaml, const tl_setting *settings, tl_describe_format format, FILE *stream,
-                                          tl_error *err);
+// `settings` has a row for each of `keys`; `yaml` says all of them as a description.
+TL_MUST_CHECK tl_status tl_report_machine(const char *yaml, const tl_setting *settings, const tl_key *const *keys, uint32_t n_keys,
+                                          tl_describe_format format, FILE *stream, tl_error *err);
 
 // `preset` NULL: the events of every preset.
 TL_MUST_CHECK tl_status tl_report_pmu(const tl_pmu_type *type, const tl_pmu_preset *preset, tl_describe_format format, FILE *stream,

@@ -6,15 +6,18 @@
 
 #include "pmu/ccache/ccache.h"
 #include "pmu/rvhpm/rvhpm.h"
+#include "readers/ccache/on.h"
+#include "readers/dhpc/on.h"
+#include "readers/rvhpm/on.h"
 
 enum { N_CSRS = 4096, ACCESS_BITS = 64, VALUE_BITS = 64 };
 
 void tl_account_complete(tl_config *config) {
-    config->pmu = TL_PMU_U74;
-    if (config->hpc == TL_HPC_NONE)
-        config->hpc = TL_HPC_TIMED;
-    if (config->l2_counters == 0)
-        config->l2_counters = TL_ACCOUNT_BLOCK_COUNTERS;
+    tl_keys_set(config, "pmu", TL_RVHPM_KEY_U74);
+    if (tl_dhpc_settings_of(config).mode == TL_DHPC_KEY_NONE)
+        tl_keys_set(config, "hpc", TL_DHPC_KEY_TIMED);
+    if (tl_ccache_settings_of(config).n_counters == 0)
+        tl_keys_set(config, "l2.counters", TL_ACCOUNT_BLOCK_COUNTERS);
 }
 
 // Those that are there and not merely read as zero.
@@ -40,7 +43,7 @@ static uint32_t bytes_per_event(const tl_regmap *map) { // every array has an el
 tl_status tl_account_of_u74(const tl_machine *machine, tl_account *ret_account, tl_error *err) {
     tl_arena arena = {0};
     tl_pmu *bare;
-    const tl_rvhpm_preset *preset = (const tl_rvhpm_preset *)(const void *)machine->pmus[0]->preset;
+    const tl_rvhpm_preset *preset = (const tl_rvhpm_preset *)(const void *)tl_rvhpm_on(machine, 0)->preset;
     const tl_rvhpm_cost cost = tl_rvhpm_cost_of(preset);
     tl_account account = {
         .n_counters = (uint64_t)machine->n_harts * cost.n_counters,
@@ -48,7 +51,7 @@ tl_status tl_account_of_u74(const tl_machine *machine, tl_account *ret_account, 
         .state_bits = machine->n_harts * cost.state_bits,
         .counter_bits = machine->n_harts * cost.counter_bits,
         .wires = machine->n_harts * cost.wires,
-        .n_csrs = count_csrs(&machine->pmus[0]->file),
+        .n_csrs = count_csrs(&tl_rvhpm_on(machine, 0)->file),
     };
     tl_status status = tl_pmu_new(&tl_pmu_rvhpm, &tl_rvhpm_none.base, ACCESS_BITS, &machine->pmu_host, 0, &arena, &bare, err);
     if (status == TL_OK) {
@@ -60,7 +63,7 @@ tl_status tl_account_of_u74(const tl_machine *machine, tl_account *ret_account, 
 }
 
 tl_account tl_account_of_ccache(const tl_machine *machine) {
-    const uint32_t n_clients = 2 * machine->n_harts + 1, n_counters = machine->config.l2_counters;
+    const uint32_t n_clients = 2 * machine->n_harts + 1, n_counters = tl_ccache_on(machine)->n_counters;
     const tl_ccache_cost cost = tl_ccache_cost_of(n_counters, n_clients);
     return (tl_account){
         .n_counters = n_counters,
@@ -68,15 +71,15 @@ tl_account tl_account_of_ccache(const tl_machine *machine) {
         .state_bits = cost.state_bits,
         .counter_bits = cost.counter_bits,
         .wires = cost.wires,
-        .address_bytes = machine->l2_counters->type->window_bytes,
-        .address_bytes_per_event = bytes_per_event(machine->l2_counters->type->regmap),
+        .address_bytes = tl_ccache_on(machine)->pmu.type->window_bytes,
+        .address_bytes_per_event = bytes_per_event(tl_ccache_on(machine)->pmu.type->regmap),
     };
 }
 
 tl_account tl_account_of_dhpc(const tl_machine *machine, tl_dhpc_cost *ret_cost) {
     uint32_t n_managers;
-    const tl_dhpc_manager *managers = tl_dhpc_managers(machine->hpc, &n_managers);
-    const tl_dhpc_cost cost = tl_dhpc_cost_of(tl_dhpc_config_of(machine->hpc), machine->n_harts, managers, n_managers);
+    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(machine), &n_managers);
+    const tl_dhpc_cost cost = tl_dhpc_cost_of(tl_dhpc_config_of(tl_dhpc_on(machine)), machine->n_harts, managers, n_managers);
     if (ret_cost)
         *ret_cost = cost;
     return (tl_account){
@@ -85,7 +88,7 @@ tl_account tl_account_of_dhpc(const tl_machine *machine, tl_dhpc_cost *ret_cost)
         .state_bits = cost.state_bits,
         .counter_bits = cost.manager_counters,
         .wires = cost.wires,
-        .n_csrs = count_csrs(&tl_dhpc_pmu(machine->hpc, 0)->file),
+        .n_csrs = count_csrs(&tl_dhpc_pmu(tl_dhpc_on(machine), 0)->file),
     };
 }
 

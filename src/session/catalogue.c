@@ -8,7 +8,7 @@
 
 #include "base/bits.h"
 #include "base/glob.h"
-#include "model/config_keys.h"
+#include "machine/keys.h"
 #include "session/catalogue_parts.h"
 
 enum { MAX_NAME_BYTES = 128, SHARED = -1 };
@@ -101,7 +101,7 @@ static tl_status new_catalogue(const tl_config *config, const tl_probe *probe, t
 }
 
 tl_status tl_catalogue_new(const tl_config *config, tl_catalogue **ret_catalogue, tl_error *err) {
-    tl_status status = tl_config_check(config, err);
+    tl_status status = tl_keys_check(config, err);
     return status == TL_OK ? new_catalogue(config, NULL, ret_catalogue, err) : status;
 }
 

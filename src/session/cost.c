@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "machine/machine.h"
 #include "pmu/dhpc/dhpc.h"
+#include "readers/dhpc/on.h"
 #include "session/account.h"
 #include "session/plan.h"
 
@@ -87,8 +88,8 @@ static tl_status add_sizes(tl_cost *cost, const tl_dhpc_config *config, uint64_t
 static tl_status fill(tl_cost *cost, const tl_config *config, const tl_machine *machine, uint32_t n_units, uint32_t n_counters,
                       tl_error *err) {
     uint32_t n_managers;
-    (void)tl_dhpc_managers(machine->hpc, &n_managers);
-    const tl_dhpc_config *how = tl_dhpc_config_of(machine->hpc);
+    (void)tl_dhpc_managers(tl_dhpc_on(machine), &n_managers);
+    const tl_dhpc_config *how = tl_dhpc_config_of(tl_dhpc_on(machine));
     if (n_managers == 0)
         return tl_fail(err, TL_EINVAL, "machine %s builds none of its counters: dhpc.*_events leave all of them out", config->name);
     tl_dhpc_cost c;

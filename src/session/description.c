@@ -36,7 +36,7 @@ typedef struct reader {
     const char *file_name;
     tl_error *err;
     yaml_parser_t parser;
-    entry *entries; // [tl_n_keys + 1], so that every key fits once
+    entry *entries; // [TL_MAX_KEYS + 1], so that every key fits once
     uint32_t n_entries;
 } reader;
 
@@ -63,19 +63,23 @@ static tl_status not_yaml(const reader *r) {
 
 // Every key and section, for suggestions.
 static void offer_keys(tl_nearest *nearest) {
-    for (uint32_t i = 0; i < tl_n_keys; i++) {
+    tl_key_list list;
+    tl_key_list_init(&list);
+    for (uint32_t i = 0; i < list.n; i++) {
         char section[MAX_PATH_BYTES];
-        snprintf(section, sizeof section, "%.*s", (int)strcspn(tl_keys[i].path, "."), tl_keys[i].path);
-        tl_nearest_offer(nearest, tl_keys[i].path);
+        snprintf(section, sizeof section, "%.*s", (int)strcspn(list.keys[i]->path, "."), list.keys[i]->path);
+        tl_nearest_offer(nearest, list.keys[i]->path);
         tl_nearest_offer(nearest, section);
     }
     tl_nearest_offer(nearest, BASE);
 }
 
 static bool is_section(const char *name) {
+    tl_key_list list;
+    tl_key_list_init(&list);
     size_t n = strlen(name);
-    for (uint32_t i = 0; i < tl_n_keys; i++)
-        if (strncmp(tl_keys[i].path, name, n) == 0 && tl_keys[i].path[n] == '.')
+    for (uint32_t i = 0; i < list.n; i++)
+        if (strncmp(list.keys[i]->path, name, n) == 0 && list.keys[i]->path[n] == '.')
             return true;
     return false;
 }
@@ -90,11 +94,13 @@ static const char *suggestion(const char *path, char *text, size_t size_bytes) {
     const char *dot = strrchr(path, '.'), *last = dot ? dot + 1 : path;
     size_t used = 0;
     uint32_t n_found = 0;
-    for (uint32_t i = 0; i < tl_n_keys && n_found < TL_NEAREST_MAX; i++) {
-        const char *of = strrchr(tl_keys[i].path, '.');
+    tl_key_list list;
+    tl_key_list_init(&list);
+    for (uint32_t i = 0; i < list.n && n_found < TL_NEAREST_MAX; i++) {
+        const char *of = strrchr(list.keys[i]->path, '.');
         if (!of || strcmp(of + 1, last) != 0)
             continue;
-        int n = snprintf(text + used, size_bytes - used, "%s%s", n_found++ ? ", " : "; did you mean one like ", tl_keys[i].path);
+        int n = snprintf(text + used, size_bytes - used, "%s%s", n_found++ ? ", " : "; did you mean one like ", list.keys[i]->path);
         used += (size_t)n < size_bytes - used ? (size_t)n : 0;
     }
     if (n_found > 0)
@@ -336,7 +342,7 @@ static tl_status apply(const reader *r, uint32_t n_bases, tl_config *ret_config)
     }
 
     tl_error why;
-    if (tl_config_check(&config, &why) != TL_OK) { // "l1d.ways = 3: must ..."
+    if (tl_keys_check(&config, &why) != TL_OK) { // "l1d.ways = 3: must ..."
         char path[MAX_PATH_BYTES];
         snprintf(path, sizeof path, "%.*s", (int)strcspn(why.text, " :"), why.text);
         const entry *e = find_entry(r, path);
@@ -357,7 +363,7 @@ static tl_status read_description(const char *text, size_t n_bytes, const char *
     if (n_bytes > MAX_FILE_BYTES)
         return tl_fail(err, TL_EFORMAT, "%.200s: larger than %d KiB; this cannot be a machine description", file_name,
                        MAX_FILE_BYTES / 1024);
-    r.entries = calloc(tl_n_keys + 1, sizeof *r.entries);
+    r.entries = calloc(TL_MAX_KEYS + 1, sizeof *r.entries);
     if (!r.entries || !yaml_parser_initialize(&r.parser)) {
         free(r.entries);
         return tl_fail(err, TL_ENOMEM, "%.200s: no memory to read it", file_name);
@@ -503,10 +509,12 @@ void tl_key_format(const tl_key *key, const tl_config *config, tl_strbuf *out) {
 }
 
 void tl_description_write(const tl_config *config, tl_strbuf *out) {
+    tl_key_list list;
+    tl_key_list_init(&list);
     const char *section = "";
     size_t n_section = 0;
-    for (uint32_t i = 0; i < tl_n_keys; i++) {
-        const tl_key *key = &tl_keys[i];
+    for (uint32_t i = 0; i < list.n; i++) {
+        const tl_key *key = list.keys[i];
         const char *dot = strchr(key->path, '.');
         if (dot && (strncmp(key->path, section, n_section) != 0 || (size_t)(dot - key->path) != n_section)) {
             section = key->path;
@@ -538,11 +546,13 @@ static void range_text(const tl_key *key, char *text, size_t size_bytes) {
 }
 
 void tl_description_keys_markdown(tl_strbuf *out) {
+    tl_key_list list;
+    tl_key_list_init(&list);
     tl_config rocket;
     tl_config_default(&rocket);
     tl_strbuf_add(out, "| key | rocket | may be | unit | meaning |\n| --- | --- | --- | --- | --- |\n");
-    for (uint32_t i = 0; i < tl_n_keys; i++) {
-        const tl_key *key = &tl_keys[i];
+    for (uint32_t i = 0; i < list.n; i++) {
+        const tl_key *key = list.keys[i];
         char range[200];
         range_text(key, range, sizeof range);
         tl_strbuf_addf(out, "| `%s` | ", key->path);

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "base/strbuf.h"
-#include "model/config_keys.h"
+#include "machine/keys.h"
 
 // Reads a description. `file_name` is for messages only. Keys that are left out take the value of `base:` (a built-in machine), or
 // of rocket. The result has passed tl_config_check.

@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "pmu/dhpc/dhpc.h"
+#include "readers/dhpc/on.h"
 #include "session/pmus.h"
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
@@ -57,9 +58,9 @@ tl_status tl_hpc_resolve(const tl_run_options *options, tl_config *config, tl_ar
         return status;
     if (options->interval != TL_INTERVAL_NONE || options->roi_start)
         return tl_fail(err, TL_EINVAL, "-P dhpc reads the counters once, when the program has ended; it does not go with -I or --roi");
-    if (preset ? strcmp(preset->name, "timed") != 0 : config->hpc == TL_HPC_FUNCTIONAL)
+    if (preset ? strcmp(preset->name, "timed") != 0 : tl_dhpc_settings_of(config).mode == TL_DHPC_KEY_FUNCTIONAL)
         return tl_fail(err, TL_EINVAL, "the reader wants counters that take their time; use -P dhpc:timed");
-    config->hpc = TL_HPC_TIMED;
+    tl_keys_set(config, "hpc", TL_DHPC_KEY_TIMED);
     tl_hpc_plan *plan = tl_arena_alloc(arena, sizeof *plan);
     bool *is_chosen = tl_arena_alloc(arena, tl_dhpc_n_events * sizeof *is_chosen);
     bool *is_named = tl_arena_alloc(arena, tl_dhpc_n_events * sizeof *is_named);
@@ -76,7 +77,7 @@ tl_status tl_hpc_resolve(const tl_run_options *options, tl_config *config, tl_ar
 
 static bool is_built(const tl_machine *machine, const tl_event *event) {
     uint32_t n;
-    const tl_dhpc_manager *managers = tl_dhpc_managers(machine->hpc, &n);
+    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(machine), &n);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t kind = TL_DHPC_ID(tl_dhpc_class_of(managers[i].id), 0, tl_dhpc_extend_of(managers[i].id));
         if (kind == event->selector >> 6 && managers[i].implemented >> (event->selector & 63) & 1)

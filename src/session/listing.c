@@ -146,8 +146,10 @@ static void add_groups(builder *b, const tl_catalogue *catalogue) {
 }
 
 static void add_keys(builder *b, const tl_config *config) {
-    for (uint32_t i = 0; i < tl_n_keys; i++) {
-        const tl_key *key = &tl_keys[i];
+    tl_key_list list;
+    tl_key_list_init(&list);
+    for (uint32_t i = 0; i < list.n; i++) {
+        const tl_key *key = list.keys[i];
         const char *dot = strchr(key->path, '.');
         char group[32] = "machine";
         tl_strbuf value = {0};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "readers/rvhpm/on.h"
 
 // Privileged ISA, hardware performance monitor.
 enum {
@@ -125,7 +126,7 @@ tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machine, tl_arena *a
     for (uint32_t i = 0; i < machine->n_harts; i++) {
         on_hart *h = &perf->harts[i];
         *h = (on_hart){.hart = machine->harts[i],
-                       .port = &machine->pmus[i]->port,
+                       .port = &tl_rvhpm_on(machine, i)->port,
                        .counter = tl_arena_alloc(arena, plan->n_events),
                        .previous = tl_arena_alloc(arena, plan->n_events * sizeof(uint64_t))};
         if (!h->counter || !h->previous)

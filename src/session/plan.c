@@ -113,7 +113,7 @@ tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_c
     if (status == TL_OK)
         status = apply_overrides(overrides, &config, &stated, err);
     if (status == TL_OK)
-        status = tl_config_check(&config, err);
+        status = tl_keys_check(&config, err);
     if (status == TL_OK)
         *ret_config = config;
     return status;
@@ -122,11 +122,13 @@ tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_c
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
 tl_status tl_plan_settings(const tl_config *config, tl_arena *arena, const tl_setting **ret_settings, tl_error *err) {
-    tl_setting *settings = list_alloc(arena, tl_n_keys, sizeof *settings);
-    for (uint32_t i = 0; settings && i < tl_n_keys; i++) {
+    tl_key_list list;
+    tl_key_list_init(&list);
+    tl_setting *settings = list_alloc(arena, list.n, sizeof *settings);
+    for (uint32_t i = 0; settings && i < list.n; i++) {
         tl_strbuf text = {0};
-        tl_key_format(&tl_keys[i], config, &text);
-        settings[i] = (tl_setting){tl_keys[i].path, text.has_failed ? NULL : tl_arena_strdup(arena, tl_strbuf_text(&text))};
+        tl_key_format(list.keys[i], config, &text);
+        settings[i] = (tl_setting){list.keys[i]->path, text.has_failed ? NULL : tl_arena_strdup(arena, tl_strbuf_text(&text))};
         tl_strbuf_done(&text);
         if (!settings[i].value)
             settings = NULL;
@@ -137,16 +139,27 @@ tl_status tl_plan_settings(const tl_config *config, tl_arena *arena, const tl_se
     return TL_OK;
 }
 
+// The first preset is what the design comes with, so the key that chooses it is as it comes.
+static bool is_as_it_comes(const tl_key *key, const tl_pmu_type *type, const tl_pmu_preset *preset, const tl_config *config) {
+    uint64_t value = tl_key_number(key, config);
+    return value == tl_key_read(key, type->default_settings) || strncmp(key->path, "os.", 3) == 0 ||
+           (preset == type->presets[0] && key->kind == TL_KEY_CHOICE && strcmp(key->choices[value], preset->name) == 0);
+}
+
+static const tl_pmu_type *remarkable_pmu(void) {
+    const tl_pmu_type *const *type = tl_pmu_types;
+    while (*type && !(*type)->settings_title)
+        type++;
+    return *type;
+}
+
 tl_status tl_plan_unusual_hpc(const tl_config *config, tl_arena *arena, const char **ret_text, tl_error *err) {
-    tl_config usual;
+    const tl_pmu_type *type = remarkable_pmu();
+    const tl_pmu_preset *preset = type ? tl_pmu_chosen(type, config) : NULL;
     tl_strbuf text = {0};
-    tl_config_default(&usual);
-    usual.hpc = TL_HPC_TIMED;
     *ret_text = NULL;
-    for (uint32_t i = 0; config->hpc != TL_HPC_NONE && i < tl_n_keys; i++) {
-        const tl_key *key = &tl_keys[i];
-        if ((strncmp(key->path, "dhpc.", 5) != 0 && strcmp(key->path, "hpc") != 0) ||
-            tl_key_number(key, config) == tl_key_number(key, &usual))
+    for (const tl_key *key = preset ? type->keys : NULL; key && key->path; key++) {
+        if (is_as_it_comes(key, type, preset, config))
             continue;
         tl_strbuf_add(&text, *tl_strbuf_text(&text) ? ", " : "");
         tl_strbuf_add(&text, key->path);
@@ -222,6 +235,8 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     static const char *const intervals[] = {"none", "instructions", "cycles", "ns"}, *const kinds[] = {"user", "bare", "boot"};
     tl_header *header = &plan->header;
     tl_arena *arena = &plan->arena;
+    tl_key_list list;
+    tl_key_list_init(&list);
     tl_image_path images[TL_MAX_IMAGE_PATHS] = {{0}};
     tl_plan_images(options, images);
     const char *program = last_part(images[0].path); // it comes first
@@ -243,7 +258,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
         .seed = plan->config.seed,
         .clock_hz = plan->config.clock_hz,
         .n_harts = plan->config.n_harts,
-        .n_settings = tl_n_keys,
+        .n_settings = list.n,
     };
     if (!header->program || !header->argv || !header->env)
         return no_memory(err);
@@ -423,9 +438,8 @@ tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_erro
         status = tl_hpc_resolve(options, &plan->config, &plan->arena, &plan->hpc, err);
     else if (status == TL_OK && options->pmu)
         status = set_pmu(&plan->config, options->pmu, err);
-    if (status == TL_OK && options->kind == TL_RUN_USER && plan->config.os.hpc != TL_DENIED && plan->config.hpc == TL_HPC_NONE)
-        status = tl_fail(err, TL_EINVAL, "os.hpc = %s: this machine has no distributed counters; set hpc=timed",
-                         plan->config.os.hpc == TL_GRANTED ? "granted" : "until_exec");
+    if (status == TL_OK && options->kind == TL_RUN_USER)
+        status = tl_keys_check_grants(&plan->config, err);
     if (status == TL_OK)
         plan->remark = tl_plan_lines_remark(options, &plan->arena);
     if (status == TL_OK)

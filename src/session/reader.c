@@ -16,6 +16,7 @@
 #include "base/bits.h"
 #include "isa/rv/assemble.h"
 #include "pmu/dhpc/dhpc.h"
+#include "readers/dhpc/on.h"
 
 enum {
     X0 = 0,
@@ -206,8 +207,8 @@ static tl_status add_chosen(reader *r, const tl_dhpc_manager *manager, const boo
 
 static tl_status make_requests(reader *r, const tl_reader_choice *choice, tl_error *err) {
     uint32_t n;
-    const tl_dhpc_manager *managers = tl_dhpc_managers(r->machine->hpc, &n); // cores before slices
-    size_t room = (size_t)n * TL_DHPC_COUNTERS;                              // and a counter of each request at least
+    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(r->machine), &n); // cores before slices
+    size_t room = (size_t)n * TL_DHPC_COUNTERS;                                     // and a counter of each request at least
     r->requests = tl_arena_alloc(&r->reading->arena, room * sizeof *r->requests);
     r->sources = tl_arena_alloc(&r->reading->arena, room * sizeof *r->sources);
     r->clocks = tl_arena_alloc(&r->reading->arena, room * sizeof *r->clocks);
@@ -454,9 +455,9 @@ bool tl_reader_is_column(const tl_event *event) {
 }
 
 tl_status tl_reader_run(tl_machine *machine, const tl_reader_choice *choice, tl_reading *reading, tl_error *err) {
-    if (!machine->hpc)
+    if (!tl_dhpc_on(machine))
         return tl_fail(err, TL_EINVAL, "machine %s has no distributed counters; give it some with --set hpc=timed", machine->config.name);
-    reader r = {.machine = machine, .reading = reading, .config = tl_dhpc_config_of(machine->hpc)};
+    reader r = {.machine = machine, .reading = reading, .config = tl_dhpc_config_of(tl_dhpc_on(machine))};
     if (r.config->mode != TL_DHPC_TIMED)
         return tl_fail(err, TL_EINVAL, "the reader wants counters that take their time; use --set hpc=timed");
     r.base = TL_RAM_BASE_PADDR + machine->config.ram_bytes - TL_READER_BYTES;

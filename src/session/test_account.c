@@ -2,6 +2,8 @@
 // The account of designs on machines of known size, worked out on paper, and that chips of other
 // sizes are accounted for alike.
 #include "base/testing.h"
+#include "readers/dhpc/on.h"
+#include "readers/rvhpm/on.h"
 #include "session/account.h"
 #include "session/cost.h"
 #include "session/plan.h"
@@ -67,7 +69,7 @@ static void test_what_is_wired_is_no_counter(void **state) {
     tl_dhpc_cost cost;
     tl_account a = tl_account_of_dhpc(machine, &cost);
     uint32_t n_managers, n = 0;
-    const tl_dhpc_manager *managers = tl_dhpc_managers(machine->hpc, &n_managers);
+    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(machine), &n_managers);
     for (uint32_t i = 0; i < n_managers; i++)
         for (int bit = 0; bit < 64; bit++)
             n += (managers[i].implemented >> bit & 1) && managers[i].counters[bit].origin != TL_DHPC_CONSTANT;
@@ -102,17 +104,17 @@ static void test_what_a_description_lacks_is_added(void **state) {
     (void)state;
     tl_config config;
     tl_config_default(&config);
-    config.hpc = TL_HPC_NONE;
-    config.l2_counters = 0;
+    tl_keys_set(&config, "hpc", TL_DHPC_KEY_NONE);
+    tl_keys_set(&config, "l2.counters", 0);
     tl_account_complete(&config);
-    assert_int_equal(config.hpc, TL_HPC_TIMED);
-    assert_int_equal(config.l2_counters, 6);
-    assert_int_equal(config.pmu, TL_PMU_U74);
-    config.hpc = TL_HPC_FUNCTIONAL;
-    config.l2_counters = 11;
+    assert_int_equal(tl_keys_get(&config, "hpc"), TL_DHPC_KEY_TIMED);
+    assert_int_equal(tl_keys_get(&config, "l2.counters"), 6);
+    assert_ptr_equal(tl_rvhpm_preset_of(&config), &tl_rvhpm_u74);
+    tl_keys_set(&config, "hpc", TL_DHPC_KEY_FUNCTIONAL);
+    tl_keys_set(&config, "l2.counters", 11);
     tl_account_complete(&config);
-    assert_int_equal(config.hpc, TL_HPC_FUNCTIONAL);
-    assert_int_equal(config.l2_counters, 11);
+    assert_int_equal(tl_keys_get(&config, "hpc"), TL_DHPC_KEY_FUNCTIONAL);
+    assert_int_equal(tl_keys_get(&config, "l2.counters"), 11);
 }
 
 static void test_the_cost_holds_every_design_of_the_account(void **state) {

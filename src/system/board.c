@@ -252,10 +252,14 @@ static tl_status make_devices(tl_board *board, const tl_system_options *options,
         !has_added(board, status = tl_rtc_new(&rtc, TL_POWER_ON_S, next_device(board), err)) ||
         !has_added(board, status = tl_finisher_new(&finisher, next_device(board), err)))
         return status;
-    tl_device_place l2_counters = {board->arena, &board->host, TL_L2_COUNTERS_PADDR, 0, 0};
-    tl_pmu *pmu = board->machine->l2_counters;
-    if (pmu && !has_added(board, status = tl_pmu_window_new(&l2_counters, pmu, next_device(board), err)))
-        return status;
+    for (uint32_t i = 0; i < board->machine->n_pmus; i++) {
+        tl_pmu *pmu = board->machine->pmus[i].pmu;
+        if (!pmu || pmu->type->window_bytes == 0)
+            continue;
+        tl_device_place window = {board->arena, &board->host, pmu->type->window_paddr, 0, 0};
+        if (!has_added(board, status = tl_pmu_window_new(&window, pmu, next_device(board), err)))
+            return status;
+    }
     return make_virtio(board, options, err);
 }
 
@@ -277,7 +281,7 @@ tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_op
                                    .put = put,
                                    .get = get,
                                    .has_input = has_input};
-    board->pmu = machine->pmus[0]->preset->tree;
+    board->pmu = tl_machine_pmu_tree(machine);
     board->interrupt_tally = interrupt_tally_of(machine);
     tl_status status = make_devices(board, options, err);
     if (status != TL_OK) {

@@ -60,6 +60,22 @@ static void reg(tree *t, uint64_t address, uint64_t size) {
 
 static uint32_t sets_of(const tl_cache_config *cache) { return cache->size_bytes / (cache->ways * cache->line_bytes); }
 
+// NULL name: the design has no node.
+static tl_pmu_node node_of(const tl_device *device) {
+    const tl_pmu *pmu = tl_pmu_window_pmu(device);
+    tl_pmu_node node = {.name = NULL};
+    if (pmu->type->describe_node)
+        pmu->type->describe_node(pmu, &node);
+    return node;
+}
+
+static bool is_cache_a_device(const tl_board *board) {
+    for (uint32_t i = 0; i < board->n_devices; i++)
+        if (strcmp(board->devices[i]->type->name, "pmu") == 0 && node_of(board->devices[i]).is_l2_cache)
+            return true;
+    return false;
+}
+
 static void first_level(tree *t, char side, const tl_cache_config *cache, const tl_tlb_config *tlb) {
     const struct {
         const char *suffix;
@@ -132,7 +148,7 @@ static void harts(tree *t, const tl_board *board) {
     end(t);
     end(t);
 
-    if (!board->machine->l2_counters) { // else the cache is a device
+    if (!is_cache_a_device(board)) {
         begin(t, "l2-cache");
         text(t, "compatible", "cache");
         l2_cache(t, board);
@@ -201,16 +217,18 @@ static void virtio(tree *t, const tl_board *board, const tl_device *device) {
     one_interrupt(t, device);
 }
 
-// The cache with its counters, as on SiFive's boards. There is no interrupt: nothing here has errors to correct.
+// Counters in a window. There is no interrupt: a PMU raises lines of harts. A node that is the cache's, too, has its geometry.
 static void pmu_window(tree *t, const tl_board *board, const tl_device *device) {
-    (void)device;
-    STRINGS(t, "compatible", "sifive,ccache0\0cache");
-    l2_cache(t, board);
-    number(t, "sifive,perfmon-counters", board->machine->config.l2_counters);
+    tl_pmu_node node = node_of(device);
+    bytes(t, "compatible", node.compatible, node.compatible_bytes);
+    if (node.is_l2_cache)
+        l2_cache(t, board);
+    for (uint32_t i = 0; i < node.n_numbers; i++)
+        number(t, node.numbers[i].name, node.numbers[i].value);
 }
 
 static const struct {
-    const char *type, *node; // of the device; in the tree
+    const char *type, *node; // of the device; in the tree, NULL: as the PMU says
     void (*describe)(tree *t, const tl_board *board, const tl_device *device);
 } rows[] = {
     {"clint", "clint", clint},
@@ -218,7 +236,7 @@ static const struct {
     {"uart", "serial", uart},
     {"rtc", "rtc", rtc},
     {"finisher", "test", finisher},
-    {"pmu", "cache-controller", pmu_window},
+    {"pmu", NULL, pmu_window},
     {"virtio_block", "virtio_mmio", virtio},
     {"virtio_empty", "virtio_mmio", virtio},
     {"virtio_console", "virtio_mmio", virtio},
@@ -235,7 +253,10 @@ static void devices(tree *t, const tl_board *board) {
             const tl_device *device = board->devices[i];
             if (strcmp(device->type->name, rows[k].type) != 0)
                 continue;
-            begin_at(t, rows[k].node, device->base_paddr);
+            const char *name = rows[k].node ? rows[k].node : node_of(device).name;
+            if (!name)
+                continue;
+            begin_at(t, name, device->base_paddr);
             reg(t, device->base_paddr, device->size_bytes);
             rows[k].describe(t, board, device);
             end(t);

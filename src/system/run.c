@@ -151,7 +151,7 @@ static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
 
 static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limits, uint64_t n_left) {
     h->horizon = earlier(system->turn.end, system->board.next_event);
-    h->horizon = earlier(h->horizon, tl_machine_snoop(system->machine, h->now));
+    h->horizon = earlier(h->horizon, tl_machine_tick(system->machine, h->now));
     if (system->tohost)
         h->horizon = earlier(h->horizon, h->now + HTIF_EVERY_CYCLES);
     if (others_have_reached(system, h, limits->until_cycle))

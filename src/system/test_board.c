@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "base/testing.h"
-#include "dev/snooper.h"
 #include "isa/rv/privileged.h"
+#include "machine/keys.h"
 #include "mem/mem_signals.h"
 #include "model/core.h"
+#include "pmu/ccache/ccache.h"
+#include "pmu/ccache/snooper.h"
 
 enum { CLOCK_HZ = 50000000 }; // five cycles per tick of machine time
 
@@ -29,8 +31,8 @@ static void start_with(rig *r, uint32_t n_harts, const char *disk, uint32_t l2_c
     tl_config config;
     tl_config_default(&config);
     config.n_harts = n_harts;
-    config.l2_counters = l2_counters;
-    config.snooper_cycles = l2_counters ? 1000 : 0;
+    tl_keys_set(&config, "l2.counters", l2_counters);
+    tl_keys_set(&config, "l2.snooper", l2_counters ? 1000 : 0);
     config.clock_hz = CLOCK_HZ;
     config.ram_bytes = 16 << 20;
     tl_error err;
@@ -464,7 +466,7 @@ static void test_snooper_knows_what_the_counters_count(void **state) {
     rig r;
     start_with(&r, 1, NULL, 6);
     tl_hart *h = r.machine->harts[0];
-    const tl_snooper_log *log = tl_snooper_log_of(r.machine->snooper);
+    const tl_snooper_log *log = tl_snooper_log_of(tl_ccache_of(&tl_machine_pmu_of(r.machine, &tl_pmu_ccache, 0)->file)->snooper);
     tl_privileged_reset(h); // machine mode, no translation
     assert_true(h->port->store(h, 0x2012008, 8, 0x4001));
     assert_true(h->port->load(h, 0x80000000, 8)); // a line to read: one request
@@ -476,7 +478,7 @@ static void test_snooper_knows_what_the_counters_count(void **state) {
     assert_int_equal(log->values[1], 1);
     assert_int_equal(log->selects[1], 0x4001);
     assert_true(h->port->load(h, 0x80001000, 8));
-    assert_int_equal(tl_machine_snoop(r.machine, 1000), 2000); // now it looks by itself
+    assert_int_equal(tl_machine_tick(r.machine, 1000), 2000); // now it looks by itself
     assert_int_equal(log->n_read, 1);
     assert_int_equal(log->n_read_new, 1);
     assert_int_equal(log->values[1], 2);

@@ -40,7 +40,6 @@ static side start(const fast_engine *engine, uint32_t n_harts, const char *progr
     tl_config_default(&config);
     config.n_harts = n_harts;
     config.ram_bytes = 64 << 20;
-    config.pmu = TL_PMU_LINUX;
     if (machine_with(engine, &config, &s.machine, &err) != TL_OK || tl_system_new(s.machine, &options, &s.system, &err) != TL_OK)
         die(err.text);
     return s;

@@ -12,6 +12,8 @@
 #include "os/os.h"
 #include "pmu/ccache/ccache.h"
 #include "pmu/dhpc/dhpc.h"
+#include "readers/ccache/on.h"
+#include "readers/dhpc/on.h"
 #include "session/plan.h"
 
 enum {
@@ -107,7 +109,7 @@ static uint64_t ask_block(tl_pmu *block, uint32_t i) {
 }
 
 static void check(tl_machine *machine) {
-    tl_dhpc *dhpc = machine->hpc;
+    tl_dhpc *dhpc = tl_dhpc_on(machine);
     uint64_t l1_misses = 0, l1_writebacks = 0, llc_reads = 0, llc_writes = 0, llc_readmisses = 0, llc_writebacks = 0;
     uint64_t unc_reads = 0, unc_writes = 0, dma_misses = 0, mem_reads = 0, mem_writes = 0, instret = 0, cycle = 0;
     uint32_t n_managers, n_llc = 0;
@@ -166,10 +168,10 @@ static void check(tl_machine *machine) {
     expect("I2: L2 writes are L1 write-backs", llc_writes, l1_writebacks + unc_writes);
     expect("I4: memory reads are L2 misses", mem_reads, llc_readmisses + dma_misses);
     expect("I4: memory writes are L2 write-backs", mem_writes, llc_writebacks);
-    expect("P-17: reads of the block", ask_block(machine->l2_counters, BLOCK_READ), llc_reads);
-    expect("P-17: read misses of the block", ask_block(machine->l2_counters, BLOCK_READMISS), llc_readmisses);
-    expect("P-17: writes of the block", ask_block(machine->l2_counters, BLOCK_WRITE), llc_writes);
-    expect("P-17: write-backs of the block", ask_block(machine->l2_counters, BLOCK_WRITEBACK), llc_writebacks);
+    expect("P-17: reads of the block", ask_block(&tl_ccache_on(machine)->pmu, BLOCK_READ), llc_reads);
+    expect("P-17: read misses of the block", ask_block(&tl_ccache_on(machine)->pmu, BLOCK_READMISS), llc_readmisses);
+    expect("P-17: writes of the block", ask_block(&tl_ccache_on(machine)->pmu, BLOCK_WRITE), llc_writes);
+    expect("P-17: write-backs of the block", ask_block(&tl_ccache_on(machine)->pmu, BLOCK_WRITEBACK), llc_writebacks);
     if (llc_reads < 100 || mem_reads < 100 || instret < 10000 || n_llc != machine->config.l2_slices) {
         fprintf(stderr, "hpc_identities_guest: the program made too little happen to prove anything\n");
         n_broken += 1;
@@ -192,7 +194,7 @@ int main(int argc, char **argv) {
     tl_os *os = NULL;
     tl_error err = {0};
     if (tl_plan_config(argv[1], overrides, &config, &err) == TL_OK && tl_machine_new(&config, &tl_core_block, &machine, &err) == TL_OK)
-        start_block(machine->l2_counters);
+        start_block(&tl_ccache_on(machine)->pmu);
     if (!machine || tl_os_new(machine, &options, &os, &err) != TL_OK || tl_os_run(os, &limits, &report, &err) != TL_OK) {
         fprintf(stderr, "hpc_identities_guest: %s\n", err.text);
     } else {

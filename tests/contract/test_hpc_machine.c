@@ -3,11 +3,12 @@
 #include "base/testing.h"
 #include "machine/machine.h"
 #include "pmu/dhpc/dhpc.h"
+#include "readers/dhpc/on.h"
 
 static uint64_t access_csr(tl_machine *machine, uint64_t now, uint32_t csr, tl_csr_op op, uint64_t operand) {
     uint64_t old = 0;
     const tl_dhpc_access access = {.csr = csr, .op = op, .operand = operand, .is_rs1_x0 = op == TL_CSR_SET, .priv = TL_PRIV_M};
-    assert_true(tl_dhpc_execute(machine->hpc, 0, now, &access, &old));
+    assert_true(tl_dhpc_execute(tl_dhpc_on(machine), 0, now, &access, &old));
     return old;
 }
 
@@ -20,10 +21,10 @@ static void test_idle_time_of_a_sleeping_hart_goes_on_in_the_distributed_counter
     tl_config_default(&config);
     config.n_harts = 2;
     config.ram_bytes = 16 << 20;
-    config.hpc = TL_HPC_TIMED;
+    tl_keys_set(&config, "hpc", TL_DHPC_KEY_TIMED);
     if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
         fail_msg("%s", err.text);
-    const tl_dhpc_config *how = tl_dhpc_config_of(machine->hpc);
+    const tl_dhpc_config *how = tl_dhpc_config_of(tl_dhpc_on(machine));
     machine->harts[1]->now = 300;
     for (uint64_t now = 1000; now <= 3000; now += 1000) {
         machine->harts[0]->now = now;

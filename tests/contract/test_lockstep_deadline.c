@@ -107,7 +107,6 @@ static void test_overflows_in_blocks_longer_than_any_before(void **state) {
     tl_config config;
     tl_config_default(&config);
     config.ram_bytes = 16 << 20;
-    config.pmu = TL_PMU_LINUX;
     for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
         for (way w = 0; w < N_WAYS; w++) {
             uint32_t n_within = 0, n_seeds = lockstep_rounds(25);

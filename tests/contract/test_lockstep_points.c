@@ -424,7 +424,6 @@ static void test_every_point_agrees_in(world w) {
     tl_config config;
     tl_config_default(&config);
     config.ram_bytes = 16 << 20;
-    config.pmu = TL_PMU_LINUX;
     try_everything(&config, w, 1, lockstep_rounds(4));
     config_small(&config);
     try_everything(&config, w, 2, lockstep_rounds(2));

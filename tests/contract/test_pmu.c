@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "machine/machine.h"
 #include "model/test_pmu_rig.h"
+#include "readers/rvhpm/on.h"
 #include "session/description.h"
 
 static pmu_rig rig;
@@ -227,7 +228,7 @@ static void test_events_resolve_on_every_machine(void **state) {
                     for (uint32_t hart = 0; hart < machine->n_harts && (*preset)->events[e].sources; hart++) {
                         const char *text = (*preset)->events[e].sources;
                         tl_sources sources;
-                        if (lacks_a_unit(&machine->probe, text) && *type != machine->pmus[hart]->type)
+                        if (lacks_a_unit(&machine->probe, text) && *type != tl_rvhpm_on(machine, hart)->type)
                             continue; // whoever puts the design into the machine brings the unit
                         if (tl_sources_resolve(text, &machine->probe, hart, &arena, &sources, &err) != TL_OK)
                             fail_msg("%s on %s: %s", (*preset)->events[e].name, config.name, err.text);

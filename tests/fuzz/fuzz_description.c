@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     tl_strbuf text = {0}, text_again = {0};
     tl_description_write(&config, &text);
-    if (tl_config_check(&config, NULL) != TL_OK)
+    if (tl_keys_check(&config, NULL) != TL_OK)
         abort();
     if (tl_description_read(tl_strbuf_text(&text), text.n_bytes, name, &again, NULL) != TL_OK)
         abort();

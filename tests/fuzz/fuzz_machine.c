@@ -195,7 +195,6 @@ static tl_machine *machine_new(const tl_core_type *core, const situation *s, uin
     tl_error err = {TL_OK, ""};
     tl_config_default(&config);
     config.ram_bytes = 16 << 20;
-    config.pmu = TL_PMU_LINUX;
     config.code_cache_bytes = 512 << 10;
     config.n_cold_runs = n_cold_runs;
     if (s->choices & CHOOSE_SMALL) {

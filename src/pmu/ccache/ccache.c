@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "pmu/ccache/snooper.h"
 
 // ---- what is counted ----
 
@@ -112,16 +113,42 @@ static void reset(tl_pmu *pmu) {
     tl_ccache *p = tl_ccache_of(&pmu->file);
     tl_regfile_reset(&pmu->file);
     p->filter = 0;
-    for (uint32_t i = 0; i < TL_MAX_L2_COUNTERS; i++) {
+    for (uint32_t i = 0; i < TL_CCACHE_MAX_COUNTERS; i++) {
         p->selects[i] = 0;
         p->counters[i] = (tl_counter){.width_bits = 64};
     }
 }
 
+static const tl_ccache_settings *settings_of(const tl_pmu *pmu) { return pmu->settings; }
+
+// The snooper counts what it does in unit bus. A host that is no machine has no snooper.
+static tl_status add_snooper(tl_ccache *p, tl_arena *arena, tl_error *err) {
+    const tl_ccache_settings *settings = settings_of(&p->pmu);
+    if (settings->snooper_cycles == 0)
+        return TL_OK;
+    const tl_probe *probe = p->pmu.host->probe;
+    tl_slot watched, read;
+    tl_status status = tl_probe_resolve(probe, "bus.snooped_beat", &watched);
+    if (status == TL_OK)
+        status = tl_probe_resolve(probe, "bus.master_read", &read);
+    if (status != TL_OK)
+        return tl_fail(err, status, "l2.snooper: this machine has no bus whose accesses could be counted");
+    const tl_snooper_target target = {
+        .pmu = &p->pmu,
+        .paddr = TL_CCACHE_PADDR,
+        .select_offset = TL_CCACHE_SELECT,
+        .counter_offset = TL_CCACHE_COUNTER,
+        .n_counters = p->n_counters,
+        .watched_tally = &probe->tally[watched],
+        .read_tally = &probe->tally[read],
+    };
+    return tl_snooper_new(&target, settings->snooper_cycles, arena, &p->snooper, err);
+}
+
 static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
     tl_ccache *p = tl_ccache_of(&pmu->file);
     const tl_pmu_preset *preset = pmu->preset;
-    p->n_counters = pmu->host->config ? pmu->host->config->l2_counters : TL_MAX_L2_COUNTERS;
+    p->n_counters = pmu->host->settings ? settings_of(pmu)->n_counters : TL_CCACHE_MAX_COUNTERS;
     p->n_clients = 1;
     for (uint32_t u = 0; u < pmu->host->probe->n_units; u++)
         if (strcmp(pmu->host->probe->units[u].type->name, "link") == 0)
@@ -130,8 +157,57 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
     for (uint32_t i = 0; status == TL_OK && i < preset->n_events; i++)
         if (preset->events[i].fidelity != TL_NOT_MODELED)
             status = resolve(p, &preset->events[i], arena, err);
-    return status;
+    return status == TL_OK ? add_snooper(p, arena, err) : status;
 }
+
+static uint64_t tick(tl_pmu *pmu, uint64_t now) {
+    const tl_ccache *p = tl_ccache_of(&pmu->file);
+    return p->snooper ? tl_snooper_look(p->snooper, now) : UINT64_MAX;
+}
+
+static const tl_bus *watch_bus(tl_pmu *pmu, const tl_bus *below) {
+    const tl_ccache *p = tl_ccache_of(&pmu->file);
+    return p->snooper ? tl_snooper_watch(p->snooper, below) : below;
+}
+
+static void describe_node(const tl_pmu *pmu, tl_pmu_node *ret_node) {
+    static const char compatible[] = "sifive,ccache0\0cache";
+    *ret_node = (tl_pmu_node){
+        .name = "cache-controller",
+        .compatible = compatible,
+        .compatible_bytes = sizeof compatible,
+        .is_l2_cache = true,
+        .numbers = {{"sifive,perfmon-counters", tl_ccache_of(&pmu->file)->n_counters}},
+        .n_numbers = 1,
+    };
+}
+
+static const char *const grants[] = {"denied", "granted", NULL};
+static const tl_key keys[] = {
+#define NUMBER(...) TL_KEY_NUMBER(tl_ccache_settings, __VA_ARGS__)
+#define CHOICE(...) TL_KEY_NAMED(tl_ccache_settings, __VA_ARGS__)
+#include "pmu/ccache/keys.def"
+#undef NUMBER
+#undef CHOICE
+    {.path = NULL},
+};
+static const tl_ccache_settings default_settings = {.n_counters = 0};
+
+static tl_status check(const void *settings, tl_error *err) {
+    const tl_ccache_settings *s = settings;
+    if (s->snooper_cycles != 0 && s->n_counters == 0)
+        return tl_fail(err, TL_EINVAL, "l2.snooper = %u: there is nothing to read; set l2.counters, to 6 for example, or l2.snooper to 0",
+                       s->snooper_cycles);
+    if (s->grant == TL_GRANTED && s->n_counters == 0)
+        return tl_fail(err, TL_EINVAL, "os.ccache = granted: this machine has no counters of the second level; set l2.counters=6");
+    return TL_OK;
+}
+
+static const tl_pmu_preset *choose(const void *settings) {
+    return ((const tl_ccache_settings *)settings)->n_counters == 0 ? NULL : tl_ccache_presets[0];
+}
+
+static tl_grant grant(const void *settings) { return (tl_grant)((const tl_ccache_settings *)settings)->grant; }
 
 const tl_pmu_type tl_pmu_ccache = {
     .name = "ccache",
@@ -139,8 +215,21 @@ const tl_pmu_type tl_pmu_ccache = {
     .cite = "SiFive composable cache",
     .regmap = &tl_ccache_regmap,
     .presets = tl_ccache_presets,
+    .scope = TL_PMU_OF_MACHINE,
     .state_size = sizeof(tl_ccache),
+    .keys = keys,
+    .default_settings = &default_settings,
+    .settings_size = sizeof default_settings,
+    .check = check,
+    .choose = choose,
+    .grant = grant,
+    .window_paddr = UINT64_C(0x2010000), // TL_CCACHE_PADDR
     .window_bytes = TL_CCACHE_WINDOW_BYTES,
+    .describe_node = describe_node,
+    .device_name = "ccache",
+    .device_minor = 60,
     .attach = attach,
     .reset = reset,
+    .tick = tick,
+    .watch_bus = watch_bus,
 };

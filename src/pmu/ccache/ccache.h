@@ -10,7 +10,10 @@
 
 #include "model/pmu.h"
 
+static const uint64_t TL_CCACHE_PADDR = UINT64_C(0x2010000); // where SiFive's boards have the window
+
 enum {
+    TL_CCACHE_MAX_COUNTERS = 64,
     TL_CCACHE_WINDOW_BYTES = 0x4000,
     TL_CCACHE_CONFIG = 0,
     TL_CCACHE_SELECT = 0x2000, // + 8 i
@@ -32,13 +35,21 @@ typedef struct tl_ccache_event { // on one machine
     uint32_t n_parts; // 0: not modeled
 } tl_ccache_event;
 
+// The keys of a machine description: keys.def.
+typedef struct tl_ccache_settings {
+    uint32_t n_counters;     // 0: there is no such block
+    uint32_t snooper_cycles; // how often a hostile device on the bus reads the block; 0: there is no such device
+    uint32_t grant;          // tl_grant of /dev/ccache; never until_exec
+} tl_ccache_settings;
+
 typedef struct tl_ccache {
     tl_pmu pmu;
+    struct tl_snooper *snooper; // NULL: none
     uint32_t n_counters, n_clients;
     uint64_t filter; // by which the counters have counted since `seen`
     tl_ccache_event events[TL_CCACHE_SETS + 1][TL_CCACHE_BITS];
-    uint64_t selects[TL_MAX_L2_COUNTERS]; // the same
-    tl_counter counters[TL_MAX_L2_COUNTERS];
+    uint64_t selects[TL_CCACHE_MAX_COUNTERS]; // the same
+    tl_counter counters[TL_CCACHE_MAX_COUNTERS];
 } tl_ccache;
 
 static inline tl_ccache *tl_ccache_of(const tl_regfile *file) { return (tl_ccache *)(uintptr_t)file; }

@@ -61,11 +61,11 @@ static const tl_field counter_fields[] = {
 static const tl_reg regs[] = {
     {.name = "config", .addr = TL_CCACHE_CONFIG, .high_addr = TL_CCACHE_CONFIG + 4, .width_bits = 64, FIELDS(config_fields), .read = read_config,
      .cite = FU740, .meaning = "What the cache is made of."},
-    {.name = "select#", .addr = TL_CCACHE_SELECT, .high_addr = TL_CCACHE_SELECT + 4, .count = TL_MAX_L2_COUNTERS, .stride = 8, .width_bits = 64,
+    {.name = "select#", .addr = TL_CCACHE_SELECT, .high_addr = TL_CCACHE_SELECT + 4, .count = TL_CCACHE_MAX_COUNTERS, .stride = 8, .width_bits = 64,
      FIELDS(select_fields), .presence = if_counter, .written = select_written, .cite = DRIVER, .meaning = "What the counter of the same number counts."},
     {.name = "filter", .addr = TL_CCACHE_FILTER, .high_addr = TL_CCACHE_FILTER + 4, .width_bits = 64, FIELDS(filter_fields),
      .written = filter_written, .cite = DRIVER, .meaning = "Clients that no counter counts; 0 after reset: everybody is counted."},
-    {.name = "counter#", .addr = TL_CCACHE_COUNTER, .high_addr = TL_CCACHE_COUNTER + 4, .count = TL_MAX_L2_COUNTERS, .stride = 8, .width_bits = 64,
+    {.name = "counter#", .addr = TL_CCACHE_COUNTER, .high_addr = TL_CCACHE_COUNTER + 4, .count = TL_CCACHE_MAX_COUNTERS, .stride = 8, .width_bits = 64,
      FIELDS(counter_fields), .presence = if_counter, .read = read_counter, .written = counter_written, .cite = TREE,
      .meaning = "A counter; as many as property sifive,perfmon-counters says, the others read 0."},
 };

@@ -7,9 +7,18 @@
 
 static pmu_rig rig;
 
-static void start(const tl_config *config) {
+static tl_ccache_settings settings;
+static const void *settings_of(void *ctx, const tl_pmu_type *type) {
+    (void)ctx, (void)type;
+    return &settings;
+}
+
+// n_counters 0: as many as a host that is no machine has.
+static void start(const tl_config *config, uint32_t n_counters) {
     rig_init(&rig);
     rig.host.config = config;
+    settings = (tl_ccache_settings){.n_counters = n_counters};
+    rig.host.settings = n_counters ? settings_of : NULL;
     rig_attach(&rig, &tl_pmu_ccache, tl_ccache_presets[0], 64, 0);
 }
 
@@ -32,8 +41,7 @@ static void test_config_says_what_the_cache_is_made_of(void **state) {
     tl_config_default(&config);
     config.l2 = (tl_cache_config){.size_bytes = 2 << 20, .ways = 16, .line_bytes = 64};
     config.l2_slices = 4;
-    config.l2_counters = 6;
-    start(&config);
+    start(&config, 6);
     assert_int_equal(load(0, 8), 0x06091004); // as the FU740 answers: 4 banks, 16 ways, 2^9 sets, 2^6 bytes
     rig_done(&rig);
 }
@@ -42,9 +50,8 @@ static void test_there_are_as_many_counters_as_the_machine_says(void **state) {
     (void)state;
     tl_config config;
     tl_config_default(&config);
-    config.l2_counters = 3;
-    start(&config);
-    for (uint32_t i = 0; i < TL_MAX_L2_COUNTERS; i++) {
+    start(&config, 3);
+    for (uint32_t i = 0; i < TL_CCACHE_MAX_COUNTERS; i++) {
         store(TL_CCACHE_COUNTER + 8 * i, 8, UINT64_MAX);
         store(TL_CCACHE_SELECT + 8 * i, 8, TL_CCACHE_EVENT(1, 6));
         assert_int_equal(load(TL_CCACHE_COUNTER + 8 * i, 8), i < 3 ? UINT64_MAX : 0);
@@ -56,7 +63,7 @@ static void test_there_are_as_many_counters_as_the_machine_says(void **state) {
 static void test_only_words_and_double_words_answer(void **state) {
     (void)state;
     uint64_t value = 7;
-    start(NULL);
+    start(NULL, 0);
     assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_COUNTER, 1, &value));
     assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_COUNTER, 2, &value));
     assert_false(tl_pmu_store(rig.pmu, TL_CCACHE_COUNTER, 1, 1));
@@ -81,7 +88,7 @@ static void test_only_words_and_double_words_answer(void **state) {
 
 static void test_every_event_that_is_modeled_can_be_counted_alone(void **state) {
     (void)state;
-    start(NULL);
+    start(NULL, 0);
     const tl_pmu_preset *preset = tl_ccache_presets[0];
     assert_int_equal(preset->n_events, 20 + 19 + 14 + 1);
     for (uint32_t i = 0; i < preset->n_events; i++) {
@@ -144,7 +151,7 @@ static void test_block_equals_a_naive_one(void **state) {
                              *const own[] = {"evict_clean", "writeback"};
     uint64_t seed = 77;
     naive n = {0};
-    start(NULL);
+    start(NULL, 0);
     for (uint32_t step = 0; step < 40000; step++) {
         uint64_t number = draw(&seed);
         uint32_t hart = number >> 8 & 1, index = number >> 9 & 3;
@@ -189,7 +196,7 @@ static void test_block_equals_a_naive_one(void **state) {
 static void test_reset_forgets_filter_selects_and_counts(void **state) {
     (void)state;
     tl_slot slot;
-    start(NULL);
+    start(NULL, 0);
     assert_int_equal(tl_probe_resolve(&rig.probe, "link0.acquire_nb_hit", &slot), TL_OK);
     uint64_t select = 0;
     const tl_pmu_preset *preset = tl_ccache_presets[0];
@@ -198,14 +205,14 @@ static void test_reset_forgets_filter_selects_and_counts(void **state) {
             select = preset->events[i].selector;
     assert_int_not_equal(select, 0);
     store(TL_CCACHE_FILTER, 8, 0x1f);
-    for (uint32_t i = 0; i < TL_MAX_L2_COUNTERS; i++) {
+    for (uint32_t i = 0; i < TL_CCACHE_MAX_COUNTERS; i++) {
         store(TL_CCACHE_SELECT + 8 * i, 8, select);
         store(TL_CCACHE_COUNTER + 8 * i, 8, 100 + i);
     }
     rig_advance(&rig, slot, 7);
     rig.pmu->type->reset(rig.pmu);
     assert_int_equal(load(TL_CCACHE_FILTER, 8), 0);
-    for (uint32_t i = 0; i < TL_MAX_L2_COUNTERS; i++) {
+    for (uint32_t i = 0; i < TL_CCACHE_MAX_COUNTERS; i++) {
         assert_int_equal(load(TL_CCACHE_SELECT + 8 * i, 8), 0);
         assert_int_equal(load(TL_CCACHE_COUNTER + 8 * i, 8), 0);
     }

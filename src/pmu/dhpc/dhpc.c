@@ -129,20 +129,62 @@ const tl_dhpc_manager *tl_dhpc_managers(const tl_dhpc *d, uint32_t *ret_n) {
     return d->managers;
 }
 
+tl_dhpc *tl_dhpc_of(const tl_pmu *pmu) { return pmu ? ((const tl_dhpc_client *)pmu)->dhpc : NULL; }
+
 // ---- as one of the designs ----
 
-// A fabric of its own for one hart. The harts of a machine share one: tl_dhpc_new_on.
+// One fabric for all harts. Its instance is the client of hart 0. A host that is no machine has one hart.
 static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
     const tl_dhpc_preset *preset = (const tl_dhpc_preset *)pmu->preset;
+    const tl_dhpc_config config = pmu->host->settings ? tl_dhpc_config_from(pmu->settings) : *preset->config;
+    uint32_t n_harts = pmu->host->n_harts ? pmu->host->n_harts : pmu->hart + 1;
     tl_dhpc *d;
-    tl_status status = tl_dhpc_new_on(preset->config, pmu->file.access_bits, pmu->hart + 1, pmu->host, arena, &d, err);
+    tl_status status = tl_dhpc_new_on(&config, pmu->file.access_bits, n_harts, pmu->host, arena, &d, err);
     if (status != TL_OK)
         return status;
     d->clients[pmu->hart] = (tl_dhpc_client *)pmu;
     return tl_dhpc_client_init(d->clients[pmu->hart], d, pmu->hart, arena, err);
 }
 
-static void reset(tl_pmu *pmu) { tl_dhpc_reset(((tl_dhpc_client *)pmu)->dhpc); }
+static void reset(tl_pmu *pmu) { tl_dhpc_reset(tl_dhpc_of(pmu)); }
+
+static tl_pmu *of_hart(tl_pmu *pmu, uint32_t hart) { return tl_dhpc_pmu(tl_dhpc_of(pmu), hart); }
+
+static void notice(tl_pmu *pmu, const tl_hart *h, tl_notice what) {
+    static const tl_dhpc_notice_kind kinds[] = {[TL_NOTICE_TRAP_ENTRY] = TL_DHPC_TRAP_ENTRY,
+                                                [TL_NOTICE_TRAP_RETURN] = TL_DHPC_TRAP_RETURN,
+                                                [TL_NOTICE_ECALL] = TL_DHPC_ECALL_TAKEN,
+                                                [TL_NOTICE_SATP] = TL_DHPC_SATP_WRITTEN};
+    tl_dhpc_notice(tl_dhpc_of(pmu), h->id, kinds[what], h->now);
+}
+
+// As a kernel would do it: each a CSR instruction without a result. useren is written by set and clear, because writing hpcc would
+// write a stale trigger back.
+static void hand_over(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted) {
+    tl_dhpc *d = tl_dhpc_of(pmu);
+    const tl_dhpc_access accesses[] = {
+        {.csr = d->config.hpcc, .op = TL_CSR_CLEAR, .operand = TL_DHPC_TRIGGER, .priv = TL_PRIV_S},
+        {.csr = d->config.hpcm, .op = TL_CSR_WRITE, .is_rd_x0 = true, .is_rs1_x0 = true, .priv = TL_PRIV_S},
+        {.csr = d->config.hpcc, .op = is_granted ? TL_CSR_SET : TL_CSR_CLEAR, .operand = TL_DHPC_USEREN, .priv = TL_PRIV_S},
+    };
+    for (size_t i = 0; i < TL_COUNT_OF(accesses); i++)
+        (void)tl_dhpc_execute(d, hart, now, &accesses[i], NULL);
+}
+
+static tl_status check_grant(const void *settings, tl_error *err) {
+    const tl_dhpc_settings *s = settings;
+    if (s->grant != TL_DENIED && s->mode == TL_DHPC_KEY_NONE)
+        return tl_fail(err, TL_EINVAL, "os.hpc = %s: this machine has no distributed counters; set hpc=timed",
+                       s->grant == TL_GRANTED ? "granted" : "until_exec");
+    return TL_OK;
+}
+
+static const tl_pmu_preset *choose(const void *settings) {
+    const tl_dhpc_settings *s = settings;
+    return s->mode == TL_DHPC_KEY_NONE ? NULL : tl_dhpc_presets[s->mode == TL_DHPC_KEY_FUNCTIONAL];
+}
+
+static tl_grant grant(const void *settings) { return (tl_grant)((const tl_dhpc_settings *)settings)->grant; }
 
 const tl_pmu_type tl_pmu_dhpc = {
     .name = "dhpc",
@@ -150,7 +192,18 @@ const tl_pmu_type tl_pmu_dhpc = {
     .cite = "Xue, Xie, Song: A new hardware performance counter based on RISC-V, 2021",
     .regmap = &tl_dhpc_regmap,
     .presets = tl_dhpc_presets,
+    .scope = TL_PMU_OF_MACHINE,
     .state_size = sizeof(tl_dhpc_client),
+    .keys = tl_dhpc_keys,
+    .default_settings = &tl_dhpc_default_settings,
+    .settings_size = sizeof(tl_dhpc_settings),
+    .settings_title = "Distributed counters",
+    .check_grant = check_grant,
+    .choose = choose,
+    .grant = grant,
     .attach = attach,
     .reset = reset,
+    .of_hart = of_hart,
+    .notice = notice,
+    .hand_over = hand_over,
 };

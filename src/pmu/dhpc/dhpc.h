@@ -52,6 +52,22 @@ typedef struct tl_dhpc_config {
     uint32_t hpcc, hpcm, hpcmh, hpcr, hpcrh; // numbers of the registers; those of the upper halves exist on 32-bit harts only
 } tl_dhpc_config;
 
+// The keys of a machine description: keys.def.
+typedef enum tl_dhpc_key_mode { TL_DHPC_KEY_NONE, TL_DHPC_KEY_TIMED, TL_DHPC_KEY_FUNCTIONAL } tl_dhpc_key_mode;
+typedef struct tl_dhpc_settings {
+    uint32_t mode; // tl_dhpc_key_mode
+    uint32_t t_req, t_grant, t_lookup, t_resp, beat, fifo_depth;
+    uint32_t sampling, ctxsw_policy; // tl_dhpc_sampling, tl_dhpc_ctxsw
+    uint32_t strict_user, user_classes;
+    uint32_t csr_base, csr_read_base; // numbers of hpcc and hpcr; the others follow
+    uint32_t grant;                   // tl_grant
+    uint64_t core_events, u74_events, stack_events, slice_events, slice_core_events, memory_events, device_events, bus_events,
+        fabric_events; // bit n: counter n of these managers is built
+} tl_dhpc_settings;
+extern const tl_key tl_dhpc_keys[];
+extern const tl_dhpc_settings tl_dhpc_default_settings;
+tl_dhpc_config tl_dhpc_config_from(const tl_dhpc_settings *settings);
+
 extern const tl_dhpc_config tl_dhpc_defaults, tl_dhpc_functional; // timed; the other mode
 TL_MUST_CHECK tl_status tl_dhpc_config_check(const tl_dhpc_config *config, tl_error *err);
 
@@ -140,6 +156,7 @@ TL_MUST_CHECK tl_status tl_dhpc_new_on(const tl_dhpc_config *config, uint32_t ac
 tl_probe tl_dhpc_probe_of(const tl_probe *probe, uint32_t class, uint32_t instance);
 const tl_pmu_port *tl_dhpc_port(const tl_dhpc *dhpc, uint32_t hart); // to hang into the hart; one per hart
 tl_pmu *tl_dhpc_pmu(const tl_dhpc *dhpc, uint32_t hart);             // its registers, as the register model knows them
+tl_dhpc *tl_dhpc_of(const tl_pmu *pmu);                              // the fabric of such a PMU; NULL gives NULL
 const tl_dhpc_config *tl_dhpc_config_of(const tl_dhpc *dhpc);
 const tl_dhpc_manager *tl_dhpc_managers(const tl_dhpc *dhpc, uint32_t *ret_n); // in order of ids
 void tl_dhpc_reset(tl_dhpc *dhpc);                                             // registers, requests and FIFOs; counters go on

@@ -439,13 +439,55 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
     return TL_OK;
 }
 
+static const char *const presets[] = {"linux", "u74", "none", NULL}; // of tl_rvhpm_presets
+static const tl_key keys[] = {
+#define CHOICE(...) TL_KEY_NAMED(tl_rvhpm_settings, __VA_ARGS__)
+#include "pmu/rvhpm/keys.def"
+#undef CHOICE
+    {.path = NULL},
+};
+static const tl_rvhpm_settings default_settings = {.preset = 0};
+
+static const tl_pmu_preset *choose(const void *settings) { return tl_rvhpm_presets[((const tl_rvhpm_settings *)settings)->preset]; }
+
+static bool add_text(const tl_pmu_preset *preset, uint64_t selector, const char **texts, uint32_t *n) {
+    for (uint32_t i = 0; i < preset->n_events && *n < TL_PMU_MAX_TEXTS; i++)
+        if (preset->events[i].selector == selector && preset->events[i].sources) {
+            texts[(*n)++] = preset->events[i].sources;
+            return true;
+        }
+    return false;
+}
+
+// Generic events are those of the preset that has all of them, because the personality counts without the hart's counters.
+static uint32_t perf_sources(const tl_pmu *pmu, bool is_sbi, uint64_t selector, const char *ret_texts[]) {
+    const tl_rvhpm *p = tl_rvhpm_of(&pmu->file);
+    uint32_t n = 0;
+    if (is_sbi)
+        return add_text(&tl_rvhpm_linux.base, selector, ret_texts, &n) ? n : 0;
+    if (tl_rvhpm_legal_selector(p, selector) == 0)
+        return 0;
+    if (!p->preset->has_masks)
+        return add_text(pmu->preset, selector, ret_texts, &n) ? n : 0;
+    for (uint64_t left = selector & ~UINT64_C(0xff); left != 0; left &= left - 1)
+        if (!add_text(pmu->preset, (left & -left) | (selector & 0xff), ret_texts, &n))
+            return 0;
+    return n;
+}
+
 const tl_pmu_type tl_pmu_rvhpm = {
     .name = "rvhpm",
     .title = "RISC-V hardware performance counters",
     .cite = "RISC-V Privileged Architecture 1.12; Sscofpmf 1.0; Smcntrpmf 1.0",
     .regmap = &tl_rvhpm_regmap,
     .presets = tl_rvhpm_presets,
+    .scope = TL_PMU_OF_HART,
     .state_size = sizeof(tl_rvhpm),
+    .keys = keys,
+    .default_settings = &default_settings,
+    .settings_size = sizeof default_settings,
+    .choose = choose,
+    .perf_sources = perf_sources,
     .attach = attach,
     .reset = reset,
 };

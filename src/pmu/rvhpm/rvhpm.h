@@ -30,6 +30,12 @@ typedef struct tl_rvhpm_preset {
     bool has_masks; // a selector is a class in bits 7:0 and a mask of its events from bit 8 up; else it names one event
 } tl_rvhpm_preset;
 
+// The keys of a machine description: keys.def.
+typedef enum tl_rvhpm_key_preset { TL_RVHPM_KEY_LINUX, TL_RVHPM_KEY_U74, TL_RVHPM_KEY_NONE } tl_rvhpm_key_preset;
+typedef struct tl_rvhpm_settings {
+    uint32_t preset; // tl_rvhpm_key_preset, index in tl_rvhpm_presets
+} tl_rvhpm_settings;
+
 extern const tl_rvhpm_preset tl_rvhpm_linux, tl_rvhpm_u74, tl_rvhpm_none;
 extern const tl_pmu_preset *const tl_rvhpm_presets[];
 extern const tl_regmap tl_rvhpm_regmap;

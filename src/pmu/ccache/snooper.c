@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The snooper stands between memory system and bus: see snooper.h. Between two looks that nobody had the chance to make in time nothing
 // has run, so all looks that are due read the same.
-#include "dev/snooper.h"
+#include "pmu/ccache/snooper.h"
 
 enum { REGISTER_BYTES = 8 };
 

@@ -2,8 +2,8 @@
 // A hostile device on the bus. It sees every access of a hart to a device, values included, and it masters the bus to read the counters
 // of a block there by itself; no privilege mode has a say in either. It changes nothing and costs the harts nothing. What it has learned
 // stands in its log: how many values, how many of them it did not know yet, and the last one of each counter.
-#ifndef TL_DEV_SNOOPER_H
-#define TL_DEV_SNOOPER_H
+#ifndef TL_PMU_CCACHE_SNOOPER_H
+#define TL_PMU_CCACHE_SNOOPER_H
 
 #include "model/bus.h"
 #include "model/pmu.h"

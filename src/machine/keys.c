@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Keys of the machine and of its PMUs as one list: see keys.h.
+#include "machine/keys.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_SETTINGS_BYTES = 1024 };
+
+static bool is_in_section(const tl_key *key, const char *path) {
+    size_t n = strcspn(path, ".");
+    return path[n] == '.' && strncmp(key->path, path, n + 1) == 0;
+}
+
+static void add(tl_key_list *list, const tl_key *key) {
+    for (uint32_t i = 0; i < list->n; i++)
+        if (list->keys[i] == key)
+            return;
+    assert(list->n < TL_MAX_KEYS); // the designs' tables are constant; the contract test counts them
+    list->keys[list->n++] = key;
+}
+
+// `after` NULL: all that are not in the list yet.
+static void add_pmu_keys(tl_key_list *list, const tl_key *after) {
+    for (const tl_pmu_type *const *type = tl_pmu_types; *type; type++)
+        for (const tl_key *key = (*type)->keys; key && key->path; key++)
+            if (!after || is_in_section(key, after->path))
+                add(list, key);
+}
+
+void tl_key_list_init(tl_key_list *ret_list) {
+    ret_list->n = 0;
+    for (uint32_t i = 0; i < tl_n_config_keys; i++) {
+        const tl_key *key = &tl_config_keys[i];
+        add(ret_list, key);
+        if (i + 1 == tl_n_config_keys || !is_in_section(&tl_config_keys[i + 1], key->path))
+            add_pmu_keys(ret_list, key);
+    }
+    add_pmu_keys(ret_list, NULL);
+}
+
+// Whose key it is, and where its value is in tl_config.pmu. NULL: the machine's own.
+static const tl_pmu_type *owner_of(const tl_key *key, uint32_t *ret_index) {
+    uint32_t index = 0;
+    for (const tl_pmu_type *const *type = tl_pmu_types; *type; type++)
+        for (const tl_key *own = (*type)->keys; own && own->path; own++, index++)
+            if (own == key) {
+                assert(index < TL_MAX_PMU_KEYS);
+                *ret_index = index;
+                return *type;
+            }
+    return NULL;
+}
+
+const tl_pmu_type *tl_key_pmu(const tl_key *key) {
+    uint32_t index;
+    return owner_of(key, &index);
+}
+
+const tl_key *tl_key_find(const char *path) {
+    for (uint32_t i = 0; i < tl_n_config_keys; i++)
+        if (strcmp(tl_config_keys[i].path, path) == 0)
+            return &tl_config_keys[i];
+    for (const tl_pmu_type *const *type = tl_pmu_types; *type; type++)
+        for (const tl_key *key = (*type)->keys; key && key->path; key++)
+            if (strcmp(key->path, path) == 0)
+                return key;
+    return NULL;
+}
+
+uint64_t tl_key_number(const tl_key *key, const tl_config *config) {
+    uint32_t index;
+    const tl_pmu_type *type = owner_of(key, &index);
+    if (!type)
+        return tl_key_read(key, config);
+    bool is_set = config->pmu.is_set[index / 64] >> index % 64 & 1;
+    return is_set ? config->pmu.values[index] : tl_key_read(key, type->default_settings);
+}
+
+const char *tl_key_text(const tl_key *key, const tl_config *config) {
+    return key->kind == TL_KEY_TEXT ? (const char *)config + key->offset : NULL;
+}
+
+void tl_key_set_number(const tl_key *key, tl_config *config, uint64_t value) {
+    uint32_t index;
+    if (!owner_of(key, &index)) {
+        tl_key_store(key, config, value);
+        return;
+    }
+    config->pmu.is_set[index / 64] |= UINT64_C(1) << index % 64;
+    config->pmu.values[index] = value;
+}
+
+uint64_t tl_keys_get(const tl_config *config, const char *path) { return tl_key_number(tl_key_find(path), config); }
+
+void tl_keys_set(tl_config *config, const char *path, uint64_t value) { tl_key_set_number(tl_key_find(path), config, value); }
+
+void tl_pmu_settings_of(const tl_pmu_type *type, const tl_config *config, void *ret_settings) {
+    if (type->settings_size > 0)
+        memcpy(ret_settings, type->default_settings, type->settings_size);
+    for (const tl_key *key = type->keys; key && key->path; key++)
+        tl_key_store(key, ret_settings, tl_key_number(key, config));
+}
+
+const tl_pmu_preset *tl_pmu_chosen(const tl_pmu_type *type, const tl_config *config) {
+    _Alignas(uint64_t) unsigned char settings[MAX_SETTINGS_BYTES];
+    assert(type->settings_size <= sizeof settings);
+    tl_pmu_settings_of(type, config, settings);
+    return type->choose ? type->choose(settings) : NULL;
+}
+
+static tl_status check_pmu(const tl_pmu_type *type, const tl_config *config, tl_error *err) {
+    _Alignas(uint64_t) unsigned char settings[MAX_SETTINGS_BYTES];
+    assert(type->settings_size <= sizeof settings);
+    for (const tl_key *key = type->keys; key && key->path; key++) {
+        uint64_t value = tl_key_number(key, config);
+        tl_error why;
+        if (tl_key_check_number(key, value, &why) != TL_OK)
+            return tl_key_refuse(key, value, err, "%s", why.text);
+    }
+    tl_pmu_settings_of(type, config, settings);
+    return type->check ? type->check(settings, err) : TL_OK;
+}
+
+tl_status tl_keys_check(const tl_config *config, tl_error *err) {
+    tl_status status = tl_config_check(config, err);
+    for (const tl_pmu_type *const *type = tl_pmu_types; *type && status == TL_OK; type++)
+        status = check_pmu(*type, config, err);
+    return status;
+}
+
+tl_status tl_keys_check_grants(const tl_config *config, tl_error *err) {
+    tl_status status = TL_OK;
+    for (const tl_pmu_type *const *type = tl_pmu_types; *type && status == TL_OK; type++) {
+        _Alignas(uint64_t) unsigned char settings[MAX_SETTINGS_BYTES];
+        tl_pmu_settings_of(*type, config, settings);
+        status = (*type)->check_grant ? (*type)->check_grant(settings, err) : TL_OK;
+    }
+    return status;
+}
