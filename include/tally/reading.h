@@ -4,7 +4,7 @@
 // machine itself knows of the same counters in the same cycles.
 //
 //   tl_run_advance(...) as far as wanted, usually to TL_RUN_ENDED by max_insns
-//   tl_run_read_hpc(run, &reading, &err)
+//   tl_run_read_pmu(run, "dhpc", &reading, &err)
 //   tl_readings_write(readings, n, format, stream, &err)
 #ifndef TALLY_READING_H
 #define TALLY_READING_H
@@ -43,8 +43,9 @@ typedef struct tl_reading_cost {
 } tl_reading_cost;
 
 // Only for a run of kind TL_RUN_USER that is loaded. The run may go on afterwards, but its counts then contain the reader's.
-// TL_EINVAL: the machine has no distributed counters that take their time, or no room for the reader; the sentence says what to change.
-TL_MUST_CHECK TL_API tl_status tl_run_read_hpc(tl_run *run, tl_reading **ret_reading, tl_error *err);
+// `pmu` names a design that has such a reader. TL_ENOENT: no design has this name. TL_EINVAL: it has no such reader, the machine has no
+// distributed counters that take their time, or no room for the reader; the sentence says what to change.
+TL_MUST_CHECK TL_API tl_status tl_run_read_pmu(tl_run *run, const char *pmu, tl_reading **ret_reading, tl_error *err);
 TL_API void tl_reading_free(tl_reading *reading); // NULL is fine
 
 TL_API const char *tl_reading_program(const tl_reading *reading);   // last part of the path

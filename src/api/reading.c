@@ -5,8 +5,8 @@
 #include "report/readings.h"
 #include "session/run.h"
 
-TL_API tl_status tl_run_read_hpc(tl_run *run, tl_reading **ret_reading, tl_error *err) {
-    return tl_session_read_hpc((tl_session *)run, ret_reading, err);
+TL_API tl_status tl_run_read_pmu(tl_run *run, const char *pmu, tl_reading **ret_reading, tl_error *err) {
+    return tl_session_read_pmu((tl_session *)run, pmu, ret_reading, err);
 }
 
 TL_API void tl_reading_free(tl_reading *reading) { tl_reading_release(reading); }

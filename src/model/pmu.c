@@ -12,6 +12,43 @@ const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *nam
     return NULL;
 }
 
+// The port of a design whose CSRs do nothing but what its register map says.
+
+static bool plain_has(const void *ctx, uint32_t csr) {
+    tl_reg_at at;
+    return tl_regfile_find(&((const tl_pmu *)ctx)->file, csr, &at);
+}
+
+static bool plain_read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) {
+    (void)h;
+    return tl_regfile_read(&((tl_pmu *)ctx)->file, csr, ret_value);
+}
+
+static bool plain_may_write(void *ctx, const tl_hart *h, uint32_t csr) {
+    (void)h;
+    return plain_has(ctx, csr);
+}
+
+static void plain_write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) {
+    (void)h;
+    (void)tl_regfile_write(&((tl_pmu *)ctx)->file, csr, value);
+}
+
+static void plain_retired(void *ctx, tl_hart *h) { (void)ctx, (void)h; }
+
+static uint64_t plain_deadline(void *ctx, tl_hart *h) {
+    (void)ctx, (void)h;
+    return UINT64_MAX;
+}
+
+static const tl_pmu_port plain_port = {.has = plain_has,
+                                       .read = plain_read,
+                                       .may_write = plain_may_write,
+                                       .write = plain_write,
+                                       .retired = plain_retired,
+                                       .deadline = plain_deadline,
+                                       .poll = plain_retired};
+
 tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, const tl_pmu_host *host, uint32_t hart,
                      tl_arena *arena, tl_pmu **ret_pmu, tl_error *err) {
     tl_pmu *pmu = tl_arena_alloc(arena, type->state_size);
@@ -29,6 +66,10 @@ tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint3
     tl_status status = type->attach(pmu, arena, err);
     if (status != TL_OK)
         return status;
+    if (!pmu->port.has) {
+        pmu->port = plain_port;
+        pmu->port.ctx = pmu;
+    }
     type->reset(pmu);
     *ret_pmu = pmu;
     return TL_OK;

@@ -120,6 +120,7 @@ struct tl_pmu_type {
     const char *device_name;                                         // a granted program maps the window from /dev/NAME; NULL: it cannot
     uint32_t device_minor;                                           // of that file; the major number is 10
 
+    // A port that attach leaves empty reaches the rows of the register map by their addresses, in every mode.
     TL_MUST_CHECK tl_status (*attach)(tl_pmu *pmu, tl_arena *arena, tl_error *err);
     void (*reset)(tl_pmu *pmu); // power-on state; totals go on
     // Of TL_PMU_OF_MACHINE: the registers of one hart and the port that hangs in it. NULL: the instance has no port in harts.

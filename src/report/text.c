@@ -257,9 +257,9 @@ static void put_heading(tl_reporter *reporter, const tl_result *result) {
     fputs("\n Counts of ", stream);
     put_command(stream, header);
     fprintf(stream, " on %s (%u hart%s)%s%s:\n", header->machine, header->n_harts, header->n_harts == 1 ? "" : "s",
-            !header->pmu                           ? ""
-            : strncmp(header->pmu, "dhpc", 4) == 0 ? ", as a reader on hart 0 found them in pmu "
-                                                   : ", as perf has them from pmu ",
+            !header->pmu             ? ""
+            : header->is_read_at_end ? ", as a reader on hart 0 found them in pmu "
+                                     : ", as perf has them from pmu ",
             header->pmu ? header->pmu : "");
     if (header->n_images > 1 || header->append) {
         for (uint32_t i = 0; i < header->n_images; i++)

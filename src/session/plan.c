@@ -326,32 +326,18 @@ static const char *group_of(const tl_catalogue *catalogue, const tl_quantity *qu
     return "";
 }
 
-// What perf stat shows unless told otherwise, but for what no PMU counts.
-static const char default_pmu_events[] = "cycles,instructions,branches,branch-misses";
-
-static tl_status resolve_pmu(tl_plan *plan, const tl_run_options *options, tl_error *err) {
-    const char *name = options->pmu, *events = options->events ? options->events : default_pmu_events;
-    const tl_key *key = tl_key_find("pmu");
-    tl_strbuf preset = {0};
-    if (!strchr(name, ':') && key) { // as the description has it
-        tl_key_format(key, &plan->config, &preset);
-        name = tl_arena_printf(&plan->arena, "%s:%s", name, tl_strbuf_text(&preset));
-        tl_strbuf_done(&preset);
-    }
-    tl_status status =
-        name ? tl_perf_resolve(name, events, &plan->config, plan->catalogue, &plan->arena, &plan->perf, err) : no_memory(err);
-    if (status == TL_OK)
-        plan->header.pmu = plan->perf->name;
-    return status;
+static tl_status resolve_source(tl_plan *plan, const tl_run_options *options, tl_error *err) {
+    tl_status status = plan->source_type->resolve(options, &plan->config, plan->catalogue, &plan->arena, &plan->source, err);
+    if (status != TL_OK)
+        return status;
+    plan->header.pmu = plan->source->name;
+    plan->header.is_read_at_end = plan->source_type->read_at_end != NULL;
+    return TL_OK;
 }
 
 static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error *err) {
-    if (plan->hpc) {
-        plan->header.pmu = plan->hpc->name;
-        return TL_OK;
-    }
-    if (options->pmu)
-        return resolve_pmu(plan, options, err);
+    if (plan->source_type)
+        return resolve_source(plan, options, err);
     bool is_default = !options->events && !options->metrics;
     tl_quantities events = {0};
     tl_status status = TL_OK;
@@ -385,22 +371,23 @@ static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error 
     return status;
 }
 
-static bool is_hpc(const char *pmu) { return !strncmp(pmu, "dhpc", 4) && (pmu[4] == '\0' || pmu[4] == ':'); }
+static tl_status no_source(const tl_pmu_type *type, tl_error *err) {
+    char text[200] = "";
+    size_t used = 0;
+    for (const tl_source_type *const *source = tl_source_types; *source && used < sizeof text; source++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s-P %s", used ? " and " : "", (*source)->pmu->name);
+    return tl_fail(err, TL_EINVAL, "nothing reads pmu %s for a report; %s can be read", type->name, text);
+}
 
 // The machine gets the PMU that was asked for.
-static tl_status set_pmu(tl_config *config, const char *name, tl_error *err) {
+static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     const tl_pmu_type *type;
     const tl_pmu_preset *preset;
-    char setting[64];
-    tl_status status = tl_pmus_find(name, &type, &preset, err);
+    tl_status status = tl_pmus_find(options->pmu, &type, &preset, err);
     if (status != TL_OK)
         return status;
-    if (strcmp(type->name, "rvhpm") != 0)
-        return tl_fail(err, TL_EINVAL, "nothing reads pmu %s for a report; -P rvhpm and -P dhpc can be read", type->name);
-    if (!preset)
-        return TL_OK; // as the description has it
-    snprintf(setting, sizeof setting, "pmu=%s", preset->name);
-    return tl_config_set(config, setting, err);
+    plan->source_type = tl_source_find(type);
+    return plan->source_type ? plan->source_type->configure(options, preset, &plan->config, err) : no_source(type, err);
 }
 
 // What was asked for can be done at all.
@@ -434,10 +421,8 @@ tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_erro
     plan->per_hart = options->per_hart;
     plan->per_unit = options->per_unit;
     status = tl_plan_config(options->machine, options->overrides, &plan->config, err);
-    if (status == TL_OK && options->pmu && is_hpc(options->pmu))
-        status = tl_hpc_resolve(options, &plan->config, &plan->arena, &plan->hpc, err);
-    else if (status == TL_OK && options->pmu)
-        status = set_pmu(&plan->config, options->pmu, err);
+    if (status == TL_OK && options->pmu)
+        status = choose_source(plan, options, err);
     if (status == TL_OK && options->kind == TL_RUN_USER)
         status = tl_keys_check_grants(&plan->config, err);
     if (status == TL_OK)
@@ -535,11 +520,16 @@ static void evaluate(const tl_plan *plan, const uint64_t *slots, tl_row *rows) {
     }
 }
 
+tl_status tl_plan_source_rows(const tl_plan *plan, const uint64_t *slots, const struct tl_reading *reading, tl_result *result,
+                              tl_error *err) {
+    const tl_source_rows from = {
+        .counts = result->pmu_counts, .slots = slots, .per_hart = plan->per_hart, .scopes = plan->hart_scopes, .reading = reading};
+    return plan->source_type->rows(plan->source, &from, result, err);
+}
+
 tl_status tl_plan_evaluate(const tl_plan *plan, const uint64_t *slots, tl_result *result, tl_error *err) {
-    if (plan->hpc)
-        return tl_hpc_rows(plan->hpc, NULL, result, err);
-    if (plan->perf)
-        return tl_perf_rows(plan->perf, result->pmu_counts, slots, plan->per_hart, plan->hart_scopes, result, err);
+    if (plan->source)
+        return tl_plan_source_rows(plan, slots, NULL, result, err);
     uint32_t n_rows = 0, n_parts = result->is_by_region ? result->n_regions : 1;
     for (uint32_t i = 0; i < plan->n_events; i++)
         n_rows += add_rows(plan, &plan->events[i].quantity, slots, NULL);

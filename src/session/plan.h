@@ -9,10 +9,9 @@
 #include <tally/run.h>
 
 #include "session/catalogue.h"
-#include "session/hpc.h"
 #include "session/metrics.h"
-#include "session/perf.h"
 #include "session/result.h"
+#include "session/source.h"
 
 typedef struct tl_plan_event {
     tl_quantity quantity;
@@ -32,8 +31,8 @@ typedef struct tl_plan {
     tl_quantities metrics;
     uint32_t n_default_metrics; // the first metrics are shown at detail 0
     const char **hart_scopes;   // "hart0"...
-    tl_perf_plan *perf;         // what a PMU is to count, instead of events and metrics; NULL: nothing
-    tl_hpc_plan *hpc;           // or the distributed counters, read at the end; NULL: they are not
+    const tl_source_type *source_type;
+    tl_source *source; // the PMU that is read instead of events and metrics; NULL: none
     bool per_hart, per_unit;
     const char *remark; // one sentence to tell before the run, or NULL
 } tl_plan;
@@ -62,6 +61,8 @@ TL_MUST_CHECK tl_status tl_plan_config(const char *machine, const char *const *o
 const char *tl_plan_lines_remark(const tl_run_options *options, tl_arena *arena);
 
 // The rows of a result: every event and metric of the plan over `slots` (in the machine's slot order), in the result's arena.
+TL_MUST_CHECK tl_status tl_plan_source_rows(const tl_plan *plan, const uint64_t *slots, const struct tl_reading *reading, tl_result *result,
+                                            tl_error *err); // of plan->source
 TL_MUST_CHECK tl_status tl_plan_evaluate(const tl_plan *plan, const uint64_t *slots, tl_result *result, tl_error *err);
 
 #endif

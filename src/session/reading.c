@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 #include "session/plan.h"
-#include "session/reader.h"
+#include "session/source.h"
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
 // Fills what is known of the run, and reads.
-static tl_status read_into(tl_reading *reading, const tl_reading_of *of, const tl_reader_choice *choice, tl_error *err) {
+static tl_status read_into(tl_reading *reading, const tl_reading_of *of, const tl_source *source, tl_error *err) {
     const tl_header *header = of->header;
     reading->program = tl_arena_strdup(&reading->arena, header->program);
     reading->machine = tl_arena_strdup(&reading->arena, header->machine);
@@ -23,19 +23,19 @@ static tl_status read_into(tl_reading *reading, const tl_reading_of *of, const t
     reading->reason = of->reason;
     reading->status = of->status;
     reading->signal = of->signal;
-    return tl_reader_run(of->machine, choice, reading, err);
+    return of->type->read_at_end(source, of->machine, reading, err);
 }
 
-tl_status tl_reading_make(const tl_reading_of *of, const tl_reader_choice *choice, tl_reading **ret_reading, tl_error *err) {
+tl_status tl_reading_make(const tl_reading_of *of, const tl_source *source, tl_reading **ret_reading, tl_error *err) {
     // Pages are given out from the bottom: what lies above the most that were in use at once was never touched.
     uint64_t ram_bytes = of->machine->config.ram_bytes;
-    if (of->peak_bytes > ram_bytes || ram_bytes - of->peak_bytes < 2 * TL_READER_BYTES)
+    if (of->peak_bytes > ram_bytes || ram_bytes - of->peak_bytes < 2 * of->type->reader_bytes)
         return tl_fail(err, TL_EINVAL,
                        "the program uses all of ram = %" PRIu64 " bytes, nothing is left for the reader; give the machine more", ram_bytes);
     tl_reading *reading = calloc(1, sizeof *reading);
     if (!reading)
         return no_memory(err);
-    tl_status status = read_into(reading, of, choice, err);
+    tl_status status = read_into(reading, of, source, err);
     if (status != TL_OK) {
         tl_reading_release(reading);
         return status;

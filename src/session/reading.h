@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a reader found in the distributed counters: a plain value, independent of the machine it comes from. tally/reading.h explains it.
+// What a reader found in counters of a machine that stands still: a plain value, independent of the machine it comes from. tally/reading.h explains it.
 #ifndef TL_SESSION_READING_H
 #define TL_SESSION_READING_H
 
@@ -7,6 +7,7 @@
 
 #include "machine/machine.h"
 #include "session/result.h"
+#include "session/source.h"
 
 struct tl_reading {
     tl_arena arena;
@@ -24,10 +25,9 @@ struct tl_reading {
     tl_reading_cost cost;
 };
 
-struct tl_reader_choice; // session/reader.h
-
 // What is read, and what is to be said of the run that it was read from.
 typedef struct tl_reading_of {
+    const tl_source_type *type; // has read_at_end
     tl_machine *machine;
     const tl_header *header;
     uint64_t peak_bytes; // of RAM in use at once: the reader needs some above
@@ -36,9 +36,8 @@ typedef struct tl_reading_of {
     int status, signal;
 } tl_reading_of;
 
-// Runs the reader on the machine; choice NULL: everything. TL_EINVAL: no memory of the machine is left for it.
-TL_MUST_CHECK tl_status tl_reading_make(const tl_reading_of *of, const struct tl_reader_choice *choice, tl_reading **ret_reading,
-                                        tl_error *err);
+// Runs the reader on the machine; source NULL: it reads everything. TL_EINVAL: no memory of the machine is left for it.
+TL_MUST_CHECK tl_status tl_reading_make(const tl_reading_of *of, const tl_source *source, tl_reading **ret_reading, tl_error *err);
 void tl_reading_release(tl_reading *reading); // NULL is fine
 
 #endif

@@ -14,7 +14,7 @@
 
 struct tl_plan;
 
-typedef struct tl_perf_count { // of one event on one hart: session/perf.h
+typedef struct tl_perf_count { // of one event on one hart: readers/rvhpm/perf.h
     uint64_t count, enabled_cycles, running_cycles;
 } tl_perf_count;
 
@@ -60,6 +60,7 @@ typedef struct tl_header {
     const char *const *argv; // as the program sees it, NULL-terminated
     const char *const *env;  // the same
     const char *engine;      // "interp"
+    bool is_read_at_end;     // with pmu: by a reader on the machine; else by a driver while the program ran
     const char *pmu;         // "rvhpm:u74": counts are what that PMU would have reported; NULL: they are the truth
     const char *interval;    // "none", "instructions", "cycles", "ns"
     uint64_t interval_length;

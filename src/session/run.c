@@ -14,8 +14,8 @@
 #include "session/code_file.h"
 #include "session/digest.h"
 #include "session/guest.h"
-#include "session/hpc.h"
 #include "session/plan.h"
+#include "session/pmus.h"
 #include "session/reading.h"
 #include "session/region.h"
 #include "session/sampler.h"
@@ -28,8 +28,8 @@ struct tl_session {
     tl_guest *guest;        // NULL: not loaded
     tl_run_options options; // strings are the arena's
     tl_arena arena;
-    tl_perf *perf; // reads a PMU; NULL: nobody does
-    struct {       // as the program left it, once the distributed counters were read for a report
+    void *reader; // of the plan's source, while the program runs; NULL: none
+    struct {      // as the program left it, once the distributed counters were read for a report
         tl_reading *reading;
         uint64_t *slots;
         uint64_t instructions, cycles;
@@ -182,12 +182,11 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->catalogue))
         status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots,
                          tl_catalogue_n_slots(session->plan->catalogue));
-    if (status == TL_OK && session->plan->hpc)
-        status = tl_hpc_check(session->plan->hpc, session->machine, err);
-    if (status == TL_OK && session->plan->perf)
-        status = tl_perf_bind(session->plan->perf, &session->machine->probe, &session->plan->arena, err);
-    if (status == TL_OK && session->plan->perf)
-        status = tl_perf_new(session->plan->perf, session->machine, arena, &session->perf, err);
+    const tl_source_type *source = session->plan->source_type;
+    if (status == TL_OK && source && source->check)
+        status = source->check(session->plan->source, session->machine, err);
+    if (status == TL_OK && source && source->attach)
+        status = source->attach(session->plan->source, session->machine, &session->plan->arena, arena, &session->reader, err);
     if (status == TL_OK)
         status = tl_regions_new(&options, session->machine, arena, &session->regions, err);
 out:
@@ -238,8 +237,8 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     if (session->code_file)
         tl_code_file_set_guest(session->code_file, session->guest);
     name_images(session);
-    if (session->perf && !session->regions)
-        tl_perf_enable(session->perf);
+    if (session->reader && !session->regions)
+        session->plan->source_type->enable(session->reader);
     if (!session->regions)
         return TL_OK;
     tl_regions_watch_markers(session->regions);
@@ -260,12 +259,12 @@ static void read_totals(tl_session *session, uint64_t *ret_values) {
 static tl_status cross_border(tl_session *session, const tl_hart *hart, tl_error *err) {
     bool has_crossed;
     tl_status status = tl_regions_cross(session->regions, session->guest, hart, take_note, session, &has_crossed, err);
-    if (status != TL_OK || !has_crossed || !session->perf)
+    if (status != TL_OK || !has_crossed || !session->reader)
         return status;
     if (tl_regions_is_inside(session->regions))
-        tl_perf_enable(session->perf);
+        session->plan->source_type->enable(session->reader);
     else
-        tl_perf_disable(session->perf);
+        session->plan->source_type->disable(session->reader);
     return TL_OK;
 }
 
@@ -315,7 +314,7 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
     interval_end(session, &interval_insns, &interval_cycle);
     uint64_t max_insns = session->options.max_insns;
     tl_guest_limits limits = {.until_cycle = interval_cycle, .until_instret = until_insns};
-    uint64_t turn_cycle = session->perf ? tl_perf_next_turn(session->perf) : UINT64_MAX;
+    uint64_t turn_cycle = session->reader ? session->plan->source_type->next_turn(session->reader) : UINT64_MAX;
     if (turn_cycle < limits.until_cycle)
         limits.until_cycle = turn_cycle;
     if (interval_insns < limits.until_instret)
@@ -346,7 +345,7 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
         return status;
     }
     if (turn_cycle != UINT64_MAX && has_reached(session, turn_cycle))
-        tl_perf_turn(session->perf);
+        session->plan->source_type->turn(session->reader);
     uint64_t insns = retired(session);
     if (max_insns && insns >= max_insns) {
         end_run(session, TL_END_MAX_INSNS, "");
@@ -391,20 +390,22 @@ static uint64_t sim_ns_of(const tl_session *session, uint64_t cycles) { return s
 static uint64_t now_cycles(const tl_session *session) { return session->guest ? session->guest->type->now_cycles(session->guest) : 0; }
 
 static tl_status read_pmu(tl_session *session, tl_result *result, tl_error *err) {
-    if (!session->perf)
+    if (!session->reader)
         return TL_OK;
-    result->n_pmu_counts = session->plan->perf->n_events * session->plan->perf->n_harts;
+    const tl_perf_count *counts = session->plan->source_type->read(session->reader, &result->n_pmu_counts);
     result->pmu_counts = tl_arena_alloc(&result->arena, result->n_pmu_counts * sizeof *result->pmu_counts);
     if (!result->pmu_counts)
         return no_memory(err);
-    memcpy(result->pmu_counts, tl_perf_read(session->perf), result->n_pmu_counts * sizeof *result->pmu_counts);
+    memcpy(result->pmu_counts, counts, result->n_pmu_counts * sizeof *result->pmu_counts);
     return TL_OK;
 }
 
-static tl_status new_reading(tl_session *session, const tl_reader_choice *choice, tl_reading **ret_reading, tl_error *err) {
+static tl_status new_reading(tl_session *session, const tl_source_type *type, const tl_source *source, tl_reading **ret_reading,
+                             tl_error *err) {
     if (!session->guest || session->options.kind != TL_RUN_USER)
         return tl_fail(err, TL_EINVAL, "counters are read so in runs of Linux programs only, and after the program was loaded");
-    const tl_reading_of of = {.machine = session->machine,
+    const tl_reading_of of = {.type = type,
+                              .machine = session->machine,
                               .header = &session->plan->header,
                               .peak_bytes = session->guest->type->peak_bytes(session->guest),
                               .instructions = retired(session),
@@ -412,12 +413,13 @@ static tl_status new_reading(tl_session *session, const tl_reader_choice *choice
                               .reason = session->reason,
                               .status = session->status,
                               .signal = session->signal};
-    return tl_reading_make(&of, choice, ret_reading, err);
+    return tl_reading_make(&of, source, ret_reading, err);
 }
 
 // Once, as soon as the program has ended. The reader counts, too: what a report says of the program is from before it.
 static tl_status read_at_end(tl_session *session, tl_error *err) {
-    if (!session->plan->hpc || session->left.reading || !session->guest || !session->has_ended || session->reason == TL_END_FAILED)
+    const tl_source_type *type = session->plan->source_type;
+    if (!type || !type->read_at_end || session->left.reading || !session->guest || !session->has_ended || session->reason == TL_END_FAILED)
         return TL_OK;
     session->left.slots = tl_arena_alloc(&session->arena, session->machine->probe.n_slots * sizeof *session->left.slots);
     if (!session->left.slots)
@@ -425,12 +427,12 @@ static tl_status read_at_end(tl_session *session, tl_error *err) {
     read_totals(session, session->left.slots);
     session->left.instructions = retired(session);
     session->left.cycles = now_cycles(session);
-    return new_reading(session, &session->plan->hpc->to_read, &session->left.reading, err);
+    return new_reading(session, type, session->plan->source, &session->left.reading, err);
 }
 
 static tl_status evaluate(const tl_session *session, tl_result *result, tl_error *err) {
-    if (session->plan->hpc)
-        return tl_hpc_rows(session->plan->hpc, session->left.reading, result, err);
+    if (session->plan->source)
+        return tl_plan_source_rows(session->plan, result->slots, session->left.reading, result, err);
     return tl_plan_evaluate(session->plan, result->slots, result, err);
 }
 
@@ -536,8 +538,16 @@ tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_er
     return TL_OK;
 }
 
-tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_error *err) {
-    return new_reading(session, NULL, ret_reading, err);
+tl_status tl_session_read_pmu(tl_session *session, const char *pmu, tl_reading **ret_reading, tl_error *err) {
+    const tl_pmu_type *type;
+    const tl_pmu_preset *preset;
+    tl_status status = tl_pmus_find(pmu, &type, &preset, err);
+    if (status != TL_OK)
+        return status;
+    const tl_source_type *source = tl_source_find(type);
+    if (!source || !source->read_at_end)
+        return tl_fail(err, TL_EINVAL, "no reader of pmu %s runs on a machine that stands still", type->name);
+    return new_reading(session, source, NULL, ret_reading, err);
 }
 
 bool tl_session_has_written(const tl_session *session, int fd) {

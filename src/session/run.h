@@ -20,7 +20,7 @@ TL_MUST_CHECK tl_status tl_session_advance(tl_session *session, uint64_t max_ins
 void tl_session_stop(tl_session *session, tl_end_reason reason, int signal);
 TL_MUST_CHECK tl_status tl_session_result(tl_session *session, tl_result **ret_result, tl_error *err);
 TL_MUST_CHECK tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_error *err);
-TL_MUST_CHECK tl_status tl_session_read_hpc(tl_session *session, tl_reading **ret_reading, tl_error *err);
+TL_MUST_CHECK tl_status tl_session_read_pmu(tl_session *session, const char *pmu, tl_reading **ret_reading, tl_error *err);
 bool tl_session_has_written(const tl_session *session, int fd);
 const char *tl_session_host_path(const tl_session *session, uint32_t index); // tl_run_host_path
 void tl_session_progress(const tl_session *session, tl_progress *ret_progress);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Names against the numbers of SBI and of the U74's manual; the driver on a machine whose totals the test writes.
-#include "session/perf.h"
+#include "readers/rvhpm/perf.h"
 
 #include <string.h>
 

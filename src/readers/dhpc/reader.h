@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Makes a reader of the distributed counters, runs it on hart 0 of a machine that stands still, and judges what it read.
-#ifndef TL_SESSION_READER_H
-#define TL_SESSION_READER_H
+#ifndef TL_READERS_DHPC_READER_H
+#define TL_READERS_DHPC_READER_H
 
 #include "base/status.h"
 #include "machine/machine.h"

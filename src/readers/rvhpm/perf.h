@@ -5,8 +5,8 @@
 // the time the event was enabled over the time it was on a counter.
 //
 // The driver costs the machine no cycle: what perf itself would add is not in the numbers, so that their error is the PMU's alone.
-#ifndef TL_SESSION_PERF_H
-#define TL_SESSION_PERF_H
+#ifndef TL_READERS_RVHPM_PERF_H
+#define TL_READERS_RVHPM_PERF_H
 
 #include "machine/machine.h"
 #include "session/catalogue.h"

@@ -7,7 +7,7 @@
 //
 // The truth of a value is the machine's tally at the first instruction boundary at or after the cycle in which the manager samples it. That
 // cycle follows from the fabric's latencies and the cycle of the write that started the request; nothing of the fabric's own state is asked.
-#include "session/reader.h"
+#include "readers/dhpc/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From names to counters, and from what was read to rows.
-#include "session/hpc.h"
+// The distributed counters as the source of a report: from names of events to counters, and from what the reader found when the program had
+// ended to rows.
+#include "session/source.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -8,8 +9,16 @@
 #include "base/nearest.h"
 #include "pmu/dhpc/dhpc.h"
 #include "readers/dhpc/on.h"
+#include "readers/dhpc/reader.h"
 #include "session/pmus.h"
 
+typedef struct own {
+    tl_source base;
+    bool *is_named; // by index of tl_dhpc_events: a machine without it is an error
+    tl_reader_choice to_read;
+} own;
+
+static const own *own_of(const tl_source *source) { return (const own *)source; }
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
 static tl_status unknown(const char *name, tl_error *err) {
@@ -50,28 +59,29 @@ static tl_status choose_all(const char *names, bool *is_chosen, bool *is_named, 
     return status;
 }
 
-tl_status tl_hpc_resolve(const tl_run_options *options, tl_config *config, tl_arena *arena, tl_hpc_plan **ret_plan, tl_error *err) {
-    const tl_pmu_type *type;
-    const tl_pmu_preset *preset;
-    tl_status status = tl_pmus_find(options->pmu, &type, &preset, err);
-    if (status != TL_OK)
-        return status;
+static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
     if (options->interval != TL_INTERVAL_NONE || options->roi_start)
         return tl_fail(err, TL_EINVAL, "-P dhpc reads the counters once, when the program has ended; it does not go with -I or --roi");
     if (preset ? strcmp(preset->name, "timed") != 0 : tl_dhpc_settings_of(config).mode == TL_DHPC_KEY_FUNCTIONAL)
         return tl_fail(err, TL_EINVAL, "the reader wants counters that take their time; use -P dhpc:timed");
     tl_keys_set(config, "hpc", TL_DHPC_KEY_TIMED);
-    tl_hpc_plan *plan = tl_arena_alloc(arena, sizeof *plan);
+    return TL_OK;
+}
+
+static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
+                         tl_source **ret_source, tl_error *err) {
+    (void)config, (void)catalogue;
+    own *o = tl_arena_alloc(arena, sizeof *o);
     bool *is_chosen = tl_arena_alloc(arena, tl_dhpc_n_events * sizeof *is_chosen);
     bool *is_named = tl_arena_alloc(arena, tl_dhpc_n_events * sizeof *is_named);
-    if (!plan || !is_chosen || !is_named)
+    if (!o || !is_chosen || !is_named)
         return no_memory(err);
     for (uint32_t e = 0; e < tl_dhpc_n_events && !options->events; e++)
         is_chosen[e] = tl_reader_is_column(&tl_dhpc_events[e]);
-    if (options->events)
-        status = choose_all(options->events, is_chosen, is_named, arena, err);
-    *plan = (tl_hpc_plan){.name = "dhpc:timed", .is_named = is_named, .to_read = {.is_chosen = is_chosen}};
-    *ret_plan = plan;
+    tl_status status = options->events ? choose_all(options->events, is_chosen, is_named, arena, err) : TL_OK;
+    *o = (own){
+        .base = {.type = tl_source_find(&tl_pmu_dhpc), .name = "dhpc:timed"}, .is_named = is_named, .to_read = {.is_chosen = is_chosen}};
+    *ret_source = &o->base;
     return status;
 }
 
@@ -86,7 +96,8 @@ static bool is_built(const tl_machine *machine, const tl_event *event) {
     return false;
 }
 
-tl_status tl_hpc_check(const tl_hpc_plan *plan, const tl_machine *machine, tl_error *err) {
+static tl_status check(const tl_source *source, const tl_machine *machine, tl_error *err) {
+    const own *plan = own_of(source);
     bool has_any = false;
     for (uint32_t e = 0; e < tl_dhpc_n_events; e++) {
         const tl_event *event = &tl_dhpc_events[e];
@@ -120,7 +131,7 @@ static tl_row row_of(const tl_event *event, const char *scope, uint64_t ns) {
                     .pmu = {.enabled_ns = ns, .running_ns = ns}};
 }
 
-static tl_status unread_rows(const tl_hpc_plan *plan, tl_result *result) {
+static tl_status unread_rows(const own *plan, tl_result *result) {
     for (uint32_t e = 0; e < tl_dhpc_n_events; e++) {
         if (!plan->to_read.is_chosen[e])
             continue;
@@ -140,14 +151,15 @@ static tl_status remark(const tl_reading_cost *cost, tl_result *result, tl_error
     return result->pmu_remark ? TL_OK : no_memory(err);
 }
 
-tl_status tl_hpc_rows(const tl_hpc_plan *plan, const tl_reading *reading, tl_result *result, tl_error *err) {
+static tl_status rows(const tl_source *source, const tl_source_rows *from, tl_result *result, tl_error *err) {
+    const tl_reading *reading = from->reading;
     uint32_t room = reading ? reading->n_values : tl_dhpc_n_events;
     result->rows = tl_arena_alloc(&result->arena, (room + 1) * sizeof *result->rows);
     result->n_rows = 0;
     if (!result->rows)
         return no_memory(err);
     if (!reading)
-        return unread_rows(plan, result);
+        return unread_rows(own_of(source), result);
     for (uint32_t i = 0; i < reading->n_values; i++) {
         const tl_reading_value *value = &reading->values[i];
         const char *scope = tl_arena_strdup(&result->arena, value->unit);
@@ -163,3 +175,17 @@ tl_status tl_hpc_rows(const tl_hpc_plan *plan, const tl_reading *reading, tl_res
     }
     return remark(&reading->cost, result, err);
 }
+
+static tl_status read_at_end(const tl_source *source, tl_machine *machine, tl_reading *reading, tl_error *err) {
+    return tl_reader_run(machine, source ? &own_of(source)->to_read : NULL, reading, err);
+}
+
+const tl_source_type tl_source_dhpc = {
+    .pmu = &tl_pmu_dhpc,
+    .configure = configure,
+    .resolve = resolve,
+    .check = check,
+    .rows = rows,
+    .read_at_end = read_at_end,
+    .reader_bytes = TL_READER_BYTES,
+};

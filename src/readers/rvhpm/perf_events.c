@@ -7,7 +7,7 @@
 
 #include "base/bits.h"
 #include "base/nearest.h"
-#include "session/perf.h"
+#include "readers/rvhpm/perf.h"
 #include "session/pmus.h"
 
 enum { MAX_EVENTS = 256, MAX_PARTS = 64 };

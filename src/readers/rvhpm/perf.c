@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The driver: counters found and measured as OpenSBI does it, events put on them as Linux does it.
-#include "session/perf.h"
+#include "readers/rvhpm/perf.h"
 
 #include <string.h>
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// How a PMU design is the source of a report: what `tally stat -P NAME` asks, and what of it is read. Designs implement it in
+// src/readers/<design>/source.c. A design without a row here can be attached and described, but no report reads it.
+#ifndef TL_SESSION_SOURCE_H
+#define TL_SESSION_SOURCE_H
+
+#include <tally/run.h>
+
+#include "machine/machine.h"
+#include "session/catalogue.h"
+#include "session/result.h"
+
+struct tl_reading;
+
+typedef struct tl_source { // first member of a design's own struct; lives in a plan's arena
+    const struct tl_source_type *type;
+    const char *name; // "rvhpm:u74"
+} tl_source;
+
+typedef struct tl_source_rows {  // what rows are made of
+    const tl_perf_count *counts; // of read; NULL: nothing is counted while the program runs
+    const uint64_t *slots;       // the machine's totals
+    bool per_hart;
+    const char *const *scopes;        // [k] names hart k
+    const struct tl_reading *reading; // of read_at_end; NULL: nothing has been read yet, or cannot be
+} tl_source_rows;
+
+typedef struct tl_source_type {
+    const tl_pmu_type *pmu;
+    // Gives the machine what was asked for. TL_EINVAL: other options do not go with it.
+    TL_MUST_CHECK tl_status (*configure)(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err);
+    // Resolves the names of events. TL_ENOENT: no such event; TL_EINVAL: this PMU cannot count it.
+    TL_MUST_CHECK tl_status (*resolve)(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
+                                       tl_source **ret_source, tl_error *err);
+    TL_MUST_CHECK tl_status (*check)(const tl_source *source, const tl_machine *machine, tl_error *err); // what was asked for is there
+    TL_MUST_CHECK tl_status (*rows)(const tl_source *source, const tl_source_rows *from, tl_result *result, tl_error *err);
+
+    // A reader that works while the program runs. NULL attach: there is none. Memory for it is in the arenas: of the plan what belongs to
+    // the source, of the run what belongs to the reader.
+    TL_MUST_CHECK tl_status (*attach)(tl_source *source, tl_machine *machine, tl_arena *of_plan, tl_arena *of_run, void **ret_reader,
+                                      tl_error *err);
+    void (*enable)(void *reader);
+    void (*disable)(void *reader);
+    uint64_t (*next_turn)(const void *reader); // machine cycle at which to call `turn`; UINT64_MAX: never
+    void (*turn)(void *reader);
+    const tl_perf_count *(*read)(void *reader, uint32_t *ret_n); // up to now: events of hart 0, then those of hart 1, ..
+
+    // A reader that runs on the machine once the program has ended; source NULL: it reads everything. NULL: there is none.
+    TL_MUST_CHECK tl_status (*read_at_end)(const tl_source *source, tl_machine *machine, struct tl_reading *reading, tl_error *err);
+    uint64_t reader_bytes; // at the end of RAM, which it needs
+} tl_source_type;
+
+extern const tl_source_type *const tl_source_types[];         // NULL-terminated: src/readers
+const tl_source_type *tl_source_find(const tl_pmu_type *pmu); // NULL: nothing reads it for a report
+
+#endif
