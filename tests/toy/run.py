@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A PMU design that only tests/toy knows is listed, described, configured, reached by CSR and by window, ticks and is read for a report.
+
+  run.py TALLY PROGRAM
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TALLY, PROGRAM = sys.argv[1], sys.argv[2]
+
+
+def tally(*args, status=0):
+    run = subprocess.run([TALLY, *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    if run.returncode != status:
+        sys.exit(f"tally {' '.join(args)}: exit status {run.returncode}, not {status}\n{run.stdout}{run.stderr}")
+    return run.stdout + run.stderr
+
+
+def expect(text, *parts):
+    for part in parts:
+        if part not in text:
+            sys.exit(f"{part!r} is not in\n{text}")
+
+
+def objects(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+expect(tally("list", "pmus"), "toy:plain", "One counter")
+expect(tally("list", "events", "-P", "toy"), "toy_stores")
+expect(tally("describe", "pmu", "toy"), "toycount", "toywindow", "COUNT", "hart.insn_store")
+expect(tally("describe", "machine", "rocket"), "toy:\n  period: 0\n")
+expect(tally("describe", "machine", "rocket", "--set", "toy.period=77"), "toy:\n  period: 77\n")
+expect(tally("list", "keys"), "toy.period", "The toy counter stores a record every so many cycles")
+expect(tally("stat", "--set", "toy.period=1000001", "--", PROGRAM, status=2), "toy.period", "must be between 0 and 1000000")
+expect(tally("stat", "-P", "toy", "--", PROGRAM, status=2), "this machine has no toy; set toy.period")
+expect(tally("stat", "-P", "ccache", "--", PROGRAM, status=2), "nothing reads pmu ccache", "-P toy")
+
+with tempfile.TemporaryDirectory() as folder:
+    machine = os.path.join(folder, "mine.yaml")
+    with open(machine, "w", encoding="utf-8") as file:
+        file.write("base: rocket\nname: mine\nharts: 2\ntoy:\n  period: 500\n")
+    output = os.path.join(folder, "out.json")
+    def rows(*args):
+        tally("stat", "--machine", machine, *args, "-j", "-o", output, "--", PROGRAM)
+        with open(output, encoding="utf-8") as file:
+            return [row for row in objects(file.read()) if row["type"] == "event"]
+
+    found, truth = rows("-P", "toy"), rows("-e", "hart.insn_store")
+    if len(found) != 1 or len(truth) != 1 or not found[0]["pmu"] == "toy:plain" or found[0]["value"] != truth[0]["value"] or truth[0]["value"] == 0:
+        sys.exit(f"the toy counted {found}, the machine {truth}")

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The toy as the source of a report: reads the CSR of each hart.
+#include "session/source.h"
+#include "base/bits.h"
+
+extern const tl_pmu_type tl_pmu_toy;
+extern const tl_source_type tl_source_toy;
+enum { TOY_CSR = 0x7c0 };
+
+typedef struct reader {
+    tl_machine *machine;
+    tl_perf_count counts[TL_MAX_HARTS];
+} reader;
+
+static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
+    (void)options, (void)preset, (void)config, (void)err;
+    return TL_OK;
+}
+
+static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
+                         tl_source **ret_source, tl_error *err) {
+    (void)options, (void)config, (void)catalogue;
+    *ret_source = tl_arena_alloc(arena, sizeof **ret_source);
+    if (!*ret_source)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    **ret_source = (tl_source){.type = &tl_source_toy, .name = "toy:plain"};
+    return TL_OK;
+}
+
+static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_plan, tl_arena *of_run, void **ret_reader, tl_error *err) {
+    (void)source, (void)of_plan;
+    reader *r = tl_arena_alloc(of_run, sizeof *r);
+    if (!tl_machine_pmu_of(machine, &tl_pmu_toy, 0))
+        return tl_fail(err, TL_EINVAL, "this machine has no toy; set toy.period");
+    if (!r)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    r->machine = machine;
+    *ret_reader = r;
+    return TL_OK;
+}
+
+static void nothing(void *r) { (void)r; }
+static uint64_t never(const void *r) { return (void)r, UINT64_MAX; }
+
+static const tl_perf_count *read_counts(void *ctx, uint32_t *ret_n) {
+    reader *r = ctx;
+    *ret_n = r->machine->n_harts;
+    for (uint32_t i = 0; i < *ret_n; i++) {
+        const tl_pmu_port *port = &tl_machine_pmu_of(r->machine, &tl_pmu_toy, i)->port;
+        (void)port->read(port->ctx, r->machine->harts[i], TOY_CSR, &r->counts[i].count);
+    }
+    return r->counts;
+}
+
+static tl_value integer(uint64_t value) { return (tl_value){.kind = TL_VALUE_INTEGER, .integer = value, .real = (double)value}; }
+
+static tl_status rows(const tl_source *source, const tl_source_rows *from, tl_result *result, tl_error *err) {
+    (void)source;
+    uint64_t sum = 0;
+    result->rows = tl_arena_alloc(&result->arena, sizeof *result->rows);
+    if (!result->rows)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    for (uint32_t i = 0; i < result->n_pmu_counts; i++)
+        sum += from->counts[i].count;
+    result->n_rows = 1;
+    result->rows[0] = (tl_row){.name = "toy_stores",
+                               .scope = "machine",
+                               .unit = "",
+                               .meaning = "Stores that retired.",
+                               .group = "",
+                               .is_pmu = true,
+                               .value = integer(sum),
+                               .pmu = {.enabled_ns = 1, .running_ns = 1, .truth = integer(sum)}};
+    return TL_OK;
+}
+
+const tl_source_type tl_source_toy = {
+    .pmu = &tl_pmu_toy,
+    .configure = configure,
+    .resolve = resolve,
+    .rows = rows,
+    .attach = attach,
+    .enable = nothing,
+    .disable = nothing,
+    .next_turn = never,
+    .turn = nothing,
+    .read = read_counts,
+};
