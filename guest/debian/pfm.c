@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A client of perf_event_open that is not ours: libpfm4 says how the events are called and encoded, this program counts one group of them
- * between two system calls. Each line of output is a name and a count. tools/check-linux builds it and holds its counts against those that
- * tally has of the region pfm_begin..pfm_end. */
+ * A client of perf_event_open on a library that is not ours. libpfm4 names and encodes the events;
+ * this program counts one group of them between two system calls. Each line of output is a name and
+ * a count. tools/check-linux builds it and holds its counts against those that tally has of the
+ * region pfm_begin..pfm_end. */
 #include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdint.h>
@@ -14,7 +15,8 @@
 enum { MAX_EVENTS = 16, LINES = 4096, LINE_BYTES = 64 };
 static char data[LINES][LINE_BYTES];
 
-/* ENABLE, a walk through the data, twice, and DISABLE. The region's symbols stand behind the first call and at the second. */
+/* ENABLE, a walk through the data, twice, and DISABLE. The region's symbols stand behind the first
+ * call and at the second. */
 static long count(int leader) {
     register long a0 __asm__("a0") = leader;
     register long a1 __asm__("a1") = PERF_EVENT_IOC_ENABLE;

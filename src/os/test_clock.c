@@ -39,7 +39,8 @@ static void put_on(rig *r, uint32_t hart, tl_process *process, uint64_t now) {
     r->os.machine->harts[hart]->now = now;
 }
 
-// The first cycle by which the harts have counted `left` cycles more, each from where it stands: tried one by one.
+// The first cycle by which the harts have counted `left` cycles more, each from where it stands:
+// tried one by one.
 static uint64_t due_by_trial(const rig *r, uint64_t left) {
     for (uint64_t cycle = 0;; cycle++) {
         uint64_t counted = 0;
@@ -72,7 +73,8 @@ static void test_a_cpu_clock_is_due_when_its_harts_have_counted(void **state) {
     rig_free(r);
 }
 
-// The hart that stands far ahead has counted what it ran already: it adds nothing before the others reach it.
+// The hart that stands far ahead has counted what it ran already: it adds nothing before the others
+// reach it.
 static void test_a_hart_ahead_of_the_moment_does_not_delay_it(void **state) {
     (void)state;
     rig *r = rig_new();

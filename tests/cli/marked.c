@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Marked regions with a known number of instructions in machine mode, and with -DKERNEL in a kernel: the header of a RISC-V Linux Image, then
-// supervisor mode with a page table. Built by run.py without a C library.
+// Marked regions with a known number of instructions in machine mode, and with -DKERNEL in a
+// kernel: the header of a RISC-V Linux Image, then supervisor mode with a page table. Built by
+// run.py without a C library.
 #include <stdint.h>
 #include <tally/roi.h>
 
@@ -28,7 +29,8 @@ __asm__("rounds:\n\tadd a1, a1, a0\n\taddi a0, a0, -1\n\tbnez a0, rounds\n\tret\
 
 static const char outer[] = "outer";
 
-// What names the first region: with a page table, an address that has no RAM behind it without the table.
+// What names the first region: with a page table, an address that has no RAM behind it without the
+// table.
 static const char *name_of_outer(void) {
 #ifdef KERNEL
     // Sv39, pages of 1 GiB: RAM at its own address, and once more at 1 GiB. V, R, W, X, A, D.

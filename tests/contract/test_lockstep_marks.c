@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Markers wherever they can stand: in the middle of a line, across two lines and across two pages whose frames lie apart, first and last in a
-// block, one behind the other. One to four harts run the same code at the same time and contend for a line. Each engine must tell of the same
-// markers in the same order, with the same clock and tallies. Their instructions, addresses and names are known beforehand, because nothing in
-// the code depends on data.
+// Markers wherever they can stand: in the middle of a line, across two lines and across two pages
+// whose frames lie apart, first and last in a block, one behind the other. One to four harts run
+// the same code at the same time and contend for a line. Each engine must tell of the same markers
+// in the same order, with the same clock and tallies. Their instructions, addresses and names are
+// known beforehand, because nothing in the code depends on data.
 #include "lockstep.h"
 #include "random_code.h"
 
@@ -89,7 +90,8 @@ static void put_marker(march *t) {
     put(t, (0x500 + (uint32_t)m->mark * TL_MAX_MARKERS + m->number) << 20 | rs1 << 15 | 2 << 12 | 0x13, 4); // slti x0, x0 or a0
 }
 
-// Instructions that are not markers but resemble them, accesses to the line that all share, and others.
+// Instructions that are not markers but resemble them, accesses to the line that all share, and
+// others.
 static void put_other(march *t) {
     static const uint32_t words[] = {
         0x50002593, // slti a1, x0, 0x500
@@ -182,7 +184,8 @@ static void check_events(const march *t, uint32_t hart) {
             continue;
         const marker *m = &t->markers[n % t->n_markers];
         uint64_t round = n / t->n_markers;
-        // The last jump of a round is not in it yet when the round's last marker comes; START has retired.
+        // The last jump of a round is not in it yet when the round's last marker comes; START has
+        // retired.
         bool is_start = m->mark == TL_MARK_START;
         assert_int_equal(got->mark, m->mark);
         assert_int_equal(got->number, m->number);

@@ -365,7 +365,8 @@ static int cycles(int n, size_t n_bytes) {
     return n;
 }
 
-// As cycles(), but each also holds host files, a host folder and an epoll that watches one of the two. Files of the host are its descriptors.
+// As cycles(), but each also holds host files, a host folder and an epoll that watches one of the
+// two. Each open file of the host is a descriptor of the host.
 static int host_cycles(int n, const char *path) {
     for (int i = 0; i < n; i++) {
         int pair[2], held[8], n_held = 0;
