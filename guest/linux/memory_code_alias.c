@@ -50,6 +50,28 @@ static void test_written_file(int fd, const char *name) {
     section(name);
 }
 
+/* Code that ran is rewritten while its page is not executable: mprotect lets the new code run. */
+static void test_protected_in_turns(void) {
+    enum { N_OTHERS = 100 }; /* more than the ITLB has entries: it forgets the page */
+    char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *others = mmap(NULL, N_OTHERS * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(page != MAP_FAILED && others != MAP_FAILED);
+    for (int i = 0; i < N_OTHERS; i++)
+        put(others + i * PAGE, ret);
+    __asm__ volatile("fence.i" ::: "memory");
+    for (int i = 0; i < 20; i++) {
+        put(page, li_a0(i + 110));
+        put(page + 4, ret);
+        CHECK_OK(mprotect(page, PAGE, PROT_READ | PROT_EXEC));
+        CHECK_EQ(((function)(void *)page)(0), i + 110);
+        for (int k = 0; k < N_OTHERS; k++)
+            ((function)(void *)(others + k * PAGE))(0);
+        CHECK_OK(mprotect(page, PAGE, PROT_READ | PROT_WRITE));
+    }
+    munmap(page, PAGE);
+    section("mprotect");
+}
+
 /* One thread writes code and flushes for all. The other, which ran the old code, runs the new one
  * without a FENCE.I of its own. */
 static function shared_code;
@@ -91,6 +113,7 @@ int main(void) {
     test_written_file(memfd_create("code", 0), "written memfd");
     test_written_file(mkstemp(path), "written file");
     unlink(path);
+    test_protected_in_turns();
     test_flush_for_another_hart();
     CHECK_END;
 }
