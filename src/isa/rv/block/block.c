@@ -88,7 +88,11 @@ void tl_blocks_fold(tl_blocks *store) {
     }
 }
 
+static void abandon(tl_blocks *store);
+
 void tl_blocks_flush(tl_blocks *store) {
+    if (store->is_waiting)
+        abandon(store);
     tl_blocks_fold(store);
     if (store->type->forget)
         store->type->forget(store);
@@ -472,6 +476,12 @@ tl_block *tl_blocks_enter_cell(tl_blocks *store, uint64_t pc) {
     return block;
 }
 
+// The fetch run under way is that of this block.
+static void note_run(tl_hart *h, const tl_block *block) {
+    h->run_vline = block->is_straddling ? block->vline + (~h->line_mask + 1) : block->vline;
+    h->run_pline = block->is_straddling ? block->pline2 : block->pline;
+}
+
 // The rest of the run has not happened: out of the clock and the tallies with it.
 static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_why why) {
     tl_hart *h = store->hart;
@@ -481,25 +491,67 @@ static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_
     h->instret -= block->n_insns - k;
     take_back(store, block, k, false, false);
     h->pend = tl_scoreboard_pend(&board, store->pends);
-    h->run_vline = block->is_straddling ? block->vline + (~h->line_mask + 1) : block->vline;
-    h->run_pline = block->is_straddling ? block->pline2 : block->pline;
+    note_run(h, block);
     if (k == block->n_insns)
         h->run_vline = TL_NO_LINE;
     h->pc = block->pc + block->ops[k].offset;
     store->why = why;
 }
 
-// Instruction k waits for other harts. A run that begins with it begins anew.
+// Instruction k, which has not begun, waits for other harts; the clock stands before it. A run that begins with it begins anew. Any other
+// goes on where it was (resume); its rest stays counted until somebody looks, or abandon takes it back.
 static void stop_to_wait(tl_blocks *store, tl_block *block, uint32_t k) {
     tl_hart *h = store->hart;
-    stop_before(store, block, k, TL_BLOCK_WAIT);
-    if (k > 0)
+    h->pc = block->pc + block->ops[k].offset;
+    store->why = TL_BLOCK_WAIT;
+    if (k == 0) {
+        *block->count -= 1;
+        h->pend = block->in;
+        h->run_vline = TL_NO_LINE;
         return;
-    uint64_t n_look_ups = block->is_straddling ? 2 : 1;
-    h->tally[TL_S_HART_FETCH_RUN] -= 1;
-    h->tally[TL_S_L1I_ACCESS] -= n_look_ups;
-    h->tally[TL_S_ITLB_ACCESS] -= n_look_ups;
+    }
+    note_run(h, block);
+    store->under_way = block;
+    store->under_way_k = k;
+    store->is_before = store->is_waiting = true;
+}
+
+// Forgets the run that waits: as if it had stopped before its next instruction like any other.
+static void abandon(tl_blocks *store) {
+    tl_hart *h = store->hart;
+    const tl_block *block = store->under_way;
+    if (h->run_vline != TL_NO_LINE) { // else the hart was called away, which drained its pipeline
+        tl_scoreboard board;
+        walk(store, block, store->under_way_k, &board);
+        h->pend = tl_scoreboard_pend(&board, store->pends);
+    }
+    if (!store->is_taken_back)
+        take_back(store, block, store->under_way_k, false, false);
+    store->is_taken_back = store->is_before = store->is_waiting = false;
+    store->under_way = NULL;
+}
+
+// Whether the run that waits may go on with the block as it was decoded, up to its end.
+static bool may_resume(const tl_blocks *store) {
+    const tl_hart *h = store->hart;
+    return h->run_vline != TL_NO_LINE && store->under_way->generation == h->code_generation && !store->must_flush && !store->must_step &&
+           !h->skip_break && h->insn_limit - h->instret > TL_MAX_BLOCK_INSNS;
+}
+
+tl_block *tl_blocks_resume(tl_blocks *store, uint32_t *ret_k) {
+    tl_hart *h = store->hart;
+    tl_block *block = store->under_way;
+    uint32_t k = store->under_way_k;
+    if (store->is_taken_back)
+        take_back(store, block, k, false, true);
+    store->is_taken_back = store->is_before = store->is_waiting = false;
+    store->under_way = NULL;
     h->run_vline = TL_NO_LINE;
+    h->pend = block->exit_pend;
+    h->now += block->cycles - block->before[k];
+    h->instret += block->n_insns - k;
+    *ret_k = k;
+    return block;
 }
 
 void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) {
@@ -565,8 +617,6 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     store->under_way = NULL;
     if (TL_UNLIKELY(!is_done)) {
         if (h->trap_cause == TL_CAUSE_NOT_YET) {
-            h->now += rest_cycles;
-            h->instret += rest_insns;
             stop_to_wait(store, block, k);
             return false;
         }
@@ -643,7 +693,9 @@ tl_stop tl_blocks_run(tl_hart *h) {
             break;
         }
         uint64_t left = h->insn_limit - h->instret;
-        if (h->run_vline != TL_NO_LINE || h->skip_break || left <= TL_MAX_BLOCK_INSNS || store->must_step) {
+        if (store->is_waiting && !may_resume(store))
+            abandon(store);
+        if ((h->run_vline != TL_NO_LINE && !store->is_waiting) || h->skip_break || left <= TL_MAX_BLOCK_INSNS || store->must_step) {
             store->must_step = false;
             h->host_phase = TL_HOST_STEPPING;
             tl_step result = step(store);
@@ -660,7 +712,7 @@ tl_stop tl_blocks_run(tl_hart *h) {
         tl_bpred_fold(&h->bp, h->tally);
         uint64_t bound = left - TL_MAX_BLOCK_INSNS;
         bound = bound < MAX_UNFOLDED_CYCLES ? bound : MAX_UNFOLDED_CYCLES;
-        h->fast_horizon = bound < h->horizon - h->now ? h->now + bound : h->horizon;
+        h->fast_horizon = h->horizon <= h->now || bound >= h->horizon - h->now ? h->horizon : h->now + bound;
         store->run_horizon = h->fast_horizon;
         store->must_recheck = false;
         store->is_folded = false;

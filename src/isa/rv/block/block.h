@@ -63,7 +63,8 @@ typedef enum tl_block_why { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK, TL_BL
 
 typedef struct tl_blocks_type {                         // what a front-end over blocks adds
     void (*prepare)(tl_blocks *store, tl_block *block); // makes a new block executable
-    void (*run)(tl_blocks *store);    // runs from hart->pc until a tl_block* function below says stop; sets store->why through it
+    // Runs from hart->pc, or from the run that waits, until a tl_block* function below says stop; sets store->why through it.
+    void (*run)(tl_blocks *store);
     void (*forget)(tl_blocks *store); // all blocks are about to go; may be NULL
     // A block that threaded code has entered and counted is about to run. True: threaded code stops here. May be NULL.
     bool (*heat)(tl_blocks *store, tl_block *block);
@@ -87,6 +88,7 @@ struct tl_blocks {                                      // the store of one hart
     tl_block *under_way;  // the block whose instruction under_way_k is being executed by its full body, or NULL
     uint32_t under_way_k;
     bool is_before;     // it has not begun: somebody looks between two instructions
+    bool is_waiting;    // it waits for other harts, and is_before: the clock stands there, tl_blocks_resume goes on
     bool is_taken_back; // instructions from under_way_k on are out of the tallies: somebody looked in the middle
     uint64_t *counts;   // one for each block, dense, in order of creation: what was executed is found by scanning 8 bytes for each
     uint32_t n_blocks;
@@ -132,9 +134,12 @@ tl_jump_cell *tl_blocks_cell(tl_blocks *store, uint64_t pc); // for the current 
 tl_block *tl_blocks_enter_cell(tl_blocks *store, uint64_t pc);
 // The tallies as they are now, in the middle of an instruction, too.
 void tl_blocks_sync(tl_blocks *store);
+// The run that waits (store->is_waiting) goes on: returns its block, entered and counted, and the instruction that comes next.
+tl_block *tl_blocks_resume(tl_blocks *store, uint32_t *ret_k);
 // Threaded code: engine.c. Makes a block executable for it; and runs from `block`, which has been entered, until something says stop.
 void tl_threaded_prepare(tl_blocks *store, tl_block *block);
 void tl_threaded_run(tl_blocks *store, tl_block *block);
+void tl_threaded_resume(tl_blocks *store); // the same from the run that waits
 // Executes instruction k of the block under way by its full body, at the exact cycle. False: it trapped; stop.
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k);
 // An access of data within `block` may have taken the line of the block away (h->has_lost_fetch).

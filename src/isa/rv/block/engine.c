@@ -266,7 +266,26 @@ void tl_threaded_run(tl_blocks *store, tl_block *block) {
 #endif
 }
 
+void tl_threaded_resume(tl_blocks *store) {
+    tl_hart *h = store->hart;
+    uint32_t k;
+    tl_block *block = tl_blocks_resume(store, &k);
+    h->block = block;
+#ifdef TL_NO_TAIL_CALLS
+    h->next_op = NULL;
+#endif
+    slow(h, &block->ops[k]);
+#ifdef TL_NO_TAIL_CALLS
+    while (h->next_op)
+        h->next_op->handler(h, h->next_op);
+#endif
+}
+
 static void run(tl_blocks *store) {
+    if (store->is_waiting) {
+        tl_threaded_resume(store);
+        return;
+    }
     tl_block *block = tl_blocks_enter_cell(store, store->hart->pc);
     if (block)
         tl_threaded_run(store, block);

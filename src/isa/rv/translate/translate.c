@@ -240,12 +240,15 @@ static void *enter_cold(tl_blocks *store, uintptr_t pc, uintptr_t unused_b, uint
 static void run_mixed(tl_blocks *store) {
     tl_translator *t = store->translator;
     tl_hart *h = store->hart;
-    tl_block *block = tl_blocks_enter_cell(store, h->pc);
+    tl_block *block = store->is_waiting ? store->under_way : tl_blocks_enter_cell(store, h->pc);
     while (block) {
-        t->target = block->body ? block->start : NULL;
+        t->target = block->body && !store->is_waiting ? block->start : NULL;
         if (!t->target) {
             h->host_phase = TL_HOST_THREADED;
-            tl_threaded_run(store, block);
+            if (store->is_waiting)
+                tl_threaded_resume(store);
+            else
+                tl_threaded_run(store, block);
         }
         if (!t->target)
             return;
