@@ -36,10 +36,11 @@ tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates) {
             second = h;
         }
     }
-    tl_turn turn = {.hart = first, .first_until = UINT64_MAX, .end = UINT64_MAX};
+    tl_turn turn = {.hart = first, .first_until = UINT64_MAX, .access_until = UINT64_MAX, .end = UINT64_MAX};
     if (second) {
         turn.first_until = second->now - (first->id > second->id); // it is further behind then, so the cycle is not 0
-        turn.end = second->now + lead_of(machine, first);
+        turn.access_until = second->now + lead_of(machine, first);
+        turn.end = second->now + machine->config.interleave_cycles;
     }
     return turn;
 }
@@ -47,9 +48,10 @@ tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates) {
 tl_stop tl_turn_run(tl_turn *turn) {
     tl_hart *h = turn->hart;
     h->first_until = turn->first_until;
+    h->access_until = turn->access_until;
     tl_stop stop = h->core->run(h);
-    h->first_until = UINT64_MAX;
-    if (stop == TL_STOP_WAIT)
+    h->first_until = h->access_until = UINT64_MAX;
+    if (stop == TL_STOP_WAIT || (stop == TL_STOP_HORIZON && h->now >= turn->access_until && h->now < h->horizon))
         turn->hart = NULL;
     return stop;
 }

@@ -64,14 +64,15 @@ uint64_t tl_machine_tick(tl_machine *machine, uint64_t now);
 
 // A turn, in which one hart runs while the others stand still (docs/model.md 1.4, 1.5).
 typedef struct tl_turn {
-    tl_hart *hart;        // NULL: nobody's
-    uint64_t first_until; // as in tl_hart
-    uint64_t end;         // the first fetch run that ends in this cycle or later is the last one
+    tl_hart *hart;         // NULL: nobody's
+    uint64_t first_until;  // as in tl_hart
+    uint64_t access_until; // as in tl_hart; not later than end
+    uint64_t end;          // the first fetch run that ends in this cycle or later is the last one
 } tl_turn;
 
 // The next turn is that of the hart of `candidates` (bit k: hart k takes part) with the smallest now, lowest id first. No candidate: nobody's.
 tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates);
-// The hart runs up to its horizon, which the caller has set, turn->end being the latest. TL_STOP_WAIT: the turn is over before that.
+// The hart runs up to its horizon, which the caller has set, turn->end being the latest. The turn may be over before that: it is nobody's then.
 tl_stop tl_turn_run(tl_turn *turn);
 
 static inline uint8_t *tl_machine_ram(const tl_machine *machine, uint64_t paddr) { return machine->ram + (paddr - TL_RAM_BASE_PADDR); }

@@ -25,6 +25,21 @@ bool tl_fetch(tl_hart *h, uint64_t vaddr) {
     return true;
 }
 
+bool tl_fetch_hits(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    uint64_t paddr = vaddr;
+    if (tl_is_paged(h, h->priv)) {
+        tl_tlb *tlb = &hm->itlb.tlb;
+        uint32_t entry = tl_tlb_find(tlb, vaddr);
+        if (entry == TL_NO_ENTRY || !tl_is_permitted(tlb->pages[entry].flags, TL_ACCESS_FETCH, h->priv, h->csr.mstatus))
+            return false;
+        paddr = tlb->pages[entry].paddr | (vaddr & ~tlb->masks[entry]);
+    }
+    *ret_pline = paddr & h->line_mask;
+    return tl_is_ram(hm->memory, paddr) && tl_pmp_permits(hm, paddr, TL_ACCESS_FETCH, h->priv == TL_PRIV_M) &&
+           tl_cache_find(&hm->l1i.cache, *ret_pline) != TL_NO_WAY;
+}
+
 // As tl_l1i_access in l1.c for a line that is not there. What it replaces is known early, as in data_miss there, and so are the other
 // places where that is noted: the host fetches them while the L2 is asked.
 TL_ALWAYS_INLINE uint32_t miss(tl_hart_mem *hm, uint64_t line) {

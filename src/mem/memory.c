@@ -109,7 +109,7 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     h->line_log2 = m->line_log2;
     h->line_mask = ~(tl_line_bytes(m) - 1);
     h->reservation_paddr = TL_NO_LINE;
-    h->first_until = UINT64_MAX;
+    h->first_until = h->access_until = UINT64_MAX;
     h->stamps = new_stamps(arena, h, n_stamps);
     if (!h->stamps || !new_l1(m, hm, arena, &hm->l1d, &config->l1d, UNIT_L1D, l1d_stamp) ||
         !new_l1(m, hm, arena, &hm->l1i, &config->l1i, UNIT_L1I, l1i_stamp) ||

@@ -271,6 +271,7 @@ static inline bool tl_is_canonical(uint64_t vaddr, uint32_t n_levels) {
 // fetch.c: tl_mem_port.fetch; the latter for m->is_usual_fetch
 bool tl_fetch(tl_hart *h, uint64_t vaddr);
 bool tl_fetch_usual(tl_hart *h, uint64_t vaddr);
+bool tl_fetch_hits(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
 
 // port.c; _usual_data for m->is_usual, _usual for m->is_usual_fetch
 extern const tl_mem_port tl_memory_port, tl_memory_port_usual_data, tl_memory_port_usual;

@@ -417,9 +417,9 @@ static void pmp_changed(tl_hart *h) {
         tl_slots_hide_view(hm, view);
 }
 
-#define REST                                                                                                                           \
-    .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional, .fence_i = fence_i, .flush_tlb = flush_tlb, \
-    .set_satp = set_satp, .status_changed = status_changed, .pmp_changed = pmp_changed
+#define REST                                                                                                            \
+    .fetch_hits = tl_fetch_hits, .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional, \
+    .fence_i = fence_i, .flush_tlb = flush_tlb, .set_satp = set_satp, .status_changed = status_changed, .pmp_changed = pmp_changed
 
 #define USUAL .load = load_usual, .store = store_usual, .reach_load = reach_load_usual, .reach_store = reach_store_usual
 

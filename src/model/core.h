@@ -15,7 +15,7 @@
 #include "model/hart.h"
 
 typedef enum tl_stop {
-    TL_STOP_HORIZON, // h->now >= h->horizon at the end of a fetch run
+    TL_STOP_HORIZON, // h->now >= h->horizon at the end of a fetch run, or >= h->access_until where the next one may access data
     TL_STOP_LIMIT,   // h->instret == h->insn_limit
     TL_STOP_TRAP,    // h->trap_cause, h->trap_value; h->pc is the instruction that trapped; it did not retire
     TL_STOP_BREAK,   // h->pc is one of h->break_pc

@@ -165,7 +165,9 @@ typedef struct tl_mem_port {
     bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand); // h->mem_value = old, zero-extended
     bool (*load_reserved)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);                     // h->mem_value = zero-extended bytes
     bool (*store_conditional)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value); // h->mem_value = 0 stored, 1 not
-    bool (*fetch)(tl_hart *h, uint64_t vaddr);                  // one line look-up; on success the line's fetch slot is valid
+    bool (*fetch)(tl_hart *h, uint64_t vaddr); // one line look-up; on success the line's fetch slot is valid
+    // Whether `fetch` would find the line in ITLB and L1I: then where it is. Nothing is done or counted.
+    bool (*fetch_hits)(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
     void (*fence_i)(tl_hart *h);                                // drops all L1I lines and fetch slots
     void (*flush_tlb)(tl_hart *h, uint64_t vaddr, bool is_all); // SFENCE.VMA: one page or everything, all TLBs of this hart
     void (*set_satp)(tl_hart *h, uint64_t satp);                // writes h->satp; TLBs keep what they hold, as the manual has it
@@ -237,16 +239,19 @@ struct tl_hart {
     void *engine;                // the front-end's own state
     void *block;                 // the block front-end: what is being executed,
     uint64_t fast_horizon;       // when it must ask for more time,
+    uint64_t ahead_horizon;      // the same before a fetch run that accesses no data,
     const struct tl_op *next_op; // and, without sibling calls, what comes next
     const tl_mem_port *port;
     tl_bpred bp;
 
-    // Control. A front-end returns at the first end of a fetch run with now >= horizon, and exactly at insn_limit.
+    // Control. A front-end returns at the first end of a fetch run with now >= horizon, or with now >= access_until before a run that may
+    // access data (isa/rv/step/step.h), and exactly at insn_limit.
     uint64_t horizon, insn_limit;
     uint64_t run_vline,
         run_pline; // line of the fetch run in progress, run_vline TL_NO_LINE between runs: the next instruction then looks up
     uint64_t trap_cause, trap_value; // valid after TL_STOP_TRAP
     uint64_t first_until;            // up to this cycle, the hart comes before all others that run; UINT64_MAX: it runs alone
+    uint64_t access_until;           // from this cycle on, only fetch runs that access no data go on to the horizon; UINT64_MAX: all do
     uint64_t shared_cycle;           // when a line went from this hart's L1D to another one or the other way round; 0: never
     uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
     const struct tl_breaks *breaks;  // any number more; NULL: none
@@ -331,7 +336,7 @@ TL_ALWAYS_INLINE uint8_t *tl_write_hit(tl_hart *h, uint64_t vaddr, uint32_t size
 }
 
 // The front-end returns to its caller at the end of the fetch run under way: something may have to be done before the next one.
-static inline void tl_hart_stop_soon(tl_hart *h) { h->horizon = h->fast_horizon = 0; }
+static inline void tl_hart_stop_soon(tl_hart *h) { h->horizon = h->fast_horizon = h->ahead_horizon = 0; }
 
 // The instruction under way (h->has_after) has been counted: what it does to counters and to the privilege mode happens now.
 void tl_hart_retired(tl_hart *h);

@@ -155,12 +155,15 @@ static void flush_tlb(tl_hart *h, uint64_t vaddr, bool is_all) {
     real_port->flush_tlb(h, vaddr, is_all);
 }
 
+static bool fetch_hits(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) { return real_port->fetch_hits(h, vaddr, ret_pline); }
+
 static const tl_mem_port stand_in = {.load = load,
                                      .store = store,
                                      .amo = amo,
                                      .load_reserved = load_reserved,
                                      .store_conditional = store_conditional,
                                      .fetch = fetch,
+                                     .fetch_hits = fetch_hits,
                                      .fence_i = fence_i,
                                      .flush_tlb = flush_tlb};
 

@@ -41,6 +41,21 @@ bool tl_insn_ends_run(const tl_decoded *insn) {
     }
 }
 
+bool tl_insn_is_private(const tl_decoded *insn) {
+    if (insn->opc == TL_OPC_ILLEGAL)
+        return false;
+    switch ((tl_class)tl_insn_rows[insn->opc].cls) {
+    case TL_CLASS_ALU:
+    case TL_CLASS_BITMANIP:
+    case TL_CLASS_MUL:
+    case TL_CLASS_DIV:
+    case TL_CLASS_BRANCH:
+    case TL_CLASS_JAL:
+    case TL_CLASS_JALR: return true;
+    default: return false;
+    }
+}
+
 bool tl_insn_is_fp(const tl_decoded *insn) {
     return insn->opc != TL_OPC_ILLEGAL && strpbrk(tl_format_operands[tl_insn_rows[insn->opc].format], "DSTR") != NULL;
 }

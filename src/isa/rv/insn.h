@@ -66,6 +66,8 @@ void tl_decode(uint32_t bits, tl_decoded *ret_insn);
 void tl_insn_pipe(const tl_decoded *insn, tl_pipe_insn *ret_pipe);
 // Ends a fetch run after this instruction (model/core.h): control transfers and serializing instructions.
 bool tl_insn_ends_run(const tl_decoded *insn);
+// Does its work in integer registers and the branch predictor alone: no memory, no CSR, no trap.
+bool tl_insn_is_private(const tl_decoded *insn);
 // Uses floating-point registers: illegal while mstatus.FS is Off.
 bool tl_insn_is_fp(const tl_decoded *insn);
 // Writes the text as `riscv64-linux-gnu-objdump -d` prints it after the bytes (aliases included), without symbol annotations when

@@ -102,7 +102,7 @@ void tl_blocks_flush(tl_blocks *store) {
 
 void tl_blocks_flush_soon(tl_blocks *store) {
     store->must_flush = store->must_recheck = true;
-    store->hart->fast_horizon = 0;
+    store->hart->fast_horizon = store->hart->ahead_horizon = 0;
 }
 
 static void *take(tl_blocks *store, size_t size_bytes) {
@@ -171,7 +171,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
     tl_static_count statics[MAX_BLOCK_STATICS];
     uint32_t n_insns = 0, at = 0, n_statics = 0;
     uint32_t n_deciding = 0; // bytes behind the last instruction that said where the run ends
-    bool has_fp = false, has_marker = false, begins_with_marker = false;
+    bool has_fp = false, has_marker = false, begins_with_marker = false, is_private = true;
     tl_scoreboard board;
     tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
     while (at + 2 <= n_code && n_insns < TL_MAX_BLOCK_INSNS) {
@@ -183,6 +183,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         tl_decode(bits_at(bytes, at, n_code), insn);
         before[n_insns] = (uint32_t)board.time;
         has_fp |= h->is_privileged && tl_insn_is_fp(insn);
+        is_private &= tl_insn_is_private(insn);
         if (TL_UNLIKELY(h->mark != NULL) && is_marker(insn)) {
             has_marker = true;
             begins_with_marker |= n_insns == 0;
@@ -226,6 +227,7 @@ static tl_block *build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t p
         .cycles = (uint32_t)board.time,
         .n_insns = (uint16_t)n_insns,
         .is_straddling = is_straddling,
+        .is_private = is_private && !has_marker,
         .has_fp = has_fp,
         .has_marker = has_marker,
         .begins_with_marker = begins_with_marker,
@@ -391,15 +393,30 @@ static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
     return true;
 }
 
+// Whether a run at pc may not begin any more.
+static bool is_late(const tl_blocks *store, uint64_t pc, const tl_block *guess) {
+    tl_hart *h = store->hart;
+    if (TL_LIKELY(h->now < h->fast_horizon))
+        return false;
+    if (h->now >= h->ahead_horizon)
+        return true;
+    const tl_fetch_slot *slot = tl_fetch_slot_of(h, pc);
+    if (slot->key == guess->enter_key && guess->pc == pc && guess->generation == h->code_generation)
+        return !guess->is_private;
+    return !tl_step_run_is_private(h, pc);
+}
+
 tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
     tl_hart *h = store->hart;
     if (TL_UNLIKELY(store->must_recheck)) {
         store->must_recheck = false;
-        if (h->horizon != 0 && !store->must_flush) // else to stop soon
+        if (h->horizon != 0 && !store->must_flush) { // else to stop soon
             h->fast_horizon = store->run_horizon;
+            h->ahead_horizon = store->run_ahead_horizon;
+        }
     }
-    if (h->now >= h->fast_horizon || TL_UNLIKELY(tl_blocks_has_break(store, pc))) {
-        store->why = h->now >= h->fast_horizon ? TL_BLOCK_GO_ON : TL_BLOCK_BREAK;
+    if (is_late(store, pc, guess) || TL_UNLIKELY(tl_blocks_has_break(store, pc))) {
+        store->why = is_late(store, pc, guess) ? TL_BLOCK_GO_ON : TL_BLOCK_BREAK;
         h->pc = pc;
         return NULL;
     }
@@ -599,7 +616,7 @@ void tl_block_line_lost(tl_blocks *store, const tl_block *block) {
     h->has_lost_fetch = false;
     if (!tl_fetch_slot_shows(tl_fetch_slot_of(h, block->vline), block->vline)) {
         store->must_recheck = true;
-        h->fast_horizon = 0;
+        h->fast_horizon = h->ahead_horizon = 0;
     }
 }
 
@@ -688,7 +705,8 @@ tl_stop tl_blocks_run(tl_hart *h) {
             stop = TL_STOP_LIMIT;
             break;
         }
-        if (h->run_vline == TL_NO_LINE && h->now >= h->horizon && !store->must_step) {
+        bool may_stop = h->run_vline == TL_NO_LINE && !store->must_step;
+        if (may_stop && (h->now >= h->horizon || (h->now >= h->access_until && !tl_step_run_is_private(h, h->pc)))) {
             stop = TL_STOP_HORIZON;
             break;
         }
@@ -712,8 +730,10 @@ tl_stop tl_blocks_run(tl_hart *h) {
         tl_bpred_fold(&h->bp, h->tally);
         uint64_t bound = left - TL_MAX_BLOCK_INSNS;
         bound = bound < MAX_UNFOLDED_CYCLES ? bound : MAX_UNFOLDED_CYCLES;
-        h->fast_horizon = h->horizon <= h->now || bound >= h->horizon - h->now ? h->horizon : h->now + bound;
+        h->ahead_horizon = h->horizon <= h->now || bound >= h->horizon - h->now ? h->horizon : h->now + bound;
+        h->fast_horizon = h->ahead_horizon < h->access_until ? h->ahead_horizon : h->access_until;
         store->run_horizon = h->fast_horizon;
+        store->run_ahead_horizon = h->ahead_horizon;
         store->must_recheck = false;
         store->is_folded = false;
         store->is_running = true;

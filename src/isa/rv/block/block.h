@@ -30,6 +30,7 @@ struct tl_block {
     uint16_t n_insns;
     bool is_straddling; // the first instruction reaches into a second line, pline2
     bool is_stale;
+    bool is_private;               // accesses no data: as tl_step_run_is_private says
     bool has_fp;                   // must not be entered while mstatus.FS is Off
     bool has_marker;               // some instruction is one, and somebody wants to know
     bool begins_with_marker;       // is never entered
@@ -77,15 +78,15 @@ struct tl_blocks {                                      // the store of one hart
     tl_hart *hart;
     const tl_blocks_type *type;
     tl_pend_table *pends;
-    tl_block_why why;     // execution stopped; hart->pc says where
-    bool must_step;       // with GO_ON: the next instruction is to be stepped
-    bool is_running;      // blocks are being executed
-    bool must_flush;      // between two blocks: no room for another one
-    bool must_recheck;    // fast_horizon is 0 because the block under way lost its line: the next one must prove itself
-    uint64_t run_horizon; // what fast_horizon is otherwise
-    bool is_folded;       // no block has been executed since the counts were folded
-    uint32_t max_cycles;  // the longest block: how far a run may overshoot its horizon without a slow path
-    tl_block *under_way;  // the block whose instruction under_way_k is being executed by its full body, or NULL
+    tl_block_why why;  // execution stopped; hart->pc says where
+    bool must_step;    // with GO_ON: the next instruction is to be stepped
+    bool is_running;   // blocks are being executed
+    bool must_flush;   // between two blocks: no room for another one
+    bool must_recheck; // both horizons are 0 because the block under way lost its line: the next one must prove itself
+    uint64_t run_horizon, run_ahead_horizon; // what fast_horizon and ahead_horizon are otherwise
+    bool is_folded;                          // no block has been executed since the counts were folded
+    uint32_t max_cycles;                     // the longest block: how far a run may overshoot its horizon without a slow path
+    tl_block *under_way;                     // the block whose instruction under_way_k is being executed by its full body, or NULL
     uint32_t under_way_k;
     bool is_before;     // it has not begun: somebody looks between two instructions
     bool is_waiting;    // it waits for other harts, and is_before: the clock stands there, tl_blocks_resume goes on

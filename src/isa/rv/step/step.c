@@ -40,6 +40,43 @@ static uint32_t half_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
 
 static bool is_last_half(const tl_hart *h, uint64_t pc) { return (pc & ~h->line_mask) == ~h->line_mask - 1; }
 
+static bool finds_line(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
+    const tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
+    if (!tl_fetch_slot_shows(slot, vaddr))
+        return h->port->fetch_hits(h, vaddr, ret_pline);
+    *ret_pline = tl_fetch_slot_paddr(slot, vaddr & h->line_mask);
+    return true;
+}
+
+bool tl_step_run_is_private(tl_hart *h, uint64_t pc) {
+    uint64_t pline;
+    if (!finds_line(h, pc, &pline))
+        return false;
+    for (uint64_t at = pc, vline = pc & h->line_mask; (at & h->line_mask) == vline;) {
+        uint32_t bits = half_at(h, pline, at);
+        if ((bits & 3) == 3) {
+            if (is_last_half(h, at)) {
+                if (at != pc)
+                    return true; // it begins the next run
+                if (!finds_line(h, at + 2, &pline))
+                    return false;
+                vline = (at + 2) & h->line_mask;
+            }
+            bits |= half_at(h, pline, at + 2) << 16;
+        }
+        tl_decoded insn;
+        tl_decode(bits, &insn);
+        tl_mark mark;
+        uint32_t number;
+        if (!tl_insn_is_private(&insn) || (TL_UNLIKELY(h->mark != NULL) && tl_insn_marker(&insn, &mark, &number)))
+            return false;
+        if (tl_insn_ends_run(&insn))
+            return true;
+        at += insn.len;
+    }
+    return true;
+}
+
 // Counts the fetch groups of bytes from .. end-1 that the run has not touched yet; the run began before `from` unless is_first.
 static void count_groups(tl_hart *h, uint64_t from, uint64_t end, bool is_first) {
     uint64_t group = h->config->pipeline.fetch_bytes;
@@ -197,7 +234,8 @@ static tl_stop run(tl_hart *h) {
             stop = TL_STOP_LIMIT;
             break;
         }
-        if (h->run_vline == TL_NO_LINE && h->now >= h->horizon) {
+        bool is_between = h->run_vline == TL_NO_LINE;
+        if (is_between && (h->now >= h->horizon || (h->now >= h->access_until && !tl_step_run_is_private(h, h->pc)))) {
             stop = TL_STOP_HORIZON;
             break;
         }

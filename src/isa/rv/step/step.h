@@ -15,4 +15,9 @@ struct tl_pend_table;
 // Executes the instruction at h->pc with everything that belongs to it. The host's floating-point unit must be the guest's (isa/rv/fp.h).
 tl_step tl_step_one(tl_hart *h, struct tl_pend_table *pends);
 
+// Whether the fetch run that begins at h->pc accesses no data, and its look-up cannot miss: tl_insn_is_private holds for all of it, no
+// instruction is a marker, and its lines are in ITLB and L1I. A hart may be ahead of others while it executes such a run, because nobody can
+// tell (docs/model.md 1.4).
+bool tl_step_run_is_private(tl_hart *h, uint64_t pc);
+
 #endif

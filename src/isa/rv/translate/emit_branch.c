@@ -18,7 +18,8 @@ void tl_emit_link(tl_translator *t, uint64_t pc) {
     x86 *e = &t->e;
     uint8_t *late = NULL;
     if (tl_link_is_near(t, t->block, pc)) {
-        x86_rm(e, true, 0x3b, R13, TL_HART(fast_horizon));
+        bool is_loop = pc == t->block->pc; // of any other block it is not known yet whether it is private
+        x86_rm(e, true, 0x3b, R13, is_loop && t->block->is_private ? TL_HART(ahead_horizon) : TL_HART(fast_horizon));
         late = x86_jcc(e, CC_AE);
     }
     uint8_t *site = x86_jmp(e);

@@ -45,7 +45,7 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     const tl_block *block = t->block;
     uint32_t n = 0;
     uint64_t second = block->vline + (~t->store->hart->line_mask + 1);
-    x86_rm(e, true, 0x3b, R13, TL_HART(fast_horizon));
+    x86_rm(e, true, 0x3b, R13, block->is_private ? TL_HART(ahead_horizon) : TL_HART(fast_horizon));
     failed[n++] = x86_jcc(e, CC_AE);
     failed[n++] = emit_slot_check(t, block->vline, block->pline);
     if (block->is_straddling) {
