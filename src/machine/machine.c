@@ -39,7 +39,8 @@ tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates) {
     tl_turn turn = {.hart = first, .first_until = UINT64_MAX, .access_until = UINT64_MAX, .end = UINT64_MAX};
     if (second) {
         turn.first_until = second->now - (first->id > second->id); // it is further behind then, so the cycle is not 0
-        turn.access_until = second->now + lead_of(machine, first);
+        uint64_t lead = lead_of(machine, first);
+        turn.access_until = lead == 1 ? turn.first_until + 1 : second->now + lead; // at 1, the order of runs is that of clocks and numbers
         turn.end = second->now + machine->config.interleave_cycles;
     }
     return turn;
