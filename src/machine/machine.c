@@ -57,6 +57,48 @@ tl_stop tl_turn_run(tl_turn *turn) {
     return stop;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static uint64_t horizon_of(const tl_turns *turns, const tl_hart *h) {
+    uint64_t until = turns->until[h->id];
+    return turns->next_event ? earlier(until, *turns->next_event) : until;
+}
+
+// One turn, or what is left of it, with whatever counters want to have noticed.
+static tl_stop run_turn(tl_turns *turns, tl_turn *turn) {
+    tl_hart *h = turn->hart;
+    uint64_t before = h->instret;
+    h->horizon = earlier(turn->end, horizon_of(turns, h));
+    h->insn_limit = turns->n_insns < UINT64_MAX - before ? before + turns->n_insns : UINT64_MAX;
+    if (turns->now)
+        *turns->now = h->now;
+    if (h->n_pmus > 0)
+        tl_hart_limit_to_deadline(h, &h->insn_limit);
+    tl_stop stop = tl_turn_run(turn);
+    turns->n_insns -= h->instret - before;
+    return stop;
+}
+
+tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn, tl_hart **ret_hart) {
+    enum { MOST_TURNS = 2000 }; // so that the caller is asked now and then
+    for (uint32_t n = 1;; n++) {
+        tl_hart *h = *ret_hart = turn->hart;
+        tl_stop stop = run_turn(turns, turn);
+        if (turn->hart && h->now >= turn->end && h->run_vline == TL_NO_LINE)
+            turn->hart = NULL;
+        bool is_asked = h->horizon == 0 || (turns->has_changed && *turns->has_changed); // tl_hart_stop_soon
+        if (turn->hart || stop == TL_STOP_TRAP || stop == TL_STOP_BREAK || is_asked || n == MOST_TURNS || turns->n_insns == 0)
+            return stop;
+        if (h->n_pmus > 0 && tl_hart_poll(h))
+            return stop;
+        tl_turn next = tl_machine_next(machine, turns->running);
+        tl_hart *other = next.hart;
+        if (!(turns->steady >> other->id & 1) || other->now >= horizon_of(turns, other) || tl_hart_pending(other) != 0)
+            return stop;
+        *turn = next;
+    }
+}
+
 uint64_t tl_machine_sum(const tl_machine *machine, enum tl_hart_slot slot) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < machine->n_harts; i++)

@@ -75,6 +75,21 @@ tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates);
 // The hart runs up to its horizon, which the caller has set, turn->end being the latest. The turn may be over before that: it is nobody's then.
 tl_stop tl_turn_run(tl_turn *turn);
 
+// Turns one after the other, as long as nobody has anything to do with the harts but to run them. The caller fills it in and keeps it up.
+typedef struct tl_turns {
+    uint32_t running;             // bit k: hart k takes part in turns; changes only when the caller says so, or with *has_changed
+    uint32_t steady;              // bit k: hart k may run up to until[k]
+    uint64_t until[TL_MAX_HARTS]; // a horizon; no turn begins there
+    uint64_t n_insns;             // may retire on all harts
+    uint64_t *now;                // the clock of the hart that runs, while it does; NULL: nobody asks
+    const uint64_t *next_event;   // a horizon for all that harts may move; NULL: none
+    const bool *has_changed;      // somebody else may have the next turn: no other begins; NULL: never
+} tl_turns;
+
+// Runs `turn`, which is that of a hart in `steady`, and turns after it. Returns why the last one stopped; *ret_hart had it. *turn is nobody's if
+// it is over.
+tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn, tl_hart **ret_hart);
+
 static inline uint8_t *tl_machine_ram(const tl_machine *machine, uint64_t paddr) { return machine->ram + (paddr - TL_RAM_BASE_PADDR); }
 
 // Sums of a signal over all harts: for tests and identities.

@@ -412,32 +412,41 @@ static bool others_have_reached(const tl_os *os, const tl_hart *h, uint64_t cycl
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t n_left) {
-    tl_thread *t = (tl_thread *)h->client;
-    h->horizon = earlier(os->turn.end, t->slice_start + os->machine->config.os.slice_cycles);
-    h->horizon = earlier(h->horizon, tl_machine_tick(os->machine, h->now));
+// Up to here nobody has anything to do with the hart, whatever the others do.
+static uint64_t horizon_of(tl_os *os, const tl_hart *h, const tl_os_limits *limits) {
+    const tl_thread *t = (const tl_thread *)h->client;
+    uint64_t horizon = earlier(t->slice_start + os->machine->config.os.slice_cycles, tl_machine_tick(os->machine, h->now));
     if (os->n_timers > 0)
-        h->horizon = earlier(h->horizon, os->timers[1]->cycle);
+        horizon = earlier(horizon, os->timers[1]->cycle);
     if (tl_host_wait_is_needed(os))
-        h->horizon = earlier(h->horizon, h->now + os->machine->config.os.slice_cycles);
-    if (others_have_reached(os, h, limits->until_cycle))
-        h->horizon = earlier(h->horizon, limits->until_cycle);
-    h->horizon = earlier(h->horizon, h->now + CYCLES_PER_LOOK);
-    h->insn_limit = n_left < UINT64_MAX - h->instret ? h->instret + n_left : UINT64_MAX;
+        horizon = earlier(horizon, h->now + os->machine->config.os.slice_cycles);
+    if (h->now < limits->until_cycle || others_have_reached(os, h, limits->until_cycle))
+        horizon = earlier(horizon, limits->until_cycle);
+    return earlier(horizon, h->now + CYCLES_PER_LOOK);
+}
+
+static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t n_left) {
     os->hart = h;
     leave_kernel(os, h);
-    if (h->n_pmus > 0)
-        tl_hart_limit_to_deadline(h, &h->insn_limit);
-    tl_stop stop = tl_turn_run(&os->turn);
+    os->turns.running = busy_harts(os);
+    os->turns.until[h->id] = horizon_of(os, h, limits);
+    os->turns.n_insns = n_left;
+    os->turns.now = &os->now;
+    if (!os->perf && !tl_host_wait_is_needed(os) && h->now < limits->until_cycle)
+        os->turns.steady |= 1u << h->id;
+    tl_stop stop = tl_machine_run_turns(os->machine, &os->turns, &os->turn, &h);
+    os->hart = h;
     os->now = h->now;
     if (h->n_pmus > 0)
         (void)tl_hart_poll(h);
     if (stop == TL_STOP_TRAP && h->now > os->turn.first_until) { // the kernel sees what the others did before
         os->deferred |= 1u << h->id;
+        os->turns.steady &= ~(1u << h->id);
         os->turn.hart = NULL;
-    } else if (stop == TL_STOP_TRAP)
-        handle_trap(t);
-    else if (stop == TL_STOP_BREAK) {
+    } else if (stop == TL_STOP_TRAP) {
+        os->turns.steady = 0;
+        handle_trap((tl_thread *)h->client);
+    } else if (stop == TL_STOP_BREAK) {
         os->report = (tl_os_report){.stop = TL_OS_BREAK, .break_hart = h->id};
         h->skip_break = true;
         os->is_at_break = true;
@@ -490,8 +499,11 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
         h->breaks = t && t->process == os->first ? os->breaks : NULL;
     }
     os->is_at_break = os->must_stop = false;
+    os->turns.steady = 0;
     uint64_t n_seen = 0; // instructions at the last look
     for (uint64_t n_rounds = 1;; ++n_rounds) {
+        uint32_t steady = os->turns.steady;
+        os->turns.steady = 0; // unless nothing is done but to run
         free_dead(os);
         if (n_rounds % ROUNDS_PER_LOOK == 0)
             (void)tl_os_wants_stop(os);
@@ -549,6 +561,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             if (tl_os_wants_stop(os))
                 continue;
         }
+        os->turns.steady = steady;
         run_hart(os, h, limits, limits->until_instret - n_done);
         if (os->is_at_break)
             break;

@@ -59,6 +59,7 @@ struct tl_os {
     uint64_t break_pc[2];          // of the first process; TL_NO_LINE: none
     const tl_breaks *breaks;       // the same
     tl_turn turn;                  // the one that a limit cut short; nobody's: the hart furthest behind is next
+    tl_turns turns;                // steady: what a hart runs is user code, and nothing happened that it would have to be asked about
     uint32_t deferred;             // bit k: hart k stands at a trap that is handled when it is the one furthest behind
     int32_t pmu_pid[TL_MAX_HARTS]; // which process the PMUs of a hart served last; 0: none yet
     tl_kernel_counts kernel_counts[TL_MAX_HARTS];
