@@ -136,7 +136,8 @@ TL_ALWAYS_INLINE bool data_miss_usual(tl_hart_mem *hm, const tl_page_slot *page,
     }
     if (is_store && TL_UNLIKELY(m->n_harts > 1))
         break_reservations(hm, line);
-    tl_slot_show_line(hm, page, vaddr, way, is_store ? TL_LINE_M : TL_LINE_E, true, true);
+    if (TL_LIKELY(!reply.is_contested))
+        tl_slot_show_line(hm, page, vaddr, way, is_store ? TL_LINE_M : TL_LINE_E, true, true);
     return true;
 }
 
@@ -204,7 +205,8 @@ TL_ALWAYS_INLINE uint8_t *access_usual(tl_hart_mem *hm, const tl_page_slot *page
     if (TL_UNLIKELY(l1->lines[way].is_contested) && tl_contest_refuses_hit(hm, way))
         return NULL;
     l1->cache.stamps[way] = ++hm->h->stamp;
-    tl_slot_show_line(hm, page, vaddr, way, state, true, false);
+    if (TL_LIKELY(!l1->lines[way].is_contested))
+        tl_slot_show_line(hm, page, vaddr, way, state, true, false);
     return host;
 }
 

@@ -263,8 +263,11 @@ TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page,
     return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
 }
 
-TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_usual) {
+// may_reuse: the caller may use the line again unasked. *ret_is_refused with NULL: it must wait (contest.h), no page was missing.
+TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_usual, bool may_reuse,
+                                bool *ret_is_refused) {
     tl_hart_mem *hm = tl_mem_of(h);
+    *ret_is_refused = false;
     uint64_t stamp = h->stamp;
     const tl_page_slot *page = find_page(h, vaddr, last_byte, is_store);
     if (TL_UNLIKELY(!page)) {
@@ -276,36 +279,48 @@ TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, 
             return NULL;
         hm->is_permitted |= h->tally[TL_S_DTLB_MISS] != n_misses;
     }
-    hm->is_reaching = true;
+    if (may_reuse)
+        hm->is_reaching = true;
     uint8_t *host = access_page(hm, page, vaddr, is_store, is_usual);
-    hm->is_reaching = false;
-    if (TL_LIKELY(host != NULL))
+    if (may_reuse)
+        hm->is_reaching = false;
+    if (TL_LIKELY(host != NULL)) {
         hm->is_permitted = false;
-    else
+    } else {
         h->stamp = stamp; // as if nobody had asked; what the translation permits, stays permitted
+        *ret_is_refused = true;
+    }
     return host;
 }
 
 TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_usual) {
-    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, is_usual);
+    bool is_refused;
+    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, is_usual, false, &is_refused);
     if (TL_UNLIKELY(!host))
-        return load_slowly(tl_mem_of(h), vaddr, size_bytes);
+        return is_refused ? not_yet(h, vaddr) : load_slowly(tl_mem_of(h), vaddr, size_bytes);
     h->mem_value = read_aligned(host, size_bytes);
     return true;
 }
 
 TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, bool is_usual) {
-    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, is_usual);
+    bool is_refused;
+    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, is_usual, false, &is_refused);
     if (TL_UNLIKELY(!host))
-        return store_slowly(tl_mem_of(h), vaddr, size_bytes, value);
+        return is_refused ? not_yet(h, vaddr) : store_slowly(tl_mem_of(h), vaddr, size_bytes, value);
     write_bytes(host, size_bytes, value);
     return true;
 }
 
-static uint8_t *reach_load(tl_hart *h, uint64_t vaddr, uint64_t last_byte) { return reach(h, vaddr, last_byte, false, false); }
-static uint8_t *reach_store(tl_hart *h, uint64_t vaddr, uint64_t last_byte) { return reach(h, vaddr, last_byte, true, false); }
-static uint8_t *reach_load_usual(tl_hart *h, uint64_t vaddr, uint64_t last_byte) { return reach(h, vaddr, last_byte, false, true); }
-static uint8_t *reach_store_usual(tl_hart *h, uint64_t vaddr, uint64_t last_byte) { return reach(h, vaddr, last_byte, true, true); }
+#define REACH(name, is_store, is_usual)                                           \
+    static uint8_t *name(tl_hart *h, uint64_t vaddr, uint64_t last_byte) {        \
+        bool is_refused;                                                          \
+        return reach(h, vaddr, last_byte, is_store, is_usual, true, &is_refused); \
+    }
+REACH(reach_load, false, false)
+REACH(reach_store, true, false)
+REACH(reach_load_usual, false, true)
+REACH(reach_store_usual, true, true)
+#undef REACH
 
 static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, false); }
 static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) { return store_to(h, vaddr, size_bytes, value, false); }

@@ -393,15 +393,10 @@ static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
     return true;
 }
 
-// Whether a run at pc may not begin any more.
-static bool is_late(const tl_blocks *store, uint64_t pc, const tl_block *guess) {
+// Whether a run at pc may access data, once fast_horizon is reached.
+static bool may_access(const tl_blocks *store, uint64_t pc, const tl_block *guess) {
     tl_hart *h = store->hart;
-    if (TL_LIKELY(h->now < h->fast_horizon))
-        return false;
-    if (h->now >= h->ahead_horizon)
-        return true;
-    const tl_fetch_slot *slot = tl_fetch_slot_of(h, pc);
-    if (slot->key == guess->enter_key && guess->pc == pc && guess->generation == h->code_generation)
+    if (tl_fetch_slot_of(h, pc)->key == guess->enter_key && guess->pc == pc && guess->generation == h->code_generation)
         return !guess->is_private;
     return !tl_step_run_is_private(h, pc);
 }
@@ -415,8 +410,9 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
             h->ahead_horizon = store->run_ahead_horizon;
         }
     }
-    if (is_late(store, pc, guess) || TL_UNLIKELY(tl_blocks_has_break(store, pc))) {
-        store->why = is_late(store, pc, guess) ? TL_BLOCK_GO_ON : TL_BLOCK_BREAK;
+    bool is_late = h->now >= h->ahead_horizon || (h->now >= h->fast_horizon && may_access(store, pc, guess));
+    if (is_late || TL_UNLIKELY(tl_blocks_has_break(store, pc))) {
+        store->why = !is_late ? TL_BLOCK_BREAK : h->now >= h->ahead_horizon ? TL_BLOCK_GO_ON : TL_BLOCK_LATE;
         h->pc = pc;
         return NULL;
     }
@@ -740,7 +736,11 @@ tl_stop tl_blocks_run(tl_hart *h) {
         h->host_phase = TL_HOST_RUNNING;
         store->type->run(store);
         store->is_running = false;
-        if (store->why != TL_BLOCK_GO_ON) {
+        if (store->why == TL_BLOCK_LATE && h->instret < h->insn_limit) {
+            stop = TL_STOP_HORIZON;
+            break;
+        }
+        if (store->why != TL_BLOCK_GO_ON && store->why != TL_BLOCK_LATE) {
             stop = store->why == TL_BLOCK_TRAP ? TL_STOP_TRAP : store->why == TL_BLOCK_WAIT ? TL_STOP_WAIT : TL_STOP_BREAK;
             break;
         }

@@ -60,7 +60,7 @@ typedef struct tl_jump_cell { // of the jump cache: where an indirect jump to pc
 } tl_jump_cell;
 
 typedef struct tl_blocks tl_blocks;
-typedef enum tl_block_why { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK, TL_BLOCK_WAIT } tl_block_why;
+typedef enum tl_block_why { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK, TL_BLOCK_WAIT, TL_BLOCK_LATE } tl_block_why;
 
 typedef struct tl_blocks_type {                         // what a front-end over blocks adds
     void (*prepare)(tl_blocks *store, tl_block *block); // makes a new block executable
