@@ -67,11 +67,19 @@ static void set_irq(void *ctx, uint32_t source, bool level) {
     tl_plic_set_source(board->interrupt_controller, source, level);
 }
 
+// A hart calls another one: about what lies in memory.
+static void note_sharing(const tl_board *board) {
+    for (uint32_t i = 0; i < board->machine->n_harts; i++)
+        board->machine->harts[i]->shared_cycle = board->now_cycles;
+}
+
 // A hart that waits goes on at the time of the access or tick that raises its interrupt, not when somebody looks at it next.
 static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
     tl_board *board = ctx;
     tl_hart *h = board->machine->harts[hart];
     tl_hart_set_irq(h, (tl_irq)irq, level);
+    if (irq == TL_IRQ_MSI && level && board->machine->n_harts > 1)
+        note_sharing(board);
     if (!h->is_waiting || tl_hart_pending(h) == 0)
         return;
     tl_hart_idle_until(h, board->now_cycles);
