@@ -4,24 +4,20 @@
 
 #include "mem/l2.h"
 
-// A line that was not probed for so long is one like others again: the hart that has it now may use it in earnest, and asking for each
-// access takes many times as long as a hit. The next probe then comes late by a turn at most, which is little after such a time.
-enum { QUIET_CYCLES = 100000 };
-
 void tl_contest(tl_memory *m, tl_l2_line *entry, uint32_t hart, uint32_t others, uint64_t time) {
     entry->is_contested = true;
     m->contested_at[entry - m->l2_lines] = time;
     for (uint32_t left = others | 1u << hart; left != 0; left &= left - 1)
-        m->harts[__builtin_ctz(left)].h->shared_cycle = time;
+        tl_hart_note_sharing(m->harts[__builtin_ctz(left)].h, time);
 }
 
 static bool is_contested(const tl_memory *m, tl_l2_line *entry, uint64_t now) {
-    if (entry->is_contested && now >= m->contested_at[entry - m->l2_lines] + QUIET_CYCLES)
+    if (entry->is_contested && now >= m->contested_at[entry - m->l2_lines] + TL_QUIET_CYCLES)
         entry->is_contested = false;
     return entry->is_contested;
 }
 
-static bool was_sharing(const tl_hart *h) { return h->shared_cycle != 0 && h->now < h->shared_cycle + QUIET_CYCLES; }
+static bool was_sharing(const tl_hart *h) { return h->now < h->sharing_until; }
 
 bool tl_contest_refuses_fetch(tl_hart_mem *hm, uint64_t line) {
     return was_sharing(hm->h) && tl_is_ahead(hm) && tl_cache_find(&hm->l1i.cache, line) == TL_NO_WAY;

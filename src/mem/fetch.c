@@ -18,7 +18,8 @@ bool tl_fetch(tl_hart *h, uint64_t vaddr) {
     uint64_t n_walked = h->tally[TL_S_ITLB_MISS];
     if (TL_UNLIKELY(!translate(hm, vaddr, &at)))
         return false;
-    if (TL_UNLIKELY(h->shared_cycle != 0) && h->tally[TL_S_ITLB_MISS] == n_walked && tl_contest_refuses_fetch(hm, at.paddr & h->line_mask))
+    if (TL_UNLIKELY(h->now < h->sharing_until) && h->tally[TL_S_ITLB_MISS] == n_walked &&
+        tl_contest_refuses_fetch(hm, at.paddr & h->line_mask))
         return tl_trap(h, TL_CAUSE_NOT_YET, vaddr);
     uint32_t way = tl_l1i_access(hm, at.paddr & h->line_mask);
     tl_slot_show_fetch(hm, vaddr, at.paddr, way, at.entry);
@@ -76,7 +77,7 @@ bool tl_fetch_usual(tl_hart *h, uint64_t vaddr) {
         return false;
     uint64_t line = at.paddr & ~UINT64_C(0) << TL_USUAL_LINE_LOG2;
     uint32_t way = tl_cache_find_usual(&l1->cache, line);
-    if (TL_UNLIKELY(h->shared_cycle != 0) && h->tally[TL_S_ITLB_MISS] == n_walked && tl_contest_refuses_fetch(hm, line))
+    if (TL_UNLIKELY(h->now < h->sharing_until) && h->tally[TL_S_ITLB_MISS] == n_walked && tl_contest_refuses_fetch(hm, line))
         return tl_trap(h, TL_CAUSE_NOT_YET, vaddr);
     if (way == TL_NO_WAY)
         way = miss(hm, line);

@@ -116,7 +116,7 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *ha
         way = tl_cache_find(&slice->cache, line);
     bool is_hit = is_usual ? hits != 0 : way != TL_NO_WAY;
     if (may_refuse &&
-        (TL_UNLIKELY(m->harts[hart].h->shared_cycle != 0) ||
+        (TL_UNLIKELY(m->harts[hart].h->now < m->harts[hart].h->sharing_until) ||
          (is_hit && TL_UNLIKELY(tl_l2_is_shared(&m->l2_lines[first_way + way], hart)))) &&
         tl_contest_refuses(&m->harts[hart], is_hit ? &m->l2_lines[first_way + way] : NULL, is_store))
         return (tl_l2_reply){.is_refused = true};

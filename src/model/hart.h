@@ -253,6 +253,7 @@ struct tl_hart {
     uint64_t first_until;            // up to this cycle, the hart comes before all others that run; UINT64_MAX: it runs alone
     uint64_t access_until;           // from this cycle on, only fetch runs that access no data go on to the horizon; UINT64_MAX: all do
     uint64_t shared_cycle;           // when a line went from this hart's L1D to another one or the other way round; 0: never
+    uint64_t sharing_until;          // so long after that it is likely to happen again; tl_hart_note_sharing
     uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
     const struct tl_breaks *breaks;  // any number more; NULL: none
     bool skip_break;                 // do not stop at the very next instruction
@@ -333,6 +334,16 @@ TL_ALWAYS_INLINE uint8_t *tl_write_hit(tl_hart *h, uint64_t vaddr, uint32_t size
     if (host == NULL)
         __builtin_unreachable(); // so that callers' checks cost nothing
     return host;
+}
+
+// A line that was not probed for so long is one like others again: the hart that has it now may use it in earnest, and asking for each
+// access takes many times as long as a hit. The next probe then comes late by a turn at most, which is little after such a time.
+enum { TL_QUIET_CYCLES = 100000 }; // docs/model.md 1.5
+
+// A line went from this hart to another one, or is likely to.
+static inline void tl_hart_note_sharing(tl_hart *h, uint64_t cycle) {
+    h->shared_cycle = cycle;
+    h->sharing_until = cycle != 0 ? cycle + TL_QUIET_CYCLES : 0;
 }
 
 // The front-end returns to its caller at the end of the fetch run under way: something may have to be done before the next one.

@@ -68,8 +68,10 @@ static void note_sharing(const tl_os *os, const tl_thread *t) {
     const tl_hart *h = t->hart;
     for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
         const tl_thread *other = thread_on(os->machine->harts[i]);
-        if (other && other != t && other->process == t->process)
-            os->machine->harts[i]->shared_cycle = os->machine->harts[h->id]->shared_cycle = h->now;
+        if (other && other != t && other->process == t->process) {
+            tl_hart_note_sharing(os->machine->harts[i], h->now);
+            tl_hart_note_sharing(os->machine->harts[h->id], h->now);
+        }
     }
 }
 

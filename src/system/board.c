@@ -70,7 +70,7 @@ static void set_irq(void *ctx, uint32_t source, bool level) {
 // A hart calls another one: about what lies in memory.
 static void note_sharing(const tl_board *board) {
     for (uint32_t i = 0; i < board->machine->n_harts; i++)
-        board->machine->harts[i]->shared_cycle = board->now_cycles;
+        tl_hart_note_sharing(board->machine->harts[i], board->now_cycles);
 }
 
 // A hart that waits goes on at the time of the access or tick that raises its interrupt, not when somebody looks at it next.

@@ -43,7 +43,7 @@ static void reset_harts(tl_system *system) {
         h->x[10] = i;
         h->x[11] = system->device_tree;
         h->x[12] = system->firmware_info;
-        h->shared_cycle = system->machine->n_harts > 1; // all begin with the same code, and soon share what tells them apart
+        tl_hart_note_sharing(h, system->machine->n_harts > 1); // all begin with the same code, and soon share what tells them apart
         for (int k = 0; k < 2; k++)
             h->break_pc[k] = TL_NO_LINE;
     }
