@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tally compare: one program, watched by three designs of counters. The library does it all; here is where things come from and go to.
+// tally compare: one program, watched by designs of counters. The library does it all; here is where things come from and go to.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -99,12 +99,21 @@ static int write_all(const cli_options *options, const tl_comparison *comparison
 }
 
 static int list_events(void) {
-    printf("%-32s %-7s %-7s %-7s\n", "event", "u74", "ccache", "dhpc");
+    uint32_t n_designs = tl_compare_n_designs();
+    printf("%-32s", "event");
+    for (uint32_t d = 0; d < n_designs; d++) {
+        tl_compare_design design = {.size = sizeof design};
+        tl_compare_design_at(d, &design);
+        printf(" %-7s", design.name);
+    }
+    putchar('\n');
     for (uint32_t i = 0; i < tl_compare_n_events(); i++) {
         tl_compare_event event = {.size = sizeof event};
         tl_compare_event_at(i, &event);
-        printf("%-32s %-7s %-7s %-7s%s%s\n", event.name, event.has_u74 ? "yes" : "-", event.has_ccache ? "yes" : "-",
-               event.has_dhpc ? "yes" : "-", event.is_default ? "* " : "  ", event.meaning);
+        printf("%-32s", event.name);
+        for (uint32_t d = 0; d < n_designs; d++)
+            printf(" %-7s", event.designs >> d & 1 ? "yes" : "-");
+        printf("%s%s\n", event.is_default ? "* " : "  ", event.meaning);
     }
     puts("\n* is watched when nothing else is asked for.");
     return 0;

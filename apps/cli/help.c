@@ -268,6 +268,8 @@ static void put_values(FILE *stream, const cli_option *row) {
     fprintf(stream, ") COMPREPLY=($(compgen %s-W \"", is_list ? "-P \"${cur%\"${cur##*,}\"}\" " : "");
     if (!strcmp(row->words, "@compared"))
         fputs("$(tally compare --list-events 2>/dev/null | sed -n 's/^ *\\([a-z0-9_]*\\) .*/\\1/p')", stream);
+    else if (!strcmp(row->words, "@designs"))
+        fputs("$(tally compare --list-events 2>/dev/null | sed -n '1s/^event *//p')", stream);
     else if (row->words[0] == '@')
         for (const char *kind = row->words + 1; kind; kind = strchr(kind, '@') ? strchr(kind, '@') + 1 : NULL)
             fprintf(stream, "%s$(tally list %.*s -j 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1%s/p')",

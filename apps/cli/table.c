@@ -177,7 +177,8 @@ const cli_option cli_option_rows[] = {
     {R, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
     {R | U | P, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
 
-    {P, OPT_DESIGNS, 'P', "pmu", "LIST", WHAT, "Designs, separated by commas: u74, ccache, dhpc. Default: all three.", "u74 ccache dhpc"},
+    {P, OPT_DESIGNS, 'P', "pmu", "LIST", WHAT, "Designs, separated by commas, as --list-events heads its columns. Default: all.",
+     "@designs"},
     {P, OPT_WATCHED, 'e', "event", "LIST", WHAT,
      "Events to watch, of --list-events, separated by commas: cycle, branch_direction_misprediction, l2_read. May be repeated. Default: those marked there.",
      "@compared"},

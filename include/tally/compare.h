@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One program on one machine, watched in three ways: by the two counters of a SiFive U74's core, which its kernel shares out among many
-// events (u74); by a block of counters on the bus, reached with uncached loads (ccache); by the distributed counters (dhpc). Whoever watches
-// is a reader made of RISC-V instructions that the machine executes; what it costs is what it did. The truth beside each value is the
-// machine's own count in the instant in which the counter was sampled.
+// One program on one machine, watched by one design of counters after another: those of
+// tl_compare_design_at. A design is watched by a reader, RISC-V instructions that the machine
+// executes; what the reader costs is what it did. The truth beside each value is the machine's own
+// count in the instant in which the counter was sampled.
 //
 //   tl_compare_options_init(&options);
 //   options.run.program = "./prog";
@@ -25,7 +25,19 @@
 
 TL_BEGIN_DECLS
 
-typedef enum tl_compare_design { TL_COMPARE_U74, TL_COMPARE_CCACHE, TL_COMPARE_DHPC, TL_COMPARE_N_DESIGNS } tl_compare_design;
+// ---- Designs that can be compared. Rows name them by index
+
+typedef struct tl_compare_design {
+    uint32_t size;
+    const char *name;    // one word
+    const char *title;   // "A block of counters on the bus"
+    const char *meaning; // one sentence: where the counters are, and how they are read
+} tl_compare_design;
+
+TL_API uint32_t tl_compare_n_designs(void);
+TL_API void tl_compare_design_at(uint32_t index, tl_compare_design *ret_design);
+
+// ---- What to compare
 
 typedef struct tl_compare_options {
     uint32_t size; // set by tl_compare_options_init
@@ -33,12 +45,12 @@ typedef struct tl_compare_options {
     // max_insns: each run ends when the program has retired so many, the reader's not counted; 0: 200 million. machine NULL: "lowrisc2".
     // What the machine lacks of a design is added to it. The program runs several times, each time with these descriptors and files.
     tl_run_options run;
-    const char *designs; // "u74,ccache,dhpc" or some of them; NULL: all
+    const char *designs; // comma-separated names of tl_compare_design_at; NULL: all
     const char *events;  // comma-separated names of tl_compare_event_at; NULL: sixteen
     // From one look of the reader to the next, of machine time; 0: 100000, less for short programs.
     // It grows where a look takes more than half.
     uint64_t interval_cycles;
-    uint32_t n_phases; // runs in which the sharing of u74's counters starts at other events, spread over all of them; 0: 8
+    uint32_t n_phases; // of a design that shares counters out: runs that begin at other events, spread over all of them; 0: 8
     bool with_sweeps;  // also the rows of tl_comparison_fabric and tl_comparison_spread, which take longest
     // Called with run.ctx when a part begins, such as "sweep over fabrics". NULL: nobody is told.
     void (*progress)(void *ctx, const char *step);
@@ -59,7 +71,7 @@ typedef struct tl_compare_event {
     const char *name;    // "branch_direction_misprediction", "l2_read"
     const char *meaning; // one sentence
     bool is_default;
-    bool has_u74, has_ccache, has_dhpc; // which designs can count it
+    uint32_t designs; // bit n: the design of index n counts it
 } tl_compare_event;
 
 TL_API uint32_t tl_compare_n_events(void);
@@ -71,14 +83,14 @@ typedef struct tl_compare_facts {
     uint32_t size;
     const char *program, *machine, *engine; // program: last part of the path
     const char *digest;                     // of the program, "xxh64:...", or NULL
-    const char *added;                      // settings that were added to the machine, "hpc=timed, l2.counters=6", or ""
+    const char *added;                      // settings that were added to the machine, "l2.counters=6, os.hpc=granted", or ""
     uint32_t n_harts, n_slices;
     uint64_t clock_hz;
     uint64_t instructions, cycles; // of the run without a reader: of the program and its modeled kernel
     tl_end_reason reason;          // how it ended: TL_END_MAX_INSNS, or by itself
     int status, signal;            // of TL_END_EXITED, TL_END_KILLED
     uint64_t max_insns, interval_cycles;
-    uint32_t n_phases; // with which the rows of u74 were made
+    uint32_t n_phases; // with which rows of designs that share counters out were made
     uint32_t n_events; // asked for
     // interval_cycles as asked for or chosen, and the look that took more than half of it and made
     // it grow; "" and 0: none did.
@@ -97,15 +109,15 @@ typedef struct tl_compare_events_added { // all on the watched hart but the L2's
 
 typedef struct tl_compare_design_row {
     uint32_t size;
-    tl_compare_design design;
-    const char *name, *title; // "u74", "Two counters in the core, shared out in turns"
+    uint32_t design;
+    const char *name, *title; // as tl_compare_design_at tells them
     // How many events are counted at once, without a gap, on this machine; and of the events asked for: counted at all, counted without a gap.
     uint32_t events_at_once, events_asked, events_counted, events_always;
     // Registers that a reader has to know: CSRs (those of one hart) and bytes of address space, from the design's register map.
     uint32_t n_csrs;
     uint64_t address_bytes;
     uint32_t csrs_per_event, address_bytes_per_event; // what one more event needs
-    // The watched run (of u74 the one of phase 0).
+    // The watched run; of a design that shares counters out, the one of phase 0.
     uint64_t n_looks;                      // times the reader ran
     uint64_t look_instructions_x1000;      // of a look, the mean, in thousandths
     uint64_t look_cycles_x1000;            // the same, entry and return included
@@ -116,7 +128,7 @@ typedef struct tl_compare_design_row {
     // Error over the events that it counts and that happen at all: |value - truth| / truth.
     double mean_error, largest_error;
     uint32_t n_with_error; // events whose value is not the truth
-    // What the hostile device on the bus learned while the design was used (docs/ccache.md).
+    // What the hostile device on the bus learned while the design was used.
     uint64_t values_watched;  // values that it saw go by
     uint64_t values_read;     // values that it read by itself, and did not know yet
     uint64_t selects_watched; // it saw what was to be counted
@@ -129,7 +141,7 @@ TL_API void tl_comparison_design(const tl_comparison *comparison, uint32_t index
 
 typedef struct tl_compare_value_row {
     uint32_t size;
-    tl_compare_design design;
+    uint32_t design;
     const char *event;
     bool has_value;
     const char *reason;   // why there is no value, else ""
@@ -150,7 +162,7 @@ TL_API void tl_comparison_value(const tl_comparison *comparison, uint32_t index,
 
 typedef struct tl_compare_access_row {
     uint32_t size;
-    tl_compare_design design;
+    uint32_t design;
     const char *method;           // "csrr", "load", "empty-poll", "trigger-poll", "burst-read"
     const char *mode;             // "user": what a program can do by itself
     uint32_t n_asked, n_counters; // 1, 8, 64; as many of them as there are
@@ -179,7 +191,7 @@ TL_API const char *tl_compare_outcome_name(tl_compare_outcome outcome); // "valu
 
 typedef struct tl_compare_privilege_row {
     uint32_t size;
-    tl_compare_design design;
+    uint32_t design;
     const char *mode;  // "M", "S", "U", "another process"
     const char *grant; // the state of what permits: "mcounteren=0", "useren=1", "page mapped for U", "PMP denies"
     const char *what;  // what was tried: "csrr hpmcounter3"
@@ -189,22 +201,22 @@ typedef struct tl_compare_privilege_row {
 TL_API uint32_t tl_comparison_n_privileges(const tl_comparison *comparison);
 TL_API void tl_comparison_privilege(const tl_comparison *comparison, uint32_t index, tl_compare_privilege_row *ret_row);
 
-// ---- What the hardware needs, for the reach that the distributed counters have on this machine
+// ---- What the hardware needs, as built and for as many counters as the design with most reach has on this machine
 
 typedef struct tl_compare_state_row {
     uint32_t size;
-    tl_compare_design design;
+    uint32_t design;
     uint32_t n_counters;               // that can be read
     uint64_t state_bits, counter_bits; // flip-flops in all; those of the counters themselves
     uint64_t wires;                    // from events and between the parts
     uint64_t n_csrs, address_bytes;
-    bool is_as_built; // what stands on this machine; else what it took to count as many events as dhpc, at once
+    bool is_as_built; // what stands on this machine; else what it took to count as many events at once as the design with most reach
 } tl_compare_state_row;
 
 TL_API uint32_t tl_comparison_n_states(const tl_comparison *comparison);
 TL_API void tl_comparison_state(const tl_comparison *comparison, uint32_t index, tl_compare_state_row *ret_row);
 
-// ---- Sweep: three ways to read the distributed counters, on fabrics of different speed, by several harts at once
+// ---- Sweep: three ways to read counters behind an interconnect, on fabrics of different speed, by several harts at once
 
 typedef struct tl_compare_fabric_row {
     uint32_t size;
@@ -221,7 +233,7 @@ TL_API void tl_comparison_fabric(const tl_comparison *comparison, uint32_t index
 
 typedef struct tl_compare_spread_row {
     uint32_t size;
-    tl_compare_design design;
+    uint32_t design;
     uint32_t n_events, n_counted;     // watched; of them, those that this design can count
     double mean_error, largest_error; // over the events that happen, and over phases
     uint64_t interval_cycles;         // as in the facts, unless a look at so many events took more than half of it

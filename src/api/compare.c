@@ -2,6 +2,7 @@
 // tally/compare.h over compare/.
 #include "compare/compare.h"
 #include "api/fill.h"
+#include "compare/design.h"
 #include "compare/events.h"
 #include "report/comparison.h"
 
@@ -13,18 +14,26 @@ TL_API tl_status tl_compare(const tl_compare_options *options, tl_comparison **r
 
 TL_API void tl_comparison_free(tl_comparison *comparison) { tl_comparison_release(comparison); }
 
+TL_API uint32_t tl_compare_n_designs(void) { return tl_compare_count_designs(); }
+
+TL_API void tl_compare_design_at(uint32_t index, tl_compare_design *ret_design) {
+    tl_compare_design design = {.name = "", .title = "", .meaning = ""};
+    if (index < tl_compare_count_designs()) {
+        const tl_compare_design_type *type = tl_compare_designs[index];
+        design = (tl_compare_design){.name = type->name, .title = type->title, .meaning = type->meaning};
+    }
+    tl_api_fill(ret_design, &design, sizeof design);
+}
+
 TL_API uint32_t tl_compare_n_events(void) { return tl_n_watchables; }
 
 TL_API void tl_compare_event_at(uint32_t index, tl_compare_event *ret_event) {
     tl_compare_event event = {.name = "", .meaning = ""};
     if (index < tl_n_watchables) {
         const tl_watchable *w = &tl_watchables[index];
-        event = (tl_compare_event){.name = w->name,
-                                   .meaning = w->meaning,
-                                   .is_default = w->is_default,
-                                   .has_u74 = w->u74 != 0 || w->u74_counter != 0,
-                                   .has_ccache = w->ccache != 0,
-                                   .has_dhpc = true};
+        event = (tl_compare_event){.name = w->name, .meaning = w->meaning, .is_default = w->is_default};
+        for (uint32_t d = 0; tl_compare_designs[d]; d++)
+            event.designs |= tl_compare_designs[d]->counts(w) ? 1u << d : 0;
     }
     tl_api_fill(ret_event, &event, sizeof event);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The whole comparison: a run without a reader, which tells the truth about the program alone; then each design.
+// The whole comparison: a run without a reader, which tells the truth about the program alone; then
+// each design.
 #include "compare/compare.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "compare/accesses.h"
+#include "compare/design.h"
 #include "compare/interval.h"
 #include "compare/privileges.h"
 #include "compare/reach.h"
@@ -90,7 +92,7 @@ static tl_status run_alone(tl_compare_setup *setup, tl_comparison *c, uint64_t *
 // Only a design that shares counters has phases: the others do the same whenever they begin.
 static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uint32_t index, const uint64_t *truths,
                             uint64_t *ret_outgrown_by, tl_error *err) {
-    uint32_t n = setup->designs[index] == TL_COMPARE_U74 ? setup->n_phases : 1;
+    uint32_t n = tl_compare_designs[setup->designs[index]]->n_turns ? setup->n_phases : 1;
     tl_watch_result *results = calloc(n, sizeof *results);
     if (!results)
         return no_memory(err);
@@ -135,6 +137,18 @@ static void tell(const tl_compare_setup *setup, const char *step) {
         setup->progress(setup->run.ctx, step);
 }
 
+static tl_status sweep(const tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
+    tl_status status = TL_OK;
+    for (const tl_compare_design_type *const *design = tl_compare_designs; *design && status == TL_OK; design++) {
+        if (!(*design)->sweep)
+            continue;
+        tell(setup, (*design)->sweep_name);
+        status = (*design)->sweep(setup, c, err);
+    }
+    tell(setup, "sweep over the number of events");
+    return status == TL_OK ? tl_compare_spreads(setup, c, err) : status;
+}
+
 tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_comparison, tl_error *err) {
     tl_compare_setup setup;
     uint64_t truths[TL_COMPARE_MAX_EVENTS];
@@ -155,14 +169,8 @@ tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_
         status = tl_compare_accesses(&setup, c, err);
     if (status == TL_OK)
         status = tl_compare_privileges(&setup, c, err);
-    if (setup.with_sweeps)
-        tell(&setup, "sweep over fabrics");
     if (status == TL_OK && setup.with_sweeps)
-        status = tl_compare_fabrics(&setup, c, err);
-    if (setup.with_sweeps)
-        tell(&setup, "sweep over the number of events");
-    if (status == TL_OK && setup.with_sweeps)
-        status = tl_compare_spreads(&setup, c, err);
+        status = sweep(&setup, c, err);
     tl_compare_setup_done(&setup);
     if (status != TL_OK) {
         tl_comparison_release(c);

@@ -7,6 +7,8 @@
 
 #include "base/arena.h"
 
+enum { TL_COMPARE_MAX_DESIGNS = 32 }; // bits of tl_compare_event.designs
+
 struct tl_comparison {
     tl_arena arena; // of everything below
     tl_compare_facts facts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The events that a comparison can watch, and how each design is told to count them.
+// The events that a comparison can watch. A design says by name which of them it counts.
 #ifndef TL_COMPARE_EVENTS_H
 #define TL_COMPARE_EVENTS_H
 
@@ -8,16 +8,21 @@
 
 typedef struct tl_watchable {
     const char *name, *meaning;
-    const char *sources;  // the truth: totals of the watched hart or of all slices, as model/pmu.h writes them
-    uint64_t u74;         // selector of mhpmevent; 0: none
-    uint32_t u74_counter; // CSR of a counter that always counts it: cycle, instret; 0: none
-    uint64_t ccache;      // selector of the block on the bus; 0: none
-    uint64_t dhpc;        // selector of model/pmu.h: class, extend and bit; of slices all are summed
+    const char *sources; // the truth: totals of the watched hart or of all slices, as model/pmu.h writes them
+    bool is_of_level2;   // of the second level, all slices together; else of the watched hart
     bool is_default;
 } tl_watchable;
 
 extern const tl_watchable tl_watchables[];
 extern const uint32_t tl_n_watchables;
 const tl_watchable *tl_watchable_find(const char *name); // NULL: none of that name
+
+// An event's name, and the number by which a design is told to count it.
+typedef struct tl_selector_row {
+    const char *event;
+    uint64_t selector;
+} tl_selector_row;
+
+const tl_selector_row *tl_selector_find(const tl_selector_row *rows, uint32_t n, const tl_watchable *event); // NULL: none of that name
 
 #endif

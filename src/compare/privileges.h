@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Who can read which design's counters: every case is tried on a machine of its own.
+// The privilege matrix: which mode can read which design's counters. Every case is tried on a
+// machine of its own. A case is a row of the design: who tries, what machine mode permitted before,
+// what is executed.
 #ifndef TL_COMPARE_PRIVILEGES_H
 #define TL_COMPARE_PRIVILEGES_H
 
-#include "compare/setup.h"
+#include "compare/stage.h"
+
+enum {
+    TL_TRIAL_SECRET = 0x123456, // what a counter holds
+    TL_TRIAL_NOT_READ = 0x5a5,  // what TL_STAGE_VALUE holds before
+};
+
+typedef struct tl_trial {
+    const char *who; // "M", "U", "another process"
+    tl_priv mode;
+    const char *grant, *what; // "page not mapped", "load counter 0"
+    bool is_anothers;         // a value that it reads belongs to a process that used the counters before
+    uint32_t how;             // bits of the design's own
+} tl_trial;
 
 TL_MUST_CHECK tl_status tl_compare_privileges(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
+
+// Ends a piece and runs it. For code of a design.
+TL_MUST_CHECK tl_status tl_trial_run(tl_stage *stage, tl_piece *piece, int *ret_cause, tl_error *err);
 
 #endif

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The hardware that each design needs: rows of the account in session/account.h, as built and for
-// the reach of the distributed counters.
+// the reach of the design that has most.
 #include "compare/reach.h"
 
-#include "session/account.h"
+#include "compare/design.h"
 
-enum { MAX_STATES = 5 };
-
-static void add_state(tl_comparison *c, tl_compare_design design, const tl_account *account, bool is_as_built) {
+static void add_state(tl_comparison *c, uint32_t design, const tl_account *account, bool is_as_built) {
     c->states[c->n_states++] = (tl_compare_state_row){.size = sizeof *c->states,
                                                       .design = design,
                                                       .n_counters = (uint32_t)account->n_counters,
@@ -19,19 +17,26 @@ static void add_state(tl_comparison *c, tl_compare_design design, const tl_accou
                                                       .is_as_built = is_as_built};
 }
 
-// As it stands; then, of the others, one with as many counters as the distributed design has.
-static tl_status reach_of(const tl_machine *machine, tl_comparison *c, tl_compare_design_row *row, tl_error *err) {
-    const tl_account fabric = tl_account_of_dhpc(machine, NULL);
-    const uint32_t n = (uint32_t)fabric.n_counters;
-    tl_account account = fabric, rival = {0};
+// As many counters as the design that sets the reach has on the machine; 0: none does.
+static tl_status find_reach(const tl_machine *machine, uint32_t *ret_n, tl_error *err) {
     tl_status status = TL_OK;
-    if (row->design == TL_COMPARE_U74) {
-        status = tl_account_of_u74(machine, &account, err);
-        rival = tl_account_in_core(n, machine->n_harts);
-    } else if (row->design == TL_COMPARE_CCACHE) {
-        account = tl_account_of_ccache(machine);
-        rival = tl_account_on_bus(n);
+    *ret_n = 0;
+    for (const tl_compare_design_type *const *design = tl_compare_designs; *design && status == TL_OK; design++) {
+        tl_account account = {0};
+        if (!(*design)->sets_reach)
+            continue;
+        status = (*design)->account(machine, &account, err);
+        *ret_n = (uint32_t)account.n_counters;
     }
+    return status;
+}
+
+static tl_status reach_of(const tl_machine *machine, uint32_t n, tl_comparison *c, tl_compare_design_row *row, tl_error *err) {
+    const tl_compare_design_type *design = tl_compare_designs[row->design];
+    tl_account account = {0};
+    if (!design->account)
+        return TL_OK;
+    tl_status status = design->account(machine, &account, err);
     if (status != TL_OK)
         return status;
     row->events_at_once = (uint32_t)account.n_at_once;
@@ -40,21 +45,25 @@ static tl_status reach_of(const tl_machine *machine, tl_comparison *c, tl_compar
     row->address_bytes = account.address_bytes;
     row->address_bytes_per_event = account.address_bytes_per_event;
     add_state(c, row->design, &account, true);
-    if (row->design != TL_COMPARE_DHPC)
-        add_state(c, row->design, &rival, false);
+    if (!design->sets_reach && design->account_of && n > 0) {
+        account = design->account_of(machine, n);
+        add_state(c, row->design, &account, false);
+    }
     return TL_OK;
 }
 
 tl_status tl_compare_reach(const tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
     tl_machine *machine;
-    c->states = tl_arena_alloc(&c->arena, MAX_STATES * sizeof *c->states);
+    uint32_t n;
+    c->states = tl_arena_alloc(&c->arena, 2 * c->n_designs * sizeof *c->states);
     if (!c->states)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     tl_status status = tl_machine_new(&setup->config, setup->core, &machine, err);
     if (status != TL_OK)
         return status;
+    status = find_reach(machine, &n, err);
     for (uint32_t i = 0; i < c->n_designs && status == TL_OK; i++)
-        status = reach_of(machine, c, &c->designs[i], err);
+        status = reach_of(machine, n, c, &c->designs[i], err);
     tl_machine_free(machine);
     return status;
 }

@@ -2,6 +2,8 @@
 // Errors and their distribution over phases; see rows.h.
 #include "compare/rows.h"
 
+#include "compare/design.h"
+
 enum { MAX_PHASES = 64 };
 
 double tl_compare_error(uint64_t value, uint64_t truth) {
@@ -33,14 +35,12 @@ uint32_t tl_compare_errors(const tl_compare_setup *setup, const tl_watch_result 
     return n_counted;
 }
 
-void tl_compare_fill_design(const tl_compare_setup *setup, const tl_comparison *c, tl_compare_design design, const tl_watch_result *results,
+void tl_compare_fill_design(const tl_compare_setup *setup, const tl_comparison *c, uint32_t design, const tl_watch_result *results,
                             uint32_t n_results, tl_compare_design_row *ret_row) {
-    static const char *const titles[] = {[TL_COMPARE_U74] = "Two counters in the core, shared out in turns",
-                                         [TL_COMPARE_CCACHE] = "A block of counters on the bus",
-                                         [TL_COMPARE_DHPC] = "Counters in every unit, behind three registers"};
+    const tl_compare_design_type *type = tl_compare_designs[design];
     const tl_watch_result *r = &results[0];
     tl_compare_design_row *row = ret_row;
-    *row = (tl_compare_design_row){.size = sizeof *row, .design = design, .name = tl_compare_design_name(design), .title = titles[design]};
+    *row = (tl_compare_design_row){.size = sizeof *row, .design = design, .name = type->name, .title = type->title};
     row->events_asked = setup->n_events;
     for (uint32_t i = 0; i < setup->n_events; i++) {
         const tl_watched *event = &r->events[i];

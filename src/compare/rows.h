@@ -6,7 +6,7 @@
 #include "compare/watch.h"
 
 // Of one design: a result for each phase, the one of phase 0 first.
-void tl_compare_fill_design(const tl_compare_setup *setup, const tl_comparison *c, tl_compare_design design, const tl_watch_result *results,
+void tl_compare_fill_design(const tl_compare_setup *setup, const tl_comparison *c, uint32_t design, const tl_watch_result *results,
                             uint32_t n_results, tl_compare_design_row *ret_row);
 void tl_compare_fill_values(const tl_compare_setup *setup, tl_comparison *c, uint32_t design_index, const tl_watch_result *results,
                             uint32_t n_results, const uint64_t *undisturbed);

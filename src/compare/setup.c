@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From options to a setup. Whatever a machine lacks of a design is added through its description, for all runs alike: counters that nobody
-// reads change nothing.
+// From options to a setup. Whatever a machine lacks of a design is added through its description,
+// for all runs alike: counters that nobody reads change nothing.
 #include "compare/setup.h"
 
 #include <stddef.h>
@@ -9,25 +9,17 @@
 
 #include "base/bits.h"
 #include "base/nearest.h"
+#include "compare/design.h"
 #include "compare/interval.h"
-#include "pmu/dhpc/dhpc.h"
-#include "readers/ccache/on.h"
-#include "readers/dhpc/on.h"
-#include "readers/rvhpm/on.h"
-#include "session/account.h"
 #include "session/description.h"
 #include "session/plan.h"
 #include "session/run.h"
 
-enum { DEFAULT_MAX_INSNS = 200000000, DEFAULT_PHASES = 8, MAX_PHASES = 64, SNOOPER_CYCLES = 100000, INSTRET_BIT = 1 };
+enum { DEFAULT_MAX_INSNS = 200000000, DEFAULT_PHASES = 8, MAX_PHASES = 64 };
 
 enum { MAX_SWEEP_PHASES = 4, MAX_SWEEP_INSNS = 50000000 }; // some forty runs: each is kept short
 
-static const char *const design_names[] = {[TL_COMPARE_U74] = "u74", [TL_COMPARE_CCACHE] = "ccache", [TL_COMPARE_DHPC] = "dhpc"};
-
-const char *tl_compare_design_name(tl_compare_design design) { return design < TL_COMPARE_N_DESIGNS ? design_names[design] : ""; }
-
-bool tl_compare_has_design(const tl_compare_setup *setup, tl_compare_design design) {
+bool tl_compare_has_design(const tl_compare_setup *setup, uint32_t design) {
     for (uint32_t i = 0; i < setup->n_designs; i++)
         if (setup->designs[i] == design)
             return true;
@@ -36,21 +28,30 @@ bool tl_compare_has_design(const tl_compare_setup *setup, tl_compare_design desi
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
+// "a, b and c", of all designs of the list.
+static void write_names(char *ret_text, size_t size_bytes) {
+    size_t n = 0;
+    for (uint32_t i = 0; tl_compare_designs[i] && n < size_bytes; i++) {
+        const char *before = i == 0 ? "" : tl_compare_designs[i + 1] ? ", " : " and ";
+        n += (size_t)snprintf(ret_text + n, size_bytes - n, "%s%s", before, tl_compare_designs[i]->name);
+    }
+}
+
 static tl_status add_design(tl_compare_setup *s, const char *name, tl_error *err) {
     tl_nearest nearest;
-    char text[128];
+    char text[128], names[128] = "";
     tl_nearest_init(&nearest, name);
-    for (uint32_t i = 0; i < TL_COMPARE_N_DESIGNS; i++) {
-        tl_nearest_offer(&nearest, design_names[i]);
-        if (strcmp(design_names[i], name) != 0)
+    for (uint32_t i = 0; tl_compare_designs[i]; i++) {
+        tl_nearest_offer(&nearest, tl_compare_designs[i]->name);
+        if (strcmp(tl_compare_designs[i]->name, name) != 0)
             continue;
-        for (uint32_t k = 0; k < s->n_designs; k++)
-            if (s->designs[k] == i)
-                return tl_fail(err, TL_EINVAL, "%s is named twice; name each design once", name);
-        s->designs[s->n_designs++] = (tl_compare_design)i;
+        if (tl_compare_has_design(s, i))
+            return tl_fail(err, TL_EINVAL, "%s is named twice; name each design once", name);
+        s->designs[s->n_designs++] = i;
         return TL_OK;
     }
-    return tl_fail(err, TL_ENOENT, "%s is none of the designs that are compared, u74, ccache and dhpc%s", name,
+    write_names(names, sizeof names);
+    return tl_fail(err, TL_ENOENT, "%s is none of the designs that are compared, %s%s", name, names,
                    tl_nearest_text(&nearest, text, sizeof text));
 }
 
@@ -86,6 +87,18 @@ static tl_status add_list(tl_compare_setup *s, const char *what, const char *nam
     return n > 0 ? TL_OK : tl_fail(err, TL_EINVAL, "the list of %s is empty", what);
 }
 
+static tl_status choose_designs(tl_compare_setup *s, const char *names, tl_error *err) {
+    if (tl_compare_count_designs() > TL_COMPARE_MAX_DESIGNS)
+        return tl_fail(err, TL_EINVAL, "this build compares more than %d designs", TL_COMPARE_MAX_DESIGNS);
+    if (names)
+        return add_list(s, "designs", names, add_design, err);
+    while (tl_compare_designs[s->n_designs]) {
+        s->designs[s->n_designs] = s->n_designs;
+        s->n_designs++;
+    }
+    return TL_OK;
+}
+
 static tl_status choose_events(tl_compare_setup *s, const char *names, tl_error *err) {
     if (names)
         return add_list(s, "events", names, add_event, err);
@@ -95,58 +108,33 @@ static tl_status choose_events(tl_compare_setup *s, const char *names, tl_error 
     return TL_OK;
 }
 
-static tl_status add_setting(tl_compare_setup *s, const char *setting, tl_error *err) {
+tl_status tl_compare_add_setting(tl_compare_setup *s, const char *setting, tl_error *err) {
     s->added = tl_arena_printf(&s->arena, "%s%s%s", s->added, *s->added ? ", " : "", setting);
     return s->added ? tl_config_set(&s->config, setting, err) : no_memory(err);
 }
 
+// Counters first, then who may use them; of both, designs with registers of a hart before those
+// with a window.
 static tl_status complete_machine(tl_compare_setup *s, tl_error *err) {
-    char text[64];
     tl_status status = TL_OK;
-    const tl_dhpc_settings dhpc = tl_dhpc_settings_of(&s->config);
-    const tl_ccache_settings ccache = tl_ccache_settings_of(&s->config);
     s->added = "";
-    if (tl_rvhpm_preset_of(&s->config) != &tl_rvhpm_u74)
-        status = add_setting(s, "pmu=u74", err);
-    if (status == TL_OK && dhpc.mode == TL_DHPC_KEY_FUNCTIONAL)
-        return tl_fail(err, TL_EINVAL, "the comparison wants distributed counters that take their time; leave out hpc=functional");
-    if (status == TL_OK && dhpc.mode == TL_DHPC_KEY_NONE)
-        status = add_setting(s, "hpc=timed", err);
-    if (status == TL_OK && ccache.n_counters == 0) {
-        snprintf(text, sizeof text, "l2.counters=%d", TL_ACCOUNT_BLOCK_COUNTERS);
-        status = add_setting(s, text, err);
-    }
-    if (status == TL_OK && ccache.snooper_cycles == 0) {
-        snprintf(text, sizeof text, "l2.snooper=%d", SNOOPER_CYCLES);
-        status = add_setting(s, text, err);
-    }
-    if (status == TL_OK && dhpc.grant != TL_GRANTED)
-        status = add_setting(s, "os.hpc=granted", err);
-    if (status == TL_OK && ccache.grant != TL_GRANTED)
-        status = add_setting(s, "os.ccache=granted", err);
+    for (int is_grant = 0; is_grant <= 1; is_grant++)
+        for (int has_window = 0; has_window <= 1; has_window++)
+            for (const tl_compare_design_type *const *design = tl_compare_designs; *design; design++) {
+                tl_compare_add_fn *add = is_grant ? (*design)->permit : (*design)->complete;
+                if (status == TL_OK && add && ((*design)->pmu->window_bytes != 0) == has_window)
+                    status = add(s, err);
+            }
     return status;
 }
 
-// Readers of the distributed counters run in user mode, so user mode must find what they ask for.
-static tl_status check_fabric(const tl_compare_setup *s, bool with_sweeps, tl_error *err) {
-    static const char *const names[] = {[TL_DHPC_CORE] = "cores", [TL_DHPC_LLC] = "slices"};
-    const tl_dhpc_settings settings = tl_dhpc_settings_of(&s->config);
-    uint32_t asked = 1u << TL_DHPC_CORE | (with_sweeps ? 1u << TL_DHPC_LLC : 0), found = settings.user_classes;
-    if (!tl_compare_has_design(s, TL_COMPARE_DHPC))
-        return TL_OK;
-    for (uint32_t i = 0; i < s->n_events; i++)
-        asked |= 1u << tl_dhpc_class_of((uint32_t)(s->events[i]->dhpc >> 6));
-    for (uint32_t class = TL_DHPC_CORE; class <= TL_DHPC_LLC; class ++)
-        if (asked & ~found & 1u << class)
-            return tl_fail(err, TL_EINVAL,
-                           "dhpc.user_classes = %u hides the %s from user mode, where they are read; set it to %u, or leave out dhpc",
-                           found, names[class], found | asked);
-    if (!(settings.core_events >> INSTRET_BIT & 1))
-        return tl_fail(
-            err, TL_EINVAL,
-            "dhpc.core_events = %llu leaves out counter %d, instret, by which it is tried who can read; build it, or leave out dhpc",
-            (unsigned long long)settings.core_events, INSTRET_BIT);
-    return TL_OK;
+static tl_status check_designs(const tl_compare_setup *s, tl_error *err) {
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < s->n_designs && status == TL_OK; i++) {
+        const tl_compare_design_type *design = tl_compare_designs[s->designs[i]];
+        status = design->check ? design->check(s, err) : TL_OK;
+    }
+    return status;
 }
 
 static tl_status choose_program(tl_compare_setup *s, tl_error *err) {
@@ -175,7 +163,7 @@ static tl_status choose_program(tl_compare_setup *s, tl_error *err) {
 static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_error *err) {
     tl_status status = choose_program(s, err);
     if (status == TL_OK)
-        status = add_list(s, "designs", o->designs ? o->designs : "u74,ccache,dhpc", add_design, err);
+        status = choose_designs(s, o->designs, err);
     if (status == TL_OK)
         status = choose_events(s, o->events, err);
     if (status == TL_OK)
@@ -184,8 +172,9 @@ static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_er
         status = complete_machine(s, err);
     if (status == TL_OK)
         status = tl_keys_check(&s->config, err);
+    s->with_sweeps = o->with_sweeps;
     if (status == TL_OK)
-        status = check_fabric(s, o->with_sweeps, err);
+        status = check_designs(s, err);
     if (status != TL_OK)
         return status;
     if (o->interval_cycles != 0 && o->interval_cycles < TL_COMPARE_LEAST_INTERVAL)
@@ -201,7 +190,6 @@ static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_er
     s->n_phases = o->n_phases ? o->n_phases : DEFAULT_PHASES;
     s->sweep_insns = s->max_insns < MAX_SWEEP_INSNS ? s->max_insns : MAX_SWEEP_INSNS;
     s->n_sweep_phases = s->n_phases < MAX_SWEEP_PHASES ? s->n_phases : MAX_SWEEP_PHASES;
-    s->with_sweeps = o->with_sweeps;
     return TL_OK;
 }
 

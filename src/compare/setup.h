@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a comparison is to do, worked out from its options: the machine with everything that the designs need, events, designs, phases.
+// What a comparison is to do, worked out from its options: the machine with everything that the
+// designs need, events, designs, phases.
 #ifndef TL_COMPARE_SETUP_H
 #define TL_COMPARE_SETUP_H
 
@@ -9,6 +10,8 @@
 
 enum { TL_COMPARE_MAX_EVENTS = 64 };
 
+typedef struct tl_compare_design_type tl_compare_design_type; // compare/design.h
+
 typedef struct tl_compare_setup {
     tl_arena arena;
     tl_run_options run; // argv and env filled in; other strings are the caller's
@@ -16,9 +19,9 @@ typedef struct tl_compare_setup {
     const tl_core_type *core;
     const tl_watchable *events[TL_COMPARE_MAX_EVENTS];
     uint32_t n_events;
-    tl_compare_design designs[TL_COMPARE_N_DESIGNS];
+    uint32_t designs[TL_COMPARE_MAX_DESIGNS]; // indexes of tl_compare_designs
     uint32_t n_designs;
-    const char *added; // settings, "hpc=timed, pmu=u74"
+    const char *added; // settings, "l2.counters=6, os.hpc=granted"
     uint64_t max_insns, interval_cycles;
     uint64_t wanted_interval_cycles; // before a look outgrew it
     uint64_t sweep_insns;            // of each run of the sweep over events
@@ -29,7 +32,8 @@ typedef struct tl_compare_setup {
 
 TL_MUST_CHECK tl_status tl_compare_prepare(const tl_compare_options *options, tl_compare_setup *ret_setup, tl_error *err);
 void tl_compare_setup_done(tl_compare_setup *setup);
-bool tl_compare_has_design(const tl_compare_setup *setup, tl_compare_design design);
-const char *tl_compare_design_name(tl_compare_design design);
+bool tl_compare_has_design(const tl_compare_setup *setup, uint32_t design);
+// Adds a setting to the machine and to what the facts say was added.
+TL_MUST_CHECK tl_status tl_compare_add_setting(tl_compare_setup *setup, const char *setting, tl_error *err);
 
 #endif

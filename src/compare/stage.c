@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-#include "compare/fabric_reader.h"
+#include "compare/design.h"
 #include "isa/rv/privileged.h"
-#include "pmu/ccache/ccache.h"
 
 enum {
     ROOT = 0, // places from the start of RAM
@@ -17,7 +16,7 @@ enum {
     FIRMWARE_DATA = 0xa000,
     CODE = 0x10000,
     RAM_MIB = 16,
-    MAX_STEPS = 1000000, // only a wait for the fabric takes so many
+    MAX_STEPS = 1000000, // only a reader that waits takes so many
     PTE_V = 1,
     PTE_R = 2,
     PTE_W = 4,
@@ -52,13 +51,15 @@ static void make_tables(const tl_stage *s) {
     map(s, TL_STAGE_DATA_USER, TL_STAGE_PAGE_BYTES, ram + DATA, PTE_R | PTE_W | PTE_U);
     map(s, TL_STAGE_DATA_SUPERVISOR, TL_STAGE_PAGE_BYTES, ram + KERNEL_DATA, PTE_R | PTE_W);
     map(s, TL_STAGE_LEAVES_SUPERVISOR, TL_STAGE_PAGE_BYTES, ram + LEAVES, PTE_R | PTE_W);
-    map(s, TL_STAGE_WINDOW_USER, TL_CCACHE_WINDOW_BYTES, TL_CCACHE_PADDR, PTE_R | PTE_W | PTE_U);
-    map(s, TL_STAGE_WINDOW_SUPERVISOR, TL_CCACHE_WINDOW_BYTES, TL_CCACHE_PADDR, PTE_R | PTE_W);
+    map(s, TL_STAGE_WINDOW_USER, (uint32_t)s->design->pmu->window_bytes, s->design->pmu->window_paddr, PTE_R | PTE_W | PTE_U);
+    map(s, TL_STAGE_WINDOW_SUPERVISOR, (uint32_t)s->design->pmu->window_bytes, s->design->pmu->window_paddr, PTE_R | PTE_W);
 }
 
-tl_status tl_stage_open(const tl_compare_setup *setup, tl_stage *ret_stage, tl_error *err) {
+tl_status tl_stage_open(const tl_compare_setup *setup, const tl_compare_design_type *design, tl_stage *ret_stage, tl_error *err) {
     tl_config config = setup->config;
-    tl_stage s = {.setup = setup};
+    tl_stage s = {.setup = setup, .design = design};
+    if (design->pmu->window_bytes > TL_STAGE_WINDOW_BYTES)
+        return tl_fail(err, TL_EINVAL, "the registers of %s take more addresses than a stage has for them", design->name);
     config.ram_bytes = (uint64_t)RAM_MIB << 20;
     tl_status status = tl_machine_new(&config, setup->core, &s.machine, err);
     if (status != TL_OK)
@@ -139,7 +140,7 @@ tl_status tl_stage_run(tl_stage *stage, const tl_piece *piece, int *ret_cause, t
     *ret_cause = TL_STAGE_NO_TRAP;
     for (uint32_t n = 0; h->pc != piece->end && *ret_cause == TL_STAGE_NO_TRAP; n++) {
         if (n == MAX_STEPS)
-            return tl_hpc_too_slow(stage->setup, "a read of the distributed counters", err);
+            return tl_compare_too_slow(stage->design, stage->setup, "a read", err);
         h->horizon = UINT64_MAX;
         h->insn_limit = h->instret + 1;
         tl_hart_limit_to_deadline(h, &h->insn_limit);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A quiet machine for trying things out: nobody else runs, pieces of code are executed by hart 0 in whatever mode, and a trap ends a piece
-// instead of leading to a handler. Code and data are mapped once for the supervisor and once for user mode; machine mode knows no tables.
+// A quiet machine for trying things out: nobody else runs, pieces of code are executed by hart 0 in
+// whatever mode, and a trap ends a piece instead of leading to a handler. Code and data are mapped
+// once for the supervisor and once for user mode; machine mode knows no tables.
 #ifndef TL_COMPARE_STAGE_H
 #define TL_COMPARE_STAGE_H
 
@@ -11,18 +12,20 @@ enum {
     TL_STAGE_CODE_BYTES = 0x20000,
     TL_STAGE_NO_TRAP = -1,
     TL_STAGE_PAGE_BYTES = 4096,
-    TL_STAGE_VALUE = TL_T3, // the register in which a piece leaves what it found
+    TL_STAGE_WINDOW_BYTES = 0x10000, // of each of the windows below, at most
+    TL_STAGE_VALUE = TL_T3,          // the register in which a piece leaves what it found
 };
 static const uint64_t TL_STAGE_DATA_USER = UINT64_C(0x2000080000);   // a page
-static const uint64_t TL_STAGE_WINDOW_USER = UINT64_C(0x2000100000); // the block on the bus
+static const uint64_t TL_STAGE_WINDOW_USER = UINT64_C(0x2000100000); // registers of a design with a window
 static const uint64_t TL_STAGE_WINDOW_SUPERVISOR = UINT64_C(0x2000110000);
-static const uint64_t TL_STAGE_WINDOW_GRANTED = UINT64_C(0x2000130000); // the block for user mode, once the kernel has mapped it
+static const uint64_t TL_STAGE_WINDOW_GRANTED = UINT64_C(0x2000130000); // they for user mode, once the kernel has mapped them
 static const uint64_t TL_STAGE_DATA_SUPERVISOR = UINT64_C(0x2000090000);
 static const uint64_t TL_STAGE_LEAVES_SUPERVISOR = UINT64_C(0x20000a0000); // the page table of all that is mapped, as the kernel sees it
 static const uint64_t TL_STAGE_NOWHERE = UINT64_C(0x2000120000);           // no table leads from there
 
 typedef struct tl_stage {
     const tl_compare_setup *setup;
+    const tl_compare_design_type *design;
     tl_machine *machine;
     tl_hart *hart;
     uint32_t used_bytes; // of the code
@@ -39,14 +42,16 @@ typedef struct tl_stage_cost {
     uint64_t instructions, cycles, l1d_accesses, l1d_misses, l1i_misses, dtlb_accesses, uncached;
 } tl_stage_cost;
 
-// The setup's machine with little RAM. Everybody may reach everything (PMP), counters are all off for lower modes.
-TL_MUST_CHECK tl_status tl_stage_open(const tl_compare_setup *setup, tl_stage *ret_stage, tl_error *err);
+// The setup's machine with little RAM. Everybody may reach everything (PMP), counters are all off
+// for lower modes. A window of the design is mapped for both.
+TL_MUST_CHECK tl_status tl_stage_open(const tl_compare_setup *setup, const tl_compare_design_type *design, tl_stage *ret_stage,
+                                      tl_error *err);
 void tl_stage_close(tl_stage *stage);
 tl_piece tl_stage_begin(const tl_stage *stage, tl_priv mode);
 // Takes in what was assembled; TL_EINVAL: no room.
 TL_MUST_CHECK tl_status tl_stage_end(tl_stage *stage, tl_piece *piece, tl_error *err);
 // Runs it from begin to end; *ret_cause is what it trapped with, or TL_STAGE_NO_TRAP. TL_EINVAL:
-// the fabric is so slow that it does not end.
+// it does not end.
 TL_MUST_CHECK tl_status tl_stage_run(tl_stage *stage, const tl_piece *piece, int *ret_cause, tl_stage_cost *ret_cost, tl_error *err);
 // From now on ECALL of user mode enters `kernel`, and that of the supervisor `firmware`, each with
 // a page of data behind its scratch register.

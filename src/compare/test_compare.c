@@ -167,7 +167,7 @@ static void test_the_hostile_device_learns_from_the_bus_only(void **state) {
     tl_comparison *c = test_compare(&options);
     for (uint32_t i = 0; i < 3; i++) {
         const tl_compare_design_row *d = &c->designs[i];
-        if (d->design == TL_COMPARE_CCACHE) {
+        if (d->design == CCACHE) {
             assert_int_equal(d->values_watched, 4 * d->n_looks);
             assert_int_equal(d->selects_watched, 4);
             assert_true(d->values_read > 10);

@@ -2,37 +2,24 @@
 // Being let in: before the system calls a process is kept out by what the manual says, after them
 // it reads; and what the calls cost is what their instructions cost, counted on paper.
 #include "base/bits.h"
+#include "compare/design.h"
 #include "compare/grant.h"
 #include "compare/test_rig.h"
 #include "pmu/ccache/ccache.h"
 #include "pmu/dhpc/dhpc.h"
-#include "readers/dhpc/on.h"
 
 enum { CSR_HPMCOUNTER3 = 0xc03, CSR_CYCLE = 0xc00, CSR_SCOUNTEREN = 0x106, CSR_MCOUNTEREN = 0x306 };
 
-// A machine, and what a grant on it cost.
-typedef struct opened {
-    tl_compare_setup setup;
-    tl_stage stage;
-    tl_stage_cost cost;
-} opened;
-
-static void open_stage(opened *ret_opened) {
+static void open_stage(tl_compare_setup *ret_setup, uint32_t design, tl_stage *ret_stage) {
     tl_compare_options options = test_options("unused");
     tl_error err = {0};
-    assert_int_equal(tl_compare_prepare(&options, &ret_opened->setup, &err), TL_OK);
-    assert_int_equal(tl_stage_open(&ret_opened->setup, &ret_opened->stage, &err), TL_OK);
+    assert_int_equal(tl_compare_prepare(&options, ret_setup, &err), TL_OK);
+    assert_int_equal(tl_stage_open(ret_setup, tl_compare_designs[design], ret_stage, &err), TL_OK);
 }
 
-static void let_in(opened *o, tl_compare_design design) {
-    tl_error err = {0};
-    if (tl_grant_run(&o->stage, design, &o->cost, &err) != TL_OK)
-        fail_msg("%s", err.text);
-}
-
-static void close_stage(opened *o) {
-    tl_stage_close(&o->stage);
-    tl_compare_setup_done(&o->setup);
+static void close_stage(tl_compare_setup *setup, tl_stage *stage) {
+    tl_stage_close(stage);
+    tl_compare_setup_done(setup);
 }
 
 static int run(tl_stage *s, tl_piece *piece, tl_stage_cost *ret_cost) {
@@ -44,13 +31,13 @@ static int run(tl_stage *s, tl_piece *piece, tl_stage_cost *ret_cost) {
 }
 
 // The cause of the trap when a process reads, with a window of the block at `window`.
-static int try_to_read(tl_stage *s, tl_compare_design design, uint64_t window) {
-    const tl_dhpc_config *c = tl_dhpc_config_of(tl_dhpc_on(s->machine));
+static int try_to_read(tl_stage *s, uint32_t design, uint64_t window) {
+    const tl_dhpc_config *c = tl_dhpc_config_of(tl_dhpc_of(tl_machine_pmu_of(s->machine, &tl_pmu_dhpc, 0)));
     tl_piece piece = tl_stage_begin(s, TL_PRIV_U);
-    if (design == TL_COMPARE_U74) {
+    if (design == U74) {
         tl_asm_csrr(&piece.code, TL_STAGE_VALUE, CSR_CYCLE);
         tl_asm_csrr(&piece.code, TL_STAGE_VALUE, CSR_HPMCOUNTER3);
-    } else if (design == TL_COMPARE_CCACHE) {
+    } else if (design == CCACHE) {
         tl_asm_load_constant(&piece.code, TL_T0, window + TL_CCACHE_COUNTER);
         tl_asm_ld(&piece.code, TL_STAGE_VALUE, TL_T0, 0);
     } else {
@@ -62,82 +49,93 @@ static int try_to_read(tl_stage *s, tl_compare_design design, uint64_t window) {
 
 static void test_a_process_is_kept_out_until_it_asks(void **state) {
     (void)state;
-    static const int before[] = {
-        [TL_COMPARE_U74] = TL_CAUSE_ILLEGAL, [TL_COMPARE_CCACHE] = TL_CAUSE_LOAD_PAGE, [TL_COMPARE_DHPC] = TL_CAUSE_ILLEGAL};
-    for (tl_compare_design design = TL_COMPARE_U74; design < TL_COMPARE_N_DESIGNS; design++) {
-        opened o;
-        open_stage(&o);
-        assert_int_equal(try_to_read(&o.stage, design, TL_STAGE_WINDOW_GRANTED), before[design]);
-        let_in(&o, design);
-        assert_int_equal(try_to_read(&o.stage, design, TL_STAGE_WINDOW_GRANTED), TL_STAGE_NO_TRAP);
+    static const int before[] = {[U74] = TL_CAUSE_ILLEGAL, [CCACHE] = TL_CAUSE_LOAD_PAGE, [DHPC] = TL_CAUSE_ILLEGAL};
+    for (uint32_t design = U74; design < N_DESIGNS; design++) {
+        tl_compare_setup setup;
+        tl_stage s;
+        tl_error err = {0};
+        tl_stage_cost cost;
+        open_stage(&setup, design, &s);
+        assert_int_equal(try_to_read(&s, design, TL_STAGE_WINDOW_GRANTED), before[design]);
+        if (tl_grant_run(&s, &cost, &err) != TL_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(try_to_read(&s, design, TL_STAGE_WINDOW_GRANTED), TL_STAGE_NO_TRAP);
         // The last page of the window, too: its filter registers.
-        if (design == TL_COMPARE_CCACHE)
-            assert_int_equal(try_to_read(&o.stage, design, TL_STAGE_WINDOW_GRANTED + TL_CCACHE_WINDOW_BYTES - 0x1000 - TL_CCACHE_COUNTER),
+        if (design == CCACHE)
+            assert_int_equal(try_to_read(&s, design, TL_STAGE_WINDOW_GRANTED + TL_CCACHE_WINDOW_BYTES - 0x1000 - TL_CCACHE_COUNTER),
                              TL_STAGE_NO_TRAP);
         // The others are no more open than they were.
-        for (tl_compare_design other = TL_COMPARE_U74; other < TL_COMPARE_N_DESIGNS; other++)
+        for (uint32_t other = U74; other < N_DESIGNS; other++)
             if (other != design)
-                assert_int_equal(try_to_read(&o.stage, other, TL_STAGE_WINDOW_GRANTED), before[other]);
-        close_stage(&o);
+                assert_int_equal(try_to_read(&s, other, TL_STAGE_WINDOW_GRANTED), before[other]);
+        close_stage(&setup, &s);
     }
 }
 
 static void test_the_window_shows_the_block(void **state) {
     (void)state;
-    opened o;
-    open_stage(&o);
-    let_in(&o, TL_COMPARE_CCACHE);
-    tl_piece piece = tl_stage_begin(&o.stage, TL_PRIV_U); // counter 2 stands still at what it is told
+    tl_compare_setup setup;
+    tl_stage s;
+    tl_stage_cost cost;
+    tl_error err = {0};
+    open_stage(&setup, CCACHE, &s);
+    assert_int_equal(tl_grant_run(&s, &cost, &err), TL_OK);
+    tl_piece piece = tl_stage_begin(&s, TL_PRIV_U); // counter 2 stands still at what it is told
     tl_asm_load_constant(&piece.code, TL_T0, 0x1234567);
     tl_asm_load_constant(&piece.code, TL_T1, TL_STAGE_WINDOW_GRANTED + TL_CCACHE_COUNTER);
     tl_asm_sd(&piece.code, TL_T0, TL_T1, 16);
-    assert_int_equal(run(&o.stage, &piece, NULL), TL_STAGE_NO_TRAP);
-    piece = tl_stage_begin(&o.stage, TL_PRIV_M);
+    assert_int_equal(run(&s, &piece, NULL), TL_STAGE_NO_TRAP);
+    piece = tl_stage_begin(&s, TL_PRIV_M);
     tl_asm_load_constant(&piece.code, TL_T1, TL_CCACHE_PADDR + TL_CCACHE_COUNTER);
     tl_asm_ld(&piece.code, TL_STAGE_VALUE, TL_T1, 16);
-    assert_int_equal(run(&o.stage, &piece, NULL), TL_STAGE_NO_TRAP);
-    assert_int_equal(o.stage.hart->x[TL_STAGE_VALUE], 0x1234567);
-    close_stage(&o);
+    assert_int_equal(run(&s, &piece, NULL), TL_STAGE_NO_TRAP);
+    assert_int_equal(s.hart->x[TL_STAGE_VALUE], 0x1234567);
+    close_stage(&setup, &s);
 }
 
 // mmap without open: nothing is mapped.
 static void test_who_has_not_opened_maps_nothing(void **state) {
     (void)state;
-    opened o;
-    open_stage(&o);
-    let_in(&o, TL_COMPARE_CCACHE);
-    uint64_t *leaf =
-        (uint64_t *)(void *)tl_machine_ram(o.stage.machine, TL_RAM_BASE_PADDR + 0x2000 + tl_stage_leaf_of(TL_STAGE_WINDOW_GRANTED));
+    tl_compare_setup setup;
+    tl_stage s;
+    tl_stage_cost cost;
+    tl_error err = {0};
+    open_stage(&setup, CCACHE, &s);
+    assert_int_equal(tl_grant_run(&s, &cost, &err), TL_OK);
+    uint64_t *leaf = (uint64_t *)(void *)tl_machine_ram(s.machine, TL_RAM_BASE_PADDR + 0x2000 + tl_stage_leaf_of(TL_STAGE_WINDOW_GRANTED));
     for (int i = 0; i < 4; i++) {
         assert_int_equal(leaf[i], (TL_CCACHE_PADDR / 4096 + (uint64_t)i) << 10 | 0xd7); // V, R, W, U, A, D
         leaf[i] = 0;
     }
-    *(uint64_t *)(void *)tl_machine_ram(o.stage.machine, TL_RAM_BASE_PADDR + 0x9000 + 0x100) = 0; // the kernel forgets that it is open
-    tl_piece piece = tl_stage_begin(&o.stage, TL_PRIV_U);
+    *(uint64_t *)(void *)tl_machine_ram(s.machine, TL_RAM_BASE_PADDR + 0x9000 + 0x100) = 0; // the kernel forgets that it is open
+    tl_piece piece = tl_stage_begin(&s, TL_PRIV_U);
     tl_asm_addi(&piece.code, TL_A7, TL_X0, 1);
     tl_asm_ecall(&piece.code);
-    assert_int_equal(run(&o.stage, &piece, NULL), TL_STAGE_NO_TRAP);
+    assert_int_equal(run(&s, &piece, NULL), TL_STAGE_NO_TRAP);
     for (int i = 0; i < 4; i++)
         assert_int_equal(leaf[i], 0);
-    close_stage(&o);
+    close_stage(&setup, &s);
 }
 
 // Registers of the process are as they were, but for a7 and what the kernel answers in a1.
 static void test_a_call_leaves_registers_alone(void **state) {
     (void)state;
-    for (tl_compare_design design = TL_COMPARE_U74; design < TL_COMPARE_N_DESIGNS; design++) {
-        opened o;
-        open_stage(&o);
+    for (uint32_t design = U74; design < N_DESIGNS; design++) {
+        tl_compare_setup setup;
+        tl_stage s;
+        tl_stage_cost cost;
+        tl_error err = {0};
+        open_stage(&setup, design, &s);
         for (uint32_t i = 1; i < 32; i++)
-            o.stage.hart->x[i] = 1000 + i;
-        let_in(&o, design);
+            s.hart->x[i] = 1000 + i;
+        assert_int_equal(tl_grant_run(&s, &cost, &err), TL_OK);
         for (uint32_t i = 1; i < 32; i++)
             if (i != TL_A7 && i != TL_A1)
-                assert_int_equal(o.stage.hart->x[i], 1000 + i);
-        assert_int_equal(o.stage.hart->priv, TL_PRIV_U);
-        assert_int_equal(o.stage.hart->csr.sscratch, TL_STAGE_DATA_SUPERVISOR);
-        assert_int_equal(o.stage.hart->csr.mscratch, TL_RAM_BASE_PADDR + 0xa000);
-        close_stage(&o);
+                assert_int_equal(s.hart->x[i], 1000 + i);
+        assert_int_equal(s.hart->priv, TL_PRIV_U);
+        assert_int_equal(s.hart->csr.sscratch, TL_STAGE_DATA_SUPERVISOR);
+        assert_int_equal(s.hart->csr.mscratch, TL_RAM_BASE_PADDR + 0xa000);
+        close_stage(&setup, &s);
     }
 }
 
@@ -155,34 +153,40 @@ static void test_what_the_calls_cost(void **state) {
     (void)state;
     enum { ENTER = 3, LEAVE = 3 + 2 + 1 + 1, CALL = 1, TRAP_CYCLES = 5, CSR_CYCLES = 4 };
     const struct {
-        tl_compare_design design;
+        uint32_t design;
         uint64_t constant;
         uint32_t instructions, traps, csrs;
     } rows[] = {
-        {TL_COMPARE_U74, UINT32_MAX, CALL + ENTER + 1 + LEAVE + ENTER + 1 + LEAVE, 2, 2 * (1 + 3) + 2},
-        {TL_COMPARE_DHPC, TL_DHPC_USEREN, CALL + ENTER + 1 + LEAVE, 1, 1 + 3 + 1},
+        {U74, UINT32_MAX, CALL + ENTER + 1 + LEAVE + ENTER + 1 + LEAVE, 2, 2 * (1 + 3) + 2},
+        {DHPC, TL_DHPC_USEREN, CALL + ENTER + 1 + LEAVE, 1, 1 + 3 + 1},
     };
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
-        opened o;
-        open_stage(&o);
-        let_in(&o, rows[i].design);
-        assert_int_equal(o.cost.instructions, rows[i].instructions + n_words_of(rows[i].constant));
-        assert_true(o.cost.cycles >= rows[i].instructions + rows[i].traps * TRAP_CYCLES + rows[i].csrs * CSR_CYCLES);
-        assert_true(o.cost.l1i_misses >= 2);
-        assert_int_equal(o.cost.uncached, 0);
-        close_stage(&o);
+        tl_compare_setup setup;
+        tl_stage s;
+        tl_stage_cost cost;
+        tl_error err = {0};
+        open_stage(&setup, rows[i].design, &s);
+        assert_int_equal(tl_grant_run(&s, &cost, &err), TL_OK);
+        assert_int_equal(cost.instructions, rows[i].instructions + n_words_of(rows[i].constant));
+        assert_true(cost.cycles >= rows[i].instructions + rows[i].traps * TRAP_CYCLES + rows[i].csrs * CSR_CYCLES);
+        assert_true(cost.l1i_misses >= 2);
+        assert_int_equal(cost.uncached, 0);
+        close_stage(&setup, &s);
     }
-    opened o;
-    open_stage(&o);
-    let_in(&o, TL_COMPARE_CCACHE);
+    tl_compare_setup setup;
+    tl_stage s;
+    tl_stage_cost cost;
+    tl_error err = {0};
+    open_stage(&setup, CCACHE, &s);
+    assert_int_equal(tl_grant_run(&s, &cost, &err), TL_OK);
     // One call notes that it is open; the other looks, writes four entries and fences.
     uint32_t n_words = n_words_of(TL_STAGE_LEAVES_SUPERVISOR + tl_stage_leaf_of(TL_STAGE_WINDOW_GRANTED));
     for (uint64_t page = 0; page < 4; page++)
         n_words += n_words_of((TL_CCACHE_PADDR / 4096 + page) << 10 | 0xd7) + 1;
-    assert_int_equal(o.cost.instructions, 2 * (CALL + ENTER + LEAVE) + 4 + 3 + n_words + 1);
-    assert_true(o.cost.l1d_accesses >= 2 * (2 + 2) + 1 + 1 + 4); // and those of page walks
-    assert_int_equal(o.cost.uncached, 0);
-    close_stage(&o);
+    assert_int_equal(cost.instructions, 2 * (CALL + ENTER + LEAVE) + 4 + 3 + n_words + 1);
+    assert_true(cost.l1d_accesses >= 2 * (2 + 2) + 1 + 1 + 4); // and those of page walks
+    assert_int_equal(cost.uncached, 0);
+    close_stage(&setup, &s);
 }
 
 int main(void) {

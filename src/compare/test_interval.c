@@ -57,7 +57,7 @@ static void test_a_slow_fabric_makes_the_interval_grow(void **state) {
         if (row->n_looks < looks || row->n_looks > looks + 2)
             fail_msg("%s: %llu looks in %llu cycles", row->name, (unsigned long long)row->n_looks, (unsigned long long)row->run_cycles);
         assert_true(row->look_cycles_x1000 <= 1000 * c->facts.interval_cycles / 2);
-        assert_true(row->design == TL_COMPARE_U74 || row->n_with_error == 0);
+        assert_true(row->design == U74 || row->n_with_error == 0);
     }
     tl_comparison_release(c);
 
@@ -108,7 +108,7 @@ static void test_rows_of_the_sweep_grow_by_themselves(void **state) {
     for (uint32_t i = 0; i < c.n_spreads; i++) {
         assert_int_equal(c.spreads[i].interval_cycles, c.spreads[i / 3 * 3].interval_cycles); // one for all designs of a row
         assert_true(i < 3 || c.spreads[i].interval_cycles >= c.spreads[i - 3].interval_cycles);
-        assert_true(c.spreads[i].design == TL_COMPARE_U74 || c.spreads[i].largest_error == 0);
+        assert_true(c.spreads[i].design == U74 || c.spreads[i].largest_error == 0);
     }
     tl_arena_done(&c.arena);
     tl_compare_setup_done(&setup);

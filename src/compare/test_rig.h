@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A program to be watched, made here so that no compiler for the guest is needed: it walks over a buffer larger than a first-level cache,
-// loads, adds, stores, and every other round over a part of it only.
+// A program to be watched, made here so that no compiler for the guest is needed: it walks over a
+// buffer larger than a first-level cache, loads, adds, stores, and every other round over a part of
+// it only.
 #ifndef TL_COMPARE_TEST_RIG_H
 #define TL_COMPARE_TEST_RIG_H
 
@@ -14,6 +15,9 @@
 #include "base/testing.h"
 #include "compare/compare.h"
 #include "isa/rv/assemble.h"
+
+// Indexes of tl_compare_designs, as test_setup.c finds them.
+enum { U74, CCACHE, DHPC, N_DESIGNS };
 
 enum { TEST_BASE = 0x10000, TEST_CODE_AT = 0x78, TEST_BUFFER_AT = 0x1000, TEST_BUFFER_BYTES = 0x10000, TEST_SYS_EXIT = 93 };
 

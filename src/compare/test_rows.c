@@ -15,7 +15,7 @@ static tl_watch_result results[64];
 
 static int forget(void **state) {
     (void)state;
-    setup = (tl_compare_setup){.n_events = N_EVENTS, .n_designs = 1, .designs = {TL_COMPARE_U74}};
+    setup = (tl_compare_setup){.n_events = N_EVENTS, .n_designs = 1, .designs = {U74}};
     for (uint32_t i = 0; i < N_EVENTS; i++)
         setup.events[i] = &tl_watchables[i];
     comparison = (tl_comparison){.facts = {.cycles = 1000}};
@@ -89,9 +89,9 @@ static void test_a_design_s_row_adds_up(void **state) {
     results[0].selects_watched = 29;
     results[1].run_cycles = 5000;
     results[1].n_looks = 99;
-    tl_compare_fill_design(&setup, &comparison, TL_COMPARE_U74, results, 2, &row);
+    tl_compare_fill_design(&setup, &comparison, U74, results, 2, &row);
     assert_int_equal(row.size, sizeof row);
-    assert_int_equal(row.design, TL_COMPARE_U74);
+    assert_int_equal(row.design, U74);
     assert_string_equal(row.name, "u74");
     assert_non_null(strstr(row.title, "Two counters"));
     assert_int_equal(row.events_asked, 4);
@@ -111,14 +111,14 @@ static void test_a_design_s_row_adds_up(void **state) {
     assert_int_equal(row.selects_watched, 29);
     assert_true(is_near(row.mean_error, (0 + 0.2 + 0.5) / 3));
     assert_true(is_near(row.largest_error, 0.5));
-    tl_compare_fill_design(&setup, &comparison, TL_COMPARE_CCACHE, results, 1, &row);
+    tl_compare_fill_design(&setup, &comparison, CCACHE, results, 1, &row);
     assert_string_equal(row.name, "ccache");
     assert_non_null(strstr(row.title, "on the bus"));
-    tl_compare_fill_design(&setup, &comparison, TL_COMPARE_DHPC, results, 1, &row);
+    tl_compare_fill_design(&setup, &comparison, DHPC, results, 1, &row);
     assert_string_equal(row.name, "dhpc");
     assert_non_null(strstr(row.title, "in every unit"));
     results[0].n_looks = 0;
-    tl_compare_fill_design(&setup, &comparison, TL_COMPARE_DHPC, results, 1, &row);
+    tl_compare_fill_design(&setup, &comparison, DHPC, results, 1, &row);
     assert_int_equal(row.look_instructions_x1000 + row.look_cycles_x1000, 0);
 }
 
@@ -224,9 +224,9 @@ static void test_rows_stand_by_event_and_design(void **state) {
     (void)state;
     static const uint64_t undisturbed[N_EVENTS] = {1, 2, 3, 4};
     setup.n_designs = 3;
-    setup.designs[0] = TL_COMPARE_DHPC;
-    setup.designs[1] = TL_COMPARE_U74;
-    setup.designs[2] = TL_COMPARE_CCACHE;
+    setup.designs[0] = DHPC;
+    setup.designs[1] = U74;
+    setup.designs[2] = CCACHE;
     memset(values, 0, sizeof values);
     comparison.values = values;
     for (uint32_t d = 0; d < 3; d++) {

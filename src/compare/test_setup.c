@@ -4,10 +4,10 @@
 #include <signal.h>
 
 #include "base/bits.h"
-#include "compare/setup.h"
+#include "compare/design.h"
 #include "compare/test_rig.h"
-#include "readers/dhpc/on.h"
-#include "readers/rvhpm/on.h"
+#include "machine/keys.h"
+#include "pmu/rvhpm/rvhpm.h"
 
 static tl_status prepare(const tl_compare_options *options, tl_compare_setup *ret_setup, tl_error *err) {
     *err = (tl_error){0};
@@ -20,6 +20,14 @@ static tl_compare_setup prepared(const tl_compare_options *options) {
     if (prepare(options, &setup, &err) != TL_OK)
         fail_msg("%s", err.text);
     return setup;
+}
+
+static void test_designs_stand_in_their_order(void **state) {
+    (void)state;
+    assert_int_equal(tl_compare_count_designs(), N_DESIGNS);
+    assert_string_equal(tl_compare_designs[U74]->name, "u74");
+    assert_string_equal(tl_compare_designs[CCACHE]->name, "ccache");
+    assert_string_equal(tl_compare_designs[DHPC]->name, "dhpc");
 }
 
 static void test_nothing_said_is_everything(void **state) {
@@ -48,7 +56,7 @@ static void test_nothing_said_is_everything(void **state) {
     assert_int_equal(setup.interval_cycles, 0);
     assert_false(setup.with_sweeps);
     assert_string_equal(setup.added, "pmu=u74, l2.counters=6, l2.snooper=100000, os.hpc=granted, os.ccache=granted");
-    assert_ptr_equal(tl_rvhpm_preset_of(&setup.config), &tl_rvhpm_u74);
+    assert_ptr_equal(tl_pmu_chosen(&tl_pmu_rvhpm, &setup.config), &tl_rvhpm_u74.base);
     assert_int_equal(tl_keys_get(&setup.config, "l2.counters"), 6);
     assert_int_equal(tl_keys_get(&setup.config, "l2.snooper"), 100000);
     assert_int_equal(tl_keys_get(&setup.config, "os.hpc"), TL_GRANTED);
@@ -88,10 +96,10 @@ static void test_what_was_said_stays(void **state) {
     assert_int_equal(setup.interval_cycles, 5000);
     assert_true(setup.with_sweeps);
     assert_int_equal(setup.n_designs, 2);
-    assert_int_equal(setup.designs[0], TL_COMPARE_DHPC);
-    assert_int_equal(setup.designs[1], TL_COMPARE_U74);
-    assert_true(tl_compare_has_design(&setup, TL_COMPARE_DHPC) && tl_compare_has_design(&setup, TL_COMPARE_U74));
-    assert_false(tl_compare_has_design(&setup, TL_COMPARE_CCACHE));
+    assert_int_equal(setup.designs[0], DHPC);
+    assert_int_equal(setup.designs[1], U74);
+    assert_true(tl_compare_has_design(&setup, DHPC) && tl_compare_has_design(&setup, U74));
+    assert_false(tl_compare_has_design(&setup, CCACHE));
     assert_int_equal(setup.n_events, 2);
     assert_string_equal(setup.events[0]->name, "l2_read");
     assert_string_equal(setup.events[1]->name, "cycle");
@@ -101,8 +109,8 @@ static void test_what_was_said_stays(void **state) {
     assert_string_equal(setup.added, "pmu=u74, hpc=timed, l2.counters=6, l2.snooper=100000, os.hpc=granted, os.ccache=granted");
     assert_int_equal(tl_keys_get(&setup.config, "hpc"), TL_DHPC_KEY_TIMED);
     tl_compare_setup_done(&setup);
-    assert_string_equal(tl_compare_design_name(TL_COMPARE_CCACHE), "ccache");
-    assert_string_equal(tl_compare_design_name(TL_COMPARE_N_DESIGNS), "");
+    assert_string_equal(tl_compare_design_name(CCACHE), "ccache");
+    assert_string_equal(tl_compare_design_name(N_DESIGNS), "");
 }
 
 typedef void spoil_fn(tl_compare_options *options);
@@ -240,9 +248,13 @@ static void test_outcomes_have_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_said_is_everything), cmocka_unit_test(test_what_was_said_stays),
-        cmocka_unit_test(test_what_cannot_be_is_refused),  cmocka_unit_test(test_the_facts_are_those_of_the_run_alone),
-        cmocka_unit_test(test_who_asks_to_stop_is_heard),  cmocka_unit_test(test_outcomes_have_names),
+        cmocka_unit_test(test_designs_stand_in_their_order),
+        cmocka_unit_test(test_nothing_said_is_everything),
+        cmocka_unit_test(test_what_was_said_stays),
+        cmocka_unit_test(test_what_cannot_be_is_refused),
+        cmocka_unit_test(test_the_facts_are_those_of_the_run_alone),
+        cmocka_unit_test(test_who_asks_to_stop_is_heard),
+        cmocka_unit_test(test_outcomes_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
 }

@@ -2,7 +2,7 @@
 // The quiet machine: pieces lie on lines of their own, run in the mode they are for, cost what
 // their instructions cost, and end where they trap.
 #include "base/bits.h"
-#include "compare/stage.h"
+#include "compare/design.h"
 #include "compare/test_rig.h"
 #include "pmu/ccache/ccache.h"
 
@@ -11,14 +11,15 @@ enum { CSR_MSCRATCH = 0x340, CSR_CYCLE = 0xc00 };
 static tl_compare_setup setup;
 static tl_stage stage;
 
-static int open_stage(void **state) {
+static int open_stage_of(uint32_t design) {
     tl_compare_options options = test_options("unused");
     tl_error err = {0};
-    (void)state;
     assert_int_equal(tl_compare_prepare(&options, &setup, &err), TL_OK);
-    assert_int_equal(tl_stage_open(&setup, &stage, &err), TL_OK);
+    assert_int_equal(tl_stage_open(&setup, tl_compare_designs[design], &stage, &err), TL_OK);
     return 0;
 }
+
+static int open_stage(void **state) { return (void)state, open_stage_of(CCACHE); } // which has a window
 
 static int close_stage(void **state) {
     (void)state;
@@ -149,8 +150,8 @@ static void test_there_is_an_end_to_room_and_patience(void **state) {
     tl_asm_jump_to(&piece.code, piece.begin); // for ever
     int cause;
     assert_int_equal(tl_stage_end(&stage, &piece, &err), TL_OK);
-    assert_int_equal(tl_stage_run(&stage, &piece, &cause, NULL, &err), TL_EINVAL);
-    assert_non_null(strstr(err.text, "dhpc."));
+    assert_int_equal(tl_stage_run(&stage, &piece, &cause, NULL, &err), TL_EIO);
+    assert_non_null(strstr(err.text, "a read at the counters of ccache does not end"));
     piece = tl_stage_begin(&stage, TL_PRIV_U);
     uint32_t room = (TL_STAGE_CODE_BYTES - stage.used_bytes) / 4;
     for (uint32_t i = 0; i + 1 < room; i++)
@@ -163,12 +164,27 @@ static void test_there_is_an_end_to_room_and_patience(void **state) {
     assert_int_equal(stage.used_bytes, TL_STAGE_CODE_BYTES);
 }
 
+// Where a key makes a reader wait, it is named.
+static void test_who_waits_too_long_names_the_key(void **state) {
+    (void)state;
+    tl_error err = {0};
+    close_stage(state);
+    open_stage_of(DHPC);
+    tl_piece piece = tl_stage_begin(&stage, TL_PRIV_U);
+    tl_asm_jump_to(&piece.code, piece.begin);
+    int cause;
+    assert_int_equal(tl_stage_end(&stage, &piece, &err), TL_OK);
+    assert_int_equal(tl_stage_run(&stage, &piece, &cause, NULL, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "dhpc."));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_pieces_lie_on_lines_of_their_own),      TEST(test_a_piece_runs_in_its_mode),
         TEST(test_what_memory_costs_is_counted),          TEST(test_a_trap_ends_a_piece),
         TEST(test_registers_are_written_set_and_cleared), TEST(test_there_is_an_end_to_room_and_patience),
+        TEST(test_who_waits_too_long_names_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
 }

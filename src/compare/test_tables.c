@@ -27,39 +27,39 @@ static int forget(void **state) {
 static void test_who_can_read(void **state) {
     (void)state;
     static const struct {
-        tl_compare_design design;
+        uint32_t design;
         const char *mode, *grant, *what;
         tl_compare_outcome outcome;
     } rows[] = {
-        {TL_COMPARE_U74, "M", "mcounteren=0", "csrr mhpmcounter3", TL_COMPARE_VALUE},
-        {TL_COMPARE_U74, "S", "mcounteren=0", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
-        {TL_COMPARE_U74, "S", "mcounteren=1", "csrr hpmcounter3", TL_COMPARE_VALUE},
-        {TL_COMPARE_U74, "S", "mcounteren=1", "csrr mhpmcounter3", TL_COMPARE_ILLEGAL},
-        {TL_COMPARE_U74, "S", "mcounteren=1", "csrw mhpmevent3", TL_COMPARE_ILLEGAL},
-        {TL_COMPARE_U74, "U", "mcounteren=0, scounteren=0", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
-        {TL_COMPARE_U74, "U", "mcounteren=1, scounteren=0", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
-        {TL_COMPARE_U74, "U", "mcounteren=0, scounteren=1", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
-        {TL_COMPARE_U74, "U", "mcounteren=1, scounteren=1", "csrr hpmcounter3", TL_COMPARE_VALUE},
-        {TL_COMPARE_U74, "U", "mcounteren=1, scounteren=1", "csrw mhpmevent3", TL_COMPARE_ILLEGAL},
-        {TL_COMPARE_U74, "another process", "scounteren stays 1", "csrr hpmcounter3", TL_COMPARE_OTHERS_VALUE},
-        {TL_COMPARE_U74, "another process", "kernel clears scounteren", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
-        {TL_COMPARE_CCACHE, "M", "physical address", "load counter 0", TL_COMPARE_VALUE},
-        {TL_COMPARE_CCACHE, "M", "locked PMP entry denies", "load counter 0", TL_COMPARE_ACCESS_FAULT},
-        {TL_COMPARE_CCACHE, "S", "page mapped for S", "load counter 0", TL_COMPARE_VALUE},
-        {TL_COMPARE_CCACHE, "S", "page not mapped", "load counter 0", TL_COMPARE_PAGE_FAULT},
-        {TL_COMPARE_CCACHE, "S", "page mapped for S, PMP denies", "load counter 0", TL_COMPARE_ACCESS_FAULT},
-        {TL_COMPARE_CCACHE, "U", "page not mapped", "load counter 0", TL_COMPARE_PAGE_FAULT},
-        {TL_COMPARE_CCACHE, "U", "page mapped for U", "load counter 0", TL_COMPARE_VALUE},
-        {TL_COMPARE_CCACHE, "U", "page mapped for U, PMP denies", "load counter 0", TL_COMPARE_ACCESS_FAULT},
-        {TL_COMPARE_CCACHE, "another process", "page mapped for it, too", "load counter 0", TL_COMPARE_OTHERS_VALUE},
-        {TL_COMPARE_CCACHE, "another process", "page not mapped for it", "load counter 0", TL_COMPARE_PAGE_FAULT},
-        {TL_COMPARE_DHPC, "M", "useren=0", "request, csrr hpcr", TL_COMPARE_VALUE},
-        {TL_COMPARE_DHPC, "S", "useren=0", "request, csrr hpcr", TL_COMPARE_VALUE},
-        {TL_COMPARE_DHPC, "U", "useren=0", "request, csrr hpcr", TL_COMPARE_ILLEGAL},
-        {TL_COMPARE_DHPC, "U", "useren=1", "request, csrr hpcr", TL_COMPARE_VALUE},
-        {TL_COMPARE_DHPC, "another process", "useren=0", "request, csrr hpcr", TL_COMPARE_ILLEGAL},
-        {TL_COMPARE_DHPC, "another process", "useren=0, values left in the FIFO", "csrr hpcr", TL_COMPARE_OTHERS_VALUE},
-        {TL_COMPARE_DHPC, "another process", "useren=0, kernel writes hpcm at the switch", "csrr hpcr", TL_COMPARE_NOTHING},
+        {U74, "M", "mcounteren=0", "csrr mhpmcounter3", TL_COMPARE_VALUE},
+        {U74, "S", "mcounteren=0", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
+        {U74, "S", "mcounteren=1", "csrr hpmcounter3", TL_COMPARE_VALUE},
+        {U74, "S", "mcounteren=1", "csrr mhpmcounter3", TL_COMPARE_ILLEGAL},
+        {U74, "S", "mcounteren=1", "csrw mhpmevent3", TL_COMPARE_ILLEGAL},
+        {U74, "U", "mcounteren=0, scounteren=0", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
+        {U74, "U", "mcounteren=1, scounteren=0", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
+        {U74, "U", "mcounteren=0, scounteren=1", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
+        {U74, "U", "mcounteren=1, scounteren=1", "csrr hpmcounter3", TL_COMPARE_VALUE},
+        {U74, "U", "mcounteren=1, scounteren=1", "csrw mhpmevent3", TL_COMPARE_ILLEGAL},
+        {U74, "another process", "scounteren stays 1", "csrr hpmcounter3", TL_COMPARE_OTHERS_VALUE},
+        {U74, "another process", "kernel clears scounteren", "csrr hpmcounter3", TL_COMPARE_ILLEGAL},
+        {CCACHE, "M", "physical address", "load counter 0", TL_COMPARE_VALUE},
+        {CCACHE, "M", "locked PMP entry denies", "load counter 0", TL_COMPARE_ACCESS_FAULT},
+        {CCACHE, "S", "page mapped for S", "load counter 0", TL_COMPARE_VALUE},
+        {CCACHE, "S", "page not mapped", "load counter 0", TL_COMPARE_PAGE_FAULT},
+        {CCACHE, "S", "page mapped for S, PMP denies", "load counter 0", TL_COMPARE_ACCESS_FAULT},
+        {CCACHE, "U", "page not mapped", "load counter 0", TL_COMPARE_PAGE_FAULT},
+        {CCACHE, "U", "page mapped for U", "load counter 0", TL_COMPARE_VALUE},
+        {CCACHE, "U", "page mapped for U, PMP denies", "load counter 0", TL_COMPARE_ACCESS_FAULT},
+        {CCACHE, "another process", "page mapped for it, too", "load counter 0", TL_COMPARE_OTHERS_VALUE},
+        {CCACHE, "another process", "page not mapped for it", "load counter 0", TL_COMPARE_PAGE_FAULT},
+        {DHPC, "M", "useren=0", "request, csrr hpcr", TL_COMPARE_VALUE},
+        {DHPC, "S", "useren=0", "request, csrr hpcr", TL_COMPARE_VALUE},
+        {DHPC, "U", "useren=0", "request, csrr hpcr", TL_COMPARE_ILLEGAL},
+        {DHPC, "U", "useren=1", "request, csrr hpcr", TL_COMPARE_VALUE},
+        {DHPC, "another process", "useren=0", "request, csrr hpcr", TL_COMPARE_ILLEGAL},
+        {DHPC, "another process", "useren=0, values left in the FIFO", "csrr hpcr", TL_COMPARE_OTHERS_VALUE},
+        {DHPC, "another process", "useren=0, kernel writes hpcm at the switch", "csrr hpcr", TL_COMPARE_NOTHING},
     };
     assert_int_equal(comparison->n_privileges, sizeof rows / sizeof rows[0]);
     for (uint32_t i = 0; i < comparison->n_privileges; i++) {
@@ -81,7 +81,7 @@ static const tl_compare_access_row *access_of(const char *method, uint32_t n_ask
     return NULL;
 }
 
-static uint64_t setup_cycles_of(tl_compare_design design) {
+static uint64_t setup_cycles_of(uint32_t design) {
     for (uint32_t i = 0; i < comparison->n_accesses; i++)
         if (comparison->accesses[i].design == design)
             return comparison->accesses[i].first_setup_cycles;
@@ -93,14 +93,10 @@ static uint64_t setup_cycles_of(tl_compare_design design) {
 static void test_every_way_to_read_is_there_once(void **state) {
     (void)state;
     static const struct {
-        tl_compare_design design;
+        uint32_t design;
         const char *method;
         uint32_t most;
-    } rows[] = {{TL_COMPARE_U74, "csrr", 4},
-                {TL_COMPARE_CCACHE, "load", 6},
-                {TL_COMPARE_DHPC, "empty-poll", 64},
-                {TL_COMPARE_DHPC, "trigger-poll", 64},
-                {TL_COMPARE_DHPC, "burst-read", 64}};
+    } rows[] = {{U74, "csrr", 4}, {CCACHE, "load", 6}, {DHPC, "empty-poll", 64}, {DHPC, "trigger-poll", 64}, {DHPC, "burst-read", 64}};
     static const uint32_t asked[] = {1, 8, 64};
     assert_int_equal(comparison->n_accesses, 5 * 3);
     for (uint32_t i = 0; i < 5 * 3; i++) {
@@ -112,7 +108,7 @@ static void test_every_way_to_read_is_there_once(void **state) {
         assert_int_equal(row->n_asked, asked[i % 3]);
         assert_int_equal(row->n_counters, asked[i % 3] < rows[i / 3].most ? asked[i % 3] : rows[i / 3].most);
         assert_int_equal(row->l1d_misses + row->l1i_misses, 0); // of later reads
-        assert_int_equal(row->uncached, row->design == TL_COMPARE_CCACHE ? row->n_counters : 0);
+        assert_int_equal(row->uncached, row->design == CCACHE ? row->n_counters : 0);
         assert_true(row->first_cycles > row->first_setup_cycles + row->next_cycles);
     }
 }
@@ -172,7 +168,7 @@ static void test_tables_tell_of_the_designs_asked_for(void **state) {
     (void)state;
     static const uint32_t n_privileges[] = {12, 10, 7}, n_ways[] = {1, 1, 3};
     static const char *const names[] = {"u74", "ccache", "dhpc"};
-    for (uint32_t design = 0; design < TL_COMPARE_N_DESIGNS; design++) {
+    for (uint32_t design = 0; design < N_DESIGNS; design++) {
         tl_compare_options options = test_options("unused");
         options.designs = names[design];
         tl_compare_setup setup;

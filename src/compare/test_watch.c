@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/bits.h"
+#include "compare/design.h"
 #include "compare/rows.h"
 #include "compare/setup.h"
 #include "compare/sweep.h"
@@ -33,7 +34,7 @@ static tl_compare_setup prepared(const tl_compare_options *options, uint64_t int
     return setup;
 }
 
-static tl_watch_result watched(const tl_compare_setup *setup, tl_compare_design design, uint32_t phase, uint32_t n_phases) {
+static tl_watch_result watched(const tl_compare_setup *setup, uint32_t design, uint32_t phase, uint32_t n_phases) {
     tl_watch_result result;
     tl_error err = {0};
     if (tl_watch_run(setup, design, phase, n_phases, &result, &err) != TL_OK)
@@ -87,7 +88,7 @@ static void test_looks_come_at_the_interval(void **state) {
             options.run.max_insns = bounds[b];
             options.events = turning;
             tl_compare_setup setup = prepared(&options, intervals[i]);
-            for (tl_compare_design design = TL_COMPARE_U74; design < TL_COMPARE_N_DESIGNS; design++) {
+            for (uint32_t design = U74; design < N_DESIGNS; design++) {
                 tl_watch_result r = watched(&setup, design, 0, 1);
                 uint64_t behind = r.run_cycles - r.first_look_cycles, beginning = 100; // the program's first instruction, and its miss
                 assert_true(behind % intervals[i] > beginning);                        // or the number below were not certain
@@ -99,10 +100,10 @@ static void test_looks_come_at_the_interval(void **state) {
         }
 }
 
-static void place(const tl_compare_setup *setup, uint32_t phase, uint32_t n_phases, uint32_t event, uint64_t cycles) {
+static void place(const tl_compare_setup *setup, uint32_t n_turns, uint32_t phase, uint32_t n_phases, uint32_t event, uint64_t cycles) {
     uint32_t first_event;
     uint64_t first_cycles;
-    tl_watch_place_phase(setup, phase, n_phases, &first_event, &first_cycles);
+    tl_watch_place_phase(setup, n_turns, phase, n_phases, &first_event, &first_cycles);
     assert_int_equal(first_event, event);
     assert_int_equal(first_cycles, cycles);
 }
@@ -112,15 +113,17 @@ static void test_phases_are_spread_over_the_rotation(void **state) {
     tl_compare_options options = test_options(path);
     options.events = "cycle,integer_load,integer_store,l2_read,integer_multiply,conditional_branch,integer_arithmetic"; // five turn
     tl_compare_setup setup = prepared(&options, 20000);
+    uint32_t n_turns = tl_compare_designs[U74]->n_turns(&setup);
+    assert_int_equal(n_turns, 5);
     for (uint32_t phase = 0; phase < 5; phase++) // as many phases as events: a turn each
-        place(&setup, phase, 5, phase, 20000);
-    place(&setup, 0, 2, 0, 20000);
-    place(&setup, 1, 2, 2, 10000);  // two turns and a half
-    place(&setup, 1, 4, 1, 15000);  // 1.25
-    place(&setup, 2, 4, 2, 10000);  // 2.5
-    place(&setup, 3, 4, 3, 5000);   // 3.75
-    place(&setup, 63, 64, 4, 1563); // 4.921875: 20,000 less 18,437
-    place(&setup, 0, 1, 0, 20000);
+        place(&setup, n_turns, phase, 5, phase, 20000);
+    place(&setup, n_turns, 0, 2, 0, 20000);
+    place(&setup, n_turns, 1, 2, 2, 10000);  // two turns and a half
+    place(&setup, n_turns, 1, 4, 1, 15000);  // 1.25
+    place(&setup, n_turns, 2, 4, 2, 10000);  // 2.5
+    place(&setup, n_turns, 3, 4, 3, 5000);   // 3.75
+    place(&setup, n_turns, 63, 64, 4, 1563); // 4.921875: 20,000 less 18,437
+    place(&setup, n_turns, 0, 1, 0, 20000);
     tl_compare_setup_done(&setup);
 }
 
@@ -132,7 +135,7 @@ static void test_a_phase_begins_with_its_event(void **state) {
     options.events = turning;
     tl_compare_setup setup = prepared(&options, 1000000000);
     for (uint32_t phase = 0; phase < 5; phase++) {
-        tl_watch_result r = watched(&setup, TL_COMPARE_U74, phase, 5);
+        tl_watch_result r = watched(&setup, U74, phase, 5);
         assert_int_equal(r.n_looks, 2);
         for (uint32_t i = 0; i < 5; i++) {
             bool is_on = i == phase || i == (phase + 1) % 5;
@@ -158,7 +161,7 @@ static void test_an_estimate_is_scaled_by_the_time_on_a_counter(void **state) {
     tl_compare_options options = test_options(steady);
     options.events = turning;
     tl_compare_setup setup = prepared(&options, 5000);
-    tl_watch_result r = watched(&setup, TL_COMPARE_U74, 0, 1);
+    tl_watch_result r = watched(&setup, U74, 0, 1);
     double sum = 0;
     for (uint32_t i = 0; i < 5; i++) {
         sum += r.events[i].time_counted;
@@ -216,7 +219,7 @@ static void test_the_truth_does_not_depend_on_who_is_counted_first(void **state)
             options.run.engine = engines[e];
             options.events = lists[i];
             tl_compare_setup setup = prepared(&options, 20000);
-            results[i] = watched(&setup, TL_COMPARE_U74, 0, 1);
+            results[i] = watched(&setup, U74, 0, 1);
             tl_compare_setup_done(&setup);
         }
         for (uint32_t i = 0; i < 6; i++)
@@ -269,7 +272,7 @@ static void test_a_look_stores_what_it_must(void **state) {
         tl_compare_options options = test_options(path);
         options.events = lists[i];
         tl_compare_setup setup = prepared(&options, 20000);
-        tl_watch_result bus = watched(&setup, TL_COMPARE_CCACHE, 0, 1), fabric = watched(&setup, TL_COMPARE_DHPC, 0, 1);
+        tl_watch_result bus = watched(&setup, CCACHE, 0, 1), fabric = watched(&setup, DHPC, 0, 1);
         assert_int_equal(bus.by_reader.uncached, n * bus.n_looks + 2 * n);
         assert_int_equal(bus.by_reader.l1d_writes, (4 + 3 + 2 * n) * bus.n_looks + 1);
         // Two slices: as many values of each, and how each request went in two words.
@@ -340,11 +343,11 @@ static void test_every_design_has_something_among_few_events(void **state) {
         assert_string_equal(order[i]->name, first[i]);
     uint32_t n_level2 = 0;
     for (uint32_t i = 0; i < n; i++) {
-        assert_true(i >= 32 || (order[i]->ccache != 0) == (i % 4 == 3)); // eight of the second level
-        n_level2 += order[i]->ccache != 0;
+        assert_true(i >= 32 || order[i]->is_of_level2 == (i % 4 == 3)); // eight of the second level
+        n_level2 += order[i]->is_of_level2;
         for (uint32_t k = 0; k < i; k++) {
             assert_ptr_not_equal(order[i], order[k]);
-            assert_true((order[i]->ccache != 0) != (order[k]->ccache != 0) || order[k] < order[i]); // each kind in its order
+            assert_true(order[i]->is_of_level2 != order[k]->is_of_level2 || order[k] < order[i]); // each kind in its order
         }
     }
     assert_int_equal(n_level2, 8);

@@ -4,14 +4,11 @@
 
 #include <string.h>
 
-#include "compare/fabric_reader.h"
+#include "compare/design.h"
 #include "compare/interval.h"
 #include "isa/rv/privileged.h"
 #include "mem/mem_signals.h"
 #include "os/vm_space.h"
-#include "pmu/ccache/ccache.h"
-#include "pmu/ccache/snooper.h"
-#include "readers/ccache/on.h"
 
 enum {
     CSR_SCAUSE = 0x142,
@@ -100,6 +97,7 @@ static void map(const tl_watch *w, uint32_t from, uint32_t to, uint64_t paddr, u
 }
 
 static void make_tables(const tl_watch *w) {
+    const tl_pmu_type *pmu = w->design->pmu;
     uint64_t base = w->base_paddr;
     memset(tl_watch_bytes(w, 0), 0, TL_WATCH_BYTES);
     tl_watch_set_word(w, TL_WATCH_TABLES, pte_of(base + TL_WATCH_TABLES + TL_PAGE_BYTES, TL_PTE_V));
@@ -107,7 +105,7 @@ static void make_tables(const tl_watch *w) {
     map(w, TL_WATCH_KERNEL_DATA, TL_WATCH_FIRMWARE, base + TL_WATCH_KERNEL_DATA, TL_PTE_R | TL_PTE_W);
     map(w, TL_WATCH_USER, TL_WATCH_USER_DATA, base + TL_WATCH_USER, TL_PTE_R | TL_PTE_X | TL_PTE_U);
     map(w, TL_WATCH_USER_DATA, TL_WATCH_WINDOW, base + TL_WATCH_USER_DATA, TL_PTE_R | TL_PTE_W | TL_PTE_U);
-    map(w, TL_WATCH_WINDOW, TL_WATCH_WINDOW + TL_CCACHE_WINDOW_BYTES, TL_CCACHE_PADDR, TL_PTE_R | TL_PTE_W | TL_PTE_U);
+    map(w, TL_WATCH_WINDOW, TL_WATCH_WINDOW + (uint32_t)pmu->window_bytes, pmu->window_paddr, TL_PTE_R | TL_PTE_W | TL_PTE_U);
 }
 
 static void set_registers(const tl_watch *w) {
@@ -165,14 +163,13 @@ static tl_status step(tl_watch *w, tl_error *err) {
     tl_stop stop = h->core->run(h);
     if (stop == TL_STOP_TRAP) {
         if (h->trap_cause != TL_CAUSE_ECALL_U && h->trap_cause != TL_CAUSE_ECALL_S)
-            return tl_fail(err, TL_EIO, "the reader of %s trapped at 0x%llx, cause %llu, value 0x%llx",
-                           tl_compare_design_name(w->type->design), (unsigned long long)pc, (unsigned long long)h->trap_cause,
-                           (unsigned long long)h->trap_value);
+            return tl_fail(err, TL_EIO, "the reader of %s trapped at 0x%llx, cause %llu, value 0x%llx", w->design->name,
+                           (unsigned long long)pc, (unsigned long long)h->trap_cause, (unsigned long long)h->trap_value);
         tl_take_exception(h);
     }
     (void)tl_hart_poll(h);
-    if (w->type->after)
-        w->type->after(w, pc, cycle);
+    if (w->design->watch->after)
+        w->design->watch->after(w, pc, cycle);
     return TL_OK;
 }
 
@@ -182,7 +179,7 @@ static tl_status execute(tl_watch *w, tl_error *err) {
     h->is_privileged = true;
     tl_take_interrupt(h, TL_IRQ_STI);
     for (uint32_t n = 0; status == TL_OK && is_reader(h); n++)
-        status = n < MAX_STEPS ? step(w, err) : tl_hpc_too_slow(w->world.setup, "a look", err); // only the fabric lets a reader wait
+        status = n < MAX_STEPS ? step(w, err) : tl_compare_too_slow(w->design, w->world.setup, "a look", err);
     h->is_privileged = false;
     h->run_vline = TL_NO_LINE;
     return status;
@@ -206,8 +203,8 @@ static tl_status look(tl_watch *w, tl_error *err) {
     h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
     root[ROOT_INDEX] = pte_of(w->base_paddr + TL_WATCH_TABLES, TL_PTE_V);
     tl_machine_sync(machine);
-    if (w->type->look_begins)
-        w->type->look_begins(w);
+    if (w->design->watch->look_begins)
+        w->design->watch->look_begins(w);
     tl_compare_events_added before = account(w);
     tl_status status = execute(w, err);
     tl_machine_sync(machine);
@@ -244,13 +241,15 @@ static tl_status open_watch(tl_watch *w, const tl_compare_setup *setup, tl_error
     tl_status status = tl_world_open(setup, &w->world, err);
     if (status != TL_OK)
         return status;
+    if (w->design->pmu->window_bytes > TL_WATCH_WINDOW_BYTES)
+        return tl_fail(err, TL_EINVAL, "the registers of %s take more addresses than a reader has for them", w->design->name);
     w->hart = w->world.machine->harts[0];
     w->base_paddr = TL_RAM_BASE_PADDR + setup->config.ram_bytes - TL_WATCH_BYTES;
     make_tables(w);
     set_registers(w);
     status = find_truths(w, err);
     if (status == TL_OK)
-        status = w->type->prepare(w, err);
+        status = w->design->watch->prepare(w, err);
     w->hart->code_generation++;
     return status;
 }
@@ -260,16 +259,13 @@ static void take_account_of_run(tl_watch *w) {
     for (uint32_t i = 0; i < machine->n_harts; i++)
         w->result->run_instructions += machine->harts[i]->instret;
     w->result->run_cycles = tl_world_cycles(&w->world);
-    const tl_ccache *ccache = tl_ccache_on(machine);
-    if (!ccache || !ccache->snooper)
-        return;
-    const tl_snooper_log *log = tl_snooper_log_of(ccache->snooper);
-    w->result->values_watched = log->n_watched;
-    w->result->values_read = log->n_read_new;
-    w->result->selects_watched = log->n_configured;
+    for (const tl_compare_design_type *const *design = tl_compare_designs; *design; design++)
+        if ((*design)->take_overheard)
+            (*design)->take_overheard(machine, w->result);
 }
 
-// The first look comes before the program's first instructions, so that what is counted from then on is all of it.
+// The first look comes before the program's first instructions, so that what is counted from then
+// on is all of it.
 static tl_status run(tl_watch *w, tl_error *err) {
     const tl_compare_setup *setup = w->world.setup;
     tl_status status = tl_world_run(&w->world, UINT64_MAX, 1, err);
@@ -287,38 +283,37 @@ static tl_status run(tl_watch *w, tl_error *err) {
     return status;
 }
 
-// Events that need one of the core's counters: so many turns the list has.
-static uint32_t n_turning(const tl_compare_setup *setup) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < setup->n_events; i++)
-        n += setup->events[i]->u74 != 0;
-    return n;
+static const tl_compare_design_type *find_slow_design(const tl_compare_setup *setup) {
+    for (uint32_t i = 0; i < setup->n_designs; i++)
+        if (tl_compare_designs[setup->designs[i]]->slow_keys)
+            return tl_compare_designs[setup->designs[i]];
+    return NULL;
 }
 
 static tl_status too_short(const tl_compare_setup *setup, tl_error *err) {
+    const tl_compare_design_type *slow = find_slow_design(setup);
     if (setup->interval_cycles != setup->wanted_interval_cycles)
         return tl_fail(err, TL_EINVAL,
                        "the program ended before the second look, %llu cycles after the first, because looks take so long that they cannot "
-                       "be closer; give it more to do, or make dhpc.* quicker",
-                       (unsigned long long)setup->interval_cycles);
+                       "be closer; give it more to do%s%s%s",
+                       (unsigned long long)setup->interval_cycles, slow ? ", or make " : "", slow ? slow->slow_keys : "",
+                       slow ? " quicker" : "");
     return tl_fail(err, TL_EINVAL, "the program ended before the second look; choose a shorter interval than %llu cycles",
                    (unsigned long long)setup->interval_cycles);
 }
 
-void tl_watch_place_phase(const tl_compare_setup *setup, uint32_t phase, uint32_t n_phases, uint32_t *ret_first_event,
+void tl_watch_place_phase(const tl_compare_setup *setup, uint32_t n_turns, uint32_t phase, uint32_t n_phases, uint32_t *ret_first_event,
                           uint64_t *ret_first_cycles) {
-    uint64_t turns_x = (uint64_t)phase * n_turning(setup); // turns of the rotation, times n_phases
+    uint64_t turns_x = (uint64_t)phase * n_turns; // turns of the rotation, times n_phases
     *ret_first_event = (uint32_t)(turns_x / n_phases);
     *ret_first_cycles = setup->interval_cycles - setup->interval_cycles * (turns_x % n_phases) / n_phases;
 }
 
-tl_status tl_watch_run(const tl_compare_setup *setup, tl_compare_design design, uint32_t phase, uint32_t n_phases,
-                       tl_watch_result *ret_result, tl_error *err) {
-    static const tl_watch_type *const types[] = {
-        [TL_COMPARE_U74] = &tl_watch_u74, [TL_COMPARE_CCACHE] = &tl_watch_ccache, [TL_COMPARE_DHPC] = &tl_watch_dhpc};
+tl_status tl_watch_run(const tl_compare_setup *setup, uint32_t design, uint32_t phase, uint32_t n_phases, tl_watch_result *ret_result,
+                       tl_error *err) {
     *ret_result = (tl_watch_result){0};
-    tl_watch w = {.type = types[design], .result = ret_result};
-    tl_watch_place_phase(setup, phase, n_phases, &w.first_event, &w.first_cycles);
+    tl_watch w = {.design = tl_compare_designs[design], .result = ret_result};
+    tl_watch_place_phase(setup, w.design->n_turns ? w.design->n_turns(setup) : 0, phase, n_phases, &w.first_event, &w.first_cycles);
     tl_status status = open_watch(&w, setup, err);
     if (status == TL_OK)
         status = run(&w, err);
@@ -326,7 +321,7 @@ tl_status tl_watch_run(const tl_compare_setup *setup, tl_compare_design design, 
     if (is_whole && ret_result->n_looks < 2)
         status = too_short(setup, err);
     if (is_whole && status == TL_OK)
-        status = w.type->finish(&w, err);
+        status = w.design->watch->finish(&w, err);
     if (status == TL_OK) {
         tl_machine_sync(w.world.machine);
         status = tl_machine_check_identities(w.world.machine, err);

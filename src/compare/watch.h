@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Watching a program: at chosen cycles a timer interrupts it, and a reader made of RISC-V instructions runs on hart 0, on the machine's own
-// front-end, before the program goes on. What all readers share is here; watch_<design>.c makes the code, and says what it read.
+// Watching a program: at chosen cycles a timer interrupts it, and a reader made of RISC-V
+// instructions runs on hart 0, on the machine's own front-end, before the program goes on. What all
+// readers share is here; watch.c of src/readers/<design> makes the code, and says what it read.
 //
-// The end of RAM belongs to the watcher. While it looks, one entry of the program's top page table leads to tables of its own there, as if
-// a kernel had mapped it all for good; the program's layout stays as it is. A look begins as a supervisor timer interrupt. The kernel's stub
-// either reads by itself or, for designs that user mode can read, sends the hart to a reader in user mode, which comes back with ECALL.
+// The end of RAM belongs to the watcher. While it looks, one entry of the program's top page table
+// leads to tables of its own there, as if a kernel had mapped it all for good; the program's layout
+// stays as it is. A look begins as a supervisor timer interrupt. The kernel's stub either reads by
+// itself or, for designs that user mode can read, sends the hart to a reader in user mode, which
+// comes back with ECALL.
 #ifndef TL_COMPARE_WATCH_H
 #define TL_COMPARE_WATCH_H
 
 #include "compare/world.h"
 #include "isa/rv/assemble.h"
 
-// Places from the beginning of the reserved stretch; virtual addresses are TL_WATCH_VADDR + the same.
+// Places from the beginning of the reserved stretch; virtual addresses are TL_WATCH_VADDR + the
+// same.
 enum {
     TL_WATCH_BYTES = 0x40000,
     TL_WATCH_TABLES = 0, // two pages
@@ -22,7 +26,8 @@ enum {
     TL_WATCH_USER = 0x10000,
     TL_WATCH_USER_DATA = 0x30000, // registers first, TL_WATCH_RESULTS is where values go
     TL_WATCH_RESULTS = 0x31000,
-    TL_WATCH_WINDOW = 0x40000, // registers of the block on the bus
+    TL_WATCH_WINDOW = 0x40000,        // registers of a design with a window
+    TL_WATCH_WINDOW_BYTES = 0x1c0000, // up to the end of what a page of the table maps
 };
 static const uint64_t TL_WATCH_VADDR = UINT64_C(128) << 30;
 
@@ -45,7 +50,6 @@ typedef struct tl_watch_result {
 typedef struct tl_watch tl_watch;
 
 typedef struct tl_watch_type {
-    tl_compare_design design;
     // Makes code and data in RAM, and w->own; says of events that it cannot count why.
     TL_MUST_CHECK tl_status (*prepare)(tl_watch *w, tl_error *err);
     void (*after)(tl_watch *w, uint64_t pc, uint64_t cycle); // each instruction of the reader, begun in `cycle`; may be NULL
@@ -55,26 +59,25 @@ typedef struct tl_watch_type {
 
 struct tl_watch {
     tl_world world;
-    const tl_watch_type *type;
+    const tl_compare_design_type *design;
     tl_watch_result *result;
     tl_arena arena;
     tl_hart *hart;
     uint64_t base_paddr; // of the reserved stretch
     tl_sources truths[TL_COMPARE_MAX_EVENTS];
-    uint32_t first_event;  // u74: which one the rotation starts at
+    uint32_t first_event;  // of those that take turns: which one the rotation starts at
     uint64_t first_cycles; // up to the second look
     void *own;
 };
 
-extern const tl_watch_type tl_watch_dhpc, tl_watch_ccache, tl_watch_u74;
-
-// One run of the program. `phase` of `n_phases`: where in its rotation a design that shares counters begins.
-TL_MUST_CHECK tl_status tl_watch_run(const tl_compare_setup *setup, tl_compare_design design, uint32_t phase, uint32_t n_phases,
+// One run of the program. `phase` of `n_phases`: where in its rotation a design that shares
+// counters begins.
+TL_MUST_CHECK tl_status tl_watch_run(const tl_compare_setup *setup, uint32_t design, uint32_t phase, uint32_t n_phases,
                                      tl_watch_result *ret_result, tl_error *err);
 
-// Spreads phases evenly over the rotation: each begins with this event, and its first turn is as
-// much shorter as it begins within a turn.
-void tl_watch_place_phase(const tl_compare_setup *setup, uint32_t phase, uint32_t n_phases, uint32_t *ret_first_event,
+// Spreads phases evenly over a rotation of n_turns: each begins with this event, and its first turn
+// is as much shorter as it begins within a turn.
+void tl_watch_place_phase(const tl_compare_setup *setup, uint32_t n_turns, uint32_t phase, uint32_t n_phases, uint32_t *ret_first_event,
                           uint64_t *ret_first_cycles);
 
 static inline uint8_t *tl_watch_bytes(const tl_watch *w, uint32_t place) { return tl_machine_ram(w->world.machine, w->base_paddr + place); }
@@ -82,7 +85,8 @@ uint64_t tl_watch_word(const tl_watch *w, uint32_t place);
 void tl_watch_set_word(const tl_watch *w, uint32_t place, uint64_t value);
 // An assembler for code at this place, by virtual address.
 tl_assembler tl_watch_code(const tl_watch *w, uint32_t place, uint32_t n_bytes);
-// A stub for the kernel that runs the reader at TL_WATCH_USER with sp at TL_WATCH_USER_DATA, all other registers as the program has them.
+// A stub for the kernel that runs the reader at TL_WATCH_USER with sp at TL_WATCH_USER_DATA, all
+// other registers as the program has them.
 TL_MUST_CHECK tl_status tl_watch_make_upcall(tl_watch *w, tl_error *err);
 // Code that keeps registers [first, last] and x5 .. x7 in [sp], and gives them back.
 void tl_watch_save(tl_assembler *a, uint32_t first, uint32_t last);

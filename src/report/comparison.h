@@ -51,7 +51,7 @@ extern const tl_section tl_comparison_sections[];
 extern const uint32_t tl_n_comparison_sections;
 
 const void *tl_comparison_rows(const tl_comparison *comparison, uint32_t section, uint32_t *ret_n);
-const char *tl_comparison_design_name(const tl_comparison *comparison, tl_compare_design design);
+const char *tl_comparison_design_name(const tl_comparison *comparison, uint32_t design);
 
 static inline bool tl_member_is_there(const tl_member *member, const void *row) {
     return member->guard == TL_MEMBER_ALWAYS || *(const bool *)((const char *)row + member->guard);

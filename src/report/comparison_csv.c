@@ -28,7 +28,7 @@ static void add_member(tl_strbuf *buf, const tl_comparison *c, const tl_member *
         break;
     case TL_MEMBER_BOOL: tl_strbuf_add(buf, *(const bool *)at ? "1" : "0"); break;
     case TL_MEMBER_TEXT: tl_strbuf_add(buf, *(const char *const *)at ? *(const char *const *)at : ""); break;
-    case TL_MEMBER_DESIGN: tl_strbuf_add(buf, tl_comparison_design_name(c, *(const tl_compare_design *)at)); break;
+    case TL_MEMBER_DESIGN: tl_strbuf_add(buf, tl_comparison_design_name(c, *(const uint32_t *)at)); break;
     case TL_MEMBER_OUTCOME: tl_strbuf_add(buf, tl_comparison_outcome_text(*(const tl_compare_outcome *)at)); break;
     case TL_MEMBER_END: tl_strbuf_add(buf, tl_end_reason_name(*(const tl_end_reason *)at)); break;
     }

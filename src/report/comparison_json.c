@@ -17,7 +17,7 @@ static void put_member(const tl_comparison *c, const tl_member *member, const vo
     case TL_MEMBER_DOUBLE: tl_json_double(json, member->name, *(const double *)at); break;
     case TL_MEMBER_BOOL: tl_json_bool(json, member->name, *(const bool *)at); break;
     case TL_MEMBER_TEXT: tl_json_string(json, member->name, *(const char *const *)at); break;
-    case TL_MEMBER_DESIGN: tl_json_string(json, member->name, tl_comparison_design_name(c, *(const tl_compare_design *)at)); break;
+    case TL_MEMBER_DESIGN: tl_json_string(json, member->name, tl_comparison_design_name(c, *(const uint32_t *)at)); break;
     case TL_MEMBER_OUTCOME: tl_json_string(json, member->name, tl_comparison_outcome_text(*(const tl_compare_outcome *)at)); break;
     case TL_MEMBER_END: tl_json_string(json, member->name, tl_end_reason_name(*(const tl_end_reason *)at)); break;
     }

@@ -175,7 +175,7 @@ const void *tl_comparison_rows(const tl_comparison *c, uint32_t section, uint32_
     return all[section].rows;
 }
 
-const char *tl_comparison_design_name(const tl_comparison *c, tl_compare_design design) {
+const char *tl_comparison_design_name(const tl_comparison *c, uint32_t design) {
     for (uint32_t i = 0; i < c->n_designs; i++)
         if (c->designs[i].design == design)
             return c->designs[i].name;

@@ -14,7 +14,7 @@ typedef struct picture {
     tl_plot_point *points; // of all lines
     uint32_t n_used;
     tl_plot_panel panels[2];
-    tl_plot_series errors[TL_COMPARE_N_DESIGNS], reads[N_METHODS];
+    tl_plot_series errors[TL_COMPARE_MAX_DESIGNS], reads[N_METHODS];
     char subtitles[2][TITLE_BYTES];
 } picture;
 

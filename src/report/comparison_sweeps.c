@@ -56,7 +56,7 @@ static void put_fabrics(const tl_comparison *c, FILE *stream) {
     put_verdicts(c, stream);
 }
 
-static const tl_compare_spread_row *find_spread(const tl_comparison *c, tl_compare_design design, uint32_t n_events) {
+static const tl_compare_spread_row *find_spread(const tl_comparison *c, uint32_t design, uint32_t n_events) {
     for (uint32_t i = 0; i < c->n_spreads; i++)
         if (c->spreads[i].design == design && c->spreads[i].n_events == n_events)
             return &c->spreads[i];

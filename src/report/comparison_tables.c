@@ -12,7 +12,7 @@ enum { EVENT_WIDTH = 32, PRIVILEGE_WIDTH = 19, MAX_MODES = 6 };
 
 // ---- Events
 
-static const tl_compare_value_row *find_value(const tl_comparison *c, const char *event, tl_compare_design design) {
+static const tl_compare_value_row *find_value(const tl_comparison *c, const char *event, uint32_t design) {
     for (uint32_t i = 0; i < c->n_values; i++)
         if (c->values[i].design == design && !strcmp(c->values[i].event, event))
             return &c->values[i];

@@ -11,8 +11,10 @@
 #include "report/comparison.h"
 
 // Numbers are primes where they can be, so that a mix-up shows.
+enum { U74, CCACHE, DHPC };
+
 static tl_compare_design_row designs[] = {
-    {.design = TL_COMPARE_U74,
+    {.design = U74,
      .name = "u74",
      .title = "Two counters in the core, shared out in turns",
      .events_at_once = 4,
@@ -32,7 +34,7 @@ static tl_compare_design_row designs[] = {
      .mean_error = 0.0615,
      .largest_error = 0.123,
      .n_with_error = 1},
-    {.design = TL_COMPARE_CCACHE,
+    {.design = CCACHE,
      .name = "ccache",
      .title = "A block of counters on the bus",
      .events_at_once = 6,
@@ -52,7 +54,7 @@ static tl_compare_design_row designs[] = {
      .values_watched = 618,
      .values_read = 107,
      .selects_watched = 1},
-    {.design = TL_COMPARE_DHPC,
+    {.design = DHPC,
      .name = "dhpc",
      .title = "Counters in every unit, behind three registers",
      .events_at_once = 187,
@@ -70,7 +72,7 @@ static tl_compare_design_row designs[] = {
 };
 
 static tl_compare_value_row values[] = {
-    {.design = TL_COMPARE_U74,
+    {.design = U74,
      .event = "cycle",
      .has_value = true,
      .reason = "",
@@ -79,8 +81,8 @@ static tl_compare_value_row values[] = {
      .undisturbed = 10000000,
      .time_counted = 1,
      .n_phases = 8},
-    {.design = TL_COMPARE_CCACHE, .event = "cycle", .reason = "the block counts what the second level does", .undisturbed = 10000000},
-    {.design = TL_COMPARE_DHPC,
+    {.design = CCACHE, .event = "cycle", .reason = "the block counts what the second level does", .undisturbed = 10000000},
+    {.design = DHPC,
      .event = "cycle",
      .has_value = true,
      .reason = "",
@@ -89,7 +91,7 @@ static tl_compare_value_row values[] = {
      .undisturbed = 10000000,
      .time_counted = 1,
      .n_phases = 1},
-    {.design = TL_COMPARE_U74,
+    {.design = U74,
      .event = "branch_direction_misprediction",
      .has_value = true,
      .reason = "",
@@ -105,11 +107,11 @@ static tl_compare_value_row values[] = {
      .upper_quartile = 0.111,
      .most = 1.7,
      .mean_absolute = 0.19},
-    {.design = TL_COMPARE_CCACHE,
+    {.design = CCACHE,
      .event = "branch_direction_misprediction",
      .reason = "the block counts what the second level does",
      .undisturbed = 99991},
-    {.design = TL_COMPARE_DHPC,
+    {.design = DHPC,
      .event = "branch_direction_misprediction",
      .has_value = true,
      .reason = "",
@@ -118,8 +120,8 @@ static tl_compare_value_row values[] = {
      .undisturbed = 99991,
      .time_counted = 1,
      .n_phases = 1},
-    {.design = TL_COMPARE_U74, .event = "l2_read", .reason = "the core's counters do not see the second level", .undisturbed = 5003},
-    {.design = TL_COMPARE_CCACHE,
+    {.design = U74, .event = "l2_read", .reason = "the core's counters do not see the second level", .undisturbed = 5003},
+    {.design = CCACHE,
      .event = "l2_read",
      .has_value = true,
      .reason = "",
@@ -128,7 +130,7 @@ static tl_compare_value_row values[] = {
      .undisturbed = 5003,
      .time_counted = 1,
      .n_phases = 1},
-    {.design = TL_COMPARE_DHPC,
+    {.design = DHPC,
      .event = "l2_read",
      .has_value = true,
      .reason = "",
@@ -140,7 +142,7 @@ static tl_compare_value_row values[] = {
 };
 
 static tl_compare_access_row accesses[] = {
-    {.design = TL_COMPARE_U74,
+    {.design = U74,
      .method = "csrr",
      .mode = "user",
      .n_asked = 1,
@@ -149,7 +151,7 @@ static tl_compare_access_row accesses[] = {
      .first_cycles = 5,
      .next_instructions = 1,
      .next_cycles = 3},
-    {.design = TL_COMPARE_U74,
+    {.design = U74,
      .method = "csrr",
      .mode = "user",
      .n_asked = 8,
@@ -158,7 +160,7 @@ static tl_compare_access_row accesses[] = {
      .first_cycles = 20,
      .next_instructions = 4,
      .next_cycles = 12},
-    {.design = TL_COMPARE_U74,
+    {.design = U74,
      .method = "csrr",
      .mode = "user",
      .n_asked = 64,
@@ -167,7 +169,7 @@ static tl_compare_access_row accesses[] = {
      .first_cycles = 20,
      .next_instructions = 4,
      .next_cycles = 12},
-    {.design = TL_COMPARE_CCACHE,
+    {.design = CCACHE,
      .method = "load",
      .mode = "user",
      .n_asked = 1,
@@ -180,7 +182,7 @@ static tl_compare_access_row accesses[] = {
      .uncached = 1,
      .first_setup_cycles = 7001,
      .first_setup_instructions = 1201},
-    {.design = TL_COMPARE_DHPC,
+    {.design = DHPC,
      .method = "empty-poll",
      .mode = "user",
      .n_asked = 1,
@@ -189,7 +191,7 @@ static tl_compare_access_row accesses[] = {
      .first_cycles = 24,
      .next_instructions = 11,
      .next_cycles = 22},
-    {.design = TL_COMPARE_DHPC,
+    {.design = DHPC,
      .method = "burst-read",
      .mode = "user",
      .n_asked = 64,
@@ -203,7 +205,7 @@ static tl_compare_access_row accesses[] = {
 };
 
 #define TRY(unit, how, permit, what_with, came_out) \
-    { .design = TL_COMPARE_##unit, .mode = how, .grant = permit, .what = what_with, .outcome = TL_COMPARE_##came_out }
+    { .design = unit, .mode = how, .grant = permit, .what = what_with, .outcome = TL_COMPARE_##came_out }
 static tl_compare_privilege_row privileges[] = {
     TRY(U74, "M", "mcounteren=0", "csrr hpmcounter3", VALUE),  TRY(U74, "U", "mcounteren=0", "csrr hpmcounter3", ILLEGAL),
     TRY(CCACHE, "S", "page not mapped", "ld", PAGE_FAULT),     TRY(CCACHE, "U", "PMP denies", "ld", ACCESS_FAULT),
@@ -212,22 +214,10 @@ static tl_compare_privilege_row privileges[] = {
 };
 
 static tl_compare_state_row states[] = {
-    {.design = TL_COMPARE_U74, .n_counters = 4, .state_bits = 283, .counter_bits = 208, .wires = 67, .n_csrs = 6, .is_as_built = true},
-    {.design = TL_COMPARE_U74, .n_counters = 187, .state_bits = 20011, .counter_bits = 11969, .wires = 12007, .n_csrs = 374},
-    {.design = TL_COMPARE_CCACHE,
-     .n_counters = 6,
-     .state_bits = 769,
-     .counter_bits = 384,
-     .wires = 89,
-     .address_bytes = 16384,
-     .is_as_built = true},
-    {.design = TL_COMPARE_DHPC,
-     .n_counters = 187,
-     .state_bits = 21001,
-     .counter_bits = 11968,
-     .wires = 941,
-     .n_csrs = 3,
-     .is_as_built = true},
+    {.design = U74, .n_counters = 4, .state_bits = 283, .counter_bits = 208, .wires = 67, .n_csrs = 6, .is_as_built = true},
+    {.design = U74, .n_counters = 187, .state_bits = 20011, .counter_bits = 11969, .wires = 12007, .n_csrs = 374},
+    {.design = CCACHE, .n_counters = 6, .state_bits = 769, .counter_bits = 384, .wires = 89, .address_bytes = 16384, .is_as_built = true},
+    {.design = DHPC, .n_counters = 187, .state_bits = 21001, .counter_bits = 11968, .wires = 941, .n_csrs = 3, .is_as_built = true},
 };
 
 static tl_compare_fabric_row fabrics[] = {
@@ -267,15 +257,15 @@ static tl_compare_fabric_row fabrics[] = {
 };
 
 static tl_compare_spread_row spreads[] = {
-    {.design = TL_COMPARE_U74, .interval_cycles = 100000, .n_events = 2, .n_counted = 2},
-    {.design = TL_COMPARE_CCACHE, .interval_cycles = 100000, .n_events = 2},
-    {.design = TL_COMPARE_DHPC, .interval_cycles = 100000, .n_events = 2, .n_counted = 2},
-    {.design = TL_COMPARE_U74, .interval_cycles = 100000, .n_events = 16, .n_counted = 12, .mean_error = 0.131, .largest_error = 0.71},
-    {.design = TL_COMPARE_CCACHE, .interval_cycles = 100000, .n_events = 16, .n_counted = 4},
-    {.design = TL_COMPARE_DHPC, .interval_cycles = 100000, .n_events = 16, .n_counted = 16},
-    {.design = TL_COMPARE_U74, .interval_cycles = 200000, .n_events = 45, .n_counted = 37, .mean_error = 0.229, .largest_error = 13.7},
-    {.design = TL_COMPARE_CCACHE, .interval_cycles = 200000, .n_events = 45, .n_counted = 8},
-    {.design = TL_COMPARE_DHPC, .interval_cycles = 200000, .n_events = 45, .n_counted = 45},
+    {.design = U74, .interval_cycles = 100000, .n_events = 2, .n_counted = 2},
+    {.design = CCACHE, .interval_cycles = 100000, .n_events = 2},
+    {.design = DHPC, .interval_cycles = 100000, .n_events = 2, .n_counted = 2},
+    {.design = U74, .interval_cycles = 100000, .n_events = 16, .n_counted = 12, .mean_error = 0.131, .largest_error = 0.71},
+    {.design = CCACHE, .interval_cycles = 100000, .n_events = 16, .n_counted = 4},
+    {.design = DHPC, .interval_cycles = 100000, .n_events = 16, .n_counted = 16},
+    {.design = U74, .interval_cycles = 200000, .n_events = 45, .n_counted = 37, .mean_error = 0.229, .largest_error = 13.7},
+    {.design = CCACHE, .interval_cycles = 200000, .n_events = 45, .n_counted = 8},
+    {.design = DHPC, .interval_cycles = 200000, .n_events = 45, .n_counted = 45},
 };
 
 #define ROWS(name) .name = name, .n_##name = sizeof name / sizeof name[0]

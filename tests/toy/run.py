@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A PMU design that only tests/toy knows is listed, described, configured, reached by CSR and by window, ticks and is read for a report.
+"""A PMU design that only tests/toy knows is listed, described, configured, reached by CSR and by window, ticks,
+is read for a report and compared.
 
   run.py TALLY PROGRAM
 """
@@ -53,3 +54,18 @@ with tempfile.TemporaryDirectory() as folder:
     found, truth = rows("-P", "toy"), rows("-e", "hart.insn_store")
     if len(found) != 1 or len(truth) != 1 or not found[0]["pmu"] == "toy:plain" or found[0]["value"] != truth[0]["value"] or truth[0]["value"] == 0:
         sys.exit(f"the toy counted {found}, the machine {truth}")
+
+# The comparison watches it beside another design, whose row of the same event tells the same stores within the reader's own.
+events = tally("compare", "--list-events").splitlines()
+if events[0].split() != ["event", "u74", "ccache", "dhpc", "toy"] or not any(line.split()[:5] == ["integer_store", "yes", "-", "yes", "yes"] for line in events):
+    sys.exit("\n".join(events[:8]))
+expect(tally("compare", "--pmu", "tyo", "--", PROGRAM, status=2), "u74, ccache, dhpc and toy", "did you mean toy")
+compared = objects(tally("compare", "--pmu", "dhpc,toy", "-e", "integer_store,cycle", "--no-sweeps", "--insns", "1M", "-j", "--", PROGRAM))
+expect(compared[0]["added"], "toy.period=100000")
+stores = {row["design"]: row for row in compared if row["type"] == "event" and row["event"] == "integer_store"}
+cycles = [row for row in compared if row["type"] == "event" and row["event"] == "cycle" and row["design"] == "toy"]
+for design in ("dhpc", "toy"):
+    if stores[design]["value"] != stores[design]["truth"] or stores[design]["undisturbed"] == 0 or stores[design]["value"] < stores[design]["undisturbed"]:
+        sys.exit(f"{design} counted {stores[design]}")
+if stores["toy"]["undisturbed"] != stores["dhpc"]["undisturbed"] or "the toy counts stores" not in cycles[0]["reason"]:
+    sys.exit(f"{stores} {cycles}")

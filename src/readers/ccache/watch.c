@@ -4,7 +4,7 @@
 //
 // The truth of a value is what the machine has counted, between the store that cleared the counter and the load that read it, both at the
 // instant in which the bus is asked: a tap on the bus takes note of it.
-#include "compare/watch.h"
+#include "readers/ccache/compare.h"
 
 #include <string.h>
 
@@ -50,7 +50,7 @@ static void choose_events(tl_watch *w, own *o) {
     for (uint32_t i = 0; i < setup->n_events; i++) {
         tl_watched *event = &w->result->events[i];
         *event = (tl_watched){.reason = ""};
-        if (setup->events[i]->ccache == 0) {
+        if (tl_ccache_selector_of(setup->events[i]) == 0) {
             event->reason = "not an event of the second level";
         } else if (o->n_counters == tl_ccache_settings_of(&setup->config).n_counters) {
             event->reason = "all counters of the block are taken; l2.counters says how many it has";
@@ -69,7 +69,7 @@ static void write_reader(tl_assembler *a, const own *o, const tl_compare_setup *
     uint32_t has_started = tl_asm_branch(a, TL_ASM_NE, TL_T0, TL_X0);
     tl_asm_load_constant(a, TL_T2, TL_WATCH_VADDR + TL_WATCH_WINDOW + TL_CCACHE_SELECT);
     for (uint32_t i = 0; i < o->n_counters; i++) {
-        tl_asm_load_constant(a, TL_T0, setup->events[o->events[i]]->ccache);
+        tl_asm_load_constant(a, TL_T0, tl_ccache_selector_of(setup->events[o->events[i]]));
         tl_asm_sd(a, TL_T0, TL_T2, REGISTER_BYTES * (int32_t)i);
         tl_asm_sd(a, TL_X0, TL_T1, REGISTER_BYTES * (int32_t)i);
     }
@@ -114,4 +114,4 @@ static tl_status finish(tl_watch *w, tl_error *err) {
     return TL_OK;
 }
 
-const tl_watch_type tl_watch_ccache = {.design = TL_COMPARE_CCACHE, .prepare = prepare, .finish = finish};
+const tl_watch_type tl_ccache_watch = {.prepare = prepare, .finish = finish};

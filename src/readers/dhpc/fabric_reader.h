@@ -2,15 +2,15 @@
 // Code that reads a manager of the distributed counters: three ways to wait for its values, and how
 // one of them is made safe. Every table and every watcher that reads the fabric is made of these
 // pieces, with the numbers of the machine's registers.
-#ifndef TL_COMPARE_FABRIC_READER_H
-#define TL_COMPARE_FABRIC_READER_H
+#ifndef TL_READERS_DHPC_FABRIC_READER_H
+#define TL_READERS_DHPC_FABRIC_READER_H
 
 #include "compare/setup.h"
 #include "isa/rv/assemble.h"
 #include "pmu/dhpc/dhpc.h"
 
 typedef enum tl_hpc_method { TL_HPC_EMPTY_POLL, TL_HPC_TRIGGER_POLL, TL_HPC_BURST_READ, TL_HPC_N_METHODS } tl_hpc_method;
-extern const char *const tl_hpc_method_names[TL_HPC_N_METHODS];
+extern const char *const tl_hpc_method_names[TL_HPC_N_METHODS + 1]; // NULL-terminated
 
 enum { TL_HPC_FIRST_VALUE = TL_S0, TL_HPC_MAX_VALUES = 20 }; // of one request: registers x8 .. x27
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Harts that read the same manager all the time, in machine mode, out of their registers: how long a read takes by each method when a beat
-// takes so many cycles and so many harts contend. Code and tables are in the caches before anything is measured.
+// Harts that read the same manager all the time, in machine mode, out of their registers: how long
+// a read takes by each method when a beat takes so many cycles and so many harts contend. Code and
+// tables are in the caches before anything is measured.
+#include "readers/dhpc/sweep.h"
+
 #include "base/bits.h"
-#include "compare/fabric_reader.h"
-#include "compare/sweep.h"
 #include "isa/rv/privileged.h"
+#include "readers/dhpc/fabric_reader.h"
 #include "readers/dhpc/on.h"
 
 enum {
@@ -138,7 +140,8 @@ static const char *winner_of(const uint64_t times[TL_HPC_N_METHODS]) {
     return tl_hpc_method_names[best];
 }
 
-tl_status tl_compare_fabric(const tl_compare_setup *setup, uint32_t beat, uint32_t n_harts, tl_compare_fabric_row *ret_row, tl_error *err) {
+tl_status tl_dhpc_sweep_fabric(const tl_compare_setup *setup, uint32_t beat, uint32_t n_harts, tl_compare_fabric_row *ret_row,
+                               tl_error *err) {
     tl_compare_fabric_row *row = ret_row;
     field f;
     uint64_t times[TL_HPC_N_METHODS] = {0};
@@ -165,13 +168,13 @@ tl_status tl_compare_fabric(const tl_compare_setup *setup, uint32_t beat, uint32
     return status;
 }
 
-tl_status tl_compare_fabrics(const tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
+tl_status tl_dhpc_sweep_fabrics(const tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
     c->fabrics = tl_arena_alloc(&c->arena, TL_COUNT_OF(beats) * TL_COUNT_OF(hart_counts) * sizeof *c->fabrics);
     if (!c->fabrics)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     tl_status status = TL_OK;
     for (uint32_t k = 0; k < TL_COUNT_OF(hart_counts); k++)
         for (uint32_t b = 0; b < TL_COUNT_OF(beats) && status == TL_OK; b++)
-            status = tl_compare_fabric(setup, beats[b], hart_counts[k], &c->fabrics[c->n_fabrics++], err);
+            status = tl_dhpc_sweep_fabric(setup, beats[b], hart_counts[k], &c->fabrics[c->n_fabrics++], err);
     return status;
 }

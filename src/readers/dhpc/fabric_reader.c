@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The pieces of a read; see fabric_reader.h.
-#include "compare/fabric_reader.h"
+#include "readers/dhpc/fabric_reader.h"
 
 #include "base/bits.h"
 #include "readers/dhpc/on.h"
 
-const char *const tl_hpc_method_names[TL_HPC_N_METHODS] = {
+const char *const tl_hpc_method_names[TL_HPC_N_METHODS + 1] = {
     [TL_HPC_EMPTY_POLL] = "empty-poll", [TL_HPC_TRIGGER_POLL] = "trigger-poll", [TL_HPC_BURST_READ] = "burst-read"};
 
 uint32_t tl_hpc_values_at_once(const tl_dhpc_config *config) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Error against the number of events: the first two, four, eight ... of what can be asked for, in an order that serves every design: events
-// of the core and of the second level in turns.
+// Error against the number of events: the first two, four, eight ... of what can be asked for, in
+// an order that serves every design: events of the core and of the second level in turns.
+#include "compare/sweep.h"
+
 #include <stdlib.h>
 
 #include "base/bits.h"
+#include "compare/design.h"
 #include "compare/interval.h"
 #include "compare/rows.h"
-#include "compare/sweep.h"
 
 static const uint32_t counts[] = {2, 4, 8, 16, 32, 64};
 
@@ -15,11 +17,11 @@ uint32_t tl_compare_order_events(const tl_watchable *ret_order[TL_COMPARE_MAX_EV
     while (n < TL_COMPARE_MAX_EVENTS && (core < tl_n_watchables || level2 < tl_n_watchables)) {
         bool wants_level2 = n % 4 == 3;
         uint32_t *at = wants_level2 ? &level2 : &core;
-        while (*at < tl_n_watchables && (tl_watchables[*at].ccache != 0) != wants_level2)
+        while (*at < tl_n_watchables && tl_watchables[*at].is_of_level2 != wants_level2)
             ++*at;
         if (*at == tl_n_watchables) { // none of these left
             at = wants_level2 ? &core : &level2;
-            while (*at < tl_n_watchables && (tl_watchables[*at].ccache != 0) == wants_level2)
+            while (*at < tl_n_watchables && tl_watchables[*at].is_of_level2 == wants_level2)
                 ++*at;
             if (*at == tl_n_watchables)
                 break;
@@ -29,9 +31,9 @@ uint32_t tl_compare_order_events(const tl_watchable *ret_order[TL_COMPARE_MAX_EV
     return n;
 }
 
-static tl_status fill_row(const tl_compare_setup *setup, tl_compare_design design, tl_compare_spread_row *row, uint64_t *ret_outgrown_by,
+static tl_status fill_row(const tl_compare_setup *setup, uint32_t design, tl_compare_spread_row *row, uint64_t *ret_outgrown_by,
                           tl_error *err) {
-    uint32_t n = design == TL_COMPARE_U74 ? setup->n_sweep_phases : 1;
+    uint32_t n = tl_compare_designs[design]->n_turns ? setup->n_sweep_phases : 1;
     tl_watch_result *results = calloc(n, sizeof *results);
     if (!results)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");

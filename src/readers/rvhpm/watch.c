@@ -8,7 +8,7 @@
 // a counter: a port in front of the PMU's own takes note of it, so that what the read itself causes (the drain around a CSR access) stands
 // in value and truth alike.
 #include "compare/handler.h"
-#include "compare/watch.h"
+#include "readers/rvhpm/compare.h"
 #include "readers/rvhpm/on.h"
 
 #include <string.h>
@@ -264,9 +264,9 @@ static void write_kernel(const own *o, tl_assembler *a) {
 static void choose_events(tl_watch *w, own *o) {
     const tl_compare_setup *setup = w->world.setup;
     for (uint32_t i = 0; i < setup->n_events; i++) {
-        bool is_fixed = setup->events[i]->u74_counter != 0;
+        bool is_fixed = tl_rvhpm_counter_of(setup->events[i]) != 0;
         w->result->events[i] = (tl_watched){.has_value = true, .reason = "", .time_counted = 1};
-        if (!is_fixed && setup->events[i]->u74 == 0)
+        if (!is_fixed && tl_rvhpm_selector_of(setup->events[i]) == 0)
             w->result->events[i] = (tl_watched){.reason = "no selector of the core names it"};
         else if (!is_fixed)
             o->events[o->n_events++] = i;
@@ -307,7 +307,7 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     uint32_t first = o->turns ? w->first_event % o->n_events : 0;
     tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + FIRST, TL_WATCH_VADDR + TL_WATCH_KERNEL_DATA + ROWS + (uint64_t)first * ROW_BYTES);
     for (uint32_t i = 0; i < o->n_events; i++)
-        tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + ROWS + i * ROW_BYTES, w->world.setup->events[o->events[i]]->u74);
+        tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + ROWS + i * ROW_BYTES, tl_rvhpm_selector_of(w->world.setup->events[o->events[i]]));
     tl_assembler kernel = tl_watch_code(w, TL_WATCH_KERNEL, TL_WATCH_KERNEL_DATA - TL_WATCH_KERNEL), firmware;
     write_kernel(o, &kernel);
     tl_asm_init(&firmware, tl_watch_bytes(w, TL_WATCH_FIRMWARE), TL_WATCH_FIRMWARE_DATA - TL_WATCH_FIRMWARE,
@@ -340,8 +340,8 @@ static tl_status finish(tl_watch *w, tl_error *err) {
     for (uint32_t row = 0; row < o->n_events; row++)
         estimate(w, o, row, &w->result->events[o->events[row]]);
     for (uint32_t i = 0; i < setup->n_events; i++) {
-        uint32_t f = setup->events[i]->u74_counter == CSR_INSTRET;
-        if (setup->events[i]->u74_counter == 0)
+        uint32_t f = tl_rvhpm_counter_of(setup->events[i]) == CSR_INSTRET;
+        if (tl_rvhpm_counter_of(setup->events[i]) == 0)
             continue;
         w->result->events[i].value = kernel_word(w, FIXED + 16 * f + 8) - kernel_word(w, FIXED + 16 * f);
         w->result->events[i].truth = o->fixed_truth[f] - o->fixed_base[f];
@@ -349,5 +349,4 @@ static tl_status finish(tl_watch *w, tl_error *err) {
     return TL_OK;
 }
 
-const tl_watch_type tl_watch_u74 = {
-    .design = TL_COMPARE_U74, .prepare = prepare, .after = after, .look_begins = look_begins, .finish = finish};
+const tl_watch_type tl_rvhpm_watch = {.prepare = prepare, .after = after, .look_begins = look_begins, .finish = finish};

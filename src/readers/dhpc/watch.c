@@ -4,8 +4,8 @@
 //
 // The truth of a value is the machine's tally at the first instruction boundary at or after the cycle in which the manager samples it;
 // that cycle follows from the fabric's latencies and the cycle of the write that started the request.
-#include "compare/fabric_reader.h"
-#include "compare/watch.h"
+#include "readers/dhpc/compare.h"
+#include "readers/dhpc/fabric_reader.h"
 #include "readers/dhpc/on.h"
 
 #include <stdio.h>
@@ -66,7 +66,12 @@ static bool is_built(const tl_watch *w, uint32_t id, uint32_t bit) {
 static tl_status add_event(tl_watch *w, uint32_t index, tl_error *err) {
     const tl_compare_setup *setup = w->world.setup;
     const tl_watchable *event = setup->events[index];
-    uint32_t id = (uint32_t)(event->dhpc >> 6), bit = (uint32_t)(event->dhpc & 63);
+    uint64_t selector;
+    if (!tl_dhpc_selector_of(event, &selector)) {
+        w->result->events[index] = (tl_watched){.reason = "no distributed counter counts it"};
+        return TL_OK;
+    }
+    uint32_t id = (uint32_t)(selector >> 6), bit = (uint32_t)(selector & 63);
     if (!is_built(w, id, bit)) {
         w->result->events[index] = (tl_watched){.reason = "its counter is not built: a key dhpc.*_events leaves it out"};
         return TL_OK;
@@ -221,4 +226,4 @@ static tl_status finish(tl_watch *w, tl_error *err) {
     return TL_OK;
 }
 
-const tl_watch_type tl_watch_dhpc = {.design = TL_COMPARE_DHPC, .prepare = prepare, .after = after, .finish = finish};
+const tl_watch_type tl_dhpc_watch = {.prepare = prepare, .after = after, .finish = finish};

@@ -3,12 +3,12 @@
 // and every table is made with the machine's own numbers, latencies and depth. A fabric that cannot
 // be read is refused with the key, its value and the remedy.
 #include "compare/setup.h"
-#include "compare/sweep.h"
 #include "compare/test_rig.h"
 #include "machine/keys.h"
 #include "machine/machine.h"
 #include "pmu/dhpc/dhpc.h"
 #include "readers/dhpc/on.h"
+#include "readers/dhpc/sweep.h"
 
 static char path[64];
 
@@ -109,30 +109,6 @@ static void test_a_shallow_fifo_takes_more_requests(void **state) {
     tl_comparison_release(shallow);
 }
 
-// Twenty values stay in registers; of 64 the first sixty make room for others.
-static void test_a_wide_block_on_the_bus_is_read_to_its_end(void **state) {
-    (void)state;
-    static const char *const overrides[] = {"l2.counters=64", NULL};
-    static const uint32_t n_counters[] = {1, 8, 64}, n_stores[] = {0, 0, 60};
-    tl_compare_options options = test_options(path);
-    options.run.overrides = overrides;
-    options.designs = "ccache";
-    options.events = "l2_read,l2_readmiss,l2_write,l2_writeback,l2_read_i,l2_read_ld,l2_read_st,l2_evict_clean";
-    tl_comparison *c = test_compare(&options);
-    assert_int_equal(c->n_accesses, 3);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(c->accesses[i].n_counters, n_counters[i]);
-        assert_int_equal(c->accesses[i].uncached, n_counters[i]);
-        assert_int_equal(c->accesses[i].l1d_accesses, n_stores[i]);
-    }
-    for (int i = 0; i < 8; i++) {
-        assert_true(c->values[i].has_value);
-        assert_int_equal(c->values[i].value, c->values[i].truth);
-    }
-    assert_int_equal(c->designs[0].events_at_once, 64);
-    tl_comparison_release(c);
-}
-
 static void test_counters_that_are_not_built_have_no_value(void **state) {
     (void)state;
     // Slices count reads only (bit 0); of the pages of the U74's events there is none.
@@ -201,7 +177,7 @@ static tl_compare_fabric_row sweep_with(const char *setting, uint32_t beat, uint
     tl_error err = {0};
     options.run.overrides = overrides;
     assert_int_equal(tl_compare_prepare(&options, &setup, &err), TL_OK);
-    if (tl_compare_fabric(&setup, beat, n_harts, &row, &err) != TL_OK)
+    if (tl_dhpc_sweep_fabric(&setup, beat, n_harts, &row, &err) != TL_OK)
         fail_msg("%s", err.text);
     tl_compare_setup_done(&setup);
     assert_int_equal(row.beat_cycles, beat);
@@ -252,7 +228,7 @@ static void test_a_sweep_that_cannot_be_made_is_refused(void **state) {
         options.run.overrides = overrides;
         options.events = "cycle";
         assert_int_equal(tl_compare_prepare(&options, &setup, &err), TL_OK);
-        assert_int_equal(tl_compare_fabrics(&setup, &c, &err), TL_EINVAL);
+        assert_int_equal(tl_dhpc_sweep_fabrics(&setup, &c, &err), TL_EINVAL);
         assert_int_equal(c.n_fabrics, 1);
         if (!strstr(err.text, rows[i].word))
             fail_msg("%s", err.text);
@@ -261,7 +237,8 @@ static void test_a_sweep_that_cannot_be_made_is_refused(void **state) {
     }
 }
 
-// Each key of dhpc.*_events leaves counters of its own page unbuilt, and the other keys reach the unit as they stand.
+// Each key of dhpc.*_events leaves counters of its own page unbuilt, and the other keys reach the
+// unit as they stand.
 static void test_keys_of_dhpc_reach_the_counters(void **state) {
     (void)state;
     static const struct {
@@ -310,7 +287,6 @@ int main(void) {
         cmocka_unit_test(test_values_are_the_truth_whatever_the_fabric_is),
         cmocka_unit_test(test_registers_elsewhere_take_as_long),
         cmocka_unit_test(test_a_shallow_fifo_takes_more_requests),
-        cmocka_unit_test(test_a_wide_block_on_the_bus_is_read_to_its_end),
         cmocka_unit_test(test_counters_that_are_not_built_have_no_value),
         cmocka_unit_test(test_what_cannot_be_read_is_refused),
         cmocka_unit_test(test_the_sweep_is_of_this_machine_s_fabric),

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// A row of the comparison's list of designs, which src/readers makes. The comparison runs programs,
+// takes the truth and makes rows. Code of one design stands in src/readers/<design>.
+#ifndef TL_COMPARE_DESIGN_H
+#define TL_COMPARE_DESIGN_H
+
+#include "compare/accesses.h"
+#include "compare/privileges.h"
+#include "compare/stage.h"
+#include "compare/watch.h"
+#include "model/pmu.h"
+#include "session/account.h"
+
+typedef tl_status tl_compare_add_fn(tl_compare_setup *setup, tl_error *err);
+
+struct tl_compare_design_type {
+    const char *name;       // one word, as tl_compare_options.designs writes it
+    const char *title;      // "A block of counters on the bus"
+    const char *meaning;    // one sentence: where the counters are, and how they are read
+    const tl_pmu_type *pmu; // if it has a window, a watched program and a stage have it mapped
+
+    // ---- The machine
+    // `complete` adds counters that a machine lacks, `permit` lets programs use them: both by
+    // tl_compare_add_setting. Called for every design of the list, because all runs have the same
+    // machine. NULL: nothing is added.
+    tl_compare_add_fn *complete, *permit;
+    // Called for designs that are compared. TL_EINVAL: the reader cannot run on the setup's
+    // machine. NULL: it always can.
+    TL_MUST_CHECK tl_status (*check)(const tl_compare_setup *setup, tl_error *err);
+
+    // ---- Watching a program
+    bool (*counts)(const tl_watchable *event);
+    const tl_watch_type *watch;
+    // Events that wait for their turn on counters that the design shares out. A rotation has so
+    // many turns, and phases begin it at different ones. NULL: nothing is shared, and every phase
+    // would be equal.
+    uint32_t (*n_turns)(const tl_compare_setup *setup);
+    // A reader has executed so many instructions that it seems to wait for ever. The error names
+    // the key that slows it. `what`: "a look". NULL: no key of the design slows its reader.
+    TL_MUST_CHECK tl_status (*too_slow)(const tl_compare_setup *setup, const char *what, tl_error *err);
+    const char *slow_keys; // "fabric.*"; NULL with too_slow
+    // After a run of any design: adds what a device on the bus learned of this one's counters.
+    // NULL: there is no such device.
+    void (*take_overheard)(const tl_machine *machine, tl_watch_result *result);
+
+    // ---- Who can read
+    // System calls let a process in; a7 numbers them from 0. write_grant writes the kernel's part
+    // of them. Its code may use t0, t1 and a1. ECALL calls firmware, which writes a1 to mcounteren.
+    uint32_t n_grant_calls;
+    void (*write_grant)(tl_assembler *a, const tl_stage *stage); // NULL only with methods
+    // Each trial has a stage of its own: machine mode permits what the trial says, then its code
+    // leaves in TL_STAGE_VALUE what it read.
+    const tl_trial *trials;
+    uint32_t n_trials; // 0: nothing is tried, and the hooks may be NULL
+    TL_MUST_CHECK tl_status (*permit_trial)(tl_stage *stage, const tl_trial *trial, tl_error *err);
+    void (*write_trial)(tl_assembler *a, const tl_stage *stage, const tl_trial *trial);
+    bool (*is_value)(const tl_stage *stage, uint64_t value); // NULL: TL_TRIAL_SECRET, which permit_trial has put into the counter, is
+
+    // ---- What it costs
+    // Ways to read n counters in user mode, NULL-terminated names, and the code of one. Returns how
+    // many counters it reads: n, or as many as there are. Values end in registers from
+    // TL_ACCESS_FIRST_VALUE on; tl_access_store makes room for more. NULL: none is told.
+    const char *const *methods;
+    uint32_t (*write_access)(tl_assembler *a, const tl_stage *stage, uint32_t method, uint32_t n);
+    // The hardware of the design on a machine that has it; and of one that counts so many events at
+    // once. NULL: it is not told.
+    TL_MUST_CHECK tl_status (*account)(const tl_machine *machine, tl_account *ret_account, tl_error *err);
+    tl_account (*account_of)(const tl_machine *machine, uint32_t n_counters);
+    bool sets_reach; // the others are also accounted with as many counters as this one has
+    // The design's own sweep, told as a part of the comparison by this name. NULL: none.
+    const char *sweep_name; // "sweep over fabrics"
+    TL_MUST_CHECK tl_status (*sweep)(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
+};
+
+extern const tl_compare_design_type *const tl_compare_designs[]; // NULL-terminated; rows of a comparison name designs by index
+
+uint32_t tl_compare_count_designs(void);
+const char *tl_compare_design_name(uint32_t design); // "": no such design
+// The error of a reader that waits for ever.
+TL_MUST_CHECK tl_status tl_compare_too_slow(const tl_compare_design_type *design, const tl_compare_setup *setup, const char *what,
+                                            tl_error *err);
+
+#endif
