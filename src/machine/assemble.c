@@ -6,7 +6,6 @@
 
 #include "machine/keys.h"
 #include "machine/machine.h"
-#include "pmu/ccache/snooper.h"
 
 static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_error *err) {
     const tl_config *config = &machine->config;
