@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Puts a machine together from its description: the only file above the parts that knows which parts there are.
+// Puts a machine together from its description: RAM, units and their tallies, harts, memory system, PMUs.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
