@@ -5,7 +5,11 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_SETTINGS_BYTES = 1024 };
+// Room for the settings of any design.
+typedef union any_settings {
+    uint64_t words[128];
+    unsigned char bytes[1024];
+} any_settings;
 
 static bool is_in_section(const tl_key *key, const char *path) {
     size_t n = strcspn(path, ".");
@@ -102,24 +106,26 @@ void tl_pmu_settings_of(const tl_pmu_type *type, const tl_config *config, void *
         tl_key_store(key, ret_settings, tl_key_number(key, config));
 }
 
+static const void *settings_in(any_settings *room, const tl_pmu_type *type, const tl_config *config) {
+    assert(type->settings_size <= sizeof *room); // a constant of the design; test_keys.c holds it
+    tl_pmu_settings_of(type, config, room->bytes);
+    return room->bytes;
+}
+
 const tl_pmu_preset *tl_pmu_chosen(const tl_pmu_type *type, const tl_config *config) {
-    _Alignas(uint64_t) unsigned char settings[MAX_SETTINGS_BYTES];
-    assert(type->settings_size <= sizeof settings);
-    tl_pmu_settings_of(type, config, settings);
-    return type->choose ? type->choose(settings) : NULL;
+    any_settings room;
+    return type->choose ? type->choose(settings_in(&room, type, config)) : NULL;
 }
 
 static tl_status check_pmu(const tl_pmu_type *type, const tl_config *config, tl_error *err) {
-    _Alignas(uint64_t) unsigned char settings[MAX_SETTINGS_BYTES];
-    assert(type->settings_size <= sizeof settings);
+    any_settings room;
     for (const tl_key *key = type->keys; key && key->path; key++) {
         uint64_t value = tl_key_number(key, config);
         tl_error why;
         if (tl_key_check_number(key, value, &why) != TL_OK)
             return tl_key_refuse(key, value, err, "%s", why.text);
     }
-    tl_pmu_settings_of(type, config, settings);
-    return type->check ? type->check(settings, err) : TL_OK;
+    return type->check ? type->check(settings_in(&room, type, config), err) : TL_OK;
 }
 
 tl_status tl_keys_check(const tl_config *config, tl_error *err) {
@@ -130,11 +136,10 @@ tl_status tl_keys_check(const tl_config *config, tl_error *err) {
 }
 
 tl_status tl_keys_check_grants(const tl_config *config, tl_error *err) {
+    any_settings room;
     tl_status status = TL_OK;
-    for (const tl_pmu_type *const *type = tl_pmu_types; *type && status == TL_OK; type++) {
-        _Alignas(uint64_t) unsigned char settings[MAX_SETTINGS_BYTES];
-        tl_pmu_settings_of(*type, config, settings);
-        status = (*type)->check_grant ? (*type)->check_grant(settings, err) : TL_OK;
-    }
+    for (const tl_pmu_type *const *type = tl_pmu_types; *type && status == TL_OK; type++)
+        if ((*type)->check_grant)
+            status = (*type)->check_grant(settings_in(&room, *type, config), err);
     return status;
 }

@@ -15,7 +15,7 @@ enum { TL_MAX_PMUS = 16 };
 typedef struct tl_machine_pmu {
     const tl_pmu_type *type;
     const void *settings;          // of the design's type
-    tl_pmu *pmu;                   // the instance; NULL: the machine has none
+    tl_pmu *pmu;                   // the instance, of TL_PMU_OF_HART that of hart 0; NULL: the machine has none
     tl_pmu *of_hart[TL_MAX_HARTS]; // its registers in each hart; NULL: not in harts
 } tl_machine_pmu;
 
@@ -34,7 +34,7 @@ typedef struct tl_machine {
     tl_pmu_host pmu_host;
     tl_machine_pmu pmus[TL_MAX_PMUS]; // a row for each design of tl_pmu_types
     uint32_t n_pmus;
-    tl_pmu *ticking[TL_MAX_PMUS]; // instances that want cycles of their own
+    tl_pmu *ticking[TL_MAX_PMUS * TL_MAX_HARTS]; // instances that want cycles of their own
     uint32_t n_ticking;
     tl_bus own_bus; // see tl_machine_own_bus
 } tl_machine;

@@ -84,6 +84,11 @@ static tl_status add_row(tl_machine *machine, const tl_pmu_type *type, tl_error 
     return TL_OK;
 }
 
+// The instance that serves a hart, or all of them; NULL: the machine has none.
+static tl_pmu *instance_of(const tl_machine_pmu *row, uint32_t hart) {
+    return row->type->scope == TL_PMU_OF_HART ? row->of_hart[hart] : row->pmu;
+}
+
 static tl_status hang(tl_machine *machine, tl_machine_pmu *row, uint32_t hart, tl_pmu *pmu, tl_error *err) {
     tl_hart *h = machine->harts[hart];
     if (h->n_pmus == TL_MAX_PMU_PORTS)
@@ -107,9 +112,9 @@ static tl_status attach(tl_machine *machine, tl_machine_pmu *row, const tl_pmu_p
             row->pmu = pmu;
         if (status == TL_OK && type->scope == TL_PMU_OF_HART)
             status = hang(machine, row, i, pmu, err);
+        if (status == TL_OK && type->tick)
+            machine->ticking[machine->n_ticking++] = pmu;
     }
-    if (status == TL_OK && type->tick)
-        machine->ticking[machine->n_ticking++] = row->pmu;
     for (uint32_t i = 0; type->of_hart && i < machine->n_harts && status == TL_OK; i++)
         status = hang(machine, row, i, type->of_hart(row->pmu, i), err);
     return status;
@@ -117,16 +122,22 @@ static tl_status attach(tl_machine *machine, tl_machine_pmu *row, const tl_pmu_p
 
 static void notice_all(void *ctx, const tl_hart *h, tl_notice notice) {
     const tl_machine *machine = ctx;
-    for (uint32_t i = 0; i < machine->n_pmus; i++)
-        if (machine->pmus[i].pmu && machine->pmus[i].type->notice)
-            machine->pmus[i].type->notice(machine->pmus[i].pmu, h, notice);
+    for (uint32_t i = 0; i < machine->n_pmus; i++) {
+        const tl_machine_pmu *row = &machine->pmus[i];
+        if (row->pmu && row->type->notice)
+            row->type->notice(instance_of(row, h->id), h, notice);
+    }
 }
 
-static bool needs_notice(const tl_machine *machine) {
+// Harts whose traps no PMU wants to know call nobody.
+static void set_notices(tl_machine *machine) {
+    bool is_wanted = false;
     for (uint32_t i = 0; i < machine->n_pmus; i++)
-        if (machine->pmus[i].pmu && machine->pmus[i].type->notice)
-            return true;
-    return false;
+        is_wanted |= machine->pmus[i].pmu && machine->pmus[i].type->notice;
+    for (uint32_t i = 0; is_wanted && i < machine->n_harts; i++) {
+        machine->harts[i]->notice = notice_all;
+        machine->harts[i]->notice_ctx = machine;
+    }
 }
 
 // Registers that every hart has of its own come first in its list.
@@ -159,10 +170,7 @@ tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
             if (preset && row->type->scope == order[k])
                 status = attach(machine, row, preset, err);
         }
-    for (uint32_t i = 0; i < machine->n_harts && needs_notice(machine); i++) {
-        machine->harts[i]->notice = notice_all;
-        machine->harts[i]->notice_ctx = machine;
-    }
+    set_notices(machine);
     return status;
 }
 
@@ -171,21 +179,25 @@ void tl_machine_reset_pmus(tl_machine *machine) {
         const tl_machine_pmu *row = &machine->pmus[i];
         uint32_t n = !row->pmu ? 0 : row->type->scope == TL_PMU_OF_HART ? machine->n_harts : 1;
         for (uint32_t k = 0; k < n; k++)
-            row->type->reset(row->type->scope == TL_PMU_OF_HART ? row->of_hart[k] : row->pmu);
+            row->type->reset(instance_of(row, k));
     }
 }
 
 tl_pmu *tl_machine_pmu_of(const tl_machine *machine, const tl_pmu_type *type, uint32_t hart) {
-    for (uint32_t i = 0; i < machine->n_pmus; i++)
-        if (machine->pmus[i].type == type)
-            return machine->pmus[i].of_hart[hart] ? machine->pmus[i].of_hart[hart] : hart == 0 ? machine->pmus[i].pmu : NULL;
-    return NULL;
+    const tl_machine_pmu *row = machine->pmus;
+    while (row < machine->pmus + machine->n_pmus && row->type != type)
+        row++;
+    if (row == machine->pmus + machine->n_pmus)
+        return NULL;
+    return row->of_hart[hart] || hart != 0 ? row->of_hart[hart] : row->pmu;
 }
 
 void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint32_t granted) {
-    for (uint32_t i = 0; i < machine->n_pmus; i++)
-        if (machine->pmus[i].pmu && machine->pmus[i].type->hand_over)
-            machine->pmus[i].type->hand_over(machine->pmus[i].pmu, h->id, h->now, granted >> i & 1);
+    for (uint32_t i = 0; i < machine->n_pmus; i++) {
+        const tl_machine_pmu *row = &machine->pmus[i];
+        if (row->pmu && row->type->hand_over)
+            row->type->hand_over(instance_of(row, h->id), h->id, h->now, granted >> i & 1);
+    }
 }
 
 const tl_pmu *tl_machine_perf_pmu(const tl_machine *machine) {

@@ -16,14 +16,14 @@
 #include "os/file.h"
 
 enum {
-    TL_PEV_MAX_EVENTS = 16384,   // of all processes, inherited ones included: bounds the host's memory
-    TL_PEV_MAX_PARTS = 24,       // sums of signals that one selector combines
-    TL_PEV_MAX_RATE = 100000,    // perf_event_max_sample_rate
-    TL_PEV_MAX_STACK = 127,      // perf_event_max_stack
-    TL_PEV_MLOCK_KIB = 516,      // perf_event_mlock_kb
-    TL_PEV_PARANOID = 0,         // perf_event_paranoid: events of harts are permitted
-    TL_PEV_MIN_CLOCK_NS = 10000, // the shortest period of a clock, as in Linux
-    TL_PEV_RECORD_BYTES = 65536, // a record's size has 16 bits
+    TL_PEV_MAX_EVENTS = 16384,           // of all processes, inherited ones included: bounds the host's memory
+    TL_PEV_MAX_PARTS = TL_PMU_MAX_TEXTS, // sums of signals that one selector combines
+    TL_PEV_MAX_RATE = 100000,            // perf_event_max_sample_rate
+    TL_PEV_MAX_STACK = 127,              // perf_event_max_stack
+    TL_PEV_MLOCK_KIB = 516,              // perf_event_mlock_kb
+    TL_PEV_PARANOID = 0,                 // perf_event_paranoid: events of harts are permitted
+    TL_PEV_MIN_CLOCK_NS = 10000,         // the shortest period of a clock, as in Linux
+    TL_PEV_RECORD_BYTES = 65536,         // a record's size has 16 bits
 };
 
 typedef struct tl_pev tl_pev;

@@ -89,10 +89,7 @@ static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
 
 static uint8_t *dma(void *ctx, uint64_t paddr, uint64_t size_bytes, bool is_write) {
     tl_board *board = ctx;
-    uint64_t ram_bytes = board->machine->config.ram_bytes, offset = paddr - TL_RAM_BASE_PADDR;
-    if (size_bytes == 0 || paddr < TL_RAM_BASE_PADDR || offset >= ram_bytes || size_bytes > ram_bytes - offset)
-        return NULL;
-    if (!tl_memory_dma(board->machine->memory, paddr, size_bytes, is_write, board->now_cycles))
+    if (size_bytes == 0 || !tl_memory_dma(board->machine->memory, paddr, size_bytes, is_write, board->now_cycles))
         return NULL;
     return tl_machine_ram(board->machine, paddr);
 }

@@ -5,8 +5,8 @@
 
 #include "compare/design.h"
 #include "machine/keys.h"
+#include "toy.h"
 
-extern const tl_pmu_type tl_pmu_toy;
 extern const tl_compare_design_type tl_compare_toy;
 enum { TOY_WINDOW = 0x8 };
 

@@ -2,10 +2,9 @@
 // The toy as the source of a report: reads the CSR of each hart.
 #include "session/source.h"
 #include "base/bits.h"
+#include "toy.h"
 
-extern const tl_pmu_type tl_pmu_toy;
 extern const tl_source_type tl_source_toy;
-enum { TOY_CSR = 0x7c0 };
 
 typedef struct reader {
     tl_machine *machine;

@@ -6,9 +6,9 @@
 #include "isa/rv/csr.h"
 #include "machine/keys.h"
 #include "machine/machine.h"
+#include "toy.h"
 
-extern const tl_pmu_type tl_pmu_toy;
-enum { TOY_CSR = 0x7c0, TOY_WINDOW = 0x2020008, RAM_BYTES = 16 << 20 };
+enum { TOY_WINDOW = TOY_WINDOW_PADDR + TOY_WINDOW_COUNT, RAM_BYTES = 16 << 20 };
 
 static tl_machine *machine_with(uint32_t period, uint32_t n_harts) {
     tl_config config;
@@ -73,7 +73,7 @@ static void test_ticks_write_records_as_a_bus_master(void **state) {
     assert_int_equal(machine->tally[written], 0);
     machine->harts[0]->tally[TL_S_HART_INSN_STORE] = 17;
     assert_int_equal(tl_machine_tick(machine, 250), 300); // two of them
-    memcpy(record, machine->ram + RAM_BYTES - 1024, sizeof record);
+    memcpy(record, machine->ram + RAM_BYTES - TOY_RECORDS_BYTES, sizeof record);
     assert_int_equal(record[0], 200);
     assert_int_equal(record[1], 17);
     tl_machine_sync(machine);
@@ -81,10 +81,24 @@ static void test_ticks_write_records_as_a_bus_master(void **state) {
     tl_machine_free(machine);
 }
 
+static void test_the_counter_of_each_hart_ticks(void **state) {
+    (void)state;
+    uint64_t records[2][2];
+    tl_machine *machine = machine_with(100, 2);
+    machine->harts[0]->tally[TL_S_HART_INSN_STORE] = 19;
+    machine->harts[1]->tally[TL_S_HART_INSN_STORE] = 23;
+    assert_int_equal(tl_machine_tick(machine, 100), 200);
+    memcpy(records, machine->ram + RAM_BYTES - TOY_RECORDS_BYTES, sizeof records);
+    assert_int_equal(records[0][0], 100);
+    assert_int_equal(records[0][1], 19);
+    assert_int_equal(records[1][0], 100);
+    assert_int_equal(records[1][1], 23);
+    tl_machine_free(machine);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_machine_without_it_has_nothing_of_it),
-    cmocka_unit_test(test_each_hart_reads_its_own_counter_by_csr),
-    cmocka_unit_test(test_the_window_stands_on_the_bus),
-    cmocka_unit_test(test_ticks_write_records_as_a_bus_master),
+    cmocka_unit_test(test_a_machine_without_it_has_nothing_of_it), cmocka_unit_test(test_each_hart_reads_its_own_counter_by_csr),
+    cmocka_unit_test(test_the_window_stands_on_the_bus),           cmocka_unit_test(test_ticks_write_records_as_a_bus_master),
+    cmocka_unit_test(test_the_counter_of_each_hart_ticks),
 };
 TL_TEST_MAIN(tests)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The smallest design that uses every part of a PMU's row: one counter of committed stores behind a CSR of each hart, its twin in a window
 // on the bus, one key, and a record that a tick writes into memory. It is linked into a build of the command line by this folder alone.
-#include "base/bits.h"
-#include "model/pmu.h"
+#include "toy.h"
 
-enum { TOY_CSR = 0x7c0, TOY_WINDOW = 0x8 };
+#include "base/bits.h"
 
 typedef struct toy {
     tl_pmu pmu;
@@ -42,7 +41,7 @@ static const tl_reg regs[] = {
     {.name = "toywindow",
      .cite = "tests/toy",
      .meaning = "The counter in the window.",
-     .addr = TOY_WINDOW,
+     .addr = TOY_WINDOW_COUNT,
      .width_bits = 64,
      .n_fields = 1,
      .fields = fields,
@@ -64,9 +63,10 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
 
 static uint64_t tick(tl_pmu *pmu, uint64_t now) {
     toy *t = (toy *)pmu;
-    while (now >= t->next) { // the last KiB of RAM holds what the counter held, and when
+    while (now >= t->next) { // the last KiB of RAM holds when each hart's counter was read, and its value
         const uint64_t record[] = {t->next, count_of(t)};
-        (void)pmu->host->dma(pmu->host->ctx, TL_RAM_BASE_PADDR + pmu->host->config->ram_bytes - 1024, record, sizeof record, t->next);
+        uint64_t paddr = TL_RAM_BASE_PADDR + pmu->host->config->ram_bytes - TOY_RECORDS_BYTES + pmu->hart * sizeof record;
+        (void)pmu->host->dma(pmu->host->ctx, paddr, record, sizeof record, t->next);
         t->next += ((const struct settings *)pmu->settings)->period;
     }
     return t->next;
@@ -87,7 +87,7 @@ const tl_pmu_type tl_pmu_toy = {
     .default_settings = &defaults,
     .settings_size = sizeof defaults,
     .choose = choose,
-    .window_paddr = UINT64_C(0x2020000),
+    .window_paddr = TOY_WINDOW_PADDR,
     .window_bytes = 16,
     .attach = attach,
     .reset = reset,

@@ -10,9 +10,8 @@
 
 #include "model/pmu.h"
 
-static const uint64_t TL_CCACHE_PADDR = UINT64_C(0x2010000); // where SiFive's boards have the window
-
 enum {
+    TL_CCACHE_PADDR = 0x2010000, // where SiFive's boards have the window
     TL_CCACHE_MAX_COUNTERS = 64,
     TL_CCACHE_WINDOW_BYTES = 0x4000,
     TL_CCACHE_CONFIG = 0,
