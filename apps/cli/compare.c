@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tally compare: one program, watched by designs of counters. The library does it all; here is where things come from and go to.
+// tally compare: one program, watched by designs of counters. The library measures; this file reads
+// options and opens files.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -24,7 +24,8 @@ int cli_log_open(cli_log *log, const cli_options *options);
 bool cli_log_begin(cli_log *log);
 // One sentence: on standard error, and in the report where its format has a place for it.
 void cli_log_say(cli_log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// As cli_log_say, for a sentence that is no failure and belongs to the report only if that is on standard error.
+// cli_log_say for a sentence that is no failure. The report holds the sentence only if it goes to
+// standard error.
 void cli_log_remark(cli_log *log, const char *sentence);
 // After each run: has the program written to where the report would go?
 void cli_log_look(cli_log *log, const tl_run *run);

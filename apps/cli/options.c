@@ -100,7 +100,8 @@ static const char *lone_colon(const char *text) {
     return NULL;
 }
 
-// Two dots, not three: "..." ends a list of parameters. Old symbols of Rust, which have a '$', use two dots themselves.
+// Two dots separate names; three end a list of parameters. Old symbols of Rust, which have a '$',
+// contain two dots themselves.
 static const char *two_dots(const char *text) {
     for (const char *at = strchr(text, '$') ? NULL : strstr(text, ".."); at; at = strstr(at, "..")) {
         size_t n = strspn(at, ".");

@@ -122,7 +122,8 @@ static void warn(void *ctx, const char *sentence) {
         cli_log_remark(&job->log, sentence);
 }
 
-// Keys typed before the end of a console session still reach the guest, which polls for them some more times.
+// The guest polls some more times after a console session has ended, because keys typed before the
+// end reach the guest then.
 enum { LOOKS_BEFORE_QUIT = 40 };
 
 static bool wants_stop(void *ctx) {
@@ -336,7 +337,7 @@ static void explain_end(stat_job *job, const tl_result *result) {
     }
 }
 
-// Regions that were asked for and never reached. Returns the exit status, which is their own with --roi-required.
+// Names regions that no hart reached. Returns the exit status, which is 123 with --roi-required.
 static int explain_regions(stat_job *job, const tl_result *result, int status) {
     const cli_options *options = job->options;
     bool is_said = options->requires_regions || !options->report.is_quiet;
@@ -457,7 +458,7 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
     return status;
 }
 
-// Every run reads the same input: -r needs one that can be read again, or one that nobody means as input.
+// -r refuses a pipe or a socket as standard input, because only the first run could read it.
 static bool can_repeat_input(stat_job *job) {
     struct stat about;
     unsigned n_runs = job->options->n_runs;

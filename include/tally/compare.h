@@ -50,8 +50,10 @@ typedef struct tl_compare_options {
     // From one look of the reader to the next, of machine time; 0: 100000, less for short programs.
     // It grows where a look takes more than half.
     uint64_t interval_cycles;
-    uint32_t n_phases; // of a design that shares counters out: runs that begin at other events, spread over all of them; 0: 8
-    bool with_sweeps;  // also the rows of tl_comparison_fabric and tl_comparison_spread, which take longest
+    // Runs of a design whose events take turns on its counters. Each begins its turns at another event,
+    // spread over all of them. 0: 8.
+    uint32_t n_phases;
+    bool with_sweeps; // also the rows of tl_comparison_fabric and tl_comparison_spread, which take longest
     // Called with run.ctx when a part begins, such as "sweep over fabrics". NULL: nobody is told.
     void (*progress)(void *ctx, const char *step);
 } tl_compare_options;
@@ -117,7 +119,7 @@ typedef struct tl_compare_design_row {
     uint32_t n_csrs;
     uint64_t address_bytes;
     uint32_t csrs_per_event, address_bytes_per_event; // what one more event needs
-    // The watched run; of a design that shares counters out, the one of phase 0.
+    // The watched run. A design whose events take turns has one for each phase: this is phase 0.
     uint64_t n_looks;                      // times the reader ran
     uint64_t look_instructions_x1000;      // of a look, the mean, in thousandths
     uint64_t look_cycles_x1000;            // the same, entry and return included
@@ -128,7 +130,7 @@ typedef struct tl_compare_design_row {
     // Error over the events that it counts and that happen at all: |value - truth| / truth.
     double mean_error, largest_error;
     uint32_t n_with_error; // events whose value is not the truth
-    // What the hostile device on the bus learned while the design was used.
+    // Counts of what the hostile device on the bus learned during the run.
     uint64_t values_watched;  // values that it saw go by
     uint64_t values_read;     // values that it read by itself, and did not know yet
     uint64_t selects_watched; // it saw what was to be counted
@@ -201,7 +203,7 @@ typedef struct tl_compare_privilege_row {
 TL_API uint32_t tl_comparison_n_privileges(const tl_comparison *comparison);
 TL_API void tl_comparison_privilege(const tl_comparison *comparison, uint32_t index, tl_compare_privilege_row *ret_row);
 
-// ---- What the hardware needs, as built and for as many counters as the design with most reach has on this machine
+// ---- Hardware: state and wires of each design, as built and with as many counters as the largest design
 
 typedef struct tl_compare_state_row {
     uint32_t size;
@@ -210,13 +212,14 @@ typedef struct tl_compare_state_row {
     uint64_t state_bits, counter_bits; // flip-flops in all; those of the counters themselves
     uint64_t wires;                    // from events and between the parts
     uint64_t n_csrs, address_bytes;
-    bool is_as_built; // what stands on this machine; else what it took to count as many events at once as the design with most reach
+    // true: the design as this machine has it. false: with as many counters as the largest design.
+    bool is_as_built;
 } tl_compare_state_row;
 
 TL_API uint32_t tl_comparison_n_states(const tl_comparison *comparison);
 TL_API void tl_comparison_state(const tl_comparison *comparison, uint32_t index, tl_compare_state_row *ret_row);
 
-// ---- Sweep: three ways to read counters behind an interconnect, on fabrics of different speed, by several harts at once
+// ---- Sweep over fabrics of different speed: three ways to read counters, by several harts at once
 
 typedef struct tl_compare_fabric_row {
     uint32_t size;

@@ -43,8 +43,10 @@ typedef struct tl_reading_cost {
 } tl_reading_cost;
 
 // Only for a run of kind TL_RUN_USER that is loaded. The run may go on afterwards, but its counts then contain the reader's.
-// `pmu` names a design that has such a reader. TL_ENOENT: no design has this name. TL_EINVAL: it has no such reader, the machine has no
-// distributed counters that take their time, or no room for the reader; the sentence says what to change.
+// `pmu` names a design whose counters a program on the machine can read at the end of a run.
+// TL_ENOENT: no design has this name. TL_EINVAL: the design cannot be read so, the machine has no
+// counters of it that take their time, or the machine has no room for the reader. The sentence says
+// what to change.
 TL_MUST_CHECK TL_API tl_status tl_run_read_pmu(tl_run *run, const char *pmu, tl_reading **ret_reading, tl_error *err);
 TL_API void tl_reading_free(tl_reading *reading); // NULL is fine
 

@@ -10,16 +10,29 @@
 
 enum { CSR_HPMCOUNTER3 = 0xc03, CSR_CYCLE = 0xc00, CSR_SCOUNTEREN = 0x106, CSR_MCOUNTEREN = 0x306 };
 
-static void open_stage(tl_compare_setup *ret_setup, uint32_t design, tl_stage *ret_stage) {
+// A machine for one design, and what a grant on it cost.
+typedef struct opened {
+    tl_compare_setup setup;
+    tl_stage stage;
+    tl_stage_cost cost;
+} opened;
+
+static void open_stage(uint32_t design, opened *ret_opened) {
     tl_compare_options options = test_options("unused");
     tl_error err = {0};
-    assert_int_equal(tl_compare_prepare(&options, ret_setup, &err), TL_OK);
-    assert_int_equal(tl_stage_open(ret_setup, tl_compare_designs[design], ret_stage, &err), TL_OK);
+    assert_int_equal(tl_compare_prepare(&options, &ret_opened->setup, &err), TL_OK);
+    assert_int_equal(tl_stage_open(&ret_opened->setup, tl_compare_designs[design], &ret_opened->stage, &err), TL_OK);
 }
 
-static void close_stage(tl_compare_setup *setup, tl_stage *stage) {
-    tl_stage_close(stage);
-    tl_compare_setup_done(setup);
+static void let_in(opened *o) {
+    tl_error err = {0};
+    if (tl_grant_run(&o->stage, &o->cost, &err) != TL_OK)
+        fail_msg("%s", err.text);
+}
+
+static void close_stage(opened *o) {
+    tl_stage_close(&o->stage);
+    tl_compare_setup_done(&o->setup);
 }
 
 static int run(tl_stage *s, tl_piece *piece, tl_stage_cost *ret_cost) {
@@ -51,91 +64,79 @@ static void test_a_process_is_kept_out_until_it_asks(void **state) {
     (void)state;
     static const int before[] = {[U74] = TL_CAUSE_ILLEGAL, [CCACHE] = TL_CAUSE_LOAD_PAGE, [DHPC] = TL_CAUSE_ILLEGAL};
     for (uint32_t design = U74; design < N_DESIGNS; design++) {
-        tl_compare_setup setup;
-        tl_stage s;
-        tl_error err = {0};
-        tl_stage_cost cost;
-        open_stage(&setup, design, &s);
-        assert_int_equal(try_to_read(&s, design, TL_STAGE_WINDOW_GRANTED), before[design]);
-        if (tl_grant_run(&s, &cost, &err) != TL_OK)
-            fail_msg("%s", err.text);
-        assert_int_equal(try_to_read(&s, design, TL_STAGE_WINDOW_GRANTED), TL_STAGE_NO_TRAP);
+        opened o;
+        open_stage(design, &o);
+        assert_int_equal(try_to_read(&o.stage, design, TL_STAGE_WINDOW_GRANTED), before[design]);
+        let_in(&o);
+        assert_int_equal(try_to_read(&o.stage, design, TL_STAGE_WINDOW_GRANTED), TL_STAGE_NO_TRAP);
         // The last page of the window, too: its filter registers.
         if (design == CCACHE)
-            assert_int_equal(try_to_read(&s, design, TL_STAGE_WINDOW_GRANTED + TL_CCACHE_WINDOW_BYTES - 0x1000 - TL_CCACHE_COUNTER),
+            assert_int_equal(try_to_read(&o.stage, design, TL_STAGE_WINDOW_GRANTED + TL_CCACHE_WINDOW_BYTES - 0x1000 - TL_CCACHE_COUNTER),
                              TL_STAGE_NO_TRAP);
         // The others are no more open than they were.
         for (uint32_t other = U74; other < N_DESIGNS; other++)
             if (other != design)
-                assert_int_equal(try_to_read(&s, other, TL_STAGE_WINDOW_GRANTED), before[other]);
-        close_stage(&setup, &s);
+                assert_int_equal(try_to_read(&o.stage, other, TL_STAGE_WINDOW_GRANTED), before[other]);
+        close_stage(&o);
     }
 }
 
 static void test_the_window_shows_the_block(void **state) {
     (void)state;
-    tl_compare_setup setup;
-    tl_stage s;
-    tl_stage_cost cost;
-    tl_error err = {0};
-    open_stage(&setup, CCACHE, &s);
-    assert_int_equal(tl_grant_run(&s, &cost, &err), TL_OK);
-    tl_piece piece = tl_stage_begin(&s, TL_PRIV_U); // counter 2 stands still at what it is told
+    opened o;
+    open_stage(CCACHE, &o);
+    let_in(&o);
+    tl_piece piece = tl_stage_begin(&o.stage, TL_PRIV_U); // counter 2 stands still at what it is told
     tl_asm_load_constant(&piece.code, TL_T0, 0x1234567);
     tl_asm_load_constant(&piece.code, TL_T1, TL_STAGE_WINDOW_GRANTED + TL_CCACHE_COUNTER);
     tl_asm_sd(&piece.code, TL_T0, TL_T1, 16);
-    assert_int_equal(run(&s, &piece, NULL), TL_STAGE_NO_TRAP);
-    piece = tl_stage_begin(&s, TL_PRIV_M);
+    assert_int_equal(run(&o.stage, &piece, NULL), TL_STAGE_NO_TRAP);
+    piece = tl_stage_begin(&o.stage, TL_PRIV_M);
     tl_asm_load_constant(&piece.code, TL_T1, TL_CCACHE_PADDR + TL_CCACHE_COUNTER);
     tl_asm_ld(&piece.code, TL_STAGE_VALUE, TL_T1, 16);
-    assert_int_equal(run(&s, &piece, NULL), TL_STAGE_NO_TRAP);
-    assert_int_equal(s.hart->x[TL_STAGE_VALUE], 0x1234567);
-    close_stage(&setup, &s);
+    assert_int_equal(run(&o.stage, &piece, NULL), TL_STAGE_NO_TRAP);
+    assert_int_equal(o.stage.hart->x[TL_STAGE_VALUE], 0x1234567);
+    close_stage(&o);
 }
 
 // mmap without open: nothing is mapped.
 static void test_who_has_not_opened_maps_nothing(void **state) {
     (void)state;
-    tl_compare_setup setup;
-    tl_stage s;
-    tl_stage_cost cost;
-    tl_error err = {0};
-    open_stage(&setup, CCACHE, &s);
-    assert_int_equal(tl_grant_run(&s, &cost, &err), TL_OK);
-    uint64_t *leaf = (uint64_t *)(void *)tl_machine_ram(s.machine, TL_RAM_BASE_PADDR + 0x2000 + tl_stage_leaf_of(TL_STAGE_WINDOW_GRANTED));
+    opened o;
+    open_stage(CCACHE, &o);
+    let_in(&o);
+    uint64_t *leaf =
+        (uint64_t *)(void *)tl_machine_ram(o.stage.machine, TL_RAM_BASE_PADDR + 0x2000 + tl_stage_leaf_of(TL_STAGE_WINDOW_GRANTED));
     for (int i = 0; i < 4; i++) {
         assert_int_equal(leaf[i], (TL_CCACHE_PADDR / 4096 + (uint64_t)i) << 10 | 0xd7); // V, R, W, U, A, D
         leaf[i] = 0;
     }
-    *(uint64_t *)(void *)tl_machine_ram(s.machine, TL_RAM_BASE_PADDR + 0x9000 + 0x100) = 0; // the kernel forgets that it is open
-    tl_piece piece = tl_stage_begin(&s, TL_PRIV_U);
+    *(uint64_t *)(void *)tl_machine_ram(o.stage.machine, TL_RAM_BASE_PADDR + 0x9000 + 0x100) = 0; // the kernel forgets that it is open
+    tl_piece piece = tl_stage_begin(&o.stage, TL_PRIV_U);
     tl_asm_addi(&piece.code, TL_A7, TL_X0, 1);
     tl_asm_ecall(&piece.code);
-    assert_int_equal(run(&s, &piece, NULL), TL_STAGE_NO_TRAP);
+    assert_int_equal(run(&o.stage, &piece, NULL), TL_STAGE_NO_TRAP);
     for (int i = 0; i < 4; i++)
         assert_int_equal(leaf[i], 0);
-    close_stage(&setup, &s);
+    close_stage(&o);
 }
 
 // Registers of the process are as they were, but for a7 and what the kernel answers in a1.
 static void test_a_call_leaves_registers_alone(void **state) {
     (void)state;
     for (uint32_t design = U74; design < N_DESIGNS; design++) {
-        tl_compare_setup setup;
-        tl_stage s;
-        tl_stage_cost cost;
-        tl_error err = {0};
-        open_stage(&setup, design, &s);
+        opened o;
+        open_stage(design, &o);
         for (uint32_t i = 1; i < 32; i++)
-            s.hart->x[i] = 1000 + i;
-        assert_int_equal(tl_grant_run(&s, &cost, &err), TL_OK);
+            o.stage.hart->x[i] = 1000 + i;
+        let_in(&o);
         for (uint32_t i = 1; i < 32; i++)
             if (i != TL_A7 && i != TL_A1)
-                assert_int_equal(s.hart->x[i], 1000 + i);
-        assert_int_equal(s.hart->priv, TL_PRIV_U);
-        assert_int_equal(s.hart->csr.sscratch, TL_STAGE_DATA_SUPERVISOR);
-        assert_int_equal(s.hart->csr.mscratch, TL_RAM_BASE_PADDR + 0xa000);
-        close_stage(&setup, &s);
+                assert_int_equal(o.stage.hart->x[i], 1000 + i);
+        assert_int_equal(o.stage.hart->priv, TL_PRIV_U);
+        assert_int_equal(o.stage.hart->csr.sscratch, TL_STAGE_DATA_SUPERVISOR);
+        assert_int_equal(o.stage.hart->csr.mscratch, TL_RAM_BASE_PADDR + 0xa000);
+        close_stage(&o);
     }
 }
 
@@ -161,32 +162,26 @@ static void test_what_the_calls_cost(void **state) {
         {DHPC, TL_DHPC_USEREN, CALL + ENTER + 1 + LEAVE, 1, 1 + 3 + 1},
     };
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
-        tl_compare_setup setup;
-        tl_stage s;
-        tl_stage_cost cost;
-        tl_error err = {0};
-        open_stage(&setup, rows[i].design, &s);
-        assert_int_equal(tl_grant_run(&s, &cost, &err), TL_OK);
-        assert_int_equal(cost.instructions, rows[i].instructions + n_words_of(rows[i].constant));
-        assert_true(cost.cycles >= rows[i].instructions + rows[i].traps * TRAP_CYCLES + rows[i].csrs * CSR_CYCLES);
-        assert_true(cost.l1i_misses >= 2);
-        assert_int_equal(cost.uncached, 0);
-        close_stage(&setup, &s);
+        opened o;
+        open_stage(rows[i].design, &o);
+        let_in(&o);
+        assert_int_equal(o.cost.instructions, rows[i].instructions + n_words_of(rows[i].constant));
+        assert_true(o.cost.cycles >= rows[i].instructions + rows[i].traps * TRAP_CYCLES + rows[i].csrs * CSR_CYCLES);
+        assert_true(o.cost.l1i_misses >= 2);
+        assert_int_equal(o.cost.uncached, 0);
+        close_stage(&o);
     }
-    tl_compare_setup setup;
-    tl_stage s;
-    tl_stage_cost cost;
-    tl_error err = {0};
-    open_stage(&setup, CCACHE, &s);
-    assert_int_equal(tl_grant_run(&s, &cost, &err), TL_OK);
+    opened o;
+    open_stage(CCACHE, &o);
+    let_in(&o);
     // One call notes that it is open; the other looks, writes four entries and fences.
     uint32_t n_words = n_words_of(TL_STAGE_LEAVES_SUPERVISOR + tl_stage_leaf_of(TL_STAGE_WINDOW_GRANTED));
     for (uint64_t page = 0; page < 4; page++)
         n_words += n_words_of((TL_CCACHE_PADDR / 4096 + page) << 10 | 0xd7) + 1;
-    assert_int_equal(cost.instructions, 2 * (CALL + ENTER + LEAVE) + 4 + 3 + n_words + 1);
-    assert_true(cost.l1d_accesses >= 2 * (2 + 2) + 1 + 1 + 4); // and those of page walks
-    assert_int_equal(cost.uncached, 0);
-    close_stage(&setup, &s);
+    assert_int_equal(o.cost.instructions, 2 * (CALL + ENTER + LEAVE) + 4 + 3 + n_words + 1);
+    assert_true(o.cost.l1d_accesses >= 2 * (2 + 2) + 1 + 1 + 4); // and those of page walks
+    assert_int_equal(o.cost.uncached, 0);
+    close_stage(&o);
 }
 
 int main(void) {

@@ -15,11 +15,20 @@
 #include "base/testing.h"
 #include "compare/compare.h"
 #include "isa/rv/assemble.h"
+#include "model/pmu.h"
 
 // Indexes of tl_compare_designs, as test_setup.c finds them.
 enum { U74, CCACHE, DHPC, N_DESIGNS };
 
 enum { TEST_BASE = 0x10000, TEST_CODE_AT = 0x78, TEST_BUFFER_AT = 0x1000, TEST_BUFFER_BYTES = 0x10000, TEST_SYS_EXIT = 93 };
+
+static inline const tl_event *test_event_by_selector(const tl_event *events, uint32_t n, uint64_t selector) {
+    for (uint32_t i = 0; i < n; i++)
+        if (events[i].selector == selector)
+            return &events[i];
+    fail_msg("no event has selector 0x%llx", (unsigned long long)selector);
+    return NULL;
+}
 
 static inline void test_put(uint8_t *at, uint64_t value, size_t n) {
     for (size_t i = 0; i < n; i++)

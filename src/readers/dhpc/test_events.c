@@ -4,16 +4,9 @@
 #include <string.h>
 
 #include "base/testing.h"
+#include "compare/test_rig.h"
 #include "pmu/dhpc/dhpc.h"
 #include "readers/dhpc/compare.h"
-
-static const tl_event *find(const tl_event *events, uint32_t n, uint64_t selector) {
-    for (uint32_t i = 0; i < n; i++)
-        if (events[i].selector == selector)
-            return &events[i];
-    fail_msg("no event has selector 0x%llx", (unsigned long long)selector);
-    return NULL;
-}
 
 static void test_the_distributed_twins_bear_the_same_names(void **state) {
     (void)state;
@@ -21,7 +14,7 @@ static void test_the_distributed_twins_bear_the_same_names(void **state) {
     for (uint32_t i = 0; i < tl_n_watchables; i++) {
         const tl_watchable *w = &tl_watchables[i];
         assert_true(tl_dhpc_selector_of(w, &selectors[i])); // all of them
-        const tl_event *event = find(tl_dhpc_events, tl_dhpc_n_events, selectors[i]);
+        const tl_event *event = test_event_by_selector(tl_dhpc_events, tl_dhpc_n_events, selectors[i]);
         const char *dot = strchr(event->name, '.');
         assert_string_equal(dot + 1, w->is_of_level2 ? w->name + strlen("l2_") : w->name);
         assert_int_equal(!strncmp(event->name, "llc.", 4), w->is_of_level2);
@@ -40,7 +33,7 @@ static void test_pages_of_a_core_bear_their_events(void **state) {
         const tl_watchable *w = &tl_watchables[i];
         assert_true(tl_dhpc_selector_of(w, &selector));
         const char *part = w->is_of_level2 ? "llc." : !strcmp(w->name, "cycle") || !strcmp(w->name, "instret") ? "core." : "u74.";
-        assert_int_equal(strncmp(find(tl_dhpc_events, tl_dhpc_n_events, selector)->name, part, strlen(part)), 0);
+        assert_int_equal(strncmp(test_event_by_selector(tl_dhpc_events, tl_dhpc_n_events, selector)->name, part, strlen(part)), 0);
     }
 }
 

@@ -259,9 +259,9 @@ static void test_keys_of_dhpc_reach_the_counters(void **state) {
         config.n_harts = 2;
         config.ram_bytes = 16 << 20;
         tl_keys_set(&config, "hpc", TL_DHPC_KEY_TIMED);
-        tl_key_set_number(tl_key_find(pages[out].key), &config, 2);
-        tl_key_set_number(tl_key_find("dhpc.fifo_depth"), &config, 1024);
-        tl_key_set_number(tl_key_find("dhpc.t_resp"), &config, 9);
+        tl_keys_set(&config, pages[out].key, 2);
+        tl_keys_set(&config, "dhpc.fifo_depth", 1024);
+        tl_keys_set(&config, "dhpc.t_resp", 9);
         if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
             fail_msg("%s", err.text);
         assert_int_equal(tl_dhpc_config_of(tl_dhpc_on(machine))->fifo_depth, 1024);

@@ -2,16 +2,9 @@
 // Events of the comparison that the core counts: the rows of the chip's own table, found by
 // selector, bear their names and count their sources.
 #include "base/testing.h"
+#include "compare/test_rig.h"
 #include "pmu/rvhpm/rvhpm.h"
 #include "readers/rvhpm/compare.h"
-
-static const tl_event *find(const tl_event *events, uint32_t n, uint64_t selector) {
-    for (uint32_t i = 0; i < n; i++)
-        if (events[i].selector == selector)
-            return &events[i];
-    fail_msg("no event has selector 0x%llx", (unsigned long long)selector);
-    return NULL;
-}
 
 static void test_the_core_s_selectors_bear_the_same_names(void **state) {
     (void)state;
@@ -21,7 +14,7 @@ static void test_the_core_s_selectors_bear_the_same_names(void **state) {
         uint64_t selector = tl_rvhpm_selector_of(w);
         if (selector == 0)
             continue;
-        const tl_event *event = find(tl_rvhpm_u74.base.events, tl_rvhpm_u74.base.n_events, selector);
+        const tl_event *event = test_event_by_selector(tl_rvhpm_u74.base.events, tl_rvhpm_u74.base.n_events, selector);
         assert_string_equal(w->name, event->name);
         assert_string_equal(w->sources, event->sources);
         n++;
