@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "machine/machine.h"
-#include "session/formula.h"
+#include "names/formula.h"
 
 typedef struct tl_catalogue tl_catalogue;
 

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "model/config.h"
-#include "session/formula.h"
+#include "names/formula.h"
 
 struct tl_plan;
 

@@ -6,8 +6,8 @@
 // min(a, b, ...), max(a, b, ...), d_ratio(a, b) (a / b, or 0 when b is 0). A `-` with letters or digits on both sides belongs to the name
 // (L1-dcache-loads), so subtraction is written with spaces. Sums, differences and products of totals are exact; a quotient is exact
 // when it is whole. Dividing by zero makes the value missing, with a reason; an `if` looks at the branch it takes only.
-#ifndef TL_SESSION_FORMULA_H
-#define TL_SESSION_FORMULA_H
+#ifndef TL_NAMES_FORMULA_H
+#define TL_NAMES_FORMULA_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "session/formula.h"
+#include "names/formula.h"
 
 #include <inttypes.h>
 #include <math.h>
