@@ -13,9 +13,9 @@
 #include <yaml.h>
 
 #include "base/bits.h"
+#include "base/embedded.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
-#include "session/embedded.h"
 
 enum {
     MAX_FILE_BYTES = 64 * 1024,

@@ -10,8 +10,9 @@
 #include "base/glob.h"
 #include "base/nearest.h"
 #include "base/parse.h"
-#include "session/catalogue.h"
-#include "session/catalogue_parts.h"
+#include "names/catalogue.h"
+#include "names/catalogue_parts.h"
+#include "session/machine_names.h"
 
 typedef enum limit_kind { GATE_VALUE, GATE_CHANGE, GATE_PERCENT } limit_kind;
 
@@ -246,7 +247,7 @@ static tl_status find_synonyms(tl_diff *diff, tl_error *err) {
     tl_catalogue *catalogue = NULL;
     tl_config_default(&config);
     config.n_harts = config.l2_slices = config.mem_channels = 2;
-    tl_status status = tl_catalogue_new(&config, &catalogue, err);
+    tl_status status = tl_machine_names_new(&config, &catalogue, err);
     const tl_slot **slots = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *slots);
     uint32_t *n_slots = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *n_slots);
     if (status == TL_OK && (!slots || !n_slots))

@@ -9,9 +9,10 @@
 #include "base/bits.h"
 #include "base/glob.h"
 #include "base/nearest.h"
-#include "session/catalogue.h"
+#include "names/catalogue.h"
+#include "names/metrics.h"
 #include "session/description.h"
-#include "session/metrics.h"
+#include "session/machine_names.h"
 #include "session/plan.h"
 #include "session/pmus.h"
 
@@ -239,7 +240,7 @@ tl_status tl_listing_new(tl_list_kind kind, const char *glob, const char *machin
     if (status != TL_OK)
         return status;
     if (kind != TL_LIST_MACHINES && kind != TL_LIST_PMUS && kind != TL_LIST_KEYS)
-        status = tl_catalogue_new(&config, &catalogue, err);
+        status = tl_machine_names_new(&config, &catalogue, err);
     if (status != TL_OK)
         return finish(&b, status, ret_list, err);
     switch (kind) {

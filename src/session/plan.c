@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "session/description.h"
+#include "session/machine_names.h"
 #include "session/pmus.h"
 #include "system/system.h"
 
@@ -428,7 +429,7 @@ tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_erro
     if (status == TL_OK)
         plan->remark = tl_plan_lines_remark(options, &plan->arena);
     if (status == TL_OK)
-        status = tl_catalogue_new(&plan->config, &plan->catalogue, err);
+        status = tl_machine_names_new(&plan->config, &plan->catalogue, err);
     if (status == TL_OK)
         status = fill_header(plan, options, err);
     if (status == TL_OK)

@@ -8,8 +8,8 @@
 
 #include <tally/run.h>
 
-#include "session/catalogue.h"
-#include "session/metrics.h"
+#include "names/catalogue.h"
+#include "names/metrics.h"
 #include "session/result.h"
 #include "session/source.h"
 

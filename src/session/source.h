@@ -7,7 +7,7 @@
 #include <tally/run.h>
 
 #include "machine/machine.h"
-#include "session/catalogue.h"
+#include "names/catalogue.h"
 #include "session/result.h"
 
 struct tl_reading;

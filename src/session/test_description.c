@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/test_docs.h"
 #include "base/testing.h"
-#include "session/test_docs.h"
 
 static tl_status read_text(const char *text, tl_config *config, tl_error *err) {
     return tl_description_read(text, strlen(text), "my.yaml", config, err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names against the numbers of SBI and of the U74's manual; the driver on a machine whose totals the test writes.
 #include "readers/rvhpm/perf.h"
+#include "session/machine_names.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ static tl_status rig_init(rig *r, const char *preset, const char *events, uint32
     snprintf(name, sizeof name, "rvhpm:%s", preset);
     assert_int_equal(tl_config_set(&r->config, setting, err), TL_OK);
     r->config.n_harts = n_harts;
-    assert_int_equal(tl_catalogue_new(&r->config, &r->catalogue, err), TL_OK);
+    assert_int_equal(tl_machine_names_new(&r->config, &r->catalogue, err), TL_OK);
     return tl_perf_resolve(name, events, &r->config, r->catalogue, &r->arena, &r->plan, err);
 }
 

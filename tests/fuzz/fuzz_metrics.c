@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "names/metrics.h"
 #include "session/description.h"
-#include "session/metrics.h"
+#include "session/machine_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tl_quantities list = {0};
     tl_error err = {.status = TL_OK};
     tl_config_default(&config);
-    if (tl_catalogue_new(&config, &catalogue, &err) != TL_OK)
+    if (tl_machine_names_new(&config, &catalogue, &err) != TL_OK)
         abort();
     if (tl_catalogue_add_group(catalogue, "fuzzed", (const char *)data, size, "fuzzed.txt", &err) != TL_OK) {
         if (err.status == TL_OK || strlen(err.text) < 10)

@@ -9,7 +9,7 @@
 #define TL_READERS_RVHPM_PERF_H
 
 #include "machine/machine.h"
-#include "session/catalogue.h"
+#include "names/catalogue.h"
 #include "session/result.h"
 
 enum { TL_PERF_TURN_NS = 4000000 }; // perf_event_mux_interval_ms of Linux

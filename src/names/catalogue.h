@@ -7,20 +7,29 @@
 // A metric is a group of metrics/*.txt or a name from one ("cpi_stack", "ipc"), or a glob over metrics.
 //
 // Everything returned is owned by the catalogue and lives as long as it does.
-#ifndef TL_SESSION_CATALOGUE_H
-#define TL_SESSION_CATALOGUE_H
+#ifndef TL_NAMES_CATALOGUE_H
+#define TL_NAMES_CATALOGUE_H
 
 #include "base/status.h"
 #include "base/strbuf.h"
-#include "machine/machine.h"
+#include "model/unit.h"
 #include "names/formula.h"
 
 typedef struct tl_catalogue tl_catalogue;
 
-// A catalogue of a machine that is not built: the same names. Its slot numbers equal the built machine's.
-TL_MUST_CHECK tl_status tl_catalogue_new(const tl_config *config, tl_catalogue **ret_catalogue, tl_error *err);
-// A catalogue of a built machine; slots are those of machine->probe.
-TL_MUST_CHECK tl_status tl_catalogue_new_of(const tl_machine *machine, tl_catalogue **ret_catalogue, tl_error *err);
+typedef struct tl_catalogue_constant {
+    const char *name; // "l2.line", which formulas call machine.l2.line; outlives the catalogue
+    uint64_t value;
+} tl_catalogue_constant;
+
+// What the names are of. The catalogue copies it; it reads type, path and first_slot of a unit.
+typedef struct tl_catalogue_of {
+    const tl_unit *units;
+    uint32_t n_units, n_slots, n_harts;
+    const tl_catalogue_constant *constants;
+    uint32_t n_constants;
+} tl_catalogue_of;
+TL_MUST_CHECK tl_status tl_catalogue_new(const tl_catalogue_of *of, tl_catalogue **ret_catalogue, tl_error *err);
 void tl_catalogue_free(tl_catalogue *catalogue); // NULL is fine
 
 // -- what there is

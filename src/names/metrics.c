@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Names made of formulas: the aliases and the metric groups, read from the texts that the library carries and from those a user adds.
-#include "session/metrics.h"
+#include "names/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/embedded.h"
 #include "base/glob.h"
-#include "session/catalogue_parts.h"
-#include "session/embedded.h"
+#include "names/catalogue_parts.h"
 
 enum { MAX_NAME_BYTES = 64, MAX_FILE_BYTES = 64 * 1024, N_CELLS = 4 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "session/catalogue.h"
+#include "names/catalogue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +7,14 @@
 
 #include "base/bits.h"
 #include "base/testing.h"
-#include "model/core.h"
 #include "session/description.h"
+#include "session/machine_names.h"
 
 static tl_catalogue *open_catalogue(const char *machine) {
     tl_config config;
     tl_catalogue *catalogue = NULL;
     tl_error err = {0};
-    if (tl_description_open(machine, &config, &err) != TL_OK || tl_catalogue_new(&config, &catalogue, &err) != TL_OK)
+    if (tl_description_open(machine, &config, &err) != TL_OK || tl_machine_names_new(&config, &catalogue, &err) != TL_OK)
         fail_msg("%s", err.text);
     return catalogue;
 }
@@ -25,35 +25,6 @@ static tl_slot slot_of(const tl_catalogue *catalogue, const char *path) {
             return slot;
     fail_msg("no signal %s", path);
     return 0;
-}
-
-// A machine that is not built has the same units and slots as the built one, in the same places.
-static void test_slots_are_those_of_the_built_machine(void **state) {
-    (void)state;
-    for (uint32_t i = 0; i < tl_description_n_builtins(); i++) {
-        tl_config config;
-        tl_machine *machine = NULL;
-        tl_catalogue *planned = NULL, *built = NULL;
-        assert_int_equal(tl_description_open(tl_description_builtin(i).name, &config, NULL), TL_OK);
-        assert_int_equal(tl_machine_new(&config, &tl_core_step, &machine, NULL), TL_OK);
-        assert_int_equal(tl_catalogue_new(&config, &planned, NULL), TL_OK);
-        assert_int_equal(tl_catalogue_new_of(machine, &built, NULL), TL_OK);
-        assert_int_equal(tl_catalogue_n_slots(planned), machine->probe.n_slots);
-        assert_int_equal(tl_catalogue_n_slots(built), machine->probe.n_slots);
-        assert_int_equal(tl_catalogue_n_units(planned), machine->probe.n_units);
-        for (tl_slot slot = 0; slot < machine->probe.n_slots; slot++) {
-            tl_catalogue_signal a = tl_catalogue_signal_at(planned, slot), b = tl_catalogue_signal_at(built, slot);
-            tl_slot resolved;
-            assert_string_equal(a.path, b.path);
-            assert_string_equal(a.event, b.event);
-            assert_int_equal(a.hart, b.hart);
-            assert_int_equal(tl_probe_resolve(&machine->probe, a.path, &resolved), TL_OK);
-            assert_int_equal(resolved, slot);
-        }
-        tl_catalogue_free(planned);
-        tl_catalogue_free(built);
-        tl_machine_free(machine);
-    }
 }
 
 static void test_there_are_many_signals_each_with_a_sentence(void **state) {
@@ -287,22 +258,13 @@ static void test_events_of_one_slot_can_be_split_by_unit(void **state) {
     tl_catalogue_free(catalogue);
 }
 
-static void test_impossible_machines_have_no_catalogue(void **state) {
-    (void)state;
-    tl_config config;
-    tl_catalogue *catalogue = NULL;
-    tl_config_default(&config);
-    config.n_harts = 0;
-    assert_int_equal(tl_catalogue_new(&config, &catalogue, NULL), TL_EINVAL);
-    assert_null(catalogue);
-    tl_catalogue_free(NULL);
-}
-
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_slots_are_those_of_the_built_machine),  cmocka_unit_test(test_there_are_many_signals_each_with_a_sentence),
-    cmocka_unit_test(test_names_stand_for_the_right_totals),      cmocka_unit_test(test_times_are_nanoseconds_of_the_clock),
-    cmocka_unit_test(test_lists_and_globs_keep_their_order),      cmocka_unit_test(test_unknown_names_offer_the_nearest),
-    cmocka_unit_test(test_every_alias_resolves_on_every_machine), cmocka_unit_test(test_events_of_one_slot_can_be_split_by_unit),
-    cmocka_unit_test(test_impossible_machines_have_no_catalogue),
+    cmocka_unit_test(test_there_are_many_signals_each_with_a_sentence),
+    cmocka_unit_test(test_names_stand_for_the_right_totals),
+    cmocka_unit_test(test_times_are_nanoseconds_of_the_clock),
+    cmocka_unit_test(test_lists_and_globs_keep_their_order),
+    cmocka_unit_test(test_unknown_names_offer_the_nearest),
+    cmocka_unit_test(test_every_alias_resolves_on_every_machine),
+    cmocka_unit_test(test_events_of_one_slot_can_be_split_by_unit),
 };
 TL_TEST_MAIN(tests)

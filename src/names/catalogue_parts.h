@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What catalogue.c (names of the machine) and metrics.c (names made of formulas) share; for these two only.
-#ifndef TL_SESSION_CATALOGUE_PARTS_H
-#define TL_SESSION_CATALOGUE_PARTS_H
+#ifndef TL_NAMES_CATALOGUE_PARTS_H
+#define TL_NAMES_CATALOGUE_PARTS_H
 
 #include "base/arena.h"
 #include "base/nearest.h"
-#include "session/metrics.h"
+#include "names/metrics.h"
 
 typedef struct tl_definitions { // a table of named formulas, compiled when first asked for
     const char *file_name;
@@ -23,7 +23,9 @@ typedef struct tl_group {
 
 struct tl_catalogue {
     tl_arena arena;
-    tl_config config;
+    uint32_t n_harts;
+    tl_catalogue_constant *constants;
+    uint32_t n_constants;
     tl_catalogue_unit *units;
     uint32_t n_units;
     tl_catalogue_signal *signals; // by slot

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Metric groups: text files of four parts (metrics/*.txt, docs/metrics.md) with formulas over the names of the catalogue.
-#ifndef TL_SESSION_METRICS_H
-#define TL_SESSION_METRICS_H
+#ifndef TL_NAMES_METRICS_H
+#define TL_NAMES_METRICS_H
 
-#include "session/catalogue.h"
+#include "names/catalogue.h"
 
 typedef tl_named_formula tl_metric_row;
 

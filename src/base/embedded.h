@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Files of machines/ and metrics/ as the build put them into the library (tools/embed).
-#ifndef TL_SESSION_EMBEDDED_H
-#define TL_SESSION_EMBEDDED_H
+#ifndef TL_BASE_EMBEDDED_H
+#define TL_BASE_EMBEDDED_H
 
 #include <stddef.h>
 #include <stdint.h>

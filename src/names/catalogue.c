@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Names of one machine: its units and signals, and how a name becomes a formula. Aliases and metrics: metrics.c.
-#include "session/catalogue.h"
+#include "names/catalogue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,7 @@
 
 #include "base/bits.h"
 #include "base/glob.h"
-#include "machine/keys.h"
-#include "session/catalogue_parts.h"
+#include "names/catalogue_parts.h"
 
 enum { MAX_NAME_BYTES = 128, SHARED = -1 };
 
@@ -45,51 +44,29 @@ static tl_status add_unit(tl_catalogue *catalogue, const tl_unit_type *type, con
     return TL_OK;
 }
 
-static tl_status allocate(tl_catalogue *catalogue, uint32_t n_units, uint32_t n_slots, tl_error *err) {
-    catalogue->n_slots = n_slots;
-    catalogue->units = tl_arena_alloc(&catalogue->arena, n_units * sizeof *catalogue->units);
-    catalogue->signals = tl_arena_alloc(&catalogue->arena, n_slots * sizeof *catalogue->signals);
-    return catalogue->units && catalogue->signals ? TL_OK : no_memory(err);
-}
-
-// In the order of machine/assemble.c: each hart's units, then the shared ones.
-static tl_status add_units_of_config(tl_catalogue *catalogue, tl_error *err) {
-    const tl_config *config = &catalogue->config;
-    uint32_t n_shared = tl_memory_n_units(config), n_slots = config->n_harts * TL_S_N_SLOTS;
-    tl_memory_unit shared;
-    for (uint32_t i = 0; i < n_shared; i++) {
-        tl_memory_unit_at(config, i, &shared);
-        n_slots += shared.type->n_signals;
-    }
-    tl_status status = allocate(catalogue, config->n_harts * TL_N_HART_UNITS + n_shared, n_slots, err);
-    for (uint32_t hart = 0; hart < config->n_harts; hart++)
-        for (uint32_t i = 0; status == TL_OK && i < TL_N_HART_UNITS; i++) {
-            char path[32];
-            snprintf(path, sizeof path, tl_hart_units[i].path_format, hart);
-            status = add_unit(catalogue, &tl_hart_units[i].type, path, hart * TL_S_N_SLOTS + tl_hart_units[i].first_slot, err);
-        }
-    tl_slot slot = config->n_harts * TL_S_N_SLOTS;
-    for (uint32_t i = 0; status == TL_OK && i < n_shared; i++) {
-        tl_memory_unit_at(config, i, &shared);
-        status = add_unit(catalogue, shared.type, shared.path, slot, err);
-        slot += shared.type->n_signals;
-    }
+static tl_status fill(tl_catalogue *catalogue, const tl_catalogue_of *of, tl_error *err) {
+    tl_arena *arena = &catalogue->arena;
+    catalogue->n_harts = of->n_harts;
+    catalogue->n_slots = of->n_slots;
+    catalogue->n_constants = of->n_constants;
+    catalogue->units = tl_arena_alloc(arena, of->n_units * sizeof *catalogue->units);
+    catalogue->signals = tl_arena_alloc(arena, of->n_slots * sizeof *catalogue->signals);
+    catalogue->constants = tl_arena_alloc(arena, (of->n_constants + 1) * sizeof *catalogue->constants);
+    if (!catalogue->units || !catalogue->signals || !catalogue->constants)
+        return no_memory(err);
+    if (of->n_constants > 0)
+        memcpy(catalogue->constants, of->constants, of->n_constants * sizeof *catalogue->constants);
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; status == TL_OK && i < of->n_units; i++)
+        status = add_unit(catalogue, of->units[i].type, of->units[i].path, of->units[i].first_slot, err);
     return status;
 }
 
-static tl_status add_units_of_probe(tl_catalogue *catalogue, const tl_probe *probe, tl_error *err) {
-    tl_status status = allocate(catalogue, probe->n_units, probe->n_slots, err);
-    for (uint32_t i = 0; status == TL_OK && i < probe->n_units; i++)
-        status = add_unit(catalogue, probe->units[i].type, probe->units[i].path, probe->units[i].first_slot, err);
-    return status;
-}
-
-static tl_status new_catalogue(const tl_config *config, const tl_probe *probe, tl_catalogue **ret_catalogue, tl_error *err) {
+tl_status tl_catalogue_new(const tl_catalogue_of *of, tl_catalogue **ret_catalogue, tl_error *err) {
     tl_catalogue *catalogue = calloc(1, sizeof *catalogue);
     if (!catalogue)
         return no_memory(err);
-    catalogue->config = *config;
-    tl_status status = probe ? add_units_of_probe(catalogue, probe, err) : add_units_of_config(catalogue, err);
+    tl_status status = fill(catalogue, of, err);
     if (status == TL_OK)
         status = tl_catalogue_load(catalogue, err);
     if (status != TL_OK) {
@@ -98,15 +75,6 @@ static tl_status new_catalogue(const tl_config *config, const tl_probe *probe, t
     }
     *ret_catalogue = catalogue;
     return TL_OK;
-}
-
-tl_status tl_catalogue_new(const tl_config *config, tl_catalogue **ret_catalogue, tl_error *err) {
-    tl_status status = tl_keys_check(config, err);
-    return status == TL_OK ? new_catalogue(config, NULL, ret_catalogue, err) : status;
-}
-
-tl_status tl_catalogue_new_of(const tl_machine *machine, tl_catalogue **ret_catalogue, tl_error *err) {
-    return new_catalogue(&machine->config, &machine->probe, ret_catalogue, err);
 }
 
 void tl_catalogue_free(tl_catalogue *catalogue) {
@@ -178,7 +146,7 @@ typedef struct gathering {
 
 // A shared unit may tell the harts apart in signals of their own: read_hart0 .. are the parts of read.
 static void gather_parts(const tl_catalogue *catalogue, const tl_catalogue_unit *unit, const char *signal, gathering *into) {
-    for (uint32_t hart = 0; hart < catalogue->config.n_harts; hart++) {
+    for (uint32_t hart = 0; hart < catalogue->n_harts; hart++) {
         char name[MAX_NAME_BYTES];
         uint32_t index;
         snprintf(name, sizeof name, "%s_hart%u", signal, hart);
@@ -195,7 +163,7 @@ static tl_status gather(tl_catalogue *catalogue, const selection *select, const 
         n_units += is_selected(select, &catalogue->units[i]);
     gathering into = {
         .slots = tl_arena_alloc(&catalogue->arena, n_units * n_signals * sizeof *into.slots),
-        .hart_slots = tl_arena_alloc(&catalogue->arena, n_units * n_signals * catalogue->config.n_harts * sizeof *into.hart_slots),
+        .hart_slots = tl_arena_alloc(&catalogue->arena, n_units * n_signals * catalogue->n_harts * sizeof *into.hart_slots),
     };
     if (!into.slots || !into.hart_slots)
         return no_memory(err);
@@ -307,6 +275,14 @@ typedef struct scope {
     uint32_t modes;
 } scope;
 
+static const tl_catalogue_constant *find_constant(const tl_catalogue *catalogue, const char *name) {
+    for (uint32_t i = 0; i < catalogue->n_constants; i++) {
+        if (strcmp(catalogue->constants[i].name, name) == 0)
+            return &catalogue->constants[i];
+    }
+    return NULL;
+}
+
 // A name in a formula: alias, signal, metric, machine.KEY, or `harts`, the number of harts that the value is about.
 static tl_status find_name(void *ctx, const char *text, tl_leaf *ret_leaf, tl_error *err) {
     static const char machine[] = "machine.";
@@ -320,14 +296,14 @@ static tl_status find_name(void *ctx, const char *text, tl_leaf *ret_leaf, tl_er
     tl_status status = take_modes(name, &modes, err);
     if (status != TL_OK)
         return status;
-    const tl_key *key = strncmp(name, machine, strlen(machine)) == 0 ? tl_key_find(name + strlen(machine)) : NULL;
-    if (key && key->kind != TL_KEY_TEXT) {
-        uint64_t value = tl_key_number(key, &catalogue->config);
-        *ret_leaf = (tl_leaf){.kind = TL_LEAF_CONSTANT, .constant = value, .hart_constant = value};
+    const tl_catalogue_constant *constant =
+        strncmp(name, machine, strlen(machine)) == 0 ? find_constant(catalogue, name + strlen(machine)) : NULL;
+    if (constant) {
+        *ret_leaf = (tl_leaf){.kind = TL_LEAF_CONSTANT, .constant = constant->value, .hart_constant = constant->value};
         return TL_OK;
     }
     if (strcmp(name, "harts") == 0) {
-        *ret_leaf = (tl_leaf){.kind = TL_LEAF_CONSTANT, .constant = catalogue->config.n_harts, .hart_constant = 1};
+        *ret_leaf = (tl_leaf){.kind = TL_LEAF_CONSTANT, .constant = catalogue->n_harts, .hart_constant = 1};
         return TL_OK;
     }
     *ret_leaf = (tl_leaf){.kind = TL_LEAF_FORMULA};

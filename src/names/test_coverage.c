@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Every event that a PMU design calls for has a row in its map (metrics/*.map), and each row is a formula over signals that exist on
 // every machine, or says why it has none.
-#include "session/catalogue.h"
+#include "names/catalogue.h"
 
 #include "base/bits.h"
+#include "base/test_docs.h"
 #include "session/description.h"
-#include "session/test_docs.h"
+#include "session/machine_names.h"
 
 enum { MAX_ROWS = 200, N_CELLS = 5 };
 
@@ -70,7 +71,7 @@ static void check_rows(const map *of, const char *machine) {
     tl_config config;
     tl_catalogue *catalogue = NULL;
     assert_int_equal(tl_description_open(machine, &config, NULL), TL_OK);
-    assert_int_equal(tl_catalogue_new(&config, &catalogue, NULL), TL_OK);
+    assert_int_equal(tl_machine_names_new(&config, &catalogue, NULL), TL_OK);
     for (uint32_t i = 0; i < of->n_rows; i++) {
         const map_row *row = &of->rows[i];
         const tl_formula *formula;

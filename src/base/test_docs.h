@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tables in docs/ that the program makes: a test compares them and, with TALLY_UPDATE_DOCS=1, rewrites them.
-#ifndef TL_SESSION_TEST_DOCS_H
-#define TL_SESSION_TEST_DOCS_H
+#ifndef TL_BASE_TEST_DOCS_H
+#define TL_BASE_TEST_DOCS_H
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-#include "session/metrics.h"
+#include "names/metrics.h"
 
 #include <dirent.h>
 #include <math.h>
 
 #include "base/bits.h"
+#include "base/test_docs.h"
 #include "session/description.h"
-#include "session/test_docs.h"
+#include "session/machine_names.h"
 
 static tl_catalogue *open_catalogue(const char *machine) {
     tl_config config;
     tl_catalogue *catalogue = NULL;
     tl_error err = {0};
-    if (tl_description_open(machine, &config, &err) != TL_OK || tl_catalogue_new(&config, &catalogue, &err) != TL_OK)
+    if (tl_description_open(machine, &config, &err) != TL_OK || tl_machine_names_new(&config, &catalogue, &err) != TL_OK)
         fail_msg("%s", err.text);
     return catalogue;
 }
