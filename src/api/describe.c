@@ -5,8 +5,9 @@
 #include "machine/keys.h"
 #include "report/cost.h"
 #include "report/describe.h"
+#include "session/cost.h"
 #include "session/description.h"
-#include "session/listing.h"
+#include "session/lister.h"
 #include "session/plan.h"
 #include "session/pmus.h"
 

@@ -7,6 +7,7 @@
 #include "api/fill.h"
 #include "report/lists.h"
 #include "report/report.h"
+#include "session/lister.h"
 
 // A tl_report is a reporter by its public name.
 static tl_reporter *reporter_of(tl_report *report) { return (tl_reporter *)report; }

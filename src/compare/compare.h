@@ -4,7 +4,7 @@
 #define TL_COMPARE_COMPARE_H
 
 #include "base/status.h"
-#include "compare/comparison.h"
+#include "result/comparison.h"
 
 void tl_compare_init(tl_compare_options *ret_options);
 TL_MUST_CHECK tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_comparison, tl_error *err);

@@ -4,9 +4,9 @@
 #ifndef TL_COMPARE_SETUP_H
 #define TL_COMPARE_SETUP_H
 
-#include "compare/comparison.h"
 #include "compare/events.h"
 #include "machine/machine.h"
+#include "result/comparison.h"
 
 enum { TL_COMPARE_MAX_EVENTS = 64 };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
-#include "compare/comparison.h"
+#include "result/comparison.h"
 
 TL_MUST_CHECK tl_status tl_report_comparison(const tl_comparison *comparison, tl_compare_format format, FILE *stream, tl_error *err);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "session/cost.h"
+#include "result/cost.h"
 
 enum { EVENT_WIDTH = 32, PRIVILEGE_WIDTH = 19, MAX_MODES = 6 };
 

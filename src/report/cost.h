@@ -6,7 +6,7 @@
 #include <tally/catalogue.h>
 
 #include "base/status.h"
-#include "session/cost.h"
+#include "result/cost.h"
 
 TL_MUST_CHECK tl_status tl_report_cost(const tl_cost *cost, tl_describe_format format, FILE *stream, tl_error *err);
 

@@ -2241,7 +2241,7 @@ def designs_that_do_not_share_counters_are_exact():
 
 @guest
 def describe_and_compare_have_one_account_of_the_hardware():
-    said = re.search(r'TL_COST_SENTENCE "(.*)"', text_of("src", "session", "cost.h")).group(1)
+    said = re.search(r'TL_COST_SENTENCE "(.*)"', text_of("src", "result", "cost.h")).group(1)
     for words in ([], ["--machine", "u74"], ["--machine", "rocket", "--set", "harts=4", "--set", "l2.counters=9", "--set", "dhpc.fifo_depth=16"]):
         machine = words or ["--machine", "lowrisc2"]
         cost = json.loads(run("describe", "pmu", "dhpc", "--cost", *machine, "--format", "json")[1])

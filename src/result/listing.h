@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The catalogue as rows of text, one kind at a time, for reports and the library.
-#ifndef TL_SESSION_LISTING_H
-#define TL_SESSION_LISTING_H
+// A listing: the catalogue as rows of text, one kind at a time. A plain value; reports and the library read it.
+#ifndef TL_RESULT_LISTING_H
+#define TL_RESULT_LISTING_H
 
 #include <tally/catalogue.h>
 
 #include "base/arena.h"
-#include "base/status.h"
 
 typedef struct tl_listing_row {
     const char *name, *group, *unit, *definition, *meaning;
@@ -20,9 +19,6 @@ struct tl_list {
     uint32_t n_rows;
 };
 
-TL_MUST_CHECK tl_status tl_listing_new(tl_list_kind kind, const char *glob, const char *machine, const char *const *overrides,
-                                       tl_list **ret_list, tl_error *err);
-TL_MUST_CHECK tl_status tl_listing_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
 void tl_listing_free(tl_list *list);                 // NULL is fine
 const char *tl_listing_kind_name(tl_list_kind kind); // "signal"
 

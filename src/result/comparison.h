@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a comparison found: a plain value, independent of the machines it comes from. tally/compare.h explains every row.
-#ifndef TL_COMPARE_COMPARISON_H
-#define TL_COMPARE_COMPARISON_H
+#ifndef TL_RESULT_COMPARISON_H
+#define TL_RESULT_COMPARISON_H
 
 #include <tally/compare.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The value itself: names, and the end of its life.
-#include "compare/comparison.h"
+#include "result/comparison.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rows of a listing, copied out of the catalogue so that they live by themselves.
-#include "session/listing.h"
+#include "session/lister.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +23,6 @@ typedef struct builder {
     uint32_t capacity;
     bool has_failed;
 } builder;
-
-const char *tl_listing_kind_name(tl_list_kind kind) {
-    static const char *const names[] = {"machine", "signal", "event", "metric", "pmu", "group", "key"};
-    return (size_t)kind < TL_COUNT_OF(names) ? names[kind] : "";
-}
 
 // The row that `name` gets, or NULL: not selected, or no memory. Name and all other cells are copied.
 static void add(builder *b, tl_listing_row row) {
@@ -255,12 +250,4 @@ tl_status tl_listing_new(tl_list_kind kind, const char *glob, const char *machin
     }
     tl_catalogue_free(catalogue);
     return finish(&b, status, ret_list, err);
-}
-
-void tl_listing_free(tl_list *list) {
-    if (!list)
-        return;
-    tl_arena_done(&list->arena);
-    free(list->rows);
-    free(list);
 }
