@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Resolving what was asked for, once; evaluating it over any set of totals, as often as wanted.
+// Resolving what was asked for, once.
 #include "session/plan.h"
 
 #include <stdio.h>
@@ -176,15 +176,15 @@ tl_status tl_plan_unusual_hpc(const tl_config *config, tl_arena *arena, const ch
 
 // The settings that overrides, and a pmu that was asked for, made different from the machine file.
 static tl_status list_changed(tl_plan *plan, const char *machine, tl_error *err) {
-    tl_header *header = &plan->header;
+    tl_header *header = &plan->outline->header;
     const tl_setting *before;
     tl_config config;
     tl_status status = tl_description_open(machine ? machine : "rocket", &config, err);
     if (status == TL_OK)
-        status = tl_plan_settings(&config, &plan->arena, &before, err);
+        status = tl_plan_settings(&config, &plan->outline->arena, &before, err);
     if (status != TL_OK)
         return status;
-    tl_setting *changed = list_alloc(&plan->arena, header->n_settings, sizeof *changed);
+    tl_setting *changed = list_alloc(&plan->outline->arena, header->n_settings, sizeof *changed);
     if (!changed)
         return no_memory(err);
     for (uint32_t i = 0; i < header->n_settings; i++) {
@@ -218,24 +218,24 @@ static const char *last_part(const char *path) {
 }
 
 static tl_status fill_images(tl_plan *plan, const tl_run_options *options, tl_error *err) {
-    tl_header *header = &plan->header;
+    tl_header *header = &plan->outline->header;
     tl_image_path paths[TL_MAX_IMAGE_PATHS];
     uint32_t n = tl_plan_images(options, paths);
-    header->images = list_alloc(&plan->arena, n, sizeof *header->images);
+    header->images = list_alloc(&plan->outline->arena, n, sizeof *header->images);
     for (uint32_t i = 0; header->images && i < n; i++) {
-        header->images[i] = (tl_image){.role = paths[i].role, .name = tl_arena_strdup(&plan->arena, last_part(paths[i].path))};
+        header->images[i] = (tl_image){.role = paths[i].role, .name = tl_arena_strdup(&plan->outline->arena, last_part(paths[i].path))};
         if (!header->images[i].name)
             return no_memory(err);
         header->n_images++;
     }
-    header->append = options->append ? tl_arena_strdup(&plan->arena, options->append) : NULL;
+    header->append = options->append ? tl_arena_strdup(&plan->outline->arena, options->append) : NULL;
     return header->images && (header->append || !options->append) ? TL_OK : no_memory(err);
 }
 
 static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     static const char *const intervals[] = {"none", "instructions", "cycles", "ns"}, *const kinds[] = {"user", "bare", "boot"};
-    tl_header *header = &plan->header;
-    tl_arena *arena = &plan->arena;
+    tl_header *header = &plan->outline->header;
+    tl_arena *arena = &plan->outline->arena;
     tl_key_list list;
     tl_key_list_init(&list);
     tl_image_path images[TL_MAX_IMAGE_PATHS] = {{0}};
@@ -245,8 +245,8 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     const char *const only_program[] = {has_folder ? tl_arena_printf(arena, "./%s", program) : program, NULL};
     *header = (tl_header){
         .version = TL_VERSION,
-        .machine = plan->config.name,
-        .summary = plan->config.summary,
+        .machine = tl_arena_strdup(arena, plan->config.name),
+        .summary = tl_arena_strdup(arena, plan->config.summary),
         .kind = kinds[options->kind],
         .program = tl_arena_strdup(arena, program),
         .argv = copy_list(arena, options->kind == TL_RUN_USER && options->argv ? options->argv : only_program),
@@ -261,7 +261,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
         .n_harts = plan->config.n_harts,
         .n_settings = list.n,
     };
-    if (!header->program || !header->argv || !header->env)
+    if (!header->machine || !header->summary || !header->program || !header->argv || !header->env)
         return no_memory(err);
     tl_status status = fill_images(plan, options, err);
     if (status != TL_OK)
@@ -273,10 +273,11 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
         status = tl_plan_unusual_hpc(&plan->config, arena, &header->hpc, err);
     if (status != TL_OK)
         return status;
-    plan->hart_scopes = list_alloc(arena, plan->config.n_harts, sizeof *plan->hart_scopes);
-    for (uint32_t i = 0; plan->hart_scopes && i < plan->config.n_harts; i++)
-        plan->hart_scopes[i] = tl_arena_printf(arena, "hart%u", i);
-    return plan->hart_scopes ? TL_OK : no_memory(err);
+    const char **scopes = list_alloc(arena, plan->config.n_harts, sizeof *scopes);
+    for (uint32_t i = 0; scopes && i < plan->config.n_harts; i++)
+        scopes[i] = tl_arena_printf(arena, "hart%u", i);
+    plan->outline->hart_scopes = scopes;
+    return scopes ? TL_OK : no_memory(err);
 }
 
 static bool is_listed(const tl_quantities *list, const char *name) {
@@ -288,8 +289,7 @@ static bool is_listed(const tl_quantities *list, const char *name) {
 }
 
 // All aliases, those of the screen first, then every signal summed over its instances.
-static tl_status default_events(tl_plan *plan, tl_quantities *list, tl_error *err) {
-    tl_catalogue *catalogue = plan->catalogue;
+static tl_status default_events(tl_catalogue *catalogue, tl_quantities *list, tl_error *err) {
     tl_status status = TL_OK;
     for (size_t i = 0; status == TL_OK && i < TL_COUNT_OF(screen); i++) {
         for (uint32_t k = 0; status == TL_OK && k < tl_catalogue_n_aliases(catalogue); k++) {
@@ -309,12 +309,12 @@ static tl_status default_events(tl_plan *plan, tl_quantities *list, tl_error *er
     return status;
 }
 
-static tl_status default_metrics(tl_plan *plan, tl_error *err) {
-    tl_catalogue *catalogue = plan->catalogue;
-    tl_status status = tl_catalogue_metrics(catalogue, default_groups, &plan->metrics, err);
-    plan->n_default_metrics = plan->metrics.n_items;
+static tl_status default_metrics(tl_outline *outline, tl_error *err) {
+    tl_catalogue *catalogue = outline->catalogue;
+    tl_status status = tl_catalogue_metrics(catalogue, default_groups, &outline->metrics, err);
+    outline->n_default_metrics = outline->metrics.n_items;
     for (uint32_t i = 0; status == TL_OK && i < tl_catalogue_n_groups(catalogue); i++)
-        status = tl_catalogue_metrics(catalogue, tl_catalogue_group_at(catalogue, i)->name, &plan->metrics, err);
+        status = tl_catalogue_metrics(catalogue, tl_catalogue_group_at(catalogue, i)->name, &outline->metrics, err);
     return status;
 }
 
@@ -328,37 +328,43 @@ static const char *group_of(const tl_catalogue *catalogue, const tl_quantity *qu
 }
 
 static tl_status resolve_source(tl_plan *plan, const tl_run_options *options, tl_error *err) {
-    tl_status status = plan->source_type->resolve(options, &plan->config, plan->catalogue, &plan->arena, &plan->source, err);
+    tl_outline *outline = plan->outline;
+    tl_status status = plan->source_type->resolve(options, &plan->config, outline->catalogue, &outline->arena, &plan->source, err);
     if (status != TL_OK)
         return status;
-    plan->header.pmu = plan->source->name;
-    plan->header.is_read_at_end = plan->source_type->read_at_end != NULL;
+    outline->counted = plan->source->counted;
+    outline->n_counted = plan->source->n_counted;
+    outline->unread = plan->source->unread;
+    outline->n_unread = plan->source->n_unread;
+    outline->header.pmu = plan->source->name;
+    outline->header.is_read_at_end = plan->source_type->read_at_end != NULL;
     return TL_OK;
 }
 
 static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     if (plan->source_type)
         return resolve_source(plan, options, err);
+    tl_outline *outline = plan->outline;
     bool is_default = !options->events && !options->metrics;
     tl_quantities events = {0};
     tl_status status = TL_OK;
     if (is_default)
-        status = default_events(plan, &events, err);
+        status = default_events(outline->catalogue, &events, err);
     else if (options->events)
-        status = tl_catalogue_events(plan->catalogue, options->events, &events, err);
+        status = tl_catalogue_events(outline->catalogue, options->events, &events, err);
     if (status == TL_OK && is_default)
-        status = default_metrics(plan, err);
+        status = default_metrics(outline, err);
     if (status == TL_OK && options->metrics) {
-        status = tl_catalogue_metrics(plan->catalogue, options->metrics, &plan->metrics, err);
-        plan->n_default_metrics = plan->metrics.n_items;
+        status = tl_catalogue_metrics(outline->catalogue, options->metrics, &outline->metrics, err);
+        outline->n_default_metrics = outline->metrics.n_items;
     }
     if (status == TL_OK) {
-        plan->events = list_alloc(&plan->arena, events.n_items, sizeof *plan->events);
-        status = plan->events ? TL_OK : no_memory(err);
+        outline->events = list_alloc(&outline->arena, events.n_items, sizeof *outline->events);
+        status = outline->events ? TL_OK : no_memory(err);
     }
     for (uint32_t i = 0; status == TL_OK && i < events.n_items; i++) {
-        tl_plan_event *event = &plan->events[i];
-        *event = (tl_plan_event){.quantity = events.items[i], .group = group_of(plan->catalogue, &events.items[i])};
+        tl_outline_event *event = &outline->events[i];
+        *event = (tl_outline_event){.quantity = events.items[i], .group = group_of(outline->catalogue, &events.items[i])};
         event->detail = is_default ? (*event->group ? 1 : 2) : 0;
         for (size_t k = 0; k < TL_COUNT_OF(screen); k++) {
             if (!strcmp(event->quantity.name, screen[k].alias)) {
@@ -366,7 +372,7 @@ static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error 
                 event->detail = 0;
             }
         }
-        plan->n_events++;
+        outline->n_events++;
     }
     tl_quantities_done(&events);
     return status;
@@ -418,18 +424,19 @@ tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_erro
     tl_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return no_memory(err);
-    atomic_init(&plan->n_owners, 1);
-    plan->per_hart = options->per_hart;
-    plan->per_unit = options->per_unit;
-    status = tl_plan_config(options->machine, options->overrides, &plan->config, err);
+    status = tl_outline_new(&plan->outline, err);
+    if (status == TL_OK)
+        status = tl_plan_config(options->machine, options->overrides, &plan->config, err);
     if (status == TL_OK && options->pmu)
         status = choose_source(plan, options, err);
     if (status == TL_OK && options->kind == TL_RUN_USER)
         status = tl_keys_check_grants(&plan->config, err);
-    if (status == TL_OK)
-        plan->remark = tl_plan_lines_remark(options, &plan->arena);
-    if (status == TL_OK)
-        status = tl_machine_names_new(&plan->config, &plan->catalogue, err);
+    if (status == TL_OK) {
+        plan->outline->per_hart = options->per_hart;
+        plan->outline->per_unit = options->per_unit;
+        plan->remark = tl_plan_lines_remark(options, &plan->outline->arena);
+        status = tl_machine_names_new(&plan->config, &plan->outline->catalogue, err);
+    }
     if (status == TL_OK)
         status = fill_header(plan, options, err);
     if (status == TL_OK)
@@ -442,113 +449,9 @@ tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_erro
     return TL_OK;
 }
 
-tl_plan *tl_plan_share(tl_plan *plan) {
-    if (plan)
-        atomic_fetch_add_explicit(&plan->n_owners, 1, memory_order_relaxed);
-    return plan;
-}
-
 void tl_plan_free(tl_plan *plan) {
-    if (!plan || atomic_fetch_sub_explicit(&plan->n_owners, 1, memory_order_acq_rel) != 1)
+    if (!plan)
         return;
-    tl_quantities_done(&plan->metrics);
-    tl_catalogue_free(plan->catalogue);
-    tl_arena_done(&plan->arena);
+    tl_outline_free(plan->outline);
     free(plan);
-}
-
-static tl_row row_of(const tl_quantity *quantity, const char *scope, tl_value value) {
-    return (tl_row){.name = quantity->name,
-                    .scope = scope,
-                    .unit = quantity->unit ? quantity->unit : "",
-                    .meaning = quantity->meaning,
-                    .group = quantity->group ? quantity->group : "",
-                    .is_metric = quantity->is_metric,
-                    .value = value};
-}
-
-// Number of rows that `quantity` makes, and the rows themselves when `rows` is not NULL.
-static uint32_t add_rows(const tl_plan *plan, const tl_quantity *quantity, const uint64_t *values, tl_row *rows) {
-    uint32_t n = 0;
-    if (rows)
-        rows[n] = row_of(quantity, "machine", tl_formula_eval(quantity->formula, values, TL_ALL_HARTS));
-    n++;
-    bool by_hart = plan->per_hart && !tl_formula_is_shared(quantity->formula);
-    for (uint32_t hart = 0; by_hart && hart < plan->config.n_harts; hart++, n++) {
-        if (rows)
-            rows[n] = row_of(quantity, plan->hart_scopes[hart], tl_formula_eval(quantity->formula, values, (int)hart));
-    }
-    const tl_slot *slots;
-    uint32_t n_slots = plan->per_unit && !quantity->is_metric ? tl_formula_slots(quantity->formula, &slots) : 0;
-    for (uint32_t unit = 0; n_slots > 0 && unit < tl_catalogue_n_units(plan->catalogue); unit++) {
-        tl_catalogue_unit of = tl_catalogue_unit_at(plan->catalogue, unit);
-        uint64_t sum = 0;
-        uint32_t n_found = 0;
-        for (uint32_t i = 0; i < n_slots; i++) {
-            if (slots[i] >= of.first_slot && slots[i] - of.first_slot < of.type->n_signals) {
-                sum += values[slots[i]];
-                n_found++;
-            }
-        }
-        bool is_repeat = by_hart && of.hart >= 0 && !strcmp(of.path, plan->hart_scopes[of.hart]); // "hart0" is there already
-        if (n_found == 0 || is_repeat)
-            continue;
-        if (rows) {
-            tl_value value = {.kind = TL_VALUE_INTEGER, .integer = sum, .real = (double)sum};
-            rows[n] = row_of(quantity, of.path, value);
-        }
-        n++;
-    }
-    return n;
-}
-
-static void evaluate(const tl_plan *plan, const uint64_t *slots, tl_row *rows) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < plan->n_events; i++) {
-        uint32_t first = n;
-        n += add_rows(plan, &plan->events[i].quantity, slots, rows + n);
-        for (uint32_t k = first; k < n; k++) {
-            rows[k].group = plan->events[i].group;
-            rows[k].metric = plan->events[i].metric;
-            rows[k].detail = plan->events[i].detail;
-        }
-    }
-    for (uint32_t i = 0; i < plan->metrics.n_items; i++) {
-        uint32_t first = n;
-        n += add_rows(plan, &plan->metrics.items[i], slots, rows + n);
-        for (uint32_t k = first; k < n; k++)
-            rows[k].detail = i < plan->n_default_metrics ? 0 : 1;
-    }
-}
-
-tl_status tl_plan_source_rows(const tl_plan *plan, const uint64_t *slots, const struct tl_reading *reading, tl_result *result,
-                              tl_error *err) {
-    const tl_source_rows from = {
-        .counts = result->pmu_counts, .slots = slots, .per_hart = plan->per_hart, .scopes = plan->hart_scopes, .reading = reading};
-    return plan->source_type->rows(plan->source, &from, result, err);
-}
-
-tl_status tl_plan_evaluate(const tl_plan *plan, const uint64_t *slots, tl_result *result, tl_error *err) {
-    if (plan->source)
-        return tl_plan_source_rows(plan, slots, NULL, result, err);
-    uint32_t n_rows = 0, n_parts = result->is_by_region ? result->n_regions : 1;
-    for (uint32_t i = 0; i < plan->n_events; i++)
-        n_rows += add_rows(plan, &plan->events[i].quantity, slots, NULL);
-    for (uint32_t i = 0; i < plan->metrics.n_items; i++)
-        n_rows += add_rows(plan, &plan->metrics.items[i], slots, NULL);
-    result->rows = list_alloc(&result->arena, (size_t)n_rows * n_parts, sizeof *result->rows);
-    if (!result->rows)
-        return no_memory(err);
-    for (uint32_t k = 0; k < n_parts; k++) {
-        tl_row *rows = result->rows + (size_t)n_rows * k;
-        evaluate(plan, slots + (size_t)(result->n_slots / (n_parts ? n_parts : 1)) * k, rows);
-        if (!result->is_by_region)
-            continue;
-        result->regions[k].first_row = n_rows * k;
-        result->regions[k].n_rows = n_rows;
-        for (uint32_t i = 0; i < n_rows; i++)
-            rows[i].region = result->regions[k].name;
-    }
-    result->n_rows = n_rows * n_parts;
-    return TL_OK;
 }

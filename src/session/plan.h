@@ -1,46 +1,25 @@
 // SPDX-License-Identifier: MIT
-// What a run is to show: the events and metrics asked for, resolved on its machine, and what a report's heading says. Made once
-// before the run, shared by all its results, never changed after it was made but for what loading the program adds.
+// What a run is to do: its machine, the PMU that it reads, and the outline of its results, in which the events and metrics asked for are
+// resolved on the machine.
 #ifndef TL_SESSION_PLAN_H
 #define TL_SESSION_PLAN_H
 
-#include <stdatomic.h>
-
 #include <tally/run.h>
 
-#include "names/catalogue.h"
-#include "names/metrics.h"
-#include "session/result.h"
+#include "session/outline.h"
 #include "session/source.h"
 
-typedef struct tl_plan_event {
-    tl_quantity quantity;
-    const char *group;  // the unit type a signal belongs to, "" for aliases
-    const char *metric; // shown beside it, or NULL
-    unsigned detail;    // tl_row.detail
-} tl_plan_event;
-
 typedef struct tl_plan {
-    atomic_uint n_owners;
-    tl_arena arena;
     tl_config config;
-    tl_catalogue *catalogue;
-    tl_header header;
-    tl_plan_event *events;
-    uint32_t n_events;
-    tl_quantities metrics;
-    uint32_t n_default_metrics; // the first metrics are shown at detail 0
-    const char **hart_scopes;   // "hart0"...
+    tl_outline *outline; // shared with the results; its arena holds what belongs to the plan
     const tl_source_type *source_type;
-    tl_source *source; // the PMU that is read instead of events and metrics; NULL: none
-    bool per_hart, per_unit;
+    tl_source *source;  // the PMU that is read instead of events and metrics; NULL: none
     const char *remark; // one sentence to tell before the run, or NULL
 } tl_plan;
 
 // Resolves machine, overrides, events and metrics of the options.
 TL_MUST_CHECK tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_error *err);
-tl_plan *tl_plan_share(tl_plan *plan); // one more owner; returns plan
-void tl_plan_free(tl_plan *plan);      // one owner less; NULL is fine
+void tl_plan_free(tl_plan *plan); // NULL is fine
 
 // Distributed counters that are not as they come: "hpc = functional, dhpc.beat = 4". NULL: there are none, or they are.
 TL_MUST_CHECK tl_status tl_plan_unusual_hpc(const tl_config *config, tl_arena *arena, const char **ret_text, tl_error *err);
@@ -59,10 +38,5 @@ TL_MUST_CHECK tl_status tl_plan_config(const char *machine, const char *const *o
 
 // One sentence, in the arena, if an override such as "l1d=16KiB,4,32" changed the lines of caches that it does not name. NULL: it did not.
 const char *tl_plan_lines_remark(const tl_run_options *options, tl_arena *arena);
-
-// The rows of a result: every event and metric of the plan over `slots` (in the machine's slot order), in the result's arena.
-TL_MUST_CHECK tl_status tl_plan_source_rows(const tl_plan *plan, const uint64_t *slots, const struct tl_reading *reading, tl_result *result,
-                                            tl_error *err); // of plan->source
-TL_MUST_CHECK tl_status tl_plan_evaluate(const tl_plan *plan, const uint64_t *slots, tl_result *result, tl_error *err);
 
 #endif

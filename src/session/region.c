@@ -320,8 +320,8 @@ tl_status tl_regions_result(const tl_regions *regions, tl_result *result, tl_err
     uint32_t n_slots = regions->machine->probe.n_slots;
     tl_arena *arena = &result->arena;
     result->regions = tl_arena_alloc(arena, (regions->n + 1) * sizeof *result->regions);
-    result->slots = tl_arena_alloc(arena, ((size_t)regions->n * n_slots + 1) * sizeof *result->slots);
-    if (!result->regions || !result->slots)
+    result->totals = tl_arena_alloc(arena, ((size_t)regions->n * n_slots + 1) * sizeof *result->totals);
+    if (!result->regions || !result->totals)
         return no_memory(err);
     for (uint32_t i = 0; i < regions->n; i++) {
         const region *r = &regions->list[i];
@@ -335,10 +335,10 @@ tl_status tl_regions_result(const tl_regions *regions, tl_result *result, tl_err
                                  .n_visits = r->n_visits};
         if (!to->name || (r->start.name && !to->start) || (r->stop.name && !to->stop))
             return no_memory(err);
-        read_region(regions, r, result->slots + (size_t)n_slots * result->n_regions++);
+        read_region(regions, r, result->totals + (size_t)n_slots * result->n_regions++);
         result->n_roi_visits += r->n_visits;
     }
     result->is_by_region = regions->are_several;
-    result->n_slots = regions->are_several ? n_slots * result->n_regions : n_slots;
+    result->n_totals = regions->are_several ? n_slots * result->n_regions : n_slots;
     return TL_OK;
 }

@@ -28,7 +28,7 @@ bool tl_regions_is_inside(const tl_regions *regions); // the first
 
 // Totals of the first region: tl_machine_sync was called.
 void tl_regions_totals(const tl_regions *regions, uint64_t *ret_values);
-// Regions of the result, with their totals one behind the other in `slots`.
+// Regions of the result, with their totals one behind the other in `totals`.
 TL_MUST_CHECK tl_status tl_regions_result(const tl_regions *regions, tl_result *result, tl_error *err);
 
 #endif

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "session/plan.h"
+#include "session/outline.h"
 
-tl_status tl_result_new(tl_plan *plan, tl_result **ret_result, tl_error *err) {
+tl_status tl_result_new(tl_outline *outline, tl_result **ret_result, tl_error *err) {
     tl_result *result = calloc(1, sizeof *result);
     if (!result)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    result->plan = tl_plan_share(plan);
-    result->header = plan ? &plan->header : NULL;
+    result->outline = tl_outline_share(outline);
+    result->header = outline ? &outline->header : NULL;
     result->message = "";
     *ret_result = result;
     return TL_OK;
@@ -23,7 +23,7 @@ tl_status tl_result_new(tl_plan *plan, tl_result **ret_result, tl_error *err) {
 void tl_result_release(tl_result *result) {
     if (!result)
         return;
-    tl_plan_free(result->plan);
+    tl_outline_free(result->outline);
     tl_arena_done(&result->arena);
     free(result);
 }
@@ -80,13 +80,13 @@ const tl_row *tl_result_row(const tl_result *result, bool is_metric, const char 
 }
 
 // The earlier total; regions that markers began since had none.
-static uint64_t earlier_slot(const tl_result *later, const tl_result *earlier, uint32_t index) {
+static uint64_t earlier_total(const tl_result *later, const tl_result *earlier, uint32_t index) {
     if (!later->is_by_region)
-        return earlier->slots[index];
-    uint32_t n = later->n_slots / later->n_regions;
+        return earlier->totals[index];
+    uint32_t n = later->n_totals / later->n_regions;
     for (uint32_t i = 0; i < earlier->n_regions; i++) {
         if (earlier->regions[i].key == later->regions[index / n].key)
-            return earlier->slots[(size_t)i * n + index % n];
+            return earlier->totals[(size_t)i * n + index % n];
     }
     return 0;
 }
@@ -109,25 +109,25 @@ static bool copy_regions(tl_result *result, const tl_result *from) {
 
 tl_status tl_result_difference(const tl_result *later, const tl_result *earlier, tl_result **ret_result, tl_error *err) {
     bool is_by_region = later->is_by_region;
-    if (!later->slots || later->plan != earlier->plan || is_by_region != earlier->is_by_region ||
-        (!is_by_region && later->n_slots != earlier->n_slots))
+    if (!later->totals || later->outline != earlier->outline || is_by_region != earlier->is_by_region ||
+        (!is_by_region && later->n_totals != earlier->n_totals))
         return tl_fail(err, TL_EINVAL, "the results to subtract come from different runs");
-    for (uint32_t i = 0; i < later->n_slots; i++) {
-        if (later->slots[i] < earlier_slot(later, earlier, i))
+    for (uint32_t i = 0; i < later->n_totals; i++) {
+        if (later->totals[i] < earlier_total(later, earlier, i))
             return tl_fail(err, TL_EINVAL, "the result to subtract is the later one");
     }
     tl_result *result;
-    tl_status status = tl_result_new(later->plan, &result, err);
+    tl_status status = tl_result_new(later->outline, &result, err);
     if (status != TL_OK)
         return status;
-    result->slots = tl_arena_alloc(&result->arena, (later->n_slots + 1) * sizeof *result->slots);
-    if (!result->slots || !copy_regions(result, later)) {
+    result->totals = tl_arena_alloc(&result->arena, (later->n_totals + 1) * sizeof *result->totals);
+    if (!result->totals || !copy_regions(result, later)) {
         tl_result_release(result);
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     }
-    result->n_slots = later->n_slots;
-    for (uint32_t i = 0; i < later->n_slots; i++)
-        result->slots[i] = later->slots[i] - earlier_slot(later, earlier, i);
+    result->n_totals = later->n_totals;
+    for (uint32_t i = 0; i < later->n_totals; i++)
+        result->totals[i] = later->totals[i] - earlier_total(later, earlier, i);
     result->pmu_counts = tl_arena_alloc(&result->arena, (later->n_pmu_counts + 1) * sizeof *result->pmu_counts);
     if (!result->pmu_counts) {
         tl_result_release(result);
@@ -153,8 +153,7 @@ tl_status tl_result_difference(const tl_result *later, const tl_result *earlier,
     result->status = later->status;
     result->signal = later->signal;
     result->message = tl_arena_strdup(&result->arena, later->message);
-    status = result->message ? tl_plan_evaluate(result->plan, result->slots, result, err)
-                             : tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    status = result->message ? tl_outline_rows(result->outline, result, err) : tl_fail(err, TL_ENOMEM, "the host has no memory left");
     if (status != TL_OK) {
         tl_result_release(result);
         return status;
@@ -182,7 +181,7 @@ static const char *show(tl_value value, char text[40]) {
 }
 
 tl_status tl_result_compare(const tl_result *a, const tl_result *b, tl_error *err) {
-    if (a->n_slots != b->n_slots || a->n_rows != b->n_rows)
+    if (a->n_totals != b->n_totals || a->n_rows != b->n_rows)
         return tl_fail(err, TL_EINVAL, "the results show different things");
     for (uint32_t i = 0; i < a->n_rows; i++) {
         const tl_row *x = &a->rows[i], *y = &b->rows[i];
@@ -193,11 +192,11 @@ tl_status tl_result_compare(const tl_result *a, const tl_result *b, tl_error *er
             return tl_fail(err, TL_EINVAL, "%s of %s is %s in one and %s in the other", x->name, x->scope, show(x->value, text[0]),
                            show(y->value, text[1]));
     }
-    for (uint32_t i = 0; a->slots && b->slots && i < a->n_slots; i++) { // also what is not shown
-        if (a->slots[i] != b->slots[i])
+    for (uint32_t i = 0; a->totals && b->totals && i < a->n_totals; i++) { // also what is not shown
+        if (a->totals[i] != b->totals[i])
             return tl_fail(err, TL_EINVAL, "%s is %llu in one and %llu in the other",
-                           a->plan ? tl_catalogue_signal_at(a->plan->catalogue, i).path : "a signal", (unsigned long long)a->slots[i],
-                           (unsigned long long)b->slots[i]);
+                           a->outline ? tl_catalogue_signal_at(a->outline->catalogue, i).path : "a signal",
+                           (unsigned long long)a->totals[i], (unsigned long long)b->totals[i]);
     }
     if (a->instructions != b->instructions || a->cycles != b->cycles)
         return tl_fail(err, TL_EINVAL, "the runs took %llu and %llu cycles", (unsigned long long)a->cycles, (unsigned long long)b->cycles);

@@ -9,10 +9,9 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "model/config.h"
 #include "names/formula.h"
 
-struct tl_plan;
+typedef struct tl_outline tl_outline; // session/outline.h
 
 typedef struct tl_perf_count { // of one event on one hart: readers/rvhpm/perf.h
     uint64_t count, enabled_cycles, running_cycles;
@@ -85,10 +84,10 @@ typedef struct tl_result_region {
 
 struct tl_result {
     tl_arena arena;
-    struct tl_plan *plan; // shared; NULL for a result read from a file
+    tl_outline *outline; // shared by the results of a run; NULL for a result read from a file
     const tl_header *header;
-    uint64_t *slots; // in the machine's slot order, by region if is_by_region; NULL for a result read from a file
-    uint32_t n_slots;
+    uint64_t *totals; // in the order of the outline's names, by region if is_by_region; NULL for a result read from a file
+    uint32_t n_totals;
     tl_result_region *regions; // of interest; NULL: everything was counted
     uint32_t n_regions;
     bool is_by_region;         // each region has rows of its own; else there is at most one
@@ -111,8 +110,8 @@ struct tl_result {
     bool is_checked;     // the identities were checked
 };
 
-// An empty result that shares `plan` (NULL: none).
-TL_MUST_CHECK tl_status tl_result_new(struct tl_plan *plan, tl_result **ret_result, tl_error *err);
+// An empty result that shares `outline` (NULL: none).
+TL_MUST_CHECK tl_status tl_result_new(tl_outline *outline, tl_result **ret_result, tl_error *err);
 TL_MUST_CHECK tl_status tl_result_difference(const tl_result *later, const tl_result *earlier, tl_result **ret_result, tl_error *err);
 TL_MUST_CHECK tl_status tl_result_compare(const tl_result *a, const tl_result *b, tl_error *err); // TL_EINVAL with the first difference
 void tl_result_release(tl_result *result);

@@ -31,7 +31,7 @@ struct tl_session {
     void *reader; // of the plan's source, while the program runs; NULL: none
     struct {      // as the program left it, once the distributed counters were read for a report
         tl_reading *reading;
-        uint64_t *slots;
+        uint64_t *totals;
         uint64_t instructions, cycles;
     } left;
     const char *notes[MAX_NOTES];
@@ -110,12 +110,12 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     *o = *given;
     o->machine = o->events = o->metrics = o->pmu = NULL; // the plan's
     o->overrides = NULL;
-    o->argv = session->plan->header.argv;
-    o->env = session->plan->header.env;
+    o->argv = session->plan->outline->header.argv;
+    o->env = session->plan->outline->header.env;
     o->regions = NULL; // they have strings of their own
     o->n_regions = 0;
-    o->roi_start = session->plan->header.roi_start;
-    o->roi_stop = session->plan->header.roi_stop;
+    o->roi_start = session->plan->outline->header.roi_start;
+    o->roi_stop = session->plan->outline->header.roi_stop;
     const char **strings[] = {&o->program, &o->sysroot, &o->root, &o->bios, &o->kernel, &o->initrd, &o->append, &o->disk};
     for (size_t i = 0; i < TL_COUNT_OF(strings); i++) {
         if (!*strings[i])
@@ -133,14 +133,14 @@ static tl_status new_machine(tl_session *session, const tl_run_options *options,
     if (options->code_cache_bytes != 0)
         plan->config.code_cache_bytes = (uint32_t)options->code_cache_bytes;
     plan->config.n_cold_runs = (uint32_t)options->translate_after_runs;
-    plan->header.engine = core->name;
+    plan->outline->header.engine = core->name;
     tl_status status = tl_machine_new(&plan->config, core, &session->machine, err);
     if (status == TL_EACCESS && options->engine == TL_ENGINE_FASTEST && core != &tl_core_block) {
         core = &tl_core_block;
         status = tl_machine_new(&plan->config, core, &session->machine, err);
     }
     if (options->engine == TL_ENGINE_FASTEST && core == &tl_core_block)
-        plan->header.engine = "interp, since this host runs no translated code";
+        plan->outline->header.engine = "interp, since this host runs no translated code";
     return status;
 }
 
@@ -179,14 +179,14 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     if (status == TL_OK && options.host_symbols != TL_HOST_SYMBOLS_NONE)
         status = tl_code_file_new(options.host_symbols, session->machine, arena, &session->code_file, err);
     uint32_t n_slots = session->machine->probe.n_slots;
-    if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->catalogue))
+    if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->outline->catalogue))
         status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots,
-                         tl_catalogue_n_slots(session->plan->catalogue));
+                         tl_catalogue_n_slots(session->plan->outline->catalogue));
     const tl_source_type *source = session->plan->source_type;
     if (status == TL_OK && source && source->check)
         status = source->check(session->plan->source, session->machine, err);
     if (status == TL_OK && source && source->attach)
-        status = source->attach(session->plan->source, session->machine, &session->plan->arena, arena, &session->reader, err);
+        status = source->attach(session->plan->source, session->machine, &session->plan->outline->arena, arena, &session->reader, err);
     if (status == TL_OK)
         status = tl_regions_new(&options, session->machine, arena, &session->regions, err);
 out:
@@ -207,14 +207,14 @@ static void look_for_places(void *ctx) {
 
 // Names the bytes of every file, so that a report says what was counted.
 static void name_images(tl_session *session) {
-    tl_header *header = &session->plan->header;
+    tl_header *header = &session->plan->outline->header;
     tl_image_path paths[TL_MAX_IMAGE_PATHS];
     uint32_t n = tl_plan_images(&session->options, paths);
     for (uint32_t i = 0; i < n && i < header->n_images; i++) {
         char digest[TL_DIGEST_BYTES];
         const char *root = session->options.kind == TL_RUN_USER ? session->options.root : NULL;
         if (tl_digest_file(root, paths[i].path, digest, NULL) == TL_OK)
-            header->images[i].digest = tl_arena_strdup(&session->plan->arena, digest);
+            header->images[i].digest = tl_arena_strdup(&session->plan->outline->arena, digest);
     }
     header->digest = header->n_images > 0 ? header->images[0].digest : NULL;
 }
@@ -406,7 +406,7 @@ static tl_status new_reading(tl_session *session, const tl_source_type *type, co
         return tl_fail(err, TL_EINVAL, "counters are read so in runs of Linux programs only, and after the program was loaded");
     const tl_reading_of of = {.type = type,
                               .machine = session->machine,
-                              .header = &session->plan->header,
+                              .header = &session->plan->outline->header,
                               .peak_bytes = session->guest->type->peak_bytes(session->guest),
                               .instructions = retired(session),
                               .cycles = now_cycles(session),
@@ -421,19 +421,19 @@ static tl_status read_at_end(tl_session *session, tl_error *err) {
     const tl_source_type *type = session->plan->source_type;
     if (!type || !type->read_at_end || session->left.reading || !session->guest || !session->has_ended || session->reason == TL_END_FAILED)
         return TL_OK;
-    session->left.slots = tl_arena_alloc(&session->arena, session->machine->probe.n_slots * sizeof *session->left.slots);
-    if (!session->left.slots)
+    session->left.totals = tl_arena_alloc(&session->arena, session->machine->probe.n_slots * sizeof *session->left.totals);
+    if (!session->left.totals)
         return no_memory(err);
-    read_totals(session, session->left.slots);
+    read_totals(session, session->left.totals);
     session->left.instructions = retired(session);
     session->left.cycles = now_cycles(session);
     return new_reading(session, type, session->plan->source, &session->left.reading, err);
 }
 
-static tl_status evaluate(const tl_session *session, tl_result *result, tl_error *err) {
-    if (session->plan->source)
-        return tl_plan_source_rows(session->plan, result->slots, session->left.reading, result, err);
-    return tl_plan_evaluate(session->plan, result->slots, result, err);
+static tl_status make_rows(const tl_session *session, tl_result *result, tl_error *err) {
+    const tl_plan *plan = session->plan;
+    return session->left.reading ? plan->source_type->rows(plan->source, session->left.reading, result, err)
+                                 : tl_outline_rows(plan->outline, result, err);
 }
 
 static tl_status fill_totals(tl_session *session, tl_result *result, tl_error *err) {
@@ -442,19 +442,19 @@ static tl_status fill_totals(tl_session *session, tl_result *result, tl_error *e
         tl_machine_sync(session->machine);
         return tl_regions_result(session->regions, result, err);
     }
-    result->slots = tl_arena_alloc(&result->arena, n_slots * sizeof *result->slots);
-    if (!result->slots)
+    result->totals = tl_arena_alloc(&result->arena, n_slots * sizeof *result->totals);
+    if (!result->totals)
         return no_memory(err);
-    read_totals(session, result->slots);
+    read_totals(session, result->totals);
     if (session->left.reading)
-        memcpy(result->slots, session->left.slots, n_slots * sizeof *result->slots);
-    result->n_slots = n_slots;
+        memcpy(result->totals, session->left.totals, n_slots * sizeof *result->totals);
+    result->n_totals = n_slots;
     return TL_OK;
 }
 
 static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error *err) {
     tl_result *result;
-    tl_status status = tl_result_new(session->plan, &result, err);
+    tl_status status = tl_result_new(session->plan->outline, &result, err);
     if (status != TL_OK)
         return status;
     result->message = tl_arena_strdup(&result->arena, session->message);
@@ -484,7 +484,7 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
         result->reason = session->reason;
         result->status = session->status;
         result->signal = session->signal;
-        status = evaluate(session, result, err);
+        status = make_rows(session, result, err);
     }
     if (status != TL_OK) {
         tl_result_release(result);
@@ -517,12 +517,12 @@ tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_er
         return status;
     tl_result *interval = NULL, *zero = NULL;
     if (!session->previous) {
-        status = tl_result_new(session->plan, &zero, err);
+        status = tl_result_new(session->plan->outline, &zero, err);
         if (status == TL_OK) {
-            zero->slots = tl_arena_alloc(&zero->arena, (now->n_slots + 1) * sizeof *zero->slots);
-            zero->n_slots = now->is_by_region ? 0 : now->n_slots;
+            zero->totals = tl_arena_alloc(&zero->arena, (now->n_totals + 1) * sizeof *zero->totals);
+            zero->n_totals = now->is_by_region ? 0 : now->n_totals;
             zero->is_by_region = now->is_by_region;
-            status = zero->slots ? TL_OK : no_memory(err);
+            status = zero->totals ? TL_OK : no_memory(err);
         }
     }
     if (status == TL_OK)

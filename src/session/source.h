@@ -8,22 +8,19 @@
 
 #include "machine/machine.h"
 #include "names/catalogue.h"
-#include "session/result.h"
+#include "session/outline.h"
 
 struct tl_reading;
 
-typedef struct tl_source { // first member of a design's own struct; lives in a plan's arena
+typedef struct tl_source { // first member of a design's own struct; lives in the arena of an outline
     const struct tl_source_type *type;
     const char *name; // "rvhpm:u74"
+    // Of attach: the events in the order of a hart's counts.
+    const tl_counted *const *counted;
+    uint32_t n_counted;
+    const tl_row *unread; // of read_at_end: the rows before it
+    uint32_t n_unread;
 } tl_source;
-
-typedef struct tl_source_rows {  // what rows are made of
-    const tl_perf_count *counts; // of read; NULL: nothing is counted while the program runs
-    const uint64_t *slots;       // the machine's totals
-    bool per_hart;
-    const char *const *scopes;        // [k] names hart k
-    const struct tl_reading *reading; // of read_at_end; NULL: nothing has been read yet, or cannot be
-} tl_source_rows;
 
 typedef struct tl_source_type {
     const tl_pmu_type *pmu;
@@ -33,11 +30,10 @@ typedef struct tl_source_type {
     TL_MUST_CHECK tl_status (*resolve)(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
                                        tl_source **ret_source, tl_error *err);
     TL_MUST_CHECK tl_status (*check)(const tl_source *source, const tl_machine *machine, tl_error *err); // what was asked for is there
-    TL_MUST_CHECK tl_status (*rows)(const tl_source *source, const tl_source_rows *from, tl_result *result, tl_error *err);
 
-    // A reader that works while the program runs. NULL attach: there is none. Memory for it is in the arenas: of the plan what belongs to
-    // the source, of the run what belongs to the reader.
-    TL_MUST_CHECK tl_status (*attach)(tl_source *source, tl_machine *machine, tl_arena *of_plan, tl_arena *of_run, void **ret_reader,
+    // A reader that works while the program runs. NULL attach: there is none. Memory for it is in the arenas: of the outline what belongs
+    // to the source, of the run what belongs to the reader.
+    TL_MUST_CHECK tl_status (*attach)(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader,
                                       tl_error *err);
     void (*enable)(void *reader);
     void (*disable)(void *reader);
@@ -48,6 +44,8 @@ typedef struct tl_source_type {
     // A reader that runs on the machine once the program has ended; source NULL: it reads everything. NULL: there is none.
     TL_MUST_CHECK tl_status (*read_at_end)(const tl_source *source, tl_machine *machine, struct tl_reading *reading, tl_error *err);
     uint64_t reader_bytes; // at the end of RAM, which it needs
+    // The rows of what read_at_end found.
+    TL_MUST_CHECK tl_status (*rows)(const tl_source *source, const struct tl_reading *reading, tl_result *result, tl_error *err);
 } tl_source_type;
 
 extern const tl_source_type *const tl_source_types[];         // NULL-terminated: src/readers

@@ -150,9 +150,13 @@ static void test_more_events_than_counters_take_turns(void **state) {
     expect(&r, 1, 11 + 19, 3, 2);
     expect(&r, 2, 23 + 37, 3, 2);
 
-    tl_result result = {.arena = {0}};
-    uint64_t *slots = r.machine->tally;
-    assert_int_equal(tl_perf_rows(r.plan, tl_perf_read(r.perf), slots, false, NULL, &result, &err), TL_OK);
+    const tl_outline outline = {.header = {.pmu = "u74", .n_harts = r.plan->n_harts, .clock_hz = r.plan->clock_hz},
+                                .counted = r.plan->counted,
+                                .n_counted = r.plan->n_events};
+    tl_perf_count counts[3];
+    memcpy(counts, tl_perf_read(r.perf), sizeof counts);
+    tl_result result = {.totals = r.machine->tally, .n_totals = r.machine->probe.n_slots, .pmu_counts = counts, .n_pmu_counts = 3};
+    assert_int_equal(tl_outline_rows(&outline, &result, &err), TL_OK);
     assert_int_equal(result.n_rows, 3);
     static const uint64_t scaled[] = {54, 45, 90}, truth[] = {54, 62, 74}; // times 3/2; everything, the beginning included
     for (uint32_t i = 0; i < 3; i++) {
@@ -175,7 +179,7 @@ static void test_a_group_has_its_turn_as_a_whole(void **state) {
     tl_error err = {0};
     assert_int_equal(rig_init(&r, "u74", "{r200, r400},r4000", 1, &err), TL_OK);
     assert_int_equal(r.plan->n_groups, 2);
-    assert_string_equal(r.plan->events[1].name, "r400");
+    assert_string_equal(r.plan->events[1].counted.name, "r400");
     rig_start(&r);
     tl_perf_enable(r.perf);
     pass(&r, 7, 11, 13); // the group

@@ -6,6 +6,12 @@
 
 extern const tl_source_type tl_source_toy;
 
+typedef struct own {
+    tl_source base;
+    tl_counted stores;
+    const tl_counted *counted[1];
+} own;
+
 typedef struct reader {
     tl_machine *machine;
     tl_perf_count counts[TL_MAX_HARTS];
@@ -18,16 +24,19 @@ static tl_status configure(const tl_run_options *options, const tl_pmu_preset *p
 
 static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
                          tl_source **ret_source, tl_error *err) {
-    (void)options, (void)config, (void)catalogue;
-    *ret_source = tl_arena_alloc(arena, sizeof **ret_source);
-    if (!*ret_source)
+    (void)options, (void)config;
+    own *o = tl_arena_alloc(arena, sizeof *o);
+    if (!o)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    **ret_source = (tl_source){.type = &tl_source_toy, .name = "toy:plain"};
-    return TL_OK;
+    o->stores = (tl_counted){.name = "toy_stores", .unit = "", .meaning = "Stores that retired."};
+    o->counted[0] = &o->stores;
+    o->base = (tl_source){.type = &tl_source_toy, .name = "toy:plain", .counted = o->counted, .n_counted = 1};
+    *ret_source = &o->base;
+    return tl_catalogue_formula(catalogue, "hart.insn_store", &o->stores.truth, err);
 }
 
-static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_plan, tl_arena *of_run, void **ret_reader, tl_error *err) {
-    (void)source, (void)of_plan;
+static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader, tl_error *err) {
+    (void)source, (void)of_outline;
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     if (!tl_machine_pmu_of(machine, &tl_pmu_toy, 0))
         return tl_fail(err, TL_EINVAL, "this machine has no toy; set toy.period");
@@ -46,38 +55,16 @@ static const tl_perf_count *read_counts(void *ctx, uint32_t *ret_n) {
     *ret_n = r->machine->n_harts;
     for (uint32_t i = 0; i < *ret_n; i++) {
         const tl_pmu_port *port = &tl_machine_pmu_of(r->machine, &tl_pmu_toy, i)->port;
+        r->counts[i].enabled_cycles = r->counts[i].running_cycles = r->machine->harts[i]->now; // it counts all the time
         (void)port->read(port->ctx, r->machine->harts[i], TOY_CSR, &r->counts[i].count);
     }
     return r->counts;
-}
-
-static tl_value integer(uint64_t value) { return (tl_value){.kind = TL_VALUE_INTEGER, .integer = value, .real = (double)value}; }
-
-static tl_status rows(const tl_source *source, const tl_source_rows *from, tl_result *result, tl_error *err) {
-    (void)source;
-    uint64_t sum = 0;
-    result->rows = tl_arena_alloc(&result->arena, sizeof *result->rows);
-    if (!result->rows)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    for (uint32_t i = 0; i < result->n_pmu_counts; i++)
-        sum += from->counts[i].count;
-    result->n_rows = 1;
-    result->rows[0] = (tl_row){.name = "toy_stores",
-                               .scope = "machine",
-                               .unit = "",
-                               .meaning = "Stores that retired.",
-                               .group = "",
-                               .is_pmu = true,
-                               .value = integer(sum),
-                               .pmu = {.enabled_ns = 1, .running_ns = 1, .truth = integer(sum)}};
-    return TL_OK;
 }
 
 const tl_source_type tl_source_toy = {
     .pmu = &tl_pmu_toy,
     .configure = configure,
     .resolve = resolve,
-    .rows = rows,
     .attach = attach,
     .enable = nothing,
     .disable = nothing,

@@ -68,6 +68,32 @@ static tl_status configure(const tl_run_options *options, const tl_pmu_preset *p
     return TL_OK;
 }
 
+// Every counter counts all the time.
+static tl_row row_of(const tl_event *event, const char *scope, uint64_t ns) {
+    return (tl_row){.name = event->name,
+                    .scope = scope,
+                    .unit = "",
+                    .meaning = event->note ? event->note : "",
+                    .group = "",
+                    .is_pmu = true,
+                    .pmu = {.enabled_ns = ns, .running_ns = ns}};
+}
+
+static tl_status make_unread_rows(const tl_reader_choice *to_read, tl_arena *arena, tl_source *source, tl_error *err) {
+    tl_row *rows = tl_arena_alloc(arena, tl_dhpc_n_events * sizeof *rows);
+    if (!rows)
+        return no_memory(err);
+    for (uint32_t e = 0; e < tl_dhpc_n_events; e++) {
+        if (!to_read->is_chosen[e])
+            continue;
+        tl_row *row = &rows[source->n_unread++];
+        *row = row_of(&tl_dhpc_events[e], "machine", 0);
+        row->value = row->pmu.truth = (tl_value){.reason = "not read: that is done once, when the program has ended"};
+    }
+    source->unread = rows;
+    return TL_OK;
+}
+
 static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
                          tl_source **ret_source, tl_error *err) {
     (void)config, (void)catalogue;
@@ -82,7 +108,7 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
     *o = (own){
         .base = {.type = tl_source_find(&tl_pmu_dhpc), .name = "dhpc:timed"}, .is_named = is_named, .to_read = {.is_chosen = is_chosen}};
     *ret_source = &o->base;
-    return status;
+    return status == TL_OK ? make_unread_rows(&o->to_read, arena, &o->base, err) : status;
 }
 
 static bool is_built(const tl_machine *machine, const tl_event *event) {
@@ -120,28 +146,6 @@ static const tl_event *event_of(const tl_reading_value *value) {
     return event;
 }
 
-// Every counter counts all the time.
-static tl_row row_of(const tl_event *event, const char *scope, uint64_t ns) {
-    return (tl_row){.name = event->name,
-                    .scope = scope,
-                    .unit = "",
-                    .meaning = event->note ? event->note : "",
-                    .group = "",
-                    .is_pmu = true,
-                    .pmu = {.enabled_ns = ns, .running_ns = ns}};
-}
-
-static tl_status unread_rows(const own *plan, tl_result *result) {
-    for (uint32_t e = 0; e < tl_dhpc_n_events; e++) {
-        if (!plan->to_read.is_chosen[e])
-            continue;
-        tl_row row = row_of(&tl_dhpc_events[e], "machine", 0);
-        row.value = row.pmu.truth = (tl_value){.reason = "not read: that is done once, when the program has ended"};
-        result->rows[result->n_rows++] = row;
-    }
-    return TL_OK;
-}
-
 static tl_status remark(const tl_reading_cost *cost, tl_result *result, tl_error *err) {
     result->pmu_remark = tl_arena_printf(&result->arena,
                                          "The reader's own %llu instructions and %llu cycles of hart 0 are in what it read, and in the "
@@ -151,15 +155,12 @@ static tl_status remark(const tl_reading_cost *cost, tl_result *result, tl_error
     return result->pmu_remark ? TL_OK : no_memory(err);
 }
 
-static tl_status rows(const tl_source *source, const tl_source_rows *from, tl_result *result, tl_error *err) {
-    const tl_reading *reading = from->reading;
-    uint32_t room = reading ? reading->n_values : tl_dhpc_n_events;
-    result->rows = tl_arena_alloc(&result->arena, (room + 1) * sizeof *result->rows);
+static tl_status rows(const tl_source *source, const tl_reading *reading, tl_result *result, tl_error *err) {
+    (void)source;
+    result->rows = tl_arena_alloc(&result->arena, (reading->n_values + 1) * sizeof *result->rows);
     result->n_rows = 0;
     if (!result->rows)
         return no_memory(err);
-    if (!reading)
-        return unread_rows(own_of(source), result);
     for (uint32_t i = 0; i < reading->n_values; i++) {
         const tl_reading_value *value = &reading->values[i];
         const char *scope = tl_arena_strdup(&result->arena, value->unit);

@@ -111,7 +111,7 @@ static tl_status check_groups(const tl_perf *perf, const on_hart *h, tl_error *e
             e++;
         return tl_fail(err, TL_EINVAL,
                        "pmu %s has not enough counters for the group of %s at once; leave out the braces, and events take turns",
-                       plan->name, plan->events[e].name);
+                       plan->name, plan->events[e].counted.name);
     }
     return TL_OK;
 }
@@ -135,7 +135,7 @@ tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machine, tl_arena *a
         find_counters(h);
         for (uint32_t e = 0; e < plan->n_events; e++) {
             if (!(plan->events[e].counters & h->present))
-                return tl_fail(err, TL_EINVAL, "pmu %s has no counter for %s", plan->name, plan->events[e].name);
+                return tl_fail(err, TL_EINVAL, "pmu %s has no counter for %s", plan->name, plan->events[e].counted.name);
         }
         tl_status status = check_groups(perf, h, err);
         if (status != TL_OK)

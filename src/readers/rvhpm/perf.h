@@ -10,20 +10,16 @@
 
 #include "machine/machine.h"
 #include "names/catalogue.h"
-#include "session/result.h"
+#include "session/outline.h"
 
 enum { TL_PERF_TURN_NS = 4000000 }; // perf_event_mux_interval_ms of Linux
 
 typedef struct tl_perf_event {
-    const char *name; // as asked for
-    uint32_t group;   // events between braces have one number, and are on counters together or not at all
-    const char *unit, *meaning;
-    bool has_selector;       // else a fixed counter counts it
-    uint64_t selector;       // of mhpmevent
-    uint32_t counters;       // bit n: counter n can count it
-    const tl_formula *truth; // what the name means on this machine; NULL: what the selector's events count, `slots`
-    const tl_slot **slots;   // by hart: tl_perf_bind
-    uint32_t *n_slots;       // by hart
+    tl_counted counted; // what rows say of it; tl_perf_bind finds its slots
+    uint32_t group;     // events between braces have one number, and are on counters together or not at all
+    bool has_selector;  // else a fixed counter counts it
+    uint64_t selector;  // of mhpmevent
+    uint32_t counters;  // bit n: counter n can count it
 } tl_perf_event;
 
 typedef struct tl_perf_plan {
@@ -31,6 +27,7 @@ typedef struct tl_perf_plan {
     const tl_pmu_preset *preset;
     const char *name; // "rvhpm:u74"
     tl_perf_event *events;
+    const tl_counted **counted; // of the events
     uint32_t n_events, n_groups, n_harts;
     uint64_t clock_hz;
 } tl_perf_plan;
@@ -41,10 +38,6 @@ TL_MUST_CHECK tl_status tl_perf_resolve(const char *pmu, const char *names, cons
                                         tl_arena *arena, tl_perf_plan **ret_plan, tl_error *err);
 // Finds the totals behind selectors.
 TL_MUST_CHECK tl_status tl_perf_bind(tl_perf_plan *plan, const tl_probe *probe, tl_arena *arena, tl_error *err);
-
-// The rows of a result: `counts` has n_events for each hart. With per_hart, rows of harts follow each sum; scopes[k] names hart k.
-TL_MUST_CHECK tl_status tl_perf_rows(const tl_perf_plan *plan, const tl_perf_count *counts, const uint64_t *slots, bool per_hart,
-                                     const char *const *scopes, tl_result *result, tl_error *err);
 
 typedef struct tl_perf tl_perf; // lives in the arena
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From names to selectors and back to rows. perf's names are numbers of the SBI extension PMU, which the PMU's part of the device tree turns
+// From names to selectors. perf's names are numbers of the SBI extension PMU, which the PMU's part of the device tree turns
 // into selectors: the way of a name through Linux and OpenSBI.
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,7 +147,7 @@ static tl_status resolve_one(const tl_perf_plan *plan, const char *name, tl_cata
     const tl_event *named = event_named(plan->preset, name);
     const tl_event *parts[MAX_PARTS];
     uint64_t selector;
-    *event = (tl_perf_event){.name = name, .unit = "", .meaning = ""};
+    *event = (tl_perf_event){.counted = {.name = name, .unit = "", .meaning = ""}};
     if (strchr(name, ':'))
         return tl_fail(err, TL_EINVAL, "%s: with -P events have no modifiers; the kernel under a program is not in a mode of its own",
                        name);
@@ -158,9 +158,9 @@ static tl_status resolve_one(const tl_perf_plan *plan, const char *name, tl_cata
     bool has_truth =
         !named && !read_raw(name, &selector) && !strpbrk(name, "*?[") && tl_catalogue_events(catalogue, name, &found, NULL) == TL_OK;
     if (has_truth && found.n_items == 1) {
-        event->truth = found.items[0].formula;
-        event->unit = found.items[0].unit;
-        event->meaning = found.items[0].meaning;
+        event->counted.truth = found.items[0].formula;
+        event->counted.unit = found.items[0].unit;
+        event->counted.meaning = found.items[0].meaning;
     }
     tl_quantities_done(&found);
     if (named)
@@ -213,10 +213,11 @@ tl_status tl_perf_resolve(const char *pmu, const char *names, const tl_config *c
                           tl_perf_plan **ret_plan, tl_error *err) {
     tl_perf_plan *plan = tl_arena_alloc(arena, sizeof *plan);
     tl_perf_event *events = tl_arena_alloc(arena, MAX_EVENTS * sizeof *events);
+    const tl_counted **counted = tl_arena_alloc(arena, MAX_EVENTS * sizeof *counted);
     char *list = tl_arena_strdup(arena, names), *rest = NULL;
-    if (!plan || !events || !list)
+    if (!plan || !events || !counted || !list)
         return no_memory(err);
-    *plan = (tl_perf_plan){.events = events, .n_harts = config->n_harts, .clock_hz = config->clock_hz};
+    *plan = (tl_perf_plan){.events = events, .counted = counted, .n_harts = config->n_harts, .clock_hz = config->clock_hz};
     tl_status status = tl_pmus_find(pmu, &plan->type, &plan->preset, err);
     if (status != TL_OK)
         return status;
@@ -238,7 +239,9 @@ tl_status tl_perf_resolve(const char *pmu, const char *names, const tl_config *c
         if (status != TL_OK)
             return status;
         plan->n_groups += !is_inside;
-        events[plan->n_events++].group = plan->n_groups - 1;
+        events[plan->n_events].group = plan->n_groups - 1;
+        counted[plan->n_events] = &events[plan->n_events].counted;
+        plan->n_events++;
         is_inside = (is_inside || begins) && !ends;
     }
     if (is_inside)
@@ -254,11 +257,13 @@ tl_status tl_perf_bind(tl_perf_plan *plan, const tl_probe *probe, tl_arena *aren
         tl_perf_event *event = &plan->events[e];
         const tl_event *parts[MAX_PARTS];
         uint32_t n_parts = event->has_selector ? parts_of(plan->preset, event->selector, parts) : 0;
-        event->slots = tl_arena_alloc(arena, plan->n_harts * sizeof *event->slots);
-        event->n_slots = tl_arena_alloc(arena, plan->n_harts * sizeof *event->n_slots);
-        if (!event->slots || !event->n_slots)
+        const tl_slot **of_hart = tl_arena_alloc(arena, plan->n_harts * sizeof *of_hart);
+        uint32_t *n_of_hart = tl_arena_alloc(arena, plan->n_harts * sizeof *n_of_hart);
+        if (!of_hart || !n_of_hart)
             return no_memory(err);
-        for (uint32_t hart = 0; !event->truth && hart < plan->n_harts; hart++) {
+        event->counted.slots = of_hart;
+        event->counted.n_slots = n_of_hart;
+        for (uint32_t hart = 0; !event->counted.truth && hart < plan->n_harts; hart++) {
             tl_sources sources[MAX_PARTS];
             uint32_t n = 0;
             for (uint32_t i = 0; i < n_parts; i++) {
@@ -270,74 +275,13 @@ tl_status tl_perf_bind(tl_perf_plan *plan, const tl_probe *probe, tl_arena *aren
             tl_slot *slots = tl_arena_alloc(arena, (n + 1) * sizeof *slots);
             if (!slots)
                 return no_memory(err);
-            event->slots[hart] = slots;
+            of_hart[hart] = slots;
             for (uint32_t i = 0; i < n_parts; i++) {
                 if (sources[i].n_slots > 0)
-                    memcpy(slots + event->n_slots[hart], sources[i].slots, sources[i].n_slots * sizeof *slots);
-                event->n_slots[hart] += sources[i].n_slots;
+                    memcpy(slots + n_of_hart[hart], sources[i].slots, sources[i].n_slots * sizeof *slots);
+                n_of_hart[hart] += sources[i].n_slots;
             }
         }
     }
-    return TL_OK;
-}
-
-// -- rows
-
-static tl_value integer(uint64_t value) { return (tl_value){.kind = TL_VALUE_INTEGER, .integer = value, .real = (double)value}; }
-
-// hart: TL_ALL_HARTS, or one.
-static tl_value truth_of(const tl_perf_plan *plan, const tl_perf_event *event, const uint64_t *slots, int hart) {
-    uint64_t sum = 0;
-    if (event->truth)
-        return tl_formula_eval(event->truth, slots, hart);
-    for (uint32_t k = 0; k < plan->n_harts; k++) {
-        for (uint32_t i = 0; (hart == TL_ALL_HARTS || hart == (int)k) && i < event->n_slots[k]; i++)
-            sum += slots[event->slots[k][i]];
-    }
-    return integer(sum);
-}
-
-static uint64_t ns_of(const tl_perf_plan *plan, uint64_t cycles) {
-    return (uint64_t)((unsigned __int128)cycles * 1000000000 / plan->clock_hz);
-}
-
-// The sum over these harts, scaled once: as perf does it.
-static tl_row row_of(const tl_perf_plan *plan, uint32_t e, const tl_perf_count *counts, const uint64_t *slots, int hart,
-                     const char *scope) {
-    const tl_perf_event *event = &plan->events[e];
-    tl_perf_count sum = {0};
-    for (uint32_t k = 0; k < plan->n_harts; k++) {
-        const tl_perf_count *one = &counts[k * plan->n_events + e];
-        if (hart != TL_ALL_HARTS && hart != (int)k)
-            continue;
-        sum.count += one->count;
-        sum.enabled_cycles += one->enabled_cycles;
-        sum.running_cycles += one->running_cycles;
-    }
-    tl_row row = {.name = event->name, .scope = scope, .unit = event->unit, .meaning = event->meaning, .group = "", .is_pmu = true};
-    row.pmu = (tl_row_pmu){.enabled_ns = ns_of(plan, sum.enabled_cycles),
-                           .running_ns = ns_of(plan, sum.running_cycles),
-                           .truth = truth_of(plan, event, slots, hart)};
-    if (sum.running_cycles > 0) // scaled once, as perf does it
-        row.value = integer((uint64_t)((unsigned __int128)sum.count * sum.enabled_cycles / sum.running_cycles));
-    else if (sum.enabled_cycles > 0)
-        row.value = (tl_value){.reason = "never on a counter: the time was too short for its turn"};
-    else
-        row.value = integer(0);
-    return row;
-}
-
-tl_status tl_perf_rows(const tl_perf_plan *plan, const tl_perf_count *counts, const uint64_t *slots, bool per_hart,
-                       const char *const *scopes, tl_result *result, tl_error *err) {
-    uint32_t n_rows = plan->n_events * (per_hart ? 1 + plan->n_harts : 1), n = 0;
-    result->rows = tl_arena_alloc(&result->arena, n_rows * sizeof *result->rows);
-    if (!result->rows)
-        return no_memory(err);
-    for (uint32_t e = 0; e < plan->n_events; e++) {
-        result->rows[n++] = row_of(plan, e, counts, slots, TL_ALL_HARTS, "machine");
-        for (uint32_t hart = 0; per_hart && hart < plan->n_harts; hart++)
-            result->rows[n++] = row_of(plan, e, counts, slots, (int)hart, scopes[hart]);
-    }
-    result->n_rows = n;
     return TL_OK;
 }

@@ -19,7 +19,6 @@ typedef struct own {
 static const char default_events[] = "cycles,instructions,branches,branch-misses";
 
 static own *own_of(tl_source *source) { return (own *)source; }
-static const tl_perf_plan *plan_of(const tl_source *source) { return ((const own *)source)->plan; }
 
 static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
     char setting[64];
@@ -40,13 +39,10 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
     tl_status status = tl_perf_resolve(name, events, config, catalogue, arena, &o->plan, err);
     if (status != TL_OK)
         return status;
-    o->base = (tl_source){.type = tl_source_find(&tl_pmu_rvhpm), .name = o->plan->name};
+    o->base = (tl_source){
+        .type = tl_source_find(&tl_pmu_rvhpm), .name = o->plan->name, .counted = o->plan->counted, .n_counted = o->plan->n_events};
     *ret_source = &o->base;
     return TL_OK;
-}
-
-static tl_status rows(const tl_source *source, const tl_source_rows *from, tl_result *result, tl_error *err) {
-    return tl_perf_rows(plan_of(source), from->counts, from->slots, from->per_hart, from->scopes, result, err);
 }
 
 typedef struct reader {
@@ -54,12 +50,12 @@ typedef struct reader {
     uint32_t n_counts;
 } reader;
 
-static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_plan, tl_arena *of_run, void **ret_reader, tl_error *err) {
+static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader, tl_error *err) {
     tl_perf_plan *plan = own_of(source)->plan;
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     if (!r)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    tl_status status = tl_perf_bind(plan, &machine->probe, of_plan, err);
+    tl_status status = tl_perf_bind(plan, &machine->probe, of_outline, err);
     if (status == TL_OK)
         status = tl_perf_new(plan, machine, of_run, &r->perf, err);
     r->n_counts = plan->n_events * plan->n_harts;
@@ -81,7 +77,6 @@ const tl_source_type tl_source_rvhpm = {
     .pmu = &tl_pmu_rvhpm,
     .configure = configure,
     .resolve = resolve,
-    .rows = rows,
     .attach = attach,
     .enable = enable,
     .disable = disable,

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// An outline: what all results of one run share, the heading and what makes rows of totals. A session makes it before the run. Afterwards
+// only loading the program adds to it: the heading's digests. It owns its names, formulas and text, and lives as long as a result of it.
+#ifndef TL_SESSION_OUTLINE_H
+#define TL_SESSION_OUTLINE_H
+
+#include <stdatomic.h>
+
+#include "names/metrics.h"
+#include "session/result.h"
+
+typedef struct tl_outline_event {
+    tl_quantity quantity;
+    const char *group;  // the unit type a signal belongs to, "" for aliases
+    const char *metric; // shown beside it, or NULL
+    unsigned detail;    // tl_row.detail
+} tl_outline_event;
+
+typedef struct tl_counted { // an event that a PMU counts while the program runs
+    const char *name, *unit, *meaning;
+    const tl_formula *truth;     // what the name means; NULL: the totals that `slots` sum
+    const tl_slot *const *slots; // by hart
+    const uint32_t *n_slots;     // by hart
+} tl_counted;
+
+struct tl_outline {
+    atomic_uint n_owners;
+    tl_arena arena;
+    tl_catalogue *catalogue; // names the totals; its slots are their order
+    tl_header header;
+    tl_outline_event *events;
+    uint32_t n_events;
+    tl_quantities metrics;
+    uint32_t n_default_metrics; // the first metrics are shown at detail 0
+    const char **hart_scopes;   // [header.n_harts]: "hart0"...
+    bool per_hart, per_unit;
+    // With header.pmu, instead of events and metrics.
+    const tl_counted *const *counted;
+    uint32_t n_counted;
+    const tl_row *unread; // rows of a PMU that is read once, as long as it has not been
+    uint32_t n_unread;
+};
+
+TL_MUST_CHECK tl_status tl_outline_new(tl_outline **ret_outline, tl_error *err);
+tl_outline *tl_outline_share(tl_outline *outline); // one more owner; returns outline
+void tl_outline_free(tl_outline *outline);         // one owner less; NULL is fine
+
+// Makes the rows of a result, in its arena, from its totals, and with header.pmu from its pmu_counts.
+TL_MUST_CHECK tl_status tl_outline_rows(const tl_outline *outline, tl_result *result, tl_error *err);
+
+#endif
