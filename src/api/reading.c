@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // tally/reading.h over the session and its report.
-#include "session/reading.h"
+#include "result/reading.h"
 #include "api/fill.h"
 #include "report/readings.h"
 #include "session/run.h"

@@ -8,6 +8,7 @@
 #include "report/lists.h"
 #include "report/report.h"
 #include "session/lister.h"
+#include "session/machine_names.h"
 
 // A tl_report is a reporter by its public name.
 static tl_reporter *reporter_of(tl_report *report) { return (tl_reporter *)report; }
@@ -66,7 +67,12 @@ TL_API tl_status tl_list_write(const tl_list *list, tl_list_format format, FILE 
 }
 
 TL_API tl_status tl_diff_new(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff, tl_error *err) {
-    return tl_diff_make(before, after, gates, ret_diff, err);
+    tl_catalogue *names = NULL;
+    tl_status status = tl_machine_names_new_of_pairs(&names, err);
+    if (status == TL_OK)
+        status = tl_diff_make(before, after, names, gates, ret_diff, err);
+    tl_catalogue_free(names);
+    return status;
 }
 
 TL_API tl_status tl_diff_select(tl_diff *diff, const char *names, tl_error *err) { return tl_diff_choose(diff, names, err); }

@@ -3,7 +3,7 @@
 #include <tally/result.h>
 
 #include "api/fill.h"
-#include "session/result.h"
+#include "result/result.h"
 
 // The index-th row of a kind, or NULL.
 static const tl_row *row_at(const tl_result *result, bool is_metric, uint32_t index) {

@@ -80,6 +80,8 @@ void tl_quantities_done(tl_quantities *list); // frees the array; NULL items are
 // Appends what a comma-separated list names, in order, each name once; on failure `list` is unchanged. TL_ENOENT offers the nearest names.
 TL_MUST_CHECK tl_status tl_catalogue_events(tl_catalogue *catalogue, const char *names, tl_quantities *list, tl_error *err);
 TL_MUST_CHECK tl_status tl_catalogue_metrics(tl_catalogue *catalogue, const char *names, tl_quantities *list, tl_error *err);
+// The next item of a comma-separated list, without blanks and braces around it; NULL at the end.
+const char *tl_next_name(const char **rest, char *ret_name, size_t size_bytes);
 // Any formula over this machine's names, for gates such as "cycles / instructions".
 TL_MUST_CHECK tl_status tl_catalogue_formula(tl_catalogue *catalogue, const char *text, const tl_formula **ret_formula, tl_error *err);
 

@@ -49,7 +49,5 @@ tl_status tl_catalogue_load(tl_catalogue *catalogue, tl_error *err);
 
 // Appends unless the name is there already.
 tl_status tl_quantities_add(tl_quantities *list, const tl_quantity *quantity, tl_error *err);
-// The next item of a comma-separated list, without blanks and braces around it; NULL at the end.
-const char *tl_next_name(const char **rest, char *ret_name, size_t size_bytes);
 
 #endif

@@ -80,7 +80,7 @@ static void test_files_of_the_tree_are_all_carried(void **state) {
             continue;
         n_files++;
         if (!tl_catalogue_group(catalogue, name))
-            fail_msg("metrics/%s is in no list; add it to src/session/meson.build", file->d_name);
+            fail_msg("metrics/%s is in no list; add it to src/names/meson.build", file->d_name);
     }
     closedir(folder);
     assert_int_equal(n_files, tl_catalogue_n_groups(catalogue));

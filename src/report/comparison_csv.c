@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "report/comparison.h"
 #include "report/report.h"
-#include "session/result.h"
+#include "result/result.h"
 
 static void add_member(tl_strbuf *buf, const tl_comparison *c, const tl_member *member, const void *row) {
     const void *at = (const char *)row + member->offset;

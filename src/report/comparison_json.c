@@ -2,7 +2,7 @@
 // Comparisons for programs: one object a line, schema "tally.compare/1" (docs/schema/compare-1.json), the run first.
 #include "base/json.h"
 #include "report/comparison.h"
-#include "session/result.h"
+#include "result/result.h"
 
 static void put_member(const tl_comparison *c, const tl_member *member, const void *row, tl_json *json) {
     const void *at = (const char *)row + member->offset;

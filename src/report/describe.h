@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "model/pmu.h"
-#include "session/result.h"
+#include "result/result.h"
 
 // `settings` has a row for each of `keys`; `yaml` says all of them as a description.
 TL_MUST_CHECK tl_status tl_report_machine(const char *yaml, const tl_setting *settings, const tl_key *const *keys, uint32_t n_keys,

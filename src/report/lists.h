@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
+#include "result/diff.h"
 #include "result/listing.h"
-#include "session/diff.h"
 
 TL_MUST_CHECK tl_status tl_report_list(const tl_list *list, tl_list_format format, FILE *stream, tl_error *err);
 TL_MUST_CHECK tl_status tl_report_diff(const tl_diff *diff, tl_diff_format format, bool with_equal, FILE *stream, tl_error *err);

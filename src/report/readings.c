@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/report.h"
-#include "session/result.h"
+#include "result/result.h"
 
 static const char *const cache_columns[] = {"reads", "readmisses", "writes", "writemisses", "writebacks"};
 enum { N_CACHE_COLUMNS = sizeof cache_columns / sizeof cache_columns[0] };

@@ -4,7 +4,7 @@
 #define TL_REPORT_READINGS_H
 
 #include "base/status.h"
-#include "session/reading.h"
+#include "result/reading.h"
 
 TL_MUST_CHECK tl_status tl_report_readings(const tl_reading *const *readings, uint32_t n, tl_readings_format format, FILE *stream,
                                            tl_error *err);

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "session/result.h"
+#include "result/result.h"
 
 typedef struct tl_reporter tl_reporter;
 

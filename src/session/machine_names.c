@@ -76,3 +76,10 @@ tl_status tl_machine_names_new_of(const tl_machine *machine, tl_catalogue **ret_
     const tl_probe *probe = &machine->probe;
     return make(&machine->config, probe->units, probe->n_units, probe->n_slots, ret_catalogue, err);
 }
+
+tl_status tl_machine_names_new_of_pairs(tl_catalogue **ret_catalogue, tl_error *err) {
+    tl_config config;
+    tl_config_default(&config);
+    config.n_harts = config.l2_slices = config.mem_channels = 2;
+    return tl_machine_names_new(&config, ret_catalogue, err);
+}

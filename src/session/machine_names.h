@@ -10,5 +10,7 @@
 TL_MUST_CHECK tl_status tl_machine_names_new(const tl_config *config, tl_catalogue **ret_catalogue, tl_error *err);
 // Of a built machine; slots are those of machine->probe.
 TL_MUST_CHECK tl_status tl_machine_names_new_of(const tl_machine *machine, tl_catalogue **ret_catalogue, tl_error *err);
+// Of a machine that has two of everything that there can be two of: result/diff.h.
+TL_MUST_CHECK tl_status tl_machine_names_new_of_pairs(tl_catalogue **ret_catalogue, tl_error *err);
 
 #endif

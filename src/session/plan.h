@@ -6,7 +6,7 @@
 
 #include <tally/run.h>
 
-#include "session/outline.h"
+#include "result/outline.h"
 #include "session/source.h"
 
 typedef struct tl_plan {

@@ -8,8 +8,8 @@
 
 #include "base/arena.h"
 #include "machine/machine.h"
+#include "result/result.h"
 #include "session/guest.h"
-#include "session/result.h"
 
 typedef struct tl_regions tl_regions;
 

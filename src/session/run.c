@@ -16,7 +16,7 @@
 #include "session/guest.h"
 #include "session/plan.h"
 #include "session/pmus.h"
-#include "session/reading.h"
+#include "session/read_at_end.h"
 #include "session/region.h"
 #include "session/sampler.h"
 

@@ -8,7 +8,7 @@
 
 #include "machine/machine.h"
 #include "names/catalogue.h"
-#include "session/outline.h"
+#include "result/outline.h"
 
 struct tl_reading;
 

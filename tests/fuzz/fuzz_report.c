@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/diff.h"
+#include "result/diff.h"
+#include "session/machine_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,15 +32,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (result) {
         const char *const gates[] = {gate, NULL};
         tl_diff *diff = NULL;
-        if (tl_diff_make(result, result, NULL, &diff, &err) != TL_OK)
+        tl_catalogue *names = NULL;
+        if (tl_machine_names_new_of_pairs(&names, &err) != TL_OK || tl_diff_make(result, result, names, NULL, &diff, &err) != TL_OK)
             abort();
         for (uint32_t i = 0; i < diff->n_lines; i++) {
             if (!diff->lines[i].before || !diff->lines[i].after)
                 abort(); // every row is in both
         }
         tl_diff_release(diff);
-        if (tl_diff_make(result, result, gates, &diff, &err) == TL_OK)
+        if (tl_diff_make(result, result, names, gates, &diff, &err) == TL_OK)
             tl_diff_release(diff);
+        tl_catalogue_free(names);
     }
     tl_result_release(result);
     free(gate);

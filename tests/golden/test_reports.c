@@ -10,6 +10,7 @@
 #include "golden.h"
 #include "report/lists.h"
 #include "report/report.h"
+#include "session/machine_names.h"
 
 static tl_value whole(uint64_t value) { return (tl_value){.kind = TL_VALUE_INTEGER, .integer = value, .real = (double)value}; }
 static tl_value real(double value) { return (tl_value){.kind = TL_VALUE_REAL, .real = value}; }
@@ -397,10 +398,19 @@ static void test_each_region_has_a_report(void **state) {
     }
 }
 
-static void write_difference(const tl_result *before, const tl_result *after, const char *const *gates, FILE *stream) {
+static tl_diff *diff_of(const tl_result *before, const tl_result *after, const char *const *gates) {
     tl_diff *diff = NULL;
+    tl_catalogue *names = NULL;
     tl_error err = {0};
-    assert_int_equal(tl_diff_make(before, after, gates, &diff, &err), TL_OK);
+    assert_int_equal(tl_machine_names_new_of_pairs(&names, &err), TL_OK);
+    assert_int_equal(tl_diff_make(before, after, names, gates, &diff, &err), TL_OK);
+    tl_catalogue_free(names);
+    return diff;
+}
+
+static void write_difference(const tl_result *before, const tl_result *after, const char *const *gates, FILE *stream) {
+    tl_diff *diff = diff_of(before, after, gates);
+    tl_error err = {0};
     for (int format = TL_DIFF_TEXT; format <= TL_DIFF_MARKDOWN; format++)
         assert_int_equal(tl_report_diff(diff, (tl_diff_format)format, false, stream, &err), TL_OK);
     tl_diff_release(diff);
@@ -460,9 +470,8 @@ static void test_differences_read_well(void **state) {
     after_rows[9].value = real(0.79208);
     after_rows[11].name = "share_renamed";
     const char *const gates[] = {"cycles > +1%", "ipc<-5%", "l2.*>=10", NULL};
-    tl_diff *diff = NULL;
+    tl_diff *diff = diff_of(&before, &after, gates);
     tl_error err = {0};
-    assert_int_equal(tl_diff_make(&before, &after, gates, &diff, &err), TL_OK);
     char *all = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&all, &size);

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "machine/machine.h"
 #include "model/pmu.h"
-#include "session/reading.h"
+#include "result/reading.h"
 
 // Which of tl_dhpc_events to read, by their index; NULL: the columns of the paper's table.
 typedef struct tl_reader_choice {

@@ -10,7 +10,7 @@
 
 #include "machine/machine.h"
 #include "names/catalogue.h"
-#include "session/outline.h"
+#include "result/outline.h"
 
 enum { TL_PERF_TURN_NS = 4000000 }; // perf_event_mux_interval_ms of Linux
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/result.h"
+#include "result/result.h"
 
 typedef struct reader {
     const char *path;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "session/reading.h"
+#include "session/read_at_end.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#include "session/plan.h"
-#include "session/source.h"
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
@@ -42,11 +39,4 @@ tl_status tl_reading_make(const tl_reading_of *of, const tl_source *source, tl_r
     }
     *ret_reading = reading;
     return TL_OK;
-}
-
-void tl_reading_release(tl_reading *reading) {
-    if (!reading)
-        return;
-    tl_arena_done(&reading->arena);
-    free(reading);
 }

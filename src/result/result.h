@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A result: what was run on what, one row for each count and metric, how the run ended. A plain value; reports read nothing else.
-#ifndef TL_SESSION_RESULT_H
-#define TL_SESSION_RESULT_H
+#ifndef TL_RESULT_H
+#define TL_RESULT_H
 
 #include <stdio.h>
 
@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "names/formula.h"
 
-typedef struct tl_outline tl_outline; // session/outline.h
+typedef struct tl_outline tl_outline; // result/outline.h
 
 typedef struct tl_perf_count { // of one event on one hart: readers/rvhpm/perf.h
     uint64_t count, enabled_cycles, running_cycles;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // An outline: what all results of one run share, the heading and what makes rows of totals. A session makes it before the run. Afterwards
 // only loading the program adds to it: the heading's digests. It owns its names, formulas and text, and lives as long as a result of it.
-#ifndef TL_SESSION_OUTLINE_H
-#define TL_SESSION_OUTLINE_H
+#ifndef TL_RESULT_OUTLINE_H
+#define TL_RESULT_OUTLINE_H
 
 #include <stdatomic.h>
 
 #include "names/metrics.h"
-#include "session/result.h"
+#include "result/result.h"
 
 typedef struct tl_outline_event {
     tl_quantity quantity;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Results as values: made, subtracted, compared.
-#include "session/result.h"
+#include "result/result.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bits.h"
-#include "session/outline.h"
+#include "result/outline.h"
 
 tl_status tl_result_new(tl_outline *outline, tl_result **ret_result, tl_error *err) {
     tl_result *result = calloc(1, sizeof *result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Differences, and gates on them. Whole numbers are compared as such: a change of one in 2^60 is seen.
-#include "session/diff.h"
+#include "result/diff.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,9 +10,6 @@
 #include "base/glob.h"
 #include "base/nearest.h"
 #include "base/parse.h"
-#include "names/catalogue.h"
-#include "names/catalogue_parts.h"
-#include "session/machine_names.h"
 
 typedef enum limit_kind { GATE_VALUE, GATE_CHANGE, GATE_PERCENT } limit_kind;
 
@@ -231,7 +228,7 @@ static tl_status apply_gate(tl_diff *diff, const char *text, tl_error *err) {
     return TL_OK;
 }
 
-// Terms of an event, on a machine that has two of everything that there can be two of: there one instance differs from the sum.
+// Terms of an event.
 static uint32_t slots_of(tl_catalogue *catalogue, const char *name, const tl_slot **ret_slots) {
     tl_quantities found = {0};
     uint32_t n = 0;
@@ -242,22 +239,18 @@ static uint32_t slots_of(tl_catalogue *catalogue, const char *name, const tl_slo
 }
 
 // Rows of one scope that have the same value on both sides and sum the same tallies are one counted thing.
-static tl_status find_synonyms(tl_diff *diff, tl_error *err) {
-    tl_config config;
-    tl_catalogue *catalogue = NULL;
-    tl_config_default(&config);
-    config.n_harts = config.l2_slices = config.mem_channels = 2;
-    tl_status status = tl_machine_names_new(&config, &catalogue, err);
+static tl_status find_synonyms(tl_diff *diff, tl_catalogue *names, tl_error *err) {
+    tl_status status = TL_OK;
     const tl_slot **slots = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *slots);
     uint32_t *n_slots = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *n_slots);
-    if (status == TL_OK && (!slots || !n_slots))
+    if (!slots || !n_slots)
         status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
     for (uint32_t i = 0; status == TL_OK && i < diff->n_lines; i++) {
         tl_diff_line *line = &diff->lines[i];
         const tl_row *row = line->before ? line->before : line->after;
         if (row->is_metric)
             continue;
-        n_slots[i] = slots_of(catalogue, row->name, &slots[i]);
+        n_slots[i] = slots_of(names, row->name, &slots[i]);
         for (uint32_t k = 0; n_slots[i] > 0 && k < i && !line->same_as; k++) {
             const tl_diff_line *other = &diff->lines[k];
             const tl_row *same = other->before ? other->before : other->after;
@@ -267,11 +260,11 @@ static tl_status find_synonyms(tl_diff *diff, tl_error *err) {
                 line->same_as = same->name;
         }
     }
-    tl_catalogue_free(catalogue);
     return status;
 }
 
-tl_status tl_diff_make(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff, tl_error *err) {
+tl_status tl_diff_make(const tl_result *before, const tl_result *after, tl_catalogue *names, const char *const *gates, tl_diff **ret_diff,
+                       tl_error *err) {
     tl_diff *diff = calloc(1, sizeof *diff);
     if (!diff)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
@@ -299,7 +292,7 @@ tl_status tl_diff_make(const tl_result *before, const tl_result *after, const ch
     if (status == TL_OK)
         match_regions(diff);
     if (status == TL_OK)
-        status = find_synonyms(diff, err);
+        status = find_synonyms(diff, names, err);
     for (; status == TL_OK && gates && *gates; gates++)
         status = apply_gate(diff, *gates, err);
     if (status != TL_OK) {
