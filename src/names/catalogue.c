@@ -49,6 +49,7 @@ static tl_status fill(tl_catalogue *catalogue, const tl_catalogue_of *of, tl_err
     catalogue->n_harts = of->n_harts;
     catalogue->n_slots = of->n_slots;
     catalogue->n_constants = of->n_constants;
+    catalogue->selecting_pmu = of->selecting_pmu;
     catalogue->units = tl_arena_alloc(arena, of->n_units * sizeof *catalogue->units);
     catalogue->signals = tl_arena_alloc(arena, of->n_slots * sizeof *catalogue->signals);
     catalogue->constants = tl_arena_alloc(arena, (of->n_constants + 1) * sizeof *catalogue->constants);
@@ -426,7 +427,7 @@ static tl_status unknown_event(const tl_catalogue *catalogue, const char *name, 
     if (tl_catalogue_find_metric(catalogue, name, &group, &index) || tl_catalogue_group(catalogue, name))
         return tl_fail(err, TL_ENOENT, "'%s' is a metric, not an event; ask for it with -M %s", name, name);
     if (is_raw(name))
-        return tl_fail(err, TL_ENOENT, "'%s' is a selector of a PMU; ask for it with -P rvhpm -e %s", name, name);
+        return tl_fail(err, TL_ENOENT, "'%s' is a selector of a PMU; ask for it with -P %s -e %s", name, catalogue->selecting_pmu, name);
     tl_nearest nearest;
     char suggestion[256];
     tl_nearest_init(&nearest, name);
@@ -436,7 +437,7 @@ static tl_status unknown_event(const tl_catalogue *catalogue, const char *name, 
 }
 
 // perf's other way to write a name: "cpu/cycles/" is cycles, "cpu/cycles/u" is cycles:u. Terms with a value are selectors of a PMU.
-static tl_status take_slashes(const char *text, char *ret_name, size_t size_bytes, tl_error *err) {
+static tl_status take_slashes(const tl_catalogue *catalogue, const char *text, char *ret_name, size_t size_bytes, tl_error *err) {
     const char *open = strchr(text, '/'), *close = open ? strchr(open + 1, '/') : NULL;
     if (!close) {
         snprintf(ret_name, size_bytes, "%s", text);
@@ -447,8 +448,8 @@ static tl_status take_slashes(const char *text, char *ret_name, size_t size_byte
                        open + 1);
     if (memchr(open, '=', (size_t)(close - open)))
         return tl_fail(err, TL_EINVAL,
-                       "%s: a selector means something to one PMU only; write tally stat -P rvhpm -e rHEX, or a name of tally list events",
-                       text);
+                       "%s: a selector means something to one PMU only; write tally stat -P %s -e rHEX, or a name of tally list events",
+                       text, catalogue->selecting_pmu);
     snprintf(ret_name, size_bytes, "%.*s%s%s", (int)(close - open - 1), open + 1, close[1] ? ":" : "", close + 1);
     return TL_OK;
 }
@@ -459,7 +460,7 @@ static tl_status add_event(tl_catalogue *catalogue, const char *text, tl_quantit
     selection select;
     if (tl_glob_is_pattern(text))
         return add_matches(catalogue, text, list, err);
-    tl_status status = take_slashes(text, whole, sizeof whole, err);
+    tl_status status = take_slashes(catalogue, text, whole, sizeof whole, err);
     if (status == TL_OK) {
         snprintf(plain, sizeof plain, "%s", whole);
         status = take_modes(plain, &modes, err);

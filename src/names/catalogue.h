@@ -28,6 +28,7 @@ typedef struct tl_catalogue_of {
     uint32_t n_units, n_slots, n_harts;
     const tl_catalogue_constant *constants;
     uint32_t n_constants;
+    const char *selecting_pmu; // a PMU that takes selectors, for messages; outlives the catalogue
 } tl_catalogue_of;
 TL_MUST_CHECK tl_status tl_catalogue_new(const tl_catalogue_of *of, tl_catalogue **ret_catalogue, tl_error *err);
 void tl_catalogue_free(tl_catalogue *catalogue); // NULL is fine

@@ -26,6 +26,7 @@ struct tl_catalogue {
     uint32_t n_harts;
     tl_catalogue_constant *constants;
     uint32_t n_constants;
+    const char *selecting_pmu;
     tl_catalogue_unit *units;
     uint32_t n_units;
     tl_catalogue_signal *signals; // by slot

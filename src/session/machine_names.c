@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "machine/keys.h"
+#include "session/source.h"
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "no memory for the catalogue of names"); }
 
@@ -20,6 +21,14 @@ static uint32_t list_constants(const tl_config *config, tl_catalogue_constant re
     return n;
 }
 
+// The first design whose events a report names by selectors: who counts while the program runs.
+static const char *selecting_pmu(void) {
+    const tl_source_type *const *type = tl_source_types;
+    while (*type && !(*type)->attach)
+        type++;
+    return *type ? (*type)->pmu->name : "NAME";
+}
+
 static tl_status make(const tl_config *config, const tl_unit *units, uint32_t n_units, uint32_t n_slots, tl_catalogue **ret_catalogue,
                       tl_error *err) {
     tl_catalogue_constant constants[TL_MAX_KEYS];
@@ -28,7 +37,8 @@ static tl_status make(const tl_config *config, const tl_unit *units, uint32_t n_
                                 .n_slots = n_slots,
                                 .n_harts = config->n_harts,
                                 .constants = constants,
-                                .n_constants = list_constants(config, constants)};
+                                .n_constants = list_constants(config, constants),
+                                .selecting_pmu = selecting_pmu()};
     return tl_catalogue_new(&of, ret_catalogue, err);
 }
 
