@@ -5,7 +5,7 @@
 #include "machine/keys.h"
 #include "report/cost.h"
 #include "report/describe.h"
-#include "session/cost.h"
+#include "session/cost_maker.h"
 #include "session/description.h"
 #include "session/lister.h"
 #include "session/plan.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The account of a machine (account.h), that of the distributed counters part by part, and of chips
 // of other sizes.
-#include "session/cost.h"
+#include "session/cost_maker.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include "readers/dhpc/on.h"
 #include "readers/rvhpm/on.h"
 #include "session/account.h"
-#include "session/cost.h"
+#include "session/cost_maker.h"
 #include "session/plan.h"
 
 static tl_machine *machine_of(const char *name, const char *const *overrides) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Makes the account of hardware that result/cost.h holds.
-#ifndef TL_SESSION_COST_H
-#define TL_SESSION_COST_H
+#ifndef TL_SESSION_COST_MAKER_H
+#define TL_SESSION_COST_MAKER_H
 
 #include "base/status.h"
 #include "result/cost.h"
