@@ -2,6 +2,7 @@
 // The table of tally suite: for each program a line for each cache, then the identity and what reading it took.
 #include "report/readings.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -49,8 +50,9 @@ static void put_text(const tl_reading *reading, FILE *stream) {
     fprintf(stream, " %s on %s: %s instructions of the program", reading->program, reading->machine,
             tl_format_grouped(reading->instructions, a));
     put_end(reading, stream);
-    if (reading->hpc)
-        fprintf(stream, "\n   distributed counters with %s", reading->hpc);
+    if (reading->pmu_settings)
+        fprintf(stream, "\n   %c%s with %s", tolower((unsigned char)*reading->pmu_settings_title), reading->pmu_settings_title + 1,
+                reading->pmu_settings);
     fprintf(stream, "\n   %-10s", "");
     for (int i = 0; i < N_CACHE_COLUMNS; i++)
         fprintf(stream, " %16s", cache_columns[i]);
@@ -84,7 +86,7 @@ static void put_json(const tl_reading *reading, tl_json *json) {
     tl_json_string(json, "program", reading->program);
     tl_json_string(json, "digest", reading->digest);
     tl_json_string(json, "machine", reading->machine);
-    tl_json_string(json, "hpc", reading->hpc);
+    tl_json_string(json, "hpc", reading->pmu_settings);
     tl_json_u64(json, "instructions", reading->instructions);
     tl_json_u64(json, "cycles", reading->cycles);
     tl_json_string(json, "end", tl_end_reason_name(reading->reason));

@@ -272,8 +272,8 @@ static void put_heading(tl_reporter *reporter, const tl_result *result) {
         fputs(".\n", stream);
     }
     put_changed(stream, header);
-    if (header->hpc)
-        fprintf(stream, " Distributed counters with %s.\n", header->hpc);
+    if (header->pmu_settings)
+        fprintf(stream, " %s with %s.\n", header->pmu_settings_title, header->pmu_settings);
     if (header->roi_start)
         fprintf(stream, " Only %s %s%s%s, %llu visit%s.\n", header->roi_stop ? "between" : "inside", header->roi_start,
                 header->roi_stop ? " and " : "", header->roi_stop ? header->roi_stop : "", (unsigned long long)result->n_roi_visits,

@@ -33,7 +33,7 @@ typedef struct tl_cost_size { // a chip of so many units with so many counters e
 
 typedef struct tl_cost {
     tl_arena arena;
-    const char *machine, *hpc;                         // hpc: as in tl_header
+    const char *machine, *hpc;                         // hpc: tl_header.pmu_settings
     uint32_t n_harts, n_managers, n_counters, n_wired; // n_wired: numbers of the directory, which count nothing
     tl_cost_part parts[16];
     uint32_t n_parts;

@@ -9,9 +9,9 @@
 
 struct tl_reading {
     tl_arena arena;
-    const char *program, *machine, *digest; // digest: "xxh64:...", or NULL
-    const char *hpc;                        // as in tl_header
-    uint64_t instructions, cycles;          // of the run, when it was stopped
+    const char *program, *machine, *digest;        // digest: "xxh64:...", or NULL
+    const char *pmu_settings, *pmu_settings_title; // as in tl_header
+    uint64_t instructions, cycles;                 // of the run, when it was stopped
     tl_end_reason reason;
     int status, signal;
     uint32_t n_harts, n_slices;

@@ -13,7 +13,7 @@
 
 typedef struct tl_outline tl_outline; // result/outline.h
 
-typedef struct tl_perf_count { // of one event on one hart: readers/rvhpm/perf.h
+typedef struct tl_perf_count { // of one event on one hart, as Linux perf counts: clocks say how long it was enabled and on a counter
     uint64_t count, enabled_cycles, running_cycles;
 } tl_perf_count;
 
@@ -67,8 +67,9 @@ typedef struct tl_header {
     uint64_t max_insns;               // 0: no limit
     uint64_t seed, clock_hz;
     uint32_t n_harts;
-    const char *hpc;            // how the distributed counters differ from their defaults: "dhpc.beat = 4, ..."; NULL: in nothing
-    const tl_setting *settings; // the whole machine
+    // Of a PMU that has a title for them (model/pmu.h): how its settings differ from the default ones, "dhpc.beat = 4, ..."; NULL: in nothing.
+    const char *pmu_settings, *pmu_settings_title; // title: "Distributed counters"
+    const tl_setting *settings;                    // the whole machine
     uint32_t n_settings;
     const tl_setting *changed; // those of them that are not as the machine file has them
     uint32_t n_changed;

@@ -109,7 +109,7 @@ static tl_status fill(tl_cost *cost, const tl_config *config, const tl_machine *
     cost->designs[TL_COST_N_DESIGNS] = design_of("in the core, as the U74", &u74);
     cost->designs[TL_COST_N_DESIGNS + 1] = design_of("on the bus, as ccache", &block);
     cost->n_designs = TL_COST_N_DESIGNS + 2;
-    status = tl_plan_unusual_hpc(config, &cost->arena, &cost->hpc, err);
+    status = tl_plan_pmu_settings(config, &cost->arena, &cost->hpc, err);
     if (status == TL_OK)
         status = add_sizes(cost, how, distributed.n_csrs, n_units, n_counters, err);
     return status == TL_OK && !cost->machine ? tl_fail(err, TL_ENOMEM, "the host has no memory left") : status;

@@ -154,7 +154,7 @@ static const tl_pmu_type *remarkable_pmu(void) {
     return *type;
 }
 
-tl_status tl_plan_unusual_hpc(const tl_config *config, tl_arena *arena, const char **ret_text, tl_error *err) {
+tl_status tl_plan_pmu_settings(const tl_config *config, tl_arena *arena, const char **ret_text, tl_error *err) {
     const tl_pmu_type *type = remarkable_pmu();
     const tl_pmu_preset *preset = type ? tl_pmu_chosen(type, config) : NULL;
     tl_strbuf text = {0};
@@ -259,6 +259,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
         .seed = plan->config.seed,
         .clock_hz = plan->config.clock_hz,
         .n_harts = plan->config.n_harts,
+        .pmu_settings_title = remarkable_pmu() ? remarkable_pmu()->settings_title : NULL,
         .n_settings = list.n,
     };
     if (!header->machine || !header->summary || !header->program || !header->argv || !header->env)
@@ -270,7 +271,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     if (status == TL_OK)
         status = list_changed(plan, options->machine, err);
     if (status == TL_OK)
-        status = tl_plan_unusual_hpc(&plan->config, arena, &header->hpc, err);
+        status = tl_plan_pmu_settings(&plan->config, arena, &header->pmu_settings, err);
     if (status != TL_OK)
         return status;
     const char **scopes = list_alloc(arena, plan->config.n_harts, sizeof *scopes);

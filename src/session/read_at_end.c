@@ -12,8 +12,9 @@ static tl_status read_into(tl_reading *reading, const tl_reading_of *of, const t
     reading->program = tl_arena_strdup(&reading->arena, header->program);
     reading->machine = tl_arena_strdup(&reading->arena, header->machine);
     reading->digest = header->digest ? tl_arena_strdup(&reading->arena, header->digest) : NULL;
-    reading->hpc = header->hpc ? tl_arena_strdup(&reading->arena, header->hpc) : NULL;
-    if (!reading->program || !reading->machine || (header->hpc && !reading->hpc))
+    reading->pmu_settings = header->pmu_settings ? tl_arena_strdup(&reading->arena, header->pmu_settings) : NULL;
+    reading->pmu_settings_title = header->pmu_settings_title; // of the design
+    if (!reading->program || !reading->machine || (header->pmu_settings && !reading->pmu_settings))
         return no_memory(err);
     reading->instructions = of->instructions;
     reading->cycles = of->cycles;

@@ -29,7 +29,7 @@ struct tl_session {
     tl_run_options options; // strings are the arena's
     tl_arena arena;
     void *reader; // of the plan's source, while the program runs; NULL: none
-    struct {      // as the program left it, once the distributed counters were read for a report
+    struct {      // as the program left it, once counters were read for a report
         tl_reading *reading;
         uint64_t *totals;
         uint64_t instructions, cycles;
