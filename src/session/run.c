@@ -452,6 +452,7 @@ static tl_status fill_totals(tl_session *session, tl_result *result, tl_error *e
     return TL_OK;
 }
 
+// Everything but rows.
 static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error *err) {
     tl_result *result;
     tl_status status = tl_result_new(session->plan->outline, &result, err);
@@ -484,7 +485,6 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
         result->reason = session->reason;
         result->status = session->status;
         result->signal = session->signal;
-        status = make_rows(session, result, err);
     }
     if (status != TL_OK) {
         tl_result_release(result);
@@ -499,6 +499,11 @@ tl_status tl_session_result(tl_session *session, tl_result **ret_result, tl_erro
     tl_status status = snapshot(session, &result, err);
     if (status != TL_OK)
         return status;
+    status = make_rows(session, result, err);
+    if (status != TL_OK) {
+        tl_result_release(result);
+        return status;
+    }
     tl_error broken;
     result->is_checked = true;
     if (tl_machine_check_identities(session->machine, &broken) != TL_OK) {
