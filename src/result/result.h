@@ -13,7 +13,7 @@
 
 typedef struct tl_outline tl_outline; // result/outline.h
 
-typedef struct tl_perf_count { // of one event on one hart, as Linux perf counts: clocks say how long it was enabled and on a counter
+typedef struct tl_perf_count { // of one event on one hart; clocks say how long it was enabled, and how long on a counter
     uint64_t count, enabled_cycles, running_cycles;
 } tl_perf_count;
 
@@ -60,14 +60,14 @@ typedef struct tl_header {
     const char *const *env;  // the same
     const char *engine;      // "interp"
     bool is_read_at_end;     // with pmu: by a reader on the machine; else by a driver while the program ran
-    const char *pmu;         // "rvhpm:u74": counts are what that PMU would have reported; NULL: they are the truth
+    const char *pmu;         // "NAME:PRESET": counts are what that PMU would have reported; NULL: they are the truth
     const char *interval;    // "none", "instructions", "cycles", "ns"
     uint64_t interval_length;
     const char *roi_start, *roi_stop; // or NULL
     uint64_t max_insns;               // 0: no limit
     uint64_t seed, clock_hz;
     uint32_t n_harts;
-    // Of a PMU that has a title for them (model/pmu.h): how its settings differ from the default ones, "dhpc.beat = 4, ..."; NULL: in nothing.
+    // Of a PMU that has a title for them (model/pmu.h): how its settings differ from the default ones, "key = 4, ..."; NULL: in nothing.
     const char *pmu_settings, *pmu_settings_title; // title: "Distributed counters"
     const tl_setting *settings;                    // the whole machine
     uint32_t n_settings;

@@ -21,7 +21,7 @@ typedef struct tl_plan {
 TL_MUST_CHECK tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_error *err);
 void tl_plan_free(tl_plan *plan); // NULL is fine
 
-// Settings of a PMU that are not as it comes: "hpc = functional, dhpc.beat = 4". The PMU is the first that has a title for them. NULL: the
+// Settings of a PMU that are not as it comes: "key = value, other.key = 4". The PMU is the first that has a title for them. NULL: the
 // config has no such PMU, or all of its settings are as it comes.
 TL_MUST_CHECK tl_status tl_plan_pmu_settings(const tl_config *config, tl_arena *arena, const char **ret_text, tl_error *err);
 // Every key of a config with its value as a description spells it, in the order of tl_key_list.

@@ -14,7 +14,7 @@ struct tl_reading;
 
 typedef struct tl_source { // first member of a design's own struct; lives in the arena of an outline
     const struct tl_source_type *type;
-    const char *name; // "rvhpm:u74"
+    const char *name; // "NAME:PRESET"
     // Of attach: the events in the order of a hart's counts.
     const tl_counted *const *counted;
     uint32_t n_counted;
