@@ -62,10 +62,11 @@ TL_MUST_CHECK TL_API tl_status tl_describe_machine(const char *machine, const ch
                                                    FILE *stream, tl_error *err);
 // One PMU design in full: presets, registers field by field, events with fidelity. "rvhpm:u74": the events of that preset only.
 TL_MUST_CHECK TL_API tl_status tl_describe_pmu(const char *name, tl_describe_format format, FILE *stream, tl_error *err);
-// What the distributed counters of a machine cost in hardware: state bits and wires of each part, beside designs of the same reach; a machine
-// without them is given some. Then for chips of n_units units with n_counters counters each (1 to 1024, 1 to 64), or 0 and 0: a range of sizes.
-TL_MUST_CHECK TL_API tl_status tl_describe_cost(const char *machine, const char *const *overrides, unsigned n_units, unsigned n_counters,
-                                                tl_describe_format format, FILE *stream, tl_error *err);
+// What the counters of a design with a page of its cost need in hardware on a machine: state bits and wires of each
+// part, beside designs of the same reach; a machine without them is given some. Then for chips of n_units units with n_counters counters each
+// (1 to 1024, 1 to 64), or 0 and 0: a range of sizes. TL_ENOENT: no design is called `pmu`. TL_EINVAL: it has no such page.
+TL_MUST_CHECK TL_API tl_status tl_describe_cost(const char *pmu, const char *machine, const char *const *overrides, unsigned n_units,
+                                                unsigned n_counters, tl_describe_format format, FILE *stream, tl_error *err);
 
 TL_END_DECLS
 
