@@ -138,21 +138,21 @@ static bool set_number(parser *p, const char *option, const char *key, const cha
     return append(p, &p->out->overrides, "", setting);
 }
 
-// What a kernel may hand to a program: keys os.NAME of a description that are "denied" or "granted".
+// What a kernel may hand to a program: PMU designs with a key os.NAME that can be "granted".
 static bool add_one_grant(parser *p, const char *text) {
-    static const char *const names[] = {"ccache", "hpc"};
-    const size_t n_names = sizeof names / sizeof names[0];
-    for (size_t i = 0; i < n_names; i++) {
+    const char *names[CLI_MAX_DESIGNS];
+    const size_t n_names = cli_designs(CLI_IS_GRANTED, names);
+    char all[256];
+    if (cli_is_design(CLI_IS_GRANTED, text)) {
         char setting[96];
-        if (strcmp(text, names[i]) != 0)
-            continue;
         snprintf(setting, sizeof setting, "os.%s=granted", text);
         return append(p, &p->out->overrides, "", setting);
     }
     const char *nearest = cli_nearest(text, names, n_names);
     if (nearest)
         return fail(p, "--grant %s: there is no such device; did you mean %s?", text, nearest);
-    return fail(p, "--grant %s: there is no such device; there are ccache and hpc", text);
+    return fail(p, "--grant %s: there is no such device; there %s %s", text, n_names > 1 ? "are" : "is",
+                cli_design_list(CLI_IS_GRANTED, " and ", all, sizeof all));
 }
 
 static bool add_grant(parser *p, const char *text) {
@@ -561,6 +561,22 @@ static bool finish_list(parser *p, int argc, char *const *argv, int first) {
     return true;
 }
 
+// Which designs have a page of their cost, the library says.
+static bool check_cost(parser *p) {
+    const cli_options *o = p->out;
+    const char *names[CLI_MAX_DESIGNS];
+    const char *example = cli_designs(CLI_HAS_COST, names) > 0 ? names[0] : "NAME";
+    char all[256];
+    if (o->wants_cost && (o->describes_machine || !o->described || !cli_is_design(CLI_HAS_COST, o->described)))
+        return fail(p, "--cost goes with pmu %s: tally describe pmu %s --cost", cli_design_list(CLI_HAS_COST, " or ", all, sizeof all),
+                    example);
+    if (o->n_units != 0 && !o->wants_cost)
+        return fail(p, "--units goes with --cost: tally describe pmu %s --cost --units %ux%u", example, o->n_units, o->n_counters);
+    if (o->run.machine && !o->wants_cost)
+        return fail(p, "--machine goes with --cost; a machine itself is described by tally describe machine %s", o->run.machine);
+    return true;
+}
+
 static bool finish_describe(parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
     const char *kind = first < argc ? argv[first++] : "";
@@ -571,13 +587,7 @@ static bool finish_describe(parser *p, int argc, char *const *argv, int first) {
         o->described = argv[first++];
     if (first < argc)
         return fail(p, "%s: one word too many; tally describe %s", argv[first], cli_verbs[VERB_DESCRIBE].usage);
-    if (o->wants_cost && (o->describes_machine || !o->described || strcmp(o->described, "dhpc") != 0))
-        return fail(p, "--cost goes with pmu dhpc: tally describe pmu dhpc --cost");
-    if (o->n_units != 0 && !o->wants_cost)
-        return fail(p, "--units goes with --cost: tally describe pmu dhpc --cost --units %ux%u", o->n_units, o->n_counters);
-    if (o->run.machine && !o->wants_cost)
-        return fail(p, "--machine goes with --cost; a machine itself is described by tally describe machine %s", o->run.machine);
-    return true;
+    return check_cost(p);
 }
 
 static bool finish_diff(parser *p, int argc, char *const *argv, int first) {
@@ -635,14 +645,19 @@ static bool finish_compare(parser *p, int argc, char *const *argv, int first) {
 }
 
 static bool finish_suite(parser *p, int argc, char *const *argv, int first) {
-    static const char *const names[] = {"dhpc"};
+    const char *names[CLI_MAX_DESIGNS];
+    const size_t n_names = cli_designs(CLI_IS_READ_AT_END, names);
     cli_options *o = p->out;
+    char all[256];
     if (first >= argc)
-        return fail(p, "which suite? Write tally suite %s", cli_verbs[VERB_SUITE].usage);
-    if (strcmp(argv[first], names[0]) != 0) {
-        const char *nearest = cli_nearest(argv[first], names, 1);
-        return fail(p, "there is no suite %s; %s%s%s", argv[first], nearest ? "did you mean " : "the suite is ", names[0],
-                    nearest ? "?" : "");
+        return fail(p, "which suite? Write tally suite %s; PMU is %s", cli_verbs[VERB_SUITE].usage,
+                    cli_design_list(CLI_IS_READ_AT_END, " or ", all, sizeof all));
+    o->suite = argv[first];
+    if (!cli_is_design(CLI_IS_READ_AT_END, o->suite)) {
+        const char *nearest = cli_nearest(o->suite, names, n_names);
+        if (nearest)
+            return fail(p, "there is no suite %s; did you mean %s?", o->suite, nearest);
+        return fail(p, "there is no suite %s; the suite is %s", o->suite, cli_design_list(CLI_IS_READ_AT_END, " or ", all, sizeof all));
     }
     if (o->wants_json && o->report.format == TL_FORMAT_CSV)
         return fail(p, "--csv and --json are two formats; give one");

@@ -3,6 +3,7 @@
 #ifndef TALLY_CATALOGUE_H
 #define TALLY_CATALOGUE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -51,6 +52,21 @@ typedef enum tl_list_format {
 
 TL_MUST_CHECK TL_API tl_status tl_list_write(const tl_list *list, tl_list_format format, FILE *stream, tl_error *err); // TL_EIO
 
+// A PMU design, and what it offers besides its events.
+typedef struct tl_pmu_design {
+    uint32_t size;             // set by the caller to sizeof(tl_pmu_design)
+    const char *name;          // as tl_describe_pmu takes it
+    const char *title;         // "Distributed hardware performance counters"
+    const char *grant;         // NAME of the key os.NAME: "granted" lets programs use the design. "": they need not be let or cannot be
+    const char *grant_meaning; // one sentence, or ""
+    bool has_cost;             // tl_describe_cost
+    bool is_read_at_end;       // tl_run_read_pmu
+} tl_pmu_design;
+
+// Text lives as long as the program. An index out of range gives a row of zeroes with empty text.
+TL_API uint32_t tl_pmu_n_designs(void);
+TL_API void tl_pmu_design_at(uint32_t index, tl_pmu_design *ret_design);
+
 typedef enum tl_describe_format {
     TL_DESCRIBE_TEXT,     // machines: a description that reads back to the same machine
     TL_DESCRIBE_MARKDOWN, // a page of documentation
@@ -62,7 +78,7 @@ TL_MUST_CHECK TL_API tl_status tl_describe_machine(const char *machine, const ch
                                                    FILE *stream, tl_error *err);
 // One PMU design in full: presets, registers field by field, events with fidelity. "rvhpm:u74": the events of that preset only.
 TL_MUST_CHECK TL_API tl_status tl_describe_pmu(const char *name, tl_describe_format format, FILE *stream, tl_error *err);
-// What the counters of a design with a page of its cost need in hardware on a machine: state bits and wires of each
+// What the counters of a design with a page of its cost (tl_pmu_design.has_cost) need in hardware on a machine: state bits and wires of each
 // part, beside designs of the same reach; a machine without them is given some. Then for chips of n_units units with n_counters counters each
 // (1 to 1024, 1 to 64), or 0 and 0: a range of sizes. TL_ENOENT: no design is called `pmu`. TL_EINVAL: it has no such page.
 TL_MUST_CHECK TL_API tl_status tl_describe_cost(const char *pmu, const char *machine, const char *const *overrides, unsigned n_units,

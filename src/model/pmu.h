@@ -113,6 +113,7 @@ struct tl_pmu_type {
     TL_MUST_CHECK tl_status (*check_grant)(const void *settings, tl_error *err);
     const tl_pmu_preset *(*choose)(const void *settings); // of a machine with these settings; NULL: it has no such PMU
     tl_grant (*grant)(const void *settings);              // NULL hook: TL_DENIED
+    const char *grant_name;                               // with grant: NAME of the key os.NAME, which says what is granted
 
     // Window: registers are reached by loads and stores; their addresses are offsets in it. window_bytes 0: by CSRs.
     uint64_t window_paddr, window_bytes;
