@@ -37,7 +37,7 @@ typedef struct tl_list tl_list;
 // nearest names.
 TL_MUST_CHECK TL_API tl_status tl_list_new(tl_list_kind kind, const char *glob, const char *machine, const char *const *overrides,
                                            tl_list **ret_list, tl_error *err);
-// What one PMU can count: "rvhpm" (its first preset) or "rvhpm:u74".
+// What one PMU can count: "NAME" (its first preset) or "NAME:PRESET".
 TL_MUST_CHECK TL_API tl_status tl_list_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
 TL_API uint32_t tl_list_n_rows(const tl_list *list);
 TL_API void tl_list_row_at(const tl_list *list, uint32_t index, tl_list_row *ret_row); // text owned by the list
@@ -76,7 +76,7 @@ typedef enum tl_describe_format {
 // One machine in full: every key with its value. `machine` and `overrides` as in tl_run_options.
 TL_MUST_CHECK TL_API tl_status tl_describe_machine(const char *machine, const char *const *overrides, tl_describe_format format,
                                                    FILE *stream, tl_error *err);
-// One PMU design in full: presets, registers field by field, events with fidelity. "rvhpm:u74": the events of that preset only.
+// One PMU design in full: presets, registers field by field, events with fidelity. "NAME:PRESET": the events of that preset only.
 TL_MUST_CHECK TL_API tl_status tl_describe_pmu(const char *name, tl_describe_format format, FILE *stream, tl_error *err);
 // What the counters of a design with a page of its cost (tl_pmu_design.has_cost) need in hardware on a machine: state bits and wires of each
 // part, beside designs of the same reach; a machine without them is given some. Then for chips of n_units units with n_counters counters each

@@ -10,6 +10,7 @@
 #include "base/glob.h"
 #include "machine/keys.h"
 #include "session/catalogue_parts.h"
+#include "session/source.h"
 
 enum { MAX_NAME_BYTES = 128, SHARED = -1 };
 
@@ -444,13 +445,21 @@ static const tl_catalogue_signal *signal_of(const tl_catalogue *catalogue, const
 
 static bool is_raw(const char *name) { return *name == 'r' && name[1] && name[1 + strspn(name + 1, "0123456789abcdefABCDEF")] == '\0'; }
 
+// The first design that takes selectors as they are, for examples.
+static const char *selected_pmu(void) {
+    const tl_source_type *const *type = tl_source_types;
+    while (*type && !(*type)->takes_selectors)
+        type++;
+    return *type ? (*type)->pmu->name : "NAME";
+}
+
 static tl_status unknown_event(const tl_catalogue *catalogue, const char *name, tl_error *err) {
     tl_group *group;
     uint32_t index;
     if (tl_catalogue_find_metric(catalogue, name, &group, &index) || tl_catalogue_group(catalogue, name))
         return tl_fail(err, TL_ENOENT, "'%s' is a metric, not an event; ask for it with -M %s", name, name);
     if (is_raw(name))
-        return tl_fail(err, TL_ENOENT, "'%s' is a selector of a PMU; ask for it with -P rvhpm -e %s", name, name);
+        return tl_fail(err, TL_ENOENT, "'%s' is a selector of a PMU; ask for it with -P %s -e %s", name, selected_pmu(), name);
     tl_nearest nearest;
     char suggestion[256];
     tl_nearest_init(&nearest, name);
@@ -471,8 +480,8 @@ static tl_status take_slashes(const char *text, char *ret_name, size_t size_byte
                        open + 1);
     if (memchr(open, '=', (size_t)(close - open)))
         return tl_fail(err, TL_EINVAL,
-                       "%s: a selector means something to one PMU only; write tally stat -P rvhpm -e rHEX, or a name of tally list events",
-                       text);
+                       "%s: a selector means something to one PMU only; write tally stat -P %s -e rHEX, or a name of tally list events",
+                       text, selected_pmu());
     snprintf(ret_name, size_bytes, "%.*s%s%s", (int)(close - open - 1), open + 1, close[1] ? ":" : "", close + 1);
     return TL_OK;
 }

@@ -42,7 +42,7 @@ TL_MUST_CHECK tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret
 tl_plan *tl_plan_share(tl_plan *plan); // one more owner; returns plan
 void tl_plan_free(tl_plan *plan);      // one owner less; NULL is fine
 
-// Distributed counters that are not as they come: "hpc = functional, dhpc.beat = 4". NULL: there are none, or they are.
+// Distributed counters that are not as they come: "key = value, other.key = 4". NULL: there are none, or they are.
 TL_MUST_CHECK tl_status tl_plan_unusual_hpc(const tl_config *config, tl_arena *arena, const char **ret_text, tl_error *err);
 // Every key of a config with its value as a description spells it, in the order of tl_key_list.
 TL_MUST_CHECK tl_status tl_plan_settings(const tl_config *config, tl_arena *arena, const tl_setting **ret_settings, tl_error *err);

@@ -14,7 +14,7 @@
 
 struct tl_plan;
 
-typedef struct tl_perf_count { // of one event on one hart: readers/rvhpm/perf.h
+typedef struct tl_perf_count { // of one event on one hart: read of session/source.h
     uint64_t count, enabled_cycles, running_cycles;
 } tl_perf_count;
 
@@ -61,14 +61,14 @@ typedef struct tl_header {
     const char *const *env;  // the same
     const char *engine;      // "interp"
     bool is_read_at_end;     // with pmu: by a reader on the machine; else by a driver while the program ran
-    const char *pmu;         // "rvhpm:u74": counts are what that PMU would have reported; NULL: they are the truth
+    const char *pmu;         // "NAME:PRESET": counts are what that PMU would have reported; NULL: they are the truth
     const char *interval;    // "none", "instructions", "cycles", "ns"
     uint64_t interval_length;
     const char *roi_start, *roi_stop; // or NULL
     uint64_t max_insns;               // 0: no limit
     uint64_t seed, clock_hz;
     uint32_t n_harts;
-    const char *hpc;            // how the distributed counters differ from their defaults: "dhpc.beat = 4, ..."; NULL: in nothing
+    const char *hpc;            // how the distributed counters differ from their defaults: "key = 4, ..."; NULL: in nothing
     const tl_setting *settings; // the whole machine
     uint32_t n_settings;
     const tl_setting *changed; // those of them that are not as the machine file has them
