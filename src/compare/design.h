@@ -62,7 +62,7 @@ struct tl_compare_design_type {
     const char *const *methods;
     uint32_t (*write_access)(tl_assembler *a, const tl_stage *stage, uint32_t method, uint32_t n);
     // The hardware is in the account of its pmu (session/account.h), if there is one. The others are
-    // also accounted with as many counters as this design has. It must then have an account.
+    // also accounted with as many counters as this design has.
     bool sets_reach;
     // The design's own sweep, told as a part of the comparison by this name. NULL: none.
     const char *sweep_name; // "sweep over fabrics"

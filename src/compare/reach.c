@@ -23,10 +23,11 @@ static tl_status find_reach(const tl_machine *machine, uint32_t *ret_n, tl_error
     tl_status status = TL_OK;
     *ret_n = 0;
     for (const tl_compare_design_type *const *design = tl_compare_designs; *design && status == TL_OK; design++) {
+        const tl_account_type *type = tl_account_find((*design)->pmu);
         tl_account account = {0};
-        if (!(*design)->sets_reach)
+        if (!(*design)->sets_reach || !type)
             continue;
-        status = tl_account_find((*design)->pmu)->of_machine(machine, &account, err);
+        status = type->of_machine(machine, &account, err);
         *ret_n = (uint32_t)account.n_counters;
     }
     return status;
