@@ -69,11 +69,12 @@ static void put_zsh_verb(FILE *stream, unsigned verb) {
     }
     const char *words = verb == VERB_LIST       ? "signals events metrics groups machines keys pmus"
                         : verb == VERB_DESCRIBE ? "machine pmu"
-                        : verb == VERB_SUITE    ? "dhpc"
                         : verb == VERB_HELP     ? CLI_TOPICS
                                                 : NULL;
     if (words)
         fprintf(stream, " \\\n                '*:word:(%s)' ;;\n", words);
+    else if (verb == VERB_SUITE)
+        fputs(" \\\n                '*:word: _tally_names @suites' ;;\n", stream);
     else
         fputs(" \\\n                '*:file:_files' ;;\n", stream);
 }
@@ -90,6 +91,10 @@ void cli_print_zsh_completion(FILE *stream) {
           "            names+=(${(f)\"$(tally compare --list-events 2>/dev/null | sed -n 's/^ *\\([a-z0-9_]*\\) .*/\\1/p')\"})\n"
           "        elif [[ $kind = designs ]]; then\n"
           "            names+=(${=$(tally compare --list-events 2>/dev/null | sed -n '1s/^event *//p')})\n"
+          "        elif [[ $kind = grants ]]; then\n"
+          "            names+=(${(f)\"$(" CLI_LIST_GRANTS ")\"})\n"
+          "        elif [[ $kind = suites ]]; then\n"
+          "            names+=(${(f)\"$(" CLI_LIST_SUITES ")\"})\n"
           "        else\n"
           "            names+=(${(f)\"$(tally list $kind -j 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p')\"})\n"
           "        fi\n"
@@ -164,6 +169,10 @@ void cli_print_fish_completion(FILE *stream) {
         "                tally compare --list-events 2>/dev/null | string replace -rf '^ *([a-z0-9_]+) .*' '$1'\n"
         "            case designs\n"
         "                tally compare --list-events 2>/dev/null | sed -n '1s/^event *//p' | string split -n ' '\n"
+        "            case grants\n"
+        "                " CLI_LIST_GRANTS "\n"
+        "            case suites\n"
+        "                " CLI_LIST_SUITES "\n"
         "            case keys\n"
         "                tally list keys -j 2>/dev/null | string replace -rf '.*\"name\":\"([^\"]*)\".*' '$1='\n"
         "            case '*'\n"
@@ -185,7 +194,7 @@ void cli_print_fish_completion(FILE *stream) {
         const char *words;
     } words[] = {{VERB_LIST, "signals events metrics groups machines keys pmus"},
                  {VERB_DESCRIBE, "machine pmu"},
-                 {VERB_SUITE, "dhpc"},
+                 {VERB_SUITE, "(__tally_names @suites)"},
                  {VERB_HELP, CLI_TOPICS}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         put_fish_condition(stream, words[i].verb);

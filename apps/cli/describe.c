@@ -30,7 +30,7 @@ int cli_describe(const cli_options *options) {
     tl_error err = {0};
     tl_status status;
     if (options->wants_cost)
-        status = tl_describe_cost(options->run.machine, options->run.overrides, options->n_units, options->n_counters,
+        status = tl_describe_cost(options->described, options->run.machine, options->run.overrides, options->n_units, options->n_counters,
                                   options->describe_format, stdout, &err);
     else if (options->describes_machine)
         status = tl_describe_machine(options->described, options->run.overrides, options->describe_format, stdout, &err);

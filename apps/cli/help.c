@@ -27,7 +27,7 @@ static const struct {
 static const char *const examples[][2] = {
     {"tally stat -- ./prog args", "every count that matters, on one screen"},
     {"tally stat -e cycles,instructions,l1d.load_miss -- ./prog", "only these"},
-    {"tally stat --machine u74 --D1 16K,4,64 -I 10ms -- ./prog", "another machine, another cache, a line every 10 ms"},
+    {"tally stat --machine tiny --D1 16K,4,64 -I 10ms -- ./prog", "another machine, another cache, a line every 10 ms"},
     {"tally stat --bare prog.elf", "a bare-metal program in machine mode"},
     {"tally boot --kernel Image --initrd initrd.cpio", "firmware and Linux, on the terminal"},
     {"tally stat -j -o before.json -- ./prog", "everything, for programs"},
@@ -54,10 +54,14 @@ static void put_wrapped(FILE *stream, const char *text, int indent, int column) 
     fputc('\n', stream);
 }
 
+void cli_put_word(FILE *stream, const char *word, const char *meaning) {
+    put_wrapped(stream, meaning, 11, fprintf(stream, "  %-8s ", word));
+}
+
 static void put_statuses(FILE *stream) {
     fputs("\nExit status:\n", stream);
     for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
-        put_wrapped(stream, statuses[i].meaning, 11, fprintf(stream, "  %-8s ", statuses[i].status));
+        cli_put_word(stream, statuses[i].status, statuses[i].meaning);
 }
 
 static void put_option_name(char *ret_text, size_t size, const cli_option *row) {
@@ -270,6 +274,8 @@ static void put_values(FILE *stream, const cli_option *row) {
         fputs("$(tally compare --list-events 2>/dev/null | sed -n 's/^ *\\([a-z0-9_]*\\) .*/\\1/p')", stream);
     else if (!strcmp(row->words, "@designs"))
         fputs("$(tally compare --list-events 2>/dev/null | sed -n '1s/^event *//p')", stream);
+    else if (!strcmp(row->words, "@grants"))
+        fputs("$(" CLI_LIST_GRANTS ")", stream);
     else if (row->words[0] == '@')
         for (const char *kind = row->words + 1; kind; kind = strchr(kind, '@') ? strchr(kind, '@') + 1 : NULL)
             fprintf(stream, "%s$(tally list %.*s -j 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1%s/p')",

@@ -18,6 +18,7 @@ static int help(const char *topic) {
     for (unsigned verb = 0; verb < N_VERBS; verb++) {
         if (!strcmp(topic, cli_verbs[verb].name) || (cli_verbs[verb].alias && !strcmp(topic, cli_verbs[verb].alias))) {
             cli_print_help((cli_verb)verb, stdout);
+            cli_print_designs((cli_verb)verb, stdout);
             return 0;
         }
         names[n_names++] = cli_verbs[verb].name;
@@ -37,6 +38,7 @@ int main(int argc, char **argv, char **environment) {
         fprintf(stderr, "tally: %s\n", error);
     } else if (options.wants_help) {
         cli_print_help(options.verb, stdout);
+        cli_print_designs(options.verb, stdout);
         status = 0;
     } else {
         switch (options.verb) {

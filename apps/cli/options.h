@@ -15,6 +15,9 @@
 #include <tally/run.h>
 
 enum { CLI_SENTENCE_BYTES = 1024 };
+// Names that a verb's help lists last, for scripts of completion.
+#define CLI_LIST_GRANTS "tally stat --help 2>/dev/null | sed -n '/^Names of --grant:/,$s/^  \\([a-z0-9_]*\\) .*/\\1/p'"
+#define CLI_LIST_SUITES "tally suite --help 2>/dev/null | sed -n '/^Suites:/,$s/^  \\([a-z0-9_]*\\) .*/\\1/p'"
 #define CLI_TOPICS "man markdown completion completion-zsh completion-fish"
 
 typedef enum cli_verb {
@@ -111,6 +114,7 @@ typedef struct cli_options {
     const char *program_output; // where the program's own output goes, or NULL: nowhere
 
     // suite; the number of instructions is run.max_insns
+    const char *suite;      // the PMU design that is read
     const char *bench;      // folder of the bench programs
     char *const *workloads; // from argv; none: all
     size_t n_workloads;
@@ -132,6 +136,19 @@ bool cli_parse_interval(const char *text, tl_interval *ret_kind, uint64_t *ret_l
 // The name in `names` closest to `word`, or NULL when none is close.
 const char *cli_nearest(const char *word, const char *const *names, size_t n_names);
 
+// designs.c: names of PMU designs that have something, as the library lists them.
+typedef enum cli_trait {
+    CLI_IS_GRANTED,     // names of --grant
+    CLI_HAS_COST,       // of describe pmu NAME --cost
+    CLI_IS_READ_AT_END, // of suite
+} cli_trait;
+enum { CLI_MAX_DESIGNS = 32 };
+size_t cli_designs(cli_trait trait, const char *ret_names[CLI_MAX_DESIGNS]);
+bool cli_is_design(cli_trait trait, const char *name);
+// "a, b and c" with last " and "; "none". Returns ret_text.
+const char *cli_design_list(cli_trait trait, const char *last, char *ret_text, size_t size);
+void cli_print_designs(cli_verb verb, FILE *stream); // below the help of a verb: the names that it takes
+
 // program.c: as execvp does it, the first match in PATH that may be executed, else the first match. With `root` (--root, or NULL), the first
 // match in the usual folders below it, as the guest names it. The caller frees the path, which is NULL when there is none (*ret_found is
 // false) or the host has no memory left.
@@ -142,6 +159,7 @@ void cli_explain_not_found(const char *name, const char *root, char *ret_sentenc
 // help.c
 void cli_print_overview(FILE *stream);
 void cli_print_help(cli_verb verb, FILE *stream);
+void cli_put_word(FILE *stream, const char *word, const char *meaning); // a line of a list below the help
 void cli_print_man(FILE *stream);
 void cli_print_markdown(FILE *stream);
 void cli_print_completion(FILE *stream);               // for bash

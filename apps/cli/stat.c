@@ -135,13 +135,13 @@ static bool wants_stop(void *ctx) {
 
 // An option that is short for a key of the machine is named as it was typed.
 static const char *in_users_words(const char *text, char *ret_text, size_t size) {
-    static const struct {
-        const char *key, *option;
-    } grants[] = {{"os.ccache = granted: ", "--grant ccache: "}, {"os.hpc = granted: ", "--grant hpc: "}};
-    for (size_t i = 0; i < sizeof grants / sizeof grants[0]; i++) {
-        size_t n = strlen(grants[i].key);
-        if (!strncmp(text, grants[i].key, n)) {
-            snprintf(ret_text, size, "%s%s", grants[i].option, text + n);
+    const char *names[CLI_MAX_DESIGNS];
+    const size_t n_names = cli_designs(CLI_IS_GRANTED, names);
+    for (size_t i = 0; i < n_names; i++) {
+        char key[96];
+        const size_t n = (size_t)snprintf(key, sizeof key, "os.%s = granted: ", names[i]);
+        if (n < sizeof key && !strncmp(text, key, n)) {
+            snprintf(ret_text, size, "--grant %s: %s", names[i], text + n);
             return ret_text;
         }
     }

@@ -85,7 +85,7 @@ static int run_one(const cli_options *options, const workload *w, const char *pa
     while (status == TL_OK && state != TL_RUN_ENDED)
         status = tl_run_advance(run, UINT64_MAX, &state, &err);
     if (status == TL_OK) {
-        status = tl_run_read_pmu(run, "dhpc", &reading, &err);
+        status = tl_run_read_pmu(run, options->suite, &reading, &err);
         failed = status == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED;
     }
     if (status == TL_OK) // with the reader's own work in them, the machine's books must still balance

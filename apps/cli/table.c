@@ -43,7 +43,7 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_DESCRIBE] =
         {
             .name = "describe",
-            .usage = "[OPTION...] machine [NAME|FILE] | pmu [NAME[:PRESET]] | pmu dhpc --cost",
+            .usage = "[OPTION...] machine [NAME|FILE] | pmu [NAME[:PRESET]] | pmu NAME --cost",
             .summary = "print one machine or one PMU in full",
             .description = "A machine is printed with every key of its description and its value, overrides applied; as text it is what "
                            "--machine reads back. A PMU is printed with its presets, its registers (address, fields, access, reset value, "
@@ -64,15 +64,15 @@ const cli_verb_row cli_verbs[N_VERBS] = {
             .summary = "watch a program with three designs of counters, and compare what each saw and cost",
             .description =
                 "Runs PROGRAM without a reader, then once for each way to watch it, with a reader made of RISC-V instructions that the machine "
-                "executes: u74, two programmable counters of the core, shared out in turns; ccache, a block of counters on the bus; dhpc, counters "
-                "in every unit behind three registers. Prints what each counted beside the truth, what a look cost and disturbed, who could read, "
+                "executes: two programmable counters of the core, shared out in turns; a block of counters on the bus; counters in every unit behind "
+                "three registers. --list-events names these designs. Prints what each counted beside the truth, what a look cost and disturbed, who could read, "
                 "what a hostile device learned, and what the hardware needs; then sweeps. The program runs many times: its input is empty, its output "
                 "discarded. The same command prints the same bytes.",
         },
     [VERB_SUITE] =
         {
             .name = "suite",
-            .usage = "[OPTION...] dhpc [WORKLOAD...]",
+            .usage = "[OPTION...] PMU [WORKLOAD...]",
             .summary = "run the bench programs and read the distributed counters once, as their paper did",
             .description =
                 "Runs each bench program for the same number of instructions, then lets hart 0 execute a reader of the distributed counters: "
@@ -189,7 +189,7 @@ const cli_option cli_option_rows[] = {
      "Machine time from one look of the reader to the next. Default: 100k, less for short programs. It grows where a look takes more than half.",
      NULL},
     {P, OPT_PHASES, 0, "phases", "K", WHAT,
-     "Runs of u74, each of which begins its turns at another event, spread over all of them. Their errors are a distribution. Default: 8.",
+     "Runs of a design that shares counters out, each of which begins its turns at another event, spread over all of them. Their errors are a distribution. Default: 8.",
      NULL},
     {P, OPT_NO_SWEEPS, 0, "no-sweeps", NULL, WHAT, "Leave out the sweeps, over fabrics and over the number of events, which take longest.",
      NULL},
@@ -233,10 +233,11 @@ const cli_option cli_option_rows[] = {
     {S | P, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
     {S, OPT_HOST_PATHS, 0, "host-paths", NULL, PROGRAM,
      "Show the program where it lies and where it was started; else it sees fixed names.", NULL},
-    {S, OPT_GRANT, 0, "grant", "NAME", PROGRAM,
-     "Let the program use counters of the machine that the kernel keeps to itself otherwise: ccache, those of the second level, mapped through "
-     "/dev/ccache (the machine must have l2.counters); hpc, the distributed ones (the machine must have hpc). Both belong to what the program forks and executes, too. May be repeated or joined by commas.",
-     "ccache hpc ccache,hpc"},
+    {S, OPT_GRANT, 0, "grant", "LIST", PROGRAM,
+     "Let the program use counters of the machine that the kernel keeps to itself otherwise: names, separated by commas, of designs that "
+     "the machine must have; tally stat --help lists them. They belong to what the program forks and executes, too. NAME is short for "
+     "--set os.NAME=granted. May be repeated.",
+     "@grants"},
     {S | P, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
      "What the program sees as its own name. Default: as typed, its folder replaced by a dot, so that counts do not depend on folders.",
      NULL},
@@ -271,7 +272,7 @@ const cli_option cli_option_rows[] = {
     {L, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT, "With events: what this PMU can count.", "@pmus"},
 
     {C, OPT_COST, 0, "cost", NULL, WHAT,
-     "With pmu dhpc: what it costs in hardware on the machine of --machine: state bits and wires of each part, beside counters in the core "
+     "With pmu NAME, one of those below tally describe --help: what it costs in hardware on the machine of --machine: state bits and wires of each part, beside counters in the core "
      "and counters on the bus that reach the same events; then for chips of other sizes.",
      NULL},
     {C, OPT_UNITS, 0, "units", "UNITSxCOUNTERS", WHAT, "With --cost: for one chip of so many units with so many counters each: 8x32.",

@@ -3,6 +3,7 @@
 #ifndef TALLY_CATALOGUE_H
 #define TALLY_CATALOGUE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -36,7 +37,7 @@ typedef struct tl_list tl_list;
 // nearest names.
 TL_MUST_CHECK TL_API tl_status tl_list_new(tl_list_kind kind, const char *glob, const char *machine, const char *const *overrides,
                                            tl_list **ret_list, tl_error *err);
-// What one PMU can count: "rvhpm" (its first preset) or "rvhpm:u74".
+// What one PMU can count: "NAME" (its first preset) or "NAME:PRESET".
 TL_MUST_CHECK TL_API tl_status tl_list_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
 TL_API uint32_t tl_list_n_rows(const tl_list *list);
 TL_API void tl_list_row_at(const tl_list *list, uint32_t index, tl_list_row *ret_row); // text owned by the list
@@ -51,6 +52,21 @@ typedef enum tl_list_format {
 
 TL_MUST_CHECK TL_API tl_status tl_list_write(const tl_list *list, tl_list_format format, FILE *stream, tl_error *err); // TL_EIO
 
+// A PMU design, and what it offers besides its events.
+typedef struct tl_pmu_design {
+    uint32_t size;             // set by the caller to sizeof(tl_pmu_design)
+    const char *name;          // as tl_describe_pmu takes it
+    const char *title;         // "Distributed hardware performance counters"
+    const char *grant;         // NAME of the key os.NAME: "granted" lets programs use the design. "": they need not be let or cannot be
+    const char *grant_meaning; // one sentence, or ""
+    bool has_cost;             // tl_describe_cost
+    bool is_read_at_end;       // tl_run_read_pmu
+} tl_pmu_design;
+
+// Text lives as long as the program. An index out of range gives a row of zeroes with empty text.
+TL_API uint32_t tl_pmu_n_designs(void);
+TL_API void tl_pmu_design_at(uint32_t index, tl_pmu_design *ret_design);
+
 typedef enum tl_describe_format {
     TL_DESCRIBE_TEXT,     // machines: a description that reads back to the same machine
     TL_DESCRIBE_MARKDOWN, // a page of documentation
@@ -60,12 +76,13 @@ typedef enum tl_describe_format {
 // One machine in full: every key with its value. `machine` and `overrides` as in tl_run_options.
 TL_MUST_CHECK TL_API tl_status tl_describe_machine(const char *machine, const char *const *overrides, tl_describe_format format,
                                                    FILE *stream, tl_error *err);
-// One PMU design in full: presets, registers field by field, events with fidelity. "rvhpm:u74": the events of that preset only.
+// One PMU design in full: presets, registers field by field, events with fidelity. "NAME:PRESET": the events of that preset only.
 TL_MUST_CHECK TL_API tl_status tl_describe_pmu(const char *name, tl_describe_format format, FILE *stream, tl_error *err);
-// What the distributed counters of a machine cost in hardware: state bits and wires of each part, beside designs of the same reach; a machine
-// without them is given some. Then for chips of n_units units with n_counters counters each (1 to 1024, 1 to 64), or 0 and 0: a range of sizes.
-TL_MUST_CHECK TL_API tl_status tl_describe_cost(const char *machine, const char *const *overrides, unsigned n_units, unsigned n_counters,
-                                                tl_describe_format format, FILE *stream, tl_error *err);
+// What the counters of a design with a page of its cost (tl_pmu_design.has_cost) need in hardware on a machine: state bits and wires of each
+// part, beside designs of the same reach; a machine without them is given some. Then for chips of n_units units with n_counters counters each
+// (1 to 1024, 1 to 64), or 0 and 0: a range of sizes. TL_ENOENT: no design is called `pmu`. TL_EINVAL: it has no such page.
+TL_MUST_CHECK TL_API tl_status tl_describe_cost(const char *pmu, const char *machine, const char *const *overrides, unsigned n_units,
+                                                unsigned n_counters, tl_describe_format format, FILE *stream, tl_error *err);
 
 TL_END_DECLS
 

@@ -134,6 +134,9 @@ typedef struct tl_compare_design_row {
     uint64_t values_watched;  // values that it saw go by
     uint64_t values_read;     // values that it read by itself, and did not know yet
     uint64_t selects_watched; // it saw what was to be counted
+    // The design tells its hardware. Else events_at_once, the registers and what one more event needs
+    // are not known and 0, and there is no tl_compare_state_row.
+    bool is_accounted;
 } tl_compare_design_row;
 
 TL_API uint32_t tl_comparison_n_designs(const tl_comparison *comparison);

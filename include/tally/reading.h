@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Reading the distributed counters of a machine (docs/dhpc.md) the way software does: a reader that is made of RISC-V instructions, placed
+// Reading the distributed counters of a machine the way software does: a reader that is made of RISC-V instructions, placed
 // in an unused page of the machine and executed by hart 0 in machine mode, through hpcc, hpcm and hpcr. What it read stands beside what the
 // machine itself knows of the same counters in the same cycles.
 //
 //   tl_run_advance(...) as far as wanted, usually to TL_RUN_ENDED by max_insns
-//   tl_run_read_pmu(run, "dhpc", &reading, &err)
+//   tl_run_read_pmu(run, name, &reading, &err)        name: of a tl_pmu_design that is_read_at_end
 //   tl_readings_write(readings, n, format, stream, &err)
 #ifndef TALLY_READING_H
 #define TALLY_READING_H

@@ -113,8 +113,8 @@ typedef struct tl_run_options {
     const char *disk;      // raw image behind a virtio block device, or NULL; TL_RUN_BARE, too
     bool is_disk_writable; // else what the guest writes to the disk is forgotten at the end
 
-    // "rvhpm" or "rvhpm:u74": counts are what Linux perf would report from this PMU of the machine's harts, multiplexed if `events` are more
-    // than its counters, beside the truth (tl_count.is_pmu). TL_RUN_USER only, without `metrics`. NULL: counts are the truth.
+    // "NAME" or "NAME:PRESET" (TL_LIST_PMUS): counts are what Linux perf would report from this PMU of the machine's harts, multiplexed if
+    // `events` are more than its counters, beside the truth (tl_count.is_pmu). TL_RUN_USER only, without `metrics`. NULL: counts are the truth.
     const char *pmu;
 
     // Sample where host time goes, for tl_run_host_profile. Takes SIGPROF from the calling process and keeps it.

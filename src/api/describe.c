@@ -41,13 +41,13 @@ TL_API tl_status tl_describe_pmu(const char *name, tl_describe_format format, FI
     return status == TL_OK ? tl_report_pmu(type, preset, format, stream, err) : status;
 }
 
-TL_API tl_status tl_describe_cost(const char *machine, const char *const *overrides, unsigned n_units, unsigned n_counters,
+TL_API tl_status tl_describe_cost(const char *pmu, const char *machine, const char *const *overrides, unsigned n_units, unsigned n_counters,
                                   tl_describe_format format, FILE *stream, tl_error *err) {
     tl_cost *cost;
     if (n_units > 1024 || n_counters > 64 || (n_units == 0) != (n_counters == 0))
         return tl_fail(err, TL_EINVAL, "%u units of %u counters: there may be 1 to 1024 units, each with 1 to 64 counters", n_units,
                        n_counters);
-    tl_status status = tl_cost_new(machine, overrides, n_units, n_counters, &cost, err);
+    tl_status status = tl_cost_new(pmu, machine, overrides, n_units, n_counters, &cost, err);
     if (status != TL_OK)
         return status;
     status = tl_report_cost(cost, format, stream, err);

@@ -9,7 +9,6 @@
 #include "compare/stage.h"
 #include "compare/watch.h"
 #include "model/pmu.h"
-#include "session/account.h"
 
 typedef tl_status tl_compare_add_fn(tl_compare_setup *setup, tl_error *err);
 
@@ -62,11 +61,9 @@ struct tl_compare_design_type {
     // TL_ACCESS_FIRST_VALUE on; tl_access_store makes room for more. NULL: none is told.
     const char *const *methods;
     uint32_t (*write_access)(tl_assembler *a, const tl_stage *stage, uint32_t method, uint32_t n);
-    // The hardware of the design on a machine that has it; and of one that counts so many events at
-    // once. NULL: it is not told.
-    TL_MUST_CHECK tl_status (*account)(const tl_machine *machine, tl_account *ret_account, tl_error *err);
-    tl_account (*account_of)(const tl_machine *machine, uint32_t n_counters);
-    bool sets_reach; // the others are also accounted with as many counters as this one has
+    // The hardware is in the account of its pmu (session/account.h), if there is one. The others are
+    // also accounted with as many counters as this design has.
+    bool sets_reach;
     // The design's own sweep, told as a part of the comparison by this name. NULL: none.
     const char *sweep_name; // "sweep over fabrics"
     TL_MUST_CHECK tl_status (*sweep)(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);

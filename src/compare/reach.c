@@ -4,6 +4,7 @@
 #include "compare/reach.h"
 
 #include "compare/design.h"
+#include "session/account.h"
 
 static void add_state(tl_comparison *c, uint32_t design, const tl_account *account, bool is_as_built) {
     c->states[c->n_states++] = (tl_compare_state_row){.size = sizeof *c->states,
@@ -22,10 +23,11 @@ static tl_status find_reach(const tl_machine *machine, uint32_t *ret_n, tl_error
     tl_status status = TL_OK;
     *ret_n = 0;
     for (const tl_compare_design_type *const *design = tl_compare_designs; *design && status == TL_OK; design++) {
+        const tl_account_type *type = tl_account_find((*design)->pmu);
         tl_account account = {0};
-        if (!(*design)->sets_reach)
+        if (!(*design)->sets_reach || !type)
             continue;
-        status = (*design)->account(machine, &account, err);
+        status = type->of_machine(machine, &account, err);
         *ret_n = (uint32_t)account.n_counters;
     }
     return status;
@@ -33,20 +35,22 @@ static tl_status find_reach(const tl_machine *machine, uint32_t *ret_n, tl_error
 
 static tl_status reach_of(const tl_machine *machine, uint32_t n, tl_comparison *c, tl_compare_design_row *row, tl_error *err) {
     const tl_compare_design_type *design = tl_compare_designs[row->design];
+    const tl_account_type *type = tl_account_find(design->pmu);
     tl_account account = {0};
-    if (!design->account)
+    if (!type)
         return TL_OK;
-    tl_status status = design->account(machine, &account, err);
+    tl_status status = type->of_machine(machine, &account, err);
     if (status != TL_OK)
         return status;
+    row->is_accounted = true;
     row->events_at_once = (uint32_t)account.n_at_once;
     row->n_csrs = (uint32_t)account.n_csrs;
     row->csrs_per_event = account.csrs_per_event;
     row->address_bytes = account.address_bytes;
     row->address_bytes_per_event = account.address_bytes_per_event;
     add_state(c, row->design, &account, true);
-    if (!design->sets_reach && design->account_of && n > 0) {
-        account = design->account_of(machine, n);
+    if (!design->sets_reach && type->of_counters && n > 0) {
+        account = type->of_counters(n, machine->n_harts);
         add_state(c, row->design, &account, false);
     }
     return TL_OK;

@@ -7,6 +7,7 @@
 #include "compare/design.h"
 #include "compare/test_rig.h"
 #include "machine/keys.h"
+#include "pmu/dhpc/dhpc.h"
 #include "pmu/rvhpm/rvhpm.h"
 
 static tl_status prepare(const tl_compare_options *options, tl_compare_setup *ret_setup, tl_error *err) {

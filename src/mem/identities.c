@@ -115,8 +115,8 @@ static void check_slice(books *b, uint32_t slice) {
     at_most(b, "l2.prefetch_hit", tally[TL_L2_PREFETCH_HIT], "l2.prefetch", tally[TL_L2_PREFETCH]);
 }
 
-// What the caches and the second level say to each other is what the slices count, in other words: so do the events of pmu/ccache
-// with those of a slice.
+// What the caches and the second level say to each other is what the slices count, in other words:
+// so events of a PMU on those links agree with those of a slice.
 static void check_links(books *b) {
     equal(b, "link.get_hit + get_miss", links(b, TL_LINK_GET_HIT, TL_LINK_GET_HIT) + links(b, TL_LINK_GET_MISS, TL_LINK_GET_MISS),
           "l2.read_i", slices(b, TL_L2_READ_I));

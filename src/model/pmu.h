@@ -30,7 +30,7 @@ typedef struct tl_event {
 
 // A variant of a design: which events, how many counters. A design's own struct begins with it.
 typedef struct tl_pmu_preset {
-    const char *name, *title; // "u74"
+    const char *name, *title; // "linux"
     const tl_event *events;
     uint32_t n_events;
     const char *selectors; // one sentence: how selectors are made up
@@ -97,7 +97,7 @@ typedef struct tl_pmu_node {
 
 // Hooks may be NULL unless attach or reset.
 struct tl_pmu_type {
-    const char *name, *title, *cite; // "rvhpm"
+    const char *name, *title, *cite; // name: one word, as options take it
     const tl_regmap *regmap;
     const tl_pmu_preset *const *presets; // NULL-terminated; the first is the default
     tl_pmu_scope scope;
@@ -113,6 +113,7 @@ struct tl_pmu_type {
     TL_MUST_CHECK tl_status (*check_grant)(const void *settings, tl_error *err);
     const tl_pmu_preset *(*choose)(const void *settings); // of a machine with these settings; NULL: it has no such PMU
     tl_grant (*grant)(const void *settings);              // NULL hook: TL_DENIED
+    const char *grant_name;                               // with grant: NAME of the key os.NAME, which says what is granted
 
     // Window: registers are reached by loads and stores; their addresses are offsets in it. window_bytes 0: by CSRs.
     uint64_t window_paddr, window_bytes;

@@ -16,6 +16,8 @@ enum { LABEL_WIDTH = 42, CELL_WIDTH = 16 };
 typedef enum cell_kind {
     CELL_U32,
     CELL_U64,
+    CELL_ACCOUNT_U32, // "-" of a design without an account
+    CELL_ACCOUNT_U64,
     CELL_MILLI,
     CELL_OF,       // "5 of 16"
     CELL_PER_LOOK, // a u64 over all looks
@@ -32,7 +34,7 @@ typedef struct text_row {
 
 #define AT(member) offsetof(tl_compare_design_row, member)
 static const text_row rows[] = {
-    {"events counted at once, without a gap", CELL_U32, AT(events_at_once), 0},
+    {"events counted at once, without a gap", CELL_ACCOUNT_U32, AT(events_at_once), 0},
     {"of the events asked for: counted", CELL_OF, AT(events_counted), AT(events_asked)},
     {"                         without a gap", CELL_OF, AT(events_always), AT(events_asked)},
     {"mean error", CELL_ERROR, AT(mean_error), 0},
@@ -51,10 +53,10 @@ static const text_row rows[] = {
     {"        accesses on the bus", CELL_PER_LOOK, AT(by_reader.uncached), 0},
     {"cycles of the program, reader included", CELL_CHANGE, AT(slowdown), 0},
     {"", CELL_NONE, 0, 0},
-    {"control registers that a reader knows", CELL_U32, AT(n_csrs), 0},
-    {"           more for one event more", CELL_U32, AT(csrs_per_event), 0},
-    {"bytes of address space", CELL_U64, AT(address_bytes), 0},
-    {"           more for one event more", CELL_U32, AT(address_bytes_per_event), 0},
+    {"control registers that a reader knows", CELL_ACCOUNT_U32, AT(n_csrs), 0},
+    {"           more for one event more", CELL_ACCOUNT_U32, AT(csrs_per_event), 0},
+    {"bytes of address space", CELL_ACCOUNT_U64, AT(address_bytes), 0},
+    {"           more for one event more", CELL_ACCOUNT_U32, AT(address_bytes_per_event), 0},
     {"", CELL_NONE, 0, 0},
     {"a hostile device: values it saw pass", CELL_U64, AT(values_watched), 0},
     {"                  values it read", CELL_U64, AT(values_read), 0},
@@ -79,8 +81,12 @@ const char *tl_comparison_error_text(double error, char text[TL_NUMBER_BYTES]) {
 static const char *cell_text(const text_row *row, const tl_compare_design_row *design, char text[TL_NUMBER_BYTES]) {
     const char *at = (const char *)design + row->offset;
     double real;
+    if ((row->kind == CELL_ACCOUNT_U32 || row->kind == CELL_ACCOUNT_U64) && !design->is_accounted)
+        return "-";
     switch (row->kind) {
+    case CELL_ACCOUNT_U32:
     case CELL_U32: return tl_format_grouped(*(const uint32_t *)at, text);
+    case CELL_ACCOUNT_U64:
     case CELL_U64: return tl_format_grouped(*(const uint64_t *)at, text);
     case CELL_MILLI: return tl_format_metric((double)*(const uint64_t *)at / 1000, text);
     case CELL_OF:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tally describe pmu dhpc --cost: part by part, beside its rivals, then for chips of other sizes.
+// tally describe pmu NAME --cost: part by part, beside other designs, then for chips of other sizes.
 #include "report/cost.h"
 
 #include "base/json.h"
@@ -8,14 +8,13 @@
 static const char *number(uint64_t value, char text[TL_NUMBER_BYTES]) { return tl_format_grouped(value, text); }
 
 static void put_title(const tl_cost *cost, const char *mark, FILE *stream) {
-    fprintf(stream, "%sDistributed counters of %s (%u hart%s): %u counters in %u managers%s%s\n\n%s", mark, cost->machine, cost->n_harts,
-            cost->n_harts == 1 ? "" : "s", cost->n_counters, cost->n_managers, cost->hpc ? ", with " : "", cost->hpc ? cost->hpc : "",
-            *mark ? "" : "  ");
-    fputs(TL_COST_SENTENCE, stream);
-    if (cost->n_wired > 0)
-        fprintf(stream, " The %u numbers of the directory are wired, and not in it.", cost->n_wired);
-    fputs("\n\n", stream);
+    fprintf(stream, "%s%s of %s (%u hart%s): %u counters in %u %s%s%s\n\n%s", mark, cost->title, cost->machine, cost->n_harts,
+            cost->n_harts == 1 ? "" : "s", cost->n_counters, cost->n_holders, cost->holders, cost->hpc ? ", with " : "",
+            cost->hpc ? cost->hpc : "", *mark ? "" : "  ");
+    fprintf(stream, "%s%s%s\n\n", TL_COST_SENTENCE, cost->remark ? " " : "", cost->remark ? cost->remark : "");
 }
+
+static const char *registers_of(const tl_cost_design *design) { return design->has_window ? "bytes" : "CSRs"; }
 
 static uint64_t total(const tl_cost *cost, bool is_wires) {
     uint64_t sum = 0;
@@ -42,18 +41,20 @@ static void put_text(const tl_cost *cost, FILE *stream) {
         fprintf(stream, "  %-30s %14s %12s", row->name, number(row->state_bits, a), number(row->wires, b));
         fprintf(stream, " %14s %14s %9s\n", number(row->n_csrs, a), number(row->address_bytes, c), number(row->n_at_once, d));
     }
-    fprintf(stream, "\n  %-16s %34s %34s %34s\n", "Chips of", "distributed", "in the core", "on the bus");
-    fprintf(stream, "  %5s %10s", "units", "counters");
-    for (int i = 0; i < TL_COST_N_DESIGNS; i++)
-        fprintf(stream, " %14s %12s %6s", "state bits", "wires", i == TL_COST_ON_BUS ? "bytes" : "CSRs");
+    fprintf(stream, "\n  %-16s", "Chips of");
+    for (uint32_t k = 0; k < cost->n_kinds; k++)
+        fprintf(stream, " %34s", cost->designs[k].name);
+    fprintf(stream, "\n  %5s %10s", "units", "counters");
+    for (uint32_t k = 0; k < cost->n_kinds; k++)
+        fprintf(stream, " %14s %12s %6s", "state bits", "wires", registers_of(&cost->designs[k]));
     fputc('\n', stream);
     for (uint32_t i = 0; i < cost->n_sizes; i++) {
         const tl_cost_size *size = &cost->sizes[i];
         fprintf(stream, "  %5u %10u", size->n_units, size->n_counters);
-        for (int k = 0; k < TL_COST_N_DESIGNS; k++) {
+        for (uint32_t k = 0; k < cost->n_kinds; k++) {
             const tl_cost_design *row = &size->designs[k];
             fprintf(stream, " %14s %12s %6s", number(row->state_bits, a), number(row->wires, b),
-                    number(k == TL_COST_ON_BUS ? row->address_bytes : row->n_csrs, c));
+                    number(row->has_window ? row->address_bytes : row->n_csrs, c));
         }
         fputc('\n', stream);
     }
@@ -76,18 +77,22 @@ static void put_markdown(const tl_cost *cost, FILE *stream) {
         fprintf(stream, "| %s | %s | %s | %s | %s | %s |\n", row->name, number(row->state_bits, a), number(row->wires, b),
                 number(row->n_csrs, c), number(row->address_bytes, d), number(row->n_at_once, e));
     }
-    fputs(
-        "\n| units | counters of each | distributed: bits | wires | in the core: bits | wires | CSRs | on the bus: bits | wires | bytes |\n"
-        "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-        stream);
+    fputs("\n| units | counters of each |", stream);
+    for (uint32_t k = 0; k < cost->n_kinds; k++)
+        fprintf(stream, k == 0 ? " %s: bits | wires |" : " %s: bits | wires | %s |", cost->designs[k].name,
+                registers_of(&cost->designs[k]));
+    fputs("\n|--:|--:|", stream);
+    for (uint32_t k = 0; k < cost->n_kinds; k++)
+        fputs(k == 0 ? "--:|--:|" : "--:|--:|--:|", stream);
+    fputc('\n', stream);
     for (uint32_t i = 0; i < cost->n_sizes; i++) {
         const tl_cost_size *size = &cost->sizes[i];
         fprintf(stream, "| %u | %u", size->n_units, size->n_counters);
-        for (int k = 0; k < TL_COST_N_DESIGNS; k++) {
+        for (uint32_t k = 0; k < cost->n_kinds; k++) {
             const tl_cost_design *row = &size->designs[k];
             fprintf(stream, " | %s | %s", number(row->state_bits, a), number(row->wires, b));
-            if (k != TL_COST_DISTRIBUTED)
-                fprintf(stream, " | %s", number(k == TL_COST_ON_BUS ? row->address_bytes : row->n_csrs, c));
+            if (k > 0) // registers of the design itself are the same on every chip
+                fprintf(stream, " | %s", number(row->has_window ? row->address_bytes : row->n_csrs, c));
         }
         fputs(" |\n", stream);
     }
@@ -111,7 +116,7 @@ static void put_json(const tl_cost *cost, tl_json *json) {
     tl_json_string(json, "machine", cost->machine);
     tl_json_string(json, "hpc", cost->hpc);
     tl_json_u64(json, "harts", cost->n_harts);
-    tl_json_u64(json, "managers", cost->n_managers);
+    tl_json_u64(json, "managers", cost->n_holders);
     tl_json_u64(json, "counters", cost->n_counters);
     tl_json_u64(json, "wired_numbers", cost->n_wired);
     tl_json_string(json, "account", TL_COST_SENTENCE);
@@ -136,7 +141,7 @@ static void put_json(const tl_cost *cost, tl_json *json) {
         tl_json_u64(json, "units", cost->sizes[i].n_units);
         tl_json_u64(json, "counters", cost->sizes[i].n_counters);
         tl_json_begin_array(json, "designs");
-        for (int k = 0; k < TL_COST_N_DESIGNS; k++)
+        for (uint32_t k = 0; k < cost->n_kinds; k++)
             put_design(json, &cost->sizes[i].designs[k]);
         tl_json_end_array(json);
         tl_json_end_object(json);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The hardware account of distributed counters as text, Markdown and JSON.
+// The hardware account of a design as text, Markdown and JSON.
 #ifndef TL_REPORT_COST_H
 #define TL_REPORT_COST_H
 

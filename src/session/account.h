@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The hardware that each design of counters needs on one machine: the one account, of which tally
-// describe and tally compare print parts. TL_COST_SENTENCE (session/cost.h) says what is in it. All
-// harts are in it, but CSRs and counters at once are those of one hart.
+// describe and tally compare print parts. TL_COST_SENTENCE (session/cost_maker.h) says what is in it. All
+// harts are in it, but CSRs and counters at once are those of one hart. A design brings its row as
+// src/readers/<design>/account.c; a design without one is in no account.
 #ifndef TL_SESSION_ACCOUNT_H
 #define TL_SESSION_ACCOUNT_H
 
 #include "base/status.h"
 #include "machine/machine.h"
-#include "pmu/dhpc/dhpc.h"
+#include "model/pmu.h"
+
+struct tl_cost;
 
 typedef struct tl_account {
     uint64_t n_counters, n_at_once; // of all harts; that count together whatever they are asked
@@ -16,16 +19,39 @@ typedef struct tl_account {
     uint32_t csrs_per_event, address_bytes_per_event;
 } tl_account;
 
-// Gives a description what it lacks of u74, ccache and dhpc.
-enum { TL_ACCOUNT_BLOCK_COUNTERS = 6 };
+// The design's own page, tally describe pmu NAME --cost (session/cost_maker.h).
+typedef struct tl_account_page {
+    const char *title;   // "Distributed counters"
+    const char *holders; // what has the counters: "managers"
+    // Tells holders, counters, wired numbers, parts and remark of a machine that has the design.
+    // TL_EINVAL: no counter of it is built there.
+    TL_MUST_CHECK tl_status (*fill)(const tl_machine *machine, struct tl_cost *cost, tl_error *err);
+    // The design on a chip of so many units with so many counters each, otherwise built as here.
+    TL_MUST_CHECK tl_status (*of_units)(const tl_machine *machine, uint32_t n_units, uint32_t n_counters, tl_account *ret_account,
+                                        tl_error *err);
+} tl_account_page;
+
+typedef struct tl_account_type {
+    const tl_pmu_type *pmu;
+    void (*complete)(tl_config *config); // gives a description counters of the design if it lacks them
+    // Of a machine that has the design.
+    TL_MUST_CHECK tl_status (*of_machine)(const tl_machine *machine, tl_account *ret_account, tl_error *err);
+    // Of such a design that counts so many events at once. NULL: it is not told.
+    tl_account (*of_counters)(uint32_t n_counters, uint32_t n_harts);
+    const char *kind;            // "in the core": where such a design has its counters
+    const char *as_built;        // the same with the chip that has it, for pages of other designs; NULL: they leave it out
+    const tl_account_page *page; // NULL: there is none
+} tl_account_type;
+
+extern const tl_account_type *const tl_account_types[];         // NULL-terminated: src/readers
+const tl_account_type *tl_account_find(const tl_pmu_type *pmu); // NULL: it is in no account
+
+// Gives a description what it lacks of every design in the account.
 void tl_account_complete(tl_config *config);
 
-// The machine must have the design. The U74's counters; the block on the bus; the distributed ones.
-TL_MUST_CHECK tl_status tl_account_of_u74(const tl_machine *machine, tl_account *ret_account, tl_error *err);
-tl_account tl_account_of_ccache(const tl_machine *machine);
-tl_account tl_account_of_dhpc(const tl_machine *machine, tl_dhpc_cost *ret_cost); // ret_cost may be NULL
-// Designs that would count as many events at once: in the core, on the bus.
-tl_account tl_account_in_core(uint32_t n_counters, uint32_t n_harts);
-tl_account tl_account_on_bus(uint32_t n_counters);
+// For rows of designs. CSRs that are there and not merely read as zero, of one hart. Bytes of
+// addresses that one more counter needs.
+uint32_t tl_account_csrs(const tl_regfile *file);
+uint32_t tl_account_bytes_per_event(const tl_regmap *map);
 
 #endif

@@ -7,9 +7,12 @@
 #include "result/cost.h"
 
 // Of a machine by name or description, which is given what it lacks of the designs. n_units and
-// n_counters 0: a range of sizes.
-TL_MUST_CHECK tl_status tl_cost_new(const char *machine, const char *const *overrides, uint32_t n_units, uint32_t n_counters,
-                                    tl_cost **ret_cost, tl_error *err);
+// n_counters 0: a range of sizes. TL_ENOENT: no design is called `pmu`; TL_EINVAL: it has no page.
+TL_MUST_CHECK tl_status tl_cost_new(const char *pmu, const char *machine, const char *const *overrides, uint32_t n_units,
+                                    uint32_t n_counters, tl_cost **ret_cost, tl_error *err);
 void tl_cost_free(tl_cost *cost); // NULL is fine
+
+// For the page of a design, which has TL_COST_MAX_PARTS at most.
+void tl_cost_add_part(tl_cost *cost, const char *name, bool is_wires, uint64_t each, uint64_t n, uint64_t sum);
 
 #endif

@@ -283,7 +283,7 @@ static const tl_embedded_file *find_builtin(const char *name) {
 static tl_status read_description(const char *text, size_t n_bytes, const char *file_name, uint32_t n_bases, tl_config *ret_config,
                                   tl_error *err);
 
-// "rocket, lowrisc2, u74, tiny"
+// "rocket, lowrisc2, tiny"
 static void list_builtins(tl_strbuf *out) {
     for (uint32_t i = 0; i < tl_machine_files_count; i++)
         tl_strbuf_addf(out, "%s%s", i == 0 ? "" : ", ", tl_machine_files[i].name);

@@ -21,10 +21,10 @@ static uint32_t list_constants(const tl_config *config, tl_catalogue_constant re
     return n;
 }
 
-// The first design whose events a report names by selectors: who counts while the program runs.
+// The first design that takes selectors as they are, for examples.
 static const char *selecting_pmu(void) {
     const tl_source_type *const *type = tl_source_types;
-    while (*type && !(*type)->attach)
+    while (*type && !(*type)->takes_selectors)
         type++;
     return *type ? (*type)->pmu->name : "NAME";
 }

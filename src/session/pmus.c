@@ -7,7 +7,7 @@
 
 #include "base/nearest.h"
 
-// "rvhpm, dhpc"
+// "a, b, c"
 static const char *all_types(char *text, size_t size) {
     size_t used = 0;
     text[0] = '\0';

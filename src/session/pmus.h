@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PMU designs by the names that users type: "rvhpm", or "rvhpm:u74" for one of its presets.
+// PMU designs by the names that users type: "NAME", or "NAME:PRESET" for one of its presets.
 #ifndef TL_SESSION_PMUS_H
 #define TL_SESSION_PMUS_H
 

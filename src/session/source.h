@@ -24,6 +24,7 @@ typedef struct tl_source { // first member of a design's own struct; lives in th
 
 typedef struct tl_source_type {
     const tl_pmu_type *pmu;
+    bool takes_selectors; // an event may be written rHEX, the selector itself
     // Gives the machine what was asked for. TL_EINVAL: other options do not go with it.
     TL_MUST_CHECK tl_status (*configure)(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err);
     // Resolves the names of events. TL_ENOENT: no such event; TL_EINVAL: this PMU cannot count it.

@@ -2,6 +2,7 @@
 // The account of designs on machines of known size, worked out on paper, and that chips of other
 // sizes are accounted for alike.
 #include "base/testing.h"
+#include "readers/ccache/on.h"
 #include "readers/dhpc/on.h"
 #include "readers/rvhpm/on.h"
 #include "session/account.h"
@@ -19,15 +20,25 @@ static tl_machine *machine_of(const char *name, const char *const *overrides) {
     return machine;
 }
 
+static tl_account account_on(const tl_machine *machine, const tl_pmu_type *pmu) {
+    tl_account account;
+    tl_error err = {0};
+    if (tl_account_find(pmu)->of_machine(machine, &account, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    return account;
+}
+
+static tl_account account_of(const tl_pmu_type *pmu, uint32_t n_counters, uint32_t n_harts) {
+    return tl_account_find(pmu)->of_counters(n_counters, n_harts);
+}
+
 static void test_the_u74_s_registers_are_those_of_its_map(void **state) {
     (void)state;
     static const char *const harts[] = {"harts=1", "harts=4"};
     for (uint32_t n = 1; n <= 4; n += 3) {
         const char *const overrides[] = {harts[n / 4], NULL};
         tl_machine *machine = machine_of("u74", overrides);
-        tl_account a;
-        tl_error err = {0};
-        assert_int_equal(tl_account_of_u74(machine, &a, &err), TL_OK);
+        tl_account a = account_on(machine, &tl_pmu_rvhpm);
         assert_int_equal(a.n_counters, n * 4);
         assert_int_equal(a.n_at_once, 4);
         assert_int_equal(a.counter_bits, n * (2 * 64 + 2 * 40));
@@ -44,7 +55,7 @@ static void test_the_block_has_two_registers_for_each_counter(void **state) {
     (void)state;
     static const char *const overrides[] = {"l2.counters=9", "harts=2", NULL};
     tl_machine *machine = machine_of("u74", overrides);
-    tl_account a = tl_account_of_ccache(machine), usual;
+    tl_account a = account_on(machine, &tl_pmu_ccache), usual;
     assert_int_equal(a.n_counters, 9);
     assert_int_equal(a.n_at_once, 9);
     assert_int_equal(a.counter_bits, 9 * 64);
@@ -53,7 +64,7 @@ static void test_the_block_has_two_registers_for_each_counter(void **state) {
     assert_int_equal(a.address_bytes_per_event, 16);
     tl_machine_free(machine);
     machine = machine_of("u74", overrides + 1); // has none: gets six
-    usual = tl_account_of_ccache(machine);
+    usual = account_on(machine, &tl_pmu_ccache);
     assert_int_equal(usual.n_counters, 6);
     // Three counters more are so many selectors and values; the filter, two clients a hart and one,
     // stays.
@@ -66,26 +77,35 @@ static void test_the_block_has_two_registers_for_each_counter(void **state) {
 static void test_what_is_wired_is_no_counter(void **state) {
     (void)state;
     tl_machine *machine = machine_of("lowrisc2", NULL);
-    tl_dhpc_cost cost;
-    tl_account a = tl_account_of_dhpc(machine, &cost);
-    uint32_t n_managers, n = 0;
+    tl_account a = account_on(machine, &tl_pmu_dhpc);
+    tl_cost *cost;
+    tl_error err = {0};
+    uint32_t n_managers, n = 0, n_numbers = 0;
+    assert_int_equal(tl_cost_new("dhpc", "lowrisc2", NULL, 8, 16, &cost, &err), TL_OK);
     const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(machine), &n_managers);
     for (uint32_t i = 0; i < n_managers; i++)
         for (int bit = 0; bit < 64; bit++)
             n += (managers[i].implemented >> bit & 1) && managers[i].counters[bit].origin != TL_DHPC_CONSTANT;
+    for (uint32_t i = 0; i < n_managers; i++)
+        n_numbers += (uint32_t)__builtin_popcountll(managers[i].implemented);
     assert_int_equal(a.n_counters, n);
     assert_int_equal(a.n_at_once, n);
     assert_int_equal(a.counter_bits, 64 * n);
-    assert_int_equal(cost.n_counters, n);
-    assert_true(cost.n_wired > 0);
+    assert_int_equal(cost->n_counters, n);
+    assert_int_equal(cost->n_holders, n_managers);
+    assert_true(cost->n_wired > 0);
+    assert_int_equal(cost->n_wired, n_numbers - n);
+    assert_non_null(strstr(cost->remark, "are wired, and not in it"));
     assert_int_equal(a.n_csrs, 3); // hpcc, hpcm, hpcr; the upper halves are 32-bit harts'
     assert_int_equal(a.csrs_per_event + a.address_bytes + a.address_bytes_per_event, 0);
     tl_machine_free(machine);
+    tl_cost_free(cost);
 }
 
-static void test_rivals_have_a_counter_for_each(void **state) {
+static void test_designs_of_equal_reach_have_a_counter_for_each_event(void **state) {
     (void)state;
-    tl_account in_core = tl_account_in_core(100, 2), on_bus = tl_account_on_bus(100);
+    tl_account in_core = account_of(&tl_pmu_rvhpm, 100, 2), on_bus = account_of(&tl_pmu_ccache, 100, 2);
+    assert_null(tl_account_find(&tl_pmu_dhpc)->of_counters);
     assert_int_equal(in_core.n_counters, 100);
     assert_int_equal(in_core.n_at_once, 100);
     assert_int_equal(in_core.state_bits, 100 * 2 * 128);
@@ -121,16 +141,15 @@ static void test_the_cost_holds_every_design_of_the_account(void **state) {
     (void)state;
     tl_cost *cost;
     tl_error err = {0};
-    assert_int_equal(tl_cost_new("lowrisc2", NULL, 8, 16, &cost, &err), TL_OK);
+    assert_int_equal(tl_cost_new("dhpc", "lowrisc2", NULL, 8, 16, &cost, &err), TL_OK);
     tl_machine *machine = machine_of("lowrisc2", NULL);
-    tl_dhpc_cost parts;
-    tl_account accounts[5] = {tl_account_of_dhpc(machine, &parts)};
-    accounts[1] = tl_account_in_core((uint32_t)accounts[0].n_counters, 2);
-    accounts[2] = tl_account_on_bus((uint32_t)accounts[0].n_counters);
-    assert_int_equal(tl_account_of_u74(machine, &accounts[3], &err), TL_OK);
-    accounts[4] = tl_account_of_ccache(machine);
+    tl_account accounts[5] = {account_on(machine, &tl_pmu_dhpc)};
+    accounts[1] = account_of(&tl_pmu_rvhpm, (uint32_t)accounts[0].n_counters, 2);
+    accounts[2] = account_of(&tl_pmu_ccache, (uint32_t)accounts[0].n_counters, 2);
+    accounts[3] = account_on(machine, &tl_pmu_rvhpm);
+    accounts[4] = account_on(machine, &tl_pmu_ccache);
     assert_int_equal(cost->n_counters, accounts[0].n_counters);
-    assert_int_equal(cost->n_wired, parts.n_wired);
+    assert_int_equal(cost->n_kinds, 3);
     assert_int_equal(cost->n_designs, 5);
     for (int i = 0; i < 5; i++) {
         assert_int_equal(cost->designs[i].state_bits, accounts[i].state_bits);
@@ -140,12 +159,23 @@ static void test_the_cost_holds_every_design_of_the_account(void **state) {
         assert_int_equal(cost->designs[i].n_at_once, accounts[i].n_at_once);
     }
     assert_int_equal(cost->n_sizes, 1);
-    assert_int_equal(cost->sizes[0].designs[TL_COST_DISTRIBUTED].n_at_once, 8 * 16);
-    assert_int_equal(cost->sizes[0].designs[TL_COST_DISTRIBUTED].n_csrs, 3);
-    assert_int_equal(cost->sizes[0].designs[TL_COST_IN_CORE].n_csrs, 2 * 8 * 16);
-    assert_int_equal(cost->sizes[0].designs[TL_COST_ON_BUS].address_bytes, 8 * 8 * 16);
+    assert_int_equal(cost->sizes[0].designs[0].n_at_once, 8 * 16);
+    assert_int_equal(cost->sizes[0].designs[0].n_csrs, 3);
+    assert_int_equal(cost->sizes[0].designs[1].n_csrs, 2 * 8 * 16);
+    assert_int_equal(cost->sizes[0].designs[2].address_bytes, 8 * 8 * 16);
     tl_machine_free(machine);
     tl_cost_free(cost);
+}
+
+static void test_a_design_without_a_page_is_named_beside_those_with_one(void **state) {
+    (void)state;
+    tl_cost *cost;
+    tl_error err = {0};
+    assert_int_equal(tl_cost_new("rvhpm", "lowrisc2", NULL, 0, 0, &cost, &err), TL_EINVAL);
+    assert_string_equal(err.text, "pmu rvhpm has no page of its cost; there is one of dhpc");
+    assert_int_equal(tl_cost_new("dhpc:timed", "lowrisc2", NULL, 0, 0, &cost, &err), TL_EINVAL);
+    assert_string_equal(err.text, "dhpc:timed: the cost is of a design as the machine has it; write dhpc");
+    assert_int_equal(tl_cost_new("abacus", "lowrisc2", NULL, 0, 0, &cost, &err), TL_ENOENT);
 }
 
 int main(void) {
@@ -153,9 +183,10 @@ int main(void) {
         cmocka_unit_test(test_the_u74_s_registers_are_those_of_its_map),
         cmocka_unit_test(test_the_block_has_two_registers_for_each_counter),
         cmocka_unit_test(test_what_is_wired_is_no_counter),
-        cmocka_unit_test(test_rivals_have_a_counter_for_each),
+        cmocka_unit_test(test_designs_of_equal_reach_have_a_counter_for_each_event),
         cmocka_unit_test(test_what_a_description_lacks_is_added),
         cmocka_unit_test(test_the_cost_holds_every_design_of_the_account),
+        cmocka_unit_test(test_a_design_without_a_page_is_named_beside_those_with_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
 }

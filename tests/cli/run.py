@@ -175,6 +175,8 @@ def a_grant_is_refused_in_the_user_s_words():
                         (["--grant", "hpc"], "tally: --grant hpc: this machine has no distributed counters; set hpc=timed"),
                         (["--set", "os.hpc=until_exec"], "tally: os.hpc = until_exec: this machine has no distributed counters; set hpc=timed")):
         equal(stat(*words, *program("exit")), (2, "", said + "\n"))
+    fails(["stat", "--grant", "abacus", *program("exit")], 2, "--grant abacus: there is no such device; there are ccache and hpc")
+    fails(["stat", "--grant", "ccache,hcp", *program("exit")], 2, "--grant hcp: there is no such device; did you mean hpc?")
     equal(stat("-q", "-n", "--grant", "ccache,hpc", "--set", "l2.counters=6", "--set", "hpc=timed", *program("exit"))[0], 0)
     equal(stat("-q", "-n", "-P", "dhpc", "--grant", "hpc", *program("exit"))[0], 0)
 
@@ -335,13 +337,16 @@ def completion_completes():
     contains(complete("tally", "stat", "-M", "ipc,topd"), "ipc,topdown", "ipc,topdown2")  # groups
     contains(complete("tally", "diff", "-e", "cyc"), "cycles")
     equal(complete("tally", "list", "gro"), ["groups"])
+    equal(complete("tally", "stat", "--grant", "cc"), ["ccache"])
+    equal(complete("tally", "stat", "--grant", "ccache,"), ["ccache,ccache", "ccache,hpc"])
     contains(complete("tally", "help", "compl"), "completion", "completion-zsh", "completion-fish")
     equal(complete("tally", "compare", "--", "--max"), [])
 
 
 CHECKED_COMPLETIONS = (("tally stat --max", "--max-insns"), ("tally stat --engine s", "step"), ("tally stat --set l1d.wa", "l1d.ways="),
                        ("tally stat -M topdown", "topdown2"), ("tally stat -e cycles,instr", "instructions"), ("tally list gro", "groups"),
-                       ("tally compare --pmu u74,cc", "ccache"), ("tally ver", "version"), ("tally describe mach", "machine"))
+                       ("tally compare --pmu u74,cc", "ccache"), ("tally ver", "version"), ("tally describe mach", "machine"),
+                       ("tally stat --grant ccache,h", "hpc"), ("tally suite d", "dhpc"))
 
 
 @test

@@ -354,6 +354,35 @@ static tl_comparison *compared(const char *designs, const char *events) {
     return comparison;
 }
 
+// What each PMU design offers; -P and tl_list_new name the same ones.
+static void test_pmu_designs_say_what_they_offer(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *grant;
+        bool has_cost, is_read_at_end;
+    } rows[] = {{"ccache", "ccache", false, false}, {"dhpc", "hpc", true, true}, {"rvhpm", "", false, false}};
+    assert_int_equal(tl_pmu_n_designs(), 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        tl_pmu_design design = {.size = sizeof design};
+        tl_error err = {0};
+        FILE *nowhere = fopen("/dev/null", "w");
+        tl_pmu_design_at(i, &design);
+        assert_string_equal(design.name, rows[i].name);
+        assert_true(*design.title);
+        assert_string_equal(design.grant, rows[i].grant);
+        assert_int_equal(*design.grant_meaning != '\0', *design.grant != '\0');
+        assert_int_equal(design.has_cost, rows[i].has_cost);
+        assert_int_equal(design.is_read_at_end, rows[i].is_read_at_end);
+        assert_int_equal(tl_describe_cost(design.name, "tiny", NULL, 1, 1, TL_DESCRIBE_JSON, nowhere, &err),
+                         design.has_cost ? TL_OK : TL_EINVAL);
+        fclose(nowhere);
+    }
+    tl_pmu_design none = {.size = sizeof none, .name = "left", .has_cost = true};
+    tl_pmu_design_at(3, &none);
+    assert_string_equal(none.name, "");
+    assert_false(none.has_cost);
+}
+
 static const char *name_of(uint32_t index) {
     tl_compare_design design = {.size = sizeof design};
     tl_compare_design_at(index, &design);
@@ -448,6 +477,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_wishes_that_contradict_each_other_are_refused),
     cmocka_unit_test(test_what_a_pmu_reports_comes_with_the_truth),
     cmocka_unit_test(test_stopping_from_outside_is_told),
+    cmocka_unit_test(test_pmu_designs_say_what_they_offer),
     cmocka_unit_test(test_designs_are_told_by_index),
     cmocka_unit_test(test_the_distributed_counters_are_exact_and_two_events_need_no_turns),
     cmocka_unit_test(test_a_comparison_is_written_in_each_format),

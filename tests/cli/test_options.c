@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/testing.h"
+#include "parser.h"
 
 enum { MAX_WORDS = 32 };
 
@@ -299,6 +300,61 @@ static void test_tables_are_sound(void **state) {
     }
 }
 
+// An option of the table that sets nothing would end the program.
+static void test_every_option_sets_something(void **state) {
+    (void)state;
+    for (size_t i = 0; i < cli_n_option_rows; i++) {
+        cli_options options = {.verb = VERB_STAT};
+        char error[CLI_SENTENCE_BYTES] = "";
+        cli_parser p = {.out = &options, .error = error, .error_size = sizeof error};
+        const cli_option *row = &cli_option_rows[i];
+        bool is_good = cli_take(&p, row->id, row->argument ? "" : NULL);
+        if (is_good != (error[0] == '\0') || (!is_good && !strstr(error, ": ")))
+            fail_msg("--%s: %s", row->name, error);
+        cli_options_done(&options);
+    }
+}
+
+// The whole range of a number that a row of values.c bounds, and one more on each side.
+static void test_numbers_are_bounded_on_both_sides(void **state) {
+    (void)state;
+    static const struct {
+        const char *words;
+        bool is_good;
+    } rows[] = {{"stat -r 0 x", false},
+                {"stat -r 1 x", true},
+                {"stat -r 1000000 x", true},
+                {"stat -r 1000001 x", false},
+                {"stat --log-fd 0 x", true},
+                {"stat --log-fd 1048575 x", true},
+                {"stat --log-fd 1048576 x", false},
+                {"stat --code-cache 196607 x", false},
+                {"stat --code-cache 192KiB x", true},
+                {"stat --code-cache 1GiB x", true},
+                {"stat --code-cache 1073741825 x", false},
+                {"stat --translate-after 0 x", true},
+                {"stat --translate-after 4294967295 x", true},
+                {"stat --translate-after 4294967296 x", false},
+                {"stat --timeout 0 x", false},
+                {"stat --timeout 1ms x", true},
+                {"stat --max-insns 0 x", false},
+                {"stat --max-insns 1 x", true},
+                {"compare --insns 0 x", false},
+                {"compare --insns 20G x", true},
+                {"compare --phases 0 x", false},
+                {"compare --phases 1000 x", true},
+                {"compare --phases 1001 x", false},
+                {"suite --insns 10G dhpc", true},
+                {"suite --insns 10000000001 dhpc", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        line a;
+        parse(&a, rows[i].words);
+        if (a.is_good != rows[i].is_good)
+            fail_msg("%s: %s", rows[i].words, a.error);
+        cli_options_done(&a.options);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_letters_and_names_mean_the_same),
     cmocka_unit_test(test_boot_takes_the_options_of_stat_and_its_own),
@@ -312,6 +368,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_durations_are_seconds),
     cmocka_unit_test(test_nearest_is_near),
     cmocka_unit_test(test_tables_are_sound),
+    cmocka_unit_test(test_every_option_sets_something),
+    cmocka_unit_test(test_numbers_are_bounded_on_both_sides),
 };
 
 TL_TEST_MAIN(tests)

@@ -175,6 +175,29 @@ static void check_words(const tl_pmu_type *type, const tl_pmu_preset *preset) {
     }
 }
 
+static bool can_be_granted(const tl_key *key) {
+    for (uint32_t i = 0; key->kind == TL_KEY_CHOICE && key->choices[i]; i++)
+        if (!strcmp(key->choices[i], "granted"))
+            return i == TL_GRANTED;
+    return false;
+}
+
+static void check_grant(const tl_pmu_type *type, const tl_pmu_preset *preset) {
+    (void)preset;
+    char path[64];
+    uint32_t n_found = 0;
+    assert_int_equal(type->grant != NULL, type->grant_name != NULL);
+    snprintf(path, sizeof path, "os.%s", type->grant_name ? type->grant_name : "");
+    for (const tl_key *key = type->keys; type->grant_name && key && key->path; key++) {
+        if (strcmp(key->path, path) != 0)
+            continue;
+        n_found++;
+        assert_true(can_be_granted(key));
+        check_sentence(key->path, key->meaning);
+    }
+    assert_int_equal(n_found, type->grant_name != NULL);
+}
+
 // A unit that this machine does not have: its events are not modeled there, and selectors say so. A signal that a unit does not have is a mistake.
 static bool lacks_a_unit(const tl_probe *probe, const char *sources) {
     for (const char *at = sources; at; at = strstr(at, " + ") ? strstr(at, " + ") + 3 : NULL) {
@@ -209,6 +232,7 @@ static void check_events(const tl_pmu_type *type, const tl_pmu_preset *preset) {
 static void test_registers_obey_the_kinds_of_their_fields(void **state) { (void)state, for_each(check_registers); }
 static void test_addresses_are_unique_and_others_do_not_answer(void **state) { (void)state, for_each(check_addresses); }
 static void test_every_row_is_said_in_a_sentence_with_its_source(void **state) { (void)state, for_each(check_words); }
+static void test_what_can_be_granted_has_a_key(void **state) { (void)state, for_each(check_grant); }
 static void test_events_are_unique_and_honest(void **state) { (void)state, for_each(check_events); }
 
 // What a design cannot count on a machine that exists would be a silent zero there.
@@ -365,6 +389,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_registers_obey_the_kinds_of_their_fields),
     cmocka_unit_test(test_addresses_are_unique_and_others_do_not_answer),
     cmocka_unit_test(test_every_row_is_said_in_a_sentence_with_its_source),
+    cmocka_unit_test(test_what_can_be_granted_has_a_key),
     cmocka_unit_test(test_events_are_unique_and_honest),
     cmocka_unit_test(test_events_resolve_on_every_machine),
     cmocka_unit_test(test_no_sequence_of_accesses_does_harm),

@@ -38,6 +38,12 @@ expect(tally("describe", "machine", "rocket"), "toy:\n  period: 0\n")
 expect(tally("describe", "machine", "rocket", "--set", "toy.period=77"), "toy:\n  period: 77\n")
 expect(tally("list", "keys"), "toy.period", "The toy counter stores a record every so many cycles")
 expect(tally("stat", "--set", "toy.period=1000001", "--", PROGRAM, status=2), "toy.period", "must be between 0 and 1000000")
+expect(tally("stat", "--help"), "Names of --grant:", "  toy      Whether programs may use the toy counter.")
+expect(tally("stat", "--grant", "abacus", "--", PROGRAM, status=2), "there are ccache, hpc and toy")
+expect(tally("stat", "--grant", "toy", "--", PROGRAM, status=2), "tally: --grant toy: set toy.period")
+tally("stat", "--grant", "toy,hpc", "--set", "hpc=timed", "--set", "toy.period=100000", "--", PROGRAM)
+expect(tally("compare", "--help"), "  toy      A counter of each hart's stores, in a window.")
+expect(tally("suite", "toy", status=2), "there is no suite toy; the suite is dhpc")
 expect(tally("stat", "-P", "toy", "--", PROGRAM, status=2), "this machine has no toy; set toy.period")
 expect(tally("stat", "-P", "ccache", "--", PROGRAM, status=2), "nothing reads pmu ccache", "-P toy")
 
@@ -69,3 +75,18 @@ for design in ("dhpc", "toy"):
         sys.exit(f"{design} counted {stores[design]}")
 if stores["toy"]["undisturbed"] != stores["dhpc"]["undisturbed"] or "the toy counts stores" not in cycles[0]["reason"]:
     sys.exit(f"{stores} {cycles}")
+
+# It tells no hardware: that is not the same as none.
+toy, dhpc = ([row for row in compared if row["type"] == "design" and row["design"] == design][0] for design in ("toy", "dhpc"))
+for member in ("events_at_once", "n_csrs", "address_bytes", "csrs_per_event", "address_bytes_per_event"):
+    if toy[member] is not None or dhpc[member] is None:
+        sys.exit(f"{member}: {toy[member]} of the toy, {dhpc[member]} of dhpc")
+if [row for row in compared if row["type"] == "state" and row["design"] == "toy"]:
+    sys.exit("the toy has a row of its hardware")
+text = tally("compare", "--pmu", "toy,dhpc", "-e", "integer_store", "--no-sweeps", "--insns", "1M", "--", PROGRAM).splitlines()
+for label, n in (("events counted at once", 1), ("control registers that", 1), ("bytes of address space", 1), ("more for one event more", 2)):
+    found = [line.split()[-2] for line in text if label in line]
+    if found != ["-"] * n:
+        sys.exit(f"{label}: {found}")
+expect(tally("describe", "pmu", "toy", "--cost", status=2), "--cost", "dhpc")
+expect(tally("describe", "pmu", "dhpc", "--cost"), "in the core", "on the bus")

@@ -11,9 +11,11 @@ typedef struct toy {
     uint64_t next;
 } toy;
 
-static const struct settings { uint32_t period; } defaults = {.period = 0};
-static const tl_key keys[] = {TL_KEY_NUMBER(struct settings, toy.period, period, U32, COUNT, 0, 1000000, "cycles", NULL,
-                                            "The toy counter stores a record every so many cycles; 0: there is none."){.path = NULL}};
+static const struct settings { uint32_t period, grant; } defaults = {.period = 0};
+static const char *const grants[] = {"denied", "granted", NULL};
+static const tl_key keys[] = {TL_KEY_NAMED(struct settings, os.toy, grant, grants, "Whether programs may use the toy counter.")
+                                  TL_KEY_NUMBER(struct settings, toy.period, period, U32, COUNT, 0, 1000000, "cycles", NULL,
+                                                "The toy counter stores a record every so many cycles; 0: there is none."){.path = NULL}};
 
 static uint64_t count_of(const toy *t) {
     uint64_t sum = 0;
@@ -73,6 +75,11 @@ static uint64_t tick(tl_pmu *pmu, uint64_t now) {
 }
 
 static void reset(tl_pmu *pmu) { tl_regfile_reset(&pmu->file); }
+static tl_grant grant(const void *settings) { return (tl_grant)((const struct settings *)settings)->grant; }
+static tl_status check_grant(const void *settings, tl_error *err) {
+    const struct settings *s = settings;
+    return s->grant == TL_DENIED || s->period != 0 ? TL_OK : tl_fail(err, TL_EINVAL, "os.toy = granted: set toy.period");
+}
 static const tl_pmu_preset *choose(const void *settings) { return ((const struct settings *)settings)->period ? &preset : NULL; }
 
 const tl_pmu_type tl_pmu_toy = {
@@ -86,7 +93,10 @@ const tl_pmu_type tl_pmu_toy = {
     .keys = keys,
     .default_settings = &defaults,
     .settings_size = sizeof defaults,
+    .check_grant = check_grant,
     .choose = choose,
+    .grant = grant,
+    .grant_name = "toy",
     .window_paddr = TOY_WINDOW_PADDR,
     .window_bytes = 16,
     .attach = attach,

@@ -223,6 +223,7 @@ const tl_pmu_type tl_pmu_ccache = {
     .check = check,
     .choose = choose,
     .grant = grant,
+    .grant_name = "ccache",
     .window_paddr = TL_CCACHE_PADDR,
     .window_bytes = TL_CCACHE_WINDOW_BYTES,
     .describe_node = describe_node,

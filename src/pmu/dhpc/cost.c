@@ -53,19 +53,3 @@ tl_dhpc_cost tl_dhpc_cost_of(const tl_dhpc_config *config, uint32_t n_harts, con
                  (uint64_t)n_managers * (cost.request_wires + cost.data_wires + 2 * client_bits);
     return cost;
 }
-
-tl_dhpc_rival tl_dhpc_rival_in_core(uint32_t n_counters, uint32_t n_harts) {
-    return (tl_dhpc_rival){
-        .state_bits = (uint64_t)n_counters * n_harts * 2 * VALUE_BITS, // every hart reaches every event: counter and selector
-        .wires = (uint64_t)n_counters * n_harts,                       // each event's wire comes to each hart's registers
-        .n_csrs = (uint64_t)n_counters * 2,
-    };
-}
-
-tl_dhpc_rival tl_dhpc_rival_on_bus(uint32_t n_counters) {
-    return (tl_dhpc_rival){
-        .state_bits = (uint64_t)n_counters * VALUE_BITS,
-        .wires = n_counters + 64 + 64 + 40, // events come to the block; read data, write data, address and control of one bus port
-        .address_bytes = (uint64_t)n_counters * 8,
-    };
-}

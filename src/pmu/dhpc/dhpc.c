@@ -201,6 +201,7 @@ const tl_pmu_type tl_pmu_dhpc = {
     .check_grant = check_grant,
     .choose = choose,
     .grant = grant,
+    .grant_name = "hpc",
     .attach = attach,
     .reset = reset,
     .of_hart = of_hart,

@@ -216,12 +216,5 @@ typedef struct tl_dhpc_cost {
     uint32_t n_counters, n_wired, n_managers, n_harts; // n_wired: numbers of the directory, which count nothing and are no state
 } tl_dhpc_cost;
 tl_dhpc_cost tl_dhpc_cost_of(const tl_dhpc_config *config, uint32_t n_harts, const tl_dhpc_manager *managers, uint32_t n_managers);
-// The same reach built in the core: one counter and one selector of 64 bits per event, one wire per event, `n_csrs` registers.
-// And as a block on the bus: a counter per event, 64 + 64 + 40 wires of one bus port, 8 bytes of address space each.
-typedef struct tl_dhpc_rival {
-    uint64_t state_bits, wires, n_csrs, address_bytes;
-} tl_dhpc_rival;
-tl_dhpc_rival tl_dhpc_rival_in_core(uint32_t n_counters, uint32_t n_harts);
-tl_dhpc_rival tl_dhpc_rival_on_bus(uint32_t n_counters);
 
 #endif

@@ -558,17 +558,6 @@ static void test_the_directory_s_numbers_are_no_counters(void **state) {
     assert_int_equal(cost.manager_counters, 5 * 64);
 }
 
-static void test_rivals_of_equal_reach(void **state) {
-    (void)state;
-    tl_dhpc_rival in_core = tl_dhpc_rival_in_core(100, 2), on_bus = tl_dhpc_rival_on_bus(100);
-    assert_int_equal(in_core.state_bits, 100 * 2 * 128);
-    assert_int_equal(in_core.n_csrs, 200);
-    assert_int_equal(in_core.wires, 200);
-    assert_int_equal(on_bus.state_bits, 6400);
-    assert_int_equal(on_bus.address_bytes, 800);
-    assert_int_equal(on_bus.n_csrs, 0);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rows_stand_in_order_and_once),
     cmocka_unit_test(test_events_have_the_specification_s_numbers_and_names),
@@ -587,7 +576,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_t32_reading_touches_nothing_but_registers),
     cmocka_unit_test(test_the_cost_is_the_sum_of_its_registers),
     cmocka_unit_test(test_the_directory_s_numbers_are_no_counters),
-    cmocka_unit_test(test_rivals_of_equal_reach),
 };
 
 TL_TEST_MAIN(tests)

@@ -7,7 +7,6 @@
 
 #include "pmu/ccache/snooper.h"
 #include "readers/ccache/on.h"
-#include "session/account.h"
 
 enum { SNOOPER_CYCLES = 100000 };
 
@@ -16,7 +15,7 @@ static tl_status complete(tl_compare_setup *s, tl_error *err) {
     char text[64];
     tl_status status = TL_OK;
     if (settings.n_counters == 0) {
-        snprintf(text, sizeof text, "l2.counters=%d", TL_ACCOUNT_BLOCK_COUNTERS);
+        snprintf(text, sizeof text, "l2.counters=%d", TL_CCACHE_ADDED_COUNTERS);
         status = tl_compare_add_setting(s, text, err);
     }
     if (status == TL_OK && settings.snooper_cycles == 0) {
@@ -55,14 +54,6 @@ static uint32_t write_access(tl_assembler *a, const tl_stage *stage, uint32_t me
     return n;
 }
 
-static tl_status account(const tl_machine *machine, tl_account *ret_account, tl_error *err) {
-    (void)err;
-    *ret_account = tl_account_of_ccache(machine);
-    return TL_OK;
-}
-
-static tl_account account_of(const tl_machine *machine, uint32_t n_counters) { return (void)machine, tl_account_on_bus(n_counters); }
-
 static const char *const methods[] = {"load", NULL};
 
 const tl_compare_design_type tl_compare_ccache = {
@@ -82,7 +73,5 @@ const tl_compare_design_type tl_compare_ccache = {
     .write_trial = tl_ccache_write_trial,
     .methods = methods,
     .write_access = write_access,
-    .account = account,
-    .account_of = account_of,
     .take_overheard = take_overheard,
 };

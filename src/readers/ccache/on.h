@@ -7,6 +7,9 @@
 #include "machine/machine.h"
 #include "pmu/ccache/ccache.h"
 
+// A machine that has no block is given one of so many counters where software must find one.
+enum { TL_CCACHE_ADDED_COUNTERS = 6 };
+
 // NULL: the machine has none.
 static inline tl_ccache *tl_ccache_on(const tl_machine *machine) {
     tl_pmu *pmu = tl_machine_pmu_of(machine, &tl_pmu_ccache, 0);

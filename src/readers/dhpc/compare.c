@@ -70,12 +70,6 @@ static uint32_t write_access(tl_assembler *a, const tl_stage *s, uint32_t method
     return n_read;
 }
 
-static tl_status account(const tl_machine *machine, tl_account *ret_account, tl_error *err) {
-    (void)err;
-    *ret_account = tl_account_of_dhpc(machine, NULL);
-    return TL_OK;
-}
-
 const tl_compare_design_type tl_compare_dhpc = {
     .name = "dhpc",
     .title = "Counters in every unit, behind three registers",
@@ -95,7 +89,6 @@ const tl_compare_design_type tl_compare_dhpc = {
     .is_value = tl_dhpc_is_value,
     .methods = tl_hpc_method_names,
     .write_access = write_access,
-    .account = account,
     .sets_reach = true,
     .sweep_name = "sweep over fabrics",
     .sweep = tl_dhpc_sweep_fabrics,

@@ -28,8 +28,6 @@ static uint32_t write_access(tl_assembler *a, const tl_stage *stage, uint32_t me
     return n < most ? n : most;
 }
 
-static tl_account account_of(const tl_machine *machine, uint32_t n_counters) { return tl_account_in_core(n_counters, machine->n_harts); }
-
 static const char *const methods[] = {"csrr", NULL};
 
 const tl_compare_design_type tl_compare_rvhpm = {
@@ -48,7 +46,5 @@ const tl_compare_design_type tl_compare_rvhpm = {
     .write_trial = tl_rvhpm_write_trial,
     .methods = methods,
     .write_access = write_access,
-    .account = tl_account_of_u74,
-    .account_of = account_of,
     .n_turns = n_turns,
 };

@@ -75,6 +75,7 @@ static const tl_perf_count *read_counts(void *r, uint32_t *ret_n) {
 
 const tl_source_type tl_source_rvhpm = {
     .pmu = &tl_pmu_rvhpm,
+    .takes_selectors = true,
     .configure = configure,
     .resolve = resolve,
     .attach = attach,
