@@ -159,7 +159,7 @@ static uint8_t *emit_reach(tl_translator *t, size_t door) {
     x86_push(e, RDX);
     x86_push(e, RCX);
     x86_op_ri(e, true, X_SUB, RSP, 8);
-    x86_rm_byte(e, false, 0x80, 7, TL_HART(has_slow_watch), true); // cmp byte, imm8
+    x86_rm(e, false, 0x80, 7, TL_HART(has_slow_watch)); // cmp byte, imm8
     x86_byte(e, 0);
     x86_patch(x86_jcc(e, CC_NE), slow);
     tl_reg_spill_lost(t);
@@ -176,7 +176,7 @@ static uint8_t *emit_reach(tl_translator *t, size_t door) {
     x86_rm(e, false, 0xff, 2, at_base(RAX, (int64_t)door));
     x86_rr(e, true, 0x85, RAX, RAX);
     x86_patch(x86_jcc(e, CC_E), back);
-    x86_rm_byte(e, false, 0x80, 7, TL_HART(has_lost_fetch), true);
+    x86_rm(e, false, 0x80, 7, TL_HART(has_lost_fetch));
     x86_byte(e, 0);
     x86_patch(x86_jcc(e, CC_NE), lost);
     x86_patch(after, e->at);

@@ -271,7 +271,7 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
     x86_op_ri(e, true, X_AND, RAX, -2);
     if (op->rd < 32) {
         x86_mov_ri(e, RCX, end_pc);
-        tl_reg_op(t, true, 0x89, RCX, op->rd);
+        tl_reg_set(t, op->rd, RCX);
     }
     if ((is_return && is_call) || bp->ras_entries == 0) {
         x86_mov_ri(e, RDX, (uintptr_t)t->block);

@@ -171,7 +171,10 @@ static bool emit_to_int(tl_translator *t, uint32_t k, const tl_op *op, bool is_d
     x86_op_ri(e, is_long, X_CMP, RAX, 1);
     s.from[s.n++] = x86_jcc(e, CC_O);
     int to = tl_reg_target(op->rd);
-    x86_rr(e, true, is_long ? 0x8b : 0x63, to, RAX);
+    if (is_long)
+        x86_mov_rr(e, to, RAX);
+    else
+        x86_rr(e, true, 0x63, to, RAX);
     tl_reg_set(t, op->rd, to);
     tl_emit_slow(t, k, s.from, s.n);
     return true;

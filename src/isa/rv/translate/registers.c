@@ -38,8 +38,13 @@ void tl_reg_load(tl_translator *t, int to, unsigned reg) {
 }
 
 void tl_reg_set(tl_translator *t, unsigned rd, int from) {
-    if (rd < 32 && tl_reg_home(rd) != from)
-        tl_reg_op(t, true, 0x89, from, rd);
+    int host = tl_reg_home(rd);
+    if (rd >= 32)
+        return;
+    if (host >= 0)
+        x86_mov_rr(&t->e, host, from);
+    else
+        x86_rm(&t->e, true, 0x89, from, tl_guest_x(rd));
 }
 
 void tl_reg_set_i(tl_translator *t, unsigned rd, uint64_t value) {
