@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Decoded fetch runs. A block is one fetch run (model/core.h) decoded from one entry point: its operations in executable form,
+// Decoded fetch runs, as data. The functions stand in store.h (finding), build.h (decoding), enter.h, execute.h, fold.h (counting),
+// stops.h, threaded.h and run.h. A block is one fetch run (model/core.h) decoded from one entry point: its operations in executable form,
 // everything about it that is static summed once, and links to the blocks that followed it.
 // A block is decoded for what it is entered with: the results in flight (`in`) decide how long its instructions wait, so that each kind has a
 // block of its own, and its cycles are a constant. What is in flight at its end is known, too, so links lead to the right one.
 //
 // A block proves itself through the fetch slot of its line: the slot names the virtual and physical line that ITLB and L1I hold, and
 // whenever the memory system clears slots because code or mappings changed, the first fetch of the line afterwards compares the
-// bytes of every block on that line (tl_blocks_validate). Stale blocks never match a slot again. Memory is bounded: when the
-// store is full, counts are folded and all blocks are dropped at once.
+// bytes of every block on that line (tl_blocks_validate). Stale blocks never match a slot again.
 #ifndef TL_ISA_RV_BLOCK_BLOCK_H
 #define TL_ISA_RV_BLOCK_BLOCK_H
 
@@ -104,51 +104,5 @@ struct tl_blocks {                                      // the store of one hart
     tl_block *buckets[TL_BLOCK_BUCKETS];
     uint32_t checked[TL_BLOCK_BUCKETS]; // code_generation at which all blocks of the bucket were compared
 };
-
-static inline uint32_t tl_blocks_bucket(uint64_t vline) {
-    return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> 50) & (TL_BLOCK_BUCKETS - 1);
-}
-
-TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err); // fills h->engine
-void tl_blocks_detach(tl_blocks *store);                                                                          // NULL is fine
-tl_stop tl_blocks_run(tl_hart *h);                     // tl_core_type.run of every front-end over blocks
-uint64_t tl_blocks_overshoot_cycles(const tl_hart *h); // tl_core_type.overshoot_cycles of the same
-void tl_blocks_fold(tl_blocks *store);                 // adds counts to the tallies
-void tl_blocks_flush(tl_blocks *store);                // folds, then forgets all blocks
-void tl_blocks_flush_soon(tl_blocks *store);           // the same behind the block under way
-bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc);
-// Instruction k is not to be executed with the block: it is a breakpoint, or a marker, which is stepped.
-bool tl_blocks_stops_at(const tl_blocks *store, const tl_block *block, uint32_t k);
-
-// Begins a fetch run at pc with hart->pend in flight: looks up its line (or two), finds or decodes the block; `guess` is tried first. NULL: stop (horizon, breakpoint, trap).
-tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess);
-// What follows its look-ups: the first found this line, whose bytes say whether there is a second; all found these lines, and count for the run;
-// or the first, or the second of two trapped, which leaves no block to count the first.
-tl_block *tl_blocks_enter_line(tl_blocks *store, uint64_t pc, uint64_t pline, tl_block *guess);
-tl_block *tl_blocks_enter_found(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2, tl_block *guess);
-tl_block *tl_blocks_refuse(tl_blocks *store, uint64_t pc);
-tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc);
-// tl_blocks_enter for a block that was entered before and could not prove itself; not for one with floating point or a breakpoint.
-tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block);
-tl_jump_cell *tl_blocks_cell(tl_blocks *store, uint64_t pc); // for the current mode
-// tl_blocks_enter for an indirect jump; the cell is filled.
-tl_block *tl_blocks_enter_cell(tl_blocks *store, uint64_t pc);
-// The tallies as they are now, in the middle of an instruction, too.
-void tl_blocks_sync(tl_blocks *store);
-// The run that waits (store->is_waiting) goes on: returns its block, entered and counted, and the instruction that comes next.
-tl_block *tl_blocks_resume(tl_blocks *store, uint32_t *ret_k);
-// Threaded code: engine.c. Makes a block executable for it; and runs from `block`, which has been entered, until something says stop.
-void tl_threaded_prepare(tl_blocks *store, tl_block *block);
-void tl_threaded_run(tl_blocks *store, tl_block *block);
-void tl_threaded_resume(tl_blocks *store); // the same from the run that waits
-// Executes instruction k of the block under way by its full body, at the exact cycle. False: it trapped; stop.
-bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k);
-// An access of data within `block` may have taken the line of the block away (h->has_lost_fetch).
-void tl_block_line_lost(tl_blocks *store, const tl_block *block);
-// The branch or jump at the end of `block` that leads to pc stays on the line that the block has proved. Its look-up cannot miss, and changes no
-// order of recency: only data is accessed in between. A slow path that takes the line away sees to it that the next block asks.
-bool tl_block_is_near(const tl_blocks *store, const tl_block *block, uint64_t pc);
-// The block under way must stop before instruction k, a breakpoint.
-void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k);
 
 #endif

@@ -2,7 +2,8 @@
 // Entering a block once more whose line, or one of whose two lines, no fetch slot shows any longer: the way of a program whose code does
 // not fit its L1I. The block is known, so nothing is looked for; what is out of the ordinary goes through tl_blocks_enter, before anything
 // has happened. A block of the present generation lies on a line whose blocks were all compared, but its second line may be another matter.
-#include "isa/rv/block/block.h"
+#include "isa/rv/block/enter.h"
+#include "isa/rv/block/store.h"
 
 TL_ALWAYS_INLINE bool look_up(tl_hart *h, const tl_fetch_slot *slot, uint64_t vaddr) {
     if (!tl_fetch_slot_shows(slot, vaddr))

@@ -4,9 +4,9 @@
 // a table, added as it is.
 #if defined(__x86_64__) && defined(__linux__)
 
-#include "model/bpred.h"
-
+#include "isa/rv/block/enter.h"
 #include "isa/rv/translate/translator.h"
+#include "model/bpred.h"
 
 // Branches and direct jumps only: what else ends a block has called C code, and may have changed what is proved.
 bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc) {

@@ -3,6 +3,7 @@
 // host address, behind the call; what cannot be reached so is executed there by its full body, and goes on behind the instruction.
 #if defined(__x86_64__) && defined(__linux__)
 
+#include "isa/rv/block/stops.h"
 #include "isa/rv/translate/translator.h"
 
 _Static_assert(sizeof(tl_data_slot) == 32, "the slot index is scaled by a shift");

@@ -3,11 +3,17 @@
 // static comes from the block; what does not hit calls tl_block_execute at the exact cycle; so the templates hold
 // no rule of the model that block/ and model/ do not hold already. tests/contract/test_lockstep compares every tally.
 //
-// A block is first run as threaded code (block/engine.c), which costs less than translating it unless it runs often; links and cells of
+// A block is first run as threaded code (block/threaded.c), which costs less than translating it unless it runs often; links and cells of
 // the jump cache lead to translated blocks only. A block that is no longer valid has its entry replaced by a jump to the look-up; when code
 // memory or the block store is full, everything is forgotten at once.
 #if defined(__x86_64__) && defined(__linux__)
 
+#include "isa/rv/block/enter.h"
+#include "isa/rv/block/fold.h"
+#include "isa/rv/block/run.h"
+#include "isa/rv/block/stops.h"
+#include "isa/rv/block/store.h"
+#include "isa/rv/block/threaded.h"
 #include "isa/rv/translate/translator.h"
 #include "model/code_log.h"
 
@@ -38,7 +44,7 @@ static void emit_stamps(tl_translator *t, uint64_t vline, int stamp) {
     x86_store(e, at_index(R14, RCX, 3, 0), stamp);
 }
 
-// The proof that this block may run, as in block/engine.c enter(). No block is entered at a breakpoint, so none is translated there. Returns
+// The proof that this block may run, as in block/threaded.c enter(). No block is entered at a breakpoint, so none is translated there. Returns
 // how many jumps of failure there are.
 static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     x86 *e = &t->e;

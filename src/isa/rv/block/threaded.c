@@ -4,7 +4,14 @@
 // cycle, asks the full body, and goes on. Per run there is one fetch-slot compare, one count, one add to the clock.
 //
 // Where the compiler cannot turn the last call into a jump (sanitizers), TL_NO_TAIL_CALLS makes a loop of it.
-#include "isa/rv/block/block.h"
+#include "isa/rv/block/threaded.h"
+
+#include "isa/rv/block/enter.h"
+#include "isa/rv/block/execute.h"
+#include "isa/rv/block/fold.h"
+#include "isa/rv/block/run.h"
+#include "isa/rv/block/stops.h"
+#include "isa/rv/block/store.h"
 
 #define TL_EXEC_FAST
 #include "isa/rv/exec_all.h"
