@@ -8,9 +8,7 @@
 TL_ALWAYS_INLINE bool look_up(tl_hart *h, const tl_fetch_slot *slot, uint64_t vaddr) {
     if (!tl_fetch_slot_shows(slot, vaddr))
         return h->port->fetch(h, vaddr);
-    uint64_t stamp = ++h->stamp;
-    h->stamps[slot->line_stamp] = stamp;
-    h->stamps[slot->page_stamp] = stamp;
+    tl_fetch_hit(h, slot);
     return true;
 }
 

@@ -54,9 +54,7 @@ TL_ALWAYS_INLINE bool may_enter(const tl_hart *h, const tl_fetch_slot *slot, con
 }
 
 TL_ALWAYS_INLINE void begin(tl_hart *h, const tl_fetch_slot *slot, tl_block *block) {
-    uint64_t stamp = ++h->stamp;
-    h->stamps[slot->line_stamp] = stamp;
-    h->stamps[slot->page_stamp] = stamp;
+    tl_fetch_hit(h, slot);
     start(h, block);
 }
 

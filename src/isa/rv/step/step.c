@@ -21,9 +21,7 @@ static tl_step trap(tl_hart *h) {
 static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
     if (tl_fetch_slot_shows(slot, vaddr)) {
-        uint64_t stamp = ++h->stamp;
-        h->stamps[slot->line_stamp] = stamp;
-        h->stamps[slot->page_stamp] = stamp;
+        tl_fetch_hit(h, slot);
     } else if (!h->port->fetch(h, vaddr)) {
         return false;
     }
