@@ -218,7 +218,7 @@ typedef enum tl_host_phase {
     TL_N_HOST_PHASES
 } tl_host_phase;
 
-struct tl_pend; // results still in flight between two fetch runs: model/pipeline.h
+struct tl_pend; // results still in flight between two fetch runs: model/in_flight.h
 struct tl_core_type;
 
 struct tl_hart {
