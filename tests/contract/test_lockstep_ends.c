@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What happens at the end of a line, one case at a time: an instruction that reaches into the next line, and one that ends its block.
-// Fast front-ends must agree with the stepping one in registers, clock, tallies, and in the fetch run under way.
+// What happens at the end of a line, one case at a time: an instruction that reaches into the next
+// line, and one that ends its block. Fast front-ends must agree with the stepping one in registers,
+// clock, tallies, and in the fetch run under way.
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "lockstep.h"
@@ -49,7 +50,8 @@ static tl_stop go(const pair *p, uint64_t pc, uint64_t n_insns) {
     return stop;
 }
 
-// A jump that straddles is stepped after code in its second line changed. A linked block there, entered from elsewhere, is new code.
+// A jump that straddles is stepped after code in its second line changed. A linked block there,
+// entered from elsewhere, is new code.
 static void test_stepped_straddling_jump_leaves_no_stale_block(void **state) {
     (void)state;
     const uint64_t first = CODE, jump = CODE + 2 * LINE_BYTES - 2, second = CODE + 2 * LINE_BYTES + 8;
@@ -78,8 +80,9 @@ static void set_csr(tl_hart *h, uint32_t csr, uint64_t value) {
         tl_hart_retired(h);
 }
 
-// A load, the last instruction of its line, misses and lets a counter overflow. The interrupt is pending but machine mode has interrupts off,
-// and so the hart goes on: in the next line, by a fetch run of its own.
+// A load, the last instruction of its line, misses and lets a counter overflow. The interrupt is
+// pending but machine mode has interrupts off, and so the hart goes on: in the next line, by a
+// fetch run of its own.
 static void test_overflow_at_the_end_of_a_block_ends_the_run(void **state) {
     (void)state;
     const uint64_t load = CODE + LINE_BYTES - 4;

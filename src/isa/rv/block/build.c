@@ -23,7 +23,8 @@ typedef struct fetch_run { // as it is decoded
     bool is_straddling, has_fp, has_marker, begins_with_marker, is_private;
 } fetch_run;
 
-// Copies the code from pc to the end of its last line; returns how many bytes. The first instruction may straddle.
+// Copies the code from pc to the end of its last line; returns how many bytes. The first
+// instruction may straddle.
 static uint32_t copy_code(const tl_hart *h, uint64_t pc, uint64_t pline, uint64_t pline2, fetch_run *run) {
     uint64_t line_bytes = ~h->line_mask + 1, offset = pc & ~h->line_mask;
     uint32_t n = (uint32_t)(line_bytes - offset);
@@ -100,7 +101,8 @@ static void *take(tl_blocks *store, size_t size_bytes) {
     return piece;
 }
 
-// The run as a block of the store, whose memory is made free if need be. It has no handlers yet and is in no bucket.
+// The run as a block of the store, whose memory is made free if need be. It has no handlers yet and
+// is in no bucket.
 static tl_block *place(tl_blocks *store, const fetch_run *run, uint64_t pc, uint64_t pline, uint64_t pline2) {
     const tl_hart *h = store->hart;
     uint32_t n = run->n_insns, n_bytes = run->n_bytes + run->n_deciding;

@@ -20,7 +20,7 @@ static void note_run(tl_hart *h, const tl_block *block) {
     h->run_pline = block->is_straddling ? block->pline2 : block->pline;
 }
 
-// The rest of the run has not happened: out of the clock and the tallies with it.
+// Stops before instruction k. The rest of the run leaves the clock and the tallies.
 static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_why why) {
     tl_hart *h = store->hart;
     tl_scoreboard board;
@@ -36,8 +36,9 @@ static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_
     store->why = why;
 }
 
-// Instruction k, which has not begun, waits for other harts; the clock stands before it. A run that begins with it begins anew. Any other
-// goes on where it was (resume); its rest stays counted until somebody looks, or abandon takes it back.
+// Instruction k has not begun and waits for other harts; the clock stands before it. A run that
+// begins with it begins anew. Any other run is resumed; its rest stays counted until tallies are
+// read or tl_blocks_abandon takes it back.
 static void stop_to_wait(tl_blocks *store, tl_block *block, uint32_t k) {
     tl_hart *h = store->hart;
     h->pc = block->pc + block->ops[k].offset;
@@ -89,8 +90,8 @@ void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) {
     stop_before(store, block, k, is_break ? TL_BLOCK_BREAK : TL_BLOCK_GO_ON); // a marker is stepped, since the run has begun
 }
 
-// Instruction k - 1 took a slow path and some counter waits for an overflow. PMUs read the counts as they
-// stand before instruction k.
+// Instruction k - 1 took a slow path and some counter waits for an overflow. PMUs read the counts
+// as they stand before instruction k.
 static TL_NOINLINE bool watch(tl_blocks *store, tl_block *block, uint32_t k) {
     tl_hart *h = store->hart;
     uint64_t rest_insns = block->n_insns - k, rest_cycles = block->cycles - block->before[k];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The loop of every front-end over blocks: blocks while there is room for one, single instructions near a limit.
+// The loop of every front-end over blocks. Blocks run while many instructions are left; near a
+// limit, single instructions do.
 #include "isa/rv/block/run.h"
 
 #include "isa/rv/block/execute.h"
@@ -24,7 +25,8 @@ uint64_t tl_blocks_overshoot_cycles(const tl_hart *h) {
            (pipe->mispredict_cycles > pipe->redirect_cycles ? pipe->mispredict_cycles : pipe->redirect_cycles) + 1;
 }
 
-// One instruction. The line it was fetched from may be blocks' business next, without another look at their bytes.
+// Steps one instruction. Its fetches made slots valid, so the blocks of both lines are compared:
+// blocks prove themselves by slots alone.
 static tl_step step(tl_blocks *store) {
     tl_hart *h = store->hart;
     uint64_t pc = h->pc;
@@ -67,7 +69,8 @@ tl_stop tl_blocks_run(tl_hart *h) {
             store->must_flush = false;
             tl_blocks_flush(store);
         }
-        // An instruction takes a cycle or more, so this clock bounds the instructions, too, and with them the counts of branches.
+        // An instruction takes a cycle or more. A bound on the clock bounds instructions, too, and
+        // counts of branches.
         tl_bpred_fold(&h->bp, h->tally);
         uint64_t bound = left - TL_MAX_BLOCK_INSNS;
         bound = bound < MAX_UNFOLDED_CYCLES ? bound : MAX_UNFOLDED_CYCLES;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Places where a block must not be executed as a whole: breakpoints and markers. Blocks are decoded for the breakpoints of their time.
+// Places where a block must not be executed as a whole: breakpoints and markers. Blocks are decoded
+// for the breakpoints of their time.
 #ifndef TL_ISA_RV_BLOCK_STOPS_H
 #define TL_ISA_RV_BLOCK_STOPS_H
 
@@ -19,7 +20,8 @@ static inline bool tl_blocks_have_other_breaks(const tl_blocks *store) {
 
 void tl_blocks_take_breaks(tl_blocks *store); // takes those there are now; forgets all blocks
 
-// Instruction k is not to be executed with the block: it is a breakpoint, or a marker, which is stepped.
+// Whether instruction k is not to be executed with the block: a breakpoint, or a marker, which is
+// stepped.
 bool tl_blocks_stops_at(const tl_blocks *store, const tl_block *block, uint32_t k);
 
 #endif

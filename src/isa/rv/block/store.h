@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The store of blocks of one hart. A block is found by pc, mode, results in flight and physical lines. Memory is bounded: when the
-// store is full, counts are folded and all blocks are dropped at once.
+// The store of blocks of one hart. A block is found by pc, mode, results in flight and physical
+// lines. Memory is bounded. A full store folds its counts and drops all blocks at once.
 #ifndef TL_ISA_RV_BLOCK_STORE_H
 #define TL_ISA_RV_BLOCK_STORE_H
 
@@ -15,13 +15,15 @@ void tl_blocks_detach(tl_blocks *store);                                        
 void tl_blocks_flush(tl_blocks *store);      // folds, then forgets all blocks
 void tl_blocks_flush_soon(tl_blocks *store); // the same behind the block under way
 
-// The block is the one for hart->pend at pc in these physical lines. pline2 counts for a block that straddles.
+// The block is the one for hart->pend at pc in these physical lines. pline2 concerns blocks that
+// straddle.
 static inline bool tl_block_is_of(const tl_block *block, const tl_hart *h, uint64_t pc, uint64_t pline, uint64_t pline2) {
     return block->pc == pc && block->in == h->pend && block->view == h->view && block->vline == (pc & h->line_mask) &&
            block->pline == pline && (!block->is_straddling || block->pline2 == pline2);
 }
 
-// tl_blocks_find, when no block is of this generation: compares the bytes of the one there is, or builds one.
+// tl_blocks_find when no block is of this generation: compares the bytes of the one there is, or
+// builds one.
 tl_block *tl_blocks_renew(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2);
 
 // The valid block for hart->pend at pc in these physical lines, built if need be.
@@ -36,7 +38,8 @@ static inline tl_block *tl_blocks_find(tl_blocks *store, uint64_t pc, uint64_t p
 // Compares the bytes of all blocks of the bucket with RAM. Those that differ become stale.
 void tl_blocks_compare(tl_blocks *store, uint32_t bucket);
 
-// The line is about to become fetchable: its blocks are compared, once per change of code. Blocks made since then are of this generation.
+// Compares the blocks of a line that is about to become fetchable, once per change of code. Blocks
+// made since then are of this generation.
 static inline void tl_blocks_validate(tl_blocks *store, uint64_t vline) {
     uint32_t bucket = tl_blocks_bucket(vline);
     if (TL_UNLIKELY(store->checked[bucket] != store->hart->code_generation))

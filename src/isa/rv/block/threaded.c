@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The block front-end: threaded code over decoded fetch runs. Each operation is a small function that does its work on the hit path
-// and jumps to the next one (a sibling call); whatever does not hit goes through `slow`, which puts the clock to the exact
-// cycle, asks the full body, and goes on. Per run there is one fetch-slot compare, one count, one add to the clock.
+// The block front-end: threaded code over decoded fetch runs. Each operation is a small function
+// that does its work on the hit path and jumps to the next one (a sibling call); whatever does not
+// hit goes through `slow`, which puts the clock to the exact cycle, asks the full body, and goes
+// on. Per run there is one fetch-slot compare, one count, one add to the clock.
 //
-// Where the compiler cannot turn the last call into a jump (sanitizers), TL_NO_TAIL_CALLS makes a loop of it.
+// Where the compiler cannot turn the last call into a jump (sanitizers), TL_NO_TAIL_CALLS makes a
+// loop of it.
 #include "isa/rv/block/threaded.h"
 
 #include "isa/rv/block/enter.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Threaded code: a block as a row of functions that call one another. The interp front-end runs nothing else; the translating one runs
-// blocks so until they are translated.
+// Threaded code: a block as a row of functions that call one another. The interp front-end runs
+// nothing else; the translating one runs blocks so until they are translated.
 #ifndef TL_ISA_RV_BLOCK_THREADED_H
 #define TL_ISA_RV_BLOCK_THREADED_H
 

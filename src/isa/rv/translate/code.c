@@ -121,7 +121,7 @@ static void line_lost_at(tl_blocks *store, uintptr_t block_at) {
 
 // An access misses its data slot: tl_mem_port.reach_load or reach_store at its own cycle. Only what C spends is spilled; nobody looks
 // meanwhile, so instret stays as it is. What cannot be done so takes the way of slow_thunk, and returns five bytes later: behind a jump.
-static uint8_t *emit_reach(tl_translator *t, size_t door) {
+static uint8_t *emit_reach(tl_translator *t, size_t reach_at) {
     enum { PAD = 0, WORD = 8, BLOCK = 16, FRAME = 24 }; // on the stack
     x86 *e = &t->e;
     uint8_t *back = e->at; // of what had to be executed
@@ -173,7 +173,7 @@ static uint8_t *emit_reach(tl_translator *t, size_t door) {
     x86_lea(e, RDI, at_base(RBX, -TL_HART_BIAS));
     x86_mov_rr(e, RSI, RAX);
     x86_load(e, RAX, TL_HART(port));
-    x86_call_m(e, at_base(RAX, (int64_t)door));
+    x86_call_m(e, at_base(RAX, (int64_t)reach_at));
     x86_test_rr(e, true, RAX, RAX);
     x86_patch(x86_jcc(e, CC_E), back);
     x86_cmp8_mi(e, TL_HART(has_lost_fetch), 0);
