@@ -131,9 +131,7 @@ static inline bool tl_rig_store(tl_hart *h, uint64_t vaddr, uint32_t size, uint6
 static inline bool tl_rig_fetch(tl_hart *h, uint64_t vaddr) {
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
     if (tl_fetch_slot_shows(slot, vaddr)) {
-        uint64_t stamp = ++h->stamp;
-        h->stamps[slot->line_stamp] = stamp;
-        h->stamps[slot->page_stamp] = stamp;
+        tl_fetch_hit(h, slot);
     } else if (!h->port->fetch(h, vaddr)) {
         return false;
     } else if (!tl_fetch_slot_shows(slot, vaddr)) {

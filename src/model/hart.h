@@ -218,7 +218,7 @@ typedef enum tl_host_phase {
     TL_N_HOST_PHASES
 } tl_host_phase;
 
-struct tl_pend; // results still in flight between two fetch runs: model/pipeline.h
+struct tl_pend; // results still in flight between two fetch runs: model/in_flight.h
 struct tl_core_type;
 
 struct tl_hart {
@@ -307,6 +307,13 @@ TL_ALWAYS_INLINE tl_data_slot *tl_data_slot_of(tl_hart *h, uint64_t vaddr) {
 
 TL_ALWAYS_INLINE tl_fetch_slot *tl_fetch_slot_of(tl_hart *h, uint64_t vaddr) {
     return &h->fetch_slot[h->view * TL_FETCH_SLOTS + ((vaddr >> h->line_log2) & (TL_FETCH_SLOTS - 1))];
+}
+
+// Counts a look-up that the slot answers: its line and page are the latest used.
+TL_ALWAYS_INLINE void tl_fetch_hit(tl_hart *h, const tl_fetch_slot *slot) {
+    uint64_t stamp = ++h->stamp;
+    h->stamps[slot->line_stamp] = stamp;
+    h->stamps[slot->page_stamp] = stamp;
 }
 
 // Host address of an aligned access that hits, stamped as used; NULL: ask the port. size_bytes is a power of two up to 8.

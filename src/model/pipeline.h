@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "model/config.h"
+#include "model/in_flight.h"
 
 typedef enum tl_class { // the class of an instruction decides its counters and its timing
     TL_CLASS_ALU,
@@ -69,12 +69,6 @@ typedef enum tl_pipe_cause {
 } tl_pipe_cause;
 extern const uint16_t tl_pipe_cause_slot[TL_N_PIPE_CAUSES]; // TL_S_HART_CYC_LOAD_USE ..
 
-typedef struct tl_pend {   // results in flight; interned: equal contents have equal addresses within one hart
-    uint64_t mask;         // bit r: register r is not ready
-    uint8_t remaining[64]; // pipe time until ready, for the bits of mask; 0 elsewhere
-    uint8_t cause[64];     // tl_pipe_cause that a waiting instruction charges
-} tl_pend;
-
 typedef struct tl_scoreboard { // a walk over consecutive instructions
     const tl_pipeline_config *config;
     uint64_t time;      // pipe time since the start of the walk
@@ -89,10 +83,7 @@ void tl_scoreboard_start(tl_scoreboard *board, const tl_pipeline_config *config,
 // by a younger instruction replaces the older one (no write-after-write stall).
 uint32_t tl_scoreboard_issue(tl_scoreboard *board, const tl_pipe_insn *insn);
 
-typedef struct tl_pend_table tl_pend_table;        // one per hart
-tl_pend_table *tl_pend_table_new(tl_arena *arena); // NULL: no memory
-// The interned form of what is in flight now; NULL when nothing is. Bounded: latencies are small, so contents repeat.
+// The interned form of what is in flight now; NULL when nothing is.
 const tl_pend *tl_scoreboard_pend(const tl_scoreboard *board, tl_pend_table *table);
-void tl_pend_table_done(tl_pend_table *table); // frees what the table allocated beyond the arena
 
 #endif

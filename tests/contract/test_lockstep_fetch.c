@@ -14,7 +14,7 @@ enum {
     TABLE_OFFSET = 2 << 20,
     TABLE_PAGES = (N_VISITS * 8 + 4095) / 4096,
     TABLES_OFFSET = 4 << 20, // page tables
-    SHORT_OFFSET = 5 << 20,  // the same code again; what straddles at the beginning of a piece is two short instructions there
+    SHORT_OFFSET = 5 << 20,  // the same code, but a piece that begins with a straddling instruction begins with two short ones
 };
 static const uint64_t CODE_VADDR = UINT64_C(0x40000000), TABLE_VADDR = UINT64_C(0x40100000);
 
@@ -96,8 +96,10 @@ static void put_code(maze *t) {
     pair_put(&t->p, TL_RAM_BASE_PADDR + CODE_OFFSET, t->code, sizeof t->code);
     for (uint32_t i = 0; i < N_PIECES; i++) {
         uint32_t at = t->pieces[i];
-        if (at % t->line_bytes == t->line_bytes - 2)
-            put16(t, &at, 0x0505); // c.addi a0, 1; the other half of what was there is c.addi x0, 5
+        if (at % t->line_bytes == t->line_bytes - 2) {
+            put16(t, &at, 0x0505); // c.addi a0, 1
+            put16(t, &at, 0x0025); // c.addi x0, 9; behind the long half in another frame: addi a0, a0, 2
+        }
     }
     pair_put(&t->p, TL_RAM_BASE_PADDR + SHORT_OFFSET, t->code, sizeof t->code);
 }

@@ -45,7 +45,7 @@ class Piece:
 
 class Hart:
     def __init__(self, folder, number, symbols):
-        self.thunks, self.cells, self.ranges, self.pieces, self.doors = {}, [], {}, [], set()
+        self.thunks, self.cells, self.ranges, self.pieces, self.reaches = {}, [], {}, [], set()
         with open(f"{folder}/{number}.facts", encoding="ascii") as file:
             for line in file:
                 self.take(line.split())
@@ -80,8 +80,8 @@ class Hart:
             self.bias = int(cells[1], 16)
         elif cells[0] == "memory":
             self.memory = int(cells[1], 16)
-        elif cells[0] == "door":
-            self.doors.add((int(cells[1], 16), int(cells[2], 16)))
+        elif cells[0] == "reach":
+            self.reaches.add((int(cells[1], 16), int(cells[2], 16)))
         else:
             self.pieces.append(Piece(cells[1:], self.code))
 
@@ -144,7 +144,7 @@ def check_thunks(hart):
     for name, at in hart.thunks.items():
         if at not in starts:
             raise Wrong(f"the {name} thunk begins within an instruction")
-    called, doors = set(), set()
+    called, reaches = set(), set()
     for index, (at, _, text) in enumerate(code):
         direct = DIRECT.match(text)
         if direct and int(direct[2], 16) not in starts:
@@ -158,13 +158,13 @@ def check_thunks(hart):
             port = MEMORY.search(code[index - 1][2])
             if not code[index - 1][2].startswith("mov rax,QWORD PTR [rbx"):
                 raise Wrong(f"{at:x}: {text} is not through the port")
-            doors.add((int(port[5], 16) * (-1 if port[4] == "-" else 1) + hart.bias, int(MEMORY.search(text)[5], 16)))
+            reaches.add((int(port[5], 16) * (-1 if port[4] == "-" else 1) + hart.bias, int(MEMORY.search(text)[5], 16)))
         elif text.startswith("call") and not direct and text != "call rcx":
             raise Wrong(f"{at:x}: {text}")
     if called != CALLED_BY_THUNKS:
         raise Wrong(f"the thunks call only {sorted(called)}")
-    if doors != hart.doors:
-        raise Wrong(f"the thunks go through {sorted(doors)} of the port")
+    if reaches != hart.reaches:
+        raise Wrong(f"the thunks go through {sorted(reaches)} of the port")
 
 
 def check_call(hart, piece, code, index, name):

@@ -19,6 +19,7 @@
 
 #include "../contract/engines.h"
 #include "../contract/random_code.h"
+#include "isa/rv/block/execute.h"
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "isa/rv/translate/translator.h"
@@ -165,8 +166,8 @@ static void write_facts(const char *folder, const watcher *w) {
         fprintf(f, "range %s %" PRIxPTR " %zx\n", ranges[i].name, (uintptr_t)ranges[i].start, ranges[i].n_bytes);
     fprintf(f, "bias %x\n", TL_HART_BIAS);
     fprintf(f, "memory %" PRIxPTR "\n", (uintptr_t)store->memory);
-    fprintf(f, "door %zx %zx\n", offsetof(tl_hart, port), offsetof(tl_mem_port, reach_load));
-    fprintf(f, "door %zx %zx\n", offsetof(tl_hart, port), offsetof(tl_mem_port, reach_store));
+    fprintf(f, "reach %zx %zx\n", offsetof(tl_hart, port), offsetof(tl_mem_port, reach_load));
+    fprintf(f, "reach %zx %zx\n", offsetof(tl_hart, port), offsetof(tl_mem_port, reach_store));
     for (uint32_t i = 0; i < w->n_pieces; i++) {
         const piece *p = &w->pieces[i];
         const tl_block *b = p->block;

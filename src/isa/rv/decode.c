@@ -169,99 +169,69 @@ static uint32_t find(uint32_t bits) {
 
 static inline int32_t sext32(uint32_t value, unsigned width) { return (int32_t)(value << (32 - width)) >> (32 - width); }
 
-static void decode_full(uint32_t bits, tl_decoded *ret_insn) {
-    const uint8_t rd = bits >> 7 & 31, rs1 = bits >> 15 & 31, rs2 = bits >> 20 & 31, rm = bits >> 12 & 7;
-    tl_decoded insn = {.opc = (uint16_t)find(bits), .len = 4, .raw = bits};
-    if (insn.opc == TL_OPC_ILLEGAL) {
-        *ret_insn = insn;
-        return;
-    }
-    switch ((tl_format)tl_insn_rows[insn.opc].format) {
-    case TL_FORMAT_R:
-    case TL_FORMAT_FFF:
-    case TL_FORMAT_XFF:
-        insn.rd = rd;
-        insn.rs1 = rs1;
-        insn.rs2 = rs2;
-        break;
-    case TL_FORMAT_UNARY:
-    case TL_FORMAT_XF:
-    case TL_FORMAT_FX:
-        insn.rd = rd;
-        insn.rs1 = rs1;
-        break;
+// Fields but for the immediate, by format: masks of their bits, 0 where the format has none. `order`: aq and rl, kept in rm.
+typedef struct field_masks {
+    uint8_t rd, rs1, rs2, rs3, rm, order;
+} field_masks;
+static const field_masks fields_of[TL_N_FORMATS] = {
+    [TL_FORMAT_R] = {.rd = 31, .rs1 = 31, .rs2 = 31},
+    [TL_FORMAT_FFF] = {.rd = 31, .rs1 = 31, .rs2 = 31},
+    [TL_FORMAT_XFF] = {.rd = 31, .rs1 = 31, .rs2 = 31},
+    [TL_FORMAT_UNARY] = {.rd = 31, .rs1 = 31},
+    [TL_FORMAT_XF] = {.rd = 31, .rs1 = 31},
+    [TL_FORMAT_FX] = {.rd = 31, .rs1 = 31},
+    [TL_FORMAT_I] = {.rd = 31, .rs1 = 31},
+    [TL_FORMAT_L] = {.rd = 31, .rs1 = 31},
+    [TL_FORMAT_JALR] = {.rd = 31, .rs1 = 31},
+    [TL_FORMAT_FLOAD] = {.rd = 31, .rs1 = 31},
+    [TL_FORMAT_SHIFT] = {.rd = 31, .rs1 = 31},
+    [TL_FORMAT_S] = {.rs1 = 31, .rs2 = 31},
+    [TL_FORMAT_FSTORE] = {.rs1 = 31, .rs2 = 31},
+    [TL_FORMAT_U] = {.rd = 31},
+    [TL_FORMAT_J] = {.rd = 31},
+    [TL_FORMAT_B] = {.rs1 = 31, .rs2 = 31},
+    [TL_FORMAT_AMO] = {.rd = 31, .rs1 = 31, .rs2 = 31, .order = 3},
+    [TL_FORMAT_LR] = {.rd = 31, .rs1 = 31, .order = 3},
+    [TL_FORMAT_CSR] = {.rd = 31, .rs1 = 31},
+    [TL_FORMAT_CSRI] = {.rd = 31, .rs1 = 31},
+    [TL_FORMAT_SFENCE] = {.rs1 = 31, .rs2 = 31},
+    [TL_FORMAT_FMA] = {.rd = 31, .rs1 = 31, .rs2 = 31, .rs3 = 31, .rm = 7},
+    [TL_FORMAT_FFFM] = {.rd = 31, .rs1 = 31, .rs2 = 31, .rm = 7},
+    [TL_FORMAT_FFM] = {.rd = 31, .rs1 = 31, .rm = 7},
+    [TL_FORMAT_XFM] = {.rd = 31, .rs1 = 31, .rm = 7},
+    [TL_FORMAT_FXM] = {.rd = 31, .rs1 = 31, .rm = 7},
+};
+
+static int32_t immediate(uint32_t bits, tl_format format) {
+    switch (format) {
     case TL_FORMAT_I:
     case TL_FORMAT_L:
     case TL_FORMAT_JALR:
-    case TL_FORMAT_FLOAD:
-        insn.rd = rd;
-        insn.rs1 = rs1;
-        insn.imm = (int32_t)bits >> 20;
-        break;
-    case TL_FORMAT_SHIFT:
-        insn.rd = rd;
-        insn.rs1 = rs1;
-        insn.imm = bits >> 20 & 63;
-        break;
+    case TL_FORMAT_FLOAD: return (int32_t)bits >> 20;
+    case TL_FORMAT_SHIFT: return bits >> 20 & 63;
     case TL_FORMAT_S:
-    case TL_FORMAT_FSTORE:
-        insn.rs1 = rs1;
-        insn.rs2 = rs2;
-        insn.imm = (int32_t)(bits & 0xfe000000) >> 20 | rd;
-        break;
-    case TL_FORMAT_U:
-        insn.rd = rd;
-        insn.imm = (int32_t)(bits & 0xfffff000);
-        break;
-    case TL_FORMAT_J:
-        insn.rd = rd;
-        insn.imm = sext32((bits >> 31) << 20 | (bits & 0x000ff000) | (bits >> 20 & 1) << 11 | (bits >> 21 & 0x3ff) << 1, 21);
-        break;
-    case TL_FORMAT_B:
-        insn.rs1 = rs1;
-        insn.rs2 = rs2;
-        insn.imm = sext32((bits >> 31) << 12 | (bits >> 7 & 1) << 11 | (bits >> 25 & 0x3f) << 5 | (bits >> 8 & 15) << 1, 13);
-        break;
-    case TL_FORMAT_AMO:
-    case TL_FORMAT_LR:
-        insn.rd = rd;
-        insn.rs1 = rs1;
-        insn.rs2 = rs2; // 0 for LR
-        insn.rm = bits >> 25 & 3;
-        break;
+    case TL_FORMAT_FSTORE: return (int32_t)(bits & 0xfe000000) >> 20 | (int32_t)(bits >> 7 & 31);
+    case TL_FORMAT_U: return (int32_t)(bits & 0xfffff000);
+    case TL_FORMAT_J: return sext32((bits >> 31) << 20 | (bits & 0x000ff000) | (bits >> 20 & 1) << 11 | (bits >> 21 & 0x3ff) << 1, 21);
+    case TL_FORMAT_B: return sext32((bits >> 31) << 12 | (bits >> 7 & 1) << 11 | (bits >> 25 & 0x3f) << 5 | (bits >> 8 & 15) << 1, 13);
     case TL_FORMAT_CSR:
     case TL_FORMAT_CSRI:
-        insn.rd = rd;
-        insn.rs1 = rs1;
-        insn.imm = (int32_t)(bits >> 20);
-        break;
-    case TL_FORMAT_FENCE: insn.imm = (int32_t)(bits >> 20); break;
-    case TL_FORMAT_SFENCE:
-        insn.rs1 = rs1;
-        insn.rs2 = rs2;
-        break;
-    case TL_FORMAT_FMA:
-        insn.rs3 = (uint8_t)(bits >> 27);
-        insn.rd = rd;
-        insn.rs1 = rs1;
-        insn.rs2 = rs2;
-        insn.rm = rm;
-        break;
-    case TL_FORMAT_FFFM:
-        insn.rd = rd;
-        insn.rs1 = rs1;
-        insn.rs2 = rs2;
-        insn.rm = rm;
-        break;
-    case TL_FORMAT_FFM:
-    case TL_FORMAT_XFM:
-    case TL_FORMAT_FXM:
-        insn.rd = rd;
-        insn.rs1 = rs1;
-        insn.rm = rm;
-        break;
-    case TL_FORMAT_NONE:
-    case TL_N_FORMATS: break;
+    case TL_FORMAT_FENCE: return (int32_t)(bits >> 20);
+    default: return 0;
+    }
+}
+
+static void decode_full(uint32_t bits, tl_decoded *ret_insn) {
+    tl_decoded insn = {.opc = (uint16_t)find(bits), .len = 4, .raw = bits};
+    if (insn.opc != TL_OPC_ILLEGAL) {
+        tl_format format = (tl_format)tl_insn_rows[insn.opc].format;
+        const field_masks *mask = &fields_of[format];
+        insn.rd = (uint8_t)(bits >> 7 & mask->rd);
+        insn.rs1 = (uint8_t)(bits >> 15 & mask->rs1);
+        insn.rs2 = (uint8_t)(bits >> 20 & mask->rs2);
+        insn.rs3 = (uint8_t)(bits >> 27 & mask->rs3);
+        insn.rm = (uint8_t)((bits >> 12 & mask->rm) | (bits >> 25 & mask->order));
+        insn.imm = immediate(bits, format);
     }
     *ret_insn = insn;
 }
@@ -304,116 +274,83 @@ static const uint8_t rvc_formats[TL_N_RVCS] = {
 
 enum { SP = 2 };
 
+static int32_t immediate_rvc(uint32_t bits, tl_rvc_format format) {
+    const int32_t imm6 = sext32((bits >> 12 & 1) << 5 | (bits >> 2 & 31), 6);
+    switch (format) {
+    case CIW: return (int32_t)((bits >> 7 & 15) << 6 | (bits >> 11 & 3) << 4 | (bits >> 5 & 1) << 3 | (bits >> 6 & 1) << 2);
+    case CL_D:
+    case CS_D: return (int32_t)((bits >> 10 & 7) << 3 | (bits >> 5 & 3) << 6);
+    case CL_W:
+    case CS_W: return (int32_t)((bits >> 10 & 7) << 3 | (bits >> 6 & 1) << 2 | (bits >> 5 & 1) << 6);
+    case CI:
+    case CI_RD:
+    case CI_X0:
+    case CB_IMM: return imm6;
+    case CI_SP:
+        return sext32((bits >> 12 & 1) << 9 | (bits >> 3 & 3) << 7 | (bits >> 5 & 1) << 6 | (bits >> 2 & 1) << 5 | (bits >> 6 & 1) << 4,
+                      10);
+    case CI_LUI: return imm6 * 4096;
+    case CB_SH:
+    case CI_SH: return imm6 & 63;
+    case CJ:
+        return sext32((bits >> 12 & 1) << 11 | (bits >> 8 & 1) << 10 | (bits >> 9 & 3) << 8 | (bits >> 6 & 1) << 7 | (bits >> 7 & 1) << 6 |
+                          (bits >> 2 & 1) << 5 | (bits >> 11 & 1) << 4 | (bits >> 3 & 7) << 1,
+                      12);
+    case CB:
+        return sext32((bits >> 12 & 1) << 8 | (bits >> 5 & 3) << 6 | (bits >> 2 & 1) << 5 | (bits >> 10 & 3) << 3 | (bits >> 3 & 3) << 1,
+                      9);
+    case CI_LDSP:
+    case CI_LDSP_RD: return (int32_t)((bits >> 12 & 1) << 5 | (bits >> 5 & 3) << 3 | (bits >> 2 & 7) << 6);
+    case CI_LWSP_RD: return (int32_t)((bits >> 12 & 1) << 5 | (bits >> 4 & 7) << 2 | (bits >> 2 & 3) << 6);
+    case CSS_D: return (int32_t)((bits >> 10 & 7) << 3 | (bits >> 7 & 7) << 6);
+    case CSS_W: return (int32_t)((bits >> 9 & 15) << 2 | (bits >> 7 & 3) << 6);
+    case CA:
+    case CR_JR:
+    case CR_MV:
+    case CR_NONE:
+    case CR_JALR:
+    case CR_ADD: break;
+    }
+    return 0;
+}
+
+static void set_registers(tl_decoded *insn, uint8_t rd, uint8_t rs1, uint8_t rs2) {
+    insn->rd = rd;
+    insn->rs1 = rs1;
+    insn->rs2 = rs2;
+}
+
 static bool extract_rvc(uint32_t bits, tl_rvc_format format, tl_decoded *insn) {
     const uint8_t rd = bits >> 7 & 31, rs2 = bits >> 2 & 31;
     const uint8_t low = 8 | (bits >> 2 & 7), high = 8 | (bits >> 7 & 7); // registers of three bits
-    const int32_t imm6 = sext32((bits >> 12 & 1) << 5 | (bits >> 2 & 31), 6);
-    const int32_t offset_d = (int32_t)((bits >> 10 & 7) << 3 | (bits >> 5 & 3) << 6);
-    const int32_t offset_w = (int32_t)((bits >> 10 & 7) << 3 | (bits >> 6 & 1) << 2 | (bits >> 5 & 1) << 6);
+    insn->imm = immediate_rvc(bits, format);
     switch (format) {
-    case CIW:
-        insn->rd = low;
-        insn->rs1 = SP;
-        insn->imm = (int32_t)((bits >> 7 & 15) << 6 | (bits >> 11 & 3) << 4 | (bits >> 5 & 1) << 3 | (bits >> 6 & 1) << 2);
-        return insn->imm != 0;
+    case CIW: set_registers(insn, low, SP, 0); return insn->imm != 0;
     case CL_D:
-    case CL_W:
-        insn->rd = low;
-        insn->rs1 = high;
-        insn->imm = format == CL_D ? offset_d : offset_w;
-        return true;
+    case CL_W: set_registers(insn, low, high, 0); return true;
     case CS_D:
-    case CS_W:
-        insn->rs2 = low;
-        insn->rs1 = high;
-        insn->imm = format == CS_D ? offset_d : offset_w;
-        return true;
+    case CS_W: set_registers(insn, 0, high, low); return true;
     case CI:
-    case CI_RD:
-        insn->rd = rd;
-        insn->rs1 = rd;
-        insn->imm = imm6;
-        return format == CI || rd != 0;
-    case CI_X0:
-        insn->rd = rd;
-        insn->imm = imm6;
-        return true;
-    case CI_SP:
-        insn->rd = SP;
-        insn->rs1 = SP;
-        insn->imm =
-            sext32((bits >> 12 & 1) << 9 | (bits >> 3 & 3) << 7 | (bits >> 5 & 1) << 6 | (bits >> 2 & 1) << 5 | (bits >> 6 & 1) << 4, 10);
-        return insn->imm != 0;
-    case CI_LUI:
-        insn->rd = rd;
-        insn->imm = imm6 * 4096;
-        return rd != SP && imm6 != 0;
+    case CI_SH: set_registers(insn, rd, rd, 0); return true;
+    case CI_RD: set_registers(insn, rd, rd, 0); return rd != 0;
+    case CI_X0: set_registers(insn, rd, 0, 0); return true;
+    case CI_SP: set_registers(insn, SP, SP, 0); return insn->imm != 0;
+    case CI_LUI: set_registers(insn, rd, 0, 0); return rd != SP && insn->imm != 0;
     case CB_SH:
-        insn->rd = high;
-        insn->rs1 = high;
-        insn->imm = imm6 & 63;
-        return true;
-    case CB_IMM:
-        insn->rd = high;
-        insn->rs1 = high;
-        insn->imm = imm6;
-        return true;
-    case CA:
-        insn->rd = high;
-        insn->rs1 = high;
-        insn->rs2 = low;
-        return true;
-    case CJ:
-        insn->imm = sext32((bits >> 12 & 1) << 11 | (bits >> 8 & 1) << 10 | (bits >> 9 & 3) << 8 | (bits >> 6 & 1) << 7 |
-                               (bits >> 7 & 1) << 6 | (bits >> 2 & 1) << 5 | (bits >> 11 & 1) << 4 | (bits >> 3 & 7) << 1,
-                           12);
-        return true;
-    case CB:
-        insn->rs1 = high;
-        insn->imm =
-            sext32((bits >> 12 & 1) << 8 | (bits >> 5 & 3) << 6 | (bits >> 2 & 1) << 5 | (bits >> 10 & 3) << 3 | (bits >> 3 & 3) << 1, 9);
-        return true;
-    case CI_SH:
-        insn->rd = rd;
-        insn->rs1 = rd;
-        insn->imm = imm6 & 63;
-        return true;
-    case CI_LDSP:
+    case CB_IMM: set_registers(insn, high, high, 0); return true;
+    case CA: set_registers(insn, high, high, low); return true;
+    case CB: set_registers(insn, 0, high, 0); return true;
+    case CI_LDSP: set_registers(insn, rd, SP, 0); return true;
     case CI_LDSP_RD:
-        insn->rd = rd;
-        insn->rs1 = SP;
-        insn->imm = (int32_t)((bits >> 12 & 1) << 5 | (bits >> 5 & 3) << 3 | (bits >> 2 & 7) << 6);
-        return format == CI_LDSP || rd != 0;
-    case CI_LWSP_RD:
-        insn->rd = rd;
-        insn->rs1 = SP;
-        insn->imm = (int32_t)((bits >> 12 & 1) << 5 | (bits >> 4 & 7) << 2 | (bits >> 2 & 3) << 6);
-        return rd != 0;
-    case CR_JR: insn->rs1 = rd; return rd != 0;
-    case CR_JALR:
-        insn->rd = 1;
-        insn->rs1 = rd;
-        return rd != 0;
-    case CR_MV:
-        insn->rd = rd;
-        insn->rs2 = rs2;
-        return rs2 != 0;
-    case CR_ADD:
-        insn->rd = rd;
-        insn->rs1 = rd;
-        insn->rs2 = rs2;
-        return rs2 != 0;
-    case CR_NONE: return true;
+    case CI_LWSP_RD: set_registers(insn, rd, SP, 0); return rd != 0;
+    case CR_JR: set_registers(insn, 0, rd, 0); return rd != 0;
+    case CR_JALR: set_registers(insn, 1, rd, 0); return rd != 0;
+    case CR_MV: set_registers(insn, rd, 0, rs2); return rs2 != 0;
+    case CR_ADD: set_registers(insn, rd, rd, rs2); return rs2 != 0;
     case CSS_D:
-        insn->rs2 = rs2;
-        insn->rs1 = SP;
-        insn->imm = (int32_t)((bits >> 10 & 7) << 3 | (bits >> 7 & 7) << 6);
-        return true;
-    case CSS_W:
-        insn->rs2 = rs2;
-        insn->rs1 = SP;
-        insn->imm = (int32_t)((bits >> 9 & 15) << 2 | (bits >> 7 & 3) << 6);
-        return true;
+    case CSS_W: set_registers(insn, 0, SP, rs2); return true;
+    case CJ:
+    case CR_NONE: return true;
     }
     return false;
 }

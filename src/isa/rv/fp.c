@@ -65,9 +65,8 @@ static uint64_t negate(tl_fp_format format, uint64_t bits) {
     return bits ^ (format == TL_FP_SINGLE ? UINT64_C(1) << 31 : UINT64_C(1) << 63);
 }
 
-bool tl_fp_slow(tl_hart *h, const tl_op *op, tl_opc opc) {
-    const tl_insn_row *row = &tl_insn_rows[opc];
-    const tl_fp_format format = row->size_bytes == 4 ? TL_FP_SINGLE : TL_FP_DOUBLE;
+// The mode an instruction rounds by; beyond TL_RMM: it is illegal.
+static uint32_t rounding_of(const tl_hart *h, const tl_op *op, const tl_insn_row *row) {
     uint32_t rm = TL_RNE;
     switch (row->format) {
     case TL_FORMAT_FMA: rm = (uint32_t)op->imm >> 8; break;
@@ -77,8 +76,13 @@ bool tl_fp_slow(tl_hart *h, const tl_op *op, tl_opc opc) {
     case TL_FORMAT_XFM: rm = (uint32_t)op->imm; break;
     default: break;
     }
-    if (rm == TL_RM_DYN)
-        rm = h->frm;
+    return rm == TL_RM_DYN ? h->frm : rm;
+}
+
+bool tl_fp_slow(tl_hart *h, const tl_op *op, tl_opc opc) {
+    const tl_insn_row *row = &tl_insn_rows[opc];
+    const tl_fp_format format = row->size_bytes == 4 ? TL_FP_SINGLE : TL_FP_DOUBLE;
+    const uint32_t rm = rounding_of(h, op, row);
     if (rm > TL_RMM)
         return tl_exec_illegal(h, op, opc);
 

@@ -18,4 +18,10 @@ static inline bool tl_insn_marker(const tl_decoded *insn, tl_mark *ret_mark, uin
     return *ret_mark == TL_MARK_NAME || insn->rs1 == 0;
 }
 
+static inline bool tl_insn_is_marker(const tl_decoded *insn) {
+    tl_mark mark;
+    uint32_t number;
+    return tl_insn_marker(insn, &mark, &number);
+}
+
 #endif

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Decoded fetch runs. A block is one fetch run (model/core.h) decoded from one entry point: its operations in executable form,
-// everything about it that is static summed once, and links to the blocks that followed it.
-// A block is decoded for what it is entered with: the results in flight (`in`) decide how long its instructions wait, so that each kind has a
-// block of its own, and its cycles are a constant. What is in flight at its end is known, too, so links lead to the right one.
+// Blocks as data. A block is one fetch run (model/core.h), decoded from one entry point.
+// It holds operations in executable form, sums of all that is static, and links to its successors.
+// Functions on blocks stand in build.h, store.h, enter.h, execute.h, fold.h, stops.h, threaded.h
+// and run.h.
 //
-// A block proves itself through the fetch slot of its line: the slot names the virtual and physical line that ITLB and L1I hold, and
-// whenever the memory system clears slots because code or mappings changed, the first fetch of the line afterwards compares the
-// bytes of every block on that line (tl_blocks_validate). Stale blocks never match a slot again. Memory is bounded: when the
-// store is full, counts are folded and all blocks are dropped at once.
+// A block is decoded for the results in flight at its beginning (`in`), because they decide how
+// long its instructions wait. Its cycles are a constant therefore. The results in flight at its end
+// are known, so links lead to the right one of several blocks at the same pc.
+//
+// A block proves itself by the fetch slot of its line: the slot names the virtual and the physical
+// line that ITLB and L1I hold. The memory system clears slots when code or mappings change. The
+// first fetch of a line afterwards compares the bytes of its blocks (tl_blocks_validate). Stale
+// blocks never match a slot again.
 #ifndef TL_ISA_RV_BLOCK_BLOCK_H
 #define TL_ISA_RV_BLOCK_BLOCK_H
 
@@ -21,8 +25,9 @@ struct tl_block {
     uint64_t pc;
     uint64_t *count; // executions not folded yet: in tl_blocks.counts
     tl_op *ops;      // n_insns operations, then one that ends the block
-    // Translated: entry with the fetch slot's proof to give; entry from a branch on the same line, whose proof still holds (tl_block_is_near);
-    // entry behind the look-up; and behind the counting of the run, NULL while the block is not translated.
+    // Entries of translated code. code: asks the fetch slot. near: from a branch on the same line,
+    // whose proof still holds (tl_block_is_near). start: behind the look-up. body: behind the
+    // counting of the run; NULL while the block is not translated.
     void *code, *near, *start, *body;
     tl_op_handler *first; // of ops[0], when that asks tl_blocks_type.heat before each run
     uint32_t n_cold_runs; // so often the block is run before it is translated
@@ -32,7 +37,7 @@ struct tl_block {
     bool is_stale;
     bool is_private;               // accesses no data: as tl_step_run_is_private says
     bool has_fp;                   // must not be entered while mstatus.FS is Off
-    bool has_marker;               // some instruction is one, and somebody wants to know
+    bool has_marker;               // some instruction is one, and hart->mark is set
     bool begins_with_marker;       // is never entered
     uint8_t view;                  // the slots it was decoded for: a block belongs to one privilege mode
     const tl_pend *in, *exit_pend; // results in flight when it is entered, and at its end
@@ -64,10 +69,12 @@ typedef enum tl_block_why { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK, TL_BL
 
 typedef struct tl_blocks_type {                         // what a front-end over blocks adds
     void (*prepare)(tl_blocks *store, tl_block *block); // makes a new block executable
-    // Runs from hart->pc, or from the run that waits, until a tl_block* function below says stop; sets store->why through it.
+    // Runs from hart->pc, or from the run that waits, until a tl_block* function below says stop;
+    // sets store->why through it.
     void (*run)(tl_blocks *store);
     void (*forget)(tl_blocks *store); // all blocks are about to go; may be NULL
-    // A block that threaded code has entered and counted is about to run. True: threaded code stops here. May be NULL.
+    // A block that threaded code has entered and counted is about to run. True: threaded code stops
+    // here. May be NULL.
     bool (*heat)(tl_blocks *store, tl_block *block);
     void (*stale)(tl_blocks *store, tl_block *block); // this block must not be entered again; may be NULL
 } tl_blocks_type;
@@ -88,9 +95,9 @@ struct tl_blocks {                                      // the store of one hart
     uint32_t max_cycles;                     // the longest block: how far a run may overshoot its horizon without a slow path
     tl_block *under_way;                     // the block whose instruction under_way_k is being executed by its full body, or NULL
     uint32_t under_way_k;
-    bool is_before;     // it has not begun: somebody looks between two instructions
+    bool is_before;     // it has not begun: tallies are read between two instructions
     bool is_waiting;    // it waits for other harts, and is_before: the clock stands there, tl_blocks_resume goes on
-    bool is_taken_back; // instructions from under_way_k on are out of the tallies: somebody looked in the middle
+    bool is_taken_back; // instructions from under_way_k on are out of the tallies, which were read meanwhile
     uint64_t *counts;   // one for each block, dense, in order of creation: what was executed is found by scanning 8 bytes for each
     uint32_t n_blocks;
     tl_block **by_number;
@@ -104,51 +111,5 @@ struct tl_blocks {                                      // the store of one hart
     tl_block *buckets[TL_BLOCK_BUCKETS];
     uint32_t checked[TL_BLOCK_BUCKETS]; // code_generation at which all blocks of the bucket were compared
 };
-
-static inline uint32_t tl_blocks_bucket(uint64_t vline) {
-    return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> 50) & (TL_BLOCK_BUCKETS - 1);
-}
-
-TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err); // fills h->engine
-void tl_blocks_detach(tl_blocks *store);                                                                          // NULL is fine
-tl_stop tl_blocks_run(tl_hart *h);                     // tl_core_type.run of every front-end over blocks
-uint64_t tl_blocks_overshoot_cycles(const tl_hart *h); // tl_core_type.overshoot_cycles of the same
-void tl_blocks_fold(tl_blocks *store);                 // adds counts to the tallies
-void tl_blocks_flush(tl_blocks *store);                // folds, then forgets all blocks
-void tl_blocks_flush_soon(tl_blocks *store);           // the same behind the block under way
-bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc);
-// Instruction k is not to be executed with the block: it is a breakpoint, or a marker, which is stepped.
-bool tl_blocks_stops_at(const tl_blocks *store, const tl_block *block, uint32_t k);
-
-// Begins a fetch run at pc with hart->pend in flight: looks up its line (or two), finds or decodes the block; `guess` is tried first. NULL: stop (horizon, breakpoint, trap).
-tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess);
-// What follows its look-ups: the first found this line, whose bytes say whether there is a second; all found these lines, and count for the run;
-// or the first, or the second of two trapped, which leaves no block to count the first.
-tl_block *tl_blocks_enter_line(tl_blocks *store, uint64_t pc, uint64_t pline, tl_block *guess);
-tl_block *tl_blocks_enter_found(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2, tl_block *guess);
-tl_block *tl_blocks_refuse(tl_blocks *store, uint64_t pc);
-tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc);
-// tl_blocks_enter for a block that was entered before and could not prove itself; not for one with floating point or a breakpoint.
-tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block);
-tl_jump_cell *tl_blocks_cell(tl_blocks *store, uint64_t pc); // for the current mode
-// tl_blocks_enter for an indirect jump; the cell is filled.
-tl_block *tl_blocks_enter_cell(tl_blocks *store, uint64_t pc);
-// The tallies as they are now, in the middle of an instruction, too.
-void tl_blocks_sync(tl_blocks *store);
-// The run that waits (store->is_waiting) goes on: returns its block, entered and counted, and the instruction that comes next.
-tl_block *tl_blocks_resume(tl_blocks *store, uint32_t *ret_k);
-// Threaded code: engine.c. Makes a block executable for it; and runs from `block`, which has been entered, until something says stop.
-void tl_threaded_prepare(tl_blocks *store, tl_block *block);
-void tl_threaded_run(tl_blocks *store, tl_block *block);
-void tl_threaded_resume(tl_blocks *store); // the same from the run that waits
-// Executes instruction k of the block under way by its full body, at the exact cycle. False: it trapped; stop.
-bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k);
-// An access of data within `block` may have taken the line of the block away (h->has_lost_fetch).
-void tl_block_line_lost(tl_blocks *store, const tl_block *block);
-// The branch or jump at the end of `block` that leads to pc stays on the line that the block has proved. Its look-up cannot miss, and changes no
-// order of recency: only data is accessed in between. A slow path that takes the line away sees to it that the next block asks.
-bool tl_block_is_near(const tl_blocks *store, const tl_block *block, uint64_t pc);
-// The block under way must stop before instruction k, a breakpoint.
-void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Entering a block once more whose line, or one of whose two lines, no fetch slot shows any longer: the way of a program whose code does
-// not fit its L1I. The block is known, so nothing is looked for; what is out of the ordinary goes through tl_blocks_enter, before anything
-// has happened. A block of the present generation lies on a line whose blocks were all compared, but its second line may be another matter.
-#include "isa/rv/block/block.h"
+// Entering a block again when no fetch slot shows one of its lines any longer. Programs whose code
+// exceeds the L1I come here often. The block is known, so no search is needed. Rare cases go
+// through tl_blocks_enter before anything is counted. A block of the present generation shows that
+// all blocks of its first line were compared; the bucket of the second line is asked besides.
+#include "isa/rv/block/enter.h"
+#include "isa/rv/block/store.h"
 
 TL_ALWAYS_INLINE bool look_up(tl_hart *h, const tl_fetch_slot *slot, uint64_t vaddr) {
     if (!tl_fetch_slot_shows(slot, vaddr))
         return h->port->fetch(h, vaddr);
-    uint64_t stamp = ++h->stamp;
-    h->stamps[slot->line_stamp] = stamp;
-    h->stamps[slot->page_stamp] = stamp;
+    tl_fetch_hit(h, slot);
     return true;
 }
 
@@ -22,7 +22,7 @@ tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block) {
     const tl_fetch_slot *slot = tl_fetch_slot_of(h, vline);
     if (TL_UNLIKELY(!look_up(h, slot, block->pc)))
         return tl_blocks_refuse(store, block->pc);
-    // In another page now: what is there may straddle where this block does not, and the other way round.
+    // The page is in another frame now, whose code may straddle where this block does not.
     if (TL_UNLIKELY(slot->key != tl_fetch_key(vline, block->pline - TL_RAM_BASE_PADDR)))
         return tl_blocks_enter_line(store, block->pc, tl_fetch_slot_paddr(slot, vline), block);
     if (!block->is_straddling)

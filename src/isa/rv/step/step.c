@@ -21,9 +21,7 @@ static tl_step trap(tl_hart *h) {
 static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
     if (tl_fetch_slot_shows(slot, vaddr)) {
-        uint64_t stamp = ++h->stamp;
-        h->stamps[slot->line_stamp] = stamp;
-        h->stamps[slot->page_stamp] = stamp;
+        tl_fetch_hit(h, slot);
     } else if (!h->port->fetch(h, vaddr)) {
         return false;
     }
@@ -105,17 +103,12 @@ static tl_step wait(tl_hart *h, bool is_first, const fetch_counts *before) {
     return TL_STEP_WAIT;
 }
 
-tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
-    uint64_t pc = h->pc;
-    if ((pc == h->break_pc[0] || pc == h->break_pc[1] || (h->breaks && tl_breaks_have(h->breaks, pc))) && !h->skip_break)
-        return TL_STEP_BREAK;
-    const fetch_counts before = fetch_counts_of(h);
-
-    bool is_first = h->run_vline == TL_NO_LINE;
+// The instruction at pc: the look-ups of its lines, and the counts of its fetch. False: a look-up trapped.
+static bool fetch(tl_hart *h, uint64_t pc, bool is_first, uint32_t *ret_bits) {
     uint64_t pline;
     if (is_first) {
         if (!look_up(h, pc, &pline))
-            return h->trap_cause == TL_CAUSE_NOT_YET ? wait(h, is_first, &before) : trap(h);
+            return false;
         h->tally[TL_S_HART_FETCH_RUN] += 1;
         h->run_vline = pc & h->line_mask;
         h->run_pline = pline;
@@ -127,7 +120,7 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
             count_groups(h, pc, pc + 2, is_first);
             uint64_t pline2;
             if (!look_up(h, pc + 2, &pline2))
-                return h->trap_cause == TL_CAUSE_NOT_YET ? wait(h, is_first, &before) : trap(h);
+                return false;
             h->run_vline = (pc + 2) & h->line_mask;
             h->run_pline = pline2;
             bits |= half_at(h, pline2, pc + 2) << 16;
@@ -139,12 +132,49 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     } else {
         count_groups(h, pc, pc + 2, is_first);
     }
+    *ret_bits = bits;
+    return true;
+}
+
+// Counts and times an instruction that retires: its static share, its interlocks, its cycle.
+TL_ALWAYS_INLINE void retire(tl_hart *h, const tl_decoded *insn, tl_pend_table *pends, uint64_t lost_cycles) {
+    tl_pipe_insn pipe;
+    tl_insn_pipe(insn, &pipe);
+    tl_static_count counts[TL_MAX_STATIC];
+    uint32_t n = tl_insn_static(insn, counts);
+    for (uint32_t i = 0; i < n; i++)
+        h->tally[counts[i].slot] += counts[i].amount;
+    tl_scoreboard board;
+    tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
+    tl_scoreboard_issue(&board, &pipe);
+    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+        h->tally[tl_pipe_cause_slot[c]] += board.lost[c];
+    h->pend = tl_scoreboard_pend(&board, pends);
+    h->now += board.time + lost_cycles;
+    h->instret += 1;
+}
+
+// Whether the fetch run ends between the instruction and the next one.
+static bool is_run_over(const tl_hart *h, const tl_decoded *insn, uint64_t next_pc) {
+    if (tl_insn_ends_run(insn) || (next_pc & h->line_mask) != h->run_vline)
+        return true;
+    return is_last_half(h, next_pc) && (half_at(h, h->run_pline, next_pc) & 3) == 3; // it straddles: a run of its own
+}
+
+tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
+    uint64_t pc = h->pc;
+    if ((pc == h->break_pc[0] || pc == h->break_pc[1] || (h->breaks && tl_breaks_have(h->breaks, pc))) && !h->skip_break)
+        return TL_STEP_BREAK;
+    const fetch_counts before = fetch_counts_of(h);
+
+    bool is_first = h->run_vline == TL_NO_LINE;
+    uint32_t bits;
+    if (!fetch(h, pc, is_first, &bits))
+        return h->trap_cause == TL_CAUSE_NOT_YET ? wait(h, is_first, &before) : trap(h);
 
     tl_decoded insn;
-    tl_pipe_insn pipe;
     tl_op op;
     tl_decode(bits, &insn);
-    tl_insn_pipe(&insn, &pipe);
     tl_op_from_decoded(&insn, &op);
     uint64_t next_pc = pc + insn.len, lost_cycles = 0;
     if (TL_UNLIKELY(h->is_privileged && h->is_fp_off && tl_insn_is_fp(&insn))) {
@@ -179,19 +209,7 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
         next_pc = h->pc;
     }
 
-    // It retires: its static share, its interlocks, its cycle.
-    tl_static_count counts[TL_MAX_STATIC];
-    uint32_t n = tl_insn_static(&insn, counts);
-    for (uint32_t i = 0; i < n; i++)
-        h->tally[counts[i].slot] += counts[i].amount;
-    tl_scoreboard board;
-    tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
-    tl_scoreboard_issue(&board, &pipe);
-    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-        h->tally[tl_pipe_cause_slot[c]] += board.lost[c];
-    h->pend = tl_scoreboard_pend(&board, pends);
-    h->now += board.time + lost_cycles;
-    h->instret += 1;
+    retire(h, &insn, pends, lost_cycles);
     h->pc = next_pc;
     h->skip_break = false;
     if (is_marker && mark == TL_MARK_START)
@@ -201,10 +219,7 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     if (TL_UNLIKELY(h->has_slow_watch))
         (void)tl_hart_poll(h);
 
-    bool is_run_over = tl_insn_ends_run(&insn) || (next_pc & h->line_mask) != h->run_vline;
-    if (!is_run_over && is_last_half(h, next_pc) && (half_at(h, h->run_pline, next_pc) & 3) == 3)
-        is_run_over = true; // the next one straddles: a run of its own
-    if (is_run_over)
+    if (is_run_over(h, &insn, next_pc))
         h->run_vline = TL_NO_LINE;
     return TL_STEP_RETIRED;
 }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "isa/rv/block/execute.h"
 #include "isa/rv/translate/translator.h"
 
 bool tl_code_map(tl_translator *t) {
@@ -37,25 +38,25 @@ void tl_code_unmap(tl_translator *t) {
 
 // What C code may spend, and every way there must keep.
 static void spill_vectors(tl_translator *t) {
-    x86_rm(&t->e, false, 0x660fd6, XMM15, TL_HART(instret));
-    x86_rm(&t->e, false, 0x0f29, XMM14, TL_HART(bp.counts)); // movaps
+    x86_movq_store(&t->e, TL_HART(instret), XMM15);
+    x86_movaps_store(&t->e, TL_HART(bp.counts), XMM14);
 }
 
 static void reload_vectors(tl_translator *t) {
-    x86_rm(&t->e, false, 0xf30f7e, XMM15, TL_HART(instret));
-    x86_rm(&t->e, false, 0x0f28, XMM14, TL_HART(bp.counts));
+    x86_movq_load(&t->e, XMM15, TL_HART(instret));
+    x86_movaps_load(&t->e, XMM14, TL_HART(bp.counts));
 }
 
 static void spill(tl_translator *t) {
     tl_reg_spill(t);
-    x86_rm(&t->e, true, 0x89, R13, TL_HART(now));
-    x86_rm(&t->e, true, 0x89, RBP, TL_HART(stamp));
+    x86_store(&t->e, TL_HART(now), R13);
+    x86_store(&t->e, TL_HART(stamp), RBP);
     spill_vectors(t);
 }
 
 static void reload(tl_translator *t) {
-    x86_rm(&t->e, true, 0x8b, R13, TL_HART(now));
-    x86_rm(&t->e, true, 0x8b, RBP, TL_HART(stamp));
+    x86_load(&t->e, R13, TL_HART(now));
+    x86_load(&t->e, RBP, TL_HART(stamp));
     reload_vectors(t);
     tl_reg_reload(t);
 }
@@ -64,7 +65,7 @@ static void reload(tl_translator *t) {
 static void emit_call_of_store(tl_translator *t, uintptr_t function) {
     x86 *e = &t->e;
     spill(t);
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
+    x86_load(e, RDI, TL_HART(engine));
     x86_mov_rr(e, RSI, RAX);
     x86_call_c(e, function);
     reload(t);
@@ -75,7 +76,7 @@ static uint8_t *emit_enter(tl_translator *t, tl_enter_fn *function) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
     emit_call_of_store(t, (uintptr_t)function);
-    x86_rr(e, false, 0xff, 4, RAX);
+    x86_jmp_r(e, RAX);
     return thunk;
 }
 
@@ -83,29 +84,29 @@ static uint8_t *emit_enter(tl_translator *t, tl_enter_fn *function) {
 static uint8_t *emit_enter_call(tl_translator *t, tl_enter_fn *function) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
-    x86_op_ri(e, true, X_SUB, RSP, 8);
+    x86_sub_ri(e, RSP, 8);
     emit_call_of_store(t, (uintptr_t)function);
-    x86_op_ri(e, true, X_ADD, RSP, 8);
-    x86_rr(e, true, 0x85, RAX, RAX);
+    x86_add_ri(e, RSP, 8);
+    x86_test_rr(e, true, RAX, RAX);
     uint8_t *elsewhere = x86_jcc(e, CC_NE);
-    x86_byte(e, 0xc3);
+    x86_ret(e);
     x86_patch(elsewhere, e->at);
-    x86_op_ri(e, true, X_ADD, RSP, 8); // the return address
-    x86_rr(e, false, 0xff, 4, RAX);
+    x86_add_ri(e, RSP, 8); // the return address
+    x86_jmp_r(e, RAX);
     return thunk;
 }
 
 static uint8_t *emit_slow(tl_translator *t) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
-    x86_op_ri(e, true, X_SUB, RSP, 8);
+    x86_sub_ri(e, RSP, 8);
     emit_call_of_store(t, (uintptr_t)tl_block_execute);
-    x86_op_ri(e, true, X_ADD, RSP, 8);
-    x86_rr_byte(e, false, 0x84, RAX, RAX, true);
+    x86_add_ri(e, RSP, 8);
+    x86_test8_rr(e, RAX, RAX);
     uint8_t *trapped = x86_jcc(e, CC_E);
-    x86_byte(e, 0xc3);
+    x86_ret(e);
     x86_patch(trapped, e->at);
-    x86_op_ri(e, true, X_ADD, RSP, 8); // the return address
+    x86_add_ri(e, RSP, 8); // the return address
     x86_jmp_to(e, t->exit_thunk);
     return thunk;
 }
@@ -120,104 +121,102 @@ static void line_lost_at(tl_blocks *store, uintptr_t block_at) {
 
 // An access misses its data slot: tl_mem_port.reach_load or reach_store at its own cycle. Only what C spends is spilled; nobody looks
 // meanwhile, so instret stays as it is. What cannot be done so takes the way of slow_thunk, and returns five bytes later: behind a jump.
-static uint8_t *emit_reach(tl_translator *t, size_t door) {
+static uint8_t *emit_reach(tl_translator *t, size_t reach_at) {
     enum { PAD = 0, WORD = 8, BLOCK = 16, FRAME = 24 }; // on the stack
     x86 *e = &t->e;
     uint8_t *back = e->at; // of what had to be executed
     tl_reg_reload_lost(t);
     reload_vectors(t);
-    x86_rm(e, false, 0x8b, R13, at_base(RSP, WORD));
-    x86_shift_i(e, false, X_SHR, R13, TL_REACH_REST_SHIFT);
-    x86_rm(e, true, 0x03, R13, TL_HART(now));
+    x86_load32(e, R13, at_base(RSP, WORD));
+    x86_shr32_ri(e, R13, TL_REACH_REST_SHIFT);
+    x86_add_rm(e, R13, TL_HART(now));
     uint8_t *slow = e->at;
     spill(t);
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
-    x86_rm(e, true, 0x8b, RSI, at_base(RSP, BLOCK));
-    x86_rm(e, false, 0x8b, RDX, at_base(RSP, WORD));
-    x86_shift_i(e, false, X_SHR, RDX, TL_REACH_INSN_SHIFT);
-    x86_op_ri(e, false, X_AND, RDX, (1 << (TL_REACH_REST_SHIFT - TL_REACH_INSN_SHIFT)) - 1);
+    x86_load(e, RDI, TL_HART(engine));
+    x86_load(e, RSI, at_base(RSP, BLOCK));
+    x86_load32(e, RDX, at_base(RSP, WORD));
+    x86_shr32_ri(e, RDX, TL_REACH_INSN_SHIFT);
+    x86_and32_ri(e, RDX, (1 << (TL_REACH_REST_SHIFT - TL_REACH_INSN_SHIFT)) - 1);
     x86_call_c(e, (uintptr_t)execute_at);
     reload(t);
-    x86_op_ri(e, true, X_ADD, RSP, FRAME);
-    x86_rr_byte(e, false, 0x84, RAX, RAX, true);
+    x86_add_ri(e, RSP, FRAME);
+    x86_test8_rr(e, RAX, RAX);
     uint8_t *trapped = x86_jcc(e, CC_E);
-    x86_op_mi(e, true, X_ADD, at_base(RSP, 0), 5);
-    x86_byte(e, 0xc3);
+    x86_add_mi(e, at_base(RSP, 0), 5);
+    x86_ret(e);
     x86_patch(trapped, e->at);
-    x86_op_ri(e, true, X_ADD, RSP, 8); // the return address
+    x86_add_ri(e, RSP, 8); // the return address
     x86_jmp_to(e, t->exit_thunk);
 
     uint8_t *lost = e->at;
-    x86_rm(e, true, 0x89, RAX, at_base(RSP, PAD));
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
-    x86_rm(e, true, 0x8b, RSI, at_base(RSP, BLOCK));
+    x86_store(e, at_base(RSP, PAD), RAX);
+    x86_load(e, RDI, TL_HART(engine));
+    x86_load(e, RSI, at_base(RSP, BLOCK));
     x86_call_c(e, (uintptr_t)line_lost_at);
-    x86_rm(e, true, 0x8b, RAX, at_base(RSP, PAD));
+    x86_load(e, RAX, at_base(RSP, PAD));
     uint8_t *after = x86_jmp(e);
 
     uint8_t *thunk = e->at;
-    x86_push(e, RDX);
-    x86_push(e, RCX);
-    x86_op_ri(e, true, X_SUB, RSP, 8);
-    x86_rm_byte(e, false, 0x80, 7, TL_HART(has_slow_watch), true); // cmp byte, imm8
-    x86_byte(e, 0);
+    x86_push_r(e, RDX);
+    x86_push_r(e, RCX);
+    x86_sub_ri(e, RSP, 8);
+    x86_cmp8_mi(e, TL_HART(has_slow_watch), 0);
     x86_patch(x86_jcc(e, CC_NE), slow);
     tl_reg_spill_lost(t);
-    x86_rm(e, true, 0x89, RBP, TL_HART(stamp));
+    x86_store(e, TL_HART(stamp), RBP);
     spill_vectors(t);
-    x86_rr(e, false, 0x8b, RDX, RCX);
-    x86_op_ri(e, false, X_AND, RDX, 7);
-    x86_shift_i(e, false, X_SHR, RCX, TL_REACH_REST_SHIFT);
-    x86_rr(e, true, 0x2b, R13, RCX);
-    x86_rm(e, true, 0x89, R13, TL_HART(now));
-    x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
+    x86_zext32_rr(e, RDX, RCX);
+    x86_and32_ri(e, RDX, 7);
+    x86_shr32_ri(e, RCX, TL_REACH_REST_SHIFT);
+    x86_sub_rr(e, R13, RCX);
+    x86_store(e, TL_HART(now), R13);
+    x86_lea(e, RDI, at_base(RBX, -TL_HART_BIAS));
     x86_mov_rr(e, RSI, RAX);
-    x86_rm(e, true, 0x8b, RAX, TL_HART(port));
-    x86_rm(e, false, 0xff, 2, at_base(RAX, (int64_t)door));
-    x86_rr(e, true, 0x85, RAX, RAX);
+    x86_load(e, RAX, TL_HART(port));
+    x86_call_m(e, at_base(RAX, (int64_t)reach_at));
+    x86_test_rr(e, true, RAX, RAX);
     x86_patch(x86_jcc(e, CC_E), back);
-    x86_rm_byte(e, false, 0x80, 7, TL_HART(has_lost_fetch), true);
-    x86_byte(e, 0);
+    x86_cmp8_mi(e, TL_HART(has_lost_fetch), 0);
     x86_patch(x86_jcc(e, CC_NE), lost);
     x86_patch(after, e->at);
-    x86_rm(e, false, 0x8b, R13, at_base(RSP, WORD));
-    x86_shift_i(e, false, X_SHR, R13, TL_REACH_REST_SHIFT);
-    x86_rm(e, true, 0x03, R13, TL_HART(now));
-    x86_rm(e, true, 0x8b, RBP, TL_HART(stamp));
+    x86_load32(e, R13, at_base(RSP, WORD));
+    x86_shr32_ri(e, R13, TL_REACH_REST_SHIFT);
+    x86_add_rm(e, R13, TL_HART(now));
+    x86_load(e, RBP, TL_HART(stamp));
     reload_vectors(t);
     tl_reg_reload_lost(t);
-    x86_op_ri(e, true, X_ADD, RSP, FRAME);
-    x86_byte(e, 0xc3);
+    x86_add_ri(e, RSP, FRAME);
+    x86_ret(e);
     return thunk;
 }
 
 static uint8_t *emit_body(tl_translator *t) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
-    x86_op_ri(e, true, X_SUB, RSP, 8);
+    x86_sub_ri(e, RSP, 8);
     spill(t);
-    x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
+    x86_lea(e, RDI, at_base(RBX, -TL_HART_BIAS));
     x86_mov_rr(e, RSI, RAX);
-    x86_rr(e, false, 0xff, 2, RCX);
+    x86_call_r(e, RCX);
     reload(t);
-    x86_op_ri(e, true, X_ADD, RSP, 8);
-    x86_rr_byte(e, false, 0x84, RAX, RAX, true);
-    x86_byte(e, 0xc3);
+    x86_add_ri(e, RSP, 8);
+    x86_test8_rr(e, RAX, RAX);
+    x86_ret(e);
     return thunk;
 }
 
 static uint8_t *emit_call(tl_translator *t) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
-    x86_push(e, RAX);
+    x86_push_r(e, RAX);
     spill(t);
-    x86_rm(e, true, 0x8d, RDI, at_base(RBX, -TL_HART_BIAS));
+    x86_lea(e, RDI, at_base(RBX, -TL_HART_BIAS));
     x86_mov_rr(e, RSI, RDX);
     x86_mov_rr(e, RDX, RAX);
-    x86_rr(e, false, 0xff, 2, RCX);
+    x86_call_r(e, RCX);
     reload(t);
-    x86_pop(e, RAX);
-    x86_byte(e, 0xc3);
+    x86_pop_r(e, RAX);
+    x86_ret(e);
     return thunk;
 }
 
@@ -228,19 +227,19 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     void *run = tl_exec_of(t, e->at);
     memcpy(&t->run, &run, sizeof run);
     for (uint32_t i = 0; i < TL_COUNT_OF(saved); i++)
-        x86_push(e, saved[i]);
-    x86_op_ri(e, true, X_SUB, RSP, 8);
+        x86_push_r(e, saved[i]);
+    x86_sub_ri(e, RSP, 8);
     x86_mov_rr(e, RAX, RSI);
-    x86_rm(e, true, 0x8d, RBX, at_base(RDI, TL_HART_BIAS));
-    x86_rm(e, true, 0x8b, R14, TL_HART(stamps));
+    x86_lea(e, RBX, at_base(RDI, TL_HART_BIAS));
+    x86_load(e, R14, TL_HART(stamps));
     reload(t);
-    x86_rr(e, false, 0xff, 4, RAX);
+    x86_jmp_r(e, RAX);
 
     t->exit_thunk = e->at; // whoever comes here has called C code before: memory is current
-    x86_op_ri(e, true, X_ADD, RSP, 8);
+    x86_add_ri(e, RSP, 8);
     for (uint32_t i = TL_COUNT_OF(saved); i-- > 0;)
-        x86_pop(e, saved[i]);
-    x86_byte(e, 0xc3);
+        x86_pop_r(e, saved[i]);
+    x86_ret(e);
 
     t->slow_thunk = emit_slow(t);
     t->reach_thunks[false] = emit_reach(t, offsetof(tl_mem_port, reach_load));
@@ -249,7 +248,7 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     t->call_thunk = emit_call(t);
     t->stop_thunk = e->at;
     spill(t);
-    x86_rm(e, true, 0x8b, RDI, TL_HART(engine));
+    x86_load(e, RDI, TL_HART(engine));
     x86_mov_rr(e, RSI, RAX);
     x86_call_c(e, (uintptr_t)tl_block_stop_before);
     x86_jmp_to(e, t->exit_thunk);

@@ -4,9 +4,9 @@
 // a table, added as it is.
 #if defined(__x86_64__) && defined(__linux__)
 
-#include "model/bpred.h"
-
+#include "isa/rv/block/enter.h"
 #include "isa/rv/translate/translator.h"
+#include "model/bpred.h"
 
 // Branches and direct jumps only: what else ends a block has called C code, and may have changed what is proved.
 bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc) {
@@ -19,7 +19,7 @@ void tl_emit_link(tl_translator *t, uint64_t pc) {
     uint8_t *late = NULL;
     if (tl_link_is_near(t, t->block, pc)) {
         bool is_loop = pc == t->block->pc; // of any other block it is not known yet whether it is private
-        x86_rm(e, true, 0x3b, R13, is_loop && t->block->is_private ? TL_HART(ahead_horizon) : TL_HART(fast_horizon));
+        x86_cmp_rm(e, R13, is_loop && t->block->is_private ? TL_HART(ahead_horizon) : TL_HART(fast_horizon));
         late = x86_jcc(e, CC_AE);
     }
     uint8_t *site = x86_jmp(e);
@@ -36,7 +36,7 @@ void tl_emit_link(tl_translator *t, uint64_t pc) {
 
 static void add_now(tl_translator *t, uint32_t cycles) {
     if (cycles != 0)
-        x86_op_ri(&t->e, true, X_ADD, R13, (int32_t)cycles);
+        x86_add_ri(&t->e, R13, (int32_t)cycles);
 }
 
 static x86_mem field(x86_mem m, size_t offset) {
@@ -46,16 +46,16 @@ static x86_mem field(x86_mem m, size_t offset) {
 
 static void compare_with(tl_translator *t, x86_mem m, uint64_t value, int scratch) {
     if (fits_s32((int64_t)value)) {
-        x86_op_mi(&t->e, true, X_CMP, m, (int32_t)value);
+        x86_cmp_mi(&t->e, m, (int32_t)value);
     } else {
         x86_mov_ri(&t->e, scratch, value);
-        x86_rm(&t->e, true, 0x3b, scratch, m);
+        x86_cmp_rm(&t->e, scratch, m);
     }
 }
 
 static void store_value(tl_translator *t, x86_mem m, uint64_t value, int scratch) {
     x86_mov_ri(&t->e, scratch, value);
-    x86_rm(&t->e, true, 0x89, scratch, m);
+    x86_store(&t->e, m, scratch);
 }
 
 static tl_btb_entry *btb_entry(const tl_translator *t, uint64_t pc) {
@@ -84,7 +84,7 @@ static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed
     store_value(t, field(m, offsetof(tl_btb_entry, target)), target, RCX);
     tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
     if (billed == BILL_IF_PREDICTED_TAKEN) {
-        x86_op_ri(e, false, X_CMP, RAX, 2 * 2); // rax: twice the counter as it was
+        x86_cmp32_ri(e, RAX, 2 * 2); // rax: twice the counter as it was
         x86_patch(x86_jcc(e, CC_B), known);
     }
     if (billed != BILL_NEVER) {
@@ -100,18 +100,18 @@ static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed
 static void emit_predictor(tl_translator *t, uint64_t pc) {
     x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;
-    x86_rm(e, true, 0x8b, RDX, TL_HART(bp.history));
+    x86_load(e, RDX, TL_HART(bp.history));
     if (bp->history_mask != 0) {
-        x86_rr(e, false, 0x8b, RCX, RDX);
-        x86_op_ri(e, false, X_AND, RCX, (int32_t)(bp->history_mask & bp->counter_mask));
-        x86_op_ri(e, false, X_XOR, RCX, (int32_t)((pc >> 1) & bp->counter_mask));
+        x86_zext32_rr(e, RCX, RDX);
+        x86_and32_ri(e, RCX, (int32_t)(bp->history_mask & bp->counter_mask));
+        x86_xor32_ri(e, RCX, (int32_t)((pc >> 1) & bp->counter_mask));
     } else {
         x86_mov_ri(e, RCX, (pc >> 1) & bp->counter_mask);
     }
-    x86_op_rr(e, true, X_ADD, RDX, RDX);
+    x86_add_rr(e, RDX, RDX);
     x86_mem counters = tl_emit_at(t, bp->counters, RAX);
     counters.index = RCX;
-    x86_rm(e, true, 0x8d, RCX, counters);
+    x86_lea(e, RCX, counters);
 }
 
 // What is done for a counter's value of 0 to 3, index * 8 bytes being the size of a row of `field`.
@@ -123,14 +123,14 @@ static void emit_train(tl_translator *t, bool is_taken) {
     x86 *e = &t->e;
     x86_mem counter = at_base(RCX, 0);
     if (is_taken)
-        x86_op_ri(e, true, X_ADD, RDX, 1);
-    x86_rm(e, true, 0x89, RDX, TL_HART(bp.history));
-    x86_rm(e, false, 0x0fb6, RAX, counter);
-    x86_rm(e, false, 0x0fb6, RDX, OUTCOME(next, is_taken, RAX, 0));
-    x86_rm_byte(e, false, 0x88, RDX, counter, true);
-    x86_rm(e, true, 0x03, R13, OUTCOME(cycles, is_taken, RAX, 3));
-    x86_op_rr(e, false, X_ADD, RAX, RAX);
-    x86_rm(e, false, X_PADDD, XMM14, OUTCOME(counts, is_taken, RAX, 3)); // a row has 16 bytes
+        x86_add_ri(e, RDX, 1);
+    x86_store(e, TL_HART(bp.history), RDX);
+    x86_load_u8(e, RAX, counter);
+    x86_load_u8(e, RDX, OUTCOME(next, is_taken, RAX, 0));
+    x86_store8(e, counter, RDX);
+    x86_add_rm(e, R13, OUTCOME(cycles, is_taken, RAX, 3));
+    x86_add32_rr(e, RAX, RAX);
+    x86_paddd_rm(e, XMM14, OUTCOME(counts, is_taken, RAX, 3)); // a row has 16 bytes
 }
 
 static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, bool is_taken) {
@@ -140,7 +140,7 @@ static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, boo
         bool predicted = bp->fixed == 2 && target < pc;
         x86_mem counts = OUTCOME(counts, is_taken, -1, 0);
         counts.disp += predicted ? (int32_t)(3 * sizeof bp->outcomes.counts[0][0]) : 0;
-        x86_rm(e, false, X_PADDD, XMM14, counts);
+        x86_paddd_rm(e, XMM14, counts);
         if (predicted != is_taken)
             add_now(t, bp->mispredict_cycles);
         if (is_taken)
@@ -170,19 +170,19 @@ static void emit_push(tl_translator *t, uint64_t return_pc) {
     tl_bpred *bp = &t->store->hart->bp;
     if (bp->ras_entries == 0)
         return;
-    x86_rm(e, false, 0x8b, RCX, TL_HART(bp.ras_top));
-    x86_rr(e, false, 0x33, RDX, RDX);
-    x86_op_ri(e, false, X_ADD, RCX, 1);
-    x86_op_ri(e, false, X_CMP, RCX, (int32_t)bp->ras_entries);
-    x86_rr(e, false, 0x0f40 | CC_AE, RCX, RDX);
-    x86_rm(e, false, 0x89, RCX, TL_HART(bp.ras_top));
+    x86_load32(e, RCX, TL_HART(bp.ras_top));
+    x86_zero_r(e, RDX);
+    x86_add32_ri(e, RCX, 1);
+    x86_cmp32_ri(e, RCX, (int32_t)bp->ras_entries);
+    x86_cmov32_rr(e, CC_AE, RCX, RDX);
+    x86_store32(e, TL_HART(bp.ras_top), RCX);
     x86_mov_ri(e, RDX, (uintptr_t)bp->ras);
-    x86_rm(e, true, 0x8d, RDX, at_index(RDX, RCX, 3, 0));
+    x86_lea(e, RDX, at_index(RDX, RCX, 3, 0));
     store_value(t, at_base(RDX, 0), return_pc, RCX);
-    x86_rm(e, false, 0x8b, RCX, TL_HART(bp.ras_used));
-    x86_op_ri(e, false, X_CMP, RCX, (int32_t)bp->ras_entries);
-    x86_op_ri(e, false, X_ADC, RCX, 0);
-    x86_rm(e, false, 0x89, RCX, TL_HART(bp.ras_used));
+    x86_load32(e, RCX, TL_HART(bp.ras_used));
+    x86_cmp32_ri(e, RCX, (int32_t)bp->ras_entries);
+    x86_adc32_ri(e, RCX, 0);
+    x86_store32(e, TL_HART(bp.ras_used), RCX);
 }
 
 static void emit_jal(tl_translator *t, const tl_op *op) {
@@ -200,12 +200,12 @@ _Static_assert(sizeof(tl_jump_cell) == 1 << CELL_LOG2, "the cell index is scaled
 // The jump that rax holds the target of: through the jump cache, else by look-up.
 static void emit_dispatch(tl_translator *t) {
     x86 *e = &t->e;
-    x86_rr(e, false, 0x8b, RCX, RAX);
-    x86_op_ri(e, false, X_AND, RCX, (TL_JUMP_CACHE - 1) << 1);
-    x86_shift_i(e, false, X_SHL, RCX, CELL_LOG2 - 1);
+    x86_zext32_rr(e, RCX, RAX);
+    x86_and32_ri(e, RCX, (TL_JUMP_CACHE - 1) << 1);
+    x86_shl32_ri(e, RCX, CELL_LOG2 - 1);
     x86_mem cell = tl_emit_at(t, t->store->jump_cache[t->block->view], RDX);
     cell.index = RCX;
-    x86_rm(e, true, 0x3b, RAX, field(cell, offsetof(tl_jump_cell, pc)));
+    x86_cmp_rm(e, RAX, field(cell, offsetof(tl_jump_cell, pc)));
     uint8_t *miss0 = x86_jcc(e, CC_NE);
     const tl_pend *pend = t->block->exit_pend;
     if (pend) {
@@ -214,22 +214,22 @@ static void emit_dispatch(tl_translator *t) {
             x86_mov_ri(e, RAX, (uintptr_t)t->store->jump_cache[t->block->view]);
             cell.base = RAX;
         }
-        x86_rm(e, true, 0x3b, RDX, field(cell, offsetof(tl_jump_cell, in)));
+        x86_cmp_rm(e, RDX, field(cell, offsetof(tl_jump_cell, in)));
     } else {
-        x86_op_mi(e, true, X_CMP, field(cell, offsetof(tl_jump_cell, in)), 0);
+        x86_cmp_mi(e, field(cell, offsetof(tl_jump_cell, in)), 0);
     }
     uint8_t *miss1 = x86_jcc(e, CC_NE);
     if (cell.base == RAX) { // the thunk of what is not translated asks for the pc
-        x86_rm(e, true, 0x8b, RDX, field(cell, offsetof(tl_jump_cell, code)));
-        x86_rm(e, true, 0x8b, RAX, field(cell, offsetof(tl_jump_cell, pc)));
-        x86_rr(e, false, 0xff, 4, RDX);
+        x86_load(e, RDX, field(cell, offsetof(tl_jump_cell, code)));
+        x86_load(e, RAX, field(cell, offsetof(tl_jump_cell, pc)));
+        x86_jmp_r(e, RDX);
     } else {
-        x86_rm(e, false, 0xff, 4, field(cell, offsetof(tl_jump_cell, code)));
+        x86_jmp_m(e, field(cell, offsetof(tl_jump_cell, code)));
     }
     tl_emit_elsewhere(t);
     x86_patch(miss1, e->at);
     if (cell.base == RAX) // the pc matched
-        x86_rm(e, true, 0x8b, RAX, field(cell, offsetof(tl_jump_cell, pc)));
+        x86_load(e, RAX, field(cell, offsetof(tl_jump_cell, pc)));
     x86_patch(miss0, e->at);
     x86_mov_ri(e, RDX, (uintptr_t)t->block);
     x86_jmp_to(e, t->indirect_thunk);
@@ -246,19 +246,19 @@ static void predict_in_c(tl_hart *h, const tl_block *block, uint64_t target) {
 static void emit_pop(tl_translator *t, uint8_t *miss[2]) {
     x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;
-    x86_rm(e, false, 0x8b, RCX, TL_HART(bp.ras_used));
-    x86_op_ri(e, false, X_SUB, RCX, 1);
+    x86_load32(e, RCX, TL_HART(bp.ras_used));
+    x86_sub32_ri(e, RCX, 1);
     miss[0] = x86_jcc(e, CC_B); // empty
-    x86_rm(e, false, 0x89, RCX, TL_HART(bp.ras_used));
-    x86_rm(e, false, 0x8b, RCX, TL_HART(bp.ras_top));
+    x86_store32(e, TL_HART(bp.ras_used), RCX);
+    x86_load32(e, RCX, TL_HART(bp.ras_top));
     x86_mov_ri(e, RDX, (uintptr_t)bp->ras);
-    x86_rm(e, true, 0x8b, RDX, at_index(RDX, RCX, 3, 0));
-    x86_op_ri(e, false, X_SUB, RCX, 1);
+    x86_load(e, RDX, at_index(RDX, RCX, 3, 0));
+    x86_sub32_ri(e, RCX, 1);
     uint8_t *in_place = x86_jcc(e, CC_AE);
     x86_mov_ri(e, RCX, bp->ras_entries - 1);
     x86_patch(in_place, e->at);
-    x86_rm(e, false, 0x89, RCX, TL_HART(bp.ras_top));
-    x86_op_rr(e, true, X_CMP, RDX, RAX);
+    x86_store32(e, TL_HART(bp.ras_top), RCX);
+    x86_cmp_rr(e, RDX, RAX);
     miss[1] = x86_jcc(e, CC_NE);
 }
 
@@ -268,10 +268,10 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
     uint64_t pc = t->block->pc + op->offset, end_pc = t->block->end_pc;
     bool is_return = tl_jalr_is_return(op->rd & 31, op->rs1), is_call = tl_is_link(op->rd);
     tl_emit_address(t, op);
-    x86_op_ri(e, true, X_AND, RAX, -2);
+    x86_and_ri(e, RAX, -2);
     if (op->rd < 32) {
         x86_mov_ri(e, RCX, end_pc);
-        tl_reg_op(t, true, 0x89, RCX, op->rd);
+        tl_reg_set(t, op->rd, RCX);
     }
     if ((is_return && is_call) || bp->ras_entries == 0) {
         x86_mov_ri(e, RDX, (uintptr_t)t->block);
@@ -287,7 +287,7 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
         x86_mem m = tl_emit_at(t, btb_entry(t, pc), RDX);
         compare_with(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
         miss[0] = x86_jcc(e, CC_NE);
-        x86_rm(e, true, 0x3b, RAX, field(m, offsetof(tl_btb_entry, target)));
+        x86_cmp_rm(e, RAX, field(m, offsetof(tl_btb_entry, target)));
         miss[1] = x86_jcc(e, CC_NE);
     }
     const uint8_t *predicted = e->at;
@@ -297,7 +297,7 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
     if (!is_return) {
         x86_mem m = tl_emit_at(t, btb_entry(t, pc), RDX);
         store_value(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
-        x86_rm(e, true, 0x89, RAX, field(m, offsetof(tl_btb_entry, target)));
+        x86_store(e, field(m, offsetof(tl_btb_entry, target)), RAX);
         tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
     }
     tl_emit_tally(t, is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS, 1, RCX);

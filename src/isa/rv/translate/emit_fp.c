@@ -14,8 +14,7 @@ typedef struct slow { // jumps to the full body
 } slow;
 
 static void check_rounding(tl_translator *t, slow *s) {
-    x86_rm(&t->e, false, 0x80, 7, TL_HART(frm)); // cmp byte frm, 0
-    x86_byte(&t->e, 0);
+    x86_cmp8_mi(&t->e, TL_HART(frm), 0);
     s->from[s->n++] = x86_jcc(&t->e, CC_NE);
 }
 
@@ -25,65 +24,69 @@ static void check_boxes(tl_translator *t, slow *s, unsigned a, unsigned b) {
     box_a.disp += 4;
     box_b.disp += 4;
     if (a == b) {
-        x86_op_mi(&t->e, false, X_CMP, box_a, -1);
+        x86_cmp32_mi(&t->e, box_a, -1);
     } else {
-        x86_rm(&t->e, false, 0x8b, RAX, box_a);
-        x86_rm(&t->e, false, 0x23, RAX, box_b);
-        x86_op_ri(&t->e, false, X_CMP, RAX, -1);
+        x86_load32(&t->e, RAX, box_a);
+        x86_and32_rm(&t->e, RAX, box_b);
+        x86_cmp32_ri(&t->e, RAX, -1);
     }
     s->from[s->n++] = x86_jcc(&t->e, CC_NE);
 }
-
-static uint32_t scalar(bool is_double) { return is_double ? 0xf20f00 : 0xf30f00; }
 
 // Guest rd = xmm0. Singles are stored in one piece, so that eight bytes can be loaded again without a wait.
 static void set_from_xmm0(tl_translator *t, unsigned rd, bool is_double) {
     x86 *e = &t->e;
     if (is_double) {
-        x86_rm(e, false, 0xf20f11, 0, tl_guest_f(rd));
+        x86_fp_store(e, true, tl_guest_f(rd), XMM0);
         return;
     }
-    x86_rr(e, false, 0x660f7e, 0, RAX); // movd eax, xmm0
+    x86_movd_rr(e, RAX, XMM0);
     x86_mov_ri(e, RDX, UINT64_C(0xffffffff00000000));
-    x86_rr(e, true, 0x0b, RAX, RDX);
-    x86_rm(e, true, 0x89, RAX, tl_guest_f(rd));
+    x86_or_rr(e, RAX, RDX);
+    x86_store(e, tl_guest_f(rd), RAX);
 }
 
 // The same for a result that may be not a number: the canonical one then.
 static void set_result(tl_translator *t, unsigned rd, bool is_double) {
     x86 *e = &t->e;
-    x86_rr(e, false, is_double ? 0x660f2e : 0x0f2e, 0, 0); // ucomis
+    x86_ucomis_rr(e, is_double, XMM0, XMM0);
     uint8_t *is_nan = x86_jcc(e, CC_P);
     set_from_xmm0(t, rd, is_double);
     const uint8_t *resume = e->at;
     tl_emit_elsewhere(t);
     x86_patch(is_nan, e->at);
     x86_mov_ri(e, RAX, is_double ? UINT64_C(0x7ff8000000000000) : UINT64_C(0xffffffff7fc00000));
-    x86_rm(e, true, 0x89, RAX, tl_guest_f(rd));
+    x86_store(e, tl_guest_f(rd), RAX);
     x86_jmp_to(e, resume);
     tl_emit_elsewhere(t);
 }
 
-static void emit_arithmetic(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, uint32_t opcode) {
+static bool emit_arithmetic(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, int x_op) {
     slow s = {.n = 0};
+    if (!is_plain_rounding(op->imm))
+        return false;
     check_rounding(t, &s);
     if (!is_double)
         check_boxes(t, &s, op->rs1, op->rs2);
-    x86_rm(&t->e, false, scalar(is_double) | 0x10, 0, tl_guest_f(op->rs1));
-    x86_rm(&t->e, false, scalar(is_double) | opcode, 0, tl_guest_f(op->rs2));
+    x86_fp_load(&t->e, is_double, XMM0, tl_guest_f(op->rs1));
+    x86_fp_op_rm(&t->e, is_double, x_op, XMM0, tl_guest_f(op->rs2));
     set_result(t, op->rd, is_double);
     tl_emit_slow(t, k, s.from, s.n);
+    return true;
 }
 
-static void emit_sqrt(tl_translator *t, uint32_t k, const tl_op *op, bool is_double) {
+static bool emit_sqrt(tl_translator *t, uint32_t k, const tl_op *op, bool is_double) {
     slow s = {.n = 0};
+    if (!is_plain_rounding(op->imm))
+        return false;
     check_rounding(t, &s);
     if (!is_double)
         check_boxes(t, &s, op->rs1, op->rs1);
-    x86_rm(&t->e, false, scalar(is_double) | 0x10, 0, tl_guest_f(op->rs1));
-    x86_rr(&t->e, false, scalar(is_double) | 0x51, 0, 0);
+    x86_fp_load(&t->e, is_double, XMM0, tl_guest_f(op->rs1));
+    x86_fp_sqrt_rr(&t->e, is_double, XMM0, XMM0);
     set_result(t, op->rd, is_double);
     tl_emit_slow(t, k, s.from, s.n);
+    return true;
 }
 
 typedef enum comparison { EQUAL, LESS, LESS_OR_EQUAL } comparison;
@@ -94,15 +97,18 @@ static void emit_compare(tl_translator *t, uint32_t k, const tl_op *op, bool is_
     slow s = {.n = 0};
     if (!is_double)
         check_boxes(t, &s, op->rs1, op->rs2);
-    x86_rm(e, false, scalar(is_double) | 0x10, 0, tl_guest_f(op->rs2));
-    x86_rm(e, false, (is_double ? 0x660f00u : 0x0f00u) | (how == EQUAL ? 0x2eu : 0x2fu), 0, tl_guest_f(op->rs1)); // rs2 against rs1
-    x86_set(e, how == EQUAL ? CC_E : how == LESS ? CC_A : CC_AE, RAX);
+    x86_fp_load(e, is_double, XMM0, tl_guest_f(op->rs2));
+    if (how == EQUAL) // rs2 against rs1
+        x86_ucomis_rm(e, is_double, XMM0, tl_guest_f(op->rs1));
+    else
+        x86_comis_rm(e, is_double, XMM0, tl_guest_f(op->rs1));
+    x86_set_r(e, how == EQUAL ? CC_E : how == LESS ? CC_A : CC_AE, RAX);
     if (how == EQUAL) {
-        x86_set(e, CC_NP, RDX);
-        x86_rr_byte(e, false, 0x22, RAX, RDX, true); // and al, dl
+        x86_set_r(e, CC_NP, RDX);
+        x86_and8_rr(e, RAX, RDX);
     }
     int to = tl_reg_target(op->rd);
-    x86_rr(e, false, 0x0fb6, to, RAX);
+    x86_zext8_rr(e, to, RAX);
     tl_reg_set(t, op->rd, to);
     tl_emit_slow(t, k, s.from, s.n);
 }
@@ -115,25 +121,23 @@ static void emit_sign(tl_translator *t, uint32_t k, const tl_op *op, bool is_dou
     unsigned bit = is_double ? 63 : 31;
     if (!is_double)
         check_boxes(t, &s, op->rs1, op->rs2);
-    x86_rm(e, true, 0x8b, RAX, tl_guest_f(op->rs1));
+    x86_load(e, RAX, tl_guest_f(op->rs1));
     if (op->rs1 == op->rs2) { // move, negate, magnitude
-        if (how != SIGN_OF) {
-            x86_rr(e, true, 0x0fba, how == SIGN_NOT ? 7 : 6, RAX); // btc, btr
-            x86_byte(e, bit);
-        }
-    } else {
-        x86_rm(e, true, 0x8b, RDX, tl_guest_f(op->rs2));
-        if (how != SIGN_XOR) {
-            x86_rr(e, true, 0x0fba, 6, RAX);
-            x86_byte(e, bit);
-        }
         if (how == SIGN_NOT)
-            x86_rr(e, true, 0xf7, 2, RDX); // not
-        x86_shift_i(e, is_double, X_SHR, RDX, bit);
-        x86_shift_i(e, is_double, X_SHL, RDX, bit);
+            x86_btc_ri(e, RAX, bit);
+        else if (how == SIGN_XOR)
+            x86_btr_ri(e, RAX, bit);
+    } else {
+        x86_load(e, RDX, tl_guest_f(op->rs2));
+        if (how != SIGN_XOR)
+            x86_btr_ri(e, RAX, bit);
+        if (how == SIGN_NOT)
+            x86_not_r(e, RDX);
+        x86_shift_ri(e, is_double, X_SHR, RDX, bit);
+        x86_shift_ri(e, is_double, X_SHL, RDX, bit);
         x86_op_rr(e, true, how == SIGN_XOR ? X_XOR : X_OR, RAX, RDX);
     }
-    x86_rm(e, true, 0x89, RAX, tl_guest_f(op->rd));
+    x86_store(e, tl_guest_f(op->rd), RAX);
     tl_emit_slow(t, k, s.from, s.n);
 }
 
@@ -148,9 +152,9 @@ static bool emit_from_int(tl_translator *t, uint32_t k, const tl_op *op, bool is
         check_rounding(t, &s);
     tl_reg_load(t, RAX, op->rs1);
     if (is_unsigned)
-        x86_rr(e, false, 0x8b, RAX, RAX);
-    x86_rr(e, false, 0x0f57, 0, 0); // xorps: the conversion keeps the upper part
-    x86_rr(e, is_long || is_unsigned, scalar(is_double) | 0x2a, 0, RAX);
+        x86_zext32_rr(e, RAX, RAX);
+    x86_xorps_rr(e, XMM0, XMM0); // the conversion keeps the upper part
+    x86_fp_from_int_rr(e, is_double, is_long || is_unsigned, XMM0, RAX);
     set_from_xmm0(t, op->rd, is_double);
     tl_emit_slow(t, k, s.from, s.n);
     return true;
@@ -167,11 +171,14 @@ static bool emit_to_int(tl_translator *t, uint32_t k, const tl_op *op, bool is_d
         check_rounding(t, &s);
     if (!is_double)
         check_boxes(t, &s, op->rs1, op->rs1);
-    x86_rm(e, is_long, scalar(is_double) | (truncates ? 0x2cu : 0x2du), RAX, tl_guest_f(op->rs1));
+    x86_fp_to_int_rm(e, is_double, is_long, truncates, RAX, tl_guest_f(op->rs1));
     x86_op_ri(e, is_long, X_CMP, RAX, 1);
     s.from[s.n++] = x86_jcc(e, CC_O);
     int to = tl_reg_target(op->rd);
-    x86_rr(e, true, is_long ? 0x8b : 0x63, to, RAX);
+    if (is_long)
+        x86_mov_rr(e, to, RAX);
+    else
+        x86_sext32_rr(e, to, RAX);
     tl_reg_set(t, op->rd, to);
     tl_emit_slow(t, k, s.from, s.n);
     return true;
@@ -185,8 +192,8 @@ static bool emit_between(tl_translator *t, uint32_t k, const tl_op *op, bool to_
         check_rounding(t, &s);
     if (to_double)
         check_boxes(t, &s, op->rs1, op->rs1);
-    x86_rr(&t->e, false, 0x0f57, 0, 0);
-    x86_rm(&t->e, false, scalar(!to_double) | 0x5a, 0, tl_guest_f(op->rs1));
+    x86_xorps_rr(&t->e, XMM0, XMM0);
+    x86_fp_convert_rm(&t->e, !to_double, XMM0, tl_guest_f(op->rs1));
     set_result(t, op->rd, to_double);
     tl_emit_slow(t, k, s.from, s.n);
     return true;
@@ -197,24 +204,27 @@ static void emit_move(tl_translator *t, uint16_t opc, const tl_op *op) { // betw
     int to = tl_reg_target(op->rd);
     switch (opc) {
     case TL_OPC_fmv_x_d:
+        x86_load(e, to, tl_guest_f(op->rs1));
+        tl_reg_set(t, op->rd, to);
+        return;
     case TL_OPC_fmv_x_w:
-        x86_rm(e, true, opc == TL_OPC_fmv_x_d ? 0x8b : 0x63, to, tl_guest_f(op->rs1));
+        x86_load_s32(e, to, tl_guest_f(op->rs1));
         tl_reg_set(t, op->rd, to);
         return;
     default:
         tl_reg_load(t, RAX, op->rs1);
         if (opc == TL_OPC_fmv_w_x) {
             x86_mov_ri(e, RDX, UINT64_C(0xffffffff00000000));
-            x86_rr(e, false, 0x8b, RAX, RAX);
-            x86_rr(e, true, 0x0b, RAX, RDX);
+            x86_zext32_rr(e, RAX, RAX);
+            x86_or_rr(e, RAX, RDX);
         }
-        x86_rm(e, true, 0x89, RAX, tl_guest_f(op->rd));
+        x86_store(e, tl_guest_f(op->rd), RAX);
         return;
     }
 }
 
 // rs1 * rs2 + rs3 in its four signs, when the host has FMA3. Not-a-number results take the body, whose rules for inf * 0 differ.
-static void emit_fma(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, unsigned opcode) {
+static void emit_fma(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, int x_op) {
     x86 *e = &t->e;
     unsigned rs3 = (unsigned)op->imm & 31;
     slow s = {.n = 0};
@@ -223,15 +233,10 @@ static void emit_fma(tl_translator *t, uint32_t k, const tl_op *op, bool is_doub
         check_boxes(t, &s, op->rs1, op->rs2);
         check_boxes(t, &s, rs3, rs3);
     }
-    x86_rm(e, false, scalar(is_double) | 0x10, 0, tl_guest_f(op->rs1));
-    x86_rm(e, false, scalar(is_double) | 0x10, 1, tl_guest_f(op->rs2));
-    x86_byte(e, 0xc4); // VEX, 0f38 map, prefix 66, first source xmm1
-    x86_byte(e, 0xe2);
-    x86_byte(e, is_double ? 0xf1 : 0x71);
-    x86_byte(e, opcode);
-    x86_byte(e, 0x80 | RBX); // xmm0, [rbx + disp32]
-    x86_u32(e, (uint32_t)tl_guest_f(rs3).disp);
-    x86_rr(e, false, is_double ? 0x660f2e : 0x0f2e, 0, 0);
+    x86_fp_load(e, is_double, XMM0, tl_guest_f(op->rs1));
+    x86_fp_load(e, is_double, XMM1, tl_guest_f(op->rs2));
+    x86_fma_rm(e, is_double, x_op, XMM0, XMM1, tl_guest_f(rs3));
+    x86_ucomis_rr(e, is_double, XMM0, XMM0);
     s.from[s.n++] = x86_jcc(e, CC_P);
     set_from_xmm0(t, op->rd, is_double);
     tl_emit_slow(t, k, s.from, s.n);
@@ -241,43 +246,32 @@ static bool emit_fma_of(tl_translator *t, uint32_t k, const tl_op *op) {
     if (!t->has_fma || !is_plain_rounding(op->imm >> 8))
         return false;
     switch (t->block->opc[k]) {
-    case TL_OPC_fmadd_d: emit_fma(t, k, op, true, 0xa9); return true;
-    case TL_OPC_fmsub_d: emit_fma(t, k, op, true, 0xab); return true;
-    case TL_OPC_fnmsub_d: emit_fma(t, k, op, true, 0xad); return true; // -(a * b) + c is the host's fnmadd
-    case TL_OPC_fnmadd_d: emit_fma(t, k, op, true, 0xaf); return true;
-    case TL_OPC_fmadd_s: emit_fma(t, k, op, false, 0xa9); return true;
-    case TL_OPC_fmsub_s: emit_fma(t, k, op, false, 0xab); return true;
-    case TL_OPC_fnmsub_s: emit_fma(t, k, op, false, 0xad); return true;
-    case TL_OPC_fnmadd_s: emit_fma(t, k, op, false, 0xaf); return true;
+    case TL_OPC_fmadd_d: emit_fma(t, k, op, true, X_FMADD); return true;
+    case TL_OPC_fmsub_d: emit_fma(t, k, op, true, X_FMSUB); return true;
+    case TL_OPC_fnmsub_d: emit_fma(t, k, op, true, X_FNMADD); return true; // -(a * b) + c is the host's fnmadd
+    case TL_OPC_fnmadd_d: emit_fma(t, k, op, true, X_FNMSUB); return true;
+    case TL_OPC_fmadd_s: emit_fma(t, k, op, false, X_FMADD); return true;
+    case TL_OPC_fmsub_s: emit_fma(t, k, op, false, X_FMSUB); return true;
+    case TL_OPC_fnmsub_s: emit_fma(t, k, op, false, X_FNMADD); return true;
+    case TL_OPC_fnmadd_s: emit_fma(t, k, op, false, X_FNMSUB); return true;
     default: return false;
     }
-}
-
-// The arithmetic of one width; opcodes are the host's.
-static bool emit_rounded(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, uint32_t opcode) {
-    if (!is_plain_rounding(op->imm))
-        return false;
-    if (opcode == 0x51)
-        emit_sqrt(t, k, op, is_double);
-    else
-        emit_arithmetic(t, k, op, is_double, opcode);
-    return true;
 }
 
 bool tl_emit_fp(tl_translator *t, uint32_t k) {
     const tl_op *op = &t->block->ops[k];
     uint16_t opc = t->block->opc[k];
     switch (opc) {
-    case TL_OPC_fadd_d: return emit_rounded(t, k, op, true, 0x58);
-    case TL_OPC_fsub_d: return emit_rounded(t, k, op, true, 0x5c);
-    case TL_OPC_fmul_d: return emit_rounded(t, k, op, true, 0x59);
-    case TL_OPC_fdiv_d: return emit_rounded(t, k, op, true, 0x5e);
-    case TL_OPC_fsqrt_d: return emit_rounded(t, k, op, true, 0x51);
-    case TL_OPC_fadd_s: return emit_rounded(t, k, op, false, 0x58);
-    case TL_OPC_fsub_s: return emit_rounded(t, k, op, false, 0x5c);
-    case TL_OPC_fmul_s: return emit_rounded(t, k, op, false, 0x59);
-    case TL_OPC_fdiv_s: return emit_rounded(t, k, op, false, 0x5e);
-    case TL_OPC_fsqrt_s: return emit_rounded(t, k, op, false, 0x51);
+    case TL_OPC_fadd_d: return emit_arithmetic(t, k, op, true, X_FP_ADD);
+    case TL_OPC_fsub_d: return emit_arithmetic(t, k, op, true, X_FP_SUB);
+    case TL_OPC_fmul_d: return emit_arithmetic(t, k, op, true, X_FP_MUL);
+    case TL_OPC_fdiv_d: return emit_arithmetic(t, k, op, true, X_FP_DIV);
+    case TL_OPC_fsqrt_d: return emit_sqrt(t, k, op, true);
+    case TL_OPC_fadd_s: return emit_arithmetic(t, k, op, false, X_FP_ADD);
+    case TL_OPC_fsub_s: return emit_arithmetic(t, k, op, false, X_FP_SUB);
+    case TL_OPC_fmul_s: return emit_arithmetic(t, k, op, false, X_FP_MUL);
+    case TL_OPC_fdiv_s: return emit_arithmetic(t, k, op, false, X_FP_DIV);
+    case TL_OPC_fsqrt_s: return emit_sqrt(t, k, op, false);
     case TL_OPC_feq_d: emit_compare(t, k, op, true, EQUAL); return true;
     case TL_OPC_flt_d: emit_compare(t, k, op, true, LESS); return true;
     case TL_OPC_fle_d: emit_compare(t, k, op, true, LESS_OR_EQUAL); return true;

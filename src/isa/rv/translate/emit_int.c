@@ -10,7 +10,6 @@ static void emit_alu(tl_translator *t, const tl_op *op, bool is_word, int x_op) 
     if (op->rd >= 32)
         return;
     unsigned a = op->rs1, b = op->rs2;
-    uint32_t opcode = 0x03 + 8 * (unsigned)x_op;
     if (commutes(x_op) && b == op->rd) {
         b = a;
         a = op->rd;
@@ -19,16 +18,16 @@ static void emit_alu(tl_translator *t, const tl_op *op, bool is_word, int x_op) 
     if (b == op->rd && a != b) // rd = a - rd
         to = RAX;
     if (!is_word && a == op->rd && to == RAX && tl_reg_home(b) >= 0 && b != 0) { // in the hart
-        x86_rm(&t->e, true, 0x01 + 8 * (unsigned)x_op, tl_reg_home(b), tl_guest_x(op->rd));
+        x86_op_mr(&t->e, true, x_op, tl_guest_x(op->rd), tl_reg_home(b));
         return;
     }
     tl_reg_load(t, to, a);
     if (b != 0)
-        tl_reg_op(t, !is_word, opcode, to, b);
+        tl_reg_op(t, !is_word, x_op, to, b);
     else if (x_op == X_AND)
-        x86_rr(&t->e, false, 0x33, to, to);
+        x86_zero_r(&t->e, to);
     if (is_word)
-        x86_rr(&t->e, true, 0x63, to, to);
+        x86_sext32_rr(&t->e, to, to);
     tl_reg_set(t, op->rd, to);
 }
 
@@ -45,7 +44,7 @@ static void emit_alu_i(tl_translator *t, const tl_op *op, bool is_word, int x_op
         return;
     }
     if (is_word && op->imm == 0) { // sext.w
-        tl_reg_op(t, true, 0x63, to, op->rs1);
+        tl_reg_sext32(t, to, op->rs1);
         tl_reg_set(t, op->rd, to);
         return;
     }
@@ -53,15 +52,17 @@ static void emit_alu_i(tl_translator *t, const tl_op *op, bool is_word, int x_op
         tl_reg_set(t, op->rd, from);
         return;
     }
-    if (x_op == X_ADD && from >= 0 && from != to) {
-        x86_rm(&t->e, !is_word, 0x8d, to, at_base(from, op->imm));
+    if (x_op == X_ADD && from >= 0 && from != to && is_word) {
+        x86_lea32(&t->e, to, at_base(from, op->imm));
+    } else if (x_op == X_ADD && from >= 0 && from != to) {
+        x86_lea(&t->e, to, at_base(from, op->imm));
     } else {
         tl_reg_load(t, to, op->rs1);
         if (op->imm != 0 || x_op == X_AND)
             x86_op_ri(&t->e, !is_word, x_op, to, op->imm);
     }
     if (is_word)
-        x86_rr(&t->e, true, 0x63, to, to);
+        x86_sext32_rr(&t->e, to, to);
     tl_reg_set(t, op->rd, to);
 }
 
@@ -69,9 +70,9 @@ static void emit_alu_i(tl_translator *t, const tl_op *op, bool is_word, int x_op
 static void emit_shift(tl_translator *t, const tl_op *op, bool is_word, int x_op) {
     tl_reg_load(t, RCX, op->rs2);
     tl_reg_load(t, RAX, op->rs1);
-    x86_rr(&t->e, !is_word, 0xd3, x_op, RAX);
+    x86_shift_by_cl(&t->e, !is_word, x_op, RAX);
     if (is_word)
-        x86_rr(&t->e, true, 0x63, RAX, RAX);
+        x86_sext32_rr(&t->e, RAX, RAX);
     tl_reg_set(t, op->rd, RAX);
 }
 
@@ -81,16 +82,16 @@ static void emit_shift_i(tl_translator *t, const tl_op *op, bool is_word, int x_
     int to = tl_reg_target(op->rd);
     tl_reg_load(t, to, op->rs1);
     if (op->imm != 0)
-        x86_shift_i(&t->e, !is_word, x_op, to, (unsigned)op->imm);
+        x86_shift_ri(&t->e, !is_word, x_op, to, (unsigned)op->imm);
     if (is_word)
-        x86_rr(&t->e, true, 0x63, to, to);
+        x86_sext32_rr(&t->e, to, to);
     tl_reg_set(t, op->rd, to);
 }
 
 static void set_flag(tl_translator *t, const tl_op *op, int cc) {
-    x86_set(&t->e, cc, RAX);
+    x86_set_r(&t->e, cc, RAX);
     int to = tl_reg_target(op->rd);
-    x86_rr(&t->e, false, 0x0fb6, to, RAX);
+    x86_zext8_rr(&t->e, to, RAX);
     tl_reg_set(t, op->rd, to);
 }
 
@@ -105,18 +106,18 @@ static void emit_mul(tl_translator *t, const tl_op *op, bool is_word) {
     int to = tl_reg_target(op->rd);
     tl_reg_load(t, to, a);
     if (b == 0)
-        x86_rr(&t->e, false, 0x33, to, to);
+        x86_zero_r(&t->e, to);
     else
-        tl_reg_op(t, !is_word, 0x0faf, to, b);
+        tl_reg_imul(t, !is_word, to, b);
     if (is_word)
-        x86_rr(&t->e, true, 0x63, to, to);
+        x86_sext32_rr(&t->e, to, to);
     tl_reg_set(t, op->rd, to);
 }
 
-static void emit_mul_high(tl_translator *t, const tl_op *op, unsigned group) { // 4 mul, 5 imul: rdx:rax = rax * r
+static void emit_mul_high(tl_translator *t, const tl_op *op, bool is_signed) {
     tl_reg_load(t, RAX, op->rs1);
     tl_reg_load(t, RCX, op->rs2);
-    x86_rr(&t->e, true, 0xf7, (int)group, RCX);
+    x86_mul_high_r(&t->e, is_signed, RCX);
     tl_reg_set(t, op->rd, RDX);
 }
 
@@ -128,7 +129,7 @@ static void emit_div(tl_translator *t, uint32_t k, const tl_op *op, bool is_word
     uint32_t n = 0;
     tl_reg_load(t, RCX, op->rs2);
     tl_reg_load(t, RAX, op->rs1);
-    x86_rr(e, !is_word, 0x85, RCX, RCX);
+    x86_test_rr(e, !is_word, RCX, RCX);
     slow[n++] = x86_jcc(e, CC_E);
     if (is_signed) {
         x86_op_ri(e, !is_word, X_CMP, RCX, -1);
@@ -137,26 +138,23 @@ static void emit_div(tl_translator *t, uint32_t k, const tl_op *op, bool is_word
     uint8_t *done = NULL;
     if (!is_word) {
         x86_mov_rr(e, RDX, RAX);
-        x86_rr(e, true, 0x0b, RDX, RCX);
-        x86_shift_i(e, true, X_SHR, RDX, 32);
+        x86_or_rr(e, RDX, RCX);
+        x86_shr_ri(e, RDX, 32);
         uint8_t *is_long = x86_jcc(e, CC_NE);
-        x86_rr(e, false, 0xf7, 6, RCX); // div ecx: edx is 0
+        x86_div_r(e, false, false, RCX); // edx is 0
         done = x86_jmp(e);
         x86_patch(is_long, e->at);
     }
-    if (is_signed) {
-        if (!is_word)
-            x86_byte(e, 0x48);
-        x86_byte(e, 0x99); // cdq, cqo
-    } else {
-        x86_rr(e, false, 0x33, RDX, RDX);
-    }
-    x86_rr(e, !is_word, 0xf7, is_signed ? 7 : 6, RCX);
+    if (is_signed)
+        x86_sign_of_rax(e, !is_word);
+    else
+        x86_zero_r(e, RDX);
+    x86_div_r(e, !is_word, is_signed, RCX);
     if (done)
         x86_patch(done, e->at);
     int result = wants_rest ? RDX : RAX;
     if (is_word)
-        x86_rr(e, true, 0x63, result, result);
+        x86_sext32_rr(e, result, result);
     tl_reg_set(t, op->rd, result);
     tl_emit_slow(t, k, slow, n);
 }
@@ -165,32 +163,32 @@ static void emit_div(tl_translator *t, uint32_t k, const tl_op *op, bool is_word
 static void emit_shift_add(tl_translator *t, const tl_op *op, int by, bool is_word) {
     tl_reg_load(t, RCX, op->rs1);
     if (is_word)
-        x86_rr(&t->e, false, 0x8b, RCX, RCX);
+        x86_zext32_rr(&t->e, RCX, RCX);
     tl_reg_load(t, RAX, op->rs2);
     int to = tl_reg_target(op->rd);
-    x86_rm(&t->e, true, 0x8d, to, at_index(RAX, RCX, by, 0));
+    x86_lea(&t->e, to, at_index(RAX, RCX, by, 0));
     tl_reg_set(t, op->rd, to);
 }
 
 static void emit_extremum(tl_translator *t, const tl_op *op, int cc) { // rs2 instead of rs1 when rs1 cc rs2
     tl_reg_load(t, RAX, op->rs1);
     tl_reg_load(t, RCX, op->rs2);
-    x86_op_rr(&t->e, true, X_CMP, RAX, RCX);
-    x86_rr(&t->e, true, 0x0f40 | (unsigned)cc, RAX, RCX);
+    x86_cmp_rr(&t->e, RAX, RCX);
+    x86_cmov_rr(&t->e, cc, RAX, RCX);
     tl_reg_set(t, op->rd, RAX);
 }
 
 static void emit_complement(tl_translator *t, const tl_op *op, int x_op) { // andn, orn, xnor
     tl_reg_load(t, RAX, op->rs2);
-    x86_rr(&t->e, true, 0xf7, 2, RAX); // not
+    x86_not_r(&t->e, RAX);
     tl_reg_load(t, RCX, op->rs1);
     x86_op_rr(&t->e, true, x_op, RAX, RCX);
     tl_reg_set(t, op->rd, RAX);
 }
 
-static void emit_extend(tl_translator *t, const tl_op *op, bool is_wide, uint32_t opcode) { // movsx, movzx
+static void emit_extend(tl_translator *t, const tl_op *op, void (*extend)(x86 *, int, int)) {
     tl_reg_load(t, RAX, op->rs1);
-    x86_rr(&t->e, is_wide, opcode, RAX, RAX);
+    extend(&t->e, RAX, RAX);
     tl_reg_set(t, op->rd, RAX);
 }
 
@@ -211,9 +209,9 @@ static bool emit_bitmanip(tl_translator *t, const tl_op *op, uint16_t opc) {
     case TL_OPC_maxu: emit_extremum(t, op, CC_B); return true;
     case TL_OPC_min: emit_extremum(t, op, CC_GE); return true;
     case TL_OPC_minu: emit_extremum(t, op, CC_AE); return true;
-    case TL_OPC_sext_b: emit_extend(t, op, true, 0x0fbe); return true;
-    case TL_OPC_sext_h: emit_extend(t, op, true, 0x0fbf); return true;
-    case TL_OPC_zext_h: emit_extend(t, op, false, 0x0fb7); return true;
+    case TL_OPC_sext_b: emit_extend(t, op, x86_sext8_rr); return true;
+    case TL_OPC_sext_h: emit_extend(t, op, x86_sext16_rr); return true;
+    case TL_OPC_zext_h: emit_extend(t, op, x86_zext16_rr); return true;
     default: return false;
     }
 }
@@ -232,7 +230,7 @@ bool tl_emit_int(tl_translator *t, uint32_t k) {
     case TL_OPC_slti:
     case TL_OPC_sltiu:
         tl_reg_load(t, RAX, op->rs1);
-        x86_op_ri(e, true, X_CMP, RAX, op->imm);
+        x86_cmp_ri(e, RAX, op->imm);
         set_flag(t, op, t->block->opc[k] == TL_OPC_slti ? CC_L : CC_B);
         return true;
     case TL_OPC_add: emit_alu(t, op, false, X_ADD); return true;
@@ -264,8 +262,8 @@ bool tl_emit_int(tl_translator *t, uint32_t k) {
     case TL_OPC_sraiw: emit_shift_i(t, op, true, X_SAR); return true;
     case TL_OPC_mul: emit_mul(t, op, false); return true;
     case TL_OPC_mulw: emit_mul(t, op, true); return true;
-    case TL_OPC_mulhu: emit_mul_high(t, op, 4); return true;
-    case TL_OPC_mulh: emit_mul_high(t, op, 5); return true;
+    case TL_OPC_mulhu: emit_mul_high(t, op, false); return true;
+    case TL_OPC_mulh: emit_mul_high(t, op, true); return true;
     case TL_OPC_div: emit_div(t, k, op, false, true, false); return true;
     case TL_OPC_divu: emit_div(t, k, op, false, false, false); return true;
     case TL_OPC_rem: emit_div(t, k, op, false, true, true); return true;

@@ -3,6 +3,7 @@
 // host address, behind the call; what cannot be reached so is executed there by its full body, and goes on behind the instruction.
 #if defined(__x86_64__) && defined(__linux__)
 
+#include "isa/rv/block/stops.h"
 #include "isa/rv/translate/translator.h"
 
 _Static_assert(sizeof(tl_data_slot) == 32, "the slot index is scaled by a shift");
@@ -57,22 +58,22 @@ typedef struct access {   // the straight path of one
 static access emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
-    x86_rr(e, false, 0x8b, RCX, RAX);
+    x86_zext32_rr(e, RCX, RAX);
     if (h->line_log2 > 5)
-        x86_shift_i(e, false, X_SHR, RCX, h->line_log2 - 5);
+        x86_shr32_ri(e, RCX, h->line_log2 - 5);
     else if (h->line_log2 < 5)
-        x86_shift_i(e, false, X_SHL, RCX, 5 - h->line_log2);
-    x86_op_ri(e, false, X_AND, RCX, (TL_DATA_SLOTS - 1) << 5);
+        x86_shl32_ri(e, RCX, 5 - h->line_log2);
+    x86_and32_ri(e, RCX, (TL_DATA_SLOTS - 1) << 5);
     x86_mov_rr(e, RDX, RAX);
-    x86_op_ri(e, true, X_AND, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
-    x86_rm(e, true, 0x3b, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
+    x86_and_ri(e, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
+    x86_cmp_rm(e, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
     access a = {.miss = x86_jcc(e, CC_NE)};
-    x86_op_ri(e, true, X_ADD, RBP, 1);
-    x86_rm(e, false, 0x8b, RDX, data_slot(t, offsetof(tl_data_slot, line_stamp)));
-    x86_rm(e, true, 0x89, RBP, at_index(R14, RDX, 3, 0));
-    x86_rm(e, false, 0x8b, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
-    x86_rm(e, true, 0x89, RBP, at_index(R14, RDX, 3, 0));
-    x86_rm(e, true, 0x03, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
+    x86_add_ri(e, RBP, 1);
+    x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, line_stamp)));
+    x86_store(e, at_index(R14, RDX, 3, 0), RBP);
+    x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
+    x86_store(e, at_index(R14, RDX, 3, 0), RBP);
+    x86_add_rm(e, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
     a.bytes = e->at;
     return a;
 }
@@ -84,11 +85,11 @@ static access emit_access(tl_translator *t, uint32_t k, const tl_op *op, uint32_
         tl_emit_address(t, op);
         return emit_hit(t, size_bytes, is_store);
     }
-    x86_rm(e, true, 0x8d, RDX, at_base(RAX, op->imm - t->block->ops[k - 1].imm));
-    x86_op_rr(e, true, X_XOR, RAX, RDX);
-    x86_op_ri(e, true, X_AND, RAX, (int32_t)(int64_t)t->store->hart->line_mask);
+    x86_lea(e, RDX, at_base(RAX, op->imm - t->block->ops[k - 1].imm));
+    x86_xor_rr(e, RAX, RDX);
+    x86_and_ri(e, RAX, (int32_t)(int64_t)t->store->hart->line_mask);
     uint8_t *apart = x86_jcc(e, CC_NE);
-    x86_op_ri(e, true, X_ADD, RBP, 1);
+    x86_add_ri(e, RBP, 1);
     x86_mov_rr(e, RAX, RDX);
     const uint8_t *bytes = e->at;
     tl_emit_elsewhere(t);
@@ -117,59 +118,63 @@ static void emit_miss(tl_translator *t, uint32_t k, access a, uint32_t size_byte
     tl_emit_elsewhere(t);
 }
 
-static void emit_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes, bool is_wide, uint32_t opcode) {
+static void emit_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes, void (*load)(x86 *, int, x86_mem)) {
     access a = emit_access(t, k, op, size_bytes, false);
     int to = tl_reg_home(op->rd) >= 0 ? tl_reg_home(op->rd) : RDX;
-    x86_rm(&t->e, is_wide, opcode, to, at_base(RAX, 0));
+    load(&t->e, to, at_base(RAX, 0));
     tl_reg_set(t, op->rd, to);
     emit_miss(t, k, a, size_bytes, false);
 }
 
 static void emit_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
-    static const uint16_t opcodes[] = {[1] = 0x88, [2] = 0x6689, [4] = 0x89, [8] = 0x89};
+    static void (*const stores[])(x86 *, x86_mem, int) = {[1] = x86_store8, [2] = x86_store16, [4] = x86_store32, [8] = x86_store};
     access a = emit_access(t, k, op, size_bytes, true);
     int value = tl_reg_home(op->rs2);
     if (value < 0) {
         value = RDX;
         tl_reg_load(t, RDX, op->rs2);
     }
-    x86_rm_byte(&t->e, size_bytes == 8, opcodes[size_bytes], value, at_base(RAX, 0), size_bytes == 1);
+    stores[size_bytes](&t->e, at_base(RAX, 0), value);
     emit_miss(t, k, a, size_bytes, true);
 }
 
 static void emit_fp_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     tl_emit_address(t, op);
     access a = emit_hit(t, size_bytes, false);
-    x86_rm(&t->e, size_bytes == 8, 0x8b, RAX, at_base(RAX, 0));
-    x86_mem to = tl_guest_f(op->rd);
     if (size_bytes == 8) {
-        x86_rm(&t->e, true, 0x89, RAX, to);
+        x86_load(&t->e, RAX, at_base(RAX, 0));
     } else {
+        x86_load32(&t->e, RAX, at_base(RAX, 0));
         x86_mov_ri(&t->e, RDX, UINT64_C(0xffffffff00000000)); // the box
-        x86_rr(&t->e, true, 0x0b, RAX, RDX);
-        x86_rm(&t->e, true, 0x89, RAX, to);
+        x86_or_rr(&t->e, RAX, RDX);
     }
+    x86_store(&t->e, tl_guest_f(op->rd), RAX);
     emit_miss(t, k, a, size_bytes, false);
 }
 
 static void emit_fp_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     tl_emit_address(t, op);
     access a = emit_hit(t, size_bytes, true);
-    x86_rm(&t->e, size_bytes == 8, 0x8b, RDX, tl_guest_f(op->rs2));
-    x86_rm(&t->e, size_bytes == 8, 0x89, RDX, at_base(RAX, 0));
+    if (size_bytes == 8) {
+        x86_load(&t->e, RDX, tl_guest_f(op->rs2));
+        x86_store(&t->e, at_base(RAX, 0), RDX);
+    } else {
+        x86_load32(&t->e, RDX, tl_guest_f(op->rs2));
+        x86_store32(&t->e, at_base(RAX, 0), RDX);
+    }
     emit_miss(t, k, a, size_bytes, true);
 }
 
 bool tl_emit_mem(tl_translator *t, uint32_t k) {
     const tl_op *op = &t->block->ops[k];
     switch (t->block->opc[k]) {
-    case TL_OPC_lb: emit_load(t, k, op, 1, true, 0x0fbe); return true;
-    case TL_OPC_lbu: emit_load(t, k, op, 1, false, 0x0fb6); return true;
-    case TL_OPC_lh: emit_load(t, k, op, 2, true, 0x0fbf); return true;
-    case TL_OPC_lhu: emit_load(t, k, op, 2, false, 0x0fb7); return true;
-    case TL_OPC_lw: emit_load(t, k, op, 4, true, 0x63); return true;
-    case TL_OPC_lwu: emit_load(t, k, op, 4, false, 0x8b); return true;
-    case TL_OPC_ld: emit_load(t, k, op, 8, true, 0x8b); return true;
+    case TL_OPC_lb: emit_load(t, k, op, 1, x86_load_s8); return true;
+    case TL_OPC_lbu: emit_load(t, k, op, 1, x86_load_u8); return true;
+    case TL_OPC_lh: emit_load(t, k, op, 2, x86_load_s16); return true;
+    case TL_OPC_lhu: emit_load(t, k, op, 2, x86_load_u16); return true;
+    case TL_OPC_lw: emit_load(t, k, op, 4, x86_load_s32); return true;
+    case TL_OPC_lwu: emit_load(t, k, op, 4, x86_load32); return true;
+    case TL_OPC_ld: emit_load(t, k, op, 8, x86_load); return true;
     case TL_OPC_sb: emit_store(t, k, op, 1); return true;
     case TL_OPC_sh: emit_store(t, k, op, 2); return true;
     case TL_OPC_sw: emit_store(t, k, op, 4); return true;

@@ -22,24 +22,48 @@ int tl_reg_target(unsigned rd) {
     return host >= 0 ? host : RAX;
 }
 
-void tl_reg_op(tl_translator *t, bool is_wide, uint32_t opcode, int reg, unsigned rm) {
-    int host = tl_reg_home(rm);
+void tl_reg_op(tl_translator *t, bool is_wide, int x_op, int to, unsigned reg) {
+    int host = tl_reg_home(reg);
     if (host >= 0)
-        x86_rr(&t->e, is_wide, opcode, reg, host);
+        x86_op_rr(&t->e, is_wide, x_op, to, host);
     else
-        x86_rm(&t->e, is_wide, opcode, reg, tl_guest_x(rm));
+        x86_op_rm(&t->e, is_wide, x_op, to, tl_guest_x(reg));
+}
+
+void tl_reg_imul(tl_translator *t, bool is_wide, int to, unsigned reg) {
+    int host = tl_reg_home(reg);
+    if (host >= 0)
+        x86_imul_rr(&t->e, is_wide, to, host);
+    else
+        x86_imul_rm(&t->e, is_wide, to, tl_guest_x(reg));
+}
+
+void tl_reg_sext32(tl_translator *t, int to, unsigned reg) {
+    int host = tl_reg_home(reg);
+    if (host >= 0)
+        x86_sext32_rr(&t->e, to, host);
+    else
+        x86_load_s32(&t->e, to, tl_guest_x(reg));
 }
 
 void tl_reg_load(tl_translator *t, int to, unsigned reg) {
+    int host = tl_reg_home(reg);
     if (reg == 0)
-        x86_rr(&t->e, false, 0x33, to, to);
-    else if (tl_reg_home(reg) != to)
-        tl_reg_op(t, true, 0x8b, to, reg);
+        x86_zero_r(&t->e, to);
+    else if (host >= 0)
+        x86_mov_rr(&t->e, to, host);
+    else
+        x86_load(&t->e, to, tl_guest_x(reg));
 }
 
 void tl_reg_set(tl_translator *t, unsigned rd, int from) {
-    if (rd < 32 && tl_reg_home(rd) != from)
-        tl_reg_op(t, true, 0x89, from, rd);
+    int host = tl_reg_home(rd);
+    if (rd >= 32)
+        return;
+    if (host >= 0)
+        x86_mov_rr(&t->e, host, from);
+    else
+        x86_store(&t->e, tl_guest_x(rd), from);
 }
 
 void tl_reg_set_i(tl_translator *t, unsigned rd, uint64_t value) {
@@ -47,8 +71,7 @@ void tl_reg_set_i(tl_translator *t, unsigned rd, uint64_t value) {
         return;
     int to = tl_reg_target(rd);
     if (to == RAX && fits_s32((int64_t)value)) {
-        x86_rm(&t->e, true, 0xc7, 0, tl_guest_x(rd));
-        x86_u32(&t->e, (uint32_t)value);
+        x86_store_i(&t->e, tl_guest_x(rd), (int32_t)value);
         return;
     }
     x86_mov_ri(&t->e, to, value);
@@ -57,12 +80,12 @@ void tl_reg_set_i(tl_translator *t, unsigned rd, uint64_t value) {
 
 void tl_reg_spill(tl_translator *t) {
     for (uint32_t i = 0; i < TL_COUNT_OF(homes); i++)
-        x86_rm(&t->e, true, 0x89, homes[i].host, tl_guest_x(homes[i].guest));
+        x86_store(&t->e, tl_guest_x(homes[i].guest), homes[i].host);
 }
 
 void tl_reg_reload(tl_translator *t) {
     for (uint32_t i = 0; i < TL_COUNT_OF(homes); i++)
-        x86_rm(&t->e, true, 0x8b, homes[i].host, tl_guest_x(homes[i].guest));
+        x86_load(&t->e, homes[i].host, tl_guest_x(homes[i].guest));
 }
 
 static bool is_lost(int host) { return host < R12; } // to a call of C
@@ -70,13 +93,13 @@ static bool is_lost(int host) { return host < R12; } // to a call of C
 void tl_reg_spill_lost(tl_translator *t) {
     for (uint32_t i = 0; i < TL_COUNT_OF(homes); i++)
         if (is_lost(homes[i].host))
-            x86_rm(&t->e, true, 0x89, homes[i].host, tl_guest_x(homes[i].guest));
+            x86_store(&t->e, tl_guest_x(homes[i].guest), homes[i].host);
 }
 
 void tl_reg_reload_lost(tl_translator *t) {
     for (uint32_t i = 0; i < TL_COUNT_OF(homes); i++)
         if (is_lost(homes[i].host))
-            x86_rm(&t->e, true, 0x8b, homes[i].host, tl_guest_x(homes[i].guest));
+            x86_load(&t->e, homes[i].host, tl_guest_x(homes[i].guest));
 }
 
 x86_mem tl_emit_at(tl_translator *t, const void *address, int scratch) {
@@ -99,8 +122,8 @@ void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, i
 void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch) {
     if (amount == 0)
         return;
-    x86_rm(&t->e, true, 0x8b, scratch, TL_HART(tally));
-    x86_op_mi(&t->e, true, X_ADD, at_base(scratch, 8 * (int64_t)slot), (int32_t)amount);
+    x86_load(&t->e, scratch, TL_HART(tally));
+    x86_add_mi(&t->e, at_base(scratch, 8 * (int64_t)slot), (int32_t)amount);
 }
 
 void tl_emit_slow_always(tl_translator *t, uint32_t k) {
@@ -126,11 +149,11 @@ void tl_emit_address(tl_translator *t, const tl_op *op) {
     if (op->rs1 == 0)
         x86_mov_ri(&t->e, RAX, (uint64_t)(int64_t)op->imm);
     else if (base >= 0 && op->imm != 0)
-        x86_rm(&t->e, true, 0x8d, RAX, at_base(base, op->imm));
+        x86_lea(&t->e, RAX, at_base(base, op->imm));
     else {
         tl_reg_load(t, RAX, op->rs1);
         if (op->imm != 0)
-            x86_op_ri(&t->e, true, X_ADD, RAX, op->imm);
+            x86_add_ri(&t->e, RAX, op->imm);
     }
 }
 
@@ -138,9 +161,9 @@ void tl_emit_compare(tl_translator *t, const tl_op *op) {
     int a = tl_reg_home(op->rs1);
     if (op->rs2 == 0 && op->rs1 != 0) {
         if (a >= 0)
-            x86_rr(&t->e, true, 0x85, a, a);
+            x86_test_rr(&t->e, true, a, a);
         else
-            x86_op_mi(&t->e, true, X_CMP, tl_guest_x(op->rs1), 0);
+            x86_cmp_mi(&t->e, tl_guest_x(op->rs1), 0);
         return;
     }
     if (a < 0) {
@@ -148,9 +171,9 @@ void tl_emit_compare(tl_translator *t, const tl_op *op) {
         tl_reg_load(t, RAX, op->rs1);
     }
     if (op->rs2 == 0)
-        x86_op_ri(&t->e, true, X_CMP, a, 0);
+        x86_cmp_ri(&t->e, a, 0);
     else
-        tl_reg_op(t, true, 0x3b, a, op->rs2);
+        tl_reg_op(t, true, X_CMP, a, op->rs2);
 }
 
 #endif

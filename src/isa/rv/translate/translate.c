@@ -3,11 +3,17 @@
 // static comes from the block; what does not hit calls tl_block_execute at the exact cycle; so the templates hold
 // no rule of the model that block/ and model/ do not hold already. tests/contract/test_lockstep compares every tally.
 //
-// A block is first run as threaded code (block/engine.c), which costs less than translating it unless it runs often; links and cells of
+// A block is first run as threaded code (block/threaded.c), which costs less than translating it unless it runs often; links and cells of
 // the jump cache lead to translated blocks only. A block that is no longer valid has its entry replaced by a jump to the look-up; when code
 // memory or the block store is full, everything is forgotten at once.
 #if defined(__x86_64__) && defined(__linux__)
 
+#include "isa/rv/block/enter.h"
+#include "isa/rv/block/fold.h"
+#include "isa/rv/block/run.h"
+#include "isa/rv/block/stops.h"
+#include "isa/rv/block/store.h"
+#include "isa/rv/block/threaded.h"
 #include "isa/rv/translate/translator.h"
 #include "model/code_log.h"
 
@@ -26,47 +32,46 @@ static x86_mem fetch_slot(const tl_translator *t, uint64_t vline, size_t field) 
 static uint8_t *emit_slot_check(tl_translator *t, uint64_t vline, uint64_t pline) {
     x86 *e = &t->e;
     x86_mov_ri(e, RAX, tl_fetch_key(vline, pline - TL_RAM_BASE_PADDR));
-    x86_rm(e, true, 0x3b, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, key)));
+    x86_cmp_rm(e, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, key)));
     return x86_jcc(e, CC_NE);
 }
 
 static void emit_stamps(tl_translator *t, uint64_t vline, int stamp) {
     x86 *e = &t->e;
-    x86_rm(e, false, 0x8b, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, line_stamp)));
-    x86_rm(e, true, 0x89, stamp, at_index(R14, RCX, 3, 0));
-    x86_rm(e, false, 0x8b, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, page_stamp)));
-    x86_rm(e, true, 0x89, stamp, at_index(R14, RCX, 3, 0));
+    x86_load32(e, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, line_stamp)));
+    x86_store(e, at_index(R14, RCX, 3, 0), stamp);
+    x86_load32(e, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, page_stamp)));
+    x86_store(e, at_index(R14, RCX, 3, 0), stamp);
 }
 
-// The proof that this block may run, as in block/engine.c enter(). No block is entered at a breakpoint, so none is translated there. Returns
+// The proof that this block may run, as in block/threaded.c enter(). No block is entered at a breakpoint, so none is translated there. Returns
 // how many jumps of failure there are.
 static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     x86 *e = &t->e;
     const tl_block *block = t->block;
     uint32_t n = 0;
     uint64_t second = block->vline + (~t->store->hart->line_mask + 1);
-    x86_rm(e, true, 0x3b, R13, block->is_private ? TL_HART(ahead_horizon) : TL_HART(fast_horizon));
+    x86_cmp_rm(e, R13, block->is_private ? TL_HART(ahead_horizon) : TL_HART(fast_horizon));
     failed[n++] = x86_jcc(e, CC_AE);
     failed[n++] = emit_slot_check(t, block->vline, block->pline);
     if (block->is_straddling) {
         failed[n++] = emit_slot_check(t, second, block->pline2);
-        x86_rm(e, false, 0x8b, RAX, TL_HART(code_generation)); // lines are checked one by one, this block stands on two
+        x86_load32(e, RAX, TL_HART(code_generation)); // lines are checked one by one, this block stands on two
         x86_mov_ri(e, RCX, (uintptr_t)&block->generation);
-        x86_rm(e, false, 0x3b, RAX, at_base(RCX, 0));
+        x86_cmp32_rm(e, RAX, at_base(RCX, 0));
         failed[n++] = x86_jcc(e, CC_NE);
     }
     if (block->has_fp) {
-        x86_rm_byte(e, false, 0x80, 7, TL_HART(is_fp_off), true); // cmp byte, imm8
-        x86_byte(e, 0);
+        x86_cmp8_mi(e, TL_HART(is_fp_off), 0);
         failed[n++] = x86_jcc(e, CC_NE);
     }
     if (block->is_straddling) {
-        x86_op_ri(e, true, X_ADD, RBP, 1);
+        x86_add_ri(e, RBP, 1);
         emit_stamps(t, block->vline, RBP);
-        x86_rm(e, true, 0x8d, RAX, at_base(RBP, 1));
+        x86_lea(e, RAX, at_base(RBP, 1));
         emit_stamps(t, second, RAX);
     } else {
-        x86_rm(e, true, 0x8d, RAX, at_base(RBP, 1));
+        x86_lea(e, RAX, at_base(RBP, 1));
         emit_stamps(t, block->vline, RAX);
     }
     return n;
@@ -100,11 +105,11 @@ static void translate(tl_blocks *store, tl_block *block) {
     uint32_t n_failed = emit_entry(t, failed);
     bool has_near = !block->is_straddling && !block->has_fp;
     block->near = has_near ? tl_exec_of(t, e->at) : block->code;
-    x86_op_ri(e, true, X_ADD, RBP, 1);
+    x86_add_ri(e, RBP, 1);
     block->start = tl_exec_of(t, e->at);
     tl_emit_count(t, X_ADD, block->count, 1, RCX);
-    x86_op_ri(e, true, X_ADD, R13, (int32_t)block->cycles);
-    x86_ra(e, false, 0x660fd4, XMM15, t->small_numbers + 16 * block->n_insns); // paddq
+    x86_add_ri(e, R13, (int32_t)block->cycles);
+    x86_paddq_ra(e, XMM15, t->small_numbers + 16 * block->n_insns);
     block->body = tl_exec_of(t, e->at);
 
     bool is_ended = false;
@@ -121,7 +126,7 @@ static void translate(tl_blocks *store, tl_block *block) {
         starts[n_starts++] = e->at;
         emit_insn(t, k);
         if (block->opc[k] == TL_OPC_mret || block->opc[k] == TL_OPC_sret) {
-            x86_rm(e, true, 0x8b, RAX, TL_HART(pc));
+            x86_load(e, RAX, TL_HART(pc));
             x86_mov_ri(e, RDX, (uintptr_t)block);
             x86_jmp_to(e, t->indirect_thunk);
             is_ended = true;

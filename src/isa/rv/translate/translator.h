@@ -52,8 +52,6 @@ typedef struct tl_translator {
     bool has_fma;
 } tl_translator;
 
-enum { XMM14 = 14, XMM15 = 15, X_PADDD = 0x660ffe };
-
 #define TL_HART(field) at_base(RBX, (int64_t)offsetof(tl_hart, field) - TL_HART_BIAS)
 static inline x86_mem tl_guest_x(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_hart, x) + 8 * reg) - TL_HART_BIAS); }
 static inline x86_mem tl_guest_f(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_hart, f) + 8 * reg) - TL_HART_BIAS); }
@@ -76,9 +74,11 @@ int tl_reg_target(unsigned rd);                                   // where to co
 void tl_reg_load(tl_translator *t, int to, unsigned reg);         // host register `to` = guest register
 void tl_reg_set(tl_translator *t, unsigned rd, int from);         // guest register = host register; nothing to do when `from` is its home
 void tl_reg_set_i(tl_translator *t, unsigned rd, uint64_t value); // guest register = constant; spends rax
-void tl_reg_op(tl_translator *t, bool is_wide, uint32_t opcode, int reg,
-               unsigned rm);         // an instruction whose r/m operand is guest register rm
-void tl_reg_spill(tl_translator *t); // all homes to the hart
+// Host register `to` = `to` x_op guest register; of X_CMP only the flags.
+void tl_reg_op(tl_translator *t, bool is_wide, int x_op, int to, unsigned reg);
+void tl_reg_imul(tl_translator *t, bool is_wide, int to, unsigned reg); // to = to * guest register
+void tl_reg_sext32(tl_translator *t, int to, unsigned reg);             // to = the guest register's low word, sign-extended
+void tl_reg_spill(tl_translator *t);                                    // all homes to the hart
 void tl_reg_reload(tl_translator *t);
 void tl_reg_spill_lost(tl_translator *t); // the homes that a call of C spends
 void tl_reg_reload_lost(tl_translator *t);

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The block front-end: threaded code over decoded fetch runs. Each operation is a small function that does its work on the hit path
-// and jumps to the next one (a sibling call); whatever does not hit goes through `slow`, which puts the clock to the exact
-// cycle, asks the full body, and goes on. Per run there is one fetch-slot compare, one count, one add to the clock.
+// The block front-end: threaded code over decoded fetch runs. Each operation is a small function
+// that does its work on the hit path and jumps to the next one (a sibling call); whatever does not
+// hit goes through `slow`, which puts the clock to the exact cycle, asks the full body, and goes
+// on. Per run there is one fetch-slot compare, one count, one add to the clock.
 //
-// Where the compiler cannot turn the last call into a jump (sanitizers), TL_NO_TAIL_CALLS makes a loop of it.
-#include "isa/rv/block/block.h"
+// Where the compiler cannot turn the last call into a jump (sanitizers), TL_NO_TAIL_CALLS makes a
+// loop of it.
+#include "isa/rv/block/threaded.h"
+
+#include "isa/rv/block/enter.h"
+#include "isa/rv/block/execute.h"
+#include "isa/rv/block/fold.h"
+#include "isa/rv/block/run.h"
+#include "isa/rv/block/stops.h"
+#include "isa/rv/block/store.h"
 
 #define TL_EXEC_FAST
 #include "isa/rv/exec_all.h"
@@ -47,9 +56,7 @@ TL_ALWAYS_INLINE bool may_enter(const tl_hart *h, const tl_fetch_slot *slot, con
 }
 
 TL_ALWAYS_INLINE void begin(tl_hart *h, const tl_fetch_slot *slot, tl_block *block) {
-    uint64_t stamp = ++h->stamp;
-    h->stamps[slot->line_stamp] = stamp;
-    h->stamps[slot->page_stamp] = stamp;
+    tl_fetch_hit(h, slot);
     start(h, block);
 }
 

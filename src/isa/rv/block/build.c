@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Decoding one block; see build.h.
+#include "isa/rv/block/build.h"
+
+#include <assert.h>
+
+#include "isa/rv/block/code.h"
+#include "isa/rv/block/stops.h"
+#include "isa/rv/block/store.h"
+#include "isa/rv/marker.h"
+
+enum { MAX_BLOCK_STATICS = 96 };
+
+typedef struct fetch_run { // as it is decoded
+    uint8_t code[2 * 128 + 4];
+    tl_decoded insns[TL_MAX_BLOCK_INSNS];
+    uint32_t before[TL_MAX_BLOCK_INSNS + 1]; // pipe time before each instruction; [n_insns] = all of it
+    tl_static_count statics[MAX_BLOCK_STATICS];
+    tl_scoreboard board; // behind the last instruction
+    uint32_t n_insns, n_statics;
+    uint32_t n_bytes;    // of all instructions
+    uint32_t n_deciding; // bytes behind the last instruction that said where the run ends
+    bool is_straddling, has_fp, has_marker, begins_with_marker, is_private;
+} fetch_run;
+
+// Copies the code from pc to the end of its last line; returns how many bytes. The first
+// instruction may straddle.
+static uint32_t copy_code(const tl_hart *h, uint64_t pc, uint64_t pline, uint64_t pline2, fetch_run *run) {
+    uint64_t line_bytes = ~h->line_mask + 1, offset = pc & ~h->line_mask;
+    uint32_t n = (uint32_t)(line_bytes - offset);
+    memcpy(run->code, tl_code_at(h, pline + offset), n);
+    if (run->is_straddling) {
+        memcpy(run->code + n, tl_code_at(h, pline2), line_bytes);
+        n += (uint32_t)line_bytes;
+    }
+    return n;
+}
+
+static void add_static(fetch_run *run, uint32_t slot, uint32_t amount) {
+    if (amount == 0)
+        return;
+    for (uint32_t i = 0; i < run->n_statics; i++)
+        if (run->statics[i].slot == slot) {
+            run->statics[i].amount += amount;
+            return;
+        }
+    assert(run->n_statics < MAX_BLOCK_STATICS);
+    run->statics[run->n_statics++] = (tl_static_count){.slot = (uint16_t)slot, .amount = amount};
+}
+
+static void decode_insn(const tl_hart *h, fetch_run *run, uint32_t bits) {
+    tl_decoded *insn = &run->insns[run->n_insns];
+    tl_decode(bits, insn);
+    run->before[run->n_insns] = (uint32_t)run->board.time;
+    run->has_fp |= h->is_privileged && tl_insn_is_fp(insn);
+    run->is_private &= tl_insn_is_private(insn);
+    if (TL_UNLIKELY(h->mark != NULL) && tl_insn_is_marker(insn)) {
+        run->has_marker = true;
+        run->begins_with_marker |= run->n_insns == 0;
+    }
+    tl_pipe_insn pipe;
+    tl_insn_pipe(insn, &pipe);
+    tl_scoreboard_issue(&run->board, &pipe);
+    tl_static_count counts[TL_MAX_STATIC];
+    uint32_t n = tl_insn_static(insn, counts);
+    for (uint32_t i = 0; i < n; i++)
+        add_static(run, counts[i].slot, counts[i].amount);
+    run->n_bytes += insn->len;
+    run->n_insns += 1;
+}
+
+static void decode_run(const tl_hart *h, uint64_t pc, uint64_t pline, uint64_t pline2, fetch_run *run) {
+    run->is_straddling = tl_code_straddles(h, pc, pline);
+    run->is_private = true;
+    run->n_insns = run->n_statics = run->n_bytes = run->n_deciding = 0;
+    run->has_fp = run->has_marker = run->begins_with_marker = false;
+    uint32_t n_code = copy_code(h, pc, pline, pline2, run);
+    tl_scoreboard_start(&run->board, &h->config->pipeline, h->pend);
+    while (run->n_bytes + 2 <= n_code && run->n_insns < TL_MAX_BLOCK_INSNS) {
+        if ((tl_code_half(run->code + run->n_bytes) & 3) == 3 && run->n_bytes + 4 > n_code) {
+            run->n_deciding = 2;
+            break; // straddles: a run of its own
+        }
+        decode_insn(h, run, tl_code_bits(run->code, run->n_bytes, n_code));
+        if (tl_insn_ends_run(&run->insns[run->n_insns - 1]))
+            break;
+    }
+    run->before[run->n_insns] = (uint32_t)run->board.time;
+    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+        add_static(run, tl_pipe_cause_slot[c], run->board.lost[c]);
+    uint32_t look_ups = run->is_straddling ? 2 : 1;
+    add_static(run, TL_S_HART_FETCH_RUN, 1);
+    add_static(run, TL_S_L1I_ACCESS, look_ups);
+    add_static(run, TL_S_ITLB_ACCESS, look_ups);
+    add_static(run, TL_S_L1I_READ, tl_fetch_groups(h, pc, pc + run->n_bytes));
+}
+
+static void *take(tl_blocks *store, size_t size_bytes) {
+    void *piece = store->memory + store->used_bytes;
+    store->used_bytes += tl_align_up(size_bytes, 8);
+    return piece;
+}
+
+// The run as a block of the store, whose memory is made free if need be. It has no handlers yet and
+// is in no bucket.
+static tl_block *place(tl_blocks *store, const fetch_run *run, uint64_t pc, uint64_t pline, uint64_t pline2) {
+    const tl_hart *h = store->hart;
+    uint32_t n = run->n_insns, n_bytes = run->n_bytes + run->n_deciding;
+    size_t need = sizeof(tl_block) + (n + 1) * sizeof(tl_op) + n * sizeof(uint16_t) + (n + 1) * sizeof(uint32_t) + n_bytes +
+                  run->n_statics * sizeof(tl_static_count) + 64;
+    if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS)
+        tl_blocks_flush(store);
+    tl_block *block = take(store, sizeof *block);
+    *block = (tl_block){
+        .vline = pc & h->line_mask,
+        .enter_key = run->is_straddling || run->has_fp || run->begins_with_marker || tl_blocks_has_break(store, pc)
+                         ? TL_NEVER_KEY
+                         : tl_fetch_key(pc, pline - TL_RAM_BASE_PADDR),
+        .pline = pline,
+        .pline2 = run->is_straddling ? pline2 : TL_NO_LINE,
+        .pc = pc,
+        .end_pc = pc + run->n_bytes,
+        .ops = take(store, (n + 1) * sizeof(tl_op)),
+        .cycles = (uint32_t)run->board.time,
+        .n_insns = (uint16_t)n,
+        .is_straddling = run->is_straddling,
+        .is_private = run->is_private && !run->has_marker,
+        .has_fp = run->has_fp,
+        .has_marker = run->has_marker,
+        .begins_with_marker = run->begins_with_marker,
+        .view = (uint8_t)h->view,
+        .count = &store->counts[store->n_blocks],
+        .in = h->pend,
+        .exit_pend = tl_scoreboard_pend(&run->board, store->pends),
+        .link = {&store->nowhere, &store->nowhere},
+        .statics = take(store, run->n_statics * sizeof *run->statics),
+        .n_statics = (uint16_t)run->n_statics,
+        .n_bytes = (uint16_t)n_bytes,
+        .generation = h->code_generation,
+        .opc = take(store, n * sizeof(uint16_t)),
+        .before = take(store, (n + 1) * sizeof(uint32_t)),
+        .bytes = take(store, n_bytes),
+    };
+    memcpy(block->statics, run->statics, run->n_statics * sizeof *run->statics);
+    memcpy(block->before, run->before, (n + 1) * sizeof *run->before);
+    memcpy(block->bytes, run->code, n_bytes);
+    return block;
+}
+
+static void fill_ops(tl_block *block, const tl_decoded *insns) {
+    uint32_t offset = 0;
+    for (uint32_t k = 0; k < block->n_insns; k++) {
+        tl_op_from_decoded(&insns[k], &block->ops[k]);
+        block->ops[k].offset = (uint8_t)offset;
+        block->opc[k] = insns[k].opc;
+        offset += insns[k].len;
+    }
+    block->ops[block->n_insns] = (tl_op){.offset = (uint8_t)offset};
+}
+
+tl_block *tl_blocks_build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
+    fetch_run run;
+    decode_run(store->hart, pc, pline, pline2, &run);
+    tl_block *block = place(store, &run, pc, pline, pline2);
+    fill_ops(block, run.insns);
+    store->type->prepare(store, block);
+    uint32_t bucket = tl_blocks_bucket(block->vline);
+    block->next_on_line = store->buckets[bucket];
+    store->buckets[bucket] = block;
+    store->by_number[store->n_blocks++] = block;
+    if (block->cycles > store->max_cycles)
+        store->max_cycles = block->cycles;
+    return block;
+}

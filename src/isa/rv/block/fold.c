@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Counts of blocks and the tallies; see fold.h.
+#include "isa/rv/block/fold.h"
+
+#include "isa/rv/block/code.h"
+
+void tl_blocks_fold(tl_blocks *store) {
+    uint64_t *tally = store->hart->tally;
+    if (store->is_folded) // instructions were stepped since: a PMU that waits for an overflow asks after each
+        return;
+    store->is_folded = !store->is_running;
+    tl_bpred_fold(&store->hart->bp, tally);
+    for (uint32_t number = 0; number < store->n_blocks; number++) {
+        uint64_t count = store->counts[number];
+        if (TL_LIKELY(count == 0))
+            continue;
+        const tl_block *block = store->by_number[number];
+        store->counts[number] = 0;
+        for (uint32_t i = 0; i < block->n_statics; i++)
+            tally[block->statics[i].slot] += count * block->statics[i].amount;
+    }
+}
+
+void tl_block_walk(const tl_blocks *store, const tl_block *block, uint32_t k, tl_scoreboard *ret_board) {
+    tl_scoreboard_start(ret_board, &store->hart->config->pipeline, block->in);
+    for (uint32_t i = 0, at = 0; i < k; i++) {
+        tl_decoded insn;
+        tl_pipe_insn pipe;
+        tl_decode(tl_code_bits(block->bytes, at, block->n_bytes), &insn);
+        tl_insn_pipe(&insn, &pipe);
+        tl_scoreboard_issue(ret_board, &pipe);
+        at += insn.len;
+    }
+}
+
+// Adds instructions k.. of an execution to the tallies, or takes them out.
+static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, bool is_added) {
+    tl_hart *h = store->hart;
+    const uint64_t sign = is_added ? 1 : UINT64_MAX;
+    tl_scoreboard all, done;
+    tl_block_walk(store, block, block->n_insns, &all);
+    tl_block_walk(store, block, k, &done);
+    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+        h->tally[tl_pipe_cause_slot[c]] += sign * (all.lost[c] - done.lost[c]);
+    uint64_t fetched_end = block->pc + block->ops[k].offset;
+    for (uint32_t i = k, at = block->ops[k].offset; i < block->n_insns; i++) {
+        tl_decoded insn;
+        tl_static_count counts[TL_MAX_STATIC];
+        tl_decode(tl_code_bits(block->bytes, at, block->n_bytes), &insn);
+        uint32_t n = tl_insn_static(&insn, counts);
+        for (uint32_t s = 0; s < n; s++)
+            h->tally[counts[s].slot] += sign * counts[s].amount;
+        at += insn.len;
+        if (i == k && is_fetched)
+            fetched_end += insn.len;
+    }
+    h->tally[TL_S_L1I_READ] += sign * (tl_fetch_groups(h, block->pc, block->end_pc) - tl_fetch_groups(h, block->pc, fetched_end));
+}
+
+void tl_block_take_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched) {
+    adjust(store, block, k, is_fetched, false);
+}
+
+void tl_block_put_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched) { adjust(store, block, k, is_fetched, true); }
+
+void tl_blocks_sync(tl_blocks *store) {
+    tl_blocks_fold(store);
+    tl_hart_sync_clock(store->hart);
+    if (store->under_way && !store->is_taken_back) { // counted as a whole when it began
+        tl_block_take_back(store, store->under_way, store->under_way_k, !store->is_before);
+        store->is_taken_back = true;
+    }
+}

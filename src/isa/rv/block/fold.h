@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Counts and tallies. A block counts its executions only. Folding multiplies the counts out into
+// the tallies before they are read. A block is counted as a whole when it begins. Where it stops
+// before its end, the rest is taken back out of the tallies.
+#ifndef TL_ISA_RV_BLOCK_FOLD_H
+#define TL_ISA_RV_BLOCK_FOLD_H
+
+#include "isa/rv/block/block.h"
+
+void tl_blocks_fold(tl_blocks *store); // adds counts to the tallies
+// Makes the tallies exact for this moment, in the middle of an instruction, too.
+void tl_blocks_sync(tl_blocks *store);
+
+// Takes instructions k.. of an execution out of the tallies. is_fetched: k's fetch stays.
+void tl_block_take_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched);
+// Undoes tl_block_take_back.
+void tl_block_put_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched);
+
+// The scoreboard behind the first k instructions of the block.
+void tl_block_walk(const tl_blocks *store, const tl_block *block, uint32_t k, tl_scoreboard *ret_board);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// The loop of every front-end over blocks. Blocks run while many instructions are left; near a
+// limit, single instructions do.
+#include "isa/rv/block/run.h"
+
+#include "isa/rv/block/execute.h"
+#include "isa/rv/block/stops.h"
+#include "isa/rv/block/store.h"
+#include "isa/rv/fp.h"
+#include "isa/rv/step/step.h"
+
+enum { MAX_UNFOLDED_CYCLES = 1 << 30 }; // tl_bpred_fold
+
+// Whether the run that waits may go on with the block as it was decoded, up to its end.
+static bool may_resume(const tl_blocks *store) {
+    const tl_hart *h = store->hart;
+    return h->run_vline != TL_NO_LINE && store->under_way->generation == h->code_generation && !store->must_flush && !store->must_step &&
+           !h->skip_break && h->insn_limit - h->instret > TL_MAX_BLOCK_INSNS;
+}
+
+uint64_t tl_blocks_overshoot_cycles(const tl_hart *h) {
+    const tl_blocks *store = h->engine;
+    const tl_pipeline_config *pipe = &h->config->pipeline;
+    return (uint64_t)store->max_cycles +
+           (pipe->mispredict_cycles > pipe->redirect_cycles ? pipe->mispredict_cycles : pipe->redirect_cycles) + 1;
+}
+
+// Steps one instruction. Its fetches made slots valid, so the blocks of both lines are compared:
+// blocks prove themselves by slots alone.
+static tl_step step(tl_blocks *store) {
+    tl_hart *h = store->hart;
+    uint64_t pc = h->pc;
+    tl_step result = tl_step_one(h, store->pends);
+    tl_blocks_validate(store, pc & h->line_mask);
+    tl_blocks_validate(store, (pc + 2) & h->line_mask);
+    return result;
+}
+
+tl_stop tl_blocks_run(tl_hart *h) {
+    tl_blocks *store = h->engine;
+    if (tl_blocks_have_other_breaks(store))
+        tl_blocks_take_breaks(store);
+    tl_fp_saved saved;
+    tl_stop stop;
+    tl_fp_enter(h, &saved);
+    for (;;) {
+        if (h->instret >= h->insn_limit) {
+            stop = TL_STOP_LIMIT;
+            break;
+        }
+        bool may_stop = h->run_vline == TL_NO_LINE && !store->must_step;
+        if (may_stop && (h->now >= h->horizon || (h->now >= h->access_until && !tl_step_run_is_private(h, h->pc)))) {
+            stop = TL_STOP_HORIZON;
+            break;
+        }
+        uint64_t left = h->insn_limit - h->instret;
+        if (store->is_waiting && !may_resume(store))
+            tl_blocks_abandon(store);
+        if ((h->run_vline != TL_NO_LINE && !store->is_waiting) || h->skip_break || left <= TL_MAX_BLOCK_INSNS || store->must_step) {
+            store->must_step = false;
+            h->host_phase = TL_HOST_STEPPING;
+            tl_step result = step(store);
+            if (result == TL_STEP_RETIRED)
+                continue;
+            stop = tl_step_stop(result);
+            break;
+        }
+        if (TL_UNLIKELY(store->must_flush)) {
+            store->must_flush = false;
+            tl_blocks_flush(store);
+        }
+        // An instruction takes a cycle or more. A bound on the clock bounds instructions, too, and
+        // counts of branches.
+        tl_bpred_fold(&h->bp, h->tally);
+        uint64_t bound = left - TL_MAX_BLOCK_INSNS;
+        bound = bound < MAX_UNFOLDED_CYCLES ? bound : MAX_UNFOLDED_CYCLES;
+        h->ahead_horizon = h->horizon <= h->now || bound >= h->horizon - h->now ? h->horizon : h->now + bound;
+        h->fast_horizon = h->ahead_horizon < h->access_until ? h->ahead_horizon : h->access_until;
+        store->run_horizon = h->fast_horizon;
+        store->run_ahead_horizon = h->ahead_horizon;
+        store->must_recheck = false;
+        store->is_folded = false;
+        store->is_running = true;
+        h->host_phase = TL_HOST_RUNNING;
+        store->type->run(store);
+        store->is_running = false;
+        if (store->why == TL_BLOCK_LATE && h->instret < h->insn_limit) {
+            stop = TL_STOP_HORIZON;
+            break;
+        }
+        if (store->why != TL_BLOCK_GO_ON && store->why != TL_BLOCK_LATE) {
+            stop = store->why == TL_BLOCK_TRAP ? TL_STOP_TRAP : store->why == TL_BLOCK_WAIT ? TL_STOP_WAIT : TL_STOP_BREAK;
+            break;
+        }
+    }
+    h->host_phase = TL_HOST_ELSEWHERE;
+    tl_fp_leave(h, &saved);
+    return stop;
+}

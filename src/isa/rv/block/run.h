@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// The loop that every front-end over blocks shares.
+#ifndef TL_ISA_RV_BLOCK_RUN_H
+#define TL_ISA_RV_BLOCK_RUN_H
+
+#include "isa/rv/block/block.h"
+
+tl_stop tl_blocks_run(tl_hart *h);                     // tl_core_type.run of every front-end over blocks
+uint64_t tl_blocks_overshoot_cycles(const tl_hart *h); // tl_core_type.overshoot_cycles of the same
+
+#endif
