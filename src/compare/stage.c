@@ -111,11 +111,11 @@ tl_status tl_stage_end(tl_stage *stage, tl_piece *piece, tl_error *err) {
 void tl_stage_take_calls(tl_stage *stage, const tl_piece *kernel, const tl_piece *firmware) {
     tl_hart *h = stage->hart;
     stage->takes_calls = true;
-    h->csr.stvec = kernel->begin;
-    h->csr.sscratch = TL_STAGE_DATA_SUPERVISOR;
-    h->csr.mtvec = firmware->begin;
-    h->csr.mscratch = TL_RAM_BASE_PADDR + FIRMWARE_DATA;
-    h->csr.medeleg = UINT64_C(1) << TL_CAUSE_ECALL_U;
+    tl_rv(h)->csr.stvec = kernel->begin;
+    tl_rv(h)->csr.sscratch = TL_STAGE_DATA_SUPERVISOR;
+    tl_rv(h)->csr.mtvec = firmware->begin;
+    tl_rv(h)->csr.mscratch = TL_RAM_BASE_PADDR + FIRMWARE_DATA;
+    tl_rv(h)->csr.medeleg = UINT64_C(1) << TL_CAUSE_ECALL_U;
 }
 
 static tl_stage_cost cost_of(const tl_hart *h) {

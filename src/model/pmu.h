@@ -125,6 +125,7 @@ struct tl_pmu_type {
     void (*reset)(tl_pmu *pmu); // power-on state; totals go on
     // Of TL_PMU_OF_MACHINE: the registers of one hart and the port that hangs in it. NULL: the instance has no port in harts.
     tl_pmu *(*of_hart)(tl_pmu *pmu, uint32_t hart);
+    uint64_t (*irqs)(const tl_pmu *pmu);                             // a bit for each interrupt line of a hart that it may raise
     void (*notice)(tl_pmu *pmu, const tl_hart *h, tl_notice notice); // who runs may have changed
     // A process that does not trust the last one gets this hart; is_granted says whether it may use the design.
     void (*hand_over)(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/testing.h"
+#include "isa/rv/arch.h"
 #include "model/pmu.h"
 
 enum {

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "isa/rv/hart.h"
 #include "loader/elf.h"
 #include "os/futex.h"
 #include "os/os_internal.h"
@@ -514,9 +515,9 @@ static int64_t exec(tl_thread *t, image *im) {
         return result;
     take_over(t, im, &at);
     tl_hart *h = t->hart;
-    start_registers(h->x, h->f, &at);
+    start_registers(tl_rv(h)->x, tl_rv(h)->f, &at);
     h->pc = at.entry;
-    h->frm = h->fflags = 0;
+    tl_rv(h)->frm = tl_rv(h)->fflags = 0;
     tl_sched_space_changed(t);
     tl_os_count(t->os, TL_S_OS_EXEC, 1);
     if (t->os->perf)

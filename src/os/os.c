@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/rv/arch.h"
 #include "isa/rv/extension.h"
 #include "os/exec.h"
 #include "os/frames.h"
@@ -195,21 +196,21 @@ static void take_interrupt(tl_os *os, tl_hart *h) {
     enter_kernel(os, h);
 }
 
-static void handle_page_fault(tl_thread *t, tl_access access) {
+static void handle_page_fault(tl_thread *t, tl_vm_access access) {
     tl_os *os = t->os;
     static const char *const verbs[] = {"load from", "store to", "jump to"};
     const char *what = verbs[access];
     uint64_t addr = t->hart->trap_value;
-    tl_fault fault = tl_vm_fault(t->process->vm, addr, access);
+    tl_vm_fault_kind fault = tl_vm_fault(t->process->vm, addr, access);
     tl_os_count_fault(os, fault);
     tl_os_spend(os, TL_S_HART_CYC_TRAP, os->machine->config.os.page_fault_cycles);
     switch (fault) {
-    case TL_FAULT_NO_MEMORY: tl_os_out_of_memory(t); break;
-    case TL_FAULT_NO_AREA: tl_signal_force(t, SIGSEGV, SEGV_MAPERR, addr, what, NULL); break;
-    case TL_FAULT_STACK_LIMIT: tl_signal_force(t, SIGSEGV, SEGV_MAPERR, addr, what, WHY_STACK_OVERFLOW); break;
-    case TL_FAULT_DENIED: tl_signal_force(t, SIGSEGV, SEGV_ACCERR, addr, what, "which its mapping does not permit"); break;
-    case TL_FAULT_BEYOND_FILE: tl_signal_force(t, SIGBUS, BUS_ADRERR, addr, what, "beyond the end of the mapped file"); break;
-    case TL_FAULT_IO: tl_signal_force(t, SIGBUS, BUS_ADRERR, addr, what, "in a file that the host could not read"); break;
+    case TL_VM_FAULT_NO_MEMORY: tl_os_out_of_memory(t); break;
+    case TL_VM_FAULT_NO_AREA: tl_signal_force(t, SIGSEGV, SEGV_MAPERR, addr, what, NULL); break;
+    case TL_VM_FAULT_STACK_LIMIT: tl_signal_force(t, SIGSEGV, SEGV_MAPERR, addr, what, WHY_STACK_OVERFLOW); break;
+    case TL_VM_FAULT_DENIED: tl_signal_force(t, SIGSEGV, SEGV_ACCERR, addr, what, "which its mapping does not permit"); break;
+    case TL_VM_FAULT_BEYOND_FILE: tl_signal_force(t, SIGBUS, BUS_ADRERR, addr, what, "beyond the end of the mapped file"); break;
+    case TL_VM_FAULT_IO: tl_signal_force(t, SIGBUS, BUS_ADRERR, addr, what, "in a file that the host could not read"); break;
     default: ++t->process->minor_faults; break; // resolved
     }
 }
@@ -220,9 +221,9 @@ static bool is_refused_by_device(const tl_thread *t) {
     return area && area->kind == TL_VMA_DEVICE;
 }
 
-static void handle_access_fault(tl_thread *t, tl_access access) {
+static void handle_access_fault(tl_thread *t, tl_vm_access access) {
     if (is_refused_by_device(t))
-        tl_signal_force(t, SIGSEGV, SEGV_ACCERR, t->hart->trap_value, access == TL_ACCESS_READ ? "load from" : "store to",
+        tl_signal_force(t, SIGSEGV, SEGV_ACCERR, t->hart->trap_value, access == TL_VM_READ ? "load from" : "store to",
                         "which the device does not answer");
     else
         handle_page_fault(t, access);
@@ -252,23 +253,23 @@ static void handle_trap(tl_thread *t) {
     case TL_CAUSE_FETCH_PAGE:
     case TL_CAUSE_FETCH_ACCESS:
         take_exception(os, h, TL_S_HART_EXC_FETCH_FAULT);
-        handle_page_fault(t, TL_ACCESS_EXEC);
+        handle_page_fault(t, TL_VM_EXEC);
         break;
     case TL_CAUSE_LOAD_PAGE:
         take_exception(os, h, TL_S_HART_EXC_LOAD_FAULT);
-        handle_page_fault(t, TL_ACCESS_READ);
+        handle_page_fault(t, TL_VM_READ);
         break;
     case TL_CAUSE_LOAD_ACCESS:
         take_exception(os, h, TL_S_HART_EXC_LOAD_FAULT);
-        handle_access_fault(t, TL_ACCESS_READ);
+        handle_access_fault(t, TL_VM_READ);
         break;
     case TL_CAUSE_STORE_PAGE:
         take_exception(os, h, TL_S_HART_EXC_STORE_FAULT);
-        handle_page_fault(t, TL_ACCESS_WRITE);
+        handle_page_fault(t, TL_VM_WRITE);
         break;
     case TL_CAUSE_STORE_ACCESS:
         take_exception(os, h, TL_S_HART_EXC_STORE_FAULT);
-        handle_access_fault(t, TL_ACCESS_WRITE);
+        handle_access_fault(t, TL_VM_WRITE);
         break;
     case TL_CAUSE_BREAKPOINT:
         take_exception(os, h, TL_S_HART_EXC_BREAKPOINT);

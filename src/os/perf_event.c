@@ -446,7 +446,7 @@ bool tl_pev_make_ports(tl_pev *perf) {
                                        .deadline = port_deadline,
                                        .poll = port_poll};
         h->pmus[h->n_pmus++] = &perf->ports[i];
-        h->csr.mie |= UINT64_C(1) << TL_IRQ_PERSONALITY;
+        h->irqs_enabled |= UINT64_C(1) << TL_IRQ_PERSONALITY;
     }
     perf->has_ports = true;
     return true;
@@ -461,8 +461,8 @@ static void remove_ports(tl_pev *perf) {
             if (h->pmus[k] != &perf->ports[i])
                 h->pmus[n++] = h->pmus[k];
         h->n_pmus = n;
-        h->csr.mie &= ~(UINT64_C(1) << TL_IRQ_PERSONALITY);
-        h->csr.mip &= ~(UINT64_C(1) << TL_IRQ_PERSONALITY);
+        h->irqs_enabled &= ~(UINT64_C(1) << TL_IRQ_PERSONALITY);
+        h->irqs_pending &= ~(UINT64_C(1) << TL_IRQ_PERSONALITY);
         machine->pmu_host.changed(machine->pmu_host.ctx, i);
     }
 }

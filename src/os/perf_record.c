@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "isa/rv/hart.h"
 #include "os/clock.h"
 #include "os/frames.h"
 #include "os/perf_event.h"
@@ -58,7 +59,7 @@ bool tl_pev_peek(tl_thread *t, uint64_t vaddr, void *to, size_t n) {
 static void add_callchain(writer *w, const tl_pev_event *e, tl_thread *t) {
     const tl_hart *h = t->hart;
     size_t at = w->n;
-    uint64_t n = 0, frame = h->x[8], pair[2];
+    uint64_t n = 0, frame = tl_rv(h)->x[8], pair[2];
     add64(w, 0);
     if (e->attr.exclude_callchain_user)
         return;
@@ -83,11 +84,11 @@ static void add_registers(writer *w, const tl_thread *t, uint64_t mask) {
     add64(w, PERF_SAMPLE_REGS_ABI_64);
     for (uint32_t i = 0; i < N_REGISTERS; i++)
         if (mask >> i & 1)
-            add64(w, i == 0 ? h->pc : h->x[i]);
+            add64(w, i == 0 ? h->pc : tl_rv(h)->x[i]);
 }
 
 static void add_stack(writer *w, const tl_pev_event *e, tl_thread *t, size_t room) {
-    uint64_t sp = t->hart->x[2], n = e->attr.sample_stack_user, n_there = 0;
+    uint64_t sp = tl_rv(t->hart)->x[2], n = e->attr.sample_stack_user, n_there = 0;
     n = n < room ? n : room & ~(size_t)7;
     add64(w, n);
     if (n == 0)

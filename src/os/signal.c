@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "isa/rv/hart.h"
 #include "os/os_internal.h"
 #include "os/syscall.h"
 
@@ -268,7 +269,7 @@ tl_delivery tl_signal_deliver(tl_thread *t, int restart) {
             if (is_again)
                 t->hart->pc -= 4;
             else
-                t->hart->x[10] = (uint64_t)-EINTR;
+                tl_rv(t->hart)->x[10] = (uint64_t)-EINTR;
             tl_syscall_done(t);
         }
         if (tl_signal_enter_handler(t, &info, action))

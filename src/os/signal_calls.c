@@ -2,6 +2,7 @@
 // System calls about signals.
 #include <string.h>
 
+#include "isa/rv/hart.h"
 #include "os/os_internal.h"
 #include "os/syscall.h"
 
@@ -201,7 +202,7 @@ typedef struct guest_stack {
 
 int64_t tl_sys_sigaltstack(tl_thread *t, const uint64_t args[6]) {
     enum { AUTODISARM = (int)(1u << 31), MIN_BYTES = 2048 };
-    uint64_t sp = t->hart->x[2];
+    uint64_t sp = tl_rv(t->hart)->x[2];
     int on_stack = tl_on_altstack(t, sp);
     guest_stack old = {.vaddr = t->altstack_vaddr, .flags = on_stack | (t->altstack_flags & AUTODISARM), .bytes = t->altstack_bytes},
                 wanted;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "isa/rv/hart.h"
 #include "os/os_internal.h"
 #include "os/vm_space.h"
 
@@ -38,16 +39,16 @@ bool tl_signal_enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction 
     signal_frame frame = {
         .info = *info,
         .stack_vaddr = t->altstack_vaddr,
-        .stack_flags = tl_on_altstack(t, h->x[2]) | (t->altstack_flags & SS_AUTODISARM_BIT),
+        .stack_flags = tl_on_altstack(t, tl_rv(h)->x[2]) | (t->altstack_flags & SS_AUTODISARM_BIT),
         .stack_bytes = t->altstack_bytes,
         .mask = t->has_saved_blocked ? t->saved_blocked : t->blocked,
         .pc = h->pc,
-        .fcsr = (uint32_t)h->frm << 5 | h->fflags,
+        .fcsr = (uint32_t)tl_rv(h)->frm << 5 | tl_rv(h)->fflags,
     };
-    memcpy(frame.x, &h->x[1], sizeof frame.x);
-    memcpy(frame.f, h->f, sizeof frame.f);
+    memcpy(frame.x, &tl_rv(h)->x[1], sizeof frame.x);
+    memcpy(frame.f, tl_rv(h)->f, sizeof frame.f);
 
-    uint64_t sp = h->x[2];
+    uint64_t sp = tl_rv(h)->x[2];
     bool is_on_altstack = tl_on_altstack(t, sp) == SS_ONSTACK;
     if ((action->flags & SA_ONSTACK) && tl_on_altstack(t, sp) == 0)
         sp = t->altstack_vaddr + t->altstack_bytes;
@@ -61,11 +62,11 @@ bool tl_signal_enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction 
         t->altstack_vaddr = t->altstack_bytes = 0;
         t->altstack_flags = 0;
     }
-    h->x[1] = TL_TRAMPOLINE_VADDR;
-    h->x[2] = sp;
-    h->x[10] = (uint64_t)info->signo;
-    h->x[11] = sp + offsetof(signal_frame, info);
-    h->x[12] = sp + offsetof(signal_frame, uc_flags);
+    tl_rv(h)->x[1] = TL_TRAMPOLINE_VADDR;
+    tl_rv(h)->x[2] = sp;
+    tl_rv(h)->x[10] = (uint64_t)info->signo;
+    tl_rv(h)->x[11] = sp + offsetof(signal_frame, info);
+    tl_rv(h)->x[12] = sp + offsetof(signal_frame, uc_flags);
     h->pc = action->handler;
     t->has_saved_blocked = false;
     t->blocked |= action->mask;
@@ -82,18 +83,18 @@ bool tl_signal_enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction 
 bool tl_signal_leave_handler(tl_thread *t) {
     tl_hart *h = t->hart;
     signal_frame frame;
-    if ((h->x[2] & 15) != 0 || !tl_vm_read(t->process, h->x[2], &frame, sizeof frame))
+    if ((tl_rv(h)->x[2] & 15) != 0 || !tl_vm_read(t->process, tl_rv(h)->x[2], &frame, sizeof frame))
         return false;
     for (size_t i = 64; i < 67; ++i)
         if (frame.fp_room[i] != 0)
             return false;
     h->pc = frame.pc;
-    memcpy(&h->x[1], frame.x, sizeof frame.x);
-    memcpy(h->f, frame.f, sizeof frame.f);
-    h->frm = (uint8_t)(frame.fcsr >> 5 & 7);
-    h->fflags = (uint8_t)(frame.fcsr & 31);
+    memcpy(&tl_rv(h)->x[1], frame.x, sizeof frame.x);
+    memcpy(tl_rv(h)->f, frame.f, sizeof frame.f);
+    tl_rv(h)->frm = (uint8_t)(frame.fcsr >> 5 & 7);
+    tl_rv(h)->fflags = (uint8_t)(frame.fcsr & 31);
     t->blocked = frame.mask & ~(tl_signal_bit(SIGKILL) | tl_signal_bit(SIGSTOP));
-    if (tl_on_altstack(t, h->x[2]) != SS_ONSTACK && (frame.stack_flags & ~(SS_AUTODISARM_BIT | SS_ONSTACK | SS_DISABLE)) == 0) {
+    if (tl_on_altstack(t, tl_rv(h)->x[2]) != SS_ONSTACK && (frame.stack_flags & ~(SS_AUTODISARM_BIT | SS_ONSTACK | SS_DISABLE)) == 0) {
         bool is_disabled = (frame.stack_flags & SS_DISABLE) != 0;
         t->altstack_vaddr = is_disabled ? 0 : frame.stack_vaddr;
         t->altstack_bytes = is_disabled ? 0 : frame.stack_bytes;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "isa/rv/hart.h"
 #include "os/fd.h"
 #include "os/os_internal.h"
 #include "os/perf_event.h"
@@ -33,11 +34,11 @@ static int64_t check_flags(uint64_t flags) {
 static bool inherit(tl_thread *child, const tl_thread *t, uint64_t flags) {
     const tl_hart *h = t->hart;
     memcpy(child->comm, t->comm, sizeof child->comm);
-    memcpy(child->x, h->x, sizeof child->x);
-    memcpy(child->f, h->f, sizeof child->f);
+    memcpy(child->x, tl_rv(h)->x, sizeof child->x);
+    memcpy(child->f, tl_rv(h)->f, sizeof child->f);
     child->pc = h->pc;
-    child->frm = h->frm;
-    child->fflags = h->fflags;
+    child->frm = tl_rv(h)->frm;
+    child->fflags = tl_rv(h)->fflags;
     child->blocked = t->blocked;
     child->affinity = t->affinity;
     child->nice = t->nice;

@@ -2,6 +2,7 @@
 // Address spaces: areas, page tables, faults, fork. The page tables are Sv39 as the hardware walker reads them; accessed and dirty bits
 // are its business. A page that is present but must not be touched keeps its address in an invalid entry (TL_PTE_HELD).
 // Writable private pages that somebody else sees too are mapped read-only, and copied when written.
+#include "isa/rv/arch.h"
 #include "os/vm_space.h"
 
 #include <errno.h>
@@ -90,21 +91,21 @@ static uint64_t make_pte(uint64_t paddr, uint8_t prot, bool may_write) {
     return pte;
 }
 
-uint64_t tl_vm_satp(const tl_vm *vm) { return UINT64_C(8) << 60 | vm->root_paddr >> TL_PAGE_LOG2; }
+uint64_t tl_vm_context(const tl_vm *vm) { return UINT64_C(8) << 60 | vm->root_paddr >> TL_PAGE_LOG2; }
 
 void tl_vm_flush(tl_vm *vm, uint64_t start, uint64_t end) {
     const tl_machine *machine = vm->os->machine;
-    uint64_t satp = tl_vm_satp(vm);
+    uint64_t satp = tl_vm_context(vm);
     bool is_all = end - start > UINT64_C(16) << TL_PAGE_LOG2;
     for (uint32_t i = 0; i < machine->n_harts; ++i) {
         tl_hart *h = machine->harts[i];
-        if (h->satp != satp)
+        if (h->context != satp)
             continue;
         if (is_all)
-            h->port->flush_tlb(h, 0, true);
+            h->port->flush_translation(h, 0, true);
         else
             for (uint64_t page = page_of(start); page < end; page += TL_PAGE_BYTES)
-                h->port->flush_tlb(h, page, false);
+                h->port->flush_translation(h, page, false);
     }
 }
 
@@ -489,30 +490,30 @@ int64_t tl_vm_set_brk(tl_vm *vm, uint64_t wanted, uint64_t limit_bytes) {
 
 // ---- Faults.
 
-static tl_fault fault_out_of_memory(tl_vm *vm) {
+static tl_vm_fault_kind fault_out_of_memory(tl_vm *vm) {
     vm->is_out_of_memory = true;
-    return TL_FAULT_NO_MEMORY;
+    return TL_VM_FAULT_NO_MEMORY;
 }
 
 // A stack grows to the page touched, if its limit and the guard below allow.
-static tl_fault grow_stack(tl_vm *vm, uint64_t vaddr, tl_vma **ret_area) {
+static tl_vm_fault_kind grow_stack(tl_vm *vm, uint64_t vaddr, tl_vma **ret_area) {
     tl_vma *area = area_after(vm, vaddr);
     if (!area || area->kind != TL_VMA_STACK)
-        return TL_FAULT_NO_AREA;
+        return TL_VM_FAULT_NO_AREA;
     uint64_t page = page_of(vaddr), limit = vm->stack_limit_bytes < area->end ? vm->stack_limit_bytes : area->end;
     if (page < area->end - limit) // an overflow is near the limit or touches the stack; anything else is a wild access
-        return area->end - limit - page <= (UINT64_C(16) << 20) ? TL_FAULT_STACK_LIMIT : TL_FAULT_NO_AREA;
+        return area->end - limit - page <= (UINT64_C(16) << 20) ? TL_VM_FAULT_STACK_LIMIT : TL_VM_FAULT_NO_AREA;
     const tl_vma *below = area->previous;
     if (below && below->prot != 0 && page < below->end + TL_STACK_GUARD)
-        return TL_FAULT_STACK_LIMIT;
+        return TL_VM_FAULT_STACK_LIMIT;
     vm->mapped_bytes += area->start - page;
     area->start = page;
     tl_areas_resized(vm, area);
     *ret_area = area;
-    return TL_FAULT_MAP;
+    return TL_VM_FAULT_MAP;
 }
 
-static tl_fault copy_page(tl_vm *vm, const tl_vma *area, uint64_t from, uint64_t *ret_paddr) {
+static tl_vm_fault_kind copy_page(tl_vm *vm, const tl_vma *area, uint64_t from, uint64_t *ret_paddr) {
     uint64_t to = tl_frame_alloc(vm->os->frames, false);
     if (!to)
         return fault_out_of_memory(vm);
@@ -520,12 +521,12 @@ static tl_fault copy_page(tl_vm *vm, const tl_vma *area, uint64_t from, uint64_t
     if (area->prot & TL_PROT_EXEC)
         note_code(vm->os, to, true);
     *ret_paddr = to;
-    return TL_FAULT_COW;
+    return TL_VM_FAULT_COW;
 }
 
-static tl_fault fault_present(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_access access) {
-    tl_fault how = TL_FAULT_MAP;
-    if (access == TL_ACCESS_WRITE && !(*pte & TL_PTE_W)) {
+static tl_vm_fault_kind fault_present(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_vm_access access) {
+    tl_vm_fault_kind how = TL_VM_FAULT_MAP;
+    if (access == TL_VM_WRITE && !(*pte & TL_PTE_W)) {
         uint64_t paddr = tl_pte_paddr(*pte);
         if (area->is_shared) {
             tl_page_cache_set_dirty(area->cache, (area->offset + (page - area->start)) >> TL_PAGE_LOG2);
@@ -535,7 +536,7 @@ static tl_fault fault_present(tl_vm *vm, const tl_vma *area, uint64_t page, uint
         } else {
             uint64_t copy;
             how = copy_page(vm, area, paddr, &copy);
-            if (how != TL_FAULT_COW)
+            if (how != TL_VM_FAULT_COW)
                 return how;
             *pte = make_pte(copy, area->prot, true);
             tl_frame_unref(vm->os->frames, paddr);
@@ -545,23 +546,23 @@ static tl_fault fault_present(tl_vm *vm, const tl_vma *area, uint64_t page, uint
     return how;
 }
 
-static tl_fault fault_cached(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_access access) {
+static tl_vm_fault_kind fault_cached(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_vm_access access) {
     uint64_t index = (area->offset + (page - area->start)) >> TL_PAGE_LOG2;
-    tl_fault how;
+    tl_vm_fault_kind how;
     uint64_t paddr = tl_page_cache_get(vm->os, area->cache, index, &how);
     if (!paddr)
-        return how == TL_FAULT_NO_MEMORY ? fault_out_of_memory(vm) : how;
+        return how == TL_VM_FAULT_NO_MEMORY ? fault_out_of_memory(vm) : how;
     bool may_write = false;
-    if (access == TL_ACCESS_WRITE && !area->is_shared) {
+    if (access == TL_VM_WRITE && !area->is_shared) {
         how = copy_page(vm, area, paddr, &paddr);
-        if (how != TL_FAULT_COW)
+        if (how != TL_VM_FAULT_COW)
             return how;
         may_write = true;
     } else {
         tl_frame_ref(vm->os->frames, paddr);
         if (area->prot & TL_PROT_EXEC)
-            note_code(vm->os, paddr, how != TL_FAULT_MAP);
-        if (area->is_shared && (access == TL_ACCESS_WRITE || !area->file)) {
+            note_code(vm->os, paddr, how != TL_VM_FAULT_MAP);
+        if (area->is_shared && (access == TL_VM_WRITE || !area->file)) {
             tl_page_cache_set_dirty(area->cache, index);
             may_write = true;
         }
@@ -571,7 +572,7 @@ static tl_fault fault_cached(tl_vm *vm, const tl_vma *area, uint64_t page, uint6
     return how;
 }
 
-static tl_fault fault_anonymous(tl_vm *vm, const tl_vma *area, uint64_t *pte) {
+static tl_vm_fault_kind fault_anonymous(tl_vm *vm, const tl_vma *area, uint64_t *pte) {
     uint64_t paddr = tl_frame_alloc(vm->os->frames, true);
     if (!paddr)
         return fault_out_of_memory(vm);
@@ -579,63 +580,63 @@ static tl_fault fault_anonymous(tl_vm *vm, const tl_vma *area, uint64_t *pte) {
         note_code(vm->os, paddr, true);
     *pte = make_pte(paddr, area->prot, true);
     add_resident(vm);
-    return TL_FAULT_ZERO;
+    return TL_VM_FAULT_ZERO;
 }
 
-tl_fault tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_access access) {
+tl_vm_fault_kind tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_vm_access access) {
     if (vaddr >= TL_USER_END)
-        return TL_FAULT_NO_AREA;
+        return TL_VM_FAULT_NO_AREA;
     tl_vma *area = area_after(vm, vaddr);
     if (!area || area->start > vaddr) {
-        tl_fault grown = grow_stack(vm, vaddr, &area);
-        if (grown != TL_FAULT_MAP)
+        tl_vm_fault_kind grown = grow_stack(vm, vaddr, &area);
+        if (grown != TL_VM_FAULT_MAP)
             return grown;
     }
     vm->hint = area;
-    uint8_t needs = access == TL_ACCESS_WRITE ? TL_PROT_WRITE : access == TL_ACCESS_EXEC ? TL_PROT_EXEC : TL_PROT_READ | TL_PROT_WRITE;
+    uint8_t needs = access == TL_VM_WRITE ? TL_PROT_WRITE : access == TL_VM_EXEC ? TL_PROT_EXEC : TL_PROT_READ | TL_PROT_WRITE;
     if (!(area->prot & needs))
-        return TL_FAULT_DENIED;
+        return TL_VM_FAULT_DENIED;
     uint64_t page = page_of(vaddr), *pte = make_pte_slot(vm, page);
     if (!pte)
         return fault_out_of_memory(vm);
     if (area->kind == TL_VMA_DEVICE) {
         *pte = device_pte(vm, area, page);
-        return TL_FAULT_MAP;
+        return TL_VM_FAULT_MAP;
     }
     if (is_present(*pte))
         return fault_present(vm, area, page, pte, access);
     return area->cache ? fault_cached(vm, area, page, pte, access) : fault_anonymous(vm, area, pte);
 }
 
-void tl_os_count_fault(tl_os *os, tl_fault fault) {
+void tl_os_count_fault(tl_os *os, tl_vm_fault_kind fault) {
     tl_os_count(os, TL_S_OS_PAGE_FAULT, 1);
     switch (fault) {
-    case TL_FAULT_ZERO: tl_os_count(os, TL_S_OS_PAGE_ZERO, 1); break;
-    case TL_FAULT_FILE: tl_os_count(os, TL_S_OS_PAGE_FILE, 1); break;
-    case TL_FAULT_COW: tl_os_count(os, TL_S_OS_PAGE_COW, 1); break;
-    case TL_FAULT_MAP: tl_os_count(os, TL_S_OS_PAGE_MAP, 1); break;
+    case TL_VM_FAULT_ZERO: tl_os_count(os, TL_S_OS_PAGE_ZERO, 1); break;
+    case TL_VM_FAULT_FILE: tl_os_count(os, TL_S_OS_PAGE_FILE, 1); break;
+    case TL_VM_FAULT_COW: tl_os_count(os, TL_S_OS_PAGE_COW, 1); break;
+    case TL_VM_FAULT_MAP: tl_os_count(os, TL_S_OS_PAGE_MAP, 1); break;
     default: break;
     }
 }
 
-tl_fault tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_access access) {
-    tl_fault fault = tl_vm_fault(vm, vaddr, access);
-    if (tl_fault_is_resolved(fault)) {
+tl_vm_fault_kind tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_vm_access access) {
+    tl_vm_fault_kind fault = tl_vm_fault(vm, vaddr, access);
+    if (tl_vm_is_resolved(fault)) {
         if (vm->os->hart)
-            ++*(fault == TL_FAULT_FILE ? &vm->os->kernel_counts[vm->os->hart->id].major_faults
-                                       : &vm->os->kernel_counts[vm->os->hart->id].minor_faults);
+            ++*(fault == TL_VM_FAULT_FILE ? &vm->os->kernel_counts[vm->os->hart->id].major_faults
+                                          : &vm->os->kernel_counts[vm->os->hart->id].minor_faults);
         tl_os_count_fault(vm->os, fault);
         tl_os_spend(vm->os, TL_S_HART_CYC_TRAP, vm->os->machine->config.os.page_fault_cycles);
     }
     return fault;
 }
 
-void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_access access) {
+void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_vm_access access) {
     for (uint64_t page = page_of(start); page < end; page += TL_PAGE_BYTES) {
         const uint64_t *pte = tl_vm_pte(vm, page);
-        if (pte && (*pte & TL_PTE_V) && (access != TL_ACCESS_WRITE || (*pte & TL_PTE_W)))
+        if (pte && (*pte & TL_PTE_V) && (access != TL_VM_WRITE || (*pte & TL_PTE_W)))
             continue;
-        if (!tl_fault_is_resolved(tl_vm_fault_on_behalf(vm, page, access)) || tl_os_wants_stop(vm->os))
+        if (!tl_vm_is_resolved(tl_vm_fault_on_behalf(vm, page, access)) || tl_os_wants_stop(vm->os))
             return;
     }
 }
@@ -679,8 +680,8 @@ void tl_vm_unref(tl_vm *vm) {
         return;
     tl_os *os = vm->os;
     for (uint32_t i = 0; i < os->machine->n_harts; ++i)
-        if (os->machine->harts[i]->satp == tl_vm_satp(vm))
-            tl_memory_set_satp(os->machine->memory, os->machine->harts[i], 0);
+        if (os->machine->harts[i]->context == tl_vm_context(vm))
+            tl_memory_switch_context(os->machine->harts[i], 0);
     (void)tl_vm_unmap(vm, 0, TL_USER_END);
     free_tables(vm, vm->root_paddr, LEVELS - 1);
     free(vm);

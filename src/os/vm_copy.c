@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "isa/rv/arch.h"
 #include "os/frames.h"
 #include "os/os_internal.h"
 #include "os/vm_space.h"
@@ -29,7 +30,7 @@ static uint8_t *host_of(tl_vm *vm, uint64_t vaddr, uint64_t n, bool is_write) {
     uint64_t needs = is_write ? TL_PTE_V | TL_PTE_W : TL_PTE_V | TL_PTE_R;
     uint64_t *pte = tl_vm_pte(vm, vaddr);
     if (!pte || (*pte & needs) != needs) {
-        if (!tl_fault_is_resolved(tl_vm_fault_on_behalf(vm, vaddr, is_write ? TL_ACCESS_WRITE : TL_ACCESS_READ)))
+        if (!tl_vm_is_resolved(tl_vm_fault_on_behalf(vm, vaddr, is_write ? TL_VM_WRITE : TL_VM_READ)))
             return NULL;
         pte = tl_vm_pte(vm, vaddr);
     }

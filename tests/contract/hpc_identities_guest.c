@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "isa/rv/arch.h"
 #include "os/os.h"
 #include "pmu/ccache/ccache.h"
 #include "pmu/dhpc/dhpc.h"

@@ -3,6 +3,7 @@
 // any two another program of the same hart may run. So what is tested is the text that guests are compiled from.
 #include "base/bits.h"
 #include "base/testing.h"
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/dhpc.h"
 
 // ---- the hart ----

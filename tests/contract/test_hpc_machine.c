@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The distributed counters on a machine: values that depend on how far its harts have come.
 #include "base/testing.h"
+#include "isa/rv/arch.h"
 #include "machine/machine.h"
 #include "pmu/dhpc/dhpc.h"
 #include "readers/dhpc/on.h"

@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "base/strbuf.h"
+#include "isa/rv/arch.h"
 #include "machine/machine.h"
 #include "model/test_pmu_rig.h"
 #include "readers/rvhpm/on.h"

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/fabric.h"
 
 static void count(tl_dhpc_client *client, tl_dhpc_client_stat stat) { tl_dhpc_add(&client->stats[stat], 1, client->cycle); }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/fabric.h"
 
 #define DEFAULTS                                                                                                 \
@@ -154,7 +155,7 @@ static void notice(tl_pmu *pmu, const tl_hart *h, tl_notice what) {
     static const tl_dhpc_notice_kind kinds[] = {[TL_NOTICE_TRAP_ENTRY] = TL_DHPC_TRAP_ENTRY,
                                                 [TL_NOTICE_TRAP_RETURN] = TL_DHPC_TRAP_RETURN,
                                                 [TL_NOTICE_ECALL] = TL_DHPC_ECALL_TAKEN,
-                                                [TL_NOTICE_SATP] = TL_DHPC_SATP_WRITTEN};
+                                                [TL_NOTICE_CONTEXT] = TL_DHPC_SATP_WRITTEN};
     tl_dhpc_notice(tl_dhpc_of(pmu), h->id, kinds[what], h->now);
 }
 

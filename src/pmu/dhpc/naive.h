@@ -5,6 +5,7 @@
 #ifndef TL_PMU_DHPC_NAIVE_H
 #define TL_PMU_DHPC_NAIVE_H
 
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/test_rig.h"
 
 enum { NAIVE_HARTS = 8, NAIVE_PORTS = 16, NAIVE_PIPE = 256, NAIVE_FIFO = 64 };

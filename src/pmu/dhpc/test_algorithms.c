@@ -2,6 +2,7 @@
 // Software against the unit: the two published algorithms as printed and with one defect after another repaired, and the reference reader
 // under preemption. Programs are written out instruction by instruction, and each call makes one of them, so that a trap can come between any
 // two. D1 to D9 are the defects of docs/dhpc.md; D10 is ours: who looks at `interrupted` first and at hpcm then can be given another's hpcm.
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/test_rig.h"
 
 enum { D1 = 1 << 1, D2 = 1 << 2, D3 = 1 << 3, D4 = 1 << 4, D5 = 1 << 5, D6 = 1 << 6, D10 = 1 << 10, REPAIRED = ~0, AS_PRINTED = 0 };

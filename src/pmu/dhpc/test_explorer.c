@@ -8,6 +8,7 @@
 //   when software does nothing more, every request ends, but for one that waits for room which only its own program can make.
 #include <stdlib.h>
 
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/test_rig.h"
 
 enum { CLIENTS = 2, COUNTERS = 3, NOW = 1000, STATE_BYTES = 120 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Interconnect and managers: the fabric that works things out when somebody looks is the one that does them each cycle, whatever harts do;
 // waiting is bounded; managers work side by side.
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/naive.h"
 
 // ---- lazy against naive ----

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The three registers, as software of all modes sees them, at their default timing unless said otherwise. Numbers are those of the
 // specification's list of tests.
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/test_rig.h"
 
 static int setup(void **state) {

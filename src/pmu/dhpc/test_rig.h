@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/testing.h"
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/fabric.h"
 
 enum { HPCC = 0x8e0, HPCM = 0x8e1, HPCMH = 0x8e2, HPCR = 0xce0, HPCRH = 0xce1 };

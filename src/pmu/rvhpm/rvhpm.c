@@ -9,6 +9,7 @@
 #include "pmu/rvhpm/rvhpm.h"
 
 #include "base/bits.h"
+#include "isa/rv/arch.h"
 
 enum {
     CSR_SCOUNTEREN = 0x106,
@@ -475,6 +476,8 @@ static uint32_t perf_sources(const tl_pmu *pmu, bool is_sbi, uint64_t selector, 
     return n;
 }
 
+static uint64_t irqs(const tl_pmu *pmu) { return pmu->preset->tree && pmu->preset->tree->has_sscofpmf ? UINT64_C(1) << TL_IRQ_LCOFI : 0; }
+
 const tl_pmu_type tl_pmu_rvhpm = {
     .name = "rvhpm",
     .title = "RISC-V hardware performance counters",
@@ -488,6 +491,7 @@ const tl_pmu_type tl_pmu_rvhpm = {
     .settings_size = sizeof default_settings,
     .choose = choose,
     .perf_sources = perf_sources,
+    .irqs = irqs,
     .attach = attach,
     .reset = reset,
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Grants and trials of the block on the bus: page tables and PMP.
+#include "isa/rv/arch.h"
 #include "readers/ccache/compare.h"
 #include "readers/ccache/on.h"
 

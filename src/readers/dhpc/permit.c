@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Grants and trials of the distributed counters: useren, and values that a process leaves behind
 // (docs/dhpc.md).
+#include "isa/rv/arch.h"
 #include "readers/dhpc/compare.h"
 #include "readers/dhpc/fabric_reader.h"
 #include "readers/dhpc/on.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Grants and trials of the counters of a hart: mcounteren and scounteren, as the privileged manual
 // says.
+#include "isa/rv/arch.h"
 #include "readers/rvhpm/compare.h"
 
 enum {

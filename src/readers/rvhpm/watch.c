@@ -8,6 +8,7 @@
 // a counter: a port in front of the PMU's own takes note of it, so that what the read itself causes (the drain around a CSR access) stands
 // in value and truth alike.
 #include "compare/handler.h"
+#include "isa/rv/arch.h"
 #include "readers/rvhpm/compare.h"
 #include "readers/rvhpm/on.h"
 

@@ -14,7 +14,7 @@ typedef struct slow { // jumps to the full body
 } slow;
 
 static void check_rounding(tl_translator *t, slow *s) {
-    x86_rm(&t->e, false, 0x80, 7, TL_HART(frm)); // cmp byte frm, 0
+    x86_rm(&t->e, false, 0x80, 7, TL_RV_HART(frm)); // cmp byte frm, 0
     x86_byte(&t->e, 0);
     s->from[s->n++] = x86_jcc(&t->e, CC_NE);
 }

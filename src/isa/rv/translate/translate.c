@@ -56,7 +56,7 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
         failed[n++] = x86_jcc(e, CC_NE);
     }
     if (block->has_fp) {
-        x86_rm_byte(e, false, 0x80, 7, TL_HART(is_fp_off), true); // cmp byte, imm8
+        x86_rm_byte(e, false, 0x80, 7, TL_RV_HART(is_fp_off), true); // cmp byte, imm8
         x86_byte(e, 0);
         failed[n++] = x86_jcc(e, CC_NE);
     }
@@ -322,6 +322,7 @@ const tl_core_type tl_core_translate = {
     .title = "x86-64 code with the models inlined",
     .attach = attach,
     .detach = detach,
+    .isa = &tl_isa_rv64,
     .run = tl_blocks_run,
     .sync = fold,
     .overshoot_cycles = tl_blocks_overshoot_cycles,
