@@ -134,13 +134,13 @@ static void test_a_trap_ends_a_piece(void **state) {
 static void test_registers_are_written_set_and_cleared(void **state) {
     (void)state;
     tl_error err = {0};
-    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_CSR_WRITE, 0x50, &err), TL_OK);
+    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_REG_WRITE, 0x50, &err), TL_OK);
     assert_int_equal(tl_rv(stage.hart)->csr.mscratch, 0x50);
-    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_CSR_SET, 0x7, &err), TL_OK);
+    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_REG_SET, 0x7, &err), TL_OK);
     assert_int_equal(tl_rv(stage.hart)->csr.mscratch, 0x57);
-    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_CSR_CLEAR, 0x13, &err), TL_OK);
+    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_REG_CLEAR, 0x13, &err), TL_OK);
     assert_int_equal(tl_rv(stage.hart)->csr.mscratch, 0x44);
-    assert_int_equal(tl_stage_set_csr(&stage, CSR_CYCLE, TL_CSR_WRITE, 1, &err), TL_EIO); // read-only
+    assert_int_equal(tl_stage_set_csr(&stage, CSR_CYCLE, TL_REG_WRITE, 1, &err), TL_EIO); // read-only
     assert_non_null(strstr(err.text, "0xc00"));
 }
 

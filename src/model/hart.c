@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A hart's clock and its accounts: tallies that are views of the clock (front-ends keep time in h->now and h->instret and call this when
 // somebody looks), cycles and instructions by privilege mode, machine time, and interrupt lines.
+#include <string.h>
+
 #include "base/bits.h"
 #include "model/core.h"
 #include "model/isa.h"
@@ -37,6 +39,26 @@ void tl_hart_set_priv(tl_hart *h, tl_priv priv) {
     h->mode_start_insn = h->instret;
     h->priv = priv;
     h->view = h->isa->views[priv];
+}
+
+bool tl_hart_hang_pmu(tl_hart *h, const tl_pmu_port *port, bool is_first) {
+    if (h->n_pmus == TL_MAX_PMU_PORTS)
+        return false;
+    if (is_first)
+        memmove(&h->pmus[1], &h->pmus[0], h->n_pmus * sizeof h->pmus[0]);
+    h->pmus[is_first ? 0 : h->n_pmus] = port;
+    h->n_pmus += 1;
+    h->isa->pmus_changed(h);
+    return true;
+}
+
+void tl_hart_drop_pmu(tl_hart *h, const tl_pmu_port *port) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < h->n_pmus; i++)
+        if (h->pmus[i] != port)
+            h->pmus[n++] = h->pmus[i];
+    h->n_pmus = n;
+    h->isa->pmus_changed(h);
 }
 
 void tl_hart_retired(tl_hart *h) {

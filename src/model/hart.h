@@ -152,21 +152,24 @@ typedef struct tl_mem_port {
     void (*protection_changed)(tl_hart *h);                   // of physical memory: tl_isa.permits has other answers
 } tl_mem_port;
 
-// What an instruction does to a register with its operand.
-typedef enum tl_csr_op { TL_CSR_WRITE, TL_CSR_SET, TL_CSR_CLEAR } tl_csr_op;
+// An access of software to a register: what a write does with its operand, or a read.
+typedef enum tl_reg_use { TL_REG_WRITE, TL_REG_SET, TL_REG_CLEAR, TL_REG_READ } tl_reg_use;
+
+struct tl_reg_at; // a register, found: model/regmap.h
 
 // A PMU that hangs in a hart's register file, and in its run loop while it waits for an overflow. One instance may serve many harts.
 // Timing of effects (privileged manual, Zicntr and Zihpm): a read sees the value before its own instruction's effect; a write, an inhibit
 // and a change of mode act after the instruction that made them has been counted: that is `retired` and `leave_mode`.
 typedef struct tl_pmu_port {
     void *ctx;
-    bool (*has)(const void *ctx, uint32_t csr);                             // the registers that are its own
-    bool (*read)(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value); // false: not now, not for this mode: illegal instruction
-    bool (*may_write)(void *ctx, const tl_hart *h, uint32_t csr);
-    void (*write)(void *ctx, tl_hart *h, uint32_t csr, uint64_t value);
-    // Asked before an instruction that writes does anything, where what is permitted depends on its operand, not on what the register would
-    // hold then. false: illegal instruction. NULL: may_write says it all.
-    bool (*permits)(void *ctx, const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand);
+    // The register with this number in the hart's register space; false: not one of its own. Asked once, when the port is hung into the hart.
+    // NULL: it has no registers.
+    bool (*find)(const void *ctx, uint32_t number, struct tl_reg_at *ret_at);
+    // Asked before an instruction does anything. false: illegal instruction. The number's own rules are the ISA's. NULL: everything is permitted.
+    bool (*permits)(void *ctx, const tl_hart *h, const struct tl_reg_at *at, tl_reg_use use, uint64_t operand);
+    uint64_t (*read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // the value; nothing that software sees changes
+    void (*was_read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // what reading it does; NULL: nothing
+    void (*write)(void *ctx, tl_hart *h, const struct tl_reg_at *at, uint64_t value);
     void (*retired)(void *ctx, tl_hart *h);                // the instruction that wrote has been counted
     void (*leave_mode)(void *ctx, tl_hart *h, tl_priv to); // counting in mode h->priv ends here; called only when needs_modes
     // No counter that waits can overflow sooner than so many cycles from h->now; UINT64_MAX: none waits. Called between two runs.
@@ -324,6 +327,10 @@ static inline void tl_hart_note_sharing(tl_hart *h, uint64_t cycle) {
 
 // The front-end returns to its caller at the end of the fetch run under way: something may have to be done before the next one.
 static inline void tl_hart_stop_soon(tl_hart *h) { h->horizon = h->fast_horizon = h->ahead_horizon = 0; }
+
+// Hangs a PMU into the hart, before all others if is_first; false: there is no room. Takes it out again.
+bool tl_hart_hang_pmu(tl_hart *h, const tl_pmu_port *port, bool is_first);
+void tl_hart_drop_pmu(tl_hart *h, const tl_pmu_port *port);
 
 // The instruction under way (h->has_after) has been counted: what it does to counters and to the privilege mode happens now.
 void tl_hart_retired(tl_hart *h);

@@ -39,6 +39,7 @@ typedef struct tl_isa {
     void (*init)(tl_hart *h);  // a zeroed hart as programs find it under the user-mode personality: level 0, untranslated
     // Names another address space: writes h->context and h->regime. What TLBs hold is the caller's to flush.
     void (*set_context)(tl_hart *h, uint64_t context);
+    void (*pmus_changed)(tl_hart *h); // h->pmus: the registers they answer for are found anew
     // Finds a page, permitted or not: TL_FAULT_PAGE also means that it does not permit the access. Sets accessed and dirty.
     tl_fault (*walk)(const tl_page_walk *walk, tl_page *ret_page);
     // Whether physical memory is open to the access of this view; *ret_around is a stretch around paddr with one answer. Whole pages have one.

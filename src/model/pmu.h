@@ -145,6 +145,10 @@ const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *nam
 TL_MUST_CHECK tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, const tl_pmu_host *host,
                                    uint32_t hart, tl_arena *arena, tl_pmu **ret_pmu, tl_error *err);
 
+// A register of a port by its number, as an instruction reads and writes it; `retired` is the caller's. false: there is none, or it is refused.
+bool tl_port_read(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t *ret_value);
+bool tl_port_write(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t value);
+
 // A PMU with a window, as the bus sees it: aligned accesses of 4 or 8 bytes, halves of wider registers where high_addr says. What no
 // register answers reads 0 and ignores writes. false: not an access it knows.
 bool tl_pmu_load(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value);

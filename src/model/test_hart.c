@@ -12,7 +12,8 @@
 // An ISA of the test's own: levels 0 to 2, and interrupt lines of which one is wired.
 enum { PROGRAM, SUPERVISOR, MACHINE };
 enum { SOFTWARE = 1, TIMER = 7, WIRED = 9 };
-static const tl_isa isa = {.name = "test", .views = {TL_VIEW_U, TL_VIEW_S, TL_VIEW_M}};
+static void pmus_changed(tl_hart *h) { (void)h; }
+static const tl_isa isa = {.name = "test", .pmus_changed = pmus_changed, .views = {TL_VIEW_U, TL_VIEW_S, TL_VIEW_M}};
 
 static tl_hart *new_hart(uint64_t *tally, const tl_config *config) {
     tl_hart *h = aligned_alloc(_Alignof(tl_hart), sizeof *h);
@@ -165,7 +166,7 @@ static void add(tl_hart *h, fake *f, uint64_t deadline, bool needs_modes) {
     *f = (fake){.deadline = deadline};
     f->port = (tl_pmu_port){.ctx = f, .deadline = fake_deadline, .poll = fake_poll, .retired = fake_retired, .leave_mode = fake_leave_mode};
     f->port.needs_modes = needs_modes;
-    h->pmus[h->n_pmus++] = &f->port;
+    assert_true(tl_hart_hang_pmu(h, &f->port, false));
 }
 
 static uint64_t overshoot_of_nine(const tl_hart *h) { return (void)h, 9; }

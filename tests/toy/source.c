@@ -46,7 +46,7 @@ static const tl_perf_count *read_counts(void *ctx, uint32_t *ret_n) {
     *ret_n = r->machine->n_harts;
     for (uint32_t i = 0; i < *ret_n; i++) {
         const tl_pmu_port *port = &tl_machine_pmu_of(r->machine, &tl_pmu_toy, i)->port;
-        (void)port->read(port->ctx, r->machine->harts[i], TOY_CSR, &r->counts[i].count);
+        (void)tl_port_read(port, r->machine->harts[i], TOY_CSR, &r->counts[i].count);
     }
     return r->counts;
 }

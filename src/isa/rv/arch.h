@@ -4,6 +4,7 @@
 #ifndef TL_ISA_RV_ARCH_H
 #define TL_ISA_RV_ARCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { TL_PRIV_U = 0, TL_PRIV_S = 1, TL_PRIV_M = 3 }; // tl_priv
@@ -68,5 +69,9 @@ enum {
     TL_PTE_PPN_LSB = 10,
 };
 enum { TL_SATP_MODE_LSB = 60, TL_SATP_BARE = 0, TL_SATP_SV39 = 8, TL_SATP_SV48 = 9 };
+
+// A CSR's number says who may access it: privileged manual, sec. 2.1.
+static inline bool tl_csr_is_read_only(uint32_t csr) { return csr >> 10 == 3; }
+static inline uint32_t tl_csr_lowest_priv(uint32_t csr) { return csr >> 8 & 3; }
 
 #endif

@@ -4,6 +4,8 @@
 // gate and inhibit them, belong to the PMU that hangs in the hart (model/hart.h); what has no row is asked for there.
 #include "isa/rv/csr.h"
 
+#include <string.h>
+
 #include "base/bits.h"
 #include "isa/rv/fp.h"
 #include "isa/rv/regime.h"
@@ -275,62 +277,78 @@ static bool is_trapped(const tl_hart *h, uint32_t csr) {
     return csr == 0x180 && h->priv == TL_PRIV_S && (tl_rv(h)->csr.mstatus & TL_MSTATUS_TVM);
 }
 
-static bool is_high_enough(const tl_hart *h, uint32_t csr) { return (csr >> 8 & 3) <= (uint32_t)h->priv; }
+static const csr_row *row_of(uint32_t csr) { return &rows[row_of_number[csr & 0xfff]]; }
+static bool is_own(uint32_t csr) { return row_of_number[csr & 0xfff] != ROW_NONE; }
+static uint32_t index_in(const csr_row *row, uint32_t csr) { return row->read == read_pmpcfg ? csr - 0x3a0 : csr - row->first; }
 
-// NULL: not one of the core's own, or kept from this mode.
-static const csr_row *row_of(const tl_hart *h, uint32_t csr) {
-    uint32_t row = row_of_number[csr & 0xfff];
-    return row != ROW_NONE && is_high_enough(h, csr) && !is_trapped(h, csr) ? &rows[row] : NULL;
+// NULL: no PMU answers for this number.
+static const tl_csr_route *route_of(const tl_hart *h, uint32_t csr) {
+    const tl_rv_hart *rv = tl_rv(h);
+    uint32_t route = rv->csr_route[csr & 0xfff];
+    return route != 0 ? &rv->csr_routes[route - 1] : NULL;
 }
 
-static const tl_pmu_port *pmu_of(const tl_hart *h, uint32_t csr) {
-    if (row_of_number[csr & 0xfff] != ROW_NONE || !is_high_enough(h, csr))
-        return NULL;
-    for (uint32_t i = 0; i < h->n_pmus; i++)
-        if (h->pmus[i]->has(h->pmus[i]->ctx, csr))
-            return h->pmus[i];
-    return NULL;
+void tl_rv_route_csrs(tl_hart *h) {
+    tl_rv_hart *rv = tl_rv(h);
+    uint32_t n = 0;
+    memset(rv->csr_route, 0, sizeof rv->csr_route);
+    for (uint32_t i = 0; i < h->n_pmus; i++) {
+        const tl_pmu_port *port = h->pmus[i];
+        for (uint32_t csr = 0; port->find && csr < TL_N_CSRS && n < TL_MAX_CSR_ROUTES; csr++) {
+            if (is_own(csr) || rv->csr_route[csr] != 0 || !port->find(port->ctx, csr, &rv->csr_routes[n].at))
+                continue;
+            rv->csr_routes[n].port = port;
+            rv->csr_route[csr] = (uint8_t)++n;
+        }
+    }
 }
 
-static uint64_t index_in(const csr_row *row, uint32_t csr) { return row->read == read_pmpcfg ? csr - 0x3a0 : csr - row->first; }
+bool tl_csr_permits(const tl_hart *h, uint32_t csr, tl_reg_use use, uint64_t operand) {
+    if (tl_csr_lowest_priv(csr) > h->priv || (use != TL_REG_READ && tl_csr_is_read_only(csr)))
+        return false;
+    if (TL_LIKELY(is_own(csr)))
+        return !is_trapped(h, csr);
+    const tl_csr_route *route = route_of(h, csr);
+    return route && (!route->port->permits || route->port->permits(route->port->ctx, h, &route->at, use, operand));
+}
+
+uint64_t tl_csr_value(tl_hart *h, uint32_t csr) {
+    const csr_row *row = row_of(csr);
+    if (TL_LIKELY(is_own(csr)))
+        return row->read(h, index_in(row, csr));
+    const tl_csr_route *route = route_of(h, csr);
+    return route->port->read(route->port->ctx, h, &route->at);
+}
+
+void tl_csr_was_read(tl_hart *h, uint32_t csr) {
+    const tl_csr_route *route = route_of(h, csr);
+    if (TL_UNLIKELY(route && route->port->was_read))
+        route->port->was_read(route->port->ctx, h, &route->at);
+}
+
+void tl_csr_set(tl_hart *h, uint32_t csr, uint64_t value) {
+    const csr_row *row = row_of(csr);
+    if (TL_LIKELY(is_own(csr))) {
+        if (row->write)
+            row->write(h, index_in(row, csr), value);
+        return;
+    }
+    const tl_csr_route *route = route_of(h, csr);
+    route->port->write(route->port->ctx, h, &route->at, value);
+    h->wrote_pmu = h->has_after = true;
+}
 
 bool tl_csr_read(tl_hart *h, uint32_t csr, uint64_t *ret_value) {
-    const csr_row *row = row_of(h, csr);
-    if (TL_LIKELY(row != NULL)) {
-        *ret_value = row->read(h, (uint32_t)index_in(row, csr));
-        return true;
-    }
-    const tl_pmu_port *pmu = pmu_of(h, csr);
-    return pmu && pmu->read(pmu->ctx, h, csr, ret_value);
-}
-
-bool tl_csr_may_write(const tl_hart *h, uint32_t csr) {
-    if (csr >> 10 == 3)
+    if (!tl_csr_permits(h, csr, TL_REG_READ, 0))
         return false;
-    if (TL_LIKELY(row_of(h, csr) != NULL))
-        return true;
-    const tl_pmu_port *pmu = pmu_of(h, csr);
-    return pmu && pmu->may_write(pmu->ctx, h, csr);
-}
-
-bool tl_csr_permits(const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand) {
-    const tl_pmu_port *pmu = pmu_of(h, csr);
-    return !pmu || !pmu->permits || pmu->permits(pmu->ctx, h, csr, op, operand);
+    *ret_value = tl_csr_value(h, csr);
+    tl_csr_was_read(h, csr);
+    return true;
 }
 
 bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value) {
-    if (csr >> 10 == 3)
+    if (!tl_csr_permits(h, csr, TL_REG_WRITE, value))
         return false;
-    const csr_row *row = row_of(h, csr);
-    if (TL_LIKELY(row != NULL)) {
-        if (row->write)
-            row->write(h, (uint32_t)index_in(row, csr), value);
-        return true;
-    }
-    const tl_pmu_port *pmu = pmu_of(h, csr);
-    if (!pmu || !pmu->may_write(pmu->ctx, h, csr))
-        return false;
-    pmu->write(pmu->ctx, h, csr, value);
-    h->wrote_pmu = h->has_after = true;
+    tl_csr_set(h, csr, value);
     return true;
 }

@@ -6,6 +6,7 @@
 #include "isa/rv/arch.h"
 #include "model/hart.h"
 #include "model/isa.h"
+#include "model/regmap.h"
 
 enum { TL_N_PMP = 16 };
 
@@ -21,6 +22,12 @@ typedef struct tl_privileged {
     uint32_t pmp_generation; // grows with every change of a pmp register
 } tl_privileged;
 
+enum { TL_N_CSRS = 4096, TL_MAX_CSR_ROUTES = 255 };
+typedef struct tl_csr_route { // a register that a PMU answers for
+    const tl_pmu_port *port;
+    tl_reg_at at;
+} tl_csr_route;
+
 typedef struct tl_rv_hart {
     tl_hart hart;
     uint64_t x[33]; // x[0] is always 0; instructions that write x0 are decoded to write x[32]
@@ -29,6 +36,8 @@ typedef struct tl_rv_hart {
     uint8_t frm;    // rounding mode
     uint8_t fflags; // accrued exceptions; while a front-end runs, part of them may still be in the host's FP unit (isa/rv/fp.h)
     bool is_fp_off; // mstatus.FS = 0: floating-point instructions are illegal
+    uint8_t csr_route[TL_N_CSRS]; // by number: 1 + index in csr_routes; 0: none
+    tl_csr_route csr_routes[TL_MAX_CSR_ROUTES];
 } tl_rv_hart;
 
 TL_ALWAYS_INLINE tl_rv_hart *tl_rv_of(tl_hart *h) { return (tl_rv_hart *)(void *)h; }

@@ -3,6 +3,8 @@
 // memory protection. Memory asks through the row at the end (model/isa.h).
 #include "isa/rv/regime.h"
 
+#include "isa/rv/csr.h"
+
 #include <stddef.h>
 
 #include "base/bits.h"
@@ -165,6 +167,7 @@ const tl_isa tl_isa_rv64 = {
     .registers_offset = offsetof(tl_rv_hart, x),
     .init = init,
     .set_context = set_context,
+    .pmus_changed = tl_rv_route_csrs,
     .walk = walk,
     .permits = permits,
     .causes =

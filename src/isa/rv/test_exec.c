@@ -51,6 +51,7 @@ static int setup(void **state) {
     if (f == NULL)
         return -1;
     f->config.clock_hz = 1000000000;
+    f->rv.hart.isa = &tl_isa_rv64;
     f->rv.hart.config = &f->config;
     f->rv.hart.port = &port;
     f->rv.hart.line_log2 = 6;
@@ -293,24 +294,23 @@ typedef struct fake_pmu {
     uint64_t kept;
     uint32_t n_retired;
 } fake_pmu;
-static bool pmu_has(const void *ctx, uint32_t csr) {
+static const tl_reg pmu_regs[] = {{.name = "shown", .addr = 0xc00}, {.name = "kept", .addr = 0xb00}};
+static bool pmu_find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
     (void)ctx;
-    return csr == 0xc00 || csr == 0xb00;
+    for (size_t i = 0; i < TL_COUNT_OF(pmu_regs); i++)
+        if (pmu_regs[i].addr == csr) {
+            *ret_at = (tl_reg_at){.reg = &pmu_regs[i]};
+            return true;
+        }
+    return false;
 }
-static bool pmu_read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) {
-    const fake_pmu *pmu = ctx;
+static uint64_t pmu_read(void *ctx, tl_hart *h, const tl_reg_at *at) {
     (void)h;
-    *ret_value = csr == 0xc00 ? 41 : pmu->kept;
-    return true;
+    return at->reg == &pmu_regs[0] ? 41 : ((const fake_pmu *)ctx)->kept;
 }
-static bool pmu_may_write(void *ctx, const tl_hart *h, uint32_t csr) {
-    (void)ctx;
+static void pmu_write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
     (void)h;
-    return csr == 0xb00;
-}
-static void pmu_write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) {
-    (void)h;
-    (void)csr;
+    assert_ptr_equal(at->reg, &pmu_regs[1]);
     ((fake_pmu *)ctx)->kept = value;
 }
 static void pmu_retired(void *ctx, tl_hart *h) {
@@ -323,10 +323,8 @@ static void test_counters_are_asked_of_the_pmu(void **state) {
     tl_hart *h = &f->rv.hart;
     assert_false(run(h, 0xc0002573)); // rdcycle a0: nobody has it
     fake_pmu pmu = {0};
-    const tl_pmu_port pmu_port = {
-        .ctx = &pmu, .has = pmu_has, .read = pmu_read, .may_write = pmu_may_write, .write = pmu_write, .retired = pmu_retired};
-    h->pmus[0] = &pmu_port;
-    h->n_pmus = 1;
+    const tl_pmu_port pmu_port = {.ctx = &pmu, .find = pmu_find, .read = pmu_read, .write = pmu_write, .retired = pmu_retired};
+    assert_true(tl_hart_hang_pmu(h, &pmu_port, false));
     assert_true(run(h, 0xc0002573));
     assert_int_equal(tl_rv(h)->x[10], 41);
     assert_false(run(h, 0xc0001073)); // csrrw zero,cycle,zero: its number says read-only
@@ -344,42 +342,37 @@ static void test_counters_are_asked_of_the_pmu(void **state) {
 }
 
 // A register whose reading takes something out of it: each read counts in `kept`. Setting bit 0 is refused, whatever it holds.
-static bool queue_has(const void *ctx, uint32_t csr) {
+static const tl_reg queue_reg = {.name = "queue", .addr = 0x8ff};
+static bool queue_find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
     (void)ctx;
-    return csr == 0x8ff;
+    *ret_at = (tl_reg_at){.reg = &queue_reg};
+    return csr == queue_reg.addr;
 }
-static bool queue_read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) {
-    (void)h;
-    (void)csr;
-    *ret_value = ++((fake_pmu *)ctx)->kept;
-    return true;
+static uint64_t queue_read(void *ctx, tl_hart *h, const tl_reg_at *at) { return (void)h, (void)at, ((const fake_pmu *)ctx)->kept; }
+static void queue_was_read(void *ctx, tl_hart *h, const tl_reg_at *at) {
+    (void)h, (void)at;
+    ((fake_pmu *)ctx)->kept += 1;
 }
-static bool queue_may_write(void *ctx, const tl_hart *h, uint32_t csr) { return (void)ctx, (void)h, (void)csr, true; }
-static void queue_write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) {
-    (void)h;
-    (void)csr;
-    (void)value;
+static void queue_write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
+    (void)h, (void)at, (void)value;
     ((fake_pmu *)ctx)->n_retired += 1; // stands for writes here
 }
-static bool queue_permits(void *ctx, const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand) {
-    (void)ctx;
-    (void)h;
-    (void)csr;
-    return op == TL_CSR_CLEAR || !(operand & 1);
+static bool queue_permits(void *ctx, const tl_hart *h, const tl_reg_at *at, tl_reg_use use, uint64_t operand) {
+    (void)ctx, (void)h, (void)at;
+    return use == TL_REG_READ || use == TL_REG_CLEAR || !(operand & 1);
 }
 
 static void test_csr_instructions_read_and_write_as_the_table_of_zicsr_says(void **state) {
     tl_hart *h = &((fixture *)*state)->rv.hart;
     fake_pmu pmu = {0};
     const tl_pmu_port queue = {.ctx = &pmu,
-                               .has = queue_has,
-                               .read = queue_read,
-                               .may_write = queue_may_write,
-                               .write = queue_write,
+                               .find = queue_find,
                                .permits = queue_permits,
+                               .read = queue_read,
+                               .was_read = queue_was_read,
+                               .write = queue_write,
                                .retired = pmu_retired};
-    h->pmus[0] = &queue;
-    h->n_pmus = 1;
+    assert_true(tl_hart_hang_pmu(h, &queue, false));
     const struct {
         int line;
         uint32_t bits;

@@ -164,9 +164,9 @@ static void notice(tl_pmu *pmu, const tl_hart *h, tl_notice what) {
 static void hand_over(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted) {
     tl_dhpc *d = tl_dhpc_of(pmu);
     const tl_dhpc_access accesses[] = {
-        {.csr = d->config.hpcc, .op = TL_CSR_CLEAR, .operand = TL_DHPC_TRIGGER, .priv = TL_PRIV_S},
-        {.csr = d->config.hpcm, .op = TL_CSR_WRITE, .is_rd_x0 = true, .is_rs1_x0 = true, .priv = TL_PRIV_S},
-        {.csr = d->config.hpcc, .op = is_granted ? TL_CSR_SET : TL_CSR_CLEAR, .operand = TL_DHPC_USEREN, .priv = TL_PRIV_S},
+        {.csr = d->config.hpcc, .op = TL_REG_CLEAR, .operand = TL_DHPC_TRIGGER, .priv = TL_PRIV_S},
+        {.csr = d->config.hpcm, .op = TL_REG_WRITE, .is_rd_x0 = true, .is_rs1_x0 = true, .priv = TL_PRIV_S},
+        {.csr = d->config.hpcc, .op = is_granted ? TL_REG_SET : TL_REG_CLEAR, .operand = TL_DHPC_USEREN, .priv = TL_PRIV_S},
     };
     for (size_t i = 0; i < TL_COUNT_OF(accesses); i++)
         (void)tl_dhpc_execute(d, hart, now, &accesses[i], NULL);

@@ -38,7 +38,7 @@ static void published(thread *t, rig *r, bool is_second, int repaired) {
         do {
             t->first_cycle = r->now;
             if (is_second) {
-                csrri(r, TL_CSR_CLEAR, HPCC, 1); // D7: only trigger, whatever the text says
+                csrri(r, TL_REG_CLEAR, HPCC, 1); // D7: only trigger, whatever the text says
                 STEP
             }
             if (repaired & D3)
@@ -83,7 +83,7 @@ static void reference(thread *t, rig *r, int repaired) {
     case 0:
         for (;;) {
             t->first_cycle = r->now;
-            csrri(r, TL_CSR_CLEAR, HPCC, 1);
+            csrri(r, TL_REG_CLEAR, HPCC, 1);
             STEP csrw(r, HPCM, t->bitmap);
             STEP csrw(r, HPCC, go(t->id)); // in user mode useren stays as it is
             STEP t->n = 0;
@@ -287,7 +287,7 @@ static void test_d7_and_d9_writing_all_of_hpcc_revokes_the_user_s_access(void **
     csrw(&r, HPCC, go(ID_ONE)); // a user cannot
     assert_int_equal(csrr(&r, HPCC) & TL_DHPC_USEREN, TL_DHPC_USEREN);
     r.priv = TL_PRIV_S;
-    csrri(&r, TL_CSR_CLEAR, HPCC, 1); // the right way to give up
+    csrri(&r, TL_REG_CLEAR, HPCC, 1); // the right way to give up
     assert_int_equal(csrr(&r, HPCC) & TL_DHPC_USEREN, TL_DHPC_USEREN);
     csrw(&r, HPCC, 0); // D7
     assert_int_equal(csrr(&r, HPCC) & TL_DHPC_USEREN, 0);
