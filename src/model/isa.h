@@ -31,6 +31,31 @@ typedef struct tl_stretch { // of physical addresses: start <= address < end
     uint64_t start, end;
 } tl_stretch;
 
+// General registers by their role in the psABI.
+typedef enum tl_role {
+    TL_ROLE_RESULT,      // of a call of the system
+    TL_ROLE_ARGUMENTS,   // the first of six registers side by side: arguments of a call, of the system or of a function
+    TL_ROLE_SYSTEM_CALL, // its number
+    TL_ROLE_STACK,
+    TL_ROLE_FRAME,
+    TL_ROLE_RETURN, // address
+    TL_N_ROLES
+} tl_role;
+
+// What a trap is about, whatever its number.
+typedef enum tl_trap_kind {
+    TL_TRAP_ILLEGAL,
+    TL_TRAP_SYSTEM_CALL,
+    TL_TRAP_BREAKPOINT,
+    TL_TRAP_FETCH, // page or protection
+    TL_TRAP_LOAD_PAGE,
+    TL_TRAP_LOAD_ACCESS,
+    TL_TRAP_STORE_PAGE,
+    TL_TRAP_STORE_ACCESS,
+    TL_TRAP_MISALIGNED,
+} tl_trap_kind;
+enum { TL_MAX_CAUSES = 64 };
+
 typedef struct tl_isa {
     const char *name;          // "riscv64"
     uint8_t views[TL_N_PRIVS]; // of each privilege level
@@ -46,7 +71,14 @@ typedef struct tl_isa {
     bool (*permits)(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t view, tl_stretch *ret_around);
     // tl_hart.trap_cause of faults that memory finds.
     uint8_t causes[TL_N_FAULTS][TL_N_ACCESSES];
+    uint8_t trap_kinds[TL_MAX_CAUSES]; // tl_trap_kind by trap_cause
+    uint32_t roles[TL_N_ROLES];        // offsets in its hart
 } tl_isa;
+
+static inline uint64_t *tl_hart_register(tl_hart *h, tl_role role) { return (uint64_t *)(void *)((uint8_t *)h + h->isa->roles[role]); }
+static inline uint64_t tl_hart_register_value(const tl_hart *h, tl_role role) {
+    return *(const uint64_t *)(const void *)((const uint8_t *)h + h->isa->roles[role]);
+}
 
 // Records a fault of memory; returns false so that accesses can end with it.
 static inline bool tl_trap_fault(tl_hart *h, tl_fault fault, tl_access access, uint64_t vaddr) {

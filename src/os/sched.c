@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "isa/rv/hart.h"
+#include "os/isa.h"
 #include "os/os_internal.h"
 #include "os/perf_event.h"
 #include "os/vm_space.h"
@@ -81,11 +81,8 @@ static void load(tl_hart *h, tl_thread *t) {
     tl_hart_idle_until(h, t->ready_cycle);
     if (t->perf_events)
         tl_pev_arrive(t, h);
-    memcpy(tl_rv(h)->x, t->x, sizeof t->x);
-    memcpy(tl_rv(h)->f, t->f, sizeof t->f);
+    tl_os_isa_of(os)->load(h, &t->registers);
     h->pc = t->pc;
-    tl_rv(h)->frm = t->frm;
-    tl_rv(h)->fflags = t->fflags;
     drain(h);
     set_pmus(h, t->process); // before the context, which may set `interrupted` again
     set_space(h, t->process);
@@ -109,11 +106,8 @@ static void load(tl_hart *h, tl_thread *t) {
 }
 
 static void save(tl_hart *h, tl_thread *t) {
-    memcpy(t->x, tl_rv(h)->x, sizeof t->x);
-    memcpy(t->f, tl_rv(h)->f, sizeof t->f);
+    tl_os_isa_of(t->os)->save(h, &t->registers);
     t->pc = h->pc;
-    t->frm = tl_rv(h)->frm;
-    t->fflags = tl_rv(h)->fflags;
 }
 
 static void fill(tl_os *os, tl_hart *h) {

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "isa/rv/arch.h"
 #include "os/test_rig.h"
 
 enum { PAGE = TL_PAGE_BYTES, RW = TL_PROT_READ | TL_PROT_WRITE };
@@ -22,7 +21,7 @@ static uint8_t byte_at(tl_vm *vm, uint64_t vaddr) {
 
 static uint64_t paddr_of(const tl_vm *vm, uint64_t vaddr) {
     const uint64_t *pte = tl_vm_pte(vm, vaddr);
-    assert_true(pte && (*pte & TL_PTE_V));
+    assert_true(pte && tl_pte_is_valid(*pte));
     return tl_pte_paddr(*pte);
 }
 

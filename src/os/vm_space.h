@@ -3,7 +3,7 @@
 #ifndef TL_OS_VM_SPACE_H
 #define TL_OS_VM_SPACE_H
 
-#include "isa/rv/arch.h"
+#include "os/page_table.h"
 #include "os/vm.h"
 
 // The layout is fixed. The last page of the user half returns from signal handlers; the stack ends a little below it; mappings grow down from
@@ -84,8 +84,5 @@ bool tl_vm_space_zero(tl_vm *vm, uint64_t vaddr, size_t n);
 
 // The leaf entry of a page; NULL: there is no table for it.
 uint64_t *tl_vm_pte(const tl_vm *vm, uint64_t vaddr);
-static inline uint64_t tl_pte_paddr(uint64_t pte) { return (pte >> 10 & ((UINT64_C(1) << 44) - 1)) << TL_PAGE_LOG2; }
-
-enum { TL_PTE_HELD = 256 }; // ours, of the bits for software: the page is there, but nobody may touch it (PROT_NONE)
 
 #endif

@@ -160,6 +160,7 @@ static void init(tl_hart *h) {
     set_context(h, 0);
 }
 
+#define X(n) offsetof(tl_rv_hart, x[n])
 const tl_isa tl_isa_rv64 = {
     .name = "riscv64",
     .views = {[TL_PRIV_U] = TL_VIEW_U, [TL_PRIV_S] = TL_VIEW_S, [TL_PRIV_M] = TL_VIEW_M},
@@ -175,5 +176,29 @@ const tl_isa tl_isa_rv64 = {
             [TL_FAULT_PAGE] = {TL_CAUSE_FETCH_PAGE, TL_CAUSE_LOAD_PAGE, TL_CAUSE_STORE_PAGE},
             [TL_FAULT_ACCESS] = {TL_CAUSE_FETCH_ACCESS, TL_CAUSE_LOAD_ACCESS, TL_CAUSE_STORE_ACCESS},
             [TL_FAULT_MISALIGNED] = {TL_CAUSE_FETCH_MISALIGNED, TL_CAUSE_LOAD_MISALIGNED, TL_CAUSE_STORE_MISALIGNED},
+        },
+    .trap_kinds =
+        {
+            [TL_CAUSE_FETCH_MISALIGNED] = TL_TRAP_MISALIGNED,
+            [TL_CAUSE_FETCH_ACCESS] = TL_TRAP_FETCH,
+            [TL_CAUSE_ILLEGAL] = TL_TRAP_ILLEGAL,
+            [TL_CAUSE_BREAKPOINT] = TL_TRAP_BREAKPOINT,
+            [TL_CAUSE_LOAD_MISALIGNED] = TL_TRAP_MISALIGNED,
+            [TL_CAUSE_LOAD_ACCESS] = TL_TRAP_LOAD_ACCESS,
+            [TL_CAUSE_STORE_MISALIGNED] = TL_TRAP_MISALIGNED,
+            [TL_CAUSE_STORE_ACCESS] = TL_TRAP_STORE_ACCESS,
+            [TL_CAUSE_ECALL_U] = TL_TRAP_SYSTEM_CALL,
+            [TL_CAUSE_FETCH_PAGE] = TL_TRAP_FETCH,
+            [TL_CAUSE_LOAD_PAGE] = TL_TRAP_LOAD_PAGE,
+            [TL_CAUSE_STORE_PAGE] = TL_TRAP_STORE_PAGE,
+        },
+    .roles =
+        {
+            [TL_ROLE_RESULT] = X(10),
+            [TL_ROLE_ARGUMENTS] = X(10),
+            [TL_ROLE_SYSTEM_CALL] = X(17),
+            [TL_ROLE_STACK] = X(2),
+            [TL_ROLE_FRAME] = X(8),
+            [TL_ROLE_RETURN] = X(1),
         },
 };

@@ -1,12 +1,67 @@
 // SPDX-License-Identifier: MIT
-// The frame a handler finds on its stack, byte for byte as Linux builds it on RISC-V 64 (arch/riscv/kernel/signal.c, asm/ucontext.h,
-// asm/sigcontext.h): siginfo, then the context that rt_sigreturn restores, which the handler may read and change.
+// RISC-V 64 as Linux has it: registers of a thread, how a program and a child begin, and the frame a handler finds on its stack, byte for byte as
+// Linux builds it (arch/riscv/kernel/signal.c, asm/ucontext.h, asm/sigcontext.h): siginfo, then the context that rt_sigreturn restores, which
+// the handler may read and change.
 #include <stddef.h>
 #include <string.h>
 
+#include "isa/rv/extension.h"
 #include "isa/rv/hart.h"
+#include "os/isa.h"
 #include "os/os_internal.h"
 #include "os/vm_space.h"
+
+// ---- Registers.
+
+enum { RA = 1, SP = 2, TP = 4, A0 = 10, A1 = 11, A2 = 12 };
+
+typedef struct registers {
+    uint64_t x[32], f[32];
+    uint8_t frm, fflags;
+} registers;
+_Static_assert(sizeof(registers) <= sizeof(tl_registers), "registers of a thread");
+
+static registers *of(tl_registers *saved) { return (registers *)(void *)saved; }
+
+static void save(const tl_hart *h, tl_registers *ret_registers) {
+    const tl_rv_hart *rv = tl_rv(h);
+    registers *to = of(ret_registers);
+    memcpy(to->x, rv->x, sizeof to->x);
+    memcpy(to->f, rv->f, sizeof to->f);
+    to->frm = rv->frm;
+    to->fflags = rv->fflags;
+}
+
+static void load(tl_hart *h, const tl_registers *saved) {
+    tl_rv_hart *rv = tl_rv(h);
+    const registers *from = (const registers *)(const void *)saved;
+    memcpy(rv->x, from->x, sizeof from->x);
+    memcpy(rv->f, from->f, sizeof from->f);
+    rv->frm = from->frm;
+    rv->fflags = from->fflags;
+}
+
+static void start(tl_registers *ret_registers, uint64_t sp) { *of(ret_registers) = (registers){.x = {[SP] = sp}}; }
+
+static void fork_registers(tl_registers *saved, uint64_t sp, bool has_tls, uint64_t tls) {
+    uint64_t *x = of(saved)->x;
+    x[A0] = 0;
+    x[SP] = sp ? sp : x[SP];
+    x[TP] = has_tls ? tls : x[TP];
+}
+
+static uint64_t perf_register(const tl_hart *h, uint32_t number) { return number == 0 ? h->pc : tl_rv(h)->x[number]; }
+
+static uint32_t read_illegal(tl_thread *t, uint64_t pc, const char **ret_why) {
+    uint16_t half[2] = {0, 0};
+    if (tl_vm_read(t->process, pc, &half[0], sizeof half[0]) && (half[0] & 3) == 3)
+        (void)tl_vm_read(t->process, pc + 2, &half[1], sizeof half[1]);
+    uint32_t bits = (uint32_t)half[1] << 16 | half[0];
+    *ret_why = tl_extension_of(bits);
+    return bits;
+}
+
+// ---- Frames of signals.
 
 typedef struct signal_frame {
     tl_siginfo info;
@@ -26,15 +81,7 @@ _Static_assert(sizeof(signal_frame) == 128 + 960, "struct rt_sigframe");
 
 enum { SS_AUTODISARM_BIT = (int)(1u << 31) };
 
-int tl_on_altstack(const tl_thread *t, uint64_t sp) {
-    if (t->altstack_bytes == 0)
-        return SS_DISABLE;
-    if (t->altstack_flags & SS_AUTODISARM_BIT)
-        return 0;
-    return sp - t->altstack_vaddr <= t->altstack_bytes && sp != t->altstack_vaddr ? SS_ONSTACK : 0;
-}
-
-bool tl_signal_enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction *action) {
+static bool enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction *action) {
     tl_hart *h = t->hart;
     signal_frame frame = {
         .info = *info,
@@ -80,7 +127,7 @@ bool tl_signal_enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction 
     return true;
 }
 
-bool tl_signal_leave_handler(tl_thread *t) {
+static bool leave_handler(tl_thread *t) {
     tl_hart *h = t->hart;
     signal_frame frame;
     if ((tl_rv(h)->x[2] & 15) != 0 || !tl_vm_read(t->process, tl_rv(h)->x[2], &frame, sizeof frame))
@@ -102,3 +149,25 @@ bool tl_signal_leave_handler(tl_thread *t) {
     }
     return true;
 }
+
+#define LETTER(c) (UINT64_C(1) << ((c) - 'a'))
+static const char *const loaders[] = {"ld-linux-riscv64", "ld-musl-riscv64", NULL};
+
+const tl_os_isa tl_os_rv64 = {
+    .isa = &tl_isa_rv64,
+    .machine = "riscv64",
+    .cpu_lines = "isa\t\t: rv64imafdc_zicntr_zicsr_zifencei_zihpm_zba_zbb_zbs\nmmu\t\t: sv39\n",
+    .sysroot = "/usr/riscv64-linux-gnu",
+    .loaders = loaders,
+    .hwcap = LETTER('i') | LETTER('m') | LETTER('a') | LETTER('f') | LETTER('d') | LETTER('c'),
+    .elf_machine = 243,
+    .call_bytes = 4,
+    .save = save,
+    .load = load,
+    .start = start,
+    .fork = fork_registers,
+    .perf_register = perf_register,
+    .enter_handler = enter_handler,
+    .leave_handler = leave_handler,
+    .read_illegal = read_illegal,
+};
