@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "compare/design.h"
 #include "compare/grant.h"
+#include "isa/rv/arch.h"
 
 enum { MAX_PASSES = 8 };
 static const uint32_t asked[] = {1, 8, 64};

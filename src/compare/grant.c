@@ -4,6 +4,7 @@
 
 #include "compare/design.h"
 #include "compare/handler.h"
+#include "isa/rv/arch.h"
 
 enum { CSR_MCOUNTEREN = 0x306 };
 

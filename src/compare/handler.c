@@ -2,6 +2,8 @@
 // Entering and leaving a trap handler; see handler.h.
 #include "compare/handler.h"
 
+#include "isa/rv/arch.h"
+
 enum { CSR_SSCRATCH = 0x140, CSR_SEPC = 0x141, CSR_MSCRATCH = 0x340, CSR_MEPC = 0x341 };
 
 static void swap_sp(tl_assembler *a, tl_priv mode) { tl_asm_csrrw(a, TL_SP, mode == TL_PRIV_M ? CSR_MSCRATCH : CSR_SSCRATCH, TL_SP); }

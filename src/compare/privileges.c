@@ -5,6 +5,7 @@
 #include "compare/privileges.h"
 
 #include "compare/design.h"
+#include "isa/rv/hart.h"
 
 tl_status tl_trial_run(tl_stage *stage, tl_piece *piece, int *ret_cause, tl_error *err) {
     tl_status status = tl_stage_end(stage, piece, err);
@@ -18,7 +19,7 @@ static tl_compare_outcome judge(const tl_stage *s, const tl_trial *t, int cause)
     case TL_CAUSE_LOAD_ACCESS: return TL_COMPARE_ACCESS_FAULT;
     default: return TL_COMPARE_ILLEGAL;
     }
-    uint64_t value = s->hart->x[TL_STAGE_VALUE];
+    uint64_t value = tl_rv(s->hart)->x[TL_STAGE_VALUE];
     if (!(s->design->is_value ? s->design->is_value(s, value) : value == TL_TRIAL_SECRET))
         return TL_COMPARE_NOTHING;
     return t->is_anothers ? TL_COMPARE_OTHERS_VALUE : TL_COMPARE_VALUE;

@@ -68,11 +68,11 @@ tl_status tl_stage_open(const tl_compare_setup *setup, const tl_compare_design_t
     tl_machine_set_bus(s.machine, tl_machine_own_bus(s.machine));
     make_tables(&s);
     tl_privileged_reset(s.hart);
-    status = tl_stage_set_csr(&s, CSR_PMPADDR0 + 1, TL_CSR_WRITE, UINT64_MAX >> 10, err); // the last of two: all that is not said before
+    status = tl_stage_set_csr(&s, CSR_PMPADDR0 + 1, TL_REG_WRITE, UINT64_MAX >> 10, err); // the last of two: all that is not said before
     if (status == TL_OK)
-        status = tl_stage_set_csr(&s, CSR_PMPCFG0, TL_CSR_WRITE, 0x1f00, err);
+        status = tl_stage_set_csr(&s, CSR_PMPCFG0, TL_REG_WRITE, 0x1f00, err);
     if (status == TL_OK)
-        status = tl_stage_set_csr(&s, CSR_SATP, TL_CSR_WRITE, UINT64_C(8) << 60 | (TL_RAM_BASE_PADDR + ROOT) / TL_STAGE_PAGE_BYTES, err);
+        status = tl_stage_set_csr(&s, CSR_SATP, TL_REG_WRITE, UINT64_C(8) << 60 | (TL_RAM_BASE_PADDR + ROOT) / TL_STAGE_PAGE_BYTES, err);
     if (status != TL_OK) {
         tl_stage_close(&s);
         return status;
@@ -111,11 +111,11 @@ tl_status tl_stage_end(tl_stage *stage, tl_piece *piece, tl_error *err) {
 void tl_stage_take_calls(tl_stage *stage, const tl_piece *kernel, const tl_piece *firmware) {
     tl_hart *h = stage->hart;
     stage->takes_calls = true;
-    h->csr.stvec = kernel->begin;
-    h->csr.sscratch = TL_STAGE_DATA_SUPERVISOR;
-    h->csr.mtvec = firmware->begin;
-    h->csr.mscratch = TL_RAM_BASE_PADDR + FIRMWARE_DATA;
-    h->csr.medeleg = UINT64_C(1) << TL_CAUSE_ECALL_U;
+    tl_rv(h)->csr.stvec = kernel->begin;
+    tl_rv(h)->csr.sscratch = TL_STAGE_DATA_SUPERVISOR;
+    tl_rv(h)->csr.mtvec = firmware->begin;
+    tl_rv(h)->csr.mscratch = TL_RAM_BASE_PADDR + FIRMWARE_DATA;
+    tl_rv(h)->csr.medeleg = UINT64_C(1) << TL_CAUSE_ECALL_U;
 }
 
 static tl_stage_cost cost_of(const tl_hart *h) {
@@ -164,13 +164,13 @@ tl_status tl_stage_run(tl_stage *stage, const tl_piece *piece, int *ret_cause, t
     return TL_OK;
 }
 
-tl_status tl_stage_set_csr(tl_stage *stage, uint32_t csr, tl_csr_op op, uint64_t value, tl_error *err) {
+tl_status tl_stage_set_csr(tl_stage *stage, uint32_t csr, tl_reg_use op, uint64_t value, tl_error *err) {
     tl_piece piece = tl_stage_begin(stage, TL_PRIV_M);
     int cause;
     tl_asm_load_constant(&piece.code, TL_T0, value);
-    if (op == TL_CSR_WRITE)
+    if (op == TL_REG_WRITE)
         tl_asm_csrw(&piece.code, csr, TL_T0);
-    else if (op == TL_CSR_SET)
+    else if (op == TL_REG_SET)
         tl_asm_csrs(&piece.code, csr, TL_T0);
     else
         tl_asm_csrc(&piece.code, csr, TL_T0);

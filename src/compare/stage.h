@@ -59,6 +59,6 @@ void tl_stage_take_calls(tl_stage *stage, const tl_piece *kernel, const tl_piece
 uint64_t tl_stage_leaf_of(uint64_t vaddr);    // offset of its entry in the page table
 uint64_t tl_stage_device_pte(uint64_t paddr); // an entry that lets user mode read and write
 // One instruction for machine mode: csr := value, or its bits set or cleared.
-TL_MUST_CHECK tl_status tl_stage_set_csr(tl_stage *stage, uint32_t csr, tl_csr_op op, uint64_t value, tl_error *err);
+TL_MUST_CHECK tl_status tl_stage_set_csr(tl_stage *stage, uint32_t csr, tl_reg_use op, uint64_t value, tl_error *err);
 
 #endif

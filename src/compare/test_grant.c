@@ -5,6 +5,7 @@
 #include "compare/design.h"
 #include "compare/grant.h"
 #include "compare/test_rig.h"
+#include "isa/rv/hart.h"
 #include "pmu/ccache/ccache.h"
 #include "pmu/dhpc/dhpc.h"
 
@@ -95,7 +96,7 @@ static void test_the_window_shows_the_block(void **state) {
     tl_asm_load_constant(&piece.code, TL_T1, TL_CCACHE_PADDR + TL_CCACHE_COUNTER);
     tl_asm_ld(&piece.code, TL_STAGE_VALUE, TL_T1, 16);
     assert_int_equal(run(&o.stage, &piece, NULL), TL_STAGE_NO_TRAP);
-    assert_int_equal(o.stage.hart->x[TL_STAGE_VALUE], 0x1234567);
+    assert_int_equal(tl_rv(o.stage.hart)->x[TL_STAGE_VALUE], 0x1234567);
     close_stage(&o);
 }
 
@@ -128,14 +129,14 @@ static void test_a_call_leaves_registers_alone(void **state) {
         opened o;
         open_stage(design, &o);
         for (uint32_t i = 1; i < 32; i++)
-            o.stage.hart->x[i] = 1000 + i;
+            tl_rv(o.stage.hart)->x[i] = 1000 + i;
         let_in(&o);
         for (uint32_t i = 1; i < 32; i++)
             if (i != TL_A7 && i != TL_A1)
-                assert_int_equal(o.stage.hart->x[i], 1000 + i);
+                assert_int_equal(tl_rv(o.stage.hart)->x[i], 1000 + i);
         assert_int_equal(o.stage.hart->priv, TL_PRIV_U);
-        assert_int_equal(o.stage.hart->csr.sscratch, TL_STAGE_DATA_SUPERVISOR);
-        assert_int_equal(o.stage.hart->csr.mscratch, TL_RAM_BASE_PADDR + 0xa000);
+        assert_int_equal(tl_rv(o.stage.hart)->csr.sscratch, TL_STAGE_DATA_SUPERVISOR);
+        assert_int_equal(tl_rv(o.stage.hart)->csr.mscratch, TL_RAM_BASE_PADDR + 0xa000);
         close_stage(&o);
     }
 }

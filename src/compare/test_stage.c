@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "compare/design.h"
 #include "compare/test_rig.h"
+#include "isa/rv/hart.h"
 #include "pmu/ccache/ccache.h"
 
 enum { CSR_MSCRATCH = 0x340, CSR_CYCLE = 0xc00 };
@@ -68,7 +69,7 @@ static void test_a_piece_runs_in_its_mode(void **state) {
             tl_asm_addi(&piece.code, TL_STAGE_VALUE, TL_X0, 40 + i);
         assert_int_equal(run(&piece, &first), TL_STAGE_NO_TRAP);
         assert_int_equal(stage.hart->priv, modes[m]);
-        assert_int_equal(stage.hart->x[TL_STAGE_VALUE], 46);
+        assert_int_equal(tl_rv(stage.hart)->x[TL_STAGE_VALUE], 46);
         assert_int_equal(stage.hart->pc, piece.end);
         assert_int_equal(first.instructions, 7);
         assert_int_equal(first.l1i_misses, 1); // it lies on one line, where nothing else does
@@ -133,13 +134,13 @@ static void test_a_trap_ends_a_piece(void **state) {
 static void test_registers_are_written_set_and_cleared(void **state) {
     (void)state;
     tl_error err = {0};
-    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_CSR_WRITE, 0x50, &err), TL_OK);
-    assert_int_equal(stage.hart->csr.mscratch, 0x50);
-    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_CSR_SET, 0x7, &err), TL_OK);
-    assert_int_equal(stage.hart->csr.mscratch, 0x57);
-    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_CSR_CLEAR, 0x13, &err), TL_OK);
-    assert_int_equal(stage.hart->csr.mscratch, 0x44);
-    assert_int_equal(tl_stage_set_csr(&stage, CSR_CYCLE, TL_CSR_WRITE, 1, &err), TL_EIO); // read-only
+    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_REG_WRITE, 0x50, &err), TL_OK);
+    assert_int_equal(tl_rv(stage.hart)->csr.mscratch, 0x50);
+    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_REG_SET, 0x7, &err), TL_OK);
+    assert_int_equal(tl_rv(stage.hart)->csr.mscratch, 0x57);
+    assert_int_equal(tl_stage_set_csr(&stage, CSR_MSCRATCH, TL_REG_CLEAR, 0x13, &err), TL_OK);
+    assert_int_equal(tl_rv(stage.hart)->csr.mscratch, 0x44);
+    assert_int_equal(tl_stage_set_csr(&stage, CSR_CYCLE, TL_REG_WRITE, 1, &err), TL_EIO); // read-only
     assert_non_null(strstr(err.text, "0xc00"));
 }
 

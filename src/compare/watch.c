@@ -110,16 +110,16 @@ static void make_tables(const tl_watch *w) {
 
 static void set_registers(const tl_watch *w) {
     tl_hart *h = w->hart;
-    h->csr.stvec = TL_WATCH_VADDR + TL_WATCH_KERNEL;
-    h->csr.sscratch = TL_WATCH_VADDR + TL_WATCH_KERNEL_DATA;
-    h->csr.mtvec = w->base_paddr + TL_WATCH_FIRMWARE;
-    h->csr.mscratch = w->base_paddr + TL_WATCH_FIRMWARE_DATA;
-    h->csr.mideleg = UINT64_C(1) << TL_IRQ_STI;
-    h->csr.medeleg = UINT64_C(1) << TL_CAUSE_ECALL_U;
-    h->csr.pmpcfg[0] = 0x1f; // everybody may do everything everywhere: NAPOT, all ones
-    h->csr.pmpaddr[0] = (UINT64_C(1) << 54) - 1;
-    h->csr.pmp_generation++;
-    h->port->pmp_changed(h);
+    tl_rv(h)->csr.stvec = TL_WATCH_VADDR + TL_WATCH_KERNEL;
+    tl_rv(h)->csr.sscratch = TL_WATCH_VADDR + TL_WATCH_KERNEL_DATA;
+    tl_rv(h)->csr.mtvec = w->base_paddr + TL_WATCH_FIRMWARE;
+    tl_rv(h)->csr.mscratch = w->base_paddr + TL_WATCH_FIRMWARE_DATA;
+    tl_rv(h)->csr.mideleg = UINT64_C(1) << TL_IRQ_STI;
+    tl_rv(h)->csr.medeleg = UINT64_C(1) << TL_CAUSE_ECALL_U;
+    tl_rv(h)->csr.pmpcfg[0] = 0x1f; // everybody may do everything everywhere: NAPOT, all ones
+    tl_rv(h)->csr.pmpaddr[0] = (UINT64_C(1) << 54) - 1;
+    tl_rv(h)->csr.pmp_generation++;
+    h->port->protection_changed(h);
 }
 
 // ---- A look.
@@ -194,7 +194,7 @@ static tl_status look(tl_watch *w, tl_error *err) {
     if (TL_RAM_BASE_PADDR + tl_os_peak_bytes(w->world.os) + TL_WATCH_BYTES > ram_end)
         return tl_fail(err, TL_EINVAL, "the program uses all of ram = %llu bytes, nothing is left for the reader; give the machine more",
                        (unsigned long long)machine->config.ram_bytes);
-    uint64_t *root = (uint64_t *)(void *)tl_machine_ram(machine, (h->satp & ((UINT64_C(1) << 44) - 1)) << TL_PAGE_LOG2);
+    uint64_t *root = (uint64_t *)(void *)tl_machine_ram(machine, (h->context & ((UINT64_C(1) << 44) - 1)) << TL_PAGE_LOG2);
     if (root[ROOT_INDEX] != 0)
         return tl_fail(err, TL_EINVAL, "the program uses the addresses from 0x%llx on, where the reader wants to be",
                        (unsigned long long)TL_WATCH_VADDR);

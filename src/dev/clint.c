@@ -4,6 +4,7 @@
 // what writing mtime changes; nothing counts here, so a timer costs one event when it falls due. The timer interrupt is a level:
 // mtime >= mtimecmp, unsigned. Registers of harts that do not exist read 0.
 #include "dev/devices.h"
+#include "isa/rv/arch.h"
 #include "model/config.h"
 #include "model/hart.h"
 

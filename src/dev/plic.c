@@ -4,6 +4,7 @@
 // completion: a request stays pending though the level falls, until somebody claims it. A claim takes the highest priority, ties go to
 // the lower number, and thresholds do not hide from it (sec. 8); the threshold only keeps the context's line low (sec. 7).
 #include "dev/devices.h"
+#include "isa/rv/arch.h"
 #include "model/config.h"
 #include "model/hart.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The timer falls due in the very cycle that shows its time; ten cycles are one tick (test_rig.h).
 #include "dev/test_rig.h"
+#include "isa/rv/arch.h"
 
 enum { MTIMECMP = 0x4000, MTIME = 0xbff8 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gateways, priorities, thresholds and claims of the PLIC specification 1.0.0.
 #include "dev/test_rig.h"
+#include "isa/rv/arch.h"
 
 enum { PENDING = 0x1000, M0 = 0, S0 = 1, M1 = 2, S1 = 3 };
 

@@ -6,6 +6,7 @@
 
 #include "machine/keys.h"
 #include "machine/machine.h"
+#include "model/isa.h"
 
 static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_error *err) {
     const tl_config *config = &machine->config;
@@ -49,9 +50,11 @@ static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_err
 
 static tl_status new_harts(tl_machine *machine, tl_error *err) {
     for (uint32_t i = 0; i < machine->config.n_harts; i++) {
-        tl_hart *h = tl_arena_alloc(&machine->arena, sizeof *h);
+        tl_hart *h = tl_arena_alloc(&machine->arena, machine->core->isa->hart_bytes);
         if (!h)
             return tl_fail(err, TL_ENOMEM, "no memory for hart%u", i);
+        h->isa = machine->core->isa;
+        h->isa->init(h);
         h->id = i;
         h->config = &machine->config;
         h->ram = machine->ram;
@@ -59,7 +62,6 @@ static tl_status new_harts(tl_machine *machine, tl_error *err) {
         h->core = machine->core;
         h->run_vline = h->reservation_paddr = h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
         h->horizon = h->insn_limit = UINT64_MAX;
-        h->priv = TL_PRIV_U;
         machine->harts[i] = h;
         tl_status status = tl_bpred_init(&h->bp, &machine->config, &machine->arena, err);
         if (status != TL_OK)

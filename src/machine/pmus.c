@@ -91,13 +91,11 @@ static tl_pmu *instance_of(const tl_machine_pmu *row, uint32_t hart) {
 
 static tl_status hang(tl_machine *machine, tl_machine_pmu *row, uint32_t hart, tl_pmu *pmu, tl_error *err) {
     tl_hart *h = machine->harts[hart];
-    if (h->n_pmus == TL_MAX_PMU_PORTS)
+    if (!tl_hart_hang_pmu(h, &pmu->port, false))
         return tl_fail(err, TL_EINVAL, "pmu %s: a hart has room for the registers of %d designs", row->type->name, TL_MAX_PMU_PORTS);
     row->of_hart[hart] = pmu;
-    h->pmus[h->n_pmus++] = &pmu->port;
-    const tl_pmu_tree *tree = pmu->preset ? pmu->preset->tree : NULL;
-    if (tree && tree->has_sscofpmf)
-        h->csr.irq_mask = UINT64_C(0xaaa) | UINT64_C(1) << TL_IRQ_LCOFI;
+    if (row->type->irqs)
+        h->irqs_present |= row->type->irqs(pmu);
     return TL_OK;
 }
 

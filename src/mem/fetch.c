@@ -20,7 +20,7 @@ bool tl_fetch(tl_hart *h, uint64_t vaddr) {
         return false;
     if (TL_UNLIKELY(h->now < h->sharing_until) && h->tally[TL_S_ITLB_MISS] == n_walked &&
         tl_contest_refuses_fetch(hm, at.paddr & h->line_mask))
-        return tl_trap(h, TL_CAUSE_NOT_YET, vaddr);
+        return tl_trap(h, TL_TRAP_NOT_YET, vaddr);
     uint32_t way = tl_l1i_access(hm, at.paddr & h->line_mask);
     tl_slot_show_fetch(hm, vaddr, at.paddr, way, at.entry);
     return true;
@@ -29,15 +29,15 @@ bool tl_fetch(tl_hart *h, uint64_t vaddr) {
 bool tl_fetch_hits(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
     tl_hart_mem *hm = tl_mem_of(h);
     uint64_t paddr = vaddr;
-    if (tl_is_paged(h, h->priv)) {
+    if (h->regime.is_paged[h->view]) {
         tl_tlb *tlb = &hm->itlb.tlb;
         uint32_t entry = tl_tlb_find(tlb, vaddr);
-        if (entry == TL_NO_ENTRY || !tl_is_permitted(tlb->pages[entry].flags, TL_ACCESS_FETCH, h->priv, h->csr.mstatus))
+        if (entry == TL_NO_ENTRY || !tl_is_permitted(&h->regime.rights[h->view][TL_ACCESS_FETCH], tlb->pages[entry].flags))
             return false;
         paddr = tlb->pages[entry].paddr | (vaddr & ~tlb->masks[entry]);
     }
     *ret_pline = paddr & h->line_mask;
-    return tl_is_ram(hm->memory, paddr) && tl_pmp_permits(hm, paddr, TL_ACCESS_FETCH, h->priv == TL_PRIV_M) &&
+    return tl_is_ram(hm->memory, paddr) && tl_is_unprotected(hm, paddr, TL_ACCESS_FETCH, h->view) &&
            tl_cache_find(&hm->l1i.cache, *ret_pline) != TL_NO_WAY;
 }
 
@@ -78,7 +78,7 @@ bool tl_fetch_usual(tl_hart *h, uint64_t vaddr) {
     uint64_t line = at.paddr & ~UINT64_C(0) << TL_USUAL_LINE_LOG2;
     uint32_t way = tl_cache_find_usual(&l1->cache, line);
     if (TL_UNLIKELY(h->now < h->sharing_until) && h->tally[TL_S_ITLB_MISS] == n_walked && tl_contest_refuses_fetch(hm, line))
-        return tl_trap(h, TL_CAUSE_NOT_YET, vaddr);
+        return tl_trap(h, TL_TRAP_NOT_YET, vaddr);
     if (way == TL_NO_WAY)
         way = miss(hm, line);
     else

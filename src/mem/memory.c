@@ -93,7 +93,7 @@ static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_fir
 static uint64_t *new_stamps(tl_arena *arena, const tl_hart *h, uint32_t n_stamps) {
     const uintptr_t host_page = 4096;
     uint8_t *memory = tl_arena_alloc(arena, n_stamps * sizeof(uint64_t) + host_page);
-    uintptr_t skipped = ((uintptr_t)h->x + host_page / 2 - (uintptr_t)memory) & (host_page - 1);
+    uintptr_t skipped = ((uintptr_t)h + h->isa->registers_offset + host_page / 2 - (uintptr_t)memory) & (host_page - 1);
     return memory ? (uint64_t *)(void *)(memory + (skipped & ~UINT64_C(63))) : NULL;
 }
 
@@ -206,15 +206,9 @@ void tl_memory_code_changed(tl_memory *m, uint64_t page_paddr) {
     }
 }
 
-void tl_memory_set_satp(tl_memory *m, tl_hart *h, uint64_t satp) {
-    (void)m;
-    tl_hart_mem *hm = tl_mem_of(h);
-    tl_tlbs_flush(hm, 0, true);
-    if (h->satp >> 60 == 0) { // else they are hidden already
-        tl_slots_hide_view(hm, TL_VIEW_U);
-        tl_slots_hide_view(hm, TL_VIEW_S);
-    }
-    h->satp = satp;
+void tl_memory_switch_context(tl_hart *h, uint64_t context) {
+    h->isa->set_context(h, context);
+    h->port->context_changed(h);
 }
 
 void tl_memory_set_bus(tl_memory *m, const tl_bus *bus) { m->devices = bus; }

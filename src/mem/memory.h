@@ -8,9 +8,9 @@
 #include "mem/mem_signals.h"
 #include "mem/tlb.h"
 #include "model/bus.h"
+#include "model/isa.h"
 #include "model/mem.h"
 
-typedef enum tl_access { TL_ACCESS_FETCH, TL_ACCESS_LOAD, TL_ACCESS_STORE } tl_access; // what permission is needed
 typedef enum tl_use {
     TL_USE_FETCH,
     TL_USE_LOAD,
@@ -23,8 +23,7 @@ static inline bool tl_is_store(tl_use use) { return use == TL_USE_STORE || use =
 static inline bool tl_is_walk(tl_use use) { return use == TL_USE_WALK_READ || use == TL_USE_WALK_WRITE; }
 enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M };
 
-enum { TL_N_LEVELS = 4 };                 // of page sizes: Sv48; Sv39 uses three
-enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M }; // tl_hart.view
+enum { TL_N_LEVELS = 4 }; // of page sizes
 
 typedef struct tl_range { // of physical addresses
     uint64_t start, bytes;
@@ -71,7 +70,7 @@ typedef struct tl_page_slot {
 } tl_page_slot;
 enum { TL_PAGE_SLOTS = 128 }; // of one view
 
-typedef struct tl_slot_set { // data slots of one view that rest on a bit of mstatus
+typedef struct tl_slot_set { // data slots of one view that rest on rights the hart has for a while
     uint64_t words[TL_DATA_SLOTS / 64];
     bool has_any;
 } tl_slot_set;
@@ -80,15 +79,15 @@ typedef struct tl_hart_mem { // h->mem
     tl_memory *memory;
     tl_hart *h;
     uintptr_t host_minus_paddr; // of RAM
-    tl_range open[2][3];        // [in machine mode][tl_access]: RAM known to be open to the access; the rest asks pmp.c
+    tl_range open[2][3];        // [in machine mode][tl_access]: RAM known to be open to the access; the rest asks protect.c
     tl_l1 l1i, l1d;
     tl_first_tlb itlb, dtlb;
     tl_tlb l2tlb;
     uint64_t l2tlb_clock;
-    tl_slot_set sum_slots;            // of view S, for pages of users
-    tl_slot_set mxr_slots[TL_VIEW_M]; // of views U and S, for pages that are not readable
-    bool is_permitted;                // the access under way does not wait: contest.h
-    bool is_reaching;                 // it is that of tl_mem_port.reach_load or reach_store
+    tl_slot_set user_slots;            // of view S, for pages of programs
+    tl_slot_set code_slots[TL_VIEW_M]; // of views U and S, for pages that execute and are not readable by themselves
+    bool is_permitted;                 // the access under way does not wait: contest.h
+    bool is_reaching;                  // it is that of tl_mem_port.reach_load or reach_store
     _Alignas(64) tl_page_slot page_slots[TL_N_VIEWS * TL_PAGE_SLOTS];
 } tl_hart_mem;
 
@@ -194,29 +193,26 @@ void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry); // the entr
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry);
 void tl_slots_hide_view(tl_hart_mem *hm, uint32_t view);
 void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view);
-void tl_slots_status_changed(tl_hart_mem *hm, uint64_t old_status);
+void tl_slots_rights_changed(tl_hart_mem *hm, const tl_regime *old);
 
-// Under MPRV loads and stores of machine mode are those of another mode: its slots then stand for nothing, and none are shown.
-static inline bool tl_is_disguised(uint64_t mstatus) { return (mstatus & TL_MSTATUS_MPRV) && (mstatus & TL_MSTATUS_MPP) != TL_MSTATUS_MPP; }
+// Loads and stores of the view may have the rights of another one: its slots then stand for nothing, and none are shown.
+static inline bool tl_has_own_rights(const tl_hart *h, uint32_t view) { return h->regime.data_view[view] == view; }
 
-// The mode whose rights an access has.
-static inline tl_priv tl_effective_priv(const tl_hart *h, tl_access access) {
-    bool is_other = h->priv == TL_PRIV_M && access != TL_ACCESS_FETCH && (h->csr.mstatus & TL_MSTATUS_MPRV);
-    return TL_UNLIKELY(is_other) ? (tl_priv)((h->csr.mstatus & TL_MSTATUS_MPP) >> 11) : h->priv;
+// The view whose rights an access has.
+static inline uint32_t tl_view_of_access(const tl_hart *h, tl_access access) {
+    return access == TL_ACCESS_FETCH ? h->view : h->regime.data_view[h->view];
 }
-static inline bool tl_is_paged(const tl_hart *h, tl_priv priv) { return h->satp >> 60 != 0 && priv != TL_PRIV_M; }
-static inline uint32_t tl_n_levels(const tl_hart *h) { return h->satp >> 60 == 9 ? 4 : 3; } // of a paged mode
 
-// pmp.c
-// Physical memory protection; what it permits in RAM is remembered in hm->open.
-bool tl_pmp_ask(tl_hart_mem *hm, uint64_t paddr, tl_access access, bool is_machine);
-void tl_pmp_forget(tl_hart_mem *hm);
+// protect.c
+// What is permitted in RAM is remembered in hm->open.
+bool tl_protection_ask(tl_hart_mem *hm, uint64_t paddr, tl_access access, uint32_t view);
+void tl_protection_forget(tl_hart_mem *hm);
 static inline bool tl_is_open(const tl_hart_mem *hm, uint64_t paddr, tl_access access, bool is_machine) {
     const tl_range *open = &hm->open[is_machine][access];
     return paddr - open->start < open->bytes;
 }
-static inline bool tl_pmp_permits(tl_hart_mem *hm, uint64_t paddr, tl_access access, bool is_machine) {
-    return TL_LIKELY(tl_is_open(hm, paddr, access, is_machine)) || tl_pmp_ask(hm, paddr, access, is_machine);
+static inline bool tl_is_unprotected(tl_hart_mem *hm, uint64_t paddr, tl_access access, uint32_t view) {
+    return TL_LIKELY(tl_is_open(hm, paddr, access, view == TL_VIEW_M)) || tl_protection_ask(hm, paddr, access, view);
 }
 
 // translate.c
@@ -234,25 +230,18 @@ const tl_page_slot *tl_translate_page_store(tl_hart_mem *hm, uint64_t vaddr);
 bool tl_access_fault(tl_hart_mem *hm, uint64_t vaddr, tl_access access); // records it, returns false
 void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all);
 
-// Privileged manual, "Virtual Address Translation Process", step 5; sec. 3.1.6.3 for MXR and SUM.
-static inline bool tl_is_permitted(uint8_t flags, tl_access access, tl_priv priv, uint64_t mstatus) {
-    uint8_t readable = mstatus & TL_MSTATUS_MXR ? TL_PTE_R | TL_PTE_X : TL_PTE_R;
-    uint8_t needed = access == TL_ACCESS_FETCH ? TL_PTE_X : access == TL_ACCESS_LOAD ? readable : TL_PTE_W;
-    bool is_user_page = (flags & TL_PTE_U) != 0, may_cross = access != TL_ACCESS_FETCH && (mstatus & TL_MSTATUS_SUM);
-    return (flags & needed) != 0 && (priv == TL_PRIV_U ? is_user_page : !is_user_page || may_cross);
-}
-
-// The U bit as the pages of a mode have it; of machine mode, which has none, bits that no flags have.
-static inline uint32_t tl_user_bit(uint32_t view) { return (1 - view) * TL_PTE_U; }
+// TL_PAGE_USER as the pages of a view have it; of TL_VIEW_M, which has none, bits that no flags have.
+static inline uint32_t tl_user_bit(uint32_t view) { return (1 - view) * TL_PAGE_USER; }
 
 // tl_translate of a fetch for an entry where its page was found last, all bits as the fetch of a user, or of a supervisor from its own
 // pages, needs them, in RAM known to be open; false: take the long way. Leaves is_device alone: it is not.
 TL_ALWAYS_INLINE bool tl_translate_fetch(tl_hart_mem *hm, uint64_t vaddr, tl_translation *ret) {
     tl_tlb *tlb = &hm->itlb.tlb;
     uint32_t entry = tlb->hints[vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)];
-    const tl_tlb_page *page = &tlb->pages[entry];
+    const tl_page *page = &tlb->pages[entry];
     uint64_t paddr = page->paddr | (vaddr & ~tlb->masks[entry]);
-    if (TL_UNLIKELY(!tl_tlb_matches(tlb, entry, vaddr) || (page->flags & (TL_PTE_X | TL_PTE_U)) != (TL_PTE_X | tl_user_bit(hm->h->view)) ||
+    if (TL_UNLIKELY(!tl_tlb_matches(tlb, entry, vaddr) ||
+                    (page->flags & (TL_PAGE_EXECUTE | TL_PAGE_USER)) != (TL_PAGE_EXECUTE | tl_user_bit(hm->h->view)) ||
                     !tl_is_open(hm, paddr, TL_ACCESS_FETCH, false)))
         return false;
     tl_tlb_touch(tlb, entry);
@@ -262,11 +251,8 @@ TL_ALWAYS_INLINE bool tl_translate_fetch(tl_hart_mem *hm, uint64_t vaddr, tl_tra
 }
 
 // walker.c
-typedef enum tl_fault { TL_FAULT_NONE, TL_FAULT_PAGE, TL_FAULT_ACCESS } tl_fault;
-tl_fault tl_walk(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_priv priv, tl_tlb_page *ret_page);
-static inline bool tl_is_canonical(uint64_t vaddr, uint32_t n_levels) {
-    return (uint64_t)tl_sext(vaddr, TL_PAGE_BITS + TL_LEVEL_BITS * n_levels) == vaddr;
-}
+tl_fault tl_walk_tables(tl_hart_mem *hm, uint64_t vaddr, tl_access access, const tl_rights *rights, tl_page *ret_page);
+static inline bool tl_is_canonical(const tl_hart *h, uint64_t vaddr) { return (uint64_t)tl_sext(vaddr, h->regime.vaddr_bits) == vaddr; }
 
 // fetch.c: tl_mem_port.fetch; the latter for m->is_usual_fetch
 bool tl_fetch(tl_hart *h, uint64_t vaddr);

@@ -39,7 +39,7 @@ static bool access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
 }
 
 // The access was refused (contest.h).
-static bool not_yet(tl_hart *h, uint64_t vaddr) { return tl_trap(h, TL_CAUSE_NOT_YET, vaddr); }
+static bool not_yet(tl_hart *h, uint64_t vaddr) { return tl_trap(h, TL_TRAP_NOT_YET, vaddr); }
 
 // The page slot that permits an aligned access, of which this is a use; or NULL.
 TL_ALWAYS_INLINE const tl_page_slot *find_page(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store) {
@@ -76,7 +76,7 @@ static bool translate_in_ram(tl_hart_mem *hm, uint64_t vaddr, tl_access access, 
 
 static bool device_misaligned(tl_hart *h, uint64_t vaddr, tl_access access) {
     h->tally[TL_S_DTLB_ACCESS] += 1;
-    return tl_trap(h, access == TL_ACCESS_LOAD ? TL_CAUSE_LOAD_MISALIGNED : TL_CAUSE_STORE_MISALIGNED, vaddr);
+    return tl_trap_fault(h, TL_FAULT_MISALIGNED, access, vaddr);
 }
 
 // The cache accesses of a misaligned access whose translations are done.
@@ -351,7 +351,7 @@ static bool do_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, 
     uint8_t *host = tl_write_hit(h, vaddr, size_bytes);
     if (!host) {
         if (vaddr & (size_bytes - 1))
-            return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
+            return tl_trap_fault(h, TL_FAULT_MISALIGNED, TL_ACCESS_STORE, vaddr);
         host = look_up_atomic(tl_mem_of(h), vaddr, TL_USE_AMO);
         tl_mem_of(h)->is_permitted = false;
         if (!host)
@@ -365,7 +365,7 @@ static bool do_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, 
 
 static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     if (vaddr & (size_bytes - 1))
-        return tl_trap(h, TL_CAUSE_LOAD_MISALIGNED, vaddr);
+        return tl_trap_fault(h, TL_FAULT_MISALIGNED, TL_ACCESS_LOAD, vaddr);
     tl_hart_mem *hm = tl_mem_of(h);
     const uint8_t *host = look_up_atomic(hm, vaddr, TL_USE_LOAD);
     hm->is_permitted = false;
@@ -398,13 +398,13 @@ static bool store_if_reserved(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_byt
 
 static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     if (vaddr & (size_bytes - 1))
-        return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
+        return tl_trap_fault(h, TL_FAULT_MISALIGNED, TL_ACCESS_STORE, vaddr);
     bool is_done = store_if_reserved(tl_mem_of(h), vaddr, size_bytes, value);
     tl_mem_of(h)->is_permitted = false;
     return is_done;
 }
 
-static void fence_i(tl_hart *h) {
+static void drop_code(tl_hart *h) {
     tl_hart_mem *hm = tl_mem_of(h);
     uint32_t n_ways = tl_cache_n_ways(&hm->l1i.cache);
     for (uint32_t way = 0; way < n_ways; way++)
@@ -413,28 +413,28 @@ static void fence_i(tl_hart *h) {
     h->code_generation += 1;
 }
 
-static void flush_tlb(tl_hart *h, uint64_t vaddr, bool is_all) { tl_tlbs_flush(tl_mem_of(h), vaddr, is_all); }
+static void flush_translation(tl_hart *h, uint64_t vaddr, bool is_all) { tl_tlbs_flush(tl_mem_of(h), vaddr, is_all); }
 
-// A new root alone changes nothing until SFENCE.VMA. Of another mode nothing may stay.
-static void set_satp(tl_hart *h, uint64_t satp) {
-    if (h->satp >> 60 != satp >> 60)
-        tl_memory_set_satp(tl_mem_of(h)->memory, h, satp);
-    else
-        h->satp = satp;
+static void context_changed(tl_hart *h) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    tl_tlbs_flush(hm, 0, true);
+    tl_slots_hide_view(hm, TL_VIEW_U); // what was shown untranslated, too
+    tl_slots_hide_view(hm, TL_VIEW_S);
 }
 
-static void status_changed(tl_hart *h, uint64_t old_mstatus) { tl_slots_status_changed(tl_mem_of(h), old_mstatus); }
+static void rights_changed(tl_hart *h, const tl_regime *old) { tl_slots_rights_changed(tl_mem_of(h), old); }
 
-static void pmp_changed(tl_hart *h) {
+static void protection_changed(tl_hart *h) {
     tl_hart_mem *hm = tl_mem_of(h);
-    tl_pmp_forget(hm);
+    tl_protection_forget(hm);
     for (uint32_t view = 0; view < TL_N_VIEWS; view++)
         tl_slots_hide_view(hm, view);
 }
 
-#define REST                                                                                                            \
-    .fetch_hits = tl_fetch_hits, .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional, \
-    .fence_i = fence_i, .flush_tlb = flush_tlb, .set_satp = set_satp, .status_changed = status_changed, .pmp_changed = pmp_changed
+#define REST                                                                                                                              \
+    .fetch_hits = tl_fetch_hits, .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional,                   \
+    .drop_code = drop_code, .flush_translation = flush_translation, .context_changed = context_changed, .rights_changed = rights_changed, \
+    .protection_changed = protection_changed
 
 #define USUAL .load = load_usual, .store = store_usual, .reach_load = reach_load_usual, .reach_store = reach_store_usual
 

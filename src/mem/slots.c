@@ -3,8 +3,8 @@
 // first-level TLB, and the access permitted in the mode the slot belongs to (its view). A cache way and the slot that shows it name each
 // other (slots.h), so a line that leaves takes its slot along at once; an entry of a TLB remembers which lines of its page were ever shown. A
 // slot is numbered over all views: view * slots of one view + place. Page slots (memory.h) say the same of pages to accesses that miss
-// their data slot. What rests on a bit of mstatus that system software toggles is
-// remembered apart, so that clearing the bit takes exactly these.
+// their data slot. What rests on rights that system software takes back is
+// remembered apart, so that losing them takes exactly these.
 #include "mem/slots.h"
 
 static void clear_data_slot(tl_data_slot *slot) { slot->read_tag = slot->write_tag = TL_NO_LINE; }
@@ -28,27 +28,27 @@ static void add_slot(tl_slot_set *set, uint32_t slot) {
     set->has_any = true;
 }
 
-// The page is not one of the mode's own readable ones: the access rests on SUM, on MXR, or on both; or on MPRV, which shows nothing.
+// The page is not one of the mode's own readable ones: the access rests on rights the hart has for a while. Rights of another view show nothing.
 static void show_conditioned(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
     uint8_t flags = hm->dtlb.tlb.pages[entry].flags;
     uint32_t view = hm->h->view, number = (uint32_t)(vaddr >> hm->h->line_log2);
     if (view == TL_VIEW_M)
         return;
-    if (view == TL_VIEW_S && (flags & TL_PTE_U))
-        add_slot(&hm->sum_slots, number);
-    if (!(flags & TL_PTE_R))
-        add_slot(&hm->mxr_slots[view], number);
+    if (view == TL_VIEW_S && (flags & TL_PAGE_USER))
+        add_slot(&hm->user_slots, number);
+    if (!(flags & TL_PAGE_READ))
+        add_slot(&hm->code_slots[view], number);
     tl_page_slot page;
     tl_page_slot_set(hm, &page, vaddr, paddr, entry);
     tl_slot_show_line(hm, &page, vaddr, way, hm->l1d.lines[way].state, false, false);
 }
 
-// An access of the mode itself to a page of its own, readable whatever mstatus says; untranslated: anything but a disguise.
+// An access of the mode itself to a page of its own, readable by its flags. Untranslated accesses qualify unless they have another view's rights.
 static bool is_own(const tl_hart_mem *hm, uint32_t entry) {
     const tl_hart *h = hm->h;
     if (TL_LIKELY(entry != TL_NO_ENTRY))
-        return (hm->dtlb.tlb.pages[entry].flags & (TL_PTE_R | TL_PTE_U)) == (TL_PTE_R | tl_user_bit(h->view));
-    return !(h->view == TL_VIEW_M && tl_is_disguised(h->csr.mstatus));
+        return (hm->dtlb.tlb.pages[entry].flags & (TL_PAGE_READ | TL_PAGE_USER)) == (TL_PAGE_READ | tl_user_bit(h->view));
+    return tl_has_own_rights(h, h->view);
 }
 
 void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
@@ -94,7 +94,7 @@ typedef void forget_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t pa
 // Views U and S may show lines of a user's page, the latter under SUM; only S those of its own pages; M none.
 TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, bool has_sum, uint32_t n_slots, forget_slot *forget) {
     uint64_t mask = tlb->masks[entry], page = tlb->vaddrs[entry];
-    bool is_user = (tlb->pages[entry].flags & TL_PTE_U) != 0, is_small = tlb->pages[entry].level == 0;
+    bool is_user = (tlb->pages[entry].flags & TL_PAGE_USER) != 0, is_small = tlb->pages[entry].level == 0;
     uint32_t line_log2 = hm->h->line_log2, n_words = TL_PAGE_LINE_WORDS, word = 0;
     uint32_t first = 0, last = n_slots - PLACES; // the same place, so many slots further on, may be meant
     if (is_small) {
@@ -116,8 +116,8 @@ TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, 
 }
 
 void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry) {
-    const tl_tlb_page *page = &hm->dtlb.tlb.pages[entry];
-    uint32_t view = page->flags & TL_PTE_U ? TL_VIEW_U : TL_VIEW_S; // the only one in which it may have page slots
+    const tl_page *page = &hm->dtlb.tlb.pages[entry];
+    uint32_t view = page->flags & TL_PAGE_USER ? TL_VIEW_U : TL_VIEW_S; // the only one in which it may have page slots
     if (TL_LIKELY(page->level == 0)) {
         tl_page_slot *slot = tl_page_slot_of(hm, view, page->vaddr);
         if (slot->read_page == page->vaddr)
@@ -127,7 +127,7 @@ void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry) {
             if (hm->page_slots[i].entry == entry)
                 tl_page_slot_clear(&hm->page_slots[i]);
     }
-    forget_page(hm, &hm->dtlb.tlb, entry, hm->sum_slots.has_any, TL_DATA_SLOTS, forget_data_slot);
+    forget_page(hm, &hm->dtlb.tlb, entry, hm->user_slots.has_any, TL_DATA_SLOTS, forget_data_slot);
 }
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry) {
     forget_page(hm, &hm->itlb.tlb, entry, false, TL_FETCH_SLOTS, forget_fetch_slot);
@@ -160,13 +160,17 @@ static void hide_set(tl_hart_mem *hm, tl_slot_set *set, uint32_t view) {
     set->has_any = false;
 }
 
-void tl_slots_status_changed(tl_hart_mem *hm, uint64_t old_status) {
-    uint64_t status = hm->h->csr.mstatus, gone = old_status & ~status;
-    if (gone & TL_MSTATUS_SUM)
-        hide_set(hm, &hm->sum_slots, TL_VIEW_S);
-    if (gone & TL_MSTATUS_MXR)
+static bool has_lost(const tl_regime *old, const tl_regime *now, uint32_t view, uint8_t flags) {
+    return tl_is_permitted(&old->rights[view][TL_ACCESS_LOAD], flags) && !tl_is_permitted(&now->rights[view][TL_ACCESS_LOAD], flags);
+}
+
+void tl_slots_rights_changed(tl_hart_mem *hm, const tl_regime *old) {
+    const tl_regime *now = &hm->h->regime;
+    if (has_lost(old, now, TL_VIEW_S, TL_PAGE_READ | TL_PAGE_USER))
+        hide_set(hm, &hm->user_slots, TL_VIEW_S);
+    if (has_lost(old, now, TL_VIEW_S, TL_PAGE_EXECUTE))
         for (uint32_t view = 0; view < TL_VIEW_M; view++)
-            hide_set(hm, &hm->mxr_slots[view], view);
-    if (tl_is_disguised(status) && !tl_is_disguised(old_status))
+            hide_set(hm, &hm->code_slots[view], view);
+    if (now->data_view[TL_VIEW_M] != TL_VIEW_M && old->data_view[TL_VIEW_M] == TL_VIEW_M)
         tl_slots_hide_data_view(hm, TL_VIEW_M);
 }

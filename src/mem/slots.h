@@ -31,7 +31,7 @@ TL_ALWAYS_INLINE void tl_page_slot_set(const tl_hart_mem *hm, tl_page_slot *slot
     bool is_writable = tl_is_open(hm, paddr, TL_ACCESS_STORE, hm->h->view == TL_VIEW_M);
     uint32_t page_stamp = 0;
     if (TL_LIKELY(entry != TL_NO_ENTRY)) {
-        is_writable = is_writable && (hm->dtlb.tlb.pages[entry].flags & (TL_PTE_W | TL_PTE_D)) == (TL_PTE_W | TL_PTE_D);
+        is_writable = is_writable && (hm->dtlb.tlb.pages[entry].flags & (TL_PAGE_WRITE | TL_PAGE_DIRTY)) == (TL_PAGE_WRITE | TL_PAGE_DIRTY);
         page_stamp = hm->dtlb.first_stamp + entry;
     }
     slot->read_page = vaddr & tl_page_mask(0);
@@ -51,8 +51,8 @@ TL_ALWAYS_INLINE void tl_slot_forget_data(tl_data_slot *slot, uint64_t mask, uin
 // An entry of the DTLB is about to be dropped. The usual case: a small page of a user, with as many lines as a word has bits.
 TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry) {
     tl_tlb *tlb = &hm->dtlb.tlb;
-    const tl_tlb_page *page = &tlb->pages[entry];
-    bool is_usual = page->level == 0 && (page->flags & TL_PTE_U) && hm->h->line_log2 == TL_USUAL_LINE_LOG2 && !hm->sum_slots.has_any;
+    const tl_page *page = &tlb->pages[entry];
+    bool is_usual = page->level == 0 && (page->flags & TL_PAGE_USER) && hm->h->line_log2 == TL_USUAL_LINE_LOG2 && !hm->user_slots.has_any;
     if (TL_UNLIKELY(!is_usual)) {
         tl_slots_forget_any_data_page(hm, entry);
         return;

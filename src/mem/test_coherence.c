@@ -102,7 +102,7 @@ static void test_an_access_of_a_line_that_others_use_waits(void **state) {
     h->first_until = 4999;
     uint64_t misses = tally(&f, 1, TL_S_L1D_LOAD_MISS), reads = f.l2[TL_L2_READ];
     assert_false(h->port->load(h, X, 8)); // a probe is needed
-    assert_int_equal(h->trap_cause, TL_CAUSE_NOT_YET);
+    assert_int_equal(h->trap_cause, TL_TRAP_NOT_YET);
     assert_int_equal(h->now, 5000);
     assert_int_equal(tally(&f, 1, TL_S_L1D_LOAD_MISS), misses);
     assert_int_equal(f.l2[TL_L2_READ], reads);
@@ -192,7 +192,7 @@ static void test_fetch_gets_data_from_a_writer_but_stores_leave_instruction_cach
     assert_int_equal(b->now - before, 11 + 17);
     expect_states(&f, "SI", X);
     assert_int_equal(f.l2[TL_L2_READ_I], 2);
-    b->port->fence_i(b);
+    b->port->drop_code(b);
     assert_int_equal(b->tally[TL_S_L1I_INVALIDATE], 1);
     assert_int_equal(tl_fetch_slot_of(b, X)->key, TL_NO_KEY);
     tl_rig_stop(&f.rig);

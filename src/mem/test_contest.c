@@ -67,7 +67,7 @@ static bool attempt(fixture *f, uint32_t hart, uint64_t now, bool is_ahead, acce
     remember(f, h);
     if (is_done(h, kind, address))
         return true;
-    assert_int_equal(h->trap_cause, TL_CAUSE_NOT_YET);
+    assert_int_equal(h->trap_cause, TL_TRAP_NOT_YET);
     assert_int_equal(h->now, now);
     assert_memory_equal(f->tally, h->tally, sizeof f->tally);
     for (uint32_t k = 0; k < f->rig.config.l2_slices; k++)
@@ -276,12 +276,12 @@ static void access_that_had_to_translate_anew_does_not_wait(fixture *f) {
     tl_rig_map(&tables, page, X & ~UINT64_C(4095), 0, TL_RIG_RW);
     tl_rig_map(&tables, code, UINT64_C(0x80005000), 0, TL_RIG_RX);
     DONE(0, START, STORE, X);
-    tl_memory_set_satp(f->rig.memory, f->rig.harts[1], tl_rig_satp(&tables));
+    tl_memory_switch_context(f->rig.harts[1], tl_rig_satp(&tables));
     DONE_AHEAD(1, START + 5000, LOAD, at); // the walk took time already
     REFUSED(1, START + 10000, LOAD, at);   // the DTLB has it now
     DONE(0, START + 20000, STORE, X);
     REFUSED(1, START + 30000, STORE, at);
-    f->rig.harts[1]->port->flush_tlb(f->rig.harts[1], 0, true);
+    f->rig.harts[1]->port->flush_translation(f->rig.harts[1], 0, true);
     DONE_AHEAD(1, START + 30000, STORE, at);
     REFUSED(1, START + 31000, STORE, at);
     DONE_AHEAD(1, START + 32000, FETCH, code);

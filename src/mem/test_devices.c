@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is not RAM: accesses of harts to devices, and accesses of devices to RAM. Latencies: tl_rig_config(), and 37 cycles for a device.
+#include "isa/rv/arch.h"
 #include "mem/test_rig.h"
 
 static const uint64_t MIB = 1 << 20, DEVICE = 0x10000000;
@@ -91,7 +92,7 @@ static void test_what_devices_cannot_do_traps_and_reaches_nobody(void **state) {
         char access;
         uint64_t vaddr;
         uint32_t size;
-        tl_cause cause;
+        uint64_t cause;
     } rows[] = {
         {'l', 0x10000002, 4, TL_CAUSE_LOAD_MISALIGNED},  {'s', 0x10000001, 2, TL_CAUSE_STORE_MISALIGNED},
         {'l', 0x1000003e, 8, TL_CAUSE_LOAD_MISALIGNED},  {'l', 0x80ffffff, 2, TL_CAUSE_LOAD_MISALIGNED}, // begins in RAM
@@ -130,7 +131,7 @@ static void test_devices_are_reached_through_page_tables(void **state) {
     tl_hart *h = start(&f, 1);
     tl_rig_tables tables = tl_rig_tables_at(f.rig.ram, TL_RAM_BASE_PADDR);
     tl_rig_map(&tables, 0x7000, DEVICE, 0, TL_RIG_RW);
-    tl_memory_set_satp(f.rig.memory, h, tl_rig_satp(&tables));
+    tl_memory_switch_context(h, tl_rig_satp(&tables));
     assert_true(tl_rig_store(h, 0x7020, 4, 5));
     assert_true(tl_rig_store(h, 0x7024, 4, 6));
     assert_int_equal(f.log.paddr, DEVICE + 0x24);

@@ -2,6 +2,7 @@
 // Who may do what with which page: every combination of the eight flags of a leaf, at two levels of Sv39 and of Sv48, in every mode (MPRV
 // included), with and without SUM and MXR, for loads, stores and fetches. The expectation is a function written from the privileged
 // manual's steps. No flush between the accesses to one page, so TLBs and slots answer most of them.
+#include "isa/rv/arch.h"
 #include "mem/test_rig.h"
 
 static const uint64_t MIB = 1 << 20;
@@ -98,18 +99,18 @@ static void check_all(uint32_t n_levels, uint32_t level) {
     tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
     tables.n_levels = n_levels;
     uint64_t pte_paddr = tl_rig_pte_paddr(&tables, vaddr, level), state = n_levels * 8 + level;
-    tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+    tl_memory_switch_context(h, tl_rig_satp(&tables));
     for (uint32_t flags = 0; flags < 256; flags++) {
         for (uint32_t which = 0; which < N_MODES; which++) { // every mode on a fresh page
             setting mode = mode_of(which);
             for (uint32_t i = 0; i < 3; i++) {
                 tl_rig_write_u64(rig.ram, pte_paddr, tl_rig_pte(paddr, flags));
-                h->port->flush_tlb(h, vaddr, false);
+                h->port->flush_translation(h, vaddr, false);
                 check_access(&rig, &mode, pte_paddr, vaddr, accesses[i]);
             }
         }
         tl_rig_write_u64(rig.ram, pte_paddr, tl_rig_pte(paddr, flags));
-        h->port->flush_tlb(h, 0, true);
+        h->port->flush_translation(h, 0, true);
         for (uint32_t i = 0; i < 300; i++) { // one after the other on the same one
             setting mode = mode_of(some(&state) % N_MODES);
             check_access(&rig, &mode, pte_paddr, vaddr, accesses[some(&state) % 3]);
@@ -144,8 +145,8 @@ static void test_sv48_walks_four_levels_and_maps_pages_of_four_sizes(void **stat
         tables.n_levels = 4;
         uint64_t vaddr = UINT64_C(0xffff800000000000) + TL_RAM_BASE_PADDR; // so that the giant pages' offsets lead into RAM
         tl_rig_map(&tables, vaddr, level < 2 ? TL_RAM_BASE_PADDR : level == 2 ? UINT64_C(2) << 30 : 0, level, TL_RIG_RW);
-        tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
-        assert_int_equal(h->satp >> 60, 9);
+        tl_memory_switch_context(h, tl_rig_satp(&tables));
+        assert_int_equal(h->context >> 60, 9);
         assert_true(h->port->store(h, vaddr + 0x248, 8, 9));
         assert_int_equal(tl_rig_read_u64(rig.ram, tl_rig_paddr(0x248)), 9);
         assert_int_equal(h->tally[TL_S_PTW_READ], 4 - level);
@@ -176,7 +177,7 @@ static void test_canonical_addresses_are_those_of_the_mode(void **state) {
         tl_hart *h = rig.harts[0];
         tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
         tables.n_levels = rows[i].n_levels;
-        tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+        tl_memory_switch_context(h, tl_rig_satp(&tables));
         assert_false(h->port->load(h, rows[i].vaddr, 8)); // nothing is mapped: only canonical ones are looked for
         assert_int_equal(h->trap_cause, TL_CAUSE_LOAD_PAGE);
         assert_int_equal(h->tally[TL_S_PTW_WALK], rows[i].is_canonical);
@@ -202,7 +203,7 @@ static void start_kernel(kernel *k) {
     tl_rig_map(&k->tables, 0x1000, tl_rig_paddr(4 * MIB), 0, TL_RIG_RW);
     tl_rig_map(&k->tables, 0x2000, tl_rig_paddr(5 * MIB), 0, TL_RIG_RW & ~TL_PTE_U);
     tl_rig_map(&k->tables, 0x3000, tl_rig_paddr(6 * MIB), 0, (TL_RIG_RX & ~TL_PTE_U) & ~TL_PTE_R);
-    tl_memory_set_satp(k->rig.memory, k->h, tl_rig_satp(&k->tables));
+    tl_memory_switch_context(k->h, tl_rig_satp(&k->tables));
 }
 
 static void test_slots_stay_through_a_visit_to_the_kernel(void **state) {
@@ -296,11 +297,11 @@ static void test_new_root_takes_effect_with_the_flush(void **state) {
     tl_rig_write_u64(k.rig.ram, tl_rig_paddr(4 * MIB), 4);
     tl_rig_write_u64(k.rig.ram, tl_rig_paddr(8 * MIB), 8);
     assert_true(tl_rig_load(k.h, 0x1000, 8));
-    k.h->port->set_satp(k.h, tl_rig_satp(&other));
+    tl_rv_set_satp(k.h, tl_rig_satp(&other));
     assert_int_equal(k.h->tally[TL_S_DTLB_FLUSH], 0);
     assert_true(tl_rig_load(k.h, 0x1000, 8));
     assert_int_equal(k.h->mem_value, 4); // as the manual has it: SFENCE.VMA orders the two
-    k.h->port->flush_tlb(k.h, 0, true);
+    k.h->port->flush_translation(k.h, 0, true);
     assert_true(tl_rig_load(k.h, 0x1000, 8));
     assert_int_equal(k.h->mem_value, 8);
     tl_rig_stop(&k.rig);
@@ -311,12 +312,12 @@ static void test_new_mode_of_satp_starts_with_empty_tlbs(void **state) {
     kernel k;
     start_kernel(&k);
     assert_true(k.h->port->load(k.h, 0x1000, 8));
-    k.h->port->set_satp(k.h, 0);
+    tl_rv_set_satp(k.h, 0);
     assert_null(tl_read_hit(k.h, 0x1000, 8));
     assert_int_equal(k.h->tally[TL_S_DTLB_FLUSH], 1);
     assert_true(k.h->port->load(k.h, tl_rig_paddr(7 * MIB), 8));
     assert_true(k.h->port->fetch(k.h, tl_rig_paddr(7 * MIB)));
-    k.h->port->set_satp(k.h, tl_rig_satp(&k.tables));
+    tl_rv_set_satp(k.h, tl_rig_satp(&k.tables));
     assert_null(tl_read_hit(k.h, tl_rig_paddr(7 * MIB), 8));
     assert_int_equal(tl_fetch_slot_of(k.h, tl_rig_paddr(7 * MIB))->key, TL_NO_KEY);
     tl_rig_tables four = tl_rig_tables_at(k.rig.ram, tl_rig_paddr(MIB));
@@ -324,7 +325,7 @@ static void test_new_mode_of_satp_starts_with_empty_tlbs(void **state) {
     tl_rig_map(&four, 0x1000, tl_rig_paddr(8 * MIB), 0, TL_RIG_RW);
     tl_rig_write_u64(k.rig.ram, tl_rig_paddr(8 * MIB), 8);
     assert_true(k.h->port->load(k.h, 0x1000, 8));
-    k.h->port->set_satp(k.h, tl_rig_satp(&four));
+    tl_rv_set_satp(k.h, tl_rig_satp(&four));
     assert_true(tl_rig_load(k.h, 0x1000, 8));
     assert_int_equal(k.h->mem_value, 8);
     tl_rig_stop(&k.rig);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Physical memory protection against a function that asks each byte of an access, entry by entry, as the privileged manual tells it; on
 // random registers of every kind, overlapping and locked, in all modes, with slots that must never answer what the function denies.
+#include "isa/rv/hart.h"
 #include "mem/test_rig.h"
 
 static const uint64_t MIB = 1 << 20;
@@ -10,14 +11,14 @@ enum { R = 1, W = 2, X = 4, TOR = 1 << 3, NAPOT = 3 << 3, L = 0x80 };
 // Sec. 3.7.1: the entry's range, told from its address as it reads with a grain of 4 KiB (G = 10).
 static bool matches(const tl_hart *h, uint32_t i, uint64_t byte_paddr) {
     uint64_t y = byte_paddr / 4;
-    uint32_t kind = h->csr.pmpcfg[i] >> 3 & 3;
+    uint32_t kind = tl_rv(h)->csr.pmpcfg[i] >> 3 & 3;
     if (kind == 1) { // "matches any address y such that pmpaddr[i-1] <= y < pmpaddr[i]"; entry 0: zero is used for the lower bound
-        uint64_t lower = i == 0 ? 0 : h->csr.pmpaddr[i - 1] / 1024 * 1024, upper = h->csr.pmpaddr[i] / 1024 * 1024;
+        uint64_t lower = i == 0 ? 0 : tl_rv(h)->csr.pmpaddr[i - 1] / 1024 * 1024, upper = tl_rv(h)->csr.pmpaddr[i] / 1024 * 1024;
         return lower <= y && y < upper;
     }
     if (kind != 3)
         return false;
-    uint64_t address = h->csr.pmpaddr[i] | 511, bytes = 8; // "bits pmpaddr[G-2:0] read as all ones"; yyy0 is 8 bytes, yy01 16, ...
+    uint64_t address = tl_rv(h)->csr.pmpaddr[i] | 511, bytes = 8; // "bits pmpaddr[G-2:0] read as all ones"; yyy0 is 8 bytes, yy01 16, ...
     for (uint64_t bit = 1; address & bit; bit *= 2)
         bytes *= 2;
     uint64_t base = address * 4 / bytes * bytes;
@@ -33,9 +34,9 @@ static bool manual(const tl_hart *h, tl_priv priv, uint64_t paddr, uint32_t n_by
             continue;
         if (n < n_bytes) // "... must match all bytes of an access, or the access fails, irrespective of the L, R, W, and X bits"
             return false;
-        if (priv == TL_PRIV_M && !(h->csr.pmpcfg[i] & L))
+        if (priv == TL_PRIV_M && !(tl_rv(h)->csr.pmpcfg[i] & L))
             return true;
-        return h->csr.pmpcfg[i] & right;
+        return tl_rv(h)->csr.pmpcfg[i] & right;
     }
     return priv == TL_PRIV_M;
 }
@@ -57,9 +58,9 @@ static tl_hart *start(tl_rig *rig) {
 }
 
 static void set(tl_hart *h, uint32_t entry, uint8_t cfg, uint64_t address) {
-    h->csr.pmpcfg[entry] = cfg;
-    h->csr.pmpaddr[entry] = address;
-    h->port->pmp_changed(h);
+    tl_rv(h)->csr.pmpcfg[entry] = cfg;
+    tl_rv(h)->csr.pmpaddr[entry] = address;
+    h->port->protection_changed(h);
 }
 
 static void test_random_registers_permit_what_the_manual_permits(void **state) {
@@ -79,7 +80,7 @@ static void test_random_registers_permit_what_the_manual_permits(void **state) {
         set(h, entry, cfg | (random_of(&r) % 3 == 0 ? L : 0), address);
         if (round % 50 == 0)
             for (uint32_t i = 0; i < TL_N_PMP; i++)
-                set(h, i, 0, h->csr.pmpaddr[i]); // off, but still the bottom of the next one's range
+                set(h, i, 0, tl_rv(h)->csr.pmpaddr[i]); // off, but still the bottom of the next one's range
         for (uint32_t i = 0; i < 60; i++) {
             tl_priv priv = privs[random_of(&r) % 3];
             uint32_t size = 1u << random_of(&r) % 4, kind = (uint32_t)(random_of(&r) % 3);
@@ -125,8 +126,8 @@ static void test_users_of_the_personality_know_no_protection(void **state) {
     tl_rig rig;
     tl_hart *h = start(&rig);
     h->is_privileged = false;
-    h->csr.pmpcfg[0] = NAPOT | L;
-    h->csr.pmpaddr[0] = (UINT64_C(1) << 54) - 1;
+    tl_rv(h)->csr.pmpcfg[0] = NAPOT | L;
+    tl_rv(h)->csr.pmpaddr[0] = (UINT64_C(1) << 54) - 1;
     assert_true(tl_rig_store(h, tl_rig_paddr(0), 8, 1));
     tl_rig_stop(&rig);
 }
@@ -176,7 +177,7 @@ static void test_walks_are_reads_and_writes_of_the_supervisor(void **state) {
         tl_rig_write_u64(rig.ram, pte_paddr, pte);
         set(h, 0, (uint8_t)(NAPOT | rows[i].rights), (pte_paddr & ~UINT64_C(4095)) / 4 | 511);
         set(h, 1, NAPOT | R | W | X, (UINT64_C(1) << 54) - 1);
-        h->port->set_satp(h, tl_rig_satp(&tables));
+        tl_rv_set_satp(h, tl_rig_satp(&tables));
         bool is_ok = rows[i].access == 'l'   ? tl_rig_load(h, 0x5000, 8)
                      : rows[i].access == 's' ? tl_rig_store(h, 0x5000, 8, 1)
                                              : tl_rig_fetch(h, 0x5000);

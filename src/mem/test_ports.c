@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The doors of model/hart.h: bytes, slots, crossings, atomics, traps, fences, prefetch. Latencies: tl_rig_config().
+#include "isa/rv/arch.h"
 #include "mem/test_rig.h"
 
 static const uint64_t MIB = 1 << 20, BASE = UINT64_C(0x80000000);
@@ -96,7 +97,7 @@ static void test_crossing_access_that_traps_touches_no_data(void **state) {
     tl_hart *h = start(&rig, &config);
     tl_rig_tables tables = tl_rig_tables_at(rig.ram, BASE);
     tl_rig_map(&tables, 0, BASE + 4 * MIB, 0, TL_RIG_RW);
-    tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+    tl_memory_switch_context(h, tl_rig_satp(&tables));
     assert_false(h->port->store(h, 4092, 8, UINT64_MAX)); // the second page is not there
     assert_int_equal(h->trap_cause, TL_CAUSE_STORE_PAGE);
     assert_int_equal(h->trap_value, 4096); // the part that faulted
@@ -176,7 +177,7 @@ static void test_fence_i_empties_the_instruction_cache(void **state) {
     assert_true(h->port->fetch(h, BASE));
     assert_true(h->port->fetch(h, BASE + 64));
     uint32_t generation = h->code_generation;
-    h->port->fence_i(h);
+    h->port->drop_code(h);
     assert_int_equal(h->tally[TL_S_L1I_INVALIDATE], 2);
     assert_int_not_equal(h->code_generation, generation);
     assert_int_equal(tl_fetch_slot_of(h, BASE)->key, TL_NO_KEY);
@@ -219,12 +220,12 @@ static void test_change_of_address_space_forgets_everything_translated(void **st
     tl_rig_map(&tables, BASE, BASE + 4 * MIB, 0, TL_RIG_RW);
     tl_rig_map(&tables, BASE + 4096, BASE + 5 * MIB, 0, TL_RIG_RX);
     assert_true(h->port->load(h, data, 8)); // untranslated
-    tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+    tl_memory_switch_context(h, tl_rig_satp(&tables));
     assert_null(tl_read_hit(h, data, 8));
     assert_true(h->port->load(h, data, 8));
     assert_true(h->port->fetch(h, BASE + 4096));
     assert_ptr_equal(tl_read_hit(h, data, 8), rig.ram + 4 * MIB + 0x400);
-    tl_memory_set_satp(rig.memory, h, 0);
+    tl_memory_switch_context(h, 0);
     assert_int_equal(h->tally[TL_S_DTLB_FLUSH], 1);
     assert_int_equal(h->tally[TL_S_ITLB_FLUSH], 1);
     assert_int_equal(h->tally[TL_S_L2TLB_FLUSH], 2);

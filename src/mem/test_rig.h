@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/testing.h"
+#include "isa/rv/regime.h"
 #include "mem/memory.h"
 
 typedef struct tl_rig {
@@ -25,8 +26,10 @@ static inline void tl_rig_start(tl_rig *rig, const tl_config *config) {
     rig->ram = calloc(1, config->ram_bytes);
     assert_non_null(rig->ram);
     for (uint32_t i = 0; i < config->n_harts; i++) {
-        tl_hart *h = rig->harts[i] = tl_arena_alloc(&rig->arena, sizeof *h);
+        tl_hart *h = rig->harts[i] = tl_arena_alloc(&rig->arena, sizeof(tl_rv_hart));
         assert_non_null(h);
+        h->isa = &tl_isa_rv64;
+        h->isa->init(h);
         h->id = i;
         h->config = &rig->config;
         h->ram = rig->ram;
@@ -94,12 +97,12 @@ static inline uint64_t tl_rig_pte(uint64_t paddr, uint64_t flags) { return paddr
 // What system software does through the register file: between two instructions, and within one.
 static inline void tl_rig_set_priv(tl_hart *h, tl_priv priv) {
     h->priv = priv;
-    h->view = priv == TL_PRIV_M ? 2 : (uint32_t)priv;
+    h->view = h->isa->views[priv];
 }
 static inline void tl_rig_set_status(tl_hart *h, uint64_t mstatus) {
-    uint64_t old = h->csr.mstatus;
-    h->csr.mstatus = mstatus;
-    h->port->status_changed(h, old);
+    uint64_t old = tl_rv(h)->csr.mstatus;
+    tl_rv(h)->csr.mstatus = mstatus;
+    tl_rv_status_changed(h, old);
 }
 static inline uint64_t tl_rig_mpp(tl_priv priv) { return (uint64_t)priv << 11; }
 

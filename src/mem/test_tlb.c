@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // TLBs: pages of every size in one array, and the translation path through both levels, by hand. Latencies: tl_rig_config().
+#include "isa/rv/arch.h"
 #include "mem/test_rig.h"
 
 static const uint64_t MIB = 1 << 20;
@@ -16,7 +17,7 @@ static void start(fixture *f, uint32_t entries, uint32_t ways) {
 }
 
 static uint32_t add(fixture *f, uint64_t vaddr, uint32_t level) {
-    tl_tlb_page page = {.vaddr = vaddr, .paddr = vaddr, .level = level, .flags = TL_RIG_RW};
+    tl_page page = {.vaddr = vaddr, .paddr = vaddr, .level = level, .flags = TL_RIG_RW};
     uint32_t entry = tl_tlb_choose(&f->tlb, &page);
     if (tl_tlb_is_valid(&f->tlb, entry))
         tl_tlb_drop(&f->tlb, entry);
@@ -60,7 +61,7 @@ static void test_overlap_is_seen_from_the_small_and_from_the_large_page(void **s
     fixture f;
     start(&f, 8, 2);
     uint32_t small = add(&f, 2 * MIB + 0x7000, 0);
-    tl_tlb_page large = {.vaddr = 2 * MIB, .level = 1, .flags = TL_RIG_RW}, inside = {.vaddr = 4 * MIB + 0x1000, .flags = TL_RIG_RW};
+    tl_page large = {.vaddr = 2 * MIB, .level = 1, .flags = TL_RIG_RW}, inside = {.vaddr = 4 * MIB + 0x1000, .flags = TL_RIG_RW};
     assert_int_equal(tl_tlb_overlap(&f.tlb, &large), small);
     assert_int_equal(tl_tlb_overlap(&f.tlb, &inside), TL_NO_ENTRY);
     uint32_t entry = add(&f, 4 * MIB, 1);
@@ -96,7 +97,7 @@ static void start_space(space *s, const tl_config *config, uint64_t flags) {
     s->tables = tl_rig_tables_at(s->rig.ram, TL_RAM_BASE_PADDR);
     for (uint64_t page = 0; page < 64; page++)
         tl_rig_map(&s->tables, page * 4096, tl_rig_paddr(4 * MIB + page * 4096), 0, flags);
-    tl_memory_set_satp(s->rig.memory, s->h, tl_rig_satp(&s->tables));
+    tl_memory_switch_context(s->h, tl_rig_satp(&s->tables));
 }
 
 static uint64_t page_address(uint64_t page) { return page * 4096 + 1024 + page % 4 * 64; } // away from the lines of the tables
@@ -179,12 +180,12 @@ static void test_flush_of_one_page_leaves_the_others(void **state) {
     start_space(&s, &config, TL_RIG_RW);
     touch(&s, 0);
     touch(&s, 1);
-    s.h->port->flush_tlb(s.h, 0x123, false);
+    s.h->port->flush_translation(s.h, 0x123, false);
     assert_int_equal(s.h->tally[TL_S_DTLB_FLUSH], 1);
     assert_int_equal(s.h->tally[TL_S_L2TLB_FLUSH], 1);
     assert_null(tl_read_hit(s.h, page_address(0), 8));
     assert_non_null(tl_read_hit(s.h, page_address(1), 8));
-    s.h->port->flush_tlb(s.h, 0, true);
+    s.h->port->flush_translation(s.h, 0, true);
     assert_int_equal(s.h->tally[TL_S_DTLB_FLUSH], 2);
     assert_int_equal(s.h->tally[TL_S_L2TLB_FLUSH], 2);
     assert_null(tl_read_hit(s.h, page_address(1), 8));
@@ -200,13 +201,13 @@ static void test_flush_that_reaches_the_itlb_changes_the_generation_of_code(void
     touch(&s, 0);
     assert_true(tl_rig_fetch(s.h, 4096));
     uint32_t generation = s.h->code_generation;
-    s.h->port->flush_tlb(s.h, 0, false); // no fetch used it
+    s.h->port->flush_translation(s.h, 0, false); // no fetch used it
     assert_int_equal(s.h->code_generation, generation);
     assert_int_equal(s.h->tally[TL_S_ITLB_FLUSH], 0);
-    s.h->port->flush_tlb(s.h, 4096, false);
+    s.h->port->flush_translation(s.h, 4096, false);
     assert_int_equal(s.h->code_generation, generation + 1);
     assert_int_equal(s.h->tally[TL_S_ITLB_FLUSH], 1);
-    s.h->port->flush_tlb(s.h, 0, true); // nothing is left to drop
+    s.h->port->flush_translation(s.h, 0, true); // nothing is left to drop
     assert_int_equal(s.h->code_generation, generation + 2);
     tl_rig_stop(&s.rig);
 }
@@ -263,7 +264,7 @@ static void test_remembered_oldest_is_the_victim_of_a_search(void **state) {
         assert_true(tl_tlb_init(&tlb, &arena, ways, ways, TL_N_LEVELS, TL_REPLACE_LRU, stamps, &clock, 1));
         assert_int_equal(tlb.n_eights, ways / 8);
         for (uint64_t i = 0; i < 20000; i++) {
-            tl_tlb_page page = {.vaddr = i << TL_PAGE_BITS, .flags = TL_RIG_RW};
+            tl_page page = {.vaddr = i << TL_PAGE_BITS, .flags = TL_RIG_RW};
             uint32_t entry = tl_tlb_choose(&tlb, &page);
             if (tlb.n_invalid == 0)
                 assert_int_equal(entry, tl_replacement_victim(TL_REPLACE_LRU, stamps, ways, &unused));
@@ -334,8 +335,8 @@ static void expect_short_way_as_long_way(uint32_t l2tlb_entries, uint32_t l2tlb_
         use(full.h, vaddr, is_store, false);
         if (draw(&random, 500) == 0) {
             bool is_all = draw(&random, 4) == 0;
-            brief.h->port->flush_tlb(brief.h, vaddr, is_all);
-            full.h->port->flush_tlb(full.h, vaddr, is_all);
+            brief.h->port->flush_translation(brief.h, vaddr, is_all);
+            full.h->port->flush_translation(full.h, vaddr, is_all);
         }
         assert_int_equal(brief.h->now, full.h->now);
         assert_int_equal(brief.h->stamp, full.h->stamp);

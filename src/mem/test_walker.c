@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Page walks: what they read, what they cost, what faults. Latencies: tl_rig_config().
+#include "isa/rv/arch.h"
 #include "mem/test_rig.h"
 
 static const uint64_t MIB = 1 << 20;
@@ -12,7 +13,7 @@ static void test_cold_walk_costs_three_reads_of_memory(void **state) {
     tl_hart *h = rig.harts[0];
     tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
     tl_rig_map(&tables, 0, tl_rig_paddr(4 * MIB), 0, TL_RIG_RW);
-    tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+    tl_memory_switch_context(h, tl_rig_satp(&tables));
     tl_rig_write_u64(rig.ram, tl_rig_paddr(4 * MIB), 99);
 
     assert_true(h->port->load(h, 0, 8));
@@ -47,7 +48,7 @@ static void test_walk_of_a_large_page_stops_early(void **state) {
         tl_hart *h = rig.harts[0];
         tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
         tl_rig_map(&tables, UINT64_C(1) << 30, TL_RAM_BASE_PADDR, rows[i].level, TL_RIG_RX);
-        tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+        tl_memory_switch_context(h, tl_rig_satp(&tables));
         assert_true(h->port->fetch(h, (UINT64_C(1) << 30) + 0x240));
         assert_int_equal(h->tally[TL_S_PTW_READ], rows[i].reads);
         assert_int_equal(h->tally[TL_S_PTW_WALK_I], 1);
@@ -102,7 +103,7 @@ static void test_entries_fault_as_the_manual_says(void **state) {
         tl_hart *h = rig.harts[0];
         tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
         tl_rig_map(&tables, 0, row->paddr, row->level, row->flags);
-        tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+        tl_memory_switch_context(h, tl_rig_satp(&tables));
         bool is_fetch = row->access == 'f';
         bool is_ok = is_fetch ? h->port->fetch(h, 0x48) : row->access == 's' ? h->port->store(h, 0x48, 8, 1) : h->port->load(h, 0x48, 8);
         if (is_ok != (row->cause < 0) || (!is_ok && (h->trap_cause != (uint64_t)row->cause || h->trap_value != 0x48)))
@@ -123,7 +124,7 @@ static void test_faulting_walk_leaves_no_entry(void **state) {
     tl_hart *h = rig.harts[0];
     tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
     tl_rig_map(&tables, 0, tl_rig_paddr(4 * MIB), 0, V | U | R | A);
-    tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+    tl_memory_switch_context(h, tl_rig_satp(&tables));
     assert_false(h->port->store(h, 0, 8, 1));
     tl_rig_map(&tables, 0, tl_rig_paddr(4 * MIB), 0, V | U | R | W | A | D);
     assert_true(h->port->store(h, 0, 8, 1)); // no flush needed
@@ -139,7 +140,7 @@ static void test_entry_without_permission_faults_without_a_walk(void **state) {
     tl_hart *h = rig.harts[0];
     tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
     tl_rig_map(&tables, 0, tl_rig_paddr(4 * MIB), 0, V | U | R | A);
-    tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+    tl_memory_switch_context(h, tl_rig_satp(&tables));
     assert_true(h->port->load(h, 0, 8));
     uint64_t before = h->now;
     assert_false(h->port->store(h, 0, 8, 1));
@@ -158,7 +159,7 @@ static void test_non_canonical_address_faults_without_a_walk(void **state) {
     tl_rig_start(&rig, &config);
     tl_hart *h = rig.harts[0];
     tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
-    tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+    tl_memory_switch_context(h, tl_rig_satp(&tables));
     assert_false(h->port->load(h, UINT64_C(1) << 38, 8));
     assert_int_equal(h->trap_cause, TL_CAUSE_LOAD_PAGE);
     assert_int_equal(h->tally[TL_S_DTLB_ACCESS], 1);
@@ -196,7 +197,7 @@ static void test_translation_for_tools_disturbs_nothing(void **state) {
     tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
     tl_rig_map(&tables, 0x3000, tl_rig_paddr(4 * MIB), 0, V | U | R);
     tl_rig_map(&tables, 2 * MIB, tl_rig_paddr(2 * MIB), 1, V | U | R);
-    tl_memory_set_satp(rig.memory, h, tl_rig_satp(&tables));
+    tl_memory_switch_context(h, tl_rig_satp(&tables));
     uint64_t paddr = 0;
     assert_true(tl_memory_translate(rig.memory, h, 0x3abc, &paddr));
     assert_int_equal(paddr, tl_rig_paddr(4 * MIB) + 0xabc);

@@ -65,12 +65,12 @@ void tl_tlb_drop(tl_tlb *tlb, uint32_t entry) {
     else
         *filter_of(tlb, tlb->vaddrs[entry]) -= 1;
     tlb->n_invalid += 1;
-    tlb->pages[entry] = (tl_tlb_page){0};
+    tlb->pages[entry] = (tl_page){0};
     tlb->vaddrs[entry] = NEVER;
     tlb->masks[entry] = tl_page_mask(0);
 }
 
-uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_tlb_page *page) {
+uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_page *page) {
     if (page->level == 0)
         return tl_tlb_search(tlb, page->vaddr);
     uint64_t mask = tl_page_mask(page->level);
@@ -80,7 +80,7 @@ uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_tlb_page *page) {
     return TL_NO_ENTRY;
 }
 
-uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_tlb_page *page) {
+uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_page *page) {
     uint32_t first = first_of_set(tlb, page->vaddr, page->level);
     for (uint32_t way = 0; tlb->n_invalid != 0 && way < tlb->ways; way++)
         if (!tl_tlb_is_valid(tlb, first + way))
@@ -90,7 +90,7 @@ uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_tlb_page *page) {
     return first + tl_replacement_victim(tlb->policy, tlb->stamps + first, tlb->ways, &tlb->random);
 }
 
-void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_tlb_page *page) {
+void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_page *page) {
     tlb->n_invalid -= 1;
     tlb->pages[entry] = *page;
     tlb->vaddrs[entry] = page->vaddr;

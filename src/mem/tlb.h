@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/bits.h"
 #include "mem/replacement.h"
+#include "model/isa.h"
 
 enum {
     TL_PAGE_BITS = 12,
@@ -18,24 +19,6 @@ enum {
 };
 static const uint32_t TL_NO_ENTRY = UINT32_MAX;
 
-// Flags as they stand in a page-table entry.
-enum {
-    TL_PTE_V = 1 << 0,
-    TL_PTE_R = 1 << 1,
-    TL_PTE_W = 1 << 2,
-    TL_PTE_X = 1 << 3,
-    TL_PTE_U = 1 << 4,
-    TL_PTE_G = 1 << 5,
-    TL_PTE_A = 1 << 6,
-    TL_PTE_D = 1 << 7,
-};
-
-typedef struct tl_tlb_page { // what an entry says
-    uint64_t vaddr, paddr;   // of the page
-    uint32_t level;          // 0: 4 KiB
-    uint8_t flags;           // TL_PTE_*
-} tl_tlb_page;
-
 typedef struct tl_tlb_oldest { // of eight neighboring entries, as found last. Stamps grow only: while this one is the entry's, so it is
     uint64_t stamp;
     uint32_t entry;
@@ -44,7 +27,7 @@ typedef struct tl_tlb_oldest { // of eight neighboring entries, as found last. S
 typedef struct tl_tlb {
     uint64_t *vaddrs; // of the pages; an invalid entry's never matches
     uint64_t *masks;  // the address bits that name the page
-    tl_tlb_page *pages;
+    tl_page *pages;
     uint64_t (*lines)[TL_PAGE_LINE_WORDS]; // for the owner: lines of the page it may have to forget with the entry
     uint64_t *stamps, *uses, *clock;       // as in tl_cache
     uint64_t random;
@@ -126,7 +109,7 @@ TL_ALWAYS_INLINE uint32_t tl_tlb_oldest_of_all(tl_tlb *tlb) {
 }
 
 // A small page takes the place of another: tl_tlb_drop and tl_tlb_fill in one.
-TL_ALWAYS_INLINE void tl_tlb_replace_small(tl_tlb *tlb, uint32_t entry, const tl_tlb_page *page) {
+TL_ALWAYS_INLINE void tl_tlb_replace_small(tl_tlb *tlb, uint32_t entry, const tl_page *page) {
     uint64_t vaddr = page->vaddr;
     tlb->n_hashed[tlb->vaddrs[entry] >> TL_PAGE_BITS & (TL_TLB_FILTER - 1)] -= 1;
     tlb->n_hashed[vaddr >> TL_PAGE_BITS & (TL_TLB_FILTER - 1)] += 1;
@@ -139,9 +122,9 @@ TL_ALWAYS_INLINE void tl_tlb_replace_small(tl_tlb *tlb, uint32_t entry, const tl
 
 void tl_tlb_drop(tl_tlb *tlb, uint32_t entry);
 // A valid entry that overlaps the page, or TL_NO_ENTRY: to be dropped before the page is filled.
-uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_tlb_page *page);
+uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_page *page);
 // The entry the page would take: the first invalid one of its set, else the policy's victim.
-uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_tlb_page *page);
-void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_tlb_page *page); // the entry must be invalid
+uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_page *page);
+void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_page *page); // the entry must be invalid
 
 #endif

@@ -26,6 +26,7 @@ typedef struct tl_core_type {
     const char *name, *title;                                                      // "interp", "threaded code over decoded fetch runs"
     TL_MUST_CHECK tl_status (*attach)(tl_hart *h, tl_arena *arena, tl_error *err); // fills h->engine
     void (*detach)(tl_hart *h);
+    const struct tl_isa *isa; // that it executes
     tl_stop (*run)(tl_hart *h);
     void (*sync)(tl_hart *h); // folds everything held back into h->tally, exact within a CSR instruction, too; idempotent
     // How many cycles a run may go beyond its horizon when no access takes a slow path.

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: MIT
-// A hart's clock and its books: tallies that are views of the clock (front-ends keep time in h->now and h->instret and call this when
+// A hart's clock and its accounts: tallies that are views of the clock (front-ends keep time in h->now and h->instret and call this when
 // somebody looks), cycles and instructions by privilege mode, machine time, and interrupt lines.
+#include <string.h>
+
 #include "base/bits.h"
 #include "model/core.h"
+#include "model/isa.h"
 
 __extension__ typedef unsigned __int128 uint128;
 
 void tl_hart_sync_clock(tl_hart *h) {
-    uint64_t cycle = h->now - h->idle_cycles, cycles[4], insns[4];
-    for (uint32_t i = 0; i < 4; i++) {
+    uint64_t cycle = h->now - h->idle_cycles, cycles[TL_N_VIEWS], insns[TL_N_VIEWS];
+    for (uint32_t i = 0; i < TL_N_VIEWS; i++) {
         cycles[i] = h->mode_cycles[i];
         insns[i] = h->mode_insns[i];
     }
-    cycles[h->priv] += cycle - h->mode_start_cycle;
-    insns[h->priv] += h->instret - h->mode_start_insn;
+    cycles[h->view] += cycle - h->mode_start_cycle;
+    insns[h->view] += h->instret - h->mode_start_insn;
     h->tally[TL_S_HART_CYCLE] = cycle;
-    h->tally[TL_S_HART_CYCLE_U] = cycles[TL_PRIV_U] - h->supervisor_cycles;
-    h->tally[TL_S_HART_CYCLE_S] = cycles[TL_PRIV_S] + h->supervisor_cycles;
-    h->tally[TL_S_HART_CYCLE_M] = cycles[TL_PRIV_M];
+    h->tally[TL_S_HART_CYCLE_U] = cycles[TL_VIEW_U] - h->supervisor_cycles;
+    h->tally[TL_S_HART_CYCLE_S] = cycles[TL_VIEW_S] + h->supervisor_cycles;
+    h->tally[TL_S_HART_CYCLE_M] = cycles[TL_VIEW_M];
     h->tally[TL_S_HART_IDLE_CYCLE] = h->idle_cycles;
     h->tally[TL_S_HART_INSTRET] = h->instret;
-    h->tally[TL_S_HART_INSTRET_U] = insns[TL_PRIV_U];
-    h->tally[TL_S_HART_INSTRET_S] = insns[TL_PRIV_S];
-    h->tally[TL_S_HART_INSTRET_M] = insns[TL_PRIV_M];
+    h->tally[TL_S_HART_INSTRET_U] = insns[TL_VIEW_U];
+    h->tally[TL_S_HART_INSTRET_S] = insns[TL_VIEW_S];
+    h->tally[TL_S_HART_INSTRET_M] = insns[TL_VIEW_M];
 }
 
 void tl_hart_set_priv(tl_hart *h, tl_priv priv) {
@@ -30,12 +33,32 @@ void tl_hart_set_priv(tl_hart *h, tl_priv priv) {
         if (h->pmus[i]->needs_modes)
             h->pmus[i]->leave_mode(h->pmus[i]->ctx, h, priv);
     uint64_t cycle = h->now - h->idle_cycles;
-    h->mode_cycles[h->priv] += cycle - h->mode_start_cycle;
-    h->mode_insns[h->priv] += h->instret - h->mode_start_insn;
+    h->mode_cycles[h->view] += cycle - h->mode_start_cycle;
+    h->mode_insns[h->view] += h->instret - h->mode_start_insn;
     h->mode_start_cycle = cycle;
     h->mode_start_insn = h->instret;
     h->priv = priv;
-    h->view = priv == TL_PRIV_M ? 2 : (uint32_t)priv;
+    h->view = h->isa->views[priv];
+}
+
+bool tl_hart_hang_pmu(tl_hart *h, const tl_pmu_port *port, bool is_first) {
+    if (h->n_pmus == TL_MAX_PMU_PORTS)
+        return false;
+    if (is_first)
+        memmove(&h->pmus[1], &h->pmus[0], h->n_pmus * sizeof h->pmus[0]);
+    h->pmus[is_first ? 0 : h->n_pmus] = port;
+    h->n_pmus += 1;
+    h->isa->pmus_changed(h);
+    return true;
+}
+
+void tl_hart_drop_pmu(tl_hart *h, const tl_pmu_port *port) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < h->n_pmus; i++)
+        if (h->pmus[i] != port)
+            h->pmus[n++] = h->pmus[i];
+    h->n_pmus = n;
+    h->isa->pmus_changed(h);
 }
 
 void tl_hart_retired(tl_hart *h) {
@@ -83,10 +106,8 @@ bool tl_hart_poll(tl_hart *h) {
 
 void tl_hart_set_irq(tl_hart *h, tl_irq irq, bool level) {
     uint64_t bit = UINT64_C(1) << irq;
-    if (irq == TL_IRQ_SEI)
-        h->csr.seip_line = level;
-    else
-        h->csr.mip = level ? h->csr.mip | bit : h->csr.mip & ~bit;
+    uint64_t *lines = h->irqs_wired & bit ? &h->irq_lines : &h->irqs_pending;
+    *lines = level ? *lines | bit : *lines & ~bit;
     if (tl_hart_pending(h) != 0)
         tl_hart_stop_soon(h);
 }

@@ -80,77 +80,53 @@ TL_ALWAYS_INLINE uint64_t tl_fetch_slot_paddr(const tl_fetch_slot *slot, uint64_
     return TL_RAM_BASE_PADDR + (ppn << TL_KEY_PAGE_LOG2 | (vaddr & ((UINT64_C(1) << TL_KEY_PAGE_LOG2) - 1)));
 }
 
-typedef enum tl_priv { TL_PRIV_U = 0, TL_PRIV_S = 1, TL_PRIV_M = 3 } tl_priv;
+// A privilege level, as the ISA numbers them: 0 is that of programs, a larger one may do more. Names: the ISA's own header (isa/rv/arch.h).
+typedef uint32_t tl_priv;
+enum { TL_N_PRIVS = 4 };
 
-// Exception causes: RISC-V privileged manual, table of mcause.
-typedef enum tl_cause {
-    TL_CAUSE_FETCH_MISALIGNED = 0,
-    TL_CAUSE_FETCH_ACCESS = 1,
-    TL_CAUSE_ILLEGAL = 2,
-    TL_CAUSE_BREAKPOINT = 3,
-    TL_CAUSE_LOAD_MISALIGNED = 4,
-    TL_CAUSE_LOAD_ACCESS = 5,
-    TL_CAUSE_STORE_MISALIGNED = 6,
-    TL_CAUSE_STORE_ACCESS = 7,
-    TL_CAUSE_ECALL_U = 8,
-    TL_CAUSE_ECALL_S = 9,
-    TL_CAUSE_ECALL_M = 11,
-    TL_CAUSE_FETCH_PAGE = 12,
-    TL_CAUSE_LOAD_PAGE = 13,
-    TL_CAUSE_STORE_PAGE = 15,
-    TL_CAUSE_NOT_YET = 64, // of the simulator: TL_STOP_WAIT
-} tl_cause;
+// Views of the slots: the levels that memory tells apart. The ISA says which of its levels has which.
+enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M };
 
-// Interrupt lines, bits of mip and mie: privileged manual, table of mcause, and Sscofpmf.
-typedef enum tl_irq {
-    TL_IRQ_SSI = 1,
-    TL_IRQ_MSI = 3,
-    TL_IRQ_STI = 5,
-    TL_IRQ_MTI = 7,
-    TL_IRQ_SEI = 9,
-    TL_IRQ_MEI = 11,
-    TL_IRQ_LCOFI = 13,
-    TL_IRQ_PERSONALITY = 62, // no register shows it: an event of the user-mode personality has overflowed (os/perf_event.h)
-} tl_irq;
+// An interrupt line, as the ISA numbers them.
+typedef uint32_t tl_irq;
+enum { TL_IRQ_PERSONALITY = 62 }; // no register shows it: an event of the user-mode personality has overflowed (os/perf_event.h)
 
-enum { TL_N_PMP = 16 };
-
-// Machine- and supervisor-level registers of the core itself. isa/rv/csr.c says what may stand in them and is the only writer, but for the
-// lines of mip (tl_hart_set_irq). mem/ reads what concerns translation and protection. Counters and what gates them belong to a PMU.
-typedef struct tl_privileged {
-    uint64_t mstatus;
-    uint64_t mie, mip; // mip: as software wrote it (SSIP, STIP, SEIP, LCOFIP) or lines with their level; SEIP is ORed with seip_line
-    uint64_t medeleg, mideleg;
-    uint64_t mtvec, mscratch, mepc, mcause, mtval, menvcfg;
-    uint64_t stvec, sscratch, sepc, scause, stval, senvcfg;
-    uint64_t irq_mask; // interrupts that exist: bits of mie and mip
-    uint64_t pmpaddr[TL_N_PMP];
-    uint8_t pmpcfg[TL_N_PMP];
-    uint32_t pmp_generation; // grows with every change of a pmp register
-    bool seip_line;          // the interrupt controller's own level of SEIP
-} tl_privileged;
-
-// mstatus, RV64: privileged manual, machine status registers.
-#define TL_MSTATUS_SIE (UINT64_C(1) << 1)
-#define TL_MSTATUS_MIE (UINT64_C(1) << 3)
-#define TL_MSTATUS_SPIE (UINT64_C(1) << 5)
-#define TL_MSTATUS_MPIE (UINT64_C(1) << 7)
-#define TL_MSTATUS_SPP (UINT64_C(1) << 8)
-#define TL_MSTATUS_MPP (UINT64_C(3) << 11)
-#define TL_MSTATUS_FS (UINT64_C(3) << 13)
-#define TL_MSTATUS_MPRV (UINT64_C(1) << 17)
-#define TL_MSTATUS_SUM (UINT64_C(1) << 18)
-#define TL_MSTATUS_MXR (UINT64_C(1) << 19)
-#define TL_MSTATUS_TVM (UINT64_C(1) << 20)
-#define TL_MSTATUS_TW (UINT64_C(1) << 21)
-#define TL_MSTATUS_TSR (UINT64_C(1) << 22)
-#define TL_MSTATUS_UXL (UINT64_C(3) << 32)
-#define TL_MSTATUS_SXL (UINT64_C(3) << 34)
-#define TL_MSTATUS_SD (UINT64_C(1) << 63)
+enum { TL_TRAP_NOT_YET = 64 }; // trap_cause of the simulator, of no ISA: TL_STOP_WAIT
 
 typedef enum tl_amo { TL_AMO_SWAP, TL_AMO_ADD, TL_AMO_XOR, TL_AMO_AND, TL_AMO_OR, TL_AMO_MIN, TL_AMO_MAX, TL_AMO_MINU, TL_AMO_MAXU } tl_amo;
 
 typedef struct tl_hart tl_hart;
+
+typedef enum tl_access { TL_ACCESS_FETCH, TL_ACCESS_LOAD, TL_ACCESS_STORE, TL_N_ACCESSES } tl_access; // the permission an access needs
+
+// Flags of a page, as a walker reports them and TLBs keep them. They stand where RISC-V has them in an entry of a page table.
+enum {
+    TL_PAGE_VALID = 1 << 0,
+    TL_PAGE_READ = 1 << 1,
+    TL_PAGE_WRITE = 1 << 2,
+    TL_PAGE_EXECUTE = 1 << 3,
+    TL_PAGE_USER = 1 << 4, // belongs to programs; others belong to the supervisor
+    TL_PAGE_GLOBAL = 1 << 5,
+    TL_PAGE_ACCESSED = 1 << 6,
+    TL_PAGE_DIRTY = 1 << 7, // a store needs no walk any more
+};
+
+// An access is permitted to a page with one of the flags `any` whose flags under `mask` equal `wanted`.
+typedef struct tl_rights {
+    uint8_t any, mask, wanted;
+} tl_rights;
+
+// How the accesses of a hart are translated, and what they may do. The ISA keeps it and tells the memory port about changes; mem/ reads it.
+typedef struct tl_regime {
+    bool is_paged[TL_N_VIEWS];     // else physical addresses are meant
+    uint8_t data_view[TL_N_VIEWS]; // whose rights loads and stores of each view have; fetches have those of their own
+    uint8_t vaddr_bits;            // virtual addresses are this many bits wide, sign-extended
+    tl_rights rights[TL_N_VIEWS][TL_N_ACCESSES];
+} tl_regime;
+
+static inline bool tl_is_permitted(const tl_rights *rights, uint8_t flags) {
+    return (flags & rights->any) != 0 && (flags & rights->mask) == rights->wanted;
+}
 
 // The memory system as a front-end asks it: the slow paths. All of them count, stall (h->now grows, with exactly one cause per
 // cycle in the CPI stack) and fill slots. false: the access trapped, h->trap_cause and h->trap_value say why, nothing was read
@@ -168,28 +144,32 @@ typedef struct tl_mem_port {
     bool (*fetch)(tl_hart *h, uint64_t vaddr); // one line look-up; on success the line's fetch slot is valid
     // Whether `fetch` would find the line in ITLB and L1I: then where it is. Nothing is done or counted.
     bool (*fetch_hits)(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
-    void (*fence_i)(tl_hart *h);                                // drops all L1I lines and fetch slots
-    void (*flush_tlb)(tl_hart *h, uint64_t vaddr, bool is_all); // SFENCE.VMA: one page or everything, all TLBs of this hart
-    void (*set_satp)(tl_hart *h, uint64_t satp);                // writes h->satp; TLBs keep what they hold, as the manual has it
-    void (*status_changed)(tl_hart *h, uint64_t old_mstatus);   // SUM, MXR, MPRV or MPP changed: slots that say otherwise are gone
-    void (*pmp_changed)(tl_hart *h);
+    void (*drop_code)(tl_hart *h);                                      // drops all L1I lines and fetch slots
+    void (*flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all); // one page or everything, all TLBs of this hart
+    // h->context and h->regime are another address space's, of which TLBs hold nothing. TLBs are not tagged: everything goes.
+    void (*context_changed)(tl_hart *h);
+    void (*rights_changed)(tl_hart *h, const tl_regime *old); // rights or data_view of h->regime: slots that say otherwise are gone
+    void (*protection_changed)(tl_hart *h);                   // of physical memory: tl_isa.permits has other answers
 } tl_mem_port;
 
-// What an instruction does to a register with its operand.
-typedef enum tl_csr_op { TL_CSR_WRITE, TL_CSR_SET, TL_CSR_CLEAR } tl_csr_op;
+// An access of software to a register: what a write does with its operand, or a read.
+typedef enum tl_reg_use { TL_REG_WRITE, TL_REG_SET, TL_REG_CLEAR, TL_REG_READ } tl_reg_use;
+
+struct tl_reg_at; // a register, found: model/regmap.h
 
 // A PMU that hangs in a hart's register file, and in its run loop while it waits for an overflow. One instance may serve many harts.
 // Timing of effects (privileged manual, Zicntr and Zihpm): a read sees the value before its own instruction's effect; a write, an inhibit
 // and a change of mode act after the instruction that made them has been counted: that is `retired` and `leave_mode`.
 typedef struct tl_pmu_port {
     void *ctx;
-    bool (*has)(const void *ctx, uint32_t csr);                             // the registers that are its own
-    bool (*read)(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value); // false: not now, not for this mode: illegal instruction
-    bool (*may_write)(void *ctx, const tl_hart *h, uint32_t csr);
-    void (*write)(void *ctx, tl_hart *h, uint32_t csr, uint64_t value);
-    // Asked before an instruction that writes does anything, where what is permitted depends on its operand, not on what the register would
-    // hold then. false: illegal instruction. NULL: may_write says it all.
-    bool (*permits)(void *ctx, const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand);
+    // The register with this number in the hart's register space; false: not one of its own. Asked once, when the port is hung into the hart.
+    // NULL: it has no registers.
+    bool (*find)(const void *ctx, uint32_t number, struct tl_reg_at *ret_at);
+    // Asked before an instruction does anything. false: illegal instruction. The number's own rules are the ISA's. NULL: everything is permitted.
+    bool (*permits)(void *ctx, const tl_hart *h, const struct tl_reg_at *at, tl_reg_use use, uint64_t operand);
+    uint64_t (*read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // the value; nothing that software sees changes
+    void (*was_read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // what reading it does; NULL: nothing
+    void (*write)(void *ctx, tl_hart *h, const struct tl_reg_at *at, uint64_t value);
     void (*retired)(void *ctx, tl_hart *h);                // the instruction that wrote has been counted
     void (*leave_mode)(void *ctx, tl_hart *h, tl_priv to); // counting in mode h->priv ends here; called only when needs_modes
     // No counter that waits can overflow sooner than so many cycles from h->now; UINT64_MAX: none waits. Called between two runs.
@@ -206,7 +186,7 @@ enum { TL_MAX_PMU_PORTS = 4 };
 typedef enum tl_mark { TL_MARK_START, TL_MARK_STOP, TL_MARK_NAME } tl_mark;
 enum { TL_MAX_MARKERS = 64 }; // numbers are below
 
-typedef enum tl_notice { TL_NOTICE_TRAP_ENTRY, TL_NOTICE_TRAP_RETURN, TL_NOTICE_ECALL, TL_NOTICE_SATP } tl_notice;
+typedef enum tl_notice { TL_NOTICE_TRAP_ENTRY, TL_NOTICE_TRAP_RETURN, TL_NOTICE_ECALL, TL_NOTICE_CONTEXT } tl_notice;
 
 // What the host is at on behalf of a hart, for tl_sampler (session/sampler.h): front-ends say it where it changes, which is seldom.
 typedef enum tl_host_phase {
@@ -222,9 +202,7 @@ struct tl_pend; // results still in flight between two fetch runs: model/in_flig
 struct tl_core_type;
 
 struct tl_hart {
-    // Architectural state. x[0] is always 0; instructions that write x0 are decoded to write x[32].
-    uint64_t x[33];
-    uint64_t f[32]; // single precision is NaN-boxed
+    // What every ISA has. An ISA's own hart begins with this one and adds registers (isa/rv/hart.h).
     uint64_t pc;
     uint64_t now;       // the cycle this hart stands at; idle time included
     uint64_t instret;   // retired so far
@@ -262,7 +240,6 @@ struct tl_hart {
     uint32_t view;                   // of the slots: 0 U, 1 S, 2 M
     bool is_privileged;  // machine and supervisor mode exist: system software runs. Else the user-mode personality is the system
     bool is_waiting;     // WFI retired: nothing runs until an interrupt is pending
-    bool is_fp_off;      // mstatus.FS = 0: floating-point instructions are illegal
     bool has_lost_fetch; // an access of data took a line from the L1I; set by mem/, cleared by the front-end that minds
     bool has_slow_watch; // some PMU wants to poll after accesses that took a slow path
     bool has_deadline;   // the horizon was chosen so that no overflow comes first, and rests on overshoot_cycles
@@ -276,22 +253,24 @@ struct tl_hart {
     void *mark_ctx;
     void (*notice)(void *ctx, const tl_hart *h, tl_notice notice); // NULL: nobody wants to know
     void *notice_ctx;
-    tl_privileged csr;
-    uint8_t frm;                // rounding mode
-    uint8_t fflags;             // accrued exceptions; while a front-end runs, part of them may still be in the host's FP unit (isa/rv/fp.h)
-    uint64_t reservation_paddr; // line reserved by LR, or TL_NO_LINE; lost to other harts' stores and to traps (docs/model.md 5.14)
-    uint64_t satp;              // RISC-V layout: mode 8 = Sv39, ASID, PPN; mode 0 = bare
+    // Interrupts. Pending are those that software or a device set and that stay set, and lines that only their device lowers.
+    uint64_t irqs_pending, irq_lines, irqs_enabled;
+    uint64_t irqs_wired, irqs_present; // those of irq_lines; those that exist
+    uint64_t reservation_paddr;        // line reserved by LR, or TL_NO_LINE; lost to other harts' stores and to traps (docs/model.md 5.14)
+    uint64_t context;                  // names the address space, as the ISA's walker reads it; RISC-V: satp
+    tl_regime regime;
     uint32_t id;
     uint64_t time_offset;          // what software added to machine time by writing the board's timer
     uint64_t idle_cycles;          // part of now in which the hart had nothing to run,
     uint64_t idle_begin, idle_end; // and the last stretch of it
     uint64_t supervisor_cycles;    // part of now that belongs to supervisor mode though priv is U: modeled system calls, faults, switches
-    uint64_t mode_cycles[4], mode_insns[4];     // by tl_priv, up to the last change of mode, idle time excluded
-    uint64_t mode_start_cycle, mode_start_insn; // now - idle_cycles and instret at that change
+    uint64_t mode_cycles[TL_N_VIEWS], mode_insns[TL_N_VIEWS]; // by view, up to the last change of mode, idle time excluded
+    uint64_t mode_start_cycle, mode_start_insn;               // now - idle_cycles and instret at that change
     const tl_config *config;
     void *mem;    // mem/'s own state of this hart
     void *client; // who owns the hart's thread: os/
     const struct tl_core_type *core;
+    const struct tl_isa *isa;     // model/isa.h
     volatile uint8_t host_phase;  // tl_host_phase; read by a signal handler of the same thread
     struct tl_code_log *code_log; // model/code_log.h; NULL: nobody names host code
     const uint8_t *host_code;     // where the front-end keeps code that it made, or NULL
@@ -356,6 +335,10 @@ static inline void tl_hart_note_sharing(tl_hart *h, uint64_t cycle) {
 // The front-end returns to its caller at the end of the fetch run under way: something may have to be done before the next one.
 static inline void tl_hart_stop_soon(tl_hart *h) { h->horizon = h->fast_horizon = h->ahead_horizon = 0; }
 
+// Hangs a PMU into the hart, before all others if is_first; false: there is no room. Takes it out again.
+bool tl_hart_hang_pmu(tl_hart *h, const tl_pmu_port *port, bool is_first);
+void tl_hart_drop_pmu(tl_hart *h, const tl_pmu_port *port);
+
 // The instruction under way (h->has_after) has been counted: what it does to counters and to the privilege mode happens now.
 void tl_hart_retired(tl_hart *h);
 // Every PMU looks for overflows, the front-end's books being exact between two instructions. When one makes an interrupt pending, the
@@ -376,7 +359,7 @@ static inline void tl_hart_notice(const tl_hart *h, tl_notice notice) {
 void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit);
 
 // Interrupts that are pending and enabled by themselves, whatever the mode: what ends WFI.
-static inline uint64_t tl_hart_pending(const tl_hart *h) { return (h->csr.mip | (uint64_t)h->csr.seip_line << TL_IRQ_SEI) & h->csr.mie; }
+static inline uint64_t tl_hart_pending(const tl_hart *h) { return (h->irqs_pending | h->irq_lines) & h->irqs_enabled; }
 
 // The hart has nothing to run until this cycle; nothing happens when it stands there or behind already.
 static inline void tl_hart_idle_until(tl_hart *h, uint64_t cycle) {
@@ -395,7 +378,7 @@ uint64_t tl_hart_time(const tl_hart *h, uint64_t cycle);
 uint64_t tl_hart_cycle_of_time(const tl_hart *h, uint64_t time);
 
 // Records a trap; returns false so that bodies can end with it.
-static inline bool tl_trap(tl_hart *h, tl_cause cause, uint64_t value) {
+static inline bool tl_trap(tl_hart *h, uint64_t cause, uint64_t value) {
     h->trap_cause = cause;
     h->trap_value = value;
     return false;

@@ -32,8 +32,8 @@ void tl_memory_done(tl_memory *memory); // what the arena does not own; NULL is 
 void tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr);
 // Software outside the harts' programs (a system call) wrote these bytes: reservations on their lines are lost.
 void tl_memory_break_reservations(tl_memory *memory, uint64_t paddr, uint64_t size_bytes);
-// The hart changes its address space: TLBs are not tagged (no ASIDs), so they are flushed, and all slots with them. Sets h->satp.
-void tl_memory_set_satp(tl_memory *memory, tl_hart *h, uint64_t satp);
+// The hart changes its address space (tl_isa.set_context): TLBs are not tagged, so they are flushed, and all slots with them.
+void tl_memory_switch_context(tl_hart *h, uint64_t context);
 // Accesses outside RAM go there from now on; NULL: they fault. Borrowed.
 void tl_memory_set_bus(tl_memory *memory, const struct tl_bus *bus);
 // A bus master other than a hart reads or writes: counted in unit dma, coherent with all caches. False: not all of it is RAM.

@@ -14,24 +14,16 @@ const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *nam
 
 // The port of a design whose CSRs do nothing but what its register map says.
 
-static bool plain_has(const void *ctx, uint32_t csr) {
-    tl_reg_at at;
-    return tl_regfile_find(&((const tl_pmu *)ctx)->file, csr, &at);
+static bool plain_find(const void *ctx, uint32_t number, tl_reg_at *ret_at) {
+    return tl_regfile_find(&((const tl_pmu *)ctx)->file, number, ret_at);
 }
 
-static bool plain_read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) {
-    (void)h;
-    return tl_regfile_read(&((tl_pmu *)ctx)->file, csr, ret_value);
-}
+static uint64_t plain_read(void *ctx, tl_hart *h, const tl_reg_at *at) { return (void)h, tl_regfile_value_at(&((tl_pmu *)ctx)->file, at); }
+static void plain_was_read(void *ctx, tl_hart *h, const tl_reg_at *at) { (void)h, tl_regfile_was_read_at(&((tl_pmu *)ctx)->file, at); }
 
-static bool plain_may_write(void *ctx, const tl_hart *h, uint32_t csr) {
+static void plain_write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
     (void)h;
-    return plain_has(ctx, csr);
-}
-
-static void plain_write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) {
-    (void)h;
-    (void)tl_regfile_write(&((tl_pmu *)ctx)->file, csr, value);
+    tl_regfile_write_at(&((tl_pmu *)ctx)->file, at, value);
 }
 
 static void plain_retired(void *ctx, tl_hart *h) { (void)ctx, (void)h; }
@@ -41,13 +33,35 @@ static uint64_t plain_deadline(void *ctx, tl_hart *h) {
     return UINT64_MAX;
 }
 
-static const tl_pmu_port plain_port = {.has = plain_has,
+static const tl_pmu_port plain_port = {.find = plain_find,
                                        .read = plain_read,
-                                       .may_write = plain_may_write,
+                                       .was_read = plain_was_read,
                                        .write = plain_write,
                                        .retired = plain_retired,
                                        .deadline = plain_deadline,
                                        .poll = plain_retired};
+
+bool tl_port_read(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t *ret_value) {
+    tl_reg_at at;
+    if (!port->find || !port->find(port->ctx, number, &at))
+        return false;
+    if (port->permits && !port->permits(port->ctx, h, &at, TL_REG_READ, 0))
+        return false;
+    *ret_value = port->read(port->ctx, h, &at);
+    if (port->was_read)
+        port->was_read(port->ctx, h, &at);
+    return true;
+}
+
+bool tl_port_write(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t value) {
+    tl_reg_at at;
+    if (!port->find || !port->find(port->ctx, number, &at))
+        return false;
+    if (port->permits && !port->permits(port->ctx, h, &at, TL_REG_WRITE, value))
+        return false;
+    port->write(port->ctx, h, &at, value);
+    return true;
+}
 
 tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, const tl_pmu_host *host, uint32_t hart,
                      tl_arena *arena, tl_pmu **ret_pmu, tl_error *err) {
@@ -66,7 +80,7 @@ tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint3
     tl_status status = type->attach(pmu, arena, err);
     if (status != TL_OK)
         return status;
-    if (!pmu->port.has) {
+    if (!pmu->port.find) {
         pmu->port = plain_port;
         pmu->port.ctx = pmu;
     }

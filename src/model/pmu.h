@@ -126,6 +126,7 @@ struct tl_pmu_type {
     void (*reset)(tl_pmu *pmu); // power-on state; totals go on
     // Of TL_PMU_OF_MACHINE: the registers of one hart and the port that hangs in it. NULL: the instance has no port in harts.
     tl_pmu *(*of_hart)(tl_pmu *pmu, uint32_t hart);
+    uint64_t (*irqs)(const tl_pmu *pmu);                             // a bit for each interrupt line of a hart that it may raise
     void (*notice)(tl_pmu *pmu, const tl_hart *h, tl_notice notice); // who runs may have changed
     // A process that does not trust the last one gets this hart; is_granted says whether it may use the design.
     void (*hand_over)(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted);
@@ -144,6 +145,10 @@ const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *nam
 // A PMU of one hart, or the machine's with hart 0, in its reset state. `host` is borrowed. access_bits is the hart's XLEN.
 TL_MUST_CHECK tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, const tl_pmu_host *host,
                                    uint32_t hart, tl_arena *arena, tl_pmu **ret_pmu, tl_error *err);
+
+// A register of a port by its number, as an instruction reads and writes it; `retired` is the caller's. false: there is none, or it is refused.
+bool tl_port_read(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t *ret_value);
+bool tl_port_write(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t value);
 
 // A PMU with a window, as the bus sees it: aligned accesses of 4 or 8 bytes, halves of wider registers where high_addr says. What no
 // register answers reads 0 and ignores writes. false: not an access it knows.

@@ -75,12 +75,29 @@ static uint64_t value_of(tl_regfile *file, const tl_reg_at *at) {
     return value & ones(at->reg->width_bits) & ~bits_of(at->reg, 1u << TL_WO | 1u << TL_WPRI);
 }
 
-uint64_t tl_regfile_read_at(tl_regfile *file, const tl_reg_at *at) {
+// Bits of the register that one access moves.
+static uint64_t moved(const tl_regfile *file, const tl_reg_at *at) {
+    return ones(file->access_bits) << (at->is_high ? file->access_bits : 0);
+}
+
+uint64_t tl_regfile_value_at(tl_regfile *file, const tl_reg_at *at) {
     if (presence_of(file, at) != TL_PRESENT)
         return 0;
-    uint64_t value = value_of(file, at), taken = ones(file->access_bits) << (at->is_high ? file->access_bits : 0);
-    file->stored[at->cell] &= ~(bits_of(at->reg, 1u << TL_RC) & taken);
-    return (value & taken) >> (at->is_high ? file->access_bits : 0);
+    return (value_of(file, at) & moved(file, at)) >> (at->is_high ? file->access_bits : 0);
+}
+
+void tl_regfile_was_read_at(tl_regfile *file, const tl_reg_at *at) {
+    if (presence_of(file, at) != TL_PRESENT)
+        return;
+    file->stored[at->cell] &= ~(bits_of(at->reg, 1u << TL_RC) & moved(file, at));
+    if (at->reg->was_read)
+        at->reg->was_read(file, at->index, at->is_high);
+}
+
+uint64_t tl_regfile_read_at(tl_regfile *file, const tl_reg_at *at) {
+    uint64_t value = tl_regfile_value_at(file, at);
+    tl_regfile_was_read_at(file, at);
+    return value;
 }
 
 static uint64_t field_written(const tl_regfile *file, const tl_reg_at *at, const tl_field *field, uint64_t old, uint64_t wanted) {

@@ -53,7 +53,8 @@ typedef struct tl_reg {
     uint8_t width_bits, n_fields;
     const tl_field *fields;                                                                // from bit 0 up, without gaps
     tl_presence (*presence)(const tl_regfile *file, uint32_t index, bool is_high);         // NULL: TL_PRESENT
-    uint64_t (*read)(tl_regfile *file, uint32_t index, uint64_t stored);                   // NULL: stored value
+    uint64_t (*read)(tl_regfile *file, uint32_t index, uint64_t stored);                   // the value, without effect; NULL: stored value
+    void (*was_read)(tl_regfile *file, uint32_t index, bool is_high);                      // what reading does; NULL: nothing but TL_RC
     void (*written)(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value); // after the access rules; NULL: that is all
 } tl_reg;
 
@@ -71,6 +72,10 @@ typedef struct tl_reg_at { // one register, found
 } tl_reg_at;
 
 static inline uint32_t tl_reg_count(const tl_reg *reg) { return reg->count > 1 ? reg->count : 1; }
+// The address at which it was found.
+static inline uint32_t tl_reg_number(const tl_reg_at *at) {
+    return (at->is_high ? at->reg->high_addr : at->reg->addr) + at->index * (at->reg->stride > 0 ? at->reg->stride : 1);
+}
 uint32_t tl_regmap_n_cells(const tl_regmap *map);
 uint32_t tl_regmap_cell_at(const tl_regmap *map,
                            uint32_t addr); // where the register with that address is stored, in `stored`; it must exist
@@ -78,7 +83,9 @@ uint32_t tl_regmap_cell_at(const tl_regmap *map,
 bool tl_regfile_find(const tl_regfile *file, uint32_t addr, tl_reg_at *ret_at);
 bool tl_regfile_read(tl_regfile *file, uint32_t addr, uint64_t *ret_value);
 bool tl_regfile_write(tl_regfile *file, uint32_t addr, uint64_t value);
-uint64_t tl_regfile_read_at(tl_regfile *file, const tl_reg_at *at);
+uint64_t tl_regfile_value_at(tl_regfile *file, const tl_reg_at *at); // nothing that software sees changes
+void tl_regfile_was_read_at(tl_regfile *file, const tl_reg_at *at);  // what reading does
+uint64_t tl_regfile_read_at(tl_regfile *file, const tl_reg_at *at);  // both
 void tl_regfile_write_at(tl_regfile *file, const tl_reg_at *at, uint64_t value);
 void tl_regfile_reset(tl_regfile *file); // stored values only: a device that keeps more resets it itself
 // What a table must be: fields without gaps or overlap that fill their register, addresses that are unique, reset values that fit.

@@ -7,6 +7,13 @@
 #include "base/bits.h"
 #include "base/testing.h"
 #include "model/core.h"
+#include "model/isa.h"
+
+// An ISA of the test's own: levels 0 to 2, and interrupt lines of which one is wired.
+enum { PROGRAM, SUPERVISOR, MACHINE };
+enum { SOFTWARE = 1, TIMER = 7, WIRED = 9 };
+static void pmus_changed(tl_hart *h) { (void)h; }
+static const tl_isa isa = {.name = "test", .pmus_changed = pmus_changed, .views = {TL_VIEW_U, TL_VIEW_S, TL_VIEW_M}};
 
 static tl_hart *new_hart(uint64_t *tally, const tl_config *config) {
     tl_hart *h = aligned_alloc(_Alignof(tl_hart), sizeof *h);
@@ -14,8 +21,8 @@ static tl_hart *new_hart(uint64_t *tally, const tl_config *config) {
     memset(h, 0, sizeof *h);
     h->tally = tally;
     h->config = config;
-    h->priv = TL_PRIV_U;
-    h->view = 0;
+    h->isa = &isa;
+    h->irqs_wired = 1 << WIRED;
     return h;
 }
 
@@ -39,19 +46,19 @@ static void test_cycles_and_instructions_belong_to_the_mode_they_were_spent_in(v
     h->now = 100;
     h->instret = 40;
     expect_clock(h, (const uint64_t[]){100, 100, 0, 0, 0}, (const uint64_t[]){40, 40, 0, 0});
-    tl_hart_set_priv(h, TL_PRIV_M);
+    tl_hart_set_priv(h, MACHINE);
     assert_int_equal(h->view, 2);
     h->now += 7;
     h->instret += 3;
     expect_clock(h, (const uint64_t[]){107, 100, 0, 7, 0}, (const uint64_t[]){43, 40, 0, 3});
     tl_hart_idle_until(h, h->now + 1000); // belongs to no mode
     expect_clock(h, (const uint64_t[]){107, 100, 0, 7, 1000}, (const uint64_t[]){43, 40, 0, 3});
-    tl_hart_set_priv(h, TL_PRIV_S);
+    tl_hart_set_priv(h, SUPERVISOR);
     assert_int_equal(h->view, 1);
     h->now += 13;
     h->instret += 11;
     expect_clock(h, (const uint64_t[]){120, 100, 13, 7, 1000}, (const uint64_t[]){54, 40, 11, 3});
-    tl_hart_set_priv(h, TL_PRIV_U);
+    tl_hart_set_priv(h, PROGRAM);
     assert_int_equal(h->view, 0);
     h->now += 50;
     h->instret += 1;
@@ -146,20 +153,20 @@ static void fake_retired(void *ctx, tl_hart *h) { (void)h, ((fake *)ctx)->n_reti
 static void fake_poll(void *ctx, tl_hart *h) {
     fake *f = ctx;
     f->n_polls += 1;
-    h->csr.mip |= f->raises;
+    h->irqs_pending |= f->raises;
 }
 static void fake_leave_mode(void *ctx, tl_hart *h, tl_priv to) {
     fake *f = ctx;
     f->n_left += 1;
     f->left_to = to;
-    assert_int_equal(h->priv, TL_PRIV_U); // still the mode that is left
+    assert_int_equal(h->priv, PROGRAM); // still the mode that is left
 }
 
 static void add(tl_hart *h, fake *f, uint64_t deadline, bool needs_modes) {
     *f = (fake){.deadline = deadline};
     f->port = (tl_pmu_port){.ctx = f, .deadline = fake_deadline, .poll = fake_poll, .retired = fake_retired, .leave_mode = fake_leave_mode};
     f->port.needs_modes = needs_modes;
-    h->pmus[h->n_pmus++] = &f->port;
+    assert_true(tl_hart_hang_pmu(h, &f->port, false));
 }
 
 static uint64_t overshoot_of_nine(const tl_hart *h) { return (void)h, 9; }
@@ -215,12 +222,12 @@ static void test_poll_stops_the_run_when_an_enabled_interrupt_comes_up(void **st
     h->insn_limit = 77;
     assert_false(tl_hart_poll(h));
     assert_int_equal(a.n_polls + b.n_polls, 2);
-    b.raises = UINT64_C(1) << TL_IRQ_LCOFI;
+    b.raises = UINT64_C(1) << 13;
     assert_false(tl_hart_poll(h)); // not enabled
     assert_int_equal(h->insn_limit, 77);
     assert_false(h->is_interrupted);
-    h->csr.mip = 0;
-    h->csr.mie = UINT64_C(1) << TL_IRQ_LCOFI;
+    h->irqs_pending = 0;
+    h->irqs_enabled = UINT64_C(1) << 13;
     assert_true(tl_hart_poll(h));
     assert_true(h->is_interrupted);
     assert_int_equal(h->insn_limit, 0);
@@ -235,21 +242,21 @@ static void test_interrupt_lines_set_and_clear_their_bit_and_end_the_run(void **
     uint64_t tally[TL_S_N_SLOTS] = {0};
     tl_hart *h = new_hart(tally, NULL);
     h->horizon = h->fast_horizon = 5000;
-    tl_hart_set_irq(h, TL_IRQ_MTI, true);
-    assert_int_equal(h->csr.mip, 1 << TL_IRQ_MTI);
+    tl_hart_set_irq(h, TIMER, true);
+    assert_int_equal(h->irqs_pending, 1 << TIMER);
     assert_int_equal(h->horizon, 5000); // not enabled
-    h->csr.mie = 1 << TL_IRQ_MTI | 1 << TL_IRQ_SEI;
-    assert_int_equal(tl_hart_pending(h), 1 << TL_IRQ_MTI);
-    tl_hart_set_irq(h, TL_IRQ_MSI, true);
+    h->irqs_enabled = 1 << TIMER | 1 << WIRED;
+    assert_int_equal(tl_hart_pending(h), 1 << TIMER);
+    tl_hart_set_irq(h, SOFTWARE, true);
     assert_int_equal(h->horizon, 0); // one that is enabled is pending
     assert_int_equal(h->fast_horizon, 0);
-    tl_hart_set_irq(h, TL_IRQ_MTI, false);
-    assert_int_equal(h->csr.mip, 1 << TL_IRQ_MSI);
-    tl_hart_set_irq(h, TL_IRQ_SEI, true); // the controller's line is apart from what software wrote
-    assert_int_equal(h->csr.mip, 1 << TL_IRQ_MSI);
-    assert_true(h->csr.seip_line);
-    assert_int_equal(tl_hart_pending(h), 1 << TL_IRQ_SEI);
-    tl_hart_set_irq(h, TL_IRQ_SEI, false);
+    tl_hart_set_irq(h, TIMER, false);
+    assert_int_equal(h->irqs_pending, 1 << SOFTWARE);
+    tl_hart_set_irq(h, WIRED, true); // the controller's line is apart from what software wrote
+    assert_int_equal(h->irqs_pending, 1 << SOFTWARE);
+    assert_int_equal(h->irq_lines, 1 << WIRED);
+    assert_int_equal(tl_hart_pending(h), 1 << WIRED);
+    tl_hart_set_irq(h, WIRED, false);
     assert_int_equal(tl_hart_pending(h), 0);
     free(h);
 }
@@ -275,23 +282,23 @@ static void test_what_an_instruction_left_to_do_is_done_once(void **state) {
     assert_false(h->has_after || h->wrote_pmu);
     assert_int_equal(a.n_retired, 1);
     assert_int_equal(b.n_retired, 1);
-    assert_int_equal(h->priv, TL_PRIV_U);
+    assert_int_equal(h->priv, PROGRAM);
     assert_int_equal(a.n_left + n_notices, 0);
     h->has_after = h->changes_priv = true;
-    h->new_priv = TL_PRIV_S;
+    h->new_priv = SUPERVISOR;
     tl_hart_retired(h);
     assert_false(h->has_after || h->changes_priv);
     assert_int_equal(a.n_retired, 1);
-    assert_int_equal(h->priv, TL_PRIV_S);
+    assert_int_equal(h->priv, SUPERVISOR);
     assert_int_equal(a.n_left, 1);
-    assert_int_equal(a.left_to, TL_PRIV_S);
+    assert_int_equal(a.left_to, SUPERVISOR);
     assert_int_equal(b.n_left, 0); // needs no modes
     assert_int_equal(n_notices, 1);
     assert_int_equal(h->horizon, 5000);
     tl_hart_retired(h);
     assert_int_equal(a.n_retired + a.n_left + n_notices, 3);
-    h->csr.mip = h->csr.mie = 1 << TL_IRQ_SSI; // the new mode may let it through
-    h->priv = TL_PRIV_U;
+    h->irqs_pending = h->irqs_enabled = 1 << SOFTWARE; // the new mode may let it through
+    h->priv = PROGRAM;
     h->has_after = h->changes_priv = true;
     tl_hart_retired(h);
     assert_int_equal(h->horizon, 0);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/testing.h"
+#include "isa/rv/arch.h"
 #include "model/pmu.h"
 
 enum {
@@ -182,7 +183,7 @@ static inline bool rig_read(pmu_rig *r, uint32_t csr, uint64_t *ret_value) {
     const tl_pmu_port *port = &r->pmu->port;
     if (r->pmu->type->window_bytes != 0)
         return tl_pmu_load(r->pmu, csr, r->access_bits / 8, ret_value);
-    return port->has(port->ctx, csr) && port->read(port->ctx, rig_hart(r), csr, ret_value);
+    return tl_port_read(port, rig_hart(r), csr, ret_value);
 }
 static inline uint64_t rig_value(pmu_rig *r, uint32_t csr) {
     uint64_t value = 0;
@@ -194,10 +195,7 @@ static inline bool rig_begin_write(pmu_rig *r, uint32_t csr, uint64_t value) {
     const tl_pmu_port *port = &r->pmu->port;
     if (r->pmu->type->window_bytes != 0)
         return tl_pmu_store(r->pmu, csr, r->access_bits / 8, value);
-    if (!port->has(port->ctx, csr) || !port->may_write(port->ctx, rig_hart(r), csr))
-        return false;
-    port->write(port->ctx, rig_hart(r), csr, value);
-    return true;
+    return tl_port_write(port, rig_hart(r), csr, value);
 }
 static inline void rig_retire(pmu_rig *r) {
     if (r->pmu->port.retired)

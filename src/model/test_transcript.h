@@ -18,6 +18,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 
+#include "isa/rv/arch.h"
 #include "model/test_pmu_rig.h"
 
 typedef struct transcript {

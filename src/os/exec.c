@@ -16,6 +16,7 @@
 
 #include "loader/elf.h"
 #include "os/futex.h"
+#include "os/isa.h"
 #include "os/os_internal.h"
 #include "os/perf_event.h"
 #include "os/symbol.h"
@@ -322,10 +323,8 @@ static int64_t build_stack(tl_os *os, const image *im, placed *at) {
     for (size_t i = 0; i < im->envp.n; ++i, vaddr += strlen(text) + 1, text += strlen(text) + 1)
         words[n++] = vaddr;
     words[n++] = 0;
-    const uint64_t hwcap =
-        1u << ('i' - 'a') | 1u << ('m' - 'a') | 1u << ('a' - 'a') | 1u << ('f' - 'a') | 1u << ('d' - 'a') | 1u << ('c' - 'a');
     const uint64_t auxv[][2] = {
-        {AT_HWCAP, hwcap},
+        {AT_HWCAP, tl_os_isa_of(os)->hwcap},
         {AT_PAGESZ, TL_PAGE_BYTES},
         {AT_CLKTCK, 100},
         {AT_PHDR, im->elf.phdr_vaddr ? im->elf.phdr_vaddr + at->bias : 0},
@@ -470,19 +469,13 @@ static void take_over(tl_thread *t, const image *im, const placed *at) {
     p->auxv_end = at->auxv_end;
 }
 
-static void start_registers(uint64_t *x, uint64_t *f, const placed *at) {
-    memset(x, 0, 32 * sizeof *x);
-    memset(f, 0, 32 * sizeof *f);
-    x[2] = at->sp;
-}
-
 // Without a folder of RISC-V programs, what a program executes by an absolute path is the host's: /bin/sh first of all. It sees ENOEXEC,
 // and most programs show that to nobody.
 static void say_foreign(tl_os *os, const image *im) {
-    enum { MACHINE_OFFSET = 18, MACHINE_RISCV = 243 };
+    enum { MACHINE_OFFSET = 18 };
     uint8_t header[MACHINE_OFFSET + 2];
     if (os->has_warned_foreign || tl_file_pread(os, im->file, header, sizeof header, 0) != sizeof header ||
-        memcmp(header, "\177ELF", 4) != 0 || (header[MACHINE_OFFSET] | header[MACHINE_OFFSET + 1] << 8) == MACHINE_RISCV)
+        memcmp(header, "\177ELF", 4) != 0 || (header[MACHINE_OFFSET] | header[MACHINE_OFFSET + 1] << 8) == tl_os_isa_of(os)->elf_machine)
         return;
     os->has_warned_foreign = true;
     tl_os_warn(os, "the program executed %.150s, which is not a RISC-V program; it was told ENOEXEC; %s (docs/userlands.md)", im->path,
@@ -514,9 +507,10 @@ static int64_t exec(tl_thread *t, image *im) {
         return result;
     take_over(t, im, &at);
     tl_hart *h = t->hart;
-    start_registers(h->x, h->f, &at);
+    tl_registers registers;
+    tl_os_isa_of(t->os)->start(&registers, at.sp);
+    tl_os_isa_of(t->os)->load(h, &registers);
     h->pc = at.entry;
-    h->frm = h->fflags = 0;
     tl_sched_space_changed(t);
     tl_os_count(t->os, TL_S_OS_EXEC, 1);
     if (t->os->perf)
@@ -615,7 +609,7 @@ static int64_t load_first(tl_thread *t, image *im, char *const *argv, char *cons
     if (result < 0)
         return result;
     take_over(t, im, &at);
-    start_registers(t->x, t->f, &at);
+    tl_os_isa_of(t->os)->start(&t->registers, at.sp);
     t->pc = at.entry;
     return 0;
 }

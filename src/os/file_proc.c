@@ -6,6 +6,7 @@
 
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/isa.h"
 #include "os/perf_event.h"
 #include "os/virtual.h"
 #include "os/vm_space.h"
@@ -21,9 +22,9 @@ static void cpuinfo(tl_strbuf *text, const tl_proc_subject *subject) {
     const tl_machine *machine = os_of(subject)->machine;
     for (uint32_t i = 0; i < machine->n_harts; i++)
         tl_strbuf_addf(text,
-                       "processor\t: %u\nhart\t\t: %u\nisa\t\t: rv64imafdc_zicntr_zicsr_zifencei_zihpm_zba_zbb_zbs\nmmu\t\t: sv39\n"
+                       "processor\t: %u\nhart\t\t: %u\n%s"
                        "uarch\t\t: tally,%s\nmvendorid\t: 0x0\nmarchid\t\t: 0x0\nmimpid\t\t: 0x0\n\n",
-                       i, i, machine->config.name);
+                       i, i, tl_os_isa_of(os_of(subject))->cpu_lines, machine->config.name);
 }
 
 static void meminfo(tl_strbuf *text, const tl_proc_subject *subject) {

@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "os/fd.h"
+#include "os/isa.h"
 #include "os/lock.h"
 
 enum { HOST_MAJOR = 8, HOST_MINOR_FIRST = 1, FIRST_ROWS = 256, NOBODY = 65534 };
@@ -139,7 +140,7 @@ tl_status tl_file_system_new(tl_os *os, tl_error *err) {
             return tl_fail(err, TL_ENOMEM, "no host memory for the file layer");
         }
     }
-    const char *sysroot = os->options.sysroot ? os->options.sysroot : "/usr/riscv64-linux-gnu";
+    const char *sysroot = os->options.sysroot ? os->options.sysroot : tl_os_isa_of(os)->sysroot;
     if (strcmp(sysroot, "/") != 0 && sysroot[0]) {
         fs->env.sysroot_fd = tl_path_open_root(sysroot);
         if (fs->env.sysroot_fd < 0 && os->options.sysroot) { // the default need not be there: static programs do without

@@ -107,7 +107,7 @@ int64_t tl_sys_mmap(tl_thread *t, const uint64_t args[6]) {
         t->os->options.mapped_code(t->os->options.ctx);
     if (vaddr >= 0 && (flags & (MAP_POPULATE | MAP_LOCKED)) && !(flags & MAP_NONBLOCK) && map.prot)
         tl_vm_populate(t->process->vm, (uint64_t)vaddr, (uint64_t)vaddr + bytes,
-                       (prot & PROT_WRITE) && !map.is_shared ? TL_ACCESS_WRITE : TL_ACCESS_READ);
+                       (prot & PROT_WRITE) && !map.is_shared ? TL_VM_WRITE : TL_VM_READ);
     if (vaddr >= 0 && t->os->perf)
         tl_pev_note_mmap(t, (uint64_t)vaddr, tl_align_up(bytes, TL_PAGE_BYTES), prot, type, offset, map.file);
     return vaddr;
@@ -187,7 +187,7 @@ static int64_t lock_range(tl_thread *t, uint64_t vaddr, uint64_t bytes, bool is_
     if (!range_of(start, bytes + (vaddr - start), &end) || !tl_vm_is_mapped(t->process->vm, start, end))
         return -ENOMEM;
     if (!is_on_fault)
-        tl_vm_populate(t->process->vm, start, end, TL_ACCESS_READ);
+        tl_vm_populate(t->process->vm, start, end, TL_VM_READ);
     return 0;
 }
 
@@ -278,7 +278,7 @@ int64_t tl_sys_madvise(tl_thread *t, const uint64_t args[6]) {
     case MADV_POPULATE_WRITE:
         if (!is_whole)
             return -ENOMEM;
-        tl_vm_populate(vm, start, end, advice == MADV_POPULATE_WRITE ? TL_ACCESS_WRITE : TL_ACCESS_READ);
+        tl_vm_populate(vm, start, end, advice == MADV_POPULATE_WRITE ? TL_VM_WRITE : TL_VM_READ);
         return 0;
     default: return -EINVAL;
     }
@@ -292,7 +292,7 @@ int64_t tl_sys_riscv_flush_icache(tl_thread *t, const uint64_t args[6]) {
     for (uint32_t i = 0; i < t->os->machine->n_harts; ++i) {
         tl_hart *h = t->os->machine->harts[i];
         if (!is_local || h == t->hart)
-            h->port->fence_i(h);
+            h->port->drop_code(h);
     }
     return 0;
 }

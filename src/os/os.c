@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isa/rv/extension.h"
 #include "os/exec.h"
 #include "os/frames.h"
 #include "os/futex.h"
 #include "os/host_wait.h"
+#include "os/isa.h"
 #include "os/os_internal.h"
 #include "os/perf_event.h"
 #include "os/symbol.h"
@@ -195,21 +195,21 @@ static void take_interrupt(tl_os *os, tl_hart *h) {
     enter_kernel(os, h);
 }
 
-static void handle_page_fault(tl_thread *t, tl_access access) {
+static void handle_page_fault(tl_thread *t, tl_vm_access access) {
     tl_os *os = t->os;
     static const char *const verbs[] = {"load from", "store to", "jump to"};
     const char *what = verbs[access];
     uint64_t addr = t->hart->trap_value;
-    tl_fault fault = tl_vm_fault(t->process->vm, addr, access);
+    tl_vm_fault_kind fault = tl_vm_fault(t->process->vm, addr, access);
     tl_os_count_fault(os, fault);
     tl_os_spend(os, TL_S_HART_CYC_TRAP, os->machine->config.os.page_fault_cycles);
     switch (fault) {
-    case TL_FAULT_NO_MEMORY: tl_os_out_of_memory(t); break;
-    case TL_FAULT_NO_AREA: tl_signal_force(t, SIGSEGV, SEGV_MAPERR, addr, what, NULL); break;
-    case TL_FAULT_STACK_LIMIT: tl_signal_force(t, SIGSEGV, SEGV_MAPERR, addr, what, WHY_STACK_OVERFLOW); break;
-    case TL_FAULT_DENIED: tl_signal_force(t, SIGSEGV, SEGV_ACCERR, addr, what, "which its mapping does not permit"); break;
-    case TL_FAULT_BEYOND_FILE: tl_signal_force(t, SIGBUS, BUS_ADRERR, addr, what, "beyond the end of the mapped file"); break;
-    case TL_FAULT_IO: tl_signal_force(t, SIGBUS, BUS_ADRERR, addr, what, "in a file that the host could not read"); break;
+    case TL_VM_FAULT_NO_MEMORY: tl_os_out_of_memory(t); break;
+    case TL_VM_FAULT_NO_AREA: tl_signal_force(t, SIGSEGV, SEGV_MAPERR, addr, what, NULL); break;
+    case TL_VM_FAULT_STACK_LIMIT: tl_signal_force(t, SIGSEGV, SEGV_MAPERR, addr, what, WHY_STACK_OVERFLOW); break;
+    case TL_VM_FAULT_DENIED: tl_signal_force(t, SIGSEGV, SEGV_ACCERR, addr, what, "which its mapping does not permit"); break;
+    case TL_VM_FAULT_BEYOND_FILE: tl_signal_force(t, SIGBUS, BUS_ADRERR, addr, what, "beyond the end of the mapped file"); break;
+    case TL_VM_FAULT_IO: tl_signal_force(t, SIGBUS, BUS_ADRERR, addr, what, "in a file that the host could not read"); break;
     default: ++t->process->minor_faults; break; // resolved
     }
 }
@@ -220,9 +220,9 @@ static bool is_refused_by_device(const tl_thread *t) {
     return area && area->kind == TL_VMA_DEVICE;
 }
 
-static void handle_access_fault(tl_thread *t, tl_access access) {
+static void handle_access_fault(tl_thread *t, tl_vm_access access) {
     if (is_refused_by_device(t))
-        tl_signal_force(t, SIGSEGV, SEGV_ACCERR, t->hart->trap_value, access == TL_ACCESS_READ ? "load from" : "store to",
+        tl_signal_force(t, SIGSEGV, SEGV_ACCERR, t->hart->trap_value, access == TL_VM_READ ? "load from" : "store to",
                         "which the device does not answer");
     else
         handle_page_fault(t, access);
@@ -230,59 +230,55 @@ static void handle_access_fault(tl_thread *t, tl_access access) {
 
 static void handle_illegal(tl_thread *t) {
     uint64_t pc = t->hart->pc;
-    uint16_t half[2] = {0, 0};
-    if (tl_vm_read(t->process, pc, &half[0], sizeof half[0]) && (half[0] & 3) == 3)
-        (void)tl_vm_read(t->process, pc + 2, &half[1], sizeof half[1]);
-    tl_signal_force(t, SIGILL, ILL_ILLOPC, pc, "illegal instruction", tl_extension_of((uint32_t)half[1] << 16 | half[0]));
-    t->process->fault.addr = (uint32_t)half[1] << 16 | half[0]; // people want to see the bits
+    const char *why;
+    uint32_t bits = tl_os_isa_of(t->os)->read_illegal(t, pc, &why);
+    tl_signal_force(t, SIGILL, ILL_ILLOPC, pc, "illegal instruction", why);
+    t->process->fault.addr = bits; // people want to see the bits
 }
 
 static void handle_trap(tl_thread *t) {
     tl_os *os = t->os;
     tl_hart *h = t->hart;
-    switch (h->trap_cause) {
-    case TL_CAUSE_ECALL_U:
+    switch ((tl_trap_kind)h->isa->trap_kinds[h->trap_cause & (TL_MAX_CAUSES - 1)]) {
+    case TL_TRAP_SYSTEM_CALL:
         tl_hart_notice(h, TL_NOTICE_ECALL);
         take_exception(os, h, TL_S_HART_EXC_ECALL);
         tl_os_spend(os, TL_S_HART_CYC_TRAP, os->machine->config.os.syscall_cycles);
         os->now = h->now;
-        h->pc += 4;
+        h->pc += tl_os_isa_of(os)->call_bytes;
         tl_syscall_enter(t);
         break;
-    case TL_CAUSE_FETCH_PAGE:
-    case TL_CAUSE_FETCH_ACCESS:
+    case TL_TRAP_FETCH:
         take_exception(os, h, TL_S_HART_EXC_FETCH_FAULT);
-        handle_page_fault(t, TL_ACCESS_EXEC);
+        handle_page_fault(t, TL_VM_EXEC);
         break;
-    case TL_CAUSE_LOAD_PAGE:
+    case TL_TRAP_LOAD_PAGE:
         take_exception(os, h, TL_S_HART_EXC_LOAD_FAULT);
-        handle_page_fault(t, TL_ACCESS_READ);
+        handle_page_fault(t, TL_VM_READ);
         break;
-    case TL_CAUSE_LOAD_ACCESS:
+    case TL_TRAP_LOAD_ACCESS:
         take_exception(os, h, TL_S_HART_EXC_LOAD_FAULT);
-        handle_access_fault(t, TL_ACCESS_READ);
+        handle_access_fault(t, TL_VM_READ);
         break;
-    case TL_CAUSE_STORE_PAGE:
+    case TL_TRAP_STORE_PAGE:
         take_exception(os, h, TL_S_HART_EXC_STORE_FAULT);
-        handle_page_fault(t, TL_ACCESS_WRITE);
+        handle_page_fault(t, TL_VM_WRITE);
         break;
-    case TL_CAUSE_STORE_ACCESS:
+    case TL_TRAP_STORE_ACCESS:
         take_exception(os, h, TL_S_HART_EXC_STORE_FAULT);
-        handle_access_fault(t, TL_ACCESS_WRITE);
+        handle_access_fault(t, TL_VM_WRITE);
         break;
-    case TL_CAUSE_BREAKPOINT:
+    case TL_TRAP_BREAKPOINT:
         take_exception(os, h, TL_S_HART_EXC_BREAKPOINT);
         tl_signal_force(t, SIGTRAP, TRAP_BRKPT, h->pc, "breakpoint instruction", NULL);
         t->process->fault.has_addr = false;
         break;
-    case TL_CAUSE_FETCH_MISALIGNED:
-    case TL_CAUSE_LOAD_MISALIGNED:
-    case TL_CAUSE_STORE_MISALIGNED:
+    case TL_TRAP_MISALIGNED:
         take_exception(os, h, TL_S_HART_EXC_MISALIGNED);
         tl_signal_force(t, SIGBUS, BUS_ADRALN, h->trap_value,
                         is_refused_by_device(t) ? "misaligned access to a device at" : "misaligned atomic access to", NULL);
         break;
-    default:
+    case TL_TRAP_ILLEGAL:
         take_exception(os, h, TL_S_HART_EXC_ILLEGAL);
         handle_illegal(t);
         break;
@@ -592,7 +588,7 @@ tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **r
     os->options = *options;
     os->options.argv = os->options.envp = NULL; // used once, below
     os->options.program = copy_string(options->program);
-    os->options.sysroot = copy_string(options->sysroot ? options->sysroot : "/usr/riscv64-linux-gnu");
+    os->options.sysroot = copy_string(options->sysroot ? options->sysroot : tl_os_isa_of(os)->sysroot);
     os->has_named_sysroot = options->sysroot != NULL;
     os->options.root = copy_string(options->root);
     os->clock_hz = machine->config.clock_hz;
@@ -656,3 +652,6 @@ uint64_t tl_os_resident_bytes(const tl_os *os) { return tl_frames_used(os->frame
 bool tl_os_has_written(const tl_os *os, int fd) { return fd >= 0 && fd < 3 && os->has_written[fd]; }
 
 uint64_t tl_os_peak_bytes(const tl_os *os) { return tl_frames_peak(os->frames) << TL_PAGE_LOG2; }
+
+// One row today: a machine of another instruction set names another one.
+const tl_os_isa *tl_os_isa_of(const tl_os *os) { return (void)os, &tl_os_rv64; }

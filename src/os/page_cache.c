@@ -106,23 +106,23 @@ static const cached_page *find(const tl_page_cache *cache, uint64_t index) {
 
 bool tl_page_cache_has(const tl_page_cache *cache, uint64_t index) { return find(cache, index) != NULL; }
 
-uint64_t tl_page_cache_get(tl_os *os, tl_page_cache *cache, uint64_t index, tl_fault *ret_how) {
+uint64_t tl_page_cache_get(tl_os *os, tl_page_cache *cache, uint64_t index, tl_vm_fault_kind *ret_how) {
     const cached_page *known = find(cache, index);
     uint64_t start = index << TL_PAGE_LOG2;
     if (cache->file) { // a file may have shrunk since
         int64_t size = tl_file_size(os, cache->file);
         if (size < 0 || start >= (uint64_t)size) {
-            *ret_how = size < 0 ? TL_FAULT_IO : TL_FAULT_BEYOND_FILE;
+            *ret_how = size < 0 ? TL_VM_FAULT_IO : TL_VM_FAULT_BEYOND_FILE;
             return 0;
         }
     }
     if (known) {
-        *ret_how = TL_FAULT_MAP;
+        *ret_how = TL_VM_FAULT_MAP;
         return known->paddr;
     }
     uint64_t paddr = reserve(cache) ? tl_frame_alloc(os->frames, true) : 0;
     if (!paddr) {
-        *ret_how = TL_FAULT_NO_MEMORY;
+        *ret_how = TL_VM_FAULT_NO_MEMORY;
         return 0;
     }
     if (cache->file) {
@@ -132,7 +132,7 @@ uint64_t tl_page_cache_get(tl_os *os, tl_page_cache *cache, uint64_t index, tl_f
             int64_t got = tl_file_pread(os, cache->file, bytes + done, TL_PAGE_BYTES - done, start + done);
             if (got < 0) {
                 tl_frame_unref(os->frames, paddr);
-                *ret_how = TL_FAULT_IO;
+                *ret_how = TL_VM_FAULT_IO;
                 return 0;
             }
             if (got == 0)
@@ -144,7 +144,7 @@ uint64_t tl_page_cache_get(tl_os *os, tl_page_cache *cache, uint64_t index, tl_f
         tl_memory_code_changed(os->machine->memory, paddr);
     *slot_of(cache, index) = (cached_page){.index_plus_one = index + 1, .paddr = paddr};
     ++cache->n;
-    *ret_how = cache->file ? TL_FAULT_FILE : TL_FAULT_ZERO;
+    *ret_how = cache->file ? TL_VM_FAULT_FILE : TL_VM_FAULT_ZERO;
     return paddr;
 }
 

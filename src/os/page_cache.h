@@ -12,8 +12,8 @@ tl_page_cache *tl_page_cache_open(tl_os *os, tl_file *file, bool is_writer);
 tl_page_cache *tl_page_cache_ref(tl_page_cache *cache);
 void tl_page_cache_unref(tl_os *os, tl_page_cache *cache); // the last one writes back and frees; NULL is fine
 
-// The page with this number in the file, read in when needed; borrowed. *ret_how: TL_FAULT_MAP, TL_FAULT_FILE, TL_FAULT_ZERO, or why not (0 is returned).
-uint64_t tl_page_cache_get(tl_os *os, tl_page_cache *cache, uint64_t index, tl_fault *ret_how);
+// The page with this number in the file, read in when needed; borrowed. *ret_how: TL_VM_FAULT_MAP, TL_VM_FAULT_FILE, TL_VM_FAULT_ZERO, or why not (0 is returned).
+uint64_t tl_page_cache_get(tl_os *os, tl_page_cache *cache, uint64_t index, tl_vm_fault_kind *ret_how);
 void tl_page_cache_set_dirty(tl_page_cache *cache, uint64_t index);
 bool tl_page_cache_has(const tl_page_cache *cache, uint64_t index);
 // Writes dirty pages [first, end) to the file. 0 or a negative error number.

@@ -418,12 +418,6 @@ void tl_pev_overflow(tl_thread *t) {
 
 // ---- The port: no registers, only the clock.
 
-static bool port_has(const void *ctx, uint32_t csr) { return (void)ctx, (void)csr, false; }
-static bool port_read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) {
-    return (void)ctx, (void)h, (void)csr, (void)ret_value, false;
-}
-static bool port_may_write(void *ctx, const tl_hart *h, uint32_t csr) { return (void)ctx, (void)h, (void)csr, false; }
-static void port_write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) { (void)ctx, (void)h, (void)csr, (void)value; }
 static void port_retired(void *ctx, tl_hart *h) { (void)ctx, (void)h; }
 static void port_leave_mode(void *ctx, tl_hart *h, tl_priv to) { (void)ctx, (void)h, (void)to; }
 
@@ -436,17 +430,10 @@ bool tl_pev_make_ports(tl_pev *perf) {
             return false;
     for (uint32_t i = 0; i < machine->n_harts; i++) {
         tl_hart *h = machine->harts[i];
-        perf->ports[i] = (tl_pmu_port){.ctx = perf,
-                                       .has = port_has,
-                                       .read = port_read,
-                                       .may_write = port_may_write,
-                                       .write = port_write,
-                                       .retired = port_retired,
-                                       .leave_mode = port_leave_mode,
-                                       .deadline = port_deadline,
-                                       .poll = port_poll};
-        h->pmus[h->n_pmus++] = &perf->ports[i];
-        h->csr.mie |= UINT64_C(1) << TL_IRQ_PERSONALITY;
+        perf->ports[i] = (tl_pmu_port){
+            .ctx = perf, .retired = port_retired, .leave_mode = port_leave_mode, .deadline = port_deadline, .poll = port_poll};
+        (void)tl_hart_hang_pmu(h, &perf->ports[i], false);
+        h->irqs_enabled |= UINT64_C(1) << TL_IRQ_PERSONALITY;
     }
     perf->has_ports = true;
     return true;
@@ -456,13 +443,9 @@ static void remove_ports(tl_pev *perf) {
     const tl_machine *machine = perf->os->machine;
     for (uint32_t i = 0; perf->has_ports && i < machine->n_harts; i++) {
         tl_hart *h = machine->harts[i];
-        uint32_t n = 0;
-        for (uint32_t k = 0; k < h->n_pmus; k++)
-            if (h->pmus[k] != &perf->ports[i])
-                h->pmus[n++] = h->pmus[k];
-        h->n_pmus = n;
-        h->csr.mie &= ~(UINT64_C(1) << TL_IRQ_PERSONALITY);
-        h->csr.mip &= ~(UINT64_C(1) << TL_IRQ_PERSONALITY);
+        tl_hart_drop_pmu(h, &perf->ports[i]);
+        h->irqs_enabled &= ~(UINT64_C(1) << TL_IRQ_PERSONALITY);
+        h->irqs_pending &= ~(UINT64_C(1) << TL_IRQ_PERSONALITY);
         machine->pmu_host.changed(machine->pmu_host.ctx, i);
     }
 }

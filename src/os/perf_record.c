@@ -8,6 +8,8 @@
 
 #include "os/clock.h"
 #include "os/frames.h"
+#include "os/isa.h"
+#include "os/page_table.h"
 #include "os/perf_event.h"
 #include "os/vm_space.h"
 
@@ -42,7 +44,7 @@ bool tl_pev_peek(tl_thread *t, uint64_t vaddr, void *to, size_t n) {
     uint8_t *out = to;
     while (n > 0) {
         const uint64_t *pte = t->process->vm ? tl_vm_pte(t->process->vm, vaddr) : NULL;
-        if (!pte || !(*pte & TL_PTE_V) || !(*pte & TL_PTE_R) || !tl_frames_has(t->os->frames, tl_pte_paddr(*pte)))
+        if (!pte || !tl_pte_is_readable(*pte) || !tl_frames_has(t->os->frames, tl_pte_paddr(*pte)))
             return false;
         size_t within = (size_t)(vaddr & (TL_PAGE_BYTES - 1)), part = TL_PAGE_BYTES - within < n ? TL_PAGE_BYTES - within : n;
         memcpy(out, tl_frame_bytes(t->os->frames, tl_pte_paddr(*pte)) + within, part);
@@ -58,7 +60,7 @@ bool tl_pev_peek(tl_thread *t, uint64_t vaddr, void *to, size_t n) {
 static void add_callchain(writer *w, const tl_pev_event *e, tl_thread *t) {
     const tl_hart *h = t->hart;
     size_t at = w->n;
-    uint64_t n = 0, frame = h->x[8], pair[2];
+    uint64_t n = 0, frame = tl_hart_register_value(h, TL_ROLE_FRAME), pair[2];
     add64(w, 0);
     if (e->attr.exclude_callchain_user)
         return;
@@ -83,11 +85,11 @@ static void add_registers(writer *w, const tl_thread *t, uint64_t mask) {
     add64(w, PERF_SAMPLE_REGS_ABI_64);
     for (uint32_t i = 0; i < N_REGISTERS; i++)
         if (mask >> i & 1)
-            add64(w, i == 0 ? h->pc : h->x[i]);
+            add64(w, tl_os_isa_of(t->os)->perf_register(h, i));
 }
 
 static void add_stack(writer *w, const tl_pev_event *e, tl_thread *t, size_t room) {
-    uint64_t sp = t->hart->x[2], n = e->attr.sample_stack_user, n_there = 0;
+    uint64_t sp = tl_hart_register_value(t->hart, TL_ROLE_STACK), n = e->attr.sample_stack_user, n_there = 0;
     n = n < room ? n : room & ~(size_t)7;
     add64(w, n);
     if (n == 0)

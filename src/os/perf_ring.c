@@ -109,7 +109,7 @@ static int64_t fill(tl_thread *t, tl_pev_event *e, tl_page_cache *cache, uint64_
     if (!ring)
         return -ENOMEM;
     for (uint64_t i = 0; i <= n_pages; i++) {
-        tl_fault how;
+        tl_vm_fault_kind how;
         uint64_t paddr = tl_page_cache_get(os, cache, i, &how);
         if (!paddr) {
             while (i-- > 0)

@@ -39,6 +39,10 @@ typedef enum tl_thread_state {
     TL_THREAD_DEAD,
 } tl_thread_state;
 
+typedef struct tl_registers { // of any instruction set: os/isa.h
+    uint64_t words[104];
+} tl_registers;
+
 struct tl_thread {
     tl_os *os;
     tl_process *process;
@@ -49,8 +53,8 @@ struct tl_thread {
     char comm[16];
 
     // Registers while it is not on a hart.
-    uint64_t x[32], f[32], pc;
-    uint8_t frm, fflags;
+    uint64_t pc;
+    tl_registers registers;
 
     // Files. Owned references; shared between threads as CLONE_FILES and CLONE_FS asked.
     tl_files *files;

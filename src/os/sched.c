@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "os/isa.h"
 #include "os/os_internal.h"
 #include "os/perf_event.h"
 #include "os/vm_space.h"
@@ -29,13 +30,13 @@ static void take_out(tl_thread *t) {
 }
 
 static void set_space(tl_hart *h, const tl_process *p) {
-    uint64_t satp = tl_vm_satp(p->vm);
-    if (h->satp == satp)
+    uint64_t context = tl_vm_context(p->vm);
+    if (h->context == context)
         return;
-    if (h->satp != 0)
+    if (h->context != 0)
         ++h->tally[TL_S_OS_PROCESS_SWITCH];
-    tl_memory_set_satp(p->os->machine->memory, h, satp);
-    tl_hart_notice(h, TL_NOTICE_SATP);
+    tl_memory_switch_context(h, context);
+    tl_hart_notice(h, TL_NOTICE_CONTEXT);
 }
 
 uint32_t tl_sched_granted_pmus(const tl_os *os, bool after_exec) {
@@ -80,13 +81,10 @@ static void load(tl_hart *h, tl_thread *t) {
     tl_hart_idle_until(h, t->ready_cycle);
     if (t->perf_events)
         tl_pev_arrive(t, h);
-    memcpy(h->x, t->x, sizeof t->x);
-    memcpy(h->f, t->f, sizeof t->f);
+    tl_os_isa_of(os)->load(h, &t->registers);
     h->pc = t->pc;
-    h->frm = t->frm;
-    h->fflags = t->fflags;
     drain(h);
-    set_pmus(h, t->process); // before satp, which may set `interrupted` again
+    set_pmus(h, t->process); // before the context, which may set `interrupted` again
     set_space(h, t->process);
     if (t->last_hart >= 0 && t->last_hart != (int32_t)h->id)
         ++h->tally[TL_S_OS_MIGRATION];
@@ -108,11 +106,8 @@ static void load(tl_hart *h, tl_thread *t) {
 }
 
 static void save(tl_hart *h, tl_thread *t) {
-    memcpy(t->x, h->x, sizeof t->x);
-    memcpy(t->f, h->f, sizeof t->f);
+    tl_os_isa_of(t->os)->save(h, &t->registers);
     t->pc = h->pc;
-    t->frm = h->frm;
-    t->fflags = h->fflags;
 }
 
 static void fill(tl_os *os, tl_hart *h) {
@@ -233,7 +228,7 @@ void tl_sched_place(tl_thread *t) {
 }
 
 void tl_sched_space_changed(tl_thread *t) {
-    tl_memory_set_satp(t->os->machine->memory, t->hart, tl_vm_satp(t->process->vm));
+    tl_memory_switch_context(t->hart, tl_vm_context(t->process->vm));
     drain(t->hart);
 }
 

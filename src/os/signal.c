@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "os/isa.h"
 #include "os/os_internal.h"
 #include "os/syscall.h"
 
@@ -266,12 +267,12 @@ tl_delivery tl_signal_deliver(tl_thread *t, int restart) {
         if (restart) {
             bool is_again = restart == TL_ERESTARTNOINTR || (restart == TL_ERESTARTSYS && (action->flags & SA_RESTART));
             if (is_again)
-                t->hart->pc -= 4;
+                t->hart->pc -= tl_os_isa_of(t->os)->call_bytes;
             else
-                t->hart->x[10] = (uint64_t)-EINTR;
+                *tl_hart_register(t->hart, TL_ROLE_RESULT) = (uint64_t)-EINTR;
             tl_syscall_done(t);
         }
-        if (tl_signal_enter_handler(t, &info, action))
+        if (tl_os_isa_of(t->os)->enter_handler(t, &info, action))
             return TL_DELIVERY_HANDLER;
         // There was no room for the frame: SIGSEGV, deadly when that is the signal itself.
         if (signal == SIGSEGV)

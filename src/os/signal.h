@@ -86,8 +86,7 @@ void tl_signal_forget(tl_process *p, int signal);           // drops what is pen
 const char *tl_signal_name(int signal);                     // "SIGSEGV", "SIGRTMIN+3"
 tl_sigactions *tl_sigactions_new(void);
 void tl_sigactions_unref(tl_sigactions *actions);
-int tl_on_altstack(const tl_thread *t, uint64_t sp);                                      // SS_ONSTACK, SS_DISABLE or 0
-bool tl_signal_enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction *action); // false: the stack has no room for the frame
-bool tl_signal_leave_handler(tl_thread *t);                                               // rt_sigreturn; false: the frame is damaged
+int tl_on_altstack(const tl_thread *t, uint64_t sp); // SS_ONSTACK, SS_DISABLE or 0
+// tl_os_isa.enter_handler: builds the frame; false: the stack has no room for it. leave_handler: rt_sigreturn; false: the frame is damaged.
 
 #endif

@@ -2,6 +2,7 @@
 // System calls about signals.
 #include <string.h>
 
+#include "os/isa.h"
 #include "os/os_internal.h"
 #include "os/syscall.h"
 
@@ -193,6 +194,14 @@ int64_t tl_sys_rt_tgsigqueueinfo(tl_thread *t, const uint64_t args[6]) {
     return send_to_thread(t, tgid > 0 ? tgid : 0, (int32_t)args[1], (int)args[2], &info);
 }
 
+int tl_on_altstack(const tl_thread *t, uint64_t sp) {
+    if (t->altstack_bytes == 0)
+        return SS_DISABLE;
+    if (t->altstack_flags & (int)(1u << 31))
+        return 0;
+    return sp - t->altstack_vaddr <= t->altstack_bytes && sp != t->altstack_vaddr ? SS_ONSTACK : 0;
+}
+
 typedef struct guest_stack {
     uint64_t vaddr;
     int32_t flags, pad;
@@ -201,7 +210,7 @@ typedef struct guest_stack {
 
 int64_t tl_sys_sigaltstack(tl_thread *t, const uint64_t args[6]) {
     enum { AUTODISARM = (int)(1u << 31), MIN_BYTES = 2048 };
-    uint64_t sp = t->hart->x[2];
+    uint64_t sp = tl_hart_register_value(t->hart, TL_ROLE_STACK);
     int on_stack = tl_on_altstack(t, sp);
     guest_stack old = {.vaddr = t->altstack_vaddr, .flags = on_stack | (t->altstack_flags & AUTODISARM), .bytes = t->altstack_bytes},
                 wanted;
@@ -227,7 +236,7 @@ int64_t tl_sys_sigaltstack(tl_thread *t, const uint64_t args[6]) {
 
 int64_t tl_sys_rt_sigreturn(tl_thread *t, const uint64_t args[6]) {
     (void)args;
-    if (!tl_signal_leave_handler(t))
+    if (!tl_os_isa_of(t->os)->leave_handler(t))
         tl_signal_force(t, SIGSEGV, SI_KERNEL, 0, "damaged signal frame on the stack", NULL);
     return TL_SYS_NO_RESULT;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the system is: names, sizes, randomness; and calls that only a privileged user may make.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
@@ -7,10 +8,11 @@
 
 #include "os/clock.h"
 #include "os/file_system.h"
+#include "os/isa.h"
 
 int64_t tl_sys_uname(tl_thread *t, const uint64_t args[6]) {
-    static const struct utsname names = {
-        .sysname = "Linux", .nodename = "tally", .release = "6.1.0", .version = "#1 SMP", .machine = "riscv64", .domainname = "(none)"};
+    struct utsname names = {.sysname = "Linux", .nodename = "tally", .release = "6.1.0", .version = "#1 SMP", .domainname = "(none)"};
+    snprintf(names.machine, sizeof names.machine, "%s", tl_os_isa_of(t->os)->machine);
     return tl_vm_write(t->process, args[0], &names, sizeof names) ? 0 : -EFAULT;
 }
 

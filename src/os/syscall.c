@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "model/isa.h"
 #include "os/futex.h"
 #include "os/os_internal.h"
 #include "os/vm_space.h"
@@ -88,7 +89,7 @@ static void call(tl_thread *t) {
             continue;
         }
         if (result != TL_SYS_NO_RESULT)
-            t->hart->x[10] = (uint64_t)result;
+            *tl_hart_register(t->hart, TL_ROLE_RESULT) = (uint64_t)result;
         tl_syscall_done(t);
         if (t->has_saved_blocked && !is_interrupted) {
             t->blocked = t->saved_blocked;
@@ -105,9 +106,8 @@ static void call(tl_thread *t) {
 }
 
 void tl_syscall_enter(tl_thread *t) {
-    const tl_hart *h = t->hart;
-    t->syscall_number = h->x[17];
-    memcpy(t->syscall_args, &h->x[10], sizeof t->syscall_args);
+    t->syscall_number = tl_hart_register_value(t->hart, TL_ROLE_SYSTEM_CALL);
+    memcpy(t->syscall_args, tl_hart_register(t->hart, TL_ROLE_ARGUMENTS), sizeof t->syscall_args);
     memset(t->retry, 0, sizeof t->retry);
     t->deadline = TL_NO_DEADLINE;
     t->in_syscall = true;

@@ -21,7 +21,7 @@ static uint8_t byte_at(tl_vm *vm, uint64_t vaddr) {
 
 static uint64_t paddr_of(const tl_vm *vm, uint64_t vaddr) {
     const uint64_t *pte = tl_vm_pte(vm, vaddr);
-    assert_true(pte && (*pte & TL_PTE_V));
+    assert_true(pte && tl_pte_is_valid(*pte));
     return tl_pte_paddr(*pte);
 }
 
@@ -31,8 +31,8 @@ static void test_pages_are_placed_in_the_order_of_first_touch(void **state) {
     tl_vm *vm = tl_vm_new(os);
     assert_int_equal(map_at(vm, AT, 5 * PAGE, RW), AT);
     assert_int_equal(tl_vm_resident_bytes(vm), 0);
-    assert_int_equal(tl_vm_fault(vm, AT + 3 * PAGE + 7, TL_ACCESS_WRITE), TL_FAULT_ZERO);
-    assert_int_equal(tl_vm_fault(vm, AT + 1 * PAGE, TL_ACCESS_READ), TL_FAULT_ZERO);
+    assert_int_equal(tl_vm_fault(vm, AT + 3 * PAGE + 7, TL_VM_WRITE), TL_VM_FAULT_ZERO);
+    assert_int_equal(tl_vm_fault(vm, AT + 1 * PAGE, TL_VM_READ), TL_VM_FAULT_ZERO);
     // The root, two lower tables, then the pages.
     assert_int_equal(paddr_of(vm, AT + 3 * PAGE), TL_RAM_BASE_PADDR + 3 * PAGE);
     assert_int_equal(paddr_of(vm, AT + 1 * PAGE), TL_RAM_BASE_PADDR + 4 * PAGE);
@@ -67,13 +67,13 @@ static void test_a_fork_shares_pages_until_one_side_writes(void **state) {
     tl_vm *child = tl_vm_fork(parent);
     assert_non_null(child);
     assert_int_equal(paddr_of(child, AT), paddr_of(parent, AT));
-    assert_int_equal(tl_vm_fault(child, AT, TL_ACCESS_WRITE), TL_FAULT_COW);
+    assert_int_equal(tl_vm_fault(child, AT, TL_VM_WRITE), TL_VM_FAULT_COW);
     assert_int_not_equal(paddr_of(child, AT), paddr_of(parent, AT));
     tl_vm_space_write(child, AT, "X", 1);
     assert_int_equal(byte_at(parent, AT), 'a');
     assert_int_equal(byte_at(child, AT + 1), 'b');
     // The other side is alone now: its write needs no copy.
-    assert_int_equal(tl_vm_fault(parent, AT, TL_ACCESS_WRITE), TL_FAULT_MAP);
+    assert_int_equal(tl_vm_fault(parent, AT, TL_VM_WRITE), TL_VM_FAULT_MAP);
     assert_int_equal(paddr_of(child, AT + PAGE), paddr_of(parent, AT + PAGE));
     tl_vm_unref(parent);
     assert_int_equal(byte_at(child, AT + PAGE), 'c');
@@ -89,13 +89,13 @@ static void test_protection_is_obeyed_and_keeps_the_bytes(void **state) {
     map_at(vm, AT, 3 * PAGE, RW);
     tl_vm_space_write(vm, AT + PAGE, "q", 1);
     assert_int_equal(tl_vm_protect(vm, AT + PAGE, AT + 2 * PAGE, 0), 0);
-    assert_int_equal(tl_vm_fault(vm, AT + PAGE, TL_ACCESS_READ), TL_FAULT_DENIED);
-    assert_int_equal(tl_vm_fault(vm, AT, TL_ACCESS_EXEC), TL_FAULT_DENIED);
-    assert_int_equal(tl_vm_fault(vm, AT + 3 * PAGE, TL_ACCESS_READ), TL_FAULT_NO_AREA);
+    assert_int_equal(tl_vm_fault(vm, AT + PAGE, TL_VM_READ), TL_VM_FAULT_DENIED);
+    assert_int_equal(tl_vm_fault(vm, AT, TL_VM_EXEC), TL_VM_FAULT_DENIED);
+    assert_int_equal(tl_vm_fault(vm, AT + 3 * PAGE, TL_VM_READ), TL_VM_FAULT_NO_AREA);
     assert_false(tl_vm_space_write(vm, AT + PAGE, "r", 1));
     assert_int_equal(tl_vm_protect(vm, AT, AT + 3 * PAGE, TL_PROT_READ), 0);
     assert_int_equal(byte_at(vm, AT + PAGE), 'q');
-    assert_int_equal(tl_vm_fault(vm, AT + PAGE, TL_ACCESS_WRITE), TL_FAULT_DENIED);
+    assert_int_equal(tl_vm_fault(vm, AT + PAGE, TL_VM_WRITE), TL_VM_FAULT_DENIED);
     assert_null(tl_vm_first(vm)->next); // equal neighbors are one area again
     assert_int_equal(tl_vm_protect(vm, AT, AT + 4 * PAGE, RW), -ENOMEM);
     tl_vm_unref(vm);
@@ -110,10 +110,10 @@ static void test_a_stack_grows_to_its_limit_and_no_further(void **state) {
         .vaddr = TL_STACK_TOP - PAGE, .bytes = PAGE, .prot = RW, .max_prot = 7, .kind = TL_VMA_STACK, .flags = TL_MAP_FIXED};
     assert_int_equal(tl_vm_map(vm, &map), TL_STACK_TOP - PAGE);
     vm->stack_limit_bytes = 5 * PAGE;
-    assert_int_equal(tl_vm_fault(vm, TL_STACK_TOP - 5 * PAGE, TL_ACCESS_WRITE), TL_FAULT_ZERO);
+    assert_int_equal(tl_vm_fault(vm, TL_STACK_TOP - 5 * PAGE, TL_VM_WRITE), TL_VM_FAULT_ZERO);
     assert_int_equal(tl_vm_mapped_bytes(vm), 5 * PAGE);
-    assert_int_equal(tl_vm_fault(vm, TL_STACK_TOP - 5 * PAGE - 1, TL_ACCESS_WRITE), TL_FAULT_STACK_LIMIT);
-    assert_int_equal(tl_vm_fault(vm, AT, TL_ACCESS_WRITE), TL_FAULT_NO_AREA);
+    assert_int_equal(tl_vm_fault(vm, TL_STACK_TOP - 5 * PAGE - 1, TL_VM_WRITE), TL_VM_FAULT_STACK_LIMIT);
+    assert_int_equal(tl_vm_fault(vm, AT, TL_VM_WRITE), TL_VM_FAULT_NO_AREA);
     tl_vm_unref(vm);
     tl_test_os_free(os);
 }
@@ -142,9 +142,9 @@ static void test_full_ram_is_said_and_everything_comes_back(void **state) {
     tl_vm *vm = tl_vm_new(os);
     map_at(vm, AT, 32 << 20, RW);
     uint64_t at = AT;
-    while (tl_vm_fault(vm, at, TL_ACCESS_WRITE) == TL_FAULT_ZERO)
+    while (tl_vm_fault(vm, at, TL_VM_WRITE) == TL_VM_FAULT_ZERO)
         at += PAGE;
-    assert_int_equal(tl_vm_fault(vm, at, TL_ACCESS_WRITE), TL_FAULT_NO_MEMORY);
+    assert_int_equal(tl_vm_fault(vm, at, TL_VM_WRITE), TL_VM_FAULT_NO_MEMORY);
     assert_true(vm->is_out_of_memory);
     assert_int_equal(tl_frames_used(os->frames), 4096);
     assert_null(tl_vm_fork(vm));
@@ -181,7 +181,7 @@ static void test_guest_vectors_become_host_spans(void **state) {
     map_at(p.vm, AT, 4 * PAGE, RW);
     const uint64_t vectors[] = {AT + PAGE, 7, AT + 2 * PAGE, 0, AT + 3 * PAGE - 5, 11};
     assert_true(tl_vm_write(&p, AT, vectors, sizeof vectors));
-    tl_vm_fault(p.vm, AT + 3 * PAGE, TL_ACCESS_WRITE); // before its lower neighbor: not contiguous
+    tl_vm_fault(p.vm, AT + 3 * PAGE, TL_VM_WRITE); // before its lower neighbor: not contiguous
     assert_int_equal(tl_vm_import_iov(&p, AT, 3, 1000, true, spans, 8, &n_bytes), 3);
     assert_int_equal(n_bytes, 18);
     assert_int_equal(spans[0].iov_len, 7);
@@ -346,7 +346,7 @@ static void test_areas_and_room_are_found_as_by_walking(void **state) {
                                 .kind = TL_VMA_STACK,
                                 .flags = TL_MAP_FIXED | TL_MAP_BELOW_MIN};
                 (void)tl_vm_map(vm, &stack);
-                (void)tl_vm_fault(vm, from - 2 * PAGE, TL_ACCESS_WRITE); // grows
+                (void)tl_vm_fault(vm, from - 2 * PAGE, TL_VM_WRITE); // grows
                 break;
             }
             case 4: (void)tl_vm_remap(vm, from, PAGE, n * PAGE, random >> 60 & 1, 0, false); break;

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "os/fd.h"
+#include "os/isa.h"
 #include "os/os_internal.h"
 #include "os/perf_event.h"
 #include "os/syscall.h"
@@ -33,11 +34,8 @@ static int64_t check_flags(uint64_t flags) {
 static bool inherit(tl_thread *child, const tl_thread *t, uint64_t flags) {
     const tl_hart *h = t->hart;
     memcpy(child->comm, t->comm, sizeof child->comm);
-    memcpy(child->x, h->x, sizeof child->x);
-    memcpy(child->f, h->f, sizeof child->f);
+    tl_os_isa_of(t->os)->save(h, &child->registers);
     child->pc = h->pc;
-    child->frm = h->frm;
-    child->fflags = h->fflags;
     child->blocked = t->blocked;
     child->affinity = t->affinity;
     child->nice = t->nice;
@@ -129,11 +127,7 @@ int64_t tl_sys_clone(tl_thread *t, const uint64_t args[6]) {
         int32_t fd = tl_pidfd_install(t, p->pid, false);
         (void)tl_vm_write(t->process, parent_tid, &fd, sizeof fd);
     }
-    child->x[10] = 0;
-    if (stack)
-        child->x[2] = stack;
-    if (flags & CLONE_SETTLS)
-        child->x[4] = tls;
+    tl_os_isa_of(os)->fork(&child->registers, stack, flags & CLONE_SETTLS, tls);
     if (flags & CLONE_CHILD_CLEARTID)
         child->clear_child_tid = child_tid;
     if (flags & CLONE_PARENT_SETTID)
@@ -163,7 +157,10 @@ static void explain_loader(tl_thread *t) {
     const tl_vma *code = tl_vm_find(t->process->vm, t->hart->pc);
     const char *path = code && code->file ? tl_file_path(code->file) : "";
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    if (!strncmp(name, "ld-linux-riscv64", 16) || !strncmp(name, "ld-musl-riscv64", 15))
+    const char *const *loader = tl_os_isa_of(t->os)->loaders;
+    while (*loader && strncmp(name, *loader, strlen(*loader)) != 0)
+        loader++;
+    if (*loader)
         tl_os_warn(t->os, "the dynamic loader gave up and said why; a library that it lacks can lie in the lib folder of --sysroot DIR, "
                           "or be named with --env LD_LIBRARY_PATH=DIR");
 }

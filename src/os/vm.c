@@ -12,10 +12,9 @@
 #include "os/os_internal.h"
 #include "os/page_cache.h"
 
-enum { LEVELS = 3, INDEX_BITS = 9, ENTRIES = 1 << INDEX_BITS };
+enum { LEVELS = TL_TABLE_LEVELS, INDEX_BITS = TL_TABLE_INDEX_BITS, ENTRIES = 1 << INDEX_BITS };
 
 static uint64_t page_of(uint64_t vaddr) { return vaddr & ~(uint64_t)(TL_PAGE_BYTES - 1); }
-static bool is_present(uint64_t pte) { return (pte & (TL_PTE_V | TL_PTE_HELD)) != 0; }
 
 // ---- Page tables.
 
@@ -29,7 +28,7 @@ uint64_t *tl_vm_pte(const tl_vm *vm, uint64_t vaddr) {
     uint64_t *table = table_at(vm, vm->root_paddr);
     for (int level = LEVELS - 1; level > 0; --level) {
         uint64_t entry = table[index_at(vaddr, level)];
-        if (!(entry & TL_PTE_V))
+        if (!tl_pte_is_valid(entry))
             return NULL;
         table = table_at(vm, tl_pte_paddr(entry));
     }
@@ -40,12 +39,12 @@ static uint64_t *make_pte_slot(tl_vm *vm, uint64_t vaddr) {
     uint64_t *table = table_at(vm, vm->root_paddr);
     for (int level = LEVELS - 1; level > 0; --level) {
         uint64_t *entry = &table[index_at(vaddr, level)];
-        if (!(*entry & TL_PTE_V)) {
+        if (!tl_pte_is_valid(*entry)) {
             uint64_t paddr = tl_frame_alloc(vm->os->frames, true);
             if (!paddr)
                 return NULL;
             ++vm->n_tables;
-            *entry = paddr >> TL_PAGE_LOG2 << 10 | TL_PTE_V;
+            *entry = tl_pte_of_table(paddr);
         }
         table = table_at(vm, tl_pte_paddr(*entry));
     }
@@ -59,7 +58,7 @@ static uint64_t *next_present(const tl_vm *vm, uint64_t *vaddr, uint64_t end) {
         int level = LEVELS - 1;
         for (; level > 0; --level) {
             uint64_t entry = table[index_at(*vaddr, level)];
-            if (!(entry & TL_PTE_V))
+            if (!tl_pte_is_valid(entry))
                 break;
             table = table_at(vm, tl_pte_paddr(entry));
         }
@@ -70,41 +69,27 @@ static uint64_t *next_present(const tl_vm *vm, uint64_t *vaddr, uint64_t end) {
         }
         unsigned index = index_at(*vaddr, 0);
         for (; index < ENTRIES && *vaddr < end; ++index, *vaddr += TL_PAGE_BYTES)
-            if (is_present(table[index]))
+            if (tl_pte_is_present(table[index]))
                 return &table[index];
     }
     return NULL;
 }
 
-static uint64_t make_pte(uint64_t paddr, uint8_t prot, bool may_write) {
-    uint64_t pte = paddr >> TL_PAGE_LOG2 << 10;
-    if (prot == 0)
-        return pte | TL_PTE_HELD;
-    pte |= TL_PTE_V | TL_PTE_U;
-    if (prot & (TL_PROT_READ | TL_PROT_WRITE))
-        pte |= TL_PTE_R;
-    if (prot & TL_PROT_EXEC)
-        pte |= TL_PTE_X;
-    if (may_write && (prot & TL_PROT_WRITE))
-        pte |= TL_PTE_W;
-    return pte;
-}
-
-uint64_t tl_vm_satp(const tl_vm *vm) { return UINT64_C(8) << 60 | vm->root_paddr >> TL_PAGE_LOG2; }
+uint64_t tl_vm_context(const tl_vm *vm) { return tl_context_of_table(vm->root_paddr); }
 
 void tl_vm_flush(tl_vm *vm, uint64_t start, uint64_t end) {
     const tl_machine *machine = vm->os->machine;
-    uint64_t satp = tl_vm_satp(vm);
+    uint64_t context = tl_vm_context(vm);
     bool is_all = end - start > UINT64_C(16) << TL_PAGE_LOG2;
     for (uint32_t i = 0; i < machine->n_harts; ++i) {
         tl_hart *h = machine->harts[i];
-        if (h->satp != satp)
+        if (h->context != context)
             continue;
         if (is_all)
-            h->port->flush_tlb(h, 0, true);
+            h->port->flush_translation(h, 0, true);
         else
             for (uint64_t page = page_of(start); page < end; page += TL_PAGE_BYTES)
-                h->port->flush_tlb(h, page, false);
+                h->port->flush_translation(h, page, false);
     }
 }
 
@@ -228,7 +213,7 @@ bool tl_vm_is_mapped(const tl_vm *vm, uint64_t start, uint64_t end) {
 
 bool tl_vm_is_resident(const tl_vm *vm, uint64_t vaddr) {
     const uint64_t *pte = tl_vm_pte(vm, vaddr);
-    if (pte && is_present(*pte))
+    if (pte && tl_pte_is_present(*pte))
         return true;
     const tl_vma *area = tl_vm_find(vm, vaddr);
     return area && area->cache && tl_page_cache_has(area->cache, (area->offset + (page_of(vaddr) - area->start)) >> TL_PAGE_LOG2);
@@ -246,7 +231,7 @@ static bool is_free(const tl_vm *vm, uint64_t start, uint64_t end) {
 static uint64_t device_pte(const tl_vm *vm, const tl_vma *area, uint64_t page) {
     uint64_t paddr = 0, bytes = 0;
     (void)tl_file_window(vm->os, area->file, &paddr, &bytes);
-    return make_pte(paddr + area->offset + (page - area->start), area->prot, true);
+    return tl_pte_of_page(paddr + area->offset + (page - area->start), area->prot, true);
 }
 
 // At once, as drivers do it. What finds no memory for tables now comes with a fault.
@@ -360,8 +345,8 @@ static void protect_pages(tl_vm *vm, const tl_vma *area) {
         uint64_t old = *pte, paddr = tl_pte_paddr(old);
         // Private pages of our own may be written at once; shared file pages take a fault, so that they become dirty.
         bool is_own = area->kind == TL_VMA_DEVICE || tl_frame_n_refs(vm->os->frames, paddr) == 1;
-        *pte = make_pte(paddr, area->prot, is_own || (area->is_shared && (old & TL_PTE_W))) | (old & (TL_PTE_A | TL_PTE_D));
-        if ((area->prot & TL_PROT_EXEC) && !(old & TL_PTE_X))
+        *pte = tl_pte_of_page(paddr, area->prot, is_own || (area->is_shared && tl_pte_is_writable(old))) | tl_pte_used(old);
+        if ((area->prot & TL_PROT_EXEC) && !tl_pte_is_executable(old))
             note_code(vm->os, paddr, true);
         first = at < first ? at : first;
         last = at + TL_PAGE_BYTES;
@@ -489,30 +474,30 @@ int64_t tl_vm_set_brk(tl_vm *vm, uint64_t wanted, uint64_t limit_bytes) {
 
 // ---- Faults.
 
-static tl_fault fault_out_of_memory(tl_vm *vm) {
+static tl_vm_fault_kind fault_out_of_memory(tl_vm *vm) {
     vm->is_out_of_memory = true;
-    return TL_FAULT_NO_MEMORY;
+    return TL_VM_FAULT_NO_MEMORY;
 }
 
 // A stack grows to the page touched, if its limit and the guard below allow.
-static tl_fault grow_stack(tl_vm *vm, uint64_t vaddr, tl_vma **ret_area) {
+static tl_vm_fault_kind grow_stack(tl_vm *vm, uint64_t vaddr, tl_vma **ret_area) {
     tl_vma *area = area_after(vm, vaddr);
     if (!area || area->kind != TL_VMA_STACK)
-        return TL_FAULT_NO_AREA;
+        return TL_VM_FAULT_NO_AREA;
     uint64_t page = page_of(vaddr), limit = vm->stack_limit_bytes < area->end ? vm->stack_limit_bytes : area->end;
     if (page < area->end - limit) // an overflow is near the limit or touches the stack; anything else is a wild access
-        return area->end - limit - page <= (UINT64_C(16) << 20) ? TL_FAULT_STACK_LIMIT : TL_FAULT_NO_AREA;
+        return area->end - limit - page <= (UINT64_C(16) << 20) ? TL_VM_FAULT_STACK_LIMIT : TL_VM_FAULT_NO_AREA;
     const tl_vma *below = area->previous;
     if (below && below->prot != 0 && page < below->end + TL_STACK_GUARD)
-        return TL_FAULT_STACK_LIMIT;
+        return TL_VM_FAULT_STACK_LIMIT;
     vm->mapped_bytes += area->start - page;
     area->start = page;
     tl_areas_resized(vm, area);
     *ret_area = area;
-    return TL_FAULT_MAP;
+    return TL_VM_FAULT_MAP;
 }
 
-static tl_fault copy_page(tl_vm *vm, const tl_vma *area, uint64_t from, uint64_t *ret_paddr) {
+static tl_vm_fault_kind copy_page(tl_vm *vm, const tl_vma *area, uint64_t from, uint64_t *ret_paddr) {
     uint64_t to = tl_frame_alloc(vm->os->frames, false);
     if (!to)
         return fault_out_of_memory(vm);
@@ -520,24 +505,24 @@ static tl_fault copy_page(tl_vm *vm, const tl_vma *area, uint64_t from, uint64_t
     if (area->prot & TL_PROT_EXEC)
         note_code(vm->os, to, true);
     *ret_paddr = to;
-    return TL_FAULT_COW;
+    return TL_VM_FAULT_COW;
 }
 
-static tl_fault fault_present(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_access access) {
-    tl_fault how = TL_FAULT_MAP;
-    if (access == TL_ACCESS_WRITE && !(*pte & TL_PTE_W)) {
+static tl_vm_fault_kind fault_present(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_vm_access access) {
+    tl_vm_fault_kind how = TL_VM_FAULT_MAP;
+    if (access == TL_VM_WRITE && !tl_pte_is_writable(*pte)) {
         uint64_t paddr = tl_pte_paddr(*pte);
         if (area->is_shared) {
             tl_page_cache_set_dirty(area->cache, (area->offset + (page - area->start)) >> TL_PAGE_LOG2);
-            *pte |= TL_PTE_W;
+            *pte = tl_pte_with_write(*pte);
         } else if (tl_frame_n_refs(vm->os->frames, paddr) == 1) {
-            *pte |= TL_PTE_W;
+            *pte = tl_pte_with_write(*pte);
         } else {
             uint64_t copy;
             how = copy_page(vm, area, paddr, &copy);
-            if (how != TL_FAULT_COW)
+            if (how != TL_VM_FAULT_COW)
                 return how;
-            *pte = make_pte(copy, area->prot, true);
+            *pte = tl_pte_of_page(copy, area->prot, true);
             tl_frame_unref(vm->os->frames, paddr);
         }
     }
@@ -545,97 +530,97 @@ static tl_fault fault_present(tl_vm *vm, const tl_vma *area, uint64_t page, uint
     return how;
 }
 
-static tl_fault fault_cached(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_access access) {
+static tl_vm_fault_kind fault_cached(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_vm_access access) {
     uint64_t index = (area->offset + (page - area->start)) >> TL_PAGE_LOG2;
-    tl_fault how;
+    tl_vm_fault_kind how;
     uint64_t paddr = tl_page_cache_get(vm->os, area->cache, index, &how);
     if (!paddr)
-        return how == TL_FAULT_NO_MEMORY ? fault_out_of_memory(vm) : how;
+        return how == TL_VM_FAULT_NO_MEMORY ? fault_out_of_memory(vm) : how;
     bool may_write = false;
-    if (access == TL_ACCESS_WRITE && !area->is_shared) {
+    if (access == TL_VM_WRITE && !area->is_shared) {
         how = copy_page(vm, area, paddr, &paddr);
-        if (how != TL_FAULT_COW)
+        if (how != TL_VM_FAULT_COW)
             return how;
         may_write = true;
     } else {
         tl_frame_ref(vm->os->frames, paddr);
         if (area->prot & TL_PROT_EXEC)
-            note_code(vm->os, paddr, how != TL_FAULT_MAP);
-        if (area->is_shared && (access == TL_ACCESS_WRITE || !area->file)) {
+            note_code(vm->os, paddr, how != TL_VM_FAULT_MAP);
+        if (area->is_shared && (access == TL_VM_WRITE || !area->file)) {
             tl_page_cache_set_dirty(area->cache, index);
             may_write = true;
         }
     }
-    *pte = make_pte(paddr, area->prot, may_write);
+    *pte = tl_pte_of_page(paddr, area->prot, may_write);
     add_resident(vm);
     return how;
 }
 
-static tl_fault fault_anonymous(tl_vm *vm, const tl_vma *area, uint64_t *pte) {
+static tl_vm_fault_kind fault_anonymous(tl_vm *vm, const tl_vma *area, uint64_t *pte) {
     uint64_t paddr = tl_frame_alloc(vm->os->frames, true);
     if (!paddr)
         return fault_out_of_memory(vm);
     if (area->prot & TL_PROT_EXEC)
         note_code(vm->os, paddr, true);
-    *pte = make_pte(paddr, area->prot, true);
+    *pte = tl_pte_of_page(paddr, area->prot, true);
     add_resident(vm);
-    return TL_FAULT_ZERO;
+    return TL_VM_FAULT_ZERO;
 }
 
-tl_fault tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_access access) {
+tl_vm_fault_kind tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_vm_access access) {
     if (vaddr >= TL_USER_END)
-        return TL_FAULT_NO_AREA;
+        return TL_VM_FAULT_NO_AREA;
     tl_vma *area = area_after(vm, vaddr);
     if (!area || area->start > vaddr) {
-        tl_fault grown = grow_stack(vm, vaddr, &area);
-        if (grown != TL_FAULT_MAP)
+        tl_vm_fault_kind grown = grow_stack(vm, vaddr, &area);
+        if (grown != TL_VM_FAULT_MAP)
             return grown;
     }
     vm->hint = area;
-    uint8_t needs = access == TL_ACCESS_WRITE ? TL_PROT_WRITE : access == TL_ACCESS_EXEC ? TL_PROT_EXEC : TL_PROT_READ | TL_PROT_WRITE;
+    uint8_t needs = access == TL_VM_WRITE ? TL_PROT_WRITE : access == TL_VM_EXEC ? TL_PROT_EXEC : TL_PROT_READ | TL_PROT_WRITE;
     if (!(area->prot & needs))
-        return TL_FAULT_DENIED;
+        return TL_VM_FAULT_DENIED;
     uint64_t page = page_of(vaddr), *pte = make_pte_slot(vm, page);
     if (!pte)
         return fault_out_of_memory(vm);
     if (area->kind == TL_VMA_DEVICE) {
         *pte = device_pte(vm, area, page);
-        return TL_FAULT_MAP;
+        return TL_VM_FAULT_MAP;
     }
-    if (is_present(*pte))
+    if (tl_pte_is_present(*pte))
         return fault_present(vm, area, page, pte, access);
     return area->cache ? fault_cached(vm, area, page, pte, access) : fault_anonymous(vm, area, pte);
 }
 
-void tl_os_count_fault(tl_os *os, tl_fault fault) {
+void tl_os_count_fault(tl_os *os, tl_vm_fault_kind fault) {
     tl_os_count(os, TL_S_OS_PAGE_FAULT, 1);
     switch (fault) {
-    case TL_FAULT_ZERO: tl_os_count(os, TL_S_OS_PAGE_ZERO, 1); break;
-    case TL_FAULT_FILE: tl_os_count(os, TL_S_OS_PAGE_FILE, 1); break;
-    case TL_FAULT_COW: tl_os_count(os, TL_S_OS_PAGE_COW, 1); break;
-    case TL_FAULT_MAP: tl_os_count(os, TL_S_OS_PAGE_MAP, 1); break;
+    case TL_VM_FAULT_ZERO: tl_os_count(os, TL_S_OS_PAGE_ZERO, 1); break;
+    case TL_VM_FAULT_FILE: tl_os_count(os, TL_S_OS_PAGE_FILE, 1); break;
+    case TL_VM_FAULT_COW: tl_os_count(os, TL_S_OS_PAGE_COW, 1); break;
+    case TL_VM_FAULT_MAP: tl_os_count(os, TL_S_OS_PAGE_MAP, 1); break;
     default: break;
     }
 }
 
-tl_fault tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_access access) {
-    tl_fault fault = tl_vm_fault(vm, vaddr, access);
-    if (tl_fault_is_resolved(fault)) {
+tl_vm_fault_kind tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_vm_access access) {
+    tl_vm_fault_kind fault = tl_vm_fault(vm, vaddr, access);
+    if (tl_vm_is_resolved(fault)) {
         if (vm->os->hart)
-            ++*(fault == TL_FAULT_FILE ? &vm->os->kernel_counts[vm->os->hart->id].major_faults
-                                       : &vm->os->kernel_counts[vm->os->hart->id].minor_faults);
+            ++*(fault == TL_VM_FAULT_FILE ? &vm->os->kernel_counts[vm->os->hart->id].major_faults
+                                          : &vm->os->kernel_counts[vm->os->hart->id].minor_faults);
         tl_os_count_fault(vm->os, fault);
         tl_os_spend(vm->os, TL_S_HART_CYC_TRAP, vm->os->machine->config.os.page_fault_cycles);
     }
     return fault;
 }
 
-void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_access access) {
+void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_vm_access access) {
     for (uint64_t page = page_of(start); page < end; page += TL_PAGE_BYTES) {
         const uint64_t *pte = tl_vm_pte(vm, page);
-        if (pte && (*pte & TL_PTE_V) && (access != TL_ACCESS_WRITE || (*pte & TL_PTE_W)))
+        if (pte && tl_pte_is_valid(*pte) && (access != TL_VM_WRITE || tl_pte_is_writable(*pte)))
             continue;
-        if (!tl_fault_is_resolved(tl_vm_fault_on_behalf(vm, page, access)) || tl_os_wants_stop(vm->os))
+        if (!tl_vm_is_resolved(tl_vm_fault_on_behalf(vm, page, access)) || tl_os_wants_stop(vm->os))
             return;
     }
 }
@@ -669,7 +654,7 @@ tl_vm *tl_vm_ref(tl_vm *vm) {
 static void free_tables(tl_vm *vm, uint64_t paddr, int level) {
     const uint64_t *table = table_at(vm, paddr);
     for (int i = 0; level > 0 && i < ENTRIES; ++i)
-        if (table[i] & TL_PTE_V)
+        if (tl_pte_is_valid(table[i]))
             free_tables(vm, tl_pte_paddr(table[i]), level - 1);
     tl_frame_unref(vm->os->frames, paddr);
 }
@@ -679,8 +664,8 @@ void tl_vm_unref(tl_vm *vm) {
         return;
     tl_os *os = vm->os;
     for (uint32_t i = 0; i < os->machine->n_harts; ++i)
-        if (os->machine->harts[i]->satp == tl_vm_satp(vm))
-            tl_memory_set_satp(os->machine->memory, os->machine->harts[i], 0);
+        if (os->machine->harts[i]->context == tl_vm_context(vm))
+            tl_memory_switch_context(os->machine->harts[i], 0);
     (void)tl_vm_unmap(vm, 0, TL_USER_END);
     free_tables(vm, vm->root_paddr, LEVELS - 1);
     free(vm);
@@ -691,8 +676,8 @@ static bool fork_pages(tl_vm *vm, tl_vm *child, const tl_vma *area) {
         uint64_t *slot = make_pte_slot(child, at);
         if (!slot)
             return false;
-        *pte &= ~(uint64_t)TL_PTE_W;
-        *slot = *pte & ~(uint64_t)(TL_PTE_A | TL_PTE_D);
+        *pte = tl_pte_without_write(*pte);
+        *slot = tl_pte_without_use(*pte);
         tl_frame_ref(vm->os->frames, tl_pte_paddr(*pte));
         add_resident(child);
     }

@@ -23,21 +23,21 @@ static const uint64_t TL_USER_END = UINT64_C(1) << 38; // Sv39: the user half
 
 enum { TL_PROT_READ = 1, TL_PROT_WRITE = 2, TL_PROT_EXEC = 4 };
 
-typedef enum tl_access { TL_ACCESS_READ, TL_ACCESS_WRITE, TL_ACCESS_EXEC } tl_access;
+typedef enum tl_vm_access { TL_VM_READ, TL_VM_WRITE, TL_VM_EXEC } tl_vm_access;
 
-typedef enum tl_fault {
-    TL_FAULT_MAP,         // resolved: the page was in memory
-    TL_FAULT_ZERO,        // resolved: fresh zeroes
-    TL_FAULT_FILE,        // resolved: read from a file
-    TL_FAULT_COW,         // resolved: copied
-    TL_FAULT_NO_AREA,     // SIGSEGV, SEGV_MAPERR
-    TL_FAULT_STACK_LIMIT, // SIGSEGV, SEGV_MAPERR: just below a stack that may not grow further
-    TL_FAULT_DENIED,      // SIGSEGV, SEGV_ACCERR
-    TL_FAULT_BEYOND_FILE, // SIGBUS, BUS_ADRERR
-    TL_FAULT_IO,          // SIGBUS: the host could not read the file
-    TL_FAULT_NO_MEMORY,   // SIGKILL: simulated RAM is full
-} tl_fault;
-static inline bool tl_fault_is_resolved(tl_fault fault) { return fault <= TL_FAULT_COW; }
+typedef enum tl_vm_fault_kind {
+    TL_VM_FAULT_MAP,         // resolved: the page was in memory
+    TL_VM_FAULT_ZERO,        // resolved: fresh zeroes
+    TL_VM_FAULT_FILE,        // resolved: read from a file
+    TL_VM_FAULT_COW,         // resolved: copied
+    TL_VM_FAULT_NO_AREA,     // SIGSEGV, SEGV_MAPERR
+    TL_VM_FAULT_STACK_LIMIT, // SIGSEGV, SEGV_MAPERR: just below a stack that may not grow further
+    TL_VM_FAULT_DENIED,      // SIGSEGV, SEGV_ACCERR
+    TL_VM_FAULT_BEYOND_FILE, // SIGBUS, BUS_ADRERR
+    TL_VM_FAULT_IO,          // SIGBUS: the host could not read the file
+    TL_VM_FAULT_NO_MEMORY,   // SIGKILL: simulated RAM is full
+} tl_vm_fault_kind;
+static inline bool tl_vm_is_resolved(tl_vm_fault_kind fault) { return fault <= TL_VM_FAULT_COW; }
 
 typedef enum tl_vma_kind { TL_VMA_ANON, TL_VMA_FILE, TL_VMA_STACK, TL_VMA_HEAP, TL_VMA_TRAMPOLINE, TL_VMA_DEVICE } tl_vma_kind;
 

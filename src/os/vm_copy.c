@@ -12,7 +12,7 @@ enum { MAX_SPAN_BYTES = 1 << 20 };
 
 static void note_store(tl_os *os, uint64_t *pte, uint64_t offset, uint64_t n) {
     uint64_t paddr = tl_pte_paddr(*pte), start = paddr + offset, end = n < TL_PAGE_BYTES - offset ? start + n : paddr + TL_PAGE_BYTES;
-    *pte |= TL_PTE_A | TL_PTE_D;
+    *pte = tl_pte_with_use(*pte);
     for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
         tl_hart *h = os->machine->harts[i];
         if (h->reservation_paddr < end && h->reservation_paddr >= (start & h->line_mask))
@@ -26,10 +26,9 @@ static void note_store(tl_os *os, uint64_t *pte, uint64_t offset, uint64_t n) {
 static uint8_t *host_of(tl_vm *vm, uint64_t vaddr, uint64_t n, bool is_write) {
     if (vaddr >= TL_USER_END)
         return NULL;
-    uint64_t needs = is_write ? TL_PTE_V | TL_PTE_W : TL_PTE_V | TL_PTE_R;
     uint64_t *pte = tl_vm_pte(vm, vaddr);
-    if (!pte || (*pte & needs) != needs) {
-        if (!tl_fault_is_resolved(tl_vm_fault_on_behalf(vm, vaddr, is_write ? TL_ACCESS_WRITE : TL_ACCESS_READ)))
+    if (!pte || !(is_write ? tl_pte_is_writable(*pte) : tl_pte_is_readable(*pte))) {
+        if (!tl_vm_is_resolved(tl_vm_fault_on_behalf(vm, vaddr, is_write ? TL_VM_WRITE : TL_VM_READ)))
             return NULL;
         pte = tl_vm_pte(vm, vaddr);
     }

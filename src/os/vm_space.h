@@ -3,6 +3,7 @@
 #ifndef TL_OS_VM_SPACE_H
 #define TL_OS_VM_SPACE_H
 
+#include "os/page_table.h"
 #include "os/vm.h"
 
 // The layout is fixed. The last page of the user half returns from signal handlers; the stack ends a little below it; mappings grow down from
@@ -33,7 +34,7 @@ tl_vm *tl_vm_new(tl_os *os); // empty; NULL: RAM is full
 tl_vm *tl_vm_ref(tl_vm *vm);
 void tl_vm_unref(tl_vm *vm);  // the last one gives everything back; NULL is fine
 tl_vm *tl_vm_fork(tl_vm *vm); // NULL: RAM is full
-uint64_t tl_vm_satp(const tl_vm *vm);
+uint64_t tl_vm_context(const tl_vm *vm);
 
 // ---- Areas in order, each search and change in logarithmic time. areas.c
 void tl_areas_init(tl_vm *vm);
@@ -68,12 +69,12 @@ bool tl_vm_is_mapped(const tl_vm *vm, uint64_t start, uint64_t end);     // with
 bool tl_vm_is_resident(const tl_vm *vm, uint64_t vaddr);
 tl_vma *tl_vm_split(tl_vm *vm, uint64_t start,
                     uint64_t end); // the first area that begins at or after start, with borders at start and end; NULL: none, or no memory
-void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_access access);
+void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_vm_access access);
 
 // Makes the access possible or says why not. Does not count; tl_vm_fault_on_behalf does, for system calls.
-tl_fault tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_access access);
-tl_fault tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_access access);
-void tl_os_count_fault(tl_os *os, tl_fault fault);         // OS_PAGE_* on the hart of the event
+tl_vm_fault_kind tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_vm_access access);
+tl_vm_fault_kind tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_vm_access access);
+void tl_os_count_fault(tl_os *os, tl_vm_fault_kind fault); // OS_PAGE_* on the hart of the event
 void tl_vm_flush(tl_vm *vm, uint64_t start, uint64_t end); // TLBs of all harts that run this space
 
 // tl_vm_span, tl_vm_write and so on for a space that no process has (yet).
@@ -83,17 +84,5 @@ bool tl_vm_space_zero(tl_vm *vm, uint64_t vaddr, size_t n);
 
 // The leaf entry of a page; NULL: there is no table for it.
 uint64_t *tl_vm_pte(const tl_vm *vm, uint64_t vaddr);
-static inline uint64_t tl_pte_paddr(uint64_t pte) { return (pte >> 10 & ((UINT64_C(1) << 44) - 1)) << TL_PAGE_LOG2; }
-
-enum { // Sv39 leaf bits; HELD is ours: the page is there, but nobody may touch it (PROT_NONE)
-    TL_PTE_V = 1,
-    TL_PTE_R = 2,
-    TL_PTE_W = 4,
-    TL_PTE_X = 8,
-    TL_PTE_U = 16,
-    TL_PTE_A = 64,
-    TL_PTE_D = 128,
-    TL_PTE_HELD = 256
-};
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "model/isa.h"
 
 typedef struct place {
     const char *name; // NULL: there is none
@@ -222,7 +223,7 @@ static void leave(tl_regions *regions, region *r) {
 // The call that began the visit returns: the same place on another stack, or deeper in a recursion, is not meant.
 static bool is_at_end(const region *r, const tl_hart *hart) {
     if (!r->stop.name)
-        return hart->pc == r->return_pc && hart->x[2] == r->return_sp;
+        return hart->pc == r->return_pc && tl_hart_register_value(hart, TL_ROLE_STACK) == r->return_sp;
     return r->stop.is_known && hart->pc == r->stop.pc;
 }
 
@@ -247,8 +248,8 @@ tl_status tl_regions_cross(tl_regions *regions, const tl_guest *guest, const tl_
             continue;
         }
         enter(regions, r);
-        r->return_pc = hart->x[1];
-        r->return_sp = hart->x[2];
+        r->return_pc = tl_hart_register_value(hart, TL_ROLE_RETURN);
+        r->return_sp = tl_hart_register_value(hart, TL_ROLE_STACK);
         if (!r->stop.name)
             add_break(regions, r->return_pc);
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dev/devices.h"
+#include "isa/rv/arch.h"
 #include "mem/mem_signals.h"
 
 static void settle_next_event(tl_board *board) {

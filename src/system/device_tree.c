@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dev/devices.h"
+#include "isa/rv/arch.h"
 #include "system/board.h"
 
 enum { MAX_CELLS = 4 * TL_MAX_HARTS, SEED_BYTES = 32 };

@@ -40,9 +40,9 @@ static void reset_harts(tl_system *system) {
         tl_hart *h = system->machine->harts[i];
         tl_privileged_reset(h);
         h->pc = system->entry;
-        h->x[10] = i;
-        h->x[11] = system->device_tree;
-        h->x[12] = system->firmware_info;
+        tl_rv(h)->x[10] = i;
+        tl_rv(h)->x[11] = system->device_tree;
+        tl_rv(h)->x[12] = system->firmware_info;
         tl_hart_note_sharing(h, system->machine->n_harts > 1); // all begin with the same code, and soon share what tells them apart
         for (int k = 0; k < 2; k++)
             h->break_pc[k] = TL_NO_LINE;
@@ -119,7 +119,7 @@ static bool pass_time(tl_system *system, const tl_system_limits *limits) {
 // The reason why the first instruction of a trap handler traps itself.
 static const char *why_handler_traps(const tl_system *system, const tl_hart *h, bool is_machine) {
     uint64_t ram_bytes = system->machine->config.ram_bytes;
-    bool is_physical = is_machine || h->satp >> 60 == 0, is_ram = is_physical && h->pc - TL_RAM_BASE_PADDR < ram_bytes;
+    bool is_physical = is_machine || !h->regime.is_paged[TL_VIEW_S], is_ram = is_physical && h->pc - TL_RAM_BASE_PADDR < ram_bytes;
     if (h->pc == 0 && !is_ram)
         return "there is no handler, the register was not set";
     switch (h->trap_cause) {
@@ -137,10 +137,11 @@ static const char *why_handler_traps(const tl_system *system, const tl_hart *h, 
 // A trap at the very place where its handler stands leads there again, for ever. Another hart might yet mend that, so it must have gone on
 // for a while.
 static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
-    bool is_delegated = h->priv != TL_PRIV_M && h->csr.medeleg >> (h->trap_cause & 63) & 1;
+    bool is_delegated = h->priv != TL_PRIV_M && tl_rv(h)->csr.medeleg >> (h->trap_cause & 63) & 1;
     bool is_machine = h->priv == TL_PRIV_M, is_supervisor = h->priv == TL_PRIV_S && is_delegated;
-    uint64_t handler = (is_machine ? h->csr.mtvec : h->csr.stvec) & ~UINT64_C(3);
-    bool is_at_handler = (is_machine || is_supervisor) && h->pc == handler && (is_machine ? h->csr.mepc : h->csr.sepc) == handler;
+    uint64_t handler = (is_machine ? tl_rv(h)->csr.mtvec : tl_rv(h)->csr.stvec) & ~UINT64_C(3);
+    bool is_at_handler =
+        (is_machine || is_supervisor) && h->pc == handler && (is_machine ? tl_rv(h)->csr.mepc : tl_rv(h)->csr.sepc) == handler;
     system->n_trap_loops = is_at_handler ? system->n_trap_loops + 1 : 0;
     if (system->n_trap_loops < MOST_TRAP_LOOPS)
         return;

@@ -77,8 +77,8 @@ static bool answers(rig *r, uint64_t paddr, uint32_t size_bytes) {
 }
 
 static bool is_raised(const rig *r, uint32_t hart, tl_irq irq) {
-    const tl_privileged *csr = &r->machine->harts[hart]->csr;
-    return irq == TL_IRQ_SEI ? csr->seip_line : csr->mip >> irq & 1;
+    const tl_hart *h = r->machine->harts[hart];
+    return (irq == TL_IRQ_SEI ? h->irq_lines : h->irqs_pending) >> irq & 1;
 }
 
 static void test_devices_stand_where_the_map_says(void **state) {

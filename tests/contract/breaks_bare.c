@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engines.h"
+#include "isa/rv/hart.h"
 #include "system/system.h"
 
 enum { MAX_PLACES = 1 << 16, MAX_INSNS = 300000, MAX_BREAKS = 3000, SEEN_BITS = 20 };
@@ -79,7 +80,8 @@ static uint32_t trace(const fast_engine *step, uint32_t n_harts, const char *pro
             if (!is_here)
                 continue;
             is_seen[cell] = 1;
-            places[n++] = (place){.pc = h->pc, .instret = instret_of(&s), .is_return = h->pc == h->csr.mepc || h->pc == h->csr.sepc};
+            places[n++] =
+                (place){.pc = h->pc, .instret = instret_of(&s), .is_return = h->pc == tl_rv(h)->csr.mepc || h->pc == tl_rv(h)->csr.sepc};
         }
         if (advance(&s, at + 1, TL_NO_LINE) != TL_SYSTEM_LIMIT)
             break;
@@ -91,9 +93,11 @@ static uint32_t trace(const fast_engine *step, uint32_t n_harts, const char *pro
 static void compare(const side *a, const side *b, const place *at) {
     for (uint32_t i = 0; i < a->machine->n_harts; i++) {
         const tl_hart *x = a->machine->harts[i], *y = b->machine->harts[i];
-        if (x->pc != y->pc || x->now != y->now || x->instret != y->instret || x->priv != y->priv || x->csr.mstatus != y->csr.mstatus ||
-            x->csr.mepc != y->csr.mepc || x->csr.sepc != y->csr.sepc || x->csr.mip != y->csr.mip ||
-            memcmp(x->x, y->x, 32 * sizeof x->x[0]) != 0 || memcmp(x->f, y->f, sizeof x->f) != 0) {
+        if (x->pc != y->pc || x->now != y->now || x->instret != y->instret || x->priv != y->priv ||
+            tl_rv(x)->csr.mstatus != tl_rv(y)->csr.mstatus || tl_rv(x)->csr.mepc != tl_rv(y)->csr.mepc ||
+            tl_rv(x)->csr.sepc != tl_rv(y)->csr.sepc || x->irqs_pending != y->irqs_pending ||
+            memcmp(tl_rv(x)->x, tl_rv(y)->x, 32 * sizeof tl_rv(x)->x[0]) != 0 ||
+            memcmp(tl_rv(x)->f, tl_rv(y)->f, sizeof tl_rv(x)->f) != 0) {
             fprintf(stderr,
                     "breakpoint at %" PRIx64 ", hart%u: pc %" PRIx64 " %" PRIx64 ", now %" PRIu64 " %" PRIu64 ", instret %" PRIu64
                     " %" PRIu64 "\n",

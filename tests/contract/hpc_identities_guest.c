@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "isa/rv/arch.h"
 #include "os/os.h"
 #include "pmu/ccache/ccache.h"
 #include "pmu/dhpc/dhpc.h"
@@ -63,9 +64,9 @@ static void at_most(const char *what, uint64_t part, uint64_t whole) {
     n_broken += 1;
 }
 
-static uint64_t csr(tl_dhpc *dhpc, uint64_t cycle, uint32_t number, tl_csr_op op, uint64_t operand) {
+static uint64_t csr(tl_dhpc *dhpc, uint64_t cycle, uint32_t number, tl_reg_use op, uint64_t operand) {
     const tl_dhpc_access access = {
-        .csr = number, .op = op, .operand = operand, .is_rd_x0 = op == TL_CSR_WRITE, .is_rs1_x0 = op == TL_CSR_SET, .priv = TL_PRIV_M};
+        .csr = number, .op = op, .operand = operand, .is_rd_x0 = op == TL_REG_WRITE, .is_rs1_x0 = op == TL_REG_SET, .priv = TL_PRIV_M};
     uint64_t old = 0;
     if (!tl_dhpc_execute(dhpc, 0, cycle, &access, &old))
         expect("a legal access was refused", 0, 1);
@@ -75,14 +76,14 @@ static uint64_t csr(tl_dhpc *dhpc, uint64_t cycle, uint32_t number, tl_csr_op op
 // All counters of a manager by hart 0's registers; `values` by bit. The cycle moves on with each look.
 static uint64_t ask(tl_dhpc *dhpc, uint64_t *cycle, uint32_t id, uint64_t values[TL_DHPC_COUNTERS]) {
     const tl_dhpc_config *c = tl_dhpc_config_of(dhpc);
-    csr(dhpc, ++*cycle, c->hpcm, TL_CSR_WRITE, UINT64_MAX);
-    csr(dhpc, ++*cycle, c->hpcc, TL_CSR_WRITE, (uint64_t)id << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER);
-    for (int i = 0; i < 1000 && csr(dhpc, ++*cycle, c->hpcc, TL_CSR_SET, 0) & TL_DHPC_TRIGGER; i++)
+    csr(dhpc, ++*cycle, c->hpcm, TL_REG_WRITE, UINT64_MAX);
+    csr(dhpc, ++*cycle, c->hpcc, TL_REG_WRITE, (uint64_t)id << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER);
+    for (int i = 0; i < 1000 && csr(dhpc, ++*cycle, c->hpcc, TL_REG_SET, 0) & TL_DHPC_TRIGGER; i++)
         ;
-    uint64_t received = csr(dhpc, ++*cycle, c->hpcm, TL_CSR_SET, 0);
+    uint64_t received = csr(dhpc, ++*cycle, c->hpcm, TL_REG_SET, 0);
     for (uint32_t bit = 0; bit < TL_DHPC_COUNTERS; bit++)
-        values[bit] = received >> bit & 1 ? csr(dhpc, ++*cycle, c->hpcr, TL_CSR_SET, 0) : 0;
-    expect("the FIFO is empty in the end", csr(dhpc, ++*cycle, c->hpcc, TL_CSR_SET, 0) & 15, TL_DHPC_EMPTY);
+        values[bit] = received >> bit & 1 ? csr(dhpc, ++*cycle, c->hpcr, TL_REG_SET, 0) : 0;
+    expect("the FIFO is empty in the end", csr(dhpc, ++*cycle, c->hpcc, TL_REG_SET, 0) & 15, TL_DHPC_EMPTY);
     return received;
 }
 

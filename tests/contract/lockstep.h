@@ -12,6 +12,7 @@
 #include "base/testing.h"
 #include "board_turn.h"
 #include "engines.h"
+#include "isa/rv/hart.h"
 #include "machine/machine.h"
 
 typedef struct pair {
@@ -44,12 +45,14 @@ static inline void pair_code_changed(const pair *p, uint64_t paddr) {
     tl_memory_code_changed(p->slow->memory, tl_align_down(paddr, 4096));
 }
 
-#define PAIR_SAME(what)                                                                                                    \
+#define PAIR_SAME_OF(a_has, b_has, what)                                                                                   \
     do {                                                                                                                   \
-        if (a->what != b->what)                                                                                            \
+        if ((a_has)->what != (b_has)->what)                                                                                \
             fail_msg("%s, hart %u: " #what " is %" PRIx64 " by %s, %" PRIx64 " by step (pc %" PRIx64 ")", p->where, a->id, \
-                     (uint64_t)a->what, p->fast->core->name, (uint64_t)b->what, b->pc);                                    \
+                     (uint64_t)(a_has)->what, p->fast->core->name, (uint64_t)(b_has)->what, b->pc);                        \
     } while (0)
+#define PAIR_SAME(what) PAIR_SAME_OF(a, b, what)
+#define PAIR_SAME_RV(what) PAIR_SAME_OF(tl_rv(a), tl_rv(b), what)
 
 // `is_same_way`: both were told to stop in the same way, so that even what is under way must be equal.
 static inline void pair_same_hart(const pair *p, const tl_hart *a, const tl_hart *b, bool is_same_way) {
@@ -57,25 +60,25 @@ static inline void pair_same_hart(const pair *p, const tl_hart *a, const tl_hart
     PAIR_SAME(priv);
     PAIR_SAME(now);
     PAIR_SAME(instret);
-    PAIR_SAME(fflags);
-    PAIR_SAME(frm);
+    PAIR_SAME_RV(fflags);
+    PAIR_SAME_RV(frm);
     for (int i = 0; i < 32; i++)
-        PAIR_SAME(x[i]);
+        PAIR_SAME_RV(x[i]);
     for (int i = 0; i < 32; i++)
-        PAIR_SAME(f[i]);
-    PAIR_SAME(satp);
+        PAIR_SAME_RV(f[i]);
+    PAIR_SAME(context);
     PAIR_SAME(reservation_paddr);
-    PAIR_SAME(csr.mstatus);
-    PAIR_SAME(csr.mie);
-    PAIR_SAME(csr.mip);
-    PAIR_SAME(csr.mideleg);
-    PAIR_SAME(csr.medeleg);
-    PAIR_SAME(csr.mepc);
-    PAIR_SAME(csr.mcause);
-    PAIR_SAME(csr.mtval);
-    PAIR_SAME(csr.sepc);
-    PAIR_SAME(csr.scause);
-    PAIR_SAME(csr.stval);
+    PAIR_SAME_RV(csr.mstatus);
+    PAIR_SAME(irqs_enabled);
+    PAIR_SAME(irqs_pending);
+    PAIR_SAME_RV(csr.mideleg);
+    PAIR_SAME_RV(csr.medeleg);
+    PAIR_SAME_RV(csr.mepc);
+    PAIR_SAME_RV(csr.mcause);
+    PAIR_SAME_RV(csr.mtval);
+    PAIR_SAME_RV(csr.sepc);
+    PAIR_SAME_RV(csr.scause);
+    PAIR_SAME_RV(csr.stval);
     if (is_same_way) {
         PAIR_SAME(stamp);
         PAIR_SAME(run_vline);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engines.h"
+#include "isa/rv/hart.h"
 #include "os/os.h"
 
 typedef struct side {
@@ -52,8 +53,9 @@ static int compare(const side *a, const side *b, uint64_t at) {
         }
     for (uint32_t i = 0; i < a->machine->n_harts; i++) {
         const tl_hart *x = a->machine->harts[i], *y = b->machine->harts[i];
-        bool is_same = x->pc == y->pc && x->now == y->now && x->instret == y->instret && x->stamp == y->stamp && x->fflags == y->fflags &&
-                       memcmp(x->x, y->x, 32 * sizeof x->x[0]) == 0 && memcmp(x->f, y->f, sizeof x->f) == 0;
+        bool is_same = x->pc == y->pc && x->now == y->now && x->instret == y->instret && x->stamp == y->stamp &&
+                       tl_rv(x)->fflags == tl_rv(y)->fflags && memcmp(tl_rv(x)->x, tl_rv(y)->x, 32 * sizeof tl_rv(x)->x[0]) == 0 &&
+                       memcmp(tl_rv(x)->f, tl_rv(y)->f, sizeof tl_rv(x)->f) == 0;
         if (!is_same) {
             fprintf(stderr,
                     "at %" PRIu64 ": hart%u differs: pc %" PRIx64 " %" PRIx64 ", now %" PRIu64 " %" PRIu64 ", instret %" PRIu64 " %" PRIu64

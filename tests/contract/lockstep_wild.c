@@ -482,22 +482,24 @@ static int compare(const side *fast, const side *slow, uint64_t seed, uint64_t a
     }
     for (uint32_t i = 0; i < fast->machine->n_harts; i++) {
         const tl_hart *a = fast->machine->harts[i], *b = slow->machine->harts[i];
-#define SAME(what)                                                          \
-    if (a->what != b->what) {                                               \
-        snprintf(name, sizeof name, "%s of hart %u", #what, i);             \
-        n += differs(seed, at, name, (uint64_t)a->what, (uint64_t)b->what); \
+#define SAME_OF(a_has, b_has, what)                                                     \
+    if ((a_has)->what != (b_has)->what) {                                               \
+        snprintf(name, sizeof name, "%s of hart %u", #what, i);                         \
+        n += differs(seed, at, name, (uint64_t)(a_has)->what, (uint64_t)(b_has)->what); \
     }
+#define SAME(what) SAME_OF(a, b, what)
+#define SAME_RV(what) SAME_OF(tl_rv(a), tl_rv(b), what)
         SAME(pc)
         SAME(now)
         SAME(instret)
         SAME(stamp)
-        SAME(fflags)
-        SAME(frm)
-        SAME(satp)
+        SAME_RV(fflags)
+        SAME_RV(frm)
+        SAME(context)
         SAME(reservation_paddr)
         for (int k = 0; k < 32; k++) {
-            SAME(x[k])
-            SAME(f[k])
+            SAME_RV(x[k])
+            SAME_RV(f[k])
         }
     }
     for (uint32_t slot = 0; slot < probe->n_slots; slot++)

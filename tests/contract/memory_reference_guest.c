@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "isa/rv/hart.h"
 #include "mem/contest.h"
 #include "os/os.h"
 
@@ -34,8 +35,8 @@ static ref_hart *prepare(tl_hart *h) { // the pipeline and the operating system 
         ref->reservation = TL_NO_LINE;
     if (h->reservation_paddr != ref->reservation)
         wrong(h, "the reservation", h->reservation_paddr, ref->reservation);
-    if (ref->satp != h->satp)
-        wrong(h, "satp", h->satp, ref->satp);
+    if (ref->satp != h->context)
+        wrong(h, "satp", h->context, ref->satp);
     return ref;
 }
 
@@ -79,7 +80,7 @@ static bool must_wait(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_s
 }
 
 static bool waits(tl_hart *h, bool ours, uint64_t now) {
-    if (ours || h->trap_cause != TL_CAUSE_NOT_YET || h->now != now)
+    if (ours || h->trap_cause != TL_TRAP_NOT_YET || h->now != now)
         wrong(h, "an access that must wait", ours, false);
     return false;
 }
@@ -147,15 +148,17 @@ static bool fetch(tl_hart *h, uint64_t vaddr) {
 
 static void fence_i(tl_hart *h) {
     ref_drop_fetch_lines(&reference, h->id, 0, UINT64_MAX);
-    real_port->fence_i(h);
+    real_port->drop_code(h);
 }
 
 static void flush_tlb(tl_hart *h, uint64_t vaddr, bool is_all) {
     ref_flush_tlb(&reference, h->id, vaddr, is_all);
-    real_port->flush_tlb(h, vaddr, is_all);
+    real_port->flush_translation(h, vaddr, is_all);
 }
 
 static bool fetch_hits(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) { return real_port->fetch_hits(h, vaddr, ret_pline); }
+
+static void context_changed(tl_hart *h) { real_port->context_changed(h); }
 
 static const tl_mem_port stand_in = {.load = load,
                                      .store = store,
@@ -164,21 +167,22 @@ static const tl_mem_port stand_in = {.load = load,
                                      .store_conditional = store_conditional,
                                      .fetch = fetch,
                                      .fetch_hits = fetch_hits,
-                                     .fence_i = fence_i,
-                                     .flush_tlb = flush_tlb};
+                                     .drop_code = fence_i,
+                                     .flush_translation = flush_tlb,
+                                     .context_changed = context_changed};
 
 // What the operating system asks of the memory system passes here: the linker wraps these names (meson.build).
-void __real_tl_memory_set_satp(tl_memory *memory, tl_hart *h, uint64_t satp);
+void __real_tl_memory_switch_context(tl_hart *h, uint64_t satp);
 void __real_tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr);
-void __wrap_tl_memory_set_satp(tl_memory *memory, tl_hart *h, uint64_t satp);
+void __wrap_tl_memory_switch_context(tl_hart *h, uint64_t satp);
 void __wrap_tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr);
 
-void __wrap_tl_memory_set_satp(tl_memory *memory, tl_hart *h, uint64_t satp) {
-    if (observed && memory == observed->memory) {
+void __wrap_tl_memory_switch_context(tl_hart *h, uint64_t satp) {
+    if (observed && h == observed->harts[h->id]) {
         ref_flush_tlb(&reference, h->id, 0, true);
         reference.harts[h->id].satp = satp;
     }
-    __real_tl_memory_set_satp(memory, h, satp);
+    __real_tl_memory_switch_context(h, satp);
 }
 
 void __wrap_tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr) {
@@ -270,7 +274,7 @@ static tl_stop run(tl_hart *h) {
 static void detach(tl_hart *h) { tl_core_step.detach(h); }
 static void fold(tl_hart *h) { tl_core_step.sync(h); }
 static const tl_core_type asking_core = {
-    .name = "asking", .title = "asks for every access", .attach = attach, .detach = detach, .run = run, .sync = fold};
+    .name = "asking", .title = "asks for every access", .attach = attach, .detach = detach, .isa = &tl_isa_rv64, .run = run, .sync = fold};
 
 // ---- programs ----
 

@@ -90,15 +90,15 @@ static inline void scatter(tl_hart *h, rng *r, bool has_counters, uint64_t code_
     }
     static const tl_priv privs[] = {TL_PRIV_U, TL_PRIV_S, TL_PRIV_M};
     tl_hart_set_priv(h, privs[below(r, 3)]);
-    h->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 1000) * 16;
-    h->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 2000) * 8;
-    h->x[9] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
-    h->x[1] = h->x[9];
+    tl_rv(h)->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 1000) * 16;
+    tl_rv(h)->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 2000) * 8;
+    tl_rv(h)->x[9] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
+    tl_rv(h)->x[1] = tl_rv(h)->x[9];
     h->pc = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(r, CODE_BYTES / 2 - 64);
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
     for (int i = 0; i < 6; i++)
-        h->x[11 + below(r, 20)] = next(r) >> below(r, 64);
+        tl_rv(h)->x[11 + below(r, 20)] = next(r) >> below(r, 64);
 }
 
 // Code that changes code, mostly with FENCE.I behind it, and goes there. It is entered at few places, so that what changes was executed before.
@@ -126,8 +126,8 @@ static inline void gather(tl_hart *h, rng *r) {
     set_csr(h, 0x105, TL_RAM_BASE_PADDR + random_spot(r));
     set_csr(h, 0x341, TL_RAM_BASE_PADDR + random_spot(r));
     set_csr(h, 0x141, TL_RAM_BASE_PADDR + random_spot(r));
-    h->x[9] = TL_RAM_BASE_PADDR + 2048;
-    h->x[1] = TL_RAM_BASE_PADDR + random_spot(r);
+    tl_rv(h)->x[9] = TL_RAM_BASE_PADDR + 2048;
+    tl_rv(h)->x[1] = TL_RAM_BASE_PADDR + random_spot(r);
     h->pc = TL_RAM_BASE_PADDR + random_spot(r);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "engines.h"
+#include "isa/rv/hart.h"
 #include "os/os.h"
 #include "os/os_internal.h"
 
@@ -62,8 +63,9 @@ static void compare(const side *a, const side *b, uint64_t n_sent) {
                     b->machine->tally[slot]);
             exit(1);
         }
-    if (x->pc != y->pc || x->now != y->now || x->instret != y->instret || x->run_vline != y->run_vline || x->fflags != y->fflags ||
-        x->frm != y->frm || memcmp(x->x, y->x, 32 * sizeof x->x[0]) != 0 || memcmp(x->f, y->f, sizeof x->f) != 0) {
+    if (x->pc != y->pc || x->now != y->now || x->instret != y->instret || x->run_vline != y->run_vline ||
+        tl_rv(x)->fflags != tl_rv(y)->fflags || tl_rv(x)->frm != tl_rv(y)->frm ||
+        memcmp(tl_rv(x)->x, tl_rv(y)->x, 32 * sizeof tl_rv(x)->x[0]) != 0 || memcmp(tl_rv(x)->f, tl_rv(y)->f, sizeof tl_rv(x)->f) != 0) {
         fprintf(stderr, "after %" PRIu64 " signals: pc %" PRIx64 " %" PRIx64 ", now %" PRIu64 " %" PRIu64 "\n", n_sent, x->pc, y->pc,
                 x->now, y->now);
         exit(1);

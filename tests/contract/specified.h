@@ -34,7 +34,7 @@ static inline void watch_end(void) { free(watch.stored); }
 
 // 0: not mapped. The page tables say so, not the TLBs.
 static inline uint64_t walk(const tl_hart *h, uint64_t vaddr, tl_priv priv) {
-    uint64_t mode = h->satp >> 60, table = (h->satp & ((UINT64_C(1) << 44) - 1)) << 12;
+    uint64_t mode = h->context >> 60, table = (h->context & ((UINT64_C(1) << 44) - 1)) << 12;
     if (mode == 0 || priv == TL_PRIV_M)
         return vaddr;
     for (int level = mode == 9 ? 3 : 2; level >= 0; level--) {
@@ -75,8 +75,8 @@ static inline uint32_t half_at(const tl_hart *h, uint64_t vaddr) {
 }
 
 static inline void note_stores(const tl_hart *h, uint64_t vaddr, uint32_t n_bytes) {
-    bool is_disguised = h->priv == TL_PRIV_M && (h->csr.mstatus & TL_MSTATUS_MPRV);
-    tl_priv priv = is_disguised ? (tl_priv)(h->csr.mstatus >> 11 & 3) : h->priv;
+    bool is_disguised = h->priv == TL_PRIV_M && (tl_rv(h)->csr.mstatus & TL_MSTATUS_MPRV);
+    tl_priv priv = is_disguised ? (tl_priv)(tl_rv(h)->csr.mstatus >> 11 & 3) : h->priv;
     watch.now++;
     for (uint64_t at = vaddr & ~UINT64_C(1); at < vaddr + n_bytes; at += 2) {
         uint32_t *mark = mark_of(walk(h, at, priv));
@@ -88,11 +88,11 @@ static inline void note_stores(const tl_hart *h, uint64_t vaddr, uint32_t n_byte
 // A system call of the modeled kernel, which stands for FENCE.I: of all harts, or of the caller's.
 static inline void note_call(const tl_hart *h) {
     enum { RISCV_FLUSH_ICACHE = 259, LOCAL = 1 };
-    if (h->is_privileged || h->trap_cause != TL_CAUSE_ECALL_U || h->x[17] != RISCV_FLUSH_ICACHE || h->x[12] > LOCAL)
+    if (h->is_privileged || h->trap_cause != TL_CAUSE_ECALL_U || tl_rv(h)->x[17] != RISCV_FLUSH_ICACHE || tl_rv(h)->x[12] > LOCAL)
         return;
     watch.now++;
     for (uint32_t i = 0; i < watch.machine->n_harts; i++)
-        if (h->x[12] != LOCAL || i == h->id)
+        if (tl_rv(h)->x[12] != LOCAL || i == h->id)
             watch.fenced[i] = watch.now;
 }
 
@@ -111,7 +111,7 @@ static inline void watched_step(tl_hart *h, tl_stop *ret_stop) {
     tl_decode(is_long ? bits | half_at(h, pc + 2) << 16 : bits, &insn);
     uint32_t cls = insn.opc == TL_OPC_ILLEGAL ? TL_CLASS_ALU : tl_insn_rows[insn.opc].cls;
     bool is_store = cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE;
-    uint64_t address = h->x[insn.rs1] + (is_store ? (uint64_t)(int64_t)insn.imm : 0);
+    uint64_t address = tl_rv(h)->x[insn.rs1] + (is_store ? (uint64_t)(int64_t)insn.imm : 0);
     *ret_stop = tl_core_step.run(h);
     bool has_retired = h->instret != before;
     if (!has_retired && *ret_stop != TL_STOP_TRAP)
@@ -152,6 +152,7 @@ static const tl_core_type watched_core = {.name = "watched",
                                           .title = "step, with a look at each fetch",
                                           .attach = watched_attach,
                                           .detach = watched_detach,
+                                          .isa = &tl_isa_rv64,
                                           .run = watched_run,
                                           .sync = watched_sync,
                                           .overshoot_cycles = watched_overshoot_cycles};

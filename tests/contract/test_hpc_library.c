@@ -3,6 +3,7 @@
 // any two another program of the same hart may run. So what is tested is the text that guests are compiled from.
 #include "base/bits.h"
 #include "base/testing.h"
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/dhpc.h"
 
 // ---- the hart ----
@@ -21,7 +22,7 @@ static hart h;
 
 static void interrupt(void);
 
-static uint64_t instruction(uint32_t csr, tl_csr_op op, bool is_immediate, bool reads_only, bool is_rd_x0, uint64_t operand) {
+static uint64_t instruction(uint32_t csr, tl_reg_use op, bool is_immediate, bool reads_only, bool is_rd_x0, uint64_t operand) {
     uint64_t old = 0;
     const tl_dhpc_access access = {.csr = csr,
                                    .op = op,
@@ -38,11 +39,11 @@ static uint64_t instruction(uint32_t csr, tl_csr_op op, bool is_immediate, bool 
     return old;
 }
 
-#define TALLY_HPC_CSRR(csr) instruction(csr, TL_CSR_SET, false, true, false, 0)
-#define TALLY_HPC_CSRW(csr, value) (void)instruction(csr, TL_CSR_WRITE, false, false, true, value)
-#define TALLY_HPC_CSRS(csr, value) (void)instruction(csr, TL_CSR_SET, false, false, true, value)
-#define TALLY_HPC_CSRC(csr, value) (void)instruction(csr, TL_CSR_CLEAR, false, false, true, value)
-#define TALLY_HPC_CSRCI(csr, bits) (void)instruction(csr, TL_CSR_CLEAR, true, false, true, bits)
+#define TALLY_HPC_CSRR(csr) instruction(csr, TL_REG_SET, false, true, false, 0)
+#define TALLY_HPC_CSRW(csr, value) (void)instruction(csr, TL_REG_WRITE, false, false, true, value)
+#define TALLY_HPC_CSRS(csr, value) (void)instruction(csr, TL_REG_SET, false, false, true, value)
+#define TALLY_HPC_CSRC(csr, value) (void)instruction(csr, TL_REG_CLEAR, false, false, true, value)
+#define TALLY_HPC_CSRCI(csr, bits) (void)instruction(csr, TL_REG_CLEAR, true, false, true, bits)
 #define TALLY_HPC_TAKE_4(v0, v1, v2, v3) \
     v0 = TALLY_HPC_CSRR(TALLY_HPCR), v1 = TALLY_HPC_CSRR(TALLY_HPCR), v2 = TALLY_HPC_CSRR(TALLY_HPCR), v3 = TALLY_HPC_CSRR(TALLY_HPCR)
 #define TALLY_HPC_TAKE_8(v0, v1, v2, v3, v4, v5, v6, v7) \

@@ -19,15 +19,15 @@ static void fill_code(rng *r, uint8_t *code, uint32_t n_bytes) {
 }
 
 static void point(tl_hart *h, rng *r) { // pointers again, and a place to go on
-    h->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 2000) * 16;
-    h->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 5000) * 8;
-    h->x[9] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
-    h->x[1] = h->x[9];
+    tl_rv(h)->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 2000) * 16;
+    tl_rv(h)->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 5000) * 8;
+    tl_rv(h)->x[9] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
+    tl_rv(h)->x[1] = tl_rv(h)->x[9];
     h->pc = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(r, CODE_BYTES / 2 - 64);
     for (int i = 0; i < 4; i++)
-        h->x[11 + below(r, 20)] = next(r) >> below(r, 64);
+        tl_rv(h)->x[11 + below(r, 20)] = next(r) >> below(r, 64);
     for (int i = 0; i < 4; i++)
-        h->f[below(r, 32)] = below(r, 2) ? next(r) : UINT64_C(0xffffffff00000000) | next(r) >> 32;
+        tl_rv(h)->f[below(r, 32)] = below(r, 2) ? next(r) : UINT64_C(0xffffffff00000000) | next(r) >> 32;
 }
 
 typedef struct pair {
@@ -45,13 +45,15 @@ static pair new_pair(const tl_config *config, const fast_engine *engine) {
 static void compare(const pair *p, uint32_t hart, uint64_t step) {
     const tl_hart *a = p->fast->harts[hart], *b = p->slow->harts[hart];
     for (int i = 0; i < 32; i++)
-        if (a->x[i] != b->x[i])
-            fail_msg("stop %" PRIu64 ", hart %u: x%d is %" PRIx64 " by fast, %" PRIx64 " by step", step, hart, i, a->x[i], b->x[i]);
+        if (tl_rv(a)->x[i] != tl_rv(b)->x[i])
+            fail_msg("stop %" PRIu64 ", hart %u: x%d is %" PRIx64 " by fast, %" PRIx64 " by step", step, hart, i, tl_rv(a)->x[i],
+                     tl_rv(b)->x[i]);
     for (int i = 0; i < 32; i++)
-        if (a->f[i] != b->f[i])
-            fail_msg("stop %" PRIu64 ", hart %u: f%d is %" PRIx64 " by fast, %" PRIx64 " by step", step, hart, i, a->f[i], b->f[i]);
-    assert_int_equal(a->fflags, b->fflags);
-    assert_int_equal(a->frm, b->frm);
+        if (tl_rv(a)->f[i] != tl_rv(b)->f[i])
+            fail_msg("stop %" PRIu64 ", hart %u: f%d is %" PRIx64 " by fast, %" PRIx64 " by step", step, hart, i, tl_rv(a)->f[i],
+                     tl_rv(b)->f[i]);
+    assert_int_equal(tl_rv(a)->fflags, tl_rv(b)->fflags);
+    assert_int_equal(tl_rv(a)->frm, tl_rv(b)->frm);
     if (a->pc != b->pc || a->now != b->now || a->instret != b->instret || a->run_vline != b->run_vline || a->stamp != b->stamp)
         fail_msg("stop %" PRIu64 ", hart %u: pc %" PRIx64 " %" PRIx64 ", now %" PRIu64 " %" PRIu64 ", instret %" PRIu64 " %" PRIu64
                  ", run %" PRIx64 " %" PRIx64 ", stamp %" PRIu64 " %" PRIu64,
@@ -244,8 +246,8 @@ static void test_loop_that_takes_its_own_line_away_agrees(void **state) {
             tl_machine *machine = i == 0 ? p.fast : p.slow;
             memcpy(machine->ram, loop, sizeof loop);
             harts[i]->pc = TL_RAM_BASE_PADDR;
-            harts[i]->x[10] = harts[i]->x[12] = TL_RAM_BASE_PADDR + DATA_OFFSET;
-            harts[i]->x[11] = harts[i]->x[12] + 64 * 1000;
+            tl_rv(harts[i])->x[10] = tl_rv(harts[i])->x[12] = TL_RAM_BASE_PADDR + DATA_OFFSET;
+            tl_rv(harts[i])->x[11] = tl_rv(harts[i])->x[12] + 64 * 1000;
         }
         run_to_limits(&p, 20, 4999);
         assert_true(harts[0]->tally[TL_S_L1I_INVALIDATE] > 100);
@@ -293,8 +295,8 @@ static void test_neighbors_in_memory_agree(void **state) {
                 rng r = {seed * 977};
                 fill_with_neighbors(&r, machine->ram);
                 harts[i]->pc = TL_RAM_BASE_PADDR;
-                harts[i]->x[10] = TL_RAM_BASE_PADDR + DATA_OFFSET + 64;
-                harts[i]->x[16] = 600;
+                tl_rv(harts[i])->x[10] = TL_RAM_BASE_PADDR + DATA_OFFSET + 64;
+                tl_rv(harts[i])->x[16] = 600;
             }
             run_to_limits(&p, 15, 997);
             assert_memory_equal(p.fast->ram + DATA_OFFSET, p.slow->ram + DATA_OFFSET, DATA_BYTES);
@@ -325,7 +327,7 @@ static void test_longest_blocks_agree(void **state) {
         memcpy(p.fast->ram, code, sizeof code);
         memcpy(p.slow->ram, code, sizeof code);
         p.fast->harts[0]->pc = p.slow->harts[0]->pc = TL_RAM_BASE_PADDR;
-        p.fast->harts[0]->x[10] = p.slow->harts[0]->x[10] = TL_RAM_BASE_PADDR + DATA_OFFSET;
+        tl_rv(p.fast->harts[0])->x[10] = tl_rv(p.slow->harts[0])->x[10] = TL_RAM_BASE_PADDR + DATA_OFFSET;
         run_to_limits(&p, 10, 499);
         assert_true(p.fast->harts[0]->tally[TL_S_HART_CYC_FENCE] > UINT64_C(10) * 499 / N_INSNS * 26 * 10000);
         tl_machine_free(p.fast);

@@ -276,7 +276,7 @@ static void set_up_hart(const torture *t, tl_machine *machine, uint32_t number) 
     tl_hart *h = machine->harts[number];
     uint64_t satp = UINT64_C(8) << 60 | (TL_RAM_BASE_PADDR + TABLES_OFFSET) >> 12;
     if (t->world == MODELED) {
-        tl_memory_set_satp(machine->memory, h, satp);
+        tl_memory_switch_context(h, satp);
     } else {
         tl_privileged_reset(h);
         set_csr(h, 0x3b0, UINT64_MAX);
@@ -288,10 +288,10 @@ static void set_up_hart(const torture *t, tl_machine *machine, uint32_t number) 
     }
     bool is_bare = t->world == MACHINE;
     h->pc = is_bare ? TL_RAM_BASE_PADDR + POOL_OFFSET : POOL_VADDR[0];
-    h->x[8] = 0;
-    h->x[9] = (is_bare ? TL_RAM_BASE_PADDR + TABLE_OFFSET : TABLE_VADDR) + number * TABLE_STRIDE;
-    h->x[19] = h->pc;
-    h->x[20] = is_bare ? TL_RAM_BASE_PADDR + BARRIER_OFFSET : BARRIER_VADDR;
+    tl_rv(h)->x[8] = 0;
+    tl_rv(h)->x[9] = (is_bare ? TL_RAM_BASE_PADDR + TABLE_OFFSET : TABLE_VADDR) + number * TABLE_STRIDE;
+    tl_rv(h)->x[19] = h->pc;
+    tl_rv(h)->x[20] = is_bare ? TL_RAM_BASE_PADDR + BARRIER_OFFSET : BARRIER_VADDR;
 }
 
 // The first page of the functions moves: other memory has its bytes, and what was there is garbage. A kernel does it so: it writes the
@@ -309,20 +309,20 @@ static void remap(torture *t) {
     tl_machine *const machines[] = {t->p.fast, t->p.slow};
     for (uint32_t m = 0; m < 2; m++) {
         for (uint32_t h = 0; h < t->n_harts; h++)
-            machines[m]->harts[h]->port->flush_tlb(machines[m]->harts[h], 0, true);
+            machines[m]->harts[h]->port->flush_translation(machines[m]->harts[h], 0, true);
         tl_memory_code_changed(machines[m]->memory, from);
         tl_memory_code_changed(machines[m]->memory, to);
     }
 }
 
 static void do_outside(torture *t, tl_hart *a, tl_hart *b) {
-    outside what = (outside)b->x[7]; // t2
+    outside what = (outside)tl_rv(b)->x[7]; // t2
     if (what == BY_REMAPPING)
         remap(t);
     t->n_done[what]++;
     if (what == BY_REMAPPING)
         return;
-    uint32_t offset = (uint32_t)b->x[5];
+    uint32_t offset = (uint32_t)tl_rv(b)->x[5];
     uint64_t paddr = TL_RAM_BASE_PADDR + POOL_OFFSET + offset;
     if (offset >= 4096 && offset < 8192 && (t->n_done[BY_REMAPPING] & 1))
         paddr = TL_RAM_BASE_PADDR + POOL_OFFSET + 0x8000 + (offset - 4096);
@@ -330,7 +330,7 @@ static void do_outside(torture *t, tl_hart *a, tl_hart *b) {
         assert_true(tl_memory_dma(t->p.fast->memory, paddr, 8, true, a->now));
         assert_true(tl_memory_dma(t->p.slow->memory, paddr, 8, true, b->now));
     }
-    pair_put64(&t->p, paddr, b->x[6]); // t1
+    pair_put64(&t->p, paddr, tl_rv(b)->x[6]); // t1
     if (what == BY_SYSTEM)
         pair_code_changed(&t->p, paddr);
 }
@@ -363,7 +363,7 @@ static void run_torture(torture *t) {
             continue;
         }
         bool is_call = b->trap_cause == TL_CAUSE_ECALL_U || b->trap_cause == TL_CAUSE_ECALL_M;
-        if (!t->has_rules && (!is_call || b->x[7] > BY_REMAPPING || b->x[5] >= 4096 * POOL_PAGES))
+        if (!t->has_rules && (!is_call || tl_rv(b)->x[7] > BY_REMAPPING || tl_rv(b)->x[5] >= 4096 * POOL_PAGES))
             return;
         if (!is_call)
             fail_msg("%s: trap %" PRIu64 " at %" PRIx64, t->p.where, b->trap_cause, b->pc);
@@ -411,8 +411,8 @@ static void torture_every_engine(const tl_config *config, uint64_t seed) {
             run_torture(t);
             pair_same(&t->p, true);
             for (uint32_t h = 0; h < t->n_harts; h++)
-                if (t->p.slow->harts[h]->x[8] != t->expected[h])
-                    fail_msg("%s, hart %u: calls returned %" PRIx64 ", not %" PRIx64, world_names[w], h, t->p.slow->harts[h]->x[8],
+                if (tl_rv(t->p.slow->harts[h])->x[8] != t->expected[h])
+                    fail_msg("%s, hart %u: calls returned %" PRIx64 ", not %" PRIx64, world_names[w], h, tl_rv(t->p.slow->harts[h])->x[8],
                              t->expected[h]);
             assert_true(t->n_done[BY_DMA] > 5 && t->n_done[BY_SYSTEM] > 5 && (w == MACHINE || t->n_done[BY_REMAPPING] > 2));
             torture_free(t);
@@ -492,7 +492,7 @@ static void test_code_that_is_stepped_first_after_a_change_is_new_code(void **st
             snprintf(p.where, sizeof p.where, "%s", is_indirect ? "indirect jump" : "direct jump");
             for (uint64_t limit = 999; limit <= 2001; limit += limit == 999 ? 3 : 999) { // the limit is near: one by one
                 for (uint32_t m = 0; m < 2; m++) {
-                    harts[m]->x[9] = TL_RAM_BASE_PADDR + other;
+                    tl_rv(harts[m])->x[9] = TL_RAM_BASE_PADDR + other;
                     harts[m]->pc = harts[m]->instret == 0 ? TL_RAM_BASE_PADDR : harts[m]->pc;
                     harts[m]->horizon = UINT64_MAX;
                     harts[m]->insn_limit = limit;
@@ -502,10 +502,10 @@ static void test_code_that_is_stepped_first_after_a_change_is_new_code(void **st
                 if (limit == 999) {
                     pair_put(&p, TL_RAM_BASE_PADDR + other, &add_5, sizeof add_5);
                     for (uint32_t m = 0; m < 2; m++)
-                        harts[m]->port->fence_i(harts[m]);
+                        harts[m]->port->drop_code(harts[m]);
                 }
             }
-            assert_int_equal(harts[0]->x[10], 333 + 334 * 5);
+            assert_int_equal(tl_rv(harts[0])->x[10], 333 + 334 * 5);
             pair_free(&p);
         }
 }

@@ -52,10 +52,10 @@ static void begin(tl_hart *h, uint32_t number, uint64_t event, uint64_t left, ui
     set_csr(h, 0x344, 0);
     set_csr(h, 0x304, UINT64_C(1) << TL_IRQ_LCOFI);
     set_csr(h, 0x341, start_of(number) + LONG_OFFSET);
-    h->x[5] = start_of(number) + LONG_OFFSET;
-    h->x[11] = UINT64_MAX / 3;
-    h->x[12] = 7;
-    h->x[31] = n_rounds;
+    tl_rv(h)->x[5] = start_of(number) + LONG_OFFSET;
+    tl_rv(h)->x[11] = UINT64_MAX / 3;
+    tl_rv(h)->x[12] = 7;
+    tl_rv(h)->x[31] = n_rounds;
     h->pc = start_of(number);
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
@@ -86,12 +86,12 @@ static void run_places(const tl_config *config, const fast_engine *engine, way w
         if (is_taken[0] != is_taken[1])
             fail_msg("%s: %s has %s interrupt", p.where, engine->name, is_taken[1] ? "an" : "no");
         pair_same(&p, false);
-        *n_within += is_taken[0] && harts[0]->csr.mepc > start_of(number) + LONG_OFFSET;
+        *n_within += is_taken[0] && tl_rv(harts[0])->csr.mepc > start_of(number) + LONG_OFFSET;
         for (int i = 0; i < 2; i++) {
             set_csr(harts[i], 0x323, 0);
             if (!is_taken[0])
                 continue;
-            harts[i]->pc = harts[i]->csr.mepc; // as the handler's MRET would, with an MRET yet to come
+            harts[i]->pc = tl_rv(harts[i])->csr.mepc; // as the handler's MRET would, with an MRET yet to come
             harts[i]->is_interrupted = false;
             set_csr(harts[i], 0x344, 0);
             set_csr(harts[i], 0x341, start_of(number) + LONG_OFFSET);

@@ -63,13 +63,13 @@ static void test_stepped_straddling_jump_leaves_no_stale_block(void **state) {
         put32(&p, second, ADD_1);
         put_jump(&p, second + 4, first);
         assert_int_equal(go(&p, first, MANY_INSNS), TL_STOP_LIMIT);
-        uint64_t sum = h->x[10];
+        uint64_t sum = tl_rv(h)->x[10];
         put32(&p, second, ADD_2);
         pair_code_changed(&p, second);
         assert_int_equal(go(&p, jump, 1), TL_STOP_LIMIT);
         assert_int_equal(h->pc, first);
         assert_int_equal(go(&p, first, 3 * MANY_INSNS), TL_STOP_LIMIT);
-        assert_int_equal(h->x[10], sum + 2 * MANY_INSNS);
+        assert_int_equal(tl_rv(h)->x[10], sum + 2 * MANY_INSNS);
         pair_free(&p);
     }
 }
@@ -95,7 +95,7 @@ static void test_overflow_at_the_end_of_a_block_ends_the_run(void **state) {
         for (uint32_t round = 0; round < 4; round++) { // of the first, fetches miss and nothing overflows
             for (int i = 0; i < 2; i++) {
                 tl_hart *h = harts[i];
-                h->x[11] = DATA + round * 4096;
+                tl_rv(h)->x[11] = DATA + round * 4096;
                 h->pend = NULL;
                 set_csr(h, 0x344, 0);
                 set_csr(h, 0x304, UINT64_C(1) << TL_IRQ_LCOFI);
@@ -112,7 +112,7 @@ static void test_overflow_at_the_end_of_a_block_ends_the_run(void **state) {
             }
             assert_int_equal(stop, TL_STOP_TRAP);
             assert_int_equal(harts[1]->pc, load + 8);
-            assert_int_equal(harts[1]->x[10], round + 1);
+            assert_int_equal(tl_rv(harts[1])->x[10], round + 1);
         }
         pair_free(&p);
     }

@@ -3,6 +3,7 @@
 // in an order that a random table gives, often straight after one another, so that what is replaced next depends on each single look-up.
 // Some pieces begin with an instruction that straddles two lines, some run on through several lines, some jump directly to others. Pages are
 // mapped to other frames meanwhile, in which what straddled is short, and back.
+#include "isa/rv/hart.h"
 #include "lockstep.h"
 #include "random_code.h"
 
@@ -74,8 +75,8 @@ static void map_others(maze *t) {
     for (uint32_t i = 0; i < 8; i++) {
         uint32_t page = below(&t->r, N_PAGES);
         map_code(t, page, t->frames[page] < SHORT_OFFSET);
-        a->port->flush_tlb(a, CODE_VADDR + page * 4096, false);
-        b->port->flush_tlb(b, CODE_VADDR + page * 4096, false);
+        a->port->flush_translation(a, CODE_VADDR + page * 4096, false);
+        b->port->flush_translation(b, CODE_VADDR + page * 4096, false);
     }
 }
 
@@ -88,8 +89,8 @@ static void map_all(maze *t) {
         map_code(t, i, below(&t->r, 2) == 0);
     for (uint32_t i = 0; i < TABLE_PAGES; i++)
         map_page(p, TABLE_VADDR + i * 4096, TL_RAM_BASE_PADDR + TABLE_OFFSET + i * 4096);
-    tl_memory_set_satp(p->fast->memory, p->fast->harts[0], UINT64_C(8) << 60 | root >> 12);
-    tl_memory_set_satp(p->slow->memory, p->slow->harts[0], UINT64_C(8) << 60 | root >> 12);
+    tl_memory_switch_context(p->fast->harts[0], UINT64_C(8) << 60 | root >> 12);
+    tl_memory_switch_context(p->slow->harts[0], UINT64_C(8) << 60 | root >> 12);
 }
 
 static void put_code(maze *t) {
@@ -118,7 +119,7 @@ static void run_maze(const fast_engine *engine, const tl_config *config, uint64_
     }
     map_all(&t);
     tl_hart *a = t.p.fast->harts[0], *b = t.p.slow->harts[0];
-    a->x[9] = b->x[9] = TABLE_VADDR;
+    tl_rv(a)->x[9] = tl_rv(b)->x[9] = TABLE_VADDR;
     a->pc = b->pc = CODE_VADDR + t.pieces[0];
     tl_stop stop;
     do { // ends behind the table, where there is no code at address 0

@@ -4,6 +4,7 @@
 // the same code at the same time and contend for a line. Each engine must tell of the same markers
 // in the same order, with the same clock and tallies. Their instructions, addresses and names are
 // known beforehand, because nothing in the code depends on data.
+#include "isa/rv/hart.h"
 #include "lockstep.h"
 #include "random_code.h"
 
@@ -152,10 +153,10 @@ static void set_up(march *t) {
         assert_non_null(logs[m]->events);
         for (uint32_t i = 0; i < machine->n_harts; i++) {
             tl_hart *h = machine->harts[i];
-            tl_memory_set_satp(machine->memory, h, UINT64_C(8) << 60 | root >> 12);
+            tl_memory_switch_context(h, UINT64_C(8) << 60 | root >> 12);
             h->pc = CODE_VADDR;
-            h->x[20] = SHARED_VADDR;
-            h->x[31] = N_ROUNDS + i; // they end one after the other
+            tl_rv(h)->x[20] = SHARED_VADDR;
+            tl_rv(h)->x[31] = N_ROUNDS + i; // they end one after the other
             h->mark = take_mark;
             h->mark_ctx = logs[m];
         }

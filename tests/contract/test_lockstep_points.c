@@ -88,7 +88,7 @@ static void set_up_hart(const bench *b, tl_machine *machine) {
     tl_hart *h = machine->harts[0];
     uint64_t satp = UINT64_C(8) << 60 | (TL_RAM_BASE_PADDR + TABLES_OFFSET) >> 12;
     if (b->world == MODELED) {
-        tl_memory_set_satp(machine->memory, h, satp);
+        tl_memory_switch_context(h, satp);
         return;
     }
     tl_privileged_reset(h);
@@ -108,9 +108,9 @@ static void set_up_hart(const bench *b, tl_machine *machine) {
 // ---- one run after another ----
 
 static void reset_hart(const bench *b, tl_hart *h) {
-    memcpy(h->x, b->x, sizeof b->x);
-    memcpy(h->f, b->f, sizeof b->f);
-    h->frm = b->frm;
+    memcpy(tl_rv(h)->x, b->x, sizeof b->x);
+    memcpy(tl_rv(h)->f, b->f, sizeof b->f);
+    tl_rv(h)->frm = b->frm;
     h->pc = code_start(b);
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
@@ -151,7 +151,9 @@ static void go_to_end(const bench *b) {
         fail_msg("%s: ended at %" PRIx64 ", cause %" PRIu64, b->p.where, b->p.slow->harts[0]->pc, b->p.slow->harts[0]->trap_cause);
 }
 
-static void set_x(bench *b, uint32_t reg, uint64_t value) { b->p.fast->harts[0]->x[reg] = b->p.slow->harts[0]->x[reg] = value; }
+static void set_x(bench *b, uint32_t reg, uint64_t value) {
+    tl_rv(b->p.fast->harts[0])->x[reg] = tl_rv(b->p.slow->harts[0])->x[reg] = value;
+}
 
 static void place(bench *b, uint32_t start, uint32_t offset) { // the stretch, at offset of the code page
     (void)start;
@@ -330,7 +332,7 @@ static void return_from_handler(tl_hart *h, tl_priv priv) { // as MRET would, wi
     tl_hart_set_irq(h, TL_IRQ_MTI, false);
     tl_hart_set_priv(h, priv);
     set_csr(h, 0x300, TL_MSTATUS_FS | (priv == TL_PRIV_M ? TL_MSTATUS_MIE : 0));
-    h->pc = h->csr.mepc;
+    h->pc = tl_rv(h)->csr.mepc;
     h->is_interrupted = false;
 }
 

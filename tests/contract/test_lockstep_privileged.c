@@ -8,6 +8,7 @@
 
 #include "base/testing.h"
 #include "engines.h"
+#include "isa/rv/hart.h"
 #include "lockstep.h"
 #include "random_system.h"
 #include "specified.h"
@@ -29,12 +30,14 @@ static uint32_t run_until(tl_hart *h, uint64_t instret, uint64_t *n_overflows) {
     return n_traps;
 }
 
-#define SAME(what)                                                                                                                        \
-    do {                                                                                                                                  \
-        if (a->what != b->what)                                                                                                           \
-            fail_msg("look %" PRIu64 ": " #what " is %" PRIx64 " by fast, %" PRIx64 " by step (pc %" PRIx64 ")", look, (uint64_t)a->what, \
-                     (uint64_t)b->what, b->pc);                                                                                           \
+#define SAME_OF(a_has, b_has, what)                                                                                    \
+    do {                                                                                                               \
+        if ((a_has)->what != (b_has)->what)                                                                            \
+            fail_msg("look %" PRIu64 ": " #what " is %" PRIx64 " by fast, %" PRIx64 " by step (pc %" PRIx64 ")", look, \
+                     (uint64_t)(a_has)->what, (uint64_t)(b_has)->what, b->pc);                                         \
     } while (0)
+#define SAME(what) SAME_OF(a, b, what)
+#define SAME_RV(what) SAME_OF(tl_rv(a), tl_rv(b), what)
 
 static void compare(tl_machine *fast, tl_machine *slow, uint64_t look) {
     const tl_hart *a = fast->harts[0], *b = slow->harts[0];
@@ -43,23 +46,23 @@ static void compare(tl_machine *fast, tl_machine *slow, uint64_t look) {
     SAME(now);
     SAME(instret);
     for (int i = 0; i < 32; i++)
-        SAME(x[i]);
+        SAME_RV(x[i]);
     for (int i = 0; i < 32; i++)
-        SAME(f[i]);
-    SAME(csr.mstatus);
-    SAME(csr.mepc);
-    SAME(csr.mcause);
-    SAME(csr.mtval);
-    SAME(csr.sepc);
-    SAME(csr.scause);
-    SAME(csr.stval);
-    SAME(csr.mip);
-    SAME(csr.mie);
-    SAME(csr.mideleg);
-    SAME(csr.medeleg);
-    SAME(satp);
-    SAME(fflags);
-    SAME(frm);
+        SAME_RV(f[i]);
+    SAME_RV(csr.mstatus);
+    SAME_RV(csr.mepc);
+    SAME_RV(csr.mcause);
+    SAME_RV(csr.mtval);
+    SAME_RV(csr.sepc);
+    SAME_RV(csr.scause);
+    SAME_RV(csr.stval);
+    SAME(irqs_pending);
+    SAME(irqs_enabled);
+    SAME_RV(csr.mideleg);
+    SAME_RV(csr.medeleg);
+    SAME(context);
+    SAME_RV(fflags);
+    SAME_RV(frm);
     tl_machine_sync(fast);
     tl_machine_sync(slow);
     for (uint32_t slot = 0; slot < fast->probe.n_slots; slot++)

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "isa/rv/hart.h"
 #include "mem/test_rig.h"
 
 #include "reference_memory.h"
@@ -219,7 +220,7 @@ static void compare_tlb(world *w, const char *name, const tl_tlb *tlb, const ref
     for (uint32_t s = 0; s < ref->n_sets && ref->sets; s++)
         for (uint32_t way = 0; way < ref->n_ways; way++) {
             const ref_way *theirs = &ref->sets[s].ways[way];
-            const tl_tlb_page *ours = &tlb->pages[s * ref->n_ways + way];
+            const tl_page *ours = &tlb->pages[s * ref->n_ways + way];
             if (tl_tlb_is_valid(tlb, s * ref->n_ways + way) != theirs->is_valid)
                 disagree(w, name, ours->vaddr, theirs->page.vaddr);
             if (theirs->is_valid &&
@@ -435,10 +436,10 @@ static void set_status(world *w, uint32_t k, uint64_t status) {
 
 static void set_pmp(world *w, uint32_t k, uint32_t entry, uint8_t cfg, uint64_t address) {
     tl_hart *h = w->rig.harts[k];
-    h->csr.pmpcfg[entry] = w->ref->harts[k].pmpcfg[entry] = cfg;
-    h->csr.pmpaddr[entry] = w->ref->harts[k].pmpaddr[entry] = address;
-    h->csr.pmp_generation += 1;
-    h->port->pmp_changed(h);
+    tl_rv(h)->csr.pmpcfg[entry] = w->ref->harts[k].pmpcfg[entry] = cfg;
+    tl_rv(h)->csr.pmpaddr[entry] = w->ref->harts[k].pmpaddr[entry] = address;
+    tl_rv(h)->csr.pmp_generation += 1;
+    h->port->protection_changed(h);
 }
 
 // Mostly small ranges among the data, now and then over the tables; behind them one that permits everything, or nothing.
@@ -500,7 +501,7 @@ static void administer(world *w, uint32_t k) {
         set_status(w, k, (ref->status & ~TL_MSTATUS_MPP) | tl_rig_mpp(privs[below(r, 4)]));
     } else if (kind < 14) {
         uint64_t satp = one_in(r, 4) ? 0 : tl_rig_satp(&w->spaces[below(r, N_SPACES)]);
-        h->port->set_satp(h, satp);
+        tl_rv_set_satp(h, satp);
         ref_write_satp(w->ref, k, satp);
     } else if (kind == 14) {
         if (one_in(r, 4))
@@ -521,17 +522,17 @@ static void disturb(world *w, uint32_t k) {
     uint32_t kind = below(r, 20);
     snprintf(w->what, sizeof w->what, "hart %u, disturbance %u, 0x%" PRIx64, k, kind, vaddr);
     if (kind == 0) {
-        h->port->fence_i(h);
+        h->port->drop_code(h);
         ref_drop_fetch_lines(w->ref, k, 0, UINT64_MAX);
     } else if (kind < 5) {
-        h->port->flush_tlb(h, vaddr, false);
+        h->port->flush_translation(h, vaddr, false);
         ref_flush_tlb(w->ref, k, vaddr, false);
     } else if (kind == 5) {
-        h->port->flush_tlb(h, 0, true);
+        h->port->flush_translation(h, 0, true);
         ref_flush_tlb(w->ref, k, 0, true);
     } else if (kind < 8) {
         uint64_t satp = one_in(r, 8) ? 0 : tl_rig_satp(&w->spaces[below(r, N_SPACES)]);
-        tl_memory_set_satp(w->rig.memory, h, satp);
+        tl_memory_switch_context(h, satp);
         ref_flush_tlb(w->ref, k, 0, true);
         ref->satp = satp;
     } else if (kind < 10) {
@@ -545,7 +546,7 @@ static void disturb(world *w, uint32_t k) {
         write_both(w, w->pte_paddrs[below(r, N_SPACES)][page],
                    tl_rig_pte(tl_rig_paddr(DATA_OFFSET + (uint64_t)below(r, N_PAGES) * 4096), flags));
         if (!one_in(r, 3)) {
-            h->port->flush_tlb(h, SMALL + page * UINT64_C(4096), false);
+            h->port->flush_translation(h, SMALL + page * UINT64_C(4096), false);
             ref_flush_tlb(w->ref, k, SMALL + page * UINT64_C(4096), false);
         }
     } else if (kind == 18) { // a large page splits or joins, so that entries of two sizes may meet
@@ -601,7 +602,7 @@ static void run(const char *name, const tl_config *config, uint64_t seed, bool i
         for (uint32_t i = 0; i < 8; i++)
             w->hot[k][i] = SMALL + below(&w->r, N_PAGES * 4096);
         w->ref->harts[k].satp = tl_rig_satp(&w->spaces[0]);
-        tl_memory_set_satp(w->rig.memory, w->rig.harts[k], w->ref->harts[k].satp);
+        tl_memory_switch_context(w->rig.harts[k], w->ref->harts[k].satp);
     }
     uint64_t n_accesses = number_from("TALLY_TEST_ACCESSES", DEFAULT_ACCESSES);
     uint32_t k = 0;

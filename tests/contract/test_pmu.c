@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "base/strbuf.h"
+#include "isa/rv/arch.h"
 #include "machine/machine.h"
 #include "model/test_pmu_rig.h"
 #include "readers/rvhpm/on.h"
@@ -145,8 +146,8 @@ static void check_addresses(const tl_pmu_type *type, const tl_pmu_preset *preset
             assert_false(tl_regfile_read(&rig.pmu->file, addr, &value));
             assert_false(tl_regfile_write(&rig.pmu->file, addr, 1));
         }
-        if (rig.pmu->port.has && strcmp(type->regmap->space, "CSR") == 0)
-            assert_int_equal(addr < 4096 && rig.pmu->port.has(rig.pmu->port.ctx, addr & 4095), is_there);
+        if (rig.pmu->port.find && strcmp(type->regmap->space, "CSR") == 0)
+            assert_int_equal(addr < 4096 && rig.pmu->port.find(rig.pmu->port.ctx, addr & 4095, &at), is_there);
     }
     n_answering = 0;
     for_each_register(count_register);
@@ -290,7 +291,7 @@ static void check_hostile(const tl_pmu_type *type, const tl_pmu_preset *preset) 
     (void)type, (void)preset;
     const tl_pmu_port *port = &rig.pmu->port;
     uint64_t seed = 12345;
-    if (!port->has) {
+    if (!port->find) {
         check_hostile_window(type);
         return;
     }

@@ -5,6 +5,7 @@
 
 #include "base/testing.h"
 #include "engines.h"
+#include "isa/rv/hart.h"
 #include "machine/machine.h"
 #include "random_code.h"
 
@@ -27,9 +28,9 @@ static tl_machine *new_machine(const fast_engine *engine, rng *r) {
 }
 
 static void point(tl_hart *h, rng *r) {
-    h->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 1000) * 16;
-    h->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 1000) * 8;
-    h->x[1] = h->x[9] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
+    tl_rv(h)->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 1000) * 16;
+    tl_rv(h)->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 1000) * 8;
+    tl_rv(h)->x[1] = tl_rv(h)->x[9] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
     h->pc = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(r, CODE_BYTES / 2 - 64);
 }
 
@@ -107,7 +108,7 @@ static bool counted_sc(tl_hart *h, uint64_t vaddr, uint32_t size, uint64_t value
     return n_slow++, real_port->store_conditional(h, vaddr, size, value);
 }
 static bool counted_fetch(tl_hart *h, uint64_t vaddr) { return n_slow++, real_port->fetch(h, vaddr); }
-static void counted_fence_i(tl_hart *h) { n_slow++, real_port->fence_i(h); }
+static void counted_fence_i(tl_hart *h) { n_slow++, real_port->drop_code(h); }
 
 static void test_slow_signals_stand_still_where_everything_hits(void **state) {
     (void)state;
@@ -129,7 +130,7 @@ static void test_slow_signals_stand_still_where_everything_hits(void **state) {
         port.load_reserved = counted_lr;
         port.store_conditional = counted_sc;
         port.fetch = counted_fetch;
-        port.fence_i = counted_fence_i;
+        port.drop_code = counted_fence_i;
         h->port = &port;
         for (uint32_t stop = 0; stop < 4 * N_STOPS; stop++) {
             memcpy(before, h->tally, sizeof before);

@@ -75,7 +75,7 @@ static void run(tl_hart *h, const tl_decoded *insn, uint64_t pc) {
     const bool is_done = tl_exec_full[insn->opc](h, &op, pc);
     tl_fp_leave(h, &saved);
     check(is_done || h->trap_cause != TL_CAUSE_ILLEGAL || h->trap_value == insn->raw);
-    check(h->x[0] == 0 && h->fflags < 32 && h->frm < 8);
+    check(tl_rv(h)->x[0] == 0 && tl_rv(h)->fflags < 32 && tl_rv(h)->frm < 8);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -85,10 +85,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         .amo = port_amo,
         .load_reserved = port_load,
         .store_conditional = port_sc,
-        .fence_i = port_fence_i,
+        .drop_code = port_fence_i,
     };
     static const tl_config config = {.clock_hz = 1000000000};
-    tl_hart *h = calloc(1, sizeof(*h));
+    tl_hart *h = calloc(1, sizeof(tl_rv_hart));
     uint64_t registers[32] = {0};
     if (h == NULL || size < sizeof(registers)) {
         free(h);
@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < TL_DATA_SLOTS; i++)
         h->data_slot[i].read_tag = h->data_slot[i].write_tag = TL_NO_LINE;
     for (uint32_t i = 0; i < 32; i++)
-        h->x[i] = h->f[i] = i == 0 ? 0 : registers[i];
+        tl_rv(h)->x[i] = tl_rv(h)->f[i] = i == 0 ? 0 : registers[i];
 
     for (size_t at = sizeof(registers); at + 2 <= size;) {
         uint32_t bits = (uint32_t)(data[at] | data[at + 1] << 8);

@@ -113,10 +113,10 @@ static void set_up(tl_machine *machine, const situation *s, const uint8_t *code,
     set_csr(h, 0x300, number(s->mstatus, 4) | TL_MSTATUS_FS);
     tl_hart_set_priv(h, privs[s->priv & 3]);
     for (uint32_t i = 0; i < sizeof s->x; i++)
-        h->x[10 + i] = (uint64_t)(int64_t)(int8_t)s->x[i];
-    h->x[1] = h->x[9] = code_at(s->link, n_code);
-    h->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4;
-    h->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2;
+        tl_rv(h)->x[10 + i] = (uint64_t)(int64_t)(int8_t)s->x[i];
+    tl_rv(h)->x[1] = tl_rv(h)->x[9] = code_at(s->link, n_code);
+    tl_rv(h)->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4;
+    tl_rv(h)->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2;
     h->pc = code_at(s->start, n_code);
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
@@ -150,9 +150,11 @@ static void differs(const tl_machine *fast, const char *what, uint64_t a, uint64
     abort();
 }
 
-#define SAME(field)           \
-    if (a->field != b->field) \
-    differs(fast, #field, a->field, b->field)
+#define SAME_OF(a_has, b_has, field)      \
+    if ((a_has)->field != (b_has)->field) \
+    differs(fast, #field, (a_has)->field, (b_has)->field)
+#define SAME(field) SAME_OF(a, b, field)
+#define SAME_RV(field) SAME_OF(tl_rv(a), tl_rv(b), field)
 
 static void compare(const tl_machine *fast, const tl_machine *slow) {
     const tl_hart *a = fast->harts[0], *b = slow->harts[0];
@@ -160,25 +162,25 @@ static void compare(const tl_machine *fast, const tl_machine *slow) {
     SAME(priv);
     SAME(now);
     SAME(instret);
-    SAME(fflags);
-    SAME(frm);
-    SAME(satp);
+    SAME_RV(fflags);
+    SAME_RV(frm);
+    SAME(context);
     SAME(reservation_paddr);
     SAME(run_vline);
-    SAME(csr.mstatus);
-    SAME(csr.mie);
-    SAME(csr.mip);
-    SAME(csr.mideleg);
-    SAME(csr.medeleg);
-    SAME(csr.mepc);
-    SAME(csr.mcause);
-    SAME(csr.mtval);
-    SAME(csr.sepc);
-    SAME(csr.scause);
-    SAME(csr.stval);
+    SAME_RV(csr.mstatus);
+    SAME(irqs_enabled);
+    SAME(irqs_pending);
+    SAME_RV(csr.mideleg);
+    SAME_RV(csr.medeleg);
+    SAME_RV(csr.mepc);
+    SAME_RV(csr.mcause);
+    SAME_RV(csr.mtval);
+    SAME_RV(csr.sepc);
+    SAME_RV(csr.scause);
+    SAME_RV(csr.stval);
     for (int i = 0; i < 32; i++) {
-        SAME(x[i]);
-        SAME(f[i]);
+        SAME_RV(x[i]);
+        SAME_RV(f[i]);
     }
     for (uint32_t slot = 0; slot < fast->probe.n_slots; slot++)
         if (fast->tally[slot] != slow->tally[slot]) {

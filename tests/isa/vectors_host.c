@@ -10,6 +10,7 @@ static tl_exec_fn *const fast[TL_N_OPCS] = {
 #define INSN_BRANCH(id, ...)
 #define INSN_JUMP(id, ...)
 #define INSN(id, ...) [TL_OPC_##id] = fast_##id,
+#include "isa/rv/hart.h"
 #include "isa/rv/insn_all.def"
 #undef INSN
 };
@@ -67,7 +68,7 @@ static const tl_mem_port port = {
     .amo = port_amo,
     .load_reserved = port_load,
     .store_conditional = port_store_conditional,
-    .fence_i = port_fence_i,
+    .drop_code = port_fence_i,
 };
 
 // Loads and stores hit in the fast form: one line that covers the data.
@@ -82,25 +83,26 @@ static void set_slot(tl_hart *h, bool is_hit) {
 
 static void set_case(tl_hart *h, const vector_case *c) {
     for (unsigned i = 0; i < 33; i++)
-        h->x[i] = i == 0 ? 0 : UINT64_C(0x5a5a5a5a00000000) + i;
+        tl_rv(h)->x[i] = i == 0 ? 0 : UINT64_C(0x5a5a5a5a00000000) + i;
     for (unsigned i = 0; i < 32; i++)
-        h->f[i] = UINT64_C(0xa5a5a5a500000000) + i;
+        tl_rv(h)->f[i] = UINT64_C(0xa5a5a5a500000000) + i;
     for (unsigned i = 0; i < 3; i++)
-        h->x[RS1 + i] = h->f[RS1 + i] = c->operand[i];
-    h->x[RD] = h->f[RD] = 0;
-    h->frm = c->fcsr >> 5 & 7;
-    h->fflags = c->fcsr & 31;
+        tl_rv(h)->x[RS1 + i] = tl_rv(h)->f[RS1 + i] = c->operand[i];
+    tl_rv(h)->x[RD] = tl_rv(h)->f[RD] = 0;
+    tl_rv(h)->frm = c->fcsr >> 5 & 7;
+    tl_rv(h)->fflags = c->fcsr & 31;
     h->stamp = 0;
     h->mem_value = 0;
     fill_data(memory, c->data);
 }
 
 static vector_result result_of(const tl_hart *h, bool is_illegal) {
-    return (vector_result){h->x[RD], h->f[RD], h->fflags, 1, hash_data(memory), is_illegal};
+    return (vector_result){tl_rv(h)->x[RD], tl_rv(h)->f[RD], tl_rv(h)->fflags, 1, hash_data(memory), is_illegal};
 }
 
 static bool is_same(const tl_hart *a, const tl_hart *b) { // the memory system's answer and the recency aside
-    return memcmp(a->x, b->x, sizeof(a->x)) == 0 && memcmp(a->f, b->f, sizeof(a->f)) == 0 && a->frm == b->frm && a->fflags == b->fflags;
+    return memcmp(tl_rv(a)->x, tl_rv(b)->x, sizeof(tl_rv(a)->x)) == 0 && memcmp(tl_rv(a)->f, tl_rv(b)->f, sizeof(tl_rv(a)->f)) == 0 &&
+           tl_rv(a)->frm == tl_rv(b)->frm && tl_rv(a)->fflags == tl_rv(b)->fflags;
 }
 
 static void fail(const char *what, uint32_t word, const vector_case *c) {
@@ -109,43 +111,60 @@ static void fail(const char *what, uint32_t word, const vector_case *c) {
     exit(1);
 }
 
+// Registers and control of a hart, without its slots.
+enum { CONTROL_BYTES = offsetof(tl_hart, data_slot), OWN_OFFSET = offsetof(tl_rv_hart, x), OWN_BYTES = sizeof(tl_rv_hart) - OWN_OFFSET };
+typedef struct image {
+    uint8_t control[CONTROL_BYTES], own[OWN_BYTES];
+} image;
+
+static void remember(image *ret_image, const tl_hart *h) {
+    memcpy(ret_image->control, h, CONTROL_BYTES);
+    memcpy(ret_image->own, (const uint8_t *)h + OWN_OFFSET, OWN_BYTES);
+}
+
+static bool is_untouched(const image *before, const tl_hart *h) {
+    return memcmp(before->control, h, CONTROL_BYTES) == 0 && memcmp(before->own, (const uint8_t *)h + OWN_OFFSET, OWN_BYTES) == 0;
+}
+
 static void execute(uint32_t word, const vector_case *cases, vector_result *ret_results, size_t n) {
-    static tl_hart hart, quick, before;
+    static tl_rv_hart harts[2];
+    image before;
+    tl_hart *hart = &harts[0].hart, *quick = &harts[1].hart;
     tl_decoded insn;
     tl_op op = {0};
     tl_decode(word, &insn);
     tl_op_from_decoded(&insn, &op);
-    hart.port = quick.port = &port;
-    hart.config = quick.config = &config;
+    hart->port = quick->port = &port;
+    hart->config = quick->config = &config;
     for (size_t i = 0; i < n; i++) {
         const vector_case *c = &cases[i];
         tl_fp_saved saved;
         if (tl_taken[insn.opc] != NULL) {
-            set_case(&hart, c);
-            ret_results[i] = result_of(&hart, false);
-            ret_results[i].not_taken = !tl_taken[insn.opc](&hart, &op);
+            set_case(hart, c);
+            ret_results[i] = result_of(hart, false);
+            ret_results[i].not_taken = !tl_taken[insn.opc](hart, &op);
             continue;
         }
         // Half of the full runs hit, half ask the port.
-        set_slot(&hart, i & 1);
-        set_case(&hart, c);
-        tl_fp_enter(&hart, &saved);
-        const bool is_done = tl_exec_full[insn.opc](&hart, &op, VECTORS_PC);
-        tl_fp_leave(&hart, &saved);
-        if (!is_done && (hart.trap_cause != TL_CAUSE_ILLEGAL || hart.trap_value != word))
+        set_slot(hart, i & 1);
+        set_case(hart, c);
+        tl_fp_enter(hart, &saved);
+        const bool is_done = tl_exec_full[insn.opc](hart, &op, VECTORS_PC);
+        tl_fp_leave(hart, &saved);
+        if (!is_done && (hart->trap_cause != TL_CAUSE_ILLEGAL || hart->trap_value != word))
             fail("trap is not illegal instruction with its bits", word, c);
-        ret_results[i] = result_of(&hart, !is_done);
+        ret_results[i] = result_of(hart, !is_done);
 
-        set_slot(&quick, i & 2);
-        set_case(&quick, c);
-        memcpy(&before, &quick, offsetof(tl_hart, data_slot));
-        tl_fp_enter(&quick, &saved);
-        const bool is_quick = fast[insn.opc](&quick, &op, VECTORS_PC);
-        tl_fp_leave(&quick, &saved);
-        const vector_result result = result_of(&quick, false);
-        if (is_quick && (!is_same(&quick, &hart) || result.data != ret_results[i].data))
+        set_slot(quick, i & 2);
+        set_case(quick, c);
+        remember(&before, quick);
+        tl_fp_enter(quick, &saved);
+        const bool is_quick = fast[insn.opc](quick, &op, VECTORS_PC);
+        tl_fp_leave(quick, &saved);
+        const vector_result result = result_of(quick, false);
+        if (is_quick && (!is_same(quick, hart) || result.data != ret_results[i].data))
             fail("fast form differs", word, c);
-        if (!is_quick && memcmp(&before, &quick, offsetof(tl_hart, data_slot)) != 0)
+        if (!is_quick && !is_untouched(&before, quick))
             fail("fast form gave up with a side effect", word, c);
         if (is_quick)
             n_fast += 1;

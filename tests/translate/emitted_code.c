@@ -156,7 +156,7 @@ static void write_facts(const char *folder, const watcher *w) {
         const void *start;
         size_t n_bytes;
     } ranges[] = {
-        {"hart", h, sizeof *h},
+        {"hart", h, sizeof(tl_rv_hart)},
         {"counts", store->counts, TL_MAX_BLOCKS * sizeof(uint64_t)},
         {"btb", h->bp.btb, (h->bp.btb_mask + 1) * sizeof h->bp.btb[0]},
         {"counters", h->bp.counters, h->bp.counter_mask + 1},
@@ -221,9 +221,9 @@ static void scatter(tl_hart *h, rng *r) {
     set_csr(h, 0x3a0, 0x1f);
     set_csr(h, 0x300, next(r) & 0x6000);
     tl_hart_set_priv(h, privs[below(r, 3)]);
-    h->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 1000) * 16;
-    h->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 2000) * 8;
-    h->x[9] = h->x[1] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
+    tl_rv(h)->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 1000) * 16;
+    tl_rv(h)->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 2000) * 8;
+    tl_rv(h)->x[9] = tl_rv(h)->x[1] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
     h->pc = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(r, CODE_BYTES / 2 - 64);
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;

@@ -4,8 +4,11 @@
 // gate and inhibit them, belong to the PMU that hangs in the hart (model/hart.h); what has no row is asked for there.
 #include "isa/rv/csr.h"
 
+#include <string.h>
+
 #include "base/bits.h"
 #include "isa/rv/fp.h"
+#include "isa/rv/regime.h"
 
 typedef struct csr_row {
     uint32_t first, last; // numbers; several registers of one kind stand in one row
@@ -16,16 +19,16 @@ typedef struct csr_row {
 static uint64_t read_fflags(tl_hart *h, uint32_t index) {
     (void)index;
     tl_fp_harvest(h);
-    return h->fflags;
+    return tl_rv(h)->fflags;
 }
 static void write_fflags(tl_hart *h, uint32_t index, uint64_t value) {
     (void)index;
     tl_fp_harvest(h); // what is still in the host's flags must not come back later
-    h->fflags = value & 31;
+    tl_rv(h)->fflags = value & 31;
 }
 static uint64_t read_frm(tl_hart *h, uint32_t index) {
     (void)index;
-    return h->frm;
+    return tl_rv(h)->frm;
 }
 static void write_frm(tl_hart *h, uint32_t index, uint64_t value) {
     (void)index;
@@ -40,18 +43,18 @@ static void write_fcsr(tl_hart *h, uint32_t index, uint64_t value) {
 static uint64_t masked(uint64_t old, uint64_t wanted, uint64_t mask) { return (old & ~mask) | (wanted & mask); }
 
 // Registers that hold what was written, all of it or the bits that exist.
-#define PLAIN(name, mask)                                                                        \
-    static uint64_t read_##name(tl_hart *h, uint32_t index) { return (void)index, h->csr.name; } \
-    static void write_##name(tl_hart *h, uint32_t index, uint64_t value) {                       \
-        (void)index;                                                                             \
-        h->csr.name = masked(h->csr.name, value, mask);                                          \
+#define PLAIN(name, mask)                                                                               \
+    static uint64_t read_##name(tl_hart *h, uint32_t index) { return (void)index, tl_rv(h)->csr.name; } \
+    static void write_##name(tl_hart *h, uint32_t index, uint64_t value) {                              \
+        (void)index;                                                                                    \
+        tl_rv(h)->csr.name = masked(tl_rv(h)->csr.name, value, mask);                                   \
     }
 static const uint64_t PC_MASK = ~UINT64_C(1); // IALIGN is 16
 // Everything that can happen in a less privileged mode: ECALL from M cannot.
 static const uint64_t MEDELEG_MASK = UINT64_C(0xb3ff), SUPERVISOR_IRQS = UINT64_C(0x2222);
 static const uint64_t TVEC_MASK = ~UINT64_C(2); // direct or vectored
 PLAIN(medeleg, MEDELEG_MASK)
-PLAIN(mideleg, SUPERVISOR_IRQS & h->csr.irq_mask)
+PLAIN(mideleg, SUPERVISOR_IRQS & h->irqs_present)
 PLAIN(mtvec, TVEC_MASK)
 PLAIN(mscratch, UINT64_MAX)
 PLAIN(mepc, PC_MASK)
@@ -89,32 +92,30 @@ static const uint64_t MSTATUS_WRITABLE = SSTATUS_WRITABLE | TL_MSTATUS_MIE | TL_
 static uint64_t with_sd(uint64_t status) { return (status & TL_MSTATUS_FS) == TL_MSTATUS_FS ? status | TL_MSTATUS_SD : status; }
 
 static void set_mstatus(tl_hart *h, uint64_t status) {
-    const uint64_t seen_by_mem = TL_MSTATUS_SUM | TL_MSTATUS_MXR | TL_MSTATUS_MPRV | TL_MSTATUS_MPP;
-    uint64_t old = h->csr.mstatus;
+    uint64_t old = tl_rv(h)->csr.mstatus;
     if ((status & TL_MSTATUS_MPP) == UINT64_C(2) << 11)
         status = masked(status, old, TL_MSTATUS_MPP);
     if (status & TL_MSTATUS_FS)
         status |= TL_MSTATUS_FS;
-    h->csr.mstatus = status;
-    h->is_fp_off = (status & TL_MSTATUS_FS) == 0;
-    if ((old ^ status) & seen_by_mem)
-        h->port->status_changed(h, old);
+    tl_rv(h)->csr.mstatus = status;
+    tl_rv(h)->is_fp_off = (status & TL_MSTATUS_FS) == 0;
+    tl_rv_status_changed(h, old);
     if (tl_hart_pending(h) != 0)
         tl_hart_stop_soon(h);
 }
 
-static uint64_t read_mstatus(tl_hart *h, uint32_t index) { return (void)index, with_sd(h->csr.mstatus); }
+static uint64_t read_mstatus(tl_hart *h, uint32_t index) { return (void)index, with_sd(tl_rv(h)->csr.mstatus); }
 static void write_mstatus(tl_hart *h, uint32_t index, uint64_t value) {
     (void)index;
-    set_mstatus(h, masked(h->csr.mstatus, value, MSTATUS_WRITABLE));
+    set_mstatus(h, masked(tl_rv(h)->csr.mstatus, value, MSTATUS_WRITABLE));
 }
 static uint64_t read_sstatus(tl_hart *h, uint32_t index) {
     (void)index;
-    return with_sd(h->csr.mstatus & (SSTATUS_WRITABLE | TL_MSTATUS_UXL));
+    return with_sd(tl_rv(h)->csr.mstatus & (SSTATUS_WRITABLE | TL_MSTATUS_UXL));
 }
 static void write_sstatus(tl_hart *h, uint32_t index, uint64_t value) {
     (void)index;
-    set_mstatus(h, masked(h->csr.mstatus, value, SSTATUS_WRITABLE));
+    set_mstatus(h, masked(tl_rv(h)->csr.mstatus, value, SSTATUS_WRITABLE));
 }
 
 // Interrupt enables and pending bits; the supervisor's view is what is delegated.
@@ -122,75 +123,76 @@ static void look_again(tl_hart *h) {
     if (tl_hart_pending(h) != 0)
         tl_hart_stop_soon(h);
 }
-static uint64_t read_mie(tl_hart *h, uint32_t index) { return (void)index, h->csr.mie; }
+static uint64_t read_mie(tl_hart *h, uint32_t index) { return (void)index, h->irqs_enabled; }
 static void write_mie(tl_hart *h, uint32_t index, uint64_t value) {
     (void)index;
-    h->csr.mie = value & h->csr.irq_mask;
+    h->irqs_enabled = value & h->irqs_present;
     look_again(h);
 }
 static uint64_t read_mip(tl_hart *h, uint32_t index) {
     (void)index;
-    return h->csr.mip | (uint64_t)h->csr.seip_line << TL_IRQ_SEI;
+    return h->irqs_pending | h->irq_lines;
 }
 static void write_mip(tl_hart *h, uint32_t index, uint64_t value) {
     (void)index;
-    h->csr.mip = masked(h->csr.mip, value, SUPERVISOR_IRQS & h->csr.irq_mask);
+    h->irqs_pending = masked(h->irqs_pending, value, SUPERVISOR_IRQS & h->irqs_present);
     look_again(h);
 }
-static uint64_t read_sie(tl_hart *h, uint32_t index) { return (void)index, h->csr.mie & h->csr.mideleg; }
+static uint64_t read_sie(tl_hart *h, uint32_t index) { return (void)index, h->irqs_enabled & tl_rv(h)->csr.mideleg; }
 static void write_sie(tl_hart *h, uint32_t index, uint64_t value) {
     (void)index;
-    h->csr.mie = masked(h->csr.mie, value, h->csr.mideleg);
+    h->irqs_enabled = masked(h->irqs_enabled, value, tl_rv(h)->csr.mideleg);
     look_again(h);
 }
-static uint64_t read_sip(tl_hart *h, uint32_t index) { return read_mip(h, index) & h->csr.mideleg; }
+static uint64_t read_sip(tl_hart *h, uint32_t index) { return read_mip(h, index) & tl_rv(h)->csr.mideleg; }
 static void write_sip(tl_hart *h, uint32_t index, uint64_t value) {
     const uint64_t writable = UINT64_C(1) << TL_IRQ_SSI | UINT64_C(1) << TL_IRQ_LCOFI;
     (void)index;
-    h->csr.mip = masked(h->csr.mip, value, writable & h->csr.mideleg);
+    h->irqs_pending = masked(h->irqs_pending, value, writable & tl_rv(h)->csr.mideleg);
     look_again(h);
 }
 
 // satp: Bare, Sv39, Sv48; no ASIDs. A write that asks for another mode changes nothing at all.
-static uint64_t read_satp(tl_hart *h, uint32_t index) { return (void)index, h->satp; }
+static uint64_t read_satp(tl_hart *h, uint32_t index) { return (void)index, h->context; }
 static void write_satp(tl_hart *h, uint32_t index, uint64_t value) {
-    const uint64_t mode = value >> 60, ppn_mask = (UINT64_C(1) << 44) - 1;
+    const uint64_t mode = value >> TL_SATP_MODE_LSB, ppn_mask = (UINT64_C(1) << 44) - 1;
     (void)index;
-    if (mode != 0 && mode != 8 && mode != 9)
+    if (mode != TL_SATP_BARE && mode != TL_SATP_SV39 && mode != TL_SATP_SV48)
         return;
-    h->port->set_satp(h, mode << 60 | (value & ppn_mask));
-    tl_hart_notice(h, TL_NOTICE_SATP);
+    tl_rv_set_satp(h, mode << TL_SATP_MODE_LSB | (value & ppn_mask));
+    tl_hart_notice(h, TL_NOTICE_CONTEXT);
 }
 
 // Physical memory protection, in grains of 4 KiB (G = 10): NA4 does not exist, and addresses read as sec. 3.7.1 says for such a grain.
 enum { PMP_R = 1, PMP_W = 2, PMP_X = 4, PMP_A_LSB = 3, PMP_A_NA4 = 2, PMP_L = 0x80, PMP_GRAIN = 10 };
 
 static uint64_t read_pmpaddr(tl_hart *h, uint32_t index) {
-    bool is_napot = (h->csr.pmpcfg[index] >> PMP_A_LSB & 2) != 0;
-    uint64_t value = h->csr.pmpaddr[index];
+    bool is_napot = (tl_rv(h)->csr.pmpcfg[index] >> PMP_A_LSB & 2) != 0;
+    uint64_t value = tl_rv(h)->csr.pmpaddr[index];
     return is_napot ? value | ((UINT64_C(1) << (PMP_GRAIN - 1)) - 1) : value & ~((UINT64_C(1) << PMP_GRAIN) - 1);
 }
 static bool is_pmpaddr_locked(const tl_hart *h, uint32_t index) {
-    if (h->csr.pmpcfg[index] & PMP_L)
+    if (tl_rv(h)->csr.pmpcfg[index] & PMP_L)
         return true;
-    return index + 1 < TL_N_PMP && (h->csr.pmpcfg[index + 1] & PMP_L) && (h->csr.pmpcfg[index + 1] >> PMP_A_LSB & 3) == 1; // top of range
+    return index + 1 < TL_N_PMP && (tl_rv(h)->csr.pmpcfg[index + 1] & PMP_L) &&
+           (tl_rv(h)->csr.pmpcfg[index + 1] >> PMP_A_LSB & 3) == 1; // top of range
 }
 static void write_pmpaddr(tl_hart *h, uint32_t index, uint64_t value) {
     if (is_pmpaddr_locked(h, index))
         return;
-    h->csr.pmpaddr[index] = value & ((UINT64_C(1) << 54) - 1);
-    h->csr.pmp_generation += 1;
-    h->port->pmp_changed(h);
+    tl_rv(h)->csr.pmpaddr[index] = value & ((UINT64_C(1) << 54) - 1);
+    tl_rv(h)->csr.pmp_generation += 1;
+    h->port->protection_changed(h);
 }
 static uint64_t read_pmpcfg(tl_hart *h, uint32_t index) { // pmpcfg0, pmpcfg2: eight entries each
     uint64_t value = 0;
     for (uint32_t i = 0; i < 8; i++)
-        value |= (uint64_t)h->csr.pmpcfg[index * 4 + i] << 8 * i;
+        value |= (uint64_t)tl_rv(h)->csr.pmpcfg[index * 4 + i] << 8 * i;
     return value;
 }
 static void write_pmpcfg(tl_hart *h, uint32_t index, uint64_t value) {
     for (uint32_t i = 0; i < 8; i++) {
-        uint8_t *cfg = &h->csr.pmpcfg[index * 4 + i], wanted = (uint8_t)(value >> 8 * i) & 0x9f;
+        uint8_t *cfg = &tl_rv(h)->csr.pmpcfg[index * 4 + i], wanted = (uint8_t)(value >> 8 * i) & 0x9f;
         if (*cfg & PMP_L)
             continue;
         if ((wanted & (PMP_R | PMP_W)) == PMP_W)
@@ -199,8 +201,8 @@ static void write_pmpcfg(tl_hart *h, uint32_t index, uint64_t value) {
             wanted = (uint8_t)((wanted & ~(3 << PMP_A_LSB)) | (*cfg & 3 << PMP_A_LSB));
         *cfg = wanted;
     }
-    h->csr.pmp_generation += 1;
-    h->port->pmp_changed(h);
+    tl_rv(h)->csr.pmp_generation += 1;
+    h->port->protection_changed(h);
 }
 
 // tselect, tdata1 (type 0), tdata2 and tdata3 read zero: there are no triggers; so does mconfigptr.
@@ -271,66 +273,82 @@ static const uint8_t row_of_number[4096] = {
 // A mode may be high enough for a register and still be kept out.
 static bool is_trapped(const tl_hart *h, uint32_t csr) {
     if (csr <= 0x003)
-        return h->is_privileged && h->is_fp_off;
-    return csr == 0x180 && h->priv == TL_PRIV_S && (h->csr.mstatus & TL_MSTATUS_TVM);
+        return h->is_privileged && tl_rv(h)->is_fp_off;
+    return csr == 0x180 && h->priv == TL_PRIV_S && (tl_rv(h)->csr.mstatus & TL_MSTATUS_TVM);
 }
 
-static bool is_high_enough(const tl_hart *h, uint32_t csr) { return (csr >> 8 & 3) <= (uint32_t)h->priv; }
+static const csr_row *row_of(uint32_t csr) { return &rows[row_of_number[csr & 0xfff]]; }
+static bool is_own(uint32_t csr) { return row_of_number[csr & 0xfff] != ROW_NONE; }
+static uint32_t index_in(const csr_row *row, uint32_t csr) { return row->read == read_pmpcfg ? csr - 0x3a0 : csr - row->first; }
 
-// NULL: not one of the core's own, or kept from this mode.
-static const csr_row *row_of(const tl_hart *h, uint32_t csr) {
-    uint32_t row = row_of_number[csr & 0xfff];
-    return row != ROW_NONE && is_high_enough(h, csr) && !is_trapped(h, csr) ? &rows[row] : NULL;
+// NULL: no PMU answers for this number.
+static const tl_csr_route *route_of(const tl_hart *h, uint32_t csr) {
+    const tl_rv_hart *rv = tl_rv(h);
+    uint32_t route = rv->csr_route[csr & 0xfff];
+    return route != 0 ? &rv->csr_routes[route - 1] : NULL;
 }
 
-static const tl_pmu_port *pmu_of(const tl_hart *h, uint32_t csr) {
-    if (row_of_number[csr & 0xfff] != ROW_NONE || !is_high_enough(h, csr))
-        return NULL;
-    for (uint32_t i = 0; i < h->n_pmus; i++)
-        if (h->pmus[i]->has(h->pmus[i]->ctx, csr))
-            return h->pmus[i];
-    return NULL;
+void tl_rv_route_csrs(tl_hart *h) {
+    tl_rv_hart *rv = tl_rv(h);
+    uint32_t n = 0;
+    memset(rv->csr_route, 0, sizeof rv->csr_route);
+    for (uint32_t i = 0; i < h->n_pmus; i++) {
+        const tl_pmu_port *port = h->pmus[i];
+        for (uint32_t csr = 0; port->find && csr < TL_N_CSRS && n < TL_MAX_CSR_ROUTES; csr++) {
+            if (is_own(csr) || rv->csr_route[csr] != 0 || !port->find(port->ctx, csr, &rv->csr_routes[n].at))
+                continue;
+            rv->csr_routes[n].port = port;
+            rv->csr_route[csr] = (uint8_t)++n;
+        }
+    }
 }
 
-static uint64_t index_in(const csr_row *row, uint32_t csr) { return row->read == read_pmpcfg ? csr - 0x3a0 : csr - row->first; }
+bool tl_csr_permits(const tl_hart *h, uint32_t csr, tl_reg_use use, uint64_t operand) {
+    if (tl_csr_lowest_priv(csr) > h->priv || (use != TL_REG_READ && tl_csr_is_read_only(csr)))
+        return false;
+    if (TL_LIKELY(is_own(csr)))
+        return !is_trapped(h, csr);
+    const tl_csr_route *route = route_of(h, csr);
+    return route && (!route->port->permits || route->port->permits(route->port->ctx, h, &route->at, use, operand));
+}
+
+uint64_t tl_csr_value(tl_hart *h, uint32_t csr) {
+    const csr_row *row = row_of(csr);
+    if (TL_LIKELY(is_own(csr)))
+        return row->read(h, index_in(row, csr));
+    const tl_csr_route *route = route_of(h, csr);
+    return route->port->read(route->port->ctx, h, &route->at);
+}
+
+void tl_csr_was_read(tl_hart *h, uint32_t csr) {
+    const tl_csr_route *route = route_of(h, csr);
+    if (TL_UNLIKELY(route && route->port->was_read))
+        route->port->was_read(route->port->ctx, h, &route->at);
+}
+
+void tl_csr_set(tl_hart *h, uint32_t csr, uint64_t value) {
+    const csr_row *row = row_of(csr);
+    if (TL_LIKELY(is_own(csr))) {
+        if (row->write)
+            row->write(h, index_in(row, csr), value);
+        return;
+    }
+    const tl_csr_route *route = route_of(h, csr);
+    route->port->write(route->port->ctx, h, &route->at, value);
+    h->wrote_pmu = h->has_after = true;
+}
 
 bool tl_csr_read(tl_hart *h, uint32_t csr, uint64_t *ret_value) {
-    const csr_row *row = row_of(h, csr);
-    if (TL_LIKELY(row != NULL)) {
-        *ret_value = row->read(h, (uint32_t)index_in(row, csr));
-        return true;
-    }
-    const tl_pmu_port *pmu = pmu_of(h, csr);
-    return pmu && pmu->read(pmu->ctx, h, csr, ret_value);
-}
-
-bool tl_csr_may_write(const tl_hart *h, uint32_t csr) {
-    if (csr >> 10 == 3)
+    if (!tl_csr_permits(h, csr, TL_REG_READ, 0))
         return false;
-    if (TL_LIKELY(row_of(h, csr) != NULL))
-        return true;
-    const tl_pmu_port *pmu = pmu_of(h, csr);
-    return pmu && pmu->may_write(pmu->ctx, h, csr);
-}
-
-bool tl_csr_permits(const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand) {
-    const tl_pmu_port *pmu = pmu_of(h, csr);
-    return !pmu || !pmu->permits || pmu->permits(pmu->ctx, h, csr, op, operand);
+    *ret_value = tl_csr_value(h, csr);
+    tl_csr_was_read(h, csr);
+    return true;
 }
 
 bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value) {
-    if (csr >> 10 == 3)
+    if (!tl_csr_permits(h, csr, TL_REG_WRITE, value))
         return false;
-    const csr_row *row = row_of(h, csr);
-    if (TL_LIKELY(row != NULL)) {
-        if (row->write)
-            row->write(h, (uint32_t)index_in(row, csr), value);
-        return true;
-    }
-    const tl_pmu_port *pmu = pmu_of(h, csr);
-    if (!pmu || !pmu->may_write(pmu->ctx, h, csr))
-        return false;
-    pmu->write(pmu->ctx, h, csr, value);
-    h->wrote_pmu = h->has_after = true;
+    tl_csr_set(h, csr, value);
     return true;
 }

@@ -10,10 +10,10 @@ EXEC(fld) {
     uint64_t value;
     if (TL_UNLIKELY(!tl_exec_read(h, RS1 + IMM, 8, &value)))
         return false;
-    h->f[op->rd] = value;
+    tl_rv(h)->f[op->rd] = value;
     return true;
 }
-EXEC(fsd) { return tl_exec_write(h, RS1 + IMM, 8, h->f[op->rs2]); }
+EXEC(fsd) { return tl_exec_write(h, RS1 + IMM, 8, tl_rv(h)->f[op->rs2]); }
 
 // rm of FMA shares the immediate with rs3.
 #define D_FMA_BODY(name, negates_product, negates_addend)                                                                  \
@@ -30,7 +30,7 @@ EXEC(fsd) { return tl_exec_write(h, RS1 + IMM, 8, h->f[op->rs2]); }
 TL_ALWAYS_INLINE void tl_fma_nan_double(tl_hart *h, double a, double b) {
     const uint64_t x = tl_double_bits(a) << 1, y = tl_double_bits(b) << 1, infinity = (uint64_t)UINT64_C(0x7ff0000000000000) << 1;
     if ((x == infinity && y == 0) || (x == 0 && y == infinity))
-        h->fflags |= TL_FP_NV;
+        tl_rv(h)->fflags |= TL_FP_NV;
 }
 D_FMA_BODY(fmadd_d, false, false)
 D_FMA_BODY(fmsub_d, false, true)
@@ -56,18 +56,18 @@ EXEC(fsqrt_d) {
 
 #define D_SIGN ((uint64_t)1 << (8 * sizeof(uint64_t) - 1))
 EXEC(fsgnj_d) {
-    const uint64_t a = h->f[op->rs1], b = h->f[op->rs2];
-    h->f[op->rd] = (a & ~D_SIGN) | (b & D_SIGN);
+    const uint64_t a = tl_rv(h)->f[op->rs1], b = tl_rv(h)->f[op->rs2];
+    tl_rv(h)->f[op->rd] = (a & ~D_SIGN) | (b & D_SIGN);
     return true;
 }
 EXEC(fsgnjn_d) {
-    const uint64_t a = h->f[op->rs1], b = h->f[op->rs2];
-    h->f[op->rd] = (a & ~D_SIGN) | (~b & D_SIGN);
+    const uint64_t a = tl_rv(h)->f[op->rs1], b = tl_rv(h)->f[op->rs2];
+    tl_rv(h)->f[op->rd] = (a & ~D_SIGN) | (~b & D_SIGN);
     return true;
 }
 EXEC(fsgnjx_d) {
-    const uint64_t a = h->f[op->rs1], b = h->f[op->rs2];
-    h->f[op->rd] = a ^ (b & D_SIGN);
+    const uint64_t a = tl_rv(h)->f[op->rs1], b = tl_rv(h)->f[op->rs2];
+    tl_rv(h)->f[op->rd] = a ^ (b & D_SIGN);
     return true;
 }
 
@@ -78,7 +78,7 @@ TL_ALWAYS_INLINE uint64_t tl_pick_double(tl_hart *h, uint64_t a, uint64_t b, boo
     if (TL_UNLIKELY(a_is_nan || b_is_nan)) {
         const uint64_t quiet = (uint64_t)1 << 51;
         if ((a_is_nan && !(a & quiet)) || (b_is_nan && !(b & quiet)))
-            h->fflags |= TL_FP_NV;
+            tl_rv(h)->fflags |= TL_FP_NV;
         return !a_is_nan ? a : !b_is_nan ? b : TL_NAN_DOUBLE;
     }
     // Magnitudes below the sign become an order of integers when negative ones are turned over.
@@ -86,11 +86,11 @@ TL_ALWAYS_INLINE uint64_t tl_pick_double(tl_hart *h, uint64_t a, uint64_t b, boo
     return (x < y) == wants_less ? a : b;
 }
 EXEC(fmin_d) {
-    h->f[op->rd] = tl_pick_double(h, h->f[op->rs1], h->f[op->rs2], true);
+    tl_rv(h)->f[op->rd] = tl_pick_double(h, tl_rv(h)->f[op->rs1], tl_rv(h)->f[op->rs2], true);
     return true;
 }
 EXEC(fmax_d) {
-    h->f[op->rd] = tl_pick_double(h, h->f[op->rs1], h->f[op->rs2], false);
+    tl_rv(h)->f[op->rd] = tl_pick_double(h, tl_rv(h)->f[op->rs1], tl_rv(h)->f[op->rs2], false);
     return true;
 }
 
@@ -152,15 +152,15 @@ EXEC(fcvt_d_s) {
     return tl_set_double(h, op->rd, (double)tl_get_float(h, op->rs1));
 }
 EXEC(fmv_x_d) {
-    RD = h->f[op->rs1];
+    RD = tl_rv(h)->f[op->rs1];
     return true;
 }
 EXEC(fmv_d_x) {
-    h->f[op->rd] = RS1;
+    tl_rv(h)->f[op->rd] = RS1;
     return true;
 }
 EXEC(fclass_d) {
-    const uint64_t a = h->f[op->rs1];
+    const uint64_t a = tl_rv(h)->f[op->rs1];
     RD = tl_fp_class(a >> (8 * sizeof(a) - 1), tl_bits(a, 52, 11), (1u << 11) - 1, tl_bits(a, 0, 52), a >> 51 & 1);
     return true;
 }

@@ -10,10 +10,10 @@ EXEC(flw) {
     uint64_t value;
     if (TL_UNLIKELY(!tl_exec_read(h, RS1 + IMM, 4, &value)))
         return false;
-    h->f[op->rd] = tl_box((uint32_t)value);
+    tl_rv(h)->f[op->rd] = tl_box((uint32_t)value);
     return true;
 }
-EXEC(fsw) { return tl_exec_write(h, RS1 + IMM, 4, h->f[op->rs2]); }
+EXEC(fsw) { return tl_exec_write(h, RS1 + IMM, 4, tl_rv(h)->f[op->rs2]); }
 
 // rm of FMA shares the immediate with rs3.
 #define S_FMA_BODY(name, negates_product, negates_addend)                                                              \
@@ -30,7 +30,7 @@ EXEC(fsw) { return tl_exec_write(h, RS1 + IMM, 4, h->f[op->rs2]); }
 TL_ALWAYS_INLINE void tl_fma_nan_float(tl_hart *h, float a, float b) {
     const uint32_t x = tl_float_bits(a) << 1, y = tl_float_bits(b) << 1, infinity = (uint32_t)0x7f800000 << 1;
     if ((x == infinity && y == 0) || (x == 0 && y == infinity))
-        h->fflags |= TL_FP_NV;
+        tl_rv(h)->fflags |= TL_FP_NV;
 }
 S_FMA_BODY(fmadd_s, false, false)
 S_FMA_BODY(fmsub_s, false, true)
@@ -56,18 +56,18 @@ EXEC(fsqrt_s) {
 
 #define S_SIGN ((uint32_t)1 << (8 * sizeof(uint32_t) - 1))
 EXEC(fsgnj_s) {
-    const uint32_t a = tl_unbox(h->f[op->rs1]), b = tl_unbox(h->f[op->rs2]);
-    h->f[op->rd] = tl_box((a & ~S_SIGN) | (b & S_SIGN));
+    const uint32_t a = tl_unbox(tl_rv(h)->f[op->rs1]), b = tl_unbox(tl_rv(h)->f[op->rs2]);
+    tl_rv(h)->f[op->rd] = tl_box((a & ~S_SIGN) | (b & S_SIGN));
     return true;
 }
 EXEC(fsgnjn_s) {
-    const uint32_t a = tl_unbox(h->f[op->rs1]), b = tl_unbox(h->f[op->rs2]);
-    h->f[op->rd] = tl_box((a & ~S_SIGN) | (~b & S_SIGN));
+    const uint32_t a = tl_unbox(tl_rv(h)->f[op->rs1]), b = tl_unbox(tl_rv(h)->f[op->rs2]);
+    tl_rv(h)->f[op->rd] = tl_box((a & ~S_SIGN) | (~b & S_SIGN));
     return true;
 }
 EXEC(fsgnjx_s) {
-    const uint32_t a = tl_unbox(h->f[op->rs1]), b = tl_unbox(h->f[op->rs2]);
-    h->f[op->rd] = tl_box(a ^ (b & S_SIGN));
+    const uint32_t a = tl_unbox(tl_rv(h)->f[op->rs1]), b = tl_unbox(tl_rv(h)->f[op->rs2]);
+    tl_rv(h)->f[op->rd] = tl_box(a ^ (b & S_SIGN));
     return true;
 }
 
@@ -77,7 +77,7 @@ TL_ALWAYS_INLINE uint32_t tl_pick_float(tl_hart *h, uint32_t a, uint32_t b, bool
     if (TL_UNLIKELY(a_is_nan || b_is_nan)) {
         const uint32_t quiet = (uint32_t)1 << 22;
         if ((a_is_nan && !(a & quiet)) || (b_is_nan && !(b & quiet)))
-            h->fflags |= TL_FP_NV;
+            tl_rv(h)->fflags |= TL_FP_NV;
         return !a_is_nan ? a : !b_is_nan ? b : TL_NAN_SINGLE;
     }
     // Magnitudes below the sign become an order of integers when negative ones are turned over.
@@ -85,11 +85,11 @@ TL_ALWAYS_INLINE uint32_t tl_pick_float(tl_hart *h, uint32_t a, uint32_t b, bool
     return (x < y) == wants_less ? a : b;
 }
 EXEC(fmin_s) {
-    h->f[op->rd] = tl_box(tl_pick_float(h, tl_unbox(h->f[op->rs1]), tl_unbox(h->f[op->rs2]), true));
+    tl_rv(h)->f[op->rd] = tl_box(tl_pick_float(h, tl_unbox(tl_rv(h)->f[op->rs1]), tl_unbox(tl_rv(h)->f[op->rs2]), true));
     return true;
 }
 EXEC(fmax_s) {
-    h->f[op->rd] = tl_box(tl_pick_float(h, tl_unbox(h->f[op->rs1]), tl_unbox(h->f[op->rs2]), false));
+    tl_rv(h)->f[op->rd] = tl_box(tl_pick_float(h, tl_unbox(tl_rv(h)->f[op->rs1]), tl_unbox(tl_rv(h)->f[op->rs2]), false));
     return true;
 }
 
@@ -141,15 +141,15 @@ S_FROM_INT_BODY(fcvt_s_l, (float)(int64_t)a, a + (UINT64_C(1) << 24) < UINT64_C(
 S_FROM_INT_BODY(fcvt_s_lu, TL_LIKELY((int64_t)a >= 0) ? (float)(int64_t)a : (float)(int64_t)(a >> 1 | (a & 1)) * 2, a < UINT64_C(1) << 24)
 
 EXEC(fmv_x_w) {
-    RD = SEXT32(h->f[op->rs1]);
+    RD = SEXT32(tl_rv(h)->f[op->rs1]);
     return true;
 }
 EXEC(fmv_w_x) {
-    h->f[op->rd] = tl_box((uint32_t)RS1);
+    tl_rv(h)->f[op->rd] = tl_box((uint32_t)RS1);
     return true;
 }
 EXEC(fclass_s) {
-    const uint32_t a = tl_unbox(h->f[op->rs1]);
+    const uint32_t a = tl_unbox(tl_rv(h)->f[op->rs1]);
     RD = tl_fp_class(a >> (8 * sizeof(a) - 1), tl_bits(a, 23, 8), (1u << 8) - 1, tl_bits(a, 0, 23), a >> 22 & 1);
     return true;
 }

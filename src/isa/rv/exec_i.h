@@ -4,10 +4,11 @@
 #define TL_ISA_RV_EXEC_I_H
 
 #include "isa/rv/exec.h"
+#include "isa/rv/regime.h"
 
-#define RD h->x[op->rd]
-#define RS1 h->x[op->rs1]
-#define RS2 h->x[op->rs2]
+#define RD tl_rv(h)->x[op->rd]
+#define RS1 tl_rv(h)->x[op->rs1]
+#define RS2 tl_rv(h)->x[op->rs2]
 #define IMM ((uint64_t)(int64_t)op->imm)
 #define SEXT32(value) ((uint64_t)(int64_t)(int32_t)(uint32_t)(value))
 #define BODY(name, value) \
@@ -78,15 +79,15 @@ EXEC(sd) { return tl_exec_write(h, RS1 + IMM, 8, RS2); }
 EXEC(fence) { return true; } // harts take turns, so memory is always in order
 
 EXEC_SLOW(fence_i) {
-    h->port->fence_i(h);
+    h->port->drop_code(h);
     return true;
 }
-EXEC_SLOW(ecall) { return tl_trap(h, (tl_cause)(TL_CAUSE_ECALL_U + h->priv), 0); }
+EXEC_SLOW(ecall) { return tl_trap(h, TL_CAUSE_ECALL_U + h->priv, 0); }
 EXEC_SLOW(ebreak) { return tl_trap(h, TL_CAUSE_BREAKPOINT, pc); }
 
 // Returns from traps (privileged manual, sec. 3.1.6.1, 3.3.2). h->pc says where to; the mode changes when the instruction has been counted.
 EXEC_SLOW(mret) {
-    uint64_t old = h->csr.mstatus, status = old;
+    uint64_t old = tl_rv(h)->csr.mstatus, status = old;
     if (!h->is_privileged || h->priv != TL_PRIV_M)
         return tl_exec_illegal(h, op, TL_OPC_mret);
     h->new_priv = (tl_priv)(old >> 11 & 3);
@@ -94,35 +95,35 @@ EXEC_SLOW(mret) {
     status |= (old & TL_MSTATUS_MPIE ? TL_MSTATUS_MIE : 0) | TL_MSTATUS_MPIE;
     if (h->new_priv != TL_PRIV_M)
         status &= ~TL_MSTATUS_MPRV;
-    h->csr.mstatus = status;
-    h->port->status_changed(h, old);
-    h->pc = h->csr.mepc;
+    tl_rv(h)->csr.mstatus = status;
+    tl_rv_status_changed(h, old);
+    h->pc = tl_rv(h)->csr.mepc;
     return h->changes_priv = h->has_after = true;
 }
 EXEC_SLOW(sret) {
-    uint64_t old = h->csr.mstatus, status = old;
+    uint64_t old = tl_rv(h)->csr.mstatus, status = old;
     if (!h->is_privileged || h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (old & TL_MSTATUS_TSR)))
         return tl_exec_illegal(h, op, TL_OPC_sret);
     h->new_priv = old & TL_MSTATUS_SPP ? TL_PRIV_S : TL_PRIV_U;
     status &= ~(TL_MSTATUS_SIE | TL_MSTATUS_SPP | TL_MSTATUS_MPRV);
     status |= (old & TL_MSTATUS_SPIE ? TL_MSTATUS_SIE : 0) | TL_MSTATUS_SPIE;
-    h->csr.mstatus = status;
-    h->port->status_changed(h, old);
-    h->pc = h->csr.sepc;
+    tl_rv(h)->csr.mstatus = status;
+    tl_rv_status_changed(h, old);
+    h->pc = tl_rv(h)->csr.sepc;
     return h->changes_priv = h->has_after = true;
 }
 // Sec. 3.3.3. In user mode it would not end in bounded time, so it is illegal there.
 EXEC_SLOW(wfi) {
-    if (!h->is_privileged || h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (h->csr.mstatus & TL_MSTATUS_TW)))
+    if (!h->is_privileged || h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (tl_rv(h)->csr.mstatus & TL_MSTATUS_TW)))
         return tl_exec_illegal(h, op, TL_OPC_wfi);
     h->is_waiting = tl_hart_pending(h) == 0;
     tl_hart_stop_soon(h);
     return true;
 }
 EXEC_SLOW(sfence_vma) {
-    if (!h->is_privileged || h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (h->csr.mstatus & TL_MSTATUS_TVM)))
+    if (!h->is_privileged || h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (tl_rv(h)->csr.mstatus & TL_MSTATUS_TVM)))
         return tl_exec_illegal(h, op, TL_OPC_sfence_vma);
-    h->port->flush_tlb(h, op->rs1 == 0 ? 0 : RS1, op->rs1 == 0); // no ASIDs: rs2 does not matter
+    h->port->flush_translation(h, op->rs1 == 0 ? 0 : RS1, op->rs1 == 0); // no ASIDs: rs2 does not matter
     return true;
 }
 

@@ -18,13 +18,13 @@ void tl_fp_harvest(tl_hart *h) {
     if ((csr & MXCSR_FLAGS) == 0)
         return;
     // IE 0, ZE 2, OE 3, UE 4, PE 5 to NV 4, DZ 3, OF 2, UF 1, NX 0
-    h->fflags |= (uint8_t)((csr & 1) << 4 | (csr & 4) << 1 | (csr & 8) >> 1 | (csr & 16) >> 3 | (csr & 32) >> 5);
+    tl_rv(h)->fflags |= (uint8_t)((csr & 1) << 4 | (csr & 4) << 1 | (csr & 8) >> 1 | (csr & 16) >> 3 | (csr & 32) >> 5);
     _mm_setcsr(csr & ~(unsigned)MXCSR_FLAGS);
 }
 
 void tl_fp_enter(tl_hart *h, tl_fp_saved *ret_saved) {
     *ret_saved = (tl_fp_saved){.opaque = {_mm_getcsr()}};
-    _mm_setcsr(mxcsr_of(h->frm));
+    _mm_setcsr(mxcsr_of(tl_rv(h)->frm));
 }
 
 void tl_fp_leave(tl_hart *h, const tl_fp_saved *saved) {
@@ -33,7 +33,7 @@ void tl_fp_leave(tl_hart *h, const tl_fp_saved *saved) {
 }
 
 void tl_fp_set_rounding(tl_hart *h, uint8_t frm) {
-    h->frm = frm;
+    tl_rv(h)->frm = frm;
     _mm_setcsr((_mm_getcsr() & MXCSR_FLAGS) | mxcsr_of(frm));
 }
 
@@ -53,11 +53,11 @@ void tl_fp_set_rounding(tl_hart *h, uint8_t frm) { h->frm = frm; }
 #endif
 
 static uint64_t source(const tl_hart *h, tl_fp_format format, uint8_t reg) {
-    return format == TL_FP_SINGLE ? tl_unbox(h->f[reg]) : h->f[reg];
+    return format == TL_FP_SINGLE ? tl_unbox(tl_rv(h)->f[reg]) : tl_rv(h)->f[reg];
 }
 
 static bool set(tl_hart *h, tl_fp_format format, uint8_t reg, uint64_t bits) {
-    h->f[reg] = format == TL_FP_SINGLE ? tl_box((uint32_t)bits) : bits;
+    tl_rv(h)->f[reg] = format == TL_FP_SINGLE ? tl_box((uint32_t)bits) : bits;
     return true;
 }
 
@@ -76,7 +76,7 @@ static uint32_t rounding_of(const tl_hart *h, const tl_op *op, const tl_insn_row
     case TL_FORMAT_XFM: rm = (uint32_t)op->imm; break;
     default: break;
     }
-    return rm == TL_RM_DYN ? h->frm : rm;
+    return rm == TL_RM_DYN ? tl_rv(h)->frm : rm;
 }
 
 bool tl_fp_slow(tl_hart *h, const tl_op *op, tl_opc opc) {
@@ -87,7 +87,7 @@ bool tl_fp_slow(tl_hart *h, const tl_op *op, tl_opc opc) {
         return tl_exec_illegal(h, op, opc);
 
     const tl_rm mode = (tl_rm)rm;
-    uint8_t *flags = &h->fflags;
+    uint8_t *flags = &tl_rv(h)->fflags;
     uint64_t a = 0, b = 0;
     if (row->format != TL_FORMAT_FXM) {
         a = source(h, format, op->rs1);
@@ -122,31 +122,32 @@ bool tl_fp_slow(tl_hart *h, const tl_op *op, tl_opc opc) {
         c = negates_addend ? negate(format, c) : c;
         return set(h, format, op->rd, tl_soft_fma(format, a, b, c, mode, flags));
     }
-    case TL_OPC_fcvt_s_d: return set(h, TL_FP_SINGLE, op->rd, tl_soft_convert(TL_FP_SINGLE, TL_FP_DOUBLE, h->f[op->rs1], mode, flags));
+    case TL_OPC_fcvt_s_d:
+        return set(h, TL_FP_SINGLE, op->rd, tl_soft_convert(TL_FP_SINGLE, TL_FP_DOUBLE, tl_rv(h)->f[op->rs1], mode, flags));
     case TL_OPC_fcvt_d_s:
-        return set(h, TL_FP_DOUBLE, op->rd, tl_soft_convert(TL_FP_DOUBLE, TL_FP_SINGLE, tl_unbox(h->f[op->rs1]), mode, flags));
+        return set(h, TL_FP_DOUBLE, op->rd, tl_soft_convert(TL_FP_DOUBLE, TL_FP_SINGLE, tl_unbox(tl_rv(h)->f[op->rs1]), mode, flags));
     case TL_OPC_fcvt_w_s:
-    case TL_OPC_fcvt_w_d: h->x[op->rd] = tl_soft_to_int(TL_FP_W, format, a, mode, flags); return true;
+    case TL_OPC_fcvt_w_d: tl_rv(h)->x[op->rd] = tl_soft_to_int(TL_FP_W, format, a, mode, flags); return true;
     case TL_OPC_fcvt_wu_s:
-    case TL_OPC_fcvt_wu_d: h->x[op->rd] = tl_soft_to_int(TL_FP_WU, format, a, mode, flags); return true;
+    case TL_OPC_fcvt_wu_d: tl_rv(h)->x[op->rd] = tl_soft_to_int(TL_FP_WU, format, a, mode, flags); return true;
     case TL_OPC_fcvt_l_s:
-    case TL_OPC_fcvt_l_d: h->x[op->rd] = tl_soft_to_int(TL_FP_L, format, a, mode, flags); return true;
+    case TL_OPC_fcvt_l_d: tl_rv(h)->x[op->rd] = tl_soft_to_int(TL_FP_L, format, a, mode, flags); return true;
     case TL_OPC_fcvt_lu_s:
-    case TL_OPC_fcvt_lu_d: h->x[op->rd] = tl_soft_to_int(TL_FP_LU, format, a, mode, flags); return true;
+    case TL_OPC_fcvt_lu_d: tl_rv(h)->x[op->rd] = tl_soft_to_int(TL_FP_LU, format, a, mode, flags); return true;
     case TL_OPC_fcvt_s_w:
-    case TL_OPC_fcvt_d_w: return set(h, format, op->rd, tl_soft_from_int(format, TL_FP_W, h->x[op->rs1], mode, flags));
+    case TL_OPC_fcvt_d_w: return set(h, format, op->rd, tl_soft_from_int(format, TL_FP_W, tl_rv(h)->x[op->rs1], mode, flags));
     case TL_OPC_fcvt_s_wu:
-    case TL_OPC_fcvt_d_wu: return set(h, format, op->rd, tl_soft_from_int(format, TL_FP_WU, h->x[op->rs1], mode, flags));
+    case TL_OPC_fcvt_d_wu: return set(h, format, op->rd, tl_soft_from_int(format, TL_FP_WU, tl_rv(h)->x[op->rs1], mode, flags));
     case TL_OPC_fcvt_s_l:
-    case TL_OPC_fcvt_d_l: return set(h, format, op->rd, tl_soft_from_int(format, TL_FP_L, h->x[op->rs1], mode, flags));
+    case TL_OPC_fcvt_d_l: return set(h, format, op->rd, tl_soft_from_int(format, TL_FP_L, tl_rv(h)->x[op->rs1], mode, flags));
     case TL_OPC_fcvt_s_lu:
-    case TL_OPC_fcvt_d_lu: return set(h, format, op->rd, tl_soft_from_int(format, TL_FP_LU, h->x[op->rs1], mode, flags));
+    case TL_OPC_fcvt_d_lu: return set(h, format, op->rd, tl_soft_from_int(format, TL_FP_LU, tl_rv(h)->x[op->rs1], mode, flags));
     case TL_OPC_feq_s:
-    case TL_OPC_feq_d: h->x[op->rd] = tl_soft_eq(format, a, b, flags); return true;
+    case TL_OPC_feq_d: tl_rv(h)->x[op->rd] = tl_soft_eq(format, a, b, flags); return true;
     case TL_OPC_flt_s:
-    case TL_OPC_flt_d: h->x[op->rd] = tl_soft_lt(format, a, b, flags); return true;
+    case TL_OPC_flt_d: tl_rv(h)->x[op->rd] = tl_soft_lt(format, a, b, flags); return true;
     case TL_OPC_fle_s:
-    case TL_OPC_fle_d: h->x[op->rd] = tl_soft_le(format, a, b, flags); return true;
+    case TL_OPC_fle_d: tl_rv(h)->x[op->rd] = tl_soft_le(format, a, b, flags); return true;
     default: return tl_exec_illegal(h, op, opc);
     }
 }

@@ -5,7 +5,7 @@
 #ifndef TL_ISA_RV_FP_H
 #define TL_ISA_RV_FP_H
 
-#include "model/hart.h"
+#include "isa/rv/hart.h"
 
 typedef struct tl_fp_saved {
     unsigned long long opaque[4]; // the host's floating-point environment

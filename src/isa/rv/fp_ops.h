@@ -55,15 +55,15 @@ TL_ALWAYS_INLINE uint64_t tl_double_bits(double value) {
     memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
-TL_ALWAYS_INLINE float tl_get_float(const tl_hart *h, uint8_t reg) { return tl_float_of(tl_unbox(h->f[reg])); }
-TL_ALWAYS_INLINE double tl_get_double(const tl_hart *h, uint8_t reg) { return tl_double_of(h->f[reg]); }
+TL_ALWAYS_INLINE float tl_get_float(const tl_hart *h, uint8_t reg) { return tl_float_of(tl_unbox(tl_rv(h)->f[reg])); }
+TL_ALWAYS_INLINE double tl_get_double(const tl_hart *h, uint8_t reg) { return tl_double_of(tl_rv(h)->f[reg]); }
 
 TL_ALWAYS_INLINE bool tl_set_float(tl_hart *h, uint8_t reg, float value) {
-    h->f[reg] = tl_box(TL_LIKELY(value == value) ? tl_float_bits(value) : TL_NAN_SINGLE);
+    tl_rv(h)->f[reg] = tl_box(TL_LIKELY(value == value) ? tl_float_bits(value) : TL_NAN_SINGLE);
     return true;
 }
 TL_ALWAYS_INLINE bool tl_set_double(tl_hart *h, uint8_t reg, double value) {
-    h->f[reg] = TL_LIKELY(value == value) ? tl_double_bits(value) : TL_NAN_DOUBLE;
+    tl_rv(h)->f[reg] = TL_LIKELY(value == value) ? tl_double_bits(value) : TL_NAN_DOUBLE;
     return true;
 }
 
@@ -71,13 +71,13 @@ TL_ALWAYS_INLINE bool tl_set_double(tl_hart *h, uint8_t reg, double value) {
 TL_ALWAYS_INLINE bool tl_host_rounds(const tl_hart *h, uint32_t rm) {
     if (!TL_FP_HOST)
         return false;
-    if (TL_LIKELY((((rm + 1) & 6) | h->frm) == 0))
+    if (TL_LIKELY((((rm + 1) & 6) | tl_rv(h)->frm) == 0))
         return true;
-    return h->frm <= TL_RUP && (rm == h->frm || rm == TL_RM_DYN);
+    return tl_rv(h)->frm <= TL_RUP && (rm == tl_rv(h)->frm || rm == TL_RM_DYN);
 }
 
 // For exact results any rounding mode will do that is one.
-TL_ALWAYS_INLINE bool tl_rm_is_valid(const tl_hart *h, uint32_t rm) { return rm <= TL_RMM || (rm == TL_RM_DYN && h->frm <= TL_RMM); }
+TL_ALWAYS_INLINE bool tl_rm_is_valid(const tl_hart *h, uint32_t rm) { return rm <= TL_RMM || (rm == TL_RM_DYN && tl_rv(h)->frm <= TL_RMM); }
 
 // Instructions of the host that raise its flags are volatile, because a fast form must not raise one before it gives up. Compilers take the
 // intrinsics for functions without effects: gcc -O1 executes conversions before the test of their range.
@@ -122,8 +122,8 @@ TL_HOST_TO_INT(tl_host_float_to_l, "cvttss2si", float, int64_t)
 // are corrections of toward zero, which is exact as a double again.
 #define TL_HOST_ROUND(type, round, truncate)                                                                    \
     TL_ALWAYS_INLINE bool tl_host_round_##type(const tl_hart *h, uint32_t rm, type value, int64_t *ret_value) { \
-        if (rm == TL_RM_DYN || rm == h->frm) {                                                                  \
-            if (h->frm > TL_RUP)                                                                                \
+        if (rm == TL_RM_DYN || rm == tl_rv(h)->frm) {                                                           \
+            if (tl_rv(h)->frm > TL_RUP)                                                                         \
                 return false;                                                                                   \
             *ret_value = round(value);                                                                          \
             return true;                                                                                        \

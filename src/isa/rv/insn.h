@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/hart.h"
+#include "isa/rv/hart.h"
 #include "model/pipeline.h"
 
 typedef enum tl_opc { // the identity of an instruction body

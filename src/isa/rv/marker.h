@@ -5,8 +5,8 @@
 #ifndef TL_ISA_RV_MARKER_H
 #define TL_ISA_RV_MARKER_H
 
+#include "isa/rv/hart.h"
 #include "isa/rv/insn.h"
-#include "model/hart.h"
 
 static inline bool tl_insn_marker(const tl_decoded *insn, tl_mark *ret_mark, uint32_t *ret_number) {
     static const uint32_t first = 0x500;

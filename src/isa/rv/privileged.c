@@ -3,25 +3,26 @@
 #include "isa/rv/privileged.h"
 
 #include "base/bits.h"
+#include "isa/rv/regime.h"
 
 static const uint64_t CAUSE_IS_INTERRUPT = UINT64_C(1) << 63;
 
 void tl_privileged_reset(tl_hart *h) {
     h->is_privileged = true;
-    h->is_fp_off = true;
+    tl_rv(h)->is_fp_off = true;
     h->is_waiting = false;
-    h->satp = 0;
-    h->frm = h->fflags = 0;
-    h->csr = (tl_privileged){
+    tl_rv(h)->frm = tl_rv(h)->fflags = 0;
+    tl_rv(h)->csr = (tl_privileged){
         .mstatus = UINT64_C(2) << 32 | UINT64_C(2) << 34, // UXL, SXL
-        .irq_mask = h->csr.irq_mask != 0 ? h->csr.irq_mask : UINT64_C(0xaaa),
-        .pmp_generation = h->csr.pmp_generation + 1,
+        .pmp_generation = tl_rv(h)->csr.pmp_generation + 1,
     };
     h->reservation_paddr = TL_NO_LINE;
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
+    h->irqs_pending = h->irq_lines = h->irqs_enabled = 0;
+    tl_isa_rv64.set_context(h, 0);
     tl_hart_set_priv(h, TL_PRIV_M);
-    h->port->pmp_changed(h);
+    h->port->protection_changed(h);
 }
 
 static void count_exception(tl_hart *h) {
@@ -48,7 +49,7 @@ static void count_exception(tl_hart *h) {
 
 // Sec. 3.1.6.1, 3.1.7, 3.1.14-16 and their supervisor counterparts. The mode changes first: the cycles of entry are the handler's.
 static void enter(tl_hart *h, uint64_t cause, uint64_t value, bool is_to_supervisor) {
-    tl_privileged *csr = &h->csr;
+    tl_privileged *csr = &tl_rv(h)->csr;
     bool is_interrupt = (cause & CAUSE_IS_INTERRUPT) != 0;
     uint64_t old = csr->mstatus, status = old, vector;
     h->pend = NULL;
@@ -71,7 +72,7 @@ static void enter(tl_hart *h, uint64_t cause, uint64_t value, bool is_to_supervi
     }
     csr->mstatus = status;
     tl_hart_set_priv(h, is_to_supervisor ? TL_PRIV_S : TL_PRIV_M);
-    h->port->status_changed(h, old);
+    tl_rv_status_changed(h, old);
     tl_hart_notice(h, TL_NOTICE_TRAP_ENTRY);
     h->pc = (vector & ~UINT64_C(3)) + (is_interrupt && (vector & 1) ? (cause & ~CAUSE_IS_INTERRUPT) * 4 : 0);
     h->now += h->config->pipeline.trap_cycles;
@@ -84,7 +85,7 @@ void tl_take_exception(tl_hart *h) {
     count_exception(h);
     if (cause >= TL_CAUSE_ECALL_U && cause <= TL_CAUSE_ECALL_M)
         tl_hart_notice(h, TL_NOTICE_ECALL);
-    enter(h, cause, h->trap_value, h->priv != TL_PRIV_M && (h->csr.medeleg >> cause & 1));
+    enter(h, cause, h->trap_value, h->priv != TL_PRIV_M && (tl_rv(h)->csr.medeleg >> cause & 1));
 }
 
 // Sec. 3.1.9: machine-level interrupts before supervisor-level ones; external, software, timer, then counter overflow.
@@ -93,11 +94,11 @@ bool tl_next_interrupt(const tl_hart *h, tl_irq *ret_irq) {
     uint64_t pending = tl_hart_pending(h);
     if (TL_LIKELY(pending == 0))
         return false;
-    bool is_machine_on = h->priv != TL_PRIV_M || (h->csr.mstatus & TL_MSTATUS_MIE);
-    bool is_supervisor_on = h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (h->csr.mstatus & TL_MSTATUS_SIE));
-    uint64_t taken = is_machine_on ? pending & ~h->csr.mideleg : 0;
+    bool is_machine_on = h->priv != TL_PRIV_M || (tl_rv(h)->csr.mstatus & TL_MSTATUS_MIE);
+    bool is_supervisor_on = h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (tl_rv(h)->csr.mstatus & TL_MSTATUS_SIE));
+    uint64_t taken = is_machine_on ? pending & ~tl_rv(h)->csr.mideleg : 0;
     if (taken == 0)
-        taken = is_supervisor_on ? pending & h->csr.mideleg : 0;
+        taken = is_supervisor_on ? pending & tl_rv(h)->csr.mideleg : 0;
     for (uint32_t i = 0; i < TL_COUNT_OF(order); i++)
         if (taken >> order[i] & 1) {
             *ret_irq = order[i];
@@ -108,5 +109,5 @@ bool tl_next_interrupt(const tl_hart *h, tl_irq *ret_irq) {
 
 void tl_take_interrupt(tl_hart *h, tl_irq irq) {
     h->tally[TL_S_HART_INTERRUPT] += 1;
-    enter(h, CAUSE_IS_INTERRUPT | irq, 0, h->csr.mideleg >> irq & 1);
+    enter(h, CAUSE_IS_INTERRUPT | irq, 0, tl_rv(h)->csr.mideleg >> irq & 1);
 }

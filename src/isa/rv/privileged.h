@@ -4,7 +4,7 @@
 #ifndef TL_ISA_RV_PRIVILEGED_H
 #define TL_ISA_RV_PRIVILEGED_H
 
-#include "model/hart.h"
+#include "isa/rv/hart.h"
 
 // Reset state of the privileged architecture: machine mode, everything off. Sets h->is_privileged.
 void tl_privileged_reset(tl_hart *h);

@@ -93,14 +93,14 @@ static void test_branches_reach_their_targets(void **state) {
 }
 
 static uint64_t value_of(const tl_assembler *a, uint32_t first) {
-    static tl_hart h;
+    static tl_rv_hart h;
     memset(&h, 0, sizeof h);
     for (uint32_t i = first; i < a->n_words; i++) {
         tl_decoded insn;
         tl_op op;
         tl_decode(a->words[i], &insn);
         tl_op_from_decoded(&insn, &op);
-        assert_true(tl_exec_full[insn.opc](&h, &op, 0));
+        assert_true(tl_exec_full[insn.opc](&h.hart, &op, 0));
     }
     return h.x[TL_T3];
 }

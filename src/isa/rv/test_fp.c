@@ -12,7 +12,7 @@ static const uint64_t HUGE_ = UINT64_C(0x7fefffffffffffff), INF = UINT64_C(0x7ff
 static const uint64_t SIGNALING = UINT64_C(0x7ff0000000000001), MINUS = UINT64_C(0x8000000000000000);
 
 static int setup(void **state) {
-    *state = calloc(1, sizeof(tl_hart));
+    *state = calloc(1, sizeof(tl_rv_hart));
     return *state != NULL ? 0 : -1;
 }
 static int teardown(void **state) {
@@ -35,15 +35,15 @@ static void test_host_environment_is_given_back(void **state) {
     fesetround(FE_UPWARD);
     feclearexcept(FE_ALL_EXCEPT);
     feraiseexcept(FE_OVERFLOW);
-    h->frm = TL_RTZ;
-    h->f[10] = ONE;
-    h->f[11] = THREE;
+    tl_rv(h)->frm = TL_RTZ;
+    tl_rv(h)->f[10] = ONE;
+    tl_rv(h)->f[11] = THREE;
     tl_fp_enter(h, &saved);
     assert_true(run(h, FDIV));
     tl_fp_leave(h, &saved);
     assert_int_equal(fegetround(), FE_UPWARD);
     assert_int_equal(fetestexcept(FE_ALL_EXCEPT), FE_OVERFLOW);
-    assert_int_equal(h->fflags, TL_FP_NX); // and the host's overflow is not the guest's
+    assert_int_equal(tl_rv(h)->fflags, TL_FP_NX); // and the host's overflow is not the guest's
     fesetround(FE_TONEAREST);
     feclearexcept(FE_ALL_EXCEPT);
 }
@@ -70,15 +70,15 @@ static void test_each_flag_reaches_fflags(void **state) {
     for (int frm = TL_RNE; frm <= TL_RMM; frm += TL_RMM) { // the host's arithmetic, then integers
         for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
             tl_fp_saved saved;
-            h->frm = (uint8_t)frm;
-            h->fflags = 0;
-            h->f[10] = rows[i].a;
-            h->f[11] = rows[i].b;
+            tl_rv(h)->frm = (uint8_t)frm;
+            tl_rv(h)->fflags = 0;
+            tl_rv(h)->f[10] = rows[i].a;
+            tl_rv(h)->f[11] = rows[i].b;
             tl_fp_enter(h, &saved);
             assert_true(run(h, rows[i].bits));
             tl_fp_leave(h, &saved);
-            if (h->f[12] != rows[i].want || h->fflags != rows[i].flags)
-                fail_msg("line %d: %llx, flags %02x", rows[i].line, (unsigned long long)h->f[12], h->fflags);
+            if (tl_rv(h)->f[12] != rows[i].want || tl_rv(h)->fflags != rows[i].flags)
+                fail_msg("line %d: %llx, flags %02x", rows[i].line, (unsigned long long)tl_rv(h)->f[12], tl_rv(h)->fflags);
         }
     }
 }
@@ -86,21 +86,21 @@ static void test_each_flag_reaches_fflags(void **state) {
 static void test_cleared_flags_do_not_come_back(void **state) {
     tl_hart *h = *state;
     tl_fp_saved saved;
-    h->f[10] = ONE;
-    h->f[11] = THREE;
+    tl_rv(h)->f[10] = ONE;
+    tl_rv(h)->f[11] = THREE;
     tl_fp_enter(h, &saved);
     assert_true(run(h, FDIV));
     assert_true(run(h, 0x00102573)); // frflags a0, while the host still holds the flag
-    assert_int_equal(h->x[10], TL_FP_NX);
+    assert_int_equal(tl_rv(h)->x[10], TL_FP_NX);
     assert_true(run(h, 0x00101073)); // fsflags zero
     assert_true(run(h, 0x00102573));
-    assert_int_equal(h->x[10], 0);
+    assert_int_equal(tl_rv(h)->x[10], 0);
     assert_true(run(h, FDIV));
     tl_fp_harvest(h);
-    assert_int_equal(h->fflags, TL_FP_NX);
-    h->fflags = 0;
+    assert_int_equal(tl_rv(h)->fflags, TL_FP_NX);
+    tl_rv(h)->fflags = 0;
     tl_fp_leave(h, &saved);
-    assert_int_equal(h->fflags, 0);
+    assert_int_equal(tl_rv(h)->fflags, 0);
 }
 
 static void test_rounding_follows_frm_at_once(void **state) {
@@ -108,16 +108,16 @@ static void test_rounding_follows_frm_at_once(void **state) {
     tl_fp_saved saved;
     static const uint64_t third[8] = {UINT64_C(0x3fd5555555555555), UINT64_C(0x3fd5555555555555), UINT64_C(0x3fd5555555555555),
                                       UINT64_C(0x3fd5555555555556), UINT64_C(0x3fd5555555555555)};
-    h->f[10] = ONE;
-    h->f[11] = THREE;
+    tl_rv(h)->f[10] = ONE;
+    tl_rv(h)->f[11] = THREE;
     tl_fp_enter(h, &saved);
     for (uint64_t frm = 0; frm <= TL_RMM; frm++) {
-        h->x[10] = frm;
+        tl_rv(h)->x[10] = frm;
         assert_true(run(h, 0x00251073)); // fsrm a0
         assert_true(run(h, FDIV));
-        assert_int_equal(h->f[12], third[frm]);
+        assert_int_equal(tl_rv(h)->f[12], third[frm]);
         assert_true(run(h, FDIV_RTZ)); // a static mode is not frm's
-        assert_int_equal(h->f[12], third[TL_RTZ]);
+        assert_int_equal(tl_rv(h)->f[12], third[TL_RTZ]);
     }
     tl_fp_leave(h, &saved);
 }
@@ -127,16 +127,16 @@ static void test_ties_go_away_from_zero_in_rmm(void **state) {
     tl_fp_saved saved;
     const uint64_t half_ulp = UINT64_C(0x3ca0000000000000); // 2^-53
     tl_fp_enter(h, &saved);
-    h->f[10] = ONE;
-    h->f[11] = half_ulp;
+    tl_rv(h)->f[10] = ONE;
+    tl_rv(h)->f[11] = half_ulp;
     assert_true(run(h, FADD)); // nearest even: down
-    assert_int_equal(h->f[12], ONE);
+    assert_int_equal(tl_rv(h)->f[12], ONE);
     assert_true(run(h, FADD_RMM));
-    assert_int_equal(h->f[12], ONE + 1);
-    h->f[10] |= MINUS;
-    h->f[11] |= MINUS;
+    assert_int_equal(tl_rv(h)->f[12], ONE + 1);
+    tl_rv(h)->f[10] |= MINUS;
+    tl_rv(h)->f[11] |= MINUS;
     assert_true(run(h, FADD_RMM));
-    assert_int_equal(h->f[12], (ONE + 1) | MINUS);
+    assert_int_equal(tl_rv(h)->f[12], (ONE + 1) | MINUS);
     tl_fp_leave(h, &saved);
 }
 
@@ -159,24 +159,24 @@ static void test_unboxed_singles_are_the_canonical_nan(void **state) {
     tl_hart *h = *state;
     tl_fp_saved saved;
     tl_fp_enter(h, &saved);
-    h->f[10] = UINT64_C(0xfffffffe3f800000); // 1.0f with one bit of the box missing
-    h->f[11] = UINT64_C(0xffffffff3f800000);
+    tl_rv(h)->f[10] = UINT64_C(0xfffffffe3f800000); // 1.0f with one bit of the box missing
+    tl_rv(h)->f[11] = UINT64_C(0xffffffff3f800000);
     assert_true(run(h, 0x00b57653)); // fadd.s fa2,fa0,fa1
-    assert_int_equal(h->f[12], UINT64_C(0xffffffff7fc00000));
+    assert_int_equal(tl_rv(h)->f[12], UINT64_C(0xffffffff7fc00000));
     assert_true(run(h, 0x20b50653)); // fsgnj.s
-    assert_int_equal(h->f[12], UINT64_C(0xffffffff7fc00000));
+    assert_int_equal(tl_rv(h)->f[12], UINT64_C(0xffffffff7fc00000));
     assert_true(run(h, 0x28b50653)); // fmin.s
-    assert_int_equal(h->f[12], UINT64_C(0xffffffff3f800000));
+    assert_int_equal(tl_rv(h)->f[12], UINT64_C(0xffffffff3f800000));
     assert_true(run(h, 0xe0051553)); // fclass.s a0,fa0: quiet NaN
-    assert_int_equal(h->x[10], 1 << 9);
+    assert_int_equal(tl_rv(h)->x[10], 1 << 9);
     tl_fp_harvest(h);
-    assert_int_equal(h->fflags, 0);
+    assert_int_equal(tl_rv(h)->fflags, 0);
     assert_true(run(h, 0xa0b51553)); // flt.s a0,fa0,fa1 signals for any NaN
     tl_fp_harvest(h);
-    assert_int_equal(h->fflags, TL_FP_NV);
-    assert_int_equal(h->x[10], 0);
+    assert_int_equal(tl_rv(h)->fflags, TL_FP_NV);
+    assert_int_equal(tl_rv(h)->x[10], 0);
     assert_true(run(h, 0xe0050553)); // fmv.x.w moves bits, box or not
-    assert_int_equal(h->x[10], 0x3f800000);
+    assert_int_equal(tl_rv(h)->x[10], 0x3f800000);
     tl_fp_leave(h, &saved);
 }
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/fabric.h"
 
 static void count(tl_dhpc_client *client, tl_dhpc_client_stat stat) { tl_dhpc_add(&client->stats[stat], 1, client->cycle); }
@@ -91,14 +92,20 @@ void tl_dhpc_hpcm_written(tl_regfile *file, uint32_t index, uint64_t old, uint64
 }
 
 uint64_t tl_dhpc_read_hpcr(tl_regfile *file, uint32_t index, uint64_t stored) {
-    tl_dhpc_client *client = tl_dhpc_client_of(file);
+    const tl_dhpc_client *client = tl_dhpc_client_of(file);
     (void)index, (void)stored;
-    if (!client->is_reading || client->is_high)
-        return client->latch;
+    return client->is_high || client->fifo_n == 0 ? client->latch : client->fifo[client->fifo_head];
+}
+
+void tl_dhpc_hpcr_was_read(tl_regfile *file, uint32_t index, bool is_high) {
+    tl_dhpc_client *client = tl_dhpc_client_of(file);
+    (void)index;
+    if (is_high)
+        return;
     count(client, TL_DHPC_HPCR_READ);
     if (client->fifo_n == 0) {
         client->readerror = true;
-        return client->latch;
+        return;
     }
     client->latch = client->fifo[client->fifo_head];
     client->fifo_head = (client->fifo_head + 1) % client->dhpc->config.fifo_depth;
@@ -107,7 +114,6 @@ uint64_t tl_dhpc_read_hpcr(tl_regfile *file, uint32_t index, uint64_t stored) {
         tl_dhpc_inject(client, client->cycle);
         tell_harts(client);
     }
-    return client->latch;
 }
 
 // ---- the port ----
@@ -141,52 +147,48 @@ static bool is_shut_out(const tl_dhpc_client *client, tl_priv priv) {
     return client->dhpc->config.strict_user && priv == TL_PRIV_U && !client->useren;
 }
 
-static bool has(const void *ctx, uint32_t csr) { return map_csr(ctx, csr) != 0; }
-
-static bool read_at(tl_dhpc_client *client, uint32_t csr, uint64_t cycle, tl_priv priv, uint64_t *ret_value) {
+static bool find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
+    const tl_dhpc_client *client = ctx;
     uint32_t addr = map_csr(client, csr);
-    tl_reg_at at;
-    if (!tl_regfile_find(&client->pmu.file, addr, &at))
+    return addr != 0 && tl_regfile_find(&client->pmu.file, addr, ret_at);
+}
+
+static bool permits_at(tl_dhpc_client *client, const tl_reg_at *at, tl_reg_use use, uint64_t operand, uint64_t cycle, tl_priv priv) {
+    const bool is_hpcc = at->reg->addr == tl_dhpc_defaults.hpcc, is_hpcr = at->reg->addr == tl_dhpc_defaults.hpcr;
+    if (use == TL_REG_READ)
+        return !is_hpcc && is_shut_out(client, priv) ? deny(client, cycle) : true;
+    if (is_hpcr)
         return false;
-    if (addr != tl_dhpc_defaults.hpcc && is_shut_out(client, priv))
-        return deny(client, cycle);
+    bool sets_trigger = is_hpcc && use != TL_REG_CLEAR && (operand & TL_DHPC_TRIGGER);
+    bool is_denied = is_shut_out(client, priv) || (sets_trigger && priv == TL_PRIV_U && !client->useren);
+    return is_denied ? deny(client, cycle) : true;
+}
+
+static uint64_t read_at(tl_dhpc_client *client, const tl_reg_at *at, uint64_t cycle, tl_priv priv) {
     begin(client, cycle, priv);
-    client->is_reading = true;
-    client->is_high = at.is_high;
-    *ret_value = tl_regfile_read_at(&client->pmu.file, &at);
-    client->is_reading = client->is_high = false;
-    return true;
+    client->is_high = at->is_high;
+    uint64_t value = tl_regfile_value_at(&client->pmu.file, at);
+    client->is_high = false;
+    return value;
 }
 
-static bool may_write_at(tl_dhpc_client *client, uint32_t csr, uint64_t cycle, tl_priv priv) {
-    uint32_t addr = map_csr(client, csr);
-    if (addr == 0 || addr == tl_dhpc_defaults.hpcr || addr == tl_dhpc_defaults.hpcrh)
-        return false;
-    return is_shut_out(client, priv) ? deny(client, cycle) : true;
-}
-
-static bool permits_at(tl_dhpc_client *client, uint32_t csr, tl_csr_op op, uint64_t operand, uint64_t cycle, tl_priv priv) {
-    bool sets_trigger = csr == client->dhpc->config.hpcc && op != TL_CSR_CLEAR && (operand & TL_DHPC_TRIGGER);
-    return sets_trigger && priv == TL_PRIV_U && !client->useren ? deny(client, cycle) : true;
-}
-
-static void write_at(tl_dhpc_client *client, uint32_t csr, uint64_t value, uint64_t cycle, tl_priv priv) {
-    tl_reg_at at;
-    if (!tl_regfile_find(&client->pmu.file, map_csr(client, csr), &at))
-        return;
+static void write_at(tl_dhpc_client *client, const tl_reg_at *at, uint64_t value, uint64_t cycle, tl_priv priv) {
     begin(client, cycle, priv);
-    client->is_high = at.is_high;
-    tl_regfile_write_at(&client->pmu.file, &at, value);
+    client->is_high = at->is_high;
+    tl_regfile_write_at(&client->pmu.file, at, value);
     client->is_high = false;
     tell_harts(client);
 }
 
-static bool read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) { return read_at(ctx, csr, h->now, h->priv, ret_value); }
-static bool may_write(void *ctx, const tl_hart *h, uint32_t csr) { return may_write_at(ctx, csr, h->now, h->priv); }
-static void write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) { write_at(ctx, csr, value, h->now, h->priv); }
-static bool permits(void *ctx, const tl_hart *h, uint32_t csr, tl_csr_op op, uint64_t operand) {
-    return permits_at(ctx, csr, op, operand, h->now, h->priv);
+static bool permits(void *ctx, const tl_hart *h, const tl_reg_at *at, tl_reg_use use, uint64_t operand) {
+    return permits_at(ctx, at, use, operand, h->now, h->priv);
 }
+static uint64_t read(void *ctx, tl_hart *h, const tl_reg_at *at) { return read_at(ctx, at, h->now, h->priv); }
+static void was_read(void *ctx, tl_hart *h, const tl_reg_at *at) {
+    (void)h;
+    tl_regfile_was_read_at(&((tl_dhpc_client *)ctx)->pmu.file, at);
+}
+static void write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) { write_at(ctx, at, value, h->now, h->priv); }
 static void retired(void *ctx, tl_hart *h) { (void)ctx, (void)h; }
 static uint64_t deadline(void *ctx, tl_hart *h) {
     const tl_dhpc_client *client = ctx;
@@ -202,20 +204,24 @@ bool tl_dhpc_execute(tl_dhpc *dhpc, uint32_t hart, uint64_t cycle, const tl_dhpc
     tl_dhpc_client *client = dhpc->clients[hart];
     const uint32_t csr = access->csr;
     const bool is_zero = access->is_immediate ? access->operand == 0 : access->is_rs1_x0;
-    const bool reads = access->op != TL_CSR_WRITE || !access->is_rd_x0, writes = access->op == TL_CSR_WRITE || !is_zero;
+    const bool reads = access->op != TL_REG_WRITE || !access->is_rd_x0, writes = access->op == TL_REG_WRITE || !is_zero;
     uint64_t operand = access->is_immediate ? access->operand & 31 : access->is_rs1_x0 ? 0 : access->operand, old = 0;
     if (client->pmu.file.access_bits == 32)
         operand &= UINT32_MAX;
-    bool is_high_enough = (csr >> 8 & 3) <= (uint32_t)access->priv;
-    if (!has(client, csr) || !is_high_enough || (writes && csr >> 10 == 3))
+    tl_reg_at at;
+    if (!find(client, csr, &at) || tl_csr_lowest_priv(csr) > access->priv || (writes && tl_csr_is_read_only(csr)))
         return false;
-    if (writes && (!may_write_at(client, csr, cycle, access->priv) || !permits_at(client, csr, access->op, operand, cycle, access->priv)))
+    if (writes && !permits_at(client, &at, access->op, operand, cycle, access->priv))
         return false;
-    if (reads && !read_at(client, csr, cycle, access->priv, &old))
+    if (reads && !permits_at(client, &at, TL_REG_READ, 0, cycle, access->priv))
         return false;
+    if (reads) {
+        old = read_at(client, &at, cycle, access->priv);
+        tl_regfile_was_read_at(&client->pmu.file, &at);
+    }
     if (writes) {
-        uint64_t value = access->op == TL_CSR_WRITE ? operand : access->op == TL_CSR_SET ? old | operand : old & ~operand;
-        write_at(client, csr, value, cycle, access->priv);
+        uint64_t value = access->op == TL_REG_WRITE ? operand : access->op == TL_REG_SET ? old | operand : old & ~operand;
+        write_at(client, &at, value, cycle, access->priv);
     }
     if (ret_old)
         *ret_old = old;
@@ -248,11 +254,11 @@ tl_status tl_dhpc_client_init(tl_dhpc_client *client, tl_dhpc *d, uint32_t index
         return tl_fail(err, TL_ENOMEM, "no memory for the FIFO of pmu dhpc");
     client->pmu.port = (tl_pmu_port){
         .ctx = client,
-        .has = has,
-        .read = read,
-        .may_write = may_write,
-        .write = write,
+        .find = find,
         .permits = permits,
+        .read = read,
+        .was_read = was_read,
+        .write = write,
         .retired = retired,
         .deadline = deadline,
         .poll = poll,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/fabric.h"
 
 #define DEFAULTS                                                                                                 \
@@ -154,7 +155,7 @@ static void notice(tl_pmu *pmu, const tl_hart *h, tl_notice what) {
     static const tl_dhpc_notice_kind kinds[] = {[TL_NOTICE_TRAP_ENTRY] = TL_DHPC_TRAP_ENTRY,
                                                 [TL_NOTICE_TRAP_RETURN] = TL_DHPC_TRAP_RETURN,
                                                 [TL_NOTICE_ECALL] = TL_DHPC_ECALL_TAKEN,
-                                                [TL_NOTICE_SATP] = TL_DHPC_SATP_WRITTEN};
+                                                [TL_NOTICE_CONTEXT] = TL_DHPC_SATP_WRITTEN};
     tl_dhpc_notice(tl_dhpc_of(pmu), h->id, kinds[what], h->now);
 }
 
@@ -163,9 +164,9 @@ static void notice(tl_pmu *pmu, const tl_hart *h, tl_notice what) {
 static void hand_over(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted) {
     tl_dhpc *d = tl_dhpc_of(pmu);
     const tl_dhpc_access accesses[] = {
-        {.csr = d->config.hpcc, .op = TL_CSR_CLEAR, .operand = TL_DHPC_TRIGGER, .priv = TL_PRIV_S},
-        {.csr = d->config.hpcm, .op = TL_CSR_WRITE, .is_rd_x0 = true, .is_rs1_x0 = true, .priv = TL_PRIV_S},
-        {.csr = d->config.hpcc, .op = is_granted ? TL_CSR_SET : TL_CSR_CLEAR, .operand = TL_DHPC_USEREN, .priv = TL_PRIV_S},
+        {.csr = d->config.hpcc, .op = TL_REG_CLEAR, .operand = TL_DHPC_TRIGGER, .priv = TL_PRIV_S},
+        {.csr = d->config.hpcm, .op = TL_REG_WRITE, .is_rd_x0 = true, .is_rs1_x0 = true, .priv = TL_PRIV_S},
+        {.csr = d->config.hpcc, .op = is_granted ? TL_REG_SET : TL_REG_CLEAR, .operand = TL_DHPC_USEREN, .priv = TL_PRIV_S},
     };
     for (size_t i = 0; i < TL_COUNT_OF(accesses); i++)
         (void)tl_dhpc_execute(d, hart, now, &accesses[i], NULL);

@@ -172,7 +172,7 @@ uint64_t tl_dhpc_longest_service(const tl_dhpc_config *config);
 // isa/rv. false: illegal instruction, and nothing has changed.
 typedef struct tl_dhpc_access {
     uint32_t csr;
-    tl_csr_op op;
+    tl_reg_use op;
     bool is_immediate; // `operand` is the immediate
     bool is_rd_x0;
     bool is_rs1_x0;

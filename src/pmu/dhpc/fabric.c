@@ -4,6 +4,8 @@
 // step, over those ports only that the asking client depends on: what other ports do is the same whenever it is worked out.
 #include "pmu/dhpc/fabric.h"
 
+#include "isa/rv/arch.h"
+
 #include <assert.h>
 #include <string.h>
 

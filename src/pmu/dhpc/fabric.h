@@ -56,7 +56,7 @@ typedef struct tl_dhpc_client {
     // The access under way.
     uint64_t cycle;
     tl_priv priv;
-    bool is_high, is_reading;
+    bool is_high;
 
     tl_dhpc_count stats[TL_DHPC_N_CLIENT_STATS];
     tl_dhpc_hart_account account;
@@ -105,6 +105,7 @@ void tl_dhpc_receive(tl_dhpc_client *client, const tl_dhpc_message *message);
 uint64_t tl_dhpc_read_hpcc(tl_regfile *file, uint32_t index, uint64_t stored);
 uint64_t tl_dhpc_read_hpcm(tl_regfile *file, uint32_t index, uint64_t stored);
 uint64_t tl_dhpc_read_hpcr(tl_regfile *file, uint32_t index, uint64_t stored);
+void tl_dhpc_hpcr_was_read(tl_regfile *file, uint32_t index, bool is_high);
 void tl_dhpc_hpcc_written(tl_regfile *file, uint32_t index, uint64_t old, uint64_t value);
 void tl_dhpc_hpcm_written(tl_regfile *file, uint32_t index, uint64_t old, uint64_t value);
 

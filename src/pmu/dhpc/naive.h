@@ -5,6 +5,7 @@
 #ifndef TL_PMU_DHPC_NAIVE_H
 #define TL_PMU_DHPC_NAIVE_H
 
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/test_rig.h"
 
 enum { NAIVE_HARTS = 8, NAIVE_PORTS = 16, NAIVE_PIPE = 256, NAIVE_FIFO = 64 };
@@ -126,8 +127,8 @@ static inline void naive_absorb(naive *n, naive_client *c) {
 // Phase b: one instruction. false: illegal.
 static inline bool naive_access(naive *n, uint32_t hart, const tl_dhpc_access *a, uint64_t *ret_old) {
     naive_client *c = &n->clients[hart];
-    bool reads = !(a->op == TL_CSR_WRITE && a->is_rd_x0);
-    bool writes = a->op == TL_CSR_WRITE || (a->is_immediate ? a->operand != 0 : !a->is_rs1_x0);
+    bool reads = !(a->op == TL_REG_WRITE && a->is_rd_x0);
+    bool writes = a->op == TL_REG_WRITE || (a->is_immediate ? a->operand != 0 : !a->is_rs1_x0);
     bool is_shut = n->config.strict_user && a->priv == TL_PRIV_U && !c->useren;
     uint64_t operand = a->is_immediate ? a->operand & 31 : a->is_rs1_x0 ? 0 : a->operand, old = 0;
     if (a->csr == HPCR && writes)
@@ -136,7 +137,7 @@ static inline bool naive_access(naive *n, uint32_t hart, const tl_dhpc_access *a
         n->stats[TL_DHPC_DENIALS]++;
         return false;
     }
-    if (a->csr == HPCC && writes && a->priv == TL_PRIV_U && !c->useren && a->op != TL_CSR_CLEAR && (operand & 1)) {
+    if (a->csr == HPCC && writes && a->priv == TL_PRIV_U && !c->useren && a->op != TL_REG_CLEAR && (operand & 1)) {
         n->stats[TL_DHPC_DENIALS]++;
         return false;
     }
@@ -159,7 +160,7 @@ static inline bool naive_access(naive *n, uint32_t hart, const tl_dhpc_access *a
     *ret_old = reads ? old : 0;
     if (!writes)
         return true;
-    uint64_t wanted = a->op == TL_CSR_WRITE ? operand : a->op == TL_CSR_SET ? (reads ? old : 0) | operand : old & ~operand;
+    uint64_t wanted = a->op == TL_REG_WRITE ? operand : a->op == TL_REG_SET ? (reads ? old : 0) | operand : old & ~operand;
     if (a->csr == HPCM) {
         if (!c->trigger) {
             c->hpcm = wanted;

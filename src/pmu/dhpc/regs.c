@@ -27,7 +27,7 @@ static const tl_reg regs[] = {
      .meaning = "Configuration and status of the distributed counters."},
     {.name = "hpcm", .cite = CITE, .addr = 0x8e1, .high_addr = 0x8e2, .width_bits = 64, .fields = hpcm_fields, .n_fields = TL_COUNT_OF(hpcm_fields), .read = tl_dhpc_read_hpcm, .written = tl_dhpc_hpcm_written,
      .meaning = "Bitmap of the counters to read, then of those received."},
-    {.name = "hpcr", .cite = CITE, .addr = 0xce0, .high_addr = 0xce1, .width_bits = 64, .fields = hpcr_fields, .n_fields = TL_COUNT_OF(hpcr_fields), .read = tl_dhpc_read_hpcr,
+    {.name = "hpcr", .cite = CITE, .addr = 0xce0, .high_addr = 0xce1, .width_bits = 64, .fields = hpcr_fields, .n_fields = TL_COUNT_OF(hpcr_fields), .read = tl_dhpc_read_hpcr, .was_read = tl_dhpc_hpcr_was_read,
      .meaning = "Receives the values in ascending order of counters."},
 };
 

@@ -2,6 +2,7 @@
 // Software against the unit: the two published algorithms as printed and with one defect after another repaired, and the reference reader
 // under preemption. Programs are written out instruction by instruction, and each call makes one of them, so that a trap can come between any
 // two. D1 to D9 are the defects of docs/dhpc.md; D10 is ours: who looks at `interrupted` first and at hpcm then can be given another's hpcm.
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/test_rig.h"
 
 enum { D1 = 1 << 1, D2 = 1 << 2, D3 = 1 << 3, D4 = 1 << 4, D5 = 1 << 5, D6 = 1 << 6, D10 = 1 << 10, REPAIRED = ~0, AS_PRINTED = 0 };
@@ -37,7 +38,7 @@ static void published(thread *t, rig *r, bool is_second, int repaired) {
         do {
             t->first_cycle = r->now;
             if (is_second) {
-                csrri(r, TL_CSR_CLEAR, HPCC, 1); // D7: only trigger, whatever the text says
+                csrri(r, TL_REG_CLEAR, HPCC, 1); // D7: only trigger, whatever the text says
                 STEP
             }
             if (repaired & D3)
@@ -82,7 +83,7 @@ static void reference(thread *t, rig *r, int repaired) {
     case 0:
         for (;;) {
             t->first_cycle = r->now;
-            csrri(r, TL_CSR_CLEAR, HPCC, 1);
+            csrri(r, TL_REG_CLEAR, HPCC, 1);
             STEP csrw(r, HPCM, t->bitmap);
             STEP csrw(r, HPCC, go(t->id)); // in user mode useren stays as it is
             STEP t->n = 0;
@@ -286,7 +287,7 @@ static void test_d7_and_d9_writing_all_of_hpcc_revokes_the_user_s_access(void **
     csrw(&r, HPCC, go(ID_ONE)); // a user cannot
     assert_int_equal(csrr(&r, HPCC) & TL_DHPC_USEREN, TL_DHPC_USEREN);
     r.priv = TL_PRIV_S;
-    csrri(&r, TL_CSR_CLEAR, HPCC, 1); // the right way to give up
+    csrri(&r, TL_REG_CLEAR, HPCC, 1); // the right way to give up
     assert_int_equal(csrr(&r, HPCC) & TL_DHPC_USEREN, TL_DHPC_USEREN);
     csrw(&r, HPCC, 0); // D7
     assert_int_equal(csrr(&r, HPCC) & TL_DHPC_USEREN, 0);

@@ -8,6 +8,7 @@
 //   when software does nothing more, every request ends, but for one that waits for room which only its own program can make.
 #include <stdlib.h>
 
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/test_rig.h"
 
 enum { CLIENTS = 2, COUNTERS = 3, NOW = 1000, STATE_BYTES = 120 };
@@ -209,10 +210,10 @@ static void act(world *w, uint32_t c, action what) {
         if (!client->trigger) // else it is ignored
             seen->selected = what == SELECT_0 ? 1 : 2;
     } else if (what == CANCEL) {
-        access = (tl_dhpc_access){.csr = HPCC, .op = TL_CSR_CLEAR, .is_immediate = true, .operand = 1, .priv = TL_PRIV_M};
+        access = (tl_dhpc_access){.csr = HPCC, .op = TL_REG_CLEAR, .is_immediate = true, .operand = 1, .priv = TL_PRIV_M};
         seen->is_running = false;
     } else {
-        access = (tl_dhpc_access){.csr = HPCR, .op = TL_CSR_SET, .is_rs1_x0 = true, .priv = TL_PRIV_M};
+        access = (tl_dhpc_access){.csr = HPCR, .op = TL_REG_SET, .is_rs1_x0 = true, .priv = TL_PRIV_M};
     }
     assert_true(tl_dhpc_execute(w->d, c, NOW, &access, &value));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Interconnect and managers: the fabric that works things out when somebody looks is the one that does them each cycle, whatever harts do;
 // waiting is bounded; managers work side by side.
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/naive.h"
 
 // ---- lazy against naive ----
@@ -46,17 +47,17 @@ static tl_dhpc_access random_access(uint64_t *random, const tl_dhpc_manager *man
         a.operand = go(id) | useren;
         break;
     case 7: // cancel
-        a = (tl_dhpc_access){.csr = HPCC, .op = TL_CSR_CLEAR, .is_immediate = true, .operand = 1, .priv = a.priv};
+        a = (tl_dhpc_access){.csr = HPCC, .op = TL_REG_CLEAR, .is_immediate = true, .operand = 1, .priv = a.priv};
         break;
     case 8:
     case 9:
-    case 10: a = (tl_dhpc_access){.csr = HPCR, .op = TL_CSR_SET, .is_rs1_x0 = true, .priv = a.priv}; break;
-    case 11: a = (tl_dhpc_access){.csr = HPCC, .op = TL_CSR_SET, .is_rs1_x0 = true, .priv = a.priv}; break;
-    case 12: a = (tl_dhpc_access){.csr = HPCM, .op = TL_CSR_SET, .is_rs1_x0 = true, .priv = a.priv}; break;
+    case 10: a = (tl_dhpc_access){.csr = HPCR, .op = TL_REG_SET, .is_rs1_x0 = true, .priv = a.priv}; break;
+    case 11: a = (tl_dhpc_access){.csr = HPCC, .op = TL_REG_SET, .is_rs1_x0 = true, .priv = a.priv}; break;
+    case 12: a = (tl_dhpc_access){.csr = HPCM, .op = TL_REG_SET, .is_rs1_x0 = true, .priv = a.priv}; break;
     default: { // anything
         const uint32_t csrs[] = {HPCC, HPCM, HPCR};
         a.csr = csrs[(dice >> 8) % 3];
-        a.op = (tl_csr_op)((dice >> 12) % 3);
+        a.op = (tl_reg_use)((dice >> 12) % 3);
         a.is_immediate = dice >> 16 & 1;
         a.is_rd_x0 = dice >> 17 & 1;
         a.is_rs1_x0 = (dice >> 18 & 3) == 0;
@@ -255,8 +256,8 @@ static void test_no_sample_is_late_in_straight_code(void **state) {
     assert_true(n_samples > 20000);
 }
 
-static uint64_t access_of(clockwork *w, uint32_t hart, uint32_t csr, tl_csr_op op, uint64_t operand) { // op TL_CSR_SET of 0: reads only
-    const tl_dhpc_access a = {.csr = csr, .op = op, .operand = operand, .is_rs1_x0 = op == TL_CSR_SET && operand == 0, .priv = TL_PRIV_M};
+static uint64_t access_of(clockwork *w, uint32_t hart, uint32_t csr, tl_reg_use op, uint64_t operand) { // op TL_REG_SET of 0: reads only
+    const tl_dhpc_access a = {.csr = csr, .op = op, .operand = operand, .is_rs1_x0 = op == TL_REG_SET && operand == 0, .priv = TL_PRIV_M};
     uint64_t old = 0;
     assert_true(tl_dhpc_execute(w->d, hart, w->now, &a, &old));
     return old;
@@ -272,20 +273,20 @@ static void test_a_request_that_room_lets_go_stops_the_hart_it_samples(void **st
     config.fifo_depth = 2;
     open_clockwork(&w, &config, 2, managers, n_managers);
     w.now = 100;
-    access_of(&w, 1, HPCM, TL_CSR_WRITE, 3);
-    access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_OTHER));
+    access_of(&w, 1, HPCM, TL_REG_WRITE, 3);
+    access_of(&w, 1, HPCC, TL_REG_WRITE, go(ID_OTHER));
     for (w.now = 103; w.now < 105; w.now++)
         stop(&w, 1); // both beats
     w.now = 110;
-    assert_int_equal(access_of(&w, 1, HPCM, TL_CSR_SET, 0), 3);
-    access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_FULL));
+    assert_int_equal(access_of(&w, 1, HPCM, TL_REG_SET, 0), 3);
+    access_of(&w, 1, HPCC, TL_REG_WRITE, go(ID_FULL));
     assert_int_equal(stop_of(&w, 0), UINT64_MAX);
     w.told = 0;
     w.now = 120;
-    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(103, WHICH_OTHER));
+    assert_int_equal(access_of(&w, 1, HPCR, TL_REG_SET, 0), stamp(103, WHICH_OTHER));
     assert_int_equal(w.told, 0);
     w.now = 130;
-    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(104, WHICH_OTHER + 1));
+    assert_int_equal(access_of(&w, 1, HPCR, TL_REG_SET, 0), stamp(104, WHICH_OTHER + 1));
     assert_int_equal(w.told, 1); // hart 0
     w.now = 131;
     assert_int_equal(stop_of(&w, 0), 130 + config.t_req + config.t_grant + config.t_lookup);
@@ -293,8 +294,8 @@ static void test_a_request_that_room_lets_go_stops_the_hart_it_samples(void **st
         stop(&w, 0);
     assert_int_equal(stop_of(&w, 0), UINT64_MAX);
     w.now = 200;
-    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(133, WHICH_FULL));
-    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(134, WHICH_FULL + 1));
+    assert_int_equal(access_of(&w, 1, HPCR, TL_REG_SET, 0), stamp(133, WHICH_FULL));
+    assert_int_equal(access_of(&w, 1, HPCR, TL_REG_SET, 0), stamp(134, WHICH_FULL + 1));
     tl_arena_done(&w.arena);
 }
 
@@ -312,8 +313,8 @@ static void test_deadlines_are_those_of_the_samples(void **state) {
         config.sampling = (tl_dhpc_sampling)sampling;
         open_clockwork(&w, &config, 2, managers, n_managers);
         w.now = 100;
-        access_of(&w, 1, HPCM, TL_CSR_WRITE, 3);
-        access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_FULL));
+        access_of(&w, 1, HPCM, TL_REG_WRITE, 3);
+        access_of(&w, 1, HPCC, TL_REG_WRITE, go(ID_FULL));
         assert_int_equal(stop_of(&w, 0), 100 + to_sample); // on its way
         assert_int_equal(stop_of(&w, 1), UINT64_MAX);
         w.now = 105;
@@ -326,12 +327,12 @@ static void test_deadlines_are_those_of_the_samples(void **state) {
         stop(&w, 0);
         assert_int_equal(stop_of(&w, 0), UINT64_MAX);
         w.now = 200;
-        access_of(&w, 1, HPCM, TL_CSR_WRITE, 3);
-        access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_FULL));
+        access_of(&w, 1, HPCM, TL_REG_WRITE, 3);
+        access_of(&w, 1, HPCC, TL_REG_WRITE, go(ID_FULL));
         w.now = 202;
-        access_of(&w, 1, HPCC, TL_CSR_CLEAR, 1);
-        access_of(&w, 1, HPCM, TL_CSR_WRITE, 1);
-        access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_FULL)); // leaves at 202 + 3 + 11
+        access_of(&w, 1, HPCC, TL_REG_CLEAR, 1);
+        access_of(&w, 1, HPCM, TL_REG_WRITE, 1);
+        access_of(&w, 1, HPCC, TL_REG_WRITE, go(ID_FULL)); // leaves at 202 + 3 + 11
         uint64_t n_stops = 0, first = w.n_samples;
         for (uint64_t next = stop_of(&w, 0); next != UINT64_MAX && n_stops < 10; next = stop_of(&w, 0), n_stops++) {
             assert_true(next >= w.now && next <= 216 + to_sample);
@@ -341,7 +342,7 @@ static void test_deadlines_are_those_of_the_samples(void **state) {
         assert_int_equal(w.now, 216 + to_sample); // stopped there, and for few other cycles
         assert_int_equal(w.n_samples, first + 1);
         w.now = 300;
-        assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(216 + to_sample, WHICH_FULL));
+        assert_int_equal(access_of(&w, 1, HPCR, TL_REG_SET, 0), stamp(216 + to_sample, WHICH_FULL));
         tl_arena_done(&w.arena);
     }
 }
@@ -354,10 +355,10 @@ static void test_a_hart_that_is_ahead_takes_no_sample_for_one_behind(void **stat
     clockwork w;
     open_clockwork(&w, &tl_dhpc_defaults, 2, managers, n_managers);
     w.now = 4000;
-    access_of(&w, 1, HPCM, TL_CSR_WRITE, 3);
-    access_of(&w, 1, HPCC, TL_CSR_WRITE, go(ID_OTHER));
+    access_of(&w, 1, HPCM, TL_REG_WRITE, 3);
+    access_of(&w, 1, HPCC, TL_REG_WRITE, go(ID_OTHER));
     w.now = 5000;
-    access_of(&w, 0, HPCC, TL_CSR_SET, 0);
+    access_of(&w, 0, HPCC, TL_REG_SET, 0);
     stop(&w, 0);
     assert_int_equal(w.n_samples, 0);
     for (w.now = 4003; w.now < 4005; w.now++) {
@@ -366,8 +367,8 @@ static void test_a_hart_that_is_ahead_takes_no_sample_for_one_behind(void **stat
     }
     assert_int_equal(w.n_samples, 2);
     w.now = 4010;
-    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(4003, WHICH_OTHER));
-    assert_int_equal(access_of(&w, 1, HPCR, TL_CSR_SET, 0), stamp(4004, WHICH_OTHER + 1));
+    assert_int_equal(access_of(&w, 1, HPCR, TL_REG_SET, 0), stamp(4003, WHICH_OTHER));
+    assert_int_equal(access_of(&w, 1, HPCR, TL_REG_SET, 0), stamp(4004, WHICH_OTHER + 1));
     tl_arena_done(&w.arena);
 }
 
@@ -383,7 +384,7 @@ static void saturate(uint32_t n_harts, const tl_dhpc_config *config) {
         fail_msg("%s", err.text);
     const tl_dhpc_access flush = {.csr = HPCM, .operand = UINT64_MAX, .is_rd_x0 = true, .priv = TL_PRIV_M};
     const tl_dhpc_access start = {.csr = HPCC, .operand = go(ID_OTHER), .is_rd_x0 = true, .priv = TL_PRIV_M};
-    const tl_dhpc_access look = {.csr = HPCC, .op = TL_CSR_SET, .is_rs1_x0 = true, .priv = TL_PRIV_M};
+    const tl_dhpc_access look = {.csr = HPCC, .op = TL_REG_SET, .is_rs1_x0 = true, .priv = TL_PRIV_M};
     uint32_t phase[8] = {0};
     for (uint64_t cycle = 1; cycle < 40000; cycle++)
         for (uint32_t h = 0; h < n_harts; h++) {
@@ -500,7 +501,7 @@ static void test_a_hart_that_is_behind_sees_its_own_time(void **state) {
     started = rig_start(r, ID_OTHER, 1); // the same manager: after what it has done already, at 5003
     r->now = 4200;
     assert_int_equal(csrr(r, HPCC) & TL_DHPC_TRIGGER, TL_DHPC_TRIGGER);
-    csrri(r, TL_CSR_CLEAR, HPCC, 1); // and it may give up
+    csrri(r, TL_REG_CLEAR, HPCC, 1); // and it may give up
     r->now = 6000;
     assert_int_equal(csrr(r, HPCC) & (TL_DHPC_TRIGGER | TL_DHPC_EMPTY), TL_DHPC_EMPTY);
     started = rig_start(r, ID_OTHER, 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is built on a machine: each counter of the tables shows the totals it names, of its own instance; what a machine does not have is not
 // built; software can find out which is which. And what all of it costs in hardware.
+#include "isa/rv/arch.h"
 #include "model/hart_signals.h"
 #include "pmu/dhpc/test_rig.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/testing.h"
+#include "isa/rv/arch.h"
 #include "pmu/dhpc/fabric.h"
 
 enum { HPCC = 0x8e0, HPCM = 0x8e1, HPCMH = 0x8e2, HPCR = 0xce0, HPCRH = 0xce1 };
@@ -74,13 +75,13 @@ static inline uint64_t rig_execute(rig *r, const tl_dhpc_access *access) {
 static inline uint64_t csrrw(rig *r, uint32_t csr, uint64_t value) { return rig_execute(r, ACCESS(.csr = csr, .operand = value)); }
 static inline void csrw(rig *r, uint32_t csr, uint64_t value) { rig_execute(r, ACCESS(.csr = csr, .operand = value, .is_rd_x0 = true)); }
 static inline uint64_t csrrs(rig *r, uint32_t csr, uint64_t value) {
-    return rig_execute(r, ACCESS(.csr = csr, .op = TL_CSR_SET, .operand = value));
+    return rig_execute(r, ACCESS(.csr = csr, .op = TL_REG_SET, .operand = value));
 }
 static inline uint64_t csrrc(rig *r, uint32_t csr, uint64_t value) {
-    return rig_execute(r, ACCESS(.csr = csr, .op = TL_CSR_CLEAR, .operand = value));
+    return rig_execute(r, ACCESS(.csr = csr, .op = TL_REG_CLEAR, .operand = value));
 }
-static inline uint64_t csrr(rig *r, uint32_t csr) { return rig_execute(r, ACCESS(.csr = csr, .op = TL_CSR_SET, .is_rs1_x0 = true)); }
-static inline uint64_t csrri(rig *r, tl_csr_op op, uint32_t csr, uint64_t value) {
+static inline uint64_t csrr(rig *r, uint32_t csr) { return rig_execute(r, ACCESS(.csr = csr, .op = TL_REG_SET, .is_rs1_x0 = true)); }
+static inline uint64_t csrri(rig *r, tl_reg_use op, uint32_t csr, uint64_t value) {
     return rig_execute(r, ACCESS(.csr = csr, .op = op, .operand = value, .is_immediate = true));
 }
 static inline uint64_t go(uint32_t id) { return (uint64_t)id << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER; }

@@ -9,6 +9,7 @@
 #include "pmu/rvhpm/rvhpm.h"
 
 #include "base/bits.h"
+#include "isa/rv/arch.h"
 
 enum {
     CSR_SCOUNTEREN = 0x106,
@@ -225,14 +226,19 @@ uint64_t tl_rvhpm_overflows(tl_rvhpm *p) {
 
 // ---- the port ----
 
-static bool has(const void *ctx, uint32_t csr) {
+static bool find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
     const tl_rvhpm *p = ctx;
-    return p->has_csr[csr / 64 & 63] >> csr % 64 & 1;
+    return (p->has_csr[csr / 64 & 63] >> csr % 64 & 1) && tl_regfile_find(&p->pmu.file, csr, ret_at);
 }
 
 // The shadows are gated (privileged manual, mcounteren and scounteren); all else is a matter of the number, which the hart checks.
-static bool is_granted(const tl_rvhpm *p, uint32_t csr) {
+static bool permits(void *ctx, const tl_hart *h, const tl_reg_at *at, tl_reg_use use, uint64_t operand) {
+    const tl_rvhpm *p = ctx;
+    const uint32_t csr = tl_reg_number(at);
     bool is_shadow = (csr & ~31u) == CSR_CYCLE || (csr & ~31u) == CSR_CYCLEH;
+    (void)h, (void)operand;
+    if (use != TL_REG_READ)
+        return !tl_csr_is_read_only(csr);
     if (!is_shadow)
         return true;
     uint64_t granted = UINT64_MAX;
@@ -244,36 +250,28 @@ static bool is_granted(const tl_rvhpm *p, uint32_t csr) {
     return granted >> (csr & 31) & 1;
 }
 
-static bool read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) {
+static uint64_t read(void *ctx, tl_hart *h, const tl_reg_at *at) {
     tl_rvhpm *p = ctx;
     (void)h;
     p->is_synced = false;
-    return is_granted(p, csr) && tl_regfile_read(&p->pmu.file, csr, ret_value);
-}
-
-static bool may_write(void *ctx, const tl_hart *h, uint32_t csr) {
-    (void)h;
-    return csr >> 10 != 3 && has(ctx, csr);
+    return tl_regfile_value_at(&p->pmu.file, at);
 }
 
 // Number of the counter that a machine-level register is, or TL_HPM_N.
 static uint32_t counter_at(uint32_t csr) { return (csr & ~0x9fu) == 0xb00 ? csr & 31 : TL_HPM_N; }
 
-static void write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) {
+static void write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
     tl_rvhpm *p = ctx;
-    tl_reg_at at;
     (void)h;
     p->is_synced = false;
-    if (!tl_regfile_find(&p->pmu.file, csr, &at))
-        return;
-    uint32_t n = counter_at(csr);
+    uint32_t n = counter_at(tl_reg_number(at));
     if (n == TL_HPM_N) {
-        p->pending = at;
+        p->pending = *at;
         p->pending_value = value;
         p->has_pending = true;
     } else {
         if (tl_rvhpm_has(p, n)) { // the engine reads it first: an overflow before this instruction has happened
-            tl_regfile_write_at(&p->pmu.file, &at, value);
+            tl_regfile_write_at(&p->pmu.file, at, value);
             p->written |= UINT32_C(1) << n;
         }
     }
@@ -427,9 +425,9 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
     }
     pmu->port = (tl_pmu_port){
         .ctx = p,
-        .has = has,
+        .find = find,
+        .permits = permits,
         .read = read,
-        .may_write = may_write,
         .write = write,
         .retired = retired,
         .leave_mode = leave_mode,
@@ -475,6 +473,8 @@ static uint32_t perf_sources(const tl_pmu *pmu, bool is_sbi, uint64_t selector, 
     return n;
 }
 
+static uint64_t irqs(const tl_pmu *pmu) { return pmu->preset->tree && pmu->preset->tree->has_sscofpmf ? UINT64_C(1) << TL_IRQ_LCOFI : 0; }
+
 const tl_pmu_type tl_pmu_rvhpm = {
     .name = "rvhpm",
     .title = "RISC-V hardware performance counters",
@@ -488,6 +488,7 @@ const tl_pmu_type tl_pmu_rvhpm = {
     .settings_size = sizeof default_settings,
     .choose = choose,
     .perf_sources = perf_sources,
+    .irqs = irqs,
     .attach = attach,
     .reset = reset,
 };

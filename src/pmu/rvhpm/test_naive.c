@@ -3,6 +3,7 @@
 // rule then and there. Random writes, reads, inhibits, selectors, filters, modes, polls and overflows, more than a million of them; what
 // both show must be equal at every read, and so must the number of interrupts.
 #include "base/bits.h"
+#include "isa/rv/arch.h"
 #include "model/test_pmu_rig.h"
 #include "pmu/rvhpm/rvhpm.h"
 

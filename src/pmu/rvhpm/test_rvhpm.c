@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules of the counters one by one, over all counters, widths, modes and selectors. Sequences of accesses are in transcripts/.
 #include "base/bits.h"
+#include "isa/rv/arch.h"
 #include "model/test_pmu_rig.h"
 #include "pmu/rvhpm/rvhpm.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Grants and trials of the block on the bus: page tables and PMP.
+#include "isa/rv/arch.h"
 #include "readers/ccache/compare.h"
 #include "readers/ccache/on.h"
 
@@ -57,8 +58,8 @@ tl_status tl_ccache_permit_trial(tl_stage *s, const tl_trial *t, tl_error *err) 
     if (status != TL_OK || !(t->how & PMP_DENIES))
         return status;
     uint64_t napot = TL_CCACHE_PADDR >> 2 | (TL_CCACHE_WINDOW_BYTES / 8 - 1);
-    status = tl_stage_set_csr(s, CSR_PMPADDR0, TL_CSR_WRITE, napot, err);
-    return status == TL_OK ? tl_stage_set_csr(s, CSR_PMPCFG0, TL_CSR_SET, t->how & IS_LOCKED ? 0x98 : 0x18, err) : status;
+    status = tl_stage_set_csr(s, CSR_PMPADDR0, TL_REG_WRITE, napot, err);
+    return status == TL_OK ? tl_stage_set_csr(s, CSR_PMPCFG0, TL_REG_SET, t->how & IS_LOCKED ? 0x98 : 0x18, err) : status;
 }
 
 void tl_ccache_write_trial(tl_assembler *a, const tl_stage *s, const tl_trial *t) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Grants and trials of the distributed counters: useren, and values that a process leaves behind
 // (docs/dhpc.md).
+#include "isa/rv/arch.h"
 #include "readers/dhpc/compare.h"
 #include "readers/dhpc/fabric_reader.h"
 #include "readers/dhpc/on.h"
@@ -43,7 +44,7 @@ static void write_request(tl_assembler *a, const tl_dhpc_config *c, bool reads) 
 tl_status tl_dhpc_permit_trial(tl_stage *s, const tl_trial *t, tl_error *err) {
     const tl_dhpc_config *c = tl_dhpc_config_of(tl_dhpc_on(s->machine));
     int cause = TL_STAGE_NO_TRAP;
-    tl_status status = tl_stage_set_csr(s, c->hpcc, t->how & (USEREN_SET | ASKS_FIRST) ? TL_CSR_SET : TL_CSR_CLEAR, TL_DHPC_USEREN, err);
+    tl_status status = tl_stage_set_csr(s, c->hpcc, t->how & (USEREN_SET | ASKS_FIRST) ? TL_REG_SET : TL_REG_CLEAR, TL_DHPC_USEREN, err);
     if (status != TL_OK || !(t->how & ASKS_FIRST))
         return status;
     tl_piece piece = tl_stage_begin(s, TL_PRIV_U);
@@ -52,8 +53,8 @@ tl_status tl_dhpc_permit_trial(tl_stage *s, const tl_trial *t, tl_error *err) {
     if (status == TL_OK && cause != TL_STAGE_NO_TRAP)
         status = tl_fail(err, TL_EIO, "the process that may use the distributed counters could not");
     if (status == TL_OK && t->how & IS_WIPED)
-        status = tl_stage_set_csr(s, c->hpcm, TL_CSR_WRITE, 0, err);
-    return status == TL_OK ? tl_stage_set_csr(s, c->hpcc, TL_CSR_CLEAR, TL_DHPC_USEREN, err) : status;
+        status = tl_stage_set_csr(s, c->hpcm, TL_REG_WRITE, 0, err);
+    return status == TL_OK ? tl_stage_set_csr(s, c->hpcc, TL_REG_CLEAR, TL_DHPC_USEREN, err) : status;
 }
 
 void tl_dhpc_write_trial(tl_assembler *a, const tl_stage *s, const tl_trial *t) {

@@ -15,6 +15,7 @@
 
 #include "base/bits.h"
 #include "isa/rv/assemble.h"
+#include "isa/rv/hart.h"
 #include "pmu/dhpc/dhpc.h"
 #include "readers/dhpc/on.h"
 
@@ -362,14 +363,14 @@ static tl_status run_passes(reader *r, tl_hart *h, uint64_t *ret_cycles, tl_erro
 
 // Back as every handler goes: an MRET that is fetched, issued, retired and drains the pipeline.
 static tl_status leave(reader *r, tl_hart *h, uint64_t pc, tl_priv priv, tl_error *err) {
-    const tl_privileged csr = h->csr;
-    h->csr.mepc = pc;
-    h->csr.mstatus = (uint64_t)priv << 11;
+    const tl_privileged csr = tl_rv(h)->csr;
+    tl_rv(h)->csr.mepc = pc;
+    tl_rv(h)->csr.mstatus = (uint64_t)priv << 11;
     h->is_privileged = true; // for this one instruction there is machine mode
     h->insn_limit = h->instret + 1;
     tl_stop stop = r->machine->core->run(h);
     h->is_privileged = false;
-    h->csr = csr;
+    tl_rv(h)->csr = csr;
     if (stop == TL_STOP_TRAP || h->priv != priv || h->pc != pc)
         return tl_fail(err, TL_EIO, "the reader of the distributed counters does not return to 0x%llx", (unsigned long long)pc);
     return TL_OK;
@@ -377,10 +378,10 @@ static tl_status leave(reader *r, tl_hart *h, uint64_t pc, tl_priv priv, tl_erro
 
 static tl_status execute(reader *r, tl_error *err) {
     tl_hart *h = r->machine->harts[0];
-    uint64_t x[TL_COUNT_OF(h->x)], pc = h->pc, break_pc[2] = {h->break_pc[0], h->break_pc[1]};
+    uint64_t x[TL_COUNT_OF(tl_rv(h)->x)], pc = h->pc, break_pc[2] = {h->break_pc[0], h->break_pc[1]};
     bool skip_break = h->skip_break;
     tl_priv priv = h->priv;
-    memcpy(x, h->x, sizeof x);
+    memcpy(x, tl_rv(h)->x, sizeof x);
     h->pend = NULL;
     h->run_vline = h->reservation_paddr = h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
     tl_hart_set_priv(h, TL_PRIV_M);
@@ -392,7 +393,7 @@ static tl_status execute(reader *r, tl_error *err) {
     r->reading->cost.trap_cycles = h->now - before - in_passes;
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
-    memcpy(h->x, x, sizeof x);
+    memcpy(tl_rv(h)->x, x, sizeof x);
     h->pc = pc;
     h->break_pc[0] = break_pc[0];
     h->break_pc[1] = break_pc[1];

@@ -79,7 +79,7 @@ static tl_status run_loop(field *f, tl_error *err) {
         tl_hart *h = f->machine->harts[i];
         h->pc = CODE_PADDR;
         h->run_vline = TL_NO_LINE;
-        h->x[COUNT_REGISTER] = N_READS;
+        tl_rv(h)->x[COUNT_REGISTER] = N_READS;
         h->break_pc[0] = f->end;
     }
     for (uint32_t n = 0; running != 0; n++) {

@@ -43,15 +43,13 @@ struct tl_perf {
 
 static uint64_t read_register(on_hart *h, uint32_t csr) {
     uint64_t value;
-    return h->port->has(h->port->ctx, csr) && h->port->read(h->port->ctx, h->hart, csr, &value) ? value : 0;
+    return tl_port_read(h->port, h->hart, csr, &value) ? value : 0;
 }
 
 // As an instruction does it that has retired.
 static void write_register(on_hart *h, uint32_t csr, uint64_t value) {
-    if (!h->port->has(h->port->ctx, csr) || !h->port->may_write(h->port->ctx, h->hart, csr))
-        return;
-    h->port->write(h->port->ctx, h->hart, csr, value);
-    h->port->retired(h->port->ctx, h->hart);
+    if (tl_port_write(h->port, h->hart, csr, value))
+        h->port->retired(h->port->ctx, h->hart);
 }
 
 static void set_inhibited(on_hart *h, uint32_t counter, bool is_inhibited) {

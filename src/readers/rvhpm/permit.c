@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Grants and trials of the counters of a hart: mcounteren and scounteren, as the privileged manual
 // says.
+#include "isa/rv/arch.h"
 #include "readers/rvhpm/compare.h"
 
 enum {
@@ -42,12 +43,12 @@ const tl_trial tl_rvhpm_trials[TL_RVHPM_TRIALS] = {
 };
 
 tl_status tl_rvhpm_permit_trial(tl_stage *s, const tl_trial *t, tl_error *err) {
-    tl_status status = tl_stage_set_csr(s, CSR_MCOUNTINHIBIT, TL_CSR_SET, COUNTER3, err);
+    tl_status status = tl_stage_set_csr(s, CSR_MCOUNTINHIBIT, TL_REG_SET, COUNTER3, err);
     if (status == TL_OK)
-        status = tl_stage_set_csr(s, CSR_MHPMCOUNTER3, TL_CSR_WRITE, TL_TRIAL_SECRET, err);
+        status = tl_stage_set_csr(s, CSR_MHPMCOUNTER3, TL_REG_WRITE, TL_TRIAL_SECRET, err);
     if (status == TL_OK)
-        status = tl_stage_set_csr(s, CSR_MCOUNTEREN, TL_CSR_WRITE, t->how & MCOUNTEREN ? COUNTER3 : 0, err);
-    return status == TL_OK ? tl_stage_set_csr(s, CSR_SCOUNTEREN, TL_CSR_WRITE, t->how & SCOUNTEREN ? COUNTER3 : 0, err) : status;
+        status = tl_stage_set_csr(s, CSR_MCOUNTEREN, TL_REG_WRITE, t->how & MCOUNTEREN ? COUNTER3 : 0, err);
+    return status == TL_OK ? tl_stage_set_csr(s, CSR_SCOUNTEREN, TL_REG_WRITE, t->how & SCOUNTEREN ? COUNTER3 : 0, err) : status;
 }
 
 void tl_rvhpm_write_trial(tl_assembler *a, const tl_stage *s, const tl_trial *t) {

@@ -8,6 +8,7 @@
 // a counter: a port in front of the PMU's own takes note of it, so that what the read itself causes (the drain around a CSR access) stands
 // in value and truth alike.
 #include "compare/handler.h"
+#include "isa/rv/arch.h"
 #include "readers/rvhpm/compare.h"
 #include "readers/rvhpm/on.h"
 
@@ -62,13 +63,22 @@ static void note_truths(own *o, uint64_t *truths, uint32_t first, uint32_t n) {
         truths[i] = tl_watch_truth(w, &w->truths[o->events[i]]);
 }
 
-static bool port_has(const void *ctx, uint32_t csr) {
-    (void)ctx;
-    return csr == CSR_CYCLE || csr == CSR_INSTRET || (csr >= CSR_COUNTER + FIRST_COUNTER && csr < CSR_COUNTER + FIRST_COUNTER + N_COUNTERS);
+// The PMU answers; a read of what the reader asks for takes the truth first.
+static bool port_find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
+    const own *o = ctx;
+    bool is_ours =
+        csr == CSR_CYCLE || csr == CSR_INSTRET || (csr >= CSR_COUNTER + FIRST_COUNTER && csr < CSR_COUNTER + FIRST_COUNTER + N_COUNTERS);
+    return is_ours && o->behind->find(o->behind->ctx, csr, ret_at);
 }
 
-static bool port_read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) {
+static bool port_permits(void *ctx, const tl_hart *h, const tl_reg_at *at, tl_reg_use use, uint64_t operand) {
+    const own *o = ctx;
+    return use == TL_REG_READ && o->behind->permits(o->behind->ctx, h, at, use, operand);
+}
+
+static uint64_t port_read(void *ctx, tl_hart *h, const tl_reg_at *at) {
     own *o = ctx;
+    const uint32_t csr = tl_reg_number(at);
     h->core->sync(h);
     if (csr == CSR_CYCLE || csr == CSR_INSTRET)
         o->fixed_truth[csr == CSR_INSTRET] = h->tally[csr == CSR_CYCLE ? TL_S_HART_CYCLE : TL_S_HART_INSTRET];
@@ -76,11 +86,9 @@ static bool port_read(void *ctx, tl_hart *h, uint32_t csr, uint64_t *ret_value) 
         note_truths(o, o->truth, 0, o->n_events);
     else
         note_truths(o, o->truth, csr - CSR_COUNTER - FIRST_COUNTER, 1);
-    return o->behind->read(o->behind->ctx, h, csr, ret_value);
+    return o->behind->read(o->behind->ctx, h, at);
 }
 
-static bool port_may_write(void *ctx, const tl_hart *h, uint32_t csr) { return (void)ctx, (void)h, (void)csr, false; }
-static void port_write(void *ctx, tl_hart *h, uint32_t csr, uint64_t value) { (void)ctx, (void)h, (void)csr, (void)value; }
 static void port_nothing(void *ctx, tl_hart *h) { (void)ctx, (void)h; }
 static void port_leave_mode(void *ctx, tl_hart *h, tl_priv to) { (void)ctx, (void)h, (void)to; }
 static uint64_t port_deadline(void *ctx, tl_hart *h) { return (void)ctx, (void)h, UINT64_MAX; }
@@ -277,20 +285,17 @@ static void choose_events(tl_watch *w, own *o) {
 static void hang_in_front(own *o, tl_hart *h) {
     o->behind = &tl_rvhpm_on(o->watch->world.machine, 0)->port;
     o->port = (tl_pmu_port){.ctx = o,
-                            .has = port_has,
+                            .find = port_find,
+                            .permits = port_permits,
                             .read = port_read,
-                            .may_write = port_may_write,
-                            .write = port_write,
                             .retired = port_nothing,
                             .leave_mode = port_leave_mode,
                             .deadline = port_deadline,
                             .poll = port_nothing};
-    memmove(&h->pmus[1], &h->pmus[0], h->n_pmus * sizeof h->pmus[0]);
-    h->pmus[0] = &o->port;
-    h->n_pmus++;
-    o->behind->write(o->behind->ctx, h, CSR_MCOUNTEREN, UINT32_MAX); // as firmware does before the kernel runs
+    (void)tl_hart_hang_pmu(h, &o->port, true);
+    (void)tl_port_write(o->behind, h, CSR_MCOUNTEREN, UINT32_MAX); // as firmware does before the kernel runs
     o->behind->retired(o->behind->ctx, h);
-    o->behind->write(o->behind->ctx, h, CSR_INHIBIT, UINT64_C(3) << FIRST_COUNTER);
+    (void)tl_port_write(o->behind, h, CSR_INHIBIT, UINT64_C(3) << FIRST_COUNTER);
     o->behind->retired(o->behind->ctx, h);
 }
 

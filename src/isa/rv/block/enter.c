@@ -62,7 +62,7 @@ tl_block *tl_blocks_enter_line(tl_blocks *store, uint64_t pc, uint64_t pline, tl
 
 tl_block *tl_blocks_refuse(tl_blocks *store, uint64_t pc) {
     tl_hart *h = store->hart;
-    if (h->trap_cause == TL_CAUSE_NOT_YET) {
+    if (h->trap_cause == TL_TRAP_NOT_YET) {
         h->run_vline = TL_NO_LINE;
         h->pc = pc;
         store->why = TL_BLOCK_WAIT;
@@ -74,7 +74,7 @@ tl_block *tl_blocks_refuse(tl_blocks *store, uint64_t pc) {
 
 tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc) {
     tl_hart *h = store->hart;
-    if (h->trap_cause != TL_CAUSE_NOT_YET) {
+    if (h->trap_cause != TL_TRAP_NOT_YET) {
         h->tally[TL_S_HART_FETCH_RUN] += 1;
         h->tally[TL_S_L1I_ACCESS] += 1;
         h->tally[TL_S_ITLB_ACCESS] += 1;
@@ -101,7 +101,7 @@ tl_block *tl_blocks_enter_found(tl_blocks *store, uint64_t pc, uint64_t pline, u
         h->pc = pc;
         return NULL;
     }
-    if (TL_UNLIKELY((block->has_fp && h->is_fp_off) || block->begins_with_marker)) {
+    if (TL_UNLIKELY((block->has_fp && tl_rv(h)->is_fp_off) || block->begins_with_marker)) {
         store->why = TL_BLOCK_GO_ON;
         store->must_step = true;
         h->pc = pc;

@@ -135,7 +135,7 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     bool is_done = tl_exec_full[block->opc[k]](h, op, pc);
     store->under_way = NULL;
     if (TL_UNLIKELY(!is_done)) {
-        if (h->trap_cause == TL_CAUSE_NOT_YET) {
+        if (h->trap_cause == TL_TRAP_NOT_YET) {
             stop_to_wait(store, block, k);
             return false;
         }

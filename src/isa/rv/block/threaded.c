@@ -134,7 +134,7 @@ TL_ALWAYS_INLINE void branch(tl_hart *h, const tl_op *op, bool is_taken) {
 TL_ALWAYS_INLINE void jump(tl_hart *h, const tl_op *op) {
     tl_block *block = BLOCK;
     uint64_t pc = block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
-    h->x[op->rd] = block->end_pc;
+    tl_rv(h)->x[op->rd] = block->end_pc;
     h->now += tl_bpred_jump(&h->bp, h->tally, pc, target);
     if (tl_is_link(op->rd))
         tl_bpred_push(&h->bp, block->end_pc);
@@ -144,8 +144,8 @@ TL_ALWAYS_INLINE void jump(tl_hart *h, const tl_op *op) {
 TL_ALWAYS_INLINE void jump_indirect(tl_hart *h, const tl_op *op) {
     tl_block *block = BLOCK;
     tl_blocks *store = h->engine;
-    uint64_t pc = block->pc + op->offset, target = (h->x[op->rs1] + (uint64_t)(int64_t)op->imm) & ~UINT64_C(1);
-    h->x[op->rd] = block->end_pc;
+    uint64_t pc = block->pc + op->offset, target = (tl_rv(h)->x[op->rs1] + (uint64_t)(int64_t)op->imm) & ~UINT64_C(1);
+    tl_rv(h)->x[op->rd] = block->end_pc;
     h->now += tl_bpred_indirect(&h->bp, h->tally, pc, target, block->end_pc, op->rd & 31, op->rs1);
     const tl_jump_cell *cell = tl_blocks_cell(store, target);
     const tl_fetch_slot *slot = tl_fetch_slot_of(h, target);
@@ -314,6 +314,7 @@ const tl_core_type tl_core_block = {
     .title = "threaded code over decoded fetch runs",
     .attach = attach,
     .detach = detach,
+    .isa = &tl_isa_rv64,
     .run = tl_blocks_run,
     .sync = sync,
     .overshoot_cycles = tl_blocks_overshoot_cycles,

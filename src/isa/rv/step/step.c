@@ -170,14 +170,14 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     bool is_first = h->run_vline == TL_NO_LINE;
     uint32_t bits;
     if (!fetch(h, pc, is_first, &bits))
-        return h->trap_cause == TL_CAUSE_NOT_YET ? wait(h, is_first, &before) : trap(h);
+        return h->trap_cause == TL_TRAP_NOT_YET ? wait(h, is_first, &before) : trap(h);
 
     tl_decoded insn;
     tl_op op;
     tl_decode(bits, &insn);
     tl_op_from_decoded(&insn, &op);
     uint64_t next_pc = pc + insn.len, lost_cycles = 0;
-    if (TL_UNLIKELY(h->is_privileged && h->is_fp_off && tl_insn_is_fp(&insn))) {
+    if (TL_UNLIKELY(h->is_privileged && tl_rv(h)->is_fp_off && tl_insn_is_fp(&insn))) {
         (void)tl_trap(h, TL_CAUSE_ILLEGAL, insn.raw);
         return trap(h);
     }
@@ -185,11 +185,11 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     uint32_t number = 0;
     bool is_marker = TL_UNLIKELY(h->mark != NULL) && tl_insn_marker(&insn, &mark, &number);
     if (is_marker && mark != TL_MARK_START)
-        h->mark(h->mark_ctx, h, mark, number, h->x[insn.rs1]);
+        h->mark(h->mark_ctx, h, mark, number, tl_rv(h)->x[insn.rs1]);
     if (insn.opc == TL_OPC_jal || insn.opc == TL_OPC_jalr) {
-        uint64_t target =
-            insn.opc == TL_OPC_jal ? pc + (uint64_t)(int64_t)insn.imm : (h->x[insn.rs1] + (uint64_t)(int64_t)insn.imm) & ~UINT64_C(1);
-        h->x[op.rd] = next_pc;
+        uint64_t target = insn.opc == TL_OPC_jal ? pc + (uint64_t)(int64_t)insn.imm
+                                                 : (tl_rv(h)->x[insn.rs1] + (uint64_t)(int64_t)insn.imm) & ~UINT64_C(1);
+        tl_rv(h)->x[op.rd] = next_pc;
         if (insn.opc == TL_OPC_jal) {
             lost_cycles = tl_bpred_jump(&h->bp, h->tally, pc, target);
             if (tl_is_link(insn.rd))
@@ -204,7 +204,7 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
         lost_cycles = tl_bpred_branch(&h->bp, h->tally, pc, target, is_taken);
         next_pc = is_taken ? target : next_pc;
     } else if (!tl_exec_full[insn.opc](h, &op, pc)) {
-        return h->trap_cause == TL_CAUSE_NOT_YET ? wait(h, is_first, &before) : trap(h);
+        return h->trap_cause == TL_TRAP_NOT_YET ? wait(h, is_first, &before) : trap(h);
     } else if (h->changes_priv) {
         next_pc = h->pc;
     }
@@ -274,6 +274,7 @@ const tl_core_type tl_core_step = {
     .title = "one instruction at a time, the reference",
     .attach = attach,
     .detach = detach,
+    .isa = &tl_isa_rv64,
     .run = run,
     .sync = sync,
     .overshoot_cycles = overshoot_cycles,

@@ -14,7 +14,7 @@ typedef struct slow { // jumps to the full body
 } slow;
 
 static void check_rounding(tl_translator *t, slow *s) {
-    x86_cmp8_mi(&t->e, TL_HART(frm), 0);
+    x86_cmp8_mi(&t->e, TL_RV_HART(frm), 0);
     s->from[s->n++] = x86_jcc(&t->e, CC_NE);
 }
 

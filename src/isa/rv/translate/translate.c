@@ -62,7 +62,7 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
         failed[n++] = x86_jcc(e, CC_NE);
     }
     if (block->has_fp) {
-        x86_cmp8_mi(e, TL_HART(is_fp_off), 0);
+        x86_cmp8_mi(e, TL_RV_HART(is_fp_off), 0);
         failed[n++] = x86_jcc(e, CC_NE);
     }
     if (block->is_straddling) {
@@ -327,6 +327,7 @@ const tl_core_type tl_core_translate = {
     .title = "x86-64 code with the models inlined",
     .attach = attach,
     .detach = detach,
+    .isa = &tl_isa_rv64,
     .run = tl_blocks_run,
     .sync = fold,
     .overshoot_cycles = tl_blocks_overshoot_cycles,

@@ -17,7 +17,7 @@
 
 enum {
     TL_BLOCK_ROOM_BYTES = 64 << 10, // in each part of the code: more than the longest block can take
-    TL_HART_BIAS = 128,
+    TL_HART_BIAS = offsetof(tl_rv_hart, x) + 128,
 };
 _Static_assert(2 * (TL_BLOCK_ROOM_BYTES + (16 << 10)) <= TL_MIN_CODE_CACHE_BYTES, "the thunks and a few blocks must fit");
 
@@ -53,8 +53,9 @@ typedef struct tl_translator {
 } tl_translator;
 
 #define TL_HART(field) at_base(RBX, (int64_t)offsetof(tl_hart, field) - TL_HART_BIAS)
-static inline x86_mem tl_guest_x(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_hart, x) + 8 * reg) - TL_HART_BIAS); }
-static inline x86_mem tl_guest_f(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_hart, f) + 8 * reg) - TL_HART_BIAS); }
+#define TL_RV_HART(field) at_base(RBX, (int64_t)offsetof(tl_rv_hart, field) - TL_HART_BIAS)
+static inline x86_mem tl_guest_x(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_rv_hart, x) + 8 * reg) - TL_HART_BIAS); }
+static inline x86_mem tl_guest_f(unsigned reg) { return at_base(RBX, (int64_t)(offsetof(tl_rv_hart, f) + 8 * reg) - TL_HART_BIAS); }
 static inline void *tl_exec_of(const tl_translator *t, const uint8_t *written) { return t->exec + (written - t->write); }
 
 static inline uint8_t *tl_written_of(const tl_translator *t, const void *executed) {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// What an instruction set brings to parts that know none: the size of its hart, its page tables, protection of physical memory, numbers of
+// its traps. One row for each instruction set; a front-end names the row it executes (model/core.h).
+#ifndef TL_MODEL_ISA_H
+#define TL_MODEL_ISA_H
+
+#include "model/hart.h"
+
+// A page as a walk found it.
+typedef struct tl_page {
+    uint64_t vaddr, paddr; // of the page
+    uint32_t level;        // 0: 4 KiB, and 512 times as large with each level
+    uint8_t flags;         // TL_PAGE_*
+} tl_page;
+
+typedef enum tl_fault { TL_FAULT_NONE, TL_FAULT_PAGE, TL_FAULT_ACCESS, TL_FAULT_MISALIGNED, TL_N_FAULTS } tl_fault;
+
+// One walk. The memory system offers reads and writes of entries: they take time, count, and may be refused with TL_FAULT_ACCESS.
+typedef struct tl_page_walk tl_page_walk;
+struct tl_page_walk {
+    const tl_hart *h;
+    uint64_t vaddr;
+    tl_access access;
+    const tl_rights *rights; // what the page must permit
+    tl_fault (*read)(const tl_page_walk *walk, uint64_t paddr, uint64_t *ret_entry);
+    tl_fault (*write)(const tl_page_walk *walk, uint64_t paddr, uint64_t entry);
+    void *ctx; // of these two
+};
+
+typedef struct tl_stretch { // of physical addresses: start <= address < end
+    uint64_t start, end;
+} tl_stretch;
+
+// General registers by their role in the psABI.
+typedef enum tl_role {
+    TL_ROLE_RESULT,      // of a call of the system
+    TL_ROLE_ARGUMENTS,   // the first of six registers side by side: arguments of a call, of the system or of a function
+    TL_ROLE_SYSTEM_CALL, // its number
+    TL_ROLE_STACK,
+    TL_ROLE_FRAME,
+    TL_ROLE_RETURN, // address
+    TL_N_ROLES
+} tl_role;
+
+// What a trap is about, whatever its number.
+typedef enum tl_trap_kind {
+    TL_TRAP_ILLEGAL,
+    TL_TRAP_SYSTEM_CALL,
+    TL_TRAP_BREAKPOINT,
+    TL_TRAP_FETCH, // page or protection
+    TL_TRAP_LOAD_PAGE,
+    TL_TRAP_LOAD_ACCESS,
+    TL_TRAP_STORE_PAGE,
+    TL_TRAP_STORE_ACCESS,
+    TL_TRAP_MISALIGNED,
+} tl_trap_kind;
+enum { TL_MAX_CAUSES = 64 };
+
+typedef struct tl_isa {
+    const char *name;          // "riscv64"
+    uint8_t views[TL_N_PRIVS]; // of each privilege level
+    uint32_t hart_bytes;       // of its hart, which begins with a tl_hart
+    uint32_t registers_offset; // of the registers that instructions use most, in its hart
+    void (*init)(tl_hart *h);  // a zeroed hart as programs find it under the user-mode personality: level 0, untranslated
+    // Names another address space: writes h->context and h->regime. What TLBs hold is the caller's to flush.
+    void (*set_context)(tl_hart *h, uint64_t context);
+    void (*pmus_changed)(tl_hart *h); // h->pmus: the registers they answer for are found anew
+    // Finds a page, permitted or not: TL_FAULT_PAGE also means that it does not permit the access. Sets accessed and dirty.
+    tl_fault (*walk)(const tl_page_walk *walk, tl_page *ret_page);
+    // Whether physical memory is open to the access of this view; *ret_around is a stretch around paddr with one answer. Whole pages have one.
+    bool (*permits)(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t view, tl_stretch *ret_around);
+    // tl_hart.trap_cause of faults that memory finds.
+    uint8_t causes[TL_N_FAULTS][TL_N_ACCESSES];
+    uint8_t trap_kinds[TL_MAX_CAUSES]; // tl_trap_kind by trap_cause
+    uint32_t roles[TL_N_ROLES];        // offsets in its hart
+} tl_isa;
+
+static inline uint64_t *tl_hart_register(tl_hart *h, tl_role role) { return (uint64_t *)(void *)((uint8_t *)h + h->isa->roles[role]); }
+static inline uint64_t tl_hart_register_value(const tl_hart *h, tl_role role) {
+    return *(const uint64_t *)(const void *)((const uint8_t *)h + h->isa->roles[role]);
+}
+
+// Records a fault of memory; returns false so that accesses can end with it.
+static inline bool tl_trap_fault(tl_hart *h, tl_fault fault, tl_access access, uint64_t vaddr) {
+    return tl_trap(h, h->isa->causes[fault][access], vaddr);
+}
+
+#endif
