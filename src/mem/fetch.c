@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The door of model/hart.h for fetches of a line that no fetch slot shows. The one for caches of the usual shape has everything up to a
+// The door of model/hart.h for fetches of a line that no fetch slot shows. The one for caches of the fixed geometry has everything up to a
 // hit in the L2 in line: a program whose code does not fit its L1I spends most of its time here.
 #include "mem/contest.h"
 #include "mem/l2.h"
@@ -50,7 +50,7 @@ TL_ALWAYS_INLINE uint32_t miss(tl_hart_mem *hm, uint64_t line) {
     bool is_early = l1->cache.n_invalid == 0;
     uint32_t way = TL_NO_WAY;
     if (TL_LIKELY(is_early)) {
-        way = tl_cache_choose_usual(&l1->cache, line);
+        way = tl_cache_choose_fixed(&l1->cache, line);
         __builtin_prefetch(&m->l2_lines[l1->lines[way].l2_way], 1);
         __builtin_prefetch(&h->fetch_slot[l1->lines[way].slot], 1);
     }
@@ -68,15 +68,15 @@ TL_ALWAYS_INLINE uint32_t miss(tl_hart_mem *hm, uint64_t line) {
     return way;
 }
 
-bool tl_fetch_usual(tl_hart *h, uint64_t vaddr) {
+bool tl_fetch_fixed(tl_hart *h, uint64_t vaddr) {
     tl_hart_mem *hm = tl_mem_of(h);
     tl_l1 *l1 = &hm->l1i;
     tl_translation at;
     uint64_t n_walked = h->tally[TL_S_ITLB_MISS];
     if (TL_UNLIKELY(!translate(hm, vaddr, &at)))
         return false;
-    uint64_t line = at.paddr & ~UINT64_C(0) << TL_USUAL_LINE_LOG2;
-    uint32_t way = tl_cache_find_usual(&l1->cache, line);
+    uint64_t line = at.paddr & ~UINT64_C(0) << TL_FIXED_LINE_LOG2;
+    uint32_t way = tl_cache_find_fixed(&l1->cache, line);
     if (TL_UNLIKELY(h->now < h->sharing_until) && h->tally[TL_S_ITLB_MISS] == n_walked && tl_contest_refuses_fetch(hm, line))
         return tl_trap(h, TL_CAUSE_NOT_YET, vaddr);
     if (way == TL_NO_WAY)

@@ -15,7 +15,7 @@ static void break_reservations(tl_hart_mem *hm, uint64_t line) {
     }
 }
 
-TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, tl_memory *m, uint32_t hart, uint64_t *link, uint32_t way, bool is_usual) {
+TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, tl_memory *m, uint32_t hart, uint64_t *link, uint32_t way, bool is_fixed) {
     const tl_l1 *l1 = &hm->l1d;
     uint64_t *tally = hm->h->tally, now = hm->h->now;
     uint32_t l2_way = l1->lines[way].l2_way;
@@ -24,9 +24,9 @@ TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, tl_memory *m, uint32_t hart, u
     if (l1->lines[way].state == TL_LINE_M) {
         tally[TL_S_L1D_EVICT_DIRTY] += 1;
         tally[TL_S_L1D_WRITEBACK] += 1;
-        tl_l2_release(m, hart, link, l2_way, tl_cache_line(&l1->cache, way), true, now, is_usual);
+        tl_l2_release(m, hart, link, l2_way, tl_cache_line(&l1->cache, way), true, now, is_fixed);
     } else {
-        tl_l2_release(m, hart, link, l2_way, tl_cache_line(&l1->cache, way), false, now, is_usual);
+        tl_l2_release(m, hart, link, l2_way, tl_cache_line(&l1->cache, way), false, now, is_fixed);
     }
 }
 
@@ -108,12 +108,12 @@ static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t c
     return way;
 }
 
-// The same for a load or a store on a machine of the usual shape, when no way is invalid; the line is shown. false: refused.
-TL_ALWAYS_INLINE bool data_miss_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t line, bool is_store) {
+// The same for a load or a store on a machine of the fixed geometry, when no way is invalid; the line is shown. false: refused.
+TL_ALWAYS_INLINE bool data_miss_fixed(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t line, bool is_store) {
     tl_memory *m = hm->memory;
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;
-    uint32_t hart = h->id, way = tl_cache_choose_usual(&l1->cache, line);
+    uint32_t hart = h->id, way = tl_cache_choose_fixed(&l1->cache, line);
     uint64_t *link = m->links[hart], *tally = h->tally;
     tl_l1_line *held = &l1->lines[way];
     __builtin_prefetch(&m->l2_lines[held->l2_way], 1);
@@ -128,7 +128,7 @@ TL_ALWAYS_INLINE bool data_miss_usual(tl_hart_mem *hm, const tl_page_slot *page,
         held->l2_way = reply.l2_way;
         held->state = reply.state;
         held->is_contested = reply.is_contested;
-        l1->cache.tags[way] = (uint32_t)(line >> TL_USUAL_LINE_LOG2);
+        l1->cache.tags[way] = (uint32_t)(line >> TL_FIXED_LINE_LOG2);
         l1->cache.stamps[way] = ++h->stamp;
     } else {
         way = tl_cache_choose(&l1->cache, line);
@@ -187,18 +187,18 @@ uint8_t *tl_l1d_store(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr)
     return access_shown(hm, page, vaddr, TL_USE_STORE, TL_S_HART_CYC_STORE_MISS);
 }
 
-TL_ALWAYS_INLINE uint8_t *access_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store) {
+TL_ALWAYS_INLINE uint8_t *access_fixed(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store) {
     tl_l1 *l1 = &hm->l1d;
-    uint64_t paddr = vaddr + page->paddr_minus_vaddr, line = paddr & ~UINT64_C(0) << TL_USUAL_LINE_LOG2;
+    uint64_t paddr = vaddr + page->paddr_minus_vaddr, line = paddr & ~UINT64_C(0) << TL_FIXED_LINE_LOG2;
     uint8_t *host = (uint8_t *)(hm->host_minus_paddr + paddr);
     __builtin_prefetch(host); // a line that misses here often misses in the host's caches, too
-    uint32_t hits = tl_cache_match_usual(&l1->cache, line);
+    uint32_t hits = tl_cache_match_fixed(&l1->cache, line);
     if (hits == 0) {
         if (TL_UNLIKELY(l1->cache.n_invalid != 0))
             return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
-        return TL_LIKELY(data_miss_usual(hm, page, vaddr, line, is_store)) ? host : NULL;
+        return TL_LIKELY(data_miss_fixed(hm, page, vaddr, line, is_store)) ? host : NULL;
     }
-    uint32_t way = tl_cache_first_way_usual(&l1->cache, line) + (uint32_t)__builtin_ctz(hits);
+    uint32_t way = tl_cache_first_way_fixed(&l1->cache, line) + (uint32_t)__builtin_ctz(hits);
     uint8_t state = l1->lines[way].state;
     if (is_store && TL_UNLIKELY(state != TL_LINE_M))
         return tl_l1d_store(hm, page, vaddr);
@@ -210,8 +210,8 @@ TL_ALWAYS_INLINE uint8_t *access_usual(tl_hart_mem *hm, const tl_page_slot *page
     return host;
 }
 
-uint8_t *tl_l1d_load_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) { return access_usual(hm, page, vaddr, false); }
-uint8_t *tl_l1d_store_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) { return access_usual(hm, page, vaddr, true); }
+uint8_t *tl_l1d_load_fixed(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) { return access_fixed(hm, page, vaddr, false); }
+uint8_t *tl_l1d_store_fixed(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) { return access_fixed(hm, page, vaddr, true); }
 
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line) {
     tl_l1 *l1 = &hm->l1i;

@@ -52,7 +52,7 @@ void tl_l2_take_back(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64
     probe_all(m, slice, entry, line);
 }
 
-uint32_t tl_l2_fill_usual(tl_memory *m, uint64_t line, uint64_t time, uint64_t *cycles) {
+uint32_t tl_l2_fill_fixed(tl_memory *m, uint64_t line, uint64_t time, uint64_t *cycles) {
     return tl_l2_fill(m, &m->slices[0], line, time, true, cycles, true);
 }
 

@@ -18,8 +18,8 @@ TL_ALWAYS_INLINE tl_l2_slice *tl_l2_slice_of(tl_memory *m, uint64_t line) {
     return &m->slices[line >> m->line_log2 & (m->config.l2_slices - 1)];
 }
 
-TL_ALWAYS_INLINE void tl_l2_touch(tl_memory *m, tl_l2_slice *slice, uint32_t way, bool is_usual) {
-    if (is_usual)
+TL_ALWAYS_INLINE void tl_l2_touch(tl_memory *m, tl_l2_slice *slice, uint32_t way, bool is_fixed) {
+    if (is_fixed)
         slice->cache.stamps[way] = ++m->l2_clock;
     else
         tl_cache_touch(&slice->cache, way);
@@ -75,15 +75,15 @@ TL_ALWAYS_INLINE void tl_l2_evict(tl_memory *m, tl_l2_slice *slice, uint32_t way
 
 // Reads the line from memory into a way of its own; *cycles grows by what the data took.
 TL_ALWAYS_INLINE uint32_t tl_l2_fill(tl_memory *m, tl_l2_slice *slice, uint64_t line, uint64_t time, bool is_demand, uint64_t *cycles,
-                                     bool is_usual) {
+                                     bool is_fixed) {
     tl_cache *cache = &slice->cache;
     *cycles += tl_dram_read(m, line, time, is_demand);
-    uint32_t way = is_usual && TL_LIKELY(cache->n_invalid == 0) ? tl_cache_choose_usual(cache, line) : tl_cache_choose(cache, line);
-    tl_l2_line *entry = &m->l2_lines[(is_usual ? 0 : slice->first_way) + way];
+    uint32_t way = is_fixed && TL_LIKELY(cache->n_invalid == 0) ? tl_cache_choose_fixed(cache, line) : tl_cache_choose(cache, line);
+    tl_l2_line *entry = &m->l2_lines[(is_fixed ? 0 : slice->first_way) + way];
     if (TL_LIKELY(cache->tags[way] != TL_NO_TAG))
         tl_l2_evict(m, slice, way, entry, time);
-    if (is_usual && TL_LIKELY(cache->n_invalid == 0)) {
-        cache->tags[way] = (uint32_t)(line >> TL_USUAL_LINE_LOG2);
+    if (is_fixed && TL_LIKELY(cache->n_invalid == 0)) {
+        cache->tags[way] = (uint32_t)(line >> TL_FIXED_LINE_LOG2);
         cache->stamps[way] = ++m->l2_clock;
     } else {
         tl_cache_fill(cache, way, line);
@@ -92,7 +92,7 @@ TL_ALWAYS_INLINE uint32_t tl_l2_fill(tl_memory *m, tl_l2_slice *slice, uint64_t 
     return way;
 }
 
-uint32_t tl_l2_fill_usual(tl_memory *m, uint64_t line, uint64_t time, uint64_t *cycles); // for a demand, where m->is_usual
+uint32_t tl_l2_fill_fixed(tl_memory *m, uint64_t line, uint64_t time, uint64_t *cycles); // for a demand, where m->is_fixed
 
 // Three requests, told apart by whether they hit and whether somebody else has the line: the first rows of unit link, in this order.
 enum { TL_L2_GET, TL_L2_ACQUIRE_NB, TL_L2_ACQUIRE_NT, TL_L2_N_REQUESTS };
@@ -102,19 +102,19 @@ _Static_assert(IS_ROW(GET_MISS, TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_MISS, TL_
 _Static_assert(IS_ROW(GET_SHARED, 2 * TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_SHARED, 2 * TL_L2_N_REQUESTS + TL_L2_ACQUIRE_NT), "shared");
 #undef IS_ROW
 
-// hart_link: m->links[hart]. may_refuse: it is an access of the program, which contest.h may refuse. is_usual: m->is_usual, where it is known.
+// hart_link: m->links[hart]. may_refuse: it is an access of the program, which contest.h may refuse. is_fixed: m->is_fixed, where it is known.
 TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *hart_link, uint64_t line, tl_use use, bool is_prefetch,
-                                       uint64_t time, bool may_refuse, bool is_usual) {
-    tl_l2_slice *slice = is_usual ? &m->slices[0] : tl_l2_slice_of(m, line);
-    uint32_t first_way = is_usual ? 0 : slice->first_way;
+                                       uint64_t time, bool may_refuse, bool is_fixed) {
+    tl_l2_slice *slice = is_fixed ? &m->slices[0] : tl_l2_slice_of(m, line);
+    uint32_t first_way = is_fixed ? 0 : slice->first_way;
     uint64_t *tally = slice->tally, *noc = m->noc;
     bool is_store = tl_is_store(use), is_fetch = use == TL_USE_FETCH;
-    uint32_t way = 0, hits = is_usual ? tl_cache_match_usual(&slice->cache, line) : 0;
-    if (is_usual)
-        way = tl_cache_first_way_usual(&slice->cache, line) + (uint32_t)__builtin_ctz(hits | 1u << 31);
+    uint32_t way = 0, hits = is_fixed ? tl_cache_match_fixed(&slice->cache, line) : 0;
+    if (is_fixed)
+        way = tl_cache_first_way_fixed(&slice->cache, line) + (uint32_t)__builtin_ctz(hits | 1u << 31);
     else
         way = tl_cache_find(&slice->cache, line);
-    bool is_hit = is_usual ? hits != 0 : way != TL_NO_WAY;
+    bool is_hit = is_fixed ? hits != 0 : way != TL_NO_WAY;
     if (may_refuse &&
         (TL_UNLIKELY(m->harts[hart].h->now < m->harts[hart].h->sharing_until) ||
          (is_hit && TL_UNLIKELY(tl_l2_is_shared(&m->l2_lines[first_way + way], hart)))) &&
@@ -135,20 +135,20 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *ha
 
     if (TL_LIKELY(is_hit)) {
         const tl_l2_line *held = &m->l2_lines[first_way + way];
-        tl_l2_touch(m, slice, way, is_usual);
+        tl_l2_touch(m, slice, way, is_fixed);
         link[TL_LINK_GET_HIT] += 1;
         link[TL_LINK_GET_SHARED] += (held->data_sharers | held->fetch_sharers) != 0; // not its own copy: it asks for one
     } else {
         link[TL_LINK_GET_MISS] += 1;
         tally[TL_L2_READMISS] += 1;
         tally[TL_L2_READMISS_HART0 + hart] += 1;
-        if (is_usual)
-            way = tl_l2_fill_usual(m, line, time + cycles, &cycles);
+        if (is_fixed)
+            way = tl_l2_fill_fixed(m, line, time + cycles, &cycles);
         else
             way = tl_l2_fill(m, slice, line, time + cycles, !is_prefetch, &cycles, false);
     }
     tl_l2_line *entry = &m->l2_lines[first_way + way];
-    if (!is_usual) { // else nobody prefetches
+    if (!is_fixed) { // else nobody prefetches
         tally[TL_L2_PREFETCH_HIT] += entry->is_prefetched;
         entry->is_prefetched = false;
     }
@@ -176,14 +176,14 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *ha
     }
     reply.cycles = cycles;
     reply.is_contested = entry->is_contested;
-    if (!is_usual && TL_UNLIKELY(!is_hit && !is_prefetch && m->config.l2.prefetch == TL_PREFETCH_NEXT_LINE))
+    if (!is_fixed && TL_UNLIKELY(!is_hit && !is_prefetch && m->config.l2.prefetch == TL_PREFETCH_NEXT_LINE))
         tl_l2_prefetch_next(m, line, time + cycles);
     return reply;
 }
 
 // A data cache dropped the line, with data when it was modified.
 TL_ALWAYS_INLINE void tl_l2_release(tl_memory *m, uint32_t hart, uint64_t *hart_link, uint32_t l2_way, uint64_t line, bool is_dirty,
-                                    uint64_t time, bool is_usual) {
+                                    uint64_t time, bool is_fixed) {
     tl_l2_line *entry = &m->l2_lines[l2_way];
     bool is_owner = entry->owner == hart;
     entry->data_sharers &= (uint8_t) ~(1u << hart);
@@ -191,9 +191,9 @@ TL_ALWAYS_INLINE void tl_l2_release(tl_memory *m, uint32_t hart, uint64_t *hart_
     hart_link[tl_l2_release_signal(is_dirty, is_owner, false)] += 1;
     if (!is_dirty)
         return;
-    tl_l2_slice *slice = is_usual ? &m->slices[0] : tl_l2_slice_of(m, line);
+    tl_l2_slice *slice = is_fixed ? &m->slices[0] : tl_l2_slice_of(m, line);
     tl_l2_take_data(slice, entry);
-    tl_l2_touch(m, slice, l2_way - (is_usual ? 0 : slice->first_way), is_usual);
+    tl_l2_touch(m, slice, l2_way - (is_fixed ? 0 : slice->first_way), is_fixed);
     tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
     m->noc[TL_NOC_RELEASE_DATA] += 1;
 }

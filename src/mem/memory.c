@@ -122,10 +122,10 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
                                     stamps, &hm->l2tlb_clock, seed_of(m, h->id, UNIT_L2TLB)))
             return false;
     }
-    m->is_usual = tl_cache_is_usual(&hm->l1d.cache) && tl_cache_is_usual(&m->slices[0].cache) && config->l2_slices == 1 &&
+    m->is_fixed = tl_cache_is_fixed(&hm->l1d.cache) && tl_cache_is_fixed(&m->slices[0].cache) && config->l2_slices == 1 &&
                   config->l1d.prefetch == TL_PREFETCH_NONE && config->l2.prefetch == TL_PREFETCH_NONE;
-    m->is_usual_fetch = m->is_usual && tl_cache_is_usual(&hm->l1i.cache) && config->l1i.prefetch == TL_PREFETCH_NONE;
-    h->port = m->is_usual_fetch ? &tl_memory_port_usual : m->is_usual ? &tl_memory_port_usual_data : &tl_memory_port;
+    m->is_fixed_fetch = m->is_fixed && tl_cache_is_fixed(&hm->l1i.cache) && config->l1i.prefetch == TL_PREFETCH_NONE;
+    h->port = m->is_fixed_fetch ? &tl_memory_port_fixed : m->is_fixed ? &tl_memory_port_fixed_data : &tl_memory_port;
     tl_slots_init(hm);
     return true;
 }

@@ -4,7 +4,7 @@
 #ifndef TL_MEM_MEMORY_H
 #define TL_MEM_MEMORY_H
 
-#include "mem/cache.h"
+#include "mem/cache_fixed.h"
 #include "mem/mem_signals.h"
 #include "mem/tlb.h"
 #include "model/bus.h"
@@ -117,8 +117,8 @@ struct tl_memory {
     tl_config config;
     uint8_t *ram;
     uint64_t ram_bytes;
-    bool is_usual;       // L1Ds and L2 are of the usual shape (cache.h), the L2 is one slice, and neither prefetches
-    bool is_usual_fetch; // and L1Is likewise
+    bool is_fixed;       // L1Ds and L2 are of the fixed geometry (cache.h), the L2 is one slice, and neither prefetches
+    bool is_fixed_fetch; // and L1Is likewise
     uint32_t n_harts, line_log2, slices_log2, channels_log2, banks_log2;
     uint32_t row_shift;     // an address without the bits within a row, and without those of the channel
     uint32_t row_cycles[3]; // of a row that is open, that is not but nor is another, and of any other
@@ -164,8 +164,8 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t caus
 // Returns the host address; NULL: refused, as above.
 uint8_t *tl_l1d_load(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
 uint8_t *tl_l1d_store(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
-uint8_t *tl_l1d_load_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr); // m->is_usual
-uint8_t *tl_l1d_store_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
+uint8_t *tl_l1d_load_fixed(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr); // m->is_fixed
+uint8_t *tl_l1d_store_fixed(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
 static inline void tl_l1i_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply,
                                bool is_prefetch) { // the way is free
@@ -268,12 +268,12 @@ static inline bool tl_is_canonical(uint64_t vaddr, uint32_t n_levels) {
     return (uint64_t)tl_sext(vaddr, TL_PAGE_BITS + TL_LEVEL_BITS * n_levels) == vaddr;
 }
 
-// fetch.c: tl_mem_port.fetch; the latter for m->is_usual_fetch
+// fetch.c: tl_mem_port.fetch; the latter for m->is_fixed_fetch
 bool tl_fetch(tl_hart *h, uint64_t vaddr);
-bool tl_fetch_usual(tl_hart *h, uint64_t vaddr);
+bool tl_fetch_fixed(tl_hart *h, uint64_t vaddr);
 bool tl_fetch_hits(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
 
-// port.c; _usual_data for m->is_usual, _usual for m->is_usual_fetch
-extern const tl_mem_port tl_memory_port, tl_memory_port_usual_data, tl_memory_port_usual;
+// port.c; _fixed_data for m->is_fixed, _fixed for m->is_fixed_fetch
+extern const tl_mem_port tl_memory_port, tl_memory_port_fixed_data, tl_memory_port_fixed;
 
 #endif

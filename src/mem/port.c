@@ -257,14 +257,14 @@ static TL_NOINLINE bool store_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t s
     return is_done;
 }
 
-TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, bool is_usual) {
-    if (is_usual)
-        return is_store ? tl_l1d_store_usual(hm, page, vaddr) : tl_l1d_load_usual(hm, page, vaddr);
+TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, bool is_fixed) {
+    if (is_fixed)
+        return is_store ? tl_l1d_store_fixed(hm, page, vaddr) : tl_l1d_load_fixed(hm, page, vaddr);
     return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
 }
 
 // may_reuse: the caller may use the line again unasked. *ret_is_refused with NULL: it must wait (contest.h), no page was missing.
-TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_usual, bool may_reuse,
+TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_fixed, bool may_reuse,
                                 bool *ret_is_refused) {
     tl_hart_mem *hm = tl_mem_of(h);
     *ret_is_refused = false;
@@ -281,7 +281,7 @@ TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, 
     }
     if (may_reuse)
         hm->is_reaching = true;
-    uint8_t *host = access_page(hm, page, vaddr, is_store, is_usual);
+    uint8_t *host = access_page(hm, page, vaddr, is_store, is_fixed);
     if (may_reuse)
         hm->is_reaching = false;
     if (TL_LIKELY(host != NULL)) {
@@ -293,39 +293,39 @@ TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, 
     return host;
 }
 
-TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_usual) {
+TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_fixed) {
     bool is_refused;
-    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, is_usual, false, &is_refused);
+    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, is_fixed, false, &is_refused);
     if (TL_UNLIKELY(!host))
         return is_refused ? not_yet(h, vaddr) : load_slowly(tl_mem_of(h), vaddr, size_bytes);
     h->mem_value = read_aligned(host, size_bytes);
     return true;
 }
 
-TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, bool is_usual) {
+TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, bool is_fixed) {
     bool is_refused;
-    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, is_usual, false, &is_refused);
+    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, is_fixed, false, &is_refused);
     if (TL_UNLIKELY(!host))
         return is_refused ? not_yet(h, vaddr) : store_slowly(tl_mem_of(h), vaddr, size_bytes, value);
     write_bytes(host, size_bytes, value);
     return true;
 }
 
-#define REACH(name, is_store, is_usual)                                           \
+#define REACH(name, is_store, is_fixed)                                           \
     static uint8_t *name(tl_hart *h, uint64_t vaddr, uint64_t last_byte) {        \
         bool is_refused;                                                          \
-        return reach(h, vaddr, last_byte, is_store, is_usual, true, &is_refused); \
+        return reach(h, vaddr, last_byte, is_store, is_fixed, true, &is_refused); \
     }
 REACH(reach_load, false, false)
 REACH(reach_store, true, false)
-REACH(reach_load_usual, false, true)
-REACH(reach_store_usual, true, true)
+REACH(reach_load_fixed, false, true)
+REACH(reach_store_fixed, true, true)
 #undef REACH
 
 static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, false); }
 static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) { return store_to(h, vaddr, size_bytes, value, false); }
-static bool load_usual(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, true); }
-static bool store_usual(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+static bool load_fixed(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, true); }
+static bool store_fixed(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     return store_to(h, vaddr, size_bytes, value, true);
 }
 
@@ -436,9 +436,9 @@ static void pmp_changed(tl_hart *h) {
     .fetch_hits = tl_fetch_hits, .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional, \
     .fence_i = fence_i, .flush_tlb = flush_tlb, .set_satp = set_satp, .status_changed = status_changed, .pmp_changed = pmp_changed
 
-#define USUAL .load = load_usual, .store = store_usual, .reach_load = reach_load_usual, .reach_store = reach_store_usual
+#define FIXED .load = load_fixed, .store = store_fixed, .reach_load = reach_load_fixed, .reach_store = reach_store_fixed
 
 const tl_mem_port tl_memory_port = {
     .load = load, .store = store, .reach_load = reach_load, .reach_store = reach_store, .fetch = tl_fetch, REST};
-const tl_mem_port tl_memory_port_usual_data = {USUAL, .fetch = tl_fetch, REST};
-const tl_mem_port tl_memory_port_usual = {USUAL, .fetch = tl_fetch_usual, REST};
+const tl_mem_port tl_memory_port_fixed_data = {FIXED, .fetch = tl_fetch, REST};
+const tl_mem_port tl_memory_port_fixed = {FIXED, .fetch = tl_fetch_fixed, REST};
