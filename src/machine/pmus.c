@@ -64,8 +64,9 @@ static const void *settings(void *ctx, const tl_pmu_type *type) {
 }
 
 static bool dma(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_bytes, uint64_t now) {
+    static const tl_agent pmus = {.kind = TL_AGENT_PMU};
     tl_machine *machine = ctx;
-    if (!tl_memory_dma(machine->memory, paddr, size_bytes, true, now))
+    if (!tl_memory_dma(machine->memory, &pmus, paddr, size_bytes, true, now))
         return false;
     memcpy(tl_machine_ram(machine, paddr), bytes, size_bytes);
     return true;

@@ -2,7 +2,7 @@
 // The doors of model/hart.h: what an access that missed the hart's slots does, in order. All look-ups of an access come first, all
 // translations before all cache accesses, so that an access that traps has touched no data; then the bytes move. What lies outside RAM is a
 // device's: such an access bypasses the caches and must be aligned; nothing of it is ever shown in a slot.
-#include "mem/contest.h"
+#include "mem/fetch.h"
 #include "mem/slots.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *
     uint64_t n_misses = hm->h->tally[TL_S_DTLB_MISS];
     ret_piece->vaddr = vaddr;
     if (tl_translate(hm, vaddr, access, &ret_piece->at)) {
-        hm->is_permitted |= hm->h->tally[TL_S_DTLB_MISS] != n_misses;
+        hm->contender.is_permitted |= hm->h->tally[TL_S_DTLB_MISS] != n_misses;
         return true;
     }
     hm->h->tally[TL_S_DTLB_ACCESS] += 1;
@@ -117,9 +117,9 @@ static bool look_up_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_by
         }
     }
     for (uint32_t i = 0; i < ret_span->n_pieces; i++)
-        if (tl_contest_would_refuse(hm, ret_span->pieces[i].at.paddr & h->line_mask, use != TL_USE_LOAD))
+        if (tl_l1d_would_refuse(hm, ret_span->pieces[i].at.paddr & h->line_mask, use != TL_USE_LOAD))
             return not_yet(h, vaddr);
-    hm->is_permitted = true;
+    hm->contender.is_permitted = true;
     look_up_pieces(hm, ret_span, use);
     return true;
 }
@@ -231,7 +231,7 @@ static bool load_anyhow(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
 
 static TL_NOINLINE bool load_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
     bool is_done = load_anyhow(hm, vaddr, size_bytes);
-    hm->is_permitted = false;
+    hm->contender.is_permitted = false;
     return is_done;
 }
 
@@ -253,7 +253,7 @@ static bool store_anyhow(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, u
 
 static TL_NOINLINE bool store_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     bool is_done = store_anyhow(hm, vaddr, size_bytes, value);
-    hm->is_permitted = false;
+    hm->contender.is_permitted = false;
     return is_done;
 }
 
@@ -277,15 +277,15 @@ TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, 
         page = is_store ? tl_translate_page_store(hm, vaddr) : tl_translate_page_load(hm, vaddr);
         if (TL_UNLIKELY(!page))
             return NULL;
-        hm->is_permitted |= h->tally[TL_S_DTLB_MISS] != n_misses;
+        hm->contender.is_permitted |= h->tally[TL_S_DTLB_MISS] != n_misses;
     }
     if (may_reuse)
-        hm->is_reaching = true;
+        hm->contender.is_reaching = true;
     uint8_t *host = access_page(hm, page, vaddr, is_store, is_fixed);
     if (may_reuse)
-        hm->is_reaching = false;
+        hm->contender.is_reaching = false;
     if (TL_LIKELY(host != NULL)) {
-        hm->is_permitted = false;
+        hm->contender.is_permitted = false;
     } else {
         h->stamp = stamp; // as if nobody had asked; what the translation permits, stays permitted
         *ret_is_refused = true;
@@ -353,7 +353,7 @@ static bool do_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, 
         if (vaddr & (size_bytes - 1))
             return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
         host = look_up_atomic(tl_mem_of(h), vaddr, TL_USE_AMO);
-        tl_mem_of(h)->is_permitted = false;
+        tl_mem_of(h)->contender.is_permitted = false;
         if (!host)
             return false;
     }
@@ -368,10 +368,11 @@ static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
         return tl_trap(h, TL_CAUSE_LOAD_MISALIGNED, vaddr);
     tl_hart_mem *hm = tl_mem_of(h);
     const uint8_t *host = look_up_atomic(hm, vaddr, TL_USE_LOAD);
-    hm->is_permitted = false;
+    hm->contender.is_permitted = false;
     if (!host)
         return false;
     h->reservation_paddr = (TL_RAM_BASE_PADDR + (uint64_t)(host - hm->memory->ram)) & h->line_mask;
+    hm->memory->reserving |= 1u << h->id;
     h->mem_value = read_aligned(host, size_bytes);
     return true;
 }
@@ -382,15 +383,16 @@ static bool store_if_reserved(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_byt
     if (!translate_in_ram(hm, vaddr, TL_ACCESS_STORE, &p))
         return false;
     bool is_reserved = h->reservation_paddr == (p.at.paddr & h->line_mask);
-    if (is_reserved && tl_contest_would_refuse(hm, p.at.paddr & h->line_mask, true))
+    if (is_reserved && tl_l1d_would_refuse(hm, p.at.paddr & h->line_mask, true))
         return not_yet(h, vaddr);
     h->reservation_paddr = TL_NO_LINE;
+    hm->memory->reserving &= ~(1u << h->id);
     h->mem_value = is_reserved ? 0 : 1;
     h->tally[is_reserved ? TL_S_HART_SC_SUCCESS : TL_S_HART_SC_FAIL] += 1;
     if (!is_reserved)
         return true;
     h->tally[TL_S_L1D_STORE] += 1;
-    hm->is_permitted = true;
+    hm->contender.is_permitted = true;
     (void)access_line(hm, &p, TL_USE_STORE);
     write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
     return true;
@@ -400,7 +402,7 @@ static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, u
     if (vaddr & (size_bytes - 1))
         return tl_trap(h, TL_CAUSE_STORE_MISALIGNED, vaddr);
     bool is_done = store_if_reserved(tl_mem_of(h), vaddr, size_bytes, value);
-    tl_mem_of(h)->is_permitted = false;
+    tl_mem_of(h)->contender.is_permitted = false;
     return is_done;
 }
 
@@ -421,6 +423,7 @@ static void set_satp(tl_hart *h, uint64_t satp) {
         tl_memory_set_satp(tl_mem_of(h)->memory, h, satp);
     else
         h->satp = satp;
+    tl_set_context(tl_mem_of(h), satp);
 }
 
 static void status_changed(tl_hart *h, uint64_t old_mstatus) { tl_slots_status_changed(tl_mem_of(h), old_mstatus); }

@@ -5,6 +5,7 @@
 #ifndef TL_MEM_SLOTS_H
 #define TL_MEM_SLOTS_H
 
+#include "mem/cache_fixed.h"
 #include "mem/memory.h"
 
 // The line of the way left.

@@ -88,8 +88,9 @@ static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
 }
 
 static uint8_t *dma(void *ctx, uint64_t paddr, uint64_t size_bytes, bool is_write) {
+    static const tl_agent devices = {.kind = TL_AGENT_DEVICE};
     tl_board *board = ctx;
-    if (size_bytes == 0 || !tl_memory_dma(board->machine->memory, paddr, size_bytes, is_write, board->now_cycles))
+    if (size_bytes == 0 || !tl_memory_dma(board->machine->memory, &devices, paddr, size_bytes, is_write, board->now_cycles))
         return NULL;
     return tl_machine_ram(board->machine, paddr);
 }
