@@ -4,7 +4,7 @@
 
 // Whether the request probes another data cache.
 static bool needs_others(const tl_l2_line *entry, const tl_l2_client *client, bool is_store) {
-    return is_store ? tl_l2_others(entry, client) != 0 : entry->owner != TL_NO_OWNER && entry->owner != client->number;
+    return (is_store || entry->is_owned) && tl_l2_others(entry, client) != 0;
 }
 
 bool tl_contest_refuses_shared(const tl_contender *contender, const tl_l2_client *client, tl_l2_line *entry, bool is_store) {

@@ -5,10 +5,10 @@
 #include <assert.h>
 
 void tl_l2_add_client(tl_l2 *l2, tl_l2_client *client, tl_l2_client_kind kind) {
-    uint32_t number = kind * TL_L2_CLIENTS_OF_KIND + l2->n_clients[kind]++;
-    assert(l2->n_clients[kind] <= TL_L2_CLIENTS_OF_KIND);
+    bool is_data = kind == TL_L2_DATA_CACHE;
+    assert(l2->n_clients[kind] < (is_data ? TL_L2_MAX_DATA_CACHES : TL_L2_MAX_CLIENTS - TL_L2_MAX_DATA_CACHES));
+    uint32_t number = (is_data ? 0 : TL_L2_MAX_DATA_CACHES) + l2->n_clients[kind]++;
     client->l2 = l2;
-    client->number = (uint8_t)number;
     client->bit = 1u << number;
     l2->clients[number] = client;
 }
@@ -28,16 +28,20 @@ static bool probe(tl_l2 *l2, tl_l2_slice *slice, tl_l2_client *client, uint64_t 
 static void probe_data_cache(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, tl_l2_client *client, uint64_t line, uint8_t keep,
                              enum tl_mem_signal why) {
     bool has_data = probe(l2, slice, client, line, keep, why);
-    client->link[tl_l2_release_signal(has_data, entry->owner == client->number, keep != TL_LINE_I)] += 1;
+    client->link[tl_l2_release_signal(has_data, entry->is_owned, keep != TL_LINE_I)] += 1;
     if (has_data)
         tl_l2_take_data(slice, entry);
     if (keep == TL_LINE_I)
-        entry->sharers &= ~client->bit;
+        tl_l2_remove_sharer(entry, client);
+}
+
+static tl_l2_client *owner_of(const tl_l2 *l2, const tl_l2_line *entry) {
+    return l2->clients[__builtin_ctz(entry->sharers & TL_L2_DATA_CACHES)];
 }
 
 void tl_l2_share_owner(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why) {
-    probe_data_cache(l2, slice, entry, l2->clients[entry->owner], line, TL_LINE_S, why);
-    entry->owner = TL_NO_OWNER;
+    probe_data_cache(l2, slice, entry, owner_of(l2, entry), line, TL_LINE_S, why);
+    entry->is_owned = false;
 }
 
 // Every copy above goes. Data caches come first: their numbers are lower.
@@ -50,7 +54,7 @@ static void probe_all(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t
             (void)probe(l2, slice, client, line, TL_LINE_I, TL_LINK_PROBE_I);
     }
     entry->sharers = 0;
-    entry->owner = TL_NO_OWNER;
+    entry->is_owned = false;
 }
 
 void tl_l2_take_back(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
@@ -72,7 +76,7 @@ static void contest(tl_l2_client *client, tl_l2_line *entry, uint32_t others, ui
 
 void tl_l2_take_from_owner(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why,
                            uint64_t time) {
-    const tl_l2_client *owner = client->l2->clients[entry->owner];
+    const tl_l2_client *owner = owner_of(client->l2, entry);
     if (!tl_agent_is_same_hart(&owner->agent, &client->agent))
         contest(client, entry, owner->bit, time);
     tl_l2_share_owner(client->l2, slice, entry, line, why);
@@ -98,7 +102,7 @@ static uint32_t fill(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint6
     if (TL_LIKELY(cache->tags[way] != TL_NO_TAG))
         tl_l2_evict(l2, slice, agent, way, entry, time);
     tl_cache_fill(cache, way, line);
-    *entry = (tl_l2_line){.owner = TL_NO_OWNER};
+    *entry = (tl_l2_line){0};
     return slice->first_way + way;
 }
 
@@ -255,7 +259,7 @@ void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint
     slice->tally[signals[use].hit] += 1;
     slice->tally[signals[use].hit_shared] += entry->sharers != 0;
     if (!is_write) {
-        if (entry->owner != TL_NO_OWNER)
+        if (entry->is_owned)
             tl_l2_share_owner(l2, slice, entry, line, TL_LINK_PROBE_GET);
         return;
     }

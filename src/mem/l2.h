@@ -27,8 +27,9 @@ typedef struct tl_l2_client_type {
 // A cache above. Stores of one data cache take the line from the others; copies in instruction caches stay until the line leaves or a device
 // writes it.
 typedef enum tl_l2_client_kind { TL_L2_DATA_CACHE, TL_L2_INSTRUCTION_CACHE, TL_L2_N_CLIENT_KINDS } tl_l2_client_kind;
-enum { TL_L2_CLIENTS_OF_KIND = 16, TL_L2_MAX_CLIENTS = TL_L2_N_CLIENT_KINDS * TL_L2_CLIENTS_OF_KIND };
-static const uint32_t TL_L2_DATA_CACHES = (1u << TL_L2_CLIENTS_OF_KIND) - 1; // in tl_l2_line.sharers
+enum { TL_L2_MAX_DATA_CACHES = 16, TL_L2_MAX_CLIENTS = 24 }; // the former have the lower numbers
+static const uint32_t TL_L2_DATA_CACHES = (1u << TL_L2_MAX_DATA_CACHES) - 1,
+                      TL_L2_ALL_CLIENTS = (1u << TL_L2_MAX_CLIENTS) - 1; // in tl_l2_line.sharers
 
 struct tl_l2_client { // the owner's; first member of its struct
     const tl_l2_client_type *type;
@@ -36,16 +37,15 @@ struct tl_l2_client { // the owner's; first member of its struct
     uint64_t *link; // tallies of the connection: TL_LINK_*
     tl_agent agent; // whose cache it is. Others, a walker, may ask through it
     uint32_t bit;   // in tl_l2_line.sharers
-    uint8_t number; // of the bit
 };
 
-typedef struct tl_l2_line { // the directory: exact, since clients tell when they drop a line
-    uint32_t sharers;       // clients that hold the line, tl_l2_client.bit
-    uint8_t owner;          // the data cache that holds it in E or M, or TL_NO_OWNER; then it is the only data cache among the sharers
+typedef struct tl_l2_line {               // the directory: exact, since clients tell when they drop a line
+    uint32_t sharers : TL_L2_MAX_CLIENTS; // that hold the line, tl_l2_client.bit
+    bool is_owned : 1;                    // the only data cache among them holds it in E or M
     bool is_dirty : 1, is_prefetched : 1;
     bool is_contested : 1; // contest.h: since tl_l2.contested_at of the way
 } tl_l2_line;
-enum { TL_NO_OWNER = UINT8_MAX };
+_Static_assert(sizeof(tl_l2_line) == 4, "the host seldom has them at hand: guest/kernels/chase.c took 4 % longer with 8 bytes");
 
 typedef struct tl_l2_slice {
     tl_cache cache;
@@ -119,6 +119,13 @@ static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line) {
     return way == TL_NO_WAY ? TL_NO_WAY : slice->first_way + way;
 }
 
+TL_ALWAYS_INLINE void tl_l2_add_sharer(tl_l2_line *entry, const tl_l2_client *client) {
+    entry->sharers = (entry->sharers | client->bit) & TL_L2_ALL_CLIENTS;
+}
+TL_ALWAYS_INLINE void tl_l2_remove_sharer(tl_l2_line *entry, const tl_l2_client *client) {
+    entry->sharers = entry->sharers & ~client->bit & TL_L2_ALL_CLIENTS;
+}
+
 // Data caches other than this client that hold the line.
 TL_ALWAYS_INLINE uint32_t tl_l2_others(const tl_l2_line *entry, const tl_l2_client *client) {
     return entry->sharers & TL_L2_DATA_CACHES & ~client->bit;
@@ -172,25 +179,25 @@ TL_ALWAYS_INLINE void tl_l2_evict(tl_l2 *l2, tl_l2_slice *slice, const tl_agent 
 
 // An instruction cache gets a copy of a line that is here. Returns the cycles that takes.
 TL_ALWAYS_INLINE uint32_t tl_l2_grant_fetch(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time) {
-    bool is_owned = entry->owner != TL_NO_OWNER;
+    bool is_owned = entry->is_owned;
     if (TL_UNLIKELY(is_owned))
         tl_l2_take_from_owner(client, slice, entry, line, TL_LINK_PROBE_GET, time);
-    entry->sharers |= client->bit;
+    tl_l2_add_sharer(entry, client);
     return is_owned ? client->l2->probe_cycles : 0;
 }
 
 // A data cache gets one: to own it when no other has it, which *ret_state says.
 TL_ALWAYS_INLINE uint32_t tl_l2_grant_read(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time,
                                            uint8_t *ret_state) {
-    bool is_owned = entry->owner != TL_NO_OWNER;
+    bool is_owned = entry->is_owned;
     if (TL_UNLIKELY(is_owned))
         tl_l2_take_from_owner(client, slice, entry, line, TL_LINK_PROBE_LOAD, time);
     *ret_state = TL_LINE_S;
     if ((entry->sharers & TL_L2_DATA_CACHES) == 0) {
         *ret_state = TL_LINE_E;
-        entry->owner = client->number;
+        entry->is_owned = true;
     }
-    entry->sharers |= client->bit;
+    tl_l2_add_sharer(entry, client);
     return is_owned ? client->l2->probe_cycles : 0;
 }
 
@@ -199,8 +206,8 @@ TL_ALWAYS_INLINE uint32_t tl_l2_grant_write(tl_l2_client *client, tl_l2_slice *s
     bool has_others = tl_l2_others(entry, client) != 0;
     if (TL_UNLIKELY(has_others))
         tl_l2_probe_others(client, slice, entry, line, time);
-    entry->owner = client->number;
-    entry->sharers |= client->bit;
+    entry->is_owned = true;
+    tl_l2_add_sharer(entry, client);
     return has_others ? client->l2->probe_cycles : 0;
 }
 
@@ -219,18 +226,17 @@ TL_ALWAYS_INLINE void tl_l2_take_data(tl_l2_slice *slice, tl_l2_line *entry) {
 // A data cache dropped the line, which it had not changed.
 TL_ALWAYS_INLINE void tl_l2_release(tl_l2_client *client, uint32_t l2_way) {
     tl_l2_line *entry = &client->l2->lines[l2_way];
-    bool is_owner = entry->owner == client->number;
-    entry->sharers &= ~client->bit;
-    entry->owner = is_owner ? (uint8_t)TL_NO_OWNER : entry->owner;
-    client->link[tl_l2_release_signal(false, is_owner, false)] += 1;
+    client->link[tl_l2_release_signal(false, entry->is_owned, false)] += 1;
+    tl_l2_remove_sharer(entry, client);
+    entry->is_owned = false; // when another one holds the line, nobody owned it
 }
 
 // It had changed the line, and was its owner. The rest of it, a use of the line, is up to the geometry.
 TL_ALWAYS_INLINE void tl_l2_take_release(tl_l2_client *client, tl_l2_slice *slice, uint32_t l2_way, uint64_t time) {
     tl_l2 *l2 = client->l2;
     tl_l2_line *entry = &l2->lines[l2_way];
-    entry->sharers &= ~client->bit;
-    entry->owner = TL_NO_OWNER;
+    tl_l2_remove_sharer(entry, client);
+    entry->is_owned = false;
     client->link[TL_LINK_RELEASE_DATA_TN] += 1;
     tl_l2_take_data(slice, entry);
     tl_server_occupy(&slice->server, time, l2->busy_cycles);
@@ -244,7 +250,7 @@ static inline void tl_l2_release_data(tl_l2_client *client, uint64_t line, uint3
 }
 
 TL_ALWAYS_INLINE void tl_l2_release_fetch(tl_l2_client *client, uint32_t l2_way) { // an instruction cache dropped it
-    client->l2->lines[l2_way].sharers &= ~client->bit;
+    tl_l2_remove_sharer(&client->l2->lines[l2_way], client);
 }
 
 #endif

@@ -2,7 +2,7 @@
 // What a miss of the fixed geometry does that is too long to be inlined; see l2_fixed.h.
 #include "mem/l2_fixed.h"
 
-tl_l2_filled tl_l2_fill_fixed(tl_l2_client *client, uint64_t line, uint64_t time, uint8_t owner) {
+tl_l2_filled tl_l2_fill_fixed(tl_l2_client *client, uint64_t line, uint64_t time, bool is_owned) {
     tl_l2 *l2 = client->l2;
     const tl_agent *agent = &client->agent;
     tl_l2_slice *slice = &l2->slices[0];
@@ -19,6 +19,6 @@ tl_l2_filled tl_l2_fill_fixed(tl_l2_client *client, uint64_t line, uint64_t time
     } else {
         tl_cache_fill(cache, way, line);
     }
-    *entry = (tl_l2_line){.sharers = client->bit, .owner = owner};
+    *entry = (tl_l2_line){.sharers = client->bit & TL_L2_ALL_CLIENTS, .is_owned = is_owned};
     return (tl_l2_filled){.cycles = cycles, .l2_way = way};
 }

@@ -23,8 +23,8 @@ typedef struct tl_l2_filled {
     uint32_t l2_way;
 } tl_l2_filled;
 
-// Reads the line from memory into a way of its own, which the client alone shares then. `owner`: it, or TL_NO_OWNER.
-tl_l2_filled tl_l2_fill_fixed(tl_l2_client *client, uint64_t line, uint64_t time, uint8_t owner);
+// Reads the line from memory into a way of its own, which the client alone shares then, or owns.
+tl_l2_filled tl_l2_fill_fixed(tl_l2_client *client, uint64_t line, uint64_t time, bool is_owned);
 
 TL_ALWAYS_INLINE uint64_t tl_l2_begin_fixed(tl_l2 *l2, const tl_agent *agent, uint64_t time, enum tl_mem_signal kind) {
     tl_l2_slice *slice = &l2->slices[0];
@@ -50,7 +50,7 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_acquire_to_write_fixed(tl_l2_client *client, 
         return (tl_l2_reply){.cycles = cycles, .l2_way = found.way, .state = TL_LINE_M, .is_contested = entry->is_contested};
     }
     tl_l2_count_miss(client->link, slice, &client->agent, TL_LINK_ACQUIRE_NT_HIT);
-    tl_l2_filled filled = tl_l2_fill_fixed(client, line, time + cycles, client->number);
+    tl_l2_filled filled = tl_l2_fill_fixed(client, line, time + cycles, true);
     return (tl_l2_reply){.cycles = cycles + filled.cycles, .l2_way = filled.l2_way, .state = TL_LINE_M};
 }
 
@@ -66,7 +66,7 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_acquire_to_read_fixed(tl_l2_client *client, u
         return reply;
     }
     tl_l2_count_miss(client->link, slice, &client->agent, TL_LINK_ACQUIRE_NB_HIT);
-    tl_l2_filled filled = tl_l2_fill_fixed(client, line, time + cycles, client->number);
+    tl_l2_filled filled = tl_l2_fill_fixed(client, line, time + cycles, true);
     return (tl_l2_reply){.cycles = cycles + filled.cycles, .l2_way = filled.l2_way, .state = TL_LINE_E};
 }
 
@@ -80,7 +80,7 @@ TL_ALWAYS_INLINE tl_l2_reply tl_l2_get_fixed(tl_l2_client *client, uint64_t line
         return (tl_l2_reply){.cycles = cycles, .l2_way = found.way, .state = TL_LINE_S};
     }
     tl_l2_count_miss(client->link, slice, &client->agent, TL_LINK_GET_HIT);
-    tl_l2_filled filled = tl_l2_fill_fixed(client, line, time + cycles, TL_NO_OWNER);
+    tl_l2_filled filled = tl_l2_fill_fixed(client, line, time + cycles, false);
     return (tl_l2_reply){.cycles = cycles + filled.cycles, .l2_way = filled.l2_way, .state = TL_LINE_S};
 }
 

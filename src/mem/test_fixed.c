@@ -139,7 +139,7 @@ static void compare_below(const fixture *f, tl_l2 *a, tl_l2 *b) {
     SAME_BYTES(&a->slices[0].server, &b->slices[0].server, sizeof(tl_server));
     for (uint32_t way = 0; way < tl_cache_n_ways(&a->slices[0].cache); way++) {
         SAME(a->lines[way].sharers, b->lines[way].sharers);
-        SAME(a->lines[way].owner, b->lines[way].owner);
+        SAME(a->lines[way].is_owned, b->lines[way].is_owned);
         SAME(a->lines[way].is_dirty, b->lines[way].is_dirty);
         SAME(a->lines[way].is_contested, b->lines[way].is_contested);
         SAME(a->contested_at[way], b->contested_at[way]);
