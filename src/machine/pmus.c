@@ -226,15 +226,15 @@ static tl_pmu *window_at(const tl_machine *machine, uint64_t paddr) {
     return NULL;
 }
 
-static bool window_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+static bool window_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
     tl_pmu *pmu = window_at(ctx, paddr);
-    (void)hart;
+    (void)agent;
     return pmu && tl_pmu_load(pmu, paddr - pmu->type->window_paddr, size_bytes, ret_value);
 }
 
-static bool window_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+static bool window_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
     tl_pmu *pmu = window_at(ctx, paddr);
-    (void)hart;
+    (void)agent;
     return pmu && tl_pmu_store(pmu, paddr - pmu->type->window_paddr, size_bytes, value);
 }
 

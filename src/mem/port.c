@@ -155,7 +155,7 @@ static TL_NOINLINE bool load_device(tl_hart_mem *hm, const piece *p, uint32_t si
     tl_hart *h = hm->h;
     const tl_bus *bus = hm->memory->devices;
     uint64_t value = 0;
-    if (!bus->read(bus->ctx, h->id, p->at.paddr, size_bytes, &value))
+    if (!bus->read(bus->ctx, &hm->l1d.client.agent, p->at.paddr, size_bytes, &value))
         return nobody_answers(hm, p->vaddr, TL_ACCESS_LOAD);
     h->mem_value = value & UINT64_MAX >> (64 - 8 * size_bytes);
     return count_device(hm, false);
@@ -163,7 +163,7 @@ static TL_NOINLINE bool load_device(tl_hart_mem *hm, const piece *p, uint32_t si
 
 static TL_NOINLINE bool store_device(tl_hart_mem *hm, const piece *p, uint32_t size_bytes, uint64_t value) {
     const tl_bus *bus = hm->memory->devices;
-    if (!bus->write(bus->ctx, hm->h->id, p->at.paddr, size_bytes, value & UINT64_MAX >> (64 - 8 * size_bytes)))
+    if (!bus->write(bus->ctx, &hm->l1d.client.agent, p->at.paddr, size_bytes, value & UINT64_MAX >> (64 - 8 * size_bytes)))
         return nobody_answers(hm, p->vaddr, TL_ACCESS_STORE);
     return count_device(hm, true);
 }

@@ -11,20 +11,20 @@ typedef struct log { // the last access that reached the device
 
 static const tl_agent MASTER = {.kind = TL_AGENT_DEVICE};
 
-static bool bus_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+static bool bus_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
     log *l = ctx;
     if (paddr - DEVICE >= 256)
         return false;
-    *l = (log){hart, size_bytes, l->n_reads + 1, l->n_writes, paddr, 0};
+    *l = (log){agent->id, size_bytes, l->n_reads + 1, l->n_writes, paddr, 0};
     *ret_value = UINT64_C(0x8877665544332211); // wider than asked for
     return true;
 }
 
-static bool bus_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+static bool bus_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
     log *l = ctx;
     if (paddr - DEVICE >= 256)
         return false;
-    *l = (log){hart, size_bytes, l->n_reads, l->n_writes + 1, paddr, value};
+    *l = (log){agent->id, size_bytes, l->n_reads, l->n_writes + 1, paddr, value};
     return true;
 }
 

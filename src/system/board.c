@@ -177,9 +177,9 @@ static void after_access(tl_board *board, tl_hart *h) {
         tl_hart_stop_soon(h);
 }
 
-static bool bus_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+static bool bus_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
     tl_board *board = ctx;
-    tl_hart *h = board->machine->harts[hart];
+    tl_hart *h = board->machine->harts[agent->id]; // nobody else reaches devices
     tl_device *device = device_at(board, paddr, size_bytes);
     if (!device)
         return false;
@@ -189,9 +189,9 @@ static bool bus_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_byt
     return is_there;
 }
 
-static bool bus_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+static bool bus_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
     tl_board *board = ctx;
-    tl_hart *h = board->machine->harts[hart];
+    tl_hart *h = board->machine->harts[agent->id]; // nobody else reaches devices
     tl_device *device = device_at(board, paddr, size_bytes);
     if (!device)
         return false;

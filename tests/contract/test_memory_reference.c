@@ -55,13 +55,13 @@ typedef struct world {
     tl_bus bus;
 } world;
 
-static bool bus_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
-    (void)hart;
+static bool bus_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+    (void)agent;
     return ref_device_read(ctx, paddr, size_bytes, ret_value);
 }
 
-static bool bus_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
-    (void)hart;
+static bool bus_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+    (void)agent;
     return ref_device_write(ctx, paddr, size_bytes, value);
 }
 
