@@ -57,7 +57,7 @@ struct tl_memory {
     tl_config config;
     uint8_t *ram;
     uint64_t ram_bytes;
-    bool is_fixed;       // L1Ds and L2 are of the fixed geometry (cache.h), the L2 is one slice, and neither prefetches
+    bool is_fixed;       // L1Ds and L2 are of the fixed geometry (cache_fixed.h), the L2 is one slice, and neither prefetches
     bool is_fixed_fetch; // and L1Is likewise
     uint32_t n_harts, line_log2;
     uint32_t reserving;            // harts that may have a reservation, a bit for each
