@@ -85,7 +85,7 @@ static bool new_l1(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_l1 *l1, co
     l1->hm = hm;
     l1->client.type = kind->client;
     l1->client.link = m->links[hm->h->id];
-    l1->client.agent = (tl_agent){.kind = kind->agent, .id = hm->h->id};
+    l1->client.agent = (tl_agent){.kind = kind->agent, .id = hm->h->id, .context = &hm->h->satp};
     tl_l2_add_client(&m->l2, &l1->client, kind->kind);
     l1->first_stamp = first_stamp;
     l1->lines = tl_arena_alloc(arena, (size_t)sets_of(config) * config->ways * sizeof *l1->lines);
@@ -121,7 +121,7 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     hm->memory = m;
     hm->h = h;
     hm->contender.h = h;
-    hm->walker = (tl_agent){.kind = TL_AGENT_WALKER, .id = h->id};
+    hm->walker = (tl_agent){.kind = TL_AGENT_WALKER, .id = h->id, .context = &h->satp};
     hm->host_minus_paddr = (uintptr_t)m->ram - TL_RAM_BASE_PADDR;
     h->mem = hm;
     h->line_log2 = m->line_log2;
@@ -256,7 +256,6 @@ void tl_memory_set_satp(tl_memory *m, tl_hart *h, uint64_t satp) {
         tl_slots_hide_view(hm, TL_VIEW_S);
     }
     h->satp = satp;
-    tl_set_context(hm, satp);
 }
 
 void tl_memory_set_bus(tl_memory *m, const tl_bus *bus) { m->devices = bus; }

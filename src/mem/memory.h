@@ -74,10 +74,6 @@ static inline uint64_t tl_line_bytes(const tl_memory *m) { return UINT64_C(1) <<
 // One clear place decides what is RAM; everything else is up to the devices.
 static inline bool tl_is_ram(const tl_memory *m, uint64_t paddr) { return paddr - TL_RAM_BASE_PADDR < m->ram_bytes; }
 static inline uint8_t *tl_host_of(const tl_memory *m, uint64_t paddr) { return m->ram + (paddr - TL_RAM_BASE_PADDR); }
-// What the hart runs is another address space from now on.
-static inline void tl_set_context(tl_hart_mem *hm, uint64_t context) {
-    hm->l1d.client.agent.context = hm->l1i.client.agent.context = hm->walker.context = context;
-}
 static inline void tl_stall(tl_hart *h, uint32_t cause_slot, uint64_t cycles) {
     h->now += cycles;
     h->tally[cause_slot] += cycles;

@@ -423,7 +423,6 @@ static void set_satp(tl_hart *h, uint64_t satp) {
         tl_memory_set_satp(tl_mem_of(h)->memory, h, satp);
     else
         h->satp = satp;
-    tl_set_context(tl_mem_of(h), satp);
 }
 
 static void status_changed(tl_hart *h, uint64_t old_mstatus) { tl_slots_status_changed(tl_mem_of(h), old_mstatus); }

@@ -253,7 +253,7 @@ static void test_agents_name_the_hart_and_its_address_space(void **state) {
             assert_int_equal(agents[i]->kind, kinds[i]);
             assert_int_equal(agents[i]->id, hart);
             assert_int_equal(agents[i]->partition, 0);
-            assert_int_equal(agents[i]->context, hart == 0 ? first : second);
+            assert_int_equal(*agents[i]->context, hart == 0 ? first : second);
         }
     }
     tl_rig_stop(&rig);
