@@ -64,8 +64,9 @@ static const void *settings(void *ctx, const tl_pmu_type *type) {
 }
 
 static bool dma(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_bytes, uint64_t now) {
+    static const tl_agent pmus = {.kind = TL_AGENT_PMU};
     tl_machine *machine = ctx;
-    if (!tl_memory_dma(machine->memory, paddr, size_bytes, true, now))
+    if (!tl_memory_dma(machine->memory, &pmus, paddr, size_bytes, true, now))
         return false;
     memcpy(tl_machine_ram(machine, paddr), bytes, size_bytes);
     return true;
@@ -223,15 +224,15 @@ static tl_pmu *window_at(const tl_machine *machine, uint64_t paddr) {
     return NULL;
 }
 
-static bool window_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+static bool window_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
     tl_pmu *pmu = window_at(ctx, paddr);
-    (void)hart;
+    (void)agent;
     return pmu && tl_pmu_load(pmu, paddr - pmu->type->window_paddr, size_bytes, ret_value);
 }
 
-static bool window_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+static bool window_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
     tl_pmu *pmu = window_at(ctx, paddr);
-    (void)hart;
+    (void)agent;
     return pmu && tl_pmu_store(pmu, paddr - pmu->type->window_paddr, size_bytes, value);
 }
 

@@ -67,7 +67,7 @@ static inline uint32_t tl_cache_find(const tl_cache *cache, uint64_t line) {
     uint32_t first = tl_cache_first_way(cache, line), way = 0, tag = (uint32_t)(line >> cache->line_log2);
     const uint32_t *tags = cache->tags + first;
     uint64_t hits = 0;
-    if (TL_LIKELY(cache->ways == 8)) { // the usual number, unrolled
+    if (TL_LIKELY(cache->ways == 8)) { // most caches have eight, unrolled
         hits = tl_match_eight(tags, tag);
     } else {
         for (; way + 4 <= cache->ways; way += 4)
@@ -78,27 +78,6 @@ static inline uint32_t tl_cache_find(const tl_cache *cache, uint64_t line) {
     return hits == 0 ? TL_NO_WAY : first + (uint32_t)__builtin_ctzll(hits);
 }
 
-// The usual shape, whose constants make the look-ups of a miss short: 8 ways, lines of 64 bytes, neighbors in neighboring sets, lru.
-enum { TL_USUAL_WAYS = 8, TL_USUAL_LINE_LOG2 = 6 };
-static inline bool tl_cache_is_usual(const tl_cache *cache) {
-    return cache->ways == TL_USUAL_WAYS && cache->line_log2 == TL_USUAL_LINE_LOG2 && cache->set_shift == TL_USUAL_LINE_LOG2 &&
-           cache->policy == TL_REPLACE_LRU;
-}
-TL_ALWAYS_INLINE uint32_t tl_cache_first_way_usual(const tl_cache *cache, uint64_t line) {
-    return ((uint32_t)(line >> TL_USUAL_LINE_LOG2) & cache->set_mask) * TL_USUAL_WAYS;
-}
-TL_ALWAYS_INLINE uint32_t tl_cache_match_usual(const tl_cache *cache, uint64_t line) { // a bit for the way of the set that holds the line
-    return tl_match_eight(cache->tags + tl_cache_first_way_usual(cache, line), (uint32_t)(line >> TL_USUAL_LINE_LOG2));
-}
-TL_ALWAYS_INLINE uint32_t tl_cache_find_usual(const tl_cache *cache, uint64_t line) {
-    uint32_t hits = tl_cache_match_usual(cache, line);
-    return hits == 0 ? TL_NO_WAY : tl_cache_first_way_usual(cache, line) + (uint32_t)__builtin_ctz(hits);
-}
-TL_ALWAYS_INLINE uint32_t tl_cache_choose_usual(const tl_cache *cache, uint64_t line) { // no way is invalid
-    uint32_t first = tl_cache_first_way_usual(cache, line);
-    return first + tl_replacement_oldest(cache->stamps + first, TL_USUAL_WAYS);
-}
-
 static inline void tl_cache_touch(tl_cache *cache, uint32_t way) { // a use
     cache->uses[way] = ++*cache->clock;
 }
@@ -107,7 +86,7 @@ static inline void tl_cache_touch(tl_cache *cache, uint32_t way) { // a use
 uint32_t tl_cache_choose_any(tl_cache *cache, uint32_t first_way);
 static inline uint32_t tl_cache_choose(tl_cache *cache, uint64_t line) {
     uint32_t first = tl_cache_first_way(cache, line);
-    if (TL_LIKELY(cache->n_invalid == 0 && cache->ways == 8 && cache->policy == TL_REPLACE_LRU)) // the usual case
+    if (TL_LIKELY(cache->n_invalid == 0 && cache->ways == 8 && cache->policy == TL_REPLACE_LRU)) // most caches
         return first + tl_replacement_oldest(cache->stamps + first, 8);
     return tl_cache_choose_any(cache, first);
 }

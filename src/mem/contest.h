@@ -5,23 +5,43 @@
 // A line is *contested* from a probe of a data cache for the sake of another hart until it was quiet for a while (docs/model.md 1.5). No
 // slot ever shows a contested line: each access of it asks, and waits until its hart is the one furthest behind. So does a request that
 // needs a probe. An access that must wait is refused before anything of it has happened, which ends the turn, and is made again later.
+//
+// The second level notes which lines are contested. The first level asks here, before it asks the second level.
 #ifndef TL_MEM_CONTEST_H
 #define TL_MEM_CONTEST_H
 
-#include "mem/memory.h"
+#include "mem/l2.h"
+#include "model/hart.h"
+
+typedef struct tl_contender { // of a hart, as far as it matters to its access under way
+    const tl_hart *h;
+    bool is_permitted; // the access does not wait
+    bool is_reaching;  // it is that of tl_mem_port.reach_load or reach_store: the caller may use the line again unasked
+} tl_contender;
 
 // Other harts may yet do what comes before an access of this one.
-TL_ALWAYS_INLINE bool tl_is_ahead(const tl_hart_mem *hm) { return hm->h->now > hm->h->first_until && !hm->is_permitted; }
+TL_ALWAYS_INLINE bool tl_is_ahead(const tl_contender *contender) {
+    return contender->h->now > contender->h->first_until && !contender->is_permitted;
+}
+// It took part in a probe lately.
+TL_ALWAYS_INLINE bool tl_was_sharing(const tl_contender *contender) { return contender->h->now < contender->h->sharing_until; }
 
-// The data caches of `others`, a bit for each hart, are probed for the sake of `hart`.
-TL_NOINLINE void tl_contest(tl_memory *m, tl_l2_line *entry, uint32_t hart, uint32_t others, uint64_t time);
-// An access of the program asks for a line of the second level or for permission to write it; or hits the contested way of its data cache.
-// true: it is refused, because it must wait, or because the caller of tl_mem_port.reach_load or reach_store may use the line again unasked.
-TL_NOINLINE bool tl_contest_refuses(tl_hart_mem *hm, tl_l2_line *entry, bool is_store);
-TL_NOINLINE bool tl_contest_refuses_hit(tl_hart_mem *hm, uint32_t way);
-// A fetch of this line, translated without loss of time.
-TL_NOINLINE bool tl_contest_refuses_fetch(tl_hart_mem *hm, uint64_t line);
-// Whether tl_l1d_access would refuse an access of this line.
-bool tl_contest_would_refuse(tl_hart_mem *hm, uint64_t line, bool is_store);
+// Whether the line is contested still.
+static inline bool tl_contest_lasts(const tl_l2 *l2, tl_l2_line *entry, uint64_t now) {
+    if (entry->is_contested && now >= l2->contested_at[entry - l2->lines] + TL_QUIET_CYCLES)
+        entry->is_contested = false;
+    return entry->is_contested;
+}
+
+// An access of a contested line that hits its data cache is refused.
+static inline bool tl_contest_refuses_hit(const tl_contender *contender) { return contender->is_reaching || tl_is_ahead(contender); }
+
+// A request of the program for a line, which the second level has (`entry`) or has not (NULL), or for permission to write it, is refused.
+// Most lines and most harts are not shared.
+TL_NOINLINE bool tl_contest_refuses_shared(const tl_contender *contender, const tl_l2_client *client, tl_l2_line *entry, bool is_store);
+TL_ALWAYS_INLINE bool tl_contest_refuses(const tl_contender *contender, const tl_l2_client *client, tl_l2_line *entry, bool is_store) {
+    return (TL_UNLIKELY(tl_was_sharing(contender)) || (entry && TL_UNLIKELY(tl_l2_is_shared(entry, client)))) &&
+           tl_contest_refuses_shared(contender, client, entry, is_store);
+}
 
 #endif

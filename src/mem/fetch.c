@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The door of model/hart.h for fetches of a line that no fetch slot shows. The one for caches of the usual shape has everything up to a
-// hit in the L2 in line: a program whose code does not fit its L1I spends most of its time here.
-#include "mem/contest.h"
-#include "mem/l2.h"
-#include "mem/slots.h"
-
-TL_ALWAYS_INLINE bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_translation *ret) {
-    if (TL_LIKELY(tl_translate_fetch(hm, vaddr, ret) || tl_translate(hm, vaddr, TL_ACCESS_FETCH, ret)))
-        return true;
-    hm->h->tally[TL_S_ITLB_ACCESS] += 1;
-    return false;
-}
+// Fetches as they work on every machine; see fetch.h.
+#include "mem/fetch.h"
 
 bool tl_fetch(tl_hart *h, uint64_t vaddr) {
     tl_hart_mem *hm = tl_mem_of(h);
     tl_translation at;
     uint64_t n_walked = h->tally[TL_S_ITLB_MISS];
-    if (TL_UNLIKELY(!translate(hm, vaddr, &at)))
+    if (TL_UNLIKELY(!tl_fetch_translate(hm, vaddr, &at)))
         return false;
-    if (TL_UNLIKELY(h->now < h->sharing_until) && h->tally[TL_S_ITLB_MISS] == n_walked &&
-        tl_contest_refuses_fetch(hm, at.paddr & h->line_mask))
+    if (TL_UNLIKELY(h->now < h->sharing_until) && h->tally[TL_S_ITLB_MISS] == n_walked && tl_l1i_would_refuse(hm, at.paddr & h->line_mask))
         return tl_trap(h, TL_TRAP_NOT_YET, vaddr);
     uint32_t way = tl_l1i_access(hm, at.paddr & h->line_mask);
     tl_slot_show_fetch(hm, vaddr, at.paddr, way, at.entry);
@@ -39,50 +28,4 @@ bool tl_fetch_hits(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
     *ret_pline = paddr & h->line_mask;
     return tl_is_ram(hm->memory, paddr) && tl_is_unprotected(hm, paddr, TL_ACCESS_FETCH, h->view) &&
            tl_cache_find(&hm->l1i.cache, *ret_pline) != TL_NO_WAY;
-}
-
-// As tl_l1i_access in l1.c for a line that is not there. What it replaces is known early, as in data_miss there, and so are the other
-// places where that is noted: the host fetches them while the L2 is asked.
-TL_ALWAYS_INLINE uint32_t miss(tl_hart_mem *hm, uint64_t line) {
-    tl_memory *m = hm->memory;
-    tl_l1 *l1 = &hm->l1i;
-    tl_hart *h = hm->h;
-    bool is_early = l1->cache.n_invalid == 0;
-    uint32_t way = TL_NO_WAY;
-    if (TL_LIKELY(is_early)) {
-        way = tl_cache_choose_usual(&l1->cache, line);
-        __builtin_prefetch(&m->l2_lines[l1->lines[way].l2_way], 1);
-        __builtin_prefetch(&h->fetch_slot[l1->lines[way].slot], 1);
-    }
-    h->tally[TL_S_L1I_MISS] += 1;
-    tl_l2_reply reply = tl_l2_ask(m, h->id, m->links[h->id], line, TL_USE_FETCH, false, h->now, false, true);
-    tl_stall(h, TL_S_HART_CYC_FETCH, reply.cycles);
-    if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0)) // the request may have left the set with an invalid way
-        way = tl_cache_choose(&l1->cache, line);
-    tl_l1_line *held = &l1->lines[way];
-    if (TL_LIKELY(held->state != TL_LINE_I)) {
-        h->tally[TL_S_L1I_EVICT] += 1;
-        tl_l2_release_fetch(m, h->id, held->l2_way);
-    }
-    tl_l1i_fill(hm, line, way, &reply, false);
-    return way;
-}
-
-bool tl_fetch_usual(tl_hart *h, uint64_t vaddr) {
-    tl_hart_mem *hm = tl_mem_of(h);
-    tl_l1 *l1 = &hm->l1i;
-    tl_translation at;
-    uint64_t n_walked = h->tally[TL_S_ITLB_MISS];
-    if (TL_UNLIKELY(!translate(hm, vaddr, &at)))
-        return false;
-    uint64_t line = at.paddr & ~UINT64_C(0) << TL_USUAL_LINE_LOG2;
-    uint32_t way = tl_cache_find_usual(&l1->cache, line);
-    if (TL_UNLIKELY(h->now < h->sharing_until) && h->tally[TL_S_ITLB_MISS] == n_walked && tl_contest_refuses_fetch(hm, line))
-        return tl_trap(h, TL_TRAP_NOT_YET, vaddr);
-    if (way == TL_NO_WAY)
-        way = miss(hm, line);
-    else
-        tl_cache_touch(&l1->cache, way);
-    tl_slot_show_fetch_line(hm, vaddr, at.paddr, way, at.entry, true); // hides what showed the way before
-    return true;
 }

@@ -21,14 +21,14 @@ static uint64_t harts(const books *b, enum tl_hart_slot slot) {
 static uint64_t slices(const books *b, enum tl_mem_signal signal) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < b->m->config.l2_slices; i++)
-        sum += b->m->slices[i].tally[signal];
+        sum += b->m->l2.slices[i].tally[signal];
     return sum;
 }
 
 static uint64_t channels(const books *b, enum tl_mem_signal signal) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < b->m->config.mem_channels; i++)
-        sum += b->m->channels[i].tally[signal];
+        sum += b->m->l2.dram.channels[i].tally[signal];
     return sum;
 }
 
@@ -91,7 +91,7 @@ static void check_hart(books *b, uint32_t hart) {
 }
 
 static void check_slice(books *b, uint32_t slice) {
-    const uint64_t *tally = b->m->slices[slice].tally;
+    const uint64_t *tally = b->m->l2.slices[slice].tally;
     equal(b, "l2.read", tally[TL_L2_READ], "l2.read_i + read_ld + read_st + unc_read (I5)",
           tally[TL_L2_READ_I] + tally[TL_L2_READ_LD] + tally[TL_L2_READ_ST] + tally[TL_L2_UNC_READ]);
     uint64_t reads = 0, misses = 0;
@@ -142,7 +142,7 @@ static void check_links(books *b) {
 }
 
 static void check_sums(books *b) {
-    const uint64_t *noc = b->m->noc;
+    const uint64_t *noc = b->m->l2.noc;
     uint64_t l1_requests = harts(b, TL_S_L1I_MISS) + harts(b, TL_S_L1D_LOAD_MISS) + harts(b, TL_S_L1D_STORE_MISS);
     uint64_t prefetches = harts(b, TL_S_L1I_PREFETCH) + harts(b, TL_S_L1D_PREFETCH);
     equal(b, "l2.read", slices(b, TL_L2_READ), "l1i.miss + l1d.load_miss + l1d.store_miss + prefetch + unc_read (I1)",

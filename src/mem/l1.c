@@ -1,74 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The first-level caches of a hart behind its slots: hits in any state, misses, upgrades, evictions, probes, and a next-line
-// prefetcher that follows demand misses without stalling anybody.
-#include "mem/contest.h"
-#include "mem/l2.h"
-#include "mem/slots.h"
+// The first-level caches of a hart as they work on every machine: hits in any state, misses, permission to write, evictions, probes, and
+// a next-line prefetcher that follows demand misses without stalling anybody.
+#include "mem/l1_steps.h"
 
-// Write permission may let another hart's reservation lapse: model/hart.h, reservation_paddr.
-static void break_reservations(tl_hart_mem *hm, uint64_t line) {
-    tl_memory *m = hm->memory;
-    for (uint32_t k = 0; k < m->n_harts; k++) {
-        tl_hart *other = m->harts[k].h;
-        if (other != hm->h && other->reservation_paddr == line)
-            other->reservation_paddr = TL_NO_LINE;
-    }
-}
-
-TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, tl_memory *m, uint32_t hart, uint64_t *link, uint32_t way, bool is_usual) {
-    const tl_l1 *l1 = &hm->l1d;
-    uint64_t *tally = hm->h->tally, now = hm->h->now;
-    uint32_t l2_way = l1->lines[way].l2_way;
-    tally[TL_S_L1D_EVICT] += 1;
-    tl_slot_hide_data(hm, way);
-    if (l1->lines[way].state == TL_LINE_M) {
-        tally[TL_S_L1D_EVICT_DIRTY] += 1;
-        tally[TL_S_L1D_WRITEBACK] += 1;
-        tl_l2_release(m, hart, link, l2_way, tl_cache_line(&l1->cache, way), true, now, is_usual);
-    } else {
-        tl_l2_release(m, hart, link, l2_way, tl_cache_line(&l1->cache, way), false, now, is_usual);
-    }
-}
-
-static void fill_data(tl_hart_mem *hm, uint64_t line, uint32_t way, tl_l2_reply reply, bool is_prefetch) {
-    tl_l1_line *held = &hm->l1d.lines[way];
-    if (TL_LIKELY(held->state != TL_LINE_I))
-        evict_data(hm, hm->memory, hm->h->id, hm->memory->links[hm->h->id], way, false);
-    tl_cache_fill(&hm->l1d.cache, way, line);
-    held->state = reply.state;
-    held->l2_way = reply.l2_way;
-    held->is_prefetched = is_prefetch;
-    held->is_contested = reply.is_contested;
-}
-
-static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *reply, bool is_prefetch) {
-    tl_l1 *l1 = &hm->l1i;
-    uint32_t way = tl_cache_choose(&l1->cache, line);
-    const tl_l1_line *held = &l1->lines[way];
-    if (held->state != TL_LINE_I) {
-        hm->h->tally[TL_S_L1I_EVICT] += 1;
-        tl_slot_hide_fetch(hm, way);
-        tl_l2_release_fetch(hm->memory, hm->h->id, held->l2_way);
-    }
-    tl_l1i_fill(hm, line, way, reply, is_prefetch);
-    return way;
-}
-
-static TL_NOINLINE void prefetch_next(tl_hart_mem *hm, uint64_t line, tl_use use) {
-    tl_memory *m = hm->memory;
-    tl_l1 *l1 = use == TL_USE_FETCH ? &hm->l1i : &hm->l1d;
-    uint64_t next = line + tl_line_bytes(m);
-    if ((next & ~tl_page_mask(0)) == 0) // the next line may belong to anyone
-        return;
-    if (tl_cache_find(&l1->cache, next) != TL_NO_WAY)
-        return;
-    hm->h->tally[use == TL_USE_FETCH ? TL_S_L1I_PREFETCH : TL_S_L1D_PREFETCH] += 1;
-    tl_l2_reply reply = tl_l2_request(m, hm->h->id, next, use == TL_USE_FETCH ? TL_USE_FETCH : TL_USE_LOAD, true, hm->h->now);
-    if (use == TL_USE_FETCH)
-        fill_fetch(hm, next, &reply, true);
-    else
-        fill_data(hm, next, tl_cache_choose(&l1->cache, next), reply, true);
-}
+// ---- data
 
 static void count_data_miss(uint64_t *tally, tl_use use) {
     if (tl_is_store(use)) {
@@ -80,65 +15,84 @@ static void count_data_miss(uint64_t *tally, tl_use use) {
     }
 }
 
+static void evict_data(tl_hart_mem *hm, uint32_t way) {
+    tl_l1 *l1 = &hm->l1d;
+    const tl_l1_line *held = &l1->lines[way];
+    uint64_t *tally = hm->h->tally;
+    tally[TL_S_L1D_EVICT] += 1;
+    tl_slot_hide_data(hm, way);
+    if (held->state == TL_LINE_M) {
+        tally[TL_S_L1D_EVICT_DIRTY] += 1;
+        tally[TL_S_L1D_WRITEBACK] += 1;
+        tl_l2_release_data(&l1->client, tl_cache_line(&l1->cache, way), held->l2_way, hm->h->now);
+    } else {
+        tl_l2_release(&l1->client, held->l2_way);
+    }
+}
+
+void tl_l1d_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, tl_l2_reply reply, bool is_prefetch) {
+    tl_l1_line *held = &hm->l1d.lines[way];
+    if (TL_LIKELY(held->state != TL_LINE_I))
+        evict_data(hm, way);
+    tl_cache_fill(&hm->l1d.cache, way, line);
+    held->state = reply.state;
+    held->l2_way = reply.l2_way;
+    held->is_prefetched = is_prefetch;
+    held->is_contested = reply.is_contested;
+}
+
+static bool has_next(const tl_l1 *l1, uint64_t next) { // or it may belong to anyone
+    return (next & ~tl_page_mask(0)) == 0 || tl_cache_find(&l1->cache, next) != TL_NO_WAY;
+}
+
+static TL_NOINLINE void prefetch_next_data(tl_hart_mem *hm, uint64_t line) {
+    tl_l1 *l1 = &hm->l1d;
+    uint64_t next = line + tl_line_bytes(hm->memory);
+    if (has_next(l1, next))
+        return;
+    hm->h->tally[TL_S_L1D_PREFETCH] += 1;
+    tl_l2_reply reply = tl_l2_prefetch_to_read(&l1->client, &l1->client.agent, next, hm->h->now);
+    tl_l1d_fill(hm, next, tl_cache_choose(&l1->cache, next), reply, true);
+}
+
+// The L2 is asked for a line of the program or of its walker, unless it must wait.
+static bool acquire(tl_hart_mem *hm, uint64_t line, tl_use use, tl_l2_reply *ret_reply) {
+    tl_l2_client *client = &hm->l1d.client;
+    tl_l2 *l2 = client->l2;
+    bool is_store = tl_is_store(use), is_walk = tl_is_walk(use);
+    uint32_t found = tl_l2_find(l2, line);
+    if (!is_walk && tl_contest_refuses(&hm->contender, client, found == TL_NO_WAY ? NULL : &l2->lines[found], is_store))
+        return false;
+    const tl_agent *agent = is_walk ? &hm->walker : &client->agent;
+    *ret_reply = is_store ? tl_l2_acquire_to_write(client, agent, line, found, hm->h->now)
+                          : tl_l2_acquire_to_read(client, agent, line, found, hm->h->now);
+    return true;
+}
+
 // What a line is replaced by is known early when nothing in between can change it; then its neighbor in the directory is on its way here
 // while the L2 is asked. A request may leave the victim's set with an invalid way: then it is chosen anew.
 static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot) {
-    tl_memory *m = hm->memory;
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;
     bool is_early = l1->cache.n_invalid == 0 && l1->cache.policy != TL_REPLACE_RANDOM;
     uint32_t way = TL_NO_WAY;
     if (TL_LIKELY(is_early)) {
         way = tl_cache_choose(&l1->cache, line);
-        __builtin_prefetch(&m->l2_lines[l1->lines[way].l2_way], 1);
+        __builtin_prefetch(&l1->client.l2->lines[l1->lines[way].l2_way], 1);
     }
-    bool is_walk = tl_is_walk(use);
-    tl_l2_reply reply = tl_l2_ask(m, h->id, m->links[h->id], line, use, false, h->now, !is_walk, false);
-    if (TL_UNLIKELY(reply.is_refused))
+    tl_l2_reply reply;
+    if (TL_UNLIKELY(!acquire(hm, line, use, &reply)))
         return TL_NO_WAY;
     count_data_miss(h->tally, use);
     tl_stall(h, cause_slot, reply.cycles);
     if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0))
         way = tl_cache_choose(&l1->cache, line);
-    fill_data(hm, line, way, reply, false);
-    if (tl_is_store(use) && TL_UNLIKELY(m->n_harts > 1))
-        break_reservations(hm, line);
-    if (TL_UNLIKELY(m->config.l1d.prefetch == TL_PREFETCH_NEXT_LINE) && !is_walk)
-        prefetch_next(hm, line, use);
+    tl_l1d_fill(hm, line, way, reply, false);
+    if (tl_is_store(use))
+        tl_l1d_take_reservations(hm, line);
+    if (TL_UNLIKELY(hm->memory->config.l1d.prefetch == TL_PREFETCH_NEXT_LINE) && !tl_is_walk(use))
+        prefetch_next_data(hm, line);
     return way;
-}
-
-// The same for a load or a store on a machine of the usual shape, when no way is invalid; the line is shown. false: refused.
-TL_ALWAYS_INLINE bool data_miss_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t line, bool is_store) {
-    tl_memory *m = hm->memory;
-    tl_l1 *l1 = &hm->l1d;
-    tl_hart *h = hm->h;
-    uint32_t hart = h->id, way = tl_cache_choose_usual(&l1->cache, line);
-    uint64_t *link = m->links[hart], *tally = h->tally;
-    tl_l1_line *held = &l1->lines[way];
-    __builtin_prefetch(&m->l2_lines[held->l2_way], 1);
-    tl_l2_reply reply = tl_l2_ask(m, hart, link, line, is_store ? TL_USE_STORE : TL_USE_LOAD, false, h->now, true, true);
-    if (TL_UNLIKELY(reply.is_refused))
-        return false;
-    tally[is_store ? TL_S_L1D_STORE_MISS : TL_S_L1D_LOAD_MISS] += 1;
-    h->now += reply.cycles;
-    tally[is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS] += reply.cycles;
-    if (TL_LIKELY(l1->cache.n_invalid == 0)) {
-        evict_data(hm, m, hart, link, way, true);
-        held->l2_way = reply.l2_way;
-        held->state = reply.state;
-        held->is_contested = reply.is_contested;
-        l1->cache.tags[way] = (uint32_t)(line >> TL_USUAL_LINE_LOG2);
-        l1->cache.stamps[way] = ++h->stamp;
-    } else {
-        way = tl_cache_choose(&l1->cache, line);
-        fill_data(hm, line, way, reply, false);
-    }
-    if (is_store && TL_UNLIKELY(m->n_harts > 1))
-        break_reservations(hm, line);
-    if (TL_LIKELY(!reply.is_contested))
-        tl_slot_show_line(hm, page, vaddr, way, is_store ? TL_LINE_M : TL_LINE_E, true, true);
-    return true;
 }
 
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot) {
@@ -148,25 +102,61 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t caus
     if (way == TL_NO_WAY)
         return data_miss(hm, line, use, cause_slot);
     tl_l1_line *held = &l1->lines[way];
-    bool must_upgrade = tl_is_store(use) && held->state == TL_LINE_S;
-    if (must_upgrade && !tl_is_walk(use) && tl_contest_refuses(hm, &hm->memory->l2_lines[held->l2_way], true))
+    tl_l2_line *entry = &l1->client.l2->lines[held->l2_way];
+    bool needs_permission = tl_is_store(use) && held->state == TL_LINE_S;
+    if (needs_permission && !tl_is_walk(use) && tl_contest_refuses(&hm->contender, &l1->client, entry, true))
         return TL_NO_WAY;
-    if (TL_UNLIKELY(held->is_contested) && !tl_is_walk(use) && tl_contest_refuses_hit(hm, way))
+    if (TL_UNLIKELY(held->is_contested) && !tl_is_walk(use) && tl_l1d_refuses_hit(hm, way))
         return TL_NO_WAY;
     tl_cache_touch(&l1->cache, way);
     h->tally[TL_S_L1D_PREFETCH_HIT] += held->is_prefetched;
     held->is_prefetched = false;
     if (!tl_is_store(use) || held->state == TL_LINE_M)
         return way;
-    if (must_upgrade) {
+    if (needs_permission) {
+        const tl_agent *agent = tl_is_walk(use) ? &hm->walker : &l1->client.agent;
         count_data_miss(h->tally, use);
         h->tally[TL_S_L1D_UPGRADE] += 1;
-        tl_stall(h, cause_slot, tl_l2_upgrade(hm->memory, h->id, held->l2_way, line, h->now));
-        held->is_contested = hm->memory->l2_lines[held->l2_way].is_contested;
+        tl_stall(h, cause_slot, tl_l2_acquire_permission(&l1->client, agent, line, held->l2_way, h->now));
+        held->is_contested = entry->is_contested;
     }
     held->state = TL_LINE_M;
-    break_reservations(hm, line);
+    tl_l1d_take_reservations(hm, line);
     return way;
+}
+
+bool tl_l1d_refuses_hit(tl_hart_mem *hm, uint32_t way) {
+    tl_l1_line *held = &hm->l1d.lines[way];
+    tl_l2 *l2 = hm->l1d.client.l2;
+    held->is_contested = tl_contest_lasts(l2, &l2->lines[held->l2_way], hm->h->now);
+    return held->is_contested && tl_contest_refuses_hit(&hm->contender);
+}
+
+bool tl_l1d_would_refuse(tl_hart_mem *hm, uint64_t line, bool is_store) {
+    const tl_l2_client *client = &hm->l1d.client;
+    tl_l2 *l2 = client->l2;
+    if (!tl_is_ahead(&hm->contender))
+        return false;
+    uint32_t way = tl_cache_find(&hm->l1d.cache, line);
+    if (way != TL_NO_WAY) {
+        const tl_l1_line *held = &hm->l1d.lines[way];
+        bool needs_permission = is_store && held->state == TL_LINE_S;
+        return (needs_permission && tl_contest_refuses(&hm->contender, client, &l2->lines[held->l2_way], true)) ||
+               (held->is_contested && tl_l1d_refuses_hit(hm, way));
+    }
+    uint32_t found = tl_l2_find(l2, line);
+    return tl_contest_refuses(&hm->contender, client, found == TL_NO_WAY ? NULL : &l2->lines[found], is_store);
+}
+
+void tl_l1d_break_reservations(tl_hart_mem *hm, uint64_t line) {
+    tl_memory *m = hm->memory;
+    for (uint32_t left = m->reserving & ~(1u << hm->h->id); left != 0; left &= left - 1) {
+        tl_hart *other = m->harts[__builtin_ctz(left)].h;
+        if (other->reservation_paddr == line)
+            other->reservation_paddr = TL_NO_LINE;
+        if (other->reservation_paddr == TL_NO_LINE) // it may have lapsed long ago
+            m->reserving &= ~(left & -left);
+    }
 }
 
 static TL_NOINLINE uint8_t *access_shown(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, tl_use use, uint32_t cause_slot) {
@@ -187,53 +177,9 @@ uint8_t *tl_l1d_store(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr)
     return access_shown(hm, page, vaddr, TL_USE_STORE, TL_S_HART_CYC_STORE_MISS);
 }
 
-TL_ALWAYS_INLINE uint8_t *access_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store) {
-    tl_l1 *l1 = &hm->l1d;
-    uint64_t paddr = vaddr + page->paddr_minus_vaddr, line = paddr & ~UINT64_C(0) << TL_USUAL_LINE_LOG2;
-    uint8_t *host = (uint8_t *)(hm->host_minus_paddr + paddr);
-    __builtin_prefetch(host); // a line that misses here often misses in the host's caches, too
-    uint32_t hits = tl_cache_match_usual(&l1->cache, line);
-    if (hits == 0) {
-        if (TL_UNLIKELY(l1->cache.n_invalid != 0))
-            return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
-        return TL_LIKELY(data_miss_usual(hm, page, vaddr, line, is_store)) ? host : NULL;
-    }
-    uint32_t way = tl_cache_first_way_usual(&l1->cache, line) + (uint32_t)__builtin_ctz(hits);
-    uint8_t state = l1->lines[way].state;
-    if (is_store && TL_UNLIKELY(state != TL_LINE_M))
-        return tl_l1d_store(hm, page, vaddr);
-    if (TL_UNLIKELY(l1->lines[way].is_contested) && tl_contest_refuses_hit(hm, way))
-        return NULL;
-    l1->cache.stamps[way] = ++hm->h->stamp;
-    if (TL_LIKELY(!l1->lines[way].is_contested))
-        tl_slot_show_line(hm, page, vaddr, way, state, true, false);
-    return host;
-}
-
-uint8_t *tl_l1d_load_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) { return access_usual(hm, page, vaddr, false); }
-uint8_t *tl_l1d_store_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) { return access_usual(hm, page, vaddr, true); }
-
-uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line) {
-    tl_l1 *l1 = &hm->l1i;
-    tl_hart *h = hm->h;
-    uint32_t way = tl_cache_find(&l1->cache, line);
-    if (way != TL_NO_WAY) {
-        tl_cache_touch(&l1->cache, way);
-        h->tally[TL_S_L1I_PREFETCH_HIT] += l1->lines[way].is_prefetched;
-        l1->lines[way].is_prefetched = false;
-        return way;
-    }
-    h->tally[TL_S_L1I_MISS] += 1;
-    tl_l2_reply reply = tl_l2_request(hm->memory, h->id, line, TL_USE_FETCH, false, h->now);
-    tl_stall(h, TL_S_HART_CYC_FETCH, reply.cycles);
-    way = fill_fetch(hm, line, &reply, false);
-    if (hm->memory->config.l1i.prefetch == TL_PREFETCH_NEXT_LINE)
-        prefetch_next(hm, line, TL_USE_FETCH);
-    return way;
-}
-
-bool tl_l1d_probe(tl_hart_mem *hm, uint64_t line, uint8_t keep) {
-    tl_l1 *l1 = &hm->l1d;
+static bool probe_data(tl_l2_client *client, uint64_t line, uint8_t keep) {
+    tl_l1 *l1 = (tl_l1 *)client;
+    tl_hart_mem *hm = l1->hm;
     uint64_t *tally = hm->h->tally;
     uint32_t way = tl_cache_find(&l1->cache, line);
     if (way == TL_NO_WAY) // the directory is exact; a line that is still on its way in is not here yet
@@ -257,22 +203,79 @@ bool tl_l1d_probe(tl_hart_mem *hm, uint64_t line, uint8_t keep) {
     return has_data;
 }
 
-void tl_l1i_probe(tl_hart_mem *hm, uint64_t line) {
-    uint32_t way = tl_cache_find(&hm->l1i.cache, line);
-    if (way == TL_NO_WAY)
+static void note_sharing(tl_l2_client *client, uint64_t time) { tl_hart_note_sharing(((tl_l1 *)client)->hm->h, time); }
+
+const tl_l2_client_type tl_l1d_client = {.probe = probe_data, .note_sharing = note_sharing};
+
+// ---- instructions
+
+static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *reply, bool is_prefetch) {
+    tl_l1 *l1 = &hm->l1i;
+    uint32_t way = tl_cache_choose(&l1->cache, line);
+    const tl_l1_line *held = &l1->lines[way];
+    if (held->state != TL_LINE_I) {
+        hm->h->tally[TL_S_L1I_EVICT] += 1;
+        tl_slot_hide_fetch(hm, way);
+        tl_l2_release_fetch(&l1->client, held->l2_way);
+    }
+    tl_l1i_fill(hm, line, way, reply, is_prefetch);
+    return way;
+}
+
+static TL_NOINLINE void prefetch_next_fetch(tl_hart_mem *hm, uint64_t line) {
+    tl_l1 *l1 = &hm->l1i;
+    uint64_t next = line + tl_line_bytes(hm->memory);
+    if (has_next(l1, next))
         return;
+    hm->h->tally[TL_S_L1I_PREFETCH] += 1;
+    tl_l2_reply reply = tl_l2_prefetch_get(&l1->client, &l1->client.agent, next, hm->h->now);
+    fill_fetch(hm, next, &reply, true);
+}
+
+uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line) {
+    tl_l1 *l1 = &hm->l1i;
+    tl_hart *h = hm->h;
+    uint32_t way = tl_cache_find(&l1->cache, line);
+    if (way != TL_NO_WAY) {
+        tl_cache_touch(&l1->cache, way);
+        h->tally[TL_S_L1I_PREFETCH_HIT] += l1->lines[way].is_prefetched;
+        l1->lines[way].is_prefetched = false;
+        return way;
+    }
+    h->tally[TL_S_L1I_MISS] += 1;
+    tl_l2_reply reply = tl_l2_get(&l1->client, &l1->client.agent, line, tl_l2_find(l1->client.l2, line), h->now);
+    tl_stall(h, TL_S_HART_CYC_FETCH, reply.cycles);
+    way = fill_fetch(hm, line, &reply, false);
+    if (hm->memory->config.l1i.prefetch == TL_PREFETCH_NEXT_LINE)
+        prefetch_next_fetch(hm, line);
+    return way;
+}
+
+bool tl_l1i_would_refuse(const tl_hart_mem *hm, uint64_t line) {
+    return tl_was_sharing(&hm->contender) && tl_is_ahead(&hm->contender) && tl_cache_find(&hm->l1i.cache, line) == TL_NO_WAY;
+}
+
+static void invalidate_fetch(tl_hart_mem *hm, uint32_t way) {
     hm->h->tally[TL_S_L1I_INVALIDATE] += 1;
     tl_slot_hide_fetch(hm, way);
     hm->l1i.lines[way].state = TL_LINE_I;
     tl_cache_drop(&hm->l1i.cache, way);
-    hm->h->has_lost_fetch = true;
 }
 
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way) {
-    tl_l1 *l1 = &hm->l1i;
-    hm->h->tally[TL_S_L1I_INVALIDATE] += 1;
-    tl_slot_hide_fetch(hm, way);
-    tl_l2_release_fetch(hm->memory, hm->h->id, l1->lines[way].l2_way);
-    l1->lines[way].state = TL_LINE_I;
-    tl_cache_drop(&l1->cache, way);
+    tl_l2_release_fetch(&hm->l1i.client, hm->l1i.lines[way].l2_way);
+    invalidate_fetch(hm, way);
 }
+
+static bool probe_fetch(tl_l2_client *client, uint64_t line, uint8_t keep) {
+    (void)keep; // copies to be executed are never owned, and only ever taken back whole
+    tl_l1 *l1 = (tl_l1 *)client;
+    uint32_t way = tl_cache_find(&l1->cache, line);
+    if (way != TL_NO_WAY) {
+        invalidate_fetch(l1->hm, way);
+        l1->hm->h->has_lost_fetch = true;
+    }
+    return false;
+}
+
+const tl_l2_client_type tl_l1i_client = {.probe = probe_fetch, .note_sharing = note_sharing};

@@ -1,97 +1,235 @@
 // SPDX-License-Identifier: MIT
-// The shared second level: slices dealt out by the low line-number bits, inclusive of every first-level cache, with a directory in its
-// tags. What an eviction costs is time of the slice and of the channel, never of the requester.
+// The second level as it works on every machine; see l2.h.
 #include "mem/l2.h"
 
-static void count_probe(tl_memory *m, tl_l2_slice *slice, bool has_data) {
+#include <assert.h>
+
+void tl_l2_add_client(tl_l2 *l2, tl_l2_client *client, tl_l2_client_kind kind) {
+    bool is_data = kind == TL_L2_DATA_CACHE;
+    assert(l2->n_clients[kind] < (is_data ? TL_L2_MAX_DATA_CACHES : TL_L2_MAX_CLIENTS - TL_L2_MAX_DATA_CACHES));
+    uint32_t number = (is_data ? 0 : TL_L2_MAX_DATA_CACHES) + l2->n_clients[kind]++;
+    client->l2 = l2;
+    client->bit = 1u << number;
+    l2->clients[number] = client;
+}
+
+// ---- probes
+
+static bool probe(tl_l2 *l2, tl_l2_slice *slice, tl_l2_client *client, uint64_t line, uint8_t keep, enum tl_mem_signal why) {
+    bool has_data = client->type->probe(client, line, keep);
     slice->tally[TL_L2_PROBE_OUT] += 1;
-    m->noc[TL_NOC_PROBE] += 1;
-    m->noc[has_data ? TL_NOC_PROBE_ACK_DATA : TL_NOC_PROBE_ACK] += 1;
+    l2->noc[TL_NOC_PROBE] += 1;
+    l2->noc[has_data ? TL_NOC_PROBE_ACK_DATA : TL_NOC_PROBE_ACK] += 1;
+    client->link[why] += 1;
+    return has_data;
 }
 
 // `why`: TL_LINK_PROBE_*.
-static void probe_data_cache(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line, uint8_t keep,
+static void probe_data_cache(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, tl_l2_client *client, uint64_t line, uint8_t keep,
                              enum tl_mem_signal why) {
-    bool has_data = tl_l1d_probe(&m->harts[hart], line, keep);
-    count_probe(m, slice, has_data);
-    m->links[hart][why] += 1;
-    m->links[hart][tl_l2_release_signal(has_data, entry->owner == hart, keep != TL_LINE_I)] += 1;
+    bool has_data = probe(l2, slice, client, line, keep, why);
+    client->link[tl_l2_release_signal(has_data, entry->is_owned, keep != TL_LINE_I)] += 1;
     if (has_data)
         tl_l2_take_data(slice, entry);
     if (keep == TL_LINE_I)
-        entry->data_sharers &= (uint8_t) ~(1u << hart);
+        tl_l2_remove_sharer(entry, client);
 }
 
-void tl_l2_share_owner(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why) {
-    probe_data_cache(m, slice, entry, entry->owner, line, TL_LINE_S, why);
-    entry->owner = TL_NO_OWNER;
+static tl_l2_client *owner_of(const tl_l2 *l2, const tl_l2_line *entry) {
+    return l2->clients[__builtin_ctz(entry->sharers & TL_L2_DATA_CACHES)];
 }
 
-void tl_l2_probe_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t others, uint64_t line) {
-    for (uint32_t left = others; left != 0; left &= left - 1)
-        probe_data_cache(m, slice, entry, (uint32_t)__builtin_ctz(left), line, TL_LINE_I, TL_LINK_PROBE_STORE);
+void tl_l2_share_owner(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why) {
+    probe_data_cache(l2, slice, entry, owner_of(l2, entry), line, TL_LINE_S, why);
+    entry->is_owned = false;
 }
 
-// Every copy in a first-level cache goes.
-static void probe_all(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
-    for (uint32_t left = entry->data_sharers; left != 0; left &= left - 1)
-        probe_data_cache(m, slice, entry, (uint32_t)__builtin_ctz(left), line, TL_LINE_I, TL_LINK_PROBE_TAKE);
-    for (uint32_t left = entry->fetch_sharers; left != 0; left &= left - 1) {
-        uint32_t hart = (uint32_t)__builtin_ctz(left);
-        tl_l1i_probe(&m->harts[hart], line);
-        count_probe(m, slice, false);
-        m->links[hart][TL_LINK_PROBE_I] += 1;
+// Every copy above goes. Data caches come first: their numbers are lower.
+static void probe_all(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
+    for (uint32_t left = entry->sharers; left != 0; left &= left - 1) {
+        tl_l2_client *client = l2->clients[__builtin_ctz(left)];
+        if (client->bit & TL_L2_DATA_CACHES)
+            probe_data_cache(l2, slice, entry, client, line, TL_LINE_I, TL_LINK_PROBE_TAKE);
+        else
+            (void)probe(l2, slice, client, line, TL_LINE_I, TL_LINK_PROBE_I);
     }
-    entry->fetch_sharers = 0;
-    entry->owner = TL_NO_OWNER;
+    entry->sharers = 0;
+    entry->is_owned = false;
 }
 
-void tl_l2_take_back(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
-    for (uint32_t left = entry->data_sharers | (uint32_t)entry->fetch_sharers << 8; left != 0; left &= left - 1)
-        slice->tally[TL_L2_BACK_INVALIDATE] += 1;
-    probe_all(m, slice, entry, line);
+void tl_l2_take_back(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
+    slice->tally[TL_L2_BACK_INVALIDATE] += (uint32_t)__builtin_popcount(entry->sharers);
+    probe_all(l2, slice, entry, line);
 }
 
-uint32_t tl_l2_fill_usual(tl_memory *m, uint64_t line, uint64_t time, uint64_t *cycles) {
-    return tl_l2_fill(m, &m->slices[0], line, time, true, cycles, true);
+// Data caches in `others` are probed for the sake of this client: from now on the line is contested.
+static void contest(tl_l2_client *client, tl_l2_line *entry, uint32_t others, uint64_t time) {
+    tl_l2 *l2 = client->l2;
+    entry->is_contested = true;
+    l2->contested_at[entry - l2->lines] = time;
+    client->type->note_sharing(client, time);
+    for (uint32_t left = others; left != 0; left &= left - 1) {
+        tl_l2_client *other = l2->clients[__builtin_ctz(left)];
+        other->type->note_sharing(other, time);
+    }
 }
 
-void tl_l2_prefetch_next(tl_memory *m, uint64_t line, uint64_t time) {
-    uint64_t next = line + tl_line_bytes(m), unused = 0;
-    if ((next & ~tl_page_mask(0)) == 0) // the next line may belong to anyone
+void tl_l2_take_from_owner(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why,
+                           uint64_t time) {
+    const tl_l2_client *owner = owner_of(client->l2, entry);
+    if (!tl_agent_is_same_hart(&owner->agent, &client->agent))
+        contest(client, entry, owner->bit, time);
+    tl_l2_share_owner(client->l2, slice, entry, line, why);
+}
+
+void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time) {
+    tl_l2 *l2 = client->l2;
+    uint32_t others = tl_l2_others(entry, client);
+    for (uint32_t left = others; left != 0; left &= left - 1)
+        probe_data_cache(l2, slice, entry, l2->clients[__builtin_ctz(left)], line, TL_LINE_I, TL_LINK_PROBE_STORE);
+    contest(client, entry, others, time);
+}
+
+// ---- requests
+
+enum { PAGE_BYTES = 4096 }; // the smallest page
+
+// A line that memory was asked for gets a way of its own, whose line is evicted. Returns the way, as an index of tl_l2.lines.
+static uint32_t fill(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint64_t time) {
+    tl_cache *cache = &slice->cache;
+    uint32_t way = tl_cache_choose(cache, line);
+    tl_l2_line *entry = &l2->lines[slice->first_way + way];
+    if (TL_LIKELY(cache->tags[way] != TL_NO_TAG))
+        tl_l2_evict(l2, slice, agent, way, entry, time);
+    tl_cache_fill(cache, way, line);
+    *entry = (tl_l2_line){0};
+    return slice->first_way + way;
+}
+
+static TL_NOINLINE void prefetch_next(tl_l2 *l2, const tl_agent *agent, uint64_t line, uint64_t time) {
+    uint64_t next = line + (UINT64_C(1) << l2->line_log2);
+    if ((next & (PAGE_BYTES - 1)) == 0) // the next line may belong to anyone
         return;
-    tl_l2_slice *slice = tl_l2_slice_of(m, next);
-    if (tl_cache_find(&slice->cache, next) != TL_NO_WAY)
+    if (tl_l2_find(l2, next) != TL_NO_WAY)
         return;
+    tl_l2_slice *slice = tl_l2_slice_of(l2, next);
     slice->tally[TL_L2_PREFETCH] += 1;
-    uint32_t way = tl_l2_fill(m, slice, next, time, false, &unused, false);
-    m->l2_lines[slice->first_way + way].is_prefetched = true;
+    (void)tl_dram_read_aside(&l2->dram, agent, next, time);
+    l2->lines[fill(l2, slice, agent, next, time)].is_prefetched = true;
 }
 
-tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time) {
-    return tl_l2_ask(m, hart, m->links[hart], line, use, is_prefetch, time, false, false);
-}
-
-uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time) {
-    tl_l2_slice *slice = tl_l2_slice_of(m, line);
-    slice->tally[TL_L2_READ] += 1;
-    slice->tally[TL_L2_READ_ST] += 1;
-    slice->tally[TL_L2_READ_HART0 + hart] += 1;
-    slice->tally[TL_L2_UPGRADE] += 1;
-    m->noc[TL_NOC_REQUEST] += 1;
-    tl_l2_line *entry = &m->l2_lines[l2_way];
-    m->links[hart][TL_LINK_ACQUIRE_PERM] += 1;
-    m->links[hart][TL_LINK_ACQUIRE_PERM_SHARED] += ((entry->data_sharers & ~(1u << hart)) | entry->fetch_sharers) != 0;
-    uint64_t cycles = tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
-    slice->tally[TL_L2_BUSY] += cycles;
-    cycles += m->config.mem.upgrade_cycles;
+// What a request does with a line that is here; `hit`: TL_LINK_*_HIT.
+TL_ALWAYS_INLINE void use(const tl_l2_client *client, tl_l2_slice *slice, uint32_t l2_way, enum tl_mem_signal hit) {
+    tl_l2_line *entry = &client->l2->lines[l2_way];
     tl_cache_touch(&slice->cache, l2_way - slice->first_way);
-    return cycles + tl_l2_take_others(m, slice, entry, hart, line, time);
+    tl_l2_count_hit(client->link, entry, hit);
+    slice->tally[TL_L2_PREFETCH_HIT] += entry->is_prefetched;
+    entry->is_prefetched = false;
+}
+
+// Everything up to the directory. Returns where the line is then; *ret_cycles is what that took.
+TL_ALWAYS_INLINE uint32_t serve(tl_l2_client *client, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t found,
+                                uint64_t time, enum tl_mem_signal kind, enum tl_mem_signal hit, uint64_t *ret_cycles) {
+    tl_l2 *l2 = client->l2;
+    tl_l2_count_request(l2, slice, agent, kind);
+    l2->noc[TL_NOC_RESPONSE_DATA] += 1;
+    uint64_t cycles = tl_l2_wait(l2, slice, time);
+    if (TL_LIKELY(found != TL_NO_WAY)) {
+        use(client, slice, found, hit);
+    } else {
+        tl_l2_count_miss(client->link, slice, agent, hit);
+        uint64_t asked = time + cycles;
+        cycles += tl_dram_read(&l2->dram, agent, line, asked);
+        found = fill(l2, slice, agent, line, asked);
+        if (TL_UNLIKELY(l2->is_prefetching))
+            prefetch_next(l2, agent, line, time + cycles);
+    }
+    *ret_cycles = cycles;
+    return found;
+}
+
+static uint32_t serve_prefetch(tl_l2_client *client, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint64_t time,
+                               enum tl_mem_signal kind, enum tl_mem_signal hit) {
+    tl_l2 *l2 = client->l2;
+    uint32_t found = tl_l2_find(l2, line);
+    tl_l2_count_request(l2, slice, agent, kind);
+    l2->noc[TL_NOC_RESPONSE_DATA] += 1;
+    slice->tally[TL_L2_PREFETCH_READ] += 1;
+    uint64_t cycles = tl_server_occupy(&slice->server, time, l2->busy_cycles) + l2->hit_cycles;
+    if (found != TL_NO_WAY) {
+        use(client, slice, found, hit);
+        return found;
+    }
+    tl_l2_count_miss(client->link, slice, agent, hit);
+    (void)tl_dram_read_aside(&l2->dram, agent, line, time + cycles);
+    return fill(l2, slice, agent, line, time + cycles);
+}
+
+tl_l2_reply tl_l2_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time) {
+    tl_l2_slice *slice = tl_l2_slice_of(client->l2, line);
+    tl_l2_reply reply = {.state = TL_LINE_S};
+    reply.l2_way = serve(client, slice, agent, line, found, time, TL_L2_READ_I, TL_LINK_GET_HIT, &reply.cycles);
+    tl_l2_line *entry = &client->l2->lines[reply.l2_way];
+    reply.cycles += tl_l2_grant_fetch(client, slice, entry, line, time);
+    return reply;
+}
+
+tl_l2_reply tl_l2_acquire_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time) {
+    tl_l2_slice *slice = tl_l2_slice_of(client->l2, line);
+    tl_l2_reply reply = {0};
+    reply.l2_way = serve(client, slice, agent, line, found, time, TL_L2_READ_LD, TL_LINK_ACQUIRE_NB_HIT, &reply.cycles);
+    tl_l2_line *entry = &client->l2->lines[reply.l2_way];
+    reply.cycles += tl_l2_grant_read(client, slice, entry, line, time, &reply.state);
+    reply.is_contested = entry->is_contested;
+    return reply;
+}
+
+tl_l2_reply tl_l2_acquire_to_write(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time) {
+    tl_l2_slice *slice = tl_l2_slice_of(client->l2, line);
+    tl_l2_reply reply = {.state = TL_LINE_M};
+    reply.l2_way = serve(client, slice, agent, line, found, time, TL_L2_READ_ST, TL_LINK_ACQUIRE_NT_HIT, &reply.cycles);
+    tl_l2_line *entry = &client->l2->lines[reply.l2_way];
+    reply.cycles += tl_l2_grant_write(client, slice, entry, line, time);
+    reply.is_contested = entry->is_contested;
+    return reply;
+}
+
+tl_l2_reply tl_l2_prefetch_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint64_t time) {
+    tl_l2_slice *slice = tl_l2_slice_of(client->l2, line);
+    tl_l2_reply reply = {.state = TL_LINE_S};
+    reply.l2_way = serve_prefetch(client, slice, agent, line, time, TL_L2_READ_I, TL_LINK_GET_HIT);
+    (void)tl_l2_grant_fetch(client, slice, &client->l2->lines[reply.l2_way], line, time);
+    return reply;
+}
+
+tl_l2_reply tl_l2_prefetch_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint64_t time) {
+    tl_l2_slice *slice = tl_l2_slice_of(client->l2, line);
+    tl_l2_reply reply = {0};
+    reply.l2_way = serve_prefetch(client, slice, agent, line, time, TL_L2_READ_LD, TL_LINK_ACQUIRE_NB_HIT);
+    tl_l2_line *entry = &client->l2->lines[reply.l2_way];
+    (void)tl_l2_grant_read(client, slice, entry, line, time, &reply.state);
+    reply.is_contested = entry->is_contested;
+    return reply;
+}
+
+uint64_t tl_l2_acquire_permission(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t l2_way, uint64_t time) {
+    tl_l2 *l2 = client->l2;
+    tl_l2_slice *slice = tl_l2_slice_of(l2, line);
+    tl_l2_line *entry = &l2->lines[l2_way];
+    tl_l2_count_request(l2, slice, agent, TL_L2_READ_ST);
+    slice->tally[TL_L2_UPGRADE] += 1;
+    client->link[TL_LINK_ACQUIRE_PERM] += 1;
+    client->link[TL_LINK_ACQUIRE_PERM_SHARED] += (entry->sharers & ~client->bit) != 0;
+    uint64_t cycles = tl_server_occupy(&slice->server, time, l2->busy_cycles);
+    slice->tally[TL_L2_BUSY] += cycles;
+    cycles += l2->upgrade_cycles;
+    tl_cache_touch(&slice->cache, l2_way - slice->first_way);
+    return cycles + tl_l2_grant_write(client, slice, entry, line, time);
 }
 
 // A device's access comes through a port of the slice: what is here is served here, what is not goes to memory and leaves nothing behind.
 // A write takes every copy above, those of instruction caches included.
-void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time) {
+void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint64_t time) {
     static const struct {
         enum tl_mem_signal all, part, hit, hit_shared, miss;
     } signals[] = {
@@ -101,30 +239,30 @@ void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time) {
         [TL_DMA_PUT_PARTIAL] = {TL_L2_DMA_WRITE, TL_L2_DMA_WRITE_PARTIAL, TL_L2_DMA_WRITE_PARTIAL_HIT, TL_L2_DMA_WRITE_PARTIAL_HIT_SHARED,
                                 TL_L2_DMA_WRITEMISS},
     };
-    tl_l2_slice *slice = tl_l2_slice_of(m, line);
+    tl_l2_slice *slice = tl_l2_slice_of(l2, line);
     bool is_write = use != TL_DMA_GET;
     slice->tally[signals[use].all] += 1;
     if (is_write)
         slice->tally[signals[use].part] += 1;
-    time += tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles) + m->config.mem.l2_hit_cycles;
+    time += tl_server_occupy(&slice->server, time, l2->busy_cycles) + l2->hit_cycles;
     uint32_t way = tl_cache_find(&slice->cache, line);
     if (way == TL_NO_WAY) {
         slice->tally[signals[use].miss] += 1;
         if (is_write)
-            tl_dram_write(m, line, time);
+            tl_dram_write(&l2->dram, agent, line, time);
         else
-            tl_dram_read(m, line, time, false);
+            (void)tl_dram_read_aside(&l2->dram, agent, line, time);
         return;
     }
-    tl_l2_line *entry = &m->l2_lines[slice->first_way + way];
+    tl_l2_line *entry = &l2->lines[slice->first_way + way];
     tl_cache_touch(&slice->cache, way);
     slice->tally[signals[use].hit] += 1;
-    slice->tally[signals[use].hit_shared] += (entry->data_sharers | entry->fetch_sharers) != 0;
+    slice->tally[signals[use].hit_shared] += entry->sharers != 0;
     if (!is_write) {
-        if (entry->owner != TL_NO_OWNER)
-            tl_l2_share_owner(m, slice, entry, line, TL_LINK_PROBE_GET);
+        if (entry->is_owned)
+            tl_l2_share_owner(l2, slice, entry, line, TL_LINK_PROBE_GET);
         return;
     }
-    probe_all(m, slice, entry, line);
+    probe_all(l2, slice, entry, line);
     entry->is_dirty = true;
 }

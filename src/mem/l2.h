@@ -1,33 +1,214 @@
 // SPDX-License-Identifier: MIT
-// What the first level inlines of the second: a request that hits, and giving a line back. Its order of work for one request: wait for the
-// slice, look up, probe other copies or read memory, answer; then make room. What is rare is in l2.c.
+// The shared second level: slices dealt out by the low line-number bits, inclusive of every cache above, with a directory in its tags.
+// It knows the caches above as clients, which it probes, and knows nothing of harts.
+//
+// A client looks up where its line is (tl_l2_find), asks for it or for permission to write it, and tells when it drops it. The order of
+// work for one request: wait for the slice, look up, read memory or probe other clients, answer. What an eviction costs is time of the
+// slice and of the channel, never of the client. Small steps that the fixed-geometry twin (l2_fixed.h) shares are inlined from here.
 #ifndef TL_MEM_L2_H
 #define TL_MEM_L2_H
 
-#include "mem/contest.h"
+#include "mem/cache.h"
 #include "mem/dram.h"
 
-// What is rare: one hart alone never needs the first two, and prefetchers are a matter of the machine.
-void tl_l2_share_owner(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line,
-                       enum tl_mem_signal why);                                                               // it keeps a shared copy
-void tl_l2_probe_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t others, uint64_t line); // their copies go
-void tl_l2_prefetch_next(tl_memory *m, uint64_t line, uint64_t time);
-void tl_l2_take_back(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line); // every copy goes: the L2 is inclusive
+enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M }; // states of a line in a client; in an instruction cache I or S
 
-TL_ALWAYS_INLINE tl_l2_slice *tl_l2_slice_of(tl_memory *m, uint64_t line) {
-    return &m->slices[line >> m->line_log2 & (m->config.l2_slices - 1)];
+typedef struct tl_l2 tl_l2;
+typedef struct tl_l2_client tl_l2_client;
+
+typedef struct tl_l2_client_type {
+    // The line goes to state `keep`, S or I, for the sake of another client, of a device or of an eviction. Returns whether the client
+    // answers with data, which it has changed. The line may not be here: it is still on its way in.
+    bool (*probe)(tl_l2_client *client, uint64_t line, uint8_t keep);
+    // A data cache was probed for the sake of a client of another hart, and this is one of the two: contest.h.
+    void (*note_sharing)(tl_l2_client *client, uint64_t time);
+} tl_l2_client_type;
+
+// A cache above. Stores of one data cache take the line from the others; copies in instruction caches stay until the line leaves or a device
+// writes it.
+typedef enum tl_l2_client_kind { TL_L2_DATA_CACHE, TL_L2_INSTRUCTION_CACHE, TL_L2_N_CLIENT_KINDS } tl_l2_client_kind;
+enum { TL_L2_MAX_DATA_CACHES = 16, TL_L2_MAX_CLIENTS = 24 }; // the former have the lower numbers
+static const uint32_t TL_L2_DATA_CACHES = (1u << TL_L2_MAX_DATA_CACHES) - 1,
+                      TL_L2_ALL_CLIENTS = (1u << TL_L2_MAX_CLIENTS) - 1; // in tl_l2_line.sharers
+
+struct tl_l2_client { // the owner's; first member of its struct
+    const tl_l2_client_type *type;
+    tl_l2 *l2;
+    uint64_t *link; // tallies of the connection: TL_LINK_*
+    tl_agent agent; // whose cache it is. Others, a walker, may ask through it
+    uint32_t bit;   // in tl_l2_line.sharers
+};
+
+typedef struct tl_l2_line {               // the directory: exact, since clients tell when they drop a line
+    uint32_t sharers : TL_L2_MAX_CLIENTS; // that hold the line, tl_l2_client.bit
+    bool is_owned : 1;                    // the only data cache among them holds it in E or M
+    bool is_dirty : 1, is_prefetched : 1;
+    bool is_contested : 1; // contest.h: since tl_l2.contested_at of the way
+} tl_l2_line;
+_Static_assert(sizeof(tl_l2_line) == 4, "the host seldom has them at hand: guest/kernels/chase.c took 4 % longer with 8 bytes");
+
+typedef struct tl_l2_slice {
+    tl_cache cache;
+    uint32_t first_way; // its way 0's index in tl_l2.lines
+    tl_server server;
+    uint64_t *tally;
+} tl_l2_slice;
+
+struct tl_l2 {
+    uint32_t line_log2, slice_mask;
+    uint32_t busy_cycles, hit_cycles, probe_cycles, upgrade_cycles;
+    bool is_prefetching;    // the next line after a miss
+    tl_l2_line *lines;      // of all slices
+    uint64_t *contested_at; // [way of all slices], valid where the line is contested
+    uint64_t clock;
+    uint64_t *noc; // tallies
+    uint32_t n_clients[TL_L2_N_CLIENT_KINDS];
+    tl_l2_client *clients[TL_L2_MAX_CLIENTS];
+    tl_l2_slice slices[TL_MAX_L2_SLICES];
+    tl_dram dram;
+};
+
+typedef struct tl_l2_reply {
+    uint64_t cycles; // what the client waits
+    uint32_t l2_way; // where the line is
+    uint8_t state;   // what the client may keep
+    bool is_contested;
+} tl_l2_reply;
+
+// Numbers the client, whose type, link and agent are set. It lives as long as the L2.
+void tl_l2_add_client(tl_l2 *l2, tl_l2_client *client, tl_l2_client_kind kind);
+
+// Where the line is, an index of tl_l2.lines; or TL_NO_WAY.
+static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line);
+
+// Requests of a client for a line that it does not hold. `found`: what tl_l2_find says.
+tl_l2_reply tl_l2_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time); // instructions
+tl_l2_reply tl_l2_acquire_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time);
+tl_l2_reply tl_l2_acquire_to_write(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time);
+// The same of a client's prefetcher: nobody waits.
+tl_l2_reply tl_l2_prefetch_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint64_t time);
+tl_l2_reply tl_l2_prefetch_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint64_t time);
+// A data cache wants to write the line that it holds in S. Returns the cycles waited.
+uint64_t tl_l2_acquire_permission(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t l2_way, uint64_t time);
+
+typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma; // a device reads the line, writes all of it, writes some
+void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint64_t time);
+
+// Rare steps.
+void tl_l2_share_owner(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why); // it keeps a copy
+void tl_l2_take_from_owner(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why,
+                           uint64_t time); // the same, for the sake of this client
+void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time); // their copies go
+void tl_l2_take_back(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line); // every copy goes: the L2 is inclusive
+
+// Three requests, told apart by whether they hit and whether somebody else has the line: the first rows of unit link, in this order.
+enum { TL_L2_N_REQUESTS = 3 };
+#define IS_ROW(row, number) ((int)TL_LINK_##row == (int)(number))
+_Static_assert(IS_ROW(ACQUIRE_NT_HIT, TL_LINK_GET_HIT + TL_L2_N_REQUESTS - 1), "hits");
+_Static_assert(IS_ROW(GET_MISS, TL_LINK_GET_HIT + TL_L2_N_REQUESTS), "misses");
+_Static_assert(IS_ROW(GET_SHARED, TL_LINK_GET_HIT + 2 * TL_L2_N_REQUESTS), "shared");
+_Static_assert(IS_ROW(ACQUIRE_NB_MISS, TL_LINK_ACQUIRE_NB_HIT + TL_L2_N_REQUESTS), "in the same order");
+_Static_assert(IS_ROW(ACQUIRE_NT_SHARED, TL_LINK_ACQUIRE_NT_HIT + 2 * TL_L2_N_REQUESTS), "in the same order");
+#undef IS_ROW
+
+TL_ALWAYS_INLINE tl_l2_slice *tl_l2_slice_of(tl_l2 *l2, uint64_t line) { return &l2->slices[line >> l2->line_log2 & l2->slice_mask]; }
+
+static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line) {
+    const tl_l2_slice *slice = tl_l2_slice_of(l2, line);
+    uint32_t way = tl_cache_find(&slice->cache, line);
+    return way == TL_NO_WAY ? TL_NO_WAY : slice->first_way + way;
 }
 
-TL_ALWAYS_INLINE void tl_l2_touch(tl_memory *m, tl_l2_slice *slice, uint32_t way, bool is_usual) {
-    if (is_usual)
-        slice->cache.stamps[way] = ++m->l2_clock;
-    else
-        tl_cache_touch(&slice->cache, way);
+TL_ALWAYS_INLINE void tl_l2_add_sharer(tl_l2_line *entry, const tl_l2_client *client) {
+    entry->sharers = (entry->sharers | client->bit) & TL_L2_ALL_CLIENTS;
+}
+TL_ALWAYS_INLINE void tl_l2_remove_sharer(tl_l2_line *entry, const tl_l2_client *client) {
+    entry->sharers = entry->sharers & ~client->bit & TL_L2_ALL_CLIENTS;
 }
 
-TL_ALWAYS_INLINE void tl_l2_take_data(tl_l2_slice *slice, tl_l2_line *entry) {
-    slice->tally[TL_L2_WRITE] += 1;
-    entry->is_dirty = true;
+// Data caches other than this client that hold the line.
+TL_ALWAYS_INLINE uint32_t tl_l2_others(const tl_l2_line *entry, const tl_l2_client *client) {
+    return entry->sharers & TL_L2_DATA_CACHES & ~client->bit;
+}
+
+// Whether other data caches use the line, or did.
+TL_ALWAYS_INLINE bool tl_l2_is_shared(const tl_l2_line *entry, const tl_l2_client *client) {
+    return (tl_l2_others(entry, client) != 0) | entry->is_contested;
+}
+
+// Counts what all requests have in common; `kind`: TL_L2_READ_*.
+TL_ALWAYS_INLINE void tl_l2_count_request(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, enum tl_mem_signal kind) {
+    slice->tally[TL_L2_READ] += 1;
+    slice->tally[kind] += 1;
+    slice->tally[TL_L2_READ_HART0 + agent->id] += 1;
+    l2->noc[TL_NOC_REQUEST] += 1;
+}
+
+// Returns the cycles until the slice has looked up the line of a request that somebody waits for.
+TL_ALWAYS_INLINE uint64_t tl_l2_wait(const tl_l2 *l2, tl_l2_slice *slice, uint64_t time) {
+    uint64_t cycles = tl_server_occupy(&slice->server, time, l2->busy_cycles);
+    if (TL_UNLIKELY(cycles != 0))
+        slice->tally[TL_L2_BUSY] += cycles;
+    return cycles + l2->hit_cycles;
+}
+
+// `hit`: TL_LINK_*_HIT. Another's copy is meant, or that of the hart's other cache: a client asks for what it has not.
+TL_ALWAYS_INLINE void tl_l2_count_hit(uint64_t *link, const tl_l2_line *entry, enum tl_mem_signal hit) {
+    link[hit] += 1;
+    link[hit + 2 * TL_L2_N_REQUESTS] += entry->sharers != 0;
+}
+
+TL_ALWAYS_INLINE void tl_l2_count_miss(uint64_t *link, tl_l2_slice *slice, const tl_agent *agent, enum tl_mem_signal hit) {
+    link[hit + TL_L2_N_REQUESTS] += 1;
+    slice->tally[TL_L2_READMISS] += 1;
+    slice->tally[TL_L2_READMISS_HART0 + agent->id] += 1;
+}
+
+TL_ALWAYS_INLINE void tl_l2_evict(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint32_t way, tl_l2_line *entry, uint64_t time) {
+    uint64_t line = tl_cache_line(&slice->cache, way);
+    if (TL_UNLIKELY(entry->sharers != 0)) // most lines left the caches above long ago
+        tl_l2_take_back(l2, slice, entry, line);
+    if (entry->is_dirty) {
+        slice->tally[TL_L2_EVICT_DIRTY] += 1;
+        slice->tally[TL_L2_WRITEBACK] += 1;
+        tl_dram_write(&l2->dram, agent, line, time);
+    } else {
+        slice->tally[TL_L2_EVICT_CLEAN] += 1;
+    }
+}
+
+// An instruction cache gets a copy of a line that is here. Returns the cycles that takes.
+TL_ALWAYS_INLINE uint32_t tl_l2_grant_fetch(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time) {
+    bool is_owned = entry->is_owned;
+    if (TL_UNLIKELY(is_owned))
+        tl_l2_take_from_owner(client, slice, entry, line, TL_LINK_PROBE_GET, time);
+    tl_l2_add_sharer(entry, client);
+    return is_owned ? client->l2->probe_cycles : 0;
+}
+
+// A data cache gets one: to own it when no other has it, which *ret_state says.
+TL_ALWAYS_INLINE uint32_t tl_l2_grant_read(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time,
+                                           uint8_t *ret_state) {
+    bool is_owned = entry->is_owned;
+    if (TL_UNLIKELY(is_owned))
+        tl_l2_take_from_owner(client, slice, entry, line, TL_LINK_PROBE_LOAD, time);
+    *ret_state = TL_LINE_S;
+    if ((entry->sharers & TL_L2_DATA_CACHES) == 0) {
+        *ret_state = TL_LINE_E;
+        entry->is_owned = true;
+    }
+    tl_l2_add_sharer(entry, client);
+    return is_owned ? client->l2->probe_cycles : 0;
+}
+
+// A data cache wants to write: every copy in another one goes.
+TL_ALWAYS_INLINE uint32_t tl_l2_grant_write(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time) {
+    bool has_others = tl_l2_others(entry, client) != 0;
+    if (TL_UNLIKELY(has_others))
+        tl_l2_probe_others(client, slice, entry, line, time);
+    entry->is_owned = true;
+    tl_l2_add_sharer(entry, client);
+    return has_others ? client->l2->probe_cycles : 0;
 }
 
 // The signal of what a data cache says when it gives up a right: the line with data or the right alone, all of it (N) or writing (B).
@@ -37,169 +218,39 @@ TL_ALWAYS_INLINE enum tl_mem_signal tl_l2_release_signal(bool has_data, bool is_
     return !is_trunk ? TL_LINK_RELEASE_BN : keeps ? TL_LINK_RELEASE_TB : TL_LINK_RELEASE_TN;
 }
 
-// Whether other harts use the line, or did.
-TL_ALWAYS_INLINE bool tl_l2_is_shared(const tl_l2_line *entry, uint32_t hart) {
-    return ((entry->data_sharers & ~(1u << hart)) != 0) | entry->is_contested;
+TL_ALWAYS_INLINE void tl_l2_take_data(tl_l2_slice *slice, tl_l2_line *entry) {
+    slice->tally[TL_L2_WRITE] += 1;
+    entry->is_dirty = true;
 }
 
-// Whether a data cache of another hart is probed when this one reads or writes the line that it has not, or may not write.
-TL_ALWAYS_INLINE bool tl_l2_needs_others(const tl_l2_line *entry, uint32_t hart, bool is_store) {
-    return is_store ? (entry->data_sharers & ~(1u << hart)) != 0 : entry->owner != TL_NO_OWNER && entry->owner != hart;
+// A data cache dropped the line, which it had not changed.
+TL_ALWAYS_INLINE void tl_l2_release(tl_l2_client *client, uint32_t l2_way) {
+    tl_l2_line *entry = &client->l2->lines[l2_way];
+    client->link[tl_l2_release_signal(false, entry->is_owned, false)] += 1;
+    tl_l2_remove_sharer(entry, client);
+    entry->is_owned = false; // when another one holds the line, nobody owned it
 }
 
-// A data cache wants to write: every other copy in a data cache goes. Returns the cycles that takes.
-TL_ALWAYS_INLINE uint32_t tl_l2_take_others(tl_memory *m, tl_l2_slice *slice, tl_l2_line *entry, uint32_t hart, uint64_t line,
-                                            uint64_t time) {
-    uint32_t others = entry->data_sharers & ~(1u << hart);
-    if (TL_UNLIKELY(others != 0)) {
-        tl_l2_probe_others(m, slice, entry, others, line);
-        tl_contest(m, entry, hart, others, time);
-    }
-    entry->owner = (uint8_t)hart;
-    entry->data_sharers = (uint8_t)(1u << hart);
-    return others != 0 ? m->config.mem.probe_cycles : 0;
-}
-
-TL_ALWAYS_INLINE void tl_l2_evict(tl_memory *m, tl_l2_slice *slice, uint32_t way, tl_l2_line *entry, uint64_t time) {
-    uint64_t line = tl_cache_line(&slice->cache, way);
-    if (TL_UNLIKELY(entry->data_sharers | entry->fetch_sharers)) // most lines left the first-level caches long ago
-        tl_l2_take_back(m, slice, entry, line);
-    if (entry->is_dirty) {
-        slice->tally[TL_L2_EVICT_DIRTY] += 1;
-        slice->tally[TL_L2_WRITEBACK] += 1;
-        tl_dram_write(m, line, time);
-    } else {
-        slice->tally[TL_L2_EVICT_CLEAN] += 1;
-    }
-}
-
-// Reads the line from memory into a way of its own; *cycles grows by what the data took.
-TL_ALWAYS_INLINE uint32_t tl_l2_fill(tl_memory *m, tl_l2_slice *slice, uint64_t line, uint64_t time, bool is_demand, uint64_t *cycles,
-                                     bool is_usual) {
-    tl_cache *cache = &slice->cache;
-    *cycles += tl_dram_read(m, line, time, is_demand);
-    uint32_t way = is_usual && TL_LIKELY(cache->n_invalid == 0) ? tl_cache_choose_usual(cache, line) : tl_cache_choose(cache, line);
-    tl_l2_line *entry = &m->l2_lines[(is_usual ? 0 : slice->first_way) + way];
-    if (TL_LIKELY(cache->tags[way] != TL_NO_TAG))
-        tl_l2_evict(m, slice, way, entry, time);
-    if (is_usual && TL_LIKELY(cache->n_invalid == 0)) {
-        cache->tags[way] = (uint32_t)(line >> TL_USUAL_LINE_LOG2);
-        cache->stamps[way] = ++m->l2_clock;
-    } else {
-        tl_cache_fill(cache, way, line);
-    }
-    *entry = (tl_l2_line){.owner = TL_NO_OWNER};
-    return way;
-}
-
-uint32_t tl_l2_fill_usual(tl_memory *m, uint64_t line, uint64_t time, uint64_t *cycles); // for a demand, where m->is_usual
-
-// Three requests, told apart by whether they hit and whether somebody else has the line: the first rows of unit link, in this order.
-enum { TL_L2_GET, TL_L2_ACQUIRE_NB, TL_L2_ACQUIRE_NT, TL_L2_N_REQUESTS };
-#define IS_ROW(row, number) ((int)TL_LINK_##row == (int)(number))
-_Static_assert(IS_ROW(GET_HIT, TL_L2_GET) && IS_ROW(ACQUIRE_NB_HIT, TL_L2_ACQUIRE_NB) && IS_ROW(ACQUIRE_NT_HIT, TL_L2_ACQUIRE_NT), "hits");
-_Static_assert(IS_ROW(GET_MISS, TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_MISS, TL_L2_N_REQUESTS + TL_L2_ACQUIRE_NT), "misses");
-_Static_assert(IS_ROW(GET_SHARED, 2 * TL_L2_N_REQUESTS) && IS_ROW(ACQUIRE_NT_SHARED, 2 * TL_L2_N_REQUESTS + TL_L2_ACQUIRE_NT), "shared");
-#undef IS_ROW
-
-// hart_link: m->links[hart]. may_refuse: it is an access of the program, which contest.h may refuse. is_usual: m->is_usual, where it is known.
-TL_ALWAYS_INLINE tl_l2_reply tl_l2_ask(tl_memory *m, uint32_t hart, uint64_t *hart_link, uint64_t line, tl_use use, bool is_prefetch,
-                                       uint64_t time, bool may_refuse, bool is_usual) {
-    tl_l2_slice *slice = is_usual ? &m->slices[0] : tl_l2_slice_of(m, line);
-    uint32_t first_way = is_usual ? 0 : slice->first_way;
-    uint64_t *tally = slice->tally, *noc = m->noc;
-    bool is_store = tl_is_store(use), is_fetch = use == TL_USE_FETCH;
-    uint32_t way = 0, hits = is_usual ? tl_cache_match_usual(&slice->cache, line) : 0;
-    if (is_usual)
-        way = tl_cache_first_way_usual(&slice->cache, line) + (uint32_t)__builtin_ctz(hits | 1u << 31);
-    else
-        way = tl_cache_find(&slice->cache, line);
-    bool is_hit = is_usual ? hits != 0 : way != TL_NO_WAY;
-    if (may_refuse &&
-        (TL_UNLIKELY(m->harts[hart].h->now < m->harts[hart].h->sharing_until) ||
-         (is_hit && TL_UNLIKELY(tl_l2_is_shared(&m->l2_lines[first_way + way], hart)))) &&
-        tl_contest_refuses(&m->harts[hart], is_hit ? &m->l2_lines[first_way + way] : NULL, is_store))
-        return (tl_l2_reply){.is_refused = true};
-    tally[TL_L2_READ] += 1;
-    tally[is_fetch ? TL_L2_READ_I : is_store ? TL_L2_READ_ST : TL_L2_READ_LD] += 1;
-    tally[TL_L2_READ_HART0 + hart] += 1;
-    tally[TL_L2_PREFETCH_READ] += is_prefetch;
-    noc[TL_NOC_REQUEST] += 1;
-    noc[TL_NOC_RESPONSE_DATA] += 1;
-    uint64_t *link = hart_link + (is_fetch ? TL_L2_GET : is_store ? TL_L2_ACQUIRE_NT : TL_L2_ACQUIRE_NB);
-
-    uint64_t cycles = tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
-    if (!is_prefetch && TL_UNLIKELY(cycles != 0))
-        tally[TL_L2_BUSY] += cycles;
-    cycles += m->config.mem.l2_hit_cycles;
-
-    if (TL_LIKELY(is_hit)) {
-        const tl_l2_line *held = &m->l2_lines[first_way + way];
-        tl_l2_touch(m, slice, way, is_usual);
-        link[TL_LINK_GET_HIT] += 1;
-        link[TL_LINK_GET_SHARED] += (held->data_sharers | held->fetch_sharers) != 0; // not its own copy: it asks for one
-    } else {
-        link[TL_LINK_GET_MISS] += 1;
-        tally[TL_L2_READMISS] += 1;
-        tally[TL_L2_READMISS_HART0 + hart] += 1;
-        if (is_usual)
-            way = tl_l2_fill_usual(m, line, time + cycles, &cycles);
-        else
-            way = tl_l2_fill(m, slice, line, time + cycles, !is_prefetch, &cycles, false);
-    }
-    tl_l2_line *entry = &m->l2_lines[first_way + way];
-    if (!is_usual) { // else nobody prefetches
-        tally[TL_L2_PREFETCH_HIT] += entry->is_prefetched;
-        entry->is_prefetched = false;
-    }
-
-    tl_l2_reply reply = {.l2_way = first_way + way, .state = TL_LINE_S};
-    if (is_store) {
-        cycles += tl_l2_take_others(m, slice, entry, hart, line, time);
-        reply.state = TL_LINE_M;
-    } else {
-        if (TL_UNLIKELY(entry->owner != TL_NO_OWNER)) {
-            if (entry->owner != hart)
-                tl_contest(m, entry, hart, 1u << entry->owner, time);
-            tl_l2_share_owner(m, slice, entry, line, is_fetch ? TL_LINK_PROBE_GET : TL_LINK_PROBE_LOAD);
-            cycles += m->config.mem.probe_cycles;
-        }
-        if (is_fetch) {
-            entry->fetch_sharers |= (uint8_t)(1u << hart);
-        } else {
-            if (entry->data_sharers == 0) {
-                reply.state = TL_LINE_E;
-                entry->owner = (uint8_t)hart;
-            }
-            entry->data_sharers |= (uint8_t)(1u << hart);
-        }
-    }
-    reply.cycles = cycles;
-    reply.is_contested = entry->is_contested;
-    if (!is_usual && TL_UNLIKELY(!is_hit && !is_prefetch && m->config.l2.prefetch == TL_PREFETCH_NEXT_LINE))
-        tl_l2_prefetch_next(m, line, time + cycles);
-    return reply;
-}
-
-// A data cache dropped the line, with data when it was modified.
-TL_ALWAYS_INLINE void tl_l2_release(tl_memory *m, uint32_t hart, uint64_t *hart_link, uint32_t l2_way, uint64_t line, bool is_dirty,
-                                    uint64_t time, bool is_usual) {
-    tl_l2_line *entry = &m->l2_lines[l2_way];
-    bool is_owner = entry->owner == hart;
-    entry->data_sharers &= (uint8_t) ~(1u << hart);
-    entry->owner = is_owner ? (uint8_t)TL_NO_OWNER : entry->owner;
-    hart_link[tl_l2_release_signal(is_dirty, is_owner, false)] += 1;
-    if (!is_dirty)
-        return;
-    tl_l2_slice *slice = is_usual ? &m->slices[0] : tl_l2_slice_of(m, line);
+// It had changed the line, and was its owner. The rest of it, a use of the line, is up to the geometry.
+TL_ALWAYS_INLINE void tl_l2_take_release(tl_l2_client *client, tl_l2_slice *slice, uint32_t l2_way, uint64_t time) {
+    tl_l2 *l2 = client->l2;
+    tl_l2_line *entry = &l2->lines[l2_way];
+    tl_l2_remove_sharer(entry, client);
+    entry->is_owned = false;
+    client->link[TL_LINK_RELEASE_DATA_TN] += 1;
     tl_l2_take_data(slice, entry);
-    tl_l2_touch(m, slice, l2_way - (is_usual ? 0 : slice->first_way), is_usual);
-    tl_server_occupy(&slice->server, time, m->config.mem.l2_busy_cycles);
-    m->noc[TL_NOC_RELEASE_DATA] += 1;
+    tl_server_occupy(&slice->server, time, l2->busy_cycles);
+    l2->noc[TL_NOC_RELEASE_DATA] += 1;
 }
 
-TL_ALWAYS_INLINE void tl_l2_release_fetch(tl_memory *m, uint32_t hart, uint32_t l2_way) { // an instruction cache did
-    m->l2_lines[l2_way].fetch_sharers &= (uint8_t) ~(1u << hart);
+static inline void tl_l2_release_data(tl_l2_client *client, uint64_t line, uint32_t l2_way, uint64_t time) {
+    tl_l2_slice *slice = tl_l2_slice_of(client->l2, line);
+    tl_l2_take_release(client, slice, l2_way, time);
+    tl_cache_touch(&slice->cache, l2_way - slice->first_way);
+}
+
+TL_ALWAYS_INLINE void tl_l2_release_fetch(tl_l2_client *client, uint32_t l2_way) { // an instruction cache dropped it
+    tl_l2_remove_sharer(&client->l2->lines[l2_way], client);
 }
 
 #endif

@@ -2,6 +2,8 @@
 // Assembles the memory system of a machine from its description, once; afterwards nothing here allocates.
 #include "mem/memory.h"
 
+#include "mem/cache_fixed.h"
+
 #include <string.h>
 
 static uint32_t sets_of(const tl_cache_config *cache) { return cache->size_bytes / cache->ways / cache->line_bytes; }
@@ -71,12 +73,24 @@ static uint64_t seed_of(const tl_memory *m, uint32_t hart, uint32_t unit) {
     return tl_replacement_seed(m->config.seed, unit == UNIT_L2 ? UNIT_L2 + hart : hart * UNITS_PER_HART + unit);
 }
 
-static bool new_l1(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_l1 *l1, const tl_cache_config *config, uint32_t unit,
+typedef struct l1_kind {
+    const tl_l2_client_type *client;
+    tl_l2_client_kind kind;
+    tl_agent_kind agent;
+    uint32_t unit;
+} l1_kind;
+
+static bool new_l1(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_l1 *l1, const tl_cache_config *config, const l1_kind *kind,
                    uint32_t first_stamp) {
+    l1->hm = hm;
+    l1->client.type = kind->client;
+    l1->client.link = m->links[hm->h->id];
+    l1->client.agent = (tl_agent){.kind = kind->agent, .id = hm->h->id, .context = &hm->h->context};
+    tl_l2_add_client(&m->l2, &l1->client, kind->kind);
     l1->first_stamp = first_stamp;
     l1->lines = tl_arena_alloc(arena, (size_t)sets_of(config) * config->ways * sizeof *l1->lines);
     return l1->lines && tl_cache_init(&l1->cache, arena, sets_of(config), config->ways, m->line_log2, m->line_log2, config->replacement,
-                                      hm->h->stamps + first_stamp, &hm->h->stamp, seed_of(m, hm->h->id, unit));
+                                      hm->h->stamps + first_stamp, &hm->h->stamp, seed_of(m, hm->h->id, kind->unit));
 }
 
 static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_first_tlb *tlb, const tl_tlb_config *config, uint32_t unit,
@@ -102,8 +116,12 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     uint32_t l1d_ways = sets_of(&config->l1d) * config->l1d.ways, l1i_ways = sets_of(&config->l1i) * config->l1i.ways;
     uint32_t l1d_stamp = 8, l1i_stamp = l1d_stamp + l1d_ways, dtlb_stamp = l1i_stamp + l1i_ways; // from 8: a set of 8 in one host line
     uint32_t itlb_stamp = dtlb_stamp + config->dtlb.entries, n_stamps = itlb_stamp + config->itlb.entries;
+    static const l1_kind data = {&tl_l1d_client, TL_L2_DATA_CACHE, TL_AGENT_HART_DATA, UNIT_L1D};
+    static const l1_kind fetch = {&tl_l1i_client, TL_L2_INSTRUCTION_CACHE, TL_AGENT_HART_FETCH, UNIT_L1I};
     hm->memory = m;
     hm->h = h;
+    hm->contender.h = h;
+    hm->walker = (tl_agent){.kind = TL_AGENT_WALKER, .id = h->id, .context = &h->context};
     hm->host_minus_paddr = (uintptr_t)m->ram - TL_RAM_BASE_PADDR;
     h->mem = hm;
     h->line_log2 = m->line_log2;
@@ -111,8 +129,8 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     h->reservation_paddr = TL_NO_LINE;
     h->first_until = h->access_until = UINT64_MAX;
     h->stamps = new_stamps(arena, h, n_stamps);
-    if (!h->stamps || !new_l1(m, hm, arena, &hm->l1d, &config->l1d, UNIT_L1D, l1d_stamp) ||
-        !new_l1(m, hm, arena, &hm->l1i, &config->l1i, UNIT_L1I, l1i_stamp) ||
+    if (!h->stamps || !new_l1(m, hm, arena, &hm->l1d, &config->l1d, &data, l1d_stamp) ||
+        !new_l1(m, hm, arena, &hm->l1i, &config->l1i, &fetch, l1i_stamp) ||
         !new_first_tlb(m, hm, arena, &hm->dtlb, &config->dtlb, UNIT_DTLB, dtlb_stamp) ||
         !new_first_tlb(m, hm, arena, &hm->itlb, &config->itlb, UNIT_ITLB, itlb_stamp))
         return false;
@@ -122,38 +140,68 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
                                     stamps, &hm->l2tlb_clock, seed_of(m, h->id, UNIT_L2TLB)))
             return false;
     }
-    m->is_usual = tl_cache_is_usual(&hm->l1d.cache) && tl_cache_is_usual(&m->slices[0].cache) && config->l2_slices == 1 &&
+    m->is_fixed = tl_cache_is_fixed(&hm->l1d.cache) && tl_cache_is_fixed(&m->l2.slices[0].cache) && config->l2_slices == 1 &&
                   config->l1d.prefetch == TL_PREFETCH_NONE && config->l2.prefetch == TL_PREFETCH_NONE;
-    m->is_usual_fetch = m->is_usual && tl_cache_is_usual(&hm->l1i.cache) && config->l1i.prefetch == TL_PREFETCH_NONE;
-    h->port = m->is_usual_fetch ? &tl_memory_port_usual : m->is_usual ? &tl_memory_port_usual_data : &tl_memory_port;
+    m->is_fixed_fetch = m->is_fixed && tl_cache_is_fixed(&hm->l1i.cache) && config->l1i.prefetch == TL_PREFETCH_NONE;
+    h->port = m->is_fixed_fetch ? &tl_memory_port_fixed : m->is_fixed ? &tl_memory_port_fixed_data : &tl_memory_port;
     tl_slots_init(hm);
     return true;
 }
 
-static bool new_shared(tl_memory *m, tl_arena *arena, uint64_t *const *shared_tally) {
+static bool new_l2(tl_memory *m, tl_arena *arena, uint64_t *const **next_tally) {
     const tl_config *config = &m->config;
+    tl_l2 *l2 = &m->l2;
     uint32_t slice_sets = sets_of(&config->l2) / config->l2_slices, slice_ways = slice_sets * config->l2.ways;
-    uint64_t *stamps = tl_arena_alloc(arena, (size_t)slice_ways * config->l2_slices * sizeof *stamps);
-    m->l2_lines = tl_arena_alloc(arena, (size_t)slice_ways * config->l2_slices * sizeof *m->l2_lines);
-    m->contested_at = tl_arena_alloc(arena, (size_t)slice_ways * config->l2_slices * sizeof *m->contested_at);
-    if (!stamps || !m->l2_lines || !m->contested_at)
+    size_t n_ways = (size_t)slice_ways * config->l2_slices;
+    l2->line_log2 = m->line_log2;
+    l2->slice_mask = config->l2_slices - 1;
+    l2->busy_cycles = config->mem.l2_busy_cycles;
+    l2->hit_cycles = config->mem.l2_hit_cycles;
+    l2->probe_cycles = config->mem.probe_cycles;
+    l2->upgrade_cycles = config->mem.upgrade_cycles;
+    l2->is_prefetching = config->l2.prefetch == TL_PREFETCH_NEXT_LINE;
+    uint64_t *stamps = tl_arena_alloc(arena, n_ways * sizeof *stamps);
+    l2->lines = tl_arena_alloc(arena, n_ways * sizeof *l2->lines);
+    l2->contested_at = tl_arena_alloc(arena, n_ways * sizeof *l2->contested_at);
+    if (!stamps || !l2->lines || !l2->contested_at)
         return false;
     for (uint32_t i = 0; i < config->l2_slices; i++) {
-        tl_l2_slice *slice = &m->slices[i];
-        slice->tally = *shared_tally++;
+        tl_l2_slice *slice = &l2->slices[i];
+        slice->tally = *(*next_tally)++;
         slice->first_way = i * slice_ways;
-        if (!tl_cache_init(&slice->cache, arena, slice_sets, config->l2.ways, m->line_log2, m->line_log2 + m->slices_log2,
-                           config->l2.replacement, stamps + slice->first_way, &m->l2_clock, seed_of(m, i, UNIT_L2)))
+        if (!tl_cache_init(&slice->cache, arena, slice_sets, config->l2.ways, m->line_log2, m->line_log2 + tl_log2(config->l2_slices),
+                           config->l2.replacement, stamps + slice->first_way, &l2->clock, seed_of(m, i, UNIT_L2)))
             return false;
     }
-    m->noc = *shared_tally++;
+    l2->noc = *(*next_tally)++;
+    return true;
+}
+
+static bool new_dram(tl_memory *m, tl_arena *arena, uint64_t *const **next_tally) {
+    const tl_config *config = &m->config;
+    tl_dram *dram = &m->l2.dram;
+    *dram = (tl_dram){
+        .line_log2 = m->line_log2,
+        .channel_mask = config->mem_channels - 1,
+        .bank_mask = config->mem.mem_banks - 1,
+        .banks_log2 = tl_log2(config->mem.mem_banks),
+        .row_shift = tl_log2(config->mem.mem_row_bytes) + tl_log2(config->mem_channels),
+        .row_cycles = {config->mem.mem_row_hit_cycles, config->mem.mem_row_miss_cycles, config->mem.mem_row_conflict_cycles},
+        .busy_cycles = config->mem.mem_busy_cycles,
+    };
     for (uint32_t i = 0; i < config->mem_channels; i++) {
-        tl_channel *channel = &m->channels[i];
-        channel->tally = *shared_tally++;
+        tl_channel *channel = &dram->channels[i];
+        channel->tally = *(*next_tally)++;
         channel->open_rows = tl_arena_alloc(arena, config->mem.mem_banks * sizeof *channel->open_rows);
         if (!channel->open_rows)
             return false;
     }
+    return true;
+}
+
+static bool new_shared(tl_memory *m, tl_arena *arena, uint64_t *const *shared_tally) {
+    if (!new_l2(m, arena, &shared_tally) || !new_dram(m, arena, &shared_tally))
+        return false;
     m->bus = *shared_tally++;
     m->dma = *shared_tally++;
     for (uint32_t i = 0; i < m->n_harts; i++)
@@ -175,13 +223,6 @@ tl_status tl_memory_new(const tl_config *config, tl_arena *arena, tl_hart *const
     m->ram_bytes = config->ram_bytes;
     m->n_harts = config->n_harts;
     m->line_log2 = tl_log2(config->l1d.line_bytes);
-    m->slices_log2 = tl_log2(config->l2_slices);
-    m->channels_log2 = tl_log2(config->mem_channels);
-    m->banks_log2 = tl_log2(config->mem.mem_banks);
-    m->row_shift = tl_log2(config->mem.mem_row_bytes) + m->channels_log2;
-    m->row_cycles[0] = config->mem.mem_row_hit_cycles;
-    m->row_cycles[1] = config->mem.mem_row_miss_cycles;
-    m->row_cycles[2] = config->mem.mem_row_conflict_cycles;
     bool is_ok = new_shared(m, arena, shared_tally);
     for (uint32_t i = 0; is_ok && i < m->n_harts; i++)
         is_ok = new_hart_mem(m, arena, &m->harts[i], harts[i]);
@@ -218,7 +259,7 @@ static bool was_fetched(const tl_memory *m, uint64_t paddr) {
     return m->fetched_pages[page / 8] >> page % 8 & 1;
 }
 
-bool tl_memory_dma(tl_memory *m, uint64_t paddr, uint64_t size_bytes, bool is_write, uint64_t now_cycles) {
+bool tl_memory_dma(tl_memory *m, const tl_agent *agent, uint64_t paddr, uint64_t size_bytes, bool is_write, uint64_t now_cycles) {
     uint64_t offset = paddr - TL_RAM_BASE_PADDR;
     if (offset > m->ram_bytes || size_bytes > m->ram_bytes - offset)
         return false;
@@ -226,7 +267,7 @@ bool tl_memory_dma(tl_memory *m, uint64_t paddr, uint64_t size_bytes, bool is_wr
     for (uint64_t line = paddr & ~(tl_line_bytes(m) - 1); size_bytes != 0 && line < paddr + size_bytes; line += tl_line_bytes(m)) {
         bool is_whole = paddr <= line && paddr + size_bytes >= line + tl_line_bytes(m);
         m->dma[is_write ? TL_DMA_WRITE : TL_DMA_READ] += 1;
-        tl_l2_dma(m, line, !is_write ? TL_DMA_GET : is_whole ? TL_DMA_PUT_FULL : TL_DMA_PUT_PARTIAL, now_cycles);
+        tl_l2_dma(&m->l2, agent, line, !is_write ? TL_DMA_GET : is_whole ? TL_DMA_PUT_FULL : TL_DMA_PUT_PARTIAL, now_cycles);
         is_code |= is_write && was_fetched(m, line);
     }
     if (is_write)

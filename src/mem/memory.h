@@ -4,57 +4,17 @@
 #ifndef TL_MEM_MEMORY_H
 #define TL_MEM_MEMORY_H
 
-#include "mem/cache.h"
-#include "mem/mem_signals.h"
+#include "mem/l1.h"
 #include "mem/tlb.h"
 #include "model/bus.h"
 #include "model/isa.h"
 #include "model/mem.h"
-
-typedef enum tl_use {
-    TL_USE_FETCH,
-    TL_USE_LOAD,
-    TL_USE_STORE,
-    TL_USE_AMO,
-    TL_USE_WALK_READ,
-    TL_USE_WALK_WRITE
-} tl_use; // what it counts as
-static inline bool tl_is_store(tl_use use) { return use == TL_USE_STORE || use == TL_USE_AMO || use == TL_USE_WALK_WRITE; }
-static inline bool tl_is_walk(tl_use use) { return use == TL_USE_WALK_READ || use == TL_USE_WALK_WRITE; }
-enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M };
 
 enum { TL_N_LEVELS = 4 }; // of page sizes
 
 typedef struct tl_range { // of physical addresses
     uint64_t start, bytes;
 } tl_range;
-
-// Something that serves one request at a time. It remembers the last one only: a request that comes from before that one (harts
-// run in turns, so one may lag behind) does not wait.
-typedef struct tl_server {
-    uint64_t start, until;
-} tl_server;
-
-static inline uint64_t tl_server_occupy(tl_server *server, uint64_t time, uint32_t busy_cycles) { // returns the cycles waited
-    uint64_t wait = time >= server->start && time < server->until ? server->until - time : 0;
-    server->start = time + wait;
-    server->until = server->start + busy_cycles;
-    return wait;
-}
-
-typedef struct tl_l1_line { // what is known of a way, but for its tag
-    uint32_t l2_way;        // where the line is in the L2; stays, because the L2 is inclusive
-    uint16_t slot;          // the one that shows the line, if any does: then its line_stamp names the way
-    uint8_t state;          // TL_LINE_*; in an instruction cache I or S
-    bool is_prefetched : 1; // filled by the prefetcher and not used since
-    bool is_contested : 1;  // contest.h
-} tl_l1_line;
-
-typedef struct tl_l1 { // a first-level cache; slots are those of its hart (data slots or fetch slots)
-    tl_cache cache;
-    tl_l1_line *lines;    // [way]
-    uint32_t first_stamp; // slots stamp cell first_stamp + way of h->stamps; never 0, the sink
-} tl_l1;
 
 typedef struct tl_first_tlb { // a first-level TLB
     tl_tlb tlb;
@@ -75,7 +35,7 @@ typedef struct tl_slot_set { // data slots of one view that rest on rights the h
     bool has_any;
 } tl_slot_set;
 
-typedef struct tl_hart_mem { // h->mem
+struct tl_hart_mem { // h->mem
     tl_memory *memory;
     tl_hart *h;
     uintptr_t host_minus_paddr; // of RAM
@@ -86,50 +46,24 @@ typedef struct tl_hart_mem { // h->mem
     uint64_t l2tlb_clock;
     tl_slot_set user_slots;            // of view S, for pages of programs
     tl_slot_set code_slots[TL_VIEW_M]; // of views U and S, for pages that execute and are not readable by themselves
-    bool is_permitted;                 // the access under way does not wait: contest.h
-    bool is_reaching;                  // it is that of tl_mem_port.reach_load or reach_store
+    tl_contender contender;
+    tl_agent walker; // who asks through l1d when page tables are read
     _Alignas(64) tl_page_slot page_slots[TL_N_VIEWS * TL_PAGE_SLOTS];
-} tl_hart_mem;
-
-typedef struct tl_l2_line {              // the directory: exact, since first-level caches tell when they drop a line
-    uint8_t data_sharers, fetch_sharers; // bit k: hart k's L1D, L1I holds the line
-    uint8_t owner;                       // the hart whose L1D holds it in E or M, or TL_NO_OWNER; then data_sharers is that bit
-    bool is_dirty : 1, is_prefetched : 1;
-    bool is_contested : 1; // contest.h: since tl_memory.contested_at of the way
-} tl_l2_line;
-enum { TL_NO_OWNER = UINT8_MAX };
-
-typedef struct tl_l2_slice {
-    tl_cache cache;
-    uint32_t first_way; // its way 0's index in tl_memory.l2_lines
-    tl_server server;
-    uint64_t *tally;
-} tl_l2_slice;
-
-typedef struct tl_channel {
-    uint64_t *open_rows; // [bank]
-    tl_server server;
-    uint64_t *tally;
-} tl_channel;
+};
 
 struct tl_memory {
     tl_config config;
     uint8_t *ram;
     uint64_t ram_bytes;
-    bool is_usual;       // L1Ds and L2 are of the usual shape (cache.h), the L2 is one slice, and neither prefetches
-    bool is_usual_fetch; // and L1Is likewise
-    uint32_t n_harts, line_log2, slices_log2, channels_log2, banks_log2;
-    uint32_t row_shift;     // an address without the bits within a row, and without those of the channel
-    uint32_t row_cycles[3]; // of a row that is open, that is not but nor is another, and of any other
-    tl_l2_line *l2_lines;   // of all slices
-    uint64_t *contested_at; // [way of all slices], valid where the line is contested
-    uint64_t l2_clock;
-    uint64_t *noc, *bus, *dma;     // tallies
+    bool is_fixed;       // L1Ds and L2 are of the fixed geometry (cache_fixed.h), the L2 is one slice, and neither prefetches
+    bool is_fixed_fetch; // and L1Is likewise
+    uint32_t n_harts, line_log2;
+    uint32_t reserving;            // harts that may have a reservation, a bit for each
+    uint64_t *bus, *dma;           // tallies
     uint64_t *links[TL_MAX_HARTS]; // tallies
     const tl_bus *devices;         // what is not RAM; NULL: nothing
     uint8_t *fetched_pages;        // a bit for each page of RAM that was ever in an instruction cache
-    tl_l2_slice slices[TL_MAX_L2_SLICES];
-    tl_channel channels[TL_MAX_MEM_CHANNELS];
+    tl_l2 l2;
     tl_hart_mem harts[TL_MAX_HARTS];
 };
 
@@ -142,43 +76,6 @@ static inline void tl_stall(tl_hart *h, uint32_t cause_slot, uint64_t cycles) {
     h->now += cycles;
     h->tally[cause_slot] += cycles;
 }
-
-// l2.c; l2.h has what is inlined
-typedef struct tl_l2_reply {
-    uint64_t cycles; // what the requester waits
-    uint32_t l2_way; // where the line is
-    uint8_t state;   // what the requester may keep
-    bool is_contested;
-    bool is_refused; // nothing has happened: contest.h
-} tl_l2_reply;
-tl_l2_reply tl_l2_request(tl_memory *m, uint32_t hart, uint64_t line, tl_use use, bool is_prefetch, uint64_t time);
-uint64_t tl_l2_upgrade(tl_memory *m, uint32_t hart, uint32_t l2_way, uint64_t line, uint64_t time); // returns the cycles waited
-typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma; // a device reads the line, writes all of it, writes some
-void tl_l2_dma(tl_memory *m, uint64_t line, tl_dma use, uint64_t time);
-
-// l1.c: all return the way; store-type uses leave the line in M.
-// TL_NO_WAY: refused (contest.h), nothing has happened; never for page walks.
-uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot);
-// A load, a store that is within one line and that `page` permits; it is a use of the page already. The line is in a data slot afterwards.
-// Returns the host address; NULL: refused, as above.
-uint8_t *tl_l1d_load(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
-uint8_t *tl_l1d_store(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
-uint8_t *tl_l1d_load_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr); // m->is_usual
-uint8_t *tl_l1d_store_usual(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr);
-uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
-static inline void tl_l1i_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply,
-                               bool is_prefetch) { // the way is free
-    tl_l1 *l1 = &hm->l1i;
-    tl_cache_fill(&l1->cache, way, line);
-    uint64_t page = (line - TL_RAM_BASE_PADDR) >> TL_PAGE_BITS;
-    hm->memory->fetched_pages[page / 8] |= (uint8_t)(1u << page % 8);
-    l1->lines[way].state = TL_LINE_S;
-    l1->lines[way].l2_way = reply->l2_way;
-    l1->lines[way].is_prefetched = is_prefetch;
-}
-bool tl_l1d_probe(tl_hart_mem *hm, uint64_t line, uint8_t keep); // to state S or I; returns whether it answered with data
-void tl_l1i_probe(tl_hart_mem *hm, uint64_t line);
-void tl_l1i_drop(tl_hart_mem *hm, uint32_t way); // invalidated by its own hart
 
 // slots.c, slots.h: the hart's tables of what hits. A slot shows one way, a way is shown by at most one slot of all views. Slots are shown
 // in the view of the mode the hart is in.
@@ -254,12 +151,7 @@ TL_ALWAYS_INLINE bool tl_translate_fetch(tl_hart_mem *hm, uint64_t vaddr, tl_tra
 tl_fault tl_walk_tables(tl_hart_mem *hm, uint64_t vaddr, tl_access access, const tl_rights *rights, tl_page *ret_page);
 static inline bool tl_is_canonical(const tl_hart *h, uint64_t vaddr) { return (uint64_t)tl_sext(vaddr, h->regime.vaddr_bits) == vaddr; }
 
-// fetch.c: tl_mem_port.fetch; the latter for m->is_usual_fetch
-bool tl_fetch(tl_hart *h, uint64_t vaddr);
-bool tl_fetch_usual(tl_hart *h, uint64_t vaddr);
-bool tl_fetch_hits(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
-
-// port.c; _usual_data for m->is_usual, _usual for m->is_usual_fetch
-extern const tl_mem_port tl_memory_port, tl_memory_port_usual_data, tl_memory_port_usual;
+// port.c; _fixed_data for m->is_fixed, _fixed for m->is_fixed_fetch
+extern const tl_mem_port tl_memory_port, tl_memory_port_fixed_data, tl_memory_port_fixed;
 
 #endif

@@ -2,7 +2,7 @@
 // The doors of model/hart.h: what an access that missed the hart's slots does, in order. All look-ups of an access come first, all
 // translations before all cache accesses, so that an access that traps has touched no data; then the bytes move. What lies outside RAM is a
 // device's: such an access bypasses the caches and must be aligned; nothing of it is ever shown in a slot.
-#include "mem/contest.h"
+#include "mem/fetch.h"
 #include "mem/slots.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *
     uint64_t n_misses = hm->h->tally[TL_S_DTLB_MISS];
     ret_piece->vaddr = vaddr;
     if (tl_translate(hm, vaddr, access, &ret_piece->at)) {
-        hm->is_permitted |= hm->h->tally[TL_S_DTLB_MISS] != n_misses;
+        hm->contender.is_permitted |= hm->h->tally[TL_S_DTLB_MISS] != n_misses;
         return true;
     }
     hm->h->tally[TL_S_DTLB_ACCESS] += 1;
@@ -117,9 +117,9 @@ static bool look_up_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_by
         }
     }
     for (uint32_t i = 0; i < ret_span->n_pieces; i++)
-        if (tl_contest_would_refuse(hm, ret_span->pieces[i].at.paddr & h->line_mask, use != TL_USE_LOAD))
+        if (tl_l1d_would_refuse(hm, ret_span->pieces[i].at.paddr & h->line_mask, use != TL_USE_LOAD))
             return not_yet(h, vaddr);
-    hm->is_permitted = true;
+    hm->contender.is_permitted = true;
     look_up_pieces(hm, ret_span, use);
     return true;
 }
@@ -155,7 +155,7 @@ static TL_NOINLINE bool load_device(tl_hart_mem *hm, const piece *p, uint32_t si
     tl_hart *h = hm->h;
     const tl_bus *bus = hm->memory->devices;
     uint64_t value = 0;
-    if (!bus->read(bus->ctx, h->id, p->at.paddr, size_bytes, &value))
+    if (!bus->read(bus->ctx, &hm->l1d.client.agent, p->at.paddr, size_bytes, &value))
         return nobody_answers(hm, p->vaddr, TL_ACCESS_LOAD);
     h->mem_value = value & UINT64_MAX >> (64 - 8 * size_bytes);
     return count_device(hm, false);
@@ -163,7 +163,7 @@ static TL_NOINLINE bool load_device(tl_hart_mem *hm, const piece *p, uint32_t si
 
 static TL_NOINLINE bool store_device(tl_hart_mem *hm, const piece *p, uint32_t size_bytes, uint64_t value) {
     const tl_bus *bus = hm->memory->devices;
-    if (!bus->write(bus->ctx, hm->h->id, p->at.paddr, size_bytes, value & UINT64_MAX >> (64 - 8 * size_bytes)))
+    if (!bus->write(bus->ctx, &hm->l1d.client.agent, p->at.paddr, size_bytes, value & UINT64_MAX >> (64 - 8 * size_bytes)))
         return nobody_answers(hm, p->vaddr, TL_ACCESS_STORE);
     return count_device(hm, true);
 }
@@ -231,7 +231,7 @@ static bool load_anyhow(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
 
 static TL_NOINLINE bool load_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
     bool is_done = load_anyhow(hm, vaddr, size_bytes);
-    hm->is_permitted = false;
+    hm->contender.is_permitted = false;
     return is_done;
 }
 
@@ -253,18 +253,18 @@ static bool store_anyhow(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, u
 
 static TL_NOINLINE bool store_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     bool is_done = store_anyhow(hm, vaddr, size_bytes, value);
-    hm->is_permitted = false;
+    hm->contender.is_permitted = false;
     return is_done;
 }
 
-TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, bool is_usual) {
-    if (is_usual)
-        return is_store ? tl_l1d_store_usual(hm, page, vaddr) : tl_l1d_load_usual(hm, page, vaddr);
+TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, bool is_fixed) {
+    if (is_fixed)
+        return is_store ? tl_l1d_store_fixed(hm, page, vaddr) : tl_l1d_load_fixed(hm, page, vaddr);
     return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
 }
 
 // may_reuse: the caller may use the line again unasked. *ret_is_refused with NULL: it must wait (contest.h), no page was missing.
-TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_usual, bool may_reuse,
+TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_fixed, bool may_reuse,
                                 bool *ret_is_refused) {
     tl_hart_mem *hm = tl_mem_of(h);
     *ret_is_refused = false;
@@ -277,15 +277,15 @@ TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, 
         page = is_store ? tl_translate_page_store(hm, vaddr) : tl_translate_page_load(hm, vaddr);
         if (TL_UNLIKELY(!page))
             return NULL;
-        hm->is_permitted |= h->tally[TL_S_DTLB_MISS] != n_misses;
+        hm->contender.is_permitted |= h->tally[TL_S_DTLB_MISS] != n_misses;
     }
     if (may_reuse)
-        hm->is_reaching = true;
-    uint8_t *host = access_page(hm, page, vaddr, is_store, is_usual);
+        hm->contender.is_reaching = true;
+    uint8_t *host = access_page(hm, page, vaddr, is_store, is_fixed);
     if (may_reuse)
-        hm->is_reaching = false;
+        hm->contender.is_reaching = false;
     if (TL_LIKELY(host != NULL)) {
-        hm->is_permitted = false;
+        hm->contender.is_permitted = false;
     } else {
         h->stamp = stamp; // as if nobody had asked; what the translation permits, stays permitted
         *ret_is_refused = true;
@@ -293,39 +293,39 @@ TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, 
     return host;
 }
 
-TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_usual) {
+TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_fixed) {
     bool is_refused;
-    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, is_usual, false, &is_refused);
+    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, is_fixed, false, &is_refused);
     if (TL_UNLIKELY(!host))
         return is_refused ? not_yet(h, vaddr) : load_slowly(tl_mem_of(h), vaddr, size_bytes);
     h->mem_value = read_aligned(host, size_bytes);
     return true;
 }
 
-TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, bool is_usual) {
+TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, bool is_fixed) {
     bool is_refused;
-    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, is_usual, false, &is_refused);
+    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, is_fixed, false, &is_refused);
     if (TL_UNLIKELY(!host))
         return is_refused ? not_yet(h, vaddr) : store_slowly(tl_mem_of(h), vaddr, size_bytes, value);
     write_bytes(host, size_bytes, value);
     return true;
 }
 
-#define REACH(name, is_store, is_usual)                                           \
+#define REACH(name, is_store, is_fixed)                                           \
     static uint8_t *name(tl_hart *h, uint64_t vaddr, uint64_t last_byte) {        \
         bool is_refused;                                                          \
-        return reach(h, vaddr, last_byte, is_store, is_usual, true, &is_refused); \
+        return reach(h, vaddr, last_byte, is_store, is_fixed, true, &is_refused); \
     }
 REACH(reach_load, false, false)
 REACH(reach_store, true, false)
-REACH(reach_load_usual, false, true)
-REACH(reach_store_usual, true, true)
+REACH(reach_load_fixed, false, true)
+REACH(reach_store_fixed, true, true)
 #undef REACH
 
 static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, false); }
 static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) { return store_to(h, vaddr, size_bytes, value, false); }
-static bool load_usual(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, true); }
-static bool store_usual(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+static bool load_fixed(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, true); }
+static bool store_fixed(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     return store_to(h, vaddr, size_bytes, value, true);
 }
 
@@ -353,7 +353,7 @@ static bool do_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, 
         if (vaddr & (size_bytes - 1))
             return tl_trap_fault(h, TL_FAULT_MISALIGNED, TL_ACCESS_STORE, vaddr);
         host = look_up_atomic(tl_mem_of(h), vaddr, TL_USE_AMO);
-        tl_mem_of(h)->is_permitted = false;
+        tl_mem_of(h)->contender.is_permitted = false;
         if (!host)
             return false;
     }
@@ -368,10 +368,11 @@ static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
         return tl_trap_fault(h, TL_FAULT_MISALIGNED, TL_ACCESS_LOAD, vaddr);
     tl_hart_mem *hm = tl_mem_of(h);
     const uint8_t *host = look_up_atomic(hm, vaddr, TL_USE_LOAD);
-    hm->is_permitted = false;
+    hm->contender.is_permitted = false;
     if (!host)
         return false;
     h->reservation_paddr = (TL_RAM_BASE_PADDR + (uint64_t)(host - hm->memory->ram)) & h->line_mask;
+    hm->memory->reserving |= 1u << h->id;
     h->mem_value = read_aligned(host, size_bytes);
     return true;
 }
@@ -382,15 +383,16 @@ static bool store_if_reserved(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_byt
     if (!translate_in_ram(hm, vaddr, TL_ACCESS_STORE, &p))
         return false;
     bool is_reserved = h->reservation_paddr == (p.at.paddr & h->line_mask);
-    if (is_reserved && tl_contest_would_refuse(hm, p.at.paddr & h->line_mask, true))
+    if (is_reserved && tl_l1d_would_refuse(hm, p.at.paddr & h->line_mask, true))
         return not_yet(h, vaddr);
     h->reservation_paddr = TL_NO_LINE;
+    hm->memory->reserving &= ~(1u << h->id);
     h->mem_value = is_reserved ? 0 : 1;
     h->tally[is_reserved ? TL_S_HART_SC_SUCCESS : TL_S_HART_SC_FAIL] += 1;
     if (!is_reserved)
         return true;
     h->tally[TL_S_L1D_STORE] += 1;
-    hm->is_permitted = true;
+    hm->contender.is_permitted = true;
     (void)access_line(hm, &p, TL_USE_STORE);
     write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
     return true;
@@ -400,7 +402,7 @@ static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, u
     if (vaddr & (size_bytes - 1))
         return tl_trap_fault(h, TL_FAULT_MISALIGNED, TL_ACCESS_STORE, vaddr);
     bool is_done = store_if_reserved(tl_mem_of(h), vaddr, size_bytes, value);
-    tl_mem_of(h)->is_permitted = false;
+    tl_mem_of(h)->contender.is_permitted = false;
     return is_done;
 }
 
@@ -436,9 +438,9 @@ static void protection_changed(tl_hart *h) {
     .drop_code = drop_code, .flush_translation = flush_translation, .context_changed = context_changed, .rights_changed = rights_changed, \
     .protection_changed = protection_changed
 
-#define USUAL .load = load_usual, .store = store_usual, .reach_load = reach_load_usual, .reach_store = reach_store_usual
+#define FIXED .load = load_fixed, .store = store_fixed, .reach_load = reach_load_fixed, .reach_store = reach_store_fixed
 
 const tl_mem_port tl_memory_port = {
     .load = load, .store = store, .reach_load = reach_load, .reach_store = reach_store, .fetch = tl_fetch, REST};
-const tl_mem_port tl_memory_port_usual_data = {USUAL, .fetch = tl_fetch, REST};
-const tl_mem_port tl_memory_port_usual = {USUAL, .fetch = tl_fetch_usual, REST};
+const tl_mem_port tl_memory_port_fixed_data = {FIXED, .fetch = tl_fetch, REST};
+const tl_mem_port tl_memory_port_fixed = {FIXED, .fetch = tl_fetch_fixed, REST};

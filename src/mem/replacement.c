@@ -4,7 +4,7 @@
 #include "mem/replacement.h"
 
 static uint32_t oldest(const uint64_t *stamps, uint32_t ways) {
-    if (ways == 32) // the usual first-level TLB, unrolled
+    if (ways == 32) // the common first-level TLB, unrolled
         return tl_replacement_oldest(stamps, 32);
     if (ways % 8 == 0)
         return tl_replacement_oldest(stamps, ways);

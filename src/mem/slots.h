@@ -5,6 +5,7 @@
 #ifndef TL_MEM_SLOTS_H
 #define TL_MEM_SLOTS_H
 
+#include "mem/cache_fixed.h"
 #include "mem/memory.h"
 
 // The line of the way left.
@@ -48,12 +49,12 @@ TL_ALWAYS_INLINE void tl_slot_forget_data(tl_data_slot *slot, uint64_t mask, uin
     slot->write_tag |= gone;
 }
 
-// An entry of the DTLB is about to be dropped. The usual case: a small page of a user, with as many lines as a word has bits.
+// An entry of the DTLB is about to be dropped. The common case: a small page of a user, with as many lines as a word has bits.
 TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry) {
     tl_tlb *tlb = &hm->dtlb.tlb;
     const tl_page *page = &tlb->pages[entry];
-    bool is_usual = page->level == 0 && (page->flags & TL_PAGE_USER) && hm->h->line_log2 == TL_USUAL_LINE_LOG2 && !hm->user_slots.has_any;
-    if (TL_UNLIKELY(!is_usual)) {
+    bool is_simple = page->level == 0 && (page->flags & TL_PAGE_USER) && hm->h->line_log2 == TL_FIXED_LINE_LOG2 && !hm->user_slots.has_any;
+    if (TL_UNLIKELY(!is_simple)) {
         tl_slots_forget_any_data_page(hm, entry);
         return;
     }
@@ -67,14 +68,14 @@ TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry)
         tl_slot_forget_data(&first[__builtin_ctzll(left)], tl_page_mask(0), vaddr);
     tlb->lines[entry][word] = 0;
 }
-_Static_assert(TL_PAGE_BITS - TL_USUAL_LINE_LOG2 == 6, "the lines of a small page are the bits of a word");
+_Static_assert(TL_PAGE_BITS - TL_FIXED_LINE_LOG2 == 6, "the lines of a small page are the bits of a word");
 
 // Shows the line of an access that `page` permits. is_new: it came just now, in `state`, and no slot shows its way.
 TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint32_t way, uint8_t state,
-                                        bool is_usual, bool is_new) {
+                                        bool is_fixed, bool is_new) {
     tl_hart *h = hm->h;
     tl_l1_line *line = &hm->l1d.lines[way];
-    uint32_t line_log2 = is_usual ? TL_USUAL_LINE_LOG2 : h->line_log2;
+    uint32_t line_log2 = is_fixed ? TL_FIXED_LINE_LOG2 : h->line_log2;
     uint64_t number = vaddr >> line_log2, vline = number << line_log2;
     uint32_t slot_number = h->view * TL_DATA_SLOTS + (uint32_t)(number & (TL_DATA_SLOTS - 1));
     tl_data_slot *slot = &h->data_slot[slot_number];
@@ -99,11 +100,11 @@ TL_ALWAYS_INLINE void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way) {
         tl_fetch_slot_clear(slot);
 }
 
-// tl_slot_show_fetch in line; is_usual: m->is_usual_fetch, where it is known.
+// tl_slot_show_fetch in line; is_fixed: m->is_fixed_fetch, where it is known.
 TL_ALWAYS_INLINE void tl_slot_show_fetch_line(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry,
-                                              bool is_usual) {
+                                              bool is_fixed) {
     tl_hart *h = hm->h;
-    uint32_t line_log2 = is_usual ? TL_USUAL_LINE_LOG2 : h->line_log2;
+    uint32_t line_log2 = is_fixed ? TL_FIXED_LINE_LOG2 : h->line_log2;
     uint64_t number = vaddr >> line_log2;
     uint32_t slot_number = h->view * TL_FETCH_SLOTS + (uint32_t)(number & (TL_FETCH_SLOTS - 1));
     tl_fetch_slot *slot = &h->fetch_slot[slot_number];

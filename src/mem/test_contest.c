@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which accesses wait for other harts: docs/model.md 1.5, access by access. A test says for each
 // access where its hart stands in the order of clocks. A refused access leaves every tally alone.
-// Each test runs on the small machine of test_rig.h, here with two slices, and on one of the usual
-// shape (cache.h) whose data caches are full.
+// Each test runs on the small machine of test_rig.h, here with two slices, and on one of the fixed
+// geometry (cache_fixed.h) whose data caches are full.
 #include "mem/test_rig.h"
 
 enum { N_HARTS = 4, QUIET_CYCLES = 100000 };
@@ -18,17 +18,17 @@ typedef struct fixture {
 static const uint64_t X = UINT64_C(0x80000440), OWN = UINT64_C(0x80000480), ABSENT = UINT64_C(0x800004c0), CODE = UINT64_C(0x80000500);
 static const uint64_t START = 500000; // far from cycle 0, where a sum or difference with QUIET_CYCLES has no odd result
 
-static void start(fixture *f, bool is_usual) {
+static void start(fixture *f, bool is_fixed) {
     tl_config config = tl_rig_config();
     config.l2_slices = 2;
-    if (is_usual) {
+    if (is_fixed) {
         tl_config_default(&config);
         config.ram_bytes = 16 << 20;
     }
     config.n_harts = N_HARTS;
     tl_rig_start(&f->rig, &config);
-    assert_int_equal(f->rig.memory->is_usual, is_usual);
-    for (uint32_t hart = 0; hart < N_HARTS && is_usual; hart++) { // a load and store of the usual shape counts on a full cache
+    assert_int_equal(f->rig.memory->is_fixed, is_fixed);
+    for (uint32_t hart = 0; hart < N_HARTS && is_fixed; hart++) { // a load and store of the fixed geometry counts on a full cache
         tl_hart *h = f->rig.harts[hart];
         for (uint64_t offset = 0; offset < config.l1d.size_bytes; offset += 64)
             assert_true(h->port->load(h, TL_RAM_BASE_PADDR + (UINT64_C(1) << 20) * (hart + 1) + offset, 8));
@@ -84,9 +84,9 @@ static void expect(fixture *f, uint32_t hart, uint64_t now, bool is_ahead, acces
 #define REFUSED(hart, now, kind, address) expect(f, hart, now, true, kind, address, false, __LINE__)
 
 static void on_both(void (*test)(fixture *f)) {
-    for (int is_usual = 0; is_usual < 2; is_usual++) {
+    for (int is_fixed = 0; is_fixed < 2; is_fixed++) {
         fixture f;
-        start(&f, is_usual != 0);
+        start(&f, is_fixed != 0);
         test(&f);
         tl_rig_stop(&f.rig);
     }
@@ -297,9 +297,9 @@ static void test_access_that_had_to_translate_anew_does_not_wait(void **state) {
 // Every line of the second level at once, each with the time of its last probe.
 static void test_all_lines_may_be_contested(void **state) {
     (void)state;
-    for (int is_usual = 0; is_usual < 2; is_usual++) {
+    for (int is_fixed = 0; is_fixed < 2; is_fixed++) {
         fixture f;
-        start(&f, is_usual != 0);
+        start(&f, is_fixed != 0);
         uint64_t n_lines = f.rig.config.l2.size_bytes / 64, base = TL_RAM_BASE_PADDR + (UINT64_C(8) << 20), n_misses = 0;
         for (int round = 0; round < 2; round++) {
             for (uint64_t i = 0; i < n_lines; i++) {

@@ -10,20 +10,22 @@ typedef struct log { // the last access that reached the device
     uint64_t paddr, value;
 } log;
 
-static bool bus_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+static const tl_agent MASTER = {.kind = TL_AGENT_DEVICE};
+
+static bool bus_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
     log *l = ctx;
     if (paddr - DEVICE >= 256)
         return false;
-    *l = (log){hart, size_bytes, l->n_reads + 1, l->n_writes, paddr, 0};
+    *l = (log){agent->id, size_bytes, l->n_reads + 1, l->n_writes, paddr, 0};
     *ret_value = UINT64_C(0x8877665544332211); // wider than asked for
     return true;
 }
 
-static bool bus_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+static bool bus_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
     log *l = ctx;
     if (paddr - DEVICE >= 256)
         return false;
-    *l = (log){hart, size_bytes, l->n_reads, l->n_writes + 1, paddr, value};
+    *l = (log){agent->id, size_bytes, l->n_reads, l->n_writes + 1, paddr, value};
     return true;
 }
 
@@ -149,13 +151,13 @@ static void test_device_reads_memory_and_leaves_nothing_behind(void **state) {
     (void)state;
     fixture f;
     tl_hart *h = start(&f, 1);
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(60), 70, false, 1000)); // three lines
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(60), 70, false, 1000)); // three lines
     assert_int_equal(f.dma_tally[TL_DMA_READ], 3);
     assert_int_equal(f.l2_tally[TL_L2_DMA_READ], 3);
     assert_int_equal(f.l2_tally[TL_L2_DMA_READMISS], 3);
     assert_int_equal(f.l2_tally[TL_L2_DMA_READ_HIT], 0);
     assert_int_equal(f.mem_tally[TL_MEM_READ], 3);
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 64, false, 2000));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(0), 64, false, 2000));
     assert_int_equal(f.l2_tally[TL_L2_DMA_READMISS], 4);
     assert_int_equal(f.l2_tally[TL_L2_READ] + f.noc_tally[TL_NOC_REQUEST], 0);
     assert_int_equal(h->now, 0);
@@ -168,7 +170,7 @@ static void test_device_reads_what_a_hart_has_written(void **state) {
     tl_hart *h = start(&f, 2);
     assert_true(tl_rig_store(h, tl_rig_paddr(0), 8, 1));
     assert_int_equal(tl_memory_l1d_state(f.rig.memory, 0, tl_rig_paddr(0)), 'M');
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 8, false, 5000));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(0), 8, false, 5000));
     assert_int_equal(tl_memory_l1d_state(f.rig.memory, 0, tl_rig_paddr(0)), 'S');
     assert_null(tl_write_hit(h, tl_rig_paddr(0), 8));
     assert_int_equal(f.l2_tally[TL_L2_DMA_READMISS], 0);
@@ -193,7 +195,7 @@ static void test_device_write_takes_every_copy_and_updates_the_l2(void **state) 
     assert_true(tl_rig_fetch(other, tl_rig_paddr(0)));
     uint64_t probes = f.l2_tally[TL_L2_PROBE_OUT], reads = f.mem_tally[TL_MEM_READ];
     uint32_t generation = h->code_generation;
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 64, true, 9000));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(0), 64, true, 9000));
     assert_int_equal(f.l2_tally[TL_L2_DMA_WRITE], 1);
     assert_int_equal(f.l2_tally[TL_L2_DMA_WRITEMISS], 0);
     assert_int_equal(f.l2_tally[TL_L2_DMA_WRITE_FULL_HIT_SHARED], 1);
@@ -224,12 +226,12 @@ static void test_line_that_a_device_took_is_shared_by_nobody(void **state) {
     tl_hart *h = start(&f, 1);
     assert_true(tl_rig_fetch(h, tl_rig_paddr(0)));
     assert_true(tl_rig_load(h, tl_rig_paddr(0), 8));
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 64, true, 9000));
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 64, false, 9100));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(0), 64, true, 9000));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(0), 64, false, 9100));
     assert_int_equal(f.l2_tally[TL_L2_DMA_READ_HIT], 1);
     assert_int_equal(f.l2_tally[TL_L2_DMA_READ_HIT_SHARED], 0);
     uint64_t probes = f.l2_tally[TL_L2_PROBE_OUT];
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0), 64, true, 9200));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(0), 64, true, 9200));
     assert_int_equal(f.l2_tally[TL_L2_PROBE_OUT], probes);
     stop(&f);
 }
@@ -239,7 +241,7 @@ static void test_device_write_to_an_absent_line_goes_to_memory(void **state) {
     fixture f;
     tl_hart *h = start(&f, 1);
     uint32_t generation = h->code_generation;
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(4096), 65, true, 0));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(4096), 65, true, 0));
     assert_int_equal(f.dma_tally[TL_DMA_WRITE], 2);
     assert_int_equal(f.l2_tally[TL_L2_DMA_WRITEMISS], 2);
     assert_int_equal(f.l2_tally[TL_L2_DMA_WRITE_FULL], 1);
@@ -258,7 +260,7 @@ static void test_device_write_to_code_is_noticed_after_the_line_has_left_the_cac
     assert_true(tl_rig_fetch(h, tl_rig_paddr(0)));
     assert_true(tl_rig_fetch(h, tl_rig_paddr(256))); // the L1I has four lines
     uint32_t generation = h->code_generation;
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(64), 8, true, 0));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(64), 8, true, 0));
     assert_int_not_equal(h->code_generation, generation);
     stop(&f);
 }
@@ -269,9 +271,9 @@ static void test_reservation_ends_when_a_device_writes(void **state) {
     tl_hart *h = start(&f, 1);
     assert_true(h->port->load_reserved(h, tl_rig_paddr(0x48), 8));
     h->tally[TL_S_L1D_LOAD] += 1; // the front-end's
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0x7f), 1, false, 0));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(0x7f), 1, false, 0));
     assert_int_equal(h->reservation_paddr, tl_rig_paddr(0x40));
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(0x7f), 1, true, 0));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(0x7f), 1, true, 0));
     assert_int_equal(h->reservation_paddr, TL_NO_LINE);
     stop(&f);
 }
@@ -281,13 +283,13 @@ static void test_device_stays_within_ram(void **state) {
     fixture f;
     start(&f, 1);
     const uint64_t end = TL_RAM_BASE_PADDR + 16 * MIB;
-    assert_true(tl_memory_dma(f.rig.memory, end - 1, 1, true, 0));
-    assert_true(tl_memory_dma(f.rig.memory, end - 1, 0, true, 0));
-    assert_false(tl_memory_dma(f.rig.memory, end - 1, 2, true, 0));
-    assert_false(tl_memory_dma(f.rig.memory, TL_RAM_BASE_PADDR - 1, 2, false, 0));
-    assert_false(tl_memory_dma(f.rig.memory, tl_rig_paddr(8), UINT64_MAX, true, 0));
-    assert_false(tl_memory_dma(f.rig.memory, UINT64_MAX, 2, true, 0));
-    assert_false(tl_memory_dma(f.rig.memory, 0, 1, true, 0));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, end - 1, 1, true, 0));
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, end - 1, 0, true, 0));
+    assert_false(tl_memory_dma(f.rig.memory, &MASTER, end - 1, 2, true, 0));
+    assert_false(tl_memory_dma(f.rig.memory, &MASTER, TL_RAM_BASE_PADDR - 1, 2, false, 0));
+    assert_false(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(8), UINT64_MAX, true, 0));
+    assert_false(tl_memory_dma(f.rig.memory, &MASTER, UINT64_MAX, 2, true, 0));
+    assert_false(tl_memory_dma(f.rig.memory, &MASTER, 0, 1, true, 0));
     assert_int_equal(f.dma_tally[TL_DMA_WRITE] + f.dma_tally[TL_DMA_READ], 1);
     stop(&f);
 }
@@ -297,7 +299,7 @@ static void test_busy_slice_makes_the_hart_wait_for_the_device(void **state) {
     fixture f;
     tl_hart *h = start(&f, 1);
     h->now = 1000;
-    assert_true(tl_memory_dma(f.rig.memory, tl_rig_paddr(4096), 8, false, 999)); // busy until 1001
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(4096), 8, false, 999)); // busy until 1001
     assert_true(tl_rig_load(h, tl_rig_paddr(0), 8));
     assert_int_equal(f.l2_tally[TL_L2_BUSY], 1);
     stop(&f);

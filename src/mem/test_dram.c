@@ -5,22 +5,23 @@
 #include "mem/test_rig.h"
 
 static const uint64_t ROW = 1024, BANKS = 4;
+static const tl_agent READER = {.kind = TL_AGENT_HART_DATA};
 
 static void test_rows_hit_miss_and_conflict(void **state) {
     (void)state;
     tl_rig rig;
     tl_config config = tl_rig_config();
     tl_rig_start(&rig, &config);
-    tl_memory *m = rig.memory;
+    tl_dram *dram = &rig.memory->l2.dram;
     uint64_t *tally = rig.shared_tally[2], base = TL_RAM_BASE_PADDR;
-    assert_int_equal(tl_dram_read(m, base, 0, true), 200);                  // nothing open
-    assert_int_equal(tl_dram_read(m, base + ROW - 64, 1000, true), 100);    // the last line of the row
-    assert_int_equal(tl_dram_read(m, base + ROW, 2000, true), 200);         // the next row is in the next bank
-    assert_int_equal(tl_dram_read(m, base, 3000, true), 100);               // which left the first one open
-    assert_int_equal(tl_dram_read(m, base + ROW * BANKS, 4000, true), 400); // another row of the first bank
-    assert_int_equal(tl_dram_read(m, base, 5000, true), 400);               // and back
-    tl_dram_write(m, base + ROW * BANKS, 6000);                             // writes open rows, too
-    assert_int_equal(tl_dram_read(m, base + ROW * BANKS + 128, 7000, true), 100);
+    assert_int_equal(tl_dram_read(dram, &READER, base, 0), 200);                  // nothing open
+    assert_int_equal(tl_dram_read(dram, &READER, base + ROW - 64, 1000), 100);    // the last line of the row
+    assert_int_equal(tl_dram_read(dram, &READER, base + ROW, 2000), 200);         // the next row is in the next bank
+    assert_int_equal(tl_dram_read(dram, &READER, base, 3000), 100);               // which left the first one open
+    assert_int_equal(tl_dram_read(dram, &READER, base + ROW * BANKS, 4000), 400); // another row of the first bank
+    assert_int_equal(tl_dram_read(dram, &READER, base, 5000), 400);               // and back
+    tl_dram_write(dram, &READER, base + ROW * BANKS, 6000);                       // writes open rows, too
+    assert_int_equal(tl_dram_read(dram, &READER, base + ROW * BANKS + 128, 7000), 100);
     assert_int_equal(tally[TL_MEM_READ], 7);
     assert_int_equal(tally[TL_MEM_WRITE], 1);
     assert_int_equal(tally[TL_MEM_ROW_HIT], 3);
@@ -36,13 +37,13 @@ static void test_lines_are_dealt_out_to_channels(void **state) {
     tl_config config = tl_rig_config();
     config.mem_channels = 2;
     tl_rig_start(&rig, &config);
-    tl_memory *m = rig.memory;
+    tl_dram *dram = &rig.memory->l2.dram;
     uint64_t base = TL_RAM_BASE_PADDR;
     // A row holds 16 lines of its own channel, so it spans 32 lines of memory.
-    assert_int_equal(tl_dram_read(m, base, 0, true), 200);
-    assert_int_equal(tl_dram_read(m, base + 64, 0, true), 200); // the other channel: no wait, its own rows
-    assert_int_equal(tl_dram_read(m, base + 30 * 64, 1000, true), 100);
-    assert_int_equal(tl_dram_read(m, base + 32 * 64, 2000, true), 200); // next row, next bank
+    assert_int_equal(tl_dram_read(dram, &READER, base, 0), 200);
+    assert_int_equal(tl_dram_read(dram, &READER, base + 64, 0), 200); // the other channel: no wait, its own rows
+    assert_int_equal(tl_dram_read(dram, &READER, base + 30 * 64, 1000), 100);
+    assert_int_equal(tl_dram_read(dram, &READER, base + 32 * 64, 2000), 200); // next row, next bank
     assert_int_equal(rig.shared_tally[2][TL_MEM_READ], 3);
     assert_int_equal(rig.shared_tally[3][TL_MEM_READ], 1);
     tl_rig_stop(&rig);
@@ -53,16 +54,16 @@ static void test_busy_channel_is_waited_for(void **state) {
     tl_rig rig;
     tl_config config = tl_rig_config();
     tl_rig_start(&rig, &config);
-    tl_memory *m = rig.memory;
+    tl_dram *dram = &rig.memory->l2.dram;
     uint64_t *tally = rig.shared_tally[2], base = TL_RAM_BASE_PADDR;
-    assert_int_equal(tl_dram_read(m, base, 1000, true), 200);     // busy until 1007
-    assert_int_equal(tl_dram_read(m, base, 1003, true), 4 + 100); // served from 1007 to 1014
-    tl_dram_write(m, base, 1010);                                 // from 1014 to 1021, nobody waits for it
+    assert_int_equal(tl_dram_read(dram, &READER, base, 1000), 200);     // busy until 1007
+    assert_int_equal(tl_dram_read(dram, &READER, base, 1003), 4 + 100); // served from 1007 to 1014
+    tl_dram_write(dram, &READER, base, 1010);                           // from 1014 to 1021, nobody waits for it
     assert_int_equal(tally[TL_MEM_BUSY], 4);
-    assert_int_equal(tl_dram_read(m, base, 1020, false), 1 + 100); // a prefetch: its wait is nobody's
+    assert_int_equal(tl_dram_read_aside(dram, &READER, base, 1020), 1 + 100); // a prefetch: its wait is nobody's
     assert_int_equal(tally[TL_MEM_BUSY], 4);
-    assert_int_equal(tl_dram_read(m, base, 1028, true), 100); // free since then
-    assert_int_equal(tl_dram_read(m, base, 1027, true), 100); // from before the last one: does not wait
+    assert_int_equal(tl_dram_read(dram, &READER, base, 1028), 100); // free since then
+    assert_int_equal(tl_dram_read(dram, &READER, base, 1027), 100); // from before the last one: does not wait
     assert_int_equal(tally[TL_MEM_BUSY], 4);
     tl_rig_stop(&rig);
 }
@@ -92,8 +93,8 @@ static void test_row_as_large_as_memory_is_open_after_its_first_line(void **stat
     tl_config config = tl_rig_config();
     config.mem.mem_row_bytes = 512 << 20; // RAM begins in row 4, which is the second row of bank 0
     tl_rig_start(&rig, &config);
-    assert_int_equal(tl_dram_read(rig.memory, TL_RAM_BASE_PADDR, 0, true), 200);
-    assert_int_equal(tl_dram_read(rig.memory, tl_rig_paddr(config.ram_bytes - 64), 1000, true), 100);
+    assert_int_equal(tl_dram_read(&rig.memory->l2.dram, &READER, TL_RAM_BASE_PADDR, 0), 200);
+    assert_int_equal(tl_dram_read(&rig.memory->l2.dram, &READER, tl_rig_paddr(config.ram_bytes - 64), 1000), 100);
     assert_int_equal(rig.shared_tally[2][TL_MEM_ROW_HIT], 1);
     tl_rig_stop(&rig);
 }

@@ -234,6 +234,32 @@ static void test_change_of_address_space_forgets_everything_translated(void **st
     tl_rig_stop(&rig);
 }
 
+// What a hart's caches and its walker ask for is asked in the name of the hart and of its address space.
+static void test_agents_name_the_hart_and_its_address_space(void **state) {
+    (void)state;
+    tl_rig rig;
+    tl_config config = tl_rig_config();
+    config.n_harts = 2;
+    start(&rig, &config);
+    tl_rig_tables tables[] = {tl_rig_tables_at(rig.ram, BASE + 4 * MIB), tl_rig_tables_at(rig.ram, BASE + 5 * MIB)};
+    const uint64_t first = tl_rig_satp(&tables[0]), second = tl_rig_satp(&tables[1]);
+    tl_memory_switch_context(rig.harts[0], first);
+    tl_rv_set_satp(rig.harts[1], first);
+    tl_rv_set_satp(rig.harts[1], second); // of the same mode, so that nothing is forgotten
+    for (uint32_t hart = 0; hart < 2; hart++) {
+        const tl_hart_mem *hm = tl_mem_of(rig.harts[hart]);
+        const tl_agent *agents[] = {&hm->l1d.client.agent, &hm->l1i.client.agent, &hm->walker};
+        static const tl_agent_kind kinds[] = {TL_AGENT_HART_DATA, TL_AGENT_HART_FETCH, TL_AGENT_WALKER};
+        for (uint32_t i = 0; i < 3; i++) {
+            assert_int_equal(agents[i]->kind, kinds[i]);
+            assert_int_equal(agents[i]->id, hart);
+            assert_int_equal(agents[i]->partition, 0);
+            assert_int_equal(*agents[i]->context, hart == 0 ? first : second);
+        }
+    }
+    tl_rig_stop(&rig);
+}
+
 static void test_next_line_prefetch_follows_a_miss_for_free(void **state) {
     (void)state;
     tl_rig rig;
@@ -353,6 +379,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_fence_i_empties_the_instruction_cache),
     cmocka_unit_test(test_changed_code_leaves_every_instruction_cache),
     cmocka_unit_test(test_change_of_address_space_forgets_everything_translated),
+    cmocka_unit_test(test_agents_name_the_hart_and_its_address_space),
     cmocka_unit_test(test_next_line_prefetch_follows_a_miss_for_free),
     cmocka_unit_test(test_prefetcher_of_the_l2_reads_memory_ahead),
     cmocka_unit_test(test_impossible_geometry_is_refused_by_name),

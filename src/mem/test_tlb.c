@@ -313,7 +313,7 @@ static void use(tl_hart *h, uint64_t vaddr, bool is_store, bool asks) {
     assert_true(is_store ? h->port->store(h, vaddr, 8, 0) : h->port->load(h, vaddr, 8));
 }
 
-// The short way of a machine of the usual shape against the long way of the same machine.
+// The short way of a machine of the fixed geometry against the long way of the same machine.
 static void expect_short_way_as_long_way(uint32_t l2tlb_entries, uint32_t l2tlb_ways) {
     tl_config config = tl_rig_config();
     config.l1d = (tl_cache_config){.size_bytes = 2048, .ways = 8, .line_bytes = 64};
@@ -323,8 +323,8 @@ static void expect_short_way_as_long_way(uint32_t l2tlb_entries, uint32_t l2tlb_
     space brief, full;
     start_space(&brief, &config, TL_RIG_RW);
     start_space(&full, &config, TL_RIG_RW);
-    assert_true(brief.rig.memory->is_usual);
-    full.rig.memory->is_usual = false;
+    assert_true(brief.rig.memory->is_fixed);
+    full.rig.memory->is_fixed = false;
     full.h->port = &tl_memory_port;
     full.rig.memory->harts[0].dtlb.tlb.n_eights = 0; // not plain
     uint64_t random = 1;

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "model/agent.h"
 
 typedef struct tl_device tl_device;
 
@@ -50,11 +51,11 @@ struct tl_device { // first member of every device's own struct
     uint32_t irq; // its input of the interrupt controller, 0: none
 };
 
-// How mem/ reaches devices. false: nobody answers there, or not to that: access fault. Counting and time are mem's.
+// How mem/ reaches devices, in the name of who accesses them. false: nobody answers there, or not to that: access fault. Counting and time are mem's.
 typedef struct tl_bus {
     void *ctx;
-    bool (*read)(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value);
-    bool (*write)(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value);
+    bool (*read)(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value);
+    bool (*write)(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value);
 } tl_bus;
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "model/agent.h"
 #include "model/hart.h"
 
 typedef struct tl_memory tl_memory;
@@ -37,7 +38,8 @@ void tl_memory_switch_context(tl_hart *h, uint64_t context);
 // Accesses outside RAM go there from now on; NULL: they fault. Borrowed.
 void tl_memory_set_bus(tl_memory *memory, const struct tl_bus *bus);
 // A bus master other than a hart reads or writes: counted in unit dma, coherent with all caches. False: not all of it is RAM.
-TL_MUST_CHECK bool tl_memory_dma(tl_memory *memory, uint64_t paddr, uint64_t size_bytes, bool is_write, uint64_t now_cycles);
+TL_MUST_CHECK bool tl_memory_dma(tl_memory *memory, const tl_agent *agent, uint64_t paddr, uint64_t size_bytes, bool is_write,
+                                 uint64_t now_cycles);
 // Writes l1d lines etc. down? Never needed: data is always in RAM. For inspection: state of the line that holds paddr in one L1D: 'M' 'E' 'S' 'I'.
 char tl_memory_l1d_state(const tl_memory *memory, uint32_t hart, uint64_t paddr);
 // Translates without side effects or timing; false: not mapped. For tests and tools.

@@ -89,8 +89,9 @@ static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
 }
 
 static uint8_t *dma(void *ctx, uint64_t paddr, uint64_t size_bytes, bool is_write) {
+    static const tl_agent devices = {.kind = TL_AGENT_DEVICE};
     tl_board *board = ctx;
-    if (size_bytes == 0 || !tl_memory_dma(board->machine->memory, paddr, size_bytes, is_write, board->now_cycles))
+    if (size_bytes == 0 || !tl_memory_dma(board->machine->memory, &devices, paddr, size_bytes, is_write, board->now_cycles))
         return NULL;
     return tl_machine_ram(board->machine, paddr);
 }
@@ -177,9 +178,9 @@ static void after_access(tl_board *board, tl_hart *h) {
         tl_hart_stop_soon(h);
 }
 
-static bool bus_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+static bool bus_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
     tl_board *board = ctx;
-    tl_hart *h = board->machine->harts[hart];
+    tl_hart *h = board->machine->harts[agent->id]; // nobody else reaches devices
     tl_device *device = device_at(board, paddr, size_bytes);
     if (!device)
         return false;
@@ -189,9 +190,9 @@ static bool bus_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_byt
     return is_there;
 }
 
-static bool bus_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+static bool bus_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
     tl_board *board = ctx;
-    tl_hart *h = board->machine->harts[hart];
+    tl_hart *h = board->machine->harts[agent->id]; // nobody else reaches devices
     tl_device *device = device_at(board, paddr, size_bytes);
     if (!device)
         return false;

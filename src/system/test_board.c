@@ -19,6 +19,7 @@
 #include "pmu/ccache/ccache.h"
 #include "pmu/ccache/snooper.h"
 
+static const tl_agent HART = {.kind = TL_AGENT_HART_DATA};
 enum { CLOCK_HZ = 50000000 }; // five cycles per tick of machine time
 
 typedef struct rig {
@@ -59,20 +60,20 @@ static void stop(rig *r) {
 
 static uint64_t in(rig *r, uint64_t paddr, uint32_t size_bytes) {
     uint64_t value = 0;
-    if (!r->board.bus.read(r->board.bus.ctx, 0, paddr, size_bytes, &value))
+    if (!r->board.bus.read(r->board.bus.ctx, &HART, paddr, size_bytes, &value))
         fail_msg("nobody answers at %llx", (unsigned long long)paddr);
     return value;
 }
 
 static void out(rig *r, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
-    if (!r->board.bus.write(r->board.bus.ctx, 0, paddr, size_bytes, value))
+    if (!r->board.bus.write(r->board.bus.ctx, &HART, paddr, size_bytes, value))
         fail_msg("nobody answers at %llx", (unsigned long long)paddr);
 }
 
 static bool answers(rig *r, uint64_t paddr, uint32_t size_bytes) {
     uint64_t value;
-    bool can_read = r->board.bus.read(r->board.bus.ctx, 0, paddr, size_bytes, &value);
-    assert_int_equal(r->board.bus.write(r->board.bus.ctx, 0, paddr, size_bytes, 0), can_read);
+    bool can_read = r->board.bus.read(r->board.bus.ctx, &HART, paddr, size_bytes, &value);
+    assert_int_equal(r->board.bus.write(r->board.bus.ctx, &HART, paddr, size_bytes, 0), can_read);
     return can_read;
 }
 
@@ -442,7 +443,7 @@ static void test_counters_of_the_second_level_stand_where_sifive_has_them(void *
     assert_int_equal(in(&r, 0x2013004, 4), 0);
     assert_int_equal(in(&r, 0x2013030, 8), 0); // the seventh
     uint64_t value;
-    assert_false(r.board.bus.read(r.board.bus.ctx, 0, 0x2014000, 8, &value));
+    assert_false(r.board.bus.read(r.board.bus.ctx, &HART, 0x2014000, 8, &value));
     tl_machine_reset_pmus(r.machine);
     assert_int_equal(in(&r, 0x2013000, 8), 0);
     uint8_t fdt[16384];

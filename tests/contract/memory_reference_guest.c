@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "isa/rv/hart.h"
-#include "mem/contest.h"
+#include "mem/memory.h"
 #include "os/os.h"
 
 #include "reference_memory.h"
@@ -74,7 +74,7 @@ static bool must_wait(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_s
         if (entry == TL_NO_ENTRY || (hm->dtlb.tlb.pages[entry].flags & needed) != needed)
             return false;
         uint64_t paddr = hm->dtlb.tlb.pages[entry].paddr | (ends[i] & ~hm->dtlb.tlb.masks[entry]);
-        waits |= tl_contest_would_refuse(hm, paddr & h->line_mask, is_store);
+        waits |= tl_l1d_would_refuse(hm, paddr & h->line_mask, is_store);
     }
     return waits;
 }
@@ -139,7 +139,7 @@ static bool fetch(tl_hart *h, uint64_t vaddr) {
     tl_hart_mem *hm = tl_mem_of(h);
     uint32_t entry = tl_tlb_find(&hm->itlb.tlb, vaddr);
     uint64_t paddr = entry == TL_NO_ENTRY ? 0 : hm->itlb.tlb.pages[entry].paddr | (vaddr & ~hm->itlb.tlb.masks[entry]);
-    if (entry != TL_NO_ENTRY && tl_contest_refuses_fetch(hm, paddr & h->line_mask))
+    if (entry != TL_NO_ENTRY && tl_l1i_would_refuse(hm, paddr & h->line_mask))
         return waits(h, real_port->fetch(h, vaddr), h->now);
     prepare(h);
     bool theirs = ref_fetch(&reference, h->id, vaddr), ours = real_port->fetch(h, vaddr);

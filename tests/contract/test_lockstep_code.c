@@ -327,8 +327,9 @@ static void do_outside(torture *t, tl_hart *a, tl_hart *b) {
     if (offset >= 4096 && offset < 8192 && (t->n_done[BY_REMAPPING] & 1))
         paddr = TL_RAM_BASE_PADDR + POOL_OFFSET + 0x8000 + (offset - 4096);
     if (what == BY_DMA) {
-        assert_true(tl_memory_dma(t->p.fast->memory, paddr, 8, true, a->now));
-        assert_true(tl_memory_dma(t->p.slow->memory, paddr, 8, true, b->now));
+        static const tl_agent device = {.kind = TL_AGENT_DEVICE};
+        assert_true(tl_memory_dma(t->p.fast->memory, &device, paddr, 8, true, a->now));
+        assert_true(tl_memory_dma(t->p.slow->memory, &device, paddr, 8, true, b->now));
     }
     pair_put64(&t->p, paddr, tl_rv(b)->x[6]); // t1
     if (what == BY_SYSTEM)

@@ -143,7 +143,7 @@ static void run_all(const tl_config *config, uint64_t seed) {
         run_maze(&fast_engines[i], config, seed, seed % 2 == 0);
 }
 
-static void test_fetches_agree_with_caches_of_the_usual_shape(void **state) {
+static void test_fetches_agree_with_caches_of_the_fixed_geometry(void **state) {
     (void)state;
     tl_config config;
     tl_config_default(&config);
@@ -179,7 +179,7 @@ static void test_fetches_agree_on_a_small_machine(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_fetches_agree_with_caches_of_the_usual_shape),
+    cmocka_unit_test(test_fetches_agree_with_caches_of_the_fixed_geometry),
     cmocka_unit_test(test_fetches_agree_with_a_prefetcher),
     cmocka_unit_test(test_fetches_agree_on_a_small_machine),
 };

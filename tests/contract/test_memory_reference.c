@@ -56,13 +56,13 @@ typedef struct world {
     tl_bus bus;
 } world;
 
-static bool bus_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
-    (void)hart;
+static bool bus_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+    (void)agent;
     return ref_device_read(ctx, paddr, size_bytes, ret_value);
 }
 
-static bool bus_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
-    (void)hart;
+static bool bus_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+    (void)agent;
     return ref_device_write(ctx, paddr, size_bytes, value);
 }
 
@@ -347,12 +347,12 @@ static void compare_contents(world *w) {
         check_page_slots(w, k);
     }
     for (uint32_t s = 0; s < m->config.l2_slices; s++) {
-        const tl_l2_slice *slice = &m->slices[s];
+        const tl_l2_slice *slice = &m->l2.slices[s];
         const ref_table *ref = &w->ref->l2[s];
         compare_cache(w, "an L2 tag", &slice->cache, ref);
         for (uint32_t way = 0; way < ref->n_sets * ref->n_ways; way++) {
             const ref_way *theirs = &ref->sets[way / ref->n_ways].ways[way % ref->n_ways];
-            if (theirs->is_valid && m->l2_lines[slice->first_way + way].is_dirty != theirs->is_dirty)
+            if (theirs->is_valid && m->l2.lines[slice->first_way + way].is_dirty != theirs->is_dirty)
                 disagree(w, "an L2 line's dirty bit", theirs->line, theirs->is_dirty);
         }
     }
@@ -460,6 +460,7 @@ static void change_pmp(world *w, uint32_t k) {
 }
 
 static void master_the_bus(world *w, uint32_t k) {
+    static const tl_agent device = {.kind = TL_AGENT_DEVICE};
     rng *r = &w->r;
     uint64_t offset = below(r, RAM_BYTES), bytes = below(r, one_in(r, 4) ? 4096 : 200), now = w->ref->harts[k].now;
     if (!one_in(r, 4)) // where harts work
@@ -468,7 +469,7 @@ static void master_the_bus(world *w, uint32_t k) {
         offset = w->ref->harts[k].reservation - TL_RAM_BASE_PADDR;
     bool is_write = one_in(r, 2), is_inside = offset + bytes <= RAM_BYTES;
     uint32_t generation = w->rig.harts[0]->code_generation;
-    if (tl_memory_dma(w->rig.memory, tl_rig_paddr(offset), bytes, is_write, now) != is_inside)
+    if (tl_memory_dma(w->rig.memory, &device, tl_rig_paddr(offset), bytes, is_write, now) != is_inside)
         disagree(w, "success of the device", !is_inside, is_inside);
     if (!is_inside)
         return;

@@ -10,6 +10,8 @@
 
 enum { TOY_WINDOW = TOY_WINDOW_PADDR + TOY_WINDOW_COUNT, RAM_BYTES = 16 << 20 };
 
+static const tl_agent HART = {.kind = TL_AGENT_HART_DATA};
+
 static tl_machine *machine_with(uint32_t period, uint32_t n_harts) {
     tl_config config;
     tl_error err;
@@ -56,10 +58,10 @@ static void test_the_window_stands_on_the_bus(void **state) {
     const tl_bus *bus = tl_machine_own_bus(machine);
     machine->harts[0]->tally[TL_S_HART_INSN_STORE] = 13;
     assert_non_null(bus);
-    assert_true(bus->read(bus->ctx, 0, TOY_WINDOW, 8, &value));
+    assert_true(bus->read(bus->ctx, &HART, TOY_WINDOW, 8, &value));
     assert_int_equal(value, 13);
-    assert_false(bus->read(bus->ctx, 0, TOY_WINDOW + 8, 8, &value)); // behind its end
-    assert_false(bus->read(bus->ctx, 0, TOY_WINDOW - 16, 8, &value));
+    assert_false(bus->read(bus->ctx, &HART, TOY_WINDOW + 8, 8, &value)); // behind its end
+    assert_false(bus->read(bus->ctx, &HART, TOY_WINDOW - 16, 8, &value));
     tl_machine_free(machine);
 }
 

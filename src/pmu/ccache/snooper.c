@@ -44,17 +44,17 @@ static void watch(tl_snooper *s, uint64_t paddr, uint32_t size_bytes, uint64_t v
     }
 }
 
-static bool snooped_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+static bool snooped_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
     tl_snooper *s = ctx;
-    if (!s->below->read(s->below->ctx, hart, paddr, size_bytes, ret_value))
+    if (!s->below->read(s->below->ctx, agent, paddr, size_bytes, ret_value))
         return false;
     watch(s, paddr, size_bytes, *ret_value, false);
     return true;
 }
 
-static bool snooped_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+static bool snooped_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
     tl_snooper *s = ctx;
-    if (!s->below->write(s->below->ctx, hart, paddr, size_bytes, value))
+    if (!s->below->write(s->below->ctx, agent, paddr, size_bytes, value))
         return false;
     watch(s, paddr, size_bytes, value, true);
     return true;

@@ -33,14 +33,16 @@ typedef struct rig {
     const tl_snooper_log *log;
 } rig;
 
-static bool board_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
-    (void)hart;
+static const tl_agent HART = {.kind = TL_AGENT_HART_DATA};
+
+static bool board_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+    assert_ptr_equal(agent, &HART); // whoever asks is told
     *ret_value = 0x55;
     return paddr == OTHER || tl_pmu_load(ctx, paddr - BLOCK, size_bytes, ret_value);
 }
 
-static bool board_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
-    (void)hart;
+static bool board_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+    assert_ptr_equal(agent, &HART); // whoever asks is told
     return paddr == OTHER || tl_pmu_store(ctx, paddr - BLOCK, size_bytes, value);
 }
 
@@ -64,12 +66,12 @@ static void start(rig *r, uint64_t period_cycles) {
 
 static uint64_t read(rig *r, uint64_t paddr, uint32_t size_bytes) {
     uint64_t value = 0;
-    assert_true(r->bus->read(r->bus->ctx, 0, paddr, size_bytes, &value));
+    assert_true(r->bus->read(r->bus->ctx, &HART, paddr, size_bytes, &value));
     return value;
 }
 
 static void write(rig *r, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
-    assert_true(r->bus->write(r->bus->ctx, 0, paddr, size_bytes, value));
+    assert_true(r->bus->write(r->bus->ctx, &HART, paddr, size_bytes, value));
 }
 
 static void test_every_answer_on_the_bus_is_seen_and_unchanged(void **state) {
@@ -83,8 +85,8 @@ static void test_every_answer_on_the_bus_is_seen_and_unchanged(void **state) {
     assert_int_equal(read(&r, OTHER, 4), 0x55);
     write(&r, OTHER, 4, 9);
     uint64_t value;
-    assert_false(r.bus->read(r.bus->ctx, 0, BLOCK + WINDOW_BYTES, 8, &value)); // nobody answers: nothing to see
-    assert_false(r.bus->write(r.bus->ctx, 0, BLOCK + COUNTER, 2, 0));
+    assert_false(r.bus->read(r.bus->ctx, &HART, BLOCK + WINDOW_BYTES, 8, &value)); // nobody answers: nothing to see
+    assert_false(r.bus->write(r.bus->ctx, &HART, BLOCK + COUNTER, 2, 0));
     assert_int_equal(r.log->n_beats, 5);
     assert_int_equal(r.tally[0], 5);
     assert_int_equal(r.log->n_watched, 2);

@@ -29,20 +29,20 @@ static bool is_counter(const own *o, uint64_t paddr, uint32_t *ret_counter) {
     return offset >= TL_CCACHE_COUNTER && *ret_counter < o->n_counters;
 }
 
-static bool tap_read(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+static bool tap_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
     own *o = ctx;
     uint32_t i;
     if (is_counter(o, paddr, &i))
         o->truth[i] = tl_watch_truth(o->watch, &o->watch->truths[o->events[i]]) - o->base[i];
-    return o->below->read(o->below->ctx, hart, paddr, size_bytes, ret_value);
+    return o->below->read(o->below->ctx, agent, paddr, size_bytes, ret_value);
 }
 
-static bool tap_write(void *ctx, uint32_t hart, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+static bool tap_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
     own *o = ctx;
     uint32_t i;
     if (is_counter(o, paddr, &i))
         o->base[i] = tl_watch_truth(o->watch, &o->watch->truths[o->events[i]]);
-    return o->below->write(o->below->ctx, hart, paddr, size_bytes, value);
+    return o->below->write(o->below->ctx, agent, paddr, size_bytes, value);
 }
 
 static void choose_events(tl_watch *w, own *o) {

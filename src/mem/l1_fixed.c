@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// The first-level caches once more, for the fixed geometry: what l1.c and the L2 do for a load, a store or a fetch that misses its slot,
+// in one function up to a hit in the L2. What is out of the ordinary goes the plain way before anything has happened.
+#include "mem/l1_steps.h"
+#include "mem/l2_fixed.h"
+
+TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, uint32_t way) {
+    tl_l1 *l1 = &hm->l1d;
+    const tl_l1_line *held = &l1->lines[way];
+    uint64_t *tally = hm->h->tally;
+    tally[TL_S_L1D_EVICT] += 1;
+    tl_slot_hide_data(hm, way);
+    if (held->state == TL_LINE_M) {
+        tally[TL_S_L1D_EVICT_DIRTY] += 1;
+        tally[TL_S_L1D_WRITEBACK] += 1;
+        tl_l2_release_data_fixed(&l1->client, held->l2_way, hm->h->now);
+    } else {
+        tl_l2_release(&l1->client, held->l2_way);
+    }
+}
+
+// The question of contest.h, asked of the entry that the request needs anyhow.
+TL_ALWAYS_INLINE bool is_refused(const tl_hart_mem *hm, tl_l2_found found, bool is_store) {
+    const tl_l2_client *client = &hm->l1d.client;
+    tl_l2_line *entry = &client->l2->lines[found.way];
+    return tl_contest_refuses(&hm->contender, client, found.hits != 0 ? entry : NULL, is_store);
+}
+
+// A load or a store that misses, when no way is invalid; the line is shown. false: refused. The victim's entry in the directory is on its
+// way here while the L2 is asked.
+TL_ALWAYS_INLINE bool data_miss(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t line, bool is_store) {
+    tl_l1 *l1 = &hm->l1d;
+    tl_hart *h = hm->h;
+    tl_l2_client *client = &l1->client;
+    uint32_t way = tl_cache_choose_fixed(&l1->cache, line);
+    tl_l1_line *held = &l1->lines[way];
+    __builtin_prefetch(&client->l2->lines[held->l2_way], 1);
+    tl_l2_found found = tl_l2_find_fixed(client->l2, line);
+    if (is_refused(hm, found, is_store))
+        return false;
+    tl_l2_reply reply =
+        is_store ? tl_l2_acquire_to_write_fixed(client, line, found, h->now) : tl_l2_acquire_to_read_fixed(client, line, found, h->now);
+    h->tally[is_store ? TL_S_L1D_STORE_MISS : TL_S_L1D_LOAD_MISS] += 1;
+    tl_stall(h, is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS, reply.cycles);
+    if (TL_LIKELY(l1->cache.n_invalid == 0)) {
+        evict_data(hm, way);
+        held->l2_way = reply.l2_way;
+        held->state = reply.state;
+        held->is_contested = reply.is_contested;
+        l1->cache.tags[way] = (uint32_t)(line >> TL_FIXED_LINE_LOG2);
+        l1->cache.stamps[way] = ++h->stamp;
+    } else { // the request took a line back
+        way = tl_cache_choose(&l1->cache, line);
+        tl_l1d_fill(hm, line, way, reply, false);
+    }
+    if (is_store)
+        tl_l1d_take_reservations(hm, line);
+    if (TL_LIKELY(!reply.is_contested))
+        tl_slot_show_line(hm, page, vaddr, way, is_store ? TL_LINE_M : TL_LINE_E, true, true);
+    return true;
+}
+
+TL_ALWAYS_INLINE uint8_t *access_data(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store) {
+    tl_l1 *l1 = &hm->l1d;
+    uint64_t paddr = vaddr + page->paddr_minus_vaddr, line = paddr & ~UINT64_C(0) << TL_FIXED_LINE_LOG2;
+    uint8_t *host = (uint8_t *)(hm->host_minus_paddr + paddr);
+    __builtin_prefetch(host); // a line that misses here often misses in the host's caches, too
+    uint32_t hits = tl_cache_match_fixed(&l1->cache, line);
+    if (hits == 0) {
+        if (TL_UNLIKELY(l1->cache.n_invalid != 0))
+            return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
+        return TL_LIKELY(data_miss(hm, page, vaddr, line, is_store)) ? host : NULL;
+    }
+    uint32_t way = tl_cache_first_way_fixed(&l1->cache, line) + (uint32_t)__builtin_ctz(hits);
+    uint8_t state = l1->lines[way].state;
+    if (is_store && TL_UNLIKELY(state != TL_LINE_M))
+        return tl_l1d_store(hm, page, vaddr);
+    if (TL_UNLIKELY(l1->lines[way].is_contested) && tl_l1d_refuses_hit(hm, way))
+        return NULL;
+    l1->cache.stamps[way] = ++hm->h->stamp;
+    if (TL_LIKELY(!l1->lines[way].is_contested))
+        tl_slot_show_line(hm, page, vaddr, way, state, true, false);
+    return host;
+}
+
+uint8_t *tl_l1d_load_fixed(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) { return access_data(hm, page, vaddr, false); }
+uint8_t *tl_l1d_store_fixed(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr) { return access_data(hm, page, vaddr, true); }
