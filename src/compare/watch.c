@@ -7,8 +7,8 @@
 #include "compare/design.h"
 #include "compare/interval.h"
 #include "isa/rv/privileged.h"
+#include "linux/memory/vm_space.h"
 #include "mem/mem_signals.h"
-#include "os/vm_space.h"
 
 enum {
     CSR_SCAUSE = 0x142,

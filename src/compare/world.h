@@ -4,7 +4,7 @@
 #define TL_COMPARE_WORLD_H
 
 #include "compare/setup.h"
-#include "os/os.h"
+#include "linux/os.h"
 
 typedef struct tl_world {
     const tl_compare_setup *setup;

@@ -46,7 +46,7 @@ typedef struct tl_bpred {
     uint8_t fixed; // 0: counters; 1: not taken; 2: backward taken, forward not taken
 } tl_bpred;
 
-// Allocates the tables and sets their reset contents: counters weakly not taken, BTB and return stack empty. Implementation: core/bpred.c.
+// Allocates the tables and sets their reset contents: counters weakly not taken, BTB and return stack empty. Implementation: timing/inorder/bpred.c.
 TL_MUST_CHECK tl_status tl_bpred_init(tl_bpred *bp, const tl_config *config, tl_arena *arena, tl_error *err);
 
 // Into the tallies with what is counted apart; to be called before a count can reach 2^32.

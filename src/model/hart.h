@@ -89,7 +89,7 @@ enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M };
 
 // An interrupt line, as the ISA numbers them.
 typedef uint32_t tl_irq;
-enum { TL_IRQ_PERSONALITY = 62 }; // no register shows it: an event of the user-mode personality has overflowed (os/perf_event.h)
+enum { TL_IRQ_PERSONALITY = 62 }; // no register shows it: an event of the user-mode personality has overflowed (linux/perf/perf_event.h)
 
 enum { TL_TRAP_NOT_YET = 64 }; // trap_cause of the simulator, of no ISA: TL_STOP_WAIT
 

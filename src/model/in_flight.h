@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Results in flight at the end of a fetch run, as values: equal contents have equal addresses
 // within one hart. A front-end compares addresses to know whether two runs are entered alike.
-// Implementation: core/in_flight.c.
+// Implementation: timing/inorder/in_flight.c.
 #ifndef TL_MODEL_IN_FLIGHT_H
 #define TL_MODEL_IN_FLIGHT_H
 

@@ -5,7 +5,7 @@
 // the sequence of instructions only, not on what memory or prediction did, and can be summed once per decoded fetch run. Pipe
 // time advances by one per issued instruction, by interlock stalls, and by the blocking time of iterative units. A result with
 // latency L issued at pipe time t is ready at t + L. Results in flight at the end of a fetch run are a `tl_pend`; it
-// is drained (forgotten) by traps and context switches. Implementation: core/pipeline.c.
+// is drained (forgotten) by traps and context switches. Implementation: timing/inorder/pipeline.c.
 #ifndef TL_MODEL_PIPELINE_H
 #define TL_MODEL_PIPELINE_H
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "system/system.h"
+#include "board/system.h"
 
 typedef struct software {
     tl_guest guest;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "os/os.h"
+#include "linux/os.h"
 
 typedef struct user {
     tl_guest guest;

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "board/system.h"
 #include "session/description.h"
 #include "session/machine_names.h"
 #include "session/pmus.h"
-#include "system/system.h"
 
 // The one-screen view: these aliases in this order, each with the metric that makes it readable. The rate of a miss counts its own kind only.
 static const struct {

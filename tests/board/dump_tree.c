@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "board/board.h"
 #include "model/core.h"
-#include "system/board.h"
 
 int main(int argc, char **argv) {
     static const tl_pmu_tree_event events[] = {{0x1, 1}, {0x2, 2}};

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "board/system.h"
 #include "engines.h"
 #include "isa/rv/hart.h"
-#include "system/system.h"
 
 enum { MAX_PLACES = 1 << 16, MAX_INSNS = 300000, MAX_BREAKS = 3000, SEEN_BITS = 20 };
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "isa/rv/arch.h"
-#include "os/os.h"
+#include "linux/os.h"
 #include "pmu/ccache/ccache.h"
 #include "pmu/dhpc/dhpc.h"
 #include "readers/ccache/on.h"

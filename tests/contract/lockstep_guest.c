@@ -11,7 +11,7 @@
 
 #include "engines.h"
 #include "isa/rv/hart.h"
-#include "os/os.h"
+#include "linux/os.h"
 
 typedef struct side {
     tl_machine *machine;

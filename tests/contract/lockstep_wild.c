@@ -17,7 +17,7 @@
 #include "engines.h"
 #include "isa/rv/assemble.h"
 #include "isa/rv/insn.h"
-#include "os/os.h"
+#include "linux/os.h"
 #include "random_code.h"
 #include "specified.h"
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "isa/rv/hart.h"
+#include "linux/os.h"
 #include "mem/memory.h"
-#include "os/os.h"
 
 #include "reference_memory.h"
 

@@ -14,8 +14,8 @@
 
 #include "engines.h"
 #include "isa/rv/hart.h"
-#include "os/os.h"
-#include "os/os_internal.h"
+#include "linux/os.h"
+#include "linux/os_internal.h"
 
 enum { MAX_WORK_BYTES = 2048, MIN_PLACES = 70, MAX_INSNS = 20000000 };
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "os/os.h"
+#include "linux/os.h"
 
 static void warn(void *ctx, const char *sentence) {
     (void)ctx;

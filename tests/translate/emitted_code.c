@@ -23,8 +23,8 @@
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "isa/rv/translate/translator.h"
+#include "linux/os.h"
 #include "model/code_log.h"
-#include "os/os.h"
 
 enum { CODE_BYTES = 48 << 10, DATA_BYTES = 64 << 10, DATA_OFFSET = 1 << 20, N_STOPS = 4000, FILLER = 0x90, MAX_PIECES = 1 << 18 };
 

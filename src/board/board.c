@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+// The board: makes the devices, finds the one that an access is for, and gives devices what they may ask for; see board.h. A device says
+// when it wants to be asked again, and the board keeps the earliest such cycle: between two of them no device has anything to do. An
+// access that changes the schedule ends the hart's run, so that the loop above looks at the new one. An access happens at the time of the
+// hart that makes it; what falls due by time happens only in ticks, because another hart may stand further back.
+#include "board/board.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dev/devices.h"
+#include "isa/rv/arch.h"
+#include "mem/mem_signals.h"
+
+static void settle_next_event(tl_board *board) {
+    board->next_event = UINT64_MAX;
+    for (uint32_t i = 0; i < board->n_devices; i++)
+        board->next_event = board->next_tick[i] < board->next_event ? board->next_tick[i] : board->next_event;
+}
+
+// Asks device i at now_cycles. Its answer lies in the future, so that time goes on whatever it says.
+static void ask(tl_board *board, uint32_t i) {
+    tl_device *device = board->devices[i];
+    uint64_t next = device->type->tick ? device->type->tick(device) : UINT64_MAX;
+    board->next_tick[i] = next > board->now_cycles ? next : board->now_cycles + 1;
+}
+
+static void ask_woken(tl_board *board) {
+    if (board->next_event != 0)
+        return;
+    for (uint32_t i = 0; i < board->n_devices; i++)
+        if (board->next_tick[i] == 0)
+            ask(board, i);
+    settle_next_event(board);
+}
+
+// -- What devices may ask for.
+
+static uint64_t now_cycles(void *ctx) { return ((tl_board *)ctx)->now_cycles; }
+
+static uint64_t time_of_cycle(void *ctx, uint64_t cycle) {
+    const tl_hart *h = ((tl_board *)ctx)->machine->harts[0];
+    return tl_hart_time(h, cycle) - h->time_offset;
+}
+
+static uint64_t cycle_of_time(void *ctx, uint64_t time) {
+    const tl_hart *h = ((tl_board *)ctx)->machine->harts[0];
+    return tl_hart_cycle_of_time(h, time + h->time_offset);
+}
+
+static void set_time_offset(void *ctx, uint64_t offset) {
+    tl_machine *machine = ((tl_board *)ctx)->machine;
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        machine->harts[i]->time_offset = offset;
+}
+
+static void set_irq(void *ctx, uint32_t source, bool level) {
+    tl_board *board = ctx;
+    if (source == 0 || source > TL_PLIC_SOURCES)
+        return;
+    uint64_t bit = UINT64_C(1) << source % 64, *word = &board->sources[source / 64];
+    bool is_bus_master = source >= TL_IRQ_VIRTIO_FIRST && source < TL_IRQ_VIRTIO_FIRST + TL_VIRTIO_SLOTS;
+    if (board->interrupt_tally && is_bus_master && level && !(*word & bit))
+        *board->interrupt_tally += 1;
+    *word = level ? *word | bit : *word & ~bit;
+    tl_plic_set_source(board->interrupt_controller, source, level);
+}
+
+// A hart calls another one: about what lies in memory.
+static void note_sharing(const tl_board *board) {
+    for (uint32_t i = 0; i < board->machine->n_harts; i++)
+        tl_hart_note_sharing(board->machine->harts[i], board->now_cycles);
+}
+
+// A hart that waits goes on at the time of the access or tick that raises its interrupt, not when somebody looks at it next.
+static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
+    tl_board *board = ctx;
+    tl_hart *h = board->machine->harts[hart];
+    tl_hart_set_irq(h, (tl_irq)irq, level);
+    if (irq == TL_IRQ_MSI && level && board->machine->n_harts > 1)
+        note_sharing(board);
+    if (!h->is_waiting || tl_hart_pending(h) == 0)
+        return;
+    tl_hart_idle_until(h, board->now_cycles);
+    h->is_waiting = false;
+    board->has_woken = true;
+}
+
+static uint8_t *dma(void *ctx, uint64_t paddr, uint64_t size_bytes, bool is_write) {
+    static const tl_agent devices = {.kind = TL_AGENT_DEVICE};
+    tl_board *board = ctx;
+    if (size_bytes == 0 || !tl_memory_dma(board->machine->memory, &devices, paddr, size_bytes, is_write, board->now_cycles))
+        return NULL;
+    return tl_machine_ram(board->machine, paddr);
+}
+
+static void wake(void *ctx, tl_device *device) {
+    tl_board *board = ctx;
+    for (uint32_t i = 0; i < board->n_devices; i++)
+        if (board->devices[i] == device)
+            board->next_tick[i] = board->next_event = 0;
+}
+
+static void finish(void *ctx, int32_t status) {
+    tl_board *board = ctx;
+    if (!board->has_finished)
+        board->finish_status = status;
+    board->has_finished = true;
+}
+
+static void reset(void *ctx) { ((tl_board *)ctx)->wants_reset = true; }
+
+// The console's descriptors are the user's: they may be shared, and non-blocking or not, so that is left as it is.
+static void flush_console(tl_board *board) {
+    size_t done = 0;
+    while (board->console_out >= 0 && done < board->n_console) {
+        ssize_t n = write(board->console_out, board->console + done, board->n_console - done);
+        if (n >= 0) {
+            board->has_written |= n > 0;
+            done += (size_t)n;
+        } else if (errno == EAGAIN) {
+            struct pollfd ready = {.fd = board->console_out, .events = POLLOUT};
+            if (poll(&ready, 1, -1) < 0 && errno != EINTR)
+                board->console_out = -1;
+        } else if (errno != EINTR) {
+            board->console_out = -1; // nobody is there any more: the guest need not know
+        }
+    }
+    board->n_console = 0;
+}
+
+static void put(void *ctx, const uint8_t *bytes, size_t n) {
+    tl_board *board = ctx;
+    for (size_t i = 0; i < n; i++) {
+        if (board->n_console == sizeof board->console)
+            flush_console(board);
+        board->console[board->n_console++] = bytes[i];
+        if (bytes[i] == '\n')
+            flush_console(board);
+    }
+}
+
+static size_t get(void *ctx, uint8_t *bytes, size_t n) {
+    tl_board *board = ctx;
+    flush_console(board); // a prompt is seen before its answer is asked for
+    struct pollfd ready = {.fd = board->console_in, .events = POLLIN};
+    if (board->console_in < 0 || n == 0 || poll(&ready, 1, 0) != 1)
+        return 0;
+    ssize_t got = read(board->console_in, bytes, n);
+    if (got > 0)
+        return (size_t)got;
+    if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        board->console_in = -1; // the end of the input
+    return 0;
+}
+
+static bool has_input(void *ctx) { return ((tl_board *)ctx)->console_in >= 0; }
+
+// -- What harts ask.
+
+static tl_device *device_at(tl_board *board, uint64_t paddr, uint32_t size_bytes) {
+    tl_device *device = board->devices[board->last_device];
+    for (uint32_t i = 0; paddr - device->base_paddr >= device->size_bytes; i++) {
+        if (i == board->n_devices)
+            return NULL;
+        board->last_device = i;
+        device = board->devices[i];
+    }
+    bool is_whole = size_bytes <= device->size_bytes - (paddr - device->base_paddr);
+    return is_whole && (paddr & (size_bytes - 1)) == 0 ? device : NULL;
+}
+
+static void after_access(tl_board *board, tl_hart *h) {
+    ask_woken(board);
+    if (board->has_woken || board->next_event < h->horizon || board->has_finished || board->wants_reset)
+        tl_hart_stop_soon(h);
+}
+
+static bool bus_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+    tl_board *board = ctx;
+    tl_hart *h = board->machine->harts[agent->id]; // nobody else reaches devices
+    tl_device *device = device_at(board, paddr, size_bytes);
+    if (!device)
+        return false;
+    board->now_cycles = h->now;
+    bool is_there = device->type->read(device, paddr - device->base_paddr, size_bytes, ret_value);
+    after_access(board, h);
+    return is_there;
+}
+
+static bool bus_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
+    tl_board *board = ctx;
+    tl_hart *h = board->machine->harts[agent->id]; // nobody else reaches devices
+    tl_device *device = device_at(board, paddr, size_bytes);
+    if (!device)
+        return false;
+    board->now_cycles = h->now;
+    bool is_there = device->type->write(device, paddr - device->base_paddr, size_bytes, value);
+    after_access(board, h);
+    return is_there;
+}
+
+void tl_board_tick(tl_board *board, uint64_t cycle) {
+    board->now_cycles = cycle;
+    for (uint32_t i = 0; i < board->n_devices; i++)
+        if (board->next_tick[i] <= cycle)
+            ask(board, i);
+    settle_next_event(board);
+    flush_console(board);
+}
+
+// -- Assembly.
+
+static uint64_t *interrupt_tally_of(const tl_machine *machine) {
+    for (uint32_t i = 0; i < machine->probe.n_units; i++)
+        if (strcmp(machine->probe.units[i].path, "dma") == 0)
+            return &machine->probe.units[i].tally[TL_DMA_INTERRUPT];
+    return NULL;
+}
+
+static tl_device **next_device(tl_board *board) { return &board->devices[board->n_devices]; }
+
+// `status` is what the constructor of *next_device said.
+static bool has_added(tl_board *board, tl_status status) {
+    if (status == TL_OK)
+        board->next_tick[board->n_devices++] = 0;
+    return status == TL_OK;
+}
+
+static tl_status make_virtio(tl_board *board, const tl_system_options *options, tl_error *err) {
+    tl_status status = TL_OK;
+    for (uint32_t k = 0; k < TL_VIRTIO_SLOTS; k++) {
+        tl_device_place place = {board->arena, &board->host, TL_VIRTIO_PADDR + k * TL_VIRTIO_STRIDE, TL_IRQ_VIRTIO_FIRST + k,
+                                 board->machine->config.virtio_version};
+        if (k == 0 && options->disk)
+            status = tl_virtio_block_new(&place, options->disk, options->is_disk_writable ? TL_DISK_WRITABLE : TL_DISK_COPY,
+                                         next_device(board), err);
+        else
+            status = tl_virtio_empty_new(&place, next_device(board), err);
+        if (!has_added(board, status))
+            break;
+    }
+    return status;
+}
+
+static tl_status make_devices(tl_board *board, const tl_system_options *options, tl_error *err) {
+    tl_device_place clint = {board->arena, &board->host, TL_CLINT_PADDR, 0, 0}, plic = {board->arena, &board->host, TL_PLIC_PADDR, 0, 0};
+    tl_device_place uart = {board->arena, &board->host, TL_UART_PADDR, TL_IRQ_UART, 0},
+                    rtc = {board->arena, &board->host, TL_RTC_PADDR, TL_IRQ_RTC, 0};
+    tl_device_place finisher = {board->arena, &board->host, TL_FINISHER_PADDR, 0, 0};
+    tl_status status;
+    if (!has_added(board, status = tl_plic_new(&plic, board->machine->n_harts, next_device(board), err)))
+        return status;
+    board->interrupt_controller = board->devices[0];
+    if (!has_added(board, status = tl_clint_new(&clint, board->machine->n_harts, next_device(board), err)) ||
+        !has_added(board, status = tl_uart_new(&uart, next_device(board), err)) ||
+        !has_added(board, status = tl_rtc_new(&rtc, TL_POWER_ON_S, next_device(board), err)) ||
+        !has_added(board, status = tl_finisher_new(&finisher, next_device(board), err)))
+        return status;
+    for (uint32_t i = 0; i < board->machine->n_pmus; i++) {
+        tl_pmu *pmu = board->machine->pmus[i].pmu;
+        if (!pmu || pmu->type->window_bytes == 0)
+            continue;
+        tl_device_place window = {board->arena, &board->host, pmu->type->window_paddr, 0, 0};
+        if (!has_added(board, status = tl_pmu_window_new(&window, pmu, next_device(board), err)))
+            return status;
+    }
+    return make_virtio(board, options, err);
+}
+
+tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_options *options, tl_error *err) {
+    *board =
+        (tl_board){.machine = machine, .arena = &machine->arena, .console_in = options->console_in, .console_out = options->console_out};
+    board->host = (tl_device_host){.ctx = board,
+                                   .clock_hz = machine->config.clock_hz ? machine->config.clock_hz : 1,
+                                   .now_cycles = now_cycles,
+                                   .time_of_cycle = time_of_cycle,
+                                   .cycle_of_time = cycle_of_time,
+                                   .set_time_offset = set_time_offset,
+                                   .set_irq = set_irq,
+                                   .set_hart_irq = set_hart_irq,
+                                   .dma = dma,
+                                   .wake = wake,
+                                   .finish = finish,
+                                   .reset = reset,
+                                   .put = put,
+                                   .get = get,
+                                   .has_input = has_input};
+    board->pmu = tl_machine_pmu_tree(machine);
+    board->interrupt_tally = interrupt_tally_of(machine);
+    tl_status status = make_devices(board, options, err);
+    if (status != TL_OK) {
+        tl_board_done(board);
+        return status;
+    }
+    board->bus = (tl_bus){.ctx = board, .read = bus_read, .write = bus_write};
+    tl_machine_set_bus(machine, &board->bus);
+    return TL_OK;
+}
+
+void tl_board_done(tl_board *board) {
+    flush_console(board);
+    for (uint32_t i = 0; i < board->n_devices; i++)
+        if (board->devices[i]->type->done)
+            board->devices[i]->type->done(board->devices[i]);
+    board->n_devices = 0;
+    if (board->bus.ctx)
+        tl_machine_set_bus(board->machine, NULL);
+}

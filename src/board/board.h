@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// The board: which devices stand where, who answers an access, when a device wants to be asked again, and the device tree that says so.
+#ifndef TL_SYSTEM_BOARD_H
+#define TL_SYSTEM_BOARD_H
+
+#include "board/system.h"
+#include "model/bus.h"
+#include "model/pmu_tree.h"
+
+enum { TL_MAX_DEVICES = 24, TL_CONSOLE_BYTES = 4096, TL_VIRTIO_SLOTS = 8 };
+
+// QEMU's virt board (system.h).
+static const uint64_t TL_FINISHER_PADDR = 0x100000, TL_RTC_PADDR = 0x101000, TL_CLINT_PADDR = 0x2000000, TL_PLIC_PADDR = 0xc000000,
+                      TL_UART_PADDR = 0x10000000, TL_VIRTIO_PADDR = 0x10001000, TL_VIRTIO_STRIDE = 0x1000;
+static const uint64_t TL_POWER_ON_S = UINT64_C(1704067200);          // 2024-01-01 00:00:00 UTC, as for programs in user mode
+enum { TL_IRQ_VIRTIO_FIRST = 1, TL_IRQ_UART = 10, TL_IRQ_RTC = 11 }; // inputs of the interrupt controller
+
+typedef struct tl_board {
+    tl_machine *machine;
+    tl_arena *arena;
+    tl_device_host host;
+    tl_bus bus;
+    tl_device *devices[TL_MAX_DEVICES];
+    uint64_t next_tick[TL_MAX_DEVICES]; // cycle, UINT64_MAX: only when woken
+    uint32_t n_devices;
+    uint32_t last_device; // that answered
+    uint64_t next_event;  // the least of next_tick; later than the cycle of the tick before
+    uint64_t now_cycles;  // of the access or tick under way
+    bool has_woken;       // a hart that waited runs: whose turn it is must be asked again; the run loop clears it
+    bool has_finished, wants_reset;
+    int32_t finish_status; // 0 is success
+    tl_device *interrupt_controller;
+    uint64_t sources[2];       // levels of the interrupt controller's inputs
+    uint64_t *interrupt_tally; // dma.interrupt
+    const tl_pmu_tree *pmu; // the harts' PMU in the device tree; NULL: it has none. Whoever attaches a PMU sets it before the tree is made
+    // console
+    int console_in, console_out; // -1: none, or no more
+    uint8_t console[TL_CONSOLE_BYTES];
+    bool has_written; // to console_out
+    size_t n_console; // written by the guest, not yet to console_out
+} tl_board;
+
+// Makes the devices in the machine's arena and hangs the bus into its memory system.
+TL_MUST_CHECK tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_options *options, tl_error *err);
+void tl_board_done(tl_board *board);
+// Everything that is due at `cycle` happens; then board->next_event says when next. What the guest printed is out afterwards.
+void tl_board_tick(tl_board *board, uint64_t cycle);
+// Writes the flattened tree of machine, board and options into ret_bytes; TL_EINVAL: does not fit.
+typedef struct tl_initrd_range {
+    uint64_t start, end; // equal: none
+} tl_initrd_range;
+TL_MUST_CHECK tl_status tl_board_device_tree(const tl_board *board, const char *append, tl_initrd_range initrd, uint8_t *ret_bytes,
+                                             size_t size, tl_error *err);
+
+#endif

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// The run loop of system software: whose turn it is, which interrupt is due, how long a hart may run before something happens to it.
+//
+// Everything depends on the state of the machine only. Devices act, interrupts are taken and turns change between fetch runs; limits and
+// breakpoints cut a run anywhere and change nothing. A hart that waits (WFI) lets its clock run idle to the next thing that can happen.
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "board/system_internal.h"
+#include "isa/rv/privileged.h"
+
+enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 }; // how often tohost is looked at
+// Between two looks at whether somebody wants the run to stop. The bound on cycles ends at a fetch run and costs no stepping.
+enum { INSNS_PER_LOOK = 50000, CYCLES_PER_LOOK = 400000, ROUNDS_PER_LOOK = 64 };
+
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static uint64_t total_instret(const tl_system *system) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        sum += system->machine->harts[i]->instret;
+    return sum;
+}
+
+bool tl_system_has_written(const tl_system *system) { return system->has_board && system->board.has_written; }
+
+uint64_t tl_system_now_cycles(const tl_system *system) {
+    uint64_t now = 0;
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        now = system->machine->harts[i]->now > now ? system->machine->harts[i]->now : now;
+    return now;
+}
+
+static void reset_harts(tl_system *system) {
+    for (uint32_t i = 0; i < system->machine->n_harts; i++) {
+        tl_hart *h = system->machine->harts[i];
+        tl_privileged_reset(h);
+        h->pc = system->entry;
+        tl_rv(h)->x[10] = i;
+        tl_rv(h)->x[11] = system->device_tree;
+        tl_rv(h)->x[12] = system->firmware_info;
+        tl_hart_note_sharing(h, system->machine->n_harts > 1); // all begin with the same code, and soon share what tells them apart
+        for (int k = 0; k < 2; k++)
+            h->break_pc[k] = TL_NO_LINE;
+    }
+}
+
+void tl_system_end(tl_system *system, tl_system_stop stop, int32_t status, const char *message) {
+    system->has_ended = true;
+    system->report = (tl_system_report){.stop = stop, .exit_status = status};
+    snprintf(system->report.message, sizeof system->report.message, "%s", message);
+}
+
+// All harts stand at this cycle or behind it: those that wait, wait until then.
+static void settle(tl_system *system, uint64_t cycle) {
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        if (system->machine->harts[i]->is_waiting)
+            tl_hart_idle_until(system->machine->harts[i], cycle);
+}
+
+static uint32_t running_harts(const tl_system *system) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        mask |= (uint32_t)!system->machine->harts[i]->is_waiting << i;
+    return mask;
+}
+
+static bool others_have_reached(const tl_system *system, const tl_hart *h, uint64_t cycle) {
+    for (uint32_t i = 0; i < system->machine->n_harts; i++) {
+        const tl_hart *other = system->machine->harts[i];
+        if (other != h && !other->is_waiting && other->now < cycle)
+            return false;
+    }
+    return true;
+}
+
+// While every hart waits and somebody may still type, time passes as the host's does, until the guest's next event or a key.
+static void wait_for_input(const tl_system *system, uint64_t cycles) {
+    const uint64_t most_ns = 20000000; // so that a request to stop is seen
+    double ns = (double)cycles * 1e9 / (double)system->machine->config.clock_hz;
+    struct timespec rest = {.tv_nsec = ns < (double)most_ns ? (long)ns : (long)most_ns};
+    struct pollfd input = {.fd = system->board.console_in, .events = POLLIN};
+    (void)ppoll(&input, 1, &rest, NULL);
+}
+
+static bool wants_stop(tl_system *system) {
+    system->must_stop = system->must_stop || (system->options.wants_stop && system->options.wants_stop(system->options.ctx));
+    return system->must_stop;
+}
+
+// Every hart waits. false: the loop ends.
+static bool pass_time(tl_system *system, const tl_system_limits *limits) {
+    uint64_t next = system->board.next_event;
+    if (next == UINT64_MAX) {
+        tl_system_end(system, TL_SYSTEM_STUCK, 0, "every hart waits for an interrupt (WFI), and no device will ever send one");
+        return false;
+    }
+    if (next >= limits->until_cycle) {
+        settle(system, limits->until_cycle);
+        system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+        return false;
+    }
+    if (system->board.console_in >= 0) {
+        uint64_t now = tl_system_now_cycles(system);
+        if (wants_stop(system)) {
+            system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+            return false;
+        }
+        wait_for_input(system, next > now ? next - now : 0);
+    }
+    tl_board_tick(&system->board, next);
+    return true;
+}
+
+// The reason why the first instruction of a trap handler traps itself.
+static const char *why_handler_traps(const tl_system *system, const tl_hart *h, bool is_machine) {
+    uint64_t ram_bytes = system->machine->config.ram_bytes;
+    bool is_physical = is_machine || !h->regime.is_paged[TL_VIEW_S], is_ram = is_physical && h->pc - TL_RAM_BASE_PADDR < ram_bytes;
+    if (h->pc == 0 && !is_ram)
+        return "there is no handler, the register was not set";
+    switch (h->trap_cause) {
+    case TL_CAUSE_FETCH_ACCESS:
+        if (is_ram)
+            return "physical memory protection (PMP) does not permit to execute the handler";
+        return is_physical ? "there is no handler, the register points to no memory"
+                           : "the page there is no memory, or physical memory protection (PMP) does not permit to execute it";
+    case TL_CAUSE_FETCH_PAGE: return "the page table has no page there, or none that supervisor mode may execute";
+    case TL_CAUSE_ILLEGAL: return "there is no handler, what lies there is no instruction";
+    default: return "the first instruction of the handler traps";
+    }
+}
+
+// A trap at the very place where its handler stands leads there again, for ever. Another hart might yet mend that, so it must have gone on
+// for a while.
+static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
+    bool is_delegated = h->priv != TL_PRIV_M && tl_rv(h)->csr.medeleg >> (h->trap_cause & 63) & 1;
+    bool is_machine = h->priv == TL_PRIV_M, is_supervisor = h->priv == TL_PRIV_S && is_delegated;
+    uint64_t handler = (is_machine ? tl_rv(h)->csr.mtvec : tl_rv(h)->csr.stvec) & ~UINT64_C(3);
+    bool is_at_handler =
+        (is_machine || is_supervisor) && h->pc == handler && (is_machine ? tl_rv(h)->csr.mepc : tl_rv(h)->csr.sepc) == handler;
+    system->n_trap_loops = is_at_handler ? system->n_trap_loops + 1 : 0;
+    if (system->n_trap_loops < MOST_TRAP_LOOPS)
+        return;
+    char text[256];
+    snprintf(text, sizeof text, "hart%u traps at its own trap handler, %ctvec = 0x%" PRIx64 " (%ccause %" PRIu64 "): %s", h->id,
+             is_machine ? 'm' : 's', handler, is_machine ? 'm' : 's', h->trap_cause, why_handler_traps(system, h, is_machine));
+    tl_system_end(system, TL_SYSTEM_STUCK, 0, text);
+}
+
+static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limits, uint64_t n_left) {
+    h->horizon = earlier(system->turn.end, system->board.next_event);
+    h->horizon = earlier(h->horizon, tl_machine_tick(system->machine, h->now));
+    if (system->tohost)
+        h->horizon = earlier(h->horizon, h->now + HTIF_EVERY_CYCLES);
+    if (others_have_reached(system, h, limits->until_cycle))
+        h->horizon = earlier(h->horizon, limits->until_cycle);
+    h->horizon = earlier(h->horizon, h->now + CYCLES_PER_LOOK);
+    uint64_t insn_limit = n_left < UINT64_MAX - h->instret ? h->instret + n_left : UINT64_MAX;
+    if (h->n_pmus > 0)
+        tl_hart_limit_to_deadline(h, &insn_limit);
+    h->insn_limit = insn_limit;
+    system->board.now_cycles = h->now;
+    tl_stop stop = tl_turn_run(&system->turn);
+    if (stop == TL_STOP_TRAP) {
+        look_for_trap_loop(system, h);
+        tl_take_exception(h);
+    } else if (stop == TL_STOP_BREAK) {
+        system->report = (tl_system_report){.stop = TL_SYSTEM_BREAK, .break_hart = h->id};
+        h->skip_break = true;
+        system->is_at_break = true;
+    }
+    if (h->n_pmus > 0)
+        (void)tl_hart_poll(h);
+}
+
+tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_system_report *ret_report, tl_error *err) {
+    (void)err;
+    uint64_t n_rounds = 0, n_seen = 0; // instructions at the last look
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        for (int k = 0; k < 2; k++)
+            system->machine->harts[i]->break_pc[k] = limits->break_pc[k];
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        system->machine->harts[i]->breaks = limits->breaks;
+    system->is_at_break = system->must_stop = false;
+    while (!system->has_ended && !system->is_at_break) {
+        if (++n_rounds % ROUNDS_PER_LOOK == 0 && wants_stop(system)) {
+            system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+            break;
+        }
+        tl_hart *h = system->turn.hart;
+        if (!h || h->is_waiting || (h->run_vline == TL_NO_LINE && (h->now >= system->turn.end || system->board.has_woken))) {
+            system->board.has_woken = false;
+            system->turn = tl_machine_next(system->machine, running_harts(system));
+            h = system->turn.hart;
+        }
+        if (!h) {
+            if (!pass_time(system, limits))
+                break;
+        } else if (h->run_vline == TL_NO_LINE && system->board.next_event <= h->now) {
+            tl_board_tick(&system->board, h->now);
+        } else {
+            uint64_t n_done = total_instret(system);
+            if (n_done >= limits->until_instret || (h->now >= limits->until_cycle && others_have_reached(system, h, limits->until_cycle))) {
+                settle(system, earlier(h->now, limits->until_cycle));
+                system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+                break;
+            }
+            if (n_done - n_seen >= INSNS_PER_LOOK) {
+                n_seen = n_done;
+                if (wants_stop(system)) {
+                    system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+                    break;
+                }
+            }
+            tl_irq irq;
+            if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq))
+                tl_take_interrupt(h, irq);
+            h->is_interrupted = false;
+            run_hart(system, h, limits, limits->until_instret - n_done);
+        }
+        if (system->tohost)
+            tl_htif_look(system);
+        if (system->board.has_finished)
+            tl_system_end(system, TL_SYSTEM_EXITED, system->board.finish_status, "");
+        else if (system->board.wants_reset)
+            tl_system_end(system, TL_SYSTEM_RESET, 0, "the guest asked for a restart");
+    }
+    if (system->has_ended)
+        settle(system, tl_system_now_cycles(system));
+    *ret_report = system->report;
+    return TL_OK;
+}
+
+tl_status tl_system_new(tl_machine *machine, const tl_system_options *options, tl_system **ret_system, tl_error *err) {
+    tl_system *system = calloc(1, sizeof *system);
+    if (!system)
+        return tl_fail(err, TL_ENOMEM, "no memory for the board");
+    system->machine = machine;
+    system->options = *options;
+    tl_status status = tl_board_init(&system->board, machine, &system->options, err);
+    if (status == TL_OK) {
+        system->has_board = true;
+        status = tl_system_load(system, err);
+    }
+    if (status != TL_OK) {
+        tl_system_free(system);
+        return status;
+    }
+    reset_harts(system);
+    tl_board_tick(&system->board, 0);
+    *ret_system = system;
+    return TL_OK;
+}
+
+void tl_system_free(tl_system *system) {
+    if (!system)
+        return;
+    for (uint32_t i = 0; i < system->n_symbols; i++)
+        tl_symbols_free(system->symbols[i]);
+    if (system->has_board)
+        tl_board_done(&system->board);
+    free(system);
+}
+
+const char *tl_system_symbol_at(const tl_system *system, uint64_t address, uint64_t *ret_within) {
+    const char *name = NULL;
+    for (uint32_t i = 0; i < system->n_symbols && !name; i++)
+        name = tl_symbols_at(system->symbols[i], address, ret_within);
+    return name;
+}
+
+tl_status tl_system_symbol(const tl_system *system, const char *name, bool with_prefixes, uint64_t *ret_address, tl_error *err) {
+    tl_status status = tl_fail(err, TL_ENOENT, "no function '%s': neither kernel nor firmware has symbols", name);
+    for (uint32_t i = 0; i < system->n_symbols; i++) {
+        status = tl_symbols_search(system->symbols[i], name, with_prefixes, ret_address, NULL, 0, i == 0 ? err : NULL);
+        if (status == TL_OK || status == TL_EINVAL)
+            return status;
+    }
+    if (!system->options.program && !system->options.kernel && system->n_symbols == 0)
+        status =
+            tl_fail(err, TL_ENOENT, "no function '%s': firmware %s has no symbols; give an ELF file, or the function's address (0x...)",
+                    name, system->options.bios);
+    else if (!system->options.program && system->options.kernel && !system->has_kernel_symbols)
+        status =
+            tl_fail(err, TL_ENOENT, "kernel %s has no symbol table, so no function '%s'; give an ELF kernel, or use the address: 0x...",
+                    system->options.kernel, name);
+    return status;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What the files of this folder share: the system itself, and how its images came into memory.
+#ifndef TL_SYSTEM_SYSTEM_INTERNAL_H
+#define TL_SYSTEM_SYSTEM_INTERNAL_H
+
+#include "board/board.h"
+#include "board/system.h"
+#include "loader/elf.h"
+
+enum { TL_MAX_IMAGES = 3 };
+
+struct tl_system {
+    tl_machine *machine;
+    tl_system_options options;
+    tl_board board;
+    bool has_board;
+    tl_symbols *symbols[TL_MAX_IMAGES]; // of the program, or of kernel and firmware, in the order in which they are searched
+    uint32_t n_symbols;
+    bool has_kernel_symbols;                    // it is an ELF file
+    uint64_t entry, device_tree, firmware_info; // what every hart begins with: pc, a1, a2
+    uint64_t tohost, fromhost;                  // HTIF words of a bare program, or 0
+    bool wants_htif_byte;                       // the program asked for console input and has no answer yet
+    uint32_t n_htif_warnings;
+    bool has_ended, must_stop, is_at_break;
+    tl_system_report report;
+    tl_turn turn;          // the one that a limit cut short
+    uint32_t n_trap_loops; // traps in a row that led where they came from
+};
+
+// Puts everything the options name into RAM and fills entry, device_tree and the rest.
+TL_MUST_CHECK tl_status tl_system_load(tl_system *system, tl_error *err);
+
+// The run is over; the loop ends.
+void tl_system_end(tl_system *system, tl_system_stop stop, int32_t status, const char *message);
+// htif.c: serves what the program has written to tohost. Called when there is such a word.
+void tl_htif_look(tl_system *system);
+
+#endif

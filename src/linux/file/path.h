@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Which file a guest path means. The walk is our own, component by component over host directories opened without following links, so
+// that every rule below holds whatever links and `..` a path contains; a path without links costs two host calls.
+//
+//   /proc /sys /dev                           made by the personality, never the host's (the virtual tree)
+//   /etc/passwd group hostname hosts ...      the personality's as well, without --root
+//   /lib /lib64 /usr/lib                      absolute paths, only to read: SYSROOT's if it has the file, else as below
+//   /etc/ld.so.* /etc/localtime /etc/timezone SYSROOT's or nothing, so that no host setting shows (without --root)
+//   /tally/2/1/p  /tally/8/7/6/5/4/3/2/1/cwd  the folders of the first program and of the start, see tl_path_alias
+//   everything else                           the host's; under --root DIR, DIR is "/" and nothing outside can be named
+//
+// Under --root, files of DIR win over SYSROOT, which then only serves what DIR lacks.
+#ifndef TL_OS_PATH_H
+#define TL_OS_PATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/status.h"
+#include "linux/abi.h"
+
+typedef enum tl_tree {
+    TL_TREE_HOST,    // dir_fd and name say where
+    TL_TREE_SYSROOT, // read-only; path, resolved by the host inside the sysroot
+    TL_TREE_VIRTUAL, // path
+} tl_tree;
+
+// The part of the tree that does not exist on the host. Returns 0 with the node's st_mode and, for a symbolic link, its text (NUL-terminated) in
+// `target` of TL_PATH_MAX bytes; or a negative error number. A link whose text is not a path (pipe:[4]) sets *ret_is_magic.
+typedef int64_t tl_virtual_lookup_fn(void *ctx, const char *path, uint32_t *ret_mode, char *target, bool *ret_is_magic);
+
+// A folder of the host under a fixed name, so that what programs see of it does not depend on where it lies. Each folder above it, as far as
+// `name` has components, is the next component of the name: `..` leads to the same place whether it is taken from the text or from the
+// folder. What lies further up keeps its own name.
+typedef struct tl_path_alias {
+    const char *name; // "/tally/2/1/p"; its first component is TL_PATH_ALIASES
+    char *host;       // canonical path below env's root; NULL: not used
+    int fd;           // O_PATH of the folder
+} tl_path_alias;
+#define TL_PATH_ALIASES "/tally" // an empty folder unless the host has one
+enum { TL_ALIAS_CWD, TL_ALIAS_PROGRAM, TL_N_ALIASES };
+
+typedef struct tl_path_env {
+    int root_fd;                  // O_PATH: the host's "/", or --root
+    int sysroot_fd;               // O_PATH, or -1: none
+    bool is_confined;             // --root
+    tl_virtual_lookup_fn *lookup; // may be NULL: no virtual tree
+    void *ctx;
+    tl_path_alias aliases[TL_N_ALIASES]; // the folder tally was started in, and that of the first program
+} tl_path_env;
+
+typedef struct tl_dir { // a directory that relative paths start from: working directories and open directories share these
+    uint32_t n_refs;
+    tl_tree tree;
+    int fd;                         // of the host, O_PATH or better; -1 in the virtual tree
+    char *path;                     // canonical guest path; follows renames made by the guest
+    struct tl_dir *next, *previous; // all of them, see tl_dirs
+} tl_dir;
+
+typedef struct tl_dirs {
+    tl_dir *first;
+} tl_dirs;
+
+typedef enum tl_walk {
+    TL_WALK_FOLLOW = 1,      // a link as last component is followed
+    TL_WALK_READ = 2,        // the sysroot may answer
+    TL_WALK_EMPTY = 4,       // "" means the start itself (AT_EMPTY_PATH)
+    TL_WALK_NO_SYMLINKS = 8, // openat2's RESOLVE_*
+    TL_WALK_BENEATH = 16,
+    TL_WALK_IN_ROOT = 32,
+    TL_WALK_PARENT = 64, // for calls that make or remove the name itself: a link is not followed even before a trailing slash
+} tl_walk;
+
+typedef enum tl_last { TL_LAST_NAME, TL_LAST_DOT, TL_LAST_DOTDOT, TL_LAST_ROOT } tl_last;
+
+typedef struct tl_place { // where a path leads; what it names may not exist
+    tl_tree tree;
+    tl_last last;   // of the path as given; unless TL_LAST_NAME, `name` is "." in the directory itself
+    bool exists;    // `mode` (and `host`, unless virtual) are valid
+    bool wants_dir; // the path ended in a slash, or at a directory itself; checked by the walk unless TL_WALK_PARENT
+    bool is_magic;  // a followed link of /proc that leads to an open file, not to a path
+    bool owns_dir_fd;
+    int dir_fd; // TL_TREE_HOST: directory that holds `name`
+    uint32_t mode;
+    struct stat host; // host numbers
+    char name[TL_NAME_MAX + 1];
+    char path[TL_PATH_MAX]; // canonical, as the guest sees it
+} tl_place;
+
+// Walks `path` from `from` (NULL when the path is absolute). 0 with a place that tl_place_done must release, or a negative error number;
+// a missing last component is no error. With TL_WALK_FOLLOW the place is never a symbolic link, except where `is_magic`.
+TL_MUST_CHECK int64_t tl_path_walk(const tl_path_env *env, const tl_dir *from, const char *path, uint32_t walk, tl_place *ret_place);
+void tl_place_done(tl_place *place);
+
+// Host operations on a place of the host or the sysroot.
+int64_t tl_place_open(const tl_path_env *env, const tl_place *place, int host_flags, uint32_t mode); // descriptor or negative error number
+int64_t tl_place_readlink(const tl_path_env *env, const tl_place *place, char *to, size_t n);        // bytes, not terminated
+
+// Makes a starting point of a place that is a directory. NULL with *ret_error. The host's own working directory: tl_dir_of_host_cwd.
+tl_dir *tl_dir_new(tl_dirs *dirs, const tl_path_env *env, const tl_place *place, int64_t *ret_error);
+tl_dir *tl_dir_of_fd(tl_dirs *dirs, tl_tree tree, int fd, const char *path); // takes fd, also when it fails; NULL: no memory
+tl_dir *tl_dir_of_host_cwd(tl_dirs *dirs, const tl_path_env *env);
+tl_dir *tl_dir_ref(tl_dir *dir);
+void tl_dir_unref(tl_dirs *dirs, tl_dir *dir);                                   // NULL is fine
+void tl_dirs_renamed(tl_dirs *dirs, const char *old_path, const char *new_path); // a directory moved: its users follow
+
+// Gives the host's folder `guest_path` (canonical; fd is taken) a fixed name. false: no memory, and it keeps its own.
+bool tl_path_set_alias(tl_path_env *env, int which, const char *guest_path, int fd);
+void tl_path_aliases_done(tl_path_env *env);
+
+// O_PATH descriptor of a directory of the host, closed on exec, or -1 with errno; the place for --root and --sysroot.
+int tl_path_open_root(const char *host_path);
+
+bool tl_path_is_virtual(const char *path); // of a canonical path: decided by its text alone
+
+#endif

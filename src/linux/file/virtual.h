@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// What does not come from the host: /proc, /sys, /dev and a few files of /etc, made from the simulated machine. virtual.c knows where everything is;
+// file_proc.c makes the texts, file_dev.c the devices and /dev/shm.
+#ifndef TL_OS_VIRTUAL_H
+#define TL_OS_VIRTUAL_H
+
+#include "base/strbuf.h"
+#include "linux/file/file_system.h"
+
+// Who is meant: for /proc/PID the process, for /proc/PID/task/TID the thread as well.
+typedef struct tl_proc_subject {
+    tl_thread *asker;
+    tl_process *process;
+    tl_thread *thread; // NULL: the process as a whole
+} tl_proc_subject;
+
+typedef void tl_proc_text_fn(tl_strbuf *text, const tl_proc_subject *subject);
+typedef struct tl_proc_row {
+    const char *name; // absolute, or below /proc/PID
+    tl_proc_text_fn *make;
+} tl_proc_row;
+extern const tl_proc_row tl_proc_rows[], tl_proc_process_rows[], tl_proc_task_rows[]; // end with a NULL name
+bool tl_proc_is_there(const tl_os *os, const tl_proc_row *row);                       // some depend on the machine
+
+typedef enum tl_device_kind {
+    TL_DEVICE_NULL,
+    TL_DEVICE_ZERO,
+    TL_DEVICE_FULL,
+    TL_DEVICE_RANDOM,
+    TL_DEVICE_URANDOM,
+    TL_DEVICE_TTY,
+    TL_DEVICE_WINDOW // of a PMU
+} tl_device_kind;
+typedef struct tl_device_row {
+    const char *name;
+    tl_device_kind kind;
+    uint32_t major, minor;
+    const tl_pmu *pmu; // TL_DEVICE_WINDOW
+} tl_device_row;
+// Devices of this machine, by name: those that every system has, and windows of PMUs that are granted. Returns their number.
+enum { TL_MAX_DEVICES = 8 + TL_MAX_PMUS };
+uint32_t tl_device_list(const tl_os *os, tl_device_row ret_rows[TL_MAX_DEVICES]);
+int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file); // the row is copied
+bool tl_file_is_dev_zero(const tl_file *file);
+
+// Names of /dev/shm.
+tl_shm_entry *tl_shm_find(tl_file_system *fs, const char *name);
+int64_t tl_shm_link(tl_file_system *fs, const char *name, tl_mem_inode *inode); // takes a reference of its own; -EEXIST, -ENOMEM
+int64_t tl_shm_unlink(tl_os *os, const char *name);
+bool tl_path_is_shm(const char *path); // directly in /dev/shm
+static inline const char *tl_shm_name(const char *path) { return path + sizeof "/dev/shm/" - 1; }
+
+// What a link in /proc/PID/fd says: a path, or "pipe:[12]".
+void tl_file_describe(const tl_file *file, char *to, size_t n);
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// What the personality needs to know of an instruction set, beyond what memory does (model/isa.h): how Linux names it, which registers a thread
+// has, the frame of a signal. One row for each instruction set; every other file of this folder knows none.
+#ifndef TL_OS_ISA_H
+#define TL_OS_ISA_H
+
+#include "linux/process/process.h"
+#include "linux/process/signal.h"
+#include "model/isa.h"
+
+typedef struct tl_os_isa {
+    const tl_isa *isa;
+    const char *machine;        // uname
+    const char *cpu_lines;      // of /proc/cpuinfo
+    const char *sysroot;        // where Debian puts its libraries on another host
+    const char *const *loaders; // how names of dynamic loaders begin, NULL-terminated
+    uint64_t hwcap;
+    uint16_t elf_machine;
+    uint8_t call_bytes; // of the instruction that calls the system
+    // The registers of a thread that has no hart: all but pc.
+    void (*save)(const tl_hart *h, tl_registers *ret_registers);
+    void (*load)(tl_hart *h, const tl_registers *registers);
+    void (*start)(tl_registers *ret_registers, uint64_t sp); // of a program
+    void (*fork)(tl_registers *registers, uint64_t sp, bool has_tls,
+                 uint64_t tls);                                   // of a thread that was saved: of its child; sp 0: the same
+    uint64_t (*perf_register)(const tl_hart *h, uint32_t number); // as perf numbers them: asm/perf_regs.h
+    // Frames of signals: signal.h.
+    bool (*enter_handler)(tl_thread *t, const tl_siginfo *info, tl_sigaction *action);
+    bool (*leave_handler)(tl_thread *t);
+    // The bits of the instruction at pc, which is illegal; *ret_why: the extension it belongs to, or NULL.
+    uint32_t (*read_illegal)(tl_thread *t, uint64_t pc, const char **ret_why);
+} tl_os_isa;
+
+extern const tl_os_isa tl_os_rv64;
+const tl_os_isa *tl_os_isa_of(const tl_os *os); // of the machine
+
+#endif

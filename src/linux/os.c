@@ -1,0 +1,657 @@
+// SPDX-License-Identifier: MIT
+// The run loop: whose turn it is, what made it stop, and what the kernel would do about it.
+//
+// Between two events everything that happens depends on the state of the machine only. Limits must not change it: a turn that a limit
+// cuts short (os->turn) is taken up again where it was, before anybody else's. Timers, slices and signals are looked at between fetch runs.
+#include "linux/os.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linux/call/syscall.h"
+#include "linux/file/host_wait.h"
+#include "linux/file/virtual.h"
+#include "linux/isa.h"
+#include "linux/memory/frames.h"
+#include "linux/memory/vm_space.h"
+#include "linux/os_internal.h"
+#include "linux/perf/perf_event.h"
+#include "linux/process/exec.h"
+#include "linux/process/futex.h"
+#include "linux/process/symbol.h"
+
+static const char WHY_STACK_OVERFLOW[] = "below the stack limit";
+
+// ---- Time, randomness, messages.
+
+// The machine's clock never gets there: what is due later is never due. Sums of a cycle and a cost stay below 2^64.
+static const uint64_t END_OF_TIME_CYCLES = UINT64_C(1) << 62;
+
+uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles) {
+    unsigned __int128 ns = (unsigned __int128)cycles * 1000000000u / os->clock_hz;
+    return ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
+}
+
+uint64_t tl_os_ns_to_cycles(const tl_os *os, uint64_t ns) {
+    unsigned __int128 cycles = ((unsigned __int128)ns * os->clock_hz + 999999999u) / 1000000000u;
+    return ns >= INT64_MAX || cycles >= END_OF_TIME_CYCLES ? UINT64_MAX : (uint64_t)cycles;
+}
+
+uint64_t tl_os_now_ns(const tl_os *os) { return tl_os_cycles_to_ns(os, os->now); }
+
+static uint64_t saturated_ns(uint64_t seconds, uint64_t ns) {
+    return seconds >= UINT64_MAX / 1000000000u - 1 ? UINT64_MAX : seconds * 1000000000u + ns;
+}
+
+uint64_t tl_os_deadline(const tl_os *os, uint64_t seconds, uint64_t ns) {
+    uint64_t cycles = tl_os_ns_to_cycles(os, saturated_ns(seconds, ns));
+    return cycles >= END_OF_TIME_CYCLES - os->now ? TL_NO_DEADLINE : os->now + cycles;
+}
+
+uint64_t tl_os_absolute_deadline(const tl_os *os, bool is_realtime, uint64_t seconds, uint64_t ns) {
+    if (is_realtime) {
+        if (seconds < TL_REALTIME_START_S)
+            return os->now;
+        seconds -= TL_REALTIME_START_S;
+    }
+    uint64_t cycle = tl_os_ns_to_cycles(os, saturated_ns(seconds, ns));
+    return cycle < os->now ? os->now : cycle;
+}
+
+// xoshiro256** by David Blackman and Sebastiano Vigna, seeded by splitmix64.
+static uint64_t next_random(uint64_t state[4]) {
+    uint64_t result = state[1] * 5;
+    result = (result << 7 | result >> 57) * 9;
+    uint64_t shifted = state[1] << 17;
+    state[2] ^= state[0];
+    state[3] ^= state[1];
+    state[1] ^= state[2];
+    state[0] ^= state[3];
+    state[2] ^= shifted;
+    state[3] = state[3] << 45 | state[3] >> 19;
+    return result;
+}
+
+static void seed_random(uint64_t state[4], uint64_t seed) {
+    for (int i = 0; i < 4; ++i) {
+        uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
+        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+        state[i] = z ^ z >> 31;
+    }
+}
+
+void tl_os_random(tl_os *os, void *to, size_t n) {
+    uint8_t *bytes = to;
+    while (n > 0) {
+        uint64_t value = next_random(os->random_state);
+        size_t part = n < sizeof value ? n : sizeof value;
+        memcpy(bytes, &value, part);
+        bytes += part;
+        n -= part;
+    }
+}
+
+void tl_os_warn(tl_os *os, const char *format, ...) {
+    char text[400];
+    va_list args;
+    if (!os->options.warn)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    os->options.warn(os->options.ctx, text);
+}
+
+// ---- The end of the first process.
+
+void tl_os_compose_end(tl_os *os, int32_t wait_status) {
+    const tl_process *p = os->first;
+    int signal = wait_status & 0x7f;
+    if (signal == 0 || os->report.message[0])
+        return;
+    char *text = os->report.message;
+    size_t room = sizeof os->report.message;
+    const tl_fault_note *fault = &p->fault;
+    int used = snprintf(text, room, "killed by %s", tl_signal_name(signal));
+    if (fault->signal != signal)
+        return;
+    char place[160], addr[24] = "", pc[24];
+    bool is_overflow = fault->why && strcmp(fault->why, WHY_STACK_OVERFLOW) == 0;
+    if (fault->has_addr)
+        snprintf(addr, sizeof addr, " 0x%" PRIx64, fault->addr);
+    snprintf(pc, sizeof pc, "0x%" PRIx64, fault->pc);
+    tl_symbol_describe(p, fault->pc, place, sizeof place);
+    used += snprintf(text + used, room - (size_t)used, ": %s%s%s at pc %s%s%s%s", is_overflow ? "stack overflow: " : "", fault->what, addr,
+                     pc, place, fault->why ? ", " : "", fault->why ? fault->why : "");
+    if (is_overflow && (size_t)used < room)
+        snprintf(text + used, room - (size_t)used, " of %" PRIu64 " MiB", p->vm->stack_limit_bytes >> 20);
+}
+
+void tl_os_first_ended(tl_os *os, int32_t wait_status) {
+    tl_os_compose_end(os, wait_status);
+    os->has_ended = true;
+    os->report.signal = wait_status & 0x7f;
+    os->report.exit_status = os->report.signal ? 0 : wait_status >> 8 & 0xff;
+    os->report.stop = os->report.signal ? TL_OS_KILLED : TL_OS_EXITED;
+}
+
+void tl_os_out_of_memory(tl_thread *t) {
+    tl_os *os = t->os;
+    char text[200];
+    snprintf(text, sizeof text,
+             "out of memory: all %" PRIu64 " MiB of the machine's RAM are in use; give it more with ram in the machine file",
+             os->machine->config.ram_bytes >> 20);
+    if (t->process == os->first)
+        snprintf(os->report.message, sizeof os->report.message, "killed by SIGKILL: %s", text);
+    else
+        tl_os_warn(os, "process %d is killed: %s", t->process->pid, text);
+    tl_process_end(t->process, SIGKILL);
+}
+
+// ---- Traps.
+
+static void enter_kernel(tl_os *os, tl_hart *h) {
+    os->in_kernel |= 1u << h->id;
+    os->hart = h;
+    h->pend = NULL;
+    h->run_vline = TL_NO_LINE;
+    h->reservation_paddr = TL_NO_LINE;
+    tl_hart_notice(h, TL_NOTICE_TRAP_ENTRY);
+    ++h->tally[TL_S_HART_FLUSH_OTHER];
+    ++os->kernel_counts[h->id].flushes;
+    tl_os_spend(os, TL_S_HART_CYC_TRAP, h->config->pipeline.trap_cycles);
+    os->now = h->now;
+}
+
+static void leave_kernel(tl_os *os, tl_hart *h) {
+    if (os->in_kernel >> h->id & 1) {
+        const tl_thread *t = h->client;
+        ++h->tally[TL_S_HART_FLUSH_OTHER];
+        ++os->kernel_counts[h->id].flushes;
+        tl_hart_notice(h, TL_NOTICE_TRAP_RETURN);
+        if (t->perf_events)
+            tl_pev_resume(h->client);
+    }
+    os->in_kernel &= ~(1u << h->id);
+}
+
+static void take_exception(tl_os *os, tl_hart *h, enum tl_hart_slot cause_slot) {
+    ++h->tally[TL_S_HART_EXCEPTION];
+    ++h->tally[cause_slot];
+    enter_kernel(os, h);
+    if (os->perf && tl_pev_is_due(os, h)) // by the instruction that trapped: told before the kernel does anything else
+        tl_pev_overflow(h->client);
+}
+
+// A thread that runs user code is called away by the timer or by another hart.
+static void take_interrupt(tl_os *os, tl_hart *h) {
+    if (os->in_kernel >> h->id & 1)
+        return; // it has not come back yet
+    ++h->tally[TL_S_HART_INTERRUPT];
+    enter_kernel(os, h);
+}
+
+static void handle_page_fault(tl_thread *t, tl_vm_access access) {
+    tl_os *os = t->os;
+    static const char *const verbs[] = {"load from", "store to", "jump to"};
+    const char *what = verbs[access];
+    uint64_t addr = t->hart->trap_value;
+    tl_vm_fault_kind fault = tl_vm_fault(t->process->vm, addr, access);
+    tl_os_count_fault(os, fault);
+    tl_os_spend(os, TL_S_HART_CYC_TRAP, os->machine->config.os.page_fault_cycles);
+    switch (fault) {
+    case TL_VM_FAULT_NO_MEMORY: tl_os_out_of_memory(t); break;
+    case TL_VM_FAULT_NO_AREA: tl_signal_force(t, SIGSEGV, SEGV_MAPERR, addr, what, NULL); break;
+    case TL_VM_FAULT_STACK_LIMIT: tl_signal_force(t, SIGSEGV, SEGV_MAPERR, addr, what, WHY_STACK_OVERFLOW); break;
+    case TL_VM_FAULT_DENIED: tl_signal_force(t, SIGSEGV, SEGV_ACCERR, addr, what, "which its mapping does not permit"); break;
+    case TL_VM_FAULT_BEYOND_FILE: tl_signal_force(t, SIGBUS, BUS_ADRERR, addr, what, "beyond the end of the mapped file"); break;
+    case TL_VM_FAULT_IO: tl_signal_force(t, SIGBUS, BUS_ADRERR, addr, what, "in a file that the host could not read"); break;
+    default: ++t->process->minor_faults; break; // resolved
+    }
+}
+
+// Only devices refuse what their page permits: accesses of a size or kind that they do not have.
+static bool is_refused_by_device(const tl_thread *t) {
+    const tl_vma *area = tl_vm_find(t->process->vm, t->hart->trap_value);
+    return area && area->kind == TL_VMA_DEVICE;
+}
+
+static void handle_access_fault(tl_thread *t, tl_vm_access access) {
+    if (is_refused_by_device(t))
+        tl_signal_force(t, SIGSEGV, SEGV_ACCERR, t->hart->trap_value, access == TL_VM_READ ? "load from" : "store to",
+                        "which the device does not answer");
+    else
+        handle_page_fault(t, access);
+}
+
+static void handle_illegal(tl_thread *t) {
+    uint64_t pc = t->hart->pc;
+    const char *why;
+    uint32_t bits = tl_os_isa_of(t->os)->read_illegal(t, pc, &why);
+    tl_signal_force(t, SIGILL, ILL_ILLOPC, pc, "illegal instruction", why);
+    t->process->fault.addr = bits; // people want to see the bits
+}
+
+static void handle_trap(tl_thread *t) {
+    tl_os *os = t->os;
+    tl_hart *h = t->hart;
+    switch ((tl_trap_kind)h->isa->trap_kinds[h->trap_cause & (TL_MAX_CAUSES - 1)]) {
+    case TL_TRAP_SYSTEM_CALL:
+        tl_hart_notice(h, TL_NOTICE_ECALL);
+        take_exception(os, h, TL_S_HART_EXC_ECALL);
+        tl_os_spend(os, TL_S_HART_CYC_TRAP, os->machine->config.os.syscall_cycles);
+        os->now = h->now;
+        h->pc += tl_os_isa_of(os)->call_bytes;
+        tl_syscall_enter(t);
+        break;
+    case TL_TRAP_FETCH:
+        take_exception(os, h, TL_S_HART_EXC_FETCH_FAULT);
+        handle_page_fault(t, TL_VM_EXEC);
+        break;
+    case TL_TRAP_LOAD_PAGE:
+        take_exception(os, h, TL_S_HART_EXC_LOAD_FAULT);
+        handle_page_fault(t, TL_VM_READ);
+        break;
+    case TL_TRAP_LOAD_ACCESS:
+        take_exception(os, h, TL_S_HART_EXC_LOAD_FAULT);
+        handle_access_fault(t, TL_VM_READ);
+        break;
+    case TL_TRAP_STORE_PAGE:
+        take_exception(os, h, TL_S_HART_EXC_STORE_FAULT);
+        handle_page_fault(t, TL_VM_WRITE);
+        break;
+    case TL_TRAP_STORE_ACCESS:
+        take_exception(os, h, TL_S_HART_EXC_STORE_FAULT);
+        handle_access_fault(t, TL_VM_WRITE);
+        break;
+    case TL_TRAP_BREAKPOINT:
+        take_exception(os, h, TL_S_HART_EXC_BREAKPOINT);
+        tl_signal_force(t, SIGTRAP, TRAP_BRKPT, h->pc, "breakpoint instruction", NULL);
+        t->process->fault.has_addr = false;
+        break;
+    case TL_TRAP_MISALIGNED:
+        take_exception(os, h, TL_S_HART_EXC_MISALIGNED);
+        tl_signal_force(t, SIGBUS, BUS_ADRALN, h->trap_value,
+                        is_refused_by_device(t) ? "misaligned access to a device at" : "misaligned atomic access to", NULL);
+        break;
+    case TL_TRAP_ILLEGAL:
+        take_exception(os, h, TL_S_HART_EXC_ILLEGAL);
+        handle_illegal(t);
+        break;
+    }
+    os->turn.hart = NULL;
+    (void)tl_os_wants_stop(os); // a call may have taken long
+}
+
+// ---- The loop.
+
+static void free_dead(tl_os *os) {
+    while (os->dead) {
+        tl_thread *t = os->dead;
+        os->dead = t->next_in_process;
+        free(t);
+    }
+}
+
+static uint32_t busy_harts(const tl_os *os) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
+        mask |= (uint32_t)(os->machine->harts[i]->client != NULL) << i;
+    return mask;
+}
+
+// Idle harts wait up to this time.
+static void settle(tl_os *os, uint64_t cycle) {
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
+        tl_hart *h = os->machine->harts[i];
+        if (!h->client)
+            tl_hart_idle_until(h, cycle);
+    }
+}
+
+static uint64_t total_instret(const tl_os *os) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
+        sum += os->machine->harts[i]->instret;
+    return sum;
+}
+
+static void fire_timers(tl_os *os, uint64_t until) {
+    while (os->n_timers > 0 && os->timers[1]->cycle <= until) {
+        tl_timer *timer = os->timers[1];
+        tl_timer_cancel(os, timer);
+        if (timer->cycle > os->now)
+            os->now = timer->cycle;
+        os->hart = NULL;
+        timer->fire(os, timer);
+    }
+}
+
+static const char *describe_wait(const tl_thread *t, char *text, size_t n) {
+    if (t->state == TL_THREAD_STOPPED)
+        snprintf(text, n, "thread %d (%s) is stopped by %s", t->tid, t->comm, tl_signal_name(t->process->stop_signal));
+    else if (t->futex.is_queued)
+        snprintf(text, n, "thread %d (%s) waits for %s at 0x%" PRIx64, t->tid, t->comm, t->waits_for, t->syscall_args[0]);
+    else
+        snprintf(text, n, "thread %d (%s) waits for %s", t->tid, t->comm, t->waits_for ? t->waits_for : "something");
+    return text;
+}
+
+static void report_deadlock(tl_os *os) {
+    char *text = os->report.message;
+    size_t room = sizeof os->report.message, used;
+    unsigned n_named = 0, n_more = 0;
+    used = (size_t)snprintf(text, room, "deadlock: every thread sleeps and nothing can wake one: ");
+    for (const tl_process *p = os->processes; p; p = p->next)
+        for (const tl_thread *t = p->threads; t; t = t->next_in_process) {
+            char line[96];
+            describe_wait(t, line, sizeof line);
+            if (n_more > 0 || used + strlen(line) + 24 > room) {
+                ++n_more;
+                continue;
+            }
+            used += (size_t)snprintf(text + used, room - used, "%s%s", n_named++ ? "; " : "", line);
+        }
+    if (n_more)
+        snprintf(text + used, room - used, "; and %u more", n_more);
+    os->report.stop = TL_OS_DEADLOCK;
+    os->has_ended = true;
+}
+
+// Between two looks at whether somebody wants the run to stop pass some milliseconds of the host. A bound on cycles ends at a fetch run: an
+// instruction limit would be reached by stepping, which costs a tenth of the speed when it is as near as this.
+enum { INSNS_PER_LOOK = 50000, CYCLES_PER_LOOK = 400000, ROUNDS_PER_LOOK = 64 };
+
+bool tl_os_wants_stop(tl_os *os) {
+    os->must_stop = os->must_stop || (os->options.wants_stop && os->options.wants_stop(os->options.ctx));
+    return os->must_stop;
+}
+
+// Every thread sleeps. false: the loop ends (a limit, or a deadlock that is now reported).
+static bool pass_time(tl_os *os, const tl_os_limits *limits) {
+    uint64_t next = os->n_timers > 0 ? os->timers[1]->cycle : UINT64_MAX;
+    os->hart = NULL;
+    if (tl_host_wait_is_needed(os)) { // time in which the host does something passes as the host's does
+        uint64_t limit = next == UINT64_MAX && tl_host_wait_is_still(os) ? UINT64_MAX
+                         : next < limits->until_cycle                    ? next
+                                                                         : limits->until_cycle;
+        if (tl_host_wait_sleep(os, limit)) {
+            settle(os, os->now); // which went on even if nobody was woken
+            (void)tl_os_wants_stop(os);
+            return true;
+        }
+    } else if (next == UINT64_MAX) {
+        report_deadlock(os);
+        return false;
+    }
+    if (next >= limits->until_cycle) {
+        settle(os, limits->until_cycle);
+        os->report = (tl_os_report){.stop = TL_OS_LIMIT};
+        return false;
+    }
+    fire_timers(os, next);
+    return true;
+}
+
+static bool others_have_reached(const tl_os *os, const tl_hart *h, uint64_t cycle) {
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
+        const tl_hart *other = os->machine->harts[i];
+        if (other != h && other->client && other->now < cycle)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+// Up to here nobody has anything to do with the hart, whatever the others do.
+static uint64_t horizon_of(tl_os *os, const tl_hart *h, const tl_os_limits *limits) {
+    const tl_thread *t = (const tl_thread *)h->client;
+    uint64_t horizon = earlier(t->slice_start + os->machine->config.os.slice_cycles, tl_machine_tick(os->machine, h->now));
+    if (os->n_timers > 0)
+        horizon = earlier(horizon, os->timers[1]->cycle);
+    if (tl_host_wait_is_needed(os))
+        horizon = earlier(horizon, h->now + os->machine->config.os.slice_cycles);
+    if (h->now < limits->until_cycle || others_have_reached(os, h, limits->until_cycle))
+        horizon = earlier(horizon, limits->until_cycle);
+    return earlier(horizon, h->now + CYCLES_PER_LOOK);
+}
+
+static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t n_left) {
+    os->hart = h;
+    leave_kernel(os, h);
+    os->turns.running = busy_harts(os);
+    os->turns.until[h->id] = horizon_of(os, h, limits);
+    os->turns.n_insns = n_left;
+    os->turns.now = &os->now;
+    if (!os->perf && !tl_host_wait_is_needed(os) && h->now < limits->until_cycle)
+        os->turns.steady |= 1u << h->id;
+    tl_stop stop = tl_machine_run_turns(os->machine, &os->turns, &os->turn, &h);
+    os->hart = h;
+    os->now = h->now;
+    if (h->n_pmus > 0)
+        (void)tl_hart_poll(h);
+    if (stop == TL_STOP_TRAP && h->now > os->turn.first_until) { // the kernel sees what the others did before
+        os->deferred |= 1u << h->id;
+        os->turns.steady &= ~(1u << h->id);
+        os->turn.hart = NULL;
+    } else if (stop == TL_STOP_TRAP) {
+        os->turns.steady = 0;
+        handle_trap((tl_thread *)h->client);
+    } else if (stop == TL_STOP_BREAK) {
+        os->report = (tl_os_report){.stop = TL_OS_BREAK, .break_hart = h->id};
+        h->skip_break = true;
+        os->is_at_break = true;
+    }
+}
+
+// Nothing that is still to come happens before this time.
+static uint64_t safe_time(const tl_os *os) {
+    uint64_t time = os->n_timers > 0 ? os->timers[1]->cycle : UINT64_MAX;
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
+        if (os->machine->harts[i]->client)
+            time = earlier(time, os->machine->harts[i]->now);
+    return time;
+}
+
+// What must happen before the thread on this hart may run user code. true: something did, look around again.
+static bool attend(tl_os *os, tl_hart *h) {
+    tl_thread *t = (tl_thread *)h->client;
+    os->hart = h;
+    os->now = h->now;
+    if (t->in_syscall) {
+        os->turn.hart = NULL;
+        tl_syscall_retry(t);
+        return true;
+    }
+    if (tl_signal_is_deliverable(t) || t->has_saved_blocked) {
+        os->turn.hart = NULL;
+        take_interrupt(os, h);
+        tl_signal_deliver(t, 0);
+        return true;
+    }
+    if (h->now - t->slice_start >= os->machine->config.os.slice_cycles) {
+        take_interrupt(os, h);
+        tl_sched_slice_end(t);
+        return true;
+    }
+    return false;
+}
+
+tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err) {
+    (void)err;
+    for (int i = 0; i < 2; ++i)
+        os->break_pc[i] = limits->break_pc[i];
+    os->breaks = limits->breaks;
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
+        tl_hart *h = os->machine->harts[i];
+        const tl_thread *t = (const tl_thread *)h->client;
+        for (int k = 0; k < 2; ++k)
+            h->break_pc[k] = t && t->process == os->first ? os->break_pc[k] : TL_NO_LINE;
+        h->breaks = t && t->process == os->first ? os->breaks : NULL;
+    }
+    os->is_at_break = os->must_stop = false;
+    os->turns.steady = 0;
+    uint64_t n_seen = 0; // instructions at the last look
+    for (uint64_t n_rounds = 1;; ++n_rounds) {
+        uint32_t steady = os->turns.steady;
+        os->turns.steady = 0; // unless nothing is done but to run
+        free_dead(os);
+        if (n_rounds % ROUNDS_PER_LOOK == 0)
+            (void)tl_os_wants_stop(os);
+        if (os->has_ended) {
+            settle(os, tl_os_now_cycles(os));
+            break;
+        }
+        if (os->must_stop) {
+            settle(os, tl_os_now_cycles(os));
+            os->report = (tl_os_report){.stop = TL_OS_LIMIT};
+            break;
+        }
+        if (!os->turn.hart || (os->turn.hart->now >= os->turn.end && os->turn.hart->run_vline == TL_NO_LINE))
+            os->turn = tl_machine_next(os->machine, busy_harts(os));
+        tl_hart *h = os->turn.hart;
+        if (!h) {
+            if (pass_time(os, limits))
+                continue;
+            break;
+        }
+        if (os->deferred >> h->id & 1) {
+            os->deferred &= ~(1u << h->id);
+            os->hart = h;
+            os->now = h->now;
+            handle_trap((tl_thread *)h->client);
+            continue;
+        }
+        if (os->perf && tl_pev_is_due(os, h)) { // also within a fetch run: the interrupt is taken before the next instruction
+            os->turn.hart = NULL;
+            os->now = h->now;
+            take_interrupt(os, h);
+            os->hart = h;
+            tl_pev_overflow(h->client);
+            continue;
+        }
+        if (h->run_vline == TL_NO_LINE) { // between fetch runs
+            if (os->n_timers > 0 && os->timers[1]->cycle <= h->now) {
+                os->now = 0;
+                os->turn.hart = NULL;
+                fire_timers(os, h->now);
+                continue;
+            }
+            tl_host_wait_poll(os, h->now);
+            if (attend(os, h))
+                continue;
+        }
+        uint64_t n_done = total_instret(os);
+        if (n_done >= limits->until_instret || (h->now >= limits->until_cycle && others_have_reached(os, h, limits->until_cycle))) {
+            settle(os, earlier(safe_time(os), limits->until_cycle));
+            os->report = (tl_os_report){.stop = TL_OS_LIMIT};
+            break;
+        }
+        if (n_done - n_seen >= INSNS_PER_LOOK) {
+            n_seen = n_done;
+            if (tl_os_wants_stop(os))
+                continue;
+        }
+        os->turns.steady = steady;
+        run_hart(os, h, limits, limits->until_instret - n_done);
+        if (os->is_at_break)
+            break;
+    }
+    *ret_report = os->report;
+    return TL_OK;
+}
+
+// ---- Life.
+
+static char *copy_string(const char *text) { return text ? strdup(text) : NULL; }
+
+// A program may map registers of some PMU.
+static bool has_window(const tl_os *os) {
+    tl_device_row rows[TL_MAX_DEVICES];
+    uint32_t n = tl_device_list(os, rows);
+    for (uint32_t i = 0; i < n; i++)
+        if (rows[i].kind == TL_DEVICE_WINDOW)
+            return true;
+    return false;
+}
+
+tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **ret_os, tl_error *err) {
+    tl_os *os = calloc(1, sizeof *os);
+    if (!os)
+        return tl_fail(err, TL_ENOMEM, "no memory for the Linux personality");
+    os->machine = machine;
+    os->options = *options;
+    os->options.argv = os->options.envp = NULL; // used once, below
+    os->options.program = copy_string(options->program);
+    os->options.sysroot = copy_string(options->sysroot ? options->sysroot : tl_os_isa_of(os)->sysroot);
+    os->has_named_sysroot = options->sysroot != NULL;
+    os->options.root = copy_string(options->root);
+    os->clock_hz = machine->config.clock_hz;
+    os->account.most_bytes = machine->config.ram_bytes / TL_ACCOUNT_SHARE;
+    os->next_pid = TL_FIRST_PID;
+    os->break_pc[0] = os->break_pc[1] = TL_NO_LINE;
+    seed_random(os->random_state, machine->config.seed);
+    os->frames = tl_frames_new(machine->ram, machine->config.ram_bytes);
+    os->futexes = tl_futexes_new();
+    tl_status status = TL_OK;
+    if (!os->options.program || !os->options.sysroot || (options->root && !os->options.root) || !os->frames || !os->futexes)
+        status = tl_fail(err, TL_ENOMEM, "no memory for the Linux personality");
+    if (status == TL_OK)
+        status = tl_file_system_new(os, err);
+    if (status == TL_OK && has_window(os))
+        tl_machine_set_bus(machine, tl_machine_own_bus(machine));
+    if (status == TL_OK)
+        status = tl_exec_first(os, options->argv, options->envp, err);
+    if (status == TL_OK)
+        *ret_os = os;
+    else
+        tl_os_free(os);
+    return status;
+}
+
+void tl_os_free(tl_os *os) {
+    if (!os)
+        return;
+    free_dead(os);
+    tl_process_free_all(os);
+    tl_machine_set_bus(os->machine, NULL);
+    tl_host_waits_done(os);
+    if (os->file_system)
+        tl_file_system_done(os);
+    tl_pev_done(os);
+    while (os->free_entries) {
+        tl_wait_entry *entry = os->free_entries;
+        os->free_entries = entry->next_of_thread;
+        free(entry);
+    }
+    tl_futexes_free(os->futexes);
+    tl_frames_free(os->frames);
+    free(os->timers);
+    for (uint32_t i = 0; i < os->n_host_paths; ++i)
+        free(os->host_paths[i]);
+    free((char *)os->options.program);
+    free((char *)os->options.sysroot);
+    free((char *)os->options.root);
+    free(os);
+}
+
+uint64_t tl_os_now_cycles(const tl_os *os) {
+    uint64_t now = 0;
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
+        now = os->machine->harts[i]->now > now ? os->machine->harts[i]->now : now;
+    return now;
+}
+
+uint64_t tl_os_resident_bytes(const tl_os *os) { return tl_frames_used(os->frames) << TL_PAGE_LOG2; }
+
+bool tl_os_has_written(const tl_os *os, int fd) { return fd >= 0 && fd < 3 && os->has_written[fd]; }
+
+uint64_t tl_os_peak_bytes(const tl_os *os) { return tl_frames_peak(os->frames) << TL_PAGE_LOG2; }
+
+// One row today: a machine of another instruction set names another one.
+const tl_os_isa *tl_os_isa_of(const tl_os *os) { return (void)os, &tl_os_rv64; }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// The personality inside: what its files share. Public face: os.h. Files and descriptors (fd.h, path.h, time.h ...) build on this header; the
+// few things that memory and processes ask of files are declared at the end and defined by the file layer.
+#ifndef TL_OS_OS_INTERNAL_H
+#define TL_OS_OS_INTERNAL_H
+
+#include "linux/account.h"
+#include "linux/memory/vm.h"
+#include "linux/os.h"
+#include "linux/process/process.h"
+#include "linux/process/sched.h"
+#include "linux/process/signal.h"
+#include "linux/process/wait.h"
+
+typedef struct tl_sched tl_sched;     // sched.h
+typedef struct tl_frames tl_frames;   // vm.c: physical pages
+typedef struct tl_futexes tl_futexes; // futex.c
+
+typedef struct
+    tl_kernel_counts { // what the modeled kernel did on a hart by itself, where the hart's totals do not tell it from the program's
+    uint64_t flushes;  // of the pipeline, entering and leaving
+    uint64_t minor_faults, major_faults; // on behalf of system calls
+} tl_kernel_counts;
+
+struct tl_os {
+    tl_machine *machine;
+    tl_os_options options; // strings are copies
+    bool has_written[3];   // to options.std_fd
+    uint64_t now;          // machine cycle of the event under way: a system call, a fault, a timer
+    tl_hart *hart;         // that it happens on; NULL in timers
+    uint64_t clock_hz;
+    uint64_t random_state[4];
+    uint64_t next_sequence; // orders timers and wake-ups
+
+    tl_process *processes, *last_process; // in order of creation
+    tl_process *first;                    // the program the user started
+    int32_t next_pid;
+    uint32_t n_threads; // alive, of all processes
+
+    tl_timer **timers; // a heap by (cycle, sequence), 1-based
+    uint32_t n_timers, timers_capacity;
+    struct tl_interval_timer *cpu_timers; // set timers of CPU clocks: timers.c
+    tl_wait_entry *free_entries;
+
+    tl_sched sched;
+    tl_frames *frames;
+    tl_account account; // of everything else that programs make us hold
+    tl_futexes *futexes;
+    tl_page_cache *page_caches; // of all mapped files
+    struct tl_host_waits *host_waits;
+    struct tl_file_system *file_system; // the file layer's: mounts, descriptors of --root and --sysroot, pseudo-inodes
+    uint64_t warned[8];                 // bit per system call number: said once
+    bool has_warned_beyond;             // the same for numbers beyond the table
+    bool has_named_sysroot;             // the user did
+    bool has_warned_sysroot;            // a file of a sysroot that nobody named stood in for one that --root lacks: said once
+    bool has_warned_foreign;            // a program for another machine was executed: said once
+    tl_os_report report;                // message of the end so far
+    bool has_ended;
+    uint64_t break_pc[2];          // of the first process; TL_NO_LINE: none
+    const tl_breaks *breaks;       // the same
+    tl_turn turn;                  // the one that a limit cut short; nobody's: the hart furthest behind is next
+    tl_turns turns;                // steady: what a hart runs is user code, and nothing happened that it would have to be asked about
+    uint32_t deferred;             // bit k: hart k stands at a trap that is handled when it is the one furthest behind
+    int32_t pmu_pid[TL_MAX_HARTS]; // which process the PMUs of a hart served last; 0: none yet
+    tl_kernel_counts kernel_counts[TL_MAX_HARTS];
+    struct tl_pev *perf;                    // perf_event.h; NULL: no event was ever opened
+    uint32_t in_kernel;                     // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
+    bool is_at_break;                       // the run ends here
+    bool must_stop;                         // the same: somebody outside wants it
+    tl_thread *dead;                        // ended threads, freed between events
+    char *host_paths[TL_OS_MAX_HOST_PATHS]; // tl_os_host_path
+    uint32_t n_host_paths;
+};
+
+// Somebody outside wants the run to stop (tl_os_options.wants_stop): tl_os_run then ends with TL_OS_LIMIT before anything else runs. To be
+// asked before a wait for the host, when a signal interrupted it, and in loops that may take long. A call that waited ends with EINTR;
+// one that was at work ends with what it has done.
+bool tl_os_wants_stop(tl_os *os);
+
+// Guest time. CLOCK_MONOTONIC starts at 0 when the machine does.
+uint64_t tl_os_now_ns(const tl_os *os);
+uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles); // at most INT64_MAX
+// Rounded up. UINT64_MAX: never, because the machine's clock does not get there.
+uint64_t tl_os_ns_to_cycles(const tl_os *os, uint64_t ns);
+// The machine cycle in which so much time from now has passed, never before it; TL_NO_DEADLINE when that is beyond all time.
+uint64_t tl_os_deadline(const tl_os *os, uint64_t seconds, uint64_t ns);
+// The same for a moment of CLOCK_MONOTONIC or CLOCK_REALTIME; a moment in the past is now.
+uint64_t tl_os_absolute_deadline(const tl_os *os, bool is_realtime, uint64_t seconds, uint64_t ns);
+static const uint64_t TL_REALTIME_START_S = UINT64_C(1704067200); // CLOCK_REALTIME when the machine starts: 2024-01-01 00:00:00 UTC
+void tl_os_out_of_memory(tl_thread *t);                           // simulated RAM is full: ends the process with SIGKILL and says so
+// Randomness from the machine's seed.
+void tl_os_random(tl_os *os, void *to, size_t n);
+// One sentence to the user, through options.warn.
+void tl_os_warn(tl_os *os, const char *format, ...) TL_PRINTF(2, 3);
+
+static inline void tl_os_count(tl_os *os, enum tl_hart_slot slot, uint64_t n) { // on the hart of the event; nothing in timers
+    if (os->hart)
+        os->hart->tally[slot] += n;
+}
+
+// Modeled supervisor time on the hart of the event: `slot` is its row of the CPI stack. Free in timers.
+static inline void tl_os_spend(tl_os *os, enum tl_hart_slot slot, uint64_t cycles) {
+    if (!os->hart)
+        return;
+    os->hart->now += cycles;
+    os->hart->supervisor_cycles += cycles;
+    os->hart->tally[slot] += cycles;
+}
+
+// The first process ends: its status becomes the report; the message is composed while its memory still exists.
+void tl_os_compose_end(tl_os *os, int32_t wait_status);
+void tl_os_first_ended(tl_os *os, int32_t wait_status);
+
+// ---- What processes and memory ask of files: defined in fd.c and path.c.
+
+// Fresh: descriptors 0, 1, 2 are options.std_fd; the working directory is the host's ("/" under --root); umask 022. NULL: no memory.
+tl_files *tl_files_new(tl_os *os);
+tl_files *tl_files_copy(tl_os *os, const tl_files *files); // fork; NULL: no memory
+tl_files *tl_files_ref(tl_files *files);
+void tl_files_unref(tl_os *os, tl_files *files); // the last one closes everything; NULL is fine
+void tl_files_close_on_exec(tl_os *os, tl_files *files);
+tl_fs *tl_fs_new(tl_os *os);
+tl_fs *tl_fs_copy(tl_os *os, const tl_fs *fs);
+tl_fs *tl_fs_ref(tl_fs *fs);
+void tl_fs_unref(tl_os *os, tl_fs *fs);
+void tl_time_process_done(tl_process *p);   // disarms and frees p->itimers (exit)
+void tl_time_process_exec(tl_process *p);   // execve: POSIX timers go, setitimer stays
+void tl_time_running_changed(tl_thread *t); // the thread came onto its hart, or left one
+// Once, before the first process and after the last.
+TL_MUST_CHECK tl_status tl_file_system_new(tl_os *os, tl_error *err);
+void tl_file_system_done(tl_os *os);
+// Gives the folder of the first program its fixed name, and the program's path below it. false: it keeps its own.
+bool tl_file_system_name_program(tl_thread *t, const char *path, char ret_path[4096]);
+
+tl_file *tl_file_of_fd(tl_thread *t, int32_t fd); // borrowed; NULL: EBADF
+tl_file *tl_file_ref(tl_file *file);
+void tl_file_unref(tl_os *os, tl_file *file); // NULL is fine
+// Bytes at an offset, from the host's file as it is; the number of bytes (0: end), or a negative error number.
+int64_t tl_file_pread(tl_os *os, tl_file *file, void *to, size_t n, uint64_t offset);
+int64_t tl_file_pwrite(tl_os *os, tl_file *file, const void *from, size_t n, uint64_t offset);
+int64_t tl_file_size(tl_os *os, tl_file *file); // or a negative error number
+// May it be mapped? 0, -EACCES (opened without the needed access), -ENODEV (not a regular file and not /dev/zero). *ret_is_zero: a mapping of /dev/zero is anonymous.
+int64_t tl_file_may_map(tl_file *file, int prot, bool is_shared, bool *ret_is_zero);
+// Registers that mappings of the file show, offset 0 first. false: it is no such device.
+bool tl_file_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes);
+void tl_file_identity(const tl_file *file, uint64_t *ret_device, uint64_t *ret_inode);
+const char *tl_file_path(const tl_file *file); // as the guest would name it, absolute; "" when it has no name
+// Opens a program or interpreter for reading by guest path: relative to dirfd (AT_FDCWD: t's working directory); --root and --sysroot rules apply. 0 or a negative error number; -EACCES when it is not a regular file
+// or nobody may execute it (is_program).
+int64_t tl_file_open_program(tl_thread *t, int32_t dirfd, const char *path, int flags, bool is_program, tl_file **ret_file);
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Who runs where. One queue of ready threads in order of waking; a woken thread goes straight to an idle hart (its last one if that is idle, else the
+// lowest), a hart that becomes free takes the oldest ready thread it may run. Everything here happens at os->now.
+#ifndef TL_OS_SCHED_H
+#define TL_OS_SCHED_H
+
+#include "linux/process/process.h"
+
+struct tl_sched { // zeroed: empty
+    tl_thread *first, *last;
+};
+
+void tl_sched_ready(tl_thread *t);  // new or woken: runs as soon as a hart is free
+void tl_sched_sleep(tl_thread *t);  // leaves its hart: blocked in a system call
+void tl_sched_stop(tl_thread *t);   // leaves its hart or the queue: job control
+void tl_sched_remove(tl_thread *t); // leaves its hart or the queue for good
+void tl_sched_yield(tl_thread *t);  // lets the others that may run on its hart go first; nothing when there are none
+void tl_sched_slice_end(tl_thread *t);
+void tl_sched_place(tl_thread *t);         // after its affinity changed
+void tl_sched_space_changed(tl_thread *t); // its process has a new address space (execve); it is on a hart
+// PMUs that programs may use, as tl_process.granted_pmus: at first, or what is left after an exec.
+uint32_t tl_sched_granted_pmus(const tl_os *os, bool after_exec);
+void tl_sched_pmus_changed(tl_thread *t); // what its process may use has changed; the thread has a hart
+bool tl_sched_has_waiting(const tl_os *os, const struct tl_hart *h);
+
+void tl_thread_wake(tl_thread *t); // from a sleep; nothing when it does not sleep
+void tl_wait_forget(tl_thread *t); // drops registrations, deadline, host descriptors
+void tl_host_wait_forget(tl_thread *t);
+
+#endif

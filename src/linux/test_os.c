@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// Whole runs of programs of a few instructions, assembled here by hand, so that no compiler for the guest is needed: how runs end, what
+// is said about it, and that nobody who only looks changes anything.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/testing.h"
+#include "linux/os.h"
+
+enum { BASE = 0x10000, CODE_AT = 0x78, SYS_EXIT = 93, SYS_FUTEX = 98, SYS_CLONE = 220, SYS_YIELD = 124 };
+enum { ZERO = 0, SP = 2, T0 = 5, A0 = 10, A1, A2, A3, A4, A5, A7 = 17 };
+
+typedef struct program {
+    uint8_t bytes[4096];
+    size_t n_code; // bytes
+    char path[64];
+} program;
+
+static void emit(program *p, uint32_t insn) {
+    memcpy(p->bytes + CODE_AT + p->n_code, &insn, sizeof insn);
+    p->n_code += sizeof insn;
+}
+static void li(program *p, uint32_t rd, int32_t value) { // -2048 .. 2047
+    emit(p, (uint32_t)value << 20 | ZERO << 15 | rd << 7 | 0x13);
+}
+static void addi(program *p, uint32_t rd, uint32_t rs, int32_t value) { emit(p, (uint32_t)value << 20 | rs << 15 | rd << 7 | 0x13); }
+static void lui(program *p, uint32_t rd, uint32_t value) { emit(p, value << 12 | rd << 7 | 0x37); }
+static void load_word(program *p, uint32_t rd, uint32_t rs) { emit(p, rs << 15 | 2u << 12 | rd << 7 | 0x03); }
+static void store_word(program *p, uint32_t rs2, uint32_t rs1) { emit(p, rs2 << 20 | rs1 << 15 | 2u << 12 | 0x23); }
+static void jump(program *p, int32_t offset) { // a multiple of 4 within 2 KiB either way
+    uint32_t o = (uint32_t)offset;
+    emit(p, (o >> 20 & 1) << 31 | (o >> 1 & 0x3ff) << 21 | (o >> 11 & 1) << 20 | (o >> 12 & 0xff) << 12 | 0x6f);
+}
+static void bnez(program *p, uint32_t rs, int32_t offset) {
+    uint32_t o = (uint32_t)offset;
+    emit(p, (o >> 12 & 1) << 31 | (o >> 5 & 0x3f) << 25 | rs << 15 | 1u << 12 | (o >> 1 & 15) << 8 | (o >> 11 & 1) << 7 | 0x63);
+}
+static void ecall(program *p, int32_t number) {
+    li(p, A7, number);
+    emit(p, 0x73);
+}
+
+static void put(uint8_t *at, uint64_t value, size_t n) {
+    for (size_t i = 0; i < n; ++i)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+// Writes the file: one segment that may be read and executed.
+static void finish(program *p) {
+    uint8_t *b = p->bytes;
+    memcpy(b, "\177ELF\2\1\1", 7);
+    put(b + 16, 2, 2);
+    put(b + 18, 243, 2);
+    put(b + 24, BASE + CODE_AT, 8);
+    put(b + 32, 64, 8);
+    put(b + 48, 4, 4);
+    put(b + 54, 56, 2);
+    put(b + 56, 1, 2);
+    put(b + 64, 1, 4);
+    put(b + 68, 5, 4);
+    put(b + 80, BASE, 8);
+    put(b + 96, CODE_AT + p->n_code, 8);
+    put(b + 104, CODE_AT + p->n_code, 8);
+    put(b + 112, 4096, 8);
+    snprintf(p->path, sizeof p->path, "/tmp/tally-test-os-XXXXXX");
+    int fd = mkstemp(p->path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, b, CODE_AT + p->n_code), (ssize_t)(CODE_AT + p->n_code));
+    fchmod(fd, 0700);
+    close(fd);
+}
+
+typedef struct outcome {
+    tl_os_report report;
+    uint64_t now, instret, sum;
+} outcome;
+
+static void collect(void *ctx, const char *sentence) { snprintf((char *)ctx, 400, "%s", sentence); }
+
+static outcome run(program *p, uint32_t n_harts, uint64_t ram_bytes, uint64_t step, char *warning) {
+    tl_config config;
+    tl_machine *machine;
+    tl_os *os;
+    tl_error err = {.text = ""};
+    outcome out;
+    char *argv[] = {"prog", NULL}, *envp[] = {NULL};
+    const tl_os_options options = {
+        .program = p->path, .argv = argv, .envp = envp, .std_fd = {0, 1, 2}, .warn = warning ? collect : NULL, .ctx = warning};
+    tl_config_default(&config);
+    config.n_harts = n_harts;
+    config.ram_bytes = ram_bytes;
+    config.os.slice_cycles = 5000;
+    assert_int_equal(tl_machine_new(&config, &tl_core_block, &machine, &err), TL_OK);
+    if (tl_os_new(machine, &options, &os, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    tl_os_limits limits = {.until_cycle = UINT64_MAX, .until_instret = step, .break_pc = {UINT64_MAX, UINT64_MAX}};
+    do {
+        assert_int_equal(tl_os_run(os, &limits, &out.report, &err), TL_OK);
+        tl_machine_sync(machine);
+        if (out.report.stop == TL_OS_LIMIT)
+            assert_int_equal(tl_machine_sum(machine, TL_S_HART_INSTRET), limits.until_instret); // exact
+        limits.until_instret += step;
+    } while (out.report.stop == TL_OS_LIMIT);
+    tl_machine_sync(machine);
+    if (tl_machine_check_identities(machine, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    out.now = tl_os_now_cycles(os);
+    out.instret = tl_machine_sum(machine, TL_S_HART_INSTRET);
+    out.sum = 0;
+    for (uint32_t slot = 0; slot < machine->probe.n_slots; ++slot)
+        out.sum = (out.sum ^ machine->tally[slot]) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    tl_os_free(os);
+    tl_machine_free(machine);
+    return out;
+}
+
+static outcome run_once(program *p) {
+    finish(p);
+    outcome out = run(p, 1, 16 << 20, UINT64_MAX, NULL);
+    unlink(p->path);
+    return out;
+}
+
+static void test_a_program_exits_with_its_status(void **state) {
+    (void)state;
+    program p = {.n_code = 0};
+    li(&p, A0, 42);
+    ecall(&p, SYS_EXIT);
+    outcome out = run_once(&p);
+    assert_int_equal(out.report.stop, TL_OS_EXITED);
+    assert_int_equal(out.report.exit_status, 42);
+    assert_string_equal(out.report.message, "");
+    assert_int_equal(out.instret, 2); // the ECALL does not retire
+}
+
+static void assert_killed(program *p, int signal, const char *message) {
+    outcome out = run_once(p);
+    assert_int_equal(out.report.stop, TL_OS_KILLED);
+    assert_int_equal(out.report.signal, signal);
+    assert_string_equal(out.report.message, message);
+}
+
+static void test_crashes_are_described(void **state) {
+    (void)state;
+    program load = {.n_code = 0}, store = {.n_code = 0}, wild = {.n_code = 0}, illegal = {.n_code = 0}, trap = {.n_code = 0},
+            atomic = {.n_code = 0};
+    load_word(&load, A0, ZERO);
+    assert_killed(&load, 11, "killed by SIGSEGV: load from 0x0 at pc 0x10078");
+    lui(&store, A1, BASE >> 12);
+    store_word(&store, A0, A1);
+    assert_killed(&store, 11, "killed by SIGSEGV: store to 0x10000 at pc 0x1007c, which its mapping does not permit");
+    li(&wild, A0, 0x700);
+    emit(&wild, A0 << 15 | 0x67); // jr a0
+    assert_killed(&wild, 11, "killed by SIGSEGV: jump to 0x700 at pc 0x700");
+    emit(&illegal, 0xffffffff);
+    assert_killed(&illegal, 4, "killed by SIGILL: illegal instruction 0xffffffff at pc 0x10078");
+    emit(&trap, 0x00100073);
+    assert_killed(&trap, 5, "killed by SIGTRAP: breakpoint instruction at pc 0x10078");
+    addi(&atomic, A1, SP, 2);
+    emit(&atomic, 0x0005a52f); // amoadd.w a0, x0, (a1)
+    outcome out = run_once(&atomic);
+    assert_int_equal(out.report.signal, 7);
+    assert_non_null(strstr(out.report.message, "killed by SIGBUS: misaligned atomic access to 0x"));
+}
+
+static void test_a_stack_overflow_is_recognized(void **state) {
+    (void)state;
+    program p = {.n_code = 0};
+    addi(&p, SP, SP, -2032);
+    store_word(&p, A0, SP);
+    jump(&p, -8);
+    outcome out = run_once(&p);
+    assert_int_equal(out.report.signal, 11);
+    assert_memory_equal(out.report.message, "killed by SIGSEGV: stack overflow: store to 0x3fff7", 51);
+    assert_non_null(strstr(out.report.message, "at pc 0x1007c, below the stack limit of 8 MiB"));
+}
+
+static void test_full_ram_kills_and_says_so(void **state) {
+    (void)state;
+    program p = {.n_code = 0};
+    lui(&p, A1, 0x4000); // mmap(0, 64 MiB, RW, PRIVATE | ANONYMOUS, -1, 0)
+    li(&p, A0, 0);
+    li(&p, A2, 3);
+    li(&p, A3, 0x22);
+    li(&p, A4, -1);
+    li(&p, A5, 0);
+    ecall(&p, 222);
+    lui(&p, T0, 1);
+    store_word(&p, A2, A0);
+    emit(&p, T0 << 20 | A0 << 15 | A0 << 7 | 0x33); // add a0, a0, t0
+    jump(&p, -8);
+    outcome out = run_once(&p);
+    assert_int_equal(out.report.signal, 9);
+    assert_string_equal(
+        out.report.message,
+        "killed by SIGKILL: out of memory: all 16 MiB of the machine's RAM are in use; give it more with ram in the machine file");
+}
+
+static void test_a_deadlock_names_who_waits_for_what(void **state) {
+    (void)state;
+    program p = {.n_code = 0};
+    addi(&p, A0, SP, -8);
+    store_word(&p, ZERO, A0);
+    li(&p, A1, 0); // FUTEX_WAIT, 0, no timeout
+    li(&p, A2, 0);
+    li(&p, A3, 0);
+    ecall(&p, SYS_FUTEX);
+    outcome out = run_once(&p);
+    assert_int_equal(out.report.stop, TL_OS_DEADLOCK);
+    assert_memory_equal(out.report.message, "deadlock: every thread sleeps and nothing can wake one: thread 1000 (tally-test-os-", 83);
+    assert_non_null(strstr(out.report.message, ") waits for a futex at 0x3ffff"));
+}
+
+static void test_an_unknown_call_is_told_once(void **state) {
+    (void)state;
+    program p = {.n_code = 0};
+    char warning[400] = "";
+    ecall(&p, 511);
+    ecall(&p, 511);
+    addi(&p, A0, A0, 38 + 7); // -ENOSYS
+    ecall(&p, SYS_EXIT);
+    finish(&p);
+    outcome out = run(&p, 1, 16 << 20, UINT64_MAX, warning);
+    unlink(p.path);
+    assert_int_equal(out.report.exit_status, 7);
+    assert_string_equal(warning, "the program called system call 511, which is unknown here; it was told ENOSYS");
+}
+
+// Three threads of different lengths that count, yield and end; the last one ends the process.
+static void make_threads(program *p) {
+    for (int i = 0; i < 2; ++i) {
+        lui(p, A0, 0x50); // CLONE_SYSVSEM | CLONE_THREAD, and below: VM | FS | FILES | SIGHAND
+        addi(p, A0, A0, 0x780);
+        addi(p, A0, A0, 0x780);
+        addi(p, A1, SP, -1024 * (i + 1));
+        li(p, A2, 0);
+        li(p, A3, 0);
+        li(p, A4, 0);
+        ecall(p, SYS_CLONE);
+    }
+    lui(p, T0, 3);
+    addi(p, T0, T0, -1);
+    bnez(p, T0, -4);
+    ecall(p, SYS_YIELD);
+    lui(p, T0, 2);
+    addi(p, T0, T0, -1);
+    bnez(p, T0, -4);
+    li(p, A0, 3);
+    ecall(p, SYS_EXIT);
+}
+
+static void test_looking_changes_nothing(void **state) {
+    (void)state;
+    program p = {.n_code = 0};
+    make_threads(&p);
+    finish(&p);
+    for (uint32_t n_harts = 1; n_harts <= 3; ++n_harts) {
+        outcome whole = run(&p, n_harts, 16 << 20, UINT64_MAX, NULL);
+        assert_int_equal(whole.report.stop, TL_OS_EXITED);
+        assert_int_equal(whole.report.exit_status, 3);
+        static const uint64_t steps[] = {1, 7, 1001};
+        for (size_t i = 0; i < 3; ++i) {
+            outcome cut = run(&p, n_harts, 16 << 20, steps[i], NULL);
+            assert_int_equal(cut.now, whole.now);
+            assert_int_equal(cut.instret, whole.instret);
+            assert_int_equal(cut.sum, whole.sum);
+        }
+    }
+    unlink(p.path);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_program_exits_with_its_status),
+    cmocka_unit_test(test_crashes_are_described),
+    cmocka_unit_test(test_a_stack_overflow_is_recognized),
+    cmocka_unit_test(test_full_ram_kills_and_says_so),
+    cmocka_unit_test(test_a_deadlock_names_who_waits_for_what),
+    cmocka_unit_test(test_an_unknown_call_is_told_once),
+    cmocka_unit_test(test_looking_changes_nothing),
+};
+
+TL_TEST_MAIN(tests)
