@@ -15,7 +15,7 @@
 #include "isa/rv/privileged.h"
 #include "machine/keys.h"
 #include "mem/mem_signals.h"
-#include "model/core.h"
+#include "model/engine.h"
 #include "pmu/ccache/ccache.h"
 #include "pmu/ccache/snooper.h"
 
@@ -37,7 +37,7 @@ static void start_with(rig *r, uint32_t n_harts, const char *disk, uint32_t l2_c
     config.clock_hz = CLOCK_HZ;
     config.ram_bytes = 16 << 20;
     tl_error err;
-    if (tl_machine_new(&config, &tl_core_step, &r->machine, &err) != TL_OK)
+    if (tl_machine_new(&config, &tl_engine_step, &r->machine, &err) != TL_OK)
         fail_msg("%s", err.text);
     assert_int_equal(pipe(r->in), 0);
     assert_int_equal(pipe(r->out), 0);
@@ -338,7 +338,7 @@ static void test_a_missing_disk_is_an_error(void **state) {
     config.ram_bytes = 16 << 20;
     tl_machine *machine;
     tl_error err;
-    assert_int_equal(tl_machine_new(&config, &tl_core_step, &machine, &err), TL_OK);
+    assert_int_equal(tl_machine_new(&config, &tl_engine_step, &machine, &err), TL_OK);
     tl_board board;
     tl_system_options options = {.disk = "/nonexistent/disk.img", .console_in = -1, .console_out = -1};
     assert_int_equal(tl_board_init(&board, machine, &options, &err), TL_ENOENT);

@@ -32,7 +32,7 @@ static tl_status describe(const tl_compare_setup *setup, tl_comparison *c, tl_er
     *facts = (tl_compare_facts){
         .program = tl_arena_strdup(&c->arena, last_part(setup->run.program)),
         .machine = tl_arena_strdup(&c->arena, setup->config.name),
-        .engine = setup->core->name,
+        .engine = setup->engine->name,
         .outgrown_by_design = "",
         .added = tl_arena_strdup(&c->arena, setup->added),
         .n_harts = setup->config.n_harts,
@@ -54,8 +54,8 @@ static tl_status take_truths(const tl_compare_setup *setup, const tl_machine *ma
         tl_sources sources;
         status = tl_sources_resolve(setup->events[i]->sources, &machine->probe, 0, &arena, &sources, err);
         ret_truths[i] = 0;
-        for (uint32_t k = 0; status == TL_OK && k < sources.n_slots; k++)
-            ret_truths[i] += machine->tally[sources.slots[k]];
+        for (uint32_t k = 0; status == TL_OK && k < sources.n_cells; k++)
+            ret_truths[i] += machine->tally[sources.cells[k]];
     }
     tl_arena_done(&arena);
     return status;

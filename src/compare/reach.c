@@ -62,7 +62,7 @@ tl_status tl_compare_reach(const tl_compare_setup *setup, tl_comparison *c, tl_e
     c->states = tl_arena_alloc(&c->arena, 2 * c->n_designs * sizeof *c->states);
     if (!c->states)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    tl_status status = tl_machine_new(&setup->config, setup->core, &machine, err);
+    tl_status status = tl_machine_new(&setup->config, setup->engine, &machine, err);
     if (status != TL_OK)
         return status;
     status = find_reach(machine, &n, err);

@@ -182,8 +182,8 @@ static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_er
                        (unsigned long long)o->interval_cycles, TL_COMPARE_LEAST_INTERVAL);
     if (o->n_phases > MAX_PHASES)
         return tl_fail(err, TL_EINVAL, "%u phases are too many; choose at most %d", o->n_phases, MAX_PHASES);
-    s->core = tl_session_core(s->run.engine);
-    if (!s->core)
+    s->engine = tl_session_engine(s->run.engine);
+    if (!s->engine)
         return tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
     s->max_insns = s->run.max_insns ? s->run.max_insns : DEFAULT_MAX_INSNS;
     s->interval_cycles = o->interval_cycles;

@@ -16,7 +16,7 @@ typedef struct tl_compare_setup {
     tl_arena arena;
     tl_run_options run; // argv and env filled in; other strings are the caller's
     tl_config config;
-    const tl_core_type *core;
+    const tl_engine_type *engine;
     const tl_watchable *events[TL_COMPARE_MAX_EVENTS];
     uint32_t n_events;
     uint32_t designs[TL_COMPARE_MAX_DESIGNS]; // indexes of tl_compare_designs

@@ -61,7 +61,7 @@ tl_status tl_stage_open(const tl_compare_setup *setup, const tl_compare_design_t
     if (design->pmu->window_bytes > TL_STAGE_WINDOW_BYTES)
         return tl_fail(err, TL_EINVAL, "the registers of %s take more addresses than a stage has for them", design->name);
     config.ram_bytes = (uint64_t)RAM_MIB << 20;
-    tl_status status = tl_machine_new(&config, setup->core, &s.machine, err);
+    tl_status status = tl_machine_new(&config, setup->engine, &s.machine, err);
     if (status != TL_OK)
         return status;
     s.hart = s.machine->harts[0];
@@ -144,7 +144,7 @@ tl_status tl_stage_run(tl_stage *stage, const tl_piece *piece, int *ret_cause, t
         h->horizon = UINT64_MAX;
         h->insn_limit = h->instret + 1;
         tl_hart_limit_to_deadline(h, &h->insn_limit);
-        bool is_trap = h->core->run(h) == TL_STOP_TRAP;
+        bool is_trap = h->engine->run(h) == TL_STOP_TRAP;
         if (is_trap && stage->takes_calls && (h->trap_cause == TL_CAUSE_ECALL_U || h->trap_cause == TL_CAUSE_ECALL_S))
             tl_take_exception(h);
         else if (is_trap)

@@ -54,8 +54,8 @@ void tl_watch_restore(tl_assembler *a, uint32_t first, uint32_t last) {
 
 uint64_t tl_watch_truth(const tl_watch *w, const tl_sources *sources) {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < sources->n_slots; i++)
-        sum += w->world.machine->tally[sources->slots[i]];
+    for (uint32_t i = 0; i < sources->n_cells; i++)
+        sum += w->world.machine->tally[sources->cells[i]];
     return sum;
 }
 
@@ -160,7 +160,7 @@ static tl_status step(tl_watch *w, tl_error *err) {
     h->horizon = UINT64_MAX;
     h->insn_limit = h->instret + 1;
     tl_hart_limit_to_deadline(h, &h->insn_limit);
-    tl_stop stop = h->core->run(h);
+    tl_stop stop = h->engine->run(h);
     if (stop == TL_STOP_TRAP) {
         if (h->trap_cause != TL_CAUSE_ECALL_U && h->trap_cause != TL_CAUSE_ECALL_S)
             return tl_fail(err, TL_EIO, "the reader of %s trapped at 0x%llx, cause %llu, value 0x%llx", w->design->name,

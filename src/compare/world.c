@@ -17,7 +17,7 @@ tl_status tl_world_open(const tl_compare_setup *setup, tl_world *ret_world, tl_e
         .ctx = run->ctx,
     };
     tl_world world = {.setup = setup};
-    tl_status status = tl_machine_new(&setup->config, setup->core, &world.machine, err);
+    tl_status status = tl_machine_new(&setup->config, setup->engine, &world.machine, err);
     if (status == TL_OK)
         status = tl_os_new(world.machine, &options, &world.os, err);
     if (status != TL_OK) {

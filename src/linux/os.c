@@ -179,9 +179,9 @@ static void leave_kernel(tl_os *os, tl_hart *h) {
     os->in_kernel &= ~(1u << h->id);
 }
 
-static void take_exception(tl_os *os, tl_hart *h, enum tl_hart_slot cause_slot) {
+static void take_exception(tl_os *os, tl_hart *h, enum tl_hart_cell stall_cell) {
     ++h->tally[TL_S_HART_EXCEPTION];
-    ++h->tally[cause_slot];
+    ++h->tally[stall_cell];
     enter_kernel(os, h);
     if (os->perf && tl_pev_is_due(os, h)) // by the instruction that trapped: told before the kernel does anything else
         tl_pev_overflow(h->client);

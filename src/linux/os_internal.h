@@ -93,13 +93,13 @@ void tl_os_random(tl_os *os, void *to, size_t n);
 // One sentence to the user, through options.warn.
 void tl_os_warn(tl_os *os, const char *format, ...) TL_PRINTF(2, 3);
 
-static inline void tl_os_count(tl_os *os, enum tl_hart_slot slot, uint64_t n) { // on the hart of the event; nothing in timers
+static inline void tl_os_count(tl_os *os, enum tl_hart_cell slot, uint64_t n) { // on the hart of the event; nothing in timers
     if (os->hart)
         os->hart->tally[slot] += n;
 }
 
 // Modeled supervisor time on the hart of the event: `slot` is its row of the CPI stack. Free in timers.
-static inline void tl_os_spend(tl_os *os, enum tl_hart_slot slot, uint64_t cycles) {
+static inline void tl_os_spend(tl_os *os, enum tl_hart_cell slot, uint64_t cycles) {
     if (!os->hart)
         return;
     os->hart->now += cycles;

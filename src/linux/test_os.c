@@ -94,7 +94,7 @@ static outcome run(program *p, uint32_t n_harts, uint64_t ram_bytes, uint64_t st
     config.n_harts = n_harts;
     config.ram_bytes = ram_bytes;
     config.os.slice_cycles = 5000;
-    assert_int_equal(tl_machine_new(&config, &tl_core_block, &machine, &err), TL_OK);
+    assert_int_equal(tl_machine_new(&config, &tl_engine_interp, &machine, &err), TL_OK);
     if (tl_os_new(machine, &options, &os, &err) != TL_OK)
         fail_msg("%s", err.text);
     tl_os_limits limits = {.until_cycle = UINT64_MAX, .until_instret = step, .break_pc = {UINT64_MAX, UINT64_MAX}};
@@ -111,7 +111,7 @@ static outcome run(program *p, uint32_t n_harts, uint64_t ram_bytes, uint64_t st
     out.now = tl_os_now_cycles(os);
     out.instret = tl_machine_sum(machine, TL_S_HART_INSTRET);
     out.sum = 0;
-    for (uint32_t slot = 0; slot < machine->probe.n_slots; ++slot)
+    for (uint32_t slot = 0; slot < machine->probe.n_cells; ++slot)
         out.sum = (out.sum ^ machine->tally[slot]) * UINT64_C(0x9e3779b97f4a7c15) + 1;
     tl_os_free(os);
     tl_machine_free(machine);

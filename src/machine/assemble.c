@@ -12,54 +12,54 @@ static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_err
     const tl_config *config = &machine->config;
     uint32_t n_shared = tl_memory_n_units(config), n_units = config->n_harts * TL_N_HART_UNITS + n_shared;
     tl_unit *units = tl_arena_alloc(&machine->arena, n_units * sizeof *units);
-    uint32_t n_slots = config->n_harts * TL_S_N_SLOTS;
+    uint32_t n_cells = config->n_harts * TL_S_N_CELLS;
     for (uint32_t k = 0; k < n_shared; k++) {
         tl_memory_unit unit;
         tl_memory_unit_at(config, k, &unit);
-        n_slots += unit.type->n_signals;
+        n_cells += unit.type->n_signals;
     }
-    machine->tally = tl_arena_alloc(&machine->arena, n_slots * sizeof *machine->tally);
+    machine->tally = tl_arena_alloc(&machine->arena, n_cells * sizeof *machine->tally);
     if (!units || !machine->tally)
-        return tl_fail(err, TL_ENOMEM, "no memory for %u tallies", n_slots);
+        return tl_fail(err, TL_ENOMEM, "no memory for %u tallies", n_cells);
 
-    uint32_t u = 0, slot = 0;
+    uint32_t u = 0, cell = 0;
     for (uint32_t i = 0; i < config->n_harts; i++)
         for (uint32_t k = 0; k < TL_N_HART_UNITS; k++, u++) {
             const tl_hart_unit_row *row = &tl_hart_units[k];
-            slot = i * TL_S_N_SLOTS + row->first_slot;
+            cell = i * TL_S_N_CELLS + row->first_cell;
             char path[32];
             snprintf(path, sizeof path, row->path_format, i);
             units[u] = (tl_unit){
-                .type = &row->type, .path = tl_arena_strdup(&machine->arena, path), .tally = machine->tally + slot, .first_slot = slot};
+                .type = &row->type, .path = tl_arena_strdup(&machine->arena, path), .tally = machine->tally + cell, .first_cell = cell};
         }
-    slot = config->n_harts * TL_S_N_SLOTS;
+    cell = config->n_harts * TL_S_N_CELLS;
     for (uint32_t k = 0; k < n_shared; k++, u++) {
         tl_memory_unit unit;
         tl_memory_unit_at(config, k, &unit);
         units[u] = (tl_unit){
-            .type = unit.type, .path = tl_arena_strdup(&machine->arena, unit.path), .tally = machine->tally + slot, .first_slot = slot};
+            .type = unit.type, .path = tl_arena_strdup(&machine->arena, unit.path), .tally = machine->tally + cell, .first_cell = cell};
         shared_tally[k] = units[u].tally;
-        slot += unit.type->n_signals;
+        cell += unit.type->n_signals;
     }
     for (uint32_t k = 0; k < n_units; k++)
         if (!units[k].path)
             return tl_fail(err, TL_ENOMEM, "no memory for the names of %u units", n_units);
-    machine->probe = (tl_probe){.units = units, .n_units = n_units, .tally = machine->tally, .n_slots = n_slots};
+    machine->probe = (tl_probe){.units = units, .n_units = n_units, .tally = machine->tally, .n_cells = n_cells};
     return TL_OK;
 }
 
 static tl_status new_harts(tl_machine *machine, tl_error *err) {
     for (uint32_t i = 0; i < machine->config.n_harts; i++) {
-        tl_hart *h = tl_arena_alloc(&machine->arena, machine->core->isa->hart_bytes);
+        tl_hart *h = tl_arena_alloc(&machine->arena, machine->engine->isa->hart_bytes);
         if (!h)
             return tl_fail(err, TL_ENOMEM, "no memory for hart%u", i);
-        h->isa = machine->core->isa;
+        h->isa = machine->engine->isa;
         h->isa->init(h);
         h->id = i;
         h->config = &machine->config;
         h->ram = machine->ram;
-        h->tally = machine->tally + i * TL_S_N_SLOTS;
-        h->core = machine->core;
+        h->tally = machine->tally + i * TL_S_N_CELLS;
+        h->engine = machine->engine;
         h->run_vline = h->reservation_paddr = h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
         h->horizon = h->insn_limit = UINT64_MAX;
         machine->harts[i] = h;
@@ -96,13 +96,13 @@ static tl_status assemble(tl_machine *machine, tl_error *err) {
     if (status == TL_OK)
         status = tl_memory_new(&machine->config, &machine->arena, machine->harts, machine->ram, shared_tally, &machine->memory, err);
     for (uint32_t i = 0; status == TL_OK && i < machine->n_harts; i++)
-        status = machine->core->attach(machine->harts[i], &machine->arena, err);
+        status = machine->engine->attach(machine->harts[i], &machine->arena, err);
     if (status == TL_OK)
         status = tl_machine_attach_pmus(machine, err);
     return status;
 }
 
-tl_status tl_machine_new(const tl_config *config, const tl_core_type *core, tl_machine **ret_machine, tl_error *err) {
+tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl_machine **ret_machine, tl_error *err) {
     tl_status status = tl_keys_check(config, err);
     if (status != TL_OK)
         return status;
@@ -110,7 +110,7 @@ tl_status tl_machine_new(const tl_config *config, const tl_core_type *core, tl_m
     if (!machine)
         return tl_fail(err, TL_ENOMEM, "no memory for a machine");
     machine->config = *config;
-    machine->core = core;
+    machine->engine = core;
     status = assemble(machine, err);
     if (status != TL_OK) {
         tl_machine_free(machine);
@@ -124,8 +124,8 @@ void tl_machine_free(tl_machine *machine) {
     if (!machine)
         return;
     for (uint32_t i = 0; i < machine->n_harts; i++)
-        if (machine->harts[i]->engine)
-            machine->core->detach(machine->harts[i]);
+        if (machine->harts[i]->engine_state)
+            machine->engine->detach(machine->harts[i]);
     tl_memory_done(machine->memory);
     if (machine->ram_mapped)
         munmap(machine->ram_mapped, machine->ram_mapped_bytes);

@@ -6,7 +6,7 @@
 
 void tl_machine_sync(tl_machine *machine) {
     for (uint32_t i = 0; i < machine->n_harts; i++)
-        machine->core->sync(machine->harts[i]);
+        machine->engine->sync(machine->harts[i]);
 }
 
 // Harts that met lately will meet again, perhaps on a line that nobody contests yet: the time since then is a measure of how far apart they
@@ -50,7 +50,7 @@ tl_stop tl_turn_run(tl_turn *turn) {
     tl_hart *h = turn->hart;
     h->first_until = turn->first_until;
     h->access_until = turn->access_until;
-    tl_stop stop = h->core->run(h);
+    tl_stop stop = h->engine->run(h);
     h->first_until = h->access_until = UINT64_MAX;
     if (stop == TL_STOP_WAIT || (stop == TL_STOP_HORIZON && h->now >= turn->access_until && h->now < h->horizon))
         turn->hart = NULL;
@@ -99,17 +99,17 @@ tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn
     }
 }
 
-uint64_t tl_machine_sum(const tl_machine *machine, enum tl_hart_slot slot) {
+uint64_t tl_machine_sum(const tl_machine *machine, enum tl_hart_cell cell) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < machine->n_harts; i++)
-        sum += machine->harts[i]->tally[slot];
+        sum += machine->harts[i]->tally[cell];
     return sum;
 }
 
 static uint64_t sum_range(const tl_hart *h, uint32_t first, uint32_t end) {
     uint64_t sum = 0;
-    for (uint32_t slot = first; slot < end; slot++)
-        sum += h->tally[slot];
+    for (uint32_t cell = first; cell < end; cell++)
+        sum += h->tally[cell];
     return sum;
 }
 

@@ -6,7 +6,7 @@
 #define TL_MACHINE_MACHINE_H
 
 #include "base/arena.h"
-#include "model/core.h"
+#include "model/engine.h"
 #include "model/mem.h"
 #include "model/pmu.h"
 
@@ -30,7 +30,7 @@ typedef struct tl_machine {
     tl_probe probe;
     uint64_t *tally;
     tl_memory *memory;
-    const tl_core_type *core;
+    const tl_engine_type *engine;
     tl_pmu_host pmu_host;
     tl_machine_pmu pmus[TL_MAX_PMUS]; // a row for each design of tl_pmu_types
     uint32_t n_pmus;
@@ -39,8 +39,8 @@ typedef struct tl_machine {
     tl_bus own_bus; // see tl_machine_own_bus
 } tl_machine;
 
-// `core`: tl_core_block or tl_core_step. The config is checked (impossible geometry is TL_EINVAL with a sentence).
-TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_core_type *core, tl_machine **ret_machine, tl_error *err);
+// `core`: tl_engine_interp or tl_engine_step. The config is checked (impossible geometry is TL_EINVAL with a sentence).
+TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl_machine **ret_machine, tl_error *err);
 void tl_machine_free(tl_machine *machine);                                          // NULL is fine
 TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err); // part of tl_machine_new
 void tl_machine_reset_pmus(tl_machine *machine);                                    // their registers as after power-on; the tallies go on
@@ -93,7 +93,7 @@ tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn
 static inline uint8_t *tl_machine_ram(const tl_machine *machine, uint64_t paddr) { return machine->ram + (paddr - TL_RAM_BASE_PADDR); }
 
 // Sums of a signal over all harts: for tests and identities.
-uint64_t tl_machine_sum(const tl_machine *machine, enum tl_hart_slot slot);
+uint64_t tl_machine_sum(const tl_machine *machine, enum tl_hart_cell cell);
 // Checks the conservation identities of docs/model.md on synced tallies; TL_EINVAL with the first broken one.
 TL_MUST_CHECK tl_status tl_machine_check_identities(const tl_machine *machine, tl_error *err);
 

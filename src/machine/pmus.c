@@ -10,7 +10,7 @@ static tl_hart *hart_of(void *ctx, uint32_t hart) { return ((tl_machine *)ctx)->
 
 static void sync(void *ctx, uint32_t hart) {
     tl_hart *h = hart_of(ctx, hart);
-    h->core->sync(h);
+    h->engine->sync(h);
 }
 
 static uint64_t cycle(void *ctx, uint32_t hart) {

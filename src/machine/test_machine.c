@@ -11,7 +11,7 @@ static tl_machine *two_harts(void) {
     tl_config_default(&config);
     config.n_harts = 2;
     config.ram_bytes = 16 << 20;
-    if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
+    if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
         fail_msg("%s", err.text);
     return machine;
 }

@@ -11,7 +11,7 @@ typedef struct books { // sums over all harts and over all units of a kind
     tl_status status;
 } books;
 
-static uint64_t harts(const books *b, enum tl_hart_slot slot) {
+static uint64_t harts(const books *b, enum tl_hart_cell slot) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < b->m->n_harts; i++)
         sum += b->m->harts[i].h->tally[slot];

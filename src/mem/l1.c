@@ -71,7 +71,7 @@ static bool acquire(tl_hart_mem *hm, uint64_t line, tl_use use, tl_l2_reply *ret
 
 // What a line is replaced by is known early when nothing in between can change it; then its neighbor in the directory is on its way here
 // while the L2 is asked. A request may leave the victim's set with an invalid way: then it is chosen anew.
-static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot) {
+static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stall_cell) {
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;
     bool is_early = l1->cache.n_invalid == 0 && l1->cache.policy != TL_REPLACE_RANDOM;
@@ -84,7 +84,7 @@ static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t c
     if (TL_UNLIKELY(!acquire(hm, line, use, &reply)))
         return TL_NO_WAY;
     count_data_miss(h->tally, use);
-    tl_stall(h, cause_slot, reply.cycles);
+    tl_stall(h, stall_cell, reply.cycles);
     if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0))
         way = tl_cache_choose(&l1->cache, line);
     tl_l1d_fill(hm, line, way, reply, false);
@@ -95,12 +95,12 @@ static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t c
     return way;
 }
 
-uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t cause_slot) {
+uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stall_cell) {
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;
     uint32_t way = tl_cache_find(&l1->cache, line);
     if (way == TL_NO_WAY)
-        return data_miss(hm, line, use, cause_slot);
+        return data_miss(hm, line, use, stall_cell);
     tl_l1_line *held = &l1->lines[way];
     tl_l2_line *entry = &l1->client.l2->lines[held->l2_way];
     bool needs_permission = tl_is_store(use) && held->state == TL_LINE_S;
@@ -117,7 +117,7 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t caus
         const tl_agent *agent = tl_is_walk(use) ? &hm->walker : &l1->client.agent;
         count_data_miss(h->tally, use);
         h->tally[TL_S_L1D_UPGRADE] += 1;
-        tl_stall(h, cause_slot, tl_l2_acquire_permission(&l1->client, agent, line, held->l2_way, h->now));
+        tl_stall(h, stall_cell, tl_l2_acquire_permission(&l1->client, agent, line, held->l2_way, h->now));
         held->is_contested = entry->is_contested;
     }
     held->state = TL_LINE_M;
@@ -159,9 +159,9 @@ void tl_l1d_break_reservations(tl_hart_mem *hm, uint64_t line) {
     }
 }
 
-static TL_NOINLINE uint8_t *access_shown(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, tl_use use, uint32_t cause_slot) {
+static TL_NOINLINE uint8_t *access_shown(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, tl_use use, uint32_t stall_cell) {
     uint64_t paddr = vaddr + page->paddr_minus_vaddr, line = paddr & hm->h->line_mask;
-    uint32_t way = tl_l1d_access(hm, line, use, cause_slot);
+    uint32_t way = tl_l1d_access(hm, line, use, stall_cell);
     if (TL_UNLIKELY(way == TL_NO_WAY))
         return NULL;
     if (TL_LIKELY(!hm->l1d.lines[way].is_contested))

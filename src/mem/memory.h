@@ -72,9 +72,9 @@ static inline uint64_t tl_line_bytes(const tl_memory *m) { return UINT64_C(1) <<
 // One clear place decides what is RAM; everything else is up to the devices.
 static inline bool tl_is_ram(const tl_memory *m, uint64_t paddr) { return paddr - TL_RAM_BASE_PADDR < m->ram_bytes; }
 static inline uint8_t *tl_host_of(const tl_memory *m, uint64_t paddr) { return m->ram + (paddr - TL_RAM_BASE_PADDR); }
-static inline void tl_stall(tl_hart *h, uint32_t cause_slot, uint64_t cycles) {
+static inline void tl_stall(tl_hart *h, uint32_t stall_cell, uint64_t cycles) {
     h->now += cycles;
-    h->tally[cause_slot] += cycles;
+    h->tally[stall_cell] += cycles;
 }
 
 // slots.c, slots.h: the hart's tables of what hits. A slot shows one way, a way is shown by at most one slot of all views. Slots are shown

@@ -22,10 +22,10 @@ static void count_lookups(tl_hart *h, tl_use use, uint64_t n) {
     h->tally[use == TL_USE_LOAD ? TL_S_L1D_LOAD : TL_S_L1D_STORE] += n;
 }
 
-static uint32_t stall_slot(tl_use use) { return use == TL_USE_STORE ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS; }
+static uint32_t stall_cell(tl_use use) { return use == TL_USE_STORE ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS; }
 
 static uint32_t access_cache(tl_hart_mem *hm, uint64_t paddr, tl_use use) {
-    return tl_l1d_access(hm, paddr & hm->h->line_mask, use, stall_slot(use));
+    return tl_l1d_access(hm, paddr & hm->h->line_mask, use, stall_cell(use));
 }
 
 // false: refused.

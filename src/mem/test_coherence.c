@@ -42,7 +42,7 @@ static void expect_states(fixture *f, const char *states, uint64_t address) {
             fail_msg("hart %u is in %c, not %c of %s", hart, tl_memory_l1d_state(f->rig.memory, hart, address), states[hart], states);
 }
 
-static uint64_t tally(fixture *f, uint32_t hart, enum tl_hart_slot slot) { return f->rig.harts[hart]->tally[slot]; }
+static uint64_t tally(fixture *f, uint32_t hart, enum tl_hart_cell slot) { return f->rig.harts[hart]->tally[slot]; }
 
 static void test_first_reader_owns_the_line(void **state) {
     (void)state;

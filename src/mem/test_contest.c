@@ -11,7 +11,7 @@ typedef enum access_kind { LOAD, STORE, MISALIGNED_LOAD, MISALIGNED_STORE, SWAP,
 
 typedef struct fixture {
     tl_rig rig;
-    uint64_t tally[TL_S_N_SLOTS], l2[TL_MAX_L2_SLICES][TL_L2_N_SIGNALS];
+    uint64_t tally[TL_S_N_CELLS], l2[TL_MAX_L2_SLICES][TL_L2_N_SIGNALS];
 } fixture;
 
 // Lines of different sets. X is shared; each of the others belongs to one hart, or to none.

@@ -168,7 +168,7 @@ static void compare(fixture *f) {
         SAME(a->reservation_paddr, b->reservation_paddr);
         SAME(a->shared_cycle, b->shared_cycle);
         SAME(a->code_generation, b->code_generation);
-        SAME_BYTES(a->tally, b->tally, TL_S_N_SLOTS * sizeof(uint64_t));
+        SAME_BYTES(a->tally, b->tally, TL_S_N_CELLS * sizeof(uint64_t));
         compare_l1(f, &tl_mem_of(a)->l1d, &tl_mem_of(b)->l1d);
         compare_l1(f, &tl_mem_of(a)->l1i, &tl_mem_of(b)->l1i);
         if (f->n_steps % COMPARE_SLOTS_EVERY == 0)
@@ -223,7 +223,7 @@ static void take_step(fixture *f) {
     compare(f);
 }
 
-static uint64_t sum(const fixture *f, enum tl_hart_slot slot) {
+static uint64_t sum(const fixture *f, enum tl_hart_cell slot) {
     uint64_t all = 0;
     for (uint32_t hart = 0; hart < f->fixed.config.n_harts; hart++)
         all += f->fixed.harts[hart]->tally[slot];
@@ -233,7 +233,7 @@ static uint64_t sum(const fixture *f, enum tl_hart_slot slot) {
 // What the stream must have come across often, or it shows nothing.
 static void expect_coverage(const fixture *f) {
     const uint64_t *l2 = f->fixed.shared_tally[0];
-    static const enum tl_hart_slot slots[] = {TL_S_L1D_LOAD_MISS, TL_S_L1D_STORE_MISS, TL_S_L1D_EVICT_DIRTY,
+    static const enum tl_hart_cell slots[] = {TL_S_L1D_LOAD_MISS, TL_S_L1D_STORE_MISS, TL_S_L1D_EVICT_DIRTY,
                                               TL_S_L1I_MISS,      TL_S_L1I_INVALIDATE, TL_S_PTW_WALK,
                                               TL_S_PTW_WRITE,     TL_S_DTLB_EVICT,     TL_S_L1D_PROBE_DATA};
     static const enum tl_mem_signal signals[] = {TL_L2_READMISS, TL_L2_EVICT_DIRTY,  TL_L2_BACK_INVALIDATE,

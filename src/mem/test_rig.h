@@ -33,7 +33,7 @@ static inline void tl_rig_start(tl_rig *rig, const tl_config *config) {
         h->id = i;
         h->config = &rig->config;
         h->ram = rig->ram;
-        h->tally = tl_arena_alloc(&rig->arena, TL_S_N_SLOTS * sizeof *h->tally);
+        h->tally = tl_arena_alloc(&rig->arena, TL_S_N_CELLS * sizeof *h->tally);
         assert_non_null(h->tally);
     }
     rig->n_shared = tl_memory_n_units(config);

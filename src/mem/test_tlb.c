@@ -341,7 +341,7 @@ static void expect_short_way_as_long_way(uint32_t l2tlb_entries, uint32_t l2tlb_
         assert_int_equal(brief.h->now, full.h->now);
         assert_int_equal(brief.h->stamp, full.h->stamp);
     }
-    assert_memory_equal(brief.h->tally, full.h->tally, TL_S_N_SLOTS * sizeof(uint64_t));
+    assert_memory_equal(brief.h->tally, full.h->tally, TL_S_N_CELLS * sizeof(uint64_t));
     for (uint32_t k = 0; k < brief.rig.n_shared; k++) {
         tl_memory_unit unit;
         tl_memory_unit_at(&config, k, &unit);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "model/core.h"
+#include "model/engine.h"
 #include "model/isa.h"
 
 __extension__ typedef unsigned __int128 uint128;
@@ -86,7 +86,7 @@ void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit) {
     h->has_deadline = left != UINT64_MAX;
     if (left == UINT64_MAX)
         return;
-    uint64_t guard = h->core->overshoot_cycles(h);
+    uint64_t guard = h->engine->overshoot_cycles(h);
     if (left <= guard)
         *insn_limit = h->instret + 1 < *insn_limit ? h->instret + 1 : *insn_limit;
     else if (h->horizon > h->now && left - guard < h->horizon - h->now) // no sum: a counter near 0 is 2^64 cycles away

@@ -199,7 +199,7 @@ typedef enum tl_host_phase {
 } tl_host_phase;
 
 struct tl_pend; // results still in flight between two fetch runs: model/in_flight.h
-struct tl_core_type;
+struct tl_engine_type;
 
 struct tl_hart {
     // What every ISA has. An ISA's own hart begins with this one and adds registers (isa/rv/hart.h).
@@ -214,7 +214,7 @@ struct tl_hart {
     uint64_t mem_value;          // result of a tl_mem_port call
     uint64_t *tally;             // this hart's slice: TL_S_*
     const struct tl_pend *pend;  // results in flight at the end of the last fetch run, or NULL
-    void *engine;                // the front-end's own state
+    void *engine_state;          // the front-end's own state
     void *block;                 // the block front-end: what is being executed,
     uint64_t fast_horizon;       // when it must ask for more time,
     uint64_t ahead_horizon;      // the same before a fetch run that accesses no data,
@@ -269,7 +269,7 @@ struct tl_hart {
     const tl_config *config;
     void *mem;    // mem/'s own state of this hart
     void *client; // who owns the hart's thread: os/
-    const struct tl_core_type *core;
+    const struct tl_engine_type *engine;
     const struct tl_isa *isa;     // model/isa.h
     volatile uint8_t host_phase;  // tl_host_phase; read by a signal handler of the same thread
     struct tl_code_log *code_log; // model/code_log.h; NULL: nobody names host code

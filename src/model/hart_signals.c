@@ -17,7 +17,7 @@ const tl_hart_unit_row tl_hart_units[TL_N_HART_UNITS] = {
     [TL_HART_UNIT_##id] = {                                                                                                                \
         .type = {.name = #unit_name, .meaning = what, .signals = id##_signals, .n_signals = sizeof id##_signals / sizeof id##_signals[0]}, \
         .path_format = path,                                                                                                               \
-        .first_slot = TL_S_##id##_FIRST},
+        .first_cell = TL_S_##id##_FIRST},
 #define SIGNAL(id, name, measure, max_step, meaning)
 #define END_UNIT(id)
 #include "model/hart_signals.def"
@@ -28,14 +28,14 @@ const tl_hart_unit_row tl_hart_units[TL_N_HART_UNITS] = {
 
 // The static share of instructions (isa/rv/insn.c), of the pipeline (timing/inorder/pipeline.c) and of fetch runs is summed when blocks are folded, and so
 // is what the directions of branches come to; what their targets add (model/bpred.h) is added at once.
-tl_signal_kind tl_hart_signal_kind(enum tl_hart_slot slot) {
-    if (slot >= TL_S_HART_CYCLE && slot <= TL_S_HART_INSTRET_M)
+tl_signal_kind tl_hart_signal_kind(enum tl_hart_cell cell) {
+    if (cell >= TL_S_HART_CYCLE && cell <= TL_S_HART_INSTRET_M)
         return TL_SIGNAL_CLOCK;
-    if (slot >= TL_S_HART_INSN_ALU && slot <= TL_S_HART_RETURN)
+    if (cell >= TL_S_HART_INSN_ALU && cell <= TL_S_HART_RETURN)
         return TL_SIGNAL_HELD;
-    if (slot >= TL_S_HART_CYC_ISSUE && slot <= TL_S_HART_CYC_AMO)
+    if (cell >= TL_S_HART_CYC_ISSUE && cell <= TL_S_HART_CYC_AMO)
         return TL_SIGNAL_HELD;
-    switch (slot) {
+    switch (cell) {
     case TL_S_HART_LOAD_BYTES:
     case TL_S_HART_STORE_BYTES:
     case TL_S_HART_FETCH_RUN:
@@ -68,13 +68,13 @@ tl_signal_kind tl_hart_signal_kind(enum tl_hart_slot slot) {
     }
 }
 
-bool tl_hart_signal_is_jumpy(enum tl_hart_slot slot) {
-    bool is_time = slot >= TL_S_HART_CYCLE && slot <= TL_S_HART_IDLE_CYCLE;
-    return is_time || slot == TL_S_L1D_LOAD || slot == TL_S_L1D_STORE || tl_hart_signal_kind(slot) == TL_SIGNAL_SLOW;
+bool tl_hart_signal_is_jumpy(enum tl_hart_cell cell) {
+    bool is_time = cell >= TL_S_HART_CYCLE && cell <= TL_S_HART_IDLE_CYCLE;
+    return is_time || cell == TL_S_L1D_LOAD || cell == TL_S_L1D_STORE || tl_hart_signal_kind(cell) == TL_SIGNAL_SLOW;
 }
 
-bool tl_hart_signal_is_retired(enum tl_hart_slot slot) {
-    bool is_mix = slot >= TL_S_HART_INSN_ALU && slot <= TL_S_HART_STORE_BYTES;
-    bool is_prediction = slot >= TL_S_BP_FIRST && slot < TL_S_BP_END;
-    return slot == TL_S_HART_INSTRET || is_mix || is_prediction || slot == TL_S_HART_FLUSH_CSR;
+bool tl_hart_signal_is_retired(enum tl_hart_cell cell) {
+    bool is_mix = cell >= TL_S_HART_INSN_ALU && cell <= TL_S_HART_STORE_BYTES;
+    bool is_prediction = cell >= TL_S_BP_FIRST && cell < TL_S_BP_END;
+    return cell == TL_S_HART_INSTRET || is_mix || is_prediction || cell == TL_S_HART_FLUSH_CSR;
 }

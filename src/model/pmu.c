@@ -127,8 +127,8 @@ static bool is_concerned(const tl_unit *unit, uint32_t hart) {
     return strcmp(unit->path, path) == 0;
 }
 
-// Adds the slots of one term; with slots NULL only counts them.
-static uint32_t add_term(const char *unit_name, const char *signal, const tl_probe *probe, uint32_t hart, tl_slot *slots,
+// Adds the cells of one term; with cells NULL only counts them.
+static uint32_t add_term(const char *unit_name, const char *signal, const tl_probe *probe, uint32_t hart, tl_cell *cells,
                          tl_sources *sources) {
     uint32_t n = 0;
     for (uint32_t u = 0; u < probe->n_units; u++) {
@@ -139,17 +139,17 @@ static uint32_t add_term(const char *unit_name, const char *signal, const tl_pro
         for (uint32_t s = 0; s < unit->type->n_signals; s++) {
             if (strcmp(unit->type->signals[s].name, signal) != 0)
                 continue;
-            tl_signal_kind kind = row ? tl_hart_signal_kind((enum tl_hart_slot)(row->first_slot + s)) : TL_SIGNAL_SLOW;
-            if (slots)
-                slots[n] = unit->first_slot + s;
+            tl_signal_kind kind = row ? tl_hart_signal_kind((enum tl_hart_cell)(row->first_cell + s)) : TL_SIGNAL_SLOW;
+            if (cells)
+                cells[n] = unit->first_cell + s;
             n += 1;
             sources->max_step += unit->type->signals[s].max_step;
-            uint32_t slot = row ? row->first_slot + s : 0;
-            bool is_hosts = row && (slot == TL_S_HART_CYCLE || slot == TL_S_HART_INSTRET);
+            uint32_t cell = row ? row->first_cell + s : 0;
+            bool is_hosts = row && (cell == TL_S_HART_CYCLE || cell == TL_S_HART_INSTRET);
             sources->needs_sync |= kind == TL_SIGNAL_HELD || (kind == TL_SIGNAL_CLOCK && !is_hosts);
-            sources->is_slow &= kind == TL_SIGNAL_SLOW || (row && slot == TL_S_HART_IDLE_CYCLE); // waiting is between two runs
-            sources->is_retired &= row && tl_hart_signal_is_retired((enum tl_hart_slot)slot);
-            sources->is_jumpy |= kind == TL_SIGNAL_SLOW || (row && tl_hart_signal_is_jumpy((enum tl_hart_slot)slot));
+            sources->is_slow &= kind == TL_SIGNAL_SLOW || (row && cell == TL_S_HART_IDLE_CYCLE); // waiting is between two runs
+            sources->is_retired &= row && tl_hart_signal_is_retired((enum tl_hart_cell)cell);
+            sources->is_jumpy |= kind == TL_SIGNAL_SLOW || (row && tl_hart_signal_is_jumpy((enum tl_hart_cell)cell));
         }
     }
     return n;
@@ -181,8 +181,8 @@ tl_status tl_sources_resolve(const char *text, const tl_probe *probe, uint32_t h
     for (int is_second = 0; is_second < 2; is_second++) {
         uint32_t n = 0;
         if (is_second) {
-            sources.slots = tl_arena_alloc(arena, sources.n_slots * sizeof *sources.slots);
-            if (!sources.slots)
+            sources.cells = tl_arena_alloc(arena, sources.n_cells * sizeof *sources.cells);
+            if (!sources.cells)
                 return tl_fail(err, TL_ENOMEM, "no memory for the sources of '%s'", text);
             sources.max_step = 0;
         }
@@ -191,12 +191,12 @@ tl_status tl_sources_resolve(const char *text, const tl_probe *probe, uint32_t h
             at = next_term(at, hart, unit, signal);
             if (!at)
                 return tl_fail(err, TL_EINVAL, "'%s': sources are written unit.signal + unit.signal", text);
-            uint32_t n_found = add_term(unit, signal, probe, hart, is_second ? sources.slots + n : NULL, &sources);
+            uint32_t n_found = add_term(unit, signal, probe, hart, is_second ? sources.cells + n : NULL, &sources);
             if (n_found == 0)
                 return tl_fail(err, TL_ENOENT, "'%s': this machine has no signal %s.%s", text, unit, signal);
             n += n_found;
         }
-        sources.n_slots = n;
+        sources.n_cells = n;
     }
     *ret_sources = sources;
     return TL_OK;

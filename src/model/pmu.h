@@ -157,8 +157,8 @@ bool tl_pmu_store(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t va
 
 // An event on one machine: the totals it sums.
 typedef struct tl_sources {
-    tl_slot *slots;
-    uint32_t n_slots;
+    tl_cell *cells;
+    uint32_t n_cells;
     uint32_t max_step; // most it can grow in one cycle
     bool needs_sync;   // some total is held back by front-ends; hart.cycle and hart.instret are not, the host knows them
     bool is_slow;      // grows only where an access takes a slow path or a trap is taken: there the port is polled

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-tl_status tl_probe_resolve(const tl_probe *probe, const char *path, tl_slot *ret_slot) {
+tl_status tl_probe_resolve(const tl_probe *probe, const char *path, tl_cell *ret_cell) {
     const char *dot = strrchr(path, '.');
     if (!dot)
         return TL_ENOENT;
@@ -15,18 +15,18 @@ tl_status tl_probe_resolve(const tl_probe *probe, const char *path, tl_slot *ret
             continue;
         for (uint32_t s = 0; s < unit->type->n_signals; s++)
             if (strcmp(unit->type->signals[s].name, dot + 1) == 0) {
-                *ret_slot = unit->first_slot + s;
+                *ret_cell = unit->first_cell + s;
                 return TL_OK;
             }
     }
     return TL_ENOENT;
 }
 
-const tl_unit *tl_probe_unit_of(const tl_probe *probe, tl_slot slot) {
+const tl_unit *tl_probe_unit_of(const tl_probe *probe, tl_cell cell) {
     uint32_t low = 0, high = probe->n_units;
     while (high - low > 1) {
         uint32_t mid = low + (high - low) / 2;
-        if (probe->units[mid].first_slot <= slot)
+        if (probe->units[mid].first_cell <= cell)
             low = mid;
         else
             high = mid;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How observers reach tallies: a path such as "hart0.l1d.load_miss" is resolved once into a slot of the flat array.
+// How observers reach tallies: a path such as "hart0.l1d.load_miss" is resolved once into a cell of the flat array.
 // Reading is one load and costs the run loop nothing; call tl_machine_sync (machine/machine.h) before a batch of reads.
 #ifndef TL_MODEL_PROBE_H
 #define TL_MODEL_PROBE_H
@@ -7,18 +7,18 @@
 #include "base/status.h"
 #include "model/unit.h"
 
-typedef uint32_t tl_slot;
+typedef uint32_t tl_cell;
 
 typedef struct tl_probe {
-    const tl_unit *units; // in slot order: unit k owns slots units[k].first_slot .. +type->n_signals
+    const tl_unit *units; // in cell order: unit k owns cells units[k].first_cell .. +type->n_signals
     uint32_t n_units;
     uint64_t *tally; // the flat array; an observer writes nothing but signals of an agent that it is itself
-    uint32_t n_slots;
+    uint32_t n_cells;
 } tl_probe;
 
 // TL_ENOENT when no unit or signal has that name. No wildcard.
-TL_MUST_CHECK tl_status tl_probe_resolve(const tl_probe *probe, const char *path, tl_slot *ret_slot);
-const tl_unit *tl_probe_unit_of(const tl_probe *probe, tl_slot slot);
-static inline uint64_t tl_probe_read(const tl_probe *probe, tl_slot slot) { return probe->tally[slot]; }
+TL_MUST_CHECK tl_status tl_probe_resolve(const tl_probe *probe, const char *path, tl_cell *ret_cell);
+const tl_unit *tl_probe_unit_of(const tl_probe *probe, tl_cell cell);
+static inline uint64_t tl_probe_read(const tl_probe *probe, tl_cell cell) { return probe->tally[cell]; }
 
 #endif

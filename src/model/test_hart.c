@@ -6,7 +6,7 @@
 
 #include "base/bits.h"
 #include "base/testing.h"
-#include "model/core.h"
+#include "model/engine.h"
 #include "model/isa.h"
 
 // An ISA of the test's own: levels 0 to 2, and interrupt lines of which one is wired.
@@ -27,9 +27,9 @@ static tl_hart *new_hart(uint64_t *tally, const tl_config *config) {
 }
 
 static void expect_clock(tl_hart *h, const uint64_t cycles[5], const uint64_t insns[4]) {
-    static const enum tl_hart_slot cycle_slots[] = {TL_S_HART_CYCLE, TL_S_HART_CYCLE_U, TL_S_HART_CYCLE_S, TL_S_HART_CYCLE_M,
+    static const enum tl_hart_cell cycle_slots[] = {TL_S_HART_CYCLE, TL_S_HART_CYCLE_U, TL_S_HART_CYCLE_S, TL_S_HART_CYCLE_M,
                                                     TL_S_HART_IDLE_CYCLE};
-    static const enum tl_hart_slot insn_slots[] = {TL_S_HART_INSTRET, TL_S_HART_INSTRET_U, TL_S_HART_INSTRET_S, TL_S_HART_INSTRET_M};
+    static const enum tl_hart_cell insn_slots[] = {TL_S_HART_INSTRET, TL_S_HART_INSTRET_U, TL_S_HART_INSTRET_S, TL_S_HART_INSTRET_M};
     for (int n = 0; n < 2; n++) { // once more changes nothing
         tl_hart_sync_clock(h);
         for (size_t i = 0; i < TL_COUNT_OF(cycle_slots); i++)
@@ -41,7 +41,7 @@ static void expect_clock(tl_hart *h, const uint64_t cycles[5], const uint64_t in
 
 static void test_cycles_and_instructions_belong_to_the_mode_they_were_spent_in(void **state) {
     (void)state;
-    uint64_t tally[TL_S_N_SLOTS] = {0};
+    uint64_t tally[TL_S_N_CELLS] = {0};
     tl_hart *h = new_hart(tally, NULL);
     h->now = 100;
     h->instret = 40;
@@ -69,7 +69,7 @@ static void test_cycles_and_instructions_belong_to_the_mode_they_were_spent_in(v
 
 static void test_idle_time_is_one_stretch_while_nothing_runs_between(void **state) {
     (void)state;
-    uint64_t tally[TL_S_N_SLOTS] = {0};
+    uint64_t tally[TL_S_N_CELLS] = {0};
     tl_hart *h = new_hart(tally, NULL);
     h->now = 100;
     tl_hart_idle_until(h, 130);
@@ -103,7 +103,7 @@ static void test_machine_time_has_ten_million_ticks_a_second(void **state) {
         {10000000, 77, 77, 77},
         {UINT64_C(100000000000), UINT64_C(1) << 62, UINT64_C(461168601842738), UINT64_C(4611686018427380000)},
     };
-    uint64_t tally[TL_S_N_SLOTS] = {0};
+    uint64_t tally[TL_S_N_CELLS] = {0};
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
         tl_config config = {.clock_hz = rows[i].clock_hz};
         tl_hart *h = new_hart(tally, &config);
@@ -170,7 +170,7 @@ static void add(tl_hart *h, fake *f, uint64_t deadline, bool needs_modes) {
 }
 
 static uint64_t overshoot_of_nine(const tl_hart *h) { return (void)h, 9; }
-static const tl_core_type core = {.name = "fake", .overshoot_cycles = overshoot_of_nine};
+static const tl_engine_type core = {.name = "fake", .overshoot_cycles = overshoot_of_nine};
 
 static void test_deadline_of_a_pmu_bounds_the_run(void **state) {
     (void)state;
@@ -194,13 +194,13 @@ static void test_deadline_of_a_pmu_bounds_the_run(void **state) {
         {UINT64_MAX - 1, UINT64_MAX, UINT64_MAX, 900, UINT64_MAX, 900, true},
         {500, UINT64_MAX, 900, 900, 900, 900, true}, // the horizon is past already
     };
-    uint64_t tally[TL_S_N_SLOTS] = {0};
+    uint64_t tally[TL_S_N_CELLS] = {0};
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
         tl_hart *h = new_hart(tally, NULL);
         fake a, b;
         add(h, &a, rows[i].a, false);
         add(h, &b, rows[i].b, false);
-        h->core = &core;
+        h->engine = &core;
         h->now = 1000;
         h->instret = 50;
         h->horizon = rows[i].horizon;
@@ -214,7 +214,7 @@ static void test_deadline_of_a_pmu_bounds_the_run(void **state) {
 
 static void test_poll_stops_the_run_when_an_enabled_interrupt_comes_up(void **state) {
     (void)state;
-    uint64_t tally[TL_S_N_SLOTS] = {0};
+    uint64_t tally[TL_S_N_CELLS] = {0};
     tl_hart *h = new_hart(tally, NULL);
     fake a, b;
     add(h, &a, 0, false);
@@ -239,7 +239,7 @@ static void test_poll_stops_the_run_when_an_enabled_interrupt_comes_up(void **st
 
 static void test_interrupt_lines_set_and_clear_their_bit_and_end_the_run(void **state) {
     (void)state;
-    uint64_t tally[TL_S_N_SLOTS] = {0};
+    uint64_t tally[TL_S_N_CELLS] = {0};
     tl_hart *h = new_hart(tally, NULL);
     h->horizon = h->fast_horizon = 5000;
     tl_hart_set_irq(h, TIMER, true);
@@ -270,7 +270,7 @@ static void count_notice(void *ctx, const tl_hart *h, tl_notice notice) {
 
 static void test_what_an_instruction_left_to_do_is_done_once(void **state) {
     (void)state;
-    uint64_t tally[TL_S_N_SLOTS] = {0};
+    uint64_t tally[TL_S_N_CELLS] = {0};
     tl_hart *h = new_hart(tally, NULL);
     fake a, b;
     add(h, &a, 0, true);

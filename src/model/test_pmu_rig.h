@@ -18,7 +18,7 @@ enum {
     RIG_SLICES = 2,
     RIG_L2_SIGNALS = 27,
     RIG_LINK_SIGNALS = 21,
-    RIG_SLOTS = RIG_HARTS * TL_S_N_SLOTS + RIG_SLICES * RIG_L2_SIGNALS + RIG_HARTS * RIG_LINK_SIGNALS,
+    RIG_CELLS = RIG_HARTS * TL_S_N_CELLS + RIG_SLICES * RIG_L2_SIGNALS + RIG_HARTS * RIG_LINK_SIGNALS,
     RIG_UNITS = RIG_HARTS * TL_N_HART_UNITS + RIG_SLICES + RIG_HARTS,
 };
 
@@ -30,8 +30,8 @@ typedef struct pmu_rig {
     tl_unit_type l2_type, link_type;
     tl_unit units[RIG_UNITS];
     char paths[RIG_UNITS][24];
-    uint64_t total[RIG_SLOTS]; // the truth
-    uint64_t shown[RIG_SLOTS]; // what the PMU can read now
+    uint64_t total[RIG_CELLS]; // the truth
+    uint64_t shown[RIG_CELLS]; // what the PMU can read now
     uint64_t time;
     tl_priv priv;
     uint32_t user_counters;
@@ -44,13 +44,13 @@ typedef struct pmu_rig {
 static inline void rig_sync(void *ctx, uint32_t hart) {
     pmu_rig *r = ctx;
     r->n_syncs += 1;
-    memcpy(r->shown + hart * TL_S_N_SLOTS, r->total + hart * TL_S_N_SLOTS, TL_S_N_SLOTS * sizeof *r->shown);
+    memcpy(r->shown + hart * TL_S_N_CELLS, r->total + hart * TL_S_N_CELLS, TL_S_N_CELLS * sizeof *r->shown);
 }
-static inline uint64_t rig_cycle(void *ctx, uint32_t hart) { return ((pmu_rig *)ctx)->total[hart * TL_S_N_SLOTS + TL_S_HART_CYCLE]; }
+static inline uint64_t rig_cycle(void *ctx, uint32_t hart) { return ((pmu_rig *)ctx)->total[hart * TL_S_N_CELLS + TL_S_HART_CYCLE]; }
 static inline uint64_t rig_cycle_in(void *ctx, uint32_t hart, uint64_t now) {
-    return now - ((pmu_rig *)ctx)->total[hart * TL_S_N_SLOTS + TL_S_HART_IDLE_CYCLE];
+    return now - ((pmu_rig *)ctx)->total[hart * TL_S_N_CELLS + TL_S_HART_IDLE_CYCLE];
 }
-static inline uint64_t rig_instret(void *ctx, uint32_t hart) { return ((pmu_rig *)ctx)->total[hart * TL_S_N_SLOTS + TL_S_HART_INSTRET]; }
+static inline uint64_t rig_instret(void *ctx, uint32_t hart) { return ((pmu_rig *)ctx)->total[hart * TL_S_N_CELLS + TL_S_HART_INSTRET]; }
 static inline uint64_t rig_time(void *ctx, uint32_t hart) { return (void)hart, ((pmu_rig *)ctx)->time; }
 static inline tl_priv rig_privilege(void *ctx, uint32_t hart) { return (void)hart, ((pmu_rig *)ctx)->priv; }
 static inline uint32_t rig_user_counters(void *ctx, uint32_t hart) { return (void)hart, ((pmu_rig *)ctx)->user_counters; }
@@ -112,22 +112,22 @@ static inline void rig_name_units(pmu_rig *r) {
     for (uint32_t hart = 0; hart < RIG_HARTS; hart++)
         for (uint32_t k = 0; k < TL_N_HART_UNITS; k++, u++) {
             snprintf(r->paths[u], sizeof r->paths[u], tl_hart_units[k].path_format, hart);
-            r->units[u] = (tl_unit){.type = &tl_hart_units[k].type, .first_slot = hart * TL_S_N_SLOTS + tl_hart_units[k].first_slot};
+            r->units[u] = (tl_unit){.type = &tl_hart_units[k].type, .first_cell = hart * TL_S_N_CELLS + tl_hart_units[k].first_cell};
         }
     for (uint32_t slice = 0; slice < RIG_SLICES; slice++, u++) {
         snprintf(r->paths[u], sizeof r->paths[u], "l2.%u", slice);
-        r->units[u] = (tl_unit){.type = &r->l2_type, .first_slot = RIG_HARTS * TL_S_N_SLOTS + slice * RIG_L2_SIGNALS};
+        r->units[u] = (tl_unit){.type = &r->l2_type, .first_cell = RIG_HARTS * TL_S_N_CELLS + slice * RIG_L2_SIGNALS};
     }
     for (uint32_t hart = 0; hart < RIG_HARTS; hart++, u++) {
         snprintf(r->paths[u], sizeof r->paths[u], "link%u", hart);
         r->units[u] = (tl_unit){.type = &r->link_type,
-                                .first_slot = RIG_HARTS * TL_S_N_SLOTS + RIG_SLICES * RIG_L2_SIGNALS + hart * RIG_LINK_SIGNALS};
+                                .first_cell = RIG_HARTS * TL_S_N_CELLS + RIG_SLICES * RIG_L2_SIGNALS + hart * RIG_LINK_SIGNALS};
     }
     for (uint32_t i = 0; i < u; i++) {
         r->units[i].path = r->paths[i];
-        r->units[i].tally = r->shown + r->units[i].first_slot;
+        r->units[i].tally = r->shown + r->units[i].first_cell;
     }
-    r->probe = (tl_probe){.units = r->units, .n_units = u, .tally = r->shown, .n_slots = RIG_SLOTS};
+    r->probe = (tl_probe){.units = r->units, .n_units = u, .tally = r->shown, .n_cells = RIG_CELLS};
 }
 
 // `r` is static or on the heap: units point into it. Machine mode, totals 0, no PMU yet.
@@ -161,13 +161,13 @@ static inline void rig_attach(pmu_rig *r, const tl_pmu_type *type, const tl_pmu_
 
 static inline void rig_done(pmu_rig *r) { tl_arena_done(&r->arena); }
 
-// The total of this slot grows; it shows at once unless front-ends would hold it back.
-static inline void rig_advance(pmu_rig *r, tl_slot slot, uint64_t steps) {
-    bool is_shared = slot >= RIG_HARTS * TL_S_N_SLOTS;
-    tl_signal_kind kind = is_shared ? TL_SIGNAL_SLOW : tl_hart_signal_kind(slot % TL_S_N_SLOTS);
-    r->total[slot] += steps;
+// The total of this cell grows; it shows at once unless front-ends would hold it back.
+static inline void rig_advance(pmu_rig *r, tl_cell cell, uint64_t steps) {
+    bool is_shared = cell >= RIG_HARTS * TL_S_N_CELLS;
+    tl_signal_kind kind = is_shared ? TL_SIGNAL_SLOW : tl_hart_signal_kind(cell % TL_S_N_CELLS);
+    r->total[cell] += steps;
     if (kind == TL_SIGNAL_SLOW || kind == TL_SIGNAL_FAST)
-        r->shown[slot] = r->total[slot];
+        r->shown[cell] = r->total[cell];
 }
 
 static inline tl_hart *rig_hart(pmu_rig *r) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// From names to slots: sources of events as pmu.h writes them, and paths of the probe. The machine
+// From names to cells: sources of events as pmu.h writes them, and paths of the probe. The machine
 // has two harts, two slices and two links.
 #include "base/bits.h"
 #include "model/test_pmu_rig.h"
 
 static pmu_rig rig;
 
-static uint32_t hart_slot(uint32_t hart, enum tl_hart_slot slot) { return hart * TL_S_N_SLOTS + (uint32_t)slot; }
-static uint32_t slice_slot(uint32_t slice, uint32_t signal) { return RIG_HARTS * TL_S_N_SLOTS + slice * RIG_L2_SIGNALS + signal; }
+static uint32_t hart_cell(uint32_t hart, enum tl_hart_cell cell) { return hart * TL_S_N_CELLS + (uint32_t)cell; }
+static uint32_t slice_cell(uint32_t slice, uint32_t signal) { return RIG_HARTS * TL_S_N_CELLS + slice * RIG_L2_SIGNALS + signal; }
 
 enum { SYNC = 1, SLOW = 2, JUMPY = 4, RETIRED = 8 };
 
@@ -16,28 +16,28 @@ static void test_sources_are_the_sums_they_spell(void **state) {
     rig_init(&rig);
     const struct {
         const char *text;
-        uint32_t n_slots, slots[4], max_step, flags; // as hart 1 sees it
+        uint32_t n_cells, cells[4], max_step, flags; // as hart 1 sees it
     } rows[] = {
-        {"hart.insn_load", 1, {hart_slot(1, TL_S_HART_INSN_LOAD)}, 1, SYNC | RETIRED},
-        {"l1d.load_miss", 1, {hart_slot(1, TL_S_L1D_LOAD_MISS)}, 2, SLOW | JUMPY},
-        {"l1d.load_miss + l1i.miss", 2, {hart_slot(1, TL_S_L1D_LOAD_MISS), hart_slot(1, TL_S_L1I_MISS)}, 4, SLOW | JUMPY},
+        {"hart.insn_load", 1, {hart_cell(1, TL_S_HART_INSN_LOAD)}, 1, SYNC | RETIRED},
+        {"l1d.load_miss", 1, {hart_cell(1, TL_S_L1D_LOAD_MISS)}, 2, SLOW | JUMPY},
+        {"l1d.load_miss + l1i.miss", 2, {hart_cell(1, TL_S_L1D_LOAD_MISS), hart_cell(1, TL_S_L1I_MISS)}, 4, SLOW | JUMPY},
         {"l1d.load_miss + hart.insn_load + hart.exception",
          3,
-         {hart_slot(1, TL_S_L1D_LOAD_MISS), hart_slot(1, TL_S_HART_INSN_LOAD), hart_slot(1, TL_S_HART_EXCEPTION)},
+         {hart_cell(1, TL_S_L1D_LOAD_MISS), hart_cell(1, TL_S_HART_INSN_LOAD), hart_cell(1, TL_S_HART_EXCEPTION)},
          4,
          SYNC | JUMPY},
-        {"hart.insn_load + hart.insn_store", 2, {hart_slot(1, TL_S_HART_INSN_LOAD), hart_slot(1, TL_S_HART_INSN_STORE)}, 2, SYNC | RETIRED},
-        {"hart.cycle", 1, {hart_slot(1, TL_S_HART_CYCLE)}, 1, JUMPY}, // the host knows it without sync
-        {"hart.instret", 1, {hart_slot(1, TL_S_HART_INSTRET)}, 1, RETIRED},
-        {"hart.cycle_u", 1, {hart_slot(1, TL_S_HART_CYCLE_U)}, 1, SYNC | JUMPY},
-        {"hart.instret_u", 1, {hart_slot(1, TL_S_HART_INSTRET_U)}, 1, SYNC},
-        {"hart.idle_cycle", 1, {hart_slot(1, TL_S_HART_IDLE_CYCLE)}, 1, SYNC | SLOW | JUMPY},
-        {"l1d.load", 1, {hart_slot(1, TL_S_L1D_LOAD)}, 2, SYNC | JUMPY},
-        {"bp.target_miss", 1, {hart_slot(1, TL_S_BP_TARGET_MISS)}, 1, RETIRED},
-        {"l2.writeback", 2, {slice_slot(0, 17), slice_slot(1, 17)}, 16, SLOW | JUMPY}, // over both slices
-        {"l2.read_hart#", 2, {slice_slot(0, 1), slice_slot(1, 1)}, 16, SLOW | JUMPY},  // of the own hart
-        {"l2.read_hart0", 2, {slice_slot(0, 0), slice_slot(1, 0)}, 16, SLOW | JUMPY},
-        {"l2.writeback + hart.insn_load", 3, {slice_slot(0, 17), slice_slot(1, 17), hart_slot(1, TL_S_HART_INSN_LOAD)}, 17, SYNC | JUMPY},
+        {"hart.insn_load + hart.insn_store", 2, {hart_cell(1, TL_S_HART_INSN_LOAD), hart_cell(1, TL_S_HART_INSN_STORE)}, 2, SYNC | RETIRED},
+        {"hart.cycle", 1, {hart_cell(1, TL_S_HART_CYCLE)}, 1, JUMPY}, // the host knows it without sync
+        {"hart.instret", 1, {hart_cell(1, TL_S_HART_INSTRET)}, 1, RETIRED},
+        {"hart.cycle_u", 1, {hart_cell(1, TL_S_HART_CYCLE_U)}, 1, SYNC | JUMPY},
+        {"hart.instret_u", 1, {hart_cell(1, TL_S_HART_INSTRET_U)}, 1, SYNC},
+        {"hart.idle_cycle", 1, {hart_cell(1, TL_S_HART_IDLE_CYCLE)}, 1, SYNC | SLOW | JUMPY},
+        {"l1d.load", 1, {hart_cell(1, TL_S_L1D_LOAD)}, 2, SYNC | JUMPY},
+        {"bp.target_miss", 1, {hart_cell(1, TL_S_BP_TARGET_MISS)}, 1, RETIRED},
+        {"l2.writeback", 2, {slice_cell(0, 17), slice_cell(1, 17)}, 16, SLOW | JUMPY}, // over both slices
+        {"l2.read_hart#", 2, {slice_cell(0, 1), slice_cell(1, 1)}, 16, SLOW | JUMPY},  // of the own hart
+        {"l2.read_hart0", 2, {slice_cell(0, 0), slice_cell(1, 0)}, 16, SLOW | JUMPY},
+        {"l2.writeback + hart.insn_load", 3, {slice_cell(0, 17), slice_cell(1, 17), hart_cell(1, TL_S_HART_INSN_LOAD)}, 17, SYNC | JUMPY},
     };
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
         tl_sources s;
@@ -45,11 +45,11 @@ static void test_sources_are_the_sums_they_spell(void **state) {
         if (tl_sources_resolve(rows[i].text, &rig.probe, 1, &rig.arena, &s, &err) != TL_OK)
             fail_msg("%s", err.text);
         uint32_t seen = (s.needs_sync ? SYNC : 0) | (s.is_slow ? SLOW : 0) | (s.is_jumpy ? JUMPY : 0) | (s.is_retired ? RETIRED : 0);
-        if (s.n_slots != rows[i].n_slots || s.max_step != rows[i].max_step || seen != rows[i].flags)
-            fail_msg("%s: %u slots, step %u, flags %u", rows[i].text, s.n_slots, s.max_step, seen);
-        for (uint32_t k = 0; k < s.n_slots; k++)
-            if (s.slots[k] != rows[i].slots[k])
-                fail_msg("%s: slot %u is %u", rows[i].text, k, s.slots[k]);
+        if (s.n_cells != rows[i].n_cells || s.max_step != rows[i].max_step || seen != rows[i].flags)
+            fail_msg("%s: %u slots, step %u, flags %u", rows[i].text, s.n_cells, s.max_step, seen);
+        for (uint32_t k = 0; k < s.n_cells; k++)
+            if (s.cells[k] != rows[i].cells[k])
+                fail_msg("%s: slot %u is %u", rows[i].text, k, s.cells[k]);
     }
     rig_done(&rig);
 }
@@ -99,26 +99,26 @@ static void test_what_is_not_written_like_sources_is_refused(void **state) {
     rig_done(&rig);
 }
 
-static void test_probe_finds_paths_and_the_units_of_slots(void **state) {
+static void test_probe_finds_paths_and_the_units_of_cells(void **state) {
     (void)state;
     rig_init(&rig);
-    tl_slot slot = 0;
-    assert_int_equal(tl_probe_resolve(&rig.probe, "hart1.l1d.load_miss", &slot), TL_OK);
-    assert_int_equal(slot, hart_slot(1, TL_S_L1D_LOAD_MISS));
-    assert_int_equal(tl_probe_resolve(&rig.probe, "hart0.cycle", &slot), TL_OK);
-    assert_int_equal(slot, TL_S_HART_CYCLE);
-    assert_int_equal(tl_probe_resolve(&rig.probe, "l2.1.writeback", &slot), TL_OK);
-    assert_int_equal(slot, slice_slot(1, 17));
-    rig.shown[slot] = 99;
-    assert_int_equal(tl_probe_read(&rig.probe, slot), 99);
+    tl_cell cell = 0;
+    assert_int_equal(tl_probe_resolve(&rig.probe, "hart1.l1d.load_miss", &cell), TL_OK);
+    assert_int_equal(cell, hart_cell(1, TL_S_L1D_LOAD_MISS));
+    assert_int_equal(tl_probe_resolve(&rig.probe, "hart0.cycle", &cell), TL_OK);
+    assert_int_equal(cell, TL_S_HART_CYCLE);
+    assert_int_equal(tl_probe_resolve(&rig.probe, "l2.1.writeback", &cell), TL_OK);
+    assert_int_equal(cell, slice_cell(1, 17));
+    rig.shown[cell] = 99;
+    assert_int_equal(tl_probe_read(&rig.probe, cell), 99);
     static const char *const absent[] = {"hart1.l1d.load_mist", "hart1.l1d",          "hart2.cycle",         "cycle", "",
                                          "hart1.l1d.",          "hart1.l1.load_miss", "hart1.l1dd.load_miss"};
     for (size_t i = 0; i < TL_COUNT_OF(absent); i++)
-        assert_int_equal(tl_probe_resolve(&rig.probe, absent[i], &slot), TL_ENOENT);
+        assert_int_equal(tl_probe_resolve(&rig.probe, absent[i], &cell), TL_ENOENT);
     for (uint32_t u = 0; u < rig.probe.n_units; u++) {
         const tl_unit *unit = &rig.probe.units[u];
-        assert_ptr_equal(tl_probe_unit_of(&rig.probe, unit->first_slot), unit);
-        assert_ptr_equal(tl_probe_unit_of(&rig.probe, unit->first_slot + unit->type->n_signals - 1), unit);
+        assert_ptr_equal(tl_probe_unit_of(&rig.probe, unit->first_cell), unit);
+        assert_ptr_equal(tl_probe_unit_of(&rig.probe, unit->first_cell + unit->type->n_signals - 1), unit);
     }
     rig_done(&rig);
 }
@@ -126,7 +126,7 @@ static void test_probe_finds_paths_and_the_units_of_slots(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_sources_are_the_sums_they_spell),
     cmocka_unit_test(test_what_is_not_written_like_sources_is_refused),
-    cmocka_unit_test(test_probe_finds_paths_and_the_units_of_slots),
+    cmocka_unit_test(test_probe_finds_paths_and_the_units_of_cells),
 };
 
 TL_TEST_MAIN(tests)

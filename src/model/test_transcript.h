@@ -80,10 +80,10 @@ static inline void transcript_step(transcript *t, uint32_t n, char *const *words
     if (strcmp(verb, "mode") == 0 && n == 2) {
         rig_set_mode(rig, *words[1] == 'M' ? TL_PRIV_M : *words[1] == 'S' ? TL_PRIV_S : TL_PRIV_U);
     } else if (strcmp(verb, "advance") == 0 && n == 3) {
-        tl_slot slot;
-        if (tl_probe_resolve(&rig->probe, words[1], &slot) != TL_OK)
+        tl_cell cell;
+        if (tl_probe_resolve(&rig->probe, words[1], &cell) != TL_OK)
             TRANSCRIPT_FAIL(t, "no signal is called '%s'", words[1]);
-        rig_advance(rig, slot, transcript_number(t, words[2]));
+        rig_advance(rig, cell, transcript_number(t, words[2]));
         rig_poll(rig);
     } else if (strcmp(verb, "write") == 0 && n == 3) {
         rig_write(rig, transcript_reg(t, words[1]), transcript_number(t, words[2]));

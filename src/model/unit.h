@@ -29,7 +29,7 @@ typedef struct tl_unit { // one instance; emitting is unit->tally[L2_READ_MISS] 
     const tl_unit_type *type;
     const char *path;    // "hart0.l1d", owned by the machine
     uint64_t *tally;     // [type->n_signals]
-    uint32_t first_slot; // index of tally[0] in the machine's flat array
+    uint32_t first_cell; // index of tally[0] in the machine's flat array
 } tl_unit;
 
 #endif

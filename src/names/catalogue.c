@@ -23,14 +23,14 @@ static int hart_of(const char *path) {
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "no memory for the catalogue of names"); }
 
-static tl_status add_unit(tl_catalogue *catalogue, const tl_unit_type *type, const char *path, tl_slot first_slot, tl_error *err) {
+static tl_status add_unit(tl_catalogue *catalogue, const tl_unit_type *type, const char *path, tl_cell first_cell, tl_error *err) {
     tl_catalogue_unit *unit = &catalogue->units[catalogue->n_units++];
     *unit = (tl_catalogue_unit){
-        .path = tl_arena_strdup(&catalogue->arena, path), .type = type, .first_slot = first_slot, .hart = hart_of(path)};
+        .path = tl_arena_strdup(&catalogue->arena, path), .type = type, .first_cell = first_cell, .hart = hart_of(path)};
     if (!unit->path)
         return no_memory(err);
     for (uint32_t i = 0; i < type->n_signals; i++) {
-        tl_catalogue_signal *signal = &catalogue->signals[first_slot + i];
+        tl_catalogue_signal *signal = &catalogue->signals[first_cell + i];
         *signal = (tl_catalogue_signal){
             .path = tl_arena_printf(&catalogue->arena, "%s.%s", path, type->signals[i].name),
             .event = tl_arena_printf(&catalogue->arena, "%s.%s", type->name, type->signals[i].name),
@@ -47,11 +47,11 @@ static tl_status add_unit(tl_catalogue *catalogue, const tl_unit_type *type, con
 static tl_status fill(tl_catalogue *catalogue, const tl_catalogue_of *of, tl_error *err) {
     tl_arena *arena = &catalogue->arena;
     catalogue->n_harts = of->n_harts;
-    catalogue->n_slots = of->n_slots;
+    catalogue->n_cells = of->n_cells;
     catalogue->n_constants = of->n_constants;
     catalogue->selecting_pmu = of->selecting_pmu;
     catalogue->units = tl_arena_alloc(arena, of->n_units * sizeof *catalogue->units);
-    catalogue->signals = tl_arena_alloc(arena, of->n_slots * sizeof *catalogue->signals);
+    catalogue->signals = tl_arena_alloc(arena, of->n_cells * sizeof *catalogue->signals);
     catalogue->constants = tl_arena_alloc(arena, (of->n_constants + 1) * sizeof *catalogue->constants);
     if (!catalogue->units || !catalogue->signals || !catalogue->constants)
         return no_memory(err);
@@ -59,7 +59,7 @@ static tl_status fill(tl_catalogue *catalogue, const tl_catalogue_of *of, tl_err
         memcpy(catalogue->constants, of->constants, of->n_constants * sizeof *catalogue->constants);
     tl_status status = TL_OK;
     for (uint32_t i = 0; status == TL_OK && i < of->n_units; i++)
-        status = add_unit(catalogue, of->units[i].type, of->units[i].path, of->units[i].first_slot, err);
+        status = add_unit(catalogue, of->units[i].type, of->units[i].path, of->units[i].first_cell, err);
     return status;
 }
 
@@ -86,8 +86,8 @@ void tl_catalogue_free(tl_catalogue *catalogue) {
     free(catalogue);
 }
 
-uint32_t tl_catalogue_n_slots(const tl_catalogue *catalogue) { return catalogue->n_slots; }
-tl_catalogue_signal tl_catalogue_signal_at(const tl_catalogue *catalogue, tl_slot slot) { return catalogue->signals[slot]; }
+uint32_t tl_catalogue_n_cells(const tl_catalogue *catalogue) { return catalogue->n_cells; }
+tl_catalogue_signal tl_catalogue_signal_at(const tl_catalogue *catalogue, tl_cell cell) { return catalogue->signals[cell]; }
 uint32_t tl_catalogue_n_units(const tl_catalogue *catalogue) { return catalogue->n_units; }
 tl_catalogue_unit tl_catalogue_unit_at(const tl_catalogue *catalogue, uint32_t index) { return catalogue->units[index]; }
 
@@ -140,9 +140,9 @@ static bool select_signal(const tl_catalogue *catalogue, const char *name, selec
 }
 
 typedef struct gathering {
-    tl_slot *slots;
-    tl_owned_slot *hart_slots;
-    uint32_t n_slots, n_hart_slots;
+    tl_cell *cells;
+    tl_owned_cell *hart_cells;
+    uint32_t n_cells, n_hart_cells;
 } gathering;
 
 // A shared unit may tell the harts apart in signals of their own: read_hart0 .. are the parts of read.
@@ -153,7 +153,7 @@ static void gather_parts(const tl_catalogue *catalogue, const tl_catalogue_unit 
         snprintf(name, sizeof name, "%s_hart%u", signal, hart);
         if (!find_signal(unit->type, name, &index))
             return;
-        into->hart_slots[into->n_hart_slots++] = (tl_owned_slot){.slot = unit->first_slot + index, .hart = (int)hart};
+        into->hart_cells[into->n_hart_cells++] = (tl_owned_cell){.cell = unit->first_cell + index, .hart = (int)hart};
     }
 }
 
@@ -163,10 +163,10 @@ static tl_status gather(tl_catalogue *catalogue, const selection *select, const 
     for (uint32_t i = 0; i < catalogue->n_units; i++)
         n_units += is_selected(select, &catalogue->units[i]);
     gathering into = {
-        .slots = tl_arena_alloc(&catalogue->arena, n_units * n_signals * sizeof *into.slots),
-        .hart_slots = tl_arena_alloc(&catalogue->arena, n_units * n_signals * catalogue->n_harts * sizeof *into.hart_slots),
+        .cells = tl_arena_alloc(&catalogue->arena, n_units * n_signals * sizeof *into.cells),
+        .hart_cells = tl_arena_alloc(&catalogue->arena, n_units * n_signals * catalogue->n_harts * sizeof *into.hart_cells),
     };
-    if (!into.slots || !into.hart_slots)
+    if (!into.cells || !into.hart_cells)
         return no_memory(err);
     for (uint32_t i = 0; i < catalogue->n_units; i++) {
         const tl_catalogue_unit *unit = &catalogue->units[i];
@@ -174,18 +174,18 @@ static tl_status gather(tl_catalogue *catalogue, const selection *select, const 
             uint32_t index;
             if (!find_signal(unit->type, signals[k], &index))
                 continue;
-            into.slots[into.n_slots++] = unit->first_slot + index;
+            into.cells[into.n_cells++] = unit->first_cell + index;
             if (unit->hart == SHARED)
                 gather_parts(catalogue, unit, signals[k], &into);
             else
-                into.hart_slots[into.n_hart_slots++] = (tl_owned_slot){.slot = unit->first_slot + index, .hart = unit->hart};
+                into.hart_cells[into.n_hart_cells++] = (tl_owned_cell){.cell = unit->first_cell + index, .hart = unit->hart};
         }
     }
     *ret_leaf = (tl_leaf){.kind = TL_LEAF_SLOTS,
-                          .slots = into.slots,
-                          .n_slots = into.n_slots,
-                          .hart_slots = into.hart_slots,
-                          .n_hart_slots = into.n_hart_slots};
+                          .cells = into.cells,
+                          .n_cells = into.n_cells,
+                          .hart_cells = into.hart_cells,
+                          .n_hart_cells = into.n_hart_cells};
     return TL_OK;
 }
 
@@ -264,10 +264,10 @@ static tl_status take_modes(char *name, uint32_t *modes, tl_error *err) {
 static void offer_events(const tl_catalogue *catalogue, tl_nearest *nearest) {
     for (uint32_t i = 0; i < catalogue->aliases.n_rows; i++)
         tl_nearest_offer(nearest, catalogue->aliases.rows[i].name);
-    for (uint32_t i = 0; i < catalogue->n_slots; i++)
+    for (uint32_t i = 0; i < catalogue->n_cells; i++)
         tl_nearest_offer(nearest, catalogue->signals[i].event);
     if (strncmp(nearest->wanted, "hart", 4) == 0 || strpbrk(nearest->wanted, "0123456789"))
-        for (uint32_t i = 0; i < catalogue->n_slots; i++)
+        for (uint32_t i = 0; i < catalogue->n_cells; i++)
             tl_nearest_offer(nearest, catalogue->signals[i].path);
 }
 
@@ -397,7 +397,7 @@ static tl_status add_matches(tl_catalogue *catalogue, const char *glob, tl_quant
             status = add_alias(catalogue, i, 0, catalogue->aliases.rows[i].name, list, err);
         }
     for (int pass = 0; pass < 2 && !(pass == 1 && has_any); pass++) // sums, else paths
-        for (uint32_t i = 0; status == TL_OK && i < catalogue->n_slots; i++) {
+        for (uint32_t i = 0; status == TL_OK && i < catalogue->n_cells; i++) {
             const tl_catalogue_signal *signal = &catalogue->signals[i];
             const char *name = pass == 0 ? signal->event : signal->path;
             if (!tl_glob_match(glob, name))
@@ -414,7 +414,7 @@ static const tl_catalogue_signal *signal_of(const tl_catalogue *catalogue, const
     for (uint32_t i = 0; i < catalogue->n_units; i++) {
         uint32_t index;
         if (is_selected(select, &catalogue->units[i]) && find_signal(catalogue->units[i].type, select->signal, &index))
-            return &catalogue->signals[catalogue->units[i].first_slot + index];
+            return &catalogue->signals[catalogue->units[i].first_cell + index];
     }
     return NULL;
 }

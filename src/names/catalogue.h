@@ -22,10 +22,10 @@ typedef struct tl_catalogue_constant {
     uint64_t value;
 } tl_catalogue_constant;
 
-// What the names are of. The catalogue copies it; it reads type, path and first_slot of a unit.
+// What the names are of. The catalogue copies it; it reads type, path and first_cell of a unit.
 typedef struct tl_catalogue_of {
     const tl_unit *units;
-    uint32_t n_units, n_slots, n_harts;
+    uint32_t n_units, n_cells, n_harts;
     const tl_catalogue_constant *constants;
     uint32_t n_constants;
     const char *selecting_pmu; // a PMU that takes selectors, for messages; outlives the catalogue
@@ -41,13 +41,13 @@ typedef struct tl_catalogue_signal {
     const tl_signal *signal;
     int hart; // -1: a shared unit
 } tl_catalogue_signal;
-uint32_t tl_catalogue_n_slots(const tl_catalogue *catalogue);
-tl_catalogue_signal tl_catalogue_signal_at(const tl_catalogue *catalogue, tl_slot slot);
+uint32_t tl_catalogue_n_cells(const tl_catalogue *catalogue);
+tl_catalogue_signal tl_catalogue_signal_at(const tl_catalogue *catalogue, tl_cell cell);
 
 typedef struct tl_catalogue_unit {
     const char *path; // "hart0.l1d"
     const tl_unit_type *type;
-    tl_slot first_slot;
+    tl_cell first_cell;
     int hart;
 } tl_catalogue_unit;
 uint32_t tl_catalogue_n_units(const tl_catalogue *catalogue);

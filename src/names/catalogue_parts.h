@@ -29,8 +29,8 @@ struct tl_catalogue {
     const char *selecting_pmu;
     tl_catalogue_unit *units;
     uint32_t n_units;
-    tl_catalogue_signal *signals; // by slot
-    uint32_t n_slots;
+    tl_catalogue_signal *signals; // by cell
+    uint32_t n_cells;
     tl_definitions aliases;
     tl_group **groups;
     uint32_t n_groups;

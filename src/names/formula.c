@@ -61,8 +61,8 @@ struct node {
 
 struct tl_formula {
     const node *root;
-    const tl_slot *slots;
-    uint32_t n_slots;
+    const tl_cell *cells;
+    uint32_t n_cells;
     uint32_t n_steps; // nodes that one evaluation visits, at most
     bool is_shared;
 };
@@ -82,15 +82,15 @@ static number eval_leaf(const node *n, const uint64_t *values, int hart) {
         return eval(leaf->formula->root, values, hart);
     wide sum = 0;
     if (hart == TL_ALL_HARTS) {
-        for (uint32_t i = 0; i < leaf->n_slots; i++)
-            sum += values[leaf->slots[i]];
+        for (uint32_t i = 0; i < leaf->n_cells; i++)
+            sum += values[leaf->cells[i]];
         return integer_of(sum);
     }
-    if (leaf->n_hart_slots == 0)
+    if (leaf->n_hart_cells == 0)
         return missing(n->reason);
-    for (uint32_t i = 0; i < leaf->n_hart_slots; i++)
-        if (leaf->hart_slots[i].hart == hart)
-            sum += values[leaf->hart_slots[i].slot];
+    for (uint32_t i = 0; i < leaf->n_hart_cells; i++)
+        if (leaf->hart_cells[i].hart == hart)
+            sum += values[leaf->hart_cells[i].cell];
     return integer_of(sum);
 }
 
@@ -178,10 +178,10 @@ tl_value tl_formula_eval(const tl_formula *formula, const uint64_t *values, int 
     return (tl_value){.kind = TL_VALUE_REAL, .real = value.real};
 }
 
-uint32_t tl_formula_slots(const tl_formula *formula, const tl_slot **ret_slots) {
-    if (formula->n_slots > 0)
-        *ret_slots = formula->slots;
-    return formula->n_slots;
+uint32_t tl_formula_cells(const tl_formula *formula, const tl_cell **ret_cells) {
+    if (formula->n_cells > 0)
+        *ret_cells = formula->cells;
+    return formula->n_cells;
 }
 
 bool tl_formula_is_shared(const tl_formula *formula) { return formula->is_shared; }
@@ -441,21 +441,21 @@ static uint64_t count_steps(const node *n) {
     if (!n)
         return 0;
     if (n->op == OP_LEAF)
-        return 1 + (n->leaf.kind == TL_LEAF_FORMULA ? n->leaf.formula->n_steps : n->leaf.n_slots);
+        return 1 + (n->leaf.kind == TL_LEAF_FORMULA ? n->leaf.formula->n_steps : n->leaf.n_cells);
     return 1 + count_steps(n->a) + count_steps(n->b) + count_steps(n->c);
 }
 
-// Adds the slots of a pure sum to `slots` (when not NULL); false: it is something else.
-static bool collect_slots(const node *n, tl_slot *slots, uint32_t *n_slots) {
+// Adds the cells of a pure sum to `cells` (when not NULL); false: it is something else.
+static bool collect_cells(const node *n, tl_cell *cells, uint32_t *n_cells) {
     if (n->op == OP_ADD)
-        return collect_slots(n->a, slots, n_slots) && collect_slots(n->b, slots, n_slots);
+        return collect_cells(n->a, cells, n_cells) && collect_cells(n->b, cells, n_cells);
     if (n->op != OP_LEAF || n->leaf.kind == TL_LEAF_CONSTANT)
         return false;
     if (n->leaf.kind == TL_LEAF_FORMULA)
-        return collect_slots(n->leaf.formula->root, slots, n_slots);
-    if (slots)
-        memcpy(slots + *n_slots, n->leaf.slots, n->leaf.n_slots * sizeof *slots);
-    *n_slots += n->leaf.n_slots;
+        return collect_cells(n->leaf.formula->root, cells, n_cells);
+    if (cells)
+        memcpy(cells + *n_cells, n->leaf.cells, n->leaf.n_cells * sizeof *cells);
+    *n_cells += n->leaf.n_cells;
     return true;
 }
 
@@ -463,7 +463,7 @@ static bool needs_shared(const node *n) {
     if (n->op == OP_LEAF) {
         if (n->leaf.kind == TL_LEAF_FORMULA)
             return n->leaf.formula->is_shared;
-        return n->leaf.kind == TL_LEAF_SLOTS && n->leaf.n_hart_slots == 0;
+        return n->leaf.kind == TL_LEAF_SLOTS && n->leaf.n_hart_cells == 0;
     }
     return (n->a && needs_shared(n->a)) || (n->b && needs_shared(n->b)) || (n->c && needs_shared(n->c));
 }
@@ -483,19 +483,19 @@ tl_status tl_formula_compile(const char *text, tl_arena *arena, tl_leaf_fn *find
     if (n_steps > MAX_STEPS)
         return tl_fail(err, TL_EFORMAT, "formula '%.200s': too large with all that it is made of", text);
     tl_formula *formula = tl_arena_alloc(arena, sizeof *formula);
-    uint32_t n_slots = 0, n_filled = 0;
-    tl_slot *slots = NULL;
-    if (collect_slots(root, NULL, &n_slots) && n_slots > 0) {
-        slots = tl_arena_alloc(arena, n_slots * sizeof *slots);
-        if (slots)
-            collect_slots(root, slots, &n_filled);
+    uint32_t n_cells = 0, n_filled = 0;
+    tl_cell *cells = NULL;
+    if (collect_cells(root, NULL, &n_cells) && n_cells > 0) {
+        cells = tl_arena_alloc(arena, n_cells * sizeof *cells);
+        if (cells)
+            collect_cells(root, cells, &n_filled);
     } else {
-        n_slots = 0;
+        n_cells = 0;
     }
-    if (!formula || (n_slots > 0 && !slots))
+    if (!formula || (n_cells > 0 && !cells))
         return tl_fail(err, TL_ENOMEM, "no memory for the formula '%.200s'", text);
     *formula =
-        (tl_formula){.root = root, .slots = slots, .n_slots = n_slots, .n_steps = (uint32_t)n_steps, .is_shared = needs_shared(root)};
+        (tl_formula){.root = root, .cells = cells, .n_cells = n_cells, .n_steps = (uint32_t)n_steps, .is_shared = needs_shared(root)};
     *ret_formula = formula;
     return TL_OK;
 }

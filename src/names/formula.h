@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Formulas over tallies: what an alias or a metric is made of. Text is compiled once against the names of one machine; evaluating
-// reads a flat array of totals or differences of totals, in slot order.
+// reads a flat array of totals or differences of totals, in cell order.
 //
 // Grammar, loosest first: `A if C else B`; `or`; `and`; < <= > >= == !=; + -; * / // (rounded down); unary -; numbers, names, parentheses,
 // min(a, b, ...), max(a, b, ...), d_ratio(a, b) (a / b, or 0 when b is 0). A `-` with letters or digits on both sides belongs to the name
@@ -28,25 +28,25 @@ typedef struct tl_value {
 typedef struct tl_formula tl_formula; // lives in the arena it was compiled into
 
 enum { TL_ALL_HARTS = -1 };
-// `values`: one cell per slot. `hart` >= 0 counts only what that hart did; a formula that needs more than that is missing then.
+// `values`: one number per cell. `hart` >= 0 counts only what that hart did; a formula that needs more than that is missing then.
 tl_value tl_formula_eval(const tl_formula *formula, const uint64_t *values, int hart);
 
-// A formula that is nothing but a sum of totals: its slots, for printing per unit. 0: it is more than that.
-uint32_t tl_formula_slots(const tl_formula *formula, const tl_slot **ret_slots);
+// A formula that is nothing but a sum of totals: its cells, for printing per unit. 0: it is more than that.
+uint32_t tl_formula_cells(const tl_formula *formula, const tl_cell **ret_cells);
 bool tl_formula_is_shared(const tl_formula *formula); // needs totals that no single hart answers for
 
-typedef struct tl_owned_slot {
-    tl_slot slot;
+typedef struct tl_owned_cell {
+    tl_cell cell;
     int hart;
-} tl_owned_slot;
+} tl_owned_cell;
 
 // What a name in a formula stands for; all pointers into memory that outlives the formula.
 typedef struct tl_leaf {
     enum { TL_LEAF_SLOTS, TL_LEAF_CONSTANT, TL_LEAF_FORMULA } kind;
-    const tl_slot *slots; // SLOTS: summed
-    uint32_t n_slots;
-    const tl_owned_slot *hart_slots;  // the same by hart, where one hart's part is known
-    uint32_t n_hart_slots;            // 0: it is not
+    const tl_cell *cells; // SLOTS: summed
+    uint32_t n_cells;
+    const tl_owned_cell *hart_cells;  // the same by hart, where one hart's part is known
+    uint32_t n_hart_cells;            // 0: it is not
     uint64_t constant, hart_constant; // CONSTANT: for all harts, for one
     const tl_formula *formula;
 } tl_leaf;

@@ -19,10 +19,10 @@ static tl_catalogue *open_catalogue(const char *machine) {
     return catalogue;
 }
 
-static tl_slot slot_of(const tl_catalogue *catalogue, const char *path) {
-    for (tl_slot slot = 0; slot < tl_catalogue_n_slots(catalogue); slot++)
-        if (strcmp(tl_catalogue_signal_at(catalogue, slot).path, path) == 0)
-            return slot;
+static tl_cell slot_of(const tl_catalogue *catalogue, const char *path) {
+    for (tl_cell cell = 0; cell < tl_catalogue_n_cells(catalogue); cell++)
+        if (strcmp(tl_catalogue_signal_at(catalogue, cell).path, path) == 0)
+            return cell;
     fail_msg("no signal %s", path);
     return 0;
 }
@@ -30,9 +30,9 @@ static tl_slot slot_of(const tl_catalogue *catalogue, const char *path) {
 static void test_there_are_many_signals_each_with_a_sentence(void **state) {
     (void)state;
     tl_catalogue *catalogue = open_catalogue("rocket");
-    assert_true(tl_catalogue_n_slots(catalogue) >= 120);
-    for (tl_slot slot = 0; slot < tl_catalogue_n_slots(catalogue); slot++) {
-        const tl_signal *signal = tl_catalogue_signal_at(catalogue, slot).signal;
+    assert_true(tl_catalogue_n_cells(catalogue) >= 120);
+    for (tl_cell cell = 0; cell < tl_catalogue_n_cells(catalogue); cell++) {
+        const tl_signal *signal = tl_catalogue_signal_at(catalogue, cell).signal;
         size_t n = strlen(signal->meaning);
         assert_true(n > 10 && signal->meaning[n - 1] == '.');
         assert_true(signal->max_step > 0);
@@ -40,11 +40,11 @@ static void test_there_are_many_signals_each_with_a_sentence(void **state) {
     tl_catalogue_free(catalogue);
 }
 
-// Every slot holds a power of two, so that a sum tells its parts; low slots only.
+// Every cell holds a power of two, so that a sum tells its parts; low cells only.
 static uint64_t eval_one(tl_catalogue *catalogue, const char *name, int hart, const char *const *ones, uint32_t n_ones) {
     tl_quantities list = {0};
     tl_error err = {0};
-    uint64_t *values = calloc(tl_catalogue_n_slots(catalogue), sizeof *values);
+    uint64_t *values = calloc(tl_catalogue_n_cells(catalogue), sizeof *values);
     assert_non_null(values);
     for (uint32_t i = 0; i < n_ones; i++)
         values[slot_of(catalogue, ones[i])] = UINT64_C(1) << i;
@@ -246,12 +246,12 @@ static void test_events_of_one_slot_can_be_split_by_unit(void **state) {
     (void)state;
     tl_catalogue *catalogue = open_catalogue("u74");
     tl_quantities list = {0};
-    const tl_slot *slots = NULL;
+    const tl_cell *cells = NULL;
     assert_int_equal(tl_catalogue_events(catalogue, "branches,minor-faults,cache-misses,l2.write", &list, NULL), TL_OK);
-    assert_int_equal(tl_formula_slots(list.items[0].formula, &slots), 3 * 4);
-    assert_int_equal(slots[0], slot_of(catalogue, "hart0.insn_branch"));
-    assert_int_equal(tl_formula_slots(list.items[1].formula, &slots), 0); // a difference
-    assert_int_equal(tl_formula_slots(list.items[2].formula, &slots), 4);
+    assert_int_equal(tl_formula_cells(list.items[0].formula, &cells), 3 * 4);
+    assert_int_equal(cells[0], slot_of(catalogue, "hart0.insn_branch"));
+    assert_int_equal(tl_formula_cells(list.items[1].formula, &cells), 0); // a difference
+    assert_int_equal(tl_formula_cells(list.items[2].formula, &cells), 4);
     assert_false(tl_formula_is_shared(list.items[2].formula)); // slices tell the harts apart
     assert_true(tl_formula_is_shared(list.items[3].formula));
     tl_quantities_done(&list);

@@ -9,22 +9,22 @@
 #include "base/bits.h"
 #include "base/testing.h"
 
-// Names of a small world: slots 0..3 hold a0, a1 (harts 0 and 1), and two shared cells s and big.
+// Names of a small world: cells 0..3 hold a0, a1 (harts 0 and 1), and two shared cells s and big.
 enum { A0, A1, S, BIG, N_SLOTS };
 static const uint64_t values[N_SLOTS] = {7, 11, 13, UINT64_MAX};
 
 static tl_status find(void *ctx, const char *name, tl_leaf *ret_leaf, tl_error *err) {
-    static const tl_slot slots[] = {A0, A1, S, BIG};
-    static const tl_owned_slot owned[] = {{A0, 0}, {A1, 1}};
+    static const tl_cell cells[] = {A0, A1, S, BIG};
+    static const tl_owned_cell owned[] = {{A0, 0}, {A1, 1}};
     (*(uint32_t *)ctx)++;
     static const struct {
         const char *name;
         tl_leaf leaf;
     } names[] = {
-        {"a", {.kind = TL_LEAF_SLOTS, .slots = slots, .n_slots = 2, .hart_slots = owned, .n_hart_slots = 2}},
-        {"a-b:u", {.kind = TL_LEAF_SLOTS, .slots = slots, .n_slots = 1, .hart_slots = owned, .n_hart_slots = 1}},
-        {"s", {.kind = TL_LEAF_SLOTS, .slots = slots + S, .n_slots = 1}},
-        {"big", {.kind = TL_LEAF_SLOTS, .slots = slots + BIG, .n_slots = 1}},
+        {"a", {.kind = TL_LEAF_SLOTS, .cells = cells, .n_cells = 2, .hart_cells = owned, .n_hart_cells = 2}},
+        {"a-b:u", {.kind = TL_LEAF_SLOTS, .cells = cells, .n_cells = 1, .hart_cells = owned, .n_hart_cells = 1}},
+        {"s", {.kind = TL_LEAF_SLOTS, .cells = cells + S, .n_cells = 1}},
+        {"big", {.kind = TL_LEAF_SLOTS, .cells = cells + BIG, .n_cells = 1}},
         {"harts", {.kind = TL_LEAF_CONSTANT, .constant = 2, .hart_constant = 1}},
         {"ifs", {.kind = TL_LEAF_CONSTANT, .constant = 5, .hart_constant = 5}},
     };
@@ -240,19 +240,19 @@ static void test_formulas_of_formulas_stay_small(void **state) {
     tl_arena_done(&arena);
 }
 
-static void test_plain_sums_name_their_slots(void **state) {
+static void test_plain_sums_name_their_cells(void **state) {
     (void)state;
     tl_arena arena = {0};
     const tl_formula *sum, *product;
-    const tl_slot *slots = NULL;
+    const tl_cell *cells = NULL;
     assert_int_equal(compile("s + (a)", &arena, &sum, NULL), TL_OK);
-    assert_int_equal(tl_formula_slots(sum, &slots), 3);
-    assert_int_equal(slots[0], S);
-    assert_int_equal(slots[1], A0);
-    assert_int_equal(slots[2], A1);
+    assert_int_equal(tl_formula_cells(sum, &cells), 3);
+    assert_int_equal(cells[0], S);
+    assert_int_equal(cells[1], A0);
+    assert_int_equal(cells[2], A1);
     assert_true(tl_formula_is_shared(sum));
     assert_int_equal(compile("2 * a", &arena, &product, NULL), TL_OK);
-    assert_int_equal(tl_formula_slots(product, &slots), 0);
+    assert_int_equal(tl_formula_cells(product, &cells), 0);
     assert_false(tl_formula_is_shared(product));
     tl_arena_done(&arena);
 }
@@ -265,6 +265,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_mistakes_are_named_with_their_column),
     cmocka_unit_test(test_hostile_formulas_are_refused),
     cmocka_unit_test(test_formulas_of_formulas_stay_small),
-    cmocka_unit_test(test_plain_sums_name_their_slots),
+    cmocka_unit_test(test_plain_sums_name_their_cells),
 };
 TL_TEST_MAIN(tests)

@@ -90,15 +90,15 @@ static void test_files_of_the_tree_are_all_carried(void **state) {
 // Totals that obey the identities of the model: causes sum to cycle, classes to instret.
 static uint64_t *new_totals(const tl_catalogue *catalogue) {
     static const uint32_t primes[] = {3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
-    uint64_t *values = calloc(tl_catalogue_n_slots(catalogue), sizeof *values);
+    uint64_t *values = calloc(tl_catalogue_n_cells(catalogue), sizeof *values);
     assert_non_null(values);
-    for (tl_slot slot = 0; slot < tl_catalogue_n_slots(catalogue); slot++)
-        values[slot] = 1000 + primes[slot % TL_COUNT_OF(primes)] * slot;
+    for (tl_cell cell = 0; cell < tl_catalogue_n_cells(catalogue); cell++)
+        values[cell] = 1000 + primes[cell % TL_COUNT_OF(primes)] * cell;
     for (uint32_t u = 0; u < tl_catalogue_n_units(catalogue); u++) {
         tl_catalogue_unit unit = tl_catalogue_unit_at(catalogue, u);
         if (strcmp(unit.type->name, "hart") != 0)
             continue;
-        uint64_t *hart = values + unit.first_slot;
+        uint64_t *hart = values + unit.first_cell;
         hart[TL_S_HART_CYCLE] = hart[TL_S_HART_INSTRET] = 0;
         for (uint32_t s = TL_S_HART_CYC_ISSUE; s <= TL_S_HART_CYC_MMIO; s++)
             hart[TL_S_HART_CYCLE] += hart[s];
@@ -163,12 +163,12 @@ static void test_values_are_what_their_names_say(void **state) {
     } metrics[] = {{"ipc*", 0.4},        {"cpi,", 2.5},  {"l1i_mpki", 10},     {"l1i_miss_rate", 25},   {"l1d_load_miss_rate", 10},
                    {"l2_miss_rate", 20}, {"l2_mpki", 5}, {"row_hit_rate", 60}, {"mem_read_bytes", 640}, {"mem_bandwidth", 0.128}};
     tl_catalogue *catalogue = open_catalogue("rocket"); // 1 GHz, 64-byte lines
-    uint64_t *values = calloc(tl_catalogue_n_slots(catalogue), sizeof *values);
+    uint64_t *values = calloc(tl_catalogue_n_cells(catalogue), sizeof *values);
     assert_non_null(values);
     for (size_t i = 0; i < TL_COUNT_OF(totals); i++)
-        for (tl_slot slot = 0; slot < tl_catalogue_n_slots(catalogue); slot++)
-            if (strcmp(tl_catalogue_signal_at(catalogue, slot).path, totals[i].path) == 0)
-                values[slot] = totals[i].value;
+        for (tl_cell cell = 0; cell < tl_catalogue_n_cells(catalogue); cell++)
+            if (strcmp(tl_catalogue_signal_at(catalogue, cell).path, totals[i].path) == 0)
+                values[cell] = totals[i].value;
     for (size_t i = 0; i < TL_COUNT_OF(metrics); i++)
         assert_near(sum_of(catalogue, metrics[i].name, values, TL_ALL_HARTS), metrics[i].value);
 

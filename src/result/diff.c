@@ -229,11 +229,11 @@ static tl_status apply_gate(tl_diff *diff, const char *text, tl_error *err) {
 }
 
 // Terms of an event.
-static uint32_t slots_of(tl_catalogue *catalogue, const char *name, const tl_slot **ret_slots) {
+static uint32_t slots_of(tl_catalogue *catalogue, const char *name, const tl_cell **ret_cells) {
     tl_quantities found = {0};
     uint32_t n = 0;
     if (!tl_glob_is_pattern(name) && tl_catalogue_events(catalogue, name, &found, NULL) == TL_OK && found.n_items == 1)
-        n = tl_formula_slots(found.items[0].formula, ret_slots);
+        n = tl_formula_cells(found.items[0].formula, ret_cells);
     tl_quantities_done(&found);
     return n;
 }
@@ -241,20 +241,20 @@ static uint32_t slots_of(tl_catalogue *catalogue, const char *name, const tl_slo
 // Rows of one scope that have the same value on both sides and sum the same tallies are one counted thing.
 static tl_status find_synonyms(tl_diff *diff, tl_catalogue *names, tl_error *err) {
     tl_status status = TL_OK;
-    const tl_slot **slots = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *slots);
-    uint32_t *n_slots = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *n_slots);
-    if (!slots || !n_slots)
+    const tl_cell **cells = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *cells);
+    uint32_t *n_cells = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *n_cells);
+    if (!cells || !n_cells)
         status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
     for (uint32_t i = 0; status == TL_OK && i < diff->n_lines; i++) {
         tl_diff_line *line = &diff->lines[i];
         const tl_row *row = line->before ? line->before : line->after;
         if (row->is_metric)
             continue;
-        n_slots[i] = slots_of(names, row->name, &slots[i]);
-        for (uint32_t k = 0; n_slots[i] > 0 && k < i && !line->same_as; k++) {
+        n_cells[i] = slots_of(names, row->name, &cells[i]);
+        for (uint32_t k = 0; n_cells[i] > 0 && k < i && !line->same_as; k++) {
             const tl_diff_line *other = &diff->lines[k];
             const tl_row *same = other->before ? other->before : other->after;
-            if (n_slots[k] == n_slots[i] && !other->same_as && !memcmp(slots[k], slots[i], n_slots[i] * sizeof **slots) &&
+            if (n_cells[k] == n_cells[i] && !other->same_as && !memcmp(cells[k], cells[i], n_cells[i] * sizeof **cells) &&
                 is_same_name(other->region, line->region) && !strcmp(same->scope, row->scope) &&
                 is_same_value(line->before, other->before) && is_same_value(line->after, other->after))
                 line->same_as = same->name;

@@ -54,15 +54,15 @@ static uint32_t add_rows(const tl_outline *outline, const tl_quantity *quantity,
         if (rows)
             rows[n] = row_of(quantity, outline->hart_scopes[hart], tl_formula_eval(quantity->formula, totals, (int)hart));
     }
-    const tl_slot *slots;
-    uint32_t n_slots = outline->per_unit && !quantity->is_metric ? tl_formula_slots(quantity->formula, &slots) : 0;
-    for (uint32_t unit = 0; n_slots > 0 && unit < tl_catalogue_n_units(outline->catalogue); unit++) {
+    const tl_cell *cells;
+    uint32_t n_cells = outline->per_unit && !quantity->is_metric ? tl_formula_cells(quantity->formula, &cells) : 0;
+    for (uint32_t unit = 0; n_cells > 0 && unit < tl_catalogue_n_units(outline->catalogue); unit++) {
         tl_catalogue_unit of = tl_catalogue_unit_at(outline->catalogue, unit);
         uint64_t sum = 0;
         uint32_t n_found = 0;
-        for (uint32_t i = 0; i < n_slots; i++) {
-            if (slots[i] >= of.first_slot && slots[i] - of.first_slot < of.type->n_signals) {
-                sum += totals[slots[i]];
+        for (uint32_t i = 0; i < n_cells; i++) {
+            if (cells[i] >= of.first_cell && cells[i] - of.first_cell < of.type->n_signals) {
+                sum += totals[cells[i]];
                 n_found++;
             }
         }
@@ -131,8 +131,8 @@ static tl_value truth_of(const tl_outline *outline, const tl_counted *event, con
     if (event->truth)
         return tl_formula_eval(event->truth, totals, hart);
     for (uint32_t k = 0; k < outline->header.n_harts; k++) {
-        for (uint32_t i = 0; (hart == TL_ALL_HARTS || hart == (int)k) && i < event->n_slots[k]; i++)
-            sum += totals[event->slots[k][i]];
+        for (uint32_t i = 0; (hart == TL_ALL_HARTS || hart == (int)k) && i < event->n_cells[k]; i++)
+            sum += totals[event->cells[k][i]];
     }
     return integer(sum);
 }

@@ -18,15 +18,15 @@ typedef struct tl_outline_event {
 
 typedef struct tl_counted { // an event that a PMU counts while the program runs
     const char *name, *unit, *meaning;
-    const tl_formula *truth;     // what the name means; NULL: the totals that `slots` sum
-    const tl_slot *const *slots; // by hart
-    const uint32_t *n_slots;     // by hart
+    const tl_formula *truth;     // what the name means; NULL: the totals that `cells` sum
+    const tl_cell *const *cells; // by hart
+    const uint32_t *n_cells;     // by hart
 } tl_counted;
 
 struct tl_outline {
     atomic_uint n_owners;
     tl_arena arena;
-    tl_catalogue *catalogue; // names the totals; its slots are their order
+    tl_catalogue *catalogue; // names the totals; its cells are their order
     tl_header header;
     tl_outline_event *events;
     uint32_t n_events;

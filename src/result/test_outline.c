@@ -23,7 +23,7 @@ static tl_outline *new_outline(const char *events, const char *metrics) {
     static const tl_unit units[] = {
         {&cache, "hart0.cache", NULL, LOAD_0}, {&cache, "hart1.cache", NULL, LOAD_1}, {&mem, "mem", NULL, READ}};
     static const char *const scopes[] = {"hart0", "hart1"};
-    const tl_catalogue_of of = {.units = units, .n_units = 3, .n_slots = N_TOTALS, .n_harts = N_HARTS, .selecting_pmu = "any"};
+    const tl_catalogue_of of = {.units = units, .n_units = 3, .n_cells = N_TOTALS, .n_harts = N_HARTS, .selecting_pmu = "any"};
     tl_outline *outline = NULL;
     tl_error err = {0};
     assert_int_equal(tl_outline_new(&outline, &err), TL_OK);
@@ -179,12 +179,12 @@ static void test_results_outlive_whoever_made_their_outline(void **state) {
 // Two events of a PMU: one means a formula, the other the totals that the test lists for each hart. 2 ns are a cycle.
 static void test_counts_of_a_pmu_are_scaled_beside_the_truth(void **state) {
     (void)state;
-    static const tl_slot of_hart_0[] = {LOAD_0, MISS_0}, of_hart_1[] = {LOAD_1};
-    static const tl_slot *const slots[] = {of_hart_0, of_hart_1};
-    static const uint32_t n_slots[] = {2, 1};
+    static const tl_cell of_hart_0[] = {LOAD_0, MISS_0}, of_hart_1[] = {LOAD_1};
+    static const tl_cell *const cells[] = {of_hart_0, of_hart_1};
+    static const uint32_t n_cells[] = {2, 1};
     tl_outline *outline = new_outline(NULL, NULL);
     tl_counted miss = {.name = "miss", .unit = "", .meaning = "Misses."},
-               raw = {.name = "r1", .unit = "", .slots = slots, .n_slots = n_slots};
+               raw = {.name = "r1", .unit = "", .cells = cells, .n_cells = n_cells};
     const tl_counted *const counted[] = {&miss, &raw};
     assert_int_equal(tl_catalogue_formula(outline->catalogue, "cache.miss", &miss.truth, NULL), TL_OK);
     outline->header.pmu = "any";

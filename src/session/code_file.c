@@ -203,7 +203,7 @@ static tl_status begin_dump(tl_code_file *file, tl_error *err) {
 
 tl_status tl_code_file_new(tl_host_symbols kind, tl_machine *machine, tl_arena *arena, tl_code_file **ret_file, tl_error *err) {
     if (!machine->harts[0]->host_code)
-        return tl_fail(err, TL_EINVAL, "engine %s makes no host code that perf could name; use --engine translate", machine->core->name);
+        return tl_fail(err, TL_EINVAL, "engine %s makes no host code that perf could name; use --engine translate", machine->engine->name);
     tl_code_file *file = tl_arena_alloc(arena, sizeof *file);
     if (!file)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");

@@ -153,7 +153,7 @@ tl_status tl_cost_new(const char *pmu, const char *name, const char *const *over
     tl_cost *cost = calloc(1, sizeof *cost);
     if (!cost)
         return no_memory(err);
-    status = tl_machine_new(&config, &tl_core_step, &machine, err);
+    status = tl_machine_new(&config, &tl_engine_step, &machine, err);
     if (status == TL_OK)
         status = fill(cost, own, &config, machine, n_units, n_counters, err);
     tl_machine_free(machine);

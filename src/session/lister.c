@@ -77,9 +77,9 @@ static tl_status add_machines(builder *b, tl_error *err) {
 // A signal is listed once, by the name that sums it, with the paths of its instances. A pattern with a unit's path selects paths.
 static void add_signals(builder *b, const tl_catalogue *catalogue) {
     bool wants_paths = b->glob && (!strncmp(b->glob, "hart0", 5) || strpbrk(b->glob, "0123456789")) && strncmp(b->glob, "l", 1) != 0;
-    uint32_t n_slots = tl_catalogue_n_slots(catalogue);
-    for (tl_slot slot = 0; slot < n_slots; slot++) {
-        tl_catalogue_signal signal = tl_catalogue_signal_at(catalogue, slot);
+    uint32_t n_cells = tl_catalogue_n_cells(catalogue);
+    for (tl_cell cell = 0; cell < n_cells; cell++) {
+        tl_catalogue_signal signal = tl_catalogue_signal_at(catalogue, cell);
         tl_listing_row row = {
             .group = signal.type->name, .unit = tl_measure_unit(signal.signal->measure), .meaning = signal.signal->meaning};
         if (wants_paths && tl_glob_match(b->glob, signal.path)) {
@@ -89,12 +89,12 @@ static void add_signals(builder *b, const tl_catalogue *catalogue) {
             continue;
         }
         bool is_first = true;
-        for (tl_slot before = 0; before < slot && is_first; before++)
+        for (tl_cell before = 0; before < cell && is_first; before++)
             is_first = strcmp(tl_catalogue_signal_at(catalogue, before).event, signal.event) != 0;
         if (!is_first)
             continue;
         tl_strbuf paths = {0};
-        for (tl_slot other = slot; other < n_slots; other++) {
+        for (tl_cell other = cell; other < n_cells; other++) {
             tl_catalogue_signal instance = tl_catalogue_signal_at(catalogue, other);
             if (!strcmp(instance.event, signal.event))
                 tl_strbuf_addf(&paths, "%s%s", paths.n_bytes ? " + " : "", instance.path);

@@ -29,12 +29,12 @@ static const char *selecting_pmu(void) {
     return *type ? (*type)->pmu->name : "NAME";
 }
 
-static tl_status make(const tl_config *config, const tl_unit *units, uint32_t n_units, uint32_t n_slots, tl_catalogue **ret_catalogue,
+static tl_status make(const tl_config *config, const tl_unit *units, uint32_t n_units, uint32_t n_cells, tl_catalogue **ret_catalogue,
                       tl_error *err) {
     tl_catalogue_constant constants[TL_MAX_KEYS];
     const tl_catalogue_of of = {.units = units,
                                 .n_units = n_units,
-                                .n_slots = n_slots,
+                                .n_cells = n_cells,
                                 .n_harts = config->n_harts,
                                 .constants = constants,
                                 .n_constants = list_constants(config, constants),
@@ -42,7 +42,7 @@ static tl_status make(const tl_config *config, const tl_unit *units, uint32_t n_
     return tl_catalogue_new(&of, ret_catalogue, err);
 }
 
-static tl_status list_units(const tl_config *config, tl_arena *arena, tl_unit *units, uint32_t *ret_n_slots, tl_error *err) {
+static tl_status list_units(const tl_config *config, tl_arena *arena, tl_unit *units, uint32_t *ret_n_cells, tl_error *err) {
     tl_unit *unit = units;
     for (uint32_t hart = 0; hart < config->n_harts; hart++) {
         for (uint32_t i = 0; i < TL_N_HART_UNITS; i++, unit++) {
@@ -50,21 +50,21 @@ static tl_status list_units(const tl_config *config, tl_arena *arena, tl_unit *u
             snprintf(path, sizeof path, tl_hart_units[i].path_format, hart);
             *unit = (tl_unit){.type = &tl_hart_units[i].type,
                               .path = tl_arena_strdup(arena, path),
-                              .first_slot = hart * TL_S_N_SLOTS + tl_hart_units[i].first_slot};
+                              .first_cell = hart * TL_S_N_CELLS + tl_hart_units[i].first_cell};
             if (!unit->path)
                 return no_memory(err);
         }
     }
-    tl_slot slot = config->n_harts * TL_S_N_SLOTS;
+    tl_cell cell = config->n_harts * TL_S_N_CELLS;
     for (uint32_t i = 0; i < tl_memory_n_units(config); i++, unit++) {
         tl_memory_unit shared;
         tl_memory_unit_at(config, i, &shared);
-        *unit = (tl_unit){.type = shared.type, .path = tl_arena_strdup(arena, shared.path), .first_slot = slot};
+        *unit = (tl_unit){.type = shared.type, .path = tl_arena_strdup(arena, shared.path), .first_cell = cell};
         if (!unit->path)
             return no_memory(err);
-        slot += shared.type->n_signals;
+        cell += shared.type->n_signals;
     }
-    *ret_n_slots = slot;
+    *ret_n_cells = cell;
     return TL_OK;
 }
 
@@ -73,18 +73,18 @@ tl_status tl_machine_names_new(const tl_config *config, tl_catalogue **ret_catal
     if (status != TL_OK)
         return status;
     tl_arena arena = {0};
-    uint32_t n_units = config->n_harts * TL_N_HART_UNITS + tl_memory_n_units(config), n_slots = 0;
+    uint32_t n_units = config->n_harts * TL_N_HART_UNITS + tl_memory_n_units(config), n_cells = 0;
     tl_unit *units = tl_arena_alloc(&arena, n_units * sizeof *units);
-    status = units ? list_units(config, &arena, units, &n_slots, err) : no_memory(err);
+    status = units ? list_units(config, &arena, units, &n_cells, err) : no_memory(err);
     if (status == TL_OK)
-        status = make(config, units, n_units, n_slots, ret_catalogue, err);
+        status = make(config, units, n_units, n_cells, ret_catalogue, err);
     tl_arena_done(&arena);
     return status;
 }
 
 tl_status tl_machine_names_new_of(const tl_machine *machine, tl_catalogue **ret_catalogue, tl_error *err) {
     const tl_probe *probe = &machine->probe;
-    return make(&machine->config, probe->units, probe->n_units, probe->n_slots, ret_catalogue, err);
+    return make(&machine->config, probe->units, probe->n_units, probe->n_cells, ret_catalogue, err);
 }
 
 tl_status tl_machine_names_new_of_pairs(tl_catalogue **ret_catalogue, tl_error *err) {

@@ -300,9 +300,9 @@ static tl_status default_events(tl_catalogue *catalogue, tl_quantities *list, tl
     }
     for (uint32_t k = 0; status == TL_OK && k < tl_catalogue_n_aliases(catalogue); k++)
         status = tl_catalogue_events(catalogue, tl_catalogue_alias_at(catalogue, k)->name, list, err);
-    uint32_t n_slots = tl_catalogue_n_slots(catalogue);
-    for (tl_slot slot = 0; status == TL_OK && slot < n_slots; slot++) {
-        tl_catalogue_signal signal = tl_catalogue_signal_at(catalogue, slot);
+    uint32_t n_cells = tl_catalogue_n_cells(catalogue);
+    for (tl_cell cell = 0; status == TL_OK && cell < n_cells; cell++) {
+        tl_catalogue_signal signal = tl_catalogue_signal_at(catalogue, cell);
         bool is_first = signal.hart <= 0; // those of other harts have been listed
         if (is_first && !is_listed(list, signal.event))
             status = tl_catalogue_events(catalogue, signal.event, list, err);
@@ -321,10 +321,10 @@ static tl_status default_metrics(tl_outline *outline, tl_error *err) {
 
 // The unit type whose signal this event names, or "".
 static const char *group_of(const tl_catalogue *catalogue, const tl_quantity *quantity) {
-    const tl_slot *slots;
+    const tl_cell *cells;
     const char *dot = strrchr(quantity->name, '.');
-    if (dot && tl_formula_slots(quantity->formula, &slots) > 0)
-        return tl_catalogue_signal_at(catalogue, slots[0]).type->name;
+    if (dot && tl_formula_cells(quantity->formula, &cells) > 0)
+        return tl_catalogue_signal_at(catalogue, cells[0]).type->name;
     return "";
 }
 

@@ -42,7 +42,7 @@ struct tl_regions {
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
 static bool give_totals(tl_regions *regions, region *r) {
-    size_t bytes = regions->machine->probe.n_slots * sizeof(uint64_t);
+    size_t bytes = regions->machine->probe.n_cells * sizeof(uint64_t);
     r->entry = tl_arena_alloc(regions->arena, bytes);
     r->sum = tl_arena_alloc(regions->arena, bytes);
     return r->entry && r->sum;
@@ -210,13 +210,13 @@ static void enter(tl_regions *regions, region *r) {
     const tl_machine *machine = regions->machine;
     r->is_inside = true;
     r->n_visits++;
-    memcpy(r->entry, machine->tally, machine->probe.n_slots * sizeof *r->entry);
+    memcpy(r->entry, machine->tally, machine->probe.n_cells * sizeof *r->entry);
 }
 
 static void leave(tl_regions *regions, region *r) {
     const tl_machine *machine = regions->machine;
     r->is_inside = false;
-    for (uint32_t i = 0; i < machine->probe.n_slots; i++)
+    for (uint32_t i = 0; i < machine->probe.n_cells; i++)
         r->sum[i] += machine->tally[i] - r->entry[i];
 }
 
@@ -311,17 +311,17 @@ void tl_regions_watch_markers(tl_regions *regions) {
 // ---- Totals.
 
 static void read_region(const tl_regions *regions, const region *r, uint64_t *ret_values) {
-    for (uint32_t i = 0; i < regions->machine->probe.n_slots; i++)
+    for (uint32_t i = 0; i < regions->machine->probe.n_cells; i++)
         ret_values[i] = r->sum[i] + (r->is_inside ? regions->machine->tally[i] - r->entry[i] : 0);
 }
 
 void tl_regions_totals(const tl_regions *regions, uint64_t *ret_values) { read_region(regions, &regions->list[0], ret_values); }
 
 tl_status tl_regions_result(const tl_regions *regions, tl_result *result, tl_error *err) {
-    uint32_t n_slots = regions->machine->probe.n_slots;
+    uint32_t n_cells = regions->machine->probe.n_cells;
     tl_arena *arena = &result->arena;
     result->regions = tl_arena_alloc(arena, (regions->n + 1) * sizeof *result->regions);
-    result->totals = tl_arena_alloc(arena, ((size_t)regions->n * n_slots + 1) * sizeof *result->totals);
+    result->totals = tl_arena_alloc(arena, ((size_t)regions->n * n_cells + 1) * sizeof *result->totals);
     if (!result->regions || !result->totals)
         return no_memory(err);
     for (uint32_t i = 0; i < regions->n; i++) {
@@ -336,10 +336,10 @@ tl_status tl_regions_result(const tl_regions *regions, tl_result *result, tl_err
                                  .n_visits = r->n_visits};
         if (!to->name || (r->start.name && !to->start) || (r->stop.name && !to->stop))
             return no_memory(err);
-        read_region(regions, r, result->totals + (size_t)n_slots * result->n_regions++);
+        read_region(regions, r, result->totals + (size_t)n_cells * result->n_regions++);
         result->n_roi_visits += r->n_visits;
     }
     result->is_by_region = regions->are_several;
-    result->n_totals = regions->are_several ? n_slots * result->n_regions : n_slots;
+    result->n_totals = regions->are_several ? n_cells * result->n_regions : n_cells;
     return TL_OK;
 }

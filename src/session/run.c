@@ -61,16 +61,16 @@ static uint64_t host_now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-const tl_core_type *tl_session_core(tl_engine engine) {
+const tl_engine_type *tl_session_engine(tl_engine engine) {
     switch (engine) {
-    case TL_ENGINE_STEP: return &tl_core_step;
-    case TL_ENGINE_INTERP: return &tl_core_block;
+    case TL_ENGINE_STEP: return &tl_engine_step;
+    case TL_ENGINE_INTERP: return &tl_engine_interp;
 #ifdef TL_HAS_TRANSLATOR
     case TL_ENGINE_TRANSLATE:
-    case TL_ENGINE_FASTEST: return &tl_core_translate;
+    case TL_ENGINE_FASTEST: return &tl_engine_translate;
 #else
     case TL_ENGINE_TRANSLATE: return NULL;
-    case TL_ENGINE_FASTEST: return &tl_core_block;
+    case TL_ENGINE_FASTEST: return &tl_engine_interp;
 #endif
     }
     return NULL;
@@ -128,18 +128,18 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
 }
 
 // The fastest engine may turn out to be one that this host forbids, by a policy against executable memory say.
-static tl_status new_machine(tl_session *session, const tl_run_options *options, const tl_core_type *core, tl_error *err) {
+static tl_status new_machine(tl_session *session, const tl_run_options *options, const tl_engine_type *core, tl_error *err) {
     tl_plan *plan = session->plan;
     if (options->code_cache_bytes != 0)
         plan->config.code_cache_bytes = (uint32_t)options->code_cache_bytes;
     plan->config.n_cold_runs = (uint32_t)options->translate_after_runs;
     plan->outline->header.engine = core->name;
     tl_status status = tl_machine_new(&plan->config, core, &session->machine, err);
-    if (status == TL_EACCESS && options->engine == TL_ENGINE_FASTEST && core != &tl_core_block) {
-        core = &tl_core_block;
+    if (status == TL_EACCESS && options->engine == TL_ENGINE_FASTEST && core != &tl_engine_interp) {
+        core = &tl_engine_interp;
         status = tl_machine_new(&plan->config, core, &session->machine, err);
     }
-    if (options->engine == TL_ENGINE_FASTEST && core == &tl_core_block)
+    if (options->engine == TL_ENGINE_FASTEST && core == &tl_engine_interp)
         plan->outline->header.engine = "interp, since this host runs no translated code";
     return status;
 }
@@ -166,7 +166,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     tl_status status = tl_plan_new(&options, &session->plan, err);
     if (status != TL_OK)
         goto out;
-    const tl_core_type *core = tl_session_core(options.engine);
+    const tl_engine_type *core = tl_session_engine(options.engine);
     if (!core) {
         status = tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
         goto out;
@@ -178,10 +178,10 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     session->sampler.machine = options.host_profile ? session->machine : NULL;
     if (status == TL_OK && options.host_symbols != TL_HOST_SYMBOLS_NONE)
         status = tl_code_file_new(options.host_symbols, session->machine, arena, &session->code_file, err);
-    uint32_t n_slots = session->machine->probe.n_slots;
-    if (status == TL_OK && n_slots != tl_catalogue_n_slots(session->plan->outline->catalogue))
-        status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_slots,
-                         tl_catalogue_n_slots(session->plan->outline->catalogue));
+    uint32_t n_cells = session->machine->probe.n_cells;
+    if (status == TL_OK && n_cells != tl_catalogue_n_cells(session->plan->outline->catalogue))
+        status = tl_fail(err, TL_EINVAL, "the machine has %u signals, its catalogue %u", n_cells,
+                         tl_catalogue_n_cells(session->plan->outline->catalogue));
     const tl_source_type *source = session->plan->source_type;
     if (status == TL_OK && source && source->check)
         status = source->check(session->plan->source, session->machine, err);
@@ -252,7 +252,7 @@ static void read_totals(tl_session *session, uint64_t *ret_values) {
     if (session->regions)
         tl_regions_totals(session->regions, ret_values);
     else
-        memcpy(ret_values, machine->tally, machine->probe.n_slots * sizeof *ret_values);
+        memcpy(ret_values, machine->tally, machine->probe.n_cells * sizeof *ret_values);
 }
 
 // A hart stands before a place where a region may begin or end.
@@ -421,7 +421,7 @@ static tl_status read_at_end(tl_session *session, tl_error *err) {
     const tl_source_type *type = session->plan->source_type;
     if (!type || !type->read_at_end || session->left.reading || !session->guest || !session->has_ended || session->reason == TL_END_FAILED)
         return TL_OK;
-    session->left.totals = tl_arena_alloc(&session->arena, session->machine->probe.n_slots * sizeof *session->left.totals);
+    session->left.totals = tl_arena_alloc(&session->arena, session->machine->probe.n_cells * sizeof *session->left.totals);
     if (!session->left.totals)
         return no_memory(err);
     read_totals(session, session->left.totals);
@@ -437,18 +437,18 @@ static tl_status make_rows(const tl_session *session, tl_result *result, tl_erro
 }
 
 static tl_status fill_totals(tl_session *session, tl_result *result, tl_error *err) {
-    uint32_t n_slots = session->machine->probe.n_slots;
+    uint32_t n_cells = session->machine->probe.n_cells;
     if (session->regions) {
         tl_machine_sync(session->machine);
         return tl_regions_result(session->regions, result, err);
     }
-    result->totals = tl_arena_alloc(&result->arena, n_slots * sizeof *result->totals);
+    result->totals = tl_arena_alloc(&result->arena, n_cells * sizeof *result->totals);
     if (!result->totals)
         return no_memory(err);
     read_totals(session, result->totals);
     if (session->left.reading)
-        memcpy(result->totals, session->left.totals, n_slots * sizeof *result->totals);
-    result->n_totals = n_slots;
+        memcpy(result->totals, session->left.totals, n_cells * sizeof *result->totals);
+    result->n_totals = n_cells;
     return TL_OK;
 }
 

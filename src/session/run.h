@@ -8,11 +8,11 @@
 #include <tally/run.h>
 
 #include "base/status.h"
-#include "model/core.h"
+#include "model/engine.h"
 
 typedef struct tl_session tl_session;
 
-const tl_core_type *tl_session_core(tl_engine engine); // NULL: not on this host
+const tl_engine_type *tl_session_engine(tl_engine engine); // NULL: not on this host
 void tl_session_options_init(tl_run_options *ret_options);
 TL_MUST_CHECK tl_status tl_session_new(const tl_run_options *options, tl_session **ret_session, tl_error *err);
 TL_MUST_CHECK tl_status tl_session_load(tl_session *session, tl_error *err);

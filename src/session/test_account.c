@@ -15,7 +15,7 @@ static tl_machine *machine_of(const char *name, const char *const *overrides) {
     tl_error err = {0};
     assert_int_equal(tl_plan_config(name, overrides, &config, &err), TL_OK);
     tl_account_complete(&config);
-    if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
+    if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
         fail_msg("%s", err.text);
     return machine;
 }

@@ -2,10 +2,10 @@
 #include "session/machine_names.h"
 
 #include "base/testing.h"
-#include "model/core.h"
+#include "model/engine.h"
 #include "session/description.h"
 
-// A machine that is not built has the same units and slots as the built one, in the same places.
+// A machine that is not built has the same units and cells as the built one, in the same places.
 static void test_slots_are_those_of_the_built_machine(void **state) {
     (void)state;
     for (uint32_t i = 0; i < tl_description_n_builtins(); i++) {
@@ -13,20 +13,20 @@ static void test_slots_are_those_of_the_built_machine(void **state) {
         tl_machine *machine = NULL;
         tl_catalogue *planned = NULL, *built = NULL;
         assert_int_equal(tl_description_open(tl_description_builtin(i).name, &config, NULL), TL_OK);
-        assert_int_equal(tl_machine_new(&config, &tl_core_step, &machine, NULL), TL_OK);
+        assert_int_equal(tl_machine_new(&config, &tl_engine_step, &machine, NULL), TL_OK);
         assert_int_equal(tl_machine_names_new(&config, &planned, NULL), TL_OK);
         assert_int_equal(tl_machine_names_new_of(machine, &built, NULL), TL_OK);
-        assert_int_equal(tl_catalogue_n_slots(planned), machine->probe.n_slots);
-        assert_int_equal(tl_catalogue_n_slots(built), machine->probe.n_slots);
+        assert_int_equal(tl_catalogue_n_cells(planned), machine->probe.n_cells);
+        assert_int_equal(tl_catalogue_n_cells(built), machine->probe.n_cells);
         assert_int_equal(tl_catalogue_n_units(planned), machine->probe.n_units);
-        for (tl_slot slot = 0; slot < machine->probe.n_slots; slot++) {
-            tl_catalogue_signal a = tl_catalogue_signal_at(planned, slot), b = tl_catalogue_signal_at(built, slot);
-            tl_slot resolved;
+        for (tl_cell cell = 0; cell < machine->probe.n_cells; cell++) {
+            tl_catalogue_signal a = tl_catalogue_signal_at(planned, cell), b = tl_catalogue_signal_at(built, cell);
+            tl_cell resolved;
             assert_string_equal(a.path, b.path);
             assert_string_equal(a.event, b.event);
             assert_int_equal(a.hart, b.hart);
             assert_int_equal(tl_probe_resolve(&machine->probe, a.path, &resolved), TL_OK);
-            assert_int_equal(resolved, slot);
+            assert_int_equal(resolved, cell);
         }
         tl_catalogue_free(planned);
         tl_catalogue_free(built);

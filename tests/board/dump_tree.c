@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "board/board.h"
-#include "model/core.h"
+#include "model/engine.h"
 
 int main(int argc, char **argv) {
     static const tl_pmu_tree_event events[] = {{0x1, 1}, {0x2, 2}};
@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
     tl_board board;
     tl_error err;
     tl_system_options options = {.disk = argv[0], .console_in = -1, .console_out = -1}; // any file will do
-    tl_status status = tl_machine_new(&config, &tl_core_step, &machine, &err);
+    tl_status status = tl_machine_new(&config, &tl_engine_step, &machine, &err);
     if (status == TL_OK)
         status = tl_board_init(&board, machine, &options, &err);
     if (status == TL_OK) {

@@ -21,7 +21,7 @@ static inline tl_stop run_on(tl_hart *h, uint64_t instret) {
     h->horizon = UINT64_MAX;
     h->insn_limit = instret;
     tl_hart_limit_to_deadline(h, &h->insn_limit);
-    tl_stop stop = h->core->run(h);
+    tl_stop stop = h->engine->run(h);
     if (stop == TL_STOP_TRAP)
         tl_take_exception(h);
     (void)tl_hart_poll(h);

@@ -9,19 +9,19 @@
 
 typedef struct fast_engine {
     const char *name;
-    const tl_core_type *core;
+    const tl_engine_type *engine;
     uint32_t n_cold_runs;
 } fast_engine;
 
 static const fast_engine fast_engines[] = {
-    {"interp", &tl_core_block, 0},
+    {"interp", &tl_engine_interp, 0},
 #ifdef TL_HAS_TRANSLATOR
-    {"translate", &tl_core_translate, 0},
-    {"mixed", &tl_core_translate, 3},
+    {"translate", &tl_engine_translate, 0},
+    {"mixed", &tl_engine_translate, 3},
 #endif
 };
 
-static const fast_engine step_engine = {"step", &tl_core_step, 0};
+static const fast_engine step_engine = {"step", &tl_engine_step, 0};
 
 static inline const fast_engine *engine_named(const char *name) { // NULL: not on this host
     for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++)
@@ -33,7 +33,7 @@ static inline const fast_engine *engine_named(const char *name) { // NULL: not o
 static inline tl_status machine_with(const fast_engine *engine, const tl_config *config, tl_machine **ret_machine, tl_error *err) {
     tl_config own = *config;
     own.n_cold_runs = engine->n_cold_runs;
-    return tl_machine_new(&own, engine->core, ret_machine, err);
+    return tl_machine_new(&own, engine->engine, ret_machine, err);
 }
 
 #endif

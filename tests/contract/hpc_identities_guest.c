@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
     tl_machine *machine = NULL;
     tl_os *os = NULL;
     tl_error err = {0};
-    if (tl_plan_config(argv[1], overrides, &config, &err) == TL_OK && tl_machine_new(&config, &tl_core_block, &machine, &err) == TL_OK)
+    if (tl_plan_config(argv[1], overrides, &config, &err) == TL_OK && tl_machine_new(&config, &tl_engine_interp, &machine, &err) == TL_OK)
         start_block(&tl_ccache_on(machine)->pmu);
     if (!machine || tl_os_new(machine, &options, &os, &err) != TL_OK || tl_os_run(os, &limits, &report, &err) != TL_OK) {
         fprintf(stderr, "hpc_identities_guest: %s\n", err.text);

@@ -23,7 +23,7 @@ typedef struct pair {
 static inline pair pair_new(const tl_config *config, const fast_engine *engine) {
     pair p = {0};
     tl_error err = {0};
-    if (machine_with(engine, config, &p.fast, &err) != TL_OK || tl_machine_new(config, &tl_core_step, &p.slow, &err) != TL_OK)
+    if (machine_with(engine, config, &p.fast, &err) != TL_OK || tl_machine_new(config, &tl_engine_step, &p.slow, &err) != TL_OK)
         fail_msg("%s", err.text);
     return p;
 }
@@ -49,7 +49,7 @@ static inline void pair_code_changed(const pair *p, uint64_t paddr) {
     do {                                                                                                                   \
         if ((a_has)->what != (b_has)->what)                                                                                \
             fail_msg("%s, hart %u: " #what " is %" PRIx64 " by %s, %" PRIx64 " by step (pc %" PRIx64 ")", p->where, a->id, \
-                     (uint64_t)(a_has)->what, p->fast->core->name, (uint64_t)(b_has)->what, b->pc);                        \
+                     (uint64_t)(a_has)->what, p->fast->engine->name, (uint64_t)(b_has)->what, b->pc);                      \
     } while (0)
 #define PAIR_SAME(what) PAIR_SAME_OF(a, b, what)
 #define PAIR_SAME_RV(what) PAIR_SAME_OF(tl_rv(a), tl_rv(b), what)
@@ -88,11 +88,11 @@ static inline void pair_same_hart(const pair *p, const tl_hart *a, const tl_hart
 static inline void pair_same_tallies(const pair *p) {
     tl_machine_sync(p->fast);
     tl_machine_sync(p->slow);
-    for (uint32_t slot = 0; slot < p->fast->probe.n_slots; slot++)
-        if (p->fast->tally[slot] != p->slow->tally[slot]) {
-            const tl_unit *unit = tl_probe_unit_of(&p->fast->probe, slot);
+    for (uint32_t cell = 0; cell < p->fast->probe.n_cells; cell++)
+        if (p->fast->tally[cell] != p->slow->tally[cell]) {
+            const tl_unit *unit = tl_probe_unit_of(&p->fast->probe, cell);
             fail_msg("%s: %s.%s is %" PRIu64 " by %s, %" PRIu64 " by step", p->where, unit->path,
-                     unit->type->signals[slot - unit->first_slot].name, p->fast->tally[slot], p->fast->core->name, p->slow->tally[slot]);
+                     unit->type->signals[cell - unit->first_cell].name, p->fast->tally[cell], p->fast->engine->name, p->slow->tally[cell]);
         }
 }
 
@@ -132,7 +132,7 @@ static inline bool run_to_overflow(tl_hart *h) {
         h->is_interrupted = false;
         h->horizon = h->insn_limit = UINT64_MAX;
         tl_hart_limit_to_deadline(h, &h->insn_limit);
-        if (h->core->run(h) == TL_STOP_TRAP)
+        if (h->engine->run(h) == TL_STOP_TRAP)
             return false;
         (void)tl_hart_poll(h);
     }

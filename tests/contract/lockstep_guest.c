@@ -44,11 +44,11 @@ static int advance(side *s, uint64_t until_instret) {
 static int compare(const side *a, const side *b, uint64_t at) {
     int n_different = 0;
     const tl_probe *probe = &a->machine->probe;
-    for (uint32_t slot = 0; slot < probe->n_slots && n_different < 20; slot++)
-        if (a->machine->tally[slot] != b->machine->tally[slot]) {
-            const tl_unit *unit = tl_probe_unit_of(probe, slot);
+    for (uint32_t cell = 0; cell < probe->n_cells && n_different < 20; cell++)
+        if (a->machine->tally[cell] != b->machine->tally[cell]) {
+            const tl_unit *unit = tl_probe_unit_of(probe, cell);
             fprintf(stderr, "at %" PRIu64 ": %s.%s is %" PRIu64 " by the fast one, %" PRIu64 " by step\n", at, unit->path,
-                    unit->type->signals[slot - unit->first_slot].name, a->machine->tally[slot], b->machine->tally[slot]);
+                    unit->type->signals[cell - unit->first_cell].name, a->machine->tally[cell], b->machine->tally[cell]);
             n_different += 1;
         }
     for (uint32_t i = 0; i < a->machine->n_harts; i++) {

@@ -457,11 +457,11 @@ static uint64_t count_specified(const wild *w, uint64_t seed) {
 }
 
 static const fast_engine wild_engines[] = {
-    {"interp", &tl_core_block, 0},
+    {"interp", &tl_engine_interp, 0},
 #ifdef TL_HAS_TRANSLATOR
-    {"translate", &tl_core_translate, 0},
-    {"translate_after_1", &tl_core_translate, 1},
-    {"translate_after_64", &tl_core_translate, 64},
+    {"translate", &tl_engine_translate, 0},
+    {"translate_after_1", &tl_engine_translate, 1},
+    {"translate_after_64", &tl_engine_translate, 64},
 #endif
 };
 static const char *engine_name;
@@ -502,11 +502,11 @@ static int compare(const side *fast, const side *slow, uint64_t seed, uint64_t a
             SAME_RV(f[k])
         }
     }
-    for (uint32_t slot = 0; slot < probe->n_slots; slot++)
-        if (fast->machine->tally[slot] != slow->machine->tally[slot]) {
-            const tl_unit *unit = tl_probe_unit_of(probe, slot);
-            snprintf(name, sizeof name, "%s.%s", unit->path, unit->type->signals[slot - unit->first_slot].name);
-            n += differs(seed, at, name, fast->machine->tally[slot], slow->machine->tally[slot]);
+    for (uint32_t cell = 0; cell < probe->n_cells; cell++)
+        if (fast->machine->tally[cell] != slow->machine->tally[cell]) {
+            const tl_unit *unit = tl_probe_unit_of(probe, cell);
+            snprintf(name, sizeof name, "%s.%s", unit->path, unit->type->signals[cell - unit->first_cell].name);
+            n += differs(seed, at, name, fast->machine->tally[cell], slow->machine->tally[cell]);
         }
     return n;
 }

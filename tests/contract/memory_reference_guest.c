@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The memory system against reference_memory.h on real programs. A stepping machine is made to ask its ports for every access: slots are
+// The memory system against reference_memory.h on real programs. A stepping machine is made to ask its ports for every access: cells are
 // emptied as soon as they are used, and each port is a stand-in that puts the question to the reference first. After every instruction
 // all tallies of the memory system are equal. The same program then runs undisturbed on the block front-end: its tallies are equal, too,
-// so what slots answer is what the ports would have answered. Usage: memory_reference_guest MACHINE HARTS PROGRAM [ARG...]; MACHINE
+// so what cells answer is what the ports would have answered. Usage: memory_reference_guest MACHINE HARTS PROGRAM [ARG...]; MACHINE
 // is default, small or odd. TALLY_TEST_INSNS bounds the run. Exit status: 0 all equal, 1 not, 2 usage.
 #include <fcntl.h>
 #include <inttypes.h>
@@ -55,8 +55,8 @@ static bool judge(tl_hart *h, bool ours, bool theirs) {
 
 static void empty_data_slots(tl_hart *h, uint64_t vaddr) {
     for (uint32_t i = 0; i < 2; i++) {
-        tl_data_slot *slot = tl_data_slot_of(h, vaddr + i * 8);
-        slot->read_tag = slot->write_tag = TL_NO_LINE;
+        tl_data_slot *cell = tl_data_slot_of(h, vaddr + i * 8);
+        cell->read_tag = cell->write_tag = TL_NO_LINE;
     }
 }
 
@@ -143,7 +143,7 @@ static bool fetch(tl_hart *h, uint64_t vaddr) {
         return waits(h, real_port->fetch(h, vaddr), h->now);
     prepare(h);
     bool theirs = ref_fetch(&reference, h->id, vaddr), ours = real_port->fetch(h, vaddr);
-    return judge(h, ours, theirs); // the front-end reads the slot; it is emptied after the instruction
+    return judge(h, ours, theirs); // the front-end reads the cell; it is emptied after the instruction
 }
 
 static void fence_i(tl_hart *h) {
@@ -194,8 +194,8 @@ void __wrap_tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr) {
 
 // ---- after every instruction ----
 
-static bool is_of_memory(uint32_t slot) { // a tally that only the memory system writes, or that its reference counts as well
-    switch (slot) {
+static bool is_of_memory(uint32_t cell) { // a tally that only the memory system writes, or that its reference counts as well
+    switch (cell) {
     case TL_S_HART_MISALIGNED_LOAD:
     case TL_S_HART_MISALIGNED_STORE:
     case TL_S_HART_LINE_CROSS:
@@ -208,7 +208,7 @@ static bool is_of_memory(uint32_t slot) { // a tally that only the memory system
     case TL_S_HART_CYC_LOAD_MISS:
     case TL_S_HART_CYC_STORE_MISS: return true;
     case TL_S_L1I_READ: return false;
-    default: return slot >= TL_S_L1I_FIRST && slot < TL_S_PTW_END;
+    default: return cell >= TL_S_L1I_FIRST && cell < TL_S_PTW_END;
     }
 }
 
@@ -225,9 +225,9 @@ static void compare_tallies(const tl_hart *h) {
     for (uint32_t u = 0; u < TL_N_HART_UNITS; u++) {
         const tl_hart_unit_row *row = &tl_hart_units[u];
         for (uint32_t i = 0; i < row->type.n_signals; i++) {
-            uint32_t slot = row->first_slot + i;
-            if (h->tally[slot] != ref->tally[slot] && is_of_memory(slot))
-                wrong(h, row->type.signals[i].name, h->tally[slot], ref->tally[slot]);
+            uint32_t cell = row->first_cell + i;
+            if (h->tally[cell] != ref->tally[cell] && is_of_memory(cell))
+                wrong(h, row->type.signals[i].name, h->tally[cell], ref->tally[cell]);
         }
     }
     const tl_unit *unit = observed->probe.units + observed->n_harts * TL_N_HART_UNITS;
@@ -241,16 +241,16 @@ static void compare_tallies(const tl_hart *h) {
 static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     real_port = h->port;
     h->port = &stand_in;
-    return tl_core_step.attach(h, arena, err);
+    return tl_engine_step.attach(h, arena, err);
 }
 
 // An instruction that waits and begins its run will be fetched again: that it was is not counted.
 static void give_back_fetch(const tl_hart *h) {
-    static const enum tl_hart_slot slots[] = {TL_S_L1I_ACCESS, TL_S_ITLB_ACCESS};
-    for (uint32_t i = 0; i < TL_COUNT_OF(slots); i++) {
-        uint64_t more = reference.harts[h->id].tally[slots[i]] - h->tally[slots[i]];
+    static const enum tl_hart_cell cells[] = {TL_S_L1I_ACCESS, TL_S_ITLB_ACCESS};
+    for (uint32_t i = 0; i < TL_COUNT_OF(cells); i++) {
+        uint64_t more = reference.harts[h->id].tally[cells[i]] - h->tally[cells[i]];
         if (more <= 2)
-            reference.harts[h->id].tally[slots[i]] -= more;
+            reference.harts[h->id].tally[cells[i]] -= more;
     }
 }
 
@@ -260,7 +260,7 @@ static tl_stop run(tl_hart *h) {
     while (stop == TL_STOP_LIMIT && h->instret < limit && n_wrong == 0) {
         h->insn_limit = h->instret + 1;
         uint64_t pc = h->pc;
-        stop = tl_core_step.run(h);
+        stop = tl_engine_step.run(h);
         if (stop == TL_STOP_WAIT)
             give_back_fetch(h);
         for (uint64_t offset = 0; offset < 4; offset += 2) // it may have looked up two lines
@@ -271,9 +271,9 @@ static tl_stop run(tl_hart *h) {
     return stop;
 }
 
-static void detach(tl_hart *h) { tl_core_step.detach(h); }
-static void fold(tl_hart *h) { tl_core_step.sync(h); }
-static const tl_core_type asking_core = {
+static void detach(tl_hart *h) { tl_engine_step.detach(h); }
+static void fold(tl_hart *h) { tl_engine_step.sync(h); }
+static const tl_engine_type asking_core = {
     .name = "asking", .title = "asks for every access", .attach = attach, .detach = detach, .isa = &tl_isa_rv64, .run = run, .sync = fold};
 
 // ---- programs ----
@@ -302,7 +302,7 @@ typedef struct side {
     tl_os_report report;
 } side;
 
-static tl_status set_up(side *s, const tl_config *config, const tl_core_type *core, char **argv, int null_fd, tl_error *err) {
+static tl_status set_up(side *s, const tl_config *config, const tl_engine_type *core, char **argv, int null_fd, tl_error *err) {
     static char *const no_env[] = {NULL};
     tl_os_options options = {.program = argv[0], .argv = argv, .envp = no_env, .std_fd = {null_fd, null_fd, null_fd}};
     tl_status status = tl_machine_new(config, core, &s->machine, err);
@@ -338,7 +338,7 @@ int main(int argc, char **argv) {
     tl_error err = {0};
     tl_status status = set_up(&asking, &config, &asking_core, argv + 3, null_fd, &err);
     if (status == TL_OK)
-        status = set_up(&fast, &config, &tl_core_block, argv + 3, null_fd, &err);
+        status = set_up(&fast, &config, &tl_engine_interp, argv + 3, null_fd, &err);
     if (status == TL_OK)
         status = advance(&asking, limit, &err);
     if (status == TL_OK && n_wrong == 0)
@@ -348,11 +348,11 @@ int main(int argc, char **argv) {
     if (status != TL_OK)
         fprintf(stderr, "memory_reference_guest: %s\n", err.text);
     const tl_probe *probe = status == TL_OK ? &asking.machine->probe : NULL;
-    for (uint32_t slot = 0; probe && n_wrong == 0 && slot < probe->n_slots; slot++) {
-        if (asking.machine->tally[slot] != fast.machine->tally[slot]) {
-            const tl_unit *unit = tl_probe_unit_of(probe, slot);
+    for (uint32_t cell = 0; probe && n_wrong == 0 && cell < probe->n_cells; cell++) {
+        if (asking.machine->tally[cell] != fast.machine->tally[cell]) {
+            const tl_unit *unit = tl_probe_unit_of(probe, cell);
             fprintf(stderr, "%s.%s is %" PRIu64 " by the ports, %" PRIu64 " with slots\n", unit->path,
-                    unit->type->signals[slot - unit->first_slot].name, asking.machine->tally[slot], fast.machine->tally[slot]);
+                    unit->type->signals[cell - unit->first_cell].name, asking.machine->tally[cell], fast.machine->tally[cell]);
             n_wrong = 1;
             break;
         }

@@ -136,7 +136,7 @@ typedef struct ref_hart {
     uint64_t pmpaddr[16];
     uint64_t cause, value; // of the last trap
     uint64_t result;       // of the last load, AMO, LR, SC
-    uint64_t tally[TL_S_N_SLOTS];
+    uint64_t tally[TL_S_N_CELLS];
     ref_table l1i, l1d, itlb, dtlb, l2tlb;
 } ref_hart;
 
@@ -233,7 +233,7 @@ static bool ref_is_ram(const ref_memory *m, uint64_t paddr) {
 }
 static bool ref_is_write(ref_use use) { return use == REF_STORE || use == REF_AMO || use == REF_WALK_UPDATE; }
 
-static void ref_stall(ref_hart *h, enum tl_hart_slot cause, uint64_t cycles) {
+static void ref_stall(ref_hart *h, enum tl_hart_cell cause, uint64_t cycles) {
     h->now += cycles;
     h->tally[cause] += cycles;
 }
@@ -574,7 +574,7 @@ static void ref_lose_reservations(ref_memory *m, uint32_t k, uint64_t line) {
             m->harts[j].reservation = TL_NO_LINE;
 }
 
-static void ref_data_line(ref_memory *m, uint32_t k, uint64_t line, ref_use use, enum tl_hart_slot cause) {
+static void ref_data_line(ref_memory *m, uint32_t k, uint64_t line, ref_use use, enum tl_hart_cell cause) {
     ref_hart *h = &m->harts[k];
     ref_set *set = ref_cache_set(m, &h->l1d, line, 1);
     ref_way *way = ref_find_line(&h->l1d, set, line);
@@ -754,7 +754,7 @@ static bool ref_lacks_dirty(uint8_t flags, ref_access access) { return access ==
 
 static ref_outcome ref_walk(ref_memory *m, uint32_t k, uint64_t vaddr, ref_access access, ref_page *page) {
     ref_hart *h = &m->harts[k];
-    enum tl_hart_slot cause = access == REF_EXECUTES ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB;
+    enum tl_hart_cell cause = access == REF_EXECUTES ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_DTLB;
     uint64_t table = (h->satp & 0xfffffffffff) * 4096;
     for (int level = h->satp >> 60 == 9 ? 3 : 2; level >= 0; level--) {
         uint64_t address = table + vaddr / ref_page_bytes((uint32_t)level) % 512 * 8, pte;
@@ -909,7 +909,7 @@ static bool ref_data(ref_memory *m, uint32_t k, uint64_t vaddr, uint32_t size, r
     ref_access access = is_store ? REF_WRITES : REF_READS;
     uint64_t line_end = ref_line_of(m, vaddr) + ref_line_bytes(m), paddr, paddr2 = 0;
     uint32_t n_first = vaddr + size > line_end ? (uint32_t)(line_end - vaddr) : size, n_second = size - n_first;
-    enum tl_hart_slot cause = is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS;
+    enum tl_hart_cell cause = is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS;
 
     bool is_device, is_device2 = false;
     if (!ref_translate(m, k, vaddr, n_first, access, &paddr, &is_device))

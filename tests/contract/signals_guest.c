@@ -55,12 +55,12 @@ static void compare(const side *a, const side *b, uint64_t n_sent) {
     const tl_probe *probe = &a->machine->probe;
     if (a->report.stop != b->report.stop || a->report.exit_status != b->report.exit_status)
         die("the runs end in different ways");
-    for (uint32_t slot = 0; slot < probe->n_slots; slot++)
-        if (a->machine->tally[slot] != b->machine->tally[slot]) {
-            const tl_unit *unit = tl_probe_unit_of(probe, slot);
+    for (uint32_t cell = 0; cell < probe->n_cells; cell++)
+        if (a->machine->tally[cell] != b->machine->tally[cell]) {
+            const tl_unit *unit = tl_probe_unit_of(probe, cell);
             fprintf(stderr, "after %" PRIu64 " signals: %s.%s is %" PRIu64 " by %s, %" PRIu64 " by step\n", n_sent, unit->path,
-                    unit->type->signals[slot - unit->first_slot].name, a->machine->tally[slot], a->machine->core->name,
-                    b->machine->tally[slot]);
+                    unit->type->signals[cell - unit->first_cell].name, a->machine->tally[cell], a->machine->engine->name,
+                    b->machine->tally[cell]);
             exit(1);
         }
     if (x->pc != y->pc || x->now != y->now || x->instret != y->instret || x->run_vline != y->run_vline ||

@@ -112,7 +112,7 @@ static inline void watched_step(tl_hart *h, tl_stop *ret_stop) {
     uint32_t cls = insn.opc == TL_OPC_ILLEGAL ? TL_CLASS_ALU : tl_insn_rows[insn.opc].cls;
     bool is_store = cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE;
     uint64_t address = tl_rv(h)->x[insn.rs1] + (is_store ? (uint64_t)(int64_t)insn.imm : 0);
-    *ret_stop = tl_core_step.run(h);
+    *ret_stop = tl_engine_step.run(h);
     bool has_retired = h->instret != before;
     if (!has_retired && *ret_stop != TL_STOP_TRAP)
         return;
@@ -144,18 +144,18 @@ static tl_stop watched_run(tl_hart *h) {
     }
 }
 
-static tl_status watched_attach(tl_hart *h, tl_arena *arena, tl_error *err) { return tl_core_step.attach(h, arena, err); }
-static void watched_detach(tl_hart *h) { tl_core_step.detach(h); }
-static void watched_sync(tl_hart *h) { tl_core_step.sync(h); }
-static uint64_t watched_overshoot_cycles(const tl_hart *h) { return tl_core_step.overshoot_cycles(h); }
-static const tl_core_type watched_core = {.name = "watched",
-                                          .title = "step, with a look at each fetch",
-                                          .attach = watched_attach,
-                                          .detach = watched_detach,
-                                          .isa = &tl_isa_rv64,
-                                          .run = watched_run,
-                                          .sync = watched_sync,
-                                          .overshoot_cycles = watched_overshoot_cycles};
+static tl_status watched_attach(tl_hart *h, tl_arena *arena, tl_error *err) { return tl_engine_step.attach(h, arena, err); }
+static void watched_detach(tl_hart *h) { tl_engine_step.detach(h); }
+static void watched_sync(tl_hart *h) { tl_engine_step.sync(h); }
+static uint64_t watched_overshoot_cycles(const tl_hart *h) { return tl_engine_step.overshoot_cycles(h); }
+static const tl_engine_type watched_core = {.name = "watched",
+                                            .title = "step, with a look at each fetch",
+                                            .attach = watched_attach,
+                                            .detach = watched_detach,
+                                            .isa = &tl_isa_rv64,
+                                            .run = watched_run,
+                                            .sync = watched_sync,
+                                            .overshoot_cycles = watched_overshoot_cycles};
 static const fast_engine watched_engine = {"watched", &watched_core, 0};
 
 #endif

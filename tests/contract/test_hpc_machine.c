@@ -23,7 +23,7 @@ static void test_idle_time_of_a_sleeping_hart_goes_on_in_the_distributed_counter
     config.n_harts = 2;
     config.ram_bytes = 16 << 20;
     tl_keys_set(&config, "hpc", TL_DHPC_KEY_TIMED);
-    if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
+    if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
         fail_msg("%s", err.text);
     const tl_dhpc_config *how = tl_dhpc_config_of(tl_dhpc_on(machine));
     machine->harts[1]->now = 300;

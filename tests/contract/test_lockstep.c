@@ -38,7 +38,7 @@ static pair new_pair(const tl_config *config, const fast_engine *engine) {
     pair p;
     tl_error err = {0};
     assert_int_equal(machine_with(engine, config, &p.fast, &err), TL_OK);
-    assert_int_equal(tl_machine_new(config, &tl_core_step, &p.slow, &err), TL_OK);
+    assert_int_equal(tl_machine_new(config, &tl_engine_step, &p.slow, &err), TL_OK);
     return p;
 }
 
@@ -64,11 +64,11 @@ static void compare(const pair *p, uint32_t hart, uint64_t step) {
 static void compare_tallies(const pair *p, uint64_t step) {
     tl_machine_sync(p->fast);
     tl_machine_sync(p->slow);
-    for (uint32_t slot = 0; slot < p->fast->probe.n_slots; slot++)
-        if (p->fast->tally[slot] != p->slow->tally[slot]) {
-            const tl_unit *unit = tl_probe_unit_of(&p->fast->probe, slot);
+    for (uint32_t cell = 0; cell < p->fast->probe.n_cells; cell++)
+        if (p->fast->tally[cell] != p->slow->tally[cell]) {
+            const tl_unit *unit = tl_probe_unit_of(&p->fast->probe, cell);
             fail_msg("stop %" PRIu64 ": %s.%s is %" PRIu64 " by fast, %" PRIu64 " by step", step, unit->path,
-                     unit->type->signals[slot - unit->first_slot].name, p->fast->tally[slot], p->slow->tally[slot]);
+                     unit->type->signals[cell - unit->first_cell].name, p->fast->tally[cell], p->slow->tally[cell]);
         }
 }
 
@@ -216,7 +216,7 @@ static void run_to_limits(const pair *p, uint64_t n_stops, uint64_t insns) {
         for (uint32_t i = 0; i < 2; i++) {
             harts[i]->horizon = UINT64_MAX;
             harts[i]->insn_limit = stop * insns;
-            assert_int_equal(harts[i]->core->run(harts[i]), TL_STOP_LIMIT);
+            assert_int_equal(harts[i]->engine->run(harts[i]), TL_STOP_LIMIT);
         }
         compare(p, 0, stop);
         compare_tallies(p, stop);

@@ -58,7 +58,7 @@ static tl_stop go(const pair *p, uint64_t instret) {
     tl_stop stop = run_until(slow, instret, &n_traps), stop_fast = run_until(fast, instret, &n_traps_fast);
     if (stop != stop_fast || n_traps != n_traps_fast)
         fail_msg("%s: stop %d at %" PRIx64 " after %u traps by %s, %d at %" PRIx64 " after %u by step", p->where, stop_fast, fast->pc,
-                 n_traps_fast, fast->core->name, stop, slow->pc, n_traps);
+                 n_traps_fast, fast->engine->name, stop, slow->pc, n_traps);
     pair_same(p, false); // where code is stepped for the sake of a counter or of FS, a line may be looked up once more
     assert_int_equal(fast->run_vline, slow->run_vline);
     return stop;

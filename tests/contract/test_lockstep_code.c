@@ -198,7 +198,7 @@ static void call(torture *t, uint32_t hart, uint32_t number) {
     t->expected[hart] += (uint64_t)sum_of(t->pool + function_at(number), FUNCTION_BYTES);
 }
 
-static void own_slots(torture *t, uint32_t hart) {
+static void own_cells(torture *t, uint32_t hart) {
     uint32_t which = below(&t->r, 2);
     uint8_t bytes[SLOT_BYTES];
     put_sums(&t->r, bytes, SLOT_BYTES);
@@ -223,7 +223,7 @@ static void phase(torture *t, uint32_t writer) { // one hart writes, then all ca
         call(t, writer, number);
     }
     for (uint32_t n = below(&t->r, 3); n > 0; n--)
-        own_slots(t, writer);
+        own_cells(t, writer);
     if (t->world != MACHINE && below(&t->r, 4) == 0) {
         put_record(t, writer, OUTSIDE, 0, 0, BY_REMAPPING);
         put_record(t, writer, FENCE, 0, 0, 0);
@@ -497,7 +497,7 @@ static void test_code_that_is_stepped_first_after_a_change_is_new_code(void **st
                     harts[m]->pc = harts[m]->instret == 0 ? TL_RAM_BASE_PADDR : harts[m]->pc;
                     harts[m]->horizon = UINT64_MAX;
                     harts[m]->insn_limit = limit;
-                    assert_int_equal(harts[m]->core->run(harts[m]), TL_STOP_LIMIT);
+                    assert_int_equal(harts[m]->engine->run(harts[m]), TL_STOP_LIMIT);
                 }
                 pair_same(&p, true);
                 if (limit == 999) {

@@ -44,8 +44,8 @@ static tl_stop go(const pair *p, uint64_t pc, uint64_t n_insns) {
     fast->is_interrupted = slow->is_interrupted = false;
     fast->horizon = slow->horizon = UINT64_MAX;
     fast->insn_limit = slow->insn_limit = slow->instret + n_insns;
-    tl_stop stop = slow->core->run(slow);
-    assert_int_equal(fast->core->run(fast), stop);
+    tl_stop stop = slow->engine->run(slow);
+    assert_int_equal(fast->engine->run(fast), stop);
     pair_same(p, true);
     return stop;
 }

@@ -125,8 +125,8 @@ static void run_maze(const fast_engine *engine, const tl_config *config, uint64_
     do { // ends behind the table, where there is no code at address 0
         a->horizon = b->horizon = a->now + below(&t.r, 20000);
         a->insn_limit = b->insn_limit = UINT64_MAX;
-        stop = a->core->run(a);
-        assert_int_equal(stop, b->core->run(b));
+        stop = a->engine->run(a);
+        assert_int_equal(stop, b->engine->run(b));
         pair_same(&t.p, true);
         if (is_mapped_anew)
             map_others(&t);

@@ -55,7 +55,7 @@ static void take_mark(void *ctx, const tl_hart *hart, tl_mark mark, uint32_t num
     assert_true(log->n < MAX_LOG);
     tl_machine_sync(log->machine);
     uint64_t digest = UINT64_C(0xcbf29ce484222325);
-    for (uint32_t i = 0; i < log->machine->probe.n_slots; i++)
+    for (uint32_t i = 0; i < log->machine->probe.n_cells; i++)
         digest = (digest ^ log->machine->tally[i]) * UINT64_C(0x100000001b3);
     log->events[log->n++] = (event){.hart = hart->id,
                                     .number = number,

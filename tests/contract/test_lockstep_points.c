@@ -128,9 +128,9 @@ static tl_stop go(const bench *b, uint64_t n_insns, uint64_t n_cycles) {
     tl_hart *fast = b->p.fast->harts[0], *slow = b->p.slow->harts[0];
     fast->insn_limit = slow->insn_limit = n_insns == UINT64_MAX ? UINT64_MAX : slow->instret + n_insns;
     fast->horizon = slow->horizon = n_cycles == UINT64_MAX ? UINT64_MAX : slow->now + n_cycles;
-    tl_stop stop = slow->core->run(slow), fast_stop = fast->core->run(fast);
+    tl_stop stop = slow->engine->run(slow), fast_stop = fast->engine->run(fast);
     if (fast_stop != stop)
-        fail_msg("%s: %s stopped for %d at %" PRIx64 ", step for %d at %" PRIx64, b->p.where, fast->core->name, fast_stop, fast->pc, stop,
+        fail_msg("%s: %s stopped for %d at %" PRIx64 ", step for %d at %" PRIx64, b->p.where, fast->engine->name, fast_stop, fast->pc, stop,
                  slow->pc);
     if (stop == TL_STOP_TRAP) {
         assert_int_equal(fast->trap_cause, slow->trap_cause);
@@ -379,7 +379,7 @@ static uint32_t overflows_at_every_event(bench *b, rng *r) {
                 is_taken[i] = run_to_overflow(harts[i]);
             }
             if (is_taken[0] != is_taken[1])
-                fail_msg("%s: %s has %s interrupt", b->p.where, fast->core->name, is_taken[0] ? "an" : "no");
+                fail_msg("%s: %s has %s interrupt", b->p.where, fast->engine->name, is_taken[0] ? "an" : "no");
             pair_same(&b->p, false);
             n_interrupts += is_taken[0];
             for (int i = 0; i < 2; i++)

@@ -65,11 +65,11 @@ static void compare(tl_machine *fast, tl_machine *slow, uint64_t look) {
     SAME_RV(frm);
     tl_machine_sync(fast);
     tl_machine_sync(slow);
-    for (uint32_t slot = 0; slot < fast->probe.n_slots; slot++)
-        if (fast->tally[slot] != slow->tally[slot]) {
-            const tl_unit *unit = tl_probe_unit_of(&fast->probe, slot);
+    for (uint32_t cell = 0; cell < fast->probe.n_cells; cell++)
+        if (fast->tally[cell] != slow->tally[cell]) {
+            const tl_unit *unit = tl_probe_unit_of(&fast->probe, cell);
             fail_msg("look %" PRIu64 ": %s.%s is %" PRIu64 " by fast, %" PRIu64 " by step", look, unit->path,
-                     unit->type->signals[slot - unit->first_slot].name, fast->tally[slot], slow->tally[slot]);
+                     unit->type->signals[cell - unit->first_cell].name, fast->tally[cell], slow->tally[cell]);
         }
 }
 

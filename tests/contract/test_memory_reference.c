@@ -189,7 +189,7 @@ static void compare_numbers(world *w) {
             const tl_hart_unit_row *row = &tl_hart_units[u];
             char unit[32];
             snprintf(unit, sizeof unit, row->path_format, k);
-            compare_tallies(w, unit, &row->type, h->tally + row->first_slot, ref->tally + row->first_slot);
+            compare_tallies(w, unit, &row->type, h->tally + row->first_cell, ref->tally + row->first_cell);
         }
     }
     uint32_t i = 0;

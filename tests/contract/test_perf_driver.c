@@ -31,7 +31,7 @@ static tl_status rig_init(rig *r, const char *preset, const char *events, uint32
 
 static void rig_start(rig *r) {
     tl_error err = {0};
-    assert_int_equal(tl_machine_new(&r->config, &tl_core_step, &r->machine, &err), TL_OK);
+    assert_int_equal(tl_machine_new(&r->config, &tl_engine_step, &r->machine, &err), TL_OK);
     assert_int_equal(tl_perf_bind(r->plan, &r->machine->probe, &r->arena, &err), TL_OK);
     assert_int_equal(tl_perf_new(r->plan, r->machine, &r->arena, &r->perf, &err), TL_OK);
 }
@@ -155,7 +155,7 @@ static void test_more_events_than_counters_take_turns(void **state) {
                                 .n_counted = r.plan->n_events};
     tl_perf_count counts[3];
     memcpy(counts, tl_perf_read(r.perf), sizeof counts);
-    tl_result result = {.totals = r.machine->tally, .n_totals = r.machine->probe.n_slots, .pmu_counts = counts, .n_pmu_counts = 3};
+    tl_result result = {.totals = r.machine->tally, .n_totals = r.machine->probe.n_cells, .pmu_counts = counts, .n_pmu_counts = 3};
     assert_int_equal(tl_outline_rows(&outline, &result, &err), TL_OK);
     assert_int_equal(result.n_rows, 3);
     static const uint64_t scaled[] = {54, 45, 90}, truth[] = {54, 62, 74}; // times 3/2; everything, the beginning included
@@ -205,7 +205,7 @@ static void test_a_group_has_its_turn_as_a_whole(void **state) {
     assert_int_equal(rig_init(&r, "u74", "r1,{r200,r400,r4000}", 1, &err), TL_EINVAL); // r1 is nothing
     rig_done(&r);
     assert_int_equal(rig_init(&r, "u74", "cycles,{r200,r400,r4000}", 1, &err), TL_OK);
-    assert_int_equal(tl_machine_new(&r.config, &tl_core_step, &r.machine, &err), TL_OK);
+    assert_int_equal(tl_machine_new(&r.config, &tl_engine_step, &r.machine, &err), TL_OK);
     assert_int_equal(tl_perf_bind(r.plan, &r.machine->probe, &r.arena, &err), TL_OK);
     assert_int_equal(tl_perf_new(r.plan, r.machine, &r.arena, &r.perf, &err), TL_EINVAL);
     assert_non_null(strstr(err.text, "the group of r200"));

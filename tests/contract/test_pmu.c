@@ -245,7 +245,7 @@ static void test_events_resolve_on_every_machine(void **state) {
         tl_error err = {0};
         assert_int_equal(tl_description_open(tl_description_builtin(i).name, &config, &err), TL_OK);
         config.ram_bytes = 16 << 20;
-        assert_int_equal(tl_machine_new(&config, &tl_core_block, &machine, &err), TL_OK);
+        assert_int_equal(tl_machine_new(&config, &tl_engine_interp, &machine, &err), TL_OK);
         tl_arena arena = {0};
         for (const tl_pmu_type *const *type = tl_pmu_types; *type; type++)
             for (const tl_pmu_preset *const *preset = (*type)->presets; *preset; preset++)
@@ -257,7 +257,7 @@ static void test_events_resolve_on_every_machine(void **state) {
                             continue; // whoever puts the design into the machine brings the unit
                         if (tl_sources_resolve(text, &machine->probe, hart, &arena, &sources, &err) != TL_OK)
                             fail_msg("%s on %s: %s", (*preset)->events[e].name, config.name, err.text);
-                        assert_true(sources.n_slots > 0 && sources.max_step > 0);
+                        assert_true(sources.n_cells > 0 && sources.max_step > 0);
                     }
         tl_arena_done(&arena);
         tl_machine_free(machine);
@@ -277,7 +277,7 @@ static void check_hostile_window(const tl_pmu_type *type) {
             offset &= ~UINT64_C(7);
         bool is_known = size >= 4 && offset % size == 0 && offset + size <= type->window_bytes;
         switch (seed >> 57 & 7) {
-        case 0: rig_advance(&rig, (uint32_t)(seed >> 30) % RIG_SLOTS, given); break;
+        case 0: rig_advance(&rig, (uint32_t)(seed >> 30) % RIG_CELLS, given); break;
         case 1:
         case 2:
         case 3: assert_int_equal(tl_pmu_store(rig.pmu, offset, size, given), is_known); break;
@@ -307,7 +307,7 @@ static void check_hostile(const tl_pmu_type *type, const tl_pmu_preset *preset) 
         case 4: rig_poll(&rig); break;
         case 5: (void)rig_deadline(&rig); break;
         case 6:
-        case 7: rig_advance(&rig, (uint32_t)(seed >> 30) % RIG_SLOTS, value); break;
+        case 7: rig_advance(&rig, (uint32_t)(seed >> 30) % RIG_CELLS, value); break;
         default:
             if (rig_begin_write(&rig, csr, value) && seed >> 57 & 3) // two writes before one retires: a front-end's mistake, but no crash
                 rig_retire(&rig);

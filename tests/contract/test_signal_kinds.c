@@ -36,16 +36,16 @@ static void point(tl_hart *h, rng *r) {
 
 static const char *name_of(uint32_t slot, char *buffer, size_t size) {
     for (uint32_t u = 0; u < TL_N_HART_UNITS; u++)
-        if (slot - tl_hart_units[u].first_slot < tl_hart_units[u].type.n_signals)
+        if (slot - tl_hart_units[u].first_cell < tl_hart_units[u].type.n_signals)
             snprintf(buffer, size, "%s.%s", tl_hart_units[u].type.name,
-                     tl_hart_units[u].type.signals[slot - tl_hart_units[u].first_slot].name);
+                     tl_hart_units[u].type.signals[slot - tl_hart_units[u].first_cell].name);
     return buffer;
 }
 
 static uint32_t max_step_of(uint32_t slot) {
     for (uint32_t u = 0; u < TL_N_HART_UNITS; u++)
-        if (slot - tl_hart_units[u].first_slot < tl_hart_units[u].type.n_signals)
-            return tl_hart_units[u].type.signals[slot - tl_hart_units[u].first_slot].max_step;
+        if (slot - tl_hart_units[u].first_cell < tl_hart_units[u].type.n_signals)
+            return tl_hart_units[u].type.signals[slot - tl_hart_units[u].first_cell].max_step;
     return 0;
 }
 
@@ -55,7 +55,7 @@ static void test_totals_that_are_not_held_back_are_right_at_once(void **state) {
         rng r = {77 + c};
         tl_machine *machine = new_machine(engine_at(c), &r);
         tl_hart *h = machine->harts[0];
-        uint64_t before[TL_S_N_SLOTS], n_cycles, n_held = 0;
+        uint64_t before[TL_S_N_CELLS], n_cycles, n_held = 0;
         char name[64];
         point(h, &r);
         for (uint32_t stop = 0; stop < N_STOPS; stop++) {
@@ -64,13 +64,13 @@ static void test_totals_that_are_not_held_back_are_right_at_once(void **state) {
             n_cycles = h->now;
             h->horizon = h->now + 1 + below(&r, 2000);
             h->insn_limit = below(&r, 3) == 0 ? h->instret + 1 + below(&r, 300) : UINT64_MAX;
-            tl_stop why = h->core->run(h);
+            tl_stop why = h->engine->run(h);
             n_cycles = h->now - n_cycles;
-            uint64_t shown[TL_S_N_SLOTS];
+            uint64_t shown[TL_S_N_CELLS];
             memcpy(shown, h->tally, sizeof shown);
             tl_machine_sync(machine);
-            for (uint32_t slot = 0; slot < TL_S_N_SLOTS; slot++) {
-                tl_signal_kind kind = tl_hart_signal_kind((enum tl_hart_slot)slot);
+            for (uint32_t slot = 0; slot < TL_S_N_CELLS; slot++) {
+                tl_signal_kind kind = tl_hart_signal_kind((enum tl_hart_cell)slot);
                 if ((kind == TL_SIGNAL_SLOW || kind == TL_SIGNAL_FAST) && shown[slot] != h->tally[slot])
                     fail_msg("%s: %s is held back", engine_at(c)->name, name_of(slot, name, sizeof name));
                 n_held += shown[slot] != h->tally[slot];
@@ -116,7 +116,7 @@ static void test_slow_signals_stand_still_where_everything_hits(void **state) {
         rng r = {5 + c};
         tl_machine *machine = new_machine(engine_at(c), &r);
         tl_hart *h = machine->harts[0];
-        uint64_t before[TL_S_N_SLOTS];
+        uint64_t before[TL_S_N_CELLS];
         uint32_t n_quiet = 0;
         char name[64];
         point(h, &r);
@@ -136,14 +136,14 @@ static void test_slow_signals_stand_still_where_everything_hits(void **state) {
             memcpy(before, h->tally, sizeof before);
             n_slow = 0;
             h->insn_limit = h->instret + 1 + below(&r, 40);
-            tl_stop why = h->core->run(h);
+            tl_stop why = h->engine->run(h);
             if (why == TL_STOP_TRAP)
                 point(h, &r);
             if (n_slow > 0 || why == TL_STOP_TRAP)
                 continue;
             n_quiet += 1;
-            for (uint32_t slot = 0; slot < TL_S_N_SLOTS; slot++)
-                if (tl_hart_signal_kind((enum tl_hart_slot)slot) == TL_SIGNAL_SLOW && before[slot] != h->tally[slot])
+            for (uint32_t slot = 0; slot < TL_S_N_CELLS; slot++)
+                if (tl_hart_signal_kind((enum tl_hart_cell)slot) == TL_SIGNAL_SLOW && before[slot] != h->tally[slot])
                     fail_msg("%s: %s grows where nothing is slow", engine_at(c)->name, name_of(slot, name, sizeof name));
         }
         assert_true(n_quiet > N_STOPS / 10);

@@ -145,8 +145,8 @@ static uint32_t run_until(tl_hart *h, uint64_t instret) {
 
 static void differs(const tl_machine *fast, const char *what, uint64_t a, uint64_t b) {
     const tl_hart *h = fast->harts[0];
-    fprintf(stderr, "%s is %" PRIx64 " by %s, %" PRIx64 " by step, at pc %" PRIx64 ", instruction %" PRIu64 "\n", what, a, fast->core->name,
-            b, h->pc, h->instret);
+    fprintf(stderr, "%s is %" PRIx64 " by %s, %" PRIx64 " by step, at pc %" PRIx64 ", instruction %" PRIu64 "\n", what, a,
+            fast->engine->name, b, h->pc, h->instret);
     abort();
 }
 
@@ -182,16 +182,16 @@ static void compare(const tl_machine *fast, const tl_machine *slow) {
         SAME_RV(x[i]);
         SAME_RV(f[i]);
     }
-    for (uint32_t slot = 0; slot < fast->probe.n_slots; slot++)
+    for (uint32_t slot = 0; slot < fast->probe.n_cells; slot++)
         if (fast->tally[slot] != slow->tally[slot]) {
             const tl_unit *unit = tl_probe_unit_of(&fast->probe, slot);
             char name[160];
-            snprintf(name, sizeof name, "%s.%s", unit->path, unit->type->signals[slot - unit->first_slot].name);
+            snprintf(name, sizeof name, "%s.%s", unit->path, unit->type->signals[slot - unit->first_cell].name);
             differs(fast, name, fast->tally[slot], slow->tally[slot]);
         }
 }
 
-static tl_machine *machine_new(const tl_core_type *core, const situation *s, uint32_t n_cold_runs) {
+static tl_machine *machine_new(const tl_engine_type *core, const situation *s, uint32_t n_cold_runs) {
     tl_config config;
     tl_machine *machine;
     tl_error err = {TL_OK, ""};
@@ -214,9 +214,9 @@ static tl_machine *machine_new(const tl_core_type *core, const situation *s, uin
     return machine;
 }
 
-static void run_pair(const tl_core_type *core, uint32_t n_cold_runs, const situation *s, const uint8_t *code, size_t n_code) {
+static void run_pair(const tl_engine_type *core, uint32_t n_cold_runs, const situation *s, const uint8_t *code, size_t n_code) {
     static const uint64_t cuts[] = {MAX_INSNS, 997, 101, 7};
-    tl_machine *fast = machine_new(core, s, n_cold_runs), *slow = machine_new(&tl_core_step, s, 0);
+    tl_machine *fast = machine_new(core, s, n_cold_runs), *slow = machine_new(&tl_engine_step, s, 0);
     tl_hart *a = fast->harts[0], *b = slow->harts[0];
     tl_error err = {TL_OK, ""};
     set_up(fast, s, code, n_code);
@@ -260,10 +260,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const uint8_t *code = data + (size - n_code);
     uint32_t engine = s.choices & CHOOSE_ENGINE;
     if (engine != 1)
-        run_pair(&tl_core_block, 0, &s, code, n_code);
+        run_pair(&tl_engine_interp, 0, &s, code, n_code);
 #ifdef TL_HAS_TRANSLATOR
     if (engine != 0)
-        run_pair(&tl_core_translate, s.choices >> CHOOSE_COLD_SHIFT & 3, &s, code, n_code);
+        run_pair(&tl_engine_translate, s.choices >> CHOOSE_COLD_SHIFT & 3, &s, code, n_code);
 #endif
     return 0;
 }

@@ -24,8 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         if (tl_catalogue_metrics(catalogue, "fuzzed", &list, &err) != TL_OK)
             abort();
-        uint64_t *values = calloc(tl_catalogue_n_slots(catalogue), sizeof *values);
-        for (uint32_t i = 0; values && i < tl_catalogue_n_slots(catalogue); i++)
+        uint64_t *values = calloc(tl_catalogue_n_cells(catalogue), sizeof *values);
+        for (uint32_t i = 0; values && i < tl_catalogue_n_cells(catalogue); i++)
             values[i] = i % 7 ? i * UINT64_C(0x9e3779b97f4a7c15) : 0;
         for (uint32_t i = 0; values && i < list.n_items; i++)
             for (int hart = TL_ALL_HARTS; hart < 1; hart++) {

@@ -27,7 +27,7 @@ static int failed(const tl_error *err) {
 int main(int argc, char **argv) {
     tl_config config;
     tl_error err = {.status = TL_OK};
-    const tl_core_type *core = &tl_core_block;
+    const tl_engine_type *core = &tl_engine_interp;
     tl_machine *machine = NULL;
     tl_os *os = NULL;
     tl_os_report report;
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     while ((option = getopt(argc, argv, "+n:e:m:q:i:r:sv")) != -1) {
         switch (option) {
         case 'n': config.n_harts = (uint32_t)strtoul(optarg, NULL, 10); break;
-        case 'e': core = optarg[0] == 's' ? &tl_core_step : optarg[0] == 't' ? &tl_core_translate : &tl_core_block; break;
+        case 'e': core = optarg[0] == 's' ? &tl_engine_step : optarg[0] == 't' ? &tl_engine_translate : &tl_engine_interp; break;
         case 'm': config.ram_bytes = strtoull(optarg, NULL, 10) << 20; break;
         case 'q': config.os.slice_cycles = (uint32_t)strtoul(optarg, NULL, 10); break;
         case 'i': step = strtoull(optarg, NULL, 10); break;
@@ -80,8 +80,8 @@ int main(int argc, char **argv) {
         failed(&err);
     if (wants_sum) {
         uint64_t sum = 0;
-        for (uint32_t slot = 0; slot < machine->probe.n_slots; ++slot)
-            sum = (sum ^ machine->tally[slot]) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+        for (uint32_t cell = 0; cell < machine->probe.n_cells; ++cell)
+            sum = (sum ^ machine->tally[cell]) * UINT64_C(0x9e3779b97f4a7c15) + 1;
         fprintf(stderr, "run_guest: tallies %016" PRIx64 "\n", sum);
     }
     int status = report.stop == TL_OS_EXITED ? report.exit_status : report.stop == TL_OS_KILLED ? 128 + report.signal : 125;

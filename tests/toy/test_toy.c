@@ -20,7 +20,7 @@ static tl_machine *machine_with(uint32_t period, uint32_t n_harts) {
     config.n_harts = n_harts;
     config.ram_bytes = RAM_BYTES;
     tl_keys_set(&config, "toy.period", period);
-    if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
+    if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
         fail_msg("%s", err.text);
     for (uint32_t i = 0; i < n_harts; i++)
         machine->harts[i]->priv = TL_PRIV_M;
@@ -69,7 +69,7 @@ static void test_ticks_write_records_as_a_bus_master(void **state) {
     (void)state;
     uint64_t record[2];
     tl_machine *machine = machine_with(100, 1);
-    tl_slot written;
+    tl_cell written;
     assert_int_equal(tl_probe_resolve(&machine->probe, "l2.0.dma_write", &written), TL_OK);
     assert_int_equal(tl_machine_tick(machine, 99), 100); // not yet
     assert_int_equal(machine->tally[written], 0);

@@ -20,8 +20,8 @@ static const tl_key keys[] = {TL_KEY_NAMED(struct settings, os.toy, grant, grant
 static uint64_t count_of(const toy *t) {
     uint64_t sum = 0;
     t->pmu.host->sync(t->pmu.host->ctx, t->pmu.hart);
-    for (uint32_t i = 0; i < t->stores.n_slots; i++)
-        sum += tl_probe_read(t->pmu.host->probe, t->stores.slots[i]);
+    for (uint32_t i = 0; i < t->stores.n_cells; i++)
+        sum += tl_probe_read(t->pmu.host->probe, t->stores.cells[i]);
     return sum;
 }
 

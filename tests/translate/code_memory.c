@@ -5,7 +5,7 @@
 //   code_memory TALLY PROGRAM      exit status 0: all is well, 1: it is not, 77: not an x86-64 Linux
 //
 // The linker hands memfd_create and mmap64 (mmap, with 64-bit offsets) to this file, so that any one of them can be made to fail; a seccomp filter does the same to TALLY.
-#include "model/core.h"
+#include "model/engine.h"
 
 #ifdef TL_HAS_TRANSLATOR
 

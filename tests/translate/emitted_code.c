@@ -6,7 +6,7 @@
 //   emitted_code FOLDER RUNS guest HARTS PROGRAM [ARG...]   a Linux program
 //
 // A block is translated when it has run RUNS times.
-#include "model/core.h"
+#include "model/engine.h"
 
 #ifdef TL_HAS_TRANSLATOR
 
@@ -52,7 +52,7 @@ static void die(const char *what) {
     exit(1);
 }
 
-static const tl_translator *translator_of(const tl_hart *h) { return ((const tl_blocks *)h->engine)->translator; }
+static const tl_translator *translator_of(const tl_hart *h) { return ((const tl_blocks *)h->engine_state)->translator; }
 
 static void publish(tl_code_log *log, const tl_hart *h, const tl_code_piece *made) {
     watcher *w = (watcher *)log;
@@ -123,7 +123,7 @@ static void write_code(const char *folder, const watcher *w, const char *name, c
 static void write_facts(const char *folder, const watcher *w) {
     const tl_hart *h = w->h;
     const tl_translator *t = translator_of(h);
-    const tl_blocks *store = h->engine;
+    const tl_blocks *store = h->engine_state;
     FILE *f = create(folder, h->id, "facts");
     const struct {
         const char *name;
@@ -196,7 +196,7 @@ static void write_all(const char *folder, tl_machine *machine) {
 static tl_machine *machine_new(const tl_config *config, uint32_t n_cold_runs) {
     tl_machine *machine;
     tl_error err = {0};
-    const fast_engine engine = {"translate", &tl_core_translate, n_cold_runs};
+    const fast_engine engine = {"translate", &tl_engine_translate, n_cold_runs};
     if (machine_with(&engine, config, &machine, &err) != TL_OK)
         die(err.text);
     watch(machine);
@@ -257,7 +257,7 @@ static void run_random(const char *folder, uint32_t n_cold_runs, uint64_t seed, 
         scatter(h, &r);
         h->insn_limit = h->instret + 1000;
         h->horizon = UINT64_MAX;
-        (void)h->core->run(h);
+        (void)h->engine->run(h);
     }
     write_all(folder, machine);
     tl_machine_free(machine);

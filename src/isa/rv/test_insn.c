@@ -124,7 +124,7 @@ static void test_static_shares(void **state) {
         {__LINE__, 0x2ab50553, {{TL_S_HART_INSN_FP_COMPARE, 1}}}, // fmin.d
     };
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
-        uint64_t got[TL_S_N_SLOTS] = {0}, want[TL_S_N_SLOTS] = {0};
+        uint64_t got[TL_S_N_CELLS] = {0}, want[TL_S_N_CELLS] = {0};
         const tl_decoded insn = decode(rows[i].bits);
         tl_static_count counts[TL_MAX_STATIC];
         const uint32_t n = tl_insn_static(&insn, counts);
@@ -134,7 +134,7 @@ static void test_static_shares(void **state) {
         want[TL_S_HART_CYC_ISSUE] = 1;
         for (uint32_t k = 0; k < TL_MAX_STATIC && rows[i].counts[k].amount != 0; k++)
             want[rows[i].counts[k].slot] += rows[i].counts[k].amount;
-        for (uint32_t slot = 0; slot < TL_S_N_SLOTS; slot++)
+        for (uint32_t slot = 0; slot < TL_S_N_CELLS; slot++)
             if (got[slot] != want[slot])
                 fail_msg("line %d: slot %u: %llu, not %llu", rows[i].line, slot, (unsigned long long)got[slot],
                          (unsigned long long)want[slot]);

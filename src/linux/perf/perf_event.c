@@ -54,15 +54,15 @@ static uint64_t signals_total(const tl_pev_event *e, tl_hart *h) {
     const tl_probe *probe = &e->perf->os->machine->probe;
     uint64_t total = 0;
     if (e->needs_sync)
-        h->core->sync(h);
+        h->engine->sync(h);
     for (uint32_t i = 0; i < e->n_parts; i++) {
         const tl_sources *sources = &e->parts[i]->on[h->id];
-        for (uint32_t s = 0; s < sources->n_slots; s++) {
-            uint32_t row = sources->slots[s] - h->id * TL_S_N_SLOTS;
-            if (row < TL_S_N_SLOTS)
+        for (uint32_t s = 0; s < sources->n_cells; s++) {
+            uint32_t row = sources->cells[s] - h->id * TL_S_N_CELLS;
+            if (row < TL_S_N_CELLS)
                 total += row_total(e, h, row);
             else if (e->modes & TL_PEV_USER)
-                total += tl_probe_read(probe, sources->slots[s]);
+                total += tl_probe_read(probe, sources->cells[s]);
         }
     }
     return total;
@@ -483,8 +483,8 @@ static void take_sources(tl_pev_event *e, const tl_pev_choice *choice) {
         e->is_jumpy |= sources->is_jumpy;
         e->is_slow &= sources->is_slow;
         e->is_retired &= sources->is_retired;
-        for (uint32_t s = 0; s < sources->n_slots; s++)
-            is_user |= sources->slots[s] >= TL_S_N_SLOTS || !is_kernel_row(sources->slots[s]);
+        for (uint32_t s = 0; s < sources->n_cells; s++)
+            is_user |= sources->cells[s] >= TL_S_N_CELLS || !is_kernel_row(sources->cells[s]);
     }
     e->is_quiet = !is_user || !(e->modes & TL_PEV_USER);
     if (choice->kind == TL_PEV_CLOCK) {

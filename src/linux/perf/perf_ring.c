@@ -49,7 +49,7 @@ static int32_t counter_of(const tl_pev_event *e) {
     if (!e->hart || e->kind != TL_PEV_SIGNALS || e->n_parts != 1 || !(e->modes & TL_PEV_USER))
         return -1;
     const tl_sources *sources = &e->parts[0]->on[e->hart->id];
-    uint32_t row = sources->n_slots == 1 ? sources->slots[0] - e->hart->id * TL_S_N_SLOTS : TL_S_N_SLOTS;
+    uint32_t row = sources->n_cells == 1 ? sources->cells[0] - e->hart->id * TL_S_N_CELLS : TL_S_N_CELLS;
     int32_t counter = row == TL_S_HART_CYCLE ? 0 : row == TL_S_HART_INSTRET ? 2 : -1;
     return counter >= 0 && (granted >> counter & 1) ? counter : -1;
 }

@@ -318,7 +318,7 @@ static void test_signals_belong_to_a_mode(void **state) {
     (void)state;
     static const struct {
         uint64_t selector; // of rvhpm:linux
-        uint32_t slot;
+        uint32_t cell;
         uint64_t user, kernel;
     } rows[] = {
         {0x10004d, TL_S_HART_CYC_TRAP, 0, 50},     {0x10004e, TL_S_HART_CYC_SWITCH, 0, 50}, {0x10000d, TL_S_HART_INSN_LOAD, 50, 0},
@@ -330,7 +330,7 @@ static void test_signals_belong_to_a_mode(void **state) {
             attr.exclude_kernel = !kernel;
             attr.exclude_user = kernel & 1;
             tl_pev_event *e = make(r, &attr, &r->thread, -1, NULL);
-            r->h->tally[rows[i].slot] += 50;
+            r->h->tally[rows[i].cell] += 50;
             r->os->kernel_counts[0].flushes += 11;
             assert_int_equal(tl_pev_read(e).value, kernel ? rows[i].kernel : rows[i].user);
             tl_pev_event_free(e);

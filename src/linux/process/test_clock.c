@@ -20,7 +20,7 @@ static rig *rig_new(void) {
     tl_config_default(&config);
     config.ram_bytes = 16 << 20;
     config.n_harts = N_HARTS;
-    assert_int_equal(tl_machine_new(&config, &tl_core_step, &r->os.machine, NULL), TL_OK);
+    assert_int_equal(tl_machine_new(&config, &tl_engine_step, &r->os.machine, NULL), TL_OK);
     r->own.pid = OWN;
     r->other.pid = OTHER;
     r->own.next = &r->other;

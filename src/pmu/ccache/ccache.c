@@ -18,7 +18,7 @@ static uint64_t total_of(const tl_ccache *p, uint64_t select) {
         for (uint32_t i = 0; i < event->n_parts; i++) {
             uint32_t client = event->parts[i].client;
             if (client == TL_CCACHE_NO_CLIENT || !(p->filter >> client & 1))
-                total += tl_probe_read(p->pmu.host->probe, event->parts[i].slot);
+                total += tl_probe_read(p->pmu.host->probe, event->parts[i].cell);
         }
     }
     return total;
@@ -81,13 +81,13 @@ static uint32_t hart_of_link(const tl_unit *unit) { // "link3"
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
 // Who says or is told what this total counts.
-static uint8_t client_of(const tl_ccache *p, tl_slot slot) {
+static uint8_t client_of(const tl_ccache *p, tl_cell cell) {
     const tl_probe *probe = p->pmu.host->probe;
     for (uint32_t u = 0; u < probe->n_units; u++) {
         const tl_unit *unit = &probe->units[u];
-        if (slot - unit->first_slot >= unit->type->n_signals)
+        if (cell - unit->first_cell >= unit->type->n_signals)
             continue;
-        const char *signal = unit->type->signals[slot - unit->first_slot].name;
+        const char *signal = unit->type->signals[cell - unit->first_cell].name;
         if (strcmp(unit->type->name, "link") == 0)
             return (uint8_t)(2 * hart_of_link(unit) + (begins(signal, "get_") || strcmp(signal, "probe_i") == 0));
         return begins(signal, "dma_") ? (uint8_t)(p->n_clients - 1) : TL_CCACHE_NO_CLIENT;
@@ -100,12 +100,12 @@ static tl_status resolve(tl_ccache *p, const tl_event *row, tl_arena *arena, tl_
     tl_status status = tl_sources_resolve(row->sources, p->pmu.host->probe, p->pmu.hart, arena, &sources, err);
     if (status != TL_OK)
         return status == TL_ENOENT ? TL_OK : status; // not on this machine: the bit reads back as 0
-    tl_ccache_part *parts = tl_arena_alloc(arena, sources.n_slots * sizeof *parts);
+    tl_ccache_part *parts = tl_arena_alloc(arena, sources.n_cells * sizeof *parts);
     if (!parts)
         return tl_fail(err, TL_ENOMEM, "no memory for the events of pmu %s", p->pmu.type->name);
-    for (uint32_t i = 0; i < sources.n_slots; i++)
-        parts[i] = (tl_ccache_part){.slot = sources.slots[i], .client = client_of(p, sources.slots[i])};
-    p->events[row->selector & 0xff][__builtin_ctzll(row->selector >> 8)] = (tl_ccache_event){parts, sources.n_slots};
+    for (uint32_t i = 0; i < sources.n_cells; i++)
+        parts[i] = (tl_ccache_part){.cell = sources.cells[i], .client = client_of(p, sources.cells[i])};
+    p->events[row->selector & 0xff][__builtin_ctzll(row->selector >> 8)] = (tl_ccache_event){parts, sources.n_cells};
     return TL_OK;
 }
 
@@ -127,7 +127,7 @@ static tl_status add_snooper(tl_ccache *p, tl_arena *arena, tl_error *err) {
     if (settings->snooper_cycles == 0)
         return TL_OK;
     const tl_probe *probe = p->pmu.host->probe;
-    tl_slot watched, read;
+    tl_cell watched, read;
     tl_status status = tl_probe_resolve(probe, "bus.snooped_beat", &watched);
     if (status == TL_OK)
         status = tl_probe_resolve(probe, "bus.master_read", &read);

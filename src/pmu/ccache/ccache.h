@@ -25,7 +25,7 @@ enum {
 #define TL_CCACHE_EVENT(set, bit) (UINT64_C(1) << ((bit) + 8) | (set)) // a selector; events of a set are combined by OR
 
 typedef struct tl_ccache_part { // a total that an event counts
-    tl_slot slot;
+    tl_cell cell;
     uint8_t client;
 } tl_ccache_part;
 

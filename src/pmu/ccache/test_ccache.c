@@ -101,9 +101,9 @@ static void test_every_event_that_is_modeled_can_be_counted_alone(void **state) 
         tl_error err = {0};
         if (event->sources && tl_sources_resolve(event->sources, &rig.probe, 0, &rig.arena, &sources, &err) != TL_OK)
             fail_msg("%s: %s", event->name, err.text);
-        for (tl_slot slot = 0; slot < RIG_SLOTS; slot++)
-            rig_advance(&rig, slot, 1);
-        assert_int_equal(load(TL_CCACHE_COUNTER, 8), sources.n_slots);
+        for (tl_cell cell = 0; cell < RIG_CELLS; cell++)
+            rig_advance(&rig, cell, 1);
+        assert_int_equal(load(TL_CCACHE_COUNTER, 8), sources.n_cells);
     }
     rig_done(&rig);
 }
@@ -182,10 +182,10 @@ static void test_block_equals_a_naive_one(void **state) {
         }
         if (!signal)
             continue;
-        tl_slot slot;
+        tl_cell cell;
         snprintf(path, sizeof path, *unit == 'l' && unit[1] == '2' ? "l2.%u.%s" : "link%u.%s", hart, signal);
-        assert_int_equal(tl_probe_resolve(&rig.probe, path, &slot), TL_OK);
-        rig_advance(&rig, slot, 1);
+        assert_int_equal(tl_probe_resolve(&rig.probe, path, &cell), TL_OK);
+        rig_advance(&rig, cell, 1);
         naive_step(&n, unit, client, signal);
     }
     for (uint32_t i = 0; i < 4; i++)
@@ -195,9 +195,9 @@ static void test_block_equals_a_naive_one(void **state) {
 
 static void test_reset_forgets_filter_selects_and_counts(void **state) {
     (void)state;
-    tl_slot slot;
+    tl_cell cell;
     start(NULL, 0);
-    assert_int_equal(tl_probe_resolve(&rig.probe, "link0.acquire_nb_hit", &slot), TL_OK);
+    assert_int_equal(tl_probe_resolve(&rig.probe, "link0.acquire_nb_hit", &cell), TL_OK);
     uint64_t select = 0;
     const tl_pmu_preset *preset = tl_ccache_presets[0];
     for (uint32_t i = 0; i < preset->n_events && select == 0; i++)
@@ -209,17 +209,17 @@ static void test_reset_forgets_filter_selects_and_counts(void **state) {
         store(TL_CCACHE_SELECT + 8 * i, 8, select);
         store(TL_CCACHE_COUNTER + 8 * i, 8, 100 + i);
     }
-    rig_advance(&rig, slot, 7);
+    rig_advance(&rig, cell, 7);
     rig.pmu->type->reset(rig.pmu);
     assert_int_equal(load(TL_CCACHE_FILTER, 8), 0);
     for (uint32_t i = 0; i < TL_CCACHE_MAX_COUNTERS; i++) {
         assert_int_equal(load(TL_CCACHE_SELECT + 8 * i, 8), 0);
         assert_int_equal(load(TL_CCACHE_COUNTER + 8 * i, 8), 0);
     }
-    rig_advance(&rig, slot, 11); // nothing is selected
+    rig_advance(&rig, cell, 11); // nothing is selected
     assert_int_equal(load(TL_CCACHE_COUNTER, 8), 0);
     store(TL_CCACHE_SELECT, 8, select);
-    rig_advance(&rig, slot, 13); // and nobody is left out
+    rig_advance(&rig, cell, 13); // and nobody is left out
     assert_int_equal(load(TL_CCACHE_COUNTER, 8), 13);
     rig_done(&rig);
 }

@@ -38,8 +38,8 @@ static void sync(machine_view *view, uint32_t hart) {
 
 static uint64_t sum(const machine_view *view, const tl_sources *sources) {
     uint64_t total = 0;
-    for (uint32_t i = 0; i < sources->n_slots; i++)
-        total += tl_probe_read(view->host->probe, sources->slots[i]);
+    for (uint32_t i = 0; i < sources->n_cells; i++)
+        total += tl_probe_read(view->host->probe, sources->cells[i]);
     return total;
 }
 

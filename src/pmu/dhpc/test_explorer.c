@@ -245,23 +245,23 @@ static void cycle(world *w, const action what[CLIENTS]) {
 
 typedef struct table {
     packer *states; // in the order in which they were found
-    uint32_t *slots;
-    uint32_t n_states, max_states, n_slots;
+    uint32_t *cells;
+    uint32_t n_states, max_states, n_cells;
 } table;
 
 static bool add(table *t, const packer *state) {
     uint64_t hash = 1469598103934665603u;
     for (uint32_t i = 0; i < state->n; i++)
         hash = (hash ^ state->bytes[i]) * 1099511628211u;
-    for (uint32_t s = (uint32_t)(hash >> 32) % t->n_slots;; s = s + 1 < t->n_slots ? s + 1 : 0) {
-        if (t->slots[s] == 0) {
+    for (uint32_t s = (uint32_t)(hash >> 32) % t->n_cells;; s = s + 1 < t->n_cells ? s + 1 : 0) {
+        if (t->cells[s] == 0) {
             if (t->n_states == t->max_states)
                 fail_msg("more than %u states", t->max_states);
             t->states[t->n_states++] = *state;
-            t->slots[s] = t->n_states;
+            t->cells[s] = t->n_states;
             return true;
         }
-        if (memcmp(t->states[t->slots[s] - 1].bytes, state->bytes, STATE_BYTES) == 0)
+        if (memcmp(t->states[t->cells[s] - 1].bytes, state->bytes, STATE_BYTES) == 0)
             return false;
     }
 }
@@ -293,7 +293,7 @@ static void explore(const tl_dhpc_config *config, const action *choices, uint32_
     world w = {.config = *config,
                .longest_service = config->t_grant + config->t_lookup + (COUNTERS - 1) * config->beat + 1,
                .latency = config->t_req + config->t_grant + config->t_lookup + config->t_resp};
-    table t = {.max_states = 6000000, .n_slots = 16000057};
+    table t = {.max_states = 6000000, .n_cells = 16000057};
     tl_dhpc_manager managers[2];
     tl_error err;
     uint64_t n_steps = 0;
@@ -305,8 +305,8 @@ static void explore(const tl_dhpc_config *config, const action *choices, uint32_
     if (tl_dhpc_new(config, 64, CLIENTS, managers, 2, which_manager, NULL, &w.arena, &w.d, &err) != TL_OK)
         fail_msg("%s", err.text);
     t.states = malloc((size_t)t.max_states * sizeof *t.states);
-    t.slots = calloc(t.n_slots, sizeof *t.slots);
-    assert_true(t.states != NULL && t.slots != NULL);
+    t.cells = calloc(t.n_cells, sizeof *t.cells);
+    assert_true(t.states != NULL && t.cells != NULL);
     packer state;
     for (uint32_t c = 0; c < CLIENTS; c++)
         w.d->clients[c]->id = ids[0];
@@ -330,7 +330,7 @@ static void explore(const tl_dhpc_config *config, const action *choices, uint32_
                   (unsigned long long)((CLIENTS - 1) * w.longest_service));
     assert_int_equal(w.worst_wait, (CLIENTS - 1) * w.longest_service); // the bound is tight
     free(t.states);
-    free(t.slots);
+    free(t.cells);
     tl_arena_done(&w.arena);
 }
 

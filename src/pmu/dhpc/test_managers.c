@@ -31,7 +31,7 @@ typedef struct machine {
     tl_arena arena;
     tl_unit units[MAX_UNITS];
     char paths[MAX_UNITS][24];
-    uint32_t n_units, n_slots, n_syncs, changed_harts; // bit h: hart h was told to ask for its deadline
+    uint32_t n_units, n_cells, n_syncs, changed_harts; // bit h: hart h was told to ask for its deadline
     uint64_t totals[MAX_SLOTS], shown[MAX_SLOTS];      // shown: after a sync
     tl_probe probe;
     tl_pmu_host host;
@@ -46,10 +46,10 @@ static void sync_all(void *ctx, uint32_t hart) {
     memcpy(m->shown, m->totals, sizeof m->shown);
 }
 static uint64_t total_named(const machine *m, const char *path) {
-    tl_slot slot;
-    if (tl_probe_resolve(&m->probe, path, &slot) != TL_OK)
+    tl_cell cell;
+    if (tl_probe_resolve(&m->probe, path, &cell) != TL_OK)
         fail_msg("no signal %s", path);
-    return m->totals[slot];
+    return m->totals[cell];
 }
 static uint64_t hart_total(const machine *m, uint32_t hart, const char *signal) {
     char path[64];
@@ -67,10 +67,10 @@ static uint64_t instret_of(void *ctx, uint32_t hart) { return hart_total(ctx, ha
 static void note_change(void *ctx, uint32_t hart) { ((machine *)ctx)->changed_harts |= 1u << hart; }
 
 static void add_unit(machine *m, const tl_unit_type *type, const char *format, uint32_t number) {
-    assert_true(m->n_units < MAX_UNITS && m->n_slots + type->n_signals <= MAX_SLOTS);
+    assert_true(m->n_units < MAX_UNITS && m->n_cells + type->n_signals <= MAX_SLOTS);
     snprintf(m->paths[m->n_units], sizeof m->paths[0], format, number);
-    m->units[m->n_units] = (tl_unit){.type = type, .path = m->paths[m->n_units], .tally = m->shown + m->n_slots, .first_slot = m->n_slots};
-    m->n_slots += type->n_signals;
+    m->units[m->n_units] = (tl_unit){.type = type, .path = m->paths[m->n_units], .tally = m->shown + m->n_cells, .first_cell = m->n_cells};
+    m->n_cells += type->n_signals;
     m->n_units++;
 }
 
@@ -94,9 +94,9 @@ static void open_machine(machine *m, const tl_dhpc_config *config, const shape *
         add_unit(m, &bus_type, "bus", 0);
         add_unit(m, &dma_type, "dma", 0);
     }
-    for (uint32_t slot = 0; slot < m->n_slots; slot++) // a sum shows its terms: 1021 is no sum of few of them
-        m->totals[slot] = 1000003 + (uint64_t)slot * 1021 * 1021;
-    m->probe = (tl_probe){.units = m->units, .n_units = m->n_units, .tally = m->shown, .n_slots = m->n_slots};
+    for (uint32_t cell = 0; cell < m->n_cells; cell++) // a sum shows its terms: 1021 is no sum of few of them
+        m->totals[cell] = 1000003 + (uint64_t)cell * 1021 * 1021;
+    m->probe = (tl_probe){.units = m->units, .n_units = m->n_units, .tally = m->shown, .n_cells = m->n_cells};
     m->host = (tl_pmu_host){.ctx = m,
                             .probe = &m->probe,
                             .sync = sync_all,
@@ -412,7 +412,7 @@ static void test_more_units_or_harts_than_there_are_numbers_are_refused(void **s
     assert_int_equal(tl_dhpc_new_on(&tl_dhpc_defaults, 64, 0, &m->host, &m->arena, &m->d, &err), TL_EINVAL);
     add_unit(m, &mem_type, "mem%u", 128);
     m->probe.n_units = m->n_units;
-    m->probe.n_slots = m->n_slots;
+    m->probe.n_cells = m->n_cells;
     assert_int_equal(tl_dhpc_new_on(&tl_dhpc_defaults, 64, 1, &m->host, &m->arena, &m->d, &err), TL_EINVAL);
     assert_string_equal(err.text, "pmu dhpc: 1 harts and up to 129 units of a kind: it has numbers for 1 to 64 and 128");
     tl_arena_done(&m->arena);
@@ -469,8 +469,8 @@ static void test_totals_are_synced_once_per_look(void **state) {
     m->n_syncs = 0;
     (void)read_manager(m, 0, TL_DHPC_ID(TL_DHPC_CORE, 0, 0), UINT64_MAX, values);
     assert_int_equal(m->n_syncs, 1); // nothing has been counted between two beats
-    m->totals[m->units[0].first_slot + TL_S_HART_INSTRET] += 1;
-    m->totals[m->units[0].first_slot + TL_S_HART_INSN_BRANCH] += 1;
+    m->totals[m->units[0].first_cell + TL_S_HART_INSTRET] += 1;
+    m->totals[m->units[0].first_cell + TL_S_HART_INSN_BRANCH] += 1;
     uint64_t branches = values[19];
     (void)read_manager(m, 0, TL_DHPC_ID(TL_DHPC_CORE, 0, 0), UINT64_MAX, values);
     assert_int_equal(m->n_syncs, 2);

@@ -40,7 +40,7 @@ uint64_t *tl_rvhpm_event(const tl_rvhpm *p, uint32_t n) { return &p->events[n - 
 static const tl_event *find_event(const tl_rvhpm *p, uint64_t selector, const tl_sources **ret_sources) {
     const tl_pmu_preset *preset = p->pmu.preset;
     for (uint32_t i = 0; i < preset->n_events; i++)
-        if (preset->events[i].selector == selector && p->resolved[i].n_slots > 0) {
+        if (preset->events[i].selector == selector && p->resolved[i].n_cells > 0) {
             *ret_sources = &p->resolved[i];
             return &preset->events[i];
         }
@@ -79,14 +79,14 @@ static uint64_t total_of(tl_rvhpm *p, const tl_hpm *c) {
     }
     uint64_t total = 0;
     for (uint32_t i = 0; i < c->n_parts; i++)
-        for (uint32_t s = 0; s < c->parts[i]->n_slots; s++) {
-            tl_slot slot = c->parts[i]->slots[s];
-            if (slot == p->cycle_slot)
+        for (uint32_t s = 0; s < c->parts[i]->n_cells; s++) {
+            tl_cell cell = c->parts[i]->cells[s];
+            if (cell == p->cycle_cell)
                 total += cycle_of(p);
-            else if (slot == p->instret_slot)
+            else if (cell == p->instret_cell)
                 total += instret_of(p);
             else
-                total += tl_probe_read(host->probe, slot);
+                total += tl_probe_read(host->probe, cell);
         }
     return total;
 }
@@ -392,8 +392,8 @@ static tl_status resolve(tl_rvhpm *p, tl_arena *arena, tl_error *err) {
         status = tl_sources_resolve("hart.instret", probe, p->pmu.hart, arena, &p->clock[TL_HPM_INSTRET], err);
     if (status != TL_OK)
         return status;
-    p->cycle_slot = p->clock[TL_HPM_CYCLE].slots[0];
-    p->instret_slot = p->clock[TL_HPM_INSTRET].slots[0];
+    p->cycle_cell = p->clock[TL_HPM_CYCLE].cells[0];
+    p->instret_cell = p->clock[TL_HPM_INSTRET].cells[0];
     p->resolved = tl_arena_alloc(arena, preset->n_events * sizeof *p->resolved);
     if (!p->resolved)
         return tl_fail(err, TL_ENOMEM, "no memory for the events of pmu %s", p->pmu.type->name);

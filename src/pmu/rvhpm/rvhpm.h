@@ -65,9 +65,9 @@ typedef struct tl_hpm { // one counter
 typedef struct tl_rvhpm {
     tl_pmu pmu;
     const tl_rvhpm_preset *preset;
-    tl_sources *resolved; // by event of the preset; n_slots 0: not modeled here
+    tl_sources *resolved; // by event of the preset; n_cells 0: not modeled here
     tl_sources clock[3];  // of mcycle and minstret: [TL_HPM_CYCLE], [TL_HPM_INSTRET]
-    tl_slot cycle_slot, instret_slot;
+    tl_cell cycle_cell, instret_cell;
     uint64_t *events; // stored mhpmevent3 and up, and of these registers
     uint64_t *mcounteren, *scounteren, *mcountinhibit, *fixed_config[3];
     tl_hpm counters[TL_HPM_N];

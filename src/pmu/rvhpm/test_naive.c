@@ -21,13 +21,13 @@ static uint64_t next(rng *r) {
 }
 static uint32_t below(rng *r, uint32_t n) { return (uint32_t)((next(r) >> 32) * n >> 32); }
 
-#define MINE(slot) (HART * TL_S_N_SLOTS + TL_S_##slot)
-#define L2_READ(slice, hart) (RIG_HARTS * TL_S_N_SLOTS + (slice)*RIG_L2_SIGNALS + (hart))
+#define MINE(cell) (HART * TL_S_N_CELLS + TL_S_##cell)
+#define L2_READ(slice, hart) (RIG_HARTS * TL_S_N_CELLS + (slice)*RIG_L2_SIGNALS + (hart))
 
 // Events by hand: selector and what it counts.
 static const struct {
     uint64_t selector;
-    uint32_t slots[4], n_slots;
+    uint32_t cells[4], n_cells;
 } naive_events[] = {
     {1, {MINE(HART_CYCLE)}, 1},
     {2, {MINE(HART_INSTRET)}, 1},
@@ -59,25 +59,25 @@ static uint64_t top_of(const naive *m, uint32_t n) {
     return n < 3 || m->width_bits == 64 ? UINT64_MAX : (UINT64_C(1) << m->width_bits) - 1;
 }
 
-static bool is_counted(const naive *m, uint32_t n, uint32_t slot) {
+static bool is_counted(const naive *m, uint32_t n, uint32_t cell) {
     if (n == 0)
-        return slot == MINE(HART_CYCLE);
+        return cell == MINE(HART_CYCLE);
     if (n == 2)
-        return slot == MINE(HART_INSTRET);
+        return cell == MINE(HART_INSTRET);
     for (uint32_t e = 0; e < TL_COUNT_OF(naive_events); e++)
-        for (uint32_t i = 0; i < naive_events[e].n_slots; i++)
-            if ((m->event[n] & TL_HPM_SELECTOR) == naive_events[e].selector && naive_events[e].slots[i] == slot)
+        for (uint32_t i = 0; i < naive_events[e].n_cells; i++)
+            if ((m->event[n] & TL_HPM_SELECTOR) == naive_events[e].selector && naive_events[e].cells[i] == cell)
                 return true;
     return false;
 }
 
-static void naive_count(naive *m, uint32_t slot, tl_priv priv, uint32_t spared) {
+static void naive_count(naive *m, uint32_t cell, tl_priv priv, uint32_t spared) {
     for (uint32_t n = 0; n < 32; n++) {
         if (n == 1 || m->inhibit >> n & 1 || spared >> n & 1)
             continue;
         uint64_t filters = n < 3 ? m->config[n] : m->event[n];
         uint64_t filter = priv == TL_PRIV_M ? UINT64_C(1) << 62 : priv == TL_PRIV_S ? UINT64_C(1) << 61 : UINT64_C(1) << 60;
-        if ((filters & filter) || !is_counted(m, n, slot))
+        if ((filters & filter) || !is_counted(m, n, cell))
             continue;
         m->value[n] = (m->value[n] + 1) & top_of(m, n);
         if (m->value[n] == 0 && n >= 3 && !(m->event[n] >> 63)) {
@@ -88,10 +88,10 @@ static void naive_count(naive *m, uint32_t slot, tl_priv priv, uint32_t spared) 
 }
 
 static void advance(pmu_rig *rig, naive *m, rng *r, uint32_t spared) {
-    uint32_t slot = signals[below(r, TL_COUNT_OF(signals))], steps = 1 + below(r, 6);
-    rig_advance(rig, slot, steps);
+    uint32_t cell = signals[below(r, TL_COUNT_OF(signals))], steps = 1 + below(r, 6);
+    rig_advance(rig, cell, steps);
     for (uint32_t i = 0; i < steps; i++)
-        naive_count(m, slot, rig->priv, spared);
+        naive_count(m, cell, rig->priv, spared);
 }
 
 static uint64_t some_event(rng *r) {
@@ -229,7 +229,7 @@ static void test_no_overflow_comes_before_the_deadline_and_none_after_it(void **
     static pmu_rig rig;
     static const struct {
         uint64_t selector;
-        uint32_t slot, max_step;
+        uint32_t cell, max_step;
     } rows[] = {{1, TL_S_HART_CYCLE, 1}, {2, TL_S_HART_INSTRET, 1}, {0x10000, TL_S_L1D_LOAD, 2}, {0x100026, TL_S_HART_BRANCH_TAKEN, 1}};
     rng r = {99};
     for (uint32_t round = 0; round < 400; round++) {
@@ -246,14 +246,14 @@ static void test_no_overflow_comes_before_the_deadline_and_none_after_it(void **
             assert_true(counted + left * rows[row].max_step <= period || left == 0);
             uint64_t cycles = left == 0 ? 1 : left, events = 0;
             uint64_t most = cycles * rows[row].max_step;
-            if (rows[row].slot == TL_S_HART_CYCLE)
+            if (rows[row].cell == TL_S_HART_CYCLE)
                 events = cycles;
             else
                 events = below(&r, 3) == 0 ? most : most / (1 + below(&r, 3));
-            if (rows[row].slot != TL_S_HART_CYCLE)
+            if (rows[row].cell != TL_S_HART_CYCLE)
                 rig_advance(&rig, TL_S_HART_CYCLE, cycles);
-            rig_advance(&rig, rows[row].slot, events);
-            if (rows[row].slot == TL_S_HART_BRANCH_TAKEN) // a branch is an instruction, and others go between
+            rig_advance(&rig, rows[row].cell, events);
+            if (rows[row].cell == TL_S_HART_BRANCH_TAKEN) // a branch is an instruction, and others go between
                 rig_advance(&rig, TL_S_HART_INSTRET, events + below(&r, (uint32_t)(cycles - events < 1000 ? cycles - events : 1000) + 1));
             counted += events;
             rig_poll(&rig);

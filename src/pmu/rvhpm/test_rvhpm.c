@@ -273,20 +273,20 @@ static void test_halves_of_the_fixed_counters_configurations(void **state) {
     start_with(&tl_rvhpm_linux, 32);
     static const struct {
         uint32_t config, counter;
-        tl_slot slot;
+        tl_cell cell;
     } rows[] = {{0x321, 0xb00, TL_S_HART_CYCLE}, {0x322, 0xb02, TL_S_HART_INSTRET}};
     for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
         rig_write(&rig, rows[i].counter, 0);
         rig_write(&rig, rows[i].config + 0x400, 1u << 30); // MINH
-        rig_advance(&rig, rows[i].slot, 50);
+        rig_advance(&rig, rows[i].cell, 50);
         assert_int_equal(rig_value(&rig, rows[i].counter), 0);
         rig_write(&rig, rows[i].config, UINT32_MAX); // nothing is there
         assert_int_equal(rig_value(&rig, rows[i].config), 0);
         assert_int_equal(rig_value(&rig, rows[i].config + 0x400), 1u << 30);
-        rig_advance(&rig, rows[i].slot, 50);
+        rig_advance(&rig, rows[i].cell, 50);
         assert_int_equal(rig_value(&rig, rows[i].counter), 0);
         rig_write(&rig, rows[i].config + 0x400, 0);
-        rig_advance(&rig, rows[i].slot, 3);
+        rig_advance(&rig, rows[i].cell, 3);
         assert_int_equal(rig_value(&rig, rows[i].counter), 3);
     }
 }
@@ -513,16 +513,16 @@ static void check_events(const tl_rvhpm_preset *preset) {
         start_with(preset, 64);
         rig_write(&rig, 0x323, event->selector);
         uint64_t want = 0;
-        for (uint32_t s = 0; s < rig.probe.n_slots; s++) {
+        for (uint32_t s = 0; s < rig.probe.n_cells; s++) {
             const tl_unit *unit = tl_probe_unit_of(&rig.probe, s);
-            const char *signal = unit->type->signals[s - unit->first_slot].name;
+            const char *signal = unit->type->signals[s - unit->first_cell].name;
             char term[80], generic[80];
             snprintf(term, sizeof term, "%s.%s", unit->type->name, signal);
             size_t n_signal = strlen(signal);
             snprintf(generic, sizeof generic, "%s.%s", unit->type->name, signal);
             generic[strlen(generic) - 1] = '#';
-            bool is_mine = s < TL_S_N_SLOTS || s >= RIG_HARTS * TL_S_N_SLOTS;
-            bool is_of_my_number = s < TL_S_N_SLOTS || signal[n_signal - 1] == '0';
+            bool is_mine = s < TL_S_N_CELLS || s >= RIG_HARTS * TL_S_N_CELLS;
+            bool is_of_my_number = s < TL_S_N_CELLS || signal[n_signal - 1] == '0';
             for (const char *at = event->sources; at && is_mine; at = strstr(at, " + ") ? strstr(at, " + ") + 3 : NULL) {
                 size_t n = strcspn(at, " ");
                 bool is_named = (n == strlen(term) && memcmp(at, term, n) == 0) ||
@@ -556,7 +556,7 @@ static void test_masks_add_the_events_of_one_class(void **state) {
             start_with(&tl_rvhpm_u74, 64);
             rig_write(&rig, 0x324, bits | class);
             assert_int_equal(rig_value(&rig, 0x324), bits != 0 ? bits | class : 0);
-            for (uint32_t s = 0; s < TL_S_N_SLOTS; s++)
+            for (uint32_t s = 0; s < TL_S_N_CELLS; s++)
                 rig_advance(&rig, s, s * 3 + 1);
             uint64_t together = rig_value(&rig, 0xb04);
             for (uint32_t bit = 8; bit <= last_bit[class]; bit++) {
@@ -565,7 +565,7 @@ static void test_masks_add_the_events_of_one_class(void **state) {
                 start_with(&tl_rvhpm_u74, 64);
                 rig_write(&rig, 0x323, UINT64_C(1) << bit | class);
                 assert_int_equal(rig_value(&rig, 0x323), UINT64_C(1) << bit | class);
-                for (uint32_t s = 0; s < TL_S_N_SLOTS; s++)
+                for (uint32_t s = 0; s < TL_S_N_CELLS; s++)
                     rig_advance(&rig, s, s * 3 + 1);
                 want += rig_value(&rig, 0xb03);
             }

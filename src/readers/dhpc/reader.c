@@ -157,10 +157,10 @@ static tl_status add_columns(reader *r, const tl_dhpc_manager *manager, const co
         char path[64];
         snprintf(path, sizeof path, c->signal, instance);
         tl_sources *sources = &r->sources[reading->n_values];
-        *sources = (tl_sources){.slots = tl_arena_alloc(&reading->arena, sizeof *sources->slots), .n_slots = 1};
-        if (!sources->slots)
+        *sources = (tl_sources){.cells = tl_arena_alloc(&reading->arena, sizeof *sources->cells), .n_cells = 1};
+        if (!sources->cells)
             return no_memory(err);
-        if (tl_probe_resolve(&r->machine->probe, path, sources->slots) != TL_OK)
+        if (tl_probe_resolve(&r->machine->probe, path, sources->cells) != TL_OK)
             return tl_fail(err, TL_EINVAL, "the machine counts no %s, so nothing could be compared with manager 0x%x", path, manager->id);
         r->clocks[reading->n_values] = c->bit == 0 && columns == core_columns ? CLOCK_CYCLE : NO_CLOCK;
         snprintf(path, sizeof path, c->unit, instance);
@@ -261,8 +261,8 @@ static void note_start(reader *r, const request *q, uint64_t cycle) {
 
 static uint64_t total_of(const reader *r, uint32_t index) {
     uint64_t total = 0;
-    for (uint32_t i = 0; i < r->sources[index].n_slots; i++)
-        total += r->machine->tally[r->sources[index].slots[i]];
+    for (uint32_t i = 0; i < r->sources[index].n_cells; i++)
+        total += r->machine->tally[r->sources[index].cells[i]];
     return total;
 }
 
@@ -298,7 +298,7 @@ static tl_status run_code(reader *r, tl_hart *h, tl_error *err) {
         h->horizon = UINT64_MAX;
         h->insn_limit = h->instret + 1;
         tl_hart_limit_to_deadline(h, &h->insn_limit);
-        tl_stop stop = r->machine->core->run(h);
+        tl_stop stop = r->machine->engine->run(h);
         if (q) // a write acts in the cycle in which it issues
             note_start(r, q, before);
         (void)tl_hart_poll(h);
@@ -368,7 +368,7 @@ static tl_status leave(reader *r, tl_hart *h, uint64_t pc, tl_priv priv, tl_erro
     tl_rv(h)->csr.mstatus = (uint64_t)priv << 11;
     h->is_privileged = true; // for this one instruction there is machine mode
     h->insn_limit = h->instret + 1;
-    tl_stop stop = r->machine->core->run(h);
+    tl_stop stop = r->machine->engine->run(h);
     h->is_privileged = false;
     tl_rv(h)->csr = csr;
     if (stop == TL_STOP_TRAP || h->priv != priv || h->pc != pc)
@@ -431,7 +431,7 @@ static tl_status take_results(reader *r, tl_error *err) {
         for (uint32_t k = 0; k < q->n_values; k++) {
             tl_reading_value *value = &reading->values[q->first_value + k];
             value->value = result_at(r, q->first_result + k);
-            if (r->sources[q->first_value + k].n_slots == 0) // nobody else knows it
+            if (r->sources[q->first_value + k].n_cells == 0) // nobody else knows it
                 continue;
             uint64_t error = value->value > value->truth ? value->value - value->truth : value->truth - value->value;
             if (error > reading->largest_error)

@@ -34,7 +34,7 @@ static tl_status open_field(const tl_compare_setup *setup, uint32_t beat, uint32
     config.n_harts = n_harts;
     config.ram_bytes = UINT64_C(16) << 20;
     config.interleave_cycles = 1; // who comes first is to be exact
-    tl_status status = tl_machine_new(&config, setup->core, &f.machine, err);
+    tl_status status = tl_machine_new(&config, setup->engine, &f.machine, err);
     if (status != TL_OK)
         return status;
     for (uint32_t i = 0; i < f.machine->n_harts; i++)

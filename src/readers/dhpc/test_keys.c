@@ -262,7 +262,7 @@ static void test_keys_of_dhpc_reach_the_counters(void **state) {
         tl_keys_set(&config, pages[out].key, 2);
         tl_keys_set(&config, "dhpc.fifo_depth", 1024);
         tl_keys_set(&config, "dhpc.t_resp", 9);
-        if (tl_machine_new(&config, &tl_core_step, &machine, &err) != TL_OK)
+        if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
             fail_msg("%s", err.text);
         assert_int_equal(tl_dhpc_config_of(tl_dhpc_on(machine))->fifo_depth, 1024);
         assert_int_equal(tl_dhpc_config_of(tl_dhpc_on(machine))->t_resp, 9);

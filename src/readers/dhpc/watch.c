@@ -18,8 +18,8 @@ enum {
 
 typedef struct reading {
     uint32_t event, manager, bit;
-    tl_slot slots[8]; // the truth of this part
-    uint32_t n_slots;
+    tl_cell cells[8]; // the truth of this part
+    uint32_t n_cells;
     bool is_clock;
     uint64_t sample_cycle, truth; // of the last look
     bool is_known;
@@ -43,13 +43,13 @@ static tl_status too_many(tl_error *err) { return tl_fail(err, TL_EINVAL, "too m
 
 static tl_status add_reading(tl_watch *w, uint32_t event, uint32_t manager, uint32_t bit, const tl_sources *truth, tl_error *err) {
     own *o = w->own;
-    if (o->n_readings == MAX_READINGS || truth->n_slots > 8)
+    if (o->n_readings == MAX_READINGS || truth->n_cells > 8)
         return too_many(err);
     reading *r = &o->readings[o->n_readings++];
-    *r = (reading){.event = event, .manager = manager, .bit = bit, .n_slots = truth->n_slots, .sample_cycle = UINT64_MAX};
+    *r = (reading){.event = event, .manager = manager, .bit = bit, .n_cells = truth->n_cells, .sample_cycle = UINT64_MAX};
     r->is_clock = manager == TL_DHPC_ID(TL_DHPC_CORE, 0, 0) && bit == 0;
-    for (uint32_t i = 0; i < truth->n_slots; i++)
-        r->slots[i] = truth->slots[i];
+    for (uint32_t i = 0; i < truth->n_cells; i++)
+        r->cells[i] = truth->cells[i];
     return TL_OK;
 }
 
@@ -81,11 +81,11 @@ static tl_status add_event(tl_watch *w, uint32_t index, tl_error *err) {
         return add_reading(w, index, id, bit, &w->truths[index], err);
     for (uint32_t slice = 0; slice < setup->config.l2_slices; slice++) {
         char path[64];
-        tl_slot slot;
+        tl_cell cell;
         snprintf(path, sizeof path, "l2.%u.%s", slice, event->sources + strlen("l2."));
-        if (tl_probe_resolve(&w->world.machine->probe, path, &slot) != TL_OK)
+        if (tl_probe_resolve(&w->world.machine->probe, path, &cell) != TL_OK)
             return tl_fail(err, TL_EINVAL, "the machine counts no %s", path);
-        const tl_sources truth = {.slots = &slot, .n_slots = 1};
+        const tl_sources truth = {.cells = &cell, .n_cells = 1};
         tl_status status = add_reading(w, index, id | slice << 7, bit, &truth, err);
         if (status != TL_OK)
             return status;
@@ -200,8 +200,8 @@ static void after(tl_watch *w, uint64_t pc, uint64_t cycle) {
             tl_machine_sync(w->world.machine);
         is_synced = true;
         r->truth = 0;
-        for (uint32_t k = 0; k < r->n_slots; k++)
-            r->truth += w->world.machine->tally[r->slots[k]];
+        for (uint32_t k = 0; k < r->n_cells; k++)
+            r->truth += w->world.machine->tally[r->cells[k]];
         if (r->is_clock) // known to the cycle, not to the instruction
             r->truth = r->sample_cycle - w->hart->idle_cycles;
         r->is_known = true;

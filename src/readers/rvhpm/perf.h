@@ -15,7 +15,7 @@
 enum { TL_PERF_TURN_NS = 4000000 }; // perf_event_mux_interval_ms of Linux
 
 typedef struct tl_perf_event {
-    tl_counted counted; // what rows say of it; tl_perf_bind finds its slots
+    tl_counted counted; // what rows say of it; tl_perf_bind finds its cells
     uint32_t group;     // events between braces have one number, and are on counters together or not at all
     bool has_selector;  // else a fixed counter counts it
     uint64_t selector;  // of mhpmevent

@@ -257,12 +257,12 @@ tl_status tl_perf_bind(tl_perf_plan *plan, const tl_probe *probe, tl_arena *aren
         tl_perf_event *event = &plan->events[e];
         const tl_event *parts[MAX_PARTS];
         uint32_t n_parts = event->has_selector ? parts_of(plan->preset, event->selector, parts) : 0;
-        const tl_slot **of_hart = tl_arena_alloc(arena, plan->n_harts * sizeof *of_hart);
+        const tl_cell **of_hart = tl_arena_alloc(arena, plan->n_harts * sizeof *of_hart);
         uint32_t *n_of_hart = tl_arena_alloc(arena, plan->n_harts * sizeof *n_of_hart);
         if (!of_hart || !n_of_hart)
             return no_memory(err);
-        event->counted.slots = of_hart;
-        event->counted.n_slots = n_of_hart;
+        event->counted.cells = of_hart;
+        event->counted.n_cells = n_of_hart;
         for (uint32_t hart = 0; !event->counted.truth && hart < plan->n_harts; hart++) {
             tl_sources sources[MAX_PARTS];
             uint32_t n = 0;
@@ -270,16 +270,16 @@ tl_status tl_perf_bind(tl_perf_plan *plan, const tl_probe *probe, tl_arena *aren
                 tl_status status = tl_sources_resolve(parts[i]->sources ? parts[i]->sources : "", probe, hart, arena, &sources[i], err);
                 if (status != TL_OK)
                     return status;
-                n += sources[i].n_slots;
+                n += sources[i].n_cells;
             }
-            tl_slot *slots = tl_arena_alloc(arena, (n + 1) * sizeof *slots);
-            if (!slots)
+            tl_cell *cells = tl_arena_alloc(arena, (n + 1) * sizeof *cells);
+            if (!cells)
                 return no_memory(err);
-            of_hart[hart] = slots;
+            of_hart[hart] = cells;
             for (uint32_t i = 0; i < n_parts; i++) {
-                if (sources[i].n_slots > 0)
-                    memcpy(slots + n_of_hart[hart], sources[i].slots, sources[i].n_slots * sizeof *slots);
-                n_of_hart[hart] += sources[i].n_slots;
+                if (sources[i].n_cells > 0)
+                    memcpy(cells + n_of_hart[hart], sources[i].cells, sources[i].n_cells * sizeof *cells);
+                n_of_hart[hart] += sources[i].n_cells;
             }
         }
     }

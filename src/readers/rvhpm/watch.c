@@ -79,7 +79,7 @@ static bool port_permits(void *ctx, const tl_hart *h, const tl_reg_at *at, tl_re
 static uint64_t port_read(void *ctx, tl_hart *h, const tl_reg_at *at) {
     own *o = ctx;
     const uint32_t csr = tl_reg_number(at);
-    h->core->sync(h);
+    h->engine->sync(h);
     if (csr == CSR_CYCLE || csr == CSR_INSTRET)
         o->fixed_truth[csr == CSR_INSTRET] = h->tally[csr == CSR_CYCLE ? TL_S_HART_CYCLE : TL_S_HART_INSTRET];
     else if (o->turns)

@@ -4,12 +4,12 @@
 
 #include "base/testing.h"
 #include "model/bpred.h"
-#include "model/core.h"
+#include "model/engine.h"
 
 typedef struct fixture {
     tl_arena arena;
     tl_bpred bp;
-    uint64_t tally[TL_S_N_SLOTS];
+    uint64_t tally[TL_S_N_CELLS];
 } fixture;
 
 static const uint64_t PC = 0x1000, BACK = 0xf00, AHEAD = 0x1100;
@@ -254,7 +254,7 @@ static void test_length_of_history_matters_to_gshare_only(void **state) {
 static void test_clock_is_split_without_remainder(void **state) {
     (void)state;
     static tl_hart h;
-    uint64_t tally[TL_S_N_SLOTS] = {0};
+    uint64_t tally[TL_S_N_CELLS] = {0};
     h.tally = tally;
     h.now = 1000;
     h.idle_cycles = 100;

@@ -16,7 +16,7 @@
 #define TL_ISA_RV_BLOCK_BLOCK_H
 
 #include "isa/rv/insn.h"
-#include "model/core.h"
+#include "model/engine.h"
 
 typedef struct tl_block tl_block;
 
@@ -79,7 +79,7 @@ typedef struct tl_blocks_type {                         // what a front-end over
     void (*stale)(tl_blocks *store, tl_block *block); // this block must not be entered again; may be NULL
 } tl_blocks_type;
 
-struct tl_blocks {                                      // the store of one hart; h->engine
+struct tl_blocks {                                      // the store of one hart; h->engine_state
     tl_jump_cell jump_cache[TL_N_VIEWS][TL_JUMP_CACHE]; // by target
     tl_block nowhere;                                   // matches no fetch slot
     tl_hart *hart;

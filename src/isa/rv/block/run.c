@@ -19,7 +19,7 @@ static bool may_resume(const tl_blocks *store) {
 }
 
 uint64_t tl_blocks_overshoot_cycles(const tl_hart *h) {
-    const tl_blocks *store = h->engine;
+    const tl_blocks *store = h->engine_state;
     const tl_pipeline_config *pipe = &h->config->pipeline;
     return (uint64_t)store->max_cycles +
            (pipe->mispredict_cycles > pipe->redirect_cycles ? pipe->mispredict_cycles : pipe->redirect_cycles) + 1;
@@ -37,7 +37,7 @@ static tl_step step(tl_blocks *store) {
 }
 
 tl_stop tl_blocks_run(tl_hart *h) {
-    tl_blocks *store = h->engine;
+    tl_blocks *store = h->engine_state;
     if (tl_blocks_have_other_breaks(store))
         tl_blocks_take_breaks(store);
     tl_fp_saved saved;

@@ -43,7 +43,7 @@ tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *are
     store->nowhere = (tl_block){.vline = TL_NO_LINE, .enter_key = TL_NEVER_KEY, .pline = TL_NO_LINE, .pc = TL_NO_LINE, .is_stale = true};
     store->break_pc[0] = store->break_pc[1] = TL_NO_LINE;
     forget_all(store);
-    h->engine = store;
+    h->engine_state = store;
     return TL_OK;
 }
 

@@ -69,7 +69,7 @@ TL_ALWAYS_INLINE void enter(tl_hart *h, tl_block **link, uint64_t pc) {
 }
 
 static TL_NOINLINE void enter_slow(tl_hart *h, tl_block **link, uint64_t pc) {
-    tl_blocks *store = h->engine;
+    tl_blocks *store = h->engine_state;
     uint64_t n_flushes = store->n_flushes;
     tl_block *block = tl_blocks_enter(store, pc, *link);
     if (TL_UNLIKELY(!block))
@@ -80,7 +80,7 @@ static TL_NOINLINE void enter_slow(tl_hart *h, tl_block **link, uint64_t pc) {
 }
 
 static TL_NOINLINE void enter_cell(tl_hart *h, uint64_t pc) {
-    tl_block *block = tl_blocks_enter_cell(h->engine, pc);
+    tl_block *block = tl_blocks_enter_cell(h->engine_state, pc);
     if (TL_UNLIKELY(!block))
         STOP();
     start(h, block);
@@ -89,14 +89,14 @@ static TL_NOINLINE void enter_cell(tl_hart *h, uint64_t pc) {
 // Everything that does not hit: the full body at the exact cycle.
 static TL_NOINLINE void slow(tl_hart *h, const tl_op *op) {
     tl_block *block = h->block;
-    if (TL_UNLIKELY(!tl_block_execute(h->engine, block, (uint32_t)(op - block->ops))))
+    if (TL_UNLIKELY(!tl_block_execute(h->engine_state, block, (uint32_t)(op - block->ops))))
         STOP();
     GO(op + 1);
 }
 
 // The first operation of blocks whose front-end wants to know how often they run.
 static void op_warm(tl_hart *h, const tl_op *op) {
-    tl_blocks *store = h->engine;
+    tl_blocks *store = h->engine_state;
     tl_block *block = h->block;
     if (store->type->heat(store, block))
         STOP();
@@ -105,7 +105,7 @@ static void op_warm(tl_hart *h, const tl_op *op) {
 
 static void op_break(tl_hart *h, const tl_op *op) {
     tl_block *block = h->block;
-    tl_block_stop_before(h->engine, block, (uint32_t)(op - block->ops));
+    tl_block_stop_before(h->engine_state, block, (uint32_t)(op - block->ops));
     STOP();
 }
 
@@ -143,7 +143,7 @@ TL_ALWAYS_INLINE void jump(tl_hart *h, const tl_op *op) {
 
 TL_ALWAYS_INLINE void jump_indirect(tl_hart *h, const tl_op *op) {
     tl_block *block = BLOCK;
-    tl_blocks *store = h->engine;
+    tl_blocks *store = h->engine_state;
     uint64_t pc = block->pc + op->offset, target = (tl_rv(h)->x[op->rs1] + (uint64_t)(int64_t)op->imm) & ~UINT64_C(1);
     tl_rv(h)->x[op->rd] = block->end_pc;
     h->now += tl_bpred_indirect(&h->bp, h->tally, pc, target, block->end_pc, op->rd & 31, op->rs1);
@@ -172,7 +172,7 @@ static void op_jalr(tl_hart *h, const tl_op *op) { jump_indirect(h, op); }
 // A return from a trap: the mode has changed with it.
 static void op_xret(tl_hart *h, const tl_op *op) {
     tl_block *block = BLOCK;
-    if (TL_UNLIKELY(!tl_block_execute(h->engine, block, (uint32_t)(op - block->ops))))
+    if (TL_UNLIKELY(!tl_block_execute(h->engine_state, block, (uint32_t)(op - block->ops))))
         STOP();
     enter_cell(h, h->pc);
 }
@@ -303,13 +303,13 @@ static const tl_blocks_type block_type = {.prepare = tl_threaded_prepare, .run =
 static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) { return tl_blocks_attach(h, &block_type, arena, err); }
 
 static void detach(tl_hart *h) {
-    tl_blocks_detach(h->engine);
-    h->engine = NULL;
+    tl_blocks_detach(h->engine_state);
+    h->engine_state = NULL;
 }
 
-static void sync(tl_hart *h) { tl_blocks_sync(h->engine); }
+static void sync(tl_hart *h) { tl_blocks_sync(h->engine_state); }
 
-const tl_core_type tl_core_block = {
+const tl_engine_type tl_engine_interp = {
     .name = "interp",
     .title = "threaded code over decoded fetch runs",
     .attach = attach,

@@ -228,18 +228,18 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     step_engine *engine = tl_arena_alloc(arena, sizeof *engine);
     if (!engine || !(engine->pends = tl_pend_table_new(arena)))
         return tl_fail(err, TL_ENOMEM, "no memory for the stepping front-end");
-    h->engine = engine;
+    h->engine_state = engine;
     return TL_OK;
 }
 
 static void detach(tl_hart *h) {
-    step_engine *engine = h->engine;
+    step_engine *engine = h->engine_state;
     if (engine)
         tl_pend_table_done(engine->pends);
 }
 
 static tl_stop run(tl_hart *h) {
-    step_engine *engine = h->engine;
+    step_engine *engine = h->engine_state;
     tl_fp_saved saved;
     tl_stop stop;
     h->host_phase = TL_HOST_STEPPING;
@@ -269,7 +269,7 @@ static void sync(tl_hart *h) { tl_hart_sync_clock(h); }
 
 static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; } // the longest latency
 
-const tl_core_type tl_core_step = {
+const tl_engine_type tl_engine_step = {
     .name = "step",
     .title = "one instruction at a time, the reference",
     .attach = attach,

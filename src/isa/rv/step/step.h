@@ -3,7 +3,7 @@
 #ifndef TL_ISA_RV_STEP_STEP_H
 #define TL_ISA_RV_STEP_STEP_H
 
-#include "model/core.h"
+#include "model/engine.h"
 
 typedef enum tl_step { TL_STEP_RETIRED, TL_STEP_TRAP, TL_STEP_BREAK, TL_STEP_WAIT } tl_step;
 

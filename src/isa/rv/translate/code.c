@@ -65,7 +65,7 @@ static void reload(tl_translator *t) {
 static void emit_call_of_store(tl_translator *t, uintptr_t function) {
     x86 *e = &t->e;
     spill(t);
-    x86_load(e, RDI, TL_HART(engine));
+    x86_load(e, RDI, TL_HART(engine_state));
     x86_mov_rr(e, RSI, RAX);
     x86_call_c(e, function);
     reload(t);
@@ -132,7 +132,7 @@ static uint8_t *emit_reach(tl_translator *t, size_t reach_at) {
     x86_add_rm(e, R13, TL_HART(now));
     uint8_t *slow = e->at;
     spill(t);
-    x86_load(e, RDI, TL_HART(engine));
+    x86_load(e, RDI, TL_HART(engine_state));
     x86_load(e, RSI, at_base(RSP, BLOCK));
     x86_load32(e, RDX, at_base(RSP, WORD));
     x86_shr32_ri(e, RDX, TL_REACH_INSN_SHIFT);
@@ -150,7 +150,7 @@ static uint8_t *emit_reach(tl_translator *t, size_t reach_at) {
 
     uint8_t *lost = e->at;
     x86_store(e, at_base(RSP, PAD), RAX);
-    x86_load(e, RDI, TL_HART(engine));
+    x86_load(e, RDI, TL_HART(engine_state));
     x86_load(e, RSI, at_base(RSP, BLOCK));
     x86_call_c(e, (uintptr_t)line_lost_at);
     x86_load(e, RAX, at_base(RSP, PAD));
@@ -248,7 +248,7 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     t->call_thunk = emit_call(t);
     t->stop_thunk = e->at;
     spill(t);
-    x86_load(e, RDI, TL_HART(engine));
+    x86_load(e, RDI, TL_HART(engine_state));
     x86_mov_rr(e, RSI, RAX);
     x86_call_c(e, (uintptr_t)tl_block_stop_before);
     x86_jmp_to(e, t->exit_thunk);

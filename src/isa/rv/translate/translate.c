@@ -300,29 +300,29 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
         return status;
     }
     t->has_fma = __builtin_cpu_supports("fma");
-    t->store = h->engine;
+    t->store = h->engine_state;
     tl_code_thunks(
         t,
         &(tl_enters){.link = enter_by_link, .indirect = enter_indirect, .again = enter_again, .fetch = enter_fetched, .cold = enter_cold});
-    ((tl_blocks *)h->engine)->translator = t;
+    ((tl_blocks *)h->engine_state)->translator = t;
     h->host_code = t->exec;
     h->host_code_bytes = t->code_bytes;
     return TL_OK;
 }
 
 static void detach(tl_hart *h) {
-    tl_blocks *store = h->engine;
+    tl_blocks *store = h->engine_state;
     if (!store)
         return;
     tl_translator *t = store->translator;
     tl_code_unmap(t);
     tl_blocks_detach(store);
-    h->engine = NULL;
+    h->engine_state = NULL;
 }
 
-static void fold(tl_hart *h) { tl_blocks_sync(h->engine); }
+static void fold(tl_hart *h) { tl_blocks_sync(h->engine_state); }
 
-const tl_core_type tl_core_translate = {
+const tl_engine_type tl_engine_translate = {
     .name = "translate",
     .title = "x86-64 code with the models inlined",
     .attach = attach,

@@ -7,8 +7,8 @@
 // instruction (CSR access, FENCE.I, SFENCE.VMA, ECALL, EBREAK, xRET, WFI), after any trap, and where the next instruction begins in
 // another line. An instruction that straddles two lines begins a run of its own: the first line is looked up, then the second, and
 // the run goes on in the second line. Time slices and h->horizon are checked between runs only; h->insn_limit is exact.
-#ifndef TL_MODEL_CORE_H
-#define TL_MODEL_CORE_H
+#ifndef TL_MODEL_ENGINE_H
+#define TL_MODEL_ENGINE_H
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -22,21 +22,21 @@ typedef enum tl_stop {
     TL_STOP_WAIT,    // h->pc is an access of a line that other harts use; they come first, and nothing of it has happened
 } tl_stop;
 
-typedef struct tl_core_type {
+typedef struct tl_engine_type {
     const char *name, *title;                                                      // "interp", "threaded code over decoded fetch runs"
-    TL_MUST_CHECK tl_status (*attach)(tl_hart *h, tl_arena *arena, tl_error *err); // fills h->engine
+    TL_MUST_CHECK tl_status (*attach)(tl_hart *h, tl_arena *arena, tl_error *err); // fills h->engine_state
     void (*detach)(tl_hart *h);
     const struct tl_isa *isa; // that it executes
     tl_stop (*run)(tl_hart *h);
     void (*sync)(tl_hart *h); // folds everything held back into h->tally, exact within a CSR instruction, too; idempotent
     // How many cycles a run may go beyond its horizon when no access takes a slow path.
     uint64_t (*overshoot_cycles)(const tl_hart *h);
-} tl_core_type;
+} tl_engine_type;
 
-extern const tl_core_type tl_core_block, tl_core_step; // on every host
+extern const tl_engine_type tl_engine_interp, tl_engine_step; // on every host
 #if defined(__x86_64__) && defined(__linux__)
 #define TL_HAS_TRANSLATOR
-extern const tl_core_type tl_core_translate;
+extern const tl_engine_type tl_engine_translate;
 #endif
 
 // The static share of one retired instruction is in isa/rv/static_counts.h. Common arithmetic of the clock, called by sync: writes cycle, cycle_*, idle_cycle, instret*.
