@@ -69,7 +69,8 @@ static bool open_all(const cli_options *options, files *f) {
            complain(STATUS_FAILED, options->program_output, strerror(errno)) == 0;
 }
 
-// `is_whole`: nothing has failed so far. False: a file could not be put in its place, which was said.
+// `is_whole`: nothing has failed so far. False: a file could not be put in its place, which was
+// said.
 static bool close_all(files *f, bool is_whole) {
     cli_output *all[] = {&f->report, &f->plot, &f->program};
     bool is_written = true;
@@ -82,7 +83,8 @@ static bool close_all(files *f, bool is_whole) {
     return is_written;
 }
 
-// Writes one format to an output, or to standard output if that is not open. Returns 0, or the exit status of a failure that was said.
+// Writes one format to an output, or to standard output if that is not open. Returns 0, or the exit
+// status of a failure that was said.
 static int write_to(const tl_comparison *comparison, tl_compare_format format, cli_output *output) {
     tl_error err = {0};
     if (tl_comparison_write(comparison, format, output->stream ? output->stream : stdout, &err) == TL_OK)

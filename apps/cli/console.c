@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A thread reads the terminal and hands the keys on through a pipe, because the guest may sleep in a wait for input when Ctrl-A comes. The
-// pipe never blocks the thread: what the guest leaves unread is lost like the bytes of any serial line.
+// A thread reads the terminal and hands the keys on through a pipe, because the guest may sleep in
+// a wait for input when Ctrl-A comes. The pipe never blocks the thread: what the guest leaves
+// unread is lost like the bytes of any serial line.
 #include "console.h"
 
 #include <errno.h>

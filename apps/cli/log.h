@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where the report of a run goes, and the sentences about the run: to a file, a descriptor or standard error. Machine-readable lines on
-// standard error never stand among other text: they are held back to the end of the run, and go to a file if the program wrote there, too.
+// Where the report of a run goes, and the sentences about the run: to a file, a descriptor or
+// standard error. Machine-readable lines on standard error never stand among other text: they are
+// held back to the end of the run, and go to a file if the program wrote there, too.
 #ifndef TALLY_CLI_LOG_H
 #define TALLY_CLI_LOG_H
 
@@ -20,7 +21,8 @@ typedef struct cli_log {
 
 // Opens what the options ask for. Returns 0, or the exit status of a failure that was said.
 int cli_log_open(cli_log *log, const cli_options *options);
-// The program is about to run: what is written from here on shows line by line, if it has intervals. False: the failure was said.
+// The program is about to run: what is written from here on shows line by line, if it has
+// intervals. False: the failure was said.
 bool cli_log_begin(cli_log *log);
 // One sentence: on standard error, and in the report where its format has a place for it.
 void cli_log_say(cli_log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));

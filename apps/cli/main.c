@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The command line: reads it, does the verb, returns its status. Everything it can do, include/tally/ can do.
+// The command line: reads it, does the verb, returns its status. Everything it can do,
+// include/tally/ can do.
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

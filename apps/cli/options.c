@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From argv to cli_options. getopt_long does the grammar (bundled letters, --name=value, unique prefixes, stops at the first word
-// that is no option or after --). What an option sets is in values.c; what does not go together is found here, before anything runs.
+// From argv to cli_options. getopt_long does the grammar (bundled letters, --name=value, unique
+// prefixes, stops at the first word that is no option or after --). What an option sets is in
+// values.c; what does not go together is found here, before anything runs.
 #include "options.h"
 
 #include <getopt.h>
@@ -58,7 +59,8 @@ static char *join(const cli_strings *list) {
     return text;
 }
 
-// What the program sees as its own name: as typed, but for the folder. "/opt/x/prog" -> "./prog", "prog" -> "prog".
+// What the program sees as its own name: as typed, but for the folder. "/opt/x/prog" -> "./prog",
+// "prog" -> "prog".
 static bool append_argv0(cli_parser *p, const char *typed) {
     const char *slash = strrchr(typed, '/');
     return slash && slash[1] ? cli_append(p, &p->out->guest_argv, "./", slash + 1) : cli_append(p, &p->out->guest_argv, "", typed);
@@ -114,7 +116,8 @@ static bool unknown_option(cli_parser *p, const char *word, int letter) {
 // Options of one verb, as getopt_long wants them.
 static bool read_options(cli_parser *p, int argc, char *const *argv, int *ret_first) {
     struct option longs[MAX_OPTIONS + 1] = {0};
-    // Behind the program of stat and compare everything is the program's; the other verbs take options anywhere.
+    // Behind the program of stat and compare everything is the program's; the other verbs take
+    // options anywhere.
     bool stops_at_word = p->out->verb == VERB_STAT || p->out->verb == VERB_COMPARE;
     char shorts[3 + 3 * MAX_OPTIONS] = "+:";
     size_t n_longs = 0, n_shorts = 2;

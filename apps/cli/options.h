@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The command line as data: one table of options per program, from which parsing, help, man page and shell completion are made,
-// and the values a parse yields. Parsing executes nothing and opens nothing.
+// The command line as data: one table of options per program, from which parsing, help, man page
+// and shell completion are made, and the values a parse yields. Parsing executes nothing and opens
+// nothing.
 #ifndef TALLY_CLI_OPTIONS_H
 #define TALLY_CLI_OPTIONS_H
 
@@ -66,7 +67,8 @@ typedef struct cli_options {
     cli_verb verb;
     bool wants_help; // --help was given: print the verb's help, do nothing else
 
-    // stat and boot; `run.program` is as typed. Pointers in `run` and `report` point into argv or into the lists below.
+    // stat and boot; `run.program` is as typed. Pointers in `run` and `report` point into argv or
+    // into the lists below.
     tl_run_options run;
     tl_report_options report;
     unsigned n_runs;
@@ -106,7 +108,8 @@ typedef struct cli_options {
     bool with_equal;
     bool wants_json, wants_markdown;
 
-    // compare; its `run` is made of the one above, and a report goes to standard output unless `output` is given
+    // compare; its `run` is made of the one above, and a report goes to standard output unless
+    // `output` is given
     tl_compare_options compare;
     bool lists_watched;         // name the events, run nothing
     uint64_t n_watched;         // the first so many events; 0: those of -e, or the usual ones
@@ -122,12 +125,13 @@ typedef struct cli_options {
     const char *topic; // help
 } cli_options;
 
-// Reads a command line. False: `error` holds one sentence, to be followed by exit status 2. In both cases cli_options_done frees.
-// `environment` is where --env NAME takes its value.
+// Reads a command line. False: `error` holds one sentence, to be followed by exit status 2. In both
+// cases cli_options_done frees. `environment` is where --env NAME takes its value.
 bool cli_parse(int argc, char *const *argv, char *const *environment, cli_options *ret_options, char *error, size_t error_size);
 void cli_options_done(cli_options *options);
 
-// Checked numbers, the whole text or nothing. Suffixes k, M, G are powers of 1000; Ki, Mi, Gi powers of 1024.
+// Checked numbers, the whole text or nothing. Suffixes k, M, G are powers of 1000; Ki, Mi, Gi
+// powers of 1024.
 bool cli_parse_count(const char *text, uint64_t *ret_value);
 bool cli_parse_size(const char *text, uint64_t *ret_bytes);                             // 65536, 64K, 64KiB
 bool cli_parse_duration_ms(const char *text, uint64_t *ret_ms);                         // "10", "2.5s", "300ms", "2m", "1h"
@@ -149,9 +153,10 @@ bool cli_is_design(cli_trait trait, const char *name);
 const char *cli_design_list(cli_trait trait, const char *last, char *ret_text, size_t size);
 void cli_print_designs(cli_verb verb, FILE *stream); // below the help of a verb: the names that it takes
 
-// program.c: as execvp does it, the first match in PATH that may be executed, else the first match. With `root` (--root, or NULL), the first
-// match in the usual folders below it, as the guest names it. The caller frees the path, which is NULL when there is none (*ret_found is
-// false) or the host has no memory left.
+// program.c: as execvp does it, the first match in PATH that may be executed, else the first match.
+// With `root` (--root, or NULL), the first match in the usual folders below it, as the guest names
+// it. The caller frees the path, which is NULL when there is none (*ret_found is false) or the host
+// has no memory left.
 char *cli_find_program(const char *name, const char *root, bool *ret_found);
 int cli_say_not_found(const char *name, const char *root); // returns the exit status
 void cli_explain_not_found(const char *name, const char *root, char *ret_sentence, size_t size);
@@ -169,7 +174,8 @@ bool cli_print_topic(const char *topic, FILE *stream); // a page of CLI_TOPICS; 
 void cli_print_zsh_completion(FILE *stream);
 void cli_print_fish_completion(FILE *stream);
 
-// profile.c: what --host-profile asks for; adds the samples of a run to the sum, and prints the sum. host_ns and instructions are those of all runs.
+// profile.c: what --host-profile asks for; adds the samples of a run to the sum, and prints the
+// sum. host_ns and instructions are those of all runs.
 void cli_profile_add(const tl_run *run, tl_host_profile *sum);
 void cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_ns, uint64_t instructions);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The temporary file stands beside its place, so that rename can put it there. Where that cannot be (a folder that may not be written, a file
-// with other names or another owner, a mount point), the file has no name and its bytes are copied at the end.
+// The temporary file stands beside its place, so that rename can put it there. Where that cannot be
+// (a folder that may not be written, a file with other names or another owner, a mount point), the
+// file has no name and its bytes are copied at the end.
 #include "output.h"
 
 #include <errno.h>
@@ -41,7 +42,8 @@ static void on_fatal(int number) { // SA_RESETHAND
     raise(number);
 }
 
-// A signal that would end this process removes temporary files first. A handler that stands already keeps its signal.
+// A signal that would end this process removes temporary files first. A handler that stands already
+// keeps its signal.
 static void catch_signals(void) {
     static const int numbers[] = {SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM};
     struct sigaction action = {.sa_handler = on_fatal, .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)}, old;
@@ -200,7 +202,8 @@ bool cli_output_open(cli_output *output, const char *option, const char *path, b
     return complain(output, "", error);
 }
 
-// All of `from` into the file at output->place, whose old bytes go only when there is room for the new. Returns 0 or an errno; *ret_fd stays open.
+// All of `from` into the file at output->place, whose old bytes go only when there is room for the
+// new. Returns 0 or an errno; *ret_fd stays open.
 static int copy_into_place(const cli_output *output, int from, int *ret_fd) {
     static char bytes[COPY_BYTES];
     struct stat about;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files that are written for the user. A file stands under a temporary name beside its place until it is whole, and then takes its place.
-// A failure before that leaves what stood there.
+// Files that are written for the user. A file stands under a temporary name beside its place until
+// it is whole, and then takes its place. A failure before that leaves what stood there.
 #ifndef TALLY_CLI_OUTPUT_H
 #define TALLY_CLI_OUTPUT_H
 
@@ -18,19 +18,23 @@ typedef struct cli_output {
     int error; // of the host, the first one; 0: none
 } cli_output;
 
-// Opens a file of which nothing shows until cli_output_close. A device, a FIFO, /dev/stdout, /dev/stderr, /dev/fd/N and the like are written
-// directly. With `is_appending` the new bytes follow those of the file, in one piece. False: the failure was said.
+// Opens a file of which nothing shows until cli_output_close. A device, a FIFO, /dev/stdout,
+// /dev/stderr, /dev/fd/N and the like are written directly. With `is_appending` the new bytes
+// follow those of the file, in one piece. False: the failure was said.
 bool cli_output_open(cli_output *output, const char *option, const char *path, bool is_appending);
-// The file takes its place now; what is written from here on shows line by line. False: the failure was said.
+// The file takes its place now; what is written from here on shows line by line. False: the failure
+// was said.
 bool cli_output_publish(cli_output *output);
 // Keeps the first error of the stream, for the message of cli_output_close.
 void cli_output_check(cli_output *output);
-// With `is_whole`, puts the file in its place; otherwise drops it. An output that is not open is fine. False: the failure was said.
+// With `is_whole`, puts the file in its place; otherwise drops it. An output that is not open is
+// fine. False: the failure was said.
 bool cli_output_close(cli_output *output, bool is_whole);
 // Removes all temporary files; safe in a signal handler.
 void cli_output_drop_all(void);
 
-// The same for a copy of descriptor `fd`, to which lines are written directly, each one whole. False: errno says why, and nothing was said.
+// The same for a copy of descriptor `fd`, to which lines are written directly, each one whole.
+// False: errno says why, and nothing was said.
 bool cli_output_to_descriptor(cli_output *output, const char *option, const char *path, int fd);
 
 // Writes all of it, however often a signal interrupts. False: errno says why.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program of the build host, which prints what is installed beside tally: `print_help man` as `tally help man` does. A cross build cannot run
-// tally itself.
+// A program of the build host, which prints what is installed beside tally: `print_help man` as
+// `tally help man` does. A cross build cannot run tally itself.
 #include <string.h>
 
 #include "options.h"

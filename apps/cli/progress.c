@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The library is busy in one call, so a timer writes the line. Its handler uses nothing but the clock, write and two texts that take turns.
+// The library is busy in one call, so a timer writes the line. Its handler uses nothing but the
+// clock, write and two texts that take turns.
 #include "progress.h"
 
 #include <errno.h>

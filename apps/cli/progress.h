@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A line on a terminal that says how far long work is. It comes after two seconds and goes when the work ends; files and pipes never see it.
+// A line on a terminal that says how far long work is. It comes after two seconds and goes when the
+// work ends; files and pipes never see it.
 #ifndef TALLY_CLI_PROGRESS_H
 #define TALLY_CLI_PROGRESS_H
 

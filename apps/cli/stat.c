@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tally stat and tally boot: run, print what was counted, end as the guest ended. Results go to standard error or --output; the
-// program's own descriptors are not touched.
+// tally stat and tally boot: run, print what was counted, end as the guest ended. Results go to
+// standard error or --output; the program's own descriptors are not touched.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,10 +15,12 @@
 #include "log.h"
 #include "options.h"
 
-// Between two looks at the clock. Fixed, so that how a run is cut never depends on the host. The library looks at wants_stop more often.
+// Between two looks at the clock. Fixed, so that how a run is cut never depends on the host. The
+// library looks at wants_stop more often.
 enum { INSNS_PER_STEP = 2000000, PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250 };
-// Once the run is to stop: a tick interrupts waits for the host that began just before the signal came. After the last one the host's kernel
-// does not return. A signal that comes again within the first ticks is the same one, sent to us and to our group.
+// Once the run is to stop: a tick interrupts waits for the host that began just before the signal
+// came. After the last one the host's kernel does not return. A signal that comes again within the
+// first ticks is the same one, sent to us and to our group.
 enum { TICK_US = 20000, FIRST_TICKS = 25, PATIENCE_TICKS = 500 };
 
 // What signal handlers tell the loop.
@@ -312,7 +314,8 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     return failed;
 }
 
-// What the table says in its closing lines must also be said when the table goes to a file or is not text.
+// What the table says in its closing lines must also be said when the table goes to a file or is
+// not text.
 static void explain_end(stat_job *job, const tl_result *result) {
     tl_end end = {.size = sizeof end};
     tl_result_end(result, &end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tables of verbs and options. Help, man page, completion and parser read them; nothing about an option is written elsewhere
-// but what it does (options.c).
+// The tables of verbs and options. Help, man page, completion and parser read them; nothing about
+// an option is written elsewhere but what it does (options.c).
 #include "ids.h"
 #include "options.h"
 

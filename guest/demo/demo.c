@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What `make demo` counts: writes a text by a fixed recipe, counts its words in a hash table, sorts them and prints the most
-// frequent. An ordinary program with the habits of one: pointers, strings, malloc, qsort, printf.
+// What `make demo` counts: writes a text by a fixed recipe, counts its words in a hash table, sorts
+// them and prints the most frequent. An ordinary program with the habits of one: pointers, strings,
+// malloc, qsort, printf.
 //
 //   demo [WORDS]    default 200000
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scans a text of numbers with a state machine (a switch inside a loop) and keeps a table-driven CRC-32 of what it saw: indirect jumps
-// and dependent table look-ups, all in the first-level cache.
+// Scans a text of numbers with a state machine (a switch inside a loop) and keeps a table-driven
+// CRC-32 of what it saw: indirect jumps and dependent table look-ups, all in the first-level cache.
 #include "kernel.h"
 
 enum { N_BYTES = 16384 };

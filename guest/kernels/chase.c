@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Follows one random cycle through 4 MiB of cache lines: each load waits for the one before, most miss every cache.
+// Follows one random cycle through 4 MiB of cache lines: each load waits for the one before, most
+// miss every cache.
 #include "kernel.h"
 
 enum { N_LINES = 65536, STEPS_PER_ITERATION = 100000 };

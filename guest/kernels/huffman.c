@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Counts the letters of a text of 64 KiB, builds their Huffman code, encodes the text and decodes it again: a heap, walks of a tree,
-// shifts into a stream of bits, and a decoder whose branches are the data.
+// Counts the letters of a text of 64 KiB, builds their Huffman code, encodes the text and decodes
+// it again: a heap, walks of a tree, shifts into a stream of bits, and a decoder whose branches are
+// the data.
 #include "huffman.h"
 
 enum { N_BYTES = 65536 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Canonical Huffman codes and a stream of bits: what the kernels `huffman` and `picture` have in common.
+// Canonical Huffman codes and a stream of bits: what the kernels `huffman` and `picture` have in
+// common.
 #ifndef HUFFMAN_H
 #define HUFFMAN_H
 

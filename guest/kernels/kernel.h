@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the kernels share: an argument that says how much to do, a fixed random sequence, one line of result.
+// What the kernels share: an argument that says how much to do, a fixed random sequence, one line
+// of result.
 #ifndef KERNEL_H
 #define KERNEL_H
 

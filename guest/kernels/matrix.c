@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dense matrix product of 64 by 64 doubles, rows by columns: floating point, one operand with unit stride, one with a long one.
+// Dense matrix product of 64 by 64 doubles, rows by columns: floating point, one operand with unit
+// stride, one with a long one.
 #include "kernel.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Sorts records of 32 bytes by a key and a name, bottom up and stable, 32 Ki of them: streams of loads and stores that exceed a
-// second-level cache, copies of whole records, comparisons that fall through to bytes when keys are equal.
+// Sorts records of 32 bytes by a key and a name, bottom up and stable, 32 Ki of them: streams of
+// loads and stores that exceed a second-level cache, copies of whole records, comparisons that fall
+// through to bytes when keys are equal.
 #include "kernel.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Five bodies under gravity, a thousand steps per iteration: floating-point add, multiply, divide and square root in long chains.
+// Five bodies under gravity, a thousand steps per iteration: floating-point add, multiply, divide
+// and square root in long chains.
 #include "kernel.h"
 
 #include <math.h>

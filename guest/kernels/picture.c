@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A codec for grey pictures of the kind that JPEG is: blocks of 8 by 8, cosine transform in fixed point, quantization, zigzag, runs
-// of zeros, Huffman code; then all of it backwards, and how far the result is from the picture. Multiplications, short loops of
-// fixed length, table look-ups, divisions, and bits.
+// A codec for grey pictures of the kind that JPEG is: blocks of 8 by 8, cosine transform in fixed
+// point, quantization, zigzag, runs of zeros, Huffman code; then all of it backwards, and how far
+// the result is from the picture. Multiplications, short loops of fixed length, table look-ups,
+// divisions, and bits.
 #include "huffman.h"
 
 enum {
@@ -104,7 +105,8 @@ static void put_symbol(const huffman_code *code, huffman_bits *out, uint64_t *fr
     huffman_put(out, (uint32_t)(value < 0 ? value - 1 : value) & ((1u << n) - 1), n);
 }
 
-// Counts symbols when `frequency` is given, else writes them. The first value of a block is coded against the block before.
+// Counts symbols when `frequency` is given, else writes them. The first value of a block is coded
+// against the block before.
 static void put_blocks(int16_t (*blocks)[64], const huffman_code *code, huffman_bits *out, uint64_t *frequency) {
     int32_t before = 0;
     for (int b = 0; b < N_BLOCKS; b++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Quicksort with insertion sort below 16 elements, over 64 Ki random words: branches nobody can predict, recursion, sequential loads.
+// Quicksort with insertion sort below 16 elements, over 64 Ki random words: branches nobody can
+// predict, recursion, sequential loads.
 #include "kernel.h"
 
 enum { N_WORDS = 65536, SMALL = 16 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Long stretches of code without a branch, no two alike, almost three times the size of a first-level instruction cache: what unrolled
-// cryptography and generated code look like to a front-end, which meets every line of it once per iteration.
+// Long stretches of code without a branch, no two alike, almost three times the size of a
+// first-level instruction cache: what unrolled cryptography and generated code look like to a
+// front-end, which meets every line of it once per iteration.
 #include "kernel.h"
 
-// One step: its number sets constants, rotations and which of the words it mixes, so that no two compile to the same instructions.
+// One step: its number sets constants, rotations and which of the words it mixes, so that no two
+// compile to the same instructions.
 #define ROTATE(value, n) ((value) << ((n) % 63 + 1) | (value) >> (63 - (n) % 63))
 #define STEP(n)                                                              \
     a += ROTATE(b, n) ^ (uint64_t)(n)*0x9e37u;                               \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Builds short keys, looks them up in a chained hash table and counts them: byte loads, calls, comparisons, pointers.
+// Builds short keys, looks them up in a chained hash table and counts them: byte loads, calls,
+// comparisons, pointers.
 #include "kernel.h"
 
 #include <string.h>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The first process of the machine. It mounts what programs expect, runs one command, and turns the machine off with the command's exit
-// status. The command is that of the kernel command line, tally.run="COMMAND"; else the script /etc/rc; else what is typed at the console.
+// The first process of the machine. It mounts what programs expect, runs one command, and turns the
+// machine off with the command's exit status. The command is that of the kernel command line,
+// tally.run="COMMAND"; else the script /etc/rc; else what is typed at the console.
 //
-// Commands are understood by a shell of a hundred lines, so that a machine needs no other program: words, quotes, $NAME and $?, pipes,
-// redirections, `;`, `&&`, `||`, and a few commands of its own. What it does not have: globs, loops, functions, jobs. Where /bin/busybox is,
-// its shell does all that instead.
+// Commands are understood by a shell of a hundred lines, so that a machine needs no other program:
+// words, quotes, $NAME and $?, pipes, redirections, `;`, `&&`, `||`, and a few commands of its own.
+// What it does not have: globs, loops, functions, jobs. Where /bin/busybox is, its shell does all
+// that instead.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -43,8 +45,8 @@ static int wait_for(pid_t pid) {
     }
 }
 
-// The machine goes off. A status other than 0 has to be told to the finisher of QEMU's `virt` board at 0x100000, and Linux, which can
-// only say "off", has no call for that: hence /dev/mem.
+// The machine goes off. A status other than 0 has to be told to the finisher of QEMU's `virt` board
+// at 0x100000, and Linux, which can only say "off", has no call for that: hence /dev/mem.
 static void power_off(int status) {
     printf("init: exit status %d\n", status);
     fflush(NULL);
@@ -200,7 +202,8 @@ static const char *expand(char *word, size_t *length, const char *at) { // at po
     return at;
 }
 
-// One word or operator; false at the end of the line. Expansions see the status of what ran before: tokens are made as they are needed.
+// One word or operator; false at the end of the line. Expansions see the status of what ran before:
+// tokens are made as they are needed.
 static bool next_token(const char **line, token *ret_token) {
     const char *at = *line;
     at += strspn(at, " \t\r\n");
@@ -367,7 +370,8 @@ static int run_script(FILE *script, bool is_console) {
 
 // ---- the machine
 
-// The value of tally.run= on the kernel command line, which may stand in double quotes: tally.run="a b". NULL: there is none.
+// The value of tally.run= on the kernel command line, which may stand in double quotes:
+// tally.run="a b". NULL: there is none.
 static char *command_of_kernel(char *line) {
     static const char key[] = "tally.run=";
     bool is_quoted = false;
@@ -397,7 +401,8 @@ static void mount_all(void) {
     }
 }
 
-// The console becomes our terminal, so that Ctrl-C reaches what runs. /dev/console itself cannot be one.
+// The console becomes our terminal, so that Ctrl-C reaches what runs. /dev/console itself cannot be
+// one.
 static void take_terminal(void) {
     char path[64] = "/dev/";
     FILE *active = fopen("/sys/class/tty/console/active", "re");

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Counters as a program gets them from Linux: perf_event_open, checked against loops whose instructions are counted on paper.
+// Counters as a program gets them from Linux: perf_event_open, checked against loops whose
+// instructions are counted on paper.
 //
 //   perf_events [--loose] [TEST...]                  all tests, or some
 //   perf_events [--loose] raw CODE=N...              raw events: one turn of the mixed loop below makes N of each
 //   perf_events system EVENT... -- COMMAND...        whole machine, every CPU: what a command makes the machine do
 //   perf_events work [N]                             N rounds of work for others to count: loops, calls of the kernel, processes
 //
-// A count is the difference of two runs of one loop with different numbers of turns, so what starts and stops a counter drops out. Counts of
-// user mode must be exact; --loose allows what a machine without filters by mode, or without exact counters, adds. One line for each
-// result: `perf_events: TEST ok|FAIL|skip KEY=VALUE...`. The exit status is the number of failures, at most 99.
+// A count is the difference of two runs of one loop with different numbers of turns, so what starts
+// and stops a counter drops out. Counts of user mode must be exact; --loose allows what a machine
+// without filters by mode, or without exact counters, adds. One line for each result: `perf_events:
+// TEST ok|FAIL|skip KEY=VALUE...`. The exit status is the number of failures, at most 99.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -58,8 +60,8 @@ __attribute__((noinline)) static void spin(uint64_t n_turns) {
                      : "+r"(n_turns));
 }
 
-// One turn: 3 loads, 2 stores, 1 multiplication, 1 jump, 2 branches, of which 1 is taken, 4 computations: 13 instructions. perf's
-// "branches" are branches and jumps.
+// One turn: 3 loads, 2 stores, 1 multiplication, 1 jump, 2 branches, of which 1 is taken, 4
+// computations: 13 instructions. perf's "branches" are branches and jumps.
 enum { MIX_INSNS = 13, MIX_BRANCHES = 3 };
 __attribute__((noinline)) static void mix(uint64_t n_turns) {
     static uint64_t cells[8];
@@ -151,7 +153,8 @@ static void measure(int n, const int *fds, void (*work)(uint64_t), uint64_t n_tu
 
 enum { TURNS = 200000, MORE_TURNS = 1200000, DIFFERENCE = MORE_TURNS - TURNS };
 
-// How often `work` makes each event in DIFFERENCE turns. Pages are touched and code is translated in a first run.
+// How often `work` makes each event in DIFFERENCE turns. Pages are touched and code is translated
+// in a first run.
 static void slope(int n, const int *fds, void (*work)(uint64_t), int64_t *ret_counts, bool *ret_always_ran) {
     reading few[16], many[16];
     measure(n, fds, work, 1000, few);
@@ -215,7 +218,8 @@ static void call_kernel(uint64_t n_turns) { // a call each thousand turns
         syscall(SYS_getppid);
 }
 
-// Three counters side by side: user, kernel, both. What is counted in user mode and what is counted in supervisor mode is all there is.
+// Three counters side by side: user, kernel, both. What is counted in user mode and what is counted
+// in supervisor mode is all there is.
 static void test_filter(void) {
     static const uint64_t configs[] = {PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES};
     static const char *const names[] = {"instructions", "cycles"};
@@ -233,7 +237,8 @@ static void test_filter(void) {
         slope(3, fds, call_kernel, counts, &always_ran);
         for (int k = 2; k >= 0; k--)
             close(fds[k]);
-        // What lies between the starts of the three counters is nearly the same each time, so that it nearly drops out.
+        // What lies between the starts of the three counters is nearly the same each time, so that
+        // it nearly drops out.
         int64_t gap = counts[2] - counts[0] - counts[1];
         say("filter", ok_if(always_ran && (is_loose || (counts[0] > 0 && counts[1] > counts[0] && llabs(gap) < 20000))),
             "event=%s u=%lld k=%lld uk=%lld gap=%lld", names[i], (long long)counts[0], (long long)counts[1], (long long)counts[2],
@@ -241,7 +246,8 @@ static void test_filter(void) {
     }
 }
 
-// A group runs as a whole or not at all. Where instructions have one counter only, as without Sscofpmf, two counters make the group.
+// A group runs as a whole or not at all. Where instructions have one counter only, as without
+// Sscofpmf, two counters make the group.
 static void test_group(void) {
     int modes = user_mode();
     for (int n = 3; n >= 2; n--) {
@@ -264,7 +270,8 @@ static void test_group(void) {
     }
 }
 
-// Every event that perf has a name for: which of them the machine counts, and how often the mixed loop makes it.
+// Every event that perf has a name for: which of them the machine counts, and how often the mixed
+// loop makes it.
 static void test_generic(void) {
     static const char *const hardware[] = {
         "cycles",        "instructions", "cache-references",        "cache-misses",           "branches",
@@ -302,7 +309,8 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-// More events than counters: the kernel lets them take turns, and says how long each was enabled and how long it ran.
+// More events than counters: the kernel lets them take turns, and says how long each was enabled
+// and how long it ran.
 static void test_multiplex(void) {
     enum { N = 40 }; // the kernel moves one event on in 4 ms; the whole takes 200
 
@@ -477,7 +485,8 @@ static void sample(const char *name, uint64_t config, uint64_t period, bool is_f
     close(fd);
     // A frequency starts with short periods, some of which end on the way to the loop.
     bool is_good = s.n > 0 && s.n_lost == 0 && (is_frequency ? s.n_in_loop * 10 >= s.n * 9 : s.n_in_loop + 3 >= s.n);
-    // In user mode the counter stands still from the overflow on until the handler has armed it again: not one period is lost.
+    // In user mode the counter stands still from the overflow on until the handler has armed it
+    // again: not one period is lost.
     if (!is_frequency && !is_loose)
         is_good &= s.n_throttled == 0 && s.n == total.count / period && s.sum_of_periods == s.n * period;
     say("sample", ok_if(is_good), "event=%s %s=%llu count=%llu samples=%llu in_loop=%llu lost=%llu throttled=%llu periods=%llu", name,
@@ -509,7 +518,8 @@ static void on_illegal(int signal) {
         value_;                                            \
     })
 
-// Whether user mode may read the three base counters is the kernel's decision; time must be readable, since the C library's clocks read it.
+// Whether user mode may read the three base counters is the kernel's decision; time must be
+// readable, since the C library's clocks read it.
 static void test_direct(void) {
     signal(SIGILL, on_illegal);
     for (volatile int i = 0; i < 3; i++) {
@@ -611,7 +621,8 @@ static int run_system(int n_args, char **args) {
     return n_failures > 0 ? 1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// One round: 2 * 500,000 + 13 * 200,000 instructions in the loops, 100 calls, two children with 2 * 250,000 instructions each.
+// One round: 2 * 500,000 + 13 * 200,000 instructions in the loops, 100 calls, two children with 2 *
+// 250,000 instructions each.
 static int run_work(int n_rounds) {
     for (int i = 0; i < n_rounds; i++) {
         spin(500000);

@@ -33,8 +33,8 @@ typedef struct tl_list_row {
 
 typedef struct tl_list tl_list;
 
-// `glob` (* ? [...]) selects names; NULL: all. `machine` and `overrides` as in tl_run_options. An empty list is TL_ENOENT with the
-// nearest names.
+// `glob` (* ? [...]) selects names; NULL: all. `machine` and `overrides` as in tl_run_options. An
+// empty list is TL_ENOENT with the nearest names.
 TL_MUST_CHECK TL_API tl_status tl_list_new(tl_list_kind kind, const char *glob, const char *machine, const char *const *overrides,
                                            tl_list **ret_list, tl_error *err);
 // What one PMU can count: "NAME" (its first preset) or "NAME:PRESET".
@@ -76,11 +76,14 @@ typedef enum tl_describe_format {
 // One machine in full: every key with its value. `machine` and `overrides` as in tl_run_options.
 TL_MUST_CHECK TL_API tl_status tl_describe_machine(const char *machine, const char *const *overrides, tl_describe_format format,
                                                    FILE *stream, tl_error *err);
-// One PMU design in full: presets, registers field by field, events with fidelity. "NAME:PRESET": the events of that preset only.
+// One PMU design in full: presets, registers field by field, events with fidelity. "NAME:PRESET":
+// the events of that preset only.
 TL_MUST_CHECK TL_API tl_status tl_describe_pmu(const char *name, tl_describe_format format, FILE *stream, tl_error *err);
-// What the counters of a design with a page of its cost (tl_pmu_design.has_cost) need in hardware on a machine: state bits and wires of each
-// part, beside designs of the same reach; a machine without them is given some. Then for chips of n_units units with n_counters counters each
-// (1 to 1024, 1 to 64), or 0 and 0: a range of sizes. TL_ENOENT: no design is called `pmu`. TL_EINVAL: it has no such page.
+// What the counters of a design with a page of its cost (tl_pmu_design.has_cost) need in hardware
+// on a machine: state bits and wires of each part, beside designs of the same reach; a machine
+// without them is given some. Then for chips of n_units units with n_counters counters each (1 to
+// 1024, 1 to 64), or 0 and 0: a range of sizes. TL_ENOENT: no design is called `pmu`. TL_EINVAL: it
+// has no such page.
 TL_MUST_CHECK TL_API tl_status tl_describe_cost(const char *pmu, const char *machine, const char *const *overrides, unsigned n_units,
                                                 unsigned n_counters, tl_describe_format format, FILE *stream, tl_error *err);
 

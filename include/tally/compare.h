@@ -11,8 +11,9 @@
 //   tl_comparison_write(comparison, TL_COMPARE_TEXT, stdout, &err)
 //   tl_comparison_free(comparison)
 //
-// The same options give the same numbers, to the last digit. Every struct begins with its size, set by the caller, so that it can grow.
-// Text is owned by the comparison. An index out of range gives a row of zeroes with empty text.
+// The same options give the same numbers, to the last digit. Every struct begins with its size, set
+// by the caller, so that it can grow. Text is owned by the comparison. An index out of range gives
+// a row of zeroes with empty text.
 #ifndef TALLY_COMPARE_H
 #define TALLY_COMPARE_H
 
@@ -41,17 +42,19 @@ TL_API void tl_compare_design_at(uint32_t index, tl_compare_design *ret_design);
 
 typedef struct tl_compare_options {
     uint32_t size; // set by tl_compare_options_init
-    // kind must be TL_RUN_USER. Used are program, argv, env, sysroot, root, allow_network, std_fd, warn, machine, overrides and engine;
-    // max_insns: each run ends when the program has retired so many, the reader's not counted; 0: 200 million. machine NULL: "lowrisc2".
-    // What the machine lacks of a design is added to it. The program runs several times, each time with these descriptors and files.
+    // kind must be TL_RUN_USER. Used are program, argv, env, sysroot, root, allow_network, std_fd,
+    // warn, machine, overrides and engine; max_insns: each run ends when the program has retired so
+    // many, the reader's not counted; 0: 200 million. machine NULL: "lowrisc2". What the machine
+    // lacks of a design is added to it. The program runs several times, each time with these
+    // descriptors and files.
     tl_run_options run;
     const char *designs; // comma-separated names of tl_compare_design_at; NULL: all
     const char *events;  // comma-separated names of tl_compare_event_at; NULL: sixteen
     // From one look of the reader to the next, of machine time; 0: 100000, less for short programs.
     // It grows where a look takes more than half.
     uint64_t interval_cycles;
-    // Runs of a design whose events take turns on its counters. Each begins its turns at another event,
-    // spread over all of them. 0: 8.
+    // Runs of a design whose events take turns on its counters. Each begins its turns at another
+    // event, spread over all of them. 0: 8.
     uint32_t n_phases;
     bool with_sweeps; // also the rows of tl_comparison_fabric and tl_comparison_spread, which take longest
     // Called with run.ctx when a part begins, such as "sweep over fabrics". NULL: nobody is told.
@@ -62,7 +65,8 @@ typedef struct tl_comparison tl_comparison;
 
 TL_API void tl_compare_options_init(tl_compare_options *ret_options);
 
-// TL_EINVAL, TL_ENOENT: the options are wrong, and the sentence says how; others: the program or the host failed.
+// TL_EINVAL, TL_ENOENT: the options are wrong, and the sentence says how; others: the program or
+// the host failed.
 TL_MUST_CHECK TL_API tl_status tl_compare(const tl_compare_options *options, tl_comparison **ret_comparison, tl_error *err);
 TL_API void tl_comparison_free(tl_comparison *comparison); // NULL is fine
 
@@ -113,9 +117,11 @@ typedef struct tl_compare_design_row {
     uint32_t size;
     uint32_t design;
     const char *name, *title; // as tl_compare_design_at tells them
-    // How many events are counted at once, without a gap, on this machine; and of the events asked for: counted at all, counted without a gap.
+    // How many events are counted at once, without a gap, on this machine; and of the events asked
+    // for: counted at all, counted without a gap.
     uint32_t events_at_once, events_asked, events_counted, events_always;
-    // Registers that a reader has to know: CSRs (those of one hart) and bytes of address space, from the design's register map.
+    // Registers that a reader has to know: CSRs (those of one hart) and bytes of address space,
+    // from the design's register map.
     uint32_t n_csrs;
     uint64_t address_bytes;
     uint32_t csrs_per_event, address_bytes_per_event; // what one more event needs
@@ -134,8 +140,8 @@ typedef struct tl_compare_design_row {
     uint64_t values_watched;  // values that it saw go by
     uint64_t values_read;     // values that it read by itself, and did not know yet
     uint64_t selects_watched; // it saw what was to be counted
-    // The design tells its hardware. Else events_at_once, the registers and what one more event needs
-    // are not known and 0, and there is no tl_compare_state_row.
+    // The design tells its hardware. Else events_at_once, the registers and what one more event
+    // needs are not known and 0, and there is no tl_compare_state_row.
     bool is_accounted;
 } tl_compare_design_row;
 

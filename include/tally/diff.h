@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Comparing two results, and gates on the difference. Counts are exact and runs repeat to the last digit, so a gate needs no
-// margin for noise: whatever differs was caused by what was changed.
+// Comparing two results, and gates on the difference. Counts are exact and runs repeat to the last
+// digit, so a gate needs no margin for noise: whatever differs was caused by what was changed.
 #ifndef TALLY_DIFF_H
 #define TALLY_DIFF_H
 
@@ -15,16 +15,18 @@ TL_BEGIN_DECLS
 
 typedef struct tl_diff tl_diff;
 
-// `gates` are conditions that must not become true, NULL-terminated; NULL: none. A gate is NAME OP LIMIT: NAME is an event or a
-// metric, "hart0:cycles" one scope of it, with globs allowed; OP is > >= < <=; LIMIT is +N% or -N% (the relative change), +N or -N
-// (the change), or N (the new value). "cycles>+1%" fails when cycles grew by more than one percent.
-// Rows of regions are matched by the region's name. A gate holds for its rows of every region.
-// TL_EINVAL: a gate that cannot be read or names nothing that both results have.
+// `gates` are conditions that must not become true, NULL-terminated; NULL: none. A gate is NAME OP
+// LIMIT: NAME is an event or a metric, "hart0:cycles" one scope of it, with globs allowed; OP is >
+// >= < <=; LIMIT is +N% or -N% (the relative change), +N or -N (the change), or N (the new value).
+// "cycles>+1%" fails when cycles grew by more than one percent. Rows of regions are matched by the
+// region's name. A gate holds for its rows of every region. TL_EINVAL: a gate that cannot be read
+// or names nothing that both results have.
 TL_MUST_CHECK TL_API tl_status tl_diff_new(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff,
                                            tl_error *err);
 
-// Names of events and metrics or globs, separated by commas: tl_diff_write then shows them, equal or not, and what breaks a gate. TL_ENOENT:
-// neither result has one of them; the message names the nearest.
+// Names of events and metrics or globs, separated by commas: tl_diff_write then shows them, equal
+// or not, and what breaks a gate. TL_ENOENT: neither result has one of them; the message names the
+// nearest.
 TL_MUST_CHECK TL_API tl_status tl_diff_select(tl_diff *diff, const char *names, tl_error *err);
 
 typedef struct tl_diff_row {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How the library fails: every function that can fail returns a status and, when the caller passes one, fills a tl_error with a
-// sentence for people. Nothing in the library prints or exits. What a simulated program does wrong is not a failure of the
-// library: it is part of the result.
+// How the library fails: every function that can fail returns a status and, when the caller passes
+// one, fills a tl_error with a sentence for people. Nothing in the library prints or exits. What a
+// simulated program does wrong is not a failure of the library: it is part of the result.
 #ifndef TALLY_ERROR_H
 #define TALLY_ERROR_H
 

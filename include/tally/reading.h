@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Reading the distributed counters of a machine the way software does: a reader that is made of RISC-V instructions, placed
-// in an unused page of the machine and executed by hart 0 in machine mode, through hpcc, hpcm and hpcr. What it read stands beside what the
-// machine itself knows of the same counters in the same cycles.
+// Reading the distributed counters of a machine the way software does: a reader that is made of
+// RISC-V instructions, placed in an unused page of the machine and executed by hart 0 in machine
+// mode, through hpcc, hpcm and hpcr. What it read stands beside what the machine itself knows of
+// the same counters in the same cycles.
 //
 //   tl_run_advance(...) as far as wanted, usually to TL_RUN_ENDED by max_insns
 //   tl_run_read_pmu(run, name, &reading, &err)        name: of a tl_pmu_design that is_read_at_end
@@ -42,11 +43,11 @@ typedef struct tl_reading_cost {
     uint64_t trap_cycles;                                   // of entering machine mode and of the MRET that leaves it
 } tl_reading_cost;
 
-// Only for a run of kind TL_RUN_USER that is loaded. The run may go on afterwards, but its counts then contain the reader's.
-// `pmu` names a design whose counters a program on the machine can read at the end of a run.
-// TL_ENOENT: no design has this name. TL_EINVAL: the design cannot be read so, the machine has no
-// counters of it that take their time, or the machine has no room for the reader. The sentence says
-// what to change.
+// Only for a run of kind TL_RUN_USER that is loaded. The run may go on afterwards, but its counts
+// then contain the reader's. `pmu` names a design whose counters a program on the machine can read
+// at the end of a run. TL_ENOENT: no design has this name. TL_EINVAL: the design cannot be read so,
+// the machine has no counters of it that take their time, or the machine has no room for the
+// reader. The sentence says what to change.
 TL_MUST_CHECK TL_API tl_status tl_run_read_pmu(tl_run *run, const char *pmu, tl_reading **ret_reading, tl_error *err);
 TL_API void tl_reading_free(tl_reading *reading); // NULL is fine
 
@@ -55,8 +56,8 @@ TL_API uint64_t tl_reading_instructions(const tl_reading *reading); // retired b
 TL_API uint32_t tl_reading_n_values(const tl_reading *reading);
 TL_API void tl_reading_value_at(const tl_reading *reading, uint32_t index, tl_reading_value *ret_value); // index < tl_reading_n_values
 TL_API void tl_reading_cost_of(const tl_reading *reading, tl_reading_cost *ret_cost);
-// Identity I1, of the values that were read: reads of all slices = misses of all L1 caches, upgrades and prefetches among them. Both 0 where
-// counters that it needs are not built.
+// Identity I1, of the values that were read: reads of all slices = misses of all L1 caches,
+// upgrades and prefetches among them. Both 0 where counters that it needs are not built.
 TL_API void tl_reading_identity(const tl_reading *reading, uint64_t *ret_l2_reads, uint64_t *ret_l1_misses);
 TL_API uint64_t tl_reading_largest_error(const tl_reading *reading); // |value - truth|
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Results as text: one format each for people, programs, spreadsheets and scripts made for perf. A report is written in pieces
-// so that a long run needs no memory for its intervals:
+// Results as text: one format each for people, programs, spreadsheets and scripts made for perf. A
+// report is written in pieces so that a long run needs no memory for its intervals:
 //
 //   tl_report_new, tl_report_begin, tl_report_interval..., tl_report_end, tl_report_free
 //
-// Text is ASCII, numbers are in the C locale whatever the process's locale, and nothing depends on the host unless asked.
+// Text is ASCII, numbers are in the C locale whatever the process's locale, and nothing depends on
+// the host unless asked.
 #ifndef TALLY_REPORT_H
 #define TALLY_REPORT_H
 
@@ -44,8 +45,9 @@ typedef struct tl_report tl_report;
 TL_MUST_CHECK TL_API tl_status tl_report_new(const tl_report_options *options, FILE *stream, tl_report **ret_report, tl_error *err);
 TL_API void tl_report_begin(tl_report *report, const tl_result *result);    // what is run on what; its counts do not matter
 TL_API void tl_report_interval(tl_report *report, const tl_result *result); // from tl_run_interval, in order
-// A sentence about the run, between the parts of the report: a record, a row or a line of remark, as the format has it; nothing in TEXT. One
-// from before tl_report_begin follows the beginning, or is written by tl_report_free.
+// A sentence about the run, between the parts of the report: a record, a row or a line of remark,
+// as the format has it; nothing in TEXT. One from before tl_report_begin follows the beginning, or
+// is written by tl_report_free.
 TL_API void tl_report_message(tl_report *report, const char *sentence);
 TL_MUST_CHECK TL_API tl_status tl_report_end(tl_report *report, const tl_result *result, tl_error *err); // totals; TL_EIO
 TL_API void tl_report_free(tl_report *report);                                                           // NULL is fine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a run counted: a plain value, independent of the machine that made it. It can be kept, compared, subtracted, printed
-// (report.h), and read back from a JSON report.
+// What a run counted: a plain value, independent of the machine that made it. It can be kept,
+// compared, subtracted, printed (report.h), and read back from a JSON report.
 #ifndef TALLY_RESULT_H
 #define TALLY_RESULT_H
 
@@ -97,23 +97,27 @@ TL_API void tl_result_metric_at(const tl_result *result, uint32_t index, tl_metr
 TL_API uint32_t tl_result_n_notes(const tl_result *result);
 TL_API const char *tl_result_note_at(const tl_result *result, uint32_t index); // one sentence
 
-// TL_ENOENT when the result has no such count, or one without a whole value. `scope` NULL means "machine". Only what the run's
-// `events` asked for is there; see tl_run_options.
+// TL_ENOENT when the result has no such count, or one without a whole value. `scope` NULL means
+// "machine". Only what the run's `events` asked for is there; see tl_run_options.
 TL_MUST_CHECK TL_API tl_status tl_result_find(const tl_result *result, const char *event, const char *scope, uint64_t *ret_value);
 
 TL_API void tl_result_end(const tl_result *result, tl_end *ret_end);
 TL_API void tl_result_times(const tl_result *result, tl_times *ret_times);
 
-// TL_EINVAL with the first conservation identity that does not hold: then the counts are wrong and Tally has a bug.
+// TL_EINVAL with the first conservation identity that does not hold: then the counts are wrong and
+// Tally has a bug.
 TL_MUST_CHECK TL_API tl_status tl_result_check(const tl_result *result, tl_error *err);
 
-// TL_EINVAL with the first difference in counts, metrics or the way the run ended; times of the host are not compared.
+// TL_EINVAL with the first difference in counts, metrics or the way the run ended; times of the
+// host are not compared.
 TL_MUST_CHECK TL_API tl_status tl_result_equal(const tl_result *a, const tl_result *b, tl_error *err);
 
-// Counts of `later` minus those of `earlier`, metrics computed anew. Both must come from the same run. The caller frees it.
+// Counts of `later` minus those of `earlier`, metrics computed anew. Both must come from the same
+// run. The caller frees it.
 TL_MUST_CHECK TL_API tl_status tl_result_subtract(const tl_result *later, const tl_result *earlier, tl_result **ret_result, tl_error *err);
 
-// Reads a report written as JSON; "-" is standard input. TL_ENOENT, TL_EACCESS, TL_EIO: the file; TL_EFORMAT: not such a report, with the line.
+// Reads a report written as JSON; "-" is standard input. TL_ENOENT, TL_EACCESS, TL_EIO: the file;
+// TL_EFORMAT: not such a report, with the line.
 TL_MUST_CHECK TL_API tl_status tl_result_read(const char *path, tl_result **ret_result, tl_error *err);
 
 TL_API void tl_result_free(tl_result *result); // NULL is fine

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Running RISC-V software on a simulated machine: a Linux program, a bare-metal program, or firmware and a kernel.
+// Running RISC-V software on a simulated machine: a Linux program, a bare-metal program, or
+// firmware and a kernel.
 //
 //   tl_run_options options;
 //   tl_run_options_init(&options);
@@ -10,8 +11,8 @@
 //   tl_run_result(run, &result, &err)         the counts so far, at any point after tl_run_load (result.h)
 //   tl_run_free(run)
 //
-// Two runs share nothing and may live in different threads; one run belongs to one thread at a time. The same options give the
-// same counts wherever and whenever they are run.
+// Two runs share nothing and may live in different threads; one run belongs to one thread at a
+// time. The same options give the same counts wherever and whenever they are run.
 #ifndef TALLY_RUN_H
 #define TALLY_RUN_H
 
@@ -71,11 +72,13 @@ typedef struct tl_run_options {
     bool allow_network;      // internet sockets; off by default
     int std_fd[3];           // descriptors behind the program's 0, 1, 2; not closed. Default 0, 1, 2. TL_RUN_BARE, TL_RUN_BOOT: 0 and 1
                              // are behind the serial port, -1: nothing
-    // Called with one sentence for each thing worth knowing, such as the first use of an unsupported system call. May be NULL.
+    // Called with one sentence for each thing worth knowing, such as the first use of an
+    // unsupported system call. May be NULL.
     void (*warn)(void *ctx, const char *sentence);
-    // Asked every few milliseconds of the host's time, within long system calls of the program, before it waits for the host, for input say,
-    // and when a signal of the host interrupted that: true makes tl_run_advance return with TL_RUN_GOING, and a call under way may have done
-    // less than it was asked to. Safe to leave NULL when no signal handler is installed.
+    // Asked every few milliseconds of the host's time, within long system calls of the program,
+    // before it waits for the host, for input say, and when a signal of the host interrupted that:
+    // true makes tl_run_advance return with TL_RUN_GOING, and a call under way may have done less
+    // than it was asked to. Safe to leave NULL when no signal handler is installed.
     bool (*wants_stop)(void *ctx);
     void *ctx; // of both
 
@@ -94,16 +97,18 @@ typedef struct tl_run_options {
     tl_interval interval;
     uint64_t interval_length; // instructions, cycles or ns, as `interval` says; at least 1
 
-    // Region of interest: only what happens inside is counted, all visits summed. A visit begins when any thread reaches `roi_start`,
-    // a function or a number (0x...). It ends when `roi_stop` is reached or, with roi_stop NULL, when that call of roi_start returns.
-    // Functions are those of the program and of its libraries, also of those it loads later: symbols, or names of C++ and Rust with or
-    // without parameters, or the beginning of one name. NULL: count everything.
+    // Region of interest: only what happens inside is counted, all visits summed. A visit begins
+    // when any thread reaches `roi_start`, a function or a number (0x...). It ends when `roi_stop`
+    // is reached or, with roi_stop NULL, when that call of roi_start returns. Functions are those
+    // of the program and of its libraries, also of those it loads later: symbols, or names of C++
+    // and Rust with or without parameters, or the beginning of one name. NULL: count everything.
     const char *roi_start, *roi_stop;
 
     uint64_t max_insns; // end the run after so many retired instructions over all harts, exactly; 0: no limit
 
-    // What kind of software runs. TL_RUN_BARE: `program` is an ELF file linked to an address in RAM, entered in machine mode on every hart
-    // with the hart's number in a0 and the device tree in a1. argv, env, sysroot, root and allow_network concern TL_RUN_USER only.
+    // What kind of software runs. TL_RUN_BARE: `program` is an ELF file linked to an address in
+    // RAM, entered in machine mode on every hart with the hart's number in a0 and the device tree
+    // in a1. argv, env, sysroot, root and allow_network concern TL_RUN_USER only.
     tl_run_kind kind; // default TL_RUN_USER
     // TL_RUN_BOOT; paths, `program` is not used.
     const char *bios;      // firmware, ELF or raw, at the start of RAM; NULL: OpenSBI (fw_jump) where Debian installs it
@@ -113,27 +118,33 @@ typedef struct tl_run_options {
     const char *disk;      // raw image behind a virtio block device, or NULL; TL_RUN_BARE, too
     bool is_disk_writable; // else what the guest writes to the disk is forgotten at the end
 
-    // "NAME" or "NAME:PRESET" (TL_LIST_PMUS): counts are what Linux perf would report from this PMU of the machine's harts, multiplexed if
-    // `events` are more than its counters, beside the truth (tl_count.is_pmu). TL_RUN_USER only, without `metrics`. NULL: counts are the truth.
+    // "NAME" or "NAME:PRESET" (TL_LIST_PMUS): counts are what Linux perf would report from this PMU
+    // of the machine's harts, multiplexed if `events` are more than its counters, beside the truth
+    // (tl_count.is_pmu). TL_RUN_USER only, without `metrics`. NULL: counts are the truth.
     const char *pmu;
 
-    // Sample where host time goes, for tl_run_host_profile. Takes SIGPROF from the calling process and keeps it.
+    // Sample where host time goes, for tl_run_host_profile. Takes SIGPROF from the calling process
+    // and keeps it.
     bool host_profile;
     tl_host_symbols host_symbols; // TL_ENGINE_TRANSLATE only
 
-    // How much memory of the host the engine may fill with code it made, for each hart and each kind of code, decoded and translated. When
-    // it is full, everything is made anew. 0: 24 MiB; else within the bounds above. No count depends on it.
+    // How much memory of the host the engine may fill with code it made, for each hart and each
+    // kind of code, decoded and translated. When it is full, everything is made anew. 0: 24 MiB;
+    // else within the bounds above. No count depends on it.
     uint64_t code_cache_bytes;
 
-    // TL_ENGINE_TRANSLATE: a block of the program is interpreted so often before it is translated, so that code that runs a few times is not
-    // translated at all. Usually TL_USUAL_TRANSLATE_AFTER_RUNS; at most UINT32_MAX. No count depends on it.
+    // TL_ENGINE_TRANSLATE: a block of the program is interpreted so often before it is translated,
+    // so that code that runs a few times is not translated at all. Usually
+    // TL_USUAL_TRANSLATE_AFTER_RUNS; at most UINT32_MAX. No count depends on it.
     uint64_t translate_after_runs;
 
-    // TL_RUN_USER: the program sees the folder it lies in and the one it was started in under the names they have on the host. Else they
-    // have fixed names, /tally/2/1/p and /tally/8/7/6/5/4/3/2/1/cwd, so that counts do not depend on them.
+    // TL_RUN_USER: the program sees the folder it lies in and the one it was started in under the
+    // names they have on the host. Else they have fixed names, /tally/2/1/p and
+    // /tally/8/7/6/5/4/3/2/1/cwd, so that counts do not depend on them.
     bool host_paths;
 
-    // Several regions of interest, each counted on its own: every count of a result says which (tl_count.region). Strings are copied.
+    // Several regions of interest, each counted on its own: every count of a result says which
+    // (tl_count.region). Strings are copied.
     const tl_region *regions;
     uint32_t n_regions; // at most TL_MAX_REGIONS
     bool markers;       // and those that the program marks itself, with guest/include/tally/roi.h
@@ -149,23 +160,27 @@ typedef enum tl_run_state {
     TL_RUN_ENDED,    // see tl_result_end
 } tl_run_state;
 
-// Builds the machine and resolves events and metrics. TL_ENOENT and TL_EINVAL say what is unknown or impossible, nearest names
-// included; TL_EFORMAT what is wrong in a machine description.
+// Builds the machine and resolves events and metrics. TL_ENOENT and TL_EINVAL say what is unknown
+// or impossible, nearest names included; TL_EFORMAT what is wrong in a machine description.
 TL_MUST_CHECK TL_API tl_status tl_run_new(const tl_run_options *options, tl_run **ret_run, tl_error *err);
 
-// Loads the program, or what boots. TL_ENOENT: it, its interpreter or an image does not exist. TL_EACCESS: it is not executable or not
-// readable. TL_EFORMAT: it is not a program for this machine. TL_EINVAL: it has no such function as the region of interest names.
+// Loads the program, or what boots. TL_ENOENT: it, its interpreter or an image does not exist.
+// TL_EACCESS: it is not executable or not readable. TL_EFORMAT: it is not a program for this
+// machine. TL_EINVAL: it has no such function as the region of interest names.
 TL_MUST_CHECK TL_API tl_status tl_run_load(tl_run *run, tl_error *err);
 
-// Runs until max_instructions more have retired over all harts, an interval is complete or the run has ended. How a run is cut
-// into calls does not change single-hart counts. An ended run stays ended. Fails only for reasons of the host.
+// Runs until max_instructions more have retired over all harts, an interval is complete or the run
+// has ended. How a run is cut into calls does not change single-hart counts. An ended run stays
+// ended. Fails only for reasons of the host.
 TL_MUST_CHECK TL_API tl_status tl_run_advance(tl_run *run, uint64_t max_instructions, tl_run_state *ret_state, tl_error *err);
 
-// Ends the run from outside, so that its result says why: TL_END_TIMEOUT, TL_END_QUIT, or TL_END_INTERRUPTED with the signal's number.
+// Ends the run from outside, so that its result says why: TL_END_TIMEOUT, TL_END_QUIT, or
+// TL_END_INTERRUPTED with the signal's number.
 TL_API void tl_run_stop(tl_run *run, tl_end_reason reason, int signal);
 
-// Counts since the start or, with a region of interest, inside it. The caller frees the result. If the run has ended, the last
-// result also holds the verdict on the conservation identities (tl_result_check).
+// Counts since the start or, with a region of interest, inside it. The caller frees the result. If
+// the run has ended, the last result also holds the verdict on the conservation identities
+// (tl_result_check).
 TL_MUST_CHECK TL_API tl_status tl_run_result(tl_run *run, tl_result **ret_result, tl_error *err);
 
 // Counts since the previous call, or since the start: the interval just completed.
@@ -173,8 +188,9 @@ TL_MUST_CHECK TL_API tl_status tl_run_interval(tl_run *run, tl_result **ret_resu
 
 // True if what runs has written to options.std_fd[fd], 1 or 2, through the descriptor it was given.
 TL_API bool tl_run_has_written(const tl_run *run, int fd);
-// Why runs may differ: files and folders of the host that the program opened to read without a tl_run_options.root, in order of the first
-// time, at most 16. NULL: there are no more. The text lives as long as the run.
+// Why runs may differ: files and folders of the host that the program opened to read without a
+// tl_run_options.root, in order of the first time, at most 16. NULL: there are no more. The text
+// lives as long as the run.
 TL_API const char *tl_run_host_path(const tl_run *run, uint32_t index);
 
 typedef struct tl_progress {
@@ -185,8 +201,8 @@ typedef struct tl_progress {
 
 TL_API void tl_run_progress(const tl_run *run, tl_progress *ret_progress); // cheap
 
-// Samples of the processor time that went into tl_run_advance, a few hundred a second, by what the host was at. All zero unless
-// tl_run_options.host_profile.
+// Samples of the processor time that went into tl_run_advance, a few hundred a second, by what the
+// host was at. All zero unless tl_run_options.host_profile.
 typedef struct tl_host_profile {
     uint32_t size; // set by the caller to sizeof(tl_host_profile)
     uint64_t n_samples;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Structs of the public headers that the library fills: the caller says in their first member, `size`, how much of them it knows.
+// Structs of the public headers that the library fills: the caller says in their first member,
+// `size`, how much of them it knows.
 #ifndef TL_API_FILL_H
 #define TL_API_FILL_H
 

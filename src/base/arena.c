@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The bump allocator of arena.h: large chunks from the host, small pieces to the parts, no single free.
+// The bump allocator of arena.h: large chunks from the host, small pieces to the parts, no single
+// free.
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Chunks grow with the arena: a result of one interval is small and short-lived, a machine is large and stays.
+// Chunks grow with the arena: a result of one interval is small and short-lived, a machine is large
+// and stays.
 enum { ALIGN_BYTES = 64, FIRST_CHUNK_BYTES = 16 * 1024, LAST_CHUNK_BYTES = 256 * 1024 };
 
 struct tl_arena_chunk {

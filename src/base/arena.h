@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A bump allocator: parts of a machine allocate here while the machine is assembled, and everything goes in one call.
+// A bump allocator: parts of a machine allocate here while the machine is assembled, and everything
+// goes in one call.
 #ifndef TL_BASE_ARENA_H
 #define TL_BASE_ARENA_H
 
@@ -11,7 +12,8 @@ typedef struct tl_arena {
     size_t used_bytes;      // handed out so far, for accounting
 } tl_arena;
 
-// A zeroed tl_arena is an empty arena. Returns zeroed memory aligned to 64 bytes, or NULL when the host has none.
+// A zeroed tl_arena is an empty arena. Returns zeroed memory aligned to 64 bytes, or NULL when the
+// host has none.
 void *tl_arena_alloc(tl_arena *arena, size_t size_bytes);
 char *tl_arena_strdup(tl_arena *arena, const char *text);
 char *tl_arena_printf(tl_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bit arithmetic everybody needs; all functions are total and free of undefined behavior for the stated ranges.
+// Bit arithmetic everybody needs; all functions are total and free of undefined behavior for the
+// stated ranges.
 #ifndef TL_BASE_BITS_H
 #define TL_BASE_BITS_H
 

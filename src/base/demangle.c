@@ -8,7 +8,8 @@
 
 static bool is_suffix_char(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$'; }
 
-// ".constprop.0.cold" -> " [clone .constprop.0] [clone .cold]": a clone is letters, or digits, and numbers behind them.
+// ".constprop.0.cold" -> " [clone .constprop.0] [clone .cold]": a clone is letters, or digits, and
+// numbers behind them.
 static bool put_clones(tl_demangle_text *in, tl_demangle_out *out, bool is_wanted) {
     while (in->at < in->end) {
         const char *from = in->at;

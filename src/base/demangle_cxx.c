@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// C++ symbols of the Itanium C++ ABI, chapter 5.1. The symbol becomes a tree in a pool of fixed size, since types are written around what they belong to
-// and substitutions repeat parts; then the tree is written. Every way that could not end is cut off by a count of steps or of depth.
+// C++ symbols of the Itanium C++ ABI, chapter 5.1. The symbol becomes a tree in a pool of fixed
+// size, since types are written around what they belong to and substitutions repeat parts; then the
+// tree is written. Every way that could not end is cut off by a count of steps or of depth.
 #include <ctype.h>
 #include <stdio.h>
 
@@ -62,7 +63,8 @@ typedef struct node {
     const char *text;
 } node;
 
-// Meanings of template parameters while a function is written. The arguments belong to the enclosing scope.
+// Meanings of template parameters while a function is written. The arguments belong to the
+// enclosing scope.
 typedef struct bindings {
     ref arguments; // a list
     const struct bindings *outer;
@@ -319,7 +321,8 @@ static const standard standards[] = {
     {'d', "std::iostream", "std::basic_iostream<char, std::char_traits<char> >", "basic_iostream"},
 };
 
-// At 'S', which "t" does not follow. The text of a standard abbreviation ends in its last part, for constructors.
+// At 'S', which "t" does not follow. The text of a standard abbreviation ends in its last part, for
+// constructors.
 static ref read_substitution(cxx *p) {
     uint32_t index;
     p->in.at++;
@@ -1009,7 +1012,8 @@ static bool may_write(cxx *p) {
     return !p->out->has_failed;
 }
 
-// The argument behind a template parameter, and with it the context to write it in. 0: there is none.
+// The argument behind a template parameter, and with it the context to write it in. 0: there is
+// none.
 static ref resolve(cxx *p, ref r) {
     while (r && p->nodes[r].kind == TEMPLATE_PARAMETER && !p->is_in_lambda) {
         const bindings *s = p->now.bound;
@@ -1038,7 +1042,8 @@ static ref resolved(cxx *p, ref r) {
     return r;
 }
 
-// Is the type, or what its pointers point to, a function or an array? These are written on both sides.
+// Is the type, or what its pointers point to, a function or an array? These are written on both
+// sides.
 static bool has_right(cxx *p, ref r, bool *ret_is_array) {
     context saved = p->now;
     r = resolve(p, r);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared by the readers of all manglings: a cursor over the symbol and an output that cannot overflow.
+// Shared by the readers of all manglings: a cursor over the symbol and an output that cannot
+// overflow.
 #ifndef TL_BASE_DEMANGLE_PARTS_H
 #define TL_BASE_DEMANGLE_PARTS_H
 

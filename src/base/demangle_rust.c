@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Symbols of Rust. Legacy: the identifiers of a nested C++ name with escapes, the last a hash. v0 (RFC 2603): a grammar of its own, printed while it is
-// read; a back reference reads again from where it points, which is always before it.
+// Symbols of Rust. Legacy: the identifiers of a nested C++ name with escapes, the last a hash. v0
+// (RFC 2603): a grammar of its own, printed while it is read; a back reference reads again from
+// where it points, which is always before it.
 #include <ctype.h>
 #include <stdio.h>
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Glob matching with one point of return: after a mismatch only the latest `*` can still take one more character.
+// Glob matching with one point of return: after a mismatch only the latest `*` can still take one
+// more character.
 #include "base/glob.h"
 
 #include <string.h>
 
-// Matches one element of the pattern (not `*`) against c; *ret_next is the pattern behind the element.
+// Matches one element of the pattern (not `*`) against c; *ret_next is the pattern behind the
+// element.
 static bool match_one(const char *pattern, char c, const char **ret_next) {
     *ret_next = pattern + 1;
     if (*pattern == '?')

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Patterns over names: `*` any run of characters (dots included), `?` one character, `[a-c]` and `[!a-c]` sets. No escapes; a `[`
-// without `]` stands for itself. Time is at most pattern length times text length.
+// Patterns over names: `*` any run of characters (dots included), `?` one character, `[a-c]` and
+// `[!a-c]` sets. No escapes; a `[` without `]` stands for itself. Time is at most pattern length
+// times text length.
 #ifndef TL_BASE_GLOB_H
 #define TL_BASE_GLOB_H
 

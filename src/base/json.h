@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A streaming JSON writer: no tree, one number format, the same bytes in every locale. Style NDJSON puts each top-level value on
-// one line; style pretty indents.
+// A streaming JSON writer: no tree, one number format, the same bytes in every locale. Style NDJSON
+// puts each top-level value on one line; style pretty indents.
 //
-// Integers above 2^53 are written as strings, since most readers would round them; the rest are numbers. Doubles are the shortest
-// text that reads back the same; NaN and infinities are null. Control characters are escaped; bytes that are not UTF-8 become
-// U+FFFD, so the output is always valid.
+// Integers above 2^53 are written as strings, since most readers would round them; the rest are
+// numbers. Doubles are the shortest text that reads back the same; NaN and infinities are null.
+// Control characters are escaped; bytes that are not UTF-8 become U+FFFD, so the output is always
+// valid.
 //
-// `key` names the member inside an object and is NULL inside an array and at the top. Failures of the sink are remembered and
-// returned by tl_json_flush.
+// `key` names the member inside an object and is NULL inside an array and at the top. Failures of
+// the sink are remembered and returned by tl_json_flush.
 #ifndef TL_BASE_JSON_H
 #define TL_BASE_JSON_H
 
@@ -44,7 +45,8 @@ void tl_json_i64(tl_json *json, const char *key, int64_t value);
 void tl_json_double(tl_json *json, const char *key, double value);
 void tl_json_bool(tl_json *json, const char *key, bool value);
 void tl_json_null(tl_json *json, const char *key);
-// TL_EIO when the file refused bytes (full disk, closed pipe), TL_ENOMEM when the buffer could not grow.
+// TL_EIO when the file refused bytes (full disk, closed pipe), TL_ENOMEM when the buffer could not
+// grow.
 TL_MUST_CHECK tl_status tl_json_flush(tl_json *json, tl_error *err);
 
 #endif

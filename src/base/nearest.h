@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// "Did you mean": keeps the closest of the names offered, by edit distance (insert, delete, replace, swap of neighbors; case, and
-// one separator for another, count a quarter). Names further away than a third of their length are not suggested.
+// "Did you mean": keeps the closest of the names offered, by edit distance (insert, delete,
+// replace, swap of neighbors; case, and one separator for another, count a quarter). Names further
+// away than a third of their length are not suggested.
 #ifndef TL_BASE_NEAREST_H
 #define TL_BASE_NEAREST_H
 

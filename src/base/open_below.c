@@ -25,7 +25,8 @@ static int open_how(int dir_fd, const char *path, int flags, uint32_t mode, uint
     }
 }
 
-// The host's kernel lacks openat2, or a filter answers for it. EPERM may be an answer to the path, too: the walk then finds it again.
+// The host's kernel lacks openat2, or a filter answers for it. EPERM may be an answer to the path,
+// too: the walk then finds it again.
 static bool is_missing(void) { return errno == ENOSYS || errno == EPERM; }
 
 static int fail(int error) {
@@ -90,7 +91,8 @@ typedef struct walk {
     unsigned n_links;
 } walk;
 
-// `..` is taken from the text of the path walked so far: what the host calls the parent may have been moved away.
+// `..` is taken from the text of the path walked so far: what the host calls the parent may have
+// been moved away.
 static int go_up(walk *w) {
     char *slash = strrchr(w->cur, '/');
     *(slash ? slash : w->cur) = '\0';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checked numbers of parse.h, by hand rather than with strtoull and strtod: those skip blanks, take signs, stop early and read the
-// locale.
+// Checked numbers of parse.h, by hand rather than with strtoull and strtod: those skip blanks, take
+// signs, stop early and read the locale.
 #include "base/parse.h"
 
 #include <ctype.h>
@@ -17,7 +17,8 @@ typedef struct suffix {
     uint64_t factor; // 0: refused as ambiguous
 } suffix;
 
-// Largest first: tl_format_u64 takes the first that divides. Spelling is exact except for the one-letter suffixes of counts and sizes.
+// Largest first: tl_format_u64 takes the first that divides. Spelling is exact except for the
+// one-letter suffixes of counts and sizes.
 static const suffix count_suffixes[] = {
     {"T", 1000000000000}, {"G", 1000000000}, {"M", 1000000},  {"k", 1000}, {"Ti", UINT64_C(1) << 40},
     {"Gi", 1 << 30},      {"Mi", 1 << 20},   {"Ki", 1 << 10}, {NULL, 0},
@@ -151,7 +152,8 @@ tl_status tl_parse_u64(const char *text, tl_scale scale, uint64_t *ret_value, tl
     return TL_OK;
 }
 
-// Decimal text of the form that strtod accepts in the C locale, nothing else; then strtod with the point of the current locale.
+// Decimal text of the form that strtod accepts in the C locale, nothing else; then strtod with the
+// point of the current locale.
 tl_status tl_parse_double(const char *text, double *ret_value, tl_error *err) {
     const char *p = text;
     if (*p == '+' || *p == '-')

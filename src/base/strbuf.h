@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A string that grows. A zeroed tl_strbuf is empty. Running out of memory is remembered, not reported at each step: appends go on
-// as no-ops and tl_strbuf_take returns NULL.
+// A string that grows. A zeroed tl_strbuf is empty. Running out of memory is remembered, not
+// reported at each step: appends go on as no-ops and tl_strbuf_take returns NULL.
 #ifndef TL_BASE_STRBUF_H
 #define TL_BASE_STRBUF_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Names as c++filt writes them (-i, and -i -p for the second form, but that this keeps what stands behind a name of Rust).
-// tests/oracle/demangle.py compares with it on every symbol of whole libraries.
+// Names as c++filt writes them (-i, and -i -p for the second form, but that this keeps what stands
+// behind a name of Rust). tests/oracle/demangle.py compares with it on every symbol of whole
+// libraries.
 #include "base/demangle.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tables in docs/ that the program makes: a test compares them and, with TALLY_UPDATE_DOCS=1, rewrites them.
+// Tables in docs/ that the program makes: a test compares them and, with TALLY_UPDATE_DOCS=1,
+// rewrites them.
 #ifndef TL_BASE_TEST_DOCS_H
 #define TL_BASE_TEST_DOCS_H
 

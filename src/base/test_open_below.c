@@ -161,7 +161,8 @@ static void collect(answer in_root[TL_COUNT_OF(paths)][TL_COUNT_OF(flags)], answ
     }
 }
 
-// In what a link is refused by: the kernel looks at O_NOFOLLOW and O_DIRECTORY in another order in each version.
+// In what a link is refused by: the kernel looks at O_NOFOLLOW and O_DIRECTORY in another order in
+// each version.
 static bool is_link_error(int error) { return error == ELOOP || error == ENOTDIR; }
 
 static bool is_same(answer a, answer b) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For tests: a filter that answers openat2 with an error number, as kernels before 5.6 (ENOSYS) and some containers (EPERM) do. It stays for
-// the rest of the process.
+// For tests: a filter that answers openat2 with an error number, as kernels before 5.6 (ENOSYS) and
+// some containers (EPERM) do. It stays for the rest of the process.
 #ifndef TL_BASE_TESTING_NO_OPENAT2_H
 #define TL_BASE_TESTING_NO_OPENAT2_H
 

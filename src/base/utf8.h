@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Length of the sequence at `text`, 0 if there is none (overlong forms and surrogates are none). *ret_code is the character.
+// Length of the sequence at `text`, 0 if there is none (overlong forms and surrogates are none).
+// *ret_code is the character.
 static inline size_t tl_utf8_length(const char *text, size_t n_left, uint32_t *ret_code) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;

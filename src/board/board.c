@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The board: makes the devices, finds the one that an access is for, and gives devices what they may ask for; see board.h. A device says
-// when it wants to be asked again, and the board keeps the earliest such cycle: between two of them no device has anything to do. An
-// access that changes the schedule ends the hart's run, so that the loop above looks at the new one. An access happens at the time of the
-// hart that makes it; what falls due by time happens only in ticks, because another hart may stand further back.
+// The board: makes the devices, finds the one that an access is for, and gives devices what they
+// may ask for; see board.h. A device says when it wants to be asked again, and the board keeps the
+// earliest such cycle: between two of them no device has anything to do. An access that changes the
+// schedule ends the hart's run, so that the loop above looks at the new one. An access happens at
+// the time of the hart that makes it; what falls due by time happens only in ticks, because another
+// hart may stand further back.
 #include "board/board.h"
 
 #include <errno.h>
@@ -20,7 +22,8 @@ static void settle_next_event(tl_board *board) {
         board->next_event = board->next_tick[i] < board->next_event ? board->next_tick[i] : board->next_event;
 }
 
-// Asks device i at now_cycles. Its answer lies in the future, so that time goes on whatever it says.
+// Asks device i at now_cycles. Its answer lies in the future, so that time goes on whatever it
+// says.
 static void ask(tl_board *board, uint32_t i) {
     tl_device *device = board->devices[i];
     uint64_t next = device->type->tick ? device->type->tick(device) : UINT64_MAX;
@@ -74,7 +77,8 @@ static void note_sharing(const tl_board *board) {
         tl_hart_note_sharing(board->machine->harts[i], board->now_cycles);
 }
 
-// A hart that waits goes on at the time of the access or tick that raises its interrupt, not when somebody looks at it next.
+// A hart that waits goes on at the time of the access or tick that raises its interrupt, not when
+// somebody looks at it next.
 static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
     tl_board *board = ctx;
     tl_hart *h = board->machine->harts[hart];
@@ -112,7 +116,8 @@ static void finish(void *ctx, int32_t status) {
 
 static void reset(void *ctx) { ((tl_board *)ctx)->wants_reset = true; }
 
-// The console's descriptors are the user's: they may be shared, and non-blocking or not, so that is left as it is.
+// The console's descriptors are the user's: they may be shared, and non-blocking or not, so that is
+// left as it is.
 static void flush_console(tl_board *board) {
     size_t done = 0;
     while (board->console_out >= 0 && done < board->n_console) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The board: which devices stand where, who answers an access, when a device wants to be asked again, and the device tree that says so.
+// The board: which devices stand where, who answers an access, when a device wants to be asked
+// again, and the device tree that says so.
 #ifndef TL_SYSTEM_BOARD_H
 #define TL_SYSTEM_BOARD_H
 
@@ -43,7 +44,8 @@ typedef struct tl_board {
 // Makes the devices in the machine's arena and hangs the bus into its memory system.
 TL_MUST_CHECK tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_options *options, tl_error *err);
 void tl_board_done(tl_board *board);
-// Everything that is due at `cycle` happens; then board->next_event says when next. What the guest printed is out afterwards.
+// Everything that is due at `cycle` happens; then board->next_event says when next. What the guest
+// printed is out afterwards.
 void tl_board_tick(tl_board *board, uint64_t cycle);
 // Writes the flattened tree of machine, board and options into ret_bytes; TL_EINVAL: does not fit.
 typedef struct tl_initrd_range {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The flattened device tree that firmware and kernels are given: what stands on the board, as QEMU's virt board would say it, with the
-// harts' real caches and TLBs, and the PMU's own rows. The first error of libfdt sticks, so the text below reads like the tree.
+// The flattened device tree that firmware and kernels are given: what stands on the board, as
+// QEMU's virt board would say it, with the harts' real caches and TLBs, and the PMU's own rows. The
+// first error of libfdt sticks, so the text below reads like the tree.
 #include <inttypes.h>
 #include <libfdt.h>
 #include <stdio.h>
@@ -218,7 +219,8 @@ static void virtio(tree *t, const tl_board *board, const tl_device *device) {
     one_interrupt(t, device);
 }
 
-// Counters in a window. There is no interrupt: a PMU raises lines of harts. A node that is the cache's, too, has its geometry.
+// Counters in a window. There is no interrupt: a PMU raises lines of harts. A node that is the
+// cache's, too, has its geometry.
 static void pmu_window(tree *t, const tl_board *board, const tl_device *device) {
     tl_pmu_node node = node_of(device);
     bytes(t, "compatible", node.compatible, node.compatible_bytes);

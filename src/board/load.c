@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Images into RAM, where boot loaders put them: firmware at the start, the kernel 2 MiB behind it, the initial RAM disk above the place
-// where the firmware keeps its device tree, the device tree at the end. Files are doubted; every refusal names the file and a remedy.
+// Images into RAM, where boot loaders put them: firmware at the start, the kernel 2 MiB behind it,
+// the initial RAM disk above the place where the firmware keeps its device tree, the device tree at
+// the end. Files are doubted; every refusal names the file and a remedy.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -210,7 +211,8 @@ static tl_status load_initrd(tl_system *system, uint64_t kernel_end, uint64_t li
     return status;
 }
 
-// The record that fw_dynamic reads; fw_jump does not. OpenSBI docs/firmware/fw_dynamic.md. Without a kernel QEMU says address 0, too.
+// The record that fw_dynamic reads; fw_jump does not. OpenSBI docs/firmware/fw_dynamic.md. Without
+// a kernel QEMU says address 0, too.
 static void write_firmware_info(tl_system *system) {
     const uint64_t next_paddr = system->options.kernel ? TL_RAM_BASE_PADDR + KERNEL_OFFSET : 0;
     const uint64_t info[] = {UINT64_C(0x4942534f), 2, next_paddr, 1, 0, 0};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The run loop of system software: whose turn it is, which interrupt is due, how long a hart may run before something happens to it.
+// The run loop of system software: whose turn it is, which interrupt is due, how long a hart may
+// run before something happens to it.
 //
-// Everything depends on the state of the machine only. Devices act, interrupts are taken and turns change between fetch runs; limits and
-// breakpoints cut a run anywhere and change nothing. A hart that waits (WFI) lets its clock run idle to the next thing that can happen.
+// Everything depends on the state of the machine only. Devices act, interrupts are taken and turns
+// change between fetch runs; limits and breakpoints cut a run anywhere and change nothing. A hart
+// that waits (WFI) lets its clock run idle to the next thing that can happen.
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,7 +16,8 @@
 #include "isa/rv/privileged.h"
 
 enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 }; // how often tohost is looked at
-// Between two looks at whether somebody wants the run to stop. The bound on cycles ends at a fetch run and costs no stepping.
+// Between two looks at whether somebody wants the run to stop. The bound on cycles ends at a fetch
+// run and costs no stepping.
 enum { INSNS_PER_LOOK = 50000, CYCLES_PER_LOOK = 400000, ROUNDS_PER_LOOK = 64 };
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -78,7 +81,8 @@ static bool others_have_reached(const tl_system *system, const tl_hart *h, uint6
     return true;
 }
 
-// While every hart waits and somebody may still type, time passes as the host's does, until the guest's next event or a key.
+// While every hart waits and somebody may still type, time passes as the host's does, until the
+// guest's next event or a key.
 static void wait_for_input(const tl_system *system, uint64_t cycles) {
     const uint64_t most_ns = 20000000; // so that a request to stop is seen
     double ns = (double)cycles * 1e9 / (double)system->machine->config.clock_hz;
@@ -134,8 +138,8 @@ static const char *why_handler_traps(const tl_system *system, const tl_hart *h, 
     }
 }
 
-// A trap at the very place where its handler stands leads there again, for ever. Another hart might yet mend that, so it must have gone on
-// for a while.
+// A trap at the very place where its handler stands leads there again, for ever. Another hart might
+// yet mend that, so it must have gone on for a while.
 static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
     bool is_delegated = h->priv != TL_PRIV_M && tl_rv(h)->csr.medeleg >> (h->trap_cause & 63) & 1;
     bool is_machine = h->priv == TL_PRIV_M, is_supervisor = h->priv == TL_PRIV_S && is_delegated;

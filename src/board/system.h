@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// System software on the machine: a board around the harts (devices, device tree), firmware, a kernel or a bare-metal program, and
-// the loop that runs them. Nothing is emulated for the guest: what traps goes to the guest's own handlers.
+// System software on the machine: a board around the harts (devices, device tree), firmware, a
+// kernel or a bare-metal program, and the loop that runs them. Nothing is emulated for the guest:
+// what traps goes to the guest's own handlers.
 //
-// The address map is that of QEMU's `virt` board, so that the same images run on both: finisher 0x100000, RTC 0x101000, CLINT 0x2000000,
-// PLIC 0xc000000, UART 0x10000000 (irq 10), virtio-mmio slots 0x10001000 + 0x1000 k (irq 1 + k), RAM 0x80000000.
-// Where the machine has counters of the second level they stand at 0x2010000, as on SiFive's boards.
+// The address map is that of QEMU's `virt` board, so that the same images run on both: finisher
+// 0x100000, RTC 0x101000, CLINT 0x2000000, PLIC 0xc000000, UART 0x10000000 (irq 10), virtio-mmio
+// slots 0x10001000 + 0x1000 k (irq 1 + k), RAM 0x80000000. Where the machine has counters of the
+// second level they stand at 0x2010000, as on SiFive's boards.
 #ifndef TL_SYSTEM_SYSTEM_H
 #define TL_SYSTEM_SYSTEM_H
 
@@ -50,7 +52,8 @@ typedef struct tl_system_report {
     char message[256]; // "" or one sentence
 } tl_system_report;
 
-// Loads everything; errors name the file and what is wrong with it. `machine` is borrowed and fresh.
+// Loads everything; errors name the file and what is wrong with it. `machine` is borrowed and
+// fresh.
 TL_MUST_CHECK tl_status tl_system_new(tl_machine *machine, const tl_system_options *options, tl_system **ret_system, tl_error *err);
 void tl_system_free(tl_system *system); // NULL is fine
 TL_MUST_CHECK tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_system_report *ret_report, tl_error *err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The board on a real machine: who answers where, what falls due when, where lines and bytes end up; and the device tree as libfdt reads
-// it. Accesses come through the bus as memory makes them.
+// The board on a real machine: who answers where, what falls due when, where lines and bytes end
+// up; and the device tree as libfdt reads it. Accesses come through the bus as memory makes them.
 #include "board/board.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Straight code in user mode on a quiet machine: run once with nothing in the caches, then until a run misses nowhere. Values end in
-// registers, twenty at a time; before more are read they are stored.
+// Straight code in user mode on a quiet machine: run once with nothing in the caches, then until a
+// run misses nowhere. Values end in registers, twenty at a time; before more are read they are
+// stored.
 #include "compare/accesses.h"
 
 #include "base/bits.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From options to a comparison: the functions of tally/compare.h without the face of the public library.
+// From options to a comparison: the functions of tally/compare.h without the face of the public
+// library.
 #ifndef TL_COMPARE_COMPARE_H
 #define TL_COMPARE_COMPARE_H
 

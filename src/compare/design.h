@@ -61,8 +61,8 @@ struct tl_compare_design_type {
     // TL_ACCESS_FIRST_VALUE on; tl_access_store makes room for more. NULL: none is told.
     const char *const *methods;
     uint32_t (*write_access)(tl_assembler *a, const tl_stage *stage, uint32_t method, uint32_t n);
-    // The hardware is in the account of its pmu (session/account.h), if there is one. The others are
-    // also accounted with as many counters as this design has.
+    // The hardware is in the account of its pmu (session/account.h), if there is one. The others
+    // are also accounted with as many counters as this design has.
     bool sets_reach;
     // The design's own sweep, told as a part of the comparison by this name. NULL: none.
     const char *sweep_name; // "sweep over fabrics"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The tables beside the watched runs: who can read, what a read takes, what each design offers. Expectations are those of the privileged
-// manual (mcounteren, scounteren, page and PMP faults), of docs/dhpc.md (useren) and of the latencies in the machine's description.
+// The tables beside the watched runs: who can read, what a read takes, what each design offers.
+// Expectations are those of the privileged manual (mcounteren, scounteren, page and PMP faults), of
+// docs/dhpc.md (useren) and of the latencies in the machine's description.
 #include "compare/accesses.h"
 #include "compare/privileges.h"
 #include "compare/setup.h"

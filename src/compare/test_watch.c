@@ -205,8 +205,8 @@ static void test_the_truth_is_the_program_s_and_the_reader_s(void **state) {
     unlink(steady);
 }
 
-// Which event is on a counter first changes nothing in the instructions of the reader: so each truth
-// is the same number, whether its tally is one that front-ends hold back or not.
+// Which event is on a counter first changes nothing in the instructions of the reader: so each
+// truth is the same number, whether its tally is one that front-ends hold back or not.
 static void test_the_truth_does_not_depend_on_who_is_counted_first(void **state) {
     (void)state;
     static const char *const lists[] = {"integer_load,conditional_branch,integer_multiply,instruction_cache_miss,dtlb_miss,itlb_miss",
@@ -278,8 +278,8 @@ static void test_a_look_stores_what_it_must(void **state) {
         // Two slices: as many values of each, and how each request went in two words.
         assert_int_equal(fabric.by_reader.uncached, 0);
         assert_int_equal(fabric.by_reader.l1d_writes, (4 + 3 + n + 2 * (n + 2)) * fabric.n_looks);
-        // Loads: one when it enters and three when it leaves, the reader's registers, of ccache the mark;
-        // and those of page walks, which are fewer than fifty a look.
+        // Loads: one when it enters and three when it leaves, the reader's registers, of ccache the
+        // mark; and those of page walks, which are fewer than fifty a look.
         assert_in_range(bus.by_reader.l1d_reads, (4 + 3 + n + 1) * bus.n_looks, (4 + 3 + n + 1 + 50) * bus.n_looks);
         assert_in_range(fabric.by_reader.l1d_reads, (4 + 3 + n) * fabric.n_looks, (4 + 3 + n + 50) * fabric.n_looks);
         const tl_watch_result *const both[] = {&bus, &fabric};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Core-local interruptor: a software interrupt and a timer per hart, and the clock they share. Layout of SiFive's FU540 manual, ch. 9, as
-// on QEMU's virt board: msip at 4 * hart, mtimecmp at 0x4000 + 8 * hart, mtime at 0xbff8. mtime is machine time plus an offset, which is
-// what writing mtime changes; nothing counts here, so a timer costs one event when it falls due. The timer interrupt is a level:
-// mtime >= mtimecmp, unsigned. Registers of harts that do not exist read 0.
+// Core-local interruptor: a software interrupt and a timer per hart, and the clock they share.
+// Layout of SiFive's FU540 manual, ch. 9, as on QEMU's virt board: msip at 4 * hart, mtimecmp at
+// 0x4000 + 8 * hart, mtime at 0xbff8. mtime is machine time plus an offset, which is what writing
+// mtime changes; nothing counts here, so a timer costs one event when it falls due. The timer
+// interrupt is a level: mtime >= mtimecmp, unsigned. Registers of harts that do not exist read 0.
 #include "dev/devices.h"
 #include "isa/rv/arch.h"
 #include "model/config.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Constructors of all devices. A device lives in the arena it is given; who makes one calls its type's `done`, if it has one, at the end.
+// Constructors of all devices. A device lives in the arena it is given; who makes one calls its
+// type's `done`, if it has one, at the end.
 #ifndef TL_DEV_DEVICES_H
 #define TL_DEV_DEVICES_H
 
@@ -14,10 +15,12 @@ typedef struct tl_device_place {
     uint32_t virtio_version; // that a virtio transport shows: 1 (legacy), else 2
 } tl_device_place;
 
-// The part that all constructors share: state_size zeroed bytes that begin with a tl_device. NULL: no memory, err says so.
+// The part that all constructors share: state_size zeroed bytes that begin with a tl_device. NULL:
+// no memory, err says so.
 void *tl_device_new(const tl_device_place *place, const tl_device_type *type, uint64_t window_bytes, size_t state_size, tl_error *err);
 
-// What a machine has at most: contexts of the interrupt controller are two per hart, sources 1 .. TL_PLIC_SOURCES.
+// What a machine has at most: contexts of the interrupt controller are two per hart, sources 1 ..
+// TL_PLIC_SOURCES.
 enum { TL_PLIC_SOURCES = 95 };
 
 TL_MUST_CHECK tl_status tl_clint_new(const tl_device_place *place, uint32_t n_harts, tl_device **ret_device, tl_error *err);

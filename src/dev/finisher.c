@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The test finisher of SiFive's boards and QEMU's virt: a word written to it ends the run. Low half 0x5555: passed; 0x3333: failed with
-// the code in the high half, which is 1 when the guest gave none, since 0 would read as passed; 0x7777: restart. Anything else is ignored.
+// The test finisher of SiFive's boards and QEMU's virt: a word written to it ends the run. Low half
+// 0x5555: passed; 0x3333: failed with the code in the high half, which is 1 when the guest gave
+// none, since 0 would read as passed; 0x7777: restart. Anything else is ignored.
 #include "dev/devices.h"
 
 enum { PASS = 0x5555, FAIL = 0x3333, RESET = 0x7777, WINDOW_BYTES = 0x1000 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Platform-level interrupt controller, RISC-V PLIC specification 1.0.0, with the numbers of QEMU's virt board: two contexts per hart
-// (2 * hart: M, 2 * hart + 1: S), priorities 0 to 7. Every source is a level. Its gateway passes one request on and then waits for
-// completion: a request stays pending though the level falls, until somebody claims it. A claim takes the highest priority, ties go to
-// the lower number, and thresholds do not hide from it (sec. 8); the threshold only keeps the context's line low (sec. 7).
+// Platform-level interrupt controller, RISC-V PLIC specification 1.0.0, with the numbers of QEMU's
+// virt board: two contexts per hart (2 * hart: M, 2 * hart + 1: S), priorities 0 to 7. Every source
+// is a level. Its gateway passes one request on and then waits for completion: a request stays
+// pending though the level falls, until somebody claims it. A claim takes the highest priority,
+// ties go to the lower number, and thresholds do not hide from it (sec. 8); the threshold only
+// keeps the context's line low (sec. 7).
 #include "dev/devices.h"
 #include "isa/rv/arch.h"
 #include "model/config.h"
@@ -37,7 +39,8 @@ static uint32_t sources_in(uint32_t index) {
     return index == TL_PLIC_SOURCES / 32 ? mask & (uint32_t)((UINT64_C(2) << TL_PLIC_SOURCES % 32) - 1) : mask;
 }
 
-// The pending and enabled source of highest priority, 0: none. A source of priority 0 never interrupts.
+// The pending and enabled source of highest priority, 0: none. A source of priority 0 never
+// interrupts.
 static uint32_t best_of(const plic *p, uint32_t context) {
     uint32_t best = 0;
     for (uint32_t w = 0; w < N_WORDS; w++)

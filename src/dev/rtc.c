@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Goldfish real-time clock (Android's goldfish virtual hardware documentation, as on QEMU's virt board): nanoseconds since 1970 in two
-// halves, and an alarm. The time is a fixed date plus the time the machine has run, so that every run sees the same dates. Reading the
-// low half latches the high one. Writing a half of the time sets the clock; writing the low half of the alarm arms it.
+// Goldfish real-time clock (Android's goldfish virtual hardware documentation, as on QEMU's virt
+// board): nanoseconds since 1970 in two halves, and an alarm. The time is a fixed date plus the
+// time the machine has run, so that every run sees the same dates. Reading the low half latches the
+// high one. Writing a half of the time sets the clock; writing the low half of the alarm arms it.
 #include "dev/devices.h"
 
 enum {

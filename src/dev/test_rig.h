@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A board for one device, for tests: time is what the test says, lines are bits, RAM is an array, the console two strings. After each
-// access a device that asked for it is ticked, as the real board does, and tl_rig_advance goes on to every cycle a device asks for.
+// A board for one device, for tests: time is what the test says, lines are bits, RAM is an array,
+// the console two strings. After each access a device that asked for it is ticked, as the real
+// board does, and tl_rig_advance goes on to every cycle a device asks for.
 #ifndef TL_DEV_TEST_RIG_H
 #define TL_DEV_TEST_RIG_H
 

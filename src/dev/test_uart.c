@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The serial port against the PC16550D data sheet, and against the register sequences by which Linux's 8250 driver finds out what it is.
+// The serial port against the PC16550D data sheet, and against the register sequences by which
+// Linux's 8250 driver finds out what it is.
 #include "dev/test_rig.h"
 
 enum { RBR = 0, THR = 0, DLL = 0, IER = 1, DLM = 1, IIR = 2, FCR = 2, LCR = 3, MCR = 4, LSR = 5, MSR = 6, SCR = 7 };
@@ -62,7 +63,8 @@ static void test_linux_takes_it_for_a_16550a(void **state) {
     tl_rig_stop(&rig);
 }
 
-// serial8250_do_startup(): the interrupt must come back when it is enabled anew, and IIR must not say "none" while the line is empty.
+// serial8250_do_startup(): the interrupt must come back when it is enabled anew, and IIR must not
+// say "none" while the line is empty.
 static void test_linux_finds_no_bug_in_the_transmitter_interrupt(void **state) {
     (void)state;
     tl_rig rig;
@@ -105,7 +107,8 @@ static void test_transmitter_interrupt_comes_with_each_byte(void **state) {
     tl_rig_stop(&rig);
 }
 
-// A handler that never reads IIR: the interrupt comes once, once more after the time of a character, and does not repeat for ever.
+// A handler that never reads IIR: the interrupt comes once, once more after the time of a
+// character, and does not repeat for ever.
 static void test_reading_the_line_status_ends_the_transmitter_interrupt(void **state) {
     (void)state;
     const uint64_t character = (uint64_t)TL_RIG_CLOCK_HZ * 10 * 16 * 2 / 3686400; // ten bits at 115200 baud

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The transport, the disk and the console, driven as a driver would (virtio 1.2 sec. 3.1 and 4.2.3), and rings that no honest driver makes.
+// The transport, the disk and the console, driven as a driver would (virtio 1.2 sec. 3.1 and
+// 4.2.3), and rings that no honest driver makes.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -262,7 +263,8 @@ static void test_features_are_agreed_on_or_refused(void **state) {
     free_driver(d);
 }
 
-// Does what begin_use does, as legacy drivers do it (sec. 3.1.2, 4.2.4): no FEATURES_OK, and the queue as one piece of memory.
+// Does what begin_use does, as legacy drivers do it (sec. 3.1.2, 4.2.4): no FEATURES_OK, and the
+// queue as one piece of memory.
 static void begin_legacy_use(driver *d, uint32_t page_bytes, uint32_t align_bytes) {
     memset(d->rig.ram, 0, sizeof d->rig.ram);
     d->next_free = d->next_available[0] = d->seen[0] = 0;

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-// A 16550A serial port (National Semiconductor PC16550D data sheet). The transmitter hands each byte to the host at once, so it is always
-// empty; what drivers rely on is the bookkeeping around it: the THRE interrupt comes when the holding register empties and when it is
-// enabled while empty, and goes when IIR named it or a byte is written. Divisor and line format are stored; they time the receiver's
-// timeout interrupt and nothing else.
+// A 16550A serial port (National Semiconductor PC16550D data sheet). The transmitter hands each
+// byte to the host at once, so it is always empty; what drivers rely on is the bookkeeping around
+// it: the THRE interrupt comes when the holding register empties and when it is enabled while
+// empty, and goes when IIR named it or a byte is written. Divisor and line format are stored; they
+// time the receiver's timeout interrupt and nothing else.
 //
-// One thing is QEMU's and not the data sheet's. Teaching kernels enable the THRE interrupt and read the line status in its handler, never
-// IIR. On a chip the line stays up, and the interrupt repeats for ever; QEMU's interrupt controller takes it once. Here the line falls when
-// the line status has told that the register is empty, and IIR still names the cause. The line rises once more after the time of a
-// character, because a handler may have written a byte, looked at the line status for another reason, and now wait for the interrupt.
+// One thing is QEMU's and not the data sheet's. Teaching kernels enable the THRE interrupt and read
+// the line status in its handler, never IIR. On a chip the line stays up, and the interrupt repeats
+// for ever; QEMU's interrupt controller takes it once. Here the line falls when the line status has
+// told that the register is empty, and IIR still names the cause. The line rises once more after
+// the time of a character, because a handler may have written a byte, looked at the line status for
+// another reason, and now wait for the interrupt.
 //
-// The receiver asks the host for bytes once per simulated millisecond and never takes more than fit, so that only loopback can overrun it.
-// It asks when somebody listens, so that what is typed ahead is not lost to a driver that clears its FIFO as it starts: while the receiver's
-// interrupt is enabled, beginning a millisecond later; or when the line status is read again and again without a byte being written, which
-// tells a program that waits for input from one that waits to transmit.
+// The receiver asks the host for bytes once per simulated millisecond and never takes more than
+// fit, so that only loopback can overrun it. It asks when somebody listens, so that what is typed
+// ahead is not lost to a driver that clears its FIFO as it starts: while the receiver's interrupt
+// is enabled, beginning a millisecond later; or when the line status is read again and again
+// without a byte being written, which tells a program that waits for input from one that waits to
+// transmit.
 #include "dev/devices.h"
 
 enum { RBR = 0, IER = 1, IIR = 2, LCR = 3, MCR = 4, LSR = 5, MSR = 6, SCR = 7, N_REGS = 8, WINDOW_BYTES = 0x100, FIFO_BYTES = 16 };
@@ -208,8 +213,9 @@ static uint8_t read_iir(uart *u) {
     return u->fcr & FCR_ENABLE ? id | IIR_FIFOS : id;
 }
 
-// Whoever reads the line status much more often than bytes are sent waits for input. Software that only wants to know whether it may
-// send, or looks for a chip, must not draw bytes that it would throw away.
+// Whoever reads the line status much more often than bytes are sent waits for input. Software that
+// only wants to know whether it may send, or looks for a chip, must not draw bytes that it would
+// throw away.
 static uint8_t read_lsr(uart *u) {
     if (u->n_bytes == 0 && u->n_looks < MANY_LOOKS)
         u->n_looks++;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The transport and the rings; see virtio.h. Sections are those of virtio 1.2. Offered are VERSION_1, unless the transport shows version 1,
-// and what the kind adds: no indirect descriptors, no event index, no reset of single queues. A request is served within the access that
-// announced it. The registers of both versions work in both: software for QEMU's virt board expects either one, by its options.
+// The transport and the rings; see virtio.h. Sections are those of virtio 1.2. Offered are
+// VERSION_1, unless the transport shows version 1, and what the kind adds: no indirect descriptors,
+// no event index, no reset of single queues. A request is served within the access that announced
+// it. The registers of both versions work in both: software for QEMU's virt board expects either
+// one, by its options.
 #include "dev/virtio.h"
 
 #include <string.h>
@@ -255,7 +257,8 @@ static void set_ready(tl_virtio *v, tl_virtio_queue *q, bool is_ready) {
     }
 }
 
-// Sec. 2.7.2: a legacy queue is one piece of memory. Its used ring begins at the next multiple of the alignment.
+// Sec. 2.7.2: a legacy queue is one piece of memory. Its used ring begins at the next multiple of
+// the alignment.
 static void set_legacy_place(tl_virtio *v, tl_virtio_queue *q, uint64_t page) {
     if (page == 0 || q->is_ready) {
         set_ready(v, q, page != 0);
@@ -297,8 +300,9 @@ static void write_queue(tl_virtio *v, uint64_t offset, uint64_t value) {
     }
 }
 
-// Sec. 3.1.1: features that were not offered are refused by keeping FEATURES_OK clear. A driver need not take VERSION_1 (sec. 6.1 lets a
-// device refuse that): drivers that write the low half only run on QEMU's board. A legacy driver never writes FEATURES_OK (sec. 3.1.2).
+// Sec. 3.1.1: features that were not offered are refused by keeping FEATURES_OK clear. A driver
+// need not take VERSION_1 (sec. 6.1 lets a device refuse that): drivers that write the low half
+// only run on QEMU's board. A legacy driver never writes FEATURES_OK (sec. 3.1.2).
 static void set_status(tl_virtio *v, uint32_t value) {
     if (value == 0) {
         reset(v);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Shared by virtio devices: the memory-mapped transport and the split virtqueue (OASIS virtio 1.2, sec. 2.7 and 4.2, legacy included), written once. A
-// kind of device adds its queues' meaning. Everything in a ring is the guest's word and is taken as hostile: a chain that loops, leaves
-// RAM, mixes up its parts or holds empty buffers breaks the device, which then says DEVICE_NEEDS_RESET and does nothing until it is reset.
+// Shared by virtio devices: the memory-mapped transport and the split virtqueue (OASIS virtio 1.2,
+// sec. 2.7 and 4.2, legacy included), written once. A kind of device adds its queues' meaning.
+// Everything in a ring is the guest's word and is taken as hostile: a chain that loops, leaves RAM,
+// mixes up its parts or holds empty buffers breaks the device, which then says DEVICE_NEEDS_RESET
+// and does nothing until it is reset.
 #ifndef TL_DEV_VIRTIO_H
 #define TL_DEV_VIRTIO_H
 
@@ -53,8 +55,8 @@ struct tl_virtio {
     tl_virtio_chain chain; // the one being served
 };
 
-// state_size bytes that begin with a tl_virtio; NULL: no memory. VERSION_1 is added to the features of a
-// transport of version 2.
+// state_size bytes that begin with a tl_virtio; NULL: no memory. VERSION_1 is added to the features
+// of a transport of version 2.
 void *tl_virtio_new(const tl_device_place *place, const tl_device_type *type, const tl_virtio_kind *kind, uint64_t features,
                     size_t state_size, tl_error *err);
 // The functions of the device's type.
@@ -69,10 +71,12 @@ bool tl_virtio_next(tl_virtio *v, uint32_t queue);
 bool tl_virtio_has_next(tl_virtio *v, uint32_t queue);
 // Gives v->chain back with what the device wrote, and interrupts.
 void tl_virtio_used(tl_virtio *v, uint32_t queue, uint32_t written_bytes);
-// Copies out of the readable part, into the writable part; the range lies within it. false: not RAM, the device is broken now.
+// Copies out of the readable part, into the writable part; the range lies within it. false: not
+// RAM, the device is broken now.
 TL_MUST_CHECK bool tl_virtio_copy_from(tl_virtio *v, uint64_t offset, void *bytes, uint64_t size_bytes);
 TL_MUST_CHECK bool tl_virtio_copy_to(tl_virtio *v, uint64_t offset, const void *bytes, uint64_t size_bytes);
-// The piece at `offset` of one part: at most size_bytes of it, as much as lies in one segment. NULL: as above.
+// The piece at `offset` of one part: at most size_bytes of it, as much as lies in one segment.
+// NULL: as above.
 TL_MUST_CHECK uint8_t *tl_virtio_piece(tl_virtio *v, bool is_write, uint64_t offset, uint64_t size_bytes, uint64_t *ret_bytes);
 // The guest broke the rules of the ring.
 void tl_virtio_break(tl_virtio *v);

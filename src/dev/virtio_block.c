@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A disk: virtio block device (virtio 1.2 sec. 5.2) over a raw image. Unless the image may be written, what the guest writes stands in an
-// anonymous mapping of the image's size with one bit per sector that says where a sector is; the host gives memory only for what was
-// written, and nothing else that happens to the file can bring the process down, as it could if the file itself were mapped. A request
-// is done within the notification: the disk takes no time of its own, only the memory traffic counts.
+// A disk: virtio block device (virtio 1.2 sec. 5.2) over a raw image. Unless the image may be
+// written, what the guest writes stands in an anonymous mapping of the image's size with one bit
+// per sector that says where a sector is; the host gives memory only for what was written, and
+// nothing else that happens to the file can bring the process down, as it could if the file itself
+// were mapped. A request is done within the notification: the disk takes no time of its own, only
+// the memory traffic counts.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -106,7 +108,8 @@ static bool write_disk(block *b, uint64_t offset, const uint8_t *bytes, uint64_t
     return true;
 }
 
-// Moves n bytes between the disk and the part of the request that begins at `at`. DONE_*; a broken ring looks like an error, too.
+// Moves n bytes between the disk and the part of the request that begins at `at`. DONE_*; a broken
+// ring looks like an error, too.
 static uint8_t transfer(block *b, bool is_read, uint64_t sector, uint64_t at, uint64_t n) {
     if (n % SECTOR_BYTES != 0 || n > DATA_MAX_BYTES || sector > b->n_sectors || n / SECTOR_BYTES > b->n_sectors - sector)
         return DONE_ERROR;
@@ -123,7 +126,8 @@ static uint8_t transfer(block *b, bool is_read, uint64_t sector, uint64_t at, ui
 
 static uint8_t flush(const block *b) { return b->mode != TL_DISK_WRITABLE || fdatasync(b->fd) == 0 ? DONE_OK : DONE_ERROR; }
 
-// One request. Its last writable byte is the status; in front of it is what is read, behind the 16 bytes of the header what is written.
+// One request. Its last writable byte is the status; in front of it is what is read, behind the 16
+// bytes of the header what is written.
 static void serve(block *b) {
     tl_virtio *v = &b->v;
     struct {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A console of one port (virtio 1.2 sec. 5.3, no multiport, no size): queue 0 brings the host's bytes, queue 1 takes the guest's. The
-// host is asked once per simulated millisecond while nothing waits for a buffer.
+// A console of one port (virtio 1.2 sec. 5.3, no multiport, no size): queue 0 brings the host's
+// bytes, queue 1 takes the guest's. The host is asked once per simulated millisecond while nothing
+// waits for a buffer.
 #include <string.h>
 
 #include "dev/virtio.h"

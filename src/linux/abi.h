@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Numbers and layouts of the RISC-V Linux ABI that the file layer speaks, where they may differ between architectures (the host may
-// be any 64-bit little-endian Linux). What is the same everywhere (error numbers, S_IF*, EPOLL*, AT_*, SOCK_*) comes from libc.
+// Numbers and layouts of the RISC-V Linux ABI that the file layer speaks, where they may differ
+// between architectures (the host may be any 64-bit little-endian Linux). What is the same
+// everywhere (error numbers, S_IF*, EPOLL*, AT_*, SOCK_*) comes from libc.
 #ifndef TL_OS_ABI_H
 #define TL_OS_ABI_H
 
@@ -157,7 +158,8 @@ typedef struct tl_abi_msghdr { // struct msghdr of a 64-bit kernel
 } tl_abi_msghdr;
 _Static_assert(sizeof(tl_abi_msghdr) == 56, "struct user_msghdr");
 
-// What any kind of file says about itself, in no particular layout; device and inode are the guest's view.
+// What any kind of file says about itself, in no particular layout; device and inode are the
+// guest's view.
 typedef struct tl_stat {
     uint64_t device, inode, rdevice, size;
     uint32_t mode, n_links, uid, gid;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Host memory that a program causes to be held besides its own pages: open files, pipes, messages, areas, locks, threads ... A real kernel
-// takes it out of the machine's RAM; here it is counted, and what would be more than a share of `ram` is refused with ENOMEM.
+// Host memory that a program causes to be held besides its own pages: open files, pipes, messages,
+// areas, locks, threads ... A real kernel takes it out of the machine's RAM; here it is counted,
+// and what would be more than a share of `ram` is refused with ENOMEM.
 #ifndef TL_OS_ACCOUNT_H
 #define TL_OS_ACCOUNT_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the personality needs to know of an instruction set, beyond what memory does (model/isa.h): how Linux names it, which registers a thread
-// has, the frame of a signal. One row for each instruction set; every other file of this folder knows none.
+// What the personality needs to know of an instruction set, beyond what memory does (model/isa.h):
+// how Linux names it, which registers a thread has, the frame of a signal. One row for each
+// instruction set; every other file of this folder knows none.
 #ifndef TL_OS_ISA_H
 #define TL_OS_ISA_H
 
@@ -27,7 +28,8 @@ typedef struct tl_os_isa {
     // Frames of signals: signal.h.
     bool (*enter_handler)(tl_thread *t, const tl_siginfo *info, tl_sigaction *action);
     bool (*leave_handler)(tl_thread *t);
-    // The bits of the instruction at pc, which is illegal; *ret_why: the extension it belongs to, or NULL.
+    // The bits of the instruction at pc, which is illegal; *ret_why: the extension it belongs to,
+    // or NULL.
     uint32_t (*read_illegal)(tl_thread *t, uint64_t pc, const char **ret_why);
 } tl_os_isa;
 

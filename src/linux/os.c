@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The run loop: whose turn it is, what made it stop, and what the kernel would do about it.
 //
-// Between two events everything that happens depends on the state of the machine only. Limits must not change it: a turn that a limit
-// cuts short (os->turn) is taken up again where it was, before anybody else's. Timers, slices and signals are looked at between fetch runs.
+// Between two events everything that happens depends on the state of the machine only. Limits must
+// not change it: a turn that a limit cuts short (os->turn) is taken up again where it was, before
+// anybody else's. Timers, slices and signals are looked at between fetch runs.
 #include "linux/os.h"
 
 #include <inttypes.h>
@@ -27,7 +28,8 @@ static const char WHY_STACK_OVERFLOW[] = "below the stack limit";
 
 // ---- Time, randomness, messages.
 
-// The machine's clock never gets there: what is due later is never due. Sums of a cycle and a cost stay below 2^64.
+// The machine's clock never gets there: what is due later is never due. Sums of a cycle and a cost
+// stay below 2^64.
 static const uint64_t END_OF_TIME_CYCLES = UINT64_C(1) << 62;
 
 uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles) {
@@ -362,8 +364,9 @@ static void report_deadlock(tl_os *os) {
     os->has_ended = true;
 }
 
-// Between two looks at whether somebody wants the run to stop pass some milliseconds of the host. A bound on cycles ends at a fetch run: an
-// instruction limit would be reached by stepping, which costs a tenth of the speed when it is as near as this.
+// Between two looks at whether somebody wants the run to stop pass some milliseconds of the host. A
+// bound on cycles ends at a fetch run: an instruction limit would be reached by stepping, which
+// costs a tenth of the speed when it is as near as this.
 enum { INSNS_PER_LOOK = 50000, CYCLES_PER_LOOK = 400000, ROUNDS_PER_LOOK = 64 };
 
 bool tl_os_wants_stop(tl_os *os) {
@@ -458,7 +461,8 @@ static uint64_t safe_time(const tl_os *os) {
     return time;
 }
 
-// What must happen before the thread on this hart may run user code. true: something did, look around again.
+// What must happen before the thread on this hart may run user code. true: something did, look
+// around again.
 static bool attend(tl_os *os, tl_hart *h) {
     tl_thread *t = (tl_thread *)h->client;
     os->hart = h;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The Linux user-mode personality: loads a RISC-V Linux program onto a machine and plays the kernel under it. Processes, threads,
-// address spaces (real page tables in simulated RAM), signals, files; threads are scheduled over the harts with time slices in
-// cycles. Deterministic: time is cycles, randomness comes from the seed, addresses, pids and page placement are fixed.
+// The Linux user-mode personality: loads a RISC-V Linux program onto a machine and plays the kernel
+// under it. Processes, threads, address spaces (real page tables in simulated RAM), signals, files;
+// threads are scheduled over the harts with time slices in cycles. Deterministic: time is cycles,
+// randomness comes from the seed, addresses, pids and page placement are fixed.
 #ifndef TL_OS_OS_H
 #define TL_OS_OS_H
 
@@ -22,8 +23,9 @@ typedef struct tl_os_options {
     bool host_paths;                               // the folders of the program and of the start have the host's names
     int std_fd[3];                                 // host descriptors behind 0, 1, 2; not closed
     void (*warn)(void *ctx, const char *sentence); // one sentence each, e.g. the first call of an unsupported system call; may be NULL
-    // Asked every few milliseconds of the host's time, before a wait for the host and when a host signal interrupted it: true makes tl_os_run
-    // return TL_OS_LIMIT; a system call that waited ends with EINTR. May be NULL.
+    // Asked every few milliseconds of the host's time, before a wait for the host and when a host
+    // signal interrupted it: true makes tl_os_run return TL_OS_LIMIT; a system call that waited
+    // ends with EINTR. May be NULL.
     bool (*wants_stop)(void *ctx);
     void (*mapped_code)(void *ctx); // the first process mapped a file with code, such as a library; may be NULL
     void *ctx;
@@ -51,12 +53,14 @@ typedef struct tl_os_report {
     char message[400];   // killed, deadlock, out of memory: one sentence for people (fault address, pc, nearest symbol), else ""
 } tl_os_report;
 
-// Loads the program. TL_EFORMAT not a RISC-V ELF64 etc., TL_ENOENT missing program, interpreter or library directory, TL_EACCESS not executable.
+// Loads the program. TL_EFORMAT not a RISC-V ELF64 etc., TL_ENOENT missing program, interpreter or
+// library directory, TL_EACCESS not executable.
 TL_MUST_CHECK tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **ret_os, tl_error *err);
 TL_MUST_CHECK tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err);
 void tl_os_free(tl_os *os); // NULL is fine
 
-// Files and folders of the host that the program opened to read, in order of the first time; only without options.root. NULL: no more.
+// Files and folders of the host that the program opened to read, in order of the first time; only
+// without options.root. NULL: no more.
 enum { TL_OS_MAX_HOST_PATHS = 16 };
 const char *tl_os_host_path(const tl_os *os, uint32_t index);
 
@@ -66,8 +70,8 @@ uint64_t tl_os_peak_bytes(const tl_os *os);      // the most that were in use at
 bool tl_os_has_written(const tl_os *os, int fd); // the program wrote to std_fd[fd]
 // The symbols of the first process's program and its load bias; the caller frees the table.
 TL_MUST_CHECK tl_status tl_os_symbols_new(const tl_os *os, tl_symbols **ret_symbols, uint64_t *ret_load_bias, tl_error *err);
-// Runtime address of a function of the first process: of its program, else of a library that is mapped now. tl_symbols_search explains names;
-// how NULL: only whole ones.
+// Runtime address of a function of the first process: of its program, else of a library that is
+// mapped now. tl_symbols_search explains names; how NULL: only whole ones.
 typedef struct tl_os_search {
     bool with_prefixes;
     char *ret_name; // of the function, if the beginning of its name was given; NULL: not wanted
@@ -75,7 +79,8 @@ typedef struct tl_os_search {
     bool *ret_waits; // a file that is mapped calls dlopen, so others may follow; NULL: not wanted
 } tl_os_search;
 TL_MUST_CHECK tl_status tl_os_symbol(const tl_os *os, const char *name, const tl_os_search *how, uint64_t *ret_vaddr, tl_error *err);
-// Where the first process's program begins, after its dynamic loader has mapped the libraries it names; 0: it has no loader.
+// Where the first process's program begins, after its dynamic loader has mapped the libraries it
+// names; 0: it has no loader.
 uint64_t tl_os_entry(const tl_os *os);
 
 #endif

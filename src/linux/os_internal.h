@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The personality inside: what its files share. Public face: os.h. Files and descriptors (fd.h, path.h, time.h ...) build on this header; the
-// few things that memory and processes ask of files are declared at the end and defined by the file layer.
+// The personality inside: what its files share. Public face: os.h. Files and descriptors (fd.h,
+// path.h, time.h ...) build on this header; the few things that memory and processes ask of files
+// are declared at the end and defined by the file layer.
 #ifndef TL_OS_OS_INTERNAL_H
 #define TL_OS_OS_INTERNAL_H
 
@@ -72,9 +73,10 @@ struct tl_os {
     uint32_t n_host_paths;
 };
 
-// Somebody outside wants the run to stop (tl_os_options.wants_stop): tl_os_run then ends with TL_OS_LIMIT before anything else runs. To be
-// asked before a wait for the host, when a signal interrupted it, and in loops that may take long. A call that waited ends with EINTR;
-// one that was at work ends with what it has done.
+// Somebody outside wants the run to stop (tl_os_options.wants_stop): tl_os_run then ends with
+// TL_OS_LIMIT before anything else runs. To be asked before a wait for the host, when a signal
+// interrupted it, and in loops that may take long. A call that waited ends with EINTR; one that was
+// at work ends with what it has done.
 bool tl_os_wants_stop(tl_os *os);
 
 // Guest time. CLOCK_MONOTONIC starts at 0 when the machine does.
@@ -82,7 +84,8 @@ uint64_t tl_os_now_ns(const tl_os *os);
 uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles); // at most INT64_MAX
 // Rounded up. UINT64_MAX: never, because the machine's clock does not get there.
 uint64_t tl_os_ns_to_cycles(const tl_os *os, uint64_t ns);
-// The machine cycle in which so much time from now has passed, never before it; TL_NO_DEADLINE when that is beyond all time.
+// The machine cycle in which so much time from now has passed, never before it; TL_NO_DEADLINE when
+// that is beyond all time.
 uint64_t tl_os_deadline(const tl_os *os, uint64_t seconds, uint64_t ns);
 // The same for a moment of CLOCK_MONOTONIC or CLOCK_REALTIME; a moment in the past is now.
 uint64_t tl_os_absolute_deadline(const tl_os *os, bool is_realtime, uint64_t seconds, uint64_t ns);
@@ -98,7 +101,8 @@ static inline void tl_os_count(tl_os *os, enum tl_hart_cell slot, uint64_t n) { 
         os->hart->tally[slot] += n;
 }
 
-// Modeled supervisor time on the hart of the event: `slot` is its row of the CPI stack. Free in timers.
+// Modeled supervisor time on the hart of the event: `slot` is its row of the CPI stack. Free in
+// timers.
 static inline void tl_os_spend(tl_os *os, enum tl_hart_cell slot, uint64_t cycles) {
     if (!os->hart)
         return;
@@ -107,13 +111,15 @@ static inline void tl_os_spend(tl_os *os, enum tl_hart_cell slot, uint64_t cycle
     os->hart->tally[slot] += cycles;
 }
 
-// The first process ends: its status becomes the report; the message is composed while its memory still exists.
+// The first process ends: its status becomes the report; the message is composed while its memory
+// still exists.
 void tl_os_compose_end(tl_os *os, int32_t wait_status);
 void tl_os_first_ended(tl_os *os, int32_t wait_status);
 
 // ---- What processes and memory ask of files: defined in fd.c and path.c.
 
-// Fresh: descriptors 0, 1, 2 are options.std_fd; the working directory is the host's ("/" under --root); umask 022. NULL: no memory.
+// Fresh: descriptors 0, 1, 2 are options.std_fd; the working directory is the host's ("/" under
+// --root); umask 022. NULL: no memory.
 tl_files *tl_files_new(tl_os *os);
 tl_files *tl_files_copy(tl_os *os, const tl_files *files); // fork; NULL: no memory
 tl_files *tl_files_ref(tl_files *files);
@@ -129,24 +135,28 @@ void tl_time_running_changed(tl_thread *t); // the thread came onto its hart, or
 // Once, before the first process and after the last.
 TL_MUST_CHECK tl_status tl_file_system_new(tl_os *os, tl_error *err);
 void tl_file_system_done(tl_os *os);
-// Gives the folder of the first program its fixed name, and the program's path below it. false: it keeps its own.
+// Gives the folder of the first program its fixed name, and the program's path below it. false: it
+// keeps its own.
 bool tl_file_system_name_program(tl_thread *t, const char *path, char ret_path[4096]);
 
 tl_file *tl_file_of_fd(tl_thread *t, int32_t fd); // borrowed; NULL: EBADF
 tl_file *tl_file_ref(tl_file *file);
 void tl_file_unref(tl_os *os, tl_file *file); // NULL is fine
-// Bytes at an offset, from the host's file as it is; the number of bytes (0: end), or a negative error number.
+// Bytes at an offset, from the host's file as it is; the number of bytes (0: end), or a negative
+// error number.
 int64_t tl_file_pread(tl_os *os, tl_file *file, void *to, size_t n, uint64_t offset);
 int64_t tl_file_pwrite(tl_os *os, tl_file *file, const void *from, size_t n, uint64_t offset);
 int64_t tl_file_size(tl_os *os, tl_file *file); // or a negative error number
-// May it be mapped? 0, -EACCES (opened without the needed access), -ENODEV (not a regular file and not /dev/zero). *ret_is_zero: a mapping of /dev/zero is anonymous.
+// May it be mapped? 0, -EACCES (opened without the needed access), -ENODEV (not a regular file and
+// not /dev/zero). *ret_is_zero: a mapping of /dev/zero is anonymous.
 int64_t tl_file_may_map(tl_file *file, int prot, bool is_shared, bool *ret_is_zero);
 // Registers that mappings of the file show, offset 0 first. false: it is no such device.
 bool tl_file_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes);
 void tl_file_identity(const tl_file *file, uint64_t *ret_device, uint64_t *ret_inode);
 const char *tl_file_path(const tl_file *file); // as the guest would name it, absolute; "" when it has no name
-// Opens a program or interpreter for reading by guest path: relative to dirfd (AT_FDCWD: t's working directory); --root and --sysroot rules apply. 0 or a negative error number; -EACCES when it is not a regular file
-// or nobody may execute it (is_program).
+// Opens a program or interpreter for reading by guest path: relative to dirfd (AT_FDCWD: t's
+// working directory); --root and --sysroot rules apply. 0 or a negative error number; -EACCES when
+// it is not a regular file or nobody may execute it (is_program).
 int64_t tl_file_open_program(tl_thread *t, int32_t dirfd, const char *path, int flags, bool is_program, tl_file **ret_file);
 
 #endif

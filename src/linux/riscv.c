@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// RISC-V 64 as Linux has it: registers of a thread, how a program and a child begin, and the frame a handler finds on its stack, byte for byte as
-// Linux builds it (arch/riscv/kernel/signal.c, asm/ucontext.h, asm/sigcontext.h): siginfo, then the context that rt_sigreturn restores, which
+// RISC-V 64 as Linux has it: registers of a thread, how a program and a child begin, and the frame
+// a handler finds on its stack, byte for byte as Linux builds it (arch/riscv/kernel/signal.c,
+// asm/ucontext.h, asm/sigcontext.h): siginfo, then the context that rt_sigreturn restores, which
 // the handler may read and change.
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whole runs of programs of a few instructions, assembled here by hand, so that no compiler for the guest is needed: how runs end, what
-// is said about it, and that nobody who only looks changes anything.
+// Whole runs of programs of a few instructions, assembled here by hand, so that no compiler for the
+// guest is needed: how runs end, what is said about it, and that nobody who only looks changes
+// anything.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ELF header and segments. Layouts: System V ABI, chapter 4 and 5; flags: RISC-V ELF psABI, "File Header". Little-endian fields are
-// read byte by byte at fixed offsets, so that no structure of the host takes part.
+// ELF header and segments. Layouts: System V ABI, chapter 4 and 5; flags: RISC-V ELF psABI, "File
+// Header". Little-endian fields are read byte by byte at fixed offsets, so that no structure of the
+// host takes part.
 #include "loader/elf.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Function names of an ELF file. The table costs no more memory than the symbol and string sections themselves, which must lie
-// within the file. Sizes may be wrong or zero: a symbol then reaches to the next one.
+// Function names of an ELF file. The table costs no more memory than the symbol and string sections
+// themselves, which must lie within the file. Sizes may be wrong or zero: a symbol then reaches to
+// the next one.
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -218,7 +219,8 @@ static int compare_names(const char *wanted, const char *name) {
     }
 }
 
-// Part of a demangled name that any symbol of that name contains: its last word; "" when none can be told.
+// Part of a demangled name that any symbol of that name contains: its last word; "" when none can
+// be told.
 static void find_word(const char *name, char *word, size_t size) {
     size_t end = strcspn(name, "(<[ "), start = end;
     while (start > 0 && (name[start - 1] == '_' || isalnum((unsigned char)name[start - 1])))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A small ELF image is made in memory, then damaged one field at a time: each damage must be refused with a sentence, or be harmless.
+// A small ELF image is made in memory, then damaged one field at a time: each damage must be
+// refused with a sentence, or be harmless.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Puts a machine together from its description: RAM, units and their tallies, harts, memory system, PMUs.
+// Puts a machine together from its description: RAM, units and their tallies, harts, memory system,
+// PMUs.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -71,8 +72,9 @@ static tl_status new_harts(tl_machine *machine, tl_error *err) {
     return TL_OK;
 }
 
-// RAM begins on a huge page of the host and asks for huge pages: a guest that misses its caches would miss the host's TLB, too. Guest
-// pages are handed out in order, so little is touched that the guest does not use.
+// RAM begins on a huge page of the host and asks for huge pages: a guest that misses its caches
+// would miss the host's TLB, too. Guest pages are handed out in order, so little is touched that
+// the guest does not use.
 static bool map_ram(tl_machine *machine) {
     const size_t huge_bytes = (size_t)2 << 20;
     machine->ram_mapped_bytes = machine->config.ram_bytes + huge_bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every key of a machine description: those of tl_config and those of each PMU design (tl_pmu_types). Values of a design's keys are in
-// tl_config.pmu; tl_pmu_settings_of gives them as the design's own struct.
+// Every key of a machine description: those of tl_config and those of each PMU design
+// (tl_pmu_types). Values of a design's keys are in tl_config.pmu; tl_pmu_settings_of gives them as
+// the design's own struct.
 #ifndef TL_MACHINE_KEYS_H
 #define TL_MACHINE_KEYS_H
 
@@ -9,7 +10,8 @@
 
 enum { TL_MAX_KEYS = 512 };
 
-// In the order in which keys are listed. Keys of one section ("l2.") stand together: a design's follow those of the machine.
+// In the order in which keys are listed. Keys of one section ("l2.") stand together: a design's
+// follow those of the machine.
 typedef struct tl_key_list {
     const tl_key *keys[TL_MAX_KEYS];
     uint32_t n;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The machine's clockwork: whose turn it is, folding, and the books that must balance; see machine.h. Assembly: assemble.c.
+// The machine's clockwork: whose turn it is, folding, and the books that must balance; see
+// machine.h. Assembly: assemble.c.
 #include "machine/machine.h"
 
 #include <inttypes.h>
@@ -9,8 +10,9 @@ void tl_machine_sync(tl_machine *machine) {
         machine->engine->sync(machine->harts[i]);
 }
 
-// Harts that met lately will meet again, perhaps on a line that nobody contests yet: the time since then is a measure of how far apart they
-// may be. 64 cycles are so few that shorter turns would change little and cost much (bench/contention.py).
+// Harts that met lately will meet again, perhaps on a line that nobody contests yet: the time since
+// then is a measure of how far apart they may be. 64 cycles are so few that shorter turns would
+// change little and cost much (bench/contention.py).
 static uint64_t lead_of(const tl_machine *machine, const tl_hart *h) {
     const uint64_t least = 1, most = machine->config.interleave_cycles;
     if (h->shared_cycle == 0)

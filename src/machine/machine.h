@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A machine: harts, memory system, one flat array of tallies and the names of its cells, built from a tl_config and nothing else.
-// Two machines share nothing; one host thread at a time per machine. Who decides what the harts execute (os/, later firmware)
-// drives them one run at a time: tl_machine_next picks the hart that is furthest behind in time.
+// A machine: harts, memory system, one flat array of tallies and the names of its cells, built from
+// a tl_config and nothing else. Two machines share nothing; one host thread at a time per machine.
+// Who decides what the harts execute (os/, later firmware) drives them one run at a time:
+// tl_machine_next picks the hart that is furthest behind in time.
 #ifndef TL_MACHINE_MACHINE_H
 #define TL_MACHINE_MACHINE_H
 
@@ -39,15 +40,18 @@ typedef struct tl_machine {
     tl_bus own_bus; // see tl_machine_own_bus
 } tl_machine;
 
-// `core`: tl_engine_interp or tl_engine_step. The config is checked (impossible geometry is TL_EINVAL with a sentence).
+// `core`: tl_engine_interp or tl_engine_step. The config is checked (impossible geometry is
+// TL_EINVAL with a sentence).
 TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl_machine **ret_machine, tl_error *err);
 void tl_machine_free(tl_machine *machine);                                          // NULL is fine
 TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err); // part of tl_machine_new
 void tl_machine_reset_pmus(tl_machine *machine);                                    // their registers as after power-on; the tallies go on
-// The registers of a design in one hart, or its one instance with hart 0. NULL: this machine has no such PMU.
+// The registers of a design in one hart, or its one instance with hart 0. NULL: this machine has no
+// such PMU.
 tl_pmu *tl_machine_pmu_of(const tl_machine *machine, const tl_pmu_type *type, uint32_t hart);
-// A process gets this hart that does not trust the last one: every design that knows clients wipes what is left. Bit i of
-// `granted` says whether the newcomer may use the design of row i of machine->pmus.
+// A process gets this hart that does not trust the last one: every design that knows clients wipes
+// what is left. Bit i of `granted` says whether the newcomer may use the design of row i of
+// machine->pmus.
 void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint32_t granted);
 // The PMU of hart 0 that Linux perf would use; NULL: none.
 const tl_pmu *tl_machine_perf_pmu(const tl_machine *machine);
@@ -57,9 +61,11 @@ void tl_machine_sync(tl_machine *machine); // folds everything into tally[]; cal
 
 // A bus with nothing but the windows of PMUs, for who makes no board; NULL: there are none.
 const tl_bus *tl_machine_own_bus(tl_machine *machine);
-// Accesses outside RAM go there from now on, past PMUs that watch the bus; NULL: they fault. Borrowed.
+// Accesses outside RAM go there from now on, past PMUs that watch the bus; NULL: they fault.
+// Borrowed.
 void tl_machine_set_bus(tl_machine *machine, const tl_bus *bus);
-// PMUs do what is due up to `now`. Returns the next cycle in which one of them has something to do; UINT64_MAX: none in sight.
+// PMUs do what is due up to `now`. Returns the next cycle in which one of them has something to do;
+// UINT64_MAX: none in sight.
 uint64_t tl_machine_tick(tl_machine *machine, uint64_t now);
 
 // A turn, in which one hart runs while the others stand still (docs/model.md 1.4, 1.5).
@@ -70,12 +76,15 @@ typedef struct tl_turn {
     uint64_t end;          // the first fetch run that ends in this cycle or later is the last one
 } tl_turn;
 
-// The next turn is that of the hart of `candidates` (bit k: hart k takes part) with the smallest now, lowest id first. No candidate: nobody's.
+// The next turn is that of the hart of `candidates` (bit k: hart k takes part) with the smallest
+// now, lowest id first. No candidate: nobody's.
 tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates);
-// The hart runs up to its horizon, which the caller has set, turn->end being the latest. The turn may be over before that: it is nobody's then.
+// The hart runs up to its horizon, which the caller has set, turn->end being the latest. The turn
+// may be over before that: it is nobody's then.
 tl_stop tl_turn_run(tl_turn *turn);
 
-// Turns one after the other, as long as nobody has anything to do with the harts but to run them. The caller fills it in and keeps it up.
+// Turns one after the other, as long as nobody has anything to do with the harts but to run them.
+// The caller fills it in and keeps it up.
 typedef struct tl_turns {
     uint32_t running;             // bit k: hart k takes part in turns; changes only when the caller says so, or with *has_changed
     uint32_t steady;              // bit k: hart k may run up to until[k]
@@ -86,15 +95,16 @@ typedef struct tl_turns {
     const bool *has_changed;      // somebody else may have the next turn: no other begins; NULL: never
 } tl_turns;
 
-// Runs `turn`, which is that of a hart in `steady`, and turns after it. Returns why the last one stopped; *ret_hart had it. *turn is nobody's if
-// it is over.
+// Runs `turn`, which is that of a hart in `steady`, and turns after it. Returns why the last one
+// stopped; *ret_hart had it. *turn is nobody's if it is over.
 tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn, tl_hart **ret_hart);
 
 static inline uint8_t *tl_machine_ram(const tl_machine *machine, uint64_t paddr) { return machine->ram + (paddr - TL_RAM_BASE_PADDR); }
 
 // Sums of a signal over all harts: for tests and identities.
 uint64_t tl_machine_sum(const tl_machine *machine, enum tl_hart_cell cell);
-// Checks the conservation identities of docs/model.md on synced tallies; TL_EINVAL with the first broken one.
+// Checks the conservation identities of docs/model.md on synced tallies; TL_EINVAL with the first
+// broken one.
 TL_MUST_CHECK tl_status tl_machine_check_identities(const tl_machine *machine, tl_error *err);
 
 #endif

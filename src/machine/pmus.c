@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The machine as its PMUs see it: clock, totals, modes and interrupt lines of the harts. Attaching a PMU costs a run nothing.
+// The machine as its PMUs see it: clock, totals, modes and interrupt lines of the harts. Attaching
+// a PMU costs a run nothing.
 #include <string.h>
 
 #include "base/bits.h"
@@ -39,7 +40,8 @@ static uint64_t time(void *ctx, uint32_t hart) {
 
 static tl_priv privilege(void *ctx, uint32_t hart) { return hart_of(ctx, hart)->priv; }
 
-// Under the user-mode personality nobody can write mcounteren: what its kernel would permit is in the description.
+// Under the user-mode personality nobody can write mcounteren: what its kernel would permit is in
+// the description.
 static uint32_t user_counters(void *ctx, uint32_t hart) {
     const tl_hart *h = hart_of(ctx, hart);
     return h->is_privileged ? 0 : h->config->os.user_counters;

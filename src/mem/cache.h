@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tag array of a set-associative cache: which lines are here, and in which way. States, data and neighbors are the owner's.
-// A way is named by its index in the whole array, set * ways + way.
+// The tag array of a set-associative cache: which lines are here, and in which way. States, data
+// and neighbors are the owner's. A way is named by its index in the whole array, set * ways + way.
 #ifndef TL_MEM_CACHE_H
 #define TL_MEM_CACHE_H
 
@@ -25,8 +25,8 @@ typedef struct tl_cache {
     tl_replacement policy;
 } tl_cache;
 
-// Lines of 1 << line_log2 bytes; those whose address bits below set_shift differ share a set. `uses` and `clock` are the caller's;
-// false: no memory.
+// Lines of 1 << line_log2 bytes; those whose address bits below set_shift differ share a set.
+// `uses` and `clock` are the caller's; false: no memory.
 bool tl_cache_init(tl_cache *cache, tl_arena *arena, uint32_t sets, uint32_t ways, uint32_t line_log2, uint32_t set_shift,
                    tl_replacement policy, uint64_t *uses, uint64_t *clock, uint64_t random);
 
@@ -61,8 +61,8 @@ TL_ALWAYS_INLINE uint32_t tl_match_eight(const uint32_t *tags, uint32_t tag) {
 }
 #endif
 
-// The way that holds `line`, or TL_NO_WAY. Does not count as a use. No early exit: which way hits is unpredictable, how many there
-// are is not.
+// The way that holds `line`, or TL_NO_WAY. Does not count as a use. No early exit: which way hits
+// is unpredictable, how many there are is not.
 static inline uint32_t tl_cache_find(const tl_cache *cache, uint64_t line) {
     uint32_t first = tl_cache_first_way(cache, line), way = 0, tag = (uint32_t)(line >> cache->line_log2);
     const uint32_t *tags = cache->tags + first;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Look-ups in a tag array of the fixed geometry: 8 ways, lines of 64 bytes, neighbors in neighboring sets, lru. They do what those of
-// cache.h do; constants in place of fields make the look-ups of a miss short.
+// Look-ups in a tag array of the fixed geometry: 8 ways, lines of 64 bytes, neighbors in
+// neighboring sets, lru. They do what those of cache.h do; constants in place of fields make the
+// look-ups of a miss short.
 #ifndef TL_MEM_CACHE_FIXED_H
 #define TL_MEM_CACHE_FIXED_H
 

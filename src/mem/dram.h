@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Memory channels: each has banks with one open row each, and a data path that moves one line at a time. Lines are dealt out to the
-// channels by their low line-number bits; within a channel, consecutive lines fill a row, consecutive rows go to consecutive banks. Rows
-// stay open. No refresh, no reordering: requests are served as they come. Times are when the channel is asked.
+// Memory channels: each has banks with one open row each, and a data path that moves one line at a
+// time. Lines are dealt out to the channels by their low line-number bits; within a channel,
+// consecutive lines fill a row, consecutive rows go to consecutive banks. Rows stay open. No
+// refresh, no reordering: requests are served as they come. Times are when the channel is asked.
 #ifndef TL_MEM_DRAM_H
 #define TL_MEM_DRAM_H
 
@@ -25,8 +26,8 @@ typedef struct tl_dram {
     tl_channel channels[TL_MAX_MEM_CHANNELS];
 } tl_dram;
 
-// Opens the row of `line` and returns the latency of getting there. Rows are kept plus one; 0: none is open. No branches: what a row is
-// found like, is anybody's guess.
+// Opens the row of `line` and returns the latency of getting there. Rows are kept plus one; 0: none
+// is open. No branches: what a row is found like, is anybody's guess.
 _Static_assert(TL_MEM_ROW_MISS == TL_MEM_ROW_HIT + 1 && TL_MEM_ROW_CONFLICT == TL_MEM_ROW_HIT + 2, "as in tl_dram.row_cycles");
 TL_ALWAYS_INLINE uint32_t tl_dram_open_row(const tl_dram *dram, tl_channel *channel, uint64_t line) {
     uint64_t row_number = line >> dram->row_shift;
@@ -38,7 +39,8 @@ TL_ALWAYS_INLINE uint32_t tl_dram_open_row(const tl_dram *dram, tl_channel *chan
     return dram->row_cycles[how];
 }
 
-// The channel's part in a read for `agent`, which nothing of the channel depends on yet. Returns the cycles waited.
+// The channel's part in a read for `agent`, which nothing of the channel depends on yet. Returns
+// the cycles waited.
 TL_ALWAYS_INLINE uint64_t tl_channel_read(tl_channel *channel, const tl_agent *agent, uint64_t time, uint32_t busy_cycles) {
     (void)agent;
     channel->tally[TL_MEM_READ] += 1;

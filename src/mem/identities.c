@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What must hold between the tallies of the memory system whenever it is at rest: every request of one level is seen by the next, no
-// part exceeds its whole. A broken one is a bug of the model; the sentence says which.
+// What must hold between the tallies of the memory system whenever it is at rest: every request of
+// one level is seen by the next, no part exceeds its whole. A broken one is a bug of the model; the
+// sentence says which.
 #include "mem/memory.h"
 
 #include <inttypes.h>

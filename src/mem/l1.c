@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The first-level caches of a hart as they work on every machine: hits in any state, misses, permission to write, evictions, probes, and
-// a next-line prefetcher that follows demand misses without stalling anybody.
+// The first-level caches of a hart as they work on every machine: hits in any state, misses,
+// permission to write, evictions, probes, and a next-line prefetcher that follows demand misses
+// without stalling anybody.
 #include "mem/l1_steps.h"
 
 // ---- data
@@ -69,8 +70,9 @@ static bool acquire(tl_hart_mem *hm, uint64_t line, tl_use use, tl_l2_reply *ret
     return true;
 }
 
-// What a line is replaced by is known early when nothing in between can change it; then its neighbor in the directory is on its way here
-// while the L2 is asked. A request may leave the victim's set with an invalid way: then it is chosen anew.
+// What a line is replaced by is known early when nothing in between can change it; then its
+// neighbor in the directory is on its way here while the L2 is asked. A request may leave the
+// victim's set with an invalid way: then it is chosen anew.
 static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stall_cell) {
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;

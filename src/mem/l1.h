@@ -36,16 +36,18 @@ typedef struct tl_l1 { // slots are those of its hart (data slots or fetch slots
 
 extern const tl_l2_client_type tl_l1d_client, tl_l1i_client;
 
-// Returns the way; store-type uses leave the line in M. TL_NO_WAY: refused (contest.h), nothing has happened; never for page walks.
+// Returns the way; store-type uses leave the line in M. TL_NO_WAY: refused (contest.h), nothing has
+// happened; never for page walks.
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stall_cell);
 // Whether an access of the program would be refused.
 bool tl_l1d_would_refuse(tl_hart_mem *hm, uint64_t line, bool is_store);
-// A load, a store that is within one line and that `page` permits; it is a use of the page already. The line is in a data slot afterwards.
-// Returns the host address; NULL: refused, as above.
+// A load, a store that is within one line and that `page` permits; it is a use of the page already.
+// The line is in a data slot afterwards. Returns the host address; NULL: refused, as above.
 uint8_t *tl_l1d_load(tl_hart_mem *hm, const struct tl_page_slot *page, uint64_t vaddr);
 uint8_t *tl_l1d_store(tl_hart_mem *hm, const struct tl_page_slot *page, uint64_t vaddr);
 
-// Returns the way. Whether a fetch, translated without loss of time, must wait, is to be asked before.
+// Returns the way. Whether a fetch, translated without loss of time, must wait, is to be asked
+// before.
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
 bool tl_l1i_would_refuse(const tl_hart_mem *hm, uint64_t line);
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way); // invalidated by its own hart

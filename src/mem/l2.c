@@ -62,7 +62,8 @@ void tl_l2_take_back(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t 
     probe_all(l2, slice, entry, line);
 }
 
-// Data caches in `others` are probed for the sake of this client: from now on the line is contested.
+// Data caches in `others` are probed for the sake of this client: from now on the line is
+// contested.
 static void contest(tl_l2_client *client, tl_l2_line *entry, uint32_t others, uint64_t time) {
     tl_l2 *l2 = client->l2;
     entry->is_contested = true;
@@ -94,7 +95,8 @@ void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *en
 
 enum { PAGE_BYTES = 4096 }; // the smallest page
 
-// A line that memory was asked for gets a way of its own, whose line is evicted. Returns the way, as an index of tl_l2.lines.
+// A line that memory was asked for gets a way of its own, whose line is evicted. Returns the way,
+// as an index of tl_l2.lines.
 static uint32_t fill(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint64_t time) {
     tl_cache *cache = &slice->cache;
     uint32_t way = tl_cache_choose(cache, line);
@@ -227,8 +229,9 @@ uint64_t tl_l2_acquire_permission(tl_l2_client *client, const tl_agent *agent, u
     return cycles + tl_l2_grant_write(client, slice, entry, line, time);
 }
 
-// A device's access comes through a port of the slice: what is here is served here, what is not goes to memory and leaves nothing behind.
-// A write takes every copy above, those of instruction caches included.
+// A device's access comes through a port of the slice: what is here is served here, what is not
+// goes to memory and leaves nothing behind. A write takes every copy above, those of instruction
+// caches included.
 void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint64_t time) {
     static const struct {
         enum tl_mem_signal all, part, hit, hit_shared, miss;

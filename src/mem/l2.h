@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The shared second level: slices dealt out by the low line-number bits, inclusive of every cache above, with a directory in its tags.
-// It knows the caches above as clients, which it probes, and knows nothing of harts.
+// The shared second level: slices dealt out by the low line-number bits, inclusive of every cache
+// above, with a directory in its tags. It knows the caches above as clients, which it probes, and
+// knows nothing of harts.
 //
-// A client looks up where its line is (tl_l2_find), asks for it or for permission to write it, and tells when it drops it. The order of
-// work for one request: wait for the slice, look up, read memory or probe other clients, answer. What an eviction costs is time of the
-// slice and of the channel, never of the client. Small steps that the fixed-geometry twin (l2_fixed.h) shares are inlined from here.
+// A client looks up where its line is (tl_l2_find), asks for it or for permission to write it, and
+// tells when it drops it. The order of work for one request: wait for the slice, look up, read
+// memory or probe other clients, answer. What an eviction costs is time of the slice and of the
+// channel, never of the client. Small steps that the fixed-geometry twin (l2_fixed.h) shares are
+// inlined from here.
 #ifndef TL_MEM_L2_H
 #define TL_MEM_L2_H
 
@@ -17,15 +20,17 @@ typedef struct tl_l2 tl_l2;
 typedef struct tl_l2_client tl_l2_client;
 
 typedef struct tl_l2_client_type {
-    // The line goes to state `keep`, S or I, for the sake of another client, of a device or of an eviction. Returns whether the client
-    // answers with data, which it has changed. The line may not be here: it is still on its way in.
+    // The line goes to state `keep`, S or I, for the sake of another client, of a device or of an
+    // eviction. Returns whether the client answers with data, which it has changed. The line may
+    // not be here: it is still on its way in.
     bool (*probe)(tl_l2_client *client, uint64_t line, uint8_t keep);
-    // A data cache was probed for the sake of a client of another hart, and this is one of the two: contest.h.
+    // A data cache was probed for the sake of a client of another hart, and this is one of the two:
+    // contest.h.
     void (*note_sharing)(tl_l2_client *client, uint64_t time);
 } tl_l2_client_type;
 
-// A cache above. Stores of one data cache take the line from the others; copies in instruction caches stay until the line leaves or a device
-// writes it.
+// A cache above. Stores of one data cache take the line from the others; copies in instruction
+// caches stay until the line leaves or a device writes it.
 typedef enum tl_l2_client_kind { TL_L2_DATA_CACHE, TL_L2_INSTRUCTION_CACHE, TL_L2_N_CLIENT_KINDS } tl_l2_client_kind;
 enum { TL_L2_MAX_DATA_CACHES = 16, TL_L2_MAX_CLIENTS = 24 }; // the former have the lower numbers
 static const uint32_t TL_L2_DATA_CACHES = (1u << TL_L2_MAX_DATA_CACHES) - 1,
@@ -101,7 +106,8 @@ void tl_l2_take_from_owner(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line 
 void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time); // their copies go
 void tl_l2_take_back(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line); // every copy goes: the L2 is inclusive
 
-// Three requests, told apart by whether they hit and whether somebody else has the line: the first rows of unit link, in this order.
+// Three requests, told apart by whether they hit and whether somebody else has the line: the first
+// rows of unit link, in this order.
 enum { TL_L2_N_REQUESTS = 3 };
 #define IS_ROW(row, number) ((int)TL_LINK_##row == (int)(number))
 _Static_assert(IS_ROW(ACQUIRE_NT_HIT, TL_LINK_GET_HIT + TL_L2_N_REQUESTS - 1), "hits");
@@ -152,7 +158,8 @@ TL_ALWAYS_INLINE uint64_t tl_l2_wait(const tl_l2 *l2, tl_l2_slice *slice, uint64
     return cycles + l2->hit_cycles;
 }
 
-// `hit`: TL_LINK_*_HIT. Another's copy is meant, or that of the hart's other cache: a client asks for what it has not.
+// `hit`: TL_LINK_*_HIT. Another's copy is meant, or that of the hart's other cache: a client asks
+// for what it has not.
 TL_ALWAYS_INLINE void tl_l2_count_hit(uint64_t *link, const tl_l2_line *entry, enum tl_mem_signal hit) {
     link[hit] += 1;
     link[hit + 2 * TL_L2_N_REQUESTS] += entry->sharers != 0;
@@ -211,7 +218,8 @@ TL_ALWAYS_INLINE uint32_t tl_l2_grant_write(tl_l2_client *client, tl_l2_slice *s
     return has_others ? client->l2->probe_cycles : 0;
 }
 
-// The signal of what a data cache says when it gives up a right: the line with data or the right alone, all of it (N) or writing (B).
+// The signal of what a data cache says when it gives up a right: the line with data or the right
+// alone, all of it (N) or writing (B).
 TL_ALWAYS_INLINE enum tl_mem_signal tl_l2_release_signal(bool has_data, bool is_trunk, bool keeps) {
     if (has_data)
         return keeps ? TL_LINK_RELEASE_DATA_TB : TL_LINK_RELEASE_DATA_TN;
@@ -231,7 +239,8 @@ TL_ALWAYS_INLINE void tl_l2_release(tl_l2_client *client, uint32_t l2_way) {
     entry->is_owned = false; // when another one holds the line, nobody owned it
 }
 
-// It had changed the line, and was its owner. The rest of it, a use of the line, is up to the geometry.
+// It had changed the line, and was its owner. The rest of it, a use of the line, is up to the
+// geometry.
 TL_ALWAYS_INLINE void tl_l2_take_release(tl_l2_client *client, tl_l2_slice *slice, uint32_t l2_way, uint64_t time) {
     tl_l2 *l2 = client->l2;
     tl_l2_line *entry = &l2->lines[l2_way];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The requests of l2.h once more, for an L2 of one slice, of the fixed geometry (cache_fixed.h), that does not prefetch: tl_memory.is_fixed.
-// They are inlined where the first level misses, and do and count what those of l2.h do, as mem/test_fixed.c checks.
+// The requests of l2.h once more, for an L2 of one slice, of the fixed geometry (cache_fixed.h),
+// that does not prefetch: tl_memory.is_fixed. They are inlined where the first level misses, and do
+// and count what those of l2.h do, as mem/test_fixed.c checks.
 #ifndef TL_MEM_L2_FIXED_H
 #define TL_MEM_L2_FIXED_H
 

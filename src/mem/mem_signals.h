@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cells of the tally arrays of the shared units: slice->tally[TL_L2_READ] += 1. Rows and meanings: mem_signals.def.
+// Cells of the tally arrays of the shared units: slice->tally[TL_L2_READ] += 1. Rows and meanings:
+// mem_signals.def.
 #ifndef TL_MEM_MEM_SIGNALS_H
 #define TL_MEM_MEM_SIGNALS_H
 

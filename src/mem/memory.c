@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Assembles the memory system of a machine from its description, once; afterwards nothing here allocates.
+// Assembles the memory system of a machine from its description, once; afterwards nothing here
+// allocates.
 #include "mem/memory.h"
 
 #include "mem/cache_fixed.h"
@@ -33,7 +34,8 @@ static tl_status check_tlb(const char *name, const tl_tlb_config *tlb, tl_error 
     return TL_OK;
 }
 
-// What the arrays below rest on. Ranges that only make sense to people are checked with the description.
+// What the arrays below rest on. Ranges that only make sense to people are checked with the
+// description.
 static tl_status check(const tl_config *config, tl_error *err) {
     uint32_t line_bytes = config->l1d.line_bytes, slices = config->l2_slices;
     if (config->n_harts < 1 || config->n_harts > TL_MAX_HARTS)
@@ -100,10 +102,12 @@ static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_fir
                        &hm->h->stamp, seed_of(m, hm->h->id, unit));
 }
 
-// The host takes a load for one that depends on a store before it when their addresses differ in whole pages of 4 KiB only, and waits. Every
-// access writes the stamp of its line, and then guest registers are read: so the stamps of lines at the beginning and at the end of a
-// page, the most used ones (objects, stacks), must not be such neighbors of the registers. Stamps half a page away have the middle ones there
-// (nbody took 1.4 times as long with 64 and with 320 bytes between them; the other 62 distances were alike).
+// The host takes a load for one that depends on a store before it when their addresses differ in
+// whole pages of 4 KiB only, and waits. Every access writes the stamp of its line, and then guest
+// registers are read: so the stamps of lines at the beginning and at the end of a page, the most
+// used ones (objects, stacks), must not be such neighbors of the registers. Stamps half a page away
+// have the middle ones there (nbody took 1.4 times as long with 64 and with 320 bytes between them;
+// the other 62 distances were alike).
 static uint64_t *new_stamps(tl_arena *arena, const tl_hart *h, uint32_t n_stamps) {
     const uintptr_t host_page = 4096;
     uint8_t *memory = tl_arena_alloc(arena, n_stamps * sizeof(uint64_t) + host_page);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The parts of a memory system and what they ask of each other; for the files of this folder and their tests only. One request runs
-// through the parts as plain calls, and time is a number handed along: port -> tlb, walker -> l1 -> l2 -> dram.
+// The parts of a memory system and what they ask of each other; for the files of this folder and
+// their tests only. One request runs through the parts as plain calls, and time is a number handed
+// along: port -> tlb, walker -> l1 -> l2 -> dram.
 #ifndef TL_MEM_MEMORY_H
 #define TL_MEM_MEMORY_H
 
@@ -21,8 +22,9 @@ typedef struct tl_first_tlb { // a first-level TLB
     uint32_t first_stamp; // as in tl_l1
 } tl_first_tlb;
 
-// A page whose lines data slots may show without further question: it is in the DTLB or untranslated, the accesses are those of a mode to
-// its own pages, permitted, and all of it is open RAM. Direct-mapped by page number, each view its own.
+// A page whose lines data slots may show without further question: it is in the DTLB or
+// untranslated, the accesses are those of a mode to its own pages, permitted, and all of it is open
+// RAM. Direct-mapped by page number, each view its own.
 typedef struct tl_page_slot {
     uint64_t read_page, write_page; // the page's virtual address, or TL_NO_LINE
     uint64_t paddr_minus_vaddr;
@@ -77,8 +79,8 @@ static inline void tl_stall(tl_hart *h, uint32_t stall_cell, uint64_t cycles) {
     h->tally[stall_cell] += cycles;
 }
 
-// slots.c, slots.h: the hart's tables of what hits. A slot shows one way, a way is shown by at most one slot of all views. Slots are shown
-// in the view of the mode the hart is in.
+// slots.c, slots.h: the hart's tables of what hits. A slot shows one way, a way is shown by at most
+// one slot of all views. Slots are shown in the view of the mode the hart is in.
 void tl_slots_init(tl_hart_mem *hm);
 // entry TL_NO_ENTRY: untranslated.
 void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry);
@@ -92,7 +94,8 @@ void tl_slots_hide_view(tl_hart_mem *hm, uint32_t view);
 void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view);
 void tl_slots_rights_changed(tl_hart_mem *hm, const tl_regime *old);
 
-// Loads and stores of the view may have the rights of another one: its slots then stand for nothing, and none are shown.
+// Loads and stores of the view may have the rights of another one: its slots then stand for
+// nothing, and none are shown.
 static inline bool tl_has_own_rights(const tl_hart *h, uint32_t view) { return h->regime.data_view[view] == view; }
 
 // The view whose rights an access has.
@@ -118,20 +121,24 @@ typedef struct tl_translation {
     uint32_t entry; // of the ITLB or DTLB; TL_NO_ENTRY: untranslated
     bool is_device; // not RAM; never for fetches
 } tl_translation;
-// One look-up, with walk and stalls. false: trapped, the cause is recorded. Counts everything but the look-up itself.
+// One look-up, with walk and stalls. false: trapped, the cause is recorded. Counts everything but
+// the look-up itself.
 bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translation *ret);
-// The same for a load or store of the mode itself that the TLBs permit without a walk: its page slot, filled. NULL: nothing was done, since
-// the access needs the walker, traps, or is not of that kind.
+// The same for a load or store of the mode itself that the TLBs permit without a walk: its page
+// slot, filled. NULL: nothing was done, since the access needs the walker, traps, or is not of that
+// kind.
 const tl_page_slot *tl_translate_page_load(tl_hart_mem *hm, uint64_t vaddr);
 const tl_page_slot *tl_translate_page_store(tl_hart_mem *hm, uint64_t vaddr);
 bool tl_access_fault(tl_hart_mem *hm, uint64_t vaddr, tl_access access); // records it, returns false
 void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all);
 
-// TL_PAGE_USER as the pages of a view have it; of TL_VIEW_M, which has none, bits that no flags have.
+// TL_PAGE_USER as the pages of a view have it; of TL_VIEW_M, which has none, bits that no flags
+// have.
 static inline uint32_t tl_user_bit(uint32_t view) { return (1 - view) * TL_PAGE_USER; }
 
-// tl_translate of a fetch for an entry where its page was found last, all bits as the fetch of a user, or of a supervisor from its own
-// pages, needs them, in RAM known to be open; false: take the long way. Leaves is_device alone: it is not.
+// tl_translate of a fetch for an entry where its page was found last, all bits as the fetch of a
+// user, or of a supervisor from its own pages, needs them, in RAM known to be open; false: take the
+// long way. Leaves is_device alone: it is not.
 TL_ALWAYS_INLINE bool tl_translate_fetch(tl_hart_mem *hm, uint64_t vaddr, tl_translation *ret) {
     tl_tlb *tlb = &hm->itlb.tlb;
     uint32_t entry = tlb->hints[vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)];

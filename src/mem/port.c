@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The doors of model/hart.h: what an access that missed the hart's slots does, in order. All look-ups of an access come first, all
-// translations before all cache accesses, so that an access that traps has touched no data; then the bytes move. What lies outside RAM is a
-// device's: such an access bypasses the caches and must be aligned; nothing of it is ever shown in a slot.
+// The doors of model/hart.h: what an access that missed the hart's slots does, in order. All
+// look-ups of an access come first, all translations before all cache accesses, so that an access
+// that traps has touched no data; then the bytes move. What lies outside RAM is a device's: such an
+// access bypasses the caches and must be aligned; nothing of it is ever shown in a slot.
 #include "mem/fetch.h"
 #include "mem/slots.h"
 
@@ -51,8 +52,8 @@ TL_ALWAYS_INLINE const tl_page_slot *find_page(tl_hart *h, uint64_t vaddr, uint6
     return page;
 }
 
-// One translation; a trap's look-up is counted here, since no instruction that retires counts it. What misses the DTLB has taken time: the
-// access is not refused any more (contest.h).
+// One translation; a trap's look-up is counted here, since no instruction that retires counts it.
+// What misses the DTLB has taken time: the access is not refused any more (contest.h).
 static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
     uint64_t n_misses = hm->h->tally[TL_S_DTLB_MISS];
     ret_piece->vaddr = vaddr;
@@ -136,7 +137,8 @@ static uint8_t *look_up_atomic(tl_hart_mem *hm, uint64_t vaddr, tl_use use) {
     return tl_host_of(hm->memory, p.at.paddr);
 }
 
-// A device answered. The front-end counts a look-up of the L1D for each load and store that retires; this one made none.
+// A device answered. The front-end counts a look-up of the L1D for each load and store that
+// retires; this one made none.
 static bool count_device(tl_hart_mem *hm, bool is_store) {
     tl_hart *h = hm->h;
     h->tally[is_store ? TL_S_HART_UNC_WRITE : TL_S_HART_UNC_READ] += 1;
@@ -168,7 +170,8 @@ static TL_NOINLINE bool store_device(tl_hart_mem *hm, const piece *p, uint32_t s
     return count_device(hm, true);
 }
 
-// An aligned value of 1, 2, 4 or 8 bytes lies within the aligned eight around it: no branch on the size.
+// An aligned value of 1, 2, 4 or 8 bytes lies within the aligned eight around it: no branch on the
+// size.
 TL_ALWAYS_INLINE uint64_t read_aligned(const uint8_t *host, uint32_t size_bytes) {
     uint64_t around;
     memcpy(&around, host - ((uintptr_t)host & 7), sizeof around);
@@ -263,7 +266,8 @@ TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page,
     return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
 }
 
-// may_reuse: the caller may use the line again unasked. *ret_is_refused with NULL: it must wait (contest.h), no page was missing.
+// may_reuse: the caller may use the line again unasked. *ret_is_refused with NULL: it must wait
+// (contest.h), no page was missing.
 TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_fixed, bool may_reuse,
                                 bool *ret_is_refused) {
     tl_hart_mem *hm = tl_mem_of(h);

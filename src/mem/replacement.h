@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which way of a full set makes room. All policies work on stamps, one number per way that grows with time: the time of last use for
-// lru and plru, the time of the fill for fifo; random draws. So a hit costs one store, whoever makes it.
+// Which way of a full set makes room. All policies work on stamps, one number per way that grows
+// with time: the time of last use for lru and plru, the time of the fill for fifo; random draws. So
+// a hit costs one store, whoever makes it.
 #ifndef TL_MEM_REPLACEMENT_H
 #define TL_MEM_REPLACEMENT_H
 
@@ -26,8 +27,9 @@ TL_ALWAYS_INLINE uint64_t tl_lesser(uint64_t a, uint64_t b) { return a < b ? a :
 
 // The way with the least stamp of `ways`, a multiple of 8.
 #ifdef __SSE2__
-// Keys become positive normal numbers of double precision, whose order is that of the bits, so that one instruction finds the lesser of
-// two pairs. Nothing is computed with them, and no exception of the host's unit is raised.
+// Keys become positive normal numbers of double precision, whose order is that of the bits, so that
+// one instruction finds the lesser of two pairs. Nothing is computed with them, and no exception of
+// the host's unit is raised.
 TL_ALWAYS_INLINE __m128d tl_replacement_keys(const uint64_t *stamps, uint32_t way) {
     __m128i both = _mm_slli_epi64(_mm_loadu_si128((const __m128i *)(const void *)(stamps + way)), TL_WAY_BITS);
     const int64_t normal = INT64_C(1) << 62;
@@ -54,7 +56,8 @@ TL_ALWAYS_INLINE uint32_t tl_replacement_oldest(const uint64_t *stamps, uint32_t
 }
 #endif
 
-// The victim among `ways` valid ways, at most 1 << TL_WAY_BITS. *random is drawn from by TL_REPLACE_RANDOM only.
+// The victim among `ways` valid ways, at most 1 << TL_WAY_BITS. *random is drawn from by
+// TL_REPLACE_RANDOM only.
 uint32_t tl_replacement_victim(tl_replacement policy, const uint64_t *stamps, uint32_t ways, uint64_t *random);
 
 #endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Keeps the hart's slots (model/hart.h) true: a slot shows a line only while the line is in the first-level cache, its page in the
-// first-level TLB, and the access permitted in the mode the slot belongs to (its view). A cache way and the slot that shows it name each
-// other (slots.h), so a line that leaves takes its slot along at once; an entry of a TLB remembers which lines of its page were ever shown. A
-// slot is numbered over all views: view * slots of one view + place. Page slots (memory.h) say the same of pages to accesses that miss
-// their data slot. What rests on rights that system software takes back is
-// remembered apart, so that losing them takes exactly these.
+// Keeps the hart's slots (model/hart.h) true: a slot shows a line only while the line is in the
+// first-level cache, its page in the first-level TLB, and the access permitted in the mode the slot
+// belongs to (its view). A cache way and the slot that shows it name each other (slots.h), so a
+// line that leaves takes its slot along at once; an entry of a TLB remembers which lines of its
+// page were ever shown. A slot is numbered over all views: view * slots of one view + place. Page
+// slots (memory.h) say the same of pages to accesses that miss their data slot. What rests on
+// rights that system software takes back is remembered apart, so that losing them takes exactly
+// these.
 #include "mem/slots.h"
 
 static void clear_data_slot(tl_data_slot *slot) { slot->read_tag = slot->write_tag = TL_NO_LINE; }
@@ -28,7 +30,8 @@ static void add_slot(tl_slot_set *set, uint32_t slot) {
     set->has_any = true;
 }
 
-// The page is not one of the mode's own readable ones: the access rests on rights the hart has for a while. Rights of another view show nothing.
+// The page is not one of the mode's own readable ones: the access rests on rights the hart has for
+// a while. Rights of another view show nothing.
 static void show_conditioned(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
     uint8_t flags = hm->dtlb.tlb.pages[entry].flags;
     uint32_t view = hm->h->view, number = (uint32_t)(vaddr >> hm->h->line_log2);
@@ -43,7 +46,8 @@ static void show_conditioned(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, ui
     tl_slot_show_line(hm, &page, vaddr, way, hm->l1d.lines[way].state, false, false);
 }
 
-// An access of the mode itself to a page of its own, readable by its flags. Untranslated accesses qualify unless they have another view's rights.
+// An access of the mode itself to a page of its own, readable by its flags. Untranslated accesses
+// qualify unless they have another view's rights.
 static bool is_own(const tl_hart_mem *hm, uint32_t entry) {
     const tl_hart *h = hm->h;
     if (TL_LIKELY(entry != TL_NO_ENTRY))
@@ -91,7 +95,8 @@ static void forget_fetch_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64
 
 typedef void forget_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page);
 
-// Views U and S may show lines of a user's page, the latter under SUM; only S those of its own pages; M none.
+// Views U and S may show lines of a user's page, the latter under SUM; only S those of its own
+// pages; M none.
 TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, bool has_sum, uint32_t n_slots, forget_slot *forget) {
     uint64_t mask = tlb->masks[entry], page = tlb->vaddrs[entry];
     bool is_user = (tlb->pages[entry].flags & TL_PAGE_USER) != 0, is_small = tlb->pages[entry].level == 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What an access that misses its data slot does with slots, inlined into the doors of port.c. A slot names the way it shows by the stamp
-// cell it writes, a way names the slot that shows it; only both together mean something, so that neither side need be told when the other
-// moves on. Nothing here branches on what a program does at random.
+// What an access that misses its data slot does with slots, inlined into the doors of port.c. A
+// slot names the way it shows by the stamp cell it writes, a way names the slot that shows it; only
+// both together mean something, so that neither side need be told when the other moves on. Nothing
+// here branches on what a program does at random.
 #ifndef TL_MEM_SLOTS_H
 #define TL_MEM_SLOTS_H
 
@@ -26,8 +27,9 @@ TL_ALWAYS_INLINE tl_page_slot *tl_page_slot_of(tl_hart_mem *hm, uint32_t view, u
 
 static inline void tl_page_slot_clear(tl_page_slot *slot) { slot->read_page = slot->write_page = TL_NO_LINE; }
 
-// What an access that was permitted says of its page: readable, since there is no writing without reading. Protection has the grain of a
-// page, and stores may go where RAM is known to be open to them. Field by field: whoever asks next reads them one by one.
+// What an access that was permitted says of its page: readable, since there is no writing without
+// reading. Protection has the grain of a page, and stores may go where RAM is known to be open to
+// them. Field by field: whoever asks next reads them one by one.
 TL_ALWAYS_INLINE void tl_page_slot_set(const tl_hart_mem *hm, tl_page_slot *slot, uint64_t vaddr, uint64_t paddr, uint32_t entry) {
     bool is_writable = tl_is_open(hm, paddr, TL_ACCESS_STORE, hm->h->view == TL_VIEW_M);
     uint32_t page_stamp = 0;
@@ -49,7 +51,8 @@ TL_ALWAYS_INLINE void tl_slot_forget_data(tl_data_slot *slot, uint64_t mask, uin
     slot->write_tag |= gone;
 }
 
-// An entry of the DTLB is about to be dropped. The common case: a small page of a user, with as many lines as a word has bits.
+// An entry of the DTLB is about to be dropped. The common case: a small page of a user, with as
+// many lines as a word has bits.
 TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry) {
     tl_tlb *tlb = &hm->dtlb.tlb;
     const tl_page *page = &tlb->pages[entry];
@@ -70,7 +73,8 @@ TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry)
 }
 _Static_assert(TL_PAGE_BITS - TL_FIXED_LINE_LOG2 == 6, "the lines of a small page are the bits of a word");
 
-// Shows the line of an access that `page` permits. is_new: it came just now, in `state`, and no slot shows its way.
+// Shows the line of an access that `page` permits. is_new: it came just now, in `state`, and no
+// slot shows its way.
 TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint32_t way, uint8_t state,
                                         bool is_fixed, bool is_new) {
     tl_hart *h = hm->h;

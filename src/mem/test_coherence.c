@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Several harts and one line, step by step. Untranslated addresses; latencies: tl_rig_config(), an L2 hit is 11, a probe 17, an upgrade 13.
+// Several harts and one line, step by step. Untranslated addresses; latencies: tl_rig_config(), an
+// L2 hit is 11, a probe 17, an upgrade 13.
 #include "mem/test_rig.h"
 
 typedef struct fixture {

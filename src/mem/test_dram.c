@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A memory channel: rows, banks, and one line at a time. tl_rig_config(): 4 banks, rows of 1024 bytes, hit 100, miss 200, conflict 400,
-// busy 7.
+// A memory channel: rows, banks, and one line at a time. tl_rig_config(): 4 banks, rows of 1024
+// bytes, hit 100, miss 200, conflict 400, busy 7.
 #include "mem/dram.h"
 #include "mem/test_rig.h"
 

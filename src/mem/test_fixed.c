@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The twin of the fixed geometry against the plain path, in lockstep: two memory systems of one description get the same accesses, and
-// the second is made to take the plain path. After each access both agree on its result, on all clocks and tallies, and on what stands in
-// every cache, in the directory and in memory's rows; now and then on all slots and TLBs.
+// The twin of the fixed geometry against the plain path, in lockstep: two memory systems of one
+// description get the same accesses, and the second is made to take the plain path. After each
+// access both agree on its result, on all clocks and tallies, and on what stands in every cache, in
+// the directory and in memory's rows; now and then on all slots and TLBs.
 #include "mem/fetch.h"
 #include "mem/test_rig.h"
 
@@ -50,7 +51,8 @@ static uint32_t draw(fixture *f, uint32_t n) {
     return (uint32_t)((f->random >> 32) * n >> 32);
 }
 
-// Two address spaces with the same pages in another order; code and data share frames. Some pages are clean or were never used.
+// Two address spaces with the same pages in another order; code and data share frames. Some pages
+// are clean or were never used.
 static void map_pages(fixture *f, tl_rig *rig) {
     for (uint32_t space = 0; space < 2; space++) {
         tl_rig_tables tables = tl_rig_tables_at(rig->ram, UINT64_C(0x80100000) + space * 0x10000);
@@ -76,7 +78,8 @@ static void start(fixture *f, const tl_config *config, uint64_t seed) {
         f->plain.harts[hart]->port = &tl_memory_port;
 }
 
-// The program is another one; now and then the pages are clean again, which entries of TLBs may contradict.
+// The program is another one; now and then the pages are clean again, which entries of TLBs may
+// contradict.
 static void switch_space(fixture *f, tl_rig *rig, const step *s) {
     if (s->bytes % 4 == 0)
         map_pages(f, rig);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The second level alone: its clients are stand-ins that write down what they are told, so nothing here has a hart.
+// The second level alone: its clients are stand-ins that write down what they are told, so nothing
+// here has a hart.
 #include "mem/l2.h"
 
 #include <string.h>
@@ -40,7 +41,8 @@ static void note_sharing(tl_l2_client *client, uint64_t time) {
     s->noted_time = time;
 }
 
-// One slice of two sets and two ways; a hit takes 11 cycles, memory 200 when no row is open, a probe 17.
+// One slice of two sets and two ways; a hit takes 11 cycles, memory 200 when no row is open, a
+// probe 17.
 static void start(fixture *f) {
     static const tl_l2_client_type type = {.probe = probe, .note_sharing = note_sharing};
     static const tl_agent agents[N_CLIENTS] = {

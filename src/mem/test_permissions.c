@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Who may do what with which page: every combination of the eight flags of a leaf, at two levels of Sv39 and of Sv48, in every mode (MPRV
-// included), with and without SUM and MXR, for loads, stores and fetches. The expectation is a function written from the privileged
-// manual's steps. No flush between the accesses to one page, so TLBs and slots answer most of them.
+// Who may do what with which page: every combination of the eight flags of a leaf, at two levels of
+// Sv39 and of Sv48, in every mode (MPRV included), with and without SUM and MXR, for loads, stores
+// and fetches. The expectation is a function written from the privileged manual's steps. No flush
+// between the accesses to one page, so TLBs and slots answer most of them.
 #include "isa/rv/arch.h"
 #include "mem/test_rig.h"
 
@@ -16,7 +17,8 @@ typedef struct verdict { // what the manual says
     bool is_permitted, sets_a, sets_d;
 } verdict;
 
-// "Virtual Address Translation Process", steps 2 to 9, for a valid path to one leaf; sec. 3.1.6.3 for MPRV, MXR and SUM. access: 'l', 's', 'f'.
+// "Virtual Address Translation Process", steps 2 to 9, for a valid path to one leaf; sec. 3.1.6.3
+// for MPRV, MXR and SUM. access: 'l', 's', 'f'.
 static verdict manual(const setting *mode, uint8_t flags, char access) {
     const bool v = flags & 1, r = flags & 2, w = flags & 4, x = flags & 8, u = flags & 16, a = flags & 64, d = flags & 128;
     tl_priv priv = mode->mprv && mode->priv == TL_PRIV_M && access != 'f' ? mode->mpp : mode->priv;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The doors of model/hart.h: bytes, slots, crossings, atomics, traps, fences, prefetch. Latencies: tl_rig_config().
+// The doors of model/hart.h: bytes, slots, crossings, atomics, traps, fences, prefetch. Latencies:
+// tl_rig_config().
 #include "isa/rv/arch.h"
 #include "mem/test_rig.h"
 
@@ -234,7 +235,8 @@ static void test_change_of_address_space_forgets_everything_translated(void **st
     tl_rig_stop(&rig);
 }
 
-// What a hart's caches and its walker ask for is asked in the name of the hart and of its address space.
+// What a hart's caches and its walker ask for is asked in the name of the hart and of its address
+// space.
 static void test_agents_name_the_hart_and_its_address_space(void **state) {
     (void)state;
     tl_rig rig;

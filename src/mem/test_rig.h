@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A memory system without a machine around it, for tests: harts that only have what mem/ asks for, tallies nobody else writes, and
-// helpers that write page tables.
+// A memory system without a machine around it, for tests: harts that only have what mem/ asks for,
+// tallies nobody else writes, and helpers that write page tables.
 #ifndef TL_MEM_TEST_RIG_H
 #define TL_MEM_TEST_RIG_H
 
@@ -54,8 +54,9 @@ static inline void tl_rig_stop(tl_rig *rig) {
     free(rig->ram);
 }
 
-// A small machine in which every latency is a number of its own, so that a sum has one explanation. One hart, direct-mapped caches of
-// four lines of 64 bytes, an L2 of sixteen lines in two ways, TLBs of two entries, an L2 TLB of eight, 16 MiB of RAM.
+// A small machine in which every latency is a number of its own, so that a sum has one explanation.
+// One hart, direct-mapped caches of four lines of 64 bytes, an L2 of sixteen lines in two ways,
+// TLBs of two entries, an L2 TLB of eight, 16 MiB of RAM.
 static inline tl_config tl_rig_config(void) {
     tl_config config;
     tl_config_default(&config);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TLBs: pages of every size in one array, and the translation path through both levels, by hand. Latencies: tl_rig_config().
+// TLBs: pages of every size in one array, and the translation path through both levels, by hand.
+// Latencies: tl_rig_config().
 #include "isa/rv/arch.h"
 #include "mem/test_rig.h"
 

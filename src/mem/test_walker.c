@@ -18,7 +18,8 @@ static void test_cold_walk_costs_three_reads_of_memory(void **state) {
 
     assert_true(h->port->load(h, 0, 8));
     assert_int_equal(h->mem_value, 99);
-    // Each read: 1 (step) + 11 (L2) + memory. Tables at +0, +0x1000, +0x2000, data at +4 MiB are all rows of bank 0: 200, then 400 each.
+    // Each read: 1 (step) + 11 (L2) + memory. Tables at +0, +0x1000, +0x2000, data at +4 MiB are
+    // all rows of bank 0: 200, then 400 each.
     assert_int_equal(h->tally[TL_S_PTW_CYCLE], 3 * (1 + 11) + 200 + 400 + 400);
     assert_int_equal(h->tally[TL_S_HART_CYC_DTLB], 1036);
     assert_int_equal(h->tally[TL_S_HART_CYC_LOAD_MISS], 11 + 400);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A translation look-aside buffer: fully associative or set-associative, pages of every level side by side. At most one entry
-// matches an address: a fill first removes what it overlaps. Knows nothing of walks, permissions or slots.
+// A translation look-aside buffer: fully associative or set-associative, pages of every level side
+// by side. At most one entry matches an address: a fill first removes what it overlaps. Knows
+// nothing of walks, permissions or slots.
 #ifndef TL_MEM_TLB_H
 #define TL_MEM_TLB_H
 
@@ -65,8 +66,8 @@ static inline uint32_t tl_tlb_find(tl_tlb *tlb, uint64_t vaddr) {
     return entry;
 }
 
-// A set of four, which second levels have as a rule: the entry of a small page, or TL_NO_ENTRY. Without branches: which entry it is, is
-// anybody's guess.
+// A set of four, which second levels have as a rule: the entry of a small page, or TL_NO_ENTRY.
+// Without branches: which entry it is, is anybody's guess.
 TL_ALWAYS_INLINE uint32_t tl_tlb_find_in_four(const tl_tlb *tlb, uint64_t vpage) {
     uint32_t first = ((uint32_t)(vpage >> TL_PAGE_BITS) & tlb->set_mask) * 4;
     const uint64_t *vaddrs = tlb->vaddrs + first;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One address translation as a hart makes it: first-level TLB, second-level TLB, walk, protection. An entry without the dirty bit does
-// not serve stores: such a look-up misses in both levels, so that the walker sets the bit. An entry that does not permit the access
-// faults at once. TLBs hold entries of one format only; where nothing is paged they are empty.
+// One address translation as a hart makes it: first-level TLB, second-level TLB, walk, protection.
+// An entry without the dirty bit does not serve stores: such a look-up misses in both levels, so
+// that the walker sets the bit. An entry that does not permit the access faults at once. TLBs hold
+// entries of one format only; where nothing is paged they are empty.
 #include "mem/slots.h"
 
 #include <string.h>
@@ -25,7 +26,8 @@ static void drop_first(tl_hart_mem *hm, bool is_fetch, uint32_t entry) {
     }
 }
 
-// `found`: the entry that matched but did not serve. A small page that nothing matched overlaps nothing.
+// `found`: the entry that matched but did not serve. A small page that nothing matched overlaps
+// nothing.
 static uint32_t fill_first(tl_hart_mem *hm, bool is_fetch, const tl_page *page, uint32_t found) {
     tl_tlb *tlb = is_fetch ? &hm->itlb.tlb : &hm->dtlb.tlb;
     if (found != TL_NO_ENTRY || page->level > 0)
@@ -118,7 +120,8 @@ bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translat
         tl_fault fault = find_page(hm, vaddr, access, rights, &page);
         if (fault != TL_FAULT_NONE)
             return tl_trap_fault(h, fault, access, vaddr);
-        // What is not in the TLB is often not in the host's caches, either. The address may be wild: nothing is read.
+        // What is not in the TLB is often not in the host's caches, either. The address may be
+        // wild: nothing is read.
         __builtin_prefetch((const void *)(hm->host_minus_paddr + (page.paddr | (vaddr & ~tl_page_mask(page.level)))));
         entry = fill_first(hm, is_fetch, &page, entry);
     }
@@ -178,7 +181,8 @@ TL_ALWAYS_INLINE const tl_page_slot *translate_page(tl_hart_mem *hm, uint64_t va
 const tl_page_slot *tl_translate_page_load(tl_hart_mem *hm, uint64_t vaddr) { return translate_page(hm, vaddr, false); }
 const tl_page_slot *tl_translate_page_store(tl_hart_mem *hm, uint64_t vaddr) { return translate_page(hm, vaddr, true); }
 
-// Drops what translates vaddr; returns how many entries that were. With is_all everything goes, and the slots are the caller's.
+// Drops what translates vaddr; returns how many entries that were. With is_all everything goes, and
+// the slots are the caller's.
 static uint64_t flush_first(tl_hart_mem *hm, bool is_fetch, uint64_t vaddr, bool is_all) {
     tl_tlb *tlb = is_fetch ? &hm->itlb.tlb : &hm->dtlb.tlb;
     uint64_t n_dropped = 0;

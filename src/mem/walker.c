@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Page walks. The ISA knows the format of the tables (model/isa.h); here each entry is read and written through the hart's own data cache,
-// takes time and counts. Physical memory protection sees these accesses as those of supervisor mode. A walk that faults leaves no entry behind.
+// Page walks. The ISA knows the format of the tables (model/isa.h); here each entry is read and
+// written through the hart's own data cache, takes time and counts. Physical memory protection sees
+// these accesses as those of supervisor mode. A walk that faults leaves no entry behind.
 #include "mem/memory.h"
 
 #include <string.h>

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Branch prediction, inline because every control transfer passes here: a table of two-bit counters indexed by pc (BHT) or by
-// pc xor history (gshare), a direct-mapped branch target buffer, a circular return-address stack.
+// Branch prediction, inline because every control transfer passes here: a table of two-bit counters
+// indexed by pc (BHT) or by pc xor history (gshare), a direct-mapped branch target buffer, a
+// circular return-address stack.
 //
-// Rules. A conditional branch: right direction and not taken costs nothing; right direction and taken costs nothing when the BTB
-// knows the target, else redirect_cycles; wrong direction costs mispredict_cycles. A direct jump: redirect_cycles when the BTB
-// misses. An indirect jump predicts from the return-address stack when it is a return (RISC-V unprivileged manual, table of
-// return-address stack hints), else from the BTB; a wrong or missing target costs mispredict_cycles. The BTB is written by taken
-// branches and jumps, except returns, whenever it did not hold their target. No wrong-path fetch is modeled.
+// Rules. A conditional branch: right direction and not taken costs nothing; right direction and
+// taken costs nothing when the BTB knows the target, else redirect_cycles; wrong direction costs
+// mispredict_cycles. A direct jump: redirect_cycles when the BTB misses. An indirect jump predicts
+// from the return-address stack when it is a return (RISC-V unprivileged manual, table of
+// return-address stack hints), else from the BTB; a wrong or missing target costs
+// mispredict_cycles. The BTB is written by taken branches and jumps, except returns, whenever it
+// did not hold their target. No wrong-path fetch is modeled.
 #ifndef TL_MODEL_BPRED_H
 #define TL_MODEL_BPRED_H
 
@@ -23,8 +26,9 @@ typedef struct tl_btb_entry {
     uint64_t pc, target;
 } tl_btb_entry;
 
-// What a conditional branch of each direction does to a counter of each value, for front-ends that have no branch of the host for it: a right or
-// wrong prediction is anybody's guess. Directions: 0 not taken, 1 taken. A fixed prediction is as that of a counter of 0 or 3.
+// What a conditional branch of each direction does to a counter of each value, for front-ends that
+// have no branch of the host for it: a right or wrong prediction is anybody's guess. Directions: 0
+// not taken, 1 taken. A fixed prediction is as that of a counter of 0 or 3.
 enum { TL_BRANCH_TAKEN, TL_BRANCH_TAKEN_MISS, TL_BRANCH_OTHER_MISS, TL_N_BRANCH_COUNTS = 4 }; // mispredicted: taken, and not taken
 typedef struct tl_bpred_outcomes {
     _Alignas(16) uint32_t counts[2][4][TL_N_BRANCH_COUNTS]; // added to tl_bpred.counts
@@ -46,7 +50,8 @@ typedef struct tl_bpred {
     uint8_t fixed; // 0: counters; 1: not taken; 2: backward taken, forward not taken
 } tl_bpred;
 
-// Allocates the tables and sets their reset contents: counters weakly not taken, BTB and return stack empty. Implementation: timing/inorder/bpred.c.
+// Allocates the tables and sets their reset contents: counters weakly not taken, BTB and return
+// stack empty. Implementation: timing/inorder/bpred.c.
 TL_MUST_CHECK tl_status tl_bpred_init(tl_bpred *bp, const tl_config *config, tl_arena *arena, tl_error *err);
 
 // Into the tallies with what is counted apart; to be called before a count can reach 2^32.
@@ -71,7 +76,8 @@ TL_ALWAYS_INLINE bool tl_bpred_btb_knows(tl_bpred *bp, uint64_t *tally, uint64_t
     return false;
 }
 
-// Returns the cycles lost; counts what went wrong and why. Look-ups themselves are static and counted by the front-end.
+// Returns the cycles lost; counts what went wrong and why. Look-ups themselves are static and
+// counted by the front-end.
 TL_ALWAYS_INLINE uint64_t tl_bpred_branch(tl_bpred *bp, uint64_t *tally, uint64_t pc, uint64_t target, bool is_taken) {
     bool predicted;
     if (TL_LIKELY(bp->fixed == 0)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is not RAM: devices behind the uncached bus. mem/ asks the bus when an access leaves RAM; a device sees offsets within its own
-// window and asks the board for time, interrupt lines and memory. Devices know nothing of harts, and nothing of each other.
+// What is not RAM: devices behind the uncached bus. mem/ asks the bus when an access leaves RAM; a
+// device sees offsets within its own window and asks the board for time, interrupt lines and
+// memory. Devices know nothing of harts, and nothing of each other.
 #ifndef TL_MODEL_BUS_H
 #define TL_MODEL_BUS_H
 
@@ -24,7 +25,8 @@ typedef struct tl_device_host {
     void (*set_time_offset)(void *ctx, uint64_t offset);                      // what CSR time shows beyond machine time
     void (*set_irq)(void *ctx, uint32_t source, bool level);                  // an input of the platform interrupt controller, 1 ..
     void (*set_hart_irq)(void *ctx, uint32_t hart, uint32_t irq, bool level); // a tl_irq line of a hart: timers, interrupt controllers
-    // RAM for a bus master, coherent with the caches and counted (unit dma). NULL: not all of it is RAM. The bytes are for now only.
+    // RAM for a bus master, coherent with the caches and counted (unit dma). NULL: not all of it is
+    // RAM. The bytes are for now only.
     uint8_t *(*dma)(void *ctx, uint64_t paddr, uint64_t size_bytes, bool is_write);
     void (*wake)(void *ctx, tl_device *device);             // tick must be called again: what it answered last time is no longer right
     void (*finish)(void *ctx, int32_t status);              // the guest ends the run; 0 is success
@@ -36,10 +38,12 @@ typedef struct tl_device_host {
 
 typedef struct tl_device_type {
     const char *name, *title; // "uart", "16550A serial port"
-    // Reads and writes are of 1, 2, 4 or 8 bytes, aligned, within the window. false: the device has no such register: access fault.
+    // Reads and writes are of 1, 2, 4 or 8 bytes, aligned, within the window. false: the device has
+    // no such register: access fault.
     bool (*read)(tl_device *device, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value);
     bool (*write)(tl_device *device, uint64_t offset, uint32_t size_bytes, uint64_t value);
-    // Does what is due at host->now_cycles; returns the cycle at which it wants to be asked again, UINT64_MAX: only when woken. May be NULL.
+    // Does what is due at host->now_cycles; returns the cycle at which it wants to be asked again,
+    // UINT64_MAX: only when woken. May be NULL.
     uint64_t (*tick)(tl_device *device);
     void (*done)(tl_device *device); // may be NULL
 } tl_device_type;
@@ -51,7 +55,8 @@ struct tl_device { // first member of every device's own struct
     uint32_t irq; // its input of the interrupt controller, 0: none
 };
 
-// How mem/ reaches devices, in the name of who accesses them. false: nobody answers there, or not to that: access fault. Counting and time are mem's.
+// How mem/ reaches devices, in the name of who accesses them. false: nobody answers there, or not
+// to that: access fault. Counting and time are mem's.
 typedef struct tl_bus {
     void *ctx;
     bool (*read)(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Host code that a front-end made, told to whoever names it for a profiler of the host. A front-end calls publish for each part of a block, before
-// the block runs, if the hart has a log; without one nothing is noted.
+// Host code that a front-end made, told to whoever names it for a profiler of the host. A front-end
+// calls publish for each part of a block, before the block runs, if the hart has a log; without one
+// nothing is noted.
 #ifndef TL_MODEL_CODE_LOG_H
 #define TL_MODEL_CODE_LOG_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The default machine: a single in-order hart with Rocket-like latencies (Asanovic et al., "The Rocket Chip Generator",
-// UCB/EECS-2016-17, gives the five-stage shape; latencies follow the public RTL's pipeline depths, rounded to whole cycles).
+// The default machine: a single in-order hart with Rocket-like latencies (Asanovic et al., "The
+// Rocket Chip Generator", UCB/EECS-2016-17, gives the five-stage shape; latencies follow the public
+// RTL's pipeline depths, rounded to whole cycles).
 #include "model/config.h"
 
 #include <inttypes.h>
@@ -158,7 +159,8 @@ static tl_status check_cache(const tl_config *config, const char *part, const tl
     return check_sets(config, path, (uint64_t)cache->ways * cache->line_bytes * slices, made_of, err);
 }
 
-// All caches have lines of one size. The one that differs from the other two is named; if all differ, the first.
+// All caches have lines of one size. The one that differs from the other two is named; if all
+// differ, the first.
 static tl_status check_lines(const tl_config *config, tl_error *err) {
     static const char *const names[] = {"l1d", "l1i", "l2"};
     const uint32_t lines[] = {config->l1d.line_bytes, config->l1i.line_bytes, config->l2.line_bytes};

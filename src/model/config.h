@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A machine description as plain values: what session/ reads from YAML and machine/ builds from. Every number a model uses
-// stands here; nothing is built from anything else. Units are in the names; ranges are enforced by session/description.c and
-// listed in docs/machines.md. tl_config_default() is the `rocket` machine.
+// A machine description as plain values: what session/ reads from YAML and machine/ builds from.
+// Every number a model uses stands here; nothing is built from anything else. Units are in the
+// names; ranges are enforced by session/description.c and listed in docs/machines.md.
+// tl_config_default() is the `rocket` machine.
 #ifndef TL_MODEL_CONFIG_H
 #define TL_MODEL_CONFIG_H
 
@@ -10,7 +11,8 @@
 
 #include "base/status.h"
 
-// Memory for decoded code, and as much for translated code, of each hart. Below the least, hardly a function fits.
+// Memory for decoded code, and as much for translated code, of each hart. Below the least, hardly a
+// function fits.
 enum { TL_CODE_CACHE_BYTES = 24 << 20, TL_MIN_CODE_CACHE_BYTES = 192 << 10, TL_COLD_RUNS = 64 };
 
 enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64 };
@@ -41,7 +43,8 @@ typedef struct tl_bp_config {
     uint32_t ras_entries;  // 0: none
 } tl_bp_config;
 
-// Latency L of a result: a dependent instruction issued d issue slots later (d >= 1) waits max(0, L - d) cycles.
+// Latency L of a result: a dependent instruction issued d issue slots later (d >= 1) waits max(0, L
+// - d) cycles.
 typedef struct tl_pipeline_config {
     uint32_t load_use_cycles;        // L of a load that hits, 1 = no bubble
     uint32_t load_use_narrow_cycles; // L of a load narrower than 4 bytes (sign extension takes longer)
@@ -117,8 +120,9 @@ typedef struct tl_config {
 } tl_config;
 
 void tl_config_default(tl_config *ret_config);
-// Every rule that spans several values: geometry, equal line sizes, an L2 that can include the L1s, powers of two, limits of the
-// model. TL_EINVAL names the key as descriptions spell it: "l1d.ways = 3: must be a power of two ...".
+// Every rule that spans several values: geometry, equal line sizes, an L2 that can include the L1s,
+// powers of two, limits of the model. TL_EINVAL names the key as descriptions spell it: "l1d.ways =
+// 3: must be a power of two ...".
 TL_MUST_CHECK tl_status tl_config_check(const tl_config *config, tl_error *err);
 
 static const uint64_t TL_RAM_BASE_PADDR = UINT64_C(0x80000000);

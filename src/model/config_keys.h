@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Keys of a machine description: a row says how a value is spelled, its range and what it means. Rows of config_keys.def name values of
-// tl_config; each PMU design has a keys.def of its own, whose rows name values of the design's settings (model/pmu.h). machine/keys.h
-// lists all of them, and the reader of descriptions, overrides, listings and docs/machines.md work from that list.
+// Keys of a machine description: a row says how a value is spelled, its range and what it means.
+// Rows of config_keys.def name values of tl_config; each PMU design has a keys.def of its own,
+// whose rows name values of the design's settings (model/pmu.h). machine/keys.h lists all of them,
+// and the reader of descriptions, overrides, listings and docs/machines.md work from that list.
 #ifndef TL_MODEL_CONFIG_KEYS_H
 #define TL_MODEL_CONFIG_KEYS_H
 
@@ -51,7 +52,8 @@ extern const uint32_t tl_n_config_keys;
 // The value in `holder`, the struct of the row's offset; of TL_KEY_CHOICE its index; 0 for text.
 uint64_t tl_key_read(const tl_key *key, const void *holder);
 void tl_key_store(const tl_key *key, void *holder, uint64_t value); // not for text; the value has been checked
-// Checks a number against its row alone: TL_EINVAL "must be between 1 and 64". The caller puts key and value in front.
+// Checks a number against its row alone: TL_EINVAL "must be between 1 and 64". The caller puts key
+// and value in front.
 TL_MUST_CHECK tl_status tl_key_check_number(const tl_key *key, uint64_t value, tl_error *err);
 // Fails with TL_EINVAL and "l1d.ways = 3: " in front of the sentence.
 TL_MUST_CHECK tl_status tl_key_refuse(const tl_key *key, uint64_t value, tl_error *err, const char *format, ...) TL_PRINTF(4, 5);

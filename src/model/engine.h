@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A front-end: who executes. All front-ends work on the same tl_hart, obey the same rules (docs/model.md) and must agree on state
-// and on every tally; tests/contract runs them in lockstep.
+// A front-end: who executes. All front-ends work on the same tl_hart, obey the same rules
+// (docs/model.md) and must agree on state and on every tally; tests/contract runs them in lockstep.
 //
-// Fetch runs. Instructions are fetched in runs. A run begins with one look-up of its first instruction's line in ITLB and L1I
-// (tl_mem_port.fetch or a fetch-slot hit). It ends after a control transfer (branch taken or not, JAL, JALR), after a serializing
-// instruction (CSR access, FENCE.I, SFENCE.VMA, ECALL, EBREAK, xRET, WFI), after any trap, and where the next instruction begins in
-// another line. An instruction that straddles two lines begins a run of its own: the first line is looked up, then the second, and
-// the run goes on in the second line. Time slices and h->horizon are checked between runs only; h->insn_limit is exact.
+// Fetch runs. Instructions are fetched in runs. A run begins with one look-up of its first
+// instruction's line in ITLB and L1I (tl_mem_port.fetch or a fetch-slot hit). It ends after a
+// control transfer (branch taken or not, JAL, JALR), after a serializing instruction (CSR access,
+// FENCE.I, SFENCE.VMA, ECALL, EBREAK, xRET, WFI), after any trap, and where the next instruction
+// begins in another line. An instruction that straddles two lines begins a run of its own: the
+// first line is looked up, then the second, and the run goes on in the second line. Time slices and
+// h->horizon are checked between runs only; h->insn_limit is exact.
 #ifndef TL_MODEL_ENGINE_H
 #define TL_MODEL_ENGINE_H
 
@@ -39,7 +41,8 @@ extern const tl_engine_type tl_engine_interp, tl_engine_step; // on every host
 extern const tl_engine_type tl_engine_translate;
 #endif
 
-// The static share of one retired instruction is in isa/rv/static_counts.h. Common arithmetic of the clock, called by sync: writes cycle, cycle_*, idle_cycle, instret*.
+// The static share of one retired instruction is in isa/rv/static_counts.h. Common arithmetic of
+// the clock, called by sync: writes cycle, cycle_*, idle_cycle, instret*.
 void tl_hart_sync_clock(tl_hart *h);
 
 #endif

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
-// One hart as all parts see it: architectural state, the clock, and the two direct-mapped tables that let a front-end touch
-// memory without asking. This is the contract that makes the fast path a few instructions; everything else is behind tl_mem_port.
+// One hart as all parts see it: architectural state, the clock, and the two direct-mapped tables
+// that let a front-end touch memory without asking. This is the contract that makes the fast path a
+// few instructions; everything else is behind tl_mem_port.
 //
-// Hit path. A *data slot* says: this virtual line is in the L1D, its page is in the DTLB, the access is permitted, and here are
-// the bytes. A hit in any way costs one compare and two stamp stores; stamps are the recency that replacement reads later
-// (mem/ owns their meaning: for FIFO and random nobody looks; what is untranslated stamps the sink, stamps[0], for its page). The write tag is set only while the line is
-// in state M, so a first store to a clean line asks. Low address bits stay in the compare: misaligned and line-crossing accesses
-// ask, too. A *fetch slot* says the same for the L1I and the ITLB, and names the physical line so that decoded code proves itself.
-// mem/ fills slots and clears them on eviction, probe, invalidation and TLB replacement; nobody else writes them. Each privilege mode has
-// slots of its own (a view), so that entering and leaving a kernel clears nothing; what a mode's slots permit never changes while they stand.
+// Hit path. A *data slot* says: this virtual line is in the L1D, its page is in the DTLB, the
+// access is permitted, and here are the bytes. A hit in any way costs one compare and two stamp
+// stores; stamps are the recency that replacement reads later (mem/ owns their meaning: for FIFO
+// and random nobody looks; what is untranslated stamps the sink, stamps[0], for its page). The
+// write tag is set only while the line is in state M, so a first store to a clean line asks. Low
+// address bits stay in the compare: misaligned and line-crossing accesses ask, too. A *fetch slot*
+// says the same for the L1I and the ITLB, and names the physical line so that decoded code proves
+// itself. mem/ fills slots and clears them on eviction, probe, invalidation and TLB replacement;
+// nobody else writes them. Each privilege mode has slots of its own (a view), so that entering and
+// leaving a kernel clears nothing; what a mode's slots permit never changes while they stand.
 //
-// What is counted where. A retired instruction's static share (class, bytes, one look-up in DTLB and L1D for each of load, store;
-// see isa/) is the front-end's. Misses, extra look-ups of line crossings, walks, stalls of memory and everything that follows are
-// mem's. The successful SC's store look-up is mem's. A faulting access is not the front-end's at all: mem counts its DTLB look-up.
+// What is counted where. A retired instruction's static share (class, bytes, one look-up in DTLB
+// and L1D for each of load, store; see isa/) is the front-end's. Misses, extra look-ups of line
+// crossings, walks, stalls of memory and everything that follows are mem's. The successful SC's
+// store look-up is mem's. A faulting access is not the front-end's at all: mem counts its DTLB
+// look-up.
 #ifndef TL_MODEL_HART_H
 #define TL_MODEL_HART_H
 
@@ -28,7 +34,8 @@
 enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 4096, TL_N_VIEWS = 3 }; // slots of one view; views: U, S, M
 static const uint64_t TL_NO_LINE = UINT64_MAX;                        // never equal to a masked address of a valid line
 
-// Places to stop before. Whoever changes them counts `generation` up; harts notice when they run next.
+// Places to stop before. Whoever changes them counts `generation` up; harts notice when they run
+// next.
 enum { TL_MAX_BREAKS = 512 };
 typedef struct tl_breaks {
     uint64_t filter; // bit (pc >> 1) % 64 of each
@@ -60,8 +67,9 @@ typedef struct tl_fetch_slot { // four to a line of the host's cache: neighbors 
     uint32_t line_stamp, page_stamp;
 } tl_fetch_slot;
 
-// Names both pages of a line of RAM; where in its page the line is, the number of its slot says. Virtual addresses have 48 bits, RAM lies
-// below 2^40 bytes of its base, and so far below that two keys stand for no page.
+// Names both pages of a line of RAM; where in its page the line is, the number of its slot says.
+// Virtual addresses have 48 bits, RAM lies below 2^40 bytes of its base, and so far below that two
+// keys stand for no page.
 enum { TL_KEY_PAGE_LOG2 = 12, TL_KEY_PPN_BITS = 28 };
 static const uint64_t TL_NO_KEY = UINT64_MAX, TL_NEVER_KEY = UINT64_MAX - 1; // of an empty slot; of what no slot may ever equal
 TL_ALWAYS_INLINE uint64_t tl_fetch_key(uint64_t vline, uint64_t ram_offset) {
@@ -80,11 +88,13 @@ TL_ALWAYS_INLINE uint64_t tl_fetch_slot_paddr(const tl_fetch_slot *slot, uint64_
     return TL_RAM_BASE_PADDR + (ppn << TL_KEY_PAGE_LOG2 | (vaddr & ((UINT64_C(1) << TL_KEY_PAGE_LOG2) - 1)));
 }
 
-// A privilege level, as the ISA numbers them: 0 is that of programs, a larger one may do more. Names: the ISA's own header (isa/rv/arch.h).
+// A privilege level, as the ISA numbers them: 0 is that of programs, a larger one may do more.
+// Names: the ISA's own header (isa/rv/arch.h).
 typedef uint32_t tl_priv;
 enum { TL_N_PRIVS = 4 };
 
-// Views of the slots: the levels that memory tells apart. The ISA says which of its levels has which.
+// Views of the slots: the levels that memory tells apart. The ISA says which of its levels has
+// which.
 enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M };
 
 // An interrupt line, as the ISA numbers them.
@@ -99,7 +109,8 @@ typedef struct tl_hart tl_hart;
 
 typedef enum tl_access { TL_ACCESS_FETCH, TL_ACCESS_LOAD, TL_ACCESS_STORE, TL_N_ACCESSES } tl_access; // the permission an access needs
 
-// Flags of a page, as a walker reports them and TLBs keep them. They stand where RISC-V has them in an entry of a page table.
+// Flags of a page, as a walker reports them and TLBs keep them. They stand where RISC-V has them in
+// an entry of a page table.
 enum {
     TL_PAGE_VALID = 1 << 0,
     TL_PAGE_READ = 1 << 1,
@@ -111,12 +122,14 @@ enum {
     TL_PAGE_DIRTY = 1 << 7, // a store needs no walk any more
 };
 
-// An access is permitted to a page with one of the flags `any` whose flags under `mask` equal `wanted`.
+// An access is permitted to a page with one of the flags `any` whose flags under `mask` equal
+// `wanted`.
 typedef struct tl_rights {
     uint8_t any, mask, wanted;
 } tl_rights;
 
-// How the accesses of a hart are translated, and what they may do. The ISA keeps it and tells the memory port about changes; mem/ reads it.
+// How the accesses of a hart are translated, and what they may do. The ISA keeps it and tells the
+// memory port about changes; mem/ reads it.
 typedef struct tl_regime {
     bool is_paged[TL_N_VIEWS];     // else physical addresses are meant
     uint8_t data_view[TL_N_VIEWS]; // whose rights loads and stores of each view have; fetches have those of their own
@@ -128,25 +141,30 @@ static inline bool tl_is_permitted(const tl_rights *rights, uint8_t flags) {
     return (flags & rights->any) != 0 && (flags & rights->mask) == rights->wanted;
 }
 
-// The memory system as a front-end asks it: the slow paths. All of them count, stall (h->now grows, with exactly one cause per
-// cycle in the CPI stack) and fill slots. false: the access trapped, h->trap_cause and h->trap_value say why, nothing was read
-// or written. Before a call h->now must be the cycle in which the instruction issues.
+// The memory system as a front-end asks it: the slow paths. All of them count, stall (h->now grows,
+// with exactly one cause per cycle in the CPI stack) and fill slots. false: the access trapped,
+// h->trap_cause and h->trap_value say why, nothing was read or written. Before a call h->now must
+// be the cycle in which the instruction issues.
 typedef struct tl_mem_port {
     bool (*load)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes); // h->mem_value = zero-extended bytes
     bool (*store)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value);
-    // The look-ups of an aligned load or store that cannot trap: the host address of the bytes. NULL: nothing but perhaps a translation was
-    // done, ask `load` or `store` at h->now. The size is 1, 2, 4 or 8 bytes, and given less one. Fetches see nothing of it unless h->has_lost_fetch says so.
+    // The look-ups of an aligned load or store that cannot trap: the host address of the bytes.
+    // NULL: nothing but perhaps a translation was done, ask `load` or `store` at h->now. The size
+    // is 1, 2, 4 or 8 bytes, and given less one. Fetches see nothing of it unless h->has_lost_fetch
+    // says so.
     uint8_t *(*reach_load)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
     uint8_t *(*reach_store)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
     bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand); // h->mem_value = old, zero-extended
     bool (*load_reserved)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);                     // h->mem_value = zero-extended bytes
     bool (*store_conditional)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value); // h->mem_value = 0 stored, 1 not
     bool (*fetch)(tl_hart *h, uint64_t vaddr); // one line look-up; on success the line's fetch slot is valid
-    // Whether `fetch` would find the line in ITLB and L1I: then where it is. Nothing is done or counted.
+    // Whether `fetch` would find the line in ITLB and L1I: then where it is. Nothing is done or
+    // counted.
     bool (*fetch_hits)(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
     void (*drop_code)(tl_hart *h);                                      // drops all L1I lines and fetch slots
     void (*flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all); // one page or everything, all TLBs of this hart
-    // h->context and h->regime are another address space's, of which TLBs hold nothing. TLBs are not tagged: everything goes.
+    // h->context and h->regime are another address space's, of which TLBs hold nothing. TLBs are
+    // not tagged: everything goes.
     void (*context_changed)(tl_hart *h);
     void (*rights_changed)(tl_hart *h, const tl_regime *old); // rights or data_view of h->regime: slots that say otherwise are gone
     void (*protection_changed)(tl_hart *h);                   // of physical memory: tl_isa.permits has other answers
@@ -157,38 +175,44 @@ typedef enum tl_reg_use { TL_REG_WRITE, TL_REG_SET, TL_REG_CLEAR, TL_REG_READ } 
 
 struct tl_reg_at; // a register, found: model/regmap.h
 
-// A PMU that hangs in a hart's register file, and in its run loop while it waits for an overflow. One instance may serve many harts.
-// Timing of effects (privileged manual, Zicntr and Zihpm): a read sees the value before its own instruction's effect; a write, an inhibit
-// and a change of mode act after the instruction that made them has been counted: that is `retired` and `leave_mode`.
+// A PMU that hangs in a hart's register file, and in its run loop while it waits for an overflow.
+// One instance may serve many harts. Timing of effects (privileged manual, Zicntr and Zihpm): a
+// read sees the value before its own instruction's effect; a write, an inhibit and a change of mode
+// act after the instruction that made them has been counted: that is `retired` and `leave_mode`.
 typedef struct tl_pmu_port {
     void *ctx;
-    // The register with this number in the hart's register space; false: not one of its own. Asked once, when the port is hung into the hart.
-    // NULL: it has no registers.
+    // The register with this number in the hart's register space; false: not one of its own. Asked
+    // once, when the port is hung into the hart. NULL: it has no registers.
     bool (*find)(const void *ctx, uint32_t number, struct tl_reg_at *ret_at);
-    // Asked before an instruction does anything. false: illegal instruction. The number's own rules are the ISA's. NULL: everything is permitted.
+    // Asked before an instruction does anything. false: illegal instruction. The number's own rules
+    // are the ISA's. NULL: everything is permitted.
     bool (*permits)(void *ctx, const tl_hart *h, const struct tl_reg_at *at, tl_reg_use use, uint64_t operand);
     uint64_t (*read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // the value; nothing that software sees changes
     void (*was_read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // what reading it does; NULL: nothing
     void (*write)(void *ctx, tl_hart *h, const struct tl_reg_at *at, uint64_t value);
     void (*retired)(void *ctx, tl_hart *h);                // the instruction that wrote has been counted
     void (*leave_mode)(void *ctx, tl_hart *h, tl_priv to); // counting in mode h->priv ends here; called only when needs_modes
-    // No counter that waits can overflow sooner than so many cycles from h->now; UINT64_MAX: none waits. Called between two runs.
+    // No counter that waits can overflow sooner than so many cycles from h->now; UINT64_MAX: none
+    // waits. Called between two runs.
     uint64_t (*deadline)(void *ctx, tl_hart *h);
     void (*poll)(void *ctx, tl_hart *h); // notices overflows that have happened: flags, interrupts
-    // needs_slow_watch: poll is called after every access that took a slow path, because a counter that waits counts what happens there:
-    // misses and their like, which then need no deadline, and cycles, which need both.
+    // needs_slow_watch: poll is called after every access that took a slow path, because a counter
+    // that waits counts what happens there: misses and their like, which then need no deadline, and
+    // cycles, which need both.
     bool needs_modes, needs_slow_watch;
 } tl_pmu_port;
 enum { TL_MAX_PMU_PORTS = 4 };
 
-// What may be a change of who runs, as hardware can see it. An ECALL is an entry, too: both are told.
-// Markers of a program (guest/include/tally/roi.h): start when it has retired, stop and name before they execute. Set `mark` before a run.
+// What may be a change of who runs, as hardware can see it. An ECALL is an entry, too: both are
+// told. Markers of a program (guest/include/tally/roi.h): start when it has retired, stop and name
+// before they execute. Set `mark` before a run.
 typedef enum tl_mark { TL_MARK_START, TL_MARK_STOP, TL_MARK_NAME } tl_mark;
 enum { TL_MAX_MARKERS = 64 }; // numbers are below
 
 typedef enum tl_notice { TL_NOTICE_TRAP_ENTRY, TL_NOTICE_TRAP_RETURN, TL_NOTICE_ECALL, TL_NOTICE_CONTEXT } tl_notice;
 
-// What the host is at on behalf of a hart, for tl_sampler (session/sampler.h): front-ends say it where it changes, which is seldom.
+// What the host is at on behalf of a hart, for tl_sampler (session/sampler.h): front-ends say it
+// where it changes, which is seldom.
 typedef enum tl_host_phase {
     TL_HOST_ELSEWHERE, // not in a front-end: system calls, devices, the loop around
     TL_HOST_RUNNING,   // executing blocks, or what blocks call
@@ -202,7 +226,8 @@ struct tl_pend; // results still in flight between two fetch runs: model/in_flig
 struct tl_engine_type;
 
 struct tl_hart {
-    // What every ISA has. An ISA's own hart begins with this one and adds registers (isa/rv/hart.h).
+    // What every ISA has. An ISA's own hart begins with this one and adds registers
+    // (isa/rv/hart.h).
     uint64_t pc;
     uint64_t now;       // the cycle this hart stands at; idle time included
     uint64_t instret;   // retired so far
@@ -222,8 +247,9 @@ struct tl_hart {
     const tl_mem_port *port;
     tl_bpred bp;
 
-    // Control. A front-end returns at the first end of a fetch run with now >= horizon, or with now >= access_until before a run that may
-    // access data (isa/rv/step/step.h), and exactly at insn_limit.
+    // Control. A front-end returns at the first end of a fetch run with now >= horizon, or with now
+    // >= access_until before a run that may access data (isa/rv/step/step.h), and exactly at
+    // insn_limit.
     uint64_t horizon, insn_limit;
     uint64_t run_vline,
         run_pline; // line of the fetch run in progress, run_vline TL_NO_LINE between runs: the next instruction then looks up
@@ -253,7 +279,8 @@ struct tl_hart {
     void *mark_ctx;
     void (*notice)(void *ctx, const tl_hart *h, tl_notice notice); // NULL: nobody wants to know
     void *notice_ctx;
-    // Interrupts. Pending are those that software or a device set and that stay set, and lines that only their device lowers.
+    // Interrupts. Pending are those that software or a device set and that stay set, and lines that
+    // only their device lowers.
     uint64_t irqs_pending, irq_lines, irqs_enabled;
     uint64_t irqs_wired, irqs_present; // those of irq_lines; those that exist
     uint64_t reservation_paddr;        // line reserved by LR, or TL_NO_LINE; lost to other harts' stores and to traps (docs/model.md 5.14)
@@ -295,7 +322,8 @@ TL_ALWAYS_INLINE void tl_fetch_hit(tl_hart *h, const tl_fetch_slot *slot) {
     h->stamps[slot->page_stamp] = stamp;
 }
 
-// Host address of an aligned access that hits, stamped as used; NULL: ask the port. size_bytes is a power of two up to 8.
+// Host address of an aligned access that hits, stamped as used; NULL: ask the port. size_bytes is a
+// power of two up to 8.
 TL_ALWAYS_INLINE const uint8_t *tl_read_hit(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     const tl_data_slot *slot = tl_data_slot_of(h, vaddr);
     if (TL_UNLIKELY((vaddr & (h->line_mask | (size_bytes - 1))) != slot->read_tag))
@@ -322,8 +350,9 @@ TL_ALWAYS_INLINE uint8_t *tl_write_hit(tl_hart *h, uint64_t vaddr, uint32_t size
     return host;
 }
 
-// A line that was not probed for so long is one like others again: the hart that has it now may use it in earnest, and asking for each
-// access takes many times as long as a hit. The next probe then comes late by a turn at most, which is little after such a time.
+// A line that was not probed for so long is one like others again: the hart that has it now may use
+// it in earnest, and asking for each access takes many times as long as a hit. The next probe then
+// comes late by a turn at most, which is little after such a time.
 enum { TL_QUIET_CYCLES = 100000 }; // docs/model.md 1.5
 
 // A line went from this hart to another one, or is likely to.
@@ -332,21 +361,25 @@ static inline void tl_hart_note_sharing(tl_hart *h, uint64_t cycle) {
     h->sharing_until = cycle != 0 ? cycle + TL_QUIET_CYCLES : 0;
 }
 
-// The front-end returns to its caller at the end of the fetch run under way: something may have to be done before the next one.
+// The front-end returns to its caller at the end of the fetch run under way: something may have to
+// be done before the next one.
 static inline void tl_hart_stop_soon(tl_hart *h) { h->horizon = h->fast_horizon = h->ahead_horizon = 0; }
 
-// Hangs a PMU into the hart, before all others if is_first; false: there is no room. Takes it out again.
+// Hangs a PMU into the hart, before all others if is_first; false: there is no room. Takes it out
+// again.
 bool tl_hart_hang_pmu(tl_hart *h, const tl_pmu_port *port, bool is_first);
 void tl_hart_drop_pmu(tl_hart *h, const tl_pmu_port *port);
 
-// The instruction under way (h->has_after) has been counted: what it does to counters and to the privilege mode happens now.
+// The instruction under way (h->has_after) has been counted: what it does to counters and to the
+// privilege mode happens now.
 void tl_hart_retired(tl_hart *h);
-// Every PMU looks for overflows, the front-end's books being exact between two instructions. When one makes an interrupt pending, the
-// front-end stops right here: true.
+// Every PMU looks for overflows, the front-end's books being exact between two instructions. When
+// one makes an interrupt pending, the front-end stops right here: true.
 bool tl_hart_poll(tl_hart *h);
 // Changes the privilege mode between two instructions, with the books of both modes.
 void tl_hart_set_priv(tl_hart *h, tl_priv priv);
-// A device, another hart or a PMU drives an interrupt line of this hart. SEI: the interrupt controller's line. May be called at any time.
+// A device, another hart or a PMU drives an interrupt line of this hart. SEI: the interrupt
+// controller's line. May be called at any time.
 void tl_hart_set_irq(tl_hart *h, tl_irq irq, bool level);
 
 static inline void tl_hart_notice(const tl_hart *h, tl_notice notice) {
@@ -354,14 +387,16 @@ static inline void tl_hart_notice(const tl_hart *h, tl_notice notice) {
         h->notice(h->notice_ctx, h, notice);
 }
 
-// How far a hart may run so that no PMU misses its moment, an overflow or the cycle of a sample: whole blocks while that is far (h->horizon
-// comes nearer), single instructions close to it (*insn_limit does).
+// How far a hart may run so that no PMU misses its moment, an overflow or the cycle of a sample:
+// whole blocks while that is far (h->horizon comes nearer), single instructions close to it
+// (*insn_limit does).
 void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit);
 
 // Interrupts that are pending and enabled by themselves, whatever the mode: what ends WFI.
 static inline uint64_t tl_hart_pending(const tl_hart *h) { return (h->irqs_pending | h->irq_lines) & h->irqs_enabled; }
 
-// The hart has nothing to run until this cycle; nothing happens when it stands there or behind already.
+// The hart has nothing to run until this cycle; nothing happens when it stands there or behind
+// already.
 static inline void tl_hart_idle_until(tl_hart *h, uint64_t cycle) {
     if (cycle <= h->now)
         return;
@@ -374,7 +409,8 @@ static inline void tl_hart_idle_until(tl_hart *h, uint64_t cycle) {
 // Machine time, which CSR time and the timer of the board show.
 enum { TL_TIMEBASE_HZ = 10000000 };
 uint64_t tl_hart_time(const tl_hart *h, uint64_t cycle);
-// The first cycle that shows it, counting modulo 2^64 from what cycle 0 shows; UINT64_MAX: beyond all cycles.
+// The first cycle that shows it, counting modulo 2^64 from what cycle 0 shows; UINT64_MAX: beyond
+// all cycles.
 uint64_t tl_hart_cycle_of_time(const tl_hart *h, uint64_t time);
 
 // Records a trap; returns false so that bodies can end with it.

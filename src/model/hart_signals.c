@@ -26,8 +26,9 @@ const tl_hart_unit_row tl_hart_units[TL_N_HART_UNITS] = {
 #undef END_UNIT
 };
 
-// The static share of instructions (isa/rv/insn.c), of the pipeline (timing/inorder/pipeline.c) and of fetch runs is summed when blocks are folded, and so
-// is what the directions of branches come to; what their targets add (model/bpred.h) is added at once.
+// The static share of instructions (isa/rv/insn.c), of the pipeline (timing/inorder/pipeline.c) and
+// of fetch runs is summed when blocks are folded, and so is what the directions of branches come
+// to; what their targets add (model/bpred.h) is added at once.
 tl_signal_kind tl_hart_signal_kind(enum tl_hart_cell cell) {
     if (cell >= TL_S_HART_CYCLE && cell <= TL_S_HART_INSTRET_M)
         return TL_SIGNAL_CLOCK;

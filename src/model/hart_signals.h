@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Slots of a hart's slice of the tally array: h->tally[TL_S_L1D_LOAD_MISS] += 1. Rows and meanings: hart_signals.def.
+// Slots of a hart's slice of the tally array: h->tally[TL_S_L1D_LOAD_MISS] += 1. Rows and meanings:
+// hart_signals.def.
 #ifndef TL_MODEL_HART_SIGNALS_H
 #define TL_MODEL_HART_SIGNALS_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What an instruction set brings to parts that know none: the size of its hart, its page tables, protection of physical memory, numbers of
-// its traps. One row for each instruction set; a front-end names the row it executes (model/core.h).
+// What an instruction set brings to parts that know none: the size of its hart, its page tables,
+// protection of physical memory, numbers of its traps. One row for each instruction set; a
+// front-end names the row it executes (model/core.h).
 #ifndef TL_MODEL_ISA_H
 #define TL_MODEL_ISA_H
 
@@ -15,7 +16,8 @@ typedef struct tl_page {
 
 typedef enum tl_fault { TL_FAULT_NONE, TL_FAULT_PAGE, TL_FAULT_ACCESS, TL_FAULT_MISALIGNED, TL_N_FAULTS } tl_fault;
 
-// One walk. The memory system offers reads and writes of entries: they take time, count, and may be refused with TL_FAULT_ACCESS.
+// One walk. The memory system offers reads and writes of entries: they take time, count, and may be
+// refused with TL_FAULT_ACCESS.
 typedef struct tl_page_walk tl_page_walk;
 struct tl_page_walk {
     const tl_hart *h;
@@ -62,12 +64,15 @@ typedef struct tl_isa {
     uint32_t hart_bytes;       // of its hart, which begins with a tl_hart
     uint32_t registers_offset; // of the registers that instructions use most, in its hart
     void (*init)(tl_hart *h);  // a zeroed hart as programs find it under the user-mode personality: level 0, untranslated
-    // Names another address space: writes h->context and h->regime. What TLBs hold is the caller's to flush.
+    // Names another address space: writes h->context and h->regime. What TLBs hold is the caller's
+    // to flush.
     void (*set_context)(tl_hart *h, uint64_t context);
     void (*pmus_changed)(tl_hart *h); // h->pmus: the registers they answer for are found anew
-    // Finds a page, permitted or not: TL_FAULT_PAGE also means that it does not permit the access. Sets accessed and dirty.
+    // Finds a page, permitted or not: TL_FAULT_PAGE also means that it does not permit the access.
+    // Sets accessed and dirty.
     tl_fault (*walk)(const tl_page_walk *walk, tl_page *ret_page);
-    // Whether physical memory is open to the access of this view; *ret_around is a stretch around paddr with one answer. Whole pages have one.
+    // Whether physical memory is open to the access of this view; *ret_around is a stretch around
+    // paddr with one answer. Whole pages have one.
     bool (*permits)(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t view, tl_stretch *ret_around);
     // tl_hart.trap_cause of faults that memory finds.
     uint8_t causes[TL_N_FAULTS][TL_N_ACCESSES];

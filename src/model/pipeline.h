@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The scoreboard of the in-order pipeline: how long an instruction waits for results still in flight.
+// The scoreboard of the in-order pipeline: how long an instruction waits for results still in
+// flight.
 //
-// The rule is additive: while one stall is served every other clock of the pipeline stands still. Interlocks therefore depend on
-// the sequence of instructions only, not on what memory or prediction did, and can be summed once per decoded fetch run. Pipe
-// time advances by one per issued instruction, by interlock stalls, and by the blocking time of iterative units. A result with
-// latency L issued at pipe time t is ready at t + L. Results in flight at the end of a fetch run are a `tl_pend`; it
-// is drained (forgotten) by traps and context switches. Implementation: timing/inorder/pipeline.c.
+// The rule is additive: while one stall is served every other clock of the pipeline stands still.
+// Interlocks therefore depend on the sequence of instructions only, not on what memory or
+// prediction did, and can be summed once per decoded fetch run. Pipe time advances by one per
+// issued instruction, by interlock stalls, and by the blocking time of iterative units. A result
+// with latency L issued at pipe time t is ready at t + L. Results in flight at the end of a fetch
+// run are a `tl_pend`; it is drained (forgotten) by traps and context switches. Implementation:
+// timing/inorder/pipeline.c.
 #ifndef TL_MODEL_PIPELINE_H
 #define TL_MODEL_PIPELINE_H
 
@@ -79,8 +82,9 @@ typedef struct tl_scoreboard { // a walk over consecutive instructions
 } tl_scoreboard;
 
 void tl_scoreboard_start(tl_scoreboard *board, const tl_pipeline_config *config, const tl_pend *pend);
-// Issues one instruction: adds its interlocks and blocking time to `lost`, advances time. Returns the cycles it took (>= 1). A result written
-// by a younger instruction replaces the older one (no write-after-write stall).
+// Issues one instruction: adds its interlocks and blocking time to `lost`, advances time. Returns
+// the cycles it took (>= 1). A result written by a younger instruction replaces the older one (no
+// write-after-write stall).
 uint32_t tl_scoreboard_issue(tl_scoreboard *board, const tl_pipe_insn *insn);
 
 // The interned form of what is in flight now; NULL when nothing is.

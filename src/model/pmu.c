@@ -155,7 +155,8 @@ static uint32_t add_term(const char *unit_name, const char *signal, const tl_pro
     return n;
 }
 
-// "l2.read_hart#" of hart 3 into "l2" and "read_hart3". Returns what follows the term and its " + ", or NULL: not well formed.
+// "l2.read_hart#" of hart 3 into "l2" and "read_hart3". Returns what follows the term and its " +
+// ", or NULL: not well formed.
 static const char *next_term(const char *text, uint32_t hart, char unit[static 32], char signal[static 64]) {
     size_t n_unit = strcspn(text, ". +");
     if (n_unit == 0 || n_unit >= 32 || text[n_unit] != '.')

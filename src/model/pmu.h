@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What one PMU design provides, and all it may ask for. Counting belongs to the machine: it keeps running totals of every signal
-// (model/unit.h). Meaning belongs to a PMU: its events are named sums of signals, its counters differences of totals, its registers rows
-// of a register map. A design never sees the machine, so it can be tried with a host whose totals the test writes.
+// What one PMU design provides, and all it may ask for. Counting belongs to the machine: it keeps
+// running totals of every signal (model/unit.h). Meaning belongs to a PMU: its events are named
+// sums of signals, its counters differences of totals, its registers rows of a register map. A
+// design never sees the machine, so it can be tried with a host whose totals the test writes.
 //
-// Sources of events are written "hart.insn_load + l1d.load_miss": the unit's name and the signal's. A unit that every hart has is the own
-// hart's; of the others all are summed ("l2.read": over all slices). # is the number of the own hart: "l2.read_hart#".
+// Sources of events are written "hart.insn_load + l1d.load_miss": the unit's name and the signal's.
+// A unit that every hart has is the own hart's; of the others all are summed ("l2.read": over all
+// slices). # is the number of the own hart: "l2.read_hart#".
 #ifndef TL_MODEL_PMU_H
 #define TL_MODEL_PMU_H
 
@@ -45,20 +47,23 @@ typedef struct tl_pmu_host {
     const tl_probe *probe;
     const tl_config *config; // what the machine is made of; NULL: a host that is no machine
     uint32_t n_harts;        // 0: a host that is no machine
-    // What the description says of this design, its settings_size bytes. NULL: its default_settings.
+    // What the description says of this design, its settings_size bytes. NULL: its
+    // default_settings.
     const void *(*settings)(void *ctx, const tl_pmu_type *type);
     void (*sync)(void *ctx, uint32_t hart);      // all totals of this hart are right, to the instruction before the one under way
     uint64_t (*cycle)(void *ctx, uint32_t hart); // signal hart.cycle, without sync
-    // The same as it is in machine cycle `now`, which may lie before or behind where the hart has come: while a hart has nothing to run, its
-    // cycles stand still.
+    // The same as it is in machine cycle `now`, which may lie before or behind where the hart has
+    // come: while a hart has nothing to run, its cycles stand still.
     uint64_t (*cycle_in)(void *ctx, uint32_t hart, uint64_t now);
     uint64_t (*instret)(void *ctx, uint32_t hart); // signal hart.instret, without sync
     uint64_t (*time)(void *ctx, uint32_t hart);    // machine time, as CSR time shows it
     tl_priv (*privilege)(void *ctx, uint32_t hart);
-    // Counters (bit n: counter n) that user mode may read although no system software is there to permit it; 0 when there is.
+    // Counters (bit n: counter n) that user mode may read although no system software is there to
+    // permit it; 0 when there is.
     uint32_t (*user_counters)(void *ctx, uint32_t hart);
     void (*set_irq)(void *ctx, uint32_t hart, tl_irq irq, bool level);
-    // Writes bytes into RAM as a bus master does: coherent with the caches and counted in unit dma. false: not all of it is RAM.
+    // Writes bytes into RAM as a bus master does: coherent with the caches and counted in unit dma.
+    // false: not all of it is RAM.
     bool (*dma)(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_bytes, uint64_t now);
     void (*changed)(void *ctx, uint32_t hart); // what the port needs, or its deadline, may have changed: ask again soon
 } tl_pmu_host;
@@ -78,7 +83,8 @@ enum { TL_PMU_MAX_TEXTS = 24 };
 // One instance for each hart, or one for the whole machine.
 typedef enum tl_pmu_scope { TL_PMU_OF_HART, TL_PMU_OF_MACHINE } tl_pmu_scope;
 
-// Whether programs under the user-mode personality may use a design, as their kernel would permit it.
+// Whether programs under the user-mode personality may use a design, as their kernel would permit
+// it.
 typedef enum tl_grant { TL_DENIED, TL_GRANTED, TL_GRANTED_UNTIL_EXEC } tl_grant;
 
 // The device tree's node of a design with a window. The board adds address and size.
@@ -115,26 +121,32 @@ struct tl_pmu_type {
     tl_grant (*grant)(const void *settings);              // NULL hook: TL_DENIED
     const char *grant_name;                               // with grant: NAME of the key os.NAME, which says what is granted
 
-    // Window: registers are reached by loads and stores; their addresses are offsets in it. window_bytes 0: by CSRs.
+    // Window: registers are reached by loads and stores; their addresses are offsets in it.
+    // window_bytes 0: by CSRs.
     uint64_t window_paddr, window_bytes;
     void (*describe_node)(const tl_pmu *pmu, tl_pmu_node *ret_node); // of designs with a window; NULL: no node
     const char *device_name;                                         // a granted program maps the window from /dev/NAME; NULL: it cannot
     uint32_t device_minor;                                           // of that file; the major number is 10
 
-    // A port that attach leaves empty reaches the rows of the register map by their addresses, in every mode.
+    // A port that attach leaves empty reaches the rows of the register map by their addresses, in
+    // every mode.
     TL_MUST_CHECK tl_status (*attach)(tl_pmu *pmu, tl_arena *arena, tl_error *err);
     void (*reset)(tl_pmu *pmu); // power-on state; totals go on
-    // Of TL_PMU_OF_MACHINE: the registers of one hart and the port that hangs in it. NULL: the instance has no port in harts.
+    // Of TL_PMU_OF_MACHINE: the registers of one hart and the port that hangs in it. NULL: the
+    // instance has no port in harts.
     tl_pmu *(*of_hart)(tl_pmu *pmu, uint32_t hart);
     uint64_t (*irqs)(const tl_pmu *pmu);                             // a bit for each interrupt line of a hart that it may raise
     void (*notice)(tl_pmu *pmu, const tl_hart *h, tl_notice notice); // who runs may have changed
-    // A process that does not trust the last one gets this hart; is_granted says whether it may use the design.
+    // A process that does not trust the last one gets this hart; is_granted says whether it may use
+    // the design.
     void (*hand_over)(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted);
-    // Linux perf: what event it counts, as source texts of the machine's signals. SBI: an event_idx of the SBI's PMU extension, else a raw
-    // selector of this design. Returns the number of texts, at most TL_PMU_MAX_TEXTS; 0: no such event.
+    // Linux perf: what event it counts, as source texts of the machine's signals. SBI: an event_idx
+    // of the SBI's PMU extension, else a raw selector of this design. Returns the number of texts,
+    // at most TL_PMU_MAX_TEXTS; 0: no such event.
     uint32_t (*perf_sources)(const tl_pmu *pmu, bool is_sbi, uint64_t selector, const char *ret_texts[]);
     uint64_t (*tick)(tl_pmu *pmu, uint64_t now); // does what is due up to `now`; returns the next cycle in which something is
-    // Accesses of harts to devices pass the design: a bus that answers as `below`, which is borrowed.
+    // Accesses of harts to devices pass the design: a bus that answers as `below`, which is
+    // borrowed.
     const tl_bus *(*watch_bus)(tl_pmu *pmu, const tl_bus *below);
 };
 
@@ -142,16 +154,19 @@ extern const tl_pmu_type *const tl_pmu_types[]; // every design, NULL-terminated
 
 const tl_pmu_type *tl_pmu_find(const char *name);                                   // NULL: no design of that name
 const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *name); // NULL: none of that name
-// A PMU of one hart, or the machine's with hart 0, in its reset state. `host` is borrowed. access_bits is the hart's XLEN.
+// A PMU of one hart, or the machine's with hart 0, in its reset state. `host` is borrowed.
+// access_bits is the hart's XLEN.
 TL_MUST_CHECK tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, const tl_pmu_host *host,
                                    uint32_t hart, tl_arena *arena, tl_pmu **ret_pmu, tl_error *err);
 
-// A register of a port by its number, as an instruction reads and writes it; `retired` is the caller's. false: there is none, or it is refused.
+// A register of a port by its number, as an instruction reads and writes it; `retired` is the
+// caller's. false: there is none, or it is refused.
 bool tl_port_read(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t *ret_value);
 bool tl_port_write(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t value);
 
-// A PMU with a window, as the bus sees it: aligned accesses of 4 or 8 bytes, halves of wider registers where high_addr says. What no
-// register answers reads 0 and ignores writes. false: not an access it knows.
+// A PMU with a window, as the bus sees it: aligned accesses of 4 or 8 bytes, halves of wider
+// registers where high_addr says. What no register answers reads 0 and ignores writes. false: not
+// an access it knows.
 bool tl_pmu_load(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value);
 bool tl_pmu_store(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t value);
 

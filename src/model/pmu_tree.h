@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a PMU of the harts says of itself in the device tree: the node `riscv,pmu`, by which firmware learns which standard event is
-// which selector and on which counters it can count. The PMU fills the rows, the board writes them down. Counter masks have bit n for
-// counter n, 0 and 2 being cycle and instret. Format: OpenSBI's docs/pmu_support.md.
+// What a PMU of the harts says of itself in the device tree: the node `riscv,pmu`, by which
+// firmware learns which standard event is which selector and on which counters it can count. The
+// PMU fills the rows, the board writes them down. Counter masks have bit n for counter n, 0 and 2
+// being cycle and instret. Format: OpenSBI's docs/pmu_support.md.
 #ifndef TL_MODEL_PMU_TREE_H
 #define TL_MODEL_PMU_TREE_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How observers reach tallies: a path such as "hart0.l1d.load_miss" is resolved once into a cell of the flat array.
-// Reading is one load and costs the run loop nothing; call tl_machine_sync (machine/machine.h) before a batch of reads.
+// How observers reach tallies: a path such as "hart0.l1d.load_miss" is resolved once into a cell of
+// the flat array. Reading is one load and costs the run loop nothing; call tl_machine_sync
+// (machine/machine.h) before a batch of reads.
 #ifndef TL_MODEL_PROBE_H
 #define TL_MODEL_PROBE_H
 

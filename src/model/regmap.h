@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Register files as data. A register is a row: where it stands, which fields it has, what kind of access each field permits, what it
-// holds after reset. The engine reads, writes and resets by these rows; hooks say only what a kind cannot. The same rows print the
-// manual page of a PMU and drive the battery that every PMU passes (tests/contract/test_pmu.c).
+// Register files as data. A register is a row: where it stands, which fields it has, what kind of
+// access each field permits, what it holds after reset. The engine reads, writes and resets by
+// these rows; hooks say only what a kind cannot. The same rows print the manual page of a PMU and
+// drive the battery that every PMU passes (tests/contract/test_pmu.c).
 //
-// An array is one row with a count. A register wider than one access of its file (64 bits on a 32-bit machine) is reached in two
-// halves, the upper one at high_addr.
+// An array is one row with a count. A register wider than one access of its file (64 bits on a
+// 32-bit machine) is reached in two halves, the upper one at high_addr.
 #ifndef TL_MODEL_REGMAP_H
 #define TL_MODEL_REGMAP_H
 
@@ -88,10 +89,11 @@ void tl_regfile_was_read_at(tl_regfile *file, const tl_reg_at *at);  // what rea
 uint64_t tl_regfile_read_at(tl_regfile *file, const tl_reg_at *at);  // both
 void tl_regfile_write_at(tl_regfile *file, const tl_reg_at *at, uint64_t value);
 void tl_regfile_reset(tl_regfile *file); // stored values only: a device that keeps more resets it itself
-// What a table must be: fields without gaps or overlap that fill their register, addresses that are unique, reset values that fit.
-// TL_EINVAL names the row.
+// What a table must be: fields without gaps or overlap that fill their register, addresses that are
+// unique, reset values that fit. TL_EINVAL names the row.
 TL_MUST_CHECK tl_status tl_regmap_check(const tl_regmap *map, tl_error *err);
-// "mhpmevent3" of row "mhpmevent#", index 0; with an "h" for an upper half. Returns the length like snprintf.
+// "mhpmevent3" of row "mhpmevent#", index 0; with an "h" for an upper half. Returns the length like
+// snprintf.
 int tl_reg_name(const tl_reg *reg, uint32_t index, bool is_high, char *buffer, size_t size);
 const char *tl_reg_access_name(tl_reg_access access); // "WARL"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Counters as differences of totals: at every width the value is that of a register of so many bits, and a wrap is noticed once.
+// Counters as differences of totals: at every width the value is that of a register of so many
+// bits, and a wrap is noticed once.
 #include "model/counter.h"
 
 #include "base/testing.h"

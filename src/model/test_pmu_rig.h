@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A host for PMUs without a machine: two harts whose totals the test advances, a cache of two slices with a link to each hart, and a record of
-// what the PMU did.
-// Totals that front-ends hold back show only after sync, and hart.cycle and hart.instret only through the host's functions, so that a PMU that
-// forgets to ask is found out.
+// A host for PMUs without a machine: two harts whose totals the test advances, a cache of two
+// slices with a link to each hart, and a record of what the PMU did.
+// Totals that front-ends hold back show only after sync, and hart.cycle and hart.instret only
+// through the host's functions, so that a PMU that forgets to ask is found out.
 #ifndef TL_MODEL_TEST_PMU_RIG_H
 #define TL_MODEL_TEST_PMU_RIG_H
 
@@ -177,8 +177,9 @@ static inline tl_hart *rig_hart(pmu_rig *r) {
     return r->hart;
 }
 
-// What a CSR instruction does, without its checks of privilege levels. `rig_write` is a whole instruction that has no other effect. Of a
-// PMU with a window: a load or store as wide as the rig's hart.
+// What a CSR instruction does, without its checks of privilege levels. `rig_write` is a whole
+// instruction that has no other effect. Of a PMU with a window: a load or store as wide as the
+// rig's hart.
 static inline bool rig_read(pmu_rig *r, uint32_t csr, uint64_t *ret_value) {
     const tl_pmu_port *port = &r->pmu->port;
     if (r->pmu->type->window_bytes != 0)

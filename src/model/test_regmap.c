@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The register engine: what each kind of access does, halves, arrays, hooks, and that the check of tables finds each mistake.
+// The register engine: what each kind of access does, halves, arrays, hooks, and that the check of
+// tables finds each mistake.
 #include "model/regmap.h"
 
 #include <string.h>
@@ -108,7 +109,8 @@ static void test_a_wide_register_has_two_halves(void **state) {
     assert_false(tl_regfile_write(&wide, 0x90, 0)); // no halves where one access carries it
 }
 
-// A bit that an access does not carry is not written, whatever the kind of its field and whichever half it lies in.
+// A bit that an access does not carry is not written, whatever the kind of its field and whichever
+// half it lies in.
 static void test_a_half_writes_the_bits_of_a_field_that_it_carries(void **state) {
     (void)state;
     tl_regfile file = new_file(32);

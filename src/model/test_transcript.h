@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Replays transcripts: accesses to a PMU's registers with the answers they must get, as somebody at a real machine would write them down.
-// One step a line, # begins a comment; registers are numbers or names, numbers decimal or 0x.
+// Replays transcripts: accesses to a PMU's registers with the answers they must get, as somebody at
+// a real machine would write them down. One step a line, # begins a comment; registers are numbers
+// or names, numbers decimal or 0x.
 //
 //   preset u74 [xlen 32]      begins anew: a PMU of hart 0 after reset, in machine mode
 //   mode M|S|U                the hart changes its privilege mode

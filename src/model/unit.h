@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the hardware can tell, before any PMU exists: units, their signals, and where the running totals (tallies) stand.
+// What the hardware can tell, before any PMU exists: units, their signals, and where the running
+// totals (tallies) stand.
 //
-// A signal belongs to a unit type; its tally is one 64-bit cell in the machine's flat array, free-running since reset, never
-// cleared, never sampled. Emitting is an add. A front-end may hold counts back (per-block execution counts, the cycle register);
-// tl_machine_sync folds them in, and whoever reads tallies calls it first.
+// A signal belongs to a unit type; its tally is one 64-bit cell in the machine's flat array,
+// free-running since reset, never cleared, never sampled. Emitting is an add. A front-end may hold
+// counts back (per-block execution counts, the cycle register); tl_machine_sync folds them in, and
+// whoever reads tallies calls it first.
 #ifndef TL_MODEL_UNIT_H
 #define TL_MODEL_UNIT_H
 

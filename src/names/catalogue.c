@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names of one machine: its units and signals, and how a name becomes a formula. Aliases and metrics: metrics.c.
+// Names of one machine: its units and signals, and how a name becomes a formula. Aliases and
+// metrics: metrics.c.
 #include "names/catalogue.h"
 
 #include <stdio.h>
@@ -145,7 +146,8 @@ typedef struct gathering {
     uint32_t n_cells, n_hart_cells;
 } gathering;
 
-// A shared unit may tell the harts apart in signals of their own: read_hart0 .. are the parts of read.
+// A shared unit may tell the harts apart in signals of their own: read_hart0 .. are the parts of
+// read.
 static void gather_parts(const tl_catalogue *catalogue, const tl_catalogue_unit *unit, const char *signal, gathering *into) {
     for (uint32_t hart = 0; hart < catalogue->n_harts; hart++) {
         char name[MAX_NAME_BYTES];
@@ -189,8 +191,8 @@ static tl_status gather(tl_catalogue *catalogue, const selection *select, const 
     return TL_OK;
 }
 
-// Whether everything a signal counts is done by instructions of the program, which run in user mode: the Linux personality is not
-// made of simulated instructions.
+// Whether everything a signal counts is done by instructions of the program, which run in user
+// mode: the Linux personality is not made of simulated instructions.
 static bool is_of_program(const char *type, const char *signal) {
     static const char *const parts[] = {
         "bp.*",        "l1i.*",      "l1d.*",         "itlb.*",       "dtlb.*",       "l2tlb.*",          "ptw.*",
@@ -284,7 +286,8 @@ static const tl_catalogue_constant *find_constant(const tl_catalogue *catalogue,
     return NULL;
 }
 
-// A name in a formula: alias, signal, metric, machine.KEY, or `harts`, the number of harts that the value is about.
+// A name in a formula: alias, signal, metric, machine.KEY, or `harts`, the number of harts that the
+// value is about.
 static tl_status find_name(void *ctx, const char *text, tl_leaf *ret_leaf, tl_error *err) {
     static const char machine[] = "machine.";
     const scope *in = ctx;
@@ -436,7 +439,8 @@ static tl_status unknown_event(const tl_catalogue *catalogue, const char *name, 
     return tl_fail(err, TL_ENOENT, "unknown event '%s'%s", name, *suggestion ? suggestion : "; tally list shows them all");
 }
 
-// perf's other way to write a name: "cpu/cycles/" is cycles, "cpu/cycles/u" is cycles:u. Terms with a value are selectors of a PMU.
+// perf's other way to write a name: "cpu/cycles/" is cycles, "cpu/cycles/u" is cycles:u. Terms with
+// a value are selectors of a PMU.
 static tl_status take_slashes(const tl_catalogue *catalogue, const char *text, char *ret_name, size_t size_bytes, tl_error *err) {
     const char *open = strchr(text, '/'), *close = open ? strchr(open + 1, '/') : NULL;
     if (!close) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Every name a user may ask for on one machine, and what it stands for: signals, perf and PAPI aliases, metrics.
+// Every name a user may ask for on one machine, and what it stands for: signals, perf and PAPI
+// aliases, metrics.
 //
-// An event is, in this order: an alias ("cycles", metrics/aliases.txt), an exact signal path ("hart0.l1d.load_miss"), or a signal of a
-// unit type, summed over its instances ("l1d.load_miss"). A glob yields one event for each alias and each sum that matches
-// ("*.load_miss", "l2.*"), or, when none does, for each path ("hart0.*"). Suffixes :u :k :m ask for privilege modes where they are known.
-// A metric is a group of metrics/*.txt or a name from one ("cpi_stack", "ipc"), or a glob over metrics.
+// An event is, in this order: an alias ("cycles", metrics/aliases.txt), an exact signal path
+// ("hart0.l1d.load_miss"), or a signal of a unit type, summed over its instances ("l1d.load_miss").
+// A glob yields one event for each alias and each sum that matches ("*.load_miss", "l2.*"), or,
+// when none does, for each path ("hart0.*"). Suffixes :u :k :m ask for privilege modes where they
+// are known. A metric is a group of metrics/*.txt or a name from one ("cpi_stack", "ipc"), or a
+// glob over metrics.
 //
 // Everything returned is owned by the catalogue and lives as long as it does.
 #ifndef TL_NAMES_CATALOGUE_H
@@ -78,7 +81,8 @@ typedef struct tl_quantities { // a zeroed one is empty
 } tl_quantities;
 void tl_quantities_done(tl_quantities *list); // frees the array; NULL items are fine
 
-// Appends what a comma-separated list names, in order, each name once; on failure `list` is unchanged. TL_ENOENT offers the nearest names.
+// Appends what a comma-separated list names, in order, each name once; on failure `list` is
+// unchanged. TL_ENOENT offers the nearest names.
 TL_MUST_CHECK tl_status tl_catalogue_events(tl_catalogue *catalogue, const char *names, tl_quantities *list, tl_error *err);
 TL_MUST_CHECK tl_status tl_catalogue_metrics(tl_catalogue *catalogue, const char *names, tl_quantities *list, tl_error *err);
 // The next item of a comma-separated list, without blanks and braces around it; NULL at the end.

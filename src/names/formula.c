@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Formulas: a recursive-descent parser builds a tree in the arena, evaluation walks it. Integers are 128 bits wide on the way, so that
-// sums and differences of totals are exact whatever their order; what does not fit becomes a double.
+// Formulas: a recursive-descent parser builds a tree in the arena, evaluation walks it. Integers
+// are 128 bits wide on the way, so that sums and differences of totals are exact whatever their
+// order; what does not fit becomes a double.
 #include "names/formula.h"
 
 #include <math.h>

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Formulas over tallies: what an alias or a metric is made of. Text is compiled once against the names of one machine; evaluating
-// reads a flat array of totals or differences of totals, in cell order.
+// Formulas over tallies: what an alias or a metric is made of. Text is compiled once against the
+// names of one machine; evaluating reads a flat array of totals or differences of totals, in cell
+// order.
 //
-// Grammar, loosest first: `A if C else B`; `or`; `and`; < <= > >= == !=; + -; * / // (rounded down); unary -; numbers, names, parentheses,
-// min(a, b, ...), max(a, b, ...), d_ratio(a, b) (a / b, or 0 when b is 0). A `-` with letters or digits on both sides belongs to the name
-// (L1-dcache-loads), so subtraction is written with spaces. Sums, differences and products of totals are exact; a quotient is exact
-// when it is whole. Dividing by zero makes the value missing, with a reason; an `if` looks at the branch it takes only.
+// Grammar, loosest first: `A if C else B`; `or`; `and`; < <= > >= == !=; + -; * / // (rounded
+// down); unary -; numbers, names, parentheses, min(a, b, ...), max(a, b, ...), d_ratio(a, b) (a /
+// b, or 0 when b is 0). A `-` with letters or digits on both sides belongs to the name
+// (L1-dcache-loads), so subtraction is written with spaces. Sums, differences and products of
+// totals are exact; a quotient is exact when it is whole. Dividing by zero makes the value missing,
+// with a reason; an `if` looks at the branch it takes only.
 #ifndef TL_NAMES_FORMULA_H
 #define TL_NAMES_FORMULA_H
 
@@ -28,10 +31,12 @@ typedef struct tl_value {
 typedef struct tl_formula tl_formula; // lives in the arena it was compiled into
 
 enum { TL_ALL_HARTS = -1 };
-// `values`: one number per cell. `hart` >= 0 counts only what that hart did; a formula that needs more than that is missing then.
+// `values`: one number per cell. `hart` >= 0 counts only what that hart did; a formula that needs
+// more than that is missing then.
 tl_value tl_formula_eval(const tl_formula *formula, const uint64_t *values, int hart);
 
-// A formula that is nothing but a sum of totals: its cells, for printing per unit. 0: it is more than that.
+// A formula that is nothing but a sum of totals: its cells, for printing per unit. 0: it is more
+// than that.
 uint32_t tl_formula_cells(const tl_formula *formula, const tl_cell **ret_cells);
 bool tl_formula_is_shared(const tl_formula *formula); // needs totals that no single hart answers for
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names made of formulas: the aliases and the metric groups, read from the texts that the library carries and from those a user adds.
+// Names made of formulas: the aliases and the metric groups, read from the texts that the library
+// carries and from those a user adds.
 #include "names/metrics.h"
 
 #include <stdio.h>

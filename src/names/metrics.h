@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Metric groups: text files of four parts (metrics/*.txt, docs/metrics.md) with formulas over the names of the catalogue.
+// Metric groups: text files of four parts (metrics/*.txt, docs/metrics.md) with formulas over the
+// names of the catalogue.
 #ifndef TL_NAMES_METRICS_H
 #define TL_NAMES_METRICS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every event that a PMU design calls for has a row in its map (metrics/*.map), and each row is a formula over signals that exist on
-// every machine, or says why it has none.
+// Every event that a PMU design calls for has a row in its map (metrics/*.map), and each row is a
+// formula over signals that exist on every machine, or says why it has none.
 #include "names/catalogue.h"
 
 #include "base/bits.h"

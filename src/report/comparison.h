@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Comparisons as text, JSON, CSV and a picture. The formats for programs walk one table of members (comparison_members.c), so that a new member of
-// a row is one line there.
+// Comparisons as text, JSON, CSV and a picture. The formats for programs walk one table of members
+// (comparison_members.c), so that a new member of a row is one line there.
 #ifndef TL_REPORT_COMPARISON_H
 #define TL_REPORT_COMPARISON_H
 

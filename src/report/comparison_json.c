@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Comparisons for programs: one object a line, schema "tally.compare/1" (docs/schema/compare-1.json), the run first.
+// Comparisons for programs: one object a line, schema "tally.compare/1"
+// (docs/schema/compare-1.json), the run first.
 #include "base/json.h"
 #include "report/comparison.h"
 #include "result/result.h"

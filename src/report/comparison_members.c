@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every member of a comparison's rows: its name to programs, and where it is. Names are interface: added, never renamed.
+// Every member of a comparison's rows: its name to programs, and where it is. Names are interface:
+// added, never renamed.
 #include <stddef.h>
 
 #include "base/bits.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The picture of a comparison: error against the number of events, a line for each design, and cycles of a read against the time between two
-// beats of the fabric, a line for each way to read.
+// The picture of a comparison: error against the number of events, a line for each design, and
+// cycles of a read against the time between two beats of the fabric, a line for each way to read.
 #include <stdlib.h>
 #include <string.h>
 

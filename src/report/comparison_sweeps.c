@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The sweeps of a comparison as text: where one way to read beats the other, and how errors grow with the number of events.
+// The sweeps of a comparison as text: where one way to read beats the other, and how errors grow
+// with the number of events.
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@ static int compare(uint64_t a, uint64_t b) {
     return distance * 1000 <= least * EVEN_PER_MILLE ? 0 : a < b ? -1 : 1;
 }
 
-// "1 2 4", the beats of rows with so many harts in which empty-poll stands to trigger-poll as `sign` says.
+// "1 2 4", the beats of rows with so many harts in which empty-poll stands to trigger-poll as
+// `sign` says.
 static uint32_t put_beats(const tl_comparison *c, uint32_t n_harts, int sign, const char *before, FILE *stream) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->n_fabrics; i++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Events, costs of a read, privileges, hardware: the tables of a comparison with more than one number for each design.
+// Events, costs of a read, privileges, hardware: the tables of a comparison with more than one
+// number for each design.
 #include "report/comparison_tables.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The longer tables of a comparison as text. Each begins with an empty line and writes nothing at all when it has no row.
+// The longer tables of a comparison as text. Each begins with an empty line and writes nothing at
+// all when it has no row.
 #ifndef TL_REPORT_COMPARISON_TABLES_H
 #define TL_REPORT_COMPARISON_TABLES_H
 

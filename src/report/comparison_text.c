@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A comparison for people: the measured rows with a column for each design, then what only makes sense at length, as tables of their own. Every
-// number stands in JSON and CSV, too (comparison_members.c); a few are left out here.
+// A comparison for people: the measured rows with a column for each design, then what only makes
+// sense at length, as tables of their own. Every number stands in JSON and CSV, too
+// (comparison_members.c); a few are left out here.
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>

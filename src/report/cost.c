@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tally describe pmu NAME --cost: part by part, beside other designs, then for chips of other sizes.
+// tally describe pmu NAME --cost: part by part, beside other designs, then for chips of other
+// sizes.
 #include "report/cost.h"
 
 #include "base/json.h"

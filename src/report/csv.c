@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Comma-separated values as RFC 4180 has them, with line feeds: a header line, then always the same columns. A missing value is an
-// empty cell with its reason in the last one.
+// Comma-separated values as RFC 4180 has them, with line feeds: a header line, then always the same
+// columns. A missing value is an empty cell with its reason in the last one.
 #include <string.h>
 
 #include "base/parse.h"

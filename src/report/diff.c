@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Two results beside each other: rows that changed, largest relative change nowhere hidden, gates last.
+// Two results beside each other: rows that changed, largest relative change nowhere hidden, gates
+// last.
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// NDJSON, schema tally.stat/1 (docs/schema/stat-1.json): a header, then events, metrics and notes, last an end record. Nothing in
-// it depends on the host, unless asked, so that equal runs give equal bytes.
+// NDJSON, schema tally.stat/1 (docs/schema/stat-1.json): a header, then events, metrics and notes,
+// last an end record. Nothing in it depends on the host, unless asked, so that equal runs give
+// equal bytes.
 #include "report/report.h"
 
 static void string_or_null(tl_json *json, const char *key, const char *value) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The lines of Linux perf stat, for scripts that were made for it, in the order perf 6.1 writes them (its manual page differs):
-// value, unit, event, [variance with -r], run time in ns, percent of it, metric, its unit. -A puts CPUn first, -I the time before
-// that. The truth is always counted, so its percentage is 100; what a PMU reports has the time it ran. What perf would print as <not counted>
-// is that, too.
+// The lines of Linux perf stat, for scripts that were made for it, in the order perf 6.1 writes
+// them (its manual page differs): value, unit, event, [variance with -r], run time in ns, percent
+// of it, metric, its unit. -A puts CPUn first, -I the time before that. The truth is always
+// counted, so its percentage is 100; what a PMU reports has the time it ran. What perf would print
+// as <not counted> is that, too.
 #include <string.h>
 
 #include "base/bits.h"
@@ -37,7 +38,8 @@ static const char *value_text(const tl_row *row, unsigned n_decimals, char text[
 
 static const char *unit_of(const tl_row *row) { return !strcmp(row->unit, "ns") ? "msec" : !strcmp(row->unit, "bytes") ? "bytes" : ""; }
 
-// perf's own metric of an event, from the other events of the report: what perf stat 6.1 writes beside a count without being asked.
+// perf's own metric of an event, from the other events of the report: what perf stat 6.1 writes
+// beside a count without being asked.
 typedef struct shadow {
     double value;
     unsigned n_decimals; // in lines; objects have six
@@ -64,7 +66,8 @@ static const char *const synonyms[][2] = {{"cpu-cycles", "cycles"},
                                           {"idle-cycles-frontend", "stalled-cycles-frontend"},
                                           {"idle-cycles-backend", "stalled-cycles-backend"}};
 
-// Is the event `plain`, by any of its names, with the modifiers `modifiers` (":u") or any if that is NULL?
+// Is the event `plain`, by any of its names, with the modifiers `modifiers` (":u") or any if that
+// is NULL?
 static bool is_event(const char *name, const char *plain, const char *modifiers) {
     size_t n = strcspn(name, ":");
     bool is_equal = strlen(plain) == n && !strncmp(name, plain, n);

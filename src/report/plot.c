@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A chart is a few hundred bytes of SVG: classes carry colors, so that one file serves light and dark screens, and everything is placed by
-// arithmetic on the values. Numbers go through tl_format_fixed because printf follows the locale.
+// A chart is a few hundred bytes of SVG: classes carry colors, so that one file serves light and
+// dark screens, and everything is placed by arithmetic on the values. Numbers go through
+// tl_format_fixed because printf follows the locale.
 #include "report/plot.h"
 
 #include <math.h>
@@ -64,7 +65,8 @@ static void put_line(double x1, double y1, double x2, double y2, const char *cla
             tl_format_fixed(x2, 1, c), tl_format_fixed(y2, 1, d), classes);
 }
 
-// Round distances, 1, 2 or 5 times a power of ten, that give about five ticks from 0 to at least `most`.
+// Round distances, 1, 2 or 5 times a power of ten, that give about five ticks from 0 to at least
+// `most`.
 static void make_linear(double most, axis *ret) {
     double step = most > 0 ? pow(10, floor(log10(most / 5))) : 1, ratio = most > 0 ? most / 5 / step : 0;
     step *= ratio > 5 ? 10 : ratio > 2 ? 5 : ratio > 1 ? 2 : 1;
@@ -161,7 +163,8 @@ static void put_series(const tl_plot_series *series, uint32_t number, const fram
                 tl_format_fixed(place_y(at, series->points[i].y), 1, b), number);
 }
 
-// Names beside the ends of their lines, pushed up where they would lie on each other: the lowest keeps its place.
+// Names beside the ends of their lines, pushed up where they would lie on each other: the lowest
+// keeps its place.
 static void put_names(const tl_plot_panel *panel, const frame *at, FILE *stream) {
     bool is_done[TL_PLOT_MAX_SERIES] = {false};
     double limit = at->top + PANEL_HEIGHT;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Line charts as SVG: panels above each other, axes with ticks at round numbers, a name at the end of each line. The file carries its own
-// colors for light and dark screens, names no font that a reader must have, and runs no script; the same values give the same bytes.
+// Line charts as SVG: panels above each other, axes with ticks at round numbers, a name at the end
+// of each line. The file carries its own colors for light and dark screens, names no font that a
+// reader must have, and runs no script; the same values give the same bytes.
 #ifndef TL_REPORT_PLOT_H
 #define TL_REPORT_PLOT_H
 
@@ -28,8 +29,8 @@ typedef struct tl_plot_panel {
     uint32_t n_series;
 } tl_plot_panel;
 
-// `description` is for those who hear the picture. Values must be finite and not negative, x at least 1 where it spans a factor of 8 or more:
-// the axis is then in powers of two.
+// `description` is for those who hear the picture. Values must be finite and not negative, x at
+// least 1 where it spans a factor of 8 or more: the axis is then in powers of two.
 void tl_plot_write(const tl_plot_panel *panels, uint32_t n_panels, const char *description, FILE *stream);
 
 #endif

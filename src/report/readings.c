@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table of tally suite: for each program a line for each cache, then the identity and what reading it took.
+// The table of tally suite: for each program a line for each cache, then the identity and what
+// reading it took.
 #include "report/readings.h"
 
 #include <ctype.h>

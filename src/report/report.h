@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a report format provides, and the little that formats share. The functions of tally/report.h are a thin face over this.
+// What a report format provides, and the little that formats share. The functions of tally/report.h
+// are a thin face over this.
 #ifndef TL_REPORT_REPORT_H
 #define TL_REPORT_REPORT_H
 

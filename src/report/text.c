@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The table for people, in the shape perf stat made familiar: value, name, and behind # the metric that makes the value readable.
-// One screen by default; -d adds every unit that did something, -dd every single count.
+// The table for people, in the shape perf stat made familiar: value, name, and behind # the metric
+// that makes the value readable. One screen by default; -d adds every unit that did something, -dd
+// every single count.
 #include <string.h>
 
 #include "report/report.h"
@@ -141,7 +142,8 @@ static void put_pmu(tl_reporter *reporter, const tl_result *result) {
         fprintf(stream, "\n %s\n", result->pmu_remark);
 }
 
-// The next row of the group to name: the largest that is not larger than the last one, or simply the next.
+// The next row of the group to name: the largest that is not larger than the last one, or simply
+// the next.
 static const tl_row *next_of_split(const tl_result *result, const char *group, bool is_sorted, const tl_row *last) {
     const tl_row *best = NULL;
     for (const tl_row *row = result->rows; row < result->rows + result->n_rows; row++) {
@@ -187,7 +189,8 @@ static void put_splits(tl_reporter *reporter, const tl_result *result) {
     }
 }
 
-// With -M every metric asked for is listed; by default metrics stand beside events or, as percentages, in a few words.
+// With -M every metric asked for is listed; by default metrics stand beside events or, as
+// percentages, in a few words.
 static bool are_metrics_chosen(const tl_result *result) {
     for (uint32_t i = 0; i < result->n_rows; i++) {
         if (result->rows[i].detail != 0)
@@ -280,7 +283,8 @@ static void put_heading(tl_reporter *reporter, const tl_result *result) {
                 result->n_roi_visits == 1 ? "" : "s");
 }
 
-// The message behind what the table says anyway: "killed by SIGSEGV: load from 0x10" -> "load from 0x10".
+// The message behind what the table says anyway: "killed by SIGSEGV: load from 0x10" -> "load from
+// 0x10".
 static const char *detail_of(const char *message, const char *known) {
     if (strncmp(message, known, strlen(known)) != 0)
         return message;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a design of counters costs in hardware, part by part, and what other designs of the same reach would: a plain value for reports.
+// What a design of counters costs in hardware, part by part, and what other designs of the same
+// reach would: a plain value for reports.
 #ifndef TL_RESULT_COST_H
 #define TL_RESULT_COST_H
 
@@ -41,8 +42,8 @@ typedef struct tl_cost {
     uint32_t n_harts, n_holders, n_counters, n_wired; // n_wired: numbers that software reads and that count nothing
     tl_cost_part parts[TL_COST_MAX_PARTS];
     uint32_t n_parts;
-    // The machine's own reach. The first n_kinds are the design itself and those that would count as
-    // much; then come other designs as their chips have them.
+    // The machine's own reach. The first n_kinds are the design itself and those that would count
+    // as much; then come other designs as their chips have them.
     tl_cost_design *designs;
     uint32_t n_kinds, n_designs;
     tl_cost_size *sizes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Differences, and gates on them. Whole numbers are compared as such: a change of one in 2^60 is seen.
+// Differences, and gates on them. Whole numbers are compared as such: a change of one in 2^60 is
+// seen.
 #include "result/diff.h"
 
 #include <math.h>
@@ -143,7 +144,8 @@ static bool is_same_name(const char *a, const char *b) { return a && b ? !strcmp
 
 static const char *region_of(const side *s, const tl_row *row) { return row->region ? row->region : s->region; }
 
-// Rows of a report of several regions name theirs. The rows of a report of one region do not; beside such a report they take its name.
+// Rows of a report of several regions name theirs. The rows of a report of one region do not;
+// beside such a report they take its name.
 static tl_status init_sides(side sides[2], tl_arena *arena, tl_error *err) {
     for (int i = 0; i < 2; i++) {
         for (uint32_t k = 0; k < sides[i].result->n_rows && !sides[i].has_regions; k++)
@@ -210,7 +212,8 @@ static tl_status apply_gate(tl_diff *diff, const char *text, tl_error *err) {
         if (!is_named(&gate, row) || !line->before || !line->after)
             continue;
         gate.n_rows++;
-        // A value that has gone missing on one side cannot be vouched for: that fails, too. Missing on both is equal.
+        // A value that has gone missing on one side cannot be vouched for: that fails, too. Missing
+        // on both is equal.
         bool fails = has_both(line) ? is_crossed(&gate, line) : !tl_diff_line_is_equal(line);
         if (fails && !line->failed_gate) {
             line->failed_gate = tl_arena_strdup(&diff->arena, text);
@@ -238,7 +241,8 @@ static uint32_t slots_of(tl_catalogue *catalogue, const char *name, const tl_cel
     return n;
 }
 
-// Rows of one scope that have the same value on both sides and sum the same tallies are one counted thing.
+// Rows of one scope that have the same value on both sides and sum the same tallies are one counted
+// thing.
 static tl_status find_synonyms(tl_diff *diff, tl_catalogue *names, tl_error *err) {
     tl_status status = TL_OK;
     const tl_cell **cells = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *cells);

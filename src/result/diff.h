@@ -32,11 +32,12 @@ struct tl_diff {
     uint32_t n_regions;
 };
 
-// Events that sum the same totals by `names` are the same. They are the names of a machine that has two of everything, because there one
-// instance differs from the sum. The diff does not keep them.
+// Events that sum the same totals by `names` are the same. They are the names of a machine that has
+// two of everything, because there one instance differs from the sum. The diff does not keep them.
 TL_MUST_CHECK tl_status tl_diff_make(const tl_result *before, const tl_result *after, tl_catalogue *names, const char *const *gates,
                                      tl_diff **ret_diff, tl_error *err);
-// Names or globs, separated by commas: only what they name is shown, and what breaks a gate. TL_ENOENT: neither result has it.
+// Names or globs, separated by commas: only what they name is shown, and what breaks a gate.
+// TL_ENOENT: neither result has it.
 TL_MUST_CHECK tl_status tl_diff_choose(tl_diff *diff, const char *names, tl_error *err);
 void tl_diff_release(tl_diff *diff); // NULL is fine
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A listing: the catalogue as rows of text, one kind at a time. A plain value; reports and the library read it.
+// A listing: the catalogue as rows of text, one kind at a time. A plain value; reports and the
+// library read it.
 #ifndef TL_RESULT_LISTING_H
 #define TL_RESULT_LISTING_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows from totals, as often as wanted: of events and metrics by their formulas, of a PMU's events by its counts beside the truth.
+// Rows from totals, as often as wanted: of events and metrics by their formulas, of a PMU's events
+// by its counts beside the truth.
 #include "result/outline.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An outline: what all results of one run share, the heading and what makes rows of totals. A session makes it before the run. Afterwards
-// only loading the program adds to it: the heading's digests. It owns its names, formulas and text, and lives as long as a result of it.
+// An outline: what all results of one run share, the heading and what makes rows of totals. A
+// session makes it before the run. Afterwards only loading the program adds to it: the heading's
+// digests. It owns its names, formulas and text, and lives as long as a result of it.
 #ifndef TL_RESULT_OUTLINE_H
 #define TL_RESULT_OUTLINE_H
 
@@ -45,7 +46,8 @@ TL_MUST_CHECK tl_status tl_outline_new(tl_outline **ret_outline, tl_error *err);
 tl_outline *tl_outline_share(tl_outline *outline); // one more owner; returns outline
 void tl_outline_free(tl_outline *outline);         // one owner less; NULL is fine
 
-// Makes the rows of a result, in its arena, from its totals, and with header.pmu from its pmu_counts.
+// Makes the rows of a result, in its arena, from its totals, and with header.pmu from its
+// pmu_counts.
 TL_MUST_CHECK tl_status tl_outline_rows(const tl_outline *outline, tl_result *result, tl_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A JSON report as a result. The file may come from anywhere: every member is checked before it is used, and what is wrong is said
-// with its line.
+// A JSON report as a result. The file may come from anywhere: every member is checked before it is
+// used, and what is wrong is said with its line.
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>

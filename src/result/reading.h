@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a reader found in counters of a machine that stands still: a plain value, independent of the machine it comes from. tally/reading.h explains it.
+// What a reader found in counters of a machine that stands still: a plain value, independent of the
+// machine it comes from. tally/reading.h explains it.
 #ifndef TL_RESULT_READING_H
 #define TL_RESULT_READING_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A result: what was run on what, one row for each count and metric, how the run ended. A plain value; reports read nothing else.
+// A result: what was run on what, one row for each count and metric, how the run ended. A plain
+// value; reports read nothing else.
 #ifndef TL_RESULT_H
 #define TL_RESULT_H
 
@@ -67,7 +68,8 @@ typedef struct tl_header {
     uint64_t max_insns;               // 0: no limit
     uint64_t seed, clock_hz;
     uint32_t n_harts;
-    // Of a PMU that has a title for them (model/pmu.h): how its settings differ from the default ones, "key = 4, ..."; NULL: in nothing.
+    // Of a PMU that has a title for them (model/pmu.h): how its settings differ from the default
+    // ones, "key = 4, ..."; NULL: in nothing.
     const char *pmu_settings, *pmu_settings_title; // title: "Distributed counters"
     const tl_setting *settings;                    // the whole machine
     uint32_t n_settings;
@@ -123,7 +125,8 @@ const tl_row *tl_result_row_of(const tl_result *result, const char *region, bool
                                const char *scope); // region NULL: none
 bool tl_row_is_of(const tl_row *row, const char *region);
 const char *tl_end_reason_name(tl_end_reason reason); // "exited"
-// (value - truth) / truth; false: there is no value, no truth, or a truth of 0 that the value misses.
+// (value - truth) / truth; false: there is no value, no truth, or a truth of 0 that the value
+// misses.
 bool tl_row_error(const tl_row *row, double *ret_error);
 
 // read.c: a JSON report as a result; `name` is for messages, the path "-" is standard input.

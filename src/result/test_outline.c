@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Results of a run that no machine made: two harts with a cache each and one memory, whose totals the test writes.
+// Results of a run that no machine made: two harts with a cache each and one memory, whose totals
+// the test writes.
 #include "result/outline.h"
 
 #include <stdlib.h>
@@ -176,7 +177,8 @@ static void test_results_outlive_whoever_made_their_outline(void **state) {
     tl_result_release(difference);
 }
 
-// Two events of a PMU: one means a formula, the other the totals that the test lists for each hart. 2 ns are a cycle.
+// Two events of a PMU: one means a formula, the other the totals that the test lists for each hart.
+// 2 ns are a cycle.
 static void test_counts_of_a_pmu_are_scaled_beside_the_truth(void **state) {
     (void)state;
     static const tl_cell of_hart_0[] = {LOAD_0, MISS_0}, of_hart_1[] = {LOAD_1};

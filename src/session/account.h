@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The hardware that each design of counters needs on one machine: the one account, of which tally
-// describe and tally compare print parts. TL_COST_SENTENCE (session/cost_maker.h) says what is in it. All
-// harts are in it, but CSRs and counters at once are those of one hart. A design brings its row as
-// src/readers/<design>/account.c; a design without one is in no account.
+// describe and tally compare print parts. TL_COST_SENTENCE (session/cost_maker.h) says what is in
+// it. All harts are in it, but CSRs and counters at once are those of one hart. A design brings its
+// row as src/readers/<design>/account.c; a design without one is in no account.
 #ifndef TL_SESSION_ACCOUNT_H
 #define TL_SESSION_ACCOUNT_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Names of translated code for Linux perf: see code_file.h. Records are collected in a buffer of fixed size, so nothing is allocated
-// while a machine runs. A name is the guest's function and the distance from its beginning, or the guest's address.
+// Names of translated code for Linux perf: see code_file.h. Records are collected in a buffer of
+// fixed size, so nothing is allocated while a machine runs. A name is the guest's function and the
+// distance from its beginning, or the guest's address.
 #include "session/code_file.h"
 
 #include <elf.h>
@@ -176,7 +177,8 @@ static tl_status open_file(tl_code_file *file, tl_error *err) {
         snprintf(file->path, sizeof file->path, "/tmp/perf-%d.map", (int)file->pid);
     else
         snprintf(file->path, sizeof file->path, "jit-%d.dump", (int)file->pid);
-    // Left over from a process of that number, or laid there by somebody else: a file of ours takes its place.
+    // Left over from a process of that number, or laid there by somebody else: a file of ours takes
+    // its place.
     if (unlink(file->path) != 0 && errno != ENOENT)
         return tl_fail(err, TL_EIO, "%s: %s", file->path, strerror(errno));
     file->fd = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Reads machine descriptions in two steps: libyaml's events are collected as (key, value, line), all structure checked on the way;
-// then the base machine is taken and the values are applied through the table of keys. A description is two levels deep at most and
-// has no aliases, so whatever else a file contains ends the reading where it stands.
+// Reads machine descriptions in two steps: libyaml's events are collected as (key, value, line),
+// all structure checked on the way; then the base machine is taken and the values are applied
+// through the table of keys. A description is two levels deep at most and has no aliases, so
+// whatever else a file contains ends the reading where it stands.
 #include "session/description.h"
 
 #include <errno.h>
@@ -84,7 +85,8 @@ static bool is_section(const char *name) {
     return false;
 }
 
-// The nearest keys; if none is near, those with the same last part ("cache.ways"), or the place where all are.
+// The nearest keys; if none is near, those with the same last part ("cache.ways"), or the place
+// where all are.
 static const char *suggestion(const char *path, char *text, size_t size_bytes) {
     tl_nearest nearest;
     tl_nearest_init(&nearest, path);

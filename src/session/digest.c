@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// XXH64 as its specification describes it (xxHash fast digest algorithm, version 0.1.1), for little-endian hosts and others alike.
+// XXH64 as its specification describes it (xxHash fast digest algorithm, version 0.1.1), for
+// little-endian hosts and others alike.
 #include "session/digest.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a session drives: something that runs on a machine until it ends or reaches a limit. A Linux program under the modeled kernel
-// (guest_user.c) and system software on a board (guest_system.c) are the two kinds; the session knows neither.
+// What a session drives: something that runs on a machine until it ends or reaches a limit. A Linux
+// program under the modeled kernel (guest_user.c) and system software on a board (guest_system.c)
+// are the two kinds; the session knows neither.
 #ifndef TL_SESSION_GUEST_H
 #define TL_SESSION_GUEST_H
 
@@ -45,7 +46,8 @@ typedef struct tl_guest_type {
     TL_MUST_CHECK tl_status (*symbol)(const tl_guest *guest, const char *name, const tl_guest_search *how, uint64_t *ret_address,
                                       tl_error *err);
     uint64_t (*entry)(const tl_guest *guest); // where the program begins, with its libraries mapped; 0, NULL: there is no loader
-    // The function that holds an address, and how far behind its beginning; NULL: not known. User programs: only with host_symbols.
+    // The function that holds an address, and how far behind its beginning; NULL: not known. User
+    // programs: only with host_symbols.
     const char *(*name_at)(const tl_guest *guest, uint64_t address, uint64_t *ret_within);
     const char *(*host_path)(const tl_guest *guest, uint32_t index); // tl_run_host_path; NULL: there are none
     uint64_t (*now_cycles)(const tl_guest *guest);

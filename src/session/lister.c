@@ -24,7 +24,8 @@ typedef struct builder {
     bool has_failed;
 } builder;
 
-// The row that `name` gets, or NULL: not selected, or no memory. Name and all other cells are copied.
+// The row that `name` gets, or NULL: not selected, or no memory. Name and all other cells are
+// copied.
 static void add(builder *b, tl_listing_row row) {
     if (b->glob && strcmp(b->glob, row.name) != 0 && !tl_glob_match(b->glob, row.name)) {
         tl_nearest_offer(&b->nearest, row.name);
@@ -74,7 +75,8 @@ static tl_status add_machines(builder *b, tl_error *err) {
     return TL_OK;
 }
 
-// A signal is listed once, by the name that sums it, with the paths of its instances. A pattern with a unit's path selects paths.
+// A signal is listed once, by the name that sums it, with the paths of its instances. A pattern
+// with a unit's path selects paths.
 static void add_signals(builder *b, const tl_catalogue *catalogue) {
     bool wants_paths = b->glob && (!strncmp(b->glob, "hart0", 5) || strpbrk(b->glob, "0123456789")) && strncmp(b->glob, "l", 1) != 0;
     uint32_t n_cells = tl_catalogue_n_cells(catalogue);

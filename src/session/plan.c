@@ -12,7 +12,8 @@
 #include "session/machine_names.h"
 #include "session/pmus.h"
 
-// The one-screen view: these aliases in this order, each with the metric that makes it readable. The rate of a miss counts its own kind only.
+// The one-screen view: these aliases in this order, each with the metric that makes it readable.
+// The rate of a miss counts its own kind only.
 static const struct {
     const char *alias, *metric;
 } screen[] = {

@@ -25,7 +25,8 @@ static tl_status read_into(tl_reading *reading, const tl_reading_of *of, const t
 }
 
 tl_status tl_reading_make(const tl_reading_of *of, const tl_source *source, tl_reading **ret_reading, tl_error *err) {
-    // Pages are given out from the bottom: what lies above the most that were in use at once was never touched.
+    // Pages are given out from the bottom: what lies above the most that were in use at once was
+    // never touched.
     uint64_t ram_bytes = of->machine->config.ram_bytes;
     if (of->peak_bytes > ram_bytes || ram_bytes - of->peak_bytes < 2 * of->type->reader_bytes)
         return tl_fail(err, TL_EINVAL,

@@ -18,7 +18,8 @@ typedef struct tl_reading_of {
     int status, signal;
 } tl_reading_of;
 
-// Runs the reader on the machine; source NULL: it reads everything. TL_EINVAL: no memory of the machine is left for it.
+// Runs the reader on the machine; source NULL: it reads everything. TL_EINVAL: no memory of the
+// machine is left for it.
 TL_MUST_CHECK tl_status tl_reading_make(const tl_reading_of *of, const tl_source *source, tl_reading **ret_reading, tl_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where regions begin and end. Places become breakpoints of all harts. Their set only grows, by the addresses that calls return to, since the
-// engines decode anew whenever it changes; what stops and means nothing goes on.
+// Where regions begin and end. Places become breakpoints of all harts. Their set only grows, by the
+// addresses that calls return to, since the engines decode anew whenever it changes; what stops and
+// means nothing goes on.
 #include "session/region.h"
 
 #include <inttypes.h>
@@ -144,7 +145,8 @@ static tl_status resolve_place(tl_regions *regions, place *p, const tl_guest *gu
     return TL_OK;
 }
 
-// All that can be found. is_missing is set, with the first reason in err, when a name leads nowhere yet.
+// All that can be found. is_missing is set, with the first reason in err, when a name leads nowhere
+// yet.
 static tl_status resolve_all(tl_regions *regions, const tl_guest *guest, const tl_guest_search *how, bool *ret_is_missing, tl_error *err) {
     *ret_is_missing = false;
     for (uint32_t i = 0; i < regions->n_asked; i++) {
@@ -180,7 +182,8 @@ tl_status tl_regions_resolve(tl_regions *regions, const tl_guest *guest, tl_erro
     return TL_OK;
 }
 
-// The loader has mapped what the program names. A name that is still unknown can come with dlopen only.
+// The loader has mapped what the program names. A name that is still unknown can come with dlopen
+// only.
 static tl_status begin_program(tl_regions *regions, const tl_guest *guest, void (*note)(void *ctx, const char *sentence), void *ctx,
                                tl_error *err) {
     bool waits = false, is_missing;
@@ -220,7 +223,8 @@ static void leave(tl_regions *regions, region *r) {
         r->sum[i] += machine->tally[i] - r->entry[i];
 }
 
-// The call that began the visit returns: the same place on another stack, or deeper in a recursion, is not meant.
+// The call that began the visit returns: the same place on another stack, or deeper in a recursion,
+// is not meant.
 static bool is_at_end(const region *r, const tl_hart *hart) {
     if (!r->stop.name)
         return hart->pc == r->return_pc && tl_hart_register_value(hart, TL_ROLE_STACK) == r->return_sp;
@@ -258,7 +262,8 @@ tl_status tl_regions_cross(tl_regions *regions, const tl_guest *guest, const tl_
 
 // ---- Markers.
 
-// The byte that the hart's program sees there; '\0' when its page is not there. Counts nothing: it is the host that looks.
+// The byte that the hart's program sees there; '\0' when its page is not there. Counts nothing: it
+// is the host that looks.
 static char byte_at(const tl_regions *regions, const tl_hart *h, uint64_t vaddr) {
     uint64_t paddr;
     if (!tl_memory_translate(regions->machine->memory, h, vaddr, &paddr) || paddr - TL_RAM_BASE_PADDR >= h->config->ram_bytes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Regions of interest: stretches of a run that are counted on their own. A region lies between two places of the code or between two markers of the
-// program (guest/include/tally/roi.h). Each keeps the totals of its completed visits and those of the moment its current visit began.
+// Regions of interest: stretches of a run that are counted on their own. A region lies between two
+// places of the code or between two markers of the program (guest/include/tally/roi.h). Each keeps
+// the totals of its completed visits and those of the moment its current visit began.
 #ifndef TL_SESSION_REGION_H
 #define TL_SESSION_REGION_H
 
@@ -17,11 +18,13 @@ typedef struct tl_regions tl_regions;
 TL_MUST_CHECK tl_status tl_regions_new(const tl_run_options *options, tl_machine *machine, tl_arena *arena, tl_regions **ret_regions,
                                        tl_error *err);
 bool tl_regions_are_several(const tl_regions *regions); // each has rows of its own in a result
-// Looks for places that have no address yet. Names that nothing has yet are no error while libraries may follow.
+// Looks for places that have no address yet. Names that nothing has yet are no error while
+// libraries may follow.
 TL_MUST_CHECK tl_status tl_regions_resolve(tl_regions *regions, const tl_guest *guest, tl_error *err);
 void tl_regions_watch_markers(tl_regions *regions); // of the program, from now on, if the options want them
 const tl_breaks *tl_regions_breaks(const tl_regions *regions);
-// A hart stands before one of them. True: the border of a region was crossed. TL_ENOENT, TL_EINVAL: the program begins, and a name leads nowhere.
+// A hart stands before one of them. True: the border of a region was crossed. TL_ENOENT, TL_EINVAL:
+// the program begins, and a name leads nowhere.
 TL_MUST_CHECK tl_status tl_regions_cross(tl_regions *regions, const tl_guest *guest, const tl_hart *hart,
                                          void (*note)(void *ctx, const char *sentence), void *ctx, bool *ret_crossed, tl_error *err);
 bool tl_regions_is_inside(const tl_regions *regions); // the first

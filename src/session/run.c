@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Drives one run. The machine runs until the nearest thing that anyone waits for: the end of an interval, a limit, the border of
-// the region of interest. Totals are read only there, so observing costs the run loop nothing.
+// Drives one run. The machine runs until the nearest thing that anyone waits for: the end of an
+// interval, a limit, the border of the region of interest. Totals are read only there, so observing
+// costs the run loop nothing.
 #include "session/run.h"
 
 #include <inttypes.h>
@@ -127,7 +128,8 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     return TL_OK;
 }
 
-// The fastest engine may turn out to be one that this host forbids, by a policy against executable memory say.
+// The fastest engine may turn out to be one that this host forbids, by a policy against executable
+// memory say.
 static tl_status new_machine(tl_session *session, const tl_run_options *options, const tl_engine_type *core, tl_error *err) {
     tl_plan *plan = session->plan;
     if (options->code_cache_bytes != 0)
@@ -198,7 +200,8 @@ out:
     return TL_OK;
 }
 
-// A library came up: it may have the functions that were not found before. A name that stays unknown is told later.
+// A library came up: it may have the functions that were not found before. A name that stays
+// unknown is told later.
 static void look_for_places(void *ctx) {
     tl_session *session = ctx;
     if (session->regions && session->guest)
@@ -416,7 +419,8 @@ static tl_status new_reading(tl_session *session, const tl_source_type *type, co
     return tl_reading_make(&of, source, ret_reading, err);
 }
 
-// Once, as soon as the program has ended. The reader counts, too: what a report says of the program is from before it.
+// Once, as soon as the program has ended. The reader counts, too: what a report says of the program
+// is from before it.
 static tl_status read_at_end(tl_session *session, tl_error *err) {
     const tl_source_type *type = session->plan->source_type;
     if (!type || !type->read_at_end || session->left.reading || !session->guest || !session->has_ended || session->reason == TL_END_FAILED)

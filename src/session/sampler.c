@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sampling of the host: see sampler.h. The handler finds its sampler in the signal itself, so there is no variable of the process, and
-// two runs in two threads sample apart.
+// Sampling of the host: see sampler.h. The handler finds its sampler in the signal itself, so there
+// is no variable of the process, and two runs in two threads sample apart.
 #include "session/sampler.h"
 
 #include <signal.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How a PMU design is the source of a report: what `tally stat -P NAME` asks, and what of it is read. Designs implement it in
-// src/readers/<design>/source.c. A design without a row here can be attached and described, but no report reads it.
+// How a PMU design is the source of a report: what `tally stat -P NAME` asks, and what of it is
+// read. Designs implement it in src/readers/<design>/source.c. A design without a row here can be
+// attached and described, but no report reads it.
 #ifndef TL_SESSION_SOURCE_H
 #define TL_SESSION_SOURCE_H
 
@@ -32,8 +33,8 @@ typedef struct tl_source_type {
                                        tl_source **ret_source, tl_error *err);
     TL_MUST_CHECK tl_status (*check)(const tl_source *source, const tl_machine *machine, tl_error *err); // what was asked for is there
 
-    // A reader that works while the program runs. NULL attach: there is none. Memory for it is in the arenas: of the outline what belongs
-    // to the source, of the run what belongs to the reader.
+    // A reader that works while the program runs. NULL attach: there is none. Memory for it is in
+    // the arenas: of the outline what belongs to the source, of the run what belongs to the reader.
     TL_MUST_CHECK tl_status (*attach)(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader,
                                       tl_error *err);
     void (*enable)(void *reader);
@@ -42,7 +43,8 @@ typedef struct tl_source_type {
     void (*turn)(void *reader);
     const tl_perf_count *(*read)(void *reader, uint32_t *ret_n); // up to now: events of hart 0, then those of hart 1, ..
 
-    // A reader that runs on the machine once the program has ended; source NULL: it reads everything. NULL: there is none.
+    // A reader that runs on the machine once the program has ended; source NULL: it reads
+    // everything. NULL: there is none.
     TL_MUST_CHECK tl_status (*read_at_end)(const tl_source *source, tl_machine *machine, struct tl_reading *reading, tl_error *err);
     uint64_t reader_bytes; // at the end of RAM, which it needs
     // The rows of what read_at_end found.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The checksum against known values of XXH64 (as xxhsum -H64 prints them), one for each path through the lengths.
+// The checksum against known values of XXH64 (as xxhsum -H64 prints them), one for each path
+// through the lengths.
 #include "session/digest.h"
 
 #include <fcntl.h>

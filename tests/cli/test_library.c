@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The public library as a program uses it: order of calls, two runs side by side, intervals, subtraction, reports read back.
-// TALLY_GUEST names a RISC-V program; without one only what needs none is tested.
+// The public library as a program uses it: order of calls, two runs side by side, intervals,
+// subtraction, reports read back. TALLY_GUEST names a RISC-V program; without one only what needs
+// none is tested.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

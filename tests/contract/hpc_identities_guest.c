@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Runs one Linux program on a machine with the distributed counters, then asks every manager for every counter through the registers, as
-// an instruction would, and checks the identities I1 to I7 between what they say. A block of counters on the bus (pmu/ccache) counts beside
-// them what must be the same. Usage: hpc_identities_guest MACHINE PROGRAM [ARG...];
-// the program's output is discarded. Exit status: 0 they hold, 1 they do not, 2 usage.
+// Runs one Linux program on a machine with the distributed counters, then asks every manager for
+// every counter through the registers, as an instruction would, and checks the identities I1 to I7
+// between what they say. A block of counters on the bus (pmu/ccache) counts beside them what must
+// be the same. Usage: hpc_identities_guest MACHINE PROGRAM [ARG...]; the program's output is
+// discarded. Exit status: 0 they hold, 1 they do not, 2 usage.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,7 +74,8 @@ static uint64_t csr(tl_dhpc *dhpc, uint64_t cycle, uint32_t number, tl_reg_use o
     return old;
 }
 
-// All counters of a manager by hart 0's registers; `values` by bit. The cycle moves on with each look.
+// All counters of a manager by hart 0's registers; `values` by bit. The cycle moves on with each
+// look.
 static uint64_t ask(tl_dhpc *dhpc, uint64_t *cycle, uint32_t id, uint64_t values[TL_DHPC_COUNTERS]) {
     const tl_dhpc_config *c = tl_dhpc_config_of(dhpc);
     csr(dhpc, ++*cycle, c->hpcm, TL_REG_WRITE, UINT64_MAX);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Two machines that must agree: one runs on a fast front-end, the other on the stepping one. Whoever drives them compares with
-// pair_same after every stop: registers, clock, privileged state, what is in flight, and all tallies of all units.
+// Two machines that must agree: one runs on a fast front-end, the other on the stepping one.
+// Whoever drives them compares with pair_same after every stop: registers, clock, privileged state,
+// what is in flight, and all tallies of all units.
 #ifndef TL_TESTS_LOCKSTEP_H
 #define TL_TESTS_LOCKSTEP_H
 
@@ -54,7 +55,8 @@ static inline void pair_code_changed(const pair *p, uint64_t paddr) {
 #define PAIR_SAME(what) PAIR_SAME_OF(a, b, what)
 #define PAIR_SAME_RV(what) PAIR_SAME_OF(tl_rv(a), tl_rv(b), what)
 
-// `is_same_way`: both were told to stop in the same way, so that even what is under way must be equal.
+// `is_same_way`: both were told to stop in the same way, so that even what is under way must be
+// equal.
 static inline void pair_same_hart(const pair *p, const tl_hart *a, const tl_hart *b, bool is_same_way) {
     PAIR_SAME(pc);
     PAIR_SAME(priv);
@@ -121,7 +123,8 @@ static inline void config_small(tl_config *config) {
     config->bp.kind = TL_BP_BTFN;
 }
 
-// As the board does it: blocks while an overflow is far, single instructions near it. True: the interrupt is taken; false: a trap came first.
+// As the board does it: blocks while an overflow is far, single instructions near it. True: the
+// interrupt is taken; false: a trap came first.
 static inline bool run_to_overflow(tl_hart *h) {
     for (;;) {
         tl_irq irq;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Random programs that store into their own code, change the permissions of its pages, map others over it, take signals at any place
-// and run as one to four threads. Each engine must agree with the stepping one in registers, clock and every tally, for as long as
-// the architecture says which bytes an instruction is made of; a first run of each finds out how long that is (specified.h).
-// Usage: lockstep_wild FIRST_SEED N_SEEDS. Exit status: 0 all agree, 1 not, 2 usage. With TL_WILD_VERBOSE a line for each seed.
+// Random programs that store into their own code, change the permissions of its pages, map others
+// over it, take signals at any place and run as one to four threads. Each engine must agree with
+// the stepping one in registers, clock and every tally, for as long as the architecture says which
+// bytes an instruction is made of; a first run of each finds out how long that is (specified.h).
+// Usage: lockstep_wild FIRST_SEED N_SEEDS. Exit status: 0 all agree, 1 not, 2 usage. With
+// TL_WILD_VERBOSE a line for each seed.
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -83,7 +85,8 @@ static uint32_t s_type(uint32_t funct3, uint32_t rs2, uint32_t rs1, uint32_t imm
 }
 enum { FENCE_I = 0x100f };
 
-// a0 = signal, a2 = context. A fault goes on somewhere else, with its pointers put right; anything else where it was.
+// a0 = signal, a2 = context. A fault goes on somewhere else, with its pointers put right; anything
+// else where it was.
 static void write_handler(wild *w, tl_assembler *a) {
     enum { CONTEXT_PC = 176 };
     tl_asm_srli(a, TL_T0, TL_SP, w->has_stack_in_code ? 13 : STACK_LOG2);
@@ -201,7 +204,8 @@ static void write_front(wild *w) {
         die("the start does not fit");
 }
 
-// Code is entered at few places, so that what changes there has been executed before and will be again.
+// Code is entered at few places, so that what changes there has been executed before and will be
+// again.
 static uint64_t spot_in(rng *r, uint64_t start, uint32_t n_bytes) { return start + (uint64_t)SPOT_BYTES * below(r, n_bytes / SPOT_BYTES); }
 
 static void enter(wild *w, tl_assembler *a, uint64_t spot) {

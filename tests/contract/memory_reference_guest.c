@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The memory system against reference_memory.h on real programs. A stepping machine is made to ask its ports for every access: cells are
-// emptied as soon as they are used, and each port is a stand-in that puts the question to the reference first. After every instruction
-// all tallies of the memory system are equal. The same program then runs undisturbed on the block front-end: its tallies are equal, too,
-// so what cells answer is what the ports would have answered. Usage: memory_reference_guest MACHINE HARTS PROGRAM [ARG...]; MACHINE
-// is default, small or odd. TALLY_TEST_INSNS bounds the run. Exit status: 0 all equal, 1 not, 2 usage.
+// The memory system against reference_memory.h on real programs. A stepping machine is made to ask
+// its ports for every access: cells are emptied as soon as they are used, and each port is a
+// stand-in that puts the question to the reference first. After every instruction all tallies of
+// the memory system are equal. The same program then runs undisturbed on the block front-end: its
+// tallies are equal, too, so what cells answer is what the ports would have answered. Usage:
+// memory_reference_guest MACHINE HARTS PROGRAM [ARG...]; MACHINE is default, small or odd.
+// TALLY_TEST_INSNS bounds the run. Exit status: 0 all equal, 1 not, 2 usage.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,8 +62,8 @@ static void empty_data_slots(tl_hart *h, uint64_t vaddr) {
     }
 }
 
-// Whether the access must wait for other harts (mem/contest.h), which the reference knows nothing of: then it is not asked. An access that
-// misses the DTLB, or traps, does not wait.
+// Whether the access must wait for other harts (mem/contest.h), which the reference knows nothing
+// of: then it is not asked. An access that misses the DTLB, or traps, does not wait.
 static bool must_wait(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store, bool is_atomic) {
     tl_hart_mem *hm = tl_mem_of(h);
     uint64_t last = vaddr + size_bytes - 1, ends[] = {vaddr, last};
@@ -171,7 +173,8 @@ static const tl_mem_port stand_in = {.load = load,
                                      .flush_translation = flush_tlb,
                                      .context_changed = context_changed};
 
-// What the operating system asks of the memory system passes here: the linker wraps these names (meson.build).
+// What the operating system asks of the memory system passes here: the linker wraps these names
+// (meson.build).
 void __real_tl_memory_switch_context(tl_hart *h, uint64_t satp);
 void __real_tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr);
 void __wrap_tl_memory_switch_context(tl_hart *h, uint64_t satp);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random code that does something: most instructions are legal, accesses go to data, jumps stay near, pointers survive.
+// Random code that does something: most instructions are legal, accesses go to data, jumps stay
+// near, pointers survive.
 #ifndef TL_TESTS_RANDOM_CODE_H
 #define TL_TESTS_RANDOM_CODE_H
 
@@ -21,7 +22,8 @@ static inline uint64_t next(rng *r) {
 
 static inline uint32_t below(rng *r, uint32_t n) { return (uint32_t)((next(r) >> 32) * n >> 32); }
 
-// Registers that random code must not write: pointers into the data (x2, x8) and into the code (x9).
+// Registers that random code must not write: pointers into the data (x2, x8) and into the code
+// (x9).
 static inline bool is_pointer(uint32_t reg) { return reg == 2 || reg == 8 || reg == 9; }
 
 // CSR accesses go to `csrs`; one in `rarity` of the instructions that drain the pipeline is kept.

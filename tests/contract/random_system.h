@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random system software: code of three privilege modes with everything that it may touch, and situations to begin it in.
+// Random system software: code of three privilege modes with everything that it may touch, and
+// situations to begin it in.
 #ifndef TL_TESTS_RANDOM_SYSTEM_H
 #define TL_TESTS_RANDOM_SYSTEM_H
 
@@ -33,7 +34,8 @@ static inline void set_csr(tl_hart *h, uint32_t csr, uint64_t value) { // as fir
 
 static inline void put64(tl_machine *machine, uint64_t offset, uint64_t value) { memcpy(machine->ram + offset, &value, sizeof value); }
 
-// Two sets of tables, three levels, that map the first 4 MiB of RAM to themselves; pages with random permissions. A fourth level on top for Sv48.
+// Two sets of tables, three levels, that map the first 4 MiB of RAM to themselves; pages with
+// random permissions. A fourth level on top for Sv48.
 static inline void build_tables(tl_machine *machine, rng *r) {
     const uint64_t base = TL_RAM_BASE_PADDR;
     for (uint32_t set = 0; set < 2; set++) {
@@ -73,8 +75,9 @@ static inline void scatter(tl_hart *h, rng *r, bool has_counters, uint64_t code_
     set_csr(h, 0x306, next(r));
     set_csr(h, 0x106, next(r));
     set_csr(h, 0x344, below(r, 4) == 0 ? next(r) : 0);
-    // Read-only code stays as it is, be it with jumps into the middle of instructions: what runs after a store without FENCE.I is not
-    // specified. The rest is permitted to everybody, or two thirds of it.
+    // Read-only code stays as it is, be it with jumps into the middle of instructions: what runs
+    // after a store without FENCE.I is not specified. The rest is permitted to everybody, or two
+    // thirds of it.
     set_csr(h, 0x3b0, TL_RAM_BASE_PADDR >> 2 | (0x10000 / 8 - 1));
     set_csr(h, 0x3b1, (TL_RAM_BASE_PADDR + DATA_OFFSET + (uint64_t)below(r, 16) * 4096) >> 2 | 0x1ff);
     set_csr(h, 0x3b2, UINT64_MAX);
@@ -101,7 +104,8 @@ static inline void scatter(tl_hart *h, rng *r, bool has_counters, uint64_t code_
         tl_rv(h)->x[11 + below(r, 20)] = next(r) >> below(r, 64);
 }
 
-// Code that changes code, mostly with FENCE.I behind it, and goes there. It is entered at few places, so that what changes was executed before.
+// Code that changes code, mostly with FENCE.I behind it, and goes there. It is entered at few
+// places, so that what changes was executed before.
 enum { SPOT_BYTES = 256, N_SPOTS = 16 };
 
 static inline uint64_t random_spot(rng *r) { return (uint64_t)SPOT_BYTES * below(r, N_SPOTS); }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A signal is sent from outside at one instruction after the other of a Linux program, which runs by the front-end named and by the stepping one: its
-// delivery, its handler and the return from it must leave both with the same registers, clock and tallies. The program checks that its
-// computation comes out as undisturbed. Usage: signals_guest ENGINE SIGNALS PROGRAM; PROGRAM waits for so many and
-// has a function `work`; MIN_PLACES of its instructions must have been interrupted.
+// A signal is sent from outside at one instruction after the other of a Linux program, which runs
+// by the front-end named and by the stepping one: its delivery, its handler and the return from it
+// must leave both with the same registers, clock and tallies. The program checks that its
+// computation comes out as undisturbed. Usage: signals_guest ENGINE SIGNALS PROGRAM; PROGRAM waits
+// for so many and has a function `work`; MIN_PLACES of its instructions must have been interrupted.
 // Exit status: 0 they agree, 1 they do not, 2 usage, 77 no such engine here.
 #include <fcntl.h>
 #include <inttypes.h>
@@ -99,7 +100,8 @@ int main(int argc, char **argv) {
             break;
     } while (at < MAX_INSNS && slow.report.stop == TL_OS_LIMIT);
     compare(&fast, &slow, 0);
-    // The handler takes some hundred instructions; these distances have nothing in common with any loop.
+    // The handler takes some hundred instructions; these distances have nothing in common with any
+    // loop.
     while (slow.report.stop == TL_OS_LIMIT && at < MAX_INSNS) {
         uint64_t offset = slow.machine->harts[0]->pc - work;
         tl_signal_send_thread(fast.os->first->threads, SIGUSR1, NULL); // one that comes within the handler waits for its end

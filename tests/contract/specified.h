@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How long a random program that changes its code is specified (docs/engine.md, "Code that changes"): the stepping engine with a look at each
-// fetch. A halfword that somebody stored to since a hart's last FENCE.I may be fetched by that hart as it was or as it is. The
-// first such fetch ends what is specified: as part of an instruction, or behind the last instruction of a line, where it says whether
-// the run ends. What the system under the program writes, it announces itself.
+// How long a random program that changes its code is specified (docs/engine.md, "Code that
+// changes"): the stepping engine with a look at each fetch. A halfword that somebody stored to
+// since a hart's last FENCE.I may be fetched by that hart as it was or as it is. The first such
+// fetch ends what is specified: as part of an instruction, or behind the last instruction of a
+// line, where it says whether the run ends. What the system under the program writes, it announces
+// itself.
 #ifndef TL_TESTS_SPECIFIED_H
 #define TL_TESTS_SPECIFIED_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Random stretches of code of which every instruction is known: where it stands, and through which register it reaches memory. Each access
-// has a base register of its own, so that a test can make exactly this one fault, miss or cross a page.
+// Random stretches of code of which every instruction is known: where it stands, and through which
+// register it reaches memory. Each access has a base register of its own, so that a test can make
+// exactly this one fault, miss or cross a page.
 #ifndef TL_TESTS_STRAIGHT_CODE_H
 #define TL_TESTS_STRAIGHT_CODE_H
 
@@ -101,7 +102,8 @@ static inline uint32_t straight_half(rng *r, uint32_t base) {
     }
 }
 
-// About n instructions, run x31 times; then an ECALL. One branch in twenty skips the instruction behind it.
+// About n instructions, run x31 times; then an ECALL. One branch in twenty skips the instruction
+// behind it.
 static inline void straight_fill(rng *r, straight_code *code, uint32_t n) {
     uint32_t bases = 0; // of words, used up
     bool has_half[2] = {false, false};

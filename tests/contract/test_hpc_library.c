@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The guest library guest/include/tally/hpc.h, executed on the host: each of its CSR instructions goes to the model of the unit, and between
-// any two another program of the same hart may run. So what is tested is the text that guests are compiled from.
+// The guest library guest/include/tally/hpc.h, executed on the host: each of its CSR instructions
+// goes to the model of the unit, and between any two another program of the same hart may run. So
+// what is tested is the text that guests are compiled from.
 #include "base/bits.h"
 #include "base/testing.h"
 #include "isa/rv/arch.h"
@@ -243,7 +244,8 @@ static void test_a_switch_wipes_and_sets_useren_only(void **state) {
     tl_arena_done(&h.arena);
 }
 
-// The paper says that polling `empty` is the faster way. It depends on what a poll costs and how fast data come: both ways, and a third.
+// The paper says that polling `empty` is the faster way. It depends on what a poll costs and how
+// fast data come: both ways, and a third.
 static uint64_t time_of(int which, uint32_t beat, uint32_t cost) {
     uint64_t out[64];
     open_hart(beat, TL_PRIV_U);

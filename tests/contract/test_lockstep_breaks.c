@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Breakpoints in system software, run freely to them: at every instruction that random code of three privilege modes comes by, so also behind
-// each return from a trap, at trap handlers, behind branches and at the targets of indirect jumps, at the beginnings of lines and pages.
-// Every front-end must stop there with what the stepping one has, and go on to the same end.
+// Breakpoints in system software, run freely to them: at every instruction that random code of
+// three privilege modes comes by, so also behind each return from a trap, at trap handlers, behind
+// branches and at the targets of indirect jumps, at the beginnings of lines and pages. Every
+// front-end must stop there with what the stepping one has, and go on to the same end.
 #include "lockstep.h"
 #include "random_system.h"
 

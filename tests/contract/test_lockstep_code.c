@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Code that changes under way. A small driver program reads records from a table: store these bytes there, FENCE.I, call that, wait for
-// the other harts, let the world outside change it. Functions are packed so that they share lines and straddle lines and pages; they are
-// rewritten by the hart that runs them, by another hart, through another mapping of the page, by a bus master, and by the system under the
-// program; the driver's own next instructions are rewritten, too. Where the rules are kept, every engine must agree with the stepping
-// one in every register and tally, and the sums that come back must be those of the code that was written, which this file knows by
-// itself. Where no FENCE.I stands between, old or new code may run: then a run must repeat itself and nothing may break.
+// Code that changes under way. A small driver program reads records from a table: store these bytes
+// there, FENCE.I, call that, wait for the other harts, let the world outside change it. Functions
+// are packed so that they share lines and straddle lines and pages; they are rewritten by the hart
+// that runs them, by another hart, through another mapping of the page, by a bus master, and by the
+// system under the program; the driver's own next instructions are rewritten, too. Where the rules
+// are kept, every engine must agree with the stepping one in every register and tally, and the sums
+// that come back must be those of the code that was written, which this file knows by itself. Where
+// no FENCE.I stands between, old or new code may run: then a run must repeat itself and nothing may
+// break.
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "lockstep.h"
@@ -294,8 +297,9 @@ static void set_up_hart(const torture *t, tl_machine *machine, uint32_t number) 
     tl_rv(h)->x[20] = is_bare ? TL_RAM_BASE_PADDR + BARRIER_OFFSET : BARRIER_VADDR;
 }
 
-// The first page of the functions moves: other memory has its bytes, and what was there is garbage. A kernel does it so: it writes the
-// tables, tells the harts to forget, and that page has a new use.
+// The first page of the functions moves: other memory has its bytes, and what was there is garbage.
+// A kernel does it so: it writes the tables, tells the harts to forget, and that page has a new
+// use.
 static void remap(torture *t) {
     static const uint64_t places[2] = {TL_RAM_BASE_PADDR + POOL_OFFSET + 4096, TL_RAM_BASE_PADDR + POOL_OFFSET + 0x8000};
     uint64_t from = places[t->n_done[BY_REMAPPING] & 1], to = places[~t->n_done[BY_REMAPPING] & 1];
@@ -336,7 +340,8 @@ static void do_outside(torture *t, tl_hart *a, tl_hart *b) {
         pair_code_changed(&t->p, paddr);
 }
 
-// Runs to the end, in turns and in pieces. Without rules, anything may be the end, and there may be none.
+// Runs to the end, in turns and in pieces. Without rules, anything may be the end, and there may be
+// none.
 static void run_torture(torture *t) {
     uint32_t going = (1u << t->n_harts) - 1;
     for (uint64_t n_stops = 0; going != 0; n_stops++) {
@@ -472,8 +477,8 @@ static void test_what_is_not_specified_repeats_itself(void **state) {
         }
 }
 
-// Blocks lead to one another without a look at their bytes while the line can be fetched. A line that was fetched by an instruction stepped
-// before a limit can be.
+// Blocks lead to one another without a look at their bytes while the line can be fetched. A line
+// that was fetched by an instruction stepped before a limit can be.
 static void test_code_that_is_stepped_first_after_a_change_is_new_code(void **state) {
     (void)state;
     enum { ADD_1 = 0x0505, ADD_5 = 0x0515, JUMP_S1 = 0x00048067 };

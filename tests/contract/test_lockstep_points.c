@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Whatever can stop a hart does so at every instruction of a stretch of code: limits, breakpoints, faults of every kind, illegal
-// instructions, the end of a time slice, interrupts and counters that overflow. The fast front-ends, warm from having run the stretch
-// before, must stop where the stepping one stops, with the same registers, clock and tallies, and go on from there to the same end.
-// Four worlds: a user program under the modeled kernel, and the three privilege modes, with page tables where there are any.
+// Whatever can stop a hart does so at every instruction of a stretch of code: limits, breakpoints,
+// faults of every kind, illegal instructions, the end of a time slice, interrupts and counters that
+// overflow. The fast front-ends, warm from having run the stretch before, must stop where the
+// stepping one stops, with the same registers, clock and tallies, and go on from there to the same
+// end. Four worlds: a user program under the modeled kernel, and the three privilege modes, with
+// page tables where there are any.
 #include <assert.h>
 
 #include "isa/rv/csr.h"
@@ -276,7 +278,8 @@ static void illegal_instructions_at_every_place(bench *b) {
     }
 }
 
-// Each access in turn is sent where it traps, or only takes the long way; then it is repaired and the run goes on.
+// Each access in turn is sent where it traps, or only takes the long way; then it is repaired and
+// the run goes on.
 static uint32_t faults_at_every_access(bench *b) {
     const struct {
         const char *what;
@@ -360,7 +363,8 @@ static void timer_interrupts_at_every_cycle(bench *b, rng *r) {
 }
 
 static uint32_t overflows_at_every_event(bench *b, rng *r) {
-    // Selectors of pmu/rvhpm: instructions, cycles, branches; accesses and misses of caches and TLBs.
+    // Selectors of pmu/rvhpm: instructions, cycles, branches; accesses and misses of caches and
+    // TLBs.
     static const uint64_t events[] = {2, 1, 5, 6, 0x10000, 0x10001, 0x10002, 0x10003, 0x10009, 0x10019, 0x10021};
     tl_hart *fast = b->p.fast->harts[0], *slow = b->p.slow->harts[0];
     tl_priv priv = slow->priv;

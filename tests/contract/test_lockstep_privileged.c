@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Every fast front-end against the stepping one on random system software: three privilege modes, traps and their returns, delegation,
-// interrupts, page tables, memory protection, and counters that overflow while the code runs. Registers, clock, privileged state and all
-// tallies must be equal whenever the same number of instructions has retired; the ways there differ. Code is read-only, or changes itself: then
-// up to the first instruction that is not specified.
+// Every fast front-end against the stepping one on random system software: three privilege modes,
+// traps and their returns, delegation, interrupts, page tables, memory protection, and counters
+// that overflow while the code runs. Registers, clock, privileged state and all tallies must be
+// equal whenever the same number of instructions has retired; the ways there differ. Code is
+// read-only, or changes itself: then up to the first instruction that is not specified.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -113,7 +114,8 @@ static void run_pair(const fast_engine *engine, const tl_config *config, uint64_
     tl_machine_free(slow);
 }
 
-// The same with code that may be written, until it is not specified; returns how many looks that were.
+// The same with code that may be written, until it is not specified; returns how many looks that
+// were.
 static uint64_t run_pair_that_changes_code(const fast_engine *engine, const tl_config *config, uint64_t seed, uint64_t n_looks) {
     tl_machine *fast = machine_of(engine, config), *slow = machine_of(&watched_engine, config);
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};

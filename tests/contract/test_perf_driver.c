@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names against the numbers of SBI and of the U74's manual; the driver on a machine whose totals the test writes.
+// Names against the numbers of SBI and of the U74's manual; the driver on a machine whose totals
+// the test writes.
 #include "readers/rvhpm/perf.h"
 #include "session/machine_names.h"
 
@@ -50,7 +51,8 @@ static void test_names_become_selectors_and_counters(void **state) {
         uint64_t selector;
         uint32_t counters;
     } rows[] = {
-        // SBI 2.0, PMU extension: hardware events are 0x0000c, cache events 0x1(cache << 3 | operation << 1 | result)
+        // SBI 2.0, PMU extension: hardware events are 0x0000c, cache events 0x1(cache << 3 |
+        // operation << 1 | result)
         {"linux", "cycles", true, 1, 0xfffffff9},
         {"linux", "instructions", true, 2, 0xfffffffc},
         {"linux", "branch-misses", true, 6, 0xfffffff8},
@@ -248,7 +250,8 @@ static void test_nothing_counts_while_disabled(void **state) {
     rig_done(&r);
 }
 
-// Without an overflow interrupt nobody notices: what wraps between two looks is lost, as on the silicon.
+// Without an overflow interrupt nobody notices: what wraps between two looks is lost, as on the
+// silicon.
 static void test_a_wrap_between_two_looks_is_lost(void **state) {
     (void)state;
     rig r;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One battery for every PMU design there is, with every preset, on a 64-bit and a 32-bit hart: registers do what the kinds of their fields
-// say, tables are complete and honest, events exist on every machine, and no sequence of accesses does harm. A design is tested by being named
-// in the build; what only one design does is tested in its folder.
+// One battery for every PMU design there is, with every preset, on a 64-bit and a 32-bit hart:
+// registers do what the kinds of their fields say, tables are complete and honest, events exist on
+// every machine, and no sequence of accesses does harm. A design is tested by being named in the
+// build; what only one design does is tested in its folder.
 #include <stdlib.h>
 
 #include "base/bits.h"
@@ -199,7 +200,8 @@ static void check_grant(const tl_pmu_type *type, const tl_pmu_preset *preset) {
     assert_int_equal(n_found, type->grant_name != NULL);
 }
 
-// A unit that this machine does not have: its events are not modeled there, and selectors say so. A signal that a unit does not have is a mistake.
+// A unit that this machine does not have: its events are not modeled there, and selectors say so. A
+// signal that a unit does not have is a mistake.
 static bool lacks_a_unit(const tl_probe *probe, const char *sources) {
     for (const char *at = sources; at; at = strstr(at, " + ") ? strstr(at, " + ") + 3 : NULL) {
         bool is_there = false;
@@ -266,7 +268,8 @@ static void test_events_resolve_on_every_machine(void **state) {
 
 // ---- hostile software ----
 
-// Any access, at any place, of any size; what is refused changes nothing, and what is not refused answers.
+// Any access, at any place, of any size; what is refused changes nothing, and what is not refused
+// answers.
 static void check_hostile_window(const tl_pmu_type *type) {
     uint64_t seed = 54321, value;
     for (uint32_t step = 0; step < 60000; step++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any words as a command line: they are read or refused with a sentence, and nothing is executed. Input: words separated by NUL.
+// Any words as a command line: they are read or refused with a sentence, and nothing is executed.
+// Input: words separated by NUL.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as code: each instruction decodes to fields that encode back to the same bits, can be printed, scheduled, counted and
-// executed (on registers that are fuzzed as well, with a memory that takes and gives anything). Input: 32 register values, then code.
+// Any bytes as code: each instruction decodes to fields that encode back to the same bits, can be
+// printed, scheduled, counted and executed (on registers that are fuzzed as well, with a memory
+// that takes and gives anything). Input: 32 register values, then code.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +15,8 @@ static void check(bool is_right) {
         abort();
 }
 
-// The bits of a full instruction from its fields; the opposite of the decoder, written from the manual's figures.
+// The bits of a full instruction from its fields; the opposite of the decoder, written from the
+// manual's figures.
 static uint32_t encode(const tl_decoded *insn) {
     const tl_insn_row *row = &tl_insn_rows[insn->opc];
     const uint32_t rd = (uint32_t)insn->rd << 7, rs1 = (uint32_t)insn->rs1 << 15, rs2 = (uint32_t)insn->rs2 << 20;

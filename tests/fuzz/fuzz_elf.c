@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as an ELF file: the header and segments are read or refused with a sentence, and so are the symbols.
+// Any bytes as an ELF file: the header and segments are read or refused with a sentence, and so are
+// the symbols.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

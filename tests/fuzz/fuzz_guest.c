@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as the code of a Linux program, which must not be able to hurt us: no crash, the conservation identities hold, and every
-// engine ends the run in the same way with the same counts. The program sees an empty folder as its root and /dev/null as its
-// standard streams. Input: one byte of choices, then code and data.
+// Any bytes as the code of a Linux program, which must not be able to hurt us: no crash, the
+// conservation identities hold, and every engine ends the run in the same way with the same counts.
+// The program sees an empty folder as its root and /dev/null as its standard streams. Input: one
+// byte of choices, then code and data.
 #include <elf.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -24,10 +25,12 @@ enum {
     DATA_BYTES = 64 << 10,
 };
 
-// Choices: two bits for the engine (blocks, translator, both, both), two harts, the machine, two bits for how a run is cut.
+// Choices: two bits for the engine (blocks, translator, both, both), two harts, the machine, two
+// bits for how a run is cut.
 enum { CHOOSE_ENGINE = 3, CHOOSE_HARTS = 4, CHOOSE_TINY = 8, CHOOSE_CUT_SHIFT = 4, CHOOSE_CUT = 3 };
 
-// Before the input: s1 = where the input begins, s0 = a0 = a1 = the middle of the data, a2 = 64. Random code then reaches something.
+// Before the input: s1 = where the input begins, s0 = a0 = a1 = the middle of the data, a2 = 64.
+// Random code then reaches something.
 static const uint32_t prologue[] = {
     0x00000497, // auipc s1, 0
     0x01848493, // addi  s1, s1, 24

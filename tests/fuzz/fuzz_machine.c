@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as system software: code that begins in machine, supervisor or user mode with page tables, memory protection, delegation and counters that
-// the input chose, and takes its traps. Each engine must agree with the stepping one on all registers and tallies at every stop.
-// Code is in memory that nobody may write, and nothing else may be executed: what runs changed code without FENCE.I is not specified.
-// Input: a situation (below), then code. A shorter input is one with zeros behind it.
+// Any bytes as system software: code that begins in machine, supervisor or user mode with page
+// tables, memory protection, delegation and counters that the input chose, and takes its traps.
+// Each engine must agree with the stepping one on all registers and tallies at every stop. Code is
+// in memory that nobody may write, and nothing else may be executed: what runs changed code without
+// FENCE.I is not specified. Input: a situation (below), then code. A shorter input is one with
+// zeros behind it.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -62,7 +64,8 @@ static void set_csr(tl_hart *h, uint32_t csr, uint64_t value) { // as firmware w
 
 static void put64(tl_machine *machine, uint64_t offset, uint64_t value) { memcpy(machine->ram + offset, &value, sizeof value); }
 
-// Three levels that map the first 4 MiB of RAM to themselves, for users, but for the pages that the input has its own ideas of; a fourth on top.
+// Three levels that map the first 4 MiB of RAM to themselves, for users, but for the pages that the
+// input has its own ideas of; a fourth on top.
 static void build_tables(tl_machine *machine, const situation *s) {
     const uint64_t base = TL_RAM_BASE_PADDR, root = TABLES_OFFSET, middle = root + 0x1000, leaf = root + 0x2000, top = root + 0x4000;
     put64(machine, top + ((base >> 39) & 511) * 8, (base + root) >> 12 << 10 | 1);
@@ -100,7 +103,8 @@ static void set_up(tl_machine *machine, const situation *s, const uint8_t *code,
     set_csr(h, 0x141, code_at(s->sepc, n_code));
     set_csr(h, 0x306, 0xffffffff);
     set_csr(h, 0x106, 0xffffffff);
-    // Locked, so that they bind machine mode and stay: the code to execute and read, a page, everything else not to execute.
+    // Locked, so that they bind machine mode and stay: the code to execute and read, a page,
+    // everything else not to execute.
     set_csr(h, 0x3b0, TL_RAM_BASE_PADDR >> 2 | (0x10000 / 8 - 1));
     set_csr(h, 0x3b1, (TL_RAM_BASE_PADDR + number(s->pmp_page, 2) % 1024 * 4096) >> 2 | 0x1ff);
     set_csr(h, 0x3b2, UINT64_MAX);
@@ -124,7 +128,8 @@ static void set_up(tl_machine *machine, const situation *s, const uint8_t *code,
         h->break_pc[0] = code_at(s->break_at, n_code);
 }
 
-// As the board does it, until so many instructions have retired or a breakpoint comes; returns how many traps there were.
+// As the board does it, until so many instructions have retired or a breakpoint comes; returns how
+// many traps there were.
 static uint32_t run_until(tl_hart *h, uint64_t instret) {
     uint32_t n_traps = 0;
     while (h->instret < instret && n_traps < MAX_TRAPS) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A comparison made by hand in every format, compared byte by byte with the files of reports/. After a wanted change:
-// TALLY_UPDATE_GOLDEN=1 meson test -C build --suite golden, and read the difference.
+// A comparison made by hand in every format, compared byte by byte with the files of reports/.
+// After a wanted change: TALLY_UPDATE_GOLDEN=1 meson test -C build --suite golden, and read the
+// difference.
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every report format over sample results made by hand, compared byte by byte with the files of reports/. After a wanted change:
-// TALLY_UPDATE_GOLDEN=1 meson test -C build --suite golden, and read the difference.
+// Every report format over sample results made by hand, compared byte by byte with the files of
+// reports/. After a wanted change: TALLY_UPDATE_GOLDEN=1 meson test -C build --suite golden, and
+// read the difference.
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,7 +335,8 @@ static void test_numbers_read_well(void **state) {
     assert_string_equal(tl_format_metric(0.0123456, text), "0.0123");
 }
 
-// Two regions between places and one of markers, whose name a program chose. Values are primes, so that a mix-up shows.
+// Two regions between places and one of markers, whose name a program chose. Values are primes, so
+// that a mix-up shows.
 enum { N_REGIONS = 3, N_OF_REGION = 4 };
 
 static const tl_result_region sample_regions[N_REGIONS] = {
@@ -416,7 +418,8 @@ static void write_difference(const tl_result *before, const tl_result *after, co
     tl_diff_release(diff);
 }
 
-// A region is found by its name: the other report has two of three, in another order, or is of one region alone.
+// A region is found by its name: the other report has two of three, in another order, or is of one
+// region alone.
 static void test_differences_name_their_region(void **state) {
     (void)state;
     static const char *const gates[] = {"cycles>+0", NULL};

@@ -179,7 +179,8 @@ static void *burn(void *argument) {
     return argument;
 }
 
-// Four threads use up a processor timer four times as fast, whoever of them sleeps now and then; a thread's own is not touched by others.
+// Four threads use up a processor timer four times as fast, whoever of them sleeps now and then; a
+// thread's own is not touched by others.
 static int shared_timers(void) {
     pthread_t threads[3];
     timer_t timer;
@@ -391,7 +392,8 @@ static int host_cycles(int n, const char *path) {
     return n;
 }
 
-// A socket on its way to somebody who can still receive it, directly or through another that is on its way, is no garbage.
+// A socket on its way to somebody who can still receive it, directly or through another that is on
+// its way, is no garbage.
 static int passed(void) {
     int way[2], inner[2], talk[2], got = -1;
     char byte = 0;

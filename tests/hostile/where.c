@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the program lies and was started, in each way a program can find out. `stack`: what pthread_getattr_np does, which reads
-// /proc/self/maps. Linked dynamically.
+// Where the program lies and was started, in each way a program can find out. `stack`: what
+// pthread_getattr_np does, which reads /proc/self/maps. Linked dynamically.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The cases of vectors.h on the machine this program runs on: each instruction is written into a page of code and called.
+// The cases of vectors.h on the machine this program runs on: each instruction is written into a
+// page of code and called.
 #include "vectors.h"
 
 #include <signal.h>

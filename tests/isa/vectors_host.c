@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The cases of vectors.h through the bodies of isa/rv: the full form gives the result; the fast form must give the same or give up
-// without having touched anything.
+// The cases of vectors.h through the bodies of isa/rv: the full form gives the result; the fast
+// form must give the same or give up without having touched anything.
 #define TL_EXEC_FAST
 #include "isa/rv/exec_all.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Symbols of standard input as names, a line each, for demangle.py. With an argument: without parameters.
+// Symbols of standard input as names, a line each, for demangle.py. With an argument: without
+// parameters.
 #include <stdio.h>
 #include <string.h>
 

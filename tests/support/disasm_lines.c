@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Disassembles code from standard input, one line for each instruction: "address<TAB>text". Tests compare it with objdump.
+// Disassembles code from standard input, one line for each instruction: "address<TAB>text". Tests
+// compare it with objdump.
 //
 //   disasm_lines [ADDRESS]       the address of the first byte, hexadecimal
 #include <stdio.h>

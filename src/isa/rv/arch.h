@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Names and numbers that the RISC-V manuals define: privilege modes, causes, interrupts, bits of registers and of page-table entries.
-// Constants only, so that parts made for RISC-V (devices, PMU designs, readers, the board) may include it.
+// Names and numbers that the RISC-V manuals define: privilege modes, causes, interrupts, bits of
+// registers and of page-table entries. Constants only, so that parts made for RISC-V (devices, PMU
+// designs, readers, the board) may include it.
 #ifndef TL_ISA_RV_ARCH_H
 #define TL_ISA_RV_ARCH_H
 

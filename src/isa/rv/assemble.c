@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Encodings of the unprivileged manual, chapter "RV32/64G Instruction Set Listings"; test_assemble.c reads them back with the disassembler.
+// Encodings of the unprivileged manual, chapter "RV32/64G Instruction Set Listings";
+// test_assemble.c reads them back with the disassembler.
 #include "isa/rv/assemble.h"
 
 enum { OP_LOAD = 0x03, OP_IMM = 0x13, OP_STORE = 0x23, OP_REG = 0x33, OP_BRANCH = 0x63, OP_JAL = 0x6f, OP_SYSTEM = 0x73 };
@@ -39,7 +40,8 @@ void tl_asm_sd(tl_assembler *a, uint32_t rs2, uint32_t rs1, int32_t offset) {
     tl_asm_word(a, (o >> 5) << 25 | rs2 << 20 | rs1 << 15 | 3 << 12 | (o & 31) << 7 | OP_STORE);
 }
 
-// High part first, by itself; then shifted into place, and the low twelve bits, which are signed, added.
+// High part first, by itself; then shifted into place, and the low twelve bits, which are signed,
+// added.
 void tl_asm_load_constant(tl_assembler *a, uint32_t rd, uint64_t value) {
     int64_t low = (int64_t)(value << 52) >> 52;
     if (value == (uint64_t)low) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The core's own registers: floating-point control, and what system software sees of the privileged architecture (manual 1.12). Every
-// register is a row; fields that software cannot choose freely are legalized where they are written. Counters, and the registers that
-// gate and inhibit them, belong to the PMU that hangs in the hart (model/hart.h); what has no row is asked for there.
+// The core's own registers: floating-point control, and what system software sees of the privileged
+// architecture (manual 1.12). Every register is a row; fields that software cannot choose freely
+// are legalized where they are written. Counters, and the registers that gate and inhibit them,
+// belong to the PMU that hangs in the hart (model/hart.h); what has no row is asked for there.
 #include "isa/rv/csr.h"
 
 #include <string.h>
@@ -83,7 +84,8 @@ static uint64_t read_misa(tl_hart *h, uint32_t index) {
     return UINT64_C(2) << 62 | letters;
 }
 
-// mstatus. FS knows Off and Dirty: whoever turns floating point on is told that it may have been used (sec. 3.1.6.6 permits it).
+// mstatus. FS knows Off and Dirty: whoever turns floating point on is told that it may have been
+// used (sec. 3.1.6.6 permits it).
 static const uint64_t SSTATUS_WRITABLE =
     TL_MSTATUS_SIE | TL_MSTATUS_SPIE | TL_MSTATUS_SPP | TL_MSTATUS_FS | TL_MSTATUS_SUM | TL_MSTATUS_MXR;
 static const uint64_t MSTATUS_WRITABLE = SSTATUS_WRITABLE | TL_MSTATUS_MIE | TL_MSTATUS_MPIE | TL_MSTATUS_MPP | TL_MSTATUS_MPRV |
@@ -163,7 +165,8 @@ static void write_satp(tl_hart *h, uint32_t index, uint64_t value) {
     tl_hart_notice(h, TL_NOTICE_CONTEXT);
 }
 
-// Physical memory protection, in grains of 4 KiB (G = 10): NA4 does not exist, and addresses read as sec. 3.7.1 says for such a grain.
+// Physical memory protection, in grains of 4 KiB (G = 10): NA4 does not exist, and addresses read
+// as sec. 3.7.1 says for such a grain.
 enum { PMP_R = 1, PMP_W = 2, PMP_X = 4, PMP_A_LSB = 3, PMP_A_NA4 = 2, PMP_L = 0x80, PMP_GRAIN = 10 };
 
 static uint64_t read_pmpaddr(tl_hart *h, uint32_t index) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The decoder: rows become case labels. For each mask there is one switch whose labels are the `match` values of the rows with that
-// mask, so a row that exists is a row that decodes and the compiler rejects two rows that claim the same bits. The major opcode says
-// which masks to try. Reserved encodings are illegal, hints are what they encode.
+// The decoder: rows become case labels. For each mask there is one switch whose labels are the
+// `match` values of the rows with that mask, so a row that exists is a row that decodes and the
+// compiler rejects two rows that claim the same bits. The major opcode says which masks to try.
+// Reserved encodings are illegal, hints are what they encode.
 #include "base/bits.h"
 #include "isa/rv/insn.h"
 
@@ -169,7 +170,8 @@ static uint32_t find(uint32_t bits) {
 
 static inline int32_t sext32(uint32_t value, unsigned width) { return (int32_t)(value << (32 - width)) >> (32 - width); }
 
-// Fields but for the immediate, by format: masks of their bits, 0 where the format has none. `order`: aq and rl, kept in rm.
+// Fields but for the immediate, by format: masks of their bits, 0 where the format has none.
+// `order`: aq and rl, kept in rm.
 typedef struct field_masks {
     uint8_t rd, rs1, rs2, rs3, rm, order;
 } field_masks;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The disassembler: a mnemonic and a string of operand letters from the row, unless a row of disasm_aliases.def says it more nicely.
+// The disassembler: a mnemonic and a string of operand letters from the row, unless a row of
+// disasm_aliases.def says it more nicely.
 #include <stdarg.h>
 #include <stdio.h>
 

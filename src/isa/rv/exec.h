@@ -4,10 +4,12 @@
 //   EXEC(add) { h->x[op->rd] = h->x[op->rs1] + h->x[op->rs2]; return true; }
 //   TAKEN(beq) { return h->x[op->rs1] == h->x[op->rs2]; }
 //
-// The full form, exec_add(), asks the memory system when an access does not hit, traps, and does floating point that the host cannot:
-// false means that a trap was recorded. With TL_EXEC_FAST defined before inclusion the same text becomes fast_add(), inlined where it
-// is used; it returns false, with no side effect at all, where the full form would have to call somebody. So its hot path has no
-// call and a front-end built of tail calls keeps its registers. EXEC_SLOW bodies have no hot path: their fast form always gives up.
+// The full form, exec_add(), asks the memory system when an access does not hit, traps, and does
+// floating point that the host cannot: false means that a trap was recorded. With TL_EXEC_FAST
+// defined before inclusion the same text becomes fast_add(), inlined where it is used; it returns
+// false, with no side effect at all, where the full form would have to call somebody. So its hot
+// path has no call and a front-end built of tail calls keeps its registers. EXEC_SLOW bodies have
+// no hot path: their fast form always gives up.
 #ifndef TL_ISA_RV_EXEC_H
 #define TL_ISA_RV_EXEC_H
 
@@ -62,7 +64,8 @@ TL_ALWAYS_INLINE bool tl_exec_write(tl_hart *h, uint64_t vaddr, uint32_t size_by
 #endif
 }
 
-// Illegal-instruction trap of a body that knows its own row: the trap value is the instruction's bits.
+// Illegal-instruction trap of a body that knows its own row: the trap value is the instruction's
+// bits.
 bool tl_exec_illegal(tl_hart *h, const tl_op *op, tl_opc opc);
 
 #endif

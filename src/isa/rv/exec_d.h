@@ -105,8 +105,8 @@ D_COMPARE_BODY(feq_d, ==)
 D_COMPARE_BODY(flt_d, <)
 D_COMPARE_BODY(fle_d, <=)
 
-// To integers: on the host where the value is in range after any rounding; the rest in integers. `wide` is the range of a truncation,
-// the usual one.
+// To integers: on the host where the value is in range after any rounding; the rest in integers.
+// `wide` is the range of a truncation, the usual one.
 #define D_TO_INT_BODY(name, type, truncate, wide, narrow)                                                  \
     EXEC(name) {                                                                                           \
         const uint32_t rm = (uint32_t)op->imm;                                                             \

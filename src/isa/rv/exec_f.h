@@ -104,8 +104,8 @@ S_COMPARE_BODY(feq_s, ==)
 S_COMPARE_BODY(flt_s, <)
 S_COMPARE_BODY(fle_s, <=)
 
-// To integers: on the host where the value is in range after any rounding; the rest in integers. `wide` is the range of a truncation,
-// the usual one.
+// To integers: on the host where the value is in range after any rounding; the rest in integers.
+// `wide` is the range of a truncation, the usual one.
 #define S_TO_INT_BODY(name, type, truncate, wide, narrow)                                                 \
     EXEC(name) {                                                                                          \
         const uint32_t rm = (uint32_t)op->imm;                                                            \

@@ -85,7 +85,8 @@ EXEC_SLOW(fence_i) {
 EXEC_SLOW(ecall) { return tl_trap(h, TL_CAUSE_ECALL_U + h->priv, 0); }
 EXEC_SLOW(ebreak) { return tl_trap(h, TL_CAUSE_BREAKPOINT, pc); }
 
-// Returns from traps (privileged manual, sec. 3.1.6.1, 3.3.2). h->pc says where to; the mode changes when the instruction has been counted.
+// Returns from traps (privileged manual, sec. 3.1.6.1, 3.3.2). h->pc says where to; the mode
+// changes when the instruction has been counted.
 EXEC_SLOW(mret) {
     uint64_t old = tl_rv(h)->csr.mstatus, status = old;
     if (!h->is_privileged || h->priv != TL_PRIV_M)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bodies of M. Division by zero gives all ones and the dividend; overflow gives the dividend and 0 (unprivileged manual, M, table 11).
+// Bodies of M. Division by zero gives all ones and the dividend; overflow gives the dividend and 0
+// (unprivileged manual, M, table 11).
 #ifndef TL_ISA_RV_EXEC_M_H
 #define TL_ISA_RV_EXEC_M_H
 

@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-// "an instruction of the vector extension (V), ...": static text for the end of a sentence, or NULL: none that is known.
+// "an instruction of the vector extension (V), ...": static text for the end of a sentence, or
+// NULL: none that is known.
 const char *tl_extension_of(uint32_t insn);
 
 #endif

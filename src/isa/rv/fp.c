@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The host's floating-point environment, and everything the host's own arithmetic does not do. x86-64 detects tininess after rounding
-// as RISC-V does, so its flags are exact; hosts that do not (and all others) compute in integers only.
+// The host's floating-point environment, and everything the host's own arithmetic does not do.
+// x86-64 detects tininess after rounding as RISC-V does, so its flags are exact; hosts that do not
+// (and all others) compute in integers only.
 #include "isa/rv/fp_ops.h"
 
 #if TL_FP_HOST

@@ -10,8 +10,9 @@
 
 enum { TL_N_PMP = 16 };
 
-// Machine- and supervisor-level registers of the core itself. isa/rv/csr.c says what may stand in them and is the only writer. Pending and
-// enabled interrupts are tl_hart's, satp is tl_hart.context. Counters and what gates them belong to a PMU.
+// Machine- and supervisor-level registers of the core itself. isa/rv/csr.c says what may stand in
+// them and is the only writer. Pending and enabled interrupts are tl_hart's, satp is
+// tl_hart.context. Counters and what gates them belong to a PMU.
 typedef struct tl_privileged {
     uint64_t mstatus;
     uint64_t medeleg, mideleg;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Instructions as rows. insn_<ext>.def holds one row for each instruction; decoder, disassembler, static counts and both front-ends are
-// expansions of these rows. Compressed instructions have rows of their own for decoding and disassembly (insn_c.def) that name the
-// full instruction they expand to, so that each behavior has one body.
+// Instructions as rows. insn_<ext>.def holds one row for each instruction; decoder, disassembler,
+// static counts and both front-ends are expansions of these rows. Compressed instructions have rows
+// of their own for decoding and disassembly (insn_c.def) that name the full instruction they expand
+// to, so that each behavior has one body.
 #ifndef TL_ISA_RV_INSN_H
 #define TL_ISA_RV_INSN_H
 
@@ -60,18 +61,21 @@ typedef struct tl_decoded {    // one instruction, operands extracted, nothing r
     uint16_t rvc; // index of the compressed row + 1 that it came from, or 0: for the disassembler
 } tl_decoded;
 
-// `bits` holds at least 2 valid bytes, 4 when the low two bits are 11. Never fails: unknown bits give TL_OPC_ILLEGAL.
+// `bits` holds at least 2 valid bytes, 4 when the low two bits are 11. Never fails: unknown bits
+// give TL_OPC_ILLEGAL.
 void tl_decode(uint32_t bits, tl_decoded *ret_insn);
 // Scoreboard view: which registers it reads and writes.
 void tl_insn_pipe(const tl_decoded *insn, tl_pipe_insn *ret_pipe);
-// Ends a fetch run after this instruction (model/core.h): control transfers and serializing instructions.
+// Ends a fetch run after this instruction (model/core.h): control transfers and serializing
+// instructions.
 bool tl_insn_ends_run(const tl_decoded *insn);
 // Does its work in integer registers and the branch predictor alone: no memory, no CSR, no trap.
 bool tl_insn_is_private(const tl_decoded *insn);
 // Uses floating-point registers: illegal while mstatus.FS is Off.
 bool tl_insn_is_fp(const tl_decoded *insn);
-// Writes the text as `riscv64-linux-gnu-objdump -d` prints it after the bytes (aliases included), without symbol annotations when
-// `symbol` is NULL: symbol(ctx, address, buffer, size) writes "<name+0x10>" or nothing. Returns the length like snprintf.
+// Writes the text as `riscv64-linux-gnu-objdump -d` prints it after the bytes (aliases included),
+// without symbol annotations when `symbol` is NULL: symbol(ctx, address, buffer, size) writes
+// "<name+0x10>" or nothing. Returns the length like snprintf.
 typedef void tl_symbol_fn(void *ctx, uint64_t address, char *buffer, size_t size);
 int tl_disassemble(const tl_decoded *insn, uint64_t pc, tl_symbol_fn *symbol, void *ctx, char *buffer, size_t size);
 
@@ -88,21 +92,24 @@ struct tl_op {
 // imm of auipc is as decoded: a front-end that runs it must add the pc.
 void tl_op_from_decoded(const tl_decoded *insn, tl_op *ret_op); // all but handler and offset
 
-// One body for each instruction that is not a control transfer; `pc` is needed by few (auipc). Expanded twice (see exec.h): the fast form
-// gives up (false, no side effect at all) where memory does not hit, the full form asks h->port. In the full form false means: trap recorded.
-// Control transfers: TAKEN(beq) bodies say whether a branch is taken; JAL and JALR are the front-ends' own.
+// One body for each instruction that is not a control transfer; `pc` is needed by few (auipc).
+// Expanded twice (see exec.h): the fast form gives up (false, no side effect at all) where memory
+// does not hit, the full form asks h->port. In the full form false means: trap recorded. Control
+// transfers: TAKEN(beq) bodies say whether a branch is taken; JAL and JALR are the front-ends' own.
 typedef bool tl_exec_fn(tl_hart *h, const tl_op *op, uint64_t pc);
 extern tl_exec_fn *const tl_exec_full[TL_N_OPCS]; // NULL for control transfers
 typedef bool tl_taken_fn(const tl_hart *h, const tl_op *op);
 extern tl_taken_fn *const tl_taken[TL_N_OPCS]; // NULL unless a conditional branch
 
-// The static share of one retired instruction: (slot, amount) pairs added when it retires. At most TL_MAX_STATIC.
+// The static share of one retired instruction: (slot, amount) pairs added when it retires. At most
+// TL_MAX_STATIC.
 enum { TL_MAX_STATIC = 12 };
 typedef struct tl_static_count {
     uint16_t slot;
     uint32_t amount; // a block's share of a cause may be a line full of instructions that hold issue as long as a description allows
 } tl_static_count;
-// Class counter, instret-class views (compressed, call, return), bytes, cyc_issue, look-ups of DTLB, L1D, BP, exactly one retirement's worth.
+// Class counter, instret-class views (compressed, call, return), bytes, cyc_issue, look-ups of
+// DTLB, L1D, BP, exactly one retirement's worth.
 uint32_t tl_insn_static(const tl_decoded *insn, tl_static_count ret_counts[TL_MAX_STATIC]);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Entering and leaving traps; see privileged.h. Sections are those of the privileged manual, version 1.12.
+// Entering and leaving traps; see privileged.h. Sections are those of the privileged manual,
+// version 1.12.
 #include "isa/rv/privileged.h"
 
 #include "base/bits.h"
@@ -47,7 +48,8 @@ static void count_exception(tl_hart *h) {
     h->tally[slot != 0 ? slot : TL_S_HART_EXC_ILLEGAL] += 1;
 }
 
-// Sec. 3.1.6.1, 3.1.7, 3.1.14-16 and their supervisor counterparts. The mode changes first: the cycles of entry are the handler's.
+// Sec. 3.1.6.1, 3.1.7, 3.1.14-16 and their supervisor counterparts. The mode changes first: the
+// cycles of entry are the handler's.
 static void enter(tl_hart *h, uint64_t cause, uint64_t value, bool is_to_supervisor) {
     tl_privileged *csr = &tl_rv(h)->csr;
     bool is_interrupt = (cause & CAUSE_IS_INTERRUPT) != 0;
@@ -88,7 +90,8 @@ void tl_take_exception(tl_hart *h) {
     enter(h, cause, h->trap_value, h->priv != TL_PRIV_M && (tl_rv(h)->csr.medeleg >> cause & 1));
 }
 
-// Sec. 3.1.9: machine-level interrupts before supervisor-level ones; external, software, timer, then counter overflow.
+// Sec. 3.1.9: machine-level interrupts before supervisor-level ones; external, software, timer,
+// then counter overflow.
 bool tl_next_interrupt(const tl_hart *h, tl_irq *ret_irq) {
     static const tl_irq order[] = {TL_IRQ_MEI, TL_IRQ_MSI, TL_IRQ_MTI, TL_IRQ_SEI, TL_IRQ_SSI, TL_IRQ_STI, TL_IRQ_LCOFI};
     uint64_t pending = tl_hart_pending(h);

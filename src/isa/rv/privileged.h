@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Traps, as the privileged manual (1.12) has them: who takes an exception or interrupt, what it leaves in the registers, and how to
-// come back. Whoever runs system software calls these between two calls of the front-end.
+// Traps, as the privileged manual (1.12) has them: who takes an exception or interrupt, what it
+// leaves in the registers, and how to come back. Whoever runs system software calls these between
+// two calls of the front-end.
 #ifndef TL_ISA_RV_PRIVILEGED_H
 #define TL_ISA_RV_PRIVILEGED_H
 
@@ -8,7 +9,8 @@
 
 // Reset state of the privileged architecture: machine mode, everything off. Sets h->is_privileged.
 void tl_privileged_reset(tl_hart *h);
-// Takes the exception the front-end stopped with (h->trap_cause, h->trap_value, h->pc): counts it, and leaves h at the handler.
+// Takes the exception the front-end stopped with (h->trap_cause, h->trap_value, h->pc): counts it,
+// and leaves h at the handler.
 void tl_take_exception(tl_hart *h);
 // The interrupt that must be taken now, by the priority of the manual; false: none.
 bool tl_next_interrupt(const tl_hart *h, tl_irq *ret_irq);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Translation and protection as the RISC-V privileged manual (1.12) has them: Sv39 and Sv48 page tables, what mstatus permits, and physical
-// memory protection. Memory asks through the row at the end (model/isa.h).
+// Translation and protection as the RISC-V privileged manual (1.12) has them: Sv39 and Sv48 page
+// tables, what mstatus permits, and physical memory protection. Memory asks through the row at the
+// end (model/isa.h).
 #include "isa/rv/regime.h"
 
 #include "isa/rv/csr.h"
@@ -55,7 +56,8 @@ static tl_fault walk(const tl_page_walk *walk, tl_page *ret_page) {
     return n_levels(walk->h->context) == 3 ? walk_levels(walk, 3, ret_page) : walk_levels(walk, 4, ret_page);
 }
 
-// Sec. 3.1.6.3: MXR makes pages readable that only execute, SUM lets loads and stores of supervisor mode reach pages of programs.
+// Sec. 3.1.6.3: MXR makes pages readable that only execute, SUM lets loads and stores of supervisor
+// mode reach pages of programs.
 static tl_regime regime_of(uint64_t satp, uint64_t mstatus) {
     const bool is_paged = satp >> TL_SATP_MODE_LSB != TL_SATP_BARE;
     const uint8_t readable = mstatus & TL_MSTATUS_MXR ? TL_PTE_R | TL_PTE_X : TL_PTE_R;
@@ -99,7 +101,8 @@ void tl_rv_set_satp(tl_hart *h, uint64_t satp) {
         h->port->context_changed(h);
 }
 
-// Physical memory protection, sec. 3.7. Ranges are whole pages (the grain is 4 KiB), and an access within a line has one answer.
+// Physical memory protection, sec. 3.7. Ranges are whole pages (the grain is 4 KiB), and an access
+// within a line has one answer.
 enum { PMP_R = 1, PMP_W = 2, PMP_X = 4, PMP_L = 0x80, PMP_A_LSB = 3, PMP_OFF = 0, PMP_TOR = 1, GRAIN = 10, PMP_ADDRESS_LSB = 2 };
 
 // The addresses that entry i stands for. Sec. 3.7.1.1.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a RISC-V hart's accesses are translated and protected, kept in tl_hart.regime as its registers change.
+// How a RISC-V hart's accesses are translated and protected, kept in tl_hart.regime as its
+// registers change.
 #ifndef TL_ISA_RV_REGIME_H
 #define TL_ISA_RV_REGIME_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What was assembled reads back as what was meant, through decoder and disassembler; constants are run by the instructions' own bodies.
+// What was assembled reads back as what was meant, through decoder and disassembler; constants are
+// run by the instructions' own bodies.
 #include "isa/rv/assemble.h"
 
 #include <string.h>

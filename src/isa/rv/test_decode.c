@@ -81,8 +81,9 @@ static void test_every_compressed_word_is_of_its_row(void **state) {
     }
     for (uint32_t rvc = 0; rvc < TL_N_RVCS; rvc++)
         assert_int_not_equal(n_of_row[rvc], 0);
-    // 48 Ki words minus: quadrant 0: 8 x 1 (c.addi4spn 0) + 2048 (funct3 4); quadrant 1: 64 c.addiw x0, 1 c.addi16sp 0, 31 c.lui 0,
-    // 2 x 64 x 2 reserved in CA; quadrant 2: 64 c.lwsp x0, 64 c.ldsp x0, 1 c.jr x0.
+    // 48 Ki words minus: quadrant 0: 8 x 1 (c.addi4spn 0) + 2048 (funct3 4); quadrant 1: 64 c.addiw
+    // x0, 1 c.addi16sp 0, 31 c.lui 0, 2 x 64 x 2 reserved in CA; quadrant 2: 64 c.lwsp x0, 64
+    // c.ldsp x0, 1 c.jr x0.
     assert_int_equal(n_legal, 3 * 0x4000 - (8 + 2048) - (64 + 1 + 31 + 128) - (64 + 64 + 1));
 }
 

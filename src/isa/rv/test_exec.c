@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bodies on the special cases that the manual spells out. Everything else is compared with another machine in tests/isa.
+// Bodies on the special cases that the manual spells out. Everything else is compared with another
+// machine in tests/isa.
 #include <stdlib.h>
 
 #include "base/testing.h"
@@ -341,7 +342,8 @@ static void test_counters_are_asked_of_the_pmu(void **state) {
     assert_false(h->has_after);
 }
 
-// A register whose reading takes something out of it: each read counts in `kept`. Setting bit 0 is refused, whatever it holds.
+// A register whose reading takes something out of it: each read counts in `kept`. Setting bit 0 is
+// refused, whatever it holds.
 static const tl_reg queue_reg = {.name = "queue", .addr = 0x8ff};
 static bool queue_find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
     (void)ctx;

@@ -80,7 +80,8 @@ static int64_t open_fifo(tl_thread *t, const tl_place *place, uint32_t flags, bo
 
 static int64_t go_on_opening_fifo(tl_thread *t);
 
-// A named pipe of the host. It has its descriptor at once; a blocking open then waits for the other end.
+// A named pipe of the host. It has its descriptor at once; a blocking open then waits for the other
+// end.
 static int64_t open_host_fifo(tl_thread *t, const tl_place *place, uint32_t flags, bool close_on_exec) {
     tl_file *file;
     int64_t error = tl_host_fifo_open(t->os, place, flags, &file);
@@ -146,7 +147,8 @@ static int64_t open_existing(tl_thread *t, const tl_place *place, uint32_t flags
     return error;
 }
 
-// The sysroot replaces files that the folder of --root lacks. Unless the user named one, that is worth knowing: counts depend on it.
+// The sysroot replaces files that the folder of --root lacks. Unless the user named one, that is
+// worth knowing: counts depend on it.
 static void say_outside_root(tl_os *os, const tl_place *place) {
     if (place->tree != TL_TREE_SYSROOT || !os->options.root || os->has_named_sysroot || os->has_warned_sysroot || !S_ISREG(place->mode))
         return;
@@ -178,7 +180,8 @@ static int64_t open_place(tl_thread *t, const tl_place *place, uint32_t flags, u
     return wrap_host(t, (int)fd, place, flags, ret_file);
 }
 
-// Host files that were read: reasons why runs may differ. The path of a place without a root is the host's.
+// Host files that were read: reasons why runs may differ. The path of a place without a root is the
+// host's.
 static void note_host_path(tl_os *os, const tl_place *place) {
     if (place->tree != TL_TREE_HOST || os->options.root || os->n_host_paths == TL_OS_MAX_HOST_PATHS)
         return;

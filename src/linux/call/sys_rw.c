@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Bytes in and out: read, write and their kin, and the calls that move bytes between two descriptors.
+// Bytes in and out: read, write and their kin, and the calls that move bytes between two
+// descriptors.
 //
-// Guest memory is handed to files as host vectors of at most one batch of pages. A regular file takes batch after batch until the call is
-// done; of a stream one batch is what a read may return, while a blocking write goes on, across sleeps, until every byte is out. Pages
-// are touched only as far as there are bytes to put there, so that page faults are those of a real kernel.
+// Guest memory is handed to files as host vectors of at most one batch of pages. A regular file
+// takes batch after batch until the call is done; of a stream one batch is what a read may return,
+// while a blocking write goes on, across sleeps, until every byte is out. Pages are touched only as
+// far as there are bytes to put there, so that page faults are those of a real kernel.
 #include <stdlib.h>
 #include <string.h>
 

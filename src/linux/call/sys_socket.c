@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The socket calls: layouts of addresses, messages and control data, and waiting. What a socket does is its kind's (socket.h).
+// The socket calls: layouts of addresses, messages and control data, and waiting. What a socket
+// does is its kind's (socket.h).
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>

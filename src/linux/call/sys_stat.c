@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is known about a file, and changing it: stat and its kin, access, modes, owners, times, file systems.
+// What is known about a file, and changing it: stat and its kin, access, modes, owners, times, file
+// systems.
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// System calls: one handler each, one row each in syscalls.def. A handler returns the value of the call or a negative error number
-// (Linux's generic numbers, the same on RISC-V and on the host). It runs at one instant of machine time, os->now.
+// System calls: one handler each, one row each in syscalls.def. A handler returns the value of the
+// call or a negative error number (Linux's generic numbers, the same on RISC-V and on the host). It
+// runs at one instant of machine time, os->now.
 //
-// Waiting. A handler that cannot finish registers its thread on wait queues and optionally sets t->deadline, then returns
-// tl_sys_block(t, result). The thread sleeps; when a queue is woken, the deadline passes or a signal becomes deliverable, all
-// registrations are dropped and the handler is called again with the same arguments: t->is_retry is then true, and t->deadline and
-// t->retry still hold what the handler left there (both are 0 / TL_NO_DEADLINE on the first call). It finishes or waits
-// again. A handler that would wait although a signal is deliverable is not put to sleep: the call ends with `result`, which is
+// Waiting. A handler that cannot finish registers its thread on wait queues and optionally sets
+// t->deadline, then returns tl_sys_block(t, result). The thread sleeps; when a queue is woken, the
+// deadline passes or a signal becomes deliverable, all registrations are dropped and the handler is
+// called again with the same arguments: t->is_retry is then true, and t->deadline and t->retry
+// still hold what the handler left there (both are 0 / TL_NO_DEADLINE on the first call). It
+// finishes or waits again. A handler that would wait although a signal is deliverable is not put to
+// sleep: the call ends with `result`, which is
 // -TL_ERESTARTSYS where SA_RESTART decides, -TL_ERESTARTNOHAND where any handler means EINTR, -EINTR, or a count of bytes already done.
-// Handlers that must do more on interruption (nanosleep's remaining time) ask tl_signal_is_deliverable(t) before they wait.
-// When the signal turns out to run no handler, the same call is retried with its state kept.
+// Handlers that must do more on interruption (nanosleep's remaining time) ask
+// tl_signal_is_deliverable(t) before they wait. When the signal turns out to run no handler, the
+// same call is retried with its state kept.
 #ifndef TL_OS_SYSCALL_H
 #define TL_OS_SYSCALL_H
 
@@ -44,7 +48,8 @@ typedef struct tl_syscall {
 } tl_syscall;
 
 enum { TL_N_SYSCALLS = 512 };
-// NULL for numbers outside the table; rows of known calls that are not supported have handler tl_sys_unsupported.
+// NULL for numbers outside the table; rows of known calls that are not supported have handler
+// tl_sys_unsupported.
 const tl_syscall *tl_syscall_at(uint64_t number);
 
 // ---- For the run loop and signal delivery.

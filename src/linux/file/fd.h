@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Descriptor tables, and the working directory and umask that travel with them. Both are shared (CLONE_FILES, CLONE_FS) or copied on
-// clone. The lowest free number is always the next; the limit is RLIMIT_NOFILE of the process that asks.
+// Descriptor tables, and the working directory and umask that travel with them. Both are shared
+// (CLONE_FILES, CLONE_FS) or copied on clone. The lowest free number is always the next; the limit
+// is RLIMIT_NOFILE of the process that asks.
 #ifndef TL_OS_FD_H
 #define TL_OS_FD_H
 

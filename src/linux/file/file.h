@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Open files. A tl_file is what Linux calls an open file description: descriptors, mappings and messages in flight share it by
-// reference. Each kind of file is one file_<kind>.c with one table of operations; the system calls know only the table.
+// Open files. A tl_file is what Linux calls an open file description: descriptors, mappings and
+// messages in flight share it by reference. Each kind of file is one file_<kind>.c with one table
+// of operations; the system calls know only the table.
 //
-// Blocking is not the kinds' business: an operation that cannot make progress returns -EAGAIN, and the system call decides from
-// O_NONBLOCK whether to sleep on the file's poll head and try again. Whatever changes readiness calls tl_poll_notify on the head,
-// which wakes sleepers and tells epoll instances (that is what makes edges exact).
+// Blocking is not the kinds' business: an operation that cannot make progress returns -EAGAIN, and
+// the system call decides from O_NONBLOCK whether to sleep on the file's poll head and try again.
+// Whatever changes readiness calls tl_poll_notify on the head, which wakes sleepers and tells epoll
+// instances (that is what makes edges exact).
 #ifndef TL_OS_FILE_H
 #define TL_OS_FILE_H
 
@@ -45,11 +47,13 @@ typedef struct tl_file_ops {
     // Bytes moved, 0 at the end of the file, or a negative error number. NULL: EINVAL.
     int64_t (*read)(tl_thread *t, tl_file *file, const tl_io *io);
     int64_t (*write)(tl_thread *t, tl_file *file, const tl_io *io);
-    // No more bytes than this can be read at `pos` now: pages beyond are not touched. NULL: any number.
+    // No more bytes than this can be read at `pos` now: pages beyond are not touched. NULL: any
+    // number.
     size_t (*available)(tl_os *os, tl_file *file, uint64_t pos);
     int64_t (*seek)(tl_os *os, tl_file *file, int64_t offset, int whence); // NULL: ESPIPE
     uint32_t (*poll)(tl_os *os, tl_file *file);                            // EPOLL* that hold now; NULL: always readable and writable
-    // Registers the thread for what the head cannot tell (host descriptors, signals). NULL: the head is enough.
+    // Registers the thread for what the head cannot tell (host descriptors, signals). NULL: the
+    // head is enough.
     void (*wait)(tl_thread *t, tl_file *file, uint32_t events);
     int64_t (*stat)(tl_os *os, tl_file *file, tl_stat *ret_stat);
     int64_t (*truncate)(tl_os *os, tl_file *file, uint64_t size);                         // NULL: EINVAL
@@ -91,7 +95,8 @@ static inline bool tl_file_may_write(const tl_file *file) {
     return (file->flags & TL_O_ACCMODE) != TL_O_RDONLY && !(file->flags & TL_O_PATH);
 }
 
-// Allocates a description of `size` bytes (tl_file first) with one reference and a fresh anonymous inode number. NULL: no memory.
+// Allocates a description of `size` bytes (tl_file first) with one reference and a fresh anonymous
+// inode number. NULL: no memory.
 void *tl_file_new(tl_os *os, size_t size, const tl_file_ops *ops, uint32_t flags);
 // Bytes more, or fewer, that the description holds.
 void tl_file_recharge(tl_os *os, tl_file *file, uint64_t before, uint64_t now);
@@ -119,7 +124,8 @@ int64_t tl_file_host_error(tl_os *os, int host_errno);            // negative er
 // file_pipe.c
 typedef struct tl_pipe tl_pipe;
 int64_t tl_pipe_open(tl_os *os, uint32_t flags, tl_file **ret_read, tl_file **ret_write);
-// A named pipe: `device, inode` name it. Opens an end as open(2) does; *ret_waits: the open is over only when tl_fifo_has_partner.
+// A named pipe: `device, inode` name it. Opens an end as open(2) does; *ret_waits: the open is over
+// only when tl_fifo_has_partner.
 int64_t tl_fifo_open(tl_os *os, uint64_t device, uint64_t inode, const char *path, uint32_t flags, tl_file **ret_file, bool *ret_waits);
 bool tl_fifo_has_partner(const tl_file *file);
 bool tl_fifo_is_ours(const tl_os *os, uint64_t device, uint64_t inode);
@@ -131,7 +137,8 @@ int64_t tl_pipe_resize(tl_os *os, tl_file *file, uint64_t n_bytes); // F_SETPIPE
 // Moves at most n bytes from one pipe to another; keeps: tee. -EAGAIN: empty or full.
 int64_t tl_pipe_move(tl_os *os, tl_file *from, tl_file *to, size_t n, bool keeps);
 
-// file_fifo.c: named pipes of the host, opened without waiting for the other end. -ENXIO with TL_O_NONBLOCK: nobody reads it.
+// file_fifo.c: named pipes of the host, opened without waiting for the other end. -ENXIO with
+// TL_O_NONBLOCK: nobody reads it.
 int64_t tl_host_fifo_open(tl_os *os, const tl_place *place, uint32_t flags, tl_file **ret_file);
 bool tl_file_is_host_fifo(const tl_file *file);
 bool tl_host_fifo_is_open(tl_file *file); // at the other end, too: what a blocking open waits for
@@ -166,7 +173,8 @@ void tl_sockets_done(tl_os *os); // lets go what is still on its way
 
 // file_epoll.c: drops a closed description from all instances
 void tl_epoll_forget(tl_os *os, tl_file *file);
-// The guest read or wrote a file whose readiness nobody tells us: what epoll said about it is old, the next look is an edge again.
+// The guest read or wrote a file whose readiness nobody tells us: what epoll said about it is old,
+// the next look is an edge again.
 void tl_epoll_used(tl_file *file, uint32_t events);
 
 #endif

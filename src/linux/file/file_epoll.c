@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// epoll. An item hangs on the poll head of its file; a notification puts it on the instance's ready list, and a wait looks at that list
-// only. That makes edges exact: one notification, one report. Level-triggered items go back to the end of the list while they hold.
-// Files whose readiness nobody announces (signalfd, descriptors of the host) are looked at in every wait as well.
+// epoll. An item hangs on the poll head of its file; a notification puts it on the instance's ready
+// list, and a wait looks at that list only. That makes edges exact: one notification, one report.
+// Level-triggered items go back to the end of the list while they hold. Files whose readiness
+// nobody announces (signalfd, descriptors of the host) are looked at in every wait as well.
 #include <stdlib.h>
 
 #include "linux/file/fd.h"
@@ -286,7 +287,8 @@ int64_t tl_sys_epoll_ctl(tl_thread *t, const uint64_t args[6]) {
     return 0;
 }
 
-// Reports at most `max` events to the guest. Their number, or -EFAULT when not even one could be written.
+// Reports at most `max` events to the guest. Their number, or -EFAULT when not even one could be
+// written.
 static int64_t collect(tl_thread *t, epoll_file *f, uint64_t vaddr, int32_t max) {
     tl_os *os = t->os;
     int32_t n = 0;

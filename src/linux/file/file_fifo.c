@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Named pipes of the host. The host's descriptor never blocks: a thread that must wait sleeps as for a socket of the host, the others go on,
-// and a signal ends its wait. As long as nothing else can happen simulated time stands still meanwhile, so that counts do not depend on how
-// long the program at the other end takes.
+// Named pipes of the host. The host's descriptor never blocks: a thread that must wait sleeps as
+// for a socket of the host, the others go on, and a signal ends its wait. As long as nothing else
+// can happen simulated time stands still meanwhile, so that counts do not depend on how long the
+// program at the other end takes.
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -138,7 +139,8 @@ int64_t tl_host_fifo_open(tl_os *os, const tl_place *place, uint32_t flags, tl_f
     return 0;
 }
 
-// Only a pipe without a writer reads as ended. A look that takes nothing is a tee into a pipe of our own.
+// Only a pipe without a writer reads as ended. A look that takes nothing is a tee into a pipe of
+// our own.
 static bool has_writer(const tl_file *file) {
     struct pollfd p = {.fd = fd_of(file), .events = POLLIN};
     int ends[2];

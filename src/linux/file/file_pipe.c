@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pipes and named pipes: a ring of bytes with two counted ends. Writes of up to PIPE_BUF bytes are all or nothing, as POSIX asks. A
-// named pipe is a node in a host directory, but its bytes stay in here: only programs of this machine meet in it.
+// Pipes and named pipes: a ring of bytes with two counted ends. Writes of up to PIPE_BUF bytes are
+// all or nothing, as POSIX asks. A named pipe is a node in a host directory, but its bytes stay in
+// here: only programs of this machine meet in it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,7 +308,8 @@ void tl_fifo_removed(tl_os *os, uint64_t device, uint64_t inode) {
         fifo_free(os, fifo);
 }
 
-// An opener that must wait already counts as reader or writer, so that the other side's open finds it.
+// An opener that must wait already counts as reader or writer, so that the other side's open finds
+// it.
 int64_t tl_fifo_open(tl_os *os, uint64_t device, uint64_t inode, const char *path, uint32_t flags, tl_file **ret_file, bool *ret_waits) {
     tl_fifo *fifo = fifo_of(os, device, inode);
     if (!fifo)

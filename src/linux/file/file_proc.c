@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The texts of /proc and /sys. Everything comes from the simulated machine; what would need the host says so by being absent.
+// The texts of /proc and /sys. Everything comes from the simulated machine; what would need the
+// host says so by being absent.
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -176,7 +177,8 @@ static void format_event(tl_strbuf *text, const tl_proc_subject *subject) {
     tl_strbuf_add(text, "config:0-47\n");
 }
 
-// The selector by which the machine's own PMU counts a generic event, by its number in the SBI's list; NULL: it cannot.
+// The selector by which the machine's own PMU counts a generic event, by its number in the SBI's
+// list; NULL: it cannot.
 static const tl_pmu_tree_event *selector_of(const tl_os *os, uint32_t event) {
     const tl_pmu_tree *tree = tl_machine_pmu_tree(os->machine);
     for (uint32_t i = 0; tree && i < tree->n_events; i++)

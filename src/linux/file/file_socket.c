@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Local sockets. A socket is an inbox: a queue of messages with a limit. Connected streams put bytes into each other's inbox, datagrams
-// into that of whom they name. AF_INET works the same way on a loopback of our own: a name is an address and a port, ports are given
-// out in order, and any other address is unreachable.
+// Local sockets. A socket is an inbox: a queue of messages with a limit. Connected streams put
+// bytes into each other's inbox, datagrams into that of whom they name. AF_INET works the same way
+// on a loopback of our own: a name is an address and a port, ports are given out in order, and any
+// other address is unreachable.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -152,8 +153,9 @@ void tl_sockets_done(tl_os *os) {
 
 // ---- Sockets that are held only by letters on their way to each other.
 //
-// A file on its way is held by its letter. A socket whose file has no other holder can be reached only through the inbox that the letter lies
-// in. What no socket with another holder leads to is garbage, as in the kernel: its inboxes are emptied, and that closes it.
+// A file on its way is held by its letter. A socket whose file has no other holder can be reached
+// only through the inbox that the letter lies in. What no socket with another holder leads to is
+// garbage, as in the kernel: its inboxes are emptied, and that closes it.
 
 static tl_socket *socket_of(const tl_file *file) { return file->ops == &stream_ops || file->ops == &datagram_ops ? of(file) : NULL; }
 
@@ -166,7 +168,8 @@ static void count_references(const tl_socket *s) {
         }
 }
 
-// Everything that can be received through s, and through what is received so. Without recursion, because chains may be long.
+// Everything that can be received through s, and through what is received so. Without recursion,
+// because chains may be long.
 static void mark_from(tl_socket *s) {
     tl_socket *todo = s;
     s->is_reached = true;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What all files of one machine share: where "/" and the sysroot are, the numbers that stand for host devices and inodes, names that
-// exist only inside (fifos, sockets, /dev/shm), record locks. One per tl_os.
+// What all files of one machine share: where "/" and the sysroot are, the numbers that stand for
+// host devices and inodes, names that exist only inside (fifos, sockets, /dev/shm), record locks.
+// One per tl_os.
 //
-// Host device and inode numbers never reach the guest: each gets the next free number when it is first seen, so that runs agree.
+// Host device and inode numbers never reach the guest: each gets the next free number when it is
+// first seen, so that runs agree.
 #ifndef TL_OS_FILE_SYSTEM_H
 #define TL_OS_FILE_SYSTEM_H
 
@@ -81,7 +83,8 @@ static inline uint64_t tl_device_proc(void) { return tl_make_device(0, 20); }
 static inline uint64_t tl_device_sys(void) { return tl_make_device(0, 21); }
 static inline uint64_t tl_device_dev(void) { return tl_make_device(0, 5); }
 
-// Walks a path of the guest in the context of a thread: from `dirfd` (TL_AT_FDCWD: the working directory). -EBADF, -ENOTDIR for a bad dirfd.
+// Walks a path of the guest in the context of a thread: from `dirfd` (TL_AT_FDCWD: the working
+// directory). -EBADF, -ENOTDIR for a bad dirfd.
 int64_t tl_walk_at(tl_thread *t, int32_t dirfd, const char *path, uint32_t walk, tl_place *ret_place);
 // The same for a path in guest memory.
 int64_t tl_walk_user(tl_thread *t, int32_t dirfd, uint64_t path_vaddr, uint32_t walk, tl_place *ret_place);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// timerfd: expirations to read. As in Linux an interval timer rests after an expiration nobody has read; reading counts the ones missed
-// and sets it going again, so that a tiny interval costs nothing.
+// timerfd: expirations to read. As in Linux an interval timer rests after an expiration nobody has
+// read; reading counts the ones missed and sets it going again, so that a tiny interval costs
+// nothing.
 #include <stdlib.h>
 #include <sys/timerfd.h>
 

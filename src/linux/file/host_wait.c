@@ -95,7 +95,8 @@ static bool some_are_opening(const struct tl_host_waits *all) {
     return false;
 }
 
-// Wakes every thread that has a wait of this kind. Waking takes its waits out; those of a stopped thread stay.
+// Wakes every thread that has a wait of this kind. Waking takes its waits out; those of a stopped
+// thread stay.
 static int wake_all(struct tl_host_waits *all, bool (*is_meant)(const host_wait *wait, const struct pollfd *poll),
                     const struct pollfd *poll) {
     int n_woken = 0;
@@ -113,8 +114,10 @@ static bool is_open_now(const host_wait *wait, const struct pollfd *poll) {
     return (void)poll, wait->opening && tl_host_fifo_is_open(wait->opening);
 }
 
-// Sleeps at most max_ns of the host, UINT64_MAX: for ever. Wakes whose descriptors are ready and, with is_look, whose pipe is open at the
-// other end; a time-out is then no reason to go on. time_passes: os->now goes on as the host's clock did, to limit_cycle at most. Number of threads woken, or -1 when the time was up.
+// Sleeps at most max_ns of the host, UINT64_MAX: for ever. Wakes whose descriptors are ready and,
+// with is_look, whose pipe is open at the other end; a time-out is then no reason to go on.
+// time_passes: os->now goes on as the host's clock did, to limit_cycle at most. Number of threads
+// woken, or -1 when the time was up.
 static int poll_host(tl_os *os, uint64_t max_ns, bool is_look, bool time_passes, uint64_t now, uint64_t limit_cycle) {
     struct tl_host_waits *all = os->host_waits;
     struct timespec before, after, timeout = timespec_of(max_ns);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Record locks are kept as disjoint stretches per owner and inode, in a tree by their start, so that a program may have many. An owner is a
-// pointer that is only compared: the descriptor table for POSIX locks, the open file description for OFD locks and flock.
+// Record locks are kept as disjoint stretches per owner and inode, in a tree by their start, so
+// that a program may have many. An owner is a pointer that is only compared: the descriptor table
+// for POSIX locks, the open file description for OFD locks and flock.
 #include "linux/file/lock.h"
 
 #include <stdlib.h>
@@ -173,7 +174,8 @@ static void take_out(tl_account *account, owner *o, stretch *s) {
     free(s);
 }
 
-// Replaces what the wish covers of its owner's locks; TL_F_UNLCK leaves a hole. false: no memory, nothing changed that matters.
+// Replaces what the wish covers of its owner's locks; TL_F_UNLCK leaves a hole. false: no memory,
+// nothing changed that matters.
 static bool set(tl_account *account, owner **list, const wish *w) {
     owner *o = owner_of(account, list, w, w->type != TL_F_UNLCK);
     uint64_t start = w->start, end = w->end;
@@ -242,7 +244,8 @@ void tl_locks_done(tl_file_system *fs) {
     fs->locks.root = NULL;
 }
 
-// Would waiting for `blocker` close a circle back to `owner`? Every thread that waits for a record lock left whom it waits for in retry[1].
+// Would waiting for `blocker` close a circle back to `owner`? Every thread that waits for a record
+// lock left whom it waits for in retry[1].
 static bool is_deadlock(const tl_os *os, const void *waiter, const void *blocker) {
     for (int hop = 0; hop < MAX_HOPS && blocker; hop++) {
         if (blocker == waiter)

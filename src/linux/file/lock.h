@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Advisory locks between programs of this machine: record locks of fcntl (owned by a descriptor table, given up when any descriptor
-// of the file closes), those of open file descriptions, and flock. The host's other programs do not see them.
+// Advisory locks between programs of this machine: record locks of fcntl (owned by a descriptor
+// table, given up when any descriptor of the file closes), those of open file descriptions, and
+// flock. The host's other programs do not see them.
 #ifndef TL_OS_LOCK_H
 #define TL_OS_LOCK_H
 

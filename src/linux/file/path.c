@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The walk. Two rules keep it inside: a directory is opened without any link from a directory we hold (base/open_below.h), and `..` is
-// never given to the host below --root but taken from the canonical path walked so far. A path is tried in one step first (its
-// directory part holds no link and no `..`); only when that meets a link the slow walk starts over.
+// The walk. Two rules keep it inside: a directory is opened without any link from a directory we
+// hold (base/open_below.h), and `..` is never given to the host below --root but taken from the
+// canonical path walked so far. A path is tried in one step first (its directory part holds no link
+// and no `..`); only when that meets a link the slow walk starts over.
 #include "linux/file/path.h"
 
 #include <errno.h>
@@ -77,8 +78,9 @@ static const char *below_root(const char *path) { return path[1] ? path + 1 : ".
 
 // ---- Folders under fixed names.
 
-// How many bytes of a canonical path are also the beginning of the alias' name, in whole components, and how many components of the name are
-// left. At least two components must be the same.
+// How many bytes of a canonical path are also the beginning of the alias' name, in whole
+// components, and how many components of the name are left. At least two components must be the
+// same.
 static size_t common(const tl_path_alias *alias, const char *path, int *ret_left) {
     size_t n = 0;
     int n_same = 0, n_all = 0;
@@ -126,7 +128,8 @@ static size_t n_host(const tl_path_alias *alias, int n_up) {
     return n;
 }
 
-// A descriptor of that folder, or -1 with errno. The host need not let us search from its root, but below --root nothing else is safe.
+// A descriptor of that folder, or -1 with errno. The host need not let us search from its root, but
+// below --root nothing else is safe.
 static int open_above(const tl_path_env *env, const tl_path_alias *alias, int n_up) {
     if (env->is_confined) {
         char path[TL_PATH_MAX];

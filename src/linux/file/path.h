@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which file a guest path means. The walk is our own, component by component over host directories opened without following links, so
-// that every rule below holds whatever links and `..` a path contains; a path without links costs two host calls.
+// Which file a guest path means. The walk is our own, component by component over host directories
+// opened without following links, so that every rule below holds whatever links and `..` a path
+// contains; a path without links costs two host calls.
 //
 //   /proc /sys /dev                           made by the personality, never the host's (the virtual tree)
 //   /etc/passwd group hostname hosts ...      the personality's as well, without --root
@@ -26,13 +27,15 @@ typedef enum tl_tree {
     TL_TREE_VIRTUAL, // path
 } tl_tree;
 
-// The part of the tree that does not exist on the host. Returns 0 with the node's st_mode and, for a symbolic link, its text (NUL-terminated) in
-// `target` of TL_PATH_MAX bytes; or a negative error number. A link whose text is not a path (pipe:[4]) sets *ret_is_magic.
+// The part of the tree that does not exist on the host. Returns 0 with the node's st_mode and, for
+// a symbolic link, its text (NUL-terminated) in `target` of TL_PATH_MAX bytes; or a negative error
+// number. A link whose text is not a path (pipe:[4]) sets *ret_is_magic.
 typedef int64_t tl_virtual_lookup_fn(void *ctx, const char *path, uint32_t *ret_mode, char *target, bool *ret_is_magic);
 
-// A folder of the host under a fixed name, so that what programs see of it does not depend on where it lies. Each folder above it, as far as
-// `name` has components, is the next component of the name: `..` leads to the same place whether it is taken from the text or from the
-// folder. What lies further up keeps its own name.
+// A folder of the host under a fixed name, so that what programs see of it does not depend on where
+// it lies. Each folder above it, as far as `name` has components, is the next component of the
+// name: `..` leads to the same place whether it is taken from the text or from the folder. What
+// lies further up keeps its own name.
 typedef struct tl_path_alias {
     const char *name; // "/tally/2/1/p"; its first component is TL_PATH_ALIASES
     char *host;       // canonical path below env's root; NULL: not used
@@ -88,8 +91,9 @@ typedef struct tl_place { // where a path leads; what it names may not exist
     char path[TL_PATH_MAX]; // canonical, as the guest sees it
 } tl_place;
 
-// Walks `path` from `from` (NULL when the path is absolute). 0 with a place that tl_place_done must release, or a negative error number;
-// a missing last component is no error. With TL_WALK_FOLLOW the place is never a symbolic link, except where `is_magic`.
+// Walks `path` from `from` (NULL when the path is absolute). 0 with a place that tl_place_done must
+// release, or a negative error number; a missing last component is no error. With TL_WALK_FOLLOW
+// the place is never a symbolic link, except where `is_magic`.
 TL_MUST_CHECK int64_t tl_path_walk(const tl_path_env *env, const tl_dir *from, const char *path, uint32_t walk, tl_place *ret_place);
 void tl_place_done(tl_place *place);
 
@@ -97,7 +101,8 @@ void tl_place_done(tl_place *place);
 int64_t tl_place_open(const tl_path_env *env, const tl_place *place, int host_flags, uint32_t mode); // descriptor or negative error number
 int64_t tl_place_readlink(const tl_path_env *env, const tl_place *place, char *to, size_t n);        // bytes, not terminated
 
-// Makes a starting point of a place that is a directory. NULL with *ret_error. The host's own working directory: tl_dir_of_host_cwd.
+// Makes a starting point of a place that is a directory. NULL with *ret_error. The host's own
+// working directory: tl_dir_of_host_cwd.
 tl_dir *tl_dir_new(tl_dirs *dirs, const tl_path_env *env, const tl_place *place, int64_t *ret_error);
 tl_dir *tl_dir_of_fd(tl_dirs *dirs, tl_tree tree, int fd, const char *path); // takes fd, also when it fails; NULL: no memory
 tl_dir *tl_dir_of_host_cwd(tl_dirs *dirs, const tl_path_env *env);
@@ -105,11 +110,13 @@ tl_dir *tl_dir_ref(tl_dir *dir);
 void tl_dir_unref(tl_dirs *dirs, tl_dir *dir);                                   // NULL is fine
 void tl_dirs_renamed(tl_dirs *dirs, const char *old_path, const char *new_path); // a directory moved: its users follow
 
-// Gives the host's folder `guest_path` (canonical; fd is taken) a fixed name. false: no memory, and it keeps its own.
+// Gives the host's folder `guest_path` (canonical; fd is taken) a fixed name. false: no memory, and
+// it keeps its own.
 bool tl_path_set_alias(tl_path_env *env, int which, const char *guest_path, int fd);
 void tl_path_aliases_done(tl_path_env *env);
 
-// O_PATH descriptor of a directory of the host, closed on exec, or -1 with errno; the place for --root and --sysroot.
+// O_PATH descriptor of a directory of the host, closed on exec, or -1 with errno; the place for
+// --root and --sysroot.
 int tl_path_open_root(const char *host_path);
 
 bool tl_path_is_virtual(const char *path); // of a canonical path: decided by its text alone

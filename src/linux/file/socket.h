@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Sockets. sys_socket.c speaks the system calls' layouts; behind it stand two kinds: local sockets (AF_UNIX, and AF_INET over a loopback
-// that exists only inside) in file_socket.c, and the host's (only when the user allows the network) in file_inet.c.
+// Sockets. sys_socket.c speaks the system calls' layouts; behind it stand two kinds: local sockets
+// (AF_UNIX, and AF_INET over a loopback that exists only inside) in file_socket.c, and the host's
+// (only when the user allows the network) in file_inet.c.
 #ifndef TL_OS_SOCKET_H
 #define TL_OS_SOCKET_H
 

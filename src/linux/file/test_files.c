@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// System calls of the file layer, called as a program would, by threads that have memory and descriptors but no code.
+// System calls of the file layer, called as a program would, by threads that have memory and
+// descriptors but no code.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -775,8 +776,9 @@ static void test_randomness_is_the_seeds(void **state) {
     assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
 }
 
-// Calls of the file layer with arguments of all sorts, in a root of their own: whatever comes back, nothing may break. The letters say what an
-// argument should usually be. FILES_SEED and FILES_CALLS in the environment make it another or a longer run.
+// Calls of the file layer with arguments of all sorts, in a root of their own: whatever comes back,
+// nothing may break. The letters say what an argument should usually be. FILES_SEED and FILES_CALLS
+// in the environment make it another or a longer run.
 static const struct {
     uint16_t number;
     char arguments[7];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What does not come from the host: /proc, /sys, /dev and a few files of /etc, made from the simulated machine. virtual.c knows where everything is;
-// file_proc.c makes the texts, file_dev.c the devices and /dev/shm.
+// What does not come from the host: /proc, /sys, /dev and a few files of /etc, made from the
+// simulated machine. virtual.c knows where everything is; file_proc.c makes the texts, file_dev.c
+// the devices and /dev/shm.
 #ifndef TL_OS_VIRTUAL_H
 #define TL_OS_VIRTUAL_H
 
@@ -37,7 +38,8 @@ typedef struct tl_device_row {
     uint32_t major, minor;
     const tl_pmu *pmu; // TL_DEVICE_WINDOW
 } tl_device_row;
-// Devices of this machine, by name: those that every system has, and windows of PMUs that are granted. Returns their number.
+// Devices of this machine, by name: those that every system has, and windows of PMUs that are
+// granted. Returns their number.
 enum { TL_MAX_DEVICES = 8 + TL_MAX_PMUS };
 uint32_t tl_device_list(const tl_os *os, tl_device_row ret_rows[TL_MAX_DEVICES]);
 int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file); // the row is copied

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Entries of page tables as the personality writes them: Sv39 of the RISC-V privileged manual, sec. 4.4. vm.c says what they mean.
+// Entries of page tables as the personality writes them: Sv39 of the RISC-V privileged manual, sec.
+// 4.4. vm.c says what they mean.
 #ifndef TL_OS_PAGE_TABLE_H
 #define TL_OS_PAGE_TABLE_H
 
@@ -23,7 +24,8 @@ static inline uint64_t tl_pte_without_write(uint64_t pte) { return pte & ~(uint6
 static inline uint64_t tl_pte_of_table(uint64_t paddr) { return paddr >> TL_PAGE_LOG2 << TL_PTE_PPN_LSB | TL_PTE_V; }
 static inline uint64_t tl_context_of_table(uint64_t paddr) { return (uint64_t)TL_SATP_SV39 << TL_SATP_MODE_LSB | paddr >> TL_PAGE_LOG2; }
 
-// A page with TL_PROT_*; without any, it is there and nobody may touch it. may_write: stores need not be told.
+// A page with TL_PROT_*; without any, it is there and nobody may touch it. may_write: stores need
+// not be told.
 static inline uint64_t tl_pte_of_page(uint64_t paddr, uint8_t prot, bool may_write) {
     uint64_t pte = paddr >> TL_PAGE_LOG2 << TL_PTE_PPN_LSB;
     if (prot == 0)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Address spaces: areas, page tables, faults, fork. The page tables are Sv39 as the hardware walker reads them; accessed and dirty bits
-// are its business. A page that is present but must not be touched keeps its address in an invalid entry (TL_PTE_HELD).
-// Writable private pages that somebody else sees too are mapped read-only, and copied when written.
+// Address spaces: areas, page tables, faults, fork. The page tables are Sv39 as the hardware walker
+// reads them; accessed and dirty bits are its business. A page that is present but must not be
+// touched keeps its address in an invalid entry (TL_PTE_HELD). Writable private pages that somebody
+// else sees too are mapped read-only, and copied when written.
 #include "linux/memory/vm_space.h"
 
 #include <errno.h>
@@ -343,7 +344,8 @@ static void protect_pages(tl_vm *vm, const tl_vma *area) {
     uint64_t first = UINT64_MAX, last = 0;
     for (uint64_t at = area->start, *pte; (pte = next_present(vm, &at, area->end)) != NULL; at += TL_PAGE_BYTES) {
         uint64_t old = *pte, paddr = tl_pte_paddr(old);
-        // Private pages of our own may be written at once; shared file pages take a fault, so that they become dirty.
+        // Private pages of our own may be written at once; shared file pages take a fault, so that
+        // they become dirty.
         bool is_own = area->kind == TL_VMA_DEVICE || tl_frame_n_refs(vm->os->frames, paddr) == 1;
         *pte = tl_pte_of_page(paddr, area->prot, is_own || (area->is_shared && tl_pte_is_writable(old))) | tl_pte_used(old);
         if ((area->prot & TL_PROT_EXEC) && !tl_pte_is_executable(old))
@@ -376,7 +378,8 @@ int64_t tl_vm_protect(tl_vm *vm, uint64_t start, uint64_t end, uint8_t prot) {
     return 0;
 }
 
-// Entries of [from, from + bytes) become those of [to, ...). false: no memory for tables; what moved has moved.
+// Entries of [from, from + bytes) become those of [to, ...). false: no memory for tables; what
+// moved has moved.
 static bool move_pages(tl_vm *vm, uint64_t from, uint64_t to, uint64_t bytes) {
     for (uint64_t at = from, *pte; (pte = next_present(vm, &at, from + bytes)) != NULL; at += TL_PAGE_BYTES) {
         uint64_t *slot = make_pte_slot(vm, to + (at - from));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Address spaces: areas (VMAs) that say what may be mapped, and Sv39 page tables in simulated RAM that say what is. Pages arrive on
-// demand; physical pages come from one deterministic free list, are counted, and are shared by forks until written (COW).
-// Host code reaches guest bytes only through tl_vm_read, tl_vm_write and tl_vm_span, which fault pages in as the kernel would.
+// Address spaces: areas (VMAs) that say what may be mapped, and Sv39 page tables in simulated RAM
+// that say what is. Pages arrive on demand; physical pages come from one deterministic free list,
+// are counted, and are shared by forks until written (COW). Host code reaches guest bytes only
+// through tl_vm_read, tl_vm_write and tl_vm_span, which fault pages in as the kernel would.
 #ifndef TL_OS_VM_H
 #define TL_OS_VM_H
 
@@ -54,24 +55,29 @@ typedef struct tl_vma {
     uint8_t max_prot; // what mprotect may ask for
 } tl_vma;
 
-// Bytes of the guest, faulted in as needed. false: some byte is not accessible (EFAULT); nothing is promised about the rest.
-// Permissions of the area are obeyed as the kernel obeys them on behalf of the program.
+// Bytes of the guest, faulted in as needed. false: some byte is not accessible (EFAULT); nothing is
+// promised about the rest. Permissions of the area are obeyed as the kernel obeys them on behalf of
+// the program.
 bool tl_vm_read(tl_process *p, uint64_t vaddr, void *to, size_t n);
 bool tl_vm_write(tl_process *p, uint64_t vaddr, const void *from, size_t n);
 bool tl_vm_zero(tl_process *p, uint64_t vaddr, size_t n);
 
-// A NUL-terminated string of at most max - 1 characters into `to`. Length, -EFAULT, or -ENAMETOOLONG.
+// A NUL-terminated string of at most max - 1 characters into `to`. Length, -EFAULT, or
+// -ENAMETOOLONG.
 int64_t tl_vm_read_string(tl_process *p, uint64_t vaddr, char *to, size_t max);
 
-// The longest stretch of host bytes behind [vaddr, vaddr + n), 1 .. n long; NULL: EFAULT at vaddr. Valid until the handler returns.
-// is_write: the caller is going to store there (copies shared pages, marks the page dirty).
+// The longest stretch of host bytes behind [vaddr, vaddr + n), 1 .. n long; NULL: EFAULT at vaddr.
+// Valid until the handler returns. is_write: the caller is going to store there (copies shared
+// pages, marks the page dirty).
 uint8_t *tl_vm_span(tl_process *p, uint64_t vaddr, size_t n, bool is_write, size_t *ret_n);
 
-// The same as host vectors for readv, writev, recvmsg ...: fills at most max_spans and says how many bytes they cover in *ret_bytes, which is less than n
-// when spans ran out or a byte is not accessible. Returns the number of spans; 0 with n > 0 means EFAULT.
+// The same as host vectors for readv, writev, recvmsg ...: fills at most max_spans and says how
+// many bytes they cover in *ret_bytes, which is less than n when spans ran out or a byte is not
+// accessible. Returns the number of spans; 0 with n > 0 means EFAULT.
 int tl_vm_spans(tl_process *p, uint64_t vaddr, size_t n, bool is_write, struct iovec *spans, int max_spans, size_t *ret_bytes);
 
-// A guest `struct iovec` array flattened to host spans: n_vectors up to 1024, total clipped to max_bytes. Returns the number of spans,
+// A guest `struct iovec` array flattened to host spans: n_vectors up to 1024, total clipped to
+// max_bytes. Returns the number of spans,
 // -EINVAL (count, negative length), -EFAULT when the first byte is not accessible. *ret_bytes is what the spans cover.
 int64_t tl_vm_import_iov(tl_process *p, uint64_t iov_vaddr, uint64_t n_vectors, uint64_t max_bytes, bool is_write, struct iovec *spans,
                          int max_spans, size_t *ret_bytes);
@@ -80,9 +86,11 @@ const tl_vma *tl_vm_first(const tl_vm *vm);                // by address; for /p
 const tl_vma *tl_vm_find(const tl_vm *vm, uint64_t vaddr); // the area that holds vaddr, or NULL
 uint64_t tl_vm_mapped_bytes(const tl_vm *vm);              // sum of all areas
 uint64_t tl_vm_resident_bytes(const tl_vm *vm);            // pages present
-// Pages that shared mappings hold of a file changed behind their back (write, truncate): called by the file layer.
+// Pages that shared mappings hold of a file changed behind their back (write, truncate): called by
+// the file layer.
 void tl_vm_file_written(tl_os *os, uint64_t device, uint64_t inode, uint64_t offset, const void *bytes, size_t n);
-// Bytes that shared mappings changed and did not write back yet win over the file's: called by the file layer after reading.
+// Bytes that shared mappings changed and did not write back yet win over the file's: called by the
+// file layer after reading.
 void tl_vm_file_read(tl_os *os, uint64_t device, uint64_t inode, uint64_t offset, void *bytes, size_t n);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Guest bytes as host code sees them. One software walk of the page table per page; what is missing is faulted in. A store made here is seen by
-// all harts at once (data is always in RAM), so reservations there are lost and decoded code is looked at again.
+// Guest bytes as host code sees them. One software walk of the page table per page; what is missing
+// is faulted in. A store made here is seen by all harts at once (data is always in RAM), so
+// reservations there are lost and decoded code is looked at again.
 #include <errno.h>
 #include <string.h>
 
@@ -22,7 +23,8 @@ static void note_store(tl_os *os, uint64_t *pte, uint64_t offset, uint64_t n) {
         tl_memory_code_changed(os->machine->memory, paddr);
 }
 
-// Host address of the byte at vaddr, good to the end of its page; NULL: not accessible. n: how many bytes the caller means, at most.
+// Host address of the byte at vaddr, good to the end of its page; NULL: not accessible. n: how many
+// bytes the caller means, at most.
 static uint8_t *host_of(tl_vm *vm, uint64_t vaddr, uint64_t n, bool is_write) {
     if (vaddr >= TL_USER_END)
         return NULL;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The address space as those see it who shape it: exec, fork, the memory system calls, fault handling.
+// The address space as those see it who shape it: exec, fork, the memory system calls, fault
+// handling.
 #ifndef TL_OS_VM_SPACE_H
 #define TL_OS_VM_SPACE_H
 
 #include "linux/memory/page_table.h"
 #include "linux/memory/vm.h"
 
-// The layout is fixed. The last page of the user half returns from signal handlers; the stack ends a little below it; mappings grow down from
-// below the stack's room; position-independent programs start at two thirds, as on Linux.
+// The layout is fixed. The last page of the user half returns from signal handlers; the stack ends
+// a little below it; mappings grow down from below the stack's room; position-independent programs
+// start at two thirds, as on Linux.
 static const uint64_t TL_TRAMPOLINE_VADDR = UINT64_C(0x3ffffff000);
 static const uint64_t TL_STACK_TOP = UINT64_C(0x3fffff0000);
 static const uint64_t TL_PIE_BASE = UINT64_C(0x2aaaaaa000);
@@ -60,7 +62,8 @@ typedef struct tl_map {
 int64_t tl_vm_map(tl_vm *vm, const tl_map *map); // the address, or -EINVAL, -ENOMEM, -EEXIST, -EPERM
 int64_t tl_vm_unmap(tl_vm *vm, uint64_t start, uint64_t end);
 int64_t tl_vm_protect(tl_vm *vm, uint64_t start, uint64_t end, uint8_t prot);
-// Moves or resizes one area's stretch; new_vaddr 0: in place or, with may_move, wherever there is room.
+// Moves or resizes one area's stretch; new_vaddr 0: in place or, with may_move, wherever there is
+// room.
 int64_t tl_vm_remap(tl_vm *vm, uint64_t old_vaddr, uint64_t old_bytes, uint64_t new_bytes, bool may_move, uint64_t new_vaddr,
                     bool keep_old);
 int64_t tl_vm_set_brk(tl_vm *vm, uint64_t wanted, uint64_t limit_bytes); // the break afterwards
@@ -71,7 +74,8 @@ tl_vma *tl_vm_split(tl_vm *vm, uint64_t start,
                     uint64_t end); // the first area that begins at or after start, with borders at start and end; NULL: none, or no memory
 void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_vm_access access);
 
-// Makes the access possible or says why not. Does not count; tl_vm_fault_on_behalf does, for system calls.
+// Makes the access possible or says why not. Does not count; tl_vm_fault_on_behalf does, for system
+// calls.
 tl_vm_fault_kind tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_vm_access access);
 tl_vm_fault_kind tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_vm_access access);
 void tl_os_count_fault(tl_os *os, tl_vm_fault_kind fault); // OS_PAGE_* on the hart of the event

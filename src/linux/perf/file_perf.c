@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// perf_event_open(2) and the file it gives: reading counts, ioctl, poll. Errors and their order are those of Linux 6.1.
+// perf_event_open(2) and the file it gives: reading counts, ioctl, poll. Errors and their order are
+// those of Linux 6.1.
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,7 +214,8 @@ static int64_t find_target(tl_thread *t, int32_t pid, int32_t cpu, request *r) {
     return r->attr.sigtrap && !r->target ? -EINVAL : 0;
 }
 
-// A group counts the same thread on the same hart by the same clock, and only its leader has a say in when.
+// A group counts the same thread on the same hart by the same clock, and only its leader has a say
+// in when.
 static int64_t check_group(const request *r) {
     const tl_pev_event *leader = r->leader;
     if (!leader)

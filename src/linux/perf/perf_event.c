@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 // How events count and when they overflow; see perf_event.h.
 //
-// A thread's event sees what its hart counts while the thread is there, its switch away included. What the modeled kernel does is in
-// supervisor mode: the cycles that the hart spends there, and what unit `os` counts. All other signals grow in user code, because the
-// kernel's own instructions and accesses are not simulated.
+// A thread's event sees what its hart counts while the thread is there, its switch away included.
+// What the modeled kernel does is in supervisor mode: the cycles that the hart spends there, and
+// what unit `os` counts. All other signals grow in user code, because the kernel's own instructions
+// and accesses are not simulated.
 #include "linux/perf/perf_event.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// While an overflow is further away than this, accesses that take a slow path need not be watched: none takes so many cycles.
+// While an overflow is further away than this, accesses that take a slow path need not be watched:
+// none takes so many cycles.
 static const uint64_t WATCH_CYCLES = UINT64_C(1) << 24;
-// To find out how far an overflow is costs a sync. It is done again when an eighth of the way is left, or else at the very end.
+// To find out how far an overflow is costs a sync. It is done again when an eighth of the way is
+// left, or else at the very end.
 static const uint64_t SHORT_SPAN_CYCLES = 4096;
 static const uint64_t FAR_CYCLES = UINT64_C(1) << 62; // the longest that is told: sums with it do not overflow
 
@@ -19,7 +22,8 @@ static const uint64_t FAR_CYCLES = UINT64_C(1) << 62; // the longest that is tol
 
 static uint64_t busy_cycles(const tl_hart *h) { return h->now - h->idle_cycles; }
 
-// The time of a thread's event is that in which its hart had something to run. The time of a hart's event is all time.
+// The time of a thread's event is that in which its hart had something to run. The time of a hart's
+// event is all time.
 static uint64_t clock_now(const tl_pev_event *e, const tl_hart *h) {
     if (e->thread)
         return busy_cycles(h);
@@ -68,7 +72,8 @@ static uint64_t signals_total(const tl_pev_event *e, tl_hart *h) {
     return total;
 }
 
-// The kernel's own page faults, on behalf of a system call, are told apart from the program's where they happen.
+// The kernel's own page faults, on behalf of a system call, are told apart from the program's where
+// they happen.
 static uint64_t faults_total(const tl_pev_event *e, const tl_hart *h) {
     const tl_kernel_counts *own = &e->perf->os->kernel_counts[h->id];
     uint64_t all, kernel;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// perf_event_open(2): events that threads and harts carry. An event does not count. It remembers what it had counted when a running total of
-// the machine stood at `seen`, as a counter of a PMU does (model/counter.h). It is brought up to date where the total begins or ceases to
-// concern it: its thread comes onto a hart or leaves one, it is switched on or off, somebody looks. Nothing is multiplexed.
+// perf_event_open(2): events that threads and harts carry. An event does not count. It remembers
+// what it had counted when a running total of the machine stood at `seen`, as a counter of a PMU
+// does (model/counter.h). It is brought up to date where the total begins or ceases to concern it:
+// its thread comes onto a hart or leaves one, it is switched on or off, somebody looks. Nothing is
+// multiplexed.
 //
-// An event that samples waits for its overflow as the counter of a PMU does: a port of each hart (tl_pmu_port) bounds how far the hart
-// runs. Without such an event the port is not there. Without any event tl_os.perf is NULL.
+// An event that samples waits for its overflow as the counter of a PMU does: a port of each hart
+// (tl_pmu_port) bounds how far the hart runs. Without such an event the port is not there. Without
+// any event tl_os.perf is NULL.
 //
-// perf_event.c counts, inherits and ends; perf_attr.c reads requests; perf_ring.c keeps the shared pages, perf_record.c fills them; file_perf.c is
-// the file.
+// perf_event.c counts, inherits and ends; perf_attr.c reads requests; perf_ring.c keeps the shared
+// pages, perf_record.c fills them; file_perf.c is the file.
 #ifndef TL_OS_PERF_EVENT_H
 #define TL_OS_PERF_EVENT_H
 
@@ -126,7 +129,8 @@ void tl_pev_forget(tl_thread *t);                                          // th
 void tl_pev_exec(tl_thread *t);
 void tl_pev_switch_own(tl_thread *t, bool is_on); // prctl(PR_TASK_PERF_EVENTS_ENABLE and DISABLE)
 void tl_pev_done(tl_os *os);                      // after all files are closed
-// Some event has overflowed on this hart and the thread there must be told before it goes on. Brings events up to date as far as needed.
+// Some event has overflowed on this hart and the thread there must be told before it goes on.
+// Brings events up to date as far as needed.
 bool tl_pev_is_due(tl_os *os, tl_hart *h);
 void tl_pev_overflow(tl_thread *t);                                       // tells
 int64_t tl_pev_mmap(tl_thread *t, tl_file *file, const uint64_t args[6]); // mmap(2) of such a file; -ENODEV: it is another
@@ -143,7 +147,8 @@ typedef struct tl_pev_reading {
 } tl_pev_reading;
 
 tl_pev *tl_pev_of(tl_os *os); // made when needed; NULL: no memory
-// The attr at vaddr as the kernel checks it. 0 or a negative error number; E2BIG writes the size that is known.
+// The attr at vaddr as the kernel checks it. 0 or a negative error number; E2BIG writes the size
+// that is known.
 int64_t tl_pev_read_attr(tl_thread *t, uint64_t vaddr, struct perf_event_attr *ret_attr);
 int64_t tl_pev_choose(tl_pev *perf, const struct perf_event_attr *attr,
                       tl_pev_choice *ret_choice); // -ENOENT, -EINVAL, -EOPNOTSUPP, -ENOMEM

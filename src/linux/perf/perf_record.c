@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Records: samples, and what else a profile needs to know: mappings, names, births and ends of threads, switches. A record is composed
-// in tl_pev.record and then copied into the ring. Nothing here makes the program fault: memory that is not there is left out.
+// Records: samples, and what else a profile needs to know: mappings, names, births and ends of
+// threads, switches. A record is composed in tl_pev.record and then copied into the ring. Nothing
+// here makes the program fault: memory that is not there is left out.
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

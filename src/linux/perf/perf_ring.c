@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The pages that a program maps of an event: the first says what the event counts and where its records are, the others hold the records.
-// They are pages of the machine's RAM. The mapping's page cache holds them, and so does the ring: a page that nobody else holds is
-// mapped no more. The program may write anything into them; only addresses within the ring follow from it.
+// The pages that a program maps of an event: the first says what the event counts and where its
+// records are, the others hold the records. They are pages of the machine's RAM. The mapping's page
+// cache holds them, and so does the ring: a page that nobody else holds is mapped no more. The
+// program may write anything into them; only addresses within the ring follow from it.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,7 +44,8 @@ tl_pev_ring *tl_pev_ring_of(tl_pev_event *e) {
 
 // ---- The page that describes the event.
 
-// The counter that user code can read in place of the event, or -1: `cycle` and `instret` count always, and what they do.
+// The counter that user code can read in place of the event, or -1: `cycle` and `instret` count
+// always, and what they do.
 static int32_t counter_of(const tl_pev_event *e) {
     uint32_t granted = e->perf->os->machine->config.os.user_counters;
     if (!e->hart || e->kind != TL_PEV_SIGNALS || e->n_parts != 1 || !(e->modes & TL_PEV_USER))
@@ -94,7 +96,8 @@ static tl_pev_ring *ring_new(tl_pev *perf, uint64_t n_pages) {
     return ring;
 }
 
-// Memory that may still be locked: an allowance for each hart, and beyond it what RLIMIT_MEMLOCK permits.
+// Memory that may still be locked: an allowance for each hart, and beyond it what RLIMIT_MEMLOCK
+// permits.
 static bool may_lock(const tl_thread *t, uint64_t n_pages) {
     const tl_os *os = t->os;
     uint64_t free_pages = (uint64_t)TL_PEV_MLOCK_KIB * 1024 / TL_PAGE_BYTES * os->machine->n_harts;

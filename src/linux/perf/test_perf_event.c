@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Perf events on a hart whose totals the test writes: what is counted when, for whom, in which mode, and when it overflows.
+// Perf events on a hart whose totals the test writes: what is counted when, for whom, in which
+// mode, and when it overflows.
 #include "linux/perf/perf_event.h"
 
 #include <string.h>
@@ -32,7 +33,8 @@ static void rig_free(rig *r) {
     free(r);
 }
 
-// Advances the clock, part of it in the kernel; as many instructions retire as cycles pass in user code.
+// Advances the clock, part of it in the kernel; as many instructions retire as cycles pass in user
+// code.
 static void pass(const rig *r, uint64_t user, uint64_t kernel) {
     r->h->now += user + kernel;
     r->h->supervisor_cycles += kernel;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// wait4 and waitid: finding a child that has something to tell. Children are looked at in the order in which they were made.
+// wait4 and waitid: finding a child that has something to tell. Children are looked at in the order
+// in which they were made.
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Guest clocks and what guests write as times. All of them count machine cycles; CLOCK_REALTIME starts at a fixed date.
+// Guest clocks and what guests write as times. All of them count machine cycles; CLOCK_REALTIME
+// starts at a fixed date.
 #ifndef TL_OS_CLOCK_H
 #define TL_OS_CLOCK_H
 
@@ -21,20 +22,24 @@ typedef struct tl_clock {
     bool is_coarse;
 } tl_clock;
 
-// What clock number `id` means to this thread. false: no such clock, or the process or thread is gone.
+// What clock number `id` means to this thread. false: no such clock, or the process or thread is
+// gone.
 bool tl_clock_of(const tl_thread *t, int32_t id, tl_clock *ret_clock);
 static inline bool tl_clock_is_cpu(const tl_clock *clock) { return clock->kind >= TL_CLOCK_PROCESS_CPU; }
 uint64_t tl_clock_ns(const tl_os *os, const tl_clock *clock);         // of CLOCK_REALTIME: since 1970
 uint64_t tl_clock_cpu_cycles(const tl_os *os, const tl_clock *clock); // a CPU clock; 0: its process or thread is gone
-// The machine cycle in which a CPU clock has counted so many cycles, if the threads that run now go on and it counts all they do: it is not
-// there before. UINT64_MAX: it stands, because none of its threads is on a hart.
+// The machine cycle in which a CPU clock has counted so many cycles, if the threads that run now go
+// on and it counts all they do: it is not there before. UINT64_MAX: it stands, because none of its
+// threads is on a hart.
 uint64_t tl_clock_cpu_due(const tl_os *os, const tl_clock *clock, uint64_t cycles);
 static inline uint64_t tl_add_saturated(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
-// An interval timer that was due at `expiry_ns` and has expired n times: when it is due next, saturated.
+// An interval timer that was due at `expiry_ns` and has expired n times: when it is due next,
+// saturated.
 uint64_t tl_next_expiry(uint64_t expiry_ns, uint64_t interval_ns, uint64_t n);
 
 enum { TL_NS_PER_S = 1000000000 };
-// Reads a struct timespec that must be normal and not negative: 0, -EFAULT, -EINVAL. The result saturates.
+// Reads a struct timespec that must be normal and not negative: 0, -EFAULT, -EINVAL. The result
+// saturates.
 int64_t tl_read_timespec(tl_process *p, uint64_t vaddr, uint64_t *ret_ns);
 int64_t tl_read_timeval(tl_process *p, uint64_t vaddr, uint64_t *ret_ns);
 int64_t tl_timespec_ns(const tl_abi_timespec *ts, uint64_t *ret_ns); // 0 or -EINVAL

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Starting programs. A new address space is built aside and takes the old one's place only when it is complete, so that a failing execve
-// leaves its caller as it was. The stack is laid out as Linux does (fs/binfmt_elf.c): from the top the strings, then the auxiliary vector,
-// environment, arguments and their number, 16-byte aligned.
+// Starting programs. A new address space is built aside and takes the old one's place only when it
+// is complete, so that a failing execve leaves its caller as it was. The stack is laid out as Linux
+// does (fs/binfmt_elf.c): from the top the strings, then the auxiliary vector, environment,
+// arguments and their number, 16-byte aligned.
 #include "linux/process/exec.h"
 
 #include <elf.h>
@@ -69,7 +70,8 @@ typedef struct image {    // what is to run
     tl_elf elf, interpreter_elf;
     char path[4096];       // as it was named
     char fixed_path[4096]; // of the first program, below its folder's fixed name; "": none
-    // For AT_EXECFN: path, but for the first program its argv[0], so that what a user typed to name the file does not move the stack.
+    // For AT_EXECFN: path, but for the first program its argv[0], so that what a user typed to name
+    // the file does not move the stack.
     const char *execfn;
     strings argv, envp;
 } image;
@@ -152,7 +154,8 @@ static int64_t find_interpreter(tl_thread *t, image *im, tl_error *err) {
     return 0;
 }
 
-// From im->file (a reference that is taken) and im->path. On success im->file is an ELF program, scripts have become their interpreters.
+// From im->file (a reference that is taken) and im->path. On success im->file is an ELF program,
+// scripts have become their interpreters.
 static int64_t identify(tl_thread *t, image *im, tl_error *err) {
     tl_os *os = t->os;
     char script[128];
@@ -469,8 +472,8 @@ static void take_over(tl_thread *t, const image *im, const placed *at) {
     p->auxv_end = at->auxv_end;
 }
 
-// Without a folder of RISC-V programs, what a program executes by an absolute path is the host's: /bin/sh first of all. It sees ENOEXEC,
-// and most programs show that to nobody.
+// Without a folder of RISC-V programs, what a program executes by an absolute path is the host's:
+// /bin/sh first of all. It sees ENOEXEC, and most programs show that to nobody.
 static void say_foreign(tl_os *os, const image *im) {
     enum { MACHINE_OFFSET = 18 };
     uint8_t header[MACHINE_OFFSET + 2];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Starting a program: the new address space, its stack with arguments, environment and auxiliary vector, its interpreter.
+// Starting a program: the new address space, its stack with arguments, environment and auxiliary
+// vector, its interpreter.
 #ifndef TL_OS_EXEC_H
 #define TL_OS_EXEC_H
 

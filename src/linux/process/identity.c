@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who am I: ids of processes, groups, sessions and users; prctl. Users and groups are fixed, whoever runs the machine.
+// Who am I: ids of processes, groups, sessions and users; prctl. Users and groups are fixed,
+// whoever runs the machine.
 #include <string.h>
 #include <sys/prctl.h>
 

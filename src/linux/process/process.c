@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Birth and death of processes and threads. Ended threads are freed between events (os.c), so that a handler may end its own thread.
-// The end of the first process is the end of the run. Orphans go to the nearest ancestor that is a subreaper; without one they belong to
-// nobody (their parent's pid reads as 1) and vanish as they end.
+// Birth and death of processes and threads. Ended threads are freed between events (os.c), so that
+// a handler may end its own thread. The end of the first process is the end of the run. Orphans go
+// to the nearest ancestor that is a subreaper; without one they belong to nobody (their parent's
+// pid reads as 1) and vanish as they end.
 #include "linux/process/process.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Scheduling: see sched.h. A context switch is charged to the hart when a thread leaves it, whoever comes next; what a thread finds when it
-// arrives is a drained pipeline, no reservation and, in a new address space, empty TLBs.
+// Scheduling: see sched.h. A context switch is charged to the hart when a thread leaves it, whoever
+// comes next; what a thread finds when it arrives is a drained pipeline, no reservation and, in a
+// new address space, empty TLBs.
 #include "linux/process/sched.h"
 
 #include <string.h>
@@ -49,7 +50,8 @@ uint32_t tl_sched_granted_pmus(const tl_os *os, bool after_exec) {
     return mask;
 }
 
-// Processes do not trust each other: the newcomer finds nothing that still runs, no value, and its own permissions.
+// Processes do not trust each other: the newcomer finds nothing that still runs, no value, and its
+// own permissions.
 static void set_pmus(tl_hart *h, const tl_process *p) {
     int32_t *owner = &p->os->pmu_pid[h->id];
     if (*owner == p->pid)

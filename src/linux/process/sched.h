@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Who runs where. One queue of ready threads in order of waking; a woken thread goes straight to an idle hart (its last one if that is idle, else the
-// lowest), a hart that becomes free takes the oldest ready thread it may run. Everything here happens at os->now.
+// Who runs where. One queue of ready threads in order of waking; a woken thread goes straight to an
+// idle hart (its last one if that is idle, else the lowest), a hart that becomes free takes the
+// oldest ready thread it may run. Everything here happens at os->now.
 #ifndef TL_OS_SCHED_H
 #define TL_OS_SCHED_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Signals: queues, choice of the thread, default actions. Frames and sigreturn: signal_frame.c. System calls: signal_calls.c.
+// Signals: queues, choice of the thread, default actions. Frames and sigreturn: signal_frame.c.
+// System calls: signal_calls.c.
 #include "linux/process/signal.h"
 
 #include <stdlib.h>
@@ -167,7 +168,8 @@ static void resume(tl_process *p) {
     }
 }
 
-// Wakes the thread that should see the signal: `t`, or any thread of the process that does not block it, the first one first.
+// Wakes the thread that should see the signal: `t`, or any thread of the process that does not
+// block it, the first one first.
 static void notify(tl_process *p, tl_thread *t, int signal) {
     tl_wake_all(p->os, &p->signal_wait);
     for (tl_thread *candidate = t ? t : p->threads; candidate; candidate = t ? NULL : candidate->next_in_process) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Signals: queues, actions, delivery. Layouts are Linux's for RISC-V 64, so that they can be copied to the guest as they are.
+// Signals: queues, actions, delivery. Layouts are Linux's for RISC-V 64, so that they can be copied
+// to the guest as they are.
 #ifndef TL_OS_SIGNAL_H
 #define TL_OS_SIGNAL_H
 
@@ -56,16 +57,19 @@ typedef struct tl_sigactions {
     tl_sigaction action[TL_N_SIGNALS + 1]; // by number
 } tl_sigactions;
 
-// Queues a signal (standard signals merge, ignored ones vanish) and wakes whoever must see it. `info` NULL: SI_KERNEL.
+// Queues a signal (standard signals merge, ignored ones vanish) and wakes whoever must see it.
+// `info` NULL: SI_KERNEL.
 void tl_signal_send_process(tl_process *p, int signal, const tl_siginfo *info);
 void tl_signal_send_thread(tl_thread *t, int signal, const tl_siginfo *info);
 // Is there a signal that ends a wait of this thread: pending, not blocked, not ignored?
 bool tl_signal_is_deliverable(const tl_thread *t);
 uint64_t tl_signal_pending_mask(const tl_thread *t); // thread's and process's
-// Takes the first pending signal of `mask` (thread's queue first, lowest number first) for sigtimedwait and signalfd. false: none.
+// Takes the first pending signal of `mask` (thread's queue first, lowest number first) for
+// sigtimedwait and signalfd. false: none.
 bool tl_signal_take(tl_thread *t, uint64_t mask, tl_siginfo *ret_info);
-// For ppoll, pselect6, epoll_pwait: on the first call (not is_retry) swaps the mask for the duration of the call. The guest's sigset is read from
-// vaddr (0: nothing to do); 0, -EFAULT or -EINVAL (size is not 8).
+// For ppoll, pselect6, epoll_pwait: on the first call (not is_retry) swaps the mask for the
+// duration of the call. The guest's sigset is read from vaddr (0: nothing to do); 0, -EFAULT or
+// -EINVAL (size is not 8).
 int64_t tl_signal_mask_for_call(tl_thread *t, uint64_t sigset_vaddr, uint64_t sigset_bytes);
 
 // ---- Inside: delivery.
@@ -74,10 +78,11 @@ typedef enum tl_delivery {
     TL_DELIVERY_HANDLER, // a frame was built, the thread goes on in its handler
     TL_DELIVERY_GONE,    // the thread was stopped or ended
 } tl_delivery;
-// Before a thread runs user code: takes pending signals until one runs a handler. `restart`: 0, or the TL_ERESTART number with which a system call was
-// interrupted.
+// Before a thread runs user code: takes pending signals until one runs a handler. `restart`: 0, or
+// the TL_ERESTART number with which a system call was interrupted.
 tl_delivery tl_signal_deliver(tl_thread *t, int restart);
-// A fault of the thread itself: cannot be blocked or ignored. `what` and `why` are static text for the report: "load from", "which its mapping does not permit".
+// A fault of the thread itself: cannot be blocked or ignored. `what` and `why` are static text for
+// the report: "load from", "which its mapping does not permit".
 void tl_signal_force(tl_thread *t, int signal, int code, uint64_t addr, const char *what, const char *why);
 bool tl_signal_may_queue(const tl_process *p); // RLIMIT_SIGPENDING
 void tl_signal_queue_done(tl_signal_queue *queue);
@@ -87,6 +92,7 @@ const char *tl_signal_name(int signal);                     // "SIGSEGV", "SIGRT
 tl_sigactions *tl_sigactions_new(void);
 void tl_sigactions_unref(tl_sigactions *actions);
 int tl_on_altstack(const tl_thread *t, uint64_t sp); // SS_ONSTACK, SS_DISABLE or 0
-// tl_os_isa.enter_handler: builds the frame; false: the stack has no room for it. leave_handler: rt_sigreturn; false: the frame is damaged.
+// tl_os_isa.enter_handler: builds the frame; false: the stack has no room for it. leave_handler:
+// rt_sigreturn; false: the frame is damaged.
 
 #endif

@@ -62,7 +62,8 @@ tl_status tl_os_symbols_new(const tl_os *os, tl_symbols **ret_symbols, uint64_t 
     return status;
 }
 
-// Where in memory a file's executable segment lies: what is added to a link-time address. False: `area` is not such a segment.
+// Where in memory a file's executable segment lies: what is added to a link-time address. False:
+// `area` is not such a segment.
 static bool bias_of(const tl_vma *area, const tl_elf *elf, uint64_t *ret_bias) {
     for (uint32_t i = 0; i < elf->n_segments; ++i) {
         const tl_elf_segment *segment = &elf->segments[i];
@@ -75,7 +76,8 @@ static bool bias_of(const tl_vma *area, const tl_elf *elf, uint64_t *ret_bias) {
     return false;
 }
 
-// The next file with executable code behind *at, from high addresses to low, so about in the order of loading; NULL: no more.
+// The next file with executable code behind *at, from high addresses to low, so about in the order
+// of loading; NULL: no more.
 static const tl_vma *next_code(const tl_process *p, uint64_t *below) {
     const tl_vma *found = NULL;
     for (const tl_vma *area = p->vm->areas; area && area->start < *below; area = area->next) {

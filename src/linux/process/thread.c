@@ -30,7 +30,8 @@ static int64_t check_flags(uint64_t flags) {
     return flags & ~KNOWN_FLAGS ? -EINVAL : 0;
 }
 
-// What the new thread shares with or copies from `t`. false: no memory; whoever frees the thread frees what it got.
+// What the new thread shares with or copies from `t`. false: no memory; whoever frees the thread
+// frees what it got.
 static bool inherit(tl_thread *child, const tl_thread *t, uint64_t flags) {
     const tl_hart *h = t->hart;
     memcpy(child->comm, t->comm, sizeof child->comm);
@@ -152,7 +153,8 @@ int64_t tl_sys_exit(tl_thread *t, const uint64_t args[6]) {
     return 0;
 }
 
-// A dynamic loader that lacks a library has said so in its own words; what to do about it here is not known to it.
+// A dynamic loader that lacks a library has said so in its own words; what to do about it here is
+// not known to it.
 static void explain_loader(tl_thread *t) {
     const tl_vma *code = tl_vm_find(t->process->vm, t->hart->pc);
     const char *path = code && code->file ? tl_file_path(code->file) : "";

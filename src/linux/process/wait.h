@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Sleeping and waking, in machine time. A queue is embedded in whatever can be waited for; waking makes the sleeping threads ready
-// at os->now, in the order in which they registered. Timers fire in order of (cycle, sequence of arming), so that nothing
-// depends on the host.
+// Sleeping and waking, in machine time. A queue is embedded in whatever can be waited for; waking
+// makes the sleeping threads ready at os->now, in the order in which they registered. Timers fire
+// in order of (cycle, sequence of arming), so that nothing depends on the host.
 #ifndef TL_OS_WAIT_H
 #define TL_OS_WAIT_H
 
@@ -24,13 +24,14 @@ struct tl_wait_queue { // zeroed: empty
     tl_wait_entry *first, *last;
 };
 
-// Registers a thread in a handler that is about to return tl_sys_block. May be called for many queues. `waits_for` completes the sentence
-// "thread 1000 waits for ..." and is static text.
+// Registers a thread in a handler that is about to return tl_sys_block. May be called for many
+// queues. `waits_for` completes the sentence "thread 1000 waits for ..." and is static text.
 void tl_wait_on(tl_thread *t, tl_wait_queue *queue, const char *waits_for);
-// The same for a host descriptor (sockets, a terminal): events as in poll(2). What the host does is not deterministic; use it only there.
+// The same for a host descriptor (sockets, a terminal): events as in poll(2). What the host does is
+// not deterministic; use it only there.
 void tl_wait_on_host(tl_thread *t, int host_fd, short events, const char *waits_for);
-// For an end of a named pipe of the host: simulated time stands still as long as nobody waits for anything else. `is_opening`: until the other
-// end is open, which only looking tells.
+// For an end of a named pipe of the host: simulated time stands still as long as nobody waits for
+// anything else. `is_opening`: until the other end is open, which only looking tells.
 void tl_wait_on_host_fifo(tl_thread *t, tl_file *file, short events, bool is_opening);
 // A sleep without queues (nanosleep): only the deadline or a signal ends it.
 void tl_wait_only_deadline(tl_thread *t, const char *waits_for);
@@ -49,8 +50,8 @@ struct tl_timer {                                     // embedded in its owner; 
     tl_timer_fn *fire;
     uint32_t heap_index; // 1-based; 0: not armed
 };
-// Fires at `cycle`, at once (before any user code) when that is past. Arming an armed timer moves it. UINT64_MAX is never: the timer is
-// not armed. false: no host memory.
+// Fires at `cycle`, at once (before any user code) when that is past. Arming an armed timer moves
+// it. UINT64_MAX is never: the timer is not armed. false: no host memory.
 bool tl_timer_arm(tl_os *os, tl_timer *timer, uint64_t cycle, tl_timer_fn *fire);
 void tl_timer_cancel(tl_os *os, tl_timer *timer);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How the block counts. Nothing happens per event: a counter is a difference of running totals (model/counter.h), brought up to date when it
-// is looked at and when what it counts changes. Each total belongs to a client, so that the filter leaves out whole totals.
+// How the block counts. Nothing happens per event: a counter is a difference of running totals
+// (model/counter.h), brought up to date when it is looked at and when what it counts changes. Each
+// total belongs to a client, so that the filter leaves out whole totals.
 #include "pmu/ccache/ccache.h"
 
 #include <string.h>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Counters of the shared second-level cache, in a window on the bus: registers (regs.c), events (events.c), behavior (ccache.c). A counter
-// counts any events of one of four sets, together; one filter for all of them leaves out what chosen clients say. There is no interrupt,
-// and no way to stop several counters at once.
+// Counters of the shared second-level cache, in a window on the bus: registers (regs.c), events
+// (events.c), behavior (ccache.c). A counter counts any events of one of four sets, together; one
+// filter for all of them leaves out what chosen clients say. There is no interrupt, and no way to
+// stop several counters at once.
 //
-// Clients are who talks to the cache: 2 h is the data cache of hart h, 2 h + 1 its instruction cache, and the one after the last hart's are
-// the devices. What the cache does by itself, evictions, belongs to no client and is never left out.
+// Clients are who talks to the cache: 2 h is the data cache of hart h, 2 h + 1 its instruction
+// cache, and the one after the last hart's are the devices. What the cache does by itself,
+// evictions, belongs to no client and is never left out.
 #ifndef TL_PMU_CCACHE_CCACHE_H
 #define TL_PMU_CCACHE_CCACHE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The snooper stands between memory system and bus: see snooper.h. Between two looks that nobody had the chance to make in time nothing
-// has run, so all looks that are due read the same.
+// The snooper stands between memory system and bus: see snooper.h. Between two looks that nobody
+// had the chance to make in time nothing has run, so all looks that are due read the same.
 #include "pmu/ccache/snooper.h"
 
 enum { REGISTER_BYTES = 8 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A hostile device on the bus. It sees every access of a hart to a device, values included, and it masters the bus to read the counters
-// of a block there by itself; no privilege mode has a say in either. It changes nothing and costs the harts nothing. What it has learned
-// stands in its log: how many values, how many of them it did not know yet, and the last one of each counter.
+// A hostile device on the bus. It sees every access of a hart to a device, values included, and it
+// masters the bus to read the counters of a block there by itself; no privilege mode has a say in
+// either. It changes nothing and costs the harts nothing. What it has learned stands in its log:
+// how many values, how many of them it did not know yet, and the last one of each counter.
 #ifndef TL_PMU_CCACHE_SNOOPER_H
 #define TL_PMU_CCACHE_SNOOPER_H
 
@@ -31,7 +32,8 @@ typedef struct tl_snooper_log {
 
 typedef struct tl_snooper tl_snooper;
 
-// Everything is in the arena; the target's pmu and tallies are borrowed. It looks every `period_cycles` from that cycle on.
+// Everything is in the arena; the target's pmu and tallies are borrowed. It looks every
+// `period_cycles` from that cycle on.
 TL_MUST_CHECK tl_status tl_snooper_new(const tl_snooper_target *target, uint64_t period_cycles, tl_arena *arena, tl_snooper **ret_snooper,
                                        tl_error *err);
 const tl_bus *tl_snooper_watch(tl_snooper *snooper, const tl_bus *below); // a bus that answers as `below`, which is borrowed

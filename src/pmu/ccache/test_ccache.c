@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The block against a naive one that counts event by event, and transcripts/*.txt. The rest of what every PMU must do is in
-// tests/contract/test_pmu.c.
+// The block against a naive one that counts event by event, and transcripts/*.txt. The rest of what
+// every PMU must do is in tests/contract/test_pmu.c.
 #include "base/bits.h"
 #include "model/test_transcript.h"
 #include "pmu/ccache/ccache.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The snooper on a bus with a block of three counters, whose registers are plain memory here, and another device beside it.
+// The snooper on a bus with a block of three counters, whose registers are plain memory here, and
+// another device beside it.
 #include "pmu/ccache/snooper.h"
 
 #include "base/bits.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// HPCClient: the three registers of one hart, the FIFO behind hpcr, and the one request it may have. Who may do what is decided before an
-// instruction does anything; what a write does follows the state machine of docs/dhpc.md line by line.
+// HPCClient: the three registers of one hart, the FIFO behind hpcr, and the one request it may
+// have. Who may do what is decided before an instruction does anything; what a write does follows
+// the state machine of docs/dhpc.md line by line.
 #include <assert.h>
 #include <string.h>
 

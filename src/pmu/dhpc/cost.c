@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the unit costs in hardware: flip-flops and wires, as functions of harts, managers, counters and FIFO depth. It counts what the
-// description needs, register by register, not what a synthesis tool makes of it.
+// What the unit costs in hardware: flip-flops and wires, as functions of harts, managers, counters
+// and FIFO depth. It counts what the description needs, register by register, not what a synthesis
+// tool makes of it.
 #include "pmu/dhpc/dhpc.h"
 
 enum {
@@ -20,9 +21,11 @@ static uint64_t bits_to_count(uint64_t n) { // to tell n things apart
 static void add_client(const tl_dhpc_config *config, tl_dhpc_cost *cost) {
     uint64_t depth = config->fifo_depth, pointer = bits_to_count(depth);
     cost->client_fifo = depth * VALUE_BITS;
-    // hpcm; hpcc: trigger, interrupted, readerror, id, useren (empty is the FIFO's fill of 0); the latch of hpcr
+    // hpcm; hpcc: trigger, interrupted, readerror, id, useren (empty is the FIFO's fill of 0); the
+    // latch of hpcr
     cost->client_registers = VALUE_BITS + (3 + ID_BITS + 1) + VALUE_BITS;
-    // read and write pointers and fill of the FIFO; epoch; a request waits, a cancel is out; the bitmap captured (the id is held in hpcc)
+    // read and write pointers and fill of the FIFO; epoch; a request waits, a cancel is out; the
+    // bitmap captured (the id is held in hpcc)
     cost->client_control = 2 * pointer + bits_to_count(depth + 1) + EPOCH_BITS + 2 + VALUE_BITS;
 }
 
@@ -37,18 +40,21 @@ tl_dhpc_cost tl_dhpc_cost_of(const tl_dhpc_config *config, uint32_t n_harts, con
         cost.n_wired += n_numbers - n;
         cost.manager_counters += (uint64_t)n * VALUE_BITS;
         cost.manager_snapshot += config->sampling == TL_DHPC_SNAPSHOT ? (uint64_t)n * VALUE_BITS : 0;
-        // bitmap still to be sent; client, epoch and phase of the request in service; what counts the cycles of a beat
+        // bitmap still to be sent; client, epoch and phase of the request in service; what counts
+        // the cycles of a beat
         cost.manager_control += VALUE_BITS + client_bits + EPOCH_BITS + 2 + bits_to_count(config->beat) + INDEX_BITS;
         cost.arbiters += client_bits + 1; // last granted, locked
     }
     cost.clients = n_harts * (cost.client_fifo + cost.client_registers + cost.client_control);
     cost.managers = cost.manager_counters + cost.manager_control + cost.manager_snapshot;
     cost.state_bits = cost.clients + cost.managers + cost.arbiters;
-    // Request or cancel, client to port: valid and accepted, which of the two, id, bitmap, epoch; the client is known by its link.
+    // Request or cancel, client to port: valid and accepted, which of the two, id, bitmap, epoch;
+    // the client is known by its link.
     cost.request_wires = 2 + 1 + ID_BITS + VALUE_BITS + EPOCH_BITS;
     // Data, port to client: valid, has data, last, confirmation, index, data, epoch.
     cost.data_wires = 4 + INDEX_BITS + VALUE_BITS + EPOCH_BITS;
-    // Each client has one link into the interconnect and one out of it, each manager the same with the client's number on both.
+    // Each client has one link into the interconnect and one out of it, each manager the same with
+    // the client's number on both.
     cost.wires = (uint64_t)n_harts * (cost.request_wires + cost.data_wires) +
                  (uint64_t)n_managers * (cost.request_wires + cost.data_wires + 2 * client_bits);
     return cost;

@@ -134,7 +134,8 @@ tl_dhpc *tl_dhpc_of(const tl_pmu *pmu) { return pmu ? ((const tl_dhpc_client *)p
 
 // ---- as one of the designs ----
 
-// One fabric for all harts. Its instance is the client of hart 0. A host that is no machine has one hart.
+// One fabric for all harts. Its instance is the client of hart 0. A host that is no machine has one
+// hart.
 static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
     const tl_dhpc_preset *preset = (const tl_dhpc_preset *)pmu->preset;
     const tl_dhpc_config config = pmu->host->settings ? tl_dhpc_config_from(pmu->settings) : *preset->config;
@@ -159,8 +160,8 @@ static void notice(tl_pmu *pmu, const tl_hart *h, tl_notice what) {
     tl_dhpc_notice(tl_dhpc_of(pmu), h->id, kinds[what], h->now);
 }
 
-// As a kernel would do it: each a CSR instruction without a result. useren is written by set and clear, because writing hpcc would
-// write a stale trigger back.
+// As a kernel would do it: each a CSR instruction without a result. useren is written by set and
+// clear, because writing hpcc would write a stale trigger back.
 static void hand_over(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted) {
     tl_dhpc *d = tl_dhpc_of(pmu);
     const tl_dhpc_access accesses[] = {

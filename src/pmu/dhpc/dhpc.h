@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: MIT
-// The distributed hardware performance counter (HPC): fixed counters within every unit, a small interconnect of their own between them and
-// the harts, and three registers in front of each hart. Subject: Xue, Xie, Song, "A new hardware performance counter based on RISC-V",
-// 2021; sections named here are those of docs/dhpc.md, which says where our rules come from.
+// The distributed hardware performance counter (HPC): fixed counters within every unit, a small
+// interconnect of their own between them and the harts, and three registers in front of each hart.
+// Subject: Xue, Xie, Song, "A new hardware performance counter based on RISC-V", 2021; sections
+// named here are those of docs/dhpc.md, which says where our rules come from.
 //
 //   hart: hpcc hpcm hpcr, FIFO --request, cancel--> round robin of a manager's port --> manager: up to 64 counters
 //                              <-----------------------data, one beat per counter------
 //
-// Time. One cycle has these phases: (a) what arrives at a client is absorbed; (b) the register access of this cycle, which sees the state
-// after (a); (c) a request that may leave its client leaves; and at the managers' ports: cancels that arrive, then a grant, then a beat. A
-// request that leaves in cycle t stands at the port in t + t_req; granted in g, its beat k is produced in g + t_grant + t_lookup + k * beat
-// and can be read t_resp later. The port is free again in the cycle after the last beat or the cancel. A manager that nobody built is
-// answered for by the interconnect: an empty completion after the same time, and nobody waits for another there.
-// The value of a counter in cycle t is the number of events in cycles before t.
+// Time. One cycle has these phases: (a) what arrives at a client is absorbed; (b) the register
+// access of this cycle, which sees the state after (a); (c) a request that may leave its client
+// leaves; and at the managers' ports: cancels that arrive, then a grant, then a beat. A request
+// that leaves in cycle t stands at the port in t + t_req; granted in g, its beat k is produced in g
+// + t_grant + t_lookup + k * beat and can be read t_resp later. The port is free again in the cycle
+// after the last beat or the cancel. A manager that nobody built is answered for by the
+// interconnect: an empty completion after the same time, and nobody waits for another there. The
+// value of a counter in cycle t is the number of events in cycles before t.
 //
-// Nothing happens until somebody looks: state is brought up to the cycle of an access, event by event, and is then what a fabric that
-// does all this each cycle would have (test_fabric.c holds one beside it). Harts run in turns, so one may ask at a cycle before the last one
-// that was dealt with. What a client sees is always as of its own hart's cycle. A port goes forward only: a request or cancel that comes
-// from before something the port has already done takes its place after it, so a wait can grow by as much as harts are apart, and no
-// service is done twice. It is exact whenever accesses come in order of time.
+// Nothing happens until somebody looks: state is brought up to the cycle of an access, event by
+// event, and is then what a fabric that does all this each cycle would have (test_fabric.c holds
+// one beside it). Harts run in turns, so one may ask at a cycle before the last one that was dealt
+// with. What a client sees is always as of its own hart's cycle. A port goes forward only: a
+// request or cancel that comes from before something the port has already done takes its place
+// after it, so a wait can grow by as much as harts are apart, and no service is done twice. It is
+// exact whenever accesses come in order of time.
 //
-// Live sampling takes a value in the cycle of its beat, but totals are known only for now. So whoever runs harts asks tl_pmu_port.deadline,
-// stops the hart there and calls poll. A hart is told to stop for the beats of its own core's managers, whoever asked for them, and for
-// those of its own requests to units that belong to no core. Then its own core's counters are those of the first instruction boundary
-// at or after the beat, counting a whole instruction where it issues; hart.cycle and hart.idle_cycle are those of the beat's very cycle. What
-// remains: counters of another core are as of its own progress if it had already run past the beat when the request was granted, or has not
-// come there when the value is read; units that many harts share are as of the order in which their accesses were made. Both are off by
-// at most the events of the cycles that harts may be apart.
+// Live sampling takes a value in the cycle of its beat, but totals are known only for now. So
+// whoever runs harts asks tl_pmu_port.deadline, stops the hart there and calls poll. A hart is told
+// to stop for the beats of its own core's managers, whoever asked for them, and for those of its
+// own requests to units that belong to no core. Then its own core's counters are those of the first
+// instruction boundary at or after the beat, counting a whole instruction where it issues;
+// hart.cycle and hart.idle_cycle are those of the beat's very cycle. What remains: counters of
+// another core are as of its own progress if it had already run past the beat when the request was
+// granted, or has not come there when the value is read; units that many harts share are as of the
+// order in which their accesses were made. Both are off by at most the events of the cycles that
+// harts may be apart.
 #ifndef TL_PMU_DHPC_DHPC_H
 #define TL_PMU_DHPC_DHPC_H
 
@@ -136,7 +144,8 @@ typedef uint64_t tl_dhpc_total(void *ctx, uint32_t which, uint32_t hart, uint64_
 // ---- The fabric ----
 
 typedef struct tl_dhpc tl_dhpc;
-// What may be a change of context, told by whoever runs the hart; the policy judges. An ECALL is an entry, too: tell both.
+// What may be a change of context, told by whoever runs the hart; the policy judges. An ECALL is an
+// entry, too: tell both.
 typedef enum tl_dhpc_notice_kind {
     TL_DHPC_TRAP_ENTRY,
     TL_DHPC_TRAP_RETURN,
@@ -145,14 +154,16 @@ typedef enum tl_dhpc_notice_kind {
     TL_DHPC_DEBUG
 } tl_dhpc_notice_kind;
 
-// Everything is allocated here. `managers` is copied; order and uniqueness of ids are checked. access_bits: XLEN of the harts.
+// Everything is allocated here. `managers` is copied; order and uniqueness of ids are checked.
+// access_bits: XLEN of the harts.
 TL_MUST_CHECK tl_status tl_dhpc_new(const tl_dhpc_config *config, uint32_t access_bits, uint32_t n_harts, const tl_dhpc_manager *managers,
                                     uint32_t n_managers, tl_dhpc_total *total, void *total_ctx, tl_arena *arena, tl_dhpc **ret_dhpc,
                                     tl_error *err);
 // The same for a machine: every manager and event of events.c that the machine has signals for.
 TL_MUST_CHECK tl_status tl_dhpc_new_on(const tl_dhpc_config *config, uint32_t access_bits, uint32_t n_harts, const tl_pmu_host *host,
                                        tl_arena *arena, tl_dhpc **ret_dhpc, tl_error *err);
-// The units of a machine as one instance of a class sees them, for tl_sources_resolve with the same instance.
+// The units of a machine as one instance of a class sees them, for tl_sources_resolve with the same
+// instance.
 tl_probe tl_dhpc_probe_of(const tl_probe *probe, uint32_t class, uint32_t instance);
 const tl_pmu_port *tl_dhpc_port(const tl_dhpc *dhpc, uint32_t hart); // to hang into the hart; one per hart
 tl_pmu *tl_dhpc_pmu(const tl_dhpc *dhpc, uint32_t hart);             // its registers, as the register model knows them
@@ -162,14 +173,15 @@ const tl_dhpc_manager *tl_dhpc_managers(const tl_dhpc *dhpc, uint32_t *ret_n); /
 void tl_dhpc_reset(tl_dhpc *dhpc);                                             // registers, requests and FIFOs; counters go on
 void tl_dhpc_notice(tl_dhpc *dhpc, uint32_t hart, tl_dhpc_notice_kind kind, uint64_t cycle);
 void tl_dhpc_advance(tl_dhpc *dhpc, uint64_t cycle); // everything that happens to the end of this cycle, whose instructions have been made
-// The first cycle, from `now` on, in which a counter is sampled for which this hart must be stopped; UINT64_MAX: none in sight. The
-// port's deadline is the same thing as a distance.
+// The first cycle, from `now` on, in which a counter is sampled for which this hart must be
+// stopped; UINT64_MAX: none in sight. The port's deadline is the same thing as a distance.
 uint64_t tl_dhpc_next_event(const tl_dhpc *dhpc, uint32_t hart, uint64_t now);
-// The longest time between a grant and the next one at the same port. A request waits at most (harts - 1) times that.
+// The longest time between a grant and the next one at the same port. A request waits at most
+// (harts - 1) times that.
 uint64_t tl_dhpc_longest_service(const tl_dhpc_config *config);
 
-// One register instruction without a hart around it, for tests and models: the table of Zicsr, then the port's functions in the order of
-// isa/rv. false: illegal instruction, and nothing has changed.
+// One register instruction without a hart around it, for tests and models: the table of Zicsr, then
+// the port's functions in the order of isa/rv. false: illegal instruction, and nothing has changed.
 typedef struct tl_dhpc_access {
     uint32_t csr;
     tl_reg_use op;
@@ -191,8 +203,9 @@ uint64_t tl_dhpc_stat(const tl_dhpc *dhpc, tl_dhpc_fabric_stat stat);
 // ---- Tables ----
 
 extern const tl_regmap tl_dhpc_regmap;
-// Selectors are (class << 14 | extend) << 6 | bit: the number by which firmware names a counter of instance 0. Sources name one instance's
-// signals (model/pmu.h); those of unit `dhpc` are counted by the fabric itself.
+// Selectors are (class << 14 | extend) << 6 | bit: the number by which firmware names a counter of
+// instance 0. Sources name one instance's signals (model/pmu.h); those of unit `dhpc` are counted
+// by the fabric itself.
 extern const tl_event tl_dhpc_events[];
 extern const uint32_t tl_dhpc_n_events;
 #define TL_DHPC_SELECTOR(class, extend, bit) ((uint64_t)TL_DHPC_ID(class, 0, extend) << 6 | (bit))
@@ -211,7 +224,8 @@ typedef struct tl_dhpc_cost {
     uint64_t manager_counters, manager_control, manager_snapshot; // of all managers
     uint64_t arbiters;                                            // round-robin pointers and locks, of all managers
     uint64_t clients, managers, state_bits;                       // sums: of all harts, of all managers, of all
-    // Wires of one link in one direction, and of all of them. Harts and managers are joined by a crossbar.
+    // Wires of one link in one direction, and of all of them. Harts and managers are joined by a
+    // crossbar.
     uint64_t request_wires, data_wires, wires;
     uint32_t n_counters, n_wired, n_managers, n_harts; // n_wired: numbers of the directory, which count nothing and are no state
 } tl_dhpc_cost;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every manager and every counter, as they stand in one instance: which manager and bit, and what of the machine it counts. A row whose
-// signals a machine does not have is not built there. Bit numbers are interface: a new counter gets the next free bit of its manager.
+// Every manager and every counter, as they stand in one instance: which manager and bit, and what
+// of the machine it counts. A row whose signals a machine does not have is not built there. Bit
+// numbers are interface: a new counter gets the next free bit of its manager.
 #include "base/bits.h"
 #include "pmu/dhpc/dhpc.h"
 
@@ -9,7 +10,8 @@
 static const char CITE[] = "docs/dhpc.md, events";
 
 const tl_event tl_dhpc_events[] = {
-    // Base page of a core: what the paper and its public implementations count, then what this machine tells besides.
+    // Base page of a core: what the paper and its public implementations count, then what this
+    // machine tells besides.
     ROW(CORE, 0, 0,          .name = "core.cycle",                            .sources = "hart.cycle", .fidelity = TL_EXACT),
     ROW(CORE, 0, 1,          .name = "core.instret",                          .sources = "hart.instret", .fidelity = TL_EXACT),
     ROW(CORE, 0, 2,          .name = "core.l1i_read",                         .sources = "l1i.read", .fidelity = TL_EXACT),
@@ -50,7 +52,8 @@ const tl_event tl_dhpc_events[] = {
     ROW(CORE, 0, 37,         .name = "core.ptw_write",                        .sources = "ptw.write", .fidelity = TL_EXACT),
     ROW(CORE, 0, 38,         .name = "core.sc_fail",                          .sources = "hart.sc_fail", .fidelity = TL_EXACT),
     ROW(CORE, 0, 39,         .name = "core.line_cross",                       .sources = "hart.line_cross", .fidelity = TL_EXACT),
-    // U74 twin: every event of that core's selectors, class 0 in bits 0 to 17, class 1 in 18 to 28, class 2 in 29 to 34.
+    // U74 twin: every event of that core's selectors, class 0 in bits 0 to 17, class 1 in 18 to 28,
+    // class 2 in 29 to 34.
     ROW(CORE, 1, 0,          .name = "u74.exception",                         .sources = "hart.exception", .fidelity = TL_EXACT),
     ROW(CORE, 1, 1,          .name = "u74.integer_load",                      .sources = "hart.insn_load", .fidelity = TL_EXACT),
     ROW(CORE, 1, 2,          .name = "u74.integer_store",                     .sources = "hart.insn_store", .fidelity = TL_EXACT),
@@ -121,7 +124,8 @@ const tl_event tl_dhpc_events[] = {
     ROW(CORE, 2, 25,         .name = "stack.instret_u",                       .sources = "hart.instret_u", .fidelity = TL_EXACT),
     ROW(CORE, 2, 26,         .name = "stack.instret_s",                       .sources = "hart.instret_s", .fidelity = TL_EXACT),
     ROW(CORE, 2, 27,         .name = "stack.instret_m",                       .sources = "hart.instret_m", .fidelity = TL_EXACT),
-    // A slice of the last-level cache. Its reads and writes contain the uncached ones (identities I1, I2, I5).
+    // A slice of the last-level cache. Its reads and writes contain the uncached ones (identities
+    // I1, I2, I5).
     ROW(LLC, 0, 0,           .name = "llc.read",                              .sources = "l2.read", .fidelity = TL_EXACT),
     ROW(LLC, 0, 1,           .name = "llc.readmiss",                          .sources = "l2.readmiss", .fidelity = TL_EXACT),
     ROW(LLC, 0, 2,           .name = "llc.write",                             .sources = "l2.write", .fidelity = TL_EXACT),

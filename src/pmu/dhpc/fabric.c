@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Interconnect and managers. What happens at a port is a chain of three kinds of steps (a cancel arrives, a request is granted, a beat is
-// produced), each in a cycle that is known as soon as the one before it has happened. So time passes by always taking the earliest
-// step, over those ports only that the asking client depends on: what other ports do is the same whenever it is worked out.
+// Interconnect and managers. What happens at a port is a chain of three kinds of steps (a cancel
+// arrives, a request is granted, a beat is produced), each in a cycle that is known as soon as the
+// one before it has happened. So time passes by always taking the earliest step, over those ports
+// only that the asking client depends on: what other ports do is the same whenever it is worked
+// out.
 #include "pmu/dhpc/fabric.h"
 
 #include "isa/rv/arch.h"
@@ -108,7 +110,8 @@ static bool has_room(const tl_dhpc_client *client) {
 // A request waits that will leave its client without an instruction of its hart.
 static bool leaves_alone(const tl_dhpc_client *client) { return client->is_pending && has_room(client); }
 
-// When the cancel that holds back a pending request is known to be over; TL_DHPC_NEVER: that has not been sent yet.
+// When the cancel that holds back a pending request is known to be over; TL_DHPC_NEVER: that has
+// not been sent yet.
 static uint64_t known_at(tl_dhpc_client *client) {
     for (uint32_t k = 0; k < client->inbox_n; k++) {
         const tl_dhpc_message *message = message_at(client, k);
@@ -292,8 +295,9 @@ static void consider_flight(const tl_dhpc *d, tl_dhpc_client *client, step *best
     }
 }
 
-// Marks the ports on which `client`, or what is counted of its hart, depends: its own, those of its core's managers, and those where
-// requests end that hold back another one, which goes to a port by itself then. Who counts the fabric depends on everything.
+// Marks the ports on which `client`, or what is counted of its hart, depends: its own, those of its
+// core's managers, and those where requests end that hold back another one, which goes to a port by
+// itself then. Who counts the fabric depends on everything.
 static void mark_ports(tl_dhpc *d, const tl_dhpc_client *client, bool is_all) {
     for (uint32_t c = 0; c < d->n_harts; c++)
         if (d->clients[c]->flight.port != TL_DHPC_NO_PORT)
@@ -318,8 +322,8 @@ static bool is_fabric_counted(const tl_dhpc *d) {
     return false;
 }
 
-// For a client, up to and including phase (b) of `cycle`: what leaves in that very cycle leaves after its instruction, which may still
-// cancel it. Without one, to the end of the cycle.
+// For a client, up to and including phase (b) of `cycle`: what leaves in that very cycle leaves
+// after its instruction, which may still cancel it. Without one, to the end of the cycle.
 static step next_step(tl_dhpc *d, const tl_dhpc_client *client, uint64_t cycle) {
     step best = {.cycle = TL_DHPC_NEVER};
     mark_ports(d, client, client == NULL || is_fabric_counted(d));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The inside of the distributed HPC: clients, ports, and what travels between them. Every message carries the cycle of its arrival, so
-// that a client can be as of its hart's cycle while ports are as of the last thing they did.
+// The inside of the distributed HPC: clients, ports, and what travels between them. Every message
+// carries the cycle of its arrival, so that a client can be as of its hart's cycle while ports are
+// as of the last thing they did.
 #ifndef TL_PMU_DHPC_FABRIC_H
 #define TL_PMU_DHPC_FABRIC_H
 
@@ -11,7 +12,8 @@
 #define TL_DHPC_NO_CLIENT UINT32_MAX
 enum { TL_DHPC_INBOX = 2 * TL_DHPC_COUNTERS };
 
-// A number that is asked for "in cycle t", of events before t: what was added in its last cycle is kept apart.
+// A number that is asked for "in cycle t", of events before t: what was added in its last cycle is
+// kept apart.
 typedef struct tl_dhpc_count {
     uint64_t value, before; // before: without what was added in cycle `at`
     uint64_t at;
@@ -90,7 +92,8 @@ struct tl_dhpc {
 // fabric.c
 TL_MUST_CHECK tl_status tl_dhpc_fabric_init(tl_dhpc *dhpc, tl_arena *arena, tl_error *err);
 void tl_dhpc_fabric_reset(tl_dhpc *dhpc);
-// Brings this client up to the cycle, and with it what it depends on and what depends on its counts.
+// Brings this client up to the cycle, and with it what it depends on and what depends on its
+// counts.
 void tl_dhpc_run(tl_dhpc *dhpc, tl_dhpc_client *client, uint64_t cycle);
 // Lets the pending request leave if it may.
 void tl_dhpc_inject(tl_dhpc_client *client, uint64_t cycle);

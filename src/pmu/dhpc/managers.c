@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is built on a machine: each row of events.c becomes a counter in every unit that has its signals, each unit with counters gets a
-// manager. A counter is a view of totals that the machine keeps anyway, so one that nobody reads costs nothing.
+// What is built on a machine: each row of events.c becomes a counter in every unit that has its
+// signals, each unit with counters gets a manager. A counter is a view of totals that the machine
+// keeps anyway, so one that nobody reads costs nothing.
 #include <stdio.h>
 #include <string.h>
 
@@ -71,7 +72,8 @@ static uint32_t n_instances(const tl_probe *probe, uint32_t class, uint32_t n_ha
     return n;
 }
 
-// The machine as one instance of a class sees it: of the shared units itself only. A core sees all, sources name the own hart's units.
+// The machine as one instance of a class sees it: of the shared units itself only. A core sees all,
+// sources name the own hart's units.
 tl_probe tl_dhpc_probe_of(const tl_probe *probe, uint32_t class, uint32_t instance) {
     if (class == TL_DHPC_CORE)
         return *probe;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The distributed HPC as a reader of the specification would build it in hardware: every cycle every register takes a step. It shares no
-// code with the fabric it is compared with, is slow, and knows nothing of accesses that come late. Messages sit in pipes and move one
-// place per cycle. Numbers a counter shows are those latched at the beginning of the cycle.
+// The distributed HPC as a reader of the specification would build it in hardware: every cycle
+// every register takes a step. It shares no code with the fabric it is compared with, is slow, and
+// knows nothing of accesses that come late. Messages sit in pipes and move one place per cycle.
+// Numbers a counter shows are those latched at the beginning of the cycle.
 #ifndef TL_PMU_DHPC_NAIVE_H
 #define TL_PMU_DHPC_NAIVE_H
 

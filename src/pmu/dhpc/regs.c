@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The registers of the client. They stand in the ranges that the privileged manual keeps for custom use at user level, hpcr in the
-// read-only one, so that the number alone makes a write of it illegal. On a 32-bit hart hpcm and hpcr are reached in halves.
+// The registers of the client. They stand in the ranges that the privileged manual keeps for custom
+// use at user level, hpcr in the read-only one, so that the number alone makes a write of it
+// illegal. On a 32-bit hart hpcm and hpcr are reached in halves.
 #include "base/bits.h"
 #include "pmu/dhpc/fabric.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Software against the unit: the two published algorithms as printed and with one defect after another repaired, and the reference reader
-// under preemption. Programs are written out instruction by instruction, and each call makes one of them, so that a trap can come between any
-// two. D1 to D9 are the defects of docs/dhpc.md; D10 is ours: who looks at `interrupted` first and at hpcm then can be given another's hpcm.
+// Software against the unit: the two published algorithms as printed and with one defect after
+// another repaired, and the reference reader under preemption. Programs are written out instruction
+// by instruction, and each call makes one of them, so that a trap can come between any two. D1 to
+// D9 are the defects of docs/dhpc.md; D10 is ours: who looks at `interrupted` first and at hpcm
+// then can be given another's hpcm.
 #include "isa/rv/arch.h"
 #include "pmu/dhpc/test_rig.h"
 
@@ -77,7 +79,8 @@ static void published(thread *t, rig *r, bool is_second, int repaired) {
     t->is_done = true;
 }
 
-// The reference reader of our library. Without D10 repaired: in the order of the specification's pseudo-code.
+// The reference reader of our library. Without D10 repaired: in the order of the specification's
+// pseudo-code.
 static void reference(thread *t, rig *r, int repaired) {
     switch (t->line) {
     case 0:
@@ -324,8 +327,9 @@ typedef struct tally_of_runs {
 
 enum { THREADS = 3 }; // 0 and 1 share a process
 
-// Threads that do nothing but read, and traps at random: timer interrupts that switch threads, system calls that do or do not, interrupts
-// whose handler (with handler_reads) uses the unit itself. `mean_gap` instructions lie between two traps on average.
+// Threads that do nothing but read, and traps at random: timer interrupts that switch threads,
+// system calls that do or do not, interrupts whose handler (with handler_reads) uses the unit
+// itself. `mean_gap` instructions lie between two traps on average.
 static tally_of_runs preempt(tl_dhpc_ctxsw policy, uint64_t n_runs, uint32_t mean_gap, bool handler_reads, int repaired, uint64_t seed) {
     rig r;
     thread threads[THREADS] = {{.process = 0}, {.process = 0}, {.process = 1}};

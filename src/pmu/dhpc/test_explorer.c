@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// All that two clients can do to two managers of three counters: from reset every combination of their instructions in every cycle is
-// tried, in every state that can come about, until no new state does. A state is what the fabric holds, with all times counted from now,
-// so that there are finitely many. Beside each client stands a model that knows only when a request was made and of whom; by its lights,
-// not by epochs, each datum that arrives is right or stale. Checked in every state:
+// All that two clients can do to two managers of three counters: from reset every combination of
+// their instructions in every cycle is tried, in every state that can come about, until no new
+// state does. A state is what the fabric holds, with all times counted from now, so that there are
+// finitely many. Beside each client stands a model that knows only when a request was made and of
+// whom; by its lights, not by epochs, each datum that arrives is right or stale. Checked in every
+// state:
 //   no stale datum is accepted, none that is right is dropped, all of a request come, in order, once;
 //   whoever waits at a port is granted within (clients - 1) times the longest service;
 //   when software does nothing more, every request ends, but for one that waits for room which only its own program can make.
@@ -13,7 +15,8 @@
 
 enum { CLIENTS = 2, COUNTERS = 3, NOW = 1000, STATE_BYTES = 120 };
 
-// SELECT_n writes hpcm, and the next instruction of that client starts a request to manager n; START starts one with what hpcm holds.
+// SELECT_n writes hpcm, and the next instruction of that client starts a request to manager n;
+// START starts one with what hpcm holds.
 typedef enum action { NOTHING, SELECT_0, SELECT_1, START, CANCEL, READ, TRAP, N_ACTIONS } action;
 
 typedef struct observer { // of one client
@@ -154,7 +157,8 @@ static void unpack(world *w, packer *p) {
 
 // ---- one cycle ----
 
-// What arrives in this cycle, judged without epochs: the right data are of the manager asked, and younger than the request can be answered.
+// What arrives in this cycle, judged without epochs: the right data are of the manager asked, and
+// younger than the request can be answered.
 static void absorb_and_judge(world *w, uint32_t c) {
     tl_dhpc_client *client = w->d->clients[c];
     observer *seen = &w->seen[c];

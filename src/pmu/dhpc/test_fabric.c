@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Interconnect and managers: the fabric that works things out when somebody looks is the one that does them each cycle, whatever harts do;
-// waiting is bounded; managers work side by side.
+// Interconnect and managers: the fabric that works things out when somebody looks is the one that
+// does them each cycle, whatever harts do; waiting is bounded; managers work side by side.
 #include "isa/rv/arch.h"
 #include "pmu/dhpc/naive.h"
 
@@ -86,7 +86,8 @@ static tl_dhpc_config random_config(uint64_t *random, uint32_t round) {
     return config;
 }
 
-// One fabric of each kind through the same accesses, harts of one cycle in any order. Returns the number of accesses.
+// One fabric of each kind through the same accesses, harts of one cycle in any order. Returns the
+// number of accesses.
 static uint64_t run_both(uint32_t n_harts, uint32_t round, uint64_t n_cycles, uint64_t *random) {
     tl_dhpc_manager managers[6];
     uint32_t n_managers = traffic_managers(managers, n_harts);
@@ -156,7 +157,8 @@ static void test_lazy_fabric_equals_a_naive_one_on_random_traffic(void **state) 
 
 // ---- samples in straight code ----
 
-// Harts that stop where their port tells them to, and execute register instructions now and then. Time is the same for all of them.
+// Harts that stop where their port tells them to, and execute register instructions now and then.
+// Time is the same for all of them.
 typedef struct clockwork {
     tl_arena arena;
     tl_dhpc *d;
@@ -242,7 +244,8 @@ static uint64_t run_to_deadlines(uint32_t n_harts, const tl_dhpc_config *config,
     return w.n_samples;
 }
 
-// The header promises: a hart that stops at its deadlines is sampled in the cycle of the beat or of the acceptance.
+// The header promises: a hart that stops at its deadlines is sampled in the cycle of the beat or of
+// the acceptance.
 static void test_no_sample_is_late_in_straight_code(void **state) {
     (void)state;
     uint64_t random = 0xfedcba9876543, n_samples = 0;
@@ -263,7 +266,8 @@ static uint64_t access_of(clockwork *w, uint32_t hart, uint32_t csr, tl_reg_use 
     return old;
 }
 
-// Hart 1 asks for two counters of hart 0 while its FIFO of two is full: the request leaves with the second read.
+// Hart 1 asks for two counters of hart 0 while its FIFO of two is full: the request leaves with the
+// second read.
 static void test_a_request_that_room_lets_go_stops_the_hart_it_samples(void **state) {
     (void)state;
     tl_dhpc_manager managers[4];
@@ -299,8 +303,9 @@ static void test_a_request_that_room_lets_go_stops_the_hart_it_samples(void **st
     tl_arena_done(&w.arena);
 }
 
-// Each kind of wait by the specification's sums: a snapshot is of the acceptance, t_lookup counts for live samples only, and a request held
-// back by a cancel leaves in the cycle of the confirmation.
+// Each kind of wait by the specification's sums: a snapshot is of the acceptance, t_lookup counts
+// for live samples only, and a request held back by a cancel leaves in the cycle of the
+// confirmation.
 static void test_deadlines_are_those_of_the_samples(void **state) {
     (void)state;
     tl_dhpc_manager managers[4];
@@ -347,7 +352,8 @@ static void test_deadlines_are_those_of_the_samples(void **state) {
     }
 }
 
-// Hart 0 is a thousand cycles ahead: the samples for hart 1 stay to be taken until hart 1 comes to their cycles.
+// Hart 0 is a thousand cycles ahead: the samples for hart 1 stay to be taken until hart 1 comes to
+// their cycles.
 static void test_a_hart_that_is_ahead_takes_no_sample_for_one_behind(void **state) {
     (void)state;
     tl_dhpc_manager managers[4];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is built on a machine: each counter of the tables shows the totals it names, of its own instance; what a machine does not have is not
-// built; software can find out which is which. And what all of it costs in hardware.
+// What is built on a machine: each counter of the tables shows the totals it names, of its own
+// instance; what a machine does not have is not built; software can find out which is which. And
+// what all of it costs in hardware.
 #include "isa/rv/arch.h"
 #include "model/hart_signals.h"
 #include "pmu/dhpc/test_rig.h"
@@ -276,7 +277,8 @@ static void test_slices_and_channels_show_their_own_totals(void **state) {
             snprintf(path, sizeof path, "l2.%u.%s", slice, slice_page[bit]);
             all[bit] = total_named(m, path);
         }
-        // l2.read and l2.write contain the uncached accesses (identity I5): these are not added once more
+        // l2.read and l2.write contain the uncached accesses (identity I5): these are not added
+        // once more
         (void)read_manager(m, 0, TL_DHPC_ID(TL_DHPC_LLC, slice, 0), 0x7fff, values);
         for (uint32_t bit = 0; bit < TL_COUNT_OF(slice_page); bit++)
             assert_int_equal(values[bit], all[bit]);
@@ -301,7 +303,8 @@ static void test_slices_and_channels_show_their_own_totals(void **state) {
     test_free(m);
 }
 
-// Every counter of every manager against its row, the sources read term by term; on machines of several shapes.
+// Every counter of every manager against its row, the sources read term by term; on machines of
+// several shapes.
 static uint64_t sum_of(const machine *m, const char *sources, uint32_t class, uint32_t instance) {
     uint64_t sum = 0;
     for (const char *at = sources; at && *at;) {
@@ -429,7 +432,8 @@ static void test_the_directory_enumerates_the_chip(void **state) {
     for (uint32_t class = 0; class < 8; class ++)
         if (class != 6)
             assert_int_equal(values[class], want[class]);
-    // From there on software asks each instance for all ones, extend by extend, until nothing comes: that finds every manager.
+    // From there on software asks each instance for all ones, extend by extend, until nothing
+    // comes: that finds every manager.
     uint32_t n_found = 0, n_managers;
     const tl_dhpc_manager *managers = tl_dhpc_managers(m->d, &n_managers);
     for (uint32_t class = 0; class < 8; class ++)
@@ -534,7 +538,8 @@ static void test_the_cost_is_the_sum_of_its_registers(void **state) {
     assert_int_equal(cost.request_wires, 88);
     assert_int_equal(cost.data_wires, 78);
     assert_int_equal(cost.wires, 3 * 166);
-    // What grows with what: a counter is its 64 bits and no wire; a hart is its client and two links.
+    // What grows with what: a counter is its 64 bits and no wire; a hart is its client and two
+    // links.
     managers[0].implemented = 0x3ff;
     tl_dhpc_cost more = tl_dhpc_cost_of(&tl_dhpc_defaults, 1, managers, 2);
     assert_int_equal(more.state_bits - cost.state_bits, 64);

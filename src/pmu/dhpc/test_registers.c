@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The three registers, as software of all modes sees them, at their default timing unless said otherwise. Numbers are those of the
-// specification's list of tests.
+// The three registers, as software of all modes sees them, at their default timing unless said
+// otherwise. Numbers are those of the specification's list of tests.
 #include "isa/rv/arch.h"
 #include "pmu/dhpc/test_rig.h"
 
@@ -33,7 +33,8 @@ static void test_t01_reset_values(void **state) {
     assert_int_equal(csrr(r, HPCM), 0);
 }
 
-// Whatever was set, waits or is on its way: after a reset the next request goes as the first one did.
+// Whatever was set, waits or is on its way: after a reset the next request goes as the first one
+// did.
 static void test_reset_forgets_registers_data_and_requests(void **state) {
     (void)state;
     tl_dhpc_config config = tl_dhpc_defaults;
@@ -99,7 +100,8 @@ static void test_reset_clears_the_latch_of_hpcr(void **state) {
     assert_int_equal(csrr(r, HPCR), 0);
 }
 
-// The deepest FIFO holds the data of sixteen requests for 64 counters, in order; the seventeenth waits.
+// The deepest FIFO holds the data of sixteen requests for 64 counters, in order; the seventeenth
+// waits.
 static void test_a_fifo_of_1024_fills(void **state) {
     (void)state;
     rig rig_, *r = &rig_;
@@ -264,7 +266,8 @@ static void test_t08_trigger_clears_in_the_cycle_in_which_the_last_datum_can_be_
     }
 }
 
-// Cancels `after` cycles past the start; what came before stays, what comes later is dropped, and the next request is whole.
+// Cancels `after` cycles past the start; what came before stays, what comes later is dropped, and
+// the next request is whole.
 static void cancel_after(uint64_t after, uint32_t n_received) {
     rig rig_, *r = &rig_;
     rig_init(r, &tl_dhpc_defaults, 64, 2);
@@ -280,7 +283,8 @@ static void cancel_after(uint64_t after, uint32_t n_received) {
     assert_int_equal(csrr(r, HPCC) & TL_DHPC_EMPTY, TL_DHPC_EMPTY);
     rig_done(r);
 
-    // The next request at once: it leaves when the cancel is known to be over, and gets its own data only.
+    // The next request at once: it leaves when the cancel is known to be over, and gets its own
+    // data only.
     rig_init(r, &tl_dhpc_defaults, 64, 2);
     started = rig_start(r, ID_FULL, 0xf);
     r->now = started + after;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A fabric without a machine: managers that a test chooses, counters whose value says which counter it is and in which cycle it was
-// taken, and register instructions one after another, each in a cycle of its own.
+// A fabric without a machine: managers that a test chooses, counters whose value says which counter
+// it is and in which cycle it was taken, and register instructions one after another, each in a
+// cycle of its own.
 #ifndef TL_PMU_DHPC_TEST_RIG_H
 #define TL_PMU_DHPC_TEST_RIG_H
 

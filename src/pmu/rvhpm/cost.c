@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the counters of one hart cost in hardware: flip-flops and wires, register by register as the preset has them, not what a synthesis
-// tool makes of it. `time` belongs to the platform and is not in it.
+// What the counters of one hart cost in hardware: flip-flops and wires, register by register as the
+// preset has them, not what a synthesis tool makes of it. `time` belongs to the platform and is not
+// in it.
 #include "pmu/rvhpm/rvhpm.h"
 
 enum { CLASS_BITS = 8, FIXED_BITS = 64, N_FIXED = 2, MODE_BITS = 3 }; // mcycle and minstret; minh, sinh, uinh
@@ -12,7 +13,8 @@ static uint32_t bits_to_count(uint64_t n) { // to tell n things apart
     return bits;
 }
 
-// A selector that names one event needs a number; classes and masks need the class and the bits of the largest.
+// A selector that names one event needs a number; classes and masks need the class and the bits of
+// the largest.
 static uint32_t selector_bits(const tl_rvhpm_preset *preset, uint32_t *ret_n_events) {
     uint64_t masks = 0, largest_class = 0;
     *ret_n_events = 0;

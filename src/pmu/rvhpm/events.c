@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the counters can count, by preset. Each event is a sum of signals of the machine; a selector that no row has reads back as 0.
+// What the counters can count, by preset. Each event is a sum of signals of the machine; a selector
+// that no row has reads back as 0.
 //
-// linux: the selector of a standard event is its SBI event_idx, so that firmware needs no translation; every other signal of the hart has
-// a raw selector 0x100000 + (unit << 8) + number. Numbers are interface: a new signal gets the next free number of its unit.
-// u74: classes and masks as in the silicon; the same rows as metrics/u74.map, which a test compares.
+// linux: the selector of a standard event is its SBI event_idx, so that firmware needs no
+// translation; every other signal of the hart has a raw selector 0x100000 + (unit << 8) + number.
+// Numbers are interface: a new signal gets the next free number of its unit. u74: classes and masks
+// as in the silicon; the same rows as metrics/u74.map, which a test compares.
 #include "base/bits.h"
 #include "pmu/rvhpm/rvhpm.h"
 
@@ -258,7 +260,8 @@ static const tl_pmu_tree linux_tree = {
     .raw = linux_tree_raw, .n_raw = TL_COUNT_OF(linux_tree_raw),
 };
 
-// Only what fits: the published tree of this core maps more, and more loosely (busy cycles for cache references, for one).
+// Only what fits: the published tree of this core maps more, and more loosely (busy cycles for
+// cache references, for one).
 static const tl_pmu_tree_event u74_tree_events[] = {
     {.event = 5, .selector = 0x1c000},      // branches: conditional, JAL, JALR
     {.event = 6, .selector = 0x6001},       // both mispredictions

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The registers of the counters, as the privileged manual and the chapters of Sscofpmf and Smcntrpmf define them. Who may access them, and
-// when a write takes effect, is in rvhpm.c.
+// The registers of the counters, as the privileged manual and the chapters of Sscofpmf and
+// Smcntrpmf define them. Who may access them, and when a write takes effect, is in rvhpm.c.
 #include "base/bits.h"
 #include "pmu/rvhpm/rvhpm.h"
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// How the counters behave. Nothing happens per event: a counter is a difference of running totals (model/counter.h), brought up to date when
-// software looks, when what it counts changes, and when it may have overflowed. Between two such moments a counter counts all the
-// time or not at all: mode filters, inhibits and selectors change only here.
+// How the counters behave. Nothing happens per event: a counter is a difference of running totals
+// (model/counter.h), brought up to date when software looks, when what it counts changes, and when
+// it may have overflowed. Between two such moments a counter counts all the time or not at all:
+// mode filters, inhibits and selectors change only here.
 //
-// When effects happen (privileged manual, Zicsr and mcountinhibit): an instruction that reads a counter sees it before its own effect. A
-// write to a counter replaces the increment of the writing instruction. Every other write takes effect when its instruction has retired, and
-// has been counted by the old rules.
+// When effects happen (privileged manual, Zicsr and mcountinhibit): an instruction that reads a
+// counter sees it before its own effect. A write to a counter replaces the increment of the writing
+// instruction. Every other write takes effect when its instruction has retired, and has been
+// counted by the old rules.
 #include "pmu/rvhpm/rvhpm.h"
 
 #include "base/bits.h"
@@ -23,9 +25,11 @@ enum {
 };
 enum { ALL_MODES = 1 << TL_PRIV_U | 1 << TL_PRIV_S | 1 << TL_PRIV_M };
 
-// While an overflow is further away than this, accesses that take a slow path need not be watched: none takes so many cycles.
+// While an overflow is further away than this, accesses that take a slow path need not be watched:
+// none takes so many cycles.
 static const uint64_t WATCH_CYCLES = UINT64_C(1) << 24;
-// Finding out how far an overflow is costs a sync. It is done again when an eighth of the way is left, or else at the very end.
+// Finding out how far an overflow is costs a sync. It is done again when an eighth of the way is
+// left, or else at the very end.
 static const uint64_t SHORT_SPAN_CYCLES = 4096;
 static const uint64_t FAR_CYCLES = UINT64_C(1) << 62; // the longest that is told: sums with it do not overflow
 
@@ -113,8 +117,8 @@ static void aim(tl_rvhpm *p, uint32_t n) {
     c->is_watched = c->is_jumpy && c->span <= WATCH_CYCLES;
 }
 
-// Cycles in which it cannot overflow, without looking at its total. An instruction takes a cycle or more: what grows with instructions is as
-// far away as these are, however long they took so far.
+// Cycles in which it cannot overflow, without looking at its total. An instruction takes a cycle or
+// more: what grows with instructions is as far away as these are, however long they took so far.
 static uint64_t safe_cycles(const tl_rvhpm *p, const tl_hpm *c) {
     uint64_t now = cycle_of(p), left = c->safe_until > now ? c->safe_until - now : 0;
     if (c->is_retired) {
@@ -231,7 +235,8 @@ static bool find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
     return (p->has_csr[csr / 64 & 63] >> csr % 64 & 1) && tl_regfile_find(&p->pmu.file, csr, ret_at);
 }
 
-// The shadows are gated (privileged manual, mcounteren and scounteren); all else is a matter of the number, which the hart checks.
+// The shadows are gated (privileged manual, mcounteren and scounteren); all else is a matter of the
+// number, which the hart checks.
 static bool permits(void *ctx, const tl_hart *h, const tl_reg_at *at, tl_reg_use use, uint64_t operand) {
     const tl_rvhpm *p = ctx;
     const uint32_t csr = tl_reg_number(at);
@@ -457,7 +462,8 @@ static bool add_text(const tl_pmu_preset *preset, uint64_t selector, const char 
     return false;
 }
 
-// Generic events are those of the preset that has all of them, because the personality counts without the hart's counters.
+// Generic events are those of the preset that has all of them, because the personality counts
+// without the hart's counters.
 static uint32_t perf_sources(const tl_pmu *pmu, bool is_sbi, uint64_t selector, const char *ret_texts[]) {
     const tl_rvhpm *p = tl_rvhpm_of(&pmu->file);
     uint32_t n = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The hardware performance counters of the RISC-V privileged architecture, one set for each hart: Zicntr, Zihpm, mcountinhibit, and with
-// them, as the preset has it, Sscofpmf and Smcntrpmf. Inside the folder: registers (regs.c), events (events.c), behavior (rvhpm.c).
+// The hardware performance counters of the RISC-V privileged architecture, one set for each hart:
+// Zicntr, Zihpm, mcountinhibit, and with them, as the preset has it, Sscofpmf and Smcntrpmf. Inside
+// the folder: registers (regs.c), events (events.c), behavior (rvhpm.c).
 #ifndef TL_PMU_RVHPM_RVHPM_H
 #define TL_PMU_RVHPM_RVHPM_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The counters against a model that really counts: written from the manuals, it adds one to each register for each event and looks at every
-// rule then and there. Random writes, reads, inhibits, selectors, filters, modes, polls and overflows, more than a million of them; what
-// both show must be equal at every read, and so must the number of interrupts.
+// The counters against a model that really counts: written from the manuals, it adds one to each
+// register for each event and looks at every rule then and there. Random writes, reads, inhibits,
+// selectors, filters, modes, polls and overflows, more than a million of them; what both show must
+// be equal at every read, and so must the number of interrupts.
 #include "base/bits.h"
 #include "isa/rv/arch.h"
 #include "model/test_pmu_rig.h"
@@ -222,8 +223,8 @@ static void test_lazy_counters_show_what_naive_ones_count(void **state) {
         run(widths[i], 0x1234567 + i);
 }
 
-// A hart that runs as far as `deadline` says, with as many events as a cycle can hold, overflows no sooner; and when it then polls, no overflow
-// is missed: the interrupt comes in the very cycle.
+// A hart that runs as far as `deadline` says, with as many events as a cycle can hold, overflows no
+// sooner; and when it then polls, no overflow is missed: the interrupt comes in the very cycle.
 static void test_no_overflow_comes_before_the_deadline_and_none_after_it(void **state) {
     (void)state;
     static pmu_rig rig;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rules of the counters one by one, over all counters, widths, modes and selectors. Sequences of accesses are in transcripts/.
+// Rules of the counters one by one, over all counters, widths, modes and selectors. Sequences of
+// accesses are in transcripts/.
 #include "base/bits.h"
 #include "isa/rv/arch.h"
 #include "model/test_pmu_rig.h"
@@ -625,7 +626,8 @@ static void test_high_low_high_reads_a_running_counter_right(void **state) {
     assert_int_equal(last >> 32, 7);
 }
 
-// What the device tree promises can be selected, counts on the counters it names, and nothing that is not modeled is promised.
+// What the device tree promises can be selected, counts on the counters it names, and nothing that
+// is not modeled is promised.
 static void test_rows_of_the_device_tree_hold(void **state) {
     (void)state;
     static const tl_rvhpm_preset *const presets[] = {&tl_rvhpm_linux, &tl_rvhpm_u74, &tl_rvhpm_none};

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The reader is Algorithm 1 of the paper put right (docs/dhpc.md, section 9): for each manager write hpcm, write hpcc, look at `empty` before
-// every value, stop when the request is complete and drained, keep the values in registers and store them when the last has come. Its
-// instructions are made here, for the managers that the machine has, and executed by the machine's own front-end; nothing of what they cost
-// is estimated. It runs until a pass causes no miss, which is usually the second: its code and its results are in the caches then, and all
-// counters but those of the reader's own instructions stand still while they are read. That pass counts.
+// The reader is Algorithm 1 of the paper put right (docs/dhpc.md, section 9): for each manager
+// write hpcm, write hpcc, look at `empty` before every value, stop when the request is complete and
+// drained, keep the values in registers and store them when the last has come. Its instructions are
+// made here, for the managers that the machine has, and executed by the machine's own front-end;
+// nothing of what they cost is estimated. It runs until a pass causes no miss, which is usually the
+// second: its code and its results are in the caches then, and all counters but those of the
+// reader's own instructions stand still while they are read. That pass counts.
 //
-// The truth of a value is the machine's tally at the first instruction boundary at or after the cycle in which the manager samples it. That
-// cycle follows from the fabric's latencies and the cycle of the write that started the request; nothing of the fabric's own state is asked.
+// The truth of a value is the machine's tally at the first instruction boundary at or after the
+// cycle in which the manager samples it. That cycle follows from the fabric's latencies and the
+// cycle of the write that started the request; nothing of the fabric's own state is asked.
 #include "readers/dhpc/reader.h"
 
 #include <stdio.h>
@@ -174,7 +177,8 @@ static tl_status add_columns(reader *r, const tl_dhpc_manager *manager, const co
     return TL_OK;
 }
 
-// As many requests as it takes: the values of one lie in the FIFO, and then in registers, all at once.
+// As many requests as it takes: the values of one lie in the FIFO, and then in registers, all at
+// once.
 static tl_status add_chosen(reader *r, const tl_dhpc_manager *manager, const bool *is_chosen, tl_error *err) {
     uint32_t most = r->config->fifo_depth < MAX_VALUES ? r->config->fifo_depth : MAX_VALUES;
     uint32_t class = tl_dhpc_class_of(manager->id), instance = tl_dhpc_instance_of(manager->id);
@@ -328,7 +332,8 @@ static uint64_t misses_between(const footprint *a, const footprint *b) {
     return b->l1d_misses - a->l1d_misses + b->l1i_misses - a->l1i_misses;
 }
 
-// As an interrupt to machine mode would begin, on physical addresses; then passes until one causes no miss. That one counts.
+// As an interrupt to machine mode would begin, on physical addresses; then passes until one causes
+// no miss. That one counts.
 static tl_status run_passes(reader *r, tl_hart *h, uint64_t *ret_cycles, tl_error *err) {
     tl_hart_notice(h, TL_NOTICE_TRAP_ENTRY);
     h->now += h->config->pipeline.trap_cycles;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The distributed counters as the source of a report: from names of events to counters, and from what the reader found when the program had
-// ended to rows.
+// The distributed counters as the source of a report: from names of events to counters, and from
+// what the reader found when the program had ended to rows.
 #include "session/source.h"
 
 #include <fnmatch.h>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The distributed counters, read in user mode: for each manager that counts something of interest one request, its values burst into
-// registers and stored when the last has come (docs/dhpc.md, section 9). What is read is a counter since reset, so nothing is subtracted.
+// The distributed counters, read in user mode: for each manager that counts something of interest
+// one request, its values burst into registers and stored when the last has come (docs/dhpc.md,
+// section 9). What is read is a counter since reset, so nothing is subtracted.
 //
-// The truth of a value is the machine's tally at the first instruction boundary at or after the cycle in which the manager samples it;
-// that cycle follows from the fabric's latencies and the cycle of the write that started the request.
+// The truth of a value is the machine's tally at the first instruction boundary at or after the
+// cycle in which the manager samples it; that cycle follows from the fabric's latencies and the
+// cycle of the write that started the request.
 #include "readers/dhpc/compare.h"
 #include "readers/dhpc/fabric_reader.h"
 #include "readers/dhpc/on.h"

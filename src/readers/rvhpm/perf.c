@@ -57,8 +57,9 @@ static void set_inhibited(on_hart *h, uint32_t counter, bool is_inhibited) {
     write_register(h, CSR_INHIBIT, is_inhibited ? old | bit : old & ~bit);
 }
 
-// A counter is there if it holds what is written to it, and as wide as what it holds of all ones. The fixed ones belong to the program,
-// too, which may read them as cycle and instret: they are never written and never stop.
+// A counter is there if it holds what is written to it, and as wide as what it holds of all ones.
+// The fixed ones belong to the program, too, which may read them as cycle and instret: they are
+// never written and never stop.
 static void find_counters(on_hart *h) {
     h->present = FIXED_COUNTERS;
     h->mask[0] = h->mask[2] = UINT64_MAX;
@@ -75,7 +76,8 @@ static void find_counters(on_hart *h) {
     }
 }
 
-// With overflow interrupts Linux wants a programmable counter, from which it could sample; otherwise the fixed one if there is one.
+// With overflow interrupts Linux wants a programmable counter, from which it could sample;
+// otherwise the fixed one if there is one.
 static int choose(const tl_perf *perf, const on_hart *h, const tl_perf_event *event, uint32_t used) {
     uint32_t left = event->counters & h->present & ~used;
     uint32_t fixed = left & FIXED_COUNTERS, programmable = event->has_selector ? left & ~FIXED_COUNTERS : 0;
@@ -84,7 +86,8 @@ static int choose(const tl_perf *perf, const on_hart *h, const tl_perf_event *ev
     return best ? __builtin_ctz(best) : NOT_ON;
 }
 
-// Counters for all events of a group besides those of `used`. Returns those used then, or 0: it does not fit.
+// Counters for all events of a group besides those of `used`. Returns those used then, or 0: it
+// does not fit.
 static uint32_t choose_all(const tl_perf *perf, const on_hart *h, uint32_t group, uint32_t used, int8_t *ret_counters) {
     for (uint32_t e = 0; e < perf->plan->n_events; e++) {
         if (perf->plan->events[e].group != group)

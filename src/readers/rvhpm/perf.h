@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What Linux perf would report: a driver that programs the counters of each hart through the PMU's registers alone, as firmware and kernel
-// do it, and reads them back. When more events are asked for than counters can take, it multiplexes them as perf does: the events stand in
-// a list, as many from its front as fit are on counters, and every 4 ms of simulated time the list turns by one; {a,b} is one entry of it. A count is then scaled by
-// the time the event was enabled over the time it was on a counter.
+// What Linux perf would report: a driver that programs the counters of each hart through the PMU's
+// registers alone, as firmware and kernel do it, and reads them back. When more events are asked
+// for than counters can take, it multiplexes them as perf does: the events stand in a list, as many
+// from its front as fit are on counters, and every 4 ms of simulated time the list turns by one;
+// {a,b} is one entry of it. A count is then scaled by the time the event was enabled over the time
+// it was on a counter.
 //
-// The driver costs the machine no cycle: what perf itself would add is not in the numbers, so that their error is the PMU's alone.
+// The driver costs the machine no cycle: what perf itself would add is not in the numbers, so that
+// their error is the PMU's alone.
 #ifndef TL_READERS_RVHPM_PERF_H
 #define TL_READERS_RVHPM_PERF_H
 
@@ -32,8 +35,9 @@ typedef struct tl_perf_plan {
     uint64_t clock_hz;
 } tl_perf_plan;
 
-// Resolves a comma-separated list: the PMU's own names, perf's names where the PMU's device tree has a selector for them, rHEX for a raw
-// selector. TL_ENOENT: no such event; TL_EINVAL: this PMU cannot count it.
+// Resolves a comma-separated list: the PMU's own names, perf's names where the PMU's device tree
+// has a selector for them, rHEX for a raw selector. TL_ENOENT: no such event; TL_EINVAL: this PMU
+// cannot count it.
 TL_MUST_CHECK tl_status tl_perf_resolve(const char *pmu, const char *names, const tl_config *config, tl_catalogue *catalogue,
                                         tl_arena *arena, tl_perf_plan **ret_plan, tl_error *err);
 // Finds the totals behind selectors.
@@ -45,7 +49,8 @@ TL_MUST_CHECK tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machin
 void tl_perf_enable(tl_perf *perf);
 void tl_perf_disable(tl_perf *perf);
 void tl_perf_turn(tl_perf *perf); // 4 ms have passed
-// Machine cycle at which to call tl_perf_turn next; UINT64_MAX: everything fits, or nothing is enabled.
+// Machine cycle at which to call tl_perf_turn next; UINT64_MAX: everything fits, or nothing is
+// enabled.
 uint64_t tl_perf_next_turn(const tl_perf *perf);
 const tl_perf_count *tl_perf_read(tl_perf *perf); // up to now
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From names to selectors. perf's names are numbers of the SBI extension PMU, which the PMU's part of the device tree turns
-// into selectors: the way of a name through Linux and OpenSBI.
+// From names to selectors. perf's names are numbers of the SBI extension PMU, which the PMU's part
+// of the device tree turns into selectors: the way of a name through Linux and OpenSBI.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,8 @@ static const tl_event *event_named(const tl_pmu_preset *preset, const char *name
     return NULL;
 }
 
-// The events that a selector stands for: one, or those of a class whose bits it has. 0: it means nothing.
+// The events that a selector stands for: one, or those of a class whose bits it has. 0: it means
+// nothing.
 static uint32_t parts_of(const tl_pmu_preset *preset, uint64_t selector, const tl_event *ret_parts[MAX_PARTS]) {
     uint64_t found = 0;
     uint32_t n = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The counters of the harts as the source of a report: perf's driver (perf.h) counts while the program runs.
+// The counters of the harts as the source of a report: perf's driver (perf.h) counts while the
+// program runs.
 #include "session/source.h"
 
 #include <stdio.h>

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Two counters in the core, shared out as Linux does it: the timer interrupts, the kernel (supervisor mode) stops the counters through
-// firmware (machine mode, SBI calls of the extension PMU: one to stop, configure and start each counter), reads them, adds what they say to
-// the sums of the two events they counted, turns the list of events by one, and starts them for the next two. With two events or fewer
-// nothing turns: the kernel only reads. An estimate is the sum times the time since the beginning over the time on a counter.
+// Two counters in the core, shared out as Linux does it: the timer interrupts, the kernel
+// (supervisor mode) stops the counters through firmware (machine mode, SBI calls of the extension
+// PMU: one to stop, configure and start each counter), reads them, adds what they say to the sums
+// of the two events they counted, turns the list of events by one, and starts them for the next
+// two. With two events or fewer nothing turns: the kernel only reads. An estimate is the sum times
+// the time since the beginning over the time on a counter.
 //
-// This kernel and firmware do what must be done and no more; the real ones take longer. The truth is taken inside the instruction that reads
-// a counter: a port in front of the PMU's own takes note of it, so that what the read itself causes (the drain around a CSR access) stands
-// in value and truth alike.
+// This kernel and firmware do what must be done and no more; the real ones take longer. The truth
+// is taken inside the instruction that reads a counter: a port in front of the PMU's own takes note
+// of it, so that what the read itself causes (the drain around a CSR access) stands in value and
+// truth alike.
 #include "compare/handler.h"
 #include "isa/rv/arch.h"
 #include "readers/rvhpm/compare.h"

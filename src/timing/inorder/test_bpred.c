@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Branch prediction by hand: reset contents, counters, history, targets, returns. Mispredict costs 3, redirect 1.
+// Branch prediction by hand: reset contents, counters, history, targets, returns. Mispredict costs
+// 3, redirect 1.
 #include <string.h>
 
 #include "base/testing.h"
@@ -93,7 +94,8 @@ static void test_history_tells_alternating_outcomes_apart(void **state) {
         tl_arena_done(&f.arena);
     }
     assert_int_equal(misses[0], 100); // 1 -> 2 -> 1 -> 2 .., always wrong
-    // Taken at histories 0000, 0010, 1010, then 1010 for good; a counter is right from its second use. Not taken is right at once.
+    // Taken at histories 0000, 0010, 1010, then 1010 for good; a counter is right from its second
+    // use. Not taken is right at once.
     assert_int_equal(misses[1], 3);
 }
 
@@ -159,7 +161,8 @@ static void test_returns_come_back_in_order_as_deep_as_the_stack(void **state) {
 
 static void test_hints_follow_the_table_of_the_manual(void **state) {
     (void)state;
-    // rd, rs1 link and equal: push only. rd, rs1 link and different: pop, then push. Only rs1: pop. Only rd: push.
+    // rd, rs1 link and equal: push only. rd, rs1 link and different: pop, then push. Only rs1: pop.
+    // Only rd: push.
     assert_false(tl_jalr_is_return(1, 1));
     assert_true(tl_jalr_is_return(1, 5));
     assert_true(tl_jalr_is_return(5, 1));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The stepping front-end: fetch, decode, execute, count, one instruction after the other, with no memory of what it decoded. It is
-// written to be read beside docs/model.md and to check the block front-end against; speed is no concern.
+// The stepping front-end: fetch, decode, execute, count, one instruction after the other, with no
+// memory of what it decoded. It is written to be read beside docs/model.md and to check the block
+// front-end against; speed is no concern.
 #include "isa/rv/step/step.h"
 
 #include "isa/rv/fp.h"
@@ -17,7 +18,8 @@ static tl_step trap(tl_hart *h) {
     return TL_STEP_TRAP;
 }
 
-// One line look-up: a fetch-slot hit is an ITLB and L1I hit; otherwise the memory system looks. False: it trapped.
+// One line look-up: a fetch-slot hit is an ITLB and L1I hit; otherwise the memory system looks.
+// False: it trapped.
 static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
     if (tl_fetch_slot_shows(slot, vaddr)) {
@@ -75,7 +77,8 @@ bool tl_step_run_is_private(tl_hart *h, uint64_t pc) {
     return true;
 }
 
-// Counts the fetch groups of bytes from .. end-1 that the run has not touched yet; the run began before `from` unless is_first.
+// Counts the fetch groups of bytes from .. end-1 that the run has not touched yet; the run began
+// before `from` unless is_first.
 static void count_groups(tl_hart *h, uint64_t from, uint64_t end, bool is_first) {
     uint64_t group = h->config->pipeline.fetch_bytes;
     uint64_t first = is_first ? from / group : (from - 1) / group + 1, last = (end - 1) / group;
@@ -103,7 +106,8 @@ static tl_step wait(tl_hart *h, bool is_first, const fetch_counts *before) {
     return TL_STEP_WAIT;
 }
 
-// The instruction at pc: the look-ups of its lines, and the counts of its fetch. False: a look-up trapped.
+// The instruction at pc: the look-ups of its lines, and the counts of its fetch. False: a look-up
+// trapped.
 static bool fetch(tl_hart *h, uint64_t pc, bool is_first, uint32_t *ret_bits) {
     uint64_t pline;
     if (is_first) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The memory that translated code lies in: mapped twice, once to write and once to execute; no page is both. At its beginning are the
-// thunks, the ways between translated code and C.
+// The memory that translated code lies in: mapped twice, once to write and once to execute; no page
+// is both. At its beginning are the thunks, the ways between translated code and C.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include <sys/mman.h>
@@ -80,7 +80,8 @@ static uint8_t *emit_enter(tl_translator *t, tl_enter_fn *function) {
     return thunk;
 }
 
-// Called; NULL from the function: back to the caller, whose jump the host foresees, as it does not that of emit_enter.
+// Called; NULL from the function: back to the caller, whose jump the host foresees, as it does not
+// that of emit_enter.
 static uint8_t *emit_enter_call(tl_translator *t, tl_enter_fn *function) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
@@ -119,8 +120,9 @@ static void line_lost_at(tl_blocks *store, uintptr_t block_at) {
     tl_block_line_lost(store, (const tl_block *)(void *)(store->memory + block_at));
 }
 
-// An access misses its data slot: tl_mem_port.reach_load or reach_store at its own cycle. Only what C spends is spilled; nobody looks
-// meanwhile, so instret stays as it is. What cannot be done so takes the way of slow_thunk, and returns five bytes later: behind a jump.
+// An access misses its data slot: tl_mem_port.reach_load or reach_store at its own cycle. Only what
+// C spends is spilled; nobody looks meanwhile, so instret stays as it is. What cannot be done so
+// takes the way of slow_thunk, and returns five bytes later: behind a jump.
 static uint8_t *emit_reach(tl_translator *t, size_t reach_at) {
     enum { PAD = 0, WORD = 8, BLOCK = 16, FRAME = 24 }; // on the stack
     x86 *e = &t->e;

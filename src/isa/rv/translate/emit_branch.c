@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The ends of blocks: branches and jumps with predictor, BTB and return-address stack in line (model/bpred.h has their rules).
-// Whether the predictor was right is no branch of the host, which would mispredict as often as the guest: what that costs and counts is a row of
-// a table, added as it is.
+// The ends of blocks: branches and jumps with predictor, BTB and return-address stack in line
+// (model/bpred.h has their rules). Whether the predictor was right is no branch of the host, which
+// would mispredict as often as the guest: what that costs and counts is a row of a table, added as
+// it is.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/block/enter.h"
 #include "isa/rv/translate/translator.h"
 #include "model/bpred.h"
 
-// Branches and direct jumps only: what else ends a block has called C code, and may have changed what is proved.
+// Branches and direct jumps only: what else ends a block has called C code, and may have changed
+// what is proved.
 bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc) {
     tl_class cls = (tl_class)tl_insn_rows[from->opc[from->n_insns - 1]].cls;
     return (cls == TL_CLASS_BRANCH || cls == TL_CLASS_JAL) && tl_block_is_near(t->store, from, pc);
@@ -63,8 +65,8 @@ static tl_btb_entry *btb_entry(const tl_translator *t, uint64_t pc) {
     return &bp->btb[(pc >> 1) & bp->btb_mask];
 }
 
-// Asks whether the BTB holds the target, filling it if not; spends rcx and rdx, keeps rax. A miss costs a redirection when the
-// jump had been predicted taken.
+// Asks whether the BTB holds the target, filling it if not; spends rcx and rdx, keeps rax. A miss
+// costs a redirection when the jump had been predicted taken.
 typedef enum bill { BILL_ALWAYS, BILL_IF_PREDICTED_TAKEN, BILL_NEVER } bill;
 static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed) {
     x86 *e = &t->e;
@@ -96,7 +98,8 @@ static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed
     tl_emit_elsewhere(t);
 }
 
-// Before the direction is known: rcx = address of the two-bit counter, rdx = history shifted by one. Spends rax.
+// Before the direction is known: rcx = address of the two-bit counter, rdx = history shifted by
+// one. Spends rax.
 static void emit_predictor(tl_translator *t, uint64_t pc) {
     x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;

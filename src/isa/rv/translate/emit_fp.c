@@ -5,7 +5,8 @@
 #include "isa/rv/fp_soft.h"
 #include "isa/rv/translate/translator.h"
 
-// Host rounding is the guest's when frm is RNE and the instruction says RNE or dynamic; other modes take the body.
+// Host rounding is the guest's when frm is RNE and the instruction says RNE or dynamic; other modes
+// take the body.
 static bool is_plain_rounding(int32_t rm) { return rm == TL_RNE || rm == TL_RM_DYN; }
 
 typedef struct slow { // jumps to the full body
@@ -33,7 +34,8 @@ static void check_boxes(tl_translator *t, slow *s, unsigned a, unsigned b) {
     s->from[s->n++] = x86_jcc(&t->e, CC_NE);
 }
 
-// Guest rd = xmm0. Singles are stored in one piece, so that eight bytes can be loaded again without a wait.
+// Guest rd = xmm0. Singles are stored in one piece, so that eight bytes can be loaded again without
+// a wait.
 static void set_from_xmm0(tl_translator *t, unsigned rd, bool is_double) {
     x86 *e = &t->e;
     if (is_double) {
@@ -91,7 +93,8 @@ static bool emit_sqrt(tl_translator *t, uint32_t k, const tl_op *op, bool is_dou
 
 typedef enum comparison { EQUAL, LESS, LESS_OR_EQUAL } comparison;
 
-// Equality is quiet, order is not: ucomis and comis. Neither holds when one is not a number: carry and parity are set then.
+// Equality is quiet, order is not: ucomis and comis. Neither holds when one is not a number: carry
+// and parity are set then.
 static void emit_compare(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, comparison how) {
     x86 *e = &t->e;
     slow s = {.n = 0};
@@ -160,7 +163,8 @@ static bool emit_from_int(tl_translator *t, uint32_t k, const tl_op *op, bool is
     return true;
 }
 
-// To a signed integer. The host says "indefinite", the least integer, where it cannot, and raises invalid as the guest would.
+// To a signed integer. The host says "indefinite", the least integer, where it cannot, and raises
+// invalid as the guest would.
 static bool emit_to_int(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, bool is_long) {
     x86 *e = &t->e;
     slow s = {.n = 0};
@@ -223,7 +227,8 @@ static void emit_move(tl_translator *t, uint16_t opc, const tl_op *op) { // betw
     }
 }
 
-// rs1 * rs2 + rs3 in its four signs, when the host has FMA3. Not-a-number results take the body, whose rules for inf * 0 differ.
+// rs1 * rs2 + rs3 in its four signs, when the host has FMA3. Not-a-number results take the body,
+// whose rules for inf * 0 differ.
 static void emit_fma(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, int x_op) {
     x86 *e = &t->e;
     unsigned rs3 = (unsigned)op->imm & 31;

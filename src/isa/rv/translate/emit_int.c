@@ -121,8 +121,8 @@ static void emit_mul_high(tl_translator *t, const tl_op *op, bool is_signed) {
     tl_reg_set(t, op->rd, RDX);
 }
 
-// Division by 0 and by -1, which overflows, take the full body. Dividends and divisors below 2^32 take the host's short division: it is
-// several times as fast on many hosts.
+// Division by 0 and by -1, which overflows, take the full body. Dividends and divisors below 2^32
+// take the host's short division: it is several times as fast on many hosts.
 static void emit_div(tl_translator *t, uint32_t k, const tl_op *op, bool is_word, bool is_signed, bool wants_rest) {
     x86 *e = &t->e;
     uint8_t *slow[2];

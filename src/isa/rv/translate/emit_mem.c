@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Loads and stores: the hit path of model/hart.h in line. What does not hit calls a reach thunk, which makes it hit and comes back with the
-// host address, behind the call; what cannot be reached so is executed there by its full body, and goes on behind the instruction.
+// Loads and stores: the hit path of model/hart.h in line. What does not hit calls a reach thunk,
+// which makes it hit and comes back with the host address, behind the call; what cannot be reached
+// so is executed there by its full body, and goes on behind the instruction.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/block/stops.h"
@@ -36,9 +37,10 @@ static access_kind kind_of(uint16_t opc) {
     }
 }
 
-// Access k + 1 may begin where access k ends, if it turns out to be in the same line: same base register, no wider, as aligned, and no store
-// behind a load. Then its look-up hits, and makes line and page the latest, which they are. Copies of objects, prologues and epilogues are
-// such. (Not floating point: nbody took 1.1 times as long, since one address waits for the other.)
+// Access k + 1 may begin where access k ends, if it turns out to be in the same line: same base
+// register, no wider, as aligned, and no store behind a load. Then its look-up hits, and makes line
+// and page the latest, which they are. Copies of objects, prologues and epilogues are such. (Not
+// floating point: nbody took 1.1 times as long, since one address waits for the other.)
 static bool has_neighbor(const tl_translator *t, uint32_t k) {
     const tl_block *block = t->block;
     if (k + 1 >= block->n_insns || tl_blocks_stops_at(t->store, block, k + 1))
@@ -78,7 +80,8 @@ static access emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
     return a;
 }
 
-// The address of instruction k, and its look-up; rax = host address behind it, and instruction k leaves it there for a neighbor.
+// The address of instruction k, and its look-up; rax = host address behind it, and instruction k
+// leaves it there for a neighbor.
 static access emit_access(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes, bool is_store) {
     x86 *e = &t->e;
     if (k == 0 || !has_neighbor(t, k - 1)) {

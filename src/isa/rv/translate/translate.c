@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The translating front-end: each block (block/block.h) becomes x86-64 code with the models inlined on their hit paths. All that is
-// static comes from the block; what does not hit calls tl_block_execute at the exact cycle; so the templates hold
-// no rule of the model that block/ and model/ do not hold already. tests/contract/test_lockstep compares every tally.
+// The translating front-end: each block (block/block.h) becomes x86-64 code with the models inlined
+// on their hit paths. All that is static comes from the block; what does not hit calls
+// tl_block_execute at the exact cycle; so the templates hold no rule of the model that block/ and
+// model/ do not hold already. tests/contract/test_lockstep compares every tally.
 //
-// A block is first run as threaded code (block/threaded.c), which costs less than translating it unless it runs often; links and cells of
-// the jump cache lead to translated blocks only. A block that is no longer valid has its entry replaced by a jump to the look-up; when code
-// memory or the block store is full, everything is forgotten at once.
+// A block is first run as threaded code (block/threaded.c), which costs less than translating it
+// unless it runs often; links and cells of the jump cache lead to translated blocks only. A block
+// that is no longer valid has its entry replaced by a jump to the look-up; when code memory or the
+// block store is full, everything is forgotten at once.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/block/enter.h"
@@ -44,8 +46,8 @@ static void emit_stamps(tl_translator *t, uint64_t vline, int stamp) {
     x86_store(e, at_index(R14, RCX, 3, 0), stamp);
 }
 
-// The proof that this block may run, as in block/threaded.c enter(). No block is entered at a breakpoint, so none is translated there. Returns
-// how many jumps of failure there are.
+// The proof that this block may run, as in block/threaded.c enter(). No block is entered at a
+// breakpoint, so none is translated there. Returns how many jumps of failure there are.
 static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     x86 *e = &t->e;
     const tl_block *block = t->block;
@@ -77,7 +79,8 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     return n;
 }
 
-// Names the two parts of the block just made for profilers of the host. `starts`: of the code of each instruction.
+// Names the two parts of the block just made for profilers of the host. `starts`: of the code of
+// each instruction.
 static TL_NOINLINE void publish(const tl_translator *t, const uint8_t *cold, uint8_t *const *starts, uint32_t n) {
     const tl_block *block = t->block;
     const tl_hart *h = t->store->hart;
@@ -195,7 +198,8 @@ static void *go_on_at(tl_translator *t, tl_block *block) {
     return tl_exec_of(t, t->exit_thunk);
 }
 
-// Called by translated code that reached the end of a block where there is no link to pc yet; the displacement at `site` becomes one.
+// Called by translated code that reached the end of a block where there is no link to pc yet; the
+// displacement at `site` becomes one.
 static void *enter_by_link(tl_blocks *store, uintptr_t pc, uintptr_t site, uintptr_t block_left) {
     tl_translator *t = store->translator;
     const tl_block *from = (const tl_block *)block_left;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The translating front-end from inside: what its files share. translate.c makes blocks and runs them, emit_*.c hold the templates by
-// subject, registers.c knows the host registers, code.c the memory that the code lies in.
+// The translating front-end from inside: what its files share. translate.c makes blocks and runs
+// them, emit_*.c hold the templates by subject, registers.c knows the host registers, code.c the
+// memory that the code lies in.
 //
 // Host registers while translated code runs:
 //   rbx  the hart + 128 bytes, so that x0..x31 are one-byte displacements     r13  hart->now      rbp  hart->stamp
@@ -62,7 +63,8 @@ static inline uint8_t *tl_written_of(const tl_translator *t, const void *execute
     return t->write + ((const uint8_t *)executed - t->exec);
 }
 
-// Between the straight path and the code off it. Every jump between them is patched, so the order is the caller's.
+// Between the straight path and the code off it. Every jump between them is patched, so the order
+// is the caller's.
 static inline void tl_emit_elsewhere(tl_translator *t) {
     uint8_t *at = t->e.at;
     t->e.at = t->other;
@@ -89,7 +91,8 @@ x86_mem tl_emit_at(tl_translator *t, const void *address, int scratch);
 void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, int scratch); // op is X_ADD or X_ADC
 // Code off the straight path for tally[slot] += amount; spends `scratch`.
 void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch);
-// Off the straight path: what jumps from `from` calls tl_block_execute for instruction k and goes on here.
+// Off the straight path: what jumps from `from` calls tl_block_execute for instruction k and goes
+// on here.
 void tl_emit_slow(tl_translator *t, uint32_t k, uint8_t *const *from, uint32_t n_from);
 void tl_emit_slow_always(tl_translator *t, uint32_t k); // in place
 
@@ -104,8 +107,9 @@ void tl_emit_compare(tl_translator *t, const tl_op *op);                        
 void tl_emit_link(tl_translator *t, uint64_t pc);                                // to the block at pc
 bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc); // the link enters at block->near
 
-// What a reach thunk is told: rax the address, edx where the block is in tl_blocks.memory, and in ecx, low bits first, the size of the access
-// less one, the number of the instruction, and how many cycles of the block come after those before it.
+// What a reach thunk is told: rax the address, edx where the block is in tl_blocks.memory, and in
+// ecx, low bits first, the size of the access less one, the number of the instruction, and how many
+// cycles of the block come after those before it.
 enum { TL_REACH_INSN_SHIFT = 3, TL_REACH_REST_SHIFT = 10 };
 static inline uint32_t tl_reach_word(const tl_block *block, uint32_t k, uint32_t size_bytes) {
     return (size_bytes - 1) | k << TL_REACH_INSN_SHIFT | (block->cycles - block->before[k]) << TL_REACH_REST_SHIFT;
