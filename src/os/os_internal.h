@@ -4,6 +4,7 @@
 #ifndef TL_OS_OS_INTERNAL_H
 #define TL_OS_OS_INTERNAL_H
 
+#include "machine/limits.h"
 #include "os/account.h"
 #include "os/os.h"
 #include "os/process.h"
@@ -66,7 +67,7 @@ struct tl_os {
     struct tl_pev *perf;                    // perf_event.h; NULL: no event was ever opened
     uint32_t in_kernel;                     // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
     bool is_at_break;                       // the run ends here
-    bool must_stop;                         // the same: somebody outside wants it
+    tl_run_limits limits;                   // the same
     tl_thread *dead;                        // ended threads, freed between events
     char *host_paths[TL_OS_MAX_HOST_PATHS]; // tl_os_host_path
     uint32_t n_host_paths;
