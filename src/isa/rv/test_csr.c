@@ -51,6 +51,23 @@ static void test_a_locked_range_locks_the_address_below(void **state) {
     }
 }
 
+// NA4 does not exist, and W without R is reserved: such a field keeps what it had, the others are written.
+static void test_fields_of_pmpcfg_keep_what_they_had_for_what_does_not_exist(void **state) {
+    tl_hart *h = *state;
+    enum { R = 1, W = 2, X = 4, NA4 = 2 << 3 };
+    const uint8_t *entry = &tl_rv(h)->csr.pmpcfg[0];
+    put(h, PMPCFG0, TOR | R);
+    assert_int_equal(*entry, TOR | R);
+    put(h, PMPCFG0, NA4 | R | X);
+    assert_int_equal(*entry, TOR | R | X);
+    put(h, PMPCFG0, NAPOT | W);
+    assert_int_equal(*entry, NAPOT | R | X);
+    put(h, PMPCFG0, LOCKED | NA4 | R | W);
+    assert_int_equal(*entry, LOCKED | NAPOT | R | W);
+    put(h, PMPCFG0, 0);
+    assert_int_equal(*entry, LOCKED | NAPOT | R | W);
+}
+
 static void test_supervisor_writes_two_pending_bits_if_they_are_delegated(void **state) {
     tl_hart *h = *state;
     const uint64_t ssi = UINT64_C(1) << TL_IRQ_SSI, lcofi = UINT64_C(1) << TL_IRQ_LCOFI;
@@ -97,6 +114,7 @@ static void test_writes_that_may_let_an_interrupt_through_stop_the_hart(void **s
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
     CASE(test_a_locked_range_locks_the_address_below),
+    CASE(test_fields_of_pmpcfg_keep_what_they_had_for_what_does_not_exist),
     CASE(test_supervisor_writes_two_pending_bits_if_they_are_delegated),
     CASE(test_writes_that_may_let_an_interrupt_through_stop_the_hart),
 };
