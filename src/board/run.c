@@ -16,27 +16,12 @@
 #include "isa/rv/privileged.h"
 
 enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 }; // how often tohost is looked at
-// Between two looks at whether somebody wants the run to stop. The bound on cycles ends at a fetch
-// run and costs no stepping.
-enum { INSNS_PER_LOOK = 50000, CYCLES_PER_LOOK = 400000, ROUNDS_PER_LOOK = 64 };
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static uint64_t total_instret(const tl_system *system) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < system->machine->n_harts; i++)
-        sum += system->machine->harts[i]->instret;
-    return sum;
-}
-
 bool tl_system_has_written(const tl_system *system) { return system->has_board && system->board.has_written; }
 
-uint64_t tl_system_now_cycles(const tl_system *system) {
-    uint64_t now = 0;
-    for (uint32_t i = 0; i < system->machine->n_harts; i++)
-        now = system->machine->harts[i]->now > now ? system->machine->harts[i]->now : now;
-    return now;
-}
+uint64_t tl_system_now_cycles(const tl_system *system) { return tl_machine_now_cycles(system->machine); }
 
 static void reset_harts(tl_system *system) {
     for (uint32_t i = 0; i < system->machine->n_harts; i++) {
@@ -58,13 +43,6 @@ void tl_system_end(tl_system *system, tl_system_stop stop, int32_t status, const
     snprintf(system->report.message, sizeof system->report.message, "%s", message);
 }
 
-// All harts stand at this cycle or behind it: those that wait, wait until then.
-static void settle(tl_system *system, uint64_t cycle) {
-    for (uint32_t i = 0; i < system->machine->n_harts; i++)
-        if (system->machine->harts[i]->is_waiting)
-            tl_hart_idle_until(system->machine->harts[i], cycle);
-}
-
 static uint32_t running_harts(const tl_system *system) {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < system->machine->n_harts; i++)
@@ -72,14 +50,8 @@ static uint32_t running_harts(const tl_system *system) {
     return mask;
 }
 
-static bool others_have_reached(const tl_system *system, const tl_hart *h, uint64_t cycle) {
-    for (uint32_t i = 0; i < system->machine->n_harts; i++) {
-        const tl_hart *other = system->machine->harts[i];
-        if (other != h && !other->is_waiting && other->now < cycle)
-            return false;
-    }
-    return true;
-}
+// All harts stand at this cycle or behind it: those that wait, wait until then.
+static void settle(tl_system *system, uint64_t cycle) { tl_machine_settle(system->machine, running_harts(system), cycle); }
 
 // While every hart waits and somebody may still type, time passes as the host's does, until the
 // guest's next event or a key.
@@ -91,26 +63,21 @@ static void wait_for_input(const tl_system *system, uint64_t cycles) {
     (void)ppoll(&input, 1, &rest, NULL);
 }
 
-static bool wants_stop(tl_system *system) {
-    system->must_stop = system->must_stop || (system->options.wants_stop && system->options.wants_stop(system->options.ctx));
-    return system->must_stop;
-}
-
 // Every hart waits. false: the loop ends.
-static bool pass_time(tl_system *system, const tl_system_limits *limits) {
+static bool pass_time(tl_system *system) {
     uint64_t next = system->board.next_event;
     if (next == UINT64_MAX) {
         tl_system_end(system, TL_SYSTEM_STUCK, 0, "every hart waits for an interrupt (WFI), and no device will ever send one");
         return false;
     }
-    if (next >= limits->until_cycle) {
-        settle(system, limits->until_cycle);
+    if (next >= system->limits.until_cycle) {
+        settle(system, system->limits.until_cycle);
         system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
         return false;
     }
     if (system->board.console_in >= 0) {
         uint64_t now = tl_system_now_cycles(system);
-        if (wants_stop(system)) {
+        if (tl_run_must_stop(&system->limits)) {
             system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
             return false;
         }
@@ -155,20 +122,20 @@ static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
     tl_system_end(system, TL_SYSTEM_STUCK, 0, text);
 }
 
-static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limits, uint64_t n_left) {
-    h->horizon = earlier(system->turn.end, system->board.next_event);
-    h->horizon = earlier(h->horizon, tl_machine_tick(system->machine, h->now));
+// Runs the turn of h, and turns after it in which nobody has anything to do but to run. A word that the program writes to tohost is seen
+// after the turn that wrote it, so that turns then come one by one. So do those that begin at the limit, which may be the last ones.
+static void run_hart(tl_system *system, tl_hart *h) {
+    tl_machine *machine = system->machine;
+    tl_turns *turns = &system->turns;
+    bool is_steady = system->tohost == 0 && h->now < system->limits.until_cycle;
+    turns->running = running_harts(system);
+    turns->steady = is_steady ? turns->steady | 1u << h->id : turns->steady & ~(1u << h->id);
+    uint64_t until = earlier(tl_machine_tick(machine, h->now), tl_run_horizon(&system->limits, machine, turns->running, h));
     if (system->tohost)
-        h->horizon = earlier(h->horizon, h->now + HTIF_EVERY_CYCLES);
-    if (others_have_reached(system, h, limits->until_cycle))
-        h->horizon = earlier(h->horizon, limits->until_cycle);
-    h->horizon = earlier(h->horizon, h->now + CYCLES_PER_LOOK);
-    uint64_t insn_limit = n_left < UINT64_MAX - h->instret ? h->instret + n_left : UINT64_MAX;
-    if (h->n_pmus > 0)
-        tl_hart_limit_to_deadline(h, &insn_limit);
-    h->insn_limit = insn_limit;
-    system->board.now_cycles = h->now;
-    tl_stop stop = tl_turn_run(&system->turn);
+        until = earlier(until, h->now + HTIF_EVERY_CYCLES);
+    turns->until[h->id] = until;
+    turns->n_insns = system->limits.n_insns;
+    tl_stop stop = tl_machine_run_turns(machine, turns, &system->turn, &h);
     if (stop == TL_STOP_TRAP) {
         look_for_trap_loop(system, h);
         tl_take_exception(h);
@@ -181,51 +148,60 @@ static void run_hart(tl_system *system, tl_hart *h, const tl_system_limits *limi
         (void)tl_hart_poll(h);
 }
 
+static void take_interrupts(tl_hart *h) {
+    tl_irq irq;
+    if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq))
+        tl_take_interrupt(h, irq);
+    h->is_interrupted = false;
+}
+
+// What comes next: time passes, a device acts, or a hart runs. false: the loop ends.
+static bool go_on(tl_system *system) {
+    tl_run_limits *limits = &system->limits;
+    tl_hart *h = system->turn.hart;
+    if (!h || h->is_waiting || (h->run_vline == TL_NO_LINE && (h->now >= system->turn.end || system->board.has_woken))) {
+        system->board.has_woken = false;
+        system->turn = tl_machine_next(system->machine, running_harts(system));
+        h = system->turn.hart;
+    }
+    if (!h)
+        return pass_time(system);
+    if (h->run_vline == TL_NO_LINE && system->board.next_event <= h->now) {
+        tl_board_tick(&system->board, h->now);
+        return true;
+    }
+    if (tl_run_has_ended(limits, system->machine, running_harts(system), h)) {
+        settle(system, earlier(h->now, limits->until_cycle));
+        system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+        return false;
+    }
+    if (tl_run_notes_insns(limits)) {
+        system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
+        return false;
+    }
+    take_interrupts(h);
+    run_hart(system, h);
+    return true;
+}
+
 tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_system_report *ret_report, tl_error *err) {
     (void)err;
-    uint64_t n_rounds = 0, n_seen = 0; // instructions at the last look
-    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+    for (uint32_t i = 0; i < system->machine->n_harts; i++) {
+        tl_hart *h = system->machine->harts[i];
         for (int k = 0; k < 2; k++)
-            system->machine->harts[i]->break_pc[k] = limits->break_pc[k];
-    for (uint32_t i = 0; i < system->machine->n_harts; i++)
-        system->machine->harts[i]->breaks = limits->breaks;
-    system->is_at_break = system->must_stop = false;
+            h->break_pc[k] = limits->break_pc[k];
+        h->breaks = limits->breaks;
+    }
+    system->is_at_break = false;
+    system->turns.steady = 0;
+    tl_run_begin(&system->limits, limits->until_cycle, limits->until_instret);
     while (!system->has_ended && !system->is_at_break) {
-        if (++n_rounds % ROUNDS_PER_LOOK == 0 && wants_stop(system)) {
+        if (tl_run_notes_round(&system->limits)) {
             system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
             break;
         }
-        tl_hart *h = system->turn.hart;
-        if (!h || h->is_waiting || (h->run_vline == TL_NO_LINE && (h->now >= system->turn.end || system->board.has_woken))) {
-            system->board.has_woken = false;
-            system->turn = tl_machine_next(system->machine, running_harts(system));
-            h = system->turn.hart;
-        }
-        if (!h) {
-            if (!pass_time(system, limits))
-                break;
-        } else if (h->run_vline == TL_NO_LINE && system->board.next_event <= h->now) {
-            tl_board_tick(&system->board, h->now);
-        } else {
-            uint64_t n_done = total_instret(system);
-            if (n_done >= limits->until_instret || (h->now >= limits->until_cycle && others_have_reached(system, h, limits->until_cycle))) {
-                settle(system, earlier(h->now, limits->until_cycle));
-                system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
-                break;
-            }
-            if (n_done - n_seen >= INSNS_PER_LOOK) {
-                n_seen = n_done;
-                if (wants_stop(system)) {
-                    system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
-                    break;
-                }
-            }
-            tl_irq irq;
-            if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq))
-                tl_take_interrupt(h, irq);
-            h->is_interrupted = false;
-            run_hart(system, h, limits, limits->until_instret - n_done);
-        }
+        if (!go_on(system))
+            break;
         if (system->tohost)
             tl_htif_look(system);
         if (system->board.has_finished)
@@ -254,6 +230,9 @@ tl_status tl_system_new(tl_machine *machine, const tl_system_options *options, t
         tl_system_free(system);
         return status;
     }
+    system->limits = (tl_run_limits){.wants_stop = options->wants_stop, .ctx = options->ctx};
+    system->turns =
+        (tl_turns){.now = &system->board.now_cycles, .next_event = &system->board.next_event, .has_changed = &system->board.has_woken};
     reset_harts(system);
     tl_board_tick(&system->board, 0);
     *ret_system = system;

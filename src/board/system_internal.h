@@ -6,6 +6,7 @@
 #include "board/board.h"
 #include "board/system.h"
 #include "loader/elf.h"
+#include "machine/limits.h"
 
 enum { TL_MAX_IMAGES = 3 };
 
@@ -21,9 +22,11 @@ struct tl_system {
     uint64_t tohost, fromhost;                  // HTIF words of a bare program, or 0
     bool wants_htif_byte;                       // the program asked for console input and has no answer yet
     uint32_t n_htif_warnings;
-    bool has_ended, must_stop, is_at_break;
+    bool has_ended, is_at_break;
+    tl_run_limits limits;
     tl_system_report report;
     tl_turn turn;          // the one that a limit cut short
+    tl_turns turns;        // steady: the hart's horizon holds until somebody asks the board
     uint32_t n_trap_loops; // traps in a row that led where they came from
 };
 

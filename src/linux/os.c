@@ -307,20 +307,7 @@ static uint32_t busy_harts(const tl_os *os) {
 }
 
 // Idle harts wait up to this time.
-static void settle(tl_os *os, uint64_t cycle) {
-    for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
-        tl_hart *h = os->machine->harts[i];
-        if (!h->client)
-            tl_hart_idle_until(h, cycle);
-    }
-}
-
-static uint64_t total_instret(const tl_os *os) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
-        sum += os->machine->harts[i]->instret;
-    return sum;
-}
+static void settle(tl_os *os, uint64_t cycle) { tl_machine_settle(os->machine, busy_harts(os), cycle); }
 
 static void fire_timers(tl_os *os, uint64_t until) {
     while (os->n_timers > 0 && os->timers[1]->cycle <= until) {
@@ -364,24 +351,17 @@ static void report_deadlock(tl_os *os) {
     os->has_ended = true;
 }
 
-// Between two looks at whether somebody wants the run to stop pass some milliseconds of the host. A
-// bound on cycles ends at a fetch run: an instruction limit would be reached by stepping, which
-// costs a tenth of the speed when it is as near as this.
-enum { INSNS_PER_LOOK = 50000, CYCLES_PER_LOOK = 400000, ROUNDS_PER_LOOK = 64 };
+bool tl_os_wants_stop(tl_os *os) { return tl_run_must_stop(&os->limits); }
 
-bool tl_os_wants_stop(tl_os *os) {
-    os->must_stop = os->must_stop || (os->options.wants_stop && os->options.wants_stop(os->options.ctx));
-    return os->must_stop;
-}
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 // Every thread sleeps. false: the loop ends (a limit, or a deadlock that is now reported).
-static bool pass_time(tl_os *os, const tl_os_limits *limits) {
+static bool pass_time(tl_os *os) {
+    uint64_t until = os->limits.until_cycle;
     uint64_t next = os->n_timers > 0 ? os->timers[1]->cycle : UINT64_MAX;
     os->hart = NULL;
     if (tl_host_wait_is_needed(os)) { // time in which the host does something passes as the host's does
-        uint64_t limit = next == UINT64_MAX && tl_host_wait_is_still(os) ? UINT64_MAX
-                         : next < limits->until_cycle                    ? next
-                                                                         : limits->until_cycle;
+        uint64_t limit = next == UINT64_MAX && tl_host_wait_is_still(os) ? UINT64_MAX : earlier(next, until);
         if (tl_host_wait_sleep(os, limit)) {
             settle(os, os->now); // which went on even if nobody was woken
             (void)tl_os_wants_stop(os);
@@ -391,8 +371,8 @@ static bool pass_time(tl_os *os, const tl_os_limits *limits) {
         report_deadlock(os);
         return false;
     }
-    if (next >= limits->until_cycle) {
-        settle(os, limits->until_cycle);
+    if (next >= until) {
+        settle(os, until);
         os->report = (tl_os_report){.stop = TL_OS_LIMIT};
         return false;
     }
@@ -400,38 +380,25 @@ static bool pass_time(tl_os *os, const tl_os_limits *limits) {
     return true;
 }
 
-static bool others_have_reached(const tl_os *os, const tl_hart *h, uint64_t cycle) {
-    for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
-        const tl_hart *other = os->machine->harts[i];
-        if (other != h && other->client && other->now < cycle)
-            return false;
-    }
-    return true;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 // Up to here nobody has anything to do with the hart, whatever the others do.
-static uint64_t horizon_of(tl_os *os, const tl_hart *h, const tl_os_limits *limits) {
+static uint64_t horizon_of(tl_os *os, const tl_hart *h) {
     const tl_thread *t = (const tl_thread *)h->client;
     uint64_t horizon = earlier(t->slice_start + os->machine->config.os.slice_cycles, tl_machine_tick(os->machine, h->now));
     if (os->n_timers > 0)
         horizon = earlier(horizon, os->timers[1]->cycle);
     if (tl_host_wait_is_needed(os))
         horizon = earlier(horizon, h->now + os->machine->config.os.slice_cycles);
-    if (h->now < limits->until_cycle || others_have_reached(os, h, limits->until_cycle))
-        horizon = earlier(horizon, limits->until_cycle);
-    return earlier(horizon, h->now + CYCLES_PER_LOOK);
+    return earlier(horizon, tl_run_horizon(&os->limits, os->machine, os->turns.running, h));
 }
 
-static void run_hart(tl_os *os, tl_hart *h, const tl_os_limits *limits, uint64_t n_left) {
+static void run_hart(tl_os *os, tl_hart *h) {
     os->hart = h;
     leave_kernel(os, h);
     os->turns.running = busy_harts(os);
-    os->turns.until[h->id] = horizon_of(os, h, limits);
-    os->turns.n_insns = n_left;
+    os->turns.until[h->id] = horizon_of(os, h);
+    os->turns.n_insns = os->limits.n_insns;
     os->turns.now = &os->now;
-    if (!os->perf && !tl_host_wait_is_needed(os) && h->now < limits->until_cycle)
+    if (!os->perf && !tl_host_wait_is_needed(os) && h->now < os->limits.until_cycle)
         os->turns.steady |= 1u << h->id;
     tl_stop stop = tl_machine_run_turns(os->machine, &os->turns, &os->turn, &h);
     os->hart = h;
@@ -498,20 +465,19 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             h->break_pc[k] = t && t->process == os->first ? os->break_pc[k] : TL_NO_LINE;
         h->breaks = t && t->process == os->first ? os->breaks : NULL;
     }
-    os->is_at_break = os->must_stop = false;
+    os->is_at_break = false;
     os->turns.steady = 0;
-    uint64_t n_seen = 0; // instructions at the last look
-    for (uint64_t n_rounds = 1;; ++n_rounds) {
+    tl_run_begin(&os->limits, limits->until_cycle, limits->until_instret);
+    for (;;) {
         uint32_t steady = os->turns.steady;
         os->turns.steady = 0; // unless nothing is done but to run
         free_dead(os);
-        if (n_rounds % ROUNDS_PER_LOOK == 0)
-            (void)tl_os_wants_stop(os);
+        bool must_stop = tl_run_notes_round(&os->limits);
         if (os->has_ended) {
             settle(os, tl_os_now_cycles(os));
             break;
         }
-        if (os->must_stop) {
+        if (must_stop) {
             settle(os, tl_os_now_cycles(os));
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
@@ -520,7 +486,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             os->turn = tl_machine_next(os->machine, busy_harts(os));
         tl_hart *h = os->turn.hart;
         if (!h) {
-            if (pass_time(os, limits))
+            if (pass_time(os))
                 continue;
             break;
         }
@@ -550,19 +516,15 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             if (attend(os, h))
                 continue;
         }
-        uint64_t n_done = total_instret(os);
-        if (n_done >= limits->until_instret || (h->now >= limits->until_cycle && others_have_reached(os, h, limits->until_cycle))) {
+        if (tl_run_has_ended(&os->limits, os->machine, busy_harts(os), h)) {
             settle(os, earlier(safe_time(os), limits->until_cycle));
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
         }
-        if (n_done - n_seen >= INSNS_PER_LOOK) {
-            n_seen = n_done;
-            if (tl_os_wants_stop(os))
-                continue;
-        }
+        if (tl_run_notes_insns(&os->limits))
+            continue;
         os->turns.steady = steady;
-        run_hart(os, h, limits, limits->until_instret - n_done);
+        run_hart(os, h);
         if (os->is_at_break)
             break;
     }
@@ -590,6 +552,7 @@ tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **r
         return tl_fail(err, TL_ENOMEM, "no memory for the Linux personality");
     os->machine = machine;
     os->options = *options;
+    os->limits = (tl_run_limits){.wants_stop = options->wants_stop, .ctx = options->ctx};
     os->options.argv = os->options.envp = NULL; // used once, below
     os->options.program = copy_string(options->program);
     os->options.sysroot = copy_string(options->sysroot ? options->sysroot : tl_os_isa_of(os)->sysroot);
@@ -644,12 +607,7 @@ void tl_os_free(tl_os *os) {
     free(os);
 }
 
-uint64_t tl_os_now_cycles(const tl_os *os) {
-    uint64_t now = 0;
-    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
-        now = os->machine->harts[i]->now > now ? os->machine->harts[i]->now : now;
-    return now;
-}
+uint64_t tl_os_now_cycles(const tl_os *os) { return tl_machine_now_cycles(os->machine); }
 
 uint64_t tl_os_resident_bytes(const tl_os *os) { return tl_frames_used(os->frames) << TL_PAGE_LOG2; }
 

@@ -12,6 +12,7 @@
 #include "linux/process/sched.h"
 #include "linux/process/signal.h"
 #include "linux/process/wait.h"
+#include "machine/limits.h"
 
 typedef struct tl_sched tl_sched;     // sched.h
 typedef struct tl_frames tl_frames;   // vm.c: physical pages
@@ -67,7 +68,7 @@ struct tl_os {
     struct tl_pev *perf;                    // perf_event.h; NULL: no event was ever opened
     uint32_t in_kernel;                     // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
     bool is_at_break;                       // the run ends here
-    bool must_stop;                         // the same: somebody outside wants it
+    tl_run_limits limits;                   // the same
     tl_thread *dead;                        // ended threads, freed between events
     char *host_paths[TL_OS_MAX_HOST_PATHS]; // tl_os_host_path
     uint32_t n_host_paths;

@@ -101,6 +101,19 @@ tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn
     }
 }
 
+void tl_machine_settle(tl_machine *machine, uint32_t running, uint64_t cycle) {
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        if (!(running >> i & 1))
+            tl_hart_idle_until(machine->harts[i], cycle);
+}
+
+uint64_t tl_machine_now_cycles(const tl_machine *machine) {
+    uint64_t now = 0;
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        now = machine->harts[i]->now > now ? machine->harts[i]->now : now;
+    return now;
+}
+
 uint64_t tl_machine_sum(const tl_machine *machine, enum tl_hart_cell cell) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < machine->n_harts; i++)

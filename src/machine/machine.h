@@ -99,6 +99,10 @@ typedef struct tl_turns {
 // stopped; *ret_hart had it. *turn is nobody's if it is over.
 tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn, tl_hart **ret_hart);
 
+// Harts outside `running` have nothing to run until this cycle.
+void tl_machine_settle(tl_machine *machine, uint32_t running, uint64_t cycle);
+uint64_t tl_machine_now_cycles(const tl_machine *machine); // the furthest hart's
+
 static inline uint8_t *tl_machine_ram(const tl_machine *machine, uint64_t paddr) { return machine->ram + (paddr - TL_RAM_BASE_PADDR); }
 
 // Sums of a signal over all harts: for tests and identities.

@@ -2,6 +2,7 @@
 // What a machine tells its PMUs about its harts' clocks.
 #include "base/bits.h"
 #include "base/testing.h"
+#include "machine/keys.h"
 #include "machine/machine.h"
 
 static tl_machine *two_harts(void) {
@@ -53,9 +54,31 @@ static void test_a_hart_in_wfi_has_nothing_to_run(void **state) {
     tl_machine_free(machine);
 }
 
+// Who has no such PMU does not pay for the calls.
+static void test_only_a_pmu_that_wants_notices_gets_them(void **state) {
+    (void)state;
+    for (uint64_t mode = 0; mode < 2; mode++) { // none, timed
+        tl_config config;
+        tl_error err;
+        tl_machine *machine;
+        tl_config_default(&config);
+        config.n_harts = 2;
+        config.ram_bytes = 16 << 20;
+        tl_keys_set(&config, "hpc", mode);
+        if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
+            fail_msg("%s", err.text);
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(machine->harts[i]->notice != NULL, mode);
+            assert_ptr_equal(machine->harts[i]->notice_ctx, mode ? machine : NULL);
+        }
+        tl_machine_free(machine);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_clock_stands_still_while_its_hart_has_nothing_to_run),
     cmocka_unit_test(test_a_hart_in_wfi_has_nothing_to_run),
+    cmocka_unit_test(test_only_a_pmu_that_wants_notices_gets_them),
 };
 
 TL_TEST_MAIN(tests)

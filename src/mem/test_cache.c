@@ -95,6 +95,26 @@ static void test_oldest_has_the_least_stamp_and_ties_go_left(void **state) {
     }
 }
 
+#ifdef __SSE2__
+// A host program may have set its unit to take numbers that are not normal for zero. The choice is the same, and leaves no exception.
+static void test_oldest_does_not_depend_on_the_unit_of_the_host(void **state) {
+    (void)state;
+    enum { EXCEPTIONS = 0x3f, DENORMALS_ARE_ZEROS = 0x40 };
+    static const uint64_t stamps[8] = {7, 5, 6, 3, 4, 1, 2, 8}; // small: their bits alone are no normal number
+    uint64_t random = 1;
+    unsigned before = _mm_getcsr();
+    _mm_setcsr((before & ~(unsigned)EXCEPTIONS) | DENORMALS_ARE_ZEROS);
+    uint32_t with_zeros = tl_replacement_victim(TL_REPLACE_LRU, stamps, 8, &random);
+    _mm_setcsr(before & ~(unsigned)(EXCEPTIONS | DENORMALS_ARE_ZEROS));
+    uint32_t without = tl_replacement_victim(TL_REPLACE_LRU, stamps, 8, &random);
+    unsigned after = _mm_getcsr();
+    _mm_setcsr(before);
+    assert_int_equal(with_zeros, 5);
+    assert_int_equal(without, 5);
+    assert_int_equal(after & EXCEPTIONS, 0);
+}
+#endif
+
 static void test_fifo_does_not_see_hits(void **state) {
     (void)state;
     fixture f;
@@ -176,6 +196,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_invalid_ways_fill_first_lowest_first),
     cmocka_unit_test(test_lru_replaces_the_line_used_longest_ago),
     cmocka_unit_test(test_oldest_has_the_least_stamp_and_ties_go_left),
+#ifdef __SSE2__
+    cmocka_unit_test(test_oldest_does_not_depend_on_the_unit_of_the_host),
+#endif
     cmocka_unit_test(test_fifo_does_not_see_hits),
     cmocka_unit_test(test_plru_follows_the_bits_away_from_what_was_used),
     cmocka_unit_test(test_random_repeats_with_its_seed_and_reaches_every_way),

@@ -286,6 +286,40 @@ static void test_next_line_prefetch_follows_a_miss_for_free(void **state) {
     tl_rig_stop(&rig);
 }
 
+static void test_next_line_prefetch_of_instructions_is_used_once(void **state) {
+    (void)state;
+    tl_rig rig;
+    tl_config config = tl_rig_config();
+    config.l1i.prefetch = TL_PREFETCH_NEXT_LINE;
+    tl_hart *h = start(&rig, &config);
+    assert_true(h->port->fetch(h, BASE));
+    assert_int_equal(h->now, 211);
+    assert_int_equal(h->tally[TL_S_L1I_PREFETCH], 1);
+    assert_int_equal(h->tally[TL_S_L1I_PREFETCH_HIT], 0);
+    for (int i = 0; i < 2; i++) {
+        assert_true(h->port->fetch(h, BASE + 64));
+        assert_int_equal(h->now, 211);
+        assert_int_equal(h->tally[TL_S_L1I_PREFETCH_HIT], 1);
+    }
+    assert_int_equal(h->tally[TL_S_L1I_MISS], 1);
+    tl_rig_stop(&rig);
+}
+
+// The L2 has two ways: the second load evicts the line that was fetched.
+static void test_a_load_that_takes_a_line_from_the_l1i_says_so(void **state) {
+    (void)state;
+    tl_rig rig;
+    tl_config config = tl_rig_config();
+    tl_hart *h = start(&rig, &config);
+    assert_true(h->port->fetch(h, BASE));
+    assert_true(h->port->load(h, BASE + 512, 8));
+    assert_false(h->has_lost_fetch);
+    assert_true(h->port->load(h, BASE + 1024, 8));
+    assert_true(h->has_lost_fetch);
+    assert_int_equal(h->tally[TL_S_L1I_INVALIDATE], 1);
+    tl_rig_stop(&rig);
+}
+
 static void test_prefetcher_of_the_l2_reads_memory_ahead(void **state) {
     (void)state;
     tl_rig rig;
@@ -383,6 +417,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_change_of_address_space_forgets_everything_translated),
     cmocka_unit_test(test_agents_name_the_hart_and_its_address_space),
     cmocka_unit_test(test_next_line_prefetch_follows_a_miss_for_free),
+    cmocka_unit_test(test_next_line_prefetch_of_instructions_is_used_once),
+    cmocka_unit_test(test_a_load_that_takes_a_line_from_the_l1i_says_so),
     cmocka_unit_test(test_prefetcher_of_the_l2_reads_memory_ahead),
     cmocka_unit_test(test_impossible_geometry_is_refused_by_name),
     cmocka_unit_test(test_units_have_their_paths),

@@ -580,6 +580,18 @@ static void test_t18_strict_user_shuts_the_registers(void **state) {
     }
 }
 
+static void test_only_managers_of_the_fabric_are_found(void **state) {
+    (void)state;
+    rig rig_, *r = &rig_;
+    rig_init(r, &tl_dhpc_defaults, 64, 2);
+    r->d->n_managers -= 1; // the last one lies behind the array now
+    for (uint32_t hart = 0; hart < 2; hart++) {
+        assert_int_equal(tl_dhpc_port_of(r->d->clients[hart], ID_OTHER), 2);
+        assert_int_equal(tl_dhpc_port_of(r->d->clients[hart], ID_FABRIC), 3 + hart);
+    }
+    rig_done(r);
+}
+
 static void test_classes_can_be_hidden_from_user_mode(void **state) {
     (void)state;
     rig rig_, *r = &rig_;
@@ -941,6 +953,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_t17_useren_decides_by_the_operand),
     CASE(test_t17_user_mode_reads_useren_and_cannot_change_it),
     CASE(test_t18_strict_user_shuts_the_registers),
+    CASE(test_only_managers_of_the_fabric_are_found),
     CASE(test_classes_can_be_hidden_from_user_mode),
     CASE(test_interrupted_is_set_by_the_policy_and_cleared_by_hpcm),
     CASE(test_functional_mode_completes_within_the_write),

@@ -350,6 +350,23 @@ static void test_slow_paths_are_watched_within_the_margin(void **state) {
     assert_true(rig.n_changes > n_changes);
 }
 
+// A counter of slow paths was far from its overflow when it was looked at last, and is near it now.
+static void test_slow_paths_are_watched_when_a_look_finds_them_near(void **state) {
+    (void)state;
+    start_with(&tl_rvhpm_linux, 64);
+    const tl_pmu_port *port = &rig.pmu->port;
+    rig_write(&rig, 0x323, 0x10001); // L1D read misses
+    rig_write(&rig, 0xb03, UINT64_C(0) - 64 * (uint64_t)WATCHED);
+    assert_true(rig_deadline(&rig) < UINT64_MAX);
+    assert_false(port->needs_slow_watch);
+    rig_advance(&rig, TL_S_HART_CYCLE, 64 * (uint64_t)WATCHED);
+    rig_advance(&rig, TL_S_L1D_LOAD_MISS, 64 * (uint64_t)WATCHED - 1000);
+    uint32_t n_changes = rig.n_changes;
+    assert_int_equal(rig_deadline(&rig), UINT64_MAX);
+    assert_true(port->needs_slow_watch);
+    assert_int_equal(rig.n_changes, n_changes + 1);
+}
+
 static void test_a_mode_in_which_a_waiting_counter_counts_asks_anew(void **state) {
     (void)state;
     start_with(&tl_rvhpm_linux, 64);
@@ -688,6 +705,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_halves_of_the_fixed_counters_configurations),
     cmocka_unit_test(test_a_write_under_way_ends_at_a_reset),
     cmocka_unit_test(test_slow_paths_are_watched_within_the_margin),
+    cmocka_unit_test(test_slow_paths_are_watched_when_a_look_finds_them_near),
     cmocka_unit_test(test_a_mode_in_which_a_waiting_counter_counts_asks_anew),
     cmocka_unit_test(test_what_counts_instructions_is_as_far_as_they_are),
     cmocka_unit_test(test_asking_for_a_far_deadline_syncs_nothing),
