@@ -26,6 +26,6 @@ typedef struct tl_treap { // zeroed but for its type: empty
 
 void tl_treap_insert(tl_treap *tree, tl_treap_node *node);  // which compares equal to none of the tree
 void tl_treap_remove(tl_treap *tree, tl_treap_node *node);  // which is in the tree
-void tl_treap_changed(tl_treap *tree, tl_treap_node *node); // what its summary is made of; its place is the same
+void tl_treap_changed(tl_treap *tree, tl_treap_node *node); // the inputs of its summary changed; its key did not
 
 #endif
