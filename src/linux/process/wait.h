@@ -25,7 +25,7 @@ struct tl_wait_queue { // zeroed: empty
 };
 
 // Registers a thread in a handler that is about to return tl_sys_block. May be called for many
-// queues. `waits_for` completes the sentence "thread 1000 waits for ..." and is static text.
+// queues. `waits_for` is static text and completes the sentence "thread 1000 waits for ...".
 void tl_wait_on(tl_thread *t, tl_wait_queue *queue, const char *waits_for);
 // As tl_wait_on, for a host descriptor (sockets, a terminal); events as in poll(2). Use it only for
 // host descriptors, because the host is not deterministic.
