@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Builds the guest programs listed in programs.txt into OUT, skipping those that are newer than everything they are made
-# from. A program whose compiler is missing is left out with one sentence; without a RISC-V C compiler nothing is built.
+# Builds the guest programs listed in programs.txt into OUT, skipping those that are newer than
+# everything they are made from. A program whose compiler is missing is left out with one sentence;
+# without a RISC-V C compiler nothing is built.
 #
 #   guest/build.sh [--fetch] OUT [NAME...]  RISC-V programs (all of them, or those named); what must be fetched first from a
 #                                           package mirror (rows tagged `fetch`) only with --fetch or by name

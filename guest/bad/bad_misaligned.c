@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Misaligned loads and stores work for user programs under Linux and give the right data, inside a line, across lines and
- * across pages; when the second page is missing, the access faults as a whole and stores nothing. */
+ * Misaligned loads and stores work for user programs under Linux and give the right data, inside a
+ * line, across lines and across pages; when the second page is missing, the access faults as a
+ * whole and stores nothing. */
 #include "check.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * System calls that do not exist return ENOSYS and change nothing but the result register; bad descriptors and pointers
- * give errors, not crashes. */
+ * System calls that do not exist return ENOSYS and change nothing but the result register; bad
+ * descriptors and pointers give errors, not crashes. */
 #include "check.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs that die, one function each; -DCRASH=NAME picks the one that main calls. Each writes a line first, so that a
- * test also sees that output before the death is not lost. None returns. */
+ * Programs that die, one function each; -DCRASH=NAME picks the one that main calls. Each writes a
+ * line first, so that a test also sees that output before the death is not lost. None returns. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -54,7 +54,8 @@ CASE crash_kill_self(void) { kill(getpid(), SIGKILL); }
 
 CASE crash_sigterm(void) { raise(SIGTERM); }
 
-/* Returns its own argument through a frame per level; not a tail call, so the stack grows until it hits the limit. */
+/* Returns its own argument through a frame per level; not a tail call, so the stack grows until it
+ * hits the limit. */
 static int __attribute__((noinline, noclone)) recurse(volatile int depth) {
     volatile char frame[4000];
     if (depth < 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs that sleep for ever, each in another way; -DDEADLOCK=NAME picks one. On a real machine they hang. A simulator
- * knows that nothing can wake them any more: no thread can run, no timer is armed, no input is awaited. */
+ * Programs that sleep for ever, each in another way; -DDEADLOCK=NAME picks one. On a real machine
+ * they hang. A simulator knows that nothing can wake them any more: no thread can run, no timer is
+ * armed, no input is awaited. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>

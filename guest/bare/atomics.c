@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * LR and SC across traps, modes and address spaces: a trap between them makes SC fail (docs/model.md 5.14; QEMU does the same), and an
- * SC ends a reservation whatever it does. AMOs and LR/SC through page tables. */
+ * LR and SC across traps, modes and address spaces. A trap between them makes SC fail
+ * (docs/model.md 5.14; QEMU agrees). Every SC ends the reservation. AMOs and LR/SC with paging. */
 #include "bare.h"
 
 static u64 words[16] __attribute__((aligned(64)));

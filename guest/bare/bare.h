@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What bare programs share: control registers, changes of mode, page tables, the board's devices, and checks. A program is main() on hart
- * 0 in machine mode. Each CHECK site has a number; sites that fail print one line with what was expected, and the run's status is
- * the number of the first of them. A machine that has the RISC-V privileged architecture and the address map of QEMU's `virt` passes. */
+ * What bare programs share: control registers, changes of mode, page tables, the board's devices,
+ * and checks. A program is main() on hart 0 in machine mode. Each CHECK site has a number; sites
+ * that fail print one line with what was expected, and the run's status is the number of the first
+ * of them. A machine that has the RISC-V privileged architecture and the address map of QEMU's
+ * `virt` passes. */
 #ifndef GUEST_BARE_H
 #define GUEST_BARE_H
 
@@ -19,7 +21,8 @@ extern u64 check_context; /* printed with a failure: which of many cases it was 
 extern u64 n_checks, first_failed;
 #define CHECK(got, want) check(__COUNTER__ + 1, __LINE__, #got, (u64)(got), (u64)(want))
 #define CHECK_TRUE(condition) check(__COUNTER__ + 1, __LINE__, #condition, (condition) ? 1 : 0, 1)
-/* The oracle's runner leaves a word in RAM that says so: what QEMU 7.2 gets wrong is checked on other machines only, with the reason. */
+/* The oracle's runner leaves a word in RAM that says so: what QEMU 7.2 gets wrong is checked on
+ * other machines only, with the reason. */
 extern bool is_qemu;
 #define CHECK_BUT_QEMU(reason, got, want)                                 \
     do {                                                                  \
@@ -110,8 +113,8 @@ extern context contexts[N_HARTS];
 outcome *run_in(u64 mode, u64 pc, u64 a0, u64 a1, u64 ra, u64 sp);
 extern char exit_stub[], m_trap[], s_trap[], m_vectors[], s_vectors[], lower_stacks[];
 
-/* Runs code at an address, of this program or the same through a page table, in a mode. What is mapped for user mode is seen there
- * `alias` below its own address. */
+/* Runs code at an address, of this program or the same through a page table, in a mode. What is
+ * mapped for user mode is seen there `alias` below its own address. */
 outcome *run_at(u64 mode, u64 pc, u64 a0, u64 a1);
 static inline outcome *run(u64 mode, void (*code)(void), u64 a0, u64 a1) { return run_at(mode, (u64)code, a0, a1); }
 #define SNIPPET(name, ...) \
@@ -148,7 +151,8 @@ static inline u64 satp_of(const u64 *root, u64 mode) { return mode << 60 | (u64)
 #define sfence_page(vaddr) ({ __asm__ volatile("sfence.vma %0" ::"r"((u64)(vaddr)) : "memory"); })
 #define fence_i() ({ __asm__ volatile("fence.i" ::: "memory"); })
 
-/* The machine's own memory as S sees it, address for address, and as U sees it, USER_ALIAS lower; devices for S. Three-level tables. */
+/* The machine's own memory as S sees it, address for address, and as U sees it, USER_ALIAS lower;
+ * devices for S. Three-level tables. */
 #define USER_ALIAS UINT64_C(0x40000000)
 u64 *standard_map(void);
 static inline u64 user(const void *at) { return (u64)at - USER_ALIAS; }

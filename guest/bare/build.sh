@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Builds the bare programs of programs.txt into OUT, NAME.elf each, skipping those that are newer than everything they are made from.
+# Builds the bare programs of programs.txt into OUT, NAME.elf each, skipping those that are newer
+# than everything they are made from.
 #
 #   guest/bare/build.sh OUT [NAME...]
 set -eu

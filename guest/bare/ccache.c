@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The counters of the second-level cache in their window, as firmware and kernels see them: registers, exact counts of a few lines of fresh
- * memory, what a look costs, and who can look: every mode that page tables and physical memory protection let through. */
+ * The MMIO counters of the L2: registers, exact counts of a few lines of fresh memory, the cost of
+ * a read, and access by every mode that page tables and physical memory protection permit. */
 #include "bare.h"
 
 #define BASE UINT64_C(0x2010000)
@@ -94,7 +94,7 @@ static void test_cost(void) {
     CHECK_TRUE(each > 10);
 }
 
-/* A U74 counts a look at these counters as a miss of the data cache. */
+/* A U74 counts a read of these counters as a miss of the data cache. */
 static void test_looks_are_misses_to_a_u74(void) {
     csr_write(0x323, 0x202);
     if (csr_read(0x323) != 0x202)
@@ -126,7 +126,7 @@ static void test_who_can_look(void) {
     CHECK(run(MODE_M, load_double, BASE + 0x4000, 0)->cause, CAUSE_LOAD_ACCESS);
     CHECK(COUNTER(0), 77);
 
-    /* No counter-enable register has a say: a mode that is let through sees everything. */
+    /* Counter-enable registers do not apply: a mode with access reads all counters. */
     CHECK(run(MODE_S, load_double, at, 0)->x[10], 77);
     CHECK(run(MODE_U, load_double, at, 0)->x[10], 77);
     const u64 seen = UINT64_C(0xc0000000); /* for user mode the counters, for supervisor mode the rest */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Counters: who may read them (every combination of mcounteren and scounteren, for all 32, in all modes), what can be written, what
- * mcountinhibit stops, and what `instret` counts around traps and returns. A pair that is absent reads zero and cannot be enabled. */
+ * Counters: reads by mode for every mcounteren and scounteren, writes, mcountinhibit, and `instret`
+ * around traps and returns. An absent counter and its selector read zero and stay disabled. */
 #include "bare.h"
 
 static u64 read_number(u32 csr) { return run_insn(MODE_M, csr_insn(CSRRS, csr, 10, 0), 0, 0)->x[10]; }
@@ -135,12 +135,12 @@ static void test_they_run(void) {
     csr_write(mcountinhibit, 0);
 }
 
-/* Exact numbers of instructions. A handler of four instructions stands for all: it skips four bytes and returns. */
+/* Exact instruction counts. The handler has four instructions: it skips four bytes and returns. */
 __asm__(".text\n .balign 4\n skipping_handler: csrrw t6, mepc, t6\n addi t6, t6, 4\n csrrw t6, mepc, t6\n mret\n"
         ".balign 4\n s_skipping_handler: csrrw t6, sepc, t6\n addi t6, t6, 4\n csrrw t6, sepc, t6\n sret\n");
 extern char skipping_handler[], s_skipping_handler[];
 enum { HANDLER_INSNS = 4 };
-/* minstret before and after a few instructions; they stand in 32-bit forms, since the handlers skip four bytes */
+/* minstret around a few instructions; they are 32 bits wide because handlers skip four bytes */
 #define COUNT(...)                                                                                                                       \
     ({                                                                                                                                   \
         u64 count_before, count_after;                                                                                                   \

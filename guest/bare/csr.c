@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Control and status registers: what exists for which mode, what can be written, what reads back, and which are views of others.
- * Nothing here asks for more than the privileged manual (1.12) does of a machine with M, S, U, 16 PMP entries and IMAFDC. */
+ * CSRs: existence by mode, writable bits, values read back, and registers that are views of others.
+ * The tests follow privileged manual 1.12 for a machine with M, S, U, 16 PMP entries and IMAFDC. */
 #include "bare.h"
 
-/* Writes a value, what came back, and restores the register; no memory access in between, so that any register may be tried. */
+/* Writes a value, reads it back, restores the register; no memory access, so any CSR is safe. */
 typedef struct warl {
     u64 first, second;
 } warl;
@@ -209,7 +209,7 @@ static void test_supervisor_views(void) {
     CHECK(csr_read(mstatus) & (MSTATUS_SUM | MSTATUS_MXR), 0);
 }
 
-/* Which mode may read and write which number. */
+/* Access by mode and CSR number. */
 static bool is_in(u32 csr, u32 first, u32 last) { return csr >= first && csr <= last; }
 static bool exists(u32 csr) {
     static const u32 single[] = {0x001, 0x002, 0x003, 0x100, 0x104, 0x105, 0x106, 0x10a, 0x140, 0x141, 0x142, 0x143, 0x144, 0x180, 0x300,
@@ -247,7 +247,7 @@ static void test_access_matrix(void) {
                 CHECK(o->mode, MODE_M);
             }
             u64 value = o->x[10];
-            /* set nothing: a write all the same, since rs1 is not x0. QEMU 7.2 takes it for a read where the number is read-only */
+            /* sets no bit, yet writes because rs1 is not x0. QEMU 7.2 reads read-only CSRs */
             u32 write = csr_insn(CSRRS, csr, 10, 11);
             o = run_insn(mode, write, 0, 0);
             if (!is_readable || is_writable)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The serial port and the platform interrupt controller: priorities, thresholds, enables, claim and complete, for M and S of hart 0; the
- * transmitter's and, through the port's loop, the receiver's interrupt; from the byte to the handler in S. */
+ * The serial port and the PLIC: priorities, thresholds, enables, claim and complete, for M and S of
+ * hart 0; interrupts of transmitter and receiver (by loopback), up to the handler in S. */
 #include "bare.h"
 
 enum { UART_IRQ = 10, M_CONTEXT = 0, S_CONTEXT = 1 };
@@ -72,7 +72,7 @@ static void settle(void) { /* no source, nothing claimed, nothing pending */
     }
 }
 
-/* QEMU 7.2 looks at its enables and at sources that have stayed up only when a source changes. */
+/* QEMU 7.2 evaluates enables and steady sources only when a source changes. */
 static void nudge_qemu(void) {
     if (is_qemu) {
         UART(IER) = 0;

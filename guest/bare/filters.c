@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the mode filters of Sscofpmf and Smcntrpmf let through, with known numbers of instructions in each mode, and how the registers
- * answer to firmware that probes them. Preset `linux` of the counters. */
+ * Mode filters of Sscofpmf and Smcntrpmf with known numbers of instructions in each mode, and the
+ * registers under firmware's probes. Preset `linux` of the counters. */
 #include "bare.h"
 
 #define OF BIT(63)
@@ -14,7 +14,7 @@ enum { EVENT_CYCLES = 1, EVENT_INSTRUCTIONS = 2 };
 static u64 read_number(u32 csr) { return run_insn(MODE_M, csr_insn(CSRRS, csr, 10, 0), 0, 0)->x[10]; }
 static void write_number(u32 csr, u64 value) { run_insn(MODE_M, csr_insn(CSRRW, csr, 0, 10), value, 0); }
 
-/* As OpenSBI probes: each counter with 1, the width with all ones, extensions by reading a register of theirs. */
+/* OpenSBI's probe: counters by writing 1, width by all ones, extensions by reading a register. */
 static void test_probing(void) {
     u32 n_counters = 0;
     for (u32 n = 3; n < 32; n++) {
@@ -72,9 +72,9 @@ static void test_event_registers(void) {
     csr_write(mcountinhibit, 0);
 }
 
-/* U calls S, S answers with four instructions and returns: 21 in U with each call, besides ECALL, which does not retire. */
+/* U calls S; S runs four instructions and returns. U retires 21 per call; ECALL does not retire. */
 __asm__(".text\n .balign 4\n answers: csrrw t6, sepc, t6\n addi t6, t6, 4\n csrrw t6, sepc, t6\n sret\n");
-/* It ends by an instruction that is not delegated, since S would answer the harness's ECALL, too. */
+/* It ends by an undelegated instruction because S would answer the harness's ECALL. */
 SNIPPET(calls_and_stops,
         ".option push\n .option norvc\n 1: .rept 19\n nop\n .endr\n ecall\n addi a0, a0, -1\n bnez a0, 1b\n .4byte 0xffffffff\n"
         " .option pop");
@@ -84,7 +84,7 @@ enum { U_PER_CALL = 19 + 2, S_PER_CALL = 4 };
 
 static u64 counter(u32 n) { return read_number(0xb00 + n); }
 
-/* Counters 3 to 10 count instructions, 11 to 18 cycles, with all eight filters. mcountinhibit starts and stops them together. */
+/* Counters 3-10 count instructions, 11-18 cycles, with eight filters. mcountinhibit gates all. */
 static void test_filters(void) {
     csr_write(mcountinhibit, ~UINT64_C(0));
     for (u32 i = 0; i < 16; i++) {

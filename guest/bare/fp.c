@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Floating point and mstatus.FS: with FS off every floating-point instruction and register access is illegal, in every mode; what changes
- * the state leaves FS dirty, and SD with it. Then the way kernels use it: off, first use traps into S, on, again. */
+ * mstatus.FS: with FS off every floating-point instruction and CSR access is illegal in every mode.
+ * Changes of the state set FS and SD to dirty. Kernels use FS lazily: off, trap into S, on. */
 #include "bare.h"
 
 SNIPPET(fp_add, ".globl fp_add_at\n fp_add_at: fadd.d fa0, fa0, fa1");
@@ -70,7 +70,7 @@ static void test_changes_make_it_dirty(void) {
     check_context = 0;
 }
 
-/* S turns it on when it is needed, and the instruction runs again. */
+/* S turns FS on at the first use, and the instruction runs again. */
 __asm__(
     ".text\n .balign 4\n lazy_handler: csrw sscratch, t0\n li t0, 0x6000\n csrs sstatus, t0\n csrr t0, sscratch\n addi a2, a2, 1\n sret\n");
 SNIPPET(computes, "fmv.d.x fa0, a0\n fadd.d fa0, fa0, fa0\n fmv.x.d a0, fa0");

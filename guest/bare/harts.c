@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Two harts: software interrupts from each to the other, a lock made of AMOs and one made of LR/SC, a reservation that the other hart
- * breaks, messages that arrive in order, code that the other hart has written, and remote TLB shootdown by interrupt. */
+ * Two harts: software interrupts both ways, locks of AMOs and of LR/SC, a reservation that the
+ * other hart breaks, ordered messages, code that the other hart writes, remote TLB shootdown. */
 #include "bare.h"
 
 static void barrier(void) {
@@ -11,7 +11,7 @@ static void barrier(void) {
         ;
 }
 
-/* -- ping-pong by msip: each hart waits in WFI with the interrupt enabled for itself, without a trap */
+/* -- ping-pong by msip: each hart waits in WFI with MSI enabled in mie, without a trap */
 enum { N_PINGS = 200 };
 static u64 n_pings[2], order_errors;
 static volatile u64 turn;
@@ -136,7 +136,7 @@ static void run_remote_code(u64 me) {
     }
 }
 
-/* -- hart 1 reads through a mapping that hart 0 changes; an interrupt asks it to forget the old one */
+/* -- hart 0 changes a mapping of hart 1; an interrupt tells hart 1 to flush the old one */
 static u64 *root;
 static u64 page_a[512] __attribute__((aligned(4096))), page_b[512] __attribute__((aligned(4096)));
 static const u64 WINDOW = UINT64_C(0x180000000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Two harts ask the same managers at once, without agreeing on anything: each gets its own values, whole and in order, waits no longer than
- * the other's request takes, and gets as many turns. A hart that never empties its FIFO holds nobody up. */
+ * Two harts request from shared managers without a lock. Each gets its own values in order, waits
+ * for at most one foreign request, and gets equal turns. A full FIFO blocks only its hart. */
 #include "bare.h"
 
 #include <tally/hpc.h>
@@ -19,7 +19,7 @@ static void barrier(void) {
         ;
 }
 
-/* One request for everything, which the FIFO has room for: tally_hpc_discover asks for less at a time. */
+/* One request for all counters, which the FIFO holds; tally_hpc_discover requests fewer. */
 static u64 all_at_once(u32 id) {
     tally_hpc_start(id, ~UINT64_C(0));
     while (TALLY_HPC_CSRR(TALLY_HPCC) & TALLY_HPC_TRIGGER)
@@ -114,7 +114,7 @@ int main(void) {
     for (u32 me = 0; me < 2; me++) {
         check_context = me + 1;
         CHECK(n_wrong[me], 0);
-        /* at most one other request is served before: its beats and what a grant takes; harts of the simulation may be APART */
+        /* at most one other request comes first: its beats and a grant; harts may be APART */
         CHECK_TRUE(longest[me] <= alone + 64 + 10 + OVERHEAD + APART);
         print("hart ");
         print_number(me);
@@ -132,7 +132,7 @@ int main(void) {
     CHECK_TRUE(more <= 2 * less);
     u64 now[8];
     CHECK((u64)tally_hpc_empty_poll(TALLY_HPC_ID(TALLY_HPC_FABRIC, 0, 0), 0x1f, now), 5);
-    /* requests and grants: two fights, 3 requests for all, what the FIFO was filled with, 20 more, this one. Nothing was cancelled that ran. */
+    /* requests and grants: two fights, 3 for all, the filling, 20 more, this one; none cancelled */
     u64 n_requests = 2 * N_READS * N_IDS + N_IDS + 2 + 20 + 1;
     CHECK(now[0] - fabric[0], n_requests);
     CHECK(now[1] - fabric[1], n_requests);

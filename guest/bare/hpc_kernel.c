@@ -45,7 +45,7 @@ void monitor_panic(void) {
     finish(200);
 }
 
-/* The kernel's entry: everything into the thread, a C function, everything back. The kernel's stack is the boot stack. */
+/* The kernel's entry saves all registers, calls C on the boot stack and restores them. */
 #define EACH_X(op)                                                                                                                     \
     op(1) op(2) op(3) op(4) op(5) op(6) op(7) op(8) op(9) op(11) op(12) op(13) op(14) op(15) op(16) op(17) op(18) op(19) op(20) op(21) \
         op(22) op(23) op(24) op(25) op(26) op(27) op(28) op(29) op(30) op(31)
@@ -75,7 +75,7 @@ static void set_timer(u64 at) {
     __asm__ volatile("ecall" : "+r"(a0)::"memory");
 }
 
-/* A slice is one tick of mtime to a few, drawn anew each time, so that every instruction of a reader is hit. */
+/* Slices are a random few ticks of mtime, so interrupts hit every instruction of a reader. */
 static void next_slice(void) {
     random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
     set_timer(csr_read(time) + ticks + (random >> 33) % (4 * ticks));
@@ -113,7 +113,7 @@ thread *kernel_trap(u64 cause, u64 value) {
 }
 
 /* -- the threads, in U */
-/* Everything that will be waiting, at most `max`, without a look at `interrupted`. */
+/* Reads all values that arrive, at most `max`, and ignores `interrupted`. */
 static int naive_read(u32 id, u64 bitmap, u64 *out, int max) {
     int n = 0;
     tally_hpc_start(id, bitmap);
@@ -130,7 +130,7 @@ static int naive_read(u32 id, u64 bitmap, u64 *out, int max) {
 }
 static void body(u64 me) {
     thread *t = &threads[me];
-    /* Two managers with four values each, so that their number does not give a mistake away; one with six; one with constants. */
+    /* Two managers have four values, so a count cannot reveal a mix-up; one has six, one constants. */
     static const u32 ids[N_THREADS] = {TALLY_HPC_ID(TALLY_HPC_DIRECTORY, 0, 0), TALLY_HPC_ID(TALLY_HPC_CORE, 0, 0),
                                        TALLY_HPC_ID(TALLY_HPC_LLC, 0, 0), TALLY_HPC_ID(TALLY_HPC_FABRIC, 0, 0)};
     static const u64 bitmaps[N_THREADS] = {BIT(0) | BIT(1) | BIT(5) | BIT(7), BIT(0) | BIT(1) | BIT(9) | BIT(19), 0x9f, 0x9};
@@ -250,7 +250,7 @@ int main(void) {
         n_wrong += threads[i].n_wrong;
     }
     CHECK_TRUE(n_wrong > 0);
-    CHECK(threads[0].n_wrong, 0); /* the one that does look */
+    CHECK(threads[0].n_wrong, 0); /* the reader that checks `interrupted` */
     print("without a look at `interrupted`: ");
     print_number(n_wrong);
     print(" wrong of ");

@@ -82,7 +82,7 @@ static void test_registers(void) {
     check_context = 0;
     CHECK(status(), TALLY_HPC_INTERRUPTED); /* they were traps */
     CHECK(TALLY_HPC_CSRR(TALLY_HPCM), three);
-    /* T-04: csrrs x0, hpcr, x0 is a read and takes one value away; so do the immediate forms with 0 */
+    /* T-04: csrrs x0, hpcr, x0 reads and removes one value, as the immediate forms with 0 do */
     __asm__ volatile("csrrs x0, 0xce0, x0" ::: "memory");
     __asm__ volatile("csrrsi x0, 0xce0, 0" ::: "memory");
     CHECK(status(), TALLY_HPC_INTERRUPTED);
@@ -97,7 +97,7 @@ static void test_registers(void) {
     CHECK(status(), TALLY_HPC_EMPTY);
     CHECK(TALLY_HPC_CSRR(TALLY_HPCR), 0);
     CHECK(status(), TALLY_HPC_EMPTY | TALLY_HPC_READERROR);
-    /* T-10: no bit, and nobody there: complete, and nothing in the FIFO */
+    /* T-10: no bit, and no such manager: complete, and the FIFO is empty */
     request(CORE, 0);
     CHECK(status(), TALLY_HPC_EMPTY);
     CHECK(TALLY_HPC_CSRR(TALLY_HPCM), 0);
@@ -140,7 +140,7 @@ static void test_user(void) {
     check_context = 0;
 }
 
-/* -- the readers: the clock and the instructions lie between what the hart's own counters say before and after */
+/* -- the readers: values lie between readings of mcycle and minstret before and after */
 enum { N_READERS = 4 };
 static int read_with(u32 reader, u64 bitmap, u64 *out) {
     u64 received = 0;
@@ -225,7 +225,7 @@ static void test_known_code(void) {
     }
 }
 
-/* -- T-32 and D8: reading into registers is no access of the L1D nor of the bus; an array filled within the loop is */
+/* -- T-32, D8: reads into registers access no L1D and no bus; an array in the loop does */
 static void test_no_disturbance(void) {
     static u64 out[8];
     u64 bitmap = BIT(L1D_READ) | BIT(L1D_READMISS) | BIT(L1D_WRITE) | BIT(L1D_WRITEMISS) | BIT(UNC_READ) | BIT(UNC_WRITE) | BIT(L1I_READ) |
@@ -256,7 +256,7 @@ static void test_no_disturbance(void) {
     CHECK(w2 - v2, 0);
     CHECK(w6 - v6, 0);
     CHECK(w7 - v7, 0);
-    /* the library's trigger-poll stores as often, but behind the last value: what it read does not know of it */
+    /* the library's trigger-poll stores after the last value, so its values exclude the stores */
     TRIGGER_POLL(v);
     (void)tally_hpc_trigger_poll(CORE, bitmap, out);
     CHECK(out[4], v4);

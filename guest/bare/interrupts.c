@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Interrupts: who takes which, by mode, delegation and enables; which comes first; through which vector; and what ends WFI. SSI, STI and
- * SEI are raised through mip, MSI and MTI by the CLINT, MEI by the serial port through the PLIC. */
+ * Interrupts: the mode by delegation and enables, priority, vector, and the end of WFI. mip raises
+ * SSI, STI and SEI; the CLINT raises MSI and MTI; the serial port raises MEI through the PLIC. */
 #include "bare.h"
 
 static const u64 lines[] = {IRQ_MEI, IRQ_MSI, IRQ_MTI, IRQ_SEI, IRQ_SSI, IRQ_STI, IRQ_LCOFI}; /* in order of priority */
@@ -197,7 +197,7 @@ static void test_enabling_acts_at_once(void) {
     set_enables(false, false);
 }
 
-/* SEIP is the OR of what software wrote and the interrupt controller's line: set and clear of other bits must not make the line stick. */
+/* SEIP is software's bit OR the PLIC's line; writes of other bits must not latch the line. */
 static void test_seip_is_two_things(void) {
     MMIO32(PLIC_BASE + 0x2080) = 1 << PLIC_UART; /* context 1: S of hart 0 */
     MMIO32(PLIC_BASE + 0x201000) = 0;
@@ -220,7 +220,7 @@ static void test_seip_is_two_things(void) {
     MMIO32(PLIC_BASE + 0x2080) = 0;
 }
 
-/* WFI goes on when an interrupt is pending and enabled in mie, whatever mstatus and mideleg say; the trap's epc is the next instruction. */
+/* A pending interrupt enabled in mie ends WFI, whatever mstatus says; epc is the next insn. */
 SNIPPET(waits, ".globl waits_at\n waits_at: wfi\n .globl waits_next\n waits_next: li a0, 9");
 extern char waits_at[], waits_next[];
 static void test_wfi(void) {
@@ -242,7 +242,7 @@ static void test_wfi(void) {
                 csr_write(mie, 0);
             }
     raise_only(0);
-    /* asleep until the timer: with the enable off it goes on, with the enable on it traps behind WFI; in S a machine interrupt always traps */
+    /* WFI until the timer: MIE off continues, MIE on traps behind WFI; S always traps */
     for (u32 i = 0; i < 3; i++) {
         check_context = i;
         u64 mode = i == 2 ? MODE_S : MODE_M;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A small kernel: a monitor in M that passes the timer on, a kernel in S with page tables and preemption, and three programs in U that
- * compute, call, and touch pages that are not there yet. Each program checks that its registers, its floating-point registers and its
- * memory are its own; the kernel checks what it was told against what it saw. */
+ * A small kernel: a monitor in M that forwards the timer, a kernel in S with page tables and
+ * preemption, and three programs in U that compute, call and touch absent pages. Each checks
+ * its registers and memory; the kernel checks the reports against its own counts. */
 #include "bare.h"
 
 enum { N_TASKS = 3, N_ROUNDS = 60, N_LAZY_PAGES = 8, SLICE = 200 };
@@ -19,7 +19,7 @@ static u64 lazy_pages[N_TASKS][N_LAZY_PAGES][512] __attribute__((aligned(4096)))
 static u64 user_stacks[N_TASKS][512] __attribute__((aligned(4096)));
 static const u64 LAZY = UINT64_C(0x300000000), STACK_TOP = UINT64_C(0x340001000);
 
-/* The monitor: the only thing it knows is how to turn a machine timer interrupt into a supervisor one, and one call, which sets the timer. */
+/* The monitor turns a machine timer interrupt into a supervisor one; one call sets the timer. */
 __asm__(".text\n .balign 4\n"
         "monitor:\n"
         " csrrw sp, mscratch, sp\n"
@@ -47,7 +47,7 @@ void monitor_panic(void) {
     finish(200);
 }
 
-/* The kernel's entry: everything into the task, a C function, everything back. The kernel's stack is the boot stack. */
+/* The kernel's entry saves all registers, calls C on the boot stack and restores them. */
 #define EACH_X(op)                                                                                                                     \
     op(1) op(2) op(3) op(4) op(5) op(6) op(7) op(8) op(9) op(11) op(12) op(13) op(14) op(15) op(16) op(17) op(18) op(19) op(20) op(21) \
         op(22) op(23) op(24) op(25) op(26) op(27) op(28) op(29) op(30) op(31)
@@ -112,7 +112,7 @@ task *kernel_trap(u64 cause, u64 value, u64 status) {
             t->x[10] = t->sum;
             break;
         case CALL_YIELD: t = next_task(t); break;
-        default: /* who has not been preempted yet goes on, since QEMU's time is the host's */
+        default: /* a task not yet preempted continues, because QEMU's time is the host's */
             if (t->n_preemptions != 0) {
                 t->is_done = true;
                 t = next_task(t);
@@ -146,7 +146,7 @@ task *kernel_trap(u64 cause, u64 value, u64 status) {
     return t;
 }
 
-/* The program, in U, at the alias of its code: a1 says which one it is. Results go to its own lazy pages; page 0 word 0 is the verdict. */
+/* The program in U: a1 is its number. Results go to its lazy pages; page 0 word 0: verdict. */
 static u64 call(u64 number, u64 argument) {
     register u64 a0 __asm__("a0") = argument, a7 __asm__("a7") = number;
     __asm__ volatile("ecall" : "+r"(a0) : "r"(a7) : "memory");

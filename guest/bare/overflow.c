@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Overflow interrupts of Sscofpmf, preset `linux` of the counters: LCOFI is taken before the instruction that follows the one which made
- * the counter wrap. Counters filter M, so that what the harness does does not count. */
+ * Overflow interrupts of Sscofpmf, preset `linux`: LCOFI is taken right after the instruction that
+ * wraps the counter. Counters filter M because the harness runs in M. */
 #include "bare.h"
 
 #define OF BIT(63)
@@ -12,7 +12,7 @@ enum { EVENT_LOADS = 0x10000d, EVENT_STORES = 0x10000e, EVENT_BRANCH_TAKEN = 0x1
 #define LCOFI BIT(IRQ_LCOFI)
 #define scountovf 0xda0
 
-/* S or U, with the interrupt delegated or not: everything set up so that the kth event from now overflows */
+/* Sets up the kth event from now to overflow, for S or U, delegated or not. */
 static void arm(u64 selector, u64 filters, u64 k) {
     csr_write(mcountinhibit, BIT(3));
     csr_write(mhpmcounter3, 0);
@@ -119,7 +119,7 @@ static void test_events_in_a_row(void) {
     check_context = 0;
 }
 
-/* Every load misses: it goes to a line that nobody has touched. Then every load misses the TLB: it goes to another page. */
+/* Every load misses because its line is new. Then every load misses the TLB: a new page. */
 static u64 fresh = RAM_BASE + 0x1000000;
 static void test_misses(void) {
     csr_write(mideleg, LCOFI);
@@ -162,7 +162,7 @@ static u64 cycles_of_nops(void) {
     return csr_read(mhpmcounter3);
 }
 
-/* Cycles: nops take one each when the caches keep them, so in U the counter stands at exactly 0 when the trap comes */
+/* Cycles: a cached nop takes one, so in U the counter is exactly 0 at the trap. */
 static void test_cycles(void) {
     csr_write(mideleg, LCOFI);
     cycles_of_nops();
@@ -220,7 +220,7 @@ static void test_sticky_flag(void) {
     csr_write(mcountinhibit, 0);
 }
 
-/* Overflow while the interrupt is off: it stays pending, and comes when it is enabled. Two counters, two flags, one interrupt. */
+/* An overflow stays pending until LCOFI is enabled. Two counters, two flags, one interrupt. */
 SNIPPET(enables, "csrsi sstatus, 2\n .globl enables_next\n enables_next: nop\n nop");
 SNIPPET(reads_scountovf, ".4byte 0xda002573");
 SNIPPET(clears_sip, "li t0, 1 << 13\n csrc sip, t0\n csrr a0, sip");

@@ -247,7 +247,7 @@ static u64 load_s(u64 vaddr) {
     return o->trapped ? BIT(63) | o->cause : o->x[10];
 }
 
-/* A change of a page table shows after SFENCE.VMA: everything, by address, by address space, by both; also when S itself executes it. */
+/* SFENCE.VMA shows page-table changes: all, by address, by ASID, by both; from M and from S. */
 SNIPPET(fences_all, "sfence.vma");
 SNIPPET(fences_page, "sfence.vma a0");
 SNIPPET(fences_space, "sfence.vma zero, a1");
@@ -387,7 +387,7 @@ static void test_dirty_comes_with_the_first_store(void) {
     sfence();
 }
 
-/* Faults can be S's own business. */
+/* Faults delegated to S. */
 static void test_delegated_page_faults(void) {
     csr_write(medeleg, BIT(CAUSE_LOAD_PAGE) | BIT(CAUSE_STORE_PAGE) | BIT(CAUSE_FETCH_PAGE));
     for (u64 mode = MODE_U; mode <= MODE_S; mode++)

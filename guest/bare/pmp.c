@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Physical memory protection: permissions by mode and kind of access, TOR and NAPOT ranges, which entry counts, accesses that match in
- * part, what locks keep, and that page walks and MPRV are protected, too. All borders are multiples of 4 KiB, whatever the grain. */
+ * PMP: permissions by mode and kind of access, TOR and NAPOT, entry priority, partial matches,
+ * locks, page walks and MPRV. All borders are multiples of 4 KiB, valid for every grain. */
 #include "bare.h"
 
 enum { R = 1, W = 2, X = 4, OFF = 0, TOR = 1 << 3, NAPOT = 3 << 3, LOCKED = 0x80 };
@@ -201,7 +201,7 @@ static void test_no_match(void) {
     clear_all();
 }
 
-/* An access fails when one of its bytes may not be touched. (A machine may split a misaligned access and ask for each part.) */
+/* One forbidden byte fails an access. (A machine may check parts of a misaligned access.) */
 SNIPPET(loads_across, "ld a0, -4(a0)");
 SNIPPET(stores_across, "sd zero, -4(a0)");
 static void test_partial_match(void) {
@@ -244,7 +244,7 @@ static void test_mprv(void) {
     check_context = 0;
 }
 
-/* The walker reads page tables as S would; what it may not read is an access fault of the kind of the access. */
+/* The walker reads page tables as S; a denied read is an access fault of the access's kind. */
 static void test_page_walks_are_protected(void) {
     u64 *root = standard_map(), vaddr = UINT64_C(0x140000000);
     u64 *table = (u64 *)(AREA + 0x10000);
@@ -274,7 +274,7 @@ static void test_page_walks_are_protected(void) {
     check_context = 0;
 }
 
-/* Locked entries hold for M, and stay. They do so until reset, so this comes last and uses up entries from 0. */
+/* Locked entries bind M until reset, so this test comes last and uses entries from 0. */
 static void test_locks(void) {
     static const u64 cfgs[] = {0, R, R | W, X, R | X, R | W | X};
     for (u32 i = 0; i < 6; i++) {

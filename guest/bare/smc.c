@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Code that changes: written through one address and executed at another, in S with page tables and in U, with FENCE.I between; pages of
- * code exchanged under SFENCE.VMA; the same address with other code in another address space and in another mode. */
+ * Code that changes: written at one address, executed at another after FENCE.I, in S, U; pages of
+ * code exchanged under SFENCE.VMA; other code at one address by address space and by mode. */
 #include "bare.h"
 
 static u32 code[2048] __attribute__((aligned(4096)));

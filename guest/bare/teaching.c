@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The devices as small teaching kernels for QEMU's board drive them: from supervisor mode, by interrupts, with the fewest registers. The
- * disk's transport must have QEMU's vendor and the version that the kernel was written for (VERSION); a driver of version 2 negotiates the
- * low half of the features and insists on FEATURES_OK. The serial port's handler reads the line status and never IIR. */
+ * The devices as small teaching kernels for QEMU drive them: from S, by interrupts, with few
+ * registers. The disk's transport must show QEMU's vendor and VERSION; a driver of version 2
+ * negotiates the low features and FEATURES_OK. The serial handler reads LSR and never IIR. */
 #include "bare.h"
 
 #ifndef VERSION

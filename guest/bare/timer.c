@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The machine timer: mtime, its shadow `time`, mtimecmp and MTIP. mtime < mtimecmp never shows MTIP; the other way round it does at once on
- * a machine whose clock is its own (QEMU's is the host's, and late). */
+ * The machine timer: mtime, its shadow `time`, mtimecmp, MTIP. MTIP is clear if mtime < mtimecmp.
+ * Else MTIP is set at once on a machine with its own clock; QEMU's host clock is late. */
 #include "bare.h"
 
 static void test_time_goes_on_and_has_two_faces(void) {
@@ -55,7 +55,7 @@ static void test_mtip_rises_when_time_comes(void) {
             else
                 n_late += before >= due;
         } while (!is_pending);
-        CHECK_BUT_QEMU("QEMU's timer is late", n_late <= 1, 1); /* "eventually", says the manual: with the next look at the latest */
+        CHECK_BUT_QEMU("QEMU's timer is late", n_late <= 1, 1); /* the manual says "eventually": by the next read */
         MTIMECMP(0) = NEVER;
         CHECK(csr_read(mip) >> IRQ_MTI & 1, 0);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Exceptions: every cause that can happen without page tables, from every mode, delegated or not, with the exact registers at the handler's
- * entry: cause, epc, value, the stack of modes and enables, and through which vector. */
+ * Exceptions: every cause without page tables, from every mode, delegated or not. The tests check
+ * the registers at the handler's entry: cause, epc, value, stack of modes and enables, vector. */
 #include "bare.h"
 
 static const u64 NOWHERE = UINT64_C(0x007ffffffff000); /* a physical address at which neither board has anything */
@@ -161,7 +161,7 @@ static void test_vectored_exceptions_go_to_the_base(void) {
     csr_write(stvec, (u64)s_trap);
 }
 
-/* A handler in S that itself faults into M: the registers of both levels stand beside each other. */
+/* A handler in S faults into M: both levels keep their own registers. */
 SNIPPET(nesting_handler, "csrw sscratch, a0\n .globl nesting_at\n nesting_at: .4byte 0xffffffff");
 extern char nesting_at[];
 static void test_nested_trap_leaves_the_lower_level_alone(void) {
@@ -195,7 +195,7 @@ static void test_trap_within_machine_mode(void) {
     CHECK(csr_read(mcause), CAUSE_ILLEGAL);
 }
 
-/* What a trapping instruction would have written is not written. */
+/* A trapping instruction writes no register. */
 static void test_traps_write_no_register(void) {
     outcome *o = run_insn(MODE_U, 0x00053583, NOWHERE, 77); /* ld a1, 0(a0) */
     CHECK(o->x[11], 77);

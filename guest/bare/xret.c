@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * MRET, SRET, WFI and SFENCE.VMA: what they do to the stack of modes and enables, who may execute them, and what TSR, TW and TVM forbid. */
+ * MRET, SRET, WFI, SFENCE.VMA: stack of modes and enables, legal modes, and TSR, TW and TVM. */
 #include "bare.h"
 
 enum { MRET = 0x30200073, SRET = 0x10200073, WFI = 0x10500073, SFENCE = 0x12000073, SFENCE_A0 = 0x12050073, SFENCE_A0_A1 = 0x12b50073 };
@@ -112,7 +112,7 @@ static void test_who_may_execute_what(void) {
                 CHECK(is_illegal(mode, WFI, all), false);
         }
     }
-    /* WFI where it may complete or trap: with TW below M, and in U. With nothing pending it must trap when TW is set, and may in U */
+    /* WFI with TW below M, and in U. Without a pending interrupt TW must trap; U may trap. */
     csr_clear(mip, BIT(IRQ_SSI));
     CHECK(is_illegal(MODE_S, WFI, MSTATUS_TW), true);
     CHECK(is_illegal(MODE_U, WFI, MSTATUS_TW), true);
@@ -133,7 +133,7 @@ static void test_return_to_a_half_word(void) {
     CHECK(o->trapped, 0);
 }
 
-/* What one mode's return does to the other's fields: nothing. */
+/* One mode's return does not change the other mode's fields. */
 static void test_levels_do_not_touch_each_other(void) {
     csr_clear(mstatus, MSTATUS_SPP | MSTATUS_SPIE | MSTATUS_SIE);
     csr_set(mstatus, MSTATUS_SPP | MSTATUS_SIE);

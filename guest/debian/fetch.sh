@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Fetches what Debian 13 (trixie) has for riscv64: its stock kernel, busybox, and a root folder with a shell, the core utilities and Python.
-# apt and dpkg of this host are asked with folders of their own: its package lists, its configuration and what is installed stay as they are.
+# Fetches what Debian 13 (trixie) has for riscv64: its stock kernel, busybox, and a root folder with
+# a shell, the core utilities and Python. apt and dpkg of this host are asked with folders of their
+# own: its package lists, its configuration and what is installed stay as they are.
 #
 #   guest/debian/fetch.sh [OUT]     default: $XDG_CACHE_HOME/tally/debian, usually ~/.cache/tally/debian
 #
@@ -12,7 +13,8 @@
 #   OUT/versions         every package and its version
 #   OUT/cache/           the packages; they are fetched once. Remove the folder to have newer ones
 #
-# MIRROR names another mirror, KEYRING another file of Debian's keys. The tools: tools/install-deps check system.
+# MIRROR names another mirror, KEYRING another file of Debian's keys. The tools: tools/install-deps
+# check system.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +23,8 @@ if [ $# -gt 1 ]; then
     exit 2
 fi
 out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/tally/debian}
-# The mirror that this host's own packages come from: the first one that is not for security updates.
+# The mirror that this host's own packages come from: the first one that is not for security
+# updates.
 MIRROR=${MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null | sed '/security/d;q')}
 KEYRING=${KEYRING:-/usr/share/keyrings/debian-archive-keyring.gpg}
 suite=trixie
@@ -92,7 +95,8 @@ unpack() { # FOLDER LIST
     done <"$2"
 }
 
-# The kernel's package alone: what its dependencies would set up is initramfs-tools' and the boot loader's.
+# The kernel's package alone: what its dependencies would set up is initramfs-tools' and the boot
+# loader's.
 image=$(apt-cache depends linux-image-riscv64 2>>"$apt/log" | sed -n 's/^ *Depends: \(linux-image-.*\)/\1/p' | head -n 1)
 [ -n "$image" ] || fail "$suite has no linux-image-riscv64"
 mkdir -p "$apt/system"

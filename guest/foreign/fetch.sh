@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Fetches esbuild from npm: a large, multi-threaded Go program that nobody here compiled. One version, two machines: the
-# riscv64 binary is the guest, this machine's own binary the oracle.
+# Fetches esbuild from npm: a large, multi-threaded Go program that nobody here compiled. One
+# version, two machines: the riscv64 binary is the guest, this machine's own binary the oracle.
 #
 #   guest/foreign/fetch.sh OUT
 #

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Who may use the distributed counters, process by process. A parent reads its counters over and over; a child that it forked does the
- * same, and one that it started by exec does so too (argument "granted") or finds every start illegal (argument "until_exec"), while both
- * take turns on the same harts. Whoever comes to a hart finds nothing of the one before: no value, no request, no useren that is not his. */
+ * Grants of the distributed counters by process. A parent and its forked child read counters. A
+ * child after exec reads them too ("granted"), or every start is illegal ("until_exec"). Processes
+ * share harts; none finds a value, a request or useren of the process before. */
 #include "check.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ static uint64_t csrr_hpcc(void) { return TALLY_HPC_CSRR(TALLY_HPCC); }
 static void start(void) { TALLY_HPC_CSRS(TALLY_HPCC, TALLY_HPC_TRIGGER); }
 #define IS_ILLEGAL(statement) (sigsetjmp(recovery, 1) ? 1 : ((statement), 0))
 
-/* The directory says the same to everybody at all times; a value of another request would be no such number. */
+/* The directory is constant for all processes, so a foreign value would differ from it. */
 static void *read_on(void *unused) {
     const uint32_t directory = TALLY_HPC_ID(TALLY_HPC_DIRECTORY, 0, 0), core = TALLY_HPC_ID(TALLY_HPC_CORE, 0, 0);
     uint64_t first[64] = {0}, out[64] = {0}, received = 0;
@@ -39,7 +39,7 @@ static void *read_on(void *unused) {
     return unused;
 }
 
-/* What is not granted is illegal at all times, and there is never anything to see. */
+/* Without the grant every start is illegal and the FIFO is always empty. */
 static void look_on(void) {
     for (volatile int round = 0; round < 20 * READS; round++) { /* volatile: the jump out of a signal must not lose it */
         CHECK_EQ(csrr_hpcc() & (TALLY_HPC_USEREN | TALLY_HPC_TRIGGER | TALLY_HPC_EMPTY), TALLY_HPC_EMPTY);

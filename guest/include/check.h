@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Checks for self-testing guest programs. Every check site has a number, fixed at compile time; the first one that fails
- * names itself on standard error and ends the whole process with its number as exit status, so a bare status already says
- * where. Standard output carries only what is the same on every correct system: one line per finished section. */
+ * Checks for self-testing guest programs. Every check site has a number, fixed at compile time; the
+ * first one that fails names itself on standard error and ends the whole process with its number as
+ * exit status, so a bare status already says where. Standard output carries only what is the same
+ * on every correct system: one line per finished section. */
 #ifndef GUEST_CHECK_H
 #define GUEST_CHECK_H
 
@@ -22,7 +23,8 @@
 #define GUEST_NORETURN _Noreturn
 #endif
 
-/* Formats into a local buffer and uses write(2): works in a forked child, in a signal handler and with a broken heap. */
+/* Formats into a local buffer and uses write(2): works in a forked child, in a signal handler and
+ * with a broken heap. */
 GUEST_NORETURN static inline void check_failed(int number, int line, const char *what, long got, long want, int error) {
     char text[512];
     int length = snprintf(text, sizeof text, "check %d failed, line %d: %s (got %ld = %#lx, want %ld = %#lx, errno %d)\n", number, line,
@@ -32,7 +34,8 @@ GUEST_NORETURN static inline void check_failed(int number, int line, const char 
     _exit(number);
 }
 
-/* Statements, not expressions. CHECK_OK wants anything but -1; CHECK_FAILS wants -1 with that errno. */
+/* Statements, not expressions. CHECK_OK wants anything but -1; CHECK_FAILS wants -1 with that
+ * errno. */
 #define CHECK_EQ(got, want) CHECK_EQ_NUMBERED(__COUNTER__ + 1, got, want)
 #define CHECK_EQ_NUMBERED(number, got, want)                                                 \
     do {                                                                                     \
@@ -76,7 +79,8 @@ static inline const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* Ends main. Numbers must stay clear of 124 (timeout), 125 to 127 (the tool's own failures) and 128 + signal. */
+/* Ends main. Numbers must stay clear of 124 (timeout), 125 to 127 (the tool's own failures) and 128
+ * + signal. */
 #ifdef __cplusplus
 #define CHECK_END                                                       \
     static_assert(__COUNTER__ < 120, "too many checks in one program"); \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the instruction dumps. Each executes every instruction of a group with many operands and prints one line per
- * instruction: name, number of cases, hash over all results. Two machines agree when the lines agree. When one differs,
+ * Shared by the instruction dumps. Each executes every instruction of a group with many operands
+ * and prints one line per instruction: name, number of cases, hash over all results. Two machines
+ * agree when the lines agree. When one differs,
  *     isa_int -v NAME
  * prints every case of that instruction, ready for diff. */
 #ifndef GUEST_ISA_H
@@ -35,7 +36,8 @@ static inline void dump_mix(uint64_t value) {
     dump_hash ^= dump_hash >> 32;
 }
 
-/* One case: up to three operands, a result, and a second result (flags, memory, whatever the group says). */
+/* One case: up to three operands, a result, and a second result (flags, memory, whatever the group
+ * says). */
 static inline void dump_case(uint64_t a, uint64_t b, uint64_t c, uint64_t result, uint64_t second) {
     dump_mix(result);
     dump_mix(second);
@@ -58,7 +60,8 @@ static inline uint64_t random_bits(void) {
     return random_state * 0x2545f4914f6cdd1d;
 }
 
-/* Bit patterns with long runs of equal bits, where carries, sign extensions and rounding go wrong. */
+/* Bit patterns with long runs of equal bits, where carries, sign extensions and rounding go
+ * wrong. */
 static inline uint64_t random_runs(void) {
     uint64_t value = 0;
     for (unsigned at = 0; at < 64;) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * Atomic memory operations on words and doublewords in all orderings, with all pairs of border values: the value
- * returned, the value stored, and that the neighbors stay. Then LR and SC: success, and failure without a reservation,
- * after another SC, and for another address. Whether SC fails is printed as 0 or 1, not its failure code. */
+ * Atomic memory operations on words and doublewords in all orderings, with all pairs of border
+ * values: the value returned, the value stored, and that the neighbors stay. Then LR and SC:
+ * success, and failure without a reservation, after another SC, and for another address. Whether SC
+ * fails is printed as 0 or 1, not its failure code. */
 #include "isa.h"
 
 static const uint64_t values[] = {
@@ -87,7 +87,7 @@ static void dump_amos(void) {
     dump_end();
 }
 
-/* A trap between LR and SC may cost the reservation, so an SC that ought to succeed gets a few tries. */
+/* A trap between LR and SC may end the reservation, so an SC gets a few tries. */
 enum { TRIES = 100 };
 
 #define LR_SC_FUNCTION(width, order)                                                               \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * User-level control and status registers: fflags, frm and fcsr are three views of one register, written by all six
- * CSR instructions; flags are sticky; cycle, time and instret move forward and, for instret, by exact steps. */
+ * User-level control and status registers: fflags, frm and fcsr are three views of one register,
+ * written by all six CSR instructions; flags are sticky; cycle, time and instret move forward and,
+ * for instret, by exact steps. */
 #include "check.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * Floating point: every F and D instruction with special values, border cases and random operands, in all ten rounding
- * modes (five from fcsr, five in the instruction with another one in fcsr), results and exception flags. Operands are
- * whole 64-bit register images, so single precision also sees values that are not NaN-boxed. */
+ * Floating point: every F and D instruction with special values, border cases and random operands,
+ * in all ten rounding modes (five from fcsr, five in the instruction with another one in fcsr),
+ * results and exception flags. Operands are whole 64-bit register images, so single precision also
+ * sees values that are not NaN-boxed. */
 #include "isa.h"
 
 /* clang-format off */
@@ -20,7 +20,7 @@ static const uint64_t doubles[] = {
     0x41f0000000000000, 0x43dfffffffffffff, 0x43e0000000000000, 0xc3e0000000000000, 0xc3e0000000000001, 0x43f0000000000000,
     0x7fefffffffffffff, 0xffefffffffffffff, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff8000000000000,
     0x7ff0000000000001, 0xfff7ffffffffffff, 0x7fffffffffffffff, 0xbfe0000000000000, 0xbfefffffffffffff,
-    /* the borders of single precision: largest, just too large, smallest normal, subnormal, half the smallest */
+    /* single precision: largest, too large, smallest normal, subnormal, half the smallest */
     0x47efffffe0000000, 0x47efffffefffffff, 0x47effffff0000000, 0x3810000000000000, 0x380fffffe0000000, 0x380ffffff0000000,
     0x36a0000000000000, 0x3690000000000000, 0x3690000000000001, 0x3ff0000010000000, 0x3ff0000030000000,
 };
@@ -72,7 +72,7 @@ static const struct row {
 #include "isa_fp.def"
 };
 
-/* A random operand: any exponent, or one near `center` so that sums cancel and products land on borders. */
+/* A random operand with any exponent, or near `center`, where sums cancel. */
 static uint64_t random_operand(int is_double, int center) {
     uint64_t fraction = random_bits() & 1 ? random_bits() : random_runs(), sign = random_bits() & 1;
     int exponent = random_bits() % 4 ? center + (int)(random_bits() % 9) - 4 : (int)(random_bits() % 2048);
@@ -118,7 +118,7 @@ static void all_cases(const struct row *row, int mode) {
     }
     int bias = is_double ? 1023 : 127, lowest = is_double ? 60 : 30;
     for (int i = 0; i < 600; i++) {
-        /* centers: around one, around 2^31 and 2^63 for conversions, near underflow, near overflow */
+        /* centers: one, 2^31 and 2^63 for conversions, underflow, overflow */
         int centers[] = {bias, bias + 31, bias + 63, lowest, 2 * bias - 4, bias / 2, bias + bias / 2};
         int center = centers[i % 7];
         uint64_t a = random_operand(is_double, center), b = random_operand(is_double, i % 2 ? center : bias);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is not an instruction must say so, and what only looks odd must not. Each encoding below is placed in a small
- * function and called; the outcome is SIGILL with the right program counter, or a normal return. Reserved encodings that
- * an implementation may define are left out. */
+ * What is not an instruction must say so, and what only looks odd must not. Each encoding below is
+ * placed in a small function and called; the outcome is SIGILL with the right program counter, or a
+ * normal return. Reserved encodings that an implementation may define are left out. */
 #include "isa.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Integer instructions that work on registers: RV64I, M, Zba, Zbb, Zbs. Every register-register instruction with all
- * pairs of the values below and some random pairs, every immediate form with border immediates and all shift amounts. */
+ * Integer instructions that work on registers: RV64I, M, Zba, Zbb, Zbs. Every register-register
+ * instruction with all pairs of the values below and some random pairs, every immediate form with
+ * border immediates and all shift amounts. */
 #include "isa.h"
 
 /* clang-format off */
@@ -53,7 +53,7 @@ static void one_operand(unsigned op, uint64_t a) {
     dump_case(a, 0, 0, r_rows[op].run(a), 0);
 }
 
-/* -- register, immediate: an immediate is part of the instruction, so each is an instruction of its own -- */
+/* -- register, immediate: each immediate is an instruction of its own -- */
 /* clang-format off */
 #define IMM(Y, op) \
     Y(op, -2048) Y(op, -2047) Y(op, -1025) Y(op, -1024) Y(op, -129) Y(op, -128) Y(op, -33) Y(op, -32) Y(op, -2) Y(op, -1) Y(op, 0) \
@@ -105,7 +105,7 @@ static void dump_upper(void) {
     dump_end();
 }
 
-/* -- branches and jumps: taken or not, forward and backward, and the link value relative to the jump -- */
+/* -- branches and jumps: taken or not, forward and backward, and the relative link value -- */
 #define BRANCH(op)                                                   \
     static uint64_t branch_##op(uint64_t a, uint64_t b) {            \
         uint64_t r;                                                  \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * Loads and stores of every width, integer and floating point, at every offset across a 64-byte line border and a
- * 4096-byte page border (misaligned ones included: Linux user programs may rely on them), with immediates of both signs;
- * stores are checked byte by byte around their target. Also fence in all its forms, which must only do nothing. */
+ * Loads and stores of every width, integer and floating point, at every offset across a 64-byte
+ * line border and a 4096-byte page border (misaligned ones included: Linux user programs may rely
+ * on them), with immediates of both signs; stores are checked byte by byte around their target.
+ * Also fence in all its forms, which must only do nothing. */
 #include "isa.h"
 
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every compressed instruction of RV64C, written as such, with border immediates and border values in the registers it
- * can name. The assembler is told to use the compressed form or fail. */
+ * Every compressed instruction of RV64C, written as such, with border immediates and border values
+ * in the registers it can name. The assembler is told to use the compressed form or fail. */
 #include "isa.h"
 
 static const uint64_t values[] = {
@@ -22,7 +22,7 @@ static const uint64_t values[] = {
     0xffffffffffffffff,
 };
 
-/* Each case: a0 = first value, a1 = second value, result in a0; the text is one compressed instruction. */
+/* Each case is one compressed instruction: operands in a0 and a1, result in a0. */
 #define RUN(text)                                           \
     {                                                       \
         register uint64_t a0 __asm__("a0") = a;             \
@@ -62,7 +62,7 @@ static void dump_immediate_forms(void) {
     GROUP("c.srai", RUN("c.srai a0, 1") RUN("c.srai a0, 31") RUN("c.srai a0, 32") RUN("c.srai a0, 63"))
 }
 
-/* Stack-pointer forms borrow sp for a moment; a1 is added afterwards, so that the result does not depend on it. */
+/* Stack-pointer forms change sp briefly. The result adds a1, so it does not depend on sp. */
 static void dump_stack_pointer_forms(void) {
 #define SP(text) RUN("mv t0, sp\n mv sp, a1\n " text "\n mv a0, sp\n mv sp, t0")
     GROUP("c.addi16sp", SP("c.addi16sp sp, 16") SP("c.addi16sp sp, 496") SP("c.addi16sp sp, -16") SP("c.addi16sp sp, -512"))

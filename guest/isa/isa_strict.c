@@ -10,7 +10,7 @@ static sigjmp_buf recovery;
 static void on_illegal(int number) { siglongjmp(recovery, number); }
 #define TRAPS(text) (sigsetjmp(recovery, 1) ? 1 : (__extension__({ __asm__ volatile(text::: "t0", "memory"); }), 0))
 
-/* Which is a write is decided by the register's number, not by what it holds (Zicsr: "if rs1=x0"). */
+/* The register's number decides whether CSRRS writes, not its value (Zicsr: "if rs1=x0"). */
 static void test_zero_in_a_register_is_still_a_write(void) {
     signal(SIGILL, on_illegal);
     CHECK(TRAPS("li t0, 0\n csrrs t0, cycle, t0"));

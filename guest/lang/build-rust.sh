@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Compiles a Rust program for riscv64 Linux with Debian's own packages. Debian 12 has no riscv64 standard library, but
-# it has its sources, so this builds one first (core, alloc, std; about 40 s, kept beside the output for the next time).
+# Compiles a Rust program for riscv64 Linux with Debian's own packages. Debian 12 has no riscv64
+# standard library, but it has its sources, so this builds one first (core, alloc, std; about 40 s,
+# kept beside the output for the next time).
 #
 #   lang/build-rust.sh OUTPUT SOURCE [static|dynamic]
 #   lang/build-rust.sh --check           says what is missing and exits 1, or exits 0

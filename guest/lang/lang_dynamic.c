@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * A position-independent program with shared libraries: lazy and immediate binding, dlopen with constructors, symbols that
- * the program overrides, thread-local variables of a library loaded late, function pointers across libraries, libm, and
- * unloading. The library is lang_library.c; its path is the first argument. */
+ * A position-independent program with shared libraries: lazy and immediate binding, dlopen with
+ * constructors, symbols that the program overrides, thread-local variables of a library loaded
+ * late, function pointers across libraries, libm, and unloading. The library is lang_library.c; its
+ * path is the first argument. */
 #include "check.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds what a machine needs to boot Linux, from Debian's packages: a small kernel and perf from linux-source-6.1, our init, an
-# initial file system. No source of Linux is kept here; kernel.config is the whole difference.
+# Builds what a machine needs to boot Linux, from Debian's packages: a small kernel and perf from
+# linux-source-6.1, our init, an initial file system. No source of Linux is kept here; kernel.config
+# is the whole difference.
 #
 #   guest/linux/build.sh [OUT]     default: $XDG_CACHE_HOME/tally/linux, usually ~/.cache/tally/linux
 #
@@ -10,8 +11,9 @@
 #   OUT/initramfs.cpio                             init, perf, perf_events: see pack; not compressed, so that no boot unpacks it
 #   OUT/cache/                                     the kernel and perf by the digest of all that they are made from: built once
 #
-# BUSYBOX=FILE puts that busybox into the initial file system, whose shell init then uses (guest/build.sh --fetch OUT busybox builds one).
-# JOBS sets the number of compilers at a time (2). The tools: tools/install-deps check system.
+# BUSYBOX=FILE puts that busybox into the initial file system, whose shell init then uses
+# (guest/build.sh --fetch OUT busybox builds one). JOBS sets the number of compilers at a time (2).
+# The tools: tools/install-deps check system.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,7 +41,8 @@ done
 exec 9>"$out/cache/.lock"
 flock 9
 
-# digest FUNCTION [FILE...]: the version of source and compiler, how the function of this script uses them, the bytes of the files
+# digest FUNCTION [FILE...]: the version of source and compiler, how the function of this script
+# uses them, the bytes of the files
 digest() {
     {
         dpkg-query -W -f='${Version}\n' linux-source-6.1 2>/dev/null || ls -l "$archive"

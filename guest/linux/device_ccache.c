@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The counters of the second-level cache in a window: what a process gets that was granted them, what they cost, and what it cannot do with
- * them. Runs on one hart with 6 counters.
+ * The counters of the second-level cache in a window: what a process gets that was granted them,
+ * what they cost, and what it cannot do with them. Runs on one hart with 6 counters.
  *
- *   device_ccache            nobody granted anything: there is no such device
+ *   device_ccache            without a grant: there is no such device
  *   device_ccache granted    all checks
  *   device_ccache read N     N loads of a counter and nothing else, for counting from outside
  *   device_ccache count      prints what counter 0 says of three calls of `work` */
@@ -172,7 +172,7 @@ static void test_counts_and_cost(void) {
             CHECK(r[COUNTER + 3] > 0);
         }
     }
-    CHECK(all >= sum && all <= sum + 4); /* it was looked at last, and looking needs code */
+    CHECK(all >= sum && all <= sum + 4); /* it was read last, and the reading code uses the cache */
     for (int i = 0; i < 16; i++) {
         uint64_t start = cycle();
         (void)r[COUNTER];
@@ -262,7 +262,7 @@ static void test_family(void) {
     if (child == 0) {
         if (r[COUNTER] != 41)
             _exit(1);
-        r[COUNTER] = 42; /* there is one block, whoever looks */
+        r[COUNTER] = 42; /* all processes share one block */
         _exit(0);
     }
     int status;
@@ -280,7 +280,7 @@ __attribute__((noinline)) void work(int round) {
         (void)*(volatile char *)fresh[round][i];
 }
 
-/* The counter over three calls, in the second of two rounds: by then nothing but `work` needs the cache. */
+/* The counter over three calls, in the second round, when only `work` misses the caches. */
 static void count(void) {
     volatile uint64_t *r = map_all();
     uint64_t before = 0, after = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Descriptors that are events: eventfd, timerfd, signalfd, pidfd; and socket pairs, stream and datagram, with messages,
- * passed descriptors, half close and time-outs. */
+ * Descriptors that are events: eventfd, timerfd, signalfd, pidfd; and socket pairs, stream and
+ * datagram, with messages, passed descriptors, half close and time-outs. */
 #include "check.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Waiting for several descriptors: poll, ppoll, select, pselect and epoll in its three modes; what is ready, what hangs
- * up, time-outs, masks, wake-ups from another process or thread, and epoll sets inside epoll sets. */
+ * Waiting for several descriptors: poll, ppoll, select, pselect and epoll in its three modes; what
+ * is ready, what hangs up, time-outs, masks, wake-ups from another process or thread, and epoll
+ * sets inside epoll sets. */
 #include "check.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Time and the machine: every clock moves forward and agrees with its kin, sleeps last at least as long as asked, and
- * the calls that describe processors, scheduling, limits, memory and the system give coherent answers. */
+ * Time and the machine: every clock moves forward and agrees with its kin, sleeps last at least as
+ * long as asked, and the calls that describe processors, scheduling, limits, memory and the system
+ * give coherent answers. */
 #include "check.h"
 
 #include <linux/membarrier.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the system knows about a file and lets one change: mode, owner, size, times to the nanosecond, access rights, the
- * mask for new files, and the file system's own numbers. */
+ * What the system knows about a file and lets one change: mode, owner, size, times to the
+ * nanosecond, access rights, the mask for new files, and the file system's own numbers. */
 #include "check.h"
 
 #include <fcntl.h>

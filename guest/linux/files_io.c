@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes in and out of files: offsets, vectors, positions, append, truncation, holes, copies inside the kernel, duplicated
- * descriptors and their flags, special files, and short or failing calls. */
+ * Bytes in and out of files: offsets, vectors, positions, append, truncation, holes, copies inside
+ * the kernel, duplicated descriptors and their flags, special files, and short or failing calls. */
 #include "check.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Files as memory: memory files with seals, shared memory and semaphores by name, shared mappings beside read and write. */
+ * Files as memory: memory files with seals, shared memory and semaphores by name, shared mappings
+ * beside read and write. */
 #include "check.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Names: directories and their entries, links hard and symbolic, renames in all variants, and working
- * directories. Everything happens in a fresh directory, which must be empty again at the end. */
+ * Names: directories and their entries, links hard and symbolic, renames in all variants, and
+ * working directories. Everything happens in a fresh directory, which must be empty again at the
+ * end. */
 #include "check.h"
 
 #include <dirent.h>

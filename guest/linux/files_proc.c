@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * What a process can read about itself in /proc/self, as far as run-time libraries and language run times use it. */
+ * What a process can read about itself in /proc/self, as far as run-time libraries and language run
+ * times use it. */
 #include "check.h"
 
 #include <dirent.h>

@@ -447,7 +447,7 @@ int main(int n_args, char **args) {
     mount_all();
     setenv("PATH", "/bin:/sbin:/usr/bin", 1);
     setenv("HOME", "/root", 1);
-    setenv("PAGER", "cat", 1); // perf would look for another one
+    setenv("PAGER", "cat", 1); // else perf searches for another pager
     chdir("/root");
 
     static char line[MAX_LINE];

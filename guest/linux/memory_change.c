@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Changing what is mapped: mprotect in parts, mremap in all its forms, the program break, advice that drops pages, page
- * residency, locking, and copy on write after fork seen from both sides. */
+ * Changing what is mapped: mprotect in parts, mremap in all its forms, the program break, advice
+ * that drops pages, page residency, locking, and copy on write after fork seen from both sides. */
 #include "check.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Code that writes code: instructions made at run time, patched in place and in a loop, made visible by fence.i, by the
- * riscv_flush_icache system call, by the compiler's builtin and by mprotect; code across a page border; another thread's
- * code. */
+ * Code that writes code: instructions made at run time, patched in place and in a loop, made
+ * visible by fence.i, by the riscv_flush_icache system call, by the compiler's builtin and by
+ * mprotect; code across a page border; another thread's code. */
 #include "check.h"
 
 #include <pthread.h>
@@ -58,7 +58,7 @@ static void test_mprotect_cycle(void) {
 }
 
 static void test_patch_inside_a_running_loop(void) {
-    /* The loop stores over its own first instruction: addi a0, a0, 1 becomes addi a0, a0, 100 after the first round. */
+    /* The first round patches the loop's first instruction: addi 1 becomes addi 100. */
     long result;
     __asm__ volatile(".option push\n.option norvc\n"
                      "   la t0, 1f\n   la t1, 3f\n   lw t2, 0(t1)\n   li %0, 0\n   li t3, 4\n   j 1f\n"

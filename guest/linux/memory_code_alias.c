@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Code written through one mapping and run through another of the same physical page, as just-in-time compilers that
- * keep write and execute apart do it. Translations must hang on the physical page, not on the address. */
+ * Code written through one mapping and run through another of the same physical page, as
+ * just-in-time compilers that keep write and execute apart do it. Translations must hang on the
+ * physical page, not on the address. */
 #include "check.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * An instruction of four bytes whose halves stand in two pages. Two processes share the first page and have second pages of their own:
- * either executes its own second half, however often they take turns on one hart. A process whose second page changes places with
- * another one executes the half that is mapped. */
+ * An instruction of four bytes whose halves stand in two pages. Two processes share the first page
+ * and have second pages of their own: either executes its own second half, however often they take
+ * turns on one hart. A process whose second page changes places with another one executes the half
+ * that is mapped. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void test_two_processes(void) {
 /* j offset, for offsets of 0 to 4094 */
 static uint32_t jump(uint32_t offset) { return 0x6fu | (offset >> 1 & 0x3ff) << 21 | (offset >> 11 & 1) << 20; }
 
-/* Two jumps lead to the instruction, so that each remembers a target of its own. No byte changes while the pages change places. */
+/* Two jumps lead to the instruction; engines may cache a target for each. No byte changes. */
 static void test_pages_that_change_places(void) {
     int fd = memfd_create("code", 0);
     CHECK_OK(ftruncate(fd, 3 * PAGE));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Where mappings go and what they hold: anonymous and file, private and shared, fixed places, holes, huge reservations,
- * file offsets, write-back, what stays after the descriptor is closed, and the errors. */
+ * Where mappings go and what they hold: anonymous and file, private and shared, fixed places,
+ * holes, huge reservations, file offsets, write-back, what stays after the descriptor is closed,
+ * and the errors. */
 #include "check.h"
 
 #include <fcntl.h>

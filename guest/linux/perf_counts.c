@@ -41,7 +41,7 @@ static uint64_t value_of(int fd) {
     return values[0];
 }
 
-/* Nothing but these instructions runs between ENABLE and DISABLE: 1 + 2 n, and 4 that prepare the second call. */
+/* Between ENABLE and DISABLE run 1 + 2 n instructions, and 4 that prepare the second call. */
 enum { AROUND = 5 };
 static void count_loop(int fd, uint64_t n) {
     register long a0 __asm__("a0") = fd;
@@ -252,7 +252,7 @@ static void on_hit(int number, siginfo_t *info, void *context) {
     n_hits++;
 }
 
-/* REFRESH 1, then the loop: the event switches itself off with its overflow, so the handler is not counted. */
+/* REFRESH 1: the event stops at its overflow, so the handler is not counted. */
 static void overflow_loop(int fd, uint64_t n) {
     register long a0 __asm__("a0") = fd;
     register long a1 __asm__("a1") = PERF_EVENT_IOC_REFRESH;
@@ -427,7 +427,7 @@ static void samples(void) {
     CHECK_OK(munmap(page, 17 * PAGE));
     CHECK_OK(close(fd));
 
-    /* misses, which happen on the way: the sample is behind the store that missed, and the third of three */
+    /* misses: each sample lies behind the store that missed, the third of three */
     static char lines[16 * PAGE] __attribute__((aligned(PAGE)));
     memset(lines, 1, sizeof lines);
     attr = event(PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_L1D | PERF_COUNT_HW_CACHE_OP_WRITE << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16);
@@ -629,7 +629,7 @@ static void others(void) {
         CHECK(values[1] >= 1000);
         CHECK_EQ(values[2], there == 0 ? values[1] : 0);
         CHECK_OK(close(fd));
-        /* whoever runs there */
+        /* any thread on that hart */
         fd = open_on(&attr, -1, there, -1);
         CHECK_OK(fd);
         count_loop(fd, 1000);
@@ -695,7 +695,7 @@ static void files(void) {
     puts("files");
 }
 
-/* What a program may not do to the machine: more events than there is room for, rings beyond what may be locked, a ring full of nonsense. */
+/* Refused: too many events, rings beyond the limit of locked memory; a damaged ring is harmless. */
 static void limits(void) {
     struct perf_event_attr attr = event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
     attr.inherit = 1;

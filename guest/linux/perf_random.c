@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Perf events by the dice: requests, controls, rings full of nonsense, forks, threads and execs in any order, most of them wrong. Nothing may
- * break, and what comes of it is the same on every engine: the sum at the end says so. */
+ * Perf events by the dice: requests, controls, rings full of nonsense, forks, threads and execs in
+ * any order, most of them wrong. Nothing may break, and what comes of it is the same on every
+ * engine: the sum at the end says so. */
 #include "check.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The rules of perf_event_open that do not depend on the machine: which requests are refused and with which error, what a read holds, how
- * groups, states, resets, rings and inheritance behave. Software events only, so that the host's kernel can be the second oracle. */
+ * Machine-independent rules of perf_event_open: refusals and errors, reads, groups, states, resets,
+ * rings, inheritance. Software events only, because the host's kernel is the second oracle. */
 #include "check.h"
 
 #include <fcntl.h>

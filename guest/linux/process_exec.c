@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * What execve hands over and what it resets. The program runs itself again with a role as first argument: the new image
- * checks its arguments, environment, auxiliary vector, descriptors and signal state, and exits 0 when all is as it was sent. */
+ * What execve hands over and what it resets. The program runs itself again with a role as first
+ * argument: the new image checks its arguments, environment, auxiliary vector, descriptors and
+ * signal state, and exits 0 when all is as it was sent. */
 #include "check.h"
 
 #include <dirent.h>
@@ -111,7 +111,7 @@ static int role_inherited(void) {
 }
 
 static int role_script(int argc, char **argv) {
-    /* "#!SELF script one two" with one more argument: the rest of the line is one argument, then the script's name. */
+    /* "#!SELF script one two": the rest of the line is one argument; the script's name follows. */
     CHECK_EQ(argc, 4);
     CHECK(strcmp(argv[1], "script one two") == 0);
     CHECK(strcmp(argv[2], "./script.txt") == 0);
@@ -129,7 +129,7 @@ static int role_alone(void) {
         n_threads += entry->d_name[0] != '.';
     closedir(dir);
     CHECK_EQ(n_threads, 1);
-    CHECK_EQ(gettid(), getpid()); /* whoever called execve, the process id stays */
+    CHECK_EQ(gettid(), getpid()); /* the process id stays, independent of the calling thread */
     CHECK(readlink("/proc/self/exe", text, sizeof text - 1) > 0);
     return 0;
 }

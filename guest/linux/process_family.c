@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Who is who: parent and child ids, what a fork copies and what it shares, orphans, zombies, process groups, sessions,
- * credentials and limits. Only relations between ids are checked, never their values. */
+ * Who is who: parent and child ids, what a fork copies and what it shares, orphans, zombies,
+ * process groups, sessions, credentials and limits. Only relations between ids are checked, never
+ * their values. */
 #include "check.h"
 
 #include <fcntl.h>

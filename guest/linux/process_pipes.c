@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Processes connected by pipes, as a shell does it: chains, fan-in, back-pressure through a full pipe, end of file when
- * the last writer goes, SIGPIPE and EPIPE when the last reader goes, and named pipes. */
+ * Processes connected by pipes, as a shell does it: chains, fan-in, back-pressure through a full
+ * pipe, end of file when the last writer goes, SIGPIPE and EPIPE when the last reader goes, and
+ * named pipes. */
 #include "check.h"
 
 #include <fcntl.h>

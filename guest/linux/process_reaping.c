@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who reaps: a subreaper adopts the orphans of its descendants instead of init (prctl 36, 37), and a parent that asked
- * for SA_NOCLDWAIT or ignores SIGCHLD never sees a zombie. */
+ * Who reaps: a subreaper adopts the orphans of its descendants instead of init (prctl 36, 37), and
+ * a parent that asked for SA_NOCLDWAIT or ignores SIGCHLD never sees a zombie. */
 #include "check.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * What a parent learns about its children: exit codes, deaths by signal, stops and continues, through wait4 and waitid,
- * in every selection (any, by pid, by group), with and without WNOHANG and WNOWAIT. */
+ * What a parent learns about its children: exit codes, deaths by signal, stops and continues,
+ * through wait4 and waitid, in every selection (any, by pid, by group), with and without WNOHANG
+ * and WNOWAIT. */
 #include "check.h"
 
 #include <signal.h>
@@ -76,7 +76,7 @@ static void test_stop_and_continue(void) {
     CHECK_EQ(waitpid(pid, &status, WUNTRACED), pid);
     CHECK(WIFSTOPPED(status));
     CHECK_EQ(WSTOPSIG(status), SIGSTOP);
-    CHECK_EQ(waitpid(pid, &status, WNOHANG | WUNTRACED), 0); /* told once */
+    CHECK_EQ(waitpid(pid, &status, WNOHANG | WUNTRACED), 0); /* a stop is reported once */
     CHECK_OK(kill(pid, SIGCONT));
     CHECK_EQ(waitpid(pid, &status, WCONTINUED), pid);
     CHECK(WIFCONTINUED(status));

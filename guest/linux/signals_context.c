@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * A handler is invisible to the code it interrupts: all 31 integer and 32 floating point registers and fcsr come back as
- * they were, although the handler spoils them; and a handler that edits the saved context is obeyed. */
+ * A handler is invisible to the code it interrupts: all 31 integer and 32 floating point registers
+ * and fcsr come back as they were, although the handler spoils them; and a handler that edits the
+ * saved context is obeyed. */
 #include "check.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * When and how a handler runs: arguments, queued values, masks, order of pending signals, one-shot and nested handlers,
- * the alternate stack, and what an interrupted system call returns, with and without SA_RESTART. */
+ * When and how a handler runs: arguments, queued values, masks, order of pending signals, one-shot
+ * and nested handlers, the alternate stack, and what an interrupted system call returns, with and
+ * without SA_RESTART. */
 #include "check.h"
 
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Signals that come at any instruction of a computation: whatever the handler does to registers, flags and rounding, the computation comes to the
- * same result as undisturbed. With an argument, somebody else sends SIGUSR1, and so many have to come; else a timer does. */
+ * Signals that come at any instruction of a computation: whatever the handler does to registers,
+ * flags and rounding, the computation comes to the same result as undisturbed. With an argument,
+ * somebody else sends SIGUSR1, and so many have to come; else a timer does. */
 #include "check.h"
 
 #include <fenv.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Synchronous traps as signals: address, code and program counter of each kind of fault, recovery by siglongjmp, repair
- * and retry, a handler that survives a bad stack pointer, faults inside system calls, and what does not trap. */
+ * Synchronous traps as signals: address, code and program counter of each kind of fault, recovery
+ * by siglongjmp, repair and retry, a handler that survives a bad stack pointer, faults inside
+ * system calls, and what does not trap. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -170,7 +170,7 @@ static void test_illegal_instruction_and_breakpoint(void) {
     install(SIGILL, skip);
     install(SIGTRAP, skip);
     n_faults = 0;
-    /* An encoding of the custom-0 space that nobody implements. */
+    /* An unimplemented encoding of the custom-0 space. */
     __asm__ volatile("la %0, 1f\n.balign 4\n1: .4byte 0x0000000b" : "=&r"(at) : : "memory");
     CHECK_EQ(n_faults, 1);
     CHECK_EQ(seen.si_signo, SIGILL);

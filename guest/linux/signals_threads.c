@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Which thread or process a signal reaches: thread-directed and process-directed signals, masks of each thread, a thread
- * that only waits for signals, SIGCHLD with its cause, ping-pong between processes, and deaths that take all threads. */
+ * Which thread or process a signal reaches: thread-directed and process-directed signals, masks of
+ * each thread, a thread that only waits for signals, SIGCHLD with its cause, ping-pong between
+ * processes, and deaths that take all threads. */
 #include "check.h"
 
 #include <pthread.h>

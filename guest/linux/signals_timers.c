@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Signals that time sends: alarm, the three interval timers, POSIX timers with values, periods, overruns and absolute
- * times, and timers across fork. Nothing here depends on how fast the program runs, only that time passes. */
+ * Signals that time sends: alarm, the three interval timers, POSIX timers with values, periods,
+ * overruns and absolute times, and timers across fork. Nothing here depends on how fast the program
+ * runs, only that time passes. */
 #include "check.h"
 
 #include <signal.h>

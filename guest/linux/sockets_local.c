@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * AF_UNIX sockets: by path, by abstract name and by none, in all three types. Servers and clients are processes of this
- * program. */
+ * AF_UNIX sockets: by path, by abstract name and by none, in all three types. Servers and clients
+ * are processes of this program. */
 #include "check.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Several threads on the same words, with exact totals: C11 atomics of each width, compare-exchange loops, hand-written
- * LR/SC loops on different words of one cache line, message passing with release and acquire, and Dekker's handshake that
- * only sequential consistency allows. */
+ * Several threads on the same words, with exact totals: C11 atomics of each width, compare-exchange
+ * loops, hand-written LR/SC loops on different words of one cache line, message passing with
+ * release and acquire, and Dekker's handshake that only sequential consistency allows. */
 #include "check.h"
 
 #include <pthread.h>
@@ -169,7 +169,7 @@ static void *handshake(void *arg) {
         if (me == 0 && seen[0] == 0 && seen[1] == 0)
             both_zero++;
         atomic_fetch_add(&phase, 1);
-        while (atomic_load(&phase) < 4 * round) /* nobody clears before both have looked */
+        while (atomic_load(&phase) < 4 * round) /* no thread clears before both have read */
             sched_yield();
         atomic_store(&flags[me], 0);
         if (me == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Life of a thread: create, join, detach, exit values, thread-local storage, keys with destructors, once, attributes and
- * stacks, cancellation with clean-up handlers, exit from a thread, fork in a threaded process. */
+ * Life of a thread: create, join, detach, exit values, thread-local storage, keys with destructors,
+ * once, attributes and stacks, cancellation with clean-up handlers, exit from a thread, fork in a
+ * threaded process. */
 #include "check.h"
 
 #include <pthread.h>
@@ -76,7 +76,7 @@ static void *use_tls(void *arg) {
     tls_value += me;
     memset(tls_aligned, (int)me, sizeof tls_aligned);
     errno = (int)me;
-    pthread_barrier_wait(&barrier); /* everybody has written */
+    pthread_barrier_wait(&barrier); /* all threads have written */
     CHECK_EQ(errno, me);
     CHECK_EQ(tls_zero, me);
     CHECK_EQ(tls_value, 0x1122334455667788 + me);

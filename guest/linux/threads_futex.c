@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * The futex system call by itself: value mismatch, time-outs relative and absolute, wake counts, bit sets, requeue,
- * WAKE_OP, interruption, private and shared words, and the kernel's own wake when a thread's CLEARTID word is zeroed. */
+ * The futex system call by itself: value mismatch, time-outs relative and absolute, wake counts,
+ * bit sets, requeue, WAKE_OP, interruption, private and shared words, and the kernel's own wake
+ * when a thread's CLEARTID word is zeroed. */
 #include "check.h"
 
 #include <linux/futex.h>
@@ -71,7 +71,7 @@ static void *sleep_on(void *arg) {
     return (void *)result;
 }
 
-/* A wake before the sleeper is really asleep wakes nobody, so ask until the kernel has found as many as wanted. */
+/* Repeats the wake until it woke the wanted number, because sleepers may not sleep yet. */
 static void wake_exactly(_Atomic uint32_t *at, int n, uint32_t bits) {
     int woken = 0;
     while (woken < n) {
@@ -118,7 +118,7 @@ static void test_requeue_moves_sleepers(void) {
     word2 = 7;
     start_sleepers(threads, sleepers, 3);
     CHECK_FAILS(futex(&word, FUTEX_CMP_REQUEUE_PRIVATE, 1, (void *)2, &word2, 99), EAGAIN);
-    /* Wakes one and moves two; only then is there somebody to wake at the second word. */
+    /* Wakes one and moves two; only then does the second word have waiters. */
     CHECK_EQ(futex(&word, FUTEX_CMP_REQUEUE_PRIVATE, 1, (void *)2, &word2, word), 3);
     CHECK_EQ(futex(&word, FUTEX_WAKE_PRIVATE, 10, NULL, NULL, 0), 0);
     CHECK_EQ(futex(&word2, FUTEX_WAKE_PRIVATE, 10, NULL, NULL, 0), 2);
@@ -194,7 +194,7 @@ static void test_signal_interrupts(void) {
     section("interruption");
 }
 
-/* A raw clone: the kernel writes the child's id at birth, zeroes it at death and wakes whoever waits there. */
+/* A raw clone: the kernel writes the child's id, zeroes it at the end and wakes its waiters. */
 static int raw_thread(void *arg) {
     *(int *)arg = gettid();
     return 0;

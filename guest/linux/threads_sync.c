@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * The pthread synchronization objects under contention, each with an exact total: mutexes of every type, condition
- * variables, barriers, read-write locks, semaphores, timed waits, and objects shared between processes. */
+ * The pthread synchronization objects under contention, each with an exact total: mutexes of every
+ * type, condition variables, barriers, read-write locks, semaphores, timed waits, and objects
+ * shared between processes. */
 #include "check.h"
 
 #include <pthread.h>
@@ -126,7 +126,7 @@ static void test_condition_variables(void) {
     section("condition variables");
 }
 
-/* In each round every thread adds its number; exactly one sees the serial value and checks the sum. */
+/* Every thread adds its number in each round; the serial thread checks the sum. */
 static pthread_barrier_t barrier;
 static long round_sum, n_serial;
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Builds the payloads of programs.txt into OUT, NAME.elf each, skipping those that are newer than everything they are made from. Checks,
-# output and page tables are those of ../bare.
+# Builds the payloads of programs.txt into OUT, NAME.elf each, skipping those that are newer than
+# everything they are made from. Checks, output and page tables are those of ../bare.
 #
 #   guest/sbi/build.sh OUT [NAME...]
 set -eu

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Every call of the SBI PMU extension with every error that OpenSBI 1.1 gives, on the machine it has found: N_HPM programmable counters of
- * HPM_BITS bits. Where that firmware is more generous than the specification (SBI 1.0, chapter 11), a comment says so. */
+ * Every call of the SBI PMU extension with every error of OpenSBI 1.1, for N_HPM programmable
+ * counters of HPM_BITS bits. Comments name deviations from SBI 1.0, chapter 11. */
 #include "sbi.h"
 
 #ifdef U74
@@ -33,7 +33,7 @@ static void check_config(sbi_result r, u64 error, u64 value) {
     CHECK(r.error, error);
     CHECK(r.value, error == 0 ? value : 0);
 }
-/* An event for programmable counters that this firmware starts and clears by flags of config_matching, too. */
+/* A programmable event that the flags of config_matching start and clear in this firmware. */
 static u64 plain_event(void) { return HAS_SSCOFPMF ? EVENT_CYCLES : EVENT_BRANCHES; }
 static void forget(u64 n) {
     u64 error = pmu_stop(n, 1, STOP_RESET);
@@ -71,7 +71,7 @@ static void test_information(void) {
     CHECK(sbi_call(EID_PMU, PMU_COUNTER_INFO, -1, 0, 0, 0, 0).error, INVALID_PARAM);
 }
 
-/* As Linux asks which events there are: every general event and every cache event, codes that nobody has defined included. */
+/* Linux's probe: every general event and every cache event, undefined codes included. */
 static void test_events(void) {
     for (u64 type = 0; type < 2; type++)
         for (u64 code = 0; code < 80; code++) {
@@ -89,7 +89,7 @@ static void test_events(void) {
                 CHECK(r.value, 2);
             else
                 CHECK_TRUE(r.value < 64 && (PROGRAMMABLE >> r.value & 1) == 1);
-            /* what has not been started is stopped already, but cycle and instret run from the beginning */
+            /* counters are stopped before their start, but cycle and instret always run */
             CHECK(pmu_stop(r.value, 1, STOP_RESET), r.value < 3 ? 0 : ERROR(ALREADY_STOPPED));
             CHECK(pmu_stop(r.value, 1, STOP_RESET), INVALID_PARAM); /* forgotten */
         }
@@ -135,7 +135,7 @@ static void test_raw_events(void) {
     check_context = 0;
 }
 
-/* Base and mask choose counters: each one alone, all until none is left, none, and more than there are. */
+/* Base and mask choose counters: each alone, all in turn, none, and more than exist. */
 static void test_choice(void) {
     u64 event = is_qemu ? EVENT_DTLB_READ_MISS : EVENT_BRANCHES;
 #ifdef U74
@@ -218,7 +218,7 @@ static void test_start_and_stop(void) {
         CHECK(pmu_stop(n, 1, 0), INVALID_PARAM);
     }
     check_context = 0;
-    /* Several at once: the error is that of the last one which is configured, and the others are started nevertheless. */
+    /* Several counters: the call returns the error of the last one and starts the others. */
     check_config(pmu_config(3, 1, 0, EVENT_ITLB_MISS, 0), 0, 3);
     check_config(pmu_config(4, 1, 0, EVENT_ITLB_MISS, 0), 0, 4);
     CHECK(pmu_start(0, HARDWARE & ~UINT64_C(5), START_SET_VALUE, 7), 0);
@@ -250,7 +250,7 @@ static void test_fixed_counters(void) {
     for (u64 n = 0; n < 3; n += 2) {
         check_context = n;
         u64 event = n == 0 ? EVENT_CYCLES : EVENT_INSTRUCTIONS;
-        /* an earlier test had them reset, as Linux does when it looks for events; this is how they come back */
+        /* an earlier test reset them, as Linux's probe of events does; this restores them */
         check_config(pmu_config(n, 1, 0, event, 0), 0, n);
         u64 error = pmu_start(n, 1, 0, 0);
         CHECK_TRUE(error == 0 || error == ERROR(ALREADY_STARTED));
@@ -275,7 +275,7 @@ static void test_fixed_counters(void) {
     check_context = 0;
 }
 
-/* Flags of config_matching. CLEAR and START work for general events; OpenSBI 1.1 forgets them for cache and raw events. */
+/* config_matching: OpenSBI 1.1 obeys CLEAR and START for general events only. */
 static void test_flags(void) {
     u64 event = plain_event();
     for (u64 flags = 0; flags < 256; flags += 2) {

@@ -50,7 +50,7 @@ typedef struct expectation {
 enum { FRAME = COUNTED_INSNS + RETURNS }; /* around every piece of code, and its return */
 
 #ifdef U74
-/* Class 0: single kinds, sums of two, all. The frame is the same for both, but the firmware's own share is not known. */
+/* Class 0: single kinds, sums of two, all. Differences cancel the firmware's unknown share. */
 static const expectation expected[] = {
     {EVENT_RAW, 0x200, 0, LOADS},
     {EVENT_RAW, 0x400, 0, STORES},
@@ -144,7 +144,7 @@ static void test_all_at_once(void) {
     CHECK(pmu_stop(3, mask >> 3, STOP_RESET), ALREADY_STOPPED);
 }
 
-/* instret and cycle: never filtered, so differences. Without a cache miss and with nothing to wait for, a nop takes a cycle. */
+/* instret and cycle have no filters, so differences count. A nop without a miss takes a cycle. */
 static void test_fixed_counters(void) {
     CHECK(pmu_stop(0, 5, 0), 0);
     u64 cycles[2], instructions[2];
@@ -220,7 +220,7 @@ static void test_cycles(void) {
     CHECK(pmu_stop(0, mask, STOP_RESET), ALREADY_STOPPED);
 }
 
-/* Every access of a stride goes to a line that nobody has touched; again, it finds all of them. */
+/* The first pass of a stride touches only new lines; the second pass hits all of them. */
 static void test_caches(void) {
     static const struct {
         u64 event, of_new_lines, of_known_lines;
@@ -278,7 +278,7 @@ static void test_translation(void) {
     check_context = 0;
 }
 
-/* A number of counts, then as many again without a new start value; the counter goes on where it stood. */
+/* Counts twice without a new start value; the counter continues from its value. */
 static void test_going_on(void) {
     u64 n = configured(hpm_mask, 0, EVENT_RAW, 0x10000b);
     CHECK(count(n, mixture, (u64)cells, 0), MULS);

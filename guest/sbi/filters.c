@@ -20,7 +20,7 @@ void run_program(void);
 extern char program[];
 enum { S_INSNS = COUNTED_INSNS + 7 + 7 * (N_CALLS - 1) + 3, S_MULS = 2 * (N_CALLS - 1) };
 enum { U_INSNS = 20 * N_CALLS + (N_CALLS - 1), U_MULS = 3 * N_CALLS };
-/* Branches are those of perf: conditional ones and jumps. S: BEQZ for each call, a call and a return. */
+/* perf's branches: conditional ones and jumps. S: BEQZ for each call, a call and a return. */
 enum { S_BRANCHES = N_CALLS + COUNTED_JALR + 1, U_BRANCHES = N_CALLS - 1 };
 
 static void run_counted(u64 mask) { CHECK(counted(0, mask, run_program, N_CALLS, (u64)program), 0); }
@@ -39,7 +39,7 @@ static void test_flags_are_hints(void) {
 #else
 static u64 expected(u64 flags, u64 in_s, u64 in_u) { return (flags & CONFIG_SINH ? 0 : in_s) + (flags & CONFIG_UINH ? 0 : in_u); }
 
-/* Every combination of flags, by event; VUINH, VSINH mean modes that do not exist, MINH what is filtered anyway. */
+/* All flags by event. VUINH and VSINH name absent modes; the firmware always sets MINH. */
 static void test_every_flag(void) {
     static const struct {
         u64 event, data, in_s, in_u;
@@ -62,7 +62,7 @@ static void test_every_flag(void) {
     check_context = 0;
 }
 
-/* Four filters of each of seven events in one run: what one filter takes away, another one lets through. */
+/* Four filters of each of seven events in one run: counts of complementary filters add up. */
 static void test_shares_add_up(void) {
     static const u64 filters[] = {0, CONFIG_UINH, CONFIG_SINH, CONFIG_UINH | CONFIG_SINH};
     static const u64 events[] = {EVENT_CYCLES, EVENT_INSTRUCTIONS, EVENT_BRANCHES, EVENT_BRANCH_MISSES, EVENT_L1D_READ, 8, 9};
@@ -106,8 +106,8 @@ static void test_filters_end_with_the_configuration(void) {
 }
 #endif
 
-/* What user mode may read is up to scounteren alone: the firmware gives supervisor mode everything. time is left out: where user mode may
- * not read it, OpenSBI does so for it. */
+/* What user mode may read is up to scounteren alone: the firmware gives supervisor mode everything.
+ * time is left out: where user mode may not read it, OpenSBI does so for it. */
 static void test_user_access(void) {
     csr_write(scounteren, 0);
     for (u64 n = 0; n < 32; n++) {

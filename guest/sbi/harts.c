@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Counters of two harts through firmware: each hart has its own, configures, starts and reads them without the other, and samples with an
- * interrupt of its own. A hart that stops (HSM) leaves nothing behind. Interrupts and fences between harts are events of the firmware. */
+ * Counters of two harts through firmware. Each hart configures, reads and samples its own counters.
+ * A stopped hart (HSM) leaves no state. IPIs and remote fences are events of the firmware. */
 #include "sbi.h"
 
 #define LCOFI BIT(IRQ_LCOFI)
@@ -30,7 +30,7 @@ static void run_second(void (*code)(u64 hart)) { /* to its end */
     await_status(second, STOPPED);
 }
 
-/* What the second hart found; it does not check, because checks are the first one's. */
+/* Results of the second hart. Only the first hart checks. */
 static u64 found[32];
 static void need(u64 i, u64 value) { found[i] = value; }
 
@@ -220,7 +220,7 @@ static void test_traffic(void) {
     exchange(first);
     await_status(second, STOPPED);
     CHECK(errors, 0);
-    /* a fence is asked for by an IPI, which OpenSBI counts as one, too; one that comes while another one is pending is not received */
+    /* OpenSBI counts a fence request as an IPI. It merges an IPI with a pending one. */
     enum { N_ALL = N_IPIS + N_FENCES_I + N_SFENCES + N_SFENCES_ASID };
     static const u64 sent[] = {N_ALL, 0, N_FENCES_I, 0, N_SFENCES, 0, N_SFENCES_ASID, 0};
     static const u64 received[] = {0, N_ALL, 0, N_FENCES_I, 0, N_SFENCES, 0, N_SFENCES_ASID};

@@ -106,7 +106,7 @@ static void test_instructions(void) {
     check_context = 0;
 }
 
-/* Three counters at a time, two of which sample: each has its own flag, and goes on undisturbed when another one overflows. */
+/* Three counters, two of which sample: an overflow of one does not disturb the others. */
 static void test_two_at_a_time(void) {
     sampler_reset();
     enum { TURNS = 20000, OF_INSNS = 700, OF_BRANCHES = 111 };
@@ -160,7 +160,7 @@ static void test_misses(void) {
     check_context = 0;
 }
 
-/* Cycles come several at a time, so a sample may be late, but none is lost: with the phase kept, there is one for every period. */
+/* Cycles advance in steps, so samples may be late, but each period still gives one sample. */
 static void test_cycles(void) {
     for (u64 period = 100; period <= 10000; period *= 10) {
         check_context = period;
@@ -177,7 +177,7 @@ static void test_cycles(void) {
     check_context = 0;
 }
 
-/* Supervisor mode samples itself: after the first period the handler's own instructions count, the same number each time. */
+/* S samples itself: after the first period a constant number of handler instructions counts. */
 static void test_supervisor(void) {
     sampler_reset();
     enum { PERIOD = 1000, TURNS = 20000 };
@@ -205,7 +205,7 @@ static void test_supervisor(void) {
     CHECK(csr_read(sip) & LCOFI, 0);
 }
 
-/* The flag by which the firmware arms: set by config_matching, cleared by start, unless an interrupt is still pending. */
+/* OF: config_matching sets it; start clears it unless an interrupt is pending. */
 static void test_arming(void) {
     CHECK(csr_read(scountovf), hpm_mask); /* so the firmware leaves them */
     for (u64 n = 3; n < n_hardware; n++) {

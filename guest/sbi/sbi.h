@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What payloads of firmware share, besides ../bare/bare.h: calls of the firmware, the calls of its PMU extension by name, counters by
- * number. A program is main() in supervisor mode, on the hart that the firmware boots. Everything that bare.h says of checks, modes,
- * page tables and the board holds, except that a program is not in machine mode: mhartid, msip and mtimecmp are the firmware's. */
+ * What payloads of firmware share, besides ../bare/bare.h: calls of the firmware, the calls of its
+ * PMU extension by name, counters by number. A program is main() in supervisor mode, on the hart
+ * that the firmware boots. Everything that bare.h says of checks, modes, page tables and the board
+ * holds, except that a program is not in machine mode: mhartid, msip and mtimecmp are the
+ * firmware's. */
 #ifndef GUEST_SBI_H
 #define GUEST_SBI_H
 
@@ -36,7 +38,8 @@ u64 pmu_start(u64 base, u64 mask, u64 flags, u64 value); /* the error, 0 is none
 u64 pmu_stop(u64 base, u64 mask, u64 flags);
 sbi_result pmu_fw_read(u64 counter);
 
-/* What this machine's firmware offers: the preset is told apart by the number of counters, which pmu_calls checks. */
+/* What this machine's firmware offers: the preset is told apart by the number of counters, which
+ * pmu_calls checks. */
 extern u64 n_hpm, n_hardware, n_counters; /* programmable; those and cycle, time, instret; firmware's counters too */
 extern u64 hpm_mask;                      /* the programmable ones */
 void find_counters(void);
@@ -45,17 +48,20 @@ u64 counter(u64 n);                                       /* reads hpmcounter n,
 u64 counted(u64 base, u64 mask, void (*code)(void), u64 a0, u64 a1);
 enum { COUNTED_INSNS = 8, COUNTED_ALU = 7, COUNTED_JALR = 1 };
 
-/* A function in assembly whose instructions are all 32 bits wide, but for the return; it starts a cache line. */
+/* A function in assembly whose instructions are all 32 bits wide, but for the return; it starts a
+ * cache line. */
 #define COUNTED_CODE(name, ...) \
     void name(void);            \
     __asm__(".text\n.balign 64\n.globl " #name "\n" #name ":\n .option push\n .option norvc\n" __VA_ARGS__ "\n .option pop\n ret\n")
 
-/* Called with each trap of what run_in runs; true: the interrupted code goes on. NULL: every trap ends it. */
+/* Called with each trap of what run_in runs; true: the interrupted code goes on. NULL: every trap
+ * ends it. */
 extern bool (*trap_hook)(outcome *);
 /* Another hart, in supervisor mode; it stops when the function returns. */
 u64 sbi_hart_start(u64 hart, void (*code)(u64 hart));
 u64 hart_status(u64 hart);
-/* The payload's own 2 MiB as S sees it, address for address, and as U sees it, USER_ALIAS lower; 16 MiB of RAM and the devices for S. */
+/* The payload's own 2 MiB as S sees it, address for address, and as U sees it, USER_ALIAS lower; 16
+ * MiB of RAM and the devices for S. */
 u64 *payload_map(void);
 #define FRESH_MEMORY (RAM_BASE + 0x1000000) /* 16 MiB that nothing has touched */
 enum { FRESH_BYTES = 0x1000000 };

@@ -3,9 +3,9 @@
 //
 //   sharing KIND [THREADS [ROUNDS]]
 //
-// Each thread does its part of ROUNDS, and the result is checked at the end. tests/guest/sharing.py
-// and bench/contention.py run all kinds; docs/false-sharing.md shows two of them. Nothing printed
-// depends on time, so that any RISC-V Linux prints the same.
+// Each thread does its part of ROUNDS, and the program checks the result. bench/contention.py runs
+// all kinds; docs/false-sharing.md shows two of them. The output does not depend on time, so every
+// RISC-V Linux prints equal text.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

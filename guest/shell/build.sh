@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Builds busybox from Debian's source package, twice from one configuration: for riscv64, the guest, and for this machine,
-# the oracle (qemu-user cannot execve a RISC-V file, so it cannot run a shell).
+# Builds busybox from Debian's source package, twice from one configuration: for riscv64, the guest,
+# and for this machine, the oracle (qemu-user cannot execve a RISC-V file, so it cannot run a
+# shell).
 #
 #   guest/shell/build.sh OUT
 #
 #   OUT/busybox         riscv64, static
 #   OUT/host/busybox    this machine, static
 #
-# The shell runs its own applets by executing /proc/self/exe, so pipelines need no other program. Sources come through
-# apt-get source with lists of its own under OUT/busybox-build; nothing of the system's apt setup changes. What is already
-# built is left alone; a filled OUT needs no network.
+# The shell runs its own applets by executing /proc/self/exe, so pipelines need no other program.
+# Sources come through apt-get source with lists of its own under OUT/busybox-build; nothing of the
+# system's apt setup changes. What is already built is left alone; a filled OUT needs no network.
 set -euo pipefail
 
 if [ $# -ne 1 ]; then

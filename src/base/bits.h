@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bit arithmetic everybody needs; all functions are total and free of undefined behavior for the
-// stated ranges.
+// Bit arithmetic. All functions are total and free of undefined behavior for the stated ranges.
 #ifndef TL_BASE_BITS_H
 #define TL_BASE_BITS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The name that a programmer wrote, from a symbol of C++ (Itanium C++ ABI) or Rust (both
-// manglings). Symbols come from files that nobody vouches for: depth, work and output are bounded,
-// and what does not fit is no such symbol. Spelling is that of binutils' c++filt.
+// Demangles symbols of C++ (Itanium C++ ABI) and Rust (both manglings). Depth, work and output are
+// bounded because symbols come from untrusted files. A symbol beyond a bound counts as not mangled.
+// The spelling is that of binutils' c++filt.
 #ifndef TL_BASE_DEMANGLE_H
 #define TL_BASE_DEMANGLE_H
 
@@ -15,8 +15,7 @@ typedef enum tl_demangle_form {
 
 enum { TL_DEMANGLE_BYTES = 4096 };
 
-// False: `symbol` is not mangled, or not in a way that is understood; ret_text then holds nothing
-// of value.
+// False: `symbol` is not mangled, or its mangling is unknown; ret_text is then undefined.
 bool tl_demangle(const char *symbol, tl_demangle_form form, char ret_text[TL_DEMANGLE_BYTES]);
 
 #endif

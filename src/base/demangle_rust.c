@@ -80,7 +80,7 @@ static bool is_hash(const char *name, size_t n) {
 
 bool tl_demangle_rust_legacy(tl_demangle_text *in, tl_demangle_out *out) {
     const char *from = in->at;
-    for (int pass = 0; pass < 2; pass++) { // first look for the hash at the end, then write
+    for (int pass = 0; pass < 2; pass++) { // the first pass finds the hash at the end, the second pass writes
         bool is_first = true;
         in->at = from;
         for (;;) {
@@ -116,7 +116,7 @@ typedef struct v0 {
     tl_demangle_text in;
     const char *begin; // behind "_R": back references count from here
     tl_demangle_out *out;
-    bool is_silent; // what is read is not shown
+    bool is_silent; // parts are read without output
     uint32_t n_bound, depth, n_steps;
 } v0;
 

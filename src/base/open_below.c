@@ -87,7 +87,7 @@ int tl_open_dir_below(int dir_fd, const char *path) {
 typedef struct walk {
     int root_fd, fd;         // fd: of `cur`; root_fd itself at the root
     char cur[PATH_MAX];      // without a leading slash; "" is the root
-    char todo[2 * PATH_MAX]; // what is left
+    char todo[2 * PATH_MAX]; // the rest of the path
     unsigned n_links;
 } walk;
 

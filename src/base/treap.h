@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A search tree of nodes that lie within what they order, with a summary of each subtree for
-// searches that look for more than a place. It is a treap: priorities come from a fixed sequence,
+// searches by more than a key. It is a treap: priorities come from a fixed sequence,
 // so that its shape is the same in every run, and its depth is about three times the logarithm of
 // the number of nodes. Searches walk `left` and `right` themselves. Nothing is allocated.
 #ifndef TL_BASE_TREAP_H
@@ -26,6 +26,6 @@ typedef struct tl_treap { // zeroed but for its type: empty
 
 void tl_treap_insert(tl_treap *tree, tl_treap_node *node);  // which compares equal to none of the tree
 void tl_treap_remove(tl_treap *tree, tl_treap_node *node);  // which is in the tree
-void tl_treap_changed(tl_treap *tree, tl_treap_node *node); // what its summary is made of; its place is the same
+void tl_treap_changed(tl_treap *tree, tl_treap_node *node); // the inputs of its summary changed; its key did not
 
 #endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The board: makes the devices, finds the one that an access is for, and gives devices what they
-// may ask for; see board.h. A device says when it wants to be asked again, and the board keeps the
-// earliest such cycle: between two of them no device has anything to do. An access that changes the
-// schedule ends the hart's run, so that the loop above looks at the new one. An access happens at
-// the time of the hart that makes it; what falls due by time happens only in ticks, because another
-// hart may stand further back.
+// The board: makes the devices, routes accesses to devices and serves requests of devices; see
+// board.h. Each device returns the cycle of its next tick, and the board keeps the earliest cycle.
+// No device acts between ticks. An access that changes the schedule ends the hart's run because the
+// run loop must read the new schedule. An access happens at the time of the accessing hart. Timed
+// actions of devices happen only in ticks, because another hart may be behind.
 #include "board/board.h"
 
 #include <errno.h>
@@ -22,8 +21,8 @@ static void settle_next_event(tl_board *board) {
         board->next_event = board->next_tick[i] < board->next_event ? board->next_tick[i] : board->next_event;
 }
 
-// Asks device i at now_cycles. Its answer lies in the future, so that time goes on whatever it
-// says.
+// Ticks device i at now_cycles. The next tick is forced into the future, because time must advance
+// whatever the device returns.
 static void ask(tl_board *board, uint32_t i) {
     tl_device *device = board->devices[i];
     uint64_t next = device->type->tick ? device->type->tick(device) : UINT64_MAX;
@@ -39,7 +38,7 @@ static void ask_woken(tl_board *board) {
     settle_next_event(board);
 }
 
-// -- What devices may ask for.
+// -- Requests of devices.
 
 static uint64_t now_cycles(void *ctx) { return ((tl_board *)ctx)->now_cycles; }
 
@@ -71,14 +70,14 @@ static void set_irq(void *ctx, uint32_t source, bool level) {
     tl_plic_set_source(board->interrupt_controller, source, level);
 }
 
-// A hart calls another one: about what lies in memory.
+// A hart interrupts another hart, probably about data in shared memory.
 static void note_sharing(const tl_board *board) {
     for (uint32_t i = 0; i < board->machine->n_harts; i++)
         tl_hart_note_sharing(board->machine->harts[i], board->now_cycles);
 }
 
-// A hart that waits goes on at the time of the access or tick that raises its interrupt, not when
-// somebody looks at it next.
+// A hart in WFI continues at the time of the access or tick that raises its interrupt. The time at
+// which the run loop next checks the hart does not matter.
 static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
     tl_board *board = ctx;
     tl_hart *h = board->machine->harts[hart];
@@ -116,8 +115,8 @@ static void finish(void *ctx, int32_t status) {
 
 static void reset(void *ctx) { ((tl_board *)ctx)->wants_reset = true; }
 
-// The console's descriptors are the user's: they may be shared, and non-blocking or not, so that is
-// left as it is.
+// O_NONBLOCK of the console's descriptors is left unchanged, because the user may share the
+// descriptors with other programs.
 static void flush_console(tl_board *board) {
     size_t done = 0;
     while (board->console_out >= 0 && done < board->n_console) {
@@ -130,7 +129,7 @@ static void flush_console(tl_board *board) {
             if (poll(&ready, 1, -1) < 0 && errno != EINTR)
                 board->console_out = -1;
         } else if (errno != EINTR) {
-            board->console_out = -1; // nobody is there any more: the guest need not know
+            board->console_out = -1; // the reader is gone; the guest sees no error
         }
     }
     board->n_console = 0;
@@ -149,7 +148,7 @@ static void put(void *ctx, const uint8_t *bytes, size_t n) {
 
 static size_t get(void *ctx, uint8_t *bytes, size_t n) {
     tl_board *board = ctx;
-    flush_console(board); // a prompt is seen before its answer is asked for
+    flush_console(board); // print a prompt before the answer is read
     struct pollfd ready = {.fd = board->console_in, .events = POLLIN};
     if (board->console_in < 0 || n == 0 || poll(&ready, 1, 0) != 1)
         return 0;
@@ -163,7 +162,7 @@ static size_t get(void *ctx, uint8_t *bytes, size_t n) {
 
 static bool has_input(void *ctx) { return ((tl_board *)ctx)->console_in >= 0; }
 
-// -- What harts ask.
+// -- Accesses of harts.
 
 static tl_device *device_at(tl_board *board, uint64_t paddr, uint32_t size_bytes) {
     tl_device *device = board->devices[board->last_device];
@@ -227,7 +226,7 @@ static uint64_t *interrupt_tally_of(const tl_machine *machine) {
 
 static tl_device **next_device(tl_board *board) { return &board->devices[board->n_devices]; }
 
-// `status` is what the constructor of *next_device said.
+// `status` is the result of the constructor of *next_device.
 static bool has_added(tl_board *board, tl_status status) {
     if (status == TL_OK)
         board->next_tick[board->n_devices++] = 0;

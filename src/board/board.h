@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The board: which devices stand where, who answers an access, when a device wants to be asked
-// again, and the device tree that says so.
+// The board: the devices and their addresses, the routing of accesses, the ticks of devices, and
+// the device tree.
 #ifndef TL_SYSTEM_BOARD_H
 #define TL_SYSTEM_BOARD_H
 
@@ -22,18 +22,18 @@ typedef struct tl_board {
     tl_device_host host;
     tl_bus bus;
     tl_device *devices[TL_MAX_DEVICES];
-    uint64_t next_tick[TL_MAX_DEVICES]; // cycle, UINT64_MAX: only when woken
+    uint64_t next_tick[TL_MAX_DEVICES]; // cycle; UINT64_MAX: no tick before an access
     uint32_t n_devices;
-    uint32_t last_device; // that answered
+    uint32_t last_device; // the device of the last access
     uint64_t next_event;  // the least of next_tick; later than the cycle of the tick before
     uint64_t now_cycles;  // of the access or tick under way
-    bool has_woken;       // a hart that waited runs: whose turn it is must be asked again; the run loop clears it
+    bool has_woken;       // a hart in WFI was woken, so the run loop must choose a hart again; the run loop clears it
     bool has_finished, wants_reset;
     int32_t finish_status; // 0 is success
     tl_device *interrupt_controller;
     uint64_t sources[2];       // levels of the interrupt controller's inputs
     uint64_t *interrupt_tally; // dma.interrupt
-    const tl_pmu_tree *pmu; // the harts' PMU in the device tree; NULL: it has none. Whoever attaches a PMU sets it before the tree is made
+    const tl_pmu_tree *pmu;    // the harts' PMU in the device tree; NULL: none. Set it before the tree is made
     // console
     int console_in, console_out; // -1: none, or no more
     uint8_t console[TL_CONSOLE_BYTES];
@@ -44,8 +44,8 @@ typedef struct tl_board {
 // Makes the devices in the machine's arena and hangs the bus into its memory system.
 TL_MUST_CHECK tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_options *options, tl_error *err);
 void tl_board_done(tl_board *board);
-// Everything that is due at `cycle` happens; then board->next_event says when next. What the guest
-// printed is out afterwards.
+// Ticks every device that is due at `cycle`, sets board->next_event and writes the guest's output
+// to console_out.
 void tl_board_tick(tl_board *board, uint64_t cycle);
 // Writes the flattened tree of machine, board and options into ret_bytes; TL_EINVAL: does not fit.
 typedef struct tl_initrd_range {

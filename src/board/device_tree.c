@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The flattened device tree that firmware and kernels are given: what stands on the board, as
-// QEMU's virt board would say it, with the harts' real caches and TLBs, and the PMU's own rows. The
-// first error of libfdt sticks, so the text below reads like the tree.
+// The flattened device tree for firmware and kernels. It describes the board in the format of
+// QEMU's virt board, with the harts' caches and TLBs and the PMU's rows. The first error of libfdt
+// sticks, because the code below then reads like the tree.
 #include <inttypes.h>
 #include <libfdt.h>
 #include <stdio.h>
@@ -306,7 +306,7 @@ static void harts_pmu(tree *t, const tl_pmu_tree *pmu) {
 
 // -- The whole.
 
-// The same for every run of the same machine: what the kernel's generator begins with.
+// The seed of the kernel's random generator, equal in every run of a machine.
 static void random_seed(tree *t, uint64_t seed) {
     uint8_t value[SEED_BYTES];
     for (uint32_t i = 0; i < SEED_BYTES; i += 8) { // splitmix64

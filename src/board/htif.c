@@ -2,9 +2,9 @@
 // The host-target interface of riscv-tests, riscv-pk and Spike: two words of memory, the symbols
 // `tohost` and `fromhost`. A word in tohost names a device (bits 56 to 63), a command (48 to 55)
 // and a payload. Device 0 ends the program (odd payload) or serves a request block: eight words,
-// the number of a Linux system call and its arguments, whose first word becomes the result. Device
-// 1 is the console. What is not known is said, because a program that waits for an answer only
-// hangs. The words are looked at between runs of a hart.
+// the number of a Linux system call and its arguments. The result replaces the first word. Device 1
+// is the console. Unknown commands are reported, because a program that waits for an answer hangs.
+// The run loop polls the words between runs of a hart.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

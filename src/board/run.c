@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The run loop of system software: whose turn it is, which interrupt is due, how long a hart may
-// run before something happens to it.
+// The run loop of system software. It chooses the hart to run, takes interrupts, and bounds each
+// run by the hart's next event.
 //
-// Everything depends on the state of the machine only. Devices act, interrupts are taken and turns
-// change between fetch runs; limits and breakpoints cut a run anywhere and change nothing. A hart
-// that waits (WFI) lets its clock run idle to the next thing that can happen.
+// A run depends on the state of the machine only. Devices act, interrupts are taken and turns
+// change between fetch runs. Limits and breakpoints cut a run anywhere and change nothing. The
+// clock of a hart in WFI advances idle to the next event.
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "board/system_internal.h"
 #include "isa/rv/privileged.h"
 
-enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 }; // how often tohost is looked at
+enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 }; // HTIF_EVERY_CYCLES: between two polls of tohost
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -53,10 +53,10 @@ static uint32_t running_harts(const tl_system *system) {
 // All harts stand at this cycle or behind it: those that wait, wait until then.
 static void settle(tl_system *system, uint64_t cycle) { tl_machine_settle(system->machine, running_harts(system), cycle); }
 
-// While every hart waits and somebody may still type, time passes as the host's does, until the
+// While every hart waits and the console may deliver input, time follows the host's clock until the
 // guest's next event or a key.
 static void wait_for_input(const tl_system *system, uint64_t cycles) {
-    const uint64_t most_ns = 20000000; // so that a request to stop is seen
+    const uint64_t most_ns = 20000000; // bounds the delay of a request to stop
     double ns = (double)cycles * 1e9 / (double)system->machine->config.clock_hz;
     struct timespec rest = {.tv_nsec = ns < (double)most_ns ? (long)ns : (long)most_ns};
     struct pollfd input = {.fd = system->board.console_in, .events = POLLIN};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // System software on the machine: a board around the harts (devices, device tree), firmware, a
-// kernel or a bare-metal program, and the loop that runs them. Nothing is emulated for the guest:
-// what traps goes to the guest's own handlers.
+// kernel or a bare-metal program, and the loop that runs them. The simulator emulates nothing for
+// the guest: traps go to the guest's own handlers.
 //
 // The address map is that of QEMU's `virt` board, so that the same images run on both: finisher
 // 0x100000, RTC 0x101000, CLINT 0x2000000, PLIC 0xc000000, UART 0x10000000 (irq 10), virtio-mmio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the files of this folder share: the system itself, and how its images came into memory.
+// Declarations that the files of this folder share: the system and the loader of its images.
 #ifndef TL_SYSTEM_SYSTEM_INTERNAL_H
 #define TL_SYSTEM_SYSTEM_INTERNAL_H
 
@@ -18,7 +18,7 @@ struct tl_system {
     tl_symbols *symbols[TL_MAX_IMAGES]; // of the program, or of kernel and firmware, in the order in which they are searched
     uint32_t n_symbols;
     bool has_kernel_symbols;                    // it is an ELF file
-    uint64_t entry, device_tree, firmware_info; // what every hart begins with: pc, a1, a2
+    uint64_t entry, device_tree, firmware_info; // pc, a1 and a2 of every hart at the start
     uint64_t tohost, fromhost;                  // HTIF words of a bare program, or 0
     bool wants_htif_byte;                       // the program asked for console input and has no answer yet
     uint32_t n_htif_warnings;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The board on a real machine: who answers where, what falls due when, where lines and bytes end
-// up; and the device tree as libfdt reads it. Accesses come through the bus as memory makes them.
+// The board on a real machine. The tests check the routing of accesses, ticks, interrupt lines and
+// console bytes, and the device tree as libfdt reads it. Accesses come through the bus.
 #include "board/board.h"
 
 #include <errno.h>
@@ -123,7 +123,7 @@ static void test_timer_is_due_in_its_cycle(void **state) {
     assert_int_equal(h->horizon, 100000); // reading changes no schedule
     out(&r, 0x2004008, 8, 300);
     assert_int_equal(r.board.next_event, 1500);
-    assert_int_equal(h->horizon, 0); // the loop has to look at it
+    assert_int_equal(h->horizon, 0); // the run loop must read the new schedule
     tl_board_tick(&r.board, 1499);
     assert_false(is_raised(&r, 1, TL_IRQ_MTI));
     assert_int_equal(r.board.next_event, 1500);
@@ -479,7 +479,7 @@ static void test_snooper_knows_what_the_counters_count(void **state) {
     assert_int_equal(log->values[1], 1);
     assert_int_equal(log->selects[1], 0x4001);
     assert_true(h->port->load(h, 0x80001000, 8));
-    assert_int_equal(tl_machine_tick(r.machine, 1000), 2000); // now it looks by itself
+    assert_int_equal(tl_machine_tick(r.machine, 1000), 2000); // the machine ticks the board itself
     assert_int_equal(log->n_read, 1);
     assert_int_equal(log->n_read_new, 1);
     assert_int_equal(log->values[1], 2);
@@ -487,7 +487,7 @@ static void test_snooper_knows_what_the_counters_count(void **state) {
     stop(&r);
 }
 
-// What OpenSBI 1.1 reads: rows of 3, 3 and 5 cells.
+// The properties that OpenSBI 1.1 reads: rows of 3, 3 and 5 cells.
 static void test_pmu_rows_are_written_as_firmware_reads_them(void **state) {
     (void)state;
     static const tl_pmu_tree_event events[] = {{0x3, UINT64_C(0x1122334455667788)}, {0x10009, 0x202}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Core-local interruptor: a software interrupt and a timer per hart, and the clock they share.
 // Layout of SiFive's FU540 manual, ch. 9, as on QEMU's virt board: msip at 4 * hart, mtimecmp at
-// 0x4000 + 8 * hart, mtime at 0xbff8. mtime is machine time plus an offset, which is what writing
-// mtime changes; nothing counts here, so a timer costs one event when it falls due. The timer
+// 0x4000 + 8 * hart, mtime at 0xbff8. mtime is machine time plus an offset; a write to mtime
+// changes the offset. A timer costs one event when it falls due, because no counter runs. The timer
 // interrupt is a level: mtime >= mtimecmp, unsigned. Registers of harts that do not exist read 0.
 #include "dev/devices.h"
 #include "isa/rv/arch.h"
@@ -124,7 +124,7 @@ tl_status tl_clint_new(const tl_device_place *place, uint32_t n_harts, tl_device
         return TL_ENOMEM;
     c->n_harts = n_harts < TL_MAX_HARTS ? n_harts : TL_MAX_HARTS;
     for (uint32_t i = 0; i < c->n_harts; i++)
-        c->mtimecmp[i] = UINT64_MAX; // the manual leaves it open; nobody wants an interrupt at power-on
+        c->mtimecmp[i] = UINT64_MAX; // the manual does not define the value; this one raises no interrupt at power-on
     *ret_device = &c->device;
     return TL_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the constructors of all devices have in common; see devices.h.
+// The common part of all device constructors; see devices.h.
 #include "dev/devices.h"
 
 void *tl_device_new(const tl_device_place *place, const tl_device_type *type, uint64_t window_bytes, size_t state_size, tl_error *err) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Constructors of all devices. A device lives in the arena it is given; who makes one calls its
-// type's `done`, if it has one, at the end.
+// Constructors of all devices. The caller's arena holds the device. The caller calls `done` of the
+// device's type, if it has one, at the end.
 #ifndef TL_DEV_DEVICES_H
 #define TL_DEV_DEVICES_H
 
@@ -12,15 +12,15 @@ typedef struct tl_device_place {
     const tl_device_host *host; // borrowed for the life of the device
     uint64_t base_paddr;
     uint32_t irq;            // 0: none
-    uint32_t virtio_version; // that a virtio transport shows: 1 (legacy), else 2
+    uint32_t virtio_version; // the version register of a virtio transport: 1 (legacy), else 2
 } tl_device_place;
 
 // The part that all constructors share: state_size zeroed bytes that begin with a tl_device. NULL:
 // no memory, err says so.
 void *tl_device_new(const tl_device_place *place, const tl_device_type *type, uint64_t window_bytes, size_t state_size, tl_error *err);
 
-// What a machine has at most: contexts of the interrupt controller are two per hart, sources 1 ..
-// TL_PLIC_SOURCES.
+// The most that a machine has. The interrupt controller has two contexts per hart and the sources
+// 1 .. TL_PLIC_SOURCES.
 enum { TL_PLIC_SOURCES = 95 };
 
 TL_MUST_CHECK tl_status tl_clint_new(const tl_device_place *place, uint32_t n_harts, tl_device **ret_device, tl_error *err);
@@ -34,7 +34,7 @@ TL_MUST_CHECK tl_status tl_rtc_new(const tl_device_place *place, uint64_t start_
 typedef enum tl_disk_mode {
     TL_DISK_COPY,     // the guest may write; the file stays as it is, what was written is forgotten at the end
     TL_DISK_WRITABLE, // writes go to the file
-    TL_DISK_READ_ONLY // the guest is told that it may not write
+    TL_DISK_READ_ONLY // the disk reports itself as read-only to the guest
 } tl_disk_mode;
 // TL_ENOENT, TL_EIO, ...: the file cannot be used, and why.
 TL_MUST_CHECK tl_status tl_virtio_block_new(const tl_device_place *place, const char *path, tl_disk_mode mode, tl_device **ret_device,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Platform-level interrupt controller, RISC-V PLIC specification 1.0.0, with the numbers of QEMU's
 // virt board: two contexts per hart (2 * hart: M, 2 * hart + 1: S), priorities 0 to 7. Every source
-// is a level. Its gateway passes one request on and then waits for completion: a request stays
-// pending though the level falls, until somebody claims it. A claim takes the highest priority,
-// ties go to the lower number, and thresholds do not hide from it (sec. 8); the threshold only
-// keeps the context's line low (sec. 7).
+// is a level. The gateway of a source passes one request on and then waits for completion. A
+// request stays pending until a claim, even if the level falls. A claim takes the highest priority;
+// ties go to the lower number. A claim ignores the threshold (sec. 8). The threshold only keeps the
+// context's line low (sec. 7).
 #include "dev/devices.h"
 #include "isa/rv/arch.h"
 #include "model/config.h"

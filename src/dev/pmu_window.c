@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A PMU whose registers stand in a window, as a device on the bus.
+// pmu_window is the bus device of a PMU with registers in an MMIO window.
 #include "dev/devices.h"
 
 typedef struct window {

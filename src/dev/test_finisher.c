@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What ends a run, and with which status.
+// The finisher: words that end a run, and the status of the run.
 #include "dev/test_rig.h"
 
 static void start(tl_rig *rig) {

@@ -28,7 +28,7 @@ typedef struct tl_rig {
     bool has_finished, has_reset;
     char output[4096];
     size_t n_output;
-    const char *input; // what is left of it
+    const char *input; // the rest of the input
     bool is_input_over;
     uint64_t n_gets, n_dmas;
     uint8_t ram[TL_RIG_RAM_BYTES];

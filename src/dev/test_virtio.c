@@ -45,7 +45,7 @@ typedef struct part { // of a request
 typedef struct driver {
     tl_rig rig;
     char path[64];
-    uint8_t image[N_SECTORS * SECTOR]; // what is in the file
+    uint8_t image[N_SECTORS * SECTOR]; // the contents of the file
     uint16_t next_free, next_available[2], seen[2];
 } driver;
 
@@ -634,7 +634,7 @@ static void test_queues_that_cannot_be_are_refused(void **state) {
         set_queue(d, 0, sizes[i]);
         assert_int_equal(in(d, QUEUE_READY), 0);
         assert_int_equal(in(d, STATUS), 0x4b);
-        assert_int_equal(in(d, INTERRUPT_STATUS), 0); // nobody listens before DRIVER_OK
+        assert_int_equal(in(d, INTERRUPT_STATUS), 0); // the device ignores notifications before DRIVER_OK
     }
     const uint32_t rings[] = {QUEUE_TABLE, QUEUE_DRIVER, QUEUE_DEVICE};
     for (size_t i = 0; i < TL_COUNT_OF(rings); i++) {
@@ -692,7 +692,7 @@ static void test_console_sends_and_receives(void **state) {
     tl_rig_advance(&d->rig, TL_RIG_CLOCK_HZ / 500);
     part room[] = {{ram(DATA + 0x100), 3, WRITE}}, more[] = {{ram(DATA + 0x200), 64, WRITE}};
     head = submit(d, 0, room, 1);
-    out(d, QUEUE_NOTIFY, 0); // what came meanwhile has waited
+    out(d, QUEUE_NOTIFY, 0); // requests that arrived before are served now
     assert_int_equal(take_used(d, 0, head), 3);
     assert_memory_equal(d->rig.ram + DATA + 0x100, "typ", 3);
     head = submit(d, 0, more, 1);

@@ -213,9 +213,9 @@ static uint8_t read_iir(uart *u) {
     return u->fcr & FCR_ENABLE ? id | IIR_FIFOS : id;
 }
 
-// Whoever reads the line status much more often than bytes are sent waits for input. Software that
-// only wants to know whether it may send, or looks for a chip, must not draw bytes that it would
-// throw away.
+// Software that reads the line status much more often than it sends bytes waits for input. Software
+// that polls for room to send, or probes for a chip, must not draw bytes, because it would discard
+// them.
 static uint8_t read_lsr(uart *u) {
     if (u->n_bytes == 0 && u->n_looks < MANY_LOOKS)
         u->n_looks++;

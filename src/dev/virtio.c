@@ -239,7 +239,7 @@ bool tl_virtio_mmio_read(tl_device *device, uint64_t offset, uint32_t size_bytes
     return true;
 }
 
-// Sec. 2.7 and 2.7.1: what a queue must look like before it can be used.
+// Checks the layout of a queue before use: virtio sec. 2.7 and 2.7.1.
 static bool is_valid(const tl_virtio_queue *q) {
     return tl_is_pow2(q->size) && q->size <= TL_VIRTIO_QUEUE_SIZE && q->table_paddr % 16 == 0 && q->available_paddr % 2 == 0 &&
            q->used_paddr % 4 == 0;

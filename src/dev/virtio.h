@@ -45,7 +45,7 @@ struct tl_virtio {
     tl_device device;
     const tl_virtio_kind *kind;
     uint64_t features, driver_features; // offered, accepted
-    uint32_t version;                   // that the transport shows: 1 or 2
+    uint32_t version;                   // the version register of the transport: 1 or 2
     uint32_t legacy_page_shift;         // log2 of the page size that a legacy driver counts in; outlives a reset
     uint32_t features_select, driver_features_select, queue_select;
     uint32_t status, interrupt_status;

@@ -27,7 +27,7 @@ enum {
     FEATURE_FLUSH = 1 << 9,
 };
 enum { CONFIG_CAPACITY = 0, CONFIG_SIZE_MAX = 8, CONFIG_SEG_MAX = 12, CONFIG_BLOCK_SIZE = 20, CONFIG_BYTES = 24 };
-static const uint64_t DISK_MAX_BYTES = UINT64_C(1) << 46; // what the host's address space surely has room for
+static const uint64_t DISK_MAX_BYTES = UINT64_C(1) << 46; // a size that any host's address space holds
 
 typedef struct block {
     tl_virtio v;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What does not come from the file itself is fixed (block size, blocks by size, no birth time, no
-// attributes), so that two hosts with different file systems show the guest the same.
+// stat fields that no file determines are fixed: block size, blocks by size, no birth time, no
+// attributes. Guests on two hosts with different file systems therefore read equal values.
 #include "linux/abi.h"
 
 #include "base/bits.h"

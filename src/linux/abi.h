@@ -67,7 +67,7 @@ enum {
 
 enum { TL_F_RDLCK = 0, TL_F_WRLCK = 1, TL_F_UNLCK = 2 };
 enum { TL_FD_CLOEXEC = 1, TL_AT_FDCWD = -100, TL_PATH_MAX = 4096, TL_NAME_MAX = 255, TL_MAX_SYMLINKS = 40, TL_IOV_MAX = 1024 };
-enum { TL_MAX_RW_BYTES = 0x7ffff000 }; // more than this no single call transfers
+enum { TL_MAX_RW_BYTES = 0x7ffff000 }; // the most bytes that one call transfers
 
 // Requests of ioctl.
 enum {
@@ -158,8 +158,7 @@ typedef struct tl_abi_msghdr { // struct msghdr of a 64-bit kernel
 } tl_abi_msghdr;
 _Static_assert(sizeof(tl_abi_msghdr) == 56, "struct user_msghdr");
 
-// What any kind of file says about itself, in no particular layout; device and inode are the
-// guest's view.
+// The attributes of any kind of file, in no ABI layout. Device and inode are the guest's numbers.
 typedef struct tl_stat {
     uint64_t device, inode, rdevice, size;
     uint32_t mode, n_links, uid, gid;

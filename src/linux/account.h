@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Host memory that a program causes to be held besides its own pages: open files, pipes, messages,
-// areas, locks, threads ... A real kernel takes it out of the machine's RAM; here it is counted,
-// and what would be more than a share of `ram` is refused with ENOMEM.
+// tl_account counts host memory that a program causes to be held besides its pages: open files,
+// pipes, messages, areas, locks, threads. A real kernel takes this memory from the machine's RAM.
+// A charge that exceeds a share of `ram` is refused with ENOMEM.
 #ifndef TL_OS_ACCOUNT_H
 #define TL_OS_ACCOUNT_H
 
@@ -19,7 +19,7 @@ static inline bool tl_account_has_room(const tl_account *account, uint64_t n) {
     return account->most_bytes == 0 || (n <= account->most_bytes && account->n_bytes <= account->most_bytes - n);
 }
 
-// false: refused, nothing is held.
+// false: the charge is refused and nothing is counted.
 static inline bool tl_account_charge(tl_account *account, uint64_t n) {
     if (!tl_account_has_room(account, n))
         return false;
@@ -27,7 +27,7 @@ static inline bool tl_account_charge(tl_account *account, uint64_t n) {
     return true;
 }
 
-// For what is small beside something that was charged, and comes with it.
+// Never refuses. For small objects that accompany an object that was charged.
 static inline void tl_account_add(tl_account *account, uint64_t n) { account->n_bytes += n; }
 static inline void tl_account_release(tl_account *account, uint64_t n) { account->n_bytes -= n; }
 

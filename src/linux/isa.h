@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the personality needs to know of an instruction set, beyond what memory does (model/isa.h):
-// how Linux names it, which registers a thread has, the frame of a signal. One row for each
-// instruction set; every other file of this folder knows none.
+// tl_os_isa is one instruction set as Linux sees it: names, registers of a thread, signal frames.
+// model/isa.h holds the part that memory needs. Each instruction set has one row. No other file of
+// this folder knows an instruction set.
 #ifndef TL_OS_ISA_H
 #define TL_OS_ISA_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The run loop: whose turn it is, what made it stop, and what the kernel would do about it.
+// The run loop: it chooses the hart to run, reads why the hart stopped and acts as the kernel.
 //
-// Between two events everything that happens depends on the state of the machine only. Limits must
-// not change it: a turn that a limit cuts short (os->turn) is taken up again where it was, before
-// anybody else's. Timers, slices and signals are looked at between fetch runs.
+// Between two events a run depends on the state of the machine only. Limits must not change a run:
+// os->turn keeps a turn that a limit cut short, and that turn continues before any other hart's.
+// The loop checks timers, slices and signals between fetch runs.
 #include "linux/os.h"
 
 #include <inttypes.h>
@@ -28,8 +28,8 @@ static const char WHY_STACK_OVERFLOW[] = "below the stack limit";
 
 // ---- Time, randomness, messages.
 
-// The machine's clock never gets there: what is due later is never due. Sums of a cycle and a cost
-// stay below 2^64.
+// The machine's clock never reaches this cycle, and no later deadline falls due. Sums of a cycle
+// and a cost stay below 2^64.
 static const uint64_t END_OF_TIME_CYCLES = UINT64_C(1) << 62;
 
 uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles) {
@@ -185,14 +185,14 @@ static void take_exception(tl_os *os, tl_hart *h, enum tl_hart_cell stall_cell) 
     ++h->tally[TL_S_HART_EXCEPTION];
     ++h->tally[stall_cell];
     enter_kernel(os, h);
-    if (os->perf && tl_pev_is_due(os, h)) // by the instruction that trapped: told before the kernel does anything else
+    if (os->perf && tl_pev_is_due(os, h)) // the trapping instruction overflowed an event: report it before the kernel acts
         tl_pev_overflow(h->client);
 }
 
-// A thread that runs user code is called away by the timer or by another hart.
+// The timer or another hart interrupts a thread that runs user code.
 static void take_interrupt(tl_os *os, tl_hart *h) {
     if (os->in_kernel >> h->id & 1)
-        return; // it has not come back yet
+        return; // the thread is still in the kernel
     ++h->tally[TL_S_HART_INTERRUPT];
     enter_kernel(os, h);
 }
@@ -235,7 +235,7 @@ static void handle_illegal(tl_thread *t) {
     const char *why;
     uint32_t bits = tl_os_isa_of(t->os)->read_illegal(t, pc, &why);
     tl_signal_force(t, SIGILL, ILL_ILLOPC, pc, "illegal instruction", why);
-    t->process->fault.addr = bits; // people want to see the bits
+    t->process->fault.addr = bits; // the report prints the instruction bits
 }
 
 static void handle_trap(tl_thread *t) {
@@ -363,7 +363,7 @@ static bool pass_time(tl_os *os) {
     if (tl_host_wait_is_needed(os)) { // time in which the host does something passes as the host's does
         uint64_t limit = next == UINT64_MAX && tl_host_wait_is_still(os) ? UINT64_MAX : earlier(next, until);
         if (tl_host_wait_sleep(os, limit)) {
-            settle(os, os->now); // which went on even if nobody was woken
+            settle(os, os->now); // machine time advanced even if no thread woke
             (void)tl_os_wants_stop(os);
             return true;
         }
@@ -380,7 +380,7 @@ static bool pass_time(tl_os *os) {
     return true;
 }
 
-// Up to here nobody has anything to do with the hart, whatever the others do.
+// Before this cycle no event concerns the hart, whatever the other harts do.
 static uint64_t horizon_of(tl_os *os, const tl_hart *h) {
     const tl_thread *t = (const tl_thread *)h->client;
     uint64_t horizon = earlier(t->slice_start + os->machine->config.os.slice_cycles, tl_machine_tick(os->machine, h->now));
@@ -419,7 +419,7 @@ static void run_hart(tl_os *os, tl_hart *h) {
     }
 }
 
-// Nothing that is still to come happens before this time.
+// No future event happens before this time.
 static uint64_t safe_time(const tl_os *os) {
     uint64_t time = os->n_timers > 0 ? os->timers[1]->cycle : UINT64_MAX;
     for (uint32_t i = 0; i < os->machine->n_harts; ++i)
@@ -428,8 +428,8 @@ static uint64_t safe_time(const tl_os *os) {
     return time;
 }
 
-// What must happen before the thread on this hart may run user code. true: something did, look
-// around again.
+// Handles everything due before the thread on this hart may run user code. true: an event was
+// handled, so the loop chooses a hart again.
 static bool attend(tl_os *os, tl_hart *h) {
     tl_thread *t = (tl_thread *)h->client;
     os->hart = h;

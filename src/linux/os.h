@@ -23,9 +23,9 @@ typedef struct tl_os_options {
     bool host_paths;                               // the folders of the program and of the start have the host's names
     int std_fd[3];                                 // host descriptors behind 0, 1, 2; not closed
     void (*warn)(void *ctx, const char *sentence); // one sentence each, e.g. the first call of an unsupported system call; may be NULL
-    // Asked every few milliseconds of the host's time, before a wait for the host and when a host
-    // signal interrupted it: true makes tl_os_run return TL_OS_LIMIT; a system call that waited
-    // ends with EINTR. May be NULL.
+    // Polled every few milliseconds of host time, before a wait for the host, and after a host
+    // signal interrupted such a wait. true: tl_os_run returns TL_OS_LIMIT, and a system call that
+    // waited ends with EINTR. May be NULL.
     bool (*wants_stop)(void *ctx);
     void (*mapped_code)(void *ctx); // the first process mapped a file with code, such as a library; may be NULL
     void *ctx;

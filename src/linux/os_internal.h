@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The personality inside: what its files share. Public face: os.h. Files and descriptors (fd.h,
-// path.h, time.h ...) build on this header; the few things that memory and processes ask of files
-// are declared at the end and defined by the file layer.
+// Declarations that all files of the personality share; os.h is the public header. The file layer
+// (file/fd.h, file/path.h ...) builds on this header. The end of this header declares the functions
+// of the file layer that memory and processes call.
 #ifndef TL_OS_OS_INTERNAL_H
 #define TL_OS_OS_INTERNAL_H
 
@@ -18,9 +18,8 @@ typedef struct tl_sched tl_sched;     // sched.h
 typedef struct tl_frames tl_frames;   // vm.c: physical pages
 typedef struct tl_futexes tl_futexes; // futex.c
 
-typedef struct
-    tl_kernel_counts { // what the modeled kernel did on a hart by itself, where the hart's totals do not tell it from the program's
-    uint64_t flushes;  // of the pipeline, entering and leaving
+typedef struct tl_kernel_counts {        // events of the modeled kernel that the hart's totals mix with the program's
+    uint64_t flushes;                    // of the pipeline, entering and leaving
     uint64_t minor_faults, major_faults; // on behalf of system calls
 } tl_kernel_counts;
 
@@ -29,7 +28,7 @@ struct tl_os {
     tl_os_options options; // strings are copies
     bool has_written[3];   // to options.std_fd
     uint64_t now;          // machine cycle of the event under way: a system call, a fault, a timer
-    tl_hart *hart;         // that it happens on; NULL in timers
+    tl_hart *hart;         // the hart of the event; NULL in timers
     uint64_t clock_hz;
     uint64_t random_state[4];
     uint64_t next_sequence; // orders timers and wake-ups
@@ -54,13 +53,13 @@ struct tl_os {
     uint64_t warned[8];                 // bit per system call number: said once
     bool has_warned_beyond;             // the same for numbers beyond the table
     bool has_named_sysroot;             // the user did
-    bool has_warned_sysroot;            // a file of a sysroot that nobody named stood in for one that --root lacks: said once
+    bool has_warned_sysroot;            // warned that the default sysroot served a file that --root lacks
     bool has_warned_foreign;            // a program for another machine was executed: said once
     tl_os_report report;                // message of the end so far
     bool has_ended;
     uint64_t break_pc[2];          // of the first process; TL_NO_LINE: none
     const tl_breaks *breaks;       // the same
-    tl_turn turn;                  // the one that a limit cut short; nobody's: the hart furthest behind is next
+    tl_turn turn;                  // a turn that a limit cut short; if none, the hart furthest behind is next
     tl_turns turns;                // steady: what a hart runs is user code, and nothing happened that it would have to be asked about
     uint32_t deferred;             // bit k: hart k stands at a trap that is handled when it is the one furthest behind
     int32_t pmu_pid[TL_MAX_HARTS]; // which process the PMUs of a hart served last; 0: none yet
@@ -68,27 +67,27 @@ struct tl_os {
     struct tl_pev *perf;                    // perf_event.h; NULL: no event was ever opened
     uint32_t in_kernel;                     // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
     bool is_at_break;                       // the run ends here
-    tl_run_limits limits;                   // the same
+    tl_run_limits limits;                   // of the run
     tl_thread *dead;                        // ended threads, freed between events
     char *host_paths[TL_OS_MAX_HOST_PATHS]; // tl_os_host_path
     uint32_t n_host_paths;
 };
 
-// Somebody outside wants the run to stop (tl_os_options.wants_stop): tl_os_run then ends with
-// TL_OS_LIMIT before anything else runs. To be asked before a wait for the host, when a signal
-// interrupted it, and in loops that may take long. A call that waited ends with EINTR; one that was
-// at work ends with what it has done.
+// Polls tl_os_options.wants_stop. true: tl_os_run ends with TL_OS_LIMIT before any more code runs.
+// Call it before a wait for the host, after a signal interrupted a wait, and in long loops. A
+// system call that waited ends with EINTR; a system call that made progress returns the progress.
 bool tl_os_wants_stop(tl_os *os);
 
 // Guest time. CLOCK_MONOTONIC starts at 0 when the machine does.
 uint64_t tl_os_now_ns(const tl_os *os);
 uint64_t tl_os_cycles_to_ns(const tl_os *os, uint64_t cycles); // at most INT64_MAX
-// Rounded up. UINT64_MAX: never, because the machine's clock does not get there.
+// Rounded up. UINT64_MAX: never, because the machine's clock does not reach the cycle.
 uint64_t tl_os_ns_to_cycles(const tl_os *os, uint64_t ns);
-// The machine cycle in which so much time from now has passed, never before it; TL_NO_DEADLINE when
-// that is beyond all time.
+// The first machine cycle at which the duration has passed; TL_NO_DEADLINE when the clock never
+// reaches it.
 uint64_t tl_os_deadline(const tl_os *os, uint64_t seconds, uint64_t ns);
-// The same for a moment of CLOCK_MONOTONIC or CLOCK_REALTIME; a moment in the past is now.
+// The first machine cycle at or after a moment of CLOCK_MONOTONIC or CLOCK_REALTIME. A moment in
+// the past gives now.
 uint64_t tl_os_absolute_deadline(const tl_os *os, bool is_realtime, uint64_t seconds, uint64_t ns);
 static const uint64_t TL_REALTIME_START_S = UINT64_C(1704067200); // CLOCK_REALTIME when the machine starts: 2024-01-01 00:00:00 UTC
 void tl_os_out_of_memory(tl_thread *t);                           // simulated RAM is full: ends the process with SIGKILL and says so
@@ -117,7 +116,7 @@ static inline void tl_os_spend(tl_os *os, enum tl_hart_cell slot, uint64_t cycle
 void tl_os_compose_end(tl_os *os, int32_t wait_status);
 void tl_os_first_ended(tl_os *os, int32_t wait_status);
 
-// ---- What processes and memory ask of files: defined in fd.c and path.c.
+// ---- Functions of files that processes and memory call.
 
 // Fresh: descriptors 0, 1, 2 are options.std_fd; the working directory is the host's ("/" under
 // --root); umask 022. NULL: no memory.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whole runs of programs of a few instructions, assembled here by hand, so that no compiler for the
-// guest is needed: how runs end, what is said about it, and that nobody who only looks changes
-// anything.
+// Whole runs of programs of a few instructions. The tests assemble the programs themselves, so no
+// guest compiler is needed. They check how runs end, the messages, and that observers change
+// nothing.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ELF files as a kernel reads them: the header, the segments to map, the interpreter. Every number
-// in the file is doubted: nothing is read outside the file, nothing is allocated for what the file
-// merely claims, and every refusal is a sentence with a remedy.
+// ELF files as a kernel reads them: the header, the segments to map, the interpreter. The reader
+// checks every number in the file. It reads no byte outside the file and allocates no memory for
+// unchecked sizes. Every refusal is a sentence with a remedy.
 #ifndef TL_LOADER_ELF_H
 #define TL_LOADER_ELF_H
 
@@ -54,10 +54,10 @@ void tl_symbols_free(tl_symbols *symbols); // NULL is fine
 uint32_t tl_symbols_count(const tl_symbols *symbols);
 // Link-time address; TL_ENOENT with the nearest names in err.
 TL_MUST_CHECK tl_status tl_symbols_find(const tl_symbols *symbols, const char *name, uint64_t *ret_vaddr, tl_error *err);
-// The same for a name as people write it: a symbol; a name of C++ or Rust with or without its
-// parameters, blanks aside; with_prefixes, the beginning of either if it leads to one function: its
-// name is then in ret_name, else "" (NULL: not wanted). TL_EINVAL: the name is not one function;
-// err lists which.
+// Finds a name as users write it: a symbol, or a name of C++ or Rust with or without parameters.
+// Blanks do not matter. with_prefixes: the beginning of a name is enough if it matches one
+// function. ret_name then gets the whole name, else "" (NULL: not wanted). TL_EINVAL: the name
+// matches several functions; err lists them.
 TL_MUST_CHECK tl_status tl_symbols_search(const tl_symbols *symbols, const char *wanted, bool with_prefixes, uint64_t *ret_vaddr,
                                           char *ret_name, size_t size, tl_error *err);
 void tl_symbols_offer(const tl_symbols *symbols, struct tl_nearest *nearest); // every name, in every spelling

@@ -219,8 +219,8 @@ static int compare_names(const char *wanted, const char *name) {
     }
 }
 
-// Part of a demangled name that any symbol of that name contains: its last word; "" when none can
-// be told.
+// The last word of a demangled name. Every symbol of the name contains this word. "" when no such
+// word exists.
 static void find_word(const char *name, char *word, size_t size) {
     size_t end = strcspn(name, "(<[ "), start = end;
     while (start > 0 && (name[start - 1] == '_' || isalnum((unsigned char)name[start - 1])))

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The distributed performance counters from software: C99, RV64, header-only, for bare-metal programs, kernels and user programs. Three
- * registers, no memory, no system call: write which counters you want to hpcm, whom you ask and the start bit to hpcc, and take the values
- * from hpcr in ascending order of counters. docs/dhpc.md says what the registers do and why the readers below look as they do.
+ * The distributed performance counters from software: C99, RV64, header-only, for bare-metal
+ * programs, kernels and user programs. Three registers, no memory, no system call: write which
+ * counters you want to hpcm, whom you ask and the start bit to hpcc, and take the values from hpcr
+ * in ascending order of counters. docs/dhpc.md says what the registers do and why the readers below
+ * look as they do.
  *
- * In user mode somebody more privileged must have set useren, or a start is an illegal instruction. The readers keep useren as it is, so they
- * are right in every mode; a program that runs in user mode only may define TALLY_HPC_USER and saves one instruction per start.
+ * In user mode a start is an illegal instruction unless a more privileged mode has set useren. The
+ * readers preserve useren, so they are right in every mode. A program that runs in user mode only
+ * may define TALLY_HPC_USER and saves one instruction per start.
  *
- * Which reader? tally_hpc_read when others share the hart: it repeats a request that was interrupted and never returns what is not its own.
- * The tally_hpc_*_poll and tally_hpc_burst readers when nobody else does: they differ in how they wait, and are there to be compared. */
+ * Use tally_hpc_read when other software shares the hart: it repeats an interrupted request and
+ * never returns foreign values. tally_hpc_*_poll and tally_hpc_burst need a hart of their own; they
+ * differ in how they wait, for comparison. */
 #ifndef TALLY_HPC_H
 #define TALLY_HPC_H
 
@@ -23,13 +27,14 @@
 
 /* Bits of hpcc. */
 #define TALLY_HPC_TRIGGER (UINT64_C(1) << 0)     /* 1 starts, 0 cancels; reads 1 while a request runs */
-#define TALLY_HPC_INTERRUPTED (UINT64_C(1) << 1) /* since hpcm was written somebody else may have used the unit */
+#define TALLY_HPC_INTERRUPTED (UINT64_C(1) << 1) /* other software may have used the unit since hpcm was written */
 #define TALLY_HPC_EMPTY (UINT64_C(1) << 2)       /* nothing to read */
 #define TALLY_HPC_READERROR (UINT64_C(1) << 3)   /* hpcr was read while there was nothing */
 #define TALLY_HPC_ID_LSB 4
 #define TALLY_HPC_USEREN (UINT64_C(1) << 21)
 
-/* Managers: class, instance (which core, which slice), and extend, where an instance has more than 64 counters. */
+/* Managers: class, instance (which core, which slice), and extend, where an instance has more than
+ * 64 counters. */
 #define TALLY_HPC_CORE 0
 #define TALLY_HPC_LLC 1
 #define TALLY_HPC_MEM 2
@@ -43,7 +48,8 @@
 #define TALLY_HPC_INTERRUPTED_TOO_OFTEN (-1)
 #define TALLY_HPC_NO_SPACE (-2)
 
-/* One CSR instruction each. Whoever defines TALLY_HPC_CSRR brings all of them: that is how the readers are tested against a model. */
+/* One CSR instruction each. A program that defines TALLY_HPC_CSRR must define all of them, because
+ * tests run the readers against a model. */
 #ifndef TALLY_HPC_CSRR
 #define TALLY_HPC_CSRR(csr)                                                            \
     __extension__({                                                                    \
@@ -55,7 +61,8 @@
 #define TALLY_HPC_CSRS(csr, value) __asm__ volatile("csrs %0, %1" : : "i"(csr), "r"((uint64_t)(value)) : "memory")
 #define TALLY_HPC_CSRC(csr, value) __asm__ volatile("csrc %0, %1" : : "i"(csr), "r"((uint64_t)(value)) : "memory")
 #define TALLY_HPC_CSRCI(csr, bits) __asm__ volatile("csrci %0, %1" : : "i"(csr), "i"(bits) : "memory")
-/* Eight and four values without anything in between: memory is not touched before the last of them is read. */
+/* Eight and four values without anything in between: memory is not touched before the last of them
+ * is read. */
 #define TALLY_HPC_TAKE_8(v0, v1, v2, v3, v4, v5, v6, v7)                                                      \
     __asm__ volatile("csrr %0, %8\n\tcsrr %1, %8\n\tcsrr %2, %8\n\tcsrr %3, %8\n\t"                           \
                      "csrr %4, %8\n\tcsrr %5, %8\n\tcsrr %6, %8\n\tcsrr %7, %8"                               \
@@ -76,7 +83,8 @@ static inline int tally_hpc_count(uint64_t bitmap) {
     return n;
 }
 
-/* Starts a request. hpcm is written, not set (D3); the id replaces the one before (D2); useren stays (D9). */
+/* Starts a request. hpcm is written, not set (D3); the id replaces the one before (D2); useren
+ * stays (D9). */
 static inline void tally_hpc_start(uint32_t id, uint64_t bitmap) {
     uint64_t start = (uint64_t)id << TALLY_HPC_ID_LSB | TALLY_HPC_TRIGGER;
 #ifndef TALLY_HPC_USER
@@ -87,9 +95,10 @@ static inline void tally_hpc_start(uint32_t id, uint64_t bitmap) {
     TALLY_HPC_CSRW(TALLY_HPCC, start);
 }
 
-/* The reference reader. Returns how many values stand in `out` (which has room for `max`), in ascending order of counters; bit k of *received
- * says that counter k is among them. A request that was interrupted is repeated up to `max_retries` times. Counters that are not built are
- * left out, and a manager that is not there gives 0 values. */
+/* The reference reader. Returns how many values stand in `out` (which has room for `max`), in
+ * ascending order of counters; bit k of *received says that counter k is among them. A request that
+ * was interrupted is repeated up to `max_retries` times. Counters that are not built are left out,
+ * and a manager that is not there gives 0 values. */
 static inline int tally_hpc_read(uint32_t id, uint64_t bitmap, uint64_t *out, int max, uint64_t *received, int max_retries) {
     if (tally_hpc_count(bitmap) > max)
         return TALLY_HPC_NO_SPACE;
@@ -100,7 +109,7 @@ static inline int tally_hpc_read(uint32_t id, uint64_t bitmap, uint64_t *out, in
         for (;;) {
             status = TALLY_HPC_CSRR(TALLY_HPCC);
             if (status & TALLY_HPC_INTERRUPTED)
-                break; /* D6: somebody may have taken the data or the request */
+                break; /* D6: other software may have taken the data or the request */
             if (!(status & TALLY_HPC_EMPTY)) {
                 uint64_t value = TALLY_HPC_CSRR(TALLY_HPCR);
                 if (n < max) /* more come only if the unit is not ours any more, and then we shall see it */
@@ -111,7 +120,7 @@ static inline int tally_hpc_read(uint32_t id, uint64_t bitmap, uint64_t *out, in
             if (!(status & TALLY_HPC_TRIGGER))
                 break; /* D4, D5: complete and drained, however many they were */
         }
-        got = TALLY_HPC_CSRR(TALLY_HPCM); /* before the last look: an interruption between the two must not go unseen */
+        got = TALLY_HPC_CSRR(TALLY_HPCM); /* before the last poll: an interruption between the two must be seen */
         status = TALLY_HPC_CSRR(TALLY_HPCC);
         if (!(status & (TALLY_HPC_INTERRUPTED | TALLY_HPC_READERROR))) {
             *received = got;
@@ -122,7 +131,8 @@ static inline int tally_hpc_read(uint32_t id, uint64_t bitmap, uint64_t *out, in
     }
 }
 
-/* Empty-poll: Algorithm 1 put right. Looks before each value. For whoever has the hart to himself. */
+/* Empty-poll: Algorithm 1 corrected. Polls hpcc before each value. For software that does not share
+ * the hart. */
 static inline int tally_hpc_empty_poll(uint32_t id, uint64_t bitmap, uint64_t *out) {
     int n = 0;
     tally_hpc_start(id, bitmap);
@@ -158,7 +168,8 @@ static inline void tally_hpc_take(uint64_t *out, int n) {
         *out++ = v6;
 }
 
-/* Trigger-poll: waits until all is there, then reads without looking. Up to eight values no memory is touched until the last is read (D8). */
+/* Trigger-poll: waits until all values are there, then reads them without polling. Up to eight
+ * values it accesses no memory before the last read (D8). */
 static inline int tally_hpc_trigger_poll(uint32_t id, uint64_t bitmap, uint64_t *out) {
     int n;
     tally_hpc_start(id, bitmap);
@@ -169,8 +180,9 @@ static inline int tally_hpc_trigger_poll(uint32_t id, uint64_t bitmap, uint64_t 
     return n;
 }
 
-/* Burst-read: waits for the first value, then reads all without looking, faster than they come or not; readerror tells, and then they are
- * asked for again, one by one. n is how many counters of the bitmap are built: tally_hpc_discover tells once. */
+/* Burst-read: waits for the first value, then reads all without polling. If a read came before its
+ * value, readerror is set and the reader requests the values again, one by one. n is the number of
+ * counters of the bitmap that are built (tally_hpc_discover). */
 static inline int tally_hpc_burst(uint32_t id, uint64_t bitmap, int n, uint64_t *out) {
     uint64_t status;
     tally_hpc_start(id, bitmap);
@@ -185,8 +197,9 @@ static inline int tally_hpc_burst(uint32_t id, uint64_t bitmap, int n, uint64_t 
     return n;
 }
 
-/* Which counters a manager has; 0: there is no such manager. Asks for one counter after the other, because a request for more than the FIFO holds
- * never leaves the hart, and no register tells how many it holds. A request that was interrupted is repeated. */
+/* Which counters a manager has; 0: there is no such manager. Asks for one counter after the other,
+ * because a request for more than the FIFO holds never leaves the hart, and no register tells how
+ * many it holds. A request that was interrupted is repeated. */
 static inline uint64_t tally_hpc_discover(uint32_t id) {
     uint64_t built = 0, bit = 1;
     while (bit != 0) {
@@ -195,7 +208,7 @@ static inline uint64_t tally_hpc_discover(uint32_t id) {
         do {
             status = TALLY_HPC_CSRR(TALLY_HPCC);
         } while ((status & (TALLY_HPC_TRIGGER | TALLY_HPC_INTERRUPTED)) == TALLY_HPC_TRIGGER);
-        got = TALLY_HPC_CSRR(TALLY_HPCM); /* before the last look, as in tally_hpc_read */
+        got = TALLY_HPC_CSRR(TALLY_HPCM); /* before the last poll, as in tally_hpc_read */
         if (TALLY_HPC_CSRR(TALLY_HPCC) & TALLY_HPC_INTERRUPTED)
             continue;
         built |= got;
@@ -210,8 +223,9 @@ static inline uint64_t tally_hpc_instances(int class_) {
     return tally_hpc_empty_poll(TALLY_HPC_ID(TALLY_HPC_DIRECTORY, 0, 0), UINT64_C(1) << class_, &n) == 1 ? n : 0;
 }
 
-/* For kernels, at a switch between processes that do not trust each other: ends what runs, wipes FIFO and last value, and lets the next process
- * in or not. Only set and clear useren: what is read from hpcc and written back may start a request nobody asked for. */
+/* For kernels, at a switch between processes that do not trust each other: ends what runs, wipes
+ * FIFO and last value, and sets useren for the next process or not. Use only set and clear of
+ * useren, because writing back a value read from hpcc may start a request. */
 static inline void tally_hpc_switch(int may_read) {
     TALLY_HPC_CSRCI(TALLY_HPCC, 1);
     TALLY_HPC_CSRW(TALLY_HPCM, 0);
@@ -221,7 +235,8 @@ static inline void tally_hpc_switch(int may_read) {
         TALLY_HPC_CSRC(TALLY_HPCC, TALLY_HPC_USEREN);
 }
 
-/* ---- For study: the two published algorithms, word for word. They do not work; docs/dhpc.md says at which lines, and why. ---- */
+/* ---- For study: the two published algorithms, word for word. They do not work; docs/dhpc.md says
+ * at which lines, and why. ---- */
 
 /* Algorithm 1, for one program on the hart. */
 static inline void tally_hpc_published_1(uint64_t id, uint64_t bitmap, uint64_t *hpcs, int hpcnumber) {

@@ -9,14 +9,17 @@
  *     parse();
  *     TALLY_ROI_STOP(1);
  *
- * Regions have numbers from 0 to 63, constants of the compiler. They may nest and overlap. A region begins when START has executed and ends before
- * STOP does. START within a begun region and STOP outside of one do nothing. A region is a stretch of time: whatever runs meanwhile is in it.
+ * Regions have numbers from 0 to 63, constants of the compiler. They may nest and overlap. A region
+ * begins when START has executed and ends before STOP does. START within a begun region and STOP
+ * outside of one do nothing. A region is a stretch of time: whatever runs meanwhile is in it.
  *
- * Each marker is one instruction, a hint that does nothing on hardware, in QEMU, and in tally without --markers. On other machines than RISC-V, and
- * with TALLY_NO_ROI defined, there are none. The markers keep memory accesses of the program on their side.
+ * Each marker is one instruction, a hint that does nothing on hardware, in QEMU, and in tally
+ * without --markers. On other machines than RISC-V, and with TALLY_NO_ROI defined, there are none.
+ * The markers keep memory accesses of the program on their side.
  *
- * Works in C and C++, in programs, kernels and firmware. In other languages: slti x0, x0, 0x500 + N starts region N, slti x0, x0, 0x540 + N stops it,
- * slti x0, REGISTER, 0x580 + N names it by at most 63 characters at the address in REGISTER, whose pages must have been touched.
+ * Works in C and C++, in programs, kernels and firmware. In other languages: slti x0, x0, 0x500 + N
+ * starts region N, slti x0, x0, 0x540 + N stops it, slti x0, REGISTER, 0x580 + N names it by at most
+ * 63 characters at the address in REGISTER, whose pages must have been touched.
  */
 #ifndef TALLY_ROI_H
 #define TALLY_ROI_H

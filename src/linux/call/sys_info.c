@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the system is: names, sizes, randomness; and calls that only a privileged user may make.
+// Calls about the system: names, sizes, randomness, and calls that need privileges.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

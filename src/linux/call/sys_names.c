@@ -96,7 +96,7 @@ int64_t tl_sys_symlinkat(tl_thread *t, const uint64_t args[6]) {
     return error;
 }
 
-// The last link of what a place names is gone: its number will not come back.
+// The last link of the file is gone, so no later file gets its inode number.
 static void forget(tl_thread *t, const tl_place *place) {
     bool is_last = place->exists && (place->host.st_nlink <= 1 || S_ISDIR(place->mode));
     if (is_last && S_ISFIFO(place->mode)) {
@@ -207,7 +207,7 @@ int64_t tl_sys_renameat2(tl_thread *t, const uint64_t args[6]) {
     return error;
 }
 
-// What linkat links from: a place, or an open file (AT_EMPTY_PATH, /proc/self/fd/N).
+// The source of linkat: a place, or an open file (AT_EMPTY_PATH, /proc/self/fd/N).
 static int64_t link_file(tl_thread *t, tl_file *file, const tl_place *to) {
     tl_mem_inode *inode = tl_file_mem_inode(file);
     int fd = tl_file_host_fd(file);

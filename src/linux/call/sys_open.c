@@ -129,8 +129,7 @@ static int64_t open_existing(tl_thread *t, const tl_place *place, uint32_t flags
         return -ENOTDIR;
     if (type == S_IFDIR && !is_temporary && (writes || flags & TL_O_CREAT))
         return -EISDIR;
-    if (!(flags & TL_O_PATH) &&
-        (type == S_IFCHR || type == S_IFBLK)) // a device node of the host: not something a program of ours may drive
+    if (!(flags & TL_O_PATH) && (type == S_IFCHR || type == S_IFBLK)) // guests may not open device nodes of the host
         return -ENXIO;
     if (!(flags & TL_O_PATH) && type == S_IFSOCK)
         return -ENXIO;
@@ -180,8 +179,8 @@ static int64_t open_place(tl_thread *t, const tl_place *place, uint32_t flags, u
     return wrap_host(t, (int)fd, place, flags, ret_file);
 }
 
-// Host files that were read: reasons why runs may differ. The path of a place without a root is the
-// host's.
+// Records a host file that was read, because host files can make runs differ. Without --root a
+// place's path is a host path.
 static void note_host_path(tl_os *os, const tl_place *place) {
     if (place->tree != TL_TREE_HOST || os->options.root || os->n_host_paths == TL_OS_MAX_HOST_PATHS)
         return;
@@ -382,7 +381,7 @@ static int64_t set_flags(tl_thread *t, tl_file *file, uint32_t wanted) {
 }
 
 static void set_owner(tl_file *file, int32_t owner, bool is_thread) {
-    file->owner = owner == INT32_MIN ? 0 : owner; // nobody has that number
+    file->owner = owner == INT32_MIN ? 0 : owner; // no process has that id
     file->owner_is_thread = is_thread;
 }
 

@@ -2,10 +2,10 @@
 // Bytes in and out: read, write and their kin, and the calls that move bytes between two
 // descriptors.
 //
-// Guest memory is handed to files as host vectors of at most one batch of pages. A regular file
-// takes batch after batch until the call is done; of a stream one batch is what a read may return,
-// while a blocking write goes on, across sleeps, until every byte is out. Pages are touched only as
-// far as there are bytes to put there, so that page faults are those of a real kernel.
+// Files receive guest memory as host vectors of at most one batch of pages. A regular file takes
+// batches until the call is done. A read of a stream returns at most one batch. A blocking write
+// continues across sleeps until all bytes are out. A read touches only pages that receive bytes,
+// because page faults must equal those of a real kernel.
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "linux/file/rw.h"
 #include "linux/process/clock.h"
 
-enum { MAX_SPANS = TL_IOV_MAX, BATCH_BYTES = 8 << 20 }; // of regular files, between two looks at whether the run is to stop
+enum { MAX_SPANS = TL_IOV_MAX, BATCH_BYTES = 8 << 20 }; // bytes of a regular file between two polls of wants_stop
 enum { RWF_KNOWN = 0x1f, RWF_NONBLOCK = 8, RWF_APPENDING = 16 };
 
 typedef struct transfer {
@@ -232,7 +232,7 @@ static int64_t copy_chunk(tl_thread *t, tl_file *from, uint64_t *from_pos, tl_fi
     tl_io out = {
         .spans = &span, .n_spans = 1, .n_bytes = (size_t)got, .n_wanted = (size_t)got, .pos = to_pos, .is_append = to->flags & TL_O_APPEND};
     int64_t put = to->ops->write(t, to, &out);
-    if (from_pos && put < got) // what was not taken is read again
+    if (from_pos && put < got) // bytes that were not taken are read again
         *from_pos = before + (put > 0 ? (uint64_t)put : 0);
     return put;
 }
@@ -257,7 +257,7 @@ static int64_t send(tl_thread *t, tl_file *from, uint64_t *from_pos, tl_file *to
     return (int64_t)done;
 }
 
-// Is it made of bytes, rather than of events?
+// True when the file holds bytes and not events.
 static bool is_of_bytes(const tl_file *file) {
     return !file->ops->is_stream || tl_file_is_pipe(file) || tl_file_is_socket(file) || tl_file_host_fd(file) >= 0;
 }
@@ -287,7 +287,7 @@ int64_t tl_sys_sendfile(tl_thread *t, const uint64_t args[6]) {
     uint64_t *to_pos = to->ops->is_stream ? NULL : &to->pos;
     uint64_t own = offset;
     int64_t result = send(t, from, args[2] ? &own : &from->pos, to, to_pos, clip(args[3]), to->flags & TL_O_NONBLOCK);
-    if (args[2] && own != offset) // also when it is going to sleep: the next try goes on from there
+    if (args[2] && own != offset) // also before a sleep, because the retry continues at this offset
         return put_offset(t, args[2], own, result);
     return result;
 }
@@ -455,7 +455,7 @@ int64_t tl_sys_fallocate(tl_thread *t, const uint64_t args[6]) {
     return file->ops->allocate(t->os, file, (int)args[1], offset, n);
 }
 
-// What is written is the host's at once; there is nothing to wait for that the program could see.
+// fsync and its kin have nothing to wait for, because writes reach the host file at once.
 static int64_t synced(tl_thread *t, int32_t fd) {
     const tl_file *file = tl_file_of_fd(t, fd);
     if (!file || file->flags & TL_O_PATH)

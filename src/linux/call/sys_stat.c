@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is known about a file, and changing it: stat and its kin, access, modes, owners, times, file
-// systems.
+// Attributes of files: stat and its kin, access, modes, owners, times, file systems.
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
@@ -182,7 +181,7 @@ int64_t tl_sys_fchmodat(tl_thread *t, const uint64_t args[6]) {
     return error;
 }
 
-// Only what changes nothing is allowed, as for any user without privileges.
+// chown succeeds only without a change, as for any user without privileges.
 static int64_t check_owner(uint64_t uid, uint64_t gid) {
     bool keeps_uid = (uint32_t)uid == UINT32_MAX || (uint32_t)uid == TL_UID,
          keeps_gid = (uint32_t)gid == UINT32_MAX || (uint32_t)gid == TL_GID;

@@ -8,12 +8,11 @@
 // deadline passes or a signal becomes deliverable, all registrations are dropped and the handler is
 // called again with the same arguments: t->is_retry is then true, and t->deadline and t->retry
 // still hold what the handler left there (both are 0 / TL_NO_DEADLINE on the first call). It
-// finishes or waits again. A handler that would wait although a signal is deliverable is not put to
-// sleep: the call ends with `result`, which is
-// -TL_ERESTARTSYS where SA_RESTART decides, -TL_ERESTARTNOHAND where any handler means EINTR, -EINTR, or a count of bytes already done.
-// Handlers that must do more on interruption (nanosleep's remaining time) ask
-// tl_signal_is_deliverable(t) before they wait. When the signal turns out to run no handler, the
-// same call is retried with its state kept.
+// finishes or waits again. The thread does not sleep if a signal is deliverable: the call then ends
+// with `result`. `result` is one of -TL_ERESTARTSYS (SA_RESTART decides), -TL_ERESTARTNOHAND (any
+// handler means EINTR), -EINTR, or a count of bytes already done. Handlers with more to do on
+// interruption (nanosleep's remaining time) call tl_signal_is_deliverable(t) before they wait. If
+// the signal runs no handler, the call is retried with its state kept.
 #ifndef TL_OS_SYSCALL_H
 #define TL_OS_SYSCALL_H
 

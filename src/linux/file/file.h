@@ -3,10 +3,10 @@
 // messages in flight share it by reference. Each kind of file is one file_<kind>.c with one table
 // of operations; the system calls know only the table.
 //
-// Blocking is not the kinds' business: an operation that cannot make progress returns -EAGAIN, and
-// the system call decides from O_NONBLOCK whether to sleep on the file's poll head and try again.
-// Whatever changes readiness calls tl_poll_notify on the head, which wakes sleepers and tells epoll
-// instances (that is what makes edges exact).
+// Operations never block. An operation that cannot make progress returns -EAGAIN. The system call
+// then reads O_NONBLOCK and may sleep on the file's poll head and retry. Every change of readiness
+// calls tl_poll_notify on the head, which wakes sleepers and notifies epoll instances. Edges are
+// exact because each change notifies once.
 #ifndef TL_OS_FILE_H
 #define TL_OS_FILE_H
 
@@ -28,13 +28,13 @@ typedef struct tl_poll_head { // zeroed: empty
 } tl_poll_head;
 
 void tl_poll_notify(tl_os *os, tl_poll_head *head, uint32_t events);
-void tl_poll_head_done(tl_os *os, tl_poll_head *head); // wakes everybody and lets epoll items go
+void tl_poll_head_done(tl_os *os, tl_poll_head *head); // wakes all sleepers and releases epoll items
 
 // Guest bytes as host vectors, and how far a call has come.
 typedef struct tl_io {
     const struct iovec *spans;
     int n_spans;
-    size_t n_bytes; // what they cover; less than n_wanted when less is there, or memory ends
+    size_t n_bytes; // bytes of the vectors; below n_wanted when the file or accessible memory ends first
     size_t n_wanted;
     uint64_t *pos;    // file position to use and advance; NULL: a stream
     bool is_append;   // O_APPEND or RWF_APPEND
@@ -65,7 +65,7 @@ typedef struct tl_file_ops {
     int64_t (*pread)(tl_os *os, tl_file *file, void *to, size_t n, uint64_t offset);
     int64_t (*pwrite)(tl_os *os, tl_file *file, const void *from, size_t n, uint64_t offset);
     bool (*window)(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes); // tl_file_window; NULL: false
-    const char *link_name; // what /proc/PID/fd shows of a file without a path: "pipe" (its inode follows) or "anon_inode:[eventfd]"
+    const char *link_name; // text of /proc/PID/fd for a file without a path: "pipe" (its inode follows) or "anon_inode:[eventfd]"
     bool is_stream;        // no position: pread and lseek answer ESPIPE
     bool is_message;       // a stream whose writes are taken whole or not at all
     bool is_pollable;      // epoll_ctl takes it; others are EPERM
@@ -73,7 +73,7 @@ typedef struct tl_file_ops {
 
 struct tl_file {
     const tl_file_ops *ops;
-    tl_poll_head *head; // where readiness changes are told; NULL: readiness never changes
+    tl_poll_head *head; // notified of changes of readiness; NULL: readiness never changes
     uint32_t n_refs;
     uint32_t flags; // TL_O_*: access mode and status flags
     uint64_t pos;
@@ -81,7 +81,7 @@ struct tl_file {
     char *path;                                 // canonical guest path, or NULL
     tl_dir *dir;                                // directories: starting point for relative paths
     tl_epoll_item *items;                       // of epoll instances that watch this description
-    int32_t owner;                              // F_SETOWN: a process, negative a group; 0: nobody
+    int32_t owner;                              // F_SETOWN: a process, negative a group; 0: none
     bool owner_is_thread;                       // F_SETOWN_EX
     int32_t async_fd, async_signal;             // the descriptor that O_ASYNC was set through; F_SETSIG, 0: SIGIO
     uint64_t read_timeout_ns, write_timeout_ns; // SO_RCVTIMEO, SO_SNDTIMEO; 0: none
@@ -138,7 +138,7 @@ int64_t tl_pipe_resize(tl_os *os, tl_file *file, uint64_t n_bytes); // F_SETPIPE
 int64_t tl_pipe_move(tl_os *os, tl_file *from, tl_file *to, size_t n, bool keeps);
 
 // file_fifo.c: named pipes of the host, opened without waiting for the other end. -ENXIO with
-// TL_O_NONBLOCK: nobody reads it.
+// TL_O_NONBLOCK: the FIFO has no reader.
 int64_t tl_host_fifo_open(tl_os *os, const tl_place *place, uint32_t flags, tl_file **ret_file);
 bool tl_file_is_host_fifo(const tl_file *file);
 bool tl_host_fifo_is_open(tl_file *file); // at the other end, too: what a blocking open waits for
@@ -169,12 +169,12 @@ tl_file *tl_virtual_file_of(tl_thread *t, const char *path); // the open file a 
 
 // file_socket.c
 bool tl_file_is_socket(const tl_file *file);
-void tl_sockets_done(tl_os *os); // lets go what is still on its way
+void tl_sockets_done(tl_os *os); // releases messages in flight
 
 // file_epoll.c: drops a closed description from all instances
 void tl_epoll_forget(tl_os *os, tl_file *file);
-// The guest read or wrote a file whose readiness nobody tells us: what epoll said about it is old,
-// the next look is an edge again.
+// The guest read or wrote a file whose readiness is polled. The readiness that epoll reported is
+// stale, so the next poll that finds the file ready reports an edge.
 void tl_epoll_used(tl_file *file, uint32_t events);
 
 #endif

@@ -65,7 +65,7 @@ static size_t null_available(tl_os *os, tl_file *file, uint64_t pos) {
     return row_of(file)->kind == TL_DEVICE_NULL ? 0 : SIZE_MAX;
 }
 
-static size_t random_available(tl_os *os, tl_file *file, uint64_t pos) { // what one call gives at most, as on Linux
+static size_t random_available(tl_os *os, tl_file *file, uint64_t pos) { // the most bytes that one call returns, as on Linux
     (void)os, (void)file, (void)pos;
     return (32 << 20) - 1;
 }
@@ -111,7 +111,7 @@ static const tl_file_ops random_ops = {
     .is_pollable = true,
 };
 
-// Counters that a program maps: what a driver would offer a program that it trusts with them.
+// Windows of PMU counters that a program maps, as a driver would export them to a trusted program.
 static bool pmu_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes) {
     const tl_pmu_type *type = row_of(file)->pmu->type;
     (void)os;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// epoll. An item hangs on the poll head of its file; a notification puts it on the instance's ready
-// list, and a wait looks at that list only. That makes edges exact: one notification, one report.
-// Level-triggered items go back to the end of the list while they hold. Files whose readiness
-// nobody announces (signalfd, descriptors of the host) are looked at in every wait as well.
+// epoll. An item hangs on the poll head of its file. A notification puts the item on the ready list
+// of its instance, and a wait reads that list only. Edges are exact because one notification makes
+// one report. A level-triggered item returns to the end of the list while its events hold. Every
+// wait also polls files that never notify: signalfd and descriptors of the host.
 #include <stdlib.h>
 
 #include "linux/file/fd.h"
@@ -14,7 +14,7 @@ static const uint32_t PRIVATE_BITS = EPOLLWAKEUP | EPOLLONESHOT | EPOLLET | EPOL
 
 typedef struct epoll_file {
     tl_file base;
-    tl_poll_head head;                // for those who wait here, and instances that watch this one
+    tl_poll_head head;                // sleepers of this instance, and instances that watch it
     tl_epoll_item *items, *last_item; // in order of registration
     tl_epoll_item *ready, *last_ready;
 } epoll_file;
@@ -25,7 +25,7 @@ struct tl_epoll_item {
     tl_file *file;
     int32_t fd;
     uint32_t events; // EPOLLERR and EPOLLHUP included; only PRIVATE_BITS: disabled
-    uint32_t said;   // of a file that must be looked at: what held at the last look
+    uint32_t said;   // of a polled file: the events that held at the last poll
     uint64_t data;
     bool is_ready;
     tl_epoll_item *next, *previous; // of the instance
@@ -142,7 +142,7 @@ static bool must_look(const tl_epoll_item *item) {
     return false;
 }
 
-// Moves to the ready list what only a look can tell.
+// Polls the files that never notify and moves ready items to the ready list.
 static void look(tl_os *os, epoll_file *f) {
     for (tl_epoll_item *item = f->items; item; item = item->next) {
         if (item->is_ready || !(item->events & ~PRIVATE_BITS) || !must_look(item))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Named pipes of the host. The host's descriptor never blocks: a thread that must wait sleeps as
-// for a socket of the host, the others go on, and a signal ends its wait. As long as nothing else
-// can happen simulated time stands still meanwhile, so that counts do not depend on how long the
-// program at the other end takes.
+// Named pipes of the host. The host's descriptor never blocks. A thread that must wait sleeps as
+// for a socket of the host, other threads continue, and a signal ends the wait. Simulated time
+// stands still while no other thread can run, because counts must not depend on the host program
+// at the other end.
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 typedef struct fifo_file {
     tl_file base;
-    int fd;       // -1: nobody has opened it to read, and this end is to write
+    int fd;       // -1: this end writes and the pipe has no reader yet
     int place_fd; // O_PATH, to try again; -1: not needed
 } fifo_file;
 
@@ -122,7 +122,7 @@ int64_t tl_host_fifo_open(tl_os *os, const tl_place *place, uint32_t flags, tl_f
         return tl_file_host_error(os, (int)-fd);
     fifo_file *f = NULL;
     int64_t error = -ENOMEM;
-    if (fstat((int)(fd >= 0 ? fd : place_fd), &st) < 0 || !S_ISFIFO(st.st_mode)) // exchanged since it was looked at
+    if (fstat((int)(fd >= 0 ? fd : place_fd), &st) < 0 || !S_ISFIFO(st.st_mode)) // another file took the name since the last stat
         error = -EAGAIN;
     else
         f = tl_file_new(os, sizeof *f, &host_fifo_ops, flags);
@@ -139,8 +139,8 @@ int64_t tl_host_fifo_open(tl_os *os, const tl_place *place, uint32_t flags, tl_f
     return 0;
 }
 
-// Only a pipe without a writer reads as ended. A look that takes nothing is a tee into a pipe of
-// our own.
+// Only a pipe without a writer reads as ended. tee() into a private pipe tests that without
+// consuming bytes.
 static bool has_writer(const tl_file *file) {
     struct pollfd p = {.fd = fd_of(file), .events = POLLIN};
     int ends[2];

@@ -154,7 +154,7 @@ static int64_t regular_write(tl_thread *t, tl_file *file, const tl_io *io) {
             return error_of(os);
         if (n <= 0)
             break;
-        if (io->is_append && done == 0) { // where it went, should another program of the host append, too
+        if (io->is_append && done == 0) { // the real offset, because another host program may append as well
             off_t end = lseek(fd, 0, SEEK_CUR);
             if (end >= n)
                 pos = (uint64_t)(end - n);
@@ -293,10 +293,10 @@ static int64_t regular_ioctl(tl_thread *t, tl_file *file, uint32_t request, uint
 static void host_close(tl_os *os, tl_file *file) {
     host_file *f = of(file);
     tl_poll_head_done(os, &f->head);
-    if (f->is_standard && file->ops == &regular_ops) // whoever shares it with us goes on where the guest stopped
+    if (f->is_standard && file->ops == &regular_ops) // host programs that share the descriptor continue where the guest stopped
         (void)lseek(f->fd, (off_t)file->pos, SEEK_SET);
     struct stat st;
-    if (!file->path && !f->is_standard && fstat(f->fd, &st) == 0 && st.st_nlink == 0) // O_TMPFILE: its number will not come back
+    if (!file->path && !f->is_standard && fstat(f->fd, &st) == 0 && st.st_nlink == 0) // O_TMPFILE: no later file has this inode
         tl_inode_forget(os->file_system, st.st_dev, st.st_ino);
     if (!f->is_standard && !file->dir) // a directory's descriptor is its tl_dir's
         close(f->fd);

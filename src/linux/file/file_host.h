@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What only files of the host have: the descriptor behind them, positions, listings.
+// Functions of host files only: the host descriptor, positions, directory listings.
 #ifndef TL_OS_FILE_HOST_H
 #define TL_OS_FILE_HOST_H
 
@@ -8,7 +8,7 @@
 int tl_file_host_fd(const tl_file *file);     // borrowed; -1: not a file of the host
 bool tl_file_is_regular(const tl_file *file); // of the host
 bool tl_file_is_standard(const tl_file *file);
-// writev to a pipe nobody reads raises SIGPIPE in us; here it is the guest's alone. As writev.
+// As writev, but a pipe without a reader raises no SIGPIPE in the simulator. The guest gets EPIPE.
 ssize_t tl_host_writev_quietly(int fd, const struct iovec *spans, int n_spans);
 // lseek for files that have a size; there are no holes.
 int64_t tl_file_seek_in(tl_file *file, int64_t offset, int whence, int64_t size);

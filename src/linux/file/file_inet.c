@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Sockets of the host, when the user allows the network. What they bring, and when, is not the
-// machine's: a run that uses them is not repeatable. Host descriptors never block; waiting is the
-// machine's.
+// Sockets of the host, when the user allows the network. A run that uses them is not repeatable,
+// because the host decides which bytes arrive and when. Host descriptors never block; threads of
+// the guest sleep in the machine.
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The texts of /proc and /sys. Everything comes from the simulated machine; what would need the
-// host says so by being absent.
+// The texts of /proc and /sys. All values come from the simulated machine. Files that would show
+// the host are absent.
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>

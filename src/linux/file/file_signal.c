@@ -66,7 +66,7 @@ static int64_t signal_read(tl_thread *t, tl_file *file, const tl_io *io) {
 }
 
 static uint32_t signal_poll(tl_os *os, tl_file *file) {
-    const tl_thread *t = os->hart ? os->hart->client : NULL; // whoever asks
+    const tl_thread *t = os->hart ? os->hart->client : NULL; // the thread that polls
     return t && tl_signal_pending_mask(t) & of(file)->mask ? EPOLLIN | EPOLLRDNORM : 0u;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Local sockets. A socket is an inbox: a queue of messages with a limit. Connected streams put
-// bytes into each other's inbox, datagrams into that of whom they name. AF_INET works the same way
-// on a loopback of our own: a name is an address and a port, ports are given out in order, and any
-// other address is unreachable.
+// Local sockets. A socket is an inbox: a queue of messages with a limit. A connected stream puts
+// bytes into the inbox of the peer. A datagram goes to the inbox of the socket that its address
+// names. AF_INET is a private loopback: a name is an address and a port, ports are assigned in
+// ascending order, and all other addresses are unreachable.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -22,7 +22,7 @@
 #include "linux/process/clock.h"
 
 enum { INBOX_BYTES = 212992, SPARE_BYTES = 32, FIRST_PORT = 32768, LAST_PORT = 60999, MAX_BACKLOG = 4096, SENT_BEFORE_COLLECTION = 1000 };
-// Descriptors of the host are scarce; a usual limit is 1024.
+// Descriptors of the host are scarce: many hosts limit a process to 1024.
 enum { HOST_SENT_BEFORE_COLLECTION = 100 };
 
 typedef struct letter { // a message in an inbox
@@ -43,7 +43,7 @@ typedef struct tl_socket {
     uint32_t domain, type;
     letter *first, *last;
     size_t n_bytes, limit;
-    struct tl_socket *peer; // held; stream: who reads what we write; datagram: whom we send to by default
+    struct tl_socket *peer; // held; stream: the socket that reads our bytes; datagram: the default destination
     bool is_listening, is_connected, is_dead, cannot_read, cannot_write, is_v6_only;
     struct tl_socket *pending_first, *pending_last, *pending_next; // connections not yet accepted, held
     int32_t n_pending, backlog;
@@ -151,11 +151,11 @@ void tl_sockets_done(tl_os *os) {
     }
 }
 
-// ---- Sockets that are held only by letters on their way to each other.
+// ---- Sockets that only letters in each other's inboxes hold.
 //
-// A file on its way is held by its letter. A socket whose file has no other holder can be reached
-// only through the inbox that the letter lies in. What no socket with another holder leads to is
-// garbage, as in the kernel: its inboxes are emptied, and that closes it.
+// A letter holds the files that it carries. A socket whose file has no other holder is reachable
+// only through the inbox of that letter. Sockets that no socket with another holder leads to are
+// garbage, as in the kernel. Emptying the inboxes of garbage sockets closes them.
 
 static tl_socket *socket_of(const tl_file *file) { return file->ops == &stream_ops || file->ops == &datagram_ops ? of(file) : NULL; }
 
@@ -168,8 +168,8 @@ static void count_references(const tl_socket *s) {
         }
 }
 
-// Everything that can be received through s, and through what is received so. Without recursion,
-// because chains may be long.
+// Marks all sockets that s can receive, directly or through received sockets. No recursion, because
+// chains may be long.
 static void mark_from(tl_socket *s) {
     tl_socket *todo = s;
     s->is_reached = true;
@@ -404,7 +404,7 @@ static int64_t bind_inet(tl_os *os, tl_socket *s, const tl_sockaddr *wanted) {
     return add_name(fs, s, &address, 0, 0);
 }
 
-static int64_t bind_unnamed(tl_os *os, tl_socket *s) { // what the kernel does for a socket that talks without having said who it is
+static int64_t bind_unnamed(tl_os *os, tl_socket *s) { // the kernel binds an unnamed socket before it sends
     if (s->is_bound || !is_inet(s))
         return 0;
     tl_sockaddr address = s->name;
@@ -485,7 +485,7 @@ static int64_t local_bind(tl_thread *t, tl_file *file, const tl_sockaddr *addres
     return bind_unix(t, s, address);
 }
 
-// Whom an address means. 0 or a negative error number.
+// Finds the socket that an address names. 0 or a negative error number.
 static int64_t find_target(tl_thread *t, const tl_socket *s, const tl_sockaddr *address, tl_socket **ret_target) {
     tl_file_system *fs = t->os->file_system;
     const tl_socket_name *name;
@@ -566,7 +566,7 @@ static int64_t local_connect(tl_thread *t, tl_file *file, const tl_sockaddr *add
     if (s->is_listening)
         return -EINVAL;
     int64_t error = find_target(t, s, address, &target);
-    if (error == -ECONNREFUSED && is_datagram(s) && is_inet(s)) { // nobody there yet: that shows when something is sent
+    if (error == -ECONNREFUSED && is_datagram(s) && is_inet(s)) { // no receiver yet: a later send reports the error
         s->peer_name = *address;
         s->is_connected = true;
         return bind_unnamed(os, s);
@@ -730,7 +730,7 @@ static int64_t send_datagram(tl_thread *t, tl_socket *s, tl_message *m) {
             m->address = s->peer_name;
         int64_t error = find_target(t, s, &m->address, &target);
         if (error == -ECONNREFUSED && is_inet(s)) {
-            if (s->is_connected) // the answer comes back and is told by the next call
+            if (s->is_connected) // the error arrives later and the next call returns it
                 s->error = ECONNREFUSED;
             return (int64_t)m->io.n_bytes;
         }
@@ -745,7 +745,7 @@ static int64_t send_datagram(tl_thread *t, tl_socket *s, tl_message *m) {
     if (is_gone(target))
         return -ECONNREFUSED;
     if (!is_inet(s) && target->is_connected && target->peer != s && !is_gone(target->peer))
-        return -EPERM; // it listens to somebody else
+        return -EPERM; // the receiver is connected to another socket
     size_t n = m->io.n_bytes;
     if (n > (is_inet(s) ? 65507 : target->limit - SPARE_BYTES))
         return -EMSGSIZE;

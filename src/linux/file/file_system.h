@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What all files of one machine share: where "/" and the sysroot are, the numbers that stand for
-// host devices and inodes, names that exist only inside (fifos, sockets, /dev/shm), record locks.
-// One per tl_os.
+// tl_file_system holds the state that all files of one tl_os share: "/" and the sysroot, guest
+// numbers of host devices and inodes, record locks, and names without a host file (FIFOs, sockets,
+// /dev/shm).
 //
-// Host device and inode numbers never reach the guest: each gets the next free number when it is
-// first seen, so that runs agree.
+// Host device and inode numbers never reach the guest. Each gets the next free guest number when it
+// is first seen, because runs must agree.
 #ifndef TL_OS_FILE_SYSTEM_H
 #define TL_OS_FILE_SYSTEM_H
 
@@ -29,7 +29,7 @@ typedef struct tl_fifo { // a named pipe made by a guest
     struct tl_fifo *next;
     uint64_t device, inode;
     bool is_removed; // its node is gone
-    tl_pipe *pipe;   // while somebody has it open, or waits for the other end
+    tl_pipe *pipe;   // NULL unless a file is open or an opener waits for the other end
 } tl_fifo;
 
 typedef struct tl_socket_name { // a bound address
@@ -58,8 +58,8 @@ typedef struct tl_file_system {
     tl_fifo *fifos;
     tl_socket_name *socket_names;
     struct tl_socket *sockets;  // all local ones
-    uint32_t n_sockets_sent;    // in messages, since it was looked which of them nobody can receive any more
-    uint32_t n_host_files_sent; // the same of files that hold a descriptor of the host
+    uint32_t n_sockets_sent;    // sockets put into messages since the last collection of unreachable sockets
+    uint32_t n_host_files_sent; // as n_sockets_sent, for files that hold a descriptor of the host
     uint16_t next_port;
     uint64_t next_socket_name;
     tl_treap locks;              // lock.c

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// timerfd: expirations to read. As in Linux an interval timer rests after an expiration nobody has
-// read; reading counts the ones missed and sets it going again, so that a tiny interval costs
-// nothing.
+// timerfd. As in Linux an interval timer stops after an expiration until the guest reads it. The
+// read counts the missed expirations and restarts the timer. A tiny interval is cheap because the
+// timer stops.
 #include <stdlib.h>
 #include <sys/timerfd.h>
 
@@ -15,7 +15,7 @@ typedef struct timer_file {
     tl_poll_head head;
     tl_clock clock;
     uint64_t expiry_ns, interval_ns; // on its clock; expiry 0: disarmed
-    bool has_expired;                // and nobody has read it
+    bool has_expired;                // an expiration waits for a read
 } timer_file;
 
 static timer_file *of(tl_file *file) { return (timer_file *)file; }

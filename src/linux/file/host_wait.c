@@ -14,7 +14,7 @@ typedef struct host_wait {
     tl_thread *thread;
     int fd; // -1: none
     short events;
-    tl_file *opening; // held; a named pipe whose other end may be opened, and only looking tells. NULL: another wait
+    tl_file *opening; // held; a named pipe polled until its other end opens. NULL: another wait
     bool is_still;
 } host_wait;
 
@@ -53,7 +53,7 @@ static void add(tl_thread *t, const char *waits_for, const host_wait *wait) {
         if (waits && polls)
             all->capacity = wanted;
     }
-    if (!all || all->n == all->capacity) { // no memory: it looks again now and then
+    if (!all || all->n == all->capacity) { // no memory: the thread retries periodically
         if (t->deadline == TL_NO_DEADLINE)
             t->deadline = os->now + os->machine->config.os.slice_cycles;
         return;
@@ -95,8 +95,8 @@ static bool some_are_opening(const struct tl_host_waits *all) {
     return false;
 }
 
-// Wakes every thread that has a wait of this kind. Waking takes its waits out; those of a stopped
-// thread stay.
+// Wakes every thread that has a wait of this kind. Waking a thread removes its waits. A stopped
+// thread keeps its waits.
 static int wake_all(struct tl_host_waits *all, bool (*is_meant)(const host_wait *wait, const struct pollfd *poll),
                     const struct pollfd *poll) {
     int n_woken = 0;
@@ -114,15 +114,15 @@ static bool is_open_now(const host_wait *wait, const struct pollfd *poll) {
     return (void)poll, wait->opening && tl_host_fifo_is_open(wait->opening);
 }
 
-// Sleeps at most max_ns of the host, UINT64_MAX: for ever. Wakes whose descriptors are ready and,
-// with is_look, whose pipe is open at the other end; a time-out is then no reason to go on.
-// time_passes: os->now goes on as the host's clock did, to limit_cycle at most. Number of threads
-// woken, or -1 when the time was up.
+// Sleeps at most max_ns of the host; UINT64_MAX: without limit. Wakes threads whose descriptors are
+// ready. is_look: also wakes threads whose pipe is open at the other end, and a time-out does not
+// end the call. time_passes: os->now advances with the host's clock, to limit_cycle at most.
+// Returns the number of threads woken, or -1 after a time-out.
 static int poll_host(tl_os *os, uint64_t max_ns, bool is_look, bool time_passes, uint64_t now, uint64_t limit_cycle) {
     struct tl_host_waits *all = os->host_waits;
     struct timespec before, after, timeout = timespec_of(max_ns);
     uint32_t n = all->n;
-    for (uint32_t i = 0; i < n; ++i) // a pipe that nobody opened since its last writer left would be ready all the time
+    for (uint32_t i = 0; i < n; ++i) // a pipe without a writer since the last one closed would always be ready
         all->polls[i] = (struct pollfd){.fd = all->waits[i].opening ? -1 : all->waits[i].fd, .events = all->waits[i].events};
     clock_gettime(CLOCK_MONOTONIC, &before);
     int n_ready = ppoll(all->polls, n, max_ns == UINT64_MAX ? NULL : &timeout, NULL);

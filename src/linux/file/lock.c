@@ -24,7 +24,7 @@ typedef struct owner { // of stretches of one inode
     tl_treap stretches;
 } owner;
 
-typedef struct wish { // what a call asks for
+typedef struct wish { // the lock that a call requests
     const void *owner;
     int32_t pid;
     int16_t type;
@@ -174,8 +174,8 @@ static void take_out(tl_account *account, owner *o, stretch *s) {
     free(s);
 }
 
-// Replaces what the wish covers of its owner's locks; TL_F_UNLCK leaves a hole. false: no memory,
-// nothing changed that matters.
+// Replaces the owner's locks within the range of the wish; TL_F_UNLCK removes them. false: no
+// memory, and the locked bytes are unchanged.
 static bool set(tl_account *account, owner **list, const wish *w) {
     owner *o = owner_of(account, list, w, w->type != TL_F_UNLCK);
     uint64_t start = w->start, end = w->end;
@@ -244,8 +244,8 @@ void tl_locks_done(tl_file_system *fs) {
     fs->locks.root = NULL;
 }
 
-// Would waiting for `blocker` close a circle back to `owner`? Every thread that waits for a record
-// lock left whom it waits for in retry[1].
+// True when a wait for `blocker` would close a circle back to `owner`. Every thread that waits for
+// a record lock keeps the owner it waits for in retry[1].
 static bool is_deadlock(const tl_os *os, const void *waiter, const void *blocker) {
     for (int hop = 0; hop < MAX_HOPS && blocker; hop++) {
         if (blocker == waiter)

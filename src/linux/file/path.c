@@ -23,7 +23,7 @@ typedef struct walker {
     int fd;         // O_PATH of cur; -1 in the virtual tree
     bool owns_fd;
     int n_links;
-    char todo[2 * TL_PATH_MAX]; // what is left of the path
+    char todo[2 * TL_PATH_MAX]; // the rest of the path
     size_t at;
 } walker;
 
@@ -78,9 +78,9 @@ static const char *below_root(const char *path) { return path[1] ? path + 1 : ".
 
 // ---- Folders under fixed names.
 
-// How many bytes of a canonical path are also the beginning of the alias' name, in whole
-// components, and how many components of the name are left. At least two components must be the
-// same.
+// Compares a canonical path with the alias' name by whole components. Returns the bytes they have
+// in common and the number of components of the name that remain. At least two components must
+// match.
 static size_t common(const tl_path_alias *alias, const char *path, int *ret_left) {
     size_t n = 0;
     int n_same = 0, n_all = 0;
@@ -147,7 +147,7 @@ static int open_above(const tl_path_env *env, const tl_path_alias *alias, int n_
     return fd;
 }
 
-// Is TL_PATH_ALIASES ours, because the host has none?
+// True when TL_PATH_ALIASES is the personality's folder because the host has none.
 static bool is_made_up(const tl_path_env *env) {
     struct stat st;
     return has_aliases(env) && fstatat(env->root_fd, below_root(TL_PATH_ALIASES), &st, AT_SYMLINK_NOFOLLOW) < 0;
@@ -320,7 +320,7 @@ static int64_t end_at_directory(walker *w, tl_last last, tl_place *place) {
     return stat_place(place);
 }
 
-// Does the folder have this name only because of an alias?
+// True when the folder has this name only because of an alias.
 static bool is_fixed_name(const walker *w, const char *path) {
     size_t n;
     int n_up;

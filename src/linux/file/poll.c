@@ -18,7 +18,7 @@ static void put_remaining(tl_thread *t, uint64_t vaddr) {
     (void)tl_vm_write(t->process, vaddr, &ts, sizeof ts); // a read-only timeout is the program's choice
 }
 
-// What only the first call does: the deadline and the signal mask. 0 or a negative error number.
+// Sets the deadline and the signal mask, on the first call only. 0 or a negative error number.
 static int64_t start(tl_thread *t, uint64_t timeout_vaddr, uint64_t sigset_vaddr, uint64_t sigset_bytes) {
     if (t->is_retry)
         return 0;
@@ -61,7 +61,7 @@ int64_t tl_sys_ppoll(tl_thread *t, const uint64_t args[6]) {
         for (uint64_t i = 0; i < n; i++)
             if (fds[i].fd >= 0)
                 tl_file_wait(t, tl_file_of_fd(t, fds[i].fd), (uint32_t)(uint16_t)fds[i].events | EPOLLERR | EPOLLHUP);
-        if (!t->waits) // nothing to look at, or nothing that ever changes
+        if (!t->waits) // no registration, because no file is polled or none changes readiness
             tl_wait_only_deadline(t, "a signal or time to pass (poll)");
         if (tl_signal_is_deliverable(t))
             put_remaining(t, args[2]);

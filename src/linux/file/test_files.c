@@ -64,7 +64,7 @@ typedef struct rig {
     tl_os *os;
     tl_process processes[N_THREADS];
     tl_thread threads[N_THREADS];
-    tl_thread *t; // who calls
+    tl_thread *t; // the calling thread
 } rig;
 
 static rig *rig_new(void) {
@@ -137,7 +137,7 @@ static void rig_free(rig *r) {
     free(r);
 }
 
-// Guest memory of whoever calls.
+// Guest memory of the calling thread.
 static void poke(rig *r, uint64_t at, const void *from, size_t n) { assert_true(tl_vm_write(r->t->process, AT + at, from, n)); }
 static void peek(rig *r, uint64_t at, void *to, size_t n) { assert_true(tl_vm_read(r->t->process, AT + at, to, n)); }
 
@@ -277,7 +277,7 @@ static void test_ends_of_a_pipe_notice_each_other(void **state) {
     assert_int_equal(read_some(r, fds[0], 10), TL_SYS_BLOCK);
     assert_int_equal(r->t->result_if_signal, -TL_ERESTARTSYS);
     assert_int_equal(tl_vm_resident_bytes(r->t->process->vm),
-                     TL_PAGE_BYTES); // what is not there touches no page (this one held the descriptors)
+                     TL_PAGE_BYTES); // bytes that do not exist touch no page (this one held the descriptors)
     assert_true(is_asleep(r->t));
     tl_fd_close(r->t, fds[1]);
     assert_false(is_asleep(r->t));
@@ -776,9 +776,9 @@ static void test_randomness_is_the_seeds(void **state) {
     assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
 }
 
-// Calls of the file layer with arguments of all sorts, in a root of their own: whatever comes back,
-// nothing may break. The letters say what an argument should usually be. FILES_SEED and FILES_CALLS
-// in the environment make it another or a longer run.
+// Calls the file layer with random arguments in a root of its own. Any result is allowed; no call
+// may crash. The letters give the likely kind of each argument. FILES_SEED and FILES_CALLS in the
+// environment choose another or a longer run.
 static const struct {
     uint16_t number;
     char arguments[7];

@@ -98,7 +98,7 @@ static void tree_free(tree *t) {
     free(t);
 }
 
-// What a walk finds: "PATH" with its contents when it is a regular file, or the error number.
+// The result of a walk: "PATH" with its contents for a regular file, or the error's name.
 static const char *found(tree *t, const tl_dir *from, const char *path, uint32_t walk) {
     static char text[TL_PATH_MAX + 64];
     tl_place place;
@@ -355,7 +355,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_the_virtual_tree_hides_the_hosts),
 };
 
-// The whole again where the host's kernel lacks openat2: the same rules hold.
+// Repeats the tests without openat2, because the rules must hold on an older host kernel.
 int main(void) {
     int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (testing_forbid_openat2(EPERM))

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What does not come from the host: /proc, /sys, /dev and a few files of /etc, made from the
-// simulated machine. virtual.c knows where everything is; file_proc.c makes the texts, file_dev.c
-// the devices and /dev/shm.
+// The virtual tree: /proc, /sys, /dev and a few files of /etc, made from the simulated machine.
+// virtual.c resolves paths, file_proc.c makes the texts, file_dev.c makes devices and /dev/shm.
 #ifndef TL_OS_VIRTUAL_H
 #define TL_OS_VIRTUAL_H
 
 #include "base/strbuf.h"
 #include "linux/file/file_system.h"
 
-// Who is meant: for /proc/PID the process, for /proc/PID/task/TID the thread as well.
+// The subject of a text: the process for /proc/PID, and the thread for /proc/PID/task/TID.
 typedef struct tl_proc_subject {
     tl_thread *asker;
     tl_process *process;
@@ -52,7 +51,7 @@ int64_t tl_shm_unlink(tl_os *os, const char *name);
 bool tl_path_is_shm(const char *path); // directly in /dev/shm
 static inline const char *tl_shm_name(const char *path) { return path + sizeof "/dev/shm/" - 1; }
 
-// What a link in /proc/PID/fd says: a path, or "pipe:[12]".
+// The text of a link in /proc/PID/fd: a path, or "pipe:[12]".
 void tl_file_describe(const tl_file *file, char *to, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The areas of an address space: a list by address, and a tree by address in which each node knows
-// the most room below any area of its subtree. Programs may have TL_VM_MAX_AREAS of them, and look
-// for room among them as often.
+// the most room below any area of its subtree. Searches take logarithmic time, because a program
+// may have TL_VM_MAX_AREAS areas.
 #include "linux/memory/vm_space.h"
 
 static tl_vma *of(tl_treap_node *node) { return (tl_vma *)node; }
@@ -12,8 +12,8 @@ static int by_start(const tl_treap_node *a, const tl_treap_node *b) {
     return x < y ? -1 : x > y;
 }
 
-// Of the room from below->end to `limit`, what mappings may use. `above` is the area that follows;
-// a stack needs its guard.
+// Returns the bytes that mappings may use between below->end and `limit`; *ret_end is their end.
+// `above` is the area that follows. A stack keeps a guard below it.
 static uint64_t usable(const tl_vma *below, const tl_vma *above, uint64_t limit, uint64_t *ret_end) {
     uint64_t start = below && below->end > TL_MMAP_MIN ? below->end : TL_MMAP_MIN, end = limit;
     if (above && above->kind == TL_VMA_STACK && end > start)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Physical pages: see frames.h. The books grow with the highest page ever used, not with the size
-// of RAM.
+// Physical pages: see frames.h. The table of pages grows with the highest page ever used, not with
+// the size of RAM.
 #include "linux/memory/frames.h"
 
 #include <stdlib.h>

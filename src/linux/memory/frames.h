@@ -13,8 +13,8 @@ typedef struct tl_frames tl_frames;
 tl_frames *tl_frames_new(uint8_t *ram, uint64_t ram_bytes); // NULL: no host memory
 void tl_frames_free(tl_frames *frames);                     // NULL is fine
 
-// A page with one reference; 0: RAM (or the host's memory for the books) is full. With is_zeroed
-// its bytes are zero, else anything.
+// A page with one reference; 0: RAM is full, or the host has no memory for the table of pages.
+// is_zeroed: all bytes are zero, else undefined.
 uint64_t tl_frame_alloc(tl_frames *frames, bool is_zeroed);
 void tl_frame_ref(tl_frames *frames, uint64_t paddr);
 void tl_frame_unref(tl_frames *frames, uint64_t paddr);      // the last reference frees it
@@ -25,8 +25,8 @@ uint64_t tl_frames_used(const tl_frames *frames); // pages
 uint64_t tl_frames_peak(const tl_frames *frames); // the most that were used at once
 uint64_t tl_frames_total(const tl_frames *frames);
 
-// Has code been executed from this page since the caches were last told? Set when a page is mapped
-// executable; returns what it was.
+// The code mark of a page: harts may hold its code since the last invalidation. The mark is set
+// when the page is mapped executable. Returns the old mark.
 bool tl_frame_set_code(tl_frames *frames, uint64_t paddr, bool is_code);
 bool tl_frame_is_code(const tl_frames *frames, uint64_t paddr);
 

@@ -21,7 +21,7 @@ struct tl_page_cache {
     tl_page_cache *next;
     uint32_t n_refs;
     uint64_t id, device, inode;
-    tl_file *file, *writer; // held; NULL: anonymous, nobody may write
+    tl_file *file, *writer; // held; file NULL: anonymous; writer NULL: no mapping may write
     cached_page *pages;     // open addressing, capacity a power of two
     uint64_t n, capacity;
 };
@@ -141,7 +141,7 @@ uint64_t tl_page_cache_get(tl_os *os, tl_page_cache *cache, uint64_t index, tl_v
             done += (size_t)got;
         }
     }
-    if (tl_frame_is_code(os->frames, paddr)) // by an earlier use: whoever maps it to be executed finds other bytes there
+    if (tl_frame_is_code(os->frames, paddr)) // an earlier use executed this page: engines may hold its old code
         tl_memory_code_changed(os->machine->memory, paddr);
     *slot_of(cache, index) = (cached_page){.index_plus_one = index + 1, .paddr = paddr};
     ++cache->n;

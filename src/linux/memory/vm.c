@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Address spaces: areas, page tables, faults, fork. The page tables are Sv39 as the hardware walker
-// reads them; accessed and dirty bits are its business. A page that is present but must not be
-// touched keeps its address in an invalid entry (TL_PTE_HELD). Writable private pages that somebody
-// else sees too are mapped read-only, and copied when written.
+// Address spaces: areas, page tables, faults, fork. The page tables are Sv39, and the hardware
+// walker sets accessed and dirty bits. A present page without permissions keeps its address in an
+// invalid entry (TL_PTE_HELD). A shared page of a writable private area is mapped read-only and
+// copied when written.
 #include "linux/memory/vm_space.h"
 
 #include <errno.h>
@@ -228,14 +228,15 @@ static bool is_free(const tl_vm *vm, uint64_t start, uint64_t end) {
     return !area || area->start >= end;
 }
 
-// A page of registers. They cost no memory, and belong to nobody who counts it.
+// Maps a page of registers. Register pages cost no memory and have no reference count.
 static uint64_t device_pte(const tl_vm *vm, const tl_vma *area, uint64_t page) {
     uint64_t paddr = 0, bytes = 0;
     (void)tl_file_window(vm->os, area->file, &paddr, &bytes);
     return tl_pte_of_page(paddr + area->offset + (page - area->start), area->prot, true);
 }
 
-// At once, as drivers do it. What finds no memory for tables now comes with a fault.
+// Maps all register pages at once, as drivers do. A page without memory for its tables is mapped by
+// a later fault.
 static void map_device(tl_vm *vm, const tl_vma *area) {
     for (uint64_t page = area->start; page < area->end; page += TL_PAGE_BYTES) {
         uint64_t *pte = make_pte_slot(vm, page);
@@ -378,8 +379,8 @@ int64_t tl_vm_protect(tl_vm *vm, uint64_t start, uint64_t end, uint8_t prot) {
     return 0;
 }
 
-// Entries of [from, from + bytes) become those of [to, ...). false: no memory for tables; what
-// moved has moved.
+// Moves entries of [from, from + bytes) to [to, ...). false: no memory for tables; entries that
+// moved before stay moved.
 static bool move_pages(tl_vm *vm, uint64_t from, uint64_t to, uint64_t bytes) {
     for (uint64_t at = from, *pte; (pte = next_present(vm, &at, from + bytes)) != NULL; at += TL_PAGE_BYTES) {
         uint64_t *slot = make_pte_slot(vm, to + (at - from));

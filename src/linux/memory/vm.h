@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Address spaces: areas (VMAs) that say what may be mapped, and Sv39 page tables in simulated RAM
-// that say what is. Pages arrive on demand; physical pages come from one deterministic free list,
-// are counted, and are shared by forks until written (COW). Host code reaches guest bytes only
-// through tl_vm_read, tl_vm_write and tl_vm_span, which fault pages in as the kernel would.
+// Address spaces. Areas (VMAs) hold the permitted mappings; Sv39 page tables in simulated RAM hold
+// the present pages. Pages arrive on demand from one deterministic free list. Pages are counted.
+// Forks share pages until a write (COW). Host code reaches guest bytes only through tl_vm_read,
+// tl_vm_write and tl_vm_span, which fault pages in as the kernel would.
 #ifndef TL_OS_VM_H
 #define TL_OS_VM_H
 
@@ -52,7 +52,7 @@ typedef struct tl_vma {
     struct tl_vma *next, *previous; // by address
     uint8_t prot, kind;             // TL_PROT_*, tl_vma_kind
     bool is_shared, is_dont_fork, is_wipe_on_fork;
-    uint8_t max_prot; // what mprotect may ask for
+    uint8_t max_prot; // the most that mprotect may permit
 } tl_vma;
 
 // Bytes of the guest, faulted in as needed. false: some byte is not accessible (EFAULT); nothing is
@@ -71,14 +71,14 @@ int64_t tl_vm_read_string(tl_process *p, uint64_t vaddr, char *to, size_t max);
 // pages, marks the page dirty).
 uint8_t *tl_vm_span(tl_process *p, uint64_t vaddr, size_t n, bool is_write, size_t *ret_n);
 
-// The same as host vectors for readv, writev, recvmsg ...: fills at most max_spans and says how
-// many bytes they cover in *ret_bytes, which is less than n when spans ran out or a byte is not
-// accessible. Returns the number of spans; 0 with n > 0 means EFAULT.
+// As tl_vm_span, for readv, writev, recvmsg: fills at most max_spans host vectors. *ret_bytes is
+// their length, less than n when vectors ran out or a byte is not accessible. Returns the number of
+// vectors; 0 with n > 0 means EFAULT.
 int tl_vm_spans(tl_process *p, uint64_t vaddr, size_t n, bool is_write, struct iovec *spans, int max_spans, size_t *ret_bytes);
 
 // A guest `struct iovec` array flattened to host spans: n_vectors up to 1024, total clipped to
-// max_bytes. Returns the number of spans,
-// -EINVAL (count, negative length), -EFAULT when the first byte is not accessible. *ret_bytes is what the spans cover.
+// max_bytes. Returns the number of spans, -EINVAL (count, negative length) or -EFAULT (the first
+// byte is not accessible). *ret_bytes is the length of the spans.
 int64_t tl_vm_import_iov(tl_process *p, uint64_t iov_vaddr, uint64_t n_vectors, uint64_t max_bytes, bool is_write, struct iovec *spans,
                          int max_spans, size_t *ret_bytes);
 
@@ -86,11 +86,10 @@ const tl_vma *tl_vm_first(const tl_vm *vm);                // by address; for /p
 const tl_vma *tl_vm_find(const tl_vm *vm, uint64_t vaddr); // the area that holds vaddr, or NULL
 uint64_t tl_vm_mapped_bytes(const tl_vm *vm);              // sum of all areas
 uint64_t tl_vm_resident_bytes(const tl_vm *vm);            // pages present
-// Pages that shared mappings hold of a file changed behind their back (write, truncate): called by
-// the file layer.
+// The file layer calls it after write or truncate changed bytes that shared mappings may hold.
 void tl_vm_file_written(tl_os *os, uint64_t device, uint64_t inode, uint64_t offset, const void *bytes, size_t n);
-// Bytes that shared mappings changed and did not write back yet win over the file's: called by the
-// file layer after reading.
+// The file layer calls it after a read. Bytes that shared mappings changed and did not write back
+// replace the bytes of the file.
 void tl_vm_file_read(tl_os *os, uint64_t device, uint64_t inode, uint64_t offset, void *bytes, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Guest bytes as host code sees them. One software walk of the page table per page; what is missing
-// is faulted in. A store made here is seen by all harts at once (data is always in RAM), so
-// reservations there are lost and decoded code is looked at again.
+// Host access to guest bytes. Each page takes one software walk of the page table, which faults
+// missing pages in. All harts see a store at once, because data is always in RAM. A store therefore
+// breaks reservations and invalidates decoded code on the page.
 #include <errno.h>
 #include <string.h>
 

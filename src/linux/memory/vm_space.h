@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The address space as those see it who shape it: exec, fork, the memory system calls, fault
-// handling.
+// The inside of an address space, for exec, fork, the memory system calls and fault handling.
 #ifndef TL_OS_VM_SPACE_H
 #define TL_OS_VM_SPACE_H
 
@@ -74,8 +73,8 @@ tl_vma *tl_vm_split(tl_vm *vm, uint64_t start,
                     uint64_t end); // the first area that begins at or after start, with borders at start and end; NULL: none, or no memory
 void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_vm_access access);
 
-// Makes the access possible or says why not. Does not count; tl_vm_fault_on_behalf does, for system
-// calls.
+// Resolves a fault or returns the reason for failure. Counts no event; tl_vm_fault_on_behalf counts
+// faults of system calls.
 tl_vm_fault_kind tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_vm_access access);
 tl_vm_fault_kind tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_vm_access access);
 void tl_os_count_fault(tl_os *os, tl_vm_fault_kind fault); // OS_PAGE_* on the hart of the event

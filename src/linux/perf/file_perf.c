@@ -60,7 +60,7 @@ static int64_t perf_pread(tl_os *os, tl_file *file, void *to, size_t n, uint64_t
 }
 
 static int64_t perf_pwrite(tl_os *os, tl_file *file, const void *from, size_t n, uint64_t offset) {
-    return (void)os, (void)file, (void)from, (void)offset, (int64_t)n; // what was mapped and is gone goes nowhere
+    return (void)os, (void)file, (void)from, (void)offset, (int64_t)n; // write-back of an unmapped page is dropped
 }
 
 static uint32_t perf_poll(tl_os *os, tl_file *file) {
@@ -184,7 +184,7 @@ static const tl_file_ops perf_ops = {
 
 typedef struct request {
     struct perf_event_attr attr;
-    tl_thread *target; // NULL: whoever runs on `cpu`
+    tl_thread *target; // NULL: any thread that runs on `cpu`
     int32_t cpu;
     tl_pev_event *leader, *output;
 } request;
@@ -214,8 +214,8 @@ static int64_t find_target(tl_thread *t, int32_t pid, int32_t cpu, request *r) {
     return r->attr.sigtrap && !r->target ? -EINVAL : 0;
 }
 
-// A group counts the same thread on the same hart by the same clock, and only its leader has a say
-// in when.
+// All events of a group count one thread on one hart by one clock. Only the leader determines when
+// the group counts.
 static int64_t check_group(const request *r) {
     const tl_pev_event *leader = r->leader;
     if (!leader)

@@ -30,7 +30,7 @@ static int64_t copy_attr(tl_thread *t, uint64_t vaddr, struct perf_event_attr *a
         size = PERF_ATTR_SIZE_VER0;
     if (size < PERF_ATTR_SIZE_VER0 || size > TL_PAGE_BYTES)
         return too_big(t, vaddr);
-    for (uint32_t i = KNOWN_ATTR_BYTES; i < size; i++) { // what a later kernel would know must not be asked for
+    for (uint32_t i = KNOWN_ATTR_BYTES; i < size; i++) { // fields of later kernels must be zero
         if (!tl_vm_read(t->process, vaddr + i, &byte, 1))
             return -EFAULT;
         if (byte)

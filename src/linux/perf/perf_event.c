@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
 // How events count and when they overflow; see perf_event.h.
 //
-// A thread's event sees what its hart counts while the thread is there, its switch away included.
-// What the modeled kernel does is in supervisor mode: the cycles that the hart spends there, and
-// what unit `os` counts. All other signals grow in user code, because the kernel's own instructions
-// and accesses are not simulated.
+// A thread's event counts signals of the hart while the thread is on the hart, the switch away
+// included. Supervisor mode has only the cycles of the modeled kernel and the signals of unit `os`.
+// All other signals grow in user mode, because the kernel's instructions and accesses are not
+// simulated.
 #include "linux/perf/perf_event.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// While an overflow is further away than this, accesses that take a slow path need not be watched:
-// none takes so many cycles.
+// Slow-path accesses need no watch while an overflow is further away than this, because no access
+// takes as many cycles.
 static const uint64_t WATCH_CYCLES = UINT64_C(1) << 24;
-// To find out how far an overflow is costs a sync. It is done again when an eighth of the way is
-// left, or else at the very end.
+// Computing the distance to an overflow costs a sync. The distance is computed again when an eighth
+// of it is left, or else at the overflow.
 static const uint64_t SHORT_SPAN_CYCLES = 4096;
-static const uint64_t FAR_CYCLES = UINT64_C(1) << 62; // the longest that is told: sums with it do not overflow
+static const uint64_t FAR_CYCLES = UINT64_C(1) << 62; // the longest distance reported: sums with it do not overflow
 
 // ---- Totals.
 
 static uint64_t busy_cycles(const tl_hart *h) { return h->now - h->idle_cycles; }
 
-// The time of a thread's event is that in which its hart had something to run. The time of a hart's
-// event is all time.
+// An event of a thread counts the time in which its hart ran code. An event of a hart counts all
+// time.
 static uint64_t clock_now(const tl_pev_event *e, const tl_hart *h) {
     if (e->thread)
         return busy_cycles(h);
@@ -72,8 +72,8 @@ static uint64_t signals_total(const tl_pev_event *e, tl_hart *h) {
     return total;
 }
 
-// The kernel's own page faults, on behalf of a system call, are told apart from the program's where
-// they happen.
+// The code that raises a page fault distinguishes faults of system calls from faults of the
+// program.
 static uint64_t faults_total(const tl_pev_event *e, const tl_hart *h) {
     const tl_kernel_counts *own = &e->perf->os->kernel_counts[h->id];
     uint64_t all, kernel;
@@ -145,7 +145,7 @@ void tl_pev_settle(tl_pev_event *e) {
         advance(e);
 }
 
-// The port of a hart asks for what the events that wait there need.
+// Updates the needs of the hart's port from the events that wait on the hart.
 static void set_needs(tl_pev *perf, tl_hart *h, bool has_changed) {
     tl_pmu_port *port = &perf->ports[h->id];
     bool needs = false;
@@ -374,7 +374,7 @@ bool tl_pev_is_due(tl_os *os, tl_hart *h) {
     return is_due;
 }
 
-// A rate is kept by a period that follows what the last one took.
+// A frequency event adapts its period to the duration of the last period.
 static void adjust(tl_pev_event *e) {
     if (!e->attr.freq || e->kind == TL_PEV_CLOCK)
         return;
@@ -395,7 +395,7 @@ static void overflow(tl_pev_event *e, tl_thread *t) {
     if (e->attr.sigtrap) {
         enum { TRAP_BY_PERF = 6 };
         tl_siginfo info = {.signo = SIGTRAP, .error = (int32_t)e->attr.type, .code = TRAP_BY_PERF};
-        memcpy(info.bytes + 8, &e->attr.sig_data, 8); // behind the address: what the event says, its type
+        memcpy(info.bytes + 8, &e->attr.sig_data, 8); // sig_data and the event's type follow the address
         memcpy(info.bytes + 16, &e->attr.type, 4);
         tl_signal_send_thread(t, SIGTRAP, &info);
     }
@@ -561,7 +561,7 @@ void tl_pev_event_attach(tl_pev_event *e, tl_thread *thread, int32_t cpu, tl_pev
     place(e, hart_of(e));
 }
 
-// It counts no more; what it has counted can still be read.
+// The event stops for good. Its count remains readable.
 static void end(tl_pev_event *e) {
     if (e->has_ended)
         return;
@@ -617,7 +617,7 @@ void tl_pev_event_free(tl_pev_event *e) {
     free_event(e);
 }
 
-// An inherited event is over: the one it comes from keeps what it counted.
+// Ends an inherited event. The parent event keeps its count.
 static void merge(tl_pev_event *e) {
     tl_pev_event *parent = e->parent, **link = &parent->first_child;
     while (*link != e)

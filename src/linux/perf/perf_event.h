@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// perf_event_open(2): events that threads and harts carry. An event does not count. It remembers
-// what it had counted when a running total of the machine stood at `seen`, as a counter of a PMU
-// does (model/counter.h). It is brought up to date where the total begins or ceases to concern it:
-// its thread comes onto a hart or leaves one, it is switched on or off, somebody looks. Nothing is
-// multiplexed.
+// perf_event_open(2): events of threads and harts. An event stores its count at the moment when a
+// total of the machine stood at `seen`, as a PMU counter does (model/counter.h). The stored count
+// is updated when the thread comes onto a hart or leaves one, when the event is switched on or off,
+// and at reads. No event is multiplexed.
 //
 // An event that samples waits for its overflow as the counter of a PMU does: a port of each hart
 // (tl_pmu_port) bounds how far the hart runs. Without such an event the port is not there. Without
@@ -50,7 +49,7 @@ typedef enum tl_pev_kind {
 
 enum { TL_PEV_USER = 1, TL_PEV_KERNEL = 2 }; // modes in which an event counts
 
-typedef struct tl_pev_choice { // what an attr selects
+typedef struct tl_pev_choice { // the totals that an attr selects
     tl_pev_kind kind;
     uint32_t n_parts;
     const tl_pev_source *parts[TL_PEV_MAX_PARTS];
@@ -86,7 +85,7 @@ struct tl_pev_event {
     uint64_t left;        // to the next overflow
     uint64_t last_cycles; // running_cycles at the last overflow
     int32_t limit;        // overflows until it switches itself off; 0: no limit
-    bool is_due;          // it has overflowed, and nobody was told
+    bool is_due;          // it has overflowed and the overflow is not yet reported
     int band;             // POLL_IN or POLL_HUP is to be signaled; 0: neither
     bool wants_wakeup;
     uint64_t safe_until, safe_instret, span; // no overflow before; how far that was when it was found
@@ -112,7 +111,7 @@ struct tl_pev {
     uint32_t n_events;
     uint64_t n_locked_pages;             // of all rings
     tl_pev_event *opened;                // through a file, newest first
-    tl_pev_event *on_hart[TL_MAX_HARTS]; // events of a hart, whoever runs there
+    tl_pev_event *on_hart[TL_MAX_HARTS]; // events of a hart, independent of the thread
     uint32_t n_armed[TL_MAX_HARTS];      // sampling events that count there now
     bool has_ports;
     tl_pmu_port ports[TL_MAX_HARTS];
@@ -125,14 +124,14 @@ void tl_pev_leave(tl_thread *t);                                           // th
 void tl_pev_resume(tl_thread *t);                                          // the thread returns to user code
 bool tl_pev_inherit(tl_thread *child, const tl_thread *t, bool is_thread); // clone; false: no memory, the child has no events
 void tl_pev_thread_done(tl_thread *t);                                     // it is off its hart for good
-void tl_pev_forget(tl_thread *t);                                          // the same when the personality goes: wakes nobody
+void tl_pev_forget(tl_thread *t); // as tl_pev_thread_done when the personality is freed: wakes no thread
 void tl_pev_exec(tl_thread *t);
 void tl_pev_switch_own(tl_thread *t, bool is_on); // prctl(PR_TASK_PERF_EVENTS_ENABLE and DISABLE)
 void tl_pev_done(tl_os *os);                      // after all files are closed
-// Some event has overflowed on this hart and the thread there must be told before it goes on.
-// Brings events up to date as far as needed.
+// True when an event has overflowed on this hart and must be reported before the thread continues.
+// Updates events as far as needed.
 bool tl_pev_is_due(tl_os *os, tl_hart *h);
-void tl_pev_overflow(tl_thread *t);                                       // tells
+void tl_pev_overflow(tl_thread *t);                                       // reports the overflows
 int64_t tl_pev_mmap(tl_thread *t, tl_file *file, const uint64_t args[6]); // mmap(2) of such a file; -ENODEV: it is another
 
 // Records besides samples.
@@ -147,8 +146,8 @@ typedef struct tl_pev_reading {
 } tl_pev_reading;
 
 tl_pev *tl_pev_of(tl_os *os); // made when needed; NULL: no memory
-// The attr at vaddr as the kernel checks it. 0 or a negative error number; E2BIG writes the size
-// that is known.
+// Reads the attr at vaddr with the checks of the kernel. 0 or a negative error number; E2BIG writes
+// the supported size.
 int64_t tl_pev_read_attr(tl_thread *t, uint64_t vaddr, struct perf_event_attr *ret_attr);
 int64_t tl_pev_choose(tl_pev *perf, const struct perf_event_attr *attr,
                       tl_pev_choice *ret_choice); // -ENOENT, -EINVAL, -EOPNOTSUPP, -ENOMEM
@@ -179,7 +178,7 @@ struct tl_pev_ring { // pages of RAM that the program maps: one that describes t
     uint64_t paddr[];  // of all pages, held
 };
 void tl_pev_ring_unref(tl_pev_ring *ring);    // NULL is fine
-tl_pev_ring *tl_pev_ring_of(tl_pev_event *e); // where its records go; NULL: nowhere, or nobody maps it any more
+tl_pev_ring *tl_pev_ring_of(tl_pev_event *e); // the ring of its records; NULL: none, or no longer mapped
 bool tl_pev_ring_has_unread(const tl_pev_ring *ring);
 // Makes records of e go where those of `to` go (NULL: nowhere). 0 or -EINVAL.
 int64_t tl_pev_set_output(tl_pev_event *e, tl_pev_event *to);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Records: samples, and what else a profile needs to know: mappings, names, births and ends of
-// threads, switches. A record is composed in tl_pev.record and then copied into the ring. Nothing
-// here makes the program fault: memory that is not there is left out.
+// Records: samples, mappings, names, births and ends of threads, switches. A record is composed in
+// tl_pev.record and then copied into the ring. Records never make the program fault: absent guest
+// memory is left out.
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,7 +316,7 @@ static void send_signal(tl_os *os, const tl_file *file, int band) {
     info.band = bands[band];
     info.fd = file->async_fd;
     int signal = file->async_signal ? file->async_signal : SIGIO;
-    const tl_siginfo *told = file->async_signal ? &info : NULL; // plain SIGIO tells nothing
+    const tl_siginfo *told = file->async_signal ? &info : NULL; // plain SIGIO carries no siginfo
     if (file->owner > 0) {                                      // of a process any thread stands for it
         tl_thread *t = tl_thread_find(os, file->owner);
         tl_process *p = t ? t->process : tl_process_find(os, file->owner);

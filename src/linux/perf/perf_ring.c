@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The pages that a program maps of an event: the first says what the event counts and where its
-// records are, the others hold the records. They are pages of the machine's RAM. The mapping's page
-// cache holds them, and so does the ring: a page that nobody else holds is mapped no more. The
-// program may write anything into them; only addresses within the ring follow from it.
+// The pages of an event that a program maps. The first page describes the event and the position of
+// the records; the other pages hold the records. The pages are pages of the machine's RAM. The
+// mapping's page cache and the ring hold references; a page that only the ring holds is unmapped.
+// The program may write any bytes, because the ring reduces every offset to an address within it.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,8 +44,8 @@ tl_pev_ring *tl_pev_ring_of(tl_pev_event *e) {
 
 // ---- The page that describes the event.
 
-// The counter that user code can read in place of the event, or -1: `cycle` and `instret` count
-// always, and what they do.
+// The counter that user code can read instead of the event, or -1. Only events equal to `cycle` or
+// `instret` have one, because these counters always count.
 static int32_t counter_of(const tl_pev_event *e) {
     uint32_t granted = e->perf->os->machine->config.os.user_counters;
     if (!e->hart || e->kind != TL_PEV_SIGNALS || e->n_parts != 1 || !(e->modes & TL_PEV_USER))
@@ -68,7 +68,7 @@ void tl_pev_update_page(tl_pev_event *e) {
     if (counter >= 0)
         now = counter == 0 ? e->hart->now - e->hart->idle_cycles : e->hart->instret;
     uint64_t now_ns = tl_os_now_ns(os);
-    page->lock += 2; // nobody sees the odd number between: the hart that reads stands still meanwhile
+    page->lock += 2; // no hart reads the odd number, because harts stand still during this update
     page->index = (uint32_t)(counter + 1);
     page->offset = (int64_t)(e->ended_count + e->count - now);
     page->time_enabled = tl_os_cycles_to_ns(os, e->ended_enabled_cycles + e->enabled_cycles);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Perf events on a hart whose totals the test writes: what is counted when, for whom, in which
-// mode, and when it overflows.
+// Perf events on a hart whose totals the test writes. The tests check the counts by thread, mode
+// and time, and the overflows.
 #include "linux/perf/perf_event.h"
 
 #include <string.h>
@@ -70,7 +70,7 @@ static tl_pev_event *cycles_of(rig *r, tl_thread *t, bool no_user, bool no_kerne
 static void test_modes_are_told_apart(void **state) {
     rig *r = rig_new();
     (void)state;
-    pass(r, 5000, 300); // before anybody looks
+    pass(r, 5000, 300); // before the first read
     tl_pev_event *both = cycles_of(r, &r->thread, false, false), *user = cycles_of(r, &r->thread, false, true),
                  *kernel = cycles_of(r, &r->thread, true, false), *none = cycles_of(r, &r->thread, true, true);
     pass(r, 1000, 70);
@@ -78,7 +78,7 @@ static void test_modes_are_told_apart(void **state) {
     assert_int_equal(tl_pev_read(user).value, 1000);
     assert_int_equal(tl_pev_read(kernel).value, 70);
     assert_int_equal(tl_pev_read(none).value, 0);
-    tl_hart_idle_until(r->h, r->h->now + 100000); // nobody's
+    tl_hart_idle_until(r->h, r->h->now + 100000); // idle: no thread's time
     assert_int_equal(tl_pev_read(both).value, 1070);
     tl_pev_event *all[] = {both, user, kernel, none};
     for (size_t i = 0; i < 4; i++)
@@ -130,7 +130,7 @@ static void test_a_group_stands_still_with_its_leader(void **state) {
     tl_pev_set_on(leader, true);
     pass(r, 30, 0);
     assert_int_equal(tl_pev_read_bytes(leader), sizeof values);
-    assert_int_equal(tl_pev_format(sibling, values), sizeof values); // of the whole group, whoever is asked
+    assert_int_equal(tl_pev_format(sibling, values), sizeof values); // a sibling returns the whole group
     const uint64_t expected[5] = {2, 30, leader->id, 30, sibling->id};
     assert_memory_equal(values, expected, sizeof values);
     tl_pev_set_on(leader, false);
@@ -207,7 +207,7 @@ static void test_overflow_comes_with_the_period(void **state) {
     const tl_pmu_port *port = &r->os->perf->ports[0];
     assert_int_equal(port->deadline(port->ctx, r->h), 1000);
     pass(r, 999, 5000);
-    assert_int_equal(port->deadline(port->ctx, r->h), 1); // what takes long is no instruction
+    assert_int_equal(port->deadline(port->ctx, r->h), 1); // an instruction takes a cycle or more
     assert_false(tl_pev_is_due(r->os, r->h));
     pass(r, 1, 0);
     assert_true(tl_pev_is_due(r->os, r->h));
@@ -220,7 +220,7 @@ static void test_overflow_comes_with_the_period(void **state) {
     assert_int_equal(e->left, 544);
     assert_int_equal(tl_pev_read(e).value, 4456);
     pass(r, 600, 0);
-    tl_pev_set_on(e, false); // it has overflowed, but nobody wants to know any more
+    tl_pev_set_on(e, false); // it has overflowed, but it is off before the report
     assert_false(tl_pev_is_due(r->os, r->h));
     assert_int_equal(r->os->perf->n_armed[0], 0);
     assert_int_equal(port->deadline(port->ctx, r->h), UINT64_MAX);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// wait4 and waitid: finding a child that has something to tell. Children are looked at in the order
-// in which they were made.
+// wait4 and waitid find a child whose state changed. They search children in order of creation.
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -84,13 +84,13 @@ uint64_t tl_clock_cpu_due(const tl_os *os, const tl_clock *clock, uint64_t cycle
         return UINT64_MAX;
     uint64_t left = cycles > now ? cycles - now : 0, due;
     bool is_changed;
-    do { // harts that are ahead of the moment sought have counted already
+    do { // harts ahead of the wanted cycle have already counted
         unsigned __int128 sum = left;
         for (uint32_t i = 0; i < n; i++)
             sum += nows[i];
         due = (uint64_t)((sum + n - 1) / n);
         is_changed = false;
-        for (uint32_t i = 0; i < n && n > 1; i++) // one that stands at the moment itself counts nothing before, either
+        for (uint32_t i = 0; i < n && n > 1; i++) // a hart at the wanted cycle counts nothing before that cycle
             if (nows[i] >= due) {
                 nows[i--] = nows[--n];
                 is_changed = true;

@@ -7,7 +7,7 @@
 #include "linux/abi.h"
 #include "linux/os_internal.h"
 
-// What a clock counts. Real-time clocks differ only by where they start.
+// The cycles that a clock counts. Real-time clocks differ only in their start.
 typedef enum tl_clock_kind {
     TL_CLOCK_MONOTONIC,
     TL_CLOCK_REALTIME,
@@ -22,15 +22,15 @@ typedef struct tl_clock {
     bool is_coarse;
 } tl_clock;
 
-// What clock number `id` means to this thread. false: no such clock, or the process or thread is
-// gone.
+// Finds the clock that `id` names for this thread. false: no such clock, or the clock's process or
+// thread is gone.
 bool tl_clock_of(const tl_thread *t, int32_t id, tl_clock *ret_clock);
 static inline bool tl_clock_is_cpu(const tl_clock *clock) { return clock->kind >= TL_CLOCK_PROCESS_CPU; }
 uint64_t tl_clock_ns(const tl_os *os, const tl_clock *clock);         // of CLOCK_REALTIME: since 1970
 uint64_t tl_clock_cpu_cycles(const tl_os *os, const tl_clock *clock); // a CPU clock; 0: its process or thread is gone
-// The machine cycle in which a CPU clock has counted so many cycles, if the threads that run now go
-// on and it counts all they do: it is not there before. UINT64_MAX: it stands, because none of its
-// threads is on a hart.
+// The earliest machine cycle at which a CPU clock can reach `cycles`. The clock reaches the value
+// then if all running threads continue and all their cycles count. UINT64_MAX: the clock stands
+// still, because none of its threads is on a hart.
 uint64_t tl_clock_cpu_due(const tl_os *os, const tl_clock *clock, uint64_t cycles);
 static inline uint64_t tl_add_saturated(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 // An interval timer that was due at `expiry_ns` and has expired n times: when it is due next,

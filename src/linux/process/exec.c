@@ -64,7 +64,7 @@ static bool strings_replace_first(strings *s, const char *const *texts, size_t n
     return is_complete;
 }
 
-typedef struct image {    // what is to run
+typedef struct image {    // the program to start
     tl_file *file;        // held
     tl_file *interpreter; // held; NULL: static
     tl_elf elf, interpreter_elf;
@@ -214,7 +214,7 @@ static int64_t map_segment(tl_vm *vm, tl_file *file, const tl_elf_segment *segme
         int64_t result = tl_vm_map(vm, &map);
         if (result < 0)
             return result;
-        // What lies behind the file's share of its last page is zero, if it can be written at all.
+        // The last page is zero after the bytes of the file if the page is writable.
         if (segment->memory_bytes > segment->file_bytes && (segment->prot & TL_PROT_WRITE) && mapped_end > file_end &&
             !tl_vm_space_zero(vm, file_end, mapped_end - file_end))
             return -EFAULT;
@@ -472,8 +472,8 @@ static void take_over(tl_thread *t, const image *im, const placed *at) {
     p->auxv_end = at->auxv_end;
 }
 
-// Without a folder of RISC-V programs, what a program executes by an absolute path is the host's:
-// /bin/sh first of all. It sees ENOEXEC, and most programs show that to nobody.
+// Warns of a program for another machine, once. Without --root an absolute path such as /bin/sh
+// names a host program. execve returns ENOEXEC, and most guest programs do not print that error.
 static void say_foreign(tl_os *os, const image *im) {
     enum { MACHINE_OFFSET = 18 };
     uint8_t header[MACHINE_OFFSET + 2];

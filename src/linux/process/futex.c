@@ -260,7 +260,7 @@ int64_t tl_sys_futex(tl_thread *t, const uint64_t args[6]) {
     int64_t result = 0;
     if (is_realtime && op != FUTEX_WAIT_BITSET && op != FUTEX_WAIT && op != FUTEX_LOCK_PI2)
         return -ENOSYS;
-    switch (op) { // what may wait
+    switch (op) { // operations that may wait
     case FUTEX_WAIT:
         result = set_deadline(t, args[3], true, is_realtime);
         return result < 0 ? result : wait(t, vaddr, value, UINT32_MAX, is_private);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who am I: ids of processes, groups, sessions and users; prctl. Users and groups are fixed,
-// whoever runs the machine.
+// Ids of processes, groups, sessions and users; prctl. User and group ids are fixed and independent
+// of the host user.
 #include <string.h>
 #include <sys/prctl.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Birth and death of processes and threads. Ended threads are freed between events (os.c), so that
-// a handler may end its own thread. The end of the first process is the end of the run. Orphans go
-// to the nearest ancestor that is a subreaper; without one they belong to nobody (their parent's
-// pid reads as 1) and vanish as they end.
+// a handler may end its own thread. The run ends when the first process ends. An orphan becomes a
+// child of the nearest ancestor that is a subreaper. An orphan without such an ancestor has no
+// parent: getppid returns 1, and the process vanishes when it ends.
 #include "linux/process/process.h"
 
 #include <stdlib.h>

@@ -20,7 +20,7 @@ typedef struct tl_files tl_files; // a descriptor table: fd.h
 typedef struct tl_fs tl_fs;       // working directory and umask: fd.h
 struct tl_hart;
 
-// Identity the guest sees, whoever the host user is.
+// The user and group ids of the guest, independent of the host user.
 enum { TL_UID = 1000, TL_GID = 1000, TL_FIRST_PID = 1000, TL_INIT_PID = 1 };
 
 static const uint64_t TL_NO_DEADLINE = UINT64_MAX;
@@ -114,7 +114,7 @@ typedef struct tl_fault_note { // "load from" addr "at pc" pc, why
 struct tl_process {
     tl_os *os;
     int32_t pid, pgid, sid;
-    tl_process *parent; // NULL: the first process, or an orphan of the end of the world
+    tl_process *parent; // NULL: the first process, or an orphan
     tl_process *first_child, *next_sibling;
     tl_process *next;   // all processes, in order of creation
     tl_thread *threads; // first: the leader (pid == tid) while it lives
@@ -129,7 +129,7 @@ struct tl_process {
 
     bool is_zombie, is_ending, is_stopped, is_stop_reported, is_continued;
     bool is_subreaper, did_exec, is_dumpable, has_no_new_privileges;
-    uint32_t granted_pmus;      // bit i: may use the PMU of row i of the machine while one of its threads has a hart
+    uint32_t granted_pmus;      // bit i: its running threads may use the PMU of row i of the machine
     int32_t exit_status;        // wait status once it ends
     int32_t last_thread_status; // of exit(2): the status when no exit_group comes
     int32_t stop_signal;
@@ -143,7 +143,7 @@ struct tl_process {
     uint64_t child_user_cycles, child_system_cycles; // of children waited for
     uint64_t minor_faults, child_minor_faults, voluntary_switches, involuntary_switches;
     uint64_t max_resident_bytes, child_max_resident_bytes;
-    struct tl_itimers *itimers; // setitimer and timer_create: time.c's, may be NULL
+    struct tl_itimers *itimers; // setitimer and timer_create: timers.c; may be NULL
     tl_file *exe_file;          // held
     uint64_t load_bias;         // of exe_file
     bool is_vfork_child;        // its parent's thread waits on vfork_wait until it execs or exits

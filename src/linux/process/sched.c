@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Scheduling: see sched.h. A context switch is charged to the hart when a thread leaves it, whoever
-// comes next; what a thread finds when it arrives is a drained pipeline, no reservation and, in a
-// new address space, empty TLBs.
+// Scheduling: see sched.h. A context switch is charged to the hart when a thread leaves the hart.
+// An arriving thread finds a drained pipeline and no reservation. TLBs are empty if the address
+// space changed.
 #include "linux/process/sched.h"
 
 #include <string.h>
@@ -50,8 +50,8 @@ uint32_t tl_sched_granted_pmus(const tl_os *os, bool after_exec) {
     return mask;
 }
 
-// Processes do not trust each other: the newcomer finds nothing that still runs, no value, and its
-// own permissions.
+// Processes do not trust each other. The arriving process finds no running request and no value in
+// the PMUs, and only its own permissions.
 static void set_pmus(tl_hart *h, const tl_process *p) {
     int32_t *owner = &p->os->pmu_pid[h->id];
     if (*owner == p->pid)

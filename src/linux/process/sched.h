@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Who runs where. One queue of ready threads in order of waking; a woken thread goes straight to an
-// idle hart (its last one if that is idle, else the lowest), a hart that becomes free takes the
-// oldest ready thread it may run. Everything here happens at os->now.
+// The scheduler. Ready threads stand in one queue in order of waking. A woken thread takes an idle
+// hart at once: its last hart if idle, else the lowest. A free hart takes the oldest ready thread
+// whose affinity permits the hart. All functions act at os->now.
 #ifndef TL_OS_SCHED_H
 #define TL_OS_SCHED_H
 
@@ -21,7 +21,7 @@ void tl_sched_place(tl_thread *t);         // after its affinity changed
 void tl_sched_space_changed(tl_thread *t); // its process has a new address space (execve); it is on a hart
 // PMUs that programs may use, as tl_process.granted_pmus: at first, or what is left after an exec.
 uint32_t tl_sched_granted_pmus(const tl_os *os, bool after_exec);
-void tl_sched_pmus_changed(tl_thread *t); // what its process may use has changed; the thread has a hart
+void tl_sched_pmus_changed(tl_thread *t); // granted_pmus of its process changed; the thread has a hart
 bool tl_sched_has_waiting(const tl_os *os, const struct tl_hart *h);
 
 void tl_thread_wake(tl_thread *t); // from a sleep; nothing when it does not sleep

@@ -57,11 +57,11 @@ typedef struct tl_sigactions {
     tl_sigaction action[TL_N_SIGNALS + 1]; // by number
 } tl_sigactions;
 
-// Queues a signal (standard signals merge, ignored ones vanish) and wakes whoever must see it.
-// `info` NULL: SI_KERNEL.
+// Queues a signal and wakes the threads that wait for it. Standard signals merge, ignored signals
+// vanish. `info` NULL: SI_KERNEL.
 void tl_signal_send_process(tl_process *p, int signal, const tl_siginfo *info);
 void tl_signal_send_thread(tl_thread *t, int signal, const tl_siginfo *info);
-// Is there a signal that ends a wait of this thread: pending, not blocked, not ignored?
+// True when a signal ends a wait of this thread: pending, not blocked, not ignored.
 bool tl_signal_is_deliverable(const tl_thread *t);
 uint64_t tl_signal_pending_mask(const tl_thread *t); // thread's and process's
 // Takes the first pending signal of `mask` (thread's queue first, lowest number first) for

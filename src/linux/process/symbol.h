@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names for addresses of a process, from the files that are mapped there. Tables are read when
-// somebody asks, which is rarely.
+// Names for addresses of a process, from the files that are mapped there. A query reads the tables,
+// because queries are rare.
 #ifndef TL_OS_SYMBOL_H
 #define TL_OS_SYMBOL_H
 

@@ -26,12 +26,12 @@ static int64_t check_flags(uint64_t flags) {
     if ((flags & CLONE_PIDFD) && (flags & (CLONE_THREAD | CLONE_PARENT_SETTID | CLONE_DETACHED)))
         return -EINVAL;
     if (flags & (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET))
-        return -EPERM; // as an unprivileged user is told
+        return -EPERM; // the result for an unprivileged user
     return flags & ~KNOWN_FLAGS ? -EINVAL : 0;
 }
 
-// What the new thread shares with or copies from `t`. false: no memory; whoever frees the thread
-// frees what it got.
+// Shares or copies parts of `t` for the new thread. false: no memory; the parts that the thread got
+// are freed with the thread.
 static bool inherit(tl_thread *child, const tl_thread *t, uint64_t flags) {
     const tl_hart *h = t->hart;
     memcpy(child->comm, t->comm, sizeof child->comm);
@@ -153,8 +153,8 @@ int64_t tl_sys_exit(tl_thread *t, const uint64_t args[6]) {
     return 0;
 }
 
-// A dynamic loader that lacks a library has said so in its own words; what to do about it here is
-// not known to it.
+// Warns how to provide a missing library, because the guest's dynamic loader prints only the
+// library's name.
 static void explain_loader(tl_thread *t) {
     const tl_vma *code = tl_vm_find(t->process->vm, t->hart->pc);
     const char *path = code && code->file ? tl_file_path(code->file) : "";

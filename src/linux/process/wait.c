@@ -70,7 +70,7 @@ void tl_wait_on(tl_thread *t, tl_wait_queue *queue, const char *waits_for) {
         os->free_entries = entry->next_of_thread;
     else if (tl_account_charge(&os->account, sizeof *entry)) // for good: entries are used again
         entry = malloc(sizeof *entry);
-    if (!entry) { // without a place in the queue it looks again now and then
+    if (!entry) { // without an entry in the queue the thread retries periodically
         if (t->deadline == TL_NO_DEADLINE)
             t->deadline = os->now + os->machine->config.os.slice_cycles;
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Sleeping and waking, in machine time. A queue is embedded in whatever can be waited for; waking
-// makes the sleeping threads ready at os->now, in the order in which they registered. Timers fire
-// in order of (cycle, sequence of arming), so that nothing depends on the host.
+// Sleeping and waking, in machine time. Objects that threads wait for embed a queue. Waking makes
+// sleeping threads ready at os->now, in order of registration. Timers fire in order of (cycle,
+// sequence of arming), because the order must not depend on the host.
 #ifndef TL_OS_WAIT_H
 #define TL_OS_WAIT_H
 
@@ -25,13 +25,13 @@ struct tl_wait_queue { // zeroed: empty
 };
 
 // Registers a thread in a handler that is about to return tl_sys_block. May be called for many
-// queues. `waits_for` completes the sentence "thread 1000 waits for ..." and is static text.
+// queues. `waits_for` is static text and completes the sentence "thread 1000 waits for ...".
 void tl_wait_on(tl_thread *t, tl_wait_queue *queue, const char *waits_for);
-// The same for a host descriptor (sockets, a terminal): events as in poll(2). What the host does is
-// not deterministic; use it only there.
+// As tl_wait_on, for a host descriptor (sockets, a terminal); events as in poll(2). Use it only for
+// host descriptors, because the host is not deterministic.
 void tl_wait_on_host(tl_thread *t, int host_fd, short events, const char *waits_for);
-// For an end of a named pipe of the host: simulated time stands still as long as nobody waits for
-// anything else. `is_opening`: until the other end is open, which only looking tells.
+// For an end of a host FIFO. Simulated time stands still while all sleeping threads wait for host
+// FIFOs. `is_opening`: the host is polled until the other end is open.
 void tl_wait_on_host_fifo(tl_thread *t, tl_file *file, short events, bool is_opening);
 // A sleep without queues (nanosleep): only the deadline or a signal ends it.
 void tl_wait_only_deadline(tl_thread *t, const char *waits_for);
@@ -40,7 +40,7 @@ static inline void tl_wake_all(tl_os *os, tl_wait_queue *queue) {
     if (queue->first)
         tl_wake(os, queue, UINT32_MAX);
 }
-// Before the object that holds the queue goes away: wakes everybody.
+// Call it before the object that holds the queue is freed. Wakes all waiters.
 void tl_wait_queue_done(tl_os *os, tl_wait_queue *queue);
 
 typedef struct tl_timer tl_timer;
