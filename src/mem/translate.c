@@ -9,7 +9,7 @@
 
 static bool needs_dirty(uint8_t flags, tl_access access) { return access == TL_ACCESS_STORE && !(flags & TL_PAGE_DIRTY); }
 
-// Returns whether the matching entry lacks the dirty bit, which the walker must set.
+// Returns whether the matching entry decides the access. false: the walker must set the dirty bit.
 static bool serves(const tl_rights *rights, uint8_t flags, tl_access access) {
     return !needs_dirty(flags, access) || !tl_is_permitted(rights, flags);
 }
