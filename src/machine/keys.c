@@ -43,7 +43,8 @@ void tl_key_list_init(tl_key_list *ret_list) {
     add_pmu_keys(ret_list, NULL);
 }
 
-// Whose key it is, and where its value is in tl_config.pmu. NULL: the machine's own.
+// Returns the design of the key, and the index of its value in tl_config.pmu. NULL: a key of the
+// machine.
 static const tl_pmu_type *owner_of(const tl_key *key, uint32_t *ret_index) {
     uint32_t index = 0;
     for (const tl_pmu_type *const *type = tl_pmu_types; *type; type++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The machine's clockwork: whose turn it is, folding, and the books that must balance; see
-// machine.h. Assembly: assemble.c.
+// Turns of harts, folding, and conservation identities of harts; see machine.h. assemble.c builds
+// the machine.
 #include "machine/machine.h"
 
 #include <inttypes.h>
@@ -10,9 +10,9 @@ void tl_machine_sync(tl_machine *machine) {
         machine->engine->sync(machine->harts[i]);
 }
 
-// Harts that met lately will meet again, perhaps on a line that nobody contests yet: the time since
-// then is a measure of how far apart they may be. 64 cycles are so few that shorter turns would
-// change little and cost much (bench/contention.py).
+// Harts that shared a line lately will share again, perhaps an uncontested line. The time since
+// then bounds the distance of their clocks. 64 cycles is the minimum, because shorter turns change
+// little and cost much (bench/contention.py).
 static uint64_t lead_of(const tl_machine *machine, const tl_hart *h) {
     const uint64_t least = 1, most = machine->config.interleave_cycles;
     if (h->shared_cycle == 0)
@@ -22,7 +22,7 @@ static uint64_t lead_of(const tl_machine *machine, const tl_hart *h) {
     return lead < most ? lead : most;
 }
 
-// Of two harts that stand at the same cycle, the lower one comes first.
+// Of two harts at one cycle, the hart with the lower id comes first.
 static bool is_before(const tl_hart *a, const tl_hart *b) { return a->now < b->now || (a->now == b->now && a->id < b->id); }
 
 tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates) {
@@ -66,7 +66,7 @@ static uint64_t horizon_of(const tl_turns *turns, const tl_hart *h) {
     return turns->next_event ? earlier(until, *turns->next_event) : until;
 }
 
-// One turn, or what is left of it, with whatever counters want to have noticed.
+// Runs one turn, or the rest of it, up to the deadline of each PMU.
 static tl_stop run_turn(tl_turns *turns, tl_turn *turn) {
     tl_hart *h = turn->hart;
     uint64_t before = h->instret;
@@ -151,7 +151,7 @@ static tl_status check_hart(const tl_hart *h, tl_error *err) {
     for (uint32_t i = 0; i < TL_COUNT_OF(equal); i++)
         if (equal[i].left != equal[i].right)
             return tl_fail(err, TL_EINVAL,
-                           "the books do not balance on hart%u: %s, but %" PRIu64 " is not %" PRIu64
+                           "the counts of hart%u do not add up: %s, but %" PRIu64 " is not %" PRIu64
                            "; this is a defect of tally, please report it",
                            h->id, equal[i].what, equal[i].left, equal[i].right);
     struct {
@@ -170,7 +170,7 @@ static tl_status check_hart(const tl_hart *h, tl_error *err) {
     for (uint32_t i = 0; i < TL_COUNT_OF(at_most); i++)
         if (at_most[i].part > at_most[i].whole)
             return tl_fail(err, TL_EINVAL,
-                           "the books do not balance on hart%u: %s, but %" PRIu64 " is more than %" PRIu64
+                           "the counts of hart%u do not add up: %s, but %" PRIu64 " is more than %" PRIu64
                            "; this is a defect of tally, please report it",
                            h->id, at_most[i].what, at_most[i].part, at_most[i].whole);
     return TL_OK;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A machine: harts, memory system, one flat array of tallies and the names of its cells, built from
 // a tl_config and nothing else. Two machines share nothing; one host thread at a time per machine.
-// Who decides what the harts execute (os/, later firmware) drives them one run at a time:
-// tl_machine_next picks the hart that is furthest behind in time.
+// The owner of the harts (linux/, board/) runs them one turn at a time. tl_machine_next picks the
+// hart that is furthest behind in time.
 #ifndef TL_MACHINE_MACHINE_H
 #define TL_MACHINE_MACHINE_H
 
@@ -40,8 +40,8 @@ typedef struct tl_machine {
     tl_bus own_bus; // see tl_machine_own_bus
 } tl_machine;
 
-// `core`: tl_engine_interp or tl_engine_step. The config is checked (impossible geometry is
-// TL_EINVAL with a sentence).
+// `core` is the engine of all harts. tl_machine_new checks the config. TL_EINVAL: an impossible
+// geometry.
 TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl_machine **ret_machine, tl_error *err);
 void tl_machine_free(tl_machine *machine);                                          // NULL is fine
 TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err); // part of tl_machine_new
@@ -70,33 +70,33 @@ uint64_t tl_machine_tick(tl_machine *machine, uint64_t now);
 
 // A turn, in which one hart runs while the others stand still (docs/model.md 1.4, 1.5).
 typedef struct tl_turn {
-    tl_hart *hart;         // NULL: nobody's
+    tl_hart *hart;         // NULL: no hart has the turn
     uint64_t first_until;  // as in tl_hart
     uint64_t access_until; // as in tl_hart; not later than end
     uint64_t end;          // the first fetch run that ends in this cycle or later is the last one
 } tl_turn;
 
 // The next turn is that of the hart of `candidates` (bit k: hart k takes part) with the smallest
-// now, lowest id first. No candidate: nobody's.
+// now, lowest id first. Without a candidate, turn->hart is NULL.
 tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates);
-// The hart runs up to its horizon, which the caller has set, turn->end being the latest. The turn
-// may be over before that: it is nobody's then.
+// Runs the hart up to h->horizon, which the caller has set to turn->end at most. turn->hart is NULL
+// when the turn is over.
 tl_stop tl_turn_run(tl_turn *turn);
 
-// Turns one after the other, as long as nobody has anything to do with the harts but to run them.
-// The caller fills it in and keeps it up.
+// Turns one after the other, while the caller has no other work with the harts. The caller fills
+// the fields and keeps them current.
 typedef struct tl_turns {
     uint32_t running;             // bit k: hart k takes part in turns; changes only when the caller says so, or with *has_changed
     uint32_t steady;              // bit k: hart k may run up to until[k]
     uint64_t until[TL_MAX_HARTS]; // a horizon; no turn begins there
     uint64_t n_insns;             // may retire on all harts
-    uint64_t *now;                // the clock of the hart that runs, while it does; NULL: nobody asks
+    uint64_t *now;                // receives the clock of the running hart; NULL: not wanted
     const uint64_t *next_event;   // a horizon for all that harts may move; NULL: none
-    const bool *has_changed;      // somebody else may have the next turn: no other begins; NULL: never
+    const bool *has_changed;      // true: another hart may have the next turn, so no turn begins; NULL: never
 } tl_turns;
 
 // Runs `turn`, which is that of a hart in `steady`, and turns after it. Returns why the last one
-// stopped; *ret_hart had it. *turn is nobody's if it is over.
+// stopped; *ret_hart had it. turn->hart is NULL when the last turn is over.
 tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn, tl_hart **ret_hart);
 
 // Harts outside `running` have nothing to run until this cycle.

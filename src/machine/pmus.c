@@ -40,8 +40,8 @@ static uint64_t time(void *ctx, uint32_t hart) {
 
 static tl_priv privilege(void *ctx, uint32_t hart) { return hart_of(ctx, hart)->priv; }
 
-// Under the user-mode personality nobody can write mcounteren: what its kernel would permit is in
-// the description.
+// The machine description grants counters under the user-mode personality, because no software can
+// write mcounteren there.
 static uint32_t user_counters(void *ctx, uint32_t hart) {
     const tl_hart *h = hart_of(ctx, hart);
     return h->is_privileged ? 0 : h->config->os.user_counters;
@@ -130,7 +130,7 @@ static void notice_all(void *ctx, const tl_hart *h, tl_notice notice) {
     }
 }
 
-// Harts whose traps no PMU wants to know call nobody.
+// A hart has no `notice` hook when no PMU has one.
 static void set_notices(tl_machine *machine) {
     bool is_wanted = false;
     for (uint32_t i = 0; i < machine->n_pmus; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parts of a tag array that are not needed on every look-up.
+// Functions of a tag array that look-ups do not call.
 #include "mem/cache.h"
 
 bool tl_cache_init(tl_cache *cache, tl_arena *arena, uint32_t sets, uint32_t ways, uint32_t line_log2, uint32_t set_shift,

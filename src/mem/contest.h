@@ -20,17 +20,17 @@
 typedef struct tl_contender { // of a hart, as far as it matters to its access under way
     const tl_hart *h;
     bool is_permitted; // the access does not wait
-    bool is_reaching;  // it is that of tl_mem_port.reach_load or reach_store: the caller may use the line again unasked
+    bool is_reaching;  // the access is from tl_mem_port.reach_load or reach_store: the caller may use the line again without a call
 } tl_contender;
 
-// Other harts may yet do what comes before an access of this one.
+// Returns whether another hart may still make an access that comes before an access of this hart.
 TL_ALWAYS_INLINE bool tl_is_ahead(const tl_contender *contender) {
     return contender->h->now > contender->h->first_until && !contender->is_permitted;
 }
-// It took part in a probe lately.
+// Returns whether the hart took part in a probe lately.
 TL_ALWAYS_INLINE bool tl_was_sharing(const tl_contender *contender) { return contender->h->now < contender->h->sharing_until; }
 
-// Whether the line is contested still.
+// Returns whether the line is still contested.
 static inline bool tl_contest_lasts(const tl_l2 *l2, tl_l2_line *entry, uint64_t now) {
     if (entry->is_contested && now >= l2->contested_at[entry - l2->lines] + TL_QUIET_CYCLES)
         entry->is_contested = false;

@@ -26,8 +26,8 @@ typedef struct tl_dram {
     tl_channel channels[TL_MAX_MEM_CHANNELS];
 } tl_dram;
 
-// Opens the row of `line` and returns the latency of getting there. Rows are kept plus one; 0: none
-// is open. No branches: what a row is found like, is anybody's guess.
+// Opens the row of `line` and returns the latency. open_rows holds the row plus one; 0: no row is
+// open. The function has no branches, because the host cannot predict the state of a row.
 _Static_assert(TL_MEM_ROW_MISS == TL_MEM_ROW_HIT + 1 && TL_MEM_ROW_CONFLICT == TL_MEM_ROW_HIT + 2, "as in tl_dram.row_cycles");
 TL_ALWAYS_INLINE uint32_t tl_dram_open_row(const tl_dram *dram, tl_channel *channel, uint64_t line) {
     uint64_t row_number = line >> dram->row_shift;
@@ -51,7 +51,7 @@ TL_ALWAYS_INLINE tl_channel *tl_dram_channel(tl_dram *dram, uint64_t line) {
     return &dram->channels[line >> dram->line_log2 & dram->channel_mask];
 }
 
-// Returns the cycles until the data is there, for which somebody waits.
+// Returns the cycles until the data arrives. The requester waits for them.
 TL_ALWAYS_INLINE uint64_t tl_dram_read(tl_dram *dram, const tl_agent *agent, uint64_t line, uint64_t time) {
     tl_channel *channel = tl_dram_channel(dram, line);
     uint64_t wait = tl_channel_read(channel, agent, time, dram->busy_cycles);
@@ -60,7 +60,7 @@ TL_ALWAYS_INLINE uint64_t tl_dram_read(tl_dram *dram, const tl_agent *agent, uin
     return wait + tl_dram_open_row(dram, channel, line);
 }
 
-// The same for a prefetcher or a device: its wait is nobody's.
+// Reads for a prefetcher or a device. No hart waits for the data.
 TL_ALWAYS_INLINE uint64_t tl_dram_read_aside(tl_dram *dram, const tl_agent *agent, uint64_t line, uint64_t time) {
     tl_channel *channel = tl_dram_channel(dram, line);
     uint64_t wait = tl_channel_read(channel, agent, time, dram->busy_cycles);

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: MIT
-// What must hold between the tallies of the memory system whenever it is at rest: every request of
-// one level is seen by the next, no part exceeds its whole. A broken one is a bug of the model; the
-// sentence says which.
+// Conservation identities between the tallies of a memory system at rest. Every request of one
+// level reaches the next level. No part exceeds its whole. A broken identity is a bug of the model.
+// The error names the identity.
 #include "mem/memory.h"
 
 #include <inttypes.h>
 
-typedef struct books { // sums over all harts and over all units of a kind
+typedef struct sums { // sums over all harts and over all units of a kind
     const tl_memory *m;
     tl_error *err;
     tl_status status;
-} books;
+} sums;
 
-static uint64_t harts(const books *b, enum tl_hart_cell slot) {
+static uint64_t harts(const sums *b, enum tl_hart_cell slot) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < b->m->n_harts; i++)
         sum += b->m->harts[i].h->tally[slot];
     return sum;
 }
 
-static uint64_t slices(const books *b, enum tl_mem_signal signal) {
+static uint64_t slices(const sums *b, enum tl_mem_signal signal) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < b->m->config.l2_slices; i++)
         sum += b->m->l2.slices[i].tally[signal];
     return sum;
 }
 
-static uint64_t channels(const books *b, enum tl_mem_signal signal) {
+static uint64_t channels(const sums *b, enum tl_mem_signal signal) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < b->m->config.mem_channels; i++)
         sum += b->m->l2.dram.channels[i].tally[signal];
     return sum;
 }
 
-static void equal(books *b, const char *left_name, uint64_t left, const char *right_name, uint64_t right) {
+static void equal(sums *b, const char *left_name, uint64_t left, const char *right_name, uint64_t right) {
     if (b->status == TL_OK && left != right)
         b->status =
             tl_fail(b->err, TL_EINVAL, "identity broken: %s is %" PRIu64 ", but %s is %" PRIu64, left_name, left, right_name, right);
 }
 
-static void at_most(books *b, const char *part_name, uint64_t part, const char *whole_name, uint64_t whole) {
+static void at_most(sums *b, const char *part_name, uint64_t part, const char *whole_name, uint64_t whole) {
     if (b->status == TL_OK && part > whole)
         b->status = tl_fail(b->err, TL_EINVAL, "identity broken: %s is %" PRIu64 ", more than %s, which is %" PRIu64, part_name, part,
                             whole_name, whole);
@@ -47,7 +47,7 @@ static void at_most(books *b, const char *part_name, uint64_t part, const char *
 
 #define PART(part, whole) at_most(b, #part, tally[TL_S_##part], #whole, tally[TL_S_##whole])
 
-static uint64_t links(const books *b, enum tl_mem_signal first, enum tl_mem_signal last) {
+static uint64_t links(const sums *b, enum tl_mem_signal first, enum tl_mem_signal last) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < b->m->n_harts; i++)
         for (enum tl_mem_signal signal = first; signal <= last; signal++)
@@ -55,7 +55,7 @@ static uint64_t links(const books *b, enum tl_mem_signal first, enum tl_mem_sign
     return sum;
 }
 
-static void check_hart(books *b, uint32_t hart) {
+static void check_hart(sums *b, uint32_t hart) {
     const uint64_t *tally = b->m->harts[hart].h->tally;
     PART(L1I_MISS, L1I_ACCESS);
     PART(L1D_LOAD_MISS, L1D_LOAD);
@@ -91,7 +91,7 @@ static void check_hart(books *b, uint32_t hart) {
           tally[TL_S_L1D_EVICT_DIRTY] + tally[TL_S_L1D_PROBE_DATA]);
 }
 
-static void check_slice(books *b, uint32_t slice) {
+static void check_slice(sums *b, uint32_t slice) {
     const uint64_t *tally = b->m->l2.slices[slice].tally;
     equal(b, "l2.read", tally[TL_L2_READ], "l2.read_i + read_ld + read_st + unc_read (I5)",
           tally[TL_L2_READ_I] + tally[TL_L2_READ_LD] + tally[TL_L2_READ_ST] + tally[TL_L2_UNC_READ]);
@@ -116,9 +116,9 @@ static void check_slice(books *b, uint32_t slice) {
     at_most(b, "l2.prefetch_hit", tally[TL_L2_PREFETCH_HIT], "l2.prefetch", tally[TL_L2_PREFETCH]);
 }
 
-// What the caches and the second level say to each other is what the slices count, in other words:
-// so events of a PMU on those links agree with those of a slice.
-static void check_links(books *b) {
+// Tallies of the links equal the tallies of the slices. Events of a PMU on links therefore agree
+// with events of a slice.
+static void check_links(sums *b) {
     equal(b, "link.get_hit + get_miss", links(b, TL_LINK_GET_HIT, TL_LINK_GET_HIT) + links(b, TL_LINK_GET_MISS, TL_LINK_GET_MISS),
           "l2.read_i", slices(b, TL_L2_READ_I));
     equal(b, "link.acquire_nb_hit + acquire_nb_miss",
@@ -142,7 +142,7 @@ static void check_links(books *b) {
             links(b, TL_LINK_ACQUIRE_PERM, TL_LINK_ACQUIRE_PERM));
 }
 
-static void check_sums(books *b) {
+static void check_sums(sums *b) {
     const uint64_t *noc = b->m->l2.noc;
     uint64_t l1_requests = harts(b, TL_S_L1I_MISS) + harts(b, TL_S_L1D_LOAD_MISS) + harts(b, TL_S_L1D_STORE_MISS);
     uint64_t prefetches = harts(b, TL_S_L1I_PREFETCH) + harts(b, TL_S_L1D_PREFETCH);
@@ -172,7 +172,7 @@ static void check_sums(books *b) {
 }
 
 tl_status tl_memory_check_identities(const tl_memory *memory, tl_error *err) {
-    books b = {.m = memory, .err = err};
+    sums b = {.m = memory, .err = err};
     for (uint32_t i = 0; i < memory->n_harts; i++)
         check_hart(&b, i);
     for (uint32_t i = 0; i < memory->config.l2_slices; i++)

@@ -40,7 +40,7 @@ struct tl_l2_client { // the owner's; first member of its struct
     const tl_l2_client_type *type;
     tl_l2 *l2;
     uint64_t *link; // tallies of the connection: TL_LINK_*
-    tl_agent agent; // whose cache it is. Others, a walker, may ask through it
+    tl_agent agent; // owner of the cache. A walker may use the cache, too
     uint32_t bit;   // in tl_l2_line.sharers
 };
 
@@ -86,11 +86,11 @@ void tl_l2_add_client(tl_l2 *l2, tl_l2_client *client, tl_l2_client_kind kind);
 // Where the line is, an index of tl_l2.lines; or TL_NO_WAY.
 static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line);
 
-// Requests of a client for a line that it does not hold. `found`: what tl_l2_find says.
+// Requests of a client for a line that it does not hold. `found` is the result of tl_l2_find.
 tl_l2_reply tl_l2_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time); // instructions
 tl_l2_reply tl_l2_acquire_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time);
 tl_l2_reply tl_l2_acquire_to_write(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time);
-// The same of a client's prefetcher: nobody waits.
+// A request of a client's prefetcher. The client does not wait.
 tl_l2_reply tl_l2_prefetch_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint64_t time);
 tl_l2_reply tl_l2_prefetch_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint64_t time);
 // A data cache wants to write the line that it holds in S. Returns the cycles waited.
@@ -106,8 +106,8 @@ void tl_l2_take_from_owner(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line 
 void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time); // their copies go
 void tl_l2_take_back(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line); // every copy goes: the L2 is inclusive
 
-// Three requests, told apart by whether they hit and whether somebody else has the line: the first
-// rows of unit link, in this order.
+// Three requests in the order of the first rows of unit link. A request hits, hits with a copy in
+// another client, or misses.
 enum { TL_L2_N_REQUESTS = 3 };
 #define IS_ROW(row, number) ((int)TL_LINK_##row == (int)(number))
 _Static_assert(IS_ROW(ACQUIRE_NT_HIT, TL_LINK_GET_HIT + TL_L2_N_REQUESTS - 1), "hits");
@@ -150,7 +150,7 @@ TL_ALWAYS_INLINE void tl_l2_count_request(tl_l2 *l2, tl_l2_slice *slice, const t
     l2->noc[TL_NOC_REQUEST] += 1;
 }
 
-// Returns the cycles until the slice has looked up the line of a request that somebody waits for.
+// Returns the cycles until the slice has looked up the line of a request that a client waits for.
 TL_ALWAYS_INLINE uint64_t tl_l2_wait(const tl_l2 *l2, tl_l2_slice *slice, uint64_t time) {
     uint64_t cycles = tl_server_occupy(&slice->server, time, l2->busy_cycles);
     if (TL_UNLIKELY(cycles != 0))

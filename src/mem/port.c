@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The doors of model/hart.h: what an access that missed the hart's slots does, in order. All
-// look-ups of an access come first, all translations before all cache accesses, so that an access
-// that traps has touched no data; then the bytes move. What lies outside RAM is a device's: such an
-// access bypasses the caches and must be aligned; nothing of it is ever shown in a slot.
+// The functions of tl_mem_port: accesses that missed the hart's slots. An access does all
+// translations, then all cache accesses, then moves its bytes. An access that traps has therefore
+// touched no data. Addresses outside RAM belong to devices. A device access bypasses the caches and
+// must be aligned. No slot ever shows a device access.
 #include "mem/fetch.h"
 #include "mem/slots.h"
 
@@ -29,7 +29,7 @@ static uint32_t access_cache(tl_hart_mem *hm, uint64_t paddr, tl_use use) {
     return tl_l1d_access(hm, paddr & hm->h->line_mask, use, stall_cell(use));
 }
 
-// false: refused.
+// false: contest.h refused the access.
 static bool access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
     uint32_t way = access_cache(hm, p->at.paddr, use);
     if (TL_UNLIKELY(way == TL_NO_WAY))
@@ -39,10 +39,10 @@ static bool access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
     return true;
 }
 
-// The access was refused (contest.h).
+// Records that contest.h refused the access.
 static bool not_yet(tl_hart *h, uint64_t vaddr) { return tl_trap(h, TL_TRAP_NOT_YET, vaddr); }
 
-// The page slot that permits an aligned access, of which this is a use; or NULL.
+// Returns the page slot that permits an aligned access, and stamps the page. NULL: no page slot.
 TL_ALWAYS_INLINE const tl_page_slot *find_page(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store) {
     const tl_page_slot *page = tl_page_slot_of(tl_mem_of(h), h->view, vaddr);
     uint64_t wanted = is_store ? page->write_page : page->read_page;
@@ -52,8 +52,8 @@ TL_ALWAYS_INLINE const tl_page_slot *find_page(tl_hart *h, uint64_t vaddr, uint6
     return page;
 }
 
-// One translation; a trap's look-up is counted here, since no instruction that retires counts it.
-// What misses the DTLB has taken time: the access is not refused any more (contest.h).
+// Translates one piece. Counts the look-up of a trap, because no retired instruction counts it. An
+// access that missed the DTLB is not refused any more, because it has taken time (contest.h).
 static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
     uint64_t n_misses = hm->h->tally[TL_S_DTLB_MISS];
     ret_piece->vaddr = vaddr;
@@ -65,7 +65,7 @@ static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *
     return false;
 }
 
-// What only RAM can do.
+// Translates an access that only RAM can serve. A device access traps.
 static bool translate_in_ram(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
     if (!translate(hm, vaddr, access, ret_piece))
         return false;
@@ -93,7 +93,8 @@ static void look_up_pieces(tl_hart_mem *hm, const span *s, tl_use use) {
     count_lookups(h, use, 1);
     for (int i = 0; i < 2; i++) {
         const piece *p = &s->pieces[i];
-        if (p->at.entry == TL_NO_ENTRY || tl_tlb_matches(&hm->dtlb.tlb, p->at.entry, p->vaddr)) // the other piece may have taken the entry
+        if (p->at.entry == TL_NO_ENTRY ||
+            tl_tlb_matches(&hm->dtlb.tlb, p->at.entry, p->vaddr)) // the other piece may have replaced the entry
             (void)access_line(hm, p, use);
         else
             access_cache(hm, p->at.paddr, use);
@@ -137,8 +138,8 @@ static uint8_t *look_up_atomic(tl_hart_mem *hm, uint64_t vaddr, tl_use use) {
     return tl_host_of(hm->memory, p.at.paddr);
 }
 
-// A device answered. The front-end counts a look-up of the L1D for each load and store that
-// retires; this one made none.
+// Precondition: a device answered. Takes the L1D look-up out of the tallies, because the front-end
+// counts one for each retired load and store.
 static bool count_device(tl_hart_mem *hm, bool is_store) {
     tl_hart *h = hm->h;
     h->tally[is_store ? TL_S_HART_UNC_WRITE : TL_S_HART_UNC_READ] += 1;
@@ -170,8 +171,7 @@ static TL_NOINLINE bool store_device(tl_hart_mem *hm, const piece *p, uint32_t s
     return count_device(hm, true);
 }
 
-// An aligned value of 1, 2, 4 or 8 bytes lies within the aligned eight around it: no branch on the
-// size.
+// Needs no branch on the size, because an aligned value lies within its aligned eight bytes.
 TL_ALWAYS_INLINE uint64_t read_aligned(const uint8_t *host, uint32_t size_bytes) {
     uint64_t around;
     memcpy(&around, host - ((uintptr_t)host & 7), sizeof around);
@@ -215,7 +215,7 @@ static bool store_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_byte
     return true;
 }
 
-// What has no page slot: misaligned, a page that was not asked for lately, a device, a trap.
+// Serves accesses without a page slot: misaligned accesses, pages not used lately, devices, traps.
 static bool load_anyhow(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
     if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
         return load_misaligned(hm, vaddr, size_bytes);
@@ -266,8 +266,8 @@ TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page,
     return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
 }
 
-// may_reuse: the caller may use the line again unasked. *ret_is_refused with NULL: it must wait
-// (contest.h), no page was missing.
+// may_reuse: the caller may use the line again without a call. NULL with *ret_is_refused: the
+// access must wait (contest.h). NULL without it: the access needs the full path.
 TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_fixed, bool may_reuse,
                                 bool *ret_is_refused) {
     tl_hart_mem *hm = tl_mem_of(h);
@@ -291,7 +291,7 @@ TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, 
     if (TL_LIKELY(host != NULL)) {
         hm->contender.is_permitted = false;
     } else {
-        h->stamp = stamp; // as if nobody had asked; what the translation permits, stays permitted
+        h->stamp = stamp; // undoes the use; the page slot stays valid
         *ret_is_refused = true;
     }
     return host;
@@ -424,7 +424,7 @@ static void flush_translation(tl_hart *h, uint64_t vaddr, bool is_all) { tl_tlbs
 static void context_changed(tl_hart *h) {
     tl_hart_mem *hm = tl_mem_of(h);
     tl_tlbs_flush(hm, 0, true);
-    tl_slots_hide_view(hm, TL_VIEW_U); // what was shown untranslated, too
+    tl_slots_hide_view(hm, TL_VIEW_U); // untranslated slots, too
     tl_slots_hide_view(hm, TL_VIEW_S);
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Keeps the hart's slots (model/hart.h) true: a slot shows a line only while the line is in the
-// first-level cache, its page in the first-level TLB, and the access permitted in the mode the slot
-// belongs to (its view). A cache way and the slot that shows it name each other (slots.h), so a
-// line that leaves takes its slot along at once; an entry of a TLB remembers which lines of its
-// page were ever shown. A slot is numbered over all views: view * slots of one view + place. Page
-// slots (memory.h) say the same of pages to accesses that miss their data slot. What rests on
-// rights that system software takes back is remembered apart, so that losing them takes exactly
-// these.
+// Keeps the hart's slots (model/hart.h) valid. A slot shows a line only under three conditions. The
+// line is in the first-level cache, its page is in the first-level TLB, and the slot's view permits
+// the access. A cache way and its slot name each other (slots.h), so a line that leaves clears its
+// slot at once. A TLB entry remembers which lines of its page slots ever showed. A slot number
+// counts over all views: view * slots of one view + place. Page slots (memory.h) serve accesses
+// that miss their data slot. user_slots and code_slots hold slots that rest on rights of system
+// software, because a loss of these rights must clear exactly these slots.
 #include "mem/slots.h"
 
 static void clear_data_slot(tl_data_slot *slot) { slot->read_tag = slot->write_tag = TL_NO_LINE; }
@@ -20,7 +19,7 @@ void tl_slots_init(tl_hart_mem *hm) {
         tl_page_slot_clear(&hm->page_slots[slot]);
 }
 
-// Lines are remembered by their place in a view, so that pages of any size have bits enough.
+// A TLB entry remembers a line by its place in a view, so pages of any size have enough bits.
 enum { PLACES = TL_PAGE_LINE_WORDS * 64 };
 _Static_assert(PLACES == (int)TL_DATA_SLOTS && TL_FETCH_SLOTS % PLACES == 0, "a bit for each slot, or for each so many");
 
@@ -30,8 +29,8 @@ static void add_slot(tl_slot_set *set, uint32_t slot) {
     set->has_any = true;
 }
 
-// The page is not one of the mode's own readable ones: the access rests on rights the hart has for
-// a while. Rights of another view show nothing.
+// Shows a line whose access rests on rights that system software may take back (SUM, MXR). An
+// access with the rights of another view shows nothing.
 static void show_conditioned(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry) {
     uint8_t flags = hm->dtlb.tlb.pages[entry].flags;
     uint32_t view = hm->h->view, number = (uint32_t)(vaddr >> hm->h->line_log2);
@@ -46,8 +45,8 @@ static void show_conditioned(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, ui
     tl_slot_show_line(hm, &page, vaddr, way, hm->l1d.lines[way].state, false, false);
 }
 
-// An access of the mode itself to a page of its own, readable by its flags. Untranslated accesses
-// qualify unless they have another view's rights.
+// Returns whether the page belongs to the current view and is readable by its flags. Untranslated
+// accesses qualify unless MPRV is set in M-mode.
 static bool is_own(const tl_hart_mem *hm, uint32_t entry) {
     const tl_hart *h = hm->h;
     if (TL_LIKELY(entry != TL_NO_ENTRY))
@@ -95,13 +94,13 @@ static void forget_fetch_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64
 
 typedef void forget_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page);
 
-// Views U and S may show lines of a user's page, the latter under SUM; only S those of its own
-// pages; M none.
+// Clears the slots of a page. View U may show lines of user pages. View S may show lines of its own
+// pages, and of user pages under SUM. View M shows no translated page.
 TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, bool has_sum, uint32_t n_slots, forget_slot *forget) {
     uint64_t mask = tlb->masks[entry], page = tlb->vaddrs[entry];
     bool is_user = (tlb->pages[entry].flags & TL_PAGE_USER) != 0, is_small = tlb->pages[entry].level == 0;
     uint32_t line_log2 = hm->h->line_log2, n_words = TL_PAGE_LINE_WORDS, word = 0;
-    uint32_t first = 0, last = n_slots - PLACES; // the same place, so many slots further on, may be meant
+    uint32_t first = 0, last = n_slots - PLACES; // a large page may have slots at every multiple of PLACES
     if (is_small) {
         first = last = (uint32_t)(page >> line_log2) & (n_slots - 1) & ~(uint32_t)(PLACES - 1);
         word = (uint32_t)(page >> line_log2) / 64 % TL_PAGE_LINE_WORDS;
@@ -122,7 +121,7 @@ TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, 
 
 void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry) {
     const tl_page *page = &hm->dtlb.tlb.pages[entry];
-    uint32_t view = page->flags & TL_PAGE_USER ? TL_VIEW_U : TL_VIEW_S; // the only one in which it may have page slots
+    uint32_t view = page->flags & TL_PAGE_USER ? TL_VIEW_U : TL_VIEW_S; // the only view in which the page may have page slots
     if (TL_LIKELY(page->level == 0)) {
         tl_page_slot *slot = tl_page_slot_of(hm, view, page->vaddr);
         if (slot->read_page == page->vaddr)
@@ -138,7 +137,7 @@ void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry) {
     forget_page(hm, &hm->itlb.tlb, entry, false, TL_FETCH_SLOTS, forget_fetch_slot);
 }
 
-// There are fewer ways than slots, as a rule.
+// The loop runs over ways, because an L1 has fewer ways than a view has slots.
 void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view) {
     uint32_t n_ways = tl_cache_n_ways(&hm->l1d.cache);
     for (uint32_t way = 0; way < n_ways; way++)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What an access that misses its data slot does with slots, inlined into the doors of port.c. A
-// slot names the way it shows by the stamp cell it writes, a way names the slot that shows it; only
-// both together mean something, so that neither side need be told when the other moves on. Nothing
-// here branches on what a program does at random.
+// Slot updates of an access that missed its data slot, inlined into the functions of port.c. A slot
+// names its way by the stamp that it writes. A way names its slot by number. A slot shows a way
+// only when both agree, so neither side is told when the other side changes. No function branches
+// on a random choice of the program, because the host would mispredict it.
 #ifndef TL_MEM_SLOTS_H
 #define TL_MEM_SLOTS_H
 
 #include "mem/cache_fixed.h"
 #include "mem/memory.h"
 
-// The line of the way left.
+// Clears the data slot of a way whose line left.
 TL_ALWAYS_INLINE void tl_slot_hide_data(tl_hart_mem *hm, uint32_t way) {
     tl_data_slot *slot = &hm->h->data_slot[hm->l1d.lines[way].slot];
     uint64_t gone = slot->line_stamp == hm->l1d.first_stamp + way ? TL_NO_LINE : 0;
@@ -17,7 +17,8 @@ TL_ALWAYS_INLINE void tl_slot_hide_data(tl_hart_mem *hm, uint32_t way) {
     slot->write_tag |= gone;
 }
 
-TL_ALWAYS_INLINE void tl_line_remember(tl_tlb *tlb, uint32_t entry, uint64_t line_number) { // it was shown: to be forgotten with the page
+TL_ALWAYS_INLINE void tl_line_remember(tl_tlb *tlb, uint32_t entry,
+                                       uint64_t line_number) { // a slot shows the line: the slot is cleared with the page
     tlb->lines[entry][line_number / 64 % TL_PAGE_LINE_WORDS] |= UINT64_C(1) << line_number % 64;
 }
 
@@ -27,9 +28,9 @@ TL_ALWAYS_INLINE tl_page_slot *tl_page_slot_of(tl_hart_mem *hm, uint32_t view, u
 
 static inline void tl_page_slot_clear(tl_page_slot *slot) { slot->read_page = slot->write_page = TL_NO_LINE; }
 
-// What an access that was permitted says of its page: readable, since there is no writing without
-// reading. Protection has the grain of a page, and stores may go where RAM is known to be open to
-// them. Field by field: whoever asks next reads them one by one.
+// Precondition: the access was permitted. The page is readable, because no page is writable only.
+// Physical protection has the grain of a page. Stores are permitted where hm->open permits them.
+// Fields are written one by one, because the next reader loads them one by one.
 TL_ALWAYS_INLINE void tl_page_slot_set(const tl_hart_mem *hm, tl_page_slot *slot, uint64_t vaddr, uint64_t paddr, uint32_t entry) {
     bool is_writable = tl_is_open(hm, paddr, TL_ACCESS_STORE, hm->h->view == TL_VIEW_M);
     uint32_t page_stamp = 0;
@@ -44,15 +45,15 @@ TL_ALWAYS_INLINE void tl_page_slot_set(const tl_hart_mem *hm, tl_page_slot *slot
     slot->page_stamp = page_stamp;
 }
 
-// Slots that show another page stay; an empty one may be emptied once more.
+// Slots of another page stay. Clearing an empty slot is harmless.
 TL_ALWAYS_INLINE void tl_slot_forget_data(tl_data_slot *slot, uint64_t mask, uint64_t page) {
     uint64_t gone = (slot->read_tag & mask) == page ? TL_NO_LINE : 0;
     slot->read_tag |= gone;
     slot->write_tag |= gone;
 }
 
-// An entry of the DTLB is about to be dropped. The common case: a small page of a user, with as
-// many lines as a word has bits.
+// Precondition: an entry of the DTLB is about to be dropped. Clears the slots of its page. The fast
+// case is a small user page, which has as many lines as a word has bits.
 TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry) {
     tl_tlb *tlb = &hm->dtlb.tlb;
     const tl_page *page = &tlb->pages[entry];
@@ -73,8 +74,8 @@ TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry)
 }
 _Static_assert(TL_PAGE_BITS - TL_FIXED_LINE_LOG2 == 6, "the lines of a small page are the bits of a word");
 
-// Shows the line of an access that `page` permits. is_new: it came just now, in `state`, and no
-// slot shows its way.
+// Precondition: `page` permits the access. Makes a slot show the line, which has `state`. is_new:
+// the line was filled just now, and no slot shows its way.
 TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint32_t way, uint8_t state,
                                         bool is_fixed, bool is_new) {
     tl_hart *h = hm->h;
@@ -84,7 +85,7 @@ TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *pag
     uint32_t slot_number = h->view * TL_DATA_SLOTS + (uint32_t)(number & (TL_DATA_SLOTS - 1));
     tl_data_slot *slot = &h->data_slot[slot_number];
     if (!is_new)
-        tl_slot_hide_data(hm, way); // perhaps under another name
+        tl_slot_hide_data(hm, way); // a slot of another virtual address may show the way
     line->slot = (uint16_t)slot_number;
     bool is_writable = (state == TL_LINE_M) & (page->write_page == (vaddr & tl_page_mask(0)));
     slot->read_tag = vline;
@@ -96,7 +97,7 @@ TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *pag
         tl_line_remember(&hm->dtlb.tlb, page->entry, number);
 }
 
-// The line of the way left.
+// tl_slot_hide_fetch clears the fetch slot of a way whose line left.
 static inline void tl_fetch_slot_clear(tl_fetch_slot *slot) { slot->key = TL_NO_KEY; }
 TL_ALWAYS_INLINE void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way) {
     tl_fetch_slot *slot = &hm->h->fetch_slot[hm->l1i.lines[way].slot];
@@ -104,7 +105,7 @@ TL_ALWAYS_INLINE void tl_slot_hide_fetch(tl_hart_mem *hm, uint32_t way) {
         tl_fetch_slot_clear(slot);
 }
 
-// tl_slot_show_fetch in line; is_fixed: m->is_fixed_fetch, where it is known.
+// tl_slot_show_fetch in line. is_fixed is m->is_fixed_fetch as a constant of the caller.
 TL_ALWAYS_INLINE void tl_slot_show_fetch_line(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t way, uint32_t entry,
                                               bool is_fixed) {
     tl_hart *h = hm->h;
@@ -112,7 +113,7 @@ TL_ALWAYS_INLINE void tl_slot_show_fetch_line(tl_hart_mem *hm, uint64_t vaddr, u
     uint64_t number = vaddr >> line_log2;
     uint32_t slot_number = h->view * TL_FETCH_SLOTS + (uint32_t)(number & (TL_FETCH_SLOTS - 1));
     tl_fetch_slot *slot = &h->fetch_slot[slot_number];
-    tl_slot_hide_fetch(hm, way); // perhaps under another name
+    tl_slot_hide_fetch(hm, way); // a slot of another virtual address may show the way
     hm->l1i.lines[way].slot = (uint16_t)slot_number;
     uint32_t page_stamp = 0;
     if (TL_LIKELY(entry != TL_NO_ENTRY)) {

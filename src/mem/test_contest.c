@@ -198,7 +198,7 @@ static void contested_line_is_asked_for_until_it_was_quiet(fixture *f) {
         DONE(hart, contested + 2, LOAD, X);
         assert_null(tl_read_hit(h, X, 8)); // no slot shows it
         h->first_until = UINT64_MAX;
-        assert_null(h->port->reach_load(h, X, 7)); // nor may anybody else use it again unasked
+        assert_null(h->port->reach_load(h, X, 7)); // no other hart may use the line without a call either
     }
     DONE_AHEAD(2, contested + QUIET_CYCLES, LOAD, X);
     DONE_AHEAD(0, contested + QUIET_CYCLES, MISALIGNED_LOAD, X);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The doors of model/hart.h: bytes, slots, crossings, atomics, traps, fences, prefetch. Latencies:
+// Functions of tl_mem_port: bytes, slots, crossings, atomics, traps, fences, prefetch. Latencies:
 // tl_rig_config().
 #include "isa/rv/arch.h"
 #include "mem/test_rig.h"
@@ -393,7 +393,7 @@ static void test_broken_identity_is_named(void **state) {
     tl_hart *h = start(&rig, &config);
     tl_error err;
     assert_true(h->port->load(h, BASE, 8));
-    assert_int_equal(tl_memory_check_identities(rig.memory, &err), TL_EINVAL); // nobody counted the look-up
+    assert_int_equal(tl_memory_check_identities(rig.memory, &err), TL_EINVAL); // no front-end counted the look-up
     assert_non_null(strstr(err.text, "L1D_LOAD_MISS"));
     h->tally[TL_S_L1D_LOAD] += 1;
     h->tally[TL_S_DTLB_ACCESS] += 1;

@@ -66,8 +66,8 @@ static inline uint32_t tl_tlb_find(tl_tlb *tlb, uint64_t vaddr) {
     return entry;
 }
 
-// A set of four, which second levels have as a rule: the entry of a small page, or TL_NO_ENTRY.
-// Without branches: which entry it is, is anybody's guess.
+// Returns the entry of a small page in a set of four, or TL_NO_ENTRY. Most second-level TLBs have
+// sets of four. The function has no branches, because the host cannot predict the entry.
 TL_ALWAYS_INLINE uint32_t tl_tlb_find_in_four(const tl_tlb *tlb, uint64_t vpage) {
     uint32_t first = ((uint32_t)(vpage >> TL_PAGE_BITS) & tlb->set_mask) * 4;
     const uint64_t *vaddrs = tlb->vaddrs + first;

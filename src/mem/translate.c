@@ -9,7 +9,7 @@
 
 static bool needs_dirty(uint8_t flags, tl_access access) { return access == TL_ACCESS_STORE && !(flags & TL_PAGE_DIRTY); }
 
-// An entry that matches but does not serve: the walker has to set the dirty bit.
+// Returns whether the matching entry decides the access. false: the walker must set the dirty bit.
 static bool serves(const tl_rights *rights, uint8_t flags, tl_access access) {
     return !needs_dirty(flags, access) || !tl_is_permitted(rights, flags);
 }
@@ -86,7 +86,7 @@ static void count_miss(uint64_t *tally, tl_access access) {
     tally[access == TL_ACCESS_STORE ? TL_S_DTLB_STORE_MISS : TL_S_DTLB_LOAD_MISS] += 1;
 }
 
-// The translation is found: may the access go there, and what is there?
+// Precondition: the translation is found. Checks protection, and tells RAM from devices.
 static bool arrive(tl_hart_mem *hm, uint64_t vaddr, tl_access access, uint32_t view, tl_translation *at) {
     at->is_device = false;
     if (TL_LIKELY(tl_is_open(hm, at->paddr, access, view == TL_VIEW_M)))

@@ -78,8 +78,8 @@ typedef struct tl_mem_config {
     uint32_t mmio_cycles;                                                      // an uncached load or store takes this long
 } tl_mem_config;
 
-// Values of the keys of all PMU designs, by tl_pmu_key_index (model/pmu.h). A value that is not set
-// is the design's default.
+// Values of the keys of all PMU designs, in the order of tl_pmu_types and of their keys
+// (machine/keys.c). A value that is not set is the design's default.
 enum { TL_MAX_PMU_KEYS = 256 };
 typedef struct tl_pmu_values {
     uint64_t is_set[TL_MAX_PMU_KEYS / 64]; // bit i % 64 of word i / 64

@@ -41,8 +41,8 @@ extern const tl_engine_type tl_engine_interp, tl_engine_step; // on every host
 extern const tl_engine_type tl_engine_translate;
 #endif
 
-// The static share of one retired instruction is in isa/rv/static_counts.h. Common arithmetic of
-// the clock, called by sync: writes cycle, cycle_*, idle_cycle, instret*.
+// Common arithmetic of the clock, called by `sync`: writes cycle, cycle_*, idle_cycle, instret*.
+// The ISA counts the static share of a retired instruction (tl_insn_static in isa/rv/insn.h).
 void tl_hart_sync_clock(tl_hart *h);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A hart's clock and its accounts: tallies that are views of the clock (front-ends keep time in
-// h->now and h->instret and call this when somebody looks), cycles and instructions by privilege
+// h->now and h->instret and call this before a read), cycles and instructions by privilege
 // mode, machine time, and interrupt lines.
 #include <string.h>
 

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
-// One hart as all parts see it: architectural state, the clock, and the two direct-mapped tables
-// that let a front-end touch memory without asking. This is the contract that makes the fast path a
-// few instructions; everything else is behind tl_mem_port.
+// One hart as all parts see it: architectural state, the clock, and two direct-mapped tables of
+// slots. Slots let a front-end reach memory in a few instructions. All other accesses call
+// tl_mem_port.
 //
-// Hit path. A *data slot* says: this virtual line is in the L1D, its page is in the DTLB, the
-// access is permitted, and here are the bytes. A hit in any way costs one compare and two stamp
-// stores; stamps are the recency that replacement reads later (mem/ owns their meaning: for FIFO
-// and random nobody looks; what is untranslated stamps the sink, stamps[0], for its page). The
-// write tag is set only while the line is in state M, so a first store to a clean line asks. Low
-// address bits stay in the compare: misaligned and line-crossing accesses ask, too. A *fetch slot*
-// says the same for the L1I and the ITLB, and names the physical line so that decoded code proves
-// itself. mem/ fills slots and clears them on eviction, probe, invalidation and TLB replacement;
-// nobody else writes them. Each privilege mode has slots of its own (a view), so that entering and
-// leaving a kernel clears nothing; what a mode's slots permit never changes while they stand.
+// Hit path. A *data slot* says that a virtual line is in the L1D and its page is in the DTLB. It
+// also says that the access is permitted, and names the host address. A hit costs one compare and
+// two stamp stores. Stamps are the recency that replacement reads later. FIFO and random
+// replacement do not read stamps. Untranslated accesses stamp the sink, stamps[0], instead of a
+// page. write_tag is set only while the line is in state M, so a first store to a clean line calls
+// the port. The compare includes low address bits, so misaligned and line-crossing accesses call
+// the port, too.
 //
-// What is counted where. A retired instruction's static share (class, bytes, one look-up in DTLB
-// and L1D for each of load, store; see isa/) is the front-end's. Misses, extra look-ups of line
-// crossings, walks, stalls of memory and everything that follows are mem's. The successful SC's
-// store look-up is mem's. A faulting access is not the front-end's at all: mem counts its DTLB
-// look-up.
+// A *fetch slot* says that a line is in the L1I and its page is in the ITLB. A fetch slot names the
+// physical page, because blocks prove themselves by it.
+//
+// Only mem/ writes slots. mem/ clears a slot on eviction, probe, invalidation and TLB replacement.
+// Each privilege mode has slots of its own (a view), so entering and leaving a kernel clears none.
+// The permissions of a slot never change while the slot is valid.
+//
+// The front-end counts the static share of each retired instruction: class, bytes, and one look-up
+// in DTLB and L1D for each load and store. mem/ counts misses, extra look-ups of line crossings,
+// walks and stalls of memory. mem/ also counts the store look-up of a successful SC. The front-end
+// counts nothing of a faulting access; mem/ counts the DTLB look-up of that access.
 #ifndef TL_MODEL_HART_H
 #define TL_MODEL_HART_H
 
@@ -34,11 +37,11 @@
 enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 4096, TL_N_VIEWS = 3 }; // slots of one view; views: U, S, M
 static const uint64_t TL_NO_LINE = UINT64_MAX;                        // never equal to a masked address of a valid line
 
-// Places to stop before. Whoever changes them counts `generation` up; harts notice when they run
-// next.
+// Breakpoints. A change of the list increments `generation`. Harts compare `generation` when they
+// run next.
 enum { TL_MAX_BREAKS = 512 };
 typedef struct tl_breaks {
-    uint64_t filter; // bit (pc >> 1) % 64 of each
+    uint64_t filter; // bit (pc >> 1) % 64 is set for each pc
     uint32_t n, generation;
     uint64_t pc[TL_MAX_BREAKS];
 } tl_breaks;
@@ -57,7 +60,7 @@ static inline bool tl_breaks_have(const tl_breaks *breaks, uint64_t pc) {
 
 typedef struct tl_data_slot {
     uint64_t read_tag;               // virtual address of the line, or TL_NO_LINE
-    uint64_t write_tag;              // the same when stores may go straight too, or TL_NO_LINE
+    uint64_t write_tag;              // read_tag when stores may hit, or TL_NO_LINE
     uintptr_t host_minus_vaddr;      // host address of a byte = its vaddr + this (modulo 2^64)
     uint32_t line_stamp, page_stamp; // indices into tl_hart.stamps
 } tl_data_slot;
@@ -67,34 +70,34 @@ typedef struct tl_fetch_slot { // four to a line of the host's cache: neighbors 
     uint32_t line_stamp, page_stamp;
 } tl_fetch_slot;
 
-// Names both pages of a line of RAM; where in its page the line is, the number of its slot says.
-// Virtual addresses have 48 bits, RAM lies below 2^40 bytes of its base, and so far below that two
-// keys stand for no page.
+// A key names the virtual and the physical page of a line of RAM. The slot number gives the place
+// of the line in the page. Virtual addresses have 48 bits. RAM ends so far below TL_RAM_BASE_PADDR
+// + 2^40 that two keys name no page.
 enum { TL_KEY_PAGE_LOG2 = 12, TL_KEY_PPN_BITS = 28 };
-static const uint64_t TL_NO_KEY = UINT64_MAX, TL_NEVER_KEY = UINT64_MAX - 1; // of an empty slot; of what no slot may ever equal
+static const uint64_t TL_NO_KEY = UINT64_MAX, TL_NEVER_KEY = UINT64_MAX - 1; // an empty slot has TL_NO_KEY; no slot ever has TL_NEVER_KEY
 TL_ALWAYS_INLINE uint64_t tl_fetch_key(uint64_t vline, uint64_t ram_offset) {
     return vline >> TL_KEY_PAGE_LOG2 << TL_KEY_PPN_BITS | ram_offset >> TL_KEY_PAGE_LOG2;
 }
 TL_ALWAYS_INLINE uint64_t tl_fetch_slot_vpage(const tl_fetch_slot *slot) {
     return (uint64_t)((int64_t)slot->key >> TL_KEY_PPN_BITS) << TL_KEY_PAGE_LOG2;
 }
-// Of the slot of this address: tl_fetch_slot_of.
+// Returns whether the slot, which tl_fetch_slot_of returned for vaddr, holds the page of vaddr.
 TL_ALWAYS_INLINE bool tl_fetch_slot_shows(const tl_fetch_slot *slot, uint64_t vaddr) {
     return tl_fetch_slot_vpage(slot) == vaddr >> TL_KEY_PAGE_LOG2 << TL_KEY_PAGE_LOG2 && slot->key != TL_NO_KEY;
 }
-// Where the page is that a slot shows.
+// Returns the physical address of vaddr in the page that the slot names.
 TL_ALWAYS_INLINE uint64_t tl_fetch_slot_paddr(const tl_fetch_slot *slot, uint64_t vaddr) {
     uint64_t ppn = slot->key & ((UINT64_C(1) << TL_KEY_PPN_BITS) - 1);
     return TL_RAM_BASE_PADDR + (ppn << TL_KEY_PAGE_LOG2 | (vaddr & ((UINT64_C(1) << TL_KEY_PAGE_LOG2) - 1)));
 }
 
-// A privilege level, as the ISA numbers them: 0 is that of programs, a larger one may do more.
-// Names: the ISA's own header (isa/rv/arch.h).
+// A privilege level, as the ISA numbers them. Programs have level 0; a larger level may do more.
+// The header of each ISA names the levels (isa/rv/arch.h).
 typedef uint32_t tl_priv;
 enum { TL_N_PRIVS = 4 };
 
-// Views of the slots: the levels that memory tells apart. The ISA says which of its levels has
-// which.
+// Views of the slots: the privilege levels that memory tells apart. tl_isa.views maps levels to
+// views.
 enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M };
 
 // An interrupt line, as the ISA numbers them.
@@ -109,8 +112,8 @@ typedef struct tl_hart tl_hart;
 
 typedef enum tl_access { TL_ACCESS_FETCH, TL_ACCESS_LOAD, TL_ACCESS_STORE, TL_N_ACCESSES } tl_access; // the permission an access needs
 
-// Flags of a page, as a walker reports them and TLBs keep them. They stand where RISC-V has them in
-// an entry of a page table.
+// Flags of a page, as a walker reports them and TLBs keep them. Each flag has the bit that RISC-V
+// page-table entries give it.
 enum {
     TL_PAGE_VALID = 1 << 0,
     TL_PAGE_READ = 1 << 1,
@@ -119,20 +122,20 @@ enum {
     TL_PAGE_USER = 1 << 4, // belongs to programs; others belong to the supervisor
     TL_PAGE_GLOBAL = 1 << 5,
     TL_PAGE_ACCESSED = 1 << 6,
-    TL_PAGE_DIRTY = 1 << 7, // a store needs no walk any more
+    TL_PAGE_DIRTY = 1 << 7, // a store needs no walk
 };
 
-// An access is permitted to a page with one of the flags `any` whose flags under `mask` equal
-// `wanted`.
+// A page permits an access when two conditions hold: it has a flag of `any`, and its flags under
+// `mask` equal `wanted`.
 typedef struct tl_rights {
     uint8_t any, mask, wanted;
 } tl_rights;
 
-// How the accesses of a hart are translated, and what they may do. The ISA keeps it and tells the
-// memory port about changes; mem/ reads it.
+// The translation and the permissions of a hart's accesses. The ISA writes a regime and tells the
+// memory port about changes. mem/ reads the regime.
 typedef struct tl_regime {
-    bool is_paged[TL_N_VIEWS];     // else physical addresses are meant
-    uint8_t data_view[TL_N_VIEWS]; // whose rights loads and stores of each view have; fetches have those of their own
+    bool is_paged[TL_N_VIEWS];     // false: addresses are physical
+    uint8_t data_view[TL_N_VIEWS]; // loads and stores have the rights of this view; fetches have the rights of h->view
     uint8_t vaddr_bits;            // virtual addresses are this many bits wide, sign-extended
     tl_rights rights[TL_N_VIEWS][TL_N_ACCESSES];
 } tl_regime;
@@ -141,33 +144,34 @@ static inline bool tl_is_permitted(const tl_rights *rights, uint8_t flags) {
     return (flags & rights->any) != 0 && (flags & rights->mask) == rights->wanted;
 }
 
-// The memory system as a front-end asks it: the slow paths. All of them count, stall (h->now grows,
-// with exactly one cause per cycle in the CPI stack) and fill slots. false: the access trapped,
-// h->trap_cause and h->trap_value say why, nothing was read or written. Before a call h->now must
-// be the cycle in which the instruction issues.
+// The slow paths of the memory system. Before a call h->now must be the cycle in which the
+// instruction issues. Each call counts, fills slots and stalls. A stall adds to h->now; each of its
+// cycles has exactly one cause in the CPI stack. false: the access trapped and moved no data.
+// h->trap_cause and h->trap_value then give the reason.
 typedef struct tl_mem_port {
     bool (*load)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes); // h->mem_value = zero-extended bytes
     bool (*store)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value);
-    // The look-ups of an aligned load or store that cannot trap: the host address of the bytes.
-    // NULL: nothing but perhaps a translation was done, ask `load` or `store` at h->now. The size
-    // is 1, 2, 4 or 8 bytes, and given less one. Fetches see nothing of it unless h->has_lost_fetch
-    // says so.
+    // Do the look-ups of an aligned load or store that cannot trap. last_byte is the size less one;
+    // the size is 1, 2, 4 or 8 bytes. The L1I loses a line only when h->has_lost_fetch is set.
+    // Returns the host address of the bytes. NULL: call `load` or `store` at h->now, because
+    // nothing but perhaps a translation was done.
     uint8_t *(*reach_load)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
     uint8_t *(*reach_store)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
     bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand); // h->mem_value = old, zero-extended
     bool (*load_reserved)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);                     // h->mem_value = zero-extended bytes
     bool (*store_conditional)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value); // h->mem_value = 0 stored, 1 not
     bool (*fetch)(tl_hart *h, uint64_t vaddr); // one line look-up; on success the line's fetch slot is valid
-    // Whether `fetch` would find the line in ITLB and L1I: then where it is. Nothing is done or
-    // counted.
+    // Returns whether `fetch` would hit ITLB and L1I, and the physical line. Changes and counts
+    // nothing.
     bool (*fetch_hits)(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
     void (*drop_code)(tl_hart *h);                                      // drops all L1I lines and fetch slots
     void (*flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all); // one page or everything, all TLBs of this hart
-    // h->context and h->regime are another address space's, of which TLBs hold nothing. TLBs are
-    // not tagged: everything goes.
+    // h->context and h->regime belong to another address space now. All TLB entries are dropped,
+    // because TLBs have no tags.
     void (*context_changed)(tl_hart *h);
-    void (*rights_changed)(tl_hart *h, const tl_regime *old); // rights or data_view of h->regime: slots that say otherwise are gone
-    void (*protection_changed)(tl_hart *h);                   // of physical memory: tl_isa.permits has other answers
+    void (*rights_changed)(tl_hart *h,
+                           const tl_regime *old); // h->regime has other rights or another data_view; clears slots that contradict them
+    void (*protection_changed)(tl_hart *h);       // tl_isa.permits has other answers
 } tl_mem_port;
 
 // An access of software to a register: what a write does with its operand, or a read.
@@ -175,50 +179,50 @@ typedef enum tl_reg_use { TL_REG_WRITE, TL_REG_SET, TL_REG_CLEAR, TL_REG_READ } 
 
 struct tl_reg_at; // a register, found: model/regmap.h
 
-// A PMU that hangs in a hart's register file, and in its run loop while it waits for an overflow.
-// One instance may serve many harts. Timing of effects (privileged manual, Zicntr and Zihpm): a
-// read sees the value before its own instruction's effect; a write, an inhibit and a change of mode
-// act after the instruction that made them has been counted: that is `retired` and `leave_mode`.
+// The port of a PMU in a hart's register file. While the PMU waits for an overflow, the run loop of
+// the hart calls the port. One instance may serve many harts. Timing of effects follows the
+// privileged manual, Zicntr and Zihpm. A read sees the value before the effect of the reading
+// instruction. A write, an inhibit and a change of mode act after their instruction has been
+// counted, in `retired` and `leave_mode`.
 typedef struct tl_pmu_port {
     void *ctx;
-    // The register with this number in the hart's register space; false: not one of its own. Asked
-    // once, when the port is hung into the hart. NULL: it has no registers.
+    // Finds the register with this number in the hart's register space. Called once, when the port
+    // is hung into the hart. false: the PMU has no such register. NULL: the PMU has no registers.
     bool (*find)(const void *ctx, uint32_t number, struct tl_reg_at *ret_at);
-    // Asked before an instruction does anything. false: illegal instruction. The number's own rules
-    // are the ISA's. NULL: everything is permitted.
+    // Called before an instruction has any effect. The ISA checks the rules of the number before.
+    // false: illegal instruction. NULL: every access is permitted.
     bool (*permits)(void *ctx, const tl_hart *h, const struct tl_reg_at *at, tl_reg_use use, uint64_t operand);
-    uint64_t (*read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // the value; nothing that software sees changes
-    void (*was_read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // what reading it does; NULL: nothing
+    uint64_t (*read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // returns the value; changes nothing that software can read
+    void (*was_read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // does the side effects of a read; NULL: a read has none
     void (*write)(void *ctx, tl_hart *h, const struct tl_reg_at *at, uint64_t value);
-    void (*retired)(void *ctx, tl_hart *h);                // the instruction that wrote has been counted
+    void (*retired)(void *ctx, tl_hart *h);                // the instruction that wrote a register has been counted
     void (*leave_mode)(void *ctx, tl_hart *h, tl_priv to); // counting in mode h->priv ends here; called only when needs_modes
-    // No counter that waits can overflow sooner than so many cycles from h->now; UINT64_MAX: none
-    // waits. Called between two runs.
+    // Called between two runs. Returns cycles from h->now in which no counter can overflow;
+    // UINT64_MAX: no counter waits for an overflow.
     uint64_t (*deadline)(void *ctx, tl_hart *h);
     void (*poll)(void *ctx, tl_hart *h); // notices overflows that have happened: flags, interrupts
-    // needs_slow_watch: poll is called after every access that took a slow path, because a counter
-    // that waits counts what happens there: misses and their like, which then need no deadline, and
-    // cycles, which need both.
+    // needs_slow_watch: the hart calls `poll` after every access that took a slow path. Counters of
+    // misses need this and no deadline. Counters of cycles need both.
     bool needs_modes, needs_slow_watch;
 } tl_pmu_port;
 enum { TL_MAX_PMU_PORTS = 4 };
 
-// What may be a change of who runs, as hardware can see it. An ECALL is an entry, too: both are
-// told. Markers of a program (guest/include/tally/roi.h): start when it has retired, stop and name
-// before they execute. Set `mark` before a run.
+// Markers of a program (guest/include/tally/roi.h). Set tl_hart.mark before a run. TL_MARK_START is
+// sent after the marker has retired. TL_MARK_STOP and TL_MARK_NAME are sent before it executes.
 typedef enum tl_mark { TL_MARK_START, TL_MARK_STOP, TL_MARK_NAME } tl_mark;
 enum { TL_MAX_MARKERS = 64 }; // numbers are below
 
+// Events that may switch contexts. ECALL sends TRAP_ENTRY and ECALL.
 typedef enum tl_notice { TL_NOTICE_TRAP_ENTRY, TL_NOTICE_TRAP_RETURN, TL_NOTICE_ECALL, TL_NOTICE_CONTEXT } tl_notice;
 
-// What the host is at on behalf of a hart, for tl_sampler (session/sampler.h): front-ends say it
-// where it changes, which is seldom.
+// The work of the host for a hart, for tl_sampler (session/sampler.h). Front-ends write
+// tl_hart.host_phase when it changes.
 typedef enum tl_host_phase {
-    TL_HOST_ELSEWHERE, // not in a front-end: system calls, devices, the loop around
-    TL_HOST_RUNNING,   // executing blocks, or what blocks call
+    TL_HOST_ELSEWHERE, // outside front-ends: system calls, devices, the loop of the machine
+    TL_HOST_RUNNING,   // executing translated blocks, or functions that they call
     TL_HOST_BUILDING,  // decoding and translating
     TL_HOST_STEPPING,  // one instruction at a time
-    TL_HOST_THREADED,  // executing blocks that are not translated, or what these call
+    TL_HOST_THREADED,  // executing untranslated blocks, or functions that they call
     TL_N_HOST_PHASES
 } tl_host_phase;
 
@@ -226,7 +230,7 @@ struct tl_pend; // results still in flight between two fetch runs: model/in_flig
 struct tl_engine_type;
 
 struct tl_hart {
-    // What every ISA has. An ISA's own hart begins with this one and adds registers
+    // State of every ISA. The hart of an ISA begins with tl_hart and adds registers
     // (isa/rv/hart.h).
     uint64_t pc;
     uint64_t now;       // the cycle this hart stands at; idle time included
@@ -240,66 +244,66 @@ struct tl_hart {
     uint64_t *tally;             // this hart's slice: TL_S_*
     const struct tl_pend *pend;  // results in flight at the end of the last fetch run, or NULL
     void *engine_state;          // the front-end's own state
-    void *block;                 // the block front-end: what is being executed,
-    uint64_t fast_horizon;       // when it must ask for more time,
-    uint64_t ahead_horizon;      // the same before a fetch run that accesses no data,
-    const struct tl_op *next_op; // and, without sibling calls, what comes next
+    void *block;                 // the block that the block front-end executes
+    uint64_t fast_horizon;       // cycle in which a block front-end leaves its fast path
+    uint64_t ahead_horizon;      // fast_horizon for a fetch run that accesses no data
+    const struct tl_op *next_op; // without sibling calls: the next operation of the block
     const tl_mem_port *port;
     tl_bpred bp;
 
-    // Control. A front-end returns at the first end of a fetch run with now >= horizon, or with now
-    // >= access_until before a run that may access data (isa/rv/step/step.h), and exactly at
-    // insn_limit.
+    // Control. A front-end returns exactly at insn_limit, and at the first end of a fetch run with
+    // now >= horizon. Before a run that may access data, a front-end returns with now >=
+    // access_until (isa/rv/step/step.h).
     uint64_t horizon, insn_limit;
     uint64_t run_vline,
         run_pline; // line of the fetch run in progress, run_vline TL_NO_LINE between runs: the next instruction then looks up
     uint64_t trap_cause, trap_value; // valid after TL_STOP_TRAP
-    uint64_t first_until;            // up to this cycle, the hart comes before all others that run; UINT64_MAX: it runs alone
-    uint64_t access_until;           // from this cycle on, only fetch runs that access no data go on to the horizon; UINT64_MAX: all do
-    uint64_t shared_cycle;           // when a line went from this hart's L1D to another one or the other way round; 0: never
-    uint64_t sharing_until;          // so long after that it is likely to happen again; tl_hart_note_sharing
+    uint64_t first_until;            // up to this cycle, the hart comes before all other running harts; UINT64_MAX: it runs alone
+    uint64_t access_until;           // from this cycle on, only fetch runs that access no data run; UINT64_MAX: all fetch runs do
+    uint64_t shared_cycle;           // last cycle in which a line moved between this L1D and another L1D; 0: never
+    uint64_t sharing_until;          // up to this cycle, a line is likely to move again; tl_hart_note_sharing
     uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
-    const struct tl_breaks *breaks;  // any number more; NULL: none
+    const struct tl_breaks *breaks;  // further breakpoints; NULL: none
     bool skip_break;                 // do not stop at the very next instruction
-    uint32_t code_generation;        // bumped when code bytes or mappings may have changed: decoded code is checked again
+    uint32_t code_generation;        // bumped when code bytes or mappings may have changed: blocks compare their bytes again
     tl_priv priv;                    // changed by tl_hart_set_priv only
     uint32_t view;                   // of the slots: 0 U, 1 S, 2 M
-    bool is_privileged;  // machine and supervisor mode exist: system software runs. Else the user-mode personality is the system
+    bool is_privileged;  // machine and supervisor mode exist: system software runs. false: the user-mode personality is the system
     bool is_waiting;     // WFI retired: nothing runs until an interrupt is pending
-    bool has_lost_fetch; // an access of data took a line from the L1I; set by mem/, cleared by the front-end that minds
-    bool has_slow_watch; // some PMU wants to poll after accesses that took a slow path
+    bool has_lost_fetch; // an access of data took a line from the L1I; set by mem/, cleared by block front-ends
+    bool has_slow_watch; // some PMU has needs_slow_watch
     bool has_deadline;   // the horizon was chosen so that no overflow comes first, and rests on overshoot_cycles
-    bool is_interrupted; // an overflow's interrupt is to be taken right here, be it within a fetch run
-    bool has_after;      // tl_hart_retired is owed to the instruction under way: one of the two below
+    bool is_interrupted; // the interrupt of an overflow is to be taken now, even within a fetch run
+    bool has_after;      // wrote_pmu or changes_priv is set: call tl_hart_retired after the instruction under way
     bool wrote_pmu, changes_priv;
     tl_priv new_priv;
     uint32_t n_pmus;
     const tl_pmu_port *pmus[TL_MAX_PMU_PORTS];
     void (*mark)(void *ctx, const tl_hart *h, tl_mark mark, uint32_t number, uint64_t name_vaddr); // NULL: markers do nothing
     void *mark_ctx;
-    void (*notice)(void *ctx, const tl_hart *h, tl_notice notice); // NULL: nobody wants to know
+    void (*notice)(void *ctx, const tl_hart *h, tl_notice notice); // NULL: notices are dropped
     void *notice_ctx;
-    // Interrupts. Pending are those that software or a device set and that stay set, and lines that
-    // only their device lowers.
+    // Interrupts. Software and devices set irqs_pending, which stay set. Only devices lower
+    // irq_lines.
     uint64_t irqs_pending, irq_lines, irqs_enabled;
-    uint64_t irqs_wired, irqs_present; // those of irq_lines; those that exist
+    uint64_t irqs_wired, irqs_present; // bits that irq_lines may have; bits that exist
     uint64_t reservation_paddr;        // line reserved by LR, or TL_NO_LINE; lost to other harts' stores and to traps (docs/model.md 5.14)
     uint64_t context;                  // names the address space, as the ISA's walker reads it; RISC-V: satp
     tl_regime regime;
     uint32_t id;
     uint64_t time_offset;          // what software added to machine time by writing the board's timer
     uint64_t idle_cycles;          // part of now in which the hart had nothing to run,
-    uint64_t idle_begin, idle_end; // and the last stretch of it
+    uint64_t idle_begin, idle_end; // last stretch of idle cycles
     uint64_t supervisor_cycles;    // part of now that belongs to supervisor mode though priv is U: modeled system calls, faults, switches
     uint64_t mode_cycles[TL_N_VIEWS], mode_insns[TL_N_VIEWS]; // by view, up to the last change of mode, idle time excluded
     uint64_t mode_start_cycle, mode_start_insn;               // now - idle_cycles and instret at that change
     const tl_config *config;
     void *mem;    // mem/'s own state of this hart
-    void *client; // who owns the hart's thread: os/
+    void *client; // owner of the hart's thread: linux/
     const struct tl_engine_type *engine;
     const struct tl_isa *isa;     // model/isa.h
     volatile uint8_t host_phase;  // tl_host_phase; read by a signal handler of the same thread
-    struct tl_code_log *code_log; // model/code_log.h; NULL: nobody names host code
+    struct tl_code_log *code_log; // model/code_log.h; NULL: host code has no names
     const uint8_t *host_code;     // where the front-end keeps code that it made, or NULL
     size_t host_code_bytes;
 
@@ -350,33 +354,33 @@ TL_ALWAYS_INLINE uint8_t *tl_write_hit(tl_hart *h, uint64_t vaddr, uint32_t size
     return host;
 }
 
-// A line that was not probed for so long is one like others again: the hart that has it now may use
-// it in earnest, and asking for each access takes many times as long as a hit. The next probe then
-// comes late by a turn at most, which is little after such a time.
+// A line that was not probed for TL_QUIET_CYCLES gets slots again, because calling the port for
+// each access takes many times as long as a hit. The next probe then comes late by one turn at
+// most.
 enum { TL_QUIET_CYCLES = 100000 }; // docs/model.md 1.5
 
-// A line went from this hart to another one, or is likely to.
+// Records that a line went from this hart to another hart in `cycle`, or is likely to. 0: forgets.
 static inline void tl_hart_note_sharing(tl_hart *h, uint64_t cycle) {
     h->shared_cycle = cycle;
     h->sharing_until = cycle != 0 ? cycle + TL_QUIET_CYCLES : 0;
 }
 
-// The front-end returns to its caller at the end of the fetch run under way: something may have to
-// be done before the next one.
+// Makes the front-end return at the end of the fetch run under way, because the machine may have
+// work before the next run.
 static inline void tl_hart_stop_soon(tl_hart *h) { h->horizon = h->fast_horizon = h->ahead_horizon = 0; }
 
-// Hangs a PMU into the hart, before all others if is_first; false: there is no room. Takes it out
-// again.
+// tl_hart_hang_pmu hangs a PMU into the hart, before all others if is_first. false: there is no
+// room. tl_hart_drop_pmu takes the PMU out again.
 bool tl_hart_hang_pmu(tl_hart *h, const tl_pmu_port *port, bool is_first);
 void tl_hart_drop_pmu(tl_hart *h, const tl_pmu_port *port);
 
-// The instruction under way (h->has_after) has been counted: what it does to counters and to the
-// privilege mode happens now.
+// Precondition: the instruction under way (h->has_after) has been counted. Applies its writes of
+// counters and its change of the privilege mode.
 void tl_hart_retired(tl_hart *h);
-// Every PMU looks for overflows, the front-end's books being exact between two instructions. When
-// one makes an interrupt pending, the front-end stops right here: true.
+// Precondition: the tallies are exact between two instructions. Polls every PMU for overflows.
+// true: an interrupt is pending, and the front-end stops at this instruction.
 bool tl_hart_poll(tl_hart *h);
-// Changes the privilege mode between two instructions, with the books of both modes.
+// Changes the privilege mode between two instructions, and keeps mode_cycles and mode_insns.
 void tl_hart_set_priv(tl_hart *h, tl_priv priv);
 // A device, another hart or a PMU drives an interrupt line of this hart. SEI: the interrupt
 // controller's line. May be called at any time.
@@ -387,16 +391,14 @@ static inline void tl_hart_notice(const tl_hart *h, tl_notice notice) {
         h->notice(h->notice_ctx, h, notice);
 }
 
-// How far a hart may run so that no PMU misses its moment, an overflow or the cycle of a sample:
-// whole blocks while that is far (h->horizon comes nearer), single instructions close to it
-// (*insn_limit does).
+// Limits a run so that no PMU misses an overflow or the cycle of a sample. Lowers h->horizon while
+// the deadline is far, because blocks run as a whole. Lowers *insn_limit close to the deadline.
 void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit);
 
-// Interrupts that are pending and enabled by themselves, whatever the mode: what ends WFI.
+// Returns interrupts that are pending and enabled, in any mode. Each of them ends WFI.
 static inline uint64_t tl_hart_pending(const tl_hart *h) { return (h->irqs_pending | h->irq_lines) & h->irqs_enabled; }
 
-// The hart has nothing to run until this cycle; nothing happens when it stands there or behind
-// already.
+// The hart has nothing to run until this cycle. A cycle that h->now has reached changes nothing.
 static inline void tl_hart_idle_until(tl_hart *h, uint64_t cycle) {
     if (cycle <= h->now)
         return;
@@ -409,8 +411,8 @@ static inline void tl_hart_idle_until(tl_hart *h, uint64_t cycle) {
 // Machine time, which CSR time and the timer of the board show.
 enum { TL_TIMEBASE_HZ = 10000000 };
 uint64_t tl_hart_time(const tl_hart *h, uint64_t cycle);
-// The first cycle that shows it, counting modulo 2^64 from what cycle 0 shows; UINT64_MAX: beyond
-// all cycles.
+// Returns the first cycle that shows `time`, modulo 2^64 from the time of cycle 0. UINT64_MAX: no
+// cycle shows it.
 uint64_t tl_hart_cycle_of_time(const tl_hart *h, uint64_t time);
 
 // Records a trap; returns false so that bodies can end with it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What an instruction set brings to parts that know none: the size of its hart, its page tables,
-// protection of physical memory, numbers of its traps. One row for each instruction set; a
-// front-end names the row it executes (model/core.h).
+// The row of an instruction set for ISA-neutral parts: the size of its hart, its page tables, its
+// protection of physical memory, its trap numbers. tl_engine_type.isa names the row that an engine
+// executes (model/engine.h).
 #ifndef TL_MODEL_ISA_H
 #define TL_MODEL_ISA_H
 
@@ -16,17 +16,17 @@ typedef struct tl_page {
 
 typedef enum tl_fault { TL_FAULT_NONE, TL_FAULT_PAGE, TL_FAULT_ACCESS, TL_FAULT_MISALIGNED, TL_N_FAULTS } tl_fault;
 
-// One walk. The memory system offers reads and writes of entries: they take time, count, and may be
-// refused with TL_FAULT_ACCESS.
+// One walk. The memory system provides `read` and `write` of page-table entries. Both take time,
+// count, and may return TL_FAULT_ACCESS.
 typedef struct tl_page_walk tl_page_walk;
 struct tl_page_walk {
     const tl_hart *h;
     uint64_t vaddr;
     tl_access access;
-    const tl_rights *rights; // what the page must permit
+    const tl_rights *rights; // the page must permit these
     tl_fault (*read)(const tl_page_walk *walk, uint64_t paddr, uint64_t *ret_entry);
     tl_fault (*write)(const tl_page_walk *walk, uint64_t paddr, uint64_t entry);
-    void *ctx; // of these two
+    void *ctx; // of read and write
 };
 
 typedef struct tl_stretch { // of physical addresses: start <= address < end
@@ -35,16 +35,16 @@ typedef struct tl_stretch { // of physical addresses: start <= address < end
 
 // General registers by their role in the psABI.
 typedef enum tl_role {
-    TL_ROLE_RESULT,      // of a call of the system
-    TL_ROLE_ARGUMENTS,   // the first of six registers side by side: arguments of a call, of the system or of a function
-    TL_ROLE_SYSTEM_CALL, // its number
+    TL_ROLE_RESULT,      // of a system call
+    TL_ROLE_ARGUMENTS,   // the first of six neighboring registers: arguments of a system call or of a function
+    TL_ROLE_SYSTEM_CALL, // number of the system call
     TL_ROLE_STACK,
     TL_ROLE_FRAME,
     TL_ROLE_RETURN, // address
     TL_N_ROLES
 } tl_role;
 
-// What a trap is about, whatever its number.
+// The kind of a trap, independent of the ISA's number.
 typedef enum tl_trap_kind {
     TL_TRAP_ILLEGAL,
     TL_TRAP_SYSTEM_CALL,
@@ -62,17 +62,16 @@ typedef struct tl_isa {
     const char *name;          // "riscv64"
     uint8_t views[TL_N_PRIVS]; // of each privilege level
     uint32_t hart_bytes;       // of its hart, which begins with a tl_hart
-    uint32_t registers_offset; // of the registers that instructions use most, in its hart
-    void (*init)(tl_hart *h);  // a zeroed hart as programs find it under the user-mode personality: level 0, untranslated
-    // Names another address space: writes h->context and h->regime. What TLBs hold is the caller's
-    // to flush.
+    uint32_t registers_offset; // offset in the hart of the registers that instructions use most
+    void (*init)(tl_hart *h);  // readies a zeroed hart for the user-mode personality: level 0, untranslated
+    // Names another address space: writes h->context and h->regime. The caller flushes the TLBs.
     void (*set_context)(tl_hart *h, uint64_t context);
-    void (*pmus_changed)(tl_hart *h); // h->pmus: the registers they answer for are found anew
-    // Finds a page, permitted or not: TL_FAULT_PAGE also means that it does not permit the access.
-    // Sets accessed and dirty.
+    void (*pmus_changed)(tl_hart *h); // h->pmus changed: finds the registers of the PMUs anew
+    // Finds a page and sets its accessed and dirty bits. TL_FAULT_PAGE: there is no page, or it
+    // does not permit the access.
     tl_fault (*walk)(const tl_page_walk *walk, tl_page *ret_page);
-    // Whether physical memory is open to the access of this view; *ret_around is a stretch around
-    // paddr with one answer. Whole pages have one.
+    // Returns whether protection permits the access of this view at paddr. *ret_around: a stretch
+    // around paddr with one answer. A page never has two answers.
     bool (*permits)(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t view, tl_stretch *ret_around);
     // tl_hart.trap_cause of faults that memory finds.
     uint8_t causes[TL_N_FAULTS][TL_N_ACCESSES];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What one PMU design provides, and all it may ask for. Counting belongs to the machine: it keeps
-// running totals of every signal (model/unit.h). Meaning belongs to a PMU: its events are named
-// sums of signals, its counters differences of totals, its registers rows of a register map. A
-// design never sees the machine, so it can be tried with a host whose totals the test writes.
+// The contract between a PMU design and its host. The machine keeps a tally of every signal
+// (model/unit.h). The events of a design are named sums of signals. Its counters are differences of
+// tallies. Its registers are rows of a register map. A design never includes the machine, so tests
+// run it with a host whose tallies they write.
 //
-// Sources of events are written "hart.insn_load + l1d.load_miss": the unit's name and the signal's.
-// A unit that every hart has is the own hart's; of the others all are summed ("l2.read": over all
-// slices). # is the number of the own hart: "l2.read_hart#".
+// A source text is "hart.insn_load + l1d.load_miss": names of units and signals. A unit that every
+// hart has means the unit of the PMU's hart. Other units are summed: "l2.read" sums all slices. #
+// stands for the number of the PMU's hart: "l2.read_hart#".
 #ifndef TL_MODEL_PMU_H
 #define TL_MODEL_PMU_H
 
@@ -26,46 +26,47 @@ typedef struct tl_event {
     uint64_t selector;
     const char *name, *cite;
     const char *sources;  // NULL: not modeled
-    tl_fidelity fidelity; // TL_NOT_MODELED: the selector reads back as none
-    const char *note;     // how it differs from what the name promises; required unless exact
+    tl_fidelity fidelity; // TL_NOT_MODELED: the selector register reads back as no event
+    const char *note;     // difference between the count and its name; required unless exact
 } tl_event;
 
-// A variant of a design: which events, how many counters. A design's own struct begins with it.
+// A variant of a design: its events and counters. The preset struct of a design begins with
+// tl_pmu_preset.
 typedef struct tl_pmu_preset {
     const char *name, *title; // "linux"
     const tl_event *events;
     uint32_t n_events;
-    const char *selectors; // one sentence: how selectors are made up
+    const char *selectors; // one sentence: the format of selectors
     const tl_pmu_tree *tree;
 } tl_pmu_preset;
 
 typedef struct tl_pmu_type tl_pmu_type;
 
-// The machine as a PMU may see it. Calls are cheap but for sync.
+// The machine as a PMU may see it. All calls but sync are cheap.
 typedef struct tl_pmu_host {
     void *ctx;
     const tl_probe *probe;
-    const tl_config *config; // what the machine is made of; NULL: a host that is no machine
+    const tl_config *config; // the machine description; NULL: a host that is no machine
     uint32_t n_harts;        // 0: a host that is no machine
-    // What the description says of this design, its settings_size bytes. NULL: its
+    // Returns the settings of this design, settings_size bytes, from the machine description. NULL:
     // default_settings.
     const void *(*settings)(void *ctx, const tl_pmu_type *type);
-    void (*sync)(void *ctx, uint32_t hart);      // all totals of this hart are right, to the instruction before the one under way
+    void (*sync)(void *ctx, uint32_t hart);      // makes all tallies of this hart exact up to the instruction before the one under way
     uint64_t (*cycle)(void *ctx, uint32_t hart); // signal hart.cycle, without sync
-    // The same as it is in machine cycle `now`, which may lie before or behind where the hart has
-    // come: while a hart has nothing to run, its cycles stand still.
+    // Returns signal hart.cycle as of machine cycle `now`, which may lie before or after the hart's
+    // clock. hart.cycle stands still while the hart has nothing to run.
     uint64_t (*cycle_in)(void *ctx, uint32_t hart, uint64_t now);
     uint64_t (*instret)(void *ctx, uint32_t hart); // signal hart.instret, without sync
     uint64_t (*time)(void *ctx, uint32_t hart);    // machine time, as CSR time shows it
     tl_priv (*privilege)(void *ctx, uint32_t hart);
-    // Counters (bit n: counter n) that user mode may read although no system software is there to
-    // permit it; 0 when there is.
+    // Returns counters (bit n: counter n) that user mode may read without system software. 0:
+    // system software runs and permits them.
     uint32_t (*user_counters)(void *ctx, uint32_t hart);
     void (*set_irq)(void *ctx, uint32_t hart, tl_irq irq, bool level);
     // Writes bytes into RAM as a bus master does: coherent with the caches and counted in unit dma.
-    // false: not all of it is RAM.
+    // false: the range is not all RAM.
     bool (*dma)(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_bytes, uint64_t now);
-    void (*changed)(void *ctx, uint32_t hart); // what the port needs, or its deadline, may have changed: ask again soon
+    void (*changed)(void *ctx, uint32_t hart); // needs_* or the deadline of the port may have changed; the machine asks again soon
 } tl_pmu_host;
 
 typedef struct tl_pmu {
@@ -80,20 +81,19 @@ typedef struct tl_pmu {
 
 enum { TL_PMU_MAX_TEXTS = 24 };
 
-// One instance for each hart, or one for the whole machine.
+// A design has one instance for each hart, or one for the whole machine.
 typedef enum tl_pmu_scope { TL_PMU_OF_HART, TL_PMU_OF_MACHINE } tl_pmu_scope;
 
-// Whether programs under the user-mode personality may use a design, as their kernel would permit
-// it.
+// The permission of a kernel for programs under the user-mode personality to use a design.
 typedef enum tl_grant { TL_DENIED, TL_GRANTED, TL_GRANTED_UNTIL_EXEC } tl_grant;
 
-// The device tree's node of a design with a window. The board adds address and size.
+// The device-tree node of a design with a window. The board adds address and size.
 enum { TL_PMU_NODE_NUMBERS = 4 };
 typedef struct tl_pmu_node {
     const char *name;          // "cache-controller"
     const char *compatible;    // strings one after the other, each with its NUL
     uint32_t compatible_bytes; // with all NULs
-    bool is_l2_cache;          // the node is that of the second-level cache, too
+    bool is_l2_cache;          // the node also describes the second-level cache
     struct {
         const char *name;
         uint32_t value;
@@ -109,44 +109,44 @@ struct tl_pmu_type {
     tl_pmu_scope scope;
     size_t state_size; // of the design's struct, tl_pmu first
 
-    // Keys of a machine description: rows name values of the design's settings.
-    const tl_key *keys; // the last one's path is NULL; NULL: none
+    // Keys of a machine description. A row names a value of the design's settings.
+    const tl_key *keys; // the path of the last row is NULL; NULL: no keys
     const void *default_settings;
     size_t settings_size;
-    const char *settings_title; // "Distributed counters": reports name settings that are not the default ones under it; NULL: they do not
+    const char *settings_title; // "Distributed counters": the heading of changed settings in reports; NULL: reports omit them
     TL_MUST_CHECK tl_status (*check)(const void *settings, tl_error *err); // rules that span several keys
-    // Asked before programs run under the user-mode personality: what is granted is there.
+    // Called before programs run under the user-mode personality. Fails when a granted resource
+    // does not exist.
     TL_MUST_CHECK tl_status (*check_grant)(const void *settings, tl_error *err);
-    const tl_pmu_preset *(*choose)(const void *settings); // of a machine with these settings; NULL: it has no such PMU
+    const tl_pmu_preset *(*choose)(const void *settings); // preset for these settings; NULL: the machine has no such PMU
     tl_grant (*grant)(const void *settings);              // NULL hook: TL_DENIED
-    const char *grant_name;                               // with grant: NAME of the key os.NAME, which says what is granted
+    const char *grant_name;                               // with grant: NAME of the key os.NAME that sets the grant
 
-    // Window: registers are reached by loads and stores; their addresses are offsets in it.
-    // window_bytes 0: by CSRs.
+    // Window: loads and stores reach the registers, whose addresses are offsets in the window.
+    // window_bytes 0: CSR instructions reach the registers.
     uint64_t window_paddr, window_bytes;
-    void (*describe_node)(const tl_pmu *pmu, tl_pmu_node *ret_node); // of designs with a window; NULL: no node
-    const char *device_name;                                         // a granted program maps the window from /dev/NAME; NULL: it cannot
-    uint32_t device_minor;                                           // of that file; the major number is 10
+    void (*describe_node)(const tl_pmu *pmu, tl_pmu_node *ret_node); // for designs with a window; NULL: no node
+    const char *device_name; // a granted program maps the window from /dev/NAME; NULL: no device file
+    uint32_t device_minor;   // of device_name; the major number is 10
 
-    // A port that attach leaves empty reaches the rows of the register map by their addresses, in
-    // every mode.
+    // Fills pmu->port. An empty port reaches the rows of the register map by address in every mode.
     TL_MUST_CHECK tl_status (*attach)(tl_pmu *pmu, tl_arena *arena, tl_error *err);
-    void (*reset)(tl_pmu *pmu); // power-on state; totals go on
-    // Of TL_PMU_OF_MACHINE: the registers of one hart and the port that hangs in it. NULL: the
-    // instance has no port in harts.
+    void (*reset)(tl_pmu *pmu); // sets the power-on state; tallies go on
+    // TL_PMU_OF_MACHINE: returns the registers and the port of one hart. NULL: the instance has no
+    // port in harts.
     tl_pmu *(*of_hart)(tl_pmu *pmu, uint32_t hart);
-    uint64_t (*irqs)(const tl_pmu *pmu);                             // a bit for each interrupt line of a hart that it may raise
-    void (*notice)(tl_pmu *pmu, const tl_hart *h, tl_notice notice); // who runs may have changed
-    // A process that does not trust the last one gets this hart; is_granted says whether it may use
-    // the design.
+    uint64_t (*irqs)(const tl_pmu *pmu);                             // a bit for each interrupt line of a hart that the design may raise
+    void (*notice)(tl_pmu *pmu, const tl_hart *h, tl_notice notice); // the context may have changed
+    // A process gets this hart and does not trust the process before it. is_granted: the new
+    // process may use the design.
     void (*hand_over)(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted);
-    // Linux perf: what event it counts, as source texts of the machine's signals. SBI: an event_idx
-    // of the SBI's PMU extension, else a raw selector of this design. Returns the number of texts,
-    // at most TL_PMU_MAX_TEXTS; 0: no such event.
+    // Linux perf: returns the source texts of an event. is_sbi: selector is an event_idx of the SBI
+    // PMU extension. Otherwise selector is a raw selector of this design. Returns the number of
+    // texts, at most TL_PMU_MAX_TEXTS; 0: no such event.
     uint32_t (*perf_sources)(const tl_pmu *pmu, bool is_sbi, uint64_t selector, const char *ret_texts[]);
-    uint64_t (*tick)(tl_pmu *pmu, uint64_t now); // does what is due up to `now`; returns the next cycle in which something is
-    // Accesses of harts to devices pass the design: a bus that answers as `below`, which is
-    // borrowed.
+    uint64_t (*tick)(tl_pmu *pmu, uint64_t now); // does the work due up to `now`; returns the next cycle with work
+    // Returns a bus that passes device accesses of harts to `below`, which is borrowed. The design
+    // sees each access.
     const tl_bus *(*watch_bus)(tl_pmu *pmu, const tl_bus *below);
 };
 
@@ -159,26 +159,26 @@ const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *nam
 TL_MUST_CHECK tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, const tl_pmu_host *host,
                                    uint32_t hart, tl_arena *arena, tl_pmu **ret_pmu, tl_error *err);
 
-// A register of a port by its number, as an instruction reads and writes it; `retired` is the
-// caller's. false: there is none, or it is refused.
+// Read or write a register of a port by its number, as an instruction does. The caller calls
+// `retired`. false: the port has no such register, or refuses the access.
 bool tl_port_read(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t *ret_value);
 bool tl_port_write(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t value);
 
-// A PMU with a window, as the bus sees it: aligned accesses of 4 or 8 bytes, halves of wider
-// registers where high_addr says. What no register answers reads 0 and ignores writes. false: not
-// an access it knows.
+// Accesses to the window of a PMU. Accesses are aligned and have 4 or 8 bytes. high_addr gives the
+// address of the upper half of a wider register. Addresses without a register read 0 and ignore
+// writes. false: an unsupported access.
 bool tl_pmu_load(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value);
 bool tl_pmu_store(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t value);
 
-// An event on one machine: the totals it sums.
+// The cells that an event sums on one machine.
 typedef struct tl_sources {
     tl_cell *cells;
     uint32_t n_cells;
-    uint32_t max_step; // most it can grow in one cycle
-    bool needs_sync;   // some total is held back by front-ends; hart.cycle and hart.instret are not, the host knows them
-    bool is_slow;      // grows only where an access takes a slow path or a trap is taken: there the port is polled
-    bool is_jumpy;     // can grow there: in the middle of what front-ends count as a whole
-    bool is_retired;   // grows by max_step at most with each instruction that retires, and not otherwise
+    uint32_t max_step; // most that the sum can grow in one cycle
+    bool needs_sync;   // front-ends hold back some cell; hart.cycle and hart.instret are exact, because the host knows them
+    bool is_slow;      // grows only in slow paths and traps, after which the port is polled
+    bool is_jumpy;     // can grow in a slow path: in the middle of a block
+    bool is_retired;   // grows only when an instruction retires, by max_step at most
 } tl_sources;
 
 // TL_ENOENT: this machine has no such signal.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A hart's books without anything that executes: clock, modes, machine time, interrupt lines,
+// The tallies of a hart without an engine: clock, modes, machine time, interrupt lines,
 // deadlines and breakpoints.
 #include <stdlib.h>
 #include <string.h>

@@ -177,7 +177,7 @@ typedef struct ref_memory {
     tl_config c;
     ref_device *device; // NULL: there is none
     uint8_t *ram;
-    bool is_observer; // ram belongs to somebody else, who does every access right after the reference: nothing is written
+    bool is_observer; // the modeled machine owns ram and does every access after the reference, which writes nothing
     ref_hart harts[TL_MAX_HARTS];
     ref_table l2[TL_MAX_L2_SLICES];
     ref_server slice_server[TL_MAX_L2_SLICES], channel_server[TL_MAX_MEM_CHANNELS];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How long a random program that changes its code is specified (docs/engine.md, "Code that
-// changes"): the stepping engine with a look at each fetch. A halfword that somebody stored to
+// changes"): the stepping engine with a check of each fetch. A halfword that any hart stored to
 // since a hart's last FENCE.I may be fetched by that hart as it was or as it is. The first such
 // fetch ends what is specified: as part of an instruction, or behind the last instruction of a
 // line, where it says whether the run ends. What the system under the program writes, it announces

@@ -477,7 +477,7 @@ static void test_what_is_not_specified_repeats_itself(void **state) {
         }
 }
 
-// Blocks lead to one another without a look at their bytes while the line can be fetched. A line
+// Blocks lead to one another without a compare of their bytes while the line can be fetched. A line
 // that was fetched by an instruction stepped before a limit can be.
 static void test_code_that_is_stepped_first_after_a_change_is_new_code(void **state) {
     (void)state;

@@ -15,7 +15,7 @@ enum { N_BLOCKS = 12, PLACE_BYTES = 64, LONG_OFFSET = 12, DIV = 0x02c5c533 /* di
 static const uint64_t CODE_PADDR = TL_RAM_BASE_PADDR + 0x10000;
 
 // All of a place is in one line: one that was never fetched would be stepped anyway, since a cycle
-// counter looks after each miss.
+// counter polls after each miss.
 static uint64_t start_of(uint32_t number) { return CODE_PADDR + (uint64_t)number * PLACE_BYTES; }
 
 static void put32(const pair *p, uint64_t *at, uint32_t bits) {

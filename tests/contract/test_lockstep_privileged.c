@@ -14,7 +14,7 @@
 #include "random_system.h"
 #include "specified.h"
 
-enum { MAX_TRAPS = 200 }; // between two looks
+enum { MAX_TRAPS = 200 }; // between two comparisons
 
 // Runs until so many instructions have retired, or MAX_TRAPS traps were taken: returns how many.
 static uint32_t run_until(tl_hart *h, uint64_t instret, uint64_t *n_overflows) {

@@ -250,7 +250,7 @@ static void test_nothing_counts_while_disabled(void **state) {
     rig_done(&r);
 }
 
-// Without an overflow interrupt nobody notices: what wraps between two looks is lost, as on the
+// Without an overflow interrupt nobody notices: a wrap between two reads is lost, as on the
 // silicon.
 static void test_a_wrap_between_two_looks_is_lost(void **state) {
     (void)state;

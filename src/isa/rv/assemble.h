@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An assembler for code that is made at run time: readers of counters, tests. One function for each
-// form of instruction; branches are bound to their targets when these are known. Whoever makes code
-// looks at is_full once, at the end.
+// form of instruction. Branches are bound to their targets when these are known. The caller tests
+// is_full once, at the end.
 #ifndef TL_ISA_RV_ASSEMBLE_H
 #define TL_ISA_RV_ASSEMBLE_H
 

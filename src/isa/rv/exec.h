@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// How instruction bodies are written, and the two forms they compile to.
+// The notation of instruction bodies, and the two forms they compile to.
 //
 //   EXEC(add) { h->x[op->rd] = h->x[op->rs1] + h->x[op->rs2]; return true; }
 //   TAKEN(beq) { return h->x[op->rs1] == h->x[op->rs2]; }
 //
-// The full form, exec_add(), asks the memory system when an access does not hit, traps, and does
-// floating point that the host cannot: false means that a trap was recorded. With TL_EXEC_FAST
-// defined before inclusion the same text becomes fast_add(), inlined where it is used; it returns
-// false, with no side effect at all, where the full form would have to call somebody. So its hot
-// path has no call and a front-end built of tail calls keeps its registers. EXEC_SLOW bodies have
-// no hot path: their fast form always gives up.
+// The full form, exec_add(), calls the memory system when an access does not hit. exec_add() also
+// traps, and does floating point that the host cannot do. false: a trap was recorded. With
+// TL_EXEC_FAST defined before inclusion, the text becomes fast_add(), which is inlined. fast_add()
+// returns false, without a side effect, where exec_add() would call a function. The hot path of
+// fast_add() has no call, so a front-end of tail calls keeps its registers. The fast form of
+// EXEC_SLOW bodies always returns false, because they have no hot path.
 #ifndef TL_ISA_RV_EXEC_H
 #define TL_ISA_RV_EXEC_H
 

@@ -104,8 +104,8 @@ S_COMPARE_BODY(feq_s, ==)
 S_COMPARE_BODY(flt_s, <)
 S_COMPARE_BODY(fle_s, <=)
 
-// To integers: on the host where the value is in range after any rounding; the rest in integers.
-// `wide` is the range of a truncation, the usual one.
+// Converts to integers on the host when the value is in range after any rounding, else in
+// fp_soft.h. `wide` is the range for truncation, which is the most frequent rounding.
 #define S_TO_INT_BODY(name, type, truncate, wide, narrow)                                                 \
     EXEC(name) {                                                                                          \
         const uint32_t rm = (uint32_t)op->imm;                                                            \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Floating point on the host's own unit: results, rounding and flags of IEEE 754-2008 binary32 and
 // binary64 as RISC-V defines them. While a front-end runs, the host rounds as h->frm says and
-// accrues exceptions in its own sticky flags; they are harvested into h->fflags when someone looks.
-// What hosts cannot do (round to nearest, ties to maximum magnitude) is done in integers.
+// accrues exceptions in its own sticky flags. tl_fp_harvest moves the flags into h->fflags before a
+// read. fp_soft.h does roundings that hosts lack (to nearest, ties to maximum magnitude).
 #ifndef TL_ISA_RV_FP_H
 #define TL_ISA_RV_FP_H
 

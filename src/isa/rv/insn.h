@@ -66,7 +66,7 @@ typedef struct tl_decoded {    // one instruction, operands extracted, nothing r
 void tl_decode(uint32_t bits, tl_decoded *ret_insn);
 // Scoreboard view: which registers it reads and writes.
 void tl_insn_pipe(const tl_decoded *insn, tl_pipe_insn *ret_pipe);
-// Ends a fetch run after this instruction (model/core.h): control transfers and serializing
+// Ends a fetch run after this instruction (model/engine.h): control transfers and serializing
 // instructions.
 bool tl_insn_ends_run(const tl_decoded *insn);
 // Does its work in integer registers and the branch predictor alone: no memory, no CSR, no trap.
@@ -83,7 +83,7 @@ int tl_disassemble(const tl_decoded *insn, uint64_t pc, tl_symbol_fn *symbol, vo
 typedef struct tl_op tl_op;
 typedef void tl_op_handler(tl_hart *h, const tl_op *op);
 struct tl_op {
-    tl_op_handler *handler; // used by isa/rv/block.c only
+    tl_op_handler *handler; // used by isa/rv/block/ only
     int32_t imm;            // as decoded; FMA: rs3 | rm << 8; other FP arithmetic: rm; AMO/LR/SC: aq/rl
     uint8_t rd;             // integer destination 0 is rewritten to 32, the sink
     uint8_t rs1, rs2;

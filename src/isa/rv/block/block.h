@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Blocks as data. A block is one fetch run (model/core.h), decoded from one entry point.
+// Blocks as data. A block is one fetch run (model/engine.h), decoded from one entry point.
 // It holds operations in executable form, sums of all that is static, and links to its successors.
 // Functions on blocks stand in build.h, store.h, enter.h, execute.h, fold.h, stops.h, threaded.h
 // and run.h.
 //
 // A block is decoded for the results in flight at its beginning (`in`), because they decide how
-// long its instructions wait. Its cycles are a constant therefore. The results in flight at its end
-// are known, so links lead to the right one of several blocks at the same pc.
+// long its instructions wait. tl_block.cycles is a constant therefore. tl_block.exit_pend is known,
+// so a link leads to the right one of several blocks at one pc.
 //
 // A block proves itself by the fetch slot of its line: the slot names the virtual and the physical
 // line that ITLB and L1I hold. The memory system clears slots when code or mappings change. The
@@ -21,26 +21,26 @@
 typedef struct tl_block tl_block;
 
 struct tl_block {
-    uint64_t vline, enter_key; // what the fetch slot must say; TL_NEVER_KEY: never entered through the fast path of threaded code
+    uint64_t vline, enter_key; // the fetch slot must hold enter_key; TL_NEVER_KEY: threaded code never enters by its fast path
     uint64_t pc;
     uint64_t *count; // executions not folded yet: in tl_blocks.counts
     tl_op *ops;      // n_insns operations, then one that ends the block
-    // Entries of translated code. code: asks the fetch slot. near: from a branch on the same line,
-    // whose proof still holds (tl_block_is_near). start: behind the look-up. body: behind the
-    // counting of the run; NULL while the block is not translated.
+    // Entries of translated code. code: compares the fetch slot. near: entered from a branch on one
+    // line with the block (tl_block_is_near). start: after the look-up. body: after the counting of
+    // the run; NULL while the block is not translated.
     void *code, *near, *start, *body;
-    tl_op_handler *first; // of ops[0], when that asks tl_blocks_type.heat before each run
-    uint32_t n_cold_runs; // so often the block is run before it is translated
+    tl_op_handler *first; // handler of ops[0], while ops[0] calls tl_blocks_type.heat before each run
+    uint32_t n_cold_runs; // runs of the block before its translation
     uint32_t cycles;
     uint16_t n_insns;
     bool is_straddling; // the first instruction reaches into a second line, pline2
     bool is_stale;
-    bool is_private;               // accesses no data: as tl_step_run_is_private says
+    bool is_private;               // accesses no data (tl_step_run_is_private)
     bool has_fp;                   // must not be entered while mstatus.FS is Off
-    bool has_marker;               // some instruction is one, and hart->mark is set
+    bool has_marker;               // some instruction is a marker, and hart->mark is set
     bool begins_with_marker;       // is never entered
     uint8_t view;                  // the slots it was decoded for: a block belongs to one privilege mode
-    const tl_pend *in, *exit_pend; // results in flight when it is entered, and at its end
+    const tl_pend *in, *exit_pend; // results in flight at its beginning and at its end
     tl_block *link[2];             // fall-through or jump, taken; never NULL (tl_blocks.nowhere)
     uint64_t end_pc;
     uint64_t pline, pline2;
@@ -57,7 +57,7 @@ struct tl_block {
 enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10, TL_MAX_BLOCKS = 1 << 17 };
 enum { TL_MAX_BLOCK_INSNS = 128 / 2 + 2 }; // the longest line, all compressed, and a straddling instruction
 
-typedef struct tl_jump_cell { // of the jump cache: where an indirect jump to pc goes with these results in flight
+typedef struct tl_jump_cell { // of the jump cache: the target of an indirect jump to pc with these results in flight
     uint64_t pc;
     const tl_pend *in;
     void *code; // block->code
@@ -67,10 +67,10 @@ typedef struct tl_jump_cell { // of the jump cache: where an indirect jump to pc
 typedef struct tl_blocks tl_blocks;
 typedef enum tl_block_why { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK, TL_BLOCK_WAIT, TL_BLOCK_LATE } tl_block_why;
 
-typedef struct tl_blocks_type {                         // what a front-end over blocks adds
+typedef struct tl_blocks_type {                         // hooks of a front-end over blocks
     void (*prepare)(tl_blocks *store, tl_block *block); // makes a new block executable
-    // Runs from hart->pc, or from the run that waits, until a tl_block* function below says stop;
-    // sets store->why through it.
+    // Runs from hart->pc, or resumes the run that waits. Returns when a tl_block* function says
+    // stop, which sets store->why.
     void (*run)(tl_blocks *store);
     void (*forget)(tl_blocks *store); // all blocks are about to go; may be NULL
     // A block that threaded code has entered and counted is about to run. True: threaded code stops
@@ -90,20 +90,20 @@ struct tl_blocks {                                      // the store of one hart
     bool is_running;   // blocks are being executed
     bool must_flush;   // between two blocks: no room for another one
     bool must_recheck; // both horizons are 0 because the block under way lost its line: the next one must prove itself
-    uint64_t run_horizon, run_ahead_horizon; // what fast_horizon and ahead_horizon are otherwise
+    uint64_t run_horizon, run_ahead_horizon; // fast_horizon and ahead_horizon without must_recheck
     bool is_folded;                          // no block has been executed since the counts were folded
-    uint32_t max_cycles;                     // the longest block: how far a run may overshoot its horizon without a slow path
+    uint32_t max_cycles;                     // of the longest block: a run without a slow path overshoots its horizon by less
     tl_block *under_way;                     // the block whose instruction under_way_k is being executed by its full body, or NULL
     uint32_t under_way_k;
-    bool is_before;     // it has not begun: tallies are read between two instructions
-    bool is_waiting;    // it waits for other harts, and is_before: the clock stands there, tl_blocks_resume goes on
+    bool is_before;     // instruction under_way_k has not begun: tallies are read between two instructions
+    bool is_waiting;    // instruction under_way_k waits for other harts, and is_before: tl_blocks_resume goes on
     bool is_taken_back; // instructions from under_way_k on are out of the tallies, which were read meanwhile
-    uint64_t *counts;   // one for each block, dense, in order of creation: what was executed is found by scanning 8 bytes for each
+    uint64_t *counts;   // one for each block, dense, in order of creation: folding scans 8 bytes for each block
     uint32_t n_blocks;
     tl_block **by_number;
-    uint64_t break_pc[2];      // the blocks were decoded for these,
-    const tl_breaks *breaks;   // and these,
-    uint32_t break_generation; // as they were then
+    uint64_t break_pc[2];      // blocks are decoded for these breakpoints,
+    const tl_breaks *breaks;   // for these breakpoints,
+    uint32_t break_generation; // and for this generation of breaks
     uint8_t *memory;
     size_t memory_bytes, used_bytes;
     uint64_t n_flushes;

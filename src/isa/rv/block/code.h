@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Guest code as bytes of RAM: what decoding, entering and folding of blocks read alike.
+// Guest code as bytes of RAM. Decoding, entering and folding of blocks share these functions.
 #ifndef TL_ISA_RV_BLOCK_CODE_H
 #define TL_ISA_RV_BLOCK_CODE_H
 
 #include "model/hart.h"
 
-// Blocks of bytes that the fetch unit reads for from .. end-1.
+// Returns how many fetch groups the bytes from .. end-1 touch.
 static inline uint32_t tl_fetch_groups(const tl_hart *h, uint64_t from, uint64_t end) {
     uint64_t group = h->config->pipeline.fetch_bytes;
     return from == end ? 0 : (uint32_t)((end - 1) / group - from / group + 1);

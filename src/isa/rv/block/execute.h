@@ -7,10 +7,10 @@
 
 #include "isa/rv/block/block.h"
 
-// Executes instruction k of the block under way by its full body, at the exact cycle.
-// False: stop. The instruction trapped or waits, or the hart is interrupted behind it.
+// Executes instruction k of the block under way by its full body, at the exact cycle. False: stop,
+// because the instruction trapped or waits, or because an interrupt follows it.
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k);
-// An access of data within `block` may have taken the line of the block away (h->has_lost_fetch).
+// A data access within `block` may have evicted the line of the block (h->has_lost_fetch).
 void tl_block_line_lost(tl_blocks *store, const tl_block *block);
 // The block under way must stop before instruction k, a breakpoint or a marker.
 void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k);
@@ -20,7 +20,7 @@ void tl_blocks_stop_with_trap(tl_blocks *store, uint64_t pc);
 // Resumes the run that waits (store->is_waiting). Returns its block, entered and counted, and the
 // instruction that comes next.
 tl_block *tl_blocks_resume(tl_blocks *store, uint32_t *ret_k);
-// Forgets the run that waits, as if it had stopped before its next instruction like any other.
+// Forgets the run that waits. The run then ends before its next instruction.
 void tl_blocks_abandon(tl_blocks *store);
 
 #endif

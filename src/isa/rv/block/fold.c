@@ -6,7 +6,7 @@
 
 void tl_blocks_fold(tl_blocks *store) {
     uint64_t *tally = store->hart->tally;
-    if (store->is_folded) // instructions were stepped since: a PMU that waits for an overflow asks after each
+    if (store->is_folded) // fast exit, because a PMU that waits for an overflow syncs after each stepped instruction
         return;
     store->is_folded = !store->is_running;
     tl_bpred_fold(&store->hart->bp, tally);

@@ -11,12 +11,12 @@ void tl_blocks_fold(tl_blocks *store); // adds counts to the tallies
 // Makes the tallies exact for this moment, in the middle of an instruction, too.
 void tl_blocks_sync(tl_blocks *store);
 
-// Takes instructions k.. of an execution out of the tallies. is_fetched: k's fetch stays.
+// Takes instructions k.. of an execution out of the tallies. is_fetched: the fetch of k stays.
 void tl_block_take_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched);
 // Undoes tl_block_take_back.
 void tl_block_put_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched);
 
-// The scoreboard behind the first k instructions of the block.
+// Returns the scoreboard after the first k instructions of the block.
 void tl_block_walk(const tl_blocks *store, const tl_block *block, uint32_t k, tl_scoreboard *ret_board);
 
 #endif

@@ -13,7 +13,7 @@ static inline uint32_t tl_blocks_bucket(uint64_t vline) {
 TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err); // fills h->engine_state
 void tl_blocks_detach(tl_blocks *store);                                                                          // NULL is fine
 void tl_blocks_flush(tl_blocks *store);      // folds, then forgets all blocks
-void tl_blocks_flush_soon(tl_blocks *store); // the same behind the block under way
+void tl_blocks_flush_soon(tl_blocks *store); // tl_blocks_flush after the block under way
 
 // The block is the one for hart->pend at pc in these physical lines. pline2 concerns blocks that
 // straddle.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The block front-end: threaded code over decoded fetch runs. Each operation is a small function
-// that does its work on the hit path and jumps to the next one (a sibling call); whatever does not
-// hit goes through `slow`, which puts the clock to the exact cycle, asks the full body, and goes
-// on. Per run there is one fetch-slot compare, one count, one add to the clock.
+// that does its work on the hit path and jumps to the next operation (a sibling call). An operation
+// that does not hit calls `slow`. `slow` sets the clock to the exact cycle and calls the full body.
+// A run costs one fetch-slot compare, one count and one add to the clock.
 //
 // Where the compiler cannot turn the last call into a jump (sanitizers), TL_NO_TAIL_CALLS makes a
 // loop of it.
@@ -86,7 +86,7 @@ static TL_NOINLINE void enter_cell(tl_hart *h, uint64_t pc) {
     start(h, block);
 }
 
-// Everything that does not hit: the full body at the exact cycle.
+// Executes an operation that did not hit by its full body, at the exact cycle.
 static TL_NOINLINE void slow(tl_hart *h, const tl_op *op) {
     tl_block *block = h->block;
     if (TL_UNLIKELY(!tl_block_execute(h->engine_state, block, (uint32_t)(op - block->ops))))
@@ -94,7 +94,7 @@ static TL_NOINLINE void slow(tl_hart *h, const tl_op *op) {
     GO(op + 1);
 }
 
-// The first operation of blocks whose front-end wants to know how often they run.
+// The first operation of a block whose front-end has a `heat` hook.
 static void op_warm(tl_hart *h, const tl_op *op) {
     tl_blocks *store = h->engine_state;
     tl_block *block = h->block;

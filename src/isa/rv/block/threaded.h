@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Threaded code: a block as a row of functions that call one another. The interp front-end runs
-// nothing else; the translating one runs blocks so until they are translated.
+// Threaded code: a block as a row of functions that call one another. tl_engine_interp runs only
+// threaded code. tl_engine_translate runs a block as threaded code until the block is translated.
 #ifndef TL_ISA_RV_BLOCK_THREADED_H
 #define TL_ISA_RV_BLOCK_THREADED_H
 
 #include "isa/rv/block/block.h"
 
 void tl_threaded_prepare(tl_blocks *store, tl_block *block); // makes a block executable for threaded code
-// Runs from `block`, which has been entered, until something says stop.
+// Runs from `block`, which has been entered, until a tl_block* function says stop.
 void tl_threaded_run(tl_blocks *store, tl_block *block);
-void tl_threaded_resume(tl_blocks *store); // the same from the run that waits
+void tl_threaded_resume(tl_blocks *store); // runs from the run that waits
 
 #endif

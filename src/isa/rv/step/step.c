@@ -18,8 +18,8 @@ static tl_step trap(tl_hart *h) {
     return TL_STEP_TRAP;
 }
 
-// One line look-up: a fetch-slot hit is an ITLB and L1I hit; otherwise the memory system looks.
-// False: it trapped.
+// Does one line look-up. A fetch-slot hit is an ITLB and L1I hit. Otherwise tl_mem_port.fetch does
+// the look-up. False: the fetch trapped.
 static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
     if (tl_fetch_slot_shows(slot, vaddr)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One instruction at a time, by the letter of model/core.h: the oracle of every faster front-end,
-// and their way to exact limits.
+// One instruction at a time, by the letter of model/engine.h. Faster front-ends are tested against
+// step, and call it to reach exact limits.
 #ifndef TL_ISA_RV_STEP_STEP_H
 #define TL_ISA_RV_STEP_STEP_H
 

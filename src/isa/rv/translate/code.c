@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The memory that translated code lies in: mapped twice, once to write and once to execute; no page
-// is both. At its beginning are the thunks, the ways between translated code and C.
+// The memory of translated code. The memory is mapped twice, once to write and once to execute,
+// because no page may be both. The thunks between translated code and C stand at its beginning.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include <sys/mman.h>
@@ -36,7 +36,7 @@ void tl_code_unmap(tl_translator *t) {
     munmap(t->exec, t->code_bytes);
 }
 
-// What C code may spend, and every way there must keep.
+// Every thunk saves these vectors before it calls C, because C code may clobber them.
 static void spill_vectors(tl_translator *t) {
     x86_movq_store(&t->e, TL_HART(instret), XMM15);
     x86_movaps_store(&t->e, TL_HART(bp.counts), XMM14);
@@ -71,7 +71,8 @@ static void emit_call_of_store(tl_translator *t, uintptr_t function) {
     reload(t);
 }
 
-// Jumped to with arguments in rax, rdx, rcx; goes on where the function says.
+// A thunk that is jumped to with arguments in rax, rdx, rcx. Goes on at the address that the
+// function returns.
 static uint8_t *emit_enter(tl_translator *t, tl_enter_fn *function) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
@@ -80,8 +81,8 @@ static uint8_t *emit_enter(tl_translator *t, tl_enter_fn *function) {
     return thunk;
 }
 
-// Called; NULL from the function: back to the caller, whose jump the host foresees, as it does not
-// that of emit_enter.
+// A thunk that is called. NULL from the function: the thunk returns to the caller. The host
+// predicts this return, but not the jump of emit_enter.
 static uint8_t *emit_enter_call(tl_translator *t, tl_enter_fn *function) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
@@ -120,13 +121,14 @@ static void line_lost_at(tl_blocks *store, uintptr_t block_at) {
     tl_block_line_lost(store, (const tl_block *)(void *)(store->memory + block_at));
 }
 
-// An access misses its data slot: tl_mem_port.reach_load or reach_store at its own cycle. Only what
-// C spends is spilled; nobody looks meanwhile, so instret stays as it is. What cannot be done so
-// takes the way of slow_thunk, and returns five bytes later: behind a jump.
+// A thunk for an access that missed its data slot. Calls tl_mem_port.reach_load or reach_store at
+// the cycle of the access. Spills only registers that C may clobber. Does not update instret,
+// because the callee does not read it. NULL from the port: the thunk calls tl_block_execute. It
+// then returns five bytes later, after a jump.
 static uint8_t *emit_reach(tl_translator *t, size_t reach_at) {
     enum { PAD = 0, WORD = 8, BLOCK = 16, FRAME = 24 }; // on the stack
     x86 *e = &t->e;
-    uint8_t *back = e->at; // of what had to be executed
+    uint8_t *back = e->at; // common end of both paths
     tl_reg_reload_lost(t);
     reload_vectors(t);
     x86_load32(e, R13, at_base(RSP, WORD));
@@ -237,7 +239,7 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     reload(t);
     x86_jmp_r(e, RAX);
 
-    t->exit_thunk = e->at; // whoever comes here has called C code before: memory is current
+    t->exit_thunk = e->at; // memory is current, because every jump here follows a call of C code
     x86_add_ri(e, RSP, 8);
     for (uint32_t i = TL_COUNT_OF(saved); i-- > 0;)
         x86_pop_r(e, saved[i]);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The ends of blocks: branches and jumps with predictor, BTB and return-address stack in line
-// (model/bpred.h has their rules). Whether the predictor was right is no branch of the host, which
-// would mispredict as often as the guest: what that costs and counts is a row of a table, added as
-// it is.
+// (model/bpred.h has their rules). The code does not branch on a misprediction, because the host
+// would mispredict as often as the guest. The code adds a row of a table with its cost and counts.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/block/enter.h"
 #include "isa/rv/translate/translator.h"
 #include "model/bpred.h"
 
-// Branches and direct jumps only: what else ends a block has called C code, and may have changed
-// what is proved.
+// Only branches and direct jumps stay near, because other ends of blocks have called C code. C code
+// may have evicted the line.
 bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc) {
     tl_class cls = (tl_class)tl_insn_rows[from->opc[from->n_insns - 1]].cls;
     return (cls == TL_CLASS_BRANCH || cls == TL_CLASS_JAL) && tl_block_is_near(t->store, from, pc);
@@ -20,7 +19,7 @@ void tl_emit_link(tl_translator *t, uint64_t pc) {
     x86 *e = &t->e;
     uint8_t *late = NULL;
     if (tl_link_is_near(t, t->block, pc)) {
-        bool is_loop = pc == t->block->pc; // of any other block it is not known yet whether it is private
+        bool is_loop = pc == t->block->pc; // is_private of other blocks is not known yet
         x86_cmp_rm(e, R13, is_loop && t->block->is_private ? TL_HART(ahead_horizon) : TL_HART(fast_horizon));
         late = x86_jcc(e, CC_AE);
     }
@@ -65,8 +64,8 @@ static tl_btb_entry *btb_entry(const tl_translator *t, uint64_t pc) {
     return &bp->btb[(pc >> 1) & bp->btb_mask];
 }
 
-// Asks whether the BTB holds the target, filling it if not; spends rcx and rdx, keeps rax. A miss
-// costs a redirection when the jump had been predicted taken.
+// Looks the target up in the BTB, and fills the BTB on a miss. Spends rcx and rdx, keeps rax. A
+// miss costs a redirection when the jump was predicted taken.
 typedef enum bill { BILL_ALWAYS, BILL_IF_PREDICTED_TAKEN, BILL_NEVER } bill;
 static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed) {
     x86 *e = &t->e;
@@ -117,11 +116,12 @@ static void emit_predictor(tl_translator *t, uint64_t pc) {
     x86_lea(e, RCX, counters);
 }
 
-// What is done for a counter's value of 0 to 3, index * 8 bytes being the size of a row of `field`.
+// Operand: the row of `field` for a counter value of 0 to 3. A row has index * 8 bytes.
 #define OUTCOME(field, is_taken, index, scale) \
     at_index(RBX, index, scale, (int64_t)offsetof(tl_hart, bp.outcomes.field[is_taken]) - TL_HART_BIAS)
 
-// Afterwards: trains the counter, counts and bills; leaves twice its old value in rax.
+// After the direction is known: trains the counter, adds counts and cycles. rax = twice the old
+// counter.
 static void emit_train(tl_translator *t, bool is_taken) {
     x86 *e = &t->e;
     x86_mem counter = at_base(RCX, 0);
@@ -200,7 +200,7 @@ static void emit_jal(tl_translator *t, const tl_op *op) {
 enum { CELL_LOG2 = 5 };
 _Static_assert(sizeof(tl_jump_cell) == 1 << CELL_LOG2, "the cell index is scaled by a shift");
 
-// The jump that rax holds the target of: through the jump cache, else by look-up.
+// Jumps to the target in rax through the jump cache. A miss calls tl_blocks_enter_cell.
 static void emit_dispatch(tl_translator *t) {
     x86 *e = &t->e;
     x86_zext32_rr(e, RCX, RAX);
@@ -222,7 +222,7 @@ static void emit_dispatch(tl_translator *t) {
         x86_cmp_mi(e, field(cell, offsetof(tl_jump_cell, in)), 0);
     }
     uint8_t *miss1 = x86_jcc(e, CC_NE);
-    if (cell.base == RAX) { // the thunk of what is not translated asks for the pc
+    if (cell.base == RAX) { // cold_thunk needs the pc
         x86_load(e, RDX, field(cell, offsetof(tl_jump_cell, code)));
         x86_load(e, RAX, field(cell, offsetof(tl_jump_cell, pc)));
         x86_jmp_r(e, RDX);
@@ -245,7 +245,7 @@ static void predict_in_c(tl_hart *h, const tl_block *block, uint64_t target) {
     h->now += tl_bpred_indirect(&h->bp, h->tally, block->pc + op->offset, target, block->end_pc, op->rd & 31, op->rs1);
 }
 
-// rax = target, kept. Jumps when the stack names another one, or none.
+// rax = target, kept. Jumps when the return-address stack is empty or names another target.
 static void emit_pop(tl_translator *t, uint8_t *miss[2]) {
     x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;

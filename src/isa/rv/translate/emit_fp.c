@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Floating point: what the host does alike; the rest calls the C body.
+// Floating point. Operations that the host does alike have templates; others call the C body.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/fp_soft.h"
 #include "isa/rv/translate/translator.h"
 
-// Host rounding is the guest's when frm is RNE and the instruction says RNE or dynamic; other modes
-// take the body.
+// The host rounds as the guest when frm is RNE and the instruction says RNE or dynamic. Other modes
+// call the body.
 static bool is_plain_rounding(int32_t rm) { return rm == TL_RNE || rm == TL_RM_DYN; }
 
 typedef struct slow { // jumps to the full body
@@ -19,7 +19,7 @@ static void check_rounding(tl_translator *t, slow *s) {
     s->from[s->n++] = x86_jcc(&t->e, CC_NE);
 }
 
-// Singles must be boxed, else the body knows what they are. Spends rax.
+// Jumps to the body unless the single is NaN-boxed. Spends rax.
 static void check_boxes(tl_translator *t, slow *s, unsigned a, unsigned b) {
     x86_mem box_a = tl_guest_f(a), box_b = tl_guest_f(b);
     box_a.disp += 4;
@@ -48,7 +48,7 @@ static void set_from_xmm0(tl_translator *t, unsigned rd, bool is_double) {
     x86_store(e, tl_guest_f(rd), RAX);
 }
 
-// The same for a result that may be not a number: the canonical one then.
+// Guest rd = xmm0, or the canonical NaN when xmm0 is a NaN.
 static void set_result(tl_translator *t, unsigned rd, bool is_double) {
     x86 *e = &t->e;
     x86_ucomis_rr(e, is_double, XMM0, XMM0);
@@ -144,7 +144,7 @@ static void emit_sign(tl_translator *t, uint32_t k, const tl_op *op, bool is_dou
     tl_emit_slow(t, k, s.from, s.n);
 }
 
-// From an integer. An exact result does not care how the host rounds.
+// Converts from an integer. An exact result is right in any rounding mode of the host.
 static bool emit_from_int(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, bool is_long, bool is_unsigned) {
     x86 *e = &t->e;
     slow s = {.n = 0};
@@ -163,8 +163,8 @@ static bool emit_from_int(tl_translator *t, uint32_t k, const tl_op *op, bool is
     return true;
 }
 
-// To a signed integer. The host says "indefinite", the least integer, where it cannot, and raises
-// invalid as the guest would.
+// Converts to a signed integer. Out of range, the host returns the least integer ("indefinite") and
+// raises invalid as the guest does.
 static bool emit_to_int(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, bool is_long) {
     x86 *e = &t->e;
     slow s = {.n = 0};
@@ -227,8 +227,8 @@ static void emit_move(tl_translator *t, uint16_t opc, const tl_op *op) { // betw
     }
 }
 
-// rs1 * rs2 + rs3 in its four signs, when the host has FMA3. Not-a-number results take the body,
-// whose rules for inf * 0 differ.
+// rs1 * rs2 + rs3 in its four signs, when the host has FMA3. A NaN result calls the body, because
+// RISC-V has other rules for inf * 0.
 static void emit_fma(tl_translator *t, uint32_t k, const tl_op *op, bool is_double, int x_op) {
     x86 *e = &t->e;
     unsigned rs3 = (unsigned)op->imm & 31;

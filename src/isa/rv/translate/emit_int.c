@@ -66,7 +66,7 @@ static void emit_alu_i(tl_translator *t, const tl_op *op, bool is_word, int x_op
     tl_reg_set(t, op->rd, to);
 }
 
-// In rax, because the home of rd may hold the count.
+// Computes in rax, because the home of rd may hold the count.
 static void emit_shift(tl_translator *t, const tl_op *op, bool is_word, int x_op) {
     tl_reg_load(t, RCX, op->rs2);
     tl_reg_load(t, RAX, op->rs1);
@@ -192,7 +192,7 @@ static void emit_extend(tl_translator *t, const tl_op *op, void (*extend)(x86 *,
     tl_reg_set(t, op->rd, RAX);
 }
 
-// Of Zba and Zbb, what compilers make; the rest calls the C body.
+// Templates for the Zba and Zbb instructions that compilers emit. Others call the C body.
 static bool emit_bitmanip(tl_translator *t, const tl_op *op, uint16_t opc) {
     switch (opc) {
     case TL_OPC_sh1add: emit_shift_add(t, op, 1, false); return true;

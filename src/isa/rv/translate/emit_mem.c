@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Loads and stores: the hit path of model/hart.h in line. What does not hit calls a reach thunk,
-// which makes it hit and comes back with the host address, behind the call; what cannot be reached
-// so is executed there by its full body, and goes on behind the instruction.
+// Loads and stores: the hit path of model/hart.h in line. An access that misses its data slot calls
+// a reach thunk. The thunk returns the host address after the call. An access that the port cannot
+// reach is executed by its full body in the thunk, which then returns after the instruction.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/block/stops.h"
@@ -14,7 +14,7 @@ static x86_mem data_slot(const tl_translator *t, size_t field) { // of the mode 
     return at_index(RBX, RCX, 0, (int64_t)(offsetof(tl_hart, data_slot) + view + field) - TL_HART_BIAS);
 }
 
-// What a load or store of an integer accesses; size_bytes 0: it is something else.
+// The operand of an integer load or store. size_bytes 0: another instruction.
 typedef struct access_kind {
     uint8_t size_bytes;
     bool is_store;
@@ -37,10 +37,11 @@ static access_kind kind_of(uint16_t opc) {
     }
 }
 
-// Access k + 1 may begin where access k ends, if it turns out to be in the same line: same base
-// register, no wider, as aligned, and no store behind a load. Then its look-up hits, and makes line
-// and page the latest, which they are. Copies of objects, prologues and epilogues are such. (Not
-// floating point: nbody took 1.1 times as long, since one address waits for the other.)
+// Access k + 1 may reuse the look-up of access k when both are in one line. Both have one base
+// register; access k + 1 is no wider, as aligned, and no store after a load. The second look-up
+// would hit and stamp a line and a page that are the latest already. Object copies, prologues and
+// epilogues have such pairs. Floating point is excluded because nbody took 1.1 times as long: one
+// address waits for the other.
 static bool has_neighbor(const tl_translator *t, uint32_t k) {
     const tl_block *block = t->block;
     if (k + 1 >= block->n_insns || tl_blocks_stops_at(t->store, block, k + 1))
@@ -51,9 +52,9 @@ static bool has_neighbor(const tl_translator *t, uint32_t k) {
            first->rs1 == second->rs1 && (second->imm - first->imm) % b.size_bytes == 0;
 }
 
-typedef struct access {   // the straight path of one
-    uint8_t *miss;        // its jump
-    const uint8_t *bytes; // behind it: rax = host address
+typedef struct access {   // the straight path of one access
+    uint8_t *miss;        // the jump of a data-slot miss
+    const uint8_t *bytes; // code after the look-up: rax = host address
 } access;
 
 // rax = vaddr on entry; rcx and rdx are spent.
@@ -80,8 +81,8 @@ static access emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
     return a;
 }
 
-// The address of instruction k, and its look-up; rax = host address behind it, and instruction k
-// leaves it there for a neighbor.
+// Emits the address of instruction k and its look-up. Afterwards rax = host address. Instruction k
+// keeps rax for a neighbor.
 static access emit_access(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes, bool is_store) {
     x86 *e = &t->e;
     if (k == 0 || !has_neighbor(t, k - 1)) {
@@ -106,7 +107,7 @@ static access emit_access(tl_translator *t, uint32_t k, const tl_op *op, uint32_
     return a;
 }
 
-// The other path, when the instruction's code is complete.
+// Emits the miss path after the code of the instruction is complete.
 static void emit_miss(tl_translator *t, uint32_t k, access a, uint32_t size_bytes, bool is_store) {
     const uint8_t *resume = t->e.at;
     tl_emit_elsewhere(t);
@@ -116,7 +117,8 @@ static void emit_miss(tl_translator *t, uint32_t k, access a, uint32_t size_byte
     x86_mov_ri(e, RDX, (uint64_t)((uint8_t *)t->block - t->store->memory));
     x86_call_to(e, t->reach_thunks[is_store]);
     x86_jmp_to(e, a.bytes);
-    t->executed = x86_jmp(e); // where the thunk goes when it has executed the instruction; a neighbor has nothing to begin with then
+    t->executed = x86_jmp(e); // the thunk returns here after it executed the instruction; rax holds no address for a neighbor
+                              // then
     x86_patch(t->executed, resume);
     tl_emit_elsewhere(t);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Where guest registers are while translated code runs, and the small pieces that all templates are
-// made of.
+// The places of guest registers while translated code runs, and small pieces that all templates
+// share.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/translate/translator.h"
 
-// The registers that compilers use most have homes; the choice is the calling convention's: stack,
-// frame, the first arguments.
+// The registers that compilers use most have homes: stack, frame and first arguments of the calling
+// convention.
 typedef struct home {
     uint8_t guest, host;
 } home;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The translating front-end: each block (block/block.h) becomes x86-64 code with the models inlined
-// on their hit paths. All that is static comes from the block; what does not hit calls
-// tl_block_execute at the exact cycle; so the templates hold no rule of the model that block/ and
-// model/ do not hold already. tests/contract/test_lockstep compares every tally.
+// The translating front-end. Each block (block/block.h) becomes x86-64 code with the models inlined
+// on their hit paths. Static counts and cycles come from the block. Instructions that do not hit
+// call tl_block_execute at the exact cycle. The templates therefore add no rule of the model to
+// block/ and model/. tests/contract/test_lockstep.c compares every tally.
 //
-// A block is first run as threaded code (block/threaded.c), which costs less than translating it
-// unless it runs often; links and cells of the jump cache lead to translated blocks only. A block
-// that is no longer valid has its entry replaced by a jump to the look-up; when code memory or the
-// block store is full, everything is forgotten at once.
+// A block first runs as threaded code (block/threaded.c), because translation pays only for blocks
+// that run often. Links and cells of the jump cache lead to translated blocks only. The entry of a
+// stale block is replaced by a jump to the look-up. When code memory or the block store is full,
+// all blocks are forgotten at once.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/block/enter.h"
@@ -46,8 +46,8 @@ static void emit_stamps(tl_translator *t, uint64_t vline, int stamp) {
     x86_store(e, at_index(R14, RCX, 3, 0), stamp);
 }
 
-// The proof that this block may run, as in block/threaded.c enter(). No block is entered at a
-// breakpoint, so none is translated there. Returns how many jumps of failure there are.
+// Emits the proof that this block may run, as in block/threaded.c enter(). No block is entered at a
+// breakpoint, so none is translated there. Returns the number of jumps to the failure path.
 static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     x86 *e = &t->e;
     const tl_block *block = t->block;
@@ -79,8 +79,8 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     return n;
 }
 
-// Names the two parts of the block just made for profilers of the host. `starts`: of the code of
-// each instruction.
+// Names the two parts of the new block for profilers of the host. starts: the code of each
+// instruction.
 static TL_NOINLINE void publish(const tl_translator *t, const uint8_t *cold, uint8_t *const *starts, uint32_t n) {
     const tl_block *block = t->block;
     const tl_hart *h = t->store->hart;
@@ -190,7 +190,7 @@ static bool heat(tl_blocks *store, tl_block *block) {
     return true;
 }
 
-// Where to go on: translated code returns to run_mixed for what is not translated.
+// Returns the address to go on at. Translated code returns to run_mixed for untranslated blocks.
 static void *go_on_at(tl_translator *t, tl_block *block) {
     if (block && block->body)
         return block->start;
@@ -198,8 +198,8 @@ static void *go_on_at(tl_translator *t, tl_block *block) {
     return tl_exec_of(t, t->exit_thunk);
 }
 
-// Called by translated code that reached the end of a block where there is no link to pc yet; the
-// displacement at `site` becomes one.
+// Called from the end of a block that has no link to pc yet. Patches the displacement at `site`
+// into a link.
 static void *enter_by_link(tl_blocks *store, uintptr_t pc, uintptr_t site, uintptr_t block_left) {
     tl_translator *t = store->translator;
     const tl_block *from = (const tl_block *)block_left;
@@ -212,7 +212,7 @@ static void *enter_by_link(tl_blocks *store, uintptr_t pc, uintptr_t site, uintp
     return go_on_at(t, block);
 }
 
-// By a block that did not prove itself.
+// Called from a block that no fetch slot proves.
 static void *enter_again(tl_blocks *store, uintptr_t a, uintptr_t unused_b, uintptr_t unused_c) {
     (void)unused_b, (void)unused_c;
     tl_block *block = (tl_block *)a;
@@ -220,7 +220,8 @@ static void *enter_again(tl_blocks *store, uintptr_t a, uintptr_t unused_b, uint
     return go_on_at(store->translator, tl_blocks_enter(store, block->pc, block));
 }
 
-// The same, called, for a block that tl_blocks_reenter takes; NULL: go on behind the call.
+// Called from a block's fetch miss, for blocks that tl_blocks_reenter takes. NULL: continue after
+// the call.
 static void *enter_fetched(tl_blocks *store, uintptr_t a, uintptr_t unused_b, uintptr_t unused_c) {
     (void)unused_b, (void)unused_c;
     tl_block *block = (tl_block *)a;
@@ -232,14 +233,14 @@ static void *enter_fetched(tl_blocks *store, uintptr_t a, uintptr_t unused_b, ui
     return go_on_at(store->translator, entered);
 }
 
-// By an indirect jump or a return from a trap.
+// Called from an indirect jump or a return from a trap.
 static void *enter_indirect(tl_blocks *store, uintptr_t pc, uintptr_t block_left, uintptr_t unused) {
     (void)unused;
     store->hart->pend = ((const tl_block *)block_left)->exit_pend;
     return go_on_at(store->translator, tl_blocks_enter_cell(store, pc));
 }
 
-// By an indirect jump whose cell names a block that had not been translated yet.
+// Called from an indirect jump whose cell names an untranslated block.
 static void *enter_cold(tl_blocks *store, uintptr_t pc, uintptr_t unused_b, uintptr_t unused_c) {
     (void)unused_b, (void)unused_c;
     store->hart->pend = tl_blocks_cell(store, pc)->in;

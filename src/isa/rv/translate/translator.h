@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The translating front-end from inside: what its files share. translate.c makes blocks and runs
-// them, emit_*.c hold the templates by subject, registers.c knows the host registers, code.c the
-// memory that the code lies in.
+// Internals that the files of the translating front-end share. translate.c translates blocks and
+// runs them. emit_*.c hold the templates by subject. registers.c maps guest registers to host
+// registers. code.c holds the memory of the code.
 //
 // Host registers while translated code runs:
-//   rbx  the hart + 128 bytes, so that x0..x31 are one-byte displacements     r13  hart->now      rbp  hart->stamp
-//   r14  hart->stamps      rax rcx rdx  scratch      rsp  aligned to 16      xmm15  hart->instret      xmm14  hart->bp.counts
-//   r15 r12 rsi rdi r8 r9 r10 r11  guest sp s0 a0 a1 a2 a3 a4 a5, across blocks; all other guest registers live in the hart
-// Memory is current whenever C code runs: thunks spill before a call and load again after it.
+//   rbx  TL_HART_BIAS bytes into the hart, so that x0..x31 are one-byte displacements
+//   r13  hart->now         rbp  hart->stamp       r14  hart->stamps
+//   xmm15  hart->instret   xmm14  hart->bp.counts
+//   rax rcx rdx  scratch   rsp  aligned to 16
+//   r15 r12 rsi rdi r8 r9 r10 r11  guest sp s0 a0 a1 a2 a3 a4 a5, across blocks
+// All other guest registers live in the hart. Memory is current whenever C code runs, because
+// thunks spill registers before a call and reload them after it.
 #ifndef TL_ISA_RV_TRANSLATE_TRANSLATOR_H
 #define TL_ISA_RV_TRANSLATE_TRANSLATOR_H
 
@@ -26,22 +29,22 @@ typedef struct tl_translator {
     uint8_t *write, *exec; // the two mappings, of code_bytes
     size_t code_bytes;
     size_t hot_bytes;             // of these; the rest is for code off the straight path
-    uint8_t *hot, *cold;          // in `write`: the ends of what is used
-    uint8_t *first_hot;           // behind the thunks
+    uint8_t *hot, *cold;          // in `write`: the ends of the used bytes
+    uint8_t *first_hot;           // after the thunks
     const uint8_t *small_numbers; // executable: vectors of 0, 1, 2 .. for hart->instret
     uint8_t *exit_thunk;          // all thunks are in `write`
     uint8_t *slow_thunk;          // called: tl_block_execute; rax = block, edx = k
     uint8_t *reach_thunks[2];     // called: a load, a store that missed its data slot; see emit_mem.c
-    uint8_t *body_thunk;          // called: a C body; rax = op, rdx = pc, rcx = body. Flag z: it gave up
+    uint8_t *body_thunk;          // called: a C body; rax = op, rdx = pc, rcx = body. Flag z: the body returned false
     uint8_t *call_thunk;          // called: rcx(hart, rdx, rax); rax is kept
     uint8_t *stop_thunk;          // jumped to: tl_block_stop_before; rax = block, edx = k
     uint8_t *link_thunk;          // jumped to, for the next block: rax = pc, rdx = site, rcx = the block left
     uint8_t *indirect_thunk;      // rax = pc, rdx = the block left
-    uint8_t *again_thunk;         // rax = a block that did not prove itself
-    uint8_t *fetch_thunk;         // called, likewise: comes back when the block may run
-    uint8_t *cold_thunk;          // rax = pc; the cell of the jump cache is right, but its block is not translated
+    uint8_t *again_thunk;         // rax = a block that no fetch slot proves
+    uint8_t *fetch_thunk;         // called: rax = a block that no fetch slot proves; returns when the block may run
+    uint8_t *cold_thunk;          // rax = pc; the cell of the jump cache matches, but its block is not translated
     void (*run)(tl_hart *h, void *target);
-    void *target;         // threaded code stopped because translated code goes on there, or NULL
+    void *target;         // translated code that goes on after threaded code stopped, or NULL
     tl_block *cold_block; // translated code stopped because this block, which has been entered, is not translated, or NULL
 
     // The block being translated.
@@ -49,7 +52,7 @@ typedef struct tl_translator {
     uint8_t *other; // the end of the part that e does not write to: tl_emit_elsewhere
     tl_blocks *store;
     tl_block *block;
-    uint8_t *executed; // of the load or store before: a jump to patch; see emit_mem.c
+    uint8_t *executed; // a jump of the load or store before, to be patched; see emit_mem.c
     bool has_fma;
 } tl_translator;
 
@@ -63,8 +66,8 @@ static inline uint8_t *tl_written_of(const tl_translator *t, const void *execute
     return t->write + ((const uint8_t *)executed - t->exec);
 }
 
-// Between the straight path and the code off it. Every jump between them is patched, so the order
-// is the caller's.
+// Switches between the straight path and the code off it. The caller chooses the order of both,
+// because every jump between them is patched.
 static inline void tl_emit_elsewhere(tl_translator *t) {
     uint8_t *at = t->e.at;
     t->e.at = t->other;
@@ -91,8 +94,8 @@ x86_mem tl_emit_at(tl_translator *t, const void *address, int scratch);
 void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, int scratch); // op is X_ADD or X_ADC
 // Code off the straight path for tally[slot] += amount; spends `scratch`.
 void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch);
-// Off the straight path: what jumps from `from` calls tl_block_execute for instruction k and goes
-// on here.
+// Emits a call of tl_block_execute for instruction k, off the straight path. The jumps in `from`
+// lead to the call. Code goes on here after it.
 void tl_emit_slow(tl_translator *t, uint32_t k, uint8_t *const *from, uint32_t n_from);
 void tl_emit_slow_always(tl_translator *t, uint32_t k); // in place
 
@@ -107,9 +110,9 @@ void tl_emit_compare(tl_translator *t, const tl_op *op);                        
 void tl_emit_link(tl_translator *t, uint64_t pc);                                // to the block at pc
 bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc); // the link enters at block->near
 
-// What a reach thunk is told: rax the address, edx where the block is in tl_blocks.memory, and in
-// ecx, low bits first, the size of the access less one, the number of the instruction, and how many
-// cycles of the block come after those before it.
+// Arguments of a reach thunk. rax: the address. edx: the offset of the block in tl_blocks.memory.
+// ecx, low bits first: the size of the access less one, the number of the instruction, and the
+// cycles of the block from this instruction on.
 enum { TL_REACH_INSN_SHIFT = 3, TL_REACH_REST_SHIFT = 10 };
 static inline uint32_t tl_reach_word(const tl_block *block, uint32_t k, uint32_t size_bytes) {
     return (size_bytes - 1) | k << TL_REACH_INSN_SHIFT | (block->cycles - block->before[k]) << TL_REACH_REST_SHIFT;
@@ -119,7 +122,7 @@ _Static_assert(TL_MAX_BLOCK_INSNS <= 1 << (TL_REACH_REST_SHIFT - TL_REACH_INSN_S
 // Code memory and the thunks in it: code.c. False: the host grants none.
 bool tl_code_map(tl_translator *t);
 void tl_code_unmap(tl_translator *t);
-// Ways from translated code to the next block, answered with an address to go on at.
+// Functions that enter the next block for translated code. Each returns the address to go on at.
 typedef void *tl_enter_fn(tl_blocks *store, uintptr_t a, uintptr_t b, uintptr_t c);
 typedef struct tl_enters {
     tl_enter_fn *link, *indirect, *again, *fetch, *cold;

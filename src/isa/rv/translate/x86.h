@@ -75,7 +75,7 @@ static inline void x86_u64(x86 *e, uint64_t value) {
     e->at += 8;
 }
 
-// A byte where it says as much as four.
+// Writes one byte when it holds the value, else four.
 static inline void x86_short_imm(x86 *e, int32_t imm) {
     if (fits_s8(imm))
         x86_byte(e, (uint8_t)imm);
@@ -396,7 +396,7 @@ static inline void x86_movaps_load(x86 *e, int to, x86_mem m) { x86_encode_rm(e,
 static inline void x86_movaps_store(x86 *e, x86_mem m, int from) { x86_encode_rm(e, false, 0x0f29, from, m); }
 static inline void x86_paddd_rm(x86 *e, int reg, x86_mem m) { x86_encode_rm(e, false, 0x660ffe, reg, m); }
 
-// ---- absolute addresses, relative to the instruction that follows: only where x86_reaches says so ----
+// ---- absolute addresses, relative to the following instruction; x86_reaches must hold ----
 
 static inline bool x86_reaches(const x86 *e, const void *target) {
     intptr_t from = (intptr_t)e->at + e->exec_minus_write;
