@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What it takes a user program to read n counters, the first time and again.
+// Cost of reading n counters in a user program, first and next time.
 #ifndef TL_COMPARE_ACCESSES_H
 #define TL_COMPARE_ACCESSES_H
 

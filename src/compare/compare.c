@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The whole comparison: a run without a reader, which tells the truth about the program alone; then
-// each design.
+// The comparison: one run without a reader, which counts the program alone, then runs of each
+// design.
 #include "compare/compare.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static tl_status run_alone(tl_compare_setup *setup, tl_comparison *c, uint64_t *
     return status;
 }
 
-// Only a design that shares counters has phases: the others do the same whenever they begin.
+// Only a design with shared counters has phases. Other designs do not depend on the phase.
 static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uint32_t index, const uint64_t *truths,
                             uint64_t *ret_outgrown_by, tl_error *err) {
     uint32_t n = tl_compare_designs[setup->designs[index]]->n_turns ? setup->n_phases : 1;
@@ -109,8 +109,8 @@ static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uin
     return status;
 }
 
-// Every design looks at the same intervals: a look of one that takes too long makes all begin
-// again, further apart.
+// All designs read at equal intervals. If a reading takes too long, all designs start again with a
+// longer interval.
 static tl_status run_designs(tl_compare_setup *setup, tl_comparison *c, const uint64_t *truths, tl_error *err) {
     c->n_designs = setup->n_designs;
     c->n_values = setup->n_designs * setup->n_events;

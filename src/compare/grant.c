@@ -8,7 +8,7 @@
 
 enum { CSR_MCOUNTEREN = 0x306 };
 
-// a1: what the kernel wants mcounteren to be.
+// a1: mcounteren as the kernel requests it.
 static void write_firmware(tl_assembler *a) {
     tl_handler_enter(a, TL_PRIV_M, TL_T1);
     tl_asm_csrw(a, CSR_MCOUNTEREN, TL_A1);

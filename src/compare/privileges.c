@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The privilege matrix. Executing a case tells its outcome, a value or which trap. For "another
-// process" a first process has used the counters; then the kernel does or does not do what the row
-// says, and a second process, in the same mode, reads.
+// The privilege matrix. Executing a case yields an outcome: a value or a trap. For "another
+// process" a first process has used the counters. The kernel then follows the row, and a second
+// process reads in that mode.
 #include "compare/privileges.h"
 
 #include "compare/design.h"

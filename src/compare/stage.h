@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A quiet machine for trying things out: nobody else runs, pieces of code are executed by hart 0 in
-// whatever mode, and a trap ends a piece instead of leading to a handler. Code and data are mapped
-// once for the supervisor and once for user mode; machine mode knows no tables.
+// A stage is an idle machine for experiments. Only hart 0 runs. It executes pieces of code in any
+// mode, and a trap ends a piece instead of entering a handler. Code and data are mapped once for
+// supervisor mode and once for user mode; machine mode uses no tables.
 #ifndef TL_COMPARE_STAGE_H
 #define TL_COMPARE_STAGE_H
 
@@ -48,7 +48,7 @@ TL_MUST_CHECK tl_status tl_stage_open(const tl_compare_setup *setup, const tl_co
                                       tl_error *err);
 void tl_stage_close(tl_stage *stage);
 tl_piece tl_stage_begin(const tl_stage *stage, tl_priv mode);
-// Takes in what was assembled; TL_EINVAL: no room.
+// Publishes the assembled piece. TL_EINVAL: no room.
 TL_MUST_CHECK tl_status tl_stage_end(tl_stage *stage, tl_piece *piece, tl_error *err);
 // Runs it from begin to end; *ret_cause is what it trapped with, or TL_STAGE_NO_TRAP. TL_EINVAL:
 // it does not end.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Being let in: before the system calls a process is kept out by what the manual says, after them
-// it reads; and what the calls cost is what their instructions cost, counted on paper.
+// Grants. Before the system calls a process gets the trap of the manual; afterwards it reads. The
+// cost of the calls equals the cost of their instructions, counted on paper.
 #include "base/bits.h"
 #include "compare/design.h"
 #include "compare/grant.h"
@@ -11,7 +11,7 @@
 
 enum { CSR_HPMCOUNTER3 = 0xc03, CSR_CYCLE = 0xc00, CSR_SCOUNTEREN = 0x106, CSR_MCOUNTEREN = 0x306 };
 
-// A machine for one design, and what a grant on it cost.
+// A machine for one design, and the cost of a grant on it.
 typedef struct opened {
     tl_compare_setup setup;
     tl_stage stage;
@@ -87,7 +87,7 @@ static void test_the_window_shows_the_block(void **state) {
     opened o;
     open_stage(CCACHE, &o);
     let_in(&o);
-    tl_piece piece = tl_stage_begin(&o.stage, TL_PRIV_U); // counter 2 stands still at what it is told
+    tl_piece piece = tl_stage_begin(&o.stage, TL_PRIV_U); // counter 2 keeps the written value
     tl_asm_load_constant(&piece.code, TL_T0, 0x1234567);
     tl_asm_load_constant(&piece.code, TL_T1, TL_STAGE_WINDOW_GRANTED + TL_CCACHE_COUNTER);
     tl_asm_sd(&piece.code, TL_T0, TL_T1, 16);
@@ -122,7 +122,7 @@ static void test_who_has_not_opened_maps_nothing(void **state) {
     close_stage(&o);
 }
 
-// Registers of the process are as they were, but for a7 and what the kernel answers in a1.
+// A call preserves the process's registers, except a7 and the answer in a1.
 static void test_a_call_leaves_registers_alone(void **state) {
     (void)state;
     for (uint32_t design = U74; design < N_DESIGNS; design++) {
@@ -175,7 +175,7 @@ static void test_what_the_calls_cost(void **state) {
     opened o;
     open_stage(CCACHE, &o);
     let_in(&o);
-    // One call notes that it is open; the other looks, writes four entries and fences.
+    // One call notes the grant; the other reads the note, writes four entries and fences.
     uint32_t n_words = n_words_of(TL_STAGE_LEAVES_SUPERVISOR + tl_stage_leaf_of(TL_STAGE_WINDOW_GRANTED));
     for (uint64_t page = 0; page < 4; page++)
         n_words += n_words_of((TL_CCACHE_PADDR / 4096 + page) << 10 | 0xd7) + 1;

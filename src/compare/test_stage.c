@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The quiet machine: pieces lie on lines of their own, run in the mode they are for, cost what
-// their instructions cost, and end where they trap.
+// The stage: pieces lie on lines of their own, run in their mode, cost as much as their
+// instructions, and end at a trap.
 #include "base/bits.h"
 #include "compare/design.h"
 #include "compare/test_rig.h"
@@ -55,8 +55,7 @@ static void test_pieces_lie_on_lines_of_their_own(void **state) {
     }
 }
 
-// The same code in another mode is at another address, with the same first cost but for the walk of
-// tables.
+// A piece for another mode has another address and an equal first cost, except for the page walk.
 static void test_a_piece_runs_in_its_mode(void **state) {
     (void)state;
     static const tl_priv modes[] = {TL_PRIV_M, TL_PRIV_S, TL_PRIV_U};
@@ -115,7 +114,7 @@ static void test_a_trap_ends_a_piece(void **state) {
     tl_asm_csrr(&piece.code, TL_T0, CSR_CYCLE); // counters are off for lower modes
     assert_int_equal(run(&piece, NULL), TL_CAUSE_ILLEGAL);
     piece = tl_stage_begin(&stage, TL_PRIV_U);
-    tl_asm_ecall(&piece.code); // nobody takes calls here
+    tl_asm_ecall(&piece.code); // no firmware takes calls here
     assert_int_equal(run(&piece, NULL), TL_CAUSE_ECALL_U);
     static const uint64_t kept_from_user[] = {TL_STAGE_WINDOW_SUPERVISOR, TL_STAGE_DATA_SUPERVISOR, TL_STAGE_LEAVES_SUPERVISOR,
                                               TL_STAGE_WINDOW_GRANTED, TL_STAGE_NOWHERE};
@@ -165,7 +164,7 @@ static void test_there_is_an_end_to_room_and_patience(void **state) {
     assert_int_equal(stage.used_bytes, TL_STAGE_CODE_BYTES);
 }
 
-// Where a key makes a reader wait, it is named.
+// The error names the key that makes a reader wait.
 static void test_who_waits_too_long_names_the_key(void **state) {
     (void)state;
     tl_error err = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The interrupt, the tables, the stepping and the accounts of a look; see watch.h.
+// Interrupt, page tables, stepping and accounts of a reading; see watch.h.
 #include "compare/watch.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ enum {
     KERNEL_T0 = 0, // in the kernel's data
     KERNEL_PC = 8,
     KERNEL_SP = 16,
-    MAX_STEPS = 1000000, // of a look: it takes some hundreds
+    MAX_STEPS = 1000000, // of a reading, which takes some hundreds
     ROOT_INDEX = 128,
     PTE_BYTES = 8,
 };
@@ -122,7 +122,7 @@ static void set_registers(const tl_watch *w) {
     h->port->protection_changed(h);
 }
 
-// ---- A look.
+// ---- A reading.
 
 static tl_compare_events_added account(const tl_watch *w) {
     const tl_hart *h = w->hart;
@@ -190,7 +190,7 @@ static tl_status look(tl_watch *w, tl_error *err) {
     tl_machine *machine = w->world.machine;
     uint64_t ram_end = TL_RAM_BASE_PADDR + machine->config.ram_bytes;
     if (!h->client)
-        return TL_OK; // nothing of the program is there: nobody looks
+        return TL_OK; // no part of the program is mapped there: no reading
     if (TL_RAM_BASE_PADDR + tl_os_peak_bytes(w->world.os) + TL_WATCH_BYTES > ram_end)
         return tl_fail(err, TL_EINVAL, "the program uses all of ram = %llu bytes, nothing is left for the reader; give the machine more",
                        (unsigned long long)machine->config.ram_bytes);
@@ -264,8 +264,8 @@ static void take_account_of_run(tl_watch *w) {
             (*design)->take_overheard(machine, w->result);
 }
 
-// The first look comes before the program's first instructions, so that what is counted from then
-// on is all of it.
+// The first reading precedes the program's first instructions, because the counts must cover them
+// all.
 static tl_status run(tl_watch *w, tl_error *err) {
     const tl_compare_setup *setup = w->world.setup;
     tl_status status = tl_world_run(&w->world, UINT64_MAX, 1, err);
@@ -276,7 +276,7 @@ static tl_status run(tl_watch *w, tl_error *err) {
     while (status == TL_OK && !w->world.has_ended && w->result->outgrown_by_cycles == 0) {
         status = tl_world_run(&w->world, next, UINT64_MAX, err);
         next += setup->interval_cycles;
-        bool is_alive = !w->world.has_ended || w->world.is_bounded; // the last look is where the bound is
+        bool is_alive = !w->world.has_ended || w->world.is_bounded; // the last reading is at the bound
         if (status == TL_OK && is_alive)
             status = look(w, err);
     }

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Watching a program: at chosen cycles a timer interrupts it, and a reader made of RISC-V
-// instructions runs on hart 0, on the machine's own front-end, before the program goes on. What all
-// readers share is here; watch.c of src/readers/<design> makes the code, and says what it read.
+// A watched program. A timer interrupts the program at chosen cycles, and a reader of RISC-V
+// instructions runs on hart 0's own front-end. This file is shared by all readers. watch.c of
+// src/readers/<design> makes the code and reports the values.
 //
-// The end of RAM belongs to the watcher. While it looks, one entry of the program's top page table
-// leads to tables of its own there, as if a kernel had mapped it all for good; the program's layout
-// stays as it is. A look begins as a supervisor timer interrupt. The kernel's stub either reads by
-// itself or, for designs that user mode can read, sends the hart to a reader in user mode, which
-// comes back with ECALL.
+// The end of RAM belongs to the watcher. During a reading, one entry of the program's top page
+// table leads to tables there, as if a kernel had mapped them permanently. The program's layout
+// does not change. A reading begins as a supervisor timer interrupt. The kernel's stub either reads
+// by itself, or sends the hart to a reader in user mode, which returns with ECALL.
 #ifndef TL_COMPARE_WATCH_H
 #define TL_COMPARE_WATCH_H
 
 #include "compare/world.h"
 #include "isa/rv/assemble.h"
 
-// Places from the beginning of the reserved stretch; virtual addresses are TL_WATCH_VADDR + the
-// same.
+// Offsets from the beginning of the reserved stretch; virtual addresses add TL_WATCH_VADDR.
 enum {
     TL_WATCH_BYTES = 0x40000,
     TL_WATCH_TABLES = 0, // two pages
@@ -41,7 +39,7 @@ typedef struct tl_watched { // of one event
 typedef struct tl_watch_result {
     tl_watched events[TL_COMPARE_MAX_EVENTS];
     uint64_t n_looks, first_look_cycles;
-    uint64_t outgrown_by_cycles; // a look that took so long ended the run; nothing else of it is worth anything. 0: none did
+    uint64_t outgrown_by_cycles; // a reading that took so long ended the run; the rest of the result is invalid. 0: none did
     tl_compare_events_added by_reader;
     uint64_t run_instructions, run_cycles;
     uint64_t values_watched, values_read, selects_watched;
@@ -54,7 +52,7 @@ typedef struct tl_watch_type {
     TL_MUST_CHECK tl_status (*prepare)(tl_watch *w, tl_error *err);
     void (*after)(tl_watch *w, uint64_t pc, uint64_t cycle); // each instruction of the reader, begun in `cycle`; may be NULL
     void (*look_begins)(tl_watch *w);
-    TL_MUST_CHECK tl_status (*finish)(tl_watch *w, tl_error *err); // after the last look: w->result->events
+    TL_MUST_CHECK tl_status (*finish)(tl_watch *w, tl_error *err); // after the last reading: fills w->result->events
 } tl_watch_type;
 
 struct tl_watch {
