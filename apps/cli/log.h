@@ -11,7 +11,7 @@
 typedef struct cli_log {
     const cli_options *options;
     cli_output output;
-    tl_report *report;          // NULL: no counts were asked for
+    tl_report *report;          // NULL: no report of counts
     bool is_on_stderr;          // the report and the program share standard error
     bool is_held;               // output is a nameless file until the end of the run
     bool others_wrote;          // what runs wrote to where the report would go

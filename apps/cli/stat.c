@@ -15,15 +15,15 @@
 #include "log.h"
 #include "options.h"
 
-// Between two looks at the clock. Fixed, so that how a run is cut never depends on the host. The
-// library looks at wants_stop more often.
+// Instructions between two polls of the clock. The number is fixed, because the steps of a run must
+// never depend on the host. The library polls wants_stop more often.
 enum { INSNS_PER_STEP = 2000000, PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250 };
 // Once the run is to stop: a tick interrupts waits for the host that began just before the signal
 // came. After the last one the host's kernel does not return. A signal that comes again within the
 // first ticks is the same one, sent to us and to our group.
 enum { TICK_US = 20000, FIRST_TICKS = 25, PATIENCE_TICKS = 500 };
 
-// What signal handlers tell the loop.
+// Signal handlers set these for the loop.
 static volatile sig_atomic_t caught_signal, time_is_up, n_ticks;
 
 static void set_timer(uint64_t first_us, uint64_t every_us) {
@@ -314,8 +314,7 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     return failed;
 }
 
-// What the table says in its closing lines must also be said when the table goes to a file or is
-// not text.
+// The table's closing lines must also be printed when the table goes to a file or is not text.
 static void explain_end(stat_job *job, const tl_result *result) {
     tl_end end = {.size = sizeof end};
     tl_result_end(result, &end);
@@ -396,7 +395,7 @@ static int not_found(stat_job *job) {
     return STATUS_NOT_FOUND;
 }
 
-// All that a system leaves behind that was not asked for counts.
+// Prints the closing line of a run without requested counts.
 static void put_closing_line(const stat_job *job, const tl_result *result) {
     tl_times times = {.size = sizeof times};
     tl_result_times(result, &times);
@@ -449,7 +448,7 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
     if (!job->log.report)
         put_closing_line(job, first);
     else if (tl_report_end(job->log.report, first, &err) != TL_OK)
-        status = STATUS_FAILED; // told when the report is closed
+        status = STATUS_FAILED; // closing the report reports the error
     if (job->log.report && options->n_runs > 1 && job->run_number == options->n_runs && job->log.is_text && !options->report.is_quiet)
         fprintf(job->log.output.stream, " %u runs, all counts identical.\n\n", options->n_runs);
     cli_output_check(&job->log.output);

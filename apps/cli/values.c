@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each option sets: a row says which member of cli_options, and what a value must be. Values
-// are checked here, before anything runs.
+// Setters of options. A row names the member of cli_options and the valid values. Values are
+// checked here, before anything runs.
 #include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static bool add_roi(cli_parser *p, const char *text) {
     return (region->start && (region->stop || !stop)) || cli_fail(p, "the host has no memory left");
 }
 
-// What a kernel may hand to a program: PMU designs with a key os.NAME that can be "granted".
+// Grants of a kernel to a program: PMU designs with a key os.NAME that can be "granted".
 static bool add_one_grant(cli_parser *p, const char *text) {
     const char *names[CLI_MAX_DESIGNS];
     const size_t n_names = cli_designs(CLI_IS_GRANTED, names);
@@ -122,7 +122,7 @@ static bool set_format(cli_parser *p, tl_format format) {
     return true;
 }
 
-// Of compare: looks are cycles apart, "100k" or "100kc".
+// Option of compare: cycles between readings, "100k" or "100kc".
 static bool set_looks(cli_parser *p, const char *text) {
     tl_interval kind = TL_INTERVAL_NONE;
     uint64_t *cycles = &p->out->compare.interval_cycles;
@@ -177,7 +177,7 @@ static bool take_n_watched(cli_parser *p, const char *text) {
            cli_fail(p, "--events %s: write a number of events from 1 to %u", text, tl_compare_n_events());
 }
 
-// How an option's value becomes a member of cli_options.
+// Conversion of an option's value to a member of cli_options.
 typedef enum value_kind {
     VALUE_NONE,     // nothing is set
     VALUE_TRUE,     // bool

@@ -9,7 +9,7 @@ enum {
     IS_OPEN = 0x100,         // in the kernel's data
     CSR_PMPCFG0 = 0x3a0,
     CSR_PMPADDR0 = 0x3b0,
-    // How a trial goes.
+    // Conditions of a trial.
     IS_MAPPED = 1,
     IS_LOCKED = 2,
     PMP_DENIES = 4,
@@ -49,7 +49,7 @@ const tl_trial tl_ccache_trials[TL_CCACHE_TRIALS] = {
 };
 
 tl_status tl_ccache_permit_trial(tl_stage *s, const tl_trial *t, tl_error *err) {
-    tl_piece piece = tl_stage_begin(s, TL_PRIV_M); // counter 0 stands still at what it is told
+    tl_piece piece = tl_stage_begin(s, TL_PRIV_M); // counter 0 keeps the written value
     int cause;
     tl_asm_load_constant(&piece.code, TL_T0, TL_TRIAL_SECRET);
     tl_asm_load_constant(&piece.code, TL_T1, TL_CCACHE_PADDR + TL_CCACHE_COUNTER);

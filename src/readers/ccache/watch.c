@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The block on the bus, mapped into the program: configured by the first look, loaded from by all.
-// A counter starts at 0 when it is told what to count.
+// The block on the bus, mapped into the program. The first reading configures it; every reading
+// loads the counters. A counter starts at 0 when a selector is written.
 //
-// The truth of a value is what the machine has counted, between the store that cleared the counter
-// and the load that read it, both at the instant in which the bus is asked: a tap on the bus takes
-// note of it.
+// The truth of a value is the machine's count between the store that cleared the counter and the
+// load that read it. A tap on the bus records the count at both accesses.
 #include "readers/ccache/compare.h"
 
 #include <string.h>

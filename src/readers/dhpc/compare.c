@@ -21,7 +21,7 @@ static tl_status permit(tl_compare_setup *s, tl_error *err) {
     return tl_dhpc_settings_of(&s->config).grant == TL_GRANTED ? TL_OK : tl_compare_add_setting(s, "os.hpc=granted", err);
 }
 
-// Readers run in user mode, so user mode must find what they ask for.
+// Readers run in user mode, therefore user mode must find the requested counters.
 static tl_status check(const tl_compare_setup *s, tl_error *err) {
     static const char *const names[] = {[TL_DHPC_CORE] = "cores", [TL_DHPC_LLC] = "slices"};
     const tl_dhpc_settings settings = tl_dhpc_settings_of(&s->config);

@@ -28,8 +28,7 @@ const tl_trial tl_dhpc_trials[TL_DHPC_TRIALS] = {
     {"another process", TL_PRIV_U, "useren=0, kernel writes hpcm at the switch", "csrr hpcr", true, READ_LEFT | ASKS_FIRST | IS_WIPED},
 };
 
-// How many instructions this hart has retired: asked of its base page, and one instruction waits
-// for the answer.
+// Reads the hart's retired instructions from its base page. One instruction waits for the answer.
 static void write_request(tl_assembler *a, const tl_dhpc_config *c, bool reads) {
     tl_asm_csrci(a, c->hpcc, 1);
     tl_asm_addi(a, TL_T0, TL_X0, 2);

@@ -12,8 +12,8 @@ enum {
     CSR_MHPMCOUNTER3 = 0xb03,
     CSR_HPMCOUNTER3 = 0xc03,
     COUNTER3 = 1 << 3,
-    // How a trial goes. Without READ_MACHINE and WRITE_EVENT it reads the shadow that lower modes
-    // have of the counter.
+    // Conditions of a trial. Without READ_MACHINE and WRITE_EVENT the trial reads the counter's
+    // shadow for lower modes.
     MCOUNTEREN = 1,
     SCOUNTEREN = 2,
     READ_MACHINE = 4,

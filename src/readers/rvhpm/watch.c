@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Two counters in the core, shared out as Linux does it: the timer interrupts, the kernel
-// (supervisor mode) stops the counters through firmware (machine mode, SBI calls of the extension
-// PMU: one to stop, configure and start each counter), reads them, adds what they say to the sums
-// of the two events they counted, turns the list of events by one, and starts them for the next
-// two. With two events or fewer nothing turns: the kernel only reads. An estimate is the sum times
-// the time since the beginning over the time on a counter.
+// Two counters in the core, shared as Linux shares them. At a timer interrupt the kernel
+// (supervisor mode) stops the counters through firmware (machine mode). SBI calls of the extension
+// PMU stop, configure and start each counter. The kernel adds the values to the sums of the two
+// events, rotates the list of events by one, and starts the next two. With two events or fewer the
+// kernel only reads. An estimate is the sum times the time since the beginning over the time on a
+// counter.
 //
-// This kernel and firmware do what must be done and no more; the real ones take longer. The truth
-// is taken inside the instruction that reads a counter: a port in front of the PMU's own takes note
-// of it, so that what the read itself causes (the drain around a CSR access) stands in value and
-// truth alike.
+// This kernel and firmware execute the necessary work only; the real ones take longer. The truth is
+// taken inside the instruction that reads a counter, by a port in front of the PMU's own. The cost
+// of the read itself (the drain around a CSR access) is therefore in value and truth alike.
 #include "compare/handler.h"
 #include "isa/rv/arch.h"
 #include "readers/rvhpm/compare.h"
@@ -37,8 +36,8 @@ enum {
     FIRST = 0x108,   // address of the row at the front of the list
     BEGIN = 0x110,   // cycle of the first start
     SLICE = 0x118,   // cycle of the last start
-    ENABLED = 0x120, // cycles since BEGIN, at the last look
-    FIXED = 0x140,   // cycle, instret: value at the first look, value now; 16 bytes each
+    ENABLED = 0x120, // cycles since BEGIN, at the last reading
+    FIXED = 0x140,   // cycle, instret: value at the first reading, value now; 16 bytes each
     ROWS = 0x200,    // selector, sum, cycles on a counter: 24 bytes each
     ROW_BYTES = 24,
     ROW_SUM = 8,
@@ -66,7 +65,7 @@ static void note_truths(own *o, uint64_t *truths, uint32_t first, uint32_t n) {
         truths[i] = tl_watch_truth(w, &w->truths[o->events[i]]);
 }
 
-// The PMU answers; a read of what the reader asks for takes the truth first.
+// The PMU answers. A read of a requested counter takes the truth first.
 static bool port_find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
     const own *o = ctx;
     bool is_ours =
