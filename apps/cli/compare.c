@@ -13,7 +13,7 @@
 
 enum { MAX_SAID = 32 };
 
-// Sentences about the program. It runs many times and would be told each of them as often.
+// Sentences about the program, each kept once because the program runs many times.
 typedef struct listener {
     char *said[MAX_SAID];
     size_t n_said;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From argv to cli_options. getopt_long does the grammar (bundled letters, --name=value, unique
-// prefixes, stops at the first word that is no option or after --). What an option sets is in
-// values.c; what does not go together is found here, before anything runs.
+// Converts argv to cli_options. getopt_long handles the grammar: bundled letters, --name=value,
+// unique prefixes, the end at the first word or after --. values.c sets the options. Conflicts of
+// options are found here, before anything runs.
 #include "options.h"
 
 #include <getopt.h>
@@ -66,7 +66,7 @@ static bool append_argv0(cli_parser *p, const char *typed) {
     return slash && slash[1] ? cli_append(p, &p->out->guest_argv, "./", slash + 1) : cli_append(p, &p->out->guest_argv, "", typed);
 }
 
-// Options of perf stat, and the options that do the same here.
+// Options of perf stat and their equivalents here.
 static const struct {
     char letter;
     const char *name, *remedy;

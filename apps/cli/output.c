@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The temporary file stands beside its place, so that rename can put it there. Where that cannot be
-// (a folder that may not be written, a file with other names or another owner, a mount point), the
-// file has no name and its bytes are copied at the end.
+// The temporary file stands beside the final one, because rename must reach it. Some places forbid
+// that: a read-only folder, a file with other links or another owner, a mount point. The temporary
+// file then has no name, and its bytes are copied at the end.
 #include "output.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tally stat and tally boot: run, print what was counted, end as the guest ended. Results go to
-// standard error or --output; the program's own descriptors are not touched.
+// tally stat and tally boot: run the guest, print the counts, end as the guest ended. Results go to
+// standard error or --output. The program's own descriptors are not touched.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,9 +18,9 @@
 // Instructions between two polls of the clock. The number is fixed, because the steps of a run must
 // never depend on the host. The library polls wants_stop more often.
 enum { INSNS_PER_STEP = 2000000, PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250 };
-// Once the run is to stop: a tick interrupts waits for the host that began just before the signal
-// came. After the last one the host's kernel does not return. A signal that comes again within the
-// first ticks is the same one, sent to us and to our group.
+// Ticks follow a request to stop. A tick interrupts waits for the host that began just before the
+// signal. After the last tick the host's kernel is considered stuck. A signal repeated within the
+// first ticks is one signal, sent to the process and to the group.
 enum { TICK_US = 20000, FIRST_TICKS = 25, PATIENCE_TICKS = 500 };
 
 // Signal handlers set these for the loop.
@@ -88,11 +88,11 @@ typedef struct stat_job {
     char *program; // path; NULL: images are loaded instead
     uint64_t begin_ms, progress_ms;
     bool shows_progress, has_progress;
-    unsigned run_number, n_looks; // the latter since the user asked for the end
+    unsigned run_number, n_looks; // the latter since the user requested the end
     cli_output profile_output;
     tl_host_profile profile;
     uint64_t profile_ns, profile_insns;
-    char host_paths[400]; // "/a, /b and 3 more": what the last run read outside of --root; "": nothing
+    char host_paths[400]; // "/a, /b and 3 more": paths that the last run read outside of --root; "": none
 } stat_job;
 
 static uint64_t now_ms(void) {
@@ -380,7 +380,7 @@ static void fill_standard_descriptors(void) {
     }
 }
 
-// A wrong request is told before a missing program.
+// Reports a wrong request before a missing program.
 static int not_found(stat_job *job) {
     tl_error err = {0};
     tl_run *run = NULL;
@@ -413,7 +413,7 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
     tl_result *first = NULL;
     tl_error err = {0};
     int status = 0;
-    off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR); // every run reads the same input, if that can be
+    off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR); // every run reads one input if the input can seek
     for (job->run_number = 0; job->run_number < options->n_runs; job->run_number++) {
         tl_result *result = NULL;
         if (job->run_number > 0 && input >= 0 && lseek(STDIN_FILENO, input, SEEK_SET) < 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// tally suite: the bench programs, each for the same number of instructions, then all counters read
-// once by software. The programs are those of bench/workloads/build.sh; of those that are kernels
-// of guest/, a build of the tree has a copy.
+// tally suite runs the bench programs for an equal number of instructions each, then software reads
+// all counters once. bench/workloads/build.sh builds the programs; the build tree has copies of
+// those from guest/.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -187,12 +187,12 @@ typedef enum value_kind {
     VALUE_TEXT,     // text as it is; with `said` it must not be empty
     VALUE_LIST,     // text that is not empty goes into a cli_strings
     VALUE_SETTING,  // text goes into the overrides behind `key`
-    VALUE_NUMBER,   // the same, and must be a number
+    VALUE_NUMBER,   // a text that must be a number
     VALUE_CHOICE,   // a word of `choices` for an enum
     VALUE_U32,      // counts from `least` to `most`
     VALUE_U64,      //
-    VALUE_SIZE,     // the same of sizes; uint64_t
-    VALUE_DURATION, // the same of times in ms; uint64_t
+    VALUE_SIZE,     // a number of bytes; uint64_t
+    VALUE_DURATION, // a time in ms; uint64_t
     VALUE_OWN,      // `take` knows
 } value_kind;
 

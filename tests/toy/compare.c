@@ -12,7 +12,7 @@ enum { TOY_WINDOW = 0x8 };
 
 typedef struct own {
     uint64_t load_pc, truth;
-    const tl_sources *stores; // NULL: nobody asked for them
+    const tl_sources *stores; // NULL: no request
     tl_watched *event;
 } own;
 
