@@ -3,7 +3,7 @@
 #ifndef TL_COMPARE_ACCESSES_H
 #define TL_COMPARE_ACCESSES_H
 
-#include "compare/stage.h"
+#include "compare/testbench.h"
 
 enum { TL_ACCESS_FIRST_VALUE = TL_S0, TL_ACCESS_MAX_VALUES = 20 }; // values stay in registers x8 .. x27
 

@@ -62,30 +62,30 @@ static tl_status take_truths(const tl_compare_setup *setup, const tl_machine *ma
 }
 
 static tl_status run_alone(tl_compare_setup *setup, tl_comparison *c, uint64_t *ret_truths, tl_error *err) {
-    tl_world world;
-    tl_status status = tl_world_open(setup, &world, err);
+    tl_environment environment;
+    tl_status status = tl_environment_open(setup, &environment, err);
     if (status != TL_OK)
         return status;
-    while (status == TL_OK && !world.has_ended)
-        status = tl_world_run(&world, UINT64_MAX, UINT64_MAX, err);
-    tl_machine_sync(world.machine);
+    while (status == TL_OK && !environment.has_ended)
+        status = tl_environment_run(&environment, UINT64_MAX, UINT64_MAX, err);
+    tl_machine_sync(environment.machine);
     tl_compare_facts *facts = &c->facts;
-    facts->instructions = tl_world_program_insns(&world);
-    facts->cycles = tl_world_cycles(&world);
-    facts->reason = world.is_bounded                      ? TL_END_MAX_INSNS
-                    : world.report.stop == TL_OS_KILLED   ? TL_END_KILLED
-                    : world.report.stop == TL_OS_DEADLOCK ? TL_END_DEADLOCK
-                                                          : TL_END_EXITED;
-    facts->status = world.is_bounded ? 0 : world.report.exit_status;
-    facts->signal = world.is_bounded ? 0 : world.report.signal;
+    facts->instructions = tl_environment_program_insns(&environment);
+    facts->cycles = tl_environment_cycles(&environment);
+    facts->reason = environment.is_bounded                      ? TL_END_MAX_INSNS
+                    : environment.report.stop == TL_OS_KILLED   ? TL_END_KILLED
+                    : environment.report.stop == TL_OS_DEADLOCK ? TL_END_DEADLOCK
+                                                                : TL_END_EXITED;
+    facts->status = environment.is_bounded ? 0 : environment.report.exit_status;
+    facts->signal = environment.is_bounded ? 0 : environment.report.signal;
     if (setup->interval_cycles == 0)
         setup->interval_cycles = tl_compare_choose_interval(facts->cycles);
     facts->interval_cycles = facts->wanted_interval_cycles = setup->wanted_interval_cycles = setup->interval_cycles;
     if (status == TL_OK)
-        status = tl_machine_check_identities(world.machine, err);
+        status = tl_machine_check_identities(environment.machine, err);
     if (status == TL_OK)
-        status = take_truths(setup, world.machine, ret_truths, err);
-    tl_world_close(&world);
+        status = take_truths(setup, environment.machine, ret_truths, err);
+    tl_environment_close(&environment);
     return status;
 }
 

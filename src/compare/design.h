@@ -6,7 +6,7 @@
 
 #include "compare/accesses.h"
 #include "compare/privileges.h"
-#include "compare/stage.h"
+#include "compare/testbench.h"
 #include "compare/watch.h"
 #include "model/pmu.h"
 
@@ -16,7 +16,7 @@ struct tl_compare_design_type {
     const char *name;       // one word, as tl_compare_options.designs writes it
     const char *title;      // "A block of counters on the bus"
     const char *meaning;    // one sentence: where the counters are, and how they are read
-    const tl_pmu_type *pmu; // a window, if any, is mapped for a watched program and on a stage
+    const tl_pmu_type *pmu; // a window, if any, is mapped for a watched program and on a testbench
 
     // ---- The machine
     // `complete` adds counters that a machine lacks. `permit` lets programs use them. Both call
@@ -46,14 +46,15 @@ struct tl_compare_design_type {
     // System calls grant a process access; a7 numbers them from 0. write_grant writes the kernel's
     // part. Its code may use t0, t1 and a1. ECALL calls firmware, which writes a1 to mcounteren.
     uint32_t n_grant_calls;
-    void (*write_grant)(tl_assembler *a, const tl_stage *stage); // NULL only with methods
-    // Each trial uses a fresh stage. Machine mode sets the trial's permissions, then the trial's
-    // code stores the value it read in TL_STAGE_VALUE.
+    void (*write_grant)(tl_assembler *a, const tl_testbench *testbench); // NULL only with methods
+    // Each trial uses a fresh testbench. Machine mode sets the trial's permissions, then the
+    // trial's code stores the value it read in TL_TESTBENCH_VALUE.
     const tl_trial *trials;
     uint32_t n_trials; // 0: nothing is tried, and the hooks may be NULL
-    TL_MUST_CHECK tl_status (*permit_trial)(tl_stage *stage, const tl_trial *trial, tl_error *err);
-    void (*write_trial)(tl_assembler *a, const tl_stage *stage, const tl_trial *trial);
-    bool (*is_value)(const tl_stage *stage, uint64_t value); // NULL: TL_TRIAL_SECRET, which permit_trial has put into the counter, is
+    TL_MUST_CHECK tl_status (*permit_trial)(tl_testbench *testbench, const tl_trial *trial, tl_error *err);
+    void (*write_trial)(tl_assembler *a, const tl_testbench *testbench, const tl_trial *trial);
+    bool (*is_value)(const tl_testbench *testbench,
+                     uint64_t value); // NULL: TL_TRIAL_SECRET, which permit_trial has put into the counter, is
 
     // ---- Cost
     // `methods` names the ways to read n counters in user mode, NULL-terminated. write_access
@@ -61,7 +62,7 @@ struct tl_compare_design_type {
     // has fewer. Values end in registers from TL_ACCESS_FIRST_VALUE on; tl_access_store frees
     // registers. NULL: no methods.
     const char *const *methods;
-    uint32_t (*write_access)(tl_assembler *a, const tl_stage *stage, uint32_t method, uint32_t n);
+    uint32_t (*write_access)(tl_assembler *a, const tl_testbench *testbench, uint32_t method, uint32_t n);
     // The hardware is in the account of its pmu (session/account.h), if there is one. The others
     // are also accounted with as many counters as this design has.
     bool sets_reach;

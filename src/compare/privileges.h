@@ -4,11 +4,11 @@
 #ifndef TL_COMPARE_PRIVILEGES_H
 #define TL_COMPARE_PRIVILEGES_H
 
-#include "compare/stage.h"
+#include "compare/testbench.h"
 
 enum {
     TL_TRIAL_SECRET = 0x123456, // value of a counter
-    TL_TRIAL_NOT_READ = 0x5a5,  // initial content of TL_STAGE_VALUE
+    TL_TRIAL_NOT_READ = 0x5a5,  // initial content of TL_TESTBENCH_VALUE
 };
 
 typedef struct tl_trial {
@@ -22,6 +22,6 @@ typedef struct tl_trial {
 TL_MUST_CHECK tl_status tl_compare_privileges(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
 
 // Ends a piece and runs it. For code of a design.
-TL_MUST_CHECK tl_status tl_trial_run(tl_stage *stage, tl_piece *piece, int *ret_cause, tl_error *err);
+TL_MUST_CHECK tl_status tl_trial_run(tl_testbench *testbench, tl_piece *piece, int *ret_cause, tl_error *err);
 
 #endif

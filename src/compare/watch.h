@@ -10,7 +10,7 @@
 #ifndef TL_COMPARE_WATCH_H
 #define TL_COMPARE_WATCH_H
 
-#include "compare/world.h"
+#include "compare/environment.h"
 #include "isa/rv/assemble.h"
 
 // Offsets from the beginning of the reserved stretch; virtual addresses add TL_WATCH_VADDR.
@@ -56,7 +56,7 @@ typedef struct tl_watch_type {
 } tl_watch_type;
 
 struct tl_watch {
-    tl_world world;
+    tl_environment environment;
     const tl_compare_design_type *design;
     tl_watch_result *result;
     tl_arena arena;
@@ -78,7 +78,9 @@ TL_MUST_CHECK tl_status tl_watch_run(const tl_compare_setup *setup, uint32_t des
 void tl_watch_place_phase(const tl_compare_setup *setup, uint32_t n_turns, uint32_t phase, uint32_t n_phases, uint32_t *ret_first_event,
                           uint64_t *ret_first_cycles);
 
-static inline uint8_t *tl_watch_bytes(const tl_watch *w, uint32_t place) { return tl_machine_ram(w->world.machine, w->base_paddr + place); }
+static inline uint8_t *tl_watch_bytes(const tl_watch *w, uint32_t place) {
+    return tl_machine_ram(w->environment.machine, w->base_paddr + place);
+}
 uint64_t tl_watch_word(const tl_watch *w, uint32_t place);
 void tl_watch_set_word(const tl_watch *w, uint32_t place, uint64_t value);
 // An assembler for code at this place, by virtual address.

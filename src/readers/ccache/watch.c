@@ -46,7 +46,7 @@ static bool tap_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t
 }
 
 static void choose_events(tl_watch *w, own *o) {
-    const tl_compare_setup *setup = w->world.setup;
+    const tl_compare_setup *setup = w->environment.setup;
     for (uint32_t i = 0; i < setup->n_events; i++) {
         tl_watched *event = &w->result->events[i];
         *event = (tl_watched){.reason = ""};
@@ -92,13 +92,13 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     own *o = tl_arena_alloc(&w->arena, sizeof *o);
     if (!o)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    *o = (own){.watch = w, .below = tl_machine_own_bus(w->world.machine), .bus = {.ctx = o, .read = tap_read, .write = tap_write}};
+    *o = (own){.watch = w, .below = tl_machine_own_bus(w->environment.machine), .bus = {.ctx = o, .read = tap_read, .write = tap_write}};
     w->own = o;
-    tl_machine_set_bus(w->world.machine, &o->bus);
+    tl_machine_set_bus(w->environment.machine, &o->bus);
     choose_events(w, o);
     tl_status status = tl_watch_make_upcall(w, err);
     tl_assembler a = tl_watch_code(w, TL_WATCH_USER, TL_WATCH_USER_DATA - TL_WATCH_USER);
-    write_reader(&a, o, w->world.setup);
+    write_reader(&a, o, w->environment.setup);
     if (status == TL_OK && a.is_full)
         status = tl_watch_no_room(err);
     return status;

@@ -50,7 +50,7 @@ static bool counts(const tl_watchable *event) {
 }
 
 // Manager by manager, as many counters of each as there are.
-static uint32_t write_access(tl_assembler *a, const tl_stage *s, uint32_t method, uint32_t n) {
+static uint32_t write_access(tl_assembler *a, const tl_testbench *s, uint32_t method, uint32_t n) {
     const tl_dhpc_config *config = tl_dhpc_config_of(tl_dhpc_on(s->machine));
     uint32_t n_managers, n_read = 0, at_once = tl_hpc_values_at_once(config);
     const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(s->machine), &n_managers);

@@ -57,7 +57,7 @@ static tl_status add_reading(tl_watch *w, uint32_t event, uint32_t manager, uint
 
 static bool is_built(const tl_watch *w, uint32_t id, uint32_t bit) {
     uint32_t n;
-    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(w->world.machine), &n);
+    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(w->environment.machine), &n);
     for (uint32_t i = 0; i < n; i++)
         if (managers[i].id == id)
             return managers[i].implemented >> bit & 1;
@@ -66,7 +66,7 @@ static bool is_built(const tl_watch *w, uint32_t id, uint32_t bit) {
 
 // One counter of hart 0, or one in each slice.
 static tl_status add_event(tl_watch *w, uint32_t index, tl_error *err) {
-    const tl_compare_setup *setup = w->world.setup;
+    const tl_compare_setup *setup = w->environment.setup;
     const tl_watchable *event = setup->events[index];
     uint64_t selector;
     if (!tl_dhpc_selector_of(event, &selector)) {
@@ -85,7 +85,7 @@ static tl_status add_event(tl_watch *w, uint32_t index, tl_error *err) {
         char path[64];
         tl_cell cell;
         snprintf(path, sizeof path, "l2.%u.%s", slice, event->sources + strlen("l2."));
-        if (tl_probe_resolve(&w->world.machine->probe, path, &cell) != TL_OK)
+        if (tl_probe_resolve(&w->environment.machine->probe, path, &cell) != TL_OK)
             return tl_fail(err, TL_EINVAL, "the machine counts no %s", path);
         const tl_sources truth = {.cells = &cell, .n_cells = 1};
         tl_status status = add_reading(w, index, id | slice << 7, bit, &truth, err);
@@ -154,9 +154,9 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     if (!o)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     w->own = o;
-    o->config = tl_dhpc_config_of(tl_dhpc_on(w->world.machine));
+    o->config = tl_dhpc_config_of(tl_dhpc_on(w->environment.machine));
     tl_status status = TL_OK;
-    for (uint32_t i = 0; i < w->world.setup->n_events && status == TL_OK; i++)
+    for (uint32_t i = 0; i < w->environment.setup->n_events && status == TL_OK; i++)
         status = add_event(w, i, err);
     if (status == TL_OK)
         status = make_requests(o, err);
@@ -199,11 +199,11 @@ static void after(tl_watch *w, uint64_t pc, uint64_t cycle) {
         if (r->is_known || r->sample_cycle > w->hart->now)
             continue;
         if (!is_synced)
-            tl_machine_sync(w->world.machine);
+            tl_machine_sync(w->environment.machine);
         is_synced = true;
         r->truth = 0;
         for (uint32_t k = 0; k < r->n_cells; k++)
-            r->truth += w->world.machine->tally[r->cells[k]];
+            r->truth += w->environment.machine->tally[r->cells[k]];
         if (r->is_clock) // known to the cycle, not to the instruction
             r->truth = r->sample_cycle - w->hart->idle_cycles;
         r->is_known = true;

@@ -102,7 +102,7 @@ static void after(tl_watch *w, uint64_t pc, uint64_t cycle) {
         if (pc != o->start_pc[c] || w->hart->priv != TL_PRIV_M || o->has_base[c])
             continue;
         o->has_base[c] = true;
-        tl_machine_sync(w->world.machine);
+        tl_machine_sync(w->environment.machine);
         if (!o->turns)
             note_truths(o, o->base, c, 1);
         else if (!o->has_base[1]) // the first of all starts
@@ -166,7 +166,7 @@ static void write_firmware(own *o, tl_assembler *a) {
     tl_asm_ebreak(a);
 }
 
-// ---- Kernel. s0: the end of the rows, s1: the row under way, s2: cycles, s3: the counter's number; sp: its data.
+// ---- Kernel. s0: end of the rows, s1: current row, s2: cycles, s3: counter's number; sp: data.
 
 static void call_firmware(tl_assembler *a, uint32_t function, uint32_t counter) {
     tl_asm_addi(a, TL_A0, TL_X0, (int32_t)(FIRST_COUNTER + counter));
@@ -272,7 +272,7 @@ static void write_kernel(const own *o, tl_assembler *a) {
 // ---- The design.
 
 static void choose_events(tl_watch *w, own *o) {
-    const tl_compare_setup *setup = w->world.setup;
+    const tl_compare_setup *setup = w->environment.setup;
     for (uint32_t i = 0; i < setup->n_events; i++) {
         bool is_fixed = tl_rvhpm_counter_of(setup->events[i]) != 0;
         w->result->events[i] = (tl_watched){.has_value = true, .reason = "", .time_counted = 1};
@@ -285,7 +285,7 @@ static void choose_events(tl_watch *w, own *o) {
 }
 
 static void hang_in_front(own *o, tl_hart *h) {
-    o->behind = &tl_rvhpm_on(o->watch->world.machine, 0)->port;
+    o->behind = &tl_rvhpm_on(o->watch->environment.machine, 0)->port;
     o->port = (tl_pmu_port){.ctx = o,
                             .find = port_find,
                             .permits = port_permits,
@@ -314,7 +314,7 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     uint32_t first = o->turns ? w->first_event % o->n_events : 0;
     tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + FIRST, TL_WATCH_VADDR + TL_WATCH_KERNEL_DATA + ROWS + (uint64_t)first * ROW_BYTES);
     for (uint32_t i = 0; i < o->n_events; i++)
-        tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + ROWS + i * ROW_BYTES, tl_rvhpm_selector_of(w->world.setup->events[o->events[i]]));
+        tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + ROWS + i * ROW_BYTES, tl_rvhpm_selector_of(w->environment.setup->events[o->events[i]]));
     tl_assembler kernel = tl_watch_code(w, TL_WATCH_KERNEL, TL_WATCH_KERNEL_DATA - TL_WATCH_KERNEL), firmware;
     write_kernel(o, &kernel);
     tl_asm_init(&firmware, tl_watch_bytes(w, TL_WATCH_FIRMWARE), TL_WATCH_FIRMWARE_DATA - TL_WATCH_FIRMWARE,
@@ -342,7 +342,7 @@ static void estimate(const tl_watch *w, const own *o, uint32_t row, tl_watched *
 
 static tl_status finish(tl_watch *w, tl_error *err) {
     const own *o = w->own;
-    const tl_compare_setup *setup = w->world.setup;
+    const tl_compare_setup *setup = w->environment.setup;
     (void)err;
     for (uint32_t row = 0; row < o->n_events; row++)
         estimate(w, o, row, &w->result->events[o->events[row]]);
