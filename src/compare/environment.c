@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A machine and the Linux personality on it, without what a session adds.
+// A machine with the Linux personality, without a session's additions.
 #include "compare/environment.h"
 
 tl_status tl_environment_open(const tl_compare_setup *setup, tl_environment *ret_environment, tl_error *err) {

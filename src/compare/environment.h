@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One run of the program on a machine of its own. Limits count what the program does, not what a
-// reader does.
+// One run of the program on a machine of its own. Limits count the program's instructions, not the
+// reader's.
 #ifndef TL_COMPARE_ENVIRONMENT_H
 #define TL_COMPARE_ENVIRONMENT_H
 
@@ -11,7 +11,7 @@ typedef struct tl_environment {
     const tl_compare_setup *setup;
     tl_machine *machine;
     tl_os *os;
-    uint64_t reader_insns; // retired by readers: part of what harts retired
+    uint64_t reader_insns; // retired by readers, part of the harts' total
     bool has_ended;
     bool is_bounded; // by setup->max_insns
     tl_os_report report;

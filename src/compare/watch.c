@@ -203,8 +203,8 @@ static tl_status look(tl_watch *w, tl_error *err) {
     h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
     root[ROOT_INDEX] = pte_of(w->base_paddr + TL_WATCH_TABLES, TL_PTE_V);
     tl_machine_sync(machine);
-    if (w->design->watch->look_begins)
-        w->design->watch->look_begins(w);
+    if (w->design->watch->reading_begins)
+        w->design->watch->reading_begins(w);
     tl_compare_events_added before = account(w);
     tl_status status = execute(w, err);
     tl_machine_sync(machine);

@@ -25,7 +25,7 @@ enum {
     TL_WATCH_USER_DATA = 0x30000, // registers first, TL_WATCH_RESULTS is where values go
     TL_WATCH_RESULTS = 0x31000,
     TL_WATCH_WINDOW = 0x40000,        // registers of a design with a window
-    TL_WATCH_WINDOW_BYTES = 0x1c0000, // up to the end of what a page of the table maps
+    TL_WATCH_WINDOW_BYTES = 0x1c0000, // to the end of the range of one table page
 };
 static const uint64_t TL_WATCH_VADDR = UINT64_C(128) << 30;
 
@@ -51,7 +51,7 @@ typedef struct tl_watch_type {
     // Makes code and data in RAM, and w->own; says of events that it cannot count why.
     TL_MUST_CHECK tl_status (*prepare)(tl_watch *w, tl_error *err);
     void (*after)(tl_watch *w, uint64_t pc, uint64_t cycle); // each instruction of the reader, begun in `cycle`; may be NULL
-    void (*look_begins)(tl_watch *w);
+    void (*reading_begins)(tl_watch *w);
     TL_MUST_CHECK tl_status (*finish)(tl_watch *w, tl_error *err); // after the last reading: fills w->result->events
 } tl_watch_type;
 
@@ -64,7 +64,7 @@ struct tl_watch {
     uint64_t base_paddr; // of the reserved stretch
     tl_sources truths[TL_COMPARE_MAX_EVENTS];
     uint32_t first_event;  // of those that take turns: which one the rotation starts at
-    uint64_t first_cycles; // up to the second look
+    uint64_t first_cycles; // to the second reading
     void *own;
 };
 
@@ -91,7 +91,7 @@ TL_MUST_CHECK tl_status tl_watch_make_upcall(tl_watch *w, tl_error *err);
 // Code that keeps registers [first, last] and x5 .. x7 in [sp], and gives them back.
 void tl_watch_save(tl_assembler *a, uint32_t first, uint32_t last);
 void tl_watch_restore(tl_assembler *a, uint32_t first, uint32_t last);
-uint64_t tl_watch_truth(const tl_watch *w, const tl_sources *sources); // now, the books being right
+uint64_t tl_watch_truth(const tl_watch *w, const tl_sources *sources); // present value; totals must be synchronized
 tl_status tl_watch_no_room(tl_error *err);
 
 #endif

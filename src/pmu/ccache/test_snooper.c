@@ -109,7 +109,7 @@ static void test_halves_are_put_together(void **state) {
     assert_int_equal(read(&r, BLOCK + COUNTER + 20, 4), 0x11223344);
     assert_int_equal(r.log->values[2], UINT64_C(0x1122334455667788));
     assert_int_equal(r.log->n_watched_new, 2);
-    write(&r, BLOCK + COUNTER + 20, 4, 7); // what a hart writes is known, too, but is no answer
+    write(&r, BLOCK + COUNTER + 20, 4, 7); // a hart's write is known, too, but is no answer
     assert_int_equal(r.log->values[2], UINT64_C(0x755667788));
     assert_int_equal(r.log->n_watched, 2);
     tl_arena_done(&r.arena);

@@ -44,7 +44,7 @@ enum { TL_DHPC_COUNTERS = 64, TL_DHPC_MAX_HARTS = 64, TL_DHPC_MAX_FIFO = 1024, T
 
 typedef enum tl_dhpc_mode { TL_DHPC_TIMED, TL_DHPC_FUNCTIONAL } tl_dhpc_mode;      // functional: a write of trigger does everything
 typedef enum tl_dhpc_sampling { TL_DHPC_LIVE, TL_DHPC_SNAPSHOT } tl_dhpc_sampling; // snapshot: all values belong to the cycle of acceptance
-typedef enum tl_dhpc_ctxsw { TL_DHPC_TRAP, TL_DHPC_SATP, TL_DHPC_ECALL, TL_DHPC_NEVER_SET } tl_dhpc_ctxsw; // what sets `interrupted`
+typedef enum tl_dhpc_ctxsw { TL_DHPC_TRAP, TL_DHPC_SATP, TL_DHPC_ECALL, TL_DHPC_NEVER_SET } tl_dhpc_ctxsw; // event that sets `interrupted`
 
 typedef struct tl_dhpc_config {
     uint32_t fifo_depth;

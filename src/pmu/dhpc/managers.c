@@ -177,7 +177,7 @@ tl_status tl_dhpc_new_on(const tl_dhpc_config *config, uint32_t access_bits, uin
     if ((status = tl_dhpc_new(config, access_bits, n_harts, managers, n_managers, total_in, view, arena, &d, err)) != TL_OK)
         return status;
     for (uint32_t h = 0; h < n_harts; h++)
-        d->clients[h]->pmu.host = host; // to be told when a hart must be stopped for a sample
+        d->clients[h]->pmu.host = host; // receives notice when a hart must stop for a sample
     *ret_dhpc = d;
     return TL_OK;
 }

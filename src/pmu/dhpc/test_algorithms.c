@@ -263,7 +263,7 @@ static void test_t22_literal_algorithm_2_hangs_when_another_thread_takes_its_dat
         const int but_d6 = D1 | D2 | D3 | D4, both = but_d6 | (repaired ? D6 : 0);
         rig_open(&r, TL_DHPC_TRAP);
         begin(&a, ID_ONE, 0xf);
-        for (int k = 0; k < 4; k++) // cancel, hpcm, hpcc, one look
+        for (int k = 0; k < 4; k++) // cancel, hpcm, hpcc, one read
             published(&a, &r, true, both);
         enter(&r); // the other thread aborts the request, makes its own, and drains the FIFO
         leave(&r);

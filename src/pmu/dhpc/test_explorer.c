@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// All that two clients can do to two managers of three counters: from reset every combination of
-// their instructions in every cycle is tried, in every state that can come about, until no new
-// state does. A state is what the fabric holds, with all times counted from now, so that there are
-// finitely many. Beside each client stands a model that knows only when a request was made and of
-// whom; by its lights, not by epochs, each datum that arrives is right or stale. Checked in every
-// state:
-//   no stale datum is accepted, no correct one is dropped, all data of a request arrive once, in order;
+// All actions of two clients on two managers of three counters. From reset, the test tries every
+// combination of instructions in every cycle and every reachable state, until no new state appears.
+// A state is the fabric's content with times relative to now, because the states must be finite. A
+// model beside each client knows only the time and manager of a request. The model, not epochs,
+// decides whether an arriving datum is correct or stale. Every state must satisfy:
+//   no stale datum is accepted, no correct one is dropped, data arrive once and in order;
 //   a request at a port is granted within (clients - 1) times the longest service;
 //   when software stops, every request ends, except one that waits for room in its own FIFO.
 #include <stdlib.h>

@@ -118,7 +118,7 @@ static void keep_fixed_base(own *o) {
     o->fixed_base[1] = o->fixed_truth[1];
 }
 
-static void look_begins(tl_watch *w) {
+static void reading_begins(tl_watch *w) {
     if (w->result->n_looks == 1)
         keep_fixed_base(w->own);
 }
@@ -356,4 +356,4 @@ static tl_status finish(tl_watch *w, tl_error *err) {
     return TL_OK;
 }
 
-const tl_watch_type tl_rvhpm_watch = {.prepare = prepare, .after = after, .look_begins = look_begins, .finish = finish};
+const tl_watch_type tl_rvhpm_watch = {.prepare = prepare, .after = after, .reading_begins = reading_begins, .finish = finish};
