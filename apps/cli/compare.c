@@ -13,7 +13,7 @@
 
 enum { MAX_SAID = 32 };
 
-// Sentences about the program. It runs many times and would be told each of them as often.
+// Sentences about the program, each kept once because the program runs many times.
 typedef struct listener {
     char *said[MAX_SAID];
     size_t n_said;
@@ -52,7 +52,7 @@ static int status_of(tl_status status) {
 
 // Files of a comparison. They take their places together, when it has succeeded.
 typedef struct files {
-    cli_output report, plot, program; // those that were asked for
+    cli_output report, plot, program; // outputs of the options
     int nothing;                      // /dev/null
 } files;
 
@@ -90,7 +90,7 @@ static int write_to(const tl_comparison *comparison, tl_compare_format format, c
     if (tl_comparison_write(comparison, format, output->stream ? output->stream : stdout, &err) == TL_OK)
         return 0;
     cli_output_check(output);
-    return output->error ? STATUS_FAILED : complain(STATUS_FAILED, "", err.text); // close_all tells the former
+    return output->error ? STATUS_FAILED : complain(STATUS_FAILED, "", err.text); // close_all reports the former
 }
 
 static int write_all(const cli_options *options, const tl_comparison *comparison, files *f) {

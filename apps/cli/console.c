@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A thread reads the terminal and hands the keys on through a pipe, because the guest may sleep in
-// a wait for input when Ctrl-A comes. The pipe never blocks the thread: what the guest leaves
-// unread is lost like the bytes of any serial line.
+// A thread reads the terminal and passes the keys through a pipe, because the guest may sleep in a
+// wait for input when Ctrl-A comes. The pipe never blocks the thread. Bytes that the guest leaves
+// unread are lost, as on any serial line.
 #include "console.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static void say(const char *text) {
     (void)n;
 }
 
-// What is left of `bytes` for the guest, in place. Returns its length.
+// Removes escapes from `bytes` in place. Returns the length left for the guest.
 static size_t take_escapes(char *bytes, size_t n, bool *is_escaped) {
     size_t n_kept = 0;
     for (size_t i = 0; i < n; i++) {

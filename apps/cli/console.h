@@ -6,10 +6,10 @@
 
 #include <stdbool.h>
 
-// If standard input is a terminal that this process may read: makes it raw and sets *ret_input to a
-// descriptor that yields what is typed, but for the escapes. Otherwise standard input itself, which
-// is left as it is; a terminal of somebody else's in the background: -1. False: the host refused;
-// errno says why.
+// A terminal on standard input that this process may read becomes raw. *ret_input is then a
+// descriptor that yields typed bytes without escapes. Without a terminal, *ret_input is standard
+// input, unchanged. With another job's terminal in the background, *ret_input is -1. False: the
+// host refused; errno says why.
 bool cli_console_open(int *ret_input);
 void cli_console_close(void);      // may be called without open, and again
 void cli_console_restore(void);    // the terminal alone; safe in a signal handler

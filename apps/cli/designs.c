@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names of PMU designs as options take them. The library says what there is; nothing here knows
-// one.
+// Names of PMU designs as options take them. The library provides the list; no design is named
+// here.
 #include <string.h>
 
 #include "options.h"

@@ -261,7 +261,7 @@ static void put_patterns(FILE *stream, const cli_option *row) {
     }
 }
 
-// Values of one option. In a list, what stands behind the last comma is completed.
+// Values of one option. In a list, the part after the last comma is completed.
 static void put_values(FILE *stream, const cli_option *row) {
     bool is_list = row->argument && !strncmp(row->argument, "LIST", 4);
     put_patterns(stream, row);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the parser switches on: one value for each thing an option can mean. Rows: table.c.
+// Identifiers of options: one value per meaning. Rows: table.c.
 #ifndef TALLY_CLI_IDS_H
 #define TALLY_CLI_IDS_H
 
 enum cli_option_id {
-    OPT_EVENTS = 1000, // from here to OPT_OUTPUT: whoever gives one of these wants counts
+    OPT_EVENTS = 1000, // options from here to OPT_OUTPUT request counts
     OPT_METRICS,
     OPT_PER_HART,
     OPT_ALL_CPUS,

@@ -19,8 +19,7 @@ int cli_list(const cli_options *options) {
                {TL_LIST_MACHINES, "Machines"},     {TL_LIST_PMUS, "PMUs"},       {TL_LIST_GROUPS, "Groups of metrics"},
                {TL_LIST_KEYS, "Keys of a machine"}};
     bool is_text = options->list_format == TL_LIST_TEXT || options->list_format == TL_LIST_TEXT_VERBOSE;
-    // Without a kind and a pattern: what a user can name first. With a pattern: wherever it
-    // matches.
+    // Without a kind and a pattern: names that a user needs first. With a pattern: all matches.
     size_t n_kinds = !options->lists_everything ? 1 : options->list_glob ? sizeof all / sizeof all[0] : 2;
     unsigned n_found = 0;
     tl_error err = {0}, nearest = {0};

@@ -40,7 +40,7 @@ void cli_log_say(cli_log *log, const char *format, ...) {
         fprintf(stderr, "tally: %s\n", sentence);
 }
 
-// A terminal, or /dev/null: nobody takes it apart.
+// True for a terminal or /dev/null, because no program parses their text.
 static bool is_device(int fd) {
     struct stat about;
     return fstat(fd, &about) == 0 && S_ISCHR(about.st_mode);

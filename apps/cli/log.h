@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where the report of a run goes, and the sentences about the run: to a file, a descriptor or
-// standard error. Machine-readable lines on standard error never stand among other text: they are
-// held back to the end of the run, and go to a file if the program wrote there, too.
+// Output of a run's report and of sentences about the run: a file, a descriptor or standard error.
+// Machine-readable lines on standard error never mix with other text. The log holds them back to
+// the end of the run, and writes them to a file if the program wrote there, too.
 #ifndef TALLY_CLI_LOG_H
 #define TALLY_CLI_LOG_H
 
@@ -11,15 +11,15 @@
 typedef struct cli_log {
     const cli_options *options;
     cli_output output;
-    tl_report *report;          // NULL: no counts were asked for
+    tl_report *report;          // NULL: no report of counts
     bool is_on_stderr;          // the report and the program share standard error
     bool is_held;               // output is a nameless file until the end of the run
-    bool others_wrote;          // what runs wrote to where the report would go
+    bool others_wrote;          // runs wrote to the report's stream
     char number[16];            // of --log-fd
     bool is_text, has_progress; // progress: a line that is to be erased before anything else is written
 } cli_log;
 
-// Opens what the options ask for. Returns 0, or the exit status of a failure that was said.
+// Opens the outputs of the options. Returns 0, or the exit status of a reported failure.
 int cli_log_open(cli_log *log, const cli_options *options);
 // The program is about to run: what is written from here on shows line by line, if it has
 // intervals. False: the failure was said.

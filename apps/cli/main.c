@@ -33,7 +33,7 @@ static int help(const char *topic) {
 int main(int argc, char **argv, char **environment) {
     cli_options options;
     char error[512];
-    signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error to be told
+    signal(SIGXFSZ, SIG_IGN); // a file size limit becomes a reported error
     int status = STATUS_USAGE;
     if (!cli_parse(argc, argv, environment, &options, error, sizeof error)) {
         fprintf(stderr, "tally: %s\n", error);

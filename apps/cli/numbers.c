@@ -4,8 +4,8 @@
 
 #include "options.h"
 
-// Digits with an optional fraction, as a mantissa and the number of its decimals. Returns what
-// follows, or NULL.
+// Reads digits with an optional fraction as a mantissa and a number of decimals. Returns the rest
+// of the text, or NULL.
 static const char *read_decimal(const char *text, uint64_t *ret_mantissa, unsigned *ret_decimals) {
     uint64_t mantissa = 0;
     unsigned decimals = 0, n_digits = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From argv to cli_options. getopt_long does the grammar (bundled letters, --name=value, unique
-// prefixes, stops at the first word that is no option or after --). What an option sets is in
-// values.c; what does not go together is found here, before anything runs.
+// Converts argv to cli_options. getopt_long handles the grammar: bundled letters, --name=value,
+// unique prefixes, the end at the first word or after --. values.c sets the options. Conflicts of
+// options are found here, before anything runs.
 #include "options.h"
 
 #include <getopt.h>
@@ -59,14 +59,14 @@ static char *join(const cli_strings *list) {
     return text;
 }
 
-// What the program sees as its own name: as typed, but for the folder. "/opt/x/prog" -> "./prog",
-// "prog" -> "prog".
+// The program's argv[0]: the typed name without folders. "/opt/x/prog" -> "./prog", "prog" ->
+// "prog".
 static bool append_argv0(cli_parser *p, const char *typed) {
     const char *slash = strrchr(typed, '/');
     return slash && slash[1] ? cli_append(p, &p->out->guest_argv, "./", slash + 1) : cli_append(p, &p->out->guest_argv, "", typed);
 }
 
-// Options of perf stat, and the options that do the same here.
+// Options of perf stat and their equivalents here.
 static const struct {
     char letter;
     const char *name, *remedy;
@@ -165,7 +165,7 @@ static bool read_options(cli_parser *p, int argc, char *const *argv, int *ret_fi
     return true;
 }
 
-// What and how to print, for stat and boot.
+// Content and format of the report, for stat and boot.
 static bool finish_report(cli_parser *p) {
     cli_options *o = p->out;
     if (o->wants_json && o->report.format == TL_FORMAT_CSV)
@@ -319,7 +319,7 @@ static bool finish_diff(cli_parser *p, int argc, char *const *argv, int first) {
     return true;
 }
 
-// The first so many names, the usual ones before the others: what --events N stands for.
+// The first n names of --events N, default events before others.
 static bool name_events(cli_parser *p) {
     cli_options *o = p->out;
     uint64_t n = 0;

@@ -36,7 +36,7 @@ typedef enum cli_verb {
 
 typedef struct cli_verb_row {
     const char *name, *alias; // alias may be NULL
-    const char *usage;        // what follows the name
+    const char *usage;        // text after the name
     const char *summary;      // one line
     const char *description;  // paragraphs for --help and the man page
 } cli_verb_row;
@@ -45,7 +45,7 @@ extern const cli_verb_row cli_verbs[N_VERBS];
 
 typedef struct cli_option {
     unsigned verbs;       // bit set of cli_verb
-    int id;               // what the parser switches on
+    int id;               // identifier for the parser's switch
     char letter;          // or 0
     const char *name;     // long name
     const char *argument; // placeholder, or NULL when it takes none
@@ -80,8 +80,8 @@ typedef struct cli_options {
     uint64_t timeout_ms;       // 0: none
     const char *argv0;         // NULL: as typed, its folder replaced by a dot
     char *const *program_argv; // from argv; [0] is the program as typed
-    const char *title;         // what runs, for messages: the program or the kernel as typed
-    bool wants_report;         // boot: the user asked for counts
+    const char *title;         // program or kernel as typed, for messages
+    bool wants_report;         // boot: the user requested counts
     bool has_host_options;     // one that concerns Linux programs only was given
     cli_strings events, metrics, overrides, env, gates, guest_argv;
     char *joined_events, *joined_metrics;
@@ -112,7 +112,7 @@ typedef struct cli_options {
     // `output` is given
     tl_compare_options compare;
     bool lists_watched;         // name the events, run nothing
-    uint64_t n_watched;         // the first so many events; 0: those of -e, or the usual ones
+    uint64_t n_watched;         // the first n events; 0: those of -e, or the default events
     const char *plot;           // file of the picture, or NULL
     const char *program_output; // where the program's own output goes, or NULL: nowhere
 
@@ -153,10 +153,10 @@ bool cli_is_design(cli_trait trait, const char *name);
 const char *cli_design_list(cli_trait trait, const char *last, char *ret_text, size_t size);
 void cli_print_designs(cli_verb verb, FILE *stream); // below the help of a verb: the names that it takes
 
-// program.c: as execvp does it, the first match in PATH that may be executed, else the first match.
-// With `root` (--root, or NULL), the first match in the usual folders below it, as the guest names
-// it. The caller frees the path, which is NULL when there is none (*ret_found is false) or the host
-// has no memory left.
+// program.c: as execvp does, finds the first executable match in PATH, else the first match. With
+// `root` (--root, or NULL), finds the first match in the standard folders below it, as the guest
+// names it. The caller frees the path. NULL: no match (*ret_found is false), or the host has no
+// memory left.
 char *cli_find_program(const char *name, const char *root, bool *ret_found);
 int cli_say_not_found(const char *name, const char *root); // returns the exit status
 void cli_explain_not_found(const char *name, const char *root, char *ret_sentence, size_t size);

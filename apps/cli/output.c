@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The temporary file stands beside its place, so that rename can put it there. Where that cannot be
-// (a folder that may not be written, a file with other names or another owner, a mount point), the
-// file has no name and its bytes are copied at the end.
+// The temporary file stands beside the final one, because rename must reach it. Some places forbid
+// that: a read-only folder, a file with other links or another owner, a mount point. The temporary
+// file then has no name, and its bytes are copied at the end.
 #include "output.h"
 
 #include <errno.h>
@@ -132,7 +132,7 @@ static bool open_nameless(cli_output *output) {
     return take_stream(output, stream, _IOFBF);
 }
 
-// The new file gets what decides who may read the old one. False: it cannot.
+// Gives the new file the old file's access rights. False: not possible.
 static bool take_access(int fd, const struct stat *old) {
     struct stat about;
     if (fstat(fd, &about) != 0)
@@ -141,7 +141,7 @@ static bool take_access(int fd, const struct stat *old) {
     return (is_same || fchown(fd, old->st_uid, old->st_gid) == 0) && fchmod(fd, old->st_mode & 07777) == 0;
 }
 
-// Sets output->beside and opens it; `old` is what stands there, or NULL. False: errno says why.
+// Sets output->beside and opens it; `old` is the existing file, or NULL. False: errno says why.
 static bool open_beside(cli_output *output, const struct stat *old) {
     size_t size = strlen(output->place) + 48;
     char *name = malloc(size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files that are written for the user. A file stands under a temporary name beside its place until
-// it is whole, and then takes its place. A failure before that leaves what stood there.
+// Files written for the user. A file has a temporary name beside the final one until it is
+// complete, then replaces it. A failure before that keeps the old file.
 #ifndef TALLY_CLI_OUTPUT_H
 #define TALLY_CLI_OUTPUT_H
 
@@ -33,8 +33,8 @@ bool cli_output_close(cli_output *output, bool is_whole);
 // Removes all temporary files; safe in a signal handler.
 void cli_output_drop_all(void);
 
-// The same for a copy of descriptor `fd`, to which lines are written directly, each one whole.
-// False: errno says why, and nothing was said.
+// Opens a copy of descriptor `fd` instead. Lines are written directly and whole. False: errno says
+// why, and no message was printed.
 bool cli_output_to_descriptor(cli_output *output, const char *option, const char *path, int fd);
 
 // Writes all of it, however often a signal interrupts. False: errno says why.

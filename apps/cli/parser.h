@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The inside of the parser: options.c reads the command line, values.c sets what one option says.
+// Internals of the parser: options.c reads the command line, values.c sets the options.
 #ifndef TALLY_CLI_PARSER_H
 #define TALLY_CLI_PARSER_H
 

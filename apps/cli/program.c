@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the program of a command line is.
+// Finds the program of a command line.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tally stat and tally boot: run, print what was counted, end as the guest ended. Results go to
-// standard error or --output; the program's own descriptors are not touched.
+// tally stat and tally boot: run the guest, print the counts, end as the guest ended. Results go to
+// standard error or --output. The program's own descriptors are not touched.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,15 +15,15 @@
 #include "log.h"
 #include "options.h"
 
-// Between two looks at the clock. Fixed, so that how a run is cut never depends on the host. The
-// library looks at wants_stop more often.
+// Instructions between two polls of the clock. The number is fixed, because the steps of a run must
+// never depend on the host. The library polls wants_stop more often.
 enum { INSNS_PER_STEP = 2000000, PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250 };
-// Once the run is to stop: a tick interrupts waits for the host that began just before the signal
-// came. After the last one the host's kernel does not return. A signal that comes again within the
-// first ticks is the same one, sent to us and to our group.
+// Ticks follow a request to stop. A tick interrupts waits for the host that began just before the
+// signal. After the last tick the host's kernel is considered stuck. A signal repeated within the
+// first ticks is one signal, sent to the process and to the group.
 enum { TICK_US = 20000, FIRST_TICKS = 25, PATIENCE_TICKS = 500 };
 
-// What signal handlers tell the loop.
+// Signal handlers set these for the loop.
 static volatile sig_atomic_t caught_signal, time_is_up, n_ticks;
 
 static void set_timer(uint64_t first_us, uint64_t every_us) {
@@ -88,11 +88,11 @@ typedef struct stat_job {
     char *program; // path; NULL: images are loaded instead
     uint64_t begin_ms, progress_ms;
     bool shows_progress, has_progress;
-    unsigned run_number, n_looks; // the latter since the user asked for the end
+    unsigned run_number, n_looks; // the latter since the user requested the end
     cli_output profile_output;
     tl_host_profile profile;
     uint64_t profile_ns, profile_insns;
-    char host_paths[400]; // "/a, /b and 3 more": what the last run read outside of --root; "": nothing
+    char host_paths[400]; // "/a, /b and 3 more": paths that the last run read outside of --root; "": none
 } stat_job;
 
 static uint64_t now_ms(void) {
@@ -314,8 +314,7 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     return failed;
 }
 
-// What the table says in its closing lines must also be said when the table goes to a file or is
-// not text.
+// The table's closing lines must also be printed when the table goes to a file or is not text.
 static void explain_end(stat_job *job, const tl_result *result) {
     tl_end end = {.size = sizeof end};
     tl_result_end(result, &end);
@@ -381,7 +380,7 @@ static void fill_standard_descriptors(void) {
     }
 }
 
-// A wrong request is told before a missing program.
+// Reports a wrong request before a missing program.
 static int not_found(stat_job *job) {
     tl_error err = {0};
     tl_run *run = NULL;
@@ -396,7 +395,7 @@ static int not_found(stat_job *job) {
     return STATUS_NOT_FOUND;
 }
 
-// All that a system leaves behind that was not asked for counts.
+// Prints the closing line of a run without requested counts.
 static void put_closing_line(const stat_job *job, const tl_result *result) {
     tl_times times = {.size = sizeof times};
     tl_result_times(result, &times);
@@ -414,7 +413,7 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
     tl_result *first = NULL;
     tl_error err = {0};
     int status = 0;
-    off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR); // every run reads the same input, if that can be
+    off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR); // every run reads one input if the input can seek
     for (job->run_number = 0; job->run_number < options->n_runs; job->run_number++) {
         tl_result *result = NULL;
         if (job->run_number > 0 && input >= 0 && lseek(STDIN_FILENO, input, SEEK_SET) < 0)
@@ -449,7 +448,7 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
     if (!job->log.report)
         put_closing_line(job, first);
     else if (tl_report_end(job->log.report, first, &err) != TL_OK)
-        status = STATUS_FAILED; // told when the report is closed
+        status = STATUS_FAILED; // closing the report reports the error
     if (job->log.report && options->n_runs > 1 && job->run_number == options->n_runs && job->log.is_text && !options->report.is_quiet)
         fprintf(job->log.output.stream, " %u runs, all counts identical.\n\n", options->n_runs);
     cli_output_check(&job->log.output);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// tally suite: the bench programs, each for the same number of instructions, then all counters read
-// once by software. The programs are those of bench/workloads/build.sh; of those that are kernels
-// of guest/, a build of the tree has a copy.
+// tally suite runs the bench programs for an equal number of instructions each, then software reads
+// all counters once. bench/workloads/build.sh builds the programs; the build tree has copies of
+// those from guest/.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static int run_one(const cli_options *options, const workload *w, const char *pa
         status = tl_run_read_pmu(run, options->suite, &reading, &err);
         failed = status == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED;
     }
-    if (status == TL_OK) // with the reader's own work in them, the machine's books must still balance
+    if (status == TL_OK) // identities must hold with the reader's own work included
         status = tl_run_result(run, &result, &err);
     if (status == TL_OK)
         status = tl_result_check(result, &err);
@@ -104,7 +104,7 @@ static int run_one(const cli_options *options, const workload *w, const char *pa
     return 0;
 }
 
-// What was read must agree with itself and with the machine.
+// Values of the reading must agree with each other and with the machine.
 static int judge(const workload *w, const tl_reading *reading) {
     uint64_t l2_reads, l1_misses;
     tl_reading_identity(reading, &l2_reads, &l1_misses);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each option sets: a row says which member of cli_options, and what a value must be. Values
-// are checked here, before anything runs.
+// Setters of options. A row names the member of cli_options and the valid values. Values are
+// checked here, before anything runs.
 #include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static bool add_roi(cli_parser *p, const char *text) {
     return (region->start && (region->stop || !stop)) || cli_fail(p, "the host has no memory left");
 }
 
-// What a kernel may hand to a program: PMU designs with a key os.NAME that can be "granted".
+// Grants of a kernel to a program: PMU designs with a key os.NAME that can be "granted".
 static bool add_one_grant(cli_parser *p, const char *text) {
     const char *names[CLI_MAX_DESIGNS];
     const size_t n_names = cli_designs(CLI_IS_GRANTED, names);
@@ -122,7 +122,7 @@ static bool set_format(cli_parser *p, tl_format format) {
     return true;
 }
 
-// Of compare: looks are cycles apart, "100k" or "100kc".
+// Option of compare: cycles between readings, "100k" or "100kc".
 static bool set_looks(cli_parser *p, const char *text) {
     tl_interval kind = TL_INTERVAL_NONE;
     uint64_t *cycles = &p->out->compare.interval_cycles;
@@ -177,7 +177,7 @@ static bool take_n_watched(cli_parser *p, const char *text) {
            cli_fail(p, "--events %s: write a number of events from 1 to %u", text, tl_compare_n_events());
 }
 
-// How an option's value becomes a member of cli_options.
+// Conversion of an option's value to a member of cli_options.
 typedef enum value_kind {
     VALUE_NONE,     // nothing is set
     VALUE_TRUE,     // bool
@@ -187,12 +187,12 @@ typedef enum value_kind {
     VALUE_TEXT,     // text as it is; with `said` it must not be empty
     VALUE_LIST,     // text that is not empty goes into a cli_strings
     VALUE_SETTING,  // text goes into the overrides behind `key`
-    VALUE_NUMBER,   // the same, and must be a number
+    VALUE_NUMBER,   // a text that must be a number
     VALUE_CHOICE,   // a word of `choices` for an enum
     VALUE_U32,      // counts from `least` to `most`
     VALUE_U64,      //
-    VALUE_SIZE,     // the same of sizes; uint64_t
-    VALUE_DURATION, // the same of times in ms; uint64_t
+    VALUE_SIZE,     // a number of bytes; uint64_t
+    VALUE_DURATION, // a time in ms; uint64_t
     VALUE_OWN,      // `take` knows
 } value_kind;
 

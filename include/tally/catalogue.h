@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Everything that has a name: machines, signals, events, metrics, and their one sentence each.
+// Names of machines, signals, events, metrics and keys, with one sentence each.
 #ifndef TALLY_CATALOGUE_H
 #define TALLY_CATALOGUE_H
 
@@ -13,8 +13,8 @@ TL_BEGIN_DECLS
 
 typedef enum tl_list_kind {
     TL_LIST_MACHINES,
-    TL_LIST_SIGNALS, // of one machine: what its units count
-    TL_LIST_EVENTS,  // aliases: perf's names and ours, each said in signals
+    TL_LIST_SIGNALS, // signals of one machine's units
+    TL_LIST_EVENTS,  // aliases of signals, named by perf and by Tally
     TL_LIST_METRICS, // formulas over signals and events
     TL_LIST_PMUS,    // designs of performance-monitoring units, a row for each preset
     TL_LIST_GROUPS,  // of metrics
@@ -33,11 +33,11 @@ typedef struct tl_list_row {
 
 typedef struct tl_list tl_list;
 
-// `glob` (* ? [...]) selects names; NULL: all. `machine` and `overrides` as in tl_run_options. An
-// empty list is TL_ENOENT with the nearest names.
+// `glob` (* ? [...]) selects names. NULL selects all. tl_run_options explains `machine` and
+// `overrides`. TL_ENOENT: no name matches; the error suggests the nearest names.
 TL_MUST_CHECK TL_API tl_status tl_list_new(tl_list_kind kind, const char *glob, const char *machine, const char *const *overrides,
                                            tl_list **ret_list, tl_error *err);
-// What one PMU can count: "NAME" (its first preset) or "NAME:PRESET".
+// Events of one PMU. `pmu` is "NAME" (first preset) or "NAME:PRESET".
 TL_MUST_CHECK TL_API tl_status tl_list_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
 TL_API uint32_t tl_list_n_rows(const tl_list *list);
 TL_API void tl_list_row_at(const tl_list *list, uint32_t index, tl_list_row *ret_row); // text owned by the list
@@ -52,15 +52,15 @@ typedef enum tl_list_format {
 
 TL_MUST_CHECK TL_API tl_status tl_list_write(const tl_list *list, tl_list_format format, FILE *stream, tl_error *err); // TL_EIO
 
-// A PMU design, and what it offers besides its events.
+// One PMU design, apart from its events.
 typedef struct tl_pmu_design {
     uint32_t size;             // set by the caller to sizeof(tl_pmu_design)
-    const char *name;          // as tl_describe_pmu takes it
+    const char *name;          // name for tl_describe_pmu
     const char *title;         // "Distributed hardware performance counters"
-    const char *grant;         // NAME of the key os.NAME: "granted" lets programs use the design. "": they need not be let or cannot be
+    const char *grant;         // NAME of the key os.NAME: "granted" lets programs use the design. "": no grant is needed or possible
     const char *grant_meaning; // one sentence, or ""
-    bool has_cost;             // tl_describe_cost
-    bool is_read_at_end;       // tl_run_read_pmu
+    bool has_cost;             // tl_describe_cost accepts the design
+    bool is_read_at_end;       // tl_run_read_pmu accepts the design
 } tl_pmu_design;
 
 // Text lives as long as the program. An index out of range gives a row of zeroes with empty text.
@@ -73,17 +73,17 @@ typedef enum tl_describe_format {
     TL_DESCRIBE_JSON,     // one object, schema "tally.describe/1"
 } tl_describe_format;
 
-// One machine in full: every key with its value. `machine` and `overrides` as in tl_run_options.
+// Writes one machine: every key with a value. tl_run_options explains `machine` and `overrides`.
 TL_MUST_CHECK TL_API tl_status tl_describe_machine(const char *machine, const char *const *overrides, tl_describe_format format,
                                                    FILE *stream, tl_error *err);
-// One PMU design in full: presets, registers field by field, events with fidelity. "NAME:PRESET":
-// the events of that preset only.
+// Writes one PMU design: presets, registers field by field, events with fidelity. "NAME:PRESET"
+// limits the events to that preset.
 TL_MUST_CHECK TL_API tl_status tl_describe_pmu(const char *name, tl_describe_format format, FILE *stream, tl_error *err);
-// What the counters of a design with a page of its cost (tl_pmu_design.has_cost) need in hardware
-// on a machine: state bits and wires of each part, beside designs of the same reach; a machine
-// without them is given some. Then for chips of n_units units with n_counters counters each (1 to
-// 1024, 1 to 64), or 0 and 0: a range of sizes. TL_ENOENT: no design is called `pmu`. TL_EINVAL: it
-// has no such page.
+// Writes the hardware cost of a design on a machine: state bits and wires of each part, beside
+// designs of equal reach. tl_pmu_design.has_cost marks the designs that qualify. A machine without
+// the design receives one first. The page then covers chips of n_units units (1 to 1024) with
+// n_counters counters each (1 to 64). 0 and 0 select a range of sizes. TL_ENOENT: no design is
+// called `pmu`. TL_EINVAL: the design has no such page.
 TL_MUST_CHECK TL_API tl_status tl_describe_cost(const char *pmu, const char *machine, const char *const *overrides, unsigned n_units,
                                                 unsigned n_counters, tl_describe_format format, FILE *stream, tl_error *err);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Comparing two results, and gates on the difference. Counts are exact and runs repeat to the last
-// digit, so a gate needs no margin for noise: whatever differs was caused by what was changed.
+// tl_diff compares two results and applies gates to the differences. Counts are exact and runs
+// repeat. A gate needs no margin for noise, because every difference has a cause in the inputs.
 #ifndef TALLY_DIFF_H
 #define TALLY_DIFF_H
 
@@ -16,17 +16,17 @@ TL_BEGIN_DECLS
 typedef struct tl_diff tl_diff;
 
 // `gates` are conditions that must not become true, NULL-terminated; NULL: none. A gate is NAME OP
-// LIMIT: NAME is an event or a metric, "hart0:cycles" one scope of it, with globs allowed; OP is >
-// >= < <=; LIMIT is +N% or -N% (the relative change), +N or -N (the change), or N (the new value).
-// "cycles>+1%" fails when cycles grew by more than one percent. Rows of regions are matched by the
-// region's name. A gate holds for its rows of every region. TL_EINVAL: a gate that cannot be read
-// or names nothing that both results have.
+// LIMIT: NAME is an event or a metric, or "hart0:cycles" for one scope; globs are allowed. OP is >
+// >= < <=. LIMIT is +N% or -N% (relative change), +N or -N (change), or N (new value). "cycles>+1%"
+// fails if cycles grew by more than one percent. Rows of regions match by the region's name. A gate
+// applies to rows of every region. TL_EINVAL: a gate has wrong syntax, or names nothing that both
+// results have.
 TL_MUST_CHECK TL_API tl_status tl_diff_new(const tl_result *before, const tl_result *after, const char *const *gates, tl_diff **ret_diff,
                                            tl_error *err);
 
-// Names of events and metrics or globs, separated by commas: tl_diff_write then shows them, equal
-// or not, and what breaks a gate. TL_ENOENT: neither result has one of them; the message names the
-// nearest.
+// `names` are events, metrics or globs, separated by commas. tl_diff_write then shows their rows,
+// equal or not, and rows that break a gate. TL_ENOENT: no result has one of them; the error names
+// the nearest.
 TL_MUST_CHECK TL_API tl_status tl_diff_select(tl_diff *diff, const char *names, tl_error *err);
 
 typedef struct tl_diff_row {
@@ -37,8 +37,8 @@ typedef struct tl_diff_row {
     bool has_before, has_after; // false: only the other result has it, or a metric that is not defined
     double before, after;       // counts above 2^53 are rounded here and exact in reports
     double change_percent;      // of `before`; +-infinity when that is 0
-    const char *failed_gate;    // the gate this row breaks, or NULL
-    const char *region;         // the region of interest that it counts, or NULL: the whole run
+    const char *failed_gate;    // gate that the row breaks, or NULL
+    const char *region;         // region of interest of the row, or NULL: the whole run
 } tl_diff_row;
 
 TL_API uint32_t tl_diff_n_rows(const tl_diff *diff);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How the library fails: every function that can fail returns a status and, when the caller passes
-// one, fills a tl_error with a sentence for people. Nothing in the library prints or exits. What a
-// simulated program does wrong is not a failure of the library: it is part of the result.
+// Errors of the library. A function that can fail returns a status. It fills a tl_error with a
+// sentence if the caller passes one. The library never prints or exits. Faults of the simulated
+// program are part of the result.
 #ifndef TALLY_ERROR_H
 #define TALLY_ERROR_H
 
@@ -26,14 +26,14 @@ TL_BEGIN_DECLS
 typedef enum tl_status {
     TL_OK = 0,
     TL_ENOMEM = -1,  // the host has no memory left
-    TL_EINVAL = -2,  // a value the caller gave is out of range or inconsistent
+    TL_EINVAL = -2,  // a value from the caller is out of range or inconsistent
     TL_ENOENT = -3,  // a name, file or key does not exist
     TL_EFORMAT = -4, // a file or text does not follow its format
     TL_EIO = -5,     // the host's input or output failed
     TL_EACCESS = -6, // the host denied access, or a file is not executable
 } tl_status;
 
-// Owned by the caller, who may pass NULL instead; written only on failure.
+// The caller owns the tl_error or passes NULL. Functions write it only when they fail.
 typedef struct tl_error {
     tl_status status;
     char text[508]; // one sentence naming the file, key or address at fault, and the remedy

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Results as text: one format each for people, programs, spreadsheets and scripts made for perf. A
-// report is written in pieces so that a long run needs no memory for its intervals:
+// Reports of results as text: formats for people, programs, spreadsheets and perf scripts. The
+// caller writes a report in pieces, because a long run must not keep its intervals in memory:
 //
 //   tl_report_new, tl_report_begin, tl_report_interval..., tl_report_end, tl_report_free
 //
-// Text is ASCII, numbers are in the C locale whatever the process's locale, and nothing depends on
-// the host unless asked.
+// Text is ASCII. Numbers use the C locale. The host appears in a report only if an option requests
+// it.
 #ifndef TALLY_REPORT_H
 #define TALLY_REPORT_H
 
@@ -32,8 +32,8 @@ typedef struct tl_report_options {
     unsigned detail;       // TEXT: 0 one screen, 1 every unit, 2 every count
     bool is_quiet;         // TEXT: no heading and no closing lines
     bool only_times;       // TEXT: no counts at all
-    bool with_host;        // JSON, CSV: host time and memory, too, which differ from run to run. TEXT always has them
-    bool with_variance;    // PERF formats: the column or key that perf adds for repeated runs; it is always 0 here
+    bool with_host;        // JSON, CSV: host time and memory, too, because they differ between runs. TEXT always has them
+    bool with_variance;    // PERF formats: the column or key for repeated runs; always 0 here
     const char *separator; // PERF_CSV; NULL: ","
 } tl_report_options;
 
@@ -41,18 +41,18 @@ TL_API void tl_report_options_init(tl_report_options *ret_options);
 
 typedef struct tl_report tl_report;
 
-// The stream stays the caller's. Write errors are kept and returned by tl_report_end.
+// The caller keeps the stream. tl_report_end returns write errors of earlier calls.
 TL_MUST_CHECK TL_API tl_status tl_report_new(const tl_report_options *options, FILE *stream, tl_report **ret_report, tl_error *err);
-TL_API void tl_report_begin(tl_report *report, const tl_result *result);    // what is run on what; its counts do not matter
+TL_API void tl_report_begin(tl_report *report, const tl_result *result);    // program and machine; counts of `result` are not used
 TL_API void tl_report_interval(tl_report *report, const tl_result *result); // from tl_run_interval, in order
-// A sentence about the run, between the parts of the report: a record, a row or a line of remark,
-// as the format has it; nothing in TEXT. One from before tl_report_begin follows the beginning, or
-// is written by tl_report_free.
+// Adds a sentence about the run: a record, a row or a comment line, by format. TEXT ignores it. A
+// message before tl_report_begin follows the beginning. tl_report_free writes it if no report
+// begins.
 TL_API void tl_report_message(tl_report *report, const char *sentence);
 TL_MUST_CHECK TL_API tl_status tl_report_end(tl_report *report, const tl_result *result, tl_error *err); // totals; TL_EIO
 TL_API void tl_report_free(tl_report *report);                                                           // NULL is fine
 
-// The whole in one call.
+// Writes a complete report in one call.
 TL_MUST_CHECK TL_API tl_status tl_report_write(const tl_report_options *options, const tl_result *result, FILE *stream, tl_error *err);
 
 TL_END_DECLS

@@ -13,29 +13,29 @@ enum { MAX_PASSES = 8 };
 static const uint32_t asked[] = {1, 8, 64};
 
 void tl_access_store(tl_assembler *a, uint32_t n) {
-    tl_asm_load_constant(a, TL_T2, TL_STAGE_DATA_USER);
+    tl_asm_load_constant(a, TL_T2, TL_TESTBENCH_DATA_USER);
     for (uint32_t i = 0; i < n; i++)
         tl_asm_sd(a, TL_ACCESS_FIRST_VALUE + i, TL_T2, 8 * (int32_t)i);
 }
 
 static tl_status measure(const tl_compare_setup *setup, const tl_compare_design_type *design, uint32_t method, uint32_t n,
                          tl_compare_access_row *row, tl_error *err) {
-    tl_stage s;
-    tl_status status = tl_stage_open(setup, design, &s, err);
+    tl_testbench s;
+    tl_status status = tl_testbench_open(setup, design, &s, err);
     if (status != TL_OK)
         return status;
-    tl_stage_cost grant = {0}, first = {0}, next = {0};
+    tl_testbench_cost grant = {0}, first = {0}, next = {0};
     status = tl_grant_run(&s, &grant, err);
-    tl_piece piece = tl_stage_begin(&s, TL_PRIV_U);
+    tl_piece piece = tl_testbench_begin(&s, TL_PRIV_U);
     row->n_asked = n;
     row->n_counters = design->write_access(&piece.code, &s, method, n);
     if (status == TL_OK)
-        status = tl_stage_end(&s, &piece, err);
-    int cause = TL_STAGE_NO_TRAP;
+        status = tl_testbench_end(&s, &piece, err);
+    int cause = TL_TESTBENCH_NO_TRAP;
     if (status == TL_OK)
-        status = tl_stage_run(&s, &piece, &cause, &first, err);
+        status = tl_testbench_run(&s, &piece, &cause, &first, err);
     for (uint32_t pass = 0; status == TL_OK && pass < MAX_PASSES && (pass == 0 || next.l1i_misses + next.l1d_misses != 0); pass++)
-        status = tl_stage_run(&s, &piece, &cause, &next, err);
+        status = tl_testbench_run(&s, &piece, &cause, &next, err);
     row->first_setup_instructions = grant.instructions;
     row->first_setup_cycles = grant.cycles;
     row->first_instructions = grant.instructions + first.instructions;
@@ -47,8 +47,8 @@ static tl_status measure(const tl_compare_setup *setup, const tl_compare_design_
     row->l1i_misses = next.l1i_misses;
     row->dtlb_accesses = next.dtlb_accesses;
     row->uncached = next.uncached;
-    tl_stage_close(&s);
-    if (status == TL_OK && cause != TL_STAGE_NO_TRAP)
+    tl_testbench_close(&s);
+    if (status == TL_OK && cause != TL_TESTBENCH_NO_TRAP)
         return tl_fail(err, TL_EIO, "reading %u counters of %s trapped with cause %d", n, design->name, cause);
     return status;
 }

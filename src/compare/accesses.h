@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What it takes a user program to read n counters, the first time and again.
+// Cost of reading n counters in a user program, first and next time.
 #ifndef TL_COMPARE_ACCESSES_H
 #define TL_COMPARE_ACCESSES_H
 
-#include "compare/stage.h"
+#include "compare/testbench.h"
 
 enum { TL_ACCESS_FIRST_VALUE = TL_S0, TL_ACCESS_MAX_VALUES = 20 }; // values stay in registers x8 .. x27
 

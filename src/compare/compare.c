@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The whole comparison: a run without a reader, which tells the truth about the program alone; then
-// each design.
+// The comparison: one run without a reader, which counts the program alone, then runs of each
+// design.
 #include "compare/compare.h"
 
 #include <stdlib.h>
@@ -62,34 +62,34 @@ static tl_status take_truths(const tl_compare_setup *setup, const tl_machine *ma
 }
 
 static tl_status run_alone(tl_compare_setup *setup, tl_comparison *c, uint64_t *ret_truths, tl_error *err) {
-    tl_world world;
-    tl_status status = tl_world_open(setup, &world, err);
+    tl_environment environment;
+    tl_status status = tl_environment_open(setup, &environment, err);
     if (status != TL_OK)
         return status;
-    while (status == TL_OK && !world.has_ended)
-        status = tl_world_run(&world, UINT64_MAX, UINT64_MAX, err);
-    tl_machine_sync(world.machine);
+    while (status == TL_OK && !environment.has_ended)
+        status = tl_environment_run(&environment, UINT64_MAX, UINT64_MAX, err);
+    tl_machine_sync(environment.machine);
     tl_compare_facts *facts = &c->facts;
-    facts->instructions = tl_world_program_insns(&world);
-    facts->cycles = tl_world_cycles(&world);
-    facts->reason = world.is_bounded                      ? TL_END_MAX_INSNS
-                    : world.report.stop == TL_OS_KILLED   ? TL_END_KILLED
-                    : world.report.stop == TL_OS_DEADLOCK ? TL_END_DEADLOCK
-                                                          : TL_END_EXITED;
-    facts->status = world.is_bounded ? 0 : world.report.exit_status;
-    facts->signal = world.is_bounded ? 0 : world.report.signal;
+    facts->instructions = tl_environment_program_insns(&environment);
+    facts->cycles = tl_environment_cycles(&environment);
+    facts->reason = environment.is_bounded                      ? TL_END_MAX_INSNS
+                    : environment.report.stop == TL_OS_KILLED   ? TL_END_KILLED
+                    : environment.report.stop == TL_OS_DEADLOCK ? TL_END_DEADLOCK
+                                                                : TL_END_EXITED;
+    facts->status = environment.is_bounded ? 0 : environment.report.exit_status;
+    facts->signal = environment.is_bounded ? 0 : environment.report.signal;
     if (setup->interval_cycles == 0)
         setup->interval_cycles = tl_compare_choose_interval(facts->cycles);
     facts->interval_cycles = facts->wanted_interval_cycles = setup->wanted_interval_cycles = setup->interval_cycles;
     if (status == TL_OK)
-        status = tl_machine_check_identities(world.machine, err);
+        status = tl_machine_check_identities(environment.machine, err);
     if (status == TL_OK)
-        status = take_truths(setup, world.machine, ret_truths, err);
-    tl_world_close(&world);
+        status = take_truths(setup, environment.machine, ret_truths, err);
+    tl_environment_close(&environment);
     return status;
 }
 
-// Only a design that shares counters has phases: the others do the same whenever they begin.
+// Only a design with shared counters has phases. Other designs do not depend on the phase.
 static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uint32_t index, const uint64_t *truths,
                             uint64_t *ret_outgrown_by, tl_error *err) {
     uint32_t n = tl_compare_designs[setup->designs[index]]->n_turns ? setup->n_phases : 1;
@@ -109,8 +109,8 @@ static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uin
     return status;
 }
 
-// Every design looks at the same intervals: a look of one that takes too long makes all begin
-// again, further apart.
+// All designs read at equal intervals. If a reading takes too long, all designs start again with a
+// longer interval.
 static tl_status run_designs(tl_compare_setup *setup, tl_comparison *c, const uint64_t *truths, tl_error *err) {
     c->n_designs = setup->n_designs;
     c->n_values = setup->n_designs * setup->n_events;

@@ -6,7 +6,7 @@
 
 #include "compare/accesses.h"
 #include "compare/privileges.h"
-#include "compare/stage.h"
+#include "compare/testbench.h"
 #include "compare/watch.h"
 #include "model/pmu.h"
 
@@ -16,11 +16,11 @@ struct tl_compare_design_type {
     const char *name;       // one word, as tl_compare_options.designs writes it
     const char *title;      // "A block of counters on the bus"
     const char *meaning;    // one sentence: where the counters are, and how they are read
-    const tl_pmu_type *pmu; // if it has a window, a watched program and a stage have it mapped
+    const tl_pmu_type *pmu; // a window, if any, is mapped for a watched program and on a testbench
 
     // ---- The machine
-    // `complete` adds counters that a machine lacks, `permit` lets programs use them: both by
-    // tl_compare_add_setting. Called for every design of the list, because all runs have the same
+    // `complete` adds counters that a machine lacks. `permit` lets programs use them. Both call
+    // tl_compare_add_setting. Every design of the list takes part, because all runs share one
     // machine. NULL: nothing is added.
     tl_compare_add_fn *complete, *permit;
     // Called for designs that are compared. TL_EINVAL: the reader cannot run on the setup's
@@ -34,37 +34,39 @@ struct tl_compare_design_type {
     // many turns, and phases begin it at different ones. NULL: nothing is shared, and every phase
     // would be equal.
     uint32_t (*n_turns)(const tl_compare_setup *setup);
-    // A reader has executed so many instructions that it seems to wait for ever. The error names
-    // the key that slows it. `what`: "a look". NULL: no key of the design slows its reader.
+    // A reader has executed so many instructions that it seems to wait forever. The error names the
+    // key that slows the reader. `what`: "a look". NULL: no key of the design slows the reader.
     TL_MUST_CHECK tl_status (*too_slow)(const tl_compare_setup *setup, const char *what, tl_error *err);
     const char *slow_keys; // "fabric.*"; NULL with too_slow
-    // After a run of any design: adds what a device on the bus learned of this one's counters.
-    // NULL: there is no such device.
+    // Called after a run of any design. Adds the knowledge of a hostile bus device about this
+    // design's counters. NULL: no such device.
     void (*take_overheard)(const tl_machine *machine, tl_watch_result *result);
 
-    // ---- Who can read
-    // System calls let a process in; a7 numbers them from 0. write_grant writes the kernel's part
-    // of them. Its code may use t0, t1 and a1. ECALL calls firmware, which writes a1 to mcounteren.
+    // ---- Access rights
+    // System calls grant a process access; a7 numbers them from 0. write_grant writes the kernel's
+    // part. Its code may use t0, t1 and a1. ECALL calls firmware, which writes a1 to mcounteren.
     uint32_t n_grant_calls;
-    void (*write_grant)(tl_assembler *a, const tl_stage *stage); // NULL only with methods
-    // Each trial has a stage of its own: machine mode permits what the trial says, then its code
-    // leaves in TL_STAGE_VALUE what it read.
+    void (*write_grant)(tl_assembler *a, const tl_testbench *testbench); // NULL only with methods
+    // Each trial uses a fresh testbench. Machine mode sets the trial's permissions, then the
+    // trial's code stores the value it read in TL_TESTBENCH_VALUE.
     const tl_trial *trials;
     uint32_t n_trials; // 0: nothing is tried, and the hooks may be NULL
-    TL_MUST_CHECK tl_status (*permit_trial)(tl_stage *stage, const tl_trial *trial, tl_error *err);
-    void (*write_trial)(tl_assembler *a, const tl_stage *stage, const tl_trial *trial);
-    bool (*is_value)(const tl_stage *stage, uint64_t value); // NULL: TL_TRIAL_SECRET, which permit_trial has put into the counter, is
+    TL_MUST_CHECK tl_status (*permit_trial)(tl_testbench *testbench, const tl_trial *trial, tl_error *err);
+    void (*write_trial)(tl_assembler *a, const tl_testbench *testbench, const tl_trial *trial);
+    bool (*is_value)(const tl_testbench *testbench,
+                     uint64_t value); // NULL: TL_TRIAL_SECRET, which permit_trial has put into the counter, is
 
-    // ---- What it costs
-    // Ways to read n counters in user mode, NULL-terminated names, and the code of one. Returns how
-    // many counters it reads: n, or as many as there are. Values end in registers from
-    // TL_ACCESS_FIRST_VALUE on; tl_access_store makes room for more. NULL: none is told.
+    // ---- Cost
+    // `methods` names the ways to read n counters in user mode, NULL-terminated. write_access
+    // writes the code of one and returns the number of counters it reads: n, or fewer if the design
+    // has fewer. Values end in registers from TL_ACCESS_FIRST_VALUE on; tl_access_store frees
+    // registers. NULL: no methods.
     const char *const *methods;
-    uint32_t (*write_access)(tl_assembler *a, const tl_stage *stage, uint32_t method, uint32_t n);
+    uint32_t (*write_access)(tl_assembler *a, const tl_testbench *testbench, uint32_t method, uint32_t n);
     // The hardware is in the account of its pmu (session/account.h), if there is one. The others
     // are also accounted with as many counters as this design has.
     bool sets_reach;
-    // The design's own sweep, told as a part of the comparison by this name. NULL: none.
+    // Name of the design's own sweep in the comparison. NULL: none.
     const char *sweep_name; // "sweep over fabrics"
     TL_MUST_CHECK tl_status (*sweep)(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
 };

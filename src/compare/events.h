@@ -17,7 +17,7 @@ extern const tl_watchable tl_watchables[];
 extern const uint32_t tl_n_watchables;
 const tl_watchable *tl_watchable_find(const char *name); // NULL: none of that name
 
-// An event's name, and the number by which a design is told to count it.
+// An event's name and selector.
 typedef struct tl_selector_row {
     const char *event;
     uint64_t selector;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The privilege matrix. Executing a case tells its outcome, a value or which trap. For "another
-// process" a first process has used the counters; then the kernel does or does not do what the row
-// says, and a second process, in the same mode, reads.
+// The privilege matrix. Executing a case yields an outcome: a value or a trap. For "another
+// process" a first process has used the counters. The kernel then follows the row, and a second
+// process reads in that mode.
 #include "compare/privileges.h"
 
 #include "compare/design.h"
 #include "isa/rv/hart.h"
 
-tl_status tl_trial_run(tl_stage *stage, tl_piece *piece, int *ret_cause, tl_error *err) {
-    tl_status status = tl_stage_end(stage, piece, err);
-    return status == TL_OK ? tl_stage_run(stage, piece, ret_cause, NULL, err) : status;
+tl_status tl_trial_run(tl_testbench *testbench, tl_piece *piece, int *ret_cause, tl_error *err) {
+    tl_status status = tl_testbench_end(testbench, piece, err);
+    return status == TL_OK ? tl_testbench_run(testbench, piece, ret_cause, NULL, err) : status;
 }
 
-static tl_compare_outcome judge(const tl_stage *s, const tl_trial *t, int cause) {
+static tl_compare_outcome judge(const tl_testbench *s, const tl_trial *t, int cause) {
     switch (cause) {
-    case TL_STAGE_NO_TRAP: break;
+    case TL_TESTBENCH_NO_TRAP: break;
     case TL_CAUSE_LOAD_PAGE: return TL_COMPARE_PAGE_FAULT;
     case TL_CAUSE_LOAD_ACCESS: return TL_COMPARE_ACCESS_FAULT;
     default: return TL_COMPARE_ILLEGAL;
     }
-    uint64_t value = tl_rv(s->hart)->x[TL_STAGE_VALUE];
+    uint64_t value = tl_rv(s->hart)->x[TL_TESTBENCH_VALUE];
     if (!(s->design->is_value ? s->design->is_value(s, value) : value == TL_TRIAL_SECRET))
         return TL_COMPARE_NOTHING;
     return t->is_anothers ? TL_COMPARE_OTHERS_VALUE : TL_COMPARE_VALUE;
@@ -27,19 +27,19 @@ static tl_compare_outcome judge(const tl_stage *s, const tl_trial *t, int cause)
 
 static tl_status try_one(const tl_compare_setup *setup, const tl_compare_design_type *design, const tl_trial *t,
                          tl_compare_outcome *ret_outcome, tl_error *err) {
-    tl_stage s;
-    int cause = TL_STAGE_NO_TRAP;
-    tl_status status = tl_stage_open(setup, design, &s, err);
+    tl_testbench s;
+    int cause = TL_TESTBENCH_NO_TRAP;
+    tl_status status = tl_testbench_open(setup, design, &s, err);
     if (status != TL_OK)
         return status;
     status = design->permit_trial(&s, t, err);
-    tl_piece piece = tl_stage_begin(&s, t->mode);
-    tl_asm_addi(&piece.code, TL_STAGE_VALUE, TL_X0, TL_TRIAL_NOT_READ);
+    tl_piece piece = tl_testbench_begin(&s, t->mode);
+    tl_asm_addi(&piece.code, TL_TESTBENCH_VALUE, TL_X0, TL_TRIAL_NOT_READ);
     design->write_trial(&piece.code, &s, t);
     if (status == TL_OK)
         status = tl_trial_run(&s, &piece, &cause, err);
     *ret_outcome = judge(&s, t, cause);
-    tl_stage_close(&s);
+    tl_testbench_close(&s);
     return status;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From what the watchers found to the rows of a comparison.
+// Turns results of watched runs into rows of a comparison.
 #ifndef TL_COMPARE_ROWS_H
 #define TL_COMPARE_ROWS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From options to a setup. Whatever a machine lacks of a design is added through its description,
-// for all runs alike: counters that nobody reads change nothing.
+// Turns options into a setup. Settings of the description add missing designs to the machine. All
+// runs share the additions, because unread counters change nothing.
 #include "compare/setup.h"
 
 #include <stddef.h>
@@ -113,8 +113,8 @@ tl_status tl_compare_add_setting(tl_compare_setup *s, const char *setting, tl_er
     return s->added ? tl_config_set(&s->config, setting, err) : no_memory(err);
 }
 
-// Counters first, then who may use them; of both, designs with registers of a hart before those
-// with a window.
+// Counters first, then access rights; within both, designs with hart registers before designs with
+// a window.
 static tl_status complete_machine(tl_compare_setup *s, tl_error *err) {
     tl_status status = TL_OK;
     s->added = "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a comparison is to do, worked out from its options: the machine with everything that the
-// designs need, events, designs, phases.
+// Plan of a comparison, derived from options: the machine with every design's needs, events,
+// designs and phases.
 #ifndef TL_COMPARE_SETUP_H
 #define TL_COMPARE_SETUP_H
 
@@ -23,7 +23,7 @@ typedef struct tl_compare_setup {
     uint32_t n_designs;
     const char *added; // settings, "l2.counters=6, os.hpc=granted"
     uint64_t max_insns, interval_cycles;
-    uint64_t wanted_interval_cycles; // before a look outgrew it
+    uint64_t wanted_interval_cycles; // before a reading outgrew it
     uint64_t sweep_insns;            // of each run of the sweep over events
     uint32_t n_phases, n_sweep_phases;
     bool with_sweeps;
@@ -33,7 +33,7 @@ typedef struct tl_compare_setup {
 TL_MUST_CHECK tl_status tl_compare_prepare(const tl_compare_options *options, tl_compare_setup *ret_setup, tl_error *err);
 void tl_compare_setup_done(tl_compare_setup *setup);
 bool tl_compare_has_design(const tl_compare_setup *setup, uint32_t design);
-// Adds a setting to the machine and to what the facts say was added.
+// Adds a setting to the machine, and to tl_compare_facts.added.
 TL_MUST_CHECK tl_status tl_compare_add_setting(tl_compare_setup *setup, const char *setting, tl_error *err);
 
 #endif

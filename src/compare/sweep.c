@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Error against the number of events: the first two, four, eight ... of what can be asked for, in
-// an order that serves every design: events of the core and of the second level in turns.
+// Error against the number of events: the first two, four, eight ... events of an order that
+// alternates core and second level, because the order must suit every design.
 #include "compare/sweep.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which designs are exact, and when: their readers run on the machine, and what they found is held
-// against the machine's own totals.
+// Exactness of each design. Readers run on the machine, and tests compare their values with the
+// machine's own totals.
 #include "compare/test_rig.h"
 
 static char path[64];

@@ -51,7 +51,7 @@ static void test_a_slow_fabric_makes_the_interval_grow(void **state) {
     assert_string_equal(c->facts.outgrown_by_design, "dhpc");
     assert_true(c->facts.outgrown_by_cycles > 4 * (500 + 700) && c->facts.outgrown_by_cycles < 10000);
     assert_int_equal(c->facts.interval_cycles, tl_compare_grown_interval(c->facts.outgrown_by_cycles));
-    for (uint32_t d = 0; d < 3; d++) { // all of them look at the grown interval
+    for (uint32_t d = 0; d < 3; d++) { // all use the grown interval
         const tl_compare_design_row *row = &c->designs[d];
         uint64_t looks = row->run_cycles / c->facts.interval_cycles;
         if (row->n_looks < looks || row->n_looks > looks + 2)
@@ -61,7 +61,7 @@ static void test_a_slow_fabric_makes_the_interval_grow(void **state) {
     }
     tl_comparison_release(c);
 
-    options.interval_cycles = 20000; // long enough: as asked for
+    options.interval_cycles = 20000; // long enough: unchanged
     c = test_compare(&options);
     assert_int_equal(c->facts.interval_cycles, 20000);
     assert_int_equal(c->facts.wanted_interval_cycles, 20000);

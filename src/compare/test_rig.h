@@ -81,8 +81,8 @@ static inline void test_write_code(tl_assembler *a, int32_t n_rounds) {
     tl_asm_ecall(a);
 }
 
-// Every round does the same: a load, a store, a multiplication, two additions and a branch, on one
-// line of the cache.
+// Every round executes a load, a store, a multiplication, two additions and a branch, on one line
+// of the cache.
 static inline void test_write_steady_code(tl_assembler *a, int32_t n_rounds) {
     test_fill_registers(a);
     tl_asm_load_constant(a, TL_S1, (uint64_t)n_rounds);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From what watchers found to rows: errors, their mean and their distribution, looks and slow-down,
-// on made-up results whose rows were worked out on paper; the distribution also against a naive
-// model.
+// Conversion of results to rows: errors, their mean and distribution, readings and slowdown. The
+// results are invented, and the rows were computed on paper. A naive model also checks the
+// distribution.
 #include <math.h>
 
 #include "compare/rows.h"
@@ -78,7 +78,7 @@ static void test_a_design_s_row_adds_up(void **state) {
     found(0, 0, 100, 100, 1);
     found(0, 1, 120, 100, 0.5); // shares a counter
     found(0, 2, 3, 0, 1);
-    found(1, 0, 150, 100, 1); // of phase 1 only its error is told
+    found(1, 0, 150, 100, 1); // phase 1 contributes its error only
     results[0].n_looks = 8;
     results[0].first_look_cycles = 77;
     results[0].by_reader = (tl_compare_events_added){2001, 3001, 3, 5, 7, 11, 13, 17};
@@ -143,7 +143,7 @@ static void test_quartiles_lie_between_phases(void **state) {
     assert_int_equal(row->size, sizeof *row);
     assert_string_equal(row->event, tl_watchables[0].name);
     assert_true(row->has_value);
-    assert_int_equal(row->value, 130); // of phase 0, as what follows
+    assert_int_equal(row->value, 130); // of phase 0, like the fields below
     assert_int_equal(row->truth, 100);
     assert_int_equal(row->undisturbed, 1);
     assert_true(is_near(row->error, 0.3) && row->time_counted == 0.25);

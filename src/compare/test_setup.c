@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From options to a setup: what is chosen when nothing is said, what a machine gets, what is
-// refused; and how the run without a reader ended.
+// Conversion of options to a setup: defaults, additions to a machine, refusals, and the end of the
+// run without a reader.
 #include <signal.h>
 
 #include "base/bits.h"
@@ -218,7 +218,7 @@ static void test_the_facts_are_those_of_the_run_alone(void **state) {
         // Of the whole run: all cycles, and an addition a round and a few.
         assert_int_equal(c->values[0].undisturbed, f->cycles);
         assert_in_range(c->values[3].undisturbed, f->instructions / 2, f->instructions / 2 + 8);
-        assert_int_equal(c->n_fabrics + c->n_spreads, 0); // no sweeps were asked for
+        assert_int_equal(c->n_fabrics + c->n_spreads, 0); // the options exclude sweeps
         tl_comparison_release(c);
         unlink(path);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the sweep over events must show whatever the numbers are.
+// Properties of the sweep over events that hold for any numbers.
 #include "compare/setup.h"
 #include "compare/sweep.h"
 #include "compare/test_rig.h"

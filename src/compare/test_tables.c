@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The tables beside the watched runs: who can read, what a read takes, what each design offers.
-// Expectations are those of the privileged manual (mcounteren, scounteren, page and PMP faults), of
-// docs/dhpc.md (useren) and of the latencies in the machine's description.
+// Tables beside the watched runs: access rights, read cost and capacity of each design. Expected
+// values come from the privileged manual (mcounteren, scounteren, page and PMP faults), from
+// docs/dhpc.md (useren) and from the latencies in the machine's description.
 #include "compare/accesses.h"
 #include "compare/privileges.h"
 #include "compare/setup.h"
@@ -128,7 +128,7 @@ static void test_a_read_takes_what_the_machine_says(void **state) {
     assert_int_equal(row->dtlb_accesses, 6);
     assert_true(row->first_cycles > row->next_cycles + row->first_setup_cycles);
     assert_int_equal(row->first_instructions, row->next_instructions + row->first_setup_instructions);
-    for (uint32_t i = 0; i < comparison->n_accesses; i++) { // who is let in has executed it: a trap of 5 cycles, CSRs of 4 more
+    for (uint32_t i = 0; i < comparison->n_accesses; i++) { // a granted process has executed the grant: a trap of 5 cycles, CSRs of 4 more
         row = &comparison->accesses[i];
         assert_true(row->first_setup_instructions >= 13);
         assert_true(row->first_setup_cycles > row->first_setup_instructions + 5 + 5 * 4);

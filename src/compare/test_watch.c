@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Watched runs one by one: what is the program's and what the reader's, when looks come, who is on
-// a counter in each turn, and what a look takes. Programs run straight and at a steady pace, so
-// that expectations can be worked out.
+// Watched runs one by one: shares of program and reader, times of readings, events on counters per
+// turn, and cost of a reading. Programs run straight at a steady pace, because expected values must
+// be computable.
 #include <math.h>
 
 #include "base/bits.h"
@@ -46,8 +46,8 @@ static tl_watch_result watched(const tl_compare_setup *setup, uint32_t design, u
 static const char turning[] =
     "integer_load,integer_store,integer_multiply,conditional_branch,integer_arithmetic"; // five share two counters
 
-// Whether the program ends by itself or after so many instructions: what is not the reader's is the
-// same in every run.
+// The program's own counts are equal in every run, whether the program ends by itself or by the
+// limit.
 static void test_the_reader_s_instructions_are_its_own(void **state) {
     (void)state;
     static const tl_engine engines[] = {TL_ENGINE_STEP, TL_ENGINE_BLOCK, TL_ENGINE_FASTEST};
@@ -78,7 +78,7 @@ static void test_the_reader_s_instructions_are_its_own(void **state) {
         }
 }
 
-// The first look, then one whenever an interval is over, and one where the bound is.
+// Readings come at the start, at the end of each interval, and at the bound.
 static void test_looks_come_at_the_interval(void **state) {
     (void)state;
     static const uint64_t intervals[] = {10000, 37000}, bounds[] = {100000, 0};
@@ -127,7 +127,7 @@ static void test_phases_are_spread_over_the_rotation(void **state) {
     tl_compare_setup_done(&setup);
 }
 
-// Two looks: the two events at the front of the rotation were on the counters, and nobody else.
+// With two readings, only the two events at the front of the rotation were on the counters.
 static void test_a_phase_begins_with_its_event(void **state) {
     (void)state;
     tl_compare_options options = test_options(path);
@@ -151,9 +151,8 @@ static void test_a_phase_begins_with_its_event(void **state) {
     tl_compare_setup_done(&setup);
 }
 
-// Five events on two counters: each has a counter two fifths of the time, all together two
-// counters; and what a steady program does in two fifths of the time, times five halves, is what it
-// does.
+// Five events share two counters: each event is counted two fifths of the time. Two fifths of a
+// steady program's count, times five halves, equal the whole count.
 static void test_an_estimate_is_scaled_by_the_time_on_a_counter(void **state) {
     (void)state;
     char steady[64];
@@ -170,13 +169,13 @@ static void test_an_estimate_is_scaled_by_the_time_on_a_counter(void **state) {
             fail_msg("%s: %llu of %llu", setup.events[i]->name, (unsigned long long)r.events[i].value,
                      (unsigned long long)r.events[i].truth);
     }
-    assert_true(sum > 1.6 && sum < 2); // less than two: while the reader turns nobody counts
+    assert_true(sum > 1.6 && sum < 2); // less than two: no counter runs while the reader rotates
     tl_compare_setup_done(&setup);
     unlink(steady);
 }
 
-// The truth is what happened between the start and the last read of a counter: of the program,
-// which is known, and the reader's own share.
+// The truth covers the time from the start to the last read of a counter: the program's known count
+// plus the reader's share.
 static void test_the_truth_is_the_program_s_and_the_reader_s(void **state) {
     (void)state;
     char steady[64];
@@ -193,7 +192,7 @@ static void test_the_truth_is_the_program_s_and_the_reader_s(void **state) {
         tl_comparison *c = test_compare(&options);
         assert_int_equal(c->values[0].value, c->values[0].truth);
         assert_int_equal(c->values[1].value, c->values[1].truth);
-        if (d != 1) { // a multiplication a round, up to the last look; readers multiply nothing
+        if (d != 1) { // a multiplication a round, up to the last reading; readers multiply nothing
             assert_in_range(c->values[0].truth, N_ROUNDS - 10000, N_ROUNDS);
             assert_int_equal(c->values[0].undisturbed, N_ROUNDS);
             // Of two events of u74 the counters run through; of dhpc they count since reset.
@@ -205,8 +204,8 @@ static void test_the_truth_is_the_program_s_and_the_reader_s(void **state) {
     unlink(steady);
 }
 
-// Which event is on a counter first changes nothing in the instructions of the reader: so each
-// truth is the same number, whether its tally is one that front-ends hold back or not.
+// The first event on a counter does not change the reader's instructions. Each truth is therefore
+// one number, whether or not front-ends hold the tally back.
 static void test_the_truth_does_not_depend_on_who_is_counted_first(void **state) {
     (void)state;
     static const char *const lists[] = {"integer_load,conditional_branch,integer_multiply,instruction_cache_miss,dtlb_miss,itlb_miss",
@@ -261,9 +260,9 @@ static void test_a_look_takes_no_right_from_the_program(void **state) {
     unlink(clock);
 }
 
-// Stores and uncached accesses of a look, on paper: the stub keeps t0, pc and sp, and t0 again when
-// it is called back; the reader t0 to t2 and a register for each value; then values go to memory.
-// The first look also sets up: of ccache a selector and a counter each, and a mark.
+// Stores and uncached accesses of a reading, computed on paper. The stub saves t0, pc and sp, and
+// t0 again at the call back. The reader saves t0 to t2 and a register per value, then stores the
+// values. The first reading of ccache also writes a selector and a counter per event, and a mark.
 static void test_a_look_stores_what_it_must(void **state) {
     (void)state;
     static const char *const lists[] = {"l2_read", "l2_read,l2_write", "l2_read,l2_readmiss,l2_write,l2_writeback"};
@@ -278,15 +277,15 @@ static void test_a_look_stores_what_it_must(void **state) {
         // Two slices: as many values of each, and how each request went in two words.
         assert_int_equal(fabric.by_reader.uncached, 0);
         assert_int_equal(fabric.by_reader.l1d_writes, (4 + 3 + n + 2 * (n + 2)) * fabric.n_looks);
-        // Loads: one when it enters and three when it leaves, the reader's registers, of ccache the
-        // mark; and those of page walks, which are fewer than fifty a look.
+        // Loads: one at entry, three at exit, the reader's registers, and the mark of ccache. Page
+        // walks add fewer than fifty per reading.
         assert_in_range(bus.by_reader.l1d_reads, (4 + 3 + n + 1) * bus.n_looks, (4 + 3 + n + 1 + 50) * bus.n_looks);
         assert_in_range(fabric.by_reader.l1d_reads, (4 + 3 + n) * fabric.n_looks, (4 + 3 + n + 50) * fabric.n_looks);
         const tl_watch_result *const both[] = {&bus, &fabric};
-        for (int k = 0; k < 2; k++) { // every line that a first-level cache asked for is a read of the second level
+        for (int k = 0; k < 2; k++) { // every line requested by a first-level cache is a read of the second level
             const tl_compare_events_added *a = &both[k]->by_reader;
             assert_int_equal(a->l2_reads, a->l1d_misses + a->l1i_misses);
-            assert_in_range(a->l1i_misses, 3, 20 * both[k]->n_looks); // the first look finds none of its lines
+            assert_in_range(a->l1i_misses, 3, 20 * both[k]->n_looks); // the first reading misses all lines
             assert_in_range(a->l1d_misses, 4, 20 * both[k]->n_looks);
             assert_in_range(a->cycles, a->instructions, 50 * a->instructions);
             assert_in_range(both[k]->first_look_cycles, 500, 5000);

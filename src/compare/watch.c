@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The interrupt, the tables, the stepping and the accounts of a look; see watch.h.
+// Interrupt, page tables, stepping and accounts of a reading; see watch.h.
 #include "compare/watch.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ enum {
     KERNEL_T0 = 0, // in the kernel's data
     KERNEL_PC = 8,
     KERNEL_SP = 16,
-    MAX_STEPS = 1000000, // of a look: it takes some hundreds
+    MAX_STEPS = 1000000, // of a reading, which takes some hundreds
     ROOT_INDEX = 128,
     PTE_BYTES = 8,
 };
@@ -55,7 +55,7 @@ void tl_watch_restore(tl_assembler *a, uint32_t first, uint32_t last) {
 uint64_t tl_watch_truth(const tl_watch *w, const tl_sources *sources) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < sources->n_cells; i++)
-        sum += w->world.machine->tally[sources->cells[i]];
+        sum += w->environment.machine->tally[sources->cells[i]];
     return sum;
 }
 
@@ -122,11 +122,11 @@ static void set_registers(const tl_watch *w) {
     h->port->protection_changed(h);
 }
 
-// ---- A look.
+// ---- A reading.
 
 static tl_compare_events_added account(const tl_watch *w) {
     const tl_hart *h = w->hart;
-    const tl_machine *machine = w->world.machine;
+    const tl_machine *machine = w->environment.machine;
     const uint64_t *t = h->tally;
     tl_compare_events_added sum = {.instructions = h->instret,
                                    .cycles = h->now,
@@ -179,7 +179,7 @@ static tl_status execute(tl_watch *w, tl_error *err) {
     h->is_privileged = true;
     tl_take_interrupt(h, TL_IRQ_STI);
     for (uint32_t n = 0; status == TL_OK && is_reader(h); n++)
-        status = n < MAX_STEPS ? step(w, err) : tl_compare_too_slow(w->design, w->world.setup, "a look", err);
+        status = n < MAX_STEPS ? step(w, err) : tl_compare_too_slow(w->design, w->environment.setup, "a look", err);
     h->is_privileged = false;
     h->run_vline = TL_NO_LINE;
     return status;
@@ -187,11 +187,11 @@ static tl_status execute(tl_watch *w, tl_error *err) {
 
 static tl_status look(tl_watch *w, tl_error *err) {
     tl_hart *h = w->hart;
-    tl_machine *machine = w->world.machine;
+    tl_machine *machine = w->environment.machine;
     uint64_t ram_end = TL_RAM_BASE_PADDR + machine->config.ram_bytes;
     if (!h->client)
-        return TL_OK; // nothing of the program is there: nobody looks
-    if (TL_RAM_BASE_PADDR + tl_os_peak_bytes(w->world.os) + TL_WATCH_BYTES > ram_end)
+        return TL_OK; // no part of the program is mapped there: no reading
+    if (TL_RAM_BASE_PADDR + tl_os_peak_bytes(w->environment.os) + TL_WATCH_BYTES > ram_end)
         return tl_fail(err, TL_EINVAL, "the program uses all of ram = %llu bytes, nothing is left for the reader; give the machine more",
                        (unsigned long long)machine->config.ram_bytes);
     uint64_t *root = (uint64_t *)(void *)tl_machine_ram(machine, (h->context & ((UINT64_C(1) << 44) - 1)) << TL_PAGE_LOG2);
@@ -203,8 +203,8 @@ static tl_status look(tl_watch *w, tl_error *err) {
     h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
     root[ROOT_INDEX] = pte_of(w->base_paddr + TL_WATCH_TABLES, TL_PTE_V);
     tl_machine_sync(machine);
-    if (w->design->watch->look_begins)
-        w->design->watch->look_begins(w);
+    if (w->design->watch->reading_begins)
+        w->design->watch->reading_begins(w);
     tl_compare_events_added before = account(w);
     tl_status status = execute(w, err);
     tl_machine_sync(machine);
@@ -213,11 +213,11 @@ static tl_status look(tl_watch *w, tl_error *err) {
     h->break_pc[0] = break_pc[0];
     h->break_pc[1] = break_pc[1];
     h->skip_break = skip_break;
-    w->world.reader_insns += after.instructions - before.instructions;
+    w->environment.reader_insns += after.instructions - before.instructions;
     uint64_t look_cycles = after.cycles - before.cycles;
     if (w->result->n_looks++ == 0)
         w->result->first_look_cycles = look_cycles; // the interval begins behind it
-    else if (tl_compare_is_outgrown(w->world.setup->interval_cycles, look_cycles))
+    else if (tl_compare_is_outgrown(w->environment.setup->interval_cycles, look_cycles))
         w->result->outgrown_by_cycles = look_cycles;
     add_account(&w->result->by_reader, &before, &after);
     if (status == TL_OK && h->pc != pc)
@@ -228,9 +228,9 @@ static tl_status look(tl_watch *w, tl_error *err) {
 // ---- The run.
 
 static tl_status find_truths(tl_watch *w, tl_error *err) {
-    const tl_compare_setup *setup = w->world.setup;
+    const tl_compare_setup *setup = w->environment.setup;
     for (uint32_t i = 0; i < setup->n_events; i++) {
-        tl_status status = tl_sources_resolve(setup->events[i]->sources, &w->world.machine->probe, 0, &w->arena, &w->truths[i], err);
+        tl_status status = tl_sources_resolve(setup->events[i]->sources, &w->environment.machine->probe, 0, &w->arena, &w->truths[i], err);
         if (status != TL_OK)
             return status;
     }
@@ -238,12 +238,12 @@ static tl_status find_truths(tl_watch *w, tl_error *err) {
 }
 
 static tl_status open_watch(tl_watch *w, const tl_compare_setup *setup, tl_error *err) {
-    tl_status status = tl_world_open(setup, &w->world, err);
+    tl_status status = tl_environment_open(setup, &w->environment, err);
     if (status != TL_OK)
         return status;
     if (w->design->pmu->window_bytes > TL_WATCH_WINDOW_BYTES)
         return tl_fail(err, TL_EINVAL, "the registers of %s take more addresses than a reader has for them", w->design->name);
-    w->hart = w->world.machine->harts[0];
+    w->hart = w->environment.machine->harts[0];
     w->base_paddr = TL_RAM_BASE_PADDR + setup->config.ram_bytes - TL_WATCH_BYTES;
     make_tables(w);
     set_registers(w);
@@ -255,28 +255,28 @@ static tl_status open_watch(tl_watch *w, const tl_compare_setup *setup, tl_error
 }
 
 static void take_account_of_run(tl_watch *w) {
-    const tl_machine *machine = w->world.machine;
+    const tl_machine *machine = w->environment.machine;
     for (uint32_t i = 0; i < machine->n_harts; i++)
         w->result->run_instructions += machine->harts[i]->instret;
-    w->result->run_cycles = tl_world_cycles(&w->world);
+    w->result->run_cycles = tl_environment_cycles(&w->environment);
     for (const tl_compare_design_type *const *design = tl_compare_designs; *design; design++)
         if ((*design)->take_overheard)
             (*design)->take_overheard(machine, w->result);
 }
 
-// The first look comes before the program's first instructions, so that what is counted from then
-// on is all of it.
+// The first reading precedes the program's first instructions, because the counts must cover them
+// all.
 static tl_status run(tl_watch *w, tl_error *err) {
-    const tl_compare_setup *setup = w->world.setup;
-    tl_status status = tl_world_run(&w->world, UINT64_MAX, 1, err);
+    const tl_compare_setup *setup = w->environment.setup;
+    tl_status status = tl_environment_run(&w->environment, UINT64_MAX, 1, err);
     uint64_t next = setup->interval_cycles;
-    if (status == TL_OK && !w->world.has_ended)
+    if (status == TL_OK && !w->environment.has_ended)
         status = look(w, err);
     next = w->hart->now + w->first_cycles;
-    while (status == TL_OK && !w->world.has_ended && w->result->outgrown_by_cycles == 0) {
-        status = tl_world_run(&w->world, next, UINT64_MAX, err);
+    while (status == TL_OK && !w->environment.has_ended && w->result->outgrown_by_cycles == 0) {
+        status = tl_environment_run(&w->environment, next, UINT64_MAX, err);
         next += setup->interval_cycles;
-        bool is_alive = !w->world.has_ended || w->world.is_bounded; // the last look is where the bound is
+        bool is_alive = !w->environment.has_ended || w->environment.is_bounded; // the last reading is at the bound
         if (status == TL_OK && is_alive)
             status = look(w, err);
     }
@@ -323,12 +323,12 @@ tl_status tl_watch_run(const tl_compare_setup *setup, uint32_t design, uint32_t 
     if (is_whole && status == TL_OK)
         status = w.design->watch->finish(&w, err);
     if (status == TL_OK) {
-        tl_machine_sync(w.world.machine);
-        status = tl_machine_check_identities(w.world.machine, err);
+        tl_machine_sync(w.environment.machine);
+        status = tl_machine_check_identities(w.environment.machine, err);
     }
-    if (w.world.machine)
+    if (w.environment.machine)
         take_account_of_run(&w);
-    tl_world_close(&w.world);
+    tl_environment_close(&w.environment);
     tl_arena_done(&w.arena);
     return status;
 }

@@ -31,8 +31,8 @@ typedef struct tl_value {
 typedef struct tl_formula tl_formula; // lives in the arena it was compiled into
 
 enum { TL_ALL_HARTS = -1 };
-// `values`: one number per cell. `hart` >= 0 counts only what that hart did; a formula that needs
-// more than that is missing then.
+// `values`: one number per cell. `hart` >= 0 counts that hart only; a formula that needs
+// other counts is then missing.
 tl_value tl_formula_eval(const tl_formula *formula, const uint64_t *values, int hart);
 
 // A formula that is nothing but a sum of totals: its cells, for printing per unit. 0: it is more
@@ -45,7 +45,7 @@ typedef struct tl_owned_cell {
     int hart;
 } tl_owned_cell;
 
-// What a name in a formula stands for; all pointers into memory that outlives the formula.
+// Meaning of a name in a formula. All pointers lead to memory that outlives the formula.
 typedef struct tl_leaf {
     enum { TL_LEAF_SLOTS, TL_LEAF_CONSTANT, TL_LEAF_FORMULA } kind;
     const tl_cell *cells; // SLOTS: summed
@@ -55,7 +55,7 @@ typedef struct tl_leaf {
     uint64_t constant, hart_constant; // CONSTANT: for all harts, for one
     const tl_formula *formula;
 } tl_leaf;
-// `ctx` is what tl_formula_compile was given. TL_ENOENT: no such name.
+// `ctx` comes from tl_formula_compile. TL_ENOENT: no such name.
 typedef tl_status tl_leaf_fn(void *ctx, const char *name, tl_leaf *ret_leaf, tl_error *err);
 
 // TL_EFORMAT: not a formula, with the column. Whatever `find` fails with is passed on.

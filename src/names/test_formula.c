@@ -9,7 +9,7 @@
 #include "base/bits.h"
 #include "base/testing.h"
 
-// Names of a small world: cells 0..3 hold a0, a1 (harts 0 and 1), and two shared cells s and big.
+// Names of a test machine: cells 0..3 hold a0, a1 (harts 0 and 1), and two shared cells s and big.
 enum { A0, A1, S, BIG, N_SLOTS };
 static const uint64_t values[N_SLOTS] = {7, 11, 13, UINT64_MAX};
 
@@ -80,7 +80,7 @@ static void test_integers_are_exact(void **state) {
         {__LINE__, "1 == 1.0", 1},
         {__LINE__, "1 != 2", 1},
         {__LINE__, "1 and 0 or 1", 1},
-        {__LINE__, "0 and 1 / 0", 0}, // the right side is not looked at
+        {__LINE__, "0 and 1 / 0", 0}, // the right side is not evaluated
         {__LINE__, "1 or 1 / 0", 1},
         {__LINE__, "4 if a > 100 else 5 if a > 10 else 6", 5},
         {__LINE__, "ifs if ifs else 1", 5}, // keywords are whole words

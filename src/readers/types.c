@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What reads PMU designs, in the order of the build's list.
+// Readers of PMU designs, in the order of the build's list.
 #include "session/source.h"
 
 #define SOURCE(name) extern const tl_source_type tl_source_##name;

@@ -37,7 +37,7 @@ typedef struct tl_member {
     tl_member_kind kind;
     uint16_t offset;
     uint16_t guard; // offset of a bool without which there is nothing, or TL_MEMBER_ALWAYS
-    bool is_key;    // tells the rows of a section apart
+    bool is_key;    // distinguishes rows of a section
 } tl_member;
 
 typedef struct tl_section {

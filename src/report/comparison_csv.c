@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Comparisons for spreadsheets, in long form: a line for each number, always the same five columns.
-// What tells rows of a section apart, besides the design, stands in `subject`.
+// Comparisons for spreadsheets, in long form: a line per number, always five columns. `subject`
+// distinguishes rows of one design.
 #include <inttypes.h>
 #include <string.h>
 

@@ -77,7 +77,7 @@ void tl_comparison_put_events(const tl_comparison *c, FILE *stream) {
 
 // ---- Costs of a read
 
-// The machine has no more counters than were read before: the same row again.
+// The machine has no more counters than the previous row read: the row would repeat.
 static bool is_repeated_access(const tl_comparison *c, uint32_t index) {
     const tl_compare_access_row *row = &c->accesses[index];
     for (const tl_compare_access_row *other = c->accesses; other < row; other++)
@@ -110,7 +110,7 @@ void tl_comparison_put_accesses(const tl_comparison *c, FILE *stream) {
     }
 }
 
-// ---- Who can read
+// ---- Access rights
 
 static bool is_same_try(const tl_compare_privilege_row *a, const tl_compare_privilege_row *b) {
     return a->design == b->design && !strcmp(a->what, b->what) && !strcmp(a->grant, b->grant);

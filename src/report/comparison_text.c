@@ -21,9 +21,9 @@ typedef enum cell_kind {
     CELL_ACCOUNT_U64,
     CELL_MILLI,
     CELL_OF,       // "5 of 16"
-    CELL_PER_LOOK, // a u64 over all looks
+    CELL_PER_LOOK, // a u64 over all readings
     CELL_CHANGE,   // a double as "+0.60 %"
-    CELL_ERROR,    // the same, 0 is "exact"
+    CELL_ERROR,    // 0 is "exact"
     CELL_NONE,     // an empty line
 } cell_kind;
 

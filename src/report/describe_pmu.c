@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One PMU design in full, as its tables have it: presets, registers bit by bit, events.
-// docs/ref/pmu-*.md are what this prints.
+// One PMU design from its tables: presets, registers bit by bit, events. docs/ref/pmu-*.md contain
+// this output.
 #include <inttypes.h>
 #include <string.h>
 

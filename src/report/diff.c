@@ -129,7 +129,7 @@ static tl_status put_json(const tl_diff *diff, bool with_equal, FILE *stream, tl
         bool is_shown = tl_diff_line_is_shown(diff, line, with_equal);
         n_equal += tl_diff_line_is_equal(line);
         if (!is_shown && (!line->same_as || diff->has_selection || (!with_equal && tl_diff_line_is_equal(line))))
-            continue; // other names of one thing are for programs, which look for one of them
+            continue; // synonyms are for programs, which need one of them
         tl_json_begin_object(&json, NULL);
         tl_json_string(&json, "type", row->is_metric ? "metric" : "event");
         tl_json_string(&json, row->is_metric ? "metric" : "event", row->name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What has a name, for people, programs and documents.
+// Listings of names for people, programs and documents.
 #include <string.h>
 
 #include "base/json.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a report format provides, and the little that formats share. The functions of tally/report.h
-// are a thin face over this.
+// Interface of report formats, and their shared functions. tally/report.h wraps these functions.
 #ifndef TL_REPORT_REPORT_H
 #define TL_REPORT_REPORT_H
 

@@ -120,7 +120,7 @@ static const char *truth_text(const tl_row *row, char text[TL_NUMBER_BYTES]) {
     return value_text(&truth, text);
 }
 
-// What the PMU reports, for how much of the time it looked, and how wrong it is.
+// Value of the PMU, time on a counter, and error.
 static void put_pmu(tl_reporter *reporter, const tl_result *result) {
     FILE *stream = reporter->stream;
     bool scopes = has_scopes(reporter, result);
@@ -219,7 +219,7 @@ static void put_metrics(tl_reporter *reporter, const tl_result *result) {
         put_splits(reporter, result);
 }
 
-// What could move the cursor is shown as a question mark.
+// Characters that could move the cursor become question marks.
 static void put_plain(FILE *stream, const char *text) {
     for (; *text; text++)
         fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);

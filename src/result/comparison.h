@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a comparison found: a plain value, independent of the machines it comes from.
-// tally/compare.h explains every row.
+// Result of a comparison: a value, independent of the machines it comes from. tally/compare.h
+// explains every row.
 #ifndef TL_RESULT_COMPARISON_H
 #define TL_RESULT_COMPARISON_H
 

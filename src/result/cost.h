@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a design of counters costs in hardware, part by part, and what other designs of the same
-// reach would: a plain value for reports.
+// Hardware cost of a PMU design, part by part, beside other designs of equal reach: a value for
+// reports.
 #ifndef TL_RESULT_COST_H
 #define TL_RESULT_COST_H
 

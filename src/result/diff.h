@@ -13,7 +13,7 @@ typedef struct tl_diff_line {
     const char *region;           // that it counts, or NULL: the whole run
     bool lacks_region;            // one result has no row of that region
     const char *failed_gate;      // as given, or NULL
-    const char *same_as;          // an earlier row of the scope that counts the same under another name, or NULL
+    const char *same_as;          // an earlier row of the scope with equal cells under another name, or NULL
     bool is_wanted;               // by name, with tl_diff_choose
 } tl_diff_line;
 
@@ -32,12 +32,13 @@ struct tl_diff {
     uint32_t n_regions;
 };
 
-// Events that sum the same totals by `names` are the same. They are the names of a machine that has
-// two of everything, because there one instance differs from the sum. The diff does not keep them.
+// Events are equal if they sum equal totals by `names`. `names` belongs to a machine with two
+// instances of everything, because there one instance differs from the sum. The diff does not keep
+// `names`.
 TL_MUST_CHECK tl_status tl_diff_make(const tl_result *before, const tl_result *after, tl_catalogue *names, const char *const *gates,
                                      tl_diff **ret_diff, tl_error *err);
-// Names or globs, separated by commas: only what they name is shown, and what breaks a gate.
-// TL_ENOENT: neither result has it.
+// `names` are names or globs, separated by commas. The diff shows their rows and rows that break a
+// gate. TL_ENOENT: no result has the name.
 TL_MUST_CHECK tl_status tl_diff_choose(tl_diff *diff, const char *names, tl_error *err);
 void tl_diff_release(tl_diff *diff); // NULL is fine
 

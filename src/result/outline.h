@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An outline: what all results of one run share, the heading and what makes rows of totals. A
-// session makes it before the run. Afterwards only loading the program adds to it: the heading's
-// digests. It owns its names, formulas and text, and lives as long as a result of it.
+// An outline holds the parts common to all results of one run: the heading and the sources of rows.
+// A session makes it before the run. Loading the program adds the heading's digests. It owns names,
+// formulas and text, and lives as long as a result of it.
 #ifndef TL_RESULT_OUTLINE_H
 #define TL_RESULT_OUTLINE_H
 
@@ -19,7 +19,7 @@ typedef struct tl_outline_event {
 
 typedef struct tl_counted { // an event that a PMU counts while the program runs
     const char *name, *unit, *meaning;
-    const tl_formula *truth;     // what the name means; NULL: the totals that `cells` sum
+    const tl_formula *truth;     // formula of the name; NULL: the sum of `cells`
     const tl_cell *const *cells; // by hart
     const uint32_t *n_cells;     // by hart
 } tl_counted;

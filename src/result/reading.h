@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a reader found in counters of a machine that stands still: a plain value, independent of the
-// machine it comes from. tally/reading.h explains it.
+// Values of a reader on a stopped machine, independent of that machine. tally/reading.h explains
+// them.
 #ifndef TL_RESULT_READING_H
 #define TL_RESULT_READING_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A result: what was run on what, one row for each count and metric, how the run ended. A plain
-// value; reports read nothing else.
+// A result: program, machine, one row per count and metric, and the end of the run. Reports read
+// nothing else.
 #ifndef TL_RESULT_H
 #define TL_RESULT_H
 
@@ -31,7 +31,7 @@ typedef struct tl_row {
     const char *group;   // events: the unit type or ""; metrics: their group
     const char *metric;  // events: the metric to show beside it, or NULL
     bool is_metric;
-    bool is_pmu; // what a PMU would have reported: value, and
+    bool is_pmu; // a count that a PMU would report: value, and
     tl_row_pmu pmu;
     const char *region; // tl_result_region.name, or NULL
     unsigned detail;    // the text report shows it from this level on: 0 always, 1 with -d unless it is 0, 2 with -dd
@@ -61,7 +61,7 @@ typedef struct tl_header {
     const char *const *env;  // the same
     const char *engine;      // "interp"
     bool is_read_at_end;     // with pmu: by a reader on the machine; else by a driver while the program ran
-    const char *pmu;         // "NAME:PRESET": counts are what that PMU would have reported; NULL: they are the truth
+    const char *pmu;         // "NAME:PRESET": counts are those of that PMU; NULL: the truth
     const char *interval;    // "none", "instructions", "cycles", "ns"
     uint64_t interval_length;
     const char *roi_start, *roi_stop; // or NULL
@@ -78,7 +78,7 @@ typedef struct tl_header {
 } tl_header;
 
 typedef struct tl_result_region {
-    const char *name;         // "f..g", or what the program named it
+    const char *name;         // "f..g", or the program's own name for it
     const char *start, *stop; // or NULL
     uint32_t key;             // which of the run's, in whatever result
     uint64_t n_visits;        // completed or begun

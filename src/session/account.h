@@ -22,7 +22,7 @@ typedef struct tl_account {
 // The design's own page, tally describe pmu NAME --cost (session/cost_maker.h).
 typedef struct tl_account_page {
     const char *title;   // "Distributed counters"
-    const char *holders; // what has the counters: "managers"
+    const char *holders; // name of the parts with counters: "managers"
     // Tells holders, counters, wired numbers, parts and remark of a machine that has the design.
     // TL_EINVAL: no counter of it is built there.
     TL_MUST_CHECK tl_status (*fill)(const tl_machine *machine, struct tl_cost *cost, tl_error *err);
@@ -36,7 +36,7 @@ typedef struct tl_account_type {
     void (*complete)(tl_config *config); // gives a description counters of the design if it lacks them
     // Of a machine that has the design.
     TL_MUST_CHECK tl_status (*of_machine)(const tl_machine *machine, tl_account *ret_account, tl_error *err);
-    // Of such a design that counts so many events at once. NULL: it is not told.
+    // Account of the design with so many events at once. NULL: not available.
     tl_account (*of_counters)(uint32_t n_counters, uint32_t n_harts);
     const char *kind;            // "in the core": where such a design has its counters
     const char *as_built;        // the same with the chip that has it, for pages of other designs; NULL: they leave it out

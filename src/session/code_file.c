@@ -177,8 +177,8 @@ static tl_status open_file(tl_code_file *file, tl_error *err) {
         snprintf(file->path, sizeof file->path, "/tmp/perf-%d.map", (int)file->pid);
     else
         snprintf(file->path, sizeof file->path, "jit-%d.dump", (int)file->pid);
-    // Left over from a process of that number, or laid there by somebody else: a file of ours takes
-    // its place.
+    // The file is a leftover of an equal process number, or another user's. The new file replaces
+    // it.
     if (unlink(file->path) != 0 && errno != ENOENT)
         return tl_fail(err, TL_EIO, "%s: %s", file->path, strerror(errno));
     file->fd = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);

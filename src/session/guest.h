@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a session drives: something that runs on a machine until it ends or reaches a limit. A Linux
-// program under the modeled kernel (guest_user.c) and system software on a board (guest_system.c)
-// are the two kinds; the session knows neither.
+// A guest runs on a machine until it ends or reaches a limit. The two kinds are a Linux program
+// under the modeled kernel (guest_user.c) and system software on a board (guest_system.c). The
+// session knows neither.
 #ifndef TL_SESSION_GUEST_H
 #define TL_SESSION_GUEST_H
 
@@ -14,7 +14,7 @@ typedef struct tl_guest tl_guest;
 
 typedef struct tl_guest_setup { // everything is borrowed until the guest is freed
     tl_machine *machine;
-    const tl_run_options *options; // with strings of its own, and what was left open filled in
+    const tl_run_options *options; // own copies of strings, and defaults filled in
     void (*warn)(void *ctx, const char *sentence);
     bool (*wants_stop)(void *ctx);
     void (*mapped_code)(void *ctx); // names of functions may have come up

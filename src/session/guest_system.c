@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// System software on the board of system/: firmware and a kernel, or one bare-metal program.
+// System software on a board (src/board): firmware and a kernel, or one bare-metal program.
 #include "session/guest.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A Linux program under the modeled kernel of os/.
+// A Linux program under the modeled kernel (src/linux).
 #include "session/guest.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 typedef struct user {
     tl_guest guest;
     tl_os *os;
-    tl_symbols *symbols; // of the program, if somebody wants names
+    tl_symbols *symbols; // of the program, if names are needed
     uint64_t load_bias;
 } user;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes listings of what there is: machines, names, PMUs, keys.
+// Makes listings of machines, names, PMUs and keys.
 #ifndef TL_SESSION_LISTER_H
 #define TL_SESSION_LISTER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Resolving what was asked for, once.
+// Resolves the options of a run once.
 #include "session/plan.h"
 
 #include <stdio.h>
@@ -175,7 +175,7 @@ tl_status tl_plan_pmu_settings(const tl_config *config, tl_arena *arena, const c
     return !has_failed && (is_usual || *ret_text) ? TL_OK : no_memory(err);
 }
 
-// The settings that overrides, and a pmu that was asked for, made different from the machine file.
+// Settings that overrides and the requested PMU changed in the machine file.
 static tl_status list_changed(tl_plan *plan, const char *machine, tl_error *err) {
     tl_header *header = &plan->outline->header;
     const tl_setting *before;
@@ -388,7 +388,7 @@ static tl_status no_source(const tl_pmu_type *type, tl_error *err) {
     return tl_fail(err, TL_EINVAL, "nothing reads pmu %s for a report; %s can be read", type->name, text);
 }
 
-// The machine gets the PMU that was asked for.
+// Gives the machine the requested PMU.
 static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     const tl_pmu_type *type;
     const tl_pmu_preset *preset;
@@ -399,7 +399,7 @@ static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_
     return plan->source_type ? plan->source_type->configure(options, preset, &plan->config, err) : no_source(type, err);
 }
 
-// What was asked for can be done at all.
+// Checks that the options are possible.
 static tl_status check_request(const tl_run_options *options, tl_error *err) {
     if (options->kind > TL_RUN_BOOT)
         return tl_fail(err, TL_EINVAL, "there is no such kind of run");

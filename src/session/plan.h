@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a run is to do: its machine, the PMU that it reads, and the outline of its results, in which
-// the events and metrics asked for are resolved on the machine.
+// Plan of a run: the machine, the PMU to read, and the outline of results with resolved events and
+// metrics.
 #ifndef TL_SESSION_PLAN_H
 #define TL_SESSION_PLAN_H
 
@@ -28,8 +28,7 @@ TL_MUST_CHECK tl_status tl_plan_pmu_settings(const tl_config *config, tl_arena *
 // Every key of a config with its value as a description spells it, in the order of tl_key_list.
 TL_MUST_CHECK tl_status tl_plan_settings(const tl_config *config, tl_arena *arena, const tl_setting **ret_settings, tl_error *err);
 
-// The files of a run, in the order of tl_header.images: what they are for and where they lie.
-// Returns their number.
+// Files of a run, in the order of tl_header.images: role and path. Returns the number.
 typedef struct tl_image_path {
     const char *role, *path;
 } tl_image_path;

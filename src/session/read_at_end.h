@@ -7,7 +7,7 @@
 #include "result/reading.h"
 #include "session/source.h"
 
-// What is read, and what is to be said of the run that it was read from.
+// Data of the reading, and the run's facts for the report.
 typedef struct tl_reading_of {
     const tl_source_type *type; // has read_at_end
     tl_machine *machine;

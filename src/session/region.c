@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where regions begin and end. Places become breakpoints of all harts. Their set only grows, by the
-// addresses that calls return to, since the engines decode anew whenever it changes; what stops and
-// means nothing goes on.
+// Borders of regions. Places become breakpoints of all harts. The set only grows, by return
+// addresses, because engines decode anew whenever it changes. A stop without meaning continues.
 #include "session/region.h"
 
 #include <inttypes.h>
@@ -32,7 +31,7 @@ typedef struct region {
 struct tl_regions {
     tl_machine *machine;
     tl_arena *arena;
-    region *list; // as asked for, then markers by number
+    region *list; // in option order, then markers by number
     uint32_t n, n_asked;
     bool are_several, may_load_more;
     uint64_t entry_pc; // the program proper begins here, and then every name must lead somewhere; 0: it has begun
@@ -95,7 +94,7 @@ static void add_break(tl_regions *regions, uint64_t pc) {
     tl_breaks *breaks = &regions->breaks;
     if (tl_breaks_have(breaks, pc))
         return;
-    if (breaks->n == TL_MAX_BREAKS) { // forget what calls returned to, but for those under way
+    if (breaks->n == TL_MAX_BREAKS) { // drop return addresses, except those of active calls
         breaks->n = regions->n_fixed_breaks;
         for (uint32_t i = 0; i < regions->n_asked; i++) {
             const region *r = &regions->list[i];
@@ -223,8 +222,8 @@ static void leave(tl_regions *regions, region *r) {
         r->sum[i] += machine->tally[i] - r->entry[i];
 }
 
-// The call that began the visit returns: the same place on another stack, or deeper in a recursion,
-// is not meant.
+// The call that began the visit returns. A return on another stack, or deeper in a recursion, does
+// not match.
 static bool is_at_end(const region *r, const tl_hart *hart) {
     if (!r->stop.name)
         return hart->pc == r->return_pc && tl_hart_register_value(hart, TL_ROLE_STACK) == r->return_sp;
@@ -262,8 +261,8 @@ tl_status tl_regions_cross(tl_regions *regions, const tl_guest *guest, const tl_
 
 // ---- Markers.
 
-// The byte that the hart's program sees there; '\0' when its page is not there. Counts nothing: it
-// is the host that looks.
+// Byte at the hart's virtual address; '\0' if the page is not mapped. Counts nothing, because the
+// host reads it.
 static char byte_at(const tl_regions *regions, const tl_hart *h, uint64_t vaddr) {
     uint64_t paddr;
     if (!tl_memory_translate(regions->machine->memory, h, vaddr, &paddr) || paddr - TL_RAM_BASE_PADDR >= h->config->ram_bytes)

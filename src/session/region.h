@@ -18,8 +18,7 @@ typedef struct tl_regions tl_regions;
 TL_MUST_CHECK tl_status tl_regions_new(const tl_run_options *options, tl_machine *machine, tl_arena *arena, tl_regions **ret_regions,
                                        tl_error *err);
 bool tl_regions_are_several(const tl_regions *regions); // each has rows of its own in a result
-// Looks for places that have no address yet. Names that nothing has yet are no error while
-// libraries may follow.
+// Resolves places without an address. An unknown name is no error while libraries may follow.
 TL_MUST_CHECK tl_status tl_regions_resolve(tl_regions *regions, const tl_guest *guest, tl_error *err);
 void tl_regions_watch_markers(tl_regions *regions); // of the program, from now on, if the options want them
 const tl_breaks *tl_regions_breaks(const tl_regions *regions);

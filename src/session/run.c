@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Drives one run. The machine runs until the nearest thing that anyone waits for: the end of an
-// interval, a limit, the border of the region of interest. Totals are read only there, so observing
-// costs the run loop nothing.
+// Drives one run. The machine runs to the nearest stop: the end of an interval, a limit, or the
+// border of a region of interest. Totals are read at stops only, and observing costs the run loop
+// nothing.
 #include "session/run.h"
 
 #include <inttypes.h>
@@ -42,7 +42,7 @@ struct tl_session {
     tl_result *previous;  // at the end of the last interval
     uint64_t host_ns;
     tl_sampler sampler;
-    tl_code_file *code_file; // NULL: nobody profiles the host
+    tl_code_file *code_file; // NULL: no host profile
     bool has_ended;
     tl_end_reason reason;
     int status, signal;
@@ -105,7 +105,7 @@ static bool wants_stop(void *ctx) {
     return session->options.wants_stop && session->options.wants_stop(session->options.ctx);
 }
 
-// What is needed after tl_session_new has returned.
+// Copies options needed after tl_session_new has returned.
 static tl_status copy_options(tl_session *session, const tl_run_options *given, tl_error *err) {
     tl_run_options *o = &session->options;
     *o = *given;
@@ -200,15 +200,14 @@ out:
     return TL_OK;
 }
 
-// A library came up: it may have the functions that were not found before. A name that stays
-// unknown is told later.
+// A loaded library may define missing functions. A name that stays unknown is reported later.
 static void look_for_places(void *ctx) {
     tl_session *session = ctx;
     if (session->regions && session->guest)
         (void)!tl_regions_resolve(session->regions, session->guest, NULL);
 }
 
-// Names the bytes of every file, so that a report says what was counted.
+// Names the bytes of every file, because a report must identify the counted program.
 static void name_images(tl_session *session) {
     tl_header *header = &session->plan->outline->header;
     tl_image_path paths[TL_MAX_IMAGE_PATHS];
@@ -248,7 +247,7 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     return tl_regions_resolve(session->regions, session->guest, err);
 }
 
-// Totals as the user wants them: everything, or what happened inside the region of interest.
+// Totals for the user: of everything, or of the region of interest.
 static void read_totals(tl_session *session, uint64_t *ret_values) {
     const tl_machine *machine = session->machine;
     tl_machine_sync(session->machine);
@@ -289,7 +288,7 @@ static bool has_reached(const tl_session *session, uint64_t cycle) {
 
 static uint64_t at_most(uint64_t base, uint64_t more) { return more > UINT64_MAX - base ? UINT64_MAX : base + more; }
 
-// Where the interval under way ends: in instructions or in cycles; UINT64_MAX for the other.
+// End of the current interval in instructions or cycles; UINT64_MAX for the other.
 static void interval_end(const tl_session *session, uint64_t *ret_insns, uint64_t *ret_cycle) {
     *ret_insns = *ret_cycle = UINT64_MAX;
     uint64_t length = session->options.interval_length, n = session->n_intervals + 1;
@@ -419,8 +418,8 @@ static tl_status new_reading(tl_session *session, const tl_source_type *type, co
     return tl_reading_make(&of, source, ret_reading, err);
 }
 
-// Once, as soon as the program has ended. The reader counts, too: what a report says of the program
-// is from before it.
+// Reads the counters once, after the program's end. The report uses counts from before the reading,
+// because the reader counts, too.
 static tl_status read_at_end(tl_session *session, tl_error *err) {
     const tl_source_type *type = session->plan->source_type;
     if (!type || !type->read_at_end || session->left.reading || !session->guest || !session->has_ended || session->reason == TL_END_FAILED)

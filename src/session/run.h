@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One run from its options to its result: machine, program, region of interest, intervals, limits.
-// The functions are those of tally/run.h, whose comments say what they do; here they go without the
-// face of the public library.
+// One run from options to result: machine, program, region of interest, intervals, limits.
+// tally/run.h documents the functions, and src/api exports them.
 #ifndef TL_SESSION_RUN_H
 #define TL_SESSION_RUN_H
 

@@ -28,7 +28,7 @@ static void on_sample(int number, siginfo_t *info, void *context) {
     (void)number;
     tl_sampler *sampler = info->si_value.sival_ptr;
     if (info->si_code != SI_TIMER || !sampler)
-        return; // somebody else's signal
+        return; // a foreign signal
     const tl_machine *machine = sampler->machine;
     tl_host_profile *seen = &sampler->seen;
     seen->n_samples++;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where host time goes: a timer of the thread's processor time interrupts it, a signal handler
-// looks at what the front-end says it is at (tl_hart.host_phase) and at where the processor stood.
-// Nothing is done, and no signal installed, unless somebody wants to know.
+// Samples of host time. A timer of the thread's processor time raises a signal. The handler reads
+// the front-end's phase (tl_hart.host_phase) and the host's program counter. Without a request, no
+// signal handler is installed.
 #ifndef TL_SESSION_SAMPLER_H
 #define TL_SESSION_SAMPLER_H
 
@@ -18,8 +18,8 @@ typedef struct tl_sampler {
     bool is_running;
 } tl_sampler;
 
-// Around the stretches that are looked at, in the same thread; without a timer, or when the thread
-// blocks SIGPROF, there are no samples.
+// Begins and ends a sampled stretch, in one thread. Without a timer, or if the thread blocks
+// SIGPROF, no samples exist.
 void tl_sampler_begin(tl_sampler *sampler);
 void tl_sampler_end(tl_sampler *sampler);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How a PMU design is the source of a report: what `tally stat -P NAME` asks, and what of it is
-// read. Designs implement it in src/readers/<design>/source.c. A design without a row here can be
-// attached and described, but no report reads it.
+// Source of a report from a PMU design (`tally stat -P NAME`). Designs implement it in
+// src/readers/<design>/source.c. A design without a row here can be attached and described, but no
+// report reads it.
 #ifndef TL_SESSION_SOURCE_H
 #define TL_SESSION_SOURCE_H
 
@@ -26,15 +26,15 @@ typedef struct tl_source { // first member of a design's own struct; lives in th
 typedef struct tl_source_type {
     const tl_pmu_type *pmu;
     bool takes_selectors; // an event may be written rHEX, the selector itself
-    // Gives the machine what was asked for. TL_EINVAL: other options do not go with it.
+    // Configures the machine for the request. TL_EINVAL: other options conflict.
     TL_MUST_CHECK tl_status (*configure)(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err);
     // Resolves the names of events. TL_ENOENT: no such event; TL_EINVAL: this PMU cannot count it.
     TL_MUST_CHECK tl_status (*resolve)(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
                                        tl_source **ret_source, tl_error *err);
-    TL_MUST_CHECK tl_status (*check)(const tl_source *source, const tl_machine *machine, tl_error *err); // what was asked for is there
+    TL_MUST_CHECK tl_status (*check)(const tl_source *source, const tl_machine *machine, tl_error *err); // counters exist
 
-    // A reader that works while the program runs. NULL attach: there is none. Memory for it is in
-    // the arenas: of the outline what belongs to the source, of the run what belongs to the reader.
+    // A reader that works while the program runs. NULL attach: none. The outline's arena holds the
+    // source's memory; the run's arena holds the reader's.
     TL_MUST_CHECK tl_status (*attach)(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader,
                                       tl_error *err);
     void (*enable)(void *reader);
@@ -47,7 +47,7 @@ typedef struct tl_source_type {
     // everything. NULL: there is none.
     TL_MUST_CHECK tl_status (*read_at_end)(const tl_source *source, tl_machine *machine, struct tl_reading *reading, tl_error *err);
     uint64_t reader_bytes; // at the end of RAM, which it needs
-    // The rows of what read_at_end found.
+    // Makes rows of read_at_end's values.
     TL_MUST_CHECK tl_status (*rows)(const tl_source *source, const struct tl_reading *reading, tl_result *result, tl_error *err);
 } tl_source_type;
 

@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(deed, "spin"))
         return (int)(roi_work(strtoull(value, NULL, 0)) & 0);
-    if (!strcmp(deed, "hang")) { // tells when it runs
+    if (!strcmp(deed, "hang")) { // prints when it runs
         if (write(1, "ready\n", 6) != 6)
             return 1;
         for (;;)
@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
             pthread_join(threads[i], NULL);
         return 0;
     }
-    if (!strcmp(deed, "pages")) { // a load from each page that nobody touched before, and stores to them over and over
+    if (!strcmp(deed, "pages")) { // a load from each untouched page, then repeated stores to the pages
         static volatile char pages[600 * 4096];
         for (size_t i = 0; i < sizeof pages; i += 4096)
             (void)pages[i];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A bare-metal program that speaks to its host through tohost and fromhost, as riscv-tests and
-// riscv-pk do. CASE: 0 a request block writes, tells the time, is told what is wrong, and exits
-// with 7; 1 the console by bytes, input echoed to output until 'q', exit by an odd word; 2 what
-// nobody knows; 3 a request without an answer, because there is no fromhost; 4 the block of
-// `exit_group`.
+// A bare-metal program that uses tohost and fromhost, as riscv-tests and riscv-pk do. CASE 0: a
+// request block writes, gets the time, gets errors, and exits with 7. 1: console by bytes, input
+// echoed to output until 'q', exit by an odd word. 2: an unknown request. 3: a request without an
+// answer, because fromhost is missing. 4: the block of `exit_group`.
 #include <stdint.h>
 
 typedef uint64_t u64;

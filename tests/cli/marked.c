@@ -29,8 +29,7 @@ __asm__("rounds:\n\tadd a1, a1, a0\n\taddi a0, a0, -1\n\tbnez a0, rounds\n\tret\
 
 static const char outer[] = "outer";
 
-// What names the first region: with a page table, an address that has no RAM behind it without the
-// table.
+// Name of the first region. With a page table: an address without RAM when the table is off.
 static const char *name_of_outer(void) {
 #ifdef KERNEL
     // Sv39, pages of 1 GiB: RAM at its own address, and once more at 1 GiB. V, R, W, X, A, D.

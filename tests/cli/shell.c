@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Has its arguments run by the shell, one after another, and says what it was told.
+// Lets the shell run each argument, and prints the results.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The public library as a program uses it: order of calls, two runs side by side, intervals,
-// subtraction, reports read back. TALLY_GUEST names a RISC-V program; without one only what needs
-// none is tested.
+// The public library as used by a program: order of calls, two parallel runs, intervals,
+// subtraction, reports read back. TALLY_GUEST names a RISC-V program. Without it, only tests
+// without a program run.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void test_calls_out_of_order_are_refused(void **state) {
     tl_run_options_init(&options);
     assert_int_equal(tl_run_new(&options, &run, &err), TL_EINVAL); // no program
     options.program = "/no/such/program";
-    assert_int_equal(tl_run_new(&options, &run, NULL), TL_OK); // errors are optional; the program is not looked at yet
+    assert_int_equal(tl_run_new(&options, &run, NULL), TL_OK); // errors are optional; tl_run_new does not open the program
     assert_int_equal(tl_run_advance(run, 1, &after, &err), TL_EINVAL);
     assert_int_equal(tl_run_load(run, &err), TL_ENOENT);
     assert_non_null(strstr(err.text, "/no/such/program"));
@@ -270,7 +270,7 @@ static void test_wishes_that_contradict_each_other_are_refused(void **state) {
         if (tl_run_new(&options, &run, &err) != rows[i].status || !strstr(err.text, rows[i].word))
             fail_msg("row %zu: %s", i, err.text);
     }
-    // A kernel that is not there is told by tl_run_load; bios and all else need not be looked at.
+    // tl_run_load reports a missing kernel before it needs bios or other files.
     tl_run_options options;
     tl_run *run = NULL;
     tl_error err = {0};
@@ -355,7 +355,7 @@ static tl_comparison *compared(const char *designs, const char *events) {
     return comparison;
 }
 
-// What each PMU design offers; -P and tl_list_new name the same ones.
+// Capabilities of each PMU design; -P and tl_list_new name equal designs.
 static void test_pmu_designs_say_what_they_offer(void **state) {
     (void)state;
     static const struct {
@@ -390,7 +390,7 @@ static const char *name_of(uint32_t index) {
     return design.name;
 }
 
-// In the order in which they are compared when nothing else is asked for.
+// The order is that of a comparison without options.
 static void test_designs_are_told_by_index(void **state) {
     (void)state;
     static const char *const names[] = {"u74", "ccache", "dhpc"};

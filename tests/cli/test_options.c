@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The option parser: what each spelling means, and that its tables are sound.
+// The option parser: meaning of each spelling, and consistency of the tables.
 #include "options.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as code: each instruction decodes to fields that encode back to the same bits, can be
-// printed, scheduled, counted and executed (on registers that are fuzzed as well, with a memory
-// that takes and gives anything). Input: 32 register values, then code.
+// Any bytes as code. Each instruction decodes to fields that encode back to the original bits. It
+// can be printed, scheduled, counted and executed, on fuzzed registers and a memory that accepts
+// everything. Input: 32 register values, then code.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a symbol's name: text that ends and fits, or a refusal; the same twice.
+// Any bytes as a symbol's name: the result is terminated text that fits, or a refusal, twice equal.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

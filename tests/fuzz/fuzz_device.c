@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Any accesses to any device, with any bytes in RAM for those that master the bus. No device may
-// crash, reach beyond RAM, work without bound for one access, ask to be called again in the past,
-// or go on with a ring that it has called broken. Input: commands of one byte and what they take;
-// the low four bits choose a device, the others what happens to it.
+// Any accesses to any device, with any bytes in RAM for devices that master the bus. No device may
+// crash, reach beyond RAM, work without bound for one access, request a call in the past, or use a
+// ring after reporting it broken. Input: commands of one byte plus operands. The low four bits
+// choose a device, the other bits the action.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,8 +194,8 @@ static void advance(world *w, uint64_t cycles) {
     w->now = until < (uint64_t)1 << 62 ? until : w->now;
 }
 
-// What a driver does, so that the rings' contents matter: three pages per queue, from the place the
-// input names.
+// Acts as a driver, because the rings' contents must matter: three pages per queue, at an address
+// from the input.
 static void set_up_queues(world *w) {
     uint64_t choice = take(w, 2), base = TL_RAM_BASE_PADDR + (choice & 7) * 4096;
     const uint32_t start[][2] = {{0x70, 0}, {0x70, 3}, {0x24, 1}, {0x20, 1}, {0x70, 0xb}};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as the code of a Linux program, which must not be able to hurt us: no crash, the
-// conservation identities hold, and every engine ends the run in the same way with the same counts.
-// The program sees an empty folder as its root and /dev/null as its standard streams. Input: one
-// byte of choices, then code and data.
+// Any bytes as the code of a Linux program. Tally must not crash, the conservation identities must
+// hold, and every engine must end the run alike with equal counts. The program sees an empty folder
+// as root and /dev/null as standard streams. Input: one byte of choices, then code and data.
 #include <elf.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -21,7 +20,7 @@ enum {
     MAX_INSNS = 20000,
     MAX_CODE_BYTES = 16 << 10,
     CODE = 0x10000,
-    DATA = 0x20000, // zeros. Code is read-only: what runs after it was changed without FENCE.I is not specified, and engines differ
+    DATA = 0x20000, // zeros. Code is read-only, because execution of changed code without FENCE.I is unspecified
     DATA_BYTES = 64 << 10,
 };
 
@@ -164,7 +163,7 @@ static void compare(const uint8_t *data, size_t size, tl_engine engine, const tl
     tl_result *result = run_once(data, size, engine);
     tl_error err, again = {TL_OK, ""};
     if (result && tl_result_equal(expected, result, &err) != TL_OK) {
-        // A program that looks at the times of files may do something else each time.
+        // A program that reads file times may act differently each time.
         tl_result *second = run_once(data, size, TL_ENGINE_STEP);
         if (tl_result_equal(expected, second, &again) == TL_OK) {
             fprintf(stderr, "engines disagree: %s\n", err.text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a report to compare: read, or refused with a sentence; what was read can be compared
-// with itself under any gate.
+// Any bytes as a report to compare: accepted, or refused with a sentence. An accepted report can be
+// compared with itself under any gate.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

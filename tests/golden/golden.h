@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What golden tests share: a text beside the file that holds what it was.
+// Shared by golden tests: comparison of text with a file that holds the expected text.
 #ifndef TL_TESTS_GOLDEN_H
 #define TL_TESTS_GOLDEN_H
 

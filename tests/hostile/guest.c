@@ -148,7 +148,7 @@ static int huge_waits(void) {
     return 0;
 }
 
-// A CPU timer goes off when its time has come, not at some later look.
+// A CPU timer fires at its time, not at a later check.
 static int exact_timers(void) {
     static const clockid_t clocks[] = {CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID};
     catch (SIGUSR1);
@@ -179,8 +179,8 @@ static void *burn(void *argument) {
     return argument;
 }
 
-// Four threads use up a processor timer four times as fast, whoever of them sleeps now and then; a
-// thread's own is not touched by others.
+// Four threads consume a processor timer four times as fast, even if one sometimes sleeps. Other
+// threads do not affect a thread's own timer.
 static int shared_timers(void) {
     pthread_t threads[3];
     timer_t timer;
@@ -228,7 +228,7 @@ static int long_sleeps(void) {
     return 0;
 }
 
-// ---- What must be stopped.
+// ---- Activity that must be stopped.
 
 static sigjmp_buf back;
 static void jump(int number) { siglongjmp(back, number); }
@@ -335,7 +335,7 @@ static int many_locks(void) {
     return 0;
 }
 
-// ---- What grows: until it is refused, or for so long that it would show.
+// ---- Growth: until refusal, or long enough to show.
 
 static int send_fd(int to, int fd, const void *bytes, size_t n) {
     union {
@@ -350,7 +350,7 @@ static int send_fd(int to, int fd, const void *bytes, size_t n) {
     return sendmsg(to, &message, MSG_DONTWAIT) < 0 ? -1 : 0;
 }
 
-// Each socket waits in the other's inbox, and nobody holds either.
+// Each socket waits in the other's inbox, and no process holds either.
 static int cycles(int n, size_t n_bytes) {
     static char bytes[150000];
     for (int i = 0; i < n; i++) {
@@ -392,8 +392,8 @@ static int host_cycles(int n, const char *path) {
     return n;
 }
 
-// A socket on its way to somebody who can still receive it, directly or through another that is on
-// its way, is no garbage.
+// A socket in transit to a live receiver, directly or through another socket in transit, is no
+// garbage.
 static int passed(void) {
     int way[2], inner[2], talk[2], got = -1;
     char byte = 0;
@@ -574,7 +574,7 @@ static void *turn(void *argument) {
 static int fifo(const char *how, const char *path) {
     pthread_t thread;
     char bytes[64];
-    if (!strcmp(how, "nonblock")) { // nobody is there
+    if (!strcmp(how, "nonblock")) { // no peer exists
         int fd = open(path, O_RDONLY | O_NONBLOCK);
         CHECK(fd >= 0 && fcntl(fd, F_GETFL) & O_NONBLOCK);
         CHECK(read(fd, bytes, sizeof bytes) == 0);

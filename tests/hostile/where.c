@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the program lies and was started, in each way a program can find out. `stack`: what
-// pthread_getattr_np does, which reads /proc/self/maps. Linked dynamically.
+// Prints the folders of program and start, by each method available to a program. `stack` calls
+// pthread_getattr_np, which reads /proc/self/maps. Linked dynamically.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -100,7 +100,7 @@ static ino_t inode(const char *path) {
     return st.st_ino;
 }
 
-// Paths that programs build from those they see lead to the same files.
+// Paths that programs build from visible ones lead to equal files.
 static int use(const char *self) {
     char cwd[PATH_MAX], exe[PATH_MAX], path[2 * PATH_MAX];
     CHECK(getcwd(cwd, sizeof cwd));

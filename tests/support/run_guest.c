@@ -5,8 +5,9 @@
 //
 //   run_guest [-n HARTS] [-e block|step|translate] [-m MIB] [-q SLICE] [-i INSNS] [-r ROOT] [-s] [-v] PROGRAM [ARGUMENT...]
 //
-//   -i  stop and go on every so many instructions, which must change nothing      -s  print the sum of all tallies at the end
-//   -v  say why it ended, and check that the books balance
+//   -i  stop and continue every so many instructions, which must change nothing
+//   -s  print the sum of all tallies at the end
+//   -v  print the reason of the end, and check the conservation identities
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

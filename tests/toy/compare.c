@@ -12,7 +12,7 @@ enum { TOY_WINDOW = 0x8 };
 
 typedef struct own {
     uint64_t load_pc, truth;
-    const tl_sources *stores; // NULL: nobody asked for them
+    const tl_sources *stores; // NULL: no request
     tl_watched *event;
 } own;
 
@@ -28,9 +28,9 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     *o = (own){0};
     w->own = o;
-    for (uint32_t i = 0; i < w->world.setup->n_events; i++) {
+    for (uint32_t i = 0; i < w->environment.setup->n_events; i++) {
         w->result->events[i] = (tl_watched){.reason = "the toy counts stores"};
-        if (!counts(w->world.setup->events[i]))
+        if (!counts(w->environment.setup->events[i]))
             continue;
         w->result->events[i] = (tl_watched){.has_value = true, .reason = "", .time_counted = 1};
         o->event = &w->result->events[i];
@@ -54,7 +54,7 @@ static void after(tl_watch *w, uint64_t pc, uint64_t cycle) {
     (void)cycle;
     if (pc != o->load_pc || !o->stores)
         return;
-    tl_machine_sync(w->world.machine);
+    tl_machine_sync(w->environment.machine);
     o->truth = tl_watch_truth(w, o->stores);
 }
 

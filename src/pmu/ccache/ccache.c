@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How the block counts. Nothing happens per event: a counter is a difference of running totals
-// (model/counter.h), brought up to date when it is looked at and when what it counts changes. Each
-// total belongs to a client, so that the filter leaves out whole totals.
+// Counting of the block. No event costs anything, because a counter is a difference of running
+// totals (model/counter.h). A counter is updated when software reads it and when its selector or
+// filter changes. Each total belongs to a client, and the filter omits whole totals.
 #include "pmu/ccache/ccache.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "base/bits.h"
 #include "pmu/ccache/snooper.h"
 
-// ---- what is counted ----
+// ---- selectors and filter ----
 
 static uint64_t total_of(const tl_ccache *p, uint64_t select) {
-    const tl_ccache_event *set = p->events[select & 0xff]; // legal: a set, or 0 and no events
+    const tl_ccache_event *set = p->events[select & 0xff]; // legal: a set, or 0 without events
     uint64_t total = 0;
     for (uint64_t left = select >> 8; left != 0; left &= left - 1) {
         const tl_ccache_event *event = &set[__builtin_ctzll(left)];
@@ -81,7 +81,7 @@ static uint32_t hart_of_link(const tl_unit *unit) { // "link3"
 
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
-// Who says or is told what this total counts.
+// Client that sends or receives what this total counts.
 static uint8_t client_of(const tl_ccache *p, tl_cell cell) {
     const tl_probe *probe = p->pmu.host->probe;
     for (uint32_t u = 0; u < probe->n_units; u++) {
@@ -122,7 +122,7 @@ static void reset(tl_pmu *pmu) {
 
 static const tl_ccache_settings *settings_of(const tl_pmu *pmu) { return pmu->settings; }
 
-// The snooper counts what it does in unit bus. A host that is no machine has no snooper.
+// The snooper counts in unit bus. A test host without that unit gets no snooper.
 static tl_status add_snooper(tl_ccache *p, tl_arena *arena, tl_error *err) {
     const tl_ccache_settings *settings = settings_of(&p->pmu);
     if (settings->snooper_cycles == 0)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Counters of the shared second-level cache, in a window on the bus: registers (regs.c), events
-// (events.c), behavior (ccache.c). A counter counts any events of one of four sets, together; one
-// filter for all of them leaves out what chosen clients say. There is no interrupt, and no way to
-// stop several counters at once.
+// (events.c), behavior (ccache.c). A counter counts any events of one of four sets, summed. One
+// filter for all counters omits chosen clients. The block has no interrupt. Software cannot stop
+// several counters at once.
 //
-// Clients are who talks to the cache: 2 h is the data cache of hart h, 2 h + 1 its instruction
-// cache, and the one after the last hart's are the devices. What the cache does by itself,
-// evictions, belongs to no client and is never left out.
+// A client sends accesses to the cache. Client 2 h is the data cache of hart h, 2 h + 1 the
+// instruction cache. The client after the last hart's stands for all devices. Evictions belong to
+// no client, and the filter never omits them.
 #ifndef TL_PMU_CCACHE_CCACHE_H
 #define TL_PMU_CCACHE_CCACHE_H
 
 #include "model/pmu.h"
 
 enum {
-    TL_CCACHE_PADDR = 0x2010000, // where SiFive's boards have the window
+    TL_CCACHE_PADDR = 0x2010000, // address of the window on SiFive's boards
     TL_CCACHE_MAX_COUNTERS = 64,
     TL_CCACHE_WINDOW_BYTES = 0x4000,
     TL_CCACHE_CONFIG = 0,
@@ -21,8 +21,8 @@ enum {
     TL_CCACHE_FILTER = 0x2800,
     TL_CCACHE_COUNTER = 0x3000, // + 8 i
     TL_CCACHE_SETS = 4,
-    TL_CCACHE_BITS = 20,      // events of a set, at most
-    TL_CCACHE_NO_CLIENT = 64, // never filtered
+    TL_CCACHE_BITS = 20,      // most events of a set
+    TL_CCACHE_NO_CLIENT = 64, // no filter applies
 };
 #define TL_CCACHE_EVENT(set, bit) (UINT64_C(1) << ((bit) + 8) | (set)) // a selector; events of a set are combined by OR
 
@@ -38,8 +38,8 @@ typedef struct tl_ccache_event { // on one machine
 
 // The keys of a machine description: keys.def.
 typedef struct tl_ccache_settings {
-    uint32_t n_counters;     // 0: there is no such block
-    uint32_t snooper_cycles; // how often a hostile device on the bus reads the block; 0: there is no such device
+    uint32_t n_counters;     // 0: no block
+    uint32_t snooper_cycles; // period in which a hostile device on the bus reads the block; 0: no such device
     uint32_t grant;          // tl_grant of /dev/ccache; never until_exec
 } tl_ccache_settings;
 
@@ -47,9 +47,9 @@ typedef struct tl_ccache {
     tl_pmu pmu;
     struct tl_snooper *snooper; // NULL: none
     uint32_t n_counters, n_clients;
-    uint64_t filter; // by which the counters have counted since `seen`
+    uint64_t filter; // filter of the counts since `seen`
     tl_ccache_event events[TL_CCACHE_SETS + 1][TL_CCACHE_BITS];
-    uint64_t selects[TL_CCACHE_MAX_COUNTERS]; // the same
+    uint64_t selects[TL_CCACHE_MAX_COUNTERS]; // selectors of the counts since `seen`
     tl_counter counters[TL_CCACHE_MAX_COUNTERS];
 } tl_ccache;
 
@@ -59,17 +59,17 @@ extern const tl_regmap tl_ccache_regmap;
 extern const tl_pmu_preset *const tl_ccache_presets[];
 extern const tl_pmu_type tl_pmu_ccache;
 
-// What it costs in hardware: cost.c.
+// Hardware cost of the block: cost.c.
 typedef struct tl_ccache_cost {
     uint64_t counter_bits, selector_bits, state_bits; // selectors and the filter; the sum
-    uint64_t wires;                                   // of events, and of one port of the bus
+    uint64_t wires;                                   // of events, and of one bus port
 } tl_ccache_cost;
 tl_ccache_cost tl_ccache_cost_of(uint32_t n_counters, uint32_t n_clients);
 
-// What the rows of regs.c call: ccache.c.
+// Functions for the rows of regs.c: ccache.c.
 uint64_t tl_ccache_geometry(const tl_ccache *p);
-uint64_t tl_ccache_legal_select(const tl_ccache *p, uint64_t wanted); // without what is not modeled; 0 for a set that does not exist
-uint64_t tl_ccache_clients(const tl_ccache *p);                       // bits of the filter that mean somebody
+uint64_t tl_ccache_legal_select(const tl_ccache *p, uint64_t wanted); // without unmodeled events; 0: no such set
+uint64_t tl_ccache_clients(const tl_ccache *p);                       // bits of the filter that select a client
 uint64_t tl_ccache_counter(tl_ccache *p, uint32_t index);
 void tl_ccache_set_counter(tl_ccache *p, uint32_t index, uint64_t value);
 void tl_ccache_set_select(tl_ccache *p, uint32_t index, uint64_t select);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the block costs in hardware: flip-flops of its registers, wires of its events and of its
-// port to the bus.
+// Hardware cost of the block: flip-flops of its registers, wires of its events and of its bus port.
 #include "pmu/ccache/ccache.h"
 
 enum { VALUE_BITS = 64, SET_BITS = 3, PORT_WIRES = 64 + 64 + 40 }; // sets 0 to 4; read data, write data, address and control

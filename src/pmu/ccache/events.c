@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the counters can count: the four sets of SiFive's composable cache, by the names Linux perf
-// gives them. Inner is towards the harts, outer towards memory. A cache has nothing of a line (N),
-// may read it (B, branch) or may write it (T, trunk). Instruction caches and devices say get, data
-// caches acquire. All inclusive: an acquire for permission and a release always hit.
+// Events of the counters: the four sets of SiFive's composable cache, with the names of Linux perf.
+// Inner points to the harts, outer to memory. A cache has no permission for a line (N), may read it
+// (B, branch) or may write it (T, trunk). Instruction caches and devices send get, data caches send
+// acquire. The cache is inclusive, therefore an acquire for permission and a release always hit.
 #include "base/bits.h"
 #include "pmu/ccache/ccache.h"
 

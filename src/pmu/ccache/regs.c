@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The registers of the block. Each is 64 bits wide; a 32-bit access moves half of one. What lies
-// between them reads 0.
+// Registers of the block. Each is 64 bits wide; a 32-bit access moves one half. Addresses between
+// registers read 0.
 #include "base/bits.h"
 #include "pmu/ccache/ccache.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The snooper stands between memory system and bus: see snooper.h. Between two looks that nobody
-// had the chance to make in time nothing has run, so all looks that are due read the same.
+// The snooper stands between memory system and bus: see snooper.h. No hart runs between two overdue
+// readings, therefore all overdue readings find equal values.
 #include "pmu/ccache/snooper.h"
 
 enum { REGISTER_BYTES = 8 };
@@ -19,7 +19,7 @@ static bool is_register(const tl_snooper *s, uint64_t paddr, uint32_t first_offs
     return paddr >= s->target.paddr + first_offset && offset / REGISTER_BYTES < s->target.n_counters;
 }
 
-// Bytes of a register have gone by. Returns whether that was news.
+// Records bytes of a register seen on the bus. Returns true if they are news.
 static bool learn(uint64_t *known_value, bool is_known, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
     uint32_t shift = 8 * (uint32_t)(paddr % REGISTER_BYTES);
     uint64_t mask = UINT64_MAX >> (64 - 8 * size_bytes) << shift, now = (*known_value & ~mask) | (value << shift & mask);

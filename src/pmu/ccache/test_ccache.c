@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The block against a naive one that counts event by event, and transcripts/*.txt. The rest of what
-// every PMU must do is in tests/contract/test_pmu.c.
+// Compares the block with a naive one that counts event by event, and replays transcripts/*.txt.
+// tests/contract/test_pmu.c checks the rules of every PMU.
 #include "base/bits.h"
 #include "model/test_transcript.h"
 #include "pmu/ccache/ccache.h"
@@ -13,7 +13,7 @@ static const void *settings_of(void *ctx, const tl_pmu_type *type) {
     return &settings;
 }
 
-// n_counters 0: as many as a host that is no machine has.
+// n_counters 0: the default of a host that is no machine.
 static void start(const tl_config *config, uint32_t n_counters) {
     rig_init(&rig);
     rig.host.config = config;
@@ -108,13 +108,13 @@ static void test_every_event_that_is_modeled_can_be_counted_alone(void **state) 
     rig_done(&rig);
 }
 
-// ---- a naive block: each step of a total is looked at by every counter ----
+// ---- a naive block: every counter inspects each step of a total ----
 
 typedef struct naive {
     uint64_t selects[4], counters[4], filter;
 } naive;
 
-// What a term of an event's sources names, without the library's help: unit, client, signal.
+// Parses a term of an event's sources without the library: unit, client, signal.
 static bool counts(const naive *n, const char *sources, const char *unit, int client, const char *signal) {
     char text[256], term[64];
     if (client >= 0 && (n->filter >> client & 1))
@@ -219,7 +219,7 @@ static void test_reset_forgets_filter_selects_and_counts(void **state) {
     rig_advance(&rig, cell, 11); // nothing is selected
     assert_int_equal(load(TL_CCACHE_COUNTER, 8), 0);
     store(TL_CCACHE_SELECT, 8, select);
-    rig_advance(&rig, cell, 13); // and nobody is left out
+    rig_advance(&rig, cell, 13); // the filter omits no client
     assert_int_equal(load(TL_CCACHE_COUNTER, 8), 13);
     rig_done(&rig);
 }

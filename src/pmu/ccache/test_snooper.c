@@ -37,13 +37,13 @@ typedef struct rig {
 static const tl_agent HART = {.kind = TL_AGENT_HART_DATA};
 
 static bool board_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
-    assert_ptr_equal(agent, &HART); // whoever asks is told
+    assert_ptr_equal(agent, &HART); // the device learns the agent
     *ret_value = 0x55;
     return paddr == OTHER || tl_pmu_load(ctx, paddr - BLOCK, size_bytes, ret_value);
 }
 
 static bool board_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
-    assert_ptr_equal(agent, &HART); // whoever asks is told
+    assert_ptr_equal(agent, &HART); // the device learns the agent
     return paddr == OTHER || tl_pmu_store(ctx, paddr - BLOCK, size_bytes, value);
 }
 
@@ -86,17 +86,17 @@ static void test_every_answer_on_the_bus_is_seen_and_unchanged(void **state) {
     assert_int_equal(read(&r, OTHER, 4), 0x55);
     write(&r, OTHER, 4, 9);
     uint64_t value;
-    assert_false(r.bus->read(r.bus->ctx, &HART, BLOCK + WINDOW_BYTES, 8, &value)); // nobody answers: nothing to see
+    assert_false(r.bus->read(r.bus->ctx, &HART, BLOCK + WINDOW_BYTES, 8, &value)); // no device answers: nothing to see
     assert_false(r.bus->write(r.bus->ctx, &HART, BLOCK + COUNTER, 2, 0));
     assert_int_equal(r.log->n_beats, 5);
     assert_int_equal(r.tally[0], 5);
     assert_int_equal(r.log->n_watched, 2);
-    assert_int_equal(r.log->n_watched_new, 1); // the second look said nothing new
+    assert_int_equal(r.log->n_watched_new, 1); // the second reading found nothing new
     assert_int_equal(r.log->n_configured, 1);
     assert_int_equal(r.log->selects[1], 0x4001);
     assert_int_equal(r.log->values[1], 77);
     assert_int_equal(r.log->known, 2);
-    assert_int_equal(r.log->n_read + r.tally[1], 0); // it has not read yet
+    assert_int_equal(r.log->n_read + r.tally[1], 0); // no reading yet
     tl_arena_done(&r.arena);
 }
 
@@ -109,7 +109,7 @@ static void test_halves_are_put_together(void **state) {
     assert_int_equal(read(&r, BLOCK + COUNTER + 20, 4), 0x11223344);
     assert_int_equal(r.log->values[2], UINT64_C(0x1122334455667788));
     assert_int_equal(r.log->n_watched_new, 2);
-    write(&r, BLOCK + COUNTER + 20, 4, 7); // what a hart writes is known, too, but is no answer
+    write(&r, BLOCK + COUNTER + 20, 4, 7); // a hart's write is known, too, but is no answer
     assert_int_equal(r.log->values[2], UINT64_C(0x755667788));
     assert_int_equal(r.log->n_watched, 2);
     tl_arena_done(&r.arena);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// HPCClient: the three registers of one hart, the FIFO behind hpcr, and the one request it may
-// have. Who may do what is decided before an instruction does anything; what a write does follows
-// the state machine of docs/dhpc.md line by line.
+// HPCClient: the three registers of one hart, the FIFO behind hpcr, and at most one request. Access
+// rights are checked before an instruction has an effect. Writes follow the state machine of
+// docs/dhpc.md line by line.
 #include <assert.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static void count(tl_dhpc_client *client, tl_dhpc_client_stat stat) { tl_dhpc_add(&client->stats[stat], 1, client->cycle); }
 
-// A request may want samples for which harts must be stopped.
+// A request may need samples, and harts must then stop for them.
 static void tell_harts(const tl_dhpc_client *client) {
     if (client->pmu.host && client->pmu.host->changed)
         for (uint32_t h = 0; h < client->dhpc->n_harts; h++)
@@ -23,7 +23,7 @@ static void tell_harts(const tl_dhpc_client *client) {
 void tl_dhpc_receive(tl_dhpc_client *client, const tl_dhpc_message *message) {
     uint32_t depth = client->dhpc->config.fifo_depth;
     if (message->has_data) {
-        assert(client->fifo_n < depth); // the request left only because there was room for all of it
+        assert(client->fifo_n < depth); // the request left only because the FIFO had room for all data
         client->fifo[(client->fifo_head + client->fifo_n) % depth] = message->data;
         client->fifo_n += 1;
         client->bitmap |= UINT64_C(1) << message->index;
@@ -82,7 +82,7 @@ void tl_dhpc_hpcm_written(tl_regfile *file, uint32_t index, uint64_t old, uint64
     (void)index, (void)old;
     if (client->trigger)
         return;
-    if (client->is_high) { // between the halves nothing else may happen: a switch of context there must stay visible
+    if (client->is_high) { // nothing may happen between the halves, because a context switch there must stay visible
         client->bitmap = value;
         return;
     }
@@ -111,7 +111,7 @@ void tl_dhpc_hpcr_was_read(tl_regfile *file, uint32_t index, bool is_high) {
     client->latch = client->fifo[client->fifo_head];
     client->fifo_head = (client->fifo_head + 1) % client->dhpc->config.fifo_depth;
     client->fifo_n -= 1;
-    if (client->is_pending) { // for want of room
+    if (client->is_pending) { // the FIFO has no room
         tl_dhpc_inject(client, client->cycle);
         tell_harts(client);
     }
@@ -119,7 +119,7 @@ void tl_dhpc_hpcr_was_read(tl_regfile *file, uint32_t index, bool is_high) {
 
 // ---- the port ----
 
-static uint32_t map_csr(const tl_dhpc_client *client, uint32_t csr) { // to the numbers of regs.c; 0: not ours
+static uint32_t map_csr(const tl_dhpc_client *client, uint32_t csr) { // to the numbers of regs.c; 0: no register of this design
     const tl_dhpc_config *config = &client->dhpc->config;
     if (csr == config->hpcc)
         return tl_dhpc_defaults.hpcc;
@@ -245,7 +245,7 @@ void tl_dhpc_notice(tl_dhpc *d, uint32_t hart, tl_dhpc_notice_kind kind, uint64_
     count(client, TL_DHPC_HPC_RETRY_FLAG);
 }
 
-// ---- life ----
+// ---- creation and reset ----
 
 tl_status tl_dhpc_client_init(tl_dhpc_client *client, tl_dhpc *d, uint32_t index, tl_arena *arena, tl_error *err) {
     client->dhpc = d;

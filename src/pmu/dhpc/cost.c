@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the unit costs in hardware: flip-flops and wires, as functions of harts, managers, counters
-// and FIFO depth. It counts what the description needs, register by register, not what a synthesis
-// tool makes of it.
+// Hardware cost of the design: flip-flops and wires, as functions of harts, managers, counters and
+// FIFO depth. The sums follow the description register by register. They do not model a synthesis
+// tool.
 #include "pmu/dhpc/dhpc.h"
 
 enum {
@@ -11,7 +11,7 @@ enum {
     INDEX_BITS = 6,
 };
 
-static uint64_t bits_to_count(uint64_t n) { // to tell n things apart
+static uint64_t bits_to_count(uint64_t n) { // bits that distinguish n things
     uint64_t bits = 0;
     while ((UINT64_C(1) << bits) < n)
         bits++;

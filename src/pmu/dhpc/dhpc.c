@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Puts clients, ports and managers together, and says what of it can be chosen.
+// Connects clients, ports and managers, and holds the configuration.
 #include "pmu/dhpc/dhpc.h"
 
 #include <string.h>
@@ -21,7 +21,8 @@ static tl_status check_latency(const char *name, uint32_t value, uint32_t least,
     return TL_OK;
 }
 
-// User mode must reach them, or useren means nothing; hpcr must be read-only by its number.
+// User mode must reach the registers, because useren is meaningless otherwise. The number of hpcr
+// must be read-only.
 static tl_status check_numbers(const tl_dhpc_config *config, tl_error *err) {
     const struct {
         const char *name;
@@ -132,7 +133,7 @@ const tl_dhpc_manager *tl_dhpc_managers(const tl_dhpc *d, uint32_t *ret_n) {
 
 tl_dhpc *tl_dhpc_of(const tl_pmu *pmu) { return pmu ? ((const tl_dhpc_client *)pmu)->dhpc : NULL; }
 
-// ---- as one of the designs ----
+// ---- the design's row ----
 
 // One fabric for all harts. Its instance is the client of hart 0. A host that is no machine has one
 // hart.
@@ -160,8 +161,8 @@ static void notice(tl_pmu *pmu, const tl_hart *h, tl_notice what) {
     tl_dhpc_notice(tl_dhpc_of(pmu), h->id, kinds[what], h->now);
 }
 
-// As a kernel would do it: each a CSR instruction without a result. useren is written by set and
-// clear, because writing hpcc would write a stale trigger back.
+// Acts as a kernel would: each step is a CSR instruction without a result. useren is written by set
+// and clear, because a write of hpcc would write a stale trigger back.
 static void hand_over(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted) {
     tl_dhpc *d = tl_dhpc_of(pmu);
     const tl_dhpc_access accesses[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every manager and every counter, as they stand in one instance: which manager and bit, and what
-// of the machine it counts. A row whose signals a machine does not have is not built there. Bit
-// numbers are interface: a new counter gets the next free bit of its manager.
+// Every manager and every counter of one instance: manager, bit and counted signals. A row is built
+// only if the machine has its signals. Bit numbers are interface: a new counter gets the next free
+// bit of its manager.
 #include "base/bits.h"
 #include "pmu/dhpc/dhpc.h"
 
@@ -10,8 +10,8 @@
 static const char CITE[] = "docs/dhpc.md, events";
 
 const tl_event tl_dhpc_events[] = {
-    // Base page of a core: what the paper and its public implementations count, then what this
-    // machine tells besides.
+    // Base page of a core: the counters of the paper and of its public implementations, then
+    // further signals of this machine.
     ROW(CORE, 0, 0,          .name = "core.cycle",                            .sources = "hart.cycle", .fidelity = TL_EXACT),
     ROW(CORE, 0, 1,          .name = "core.instret",                          .sources = "hart.instret", .fidelity = TL_EXACT),
     ROW(CORE, 0, 2,          .name = "core.l1i_read",                         .sources = "l1i.read", .fidelity = TL_EXACT),
@@ -95,7 +95,7 @@ const tl_event tl_dhpc_events[] = {
     ROW(CORE, 1, 32,         .name = "u74.itlb_miss",                         .sources = "itlb.miss", .fidelity = TL_EXACT),
     ROW(CORE, 1, 33,         .name = "u74.dtlb_miss",                         .sources = "dtlb.miss", .fidelity = TL_EXACT),
     ROW(CORE, 1, 34,         .name = "u74.utlb_miss",                         .sources = "l2tlb.miss", .fidelity = TL_EXACT),
-    // Where a core's cycles went, and its books by privilege mode.
+    // Cycles of a core by cause, and counts by privilege mode.
     ROW(CORE, 2, 0,          .name = "stack.cyc_issue",                       .sources = "hart.cyc_issue", .fidelity = TL_EXACT),
     ROW(CORE, 2, 1,          .name = "stack.cyc_load_use",                    .sources = "hart.cyc_load_use", .fidelity = TL_EXACT),
     ROW(CORE, 2, 2,          .name = "stack.cyc_mul",                         .sources = "hart.cyc_mul", .fidelity = TL_EXACT),
@@ -149,7 +149,7 @@ const tl_event tl_dhpc_events[] = {
     ROW(LLC, 0, 20,          .name = "llc.prefetch_hit",                      .sources = "l2.prefetch_hit", .fidelity = TL_EXACT),
     ROW(LLC, 0, 21,          .name = "llc.dma_readmiss",                      .sources = "l2.dma_readmiss", .fidelity = TL_EXACT),
     ROW(LLC, 0, 22,          .name = "llc.dma_writemiss",                     .sources = "l2.dma_writemiss", .fidelity = TL_EXACT),
-    // The same by core: reads in bits 0 to 31, read misses in 32 to 63.
+    // Reads by core in bits 0 to 31, read misses by core in 32 to 63.
     ROW(LLC, 1, 0,           .name = "llc.read_core0",                        .sources = "l2.read_hart0", .fidelity = TL_EXACT),
     ROW(LLC, 1, 1,           .name = "llc.read_core1",                        .sources = "l2.read_hart1", .fidelity = TL_EXACT),
     ROW(LLC, 1, 2,           .name = "llc.read_core2",                        .sources = "l2.read_hart2", .fidelity = TL_EXACT),
@@ -181,7 +181,7 @@ const tl_event tl_dhpc_events[] = {
     ROW(MMIO, 0, 0,          .name = "mmio.reads",                            .sources = "bus.read", .fidelity = TL_EXACT),
     ROW(MMIO, 0, 1,          .name = "mmio.writes",                           .sources = "bus.write", .fidelity = TL_EXACT),
     ROW(MMIO, 0, 2,          .name = "mmio.snooped_beats",                    .sources = "bus.snooped_beat", .fidelity = TL_EXACT),
-    // This very fabric.
+    // The fabric's own counters.
     ROW(FABRIC, 0, 0,        .name = "fabric.requests",                       .sources = "dhpc.requests", .fidelity = TL_EXACT),
     ROW(FABRIC, 0, 1,        .name = "fabric.grants",                         .sources = "dhpc.grants", .fidelity = TL_EXACT),
     ROW(FABRIC, 0, 2,        .name = "fabric.wait_cycles",                    .sources = "dhpc.wait_cycles", .fidelity = TL_EXACT),
@@ -190,7 +190,7 @@ const tl_event tl_dhpc_events[] = {
     ROW(FABRIC, 0, 5,        .name = "fabric.stale_beats",                    .sources = "dhpc.stale_beats", .fidelity = TL_EXACT),
     ROW(FABRIC, 0, 6,        .name = "fabric.useren_denials",                 .sources = "dhpc.useren_denials", .fidelity = TL_EXACT),
     ROW(FABRIC, 0, 7,        .name = "fabric.empty_completions",              .sources = "dhpc.empty_completions", .fidelity = TL_EXACT),
-    // How many instances of each class there are, so that software can find out what a chip has.
+    // Number of instances per class, because software must be able to discover a chip.
     ROW(DIRECTORY, 0, 0,     .name = "directory.cores",                       .sources = "dhpc.instances", .fidelity = TL_EXACT),
     ROW(DIRECTORY, 0, 1,     .name = "directory.llc_slices",                  .sources = "dhpc.instances", .fidelity = TL_EXACT),
     ROW(DIRECTORY, 0, 2,     .name = "directory.memory_controllers",          .sources = "dhpc.instances", .fidelity = TL_EXACT),
@@ -201,7 +201,7 @@ const tl_event tl_dhpc_events[] = {
 };
 const uint32_t tl_dhpc_n_events = TL_COUNT_OF(tl_dhpc_events);
 
-// What a request costs is a property of the fabric, what is counted is not.
+// Configuration changes the cost of a request, never its counts.
 static const char SELECTORS[] = "Counters are fixed, not selected: bits 5:0 are the bit in hpcm, bits 22:6 the HPCManagerID.";
 static const tl_dhpc_preset timed = {
     .base = {.name = "timed", .title = "A request takes the time of the fabric", .events = tl_dhpc_events, .n_events = TL_COUNT_OF(tl_dhpc_events), .selectors = SELECTORS},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Interconnect and managers. What happens at a port is a chain of three kinds of steps (a cancel
-// arrives, a request is granted, a beat is produced), each in a cycle that is known as soon as the
-// one before it has happened. So time passes by always taking the earliest step, over those ports
-// only that the asking client depends on: what other ports do is the same whenever it is worked
-// out.
+// Interconnect and managers. A port's activity is a chain of three kinds of steps: a cancel
+// arrives, a request is granted, a beat is produced. The cycle of each step is known once the step
+// before it has happened. Time therefore passes by taking the earliest step. Only ports that the
+// asking client depends on take steps, because the steps of other ports do not depend on when they
+// are computed.
 #include "pmu/dhpc/fabric.h"
 
 #include "isa/rv/arch.h"
@@ -23,7 +23,7 @@ typedef struct step {
     uint64_t cycle; // TL_DHPC_NEVER: nothing to do
     step_kind kind;
     uint32_t port;
-    tl_dhpc_client *client; // ARRIVAL, LEAVE, CANCEL: whose
+    tl_dhpc_client *client; // ARRIVAL, LEAVE, CANCEL: client of the step
 } step;
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -56,7 +56,7 @@ static uint64_t fabric_stat_in(const tl_dhpc *d, uint32_t stat, uint64_t cycle) 
         const tl_dhpc_flight *flight = &client->flight;
         if (stat == TL_DHPC_WAIT_CYCLES && flight->port != TL_DHPC_NO_PORT && !flight->is_granted && cycle > flight->arrives_at)
             n += cycle - flight->arrives_at;
-        for (uint32_t k = 0; stat == TL_DHPC_STALE && k < client->inbox_n; k++) // there, and not looked at yet
+        for (uint32_t k = 0; stat == TL_DHPC_STALE && k < client->inbox_n; k++) // arrived, and not absorbed yet
             n += message_at(client, k)->arrives_at < cycle && is_stale(client, message_at(client, k));
     }
     return n;
@@ -98,7 +98,7 @@ static void absorb_one(tl_dhpc *d, tl_dhpc_client *client) {
     }
     if (ends_cancel) {
         client->is_cancel_unknown = false;
-        client->flight.cancel_at = TL_DHPC_NEVER; // finds nothing any more
+        client->flight.cancel_at = TL_DHPC_NEVER; // the cancel finds no request
         client->ready_at = message.arrives_at;
     }
 }
@@ -107,11 +107,11 @@ static bool has_room(const tl_dhpc_client *client) {
     return (uint32_t)__builtin_popcountll(client->pending_bitmap) <= client->dhpc->config.fifo_depth - client->fifo_n;
 }
 
-// A request waits that will leave its client without an instruction of its hart.
+// A waiting request will leave its client without an instruction of its hart.
 static bool leaves_alone(const tl_dhpc_client *client) { return client->is_pending && has_room(client); }
 
-// When the cancel that holds back a pending request is known to be over; TL_DHPC_NEVER: that has
-// not been sent yet.
+// Cycle in which the blocking cancel is known to be over. TL_DHPC_NEVER: no confirmation has been
+// sent yet.
 static uint64_t known_at(tl_dhpc_client *client) {
     for (uint32_t k = 0; k < client->inbox_n; k++) {
         const tl_dhpc_message *message = message_at(client, k);
@@ -174,7 +174,7 @@ void tl_dhpc_inject(tl_dhpc_client *client, uint64_t cycle) {
         serve_at_once(client, cycle);
         return;
     }
-    assert(client->flight.port == TL_DHPC_NO_PORT); // so at most one manager ever sends to a client
+    assert(client->flight.port == TL_DHPC_NO_PORT); // at most one manager ever sends to a client
     client->flight = (tl_dhpc_flight){
         .port = client->pending_port,
         .bitmap = client->pending_bitmap,
@@ -187,7 +187,7 @@ void tl_dhpc_inject(tl_dhpc_client *client, uint64_t cycle) {
 void tl_dhpc_cancel(tl_dhpc_client *client, uint64_t cycle) {
     tl_dhpc *d = client->dhpc;
     tl_dhpc_add(&d->stats[TL_DHPC_CANCELS], 1, cycle);
-    if (client->is_pending) { // still here: nobody has to be told
+    if (client->is_pending) { // still in the client: no message is needed
         client->is_pending = false;
         return;
     }
@@ -196,11 +196,11 @@ void tl_dhpc_cancel(tl_dhpc_client *client, uint64_t cycle) {
         client->flight.cancel_at = cycle + d->config.t_req;
 }
 
-// ---- what happens at a port ----
+// ---- steps of a port ----
 
 static void leave_wait(tl_dhpc *d, const tl_dhpc_flight *flight, uint64_t cycle) {
     if (cycle > flight->arrives_at)
-        d->stats[TL_DHPC_WAIT_CYCLES].value += cycle - flight->arrives_at; // cycles before this one, whenever that is asked
+        d->stats[TL_DHPC_WAIT_CYCLES].value += cycle - flight->arrives_at; // cycles before this one, at any time of asking
 }
 
 static void grant(tl_dhpc *d, uint32_t p, uint64_t cycle) {
@@ -279,7 +279,7 @@ static void consider(step *best, uint64_t cycle, step_kind kind, uint32_t port, 
         *best = (step){cycle, kind, port, client};
 }
 
-// What this client's request, which has left it, makes happen next at its port.
+// Next step at the port for this client's request, which has left the client.
 static void consider_flight(const tl_dhpc *d, tl_dhpc_client *client, step *best) {
     const tl_dhpc_flight *flight = &client->flight;
     const tl_dhpc_manager_port *port = &d->ports[flight->port];
@@ -295,9 +295,9 @@ static void consider_flight(const tl_dhpc *d, tl_dhpc_client *client, step *best
     }
 }
 
-// Marks the ports on which `client`, or what is counted of its hart, depends: its own, those of its
-// core's managers, and those where requests end that hold back another one, which goes to a port by
-// itself then. Who counts the fabric depends on everything.
+// Marks the ports on which `client` or the counters of its hart depend. These are its own port, the
+// ports of its core's managers, and ports whose requests end and release another request. A counter
+// of the fabric depends on all ports.
 static void mark_ports(tl_dhpc *d, const tl_dhpc_client *client, bool is_all) {
     for (uint32_t c = 0; c < d->n_harts; c++)
         if (d->clients[c]->flight.port != TL_DHPC_NO_PORT)
@@ -322,8 +322,8 @@ static bool is_fabric_counted(const tl_dhpc *d) {
     return false;
 }
 
-// For a client, up to and including phase (b) of `cycle`: what leaves in that very cycle leaves
-// after its instruction, which may still cancel it. Without one, to the end of the cycle.
+// With a client: up to and including phase (b) of `cycle`, because an instruction may still cancel
+// a request that leaves in that cycle. Without a client: to the end of the cycle.
 static step next_step(tl_dhpc *d, const tl_dhpc_client *client, uint64_t cycle) {
     step best = {.cycle = TL_DHPC_NEVER};
     mark_ports(d, client, client == NULL || is_fabric_counted(d));
@@ -378,7 +378,7 @@ void tl_dhpc_advance(tl_dhpc *d, uint64_t cycle) {
         tl_dhpc_run(d, d->clients[c], cycle);
 }
 
-// A lower bound: what stands before it can only make it later.
+// Returns a lower bound, because earlier requests can only delay the sample.
 static uint64_t next_sample(const tl_dhpc *d, const tl_dhpc_client *client, uint64_t now) {
     const tl_dhpc_flight *flight = &client->flight;
     const tl_dhpc_manager_port *port = &d->ports[flight->port];
@@ -410,7 +410,7 @@ uint64_t tl_dhpc_longest_service(const tl_dhpc_config *config) {
 
 uint64_t tl_dhpc_stat(const tl_dhpc *d, tl_dhpc_fabric_stat stat) { return d->stats[stat].value; }
 
-// ---- life ----
+// ---- creation ----
 
 tl_status tl_dhpc_fabric_init(tl_dhpc *d, tl_arena *arena, tl_error *err) {
     uint32_t n_ports = d->n_managers + d->n_harts;

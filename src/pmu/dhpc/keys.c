@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rows of keys.def, and how a fabric is built from them.
+// Rows of keys.def, and the configuration of a fabric made from them.
 #include "pmu/dhpc/dhpc.h"
 
 static const char *const modes[] = {"none", "timed", "functional", NULL};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What is built on a machine: each row of events.c becomes a counter in every unit that has its
-// signals, each unit with counters gets a manager. A counter is a view of totals that the machine
-// keeps anyway, so one that nobody reads costs nothing.
+// Managers of a machine. Each row of events.c becomes a counter in every unit that has the row's
+// signals. Each unit with counters gets a manager. An unread counter costs nothing, because a
+// counter is a view of totals that the machine keeps anyway.
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "pmu/dhpc/fabric.h"
 
-// Which units are the instances of a class. NULL: it has one, which belongs to no unit.
+// Units that are the instances of a class. NULL: the class has one instance and no unit.
 static const char *const unit_of_class[TL_DHPC_N_CLASSES] = {
     [TL_DHPC_CORE] = "hart", [TL_DHPC_LLC] = "l2", [TL_DHPC_MEM] = "mem", [TL_DHPC_DEVICE] = "dma", [TL_DHPC_MMIO] = "bus"};
 
@@ -30,7 +30,7 @@ static void sync(machine_view *view, uint32_t hart) {
     const tl_pmu_host *host = view->host;
     uint64_t cycle = host->cycle(host->ctx, hart), instret = host->instret(host->ctx, hart);
     if (view->is_synced[hart] && view->synced_cycle[hart] == cycle && view->synced_instret[hart] == instret)
-        return; // nothing of this hart can have been counted since
+        return; // no event of this hart can be new
     host->sync(host->ctx, hart);
     view->is_synced[hart] = true;
     view->synced_cycle[hart] = cycle;
@@ -49,9 +49,9 @@ static uint64_t total_in(void *ctx, uint32_t which, uint32_t hart, uint64_t cycl
     const total_row *row = &view->rows[which];
     if (row->is_instret)
         return view->host->instret(view->host->ctx, hart);
-    if (row->is_cycle) // a clock can be read in any cycle, also in one that the hart has passed
+    if (row->is_cycle) // a clock is readable in any cycle, also in one that the hart has passed
         return view->host->cycle_in(view->host->ctx, hart, cycle);
-    if (row->is_idle) // the rest of the time since reset; the total of a hart that sleeps grows when it wakes only
+    if (row->is_idle) // cycles since reset that are not idle; the total of a sleeping hart grows only at wake-up
         return cycle - view->host->cycle_in(view->host->ctx, hart, cycle);
     if (row->sources.needs_sync && hart != TL_DHPC_NO_HART)
         sync(view, hart);
@@ -72,8 +72,8 @@ static uint32_t n_instances(const tl_probe *probe, uint32_t class, uint32_t n_ha
     return n;
 }
 
-// The machine as one instance of a class sees it: of the shared units itself only. A core sees all,
-// sources name the own hart's units.
+// Machine as seen by one instance of a class. A shared unit sees itself only. A core sees all
+// units, because sources name the units of its own hart.
 tl_probe tl_dhpc_probe_of(const tl_probe *probe, uint32_t class, uint32_t instance) {
     if (class == TL_DHPC_CORE)
         return *probe;
@@ -177,7 +177,7 @@ tl_status tl_dhpc_new_on(const tl_dhpc_config *config, uint32_t access_bits, uin
     if ((status = tl_dhpc_new(config, access_bits, n_harts, managers, n_managers, total_in, view, arena, &d, err)) != TL_OK)
         return status;
     for (uint32_t h = 0; h < n_harts; h++)
-        d->clients[h]->pmu.host = host; // to be told when a hart must be stopped for a sample
+        d->clients[h]->pmu.host = host; // receives notice when a hart must stop for a sample
     *ret_dhpc = d;
     return TL_OK;
 }

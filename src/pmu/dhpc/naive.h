@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The distributed HPC as a reader of the specification would build it in hardware: every cycle
-// every register takes a step. It shares no code with the fabric it is compared with, is slow, and
-// knows nothing of accesses that come late. Messages sit in pipes and move one place per cycle.
-// Numbers a counter shows are those latched at the beginning of the cycle.
+// The distributed HPC as hardware written from the specification: every register takes a step every
+// cycle. It shares no code with the fabric under test. It is slow and cannot handle late accesses.
+// Messages sit in pipes and move one place per cycle. A counter shows the number latched at the
+// beginning of the cycle.
 #ifndef TL_PMU_DHPC_NAIVE_H
 #define TL_PMU_DHPC_NAIVE_H
 
@@ -12,7 +12,7 @@
 enum { NAIVE_HARTS = 8, NAIVE_PORTS = 16, NAIVE_PIPE = 256, NAIVE_FIFO = 64 };
 
 typedef struct naive_word { // on a wire
-    uint32_t delay;         // cycles until it is there
+    uint32_t delay;         // cycles until arrival
     bool is_cancel, is_confirm, has_data, is_last;
     uint32_t index, epoch;
     uint64_t payload; // bitmap or datum
@@ -77,7 +77,7 @@ static inline void naive_put(naive_pipe *pipe, naive_word word) {
     assert_true(pipe->n < NAIVE_PIPE);
     pipe->words[pipe->n++] = word;
 }
-static inline bool naive_take(naive_pipe *pipe, naive_word *ret_word) { // what is there
+static inline bool naive_take(naive_pipe *pipe, naive_word *ret_word) { // removes an arrived word
     for (uint32_t i = 0; i < pipe->n; i++)
         if (pipe->words[i].delay == 0) {
             *ret_word = pipe->words[i];
@@ -222,7 +222,7 @@ static inline void naive_inject(naive *n, naive_client *c) {
     n->stats[TL_DHPC_REQUESTS]++;
     c->sent_port = c->request_port;
     naive_put(&c->out, (naive_word){.delay = n->config.t_req, .payload = c->request_bitmap, .epoch = c->epoch});
-    if (n->config.mode == TL_DHPC_FUNCTIONAL) { // no wires at all
+    if (n->config.mode == TL_DHPC_FUNCTIONAL) { // no wires
         naive_port *p = &n->ports[c->sent_port];
         uint64_t left = p->manager ? c->request_bitmap & p->manager->implemented : 0;
         c->out.n--;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The registers of the client. They stand in the ranges that the privileged manual keeps for custom
-// use at user level, hpcr in the read-only one, so that the number alone makes a write of it
-// illegal. On a 32-bit hart hpcm and hpcr are reached in halves.
+// Registers of the client. They lie in the ranges that the privileged manual reserves for custom
+// user-level use. hpcr lies in the read-only range, because its number alone must make a write
+// illegal. A 32-bit hart accesses hpcm and hpcr in halves.
 #include "base/bits.h"
 #include "pmu/dhpc/fabric.h"
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Software against the unit: the two published algorithms as printed and with one defect after
-// another repaired, and the reference reader under preemption. Programs are written out instruction
-// by instruction, and each call makes one of them, so that a trap can come between any two. D1 to
-// D9 are the defects of docs/dhpc.md; D10 is ours: who looks at `interrupted` first and at hpcm
-// then can be given another's hpcm.
+// Software against the unit: the two published algorithms as printed, then with one defect after
+// another repaired, and the reference reader under preemption. Programs are written instruction by
+// instruction. Each call executes one of them, because a trap must be able to come between any two.
+// D1 to D9 are the defects of docs/dhpc.md. D10 is an addition: software that reads `interrupted`
+// first and hpcm afterwards can receive another thread's hpcm.
 #include "isa/rv/arch.h"
 #include "pmu/dhpc/test_rig.h"
 
 enum { D1 = 1 << 1, D2 = 1 << 2, D3 = 1 << 3, D4 = 1 << 4, D5 = 1 << 5, D6 = 1 << 6, D10 = 1 << 10, REPAIRED = ~0, AS_PRINTED = 0 };
-enum { PATIENCE = 2000 }; // looks at an empty FIFO that nothing will fill
+enum { PATIENCE = 2000 }; // reads of an empty FIFO that never fills
 
 typedef struct thread {
-    uint32_t line; // where it goes on; 0: at the beginning
+    uint32_t line; // next line; 0: the beginning
     uint32_t id, process;
     uint64_t bitmap;
     // Results.
@@ -27,20 +27,20 @@ static void begin(thread *t, uint32_t id, uint64_t bitmap) {
     *t = (thread){.id = id, .bitmap = bitmap, .process = t->process, .n_retries = t->n_retries};
 }
 
-// One instruction has been made; the next call goes on here.
+// Ends an instruction; the next call continues here.
 #define STEP            \
     t->line = __LINE__; \
     return;             \
     case __LINE__:;
 
-// Algorithm 1, or 2 with is_second. `repaired` says of which defects it has been freed.
+// Algorithm 1, or 2 with is_second. `repaired` lists the repaired defects.
 static void published(thread *t, rig *r, bool is_second, int repaired) {
     switch (t->line) {
     case 0:
         do {
             t->first_cycle = r->now;
             if (is_second) {
-                csrri(r, TL_REG_CLEAR, HPCC, 1); // D7: only trigger, whatever the text says
+                csrri(r, TL_REG_CLEAR, HPCC, 1); // D7: clears trigger only, unlike the text
                 STEP
             }
             if (repaired & D3)
@@ -79,7 +79,7 @@ static void published(thread *t, rig *r, bool is_second, int repaired) {
     t->is_done = true;
 }
 
-// The reference reader of our library. Without D10 repaired: in the order of the specification's
+// The reference reader of the library. Without D10 repaired: in the order of the specification's
 // pseudo-code.
 static void reference(thread *t, rig *r, int repaired) {
     switch (t->line) {
@@ -157,7 +157,7 @@ static uint64_t implemented_by(uint32_t id) {
     return 0;
 }
 
-// Whether what the thread holds is exactly what it asked for, taken since its last attempt began.
+// True if the thread holds exactly the requested data, taken since its last attempt began.
 static bool is_right(const thread *t, uint64_t now) {
     uint64_t want = t->bitmap & implemented_by(t->id), last = t->first_cycle;
     if (t->hangs || t->m != want || t->n != (uint64_t)__builtin_popcountll(want))
@@ -246,12 +246,12 @@ static void test_t21_set_bits_reach_a_wrong_manager_and_a_union_of_counters(void
     assert_false(t.hangs);
     assert_int_equal(t.out[0] & 0xffff, ID_ONE << 8); // not counters 3 and 4
     assert_int_equal(t.out[1] & 0xffff, (ID_ONE << 8) + 2);
-    assert_int_equal(csrr(&r, HPCC) & TL_DHPC_EMPTY, 0); // and two more that nobody takes
+    assert_int_equal(csrr(&r, HPCC) & TL_DHPC_EMPTY, 0); // and two more that no thread reads
     assert_int_equal(csrr(&r, HPCM), 0x1d);
     rig_done(&r);
 }
 
-// A timer interrupt that switches to another thread, and the way back.
+// A timer interrupt that switches to another thread, and the return.
 static void enter(rig *r) { tl_dhpc_notice(r->d, 0, TL_DHPC_TRAP_ENTRY, r->now++); }
 static void leave(rig *r) { tl_dhpc_notice(r->d, 0, TL_DHPC_TRAP_RETURN, r->now++); }
 
@@ -263,7 +263,7 @@ static void test_t22_literal_algorithm_2_hangs_when_another_thread_takes_its_dat
         const int but_d6 = D1 | D2 | D3 | D4, both = but_d6 | (repaired ? D6 : 0);
         rig_open(&r, TL_DHPC_TRAP);
         begin(&a, ID_ONE, 0xf);
-        for (int k = 0; k < 4; k++) // cancel, hpcm, hpcc, one look
+        for (int k = 0; k < 4; k++) // cancel, hpcm, hpcc, one read
             published(&a, &r, true, both);
         enter(&r); // the other thread aborts the request, makes its own, and drains the FIFO
         leave(&r);
@@ -327,9 +327,9 @@ typedef struct tally_of_runs {
 
 enum { THREADS = 3 }; // 0 and 1 share a process
 
-// Threads that do nothing but read, and traps at random: timer interrupts that switch threads,
-// system calls that do or do not, interrupts whose handler (with handler_reads) uses the unit
-// itself. `mean_gap` instructions lie between two traps on average.
+// Threads that only read, with random traps: timer interrupts that switch threads, system calls
+// that may switch, and interrupts whose handler uses the unit (handler_reads). `mean_gap` is the
+// mean number of instructions between two traps.
 static tally_of_runs preempt(tl_dhpc_ctxsw policy, uint64_t n_runs, uint32_t mean_gap, bool handler_reads, int repaired, uint64_t seed) {
     rig r;
     thread threads[THREADS] = {{.process = 0}, {.process = 0}, {.process = 1}};
@@ -366,8 +366,8 @@ static tally_of_runs preempt(tl_dhpc_ctxsw policy, uint64_t n_runs, uint32_t mea
             begin(&handler, built[dice >> 18 & 1].id, (dice >> 20 & 0xff) | 1);
             csrrs(&r, HPCC, TL_DHPC_USEREN);
             finish_reference(&handler, &r);
-            assert_true(is_right(&handler, r.now)); // nobody interrupts it
-            csrrs(&r, HPCC, TL_DHPC_USEREN);        // its CSRRW took it away (D9)
+            assert_true(is_right(&handler, r.now)); // no trap interrupts the handler
+            csrrs(&r, HPCC, TL_DHPC_USEREN);        // CSRRW cleared useren (D9)
         }
         if (switches) {
             uint32_t next = (uint32_t)(dice >> 32) % THREADS;
@@ -401,7 +401,7 @@ static void test_t23_reference_reader_is_never_wrong_with_policy_trap(void **sta
         report(what, &tally);
         assert_int_equal(tally.n_runs, 100000);
         assert_int_equal(tally.n_wrong, 0);
-        assert_true(tally.n_retries > 0); // it was put to the test
+        assert_true(tally.n_retries > 0); // preemption did happen
     }
 }
 

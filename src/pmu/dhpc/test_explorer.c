@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// All that two clients can do to two managers of three counters: from reset every combination of
-// their instructions in every cycle is tried, in every state that can come about, until no new
-// state does. A state is what the fabric holds, with all times counted from now, so that there are
-// finitely many. Beside each client stands a model that knows only when a request was made and of
-// whom; by its lights, not by epochs, each datum that arrives is right or stale. Checked in every
-// state:
-//   no stale datum is accepted, none that is right is dropped, all of a request come, in order, once;
-//   whoever waits at a port is granted within (clients - 1) times the longest service;
-//   when software does nothing more, every request ends, but for one that waits for room which only its own program can make.
+// All actions of two clients on two managers of three counters. From reset, the test tries every
+// combination of instructions in every cycle and every reachable state, until no new state appears.
+// A state is the fabric's content with times relative to now, because the states must be finite. A
+// model beside each client knows only the time and manager of a request. The model, not epochs,
+// decides whether an arriving datum is correct or stale. Every state must satisfy:
+//   no stale datum is accepted, no correct one is dropped, data arrive once and in order;
+//   a request at a port is granted within (clients - 1) times the longest service;
+//   when software stops, every request ends, except one that waits for room in its own FIFO.
 #include <stdlib.h>
 
 #include "isa/rv/arch.h"
@@ -19,9 +18,9 @@ enum { CLIENTS = 2, COUNTERS = 3, NOW = 1000, STATE_BYTES = 120 };
 // START starts one with what hpcm holds.
 typedef enum action { NOTHING, SELECT_0, SELECT_1, START, CANCEL, READ, TRAP, N_ACTIONS } action;
 
-typedef struct observer { // of one client
+typedef struct observer { // one per client
     bool is_running;
-    uint8_t manager, bitmap, age; // of its request; age stops where all can be there
+    uint8_t manager, bitmap, age; // of the request; age stops where all data can have arrived
     uint8_t received;
     uint8_t selected; // 1 + manager that the next instruction starts
 } observer;
@@ -89,7 +88,7 @@ static void pack(const world *w, uint64_t now, packer *p) {
         put(p, seen->is_running ? 1 | (uint64_t)seen->manager << 1 | (uint64_t)seen->bitmap << 2 | (uint64_t)seen->received << 5 : 0);
         put(p, seen->is_running ? seen->age : 0);
     }
-    for (uint32_t m = 0; m < 2; m++) { // nobody else uses the ports where no manager is
+    for (uint32_t m = 0; m < 2; m++) { // only one hart uses a port without a manager
         const tl_dhpc_manager_port *port = &w->d->ports[m];
         bool is_busy = port->server != TL_DHPC_NO_CLIENT;
         put(p, (is_busy ? port->server + 1 : 0) | port->last_granted << 2 | (is_busy ? port->left : 0) << 4);
@@ -157,8 +156,8 @@ static void unpack(world *w, packer *p) {
 
 // ---- one cycle ----
 
-// What arrives in this cycle, judged without epochs: the right data are of the manager asked, and
-// younger than the request can be answered.
+// Judges arrivals of this cycle without epochs. Correct data come from the requested manager, no
+// sooner than the request can be answered.
 static void absorb_and_judge(world *w, uint32_t c) {
     tl_dhpc_client *client = w->d->clients[c];
     observer *seen = &w->seen[c];
@@ -245,10 +244,10 @@ static void cycle(world *w, const action what[CLIENTS]) {
             w->seen[c].age++;
 }
 
-// ---- all of them ----
+// ---- all states ----
 
 typedef struct table {
-    packer *states; // in the order in which they were found
+    packer *states; // in order of discovery
     uint32_t *cells;
     uint32_t n_states, max_states, n_cells;
 } table;
@@ -270,7 +269,7 @@ static bool add(table *t, const packer *state) {
     }
 }
 
-// Software does nothing more: all requests end, or wait for room.
+// Software stops. All requests end, or wait for room.
 static void check_end(world *w, packer state) {
     const action nothing[CLIENTS] = {NOTHING, NOTHING};
     unpack(w, &state);
@@ -347,7 +346,7 @@ static void test_everything_two_clients_can_do(void **state) {
 }
 
 static void test_everything_two_clients_can_do_on_slower_wires(void **state) {
-    (void)state; // more can be on its way at a time
+    (void)state; // more messages can travel at once
     const action choices[] = {NOTHING, SELECT_0, SELECT_1, CANCEL, READ};
     tl_dhpc_config config = tl_dhpc_defaults;
     config.fifo_depth = 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Interconnect and managers: the fabric that works things out when somebody looks is the one that
-// does them each cycle, whatever harts do; waiting is bounded; managers work side by side.
+// Interconnect and managers. The lazy fabric must equal the naive one that steps every cycle.
+// Waiting is bounded. Managers work side by side.
 #include "isa/rv/arch.h"
 #include "pmu/dhpc/naive.h"
 
@@ -86,7 +86,7 @@ static tl_dhpc_config random_config(uint64_t *random, uint32_t round) {
     return config;
 }
 
-// One fabric of each kind through the same accesses, harts of one cycle in any order. Returns the
+// Runs one fabric of each kind through equal accesses, harts of one cycle in any order. Returns the
 // number of accesses.
 static uint64_t run_both(uint32_t n_harts, uint32_t round, uint64_t n_cycles, uint64_t *random) {
     tl_dhpc_manager managers[6];
@@ -157,8 +157,8 @@ static void test_lazy_fabric_equals_a_naive_one_on_random_traffic(void **state) 
 
 // ---- samples in straight code ----
 
-// Harts that stop where their port tells them to, and execute register instructions now and then.
-// Time is the same for all of them.
+// Harts that stop at their port's deadline and sometimes execute register instructions. All harts
+// share one time.
 typedef struct clockwork {
     tl_arena arena;
     tl_dhpc *d;
@@ -189,7 +189,7 @@ static void open_clockwork(clockwork *w, const tl_dhpc_config *config, uint32_t 
     assert_non_null(w->h);
     w->h->priv = TL_PRIV_M;
 }
-static uint64_t stop_of(clockwork *w, uint32_t hart) { // the cycle in which this hart wants to be stopped next
+static uint64_t stop_of(clockwork *w, uint32_t hart) { // cycle of this hart's next stop
     const tl_pmu_port *port = tl_dhpc_port(w->d, hart);
     w->h->id = hart;
     w->h->now = w->now;
@@ -230,7 +230,7 @@ static uint64_t run_to_deadlines(uint32_t n_harts, const tl_dhpc_config *config,
             uint64_t old = 0, dice = next_random(random) >> 40;
             tl_dhpc_access a = random_access(random, managers, n_managers);
             (void)tl_dhpc_execute(w.d, h, w.now, &a, &old);
-            if (a.csr == HPCR && old == LATE) // data of cancelled requests come to nobody and may be late
+            if (a.csr == HPCR && old == LATE) // data of cancelled requests reach no client and may be late
                 fail_msg("%u harts, cycle %llu, hart %u reads a late sample", n_harts, (unsigned long long)w.now, h);
             accesses[h] = w.now + 1 + (dice & 1 ? (dice >> 1) % 4 : (dice >> 1) % 200);
         }
@@ -380,7 +380,7 @@ static void test_a_hart_that_is_ahead_takes_no_sample_for_one_behind(void **stat
 
 // ---- waiting ----
 
-// Every hart asks again as soon as it may, for all 64 counters of the same manager.
+// Every hart repeats its request at once, for all 64 counters of one manager.
 static void saturate(uint32_t n_harts, const tl_dhpc_config *config) {
     tl_dhpc_manager manager = stamped_manager(ID_OTHER, TL_DHPC_NO_HART, UINT64_MAX, 0);
     tl_arena arena = {0};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is built on a machine: each counter of the tables shows the totals it names, of its own
-// instance; what a machine does not have is not built; software can find out which is which. And
-// what all of it costs in hardware.
+// Managers of a machine. Each counter of the tables shows the named totals of its own instance. A
+// counter without signals is not built. Software can discover all counters. The cost follows.
 #include "isa/rv/arch.h"
 #include "model/hart_signals.h"
 #include "pmu/dhpc/test_rig.h"
@@ -32,7 +31,7 @@ typedef struct machine {
     tl_arena arena;
     tl_unit units[MAX_UNITS];
     char paths[MAX_UNITS][24];
-    uint32_t n_units, n_cells, n_syncs, changed_harts; // bit h: hart h was told to ask for its deadline
+    uint32_t n_units, n_cells, n_syncs, changed_harts; // bit h: hart h must ask for its deadline
     uint64_t totals[MAX_SLOTS], shown[MAX_SLOTS];      // shown: after a sync
     tl_probe probe;
     tl_pmu_host host;
@@ -372,7 +371,7 @@ static void test_what_a_machine_lacks_is_not_built(void **state) {
     test_free(m);
 }
 
-// Of any manager any counters can be left unbuilt, and no other one notices.
+// Any counters of any manager can be omitted without effect on the others.
 static void test_what_is_left_out_is_not_built(void **state) {
     (void)state;
     static const struct {
@@ -481,7 +480,7 @@ static void test_totals_are_synced_once_per_look(void **state) {
     assert_int_equal(values[19], branches + 1);
     m->n_syncs = 0;
     (void)read_manager(m, 0, TL_DHPC_ID(TL_DHPC_LLC, 0, 0), UINT64_MAX, values);
-    assert_int_equal(m->n_syncs, 0); // nobody holds those back
+    assert_int_equal(m->n_syncs, 0); // no request needs those harts
     tl_arena_done(&m->arena);
     test_free(m);
 }
@@ -513,13 +512,13 @@ static void test_harts_are_told_when_they_must_be_stopped_for_a_sample(void **st
     r.now += 50;
     csrr(&r, HPCC);
     m->changed_harts = 0;
-    csrw(&r, HPCC, go(TL_DHPC_ID(TL_DHPC_LLC, 0, 0))); // nobody's core: who asks is stopped
+    csrw(&r, HPCC, go(TL_DHPC_ID(TL_DHPC_LLC, 0, 0))); // no core's counter: the asking hart stops
     assert_int_equal(m->changed_harts, 1);
     tl_arena_done(&m->arena);
     test_free(m);
 }
 
-// ---- what it costs ----
+// ---- hardware cost ----
 
 static void test_the_cost_is_the_sum_of_its_registers(void **state) {
     (void)state;
@@ -538,8 +537,7 @@ static void test_the_cost_is_the_sum_of_its_registers(void **state) {
     assert_int_equal(cost.request_wires, 88);
     assert_int_equal(cost.data_wires, 78);
     assert_int_equal(cost.wires, 3 * 166);
-    // What grows with what: a counter is its 64 bits and no wire; a hart is its client and two
-    // links.
+    // Growth of the cost: a counter adds 64 bits and no wire; a hart adds a client and two links.
     managers[0].implemented = 0x3ff;
     tl_dhpc_cost more = tl_dhpc_cost_of(&tl_dhpc_defaults, 1, managers, 2);
     assert_int_equal(more.state_bits - cost.state_bits, 64);

@@ -33,8 +33,7 @@ static void test_t01_reset_values(void **state) {
     assert_int_equal(csrr(r, HPCM), 0);
 }
 
-// Whatever was set, waits or is on its way: after a reset the next request goes as the first one
-// did.
+// Reset with data set, waiting or on their way: the next request behaves as the first one did.
 static void test_reset_forgets_registers_data_and_requests(void **state) {
     (void)state;
     tl_dhpc_config config = tl_dhpc_defaults;
@@ -475,7 +474,7 @@ static void test_t16_the_id_is_held_while_a_request_runs(void **state) {
     assert_int_equal(csrr(r, HPCC) & ~UINT64_C(0xf), go(ID_OTHER) & ~UINT64_C(1));
 }
 
-static uint64_t peek(rig *r, uint32_t csr) { // takes no time
+static uint64_t peek(rig *r, uint32_t csr) { // reads without side effects
     uint64_t value = csrr(r, csr);
     r->now -= 1;
     return value;
@@ -507,7 +506,7 @@ static void test_t17_useren_decides_by_the_operand(void **state) {
                                      instruction, bit, r->has_trapped);
                         r->now -= 1;
                         n_denied += is_denied;
-                        if (is_denied) { // looked at in the same cycle
+                        if (is_denied) { // read in that cycle
                             assert_int_equal(peek(r, HPCC), before[0]);
                             assert_int_equal(peek(r, HPCM), before[1]);
                             assert_int_equal(r->d->clients[0]->latch, before[2]);
@@ -569,7 +568,7 @@ static void test_t18_strict_user_shuts_the_registers(void **state) {
         assert_false(r->has_trapped);
         assert_int_equal(tl_dhpc_stat(r->d, TL_DHPC_DENIALS), n_denied + 2);
         r->priv = TL_PRIV_M;
-        assert_int_equal(csrr(r, HPCR), stamp(started + LATENCY - 1, WHICH_FULL)); // nobody took it
+        assert_int_equal(csrr(r, HPCR), stamp(started + LATENCY - 1, WHICH_FULL)); // no instruction has read it
         csrrs(r, HPCC, TL_DHPC_USEREN);
         r->priv = TL_PRIV_U;
         csrw(r, HPCM, 1);
@@ -811,7 +810,7 @@ static void test_the_port_of_a_hart_does_the_same(void **state) {
     assert_int_equal(owner->deadline(owner->ctx, h), LATENCY - 1);
 }
 
-// The value, as nobody on the machine sees it.
+// Reads the value without side effects, unseen by the machine.
 static bool look_at(tl_regfile *file, uint32_t addr, uint64_t *ret_value) {
     tl_reg_at at;
     if (!tl_regfile_find(file, addr, &at))
@@ -825,7 +824,7 @@ static void test_the_register_map_is_sound(void **state) {
     tl_error err;
     uint64_t value;
     assert_int_equal(tl_regmap_check(&tl_dhpc_regmap, &err), TL_OK);
-    tl_regfile *file = &tl_dhpc_pmu(r->d, 0)->file; // reached without an instruction: looks, and takes nothing
+    tl_regfile *file = &tl_dhpc_pmu(r->d, 0)->file; // reached without an instruction: reads, and removes nothing
     rig_start(r, ID_FULL, 1);
     r->now += 20;
     csrr(r, HPCC);

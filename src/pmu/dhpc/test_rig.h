@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A fabric without a machine: managers that a test chooses, counters whose value says which counter
-// it is and in which cycle it was taken, and register instructions one after another, each in a
-// cycle of its own.
+// A fabric without a machine. A test chooses the managers. Counter values encode the counter and
+// the cycle of sampling. Each register instruction takes a cycle of its own.
 #ifndef TL_PMU_DHPC_TEST_RIG_H
 #define TL_PMU_DHPC_TEST_RIG_H
 
@@ -22,7 +21,7 @@ enum { LATENCY = 4 };                            // of the defaults: t_req + t_g
 #define ID_NOBODY TL_DHPC_ID(6, 5, 4)
 static const uint64_t SPARSE = 0xb;
 
-// What a counter of the host shows: the cycle in which it was taken, and its number.
+// Value of a host counter: the cycle of sampling and the counter's number.
 static inline uint64_t stamp(uint64_t cycle, uint32_t which) { return cycle << 16 | which; }
 static inline uint64_t stamped(void *ctx, uint32_t which, uint32_t hart, uint64_t cycle) {
     (void)ctx, (void)hart;
@@ -53,7 +52,7 @@ typedef struct rig {
     uint64_t now;  // cycle of the next instruction
     uint32_t hart; // that executes it
     tl_priv priv;
-    bool has_trapped; // the last one
+    bool has_trapped; // by the last instruction
 } rig;
 
 static inline void rig_init(rig *r, const tl_dhpc_config *config, uint32_t access_bits, uint32_t n_harts) {
@@ -87,7 +86,7 @@ static inline uint64_t csrri(rig *r, tl_reg_use op, uint32_t csr, uint64_t value
 }
 static inline uint64_t go(uint32_t id) { return (uint64_t)id << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER; }
 
-// Starts a request; the cycle in which trigger is written.
+// Starts a request. Returns the cycle of the write of trigger.
 static inline uint64_t rig_start(rig *r, uint32_t id, uint64_t bitmap) {
     csrw(r, HPCM, bitmap);
     uint64_t started = r->now;
@@ -96,7 +95,7 @@ static inline uint64_t rig_start(rig *r, uint32_t id, uint64_t bitmap) {
     return started;
 }
 
-// A small generator, so that a seed says everything.
+// A small generator, because one seed must describe a whole test.
 static inline uint64_t next_random(uint64_t *state) {
     *state ^= *state << 13;
     *state ^= *state >> 7;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// What the counters of one hart cost in hardware: flip-flops and wires, register by register as the
-// preset has them, not what a synthesis tool makes of it. `time` belongs to the platform and is not
-// in it.
+// Hardware cost of one hart's counters: flip-flops and wires, register by register of the preset.
+// The sums do not model a synthesis tool. `time` belongs to the platform and is not included.
 #include "pmu/rvhpm/rvhpm.h"
 
 enum { CLASS_BITS = 8, FIXED_BITS = 64, N_FIXED = 2, MODE_BITS = 3 }; // mcycle and minstret; minh, sinh, uinh
 
-static uint32_t bits_to_count(uint64_t n) { // to tell n things apart
+static uint32_t bits_to_count(uint64_t n) { // bits that distinguish n things
     uint32_t bits = 0;
     while ((UINT64_C(1) << bits) < n)
         bits++;
     return bits;
 }
 
-// A selector that names one event needs a number; classes and masks need the class and the bits of
-// the largest.
+// A selector that names one event needs a number. Class-and-mask selectors need the class and the
+// mask of the largest class.
 static uint32_t selector_bits(const tl_rvhpm_preset *preset, uint32_t *ret_n_events) {
     uint64_t masks = 0, largest_class = 0;
     *ret_n_events = 0;
@@ -28,7 +27,7 @@ static uint32_t selector_bits(const tl_rvhpm_preset *preset, uint32_t *ret_n_eve
     }
     if (preset->has_masks)
         return (uint32_t)__builtin_popcountll(masks) + bits_to_count(largest_class + 1);
-    return bits_to_count((uint64_t)*ret_n_events + 1); // or none
+    return bits_to_count((uint64_t)*ret_n_events + 1); // or no event
 }
 
 tl_rvhpm_cost tl_rvhpm_cost_of(const tl_rvhpm_preset *preset) {
@@ -39,6 +38,6 @@ tl_rvhpm_cost tl_rvhpm_cost_of(const tl_rvhpm_preset *preset) {
     cost.selector_bits += preset->has_smcntrpmf ? N_FIXED * MODE_BITS : 0;
     cost.gate_bits = n + N_FIXED + 2 * ((uint64_t)n + N_FIXED + 1); // mcountinhibit; mcounteren and scounteren, time among them
     cost.state_bits = cost.counter_bits + cost.selector_bits + cost.gate_bits;
-    cost.wires = n > 0 ? n_events : 0; // every event comes to the register file, whether it is counted or not
+    cost.wires = n > 0 ? n_events : 0; // every event reaches the register file, counted or not
     return cost;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the counters can count, by preset. Each event is a sum of signals of the machine; a selector
-// that no row has reads back as 0.
+// Events of the counters, by preset. Each event is a sum of signals of the machine. A selector
+// without a row reads back as 0.
 //
 // linux: the selector of a standard event is its SBI event_idx, so that firmware needs no
 // translation; every other signal of the hart has a raw selector 0x100000 + (unit << 8) + number.
@@ -233,7 +233,7 @@ static const tl_event u74_events[] = {
      .note = "Always 0 on a machine without a second-level TLB."},
 };
 
-// ---- what the device tree says ----
+// ---- rows of the device tree ----
 
 #define LINUX_COUNTERS_MASK 0xfffffff8u // 3 .. 31
 #define U74_COUNTERS_MASK 0x18u
@@ -260,8 +260,8 @@ static const tl_pmu_tree linux_tree = {
     .raw = linux_tree_raw, .n_raw = TL_COUNT_OF(linux_tree_raw),
 };
 
-// Only what fits: the published tree of this core maps more, and more loosely (busy cycles for
-// cache references, for one).
+// Only exact matches appear. The published tree of this core maps more events, and less exactly
+// (busy cycles for cache references, for one).
 static const tl_pmu_tree_event u74_tree_events[] = {
     {.event = 5, .selector = 0x1c000},      // branches: conditional, JAL, JALR
     {.event = 6, .selector = 0x6001},       // both mispredictions

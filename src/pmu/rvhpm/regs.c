@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The registers of the counters, as the privileged manual and the chapters of Sscofpmf and
-// Smcntrpmf define them. Who may access them, and when a write takes effect, is in rvhpm.c.
+// Registers of the counters, from the privileged manual and the chapters of Sscofpmf and Smcntrpmf.
+// rvhpm.c holds access rights and the timing of writes.
 #include "base/bits.h"
 #include "pmu/rvhpm/rvhpm.h"
 
@@ -8,7 +8,7 @@ static const char ZICNTR[] = "Unprivileged ISA, Zicntr and Zihpm", HPM[] = "Priv
                   COUNTEREN[] = "Privileged ISA, Counter-Enable Registers", INHIBIT[] = "Privileged ISA, mcountinhibit",
                   SSCOFPMF[] = "Sscofpmf 1.0", SMCNTRPMF[] = "Smcntrpmf 1.0";
 
-// ---- what exists ----
+// ---- existing counters ----
 
 static tl_presence if_counter(const tl_regfile *file, uint32_t index, bool is_high) {
     (void)is_high;
@@ -28,7 +28,7 @@ static tl_presence if_smcntrpmf(const tl_regfile *file, uint32_t index, bool is_
     return tl_rvhpm_of(file)->preset->has_smcntrpmf ? TL_PRESENT : TL_ABSENT;
 }
 
-// ---- what may stand in a field ----
+// ---- legal field values ----
 
 static uint64_t known_event(const tl_regfile *file, uint32_t index, uint64_t old, uint64_t wanted) {
     (void)index, (void)old;

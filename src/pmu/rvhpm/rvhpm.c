@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// How the counters behave. Nothing happens per event: a counter is a difference of running totals
-// (model/counter.h), brought up to date when software looks, when what it counts changes, and when
-// it may have overflowed. Between two such moments a counter counts all the time or not at all:
-// mode filters, inhibits and selectors change only here.
+// Behavior of the counters. No event costs anything, because a counter is a difference of running
+// totals (model/counter.h). A counter is updated when software reads it, when its selection
+// changes, and when it may have overflowed. Between two updates a counter counts all the time or
+// not at all, because mode filters, inhibits and selectors change only here.
 //
-// When effects happen (privileged manual, Zicsr and mcountinhibit): an instruction that reads a
-// counter sees it before its own effect. A write to a counter replaces the increment of the writing
-// instruction. Every other write takes effect when its instruction has retired, and has been
-// counted by the old rules.
+// Timing of effects (privileged manual, Zicsr and mcountinhibit): an instruction that reads a
+// counter sees the counter before its own effect. A write to a counter replaces the increment of
+// the writing instruction. Every other write takes effect after its instruction has retired under
+// the old rules.
 #include "pmu/rvhpm/rvhpm.h"
 
 #include "base/bits.h"
@@ -25,13 +25,13 @@ enum {
 };
 enum { ALL_MODES = 1 << TL_PRIV_U | 1 << TL_PRIV_S | 1 << TL_PRIV_M };
 
-// While an overflow is further away than this, accesses that take a slow path need not be watched:
-// none takes so many cycles.
+// With an overflow further away than this, slow-path accesses need no watching, because none takes
+// so many cycles.
 static const uint64_t WATCH_CYCLES = UINT64_C(1) << 24;
-// Finding out how far an overflow is costs a sync. It is done again when an eighth of the way is
-// left, or else at the very end.
+// The distance to an overflow costs a sync. It is computed again when an eighth of the distance is
+// left, or at the very end.
 static const uint64_t SHORT_SPAN_CYCLES = 4096;
-static const uint64_t FAR_CYCLES = UINT64_C(1) << 62; // the longest that is told: sums with it do not overflow
+static const uint64_t FAR_CYCLES = UINT64_C(1) << 62; // longest reported distance: sums with it do not overflow
 
 bool tl_rvhpm_has(const tl_rvhpm *p, uint32_t n) {
     return n == TL_HPM_CYCLE || n == TL_HPM_INSTRET || (n >= TL_HPM_FIRST && n < TL_HPM_FIRST + p->preset->n_counters);
@@ -51,7 +51,7 @@ static const tl_event *find_event(const tl_rvhpm *p, uint64_t selector, const tl
     return NULL;
 }
 
-// The events that a selector names; 0: it is none, or not legal.
+// Returns the number of events that a selector names. 0: none, or not legal.
 static uint32_t parts_of(const tl_rvhpm *p, uint64_t selector, const tl_sources *parts[static TL_HPM_MAX_PARTS]) {
     if (!p->preset->has_masks)
         return selector != 0 && find_event(p, selector, &parts[0]) ? 1 : 0;
@@ -99,7 +99,7 @@ static bool counts_in(const tl_hpm *c, tl_priv mode) { return c->is_running && (
 
 // ---- overflow ----
 
-// Counters that wait for an overflow that would be noticed are armed; aim finds out how far it is.
+// A counter is armed if it waits for a visible overflow. aim computes the distance.
 static bool is_armed(const tl_rvhpm *p, uint32_t n) { return p->armed >> n & 1; }
 
 static uint64_t later(uint64_t from, uint64_t span) { return span > UINT64_MAX - from ? UINT64_MAX : from + span; }
@@ -117,8 +117,8 @@ static void aim(tl_rvhpm *p, uint32_t n) {
     c->is_watched = c->is_jumpy && c->span <= WATCH_CYCLES;
 }
 
-// Cycles in which it cannot overflow, without looking at its total. An instruction takes a cycle or
-// more: what grows with instructions is as far away as these are, however long they took so far.
+// Returns cycles without a possible overflow, without reading the total. An instruction takes at
+// least one cycle, therefore totals that grow with instructions cannot overflow sooner.
 static uint64_t safe_cycles(const tl_rvhpm *p, const tl_hpm *c) {
     uint64_t now = cycle_of(p), left = c->safe_until > now ? c->safe_until - now : 0;
     if (c->is_retired) {
@@ -139,7 +139,7 @@ static void update(tl_rvhpm *p, uint32_t n) {
     aim(p, n);
 }
 
-// What the port asks of the hart follows from the counters that run.
+// The running counters decide which services the port needs from the hart.
 static void set_needs(tl_rvhpm *p) {
     tl_pmu_port *port = &p->pmu.port;
     bool had_slow_watch = port->needs_slow_watch;
@@ -155,7 +155,7 @@ static void set_needs(tl_rvhpm *p) {
         p->pmu.host->changed(p->pmu.host->ctx, p->pmu.hart);
 }
 
-// ---- what the registers call ----
+// ---- functions for the registers ----
 
 void tl_rvhpm_update(tl_rvhpm *p, uint32_t n) { update(p, n); }
 
@@ -199,11 +199,11 @@ static void take_sources(tl_rvhpm *p, uint32_t n, uint64_t selector) {
     }
 }
 
-// Up to here it counted by the old rules; from here on by what its registers say now.
+// Counts by the old rules up to now, then by the present registers.
 static void configure(tl_rvhpm *p, uint32_t n) {
     tl_hpm *c = &p->counters[n];
     update(p, n);
-    uint64_t control = n >= TL_HPM_FIRST ? *tl_rvhpm_event(p, n) : *p->fixed_config[n]; // the latter is 0 without Smcntrpmf
+    uint64_t control = n >= TL_HPM_FIRST ? *tl_rvhpm_event(p, n) : *p->fixed_config[n]; // 0 without Smcntrpmf
     take_sources(p, n, control & TL_HPM_SELECTOR);
     c->modes = modes_of(control);
     c->is_running = c->n_parts > 0 && !(*p->mcountinhibit >> n & 1);
@@ -235,8 +235,8 @@ static bool find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
     return (p->has_csr[csr / 64 & 63] >> csr % 64 & 1) && tl_regfile_find(&p->pmu.file, csr, ret_at);
 }
 
-// The shadows are gated (privileged manual, mcounteren and scounteren); all else is a matter of the
-// number, which the hart checks.
+// Enable registers gate the shadows (privileged manual, mcounteren and scounteren). The register
+// number decides all else, and the hart checks it.
 static bool permits(void *ctx, const tl_hart *h, const tl_reg_at *at, tl_reg_use use, uint64_t operand) {
     const tl_rvhpm *p = ctx;
     const uint32_t csr = tl_reg_number(at);
@@ -262,7 +262,7 @@ static uint64_t read(void *ctx, tl_hart *h, const tl_reg_at *at) {
     return tl_regfile_value_at(&p->pmu.file, at);
 }
 
-// Number of the counter that a machine-level register is, or TL_HPM_N.
+// Returns the counter of a machine-level register, or TL_HPM_N.
 static uint32_t counter_at(uint32_t csr) { return (csr & ~0x9fu) == 0xb00 ? csr & 31 : TL_HPM_N; }
 
 static void write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
@@ -373,7 +373,7 @@ static void poll(void *ctx, tl_hart *h) {
     }
 }
 
-// ---- the design ----
+// ---- the design's row ----
 
 static void reset(tl_pmu *pmu) {
     tl_rvhpm *p = tl_rvhpm_of(&pmu->file);
@@ -462,8 +462,8 @@ static bool add_text(const tl_pmu_preset *preset, uint64_t selector, const char 
     return false;
 }
 
-// Generic events are those of the preset that has all of them, because the personality counts
-// without the hart's counters.
+// Generic events belong to the preset with all events, because the personality counts without the
+// hart's counters.
 static uint32_t perf_sources(const tl_pmu *pmu, bool is_sbi, uint64_t selector, const char *ret_texts[]) {
     const tl_rvhpm *p = tl_rvhpm_of(&pmu->file);
     uint32_t n = 0;

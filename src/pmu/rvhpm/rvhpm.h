@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The hardware performance counters of the RISC-V privileged architecture, one set for each hart:
-// Zicntr, Zihpm, mcountinhibit, and with them, as the preset has it, Sscofpmf and Smcntrpmf. Inside
-// the folder: registers (regs.c), events (events.c), behavior (rvhpm.c).
+// Hardware performance counters of the RISC-V privileged architecture, one set per hart: Zicntr,
+// Zihpm and mcountinhibit. A preset may add Sscofpmf and Smcntrpmf. The folder holds registers
+// (regs.c), events (events.c) and behavior (rvhpm.c).
 #ifndef TL_PMU_RVHPM_RVHPM_H
 #define TL_PMU_RVHPM_RVHPM_H
 
@@ -9,7 +9,7 @@
 
 enum {
     TL_HPM_CYCLE = 0,
-    TL_HPM_TIME = 1, // a counter to everyone but the hardware: it cannot be stopped or written
+    TL_HPM_TIME = 1, // a counter for software only: software cannot stop or write it
     TL_HPM_INSTRET = 2,
     TL_HPM_FIRST = 3,
     TL_HPM_N = 32,
@@ -25,10 +25,10 @@ enum {
 
 typedef struct tl_rvhpm_preset {
     tl_pmu_preset base;
-    uint32_t n_counters; // mhpmcounter3 and up that count; the others are read-only zero
+    uint32_t n_counters; // mhpmcounter3 and up that count; higher ones are read-only zero
     uint32_t width_bits; // of these: 32 .. 64
     bool has_sscofpmf, has_smcntrpmf;
-    bool has_masks; // a selector is a class in bits 7:0 and a mask of its events from bit 8 up; else it names one event
+    bool has_masks; // a selector is a class in bits 7:0 and an event mask from bit 8 up; false: it names one event
 } tl_rvhpm_preset;
 
 // The keys of a machine description: keys.def.
@@ -42,7 +42,7 @@ extern const tl_pmu_preset *const tl_rvhpm_presets[];
 extern const tl_regmap tl_rvhpm_regmap;
 extern const tl_pmu_type tl_pmu_rvhpm;
 
-// What one hart's set costs in hardware: cost.c.
+// Hardware cost of one hart's set: cost.c.
 typedef struct tl_rvhpm_cost {
     uint32_t n_counters;                             // fixed and programmable
     uint64_t counter_bits, selector_bits, gate_bits; // gates: inhibit and enable registers
@@ -55,12 +55,12 @@ typedef struct tl_hpm { // one counter
     tl_counter counter;
     const tl_sources *parts[TL_HPM_MAX_PARTS];
     uint32_t n_parts, max_step;
-    bool needs_sync, is_slow, is_jumpy, is_retired; // of its parts together
+    bool needs_sync, is_slow, is_jumpy, is_retired; // of all events of the counter
     bool is_running;                                // has an event and is not inhibited
     uint8_t modes;                                  // bit p: counts in tl_priv p
     bool is_watched;                                // polled after slow paths
-    uint64_t safe_until, span;                      // no overflow before that cycle of the hart; how far that was when it was found
-    uint64_t safe_instret;                          // with is_retired: nor before so many instructions have retired
+    uint64_t safe_until, span;                      // no overflow before that cycle of the hart; the distance when computed
+    uint64_t safe_instret;                          // with is_retired: no overflow before so many instructions have retired
 } tl_hpm;
 
 typedef struct tl_rvhpm {
@@ -76,20 +76,20 @@ typedef struct tl_rvhpm {
     uint32_t filtered; // bit n: counter n runs, but not in all modes
     uint64_t has_csr[4096 / 64];
     bool is_synced;         // during one call of the port
-    uint32_t written;       // counters that the instruction under way wrote
-    bool has_pending;       // it wrote another register,
-    tl_reg_at pending;      // this one,
-    uint64_t pending_value; // which changes when it has retired
+    uint32_t written;       // counters written by the current instruction
+    bool has_pending;       // the instruction wrote another register
+    tl_reg_at pending;      // that register
+    uint64_t pending_value; // the new value, effective after the instruction retires
 } tl_rvhpm;
 
 static inline tl_rvhpm *tl_rvhpm_of(const tl_regfile *file) { return (tl_rvhpm *)(uintptr_t)file; }
 
-// What the rows of regs.c call: rvhpm.c.
-uint64_t tl_rvhpm_legal_selector(const tl_rvhpm *p, uint64_t wanted); // itself, or 0
-uint64_t tl_rvhpm_counter(tl_rvhpm *p, uint32_t n);                   // its value now
+// Functions for the rows of regs.c: rvhpm.c.
+uint64_t tl_rvhpm_legal_selector(const tl_rvhpm *p, uint64_t wanted); // `wanted`, or 0
+uint64_t tl_rvhpm_counter(tl_rvhpm *p, uint32_t n);                   // present value
 void tl_rvhpm_set_counter(tl_rvhpm *p, uint32_t n, uint64_t value);
 void tl_rvhpm_update(tl_rvhpm *p, uint32_t n);           // counts overflows up to now
-void tl_rvhpm_configure(tl_rvhpm *p, uint32_t n);        // its control registers have changed
+void tl_rvhpm_configure(tl_rvhpm *p, uint32_t n);        // call after a change of control registers
 uint64_t tl_rvhpm_overflows(tl_rvhpm *p);                // scountovf
 bool tl_rvhpm_has(const tl_rvhpm *p, uint32_t n);        // counter n exists
 uint64_t *tl_rvhpm_event(const tl_rvhpm *p, uint32_t n); // stored mhpmevent n

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The counters against a model that really counts: written from the manuals, it adds one to each
-// register for each event and looks at every rule then and there. Random writes, reads, inhibits,
-// selectors, filters, modes, polls and overflows, more than a million of them; what both show must
-// be equal at every read, and so must the number of interrupts.
+// Compares the counters with a model that counts each event. The model follows the manuals: it adds
+// one to each register per event and applies every rule at once. The test makes more than a million
+// random writes, reads, inhibits, selectors, filters, modes, polls and overflows. Every read and
+// the number of interrupts must be equal.
 #include "base/bits.h"
 #include "isa/rv/arch.h"
 #include "model/test_pmu_rig.h"
@@ -25,7 +25,7 @@ static uint32_t below(rng *r, uint32_t n) { return (uint32_t)((next(r) >> 32) * 
 #define MINE(cell) (HART * TL_S_N_CELLS + TL_S_##cell)
 #define L2_READ(slice, hart) (RIG_HARTS * TL_S_N_CELLS + (slice)*RIG_L2_SIGNALS + (hart))
 
-// Events by hand: selector and what it counts.
+// Events by hand: selector and counted cells.
 static const struct {
     uint64_t selector;
     uint32_t cells[4], n_cells;
@@ -106,10 +106,10 @@ static uint64_t some_event(rng *r) {
     for (uint32_t e = 0; e < TL_COUNT_OF(naive_events) && pick > 9; e++)
         if (selector == naive_events[e].selector)
             return flags;
-    return flags | (pick > 9 ? selector | UINT64_C(1) << 40 : selector); // the others are known to nobody
+    return flags | (pick > 9 ? selector | UINT64_C(1) << 40 : selector); // selectors without a row
 }
 
-// One CSR instruction that writes: its own events come between the write and its retirement.
+// One CSR instruction that writes. Its own events come between the write and its retirement.
 static void write(pmu_rig *rig, naive *m, rng *r) {
     uint32_t n = 3 + below(r, below(r, 4) == 0 ? 29 : 6), csr;
     uint64_t value;
@@ -223,8 +223,8 @@ static void test_lazy_counters_show_what_naive_ones_count(void **state) {
         run(widths[i], 0x1234567 + i);
 }
 
-// A hart that runs as far as `deadline` says, with as many events as a cycle can hold, overflows no
-// sooner; and when it then polls, no overflow is missed: the interrupt comes in the very cycle.
+// A hart that runs to `deadline` with the most events per cycle does not overflow sooner. The poll
+// then misses no overflow: the interrupt comes in that cycle.
 static void test_no_overflow_comes_before_the_deadline_and_none_after_it(void **state) {
     (void)state;
     static pmu_rig rig;

@@ -69,7 +69,7 @@ static void test_reset_state_is_all_zero(void **state) {
     assert_int_equal(rig_value(&rig, 0xb00), 3);
 }
 
-// What may be in a field: every bit pattern of the flags, and bits of registers that do not exist.
+// Legal field values: every bit pattern of the flags, and bits of registers that do not exist.
 static void test_flags_of_modes_that_do_not_exist_are_zero(void **state) {
     (void)state;
     start_with(&tl_rvhpm_linux, 64);
@@ -144,7 +144,7 @@ static void test_counters_wrap_and_interrupt_at_every_width(void **state) {
         assert_int_equal(rig_value(&rig, 0x323), TL_HPM_OF | 2);
         assert_int_equal(rig_value(&rig, 0xda0), 8);
         assert_int_equal(rig.n_irqs, 1);
-        rig_write(&rig, 0xb03, top - 1); // OF stands: wrapping again says nothing
+        rig_write(&rig, 0xb03, top - 1); // OF is set: wrapping again has no effect
         rig_advance(&rig, TL_S_HART_INSTRET, 5);
         assert_int_equal(rig_value(&rig, 0xb03), 3);
         assert_int_equal(rig.n_irqs, 1);
@@ -194,12 +194,12 @@ static void test_what_waits_decides_what_is_watched(void **state) {
         assert_int_equal(rig.pmu->port.needs_slow_watch, rows[i].is_watched);
         assert_false(rig.pmu->port.needs_modes);
         assert_true(rig.n_changes > 0);
-        rig_write(&rig, 0xb07, 1); // far away: nothing to watch for a long time
+        rig_write(&rig, 0xb07, 1); // far away: no watch for a long time
         assert_true(rig_deadline(&rig) > UINT64_C(1) << 50);
-        assert_true(rig_deadline(&rig) <= UINT64_C(1) << 62); // whoever adds it to the clock gets no less
+        assert_true(rig_deadline(&rig) <= UINT64_C(1) << 62); // a sum with the clock does not overflow
         assert_false(rig.pmu->port.needs_slow_watch);
         rig_write(&rig, 0xb07, UINT64_C(0) - 1000);
-        rig_write(&rig, 0x327, rows[i].selector | TL_HPM_OF); // nobody waits
+        rig_write(&rig, 0x327, rows[i].selector | TL_HPM_OF); // no counter waits
         assert_int_equal(rig_deadline(&rig), UINT64_MAX);
         assert_false(rig.pmu->port.needs_slow_watch);
     }
@@ -310,7 +310,7 @@ static void test_a_write_under_way_ends_at_a_reset(void **state) {
     assert_int_equal(rig_value(&rig, 0xb00), 10);
 }
 
-// ---- when the hart is stopped, told, and watched ----
+// ---- stops, notices and watches of the hart ----
 
 enum { WATCHED = 1 << 24 }; // slow paths are watched when so many cycles are left
 
@@ -345,7 +345,7 @@ static void test_slow_paths_are_watched_within_the_margin(void **state) {
     assert_int_equal(rig.n_changes, n_changes);
     rig_write(&rig, 0x324, 0);
     n_changes = rig.n_changes;
-    rig_write(&rig, 0x323, 0); // nobody waits any more: the hart is told
+    rig_write(&rig, 0x323, 0); // no counter waits: the hart is notified
     assert_false(port->needs_slow_watch);
     assert_true(rig.n_changes > n_changes);
 }
@@ -522,7 +522,7 @@ static void test_unknown_selectors_read_back_as_none(void **state) {
     assert_int_equal(n_known, n_modeled);
 }
 
-// Every event alone, over every signal there is: it counts its own sources and nothing else.
+// Every event alone, over every signal: it counts its own sources and nothing else.
 static void check_events(const tl_rvhpm_preset *preset) {
     for (uint32_t e = 0; e < preset->base.n_events; e++) {
         const tl_event *event = &preset->base.events[e];
@@ -594,7 +594,7 @@ static void test_masks_add_the_events_of_one_class(void **state) {
         }
 }
 
-// A counter that nobody touches never goes back, whatever else is written.
+// An untouched counter never decreases, whatever else is written.
 static void test_no_counter_loses_its_value_without_an_event(void **state) {
     (void)state;
     start_with(&tl_rvhpm_linux, 64);
@@ -620,7 +620,7 @@ static void test_no_counter_loses_its_value_without_an_event(void **state) {
     }
 }
 
-// What an RV32 program must do to read 64 bits: high, low, and high again until it is the same.
+// An RV32 program reads 64 bits as high, low, and high again until both highs are equal.
 static void test_high_low_high_reads_a_running_counter_right(void **state) {
     (void)state;
     start_with(&tl_rvhpm_linux, 32);
@@ -643,8 +643,8 @@ static void test_high_low_high_reads_a_running_counter_right(void **state) {
     assert_int_equal(last >> 32, 7);
 }
 
-// What the device tree promises can be selected, counts on the counters it names, and nothing that
-// is not modeled is promised.
+// Events in the device tree are selectable and count on the named counters. The tree lists no event
+// that is not modeled.
 static void test_rows_of_the_device_tree_hold(void **state) {
     (void)state;
     static const tl_rvhpm_preset *const presets[] = {&tl_rvhpm_linux, &tl_rvhpm_u74, &tl_rvhpm_none};

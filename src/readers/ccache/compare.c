@@ -41,11 +41,11 @@ static void take_overheard(const tl_machine *machine, tl_watch_result *result) {
     result->selects_watched += log->n_configured;
 }
 
-static uint32_t write_access(tl_assembler *a, const tl_stage *stage, uint32_t method, uint32_t n) {
+static uint32_t write_access(tl_assembler *a, const tl_testbench *testbench, uint32_t method, uint32_t n) {
     (void)method;
-    uint32_t most = tl_ccache_on(stage->machine)->n_counters;
+    uint32_t most = tl_ccache_on(testbench->machine)->n_counters;
     n = n < most ? n : most;
-    tl_asm_load_constant(a, TL_T0, TL_STAGE_WINDOW_GRANTED + TL_CCACHE_COUNTER);
+    tl_asm_load_constant(a, TL_T0, TL_TESTBENCH_WINDOW_GRANTED + TL_CCACHE_COUNTER);
     for (uint32_t i = 0; i < n; i++) {
         if (i > 0 && i % TL_ACCESS_MAX_VALUES == 0)
             tl_access_store(a, TL_ACCESS_MAX_VALUES);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events of the comparison that the block counts: what the silicon's names add up to is written
-// down here.
+// Events of the comparison that the block counts: this test lists the sums of the silicon's names.
 #include <string.h>
 
 #include "base/bits.h"

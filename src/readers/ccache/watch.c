@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The block on the bus, mapped into the program: configured by the first look, loaded from by all.
-// A counter starts at 0 when it is told what to count.
+// The block on the bus, mapped into the program. The first reading configures it; every reading
+// loads the counters. A counter starts at 0 when a selector is written.
 //
-// The truth of a value is what the machine has counted, between the store that cleared the counter
-// and the load that read it, both at the instant in which the bus is asked: a tap on the bus takes
-// note of it.
+// The truth of a value is the machine's count between the store that cleared the counter and the
+// load that read it. A tap on the bus records the count at both accesses.
 #include "readers/ccache/compare.h"
 
 #include <string.h>
@@ -47,7 +46,7 @@ static bool tap_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t
 }
 
 static void choose_events(tl_watch *w, own *o) {
-    const tl_compare_setup *setup = w->world.setup;
+    const tl_compare_setup *setup = w->environment.setup;
     for (uint32_t i = 0; i < setup->n_events; i++) {
         tl_watched *event = &w->result->events[i];
         *event = (tl_watched){.reason = ""};
@@ -93,13 +92,13 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     own *o = tl_arena_alloc(&w->arena, sizeof *o);
     if (!o)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    *o = (own){.watch = w, .below = tl_machine_own_bus(w->world.machine), .bus = {.ctx = o, .read = tap_read, .write = tap_write}};
+    *o = (own){.watch = w, .below = tl_machine_own_bus(w->environment.machine), .bus = {.ctx = o, .read = tap_read, .write = tap_write}};
     w->own = o;
-    tl_machine_set_bus(w->world.machine, &o->bus);
+    tl_machine_set_bus(w->environment.machine, &o->bus);
     choose_events(w, o);
     tl_status status = tl_watch_make_upcall(w, err);
     tl_assembler a = tl_watch_code(w, TL_WATCH_USER, TL_WATCH_USER_DATA - TL_WATCH_USER);
-    write_reader(&a, o, w->world.setup);
+    write_reader(&a, o, w->environment.setup);
     if (status == TL_OK && a.is_full)
         status = tl_watch_no_room(err);
     return status;

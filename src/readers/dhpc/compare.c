@@ -21,7 +21,7 @@ static tl_status permit(tl_compare_setup *s, tl_error *err) {
     return tl_dhpc_settings_of(&s->config).grant == TL_GRANTED ? TL_OK : tl_compare_add_setting(s, "os.hpc=granted", err);
 }
 
-// Readers run in user mode, so user mode must find what they ask for.
+// Readers run in user mode, therefore user mode must find the requested counters.
 static tl_status check(const tl_compare_setup *s, tl_error *err) {
     static const char *const names[] = {[TL_DHPC_CORE] = "cores", [TL_DHPC_LLC] = "slices"};
     const tl_dhpc_settings settings = tl_dhpc_settings_of(&s->config);
@@ -50,7 +50,7 @@ static bool counts(const tl_watchable *event) {
 }
 
 // Manager by manager, as many counters of each as there are.
-static uint32_t write_access(tl_assembler *a, const tl_stage *s, uint32_t method, uint32_t n) {
+static uint32_t write_access(tl_assembler *a, const tl_testbench *s, uint32_t method, uint32_t n) {
     const tl_dhpc_config *config = tl_dhpc_config_of(tl_dhpc_on(s->machine));
     uint32_t n_managers, n_read = 0, at_once = tl_hpc_values_at_once(config);
     const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(s->machine), &n_managers);

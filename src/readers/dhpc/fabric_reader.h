@@ -18,13 +18,13 @@ enum { TL_HPC_FIRST_VALUE = TL_S0, TL_HPC_MAX_VALUES = 20 }; // of one request: 
 uint32_t tl_hpc_values_at_once(const tl_dhpc_config *config);
 // Writes hpcm and hpcc. Uses t0 and t1. Returns the address of the write that starts the request.
 uint64_t tl_hpc_write_start(tl_assembler *a, const tl_dhpc_config *config, uint32_t manager, uint64_t bitmap);
-// Waits for n values and takes them into registers. Uses t0 and t1. BURST_READ may find the FIFO
-// empty: readerror tells.
+// Waits for n values and moves them into registers. Uses t0 and t1. BURST_READ may find the FIFO
+// empty; readerror then becomes 1.
 void tl_hpc_write_takes(tl_assembler *a, const tl_dhpc_config *config, tl_hpc_method method, uint32_t n_values);
 // Loops while `bit` of hpcc is set. Uses t0 and t1.
 void tl_hpc_write_wait(tl_assembler *a, const tl_dhpc_config *config, uint64_t bit);
-// A whole read. Where burst-read finds the FIFO empty, everything is asked for again by empty-poll,
-// as guest/include/tally/hpc.h does.
+// A complete read. If burst-read finds the FIFO empty, empty-poll repeats the request, as
+// guest/include/tally/hpc.h does.
 void tl_hpc_write_read(tl_assembler *a, const tl_dhpc_config *config, tl_hpc_method method, uint32_t manager, uint64_t bitmap);
 
 // The error of a reader that takes too many steps: names the slowest part of the fabric and its

@@ -13,9 +13,9 @@ enum { // how a trial goes
     READ_LEFT = 8,  // without a request
 };
 
-void tl_dhpc_write_grant(tl_assembler *a, const tl_stage *stage) {
+void tl_dhpc_write_grant(tl_assembler *a, const tl_testbench *testbench) {
     tl_asm_load_constant(a, TL_T0, TL_DHPC_USEREN);
-    tl_asm_csrs(a, tl_dhpc_config_of(tl_dhpc_on(stage->machine))->hpcc, TL_T0);
+    tl_asm_csrs(a, tl_dhpc_config_of(tl_dhpc_on(testbench->machine))->hpcc, TL_T0);
 }
 
 const tl_trial tl_dhpc_trials[TL_DHPC_TRIALS] = {
@@ -28,8 +28,7 @@ const tl_trial tl_dhpc_trials[TL_DHPC_TRIALS] = {
     {"another process", TL_PRIV_U, "useren=0, kernel writes hpcm at the switch", "csrr hpcr", true, READ_LEFT | ASKS_FIRST | IS_WIPED},
 };
 
-// How many instructions this hart has retired: asked of its base page, and one instruction waits
-// for the answer.
+// Reads the hart's retired instructions from its base page. One instruction waits for the answer.
 static void write_request(tl_assembler *a, const tl_dhpc_config *c, bool reads) {
     tl_asm_csrci(a, c->hpcc, 1);
     tl_asm_addi(a, TL_T0, TL_X0, 2);
@@ -38,32 +37,35 @@ static void write_request(tl_assembler *a, const tl_dhpc_config *c, bool reads) 
     tl_asm_csrs(a, c->hpcc, TL_T0); // keeps useren, in every mode
     tl_hpc_write_wait(a, c, TL_DHPC_TRIGGER);
     if (reads)
-        tl_asm_csrr(a, TL_STAGE_VALUE, c->hpcr);
+        tl_asm_csrr(a, TL_TESTBENCH_VALUE, c->hpcr);
 }
 
-tl_status tl_dhpc_permit_trial(tl_stage *s, const tl_trial *t, tl_error *err) {
+tl_status tl_dhpc_permit_trial(tl_testbench *s, const tl_trial *t, tl_error *err) {
     const tl_dhpc_config *c = tl_dhpc_config_of(tl_dhpc_on(s->machine));
-    int cause = TL_STAGE_NO_TRAP;
-    tl_status status = tl_stage_set_csr(s, c->hpcc, t->how & (USEREN_SET | ASKS_FIRST) ? TL_REG_SET : TL_REG_CLEAR, TL_DHPC_USEREN, err);
+    int cause = TL_TESTBENCH_NO_TRAP;
+    tl_status status =
+        tl_testbench_set_csr(s, c->hpcc, t->how & (USEREN_SET | ASKS_FIRST) ? TL_REG_SET : TL_REG_CLEAR, TL_DHPC_USEREN, err);
     if (status != TL_OK || !(t->how & ASKS_FIRST))
         return status;
-    tl_piece piece = tl_stage_begin(s, TL_PRIV_U);
+    tl_piece piece = tl_testbench_begin(s, TL_PRIV_U);
     write_request(&piece.code, c, false);
     status = tl_trial_run(s, &piece, &cause, err);
-    if (status == TL_OK && cause != TL_STAGE_NO_TRAP)
+    if (status == TL_OK && cause != TL_TESTBENCH_NO_TRAP)
         status = tl_fail(err, TL_EIO, "the process that may use the distributed counters could not");
     if (status == TL_OK && t->how & IS_WIPED)
-        status = tl_stage_set_csr(s, c->hpcm, TL_REG_WRITE, 0, err);
-    return status == TL_OK ? tl_stage_set_csr(s, c->hpcc, TL_REG_CLEAR, TL_DHPC_USEREN, err) : status;
+        status = tl_testbench_set_csr(s, c->hpcm, TL_REG_WRITE, 0, err);
+    return status == TL_OK ? tl_testbench_set_csr(s, c->hpcc, TL_REG_CLEAR, TL_DHPC_USEREN, err) : status;
 }
 
-void tl_dhpc_write_trial(tl_assembler *a, const tl_stage *s, const tl_trial *t) {
+void tl_dhpc_write_trial(tl_assembler *a, const tl_testbench *s, const tl_trial *t) {
     const tl_dhpc_config *c = tl_dhpc_config_of(tl_dhpc_on(s->machine));
     if (t->how & READ_LEFT)
-        tl_asm_csrr(a, TL_STAGE_VALUE, c->hpcr);
+        tl_asm_csrr(a, TL_TESTBENCH_VALUE, c->hpcr);
     else
         write_request(a, c, true);
 }
 
 // The counter counts instructions: a value is some number of those that have retired.
-bool tl_dhpc_is_value(const tl_stage *s, uint64_t value) { return value != 0 && value != TL_TRIAL_NOT_READ && value <= s->hart->instret; }
+bool tl_dhpc_is_value(const tl_testbench *s, uint64_t value) {
+    return value != 0 && value != TL_TRIAL_NOT_READ && value <= s->hart->instret;
+}

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The reader is Algorithm 1 of the paper put right (docs/dhpc.md, section 9): for each manager
-// write hpcm, write hpcc, look at `empty` before every value, stop when the request is complete and
-// drained, keep the values in registers and store them when the last has come. Its instructions are
-// made here, for the managers that the machine has, and executed by the machine's own front-end;
-// nothing of what they cost is estimated. It runs until a pass causes no miss, which is usually the
-// second: its code and its results are in the caches then, and all counters but those of the
-// reader's own instructions stand still while they are read. That pass counts.
+// The reader is the corrected Algorithm 1 of the paper (docs/dhpc.md, section 9). For each manager
+// it writes hpcm and hpcc, and reads `empty` before every value. It stops when the request is
+// complete and drained. Values stay in registers until the last has come, then go to memory. The
+// machine's own front-end executes the reader, and no cost is estimated. Passes repeat until one
+// causes no miss, often the second. The caches then hold code and results, and only the reader's
+// own instructions move counters. That pass counts.
 //
 // The truth of a value is the machine's tally at the first instruction boundary at or after the
-// cycle in which the manager samples it. That cycle follows from the fabric's latencies and the
-// cycle of the write that started the request; nothing of the fabric's own state is asked.
+// cycle of sampling. That cycle follows from the fabric's latencies and the cycle of the write that
+// started the request. The fabric's own state is not used.
 #include "readers/dhpc/reader.h"
 
 #include <stdio.h>
@@ -126,7 +125,7 @@ static void write_request(reader *r, request *q) {
     tl_asm_sd(a, X_T0, X_BUFFER, 8 * (int32_t)q->n_values + 8);
 }
 
-// ---- What to ask.
+// ---- Requests.
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
@@ -285,7 +284,7 @@ static void note_truths(reader *r, const tl_hart *h) {
     }
 }
 
-// Who had nothing to do while the reader ran is as late as it is.
+// A hart that was idle while the reader ran gets the reading hart's time.
 static void settle(reader *r, const tl_hart *reading_hart) {
     for (uint32_t i = 0; i < r->machine->n_harts; i++)
         if (r->machine->harts[i] != reading_hart && !r->machine->harts[i]->client)
@@ -332,8 +331,8 @@ static uint64_t misses_between(const footprint *a, const footprint *b) {
     return b->l1d_misses - a->l1d_misses + b->l1i_misses - a->l1i_misses;
 }
 
-// As an interrupt to machine mode would begin, on physical addresses; then passes until one causes
-// no miss. That one counts.
+// Enters machine mode as an interrupt would, on physical addresses. Passes repeat until one causes
+// no miss, and that one counts.
 static tl_status run_passes(reader *r, tl_hart *h, uint64_t *ret_cycles, tl_error *err) {
     tl_hart_notice(h, TL_NOTICE_TRAP_ENTRY);
     h->now += h->config->pipeline.trap_cycles;
@@ -407,7 +406,7 @@ static tl_status execute(reader *r, tl_error *err) {
     return status;
 }
 
-// ---- What came of it.
+// ---- Results.
 
 static uint64_t result_at(const reader *r, uint32_t index) {
     uint64_t value;
@@ -436,7 +435,7 @@ static tl_status take_results(reader *r, tl_error *err) {
         for (uint32_t k = 0; k < q->n_values; k++) {
             tl_reading_value *value = &reading->values[q->first_value + k];
             value->value = result_at(r, q->first_result + k);
-            if (r->sources[q->first_value + k].n_cells == 0) // nobody else knows it
+            if (r->sources[q->first_value + k].n_cells == 0) // only the fabric knows the value
                 continue;
             uint64_t error = value->value > value->truth ? value->value - value->truth : value->truth - value->value;
             if (error > reading->largest_error)

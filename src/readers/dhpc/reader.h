@@ -17,8 +17,7 @@ typedef struct tl_reader_choice {
 bool tl_reader_is_column(const tl_event *event); // one of that table
 
 // Fills values, identity, cost and largest_error of `reading`. The last pages of RAM must be
-// unused. Registers, mode and program counter of the hart are afterwards what they were; its clock
-// has gone on.
+// unused. Restores registers, mode and program counter of the hart. The hart's clock advances.
 TL_MUST_CHECK tl_status tl_reader_run(tl_machine *machine, const tl_reader_choice *choice, tl_reading *reading, tl_error *err);
 
 enum { TL_READER_BYTES = 65536 }; // at the end of RAM: the upper quarter is for results

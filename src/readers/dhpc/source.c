@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The distributed counters as the source of a report: from names of events to counters, and from
-// what the reader found when the program had ended to rows.
+// The distributed counters as the source of a report. Names of events select counters, and the
+// reader's values at the program's end become rows.
 #include "session/source.h"
 
 #include <fnmatch.h>

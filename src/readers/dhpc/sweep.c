@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Harts that read the same manager all the time, in machine mode, out of their registers: how long
-// a read takes by each method when a beat takes so many cycles and so many harts contend. Code and
-// tables are in the caches before anything is measured.
+// Harts read one manager all the time, in machine mode. The sweep measures the time of a read by
+// method, beat and number of harts. Caches hold code and tables before the measurement.
 #include "readers/dhpc/sweep.h"
 
 #include "base/bits.h"
@@ -33,7 +32,7 @@ static tl_status open_field(const tl_compare_setup *setup, uint32_t beat, uint32
     tl_keys_set(&config, "dhpc.beat", beat);
     config.n_harts = n_harts;
     config.ram_bytes = UINT64_C(16) << 20;
-    config.interleave_cycles = 1; // who comes first is to be exact
+    config.interleave_cycles = 1; // the order of harts must be exact
     tl_status status = tl_machine_new(&config, setup->engine, &f.machine, err);
     if (status != TL_OK)
         return status;
@@ -100,7 +99,7 @@ static tl_status run_loop(field *f, tl_error *err) {
     return TL_OK;
 }
 
-// All harts begin at the same time again.
+// Sets all harts to one time.
 static void meet(const field *f) {
     uint64_t latest = 0;
     for (uint32_t i = 0; i < f->machine->n_harts; i++)

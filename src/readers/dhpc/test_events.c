@@ -25,7 +25,7 @@ static void test_the_distributed_twins_bear_the_same_names(void **state) {
     }
 }
 
-// Page 0 of a core counts what every core has, page 1 what the selectors of a U74 say.
+// Page 0 of a core counts events of every core, page 1 events of the U74's selectors.
 static void test_pages_of_a_core_bear_their_events(void **state) {
     (void)state;
     for (uint32_t i = 0; i < tl_n_watchables; i++) {

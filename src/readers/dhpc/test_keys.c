@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The keys dhpc.* of a machine: whatever they say, what the distributed counters tell is the truth,
-// and every table is made with the machine's own numbers, latencies and depth. A fabric that cannot
-// be read is refused with the key, its value and the remedy.
+// The keys dhpc.* of a machine. Counters show the truth for any value of a key. Every table uses
+// the machine's own numbers, latencies and depth. An error for an unreadable fabric names key,
+// value and remedy.
 #include "compare/setup.h"
 #include "compare/test_rig.h"
 #include "machine/keys.h"
@@ -62,8 +62,8 @@ static void test_values_are_the_truth_whatever_the_fabric_is(void **state) {
                 fail_msg("%s: %s is %llu instead of %llu", settings[i][0], c->values[k].event, (unsigned long long)c->values[k].value,
                          (unsigned long long)c->values[k].truth);
         assert_true(c->values[1].truth > 50000); // instructions
-        // Machine mode and whoever has useren read, others do not: with the machine's own register
-        // numbers.
+        // Machine mode and modes with useren read, others do not. Register numbers are the
+        // machine's own.
         assert_int_equal(privilege_of(c, "M", "useren=0")->outcome, TL_COMPARE_VALUE);
         assert_int_equal(privilege_of(c, "S", "useren=0")->outcome, TL_COMPARE_VALUE);
         assert_int_equal(privilege_of(c, "U", "useren=1")->outcome, TL_COMPARE_VALUE);
@@ -154,12 +154,12 @@ static void test_what_cannot_be_read_is_refused(void **state) {
         for (int k = 0; k < 3; k++)
             if (status != TL_EINVAL || !strstr(err.text, rows[i].words[k]))
                 fail_msg("%s: status %d, %s", rows[i].setting, status, err.text);
-        options.designs = "u74"; // nobody asks the fabric: it may be as it is
+        options.designs = "u74"; // no design needs the fabric: any fabric is valid
         options.with_sweeps = false;
         c = test_compare(&options);
         tl_comparison_release(c);
     }
-    const char *const overrides[] = {"dhpc.user_classes=1", NULL}; // the slices are not asked for
+    const char *const overrides[] = {"dhpc.user_classes=1", NULL}; // no event needs the slices
     tl_compare_options options = test_options(path);
     options.run.overrides = overrides;
     options.events = "cycle,dtlb_miss";

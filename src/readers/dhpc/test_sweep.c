@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the sweep over fabrics must show whatever the numbers are: section 8 of docs/dhpc.md, where
-// each way to read is at its best, and the bound on waits.
+// Properties of the sweep over fabrics that hold for any numbers (docs/dhpc.md, section 8): the
+// best fabric of each method, and the bound on waits.
 #include "compare/setup.h"
 #include "compare/test_rig.h"
 #include "readers/dhpc/sweep.h"
@@ -61,7 +61,7 @@ static void test_each_way_to_read_has_its_fabric(void **state) {
     assert_int_equal(c.n_fabrics, 8 * 4);
     const tl_compare_fabric_row *quick = row_of(&c, 1, 1), *slow = row_of(&c, 12, 1);
     assert_string_equal(quick->winner, "burst-read");
-    assert_true(quick->trigger_poll_x1000 < quick->empty_poll_x1000); // a look costs more than a beat
+    assert_true(quick->trigger_poll_x1000 < quick->empty_poll_x1000); // a reading costs more than a beat
     assert_string_equal(slow->winner, "empty-poll");                  // and less than twelve
     assert_true(slow->empty_poll_x1000 < slow->trigger_poll_x1000);
     assert_int_equal(quick->n_counters, 16);

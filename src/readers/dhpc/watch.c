@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The distributed counters, read in user mode: for each manager that counts something of interest
-// one request, its values burst into registers and stored when the last has come (docs/dhpc.md,
-// section 9). What is read is a counter since reset, so nothing is subtracted.
+// The distributed counters, read in user mode. Each manager with a needed counter gets one request.
+// Its values burst into registers and go to memory after the last has come (docs/dhpc.md, section
+// 9). A value counts from reset, and the reader subtracts nothing.
 //
 // The truth of a value is the machine's tally at the first instruction boundary at or after the
-// cycle in which the manager samples it; that cycle follows from the fabric's latencies and the
-// cycle of the write that started the request.
+// cycle of sampling. That cycle follows from the fabric's latencies and the cycle of the write that
+// started the request.
 #include "readers/dhpc/compare.h"
 #include "readers/dhpc/fabric_reader.h"
 #include "readers/dhpc/on.h"
@@ -23,7 +23,7 @@ typedef struct reading {
     tl_cell cells[8]; // the truth of this part
     uint32_t n_cells;
     bool is_clock;
-    uint64_t sample_cycle, truth; // of the last look
+    uint64_t sample_cycle, truth; // of the last reading
     bool is_known;
 } reading;
 
@@ -57,7 +57,7 @@ static tl_status add_reading(tl_watch *w, uint32_t event, uint32_t manager, uint
 
 static bool is_built(const tl_watch *w, uint32_t id, uint32_t bit) {
     uint32_t n;
-    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(w->world.machine), &n);
+    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(w->environment.machine), &n);
     for (uint32_t i = 0; i < n; i++)
         if (managers[i].id == id)
             return managers[i].implemented >> bit & 1;
@@ -66,7 +66,7 @@ static bool is_built(const tl_watch *w, uint32_t id, uint32_t bit) {
 
 // One counter of hart 0, or one in each slice.
 static tl_status add_event(tl_watch *w, uint32_t index, tl_error *err) {
-    const tl_compare_setup *setup = w->world.setup;
+    const tl_compare_setup *setup = w->environment.setup;
     const tl_watchable *event = setup->events[index];
     uint64_t selector;
     if (!tl_dhpc_selector_of(event, &selector)) {
@@ -85,7 +85,7 @@ static tl_status add_event(tl_watch *w, uint32_t index, tl_error *err) {
         char path[64];
         tl_cell cell;
         snprintf(path, sizeof path, "l2.%u.%s", slice, event->sources + strlen("l2."));
-        if (tl_probe_resolve(&w->world.machine->probe, path, &cell) != TL_OK)
+        if (tl_probe_resolve(&w->environment.machine->probe, path, &cell) != TL_OK)
             return tl_fail(err, TL_EINVAL, "the machine counts no %s", path);
         const tl_sources truth = {.cells = &cell, .n_cells = 1};
         tl_status status = add_reading(w, index, id | slice << 7, bit, &truth, err);
@@ -99,7 +99,7 @@ static bool comes_before(const reading *a, const reading *b) {
     return a->manager != b->manager ? a->manager < b->manager : a->bit < b->bit;
 }
 
-// By manager and bit, as values come; then cut into requests.
+// By manager and bit, in order of arrival; then split into requests.
 static tl_status make_requests(own *o, tl_error *err) {
     for (uint32_t i = 1; i < o->n_readings; i++) {
         reading r = o->readings[i];
@@ -117,7 +117,7 @@ static tl_status make_requests(own *o, tl_error *err) {
                 return too_many(err);
             q = &o->requests[o->n_requests++];
             *q = (request){.manager = r->manager, .first_result = o->n_results};
-            o->n_results += 2; // what was received, and how it went
+            o->n_results += 2; // received values and status
         }
         q->bitmap |= UINT64_C(1) << r->bit;
         q->values[q->n_values++] = i;
@@ -126,9 +126,9 @@ static tl_status make_requests(own *o, tl_error *err) {
     return TL_OK;
 }
 
-// Burst-read; where the fabric is slower than the instructions, readerror tells, and everything is
-// asked for again by empty-poll. The request that failed has come to its end before: so the one
-// that follows leaves in the cycle of its write.
+// Burst-read. If the fabric is slower than the instructions, readerror is 1 and empty-poll repeats
+// the request. The failed request is complete by then, and the next one leaves in the cycle of its
+// write.
 static void write_request(tl_assembler *a, const tl_dhpc_config *c, request *q) {
     q->trigger_pc[0] = tl_hpc_write_start(a, c, q->manager, q->bitmap);
     tl_hpc_write_takes(a, c, TL_HPC_BURST_READ, q->n_values);
@@ -154,9 +154,9 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     if (!o)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     w->own = o;
-    o->config = tl_dhpc_config_of(tl_dhpc_on(w->world.machine));
+    o->config = tl_dhpc_config_of(tl_dhpc_on(w->environment.machine));
     tl_status status = TL_OK;
-    for (uint32_t i = 0; i < w->world.setup->n_events && status == TL_OK; i++)
+    for (uint32_t i = 0; i < w->environment.setup->n_events && status == TL_OK; i++)
         status = add_event(w, i, err);
     if (status == TL_OK)
         status = make_requests(o, err);
@@ -199,11 +199,11 @@ static void after(tl_watch *w, uint64_t pc, uint64_t cycle) {
         if (r->is_known || r->sample_cycle > w->hart->now)
             continue;
         if (!is_synced)
-            tl_machine_sync(w->world.machine);
+            tl_machine_sync(w->environment.machine);
         is_synced = true;
         r->truth = 0;
         for (uint32_t k = 0; k < r->n_cells; k++)
-            r->truth += w->world.machine->tally[r->cells[k]];
+            r->truth += w->environment.machine->tally[r->cells[k]];
         if (r->is_clock) // known to the cycle, not to the instruction
             r->truth = r->sample_cycle - w->hart->idle_cycles;
         r->is_known = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The counters of the harts in the account. Sets stand once in each hart, and so do their
-// registers' numbers, which are the same in all. State and wires: src/pmu/rvhpm/cost.c.
+// The harts' counters in the account. Each hart has a set, and all sets share register numbers.
+// State and wires: src/pmu/rvhpm/cost.c.
 #include "session/account.h"
 #include "readers/rvhpm/on.h"
 

@@ -19,9 +19,9 @@ static uint32_t n_turns(const tl_compare_setup *setup) {
     return n;
 }
 
-static uint32_t write_access(tl_assembler *a, const tl_stage *stage, uint32_t method, uint32_t n) {
+static uint32_t write_access(tl_assembler *a, const tl_testbench *testbench, uint32_t method, uint32_t n) {
     static const uint32_t counters[] = {0xc00, 0xc02, 0xc03, 0xc04}; // cycle, instret and the programmable ones
-    (void)stage, (void)method;
+    (void)testbench, (void)method;
     uint32_t most = TL_COUNT_OF(counters);
     for (uint32_t i = 0; i < n && i < most; i++)
         tl_asm_csrr(a, TL_ACCESS_FIRST_VALUE + i, counters[i]);

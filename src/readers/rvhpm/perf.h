@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What Linux perf would report: a driver that programs the counters of each hart through the PMU's
-// registers alone, as firmware and kernel do it, and reads them back. When more events are asked
-// for than counters can take, it multiplexes them as perf does: the events stand in a list, as many
-// from its front as fit are on counters, and every 4 ms of simulated time the list turns by one;
-// {a,b} is one entry of it. A count is then scaled by the time the event was enabled over the time
-// it was on a counter.
+// Counts as Linux perf would report them. A driver programs each hart's counters through the PMU's
+// registers alone, as firmware and kernel do, and reads them back. If the events are more than the
+// counters, the driver multiplexes as perf does. Events stand in a list, and the first ones that
+// fit are on counters. The list rotates by one every 4 ms of simulated time; {a,b} is one entry. A
+// count is scaled by the time enabled over the time on a counter.
 //
-// The driver costs the machine no cycle: what perf itself would add is not in the numbers, so that
-// their error is the PMU's alone.
+// The driver costs the machine no cycle. perf's own cost is absent, therefore the error is the
+// PMU's alone.
 #ifndef TL_READERS_RVHPM_PERF_H
 #define TL_READERS_RVHPM_PERF_H
 
@@ -18,7 +17,7 @@
 enum { TL_PERF_TURN_NS = 4000000 }; // perf_event_mux_interval_ms of Linux
 
 typedef struct tl_perf_event {
-    tl_counted counted; // what rows say of it; tl_perf_bind finds its cells
+    tl_counted counted; // rows describe it; tl_perf_bind finds its cells
     uint32_t group;     // events between braces have one number, and are on counters together or not at all
     bool has_selector;  // else a fixed counter counts it
     uint64_t selector;  // of mhpmevent

@@ -16,7 +16,7 @@ typedef struct own {
     tl_perf_plan *plan;
 } own;
 
-// perf stat shows them unless told otherwise, but for those that no PMU counts.
+// perf stat shows these events by default, except those that no PMU counts.
 static const char default_events[] = "cycles,instructions,branches,branch-misses";
 
 static own *own_of(tl_source *source) { return (own *)source; }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Two counters in the core, shared out as Linux does it: the timer interrupts, the kernel
-// (supervisor mode) stops the counters through firmware (machine mode, SBI calls of the extension
-// PMU: one to stop, configure and start each counter), reads them, adds what they say to the sums
-// of the two events they counted, turns the list of events by one, and starts them for the next
-// two. With two events or fewer nothing turns: the kernel only reads. An estimate is the sum times
-// the time since the beginning over the time on a counter.
+// Two counters in the core, shared as Linux shares them. At a timer interrupt the kernel
+// (supervisor mode) stops the counters through firmware (machine mode). SBI calls of the extension
+// PMU stop, configure and start each counter. The kernel adds the values to the sums of the two
+// events, rotates the list of events by one, and starts the next two. With two events or fewer the
+// kernel only reads. An estimate is the sum times the time since the beginning over the time on a
+// counter.
 //
-// This kernel and firmware do what must be done and no more; the real ones take longer. The truth
-// is taken inside the instruction that reads a counter: a port in front of the PMU's own takes note
-// of it, so that what the read itself causes (the drain around a CSR access) stands in value and
-// truth alike.
+// This kernel and firmware execute the necessary work only; the real ones take longer. The truth is
+// taken inside the instruction that reads a counter, by a port in front of the PMU's own. The cost
+// of the read itself (the drain around a CSR access) is therefore in value and truth alike.
 #include "compare/handler.h"
 #include "isa/rv/arch.h"
 #include "readers/rvhpm/compare.h"
@@ -37,8 +36,8 @@ enum {
     FIRST = 0x108,   // address of the row at the front of the list
     BEGIN = 0x110,   // cycle of the first start
     SLICE = 0x118,   // cycle of the last start
-    ENABLED = 0x120, // cycles since BEGIN, at the last look
-    FIXED = 0x140,   // cycle, instret: value at the first look, value now; 16 bytes each
+    ENABLED = 0x120, // cycles since BEGIN, at the last reading
+    FIXED = 0x140,   // cycle, instret: value at the first reading, value now; 16 bytes each
     ROWS = 0x200,    // selector, sum, cycles on a counter: 24 bytes each
     ROW_BYTES = 24,
     ROW_SUM = 8,
@@ -66,7 +65,7 @@ static void note_truths(own *o, uint64_t *truths, uint32_t first, uint32_t n) {
         truths[i] = tl_watch_truth(w, &w->truths[o->events[i]]);
 }
 
-// The PMU answers; a read of what the reader asks for takes the truth first.
+// The PMU answers. A read of a requested counter takes the truth first.
 static bool port_find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
     const own *o = ctx;
     bool is_ours =
@@ -103,7 +102,7 @@ static void after(tl_watch *w, uint64_t pc, uint64_t cycle) {
         if (pc != o->start_pc[c] || w->hart->priv != TL_PRIV_M || o->has_base[c])
             continue;
         o->has_base[c] = true;
-        tl_machine_sync(w->world.machine);
+        tl_machine_sync(w->environment.machine);
         if (!o->turns)
             note_truths(o, o->base, c, 1);
         else if (!o->has_base[1]) // the first of all starts
@@ -119,7 +118,7 @@ static void keep_fixed_base(own *o) {
     o->fixed_base[1] = o->fixed_truth[1];
 }
 
-static void look_begins(tl_watch *w) {
+static void reading_begins(tl_watch *w) {
     if (w->result->n_looks == 1)
         keep_fixed_base(w->own);
 }
@@ -167,7 +166,7 @@ static void write_firmware(own *o, tl_assembler *a) {
     tl_asm_ebreak(a);
 }
 
-// ---- Kernel. s0: the end of the rows, s1: the row under way, s2: cycles, s3: the counter's number; sp: its data.
+// ---- Kernel. s0: end of the rows, s1: current row, s2: cycles, s3: counter's number; sp: data.
 
 static void call_firmware(tl_assembler *a, uint32_t function, uint32_t counter) {
     tl_asm_addi(a, TL_A0, TL_X0, (int32_t)(FIRST_COUNTER + counter));
@@ -273,7 +272,7 @@ static void write_kernel(const own *o, tl_assembler *a) {
 // ---- The design.
 
 static void choose_events(tl_watch *w, own *o) {
-    const tl_compare_setup *setup = w->world.setup;
+    const tl_compare_setup *setup = w->environment.setup;
     for (uint32_t i = 0; i < setup->n_events; i++) {
         bool is_fixed = tl_rvhpm_counter_of(setup->events[i]) != 0;
         w->result->events[i] = (tl_watched){.has_value = true, .reason = "", .time_counted = 1};
@@ -286,7 +285,7 @@ static void choose_events(tl_watch *w, own *o) {
 }
 
 static void hang_in_front(own *o, tl_hart *h) {
-    o->behind = &tl_rvhpm_on(o->watch->world.machine, 0)->port;
+    o->behind = &tl_rvhpm_on(o->watch->environment.machine, 0)->port;
     o->port = (tl_pmu_port){.ctx = o,
                             .find = port_find,
                             .permits = port_permits,
@@ -315,7 +314,7 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
     uint32_t first = o->turns ? w->first_event % o->n_events : 0;
     tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + FIRST, TL_WATCH_VADDR + TL_WATCH_KERNEL_DATA + ROWS + (uint64_t)first * ROW_BYTES);
     for (uint32_t i = 0; i < o->n_events; i++)
-        tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + ROWS + i * ROW_BYTES, tl_rvhpm_selector_of(w->world.setup->events[o->events[i]]));
+        tl_watch_set_word(w, TL_WATCH_KERNEL_DATA + ROWS + i * ROW_BYTES, tl_rvhpm_selector_of(w->environment.setup->events[o->events[i]]));
     tl_assembler kernel = tl_watch_code(w, TL_WATCH_KERNEL, TL_WATCH_KERNEL_DATA - TL_WATCH_KERNEL), firmware;
     write_kernel(o, &kernel);
     tl_asm_init(&firmware, tl_watch_bytes(w, TL_WATCH_FIRMWARE), TL_WATCH_FIRMWARE_DATA - TL_WATCH_FIRMWARE,
@@ -343,7 +342,7 @@ static void estimate(const tl_watch *w, const own *o, uint32_t row, tl_watched *
 
 static tl_status finish(tl_watch *w, tl_error *err) {
     const own *o = w->own;
-    const tl_compare_setup *setup = w->world.setup;
+    const tl_compare_setup *setup = w->environment.setup;
     (void)err;
     for (uint32_t row = 0; row < o->n_events; row++)
         estimate(w, o, row, &w->result->events[o->events[row]]);
@@ -357,4 +356,4 @@ static tl_status finish(tl_watch *w, tl_error *err) {
     return TL_OK;
 }
 
-const tl_watch_type tl_rvhpm_watch = {.prepare = prepare, .after = after, .look_begins = look_begins, .finish = finish};
+const tl_watch_type tl_rvhpm_watch = {.prepare = prepare, .after = after, .reading_begins = reading_begins, .finish = finish};
