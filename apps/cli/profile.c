@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// --host-profile: where the host's time went, as one JSON object. It is not a count: it differs from run to run.
+// --host-profile: where the host's time went, as one JSON object. It is not a count, because it
+// differs from run to run.
 #include "options.h"
 
 void cli_profile_add(const tl_run *run, tl_host_profile *sum) {

@@ -122,8 +122,9 @@ static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
     tl_system_end(system, TL_SYSTEM_STUCK, 0, text);
 }
 
-// Runs the turn of h, and turns after it in which nobody has anything to do but to run. A word that the program writes to tohost is seen
-// after the turn that wrote it, so that turns then come one by one. So do those that begin at the limit, which may be the last ones.
+// Runs the turn of h, and turns after it in which nobody has anything to do but to run. A word that
+// the program writes to tohost is seen after the turn that wrote it, so that turns then come one by
+// one. So do those that begin at the limit, which may be the last ones.
 static void run_hart(tl_system *system, tl_hart *h) {
     tl_machine *machine = system->machine;
     tl_turns *turns = &system->turns;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// See limits.h. Everything here depends on the state of the machine only, but for the answers of wants_stop.
+// See limits.h. Everything here depends on the state of the machine only, but for the answers of
+// wants_stop.
 #include "machine/limits.h"
 
-// Between two questions to wants_stop pass some milliseconds of the host. A bound on cycles ends at a fetch run: an instruction limit
-// would be reached by stepping, which costs a tenth of the speed when it is as near as this.
+// Between two questions to wants_stop pass some milliseconds of the host. A bound on cycles ends at
+// a fetch run: an instruction limit would be reached by stepping, which costs a tenth of the speed
+// when it is as near as this.
 enum { INSNS_PER_LOOK = 50000, CYCLES_PER_LOOK = 400000, ROUNDS_PER_LOOK = 64 };
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }

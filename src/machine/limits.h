@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Limits of a run of turns, as every run loop above the machine keeps them: cycles, instructions, and a request from outside to stop.
-// A limit cuts a run anywhere and changes no count. `running` names the harts that take part in turns, as in tl_turns.
+// Limits of a run of turns, as every run loop above the machine keeps them: cycles, instructions,
+// and a request from outside to stop. A limit cuts a run anywhere and changes no count. `running`
+// names the harts that take part in turns, as in tl_turns.
 #ifndef TL_MACHINE_LIMITS_H
 #define TL_MACHINE_LIMITS_H
 
@@ -20,13 +21,16 @@ typedef struct tl_run_limits {
 void tl_run_begin(tl_run_limits *limits, uint64_t until_cycle, uint64_t until_instret);
 // Asks wants_stop, unless the answer is known.
 bool tl_run_must_stop(tl_run_limits *limits);
-// Called in every round of the caller's loop. Asks wants_stop now and then: true when the run must stop.
+// Called in every round of the caller's loop. Asks wants_stop now and then: true when the run must
+// stop.
 bool tl_run_notes_round(tl_run_limits *limits);
 // The limits are reached, h being the hart that would run next.
 bool tl_run_has_ended(tl_run_limits *limits, const tl_machine *machine, uint32_t running, const tl_hart *h);
-// Called after tl_run_has_ended. Asks wants_stop when many instructions have retired since: true when the run must stop.
+// Called after tl_run_has_ended. Asks wants_stop when many instructions have retired since: true
+// when the run must stop.
 bool tl_run_notes_insns(tl_run_limits *limits);
-// h may run up to this cycle before somebody asks again. At until_cycle it may go on while another hart has not reached that.
+// h may run up to this cycle before somebody asks again. At until_cycle it may go on while another
+// hart has not reached that.
 uint64_t tl_run_horizon(const tl_run_limits *limits, const tl_machine *machine, uint32_t running, const tl_hart *h);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When a run of turns ends, how far a hart may run before that, and how often somebody outside is asked.
+// When a run of turns ends, how far a hart may run before that, and how often somebody outside is
+// asked.
 #include "base/bits.h"
 #include "base/testing.h"
 #include "machine/limits.h"

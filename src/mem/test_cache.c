@@ -96,7 +96,8 @@ static void test_oldest_has_the_least_stamp_and_ties_go_left(void **state) {
 }
 
 #ifdef __SSE2__
-// A host program may have set its unit to take numbers that are not normal for zero. The choice is the same, and leaves no exception.
+// A host program may have set its unit to take numbers that are not normal for zero. The choice is
+// the same, and leaves no exception.
 static void test_oldest_does_not_depend_on_the_unit_of_the_host(void **state) {
     (void)state;
     enum { EXCEPTIONS = 0x3f, DENORMALS_ARE_ZEROS = 0x40 };

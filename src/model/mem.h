@@ -24,9 +24,9 @@ uint32_t tl_memory_n_units(const tl_config *config);
 void tl_memory_unit_at(const tl_config *config, uint32_t index, tl_memory_unit *ret_unit);
 
 // Builds the memory system in `arena` and fills each hart's port, mem, stamps, slots, line_log2,
-// line_mask, reservation_paddr. harts[i]->id,
-// ->tally, ->ram and ->config are already set; shared_tally[k] is the tally array of tl_memory_unit_at(k). config->ram_bytes bytes of RAM
-// stand at TL_RAM_BASE_PADDR. TL_EINVAL: a geometry the arrays cannot have.
+// line_mask, reservation_paddr. The caller has set id, tally, ram, config and isa of each hart;
+// shared_tally[k] is the tally array of tl_memory_unit_at(k). config->ram_bytes bytes of RAM stand
+// at TL_RAM_BASE_PADDR. TL_EINVAL: a geometry the arrays cannot have.
 TL_MUST_CHECK tl_status tl_memory_new(const tl_config *config, tl_arena *arena, tl_hart *const *harts, uint8_t *ram,
                                       uint64_t *const *shared_tally, tl_memory **ret_memory, tl_error *err);
 void tl_memory_done(tl_memory *memory); // what the arena does not own; NULL is fine

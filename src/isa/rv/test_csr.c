@@ -51,7 +51,8 @@ static void test_a_locked_range_locks_the_address_below(void **state) {
     }
 }
 
-// NA4 does not exist, and W without R is reserved: such a field keeps what it had, the others are written.
+// NA4 does not exist, and W without R is reserved: such a field keeps what it had, the others are
+// written.
 static void test_fields_of_pmpcfg_keep_what_they_had_for_what_does_not_exist(void **state) {
     tl_hart *h = *state;
     enum { R = 1, W = 2, X = 4, NA4 = 2 << 3 };

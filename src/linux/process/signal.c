@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Signals: queues, choice of the thread, default actions. Frames and sigreturn: signal_frame.c.
+// Signals: queues, choice of the thread, default actions. Frames and sigreturn: riscv.c.
 // System calls: signal_calls.c.
 #include "linux/process/signal.h"
 
