@@ -11,6 +11,7 @@ typedef union any_settings {
     unsigned char bytes[1024];
 } any_settings;
 
+// `path` is of the section that the key is in.
 static bool is_in_section(const tl_key *key, const char *path) {
     size_t n = strcspn(path, ".");
     return path[n] == '.' && strncmp(key->path, path, n + 1) == 0;
@@ -60,6 +61,20 @@ static const tl_pmu_type *owner_of(const tl_key *key, uint32_t *ret_index) {
 const tl_pmu_type *tl_key_pmu(const tl_key *key) {
     uint32_t index;
     return owner_of(key, &index);
+}
+
+static bool is_of_section(const tl_key *key, const char *name, size_t n) { return strncmp(key->path, name, n) == 0 && key->path[n] == '.'; }
+
+bool tl_key_is_section(const char *name) {
+    const size_t n = strlen(name);
+    for (uint32_t i = 0; i < tl_n_config_keys; i++)
+        if (is_of_section(&tl_config_keys[i], name, n))
+            return true;
+    for (const tl_pmu_type *const *type = tl_pmu_types; *type; type++)
+        for (const tl_key *key = (*type)->keys; key && key->path; key++)
+            if (is_of_section(key, name, n))
+                return true;
+    return false;
 }
 
 const tl_key *tl_key_find(const char *path) {

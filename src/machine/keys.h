@@ -18,6 +18,7 @@ typedef struct tl_key_list {
 } tl_key_list;
 void tl_key_list_init(tl_key_list *ret_list);
 
+bool tl_key_is_section(const char *name);                                     // of some key's path: "l2"
 const tl_key *tl_key_find(const char *path);                                  // NULL: no such key
 uint64_t tl_key_number(const tl_key *key, const tl_config *config);           // TL_KEY_CHOICE: the index; 0 for text
 const char *tl_key_text(const tl_key *key, const tl_config *config);          // TL_KEY_TEXT; else NULL

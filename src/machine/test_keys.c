@@ -113,8 +113,19 @@ static void test_values_out_of_range_are_refused_by_path(void **state) {
     assert_int_equal(tl_keys_check(&config, &err), TL_EINVAL); // the machine's own rules, too
 }
 
+static void test_sections_are_those_of_machine_and_designs(void **state) {
+    (void)state;
+    assert_true(tl_key_is_section("l1d"));
+    assert_true(tl_key_is_section("dhpc")); // of a design alone
+    assert_false(tl_key_is_section("l1d.ways"));
+    assert_false(tl_key_is_section("l1"));
+    assert_false(tl_key_is_section("pmu")); // a key without a section
+    assert_false(tl_key_is_section(""));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sections_are_those_of_machine_and_designs),
         cmocka_unit_test(test_the_list_has_every_key_once_and_sections_in_one_piece),
         cmocka_unit_test(test_values_of_designs_are_apart_and_start_as_defaults),
         cmocka_unit_test(test_rows_of_designs_are_sound),

@@ -75,16 +75,6 @@ static void offer_keys(tl_nearest *nearest) {
     tl_nearest_offer(nearest, BASE);
 }
 
-static bool is_section(const char *name) {
-    tl_key_list list;
-    tl_key_list_init(&list);
-    size_t n = strlen(name);
-    for (uint32_t i = 0; i < list.n; i++)
-        if (strncmp(list.keys[i]->path, name, n) == 0 && list.keys[i]->path[n] == '.')
-            return true;
-    return false;
-}
-
 // The nearest keys; if none is near, those with the same last part ("cache.ways"), or the place
 // where all are.
 static const char *suggestion(const char *path, char *text, size_t size_bytes) {
@@ -161,7 +151,7 @@ static tl_status take_value(reader *r, const yaml_event_t *event, const char *pa
     const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
     bool is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    if (is_section(path))
+    if (tl_key_is_section(path))
         return fail_at(r, key_line, "%s: is a section; write its keys below it, indented", path);
     entry *e = NULL;
     tl_status status = new_entry(r, key_line, path, &e);
@@ -200,9 +190,9 @@ static tl_status read_mapping(reader *r, const char *section) {
             status = take_value(r, &event, path, key_line);
         else if (!is_nested)
             status = fail_at(r, key_line, "%s: must be one value, not a list", path);
-        else if (*section || (!is_section(path) && (tl_key_find(path) || strcmp(path, BASE) == 0)))
+        else if (*section || (!tl_key_is_section(path) && (tl_key_find(path) || strcmp(path, BASE) == 0)))
             status = fail_at(r, key_line, "%s: must be one value, not a section", path);
-        else if (!is_section(path))
+        else if (!tl_key_is_section(path))
             status = unknown_key(r, key_line, path);
         yaml_event_delete(&event);
         if (status == TL_OK && is_nested)
