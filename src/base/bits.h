@@ -13,6 +13,7 @@
 #define TL_NOINLINE __attribute__((noinline))
 #define TL_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+TL_ALWAYS_INLINE uint64_t tl_lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline bool tl_is_pow2(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
 // log2 of a power of two; value must not be 0.

@@ -17,8 +17,6 @@
 
 enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 }; // HTIF_EVERY_CYCLES: between two polls of tohost
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 bool tl_system_has_written(const tl_system *system) { return system->has_board && system->board.has_written; }
 
 uint64_t tl_system_now_cycles(const tl_system *system) { return tl_machine_now_cycles(system->machine); }
@@ -131,9 +129,9 @@ static void run_hart(tl_system *system, tl_hart *h) {
     bool is_steady = system->tohost == 0 && h->now < system->limits.until_cycle;
     turns->running = running_harts(system);
     turns->steady = is_steady ? turns->steady | 1u << h->id : turns->steady & ~(1u << h->id);
-    uint64_t until = earlier(tl_machine_tick(machine, h->now), tl_run_horizon(&system->limits, machine, turns->running, h));
+    uint64_t until = tl_lesser(tl_machine_tick(machine, h->now), tl_run_horizon(&system->limits, machine, turns->running, h));
     if (system->tohost)
-        until = earlier(until, h->now + HTIF_EVERY_CYCLES);
+        until = tl_lesser(until, h->now + HTIF_EVERY_CYCLES);
     turns->until[h->id] = until;
     turns->n_insns = system->limits.n_insns;
     tl_stop stop = tl_machine_run_turns(machine, turns, &system->turn, &h);
@@ -172,7 +170,7 @@ static bool go_on(tl_system *system) {
         return true;
     }
     if (tl_run_has_ended(limits, system->machine, running_harts(system), h)) {
-        settle(system, earlier(h->now, limits->until_cycle));
+        settle(system, tl_lesser(h->now, limits->until_cycle));
         system->report = (tl_system_report){.stop = TL_SYSTEM_LIMIT};
         return false;
     }

@@ -353,15 +353,13 @@ static void report_deadlock(tl_os *os) {
 
 bool tl_os_wants_stop(tl_os *os) { return tl_run_must_stop(&os->limits); }
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 // Every thread sleeps. false: the loop ends (a limit, or a deadlock that is now reported).
 static bool pass_time(tl_os *os) {
     uint64_t until = os->limits.until_cycle;
     uint64_t next = os->n_timers > 0 ? os->timers[1]->cycle : UINT64_MAX;
     os->hart = NULL;
     if (tl_host_wait_is_needed(os)) { // time in which the host does something passes as the host's does
-        uint64_t limit = next == UINT64_MAX && tl_host_wait_is_still(os) ? UINT64_MAX : earlier(next, until);
+        uint64_t limit = next == UINT64_MAX && tl_host_wait_is_still(os) ? UINT64_MAX : tl_lesser(next, until);
         if (tl_host_wait_sleep(os, limit)) {
             settle(os, os->now); // machine time advanced even if no thread woke
             (void)tl_os_wants_stop(os);
@@ -383,12 +381,12 @@ static bool pass_time(tl_os *os) {
 // Before this cycle no event concerns the hart, whatever the other harts do.
 static uint64_t horizon_of(tl_os *os, const tl_hart *h) {
     const tl_thread *t = (const tl_thread *)h->client;
-    uint64_t horizon = earlier(t->slice_start + os->machine->config.os.slice_cycles, tl_machine_tick(os->machine, h->now));
+    uint64_t horizon = tl_lesser(t->slice_start + os->machine->config.os.slice_cycles, tl_machine_tick(os->machine, h->now));
     if (os->n_timers > 0)
-        horizon = earlier(horizon, os->timers[1]->cycle);
+        horizon = tl_lesser(horizon, os->timers[1]->cycle);
     if (tl_host_wait_is_needed(os))
-        horizon = earlier(horizon, h->now + os->machine->config.os.slice_cycles);
-    return earlier(horizon, tl_run_horizon(&os->limits, os->machine, os->turns.running, h));
+        horizon = tl_lesser(horizon, h->now + os->machine->config.os.slice_cycles);
+    return tl_lesser(horizon, tl_run_horizon(&os->limits, os->machine, os->turns.running, h));
 }
 
 static void run_hart(tl_os *os, tl_hart *h) {
@@ -424,7 +422,7 @@ static uint64_t safe_time(const tl_os *os) {
     uint64_t time = os->n_timers > 0 ? os->timers[1]->cycle : UINT64_MAX;
     for (uint32_t i = 0; i < os->machine->n_harts; ++i)
         if (os->machine->harts[i]->client)
-            time = earlier(time, os->machine->harts[i]->now);
+            time = tl_lesser(time, os->machine->harts[i]->now);
     return time;
 }
 
@@ -517,7 +515,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
                 continue;
         }
         if (tl_run_has_ended(&os->limits, os->machine, busy_harts(os), h)) {
-            settle(os, earlier(safe_time(os), limits->until_cycle));
+            settle(os, tl_lesser(safe_time(os), limits->until_cycle));
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
         }

@@ -96,19 +96,19 @@ void tl_os_random(tl_os *os, void *to, size_t n);
 // One sentence to the user, through options.warn.
 void tl_os_warn(tl_os *os, const char *format, ...) TL_PRINTF(2, 3);
 
-static inline void tl_os_count(tl_os *os, enum tl_hart_cell slot, uint64_t n) { // on the hart of the event; nothing in timers
+static inline void tl_os_count(tl_os *os, enum tl_hart_cell cell, uint64_t n) { // on the hart of the event; nothing in timers
     if (os->hart)
-        os->hart->tally[slot] += n;
+        os->hart->tally[cell] += n;
 }
 
-// Modeled supervisor time on the hart of the event: `slot` is its row of the CPI stack. Free in
+// Modeled supervisor time on the hart of the event: `cell` is its row of the CPI stack. Free in
 // timers.
-static inline void tl_os_spend(tl_os *os, enum tl_hart_cell slot, uint64_t cycles) {
+static inline void tl_os_spend(tl_os *os, enum tl_hart_cell cell, uint64_t cycles) {
     if (!os->hart)
         return;
     os->hart->now += cycles;
     os->hart->supervisor_cycles += cycles;
-    os->hart->tally[slot] += cycles;
+    os->hart->tally[cell] += cycles;
 }
 
 // The first process ends: its status becomes the report; the message is composed while its memory

@@ -8,8 +8,6 @@
 // when it is as near as this.
 enum { INSNS_PER_LOOK = 50000, CYCLES_PER_LOOK = 400000, ROUNDS_PER_LOOK = 64 };
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 static bool others_have_reached(const tl_machine *machine, uint32_t running, const tl_hart *h, uint64_t cycle) {
     for (uint32_t i = 0; i < machine->n_harts; i++) {
         const tl_hart *other = machine->harts[i];
@@ -54,5 +52,5 @@ bool tl_run_notes_insns(tl_run_limits *limits) {
 
 uint64_t tl_run_horizon(const tl_run_limits *limits, const tl_machine *machine, uint32_t running, const tl_hart *h) {
     uint64_t look = h->now + CYCLES_PER_LOOK, until = limits->until_cycle;
-    return h->now < until || others_have_reached(machine, running, h, until) ? earlier(until, look) : look;
+    return h->now < until || others_have_reached(machine, running, h, until) ? tl_lesser(until, look) : look;
 }

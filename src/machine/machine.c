@@ -59,18 +59,16 @@ tl_stop tl_turn_run(tl_turn *turn) {
     return stop;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 static uint64_t horizon_of(const tl_turns *turns, const tl_hart *h) {
     uint64_t until = turns->until[h->id];
-    return turns->next_event ? earlier(until, *turns->next_event) : until;
+    return turns->next_event ? tl_lesser(until, *turns->next_event) : until;
 }
 
 // Runs one turn, or the rest of it, up to the deadline of each PMU.
 static tl_stop run_turn(tl_turns *turns, tl_turn *turn) {
     tl_hart *h = turn->hart;
     uint64_t before = h->instret;
-    h->horizon = earlier(turn->end, horizon_of(turns, h));
+    h->horizon = tl_lesser(turn->end, horizon_of(turns, h));
     h->insn_limit = turns->n_insns < UINT64_MAX - before ? before + turns->n_insns : UINT64_MAX;
     if (turns->now)
         *turns->now = h->now;

@@ -23,7 +23,6 @@ uint64_t tl_replacement_seed(uint64_t machine_seed, uint32_t unit_index);
 
 // Stamp and way in one number, so that a minimum finds both. Ties go to the first.
 TL_ALWAYS_INLINE uint64_t tl_replacement_key(const uint64_t *stamps, uint32_t way) { return stamps[way] << TL_WAY_BITS | way; }
-TL_ALWAYS_INLINE uint64_t tl_lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 // The way with the least stamp of `ways`, a multiple of 8.
 #ifdef __SSE2__

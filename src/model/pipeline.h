@@ -70,7 +70,7 @@ typedef enum tl_pipe_cause {
     TL_PIPE_AMO,
     TL_N_PIPE_CAUSES
 } tl_pipe_cause;
-extern const uint16_t tl_pipe_cause_slot[TL_N_PIPE_CAUSES]; // TL_S_HART_CYC_LOAD_USE ..
+extern const uint16_t tl_pipe_cause_cell[TL_N_PIPE_CAUSES]; // TL_S_HART_CYC_LOAD_USE ..
 
 typedef struct tl_scoreboard { // a walk over consecutive instructions
     const tl_pipeline_config *config;

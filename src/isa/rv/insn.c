@@ -92,8 +92,8 @@ typedef struct tally_list {
     uint32_t n;
 } tally_list;
 
-static void count(tally_list *list, uint32_t slot, uint32_t amount) {
-    list->counts[list->n] = (tl_static_count){.slot = (uint16_t)slot, .amount = amount};
+static void count(tally_list *list, uint32_t cell, uint32_t amount) {
+    list->counts[list->n] = (tl_static_count){.cell = (uint16_t)cell, .amount = amount};
     list->n += 1;
 }
 

@@ -101,11 +101,11 @@ extern tl_exec_fn *const tl_exec_full[TL_N_OPCS]; // NULL for control transfers
 typedef bool tl_taken_fn(const tl_hart *h, const tl_op *op);
 extern tl_taken_fn *const tl_taken[TL_N_OPCS]; // NULL unless a conditional branch
 
-// The static share of one retired instruction: (slot, amount) pairs added when it retires. At most
+// The static share of one retired instruction: (cell, amount) pairs added when it retires. At most
 // TL_MAX_STATIC.
 enum { TL_MAX_STATIC = 12 };
 typedef struct tl_static_count {
-    uint16_t slot;
+    uint16_t cell;
     uint32_t amount; // a block's share of a cause may be a line full of instructions that hold issue as long as a description allows
 } tl_static_count;
 // Class counter, instret-class views (compressed, call, return), bytes, cyc_issue, look-ups of

@@ -130,14 +130,14 @@ static void test_static_shares(void **state) {
         const uint32_t n = tl_insn_static(&insn, counts);
         assert_true(n <= TL_MAX_STATIC);
         for (uint32_t k = 0; k < n; k++)
-            got[counts[k].slot] += counts[k].amount;
+            got[counts[k].cell] += counts[k].amount;
         want[TL_S_HART_CYC_ISSUE] = 1;
         for (uint32_t k = 0; k < TL_MAX_STATIC && rows[i].counts[k].amount != 0; k++)
-            want[rows[i].counts[k].slot] += rows[i].counts[k].amount;
-        for (uint32_t slot = 0; slot < TL_S_N_CELLS; slot++)
-            if (got[slot] != want[slot])
-                fail_msg("line %d: slot %u: %llu, not %llu", rows[i].line, slot, (unsigned long long)got[slot],
-                         (unsigned long long)want[slot]);
+            want[rows[i].counts[k].cell] += rows[i].counts[k].amount;
+        for (uint32_t cell = 0; cell < TL_S_N_CELLS; cell++)
+            if (got[cell] != want[cell])
+                fail_msg("line %d: cell %u: %llu, not %llu", rows[i].line, cell, (unsigned long long)got[cell],
+                         (unsigned long long)want[cell]);
     }
     tl_static_count counts[TL_MAX_STATIC];
     const tl_decoded illegal = decode(0);
@@ -152,9 +152,9 @@ static void test_every_row_has_one_class_and_fits(void **state) {
         const uint32_t n = tl_insn_static(&insn, counts);
         uint32_t n_classes = 0;
         for (uint32_t k = 0; k < n; k++)
-            n_classes += counts[k].slot >= TL_S_HART_INSN_ALU && counts[k].slot < TL_S_HART_INSN_ALU + TL_N_CLASSES;
+            n_classes += counts[k].cell >= TL_S_HART_INSN_ALU && counts[k].cell < TL_S_HART_INSN_ALU + TL_N_CLASSES;
         assert_int_equal(n_classes, 1);
-        assert_int_equal(counts[0].slot, TL_S_HART_INSN_ALU + tl_insn_rows[opc].cls);
+        assert_int_equal(counts[0].cell, TL_S_HART_INSN_ALU + tl_insn_rows[opc].cls);
     }
 }
 

@@ -27,7 +27,6 @@ typedef struct step {
 } step;
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 void tl_dhpc_add(tl_dhpc_count *count, uint64_t n, uint64_t cycle) {
     if (cycle > count->at) {
@@ -399,7 +398,7 @@ uint64_t tl_dhpc_next_event(const tl_dhpc *d, uint32_t hart, uint64_t now) {
         uint32_t owner = d->ports[p].manager->hart;
         if (owner != hart && !(owner == TL_DHPC_NO_HART && c == hart))
             continue;
-        next = earlier(next, is_held ? now + d->config.t_req + d->config.t_grant : next_sample(d, client, now));
+        next = tl_lesser(next, is_held ? now + d->config.t_req + d->config.t_grant : next_sample(d, client, now));
     }
     return next == TL_DHPC_NEVER ? next : later(next, now);
 }

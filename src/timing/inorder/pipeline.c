@@ -8,7 +8,7 @@
 #include "base/bits.h"
 #include "model/hart_signals.h"
 
-const uint16_t tl_pipe_cause_slot[TL_N_PIPE_CAUSES] = {
+const uint16_t tl_pipe_cause_cell[TL_N_PIPE_CAUSES] = {
     [TL_PIPE_LOAD_USE] = TL_S_HART_CYC_LOAD_USE, [TL_PIPE_MUL] = TL_S_HART_CYC_MUL,
     [TL_PIPE_DIV] = TL_S_HART_CYC_DIV,           [TL_PIPE_FP] = TL_S_HART_CYC_FP,
     [TL_PIPE_FP_DIV] = TL_S_HART_CYC_FP_DIV,     [TL_PIPE_CSR] = TL_S_HART_CYC_CSR,

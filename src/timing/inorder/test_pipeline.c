@@ -313,7 +313,7 @@ static void test_causes_name_the_tallies_of_the_cpi_stack(void **state) {
                                         "cyc_csr",      "cyc_fence", "cyc_flush", "cyc_amo"};
     assert_int_equal(TL_COUNT_OF(names), TL_N_PIPE_CAUSES);
     for (uint32_t cause = 0; cause < TL_N_PIPE_CAUSES; cause++)
-        assert_string_equal(tl_hart_units[TL_HART_UNIT_HART].type.signals[tl_pipe_cause_slot[cause]].name, names[cause]);
+        assert_string_equal(tl_hart_units[TL_HART_UNIT_HART].type.signals[tl_pipe_cause_cell[cause]].name, names[cause]);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -36,16 +36,16 @@ static uint32_t copy_code(const tl_hart *h, uint64_t pc, uint64_t pline, uint64_
     return n;
 }
 
-static void add_static(fetch_run *run, uint32_t slot, uint32_t amount) {
+static void add_static(fetch_run *run, uint32_t cell, uint32_t amount) {
     if (amount == 0)
         return;
     for (uint32_t i = 0; i < run->n_statics; i++)
-        if (run->statics[i].slot == slot) {
+        if (run->statics[i].cell == cell) {
             run->statics[i].amount += amount;
             return;
         }
     assert(run->n_statics < MAX_BLOCK_STATICS);
-    run->statics[run->n_statics++] = (tl_static_count){.slot = (uint16_t)slot, .amount = amount};
+    run->statics[run->n_statics++] = (tl_static_count){.cell = (uint16_t)cell, .amount = amount};
 }
 
 static void decode_insn(const tl_hart *h, fetch_run *run, uint32_t bits) {
@@ -64,7 +64,7 @@ static void decode_insn(const tl_hart *h, fetch_run *run, uint32_t bits) {
     tl_static_count counts[TL_MAX_STATIC];
     uint32_t n = tl_insn_static(insn, counts);
     for (uint32_t i = 0; i < n; i++)
-        add_static(run, counts[i].slot, counts[i].amount);
+        add_static(run, counts[i].cell, counts[i].amount);
     run->n_bytes += insn->len;
     run->n_insns += 1;
 }
@@ -87,7 +87,7 @@ static void decode_run(const tl_hart *h, uint64_t pc, uint64_t pline, uint64_t p
     }
     run->before[run->n_insns] = (uint32_t)run->board.time;
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-        add_static(run, tl_pipe_cause_slot[c], run->board.lost[c]);
+        add_static(run, tl_pipe_cause_cell[c], run->board.lost[c]);
     uint32_t look_ups = run->is_straddling ? 2 : 1;
     add_static(run, TL_S_HART_FETCH_RUN, 1);
     add_static(run, TL_S_L1I_ACCESS, look_ups);

@@ -17,7 +17,7 @@ void tl_blocks_fold(tl_blocks *store) {
         const tl_block *block = store->by_number[number];
         store->counts[number] = 0;
         for (uint32_t i = 0; i < block->n_statics; i++)
-            tally[block->statics[i].slot] += count * block->statics[i].amount;
+            tally[block->statics[i].cell] += count * block->statics[i].amount;
     }
 }
 
@@ -41,7 +41,7 @@ static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_
     tl_block_walk(store, block, block->n_insns, &all);
     tl_block_walk(store, block, k, &done);
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-        h->tally[tl_pipe_cause_slot[c]] += sign * (all.lost[c] - done.lost[c]);
+        h->tally[tl_pipe_cause_cell[c]] += sign * (all.lost[c] - done.lost[c]);
     uint64_t fetched_end = block->pc + block->ops[k].offset;
     for (uint32_t i = k, at = block->ops[k].offset; i < block->n_insns; i++) {
         tl_decoded insn;
@@ -49,7 +49,7 @@ static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_
         tl_decode(tl_code_bits(block->bytes, at, block->n_bytes), &insn);
         uint32_t n = tl_insn_static(&insn, counts);
         for (uint32_t s = 0; s < n; s++)
-            h->tally[counts[s].slot] += sign * counts[s].amount;
+            h->tally[counts[s].cell] += sign * counts[s].amount;
         at += insn.len;
         if (i == k && is_fetched)
             fetched_end += insn.len;

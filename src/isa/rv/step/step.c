@@ -147,12 +147,12 @@ TL_ALWAYS_INLINE void retire(tl_hart *h, const tl_decoded *insn, tl_pend_table *
     tl_static_count counts[TL_MAX_STATIC];
     uint32_t n = tl_insn_static(insn, counts);
     for (uint32_t i = 0; i < n; i++)
-        h->tally[counts[i].slot] += counts[i].amount;
+        h->tally[counts[i].cell] += counts[i].amount;
     tl_scoreboard board;
     tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
     tl_scoreboard_issue(&board, &pipe);
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-        h->tally[tl_pipe_cause_slot[c]] += board.lost[c];
+        h->tally[tl_pipe_cause_cell[c]] += board.lost[c];
     h->pend = tl_scoreboard_pend(&board, pends);
     h->now += board.time + lost_cycles;
     h->instret += 1;
