@@ -69,6 +69,18 @@ enum {
     TL_PTE_D = 1 << 7,
     TL_PTE_PPN_LSB = 10,
 };
+// Bytes of pmpcfg, and what their field A says: privileged manual, sec. 3.7.1.
+enum {
+    TL_PMP_R = 1 << 0,
+    TL_PMP_W = 1 << 1,
+    TL_PMP_X = 1 << 2,
+    TL_PMP_A_LSB = 3,
+    TL_PMP_A_MASK = 3,
+    TL_PMP_L = 1 << 7,
+};
+enum { TL_PMP_OFF = 0, TL_PMP_TOR = 1, TL_PMP_NA4 = 2, TL_PMP_NAPOT = 3 };
+enum { TL_PMPADDR_LSB = 2 }; // pmpaddr holds bits 55:2 of an address
+
 enum { TL_SATP_MODE_LSB = 60, TL_SATP_BARE = 0, TL_SATP_SV39 = 8, TL_SATP_SV48 = 9 };
 
 // A CSR's number says who may access it: privileged manual, sec. 2.1.

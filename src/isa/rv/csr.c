@@ -167,18 +167,16 @@ static void write_satp(tl_hart *h, uint32_t index, uint64_t value) {
 
 // Physical memory protection, in grains of 4 KiB (G = 10): NA4 does not exist, and addresses read
 // as sec. 3.7.1 says for such a grain.
-enum { PMP_R = 1, PMP_W = 2, PMP_X = 4, PMP_A_LSB = 3, PMP_A_NA4 = 2, PMP_L = 0x80, PMP_GRAIN = 10 };
+static uint8_t pmp_kind(uint8_t cfg) { return cfg >> TL_PMP_A_LSB & TL_PMP_A_MASK; }
 
 static uint64_t read_pmpaddr(tl_hart *h, uint32_t index) {
-    bool is_napot = (tl_rv(h)->csr.pmpcfg[index] >> PMP_A_LSB & 2) != 0;
+    bool is_napot = pmp_kind(tl_rv(h)->csr.pmpcfg[index]) == TL_PMP_NAPOT;
     uint64_t value = tl_rv(h)->csr.pmpaddr[index];
-    return is_napot ? value | ((UINT64_C(1) << (PMP_GRAIN - 1)) - 1) : value & ~((UINT64_C(1) << PMP_GRAIN) - 1);
+    return is_napot ? value | ((UINT64_C(1) << (TL_PMP_GRAIN - 1)) - 1) : value & ~((UINT64_C(1) << TL_PMP_GRAIN) - 1);
 }
 static bool is_pmpaddr_locked(const tl_hart *h, uint32_t index) {
-    if (tl_rv(h)->csr.pmpcfg[index] & PMP_L)
-        return true;
-    return index + 1 < TL_N_PMP && (tl_rv(h)->csr.pmpcfg[index + 1] & PMP_L) &&
-           (tl_rv(h)->csr.pmpcfg[index + 1] >> PMP_A_LSB & 3) == 1; // top of range
+    const uint8_t *cfg = tl_rv(h)->csr.pmpcfg;
+    return (cfg[index] & TL_PMP_L) || (index + 1 < TL_N_PMP && (cfg[index + 1] & TL_PMP_L) && pmp_kind(cfg[index + 1]) == TL_PMP_TOR);
 }
 static void write_pmpaddr(tl_hart *h, uint32_t index, uint64_t value) {
     if (is_pmpaddr_locked(h, index))
@@ -194,14 +192,15 @@ static uint64_t read_pmpcfg(tl_hart *h, uint32_t index) { // pmpcfg0, pmpcfg2: e
     return value;
 }
 static void write_pmpcfg(tl_hart *h, uint32_t index, uint64_t value) {
+    enum { RWX = TL_PMP_R | TL_PMP_W | TL_PMP_X, A = TL_PMP_A_MASK << TL_PMP_A_LSB };
     for (uint32_t i = 0; i < 8; i++) {
-        uint8_t *cfg = &tl_rv(h)->csr.pmpcfg[index * 4 + i], wanted = (uint8_t)(value >> 8 * i) & 0x9f;
-        if (*cfg & PMP_L)
+        uint8_t *cfg = &tl_rv(h)->csr.pmpcfg[index * 4 + i], wanted = (uint8_t)(value >> 8 * i) & (TL_PMP_L | A | RWX);
+        if (*cfg & TL_PMP_L)
             continue;
-        if ((wanted & (PMP_R | PMP_W)) == PMP_W)
-            wanted = (uint8_t)((wanted & ~(PMP_R | PMP_W | PMP_X)) | (*cfg & (PMP_R | PMP_W | PMP_X))); // reserved
-        if ((wanted >> PMP_A_LSB & 3) == PMP_A_NA4)
-            wanted = (uint8_t)((wanted & ~(3 << PMP_A_LSB)) | (*cfg & 3 << PMP_A_LSB));
+        if ((wanted & (TL_PMP_R | TL_PMP_W)) == TL_PMP_W)
+            wanted = (uint8_t)((wanted & ~RWX) | (*cfg & RWX)); // reserved
+        if (pmp_kind(wanted) == TL_PMP_NA4)
+            wanted = (uint8_t)((wanted & ~A) | (*cfg & A));
         *cfg = wanted;
     }
     tl_rv(h)->csr.pmp_generation += 1;

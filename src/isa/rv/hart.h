@@ -8,7 +8,7 @@
 #include "model/isa.h"
 #include "model/regmap.h"
 
-enum { TL_N_PMP = 16 };
+enum { TL_N_PMP = 16, TL_PMP_GRAIN = 10 }; // entries; G of sec. 3.7.1: ranges are whole pages
 
 // Machine- and supervisor-level registers of the core itself. isa/rv/csr.c says what may stand in
 // them and is the only writer. Pending and enabled interrupts are tl_hart's, satp is

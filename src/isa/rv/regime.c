@@ -103,20 +103,19 @@ void tl_rv_set_satp(tl_hart *h, uint64_t satp) {
 
 // Physical memory protection, sec. 3.7. Ranges are whole pages (the grain is 4 KiB), and an access
 // within a line has one answer.
-enum { PMP_R = 1, PMP_W = 2, PMP_X = 4, PMP_L = 0x80, PMP_A_LSB = 3, PMP_OFF = 0, PMP_TOR = 1, GRAIN = 10, PMP_ADDRESS_LSB = 2 };
 
 // The addresses that entry i stands for. Sec. 3.7.1.1.
 static tl_stretch stretch_of(const tl_privileged *csr, uint32_t i) {
-    const uint64_t grain_mask = (UINT64_C(1) << GRAIN) - 1;
-    uint32_t kind = csr->pmpcfg[i] >> PMP_A_LSB & 3;
-    if (kind == PMP_OFF)
+    const uint64_t grain_mask = (UINT64_C(1) << TL_PMP_GRAIN) - 1;
+    uint32_t kind = csr->pmpcfg[i] >> TL_PMP_A_LSB & TL_PMP_A_MASK;
+    if (kind == TL_PMP_OFF)
         return (tl_stretch){0};
-    if (kind == PMP_TOR) {
+    if (kind == TL_PMP_TOR) {
         uint64_t start = i == 0 ? 0 : csr->pmpaddr[i - 1] & ~grain_mask, end = csr->pmpaddr[i] & ~grain_mask;
-        return start < end ? (tl_stretch){start << PMP_ADDRESS_LSB, end << PMP_ADDRESS_LSB} : (tl_stretch){0};
+        return start < end ? (tl_stretch){start << TL_PMPADDR_LSB, end << TL_PMPADDR_LSB} : (tl_stretch){0};
     }
     uint64_t address = csr->pmpaddr[i] | grain_mask >> 1, ones = address & ~(address + 1); // k ones at the bottom: 2^(k+3) bytes
-    uint64_t start = (address & ~ones) << PMP_ADDRESS_LSB;
+    uint64_t start = (address & ~ones) << TL_PMPADDR_LSB;
     return (tl_stretch){start, start + (ones + 1) * 8};
 }
 
@@ -124,14 +123,14 @@ static bool has_locks(const tl_privileged *csr) {
     uint8_t all = 0;
     for (uint32_t i = 0; i < TL_N_PMP; i++)
         all |= csr->pmpcfg[i];
-    return (all & PMP_L) != 0;
+    return (all & TL_PMP_L) != 0;
 }
 
 // Without system software there is no protection.
 static bool permits(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t view, tl_stretch *ret_around) {
     const tl_privileged *csr = &tl_rv(h)->csr;
     const bool is_machine = view == TL_VIEW_M;
-    const uint8_t needed = access == TL_ACCESS_FETCH ? PMP_X : access == TL_ACCESS_LOAD ? PMP_R : PMP_W;
+    const uint8_t needed = access == TL_ACCESS_FETCH ? TL_PMP_X : access == TL_ACCESS_LOAD ? TL_PMP_R : TL_PMP_W;
     tl_stretch around = {0, UINT64_MAX};
     bool answer = is_machine; // what no entry matches
     if (!h->is_privileged || (is_machine && !has_locks(csr))) {
@@ -149,7 +148,7 @@ static bool permits(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t
         } else { // the first to match decides
             around.start = around.start < s.start ? s.start : around.start;
             around.end = around.end > s.end ? s.end : around.end;
-            answer = (csr->pmpcfg[i] & needed) != 0 || (is_machine && !(csr->pmpcfg[i] & PMP_L));
+            answer = (csr->pmpcfg[i] & needed) != 0 || (is_machine && !(csr->pmpcfg[i] & TL_PMP_L));
             break;
         }
     }
