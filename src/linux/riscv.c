@@ -80,14 +80,12 @@ _Static_assert(offsetof(signal_frame, uc_flags) == 128 && offsetof(signal_frame,
 _Static_assert(offsetof(signal_frame, pc) == 128 + 176 && offsetof(signal_frame, f) == 128 + 432, "struct sigcontext");
 _Static_assert(sizeof(signal_frame) == 128 + 960, "struct rt_sigframe");
 
-enum { SS_AUTODISARM_BIT = (int)(1u << 31) };
-
 static bool enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction *action) {
     tl_hart *h = t->hart;
     signal_frame frame = {
         .info = *info,
         .stack_vaddr = t->altstack_vaddr,
-        .stack_flags = tl_on_altstack(t, tl_rv(h)->x[2]) | (t->altstack_flags & SS_AUTODISARM_BIT),
+        .stack_flags = tl_on_altstack(t, tl_rv(h)->x[SP]) | (t->altstack_flags & TL_SS_AUTODISARM),
         .stack_bytes = t->altstack_bytes,
         .mask = t->has_saved_blocked ? t->saved_blocked : t->blocked,
         .pc = h->pc,
@@ -96,7 +94,7 @@ static bool enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction *ac
     memcpy(frame.x, &tl_rv(h)->x[1], sizeof frame.x);
     memcpy(frame.f, tl_rv(h)->f, sizeof frame.f);
 
-    uint64_t sp = tl_rv(h)->x[2];
+    uint64_t sp = tl_rv(h)->x[SP];
     bool is_on_altstack = tl_on_altstack(t, sp) == SS_ONSTACK;
     if ((action->flags & SA_ONSTACK) && tl_on_altstack(t, sp) == 0)
         sp = t->altstack_vaddr + t->altstack_bytes;
@@ -106,15 +104,15 @@ static bool enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction *ac
     if (!tl_vm_write(t->process, sp, &frame, sizeof frame))
         return false;
 
-    if (t->altstack_flags & SS_AUTODISARM_BIT) {
+    if (t->altstack_flags & TL_SS_AUTODISARM) {
         t->altstack_vaddr = t->altstack_bytes = 0;
         t->altstack_flags = 0;
     }
-    tl_rv(h)->x[1] = TL_TRAMPOLINE_VADDR;
-    tl_rv(h)->x[2] = sp;
-    tl_rv(h)->x[10] = (uint64_t)info->signo;
-    tl_rv(h)->x[11] = sp + offsetof(signal_frame, info);
-    tl_rv(h)->x[12] = sp + offsetof(signal_frame, uc_flags);
+    tl_rv(h)->x[RA] = TL_TRAMPOLINE_VADDR;
+    tl_rv(h)->x[SP] = sp;
+    tl_rv(h)->x[A0] = (uint64_t)info->signo;
+    tl_rv(h)->x[A1] = sp + offsetof(signal_frame, info);
+    tl_rv(h)->x[A2] = sp + offsetof(signal_frame, uc_flags);
     h->pc = action->handler;
     t->has_saved_blocked = false;
     t->blocked |= action->mask;
@@ -131,7 +129,7 @@ static bool enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction *ac
 static bool leave_handler(tl_thread *t) {
     tl_hart *h = t->hart;
     signal_frame frame;
-    if ((tl_rv(h)->x[2] & 15) != 0 || !tl_vm_read(t->process, tl_rv(h)->x[2], &frame, sizeof frame))
+    if ((tl_rv(h)->x[SP] & 15) != 0 || !tl_vm_read(t->process, tl_rv(h)->x[SP], &frame, sizeof frame))
         return false;
     for (size_t i = 64; i < 67; ++i)
         if (frame.fp_room[i] != 0)
@@ -142,11 +140,11 @@ static bool leave_handler(tl_thread *t) {
     tl_rv(h)->frm = (uint8_t)(frame.fcsr >> 5 & 7);
     tl_rv(h)->fflags = (uint8_t)(frame.fcsr & 31);
     t->blocked = frame.mask & ~(tl_signal_bit(SIGKILL) | tl_signal_bit(SIGSTOP));
-    if (tl_on_altstack(t, tl_rv(h)->x[2]) != SS_ONSTACK && (frame.stack_flags & ~(SS_AUTODISARM_BIT | SS_ONSTACK | SS_DISABLE)) == 0) {
+    if (tl_on_altstack(t, tl_rv(h)->x[SP]) != SS_ONSTACK && (frame.stack_flags & ~(TL_SS_AUTODISARM | SS_ONSTACK | SS_DISABLE)) == 0) {
         bool is_disabled = (frame.stack_flags & SS_DISABLE) != 0;
         t->altstack_vaddr = is_disabled ? 0 : frame.stack_vaddr;
         t->altstack_bytes = is_disabled ? 0 : frame.stack_bytes;
-        t->altstack_flags = frame.stack_flags & SS_AUTODISARM_BIT;
+        t->altstack_flags = frame.stack_flags & TL_SS_AUTODISARM;
     }
     return true;
 }

@@ -13,6 +13,7 @@ typedef struct tl_thread tl_thread;
 typedef struct tl_process tl_process;
 
 enum { TL_N_SIGNALS = 64 };
+enum { TL_SS_AUTODISARM = (int)(1u << 31) }; // of Linux: a handler begins without the alternate stack
 static inline uint64_t tl_signal_bit(int signal) { return UINT64_C(1) << (signal - 1); }
 
 typedef struct tl_siginfo { // 128 bytes, as the guest sees it

@@ -197,7 +197,7 @@ int64_t tl_sys_rt_tgsigqueueinfo(tl_thread *t, const uint64_t args[6]) {
 int tl_on_altstack(const tl_thread *t, uint64_t sp) {
     if (t->altstack_bytes == 0)
         return SS_DISABLE;
-    if (t->altstack_flags & (int)(1u << 31))
+    if (t->altstack_flags & TL_SS_AUTODISARM)
         return 0;
     return sp - t->altstack_vaddr <= t->altstack_bytes && sp != t->altstack_vaddr ? SS_ONSTACK : 0;
 }
@@ -209,17 +209,17 @@ typedef struct guest_stack {
 } guest_stack;
 
 int64_t tl_sys_sigaltstack(tl_thread *t, const uint64_t args[6]) {
-    enum { AUTODISARM = (int)(1u << 31), MIN_BYTES = 2048 };
+    enum { MIN_BYTES = 2048 };
     uint64_t sp = tl_hart_register_value(t->hart, TL_ROLE_STACK);
     int on_stack = tl_on_altstack(t, sp);
-    guest_stack old = {.vaddr = t->altstack_vaddr, .flags = on_stack | (t->altstack_flags & AUTODISARM), .bytes = t->altstack_bytes},
+    guest_stack old = {.vaddr = t->altstack_vaddr, .flags = on_stack | (t->altstack_flags & TL_SS_AUTODISARM), .bytes = t->altstack_bytes},
                 wanted;
     if (args[0]) {
         if (!tl_vm_read(t->process, args[0], &wanted, sizeof wanted))
             return -EFAULT;
         if (on_stack == SS_ONSTACK)
             return -EPERM;
-        int mode = wanted.flags & ~AUTODISARM;
+        int mode = wanted.flags & ~TL_SS_AUTODISARM;
         if (mode != SS_DISABLE && mode != SS_ONSTACK && mode != 0)
             return -EINVAL;
         if (mode == SS_DISABLE) {
