@@ -22,12 +22,17 @@ typedef struct tl_os_isa {
     void (*save)(const tl_hart *h, tl_registers *ret_registers);
     void (*load)(tl_hart *h, const tl_registers *registers);
     void (*start)(tl_registers *ret_registers, uint64_t sp); // of a program
-    void (*fork)(tl_registers *registers, uint64_t sp, bool has_tls,
-                 uint64_t tls);                                   // of a thread that was saved: of its child; sp 0: the same
+    // From the saved registers of a thread to those of its child. sp 0: the same stack.
+    void (*fork)(tl_registers *registers, uint64_t sp, bool has_tls, uint64_t tls);
     uint64_t (*perf_register)(const tl_hart *h, uint32_t number); // as perf numbers them: asm/perf_regs.h
-    // Frames of signals: signal.h.
-    bool (*enter_handler)(tl_thread *t, const tl_siginfo *info, tl_sigaction *action);
-    bool (*leave_handler)(tl_thread *t);
+    // Frames of signals, at multiples of 16 bytes. signal.c chooses the stack and the mask.
+    // push_frame writes a frame at sp and sets the registers with which the handler begins. false:
+    // the frame cannot be written, and nothing has changed.
+    // pop_frame restores the registers from the frame at the stack pointer. false: the frame is
+    // damaged, and nothing has changed.
+    uint32_t frame_bytes;
+    bool (*push_frame)(tl_thread *t, uint64_t sp, const tl_siginfo *info, const tl_signal_saved *saved, const tl_sigaction *action);
+    bool (*pop_frame)(tl_thread *t, tl_signal_saved *ret_saved);
     // The bits of the instruction at pc, which is illegal; *ret_why: the extension it belongs to,
     // or NULL.
     uint32_t (*read_illegal)(tl_thread *t, uint64_t pc, const char **ret_why);

@@ -80,72 +80,47 @@ _Static_assert(offsetof(signal_frame, uc_flags) == 128 && offsetof(signal_frame,
 _Static_assert(offsetof(signal_frame, pc) == 128 + 176 && offsetof(signal_frame, f) == 128 + 432, "struct sigcontext");
 _Static_assert(sizeof(signal_frame) == 128 + 960, "struct rt_sigframe");
 
-static bool enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction *action) {
+static bool push_frame(tl_thread *t, uint64_t sp, const tl_siginfo *info, const tl_signal_saved *saved, const tl_sigaction *action) {
     tl_hart *h = t->hart;
+    tl_rv_hart *rv = tl_rv(h);
     signal_frame frame = {
         .info = *info,
-        .stack_vaddr = t->altstack_vaddr,
-        .stack_flags = tl_on_altstack(t, tl_rv(h)->x[SP]) | (t->altstack_flags & TL_SS_AUTODISARM),
-        .stack_bytes = t->altstack_bytes,
-        .mask = t->has_saved_blocked ? t->saved_blocked : t->blocked,
+        .stack_vaddr = saved->stack_vaddr,
+        .stack_flags = saved->stack_flags,
+        .stack_bytes = saved->stack_bytes,
+        .mask = saved->mask,
         .pc = h->pc,
-        .fcsr = (uint32_t)tl_rv(h)->frm << 5 | tl_rv(h)->fflags,
+        .fcsr = (uint32_t)rv->frm << 5 | rv->fflags,
     };
-    memcpy(frame.x, &tl_rv(h)->x[1], sizeof frame.x);
-    memcpy(frame.f, tl_rv(h)->f, sizeof frame.f);
-
-    uint64_t sp = tl_rv(h)->x[SP];
-    bool is_on_altstack = tl_on_altstack(t, sp) == SS_ONSTACK;
-    if ((action->flags & SA_ONSTACK) && tl_on_altstack(t, sp) == 0)
-        sp = t->altstack_vaddr + t->altstack_bytes;
-    sp = (sp - sizeof frame) & ~UINT64_C(15);
-    if (is_on_altstack && tl_on_altstack(t, sp) != SS_ONSTACK)
-        return false; // the frame would run out of the alternate stack
+    memcpy(frame.x, &rv->x[1], sizeof frame.x);
+    memcpy(frame.f, rv->f, sizeof frame.f);
     if (!tl_vm_write(t->process, sp, &frame, sizeof frame))
         return false;
-
-    if (t->altstack_flags & TL_SS_AUTODISARM) {
-        t->altstack_vaddr = t->altstack_bytes = 0;
-        t->altstack_flags = 0;
-    }
-    tl_rv(h)->x[RA] = TL_TRAMPOLINE_VADDR;
-    tl_rv(h)->x[SP] = sp;
-    tl_rv(h)->x[A0] = (uint64_t)info->signo;
-    tl_rv(h)->x[A1] = sp + offsetof(signal_frame, info);
-    tl_rv(h)->x[A2] = sp + offsetof(signal_frame, uc_flags);
+    rv->x[RA] = TL_TRAMPOLINE_VADDR;
+    rv->x[SP] = sp;
+    rv->x[A0] = (uint64_t)info->signo;
+    rv->x[A1] = sp + offsetof(signal_frame, info);
+    rv->x[A2] = sp + offsetof(signal_frame, uc_flags);
     h->pc = action->handler;
-    t->has_saved_blocked = false;
-    t->blocked |= action->mask;
-    if (!(action->flags & SA_NODEFER))
-        t->blocked |= tl_signal_bit(info->signo);
-    t->blocked &= ~(tl_signal_bit(SIGKILL) | tl_signal_bit(SIGSTOP));
-    if (action->flags & SA_RESETHAND)
-        action->handler = (uint64_t)(uintptr_t)SIG_DFL;
-    tl_os_count(t->os, TL_S_OS_SIGNAL, 1);
-    tl_os_spend(t->os, TL_S_HART_CYC_TRAP, t->os->machine->config.os.signal_cycles);
     return true;
 }
 
-static bool leave_handler(tl_thread *t) {
+static bool pop_frame(tl_thread *t, tl_signal_saved *ret_saved) {
     tl_hart *h = t->hart;
+    tl_rv_hart *rv = tl_rv(h);
     signal_frame frame;
-    if ((tl_rv(h)->x[SP] & 15) != 0 || !tl_vm_read(t->process, tl_rv(h)->x[SP], &frame, sizeof frame))
+    if ((rv->x[SP] & 15) != 0 || !tl_vm_read(t->process, rv->x[SP], &frame, sizeof frame))
         return false;
     for (size_t i = 64; i < 67; ++i)
         if (frame.fp_room[i] != 0)
             return false;
     h->pc = frame.pc;
-    memcpy(&tl_rv(h)->x[1], frame.x, sizeof frame.x);
-    memcpy(tl_rv(h)->f, frame.f, sizeof frame.f);
-    tl_rv(h)->frm = (uint8_t)(frame.fcsr >> 5 & 7);
-    tl_rv(h)->fflags = (uint8_t)(frame.fcsr & 31);
-    t->blocked = frame.mask & ~(tl_signal_bit(SIGKILL) | tl_signal_bit(SIGSTOP));
-    if (tl_on_altstack(t, tl_rv(h)->x[SP]) != SS_ONSTACK && (frame.stack_flags & ~(TL_SS_AUTODISARM | SS_ONSTACK | SS_DISABLE)) == 0) {
-        bool is_disabled = (frame.stack_flags & SS_DISABLE) != 0;
-        t->altstack_vaddr = is_disabled ? 0 : frame.stack_vaddr;
-        t->altstack_bytes = is_disabled ? 0 : frame.stack_bytes;
-        t->altstack_flags = frame.stack_flags & TL_SS_AUTODISARM;
-    }
+    memcpy(&rv->x[1], frame.x, sizeof frame.x);
+    memcpy(rv->f, frame.f, sizeof frame.f);
+    rv->frm = (uint8_t)(frame.fcsr >> 5 & 7);
+    rv->fflags = (uint8_t)(frame.fcsr & 31);
+    *ret_saved = (tl_signal_saved){
+        .stack_vaddr = frame.stack_vaddr, .stack_flags = frame.stack_flags, .stack_bytes = frame.stack_bytes, .mask = frame.mask};
     return true;
 }
 
@@ -166,7 +141,8 @@ const tl_os_isa tl_os_rv64 = {
     .start = start,
     .fork = fork_registers,
     .perf_register = perf_register,
-    .enter_handler = enter_handler,
-    .leave_handler = leave_handler,
+    .frame_bytes = sizeof(signal_frame),
+    .push_frame = push_frame,
+    .pop_frame = pop_frame,
     .read_illegal = read_illegal,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Signals: queues, choice of the thread, default actions. Frames and sigreturn: riscv.c.
-// System calls: signal_calls.c.
+// Signals: queues, choice of the thread, default actions, and what a handler finds. tl_os_isa lays
+// frames out. signal_calls.c has the system calls.
 #include "linux/process/signal.h"
 
 #include <stdlib.h>
@@ -10,8 +10,6 @@
 #include "linux/call/syscall.h"
 #include "linux/isa.h"
 #include "linux/os_internal.h"
-
-static const uint64_t NEVER_BLOCKED = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
 
 static bool is_stop_signal(int signal) { return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
 static bool is_ignored_by_default(int signal) { return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH; }
@@ -220,6 +218,58 @@ void tl_signal_force(tl_thread *t, int signal, int code, uint64_t addr, const ch
     enqueue(t->process, &t->pending, signal, &info);
 }
 
+// ---- Handlers.
+
+// false: the stack has no room for the frame.
+static bool enter_handler(tl_thread *t, const tl_siginfo *info, tl_sigaction *action) {
+    const tl_os_isa *isa = tl_os_isa_of(t->os);
+    uint64_t sp = tl_hart_register_value(t->hart, TL_ROLE_STACK);
+    int on_stack = tl_on_altstack(t, sp);
+    tl_signal_saved saved = {
+        .stack_vaddr = t->altstack_vaddr,
+        .stack_bytes = t->altstack_bytes,
+        .stack_flags = on_stack | (t->altstack_flags & TL_SS_AUTODISARM),
+        .mask = t->has_saved_blocked ? t->saved_blocked : t->blocked,
+    };
+    if ((action->flags & SA_ONSTACK) && on_stack == 0)
+        sp = t->altstack_vaddr + t->altstack_bytes;
+    sp = (sp - isa->frame_bytes) & ~UINT64_C(15);
+    if (on_stack == SS_ONSTACK && tl_on_altstack(t, sp) != SS_ONSTACK)
+        return false; // the frame would run out of the alternate stack
+    if (!isa->push_frame(t, sp, info, &saved, action))
+        return false;
+
+    if (t->altstack_flags & TL_SS_AUTODISARM) {
+        t->altstack_vaddr = t->altstack_bytes = 0;
+        t->altstack_flags = 0;
+    }
+    t->has_saved_blocked = false;
+    t->blocked |= action->mask;
+    if (!(action->flags & SA_NODEFER))
+        t->blocked |= tl_signal_bit(info->signo);
+    t->blocked = tl_signal_blockable(t->blocked);
+    if (action->flags & SA_RESETHAND)
+        action->handler = (uint64_t)(uintptr_t)SIG_DFL;
+    tl_os_count(t->os, TL_S_OS_SIGNAL, 1);
+    tl_os_spend(t->os, TL_S_HART_CYC_TRAP, t->os->machine->config.os.signal_cycles);
+    return true;
+}
+
+bool tl_signal_leave(tl_thread *t) {
+    tl_signal_saved saved;
+    if (!tl_os_isa_of(t->os)->pop_frame(t, &saved))
+        return false;
+    t->blocked = tl_signal_blockable(saved.mask);
+    bool is_on_altstack = tl_on_altstack(t, tl_hart_register_value(t->hart, TL_ROLE_STACK)) == SS_ONSTACK;
+    if (!is_on_altstack && (saved.stack_flags & ~(TL_SS_AUTODISARM | SS_ONSTACK | SS_DISABLE)) == 0) {
+        bool is_disabled = (saved.stack_flags & SS_DISABLE) != 0;
+        t->altstack_vaddr = is_disabled ? 0 : saved.stack_vaddr;
+        t->altstack_bytes = is_disabled ? 0 : saved.stack_bytes;
+        t->altstack_flags = saved.stack_flags & TL_SS_AUTODISARM;
+    }
+    return true;
+}
+
 // ---- Delivery.
 
 static void stop_process(tl_process *p, int signal) {
@@ -252,7 +302,7 @@ tl_delivery tl_signal_deliver(tl_thread *t, int restart) {
             stop_thread(t);
             return TL_DELIVERY_GONE;
         }
-        if (!tl_signal_take(t, ~(t->blocked & ~NEVER_BLOCKED), &info))
+        if (!tl_signal_take(t, ~(tl_signal_blockable(t->blocked)), &info))
             break;
         int signal = info.signo;
         tl_sigaction *action = &p->actions->action[signal];
@@ -274,7 +324,7 @@ tl_delivery tl_signal_deliver(tl_thread *t, int restart) {
                 *tl_hart_register(t->hart, TL_ROLE_RESULT) = (uint64_t)-EINTR;
             tl_syscall_done(t);
         }
-        if (tl_os_isa_of(t->os)->enter_handler(t, &info, action))
+        if (enter_handler(t, &info, action))
             return TL_DELIVERY_HANDLER;
         // There was no room for the frame: SIGSEGV, deadly when that is the signal itself.
         if (signal == SIGSEGV)

@@ -15,6 +15,7 @@ typedef struct tl_process tl_process;
 enum { TL_N_SIGNALS = 64 };
 enum { TL_SS_AUTODISARM = (int)(1u << 31) }; // of Linux: a handler begins without the alternate stack
 static inline uint64_t tl_signal_bit(int signal) { return UINT64_C(1) << (signal - 1); }
+static inline uint64_t tl_signal_blockable(uint64_t mask) { return mask & ~(tl_signal_bit(SIGKILL) | tl_signal_bit(SIGSTOP)); }
 
 typedef struct tl_siginfo { // 128 bytes, as the guest sees it
     int32_t signo, error, code, pad;
@@ -52,6 +53,12 @@ typedef struct tl_signal_queue { // zeroed: empty
 typedef struct tl_sigaction { // struct sigaction of the kernel, without restorer on RISC-V
     uint64_t handler, flags, mask;
 } tl_sigaction;
+
+typedef struct tl_signal_saved {       // by a frame, beside registers; the handler may change it there
+    uint64_t stack_vaddr, stack_bytes; // the alternate stack
+    int32_t stack_flags;               // SS_ONSTACK, SS_DISABLE, TL_SS_AUTODISARM
+    uint64_t mask;
+} tl_signal_saved;
 
 typedef struct tl_sigactions {
     uint32_t n_refs;
@@ -93,7 +100,7 @@ const char *tl_signal_name(int signal);                     // "SIGSEGV", "SIGRT
 tl_sigactions *tl_sigactions_new(void);
 void tl_sigactions_unref(tl_sigactions *actions);
 int tl_on_altstack(const tl_thread *t, uint64_t sp); // SS_ONSTACK, SS_DISABLE or 0
-// tl_os_isa.enter_handler: builds the frame; false: the stack has no room for it. leave_handler:
-// rt_sigreturn; false: the frame is damaged.
+// rt_sigreturn: restores what the frame at the stack pointer saved. false: the frame is damaged.
+bool tl_signal_leave(tl_thread *t);
 
 #endif

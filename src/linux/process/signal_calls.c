@@ -8,8 +8,6 @@
 
 enum { SIGSET_BYTES = 8 };
 
-static uint64_t blockable(uint64_t mask) { return mask & ~(tl_signal_bit(SIGKILL) | tl_signal_bit(SIGSTOP)); }
-
 int64_t tl_sys_rt_sigaction(tl_thread *t, const uint64_t args[6]) {
     int signal = (int)args[0];
     tl_sigaction wanted = {0};
@@ -19,7 +17,7 @@ int64_t tl_sys_rt_sigaction(tl_thread *t, const uint64_t args[6]) {
         return -EFAULT;
     tl_sigaction *action = &t->process->actions->action[signal], old = *action;
     if (args[1]) {
-        wanted.mask = blockable(wanted.mask);
+        wanted.mask = tl_signal_blockable(wanted.mask);
         *action = wanted;
         if (tl_signal_is_ignored(t->process, signal))
             tl_signal_forget(t->process, signal);
@@ -35,9 +33,9 @@ int64_t tl_sys_rt_sigprocmask(tl_thread *t, const uint64_t args[6]) {
         if (!tl_vm_read(t->process, args[1], &set, sizeof set))
             return -EFAULT;
         switch ((int)args[0]) {
-        case SIG_BLOCK: t->blocked |= blockable(set); break;
+        case SIG_BLOCK: t->blocked |= tl_signal_blockable(set); break;
         case SIG_UNBLOCK: t->blocked &= ~set; break;
-        case SIG_SETMASK: t->blocked = blockable(set); break;
+        case SIG_SETMASK: t->blocked = tl_signal_blockable(set); break;
         default: return -EINVAL;
         }
     }
@@ -61,7 +59,7 @@ int64_t tl_signal_mask_for_call(tl_thread *t, uint64_t sigset_vaddr, uint64_t si
         return -EFAULT;
     t->saved_blocked = t->blocked;
     t->has_saved_blocked = true;
-    t->blocked = blockable(set);
+    t->blocked = tl_signal_blockable(set);
     return 0;
 }
 
@@ -90,7 +88,7 @@ int64_t tl_sys_rt_sigtimedwait(tl_thread *t, const uint64_t args[6]) {
             return -EINVAL;
         t->deadline = tl_os_deadline(t->os, (uint64_t)timeout[0], (uint64_t)timeout[1]);
     }
-    if (tl_signal_take(t, blockable(set), &info))
+    if (tl_signal_take(t, tl_signal_blockable(set), &info))
         return args[1] && !tl_vm_write(t->process, args[1], &info, sizeof info) ? -EFAULT : info.signo;
     if (t->deadline != TL_NO_DEADLINE && t->os->now >= t->deadline)
         return -EAGAIN;
@@ -236,7 +234,7 @@ int64_t tl_sys_sigaltstack(tl_thread *t, const uint64_t args[6]) {
 
 int64_t tl_sys_rt_sigreturn(tl_thread *t, const uint64_t args[6]) {
     (void)args;
-    if (!tl_os_isa_of(t->os)->leave_handler(t))
+    if (!tl_signal_leave(t))
         tl_signal_force(t, SIGSEGV, SI_KERNEL, 0, "damaged signal frame on the stack", NULL);
     return TL_SYS_NO_RESULT;
 }
