@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/testing.h"
 #include "isa/rv/privileged.h"
 #include "machine/keys.h"
+#include "machine/test_rig.h"
 #include "mem/mem_signals.h"
 #include "model/engine.h"
 #include "pmu/ccache/ccache.h"
@@ -29,16 +29,12 @@ typedef struct rig {
 } rig;
 
 static void start_with(rig *r, uint32_t n_harts, const char *disk, uint32_t l2_counters) {
-    tl_config config;
-    tl_config_default(&config);
-    config.n_harts = n_harts;
+    tl_config config = tl_test_config(n_harts);
     tl_keys_set(&config, "l2.counters", l2_counters);
     tl_keys_set(&config, "l2.snooper", l2_counters ? 1000 : 0);
     config.clock_hz = CLOCK_HZ;
-    config.ram_bytes = 16 << 20;
+    r->machine = tl_test_machine_of(&config);
     tl_error err;
-    if (tl_machine_new(&config, &tl_engine_step, &r->machine, &err) != TL_OK)
-        fail_msg("%s", err.text);
     assert_int_equal(pipe(r->in), 0);
     assert_int_equal(pipe(r->out), 0);
     tl_system_options options = {.disk = disk, .console_in = r->in[0], .console_out = r->out[1]};
@@ -333,12 +329,8 @@ static void test_disk_interrupts_are_counted(void **state) {
 
 static void test_a_missing_disk_is_an_error(void **state) {
     (void)state;
-    tl_config config;
-    tl_config_default(&config);
-    config.ram_bytes = 16 << 20;
-    tl_machine *machine;
+    tl_machine *machine = tl_test_machine(1);
     tl_error err;
-    assert_int_equal(tl_machine_new(&config, &tl_engine_step, &machine, &err), TL_OK);
     tl_board board;
     tl_system_options options = {.disk = "/nonexistent/disk.img", .console_in = -1, .console_out = -1};
     assert_int_equal(tl_board_init(&board, machine, &options, &err), TL_ENOENT);

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: MIT
-// When a run of turns ends, how far a hart may run before that, and how often somebody outside is
-// asked.
-#include "base/bits.h"
-#include "base/testing.h"
+// Limits end a run of turns, bound how far a hart may run before that, and ask somebody outside now
+// and then.
 #include "machine/limits.h"
 
-static tl_machine *three_harts(void) {
-    tl_config config;
-    tl_error err;
-    tl_machine *machine;
-    tl_config_default(&config);
-    config.n_harts = 3;
-    config.ram_bytes = 16 << 20;
-    if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
-        fail_msg("%s", err.text);
-    return machine;
-}
+#include "base/bits.h"
+#include "machine/test_rig.h"
 
 typedef struct outside {
     uint32_t n_asked, wants_at; // the answer is true from that question on; 0: never
@@ -29,7 +18,7 @@ static bool answer(void *ctx) {
 
 static void test_a_cycle_ends_the_run_when_all_that_run_have_reached_it(void **state) {
     (void)state;
-    tl_machine *machine = three_harts();
+    tl_machine *machine = tl_test_machine(3);
     tl_hart *const *harts = machine->harts;
     tl_run_limits limits = {0};
     tl_run_begin(&limits, 1000, UINT64_MAX);
@@ -50,7 +39,7 @@ static void test_a_cycle_ends_the_run_when_all_that_run_have_reached_it(void **s
 
 static void test_instructions_of_all_harts_end_the_run(void **state) {
     (void)state;
-    tl_machine *machine = three_harts();
+    tl_machine *machine = tl_test_machine(3);
     tl_run_limits limits = {0};
     tl_run_begin(&limits, UINT64_MAX, 100);
     machine->harts[0]->instret = 60;
@@ -68,7 +57,7 @@ static void test_instructions_of_all_harts_end_the_run(void **state) {
 // A hart that is at the limit first runs on until the others are there, too.
 static void test_a_hart_runs_up_to_the_limit_or_to_the_next_question(void **state) {
     (void)state;
-    tl_machine *machine = three_harts();
+    tl_machine *machine = tl_test_machine(3);
     tl_hart *const *harts = machine->harts;
     tl_run_limits limits = {0};
     tl_run_begin(&limits, 1000, UINT64_MAX);
@@ -87,7 +76,7 @@ static void test_a_hart_runs_up_to_the_limit_or_to_the_next_question(void **stat
 
 static void test_rounds_and_instructions_ask_now_and_then(void **state) {
     (void)state;
-    tl_machine *machine = three_harts();
+    tl_machine *machine = tl_test_machine(3);
     tl_hart *h = machine->harts[0];
     outside asked = {.wants_at = 4};
     tl_run_limits limits = {.wants_stop = answer, .ctx = &asked};
@@ -125,7 +114,7 @@ static void test_rounds_and_instructions_ask_now_and_then(void **state) {
 
 static void test_harts_that_do_not_run_wait(void **state) {
     (void)state;
-    tl_machine *machine = three_harts();
+    tl_machine *machine = tl_test_machine(3);
     tl_hart *const *harts = machine->harts;
     harts[0]->now = 10;
     harts[1]->now = 20;

@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a machine tells its PMUs about its harts' clocks.
+// A machine tells its PMUs about the clocks of its harts.
 #include "base/bits.h"
-#include "base/testing.h"
 #include "machine/keys.h"
-#include "machine/machine.h"
-
-static tl_machine *two_harts(void) {
-    tl_config config;
-    tl_error err;
-    tl_machine *machine;
-    tl_config_default(&config);
-    config.n_harts = 2;
-    config.ram_bytes = 16 << 20;
-    if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
-        fail_msg("%s", err.text);
-    return machine;
-}
+#include "machine/test_rig.h"
 
 static uint64_t cycle_in(const tl_machine *machine, uint32_t hart, uint64_t now) {
     return machine->pmu_host.cycle_in(machine->pmu_host.ctx, hart, now);
@@ -23,7 +10,7 @@ static uint64_t cycle_in(const tl_machine *machine, uint32_t hart, uint64_t now)
 
 static void test_a_clock_stands_still_while_its_hart_has_nothing_to_run(void **state) {
     (void)state;
-    tl_machine *machine = two_harts();
+    tl_machine *machine = tl_test_machine(2);
     tl_hart *h = machine->harts[1];
     h->now = 300; // ran so far, and sleeps
     assert_int_equal(cycle_in(machine, 1, 100), 100);
@@ -44,7 +31,7 @@ static void test_a_clock_stands_still_while_its_hart_has_nothing_to_run(void **s
 
 static void test_a_hart_in_wfi_has_nothing_to_run(void **state) {
     (void)state;
-    tl_machine *machine = two_harts();
+    tl_machine *machine = tl_test_machine(2);
     tl_hart *h = machine->harts[0];
     h->is_privileged = true;
     h->now = 50;
@@ -54,19 +41,13 @@ static void test_a_hart_in_wfi_has_nothing_to_run(void **state) {
     tl_machine_free(machine);
 }
 
-// Who has no such PMU does not pay for the calls.
+// A machine without such a PMU does not pay for the calls.
 static void test_only_a_pmu_that_wants_notices_gets_them(void **state) {
     (void)state;
     for (uint64_t mode = 0; mode < 2; mode++) { // none, timed
-        tl_config config;
-        tl_error err;
-        tl_machine *machine;
-        tl_config_default(&config);
-        config.n_harts = 2;
-        config.ram_bytes = 16 << 20;
+        tl_config config = tl_test_config(2);
         tl_keys_set(&config, "hpc", mode);
-        if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
-            fail_msg("%s", err.text);
+        tl_machine *machine = tl_test_machine_of(&config);
         for (uint32_t i = 0; i < 2; i++) {
             assert_int_equal(machine->harts[i]->notice != NULL, mode);
             assert_ptr_equal(machine->harts[i]->notice_ctx, mode ? machine : NULL);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The distributed counters on a machine: values that depend on how far its harts have come.
-#include "base/testing.h"
 #include "isa/rv/arch.h"
-#include "machine/machine.h"
+#include "machine/test_rig.h"
 #include "pmu/dhpc/dhpc.h"
 #include "readers/dhpc/on.h"
 
@@ -16,15 +15,9 @@ static uint64_t access_csr(tl_machine *machine, uint64_t now, uint32_t csr, tl_r
 // Hart 0 asks what hart 1 counts, which had a thread up to cycle 300 and none since.
 static void test_idle_time_of_a_sleeping_hart_goes_on_in_the_distributed_counters(void **state) {
     (void)state;
-    tl_config config;
-    tl_error err;
-    tl_machine *machine;
-    tl_config_default(&config);
-    config.n_harts = 2;
-    config.ram_bytes = 16 << 20;
+    tl_config config = tl_test_config(2);
     tl_keys_set(&config, "hpc", TL_DHPC_KEY_TIMED);
-    if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
-        fail_msg("%s", err.text);
+    tl_machine *machine = tl_test_machine_of(&config);
     const tl_dhpc_config *how = tl_dhpc_config_of(tl_dhpc_on(machine));
     machine->harts[1]->now = 300;
     for (uint64_t now = 1000; now <= 3000; now += 1000) {

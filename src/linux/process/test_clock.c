@@ -3,6 +3,7 @@
 
 #include "linux/process/clock.h"
 #include "linux/test_rig.h"
+#include "machine/test_rig.h"
 
 enum { N_HARTS = 4, OWN = 1000, OTHER = 1001 };
 
@@ -15,12 +16,8 @@ typedef struct rig {
 
 static rig *rig_new(void) {
     rig *r = calloc(1, sizeof *r);
-    tl_config config;
     assert_non_null(r);
-    tl_config_default(&config);
-    config.ram_bytes = 16 << 20;
-    config.n_harts = N_HARTS;
-    assert_int_equal(tl_machine_new(&config, &tl_engine_step, &r->os.machine, NULL), TL_OK);
+    r->os.machine = tl_test_machine(N_HARTS);
     r->own.pid = OWN;
     r->other.pid = OTHER;
     r->own.next = &r->other;

@@ -5,7 +5,7 @@
 #include "compare/setup.h"
 #include "compare/test_rig.h"
 #include "machine/keys.h"
-#include "machine/machine.h"
+#include "machine/test_rig.h"
 #include "pmu/dhpc/dhpc.h"
 #include "readers/dhpc/on.h"
 #include "readers/dhpc/sweep.h"
@@ -251,19 +251,13 @@ static void test_keys_of_dhpc_reach_the_counters(void **state) {
         {"dhpc.fabric_events", TL_DHPC_ID(TL_DHPC_FABRIC, 0, 0)},
     };
     for (size_t out = 0; out < TL_COUNT_OF(pages); out++) {
-        tl_config config;
-        tl_error err;
-        tl_machine *machine;
+        tl_config config = tl_test_config(2);
         uint32_t n_managers, n_seen = 0;
-        tl_config_default(&config);
-        config.n_harts = 2;
-        config.ram_bytes = 16 << 20;
         tl_keys_set(&config, "hpc", TL_DHPC_KEY_TIMED);
         tl_keys_set(&config, pages[out].key, 2);
         tl_keys_set(&config, "dhpc.fifo_depth", 1024);
         tl_keys_set(&config, "dhpc.t_resp", 9);
-        if (tl_machine_new(&config, &tl_engine_step, &machine, &err) != TL_OK)
-            fail_msg("%s", err.text);
+        tl_machine *machine = tl_test_machine_of(&config);
         assert_int_equal(tl_dhpc_config_of(tl_dhpc_on(machine))->fifo_depth, 1024);
         assert_int_equal(tl_dhpc_config_of(tl_dhpc_on(machine))->t_resp, 9);
         const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(machine), &n_managers);
