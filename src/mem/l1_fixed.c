@@ -7,17 +7,11 @@
 
 TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, uint32_t way) {
     tl_l1 *l1 = &hm->l1d;
-    const tl_l1_line *held = &l1->lines[way];
-    uint64_t *tally = hm->h->tally;
-    tally[TL_S_L1D_EVICT] += 1;
-    tl_slot_hide_data(hm, way);
-    if (held->state == TL_LINE_M) {
-        tally[TL_S_L1D_EVICT_DIRTY] += 1;
-        tally[TL_S_L1D_WRITEBACK] += 1;
-        tl_l2_release_data_fixed(&l1->client, held->l2_way, hm->h->now);
-    } else {
-        tl_l2_release(&l1->client, held->l2_way);
-    }
+    uint32_t l2_way = l1->lines[way].l2_way;
+    if (tl_l1d_evicts_data(hm, way))
+        tl_l2_release_data_fixed(&l1->client, l2_way, hm->h->now);
+    else
+        tl_l2_release(&l1->client, l2_way);
 }
 
 // The question of contest.h, asked of the entry that the request needs anyhow.

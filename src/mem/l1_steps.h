@@ -12,6 +12,18 @@ TL_ALWAYS_INLINE void tl_l1d_take_reservations(tl_hart_mem *hm, uint64_t line) {
         tl_l1d_break_reservations(hm, line);
 }
 
+// Counts the eviction of a data line and hides its slots. Returns whether the L2 takes data back.
+TL_ALWAYS_INLINE bool tl_l1d_evicts_data(tl_hart_mem *hm, uint32_t way) {
+    uint64_t *tally = hm->h->tally;
+    tally[TL_S_L1D_EVICT] += 1;
+    tl_slot_hide_data(hm, way);
+    if (hm->l1d.lines[way].state != TL_LINE_M)
+        return false;
+    tally[TL_S_L1D_EVICT_DIRTY] += 1;
+    tally[TL_S_L1D_WRITEBACK] += 1;
+    return true;
+}
+
 TL_ALWAYS_INLINE void tl_l1i_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply,
                                   bool is_prefetch) { // the way is free
     tl_l1 *l1 = &hm->l1i;
