@@ -49,7 +49,8 @@ bool tl_hart_hang_pmu(tl_hart *h, const tl_pmu_port *port, bool is_first) {
         memmove(&h->pmus[1], &h->pmus[0], h->n_pmus * sizeof h->pmus[0]);
     h->pmus[is_first ? 0 : h->n_pmus] = port;
     h->n_pmus += 1;
-    h->isa->pmus_changed(h);
+    if (port->find)
+        h->isa->pmus_changed(h);
     return true;
 }
 
@@ -59,7 +60,8 @@ void tl_hart_drop_pmu(tl_hart *h, const tl_pmu_port *port) {
         if (h->pmus[i] != port)
             h->pmus[n++] = h->pmus[i];
     h->n_pmus = n;
-    h->isa->pmus_changed(h);
+    if (port->find)
+        h->isa->pmus_changed(h);
 }
 
 void tl_hart_retired(tl_hart *h) {

@@ -66,7 +66,8 @@ typedef struct tl_isa {
     void (*init)(tl_hart *h);  // readies a zeroed hart for the user-mode personality: level 0, untranslated
     // Names another address space: writes h->context and h->regime. The caller flushes the TLBs.
     void (*set_context)(tl_hart *h, uint64_t context);
-    void (*pmus_changed)(tl_hart *h); // h->pmus changed: finds the registers of the PMUs anew
+    // A port with registers came to h->pmus or left: finds the registers of all ports anew.
+    void (*pmus_changed)(tl_hart *h);
     // Finds a page and sets its accessed and dirty bits. TL_FAULT_PAGE: there is no page, or it
     // does not permit the access.
     tl_fault (*walk)(const tl_page_walk *walk, tl_page *ret_page);

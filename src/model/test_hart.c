@@ -12,7 +12,8 @@
 // An ISA of the test's own: levels 0 to 2, and interrupt lines of which one is wired.
 enum { PROGRAM, SUPERVISOR, MACHINE };
 enum { SOFTWARE = 1, TIMER = 7, WIRED = 9 };
-static void pmus_changed(tl_hart *h) { (void)h; }
+static uint32_t n_searches; // for registers of PMUs
+static void pmus_changed(tl_hart *h) { (void)h, n_searches += 1; }
 static const tl_isa isa = {.name = "test", .pmus_changed = pmus_changed, .views = {TL_VIEW_U, TL_VIEW_S, TL_VIEW_M}};
 
 static tl_hart *new_hart(uint64_t *tally, const tl_config *config) {
@@ -305,6 +306,41 @@ static void test_what_an_instruction_left_to_do_is_done_once(void **state) {
     free(h);
 }
 
+static bool finds_nothing(const void *ctx, uint32_t number, struct tl_reg_at *ret_at) {
+    return (void)ctx, (void)number, (void)ret_at, false;
+}
+
+static void test_only_ports_with_registers_have_them_searched(void **state) {
+    (void)state;
+    uint64_t tally[TL_S_N_CELLS] = {0};
+    tl_hart *h = new_hart(tally, NULL);
+    const tl_pmu_port with = {.find = finds_nothing}, without = {0}, first = {.find = finds_nothing};
+    n_searches = 0;
+    assert_true(tl_hart_hang_pmu(h, &with, false));
+    assert_int_equal(n_searches, 1);
+    assert_true(tl_hart_hang_pmu(h, &without, false));
+    assert_int_equal(n_searches, 1);
+    assert_true(tl_hart_hang_pmu(h, &first, true));
+    assert_int_equal(n_searches, 2);
+    assert_int_equal(h->n_pmus, 3);
+    assert_ptr_equal(h->pmus[0], &first);
+    assert_ptr_equal(h->pmus[1], &with);
+    assert_ptr_equal(h->pmus[2], &without);
+    tl_hart_drop_pmu(h, &without);
+    assert_int_equal(n_searches, 2);
+    tl_hart_drop_pmu(h, &first);
+    assert_int_equal(n_searches, 3);
+    assert_int_equal(h->n_pmus, 1);
+    assert_ptr_equal(h->pmus[0], &with);
+    for (uint32_t n = 1; n < TL_MAX_PMU_PORTS; n++)
+        assert_true(tl_hart_hang_pmu(h, &without, false));
+    assert_false(tl_hart_hang_pmu(h, &first, true)); // no room
+    assert_int_equal(n_searches, 3);
+    assert_int_equal(h->n_pmus, TL_MAX_PMU_PORTS);
+    assert_ptr_equal(h->pmus[0], &with);
+    free(h);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cycles_and_instructions_belong_to_the_mode_they_were_spent_in),
     cmocka_unit_test(test_idle_time_is_one_stretch_while_nothing_runs_between),
@@ -314,6 +350,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_poll_stops_the_run_when_an_enabled_interrupt_comes_up),
     cmocka_unit_test(test_interrupt_lines_set_and_clear_their_bit_and_end_the_run),
     cmocka_unit_test(test_what_an_instruction_left_to_do_is_done_once),
+    cmocka_unit_test(test_only_ports_with_registers_have_them_searched),
 };
 
 TL_TEST_MAIN(tests)
