@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows from totals, as often as wanted: of events and metrics by their formulas, of a PMU's events
-// by its counts beside the truth.
+// Rows from totals, as often as wanted. Formulas give rows of events and metrics; counts beside the
+// truth give rows of a PMU's events.
 #include "result/outline.h"
 
 #include <stdlib.h>
@@ -34,6 +34,8 @@ void tl_outline_free(tl_outline *outline) {
 
 // ---- Events and metrics
 
+static tl_value integer(uint64_t value) { return (tl_value){.kind = TL_VALUE_INTEGER, .integer = value, .real = (double)value}; }
+
 static tl_row row_of(const tl_quantity *quantity, const char *scope, tl_value value) {
     return (tl_row){.name = quantity->name,
                     .scope = scope,
@@ -44,7 +46,7 @@ static tl_row row_of(const tl_quantity *quantity, const char *scope, tl_value va
                     .value = value};
 }
 
-// Number of rows that `quantity` makes, and the rows themselves when `rows` is not NULL.
+// Returns the number of rows that `quantity` makes, and writes them to `rows` unless it is NULL.
 static uint32_t add_rows(const tl_outline *outline, const tl_quantity *quantity, const uint64_t *totals, tl_row *rows) {
     uint32_t n = 0;
     if (rows)
@@ -70,10 +72,8 @@ static uint32_t add_rows(const tl_outline *outline, const tl_quantity *quantity,
         bool is_repeat = by_hart && of.hart >= 0 && !strcmp(of.path, outline->hart_scopes[of.hart]); // "hart0" is there already
         if (n_found == 0 || is_repeat)
             continue;
-        if (rows) {
-            tl_value value = {.kind = TL_VALUE_INTEGER, .integer = sum, .real = (double)sum};
-            rows[n] = row_of(quantity, of.path, value);
-        }
+        if (rows)
+            rows[n] = row_of(quantity, of.path, integer(sum));
         n++;
     }
     return n;
@@ -124,9 +124,7 @@ static tl_status make_rows(const tl_outline *outline, tl_result *result, tl_erro
 
 // ---- Events of a PMU
 
-static tl_value integer(uint64_t value) { return (tl_value){.kind = TL_VALUE_INTEGER, .integer = value, .real = (double)value}; }
-
-// hart: TL_ALL_HARTS, or one.
+// hart: TL_ALL_HARTS, or the number of one.
 static tl_value truth_of(const tl_outline *outline, const tl_counted *event, const uint64_t *totals, int hart) {
     uint64_t sum = 0;
     if (event->truth)
@@ -142,7 +140,7 @@ static uint64_t ns_of(const tl_outline *outline, uint64_t cycles) {
     return (uint64_t)((unsigned __int128)cycles * 1000000000 / outline->header.clock_hz);
 }
 
-// The sum over these harts, scaled once: as perf does it.
+// The sum over these harts. Scaling the sum once, not each hart, is what perf does.
 static tl_row counted_row(const tl_outline *outline, uint32_t e, const tl_result *result, int hart, const char *scope) {
     const tl_counted *event = outline->counted[e];
     tl_perf_count sum = {0};
@@ -158,7 +156,7 @@ static tl_row counted_row(const tl_outline *outline, uint32_t e, const tl_result
     row.pmu = (tl_row_pmu){.enabled_ns = ns_of(outline, sum.enabled_cycles),
                            .running_ns = ns_of(outline, sum.running_cycles),
                            .truth = truth_of(outline, event, result->totals, hart)};
-    if (sum.running_cycles > 0) // scaled once, as perf does it
+    if (sum.running_cycles > 0)
         row.value = integer((uint64_t)((unsigned __int128)sum.count * sum.enabled_cycles / sum.running_cycles));
     else if (sum.enabled_cycles > 0)
         row.value = (tl_value){.reason = "never on a counter: the time was too short for its turn"};
