@@ -349,25 +349,10 @@ int64_t tl_sys_dup3(tl_thread *t, const uint64_t args[6]) {
 int64_t tl_sys_pipe2(tl_thread *t, const uint64_t args[6]) {
     uint32_t flags = (uint32_t)args[1];
     tl_file *ends[2];
-    int32_t fds[2];
     if (flags & ~(uint32_t)(TL_O_CLOEXEC | TL_O_NONBLOCK)) // no packet mode
         return -EINVAL;
     int64_t error = tl_pipe_open(t->os, flags & TL_O_NONBLOCK, &ends[0], &ends[1]);
-    if (error)
-        return error;
-    fds[0] = tl_fd_install(t, ends[0], flags & TL_O_CLOEXEC, 0);
-    if (fds[0] < 0) {
-        tl_file_unref(t->os, ends[1]);
-        return fds[0];
-    }
-    fds[1] = tl_fd_install(t, ends[1], flags & TL_O_CLOEXEC, 0);
-    if (fds[1] >= 0 && tl_vm_write(t->process, args[0], fds, sizeof fds))
-        return 0;
-    tl_fd_close(t, fds[0]);
-    if (fds[1] < 0)
-        return fds[1];
-    tl_fd_close(t, fds[1]);
-    return -EFAULT;
+    return error ? error : tl_fd_install_pair(t, ends, flags & TL_O_CLOEXEC, args[0]);
 }
 
 // ---- fcntl.

@@ -88,7 +88,6 @@ int64_t tl_sys_socket(tl_thread *t, const uint64_t args[6]) {
 int64_t tl_sys_socketpair(tl_thread *t, const uint64_t args[6]) {
     uint32_t domain = (uint32_t)args[0], flags = (uint32_t)args[1] & CREATION_FLAGS, type = (uint32_t)args[1] & ~(uint32_t)CREATION_FLAGS;
     tl_file *files[2];
-    int32_t fds[2];
     int64_t error = check_kind(t, domain, &type, (uint32_t)args[2]);
     if (error)
         return error;
@@ -99,40 +98,28 @@ int64_t tl_sys_socketpair(tl_thread *t, const uint64_t args[6]) {
         return error;
     files[0]->flags |= flags & TL_O_NONBLOCK;
     files[1]->flags |= flags & TL_O_NONBLOCK;
-    fds[0] = tl_fd_install(t, files[0], flags & TL_O_CLOEXEC, 0);
-    if (fds[0] < 0) {
-        tl_file_unref(t->os, files[1]);
-        return fds[0];
-    }
-    fds[1] = tl_fd_install(t, files[1], flags & TL_O_CLOEXEC, 0);
-    if (fds[1] >= 0 && tl_vm_write(t->process, args[3], fds, sizeof fds))
-        return 0;
-    tl_fd_close(t, fds[0]);
-    if (fds[1] < 0)
-        return fds[1];
-    tl_fd_close(t, fds[1]);
-    return -EFAULT;
+    return tl_fd_install_pair(t, files, flags & TL_O_CLOEXEC, args[3]);
+}
+
+// Arguments (descriptor, address, bytes). An address has its family at least.
+static int64_t get_socket_and_address(tl_thread *t, const uint64_t args[6], tl_socket_file **ret_socket, tl_sockaddr *ret_address) {
+    int64_t error = socket_at(t, (int32_t)args[0], ret_socket);
+    if (!error)
+        error = get_address(t, args[1], (uint32_t)args[2], ret_address);
+    return !error && ret_address->n < sizeof(uint16_t) ? -EINVAL : error;
 }
 
 int64_t tl_sys_bind(tl_thread *t, const uint64_t args[6]) {
     tl_socket_file *s;
     tl_sockaddr address;
-    int64_t error = socket_at(t, (int32_t)args[0], &s);
-    if (!error)
-        error = get_address(t, args[1], (uint32_t)args[2], &address);
-    if (!error && address.n < 2)
-        error = -EINVAL;
+    int64_t error = get_socket_and_address(t, args, &s, &address);
     return error ? error : s->socket_ops->bind(t, &s->base, &address);
 }
 
 int64_t tl_sys_connect(tl_thread *t, const uint64_t args[6]) {
     tl_socket_file *s;
     tl_sockaddr address;
-    int64_t error = socket_at(t, (int32_t)args[0], &s);
-    if (!error)
-        error = get_address(t, args[1], (uint32_t)args[2], &address);
-    if (!error && address.n < 2)
-        error = -EINVAL;
+    int64_t error = get_socket_and_address(t, args, &s, &address);
     return error ? error : s->socket_ops->connect(t, &s->base, &address);
 }
 

@@ -6,6 +6,7 @@
 
 #include "linux/file/file_system.h"
 #include "linux/file/lock.h"
+#include "linux/memory/vm.h"
 
 enum { FIRST_CAPACITY = 16, LIMIT_NOFILE = 7, MAX_FDS = 1 << 20 };
 
@@ -85,6 +86,22 @@ int64_t tl_fd_close(tl_thread *t, int32_t fd) {
         return -EBADF;
     close_slot(t->os, t->files, (uint32_t)fd);
     return 0;
+}
+
+int64_t tl_fd_install_pair(tl_thread *t, tl_file *const files[2], bool close_on_exec, uint64_t vaddr) {
+    int32_t fds[2] = {tl_fd_install(t, files[0], close_on_exec, 0)};
+    if (fds[0] < 0) {
+        tl_file_unref(t->os, files[1]);
+        return fds[0];
+    }
+    fds[1] = tl_fd_install(t, files[1], close_on_exec, 0);
+    if (fds[1] >= 0 && tl_vm_write(t->process, vaddr, fds, sizeof fds))
+        return 0;
+    tl_fd_close(t, fds[0]);
+    if (fds[1] < 0)
+        return fds[1];
+    tl_fd_close(t, fds[1]);
+    return -EFAULT;
 }
 
 tl_files *tl_files_new(tl_os *os) {

@@ -28,6 +28,9 @@ struct tl_fs {
 
 // Takes the reference, also when it fails. The descriptor, at least `lowest`, or -EMFILE.
 int32_t tl_fd_install(tl_thread *t, tl_file *file, bool close_on_exec, uint32_t lowest);
+// Installs two files and writes their descriptors, two 32-bit numbers, to the guest. Takes both
+// references, also when it fails. 0, -EMFILE, or -EFAULT: then neither is open.
+int64_t tl_fd_install_pair(tl_thread *t, tl_file *const files[2], bool close_on_exec, uint64_t vaddr);
 // Puts `file` (reference taken) at exactly `fd`, closing what is there. fd or -EBADF, -ENOMEM.
 int32_t tl_fd_install_at(tl_thread *t, tl_file *file, bool close_on_exec, uint32_t fd);
 int64_t tl_fd_close(tl_thread *t, int32_t fd);

@@ -318,6 +318,43 @@ static void test_the_lowest_free_descriptor_is_next(void **state) {
     rig_free(r);
 }
 
+// Calls that give two descriptors leave none behind when they fail.
+static void test_both_descriptors_of_a_pair_are_open_or_none(void **state) {
+    (void)state;
+    rig *r = rig_new();
+    const uint64_t nowhere = AT + N_BYTES;
+    int32_t fds[2] = {7, 7};
+    for (int is_socket = 0; is_socket < 2; is_socket++) {
+        uint64_t number = is_socket ? SYS_SOCKETPAIR : SYS_PIPE2, flag = is_socket ? SOCK_CLOEXEC | SOCK_STREAM : TL_O_CLOEXEC;
+#define PAIR(flags, vaddr) (is_socket ? call(r, number, AF_UNIX, flags, 0, vaddr) : call(r, number, vaddr, flags, 0, 0))
+        poke(r, OUT, fds, sizeof fds);
+        assert_int_equal(PAIR(flag, nowhere - 4), -EFAULT); // half of it fits
+        for (int32_t fd = 0; fd < 20; fd++)
+            assert_null(tl_fd_at(r->t->files, fd));
+        assert_int_equal(PAIR(flag, AT + OUT), 0);
+        peek(r, OUT, fds, sizeof fds);
+        assert_int_equal(fds[0], 0);
+        assert_int_equal(fds[1], 1);
+        assert_true(tl_fd_at(r->t->files, 0)->close_on_exec && tl_fd_at(r->t->files, 1)->close_on_exec);
+        for (int32_t fd = 2; fd < 19; fd++)
+            assert_int_equal(call(r, SYS_DUP, 0, 0, 0, 0), fd);
+        uint64_t full = r->os->account.n_bytes;
+        assert_int_equal(PAIR(flag, AT + OUT), -EMFILE); // one is free
+        assert_null(tl_fd_at(r->t->files, 19));
+        assert_int_equal(call(r, SYS_DUP, 0, 0, 0, 0), 19);
+        assert_int_equal(PAIR(flag, AT + OUT), -EMFILE); // none is
+        assert_int_equal(r->os->account.n_bytes, full);
+        assert_int_equal(call(r, SYS_CLOSE_RANGE, 0, UINT32_MAX, 0, 0), 0);
+        uint64_t empty = r->os->account.n_bytes;
+        assert_int_equal(PAIR(flag & ~(uint64_t)(SOCK_CLOEXEC | TL_O_CLOEXEC), AT + OUT), 0);
+        assert_false(tl_fd_at(r->t->files, 0)->close_on_exec || tl_fd_at(r->t->files, 1)->close_on_exec);
+        assert_int_equal(call(r, SYS_CLOSE_RANGE, 0, UINT32_MAX, 0, 0), 0);
+        assert_int_equal(r->os->account.n_bytes, empty);
+#undef PAIR
+    }
+    rig_free(r);
+}
+
 // ---- Names, numbers, layouts.
 
 static void test_directories_are_listed_by_name_and_can_be_resumed(void **state) {
@@ -962,6 +999,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_blocked_writer_goes_on_until_all_is_out),
     cmocka_unit_test(test_ends_of_a_pipe_notice_each_other),
     cmocka_unit_test(test_the_lowest_free_descriptor_is_next),
+    cmocka_unit_test(test_both_descriptors_of_a_pair_are_open_or_none),
     cmocka_unit_test(test_directories_are_listed_by_name_and_can_be_resumed),
     cmocka_unit_test(test_inode_numbers_come_in_the_order_of_first_sight),
     cmocka_unit_test(test_statx_has_the_kernels_layout),
