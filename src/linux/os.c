@@ -389,6 +389,8 @@ static uint64_t horizon_of(tl_os *os, const tl_hart *h) {
     return tl_lesser(horizon, tl_run_horizon(&os->limits, os->machine, os->turns.running, h));
 }
 
+// Runs the turn of h, and turns after it in which nobody has anything to do but to run. A hart at
+// the limit of cycles begins no turn there, because the run may have ended.
 static void run_hart(tl_os *os, tl_hart *h) {
     os->hart = h;
     leave_kernel(os, h);
@@ -396,8 +398,8 @@ static void run_hart(tl_os *os, tl_hart *h) {
     os->turns.until[h->id] = horizon_of(os, h);
     os->turns.n_insns = os->limits.n_insns;
     os->turns.now = &os->now;
-    if (!os->perf && !tl_host_wait_is_needed(os) && h->now < os->limits.until_cycle)
-        os->turns.steady |= 1u << h->id;
+    bool is_steady = !os->perf && !tl_host_wait_is_needed(os) && h->now < os->limits.until_cycle;
+    os->turns.steady = is_steady ? os->turns.steady | 1u << h->id : os->turns.steady & ~(1u << h->id);
     tl_stop stop = tl_machine_run_turns(os->machine, &os->turns, &os->turn, &h);
     os->hart = h;
     os->now = h->now;
@@ -451,8 +453,7 @@ static bool attend(tl_os *os, tl_hart *h) {
     return false;
 }
 
-tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err) {
-    (void)err;
+static void place_breaks(tl_os *os, const tl_os_limits *limits) {
     for (int i = 0; i < 2; ++i)
         os->break_pc[i] = limits->break_pc[i];
     os->breaks = limits->breaks;
@@ -464,6 +465,11 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
         h->breaks = t && t->process == os->first ? os->breaks : NULL;
     }
     os->is_at_break = false;
+}
+
+tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err) {
+    (void)err;
+    place_breaks(os, limits);
     os->turns.steady = 0;
     tl_run_begin(&os->limits, limits->until_cycle, limits->until_instret);
     for (;;) {

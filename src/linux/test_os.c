@@ -231,8 +231,10 @@ static void test_an_unknown_call_is_told_once(void **state) {
     assert_string_equal(warning, "the program called system call 511, which is unknown here; it was told ENOSYS");
 }
 
-// Three threads of different lengths that count, yield and end; the last one ends the process.
+// Three threads of different lengths that count in their registers, yield, count in a word that all
+// of them write, and end; the last one ends the process.
 static void make_threads(program *p) {
+    addi(p, A5, SP, -512);
     for (int i = 0; i < 2; ++i) {
         lui(p, A0, 0x50); // CLONE_SYSVSEM | CLONE_THREAD, and below: VM | FS | FILES | SIGHAND
         addi(p, A0, A0, 0x780);
@@ -249,7 +251,8 @@ static void make_threads(program *p) {
     ecall(p, SYS_YIELD);
     lui(p, T0, 2);
     addi(p, T0, T0, -1);
-    bnez(p, T0, -4);
+    store_word(p, T0, A5);
+    bnez(p, T0, -8);
     li(p, A0, 3);
     ecall(p, SYS_EXIT);
 }
@@ -274,6 +277,64 @@ static void test_looking_changes_nothing(void **state) {
     unlink(p.path);
 }
 
+typedef struct walk { // a program that is stopped at limits of cycles again and again
+    tl_machine *machine;
+    tl_os *os;
+    tl_os_stop stop;
+} walk;
+
+static walk walk_new(program *p) {
+    tl_config config;
+    tl_error err = {.text = ""};
+    walk w = {.stop = TL_OS_LIMIT};
+    char *argv[] = {"prog", NULL}, *envp[] = {NULL};
+    const tl_os_options options = {.program = p->path, .argv = argv, .envp = envp, .std_fd = {0, 1, 2}};
+    tl_config_default(&config);
+    config.n_harts = 3;
+    config.ram_bytes = 16 << 20;
+    config.os.slice_cycles = 5000;
+    config.interleave_cycles = 8; // a stall outlasts a turn
+    assert_int_equal(tl_machine_new(&config, &tl_engine_interp, &w.machine, &err), TL_OK);
+    if (tl_os_new(w.machine, &options, &w.os, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    return w;
+}
+
+static void walk_to(walk *w, uint64_t cycle) {
+    const tl_os_limits limits = {.until_cycle = cycle, .until_instret = UINT64_MAX, .break_pc = {UINT64_MAX, UINT64_MAX}};
+    tl_os_report report;
+    assert_int_equal(tl_os_run(w->os, &limits, &report, NULL), TL_OK);
+    w->stop = report.stop;
+}
+
+// The second walk also stops a little before each limit. Such a stop forgets which harts were
+// steady, and nothing that was decided before it may delay the limit after it.
+static void test_a_limit_of_cycles_cuts_at_the_same_place_however_it_is_reached(void **state) {
+    (void)state;
+    program p = {.n_code = 0};
+    make_threads(&p);
+    finish(&p);
+    for (uint64_t ahead = 1; ahead <= 64; ahead *= 2) {
+        walk plain = walk_new(&p), halting = walk_new(&p);
+        for (uint64_t cycle = 1000; plain.stop == TL_OS_LIMIT; cycle += 211) {
+            walk_to(&plain, cycle);
+            walk_to(&halting, cycle - ahead);
+            if (halting.stop == TL_OS_LIMIT)
+                walk_to(&halting, cycle);
+            assert_int_equal(halting.stop, plain.stop);
+            for (uint32_t i = 0; i < plain.machine->n_harts; ++i) {
+                assert_int_equal(halting.machine->harts[i]->now, plain.machine->harts[i]->now);
+                assert_int_equal(halting.machine->harts[i]->instret, plain.machine->harts[i]->instret);
+            }
+        }
+        tl_os_free(plain.os);
+        tl_os_free(halting.os);
+        tl_machine_free(plain.machine);
+        tl_machine_free(halting.machine);
+    }
+    unlink(p.path);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_program_exits_with_its_status),
     cmocka_unit_test(test_crashes_are_described),
@@ -282,6 +343,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_deadlock_names_who_waits_for_what),
     cmocka_unit_test(test_an_unknown_call_is_told_once),
     cmocka_unit_test(test_looking_changes_nothing),
+    cmocka_unit_test(test_a_limit_of_cycles_cuts_at_the_same_place_however_it_is_reached),
 };
 
 TL_TEST_MAIN(tests)

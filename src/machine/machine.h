@@ -95,8 +95,8 @@ typedef struct tl_turns {
     const bool *has_changed;      // true: another hart may have the next turn, so no turn begins; NULL: never
 } tl_turns;
 
-// Runs `turn`, which is that of a hart in `steady`, and turns after it. Returns why the last one
-// stopped; *ret_hart had it. turn->hart is NULL when the last turn is over.
+// Runs `turn`, and turns of harts in `steady` after it. Returns why the last one stopped; *ret_hart
+// had it. turn->hart is NULL when the last turn is over.
 tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn, tl_hart **ret_hart);
 
 // Harts outside `running` have nothing to run until this cycle.
