@@ -5,6 +5,7 @@
 #ifndef TL_OS_ISA_H
 #define TL_OS_ISA_H
 
+#include "linux/memory/page_table.h"
 #include "linux/process/process.h"
 #include "linux/process/signal.h"
 #include "model/isa.h"
@@ -18,6 +19,7 @@ typedef struct tl_os_isa {
     uint64_t hwcap;
     uint16_t elf_machine;
     uint8_t call_bytes; // of the instruction that calls the system
+    const tl_page_format *page_format;
     // The registers of a thread that has no hart: all but pc.
     void (*save)(const tl_hart *h, tl_registers *ret_registers);
     void (*load)(tl_hart *h, const tl_registers *registers);
@@ -39,6 +41,7 @@ typedef struct tl_os_isa {
 } tl_os_isa;
 
 extern const tl_os_isa tl_os_rv64;
-const tl_os_isa *tl_os_isa_of(const tl_os *os); // of the machine
+const tl_os_isa *tl_os_isa_for(const tl_isa *isa); // NULL: Linux has no row for this instruction set
+const tl_os_isa *tl_os_isa_of(const tl_os *os);    // of the machine
 
 #endif

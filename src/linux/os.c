@@ -551,10 +551,16 @@ static bool has_window(const tl_os *os) {
 }
 
 tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **ret_os, tl_error *err) {
+    const tl_os_isa *isa = tl_os_isa_for(machine->engine->isa);
+    if (!isa)
+        return tl_fail(err, TL_EINVAL,
+                       "%s: Linux programs of this instruction set cannot run, because their system calls are unknown; run a kernel",
+                       machine->engine->isa->name);
     tl_os *os = calloc(1, sizeof *os);
     if (!os)
         return tl_fail(err, TL_ENOMEM, "no memory for the Linux personality");
     os->machine = machine;
+    os->isa = isa;
     os->options = *options;
     os->limits = (tl_run_limits){.wants_stop = options->wants_stop, .ctx = options->ctx};
     os->options.argv = os->options.envp = NULL; // used once, below
@@ -619,5 +625,12 @@ bool tl_os_has_written(const tl_os *os, int fd) { return fd >= 0 && fd < 3 && os
 
 uint64_t tl_os_peak_bytes(const tl_os *os) { return tl_frames_peak(os->frames) << TL_PAGE_LOG2; }
 
-// One row today: a machine of another instruction set names another one.
-const tl_os_isa *tl_os_isa_of(const tl_os *os) { return (void)os, &tl_os_rv64; }
+const tl_os_isa *tl_os_isa_of(const tl_os *os) { return os->isa; }
+
+const tl_os_isa *tl_os_isa_for(const tl_isa *isa) {
+    static const tl_os_isa *const rows[] = {&tl_os_rv64};
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++)
+        if (rows[i]->isa == isa)
+            return rows[i];
+    return NULL;
+}

@@ -25,10 +25,11 @@ typedef struct tl_kernel_counts {        // events of the modeled kernel that th
 
 struct tl_os {
     tl_machine *machine;
-    tl_os_options options; // strings are copies
-    bool has_written[3];   // to options.std_fd
-    uint64_t now;          // machine cycle of the event under way: a system call, a fault, a timer
-    tl_hart *hart;         // the hart of the event; NULL in timers
+    const struct tl_os_isa *isa; // isa.h: of the machine
+    tl_os_options options;       // strings are copies
+    bool has_written[3];         // to options.std_fd
+    uint64_t now;                // machine cycle of the event under way: a system call, a fault, a timer
+    tl_hart *hart;               // the hart of the event; NULL in timers
     uint64_t clock_hz;
     uint64_t random_state[4];
     uint64_t next_sequence; // orders timers and wake-ups

@@ -124,6 +124,22 @@ static bool pop_frame(tl_thread *t, tl_signal_saved *ret_saved) {
     return true;
 }
 
+// Sv39: privileged manual, sec. 4.4. Hardware ignores bits 9:8 of an entry.
+static const tl_page_format sv39 = {
+    .ppn_lsb = TL_PTE_PPN_LSB,
+    .ppn_bits = 44,
+    .valid = TL_PTE_V,
+    .table = TL_PTE_V,
+    .page = TL_PTE_V | TL_PTE_U,
+    .held = 1 << 8,
+    .used = TL_PTE_A | TL_PTE_D,
+    .read = {TL_PTE_R, TL_PTE_R},
+    .write = {TL_PTE_W, TL_PTE_W},
+    .execute = {TL_PTE_X, TL_PTE_X},
+    .context = (uint64_t)TL_SATP_SV39 << TL_SATP_MODE_LSB,
+    .context_shift = TL_PAGE_LOG2,
+};
+
 #define LETTER(c) (UINT64_C(1) << ((c) - 'a'))
 static const char *const loaders[] = {"ld-linux-riscv64", "ld-musl-riscv64", NULL};
 
@@ -136,6 +152,7 @@ const tl_os_isa tl_os_rv64 = {
     .hwcap = LETTER('i') | LETTER('m') | LETTER('a') | LETTER('f') | LETTER('d') | LETTER('c'),
     .elf_machine = 243,
     .call_bytes = 4,
+    .page_format = &sv39,
     .save = save,
     .load = load,
     .start = start,

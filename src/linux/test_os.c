@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/testing.h"
 #include "linux/os.h"
+#include "machine/test_rig.h"
+#include "model/isa.h"
 
 enum { BASE = 0x10000, CODE_AT = 0x78, SYS_EXIT = 93, SYS_FUTEX = 98, SYS_CLONE = 220, SYS_YIELD = 124 };
 enum { ZERO = 0, SP = 2, T0 = 5, A0 = 10, A1, A2, A3, A4, A5, A7 = 17 };
@@ -335,7 +336,27 @@ static void test_a_limit_of_cycles_cuts_at_the_same_place_however_it_is_reached(
     unlink(p.path);
 }
 
+static void test_an_instruction_set_without_a_row_is_refused(void **state) {
+    (void)state;
+    const tl_isa other = {.name = "other64"};
+    tl_engine_type engine = tl_engine_interp;
+    tl_machine *machine = tl_test_machine(1);
+    tl_os *os = NULL;
+    tl_error err = {.text = ""};
+    char *argv[] = {"prog", NULL}, *envp[] = {NULL};
+    const tl_os_options options = {.program = "/bin/true", .argv = argv, .envp = envp, .std_fd = {0, 1, 2}};
+    engine.isa = &other;
+    machine->engine = &engine;
+    assert_int_equal(tl_os_new(machine, &options, &os, &err), TL_EINVAL);
+    assert_string_equal(err.text,
+                        "other64: Linux programs of this instruction set cannot run, because their system calls are unknown; run a kernel");
+    assert_null(os);
+    machine->engine = &tl_engine_step;
+    tl_machine_free(machine);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_an_instruction_set_without_a_row_is_refused),
     cmocka_unit_test(test_a_program_exits_with_its_status),
     cmocka_unit_test(test_crashes_are_described),
     cmocka_unit_test(test_a_stack_overflow_is_recognized),

@@ -1,43 +1,66 @@
 // SPDX-License-Identifier: MIT
-// Page-table entries that the personality writes: Sv39 of the RISC-V privileged manual, sec. 4.4.
-// vm.c defines their use.
+// Page-table entries that the personality writes. A tl_page_format is the row of an instruction set
+// (linux/isa.h). In every format an entry has 8 bytes, a table has 512 entries, three levels of
+// tables translate 39 bits, and an invalid entry may hold what software likes. vm.c uses entries.
 #ifndef TL_OS_PAGE_TABLE_H
 #define TL_OS_PAGE_TABLE_H
 
-#include "isa/rv/arch.h"
 #include "linux/memory/vm.h"
 
 enum { TL_TABLE_LEVELS = 3, TL_TABLE_INDEX_BITS = 9 };
-enum { TL_PTE_HELD = 256 }; // a software bit: the page is present, but no access is permitted (PROT_NONE)
 
-static inline uint64_t tl_pte_paddr(uint64_t pte) { return (pte >> TL_PTE_PPN_LSB & ((UINT64_C(1) << 44) - 1)) << TL_PAGE_LOG2; }
-static inline bool tl_pte_is_valid(uint64_t pte) { return (pte & TL_PTE_V) != 0; } // a pointer, or a page that may be touched
-static inline bool tl_pte_is_present(uint64_t pte) { return (pte & (TL_PTE_V | TL_PTE_HELD)) != 0; }
-static inline bool tl_pte_is_readable(uint64_t pte) { return (pte & (TL_PTE_V | TL_PTE_R)) == (TL_PTE_V | TL_PTE_R); }
-static inline bool tl_pte_is_writable(uint64_t pte) { return (pte & (TL_PTE_V | TL_PTE_W)) == (TL_PTE_V | TL_PTE_W); }
-static inline bool tl_pte_is_executable(uint64_t pte) { return (pte & TL_PTE_X) != 0; }
-static inline uint64_t tl_pte_used(uint64_t pte) { return pte & (TL_PTE_A | TL_PTE_D); } // the bits that hardware sets
-static inline uint64_t tl_pte_without_use(uint64_t pte) { return pte & ~(uint64_t)(TL_PTE_A | TL_PTE_D); }
-static inline uint64_t tl_pte_with_use(uint64_t pte) { return pte | TL_PTE_A | TL_PTE_D; }
-static inline uint64_t tl_pte_with_write(uint64_t pte) { return pte | TL_PTE_W; }
-static inline uint64_t tl_pte_without_write(uint64_t pte) { return pte & ~(uint64_t)TL_PTE_W; }
-static inline uint64_t tl_pte_of_table(uint64_t paddr) { return paddr >> TL_PAGE_LOG2 << TL_PTE_PPN_LSB | TL_PTE_V; }
-static inline uint64_t tl_context_of_table(uint64_t paddr) { return (uint64_t)TL_SATP_SV39 << TL_SATP_MODE_LSB | paddr >> TL_PAGE_LOG2; }
+// An entry grants the right when the bits of `mask` have this value.
+typedef struct tl_pte_right {
+    uint64_t mask, value;
+} tl_pte_right;
+
+typedef struct tl_page_format {
+    uint32_t ppn_lsb, ppn_bits;        // page number of a page or of a table
+    uint64_t valid;                    // the bit of entries that hardware follows
+    uint64_t table;                    // a pointer to a table, without its page number
+    uint64_t page;                     // a page of a program, without its page number and rights
+    uint64_t held;                     // a present page without rights (PROT_NONE); not valid
+    uint64_t used;                     // the bits that hardware sets: accessed, dirty
+    tl_pte_right read, write, execute; // of a valid page
+    uint64_t context;                  // tl_hart.context without the root table
+    uint32_t context_shift;            // the root's address is shifted right by this
+} tl_page_format;
+
+static inline uint64_t tl_pte_paddr(const tl_page_format *format, uint64_t pte) {
+    return (pte >> format->ppn_lsb & ((UINT64_C(1) << format->ppn_bits) - 1)) << TL_PAGE_LOG2;
+}
+static inline bool tl_pte_is_valid(const tl_page_format *format, uint64_t pte) { // a pointer, or a page that may be touched
+    return (pte & format->valid) != 0;
+}
+static inline bool tl_pte_is_present(const tl_page_format *format, uint64_t pte) { return (pte & (format->valid | format->held)) != 0; }
+static inline bool tl_pte_grants(const tl_page_format *format, uint64_t pte, tl_pte_right right) {
+    return tl_pte_is_valid(format, pte) && (pte & right.mask) == right.value;
+}
+static inline bool tl_pte_is_readable(const tl_page_format *format, uint64_t pte) { return tl_pte_grants(format, pte, format->read); }
+static inline bool tl_pte_is_writable(const tl_page_format *format, uint64_t pte) { return tl_pte_grants(format, pte, format->write); }
+static inline bool tl_pte_is_executable(const tl_page_format *format, uint64_t pte) { return tl_pte_grants(format, pte, format->execute); }
+
+static inline uint64_t tl_pte_with(uint64_t pte, tl_pte_right right) { return (pte & ~right.mask) | right.value; }
+static inline uint64_t tl_pte_without(uint64_t pte, tl_pte_right right) { return (pte & ~right.mask) | (right.mask & ~right.value); }
+
+static inline uint64_t tl_pte_of_ppn(const tl_page_format *format, uint64_t paddr) { return paddr >> TL_PAGE_LOG2 << format->ppn_lsb; }
+static inline uint64_t tl_pte_of_table(const tl_page_format *format, uint64_t paddr) {
+    return tl_pte_of_ppn(format, paddr) | format->table;
+}
+static inline uint64_t tl_context_of_table(const tl_page_format *format, uint64_t paddr) {
+    return format->context | paddr >> format->context_shift;
+}
 
 // The entry of a page with TL_PROT_*. Without TL_PROT_* the page is present and no access is
 // permitted. may_write: the first store needs no fault.
-static inline uint64_t tl_pte_of_page(uint64_t paddr, uint8_t prot, bool may_write) {
-    uint64_t pte = paddr >> TL_PAGE_LOG2 << TL_PTE_PPN_LSB;
+static inline uint64_t tl_pte_of_page(const tl_page_format *format, uint64_t paddr, uint8_t prot, bool may_write) {
+    uint64_t pte = tl_pte_of_ppn(format, paddr);
     if (prot == 0)
-        return pte | TL_PTE_HELD;
-    pte |= TL_PTE_V | TL_PTE_U;
-    if (prot & (TL_PROT_READ | TL_PROT_WRITE))
-        pte |= TL_PTE_R;
-    if (prot & TL_PROT_EXEC)
-        pte |= TL_PTE_X;
-    if (may_write && (prot & TL_PROT_WRITE))
-        pte |= TL_PTE_W;
-    return pte;
+        return pte | format->held;
+    pte |= format->page;
+    pte = prot & (TL_PROT_READ | TL_PROT_WRITE) ? tl_pte_with(pte, format->read) : tl_pte_without(pte, format->read);
+    pte = may_write && (prot & TL_PROT_WRITE) ? tl_pte_with(pte, format->write) : tl_pte_without(pte, format->write);
+    return prot & TL_PROT_EXEC ? tl_pte_with(pte, format->execute) : tl_pte_without(pte, format->execute);
 }
 
 #endif

@@ -7,6 +7,31 @@
 enum { PAGE = TL_PAGE_BYTES, RW = TL_PROT_READ | TL_PROT_WRITE };
 static const uint64_t AT = UINT64_C(0x100000);
 
+// Entries of another kind: VMSAv8-64, 4 KiB granules (Arm DDI 0487, sec. D8.3). A bit takes the
+// right to write or to execute away. Every test runs with both formats.
+static const tl_page_format vmsa = {
+    .ppn_lsb = 12,
+    .ppn_bits = 36,
+    .valid = 1,
+    .table = 3,
+    .page = UINT64_C(3) << 8 | 1 << 10 | 1 << 11 | UINT64_C(1) << 53 | 3, // SH, AF, nG, PXN, page
+    .held = UINT64_C(1) << 55,
+    .used = UINT64_C(1) << 51, // DBM
+    .read = {1 << 6, 1 << 6},  // AP[1]
+    .write = {1 << 7, 0},      // AP[2]
+    .execute = {UINT64_C(1) << 54, 0},
+    .context = 0,
+    .context_shift = 0,
+};
+static tl_os_isa row; // of the machine's own instruction set, with the format under test
+
+static tl_os *os_new(void) {
+    tl_os *os = tl_test_os_new(16 << 20);
+    if (row.page_format)
+        os->isa = &row;
+    return os;
+}
+
 static int64_t map_at(tl_vm *vm, uint64_t vaddr, uint64_t bytes, uint8_t prot) {
     const tl_map map = {.vaddr = vaddr, .bytes = bytes, .prot = prot, .max_prot = 7, .kind = TL_VMA_ANON, .flags = TL_MAP_FIXED};
     return tl_vm_map(vm, &map);
@@ -21,13 +46,13 @@ static uint8_t byte_at(tl_vm *vm, uint64_t vaddr) {
 
 static uint64_t paddr_of(const tl_vm *vm, uint64_t vaddr) {
     const uint64_t *pte = tl_vm_pte(vm, vaddr);
-    assert_true(pte && tl_pte_is_valid(*pte));
-    return tl_pte_paddr(*pte);
+    assert_true(pte && tl_pte_is_valid(vm->format, *pte));
+    return tl_pte_paddr(vm->format, *pte);
 }
 
 static void test_pages_are_placed_in_the_order_of_first_touch(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     tl_vm *vm = tl_vm_new(os);
     assert_int_equal(map_at(vm, AT, 5 * PAGE, RW), AT);
     assert_int_equal(tl_vm_resident_bytes(vm), 0);
@@ -44,7 +69,7 @@ static void test_pages_are_placed_in_the_order_of_first_touch(void **state) {
 
 static void test_a_page_used_again_is_zero(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     tl_vm *vm = tl_vm_new(os);
     map_at(vm, AT, PAGE, RW);
     assert_true(tl_vm_space_write(vm, AT + 11, "x", 1));
@@ -59,7 +84,7 @@ static void test_a_page_used_again_is_zero(void **state) {
 
 static void test_a_fork_shares_pages_until_one_side_writes(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     tl_vm *parent = tl_vm_new(os);
     map_at(parent, AT, 2 * PAGE, RW);
     tl_vm_space_write(parent, AT, "ab", 2);
@@ -84,7 +109,7 @@ static void test_a_fork_shares_pages_until_one_side_writes(void **state) {
 
 static void test_protection_is_obeyed_and_keeps_the_bytes(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     tl_vm *vm = tl_vm_new(os);
     map_at(vm, AT, 3 * PAGE, RW);
     tl_vm_space_write(vm, AT + PAGE, "q", 1);
@@ -104,7 +129,7 @@ static void test_protection_is_obeyed_and_keeps_the_bytes(void **state) {
 
 static void test_a_stack_grows_to_its_limit_and_no_further(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     tl_vm *vm = tl_vm_new(os);
     const tl_map map = {
         .vaddr = TL_STACK_TOP - PAGE, .bytes = PAGE, .prot = RW, .max_prot = 7, .kind = TL_VMA_STACK, .flags = TL_MAP_FIXED};
@@ -120,7 +145,7 @@ static void test_a_stack_grows_to_its_limit_and_no_further(void **state) {
 
 static void test_a_moved_area_keeps_its_bytes(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     tl_vm *vm = tl_vm_new(os);
     map_at(vm, AT, 2 * PAGE, RW);
     map_at(vm, AT + 2 * PAGE, PAGE, TL_PROT_READ); // in the way of growing
@@ -138,7 +163,7 @@ static void test_a_moved_area_keeps_its_bytes(void **state) {
 
 static void test_full_ram_is_said_and_everything_comes_back(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     tl_vm *vm = tl_vm_new(os);
     map_at(vm, AT, 32 << 20, RW);
     uint64_t at = AT;
@@ -156,7 +181,7 @@ static void test_full_ram_is_said_and_everything_comes_back(void **state) {
 
 static void test_a_string_is_read_up_to_the_end_of_what_is_mapped(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     tl_process p = {.os = os, .vm = tl_vm_new(os)};
     char text[16];
     map_at(p.vm, AT, 2 * PAGE, RW);
@@ -174,7 +199,7 @@ static void test_a_string_is_read_up_to_the_end_of_what_is_mapped(void **state) 
 
 static void test_guest_vectors_become_host_spans(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     tl_process p = {.os = os, .vm = tl_vm_new(os)};
     struct iovec spans[8];
     size_t n_bytes;
@@ -280,7 +305,7 @@ static void step(tl_vm **vm, model *m, uint64_t *random) {
 
 static void test_random_changes_agree_with_a_plain_model(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     for (uint64_t seed = 1; seed <= 3; ++seed) {
         uint64_t random = seed * 0x9e3779b9;
         tl_vm *vm = tl_vm_new(os);
@@ -323,7 +348,7 @@ static const tl_vma *naive_after(const tl_vm *vm, uint64_t vaddr) {
 static void test_areas_and_room_are_found_as_by_walking(void **state) {
     (void)state;
     enum { N_ROOM = 600 };
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     uint64_t random = 4711;
     for (int round = 0; round < 6; round++) {
         tl_vm *vm = tl_vm_new(os);
@@ -382,7 +407,7 @@ static void test_areas_and_room_are_found_as_by_walking(void **state) {
 
 static void test_areas_beyond_the_account_are_refused(void **state) {
     (void)state;
-    tl_os *os = tl_test_os_new(16 << 20);
+    tl_os *os = os_new();
     tl_vm *vm = tl_vm_new(os);
     os->account.most_bytes = 5000;
     int n = 0;
@@ -398,7 +423,51 @@ static void test_areas_beyond_the_account_are_refused(void **state) {
     tl_test_os_free(os);
 }
 
+static void test_an_entry_grants_what_was_asked(void **state) {
+    (void)state;
+    tl_os *os = os_new();
+    const tl_page_format *format = os->isa->page_format;
+    static const uint64_t paddrs[] = {TL_RAM_BASE_PADDR, UINT64_C(0xffffffffff000), UINT64_C(0xa5a5a5a5a000)};
+    for (size_t i = 0; i < TL_COUNT_OF(paddrs); i++) {
+        uint64_t paddr = paddrs[i] & ((UINT64_C(1) << (format->ppn_bits + 12)) - 1);
+        for (uint8_t prot = 0; prot < 8; prot++)
+            for (int may_write = 0; may_write < 2; may_write++) {
+                uint64_t pte = tl_pte_of_page(format, paddr, prot, may_write);
+                assert_true(tl_pte_is_present(format, pte));
+                assert_int_equal(tl_pte_is_valid(format, pte), prot != 0);
+                assert_int_equal(tl_pte_paddr(format, pte), paddr);
+                assert_int_equal(tl_pte_is_readable(format, pte), (prot & RW) != 0);
+                assert_int_equal(tl_pte_is_writable(format, pte), may_write && (prot & TL_PROT_WRITE));
+                assert_int_equal(tl_pte_is_executable(format, pte), (prot & TL_PROT_EXEC) != 0);
+                assert_int_equal(pte & format->used, 0);
+            }
+        uint64_t table = tl_pte_of_table(format, paddr);
+        assert_true(tl_pte_is_valid(format, table));
+        assert_int_equal(tl_pte_paddr(format, table), paddr);
+    }
+    assert_false(tl_pte_is_present(format, 0));
+    tl_test_os_free(os);
+}
+
+// Manual, sec. 4.4: the entry of Sv39 bit by bit.
+static void test_entries_of_sv39_are_as_the_manual_has_them(void **state) {
+    (void)state;
+    enum { V = 1, R = 2, W = 4, X = 8, U = 16 };
+    const tl_page_format *format = tl_os_rv64.page_format;
+    const uint64_t paddr = UINT64_C(0x123456789a000), ppn = UINT64_C(0x123456789a) << 10;
+    assert_int_equal(tl_pte_of_page(format, paddr, TL_PROT_READ, true), ppn | V | U | R);
+    assert_int_equal(tl_pte_of_page(format, paddr, TL_PROT_WRITE, true), ppn | V | U | R | W);
+    assert_int_equal(tl_pte_of_page(format, paddr, TL_PROT_WRITE, false), ppn | V | U | R);
+    assert_int_equal(tl_pte_of_page(format, paddr, TL_PROT_EXEC, true), ppn | V | U | X);
+    assert_int_equal(tl_pte_of_page(format, paddr, 7, true), ppn | V | U | R | W | X);
+    assert_int_equal(tl_pte_of_page(format, paddr, 0, true) & (V | R | W | X), 0);
+    assert_int_equal(tl_pte_of_table(format, paddr), ppn | V);
+    assert_int_equal(tl_context_of_table(format, paddr), UINT64_C(8) << 60 | UINT64_C(0x123456789a));
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_an_entry_grants_what_was_asked),
+    cmocka_unit_test(test_entries_of_sv39_are_as_the_manual_has_them),
     cmocka_unit_test(test_areas_and_room_are_found_as_by_walking),
     cmocka_unit_test(test_areas_beyond_the_account_are_refused),
     cmocka_unit_test(test_pages_are_placed_in_the_order_of_first_touch),
@@ -413,4 +482,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_random_changes_agree_with_a_plain_model),
 };
 
-TL_TEST_MAIN(tests)
+int main(void) {
+    int n_failed = cmocka_run_group_tests_name("Sv39", tests, NULL, NULL);
+    row = tl_os_rv64;
+    row.page_format = &vmsa;
+    n_failed += cmocka_run_group_tests_name("VMSAv8-64", tests, NULL, NULL);
+    return n_failed == 0 ? 0 : 1;
+}

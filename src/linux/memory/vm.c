@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Address spaces: areas, page tables, faults, fork. The page tables are Sv39, and the hardware
-// walker sets accessed and dirty bits. A present page without permissions keeps its address in an
-// invalid entry (TL_PTE_HELD). A shared page of a writable private area is mapped read-only and
-// copied when written.
+// Address spaces: areas, page tables, faults, fork. The instruction set brings the format of
+// entries, and its hardware walker sets accessed and dirty bits. A present page without permissions
+// keeps its address in an invalid entry (tl_page_format.held). A shared page of a writable private
+// area is mapped read-only and copied when written.
 #include "linux/memory/vm_space.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "linux/isa.h"
 #include "linux/memory/frames.h"
 #include "linux/memory/page_cache.h"
 #include "linux/os_internal.h"
@@ -29,9 +30,9 @@ uint64_t *tl_vm_pte(const tl_vm *vm, uint64_t vaddr) {
     uint64_t *table = table_at(vm, vm->root_paddr);
     for (int level = LEVELS - 1; level > 0; --level) {
         uint64_t entry = table[index_at(vaddr, level)];
-        if (!tl_pte_is_valid(entry))
+        if (!tl_pte_is_valid(vm->format, entry))
             return NULL;
-        table = table_at(vm, tl_pte_paddr(entry));
+        table = table_at(vm, tl_pte_paddr(vm->format, entry));
     }
     return &table[index_at(vaddr, 0)];
 }
@@ -40,14 +41,14 @@ static uint64_t *make_pte_slot(tl_vm *vm, uint64_t vaddr) {
     uint64_t *table = table_at(vm, vm->root_paddr);
     for (int level = LEVELS - 1; level > 0; --level) {
         uint64_t *entry = &table[index_at(vaddr, level)];
-        if (!tl_pte_is_valid(*entry)) {
+        if (!tl_pte_is_valid(vm->format, *entry)) {
             uint64_t paddr = tl_frame_alloc(vm->os->frames, true);
             if (!paddr)
                 return NULL;
             ++vm->n_tables;
-            *entry = tl_pte_of_table(paddr);
+            *entry = tl_pte_of_table(vm->format, paddr);
         }
-        table = table_at(vm, tl_pte_paddr(*entry));
+        table = table_at(vm, tl_pte_paddr(vm->format, *entry));
     }
     return &table[index_at(vaddr, 0)];
 }
@@ -59,9 +60,9 @@ static uint64_t *next_present(const tl_vm *vm, uint64_t *vaddr, uint64_t end) {
         int level = LEVELS - 1;
         for (; level > 0; --level) {
             uint64_t entry = table[index_at(*vaddr, level)];
-            if (!tl_pte_is_valid(entry))
+            if (!tl_pte_is_valid(vm->format, entry))
                 break;
-            table = table_at(vm, tl_pte_paddr(entry));
+            table = table_at(vm, tl_pte_paddr(vm->format, entry));
         }
         if (level > 0) {
             uint64_t span = UINT64_C(1) << (TL_PAGE_LOG2 + INDEX_BITS * level);
@@ -70,13 +71,13 @@ static uint64_t *next_present(const tl_vm *vm, uint64_t *vaddr, uint64_t end) {
         }
         unsigned index = index_at(*vaddr, 0);
         for (; index < ENTRIES && *vaddr < end; ++index, *vaddr += TL_PAGE_BYTES)
-            if (tl_pte_is_present(table[index]))
+            if (tl_pte_is_present(vm->format, table[index]))
                 return &table[index];
     }
     return NULL;
 }
 
-uint64_t tl_vm_context(const tl_vm *vm) { return tl_context_of_table(vm->root_paddr); }
+uint64_t tl_vm_context(const tl_vm *vm) { return tl_context_of_table(vm->format, vm->root_paddr); }
 
 void tl_vm_flush(tl_vm *vm, uint64_t start, uint64_t end) {
     const tl_machine *machine = vm->os->machine;
@@ -214,7 +215,7 @@ bool tl_vm_is_mapped(const tl_vm *vm, uint64_t start, uint64_t end) {
 
 bool tl_vm_is_resident(const tl_vm *vm, uint64_t vaddr) {
     const uint64_t *pte = tl_vm_pte(vm, vaddr);
-    if (pte && tl_pte_is_present(*pte))
+    if (pte && tl_pte_is_present(vm->format, *pte))
         return true;
     const tl_vma *area = tl_vm_find(vm, vaddr);
     return area && area->cache && tl_page_cache_has(area->cache, (area->offset + (page_of(vaddr) - area->start)) >> TL_PAGE_LOG2);
@@ -232,7 +233,7 @@ static bool is_free(const tl_vm *vm, uint64_t start, uint64_t end) {
 static uint64_t device_pte(const tl_vm *vm, const tl_vma *area, uint64_t page) {
     uint64_t paddr = 0, bytes = 0;
     (void)tl_file_window(vm->os, area->file, &paddr, &bytes);
-    return tl_pte_of_page(paddr + area->offset + (page - area->start), area->prot, true);
+    return tl_pte_of_page(vm->format, paddr + area->offset + (page - area->start), area->prot, true);
 }
 
 // Maps all register pages at once, as drivers do. A page without memory for its tables is mapped by
@@ -306,7 +307,7 @@ int64_t tl_vm_map(tl_vm *vm, const tl_map *map) {
 void tl_vm_zap(tl_vm *vm, uint64_t start, uint64_t end) {
     uint64_t first = UINT64_MAX, last = 0;
     for (uint64_t at = start, *pte; (pte = next_present(vm, &at, end)) != NULL; at += TL_PAGE_BYTES) {
-        uint64_t paddr = tl_pte_paddr(*pte);
+        uint64_t paddr = tl_pte_paddr(vm->format, *pte);
         *pte = 0;
         if (tl_frames_has(vm->os->frames, paddr)) {
             tl_frame_unref(vm->os->frames, paddr);
@@ -344,12 +345,13 @@ int64_t tl_vm_unmap(tl_vm *vm, uint64_t start, uint64_t end) {
 static void protect_pages(tl_vm *vm, const tl_vma *area) {
     uint64_t first = UINT64_MAX, last = 0;
     for (uint64_t at = area->start, *pte; (pte = next_present(vm, &at, area->end)) != NULL; at += TL_PAGE_BYTES) {
-        uint64_t old = *pte, paddr = tl_pte_paddr(old);
+        uint64_t old = *pte, paddr = tl_pte_paddr(vm->format, old);
         // Private pages of our own may be written at once; shared file pages take a fault, so that
         // they become dirty.
         bool is_own = area->kind == TL_VMA_DEVICE || tl_frame_n_refs(vm->os->frames, paddr) == 1;
-        *pte = tl_pte_of_page(paddr, area->prot, is_own || (area->is_shared && tl_pte_is_writable(old))) | tl_pte_used(old);
-        if ((area->prot & TL_PROT_EXEC) && !tl_pte_is_executable(old))
+        *pte = tl_pte_of_page(vm->format, paddr, area->prot, is_own || (area->is_shared && tl_pte_is_writable(vm->format, old))) |
+               (old & vm->format->used);
+        if ((area->prot & TL_PROT_EXEC) && !tl_pte_is_executable(vm->format, old))
             note_code(vm->os, paddr, true);
         first = at < first ? at : first;
         last = at + TL_PAGE_BYTES;
@@ -514,19 +516,19 @@ static tl_vm_fault_kind copy_page(tl_vm *vm, const tl_vma *area, uint64_t from, 
 
 static tl_vm_fault_kind fault_present(tl_vm *vm, const tl_vma *area, uint64_t page, uint64_t *pte, tl_vm_access access) {
     tl_vm_fault_kind how = TL_VM_FAULT_MAP;
-    if (access == TL_VM_WRITE && !tl_pte_is_writable(*pte)) {
-        uint64_t paddr = tl_pte_paddr(*pte);
+    if (access == TL_VM_WRITE && !tl_pte_is_writable(vm->format, *pte)) {
+        uint64_t paddr = tl_pte_paddr(vm->format, *pte);
         if (area->is_shared) {
             tl_page_cache_set_dirty(area->cache, (area->offset + (page - area->start)) >> TL_PAGE_LOG2);
-            *pte = tl_pte_with_write(*pte);
+            *pte = tl_pte_with(*pte, vm->format->write);
         } else if (tl_frame_n_refs(vm->os->frames, paddr) == 1) {
-            *pte = tl_pte_with_write(*pte);
+            *pte = tl_pte_with(*pte, vm->format->write);
         } else {
             uint64_t copy;
             how = copy_page(vm, area, paddr, &copy);
             if (how != TL_VM_FAULT_COW)
                 return how;
-            *pte = tl_pte_of_page(copy, area->prot, true);
+            *pte = tl_pte_of_page(vm->format, copy, area->prot, true);
             tl_frame_unref(vm->os->frames, paddr);
         }
     }
@@ -555,7 +557,7 @@ static tl_vm_fault_kind fault_cached(tl_vm *vm, const tl_vma *area, uint64_t pag
             may_write = true;
         }
     }
-    *pte = tl_pte_of_page(paddr, area->prot, may_write);
+    *pte = tl_pte_of_page(vm->format, paddr, area->prot, may_write);
     add_resident(vm);
     return how;
 }
@@ -566,7 +568,7 @@ static tl_vm_fault_kind fault_anonymous(tl_vm *vm, const tl_vma *area, uint64_t 
         return fault_out_of_memory(vm);
     if (area->prot & TL_PROT_EXEC)
         note_code(vm->os, paddr, true);
-    *pte = tl_pte_of_page(paddr, area->prot, true);
+    *pte = tl_pte_of_page(vm->format, paddr, area->prot, true);
     add_resident(vm);
     return TL_VM_FAULT_ZERO;
 }
@@ -591,7 +593,7 @@ tl_vm_fault_kind tl_vm_fault(tl_vm *vm, uint64_t vaddr, tl_vm_access access) {
         *pte = device_pte(vm, area, page);
         return TL_VM_FAULT_MAP;
     }
-    if (tl_pte_is_present(*pte))
+    if (tl_pte_is_present(vm->format, *pte))
         return fault_present(vm, area, page, pte, access);
     return area->cache ? fault_cached(vm, area, page, pte, access) : fault_anonymous(vm, area, pte);
 }
@@ -622,7 +624,7 @@ tl_vm_fault_kind tl_vm_fault_on_behalf(tl_vm *vm, uint64_t vaddr, tl_vm_access a
 void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_vm_access access) {
     for (uint64_t page = page_of(start); page < end; page += TL_PAGE_BYTES) {
         const uint64_t *pte = tl_vm_pte(vm, page);
-        if (pte && tl_pte_is_valid(*pte) && (access != TL_VM_WRITE || tl_pte_is_writable(*pte)))
+        if (pte && tl_pte_is_valid(vm->format, *pte) && (access != TL_VM_WRITE || tl_pte_is_writable(vm->format, *pte)))
             continue;
         if (!tl_vm_is_resolved(tl_vm_fault_on_behalf(vm, page, access)) || tl_os_wants_stop(vm->os))
             return;
@@ -636,6 +638,7 @@ tl_vm *tl_vm_new(tl_os *os) {
     if (!vm)
         return NULL;
     *vm = (tl_vm){.os = os,
+                  .format = tl_os_isa_of(os)->page_format,
                   .n_refs = 1,
                   .id = ++os->next_sequence,
                   .n_tables = 1,
@@ -658,8 +661,8 @@ tl_vm *tl_vm_ref(tl_vm *vm) {
 static void free_tables(tl_vm *vm, uint64_t paddr, int level) {
     const uint64_t *table = table_at(vm, paddr);
     for (int i = 0; level > 0 && i < ENTRIES; ++i)
-        if (tl_pte_is_valid(table[i]))
-            free_tables(vm, tl_pte_paddr(table[i]), level - 1);
+        if (tl_pte_is_valid(vm->format, table[i]))
+            free_tables(vm, tl_pte_paddr(vm->format, table[i]), level - 1);
     tl_frame_unref(vm->os->frames, paddr);
 }
 
@@ -680,9 +683,9 @@ static bool fork_pages(tl_vm *vm, tl_vm *child, const tl_vma *area) {
         uint64_t *slot = make_pte_slot(child, at);
         if (!slot)
             return false;
-        *pte = tl_pte_without_write(*pte);
-        *slot = tl_pte_without_use(*pte);
-        tl_frame_ref(vm->os->frames, tl_pte_paddr(*pte));
+        *pte = tl_pte_without(*pte, vm->format->write);
+        *slot = *pte & ~vm->format->used;
+        tl_frame_ref(vm->os->frames, tl_pte_paddr(vm->format, *pte));
         add_resident(child);
     }
     return true;

@@ -11,9 +11,11 @@
 
 enum { MAX_SPAN_BYTES = 1 << 20 };
 
-static void note_store(tl_os *os, uint64_t *pte, uint64_t offset, uint64_t n) {
-    uint64_t paddr = tl_pte_paddr(*pte), start = paddr + offset, end = n < TL_PAGE_BYTES - offset ? start + n : paddr + TL_PAGE_BYTES;
-    *pte = tl_pte_with_use(*pte);
+static void note_store(tl_vm *vm, uint64_t *pte, uint64_t offset, uint64_t n) {
+    tl_os *os = vm->os;
+    uint64_t paddr = tl_pte_paddr(vm->format, *pte), start = paddr + offset,
+             end = n < TL_PAGE_BYTES - offset ? start + n : paddr + TL_PAGE_BYTES;
+    *pte |= vm->format->used;
     for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
         tl_hart *h = os->machine->harts[i];
         if (h->reservation_paddr < end && h->reservation_paddr >= (start & h->line_mask))
@@ -29,16 +31,16 @@ static uint8_t *host_of(tl_vm *vm, uint64_t vaddr, uint64_t n, bool is_write) {
     if (vaddr >= TL_USER_END)
         return NULL;
     uint64_t *pte = tl_vm_pte(vm, vaddr);
-    if (!pte || !(is_write ? tl_pte_is_writable(*pte) : tl_pte_is_readable(*pte))) {
+    if (!pte || !(is_write ? tl_pte_is_writable(vm->format, *pte) : tl_pte_is_readable(vm->format, *pte))) {
         if (!tl_vm_is_resolved(tl_vm_fault_on_behalf(vm, vaddr, is_write ? TL_VM_WRITE : TL_VM_READ)))
             return NULL;
         pte = tl_vm_pte(vm, vaddr);
     }
-    if (!tl_frames_has(vm->os->frames, tl_pte_paddr(*pte)))
+    if (!tl_frames_has(vm->os->frames, tl_pte_paddr(vm->format, *pte)))
         return NULL; // registers of a device
     if (is_write)
-        note_store(vm->os, pte, vaddr & (TL_PAGE_BYTES - 1), n);
-    return tl_frame_bytes(vm->os->frames, tl_pte_paddr(*pte)) + (vaddr & (TL_PAGE_BYTES - 1));
+        note_store(vm, pte, vaddr & (TL_PAGE_BYTES - 1), n);
+    return tl_frame_bytes(vm->os->frames, tl_pte_paddr(vm->format, *pte)) + (vaddr & (TL_PAGE_BYTES - 1));
 }
 
 uint8_t *tl_vm_space_span(tl_vm *vm, uint64_t vaddr, size_t n, bool is_write, size_t *ret_n) {

@@ -18,6 +18,7 @@ static const uint64_t TL_STACK_GUARD = UINT64_C(256) << TL_PAGE_LOG2;
 
 struct tl_vm {
     tl_os *os;
+    const tl_page_format *format;
     uint32_t n_refs;
     uint64_t id;         // unique in this run
     uint64_t root_paddr; // of the top page table

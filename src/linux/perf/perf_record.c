@@ -9,7 +9,6 @@
 
 #include "linux/isa.h"
 #include "linux/memory/frames.h"
-#include "linux/memory/page_table.h"
 #include "linux/memory/vm_space.h"
 #include "linux/perf/perf_event.h"
 #include "linux/process/clock.h"
@@ -44,11 +43,13 @@ static uint32_t hart_number(const tl_pev_event *e, const tl_thread *t) {
 bool tl_pev_peek(tl_thread *t, uint64_t vaddr, void *to, size_t n) {
     uint8_t *out = to;
     while (n > 0) {
-        const uint64_t *pte = t->process->vm ? tl_vm_pte(t->process->vm, vaddr) : NULL;
-        if (!pte || !tl_pte_is_readable(*pte) || !tl_frames_has(t->os->frames, tl_pte_paddr(*pte)))
+        const tl_vm *vm = t->process->vm;
+        const uint64_t *pte = vm ? tl_vm_pte(vm, vaddr) : NULL;
+        uint64_t paddr = pte && tl_pte_is_readable(vm->format, *pte) ? tl_pte_paddr(vm->format, *pte) : 0;
+        if (!tl_frames_has(t->os->frames, paddr))
             return false;
         size_t within = (size_t)(vaddr & (TL_PAGE_BYTES - 1)), part = TL_PAGE_BYTES - within < n ? TL_PAGE_BYTES - within : n;
-        memcpy(out, tl_frame_bytes(t->os->frames, tl_pte_paddr(*pte)) + within, part);
+        memcpy(out, tl_frame_bytes(t->os->frames, paddr) + within, part);
         vaddr += part;
         out += part;
         n -= part;
