@@ -740,121 +740,102 @@ static ref read_scoped_name(cxx *p) {
     return scope ? qualify(p, scope, read_simple_name(p)) : 0;
 }
 
-static ref read_expression_body(cxx *p) {
-    char c = peek(p, 0);
-    bool is_fine;
+static ref read_fold(cxx *p) { // after f
+    bool is_left = peek(p, 0) == 'l';
+    p->in.at++;
+    const op *o = find_op(p);
+    p->in.at += o ? 2 : 0;
+    ref a = o ? read_expression(p) : 0, r = a ? add_word(p, FOLD, a, o->text) : 0;
+    p->nodes[r].number = is_left;
+    return r;
+}
+
+static ref read_function_parameter(cxx *p) { // after fp or fL
     uint32_t number = 0;
-    ref a, b;
-    if (c == 'L')
-        return read_literal(p);
-    if (c == 'T')
-        return read_template_parameter(p);
-    if (take(p, "fpT"))
-        return add_word(p, TEXT, 0, "this");
-    if ((peek(p, 0) == 'f' && (peek(p, 1) == 'l' || peek(p, 1) == 'r'))) {
-        bool is_left = peek(p, 1) == 'l';
-        p->in.at += 2;
-        const op *o = find_op(p);
-        p->in.at += o ? 2 : 0;
-        a = o ? read_expression(p) : 0;
-        ref r = a ? add_word(p, FOLD, a, o->text) : 0;
-        p->nodes[r].number = is_left;
-        return r;
+    char unused[40] = "";
+    if (p->in.at[-1] == 'L' && (!tl_demangle_number(&p->in, 10, &number) || !take(p, "p")))
+        return 0;
+    (void)take_qualifiers(p, unused, sizeof unused);
+    return read_sequence(p, 10, &number) ? add_number(p, PARAMETER, 0, 0, number + 1) : 0;
+}
+
+// Operators that look like a call, of a type or of an expression. *ret_is_one: whether it was one.
+static ref read_query(cxx *p, bool *ret_is_one) {
+    static const struct {
+        const char *code, *text;
+        bool of_type;
+    } rows[] = {
+        {"st", "sizeof ", true},   {"at", "alignof ", true},   {"sz", "sizeof ", false},
+        {"az", "alignof ", false}, {"sZ", "sizeof...", false}, {"nx", "noexcept ", false},
+    };
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        if (!take(p, rows[i].code))
+            continue;
+        *ret_is_one = true;
+        ref a = rows[i].of_type ? read_type(p) : read_expression(p);
+        return a ? add_word(p, SIZEOF, a, rows[i].text) : 0;
     }
-    if (take(p, "fp") || take(p, "fL")) {
-        if (p->in.at[-1] == 'L' && (!tl_demangle_number(&p->in, 10, &number) || !take(p, "p")))
-            return 0;
-        char unused[40] = "";
-        (void)take_qualifiers(p, unused, sizeof unused);
-        return read_sequence(p, 10, &number) ? add_number(p, PARAMETER, 0, 0, number + 1) : 0;
+    *ret_is_one = false;
+    return 0;
+}
+
+static ref read_conversion(cxx *p) { // after cv
+    ref a = read_type(p), b = 0, last = 0;
+    bool is_fine = a != 0;
+    if (is_fine && take(p, "_"))
+        b = read_expressions(p, &is_fine);
+    else if (is_fine)
+        is_fine = append(p, &b, &last, read_expression(p));
+    return is_fine ? add(p, CAST, a, b) : 0;
+}
+
+static ref read_braced(cxx *p) { // after tl or il
+    bool has_type = p->in.at[-2] == 't';
+    ref a = has_type ? read_type(p) : 0, b = 0;
+    bool is_fine = a || !has_type;
+    if (is_fine)
+        b = read_expressions(p, &is_fine);
+    return is_fine ? add(p, BRACED, a, b) : 0;
+}
+
+static ref read_new(cxx *p) { // after nw
+    ref list = 0, last = 0, placement = 0, initial = 0;
+    bool is_fine = true;
+    while (is_fine && !take(p, "_"))
+        is_fine = append(p, &placement, &last, read_expression(p));
+    ref a = is_fine ? read_type(p) : 0;
+    bool has_initial = take(p, "pi");
+    if (has_initial)
+        initial = read_expressions(p, &is_fine);
+    else
+        is_fine = take(p, "E");
+    last = 0;
+    is_fine = is_fine && a && append(p, &list, &last, add(p, PACK, placement, 0)) && append(p, &list, &last, add(p, PACK, initial, 0));
+    return is_fine ? add_number(p, NEW, a, list, has_initial) : 0;
+}
+
+static ref read_member(cxx *p) { // after dt or pt
+    const char *word = p->in.at[-2] == 'd' ? "." : "->";
+    ref a = read_expression(p), b = a ? read_expression(p) : 0, r = b ? add(p, BINARY, a, b) : 0;
+    if (r) {
+        p->nodes[r].text = word;
+        p->nodes[r].n = (uint16_t)strlen(word);
+        p->nodes[r].number = 1; // written without parentheses
     }
-    if (take(p, "gs"))
-        return wrap(p, GLOBAL, read_expression(p));
-    if (take(p, "sr"))
-        return read_scoped_name(p);
-    if (take(p, "sp"))
-        return wrap(p, EXPANSION, read_expression(p));
-    if (take(p, "st") || take(p, "at")) {
-        const char *word = p->in.at[-2] == 's' ? "sizeof " : "alignof ";
-        a = read_type(p);
-        return a ? add_word(p, SIZEOF, a, word) : 0;
-    }
-    if (take(p, "sz") || take(p, "az")) {
-        const char *word = p->in.at[-2] == 's' ? "sizeof " : "alignof ";
-        a = read_expression(p);
-        return a ? add_word(p, SIZEOF, a, word) : 0;
-    }
-    if (take(p, "sZ")) {
-        a = read_expression(p);
-        return a ? add_word(p, SIZEOF, a, "sizeof...") : 0;
-    }
-    if (take(p, "nx")) {
-        a = read_expression(p);
-        return a ? add_word(p, SIZEOF, a, "noexcept ") : 0;
-    }
-    if (take(p, "cl")) {
-        a = read_expression(p);
-        b = a ? read_expressions(p, &is_fine) : 0;
-        return a && is_fine ? add(p, CALL, a, b) : 0;
-    }
-    if (take(p, "cv")) {
-        ref last = 0;
-        a = read_type(p);
-        b = 0;
-        is_fine = a != 0;
-        if (is_fine && take(p, "_"))
-            b = read_expressions(p, &is_fine);
-        else if (is_fine)
-            is_fine = append(p, &b, &last, read_expression(p));
-        return is_fine ? add(p, CAST, a, b) : 0;
-    }
-    if (take(p, "tl") || take(p, "il")) {
-        a = p->in.at[-2] == 't' ? read_type(p) : 0;
-        is_fine = a || p->in.at[-2] == 'i';
-        if (is_fine)
-            b = read_expressions(p, &is_fine);
-        return is_fine ? add(p, BRACED, a, b) : 0;
-    }
-    if (take(p, "nw")) {
-        ref list = 0, last = 0, placement = 0, initial = 0;
-        is_fine = true;
-        for (last = 0; is_fine && !take(p, "_");)
-            is_fine = append(p, &placement, &last, read_expression(p));
-        a = is_fine ? read_type(p) : 0;
-        bool has_initial = take(p, "pi");
-        if (has_initial)
-            initial = read_expressions(p, &is_fine);
-        else
-            is_fine = take(p, "E");
-        last = 0;
-        is_fine = is_fine && a && append(p, &list, &last, add(p, PACK, placement, 0)) && append(p, &list, &last, add(p, PACK, initial, 0));
-        return is_fine ? add_number(p, NEW, a, list, has_initial) : 0;
-    }
-    if (take(p, "dt") || take(p, "pt")) {
-        const char *word = p->in.at[-2] == 'd' ? "." : "->";
-        a = read_expression(p);
-        b = a ? read_expression(p) : 0;
-        ref r = b ? add(p, BINARY, a, b) : 0;
-        if (r) {
-            p->nodes[r].text = word;
-            p->nodes[r].n = (uint16_t)strlen(word);
-            p->nodes[r].number = 1; // written without parentheses
-        }
-        return r;
-    }
-    if (isdigit((unsigned char)c) || (c == 'o' && peek(p, 1) == 'n'))
-        return read_simple_name(p);
+    return r;
+}
+
+static ref read_operation(cxx *p) {
     const op *o = find_op(p);
     if (!o || o->n_operands == 0)
         return 0;
     p->in.at += 2;
     if (o->n_operands == 1) {
         bool is_prefix = take(p, "_") || strcmp(o->text, "++") == 0 || strcmp(o->text, "--") == 0 ? p->in.at[-1] == '_' : true;
-        a = read_expression(p);
+        ref a = read_expression(p);
         return a ? add_word(p, is_prefix ? PREFIX : POSTFIX, a, o->text) : 0;
     }
-    a = read_expression(p);
-    b = a ? read_expression(p) : 0;
+    ref a = read_expression(p), b = a ? read_expression(p) : 0;
     if (!b)
         return 0;
     if (o->n_operands == 3) {
@@ -865,6 +846,45 @@ static ref read_expression_body(cxx *p) {
     if (r)
         p->nodes[r].b = b;
     return r;
+}
+
+static ref read_expression_body(cxx *p) {
+    char c = peek(p, 0), next = c ? peek(p, 1) : '\0';
+    bool is_fine;
+    if (c == 'L')
+        return read_literal(p);
+    if (c == 'T')
+        return read_template_parameter(p);
+    if (take(p, "fpT"))
+        return add_word(p, TEXT, 0, "this");
+    if (c == 'f' && (next == 'l' || next == 'r'))
+        return p->in.at++, read_fold(p);
+    if (take(p, "fp") || take(p, "fL"))
+        return read_function_parameter(p);
+    if (take(p, "gs"))
+        return wrap(p, GLOBAL, read_expression(p));
+    if (take(p, "sr"))
+        return read_scoped_name(p);
+    if (take(p, "sp"))
+        return wrap(p, EXPANSION, read_expression(p));
+    if (take(p, "cl")) {
+        ref a = read_expression(p), b = a ? read_expressions(p, &is_fine) : 0;
+        return a && is_fine ? add(p, CALL, a, b) : 0;
+    }
+    if (take(p, "cv"))
+        return read_conversion(p);
+    if (take(p, "tl") || take(p, "il"))
+        return read_braced(p);
+    if (take(p, "nw"))
+        return read_new(p);
+    if (take(p, "dt") || take(p, "pt"))
+        return read_member(p);
+    ref query = read_query(p, &is_fine);
+    if (is_fine)
+        return query;
+    if (isdigit((unsigned char)c) || (c == 'o' && next == 'n'))
+        return read_simple_name(p);
+    return read_operation(p);
 }
 
 static ref read_expression(cxx *p) {
@@ -1173,6 +1193,53 @@ static void write_operand(cxx *p, ref r) {
     put(p, is_plain ? "" : ")");
 }
 
+static void put_list(cxx *p, const char *open, ref list, const char *close) {
+    put(p, open);
+    write_list(p, list);
+    put(p, close);
+}
+
+static void put_node(cxx *p, const char *open, ref r, const char *close) {
+    put(p, open);
+    write_node(p, r);
+    put(p, close);
+}
+
+static void write_binary(cxx *p, const node *n) {
+    bool is_index = n->n == 2 && n->text[0] == '[', is_greater = n->n == 1 && n->text[0] == '>';
+    put(p, is_greater ? "(" : "");
+    write_operand(p, n->a);
+    tl_demangle_put(p->out, n->text, is_index ? 1 : n->n);
+    if (is_index) {
+        write_node(p, n->b);
+        put(p, "]");
+    } else {
+        write_operand(p, n->b);
+    }
+    put(p, is_greater ? ")" : "");
+}
+
+static void write_fold(cxx *p, const node *n) {
+    bool is_left = n->number != 0;
+    put(p, is_left ? "(..." : "(");
+    if (is_left)
+        tl_demangle_put(p->out, n->text, n->n);
+    write_operand(p, n->a);
+    if (!is_left)
+        tl_demangle_put(p->out, n->text, n->n);
+    put(p, is_left ? ")" : "...)");
+}
+
+static void write_new(cxx *p, const node *n) {
+    ref placement = p->nodes[n->b].a, initial = p->nodes[p->nodes[n->b].b].a;
+    put(p, "new ");
+    if (p->nodes[placement].a)
+        put_node(p, "(", placement, ") ");
+    write_node(p, n->a);
+    if (n->number)
+        put_node(p, "(", initial, ")");
+}
+
 static void write_expression(cxx *p, const node *n) {
     switch ((kind)n->kind) {
     case PREFIX:
@@ -1183,20 +1250,7 @@ static void write_expression(cxx *p, const node *n) {
         write_operand(p, n->a);
         tl_demangle_put(p->out, n->text, n->n);
         break;
-    case BINARY: {
-        bool is_index = n->n == 2 && n->text[0] == '[', is_greater = n->n == 1 && n->text[0] == '>';
-        put(p, is_greater ? "(" : "");
-        write_operand(p, n->a);
-        tl_demangle_put(p->out, n->text, is_index ? 1 : n->n);
-        if (is_index) {
-            write_node(p, n->b);
-            put(p, "]");
-        } else {
-            write_operand(p, n->b);
-        }
-        put(p, is_greater ? ")" : "");
-        break;
-    }
+    case BINARY: write_binary(p, n); break;
     case CONDITIONAL:
         write_operand(p, n->a);
         put(p, "?");
@@ -1206,55 +1260,23 @@ static void write_expression(cxx *p, const node *n) {
         break;
     case CALL:
         write_operand(p, n->a);
-        put(p, "(");
-        write_list(p, n->b);
-        put(p, ")");
+        put_list(p, "(", n->b, ")");
         break;
     case CAST:
-        put(p, "(");
-        write_node(p, n->a);
-        put(p, ")(");
-        write_list(p, n->b);
-        put(p, ")");
+        put_node(p, "(", n->a, ")");
+        put_list(p, "(", n->b, ")");
         break;
-    case FOLD:
-        put(p, n->number ? "(..." : "(");
-        if (n->number)
-            tl_demangle_put(p->out, n->text, n->n);
-        write_operand(p, n->a);
-        if (!n->number)
-            tl_demangle_put(p->out, n->text, n->n);
-        put(p, n->number ? ")" : "...)");
-        break;
+    case FOLD: write_fold(p, n); break;
     case SIZEOF:
         tl_demangle_put(p->out, n->text, n->n);
-        put(p, "(");
-        write_node(p, n->a);
-        put(p, ")");
+        put_node(p, "(", n->a, ")");
         break;
     case BRACED:
         if (n->a)
             write_node(p, n->a);
-        put(p, n->number ? "[" : "{");
-        write_list(p, n->b);
-        put(p, n->number ? "]" : "}");
+        put_list(p, n->number ? "[" : "{", n->b, n->number ? "]" : "}");
         break;
-    case NEW: {
-        ref placement = p->nodes[n->b].a, initial = p->nodes[p->nodes[n->b].b].a;
-        put(p, "new ");
-        if (p->nodes[placement].a) {
-            put(p, "(");
-            write_node(p, placement);
-            put(p, ") ");
-        }
-        write_node(p, n->a);
-        if (n->number) {
-            put(p, "(");
-            write_node(p, initial);
-            put(p, ")");
-        }
-        break;
-    }
+    case NEW: write_new(p, n); break;
     case PARAMETER:
         put(p, "{parm#");
         put_number(p, n->number);
