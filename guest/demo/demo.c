@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What `make demo` counts: writes a text by a fixed recipe, counts its words in a hash table, sorts
-// them and prints the most frequent. An ordinary program with the habits of one: pointers, strings,
-// malloc, qsort, printf.
+// `make demo` counts this program. It writes a text by a fixed recipe, counts the words in a hash
+// table, sorts them and prints the most frequent. It has the habits of ordinary programs: pointers,
+// strings, malloc, qsort, printf.
 //
 //   demo [WORDS]    default 200000
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the kernels share: an argument that says how much to do, a fixed random sequence, one line
-// of result.
+// Parts that all kernels share: an argument for the amount of work, a fixed random sequence, one
+// line of result.
 #ifndef KERNEL_H
 #define KERNEL_H
 
@@ -40,7 +40,7 @@ static inline int kernel_result(const char *name, uint64_t iterations, uint64_t 
     return 0;
 }
 
-// What the kernel checks of itself did not hold.
+// Reports a failed check of the kernel's own result. Returns the exit status.
 static inline int kernel_wrong(const char *name, const char *sentence) {
     fprintf(stderr, "%s: %s\n", name, sentence);
     return 1;

@@ -85,7 +85,10 @@ static void synthesize(int block, const int16_t *quantized) {
     }
 }
 
-// ---- symbols: zeros before a value in the upper half of a byte, bits of the value in the lower; then its bits, as in JPEG ----
+// ---- symbols ----
+//
+// As in JPEG, a symbol has zeros before a value in the upper half of a byte, and bits of the value
+// in the lower half. The bits follow.
 
 static unsigned bits_of(int32_t value) {
     uint32_t magnitude = (uint32_t)(value < 0 ? -value : value);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//
-// C++ as programs use it: exceptions through many frames and across threads, containers, strings, streams, iterators and
-// algorithms, virtual calls, std::thread, std::async, atomics, static constructors, regular expressions. The output is the
-// same on every machine; nothing in it depends on addresses, time or hash order.
+// C++ as programs use it: exceptions through many frames and across threads, containers, strings,
+// streams, iterators and algorithms, virtual calls, std::thread, std::async, atomics, static
+// constructors, regular expressions. The output is the same on every machine, because nothing in it
+// depends on addresses, time or hash order.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

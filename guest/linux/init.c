@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The first process of the machine. It mounts what programs expect, runs one command, and turns the
-// machine off with the command's exit status. The command is that of the kernel command line,
-// tally.run="COMMAND"; else the script /etc/rc; else what is typed at the console.
+// The first process of the machine mounts the file systems that programs expect, runs one command,
+// and turns the machine off with the command's exit status. The command is tally.run="COMMAND" of
+// the kernel command line; else the script /etc/rc; else the console's input.
 //
-// Commands are understood by a shell of a hundred lines, so that a machine needs no other program:
+// A shell of a hundred lines runs commands, because then a machine needs no other program. It knows
 // words, quotes, $NAME and $?, pipes, redirections, `;`, `&&`, `||`, and a few commands of its own.
-// What it does not have: globs, loops, functions, jobs. Where /bin/busybox is, its shell does all
-// that instead.
+// It has no globs, loops, functions or jobs. If /bin/busybox exists, its shell runs commands
+// instead.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

@@ -3,9 +3,9 @@
 // instructions are counted on paper.
 //
 //   perf_events [--loose] [TEST...]                  all tests, or some
-//   perf_events [--loose] raw CODE=N...              raw events: one turn of the mixed loop below makes N of each
-//   perf_events system EVENT... -- COMMAND...        whole machine, every CPU: what a command makes the machine do
-//   perf_events work [N]                             N rounds of work for others to count: loops, calls of the kernel, processes
+//   perf_events [--loose] raw CODE=N...              raw events: N in one turn of the mixed loop
+//   perf_events system EVENT... -- COMMAND...        whole machine, every CPU, during a command
+//   perf_events work [N]                             N rounds of work for others to count
 //
 // A count is the difference of two runs of one loop with different numbers of turns, so what starts
 // and stops a counter drops out. Counts of user mode must be exact; --loose allows what a machine
@@ -218,8 +218,8 @@ static void call_kernel(uint64_t n_turns) { // a call each thousand turns
         syscall(SYS_getppid);
 }
 
-// Three counters side by side: user, kernel, both. What is counted in user mode and what is counted
-// in supervisor mode is all there is.
+// Three counters side by side: user, kernel, both. Counts of user mode and of supervisor mode add
+// up to the whole.
 static void test_filter(void) {
     static const uint64_t configs[] = {PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES};
     static const char *const names[] = {"instructions", "cycles"};
@@ -237,8 +237,8 @@ static void test_filter(void) {
         slope(3, fds, call_kernel, counts, &always_ran);
         for (int k = 2; k >= 0; k--)
             close(fds[k]);
-        // What lies between the starts of the three counters is nearly the same each time, so that
-        // it nearly drops out.
+        // Instructions between the starts of the three counters nearly drop out, because their
+        // number is nearly the same each time.
         int64_t gap = counts[2] - counts[0] - counts[1];
         say("filter", ok_if(always_ran && (is_loose || (counts[0] > 0 && counts[1] > counts[0] && llabs(gap) < 20000))),
             "event=%s u=%lld k=%lld uk=%lld gap=%lld", names[i], (long long)counts[0], (long long)counts[1], (long long)counts[2],

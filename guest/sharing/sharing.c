@@ -40,7 +40,7 @@ static uint64_t compute(uint64_t seed, uint64_t n_steps) {
 static uint64_t load(_Atomic uint64_t *from) { return atomic_load_explicit(from, memory_order_acquire); }
 static void store(_Atomic uint64_t *to, uint64_t value) { atomic_store_explicit(to, value, memory_order_release); }
 
-// ---- false_sharing: a counter for each thread, all in one line; padded: the same, each in a line of its own.
+// ---- false_sharing: a counter for each thread, all in one line; padded: each in its own line.
 
 static struct { _Alignas(LINE_BYTES) volatile uint64_t count[MAX_THREADS]; } together;
 static struct { _Alignas(LINE_BYTES) volatile uint64_t count; } apart[MAX_THREADS];
@@ -192,7 +192,7 @@ static bool check_producer_consumer(void) {
     return true;
 }
 
-// ---- read_mostly: all read a table under a sequence number; the first thread changes it now and then.
+// ---- read_mostly: all read a table under a sequence number; the first thread changes it rarely.
 
 enum { TABLE = 32 };
 static line sequence;
@@ -229,7 +229,7 @@ static void read_mostly(unsigned id) {
 
 static bool check_read_mostly(void) { return atomic_load(&n_torn) == 0; }
 
-// ---- work_queue: pieces of unequal size, handed out under a mutex; who finds the queue empty sleeps.
+// ---- work_queue: unequal pieces, handed out under a mutex; an empty queue lets threads sleep.
 
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t queue_filled = PTHREAD_COND_INITIALIZER;

@@ -6,10 +6,12 @@
 //
 //   tl_compare_options_init(&options);
 //   options.run.program = "./prog";
-//   tl_compare(&options, &comparison, &err)      runs the program without a reader, then per design and phase
-//   tl_comparison_facts(comparison, &facts)      the run; then rows by index: designs, events, access...
+//   tl_compare(&options, &comparison, &err)      runs the program
+//   tl_comparison_facts(comparison, &facts)      rows follow by index: designs, events, access...
 //   tl_comparison_write(comparison, TL_COMPARE_TEXT, stdout, &err)
 //   tl_comparison_free(comparison)
+//
+// The program runs without a reader first, then once for each design and phase.
 //
 // Equal options give equal numbers. The caller sets the size that begins every struct, because
 // structs can grow. The comparison owns all text. An index out of range gives a row of zeroes with

@@ -5,10 +5,10 @@
 //   tl_run_options options;
 //   tl_run_options_init(&options);
 //   options.program = "./prog";
-//   tl_run_new(&options, &run, &err)          checks machine, events, metrics; does not open the program
+//   tl_run_new(&options, &run, &err)          checks machine, events, metrics, not the program
 //   tl_run_load(run, &err)                    reads the program into the machine
 //   tl_run_advance(run, n, &state, &err)      until state is TL_RUN_ENDED
-//   tl_run_result(run, &result, &err)         counts so far, at any time after tl_run_load (result.h)
+//   tl_run_result(run, &result, &err)         counts so far (result.h), after tl_run_load
 //   tl_run_free(run)
 //
 // Two runs share nothing and may use different threads. One run belongs to one thread at a time.

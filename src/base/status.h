@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How host-side work fails: a negative status and, for people, one sentence. What a guest does
-// wrong is a trap, an ordinary value, and never passes through here. The types are the public ones,
-// so that an error travels from the bottom to the user as it is.
+// Failures of work on the host: a negative status and one sentence for people. A guest's mistake is
+// a trap, an ordinary value that never passes through here. The types are the public ones, so that
+// an error reaches the user unchanged.
 #ifndef TL_BASE_STATUS_H
 #define TL_BASE_STATUS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every cmocka test program begins with. The exit status is 0 or 1: cmocka's own count of
-// failures would collide with the statuses that meson takes for "skipped" (77) and "error" (99).
+// Includes and main function of every cmocka test program. The exit status is 0 or 1, because
+// cmocka's count of failures could be 77 or 99, which meson takes for "skipped" and "error".
 #ifndef TL_BASE_TESTING_H
 #define TL_BASE_TESTING_H
 

@@ -120,9 +120,9 @@ static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
     tl_system_end(system, TL_SYSTEM_STUCK, 0, text);
 }
 
-// Runs the turn of h, and turns after it in which nobody has anything to do but to run. A word that
-// the program writes to tohost is seen after the turn that wrote it, so that turns then come one by
-// one. So do those that begin at the limit, which may be the last ones.
+// Runs the turn of h, and turns after it in which nobody has anything to do but to run. With
+// tohost, turns come one by one, because a word that the program writes there is read after the
+// turn. Turns that begin at the limit come one by one, because each may be the last.
 static void run_hart(tl_system *system, tl_hart *h) {
     tl_machine *machine = system->machine;
     tl_turns *turns = &system->turns;
@@ -154,7 +154,7 @@ static void take_interrupts(tl_hart *h) {
     h->is_interrupted = false;
 }
 
-// What comes next: time passes, a device acts, or a hart runs. false: the loop ends.
+// One step: time passes, a device acts, or a hart runs. false: the loop ends.
 static bool go_on(tl_system *system) {
     tl_run_limits *limits = &system->limits;
     tl_hart *h = system->turn.hart;

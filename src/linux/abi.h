@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Numbers and layouts of the RISC-V Linux ABI that the file layer speaks, where they may differ
-// between architectures (the host may be any 64-bit little-endian Linux). What is the same
-// everywhere (error numbers, S_IF*, EPOLL*, AT_*, SOCK_*) comes from libc.
+// Numbers and layouts of the RISC-V Linux ABI that the file layer speaks, where architectures may
+// differ. The host may be any 64-bit little-endian Linux. Numbers that are the same everywhere
+// (errors, S_IF*, EPOLL*, AT_*, SOCK_*) come from libc.
 #ifndef TL_OS_ABI_H
 #define TL_OS_ABI_H
 

@@ -55,7 +55,7 @@ tl_pmu *tl_machine_pmu_of(const tl_machine *machine, const tl_pmu_type *type, ui
 void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint32_t granted);
 // The PMU of hart 0 that Linux perf would use; NULL: none.
 const tl_pmu *tl_machine_perf_pmu(const tl_machine *machine);
-// What PMUs of the harts say in the device tree; NULL: none says anything.
+// The device-tree rows of the harts' PMUs; NULL: they have none.
 const tl_pmu_tree *tl_machine_pmu_tree(const tl_machine *machine);
 void tl_machine_sync(tl_machine *machine); // folds everything into tally[]; call before reading, cheap enough for intervals
 

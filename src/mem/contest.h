@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Lines that several harts use. Harts run in turns, ahead of one another; what one does to a line
-// of another must then happen in the order of their clocks, and a hit must not come before a store
-// that takes the line away.
+// Lines that several harts use. Harts run in turns, ahead of one another. Effects on a shared line
+// must happen in the order of clocks, and a hit must not precede a store that takes the line away.
 //
 // A line is *contested* from a probe of a data cache for the sake of another hart until it was
-// quiet for a while (docs/model.md 1.5). No slot ever shows a contested line: each access of it
-// asks, and waits until its hart is the one furthest behind. So does a request that needs a probe.
-// An access that must wait is refused before anything of it has happened, which ends the turn, and
-// is made again later.
+// quiet for a while (docs/model.md 1.5). No slot ever shows a contested line. Each access of it
+// asks, and waits until its hart is the one furthest behind. A request that needs a probe waits in
+// the same way. An access that must wait is refused before it has any effect, which ends the turn.
+// The hart repeats the access later.
 //
-// The second level notes which lines are contested. The first level asks here, before it asks the
-// second level.
+// The second level notes contested lines. The first level asks here before it asks the second
+// level.
 #ifndef TL_MEM_CONTEST_H
 #define TL_MEM_CONTEST_H
 

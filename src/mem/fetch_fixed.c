@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Fetches once more, for the fixed geometry: everything up to a hit in the L2 is in line, because a
-// program whose code does not fit its L1I spends most of its time here.
+// Fetches for the fixed geometry. Everything up to a hit in the L2 is inlined, because a program
+// whose code does not fit its L1I spends most of its time here.
 #include "mem/fetch.h"
 #include "mem/l1_steps.h"
 #include "mem/l2_fixed.h"
 
-// As tl_l1i_access in l1.c for a line that is not there. What it replaces is known early, as in
-// data_miss there, and so are the other places where that is noted: the host fetches them while the
-// L2 is asked.
+// As tl_l1i_access in l1.c for a line that is not there. The victim is chosen early, as in
+// data_miss there. The host fetches the places that note the victim while the L2 works.
 TL_ALWAYS_INLINE uint32_t miss(tl_hart_mem *hm, uint64_t line) {
     tl_l1 *l1 = &hm->l1i;
     tl_l2_client *client = &l1->client;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The first-level caches of a hart as they work on every machine: hits in any state, misses,
-// permission to write, evictions, probes, and a next-line prefetcher that follows demand misses
-// without stalling anybody.
+// The first-level caches of a hart, for every machine: hits in any state, misses, permission to
+// write, evictions, probes, and a next-line prefetcher. The prefetcher follows demand misses and
+// stalls no hart.
 #include "mem/l1_steps.h"
 
 // ---- data
@@ -36,7 +36,7 @@ void tl_l1d_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, tl_l2_reply reply
     held->is_contested = reply.is_contested;
 }
 
-static bool has_next(const tl_l1 *l1, uint64_t next) { // or it may belong to anyone
+static bool has_next(const tl_l1 *l1, uint64_t next) { // or lies in another page, whose owner is unknown
     return (next & ~tl_page_mask(0)) == 0 || tl_cache_find(&l1->cache, next) != TL_NO_WAY;
 }
 
@@ -50,7 +50,7 @@ static TL_NOINLINE void prefetch_next_data(tl_hart_mem *hm, uint64_t line) {
     tl_l1d_fill(hm, next, tl_cache_choose(&l1->cache, next), reply, true);
 }
 
-// The L2 is asked for a line of the program or of its walker, unless it must wait.
+// Asks the L2 for a line of the program or of its walker. false: the access must wait.
 static bool acquire(tl_hart_mem *hm, uint64_t line, tl_use use, tl_l2_reply *ret_reply) {
     tl_l2_client *client = &hm->l1d.client;
     tl_l2 *l2 = client->l2;
@@ -64,9 +64,9 @@ static bool acquire(tl_hart_mem *hm, uint64_t line, tl_use use, tl_l2_reply *ret
     return true;
 }
 
-// What a line is replaced by is known early when nothing in between can change it; then its
-// neighbor in the directory is on its way here while the L2 is asked. A request may leave the
-// victim's set with an invalid way: then it is chosen anew.
+// The victim is chosen early when no step in between can change the choice. The host then fetches
+// the victim's directory entry while the L2 works. A request may leave the victim's set with an
+// invalid way, and then the victim is chosen anew.
 static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stall_cell) {
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;
@@ -150,7 +150,7 @@ void tl_l1d_break_reservations(tl_hart_mem *hm, uint64_t line) {
         tl_hart *other = m->harts[__builtin_ctz(left)].h;
         if (other->reservation_paddr == line)
             other->reservation_paddr = TL_NO_LINE;
-        if (other->reservation_paddr == TL_NO_LINE) // it may have lapsed long ago
+        if (other->reservation_paddr == TL_NO_LINE) // it may be one that has lapsed
             m->reserving &= ~(left & -left);
     }
 }
@@ -178,7 +178,7 @@ static bool probe_data(tl_l2_client *client, uint64_t line, uint8_t keep) {
     tl_hart_mem *hm = l1->hm;
     uint64_t *tally = hm->h->tally;
     uint32_t way = tl_cache_find(&l1->cache, line);
-    if (way == TL_NO_WAY) // the directory is exact; a line that is still on its way in is not here yet
+    if (way == TL_NO_WAY) // still on its way in, because the directory is exact
         return false;
     bool has_data = l1->lines[way].state == TL_LINE_M;
     tally[TL_S_L1D_PROBE] += 1;
@@ -186,7 +186,7 @@ static bool probe_data(tl_l2_client *client, uint64_t line, uint8_t keep) {
     tally[TL_S_L1D_WRITEBACK] += has_data;
     l1->lines[way].state = keep;
     if (keep != TL_LINE_I) {
-        l1->lines[way].is_contested = hm->memory->n_harts > 1; // it shows when it is used next whether it is
+        l1->lines[way].is_contested = hm->memory->n_harts > 1; // the next use finds out
         if (l1->lines[way].is_contested)
             tl_slot_hide_data(hm, way);
         else
@@ -264,7 +264,7 @@ void tl_l1i_drop(tl_hart_mem *hm, uint32_t way) {
 }
 
 static bool probe_fetch(tl_l2_client *client, uint64_t line, uint8_t keep) {
-    (void)keep; // copies to be executed are never owned, and only ever taken back whole
+    (void)keep; // instruction caches own no line, so a probe always takes the copy
     tl_l1 *l1 = (tl_l1 *)client;
     uint32_t way = tl_cache_find(&l1->cache, line);
     if (way != TL_NO_WAY) {

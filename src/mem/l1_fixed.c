@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The first-level caches once more, for the fixed geometry: what l1.c and the L2 do for a load, a
-// store or a fetch that misses its slot, in one function up to a hit in the L2. What is out of the
-// ordinary goes the plain way before anything has happened.
+// The first-level caches for the fixed geometry: the work of l1.c and the L2 for a load, a store or
+// a fetch that misses its slot, in one function up to a hit in the L2. Rare cases take the plain
+// path before anything has happened.
 #include "mem/l1_steps.h"
 #include "mem/l2_fixed.h"
 
@@ -14,15 +14,15 @@ TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, uint32_t way) {
         tl_l2_release(&l1->client, l2_way);
 }
 
-// The question of contest.h, asked of the entry that the request needs anyhow.
+// Asks contest.h about the entry that the request reads anyway.
 TL_ALWAYS_INLINE bool is_refused(const tl_hart_mem *hm, tl_l2_found found, bool is_store) {
     const tl_l2_client *client = &hm->l1d.client;
     tl_l2_line *entry = &client->l2->lines[found.way];
     return tl_contest_refuses(&hm->contender, client, found.hits != 0 ? entry : NULL, is_store);
 }
 
-// A load or a store that misses, when no way is invalid; the line is shown. false: refused. The
-// victim's entry in the directory is on its way here while the L2 is asked.
+// A load or a store that misses while no way is invalid. The line is shown afterwards. false:
+// refused. The host fetches the victim's directory entry while the L2 works.
 TL_ALWAYS_INLINE bool data_miss(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t line, bool is_store) {
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Steps of the first level that its plain path (l1.c) and the fixed-geometry twin (l1_fixed.c) have
-// in line.
+// Steps of the first level that are inlined in both its plain path (l1.c) and the fixed-geometry
+// twin (l1_fixed.c).
 #ifndef TL_MEM_L1_STEPS_H
 #define TL_MEM_L1_STEPS_H
 

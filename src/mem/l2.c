@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The second level as it works on every machine; see l2.h.
+// The second level for every machine; see l2.h.
 #include "mem/l2.h"
 
 #include <assert.h>
@@ -44,7 +44,7 @@ void tl_l2_share_owner(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_
     entry->is_owned = false;
 }
 
-// Every copy above goes. Data caches come first: their numbers are lower.
+// Takes every copy above. Data caches come first, because their numbers are lower.
 static void probe_all(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
     for (uint32_t left = entry->sharers; left != 0; left &= left - 1) {
         tl_l2_client *client = l2->clients[__builtin_ctz(left)];
@@ -62,8 +62,8 @@ void tl_l2_take_back(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t 
     probe_all(l2, slice, entry, line);
 }
 
-// Data caches in `others` are probed for the sake of this client: from now on the line is
-// contested.
+// Probes the data caches in `others` for the sake of this client. The line is contested from now
+// on.
 static void contest(tl_l2_client *client, tl_l2_line *entry, uint32_t others, uint64_t time) {
     tl_l2 *l2 = client->l2;
     entry->is_contested = true;
@@ -95,8 +95,8 @@ void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *en
 
 enum { PAGE_BYTES = 4096 }; // the smallest page
 
-// A line that memory was asked for gets a way of its own, whose line is evicted. Returns the way,
-// as an index of tl_l2.lines.
+// Puts a line from memory into a way of its own, whose line is evicted. Returns the way, as an
+// index of tl_l2.lines.
 static uint32_t fill(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint64_t time) {
     tl_cache *cache = &slice->cache;
     uint32_t way = tl_cache_choose(cache, line);
@@ -110,7 +110,7 @@ static uint32_t fill(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint6
 
 static TL_NOINLINE void prefetch_next(tl_l2 *l2, const tl_agent *agent, uint64_t line, uint64_t time) {
     uint64_t next = line + (UINT64_C(1) << l2->line_log2);
-    if ((next & (PAGE_BYTES - 1)) == 0) // the next line may belong to anyone
+    if ((next & (PAGE_BYTES - 1)) == 0) // another page, whose owner is unknown
         return;
     if (tl_l2_find(l2, next) != TL_NO_WAY)
         return;
@@ -120,7 +120,7 @@ static TL_NOINLINE void prefetch_next(tl_l2 *l2, const tl_agent *agent, uint64_t
     l2->lines[fill(l2, slice, agent, next, time)].is_prefetched = true;
 }
 
-// What a request does with a line that is here; `hit`: TL_LINK_*_HIT.
+// A request uses a line that is here; `hit`: TL_LINK_*_HIT.
 TL_ALWAYS_INLINE void use(const tl_l2_client *client, tl_l2_slice *slice, uint32_t l2_way, enum tl_mem_signal hit) {
     tl_l2_line *entry = &client->l2->lines[l2_way];
     tl_cache_touch(&slice->cache, l2_way - slice->first_way);
@@ -129,7 +129,7 @@ TL_ALWAYS_INLINE void use(const tl_l2_client *client, tl_l2_slice *slice, uint32
     entry->is_prefetched = false;
 }
 
-// Everything up to the directory. Returns where the line is then; *ret_cycles is what that took.
+// Finds the line or fills it. Returns its way; *ret_cycles is the time until then.
 TL_ALWAYS_INLINE uint32_t serve(tl_l2_client *client, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t found,
                                 uint64_t time, enum tl_mem_signal kind, enum tl_mem_signal hit, uint64_t *ret_cycles) {
     tl_l2 *l2 = client->l2;
@@ -229,9 +229,9 @@ uint64_t tl_l2_acquire_permission(tl_l2_client *client, const tl_agent *agent, u
     return cycles + tl_l2_grant_write(client, slice, entry, line, time);
 }
 
-// A device's access comes through a port of the slice: what is here is served here, what is not
-// goes to memory and leaves nothing behind. A write takes every copy above, those of instruction
-// caches included.
+// A device's access comes through a port of the slice, which serves lines that are here. Other
+// lines come from memory and leave nothing behind. A write takes every copy above, those of
+// instruction caches included.
 void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint64_t time) {
     static const struct {
         enum tl_mem_signal all, part, hit, hit_shared, miss;

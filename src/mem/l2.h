@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The shared second level: slices dealt out by the low line-number bits, inclusive of every cache
-// above, with a directory in its tags. It knows the caches above as clients, which it probes, and
-// knows nothing of harts.
+// The shared second level: slices chosen by the low line-number bits, inclusive of every cache
+// above, with a directory in its tags. It probes the caches above as clients, and knows no hart.
 //
-// A client looks up where its line is (tl_l2_find), asks for it or for permission to write it, and
-// tells when it drops it. The order of work for one request: wait for the slice, look up, read
-// memory or probe other clients, answer. What an eviction costs is time of the slice and of the
-// channel, never of the client. Small steps that the fixed-geometry twin (l2_fixed.h) shares are
-// inlined from here.
+// A client finds its line (tl_l2_find), asks for it or for permission to write it, and reports that
+// it drops the line. One request waits for the slice, looks up, reads memory or probes other
+// clients, and answers. An eviction takes time of the slice and of the channel, never of the
+// client. The fixed-geometry twin (l2_fixed.h) shares small steps, which are inlined from here.
 #ifndef TL_MEM_L2_H
 #define TL_MEM_L2_H
 
@@ -20,16 +18,15 @@ typedef struct tl_l2 tl_l2;
 typedef struct tl_l2_client tl_l2_client;
 
 typedef struct tl_l2_client_type {
-    // The line goes to state `keep`, S or I, for the sake of another client, of a device or of an
-    // eviction. Returns whether the client answers with data, which it has changed. The line may
-    // not be here: it is still on its way in.
+    // Takes the line to state `keep`, S or I, for another client, a device or an eviction. Returns
+    // whether the client answers with data, which it has changed. A line on its way in is not here
+    // yet.
     bool (*probe)(tl_l2_client *client, uint64_t line, uint8_t keep);
-    // A data cache was probed for the sake of a client of another hart, and this is one of the two:
-    // contest.h.
+    // A data cache was probed for a client of another hart, and this is one of the two: contest.h.
     void (*note_sharing)(tl_l2_client *client, uint64_t time);
 } tl_l2_client_type;
 
-// A cache above. Stores of one data cache take the line from the others; copies in instruction
+// A cache above. A store of one data cache takes the line from the others. Copies in instruction
 // caches stay until the line leaves or a device writes it.
 typedef enum tl_l2_client_kind { TL_L2_DATA_CACHE, TL_L2_INSTRUCTION_CACHE, TL_L2_N_CLIENT_KINDS } tl_l2_client_kind;
 enum { TL_L2_MAX_DATA_CACHES = 16, TL_L2_MAX_CLIENTS = 24 }; // the former have the lower numbers
@@ -83,7 +80,7 @@ typedef struct tl_l2_reply {
 // Numbers the client, whose type, link and agent are set. It lives as long as the L2.
 void tl_l2_add_client(tl_l2 *l2, tl_l2_client *client, tl_l2_client_kind kind);
 
-// Where the line is, an index of tl_l2.lines; or TL_NO_WAY.
+// Returns the line's way, an index of tl_l2.lines, or TL_NO_WAY.
 static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line);
 
 // Requests of a client for a line that it does not hold. `found` is the result of tl_l2_find.
@@ -93,7 +90,7 @@ tl_l2_reply tl_l2_acquire_to_write(tl_l2_client *client, const tl_agent *agent, 
 // A request of a client's prefetcher. The client does not wait.
 tl_l2_reply tl_l2_prefetch_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint64_t time);
 tl_l2_reply tl_l2_prefetch_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint64_t time);
-// A data cache wants to write the line that it holds in S. Returns the cycles waited.
+// A data cache asks to write the line that it holds in S. Returns the cycles waited.
 uint64_t tl_l2_acquire_permission(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t l2_way, uint64_t time);
 
 typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma; // a device reads the line, writes all of it, writes some
@@ -132,17 +129,17 @@ TL_ALWAYS_INLINE void tl_l2_remove_sharer(tl_l2_line *entry, const tl_l2_client 
     entry->sharers = entry->sharers & ~client->bit & TL_L2_ALL_CLIENTS;
 }
 
-// Data caches other than this client that hold the line.
+// Returns the data caches other than this client that hold the line.
 TL_ALWAYS_INLINE uint32_t tl_l2_others(const tl_l2_line *entry, const tl_l2_client *client) {
     return entry->sharers & TL_L2_DATA_CACHES & ~client->bit;
 }
 
-// Whether other data caches use the line, or did.
+// Returns whether other data caches use the line, or used it lately.
 TL_ALWAYS_INLINE bool tl_l2_is_shared(const tl_l2_line *entry, const tl_l2_client *client) {
     return (tl_l2_others(entry, client) != 0) | entry->is_contested;
 }
 
-// Counts what all requests have in common; `kind`: TL_L2_READ_*.
+// Counts the events that all requests have in common; `kind`: TL_L2_READ_*.
 TL_ALWAYS_INLINE void tl_l2_count_request(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, enum tl_mem_signal kind) {
     slice->tally[TL_L2_READ] += 1;
     slice->tally[kind] += 1;
@@ -158,8 +155,8 @@ TL_ALWAYS_INLINE uint64_t tl_l2_wait(const tl_l2 *l2, tl_l2_slice *slice, uint64
     return cycles + l2->hit_cycles;
 }
 
-// `hit`: TL_LINK_*_HIT. Another's copy is meant, or that of the hart's other cache: a client asks
-// for what it has not.
+// `hit`: TL_LINK_*_HIT. A copy belongs to another client, or to the hart's other cache, because a
+// client asks only for lines that it lacks.
 TL_ALWAYS_INLINE void tl_l2_count_hit(uint64_t *link, const tl_l2_line *entry, enum tl_mem_signal hit) {
     link[hit] += 1;
     link[hit + 2 * TL_L2_N_REQUESTS] += entry->sharers != 0;
@@ -184,7 +181,7 @@ TL_ALWAYS_INLINE void tl_l2_evict(tl_l2 *l2, tl_l2_slice *slice, const tl_agent 
     }
 }
 
-// An instruction cache gets a copy of a line that is here. Returns the cycles that takes.
+// Gives an instruction cache a copy of a line that is here. Returns the cycles of it.
 TL_ALWAYS_INLINE uint32_t tl_l2_grant_fetch(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time) {
     bool is_owned = entry->is_owned;
     if (TL_UNLIKELY(is_owned))
@@ -193,7 +190,7 @@ TL_ALWAYS_INLINE uint32_t tl_l2_grant_fetch(tl_l2_client *client, tl_l2_slice *s
     return is_owned ? client->l2->probe_cycles : 0;
 }
 
-// A data cache gets one: to own it when no other has it, which *ret_state says.
+// Gives a data cache a copy. The cache owns the line if no other has it; *ret_state tells.
 TL_ALWAYS_INLINE uint32_t tl_l2_grant_read(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time,
                                            uint8_t *ret_state) {
     bool is_owned = entry->is_owned;
@@ -208,7 +205,7 @@ TL_ALWAYS_INLINE uint32_t tl_l2_grant_read(tl_l2_client *client, tl_l2_slice *sl
     return is_owned ? client->l2->probe_cycles : 0;
 }
 
-// A data cache wants to write: every copy in another one goes.
+// Lets a data cache write: every copy in another one goes.
 TL_ALWAYS_INLINE uint32_t tl_l2_grant_write(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time) {
     bool has_others = tl_l2_others(entry, client) != 0;
     if (TL_UNLIKELY(has_others))
@@ -218,8 +215,8 @@ TL_ALWAYS_INLINE uint32_t tl_l2_grant_write(tl_l2_client *client, tl_l2_slice *s
     return has_others ? client->l2->probe_cycles : 0;
 }
 
-// The signal of what a data cache says when it gives up a right: the line with data or the right
-// alone, all of it (N) or writing (B).
+// The signal of a data cache that gives up a right: with data or without, the whole line (N) or
+// writing alone (B).
 TL_ALWAYS_INLINE enum tl_mem_signal tl_l2_release_signal(bool has_data, bool is_trunk, bool keeps) {
     if (has_data)
         return keeps ? TL_LINK_RELEASE_DATA_TB : TL_LINK_RELEASE_DATA_TN;
@@ -231,7 +228,7 @@ TL_ALWAYS_INLINE void tl_l2_take_data(tl_l2_slice *slice, tl_l2_line *entry) {
     entry->is_dirty = true;
 }
 
-// A data cache dropped the line, which it had not changed.
+// A data cache dropped a line that it had not changed.
 TL_ALWAYS_INLINE void tl_l2_release(tl_l2_client *client, uint32_t l2_way) {
     tl_l2_line *entry = &client->l2->lines[l2_way];
     client->link[tl_l2_release_signal(false, entry->is_owned, false)] += 1;
@@ -239,8 +236,8 @@ TL_ALWAYS_INLINE void tl_l2_release(tl_l2_client *client, uint32_t l2_way) {
     entry->is_owned = false; // when another one holds the line, nobody owned it
 }
 
-// It had changed the line, and was its owner. The rest of it, a use of the line, is up to the
-// geometry.
+// A data cache dropped a line that it owned and had changed. The geometry does the rest, a use of
+// the line.
 TL_ALWAYS_INLINE void tl_l2_take_release(tl_l2_client *client, tl_l2_slice *slice, uint32_t l2_way, uint64_t time) {
     tl_l2 *l2 = client->l2;
     tl_l2_line *entry = &l2->lines[l2_way];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a miss of the fixed geometry does that is too long to be inlined; see l2_fixed.h.
+// Steps of a miss of the fixed geometry that are too long to be inlined; see l2_fixed.h.
 #include "mem/l2_fixed.h"
 
 tl_l2_filled tl_l2_fill_fixed(tl_l2_client *client, uint64_t line, uint64_t time, bool is_owned) {

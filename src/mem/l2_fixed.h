@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The requests of l2.h once more, for an L2 of one slice, of the fixed geometry (cache_fixed.h),
-// that does not prefetch: tl_memory.is_fixed. They are inlined where the first level misses, and do
-// and count what those of l2.h do, as mem/test_fixed.c checks.
+// The requests of l2.h for an L2 of one slice, of the fixed geometry (cache_fixed.h), without
+// prefetching: tl_memory.is_fixed. They are inlined where the first level misses. mem/test_fixed.c
+// checks that they act and count as those of l2.h.
 #ifndef TL_MEM_L2_FIXED_H
 #define TL_MEM_L2_FIXED_H
 
@@ -10,7 +10,7 @@
 
 typedef struct tl_l2_found {
     uint32_t hits; // 0: it is not here
-    uint32_t way;  // of the one slice, so that it is an index of tl_l2.lines, too; anything when the line is not here
+    uint32_t way;  // an index of tl_l2.lines; undefined without a hit
 } tl_l2_found;
 
 TL_ALWAYS_INLINE tl_l2_found tl_l2_find_fixed(const tl_l2 *l2, uint64_t line) {
@@ -24,7 +24,7 @@ typedef struct tl_l2_filled {
     uint32_t l2_way;
 } tl_l2_filled;
 
-// Reads the line from memory into a way of its own, which the client alone shares then, or owns.
+// Reads the line from memory into a way of its own. The client alone shares it then, or owns it.
 tl_l2_filled tl_l2_fill_fixed(tl_l2_client *client, uint64_t line, uint64_t time, bool is_owned);
 
 TL_ALWAYS_INLINE uint64_t tl_l2_begin_fixed(tl_l2 *l2, const tl_agent *agent, uint64_t time, enum tl_mem_signal kind) {

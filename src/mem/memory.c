@@ -34,8 +34,7 @@ static tl_status check_tlb(const char *name, const tl_tlb_config *tlb, tl_error 
     return TL_OK;
 }
 
-// What the arrays below rest on. Ranges that only make sense to people are checked with the
-// description.
+// Checks the sizes of the arrays below. The description checks ranges that matter to people only.
 static tl_status check(const tl_config *config, tl_error *err) {
     uint32_t line_bytes = config->l1d.line_bytes, slices = config->l2_slices;
     if (config->n_harts < 1 || config->n_harts > TL_MAX_HARTS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which way of a full set makes room. All policies work on stamps, one number per way that grows
-// with time: the time of last use for lru and plru, the time of the fill for fifo; random draws. So
-// a hit costs one store, whoever makes it.
+// The way of a full set that makes room. All policies work on stamps, one number per way that grows
+// with time: the time of last use for lru and plru, the time of the fill for fifo; random draws. A
+// hit therefore costs one store.
 #ifndef TL_MEM_REPLACEMENT_H
 #define TL_MEM_REPLACEMENT_H
 
@@ -14,21 +14,22 @@
 #include "base/bits.h"
 #include "model/config.h"
 
-enum { TL_WAY_BITS = 10 }; // at most 1024 ways; what the key below leaves of a stamp, 51 bits, lasts longer than any run
+enum { TL_WAY_BITS = 10 }; // at most 1024 ways; the key leaves 51 bits of a stamp, enough for any run
 
 static inline bool tl_replacement_sees_hits(tl_replacement policy) { return policy == TL_REPLACE_LRU || policy == TL_REPLACE_PLRU; }
 
-// Start of the random sequence of one tag array; unit_index tells the arrays of a machine apart.
+// Returns the start of one tag array's random sequence. unit_index distinguishes the arrays of a
+// machine.
 uint64_t tl_replacement_seed(uint64_t machine_seed, uint32_t unit_index);
 
-// Stamp and way in one number, so that a minimum finds both. Ties go to the first.
+// Returns stamp and way in one number, so that a minimum finds both. Ties go to the first.
 TL_ALWAYS_INLINE uint64_t tl_replacement_key(const uint64_t *stamps, uint32_t way) { return stamps[way] << TL_WAY_BITS | way; }
 
-// The way with the least stamp of `ways`, a multiple of 8.
+// Returns the way with the least stamp of `ways`, a multiple of 8.
 #ifdef __SSE2__
-// Keys become positive normal numbers of double precision, whose order is that of the bits, so that
-// one instruction finds the lesser of two pairs. Nothing is computed with them, and no exception of
-// the host's unit is raised.
+// Keys become positive normal numbers of double precision, whose order is that of the bits. One
+// instruction then finds the lesser of two pairs. No arithmetic uses them, so the host's unit
+// raises no exception.
 TL_ALWAYS_INLINE __m128d tl_replacement_keys(const uint64_t *stamps, uint32_t way) {
     __m128i both = _mm_slli_epi64(_mm_loadu_si128((const __m128i *)(const void *)(stamps + way)), TL_WAY_BITS);
     const int64_t normal = INT64_C(1) << 62;
@@ -55,8 +56,8 @@ TL_ALWAYS_INLINE uint32_t tl_replacement_oldest(const uint64_t *stamps, uint32_t
 }
 #endif
 
-// The victim among `ways` valid ways, at most 1 << TL_WAY_BITS. *random is drawn from by
-// TL_REPLACE_RANDOM only.
+// Returns the victim among `ways` valid ways, at most 1 << TL_WAY_BITS. Only TL_REPLACE_RANDOM
+// draws from *random.
 uint32_t tl_replacement_victim(tl_replacement policy, const uint64_t *stamps, uint32_t ways, uint64_t *random);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is not RAM: accesses of harts to devices, and accesses of devices to RAM. Latencies:
-// tl_rig_config(), and 37 cycles for a device.
+// Accesses of harts to devices, and accesses of devices to RAM. Latencies: tl_rig_config(), and 37
+// cycles for a device.
 #include "isa/rv/arch.h"
 #include "mem/test_rig.h"
 

@@ -233,7 +233,7 @@ static uint64_t sum(const fixture *f, enum tl_hart_cell slot) {
     return all;
 }
 
-// What the stream must have come across often, or it shows nothing.
+// The stream must have met these cases often, or it shows nothing.
 static void expect_coverage(const fixture *f) {
     const uint64_t *l2 = f->fixed.shared_tally[0];
     static const enum tl_hart_cell slots[] = {TL_S_L1D_LOAD_MISS, TL_S_L1D_STORE_MISS, TL_S_L1D_EVICT_DIRTY,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Who may do what with which page: every combination of the eight flags of a leaf, at two levels of
-// Sv39 and of Sv48, in every mode (MPRV included), with and without SUM and MXR, for loads, stores
-// and fetches. The expectation is a function written from the privileged manual's steps. No flush
+// Permissions of pages: every combination of the eight flags of a leaf, at two levels of Sv39 and
+// of Sv48, in every mode (MPRV included), with and without SUM and MXR, for loads, stores and
+// fetches. The expectation is a function written from the privileged manual's steps. No flush comes
 // between the accesses to one page, so TLBs and slots answer most of them.
 #include "isa/rv/arch.h"
 #include "mem/test_rig.h"

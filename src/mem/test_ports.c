@@ -235,8 +235,7 @@ static void test_change_of_address_space_forgets_everything_translated(void **st
     tl_rig_stop(&rig);
 }
 
-// What a hart's caches and its walker ask for is asked in the name of the hart and of its address
-// space.
+// Requests of a hart's caches and walker carry the hart and its address space.
 static void test_agents_name_the_hart_and_its_address_space(void **state) {
     (void)state;
     tl_rig rig;

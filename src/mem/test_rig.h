@@ -95,7 +95,8 @@ static inline uint64_t tl_rig_read_u64(const uint8_t *ram, uint64_t paddr) {
 
 static inline uint64_t tl_rig_pte(uint64_t paddr, uint64_t flags) { return paddr >> 12 << 10 | flags; }
 
-// What system software does through the register file: between two instructions, and within one.
+// Changes that system software makes through the register file: between two instructions, and
+// within one.
 static inline void tl_rig_set_priv(tl_hart *h, tl_priv priv) {
     h->priv = priv;
     h->view = h->isa->views[priv];

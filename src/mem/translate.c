@@ -120,8 +120,8 @@ bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translat
         tl_fault fault = find_page(hm, vaddr, access, rights, &page);
         if (fault != TL_FAULT_NONE)
             return tl_trap_fault(h, fault, access, vaddr);
-        // What is not in the TLB is often not in the host's caches, either. The address may be
-        // wild: nothing is read.
+        // The host's caches often miss a page that the TLB misses. The address may be wild, because
+        // nothing is read.
         __builtin_prefetch((const void *)(hm->host_minus_paddr + (page.paddr | (vaddr & ~tl_page_mask(page.level)))));
         entry = fill_first(hm, is_fetch, &page, entry);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Page walks. The ISA knows the format of the tables (model/isa.h); here each entry is read and
-// written through the hart's own data cache, takes time and counts. Physical memory protection sees
-// these accesses as those of supervisor mode. A walk that faults leaves no entry behind.
+// Page walks. The ISA knows the format of the tables (model/isa.h). Entries are read and written
+// through the hart's own data cache, take time and count. Physical memory protection checks these
+// accesses as those of supervisor mode. A walk that faults leaves no TLB entry behind.
 #include "mem/memory.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ tl_fault tl_walk_tables(tl_hart_mem *hm, uint64_t vaddr, tl_access access, const
     return fault;
 }
 
-// A walk that nobody notices.
+// Entries of a walk that takes no time, counts nothing and changes nothing.
 static tl_fault peek_entry(const tl_page_walk *walk, uint64_t paddr, uint64_t *ret_entry) {
     const tl_memory *m = walk->ctx;
     if (!tl_is_ram(m, paddr))

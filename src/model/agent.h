@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who makes an access. Every request below the first level carries its agent by pointer, down to
-// the memory channel: whoever counts or divides by tenant reads it there.
+// The maker of an access. Every request below the first level carries its agent by pointer, down to
+// the memory channel. Counters by requester and divisions by tenant read it there.
 #ifndef TL_MODEL_AGENT_H
 #define TL_MODEL_AGENT_H
 

@@ -26,9 +26,9 @@ typedef struct tl_btb_entry {
     uint64_t pc, target;
 } tl_btb_entry;
 
-// What a conditional branch of each direction does to a counter of each value, for front-ends that
-// have no branch of the host for it: a right or wrong prediction is unpredictable. Directions: 0
-// not taken, 1 taken. A fixed prediction is as that of a counter of 0 or 3.
+// Effects of a conditional branch of each direction on a counter of each value. Front-ends without
+// a branch of the host use the table, because a misprediction is unpredictable. Directions: 0 not
+// taken, 1 taken. A fixed prediction is as that of a counter of 0 or 3.
 enum { TL_BRANCH_TAKEN, TL_BRANCH_TAKEN_MISS, TL_BRANCH_OTHER_MISS, TL_N_BRANCH_COUNTS = 4 }; // mispredicted: taken, and not taken
 typedef struct tl_bpred_outcomes {
     _Alignas(16) uint32_t counts[2][4][TL_N_BRANCH_COUNTS]; // added to tl_bpred.counts

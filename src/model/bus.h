@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is not RAM: devices behind the uncached bus. mem/ asks the bus when an access leaves RAM; a
-// device sees offsets within its own window and asks the board for time, interrupt lines and
-// memory. Devices know nothing of harts, and nothing of each other.
+// Devices behind the uncached bus. mem/ asks the bus when an access leaves RAM. A device sees
+// offsets within its own window and asks the board for time, interrupt lines and memory. Devices
+// know nothing of harts, and nothing of each other.
 #ifndef TL_MODEL_BUS_H
 #define TL_MODEL_BUS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic every PMU shares. A counter does not count: it remembers what it showed when a
-// running total stood at `seen`, and what it shows now follows from where the total stands now. So
-// a counter costs nothing until software reads it.
+// The arithmetic that every PMU shares. A counter does not count. It stores the value that it
+// showed when a running total stood at `seen`; the value shown now follows from the total's growth.
+// A counter therefore costs nothing until software reads it.
 #ifndef TL_MODEL_COUNTER_H
 #define TL_MODEL_COUNTER_H
 

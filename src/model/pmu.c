@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every PMU needs: making one, and resolving what its events count. See pmu.h.
+// Making a PMU, and resolving the signals that its events count. See pmu.h.
 #include "model/pmu.h"
 
 #include <stdio.h>

@@ -120,7 +120,7 @@ struct tl_pmu_type {
     TL_MUST_CHECK tl_status (*check_grant)(const void *settings, tl_error *err);
     const tl_pmu_preset *(*choose)(const void *settings); // preset for these settings; NULL: the machine has no such PMU
     tl_grant (*grant)(const void *settings);              // NULL hook: TL_DENIED
-    const char *grant_name;                               // with grant: NAME of the key os.NAME that sets the grant
+    const char *grant_name;                               // with grant: the key os.<grant_name> sets the grant
 
     // Window: loads and stores reach the registers, whose addresses are offsets in the window.
     // window_bytes 0: CSR instructions reach the registers.

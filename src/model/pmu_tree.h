@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a PMU of the harts says of itself in the device tree: the node `riscv,pmu`, by which
-// firmware learns which standard event is which selector and on which counters it can count. The
-// PMU fills the rows, the board writes them down. Counter masks have bit n for counter n, 0 and 2
-// being cycle and instret. Format: OpenSBI's docs/pmu_support.md.
+// The description of a PMU of the harts in the device tree: the node `riscv,pmu`. Firmware reads
+// there the selector of each standard event and the counters that can count it. The PMU fills the
+// rows, and the board writes them. Counter masks have bit n for counter n; 0 and 2 are cycle and
+// instret. Format: OpenSBI's docs/pmu_support.md.
 #ifndef TL_MODEL_PMU_TREE_H
 #define TL_MODEL_PMU_TREE_H
 

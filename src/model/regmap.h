@@ -89,8 +89,8 @@ void tl_regfile_was_read_at(tl_regfile *file, const tl_reg_at *at);  // what rea
 uint64_t tl_regfile_read_at(tl_regfile *file, const tl_reg_at *at);  // both
 void tl_regfile_write_at(tl_regfile *file, const tl_reg_at *at, uint64_t value);
 void tl_regfile_reset(tl_regfile *file); // stored values only: a device that keeps more resets it itself
-// What a table must be: fields without gaps or overlap that fill their register, addresses that are
-// unique, reset values that fit. TL_EINVAL names the row.
+// Checks a table: fields fill their register without gaps or overlap, addresses are unique, reset
+// values fit. TL_EINVAL names the row.
 TL_MUST_CHECK tl_status tl_regmap_check(const tl_regmap *map, tl_error *err);
 // "mhpmevent3" of row "mhpmevent#", index 0; with an "h" for an upper half. Returns the length like
 // snprintf.

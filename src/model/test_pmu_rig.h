@@ -177,8 +177,8 @@ static inline tl_hart *rig_hart(pmu_rig *r) {
     return r->hart;
 }
 
-// What a CSR instruction does, without its checks of privilege levels. `rig_write` is a whole
-// instruction that has no other effect. Of a PMU with a window: a load or store as wide as the
+// Effects of a CSR instruction, without its checks of privilege levels. `rig_write` is a whole
+// instruction that has no other effect. For a PMU with a window: a load or store as wide as the
 // rig's hart.
 static inline bool rig_read(pmu_rig *r, uint32_t csr, uint64_t *ret_value) {
     const tl_pmu_port *port = &r->pmu->port;

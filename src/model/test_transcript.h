@@ -7,8 +7,8 @@
 //   mode M|S|U                the hart changes its privilege mode
 //   advance hart0.dtlb.miss 7 the machine counts
 //   write REG VALUE           a CSR instruction that does nothing else, or a store of XLEN bits
-//   begin REG VALUE           the same up to where it retires: what it counts itself comes between this and
-//   retire
+//   begin REG VALUE           the same up to where it retires
+//   retire                    the rest of it: its own events are advanced between the two
 //   read REG = VALUE
 //   illegal read REG, illegal write REG
 //   interrupts = N            overflow interrupts since the beginning

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the hardware can tell, before any PMU exists: units, their signals, and where the running
-// totals (tallies) stand.
+// Units, their signals, and the places of the running totals (tallies), before any PMU exists.
 //
 // A signal belongs to a unit type; its tally is one 64-bit cell in the machine's flat array,
 // free-running since reset, never cleared, never sampled. Emitting is an add. A front-end may hold

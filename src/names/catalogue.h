@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every name a user may ask for on one machine, and what it stands for: signals, perf and PAPI
+// Every name that a user may ask for on one machine, with its meaning: signals, perf and PAPI
 // aliases, metrics.
 //
 // An event is, in this order: an alias ("cycles", metrics/aliases.txt), an exact signal path
@@ -9,7 +9,7 @@
 // are known. A metric is a group of metrics/*.txt or a name from one ("cpi_stack", "ipc"), or a
 // glob over metrics.
 //
-// Everything returned is owned by the catalogue and lives as long as it does.
+// The catalogue owns everything that it returns.
 #ifndef TL_NAMES_CATALOGUE_H
 #define TL_NAMES_CATALOGUE_H
 
@@ -25,7 +25,8 @@ typedef struct tl_catalogue_constant {
     uint64_t value;
 } tl_catalogue_constant;
 
-// What the names are of. The catalogue copies it; it reads type, path and first_cell of a unit.
+// The machine whose names the catalogue holds. The catalogue copies it; it reads type, path and
+// first_cell of a unit.
 typedef struct tl_catalogue_of {
     const tl_unit *units;
     uint32_t n_units, n_cells, n_harts;
@@ -81,8 +82,8 @@ typedef struct tl_quantities { // a zeroed one is empty
 } tl_quantities;
 void tl_quantities_done(tl_quantities *list); // frees the array; NULL items are fine
 
-// Appends what a comma-separated list names, in order, each name once; on failure `list` is
-// unchanged. TL_ENOENT offers the nearest names.
+// Appends the quantities of a comma-separated list, in order, each name once. A failure leaves
+// `list` unchanged. TL_ENOENT offers the nearest names.
 TL_MUST_CHECK tl_status tl_catalogue_events(tl_catalogue *catalogue, const char *names, tl_quantities *list, tl_error *err);
 TL_MUST_CHECK tl_status tl_catalogue_metrics(tl_catalogue *catalogue, const char *names, tl_quantities *list, tl_error *err);
 // The next item of a comma-separated list, without blanks and braces around it; NULL at the end.

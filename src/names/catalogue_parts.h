@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What catalogue.c (names of the machine) and metrics.c (names made of formulas) share; for these
-// two only.
+// Declarations that catalogue.c (names of the machine) and metrics.c (names made of formulas) share
+// with each other only.
 #ifndef TL_NAMES_CATALOGUE_PARTS_H
 #define TL_NAMES_CATALOGUE_PARTS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Formulas: a recursive-descent parser builds a tree in the arena, evaluation walks it. Integers
-// are 128 bits wide on the way, so that sums and differences of totals are exact whatever their
-// order; what does not fit becomes a double.
+// Formulas: a recursive-descent parser builds a tree in the arena, and evaluation walks it.
+// Intermediate integers are 128 bits wide, so sums and differences of totals are exact in any
+// order. A number that does not fit becomes a double.
 #include "names/formula.h"
 
 #include <math.h>
@@ -317,7 +317,7 @@ static const node *parse_name(parser *p, size_t length) {
     tl_error why;
     tl_status status = p->find(p->ctx, name, &leaf.leaf, &why);
     if (status != TL_OK) {
-        bool is_all = length == strlen(p->text); // the formula is this name: no need to say where it stands
+        bool is_all = length == strlen(p->text); // the formula is this name, so the message gives no column
         if (p->status == TL_OK && is_all)
             p->status = tl_fail(p->err, status, "%s", why.text);
         else if (p->status == TL_OK)
@@ -446,7 +446,7 @@ static uint64_t count_steps(const node *n) {
     return 1 + count_steps(n->a) + count_steps(n->b) + count_steps(n->c);
 }
 
-// Adds the cells of a pure sum to `cells` (when not NULL); false: it is something else.
+// Adds the cells of a pure sum to `cells` (when not NULL). false: the formula is no pure sum.
 static bool collect_cells(const node *n, tl_cell *cells, uint32_t *n_cells) {
     if (n->op == OP_ADD)
         return collect_cells(n->a, cells, n_cells) && collect_cells(n->b, cells, n_cells);

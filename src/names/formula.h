@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Formulas over tallies: what an alias or a metric is made of. Text is compiled once against the
-// names of one machine; evaluating reads a flat array of totals or differences of totals, in cell
-// order.
+// Formulas over tallies, for aliases and metrics. A text is compiled once against the names of one
+// machine. Evaluation reads a flat array of totals or differences of totals, in cell order.
 //
 // Grammar, loosest first: `A if C else B`; `or`; `and`; < <= > >= == !=; + -; * / // (rounded
 // down); unary -; numbers, names, parentheses, min(a, b, ...), max(a, b, ...), d_ratio(a, b) (a /
-// b, or 0 when b is 0). A `-` with letters or digits on both sides belongs to the name
-// (L1-dcache-loads), so subtraction is written with spaces. Sums, differences and products of
-// totals are exact; a quotient is exact when it is whole. Dividing by zero makes the value missing,
-// with a reason; an `if` looks at the branch it takes only.
+// b, or 0 when b is 0). Subtraction needs spaces, because a `-` with letters or digits on both
+// sides belongs to the name (L1-dcache-loads). Sums, differences and products of totals are exact;
+// a quotient is exact when it is whole. Division by zero makes the value missing, with a reason. An
+// `if` evaluates the branch that it takes only.
 #ifndef TL_NAMES_FORMULA_H
 #define TL_NAMES_FORMULA_H
 
@@ -35,8 +34,8 @@ enum { TL_ALL_HARTS = -1 };
 // other counts is then missing.
 tl_value tl_formula_eval(const tl_formula *formula, const uint64_t *values, int hart);
 
-// A formula that is nothing but a sum of totals: its cells, for printing per unit. 0: it is more
-// than that.
+// Returns the cells of a formula that is a plain sum of totals, for printing per unit. 0: the
+// formula is more than a sum.
 uint32_t tl_formula_cells(const tl_formula *formula, const tl_cell **ret_cells);
 bool tl_formula_is_shared(const tl_formula *formula); // needs totals that no single hart answers for
 
@@ -58,7 +57,7 @@ typedef struct tl_leaf {
 // `ctx` comes from tl_formula_compile. TL_ENOENT: no such name.
 typedef tl_status tl_leaf_fn(void *ctx, const char *name, tl_leaf *ret_leaf, tl_error *err);
 
-// TL_EFORMAT: not a formula, with the column. Whatever `find` fails with is passed on.
+// TL_EFORMAT: not a formula, with the column. Errors of `find` pass through.
 TL_MUST_CHECK tl_status tl_formula_compile(const char *text, tl_arena *arena, tl_leaf_fn *find, void *ctx, const tl_formula **ret_formula,
                                            tl_error *err);
 

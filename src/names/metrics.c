@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names made of formulas: the aliases and the metric groups, read from the texts that the library
-// carries and from those a user adds.
+// Names made of formulas: aliases and metric groups. The library carries texts, and a user adds
+// others.
 #include "names/metrics.h"
 
 #include <stdio.h>
@@ -67,7 +67,7 @@ tl_status tl_definition_compile(tl_catalogue *catalogue, tl_definitions *table, 
     table->is_compiling[index] = false;
     if (status == TL_OK && modes == 0)
         table->compiled[index] = *ret_formula;
-    if (status == TL_OK || status == TL_ENOMEM || modes != 0) // a mode the formula does not know is the asker's mistake
+    if (status == TL_OK || status == TL_ENOMEM || modes != 0) // an unknown mode is the user's mistake
         return status == TL_OK ? TL_OK : tl_fail(err, status, "%s", why.text);
     return tl_fail(err, TL_EFORMAT, "%.120s:%u: %s: %s", table->file_name, table->lines[index], name, why.text);
 }
@@ -154,7 +154,7 @@ static tl_status load_aliases(tl_catalogue *catalogue, const tl_embedded_file *f
 typedef enum part { PART_NONE, PART_SHORT, PART_EVENTSET, PART_METRICS, PART_LONG, N_PARTS } part;
 static const char *const part_names[N_PARTS] = {"", "SHORT", "EVENTSET", "METRICS", "LONG"};
 
-// The part a line begins, PART_NONE if none; *ret_rest is what follows the word.
+// Returns the part that a line begins, PART_NONE if none; *ret_rest follows the word.
 static part begins_part(char *line, char **ret_rest) {
     for (part p = PART_SHORT; p < N_PARTS; p++) {
         size_t n = strlen(part_names[p]);

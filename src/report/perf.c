@@ -2,8 +2,8 @@
 // The lines of Linux perf stat, for scripts that were made for it, in the order perf 6.1 writes
 // them (its manual page differs): value, unit, event, [variance with -r], run time in ns, percent
 // of it, metric, its unit. -A puts CPUn first, -I the time before that. The truth is always
-// counted, so its percentage is 100; what a PMU reports has the time it ran. What perf would print
-// as <not counted> is that, too.
+// counted, so its percentage is 100. A PMU's count has the time it ran. A count without a value is
+// <not counted>, as perf prints it.
 #include <string.h>
 
 #include "base/bits.h"

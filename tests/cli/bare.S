@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A bare-metal program that prints a line and ends in the way WORD says: what is written to the board's finisher, or 0 to wait for ever, or 1
-// to loop for ever.
+// A bare-metal program that prints a line and ends as WORD says. 0: it waits for ever. 1: it loops
+// for ever. Other words are written to the board's finisher.
     .globl _start, main, loop
 _start:
     csrr t0, mhartid

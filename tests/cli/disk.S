@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A bare-metal program that copies the text of the disk's first sector to the serial port, and writes it back in capitals. It polls. Exit
-// status: 1 the transport is not of version 2, 2 there is no disk, 3 the request failed.
+// A bare-metal program that copies the text of the disk's first sector to the serial port, and
+// writes it back in capitals. It polls. Exit status: 1 the transport is not of version 2, 2 there
+// is no disk, 3 the request failed.
     .option norvc
     .option norelax
     .equ VIRTIO, 0x10001000

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A bare-metal program whose trap handler traps itself. CASE says why: 0 mtvec was never set, 1 it points to no memory, 2 to no code, 3 to
-// code that a locked PMP entry does not permit, 4 to code that traps; 5 stvec to a page that is not mapped, 6 stvec to what PMP does not
-// permit to supervisor mode, 7 stvec to a page without memory. In case 8 nothing is wrong: machine mode goes back to what traps at stvec, 1500
-// times, then ends the run.
+// A bare-metal program whose trap handler traps itself. CASE gives the reason. mtvec: 0 was never
+// set, 1 points to no memory, 2 to no code, 3 to code that a locked PMP entry does not permit, 4 to
+// code that traps. stvec points: 5 to a page that is not mapped, 6 to code that PMP does not permit
+// to supervisor mode, 7 to a page without memory. In case 8 nothing is wrong: machine mode goes back
+// 1500 times to an instruction that traps at stvec, then ends the run.
     .option norvc
     .option norelax
     .globl _start

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Firmware that ends with what fw_dynamic's information in a2 says: one more than the MiB of the next stage's address, or 255 when it is not that information.
+// Firmware that reads fw_dynamic's information in a2. Its exit status is one more than the MiB of
+// the next stage's address, or 255 when a2 does not point to that information.
     .option norvc
     .globl _start
 _start:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A kernel of a few instructions: the header of a RISC-V Linux Image, a line on the serial port, an answer to one line of input, the end that
-// the first letter asks for. Letters: r restart, p a panic's failure status, w wait for ever, l loop for ever; all else: power off.
+// A kernel of a few instructions: the header of a RISC-V Linux Image, a line on the serial port, an
+// answer to one line of input, the end that the first letter asks for. Letters: r restart, p a
+// panic's failure status, w wait for ever, l loop for ever; all else: power off.
     .option norvc
     .globl _start
 _start:

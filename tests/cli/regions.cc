@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A C++ program with a library that it needs and one that it loads, for the tests of --roi. Built three times by run.py.
+// A C++ program with a library that it needs and one that it loads, for the tests of --roi. run.py
+// builds it three times.
 #include <dlfcn.h>
 
 #include <cstdio>

@@ -6,7 +6,7 @@
 #include "isa/rv/privileged.h"
 #include "machine/machine.h"
 
-// What the board does first in a turn: an interrupt that is due is taken.
+// Takes an interrupt that is due, as the board does first in a turn.
 static inline bool take_due_interrupt(tl_hart *h, tl_irq *ret_irq) {
     if ((h->run_vline != TL_NO_LINE && !h->is_interrupted) || !tl_next_interrupt(h, ret_irq))
         return false;

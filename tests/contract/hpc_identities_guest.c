@@ -89,7 +89,7 @@ static uint64_t ask(tl_dhpc *dhpc, uint64_t *cycle, uint32_t id, uint64_t values
     return received;
 }
 
-// What a slice calls reads, read misses, writes and write-backs, in the words of the block.
+// Reads, read misses, writes and write-backs of a slice, as selectors of the counter block.
 enum { BLOCK_READ, BLOCK_READMISS, BLOCK_WRITE, BLOCK_WRITEBACK, BLOCK_N };
 static const uint64_t block_selects[BLOCK_N] = {
     [BLOCK_READ] = TL_CCACHE_EVENT(1, 3) | TL_CCACHE_EVENT(1, 6) | TL_CCACHE_EVENT(1, 7) | TL_CCACHE_EVENT(1, 10),

@@ -173,8 +173,8 @@ static const tl_mem_port stand_in = {.load = load,
                                      .flush_translation = flush_tlb,
                                      .context_changed = context_changed};
 
-// What the operating system asks of the memory system passes here: the linker wraps these names
-// (meson.build).
+// Requests of the operating system to the memory system pass here, because the linker wraps these
+// names (meson.build).
 void __real_tl_memory_switch_context(tl_hart *h, uint64_t satp);
 void __real_tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr);
 void __wrap_tl_memory_switch_context(tl_hart *h, uint64_t satp);

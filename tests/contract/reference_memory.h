@@ -747,7 +747,7 @@ static bool ref_pmp_permits(const ref_hart *h, ref_access access, uint32_t priv,
     return priv == 3;
 }
 
-// What an access finds at its physical address.
+// The outcome of an access at its physical address.
 static ref_outcome ref_arrive(const ref_memory *m, const ref_hart *h, ref_access access, uint64_t paddr, uint32_t n_bytes) {
     if (!ref_pmp_permits(h, access, ref_rights(h, access), paddr, n_bytes))
         return REF_ACCESS_FAULT;

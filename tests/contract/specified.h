@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How long a random program that changes its code is specified (docs/engine.md, "Code that
-// changes"): the stepping engine with a check of each fetch. A halfword that any hart stored to
-// since a hart's last FENCE.I may be fetched by that hart as it was or as it is. The first such
-// fetch ends what is specified: as part of an instruction, or behind the last instruction of a
-// line, where it says whether the run ends. What the system under the program writes, it announces
-// itself.
+// The length for which a random program that changes its code is specified (docs/engine.md, "Code
+// that changes"). The stepping engine checks each fetch. A halfword that any hart stored to since a
+// hart's last FENCE.I may be fetched by that hart as it was or as it is. The first such fetch ends
+// the specified part. The fetch may be part of an instruction, or stand behind the last instruction
+// of a line, where it decides whether the run ends. The system under the program announces its own
+// writes.
 #ifndef TL_TESTS_SPECIFIED_H
 #define TL_TESTS_SPECIFIED_H
 

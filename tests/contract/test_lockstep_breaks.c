@@ -65,7 +65,7 @@ static tl_stop go(const pair *p, uint64_t instret) {
     return stop;
 }
 
-// What is come by from this situation on, one instruction at a time; each place once.
+// Lists the places that this situation leads to, one instruction at a time, each place once.
 static uint32_t trace(const pair *p, place places[MAX_TRACE]) {
     const tl_hart *slow = p->slow->harts[0];
     uint32_t n = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What happens at the end of a line, one case at a time: an instruction that reaches into the next
-// line, and one that ends its block. Fast front-ends must agree with the stepping one in registers,
-// clock, tallies, and in the fetch run under way.
+// Cases at the end of a line: an instruction that reaches into the next line, and one that ends its
+// block. Fast front-ends must agree with the stepping one in registers, clock, tallies, and in the
+// fetch run under way.
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "lockstep.h"

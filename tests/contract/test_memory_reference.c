@@ -7,7 +7,8 @@
 // physical memory protection, a device behind the bus and one that masters it. Slots are checked
 // against what the reference would answer now, those of the other modes too.
 //
-//   TALLY_TEST_ACCESSES=N   accesses per machine (default below)      TALLY_TEST_SEED=N   another stream
+//   TALLY_TEST_ACCESSES=N   accesses per machine (default below)
+//   TALLY_TEST_SEED=N       another stream
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -519,8 +520,8 @@ static void administer(world *w, uint32_t k) {
         check_slots(w, k);
 }
 
-// What system software does now and then. Page tables change with and without a flush: stale
-// entries must be equally stale.
+// Changes that system software makes now and then. Page tables change with and without a flush,
+// because stale entries must be equally stale.
 static void disturb(world *w, uint32_t k) {
     tl_hart *h = w->rig.harts[k];
     ref_hart *ref = &w->ref->harts[k];

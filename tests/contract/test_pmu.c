@@ -238,7 +238,7 @@ static void test_every_row_is_said_in_a_sentence_with_its_source(void **state) {
 static void test_what_can_be_granted_has_a_key(void **state) { (void)state, for_each(check_grant); }
 static void test_events_are_unique_and_honest(void **state) { (void)state, for_each(check_events); }
 
-// What a design cannot count on a machine that exists would be a silent zero there.
+// An event without its signal on a machine that exists would be a silent zero there.
 static void test_events_resolve_on_every_machine(void **state) {
     (void)state;
     for (uint32_t i = 0; i < tl_description_n_builtins(); i++) {

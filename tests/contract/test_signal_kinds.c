@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What model/hart_signals.h says of each signal is true of every front-end on random code: a total
-// that is not held back is right without a sync, at any stop; one that grows only in slow paths
-// stands still while nothing but hits happens; and no total outgrows its step per cycle.
+// Facts of model/hart_signals.h hold for every front-end on random code. A total that is not held
+// back is right without a sync, at any stop. A total that grows only in slow paths stands still
+// while nothing but hits happens. No total outgrows its step per cycle.
 #include <stdio.h>
 
 #include "base/testing.h"
@@ -75,7 +75,7 @@ static void test_totals_that_are_not_held_back_are_right_at_once(void **state) {
                 if ((kind == TL_SIGNAL_SLOW || kind == TL_SIGNAL_FAST) && shown[slot] != h->tally[slot])
                     fail_msg("%s: %s is held back", engine_at(c)->name, name_of(slot, name, sizeof name));
                 n_held += shown[slot] != h->tally[slot];
-                // What a trap that retires nothing has counted took no cycle here: the test has no
+                // Counts of a trap that retires nothing took no cycle here, because the test has no
                 // handler.
                 uint64_t grown = h->tally[slot] - before[slot], most = max_step_of(slot) * (n_cycles + (why == TL_STOP_TRAP));
                 if (grown > most)

@@ -5,7 +5,9 @@
 // and a hash over all results, so equal output means equal behavior. A new row is covered without a
 // change here.
 //
-//   PROGRAM [CASES [NAME]]    CASES for each instruction and mode; with NAME every case of lines whose name begins so
+//   PROGRAM [CASES [NAME]]    CASES for each instruction and mode
+//
+// With NAME, every case of lines whose name begins with NAME is printed.
 #ifndef TL_TESTS_ISA_VECTORS_H
 #define TL_TESTS_ISA_VECTORS_H
 
@@ -36,7 +38,7 @@ typedef struct vector_result {
     bool is_illegal;
 } vector_result;
 
-// What the including program provides: executes `word` on all cases.
+// The including program provides it: executes `word` on all cases.
 static void execute(uint32_t word, const vector_case *cases, vector_result *ret_results, size_t n);
 
 typedef enum vector_format {

@@ -3,7 +3,8 @@
 // + N after signal N, 125 when it could not be run. For tests of the personality that need no
 // command line.
 //
-//   run_guest [-n HARTS] [-e block|step|translate] [-m MIB] [-q SLICE] [-i INSNS] [-r ROOT] [-s] [-v] PROGRAM [ARGUMENT...]
+//   run_guest [-n HARTS] [-e block|step|translate] [-m MIB] [-q SLICE] [-i INSNS] [-r ROOT]
+//             [-s] [-v] PROGRAM [ARGUMENT...]
 //
 //   -i  stop and continue every so many instructions, which must change nothing
 //   -s  print the sum of all tallies at the end

@@ -3,7 +3,7 @@
 // and where the host grants no executable memory, the default engine falls back to the interpreter
 // with the same counts while an explicit --engine translate is refused with one sentence.
 //
-//   code_memory TALLY PROGRAM      exit status 0: all is well, 1: it is not, 77: not an x86-64 Linux
+//   code_memory TALLY PROGRAM      exit status 0: all is well, 1: it is not, 77: not x86-64 Linux
 //
 // The linker hands memfd_create and mmap64 (mmap, with 64-bit offsets) to this file, so that any
 // one of them can be made to fail; a seccomp filter does the same to TALLY.

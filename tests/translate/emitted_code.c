@@ -3,7 +3,7 @@
 // code of each hart as it was when each block was made and as it is at the end, patched, and the
 // facts to hold it against (thunks, blocks, where each instruction begins).
 //
-//   emitted_code FOLDER RUNS random SEED small|usual        random code in three privilege modes, changed now and then
+//   emitted_code FOLDER RUNS random SEED small|usual        random code in three modes that changes
 //   emitted_code FOLDER RUNS guest HARTS PROGRAM [ARG...]   a Linux program
 //
 // A block is translated when it has run RUNS times.

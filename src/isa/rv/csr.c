@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The core's own registers: floating-point control, and what system software sees of the privileged
-// architecture (manual 1.12). Every register is a row; fields that software cannot choose freely
-// are legalized where they are written. Counters, and the registers that gate and inhibit them,
-// belong to the PMU that hangs in the hart (model/hart.h); what has no row is asked for there.
+// The core's own registers: floating-point control, and registers of the privileged architecture
+// (manual 1.12). Every register is a row. Writes legalize fields that software cannot choose
+// freely. Counters, and the registers that gate and inhibit them, belong to the PMU in the hart
+// (model/hart.h), which gets accesses without a row here.
 #include "isa/rv/csr.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 typedef struct csr_row {
     uint32_t first, last; // numbers; several registers of one kind stand in one row
     uint64_t (*read)(tl_hart *h, uint32_t index);
-    void (*write)(tl_hart *h, uint32_t index, uint64_t value); // NULL: writes are ignored, or illegal when the number says read-only
+    void (*write)(tl_hart *h, uint32_t index, uint64_t value); // NULL: ignored, or illegal if the number is read-only
 } csr_row;
 
 static uint64_t read_fflags(tl_hart *h, uint32_t index) {
@@ -24,7 +24,7 @@ static uint64_t read_fflags(tl_hart *h, uint32_t index) {
 }
 static void write_fflags(tl_hart *h, uint32_t index, uint64_t value) {
     (void)index;
-    tl_fp_harvest(h); // what is still in the host's flags must not come back later
+    tl_fp_harvest(h); // the host's flags must not come back later
     tl_rv(h)->fflags = value & 31;
 }
 static uint64_t read_frm(tl_hart *h, uint32_t index) {
@@ -43,7 +43,7 @@ static void write_fcsr(tl_hart *h, uint32_t index, uint64_t value) {
 
 static uint64_t masked(uint64_t old, uint64_t wanted, uint64_t mask) { return (old & ~mask) | (wanted & mask); }
 
-// Registers that hold what was written, all of it or the bits that exist.
+// Registers that hold the written value, all of it or the bits that exist.
 #define PLAIN(name, mask)                                                                               \
     static uint64_t read_##name(tl_hart *h, uint32_t index) { return (void)index, tl_rv(h)->csr.name; } \
     static void write_##name(tl_hart *h, uint32_t index, uint64_t value) {                              \
@@ -51,7 +51,7 @@ static uint64_t masked(uint64_t old, uint64_t wanted, uint64_t mask) { return (o
         tl_rv(h)->csr.name = masked(tl_rv(h)->csr.name, value, mask);                                   \
     }
 static const uint64_t PC_MASK = ~UINT64_C(1); // IALIGN is 16
-// Everything that can happen in a less privileged mode: ECALL from M cannot.
+// Every exception of a less privileged mode; ECALL from M is none.
 static const uint64_t MEDELEG_MASK = UINT64_C(0xb3ff), SUPERVISOR_IRQS = UINT64_C(0x2222);
 static const uint64_t TVEC_MASK = ~UINT64_C(2); // direct or vectored
 PLAIN(medeleg, MEDELEG_MASK)
@@ -84,8 +84,8 @@ static uint64_t read_misa(tl_hart *h, uint32_t index) {
     return UINT64_C(2) << 62 | letters;
 }
 
-// mstatus. FS knows Off and Dirty: whoever turns floating point on is told that it may have been
-// used (sec. 3.1.6.6 permits it).
+// mstatus. FS has the values Off and Dirty: software that turns floating point on reads that it may
+// have been used (sec. 3.1.6.6 permits it).
 static const uint64_t SSTATUS_WRITABLE =
     TL_MSTATUS_SIE | TL_MSTATUS_SPIE | TL_MSTATUS_SPP | TL_MSTATUS_FS | TL_MSTATUS_SUM | TL_MSTATUS_MXR;
 static const uint64_t MSTATUS_WRITABLE = SSTATUS_WRITABLE | TL_MSTATUS_MIE | TL_MSTATUS_MPIE | TL_MSTATUS_MPP | TL_MSTATUS_MPRV |
@@ -120,7 +120,7 @@ static void write_sstatus(tl_hart *h, uint32_t index, uint64_t value) {
     set_mstatus(h, masked(tl_rv(h)->csr.mstatus, value, SSTATUS_WRITABLE));
 }
 
-// Interrupt enables and pending bits; the supervisor's view is what is delegated.
+// Interrupt enables and pending bits. The supervisor's view has the delegated ones.
 static void look_again(tl_hart *h) {
     if (tl_hart_pending(h) != 0)
         tl_hart_stop_soon(h);
@@ -154,7 +154,7 @@ static void write_sip(tl_hart *h, uint32_t index, uint64_t value) {
     look_again(h);
 }
 
-// satp: Bare, Sv39, Sv48; no ASIDs. A write that asks for another mode changes nothing at all.
+// satp: Bare, Sv39, Sv48; no ASIDs. A write with another mode has no effect.
 static uint64_t read_satp(tl_hart *h, uint32_t index) { return (void)index, h->context; }
 static void write_satp(tl_hart *h, uint32_t index, uint64_t value) {
     const uint64_t mode = value >> TL_SATP_MODE_LSB, ppn_mask = (UINT64_C(1) << 44) - 1;
@@ -165,8 +165,8 @@ static void write_satp(tl_hart *h, uint32_t index, uint64_t value) {
     tl_hart_notice(h, TL_NOTICE_CONTEXT);
 }
 
-// Physical memory protection, in grains of 4 KiB (G = 10): NA4 does not exist, and addresses read
-// as sec. 3.7.1 says for such a grain.
+// Physical memory protection, in grains of 4 KiB (TL_PMP_GRAIN). NA4 does not exist, and addresses
+// read as sec. 3.7.1 defines for the grain.
 static uint8_t pmp_kind(uint8_t cfg) { return cfg >> TL_PMP_A_LSB & TL_PMP_A_MASK; }
 
 static uint64_t read_pmpaddr(tl_hart *h, uint32_t index) {
@@ -207,8 +207,8 @@ static void write_pmpcfg(tl_hart *h, uint32_t index, uint64_t value) {
     h->port->protection_changed(h);
 }
 
-// tselect, tdata1 (type 0), tdata2 and tdata3 read zero: there are no triggers; so does mconfigptr.
-// X(name, first number, last number, read, write)
+// tselect, tdata1 (type 0), tdata2 and tdata3 read zero, because there are no triggers; mconfigptr
+// reads zero, too. X(name, first number, last number, read, write)
 #define CSR_ROWS(X)                                                      \
     X(fflags, 0x001, 0x001, read_fflags, write_fflags)                   \
     X(frm, 0x002, 0x002, read_frm, write_frm)                            \
@@ -265,14 +265,14 @@ static const csr_row rows[] = {
 #undef X
 };
 
-// The row of each number: kernels and floating-point code access these registers all the time.
+// The row of each number, because kernels and floating-point code access these registers often.
 static const uint8_t row_of_number[4096] = {
 #define X(name, first, last, read, write) [(first)...(last)] = ROW_##name,
     CSR_ROWS(X)
 #undef X
 };
 
-// A mode may be high enough for a register and still be kept out.
+// Registers that trap although the mode is high enough.
 static bool is_trapped(const tl_hart *h, uint32_t csr) {
     if (csr <= 0x003)
         return h->is_privileged && tl_rv(h)->is_fp_off;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The host's floating-point environment, and everything the host's own arithmetic does not do.
-// x86-64 detects tininess after rounding as RISC-V does, so its flags are exact; hosts that do not
-// (and all others) compute in integers only.
+// The host's floating-point environment, and everything that the host's arithmetic lacks. x86-64
+// detects tininess after rounding as RISC-V does, so its flags are exact. Hosts that detect it
+// before rounding (and all others) compute in integers only.
 #include "isa/rv/fp_ops.h"
 
 #if TL_FP_HOST
@@ -66,7 +66,7 @@ static uint64_t negate(tl_fp_format format, uint64_t bits) {
     return bits ^ (format == TL_FP_SINGLE ? UINT64_C(1) << 31 : UINT64_C(1) << 63);
 }
 
-// The mode an instruction rounds by; beyond TL_RMM: it is illegal.
+// Returns the rounding mode of an instruction; beyond TL_RMM: it is illegal.
 static uint32_t rounding_of(const tl_hart *h, const tl_op *op, const tl_insn_row *row) {
     uint32_t rm = TL_RNE;
     switch (row->format) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Floating-point operands as bodies see them: boxes, canonical NaNs, and whether the host's
-// arithmetic does what the instruction asks. Files that use the host's arithmetic are compiled with
+// Floating-point operands for instruction bodies: boxes, canonical NaNs, and the test whether the
+// host's arithmetic suffices. Files that use the host's arithmetic are compiled with
 // -frounding-math -ftrapping-math -ffp-contract=off.
 #ifndef TL_ISA_RV_FP_OPS_H
 #define TL_ISA_RV_FP_OPS_H
@@ -17,8 +17,8 @@
 static const uint64_t TL_NAN_DOUBLE = UINT64_C(0x7ff8000000000000);
 static const uint32_t TL_NAN_SINGLE = UINT32_C(0x7fc00000);
 
-// The instruction in integers, in any rounding mode; false: reserved rounding mode, trapped as
-// illegal.
+// Executes the instruction in integers, in any rounding mode. false: reserved rounding mode,
+// trapped as illegal.
 bool tl_fp_slow(tl_hart *h, const tl_op *op, tl_opc opc);
 #ifdef TL_EXEC_FAST
 #define TL_FP_SLOW(name) false
@@ -26,9 +26,9 @@ bool tl_fp_slow(tl_hart *h, const tl_op *op, tl_opc opc);
 #define TL_FP_SLOW(name) tl_fp_slow(h, op, TL_OPC_##name)
 #endif
 
-// A single in a 64-bit register has all upper bits set; anything else reads as the canonical NaN.
-// The compiler must not know that it is a NaN: gcc 12 folds `x < NaN` to false and loses the
-// invalid flag.
+// A single in a 64-bit register has all upper bits set; any other value reads as the canonical NaN.
+// The compiler must not see a NaN, because gcc 12 folds `x < NaN` to false and loses the invalid
+// flag.
 TL_ALWAYS_INLINE uint32_t tl_unbox(uint64_t reg) {
     if (TL_LIKELY(reg >= UINT64_C(0xffffffff00000000)))
         return (uint32_t)reg;
@@ -70,8 +70,8 @@ TL_ALWAYS_INLINE bool tl_set_double(tl_hart *h, uint8_t reg, double value) {
     return true;
 }
 
-// The host rounds as h->frm says, if that is one of the first four. One test covers nearly
-// everything: frm RNE and rm RNE or dynamic.
+// The host rounds as h->frm says, if that is one of the first four. One test covers nearly every
+// case: frm RNE and rm RNE or dynamic.
 TL_ALWAYS_INLINE bool tl_host_rounds(const tl_hart *h, uint32_t rm) {
     if (!TL_FP_HOST)
         return false;
@@ -80,14 +80,14 @@ TL_ALWAYS_INLINE bool tl_host_rounds(const tl_hart *h, uint32_t rm) {
     return tl_rv(h)->frm <= TL_RUP && (rm == tl_rv(h)->frm || rm == TL_RM_DYN);
 }
 
-// For exact results any rounding mode will do that is one.
+// Exact results are the same in every rounding mode.
 TL_ALWAYS_INLINE bool tl_rm_is_valid(const tl_hart *h, uint32_t rm) { return rm <= TL_RMM || (rm == TL_RM_DYN && tl_rv(h)->frm <= TL_RMM); }
 
-// Instructions of the host that raise its flags are volatile, because a fast form must not raise
-// one before it gives up. Compilers take the intrinsics for functions without effects: gcc -O1
-// executes conversions before the test of their range.
+// Instructions of the host that raise its flags are volatile, because a fast form must raise none
+// before it gives up. Compilers take the intrinsics for functions without effects: gcc -O1 executes
+// conversions before the test of their range.
 
-// One rounding for a * b + c; the host's instruction where it has one.
+// Computes a * b + c with one rounding, by the host's instruction where it has one.
 TL_ALWAYS_INLINE bool tl_host_has_fma(void) {
 #if TL_FP_HOST
     return __builtin_cpu_supports("fma");
@@ -118,14 +118,14 @@ TL_ALWAYS_INLINE float tl_host_sqrt_float(float a) {
         __asm__ volatile(instruction " %1, %0" : "=r"(result) : "x"(value)); \
         return result;                                                       \
     }
-// Toward zero, of values in range.
+// Rounds values in range toward zero.
 TL_HOST_TO_INT(tl_host_double_to_w, "cvttsd2si", double, int32_t)
 TL_HOST_TO_INT(tl_host_double_to_l, "cvttsd2si", double, int64_t)
 TL_HOST_TO_INT(tl_host_float_to_w, "cvttss2si", float, int32_t)
 TL_HOST_TO_INT(tl_host_float_to_l, "cvttss2si", float, int64_t)
-// To an integer in another mode, of values whose magnitude is below 2^62; false: not on the host,
-// and nothing happened. Down and up are corrections of toward zero, which is exact as a double
-// again.
+// Rounds values whose magnitude is below 2^62 to an integer in another mode. false: the host
+// cannot, and nothing happened. Down and up correct the result of toward zero, which is exact as a
+// double.
 #define TL_HOST_ROUND(type, round, truncate)                                                                    \
     TL_ALWAYS_INLINE bool tl_host_round_##type(const tl_hart *h, uint32_t rm, type value, int64_t *ret_value) { \
         if (rm == TL_RM_DYN || rm == tl_rv(h)->frm) {                                                           \
@@ -166,7 +166,7 @@ TL_ALWAYS_INLINE int32_t tl_host_float_to_w(float value) { return (int32_t)value
 TL_ALWAYS_INLINE int64_t tl_host_float_to_l(float value) { return (int64_t)value; }
 #endif
 
-// One of ten bits (unprivileged manual, table "Format of result of FCLASS").
+// Returns one of ten bits (unprivileged manual, table "Format of result of FCLASS").
 TL_ALWAYS_INLINE uint64_t tl_fp_class(bool is_negative, uint64_t exponent, uint64_t exponent_max, uint64_t fraction, bool is_quiet) {
     if (exponent == exponent_max) {
         if (fraction != 0)

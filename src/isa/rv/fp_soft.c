@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every operation takes its operands apart into sign, exponent and a 64-bit significand whose top
-// bit is set, computes enough bits of the exact result in 128, folds the rest into one sticky bit,
-// and rounds once, in round_pack().
+// Every operation splits its operands into sign, exponent and a 64-bit significand whose top bit is
+// set. It computes enough bits of the exact result in 128, folds the rest into one sticky bit, and
+// rounds once, in round_pack().
 #include "isa/rv/fp_soft.h"
 
 #include "base/bits.h"
@@ -56,8 +56,8 @@ static number unpack(const layout *f, uint64_t bits) {
     return n;
 }
 
-// Whether the magnitude goes up, given the bit below the last one kept, whether anything is below
-// that, and the last bit kept.
+// Returns whether the magnitude goes up, given the bit below the last one kept, whether anything is
+// below that bit, and the last bit kept.
 static bool rounds_up(tl_rm rm, bool is_negative, bool half, bool rest, bool is_odd) {
     switch (rm) {
     case TL_RNE: return half && (rest || is_odd);
@@ -94,7 +94,8 @@ static uint64_t round_pack(const layout *f, bool is_negative, int32_t exponent, 
     bool is_subnormal = exponent < exponent_min;
     rounded r;
     if (is_subnormal) {
-        // Tiny unless rounding with unbounded exponent would carry into the normal range.
+        // The result is tiny unless rounding with unbounded exponent would carry into the normal
+        // range.
         const rounded unbounded = round_off(rm, is_negative, significand, rest, drop);
         const bool is_tiny = exponent < exponent_min - 1 || unbounded.kept >> (f->fraction_bits + 1) == 0;
         const uint32_t extra = (uint32_t)(exponent_min - exponent);
@@ -106,8 +107,7 @@ static uint64_t round_pack(const layout *f, bool is_negative, int32_t exponent, 
     }
     if (r.is_inexact)
         *flags |= TL_FP_NX;
-    // A kept hidden bit, and a carry out of the fraction, add one to the exponent field by
-    // themselves.
+    // A kept hidden bit, and a carry out of the fraction, each add one to the exponent field.
     uint64_t magnitude = r.kept;
     if (!is_subnormal) {
         const uint64_t below = (uint64_t)(exponent + f->bias - 1);
@@ -142,8 +142,8 @@ static uint64_t round_wide(const layout *f, wide w, tl_rm rm, uint8_t *flags) {
     return round_pack(f, w.is_negative, w.exponent - shift, (uint64_t)(w.bits >> 64), (uint64_t)w.bits != 0, rm, flags);
 }
 
-// Both have their top bits at 127 or 126 and at least 20 zero bits at the bottom, so that bits are
-// lost only where a sticky bit is as good.
+// Both have their top bits at 127 or 126 and at least 20 zero bits at the bottom. Bits are
+// therefore lost only where a sticky bit suffices.
 static uint64_t add_wide(const layout *f, wide a, wide b, tl_rm rm, uint8_t *flags) {
     a.bits >>= 1; // room for the carry
     a.exponent += 1;

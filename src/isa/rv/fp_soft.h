@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// IEEE 754-2008 binary32 and binary64 in integers, all five rounding modes of RISC-V, tininess
-// after rounding, canonical NaNs. It is the reference of the host's arithmetic and does what the
-// host cannot; see fp.h for when it is used. Operands and results are bit patterns; flags are added
-// to *flags, in the layout of fflags.
+// IEEE 754-2008 binary32 and binary64 in integers: all five rounding modes of RISC-V, tininess
+// after rounding, canonical NaNs. It is the reference of the host's arithmetic and computes what
+// the host cannot (fp.h). Operands and results are bit patterns. Flags are added to *flags, in the
+// layout of fflags.
 #ifndef TL_ISA_RV_FP_SOFT_H
 #define TL_ISA_RV_FP_SOFT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the rest of the machine asks about one decoded instruction: registers for the scoreboard,
-// where fetch runs end, the executable form, and its static share of the tallies. All of it follows
-// from the row: format, class and size.
+// Facts about one decoded instruction: registers for the scoreboard, ends of fetch runs, the
+// executable form, and its static share of the tallies. All of them follow from the row: format,
+// class and size.
 #include "isa/rv/insn.h"
 
 #include "model/bpred.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Translation and protection as the RISC-V privileged manual (1.12) has them: Sv39 and Sv48 page
-// tables, what mstatus permits, and physical memory protection. Memory asks through the row at the
-// end (model/isa.h).
+// Translation and protection of the RISC-V privileged manual (1.12): page tables of Sv39 and Sv48,
+// rights by mstatus, and physical memory protection. Memory asks through the row at the end
+// (model/isa.h).
 #include "isa/rv/regime.h"
 
 #include "isa/rv/csr.h"
@@ -13,7 +13,7 @@
 enum { PAGE_BITS = 12, LEVEL_BITS = 9, PPN_BITS = 44, ENTRY_BYTES = 8 };
 static const uint64_t PTE_RESERVED = UINT64_C(0x3ff) << 54; // Svnapot and Svpbmt are not there
 
-// TLBs keep the flags as an entry has them.
+// TLBs keep the flags in the bits that an entry has them in.
 _Static_assert((int)TL_PTE_R == (int)TL_PAGE_READ && (int)TL_PTE_W == (int)TL_PAGE_WRITE && (int)TL_PTE_X == (int)TL_PAGE_EXECUTE &&
                    (int)TL_PTE_U == (int)TL_PAGE_USER && (int)TL_PTE_D == (int)TL_PAGE_DIRTY && (int)TL_PTE_V == (int)TL_PAGE_VALID,
                "flags");
@@ -93,7 +93,7 @@ static void set_context(tl_hart *h, uint64_t satp) {
     h->regime = regime_of(satp, tl_rv(h)->csr.mstatus);
 }
 
-// A new root alone changes nothing until SFENCE.VMA. Of another mode nothing may stay.
+// A new root has no effect until SFENCE.VMA. Entries of another mode must not stay.
 void tl_rv_set_satp(tl_hart *h, uint64_t satp) {
     bool is_other_mode = h->context >> TL_SATP_MODE_LSB != satp >> TL_SATP_MODE_LSB;
     set_context(h, satp);
@@ -104,7 +104,7 @@ void tl_rv_set_satp(tl_hart *h, uint64_t satp) {
 // Physical memory protection, sec. 3.7. Ranges are whole pages (the grain is 4 KiB), and an access
 // within a line has one answer.
 
-// The addresses that entry i stands for. Sec. 3.7.1.1.
+// Returns the addresses of entry i. Sec. 3.7.1.1.
 static tl_stretch stretch_of(const tl_privileged *csr, uint32_t i) {
     const uint64_t grain_mask = (UINT64_C(1) << TL_PMP_GRAIN) - 1;
     uint32_t kind = csr->pmpcfg[i] >> TL_PMP_A_LSB & TL_PMP_A_MASK;
@@ -126,13 +126,13 @@ static bool has_locks(const tl_privileged *csr) {
     return (all & TL_PMP_L) != 0;
 }
 
-// Without system software there is no protection.
+// Protection exists only under system software.
 static bool permits(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t view, tl_stretch *ret_around) {
     const tl_privileged *csr = &tl_rv(h)->csr;
     const bool is_machine = view == TL_VIEW_M;
     const uint8_t needed = access == TL_ACCESS_FETCH ? TL_PMP_X : access == TL_ACCESS_LOAD ? TL_PMP_R : TL_PMP_W;
     tl_stretch around = {0, UINT64_MAX};
-    bool answer = is_machine; // what no entry matches
+    bool answer = is_machine; // without a matching entry
     if (!h->is_privileged || (is_machine && !has_locks(csr))) {
         *ret_around = around;
         return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What was assembled reads back as what was meant, through decoder and disassembler; constants are
-// run by the instructions' own bodies.
+// Assembled instructions read back the same through decoder and disassembler. The instructions' own
+// bodies run the code of constants.
 #include "isa/rv/assemble.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What writes of the privileged architecture's registers do besides storing a value.
+// Effects of writing registers of the privileged architecture, besides storing a value.
 #include <stdlib.h>
 #include <string.h>
 

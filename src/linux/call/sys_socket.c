@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The socket calls: layouts of addresses, messages and control data, and waiting. What a socket
-// does is its kind's (socket.h).
+// The socket calls: layouts of addresses, messages and control data, and waiting. Each kind of
+// socket has its own operations (socket.h).
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>

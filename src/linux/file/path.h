@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Which file a guest path means. The walk is our own, component by component over host directories
-// opened without following links, so that every rule below holds whatever links and `..` a path
-// contains; a path without links costs two host calls.
+// Names of guest paths and the files that they mean. The walk goes component by component over host
+// directories, which are opened without following links. Every rule below therefore holds for any
+// links and any `..` in a path. A path without links costs two host calls.
 //
-//   /proc /sys /dev                           made by the personality, never the host's (the virtual tree)
+//   /proc /sys /dev                           the personality's virtual tree, never the host's
 //   /etc/passwd group hostname hosts ...      the personality's as well, without --root
-//   /lib /lib64 /usr/lib                      absolute paths, only to read: SYSROOT's if it has the file, else as below
-//   /etc/ld.so.* /etc/localtime /etc/timezone SYSROOT's or nothing, so that no host setting shows (without --root)
-//   /tally/2/1/p  /tally/8/7/6/5/4/3/2/1/cwd  the folders of the first program and of the start, see tl_path_alias
-//   everything else                           the host's; under --root DIR, DIR is "/" and nothing outside can be named
+//   /lib /lib64 /usr/lib                      SYSROOT's if it has the file, else the host's
+//   /etc/ld.so.* /etc/localtime /etc/timezone SYSROOT's or nothing, without --root
+//   /tally/2/1/p  /tally/8/7/6/5/4/3/2/1/cwd  folders of the first program and of the start
+//   everything else                           the host's; under --root DIR, DIR is "/"
 //
-// Under --root, files of DIR win over SYSROOT, which then only serves what DIR lacks.
+// SYSROOT serves absolute paths that are only read. SYSROOT's settings in /etc hide the host's. See
+// tl_path_alias for /tally. Nothing outside DIR can be named under --root. Files of DIR win over
+// SYSROOT, which then serves only files that DIR lacks.
 #ifndef TL_OS_PATH_H
 #define TL_OS_PATH_H
 
@@ -32,10 +34,10 @@ typedef enum tl_tree {
 // number. A link whose text is not a path (pipe:[4]) sets *ret_is_magic.
 typedef int64_t tl_virtual_lookup_fn(void *ctx, const char *path, uint32_t *ret_mode, char *target, bool *ret_is_magic);
 
-// A folder of the host under a fixed name, so that what programs see of it does not depend on where
-// it lies. Each folder above it, as far as `name` has components, is the next component of the
-// name: `..` leads to the same place whether it is taken from the text or from the folder. What
-// lies further up keeps its own name.
+// A folder of the host under a fixed name, because programs must not depend on its place. Each
+// folder above it is the next component of the name, as far as `name` has components. `..`
+// therefore leads to the same place, taken from the text or from the folder. Folders further up
+// keep their own names.
 typedef struct tl_path_alias {
     const char *name; // "/tally/2/1/p"; its first component is TL_PATH_ALIASES
     char *host;       // canonical path below env's root; NULL: not used

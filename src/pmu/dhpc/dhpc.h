@@ -4,8 +4,8 @@
 // Xue, Xie, Song, "A new hardware performance counter based on RISC-V", 2021. Sections named here
 // are those of docs/dhpc.md, which gives the source of each rule.
 //
-//   hart: hpcc hpcm hpcr, FIFO --request, cancel--> round robin of a manager's port --> manager: up to 64 counters
-//                              <-----------------------data, one beat per counter------
+//   hart: hpcc hpcm hpcr, FIFO --request, cancel--> round robin of a manager's port --> manager
+//                              <---------data, one beat per counter, at most 64 counters
 //
 // Time. One cycle has these phases: (a) a client absorbs arrivals; (b) the register access of this
 // cycle sees the state after (a); (c) a request that may leave its client leaves. Ports then handle

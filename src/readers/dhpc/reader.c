@@ -4,11 +4,11 @@
 // complete and drained. Values stay in registers until the last has come, then go to memory. The
 // machine's own front-end executes the reader, and no cost is estimated. Passes repeat until one
 // causes no miss, often the second. The caches then hold code and results, and only the reader's
-// own instructions move counters. That pass counts.
+// own instructions move counters. The last pass counts.
 //
 // The truth of a value is the machine's tally at the first instruction boundary at or after the
-// cycle of sampling. That cycle follows from the fabric's latencies and the cycle of the write that
-// started the request. The fabric's own state is not used.
+// cycle of sampling. The cycle of sampling follows from the fabric's latencies and the cycle of the
+// write that started the request. The fabric's own state is not used.
 #include "readers/dhpc/reader.h"
 
 #include <stdio.h>

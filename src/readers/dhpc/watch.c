@@ -4,8 +4,8 @@
 // 9). A value counts from reset, and the reader subtracts nothing.
 //
 // The truth of a value is the machine's tally at the first instruction boundary at or after the
-// cycle of sampling. That cycle follows from the fabric's latencies and the cycle of the write that
-// started the request.
+// cycle of sampling. The cycle of sampling follows from the fabric's latencies and the cycle of the
+// write that started the request.
 #include "readers/dhpc/compare.h"
 #include "readers/dhpc/fabric_reader.h"
 #include "readers/dhpc/on.h"
@@ -99,7 +99,7 @@ static bool comes_before(const reading *a, const reading *b) {
     return a->manager != b->manager ? a->manager < b->manager : a->bit < b->bit;
 }
 
-// By manager and bit, in order of arrival; then split into requests.
+// Sorts readings by manager and bit, in order of arrival, and splits them into requests.
 static tl_status make_requests(own *o, tl_error *err) {
     for (uint32_t i = 1; i < o->n_readings; i++) {
         reading r = o->readings[i];

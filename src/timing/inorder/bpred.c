@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reset contents of the branch predictor; the rules themselves are inline in model/bpred.h.
+// Reset contents of the branch predictor. Its rules are inline in model/bpred.h.
 #include "model/bpred.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The table of results in flight; see model/in_flight.h. An open hash table over records that never
-// move, since front-ends keep their addresses. The first records and buckets are the arena's, the
-// others the host's.
+// The table of results in flight (model/in_flight.h): an open hash table over records. Records
+// never move, because front-ends keep their addresses. The first records and buckets are the
+// arena's, the others the host's.
 #include "model/in_flight.h"
 
 #include <stdlib.h>
@@ -67,8 +67,8 @@ static uint32_t bucket_of(const tl_pend_table *table, const tl_pend *pend) {
     return i;
 }
 
-// The host is out of memory in the middle of decoding. Forgetting results in flight would make
-// counts silently wrong.
+// The host has no memory in the middle of decoding. The process ends, because without results in
+// flight counts would be silently wrong.
 static void *or_die(void *memory) {
     if (!memory)
         abort();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The scoreboard of model/pipeline.h. Each class of instruction is one of three kinds: its result
-// is pipelined (ready L after issue, others go on), or it holds issue for a while (iterative units,
-// atomics, serializing instructions) and its result is ready when issue goes on, or it has no
-// result. A wait is charged to the source that is ready last; on a tie, to the first.
+// The scoreboard of model/pipeline.h. Each class of instruction is one of three kinds. A pipelined
+// result is ready L after issue, and others go on. Iterative units, atomics and serializing
+// instructions hold issue for a while, and the result is ready when issue goes on. The third kind
+// has no result. A wait is charged to the source that is ready last; on a tie, to the first.
 #include "model/pipeline.h"
 
 #include "base/bits.h"
