@@ -40,8 +40,9 @@ TL_MUST_CHECK TL_API tl_status tl_list_new(tl_list_kind kind, const char *glob, 
 // Events of one PMU. `pmu` is "NAME" (first preset) or "NAME:PRESET".
 TL_MUST_CHECK TL_API tl_status tl_list_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
 TL_API uint32_t tl_list_n_rows(const tl_list *list);
-TL_API void tl_list_row_at(const tl_list *list, uint32_t index, tl_list_row *ret_row); // text owned by the list
-TL_API void tl_list_free(tl_list *list);                                               // NULL is fine
+// Precondition: index < tl_list_n_rows. The list owns the text.
+TL_API void tl_list_row_at(const tl_list *list, uint32_t index, tl_list_row *ret_row);
+TL_API void tl_list_free(tl_list *list); // NULL is fine
 
 typedef enum tl_list_format {
     TL_LIST_TEXT,         // names and sentences
@@ -50,14 +51,17 @@ typedef enum tl_list_format {
     TL_LIST_MARKDOWN,     // a table
 } tl_list_format;
 
-TL_MUST_CHECK TL_API tl_status tl_list_write(const tl_list *list, tl_list_format format, FILE *stream, tl_error *err); // TL_EIO
+// TL_EIO: the stream cannot be written.
+TL_MUST_CHECK TL_API tl_status tl_list_write(const tl_list *list, tl_list_format format, FILE *stream, tl_error *err);
 
 // One PMU design, apart from its events.
 typedef struct tl_pmu_design {
-    uint32_t size;             // set by the caller to sizeof(tl_pmu_design)
-    const char *name;          // name for tl_describe_pmu
-    const char *title;         // "Distributed hardware performance counters"
-    const char *grant;         // NAME of the key os.NAME: "granted" lets programs use the design. "": no grant is needed or possible
+    uint32_t size;     // set by the caller to sizeof(tl_pmu_design)
+    const char *name;  // name for tl_describe_pmu
+    const char *title; // "Distributed hardware performance counters"
+    // The key os.<grant> with value "granted" lets programs use the design. "": no grant is needed
+    // or possible.
+    const char *grant;
     const char *grant_meaning; // one sentence, or ""
     bool has_cost;             // tl_describe_cost accepts the design
     bool is_read_at_end;       // tl_run_read_pmu accepts the design

@@ -51,7 +51,7 @@ typedef struct tl_compare_options {
     // several times. Each run uses these descriptors and files.
     tl_run_options run;
     const char *designs; // comma-separated names of tl_compare_design_at; NULL: all
-    const char *events;  // comma-separated names of tl_compare_event_at; NULL: the 16 default events
+    const char *events;  // comma-separated tl_compare_event_at names; NULL: the 16 default events
     // Machine time between two readings. 0: 100000, less for short programs. The interval grows if
     // a reading takes more than half of it.
     uint64_t interval_cycles;
@@ -91,10 +91,11 @@ typedef struct tl_compare_facts {
     uint32_t size;
     const char *program, *machine, *engine; // program: last part of the path
     const char *digest;                     // of the program, "xxh64:...", or NULL
-    const char *added;                      // settings added to the machine, "l2.counters=6, os.hpc=granted", or ""
+    // Settings added to the machine, "l2.counters=6, os.hpc=granted", or "".
+    const char *added;
     uint32_t n_harts, n_slices;
     uint64_t clock_hz;
-    uint64_t instructions, cycles; // of the run without a reader, program and modeled kernel together
+    uint64_t instructions, cycles; // of the run without a reader, modeled kernel included
     tl_end_reason reason;          // TL_END_MAX_INSNS, or the program's own end
     int status, signal;            // with TL_END_EXITED, TL_END_KILLED
     uint64_t max_insns, interval_cycles;
@@ -131,7 +132,7 @@ typedef struct tl_compare_design_row {
     // phase 0.
     uint64_t n_looks;                      // number of readings
     uint64_t look_instructions_x1000;      // mean instructions of a reading, in thousandths
-    uint64_t look_cycles_x1000;            // mean cycles of a reading, in thousandths, entry and return included
+    uint64_t look_cycles_x1000;            // mean, in thousandths, with entry and return
     uint64_t first_look_cycles;            // the first reading finds cold caches
     tl_compare_events_added by_reader;     // all readings together
     uint64_t run_instructions, run_cycles; // of the whole run, reader included
@@ -158,9 +159,12 @@ typedef struct tl_compare_value_row {
     uint32_t design;
     const char *event;
     bool has_value;
-    const char *reason;   // why there is no value, else ""
-    uint64_t value;       // value from the reader, scaled by the counted time if events share a counter
-    uint64_t truth;       // count of the machine at that instant of that run; both numbers include the reader's own events
+    const char *reason; // why there is no value, else ""
+    // The reader's value, scaled by the counted time if events share a counter.
+    uint64_t value;
+    // The machine's count at that instant of that run. Both numbers include the reader's own
+    // events.
+    uint64_t truth;
     uint64_t undisturbed; // count of the machine at the end of the run without a reader
     double error;         // (value - truth) / truth; 0 if both are 0, 1 if only truth is 0
     double time_counted;  // part of the time in which a counter counted the event; 1: always
@@ -184,8 +188,8 @@ typedef struct tl_compare_access_row {
     // TLBs are warm, and access is granted.
     uint64_t first_instructions, first_cycles, next_instructions, next_cycles;
     uint64_t l1d_accesses, l1d_misses, dtlb_accesses, uncached, l1i_misses; // of the next read
-    uint64_t first_setup_cycles;       // part of first_cycles spent in system calls, in kernel and firmware
-    uint64_t first_setup_instructions; // part of first_instructions
+    // The part of first_cycles and first_instructions in system calls, kernel and firmware.
+    uint64_t first_setup_cycles, first_setup_instructions;
 } tl_compare_access_row;
 
 TL_API uint32_t tl_comparison_n_accesses(const tl_comparison *comparison);
@@ -201,14 +205,16 @@ typedef enum tl_compare_outcome {
     TL_COMPARE_ACCESS_FAULT, // load access fault
     TL_COMPARE_OTHERS_VALUE, // a value that another context requested
 } tl_compare_outcome;
-TL_API const char *tl_compare_outcome_name(tl_compare_outcome outcome); // "value", "illegal instruction"
+// Returns "value", "illegal instruction" and so on.
+TL_API const char *tl_compare_outcome_name(tl_compare_outcome outcome);
 
 typedef struct tl_compare_privilege_row {
     uint32_t size;
     uint32_t design;
-    const char *mode;  // "M", "S", "U", "another process"
-    const char *grant; // state of the permission: "mcounteren=0", "useren=1", "page mapped for U", "PMP denies"
-    const char *what;  // the read, "csrr hpmcounter3"
+    const char *mode; // "M", "S", "U", "another process"
+    // State of the permission: "mcounteren=0", "useren=1", "page mapped for U", "PMP denies".
+    const char *grant;
+    const char *what; // the read, "csrr hpmcounter3"
     tl_compare_outcome outcome;
 } tl_compare_privilege_row;
 
@@ -237,10 +243,14 @@ TL_API void tl_comparison_state(const tl_comparison *comparison, uint32_t index,
 
 typedef struct tl_compare_fabric_row {
     uint32_t size;
-    uint32_t beat_cycles, n_harts, n_counters;                       // harts that read the same manager all the time
-    uint64_t empty_poll_x1000, trigger_poll_x1000, burst_read_x1000; // mean cycles of reading all counters, in thousandths
-    uint64_t max_wait_cycles, wait_bound_cycles;                     // longest wait for a grant; upper bound of that wait
-    const char *winner;                                              // the quickest way; "even" if the first two differ by at most 1 %
+    // n_harts read the same manager all the time.
+    uint32_t beat_cycles, n_harts, n_counters;
+    // Mean cycles of reading all counters, in thousandths.
+    uint64_t empty_poll_x1000, trigger_poll_x1000, burst_read_x1000;
+    // The longest wait for a grant, and the upper bound of that wait.
+    uint64_t max_wait_cycles, wait_bound_cycles;
+    // The quickest way; "even" if the first two differ by at most 1 %.
+    const char *winner;
 } tl_compare_fabric_row;
 
 TL_API uint32_t tl_comparison_n_fabrics(const tl_comparison *comparison);
@@ -252,9 +262,10 @@ TL_API void tl_comparison_fabric(const tl_comparison *comparison, uint32_t index
 typedef struct tl_compare_spread_row {
     uint32_t size;
     uint32_t design;
-    uint32_t n_events, n_counted;     // events watched; events among them that this design can count
+    uint32_t n_events, n_counted;     // events watched; events of them that this design can count
     double mean_error, largest_error; // over the events that happen, and over phases
-    uint64_t interval_cycles;         // interval of the facts, or longer if a reading took more than half of it
+    // The interval of the facts, or longer if a reading took more than half of it.
+    uint64_t interval_cycles;
 } tl_compare_spread_row;
 
 TL_API uint32_t tl_comparison_n_spreads(const tl_comparison *comparison);
@@ -266,7 +277,7 @@ typedef enum tl_compare_format {
     TL_COMPARE_TEXT, // tables for readers
     TL_COMPARE_JSON, // one object a line, schema "tally.compare/1" (docs/schema/compare-1.json)
     TL_COMPARE_CSV,  // long form: section,design,subject,quantity,value
-    TL_COMPARE_SVG,  // SVG picture: error against number of events, read cycles against fabric speed. Needs with_sweeps
+    TL_COMPARE_SVG,  // a picture: error by events, read cycles by fabric speed. Needs with_sweeps
 } tl_compare_format;
 
 // TL_EINVAL: an SVG picture of a comparison without sweeps. TL_EIO: the stream failed.

@@ -34,7 +34,7 @@ typedef struct tl_diff_row {
     const char *name;  // event or metric
     const char *scope; // as in tl_count
     bool is_metric;
-    bool has_before, has_after; // false: only the other result has it, or a metric that is not defined
+    bool has_before, has_after; // false: only the other result has it, or it is undefined
     double before, after;       // counts above 2^53 are rounded here and exact in reports
     double change_percent;      // of `before`; +-infinity when that is 0
     const char *failed_gate;    // gate that the row breaks, or NULL

@@ -24,22 +24,25 @@ typedef struct tl_reading tl_reading;
 typedef struct tl_reading_value {
     uint32_t size;     // set by the caller to sizeof(tl_reading_value)
     const char *unit;  // "hart0", "hart0.l1d", "l2.1"
-    const char *event; // "reads", "readmisses", "writes", "writemisses", "writebacks", "cycles", ...
+    const char *event; // "reads", "readmisses", "writes", "writebacks", "cycles", ...
     uint32_t manager;  // HPCManagerID that the reader requested
     uint32_t bit;      // of hpcm
     uint64_t value;    // value that the reader found in hpcr
     uint64_t truth;    // count of the machine in the cycle in which the counter was sampled
-    uint64_t program;  // count of the machine when the program stopped; truth - program belongs to the reader
+    // The machine's count when the program stopped. truth - program belongs to the reader.
+    uint64_t program;
 } tl_reading_value;
 
 // Simulated cost of the reading.
 typedef struct tl_reading_cost {
-    uint32_t size;                 // set by the caller to sizeof(tl_reading_cost)
-    uint64_t instructions, cycles; // of the counted reading; the readings before it warm the caches and do not count
+    uint32_t size; // set by the caller to sizeof(tl_reading_cost)
+    // Of the counted reading. The readings before it warm the caches and do not count.
+    uint64_t instructions, cycles;
     uint64_t requests, values;
-    uint64_t l1d_reads, l1d_writes, l1d_misses, l1i_misses; // caused by the counted reading; writes are the stores of the results
-    uint64_t warm_instructions, warm_cycles;                // of the readings that warm the caches
-    uint64_t trap_cycles;                                   // entry into machine mode, and MRET
+    // Caused by the counted reading. Writes are the stores of the results.
+    uint64_t l1d_reads, l1d_writes, l1d_misses, l1i_misses;
+    uint64_t warm_instructions, warm_cycles; // of the readings that warm the caches
+    uint64_t trap_cycles;                    // entry into machine mode, and MRET
 } tl_reading_cost;
 
 // The run must be a loaded TL_RUN_USER. The run may continue afterwards, and its counts then
@@ -49,10 +52,12 @@ typedef struct tl_reading_cost {
 TL_MUST_CHECK TL_API tl_status tl_run_read_pmu(tl_run *run, const char *pmu, tl_reading **ret_reading, tl_error *err);
 TL_API void tl_reading_free(tl_reading *reading); // NULL is fine
 
-TL_API const char *tl_reading_program(const tl_reading *reading);   // last part of the path
-TL_API uint64_t tl_reading_instructions(const tl_reading *reading); // retired by the program before the reading
+TL_API const char *tl_reading_program(const tl_reading *reading); // last part of the path
+// Returns the instructions that the program retired before the reading.
+TL_API uint64_t tl_reading_instructions(const tl_reading *reading);
 TL_API uint32_t tl_reading_n_values(const tl_reading *reading);
-TL_API void tl_reading_value_at(const tl_reading *reading, uint32_t index, tl_reading_value *ret_value); // index < tl_reading_n_values
+// Precondition: index < tl_reading_n_values.
+TL_API void tl_reading_value_at(const tl_reading *reading, uint32_t index, tl_reading_value *ret_value);
 TL_API void tl_reading_cost_of(const tl_reading *reading, tl_reading_cost *ret_cost);
 // Identity I1 over the values read: reads of all slices = misses of all L1 caches, upgrades and
 // prefetches included. Both are 0 if a counter of the identity is not built.

@@ -29,10 +29,12 @@ typedef enum tl_format {
 typedef struct tl_report_options {
     uint32_t size; // set by tl_report_options_init
     tl_format format;
-    unsigned detail;       // TEXT: 0 one screen, 1 every unit, 2 every count
-    bool is_quiet;         // TEXT: no heading and no closing lines
-    bool only_times;       // TEXT: no counts at all
-    bool with_host;        // JSON, CSV: host time and memory, too, because they differ between runs. TEXT always has them
+    unsigned detail; // TEXT: 0 one screen, 1 every unit, 2 every count
+    bool is_quiet;   // TEXT: no heading and no closing lines
+    bool only_times; // TEXT: no counts at all
+    // JSON and CSV print host time and memory, too, which differ between runs. TEXT always has
+    // them.
+    bool with_host;
     bool with_variance;    // PERF formats: the column or key for repeated runs; always 0 here
     const char *separator; // PERF_CSV; NULL: ","
 } tl_report_options;
@@ -43,14 +45,17 @@ typedef struct tl_report tl_report;
 
 // The caller keeps the stream. tl_report_end returns write errors of earlier calls.
 TL_MUST_CHECK TL_API tl_status tl_report_new(const tl_report_options *options, FILE *stream, tl_report **ret_report, tl_error *err);
-TL_API void tl_report_begin(tl_report *report, const tl_result *result);    // program and machine; counts of `result` are not used
-TL_API void tl_report_interval(tl_report *report, const tl_result *result); // from tl_run_interval, in order
+// Writes program and machine. Counts of `result` are not used.
+TL_API void tl_report_begin(tl_report *report, const tl_result *result);
+// Writes a result of tl_run_interval. Intervals come in order.
+TL_API void tl_report_interval(tl_report *report, const tl_result *result);
 // Adds a sentence about the run: a record, a row or a comment line, by format. TEXT ignores it. A
 // message before tl_report_begin follows the beginning. tl_report_free writes it if no report
 // begins.
 TL_API void tl_report_message(tl_report *report, const char *sentence);
-TL_MUST_CHECK TL_API tl_status tl_report_end(tl_report *report, const tl_result *result, tl_error *err); // totals; TL_EIO
-TL_API void tl_report_free(tl_report *report);                                                           // NULL is fine
+// Writes the totals. TL_EIO: the stream cannot be written.
+TL_MUST_CHECK TL_API tl_status tl_report_end(tl_report *report, const tl_result *result, tl_error *err);
+TL_API void tl_report_free(tl_report *report); // NULL is fine
 
 // Writes a complete report in one call.
 TL_MUST_CHECK TL_API tl_status tl_report_write(const tl_report_options *options, const tl_result *result, FILE *stream, tl_error *err);

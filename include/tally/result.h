@@ -27,7 +27,8 @@ typedef struct tl_count {
     const char *reason; // NULL when has_value
     // True for a count that a PMU would report (tl_run_options.pmu). The fields below then apply.
     bool is_pmu;
-    uint64_t enabled_ns, running_ns; // time wanted; time on a counter. `value` is scaled by their quotient
+    // The time wanted, and the time on a counter. `value` is scaled by their quotient.
+    uint64_t enabled_ns, running_ns;
     bool has_truth;
     double truth;
     bool has_error;        // false also if the truth is 0 and `value` is not
@@ -89,9 +90,11 @@ typedef struct tl_times {
 } tl_times;
 
 TL_API uint32_t tl_result_n_counts(const tl_result *result);
-TL_API void tl_result_count_at(const tl_result *result, uint32_t index, tl_count *ret_count); // index < tl_result_n_counts
+// Precondition: index < tl_result_n_counts.
+TL_API void tl_result_count_at(const tl_result *result, uint32_t index, tl_count *ret_count);
 TL_API uint32_t tl_result_n_regions(const tl_result *result);
-TL_API void tl_result_region_at(const tl_result *result, uint32_t index, tl_region_info *ret_region); // index < tl_result_n_regions
+// Precondition: index < tl_result_n_regions.
+TL_API void tl_result_region_at(const tl_result *result, uint32_t index, tl_region_info *ret_region);
 TL_API uint32_t tl_result_n_metrics(const tl_result *result);
 TL_API void tl_result_metric_at(const tl_result *result, uint32_t index, tl_metric_value *ret_metric);
 TL_API uint32_t tl_result_n_notes(const tl_result *result);

@@ -24,11 +24,11 @@
 
 TL_BEGIN_DECLS
 
-typedef enum tl_engine {
+typedef enum tl_engine {                // all engines count alike
     TL_ENGINE_FASTEST,                  // translate if the host can, else interp
-    TL_ENGINE_TRANSLATE,                // x86-64 code generated from guest code; TL_EINVAL on other hosts
+    TL_ENGINE_TRANSLATE,                // x86-64 code made from guest code; TL_EINVAL elsewhere
     TL_ENGINE_INTERP,                   // decoded blocks; runs on every host
-    TL_ENGINE_STEP,                     // one instruction at a time: the reference. All engines count alike
+    TL_ENGINE_STEP,                     // one instruction at a time: the reference
     TL_ENGINE_BLOCK = TL_ENGINE_INTERP, // older name
 } tl_engine;
 
@@ -56,22 +56,30 @@ enum { TL_MAX_REGIONS = 64 };
 
 typedef enum tl_host_symbols { // for Linux perf, which profiles the host
     TL_HOST_SYMBOLS_NONE,
-    TL_HOST_SYMBOLS_MAP,     // /tmp/perf-PID.map: a name for each piece of translated code
-    TL_HOST_SYMBOLS_JITDUMP, // jit-PID.dump in the current folder: names, the code itself and, as line numbers, guest addresses
+    TL_HOST_SYMBOLS_MAP, // /tmp/perf-PID.map: a name for each piece of translated code
+    // jit-PID.dump in the current folder: names, the code itself and, as line numbers, guest
+    // addresses.
+    TL_HOST_SYMBOLS_JITDUMP,
 } tl_host_symbols;
 
 typedef struct tl_run_options {
     uint32_t size; // set by tl_run_options_init
 
     // The program. Strings are copied by tl_run_new.
-    const char *program;     // path of a RISC-V executable (of `kind`, below); PATH is not searched
-    const char *const *argv; // arguments of the program, NULL-terminated; NULL: "./" and the last part of the path, alone
-    const char *const *env;  // "NAME=VALUE", NULL-terminated; NULL: empty. The caller's environment never reaches the program
-    const char *sysroot;     // folder of the dynamic loader and libraries; NULL: the folder of Debian's cross packages
-    const char *root;        // NULL: the program has the calling user's file access; else only files below this folder
-    bool allow_network;      // internet sockets; off by default
-    int std_fd[3];           // descriptors behind the program's 0, 1, 2; not closed. Default 0, 1, 2. TL_RUN_BARE, TL_RUN_BOOT: 0 and 1
-                             // are behind the serial port, -1: nothing
+    const char *program; // path of a RISC-V executable (of `kind`, below); PATH is not searched
+    // Arguments of the program, NULL-terminated. NULL: "./" and the last part of the path, alone.
+    const char *const *argv;
+    // "NAME=VALUE", NULL-terminated; NULL: empty. The caller's environment never reaches the
+    // program.
+    const char *const *env;
+    // Folder of the dynamic loader and libraries. NULL: the folder of Debian's cross packages.
+    const char *sysroot;
+    // NULL: the program has the calling user's file access. Otherwise only files below this folder.
+    const char *root;
+    bool allow_network; // internet sockets; off by default
+    // Descriptors behind the program's 0, 1, 2; not closed. Default 0, 1, 2. With TL_RUN_BARE and
+    // TL_RUN_BOOT, 0 and 1 are behind the serial port; -1: nothing.
+    int std_fd[3];
     // Called with one sentence per warning, such as the first use of an unsupported system call.
     // May be NULL.
     void (*warn)(void *ctx, const char *sentence);
@@ -83,15 +91,21 @@ typedef struct tl_run_options {
     void *ctx; // passed to both functions
 
     // The machine.
-    const char *machine;          // name from tl_list_new(TL_LIST_MACHINES), or path of a description; NULL: "rocket"
-    const char *const *overrides; // "key=value" with keys of the description, NULL-terminated, applied in order; NULL: none
+
+    // Name from tl_list_new(TL_LIST_MACHINES), or path of a description. NULL: "rocket".
+    const char *machine;
+    // "key=value" with keys of the description, NULL-terminated, applied in order. NULL: none.
+    const char *const *overrides;
     tl_engine engine;
 
     // Contents of the result. The machine counts everything in any case.
-    const char *events;  // comma-separated aliases, signal paths and globs; NULL: every event alias and every signal
-    const char *metrics; // comma-separated metrics, metric groups and globs; NULL with events NULL: the default group
-    bool per_hart;       // adds one count per hart to the sum
-    bool per_unit;       // adds one count per unit to the sum
+
+    // Comma-separated aliases, signal paths and globs. NULL: every event alias and every signal.
+    const char *events;
+    // Comma-separated metrics, metric groups and globs. NULL with events NULL: the default group.
+    const char *metrics;
+    bool per_hart; // adds one count per hart to the sum
+    bool per_unit; // adds one count per unit to the sum
 
     // Intervals: tl_run_advance stops at the end of each. tl_run_interval returns the counts.
     tl_interval interval;
@@ -104,15 +118,20 @@ typedef struct tl_run_options {
     // parameters, or a unique prefix. NULL: count everything.
     const char *roi_start, *roi_stop;
 
-    uint64_t max_insns; // ends the run after exactly so many retired instructions over all harts; 0: no limit
+    // Ends the run after exactly so many retired instructions over all harts. 0: no limit.
+    uint64_t max_insns;
 
     // TL_RUN_BARE: `program` is an ELF file linked to an address in RAM. Every hart enters it in
     // machine mode with the hart number in a0 and the device tree in a1. Only TL_RUN_USER uses
     // argv, env, sysroot, root and allow_network.
     tl_run_kind kind; // default TL_RUN_USER
     // TL_RUN_BOOT: paths. `program` is not used.
-    const char *bios;      // firmware, ELF or raw, at the start of RAM; NULL: OpenSBI (fw_jump) where Debian installs it
-    const char *kernel;    // Image or ELF at RAM + 2 MiB; NULL, with `bios`: the firmware alone, without initrd and append
+
+    // Firmware, ELF or raw, at the start of RAM. NULL: OpenSBI (fw_jump) where Debian installs it.
+    const char *bios;
+    // Image or ELF at RAM + 2 MiB. NULL, with `bios`: the firmware alone, without initrd and
+    // append.
+    const char *kernel;
     const char *initrd;    // or NULL
     const char *append;    // command line of the kernel, or NULL
     const char *disk;      // raw image behind a virtio block device, or NULL; TL_RUN_BARE, too
@@ -207,12 +226,16 @@ TL_API void tl_run_progress(const tl_run *run, tl_progress *ret_progress); // ch
 typedef struct tl_host_profile {
     uint32_t size; // set by the caller to sizeof(tl_host_profile)
     uint64_t n_samples;
-    uint64_t translated;  // in code generated from guest code
-    uint64_t models;      // in calls from such code, and all of an interpreter: misses, page walks, rare instructions, code lookup
+    uint64_t translated; // in code generated from guest code
+    // In functions that generated code calls, and in all of an interpreter: misses, page walks,
+    // rare instructions, code lookup.
+    uint64_t models;
     uint64_t translation; // decoding and translating
-    uint64_t stepping;    // executing one instruction at a time: up to a limit, to an overflow, or with TL_ENGINE_STEP
+    uint64_t stepping;    // executing one instruction at a time, for example up to a limit
     uint64_t system;      // outside of harts: system calls, devices, counters read by intervals
-    uint64_t interpreted; // in blocks that ran too rarely for translation, and in calls from them; models excludes these
+    // In blocks that ran too rarely for translation, and in functions that they call. models
+    // excludes these.
+    uint64_t interpreted;
 } tl_host_profile;
 
 TL_API void tl_run_host_profile(const tl_run *run, tl_host_profile *ret_profile);
