@@ -20,7 +20,7 @@ typedef struct rig {
     uint64_t *x;
 } rig;
 
-// Frames of the test: where the last one stands, and what it saved. A NULL handler refuses.
+// Frames of the test: where the last one stands, and what it saved.
 static uint64_t frame_sp;
 static tl_signal_saved frame;
 static uint32_t n_pushed;
@@ -145,9 +145,7 @@ static void test_a_full_alternate_stack_ends_in_sigsegv(void **state) {
             assert_int_equal(tl_signal_deliver(&r->thread, 0), TL_DELIVERY_HANDLER);
             assert_int_equal(frame_sp, ALT + 16);
         } else {
-            r->thread.is_stop_pending = false;
-            is_refused = true; // the second frame, that of SIGSEGV, is never asked for
-            r->process.is_ending = true;
+            r->process.is_ending = true; // the rig cannot end it
             assert_int_equal(tl_signal_deliver(&r->thread, 0), TL_DELIVERY_GONE);
             assert_int_equal(n_pushed, 0);
             assert_int_equal(r->process.fault.signal, SIGSEGV);
@@ -171,6 +169,22 @@ static void test_autodisarm_takes_the_alternate_stack_away_for_the_handler(void 
     assert_int_equal(r->thread.altstack_vaddr, ALT);
     assert_int_equal(r->thread.altstack_bytes, ALT_BYTES);
     assert_int_equal(r->thread.altstack_flags, TL_SS_AUTODISARM);
+    rig_free(r);
+}
+
+// Linux counts a stack pointer at the very top as on the stack, and one at the bottom as not on it.
+static void test_the_alternate_stack_has_a_top_and_a_bottom(void **state) {
+    (void)state;
+    rig *r = rig_new(true);
+    assert_int_equal(tl_on_altstack(&r->thread, STACK), SS_DISABLE);
+    set_altstack(r, 0);
+    assert_int_equal(tl_on_altstack(&r->thread, ALT - 1), 0);
+    assert_int_equal(tl_on_altstack(&r->thread, ALT), 0);
+    assert_int_equal(tl_on_altstack(&r->thread, ALT + 1), SS_ONSTACK);
+    assert_int_equal(tl_on_altstack(&r->thread, ALT + ALT_BYTES), SS_ONSTACK);
+    assert_int_equal(tl_on_altstack(&r->thread, ALT + ALT_BYTES + 1), 0);
+    set_altstack(r, TL_SS_AUTODISARM);
+    assert_int_equal(tl_on_altstack(&r->thread, ALT + 1), 0);
     rig_free(r);
 }
 
@@ -362,6 +376,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_the_alternate_stack_is_used_from_its_top_when_asked),
     cmocka_unit_test(test_a_full_alternate_stack_ends_in_sigsegv),
     cmocka_unit_test(test_autodisarm_takes_the_alternate_stack_away_for_the_handler),
+    cmocka_unit_test(test_the_alternate_stack_has_a_top_and_a_bottom),
     cmocka_unit_test(test_masks_and_flags_of_an_action),
     cmocka_unit_test(test_a_handler_leaves_with_the_alternate_stack_that_its_frame_names),
     cmocka_unit_test(test_a_frame_of_riscv_is_as_linux_lays_it_out),
