@@ -12,13 +12,15 @@
 #include "mem/replacement.h"
 
 static const uint32_t TL_NO_WAY = UINT32_MAX;
-static const uint32_t TL_NO_TAG = UINT32_MAX; // of an invalid way; no line's number, since memory.c refuses RAM that reaches so far
+// Tag of an invalid way. No line has this number, because memory.c refuses RAM that large.
+static const uint32_t TL_NO_TAG = UINT32_MAX;
 
 typedef struct tl_cache {
     uint32_t *tags;   // [way] line numbers: physical addresses without the bits within the line
     uint64_t *stamps; // [way] what the policy goes by, see replacement.h
-    uint64_t *uses;   // [way] where a use leaves its stamp: stamps, or cells that nobody reads when the policy does not see hits
-    uint64_t *clock;  // where stamps come from
+    // [way] A use stamps this cell: stamps, or a cell without a reader if the policy ignores hits.
+    uint64_t *uses;
+    uint64_t *clock; // where stamps come from
     uint64_t random;
     uint32_t ways, set_mask, line_log2, set_shift;
     uint32_t n_invalid; // ways that hold no line
@@ -86,7 +88,8 @@ static inline void tl_cache_touch(tl_cache *cache, uint32_t way) { // a use
 uint32_t tl_cache_choose_any(tl_cache *cache, uint32_t first_way);
 static inline uint32_t tl_cache_choose(tl_cache *cache, uint64_t line) {
     uint32_t first = tl_cache_first_way(cache, line);
-    if (TL_LIKELY(cache->n_invalid == 0 && cache->ways == 8 && cache->policy == TL_REPLACE_LRU)) // most caches
+    // Most caches are of this kind.
+    if (TL_LIKELY(cache->n_invalid == 0 && cache->ways == 8 && cache->policy == TL_REPLACE_LRU))
         return first + tl_replacement_oldest(cache->stamps + first, 8);
     return tl_cache_choose_any(cache, first);
 }
@@ -97,7 +100,8 @@ static inline void tl_cache_fill(tl_cache *cache, uint32_t way, uint64_t line) {
     cache->stamps[way] = ++*cache->clock;
 }
 
-static inline void tl_cache_drop(tl_cache *cache, uint32_t way) { // a valid way becomes invalid; its place in the order of use stays
+// A valid way becomes invalid. Its place in the order of use stays.
+static inline void tl_cache_drop(tl_cache *cache, uint32_t way) {
     cache->tags[way] = TL_NO_TAG;
     cache->n_invalid += 1;
 }

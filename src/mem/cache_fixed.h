@@ -15,14 +15,16 @@ static inline bool tl_cache_is_fixed(const tl_cache *cache) {
 TL_ALWAYS_INLINE uint32_t tl_cache_first_way_fixed(const tl_cache *cache, uint64_t line) {
     return ((uint32_t)(line >> TL_FIXED_LINE_LOG2) & cache->set_mask) * TL_FIXED_WAYS;
 }
-TL_ALWAYS_INLINE uint32_t tl_cache_match_fixed(const tl_cache *cache, uint64_t line) { // a bit for the way of the set that holds the line
+// Returns a bit for the way of the set that holds the line.
+TL_ALWAYS_INLINE uint32_t tl_cache_match_fixed(const tl_cache *cache, uint64_t line) {
     return tl_match_eight(cache->tags + tl_cache_first_way_fixed(cache, line), (uint32_t)(line >> TL_FIXED_LINE_LOG2));
 }
 TL_ALWAYS_INLINE uint32_t tl_cache_find_fixed(const tl_cache *cache, uint64_t line) {
     uint32_t hits = tl_cache_match_fixed(cache, line);
     return hits == 0 ? TL_NO_WAY : tl_cache_first_way_fixed(cache, line) + (uint32_t)__builtin_ctz(hits);
 }
-TL_ALWAYS_INLINE uint32_t tl_cache_choose_fixed(const tl_cache *cache, uint64_t line) { // no way is invalid
+// Precondition: no way is invalid.
+TL_ALWAYS_INLINE uint32_t tl_cache_choose_fixed(const tl_cache *cache, uint64_t line) {
     uint32_t first = tl_cache_first_way_fixed(cache, line);
     return first + tl_replacement_oldest(cache->stamps + first, TL_FIXED_WAYS);
 }

@@ -19,7 +19,9 @@
 typedef struct tl_contender { // of a hart, as far as it matters to its access under way
     const tl_hart *h;
     bool is_permitted; // the access does not wait
-    bool is_reaching;  // the access is from tl_mem_port.reach_load or reach_store: the caller may use the line again without a call
+    // The access is from tl_mem_port.reach_load or reach_store, whose caller may use the line again
+    // without a call.
+    bool is_reaching;
 } tl_contender;
 
 // Returns whether another hart may still make an access that comes before an access of this hart.

@@ -20,8 +20,9 @@ typedef struct tl_channel {
 
 typedef struct tl_dram {
     uint32_t line_log2, channel_mask, bank_mask, banks_log2;
-    uint32_t row_shift;     // an address without the bits within a row, and without those of the channel
-    uint32_t row_cycles[3]; // of a row that is open, that is not but nor is another, and of any other
+    uint32_t row_shift; // drops the bits within a row, and those of the channel
+    // Of an open row; of a closed row in a bank without an open one; of any other.
+    uint32_t row_cycles[3];
     uint32_t busy_cycles;
     tl_channel channels[TL_MAX_MEM_CHANNELS];
 } tl_dram;

@@ -21,7 +21,8 @@ TL_ALWAYS_INLINE uint32_t miss(tl_hart_mem *hm, uint64_t line) {
     h->tally[TL_S_L1I_MISS] += 1;
     tl_l2_reply reply = tl_l2_get_fixed(client, line, tl_l2_find_fixed(client->l2, line), h->now);
     tl_stall(h, TL_S_HART_CYC_FETCH, reply.cycles);
-    if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0)) // the request may have left the set with an invalid way
+    // The request may have left the set with an invalid way.
+    if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0))
         way = tl_cache_choose(&l1->cache, line);
     tl_l1_line *held = &l1->lines[way];
     if (TL_LIKELY(held->state != TL_LINE_I)) {
@@ -47,6 +48,7 @@ bool tl_fetch_fixed(tl_hart *h, uint64_t vaddr) {
         way = miss(hm, line);
     else
         tl_cache_touch(&l1->cache, way);
-    tl_slot_show_fetch_line(hm, vaddr, at.paddr, way, at.entry, true); // hides what showed the way before
+    // The new slot hides the one that showed the way before.
+    tl_slot_show_fetch_line(hm, vaddr, at.paddr, way, at.entry, true);
     return true;
 }

@@ -36,7 +36,8 @@ void tl_l1d_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, tl_l2_reply reply
     held->is_contested = reply.is_contested;
 }
 
-static bool has_next(const tl_l1 *l1, uint64_t next) { // or lies in another page, whose owner is unknown
+// Returns whether the next line is here, or in another page, whose owner is unknown.
+static bool has_next(const tl_l1 *l1, uint64_t next) {
     return (next & ~tl_page_mask(0)) == 0 || tl_cache_find(&l1->cache, next) != TL_NO_WAY;
 }
 

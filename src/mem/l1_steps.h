@@ -24,8 +24,8 @@ TL_ALWAYS_INLINE bool tl_l1d_evicts_data(tl_hart_mem *hm, uint32_t way) {
     return true;
 }
 
-TL_ALWAYS_INLINE void tl_l1i_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply,
-                                  bool is_prefetch) { // the way is free
+// Precondition: the way is free.
+TL_ALWAYS_INLINE void tl_l1i_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply, bool is_prefetch) {
     tl_l1 *l1 = &hm->l1i;
     tl_cache_fill(&l1->cache, way, line);
     uint64_t page = (line - TL_RAM_BASE_PADDR) >> TL_PAGE_BITS;

@@ -12,7 +12,7 @@
 #include "mem/cache.h"
 #include "mem/dram.h"
 
-enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M }; // states of a line in a client; in an instruction cache I or S
+enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M }; // in a client; in an instruction cache I or S
 
 typedef struct tl_l2 tl_l2;
 typedef struct tl_l2_client tl_l2_client;
@@ -41,7 +41,8 @@ struct tl_l2_client { // the owner's; first member of its struct
     uint32_t bit;   // in tl_l2_line.sharers
 };
 
-typedef struct tl_l2_line {               // the directory: exact, since clients tell when they drop a line
+// The directory. It is exact, because clients tell when they drop a line.
+typedef struct tl_l2_line {
     uint32_t sharers : TL_L2_MAX_CLIENTS; // that hold the line, tl_l2_client.bit
     bool is_owned : 1;                    // the only data cache among them holds it in E or M
     bool is_dirty : 1, is_prefetched : 1;
@@ -84,7 +85,8 @@ void tl_l2_add_client(tl_l2 *l2, tl_l2_client *client, tl_l2_client_kind kind);
 static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line);
 
 // Requests of a client for a line that it does not hold. `found` is the result of tl_l2_find.
-tl_l2_reply tl_l2_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time); // instructions
+// For instructions.
+tl_l2_reply tl_l2_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time);
 tl_l2_reply tl_l2_acquire_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time);
 tl_l2_reply tl_l2_acquire_to_write(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time);
 // A request of a client's prefetcher. The client does not wait.
@@ -93,15 +95,19 @@ tl_l2_reply tl_l2_prefetch_to_read(tl_l2_client *client, const tl_agent *agent, 
 // A data cache asks to write the line that it holds in S. Returns the cycles waited.
 uint64_t tl_l2_acquire_permission(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t l2_way, uint64_t time);
 
-typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma; // a device reads the line, writes all of it, writes some
+// A device reads the line, writes all of it, or writes part of it.
+typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma;
 void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint64_t time);
 
 // Rare steps.
-void tl_l2_share_owner(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why); // it keeps a copy
+// The owner keeps a copy.
+void tl_l2_share_owner(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why);
 void tl_l2_take_from_owner(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why,
                            uint64_t time); // the same, for the sake of this client
-void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time); // their copies go
-void tl_l2_take_back(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line); // every copy goes: the L2 is inclusive
+// Copies of other data caches go.
+void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time);
+// Every copy goes, because the L2 is inclusive.
+void tl_l2_take_back(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line);
 
 // Three requests in the order of the first rows of unit link. A request hits, hits with a copy in
 // another client, or misses.
@@ -255,7 +261,8 @@ static inline void tl_l2_release_data(tl_l2_client *client, uint64_t line, uint3
     tl_cache_touch(&slice->cache, l2_way - slice->first_way);
 }
 
-TL_ALWAYS_INLINE void tl_l2_release_fetch(tl_l2_client *client, uint32_t l2_way) { // an instruction cache dropped it
+// An instruction cache dropped the line.
+TL_ALWAYS_INLINE void tl_l2_release_fetch(tl_l2_client *client, uint32_t l2_way) {
     tl_l2_remove_sharer(&client->l2->lines[l2_way], client);
 }
 

@@ -68,7 +68,8 @@ static tl_status check(const tl_config *config, tl_error *err) {
     return status;
 }
 
-enum { UNIT_L1I, UNIT_L1D, UNIT_ITLB, UNIT_DTLB, UNIT_L2TLB, UNITS_PER_HART, UNIT_L2 = 64 }; // numbers of the random sequences
+// Numbers of the random sequences.
+enum { UNIT_L1I, UNIT_L1D, UNIT_ITLB, UNIT_DTLB, UNIT_L2TLB, UNITS_PER_HART, UNIT_L2 = 64 };
 
 static uint64_t seed_of(const tl_memory *m, uint32_t hart, uint32_t unit) {
     return tl_replacement_seed(m->config.seed, unit == UNIT_L2 ? UNIT_L2 + hart : hart * UNITS_PER_HART + unit);
@@ -117,7 +118,8 @@ static uint64_t *new_stamps(tl_arena *arena, const tl_hart *h, uint32_t n_stamps
 static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart *h) {
     const tl_config *config = &m->config;
     uint32_t l1d_ways = sets_of(&config->l1d) * config->l1d.ways, l1i_ways = sets_of(&config->l1i) * config->l1i.ways;
-    uint32_t l1d_stamp = 8, l1i_stamp = l1d_stamp + l1d_ways, dtlb_stamp = l1i_stamp + l1i_ways; // from 8: a set of 8 in one host line
+    // From 8, because a set of 8 then lies in one host line.
+    uint32_t l1d_stamp = 8, l1i_stamp = l1d_stamp + l1d_ways, dtlb_stamp = l1i_stamp + l1i_ways;
     uint32_t itlb_stamp = dtlb_stamp + config->dtlb.entries, n_stamps = itlb_stamp + config->itlb.entries;
     static const l1_kind data = {&tl_l1d_client, TL_L2_DATA_CACHE, TL_AGENT_HART_DATA, UNIT_L1D};
     static const l1_kind fetch = {&tl_l1i_client, TL_L2_INSTRUCTION_CACHE, TL_AGENT_HART_FETCH, UNIT_L1I};
@@ -275,7 +277,8 @@ bool tl_memory_dma(tl_memory *m, const tl_agent *agent, uint64_t paddr, uint64_t
     }
     if (is_write)
         tl_memory_break_reservations(m, paddr, size_bytes);
-    for (uint32_t i = 0; is_code && i < m->n_harts; i++) // decoded code of the page is to be compared
+    // Each hart compares its decoded code of the page.
+    for (uint32_t i = 0; is_code && i < m->n_harts; i++)
         m->harts[i].h->code_generation += 1;
     return true;
 }

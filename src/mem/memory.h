@@ -32,7 +32,8 @@ typedef struct tl_page_slot {
 } tl_page_slot;
 enum { TL_PAGE_SLOTS = 128 }; // of one view
 
-typedef struct tl_slot_set { // data slots of one view that rest on rights that software may take back
+// Data slots of one view that rest on rights that software may take back.
+typedef struct tl_slot_set {
     uint64_t words[TL_DATA_SLOTS / 64];
     bool has_any;
 } tl_slot_set;
@@ -41,14 +42,16 @@ struct tl_hart_mem { // h->mem
     tl_memory *memory;
     tl_hart *h;
     uintptr_t host_minus_paddr; // of RAM
-    tl_range open[2][3];        // [in machine mode][tl_access]: RAM known to be open to the access; other addresses call
-                                // tl_protection_ask
+    // [in machine mode][tl_access]: RAM known to be open to the access. Other addresses call.
+    tl_range open[2][3];
+    // tl_protection_ask
     tl_l1 l1i, l1d;
     tl_first_tlb itlb, dtlb;
     tl_tlb l2tlb;
     uint64_t l2tlb_clock;
-    tl_slot_set user_slots;            // of view S, for pages of programs
-    tl_slot_set code_slots[TL_VIEW_M]; // of views U and S, for executable pages without TL_PAGE_READ
+    tl_slot_set user_slots; // of view S, for pages of programs
+    // Of views U and S, for executable pages without TL_PAGE_READ.
+    tl_slot_set code_slots[TL_VIEW_M];
     tl_contender contender;
     tl_agent walker; // agent of page-table accesses, which go through l1d
     _Alignas(64) tl_page_slot page_slots[TL_N_VIEWS * TL_PAGE_SLOTS];
@@ -58,14 +61,16 @@ struct tl_memory {
     tl_config config;
     uint8_t *ram;
     uint64_t ram_bytes;
-    bool is_fixed;       // L1Ds and L2 are of the fixed geometry (cache_fixed.h), the L2 is one slice, and neither prefetches
+    // L1Ds and L2 are of the fixed geometry (cache_fixed.h), the L2 is one slice, and no cache
+    // prefetches.
+    bool is_fixed;
     bool is_fixed_fetch; // and L1Is likewise
     uint32_t n_harts, line_log2;
     uint32_t reserving;            // harts that may have a reservation, a bit for each
     uint64_t *bus, *dma;           // tallies
     uint64_t *links[TL_MAX_HARTS]; // tallies
     const tl_bus *devices;         // addresses outside RAM; NULL: no device
-    uint8_t *fetched_pages;        // a bit for each page of RAM that was ever in an instruction cache
+    uint8_t *fetched_pages;        // a bit for each RAM page that was ever in an L1I
     tl_l2 l2;
     tl_hart_mem harts[TL_MAX_HARTS];
 };
@@ -89,8 +94,10 @@ void tl_slot_show_fetch(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_
 // Precondition: the access was permitted. Returns the filled page slot. NULL: the page does not
 // qualify (tl_page_slot).
 const tl_page_slot *tl_page_slot_show(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t entry);
-void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way);            // the line is no longer writable
-void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry); // the entry of the DTLB is about to be dropped; slots.h has more
+// The line is not writable any more.
+void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way);
+// The entry of the DTLB is about to be dropped; slots.h has more.
+void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry);
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry);
 void tl_slots_hide_view(tl_hart_mem *hm, uint32_t view);
 void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view);
@@ -130,7 +137,8 @@ bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translat
 // was done, because the access needs the walker, traps, or has the rights of another view.
 const tl_page_slot *tl_translate_page_load(tl_hart_mem *hm, uint64_t vaddr);
 const tl_page_slot *tl_translate_page_store(tl_hart_mem *hm, uint64_t vaddr);
-bool tl_access_fault(tl_hart_mem *hm, uint64_t vaddr, tl_access access); // records the fault, returns false
+// Records the fault and returns false.
+bool tl_access_fault(tl_hart_mem *hm, uint64_t vaddr, tl_access access);
 void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all);
 
 // Returns the TL_PAGE_USER bit of the pages of a view. TL_VIEW_M has no pages, so its result

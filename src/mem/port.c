@@ -93,8 +93,8 @@ static void look_up_pieces(tl_hart_mem *hm, const span *s, tl_use use) {
     count_lookups(h, use, 1);
     for (int i = 0; i < 2; i++) {
         const piece *p = &s->pieces[i];
-        if (p->at.entry == TL_NO_ENTRY ||
-            tl_tlb_matches(&hm->dtlb.tlb, p->at.entry, p->vaddr)) // the other piece may have replaced the entry
+        // The other piece may have replaced the entry.
+        if (p->at.entry == TL_NO_ENTRY || tl_tlb_matches(&hm->dtlb.tlb, p->at.entry, p->vaddr))
             (void)access_line(hm, p, use);
         else
             access_cache(hm, p->at.paddr, use);

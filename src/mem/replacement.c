@@ -41,7 +41,8 @@ static uint32_t drawn(uint64_t *random, uint32_t ways) { // xorshift64 (Marsagli
     return (uint32_t)((x >> 32) % ways);
 }
 
-uint64_t tl_replacement_seed(uint64_t machine_seed, uint32_t unit_index) { // splitmix64 (Steele et al. 2014)
+// The generator is splitmix64 (Steele et al. 2014).
+uint64_t tl_replacement_seed(uint64_t machine_seed, uint32_t unit_index) {
     uint64_t z = machine_seed + (unit_index + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);

@@ -14,7 +14,8 @@
 #include "base/bits.h"
 #include "model/config.h"
 
-enum { TL_WAY_BITS = 10 }; // at most 1024 ways; the key leaves 51 bits of a stamp, enough for any run
+// At most 1024 ways. The key leaves 51 bits of a stamp, enough for any run.
+enum { TL_WAY_BITS = 10 };
 
 static inline bool tl_replacement_sees_hits(tl_replacement policy) { return policy == TL_REPLACE_LRU || policy == TL_REPLACE_PLRU; }
 

@@ -11,7 +11,8 @@ typedef struct tl_server {
     uint64_t start, until;
 } tl_server;
 
-static inline uint64_t tl_server_occupy(tl_server *server, uint64_t time, uint32_t busy_cycles) { // returns the cycles waited
+// Returns the cycles waited.
+static inline uint64_t tl_server_occupy(tl_server *server, uint64_t time, uint32_t busy_cycles) {
     uint64_t wait = time >= server->start && time < server->until ? server->until - time : 0;
     server->start = time + wait;
     server->until = server->start + busy_cycles;

@@ -100,7 +100,8 @@ TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, 
     uint64_t mask = tlb->masks[entry], page = tlb->vaddrs[entry];
     bool is_user = (tlb->pages[entry].flags & TL_PAGE_USER) != 0, is_small = tlb->pages[entry].level == 0;
     uint32_t line_log2 = hm->h->line_log2, n_words = TL_PAGE_LINE_WORDS, word = 0;
-    uint32_t first = 0, last = n_slots - PLACES; // a large page may have slots at every multiple of PLACES
+    // A large page may have slots at every multiple of PLACES.
+    uint32_t first = 0, last = n_slots - PLACES;
     if (is_small) {
         first = last = (uint32_t)(page >> line_log2) & (n_slots - 1) & ~(uint32_t)(PLACES - 1);
         word = (uint32_t)(page >> line_log2) / 64 % TL_PAGE_LINE_WORDS;
@@ -121,7 +122,8 @@ TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, 
 
 void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry) {
     const tl_page *page = &hm->dtlb.tlb.pages[entry];
-    uint32_t view = page->flags & TL_PAGE_USER ? TL_VIEW_U : TL_VIEW_S; // the only view in which the page may have page slots
+    // The page may have page slots in this view only.
+    uint32_t view = page->flags & TL_PAGE_USER ? TL_VIEW_U : TL_VIEW_S;
     if (TL_LIKELY(page->level == 0)) {
         tl_page_slot *slot = tl_page_slot_of(hm, view, page->vaddr);
         if (slot->read_page == page->vaddr)

@@ -17,8 +17,8 @@ TL_ALWAYS_INLINE void tl_slot_hide_data(tl_hart_mem *hm, uint32_t way) {
     slot->write_tag |= gone;
 }
 
-TL_ALWAYS_INLINE void tl_line_remember(tl_tlb *tlb, uint32_t entry,
-                                       uint64_t line_number) { // a slot shows the line: the slot is cleared with the page
+// A slot shows the line. The slot is cleared with the page.
+TL_ALWAYS_INLINE void tl_line_remember(tl_tlb *tlb, uint32_t entry, uint64_t line_number) {
     tlb->lines[entry][line_number / 64 % TL_PAGE_LINE_WORDS] |= UINT64_C(1) << line_number % 64;
 }
 

@@ -96,7 +96,7 @@ void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_page *page) {
     tlb->vaddrs[entry] = page->vaddr;
     tlb->masks[entry] = tl_page_mask(page->level);
     tlb->stamps[entry] = ++*tlb->clock;
-    if (TL_LIKELY(tlb->n_eights != 0)) // the replaced entry was the oldest of its eight in most calls
+    if (TL_LIKELY(tlb->n_eights != 0)) // usually the oldest of its eight was replaced
         tl_tlb_find_oldest(tlb, entry / 8);
     if (page->level > 0)
         tlb->n_large += 1;

@@ -20,7 +20,9 @@ enum {
 };
 static const uint32_t TL_NO_ENTRY = UINT32_MAX;
 
-typedef struct tl_tlb_oldest { // of eight neighboring entries, as found last. Stamps grow only: while this one is the entry's, so it is
+// The oldest of eight neighboring entries, as found last. It stays the oldest while its stamp is
+// the entry's, because stamps only grow.
+typedef struct tl_tlb_oldest {
     uint64_t stamp;
     uint32_t entry;
 } tl_tlb_oldest;
@@ -29,17 +31,20 @@ typedef struct tl_tlb {
     uint64_t *vaddrs; // of the pages; an invalid entry's never matches
     uint64_t *masks;  // the address bits that name the page
     tl_page *pages;
-    uint64_t (*lines)[TL_PAGE_LINE_WORDS]; // for the owner: lines of the page it may have to forget with the entry
-    uint64_t *stamps, *uses, *clock;       // as in tl_cache
+    // The owner's: lines of the page that it may have to forget with the entry.
+    uint64_t (*lines)[TL_PAGE_LINE_WORDS];
+    uint64_t *stamps, *uses, *clock; // as in tl_cache
     uint64_t random;
     uint32_t entries, ways, set_mask, n_levels;
     uint32_t n_invalid; // entries that hold no page
     uint32_t n_large;   // valid entries of a level above 0
     tl_replacement policy;
-    uint32_t hints[TL_TLB_HINTS];     // by page number: where it was found last
-    uint16_t n_hashed[TL_TLB_FILTER]; // by page number: valid entries of level 0, so that most misses need no search
+    uint32_t hints[TL_TLB_HINTS]; // by page number: where it was found last
+    // Valid entries of level 0 by page number, so that most misses need no search.
+    uint16_t n_hashed[TL_TLB_FILTER];
     tl_tlb_oldest oldest[TL_TLB_EIGHTS];
-    uint32_t n_eights; // of `oldest`: where it serves, in a fully associative TLB whose policy is an order of stamps; else 0
+    // Of `oldest`, in a fully associative TLB whose policy is an order of stamps; otherwise 0.
+    uint32_t n_eights;
 } tl_tlb;
 
 bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *uses,
@@ -74,7 +79,8 @@ TL_ALWAYS_INLINE uint32_t tl_tlb_find_in_four(const tl_tlb *tlb, uint64_t vpage)
 #ifdef __SSE2__
     const __m128i *pairs = (const __m128i *)(const void *)vaddrs, wanted = _mm_set1_epi64x((int64_t)vpage);
     __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(pairs), wanted), high = _mm_cmpeq_epi32(_mm_loadu_si128(pairs + 1), wanted);
-    uint32_t halves = (uint32_t)_mm_movemask_epi8(_mm_packs_epi32(low, high)), hits = halves & halves >> 2 & 0x1111; // both halves
+    // Both halves of a key must match.
+    uint32_t halves = (uint32_t)_mm_movemask_epi8(_mm_packs_epi32(low, high)), hits = halves & halves >> 2 & 0x1111;
     return hits == 0 ? TL_NO_ENTRY : first + (uint32_t)__builtin_ctz(hits) / 4;
 #else
     for (uint32_t way = 0; way < 4; way++)

@@ -142,7 +142,7 @@ TL_ALWAYS_INLINE const tl_page_slot *translate_page(tl_hart_mem *hm, uint64_t va
     bool is_hit = tlb->vaddrs[entry] == vpage;
     const tl_page *page = &tlb->pages[entry];
     if (!is_hit) {
-        if (TL_UNLIKELY(tlb->n_hashed[number & (TL_TLB_FILTER - 1)] != 0)) { // perhaps it is elsewhere
+        if (TL_UNLIKELY(tlb->n_hashed[number & (TL_TLB_FILTER - 1)] != 0)) { // perhaps elsewhere
             entry = tl_tlb_search(tlb, vaddr);
             is_hit = entry != TL_NO_ENTRY;
             page = &tlb->pages[is_hit ? entry : 0];
