@@ -148,8 +148,8 @@ static void assert_killed(program *p, int signal, const char *message) {
 
 static void test_crashes_are_described(void **state) {
     (void)state;
-    program load = {.n_code = 0}, store = {.n_code = 0}, wild = {.n_code = 0}, illegal = {.n_code = 0}, trap = {.n_code = 0},
-            atomic = {.n_code = 0};
+    program load = {.n_code = 0}, store = {.n_code = 0}, wild = {.n_code = 0}, illegal = {.n_code = 0}, halves = {.n_code = 0},
+            trap = {.n_code = 0}, atomic = {.n_code = 0};
     load_word(&load, A0, ZERO);
     assert_killed(&load, 11, "killed by SIGSEGV: load from 0x0 at pc 0x10078");
     lui(&store, A1, BASE >> 12);
@@ -160,6 +160,8 @@ static void test_crashes_are_described(void **state) {
     assert_killed(&wild, 11, "killed by SIGSEGV: jump to 0x700 at pc 0x700");
     emit(&illegal, 0xffffffff);
     assert_killed(&illegal, 4, "killed by SIGILL: illegal instruction 0xffffffff at pc 0x10078");
+    emit(&halves, 0xdeadbe6b); // reserved
+    assert_killed(&halves, 4, "killed by SIGILL: illegal instruction 0xdeadbe6b at pc 0x10078");
     emit(&trap, 0x00100073);
     assert_killed(&trap, 5, "killed by SIGTRAP: breakpoint instruction at pc 0x10078");
     addi(&atomic, A1, SP, 2);
