@@ -12,7 +12,9 @@ enum { PMPCFG0 = 0x3a0, PMPADDR0 = 0x3b0, TOR = 1 << 3, NAPOT = 3 << 3, LOCKED =
 static const uint64_t ALL = UINT64_MAX;
 
 static void nothing_changed(tl_hart *h) { (void)h; }
-static const tl_mem_port port = {.protection_changed = nothing_changed};
+static uint32_t n_told;
+static void count_rights(tl_hart *h, const tl_regime *old) { (void)h, (void)old, n_told += 1; }
+static const tl_mem_port port = {.protection_changed = nothing_changed, .rights_changed = count_rights};
 
 static int setup(void **state) {
     tl_rv_hart *rv = calloc(1, sizeof *rv);
@@ -69,6 +71,35 @@ static void test_fields_of_pmpcfg_keep_what_they_had_for_what_does_not_exist(voi
     assert_int_equal(*entry, LOCKED | NAPOT | R | W);
 }
 
+// Sec. 3.1.6.3: SUM, MXR and MPRV with MPP change what accesses may do; memory is told at once, and
+// of nothing else.
+static void test_status_bits_of_memory_change_the_rights_of_accesses(void **state) {
+    tl_hart *h = *state;
+    const uint8_t users = TL_PAGE_VALID | TL_PAGE_READ | TL_PAGE_USER, code = TL_PAGE_VALID | TL_PAGE_EXECUTE;
+    const tl_rights *loads = &h->regime.rights[TL_VIEW_S][TL_ACCESS_LOAD];
+    n_told = 0;
+    put(h, SSTATUS, 0);
+    put(h, SSTATUS, TL_MSTATUS_SIE | TL_MSTATUS_FS);
+    assert_int_equal(n_told, 0);
+    assert_false(tl_is_permitted(loads, users));
+    put(h, SSTATUS, TL_MSTATUS_SUM);
+    assert_int_equal(n_told, 1);
+    assert_true(tl_is_permitted(loads, users));
+    assert_false(tl_is_permitted(loads, code));
+    put(h, MSTATUS, TL_MSTATUS_MXR);
+    assert_int_equal(n_told, 2);
+    assert_false(tl_is_permitted(loads, users));
+    assert_true(tl_is_permitted(loads, code));
+    assert_int_equal(h->regime.data_view[TL_VIEW_M], TL_VIEW_M);
+    put(h, MSTATUS, TL_MSTATUS_MPRV | UINT64_C(1) << 11); // MPP: S
+    assert_int_equal(n_told, 3);
+    assert_int_equal(h->regime.data_view[TL_VIEW_M], TL_VIEW_S);
+    put(h, MSTATUS, TL_MSTATUS_MPRV);
+    assert_int_equal(n_told, 4);
+    assert_int_equal(h->regime.data_view[TL_VIEW_M], TL_VIEW_U);
+    put(h, MSTATUS, 0);
+}
+
 static void test_supervisor_writes_two_pending_bits_if_they_are_delegated(void **state) {
     tl_hart *h = *state;
     const uint64_t ssi = UINT64_C(1) << TL_IRQ_SSI, lcofi = UINT64_C(1) << TL_IRQ_LCOFI;
@@ -118,6 +149,7 @@ static const struct CMUnitTest tests[] = {
     CASE(test_fields_of_pmpcfg_keep_what_they_had_for_what_does_not_exist),
     CASE(test_supervisor_writes_two_pending_bits_if_they_are_delegated),
     CASE(test_writes_that_may_let_an_interrupt_through_stop_the_hart),
+    CASE(test_status_bits_of_memory_change_the_rights_of_accesses),
 };
 
 TL_TEST_MAIN(tests)
