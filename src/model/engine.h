@@ -36,6 +36,7 @@ typedef struct tl_engine_type {
 } tl_engine_type;
 
 extern const tl_engine_type tl_engine_interp, tl_engine_step; // on every host
+extern const tl_engine_type tl_engine_ooo;                    // of machines with core.kind = out_of_order; has one hart
 #if defined(__x86_64__) && defined(__linux__)
 #define TL_HAS_TRANSLATOR
 extern const tl_engine_type tl_engine_translate;
