@@ -179,6 +179,8 @@ static tl_status check_hart(const tl_hart *h, tl_error *err) {
 tl_status tl_machine_check_identities(const tl_machine *machine, tl_error *err) {
     for (uint32_t i = 0; i < machine->n_harts; i++) {
         tl_status status = check_hart(machine->harts[i], err);
+        if (status == TL_OK && machine->engine->check)
+            status = machine->engine->check(machine->harts[i], err);
         if (status != TL_OK)
             return status;
     }

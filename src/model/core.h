@@ -17,4 +17,14 @@ tl_stop tl_core_run(tl_core *core);
 // Folds what the core holds back into the tallies of the hart.
 void tl_core_sync(tl_core *core);
 
+// Checks the conservation of instructions, uops and dispatches; the tallies must be synced.
+// TL_EINVAL with the first broken identity.
+TL_MUST_CHECK tl_status tl_core_check(const tl_core *core, tl_error *err);
+
+// Units of detailed cores, in slot order after those of the memory system: one for each hart of a
+// machine that has them. tl_hart.core_tally is the tally array. Returns the type, and the path in
+// ret_path.
+uint32_t tl_core_n_units(const tl_config *config);
+const tl_unit_type *tl_core_unit_at(uint32_t index, char *ret_path, size_t size_bytes);
+
 #endif

@@ -23,6 +23,19 @@ static void fetch_from(tl_core *core, uint64_t pc, uint32_t cause) {
     core->is_alone = core->waits_for_target = false;
 }
 
+static void count_prediction(tl_core *core, const tl_flow_insn *insn, const prediction *is) {
+    switch (insn->pipe.cls) {
+    case TL_CLASS_BRANCH:
+        core->tally[CORE_COND_LOOKUP] += 1;
+        core->tally[CORE_COND_TAKEN] += is->is_taken;
+        break;
+    case TL_CLASS_JAL: core->tally[CORE_DIRECT_LOOKUP] += 1; break;
+    case TL_CLASS_JALR: core->tally[insn->is_return ? CORE_RETURN_LOOKUP : CORE_INDIRECT_LOOKUP] += 1; break;
+    default: return;
+    }
+    core->tally[CORE_BTB_MISS] += is->misses_btb;
+}
+
 // Fetches one instruction. false: it was the last one of this cycle.
 static bool fetch_one(tl_core *core, uint32_t *n_taken) {
     tl_hart *h = core->h;
@@ -43,11 +56,12 @@ static bool fetch_one(tl_core *core, uint32_t *n_taken) {
         return false;
     }
     core->fetched += 1;
+    core->tally[CORE_FETCH_INSN] += 1;
     core->arrives[entry] = now + cycles + core->config->front_cycles;
     core->late_cause[entry] = (uint16_t)core->front_cause;
     core->front_cause = TL_S_HART_CYC_FETCH;
     const prediction is = predictor_predict(&core->predictor, insn, &core->before[entry]);
-    core->predicted[entry] = is.next_pc;
+    count_prediction(core, insn, &is);
     core->is_mispredicted[entry] = is.next_pc != insn->next_pc;
     core->is_redirected[entry] = is.misses_btb;
     if (is.next_pc == NEVER) {
@@ -92,6 +106,8 @@ static uint32_t cause_of_class(tl_class cls) {
 static void resolve(tl_core *core, uint64_t seq) {
     const uint32_t entry = entry_of(core, seq);
     const tl_flow_insn *insn = &core->insn[entry];
+    core->tally[CORE_RESOLVE] += 1;
+    core->tally[insn->pipe.cls == TL_CLASS_BRANCH ? CORE_RESOLVE_COND : insn->is_return ? CORE_RESOLVE_RETURN : CORE_RESOLVE_INDIRECT] += 1;
     window_squash(core, seq + 1, false);
     predictor_restore(&core->predictor, &core->before[entry]);
     predictor_replay(&core->predictor, insn);
@@ -136,6 +152,8 @@ static void retire_one(tl_core *core, uint32_t entry) {
     core->senior_store += core->n_uops[entry] == 2;
     core->loads_used -= core->issue[entry] == ISSUE_LOAD;
     core->rob_used -= core->n_uops[entry];
+    core->tally[CORE_RETIRE_INSN] += 1;
+    core->tally[CORE_RETIRE_UOP] += core->n_uops[entry];
     core->retired += 1;
     core->n_retired += 1;
 }
@@ -150,6 +168,7 @@ static bool retire(tl_core *core, tl_stop *ret_stop) {
             return true;
         if (TL_UNLIKELY(core->insn[entry].is_redone)) {
             const tl_class cls = core->insn[entry].pipe.cls;
+            core->tally[CORE_REDO] += 1;
             window_squash(core, core->retired, false);
             fetch_from(core, h->pc, TL_S_HART_CYC_FLUSH);
             fetch_alone(core, h->pc, cls);
@@ -181,6 +200,7 @@ static bool run_alone(tl_core *core, tl_stop *ret_stop) {
     h->pc = core->alone_pc;
     const bool has_retired = core->flow->alone(core->flow, ret_stop);
     fetch_from(core, h->pc, cause_of_class(core->alone_class));
+    core->tally[has_retired ? CORE_ALONE : CORE_ALONE_TRAP] += 1;
     if (!has_retired)
         return false;
     if (h->instret < h->insn_limit)
@@ -250,6 +270,33 @@ static uint64_t next_cycle(const tl_core *core) {
     return next > now ? next : now + 1;
 }
 
+typedef struct activity { // in a cycle
+    bool has_fetched, has_renamed, has_dispatched;
+    uint32_t rob_uops;
+} activity;
+
+// Counts a stretch of equal cycles. Only a stretch of one cycle does anything.
+static void count_cycles(tl_core *core, const activity *did, uint64_t n) {
+    uint64_t *t = core->tally;
+    t[CORE_ROB_UOPS] += did->rob_uops * n;
+    t[CORE_RETIRE_CYCLE] += core->n_retired > 0;
+    t[CORE_RETIRE_FULL] += core->n_retired > 0 && core->retire_left == 0;
+    t[CORE_DISPATCH_CYCLE] += did->has_dispatched;
+    t[CORE_RENAME_CYCLE] += did->has_renamed;
+    if (core->room_cell != NEVER)
+        t[core->room_cell] += n;
+    if (did->has_fetched)
+        t[CORE_FETCH_CYCLE] += 1;
+    else if (core->is_alone)
+        t[CORE_FETCH_ALONE] += n;
+    else if (core->waits_for_target)
+        t[CORE_FETCH_NO_TARGET] += n;
+    else if (core->fetch_until > core->h->now)
+        t[CORE_FETCH_STALL] += n;
+    else
+        t[CORE_FETCH_FULL] += n;
+}
+
 // One cycle, or a stretch of cycles in which nothing happens. false: the run stops.
 static bool run_cycle(tl_core *core, tl_stop *ret_stop) {
     tl_hart *h = core->h;
@@ -267,17 +314,20 @@ static bool run_cycle(tl_core *core, tl_stop *ret_stop) {
     core->is_mid_cycle = false;
     is_busy |= core->n_retired > 0 || core->fetched != n_fetched || core->is_alone != was_alone;
     const uint32_t cause = core->n_retired > 0 ? TL_S_HART_CYC_ISSUE : cause_now(core);
+    activity did = {.rob_uops = core->rob_used};
     is_busy |= memory_drain(core);
-    is_busy |= window_dispatch(core);
-    is_busy |= window_rename(core);
+    did.has_dispatched = window_dispatch(core);
+    did.has_renamed = window_rename(core);
     if (core->is_alone) {
         if (core->n_retired == 0 && may_run_alone(core)) // it takes the cycles it needs
             return run_alone(core, ret_stop);
     } else if (!core->waits_for_target && core->fetch_until <= h->now) {
-        is_busy |= fetch_group(core);
+        did.has_fetched = fetch_group(core);
     }
+    is_busy |= did.has_dispatched || did.has_renamed || did.has_fetched;
     const uint64_t next = is_busy ? h->now + 1 : next_cycle(core);
     charge(core, cause, next - h->now);
+    count_cycles(core, &did, next - h->now);
     h->now = next;
     if (TL_UNLIKELY(h->has_slow_watch))
         (void)tl_hart_poll(h);
@@ -340,6 +390,7 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_arena *arena, tl_core **ret_
     while (core->ring < core->config->rob_uops + core->front_capacity)
         core->ring *= 2;
     core->ring_mask = core->ring - 1;
+    core->tally = h->core_tally;
     core->n_words = core->ring / 64;
     core->front_cause = TL_S_HART_CYC_FETCH;
     core->fetch_pc = NEVER;

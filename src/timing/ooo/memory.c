@@ -72,16 +72,28 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
         h->tally[TL_S_DTLB_ACCESS] += 1;
         h->tally[TL_S_L1D_LOAD] += 1;
     }
+    core->tally[CORE_LOAD_LOOKUP] += 1;
     const uint64_t cycles = port_call_end(core, &call, &translation);
     core->wait[entry] = cycles == 0 ? LOAD_HITS : translation > cycles - translation ? LOAD_WAITS_TLB : LOAD_WAITS_MISS;
     if (cycles > translation) {
         const uint64_t wait = take_buffer(core->miss_until, core->config->misses, now, cycles);
-        note_line(core, line, now + wait + cycles);
-        return now + wait + cycles;
+        const uint64_t until = now + wait + cycles;
+        note_line(core, line, until);
+        core->has_missed[entry] = true;
+        core->tally[CORE_LOAD_MISS] += 1;
+        core->tally[CORE_BUFFER_WAIT] += wait;
+        core->tally[CORE_MISS_CYCLES] += until - now;
+        const uint64_t from = core->miss_until_any > now ? core->miss_until_any : now;
+        if (until > from) {
+            core->tally[CORE_MISS_ANY] += until - from;
+            core->miss_until_any = until;
+        }
+        return until;
     }
     const uint64_t arrives = line_arrives(core, line);
     if (arrives > now + cycles) {
         core->wait[entry] = LOAD_WAITS_MISS;
+        core->tally[CORE_LOAD_LINE_WAIT] += 1;
         return arrives;
     }
     return now + cycles;
@@ -112,6 +124,10 @@ static void finish(tl_core *core, uint32_t node, uint64_t valid) {
 
 // The load goes round, and with a replay loop its dependents are told as if it had hit.
 static void go_round(tl_core *core, uint32_t node, uint64_t half, uint32_t latency, uint32_t round_cycles) {
+    static const uint8_t cells[] = {
+        [LOAD_WAITS_TLB] = CORE_IN_VAIN_TLB, [LOAD_WAITS_MISS] = CORE_IN_VAIN_MISS, [LOAD_WAITS_STORE] = CORE_IN_VAIN_STORE};
+    core->tally[CORE_IN_VAIN] += 1;
+    core->tally[cells[core->wait[node]]] += 1;
     if (round_cycles == 0) {
         window_retry(core, node, half + 2);
         return;
@@ -133,6 +149,7 @@ void memory_load(tl_core *core, uint32_t node, uint64_t half) {
     switch (find_store(core, node, half)) {
     case STORE_FORWARDS:
         core->wait[node] = LOAD_HITS;
+        core->tally[CORE_LOAD_FORWARD] += 1;
         finish(core, node, half + 2 * (uint64_t)c->forward_cycles);
         return;
     case STORE_BLOCKS:
@@ -198,6 +215,8 @@ bool memory_drain(tl_core *core) {
         h->tally[TL_S_L1D_STORE] += 1;
     }
     const uint64_t cycles = port_call_end(core, &call, &translation);
+    core->tally[CORE_STORE_DRAIN] += 1;
+    core->tally[CORE_STORE_DRAIN_MISS] += cycles > 0;
     if (cycles > 0) {
         (void)take_buffer(core->drain_until, core->config->store_misses, h->now, cycles);
         note_line(core, line_of(core, vaddr), h->now + cycles);

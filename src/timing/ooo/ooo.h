@@ -22,6 +22,11 @@ enum {
     MAX_LINES = 64,
     N_REGS = 64,
 };
+enum core_cell {
+#define SIGNAL(id, name, measure, max_step, meaning) CORE_##id,
+#include "timing/ooo/core_signals.def"
+#undef SIGNAL
+};
 static const uint64_t NEVER = UINT64_MAX;
 static const uint32_t NO_LINK = UINT32_MAX;
 
@@ -104,12 +109,13 @@ struct tl_core {
     // By entry.
     tl_flow_insn insn[MAX_RING];
     checkpoint before[MAX_RING];
-    uint64_t predicted[MAX_RING], arrives[MAX_RING], previous_writer[MAX_RING], data_at[MAX_RING];
+    uint64_t arrives[MAX_RING], previous_writer[MAX_RING], data_at[MAX_RING];
     uint64_t wake[MAX_RING], valid[MAX_RING], data_valid[MAX_RING]; // half cycles
     uint32_t consumers[MAX_RING];                                   // a list of links
     uint32_t store_number[MAX_RING];                                // stores renamed before it
     uint16_t late_cause[MAX_RING];                                  // cell of cycles in which it was missing
     uint8_t n_uops[MAX_RING], wait[MAX_RING];
+    bool has_missed[MAX_RING];
     bool is_mispredicted[MAX_RING], is_accessed[MAX_RING], is_redirected[MAX_RING];
 
     // By node.
@@ -140,7 +146,9 @@ struct tl_core {
     uint64_t line[MAX_LINES], line_until[MAX_LINES], miss_until[MAX_LINES];
     uint32_t next_line;
 
-    uint64_t *tally; // of the unit `core`
+    uint64_t *tally;    // of the unit `core`
+    uint64_t miss_until_any; // a miss of a load is under way until this cycle at least
+    uint64_t room_cell;  // why rename stopped in this cycle: a cell of `tally`, or NEVER
 };
 
 static inline uint32_t entry_of(const tl_core *core, uint64_t seq) { return (uint32_t)seq & core->ring_mask; }

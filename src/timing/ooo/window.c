@@ -165,18 +165,19 @@ static void add_node(tl_core *core, uint32_t node, uint64_t seq, tl_issue issue,
         schedule(core, node, ready);
 }
 
-static bool has_room(const tl_core *core, tl_issue issue) {
+// Returns the cell of what is full, or NEVER.
+static uint64_t full_of(const tl_core *core, tl_issue issue) {
     const tl_core_config *c = core->config;
     const bool is_store = issue == ISSUE_STORE;
     if (core->rob_used + 1 + is_store > c->rob_uops)
-        return false;
+        return CORE_STALL_ROB;
     if (is_memory_queue(issue) && core->memory_used == c->memory_queue)
-        return false;
+        return CORE_STALL_MEMORY_QUEUE;
     if ((is_store || !is_memory_queue(issue)) && core->general_used == c->general_queue)
-        return false;
+        return CORE_STALL_GENERAL_QUEUE;
     if (issue == ISSUE_LOAD && core->loads_used == c->load_buffers)
-        return false;
-    return !is_store || core->stores_used < c->store_buffers;
+        return CORE_STALL_LOADS;
+    return is_store && core->stores_used == c->store_buffers ? CORE_STALL_STORES : NEVER;
 }
 
 static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
@@ -187,7 +188,7 @@ static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
     core->data_at[entry] = NEVER;
     core->consumers[entry] = NO_LINK;
     core->wait[entry] = LOAD_HITS;
-    core->is_accessed[entry] = false;
+    core->is_accessed[entry] = core->has_missed[entry] = false;
     core->store_number[entry] = core->end_store;
     core->n_uops[entry] = issue == ISSUE_STORE ? 2 : 1;
     core->rob_used += core->n_uops[entry];
@@ -213,15 +214,20 @@ static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
 
 bool window_rename(tl_core *core) {
     uint32_t n = 0;
+    core->room_cell = NEVER;
     while (core->renamed < core->fetched) {
         const uint32_t entry = entry_of(core, core->renamed);
         const tl_issue issue = issue_of(&core->insn[entry]);
         const uint32_t n_uops = issue == ISSUE_STORE ? 2 : 1;
-        if (core->arrives[entry] > core->h->now || n + n_uops > core->config->rename_width || !has_room(core, issue))
+        if (core->arrives[entry] > core->h->now || n + n_uops > core->config->rename_width)
+            break;
+        core->room_cell = full_of(core, issue);
+        if (core->room_cell != NEVER)
             break;
         rename_one(core, entry, issue);
         n += n_uops;
     }
+    core->tally[CORE_RENAME_UOP] += n;
     return n > 0;
 }
 
@@ -241,6 +247,7 @@ static void drop_node(tl_core *core, uint32_t node) {
     else if (core->state[node] == NODE_READY)
         clear_ready(core, node);
     core->state[node] = NODE_NONE;
+    core->tally[CORE_TAKEN_BACK_FIRST] += core->was_dispatched[node];
     if (!core->was_dispatched[node])
         *(is_memory_queue(core->issue[node]) ? &core->memory_used : &core->general_used) -= 1;
 }
@@ -258,9 +265,13 @@ static void drop_renamed(tl_core *core, uint32_t entry) {
     core->loads_used -= core->issue[entry] == ISSUE_LOAD;
     drop_node(core, entry);
     core->rob_used -= core->n_uops[entry];
+    core->tally[CORE_TAKEN_BACK_UOP] += core->n_uops[entry];
+    core->tally[CORE_LOAD_LOOKUP_WRONG] += core->is_accessed[entry];
+    core->tally[CORE_LOAD_MISS_WRONG] += core->has_missed[entry];
 }
 
 void window_squash(tl_core *core, uint64_t first, bool knows_flow) {
+    core->tally[CORE_TAKEN_BACK_INSN] += core->fetched - first;
     if (first < core->fetched)
         predictor_restore(&core->predictor, &core->before[entry_of(core, first)]);
     while (core->fetched > first) {
@@ -323,12 +334,17 @@ static void dispatch(tl_core *core, uint32_t node, uint64_t half) {
     const tl_issue issue = (tl_issue)core->issue[node];
     const uint32_t latency = half_cycles_of(core, entry, issue);
     clear_ready(core, node);
+    core->tally[CORE_DISPATCH] += 1;
+    core->tally[CORE_DISPATCH_ALU + issue] += 1;
+    core->tally[core->was_dispatched[node] ? CORE_REPLAY : CORE_DISPATCH_FIRST] += 1;
     if (!core->was_dispatched[node]) {
         core->was_dispatched[node] = true;
         *(is_memory_queue(issue) ? &core->memory_used : &core->general_used) -= 1;
     }
     const uint64_t missing = invalid_source(core, node, half);
     if (missing != NEVER) {
+        core->tally[CORE_IN_VAIN] += 1;
+        core->tally[CORE_IN_VAIN_SOURCE] += 1;
         core->wait[entry] = core->wait[entry_of(core, missing)] == LOAD_WAITS_MISS ? LOAD_WAITS_MISS : LOAD_WAITS_SOURCE;
         if (node == entry && core->wake[entry] == NEVER)
             window_wake(core, entry, half + latency);
@@ -399,6 +415,7 @@ bool window_dispatch(tl_core *core) {
                 issues &= ~BIT(ISSUE_FP_DIV);
             if (issues == 0)
                 continue;
+            core->tally[CORE_PORT_0 + port] += 1;
             dispatch(core, oldest(core, issues), half);
             n += 1;
         }

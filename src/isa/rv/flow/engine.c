@@ -35,6 +35,11 @@ static void sync(tl_hart *h) {
     tl_core_sync(engine->core);
 }
 
+static tl_status check(const tl_hart *h, tl_error *err) {
+    const ooo_engine *engine = h->engine_state;
+    return tl_core_check(engine->core, err);
+}
+
 static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; } // of what executes alone
 
 const tl_engine_type tl_engine_ooo = {
@@ -45,5 +50,6 @@ const tl_engine_type tl_engine_ooo = {
     .isa = &tl_isa_rv64,
     .run = run,
     .sync = sync,
+    .check = check,
     .overshoot_cycles = overshoot_cycles,
 };
