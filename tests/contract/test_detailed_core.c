@@ -153,7 +153,8 @@ static void run_seed(uint64_t seed, uint64_t n_stops) {
     plain.core.kind = TL_CORE_IN_ORDER;
     pair p = {0};
     tl_error err;
-    if (tl_machine_new(&config, &tl_engine_ooo, &p.detailed, &err) != TL_OK || tl_machine_new(&plain, &tl_engine_step, &p.slow, &err) != TL_OK)
+    if (tl_machine_new(&config, &tl_engine_ooo, &p.detailed, &err) != TL_OK ||
+        tl_machine_new(&plain, &tl_engine_step, &p.slow, &err) != TL_OK)
         fail_msg("%s", err.text);
     fill(&p, &r);
     both_point(&p, &r);
@@ -165,8 +166,8 @@ static void run_seed(uint64_t seed, uint64_t n_stops) {
         b->insn_limit = limit;
         const tl_stop stop_b = b->engine->run(b);
         if (stop_a != stop_b)
-            fail_msg("seed %" PRIu64 ", stop %" PRIu64 ": stopped for %d at %" PRIx64 ", step for %d at %" PRIx64, seed, stop, stop_a, a->pc,
-                     stop_b, b->pc);
+            fail_msg("seed %" PRIu64 ", stop %" PRIu64 ": stopped for %d at %" PRIx64 ", step for %d at %" PRIx64, seed, stop, stop_a,
+                     a->pc, stop_b, b->pc);
         compare(&p, seed, stop);
         if (stop_a == TL_STOP_TRAP) {
             assert_int_equal(a->trap_cause, b->trap_cause);
@@ -197,7 +198,57 @@ static void test_random_code_agrees_on_random_structures(void **state) {
         run_seed(seed, n_stops);
 }
 
+// A core that stops after each cycle skips none. Its clock and all its counts are those of one that
+// runs freely, so neither stops nor skipped cycles leave a trace.
+static void run_in_cycles(uint64_t seed) {
+    rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
+    tl_config config;
+    tl_config_default(&config);
+    choose_structure(&r, &config);
+    config.mem.mem_row_hit_cycles = 300;
+    pair p = {0};
+    tl_error err;
+    if (tl_machine_new(&config, &tl_engine_ooo, &p.detailed, &err) != TL_OK ||
+        tl_machine_new(&config, &tl_engine_ooo, &p.slow, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    fill(&p, &r);
+    both_point(&p, &r);
+    tl_hart *a = p.detailed->harts[0], *b = p.slow->harts[0];
+    for (uint64_t stop = 0; stop < 60; stop++) {
+        const uint64_t limit = b->instret + 1 + below(&r, 2000);
+        a->insn_limit = b->insn_limit = limit;
+        a->horizon = UINT64_MAX;
+        const tl_stop stop_a = a->engine->run(a);
+        tl_stop stop_b;
+        do {
+            b->horizon = b->now + 1 + below(&r, 3) / 2;
+            stop_b = b->engine->run(b);
+        } while (stop_b == TL_STOP_HORIZON);
+        assert_int_equal(stop_a, stop_b);
+        compare(&p, seed, stop);
+        tl_machine_sync(p.detailed);
+        tl_machine_sync(p.slow);
+        for (uint32_t cell = 0; cell < p.detailed->probe.n_cells; cell++)
+            if (p.detailed->tally[cell] != p.slow->tally[cell]) {
+                const tl_unit *unit = tl_probe_unit_of(&p.slow->probe, cell);
+                fail_msg("seed %" PRIu64 ", stop %" PRIu64 ": %s.%s is %" PRIu64 " in one go, %" PRIu64 " in cycles", seed, stop,
+                         unit->path, unit->type->signals[cell - unit->first_cell].name, p.detailed->tally[cell], p.slow->tally[cell]);
+            }
+        if (stop_a == TL_STOP_TRAP)
+            both_point(&p, &r);
+    }
+    tl_machine_free(p.detailed);
+    tl_machine_free(p.slow);
+}
+
+static void test_stops_and_skipped_cycles_leave_no_trace(void **state) {
+    (void)state;
+    for (uint64_t seed = 201; seed < 217; seed++)
+        run_in_cycles(seed);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_stops_and_skipped_cycles_leave_no_trace),
     cmocka_unit_test(test_random_code_agrees_on_random_structures),
 };
 TL_TEST_MAIN(tests)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The clock of an out-of-order core: in each cycle mispredicted paths are taken back, instructions
-// retire, a store drains, uops are dispatched, renamed, fetched. The order of these steps is the
+// The clock of an out-of-order core: in each cycle mispredicted paths are taken back, a store
+// drains, instructions retire, uops are dispatched, renamed, fetched. The order of these steps is the
 // order of the pipeline from its end, so that nothing passes two stages in one cycle.
 #include "timing/ooo/ooo.h"
 
@@ -300,11 +300,11 @@ static void count_cycles(tl_core *core, const activity *did, uint64_t n) {
 // One cycle, or a stretch of cycles in which nothing happens. false: the run stops.
 static bool run_cycle(tl_core *core, tl_stop *ret_stop) {
     tl_hart *h = core->h;
-    bool is_busy = false;
     if (!core->is_mid_cycle) {
         core->retire_left = core->config->retire_width;
         core->n_retired = 0;
-        is_busy = core->n_resolving != 0 && resolve_all(core);
+        core->is_busy = core->n_resolving != 0 && resolve_all(core);
+        core->is_busy |= memory_drain(core);
     }
     core->is_mid_cycle = true;
     const uint64_t n_fetched = core->fetched;
@@ -312,10 +312,9 @@ static bool run_cycle(tl_core *core, tl_stop *ret_stop) {
     if (!retire(core, ret_stop))
         return false;
     core->is_mid_cycle = false;
-    is_busy |= core->n_retired > 0 || core->fetched != n_fetched || core->is_alone != was_alone;
+    bool is_busy = core->is_busy || core->n_retired > 0 || core->fetched != n_fetched || core->is_alone != was_alone;
     const uint32_t cause = core->n_retired > 0 ? TL_S_HART_CYC_ISSUE : cause_now(core);
     activity did = {.rob_uops = core->rob_used};
-    is_busy |= memory_drain(core);
     did.has_dispatched = window_dispatch(core);
     did.has_renamed = window_rename(core);
     if (core->is_alone) {

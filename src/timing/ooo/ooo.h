@@ -88,6 +88,7 @@ struct tl_core {
 
     // Clock. h->now is the cycle under way.
     bool is_mid_cycle; // the last run stopped while instructions retired
+    bool is_busy;      // something happened in this cycle before that
     uint32_t retire_left;
     uint32_t n_retired; // in this cycle
 
@@ -146,9 +147,9 @@ struct tl_core {
     uint64_t line[MAX_LINES], line_until[MAX_LINES], miss_until[MAX_LINES];
     uint32_t next_line;
 
-    uint64_t *tally;    // of the unit `core`
+    uint64_t *tally;         // of the unit `core`
     uint64_t miss_until_any; // a miss of a load is under way until this cycle at least
-    uint64_t room_cell;  // why rename stopped in this cycle: a cell of `tally`, or NEVER
+    uint64_t room_cell;      // why rename stopped in this cycle: a cell of `tally`, or NEVER
 };
 
 static inline uint32_t entry_of(const tl_core *core, uint64_t seq) { return (uint32_t)seq & core->ring_mask; }
