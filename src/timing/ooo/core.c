@@ -371,9 +371,11 @@ static void set_ports(tl_core *core) {
         {c->mul_ports, ISSUE_DIV},   {c->fp_ports, ISSUE_FP},       {c->fp_ports, ISSUE_FP_DIV},     {c->move_ports, ISSUE_MOVE},
         {c->load_ports, ISSUE_LOAD}, {c->store_ports, ISSUE_STORE}, {c->data_ports, ISSUE_DATA},
     };
-    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++)
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        core->issue_ports[rows[i].issue] = rows[i].ports;
         for (uint32_t port = 0; port < TL_MAX_PORTS; port++)
             core->port_issues[port] |= (rows[i].ports >> port & 1) << rows[i].issue;
+    }
 }
 
 tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_arena *arena, tl_core **ret_core, tl_error *err) {

@@ -133,7 +133,7 @@ struct tl_core {
     uint64_t ready[N_ISSUES][MAX_RING / 64];
     uint32_t n_ready[N_ISSUES];
     uint32_t ready_issues;              // bit i: n_ready[i] != 0
-    uint32_t port_issues[TL_MAX_PORTS]; // classes that a port serves
+    uint32_t port_issues[TL_MAX_PORTS], issue_ports[N_ISSUES]; // classes that a port serves, ports that serve a class
     uint64_t div_until, fp_div_until;   // half cycles
 
     // Stores, by number: renamed, then retired, then drained.

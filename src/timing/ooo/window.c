@@ -379,46 +379,63 @@ static void dispatch(tl_core *core, uint32_t node, uint64_t half) {
 
 // The oldest ready node of these classes, one of which has one.
 static uint32_t oldest(const tl_core *core, uint32_t issues) {
-    const uint32_t start = entry_of(core, core->retired), first_word = start / 64;
-    for (uint32_t i = 0; i <= core->n_words; i++) {
-        const uint32_t word = (first_word + i) % core->n_words;
+    const uint32_t start = entry_of(core, core->retired), first_word = start / 64, last_word = core->n_words - 1;
+    uint64_t mask = ~UINT64_C(0) << start % 64;
+    for (uint32_t i = 0; i <= core->n_words; i++, mask = ~UINT64_C(0)) {
+        const uint32_t word = (first_word + i) & last_word;
         uint64_t bits = 0;
         for (uint32_t left = issues; left != 0; left &= left - 1)
             bits |= core->ready[__builtin_ctz(left)][word];
-        if (i == 0)
-            bits &= ~UINT64_C(0) << start % 64;
+        bits &= mask;
         if (bits == 0)
             continue;
-        const uint32_t entry = word * 64 + (uint32_t)__builtin_ctzll(bits);
-        for (uint32_t left = issues; left != 0; left &= left - 1) {
-            const uint32_t issue = (uint32_t)__builtin_ctz(left);
-            if (core->ready[issue][word] >> entry % 64 & 1)
-                return issue == ISSUE_DATA ? core->ring + entry : entry;
-        }
+        const uint32_t bit = (uint32_t)__builtin_ctzll(bits), entry = word * 64 + bit;
+        if (issues >> ISSUE_DATA == 0 || (issues & (issues - 1)) == 0)
+            return issues == BIT(ISSUE_DATA) ? core->ring + entry : entry;
+        const bool is_data = core->ready[ISSUE_DATA][word] >> bit & 1;
+        const bool is_main = core->state[entry] == NODE_READY && (issues >> core->issue[entry] & 1);
+        return is_data && !is_main ? core->ring + entry : entry;
     }
     return NO_LINK;
 }
 
-bool window_dispatch(tl_core *core) {
-    const tl_core_config *c = core->config;
+// Ports that may take one of these classes.
+static uint32_t ports_of(const tl_core *core, uint32_t issues) {
+    uint32_t ports = 0;
+    for (uint32_t left = issues; left != 0; left &= left - 1)
+        ports |= core->issue_ports[__builtin_ctz(left)];
+    return ports;
+}
+
+static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, uint32_t ports, uint32_t room) {
+    if (core->div_until > half)
+        classes &= ~BIT(ISSUE_DIV);
+    if (core->fp_div_until > half)
+        classes &= ~BIT(ISSUE_FP_DIV);
     uint32_t n = 0;
-    for (uint32_t second = 0; second < 2; second++) {
-        const uint64_t half = 2 * core->h->now + second;
-        collect(core, half);
-        for (uint32_t port = 0; port < TL_MAX_PORTS && core->ready_issues != 0 && n < c->issue_width; port++) {
-            uint32_t issues = core->port_issues[port] & core->ready_issues;
-            if (second)
-                issues &= c->fast_ports >> port & 1 ? BIT(ISSUE_ALU) : 0;
-            if (core->div_until > half)
-                issues &= ~BIT(ISSUE_DIV);
-            if (core->fp_div_until > half)
-                issues &= ~BIT(ISSUE_FP_DIV);
-            if (issues == 0)
-                continue;
-            core->tally[CORE_PORT_0 + port] += 1;
-            dispatch(core, oldest(core, issues), half);
-            n += 1;
-        }
+    for (ports &= ports_of(core, classes & core->ready_issues); ports != 0 && n < room; ports &= ports - 1) {
+        const uint32_t port = (uint32_t)__builtin_ctz(ports);
+        const uint32_t issues = core->port_issues[port] & core->ready_issues & classes;
+        if (issues == 0)
+            continue;
+        const uint32_t node = oldest(core, issues);
+        if (core->issue[node] == ISSUE_DIV || core->issue[node] == ISSUE_FP_DIV)
+            classes &= ~BIT(core->issue[node]); // there is one of each
+        core->tally[CORE_PORT_0 + port] += 1;
+        dispatch(core, node, half);
+        n += 1;
     }
+    return n;
+}
+
+bool window_dispatch(tl_core *core) {
+    const uint64_t half = 2 * core->h->now;
+    uint32_t n = 0;
+    collect(core, half);
+    if (core->ready_issues != 0)
+        n = dispatch_half(core, half, ~UINT32_C(0), ~UINT32_C(0), core->config->issue_width);
+    collect(core, half + 1);
+    if (core->ready_issues >> ISSUE_ALU & 1)
+        n += dispatch_half(core, half + 1, BIT(ISSUE_ALU), core->config->fast_ports, core->config->issue_width - n);
     return n > 0;
 }
