@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The clock of an out-of-order core: in each cycle mispredicted paths are taken back, a store
-// drains, instructions retire, uops are dispatched, renamed, fetched. The order of these steps is the
-// order of the pipeline from its end, so that nothing passes two stages in one cycle.
+// drains, instructions retire, uops are dispatched, renamed, fetched. The order of these steps is
+// that of the pipeline from its end, so that nothing passes two stages in one cycle.
 #include "timing/ooo/ooo.h"
 
 #include <string.h>

@@ -132,9 +132,9 @@ struct tl_core {
     uint64_t wheel_time; // half cycles before this are done
     uint64_t ready[N_ISSUES][MAX_RING / 64];
     uint32_t n_ready[N_ISSUES];
-    uint32_t ready_issues;              // bit i: n_ready[i] != 0
+    uint32_t ready_issues;                                     // bit i: n_ready[i] != 0
     uint32_t port_issues[TL_MAX_PORTS], issue_ports[N_ISSUES]; // classes that a port serves, ports that serve a class
-    uint64_t div_until, fp_div_until;   // half cycles
+    uint64_t div_until, fp_div_until;                          // half cycles
 
     // Stores, by number: renamed, then retired, then drained.
     uint32_t first_store, senior_store, end_store;
@@ -176,7 +176,7 @@ void predictor_train(predictor *p, const tl_flow_insn *insn, const checkpoint *b
 // window.c: rename, wake-up, dispatch.
 bool window_rename(tl_core *core);
 bool window_dispatch(tl_core *core);
-// Takes back that instruction and all younger ones. knows_flow: the flow has forgotten them already.
+// Takes back that instruction and all younger ones. knows_flow: the flow has forgotten them.
 void window_squash(tl_core *core, uint64_t first, bool knows_flow);
 uint64_t window_next_time(const tl_core *core); // half cycle of the next node in the wheel; NEVER: none
 void window_wake(tl_core *core, uint32_t entry, uint64_t wake);
