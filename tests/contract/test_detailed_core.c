@@ -32,9 +32,20 @@ static void point(tl_hart *h, rng *r) {
         rv->f[below(r, 32)] = below(r, 2) ? next(r) : UINT64_C(0xffffffff00000000) | next(r) >> 32;
 }
 
-static void fill_code(rng *r, uint8_t *code, uint32_t n_bytes) {
+// Every second program accesses few bytes: loads meet stores in flight, of all sizes, in part and as
+// a whole, on paths that are taken back.
+static void fill_code(rng *r, uint8_t *code, uint32_t n_bytes, bool is_dense) {
     static const uint16_t csrs[] = {0x001, 0x002, 0x003, 0xc02, 0xc03};
     fill_with(r, code, n_bytes, csrs, TL_COUNT_OF(csrs), 8);
+    for (uint32_t at = 0; is_dense && at < n_bytes; at += 4) {
+        const uint32_t is_store = below(r, 2) * 0x20, base = below(r, 4) ? 8 : 2, funct3 = is_store ? below(r, 4) : below(r, 7);
+        uint32_t bits = random_word(r, csrs, TL_COUNT_OF(csrs), 8);
+        if (below(r, 3) == 0)
+            bits = below(r, 32) << 20 | base << 15 | funct3 << 12 | (is_store ? below(r, 16) : 11 + below(r, 20)) << 7 | is_store | 0x03;
+        else if ((bits & 0x5b) == 0x03)
+            bits &= ~(0x7fu << 25);
+        memcpy(code + at, &bits, 4);
+    }
 }
 
 static void choose_structure(rng *r, tl_config *config) {
@@ -128,8 +139,8 @@ static tl_stop run_detailed(tl_hart *h, rng *r, uint64_t limit) {
     }
 }
 
-static void fill(pair *p, rng *r) {
-    fill_code(r, p->slow->ram, CODE_BYTES);
+static void fill(pair *p, rng *r, bool is_dense) {
+    fill_code(r, p->slow->ram, CODE_BYTES, is_dense);
     memcpy(p->detailed->ram, p->slow->ram, CODE_BYTES);
     for (uint32_t i = 0; i < DATA_BYTES; i += 8) {
         const uint64_t value = next(r);
@@ -156,7 +167,7 @@ static void run_seed(uint64_t seed, uint64_t n_stops) {
     if (tl_machine_new(&config, &tl_engine_ooo, &p.detailed, &err) != TL_OK ||
         tl_machine_new(&plain, &tl_engine_step, &p.slow, &err) != TL_OK)
         fail_msg("%s", err.text);
-    fill(&p, &r);
+    fill(&p, &r, seed % 2);
     both_point(&p, &r);
     tl_hart *a = p.detailed->harts[0], *b = p.slow->harts[0];
     for (uint64_t stop = 0; stop < n_stops; stop++) {
@@ -211,7 +222,7 @@ static void run_in_cycles(uint64_t seed) {
     if (tl_machine_new(&config, &tl_engine_ooo, &p.detailed, &err) != TL_OK ||
         tl_machine_new(&config, &tl_engine_ooo, &p.slow, &err) != TL_OK)
         fail_msg("%s", err.text);
-    fill(&p, &r);
+    fill(&p, &r, seed % 2);
     both_point(&p, &r);
     tl_hart *a = p.detailed->harts[0], *b = p.slow->harts[0];
     for (uint64_t stop = 0; stop < 60; stop++) {

@@ -407,22 +407,36 @@ static uint32_t ports_of(const tl_core *core, uint32_t issues) {
     return ports;
 }
 
+// The port takes the oldest ready node of these classes. Returns the classes that may still go.
+static uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t classes, uint64_t half) {
+    const uint32_t node = oldest(core, issues), issue = core->issue[node];
+    core->tally[CORE_PORT_0 + port] += 1;
+    dispatch(core, node, half);
+    return issue == ISSUE_DIV || issue == ISSUE_FP_DIV ? classes & ~BIT(issue) : classes; // there is one of each
+}
+
 static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, uint32_t ports, uint32_t room) {
     if (core->div_until > half)
         classes &= ~BIT(ISSUE_DIV);
     if (core->fp_div_until > half)
         classes &= ~BIT(ISSUE_FP_DIV);
     uint32_t n = 0;
-    for (ports &= ports_of(core, classes & core->ready_issues); ports != 0 && n < room; ports &= ports - 1) {
+    ports &= ports_of(core, classes & core->ready_issues);
+    // The oldest of all comes first if not every port may take a uop, because younger ones that are
+    // dispatched in vain could keep it waiting for ever.
+    if (room > 0 && (uint32_t)__builtin_popcount(ports) > room) {
+        const uint32_t issue = core->issue[oldest(core, classes & core->ready_issues)];
+        const uint32_t port = (uint32_t)__builtin_ctz(core->issue_ports[issue] & ports);
+        classes = take(core, port, BIT(issue), classes, half);
+        ports &= ~BIT(port);
+        n = 1;
+    }
+    for (; ports != 0 && n < room; ports &= ports - 1) {
         const uint32_t port = (uint32_t)__builtin_ctz(ports);
         const uint32_t issues = core->port_issues[port] & core->ready_issues & classes;
         if (issues == 0)
             continue;
-        const uint32_t node = oldest(core, issues);
-        if (core->issue[node] == ISSUE_DIV || core->issue[node] == ISSUE_FP_DIV)
-            classes &= ~BIT(core->issue[node]); // there is one of each
-        core->tally[CORE_PORT_0 + port] += 1;
-        dispatch(core, node, half);
+        classes = take(core, port, issues, classes, half);
         n += 1;
     }
     return n;
