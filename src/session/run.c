@@ -182,6 +182,8 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     const tl_engine_type *core = tl_session_engine(options.engine);
     if (session->plan->config.core.kind == TL_CORE_OUT_OF_ORDER) {
         status = check_detailed(&options, &session->plan->config, err);
+        if (status != TL_OK)
+            goto out;
         core = &tl_engine_ooo;
         options.engine = TL_ENGINE_STEP; // nothing stands in for it
     } else if (!core) {

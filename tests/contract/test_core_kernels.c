@@ -229,7 +229,47 @@ static void test_the_reorder_buffer_limits_misses_in_flight(void **state) {
         fail_msg("misses 120 uops apart take %" PRIu64 " clocks, 130 apart %" PRIu64, near, far);
 }
 
+static void test_impossible_structures_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *set, *sentence;
+    } rows[] = {
+        {"core.rob=2", "core.rob = 2: must be at least core.rename = 4 and core.retire = 4"},
+        {"core.replay=12", "core.replay = 12: core.replay_miss is 0, and either both are 0 or none is"},
+        {"core.replay_miss=7", "core.replay = 0: core.replay_miss is 7, and either both are 0 or none is"},
+        {"core.fast_ports=16", "core.fast_ports = 16: must be part of core.alu_ports = 15"},
+        {"core.load_ports=0", "core.load_ports = 0: must be between 1 and 255"},
+        {"core.stores=129", "core.stores = 129: must be between 1 and 128"},
+        {"harts=2", "harts = 2: must be 1, since core.kind is out_of_order; choose core.kind: in_order for several harts"},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_config config;
+        tl_error err = {0};
+        assert_int_equal(tl_description_open("ooo", &config, NULL), TL_OK);
+        tl_status status = tl_config_set(&config, rows[i].set, &err);
+        if (status == TL_OK)
+            status = tl_config_check(&config, &err);
+        assert_int_equal(status, TL_EINVAL);
+        assert_string_equal(err.text, rows[i].sentence);
+    }
+}
+
+static void test_only_its_own_engine_runs_a_detailed_core(void **state) {
+    (void)state;
+    tl_config config;
+    tl_machine *machine = NULL;
+    tl_error err = {0};
+    assert_int_equal(tl_description_open("ooo", &config, NULL), TL_OK);
+    assert_int_equal(tl_machine_new(&config, &tl_engine_step, &machine, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "machine ooo has a detailed core, which engine step does not run"));
+    assert_int_equal(tl_description_open("rocket", &config, NULL), TL_OK);
+    assert_int_equal(tl_machine_new(&config, &tl_engine_ooo, &machine, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "machine rocket has an in-order core, which engine ooo does not run"));
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_impossible_structures_are_refused),
+    cmocka_unit_test(test_only_its_own_engine_runs_a_detailed_core),
     cmocka_unit_test(test_dependent_additions_take_half_a_clock),
     cmocka_unit_test(test_dependent_operations_take_their_latency),
     cmocka_unit_test(test_a_divider_is_busy_to_the_end),
