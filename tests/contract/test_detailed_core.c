@@ -32,8 +32,8 @@ static void point(tl_hart *h, rng *r) {
         rv->f[below(r, 32)] = below(r, 2) ? next(r) : UINT64_C(0xffffffff00000000) | next(r) >> 32;
 }
 
-// Every second program accesses few bytes: loads meet stores in flight, of all sizes, in part and as
-// a whole, on paths that are taken back.
+// Every second program accesses few bytes: loads meet stores in flight, of all sizes, in part and
+// as a whole, on paths that are taken back.
 static void fill_code(rng *r, uint8_t *code, uint32_t n_bytes, bool is_dense) {
     static const uint16_t csrs[] = {0x001, 0x002, 0x003, 0xc02, 0xc03};
     fill_with(r, code, n_bytes, csrs, TL_COUNT_OF(csrs), 8);
