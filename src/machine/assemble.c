@@ -7,11 +7,13 @@
 
 #include "machine/keys.h"
 #include "machine/machine.h"
+#include "model/core.h"
 #include "model/isa.h"
 
-static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_error *err) {
+static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, uint64_t **core_tally, tl_error *err) {
     const tl_config *config = &machine->config;
-    uint32_t n_shared = tl_memory_n_units(config), n_units = config->n_harts * TL_N_HART_UNITS + n_shared;
+    uint32_t n_shared = tl_memory_n_units(config), n_cores = tl_core_n_units(config);
+    uint32_t n_units = config->n_harts * TL_N_HART_UNITS + n_shared + n_cores;
     tl_unit *units = tl_arena_alloc(&machine->arena, n_units * sizeof *units);
     uint32_t n_cells = config->n_harts * TL_S_N_CELLS;
     for (uint32_t k = 0; k < n_shared; k++) {
@@ -19,6 +21,9 @@ static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_err
         tl_memory_unit_at(config, k, &unit);
         n_cells += unit.type->n_signals;
     }
+    char core_path[32];
+    for (uint32_t k = 0; k < n_cores; k++)
+        n_cells += tl_core_unit_at(k, core_path, sizeof core_path)->n_signals;
     machine->tally = tl_arena_alloc(&machine->arena, n_cells * sizeof *machine->tally);
     if (!units || !machine->tally)
         return tl_fail(err, TL_ENOMEM, "no memory for %u tallies", n_cells);
@@ -42,6 +47,13 @@ static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_err
         shared_tally[k] = units[u].tally;
         cell += unit.type->n_signals;
     }
+    for (uint32_t k = 0; k < n_cores; k++, u++) {
+        const tl_unit_type *type = tl_core_unit_at(k, core_path, sizeof core_path);
+        units[u] = (tl_unit){
+            .type = type, .path = tl_arena_strdup(&machine->arena, core_path), .tally = machine->tally + cell, .first_cell = cell};
+        core_tally[k] = units[u].tally;
+        cell += type->n_signals;
+    }
     for (uint32_t k = 0; k < n_units; k++)
         if (!units[k].path)
             return tl_fail(err, TL_ENOMEM, "no memory for the names of %u units", n_units);
@@ -49,7 +61,7 @@ static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, tl_err
     return TL_OK;
 }
 
-static tl_status new_harts(tl_machine *machine, tl_error *err) {
+static tl_status new_harts(tl_machine *machine, uint64_t *const *core_tally, tl_error *err) {
     for (uint32_t i = 0; i < machine->config.n_harts; i++) {
         tl_hart *h = tl_arena_alloc(&machine->arena, machine->engine->isa->hart_bytes);
         if (!h)
@@ -60,6 +72,7 @@ static tl_status new_harts(tl_machine *machine, tl_error *err) {
         h->config = &machine->config;
         h->ram = machine->ram;
         h->tally = machine->tally + i * TL_S_N_CELLS;
+        h->core_tally = core_tally[i];
         h->engine = machine->engine;
         h->run_vline = h->reservation_paddr = h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
         h->horizon = h->insn_limit = UINT64_MAX;
@@ -88,13 +101,13 @@ static bool map_ram(tl_machine *machine) {
 }
 
 static tl_status assemble(tl_machine *machine, tl_error *err) {
-    uint64_t *shared_tally[TL_MAX_MEMORY_UNITS];
+    uint64_t *shared_tally[TL_MAX_MEMORY_UNITS], *core_tally[TL_MAX_HARTS] = {NULL};
     if (!map_ram(machine))
         return tl_fail(err, TL_ENOMEM, "the host cannot map %llu MiB for ram; choose a smaller ram in the machine description",
                        (unsigned long long)(machine->config.ram_bytes >> 20));
-    tl_status status = name_units(machine, shared_tally, err);
+    tl_status status = name_units(machine, shared_tally, core_tally, err);
     if (status == TL_OK)
-        status = new_harts(machine, err);
+        status = new_harts(machine, core_tally, err);
     if (status == TL_OK)
         status = tl_memory_new(&machine->config, &machine->arena, machine->harts, machine->ram, shared_tally, &machine->memory, err);
     for (uint32_t i = 0; status == TL_OK && i < machine->n_harts; i++)
@@ -108,6 +121,11 @@ tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl
     tl_status status = tl_keys_check(config, err);
     if (status != TL_OK)
         return status;
+    if ((config->core.kind == TL_CORE_OUT_OF_ORDER) != (core == &tl_engine_ooo))
+        return tl_fail(err, TL_EINVAL,
+                       "machine %s has %s core, which engine %s does not run; only tally stat of user-mode programs runs detailed cores, "
+                       "and only machines with core.kind: in_order run elsewhere",
+                       config->name, config->core.kind == TL_CORE_OUT_OF_ORDER ? "a detailed" : "an in-order", core->name);
     tl_machine *machine = calloc(1, sizeof *machine);
     if (!machine)
         return tl_fail(err, TL_ENOMEM, "no memory for a machine");

@@ -46,6 +46,32 @@ void tl_config_default(tl_config *ret_config) {
                      .redirect_cycles = 1,
                      .trap_cycles = 5,
                      .fetch_bytes = 4},
+        .core = {.kind = TL_CORE_IN_ORDER,
+                 .fetch_width = 4,
+                 .fetch_taken = 1,
+                 .rename_width = 4,
+                 .issue_width = 8,
+                 .retire_width = 4,
+                 .front_cycles = 10,
+                 .rob_uops = 192,
+                 .load_buffers = 64,
+                 .store_buffers = 48,
+                 .memory_queue = 32,
+                 .general_queue = 64,
+                 .alu_half_cycles = 2,
+                 .shift_cycles = 1,
+                 .forward_cycles = 5,
+                 .misses = 12,
+                 .store_misses = 8,
+                 .alu_ports = 0x0f,
+                 .shift_ports = 0x03,
+                 .branch_ports = 0x09,
+                 .mul_ports = 0x02,
+                 .fp_ports = 0x03,
+                 .move_ports = 0x07,
+                 .load_ports = 0x30,
+                 .store_ports = 0x40,
+                 .data_ports = 0x80},
         .bp = {.kind = TL_BP_GSHARE, .counters = 512, .history_bits = 8, .btb_entries = 32, .ras_entries = 6},
         .l1i = {.size_bytes = 32 << 10, .ways = 8, .line_bytes = 64, .replacement = TL_REPLACE_LRU},
         .l1d = {.size_bytes = 32 << 10, .ways = 8, .line_bytes = 64, .replacement = TL_REPLACE_LRU},
@@ -214,6 +240,22 @@ static tl_status check_texts(const tl_config *config, tl_error *err) {
     return TL_OK;
 }
 
+static tl_status check_core(const tl_config *config, tl_error *err) {
+    const tl_core_config *core = &config->core;
+    if (core->kind == TL_CORE_IN_ORDER)
+        return TL_OK;
+    if (config->n_harts != 1)
+        return bad(err, config, "harts", "must be 1, since core.kind is out_of_order; choose core.kind: in_order for several harts");
+    if (core->rob_uops < core->rename_width || core->rob_uops < core->retire_width)
+        return bad(err, config, "core.rob", "must be at least core.rename = %u and core.retire = %u", core->rename_width,
+                   core->retire_width);
+    if ((core->replay_cycles == 0) != (core->replay_miss_cycles == 0))
+        return bad(err, config, "core.replay", "core.replay_miss is %u, and either both are 0 or none is", core->replay_miss_cycles);
+    if (core->fast_ports & ~core->alu_ports)
+        return bad(err, config, "core.fast_ports", "must be part of core.alu_ports = %u", core->alu_ports);
+    return TL_OK;
+}
+
 tl_status tl_config_check(const tl_config *config, tl_error *err) {
     static const char *const powers_of_two[] = {"bp.counters",   "bp.btb_entries", "l2.slices", "mem.channels", "mem.banks",
                                                 "mem.row_bytes", "l1d.line",       "l1i.line",  "l2.line"};
@@ -229,6 +271,9 @@ tl_status tl_config_check(const tl_config *config, tl_error *err) {
         return bad(err, config, "ram", "must be a multiple of 1MiB");
     if (config->pipeline.fetch_bytes != 4 && config->pipeline.fetch_bytes != 8)
         return bad(err, config, "pipeline.fetch_bytes", "must be 4 or 8");
+    status = check_core(config, err);
+    if (status != TL_OK)
+        return status;
     if (config->bp.kind == TL_BP_GSHARE && config->bp.history_bits > tl_log2(config->bp.counters))
         return bad(err, config, "bp.history_bits", "must be at most %u, since bp.counters = %u", tl_log2(config->bp.counters),
                    config->bp.counters);

@@ -65,6 +65,27 @@ typedef struct tl_pipeline_config {
     uint32_t fetch_bytes;       // aligned fetch group: 4 or 8
 } tl_pipeline_config;
 
+typedef enum tl_core_kind { TL_CORE_IN_ORDER, TL_CORE_OUT_OF_ORDER } tl_core_kind;
+
+// The structure of an out-of-order core (docs/detailed-core.md). Latencies are those of
+// tl_pipeline_config. A mask of ports has bit n for dispatch port n.
+enum { TL_MAX_PORTS = 8, TL_MAX_ROB = 512, TL_MAX_STORE_BUFFERS = 128, TL_MAX_FRONT_CYCLES = 63 };
+typedef struct tl_core_config {
+    tl_core_kind kind;
+    uint32_t fetch_width, fetch_taken;                // instructions a cycle, and taken control transfers among them
+    uint32_t rename_width, issue_width, retire_width; // uops a cycle
+    uint32_t front_cycles;                            // from fetch to rename
+    uint32_t rob_uops, load_buffers, store_buffers;
+    uint32_t memory_queue, general_queue;       // uops that were renamed and not dispatched
+    uint32_t alu_half_cycles;                   // latency of simple integer operations
+    uint32_t shift_cycles;                      // latency of shifts and bit manipulation
+    uint32_t forward_cycles;                    // latency of a load that a store buffer serves
+    uint32_t replay_miss_cycles, replay_cycles; // rounds of the replay loop; 0: no replay, dependents wait for data
+    uint32_t misses, store_misses;              // lines that loads, stores may wait for
+    uint32_t alu_ports, fast_ports;             // fast: two simple operations a cycle
+    uint32_t shift_ports, branch_ports, mul_ports, fp_ports, move_ports, load_ports, store_ports, data_ports;
+} tl_core_config;
+
 typedef struct tl_mem_config {
     uint32_t l2_hit_cycles;    // an L1 miss that hits L2 waits this long
     uint32_t l2_busy_cycles;   // a slice is busy this long per request
@@ -105,6 +126,7 @@ typedef struct tl_config {
     uint32_t interleave_cycles;          // harts run in turns of at most this many cycles
     uint64_t mvendorid, marchid, mimpid; // what the identification registers read
     tl_pipeline_config pipeline;
+    tl_core_config core;
     tl_bp_config bp;
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices
     uint32_t l2_slices;           // a power of two; lines are dealt out by their low line-number bits

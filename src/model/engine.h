@@ -31,11 +31,14 @@ typedef struct tl_engine_type {
     const struct tl_isa *isa; // that it executes
     tl_stop (*run)(tl_hart *h);
     void (*sync)(tl_hart *h); // folds everything held back into h->tally, exact within a CSR instruction, too; idempotent
+    // Checks what must hold between synced tallies of the engine's own. NULL: it has none.
+    tl_status (*check)(const tl_hart *h, tl_error *err);
     // How many cycles a run may go beyond its horizon when no access takes a slow path.
     uint64_t (*overshoot_cycles)(const tl_hart *h);
 } tl_engine_type;
 
 extern const tl_engine_type tl_engine_interp, tl_engine_step; // on every host
+extern const tl_engine_type tl_engine_ooo;                    // of machines with core.kind = out_of_order; has one hart
 #if defined(__x86_64__) && defined(__linux__)
 #define TL_HAS_TRANSLATOR
 extern const tl_engine_type tl_engine_translate;

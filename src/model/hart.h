@@ -306,6 +306,7 @@ struct tl_hart {
     struct tl_code_log *code_log; // model/code_log.h; NULL: host code has no names
     const uint8_t *host_code;     // where the front-end keeps code that it made, or NULL
     size_t host_code_bytes;
+    uint64_t *core_tally; // of the hart's detailed core (model/core.h), or NULL
 
     _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS]; // two to a line of the host's cache, none across
     tl_fetch_slot fetch_slot[TL_N_VIEWS * TL_FETCH_SLOTS];

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "machine/keys.h"
+#include "model/core.h"
 #include "session/source.h"
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "no memory for the catalogue of names"); }
@@ -64,6 +65,14 @@ static tl_status list_units(const tl_config *config, tl_arena *arena, tl_unit *u
             return no_memory(err);
         cell += shared.type->n_signals;
     }
+    for (uint32_t i = 0; i < tl_core_n_units(config); i++, unit++) {
+        char path[32];
+        const tl_unit_type *type = tl_core_unit_at(i, path, sizeof path);
+        *unit = (tl_unit){.type = type, .path = tl_arena_strdup(arena, path), .first_cell = cell};
+        if (!unit->path)
+            return no_memory(err);
+        cell += type->n_signals;
+    }
     *ret_n_cells = cell;
     return TL_OK;
 }
@@ -73,7 +82,7 @@ tl_status tl_machine_names_new(const tl_config *config, tl_catalogue **ret_catal
     if (status != TL_OK)
         return status;
     tl_arena arena = {0};
-    uint32_t n_units = config->n_harts * TL_N_HART_UNITS + tl_memory_n_units(config), n_cells = 0;
+    uint32_t n_units = config->n_harts * TL_N_HART_UNITS + tl_memory_n_units(config) + tl_core_n_units(config), n_cells = 0;
     tl_unit *units = tl_arena_alloc(&arena, n_units * sizeof *units);
     status = units ? list_units(config, &arena, units, &n_cells, err) : no_memory(err);
     if (status == TL_OK)

@@ -146,6 +146,17 @@ static tl_status new_machine(tl_session *session, const tl_run_options *options,
     return status;
 }
 
+// The detailed core is its own engine.
+static tl_status check_detailed(const tl_run_options *options, const tl_config *config, tl_error *err) {
+    if (options->engine != TL_ENGINE_FASTEST)
+        return tl_fail(err, TL_EINVAL, "machine %s has a detailed core, which is an engine of its own; leave --engine away", config->name);
+    if (options->kind != TL_RUN_USER)
+        return tl_fail(err, TL_EINVAL,
+                       "machine %s has a detailed core, which runs user-mode programs only; choose a machine with core.kind: in_order",
+                       config->name);
+    return TL_OK;
+}
+
 tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, tl_error *err) {
     tl_run_options options;
     tl_session_options_init(&options);
@@ -169,7 +180,13 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     if (status != TL_OK)
         goto out;
     const tl_engine_type *core = tl_session_engine(options.engine);
-    if (!core) {
+    if (session->plan->config.core.kind == TL_CORE_OUT_OF_ORDER) {
+        status = check_detailed(&options, &session->plan->config, err);
+        if (status != TL_OK)
+            goto out;
+        core = &tl_engine_ooo;
+        options.engine = TL_ENGINE_STEP; // nothing stands in for it
+    } else if (!core) {
         status = tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
         goto out;
     }

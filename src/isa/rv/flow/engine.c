@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// The engine of a detailed core: the flow of RISC-V on the core of timing/ooo.
+#include "isa/rv/flow/flow.h"
+#include "isa/rv/hart.h"
+#include "model/core.h"
+
+typedef struct ooo_engine {
+    tl_flow *flow;
+    tl_core *core;
+} ooo_engine;
+
+static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
+    ooo_engine *engine = tl_arena_alloc(arena, sizeof *engine);
+    if (!engine)
+        return tl_fail(err, TL_ENOMEM, "no memory for the detailed core of hart%u", h->id);
+    h->engine_state = engine;
+    tl_status status = tl_flow_new(h, arena, &engine->flow, err);
+    if (status == TL_OK)
+        status = tl_core_new(h, engine->flow, arena, &engine->core, err);
+    return status;
+}
+
+static void detach(tl_hart *h) {
+    ooo_engine *engine = h->engine_state;
+    tl_flow_free(engine->flow);
+}
+
+static tl_stop run(tl_hart *h) {
+    ooo_engine *engine = h->engine_state;
+    return tl_core_run(engine->core);
+}
+
+static void sync(tl_hart *h) {
+    ooo_engine *engine = h->engine_state;
+    tl_core_sync(engine->core);
+}
+
+static tl_status check(const tl_hart *h, tl_error *err) {
+    const ooo_engine *engine = h->engine_state;
+    return tl_core_check(engine->core, err);
+}
+
+static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; } // of what executes alone
+
+const tl_engine_type tl_engine_ooo = {
+    .name = "ooo",
+    .title = "the detailed core: out of order, with wrong paths",
+    .attach = attach,
+    .detach = detach,
+    .isa = &tl_isa_rv64,
+    .run = run,
+    .sync = sync,
+    .check = check,
+    .overshoot_cycles = overshoot_cycles,
+};

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: MIT
+// See flow.h. Each entry of the ring keeps one register's old value and the old fflags, because an
+// instruction that is executed ahead writes one register at most.
+#include "isa/rv/flow/flow.h"
+
+#include <string.h>
+
+#include "isa/rv/fp.h"
+#include "isa/rv/insn.h"
+#include "isa/rv/marker.h"
+#include "isa/rv/step/step.h"
+
+enum { N_DECODED = 4096, N_PAGES = 256, N_FILTER = 256, PAGE_BITS = 12 };
+
+typedef enum kind { KIND_BODY, KIND_LOAD, KIND_STORE, KIND_BRANCH, KIND_JAL, KIND_JALR, KIND_ALONE } kind;
+
+typedef struct decoded {
+    uint64_t pc;
+    uint32_t bits;
+    uint8_t kind, len, n_counts;
+    uint8_t rd, rs1; // as in the instruction
+    bool is_fp, ends_run, is_shift, is_marker;
+    uint16_t opc;
+    tl_op op;
+    tl_pipe_insn pipe;
+    tl_static_count counts[TL_MAX_STATIC];
+} decoded;
+
+typedef struct page { // of this generation only
+    uint64_t vpage;
+    uint8_t *host;
+    uint64_t generation;
+} page;
+
+typedef struct registers { // what decides whether a suspended flow can go on
+    uint64_t pc, x[32], f[32], context;
+    uint32_t code_generation;
+    uint8_t frm, fflags;
+} registers;
+
+typedef struct flow {
+    tl_flow base;
+    tl_pend_table *pends;
+    tl_fp_saved host_fp;
+    uint64_t run_vline, run_pline, next_pc; // of the fetch run in progress; TL_NO_LINE: none
+    uint64_t generation;
+    registers suspended;
+    // By entry.
+    uint64_t old[TL_MAX_IN_FLIGHT], pc[TL_MAX_IN_FLIGHT], value[TL_MAX_IN_FLIGHT];
+    uint8_t *host[TL_MAX_IN_FLIGHT]; // of a store; NULL: none
+    uint32_t bits[TL_MAX_IN_FLIGHT];
+    uint8_t dest[TL_MAX_IN_FLIGHT], fflags[TL_MAX_IN_FLIGHT], size[TL_MAX_IN_FLIGHT];
+    bool is_taken[TL_MAX_IN_FLIGHT];
+    // Stores in flight, oldest first.
+    uint32_t first_store, end_store; // counts
+    uint16_t stores[TL_MAX_IN_FLIGHT];
+    uint16_t filter[N_FILTER]; // stores in flight by the eight bytes they touch
+    page pages[2][N_PAGES];    // of loads, of stores
+    decoded decoded[N_DECODED];
+} flow;
+
+static flow *flow_of(tl_flow *base) { return (flow *)(void *)base; }
+
+// ---- Translation without timing. What needs more than a permitted page of RAM returns NULL, and
+// the instruction is done again when it is the oldest.
+
+static tl_fault peek(const tl_page_walk *walk, uint64_t paddr, uint64_t *ret_entry) {
+    const tl_hart *h = walk->h;
+    if (paddr - TL_RAM_BASE_PADDR > h->config->ram_bytes - sizeof *ret_entry)
+        return TL_FAULT_ACCESS;
+    memcpy(ret_entry, h->ram + (paddr - TL_RAM_BASE_PADDR), sizeof *ret_entry);
+    return TL_FAULT_NONE;
+}
+
+// A bit of the entry must be set: not ahead of time.
+static tl_fault refuse(const tl_page_walk *walk, uint64_t paddr, uint64_t entry) {
+    return (void)walk, (void)paddr, (void)entry, TL_FAULT_ACCESS;
+}
+
+static TL_NOINLINE uint8_t *find_page(tl_hart *h, uint64_t vpage, tl_access access) {
+    const uint32_t view = h->regime.data_view[h->view];
+    uint64_t paddr = vpage;
+    if (h->regime.is_paged[view]) {
+        const uint32_t spare = 64u - h->regime.vaddr_bits;
+        if ((uint64_t)((int64_t)(vpage << spare) >> spare) != vpage)
+            return NULL;
+        const tl_page_walk walk = {
+            .h = h, .vaddr = vpage, .access = access, .rights = &h->regime.rights[view][access], .read = peek, .write = refuse};
+        tl_page found;
+        if (h->isa->walk(&walk, &found) != TL_FAULT_NONE || !tl_is_permitted(walk.rights, found.flags))
+            return NULL;
+        paddr = found.paddr + (vpage - found.vaddr);
+    }
+    tl_stretch around;
+    if (paddr - TL_RAM_BASE_PADDR >= h->config->ram_bytes || !h->isa->permits(h, paddr, access, view, &around))
+        return NULL;
+    return (uint8_t *)(uintptr_t)h->ram + (paddr - TL_RAM_BASE_PADDR);
+}
+
+static uint8_t *reach(flow *f, uint64_t vaddr, uint32_t size_bytes, tl_access access) {
+    const uint64_t page_mask = (UINT64_C(1) << PAGE_BITS) - 1;
+    const uint64_t offset = vaddr & page_mask;
+    if (TL_UNLIKELY(offset + size_bytes > page_mask + 1))
+        return NULL;
+    page *slot = &f->pages[access == TL_ACCESS_STORE][vaddr >> PAGE_BITS & (N_PAGES - 1)];
+    if (TL_UNLIKELY(slot->vpage != vaddr - offset || slot->generation != f->generation)) {
+        uint8_t *host = find_page(f->base.h, vaddr - offset, access);
+        if (!host)
+            return NULL;
+        *slot = (page){.vpage = vaddr - offset, .host = host, .generation = f->generation};
+    }
+    return slot->host + offset;
+}
+
+// ---- Stores in flight.
+
+static uint16_t *filter_of(flow *f, const uint8_t *host) { return &f->filter[(uintptr_t)host >> 3 & (N_FILTER - 1)]; }
+
+static void note_store(flow *f, const uint8_t *host, uint32_t size_bytes, int change) {
+    uint16_t *first = filter_of(f, host), *last = filter_of(f, host + size_bytes - 1);
+    *first = (uint16_t)(*first + change);
+    if (last != first)
+        *last = (uint16_t)(*last + change);
+}
+
+static uint64_t read_bytes(flow *f, const uint8_t *host, uint32_t size_bytes) {
+    uint8_t bytes[8] = {0};
+    memcpy(bytes, host, size_bytes);
+    if (TL_UNLIKELY(*filter_of(f, host) | *filter_of(f, host + size_bytes - 1)))
+        for (uint32_t i = f->first_store; i != f->end_store; i++) {
+            const uint32_t entry = f->stores[i & (TL_MAX_IN_FLIGHT - 1)];
+            for (uint32_t k = 0; k < f->size[entry]; k++) {
+                const uintptr_t at = (uintptr_t)f->host[entry] + k - (uintptr_t)host;
+                if (at < size_bytes)
+                    bytes[at] = (uint8_t)(f->value[entry] >> 8 * k);
+            }
+        }
+    uint64_t value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+// ---- Decoding.
+
+static void decode(decoded *d, uint64_t pc, uint32_t bits) {
+    tl_decoded insn;
+    tl_decode(bits, &insn);
+    *d = (decoded){.pc = pc, .bits = bits, .len = insn.len, .opc = insn.opc, .rd = insn.rd, .rs1 = insn.rs1};
+    tl_op_from_decoded(&insn, &d->op);
+    d->ends_run = tl_insn_ends_run(&insn);
+    if (insn.opc == TL_OPC_ILLEGAL) {
+        d->kind = KIND_ALONE;
+        d->pipe.cls = TL_CLASS_SYSTEM;
+        return;
+    }
+    tl_insn_pipe(&insn, &d->pipe);
+    d->is_fp = tl_insn_is_fp(&insn);
+    d->is_marker = tl_insn_is_marker(&insn);
+    switch (d->pipe.cls) {
+    case TL_CLASS_LOAD:
+    case TL_CLASS_FP_LOAD: d->kind = KIND_LOAD; break;
+    case TL_CLASS_STORE:
+    case TL_CLASS_FP_STORE: d->kind = KIND_STORE; break;
+    case TL_CLASS_BRANCH: d->kind = KIND_BRANCH; break;
+    case TL_CLASS_JAL: d->kind = KIND_JAL; break;
+    case TL_CLASS_JALR: d->kind = KIND_JALR; break;
+    case TL_CLASS_AMO:
+    case TL_CLASS_LR:
+    case TL_CLASS_SC:
+    case TL_CLASS_CSR:
+    case TL_CLASS_FENCE:
+    case TL_CLASS_FENCE_I:
+    case TL_CLASS_SYSTEM: d->kind = KIND_ALONE; break;
+    default: d->kind = KIND_BODY; break;
+    }
+    switch (insn.opc) {
+    case TL_OPC_slli:
+    case TL_OPC_srli:
+    case TL_OPC_srai:
+    case TL_OPC_slliw:
+    case TL_OPC_srliw:
+    case TL_OPC_sraiw:
+    case TL_OPC_sll:
+    case TL_OPC_srl:
+    case TL_OPC_sra:
+    case TL_OPC_sllw:
+    case TL_OPC_srlw:
+    case TL_OPC_sraw: d->is_shift = true; break;
+    default: d->is_shift = d->pipe.cls == TL_CLASS_BITMANIP; break;
+    }
+    // The core counts look-ups of data as it makes them, and cycles as they pass.
+    tl_static_count counts[TL_MAX_STATIC];
+    const uint32_t n = tl_insn_static(&insn, counts);
+    for (uint32_t i = 0; i < n; i++)
+        if (counts[i].cell != TL_S_HART_CYC_ISSUE && counts[i].cell != TL_S_L1D_LOAD && counts[i].cell != TL_S_L1D_STORE &&
+            counts[i].cell != TL_S_DTLB_ACCESS)
+            d->counts[d->n_counts++] = counts[i];
+}
+
+static const decoded *decoded_at(flow *f, uint64_t pc, uint32_t bits) {
+    decoded *d = &f->decoded[pc >> 1 & (N_DECODED - 1)];
+    if (TL_UNLIKELY(d->pc != pc || d->bits != bits || d->len == 0))
+        decode(d, pc, bits);
+    return d;
+}
+
+// ---- Fetch: the rules of model/engine.h, along the predicted path.
+
+static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
+    const tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
+    if (tl_fetch_slot_shows(slot, vaddr))
+        tl_fetch_hit(h, slot);
+    else if (!h->port->fetch(h, vaddr))
+        return false;
+    h->tally[TL_S_L1I_ACCESS] += 1;
+    h->tally[TL_S_ITLB_ACCESS] += 1;
+    *ret_pline = tl_fetch_slot_paddr(slot, vaddr) & h->line_mask;
+    return true;
+}
+
+static uint32_t half_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
+    uint16_t half;
+    memcpy(&half, h->ram + (pline - TL_RAM_BASE_PADDR) + (vaddr & ~h->line_mask), sizeof half);
+    return half;
+}
+
+static bool is_last_half(const tl_hart *h, uint64_t pc) { return (pc & ~h->line_mask) == ~h->line_mask - 1; }
+
+static void count_groups(tl_hart *h, uint64_t from, uint64_t end, bool is_first) {
+    const uint64_t group = h->config->pipeline.fetch_bytes;
+    const uint64_t first = is_first ? from / group : (from - 1) / group + 1, last = (end - 1) / group;
+    h->tally[TL_S_L1I_READ] += last + 1 - first;
+}
+
+static bool fetch_bits(flow *f, uint64_t pc, uint32_t *ret_bits, bool *ret_is_first, bool *ret_straddles) {
+    tl_hart *h = f->base.h;
+    const bool is_first = f->run_vline == TL_NO_LINE || pc != f->next_pc;
+    *ret_is_first = is_first;
+    *ret_straddles = false;
+    if (is_first) {
+        f->run_vline = TL_NO_LINE;
+        if (!look_up(h, pc, &f->run_pline))
+            return false;
+        h->tally[TL_S_HART_FETCH_RUN] += 1;
+        f->run_vline = pc & h->line_mask;
+    }
+    uint32_t bits = half_at(h, f->run_pline, pc);
+    if ((bits & 3) == 3) {
+        uint64_t pline = f->run_pline;
+        if (is_last_half(h, pc)) {
+            *ret_straddles = true;
+            if (!look_up(h, pc + 2, &pline)) {
+                f->run_vline = TL_NO_LINE;
+                return false;
+            }
+            f->run_vline = (pc + 2) & h->line_mask;
+            f->run_pline = pline;
+        }
+        bits |= half_at(h, pline, pc + 2) << 16;
+    }
+    *ret_bits = bits;
+    return true;
+}
+
+static bool is_run_over(const flow *f, const decoded *d, uint64_t next_pc) {
+    const tl_hart *h = f->base.h;
+    if (d->ends_run || (next_pc & h->line_mask) != f->run_vline)
+        return true;
+    return is_last_half(h, next_pc) && (half_at(h, f->run_pline, next_pc) & 3) == 3;
+}
+
+static uint64_t extend(const decoded *d, uint64_t value) {
+    switch (d->opc) {
+    case TL_OPC_lb: return (uint64_t)(int64_t)(int8_t)value;
+    case TL_OPC_lh: return (uint64_t)(int64_t)(int16_t)value;
+    case TL_OPC_lw: return (uint64_t)(int64_t)(int32_t)value;
+    case TL_OPC_flw: return value | UINT64_C(0xffffffff00000000);
+    default: return value;
+    }
+}
+
+static uint64_t *register_of(tl_rv_hart *rv, uint8_t dest) { return dest < 32 ? &rv->x[dest] : &rv->f[dest - 32]; }
+
+static void execute(flow *f, const decoded *d, uint32_t entry, tl_flow_insn *insn) {
+    tl_hart *h = f->base.h;
+    tl_rv_hart *rv = tl_rv(h);
+    const uint64_t after = insn->pc + d->len;
+    const uint64_t vaddr = rv->x[d->op.rs1] + (uint64_t)(int64_t)d->op.imm;
+    insn->next_pc = after;
+    switch ((kind)d->kind) {
+    case KIND_LOAD: {
+        insn->vaddr = vaddr;
+        const uint8_t *host = reach(f, vaddr, d->pipe.size_bytes, TL_ACCESS_LOAD);
+        insn->is_redone = host == NULL;
+        const uint64_t value = host ? extend(d, read_bytes(f, host, d->pipe.size_bytes)) : 0;
+        if (d->pipe.cls == TL_CLASS_LOAD)
+            rv->x[d->op.rd] = value;
+        else
+            rv->f[d->op.rd] = value;
+        break;
+    }
+    case KIND_STORE: {
+        insn->vaddr = vaddr;
+        uint8_t *host = reach(f, vaddr, d->pipe.size_bytes, TL_ACCESS_STORE);
+        insn->is_redone = host == NULL;
+        if (!host)
+            break;
+        f->host[entry] = host;
+        f->size[entry] = d->pipe.size_bytes;
+        f->value[entry] = d->pipe.cls == TL_CLASS_STORE ? rv->x[d->op.rs2] : rv->f[d->op.rs2];
+        f->stores[f->end_store++ & (TL_MAX_IN_FLIGHT - 1)] = (uint16_t)entry;
+        note_store(f, host, d->pipe.size_bytes, 1);
+        break;
+    }
+    case KIND_BRANCH:
+        insn->is_taken = f->is_taken[entry] = tl_taken[d->opc](h, &d->op);
+        insn->target = insn->pc + (uint64_t)(int64_t)d->op.imm;
+        insn->next_pc = insn->is_taken ? insn->target : after;
+        break;
+    case KIND_JAL:
+        insn->next_pc = insn->target = insn->pc + (uint64_t)(int64_t)d->op.imm;
+        insn->is_call = tl_is_link(d->rd);
+        rv->x[d->op.rd] = after;
+        break;
+    case KIND_JALR:
+        insn->next_pc = vaddr & ~UINT64_C(1);
+        insn->is_call = tl_is_link(d->rd);
+        insn->is_return = tl_jalr_is_return(d->rd, d->rs1);
+        rv->x[d->op.rd] = after;
+        break;
+    default:
+        insn->is_redone = !tl_exec_full[d->opc](h, &d->op, insn->pc);
+        if (d->is_fp)
+            tl_fp_harvest(h);
+        break;
+    }
+}
+
+static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn) {
+    flow *f = flow_of(base);
+    tl_hart *h = base->h;
+    uint32_t bits;
+    bool is_first, straddles;
+    *ret_insn = (tl_flow_insn){.pc = pc, .pipe = {.cls = TL_CLASS_SYSTEM}};
+    if (!fetch_bits(f, pc, &bits, &is_first, &straddles)) {
+        f->next_pc = pc;
+        return TL_FLOW_ALONE;
+    }
+    const decoded *d = decoded_at(f, pc, bits);
+    ret_insn->pipe = d->pipe;
+    ret_insn->len = d->len;
+    ret_insn->is_shift = d->is_shift;
+    if (d->kind == KIND_ALONE || (TL_UNLIKELY(d->is_marker) && h->mark) ||
+        (TL_UNLIKELY(h->is_privileged) && tl_rv(h)->is_fp_off && d->is_fp)) {
+        f->next_pc = pc;
+        if (straddles)
+            f->run_vline = TL_NO_LINE; // looked up again
+        return TL_FLOW_ALONE;
+    }
+    count_groups(h, pc, pc + d->len, is_first);
+    tl_rv_hart *rv = tl_rv(h);
+    f->pc[entry] = pc;
+    f->bits[entry] = bits;
+    f->host[entry] = NULL;
+    f->is_taken[entry] = false;
+    f->dest[entry] = d->pipe.dest;
+    f->fflags[entry] = rv->fflags;
+    f->old[entry] = d->pipe.dest == TL_NO_REG ? 0 : *register_of(rv, d->pipe.dest);
+    execute(f, d, entry, ret_insn);
+    f->next_pc = pc + d->len;
+    if (is_run_over(f, d, f->next_pc))
+        f->run_vline = TL_NO_LINE;
+    return TL_FLOW_EXECUTED;
+}
+
+static void take_back(tl_flow *base, uint32_t entry) {
+    flow *f = flow_of(base);
+    tl_rv_hart *rv = tl_rv(base->h);
+    if (f->dest[entry] != TL_NO_REG)
+        *register_of(rv, f->dest[entry]) = f->old[entry];
+    rv->fflags = f->fflags[entry];
+    if (f->host[entry]) {
+        note_store(f, f->host[entry], f->size[entry], -1);
+        f->end_store -= 1;
+    }
+    f->run_vline = TL_NO_LINE;
+}
+
+static void retire(tl_flow *base, uint32_t entry) {
+    flow *f = flow_of(base);
+    tl_hart *h = base->h;
+    const decoded *d = decoded_at(f, f->pc[entry], f->bits[entry]);
+    if (f->host[entry]) {
+        memcpy(f->host[entry], &f->value[entry], f->size[entry]);
+        note_store(f, f->host[entry], f->size[entry], -1);
+        f->first_store += 1;
+    }
+    for (uint32_t i = 0; i < d->n_counts; i++)
+        h->tally[d->counts[i].cell] += d->counts[i].amount;
+    h->tally[TL_S_HART_BRANCH_TAKEN] += f->is_taken[entry];
+}
+
+static uint64_t peek_bytes(tl_flow *base, uint64_t vaddr, uint32_t size_bytes) {
+    const uint8_t *host = reach(flow_of(base), vaddr, size_bytes, TL_ACCESS_STORE);
+    uint64_t value = 0;
+    if (host)
+        memcpy(&value, host, size_bytes);
+    return value;
+}
+
+// ---- Alone.
+
+static bool alone(tl_flow *base, tl_stop *ret_stop) {
+    flow *f = flow_of(base);
+    tl_hart *h = base->h;
+    const bool is_in_run = f->run_vline != TL_NO_LINE && f->next_pc == h->pc;
+    h->run_vline = is_in_run ? f->run_vline : TL_NO_LINE;
+    h->run_pline = f->run_pline;
+    h->pend = NULL;
+    const tl_step result = tl_step_one(h, f->pends);
+    h->pend = NULL;
+    tl_fp_harvest(h); // what is taken back later must not take these flags along
+    h->run_vline = f->run_vline = TL_NO_LINE;
+    if (h->is_privileged)
+        f->generation += 1;
+    if (result == TL_STEP_RETIRED)
+        return true;
+    *ret_stop = tl_step_stop(result);
+    return false;
+}
+
+// ---- Between runs.
+
+static void swap64(uint64_t *a, uint64_t *b) {
+    const uint64_t value = *a;
+    *a = *b;
+    *b = value;
+}
+
+static void swap(flow *f, uint32_t entry) {
+    tl_rv_hart *rv = tl_rv(f->base.h);
+    if (f->dest[entry] != TL_NO_REG)
+        swap64(register_of(rv, f->dest[entry]), &f->old[entry]);
+    const uint8_t fflags = rv->fflags;
+    rv->fflags = f->fflags[entry];
+    f->fflags[entry] = fflags;
+}
+
+static void read_registers(const tl_hart *h, registers *ret) {
+    const tl_rv_hart *rv = tl_rv(h);
+    memset(ret, 0, sizeof *ret);
+    ret->pc = h->pc;
+    ret->context = h->context;
+    ret->code_generation = h->code_generation;
+    ret->frm = rv->frm;
+    ret->fflags = rv->fflags;
+    memcpy(ret->x, rv->x, sizeof ret->x);
+    memcpy(ret->f, rv->f, sizeof ret->f);
+}
+
+static void suspend(tl_flow *base, uint64_t first, uint32_t n, uint32_t ring_mask) {
+    flow *f = flow_of(base);
+    for (uint32_t i = n; i-- > 0;)
+        swap(f, (uint32_t)(first + i) & ring_mask);
+    read_registers(base->h, &f->suspended);
+}
+
+static bool resume(tl_flow *base, uint64_t first, uint32_t n, uint32_t ring_mask) {
+    flow *f = flow_of(base);
+    registers now;
+    read_registers(base->h, &now);
+    f->generation += 1; // pages may have changed
+    if (memcmp(&now, &f->suspended, sizeof now) != 0) {
+        f->end_store = f->first_store;
+        memset(f->filter, 0, sizeof f->filter);
+        f->run_vline = TL_NO_LINE;
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        swap(f, (uint32_t)(first + i) & ring_mask);
+    return true;
+}
+
+static void enter(tl_flow *base) {
+    base->h->host_phase = TL_HOST_STEPPING;
+    tl_fp_enter(base->h, &flow_of(base)->host_fp);
+}
+
+static void leave(tl_flow *base) {
+    base->h->host_phase = TL_HOST_ELSEWHERE;
+    tl_fp_leave(base->h, &flow_of(base)->host_fp);
+}
+
+tl_status tl_flow_new(tl_hart *h, tl_arena *arena, tl_flow **ret_flow, tl_error *err) {
+    flow *f = tl_arena_alloc(arena, sizeof *f);
+    if (!f || !(f->pends = tl_pend_table_new(arena)))
+        return tl_fail(err, TL_ENOMEM, "no memory for the instructions in flight of hart%u", h->id);
+    f->base = (tl_flow){.h = h,
+                        .fetch = fetch,
+                        .take_back = take_back,
+                        .retire = retire,
+                        .peek = peek_bytes,
+                        .alone = alone,
+                        .suspend = suspend,
+                        .resume = resume,
+                        .enter = enter,
+                        .leave = leave};
+    f->run_vline = TL_NO_LINE;
+    f->generation = 1;
+    *ret_flow = &f->base;
+    return TL_OK;
+}
+
+void tl_flow_free(tl_flow *base) {
+    if (base)
+        tl_pend_table_done(flow_of(base)->pends);
+}

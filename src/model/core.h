@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// A detailed core: out of order, with wrong paths. It runs the flow of a hart (model/flow.h) on the
+// structure that tl_config.core describes, and charges the memory system of the hart through
+// tl_mem_port. docs/detailed-core.md has the rules. Implementation: timing/ooo.
+#ifndef TL_MODEL_CORE_H
+#define TL_MODEL_CORE_H
+
+#include "base/arena.h"
+#include "model/flow.h"
+
+typedef struct tl_core tl_core;
+
+// `n_entries` of the flow: a power of two that tl_core_new chooses, at most TL_MAX_IN_FLIGHT.
+TL_MUST_CHECK tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_arena *arena, tl_core **ret_core, tl_error *err);
+// As tl_engine_type.run. The hart has the state of retired instructions before and after.
+tl_stop tl_core_run(tl_core *core);
+// Folds what the core holds back into the tallies of the hart.
+void tl_core_sync(tl_core *core);
+
+// Checks the conservation of instructions, uops and dispatches; the tallies must be synced.
+// TL_EINVAL with the first broken identity.
+TL_MUST_CHECK tl_status tl_core_check(const tl_core *core, tl_error *err);
+
+// Units of detailed cores, in slot order after those of the memory system: one for each hart of a
+// machine that has them. tl_hart.core_tally is the tally array. Returns the type, and the path in
+// ret_path.
+uint32_t tl_core_n_units(const tl_config *config);
+const tl_unit_type *tl_core_unit_at(uint32_t index, char *ret_path, size_t size_bytes);
+
+#endif

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+// The clock of an out-of-order core: in each cycle mispredicted paths are taken back, a store
+// drains, instructions retire, uops are dispatched, renamed, fetched. The order of these steps is
+// that of the pipeline from its end, so that nothing passes two stages in one cycle.
+#include "timing/ooo/ooo.h"
+
+#include <string.h>
+
+static void charge(tl_core *core, uint32_t cell, uint64_t cycles) { core->h->tally[cell] += cycles; }
+
+// ---- Fetch.
+
+static void fetch_alone(tl_core *core, uint64_t pc, tl_class cls) {
+    core->is_alone = true;
+    core->alone_pc = pc;
+    core->alone_class = cls;
+}
+
+static void fetch_from(tl_core *core, uint64_t pc, uint32_t cause) {
+    core->fetch_pc = pc;
+    core->fetch_until = core->h->now;
+    core->front_cause = cause;
+    core->is_alone = core->waits_for_target = false;
+}
+
+static void count_prediction(tl_core *core, const tl_flow_insn *insn, const prediction *is) {
+    switch (insn->pipe.cls) {
+    case TL_CLASS_BRANCH:
+        core->tally[CORE_COND_LOOKUP] += 1;
+        core->tally[CORE_COND_TAKEN] += is->is_taken;
+        break;
+    case TL_CLASS_JAL: core->tally[CORE_DIRECT_LOOKUP] += 1; break;
+    case TL_CLASS_JALR: core->tally[insn->is_return ? CORE_RETURN_LOOKUP : CORE_INDIRECT_LOOKUP] += 1; break;
+    default: return;
+    }
+    core->tally[CORE_BTB_MISS] += is->misses_btb;
+}
+
+// Fetches one instruction. false: it was the last one of this cycle.
+static bool fetch_one(tl_core *core, uint32_t *n_taken) {
+    tl_hart *h = core->h;
+    const uint32_t entry = entry_of(core, core->fetched);
+    const uint64_t pc = core->fetch_pc, now = h->now;
+    tl_flow_insn *insn = &core->insn[entry];
+    port_call call;
+    uint64_t translation;
+    port_call_begin(core, &call);
+    const tl_flow_result result = core->flow->fetch(core->flow, entry, pc, insn);
+    const uint64_t cycles = port_call_end(core, &call, &translation);
+    const uint32_t stall = translation > cycles - translation ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_FETCH;
+    if (cycles > 0)
+        core->front_cause = stall;
+    core->fetch_until = now + cycles;
+    if (result == TL_FLOW_ALONE) {
+        fetch_alone(core, pc, insn->pipe.cls);
+        return false;
+    }
+    core->fetched += 1;
+    core->tally[CORE_FETCH_INSN] += 1;
+    core->arrives[entry] = now + cycles + core->config->front_cycles;
+    core->late_cause[entry] = (uint16_t)core->front_cause;
+    core->front_cause = TL_S_HART_CYC_FETCH;
+    const prediction is = predictor_predict(&core->predictor, insn, &core->before[entry]);
+    count_prediction(core, insn, &is);
+    core->is_mispredicted[entry] = is.next_pc != insn->next_pc;
+    core->is_redirected[entry] = is.misses_btb;
+    if (is.next_pc == NEVER) {
+        core->waits_for_target = true;
+        core->front_cause = TL_S_HART_CYC_TARGET;
+        return false;
+    }
+    core->fetch_pc = is.next_pc;
+    if (is.misses_btb) {
+        core->fetch_until = now + cycles + 1 + core->latency->redirect_cycles;
+        core->front_cause = TL_S_HART_CYC_REDIRECT;
+        return false;
+    }
+    *n_taken += is.is_taken;
+    return cycles == 0 && *n_taken < core->config->fetch_taken;
+}
+
+static bool fetch_group(tl_core *core) {
+    uint32_t n = 0, n_taken = 0;
+    bool goes_on = true;
+    while (goes_on && n < core->config->fetch_width && core->fetched - core->renamed < core->front_capacity &&
+           core->fetched - core->retired < core->ring) {
+        goes_on = fetch_one(core, &n_taken);
+        n += 1;
+    }
+    return n > 0;
+}
+
+static uint32_t cause_of_class(tl_class cls) {
+    switch (cls) {
+    case TL_CLASS_CSR: return TL_S_HART_CYC_CSR;
+    case TL_CLASS_AMO:
+    case TL_CLASS_LR:
+    case TL_CLASS_SC: return TL_S_HART_CYC_AMO;
+    case TL_CLASS_FENCE: return TL_S_HART_CYC_FENCE;
+    default: return TL_S_HART_CYC_FLUSH;
+    }
+}
+
+// ---- Misprediction.
+
+static void resolve(tl_core *core, uint64_t seq) {
+    const uint32_t entry = entry_of(core, seq);
+    const tl_flow_insn *insn = &core->insn[entry];
+    core->tally[CORE_RESOLVE] += 1;
+    core->tally[insn->pipe.cls == TL_CLASS_BRANCH ? CORE_RESOLVE_COND : insn->is_return ? CORE_RESOLVE_RETURN : CORE_RESOLVE_INDIRECT] += 1;
+    window_squash(core, seq + 1, false);
+    predictor_restore(&core->predictor, &core->before[entry]);
+    predictor_replay(&core->predictor, insn);
+    fetch_from(core, insn->next_pc, insn->pipe.cls == TL_CLASS_BRANCH ? TL_S_HART_CYC_MISPREDICT : TL_S_HART_CYC_TARGET);
+}
+
+// The oldest first, because it takes the others back.
+static bool resolve_all(tl_core *core) {
+    bool has_any = false;
+    for (;;) {
+        uint64_t seq = NEVER;
+        for (uint32_t i = 0; i < core->n_resolving; i++)
+            if (core->resolving[i] < seq && core->valid[entry_of(core, core->resolving[i])] <= 2 * core->h->now)
+                seq = core->resolving[i];
+        if (seq == NEVER)
+            return has_any;
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < core->n_resolving; i++)
+            if (core->resolving[i] != seq)
+                core->resolving[n++] = core->resolving[i];
+        core->n_resolving = n;
+        resolve(core, seq);
+        has_any = true;
+    }
+}
+
+// ---- Retirement.
+
+static bool is_break(const tl_hart *h) {
+    return (h->pc == h->break_pc[0] || h->pc == h->break_pc[1] || (h->breaks && tl_breaks_have(h->breaks, h->pc))) && !h->skip_break;
+}
+
+static void retire_one(tl_core *core, uint32_t entry) {
+    tl_hart *h = core->h;
+    const tl_flow_insn *insn = &core->insn[entry];
+    core->flow->retire(core->flow, entry);
+    predictor_train(&core->predictor, insn, &core->before[entry], !core->is_mispredicted[entry], h->tally);
+    h->tally[TL_S_BP_REDIRECT] += core->is_redirected[entry] && !core->is_mispredicted[entry];
+    h->pc = insn->next_pc;
+    h->instret += 1;
+    h->skip_break = false;
+    core->senior_store += core->n_uops[entry] == 2;
+    core->loads_used -= core->issue[entry] == ISSUE_LOAD;
+    core->rob_used -= core->n_uops[entry];
+    core->tally[CORE_RETIRE_INSN] += 1;
+    core->tally[CORE_RETIRE_UOP] += core->n_uops[entry];
+    core->retired += 1;
+    core->n_retired += 1;
+}
+
+// false: the run stops within the cycle.
+static bool retire(tl_core *core, tl_stop *ret_stop) {
+    tl_hart *h = core->h;
+    while (core->retired < core->renamed) {
+        const uint32_t entry = entry_of(core, core->retired);
+        const uint64_t end = 2 * h->now;
+        if (core->valid[entry] > end || core->data_valid[entry] > end || core->n_uops[entry] > core->retire_left)
+            return true;
+        if (TL_UNLIKELY(core->insn[entry].is_redone)) {
+            const tl_class cls = core->insn[entry].pipe.cls;
+            core->tally[CORE_REDO] += 1;
+            window_squash(core, core->retired, false);
+            fetch_from(core, h->pc, TL_S_HART_CYC_FLUSH);
+            fetch_alone(core, h->pc, cls);
+            return true;
+        }
+        if (TL_UNLIKELY(is_break(h))) {
+            *ret_stop = TL_STOP_BREAK;
+            return false;
+        }
+        core->retire_left -= core->n_uops[entry];
+        retire_one(core, entry);
+        if (TL_UNLIKELY(h->instret >= h->insn_limit)) {
+            *ret_stop = TL_STOP_LIMIT;
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- Alone.
+
+static bool may_run_alone(const tl_core *core) {
+    return core->is_alone && core->retired == core->fetched && core->fetch_until <= core->h->now && memory_is_drained(core);
+}
+
+// Executes what waited to be the oldest. false: the run stops.
+static bool run_alone(tl_core *core, tl_stop *ret_stop) {
+    tl_hart *h = core->h;
+    h->pc = core->alone_pc;
+    const bool has_retired = core->flow->alone(core->flow, ret_stop);
+    fetch_from(core, h->pc, cause_of_class(core->alone_class));
+    core->tally[has_retired ? CORE_ALONE : CORE_ALONE_TRAP] += 1;
+    if (!has_retired)
+        return false;
+    if (h->instret < h->insn_limit)
+        return true;
+    *ret_stop = TL_STOP_LIMIT;
+    return false;
+}
+
+// ---- Causes.
+
+static uint32_t cause_of_load(load_wait wait) {
+    switch (wait) {
+    case LOAD_WAITS_TLB: return TL_S_HART_CYC_DTLB;
+    case LOAD_WAITS_MISS: return TL_S_HART_CYC_LOAD_MISS;
+    case LOAD_WAITS_STORE: return TL_S_HART_CYC_STORE_MISS;
+    default: return TL_S_HART_CYC_LOAD_USE;
+    }
+}
+
+// The cell of a cycle in which nothing retired: what the oldest instruction waits for, or why there
+// is none.
+static uint32_t cause_now(const tl_core *core) {
+    if (core->retired == core->renamed) {
+        if (core->renamed < core->fetched)
+            return core->late_cause[entry_of(core, core->renamed)];
+        return core->is_alone ? cause_of_class(core->alone_class) : core->front_cause;
+    }
+    const uint32_t entry = entry_of(core, core->retired);
+    switch ((tl_issue)core->issue[entry]) {
+    case ISSUE_LOAD: return cause_of_load((load_wait)core->wait[entry]);
+    case ISSUE_MUL: return TL_S_HART_CYC_MUL;
+    case ISSUE_DIV: return TL_S_HART_CYC_DIV;
+    case ISSUE_FP:
+    case ISSUE_MOVE: return TL_S_HART_CYC_FP;
+    case ISSUE_FP_DIV: return TL_S_HART_CYC_FP_DIV;
+    default: return core->late_cause[entry];
+    }
+}
+
+// ---- The clock.
+
+// The next cycle in which something may happen, after one in which nothing did.
+static uint64_t next_cycle(const tl_core *core) {
+    const uint64_t now = core->h->now;
+    if (core->ready_issues != 0)
+        return now + 1;
+    uint64_t next = core->h->horizon;
+    const uint64_t node = window_next_time(core);
+    if (node != NEVER)
+        next = tl_lesser(next, node / 2);
+    const uint64_t drain = memory_next_drain(core);
+    if (drain > now)
+        next = tl_lesser(next, drain);
+    if (core->fetch_until > now)
+        next = tl_lesser(next, core->fetch_until);
+    if (core->renamed < core->fetched && core->arrives[entry_of(core, core->renamed)] > now)
+        next = tl_lesser(next, core->arrives[entry_of(core, core->renamed)]);
+    if (core->retired < core->renamed) {
+        const uint32_t entry = entry_of(core, core->retired);
+        if (core->valid[entry] != NEVER && cycle_of(core->valid[entry]) > now)
+            next = tl_lesser(next, cycle_of(core->valid[entry]));
+        if (core->data_valid[entry] != NEVER && cycle_of(core->data_valid[entry]) > now)
+            next = tl_lesser(next, cycle_of(core->data_valid[entry]));
+    }
+    for (uint32_t i = 0; i < core->n_resolving; i++)
+        next = tl_lesser(next, cycle_of(core->valid[entry_of(core, core->resolving[i])]));
+    return next > now ? next : now + 1;
+}
+
+typedef struct activity { // in a cycle
+    bool has_fetched, has_renamed, has_dispatched;
+    uint32_t rob_uops;
+} activity;
+
+// Counts a stretch of equal cycles. Only a stretch of one cycle does anything.
+static void count_cycles(tl_core *core, const activity *did, uint64_t n) {
+    uint64_t *t = core->tally;
+    t[CORE_ROB_UOPS] += did->rob_uops * n;
+    t[CORE_RETIRE_CYCLE] += core->n_retired > 0;
+    t[CORE_RETIRE_FULL] += core->n_retired > 0 && core->retire_left == 0;
+    t[CORE_DISPATCH_CYCLE] += did->has_dispatched;
+    t[CORE_RENAME_CYCLE] += did->has_renamed;
+    if (core->room_cell != NEVER)
+        t[core->room_cell] += n;
+    if (did->has_fetched)
+        t[CORE_FETCH_CYCLE] += 1;
+    else if (core->is_alone)
+        t[CORE_FETCH_ALONE] += n;
+    else if (core->waits_for_target)
+        t[CORE_FETCH_NO_TARGET] += n;
+    else if (core->fetch_until > core->h->now)
+        t[CORE_FETCH_STALL] += n;
+    else
+        t[CORE_FETCH_FULL] += n;
+}
+
+// One cycle, or a stretch of cycles in which nothing happens. false: the run stops.
+static bool run_cycle(tl_core *core, tl_stop *ret_stop) {
+    tl_hart *h = core->h;
+    if (!core->is_mid_cycle) {
+        core->retire_left = core->config->retire_width;
+        core->n_retired = 0;
+        core->is_busy = core->n_resolving != 0 && resolve_all(core);
+        core->is_busy |= memory_drain(core);
+    }
+    core->is_mid_cycle = true;
+    const uint64_t n_fetched = core->fetched;
+    const bool was_alone = core->is_alone;
+    if (!retire(core, ret_stop))
+        return false;
+    core->is_mid_cycle = false;
+    bool is_busy = core->is_busy || core->n_retired > 0 || core->fetched != n_fetched || core->is_alone != was_alone;
+    const uint32_t cause = core->n_retired > 0 ? TL_S_HART_CYC_ISSUE : cause_now(core);
+    activity did = {.rob_uops = core->rob_used};
+    did.has_dispatched = window_dispatch(core);
+    did.has_renamed = window_rename(core);
+    if (core->is_alone) {
+        if (core->n_retired == 0 && may_run_alone(core)) // it takes the cycles it needs
+            return run_alone(core, ret_stop);
+    } else if (!core->waits_for_target && core->fetch_until <= h->now) {
+        did.has_fetched = fetch_group(core);
+    }
+    is_busy |= did.has_dispatched || did.has_renamed || did.has_fetched;
+    const uint64_t next = is_busy ? h->now + 1 : next_cycle(core);
+    charge(core, cause, next - h->now);
+    count_cycles(core, &did, next - h->now);
+    h->now = next;
+    if (TL_UNLIKELY(h->has_slow_watch))
+        (void)tl_hart_poll(h);
+    return true;
+}
+
+tl_stop tl_core_run(tl_core *core) {
+    tl_hart *h = core->h;
+    if (!core->flow->resume(core->flow, core->retired, (uint32_t)(core->fetched - core->retired), core->ring_mask)) {
+        window_squash(core, core->retired, true);
+        core->is_mid_cycle = false;
+        fetch_from(core, h->pc, TL_S_HART_CYC_FLUSH);
+    }
+    core->flow->enter(core->flow);
+    tl_stop stop;
+    do {
+        if (h->instret >= h->insn_limit) {
+            stop = TL_STOP_LIMIT;
+            break;
+        }
+        if (h->now >= h->horizon && !core->is_mid_cycle) {
+            stop = TL_STOP_HORIZON;
+            break;
+        }
+    } while (run_cycle(core, &stop));
+    core->flow->leave(core->flow);
+    core->flow->suspend(core->flow, core->retired, (uint32_t)(core->fetched - core->retired), core->ring_mask);
+    return stop;
+}
+
+void tl_core_sync(tl_core *core) { tl_hart_sync_clock(core->h); }
+
+// ---- Life.
+
+static void set_ports(tl_core *core) {
+    const tl_core_config *c = core->config;
+    const struct {
+        uint32_t ports;
+        tl_issue issue;
+    } rows[] = {
+        {c->alu_ports, ISSUE_ALU},   {c->shift_ports, ISSUE_SHIFT}, {c->branch_ports, ISSUE_BRANCH}, {c->mul_ports, ISSUE_MUL},
+        {c->mul_ports, ISSUE_DIV},   {c->fp_ports, ISSUE_FP},       {c->fp_ports, ISSUE_FP_DIV},     {c->move_ports, ISSUE_MOVE},
+        {c->load_ports, ISSUE_LOAD}, {c->store_ports, ISSUE_STORE}, {c->data_ports, ISSUE_DATA},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        core->issue_ports[rows[i].issue] = rows[i].ports;
+        for (uint32_t port = 0; port < TL_MAX_PORTS; port++)
+            core->port_issues[port] |= (rows[i].ports >> port & 1) << rows[i].issue;
+    }
+}
+
+tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_arena *arena, tl_core **ret_core, tl_error *err) {
+    tl_core *core = tl_arena_alloc(arena, sizeof *core);
+    if (!core)
+        return tl_fail(err, TL_ENOMEM, "no memory for the detailed core of hart%u", h->id);
+    core->h = h;
+    core->flow = flow;
+    core->config = &h->config->core;
+    core->latency = &h->config->pipeline;
+    core->front_capacity = core->config->fetch_width * (core->config->front_cycles + 2);
+    core->ring = 64;
+    while (core->ring < core->config->rob_uops + core->front_capacity)
+        core->ring *= 2;
+    core->ring_mask = core->ring - 1;
+    core->tally = h->core_tally;
+    core->n_words = core->ring / 64;
+    core->front_cause = TL_S_HART_CYC_FETCH;
+    core->fetch_pc = NEVER;
+    memset(core->wheel, 0xff, sizeof core->wheel);
+    memset(core->last_writer, 0xff, sizeof core->last_writer);
+    memset(core->line, 0xff, sizeof core->line);
+    set_ports(core);
+    *ret_core = core;
+    return predictor_init(&core->predictor, h->config, arena, err);
+}

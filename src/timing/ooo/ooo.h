@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// The parts of an out-of-order core and their contracts, for the files of this folder.
+//
+// Instructions in flight have sequence numbers: retired < renamed <= fetched. An instruction lives
+// in entry seq & ring_mask. Its uops are nodes: node `entry`, and node ring + entry for the data of
+// a store. Arrays are indexed by entry or node.
+//
+// Times of results are in half cycles, because simple ALUs take half a cycle. A result has two
+// times: wake[] is when dependents are told, valid[] is when the value is there. They differ when a
+// load was taken for a hit and is none: dependents are dispatched for nothing and go round the
+// replay loop with it.
+#ifndef TL_TIMING_OOO_OOO_H
+#define TL_TIMING_OOO_OOO_H
+
+#include "model/core.h"
+
+enum {
+    MAX_RING = TL_MAX_IN_FLIGHT,
+    MAX_NODES = 2 * MAX_RING,
+    N_SOURCES = 3,
+    WHEEL = 2048, // half cycles; a later time goes round more than once
+    MAX_LINES = 64,
+    N_REGS = 64,
+};
+enum core_cell {
+#define SIGNAL(id, name, measure, max_step, meaning) CORE_##id,
+#include "timing/ooo/core_signals.def"
+#undef SIGNAL
+};
+static const uint64_t NEVER = UINT64_MAX;
+static const uint32_t NO_LINK = UINT32_MAX;
+
+typedef enum tl_issue { // what a node needs of a port
+    ISSUE_ALU,
+    ISSUE_SHIFT,
+    ISSUE_BRANCH,
+    ISSUE_MUL,
+    ISSUE_DIV,
+    ISSUE_FP,
+    ISSUE_FP_DIV,
+    ISSUE_MOVE,
+    ISSUE_LOAD,
+    ISSUE_STORE, // address
+    ISSUE_DATA,  // of a store
+    N_ISSUES
+} tl_issue;
+
+typedef enum node_state {
+    NODE_NONE,    // not renamed
+    NODE_PENDING, // a producer was not dispatched yet
+    NODE_TIMED,   // in the wheel
+    NODE_READY,   // in a mask of ready nodes
+    NODE_DONE,    // dispatched for the last time
+} node_state;
+
+// Why a load is not done.
+typedef enum load_wait { LOAD_HITS, LOAD_WAITS_TLB, LOAD_WAITS_MISS, LOAD_WAITS_STORE, LOAD_WAITS_SOURCE } load_wait;
+
+typedef struct predictor {
+    tl_bp_kind kind;
+    uint8_t *counters;
+    tl_btb_entry *btb;
+    uint64_t *stack; // of return addresses, circular
+    uint64_t counter_mask, history_mask, btb_mask, history;
+    uint32_t stack_entries, stack_top, stack_used;
+} predictor;
+
+typedef struct checkpoint { // of the predictor, before the instruction
+    uint64_t history, stack_value;
+    uint32_t stack_top, stack_used, counter;
+} checkpoint;
+
+typedef struct prediction {
+    uint64_t next_pc; // NEVER: unknown, so fetch waits
+    bool is_taken, misses_btb;
+} prediction;
+
+struct tl_core {
+    tl_hart *h;
+    tl_flow *flow;
+    const tl_core_config *config;
+    const tl_pipeline_config *latency;
+    uint32_t ring, ring_mask, n_words;
+
+    // The window, by sequence number.
+    uint64_t retired, renamed, fetched; // each: the first number that is not yet
+    uint32_t rob_used, loads_used, stores_used, memory_used, general_used;
+
+    // Clock. h->now is the cycle under way.
+    bool is_mid_cycle; // the last run stopped while instructions retired
+    bool is_busy;      // something happened in this cycle before that
+    uint32_t retire_left;
+    uint32_t n_retired; // in this cycle
+
+    // Fetch.
+    uint64_t fetch_pc, fetch_until, alone_pc;
+    bool is_alone;         // alone_pc waits to be the oldest
+    bool waits_for_target; // the last fetched instruction goes nobody knows where
+    uint32_t front_capacity;
+    tl_class alone_class;
+    uint32_t front_cause; // cell that cycles without instructions belong to
+    predictor predictor;
+
+    // Mispredicted instructions that have been dispatched: fetch is redirected at `valid`.
+    uint32_t n_resolving;
+    uint64_t resolving[MAX_RING];
+
+    uint64_t last_writer[N_REGS]; // sequence number; `retired` and above are in flight
+
+    // By entry.
+    tl_flow_insn insn[MAX_RING];
+    checkpoint before[MAX_RING];
+    uint64_t arrives[MAX_RING], previous_writer[MAX_RING], data_at[MAX_RING];
+    uint64_t wake[MAX_RING], valid[MAX_RING], data_valid[MAX_RING]; // half cycles
+    uint32_t consumers[MAX_RING];                                   // a list of links
+    uint32_t store_number[MAX_RING];                                // stores renamed before it
+    uint16_t late_cause[MAX_RING];                                  // cell of cycles in which it was missing
+    uint8_t n_uops[MAX_RING], wait[MAX_RING];
+    bool has_missed[MAX_RING];
+    bool is_mispredicted[MAX_RING], is_accessed[MAX_RING], is_redirected[MAX_RING];
+
+    // By node.
+    uint64_t source[MAX_NODES][N_SOURCES]; // sequence numbers; NEVER: none
+    uint64_t node_seq[MAX_NODES], ready_at[MAX_NODES];
+    uint32_t link[MAX_NODES][N_SOURCES]; // next consumer of the same producer
+    uint32_t next[MAX_NODES], previous[MAX_NODES];
+    uint8_t n_pending[MAX_NODES], state[MAX_NODES], issue[MAX_NODES];
+    bool was_dispatched[MAX_NODES];
+
+    uint32_t wheel[WHEEL]; // lists of nodes
+    uint64_t wheel_used[WHEEL / 64];
+    uint64_t wheel_time; // half cycles before this are done
+    uint64_t ready[N_ISSUES][MAX_RING / 64];
+    uint32_t n_ready[N_ISSUES];
+    uint32_t ready_issues;                                     // bit i: n_ready[i] != 0
+    uint32_t port_issues[TL_MAX_PORTS], issue_ports[N_ISSUES]; // classes that a port serves, ports that serve a class
+    uint64_t div_until, fp_div_until;                          // half cycles
+
+    // Stores, by number: renamed, then retired, then drained.
+    uint32_t first_store, senior_store, end_store;
+    uint64_t store_vaddr[TL_MAX_STORE_BUFFERS], store_at[TL_MAX_STORE_BUFFERS], store_data_at[TL_MAX_STORE_BUFFERS];
+    uint64_t store_seq[TL_MAX_STORE_BUFFERS];
+    uint8_t store_size[TL_MAX_STORE_BUFFERS];
+    uint64_t drain_until[MAX_LINES]; // store misses under way
+
+    // Lines on their way into the L1D, the latest ones, and the buffers of load misses.
+    uint64_t line[MAX_LINES], line_until[MAX_LINES], miss_until[MAX_LINES];
+    uint32_t next_line;
+
+    uint64_t *tally;         // of the unit `core`
+    uint64_t miss_until_any; // a miss of a load is under way until this cycle at least
+    uint64_t room_cell;      // why rename stopped in this cycle: a cell of `tally`, or NEVER
+};
+
+static inline uint32_t entry_of(const tl_core *core, uint64_t seq) { return (uint32_t)seq & core->ring_mask; }
+static inline uint64_t cycle_of(uint64_t half_cycles) {
+    return half_cycles / 2 + (half_cycles & 1);
+} // the first cycle that begins then or later
+
+// Calls of the memory system take their time by adding to h->now and to cells of the CPI stack. A
+// core asks for the time and spends it otherwise.
+typedef struct port_call {
+    uint64_t now, cells[7];
+} port_call;
+void port_call_begin(const tl_core *core, port_call *ret_call);
+// Returns the cycles the call took, and how many of them were for translation.
+uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_translation);
+
+// predict.c
+tl_status predictor_init(predictor *p, const tl_config *config, tl_arena *arena, tl_error *err);
+prediction predictor_predict(predictor *p, const tl_flow_insn *insn, checkpoint *ret_before);
+void predictor_restore(predictor *p, const checkpoint *before);
+void predictor_replay(predictor *p, const tl_flow_insn *insn); // after restore: as if it had been predicted rightly
+void predictor_train(predictor *p, const tl_flow_insn *insn, const checkpoint *before, bool was_right, uint64_t *tally);
+
+// window.c: rename, wake-up, dispatch.
+bool window_rename(tl_core *core);
+bool window_dispatch(tl_core *core);
+// Takes back that instruction and all younger ones. knows_flow: the flow has forgotten them.
+void window_squash(tl_core *core, uint64_t first, bool knows_flow);
+uint64_t window_next_time(const tl_core *core); // half cycle of the next node in the wheel; NEVER: none
+void window_wake(tl_core *core, uint32_t entry, uint64_t wake);
+void window_retry(tl_core *core, uint32_t node, uint64_t half);
+
+// memory.c: loads and stores.
+void memory_load(tl_core *core, uint32_t node, uint64_t half); // dispatches
+bool memory_drain(tl_core *core);
+bool memory_is_drained(const tl_core *core);
+uint64_t memory_next_drain(const tl_core *core); // cycle; NEVER: nothing to drain
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// Branch prediction at fetch. History and return stack are speculative and restored from
+// checkpoints; counters and BTB learn when instructions retire, so they never see a wrong path.
+#include "timing/ooo/ooo.h"
+
+#include <string.h>
+
+enum { WEAKLY_NOT_TAKEN = 1 };
+
+tl_status predictor_init(predictor *p, const tl_config *config, tl_arena *arena, tl_error *err) {
+    const tl_bp_config *want = &config->bp;
+    const bool is_counted = want->kind == TL_BP_BHT || want->kind == TL_BP_GSHARE;
+    *p = (predictor){
+        .kind = want->kind,
+        .counter_mask = is_counted ? want->counters - 1 : 0,
+        .history_mask = want->kind == TL_BP_GSHARE ? (UINT64_C(1) << want->history_bits) - 1 : 0,
+        .btb_mask = want->btb_entries - 1,
+        .stack_entries = want->ras_entries,
+    };
+    p->counters = tl_arena_alloc(arena, p->counter_mask + 1);
+    p->btb = tl_arena_alloc(arena, want->btb_entries * sizeof *p->btb);
+    p->stack = tl_arena_alloc(arena, (want->ras_entries + 1) * sizeof *p->stack);
+    if (!p->counters || !p->btb || !p->stack)
+        return tl_fail(err, TL_ENOMEM, "no memory for the branch predictor");
+    memset(p->counters, WEAKLY_NOT_TAKEN, p->counter_mask + 1);
+    for (uint64_t i = 0; i <= p->btb_mask; i++)
+        p->btb[i] = (tl_btb_entry){.pc = UINT64_MAX, .target = UINT64_MAX};
+    return TL_OK;
+}
+
+static void push(predictor *p, uint64_t return_pc) {
+    if (p->stack_entries == 0)
+        return;
+    p->stack_top = p->stack_top + 1 == p->stack_entries ? 0 : p->stack_top + 1;
+    p->stack[p->stack_top] = return_pc;
+    p->stack_used += p->stack_used < p->stack_entries;
+}
+
+static uint64_t pop(predictor *p) {
+    if (p->stack_used == 0)
+        return NEVER;
+    const uint64_t target = p->stack[p->stack_top];
+    p->stack_top = p->stack_top == 0 ? p->stack_entries - 1 : p->stack_top - 1;
+    p->stack_used -= 1;
+    return target;
+}
+
+static uint32_t next_of(const predictor *p) { return p->stack_top + 1 >= p->stack_entries ? 0 : p->stack_top + 1; }
+
+// A push overwrites the value above the top, which a pop may have left there.
+static void save(const predictor *p, uint32_t counter, checkpoint *ret) {
+    *ret = (checkpoint){.history = p->history,
+                        .stack_top = p->stack_top,
+                        .stack_used = p->stack_used,
+                        .stack_value = p->stack[next_of(p)],
+                        .counter = counter};
+}
+
+void predictor_restore(predictor *p, const checkpoint *before) {
+    p->history = before->history;
+    p->stack_top = before->stack_top;
+    p->stack_used = before->stack_used;
+    p->stack[next_of(p)] = before->stack_value;
+}
+
+static uint64_t btb_target(const predictor *p, uint64_t pc) {
+    const tl_btb_entry *entry = &p->btb[pc >> 1 & p->btb_mask];
+    return entry->pc == pc ? entry->target : NEVER;
+}
+
+prediction predictor_predict(predictor *p, const tl_flow_insn *insn, checkpoint *ret_before) {
+    const uint64_t after = insn->pc + insn->len;
+    const uint32_t counter = (uint32_t)(((insn->pc >> 1) ^ (p->history & p->history_mask)) & p->counter_mask);
+    prediction is = {.next_pc = after};
+    save(p, counter, ret_before);
+    switch (insn->pipe.cls) {
+    case TL_CLASS_BRANCH:
+        is.is_taken = p->kind == TL_BP_NOT_TAKEN ? false : p->kind == TL_BP_BTFN ? insn->target < insn->pc : p->counters[counter] >= 2;
+        p->history = p->history << 1 | is.is_taken;
+        if (is.is_taken) {
+            is.next_pc = insn->target;
+            is.misses_btb = btb_target(p, insn->pc) != insn->target;
+        }
+        break;
+    case TL_CLASS_JAL:
+        is = (prediction){.next_pc = insn->target, .is_taken = true, .misses_btb = btb_target(p, insn->pc) != insn->target};
+        break;
+    case TL_CLASS_JALR: is = (prediction){.next_pc = insn->is_return ? pop(p) : btb_target(p, insn->pc), .is_taken = true}; break;
+    default: break;
+    }
+    if (insn->is_call)
+        push(p, after);
+    return is;
+}
+
+void predictor_replay(predictor *p, const tl_flow_insn *insn) {
+    if (insn->pipe.cls == TL_CLASS_BRANCH)
+        p->history = p->history << 1 | insn->is_taken;
+    if (insn->is_return)
+        (void)pop(p);
+    if (insn->is_call)
+        push(p, insn->pc + insn->len);
+}
+
+static void learn_target(predictor *p, uint64_t pc, uint64_t target, uint64_t *tally) {
+    tl_btb_entry *entry = &p->btb[pc >> 1 & p->btb_mask];
+    if (entry->pc == pc && entry->target == target)
+        return;
+    *entry = (tl_btb_entry){.pc = pc, .target = target};
+    tally[TL_S_BP_BTB_FILL] += 1;
+}
+
+void predictor_train(predictor *p, const tl_flow_insn *insn, const checkpoint *before, bool was_right, uint64_t *tally) {
+    switch (insn->pipe.cls) {
+    case TL_CLASS_BRANCH: {
+        uint8_t *counter = &p->counters[before->counter];
+        if (insn->is_taken && *counter < 3)
+            *counter += 1;
+        else if (!insn->is_taken && *counter > 0)
+            *counter -= 1;
+        tally[TL_S_BP_COND_MISS] += !was_right;
+        tally[TL_S_BP_COND_MISS_TAKEN] += !was_right && insn->is_taken;
+        if (insn->is_taken)
+            learn_target(p, insn->pc, insn->next_pc, tally);
+        break;
+    }
+    case TL_CLASS_JAL: learn_target(p, insn->pc, insn->next_pc, tally); break;
+    case TL_CLASS_JALR:
+        tally[insn->is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS] += !was_right;
+        tally[TL_S_BP_TARGET_MISS] += !was_right;
+        if (!insn->is_return)
+            learn_target(p, insn->pc, insn->next_pc, tally);
+        break;
+    default: break;
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// The rows of core_signals.def as a unit type, and the identities that hold between them.
+#include "timing/ooo/ooo.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/bits.h"
+
+static const tl_signal signals[] = {
+#define SIGNAL(id, name, measure, max_step, meaning) {#name, meaning, TL_MEASURE_##measure, max_step},
+#include "timing/ooo/core_signals.def"
+#undef SIGNAL
+};
+
+static const tl_unit_type core_type = {
+    .name = "core",
+    .meaning = "The detailed core: fetch along predicted paths, reorder buffer, ports, replay, store buffers.",
+    .signals = signals,
+    .n_signals = TL_COUNT_OF(signals),
+};
+
+uint32_t tl_core_n_units(const tl_config *config) { return config->core.kind == TL_CORE_OUT_OF_ORDER ? config->n_harts : 0; }
+
+const tl_unit_type *tl_core_unit_at(uint32_t index, char *ret_path, size_t size_bytes) {
+    snprintf(ret_path, size_bytes, "hart%u.core", index);
+    return &core_type;
+}
+
+typedef struct identity {
+    const char *what;
+    uint64_t left, right;
+} identity;
+
+static uint64_t sum(const uint64_t *t, uint32_t first, uint32_t last) {
+    uint64_t total = 0;
+    for (uint32_t i = first; i <= last; i++)
+        total += t[i];
+    return total;
+}
+
+tl_status tl_core_check(const tl_core *core, tl_error *err) {
+    const uint64_t *t = core->tally, *h = core->h->tally;
+    const uint64_t waiting = core->memory_used + core->general_used;
+    const identity equal[] = {
+        {"fetched instructions are retired, taken back or in flight", t[CORE_FETCH_INSN],
+         t[CORE_RETIRE_INSN] + t[CORE_TAKEN_BACK_INSN] + core->fetched - core->retired},
+        {"core.retire_insn + core.alone equals instret", t[CORE_RETIRE_INSN] + t[CORE_ALONE], h[TL_S_HART_INSTRET]},
+        {"renamed uops are retired, taken back or in flight", t[CORE_RENAME_UOP],
+         t[CORE_RETIRE_UOP] + t[CORE_TAKEN_BACK_UOP] + core->rob_used},
+        {"core.dispatch is first dispatches and replays", t[CORE_DISPATCH], t[CORE_DISPATCH_FIRST] + t[CORE_REPLAY]},
+        {"dispatches by port sum to core.dispatch", sum(t, CORE_PORT_0, CORE_PORT_7), t[CORE_DISPATCH]},
+        {"dispatches by class sum to core.dispatch", sum(t, CORE_DISPATCH_ALU, CORE_DISPATCH_DATA), t[CORE_DISPATCH]},
+        {"renamed uops are dispatched, waiting or taken back", t[CORE_RENAME_UOP],
+         t[CORE_DISPATCH_FIRST] + waiting + t[CORE_TAKEN_BACK_UOP] - t[CORE_TAKEN_BACK_FIRST]},
+        {"causes of dispatches in vain sum to core.in_vain", sum(t, CORE_IN_VAIN_SOURCE, CORE_IN_VAIN_STORE), t[CORE_IN_VAIN]},
+        {"core.resolve is branches, returns and indirect jumps", t[CORE_RESOLVE], sum(t, CORE_RESOLVE_COND, CORE_RESOLVE_INDIRECT)},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(equal); i++)
+        if (equal[i].left != equal[i].right)
+            return tl_fail(err, TL_EINVAL,
+                           "the counts of hart%u do not add up: %s, but %" PRIu64 " is not %" PRIu64
+                           "; this is a defect of tally, please report it",
+                           core->h->id, equal[i].what, equal[i].left, equal[i].right);
+    const identity at_most[] = {
+        {"core.replay <= core.in_vain", t[CORE_REPLAY], t[CORE_IN_VAIN]},
+        {"core.load_miss <= core.load_lookup", t[CORE_LOAD_MISS], t[CORE_LOAD_LOOKUP]},
+        {"core.load_lookup <= l1d.load", t[CORE_LOAD_LOOKUP], h[TL_S_L1D_LOAD]},
+        {"core.retire_full <= core.retire_cycle", t[CORE_RETIRE_FULL], t[CORE_RETIRE_CYCLE]},
+        {"core.miss_any <= core.miss_cycles", t[CORE_MISS_ANY], t[CORE_MISS_CYCLES]},
+        {"core.store_drain <= retired stores", t[CORE_STORE_DRAIN], h[TL_S_HART_INSN_STORE] + h[TL_S_HART_INSN_FP_STORE]},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(at_most); i++)
+        if (at_most[i].left > at_most[i].right)
+            return tl_fail(err, TL_EINVAL,
+                           "the counts of hart%u do not add up: %s, but %" PRIu64 " is more than %" PRIu64
+                           "; this is a defect of tally, please report it",
+                           core->h->id, at_most[i].what, at_most[i].left, at_most[i].right);
+    return TL_OK;
+}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: MIT
+// The window: rename, wake-up, dispatch to ports, replay, and taking back. Each clock looks at bits
+// of ready nodes and at one bucket of the wheel; nothing walks all instructions in flight.
+#include "timing/ooo/ooo.h"
+
+#define BIT(n) (1u << (n))
+
+// ---- The wheel and the ready masks.
+
+static void wheel_add(tl_core *core, uint32_t node, uint64_t half) {
+    const uint32_t bucket = (uint32_t)half & (WHEEL - 1), first = core->wheel[bucket];
+    core->ready_at[node] = half;
+    core->state[node] = NODE_TIMED;
+    core->next[node] = first;
+    core->previous[node] = NO_LINK;
+    if (first != NO_LINK)
+        core->previous[first] = node;
+    core->wheel[bucket] = node;
+    core->wheel_used[bucket / 64] |= UINT64_C(1) << bucket % 64;
+}
+
+static void wheel_remove(tl_core *core, uint32_t node) {
+    const uint32_t bucket = (uint32_t)core->ready_at[node] & (WHEEL - 1), next = core->next[node], previous = core->previous[node];
+    if (next != NO_LINK)
+        core->previous[next] = previous;
+    if (previous != NO_LINK)
+        core->next[previous] = next;
+    else
+        core->wheel[bucket] = next;
+    if (core->wheel[bucket] == NO_LINK)
+        core->wheel_used[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
+}
+
+static void set_ready(tl_core *core, uint32_t node) {
+    const uint32_t entry = node & core->ring_mask, issue = core->issue[node];
+    core->state[node] = NODE_READY;
+    core->ready[issue][entry / 64] |= UINT64_C(1) << entry % 64;
+    core->n_ready[issue] += 1;
+    core->ready_issues |= BIT(issue);
+}
+
+static void clear_ready(tl_core *core, uint32_t node) {
+    const uint32_t entry = node & core->ring_mask, issue = core->issue[node];
+    core->ready[issue][entry / 64] &= ~(UINT64_C(1) << entry % 64);
+    if (--core->n_ready[issue] == 0)
+        core->ready_issues &= ~BIT(issue);
+}
+
+static void schedule(tl_core *core, uint32_t node, uint64_t half) {
+    if (half < core->wheel_time)
+        set_ready(core, node);
+    else
+        wheel_add(core, node, half);
+}
+
+// Nodes whose time has come, up to `half`.
+static void collect(tl_core *core, uint64_t half) {
+    const uint64_t n = half + 1 - core->wheel_time < WHEEL ? half + 1 - core->wheel_time : WHEEL;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t bucket = (uint32_t)(core->wheel_time + i) & (WHEEL - 1);
+        if (!(core->wheel_used[bucket / 64] >> bucket % 64 & 1))
+            continue;
+        for (uint32_t node = core->wheel[bucket], next; node != NO_LINK; node = next) {
+            next = core->next[node];
+            if (core->ready_at[node] > half)
+                continue;
+            wheel_remove(core, node);
+            set_ready(core, node);
+        }
+    }
+    core->wheel_time = half + 1;
+}
+
+uint64_t window_next_time(const tl_core *core) {
+    bool has_later = false;
+    for (uint32_t i = 0; i < WHEEL;) {
+        const uint32_t bucket = (uint32_t)(core->wheel_time + i) & (WHEEL - 1);
+        const uint64_t word = core->wheel_used[bucket / 64] >> bucket % 64;
+        if (word == 0) {
+            i += 64 - bucket % 64;
+            continue;
+        }
+        const uint32_t skipped = (uint32_t)__builtin_ctzll(word);
+        i += skipped;
+        if (i >= WHEEL)
+            break;
+        for (uint32_t node = core->wheel[(bucket + skipped) & (WHEEL - 1)]; node != NO_LINK; node = core->next[node])
+            if (core->ready_at[node] <= core->wheel_time + i)
+                return core->wheel_time + i;
+        has_later = true;
+        i += 1;
+    }
+    return has_later ? core->wheel_time + WHEEL : NEVER;
+}
+
+void window_wake(tl_core *core, uint32_t entry, uint64_t wake) {
+    core->wake[entry] = wake;
+    for (uint32_t link = core->consumers[entry]; link != NO_LINK;) {
+        const uint32_t node = link / N_SOURCES, k = link % N_SOURCES;
+        link = core->link[node][k];
+        if (core->ready_at[node] < wake)
+            core->ready_at[node] = wake;
+        if (--core->n_pending[node] == 0)
+            schedule(core, node, core->ready_at[node]);
+    }
+    core->consumers[entry] = NO_LINK;
+}
+
+void window_retry(tl_core *core, uint32_t node, uint64_t half) { wheel_add(core, node, half); }
+
+// ---- Rename.
+
+static tl_issue issue_of(const tl_flow_insn *insn) {
+    switch (insn->pipe.cls) {
+    case TL_CLASS_LOAD:
+    case TL_CLASS_FP_LOAD: return ISSUE_LOAD;
+    case TL_CLASS_STORE:
+    case TL_CLASS_FP_STORE: return ISSUE_STORE;
+    case TL_CLASS_BRANCH:
+    case TL_CLASS_JAL:
+    case TL_CLASS_JALR: return ISSUE_BRANCH;
+    case TL_CLASS_MUL: return ISSUE_MUL;
+    case TL_CLASS_DIV: return ISSUE_DIV;
+    case TL_CLASS_FP_ADD:
+    case TL_CLASS_FP_MUL:
+    case TL_CLASS_FP_FMA:
+    case TL_CLASS_FP_CONVERT:
+    case TL_CLASS_FP_COMPARE: return ISSUE_FP;
+    case TL_CLASS_FP_DIV:
+    case TL_CLASS_FP_SQRT: return ISSUE_FP_DIV;
+    case TL_CLASS_FP_MOVE: return ISSUE_MOVE;
+    default: return insn->is_shift ? ISSUE_SHIFT : ISSUE_ALU;
+    }
+}
+
+static bool is_memory_queue(uint32_t issue) { return issue == ISSUE_LOAD || issue == ISSUE_STORE; }
+
+static void add_node(tl_core *core, uint32_t node, uint64_t seq, tl_issue issue, const uint8_t *registers, uint32_t n_registers) {
+    uint64_t ready = 2 * (core->h->now + 1);
+    core->node_seq[node] = seq;
+    core->issue[node] = (uint8_t)issue;
+    core->n_pending[node] = 0;
+    core->was_dispatched[node] = false;
+    core->state[node] = NODE_PENDING;
+    *(is_memory_queue(issue) ? &core->memory_used : &core->general_used) += 1;
+    for (uint32_t k = 0; k < N_SOURCES; k++) {
+        core->source[node][k] = NEVER;
+        if (k >= n_registers || registers[k] == TL_NO_REG)
+            continue;
+        const uint64_t writer = core->last_writer[registers[k]];
+        if (writer == NEVER || writer < core->retired)
+            continue;
+        const uint32_t producer = entry_of(core, writer);
+        core->source[node][k] = writer;
+        if (core->wake[producer] == NEVER) {
+            core->link[node][k] = core->consumers[producer];
+            core->consumers[producer] = node * N_SOURCES + k;
+            core->n_pending[node] += 1;
+        } else if (ready < core->wake[producer]) {
+            ready = core->wake[producer];
+        }
+    }
+    core->ready_at[node] = ready;
+    if (core->n_pending[node] == 0)
+        schedule(core, node, ready);
+}
+
+// Returns the cell of what is full, or NEVER.
+static uint64_t full_of(const tl_core *core, tl_issue issue) {
+    const tl_core_config *c = core->config;
+    const bool is_store = issue == ISSUE_STORE;
+    if (core->rob_used + 1 + is_store > c->rob_uops)
+        return CORE_STALL_ROB;
+    if (is_memory_queue(issue) && core->memory_used == c->memory_queue)
+        return CORE_STALL_MEMORY_QUEUE;
+    if ((is_store || !is_memory_queue(issue)) && core->general_used == c->general_queue)
+        return CORE_STALL_GENERAL_QUEUE;
+    if (issue == ISSUE_LOAD && core->loads_used == c->load_buffers)
+        return CORE_STALL_LOADS;
+    return is_store && core->stores_used == c->store_buffers ? CORE_STALL_STORES : NEVER;
+}
+
+static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
+    const tl_flow_insn *insn = &core->insn[entry];
+    const uint64_t seq = core->renamed++;
+    core->wake[entry] = core->valid[entry] = NEVER;
+    core->data_valid[entry] = 0;
+    core->data_at[entry] = NEVER;
+    core->consumers[entry] = NO_LINK;
+    core->wait[entry] = LOAD_HITS;
+    core->is_accessed[entry] = core->has_missed[entry] = false;
+    core->store_number[entry] = core->end_store;
+    core->n_uops[entry] = issue == ISSUE_STORE ? 2 : 1;
+    core->rob_used += core->n_uops[entry];
+    if (issue == ISSUE_STORE) {
+        const uint32_t store = core->end_store++ % TL_MAX_STORE_BUFFERS;
+        core->stores_used += 1;
+        core->store_vaddr[store] = insn->vaddr;
+        core->store_size[store] = insn->pipe.size_bytes;
+        core->store_at[store] = core->store_data_at[store] = core->data_valid[entry] = NEVER;
+        core->store_seq[store] = seq;
+        add_node(core, entry, seq, ISSUE_STORE, &insn->pipe.src[0], 1);
+        add_node(core, core->ring + entry, seq, ISSUE_DATA, &insn->pipe.src[1], 1);
+    } else {
+        core->loads_used += issue == ISSUE_LOAD;
+        add_node(core, entry, seq, issue, insn->pipe.src, N_SOURCES);
+    }
+    const uint8_t dest = insn->pipe.dest;
+    if (dest == TL_NO_REG)
+        return;
+    core->previous_writer[entry] = core->last_writer[dest];
+    core->last_writer[dest] = seq;
+}
+
+bool window_rename(tl_core *core) {
+    uint32_t n = 0;
+    core->room_cell = NEVER;
+    while (core->renamed < core->fetched) {
+        const uint32_t entry = entry_of(core, core->renamed);
+        const tl_issue issue = issue_of(&core->insn[entry]);
+        const uint32_t n_uops = issue == ISSUE_STORE ? 2 : 1;
+        if (core->arrives[entry] > core->h->now || n + n_uops > core->config->rename_width)
+            break;
+        core->room_cell = full_of(core, issue);
+        if (core->room_cell != NEVER)
+            break;
+        rename_one(core, entry, issue);
+        n += n_uops;
+    }
+    core->tally[CORE_RENAME_UOP] += n;
+    return n > 0;
+}
+
+// ---- Taking back.
+
+static void drop_node(tl_core *core, uint32_t node) {
+    for (uint32_t k = N_SOURCES; k-- > 0;) {
+        const uint64_t writer = core->source[node][k];
+        if (writer == NEVER || writer < core->retired)
+            continue;
+        const uint32_t producer = entry_of(core, writer); // the youngest consumer is the first of the list
+        if (core->consumers[producer] == node * N_SOURCES + k)
+            core->consumers[producer] = core->link[node][k];
+    }
+    if (core->state[node] == NODE_TIMED)
+        wheel_remove(core, node);
+    else if (core->state[node] == NODE_READY)
+        clear_ready(core, node);
+    core->state[node] = NODE_NONE;
+    core->tally[CORE_TAKEN_BACK_FIRST] += core->was_dispatched[node];
+    if (!core->was_dispatched[node])
+        *(is_memory_queue(core->issue[node]) ? &core->memory_used : &core->general_used) -= 1;
+}
+
+static void drop_renamed(tl_core *core, uint32_t entry) {
+    const tl_flow_insn *insn = &core->insn[entry];
+    const uint8_t dest = insn->pipe.dest;
+    if (dest != TL_NO_REG)
+        core->last_writer[dest] = core->previous_writer[entry];
+    if (core->n_uops[entry] == 2) {
+        drop_node(core, core->ring + entry);
+        core->end_store -= 1;
+        core->stores_used -= 1;
+    }
+    core->loads_used -= core->issue[entry] == ISSUE_LOAD;
+    drop_node(core, entry);
+    core->rob_used -= core->n_uops[entry];
+    core->tally[CORE_TAKEN_BACK_UOP] += core->n_uops[entry];
+    core->tally[CORE_LOAD_LOOKUP_WRONG] += core->is_accessed[entry];
+    core->tally[CORE_LOAD_MISS_WRONG] += core->has_missed[entry];
+}
+
+void window_squash(tl_core *core, uint64_t first, bool knows_flow) {
+    core->tally[CORE_TAKEN_BACK_INSN] += core->fetched - first;
+    if (first < core->fetched)
+        predictor_restore(&core->predictor, &core->before[entry_of(core, first)]);
+    while (core->fetched > first) {
+        const uint32_t entry = entry_of(core, --core->fetched);
+        if (core->renamed > core->fetched) {
+            drop_renamed(core, entry);
+            core->renamed -= 1;
+        }
+        if (!knows_flow)
+            core->flow->take_back(core->flow, entry);
+    }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < core->n_resolving; i++)
+        if (core->resolving[i] < first)
+            core->resolving[n++] = core->resolving[i];
+    core->n_resolving = n;
+}
+
+// ---- Dispatch.
+
+static uint32_t half_cycles_of(const tl_core *core, uint32_t entry, tl_issue issue) {
+    const tl_pipeline_config *l = core->latency;
+    const tl_pipe_insn *pipe = &core->insn[entry].pipe;
+    const bool is_double = pipe->size_bytes == 8;
+    switch (issue) {
+    case ISSUE_ALU: return core->config->alu_half_cycles;
+    case ISSUE_SHIFT: return 2 * core->config->shift_cycles;
+    case ISSUE_MUL: return 2 * l->mul_cycles;
+    case ISSUE_DIV: return 2 * (is_double ? l->div_cycles : l->div_word_cycles);
+    case ISSUE_FP_DIV:
+        if (pipe->cls == TL_CLASS_FP_DIV)
+            return 2 * (is_double ? l->fp_div_double_cycles : l->fp_div_single_cycles);
+        return 2 * (is_double ? l->fp_sqrt_double_cycles : l->fp_sqrt_single_cycles);
+    case ISSUE_MOVE: return 2 * l->fp_move_cycles;
+    case ISSUE_LOAD: return 2 * (pipe->cls == TL_CLASS_FP_LOAD ? l->fp_load_use_cycles : l->load_use_cycles);
+    case ISSUE_FP:
+        switch (pipe->cls) {
+        case TL_CLASS_FP_MUL: return 2 * l->fp_mul_cycles;
+        case TL_CLASS_FP_FMA: return 2 * l->fp_fma_cycles;
+        case TL_CLASS_FP_CONVERT: return 2 * l->fp_convert_cycles;
+        case TL_CLASS_FP_COMPARE: return 2 * l->fp_compare_cycles;
+        default: return 2 * l->fp_add_cycles;
+        }
+    default: return 2;
+    }
+}
+
+// Returns the producer whose value is not there yet, or NEVER.
+static uint64_t invalid_source(const tl_core *core, uint32_t node, uint64_t half) {
+    for (uint32_t k = 0; k < N_SOURCES; k++) {
+        const uint64_t writer = core->source[node][k];
+        if (writer != NEVER && writer >= core->retired && core->valid[entry_of(core, writer)] > half)
+            return writer;
+    }
+    return NEVER;
+}
+
+static void dispatch(tl_core *core, uint32_t node, uint64_t half) {
+    const uint32_t entry = node & core->ring_mask;
+    const tl_issue issue = (tl_issue)core->issue[node];
+    const uint32_t latency = half_cycles_of(core, entry, issue);
+    clear_ready(core, node);
+    core->tally[CORE_DISPATCH] += 1;
+    core->tally[CORE_DISPATCH_ALU + issue] += 1;
+    core->tally[core->was_dispatched[node] ? CORE_REPLAY : CORE_DISPATCH_FIRST] += 1;
+    if (!core->was_dispatched[node]) {
+        core->was_dispatched[node] = true;
+        *(is_memory_queue(issue) ? &core->memory_used : &core->general_used) -= 1;
+    }
+    const uint64_t missing = invalid_source(core, node, half);
+    if (missing != NEVER) {
+        core->tally[CORE_IN_VAIN] += 1;
+        core->tally[CORE_IN_VAIN_SOURCE] += 1;
+        core->wait[entry] = core->wait[entry_of(core, missing)] == LOAD_WAITS_MISS ? LOAD_WAITS_MISS : LOAD_WAITS_SOURCE;
+        if (node == entry && core->wake[entry] == NEVER)
+            window_wake(core, entry, half + latency);
+        const uint32_t round = core->wait[entry] == LOAD_WAITS_MISS ? core->config->replay_miss_cycles : core->config->replay_cycles;
+        window_retry(core, node, half + 2 * (uint64_t)round);
+        return;
+    }
+    if (issue == ISSUE_LOAD) {
+        memory_load(core, node, half);
+        return;
+    }
+    core->state[node] = NODE_DONE;
+    if (issue == ISSUE_DATA) {
+        core->data_valid[entry] = half + latency;
+        core->store_data_at[core->store_number[entry] % TL_MAX_STORE_BUFFERS] = half + latency;
+        return;
+    }
+    core->valid[entry] = half + latency;
+    if (core->wake[entry] == NEVER)
+        window_wake(core, entry, half + latency);
+    switch (issue) {
+    case ISSUE_STORE: core->store_at[core->store_number[entry] % TL_MAX_STORE_BUFFERS] = half + latency; break;
+    case ISSUE_DIV: core->div_until = half + latency; break;
+    case ISSUE_FP_DIV: core->fp_div_until = half + latency; break;
+    case ISSUE_BRANCH:
+        if (core->is_mispredicted[entry])
+            core->resolving[core->n_resolving++] = core->node_seq[node];
+        break;
+    default: break;
+    }
+}
+
+// The oldest ready node of these classes, one of which has one.
+static uint32_t oldest(const tl_core *core, uint32_t issues) {
+    const uint32_t start = entry_of(core, core->retired), first_word = start / 64, last_word = core->n_words - 1;
+    uint64_t mask = ~UINT64_C(0) << start % 64;
+    for (uint32_t i = 0; i <= core->n_words; i++, mask = ~UINT64_C(0)) {
+        const uint32_t word = (first_word + i) & last_word;
+        uint64_t bits = 0;
+        for (uint32_t left = issues; left != 0; left &= left - 1)
+            bits |= core->ready[__builtin_ctz(left)][word];
+        bits &= mask;
+        if (bits == 0)
+            continue;
+        const uint32_t bit = (uint32_t)__builtin_ctzll(bits), entry = word * 64 + bit;
+        if (issues >> ISSUE_DATA == 0 || (issues & (issues - 1)) == 0)
+            return issues == BIT(ISSUE_DATA) ? core->ring + entry : entry;
+        const bool is_data = core->ready[ISSUE_DATA][word] >> bit & 1;
+        const bool is_main = core->state[entry] == NODE_READY && (issues >> core->issue[entry] & 1);
+        return is_data && !is_main ? core->ring + entry : entry;
+    }
+    return NO_LINK;
+}
+
+// Ports that may take one of these classes.
+static uint32_t ports_of(const tl_core *core, uint32_t issues) {
+    uint32_t ports = 0;
+    for (uint32_t left = issues; left != 0; left &= left - 1)
+        ports |= core->issue_ports[__builtin_ctz(left)];
+    return ports;
+}
+
+// The port takes the oldest ready node of these classes. Returns the classes that may still go.
+static uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t classes, uint64_t half) {
+    const uint32_t node = oldest(core, issues), issue = core->issue[node];
+    core->tally[CORE_PORT_0 + port] += 1;
+    dispatch(core, node, half);
+    return issue == ISSUE_DIV || issue == ISSUE_FP_DIV ? classes & ~BIT(issue) : classes; // there is one of each
+}
+
+static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, uint32_t ports, uint32_t room) {
+    if (core->div_until > half)
+        classes &= ~BIT(ISSUE_DIV);
+    if (core->fp_div_until > half)
+        classes &= ~BIT(ISSUE_FP_DIV);
+    uint32_t n = 0;
+    ports &= ports_of(core, classes & core->ready_issues);
+    // The oldest of all comes first if not every port may take a uop, because younger ones that are
+    // dispatched in vain could keep it waiting for ever.
+    if (room > 0 && (uint32_t)__builtin_popcount(ports) > room) {
+        const uint32_t issue = core->issue[oldest(core, classes & core->ready_issues)];
+        const uint32_t port = (uint32_t)__builtin_ctz(core->issue_ports[issue] & ports);
+        classes = take(core, port, BIT(issue), classes, half);
+        ports &= ~BIT(port);
+        n = 1;
+    }
+    for (; ports != 0 && n < room; ports &= ports - 1) {
+        const uint32_t port = (uint32_t)__builtin_ctz(ports);
+        const uint32_t issues = core->port_issues[port] & core->ready_issues & classes;
+        if (issues == 0)
+            continue;
+        classes = take(core, port, issues, classes, half);
+        n += 1;
+    }
+    return n;
+}
+
+bool window_dispatch(tl_core *core) {
+    const uint64_t half = 2 * core->h->now;
+    uint32_t n = 0;
+    collect(core, half);
+    if (core->ready_issues != 0)
+        n = dispatch_half(core, half, ~UINT32_C(0), ~UINT32_C(0), core->config->issue_width);
+    collect(core, half + 1);
+    if (core->ready_issues >> ISSUE_ALU & 1)
+        n += dispatch_half(core, half + 1, BIT(ISSUE_ALU), core->config->fast_ports, core->config->issue_width - n);
+    return n > 0;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+// Small loops on the detailed core whose clocks are worked out on paper from docs/detailed-core.md.
+// A loop runs 100 iterations to warm caches and predictor, then 100 more are timed, so a kernel's
+// clocks are those of its slowest chain and nothing else.
+#include <inttypes.h>
+
+#include "base/testing.h"
+#include "isa/rv/hart.h"
+#include "machine/machine.h"
+#include "session/description.h"
+
+enum { T0 = 5, T1 = 6, T2 = 7, A0 = 10, A1 = 11, DATA = 1 << 20, MAX_WORDS = 2048 };
+
+static uint32_t addi(uint32_t rd, uint32_t rs1, int32_t imm) { return (uint32_t)imm << 20 | rs1 << 15 | rd << 7 | 0x13; }
+static uint32_t slli(uint32_t rd, uint32_t rs1, uint32_t by) { return by << 20 | rs1 << 15 | 1 << 12 | rd << 7 | 0x13; }
+static uint32_t mul(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 1u << 25 | rs2 << 20 | rs1 << 15 | rd << 7 | 0x33; }
+static uint32_t divide(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 1u << 25 | rs2 << 20 | rs1 << 15 | 4 << 12 | rd << 7 | 0x33; }
+static uint32_t ld(uint32_t rd, uint32_t rs1, int32_t imm) { return (uint32_t)imm << 20 | rs1 << 15 | 3 << 12 | rd << 7 | 0x03; }
+static uint32_t store(uint32_t rs2, uint32_t rs1, uint32_t size_log2) { return rs2 << 20 | rs1 << 15 | size_log2 << 12 | 0x23; }
+static uint32_t fadd(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 0x02000053 | rs2 << 20 | rs1 << 15 | 7 << 12 | rd << 7; }
+static uint32_t fmul(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 0x12000053 | rs2 << 20 | rs1 << 15 | 7 << 12 | rd << 7; }
+static uint32_t branch(uint32_t funct3, uint32_t rs1, uint32_t rs2, int32_t offset) {
+    const uint32_t i = (uint32_t)offset;
+    return (i >> 12 & 1) << 31 | (i >> 5 & 63) << 25 | rs2 << 20 | rs1 << 15 | funct3 << 12 | (i >> 1 & 15) << 8 | (i >> 11 & 1) << 7 |
+           0x63;
+}
+static uint32_t beq(uint32_t rs1, uint32_t rs2, int32_t offset) { return branch(0, rs1, rs2, offset); }
+static uint32_t bne(uint32_t rs1, uint32_t rs2, int32_t offset) { return branch(1, rs1, rs2, offset); }
+
+typedef struct kernel {
+    tl_machine *machine;
+    tl_hart *h;
+    tl_rv_hart *rv;
+    uint32_t words[MAX_WORDS], n, n_skipped; // words, and those that are jumped over
+} kernel;
+
+static void open_kernel(kernel *k, const char *machine, const char *const *overrides) {
+    tl_config config;
+    tl_error err;
+    if (tl_description_open(machine, &config, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    config.ram_bytes = 64 << 20;
+    for (; overrides && *overrides; overrides++)
+        if (tl_config_set(&config, *overrides, &err) != TL_OK)
+            fail_msg("%s", err.text);
+    *k = (kernel){0};
+    if (tl_machine_new(&config, &tl_engine_ooo, &k->machine, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    k->h = k->machine->harts[0];
+    k->rv = tl_rv(k->h);
+    k->h->pc = TL_RAM_BASE_PADDR;
+}
+
+static void emit(kernel *k, uint32_t word) {
+    assert_true(k->n < MAX_WORDS);
+    k->words[k->n++] = word;
+}
+
+static void emit_n(kernel *k, uint32_t n, uint32_t word) {
+    while (n-- > 0)
+        emit(k, word);
+}
+
+static void put64(const kernel *k, uint64_t paddr, uint64_t value) { memcpy(tl_machine_ram(k->machine, paddr), &value, sizeof value); }
+
+static uint64_t run_iterations(kernel *k, uint64_t n) {
+    k->h->horizon = UINT64_MAX;
+    k->h->insn_limit = k->h->instret + n * (k->n - k->n_skipped);
+    assert_int_equal(k->h->engine->run(k->h), TL_STOP_LIMIT);
+    return k->h->now;
+}
+
+// Closes the loop. Returns the cycles of 100 warm iterations.
+static uint64_t time_loop(kernel *k) {
+    emit(k, addi(A0, A0, -1));
+    emit(k, bne(A0, 0, -4 * (int32_t)k->n));
+    memcpy(k->machine->ram, k->words, k->n * sizeof k->words[0]);
+    k->rv->x[A0] = 1 << 30;
+    const uint64_t start = run_iterations(k, 100);
+    return run_iterations(k, 100) - start;
+}
+
+static void close_kernel(kernel *k) {
+    tl_error err;
+    tl_machine_sync(k->machine);
+    if (tl_machine_check_identities(k->machine, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    tl_machine_free(k->machine);
+}
+
+// `n` times the word; each takes `half_cycles`.
+static void chain_takes(const char *machine, uint32_t n, uint32_t word, uint64_t half_cycles) {
+    kernel k;
+    open_kernel(&k, machine, NULL);
+    k.rv->x[T0] = TL_RAM_BASE_PADDR + DATA;
+    k.rv->x[T1] = 1;
+    k.rv->f[0] = k.rv->f[1] = UINT64_C(0x3ff0000000000000);
+    put64(&k, TL_RAM_BASE_PADDR + DATA, TL_RAM_BASE_PADDR + DATA);
+    emit_n(&k, n, word);
+    assert_int_equal(time_loop(&k), 100 * n * half_cycles / 2);
+    close_kernel(&k);
+}
+
+static void test_dependent_additions_take_half_a_clock(void **state) {
+    (void)state;
+    chain_takes("netburst", 64, addi(T0, T0, 1), 1);
+    chain_takes("ooo", 64, addi(T0, T0, 1), 2);
+}
+
+static void test_dependent_operations_take_their_latency(void **state) {
+    (void)state;
+    chain_takes("netburst", 32, slli(T0, T0, 1), 8);
+    chain_takes("netburst", 32, mul(T0, T0, T1), 28);
+    chain_takes("netburst", 16, divide(T0, T0, T1), 160);
+    chain_takes("netburst", 32, fadd(0, 0, 1), 10);
+    chain_takes("netburst", 32, fmul(0, 0, 1), 14);
+    chain_takes("ooo", 32, mul(T0, T0, T1), 6);
+    chain_takes("ooo", 32, fadd(0, 0, 1), 8);
+}
+
+static void test_a_divider_is_busy_to_the_end(void **state) {
+    (void)state;
+    chain_takes("netburst", 16, divide(T2, T0, T1), 160); // they do not depend on one another
+}
+
+static void test_multiplications_are_pipelined(void **state) {
+    (void)state;
+    chain_takes("netburst", 64, mul(T2, T0, T1), 2); // one port, one a clock
+}
+
+static void test_dependent_loads_that_hit_take_two_clocks(void **state) {
+    (void)state;
+    chain_takes("netburst", 32, ld(T0, T0, 0), 4);
+    chain_takes("ooo", 32, ld(T0, T0, 0), 8);
+}
+
+static void test_three_uops_a_clock(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    for (uint32_t i = 0; i < 64; i++)
+        emit(&k, addi(T2, 0, (int32_t)i));
+    assert_int_equal(time_loop(&k), 100 * 66 / 3);
+    close_kernel(&k);
+}
+
+static void test_a_store_is_two_uops(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA;
+    for (uint32_t i = 0; i < 32; i++) { // three uops, so a clock of rename, one store a clock
+        emit(&k, store(T2, A1, 3));
+        emit(&k, addi(T1, 0, 1));
+    }
+    assert_int_equal(time_loop(&k), 100 * 33); // the loop's end has a clock of its own: a store's uops are not parted
+    close_kernel(&k);
+}
+
+// Lines of a ring, each the pointer to the next, 16 loads an iteration.
+static uint64_t time_ring(kernel *k, uint64_t n_lines, uint64_t stride) {
+    const uint64_t base = TL_RAM_BASE_PADDR + DATA;
+    for (uint64_t i = 0; i < n_lines; i++)
+        put64(k, base + i * stride, base + (i + 1) % n_lines * stride);
+    k->rv->x[T0] = base;
+    emit_n(k, 16, ld(T0, T0, 0));
+    return time_loop(k);
+}
+
+static void test_dependent_loads_from_the_second_level_take_nine_clocks(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    assert_int_equal(time_ring(&k, 512, 64), 100 * 16 * 9); // 32 KiB: four times the L1D
+    close_kernel(&k);
+    open_kernel(&k, "ooo", NULL);
+    assert_int_equal(time_ring(&k, 1600, 64), 100 * 16 * (4 + 12)); // 100 KiB, each line once
+    close_kernel(&k);
+}
+
+static void test_a_wrong_prediction_costs_the_front_end_and_two(void **state) {
+    (void)state;
+    static const char *const never_taken[] = {"bp.kind=not_taken", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", never_taken);
+    for (uint32_t i = 0; i < 10; i++) {
+        emit(&k, beq(0, 0, 8));
+        emit(&k, addi(T2, 0, 1));
+    }
+    k.n_skipped = 10;
+    const uint64_t last = 18 + 3; // its operand comes half a clock late, and branches begin with the clock
+    assert_int_equal(time_loop(&k), 100 * (10 * (18 + 2) + last));
+    close_kernel(&k);
+}
+
+static void test_stores_forward_to_loads(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "ooo", NULL);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA;
+    for (uint32_t i = 0; i < 16; i++) {
+        emit(&k, store(T0, A1, 3));
+        emit(&k, ld(T0, A1, 0));
+    }
+    assert_int_equal(time_loop(&k), 100 * 16 * (1 + 5));
+    close_kernel(&k);
+}
+
+static uint64_t lines_in_parallel(uint32_t n_uops) {
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA;
+    emit(&k, ld(T0, A1, 0));
+    emit(&k, addi(A1, A1, 2047));
+    emit(&k, addi(A1, A1, 2047));
+    emit(&k, addi(A1, A1, 2));
+    emit_n(&k, n_uops - 6, addi(T2, 0, 1));
+    const uint64_t cycles = time_loop(&k);
+    close_kernel(&k);
+    return cycles / 100;
+}
+
+// Misses that are n uops apart overlap if the second one fits into the reorder buffer behind the
+// first.
+static void test_the_reorder_buffer_limits_misses_in_flight(void **state) {
+    (void)state;
+    const uint64_t near = lines_in_parallel(120), far = lines_in_parallel(130);
+    if (far < 200 + 9 || near > far / 2 + 45 || near < far / 2)
+        fail_msg("misses 120 uops apart take %" PRIu64 " clocks, 130 apart %" PRIu64, near, far);
+}
+
+static void test_impossible_structures_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *set, *sentence;
+    } rows[] = {
+        {"core.rob=2", "core.rob = 2: must be at least core.rename = 4 and core.retire = 4"},
+        {"core.replay=12", "core.replay = 12: core.replay_miss is 0, and either both are 0 or none is"},
+        {"core.replay_miss=7", "core.replay = 0: core.replay_miss is 7, and either both are 0 or none is"},
+        {"core.fast_ports=16", "core.fast_ports = 16: must be part of core.alu_ports = 15"},
+        {"core.load_ports=0", "core.load_ports = 0: must be between 1 and 255"},
+        {"core.stores=129", "core.stores = 129: must be between 1 and 128"},
+        {"harts=2", "harts = 2: must be 1, since core.kind is out_of_order; choose core.kind: in_order for several harts"},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_config config;
+        tl_error err = {0};
+        assert_int_equal(tl_description_open("ooo", &config, NULL), TL_OK);
+        tl_status status = tl_config_set(&config, rows[i].set, &err);
+        if (status == TL_OK)
+            status = tl_config_check(&config, &err);
+        assert_int_equal(status, TL_EINVAL);
+        assert_string_equal(err.text, rows[i].sentence);
+    }
+}
+
+static void test_only_its_own_engine_runs_a_detailed_core(void **state) {
+    (void)state;
+    tl_config config;
+    tl_machine *machine = NULL;
+    tl_error err = {0};
+    assert_int_equal(tl_description_open("ooo", &config, NULL), TL_OK);
+    assert_int_equal(tl_machine_new(&config, &tl_engine_step, &machine, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "machine ooo has a detailed core, which engine step does not run"));
+    assert_int_equal(tl_description_open("rocket", &config, NULL), TL_OK);
+    assert_int_equal(tl_machine_new(&config, &tl_engine_ooo, &machine, &err), TL_EINVAL);
+    assert_non_null(strstr(err.text, "machine rocket has an in-order core, which engine ooo does not run"));
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_impossible_structures_are_refused),
+    cmocka_unit_test(test_only_its_own_engine_runs_a_detailed_core),
+    cmocka_unit_test(test_dependent_additions_take_half_a_clock),
+    cmocka_unit_test(test_dependent_operations_take_their_latency),
+    cmocka_unit_test(test_a_divider_is_busy_to_the_end),
+    cmocka_unit_test(test_multiplications_are_pipelined),
+    cmocka_unit_test(test_dependent_loads_that_hit_take_two_clocks),
+    cmocka_unit_test(test_three_uops_a_clock),
+    cmocka_unit_test(test_a_store_is_two_uops),
+    cmocka_unit_test(test_dependent_loads_from_the_second_level_take_nine_clocks),
+    cmocka_unit_test(test_a_wrong_prediction_costs_the_front_end_and_two),
+    cmocka_unit_test(test_stores_forward_to_loads),
+    cmocka_unit_test(test_the_reorder_buffer_limits_misses_in_flight),
+};
+TL_TEST_MAIN(tests)
