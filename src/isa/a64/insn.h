@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "isa/a64/hart.h"
 #include "model/pipeline.h"
 
 typedef enum tl_a64_opc { // the identity of a row
@@ -62,5 +63,46 @@ uint64_t tl_a64_simd_imm(uint32_t bits);
 // "<name+0x10>" or nothing. Returns the length like snprintf.
 typedef void tl_a64_symbol_fn(void *ctx, uint64_t address, char *buffer, size_t size);
 int tl_a64_disassemble(const tl_a64_decoded *insn, uint64_t pc, tl_a64_symbol_fn *symbol, void *ctx, char *buffer, size_t size);
+
+// Scoreboard view: which registers it reads and writes. It has one destination; of two loaded
+// registers that is the first, and a base that is written back is none.
+void tl_a64_pipe(const tl_a64_decoded *insn, tl_pipe_insn *ret_pipe);
+// Ends a fetch run after this instruction (model/engine.h): control transfers and serializing
+// instructions.
+bool tl_a64_ends_run(const tl_a64_decoded *insn);
+// Does its work in registers and the branch predictor alone: no memory, no system register, no
+// trap.
+bool tl_a64_is_private(const tl_a64_decoded *insn);
+
+// The executable form: 16 bytes for an interpreter, operands ready to index.
+typedef struct tl_a64_op tl_a64_op;
+typedef void tl_a64_op_handler(tl_hart *h, const tl_a64_op *op);
+struct tl_a64_op {
+    tl_a64_op_handler *handler; // used by front-ends only
+    int32_t imm;                // as decoded
+    uint8_t rd, rn, rm, ra;     // general registers: index in tl_a64_hart.x; vector registers and others: as decoded
+};
+void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_a64_op *ret_op); // all but handler
+
+// One body for each instruction that is not a control transfer; `pc` is needed by few. false: trap
+// recorded, nothing written. Control transfers: a conditional branch says whether it is taken; B,
+// BL, BR, BLR and RET are the front-ends' own.
+typedef bool tl_a64_exec_fn(tl_hart *h, const tl_a64_op *op, uint64_t pc);
+extern tl_a64_exec_fn *const tl_a64_exec_full[TL_A64_N_OPCS]; // NULL for control transfers
+typedef bool tl_a64_taken_fn(const tl_hart *h, const tl_a64_op *op);
+extern tl_a64_taken_fn *const tl_a64_taken[TL_A64_N_OPCS]; // NULL unless a conditional branch
+
+// The static share of one retired instruction: (cell, amount) pairs added when it retires.
+enum { TL_A64_MAX_STATIC = 8 };
+typedef struct tl_a64_static_count {
+    uint16_t cell;
+    uint32_t amount;
+} tl_a64_static_count;
+uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_a64_static_count ret_counts[TL_A64_MAX_STATIC]);
+// Accesses that a load or store makes: pairs, vectors and structures make several.
+typedef struct tl_a64_accesses {
+    uint32_t n, bytes; // bytes of all
+} tl_a64_accesses;
+tl_a64_accesses tl_a64_accesses_of(const tl_a64_decoded *insn);
 
 #endif
