@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Operand vectors for every row of isa/a64, and random programs, through our bodies and on another
-// machine; registers, flags and memory must be equal. The other machine executes
-// vectors_a64_guest.S and is fed through pipes, so one process makes the cases and compares.
+// machine; registers, flags and memory must be equal. Random programs also run on a machine of ours
+// with caches, stepped by engine `step`, whose tallies must hold together. The other machine
+// executes vectors_a64_guest.S and is fed through pipes, so one process makes the cases and
+// compares.
 //
 //   vectors_a64 rows CASES QEMU GUEST         CASES operand sets for each of 8 words of each row
-//   vectors_a64 programs CASES QEMU GUEST     random programs of up to 32 instructions
+//   vectors_a64 programs CASES QEMU GUEST     random programs of up to 32 instructions, exclusive pairs
 //   vectors_a64 undefined CASES QEMU GUEST    random words: which of them are instructions
 //   ... [NAME]                                only rows whose name begins so
 //
@@ -22,6 +24,9 @@
 #include "base/bits.h"
 #include "isa/a64/exec_int.h"
 #include "isa/a64/insn.h"
+#include "isa/a64/step/step.h"
+#include "machine/keys.h"
+#include "machine/machine.h"
 #include "vectors_a64.h"
 
 static const char *const names[TL_A64_N_OPCS] = {
@@ -255,6 +260,54 @@ static void run_here(const vector_case *c, const uint32_t *words, uint64_t n_wor
     *ret_result = r;
 }
 
+// -- Our machine, the whole of it. A BRK ends the program.
+static tl_machine *machine;
+
+static void make_machine(void) {
+    tl_config config;
+    tl_error err;
+    tl_config_default(&config);
+    config.n_harts = 1;
+    config.ram_bytes = 16 << 20;
+    if (tl_machine_new(&config, &tl_engine_a64_step, &machine, &err) != TL_OK) {
+        printf("no machine: %s\n", err.text);
+        exit(2);
+    }
+}
+
+static void run_machine(const vector_case *c, const uint32_t *words, uint64_t n_words, vector_result *ret_result) {
+    static const uint32_t ends[2] = {0xd4200000, 0xd4200000}; // BRK #0
+    tl_hart *h = machine->harts[0];
+    tl_a64_hart *a = tl_a64(h);
+    vector_result r = {0};
+    memcpy(tl_machine_ram(machine, VECTORS_PC), words, 4 * n_words);
+    memcpy(tl_machine_ram(machine, VECTORS_PC) + 4 * n_words, ends, sizeof ends);
+    memcpy(tl_machine_ram(machine, VECTORS_DATA), c->data, sizeof(c->data));
+    tl_memory_code_changed(machine->memory, VECTORS_PC & ~UINT64_C(0xfff));
+    memcpy(a->x, c->state.x, sizeof(c->state.x));
+    a->x[TL_A64_ZERO] = 0;
+    a->x[TL_A64_SP] = c->state.sp;
+    a->nzcv = (uint32_t)(c->state.nzcv >> TL_A64_NZCV_LSB);
+    a->fpcr = (uint32_t)c->state.fpcr;
+    a->fpsr = (uint32_t)c->state.fpsr;
+    memcpy(a->v, c->v, sizeof(a->v));
+    h->reservation_paddr = TL_NO_LINE;
+    h->pc = VECTORS_PC;
+    h->horizon = h->insn_limit = h->access_until = h->first_until = UINT64_MAX;
+    h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
+    const tl_stop stop = tl_engine_a64_step.run(h);
+    const uint64_t at = (h->pc - VECTORS_PC) / 4;
+    r.end = stop == TL_STOP_TRAP && h->trap_cause == TL_A64_CAUSE_BRK && at >= n_words ? at - n_words : VECTOR_SIGNAL;
+    memcpy(r.state.x, a->x, sizeof(r.state.x));
+    r.state.sp = a->x[TL_A64_SP];
+    r.state.nzcv = (uint64_t)a->nzcv << TL_A64_NZCV_LSB;
+    r.state.fpcr = a->fpcr;
+    r.state.fpsr = a->fpsr;
+    memcpy(r.v, a->v, sizeof(r.v));
+    memcpy(r.data, tl_machine_ram(machine, VECTORS_DATA), sizeof(r.data));
+    *ret_result = r;
+}
+
 // -- Cases.
 static bool is_format(const tl_a64_decoded *insn, const char *words) {
     return strstr(tl_a64_format_operands[tl_a64_rows[insn->opc].format], words) != NULL;
@@ -435,6 +488,8 @@ static bool run_batch(vector_case *cases, size_t n, bool explains) {
     for (size_t i = 0; i < n; i++) {
         vector_result ours;
         run_here(&cases[i], cases[0].words, cases[0].n_words, &ours);
+        if (machine != NULL && is_same(&theirs[i], &ours))
+            run_machine(&cases[i], cases[0].words, cases[0].n_words, &ours);
         n_cases += 1;
         if (is_same(&theirs[i], &ours))
             continue;
@@ -632,6 +687,8 @@ int main(int argc, char **argv) {
     const uint64_t n = strtoull(argv[2], NULL, 10);
     start(argv[3], argv[4]);
     hart.hart.isa = &tl_isa_a64;
+    static uint64_t tally[TL_S_N_CELLS];
+    hart.hart.tally = tally;
     hart.hart.port = &port;
     hart.hart.line_log2 = 6;
     hart.hart.line_mask = ~UINT64_C(63);
@@ -641,10 +698,21 @@ int main(int argc, char **argv) {
         for (uint32_t opc = 1; opc < TL_A64_N_OPCS; opc++)
             if (argc < 6 || strncmp(names[opc], argv[5], strlen(argv[5])) == 0)
                 run_row(opc, n);
-        run_exclusives(16 * n);
         printf("%u rows, %u differ; ", n_rows, n_bad_rows);
     } else if (strcmp(argv[1], "programs") == 0) {
+        make_machine();
         run_programs(n);
+        run_exclusives(n);
+        tl_error err;
+        tl_machine_sync(machine);
+        const uint64_t *t = machine->harts[0]->tally;
+        printf("%" PRIu64 " instructions in %" PRIu64 " cycles, %" PRIu64 " loads, %" PRIu64 " stores; ", t[TL_S_HART_INSTRET],
+               t[TL_S_HART_CYCLE], t[TL_S_L1D_LOAD], t[TL_S_L1D_STORE]);
+        if (tl_machine_check_identities(machine, &err) != TL_OK) {
+            printf("%s\n", err.text);
+            n_wrong += 1;
+        }
+        tl_machine_free(machine);
     } else {
         run_undefined(n);
     }

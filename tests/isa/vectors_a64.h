@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-static const uint64_t VECTORS_PC = 0x40000100, VECTORS_DATA = 0x40020400;
+static const uint64_t VECTORS_PC = 0x80000100, VECTORS_DATA = 0x80020400;
 enum { VECTORS_MAX_WORDS = 64, VECTORS_DATA_BYTES = 512 };
 
 typedef struct vector_state {

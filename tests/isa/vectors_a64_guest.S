@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Executes cases of vectors_a64.c on an AArch64 machine: reads a case from standard input, loads all
 // registers, runs its program, writes all registers and memory to standard output, until the input
-// ends. Needs no libc. Assembled at 0x40000000, writable and executable; vectors_a64.h has the layout.
+// ends. Needs no libc. Linked to 0x80000000, writable and executable; vectors_a64.h has the layout.
         .section .program, "awx", %progbits
         .globl _start
 _start: b       main

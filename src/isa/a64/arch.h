@@ -57,6 +57,14 @@ enum {
     TL_A64_SYS_CNTVCT = 0xdf02,
 };
 
+// Operations of SYS that EL0 has: op1:CRn:CRm:op2.
+enum {
+    TL_A64_IC_IVAU = 3 << 11 | 7 << 7 | 5 << 3 | 1,
+    TL_A64_DC_ZVA = 3 << 11 | 7 << 7 | 4 << 3 | 1,
+    TL_A64_DC_CVAC = 3 << 11 | 7 << 7 | 10 << 3 | 1,
+    TL_A64_DC_CVAU = 3 << 11 | 7 << 7 | 11 << 3 | 1,
+    TL_A64_DC_CIVAC = 3 << 11 | 7 << 7 | 14 << 3 | 1,
+};
 enum { TL_A64_ZVA_BYTES = 64 }; // of DC ZVA on a Cortex-A53
 
 #endif

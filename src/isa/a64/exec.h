@@ -60,6 +60,23 @@ TL_ALWAYS_INLINE bool tl_a64_write(tl_hart *h, uint64_t vaddr, uint32_t size_byt
     return h->port->store(h, vaddr, size_bytes, size_bytes == 8 ? value : tl_bits(value, 0, 8 * size_bytes & 63));
 }
 
+// One more access of an instruction that has done n_done others. Its look-ups are counted when it
+// retires; if this one traps, those that are done have still happened.
+TL_ALWAYS_INLINE bool tl_a64_read_more(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t *ret_value, uint64_t n_done) {
+    if (TL_LIKELY(tl_a64_read(h, vaddr, size_bytes, ret_value)))
+        return true;
+    h->tally[TL_S_L1D_LOAD] += n_done;
+    h->tally[TL_S_DTLB_ACCESS] += n_done;
+    return false;
+}
+TL_ALWAYS_INLINE bool tl_a64_write_more(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, uint64_t n_done) {
+    if (TL_LIKELY(tl_a64_write(h, vaddr, size_bytes, value)))
+        return true;
+    h->tally[TL_S_L1D_STORE] += n_done;
+    h->tally[TL_S_DTLB_ACCESS] += n_done;
+    return false;
+}
+
 // Bit `nzcv` of an entry says whether the condition holds. AL and NV always hold.
 static const uint16_t tl_a64_conds[16] = {0xf0f0, 0x0f0f, 0xcccc, 0x3333, 0xff00, 0x00ff, 0xaaaa, 0x5555,
                                           0x0c0c, 0xf3f3, 0xaa55, 0x55aa, 0x0a05, 0xf5fa, 0xffff, 0xffff};

@@ -93,15 +93,15 @@ EXEC(prfum) { return true; }
         VD = (tl_a64_vector){.d = {value, 0}};          \
         return true;                                    \
     }
-#define VLOAD_Q(name, address, writeback, unused)                                                 \
-    EXEC(name) {                                                                                  \
-        const uint64_t vaddr = (address);                                                         \
-        tl_a64_vector value;                                                                      \
-        if (!tl_a64_read(h, vaddr, 8, &value.d[0]) || !tl_a64_read(h, vaddr + 8, 8, &value.d[1])) \
-            return false;                                                                         \
-        writeback;                                                                                \
-        VD = value;                                                                               \
-        return true;                                                                              \
+#define VLOAD_Q(name, address, writeback, unused)                                                         \
+    EXEC(name) {                                                                                          \
+        const uint64_t vaddr = (address);                                                                 \
+        tl_a64_vector value;                                                                              \
+        if (!tl_a64_read(h, vaddr, 8, &value.d[0]) || !tl_a64_read_more(h, vaddr + 8, 8, &value.d[1], 1)) \
+            return false;                                                                                 \
+        writeback;                                                                                        \
+        VD = value;                                                                                       \
+        return true;                                                                                      \
     }
 #define VSTORE(name, address, writeback, size_bytes)      \
     EXEC(name) {                                          \
@@ -111,13 +111,13 @@ EXEC(prfum) { return true; }
         writeback;                                        \
         return true;                                      \
     }
-#define VSTORE_Q(name, address, writeback, unused)                                          \
-    EXEC(name) {                                                                            \
-        const uint64_t vaddr = (address);                                                   \
-        if (!tl_a64_write(h, vaddr, 8, VD.d[0]) || !tl_a64_write(h, vaddr + 8, 8, VD.d[1])) \
-            return false;                                                                   \
-        writeback;                                                                          \
-        return true;                                                                        \
+#define VSTORE_Q(name, address, writeback, unused)                                                  \
+    EXEC(name) {                                                                                    \
+        const uint64_t vaddr = (address);                                                           \
+        if (!tl_a64_write(h, vaddr, 8, VD.d[0]) || !tl_a64_write_more(h, vaddr + 8, 8, VD.d[1], 1)) \
+            return false;                                                                           \
+        writeback;                                                                                  \
+        return true;                                                                                \
     }
 FORMS(VLOAD, ldr_b, ldur_b, 1)
 FORMS(VLOAD, ldr_h, ldur_h, 2)
@@ -134,24 +134,25 @@ VLOAD(ldr_d_lit, pc + OFFSET, (void)0, 8)
 VLOAD_Q(ldr_q_lit, pc + OFFSET, (void)0, 16)
 
 // -- Pairs.
-#define LOAD_PAIR(name, address, writeback, type, wide)                                                                   \
-    EXEC(name) {                                                                                                          \
-        const uint64_t vaddr = (address);                                                                                 \
-        uint64_t first, second;                                                                                           \
-        if (!tl_a64_read(h, vaddr, sizeof(type), &first) || !tl_a64_read(h, vaddr + sizeof(type), sizeof(type), &second)) \
-            return false;                                                                                                 \
-        writeback;                                                                                                        \
-        RD = (uint64_t)(wide)(type)first;                                                                                 \
-        tl_a64(h)->x[op->ra] = (uint64_t)(wide)(type)second;                                                              \
-        return true;                                                                                                      \
+#define LOAD_PAIR(name, address, writeback, type, wide)                                                                           \
+    EXEC(name) {                                                                                                                  \
+        const uint64_t vaddr = (address);                                                                                         \
+        uint64_t first, second;                                                                                                   \
+        if (!tl_a64_read(h, vaddr, sizeof(type), &first) || !tl_a64_read_more(h, vaddr + sizeof(type), sizeof(type), &second, 1)) \
+            return false;                                                                                                         \
+        writeback;                                                                                                                \
+        RD = (uint64_t)(wide)(type)first;                                                                                         \
+        tl_a64(h)->x[op->ra] = (uint64_t)(wide)(type)second;                                                                      \
+        return true;                                                                                                              \
     }
-#define STORE_PAIR(name, address, writeback, type)                                                                                   \
-    EXEC(name) {                                                                                                                     \
-        const uint64_t vaddr = (address);                                                                                            \
-        if (!tl_a64_write(h, vaddr, sizeof(type), RD) || !tl_a64_write(h, vaddr + sizeof(type), sizeof(type), tl_a64(h)->x[op->ra])) \
-            return false;                                                                                                            \
-        writeback;                                                                                                                   \
-        return true;                                                                                                                 \
+#define STORE_PAIR(name, address, writeback, type)                                              \
+    EXEC(name) {                                                                                \
+        const uint64_t vaddr = (address);                                                       \
+        if (!tl_a64_write(h, vaddr, sizeof(type), RD) ||                                        \
+            !tl_a64_write_more(h, vaddr + sizeof(type), sizeof(type), tl_a64(h)->x[op->ra], 1)) \
+            return false;                                                                       \
+        writeback;                                                                              \
+        return true;                                                                            \
     }
 PAIRS(LOAD_PAIR, ldp_w, ldnp_w, uint32_t, uint32_t)
 PAIRS(LOAD_PAIR, ldp_x, ldnp_x, uint64_t, uint64_t)
@@ -160,45 +161,45 @@ LOAD_PAIR(ldpsw_post, BASE, BASE = vaddr + OFFSET, int32_t, int64_t)
 LOAD_PAIR(ldpsw_pre, BASE + OFFSET, BASE = vaddr, int32_t, int64_t)
 PAIRS(STORE_PAIR, stp_w, stnp_w, uint32_t)
 PAIRS(STORE_PAIR, stp_x, stnp_x, uint64_t)
-#define VLOAD_PAIR(name, address, writeback, size_bytes)                                                              \
-    EXEC(name) {                                                                                                      \
-        const uint64_t vaddr = (address);                                                                             \
-        uint64_t first, second;                                                                                       \
-        if (!tl_a64_read(h, vaddr, size_bytes, &first) || !tl_a64_read(h, vaddr + (size_bytes), size_bytes, &second)) \
-            return false;                                                                                             \
-        writeback;                                                                                                    \
-        VD = (tl_a64_vector){.d = {first, 0}};                                                                        \
-        VA = (tl_a64_vector){.d = {second, 0}};                                                                       \
-        return true;                                                                                                  \
+#define VLOAD_PAIR(name, address, writeback, size_bytes)                                                                      \
+    EXEC(name) {                                                                                                              \
+        const uint64_t vaddr = (address);                                                                                     \
+        uint64_t first, second;                                                                                               \
+        if (!tl_a64_read(h, vaddr, size_bytes, &first) || !tl_a64_read_more(h, vaddr + (size_bytes), size_bytes, &second, 1)) \
+            return false;                                                                                                     \
+        writeback;                                                                                                            \
+        VD = (tl_a64_vector){.d = {first, 0}};                                                                                \
+        VA = (tl_a64_vector){.d = {second, 0}};                                                                               \
+        return true;                                                                                                          \
     }
-#define VLOAD_PAIR_Q(name, address, writeback, unused)        \
-    EXEC(name) {                                              \
-        const uint64_t vaddr = (address);                     \
-        uint64_t value[4];                                    \
-        for (uint32_t i = 0; i < 4; i++)                      \
-            if (!tl_a64_read(h, vaddr + 8 * i, 8, &value[i])) \
-                return false;                                 \
-        writeback;                                            \
-        VD = (tl_a64_vector){.d = {value[0], value[1]}};      \
-        VA = (tl_a64_vector){.d = {value[2], value[3]}};      \
-        return true;                                          \
+#define VLOAD_PAIR_Q(name, address, writeback, unused)                \
+    EXEC(name) {                                                      \
+        const uint64_t vaddr = (address);                             \
+        uint64_t value[4];                                            \
+        for (uint32_t i = 0; i < 4; i++)                              \
+            if (!tl_a64_read_more(h, vaddr + 8 * i, 8, &value[i], i)) \
+                return false;                                         \
+        writeback;                                                    \
+        VD = (tl_a64_vector){.d = {value[0], value[1]}};              \
+        VA = (tl_a64_vector){.d = {value[2], value[3]}};              \
+        return true;                                                  \
     }
-#define VSTORE_PAIR(name, address, writeback, size_bytes)                                                                \
-    EXEC(name) {                                                                                                         \
-        const uint64_t vaddr = (address);                                                                                \
-        if (!tl_a64_write(h, vaddr, size_bytes, VD.d[0]) || !tl_a64_write(h, vaddr + (size_bytes), size_bytes, VA.d[0])) \
-            return false;                                                                                                \
-        writeback;                                                                                                       \
-        return true;                                                                                                     \
+#define VSTORE_PAIR(name, address, writeback, size_bytes)                                                                        \
+    EXEC(name) {                                                                                                                 \
+        const uint64_t vaddr = (address);                                                                                        \
+        if (!tl_a64_write(h, vaddr, size_bytes, VD.d[0]) || !tl_a64_write_more(h, vaddr + (size_bytes), size_bytes, VA.d[0], 1)) \
+            return false;                                                                                                        \
+        writeback;                                                                                                               \
+        return true;                                                                                                             \
     }
-#define VSTORE_PAIR_Q(name, address, writeback, unused)                            \
-    EXEC(name) {                                                                   \
-        const uint64_t vaddr = (address);                                          \
-        for (uint32_t i = 0; i < 4; i++)                                           \
-            if (!tl_a64_write(h, vaddr + 8 * i, 8, i < 2 ? VD.d[i] : VA.d[i - 2])) \
-                return false;                                                      \
-        writeback;                                                                 \
-        return true;                                                               \
+#define VSTORE_PAIR_Q(name, address, writeback, unused)                                    \
+    EXEC(name) {                                                                           \
+        const uint64_t vaddr = (address);                                                  \
+        for (uint32_t i = 0; i < 4; i++)                                                   \
+            if (!tl_a64_write_more(h, vaddr + 8 * i, 8, i < 2 ? VD.d[i] : VA.d[i - 2], i)) \
+                return false;                                                              \
+        writeback;                                                                         \
+        return true;                                                                       \
     }
 PAIRS(VLOAD_PAIR, ldp_s, ldnp_s, 4)
 PAIRS(VLOAD_PAIR, ldp_d, ldnp_d, 8)
@@ -258,7 +259,7 @@ EXEC(ldxp_x) {
     if (tl_a64_is_misaligned(h, vaddr, 16, TL_ACCESS_LOAD) || !h->port->load_reserved(h, vaddr, 8))
         return false;
     const uint64_t first = h->mem_value;
-    if (!tl_a64_read(h, vaddr + 8, 8, &second))
+    if (!tl_a64_read_more(h, vaddr + 8, 8, &second, 1))
         return false;
     RD = first;
     tl_a64(h)->x[op->ra] = second;
@@ -276,8 +277,13 @@ EXEC(stxp_x) {
     if (tl_a64_is_misaligned(h, vaddr, 16, TL_ACCESS_STORE) || !h->port->store_conditional(h, vaddr, 8, RD))
         return false;
     const uint64_t has_failed = h->mem_value;
-    if (has_failed == 0 && !tl_a64_write(h, vaddr + 8, 8, tl_a64(h)->x[op->ra]))
-        return false;
+    if (has_failed == 0) { // the memory system counts the look-up of the first half
+        if (!tl_a64_write(h, vaddr + 8, 8, tl_a64(h)->x[op->ra]))
+            return false;
+        h->tally[TL_S_L1D_STORE] += 1;
+        h->tally[TL_S_DTLB_ACCESS] += 1;
+        h->tally[TL_S_HART_STORE_BYTES] += 8;
+    }
     tl_a64(h)->x[op->rm] = has_failed;
     return true;
 }
@@ -315,7 +321,7 @@ static inline bool tl_a64_load_list(tl_hart *h, const tl_a64_op *op) {
     const uint32_t n_bytes = list.n * list.bytes;
     uint64_t words[8];
     for (uint32_t i = 0; i < n_bytes / 8; i++)
-        if (!tl_a64_read(h, BASE + 8 * i, 8, &words[i]))
+        if (!tl_a64_read_more(h, BASE + 8 * i, 8, &words[i], i))
             return false;
     const uint8_t *bytes = (const uint8_t *)words;
     for (uint32_t i = 0; i < list.n; i++) {
@@ -336,7 +342,7 @@ static inline bool tl_a64_store_list(tl_hart *h, const tl_a64_op *op) {
         for (uint32_t at = 0; at < list.bytes; at++)
             bytes[tl_a64_list_offset(&list, i, at)] = tl_a64(h)->v[(op->rd + i) & 31].b[at];
     for (uint32_t i = 0; i < n_bytes / 8; i++)
-        if (!tl_a64_write(h, BASE + 8 * i, 8, words[i]))
+        if (!tl_a64_write_more(h, BASE + 8 * i, 8, words[i], i))
             return false;
     tl_a64_after(h, op, n_bytes);
     return true;
@@ -368,7 +374,7 @@ static inline tl_a64_single tl_a64_lane_of(uint32_t raw) {
 }
 static inline bool tl_a64_read_lanes(tl_hart *h, const tl_a64_op *op, const tl_a64_single *lane, uint64_t ret_values[4]) {
     for (uint32_t i = 0; i < lane->n; i++)
-        if (!tl_a64_read(h, BASE + ((uint64_t)i << lane->size), 1u << lane->size, &ret_values[i]))
+        if (!tl_a64_read_more(h, BASE + ((uint64_t)i << lane->size), 1u << lane->size, &ret_values[i], i))
             return false;
     return true;
 }
@@ -401,7 +407,7 @@ static inline bool tl_a64_store_lane(tl_hart *h, const tl_a64_op *op) {
     for (uint32_t i = 0; i < lane.n; i++) {
         uint64_t value = 0;
         memcpy(&value, &tl_a64(h)->v[(op->rd + i) & 31].b[lane.index << lane.size], (size_t)1 << lane.size);
-        if (!tl_a64_write(h, BASE + ((uint64_t)i << lane.size), 1u << lane.size, value))
+        if (!tl_a64_write_more(h, BASE + ((uint64_t)i << lane.size), 1u << lane.size, value, i))
             return false;
     }
     tl_a64_after(h, op, lane.n << lane.size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Bodies of Advanced SIMD: insn_simd.def. A vector and its scalar form are one expression over
-// lanes. In it a, b and d are the operands and the old destination, sa, sb and sd the same with their
-// sign; F is the format of floating-point lanes. imm is the instruction, from which size, Q and the
-// rest come.
+// lanes. In it a, b and d are the operands and the old destination, sa, sb and sd the same with
+// their sign; F is the format of floating-point lanes. imm is the instruction, from which size, Q
+// and the rest come.
 #ifndef TL_ISA_A64_EXEC_SIMD_H
 #define TL_ISA_A64_EXEC_SIMD_H
 

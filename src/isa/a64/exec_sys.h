@@ -38,16 +38,16 @@ EXEC(clrex) {
 // EL0 has IC IVAU, DC ZVA, CVAU, CVAC and CIVAC (manual: D7.4). Data caches are coherent, so
 // cleaning one changes nothing that software sees.
 EXEC(sys) {
-    const uint32_t raw = (uint32_t)op->imm, number = raw >> 5 & 0x3fff; // op1:CRn:CRm:op2
+    const uint32_t raw = (uint32_t)op->imm, number = raw >> 5 & 0x3fff;
     const uint64_t vaddr = tl_a64(h)->x[raw & 31];
     switch (number) {
-    case 3 << 11 | 7 << 7 | 5 << 3 | 1: h->port->drop_code(h); return true; // IC IVAU
-    case 3 << 11 | 7 << 7 | 10 << 3 | 1:                                    // DC CVAC
-    case 3 << 11 | 7 << 7 | 11 << 3 | 1:                                    // DC CVAU
-    case 3 << 11 | 7 << 7 | 14 << 3 | 1: return true;                       // DC CIVAC
-    case 3 << 11 | 7 << 7 | 4 << 3 | 1:                                     // DC ZVA
+    case TL_A64_IC_IVAU: h->port->drop_code(h); return true;
+    case TL_A64_DC_CVAC:
+    case TL_A64_DC_CVAU:
+    case TL_A64_DC_CIVAC: return true;
+    case TL_A64_DC_ZVA:
         for (uint64_t i = 0; i < TL_A64_ZVA_BYTES; i += 8)
-            if (!tl_a64_write(h, (vaddr & ~(uint64_t)(TL_A64_ZVA_BYTES - 1)) + i, 8, 0))
+            if (!tl_a64_write_more(h, (vaddr & ~(uint64_t)(TL_A64_ZVA_BYTES - 1)) + i, 8, 0, i / 8))
                 return false;
         return true;
     default: return tl_a64_undefined(h, raw);

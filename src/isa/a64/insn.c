@@ -17,28 +17,43 @@ typedef struct operand {
     bool is_general, is_sp, is_written;
 } operand;
 
+// Words of formats that hold a register. e: element, of 4 or 5 bits; l: lists, loaded or stored.
+static const struct {
+    const char *word;
+    operand operand;
+} words[] = {
+    {"{index}", {'m', true, false, false}},  {"{extend}", {'m', true, false, false}},  {"{after}", {'m', true, false, false}},
+    {"{gen5}", {'n', true, false, false}},   {"{elem5}", {'n', false, false, false}},  {"{elem4}", {'n', false, false, false}},
+    {"{table}", {'n', false, false, false}}, {"{elem}", {'e', false, false, false}},   {"{elemf}", {'m', false, false, false}},
+    {"{dest5}", {'d', false, false, true}},  {"{scalar5}", {'d', false, false, true}}, {"{list}", {'t', false, false, false}},
+    {"{lane}", {'t', false, false, false}},
+};
+
 // Steps through the registers of a format; false: no more. *at begins at the text of the operands.
 static bool next_operand(const char **at, const tl_a64_row *row, operand *ret_operand) {
     for (const char *c = *at; *c != '\0'; c++) {
-        if (*c == '{') { // a word
-            while (*c != '}')
-                c++;
+        operand found = {.field = '\0'};
+        const char *end = c + 2;
+        if (*c == '{') {
+            end = strchr(c, '}') + 1;
+            for (size_t i = 0; i < TL_COUNT_OF(words) && found.field == '\0'; i++)
+                if (strncmp(words[i].word, c, (size_t)(end - c)) == 0)
+                    found = words[i].operand;
+        } else if (*c >= 'A' && *c <= 'Z') {
+            found = (operand){.field = c[1], .is_general = *c == 'R' || *c == 'W' || *c == 'X', .is_sp = c[2] == 'S'};
+            end += found.is_sp;
+        } else if (*c != '.') { // of a shape, one letter
             continue;
         }
-        if (*c == '.') { // a shape
-            c++;
-            continue;
+        if (found.field != '\0') {
+            const bool is_read_register = row->format == TL_A64_FORMAT_MRS || row->format == TL_A64_FORMAT_SYSL;
+            found.is_written = found.field == 'd' || found.field == 's' || ((found.field == 't' || found.field == 'a') && is_load(row)) ||
+                               (found.field == 't' && is_read_register);
+            *ret_operand = found;
+            *at = end;
+            return true;
         }
-        if (*c < 'A' || *c > 'Z')
-            continue;
-        const char field = c[1];
-        operand found = {.field = field, .is_general = *c == 'R' || *c == 'W' || *c == 'X', .is_sp = c[2] == 'S'};
-        const bool is_read_register = row->format == TL_A64_FORMAT_MRS || row->format == TL_A64_FORMAT_SYSL;
-        found.is_written =
-            field == 'd' || field == 's' || ((field == 't' || field == 'a') && is_load(row)) || (field == 't' && is_read_register);
-        *ret_operand = found;
-        *at = c + 2 + found.is_sp;
-        return true;
+        c = end - 1;
     }
     return false;
 }
@@ -49,6 +64,7 @@ static uint8_t field_of(const tl_a64_decoded *insn, char field) {
     case 't': return insn->rd;
     case 'n': return insn->rn;
     case 'a': return insn->ra;
+    case 'e': return (insn->raw >> 22 & 3) == 1 ? insn->rm & 15 : insn->rm;
     default: return insn->rm; // m, s
     }
 }
@@ -216,8 +232,13 @@ uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_a64_static_count re
         }
         break;
     case TL_CLASS_CSR:
-        if (insn->opc != TL_A64_OPC_mrs)
+        if (insn->opc == TL_A64_OPC_msr)
             count(&list, TL_S_HART_FLUSH_CSR, 1);
+        if (insn->opc == TL_A64_OPC_sys && tl_bits(insn->raw, 5, 14) == TL_A64_DC_ZVA) {
+            count(&list, TL_S_HART_STORE_BYTES, TL_A64_ZVA_BYTES);
+            count(&list, TL_S_L1D_STORE, TL_A64_ZVA_BYTES / 8);
+            count(&list, TL_S_DTLB_ACCESS, TL_A64_ZVA_BYTES / 8);
+        }
         break;
     case TL_CLASS_FENCE_I:
     case TL_CLASS_SYSTEM: count(&list, TL_S_HART_FLUSH_OTHER, 1); break;
