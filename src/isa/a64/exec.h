@@ -24,7 +24,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "guest memory is littl
 #define TL_A64_TYPES(t, s, n)            \
     typedef __attribute__((unused)) t T; \
     typedef __attribute__((unused)) s S; \
-    __attribute__((unused)) enum { BITS = n };
+    enum { BITS = n };
 #define EXEC_WX(name, ...)                                                           \
     EXEC(name##_w){TL_A64_TYPES(uint32_t, int32_t, 32) __VA_ARGS__} EXEC(name##_x) { \
         TL_A64_TYPES(uint64_t, int64_t, 64)                                          \
