@@ -110,6 +110,23 @@ static uint64_t random_vector_half(uint64_t kind) {
         }
         return value;
     }
+    case 5: { // what meets only by design: infinities, zeros, both kinds of NaN, the ends of the range
+        static const uint64_t doubles[] = {0,
+                                           1,
+                                           0x000fffffffffffff,
+                                           0x0010000000000000,
+                                           0x3ff0000000000000,
+                                           0x7fefffffffffffff,
+                                           0x7ff0000000000000,
+                                           0x7ff0000000000001,
+                                           0x7ff8000000000001};
+        return random_bits() >> 63 << 63 | doubles[random_below(TL_COUNT_OF(doubles))];
+    }
+    case 6: {
+        static const uint32_t singles[] = {0, 1, 0x007fffff, 0x00800000, 0x3f800000, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00001};
+        const uint64_t low = singles[random_below(TL_COUNT_OF(singles))], high = singles[random_below(TL_COUNT_OF(singles))];
+        return low | high << 32 | (random_bits() & UINT64_C(0x8000000080000000));
+    }
     default: return random_float(52, 11);
     }
 }
@@ -408,10 +425,11 @@ static void random_registers(vector_case *c) {
     c->state.nzcv = random_below(16) << 28;
     c->state.fpcr = random_bits() & (random_below(2) ? TL_A64_FPCR_BITS : 0);
     c->state.fpsr = random_below(4) ? 0 : random_bits() & TL_A64_FPSR_BITS;
-    const uint64_t kind = random_below(6);
+    enum { KINDS = 8 };
+    const uint64_t kind = random_below(KINDS + 1);
     for (unsigned i = 0; i < 32; i++)
         for (unsigned k = 0; k < 2; k++)
-            c->v[i][k] = random_vector_half(kind == 5 ? random_below(5) : kind);
+            c->v[i][k] = random_vector_half(kind == KINDS ? random_below(KINDS) : kind);
     if (random_below(8) == 0) { // equal operands, or opposite ones
         for (unsigned i = 1; i < 32; i++)
             for (unsigned k = 0; k < 2; k++)
@@ -430,6 +448,13 @@ static void aim(vector_case *c, const tl_a64_decoded *insn) {
     const tl_a64_row *row = &tl_a64_rows[insn->opc];
     if (row->cls == TL_CLASS_JALR) {
         c->state.x[insn->rn] = VECTORS_PC + 4 + 4 * random_below(2);
+        return;
+    }
+    if (row->cls == TL_CLASS_DIV && random_below(8) == 0) { // the quotient that is too large
+        if (insn->rn != 31)
+            c->state.x[insn->rn] = random_below(2) ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
+        if (insn->rm != 31)
+            c->state.x[insn->rm] = random_below(4) ? UINT64_MAX : 0;
         return;
     }
     if (insn->opc == TL_A64_OPC_sys) {
