@@ -187,6 +187,38 @@ static void test_tallies_of_a_loop(void **state) {
             fail_msg("line %d: %llu", rows[i].line, (unsigned long long)h->tally[rows[i].cell]);
 }
 
+// Each group of fetch_bytes once, however many instructions it holds.
+static void test_fetch_groups_of_straight_code(void **state) {
+    tl_machine *machine = *state;
+    tl_hart *h = machine->harts[0];
+    enum { N = 24 };
+    uint32_t words[N];
+    for (uint32_t i = 0; i < N; i++)
+        words[i] = NOP;
+    assert_int_equal(run(machine, words, N, N), TL_STOP_LIMIT);
+    assert_int_equal(h->tally[TL_S_L1I_READ], N * 4 / h->config->pipeline.fetch_bytes);
+    assert_int_equal(h->tally[TL_S_HART_FETCH_RUN], 2); // a line and half of the next
+}
+
+static void test_conditions(void **state) { // manual: C1.2.4
+    tl_machine *machine = *state;
+    tl_a64_hart *a = tl_a64(machine->harts[0]);
+    for (uint32_t cond = 0; cond < 16; cond++) {
+        for (uint32_t nzcv = 0; nzcv < 16; nzcv++) {
+            const bool n = nzcv & TL_A64_N, z = nzcv & TL_A64_Z, c = nzcv & TL_A64_C, v = nzcv & TL_A64_V;
+            const bool base[8] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
+            const bool want = cond == 15 || base[cond >> 1] != (cond & 1);
+            const uint32_t word = 0x9a820020 | cond << 12; // csel x0, x1, x2, cond
+            a->nzcv = nzcv;
+            a->x[1] = 1;
+            a->x[2] = 2;
+            assert_int_equal(run(machine, &word, 1, 1), TL_STOP_LIMIT);
+            if (a->x[0] != (want ? 1 : 2))
+                fail_msg("condition %u, flags %u", cond, nzcv);
+        }
+    }
+}
+
 static void test_counters_of_time_and_ids_that_programs_read(void **state) {
     tl_machine *machine = *state;
     tl_hart *h = machine->harts[0];
@@ -261,6 +293,8 @@ static const struct CMUnitTest tests[] = {
     ON_A_MACHINE(test_a_misaligned_pc_traps_with_its_address),
     ON_A_MACHINE(test_faults_write_no_register),
     ON_A_MACHINE(test_tallies_of_a_loop),
+    ON_A_MACHINE(test_fetch_groups_of_straight_code),
+    ON_A_MACHINE(test_conditions),
     ON_A_MACHINE(test_counters_of_time_and_ids_that_programs_read),
     cmocka_unit_test(test_scoreboard_sees_each_register_file),
 };
