@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// The notation of instruction bodies.
+//
+//   EXEC(movz_x) { RD = ...; return true; }
+//   EXEC_WX(adc, { RD = (T)(RN + RM + carry(h)); return true; })
+//   TAKEN(b_cond) { return ...; }
+//
+// EXEC_WX makes the bodies of two rows. In it T and S are the unsigned and the signed type of an
+// operand, and BITS is its width. RD, RN, RM and RA are general registers; a result of 32 bits
+// clears the upper half.
+#ifndef TL_ISA_A64_EXEC_H
+#define TL_ISA_A64_EXEC_H
+
+#include "isa/a64/insn.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "guest memory is little-endian and is accessed as it is");
+
+#define EXEC(name)                                                                                                                   \
+    static __attribute__((unused)) bool exec_##name(__attribute__((unused)) tl_hart *h, __attribute__((unused)) const tl_a64_op *op, \
+                                                    __attribute__((unused)) uint64_t pc)
+#define TAKEN(name) \
+    static __attribute__((unused)) bool taken_##name(__attribute__((unused)) const tl_hart *h, __attribute__((unused)) const tl_a64_op *op)
+
+#define TL_A64_TYPES(t, s, n)            \
+    typedef __attribute__((unused)) t T; \
+    typedef __attribute__((unused)) s S; \
+    enum { BITS = n };
+#define EXEC_WX(name, ...)                                                           \
+    EXEC(name##_w){TL_A64_TYPES(uint32_t, int32_t, 32) __VA_ARGS__} EXEC(name##_x) { \
+        TL_A64_TYPES(uint64_t, int64_t, 64)                                          \
+        __VA_ARGS__                                                                  \
+    }
+
+#define RD tl_a64(h)->x[op->rd]
+#define RN ((T)tl_a64(h)->x[op->rn])
+#define RM ((T)tl_a64(h)->x[op->rm])
+#define RA ((T)tl_a64(h)->x[op->ra])
+
+// Bytes of an access, zero-extended.
+TL_ALWAYS_INLINE bool tl_a64_read(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t *ret_value) {
+    const uint8_t *bytes = tl_read_hit(h, vaddr, size_bytes);
+    if (TL_LIKELY(bytes != NULL)) {
+        uint64_t value = 0;
+        memcpy(&value, bytes, size_bytes);
+        *ret_value = value;
+        return true;
+    }
+    if (!h->port->load(h, vaddr, size_bytes))
+        return false;
+    *ret_value = h->mem_value;
+    return true;
+}
+
+TL_ALWAYS_INLINE bool tl_a64_write(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    uint8_t *bytes = tl_write_hit(h, vaddr, size_bytes);
+    if (TL_LIKELY(bytes != NULL)) {
+        memcpy(bytes, &value, size_bytes);
+        return true;
+    }
+    return h->port->store(h, vaddr, size_bytes, size_bytes == 8 ? value : tl_bits(value, 0, 8 * size_bytes & 63));
+}
+
+// One more access of an instruction that has done n_done others. Its look-ups are counted when it
+// retires; if this one traps, those that are done have still happened.
+TL_ALWAYS_INLINE bool tl_a64_read_more(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t *ret_value, uint64_t n_done) {
+    if (TL_LIKELY(tl_a64_read(h, vaddr, size_bytes, ret_value)))
+        return true;
+    h->tally[TL_S_L1D_LOAD] += n_done;
+    h->tally[TL_S_DTLB_ACCESS] += n_done;
+    return false;
+}
+TL_ALWAYS_INLINE bool tl_a64_write_more(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, uint64_t n_done) {
+    if (TL_LIKELY(tl_a64_write(h, vaddr, size_bytes, value)))
+        return true;
+    h->tally[TL_S_L1D_STORE] += n_done;
+    h->tally[TL_S_DTLB_ACCESS] += n_done;
+    return false;
+}
+
+// Bit `nzcv` of an entry says whether the condition holds. AL and NV always hold.
+static const uint16_t tl_a64_conds[16] = {0xf0f0, 0x0f0f, 0xcccc, 0x3333, 0xff00, 0x00ff, 0xaaaa, 0x5555,
+                                          0x0c0c, 0xf3f3, 0xaa55, 0x55aa, 0x0a05, 0xf5fa, 0xffff, 0xffff};
+TL_ALWAYS_INLINE bool tl_a64_holds(const tl_hart *h, uint32_t cond) { return tl_a64_conds[cond] >> tl_a64(h)->nzcv & 1; }
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// What the rest of the machine asks about one decoded instruction: registers for the scoreboard,
+// where fetch runs end, the executable form, and its static share of the tallies. All of it follows
+// from the row: the operands of its format, class and size.
+#include "isa/a64/insn.h"
+
+#include "base/bits.h"
+#include "model/bpred.h"
+
+enum { FP_REGS = 32 }; // scoreboard number of v0; 31 is the stack pointer
+
+static bool is_load(const tl_a64_row *row) { return row->cls == TL_CLASS_LOAD || row->cls == TL_CLASS_FP_LOAD || row->cls == TL_CLASS_LR; }
+
+// One register that a format names: its field, its file, and whether it is written.
+typedef struct operand {
+    char field; // d n m s a t
+    bool is_general, is_sp, is_written;
+} operand;
+
+// Words of formats that hold a register. e: element, of 4 or 5 bits; l: lists, loaded or stored.
+static const struct {
+    const char *word;
+    operand operand;
+} words[] = {
+    {"{index}", {'m', true, false, false}},  {"{extend}", {'m', true, false, false}},  {"{after}", {'m', true, false, false}},
+    {"{gen5}", {'n', true, false, false}},   {"{elem5}", {'n', false, false, false}},  {"{elem4}", {'n', false, false, false}},
+    {"{table}", {'n', false, false, false}}, {"{elem}", {'e', false, false, false}},   {"{elemf}", {'m', false, false, false}},
+    {"{dest5}", {'d', false, false, true}},  {"{scalar5}", {'d', false, false, true}}, {"{list}", {'t', false, false, false}},
+    {"{lane}", {'t', false, false, false}},
+};
+
+// Steps through the registers of a format; false: no more. *at begins at the text of the operands.
+static bool next_operand(const char **at, const tl_a64_row *row, operand *ret_operand) {
+    for (const char *c = *at; *c != '\0'; c++) {
+        operand found = {.field = '\0'};
+        const char *end = c + 2;
+        if (*c == '{') {
+            end = strchr(c, '}') + 1;
+            for (size_t i = 0; i < TL_COUNT_OF(words) && found.field == '\0'; i++)
+                if (strncmp(words[i].word, c, (size_t)(end - c)) == 0)
+                    found = words[i].operand;
+        } else if (*c >= 'A' && *c <= 'Z') {
+            found = (operand){.field = c[1], .is_general = *c == 'R' || *c == 'W' || *c == 'X', .is_sp = c[2] == 'S'};
+            end += found.is_sp;
+        } else if (*c != '.') { // of a shape, one letter
+            continue;
+        }
+        if (found.field != '\0') {
+            const bool is_read_register = row->format == TL_A64_FORMAT_MRS || row->format == TL_A64_FORMAT_SYSL;
+            found.is_written = found.field == 'd' || found.field == 's' || ((found.field == 't' || found.field == 'a') && is_load(row)) ||
+                               (found.field == 't' && is_read_register);
+            *ret_operand = found;
+            *at = end;
+            return true;
+        }
+        c = end - 1;
+    }
+    return false;
+}
+
+static uint8_t field_of(const tl_a64_decoded *insn, char field) {
+    switch (field) {
+    case 'd':
+    case 't': return insn->rd;
+    case 'n': return insn->rn;
+    case 'a': return insn->ra;
+    case 'e': return (insn->raw >> 22 & 3) == 1 ? insn->rm & 15 : insn->rm;
+    default: return insn->rm; // m, s
+    }
+}
+
+void tl_a64_pipe(const tl_a64_decoded *insn, tl_pipe_insn *ret_pipe) {
+    const tl_a64_row *row = &tl_a64_rows[insn->opc];
+    tl_pipe_insn pipe = {
+        .cls = (tl_class)row->cls, .size_bytes = row->size_bytes, .src = {TL_NO_REG, TL_NO_REG, TL_NO_REG}, .dest = TL_NO_REG};
+    uint32_t n_sources = 0;
+    operand it;
+    for (const char *at = tl_a64_format_operands[row->format]; next_operand(&at, row, &it);) {
+        const uint8_t reg = field_of(insn, it.field);
+        if (it.is_general && reg == 31 && !it.is_sp)
+            continue;
+        const uint8_t number = it.is_general ? reg : (uint8_t)(reg + FP_REGS);
+        if (it.is_written)
+            pipe.dest = pipe.dest == TL_NO_REG ? number : pipe.dest;
+        else if (n_sources < 3)
+            pipe.src[n_sources++] = number;
+    }
+    *ret_pipe = pipe;
+}
+
+bool tl_a64_ends_run(const tl_a64_decoded *insn) {
+    switch ((tl_class)tl_a64_rows[insn->opc].cls) {
+    case TL_CLASS_BRANCH:
+    case TL_CLASS_JAL:
+    case TL_CLASS_JALR:
+    case TL_CLASS_CSR:
+    case TL_CLASS_FENCE_I:
+    case TL_CLASS_SYSTEM: return true; // undefined instructions are of class SYSTEM, too
+    default: return false;
+    }
+}
+
+bool tl_a64_is_private(const tl_a64_decoded *insn) {
+    if (insn->opc == TL_A64_OPC_UNDEFINED)
+        return false;
+    switch ((tl_class)tl_a64_rows[insn->opc].cls) {
+    case TL_CLASS_ALU:
+    case TL_CLASS_BITMANIP:
+    case TL_CLASS_MUL:
+    case TL_CLASS_DIV:
+    case TL_CLASS_BRANCH:
+    case TL_CLASS_JAL:
+    case TL_CLASS_JALR: return true;
+    default: return false;
+    }
+}
+
+void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_a64_op *ret_op) {
+    const tl_a64_row *row = &tl_a64_rows[insn->opc];
+    tl_a64_op op = *ret_op;
+    op.imm = insn->opc == TL_A64_OPC_UNDEFINED ? (int32_t)insn->raw : insn->imm;
+    op.rd = insn->rd;
+    op.rn = insn->rn;
+    op.rm = insn->rm;
+    op.ra = insn->ra;
+    operand it;
+    for (const char *at = tl_a64_format_operands[row->format]; next_operand(&at, row, &it);) {
+        if (!it.is_general || field_of(insn, it.field) != 31)
+            continue;
+        const uint8_t index = it.is_sp ? TL_A64_SP : it.is_written ? TL_A64_SINK : TL_A64_ZERO;
+        switch (it.field) {
+        case 'd':
+        case 't': op.rd = index; break;
+        case 'n': op.rn = index; break;
+        case 'a': op.ra = index; break;
+        default: op.rm = index; break;
+        }
+    }
+    switch (row->format) {
+    case TL_A64_FORMAT_TBZ: op.rm = (uint8_t)(insn->raw >> 31 << 5 | (insn->raw >> 19 & 31)); break; // the bit
+    case TL_A64_FORMAT_MRS:
+    case TL_A64_FORMAT_MSR: op.ra = insn->rd; break; // as it stands
+    default: break;
+    }
+    *ret_op = op;
+}
+
+tl_a64_accesses tl_a64_accesses_of(const tl_a64_decoded *insn) {
+    const tl_a64_row *row = &tl_a64_rows[insn->opc];
+    const uint32_t raw = insn->raw;
+    switch (row->format) {
+    case TL_A64_FORMAT_LIST:
+    case TL_A64_FORMAT_LIST_POST:
+    case TL_A64_FORMAT_LISTN:
+    case TL_A64_FORMAT_LISTN_POST: {
+        static const uint8_t counts[16] = {[0] = 4, [2] = 4, [4] = 3, [6] = 3, [7] = 1, [8] = 2, [10] = 2};
+        const uint32_t n_bytes = counts[raw >> 12 & 15] * (raw >> 30 & 1 ? 16u : 8u);
+        return (tl_a64_accesses){n_bytes / 8, n_bytes};
+    }
+    case TL_A64_FORMAT_LANE:
+    case TL_A64_FORMAT_LANE_POST:
+    case TL_A64_FORMAT_REP:
+    case TL_A64_FORMAT_REP_POST: {
+        const uint32_t n = 1 + (raw >> 21 & 1) + 2 * (raw >> 13 & 1), scale = raw >> 14 & 3;
+        const uint32_t size = scale == 3 ? raw >> 10 & 3 : scale == 2 && (raw >> 10 & 1) ? 3 : scale;
+        return (tl_a64_accesses){n, n << size};
+    }
+    case TL_A64_FORMAT_STXP_W:
+    case TL_A64_FORMAT_LDXP_W: return (tl_a64_accesses){1, 8};
+    default: break;
+    }
+    const bool is_pair =
+        strncmp(tl_a64_format_operands[row->format], "{", 1) != 0 && strstr(tl_a64_format_operands[row->format], "a, [") != NULL;
+    const uint32_t n_bytes = is_pair ? 2u * row->size_bytes : row->size_bytes;
+    return (tl_a64_accesses){n_bytes > 8 ? n_bytes / 8 : is_pair ? 2 : 1, n_bytes};
+}
+
+typedef struct tally_list {
+    tl_a64_static_count *counts;
+    uint32_t n;
+} tally_list;
+
+static void count(tally_list *list, uint32_t cell, uint32_t amount) {
+    list->counts[list->n] = (tl_a64_static_count){.cell = (uint16_t)cell, .amount = amount};
+    list->n += 1;
+}
+
+uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_a64_static_count ret_counts[TL_A64_MAX_STATIC]) {
+    const tl_a64_row *row = &tl_a64_rows[insn->opc];
+    tally_list list = {.counts = ret_counts, .n = 0};
+    if (insn->opc == TL_A64_OPC_UNDEFINED)
+        return 0; // never retires
+    count(&list, TL_S_HART_INSN_ALU + row->cls, 1u);
+    count(&list, TL_S_HART_CYC_ISSUE, 1);
+    const tl_a64_accesses accesses = tl_a64_accesses_of(insn);
+    switch ((tl_class)row->cls) {
+    case TL_CLASS_LOAD:
+    case TL_CLASS_FP_LOAD:
+    case TL_CLASS_LR:
+        count(&list, TL_S_HART_LOAD_BYTES, accesses.bytes);
+        count(&list, TL_S_L1D_LOAD, accesses.n);
+        count(&list, TL_S_DTLB_ACCESS, accesses.n);
+        break;
+    case TL_CLASS_STORE:
+    case TL_CLASS_FP_STORE:
+        count(&list, TL_S_HART_STORE_BYTES, accesses.bytes);
+        count(&list, TL_S_L1D_STORE, accesses.n);
+        count(&list, TL_S_DTLB_ACCESS, accesses.n);
+        break;
+    case TL_CLASS_SC: // whether it stores is known only then: mem/ counts that
+        count(&list, TL_S_DTLB_ACCESS, 1);
+        break;
+    case TL_CLASS_BRANCH: count(&list, TL_S_BP_COND, 1); break;
+    case TL_CLASS_JAL:
+        count(&list, TL_S_BP_DIRECT, 1);
+        if (insn->opc == TL_A64_OPC_bl) {
+            count(&list, TL_S_HART_CALL, 1);
+            count(&list, TL_S_BP_RAS_PUSH, 1);
+        }
+        break;
+    case TL_CLASS_JALR:
+        if (insn->opc == TL_A64_OPC_ret) {
+            count(&list, TL_S_HART_RETURN, 1);
+            count(&list, TL_S_BP_RETURN, 1);
+            count(&list, TL_S_BP_RAS_POP, 1);
+        } else {
+            count(&list, TL_S_BP_INDIRECT, 1);
+        }
+        if (insn->opc == TL_A64_OPC_blr) {
+            count(&list, TL_S_HART_CALL, 1);
+            count(&list, TL_S_BP_RAS_PUSH, 1);
+        }
+        break;
+    case TL_CLASS_CSR:
+        if (insn->opc == TL_A64_OPC_msr)
+            count(&list, TL_S_HART_FLUSH_CSR, 1);
+        if (insn->opc == TL_A64_OPC_sys && tl_bits(insn->raw, 5, 14) == TL_A64_DC_ZVA) {
+            count(&list, TL_S_HART_STORE_BYTES, TL_A64_ZVA_BYTES);
+            count(&list, TL_S_L1D_STORE, TL_A64_ZVA_BYTES / 8);
+            count(&list, TL_S_DTLB_ACCESS, TL_A64_ZVA_BYTES / 8);
+        }
+        break;
+    case TL_CLASS_FENCE_I:
+    case TL_CLASS_SYSTEM: count(&list, TL_S_HART_FLUSH_OTHER, 1); break;
+    default: break;
+    }
+    return list.n;
+}
