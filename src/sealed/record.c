@@ -201,33 +201,66 @@ bool tl_record_is_stale(const tl_record_receiver *receiver, uint64_t now_cycles)
 
 //  ---- ring
 
-// The slot of `seq` holds nothing that says a record was sent: zeros, or the record of one round
-// before.
-static bool is_waiting(const tl_record_ring *ring, const uint8_t *slot, uint64_t seq) {
+// The slot holds nothing that says a record was sent: zeros, or the record of one round before.
+static bool is_waiting(const tl_record_ring *ring, const uint8_t *slot, uint32_t index, uint64_t last_seq) {
     static const uint8_t zeros[TL_RECORD_HEADER_BYTES];
     tl_record_header header;
     if (memcmp(slot, zeros, sizeof zeros) == 0)
         return true;
-    return tl_record_read_header(slot, ring->slot_bytes, &header) && header.seq + ring->n_slots == seq;
+    return tl_record_read_header(slot, ring->slot_bytes, &header) && header.seq <= last_seq && header.seq % ring->n_slots == index &&
+           last_seq - header.seq < ring->n_slots;
+}
+
+static bool claims_more_than(const uint8_t *slot, uint32_t n_bytes, uint64_t seq, tl_record_header *ret_header) {
+    return tl_record_read_header(slot, n_bytes, ret_header) && ret_header->seq > seq;
+}
+
+// Opens poller->copy, which was slot `index`.
+static bool take(tl_record_poller *poller, uint32_t index, uint64_t now_cycles, tl_record_header *ret_header, tl_record_image *image,
+                 uint64_t *ret_n_lost) {
+    tl_record_class class = open_one(poller->receiver, poller->copy, poller->ring.slot_bytes, ret_header, image, ret_n_lost);
+    if (class == TL_RECORD_GOOD) {
+        count(poller->receiver, class, *ret_n_lost, now_cycles);
+        return true;
+    }
+    tl_sha256 hash;
+    uint8_t digest[TL_SHA256_BYTES];
+    tl_sha256_init(&hash);
+    tl_sha256_add(&hash, poller->copy, poller->ring.slot_bytes);
+    tl_sha256_end(&hash, digest);
+    if (poller->told[index] != tl_get_u64(digest))
+        count(poller->receiver, class, 0, now_cycles);
+    poller->told[index] = tl_get_u64(digest);
+    return false;
 }
 
 bool tl_record_poll(tl_record_poller *poller, uint64_t now_cycles, tl_record_header *ret_header, tl_record_image *image,
                     uint64_t *ret_n_lost) {
     const tl_record_ring *ring = &poller->ring;
-    tl_record_receiver *receiver = poller->receiver;
-    uint64_t first = receiver->last_seq + 1;
+    uint64_t floor = poller->receiver->last_seq;
+    tl_record_header header;
     *ret_n_lost = 0;
-    for (uint64_t seq = first; seq < first + ring->n_slots; seq++) {
-        memcpy(poller->copy, tl_record_ring_slot(ring, seq), ring->slot_bytes);
-        if (is_waiting(ring, poller->copy, seq))
-            continue;
-        tl_record_class class = open_one(receiver, poller->copy, ring->slot_bytes, ret_header, image, ret_n_lost);
-        uint64_t *told = &poller->told[seq % ring->n_slots];
-        if (class == TL_RECORD_GOOD || *told != seq)
-            count(receiver, class, *ret_n_lost, now_cycles);
-        if (class == TL_RECORD_GOOD)
+    for (uint32_t i = 0; i < ring->n_slots; i++) { // what is no new record at all
+        memcpy(poller->copy, tl_record_ring_slot(ring, i), ring->slot_bytes);
+        if (!is_waiting(ring, poller->copy, i, floor) && !claims_more_than(poller->copy, ring->slot_bytes, floor, &header))
+            (void)take(poller, i, now_cycles, ret_header, image, ret_n_lost);
+    }
+    for (uint32_t n_tries = 0; n_tries < ring->n_slots; n_tries++) {
+        uint32_t best = ring->n_slots;
+        uint64_t lowest = 0;
+        for (uint32_t i = 0; i < ring->n_slots; i++) {
+            if (!claims_more_than(tl_record_ring_slot(ring, i), ring->slot_bytes, floor, &header) ||
+                (best < ring->n_slots && header.seq >= lowest))
+                continue;
+            best = i;
+            lowest = header.seq;
+        }
+        if (best == ring->n_slots)
+            return false;
+        memcpy(poller->copy, tl_record_ring_slot(ring, best), ring->slot_bytes);
+        if (take(poller, best, now_cycles, ret_header, image, ret_n_lost))
             return true;
-        *told = seq;
+        floor = lowest;
     }
     return false;
 }

@@ -119,7 +119,7 @@ typedef struct tl_record_ring {
 static inline uint8_t *tl_record_ring_slot(const tl_record_ring *ring, uint64_t seq) {
     return ring->slots + (size_t)(seq % ring->n_slots) * ring->slot_bytes;
 }
-// Reads a ring. `told` has n_slots zeros at first: the seq for which a slot's damage was counted.
+// Reads a ring. `told` has n_slots zeros at first: a digest of each slot whose damage was counted.
 // `copy` has slot_bytes, because the host may write meanwhile.
 typedef struct tl_record_poller {
     tl_record_ring ring;
@@ -128,8 +128,8 @@ typedef struct tl_record_poller {
     uint8_t *copy;
 } tl_record_poller;
 
-// Takes the next record out of the ring. False: no slot holds a newer good one. A damaged slot
-// counts once per seq that belongs there; a slot that was half written opens at a later call.
+// Takes the good record with the lowest new seq out of the ring. False: no slot holds one. The same
+// damaged bytes in a slot count once; a slot that was half written opens at a later call.
 bool tl_record_poll(tl_record_poller *poller, uint64_t now_cycles, tl_record_header *ret_header, tl_record_image *image,
                     uint64_t *ret_n_lost);
 
