@@ -11,16 +11,21 @@
 enum { VM = 2, CTX = 5, OTHER_VM = 3 };
 
 // "R own", "R": read. "R?": by policy hv_reads_vm. "R!": if granted. "R*": allow-list. "Q":
-// request. "U": use. "K": with the current key. "e": own entries. "-": nothing. clang-format off
+// request. "U": use. "K": with the current key. "e": own entries. "-": nothing.
+// clang-format off
 static const struct {
     tl_smpm_object_kind kind;
     const char *cells[7];
 } table[] = {
     // guest ctx, guest OS, other guest, hypervisor, v confidential, MCU, copy engine
-    {TL_SMPM_OBJECT_CTX, {"R own", "R", "-", "R?", "-", "R", "RK"}},  {TL_SMPM_OBJECT_VM, {"R!", "R", "-", "R?", "-", "R", "RK"}},
-    {TL_SMPM_OBJECT_VM0, {"-", "-", "-", "R", "R*", "R", "-"}},       {TL_SMPM_OBJECT_DEV, {"-", "-", "-", "-", "-", "R", "-"}},
-    {TL_SMPM_OBJECT_REGISTERS, {"-", "-", "-", "Q", "Q", "RW", "-"}}, {TL_SMPM_OBJECT_FILTERS, {"-", "Q", "-", "Q", "Q", "RW", "-"}},
-    {TL_SMPM_OBJECT_KEYS, {"-", "U", "-", "-", "-", "RW", "UK"}},     {TL_SMPM_OBJECT_AUDIT, {"-", "Re", "-", "Re", "Re", "R", "-"}},
+    {TL_SMPM_OBJECT_CTX,       {"R own", "R",  "-", "R?", "-",  "R",  "RK"}},
+    {TL_SMPM_OBJECT_VM,        {"R!",    "R",  "-", "R?", "-",  "R",  "RK"}},
+    {TL_SMPM_OBJECT_VM0,       {"-",     "-",  "-", "R",  "R*", "R",  "-"}},
+    {TL_SMPM_OBJECT_DEV,       {"-",     "-",  "-", "-",  "-",  "R",  "-"}},
+    {TL_SMPM_OBJECT_REGISTERS, {"-",     "-",  "-", "Q",  "Q",  "RW", "-"}},
+    {TL_SMPM_OBJECT_FILTERS,   {"-",     "Q",  "-", "Q",  "Q",  "RW", "-"}},
+    {TL_SMPM_OBJECT_KEYS,      {"-",     "U",  "-", "-",  "-",  "RW", "UK"}},
+    {TL_SMPM_OBJECT_AUDIT,     {"-",     "Re", "-", "Re", "Re", "R",  "-"}},
 };
 // clang-format on
 
