@@ -21,7 +21,8 @@ static const struct {
     {"126", "the program or image was found but cannot be run: not executable, not for this machine"},
     {"127", "the program or an image was not found"},
     {"2", "the command line is wrong; nothing was run"},
-    {"1", "tally diff: a gate of --fail-on was crossed; tally boot, tally stat --bare: the guest asked for a restart, which ends the run"},
+    {"1",
+     "tally diff: a gate of --fail-on was crossed; tally open-records: a record is damaged or missing; tally boot, tally stat --bare: the guest asked for a restart, which ends the run"},
 };
 
 static const char *const examples[][2] = {
@@ -109,7 +110,7 @@ void cli_print_help(cli_verb verb, FILE *stream) {
         }
         put_wrapped(stream, row->help, HELP_INDENT, column);
     }
-    if (verb == VERB_STAT || verb == VERB_BOOT || verb == VERB_DIFF || verb == VERB_COMPARE)
+    if (verb == VERB_STAT || verb == VERB_BOOT || verb == VERB_DIFF || verb == VERB_COMPARE || verb == VERB_OPEN_RECORDS)
         put_statuses(stream);
 }
 
