@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes what tests/sealed/run.py works on: a session and its records, and every secret of the session,
-// so that other software can derive the keys and open the records again.
+// Writes what tests/sealed/run.py works on: a session and its records, and every secret of the
+// session, so that other software can derive the keys and open the records again.
 //
 //   make_records FOLDER    records.bin, literal.bin, other.bin (of another VM), their .key files, and
 //                          session.txt: a line "name hexadecimal" for each secret and message
