@@ -81,7 +81,7 @@ void cli_print_overview(FILE *stream) {
         0, 0);
     fputc('\n', stream);
     for (unsigned verb = 0; verb < N_VERBS; verb++)
-        fprintf(stream, "  tally %-10s %s\n", cli_verbs[verb].name, cli_verbs[verb].summary);
+        fprintf(stream, "  tally %-12s %s\n", cli_verbs[verb].name, cli_verbs[verb].summary);
     fputs("\nExamples:\n", stream);
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
         fprintf(stream, "  %-60s %s\n", examples[i][0], examples[i][1]);

@@ -34,7 +34,7 @@ typedef enum tl_smpm_object_kind {
     TL_SMPM_OBJECT_REGISTERS, // of TB, CCU, RCB, and routes
     TL_SMPM_OBJECT_FILTERS,   // of ULCs of shared units
     TL_SMPM_OBJECT_KEYS,
-    TL_SMPM_OBJECT_AUDIT, // entries of one subject; vm is TL_SMPM_NO_VM for the hypervisor's
+    TL_SMPM_OBJECT_AUDIT, // of one subject; vm is TL_SMPM_NO_VM for the hypervisor's, else a ring's index
     TL_SMPM_N_OBJECTS
 } tl_smpm_object_kind;
 

@@ -109,6 +109,9 @@ static void test_profiles_differ_in_what_the_hypervisor_reads(void **state) {
     policy.confidential = 1u << VM;
     assert_int_equal(tl_smpm_decide(&policy, &identities[3], TL_SMPM_READ, &vm), TL_SMPM_FAULT);
     assert_int_equal(tl_smpm_decide(&policy, &identities[3], TL_SMPM_READ, &other), TL_SMPM_ALLOWED);
+    const tl_smpm_object ctx = {TL_SMPM_OBJECT_CTX, VM, CTX}, other_ctx = {TL_SMPM_OBJECT_CTX, OTHER_VM, CTX};
+    assert_int_equal(tl_smpm_decide(&policy, &identities[3], TL_SMPM_READ, &ctx), TL_SMPM_FAULT);
+    assert_int_equal(tl_smpm_decide(&policy, &identities[3], TL_SMPM_READ, &other_ctx), TL_SMPM_ALLOWED);
 }
 
 static void test_numbers_out_of_range_fault(void **state) {
@@ -123,6 +126,9 @@ static void test_numbers_out_of_range_fault(void **state) {
     assert_int_equal(tl_smpm_decide(&policy, &nobody, TL_SMPM_READ, &object), TL_SMPM_FAULT);
     object.vm = 32 + VM;
     assert_int_equal(tl_smpm_decide(&policy, &far, TL_SMPM_READ, &object), TL_SMPM_FAULT);
+    const tl_smpm_identity engine = {TL_SMPM_COPY_ENGINE, TL_SMPM_MAX_VMS, TL_SMPM_NO_CTX};
+    object.vm = TL_SMPM_MAX_VMS; // the first that is in no set
+    assert_int_equal(tl_smpm_decide(&policy, &engine, TL_SMPM_READ, &object), TL_SMPM_FAULT);
     object = (tl_smpm_object){TL_SMPM_OBJECT_CTX, VM, TL_SMPM_NO_CTX};
     assert_int_equal(tl_smpm_decide(&policy, &none, TL_SMPM_READ, &object), TL_SMPM_FAULT);
 }
