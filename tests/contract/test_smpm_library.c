@@ -78,7 +78,7 @@ static void test_values_come_with_stamp_and_flags(void **state) {
     assert_int_equal(stamp.flags, SMPM_PARTIAL);
     assert_int_equal(smpm_read(&s, SMPM_SELF | SMPM_LATE, values, &stamp), 0);
     for (uint32_t i = 0; i < N_METRICS; i++)
-        assert_true(values[i] == (i == 3 ? SMPM_NO_VALUE : i));
+        assert_true(values[i] == (i == 3 ? SMPM_NO_VALUE : i + 1));
     tl_smpm_block_set_available(device.ctx[1][0], 3, true);
     tl_smpm_block_set_flags(device.ctx[1][0], TL_SMPM_LOSSY | TL_SMPM_OVF);
     assert_int_equal(smpm_read(&s, SMPM_SELF, values, &stamp), 0);

@@ -74,7 +74,7 @@ static inline void fake_block(uint64_t *words, tl_smpm_kind kind, uint32_t vm, u
         tl_smpm_block_set_available(words, i, i != 3);
         tl_smpm_block_add(words, TL_SMPM_CTR, i, expected_value(number, i));
         if (kind == TL_SMPM_CTX || kind == TL_SMPM_VM)
-            tl_smpm_block_add(words, TL_SMPM_LATE, i, i);
+            tl_smpm_block_add(words, TL_SMPM_LATE, i, i + 1);
     }
     tl_smpm_block_end(words, 500 + number);
 }

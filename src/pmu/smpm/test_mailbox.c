@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "pmu/smpm/oob.h"
+#include "sealed/bytes.h"
+#include "sealed/hash.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -180,6 +182,11 @@ static void test_idle_counts_since_the_latch(void **state) {
 static void test_latch_is_stale_after_a_change_of_partitions(void **state) {
     (void)state;
     assert_int_equal(plain(TL_SMPM_OOB_LATCH, 0, 0), TL_SMPM_OOB_SUCCESS);
+    device.is_switching = true;
+    assert_int_equal(plain(TL_SMPM_OOB_LATCH, 0, 0), TL_SMPM_OOB_BUSY);
+    assert_int_equal(plain(TL_SMPM_OOB_READ64, 0, 0), TL_SMPM_OOB_STALE); // half a latch is none
+    device.is_switching = false;
+    assert_int_equal(plain(TL_SMPM_OOB_LATCH, 0, 0), TL_SMPM_OOB_SUCCESS);
     device.counts.generation++;
     assert_int_equal(plain(TL_SMPM_OOB_READ64, 0, 0), TL_SMPM_OOB_STALE);
     device.is_switching = true;
@@ -310,6 +317,35 @@ static void test_code_is_of_one_command_once(void **state) {
     assert_int_equal(execute(cmd, 77, auth), TL_SMPM_OOB_DENIED);
     assert_int_equal(device.n_configured, 1);
     assert_int_equal(device.configured[0], 77);
+}
+
+// The same bytes by hand, so that both ends cannot be wrong together.
+static void test_codes_are_hmacs_of_label_and_fields(void **state) {
+    (void)state;
+    static const char *const labels[3] = {"oob proof", "oob session", "oob command"};
+    const uint8_t fields[3][16] = {{4, 3, 2, 1, 8, 7, 6, 5, 0x0c, 0x0b, 0x0a, 9},
+                                   {4, 3, 2, 1, 8, 7, 6, 5},
+                                   {9, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x22, 0x33, 0, 0x47, 0x46, 0x45, 0x44}};
+    const size_t n_fields[3] = {12, 8, 16};
+    const uint32_t challenge[2] = {0x01020304, 0x05060708};
+    uint8_t key[TL_SMPM_KEY_BYTES], expected[3][32], session[32];
+    uint32_t proof[4], code[4];
+    key_of(OPERATOR, key);
+    for (unsigned i = 0; i < 3; i++) {
+        tl_hmac mac;
+        tl_hmac_init(&mac, key, sizeof key);
+        tl_hmac_add(&mac, labels[i], strlen(labels[i]) + 1);
+        tl_hmac_add(&mac, fields[i], n_fields[i]);
+        tl_hmac_end(&mac, expected[i]);
+    }
+    tl_smpm_oob_proof(key, 0x090a0b0c, challenge, proof);
+    tl_smpm_oob_session(key, challenge, session);
+    tl_smpm_oob_code(key, 9, 0xff332211, 0x44454647, code);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(proof[i], tl_get_u32(expected[0] + 4 * i));
+        assert_int_equal(code[i], tl_get_u32(expected[2] + 4 * i));
+    }
+    assert_memory_equal(session, expected[1], 32);
 }
 
 static void test_three_wrong_codes_lock_for_a_while(void **state) {
@@ -486,6 +522,8 @@ static void test_peer_that_stops_within_a_message(void **state) {
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     assert_int_equal(write(fds[1], "\7\4\0\0\0\0\0\0", 8), 8); // an answer that is none
     assert_int_equal(tl_smpm_oob_read(fds[0], 4, &value, &err), TL_EFORMAT);
+    assert_int_equal(shutdown(fds[1], SHUT_WR), 0); // closed instead of an answer
+    assert_int_equal(tl_smpm_oob_read(fds[0], 4, &value, &err), TL_EFORMAT);
     close(fds[1]);
     assert_int_equal(tl_smpm_oob_read(fds[0], 4, &value, &err), TL_EIO);
     close(fds[0]);
@@ -505,6 +543,7 @@ static const struct CMUnitTest tests[] = {
     TEST(test_wrong_proof_opens_nothing),
     TEST(test_challenges_differ_and_proofs_cannot_be_replayed),
     TEST(test_code_is_of_one_command_once),
+    TEST(test_codes_are_hmacs_of_label_and_fields),
     TEST(test_three_wrong_codes_lock_for_a_while),
     TEST(test_coverage_of_the_device_block_cannot_be_reduced),
     TEST(test_no_command_allocates),
