@@ -120,6 +120,7 @@ static void test_v9_is_the_literal_form(void **state) {
     assert_int_equal(l.image.values[0], 511);
     assert_int_equal(l.image.values[1], 32);
     assert_true(l.image.is_literal);
+    assert_true(l.image.t_commit == 0 && l.image.t_active == 0);
     uint8_t nonce[12], v9_nonce[12];
     tl_seal_nonce(l.opening.iv_mask, 1, nonce);
     from_hex("a0a1a2a3a4a5a6a7a8a9aaaa", v9_nonce);
@@ -156,6 +157,17 @@ static void test_header_of_the_inner_form_tells_no_activity(void **state) {
     }
     assert_int_equal(receive(&l, record, sizeof record), TL_RECORD_GOOD);
     assert_image(&l, 10);
+}
+
+static void test_sizes_follow_the_number_of_values(void **state) {
+    (void)state;
+    const uint32_t rows[][2] = {{1, 4 + 2 + 1},    {63, 4 + 126 + 1},  {64, 4 + 128 + 1},
+                                {65, 4 + 130 + 2}, {128, 4 + 256 + 2}, {129, 4 + 258 + 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(tl_record_payload_bytes(rows[i][0], false), 8 * rows[i][1]);
+        assert_int_equal(tl_record_bytes(rows[i][0], false), 64 + 8 * rows[i][1] + 16);
+        assert_int_equal(tl_record_bytes(rows[i][0], true), 64 + 8 * rows[i][0] + 16);
+    }
 }
 
 static void test_block_flag_makes_all_values_unavailable(void **state) {
@@ -535,6 +547,7 @@ static int get_provider(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_v9_is_the_literal_form),
     cmocka_unit_test(test_header_of_the_inner_form_tells_no_activity),
+    cmocka_unit_test(test_sizes_follow_the_number_of_values),
     cmocka_unit_test(test_block_flag_makes_all_values_unavailable),
     cmocka_unit_test(test_every_flipped_bit_is_found),
     cmocka_unit_test(test_every_truncation_is_short),

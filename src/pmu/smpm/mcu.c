@@ -284,6 +284,27 @@ tl_smpm_reply tl_smpm_mcu_read(tl_smpm_mcu *mcu, const tl_smpm_identity *client,
     return TL_SMPM_REPLY_OK;
 }
 
+tl_smpm_reply tl_smpm_mcu_view(tl_smpm_mcu *mcu, const tl_smpm_identity *reader, const tl_smpm_object *object, uint64_t *ret_words,
+                               uint32_t n_words) {
+    static const tl_smpm_kind kinds[] = {[TL_SMPM_OBJECT_CTX] = TL_SMPM_CTX,
+                                         [TL_SMPM_OBJECT_VM] = TL_SMPM_VM,
+                                         [TL_SMPM_OBJECT_VM0] = TL_SMPM_VM0,
+                                         [TL_SMPM_OBJECT_DEV] = TL_SMPM_DEV};
+    if ((unsigned)object->kind > TL_SMPM_OBJECT_DEV)
+        return TL_SMPM_REPLY_MALFORMED;
+    tl_smpm_decision decision = tl_smpm_access(&mcu->policy, &mcu->audit, now_of(mcu), reader, TL_SMPM_READ, object);
+    if (decision == TL_SMPM_FAULT)
+        return TL_SMPM_REPLY_DENIED;
+    bool has_vm = object->kind == TL_SMPM_OBJECT_CTX || object->kind == TL_SMPM_OBJECT_VM;
+    uint32_t ctx = object->kind == TL_SMPM_OBJECT_CTX ? object->ctx : TL_SMPM_NO_CTX;
+    tl_smpm_copied copied = mcu->source->read(mcu->source->device, kinds[object->kind], has_vm ? object->vm : 0, ctx, ret_words, n_words);
+    if (copied != TL_SMPM_COPIED)
+        return copied == TL_SMPM_BUSY ? TL_SMPM_REPLY_BUSY : TL_SMPM_REPLY_NO_BLOCK;
+    if (decision == TL_SMPM_ALLOWED_LISTED)
+        tl_smpm_mask_copy(ret_words, mcu->listed);
+    return TL_SMPM_REPLY_OK;
+}
+
 static bool is_too_soon(const tl_smpm_mcu *mcu, const tl_smpm_rate *rate, uint64_t now) {
     if (!rate->has_snapshot)
         return false;

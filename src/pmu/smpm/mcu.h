@@ -132,6 +132,11 @@ tl_smpm_reply tl_smpm_mcu_request(tl_smpm_mcu *mcu, const tl_smpm_identity *send
 // Metrics outside of the mask become UNAVAILABLE. Any handle is accepted.
 tl_smpm_reply tl_smpm_mcu_read(tl_smpm_mcu *mcu, const tl_smpm_identity *client, uint32_t handle, bool of_vm, uint64_t *ret_words,
                                uint32_t n_words);
+// Reads a block as the matrix allows `reader` to: the hypervisor's view, a guest's system without a
+// capability, the controller itself. With an allow-list, other metrics become UNAVAILABLE. DENIED
+// is a fault for the reader; ret_words is then left alone. MALFORMED: the object is no block.
+tl_smpm_reply tl_smpm_mcu_view(tl_smpm_mcu *mcu, const tl_smpm_identity *reader, const tl_smpm_object *object, uint64_t *ret_words,
+                               uint32_t n_words);
 tl_smpm_reply tl_smpm_mcu_snapshot(tl_smpm_mcu *mcu, const tl_smpm_identity *client, uint32_t handle);
 // A client died, or with TL_SMPM_NO_CTX the VM: its capabilities end.
 void tl_smpm_mcu_drop(tl_smpm_mcu *mcu, uint32_t vm, uint32_t ctx);

@@ -9,10 +9,19 @@
 
 #include "pmu/smpm/mcu.h"
 
-enum { N_METRICS = 70, VMS = 4, CTXS = 2, BLOCK_WORDS = 8 + 3 * N_METRICS + 2, OWNER = 11, STRANGER = 12, OPERATOR = 13 };
+enum {
+    N_METRICS = 70,
+    VMS = 4,
+    CTXS = 2,
+    BLOCK_WORDS = 8 + 3 * N_METRICS + 2,
+    VM0_WORDS = 8 + 5 * N_METRICS + 2,
+    OWNER = 11,
+    STRANGER = 12,
+    OPERATOR = 13
+};
 
 typedef struct fake_device {
-    uint64_t dev[BLOCK_WORDS], vm[VMS][BLOCK_WORDS], ctx[VMS][CTXS][BLOCK_WORDS];
+    uint64_t vm0[VM0_WORDS], dev[BLOCK_WORDS], vm[VMS][BLOCK_WORDS], ctx[VMS][CTXS][BLOCK_WORDS];
     tl_smpm_counts counts;
     bool is_switching; // snapshots and copies must wait
     unsigned n_snapshots[VMS], n_reads;
@@ -33,6 +42,8 @@ static inline tl_smpm_copied fake_read(void *device, tl_smpm_kind kind, uint32_t
         words = d->ctx[vm][ctx];
     if (d->is_switching)
         return TL_SMPM_BUSY;
+    if (kind == TL_SMPM_VM0)
+        return tl_smpm_block_copy(d->vm0, n_words < VM0_WORDS ? n_words : VM0_WORDS, 4, ret_words);
     return words ? tl_smpm_block_copy(words, n_words < BLOCK_WORDS ? n_words : BLOCK_WORDS, 4, ret_words) : TL_SMPM_NO_BLOCK;
 }
 
@@ -81,6 +92,7 @@ static inline void fake_block(uint64_t *words, tl_smpm_kind kind, uint32_t vm, u
 
 static inline void fake_init(fake_device *d) {
     memset(d, 0, sizeof *d);
+    fake_block(d->vm0, TL_SMPM_VM0, 0, TL_SMPM_NO_CTX, 50);
     fake_block(d->dev, TL_SMPM_DEV, 0, TL_SMPM_NO_CTX, 0);
     for (uint32_t vm = 0; vm < VMS; vm++) {
         fake_block(d->vm[vm], TL_SMPM_VM, vm, TL_SMPM_NO_CTX, 10 + vm);

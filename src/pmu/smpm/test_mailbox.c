@@ -520,8 +520,17 @@ static void test_peer_that_stops_within_a_message(void **state) {
     int fds[2];
     uint32_t value;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    assert_int_equal(write(fds[1], "\7\4\0\0\0\0\0\0", 8), 8); // an answer that is none
-    assert_int_equal(tl_smpm_oob_read(fds[0], 4, &value, &err), TL_EFORMAT);
+    const uint8_t answers[][8] = {{7, 4}, {0, 5}, {0, 4, 1}, {0, 4, 0, 1}}; // none of them is one
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(write(fds[1], answers[i], 8), 8);
+        assert_int_equal(tl_smpm_oob_read(fds[0], 4, &value, &err), TL_EFORMAT);
+    }
+    const uint8_t refused[8] = {1, 4}, good[8] = {0, 4, 0, 0, 4, 3, 2, 1};
+    assert_int_equal(write(fds[1], refused, 8), 8);
+    assert_int_equal(tl_smpm_oob_read(fds[0], 4, &value, &err), TL_ENOENT);
+    assert_int_equal(write(fds[1], good, 8), 8);
+    assert_int_equal(tl_smpm_oob_read(fds[0], 4, &value, &err), TL_OK);
+    assert_int_equal(value, 0x01020304);
     assert_int_equal(shutdown(fds[1], SHUT_WR), 0); // closed instead of an answer
     assert_int_equal(tl_smpm_oob_read(fds[0], 4, &value, &err), TL_EFORMAT);
     close(fds[1]);

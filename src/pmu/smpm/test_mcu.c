@@ -139,6 +139,70 @@ static void test_mask_of_a_literal_block_is_all_or_nothing(void **state) {
     assert_int_equal(words[9], UINT64_MAX);
 }
 
+static tl_smpm_reply view_as(tl_smpm_who who, tl_smpm_object_kind kind, uint32_t vm, uint64_t ret_words[VM0_WORDS]) {
+    const tl_smpm_identity reader = {who, who == TL_SMPM_GUEST_OS ? 1 : TL_SMPM_NO_VM, TL_SMPM_NO_CTX};
+    const tl_smpm_object object = {kind, vm, 1};
+    memset(ret_words, 0x5a, 8 * VM0_WORDS);
+    return tl_smpm_mcu_view(&mcu, &reader, &object, ret_words, VM0_WORDS);
+}
+
+static uint64_t value_in(const uint64_t *words, tl_smpm_part part, uint32_t index) {
+    tl_smpm_block block;
+    assert_int_equal(tl_smpm_block_decode(words, VM0_WORDS, &block, NULL), TL_OK);
+    tl_smpm_value value = tl_smpm_block_value(&block, part, index);
+    return value.flags ? UINT64_MAX : value.count;
+}
+
+static void test_hypervisor_sees_what_the_policy_says(void **state) {
+    (void)state;
+    uint64_t words[VM0_WORDS];
+    assert_int_equal(view_as(TL_SMPM_HYPERVISOR, TL_SMPM_OBJECT_VM0, 77, words), TL_SMPM_REPLY_OK);
+    assert_int_equal(value_in(words, TL_SMPM_CTR, 9), expected_value(50, 9));
+    assert_int_equal(view_as(TL_SMPM_HYPERVISOR, TL_SMPM_OBJECT_VM, 2, words), TL_SMPM_REPLY_OK);
+    assert_int_equal(value_in(words, TL_SMPM_CTR, 9), expected_value(12, 9));
+    assert_int_equal(view_as(TL_SMPM_HYPERVISOR, TL_SMPM_OBJECT_CTX, 2, words), TL_SMPM_REPLY_OK);
+    assert_int_equal(value_in(words, TL_SMPM_CTR, 9), expected_value(25, 9));
+    assert_int_equal(mcu.audit.n_entries, 0);
+    mcu.policy.confidential = 1u << 2;
+    mcu.listed[0] = 1u << 9;
+    assert_int_equal(view_as(TL_SMPM_HYPERVISOR, TL_SMPM_OBJECT_VM0, 0, words), TL_SMPM_REPLY_OK);
+    for (uint32_t i = 0; i < N_METRICS; i++) {
+        assert_int_equal(value_in(words, TL_SMPM_CTR, i), i == 9 ? expected_value(50, 9) : UINT64_MAX);
+        assert_int_equal(value_in(words, TL_SMPM_RETIRED, i), i == 9 ? 0 : UINT64_MAX);
+        assert_int_equal(words[8 + i], i == 9 ? expected_value(50, 9) : 0);
+    }
+    mcu.policy = (tl_smpm_policy){.hv_reads_vm = false};
+    assert_int_equal(view_as(TL_SMPM_HYPERVISOR, TL_SMPM_OBJECT_VM, 2, words), TL_SMPM_REPLY_DENIED);
+    assert_int_equal(last_cause(TL_SMPM_AUDIT_HYPERVISOR), TL_SMPM_CAUSE_ACCESS);
+}
+
+static void test_refused_view_is_a_fault_and_no_zeros(void **state) {
+    (void)state;
+    uint64_t words[VM0_WORDS];
+    const struct {
+        tl_smpm_who who;
+        tl_smpm_object_kind kind;
+        uint32_t vm;
+        tl_smpm_reply reply;
+    } rows[] = {{TL_SMPM_GUEST_OS, TL_SMPM_OBJECT_VM, 1, TL_SMPM_REPLY_OK},
+                {TL_SMPM_GUEST_OS, TL_SMPM_OBJECT_VM, 2, TL_SMPM_REPLY_DENIED},
+                {TL_SMPM_GUEST_OS, TL_SMPM_OBJECT_VM0, 1, TL_SMPM_REPLY_DENIED},
+                {TL_SMPM_GUEST_OS, TL_SMPM_OBJECT_DEV, 1, TL_SMPM_REPLY_DENIED},
+                {TL_SMPM_HYPERVISOR, TL_SMPM_OBJECT_DEV, 0, TL_SMPM_REPLY_DENIED},
+                {TL_SMPM_CONTROLLER, TL_SMPM_OBJECT_DEV, 0, TL_SMPM_REPLY_OK},
+                {TL_SMPM_CONTROLLER, TL_SMPM_OBJECT_CTX, 9, TL_SMPM_REPLY_NO_BLOCK},
+                {TL_SMPM_CONTROLLER, TL_SMPM_OBJECT_KEYS, 1, TL_SMPM_REPLY_MALFORMED}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t n_entries = mcu.audit.n_entries;
+        assert_int_equal(view_as(rows[i].who, rows[i].kind, rows[i].vm, words), rows[i].reply);
+        assert_int_equal(mcu.audit.n_entries, n_entries + (rows[i].reply == TL_SMPM_REPLY_DENIED));
+        for (unsigned w = 0; rows[i].reply == TL_SMPM_REPLY_DENIED && w < VM0_WORDS; w++)
+            assert_int_equal(words[w], 0x5a5a5a5a5a5a5a5a);
+    }
+    device.is_switching = true;
+    assert_int_equal(view_as(TL_SMPM_CONTROLLER, TL_SMPM_OBJECT_DEV, 0, words), TL_SMPM_REPLY_BUSY);
+}
+
 static void test_handle_works_for_its_client_only(void **state) {
     (void)state;
     uint32_t handle = granted(1, 0), of_system = granted(1, TL_SMPM_NO_CTX);
@@ -431,6 +495,8 @@ static const struct CMUnitTest tests[] = {
     TEST(test_context_reads_its_vm_if_granted),
     TEST(test_mask_hides_metrics_and_their_sum),
     TEST(test_mask_of_a_literal_block_is_all_or_nothing),
+    TEST(test_hypervisor_sees_what_the_policy_says),
+    TEST(test_refused_view_is_a_fault_and_no_zeros),
     TEST(test_handle_works_for_its_client_only),
     TEST(test_interval_holds_back_reads),
     TEST(test_lease_ends_and_can_be_renewed),
