@@ -159,6 +159,27 @@ static void test_header_of_the_inner_form_tells_no_activity(void **state) {
     assert_image(&l, 10);
 }
 
+static void test_all_bytes_of_seq_count(void **state) {
+    (void)state;
+    line l;
+    connect_as(&l, 2, 7, 1);
+    uint8_t record[RECORD_BYTES];
+    l.sealing.limit = UINT64_MAX;
+    l.sealing.seq = l.witness = 0x0102030405060707;
+    assert_int_equal(send(&l, 10, record), TL_OK);
+    assert_int_equal(tl_get_u64(record + 24), 0x0102030405060708);
+    for (unsigned i = 0; i < 8; i++) {
+        record[24 + i]++;
+        assert_int_equal(receive(&l, record, sizeof record), TL_RECORD_FORGED);
+        record[24 + i]--;
+    }
+    assert_int_equal(receive(&l, record, sizeof record), TL_RECORD_GOOD);
+    assert_int_equal(l.n_lost, 0x0102030405060707);
+    uint8_t nonce[12], zeros[12] = {0};
+    tl_seal_nonce(zeros, 0x0102030405060708, nonce);
+    assert_memory_equal(nonce, "\0\0\0\0\1\2\3\4\5\6\7\10", 12);
+}
+
 static void test_sizes_follow_the_number_of_values(void **state) {
     (void)state;
     const uint32_t rows[][2] = {{1, 4 + 2 + 1},    {63, 4 + 126 + 1},  {64, 4 + 128 + 1},
@@ -547,6 +568,7 @@ static int get_provider(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_v9_is_the_literal_form),
     cmocka_unit_test(test_header_of_the_inner_form_tells_no_activity),
+    cmocka_unit_test(test_all_bytes_of_seq_count),
     cmocka_unit_test(test_sizes_follow_the_number_of_values),
     cmocka_unit_test(test_block_flag_makes_all_values_unavailable),
     cmocka_unit_test(test_every_flipped_bit_is_found),
