@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a cryptographic library provides: five functions for sealed records, two for identities, one
-// for chance. Records are AES-256-GCM, keys come from X25519 and HKDF-SHA-256, identities are
+// A cryptographic library provides these: five functions for sealed records, two for identities,
+// one for chance. Records are AES-256-GCM, keys come from X25519 and HKDF-SHA-256, identities are
 // Ed25519. A build without a library has no provider; no provider leaves records unencrypted.
 //
 // A tl_seal_key counts its records. seal takes no nonce: it increments seq first and makes the

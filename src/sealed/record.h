@@ -29,7 +29,7 @@ enum {
 #define TL_RECORD_NO_CTX UINT32_MAX
 #define TL_RECORD_UNAVAILABLE (1u << 2) // flag of a value that is no count
 
-// What a record says, apart from its envelope. Arrays have n entries.
+// Content of a record, without its envelope. Arrays have n entries.
 typedef struct tl_record_image {
     uint64_t gen, t_commit, t_active;
     uint32_t ctx, flags; // flags of the block

@@ -23,7 +23,7 @@ _Static_assert(QUOTE_KEY + TL_KEY_BYTES == TL_QUOTE_SIGNED_BYTES, "a quote ends 
 
 static const char sign_label[16] = "pm/1 quote";
 
-// What is signed: a label of its own, so that no other signature of this key is a quote.
+// Text that is signed: a label of its own, so that no other signature of this key is a quote.
 static void signed_text(const uint8_t quote[TL_QUOTE_BYTES], uint8_t ret_text[16 + TL_QUOTE_SIGNED_BYTES]) {
     memcpy(ret_text, sign_label, sizeof sign_label);
     memcpy(ret_text + sizeof sign_label, quote, TL_QUOTE_SIGNED_BYTES);

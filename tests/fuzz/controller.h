@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the targets mailbox and capability share: a device whose blocks carry their own identity in
+// The targets mailbox and capability share this: a device whose blocks carry their own identity in
 // every value, and three requesters.
 #ifndef TL_FUZZ_CONTROLLER_H
 #define TL_FUZZ_CONTROLLER_H

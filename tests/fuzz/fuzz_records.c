@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Any bytes to the receiver of sealed records: as they are, and as damage to records that were
-// sealed. What opens is a sealed record, unchanged, with a seq above all before. Any text as a key
-// file.
+// sealed. A record that opens is a sealed one, unchanged, with a seq above all before. Any text as
+// a key file.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -60,7 +60,7 @@
 #define SMPM_STATUS_TOO_SOON 2
 #define SMPM_STATUS_BUSY 3
 
-/* What the operating system gives a client. Members may be NULL or 0 but for `block`. */
+/* The operating system gives this to a client. Members may be NULL or 0 but for `block`. */
 struct smpm_cap {
     const volatile uint64_t *block, *vm_block, *list; /* blocks of the process and of its VM; names */
     uint32_t block_words, vm_block_words, list_words; /* sizes of the mappings in 64-bit words */
@@ -261,7 +261,7 @@ static inline int smpm_snapshot(struct smpm *s) {
     }
 }
 
-/* What metric i counted between two reads of the same block, with the flags of both. SMPM_NO_VALUE
+/* Counts of metric i between two reads of the same block, with the flags of both. SMPM_NO_VALUE
  * and SMPM_UNAVAILABLE if one of them has none, or the second is the older one. */
 static inline uint64_t smpm_since(const uint64_t *before, const struct smpm_stamp *first, const uint64_t *after,
                                   const struct smpm_stamp *second, uint32_t i, uint32_t *flags) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who may do what to which object: the access matrix of specification section 16 as a table, and
+// Access of identities to objects: the access matrix of specification section 16 as a table, and
 // the audit log. A refused access is a fault and an audit entry; it never yields zeros.
 #ifndef TL_PMU_SMPM_ACCESS_H
 #define TL_PMU_SMPM_ACCESS_H
@@ -19,8 +19,8 @@ typedef enum tl_smpm_who {
     TL_SMPM_N_WHOS
 } tl_smpm_who;
 
-// What the hardware says of an access. vm and ctx are TL_SMPM_NO_VM and TL_SMPM_NO_CTX where the
-// identity has none.
+// Identity of an access, as the hardware knows it. vm and ctx are TL_SMPM_NO_VM and TL_SMPM_NO_CTX
+// where the identity has none.
 typedef struct tl_smpm_identity {
     tl_smpm_who who;
     uint32_t vm, ctx;

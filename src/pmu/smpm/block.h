@@ -49,7 +49,8 @@ typedef enum tl_smpm_flag {
     TL_SMPM_ALL_FLAGS = (1 << 4) - 1,
 } tl_smpm_flag;
 
-// What may follow ctr[n]. TL_SMPM_CTR is no member of the set, because ctr[n] is always there.
+// Parts that may follow ctr[n]. TL_SMPM_CTR is no member of the set, because ctr[n] is always
+// there.
 typedef enum tl_smpm_part {
     TL_SMPM_CTR,
     TL_SMPM_LATE,       // units of shared-unit traffic added while (vm, ctx) did not run

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The firmware's answers; see mcu.h. Order of checks: form, code, replay, rights. So nobody without
-// a key learns anything, and a replay changes nothing.
+// The firmware's answers; see mcu.h. Order of checks: form, code, replay, rights. Nobody without a
+// key learns anything, and a replay changes nothing.
 #include "pmu/smpm/mcu.h"
 
 #include <endian.h>
