@@ -21,7 +21,8 @@ static const struct {
     {"126", "the program or image was found but cannot be run: not executable, not for this machine"},
     {"127", "the program or an image was not found"},
     {"2", "the command line is wrong; nothing was run"},
-    {"1", "tally diff: a gate of --fail-on was crossed; tally boot, tally stat --bare: the guest asked for a restart, which ends the run"},
+    {"1",
+     "tally diff: a gate of --fail-on was crossed; tally open-records: a record is damaged or missing; tally boot, tally stat --bare: the guest asked for a restart, which ends the run"},
 };
 
 static const char *const examples[][2] = {
@@ -80,7 +81,7 @@ void cli_print_overview(FILE *stream) {
         0, 0);
     fputc('\n', stream);
     for (unsigned verb = 0; verb < N_VERBS; verb++)
-        fprintf(stream, "  tally %-10s %s\n", cli_verbs[verb].name, cli_verbs[verb].summary);
+        fprintf(stream, "  tally %-12s %s\n", cli_verbs[verb].name, cli_verbs[verb].summary);
     fputs("\nExamples:\n", stream);
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
         fprintf(stream, "  %-60s %s\n", examples[i][0], examples[i][1]);
@@ -109,7 +110,7 @@ void cli_print_help(cli_verb verb, FILE *stream) {
         }
         put_wrapped(stream, row->help, HELP_INDENT, column);
     }
-    if (verb == VERB_STAT || verb == VERB_BOOT || verb == VERB_DIFF || verb == VERB_COMPARE)
+    if (verb == VERB_STAT || verb == VERB_BOOT || verb == VERB_DIFF || verb == VERB_COMPARE || verb == VERB_OPEN_RECORDS)
         put_statuses(stream);
 }
 

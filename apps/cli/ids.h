@@ -67,6 +67,7 @@ enum cli_option_id {
     OPT_FAIL_ON,
     OPT_ALL,
     OPT_DIFF_JSON,
+    OPT_KEY,
     OPT_DIFF_MARKDOWN,
     OPT_INSNS,
     OPT_BENCH,

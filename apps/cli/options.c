@@ -319,6 +319,17 @@ static bool finish_diff(cli_parser *p, int argc, char *const *argv, int first) {
     return true;
 }
 
+static bool finish_open_records(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (argc - first != 1)
+        return cli_fail(p, "one file of records is needed, %d given; tally open-records %s", argc - first,
+                        cli_verbs[VERB_OPEN_RECORDS].usage);
+    if (!o->key)
+        return cli_fail(p, "--key FILE is needed: the session key of the virtual machine whose records these are");
+    o->records = argv[first];
+    return true;
+}
+
 // The first n names of --events N, default events before others.
 static bool name_events(cli_parser *p) {
     cli_options *o = p->out;
@@ -438,6 +449,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     case VERB_DIFF: return finish_diff(&p, argc, argv, first);
     case VERB_COMPARE: return finish_compare(&p, argc, argv, first);
     case VERB_SUITE: return finish_suite(&p, argc, argv, first);
+    case VERB_OPEN_RECORDS: return finish_open_records(&p, argc, argv, first);
     case VERB_HELP: o->topic = first < argc ? argv[first++] : NULL; break;
     case VERB_VERSION:
     case N_VERBS: break;

@@ -81,6 +81,17 @@ const cli_verb_row cli_verbs[N_VERBS] = {
                 "misses of L1), and says what the reading took. bench/workloads/build.sh bench/out builds the programs; without them the "
                 "kernels in build/guest are taken, as far as they go.",
         },
+    [VERB_OPEN_RECORDS] =
+        {
+            .name = "open-records",
+            .usage = "--key FILE [OPTION...] RECORDS",
+            .summary = "open sealed records of counters, and say which are damaged",
+            .description =
+                "RECORDS holds counter values that a device encrypted for one virtual machine (AES-256-GCM), one record after the other. Opens "
+                "them with the session key in FILE and prints the values with their flags. Records that were forged, cut, replayed, reordered or "
+                "made for another machine or session are named, and nothing of them is shown; records that are missing are counted. The exit "
+                "status is 1 when a record is damaged or missing.",
+        },
     [VERB_HELP] =
         {
             .name = "help",
@@ -108,6 +119,7 @@ enum {
     D = 1u << VERB_DIFF,
     U = 1u << VERB_SUITE,
     P = 1u << VERB_COMPARE,
+    O = 1u << VERB_OPEN_RECORDS,
     ALL = (1u << N_VERBS) - 1
 };
 
@@ -287,6 +299,9 @@ const cli_option cli_option_rows[] = {
     {D, OPT_WATCHED, 'e', "event", "LIST", WHAT,
      "Show these events and metrics, equal or not: names or patterns, separated by commas. May be repeated.", "@events"},
     {D, OPT_ALL, 'a', "all", NULL, WHAT, "Show equal rows, too.", NULL},
+    {O, OPT_KEY, 'k', "key", "FILE", WHAT,
+     "The session key: lines of device, vm, epoch, values, key and iv, each with its value behind a colon.", "@files"},
+    {O, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.records/1.", NULL},
     {D, OPT_DIFF_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.diff/1.", NULL},
     {D, OPT_DIFF_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},
 

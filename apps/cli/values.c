@@ -342,6 +342,7 @@ static const value_row rows[] = {
     {.id = OPT_FAIL_ON, .kind = VALUE_LIST, .offset = AT(gates), .shown = "--fail-on", .said = "the gate is empty"},
     {.id = OPT_ALL, .kind = VALUE_TRUE, .offset = AT(with_equal)},
     {.id = OPT_DIFF_JSON, .kind = VALUE_TRUE, .offset = AT(wants_json)},
+    {.id = OPT_KEY, .kind = VALUE_TEXT, .offset = AT(key), .shown = "--key", .said = NO_FILE},
     {.id = OPT_DIFF_MARKDOWN, .kind = VALUE_TRUE, .offset = AT(wants_markdown)},
     {.id = OPT_INSNS,
      .kind = VALUE_U64,
