@@ -23,7 +23,7 @@ enum {
     TL_SMPM_MAX_CCUS = 16,
     TL_SMPM_MAX_PARTITIONS = 8,
     TL_SMPM_MAX_CHANNELS = TL_SMPM_MAX_PARTITIONS + 2, // 0, 1..n, D
-    TL_SMPM_MAX_METRICS = TL_SMPM_LATCH_VALUES,
+    TL_SMPM_MAX_INDICES = TL_SMPM_LATCH_VALUES,        // K at most
 };
 
 // Numbers of partitions and tags.
@@ -33,15 +33,15 @@ enum {
     TL_SMPM_CTX_SWITCH = 0xfffe, // ctx of the traffic of CS8
 };
 
-typedef enum tl_smpm_source {
-    TL_SMPM_UNUSED,  // a counter that stays 0
-    TL_SMPM_BIT,     // one-bit signal `input` of the unit type
-    TL_SMPM_PULSE,   // pulses of multi-bit input `input`: one for each `scale` units
-    TL_SMPM_NONZERO, // cycles in which multi-bit input `input` is not 0
-} tl_smpm_source;
+typedef enum tl_smpm_feed {
+    TL_SMPM_FEED_NONE,    // a counter that stays 0
+    TL_SMPM_FEED_BIT,     // one-bit signal `input` of the unit type
+    TL_SMPM_FEED_PULSE,   // pulses of multi-bit input `input`: one for each `scale` units
+    TL_SMPM_FEED_NONZERO, // cycles in which multi-bit input `input` is not 0
+} tl_smpm_feed;
 
 typedef struct tl_smpm_ctr {
-    uint8_t source; // tl_smpm_source
+    uint8_t feed; // tl_smpm_feed
     uint8_t input;
     bool counts_low; // polarity: counts cycles in which the signal is 0
 } tl_smpm_ctr;
@@ -53,7 +53,7 @@ typedef struct tl_smpm_unit_type {
     uint8_t n_bits, n_multi;         // signals of one bit, multi-bit inputs
     uint16_t bits[TL_SMPM_MAX_CTRS]; // rows of tl_smpm_events
     uint16_t multi[TL_SMPM_MAX_MULTI];
-    tl_smpm_ctr ctrs[TL_SMPM_MAX_CTRS]; // of ulc_ctrs counters; the rest is TL_SMPM_UNUSED
+    tl_smpm_ctr ctrs[TL_SMPM_MAX_CTRS]; // of ulc_ctrs counters; the rest is TL_SMPM_FEED_NONE
 } tl_smpm_unit_type;
 
 typedef struct tl_smpm_unit {
@@ -79,16 +79,16 @@ typedef struct tl_smpm_filter {
 
 // Part of the blocks that a record's values reach. Channel 0 and, with to_d, channel D get every
 // record, too.
-typedef enum tl_smpm_part {
-    TL_SMPM_PART_CURRENT,    // VM block and block of the context that runs: through the accumulators of `channel`
-    TL_SMPM_PART_FIXED,      // VM block and block of the filter's context, past the accumulators
-    TL_SMPM_PART_UNASSIGNED, // U: only channels 0 and D; part UNASSIGNED of the VM0 block
-    TL_SMPM_PART_SWITCH,     // only channels 0 and D; part SWITCH of the VM0 block
-} tl_smpm_part;
+typedef enum tl_smpm_target {
+    TL_SMPM_TO_CURRENT,    // VM block and block of the context that runs: through the accumulators of `channel`
+    TL_SMPM_TO_FIXED,      // VM block and block of the filter's context, past the accumulators
+    TL_SMPM_TO_UNASSIGNED, // U: only channels 0 and D; part UNASSIGNED of the VM0 block
+    TL_SMPM_TO_SWITCH,     // only channels 0 and D; part SWITCH of the VM0 block
+} tl_smpm_target;
 
 typedef struct tl_smpm_route {
-    uint8_t part;    // tl_smpm_part
-    uint8_t channel; // 1..n; TL_SMPM_PART_CURRENT. With FIXED the channel that serves the filter's VM
+    uint8_t target;  // tl_smpm_target
+    uint8_t channel; // 1..n; TL_SMPM_TO_CURRENT. With FIXED the channel that serves the filter's VM
     bool to_d;
 } tl_smpm_route;
 
