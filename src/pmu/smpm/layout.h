@@ -93,13 +93,14 @@ typedef struct tl_smpm_route {
 } tl_smpm_route;
 
 typedef struct tl_smpm_ulc {
-    uint16_t unit;         // index into units
-    uint8_t type;          // index into types
-    uint8_t partition;     // or TL_SMPM_SHARED
-    uint8_t ccu, line;     // index into ccus; its number there
-    uint16_t first_row;    // in its CCU; rows of residues follow the rows of counters
-    tl_smpm_filter filter; // at reset
-    tl_smpm_route route;   // at reset; equal for all ULCs that share rows
+    uint16_t unit;              // index into units
+    uint8_t type;               // index into types
+    uint8_t partition;          // or TL_SMPM_SHARED
+    uint8_t ccu, line;          // index into ccus; its number there
+    uint16_t first_row;         // of its counters, in its CCU; row k / 8 from there, lane k % 8 holds counter k
+    uint16_t first_residue_row; // in its CCU, after the counters of all its ULCs; undefined without residue rows
+    tl_smpm_filter filter;      // at reset
+    tl_smpm_route route;        // at reset; equal for all ULCs that share rows
 } tl_smpm_ulc;
 
 typedef struct tl_smpm_ccu {
