@@ -5,6 +5,9 @@
 // its counter counts pulses, each of which stands for mb_max units. Numbers are interface: a new
 // signal gets the next free number.
 //
+// Unit `chip` stands for the units that the partitions of a chip share: chip.noc_busy is signal busy
+// of the interconnect root.
+//
 // A machine adds a wait of n cycles at once. The tap of the unit presents it over the cycles that
 // follow, so that no signal exceeds its step, and no unit is lost.
 #include "base/bits.h"
@@ -14,14 +17,17 @@
     {.selector = TL_SMPM_SELECTOR(TL_SMPM_UNIT_##kind, 0, number), .name = title, .cite = CITE, .sources = text, .fidelity = TL_EXACT}
 #define MULTI(kind, number, title, text) \
     {.selector = TL_SMPM_SELECTOR(TL_SMPM_UNIT_##kind, 1, number), .name = title, .cite = CITE, .sources = text, .fidelity = TL_EXACT}
+#define BYTES(kind, number, title, text) \
+    {.selector = TL_SMPM_SELECTOR(TL_SMPM_UNIT_##kind, 1, number), .name = title, .cite = CITE, .sources = text, .fidelity = TL_EXACT, .note = BURST}
 #define LEFT_OUT(kind, number, title, reason) \
     {.selector = TL_SMPM_LEFT_OUT(TL_SMPM_UNIT_##kind, number), .name = title, .cite = CITE, .fidelity = TL_NOT_MODELED, .note = reason}
 
-static const char CITE[] = "docs/smpm.md, events";
+static const char CITE[] = "docs/smpm.md, events", BURST[] = "The bytes of a burst are presented over the cycles that follow, mb_max in each.";
 
 const char *const tl_smpm_unit_names[TL_SMPM_N_UNIT_KINDS] = {
     [TL_SMPM_UNIT_HART] = "hart", [TL_SMPM_UNIT_L2] = "l2",   [TL_SMPM_UNIT_MEM] = "mem",
     [TL_SMPM_UNIT_NOC] = "noc",   [TL_SMPM_UNIT_BUS] = "bus", [TL_SMPM_UNIT_DMA] = "dma",
+    [TL_SMPM_UNIT_ROOT] = "noc",  [TL_SMPM_UNIT_IO] = "io",   [TL_SMPM_UNIT_ENGINE] = "dma",
 };
 
 const tl_event tl_smpm_events[] = {
@@ -131,6 +137,23 @@ const tl_event tl_smpm_events[] = {
     MULTI(DMA,  0, "dma.read",                  "dma.read"),
     MULTI(DMA,  1, "dma.write",                 "dma.write"),
     MULTI(DMA,  2, "dma.interrupt",             "dma.interrupt"),
+    // The interconnect root of a chip.
+    BIT(ROOT,   0, "noc.burst_in",              "chip.noc_burst_in"),
+    BIT(ROOT,   1, "noc.burst_out",             "chip.noc_burst_out"),
+    BIT(ROOT,   2, "noc.busy",                  "chip.noc_busy"),
+    MULTI(ROOT, 0, "noc.blocked",               "chip.noc_blocked"),
+    // The I/O bridge of a chip.
+    BIT(IO,     0, "io.read",                   "chip.io_read"),
+    BIT(IO,     1, "io.write",                  "chip.io_write"),
+    BYTES(IO,   0, "io.bytes_in",               "chip.io_bytes_in"),
+    BYTES(IO,   1, "io.bytes_out",              "chip.io_bytes_out"),
+    // The DMA engine of a chip.
+    BIT(ENGINE,  0, "dma.busy",                  "chip.dma_busy"),
+    BYTES(ENGINE, 0, "dma.bytes_read",            "chip.dma_bytes_read"),
+    BYTES(ENGINE, 1, "dma.bytes_written",         "chip.dma_bytes_written"),
+    MULTI(ENGINE, 2, "dma.job_read",              "chip.dma_job_read"),
+    MULTI(ENGINE, 3, "dma.job_write",             "chip.dma_job_write"),
+    MULTI(ENGINE, 4, "dma.wait",                  "chip.dma_wait"),
 };
 
 const uint32_t tl_smpm_n_events = TL_COUNT_OF(tl_smpm_events);

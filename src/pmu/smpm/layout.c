@@ -73,6 +73,10 @@ static void add_shared_types(builder *b, tl_smpm_unit_kind kind) {
 
 static bool is_per_hart(const builder *b) { return b->config->channels == TL_SMPM_PER_HART; }
 
+// Only a machine that is no chip counts its own interconnect, bus and devices, because a latch has
+// no room for more types of units.
+static bool has_own_kinds(const builder *b) { return !b->chip->has_shared && !is_per_hart(b); }
+
 static void add_types(builder *b) {
     b->types[TL_SMPM_UNIT_HART] = add_type(b, TL_SMPM_UNIT_HART, "");
     if (is_per_hart(b)) {
@@ -82,12 +86,12 @@ static void add_types(builder *b) {
         b->types[TL_SMPM_UNIT_L2] = add_type(b, TL_SMPM_UNIT_L2, "");
         b->types[TL_SMPM_UNIT_MEM] = add_type(b, TL_SMPM_UNIT_MEM, "");
     }
-    for (tl_smpm_unit_kind kind = TL_SMPM_UNIT_NOC; kind < TL_SMPM_N_UNIT_KINDS; kind++) {
+    for (tl_smpm_unit_kind kind = TL_SMPM_UNIT_NOC; kind < TL_SMPM_UNIT_ROOT; kind++)
+        if (has_own_kinds(b))
+            b->types[kind] = add_type(b, kind, "");
+    for (tl_smpm_unit_kind kind = TL_SMPM_UNIT_ROOT; kind < TL_SMPM_N_UNIT_KINDS; kind++)
         if (b->chip->has_shared)
             add_shared_types(b, kind);
-        else if (!is_per_hart(b))
-            b->types[kind] = add_type(b, kind, "");
-    }
 }
 
 // The last CCU of a partition if it has room, else a new one.
@@ -196,8 +200,8 @@ static tl_status add_chip_partition(builder *b, uint8_t p) {
         status = add_instances(b, TL_SMPM_UNIT_L2, chip->n_slices, p);
     if (status == TL_OK)
         status = add_instances(b, TL_SMPM_UNIT_MEM, chip->n_mem_channels, p);
-    for (tl_smpm_unit_kind kind = TL_SMPM_UNIT_NOC; kind < TL_SMPM_N_UNIT_KINDS && status == TL_OK; kind++)
-        if (!chip->has_shared && !is_per_hart(b))
+    for (tl_smpm_unit_kind kind = TL_SMPM_UNIT_NOC; kind < TL_SMPM_UNIT_ROOT && status == TL_OK; kind++)
+        if (has_own_kinds(b))
             status = add_own(b, kind, 0, p, p);
     return status;
 }
@@ -267,7 +271,7 @@ tl_status tl_smpm_layout_new(const tl_smpm_config *config, const tl_smpm_chip *c
     add_partitions(&b);
     for (uint32_t p = 0; p < chip->n_partitions && status == TL_OK; p++)
         status = add_chip_partition(&b, (uint8_t)p);
-    for (tl_smpm_unit_kind kind = TL_SMPM_UNIT_NOC; kind < TL_SMPM_N_UNIT_KINDS && status == TL_OK; kind++)
+    for (tl_smpm_unit_kind kind = TL_SMPM_UNIT_ROOT; kind < TL_SMPM_N_UNIT_KINDS && status == TL_OK; kind++)
         if (chip->has_shared)
             status = add_shared(&b, kind, 0, TL_SMPM_SHARED);
     for (uint32_t i = 0; i < ret_layout->n_ccus && status == TL_OK; i++)

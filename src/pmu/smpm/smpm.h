@@ -26,6 +26,9 @@ typedef enum tl_smpm_unit_kind {
     TL_SMPM_UNIT_NOC,
     TL_SMPM_UNIT_BUS,
     TL_SMPM_UNIT_DMA,
+    TL_SMPM_UNIT_ROOT, // from here on: shared by the partitions of a chip
+    TL_SMPM_UNIT_IO,
+    TL_SMPM_UNIT_ENGINE,
     TL_SMPM_N_UNIT_KINDS
 } tl_smpm_unit_kind;
 

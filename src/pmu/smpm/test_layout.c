@@ -371,7 +371,7 @@ static void test_two_filters_for_one_event_are_refused(void **state) {
     tl_smpm_config same = config;
     tl_error err;
     layout.ulcs[20].filter = filter; // of noc
-    layout.ulcs[31].filter = filter; // of bus: another unit
+    layout.ulcs[31].filter = filter; // of io: another unit
     layout.ulcs[21].filter = filter;
     layout.ulcs[21].filter.ctx = TL_SMPM_ANY; // less specific: takes what the first leaves
     assert_int_equal(tl_smpm_layout_resolve(&same, &layout, &err), TL_OK);
