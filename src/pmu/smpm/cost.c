@@ -23,7 +23,6 @@ enum {
     HEADER_WORDS = 4, // of a block that a commit writes: gen twice, t_commit, t_active
     N_VIEWS = 3,      // device, VM, context
     TB_REGISTERS = 8, // of 32 bits
-    MAX_PAYLOAD_BITS = TL_SMPM_MAX_CTRS * 16 + TL_SMPM_MAX_MULTI * 5 + 3,
 };
 
 const char *const tl_smpm_way_names[TL_SMPM_N_WAYS] = {"SMPM", "FLAT64", "FLAT64-SR", "FLAT48", "CLASS44", "HYB12", "POLL"};
@@ -288,7 +287,7 @@ static uint64_t length_of(const tl_smpm_ulc *ulc) { return ulc->partition == TL_
 
 // A payload as it lies in the shift register.
 typedef struct payload {
-    uint8_t bits[MAX_PAYLOAD_BITS];
+    uint8_t bits[TL_SMPM_MAX_PAYLOAD_BITS];
     uint32_t n;
 } payload;
 
@@ -339,6 +338,17 @@ static uint64_t shift_changes(const uint8_t *bits, uint32_t n, uint32_t stride) 
     return n_changes;
 }
 
+// The register is loaded once; a counter of the position selects bit after bit.
+static void select_out(const tl_smpm_config *config, const payload *p, uint8_t *captured, tl_smpm_activity *a) {
+    const uint64_t n_cycles = (p->n + config->ulc_lanes - 1) / config->ulc_lanes;
+    for (uint32_t i = 0; i < p->n; i++) {
+        a->tog += captured[i] != p->bits[i];
+        captured[i] = p->bits[i];
+    }
+    a->tog += 2 * n_cycles; // the position to the end and back
+    a->gated += p->n + n_cycles * tl_smpm_bits_for((uint32_t)n_cycles + 1);
+}
+
 static void shift_out(const tl_smpm_config *config, const payload *p, tl_smpm_activity *a) {
     if (config->snap_mode == TL_SMPM_ROLLING) { // one counter after the other
         for (uint32_t i = 0; i < config->ulc_ctrs; i++)
@@ -376,7 +386,10 @@ static void meter_hierarchy(tl_smpm_meter *meter, const tl_smpm_ulc *ulc, bool i
     a->wire += 4 * length; // mark
     for (uint32_t lane = 0; lane < config->ulc_lanes; lane++)
         a->wire += lane_transitions(&p, lane, config->ulc_lanes) * length;
-    shift_out(config, &p, a);
+    if (meter->is_selected && config->snap_mode == TL_SMPM_ATOMIC)
+        select_out(config, &p, meter->captured[ulc - meter->layout->ulcs], a);
+    else
+        shift_out(config, &p, a);
     a->sram += 2 * (uint64_t)p.n; // the frame is held until it is complete
     a->sram += 2 * row_bits * (tl_smpm_ctr_rows(config) + (is_final ? tl_smpm_residue_rows(config) : 0));
 }
@@ -582,6 +595,7 @@ tl_status tl_smpm_load_run(const tl_smpm_config *config, const tl_smpm_load *loa
         return status != TL_OK ? status : tl_fail(err, TL_ENOMEM, "the host has no memory left");
     make_group(config, load, &r->layout);
     tl_smpm_meter_init(config, &r->layout, &r->meter);
+    r->meter.is_selected = load->is_selected;
     for (uint32_t e = 1; e <= load->n_epochs; e++) {
         run_epoch(r, load);
         if (load->switch_every != 0 && e % load->switch_every == 0)
@@ -593,8 +607,8 @@ tl_status tl_smpm_load_run(const tl_smpm_config *config, const tl_smpm_load *loa
     return TL_OK;
 }
 
-tl_status tl_smpm_curve_of(const tl_smpm_config *config, const tl_smpm_weights *weights, uint32_t switch_every, tl_smpm_curve *ret_curve,
-                           tl_error *err) {
+tl_status tl_smpm_curve_of(const tl_smpm_config *config, const tl_smpm_weights *weights, uint32_t switch_every, bool is_selected,
+                           tl_smpm_curve *ret_curve, tl_error *err) {
     static const uint32_t rates[TL_SMPM_CURVE_POINTS] = {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1000000};
     tl_smpm_curve curve;
     for (uint32_t i = 0; i < TL_SMPM_CURVE_POINTS; i++) {
@@ -602,7 +616,8 @@ tl_status tl_smpm_curve_of(const tl_smpm_config *config, const tl_smpm_weights *
                                    .n_ctrs = config->ulc_ctrs,
                                    .events_per_million = rates[i],
                                    .n_epochs = 2,
-                                   .switch_every = switch_every};
+                                   .switch_every = switch_every,
+                                   .is_selected = is_selected};
         tl_smpm_activity activity[TL_SMPM_N_WAYS];
         tl_status status = tl_smpm_load_run(config, &load, activity, err);
         if (status != TL_OK)
@@ -658,6 +673,10 @@ uint32_t tl_smpm_ablations_of(const tl_smpm_config *config, tl_smpm_ablation *re
     add_ablation(ret_ablations, &n, "as configured", &with);
     with.snap_mode = config->snap_mode == TL_SMPM_ATOMIC ? TL_SMPM_ROLLING : TL_SMPM_ATOMIC;
     add_ablation(ret_ablations, &n, with.snap_mode == TL_SMPM_ROLLING ? "rolling snapshot" : "atomic snapshot", &with);
+    with = *config;
+    with.snap_mode = TL_SMPM_ATOMIC;
+    add_ablation(ret_ablations, &n, "atomic snapshot, bits selected", &with);
+    ret_ablations[n - 1].is_selected = true;
     with = *config;
     with.zero_frames = TL_SMPM_ON;
     add_ablation(ret_ablations, &n, "zero frames", &with);

@@ -97,18 +97,22 @@ tl_smpm_sensitivity tl_smpm_sensitivity_of(const tl_smpm_activity *hierarchy, co
 
 // ---- meter: fed with what happens, it counts the activity of all ways ----
 
+enum { TL_SMPM_MAX_PAYLOAD_BITS = TL_SMPM_MAX_CTRS * 16 + TL_SMPM_MAX_MULTI * 5 + 3 };
+
 typedef struct tl_smpm_meter {
     const tl_smpm_config *config; // borrowed
     const tl_smpm_layout *layout;
     tl_smpm_activity all[TL_SMPM_N_WAYS], in_switches[TL_SMPM_N_WAYS];
     uint64_t n_events, n_frames, n_records, n_commits, n_switches, n_cycles;
     uint64_t ff_bits[TL_SMPM_N_WAYS];
+    bool is_selected; // the captured counters stand still, and a selector sends bit by bit; set after init
     bool is_in_switch;
     uint32_t phase;                                      // of CLASS44: the events that it counts
     uint64_t counts[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS]; // so far
     uint64_t class_counts[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS];
-    uint64_t snapshots[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS];      // held in snapshot registers
-    uint64_t bus[TL_SMPM_MAX_CCUS], class_bus[TL_SMPM_MAX_CCUS]; // last word on each read bus
+    uint64_t snapshots[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS];       // held in snapshot registers
+    uint64_t bus[TL_SMPM_MAX_CCUS], class_bus[TL_SMPM_MAX_CCUS];  // last word on each read bus
+    uint8_t captured[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_PAYLOAD_BITS]; // is_selected: bits of the last payload
 } tl_smpm_meter;
 
 // ret_meter is large; the caller allocates it. config is resolved.
@@ -134,6 +138,7 @@ typedef struct tl_smpm_load {
     uint32_t events_per_million; // of cycles, for each counter
     uint32_t n_epochs;           // periods of the trigger block
     uint32_t switch_every;       // epochs between two switches; 0: none
+    bool is_selected;            // as in tl_smpm_meter
 } tl_smpm_load;
 
 // ret_activity has TL_SMPM_N_WAYS. TL_EINVAL: the configuration does not hold the load; TL_ENOMEM.
@@ -147,7 +152,7 @@ typedef struct tl_smpm_curve {
     double energy[TL_SMPM_N_WAYS][TL_SMPM_CURVE_POINTS];
 } tl_smpm_curve;
 TL_MUST_CHECK tl_status tl_smpm_curve_of(const tl_smpm_config *config, const tl_smpm_weights *weights, uint32_t switch_every,
-                                         tl_smpm_curve *ret_curve, tl_error *err);
+                                         bool is_selected, tl_smpm_curve *ret_curve, tl_error *err);
 // Least rate at which the hierarchy takes less energy than `way`, by straight lines between points;
 // -1: never; 0: always.
 double tl_smpm_break_even(const tl_smpm_curve *curve, tl_smpm_way way);
@@ -156,6 +161,7 @@ double tl_smpm_break_even(const tl_smpm_curve *curve, tl_smpm_way way);
 typedef struct tl_smpm_ablation {
     const char *name; // "rolling snapshot"
     tl_smpm_config config;
+    bool is_selected; // as in tl_smpm_load
 } tl_smpm_ablation;
 enum { TL_SMPM_MAX_ABLATIONS = 24 };
 // Returns how many there are. Each passes tl_smpm_config_check.
