@@ -42,6 +42,9 @@ static inline bool tl_smpm_event_is_left_out(const tl_event *event) { return eve
 
 extern const tl_event tl_smpm_events[];
 extern const uint32_t tl_smpm_n_events;
+extern const tl_pmu_preset *const tl_smpm_presets[];               // safe, literal
 extern const char *const tl_smpm_unit_names[TL_SMPM_N_UNIT_KINDS]; // "hart"
+
+extern const tl_pmu_type tl_pmu_smpm;
 
 #endif
