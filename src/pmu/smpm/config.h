@@ -126,7 +126,7 @@ static inline uint32_t tl_smpm_payload_bits(const tl_smpm_config *config, bool i
 static inline uint32_t tl_smpm_data_cycles(const tl_smpm_config *config, bool is_final) { // D
     return (tl_smpm_payload_bits(config, is_final) + config->ulc_lanes - 1) / config->ulc_lanes;
 }
-// START in cycle t, END in t + frame_cycles - 1. A ULC may start its next frame in t + frame_cycles.
+// START in cycle t, END in t + frame_cycles - 1. The next frame may start in t + frame_cycles.
 static inline uint32_t tl_smpm_frame_cycles(const tl_smpm_config *config, bool is_final) { // F = D + 2
     return tl_smpm_data_cycles(config, is_final) + TL_SMPM_MARK_CYCLES;
 }

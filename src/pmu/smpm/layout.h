@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Hardware of one chip's monitoring: which unit-level counters (ULCs) exist, what each counts, which
-// collection unit (CCU) hears it, and where its values go. A layout is constant while a machine
-// runs, except the filters of shared units, which are the state of a model. It is plain data
-// without pointers, so a copy is a layout of its own.
+// Hardware of one chip's monitoring: which unit-level counters (ULCs) exist, what each counts,
+// which collection unit (CCU) hears it, and where its values go. A layout is constant while a
+// machine runs, except the filters of shared units, which are the state of a model. It is plain
+// data without pointers, so a copy is a layout of its own.
 //
 // A unit belongs to one partition, or it is shared. All ULCs of a CCU belong to the same partition,
 // or all are shared, because a CCU enables its ULCs with one line. A partition here is what a
@@ -149,7 +149,8 @@ typedef struct tl_smpm_chip {
     uint8_t channel_of[TL_SMPM_MAX_PARTITIONS]; // 1..n for each partition of the layout; all 0: 1, 2, 3 ..
 } tl_smpm_chip;
 
-// Builds the layout of a chip. `config` is resolved but for shared_slot. TL_EINVAL: it does not fit.
+// Builds the layout of a chip. `config` is resolved but for shared_slot. TL_EINVAL: it does not
+// fit.
 TL_MUST_CHECK tl_status tl_smpm_layout_new(const tl_smpm_config *config, const tl_smpm_chip *chip, tl_smpm_layout *ret_layout,
                                            tl_error *err);
 tl_smpm_bounds tl_smpm_layout_bounds(const tl_smpm_config *config, const tl_smpm_layout *layout);
