@@ -185,6 +185,7 @@ static uint64_t tick(tl_pmu *pmu, uint64_t now) {
     uint64_t next;
     while ((next = tl_smpm_next(a->model)) <= present_cycle)
         tl_smpm_run(a->model, next + 1);
+    tl_smpm_run(a->model, present_cycle); // nothing is read before `next`
     a->last_cycle = now;
     return next == TL_SMPM_NEVER ? UINT64_MAX : a->base_cycle + next;
 }
