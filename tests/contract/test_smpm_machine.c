@@ -138,7 +138,7 @@ static void run_random(tl_machine *machine, uint32_t n_steps, uint64_t *now) {
     }
 }
 
-// Commits of channels 0 and D follow the clock alone. Returns a cycle in which nothing is committed.
+// Commits of channels 0 and D follow the clock alone. Returns a cycle without a commit.
 static uint64_t let_device_commit(tl_machine *machine, uint64_t now) {
     const tl_smpm *model = attached_on(machine)->model;
     bool is_busy = true;

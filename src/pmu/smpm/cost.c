@@ -51,7 +51,7 @@ static void add_ulcs(const tl_smpm_config *config, uint64_t n, tl_smpm_storage *
     s->ulc_ovf_shadow = n * (config->snap_mode == TL_SMPM_ATOMIC ? config->ulc_ctrs : 1);
     s->ulc_wcnt = n * config->ulc_bits;
     s->ulc_residues = n * residues;
-    // enable, final request; position in the frame; residues and flags in the shift register; parity
+    // enable, final request; position in the frame; residues and flags to be shifted; parity
     s->ulc_control = n * (2 + tl_smpm_bits_for(tl_smpm_frame_cycles(config, true) + 1) + exported + flags +
                           (tl_smpm_is_on(config->frame_parity) ? 1 : 0));
     s->frame_values = n * values;
@@ -88,8 +88,7 @@ tl_smpm_storage tl_smpm_storage_of_group(const tl_smpm_config *config) {
     return s;
 }
 
-// Bits of a block with so many parts of K values, the header, and in SAFE the bitmap of what is
-// unavailable.
+// Bits of a block: the header, so many parts of K values, in SAFE the bitmap of what is unavailable.
 static uint64_t block_bits(uint64_t n_metrics, uint64_t n_parts, bool has_bitmap) {
     return TL_SMPM_BLOCK_HEADER_BYTES * 8 + n_parts * n_metrics * 64 + (has_bitmap ? (n_metrics + 63) / 64 * 64 : 0);
 }
@@ -112,6 +111,20 @@ tl_smpm_storage tl_smpm_storage_of(const tl_smpm_config *config, const tl_smpm_l
     s.accumulators = (n + 3 + 1) * k * config->rc_bits; // channel 0 has three parts
     s.blocks = is_safe ? block_bits(k, 5, true) + block_bits(k, 1, true) + n_blocks * block_bits(k, 3, true)
                        : (2 + (uint64_t)n_blocks) * block_bits(k, 1, false);
+    add_sums(&s);
+    return s;
+}
+
+tl_smpm_storage tl_smpm_storage_of_size(const tl_smpm_config *config, uint32_t n_units) {
+    const uint64_t k = tl_smpm_n_metrics(config, 1);
+    tl_smpm_storage s = {.tb = TB_REGISTERS * 32};
+    add_ulcs(config, n_units, &s);
+    for (uint32_t left = n_units, n; left > 0; left -= n) {
+        n = left < config->ccu_ulcs ? left : config->ccu_ulcs;
+        add_ccu(config, n, (uint64_t)n * tl_smpm_ctr_rows(config), (uint64_t)n * tl_smpm_residue_rows(config), &s);
+    }
+    s.fifos = 3 * (uint64_t)config->rcb_depth * REC_BITS; // own channel, 0, D
+    s.accumulators = (1 + 3 + 1) * k * config->rc_bits;
     add_sums(&s);
     return s;
 }

@@ -63,6 +63,8 @@ typedef struct tl_smpm_storage {
 tl_smpm_storage tl_smpm_storage_of(const tl_smpm_config *config, const tl_smpm_layout *layout, uint32_t n_blocks);
 // Of one full group: ccu_ulcs ULCs and their CCU, without channels and memory.
 tl_smpm_storage tl_smpm_storage_of_group(const tl_smpm_config *config);
+// Of a chip of one partition with so many units of one type, and its channels, without memory.
+tl_smpm_storage tl_smpm_storage_of_size(const tl_smpm_config *config, uint32_t n_units);
 // Flip-flop and array bits of another way for so many events.
 void tl_smpm_storage_of_way(tl_smpm_way way, uint64_t n_ctrs, uint64_t *ret_ff_bits, uint64_t *ret_sram_bits);
 

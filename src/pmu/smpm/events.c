@@ -5,8 +5,8 @@
 // its counter counts pulses, each of which stands for mb_max units. Numbers are interface: a new
 // signal gets the next free number.
 //
-// Unit `chip` stands for the units that the partitions of a chip share: chip.noc_busy is signal busy
-// of the interconnect root.
+// Unit `chip` stands for the units that the partitions of a chip share: chip.noc_busy is signal
+// busy of the interconnect root.
 //
 // A machine adds a wait of n cycles at once. The tap of the unit presents it over the cycles that
 // follow, so that no signal exceeds its step, and no unit is lost.

@@ -219,7 +219,6 @@ const tl_pmu_type tl_pmu_smpm = {
     .keys = tl_smpm_keys,
     .default_settings = &tl_smpm_default_settings,
     .settings_size = sizeof(tl_smpm_config),
-    .settings_title = "Hierarchical counters",
     .check = check,
     .choose = choose,
     .attach = attach,

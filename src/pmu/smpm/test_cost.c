@@ -101,6 +101,16 @@ static void test_a_chip_adds_channels_and_memory(void **state) {
     assert_int_equal(tl_smpm_storage_of(&config, &layout, 12).blocks, 14 * (512 + 405 * 64));
 }
 
+static void test_a_chip_of_a_size_is_groups_and_three_channels(void **state) {
+    (void)state;
+    const tl_smpm_config config = tl_smpm_config_default(TL_SMPM_SAFE);
+    const tl_smpm_storage group = tl_smpm_storage_of_group(&config), s = tl_smpm_storage_of_size(&config, 96);
+    assert_int_equal(s.ff_bits, 2 * group.ff_bits + 256);
+    assert_int_equal(s.sram_bits, 2 * group.sram_bits + 3 * 64 * 256 + 5 * 49 * 64);
+    assert_int_equal(s.wires, 2 * group.wires);
+    assert_int_equal(tl_smpm_storage_of_size(&config, 49).record_wires, 2 * 258); // the 49th needs a second one
+}
+
 // ---- activity, against simulated registers ----
 
 static uint64_t seed;
@@ -584,6 +594,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_group_is_about_half_of_flat_counters),
     cmocka_unit_test(test_other_ways_have_their_own_bits),
     cmocka_unit_test(test_a_chip_adds_channels_and_memory),
+    cmocka_unit_test(test_a_chip_of_a_size_is_groups_and_three_channels),
     cmocka_unit_test(test_frames_move_the_bits_that_registers_and_wires_move),
     cmocka_unit_test(test_wires_across_partitions_are_longer),
     cmocka_unit_test(test_a_zero_frame_is_two_pulses),
