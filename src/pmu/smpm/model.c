@@ -331,7 +331,8 @@ static tl_status check_layout(const tl_smpm_config *c, const tl_smpm_layout *l, 
         for (uint32_t i = 0; i < c->ulc_ctrs; i++) {
             const tl_smpm_ctr *ctr = &l->types[type].ctrs[i];
             if ((ctr->feed == TL_SMPM_FEED_BIT && ctr->input >= 64) ||
-                ((ctr->feed == TL_SMPM_FEED_PULSE || ctr->feed == TL_SMPM_FEED_NONZERO) && ctr->input >= c->mb_inputs))
+                ((ctr->feed == TL_SMPM_FEED_PULSE || ctr->feed == TL_SMPM_FEED_NONZERO) &&
+                 (ctr->input >= c->mb_inputs || ctr->input >= l->types[type].n_multi)))
                 return tl_fail(err, TL_EINVAL, "counter %u of unit type %s: its input %u does not exist", i, l->types[type].name,
                                ctr->input);
         }
@@ -654,6 +655,8 @@ uint64_t tl_smpm_next(const tl_smpm *m) {
     uint64_t next = tl_smpm_fast_next_read(m);
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         next = tl_lesser(next, tl_smpm_manager_soonest(m, partition));
+    for (uint32_t source = 0; source < m->n_sources; source++) // a pulse makes plans for the next one
+        next = m->core->tbs[source].ext_at == TL_SMPM_NEVER ? next : tl_lesser(next, m->core->tbs[source].ext_at + 1);
     return next > m->core->now ? next : m->core->now;
 }
 
