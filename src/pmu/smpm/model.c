@@ -596,8 +596,11 @@ static void step(tl_smpm *m) {
         s->device_at += m->config.tb_period;
         s->channels[0].commit_is_wanted = s->channels[m->channel_d].commit_is_wanted = true;
     }
-    for (uint32_t channel = 0; channel < m->n_channels; channel++)
-        tl_smpm_channel_step(m, channel);
+    for (uint32_t channel = 0; channel < m->n_channels; channel++) {
+        const tl_smpm_channel *c = &s->channels[channel];
+        if (s->waiting[channel] || c->commit_is_wanted || c->done)
+            tl_smpm_channel_step(m, channel);
+    }
     if (tl_smpm_batches(m)) {
         for (uint32_t channel = 0; channel < m->n_channels; channel++)
             if ((s->channels[channel].is_committing || s->channels[channel].has_fixed) && s->channels[channel].busy_end == s->now)
@@ -606,8 +609,11 @@ static void step(tl_smpm *m) {
         tl_smpm_arbiter_step(m);
     }
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
-        tl_smpm_manager_step(m, partition);
+        if (s->managers[partition].step != TL_SMPM_IDLE)
+            tl_smpm_manager_step(m, partition);
     s->now++;
+    if (m->windows && s->due < s->now)
+        s->due = tl_smpm_tb_next(m);
 }
 
 static uint64_t next_event(tl_smpm *m) { // not before now

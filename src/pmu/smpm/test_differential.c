@@ -203,9 +203,9 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
 static void test_fast_equals_reference(void **state) {
     (void)state;
     const char *seeds = getenv("TL_SMPM_SEEDS"); // the slow suite asks for more
-    uint64_t n = seeds ? strtoull(seeds, NULL, 10) : 40, n_done = 0, n_lazy = 0;
+    uint64_t n = seeds ? strtoull(seeds, NULL, 10) : 16, n_done = 0, n_lazy = 0;
     for (uint64_t seed = 1; n_done < n; seed++)
-        n_done += check_seed(seed, 60000, &n_lazy);
+        n_done += check_seed(seed, 40000, &n_lazy);
     print_message("%llu configurations, %llu of them skip windows\n", (unsigned long long)n_done, (unsigned long long)n_lazy);
     assert_true(n_lazy > n / 8);
 }

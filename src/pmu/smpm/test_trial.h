@@ -3,8 +3,9 @@
 // is kept outside of the model, per counter and tenant. Every invariant that fails is counted, so
 // that wrong designs can be shown to fail.
 //
-// Truth follows the rules of the clock with a small model of its own: which cycles a ULC is enabled
-// depends on the two broadcast lines, the period and the length of a frame, and on nothing else.
+// Truth follows the rules of the clock with a small model of its own: in which cycles a ULC counts
+// depends on the stamps of a switch, the period and the length of a frame. In LITERAL the enable
+// line falls when a drain lets it, so that one edge is taken from the line.
 #ifndef TL_PMU_SMPM_TEST_TRIAL_H
 #define TL_PMU_SMPM_TEST_TRIAL_H
 
@@ -34,13 +35,14 @@ typedef enum invariant {
     I8_CONSERVED,
     I12_CTX,
     I12_VM,
+    R4_COMPLETE,
     PERIODIC,
     ENDS,
     FLAGS,
     N_INVARIANTS
 } invariant;
 static const char *const invariant_names[N_INVARIANTS] = {
-    "I0", "I1", "I2", "I3", "I4", "I6", "I7", "I8", "I12 context", "I12 VM", "periodic commits", "switch ends", "flags"};
+    "I0", "I1", "I2", "I3", "I4", "I6", "I7", "I8", "I12 context", "I12 VM", "R4", "periodic commits", "switch ends", "flags"};
 
 typedef struct truth { // of one ULC's session
     bool is_enabled, has_request;
@@ -64,6 +66,9 @@ typedef struct trial {
     uint32_t runs[4], comes[4][4], n_coming[4]; // tenant of each partition; those it will switch to
     uint32_t n_done[4];
     uint64_t wake[4], since[4], last_commit[4];
+    bool has_left[4];
+    uint64_t history[256][TRIAL_MAX_TENANTS]; // count 0 of the shared unit, by cycle
+    uint64_t needed[4];                       // of it, what must be in the outgoing context's block at CS10
     uint64_t n_switches, fails[N_INVARIANTS], first_fail[N_INVARIANTS];
     bool is_over;
 } trial;
@@ -169,6 +174,30 @@ static inline void add_shared_truth(trial *t, uint64_t cycle) {
     }
 }
 
+static inline bool line_of(const trial *t, uint32_t p, uint64_t cycle) { // what its ULCs see in a cycle
+    tl_smpm_switched s;
+    tl_smpm_switched_get(t->r.model, p, &s);
+    if (s.at[2] == 0 || cycle <= s.at[2])
+        return !t->has_left[p];
+    if (s.at[12] && cycle > s.at[12])
+        return !t->has_left[p] && !(t->n_coming[p] && t->comes[p][0] == UINT32_MAX);
+    return t->profile == TL_SMPM_LITERAL && t->r.model->core->ccus[p].line && (s.at[4] == 0 || cycle <= s.at[4] + 1 || s.at[9] == 0);
+}
+
+// Shared units are flushed before their tenant's block comes to rest: all that left a ULC before CS5b.
+static inline void note_needed(trial *t, uint64_t cycle) {
+    uint64_t back = t->r.config.ulc_period + tl_smpm_frame_cycles(&t->r.config, false);
+    for (uint32_t p = 0; p < t->n_partitions; p++) {
+        tl_smpm_switched s;
+        tl_smpm_switched_get(t->r.model, p, &s);
+        if (s.at[TL_SMPM_CS5B] + 1 != cycle || cycle < 256)
+            continue;
+        t->needed[p] = t->runs[p] < t->n_shared && ctx_id(t->runs[p]) != TL_SMPM_NO_CTX ? t->history[(cycle - back) % 256][t->runs[p]] : 0;
+    }
+    for (uint32_t tenant = 0; tenant < t->n_shared; tenant++)
+        t->history[cycle % 256][tenant] = t->fixed[tenant][0];
+}
+
 // Before the model runs `cycle`: which ULCs count in it.
 static inline void advance_truth(trial *t, uint64_t cycle) {
     const tl_smpm *m = t->r.model;
@@ -177,10 +206,11 @@ static inline void advance_truth(trial *t, uint64_t cycle) {
             continue;
         truth *its = &t->truths[ulc];
         const tl_smpm_collector *c = &m->core->ccus[t->r.layout.ulcs[ulc].ccu];
-        if (c->line && !its->is_enabled) {
+        bool line = line_of(t, t->r.layout.ulcs[ulc].partition, cycle);
+        if (line && !its->is_enabled) {
             *its =
                 (truth){.is_enabled = true, .window_cycles = t->r.layout.ulcs[ulc].line * (t->r.config.ulc_period / t->r.config.ccu_ulcs)};
-        } else if (!c->line && its->is_enabled) {
+        } else if (!line && its->is_enabled) {
             its->has_request = true;
         }
         if (!its->is_enabled)
@@ -198,8 +228,10 @@ static inline void advance_truth(trial *t, uint64_t cycle) {
         trial_inputs(&t->r, ulc, cycle, &in);
         add_truth(t, ulc, &in);
     }
-    if (t->n_shared)
+    if (t->n_shared) {
+        note_needed(t, cycle);
         add_shared_truth(t, cycle);
+    }
 }
 
 //  ---- checks
@@ -248,6 +280,16 @@ static inline void check_tenant(trial *t, uint32_t tenant) {
         if (value != of_ctxs + no_ctx || (t->profile == TL_SMPM_SAFE && k < TRIAL_N && no_ctx != t->sums[first + TRIAL_CTXS][k]))
             breach(t, I3_SUM_OF_CTXS);
     }
+}
+
+static inline void check_needed(trial *t, uint32_t p) { // R4
+    uint32_t tenant = t->runs[p];
+    if (tenant >= t->n_shared || ctx_id(tenant) == TL_SMPM_NO_CTX || t->profile != TL_SMPM_SAFE)
+        return;
+    uint64_t value = block_value(t, vm_id(tenant), ctx_id(tenant), TL_SMPM_CTR, 1, 0) +
+                     block_value(t, vm_id(tenant), ctx_id(tenant), TL_SMPM_LATE, 1, 0);
+    if (value < t->needed[p])
+        breach(t, R4_COMPLETE);
 }
 
 static inline uint64_t hash_of(const trial *t, uint32_t tenant) { // of what must not change while a context does not run
@@ -474,10 +516,12 @@ static inline void trial_settle(trial *t) {
         memmove(t->comes[p], &t->comes[p][1], sizeof t->comes[p] - sizeof t->comes[p][0]);
         t->n_coming[p]--;
         t->since[p] = tl_smpm_now(m);
-        t->wake[p] = tl_smpm_now(m) + (below(&t->random, 30) == 0 ? 3500 : below(&t->random, 150));
+        t->wake[p] = tl_smpm_now(m) + (below(&t->random, 30) == 0 ? 3 * t->r.config.tb_period : below(&t->random, 150));
         t->last_commit[p] = tl_smpm_now(m);
-        if (came == UINT32_MAX)
+        if (came == UINT32_MAX) {
             check_tenant(t, t->runs[p]);
+            t->has_left[p] = true;
+        }
     }
 }
 
@@ -494,13 +538,14 @@ static inline void trial_run(trial *t, uint64_t n_switches) {
             tl_smpm_switched_get(m, p, &s);
             if (t->n_coming[p] && t->comes[p][0] != UINT32_MAX && s.at[12] && s.at[12] + 1 == now) {
                 check_tenant(t, t->runs[p]);
+                check_needed(t, p);
                 if (ctx_id(t->runs[p]) != TL_SMPM_NO_CTX)
                     t->at_rest[t->runs[p]] = hash_of(t, t->runs[p]);
                 t->runs[p] = t->comes[p][0];
                 if (ctx_id(t->runs[p]) != TL_SMPM_NO_CTX && t->at_rest[t->runs[p]] != hash_of(t, t->runs[p]))
                     breach(t, I6_AT_REST);
             }
-            if (t->n_coming[p] == 0 && !has_stopped && now > t->last_commit[p] + 3 * t->r.config.tb_period)
+            if (t->n_coming[p] == 0 && !has_stopped && now > t->last_commit[p] + 2 * t->r.config.tb_period)
                 breach(t, PERIODIC);
         }
         advance_truth(t, now);
