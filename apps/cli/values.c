@@ -338,7 +338,7 @@ static const value_row rows[] = {
      .offset = AT(describe_format),
      .choices = formats,
      .shown = "--format",
-     .said = "the formats are text, md and json"},
+     .said = "the formats are text, md, json and svg"},
     {.id = OPT_FAIL_ON, .kind = VALUE_LIST, .offset = AT(gates), .shown = "--fail-on", .said = "the gate is empty"},
     {.id = OPT_ALL, .kind = VALUE_TRUE, .offset = AT(with_equal)},
     {.id = OPT_DIFF_JSON, .kind = VALUE_TRUE, .offset = AT(wants_json)},

@@ -26,7 +26,7 @@ static uint64_t snap_after(const tl_smpm *m, const tl_smpm_window *w, uint64_t c
 static bool reads_all(const tl_smpm *m, uint32_t ccu) {
     const tl_smpm_collector *c = &m->core->ccus[ccu];
     uint32_t partition = m->layout.ccus[ccu].partition;
-    return !m->is_lazy || m->visits_all >> ccu & 1 || c->reg_at != TL_SMPM_NEVER || c->wants_plain || c->wants_flush ||
+    return !m->is_lazy || m->visits_all >> ccu & 1 || c->reg_at != TL_SMPM_NEVER || (c->is_draining && (c->wants_plain || c->wants_flush)) ||
            (partition != TL_SMPM_SHARED && m->core->managers[partition].step == TL_SMPM_SNAPSHOT);
 }
 
@@ -49,7 +49,7 @@ static uint64_t next_snap(const tl_smpm *m, uint32_t ccu, const tl_smpm_window *
     bool is_shared = m->layout.ccus[ccu].partition == TL_SMPM_SHARED;
     uint64_t ext_at = m->core->tbs[tl_smpm_source_of(m, m->layout.ccus[ccu].partition)].ext_at;
     uint64_t next = ext_at == TL_SMPM_NEVER ? TL_SMPM_NEVER : read_for(m, w, ext_at, is_shared);
-    for (uint32_t i = 0; is_shared && i < 2; i++) { // the slot that may be served now, and the next one
+    for (uint32_t i = 0; is_shared && i < 3; i++) { // the slot that may be served now, and two more
         uint64_t slot = (m->core->now / m->config.shared_slot + i) * m->config.shared_slot;
         uint64_t snap = slot == 0 ? TL_SMPM_NEVER : read_for(m, w, slot, true);
         next = snap < first ? next : tl_lesser(next, snap);
@@ -156,7 +156,8 @@ static void close_frame(tl_smpm *m, uint32_t ulc, const tl_smpm_totals *totals) 
     w->is_capturing = false;
     if (!w->is_final)
         return;
-    for (uint32_t i = 0; i < m->config.mb_inputs; i++)
+    const tl_smpm_unit_type *type = &m->layout.types[m->layout.ulcs[ulc].type];
+    for (uint32_t i = 0; i < m->config.mb_inputs && i < type->n_multi; i++)
         w->frame_residues[i] = (uint16_t)((totals->sums[i] - w->cleared_sums[i]) & (m->scale - 1));
     w->is_enabled = false;
     w->next_read = TL_SMPM_NEVER;

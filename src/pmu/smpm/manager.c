@@ -296,11 +296,22 @@ uint64_t tl_smpm_manager_next(const tl_smpm *m, uint32_t partition) {
     return aligned(g->at, m->config.manager_cycles, from);
 }
 
+// The enable line falls and ULCs read their final totals in the cycle after.
+static uint64_t soonest_fall(const tl_smpm *m, uint32_t partition) {
+    const tl_smpm_manager *g = &m->core->managers[partition];
+    if (g->step == TL_SMPM_SNAPSHOT)
+        return g->n_queued ? m->core->now + m->config.manager_cycles + 1 : TL_SMPM_NEVER;
+    if (g->step == TL_SMPM_CS2)
+        return (g->at > m->core->now ? g->at : m->core->now) + 1;
+    return !m->gates_at_pause && g->step != TL_SMPM_IDLE && tl_smpm_is_enabled(m, partition) ? m->core->now : TL_SMPM_NEVER;
+}
+
 // Lower bound: every step from the present one takes manager_cycles at least.
 uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition) {
     const tl_smpm_manager *g = &m->core->managers[partition];
-    if (g->step == TL_SMPM_IDLE || g->step == TL_SMPM_SNAPSHOT)
-        return TL_SMPM_NEVER;
+    uint64_t fall = soonest_fall(m, partition);
+    if (g->step == TL_SMPM_IDLE || fall != TL_SMPM_NEVER || g->step == TL_SMPM_SNAPSHOT)
+        return fall;
     uint64_t at = g->at > m->core->now ? g->at : m->core->now, n_steps = 0, work = 0;
     const tl_smpm_channel *c = &m->core->channels[m->layout.partitions[partition].channel];
     if (g->step == 6 && m->is_safe && m->core->service.wanted >> partition & 1) {

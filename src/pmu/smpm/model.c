@@ -331,7 +331,8 @@ static tl_status check_layout(const tl_smpm_config *c, const tl_smpm_layout *l, 
         for (uint32_t i = 0; i < c->ulc_ctrs; i++) {
             const tl_smpm_ctr *ctr = &l->types[type].ctrs[i];
             if ((ctr->feed == TL_SMPM_FEED_BIT && ctr->input >= 64) ||
-                ((ctr->feed == TL_SMPM_FEED_PULSE || ctr->feed == TL_SMPM_FEED_NONZERO) && ctr->input >= c->mb_inputs))
+                ((ctr->feed == TL_SMPM_FEED_PULSE || ctr->feed == TL_SMPM_FEED_NONZERO) &&
+                 (ctr->input >= c->mb_inputs || ctr->input >= l->types[type].n_multi)))
                 return tl_fail(err, TL_EINVAL, "counter %u of unit type %s: its input %u does not exist", i, l->types[type].name,
                                ctr->input);
         }
@@ -595,8 +596,11 @@ static void step(tl_smpm *m) {
         s->device_at += m->config.tb_period;
         s->channels[0].commit_is_wanted = s->channels[m->channel_d].commit_is_wanted = true;
     }
-    for (uint32_t channel = 0; channel < m->n_channels; channel++)
-        tl_smpm_channel_step(m, channel);
+    for (uint32_t channel = 0; channel < m->n_channels; channel++) {
+        const tl_smpm_channel *c = &s->channels[channel];
+        if (s->waiting[channel] || c->commit_is_wanted || c->done)
+            tl_smpm_channel_step(m, channel);
+    }
     if (tl_smpm_batches(m)) {
         for (uint32_t channel = 0; channel < m->n_channels; channel++)
             if ((s->channels[channel].is_committing || s->channels[channel].has_fixed) && s->channels[channel].busy_end == s->now)
@@ -605,8 +609,11 @@ static void step(tl_smpm *m) {
         tl_smpm_arbiter_step(m);
     }
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
-        tl_smpm_manager_step(m, partition);
+        if (s->managers[partition].step != TL_SMPM_IDLE)
+            tl_smpm_manager_step(m, partition);
     s->now++;
+    if (m->windows && s->due < s->now)
+        s->due = tl_smpm_tb_next(m);
 }
 
 static uint64_t next_event(tl_smpm *m) { // not before now
@@ -654,6 +661,8 @@ uint64_t tl_smpm_next(const tl_smpm *m) {
     uint64_t next = tl_smpm_fast_next_read(m);
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         next = tl_lesser(next, tl_smpm_manager_soonest(m, partition));
+    for (uint32_t source = 0; source < m->n_sources; source++) // a pulse makes plans for the next one
+        next = m->core->tbs[source].ext_at == TL_SMPM_NEVER ? next : tl_lesser(next, m->core->tbs[source].ext_at + 1);
     return next > m->core->now ? next : m->core->now;
 }
 

@@ -6,8 +6,11 @@
 
 #include "pmu/smpm/state.h"
 
+// Rolling: the last counter is captured so many cycles after the snapshot. Its first window would be
+// longer than T by that, and could overflow, if the first snapshot did not come earlier.
 uint32_t tl_smpm_ulc_phase(const tl_smpm *m, uint32_t ulc) {
-    return m->layout.ulcs[ulc].line * (m->config.ulc_period / m->config.ccu_ulcs);
+    uint32_t early = m->is_rolling ? (m->config.ulc_ctrs - 1) * m->config.ulc_bits / m->config.ulc_lanes : 0;
+    return early + m->layout.ulcs[ulc].line * ((m->config.ulc_period - early) / m->config.ccu_ulcs);
 }
 
 void tl_smpm_ulc_clear(tl_smpm *m, uint32_t ulc) {
