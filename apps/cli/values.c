@@ -222,7 +222,8 @@ static const choice engines[] = {{"translate", TL_ENGINE_TRANSLATE},
                                  {"block", TL_ENGINE_INTERP}, // its first name
                                  {"step", TL_ENGINE_STEP},
                                  {NULL, 0}};
-static const choice formats[] = {{"text", TL_DESCRIBE_TEXT}, {"md", TL_DESCRIBE_MARKDOWN}, {"json", TL_DESCRIBE_JSON}, {"svg", TL_DESCRIBE_SVG}, {NULL, 0}};
+static const choice formats[] = {
+    {"text", TL_DESCRIBE_TEXT}, {"md", TL_DESCRIBE_MARKDOWN}, {"json", TL_DESCRIBE_JSON}, {"svg", TL_DESCRIBE_SVG}, {NULL, 0}};
 
 #define AT(member) offsetof(cli_options, member)
 #define NO_FILE "the file name is empty"

@@ -8,9 +8,7 @@
 #include "base/testing.h"
 #include "machine/keys.h"
 #include "machine/machine.h"
-#include "pmu/smpm/attached.h"
-
-enum { TB_FLUSH = 0x00c, TB_STATUS = 0x020, BUSY = 1 };
+#include "smpm_views.h"
 
 static uint64_t seed;
 static uint64_t draw(uint64_t n) {
@@ -35,10 +33,6 @@ static tl_machine *machine_with(tl_smpm_profile profile, const char *key, uint64
     return machine;
 }
 
-static tl_smpm_attached *attached_on(tl_machine *machine) {
-    return (tl_smpm_attached *)(void *)tl_machine_pmu_of(machine, &tl_pmu_smpm, 0);
-}
-
 static void stand_at(tl_machine *machine, uint64_t now) {
     for (uint32_t i = 0; i < machine->n_harts; i++)
         machine->harts[i]->now = now;
@@ -47,47 +41,22 @@ static void stand_at(tl_machine *machine, uint64_t now) {
 
 // Triggers, flushes and commits; returns the cycle in which all is done.
 static uint64_t take_snapshot(tl_machine *machine, uint64_t now) {
-    tl_regfile *file = &attached_on(machine)->pmu.file;
-    uint64_t status = BUSY;
-    assert_true(tl_regfile_write(file, TB_FLUSH, 1));
-    for (uint32_t i = 0; i < 1000 && (status & BUSY); i++) {
+    tl_regfile *file = &smpm_on(machine)->pmu.file;
+    uint64_t status = SMPM_BUSY;
+    assert_true(tl_regfile_write(file, SMPM_TB_FLUSH, 1));
+    for (uint32_t i = 0; i < 1000 && (status & SMPM_BUSY); i++) {
         stand_at(machine, now += 1000);
-        assert_true(tl_regfile_read(file, TB_STATUS, &status));
+        assert_true(tl_regfile_read(file, SMPM_TB_STATUS, &status));
     }
     assert_int_equal(status, 0);
     return now;
 }
 
-static uint32_t vm_of(const tl_smpm *model) { return tl_smpm_block_of(model, TL_SMPM_ONLY_VM, TL_SMPM_NO_CTX); }
-
-static uint64_t value_in(const tl_smpm *model, uint32_t block, uint32_t index) {
-    static uint64_t copy[TL_SMPM_MAX_BLOCK_WORDS];
-    tl_smpm_block decoded;
-    tl_error err = {0};
-    uint32_t n_words;
-    const uint64_t *words = tl_smpm_block_words(model, block, &n_words);
-    assert_int_equal(tl_smpm_block_copy(words, n_words, 1, copy), TL_SMPM_COPIED);
-    if (tl_smpm_block_decode(copy, n_words, &decoded, &err) != TL_OK)
-        fail_msg("%s", err.text);
-    const tl_smpm_value value = tl_smpm_block_value(&decoded, TL_SMPM_CTR, index);
-    assert_int_equal(value.flags, 0);
-    return value.count;
-}
-
-// What the machine itself says of an event, over all units of its kind.
-static uint64_t truth_of(tl_machine *machine, const tl_event *event) {
-    tl_arena arena = {0};
-    tl_error err;
-    uint64_t sum = 0;
-    const bool is_hart = tl_smpm_event_kind(event) == TL_SMPM_UNIT_HART;
-    for (uint32_t hart = 0; hart < (is_hart ? machine->n_harts : 1); hart++) {
-        tl_sources sources;
-        assert_int_equal(tl_sources_resolve(event->sources, &machine->probe, hart, &arena, &sources, &err), TL_OK);
-        for (uint32_t i = 0; i < sources.n_cells; i++)
-            sum += machine->tally[sources.cells[i]];
-    }
-    tl_arena_done(&arena);
-    return sum;
+static uint64_t value_in(tl_machine *machine, uint32_t index) { // of the VM
+    const tl_smpm *model = smpm_on(machine)->model;
+    uint64_t count = 0;
+    assert_true(smpm_count(model, smpm_vm_block(model), index, &count));
+    return count;
 }
 
 // The harts of this test have nothing to do, but their clocks go on.
@@ -97,36 +66,6 @@ static bool is_clock(const tl_event *event) {
     for (size_t i = 0; i < TL_COUNT_OF(names); i++)
         is_one |= strcmp(event->name, names[i]) == 0;
     return is_one;
-}
-
-// Each of the three views holds what the machine counted: bits exactly, pulses for whole scales.
-static uint32_t compare(tl_machine *machine) {
-    tl_smpm_attached *a = attached_on(machine);
-    const uint32_t blocks[] = {0, 1, vm_of(a->model), tl_smpm_block_of(a->model, TL_SMPM_ONLY_VM, TL_SMPM_ONLY_CTX)};
-    uint32_t n = 0;
-    for (uint32_t t = 0; t < a->layout.n_types; t++)
-        for (uint32_t c = 0; c < a->config.ulc_ctrs; c++) {
-            const tl_smpm_unit_type *type = &a->layout.types[t];
-            const tl_smpm_ctr *ctr = &type->ctrs[c];
-            if (ctr->feed == TL_SMPM_FEED_NONE)
-                continue;
-            const bool is_pulse = ctr->feed == TL_SMPM_FEED_PULSE;
-            const tl_event *event = &tl_smpm_events[is_pulse ? type->multi[ctr->input] : type->bits[ctr->input]];
-            if (is_clock(event))
-                continue;
-            uint32_t n_ulcs = 0;
-            for (uint32_t u = 0; u < a->layout.n_ulcs; u++)
-                n_ulcs += a->layout.ulcs[u].type == t;
-            const uint64_t truth = truth_of(machine, event), scale = is_pulse ? 32 : 1;
-            for (size_t b = 0; b < TL_COUNT_OF(blocks); b++) {
-                const uint64_t counted = value_in(a->model, blocks[b], tl_smpm_ctr_index(&a->config, t, c)) * scale;
-                if (counted > truth || truth - counted > (is_pulse ? 31 * n_ulcs : 0))
-                    fail_msg("%s: block %u has %llu, the machine %llu", event->name, blocks[b], (unsigned long long)counted,
-                             (unsigned long long)truth);
-            }
-            n += truth != 0;
-        }
-    return n;
 }
 
 static void run_random(tl_machine *machine, uint32_t n_steps, uint64_t *now) {
@@ -140,15 +79,9 @@ static void run_random(tl_machine *machine, uint32_t n_steps, uint64_t *now) {
 
 // Commits of channels 0 and D follow the clock alone. Returns a cycle without a commit.
 static uint64_t let_device_commit(tl_machine *machine, uint64_t now) {
-    const tl_smpm *model = attached_on(machine)->model;
-    bool is_busy = true;
-    for (now += 200000; is_busy; now += is_busy ? 500 : 0) {
-        uint32_t n_words;
-        stand_at(machine, now);
-        is_busy = false;
-        for (uint32_t block = 0; block < 4; block++) // device, D, VM, context
-            is_busy |= tl_smpm_block_words(model, block, &n_words)[2] % 2;
-    }
+    stand_at(machine, now += 200000);
+    while (smpm_is_committing(machine))
+        stand_at(machine, now += 500);
     return now;
 }
 
@@ -161,7 +94,7 @@ static void check_views(tl_smpm_profile profile, const char *key, uint64_t value
         stand_at(machine, now += 500000);  // the taps tell the rest of what came at once
         now = take_snapshot(machine, now); // of VM and context
         now = let_device_commit(machine, now);
-        assert_true(compare(machine) > 40);
+        assert_true(smpm_compare(machine, is_clock) > 40);
     }
     tl_machine_free(machine);
 }
@@ -179,7 +112,7 @@ static void test_views_hold_what_the_machine_counted(void **state) {
 static void test_a_step_beyond_an_input_is_told_over_the_cycles_that_follow(void **state) {
     (void)state;
     tl_machine *machine = machine_with(TL_SMPM_SAFE, NULL, 0);
-    tl_smpm_attached *a = attached_on(machine);
+    tl_smpm_attached *a = smpm_on(machine);
     stand_at(machine, 10);
     machine->tally[TL_S_HART_CYC_TRAP] += 300000; // of hart 0, at once
     uint64_t now = 200000, index = UINT64_MAX;
@@ -189,23 +122,36 @@ static void test_a_step_beyond_an_input_is_told_over_the_cycles_that_follow(void
     assert_true(index != UINT64_MAX);
     stand_at(machine, now);
     now = take_snapshot(machine, now);
-    const uint64_t told = value_in(a->model, vm_of(a->model), (uint32_t)index);
+    const uint64_t told = value_in(machine, (uint32_t)index);
     assert_in_range(told, 199000, now); // one in each cycle
     stand_at(machine, now += 400000);
     (void)take_snapshot(machine, now);
-    assert_int_equal(value_in(a->model, vm_of(a->model), (uint32_t)index), 300000);
+    assert_int_equal(value_in(machine, (uint32_t)index), 300000);
+    tl_machine_free(machine);
+}
+
+static void test_a_multi_bit_input_tells_32_in_a_cycle(void **state) {
+    (void)state;
+    tl_machine *machine = machine_with(TL_SMPM_SAFE, NULL, 0);
+    stand_at(machine, 10);
+    for (uint32_t u = 0; u < machine->probe.n_units; u++)
+        if (strcmp(machine->probe.units[u].path, "l2.1") == 0)
+            machine->probe.units[u].tally[0] += 3200000; // 100,000 cycles at 32
+    uint64_t now = 200000;
+    stand_at(machine, now);
+    (void)take_snapshot(machine, now);
+    assert_int_equal(value_in(machine, 45 + 44), 100000); // input 0 of slices: l2.read
     tl_machine_free(machine);
 }
 
 static void test_clocks_of_harts_add_up_to_their_cycles(void **state) {
     (void)state;
     tl_machine *machine = machine_with(TL_SMPM_SAFE, NULL, 0);
-    tl_smpm_attached *a = attached_on(machine);
     for (uint64_t now = 1000; now <= 300000; now += 1000)
         stand_at(machine, now);
-    const uint64_t end = take_snapshot(machine, 300000), cycles = value_in(a->model, vm_of(a->model), 0);
-    assert_in_range(cycles, 2 * 300000, 2 * end);                // both harts
-    assert_int_equal(value_in(a->model, vm_of(a->model), 1), 0); // neither was idle before
+    const uint64_t end = take_snapshot(machine, 300000), cycles = value_in(machine, 0);
+    assert_in_range(cycles, 2 * 300000, 2 * end); // both harts
+    assert_int_equal(value_in(machine, 1), 0);    // neither was idle before
     tl_machine_free(machine);
 }
 
@@ -219,11 +165,15 @@ static void test_a_reset_begins_anew(void **state) {
     uint64_t before[4096];
     assert_true(machine->probe.n_cells <= TL_COUNT_OF(before));
     memcpy(before, machine->tally, machine->probe.n_cells * sizeof *before);
+    const uint64_t reset_cycle = now;
     run_random(machine, 100, &now);
     now = let_device_commit(machine, now + 500000);
+    uint32_t n_words;
+    const uint64_t t_commit = tl_smpm_block_words(smpm_on(machine)->model, 0, &n_words)[3];
+    assert_in_range(t_commit, now - reset_cycle - 100000, now - reset_cycle); // the model's clock begins anew, too
     for (uint32_t i = 0; i < machine->probe.n_cells; i++)
         machine->tally[i] -= before[i];
-    assert_true(compare(machine) > 20);
+    assert_true(smpm_compare(machine, is_clock) > 20);
     tl_machine_free(machine);
 }
 
@@ -249,6 +199,7 @@ static void test_a_channel_for_each_hart_needs_a_chip(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_views_hold_what_the_machine_counted),
     cmocka_unit_test(test_a_step_beyond_an_input_is_told_over_the_cycles_that_follow),
+    cmocka_unit_test(test_a_multi_bit_input_tells_32_in_a_cycle),
     cmocka_unit_test(test_clocks_of_harts_add_up_to_their_cycles),
     cmocka_unit_test(test_a_reset_begins_anew),
     cmocka_unit_test(test_a_machine_without_the_design_has_no_instance),

@@ -137,6 +137,22 @@ static void test_a_channel_for_each_hart_makes_caches_shared(void **state) {
     assert_int_equal(layout.ccus[3].id, 1);
 }
 
+static void test_harts_of_each_partition_of_a_chip_are_numbered_from_0(void **state) {
+    (void)state;
+    tl_smpm_chip chip = cloud4;
+    tl_smpm_config config = tl_smpm_config_default(TL_SMPM_SAFE);
+    tl_error err = {0};
+    chip.has_shared = false;
+    config.channels = TL_SMPM_PER_HART;
+    assert_int_equal(tl_smpm_layout_new(&config, &chip, &layout, &err), TL_OK);
+    assert_int_equal(layout.n_partitions, 8);
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_int_equal(layout.partitions[i].chip_partition, i / 2);
+        assert_int_equal(layout.partitions[i].first_hart, i % 2);
+        assert_int_equal(layout.partitions[i].channel, i + 1);
+    }
+}
+
 static void test_channels_of_partitions_may_be_in_any_order(void **state) {
     (void)state;
     tl_smpm_chip chip = cloud4;
@@ -177,6 +193,10 @@ static void test_inputs_and_counters_limit_what_a_unit_tells(void **state) {
     assert_int_equal(tl_smpm_layout_new(&config, &plain, &layout, &err), TL_OK);
     assert_int_equal(layout.types[0].n_bits, 45);
     assert_int_equal(layout.types[0].n_multi, 0);
+    config.ulc_ctrs = 44; // one less than there are signals
+    assert_int_equal(tl_smpm_layout_new(&config, &plain, &layout, &err), TL_OK);
+    assert_int_equal(layout.types[0].n_bits, 44);
+    assert_int_equal(layout.types[0].ctrs[44].feed, TL_SMPM_FEED_NONE);
     config.mb_inputs = 16;
     config.ulc_ctrs = 20;
     assert_int_equal(tl_smpm_layout_new(&config, &plain, &layout, &err), TL_OK);
@@ -199,6 +219,8 @@ static void test_fan_in_lets_units_of_a_type_share_rows(void **state) {
         assert_int_equal(layout.ulcs[i].first_residue_row, 6 * 7 + groups[i]);
     }
     assert_int_equal(layout.ccus[0].n_rows, 7 * 7);
+    assert_int_equal(tl_smpm_layout_new(&config, &cloud4, &layout, &err), TL_OK);
+    assert_int_equal(layout.ccus[4].n_rows, 33 * 7); // blocks of shared units never share: their filters will differ
 }
 
 // Cycles counted by hand from the clock rules: 4 partitions and the shared source at channel 0, 6
@@ -408,6 +430,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_shared_unit_has_filters_a_rest_a_switch_and_a_device_block),
     cmocka_unit_test(test_switch_traffic_has_no_block_where_it_is_not_counted),
     cmocka_unit_test(test_a_channel_for_each_hart_makes_caches_shared),
+    cmocka_unit_test(test_harts_of_each_partition_of_a_chip_are_numbered_from_0),
     cmocka_unit_test(test_channels_of_partitions_may_be_in_any_order),
     cmocka_unit_test(test_counters_have_bits_from_below_and_pulses_from_above),
     cmocka_unit_test(test_inputs_and_counters_limit_what_a_unit_tells),
