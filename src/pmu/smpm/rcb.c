@@ -42,7 +42,8 @@ void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu) {
         uint32_t depth = m->fifo_depth[channel][source], first = m->fifo_first[channel][source], n_kept = 0;
         for (uint32_t i = 0; i < fifo->n; i++) {
             uint32_t from = first + (fifo->head + i) % depth, to = first + (fifo->head + n_kept) % depth;
-            if ((m->entries[from].record.header >> 3 & 0xff) == m->layout.ccus[ccu].id)
+            bool has_arrived = m->entries[from].arrival <= m->core->now; // others cannot be reached
+            if (has_arrived && (m->entries[from].record.header >> 3 & 0xff) == m->layout.ccus[ccu].id)
                 continue;
             m->entries[to] = m->entries[from];
             if (m->entry_tenants)

@@ -301,7 +301,7 @@ uint64_t tl_smpm_tb_next(const tl_smpm *m);
 uint32_t tl_smpm_record_parity(const tl_smpm_record *record); // of all 256 bits
 bool tl_smpm_rcb_has_credit(const tl_smpm *m, uint32_t source, uint32_t dests);
 void tl_smpm_rcb_send(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, const uint64_t *tenants);
-void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu); // entries of one CCU, in every FIFO
+void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu); // entries of one CCU in every FIFO, but for those on their way
 void tl_smpm_routes_derive(tl_smpm *m);          // after a change of filters, routes or blocks
 
 //  ---- channel.c

@@ -30,11 +30,11 @@ static void test_literal_conserves_in_every_cycle(void **state) {
 }
 static void test_safe_attributes_every_event(void **state) {
     (void)state;
-    check(TL_SMPM_SAFE, 0, 0, 2000, 3, false);
+    check(TL_SMPM_SAFE, 0, 0, 1000, 3, false);
 }
 static void test_literal_attributes_every_event(void **state) {
     (void)state;
-    check(TL_SMPM_LITERAL, 0, 0, 2000, 4, false);
+    check(TL_SMPM_LITERAL, 0, 0, 1000, 4, false);
 }
 static void test_safe_attributes_late_events_of_shared_units(void **state) {
     (void)state;
@@ -50,6 +50,14 @@ static void test_stalls_and_refused_adds_lose_nothing(void **state) {
     check(TL_SMPM_LITERAL, 0, 20, 600, 8, false);
 }
 
+static void test_v10_random_switches_of_four_partitions(void **state) {
+    (void)state;
+    const char *asked = getenv("TL_SMPM_SWITCHES"); // the slow suite asks for a million
+    uint64_t n = asked ? strtoull(asked, NULL, 10) : 4000;
+    check(TL_SMPM_SAFE, 0, 0, n / 2, 9, false);
+    check(TL_SMPM_LITERAL, 0, 0, n / 2, 10, false);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_safe_conserves_in_every_cycle),
     cmocka_unit_test(test_literal_conserves_in_every_cycle),
@@ -58,5 +66,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_safe_attributes_late_events_of_shared_units),
     cmocka_unit_test(test_literal_leaves_events_of_shared_units_unassigned),
     cmocka_unit_test(test_stalls_and_refused_adds_lose_nothing),
+    cmocka_unit_test(test_v10_random_switches_of_four_partitions),
 };
 TL_TEST_MAIN(tests)

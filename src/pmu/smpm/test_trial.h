@@ -428,6 +428,7 @@ static inline void trial_open(trial *t, tl_smpm_profile profile, uint64_t seed, 
     r->seed = seed;
     r->user = t;
     r->inputs = trial_inputs;
+    uint32_t depth = r->config.rcb_depth; // a test may ask for another
     r->config = rig_config(profile, TRIAL_N, 6, 40, 1);
     r->config.mb_inputs = TRIAL_MULTI;
     r->config.mb_max = 4;
@@ -435,7 +436,7 @@ static inline void trial_open(trial *t, tl_smpm_profile profile, uint64_t seed, 
     r->config.ccu_ulcs = 20;
     r->config.tb_period = t->n_shared ? 8000 : 1500;
     r->config.shared_slot = 0;
-    r->config.rcb_depth = 8;
+    r->config.rcb_depth = depth ? depth : 8;
     r->config.rcb_shared_depth = 120;
     r->config.manager_cycles = 2;
     r->config.save_cycles = r->config.load_cycles = 3;
@@ -516,7 +517,7 @@ static inline void trial_settle(trial *t) {
         memmove(t->comes[p], &t->comes[p][1], sizeof t->comes[p] - sizeof t->comes[p][0]);
         t->n_coming[p]--;
         t->since[p] = tl_smpm_now(m);
-        t->wake[p] = tl_smpm_now(m) + (below(&t->random, 30) == 0 ? 3 * t->r.config.tb_period : below(&t->random, 150));
+        t->wake[p] = tl_smpm_now(m) + (t->n_switches % 29 == 0 ? 3 * t->r.config.tb_period : below(&t->random, 150));
         t->last_commit[p] = tl_smpm_now(m);
         if (came == UINT32_MAX) {
             check_tenant(t, t->runs[p]);
