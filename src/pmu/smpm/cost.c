@@ -88,7 +88,7 @@ tl_smpm_storage tl_smpm_storage_of_group(const tl_smpm_config *config) {
     return s;
 }
 
-// Bits of a block: the header, so many parts of K values, in SAFE the bitmap of what is unavailable.
+// Bits of a block: header, so many parts of K values, in SAFE the bitmap of what is unavailable.
 static uint64_t block_bits(uint64_t n_metrics, uint64_t n_parts, bool has_bitmap) {
     return TL_SMPM_BLOCK_HEADER_BYTES * 8 + n_parts * n_metrics * 64 + (has_bitmap ? (n_metrics + 63) / 64 * 64 : 0);
 }

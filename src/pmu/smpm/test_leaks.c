@@ -98,8 +98,8 @@ static void open_pair(pair *p, tl_smpm_profile profile, uint32_t program_b) {
 
 enum { STEP_CYCLES = 20000, N_STEPS = 15 };
 
-// A switches and takes snapshots on a schedule of its own. Activity 0: B does nothing. 1: B switches
-// with A. 2: B switches and takes snapshots at random.
+// A switches and takes snapshots on a schedule of its own. Activity 0: B does nothing. 1: B
+// switches with A. 2: B switches and takes snapshots at random.
 static void run_pair(pair *p, tl_smpm_profile profile, uint32_t program_b, uint32_t activity_b) {
     uint64_t random = 5;
     open_pair(p, profile, program_b);

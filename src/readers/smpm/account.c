@@ -15,7 +15,7 @@
 extern const tl_account_type tl_account_smpm;
 enum { N_OTHERS = TL_SMPM_N_WAYS - 1, LOAD_RATE = 10000, LOAD_EPOCHS = 2, N_COMPONENTS = 7, N_BLOCKS = 2, CURVE_COLUMNS = N_OTHERS + 1 };
 
-// A description needs nothing: the hardware follows from its keys and from the units of the machine.
+// A description needs nothing: the hardware follows from its keys and from the machine's units.
 static void complete(tl_config *config) { (void)config; }
 
 static tl_smpm_config config_of(const tl_machine *machine) {
