@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Arbiter [P 67]: one 64-bit add to memory a cycle. TDM gives channel c the cycles t with
-// t mod (n + 2) == c; round robin serves channels that have work. A commit adds each index to the VM
-// block, then to the context block; the accumulator is reset when memory has taken the second add.
+// Arbiter [P 67]: one 64-bit add to memory a cycle. TDM gives channel c the cycles t with t mod (n
+// + 2) == c; round robin serves channels that have work. A commit adds each index to the VM block,
+// then to the context block; the accumulator is reset when memory has taken the second add.
 //
-// Under TDM the cycle of every add is known when a commit begins. The fast model therefore adds many
-// at once, at the end of the commit or when somebody wants to look.
+// Under TDM the cycle of every add is known when a commit begins. The fast model therefore adds
+// many at once, at the end of the commit or when somebody wants to look.
 #include <endian.h>
 
 #include "pmu/smpm/state.h"

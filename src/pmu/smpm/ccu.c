@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Counter collection unit: adds frames to the active bank, swaps banks at a trigger, and drains the
-// idle one, a row a cycle [P 58-62]. A flush ends with an EMPTY record behind the data, on the same
-// way.
+// Counter collection unit: adds frames to the active bank, swaps banks at a trigger, and drains
+// the idle one, a row a cycle [P 58-62]. A flush ends with an EMPTY record behind the data, on the
+// same way.
 //
-// A flush of the shared CCUs serves one partition in SAFE. Its drain sends the rows of that partition
-// only and adds all other rows back to the active bank. Other tenants and the device therefore see
-// nothing of it, neither as records nor as time.
+// A flush of the shared CCUs serves one partition in SAFE. Its drain sends the rows of that
+// partition only and adds all other rows back to the active bank. Other tenants and the device
+// therefore see nothing of it, neither as records nor as time.
 #include <assert.h>
 #include <string.h>
 

@@ -26,7 +26,8 @@ static uint64_t snap_after(const tl_smpm *m, const tl_smpm_window *w, uint64_t c
 static bool reads_all(const tl_smpm *m, uint32_t ccu) {
     const tl_smpm_collector *c = &m->core->ccus[ccu];
     uint32_t partition = m->layout.ccus[ccu].partition;
-    return !m->is_lazy || m->visits_all >> ccu & 1 || c->reg_at != TL_SMPM_NEVER || (c->is_draining && (c->wants_plain || c->wants_flush)) ||
+    return !m->is_lazy || m->visits_all >> ccu & 1 || c->reg_at != TL_SMPM_NEVER ||
+           (c->is_draining && (c->wants_plain || c->wants_flush)) ||
            (partition != TL_SMPM_SHARED && m->core->managers[partition].step == TL_SMPM_SNAPSHOT);
 }
 

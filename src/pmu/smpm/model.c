@@ -40,7 +40,8 @@ static tl_smpm_shape shape_of(const tl_smpm *m, uint32_t block) {
     return shape;
 }
 
-// `channel`: the one that points to the block; 0 also for a tenant's block that no channel points to.
+// `channel`: the one that points to the block; 0 also for a tenant's block that no channel points
+// to.
 static void mark_available(tl_smpm *m, uint32_t block, uint32_t channel) {
     const tl_smpm_slot *slot = &m->slots[block];
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {

@@ -26,8 +26,8 @@ typedef struct tl_smpm tl_smpm;
 
 // ---- host ----
 
-// What the inputs of one ULC tell in one cycle. Filters are applied by the host: a filtered ULC hears
-// only the events of its filter (tl_smpm_filter_of).
+// What the inputs of one ULC tell in one cycle. Filters are applied by the host: a filtered ULC
+// hears only the events of its filter (tl_smpm_filter_of).
 typedef struct tl_smpm_inputs {
     uint64_t bits;                    // bit i: one-bit signal i of the unit type
     uint8_t multi[TL_SMPM_MAX_MULTI]; // units of each multi-bit input, at most mb_max
@@ -114,8 +114,8 @@ typedef struct tl_smpm_test {
     void *ctx;
     uint32_t (*fault)(void *ctx, tl_smpm_fault kind, uint32_t index, uint64_t cycle); // NULL: none
     uint32_t mutations;                                                               // set of 1u << tl_smpm_mutation
-    // Provenance: the set of tenants (bit numbers) whose events an input carries in a cycle. With it
-    // every count keeps the set of tenants that contributed. Reference only; NULL: none kept.
+    // Provenance: the set of tenants (bit numbers) whose events an input carries in a cycle. With
+    // it every count keeps the set of tenants that contributed. Reference only; NULL: none kept.
     uint64_t (*tenants)(void *ctx, uint32_t ulc, uint64_t cycle);
     uint64_t (*owners)(void *ctx, uint32_t vm, uint32_t ctx_id); // tenants that a block may hold
 } tl_smpm_test;
@@ -132,8 +132,8 @@ typedef struct tl_smpm_plan {
     tl_smpm_test test; // all zero outside tests
 } tl_smpm_plan;
 
-// Cycle 0, everything disabled, blocks of device (VM0) and channel D formatted. Memory is of the arena.
-// TL_EINVAL: configuration and layout contradict each other, in one sentence.
+// Cycle 0, everything disabled, blocks of device (VM0) and channel D formatted. Memory is of the
+// arena. TL_EINVAL: configuration and layout contradict each other, in one sentence.
 TL_MUST_CHECK tl_status tl_smpm_new(const tl_smpm_plan *plan, tl_arena *arena, tl_smpm **ret_model, tl_error *err);
 // All that changes, as one run of bytes without pointers. A checkpoint is a copy; restoring it into
 // a model of the same plan continues identically (F-23).
@@ -161,22 +161,25 @@ TL_MUST_CHECK tl_status tl_smpm_vm_free(tl_smpm *model, uint32_t vm, tl_error *e
 // TL_SMPM_SHARED (vm and ctx unused) it enables the shared units. ctx TL_SMPM_NO_CTX: the VM runs,
 // none of its contexts does. TL_EINVAL: it is enabled already, or no such block.
 TL_MUST_CHECK tl_status tl_smpm_start(tl_smpm *model, uint32_t partition, uint32_t vm, uint32_t ctx, tl_error *err);
-// The harts of the partition are halted and drained (CS1). CS2 follows in this cycle. vm TL_SMPM_NO_VM: the
-// partition stays disabled. During a switch the request is queued (F-09). TL_EINVAL: no such block, or the queue is full.
+// The harts of the partition are halted and drained (CS1). CS2 follows in this cycle. vm
+// TL_SMPM_NO_VM: the partition stays disabled. During a switch the request is queued (F-09).
+// TL_EINVAL: no such block, or the queue is full.
 TL_MUST_CHECK tl_status tl_smpm_switch_to(tl_smpm *model, uint32_t partition, uint32_t vm, uint32_t ctx, tl_error *err);
-// Trigger, flush and commit without a pause. All events before the request are included, because the
-// trigger waits for one window and one frame. false: refused by the rate limit or a switch; nothing happens.
+// Trigger, flush and commit without a pause. All events before the request are included, because
+// the trigger waits for one window and one frame. false: refused by the rate limit or a switch;
+// nothing happens.
 bool tl_smpm_snapshot(tl_smpm *model, uint32_t partition);
 // REG: software triggers one CCU. The pulse comes one window and one frame later, too.
 void tl_smpm_trigger(tl_smpm *model, uint32_t ccu);
-// Filter of a shared unit's ULC. Its CCU must be disabled. TL_EINVAL: two filters of one unit would count the same event.
+// Filter of a shared unit's ULC. Its CCU must be disabled. TL_EINVAL: two filters of one unit
+// would count the same event.
 TL_MUST_CHECK tl_status tl_smpm_filter_set(tl_smpm *model, uint32_t ulc, const tl_smpm_filter *filter, const tl_smpm_route *route,
                                            tl_error *err);
 // Bit i: counter i is not added in the CCU [P 60]. The CCU must be disabled.
 TL_MUST_CHECK tl_status tl_smpm_mask_set(tl_smpm *model, uint32_t ulc, uint64_t mask, tl_error *err);
 
-// The ULC of a shared unit that counts an event with this tag and engine: the most specific filter, else the
-// unit's REST; UINT32_MAX: none.
+// The ULC of a shared unit that counts an event with this tag and engine: the most specific
+// filter, else the unit's REST; UINT32_MAX: none.
 uint32_t tl_smpm_filter_of(const tl_smpm *model, uint32_t unit, uint32_t vm, uint32_t ctx, uint32_t engine);
 
 // ---- state ----
@@ -200,8 +203,8 @@ typedef struct tl_smpm_switched {
 void tl_smpm_switched_get(const tl_smpm *model, uint32_t partition, tl_smpm_switched *ret_switched);
 bool tl_smpm_is_enabled(const tl_smpm *model, uint32_t partition);
 
-// Blocks by number: 0 is VM0, 1 is channel D's, others by tl_smpm_block_of. Words are borrowed, in the layout
-// of block.h, and change only in tl_smpm_run and in commands.
+// Blocks by number: 0 is VM0, 1 is channel D's, others by tl_smpm_block_of. Words are borrowed, in
+// the layout of block.h, and change only in tl_smpm_run and in commands.
 uint32_t tl_smpm_block_of(const tl_smpm *model, uint32_t vm, uint32_t ctx); // TL_SMPM_NO_CTX: the VM's; TL_SMPM_NO_BLOCK_ID: none
 const uint64_t *tl_smpm_block_words(const tl_smpm *model, uint32_t block, uint32_t *ret_n_words);
 
@@ -211,8 +214,9 @@ typedef struct tl_smpm_counters { // since cycle 0
 } tl_smpm_counters;
 void tl_smpm_counters_get(const tl_smpm *model, tl_smpm_counters *ret_counters);
 
-// Units on their way (I8): everything sent or counted that no block holds yet, as exact sums of counter
-// `ctr` (or residues of multi-bit input `ctr - TL_SMPM_MAX_CTRS`) of a ULC's type. Reference only.
+// Units on their way (I8): everything sent or counted that no block holds yet, as exact sums of
+// counter `ctr` (or residues of multi-bit input `ctr - TL_SMPM_MAX_CTRS`) of a ULC's type.
+// Reference only.
 uint64_t tl_smpm_in_flight(const tl_smpm *model, uint32_t type, uint32_t ctr);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The serial line between a ULC and its CCU, bit by bit: START, payload, END. Lane j of data cycle k
-// carries bit k * L + j of the payload: counters, in a final frame residues, OVF, FINAL, parity. A
-// bit is sent least significant first; pad lanes are 0.
+// The serial line between a ULC and its CCU, bit by bit: START, payload, END. Lane j of data cycle
+// k carries bit k * L + j of the payload: counters, in a final frame residues, OVF, FINAL, parity.
+// A bit is sent least significant first; pad lanes are 0.
 #include "pmu/smpm/state.h"
 
 void tl_smpm_bits_put(tl_smpm_bitset *set, uint32_t at, uint32_t n, uint64_t value) {

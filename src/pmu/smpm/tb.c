@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Trigger blocks [P 61, 71-74]: the periodic pulse, flushes and their acknowledgements, and the
 // flushes of the shared CCUs that partitions ask for at a switch. SAFE serves partition p only at
-// cycles t with t mod shared_slot == 0 and (t / shared_slot) mod n == p. A switch then takes as long
-// whatever others do.
+// cycles t with t mod shared_slot == 0 and (t / shared_slot) mod n == p. A switch then takes as
+// long whatever others do.
 #include "pmu/smpm/state.h"
 
 static void pulse(tl_smpm *m, uint32_t ccu) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Nothing is lost, nothing counts twice, nothing reaches a stranger: V10 and invariants I0 to I8 and
-// I12 at random switches, in both profiles, with and without shared units, with a network, a memory
-// and a manager that stall.
+// Nothing is lost, nothing counts twice, nothing reaches a stranger: V10 and invariants I0 to I8
+// and I12 at random switches, in both profiles, with and without shared units, with a network, a
+// memory and a manager that stall.
 #include "pmu/smpm/test_trial.h"
 
 static void check(tl_smpm_profile profile, uint32_t n_shared, uint32_t stall_percent, uint64_t n_switches, uint64_t seed, bool each_cycle) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The fast model against the reference on random configurations, layouts and commands: every frame,
-// record, commit and block is the same, with the same cycle stamps. The fast model reads totals only
-// in the cycles that tl_smpm_next has named.
+// The fast model against the reference on random configurations, layouts and commands: every
+// frame, record, commit and block is the same, with the same cycle stamps. The fast model reads
+// totals only in the cycles that tl_smpm_next has named.
 #include <stdio.h>
 
 #include "pmu/smpm/test_rig.h"

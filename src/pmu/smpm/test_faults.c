@@ -142,7 +142,8 @@ static void test_f05_a_mute_ccu_makes_the_block_lossy_and_the_next_context_clean
     rig_close(&s.r);
 }
 
-// The network takes longer than two timeouts, so records of the outgoing context arrive in the next.
+// The network takes longer than two timeouts, so records of the outgoing context arrive in the
+// next.
 static uint64_t late_units(uint32_t mutations, uint64_t *ret_stale) {
     setting s = {0};
     tl_smpm_config c = rig_config(TL_SMPM_SAFE, 1, 6, 50, 1);
@@ -272,7 +273,8 @@ static void test_retired_keeps_what_destroyed_vms_counted(void **state) {
 
 //  ---- F-11, F-12
 
-// Frame START in cycle 50, six data bits, OVF, FINAL, parity, END in 60. Each bit of it is flipped once.
+// Frame START in cycle 50, six data bits, OVF, FINAL, parity, END in 60. Each bit of it is flipped
+// once.
 static void test_f11_a_broken_frame_is_dropped_whole(void **state) {
     (void)state;
     for (uint64_t cycle = 50; cycle <= 60; cycle++)

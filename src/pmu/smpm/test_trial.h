@@ -56,7 +56,7 @@ typedef struct trial {
     uint32_t n_partitions, n_units, n_shared; // n_shared: filters of the shared unit; 0: no shared unit
     uint64_t random;
     uint32_t stall_percent;
-    bool is_each_cycle_checked, has_overflow; // overflow: windows are longer than the counters allow
+    bool is_each_cycle_checked, has_no_provenance;
     truth truths[RIG_MAX_ULCS];
     uint64_t sums[TRIAL_MAX_TENANTS][TRIAL_K];        // units of partitions: counts, then units of multi-bit inputs
     uint64_t fixed[TRIAL_MAX_TENANTS][TRIAL_K];       // shared unit
@@ -96,7 +96,8 @@ static inline uint32_t ctx_id(uint32_t tenant) {
 
 static inline bool is_shared_ulc(const trial *t, uint32_t ulc) { return t->r.layout.ulcs[ulc].partition == TL_SMPM_SHARED; }
 
-// Tag of the shared unit's events in a cycle: a tenant, TRIAL_NOBODY, or TRIAL_NOBODY + 1 for traffic of a switch.
+// Tag of the shared unit's events in a cycle: a tenant, TRIAL_NOBODY, or TRIAL_NOBODY + 1 for
+// traffic of a switch.
 static inline uint32_t tag_of(const trial *t, uint64_t cycle) {
     uint64_t x = mix(t->r.seed * 7 ^ cycle >> 3);
     return x % 8 == 0 ? TRIAL_NOBODY : x % 8 == 1 ? TRIAL_NOBODY + 1 : (uint32_t)(x >> 8) % (t->n_partitions * TRIAL_TENANTS);
@@ -180,11 +181,12 @@ static inline bool line_of(const trial *t, uint32_t p, uint64_t cycle) { // what
     if (s.at[2] == 0 || cycle <= s.at[2])
         return !t->has_left[p];
     if (s.at[12] && cycle > s.at[12])
-        return !t->has_left[p] && !(t->n_coming[p] && t->comes[p][0] == UINT32_MAX);
+        return !t->has_left[p] && !(t->n_coming[p] && t->comes[p][0] == UINT32_MAX && s.step != TL_SMPM_SNAPSHOT);
     return t->profile == TL_SMPM_LITERAL && t->r.model->core->ccus[p].line && (s.at[4] == 0 || cycle <= s.at[4] + 1 || s.at[9] == 0);
 }
 
-// Shared units are flushed before their tenant's block comes to rest: all that left a ULC before CS5b.
+// Shared units are flushed before their tenant's block comes to rest: all that left a ULC before
+// CS5b.
 static inline void note_needed(trial *t, uint64_t cycle) {
     uint64_t back = t->r.config.ulc_period + tl_smpm_frame_cycles(&t->r.config, false);
     for (uint32_t p = 0; p < t->n_partitions; p++) {
@@ -377,7 +379,8 @@ static inline void check_end(trial *t) { // everything has come to rest
 
 //  ---- the run
 
-// A shared unit: filters of the first tenants, the rest, the traffic of switches; and the whole device.
+// A shared unit: filters of the first tenants, the rest, the traffic of switches; and the whole
+// device.
 static inline void add_shared_unit(trial *t) {
     tl_smpm_layout *l = &t->r.layout;
     uint32_t n_rows = tl_smpm_ctr_rows(&t->r.config), n_residue_rows = tl_smpm_residue_rows(&t->r.config), n = t->n_shared + 3;
@@ -451,6 +454,8 @@ static inline void trial_open(trial *t, tl_smpm_profile profile, uint64_t seed, 
     r->plan.n_blocks = TRIAL_MAX_TENANTS;
     r->plan.observer = (tl_smpm_observer){.ctx = t, .commit = see_commit};
     r->plan.test = (tl_smpm_test){.ctx = t, .mutations = mutations, .tenants = trial_tenants, .owners = trial_owners};
+    if (t->has_no_provenance)
+        r->plan.test.tenants = NULL;
     if (t->stall_percent)
         r->plan.test.fault = trial_fault;
     rig_open(r);

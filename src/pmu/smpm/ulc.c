@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Unit-level counter, cycle by cycle: counts, snapshots, the frame that leaves. The event of a
-// snapshot's cycle belongs to the new window, so no cycle is blind [P 57]. After the enable line has
-// fallen one final frame leaves; the event of its cycle belongs to nobody.
+// snapshot's cycle belongs to the new window, so no cycle is blind [P 57]. After the enable line
+// has fallen one final frame leaves; the event of its cycle belongs to nobody.
 #include <string.h>
 
 #include "pmu/smpm/state.h"
 
-// Rolling: the last counter is captured so many cycles after the snapshot. Its first window would be
-// longer than T by that, and could overflow, if the first snapshot did not come earlier.
+// Rolling: the last counter is captured so many cycles after the snapshot. Its first window would
+// be longer than T by that, and could overflow, if the first snapshot did not come earlier.
 uint32_t tl_smpm_ulc_phase(const tl_smpm *m, uint32_t ulc) {
     uint32_t early = m->is_rolling ? (m->config.ulc_ctrs - 1) * m->config.ulc_bits / m->config.ulc_lanes : 0;
     return early + m->layout.ulcs[ulc].line * ((m->config.ulc_period - early) / m->config.ccu_ulcs);
