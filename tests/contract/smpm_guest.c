@@ -26,8 +26,8 @@ static tl_machine *run(const char *name, tl_smpm_profile profile, char *program,
     const tl_os_limits limits = {.until_cycle = UINT64_MAX, .until_instret = UINT64_MAX, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
     const fast_engine *engine = engine_named("mixed") ? engine_named("mixed") : engine_named("interp");
     tl_config config;
-    tl_machine *machine;
-    tl_os *os;
+    tl_machine *machine = NULL;
+    tl_os *os = NULL;
     tl_os_report report = {0};
     tl_error err = {0};
     if (tl_description_open(name, &config, &err) != TL_OK)

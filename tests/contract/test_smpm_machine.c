@@ -19,7 +19,7 @@ static uint64_t draw(uint64_t n) {
 static tl_machine *machine_with(tl_smpm_profile profile, const char *key, uint64_t value) {
     tl_config config;
     tl_error err;
-    tl_machine *machine;
+    tl_machine *machine = NULL;
     tl_config_default(&config);
     config.n_harts = 2;
     config.l2_slices = 2;
