@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Blocks as words; block.h has the layout. Words that two sides touch are read and written by atomic
-// accesses of 64 bits, the unit in which the arbiter adds.
+// Blocks as words; block.h has the layout. Words that two sides touch are read and written by
+// atomic accesses of 64 bits, the unit in which the arbiter adds.
 #include "pmu/smpm/block.h"
 
 #include <assert.h>

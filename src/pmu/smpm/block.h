@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory blocks of the secure multi-client design: layout, writer, coherent copy, values, differences.
+// Memory blocks of the secure multi-client design: layout, writer, coherent copy, values,
+// differences.
 //
 // A block is an array of 64-bit little-endian words in device memory. Its header has 8 words:
 //
@@ -12,10 +13,11 @@
 //   word 6   late: sum of the LATE part, modulo 2^64
 //   word 7   bits 0..31 set of parts that follow ctr[n]; 32..63 birth: low half of gen when formatted
 //
-// ctr[n] follows, and then each part of the set in the order of its bit. A part has n words; the bitmap
-// UNAVAILABLE has one bit per metric. A block of profile LITERAL has no parts. Sources: specification
-// section 10 with corrections K1 (a block that does not run keeps ctr; LATE takes such units), K5 (the
-// device block fits a latch of 4 KiB), K20 (parts of the VM0 block, UNAVAILABLE per metric).
+// ctr[n] follows, and then each part of the set in the order of its bit. A part has n words; the
+// bitmap UNAVAILABLE has one bit per metric. A block of profile LITERAL has no parts. Sources:
+// specification section 10 with corrections K1 (a block that does not run keeps ctr; LATE takes
+// such units), K5 (the device block fits a latch of 4 KiB), K20 (parts of the VM0 block,
+// UNAVAILABLE per metric).
 //
 // Counts wrap modulo 2^64 by definition. No function yields a value without its flags.
 #ifndef TL_PMU_SMPM_BLOCK_H
@@ -69,7 +71,8 @@ typedef struct tl_smpm_shape {
 
 // Parts that profile SAFE gives a kind. LITERAL gives none.
 uint32_t tl_smpm_safe_parts(tl_smpm_kind kind);
-// TL_EINVAL: n is out of range, parts do not belong to the kind, or a device block exceeds the latch.
+// TL_EINVAL: n is out of range, parts do not belong to the kind, or a device block exceeds the
+// latch.
 TL_MUST_CHECK tl_status tl_smpm_shape_check(const tl_smpm_shape *shape, tl_error *err);
 
 // Words of a block, and the first word of a part. 0: the part is not in the set.
@@ -79,7 +82,8 @@ uint32_t tl_smpm_block_part_at(uint32_t n, uint32_t parts, tl_smpm_part part);
 //  ---- writer: the device. One writer per block; `words` are in device memory.
 
 // Zeroes all words and writes the header. A block that had a gen keeps counting it, so that old
-// handles see a new one (F-15). All metrics are UNAVAILABLE if the set has BITMAP, else the block is.
+// handles see a new one (F-15). All metrics are UNAVAILABLE if the set has BITMAP, else the block
+// is.
 void tl_smpm_block_format(uint64_t *words, const tl_smpm_shape *shape);
 // Zeroes the memory of a block, header included, but for gen.
 void tl_smpm_block_erase(uint64_t *words, uint32_t n_words);
@@ -128,8 +132,8 @@ typedef struct tl_smpm_value {
 } tl_smpm_value;
 
 tl_smpm_value tl_smpm_block_value(const tl_smpm_block *block, tl_smpm_part part, uint32_t index); // any index
-// after - before modulo 2^64, with the flags of both. UNAVAILABLE unless both are copies of the same
-// block: same kind, vm, ctx, n, parts and birth, and neither gen nor t_active decreased.
+// after - before modulo 2^64, with the flags of both. UNAVAILABLE unless both are copies of the
+// same block: same kind, vm, ctx, n, parts and birth, and neither gen nor t_active decreased.
 tl_smpm_value tl_smpm_block_since(const tl_smpm_block *before, const tl_smpm_block *after, tl_smpm_part part, uint32_t index);
 
 //  ---- directory of metrics: a read-only page beside the blocks

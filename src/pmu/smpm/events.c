@@ -5,8 +5,8 @@
 // its counter counts pulses, each of which stands for mb_max units. Numbers are interface: a new
 // signal gets the next free number.
 //
-// Unit `chip` stands for the units that the partitions of a chip share: chip.noc_busy is signal busy
-// of the interconnect root.
+// Unit `chip` stands for the units that the partitions of a chip share: chip.noc_busy is signal
+// busy of the interconnect root.
 //
 // A machine adds a wait of n cycles at once. The tap of the unit presents it over the cycles that
 // follow, so that no signal exceeds its step, and no unit is lost.
@@ -157,3 +157,9 @@ const tl_event tl_smpm_events[] = {
 };
 
 const uint32_t tl_smpm_n_events = TL_COUNT_OF(tl_smpm_events);
+
+#define SELECTORS "Nothing is selected; a number says kind of unit from bit 8 up, multi-bit input in bit 7, signal in bits 6:0."
+
+static const tl_pmu_preset safe = {.name = "safe", .title = "Tenants kept apart", .events = tl_smpm_events, .n_events = TL_COUNT_OF(tl_smpm_events), .selectors = SELECTORS};
+static const tl_pmu_preset literal = {.name = "literal", .title = "As the patent states it", .events = tl_smpm_events, .n_events = TL_COUNT_OF(tl_smpm_events), .selectors = SELECTORS};
+const tl_pmu_preset *const tl_smpm_presets[] = {&safe, &literal, NULL};

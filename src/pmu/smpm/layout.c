@@ -401,7 +401,7 @@ static tl_status check_epochs(const tl_smpm_config *config, const tl_smpm_layout
             return REFUSE(tb_period, "a counter of %u bits that %u unit%s feed%s overflows; set it to at most %llu, or raise smpm.ccu_bits",
                           config->ccu_bits, (unsigned)fanin, fanin == 1 ? "" : "s", fanin == 1 ? "s" : "",
                           (unsigned long long)(rest < most ? (most - rest) / fanin : 0));
-        if (config->ccu_thr != 0 && rest + config->ccu_thr > most)
+        if (rest + config->ccu_thr > most)
             return REFUSE(ccu_thr, "a counter of %u bits overflows before it is sent; set it to at most %llu", config->ccu_bits,
                           (unsigned long long)(rest < most ? most - rest : 0));
     }
