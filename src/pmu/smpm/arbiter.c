@@ -179,12 +179,64 @@ void tl_smpm_arbiter_plan(tl_smpm *m, uint32_t channel) {
     c->busy_end = first_slot(m, channel, c->busy_begin) + (uint64_t)(n_adds(m, channel) - 1) * m->n_channels;
 }
 
+static uint64_t *part_of(const tl_smpm *m, uint32_t block, tl_smpm_part part) { // NULL: no such part
+    if (block == TL_SMPM_NO_BLOCK_ID)
+        return NULL;
+    uint64_t *words = tl_smpm_words_of(m, block);
+    uint32_t at = tl_smpm_block_part_at(m->n_metrics, (uint32_t)le64toh(words[TL_SMPM_HEADER_WORDS - 1]), part);
+    return at ? &words[at] : NULL;
+}
+
+// Adds adds_done to end - 1 of a tenant's commit. The same as add_of_commit, one after the other.
+static void add_pairs(tl_smpm *m, uint32_t channel, uint32_t end) {
+    tl_smpm_channel *c = &m->core->channels[channel];
+    uint64_t *accs = &m->accs[m->acc_first[channel]], *vm = part_of(m, c->vm_block, TL_SMPM_CTR);
+    uint64_t *ctx = c->ctx_block != TL_SMPM_NO_BLOCK_ID ? part_of(m, c->ctx_block, TL_SMPM_CTR) : part_of(m, c->vm_block, TL_SMPM_NOCTX);
+    for (uint32_t k = c->adds_done; k < end; k++) {
+        uint32_t index = k / 2;
+        if (k % 2 == 0 && vm)
+            add_word(&vm[index], accs[index]);
+        if (k % 2 == 0)
+            continue;
+        if (ctx)
+            add_word(&ctx[index], accs[index]);
+        accs[index] = 0;
+    }
+}
+
+static void add_parts(tl_smpm *m, uint32_t channel, uint32_t end) { // of channel 0 or D
+    static const tl_smpm_part parts[TL_SMPM_N_CH0_PARTS] = {TL_SMPM_CTR, TL_SMPM_UNASSIGNED, TL_SMPM_SWITCH};
+    tl_smpm_channel *c = &m->core->channels[channel];
+    uint64_t *accs = &m->accs[m->acc_first[channel]];
+    for (uint32_t part = c->adds_done / m->n_metrics, k = c->adds_done; k < end; part++) {
+        uint64_t *words = part_of(m, c->vm_block, parts[part]);
+        uint32_t first = part * m->n_metrics, last = first + m->n_metrics < end ? first + m->n_metrics : end;
+        for (; k < last; k++) {
+            add_word(&words[k - first], accs[k]);
+            accs[k] = 0;
+        }
+    }
+}
+
 void tl_smpm_arbiter_catch_up(tl_smpm *m, uint32_t channel, uint64_t until) {
     tl_smpm_channel *c = &m->core->channels[channel];
-    while (has_work(m, channel)) {
-        uint64_t cycle = first_slot(m, channel, c->busy_begin) + (uint64_t)c->adds_done * m->n_channels;
-        if (cycle >= until)
-            return;
-        add(m, channel, cycle);
+    if (!has_work(m, channel))
+        return;
+    uint64_t first = first_slot(m, channel, c->busy_begin), n = n_adds(m, channel);
+    if (until <= first)
+        return;
+    uint32_t end = (uint32_t)tl_lesser(n, (until - first - 1) / m->n_channels + 1);
+    if (c->has_fixed) {
+        while (c->has_fixed && c->adds_done < end)
+            add(m, channel, first + (uint64_t)c->adds_done * m->n_channels);
+        return;
     }
+    if (channel == 0 || channel == m->channel_d)
+        add_parts(m, channel, end);
+    else
+        add_pairs(m, channel, end);
+    m->core->counters.adds += end - c->adds_done;
+    c->adds_done = end;
+    if (end == n)
+        end_commit(m, channel, first + (n - 1) * m->n_channels);
 }

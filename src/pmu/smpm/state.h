@@ -313,7 +313,9 @@ void tl_smpm_channel_point(tl_smpm *m, uint32_t channel, uint32_t vm, uint32_t c
 void tl_smpm_arbiter_step(tl_smpm *m);                                       // reference: one add
 void tl_smpm_arbiter_plan(tl_smpm *m, uint32_t channel);                     // fast, TDM: sets busy_end
 void tl_smpm_arbiter_catch_up(tl_smpm *m, uint32_t channel, uint64_t until); // fast, TDM: all adds before `until`
-static inline bool tl_smpm_batches(const tl_smpm *m) { return !m->plan.is_reference && m->is_tdm && !m->plan.test.fault; }
+static inline bool tl_smpm_batches(const tl_smpm *m) {
+    return !m->plan.is_reference && m->is_tdm && !m->plan.test.fault && !tl_smpm_is_on(m->config.skip_zeros);
+}
 
 //  ---- manager.c
 void tl_smpm_manager_step(tl_smpm *m, uint32_t partition);
