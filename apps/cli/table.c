@@ -289,8 +289,8 @@ const cli_option cli_option_rows[] = {
      NULL},
     {C, OPT_UNITS, 0, "units", "UNITSxCOUNTERS", WHAT, "With --cost: for one chip of so many units with so many counters each: 8x32.",
      NULL},
-    {C, OPT_FORMAT, 0, "format", "text|md|json", HOW, "Text (the default), a page of Markdown, or JSON, schema tally.describe/1.",
-     "text md json"},
+    {C, OPT_FORMAT, 0, "format", "text|md|json|svg", HOW,
+     "Text (the default), a page of Markdown, JSON, schema tally.describe/1, or with --cost the picture of a curve.", "text md json svg"},
 
     {D, OPT_FAIL_ON, 0, "fail-on", "GATE", WHAT,
      "A condition that must not become true: NAME OP LIMIT, such as cycles>+1%, l1d.load_miss>+0, instructions>1000000, ipc<-2%, "

@@ -222,7 +222,8 @@ static const choice engines[] = {{"translate", TL_ENGINE_TRANSLATE},
                                  {"block", TL_ENGINE_INTERP}, // its first name
                                  {"step", TL_ENGINE_STEP},
                                  {NULL, 0}};
-static const choice formats[] = {{"text", TL_DESCRIBE_TEXT}, {"md", TL_DESCRIBE_MARKDOWN}, {"json", TL_DESCRIBE_JSON}, {NULL, 0}};
+static const choice formats[] = {
+    {"text", TL_DESCRIBE_TEXT}, {"md", TL_DESCRIBE_MARKDOWN}, {"json", TL_DESCRIBE_JSON}, {"svg", TL_DESCRIBE_SVG}, {NULL, 0}};
 
 #define AT(member) offsetof(cli_options, member)
 #define NO_FILE "the file name is empty"
@@ -338,7 +339,7 @@ static const value_row rows[] = {
      .offset = AT(describe_format),
      .choices = formats,
      .shown = "--format",
-     .said = "the formats are text, md and json"},
+     .said = "the formats are text, md, json and svg"},
     {.id = OPT_FAIL_ON, .kind = VALUE_LIST, .offset = AT(gates), .shown = "--fail-on", .said = "the gate is empty"},
     {.id = OPT_ALL, .kind = VALUE_TRUE, .offset = AT(with_equal)},
     {.id = OPT_DIFF_JSON, .kind = VALUE_TRUE, .offset = AT(wants_json)},

@@ -75,6 +75,7 @@ typedef enum tl_describe_format {
     TL_DESCRIBE_TEXT,     // machines: a description that reads back to the same machine
     TL_DESCRIBE_MARKDOWN, // a page of documentation
     TL_DESCRIBE_JSON,     // one object, schema "tally.describe/1"
+    TL_DESCRIBE_SVG,      // curves of a cost; TL_EINVAL: there are none
 } tl_describe_format;
 
 // Writes one machine: every key with a value. tl_run_options explains `machine` and `overrides`.

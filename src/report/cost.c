@@ -4,7 +4,10 @@
 #include "report/cost.h"
 
 #include "base/json.h"
+#include "report/plot.h"
 #include "report/report.h"
+
+enum { MAX_POINTS = 32 };
 
 static const char *number(uint64_t value, char text[TL_NUMBER_BYTES]) { return tl_format_grouped(value, text); }
 
@@ -99,6 +102,86 @@ static void put_markdown(const tl_cost *cost, FILE *stream) {
     }
 }
 
+static const char *value(const tl_cost_table *table, uint32_t row, uint32_t column, char text[TL_NUMBER_BYTES]) {
+    const double v = table->values[row * table->n_columns + column];
+    return v < 0 ? "never" : tl_format_fixed(v, table->n_decimals, text);
+}
+
+static void put_text_table(const tl_cost_table *table, FILE *stream) {
+    char a[TL_NUMBER_BYTES];
+    fprintf(stream, "\n  %s\n\n  %-32s", table->title, table->corner);
+    for (uint32_t k = 0; k < table->n_columns; k++)
+        fprintf(stream, " %12s", table->columns[k]);
+    fputc('\n', stream);
+    for (uint32_t i = 0; i < table->n_rows; i++) {
+        fprintf(stream, "  %-32s", table->rows[i]);
+        for (uint32_t k = 0; k < table->n_columns; k++)
+            fprintf(stream, " %12s", value(table, i, k, a));
+        fputc('\n', stream);
+    }
+}
+
+static void put_markdown_table(const tl_cost_table *table, FILE *stream) {
+    char a[TL_NUMBER_BYTES];
+    fprintf(stream, "\n%s\n\n| %s |", table->title, table->corner);
+    for (uint32_t k = 0; k < table->n_columns; k++)
+        fprintf(stream, " %s |", table->columns[k]);
+    fputs("\n|---|", stream);
+    for (uint32_t k = 0; k < table->n_columns; k++)
+        fputs("--:|", stream);
+    fputc('\n', stream);
+    for (uint32_t i = 0; i < table->n_rows; i++) {
+        fprintf(stream, "| %s |", table->rows[i]);
+        for (uint32_t k = 0; k < table->n_columns; k++)
+            fprintf(stream, " %s |", value(table, i, k, a));
+        fputc('\n', stream);
+    }
+}
+
+static void put_json_table(const tl_cost_table *table, tl_json *json) {
+    tl_json_begin_array(json, table->name);
+    for (uint32_t i = 0; i < table->n_rows; i++) {
+        tl_json_begin_object(json, NULL);
+        tl_json_string(json, "row", table->rows[i]);
+        for (uint32_t k = 0; k < table->n_columns; k++) {
+            const double v = table->values[i * table->n_columns + k];
+            if (v >= 0) // what never happens has no value
+                tl_json_double(json, table->columns[k], v);
+        }
+        tl_json_end_object(json);
+    }
+    tl_json_end_array(json);
+}
+
+// A panel for each curve, with as many lines as there are colors.
+static tl_status put_svg(const tl_cost *cost, FILE *stream, tl_error *err) {
+    tl_plot_point points[TL_PLOT_MAX_SERIES][MAX_POINTS];
+    tl_plot_series series[TL_PLOT_MAX_SERIES];
+    for (uint32_t t = 0; t < cost->n_tables; t++) {
+        const tl_cost_table *table = &cost->tables[t];
+        if (!table->x)
+            continue;
+        const uint32_t n_series = table->n_columns < TL_PLOT_MAX_SERIES ? table->n_columns : TL_PLOT_MAX_SERIES;
+        const uint32_t n_points = table->n_rows < MAX_POINTS ? table->n_rows : MAX_POINTS;
+        for (uint32_t k = 0; k < n_series; k++) {
+            for (uint32_t i = 0; i < n_points; i++) {
+                const double y = table->values[i * table->n_columns + k];
+                points[k][i] = (tl_plot_point){.x = table->x[i], .y = y, .low = y, .high = y};
+            }
+            series[k] = (tl_plot_series){.name = table->columns[k], .points = points[k], .n_points = n_points};
+        }
+        const tl_plot_panel panel = {.title = cost->title,
+                                     .subtitle = table->title,
+                                     .x_label = table->corner,
+                                     .y_label = table->y_label,
+                                     .series = series,
+                                     .n_series = n_series};
+        tl_plot_write(&panel, 1, table->title, stream);
+        return TL_OK;
+    }
+    return tl_fail(err, TL_EINVAL, "the cost of this design has no curves; choose format text, md or json");
+}
+
 static void put_design(tl_json *json, const tl_cost_design *row) {
     tl_json_begin_object(json, NULL);
     tl_json_string(json, "design", row->name);
@@ -148,18 +231,31 @@ static void put_json(const tl_cost *cost, tl_json *json) {
         tl_json_end_object(json);
     }
     tl_json_end_array(json);
+    for (uint32_t i = 0; i < cost->n_tables; i++)
+        put_json_table(&cost->tables[i], json);
     tl_json_end_object(json);
 }
 
 tl_status tl_report_cost(const tl_cost *cost, tl_describe_format format, FILE *stream, tl_error *err) {
     tl_json json;
+    tl_status status = TL_OK;
     tl_json_init_file(&json, stream, TL_JSON_LINES);
     switch (format) {
-    case TL_DESCRIBE_TEXT: put_text(cost, stream); break;
-    case TL_DESCRIBE_MARKDOWN: put_markdown(cost, stream); break;
+    case TL_DESCRIBE_TEXT:
+        put_text(cost, stream);
+        for (uint32_t i = 0; i < cost->n_tables; i++)
+            put_text_table(&cost->tables[i], stream);
+        break;
+    case TL_DESCRIBE_MARKDOWN:
+        put_markdown(cost, stream);
+        for (uint32_t i = 0; i < cost->n_tables; i++)
+            put_markdown_table(&cost->tables[i], stream);
+        break;
     case TL_DESCRIBE_JSON: put_json(cost, &json); break;
+    case TL_DESCRIBE_SVG: status = put_svg(cost, stream, err); break;
     }
-    tl_status status = tl_json_flush(&json, err);
+    if (status == TL_OK)
+        status = tl_json_flush(&json, err);
     if (status == TL_OK && (fflush(stream) != 0 || ferror(stream)))
         status = tl_fail(err, TL_EIO, "the account could not be written in full");
     return status;

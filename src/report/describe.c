@@ -29,6 +29,7 @@ tl_status tl_report_machine(const char *yaml, const tl_setting *settings, const 
     switch (format) {
     case TL_DESCRIBE_TEXT: fputs(yaml, stream); break;
     case TL_DESCRIBE_JSON: put_machine_json(settings, keys, n_keys, &json); break;
+    case TL_DESCRIBE_SVG: return tl_fail(err, TL_EINVAL, "a machine has no picture; choose format text, md or json");
     case TL_DESCRIBE_MARKDOWN:
         fputs("| key | value | meaning |\n|---|---|---|\n", stream);
         for (uint32_t i = 0; i < n_keys; i++) {

@@ -254,6 +254,7 @@ tl_status tl_report_pmu(const tl_pmu_type *type, const tl_pmu_preset *preset, tl
     case TL_DESCRIBE_TEXT: put_text(&p); break;
     case TL_DESCRIBE_MARKDOWN: put_markdown(&p); break;
     case TL_DESCRIBE_JSON: put_json(&p); break;
+    case TL_DESCRIBE_SVG: return tl_fail(err, TL_EINVAL, "a design has no picture of its own; choose format text, md or json");
     }
     if (fflush(stream) != 0 || ferror(stream))
         return tl_fail(err, TL_EIO, "the description could not be written in full");

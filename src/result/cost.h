@@ -32,7 +32,19 @@ typedef struct tl_cost_size { // a chip of so many units with so many counters e
     tl_cost_design *designs; // n_kinds of tl_cost
 } tl_cost_size;
 
-enum { TL_COST_MAX_PARTS = 16 };
+enum { TL_COST_MAX_PARTS = 16, TL_COST_MAX_TABLES = 4, TL_COST_MAX_COLUMNS = 8 };
+
+// What the page of a design tells beside storage: activity, energy, ratios.
+typedef struct tl_cost_table {
+    const char *name;  // one word: "energy"
+    const char *title; // one sentence
+    const char *corner, *columns[TL_COST_MAX_COLUMNS];
+    uint32_t n_columns, n_rows, n_decimals;
+    const char *const *rows; // their names
+    const double *values;    // n_columns of each row; negative: never
+    const double *x;         // of each row, where the table is a curve; NULL: it is none
+    const char *y_label;     // of a curve
+} tl_cost_table;
 
 typedef struct tl_cost {
     tl_arena arena;
@@ -48,6 +60,8 @@ typedef struct tl_cost {
     uint32_t n_kinds, n_designs;
     tl_cost_size *sizes;
     uint32_t n_sizes;
+    tl_cost_table tables[TL_COST_MAX_TABLES];
+    uint32_t n_tables;
 } tl_cost;
 
 #endif

@@ -2,6 +2,7 @@
 // The account of designs on machines of known size, worked out on paper, and that chips of other
 // sizes are accounted for alike.
 #include "base/testing.h"
+#include "pmu/smpm/smpm.h"
 #include "readers/ccache/on.h"
 #include "readers/dhpc/on.h"
 #include "readers/rvhpm/on.h"
@@ -71,6 +72,24 @@ static void test_the_block_has_two_registers_for_each_counter(void **state) {
     uint64_t of_one = (a.state_bits - usual.state_bits) / 3;
     assert_int_equal(a.state_bits, 9 * of_one + 2 * 2 + 1);
     assert_int_equal(usual.state_bits, 6 * of_one + 2 * 2 + 1);
+    tl_machine_free(machine);
+}
+
+// Six units of 45 counters on one hart's machine, in one partition: 49 values of each type.
+static void test_the_hierarchy_is_units_a_collection_unit_and_three_channels(void **state) {
+    (void)state;
+    static const char *const overrides[] = {"smpm.profile=literal", NULL};
+    tl_machine *machine = machine_of("rocket", NULL);
+    tl_account a = account_on(machine, &tl_pmu_smpm);
+    assert_int_equal(a.n_counters, 63); // 45 of the hart, 4 of slice and memory channel, 3, 4 and 3 of interconnect, bus and devices
+    assert_int_equal(a.n_at_once, 63);
+    assert_int_equal(a.counter_bits, 6 * 405 + 6 * 6 * 448 + 5 * 6 * 49 * 64);
+    assert_int_equal(a.wires, 6 * 2 + 1 + 258);
+    assert_int_equal(a.n_csrs + a.csrs_per_event + a.address_bytes + a.address_bytes_per_event, 0);
+    tl_machine_free(machine);
+    machine = machine_of("rocket", overrides); // without residues
+    a = account_on(machine, &tl_pmu_smpm);
+    assert_int_equal(a.counter_bits, 6 * 405 + 6 * 6 * 448 + 5 * 6 * 45 * 64);
     tl_machine_free(machine);
 }
 
@@ -172,7 +191,7 @@ static void test_a_design_without_a_page_is_named_beside_those_with_one(void **s
     tl_cost *cost;
     tl_error err = {0};
     assert_int_equal(tl_cost_new("rvhpm", "lowrisc2", NULL, 0, 0, &cost, &err), TL_EINVAL);
-    assert_string_equal(err.text, "pmu rvhpm has no page of its cost; there is one of dhpc");
+    assert_string_equal(err.text, "pmu rvhpm has no page of its cost; there is one of dhpc, smpm");
     assert_int_equal(tl_cost_new("dhpc:timed", "lowrisc2", NULL, 0, 0, &cost, &err), TL_EINVAL);
     assert_string_equal(err.text, "dhpc:timed: the cost is of a design as the machine has it; write dhpc");
     assert_int_equal(tl_cost_new("abacus", "lowrisc2", NULL, 0, 0, &cost, &err), TL_ENOENT);
@@ -182,6 +201,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_u74_s_registers_are_those_of_its_map),
         cmocka_unit_test(test_the_block_has_two_registers_for_each_counter),
+        cmocka_unit_test(test_the_hierarchy_is_units_a_collection_unit_and_three_channels),
         cmocka_unit_test(test_what_is_wired_is_no_counter),
         cmocka_unit_test(test_designs_of_equal_reach_have_a_counter_for_each_event),
         cmocka_unit_test(test_what_a_description_lacks_is_added),

@@ -358,12 +358,14 @@ static tl_comparison *compared(const char *designs, const char *events) {
 // Capabilities of each PMU design; -P and tl_list_new name equal designs.
 static void test_pmu_designs_say_what_they_offer(void **state) {
     (void)state;
+    enum { N_DESIGNS = 4 };
     static const struct {
         const char *name, *grant;
         bool has_cost, is_read_at_end;
-    } rows[] = {{"ccache", "ccache", false, false}, {"dhpc", "hpc", true, true}, {"rvhpm", "", false, false}};
-    assert_int_equal(tl_pmu_n_designs(), 3);
-    for (uint32_t i = 0; i < 3; i++) {
+    } rows[N_DESIGNS] = {
+        {"ccache", "ccache", false, false}, {"dhpc", "hpc", true, true}, {"rvhpm", "", false, false}, {"smpm", "", true, false}};
+    assert_int_equal(tl_pmu_n_designs(), N_DESIGNS);
+    for (uint32_t i = 0; i < N_DESIGNS; i++) {
         tl_pmu_design design = {.size = sizeof design};
         tl_error err = {0};
         FILE *nowhere = fopen("/dev/null", "w");
@@ -379,7 +381,7 @@ static void test_pmu_designs_say_what_they_offer(void **state) {
         fclose(nowhere);
     }
     tl_pmu_design none = {.size = sizeof none, .name = "left", .has_cost = true};
-    tl_pmu_design_at(3, &none);
+    tl_pmu_design_at(N_DESIGNS, &none);
     assert_string_equal(none.name, "");
     assert_false(none.has_cost);
 }

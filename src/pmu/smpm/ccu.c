@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// Counter collection unit: adds frames to the active bank, swaps banks at a trigger, and drains
+// the idle one, a row a cycle [P 58-62]. A flush ends with an EMPTY record behind the data, on the
+// same way.
+//
+// A flush of the shared CCUs serves one partition in SAFE. Its drain sends the rows of that
+// partition only and adds all other rows back to the active bank. Other tenants and the device
+// therefore see nothing of it, neither as records nor as time.
+#include <assert.h>
+#include <string.h>
+
+#include "pmu/smpm/state.h"
+
+static uint64_t all_lines(const tl_smpm *m, uint32_t ccu) {
+    return (UINT64_C(1) << m->layout.ccus[ccu].n_ulcs) - 1; // at most 48
+}
+
+void tl_smpm_ccu_line_set(tl_smpm *m, uint32_t ccu, bool line) {
+    tl_smpm_collector *c = &m->core->ccus[ccu];
+    if (c->line && !line) {
+        c->enabled = all_lines(m, ccu);
+        c->seen = 0;
+    }
+    c->line = line;
+}
+
+void tl_smpm_ccu_clear(tl_smpm *m, uint32_t ccu) {
+    uint32_t first = tl_smpm_bank_row(m, ccu, 0, 0), n = TL_SMPM_BANKS * m->layout.ccus[ccu].n_rows;
+    memset(m->lanes[first], 0, n * sizeof *m->lanes);
+    memset(&m->row_ovf[first], 0, n);
+    memset(m->core->ccus[ccu].is_lossy, 0, sizeof m->core->ccus[ccu].is_lossy);
+    if (m->lane_tenants)
+        memset(m->lane_tenants[first], 0, n * sizeof *m->lane_tenants);
+}
+
+static void add_lane(tl_smpm *m, tl_smpm_collector *c, uint32_t at, uint32_t lane, uint64_t value) {
+    uint64_t sum = m->lanes[at][lane] + value;
+    if (sum > m->ccu_max) {
+        sum = m->ccu_max;
+        m->row_ovf[at] = 1;
+    }
+    m->lanes[at][lane] = (uint32_t)sum;
+    if (TL_UNLIKELY(sum >= m->thr) && !c->is_paused)
+        c->wants_plain = true;
+}
+
+void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *values) {
+    const tl_smpm_ulc *ulc = &m->layout.ulcs[frame->ulc];
+    tl_smpm_collector *c = &m->core->ccus[ulc->ccu];
+    uint64_t mask = m->masks[frame->ulc];
+    m->core->counters.frames++;
+    if (m->plan.observer.frame)
+        m->plan.observer.frame(m->plan.observer.ctx, frame);
+    if (frame->is_dropped) {
+        m->core->counters.bad_frames++;
+        c->is_lossy[c->active] = true;
+    }
+    bool is_last = frame->is_final || (frame->is_dropped && m->ulcs && m->ulcs[frame->ulc].receiver.began_after_fall && !c->line);
+    if (is_last) {
+        c->seen |= UINT64_C(1) << ulc->line;
+        m->core->draining |= 1u << ulc->ccu;
+    }
+    if (frame->is_dropped)
+        return;
+    uint32_t row = tl_smpm_bank_row(m, ulc->ccu, c->active, ulc->first_row);
+    for (uint32_t i = 0; i < m->config.ulc_ctrs; i++) {
+        uint64_t value = values ? values[i] : frame->values[i];
+        if (value == 0 || mask >> i & 1)
+            continue;
+        add_lane(m, c, row + i / TL_SMPM_REC_CTRS, i % TL_SMPM_REC_CTRS, value);
+        if (m->lane_tenants)
+            m->lane_tenants[row + i / TL_SMPM_REC_CTRS][i % TL_SMPM_REC_CTRS] |= m->frame_tenants[frame->ulc][i];
+    }
+    for (uint32_t i = 0; frame->has_ovf && i < tl_smpm_ctr_rows(&m->config); i++)
+        m->row_ovf[row + i] = 1;
+    row = tl_smpm_bank_row(m, ulc->ccu, c->active, ulc->first_residue_row);
+    for (uint32_t i = 0; frame->is_final && m->exports && i < m->config.mb_inputs; i++) {
+        if (frame->residues[i] == 0)
+            continue;
+        add_lane(m, c, row + i / TL_SMPM_REC_CTRS, i % TL_SMPM_REC_CTRS, frame->residues[i]);
+        if (m->lane_tenants)
+            m->lane_tenants[row + i / TL_SMPM_REC_CTRS][i % TL_SMPM_REC_CTRS] |= m->frame_tenants[frame->ulc][TL_SMPM_MAX_CTRS + i];
+    }
+    if (c->wants_plain)
+        m->core->draining |= 1u << ulc->ccu;
+}
+
+static void swap(tl_smpm *m, uint32_t ccu, uint32_t scope, bool is_flush) {
+    tl_smpm_collector *c = &m->core->ccus[ccu];
+    assert(!m->windows || tl_smpm_fast_has_read(m, ccu));
+    c->active ^= 1;
+    c->seq++;
+    c->is_draining = true;
+    c->drain_is_flush = is_flush;
+    c->drain_scope = (uint8_t)scope;
+    c->drain_row = 0;
+    c->drain_cycle = m->core->now + 1;
+    if (is_flush)
+        c->flush_id = c->wanted_flush_id;
+}
+
+// One pending bit for each kind, served in this order when no drain runs.
+static void serve(tl_smpm *m, uint32_t ccu) {
+    tl_smpm_collector *c = &m->core->ccus[ccu];
+    if (c->wants_plain) {
+        c->wants_plain = false;
+        swap(m, ccu, TL_SMPM_SHARED, false);
+    } else if (c->wants_switch) {
+        if (c->line) {
+            tl_smpm_ccu_line_set(m, ccu, false);
+            if (m->windows)
+                tl_smpm_fast_line(m, ccu, m->core->now + 1);
+        }
+        if (c->seen == c->enabled) {
+            c->wants_switch = false;
+            swap(m, ccu, TL_SMPM_SHARED, false);
+        }
+    } else if (c->wants_flush) {
+        c->wants_flush = false;
+        swap(m, ccu, c->flush_scope, true);
+    }
+}
+
+static uint32_t scope_dests(const tl_smpm *m, uint32_t ccu, uint32_t scope) {
+    uint32_t dests = m->core->ccu_dests[ccu];
+    if (scope != TL_SMPM_SHARED)
+        dests &= 1u | 1u << m->channel_d | 1u << m->layout.partitions[scope].channel;
+    return dests;
+}
+
+static void send_empty(tl_smpm *m, uint32_t ccu) {
+    tl_smpm_collector *c = &m->core->ccus[ccu];
+    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), dests = scope_dests(m, ccu, c->drain_scope);
+    if (!tl_smpm_rcb_has_credit(m, source, dests))
+        return;
+    tl_smpm_record record = {
+        .header = TL_SMPM_EMPTY | (uint32_t)m->layout.ccus[ccu].id << 3 | (uint32_t)c->flush_id << 24,
+        .lanes = {c->seq},
+    };
+    c->is_draining = false;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++) {
+        if (!(dests >> channel & 1))
+            continue;
+        tl_smpm_rcb_send(m, source, channel, &record, NULL);
+        if (tl_smpm_mutates(m, TL_SMPM_M_ACK))
+            tl_smpm_tb_ack(m, ccu, channel, c->flush_id);
+    }
+}
+
+static void fold_back(tl_smpm *m, tl_smpm_collector *c, uint32_t from, uint32_t to) {
+    for (uint32_t lane = 0; lane < TL_SMPM_REC_CTRS; lane++) {
+        if (m->lanes[from][lane] == 0)
+            continue;
+        add_lane(m, c, to, lane, m->lanes[from][lane]);
+        if (m->lane_tenants)
+            m->lane_tenants[to][lane] |= m->lane_tenants[from][lane];
+    }
+    m->row_ovf[to] |= m->row_ovf[from];
+}
+
+// true: the row has left and is clear.
+static bool send_row(tl_smpm *m, uint32_t ccu, uint32_t row) {
+    tl_smpm_collector *c = &m->core->ccus[ccu];
+    uint32_t idle = c->active ^ 1u, at = tl_smpm_bank_row(m, ccu, idle, row);
+    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition);
+    const tl_smpm_row_route *route = &m->row_routes[m->row_first[ccu] + row];
+    uint32_t dests = route->dests;
+    if (c->drain_scope != TL_SMPM_SHARED &&
+        !(route->target == TL_SMPM_TO_FIXED && route->channel == m->layout.partitions[c->drain_scope].channel)) {
+        fold_back(m, c, at, tl_smpm_bank_row(m, ccu, c->active, row));
+        c->is_lossy[c->active] |= c->is_lossy[idle];
+        dests = 0;
+    }
+    if (!tl_smpm_rcb_has_credit(m, source, dests))
+        return false;
+    tl_smpm_record record = {
+        .header = (m->rows[m->row_first[ccu] + row].is_residue ? TL_SMPM_RESIDUE : TL_SMPM_DATA) | (uint32_t)m->layout.ccus[ccu].id << 3 |
+                  row << 11 | (m->row_ovf[at] ? TL_SMPM_REC_OVF : 0) | (c->is_lossy[idle] ? TL_SMPM_REC_LOSSY : 0) | (uint32_t)c->seq << 24,
+    };
+    memcpy(record.lanes, m->lanes[at], sizeof record.lanes);
+    for (uint32_t channel = 0; dests >> channel; channel++) {
+        if (!(dests >> channel & 1))
+            continue;
+        tl_smpm_record copy = record;
+        if (row == m->core->last_row[ccu][channel])
+            copy.header |= TL_SMPM_REC_FINAL;
+        tl_smpm_rcb_send(m, source, channel, &copy, m->lane_tenants ? m->lane_tenants[at] : NULL);
+    }
+    memset(m->lanes[at], 0, sizeof *m->lanes);
+    m->row_ovf[at] = 0;
+    if (m->lane_tenants)
+        memset(m->lane_tenants[at], 0, sizeof *m->lane_tenants);
+    return true;
+}
+
+static void drain(tl_smpm *m, uint32_t ccu) {
+    tl_smpm_collector *c = &m->core->ccus[ccu];
+    if (m->core->now < c->drain_cycle)
+        return;
+    if (c->drain_row == m->layout.ccus[ccu].n_rows) {
+        send_empty(m, ccu);
+        return;
+    }
+    if (!send_row(m, ccu, c->drain_row))
+        return;
+    c->drain_row++;
+    if (c->drain_row < m->layout.ccus[ccu].n_rows)
+        return;
+    uint32_t idle = c->active ^ 1u;
+    m->core->counters.lossy_epochs += c->is_lossy[idle];
+    c->is_lossy[idle] = false;
+    c->is_draining = c->drain_is_flush;
+}
+
+void tl_smpm_ccu_step(tl_smpm *m, uint32_t ccu) {
+    tl_smpm_collector *c = &m->core->ccus[ccu];
+    if (tl_smpm_faulty(m, TL_SMPM_MUTE_CCU, ccu))
+        return;
+    bool was_draining = c->is_draining;
+    if (!was_draining || tl_smpm_mutates(m, TL_SMPM_M_BANK))
+        serve(m, ccu);
+    if (c->is_draining)
+        drain(m, ccu);
+    if (!tl_smpm_ccu_is_busy(c))
+        m->core->draining &= ~(1u << ccu);
+}

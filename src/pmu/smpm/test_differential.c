@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// The fast model against the reference on random configurations, layouts and commands: every
+// frame, record, commit and block is the same, with the same cycle stamps. The fast model reads
+// totals only in the cycles that tl_smpm_next has named.
+#include <stdio.h>
+
+#include "pmu/smpm/test_rig.h"
+
+typedef struct side {
+    rig r;
+    uint64_t frames, records, commits; // hashes
+    uint64_t allowed;                  // cycle in which totals may be read
+    uint64_t n_reads;
+} side;
+
+static void see_frame(void *ctx, const tl_smpm_frame *f) {
+    side *s = ctx;
+    uint64_t hash =
+        mix(f->ulc ^ f->start << 10 ^ f->end << 36) ^ mix((uint64_t)f->is_final << 2 | (uint64_t)f->has_ovf << 1 | f->is_dropped);
+    for (uint32_t i = 0; i < TL_SMPM_MAX_CTRS; i++)
+        hash = mix(hash ^ f->values[i]);
+    for (uint32_t i = 0; i < TL_SMPM_MAX_MULTI; i++)
+        hash = mix(hash ^ f->residues[i]);
+    s->frames += hash; // order within a cycle is no part of the rules
+}
+static void see_record(void *ctx, uint64_t cycle, uint32_t channel, uint32_t source, const tl_smpm_record *record, tl_smpm_fate fate) {
+    side *s = ctx;
+    uint64_t hash = mix(cycle ^ (uint64_t)channel << 40 ^ (uint64_t)source << 48 ^ (uint64_t)fate << 56) ^ record->header;
+    for (uint32_t i = 0; i < TL_SMPM_REC_CTRS; i++)
+        hash = mix(hash ^ record->lanes[i]);
+    s->records = mix(s->records ^ hash);
+}
+static void see_commit(void *ctx, uint64_t begin_cycle, uint64_t end_cycle, uint32_t channel) {
+    side *s = ctx;
+    s->commits = mix(s->commits ^ mix(begin_cycle ^ end_cycle << 24 ^ (uint64_t)channel << 56));
+}
+static void totals_in_time(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals) {
+    side *s = ctx;
+    if (cycle != s->allowed)
+        fail_msg("totals of ULC %u are read in cycle %llu; tl_smpm_next named %llu", ulc, (unsigned long long)cycle,
+                 (unsigned long long)s->allowed);
+    s->n_reads++;
+    rig_totals_at(&s->r, ulc, cycle, ret_totals);
+}
+static void inputs_of(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_inputs *ret_inputs) {
+    rig_inputs(&((side *)ctx)->r, ulc, cycle, ret_inputs);
+}
+
+static void open_side(side *s, bool is_reference, bool sees_frames) {
+    tl_error err;
+    s->r.plan.config = s->r.config;
+    s->r.plan.layout = &s->r.layout;
+    s->r.plan.host = (tl_smpm_host){.ctx = s, .totals = totals_in_time, .inputs = inputs_of};
+    s->r.plan.n_blocks = 24;
+    s->r.plan.is_reference = is_reference;
+    s->r.plan.observer = (tl_smpm_observer){.ctx = s, .frame = sees_frames ? see_frame : NULL, .record = see_record, .commit = see_commit};
+    if (tl_smpm_new(&s->r.plan, &s->r.arena, &s->r.model, &err) != TL_OK)
+        fail_msg("%s", err.text);
+}
+
+static void run_side(side *s, uint64_t until) {
+    while (tl_smpm_now(s->r.model) < until) {
+        uint64_t next = tl_smpm_next(s->r.model);
+        s->allowed = next;
+        tl_smpm_run(s->r.model, next < until ? next + 1 : until);
+    }
+}
+
+static uint32_t pick(uint64_t *random, uint32_t low, uint32_t high) { return low + below(random, high - low + 1); }
+
+static bool choose(rig *r, uint64_t seed) { // false: the configuration is impossible
+    uint64_t random = seed << 20;
+    tl_smpm_config c = tl_smpm_config_default(below(&random, 3) ? TL_SMPM_SAFE : TL_SMPM_LITERAL);
+    c.ulc_ctrs = pick(&random, 2, 20);
+    c.ulc_bits = pick(&random, 4, 10);
+    c.ulc_lanes = pick(&random, 1, 8);
+    c.mb_inputs = pick(&random, 0, c.ulc_ctrs < 4 ? c.ulc_ctrs : 4);
+    c.mb_max = pick(&random, 1, 32);
+    c.mb_acc_bits = 0;
+    c.ovf_policy = below(&random, 2) ? TL_SMPM_WRAP : TL_SMPM_SATURATE;
+    c.snap_mode = below(&random, 3) ? TL_SMPM_ATOMIC : TL_SMPM_ROLLING;
+    c.residue_policy = below(&random, 4) ? c.residue_policy : TL_SMPM_DROP;
+    c.zero_frames = c.snap_mode == TL_SMPM_ATOMIC && below(&random, 5) == 0 ? TL_SMPM_ON : TL_SMPM_OFF;
+    c.frame_flags = below(&random, 8) ? TL_SMPM_ON : TL_SMPM_OFF;
+    c.ccu_ulcs = pick(&random, 8, 48);
+    c.ccu_bits = pick(&random, 0, 3) ? 28 : 16;
+    c.fanin = below(&random, 4) ? 1 : 3;
+    c.tb_period = pick(&random, 1024, 4000) << (below(&random, 2) ? 4 : 0);
+    c.noc_cycles = pick(&random, 1, 9);
+    c.mem_cycles = pick(&random, 1, 20);
+    c.manager_cycles = pick(&random, 1, 7);
+    c.save_cycles = pick(&random, 0, 300);
+    c.load_cycles = pick(&random, 0, 100);
+    c.filters = pick(&random, 0, 4);
+    c.rcb_depth = pick(&random, 8, 80);
+    c.snapshot_cycles = pick(&random, 0, 3000);
+    c.skip_zeros = c.profile == TL_SMPM_LITERAL && below(&random, 2) ? TL_SMPM_ON : TL_SMPM_OFF;
+    tl_smpm_config_resolve(&c);
+    uint32_t frame = tl_smpm_frame_cycles(&c, false);
+    c.ulc_period = frame + 1 > tl_smpm_ulc_max(&c) ? frame + 1 : pick(&random, frame + 1, (uint32_t)tl_smpm_ulc_max(&c));
+    if (below(&random, 4) == 0 && c.tb_period > 12000)
+        c.ccu_thr = pick(&random, 200, 3000);
+    tl_smpm_chip chip = {
+        .n_partitions = pick(&random, 1, 3), .n_harts = pick(&random, 1, 2), .n_slices = pick(&random, 1, 2), .n_mem_channels = 1};
+    chip.has_shared = below(&random, 2);
+    r->config = c;
+    if (tl_smpm_layout_new(&r->config, &chip, &r->layout, NULL) != TL_OK)
+        return false;
+    r->config.rcb_shared_depth = 2000;
+    return tl_smpm_layout_resolve(&r->config, &r->layout, NULL) == TL_OK || r->config.profile == TL_SMPM_LITERAL ||
+           r->config.shared_slot >= tl_smpm_layout_bounds(&r->config, &r->layout).shared_service;
+}
+
+static void compare(side *sides, uint32_t n_sides, uint64_t seed) {
+    const tl_smpm *m = sides[0].r.model;
+    for (uint32_t i = 1; i < n_sides; i++) {
+        const tl_smpm *other = sides[i].r.model;
+        if (sides[i].r.plan.observer.frame && sides[0].frames != sides[i].frames)
+            fail_msg("seed %llu, side %u, before cycle %llu: frames differ", (unsigned long long)seed, i,
+                     (unsigned long long)tl_smpm_now(m));
+        if (sides[0].records != sides[i].records || sides[0].commits != sides[i].commits)
+            fail_msg("seed %llu, side %u, before cycle %llu: records or commits differ", (unsigned long long)seed, i,
+                     (unsigned long long)tl_smpm_now(m));
+        if (memcmp(m->words, other->words, (size_t)m->n_blocks * m->n_block_words * 8) != 0)
+            fail_msg("seed %llu, side %u, before cycle %llu: blocks differ", (unsigned long long)seed, i,
+                     (unsigned long long)tl_smpm_now(m));
+        for (uint32_t p = 0; p < m->layout.n_partitions; p++) {
+            tl_smpm_switched a, b;
+            tl_smpm_switched_get(m, p, &a);
+            tl_smpm_switched_get(other, p, &b);
+            assert_int_equal(a.step, b.step);
+            assert_memory_equal(a.at, b.at, sizeof a.at);
+        }
+        tl_smpm_counters a, b;
+        tl_smpm_counters_get(m, &a);
+        tl_smpm_counters_get(other, &b);
+        b.frames = a.frames; // the fast model sends several at once
+        assert_memory_equal(&a, &b, sizeof a);
+    }
+}
+
+enum { N_SIDES = 3 };
+
+static void command(side *sides, uint64_t *random) {
+    const tl_smpm_layout *l = &sides[0].r.layout;
+    uint32_t dice = below(random, 10), p = below(random, l->n_partitions), vm = 1 + p, ctx = below(random, 4),
+             ulc = below(random, l->n_ulcs);
+    uint32_t ccu = below(random, l->n_ccus);
+    for (uint32_t i = 0; i < N_SIDES; i++) {
+        tl_smpm *m = sides[i].r.model;
+        tl_smpm_filter filter = {.kind = dice == 9 ? TL_SMPM_FILTER_FREE : TL_SMPM_FILTER_MATCH,
+                                 .vm = (uint16_t)vm,
+                                 .ctx = (uint16_t)(ctx == 3 ? TL_SMPM_ANY : ctx),
+                                 .engine = TL_SMPM_ANY};
+        tl_smpm_route route = {.target = TL_SMPM_TO_FIXED, .channel = l->partitions[p].channel, .to_d = true};
+        if (dice < 5)
+            (void)!tl_smpm_switch_to(m, p, vm, ctx == 3 ? TL_SMPM_NO_CTX : ctx, NULL);
+        else if (dice == 5)
+            tl_smpm_trigger(m, ccu);
+        else if (dice < 8)
+            tl_smpm_snapshot(m, p);
+        else
+            (void)!tl_smpm_filter_set(m, ulc, &filter, &route, NULL);
+    }
+}
+
+static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
+    side *sides = calloc(N_SIDES, sizeof *sides);
+    uint64_t random = ~seed << 16;
+    bool is_possible = choose(&sides[0].r, seed);
+    for (uint32_t i = 0; is_possible && i < N_SIDES; i++) { // reference, fast with every frame, fast
+        sides[i].r.seed = seed;
+        sides[i].r.config = sides[0].r.config;
+        sides[i].r.layout = sides[0].r.layout;
+        open_side(&sides[i], i == 0, i < 2);
+        for (uint32_t p = 0; p < sides[i].r.layout.n_partitions; p++) {
+            MUST(tl_smpm_vm_new(sides[i].r.model, 1 + p, &err));
+            for (uint32_t ctx = 0; ctx < 3; ctx++)
+                MUST(tl_smpm_ctx_new(sides[i].r.model, 1 + p, ctx, &err));
+        }
+    }
+    *ret_n_lazy += is_possible && sides[2].r.model->is_lazy;
+    uint64_t starts[4] = {below(&random, 300), below(&random, 300), below(&random, 300), below(&random, 300)};
+    for (uint64_t now = 0; is_possible && now < n_cycles;) {
+        for (uint32_t i = 0; i < N_SIDES; i++)
+            for (uint32_t p = 0; p <= sides[i].r.layout.n_partitions; p++)
+                if (now == starts[p])
+                    (void)!tl_smpm_start(sides[i].r.model, p == sides[i].r.layout.n_partitions ? TL_SMPM_SHARED : p, 1 + p, 0, NULL);
+        if (now > 400)
+            command(sides, &random);
+        uint64_t until = now < 400 ? now + 1 : now + 1 + below(&random, below(&random, 6) ? 1500 : 9000);
+        for (uint32_t i = 0; i < N_SIDES; i++)
+            run_side(&sides[i], until);
+        compare(sides, N_SIDES, seed);
+        now = until;
+    }
+    for (uint32_t i = 0; i < N_SIDES; i++)
+        rig_close(&sides[i].r);
+    free(sides);
+    return is_possible;
+}
+
+static void test_fast_equals_reference(void **state) {
+    (void)state;
+    const char *seeds = getenv("TL_SMPM_SEEDS"); // the slow suite asks for more
+    uint64_t n = seeds ? strtoull(seeds, NULL, 10) : 16, n_done = 0, n_lazy = 0;
+    for (uint64_t seed = 1; n_done < n; seed++)
+        n_done += check_seed(seed, 40000, &n_lazy);
+    print_message("%llu configurations, %llu of them skip windows\n", (unsigned long long)n_done, (unsigned long long)n_lazy);
+    assert_true(n_lazy > n / 8);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_fast_equals_reference),
+};
+TL_TEST_MAIN(tests)
