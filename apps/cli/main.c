@@ -50,6 +50,7 @@ int main(int argc, char **argv, char **environment) {
         case VERB_DIFF: status = cli_diff(&options); break;
         case VERB_COMPARE: status = cli_compare(&options); break;
         case VERB_SUITE: status = cli_suite(&options); break;
+        case VERB_TENANTS: status = cli_tenants(&options); break;
         case VERB_HELP: status = help(options.topic); break;
         case VERB_VERSION:
             printf("tally %s\n", tl_version());

@@ -29,6 +29,7 @@ typedef enum cli_verb {
     VERB_DIFF,
     VERB_COMPARE,
     VERB_SUITE,
+    VERB_TENANTS,
     VERB_HELP,
     VERB_VERSION,
     N_VERBS
@@ -122,6 +123,8 @@ typedef struct cli_options {
     char *const *workloads; // from argv; none: all
     size_t n_workloads;
 
+    const char *tenants; // tenants: the file
+
     const char *topic; // help
 } cli_options;
 
@@ -186,6 +189,7 @@ int cli_describe(const cli_options *options);
 int cli_diff(const cli_options *options);
 int cli_compare(cli_options *options);
 int cli_suite(const cli_options *options);
+int cli_tenants(const cli_options *options);
 
 enum {
     STATUS_GATE = 1,

@@ -87,7 +87,7 @@ int64_t tl_fd_close(tl_thread *t, int32_t fd) {
     return 0;
 }
 
-tl_files *tl_files_new(tl_os *os) {
+tl_files *tl_files_new(tl_os *os, const int std_fd[3]) {
     tl_files *files = calloc(1, sizeof *files);
     if (!files)
         return NULL;
@@ -97,7 +97,7 @@ tl_files *tl_files_new(tl_os *os) {
         return NULL;
     }
     for (int i = 0; i < 3; i++)
-        files->fds[i].file = tl_file_of_standard(os, os->options.std_fd[i], i);
+        files->fds[i].file = tl_file_of_standard(os, std_fd[i], i);
     return files;
 }
 
