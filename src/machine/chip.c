@@ -63,7 +63,8 @@ typedef struct part {
     uint64_t cycle;
     uint64_t port_cycle; // the channel takes no job before
     tl_chip_job wanted;
-    uint32_t active_tag; // TL_CHIP_NO_TAG: none
+    uint32_t active_tag;   // TL_CHIP_NO_TAG: none
+    uint64_t active_cycle; // from which on it is; a switch is under way before
     job *jobs;           // a ring
     uint32_t first, n;
     uint64_t n_bursts;   // of all jobs in the ring
@@ -177,7 +178,7 @@ static bool move_burst(tl_chip *chip, uint32_t partition, uint64_t begin, uint64
     count(chip, tag, is_write ? TL_CHIP_IO_BYTES_OUT : TL_CHIP_IO_BYTES_IN, n_bytes);
     count(chip, tag, is_write ? TL_CHIP_DMA_BYTES_WRITTEN : TL_CHIP_DMA_BYTES_READ, n_bytes);
     count(chip, tag, TL_CHIP_DMA_BUSY, config->slot_cycles);
-    if (p->active_tag != tag) {
+    if (p->active_tag != tag || begin < p->active_cycle) {
         chip->lates[tag].n_bursts += 1;
         chip->lates[tag].n_bytes += n_bytes;
     }
@@ -227,6 +228,10 @@ static void submit(tl_chip *chip, uint32_t partition) {
     part *p = &chip->parts[partition];
     if (p->wanted.is_write && !has_room(chip, p)) {
         p->state = WAITS_ROOM;
+        return;
+    }
+    if (p->wanted.is_write && p->n_bursts + 1 == chip->plan.config.queue_bursts && p->free_cycle > p->cycle) {
+        p->cycle = p->free_cycle; // the burst that is moving still has its place
         return;
     }
     uint64_t burst = chip->plan.config.burst_bytes;
@@ -296,7 +301,7 @@ static tl_status switch_over(tl_chip *chip, uint32_t partition, tl_error *err) {
     tl_status status = chip->plan.runner.switch_over(chip->plan.runner.ctx, partition, p->cycle, &cycle, &tag, err);
     p->active_tag = tag;
     p->state = RUNS;
-    p->cycle = cycle;
+    p->cycle = p->active_cycle = cycle;
     return status;
 }
 
