@@ -73,6 +73,7 @@ void tl_os_first_ended(tl_process *p, int32_t wait_status) {
 
 uint64_t tl_os_halt(tl_os *os) {
     uint64_t cycle = tl_machine_now_cycles(os->machine);
+    cycle = os->now > cycle ? os->now : cycle; // a timer may have fired while all harts were idle
     os->turn.hart = NULL;
     os->hart = NULL;
     os->now = cycle;
