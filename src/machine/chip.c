@@ -178,7 +178,7 @@ static bool move_burst(tl_chip *chip, uint32_t partition, uint64_t begin, uint64
     count(chip, tag, is_write ? TL_CHIP_IO_BYTES_OUT : TL_CHIP_IO_BYTES_IN, n_bytes);
     count(chip, tag, is_write ? TL_CHIP_DMA_BYTES_WRITTEN : TL_CHIP_DMA_BYTES_READ, n_bytes);
     count(chip, tag, TL_CHIP_DMA_BUSY, config->slot_cycles);
-    if (p->active_tag != tag || begin < p->active_cycle) {
+    if (p->active_tag != tag || begin < p->active_cycle || (p->state == HAS_ENDED && begin >= p->cycle)) {
         chip->lates[tag].n_bursts += 1;
         chip->lates[tag].n_bytes += n_bytes;
     }

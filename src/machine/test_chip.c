@@ -209,6 +209,8 @@ static void oracle(const script *scripts, uint32_t n, tl_chip_profile profile, o
                 else
                     p->waits = true;
             }
+            if (p->at == scripts[i].n)
+                p->active = -1;
             is_over = is_over && p->at == scripts[i].n && p->n_jobs == 0 && moving[i] < 0;
         }
         if (is_over)
