@@ -219,7 +219,8 @@ const cli_option cli_option_rows[] = {
     {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},
 
     {R | L | C | U | P | T, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
-     "A machine of tally list machines, or a description. Default: rocket, of suite and compare lowrisc2, of tenants what the file says.", "@machines"},
+     "A machine of tally list machines, or a description. Default: rocket, of suite and compare lowrisc2, of tenants what the file says.",
+     "@machines"},
     {R | L | C | U | P, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
     {R | L | C | U | P, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,
      "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},

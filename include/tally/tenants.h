@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Tenants of one chip: VMs on partitions, each with contexts that take turns, counted separately and
-// exactly. A tenants file (docs/tenants.md) says which.
+// Tenants of one chip: VMs on partitions, each with contexts that take turns, counted separately
+// and exactly. A tenants file (docs/tenants.md) says which.
 //
-//   tl_tenants_options options;
-//   tl_tenants_options_init(&options);
-//   options.file = "tenants.yaml";
-//   tl_tenants_new(&options, &tenants, &err)          reads the file, builds the chip, loads all programs
-//   tl_tenants_advance(tenants, &state, &err)         to the end of an interval, until state is TL_RUN_ENDED
-//   tl_tenants_counts(tenants, &counts, &err)         since the beginning, or tl_tenants_interval
-//   tl_tenants_counts_write(counts, format, stream, &err)
-//   tl_tenants_free(tenants)
+// tl_tenants_options options;   tl_tenants_options_init(&options);   options.file = "tenants.yaml";
+// tl_tenants_new(&options, &tenants, &err)          reads the file, builds the chip, loads all
+// programs   tl_tenants_advance(tenants, &state, &err)         to the end of an interval, until
+// state is TL_RUN_ENDED   tl_tenants_counts(tenants, &counts, &err)         since the beginning, or
+// tl_tenants_interval   tl_tenants_counts_write(counts, format, stream, &err)
+// tl_tenants_free(tenants)
 //
 // Counts are the machine's own (the truth). Equal files and programs give equal counts on any host.
 #ifndef TALLY_TENANTS_H
@@ -36,8 +34,8 @@ typedef struct tl_tenants_options {
     tl_engine engine;
     tl_interval interval; // tl_tenants_advance stops at the end of each: cycles or ns. TL_INTERVAL_NONE: as the file says
     uint64_t interval_length;
-    uint64_t max_cycles; // the run ends there; 0: as the file says
-    int std_fd[3];       // what contexts inherit: `stdin: inherit` and the like; not closed. Default 0, 1, 2
+    uint64_t max_cycles;                           // the run ends there; 0: as the file says
+    int std_fd[3];                                 // what contexts inherit: `stdin: inherit` and the like; not closed. Default 0, 1, 2
     void (*warn)(void *ctx, const char *sentence); // as in tl_run_options
     bool (*wants_stop)(void *ctx);
     void *ctx;
@@ -71,14 +69,14 @@ typedef enum tl_tenants_view_kind {
 typedef struct tl_tenants_view {
     uint32_t size; // set by the caller to sizeof(tl_tenants_view)
     tl_tenants_view_kind kind;
-    uint32_t partition;     // not of TL_TENANTS_DEVICE
-    uint32_t vm, context;   // numbers: VMs from 1, in the order of the file; contexts from 0
-    const char *name;       // of the VM or context; owned by the counts
-    const char *program;    // TL_TENANTS_CONTEXT
-    uint64_t active_cycles; // in which this view's counts grew; of the device: all cycles
-    uint64_t n_switches;    // TL_TENANTS_CONTEXT: away from it; TL_TENANTS_VM: all of them
+    uint32_t partition;               // not of TL_TENANTS_DEVICE
+    uint32_t vm, context;             // numbers: VMs from 1, in the order of the file; contexts from 0
+    const char *name;                 // of the VM or context; owned by the counts
+    const char *program;              // TL_TENANTS_CONTEXT
+    uint64_t active_cycles;           // in which this view's counts grew; of the device: all cycles
+    uint64_t n_switches;              // TL_TENANTS_CONTEXT: away from it; TL_TENANTS_VM: all of them
     uint64_t late_bursts, late_bytes; // moved by shared units for it while it did not run
-    tl_end_reason reason;   // TL_TENANTS_CONTEXT: TL_END_NONE: it has not ended
+    tl_end_reason reason;             // TL_TENANTS_CONTEXT: TL_END_NONE: it has not ended
     int status, signal;
     const char *message; // "" or one sentence about its end
 } tl_tenants_view;

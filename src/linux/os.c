@@ -133,7 +133,6 @@ void tl_os_compose_end(const tl_process *p, int32_t wait_status) {
         snprintf(text + used, room - (size_t)used, " of %" PRIu64 " MiB", p->vm->stack_limit_bytes >> 20);
 }
 
-
 void tl_os_out_of_memory(tl_thread *t) {
     tl_os *os = t->os;
     char text[200];

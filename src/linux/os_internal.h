@@ -47,14 +47,14 @@ struct tl_os {
     uint64_t random_state[4];
     uint64_t next_sequence; // orders timers and wake-ups
 
-    tl_process *processes, *last_process; // in order of creation
-    tl_process *first;                    // the program the user started: context 0
+    tl_process *processes, *last_process;        // in order of creation
+    tl_process *first;                           // the program the user started: context 0
     tl_context contexts[TL_OS_MAX_CONTEXTS + 1]; // the last one is TL_OS_NO_CONTEXT
     uint32_t n_contexts, n_ended_contexts;
-    uint32_t context;          // only its threads come onto harts
-    bool is_away;              // none does, because another kernel has the machine
-    uint64_t quantum_end;      // of the context; UINT64_MAX: none
-    tl_transfer transfer;      // options.reports_transfers
+    uint32_t context;     // only its threads come onto harts
+    bool is_away;         // none does, because another kernel has the machine
+    uint64_t quantum_end; // of the context; UINT64_MAX: none
+    tl_transfer transfer; // options.reports_transfers
     int32_t next_pid;
     uint32_t n_threads; // alive, of all processes
 

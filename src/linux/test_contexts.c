@@ -98,7 +98,8 @@ static void free_rig(rig *r) {
     tl_machine_free(r->machine);
 }
 
-// Counts down from n * 4096, then exits: 1 + 2 * n * 4096 + 2 instructions retire, as ECALL does not.
+// Counts down from n * 4096, then exits: 1 + 2 * n * 4096 + 2 instructions retire, as ECALL does
+// not.
 static uint64_t make_counter(program *p, uint32_t n, int32_t status) {
     *p = (program){.n_code = 0};
     lui(p, T0, n);
@@ -139,7 +140,8 @@ static void test_contexts_take_turns_and_are_charged_exactly(void **state) {
             assert_true(took >= 20000 + 1000 && took < 20000 + 1000 + 400); // the quantum, the switch, less than a fetch run
         }
     }
-    // A hart pays os.switch, which is longer than 700; but no thread is left of a context that ended.
+    // A hart pays os.switch, which is longer than 700; but no thread is left of a context that
+    // ended.
     assert_int_equal(r.gated_cycles, 1000 * (uint64_t)(r.n_switches - 2) + 2 * 700);
     free_rig(&r);
 }
@@ -181,9 +183,9 @@ static void test_without_a_quantum_the_next_waits_for_the_end(void **state) {
 static void make_sleeper(program *p) {
     *p = (program){.n_code = 0};
     addi(p, SP, SP, -16);
-    lui(p, T0, 244); // 999424 ns
-    emit(p, ZERO << 20 | SP << 15 | 3u << 12 | 0 << 7 | 0x23);        // sd zero, 0(sp)
-    emit(p, T0 << 20 | SP << 15 | 3u << 12 | 8 << 7 | 0x23);          // sd t0, 8(sp)
+    lui(p, T0, 244);                                           // 999424 ns
+    emit(p, ZERO << 20 | SP << 15 | 3u << 12 | 0 << 7 | 0x23); // sd zero, 0(sp)
+    emit(p, T0 << 20 | SP << 15 | 3u << 12 | 8 << 7 | 0x23);   // sd t0, 8(sp)
     addi(p, A0, SP, 0);
     li(p, A1, 0);
     ecall(p, SYS_NANOSLEEP);
@@ -298,8 +300,8 @@ static void test_two_kernels_take_turns_on_one_machine(void **state) {
     bool has_ended[2] = {0};
     for (uint32_t i = 0; i < 2; i++) {
         wanted[i] = make_counter(&programs[i], 20, (int32_t)(5 + i));
-        kernels[i] =
-            new_os(r.machine, &programs[i], &(tl_os_options){.ram_offset_bytes = (uint64_t)i << 25, .ram_bytes = 1 << 25, .starts_away = i > 0});
+        kernels[i] = new_os(r.machine, &programs[i],
+                            &(tl_os_options){.ram_offset_bytes = (uint64_t)i << 25, .ram_bytes = 1 << 25, .starts_away = i > 0});
     }
     for (uint32_t i = 0; !has_ended[0] || !has_ended[1]; i ^= 1) {
         uint64_t ignored = 0;
@@ -308,9 +310,8 @@ static void test_two_kernels_take_turns_on_one_machine(void **state) {
             charge(&r, &gated, &ignored);
             assert_int_equal(began, tl_machine_now_cycles(r.machine));
         }
-        const tl_os_limits limits = {.until_cycle = tl_machine_now_cycles(r.machine) + 30000,
-                                     .until_instret = UINT64_MAX,
-                                     .break_pc = {UINT64_MAX, UINT64_MAX}};
+        const tl_os_limits limits = {
+            .until_cycle = tl_machine_now_cycles(r.machine) + 30000, .until_instret = UINT64_MAX, .break_pc = {UINT64_MAX, UINT64_MAX}};
         if (!has_ended[i]) {
             assert_int_equal(tl_os_run(kernels[i], &limits, &report, NULL), TL_OK);
             has_ended[i] = report.stop == TL_OS_EXITED;

@@ -50,12 +50,12 @@ typedef struct job {
 } job;
 
 typedef enum part_state {
-    RUNS,      // it has done everything before `cycle`
-    SUBMITS,   // the job `wanted`, at `cycle`
-    WAITS,     // for its read, the last job of its channel
+    RUNS,       // it has done everything before `cycle`
+    SUBMITS,    // the job `wanted`, at `cycle`
+    WAITS,      // for its read, the last job of its channel
     WAITS_ROOM, // for its channel to accept `wanted`
-    SWITCHES,  // at `cycle`
-    HAS_ENDED, // at `cycle`
+    SWITCHES,   // at `cycle`
+    HAS_ENDED,  // at `cycle`
 } part_state;
 
 typedef struct part {
@@ -65,7 +65,7 @@ typedef struct part {
     tl_chip_job wanted;
     uint32_t active_tag;   // TL_CHIP_NO_TAG: none
     uint64_t active_cycle; // from which on it is; a switch is under way before
-    job *jobs;           // a ring
+    job *jobs;             // a ring
     uint32_t first, n;
     uint64_t n_bursts;   // of all jobs in the ring
     uint64_t free_cycle; // the next burst of the channel begins then at the earliest

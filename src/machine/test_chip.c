@@ -134,9 +134,9 @@ typedef struct oracle_job {
 typedef struct oracle_part {
     uint32_t at, n_switches, n_jobs;
     oracle_job jobs[MAX_STEPS];
-    uint64_t busy_until;  // computing, or switching
-    bool waits;           // for its read
-    bool has_submitted;   // the step under way
+    uint64_t busy_until; // computing, or switching
+    bool waits;          // for its read
+    bool has_submitted;  // the step under way
     bool is_switching;
     uint64_t burst_ready; // cycle from which the next burst of the head may move
     int64_t active;       // tag; -1: none
@@ -340,8 +340,8 @@ static void test_safe_latencies_do_not_depend_on_other_partitions(void **state) 
 
 static void test_one_read_takes_its_slots(void **state) {
     (void)state;
-    // Two partitions, slots of 8 cycles: partition 1 has cycles 8..15, 24..31, 40..47. A job submitted in
-    // cycle 1 is ready in cycle 21, so its bursts begin in cycles 24 and 40.
+    // Two partitions, slots of 8 cycles: partition 1 has cycles 8..15, 24..31, 40..47. A job
+    // submitted in cycle 1 is ready in cycle 21, so its bursts begin in cycles 24 and 40.
     script scripts[2] = {{.n = 0}, {.steps = {{COMPUTE, 1}, {READ, 65}}, .n = 2}};
     outcome found;
     run_chip(scripts, 2, TL_CHIP_SAFE, 0, 0, &found);

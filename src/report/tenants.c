@@ -59,8 +59,8 @@ static void put_text(const tl_tenants_counts *counts, FILE *stream) {
     char begin[TL_NUMBER_BYTES], end[TL_NUMBER_BYTES];
     tl_format_grouped(counts->begin_cycle, begin);
     tl_format_grouped(counts->end_cycle, end);
-    fprintf(stream, "# %s on %s, profile %s, cycles %s to %s: the machine's own counts\n", counts->file, counts->machine, profile_of(counts),
-            begin, end);
+    fprintf(stream, "# %s on %s, profile %s, cycles %s to %s: the machine's own counts\n", counts->file, counts->machine,
+            profile_of(counts), begin, end);
     for (int is_printed = 0; is_printed < 2; is_printed++) {
         for (uint32_t r = 0; r <= counts->n_rows; r++) {
             bool is_head = r == 0;
@@ -78,10 +78,10 @@ static void put_text(const tl_tenants_counts *counts, FILE *stream) {
                 else if (i == 0)
                     put_label(view, label, sizeof label);
                 else
-                    text = tl_format_grouped(is_count                 ? tl_tenants_column_value(counts, r - 1, i - N_FIRST)
-                                             : i == 1                 ? view->active_cycles
-                                             : last == N_FIRST        ? view->n_switches
-                                                                      : view->late_bytes,
+                    text = tl_format_grouped(is_count          ? tl_tenants_column_value(counts, r - 1, i - N_FIRST)
+                                             : i == 1          ? view->active_cycles
+                                             : last == N_FIRST ? view->n_switches
+                                                               : view->late_bytes,
                                              number.text);
                 size_t n = strlen(text);
                 width[i] = n > width[i] ? n : width[i];

@@ -8,7 +8,8 @@
 
 #include "base/bits.h"
 
-#define COLUMN(column, sentence) {.size = sizeof(tl_tenants_column), .name = column, .meaning = sentence}
+#define COLUMN(column, sentence) \
+    { .size = sizeof(tl_tenants_column), .name = column, .meaning = sentence }
 const tl_tenants_column tl_tenants_columns[TL_N_TENANTS_COLUMNS] = {
     COLUMN("instructions", "Counts retired instructions of all harts."),
     COLUMN("cycles", "Counts cycles in which a hart had something to run, added up over harts."),
@@ -29,9 +30,9 @@ typedef struct source {
     bool is_shared;
 } source;
 static const source sources[] = {
-    {0, "hart", "instret", false}, {1, "hart", "cycle", false},      {2, "hart", "idle_cycle", false}, {3, "bp", "cond_miss", false},
-    {4, "l1i", "miss", false},     {5, "l1d", "load_miss", false},   {5, "l1d", "store_miss", false},  {6, "l2", "readmiss", false},
-    {7, "mem", "read", false},     {7, "mem", "write", false},       {8, "dma", "bytes_read", true},   {9, "dma", "bytes_written", true},
+    {0, "hart", "instret", false}, {1, "hart", "cycle", false},    {2, "hart", "idle_cycle", false}, {3, "bp", "cond_miss", false},
+    {4, "l1i", "miss", false},     {5, "l1d", "load_miss", false}, {5, "l1d", "store_miss", false},  {6, "l2", "readmiss", false},
+    {7, "mem", "read", false},     {7, "mem", "write", false},     {8, "dma", "bytes_read", true},   {9, "dma", "bytes_written", true},
     {10, "noc", "blocked", true},
 };
 

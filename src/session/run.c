@@ -226,7 +226,8 @@ static void note_partition(tl_session *session) {
     char sentence[200];
     if (config->n_partitions == 1)
         return;
-    snprintf(sentence, sizeof sentence, "this runs on one of the %u partitions of %s, without the units that they share; tally tenants runs several",
+    snprintf(sentence, sizeof sentence,
+             "this runs on one of the %u partitions of %s, without the units that they share; tally tenants runs several",
              config->n_partitions, config->name);
     take_note(session, sentence);
 }

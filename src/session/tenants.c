@@ -74,7 +74,9 @@ struct tl_tenants {
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
-void tl_tenants_init(tl_tenants_options *ret_options) { *ret_options = (tl_tenants_options){.size = sizeof *ret_options, .std_fd = {0, 1, 2}}; }
+void tl_tenants_init(tl_tenants_options *ret_options) {
+    *ret_options = (tl_tenants_options){.size = sizeof *ret_options, .std_fd = {0, 1, 2}};
+}
 
 // ---- Accounts.
 
@@ -250,7 +252,10 @@ static tl_status open_std(tl_tenants *t, const tl_context_plan *c, int ret_fds[3
         int fd = i == 0 ? open(path, O_RDONLY | O_CLOEXEC) : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (fd < 0)
             return tl_fail(err, errno == ENOENT ? TL_ENOENT : TL_EACCESS, "%.160s:%u: %s of %.60s: %.160s: %s", t->plan.file_name, c->line,
-                           i == 0 ? "stdin" : i == 1 ? "stdout" : "stderr", c->name, path, strerror(errno));
+                           i == 0   ? "stdin"
+                           : i == 1 ? "stdout"
+                                    : "stderr",
+                           c->name, path, strerror(errno));
         t->fds[t->n_fds++] = ret_fds[i] = fd;
     }
     return TL_OK;
@@ -544,8 +549,8 @@ static tl_status name_units(tl_tenants *t, tl_tenants_counts *c, tl_error *err) 
     }
     for (uint32_t i = 0; i < TL_N_CHIP_UNITS; i++) {
         const tl_unit_type *type = &tl_chip_unit_types[i];
-        shared[i] = (tl_unit){
-            .type = type, .path = tl_arena_printf(&c->arena, "chip.%s", type->name), .first_cell = tl_chip_first_cells[i]};
+        shared[i] =
+            (tl_unit){.type = type, .path = tl_arena_printf(&c->arena, "chip.%s", type->name), .first_cell = tl_chip_first_cells[i]};
         if (!shared[i].path)
             return no_memory(err);
     }
@@ -603,9 +608,9 @@ static tl_status add_vm(const tl_tenants *t, tl_tenants_counts *c, const vm *v, 
     sum->view.partition = v->plan->partition;
     for (uint32_t k = 0; k < v->plan->n_contexts + N_OWN_ACCOUNTS; k++) {
         bool is_context = k < v->plan->n_contexts;
-        tl_tenants_view_kind kind = is_context                               ? TL_TENANTS_CONTEXT
+        tl_tenants_view_kind kind = is_context                              ? TL_TENANTS_CONTEXT
                                     : k == v->plan->n_contexts + NO_CONTEXT ? TL_TENANTS_NO_CONTEXT
-                                                                             : TL_TENANTS_SWITCHING;
+                                                                            : TL_TENANTS_SWITCHING;
         tl_tenants_row *row = add_row(c, kind, 1);
         if (!row)
             return no_memory(err);
@@ -650,7 +655,8 @@ static tl_status check_sums(const tl_tenants *t, const tl_tenants_counts *c, tl_
         for (uint32_t r = 1; r < c->n_rows; r++)
             sum += c->rows[r].view.kind != TL_TENANTS_VM ? c->rows[r].shared[i] : 0;
         if (sum != device->shared[i])
-            return tl_fail(err, TL_EINVAL, "shared units: tenants' counts do not sum to the chip's; this is a defect of tally, please report it");
+            return tl_fail(err, TL_EINVAL,
+                           "shared units: tenants' counts do not sum to the chip's; this is a defect of tally, please report it");
     }
     for (uint32_t p = 0; p < c->n_partitions; p++) {
         tl_status status = tl_machine_check_identities(t->parts[p].machine, err);

@@ -71,7 +71,8 @@ static tl_status next_event(reader *r, yaml_event_t *event) {
                      (event->type == YAML_SEQUENCE_START_EVENT && (event->data.sequence_start.anchor || event->data.sequence_start.tag));
     if (event->type != YAML_ALIAS_EVENT && !is_marked)
         return TL_OK;
-    tl_status status = fail_at(r, (uint32_t)event->start_mark.line + 1, "anchors, aliases and tags are not supported; write the value itself");
+    tl_status status =
+        fail_at(r, (uint32_t)event->start_mark.line + 1, "anchors, aliases and tags are not supported; write the value itself");
     yaml_event_delete(event);
     return status;
 }
@@ -101,7 +102,8 @@ static tl_status read_children(reader *r, node *parent, uint32_t depth) {
         uint32_t line = (uint32_t)event.start_mark.line + 1;
         bool is_end = event.type == (parent->kind == LIST ? YAML_SEQUENCE_END_EVENT : YAML_MAPPING_END_EVENT);
         if (!is_end && parent->kind == MAPPING) {
-            status = event.type == YAML_SCALAR_EVENT ? text_of(r, &event, &key) : fail_at(r, line, "a key is one word, not a list or a mapping");
+            status =
+                event.type == YAML_SCALAR_EVENT ? text_of(r, &event, &key) : fail_at(r, line, "a key is one word, not a list or a mapping");
             yaml_event_delete(&event);
             for (const node *other = parent->first; status == TL_OK && other; other = other->next)
                 if (strcmp(other->key, key) == 0)
@@ -247,8 +249,8 @@ static tl_status read_number(const reader *r, const node *mapping, const char *w
     return TL_OK;
 }
 
-static tl_status read_choice(const reader *r, const node *mapping, const char *where, const char *key, const char *first, const char *second,
-                             bool *ret_is_second) {
+static tl_status read_choice(const reader *r, const node *mapping, const char *where, const char *key, const char *first,
+                             const char *second, bool *ret_is_second) {
     const node *n = find(mapping, key);
     if (!n)
         return TL_OK;
@@ -302,9 +304,9 @@ static const uint64_t MOST_CYCLES = UINT64_C(1) << 60;
 enum { LEAST_QUANTUM_CYCLES = 1000 };
 
 static tl_status read_context(reader *r, const node *n, const char *where, tl_context_plan *ret_context) {
-    static const key_row rows[] = {{"name", VALUE, "lua"},           {"program", VALUE, "./prog"},  {"args", LIST, "[a, b]"},
-                                   {"env", LIST, "[NAME=value]"},    {"stdin", VALUE, "input.txt"}, {"stdout", VALUE, "none"},
-                                   {"stderr", VALUE, "none"},        {"quantum", VALUE, "1000000"}};
+    static const key_row rows[] = {{"name", VALUE, "lua"},        {"program", VALUE, "./prog"},  {"args", LIST, "[a, b]"},
+                                   {"env", LIST, "[NAME=value]"}, {"stdin", VALUE, "input.txt"}, {"stdout", VALUE, "none"},
+                                   {"stderr", VALUE, "none"},     {"quantum", VALUE, "1000000"}};
     if (n->kind != MAPPING)
         return fail_at(r, n->line, "%.*s: must be a mapping with program:", (int)strlen(where) - 1, where);
     tl_status status = check_keys(r, n, where, rows, TL_COUNT_OF(rows));
@@ -343,9 +345,9 @@ static tl_status read_context(reader *r, const node *n, const char *where, tl_co
 }
 
 static tl_status read_vm(reader *r, const node *n, const char *where, uint32_t index, tl_vm_plan *ret_vm) {
-    static const key_row rows[] = {{"name", VALUE, "web"},        {"partition", VALUE, "0"},   {"quantum", VALUE, "10000000"},
-                                   {"root", VALUE, "./files"},    {"sysroot", VALUE, "/"},     {"network", VALUE, "off"},
-                                   {"contexts", LIST, "[{program: ./prog}]"}};
+    static const key_row rows[] = {
+        {"name", VALUE, "web"},  {"partition", VALUE, "0"}, {"quantum", VALUE, "10000000"},           {"root", VALUE, "./files"},
+        {"sysroot", VALUE, "/"}, {"network", VALUE, "off"}, {"contexts", LIST, "[{program: ./prog}]"}};
     if (n->kind != MAPPING)
         return fail_at(r, n->line, "%.*s: must be a mapping with contexts:", (int)strlen(where) - 1, where);
     tl_status status = check_keys(r, n, where, rows, TL_COUNT_OF(rows));
@@ -382,16 +384,20 @@ static tl_status read_vm(reader *r, const node *n, const char *where, uint32_t i
         status = read_context(r, c, inner, &vm->contexts[vm->n_contexts]);
         for (uint32_t i = 0; status == TL_OK && i < vm->n_contexts; i++)
             if (strcmp(vm->contexts[i].name, vm->contexts[vm->n_contexts].name) == 0)
-                status = fail_at(r, c->line, "%sname = %.60s: another context of this VM has that name; give each its own with name:", inner,
-                                 vm->contexts[i].name);
+                status =
+                    fail_at(r, c->line, "%sname = %.60s: another context of this VM has that name; give each its own with name:", inner,
+                            vm->contexts[i].name);
         vm->n_contexts++;
     }
     return status;
 }
 
 static tl_status read_plan(reader *r, const node *top) {
-    static const key_row rows[] = {{"machine", VALUE, "cloud4"},   {"profile", VALUE, "SAFE"}, {"interval", VALUE, "1000000"},
-                                   {"max_cycles", VALUE, "100M"}, {"vms", LIST, "[...]"}};
+    static const key_row rows[] = {{"machine", VALUE, "cloud4"},
+                                   {"profile", VALUE, "SAFE"},
+                                   {"interval", VALUE, "1000000"},
+                                   {"max_cycles", VALUE, "100M"},
+                                   {"vms", LIST, "[...]"}};
     tl_tenants_plan *plan = r->plan;
     bool is_literal = false;
     tl_status status = check_keys(r, top, "", rows, TL_COUNT_OF(rows));
@@ -480,8 +486,9 @@ tl_status tl_tenants_plan_check(const tl_tenants_plan *plan, const tl_config *co
         const tl_vm_plan *vm = &plan->vms[i];
         if (vm->partition >= config->n_partitions) {
             if (config->n_partitions == 1)
-                return fail_at(&r, vm->line, "vms[%u].partition = %u: %s has one partition, 0; choose a machine with partitions, such as cloud4",
-                               i, vm->partition, config->name);
+                return fail_at(&r, vm->line,
+                               "vms[%u].partition = %u: %s has one partition, 0; choose a machine with partitions, such as cloud4", i,
+                               vm->partition, config->name);
             return fail_at(&r, vm->line, "vms[%u].partition = %u: %s has partitions 0 to %u", i, vm->partition, config->name,
                            config->n_partitions - 1);
         }
@@ -489,10 +496,11 @@ tl_status tl_tenants_plan_check(const tl_tenants_plan *plan, const tl_config *co
             if (k == i || plan->vms[k].partition != vm->partition)
                 continue;
             if (vm->quantum_cycles == 0)
-                return fail_at(&r, vm->line,
-                               "vms[%u].quantum: is missing, but %.60s (line %u) is on partition %u, too; give both a quantum: in cycles, or "
-                               "another partition",
-                               i, plan->vms[k].name, plan->vms[k].line, vm->partition);
+                return fail_at(
+                    &r, vm->line,
+                    "vms[%u].quantum: is missing, but %.60s (line %u) is on partition %u, too; give both a quantum: in cycles, or "
+                    "another partition",
+                    i, plan->vms[k].name, plan->vms[k].line, vm->partition);
         }
     }
     return TL_OK;

@@ -288,8 +288,9 @@ static void test_names_are_builtin_and_paths_are_files(void **state) {
     rmdir(folder);
 
     assert_int_equal(tl_description_open("rokcet", &config, &err), TL_ENOENT);
-    assert_string_equal(err.text, "unknown machine 'rokcet'; did you mean rocket? Built in are rocket, lowrisc2, u74, tiny, cloud4; a file is "
-                                  "named with a slash or .yaml at the end");
+    assert_string_equal(err.text,
+                        "unknown machine 'rokcet'; did you mean rocket? Built in are rocket, lowrisc2, u74, tiny, cloud4; a file is "
+                        "named with a slash or .yaml at the end");
     assert_int_equal(tl_description_open("none.yaml", &config, &err), TL_ENOENT);
     assert_int_equal(tl_description_open("", &config, &err), TL_ENOENT);
 }

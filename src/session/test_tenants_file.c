@@ -167,7 +167,8 @@ static void test_partitions_and_quanta_are_checked_against_the_machine(void **st
     static const struct {
         const char *machine, *text, *sentence;
     } rows[] = {
-        {"cloud4", "vms:\n  - partition: 4\n    contexts: [{program: a}]\n", "t.yaml:2: vms[0].partition = 4: cloud4 has partitions 0 to 3"},
+        {"cloud4", "vms:\n  - partition: 4\n    contexts: [{program: a}]\n",
+         "t.yaml:2: vms[0].partition = 4: cloud4 has partitions 0 to 3"},
         {"rocket", "vms:\n  - partition: 1\n    contexts: [{program: a}]\n",
          "t.yaml:2: vms[0].partition = 1: rocket has one partition, 0; choose a machine with partitions, such as cloud4"},
         {"cloud4", "vms:\n  - {name: a, partition: 1, contexts: [{program: a}]}\n  - {name: b, partition: 1, contexts: [{program: a}]}\n",

@@ -41,7 +41,7 @@ typedef struct tl_path_alias {
     char *host;    // canonical path below env's root; NULL: not used
     int fd;        // O_PATH of the folder
 } tl_path_alias;
-#define TL_PATH_ALIASES "/tally" // an empty folder unless the host has one
+#define TL_PATH_ALIASES "/tally"                                               // an empty folder unless the host has one
 enum { TL_ALIAS_CWD, TL_ALIAS_PROGRAM, TL_N_ALIASES = TL_ALIAS_PROGRAM + 32 }; // a program for each context, os.h
 
 typedef struct tl_path_env {

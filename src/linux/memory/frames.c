@@ -83,7 +83,9 @@ void tl_frame_unref(tl_frames *frames, uint64_t paddr) {
     --frames->n_used;
 }
 
-bool tl_frames_has(const tl_frames *frames, uint64_t paddr) { return paddr >= frames->base_paddr && index_of(frames, paddr) < frames->n_total; }
+bool tl_frames_has(const tl_frames *frames, uint64_t paddr) {
+    return paddr >= frames->base_paddr && index_of(frames, paddr) < frames->n_total;
+}
 
 uint32_t tl_frame_n_refs(const tl_frames *frames, uint64_t paddr) { return frames->frames[index_of(frames, paddr)].n_refs; }
 

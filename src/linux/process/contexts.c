@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Contexts: several programs of the user under one kernel, of which one has the harts at a time; and
-// kernels that take turns on one machine. See os.h. The caller switches, because it counts by
+// Contexts: several programs of the user under one kernel, of which one has the harts at a time;
+// and kernels that take turns on one machine. See os.h. The caller switches, because it counts by
 // context: it reads the totals when the harts stand still, before the kernel's own work.
 #include <signal.h>
 
