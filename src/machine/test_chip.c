@@ -13,7 +13,8 @@ enum { MAX_STEPS = 64, MAX_TAGS = 16 };
 typedef enum step_kind { COMPUTE, READ, WRITE, SWITCH } step_kind;
 typedef struct step {
     step_kind kind;
-    uint64_t n; // cycles, bytes, or the cost of the switch
+    uint64_t n;    // cycles, bytes, or the cost of the switch
+    uint64_t back; // of a job right after another: it comes from a hart so many cycles behind the first one's
 } step;
 
 typedef struct script {
@@ -74,7 +75,7 @@ static tl_status play(void *ctx, uint32_t i, uint64_t until, tl_chip_event *ret_
             ret_event->kind = TL_CHIP_RAN;
             return TL_OK;
         }
-        ret_event->cycle = p->now[i];
+        ret_event->cycle = p->now[i] - tl_lesser(s->back, p->now[i]);
         ret_event->kind = s->kind == SWITCH ? TL_CHIP_SWITCH : TL_CHIP_SUBMIT;
         ret_event->job = (tl_chip_job){.tag = tag_of(i, p->n_switches[i]), .n_bytes = s->n, .is_write = s->kind == WRITE};
         return TL_OK;
@@ -266,10 +267,12 @@ static void make_script(uint64_t *seed, script *s) {
     s->n = 4 + (uint32_t)(next_random(seed) % (MAX_STEPS - 4));
     for (uint32_t i = 0; i < s->n; i++) {
         uint64_t what = next_random(seed) % 8;
-        s->steps[i] = what < 3   ? (step){COMPUTE, 1 + next_random(seed) % 400}
-                      : what < 5 ? (step){READ, 1 + next_random(seed) % 1000}
-                      : what < 7 ? (step){WRITE, 1 + next_random(seed) % 600}
-                                 : (step){SWITCH, 1 + next_random(seed) % 60};
+        s->steps[i] = what < 3   ? (step){COMPUTE, 1 + next_random(seed) % 400, 0}
+                      : what < 5 ? (step){READ, 1 + next_random(seed) % 1000, 0}
+                      : what < 7 ? (step){WRITE, 1 + next_random(seed) % 600, 0}
+                                 : (step){SWITCH, 1 + next_random(seed) % 60, 0};
+        bool is_second = i > 0 && what >= 3 && what < 7 && (s->steps[i - 1].kind == READ || s->steps[i - 1].kind == WRITE);
+        s->steps[i].back = is_second ? next_random(seed) % 20 : 0;
     }
 }
 
@@ -342,7 +345,7 @@ static void test_one_read_takes_its_slots(void **state) {
     (void)state;
     // Two partitions, slots of 8 cycles: partition 1 has cycles 8..15, 24..31, 40..47. A job
     // submitted in cycle 1 is ready in cycle 21, so its bursts begin in cycles 24 and 40.
-    script scripts[2] = {{.n = 0}, {.steps = {{COMPUTE, 1}, {READ, 65}}, .n = 2}};
+    script scripts[2] = {{.n = 0}, {.steps = {{COMPUTE, 1, 0}, {READ, 65, 0}}, .n = 2}};
     outcome found;
     run_chip(scripts, 2, TL_CHIP_SAFE, 0, 0, &found);
     assert_int_equal(found.traces[1].done[1], 48);
@@ -356,7 +359,7 @@ static void test_one_read_takes_its_slots(void **state) {
 
 static void test_posted_write_is_late_after_a_switch(void **state) {
     (void)state;
-    script scripts[1] = {{.steps = {{WRITE, 128}, {SWITCH, 30}, {COMPUTE, 500}}, .n = 3}};
+    script scripts[1] = {{.steps = {{WRITE, 128, 0}, {SWITCH, 30, 0}, {COMPUTE, 500, 0}}, .n = 3}};
     outcome found;
     run_chip(scripts, 1, TL_CHIP_SAFE, 0, 0, &found);
     assert_int_equal(found.traces[0].done[1], 30); // it did not wait
@@ -364,6 +367,25 @@ static void test_posted_write_is_late_after_a_switch(void **state) {
     assert_int_equal(found.late_bytes[0], 128);
     assert_int_equal(found.tagged[0][TL_CHIP_DMA_BYTES_WRITTEN], 128);
     assert_int_equal(found.tagged[1][TL_CHIP_DMA_BYTES_WRITTEN], 0);
+}
+
+static void test_a_channel_holds_as_many_jobs_as_may_wait(void **state) {
+    (void)state;
+    // Six writes of one burst fill the queue, and a read comes on top; then two more writes that wait.
+    script scripts[1] = {{.n = 0}};
+    static outcome found, wanted;
+    for (uint32_t i = 0; i < 6; i++)
+        scripts[0].steps[scripts[0].n++] = (step){WRITE, 1 + i, 0};
+    scripts[0].steps[scripts[0].n++] = (step){READ, 100, 0};
+    for (uint32_t i = 0; i < 8; i++)
+        scripts[0].steps[scripts[0].n++] = (step){WRITE, 10 + i, 0};
+    for (int profile = 0; profile < 2; profile++) {
+        run_chip(scripts, 1, (tl_chip_profile)profile, 0, 0, &found);
+        oracle(scripts, 1, (tl_chip_profile)profile, &wanted);
+        assert_memory_equal(&found, &wanted, sizeof found);
+        assert_int_equal(found.traces[0].done[5], 0);
+        assert_int_equal(found.tally[TL_CHIP_DMA_BYTES_WRITTEN], 21 + 8 * 10 + 28);
+    }
 }
 
 static void test_impossible_chip_is_refused(void **state) {
@@ -393,6 +415,7 @@ int main(void) {
         cmocka_unit_test(test_safe_latencies_do_not_depend_on_other_partitions),
         cmocka_unit_test(test_one_read_takes_its_slots),
         cmocka_unit_test(test_posted_write_is_late_after_a_switch),
+        cmocka_unit_test(test_a_channel_holds_as_many_jobs_as_may_wait),
         cmocka_unit_test(test_impossible_chip_is_refused),
         cmocka_unit_test(test_units_have_their_cells),
     };
