@@ -27,6 +27,7 @@ typedef struct tl_context { // os.h: a program of the user and its descendants
     tl_process *first;
     uint64_t quantum_cycles; // 0: none
     uint64_t left_cycles;    // of the quantum, when the kernel left the harts
+    bool is_paused;          // it has that much left when it comes back
     bool has_ended;
     tl_os_report end; // its message is composed before that
 } tl_context;

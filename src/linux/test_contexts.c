@@ -118,9 +118,9 @@ static void test_contexts_take_turns_and_are_charged_exactly(void **state) {
     rig r = {.machine = new_machine(2)};
     for (uint32_t i = 0; i < 3; i++)
         wanted[i] = make_counter(&programs[i], 10 * (i + 1), (int32_t)i);
-    r.os = new_os(r.machine, &programs[0], &(tl_os_options){.quantum_cycles = 20000});
-    assert_int_equal(add(r.os, &programs[1], 20000), 1);
-    assert_int_equal(add(r.os, &programs[2], 20000), 2);
+    r.os = new_os(r.machine, &programs[0], &(tl_os_options){.quantum_cycles = 22300});
+    assert_int_equal(add(r.os, &programs[1], 22300), 1);
+    assert_int_equal(add(r.os, &programs[2], 22300), 2);
     run_all(&r, 700);
     assert_int_equal(r.report.stop, TL_OS_EXITED);
     for (uint32_t i = 0; i < 3; i++) {
@@ -137,7 +137,7 @@ static void test_contexts_take_turns_and_are_charged_exactly(void **state) {
         assert_int_equal(r.order[i], (i + 1) % 3);
         if (i > 0) {
             uint64_t took = r.at[i] - r.at[i - 1];
-            assert_true(took >= 20000 + 1000 && took < 20000 + 1000 + 400); // the quantum, the switch, less than a fetch run
+            assert_true(took >= 22300 + 1000 && took < 22300 + 1000 + 400); // the quantum, the switch, less than a fetch run
         }
     }
     // A hart pays os.switch, which is longer than 700; but no thread is left of a context that
@@ -231,13 +231,13 @@ static void test_the_end_of_a_context_kills_what_is_left_of_it(void **state) {
     ecall(&parent, SYS_EXIT);
     finish(&parent);
     uint64_t n = make_counter(&other, 30, 4);
-    r.os = new_os(r.machine, &parent, &(tl_os_options){.quantum_cycles = 20000});
-    (void)add(r.os, &other, 20000);
+    r.os = new_os(r.machine, &other, &(tl_os_options){.quantum_cycles = 20000});
+    (void)add(r.os, &parent, 20000);
     run_all(&r, 0);
     assert_int_equal(r.report.stop, TL_OS_EXITED);
     assert_int_equal(r.report.exit_status, 4);
-    assert_int_equal(r.instret[1], n);
-    assert_int_equal(r.n_switches, 1); // after its end nothing of the first context comes back
+    assert_int_equal(r.instret[0], n);
+    assert_int_equal(r.n_switches, 2); // to the parent and back; then nothing of its context is left
     unlink(parent.path);
     unlink(other.path);
     free_rig(&r);
@@ -332,6 +332,124 @@ static void test_two_kernels_take_turns_on_one_machine(void **state) {
     tl_machine_free(r.machine);
 }
 
+// Forks a child that runs for ever on the second hart, and sleeps meanwhile.
+static void make_family(program *p) {
+    *p = (program){.n_code = 0};
+    li(p, A0, SIGCHLD);
+    li(p, A1, 0);
+    ecall(p, SYS_CLONE);
+    bnez(p, A0, 8);
+    jump(p, 0);
+    addi(p, SP, SP, -16);
+    lui(p, T0, 244);
+    emit(p, ZERO << 20 | SP << 15 | 3u << 12 | 0 << 7 | 0x23);
+    emit(p, T0 << 20 | SP << 15 | 3u << 12 | 8 << 7 | 0x23);
+    addi(p, A0, SP, 0);
+    li(p, A1, 0);
+    ecall(p, SYS_NANOSLEEP);
+    li(p, A0, 0);
+    ecall(p, SYS_EXIT);
+    finish(p);
+}
+
+static void test_threads_come_back_to_their_harts(void **state) {
+    (void)state;
+    program family, other;
+    rig r = {.machine = new_machine(2)};
+    make_family(&family);
+    make_counter(&other, 40, 0);
+    r.os = new_os(r.machine, &family, &(tl_os_options){.quantum_cycles = 30000});
+    (void)add(r.os, &other, 30000);
+    run_all(&r, 0);
+    assert_true(r.n_switches > 6);
+    assert_true(r.machine->harts[1]->instret > 100000); // the child, alone on its hart
+    assert_int_equal(tl_machine_sum(r.machine, TL_S_OS_MIGRATION), 0);
+    unlink(family.path);
+    unlink(other.path);
+    free_rig(&r);
+}
+
+static void test_a_quantum_goes_on_after_a_pause(void **state) {
+    (void)state;
+    program programs[2];
+    uint64_t switched_at = 0, ran = 0, n_pauses = 0;
+    rig r = {.machine = new_machine(1)};
+    make_counter(&programs[0], 40, 0);
+    make_counter(&programs[1], 40, 0);
+    r.os = new_os(r.machine, &programs[0], &(tl_os_options){.quantum_cycles = 50000});
+    (void)add(r.os, &programs[1], 50000);
+    while (!switched_at) {
+        // The third pause begins when the quantum is all but over, and the harts run past its end.
+        uint64_t begin = tl_machine_now_cycles(r.machine), until = begin + (ran < 39000 ? 20000 : ran < 49999 ? 49999 - ran : 1000);
+        const tl_os_limits limits = {.until_cycle = until, .until_instret = UINT64_MAX, .break_pc = {UINT64_MAX, UINT64_MAX}};
+        assert_int_equal(tl_os_run(r.os, &limits, &r.report, NULL), TL_OK);
+        uint64_t end = tl_os_halt(r.os);
+        ran += end - begin;
+        n_pauses++;
+        if (r.report.stop == TL_OS_SWITCH)
+            switched_at = ran;
+        tl_os_leave(r.os);
+        (void)tl_os_enter(r.os, tl_os_context(r.os), end + 5000); // the pause counts for nobody
+    }
+    assert_true(switched_at >= 50000 && switched_at < 50000 + 400);
+    assert_true(n_pauses >= 3);
+    for (uint32_t i = 0; i < 2; i++)
+        unlink(programs[i].path);
+    free_rig(&r);
+}
+
+static void test_a_transfer_is_told_and_waited_for(void **state) {
+    (void)state;
+    program p = {.n_code = 0};
+    char path[] = "/tmp/tally-test-contexts-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (int i = 0; i < 2; i++) { // the second one finds its page
+        li(&p, A0, 1);
+        addi(&p, A1, SP, 0);
+        li(&p, A2, 8);
+        ecall(&p, 64); // write
+    }
+    li(&p, A0, 0);
+    ecall(&p, SYS_EXIT);
+    finish(&p);
+    for (int is_told = 0; is_told < 2; is_told++) {
+        rig r = {.machine = new_machine(1)};
+        char *argv[] = {"prog", NULL}, *envp[] = {NULL};
+        const tl_os_options options = {
+            .program = p.path, .argv = argv, .envp = envp, .std_fd = {0, fd, fd}, .reports_transfers = is_told != 0};
+        const tl_os_limits limits = {.until_cycle = UINT64_MAX, .until_instret = UINT64_MAX, .break_pc = {UINT64_MAX, UINT64_MAX}};
+        uint64_t n_bytes[2] = {0}, n_told = 0;
+        assert_int_equal(tl_os_new(r.machine, &options, &r.os, NULL), TL_OK);
+        for (;;) {
+            assert_int_equal(tl_os_run(r.os, &limits, &r.report, NULL), TL_OK);
+            if (r.report.stop != TL_OS_TRANSFER)
+                break;
+            const tl_hart *h = r.machine->harts[r.report.break_hart];
+            uint64_t now = h->now, idle = h->idle_cycles, supervisor = h->supervisor_cycles;
+            assert_true(r.report.cycle <= now);
+            for (int k = 0; k < 2; k++)
+                n_bytes[k] += r.report.n_bytes[k];
+            n_told++;
+            tl_os_wait(r.os, r.report.break_hart, now); // nothing to wait for
+            assert_int_equal(h->now, now);
+            tl_os_wait(r.os, r.report.break_hart, now + 700);
+            assert_int_equal(h->now, now + 700);
+            assert_int_equal(h->idle_cycles, idle);
+            assert_int_equal(h->supervisor_cycles, supervisor + 700); // in the kernel
+        }
+        assert_int_equal(r.report.stop, TL_OS_EXITED);
+        assert_int_equal(n_bytes[1], is_told ? 16 : 0);
+        assert_true(is_told ? n_told >= 2 && n_bytes[0] > 0 : n_told == 0); // the program's page is read, too
+        tl_machine_sync(r.machine);
+        assert_int_equal(tl_machine_check_identities(r.machine, NULL), TL_OK);
+        free_rig(&r);
+    }
+    close(fd);
+    unlink(path);
+    unlink(p.path);
+}
+
 static void test_one_context_too_many_is_refused(void **state) {
     (void)state;
     program p;
@@ -363,6 +481,9 @@ int main(void) {
         cmocka_unit_test(test_nothing_runs_in_no_context),
         cmocka_unit_test(test_how_each_context_ended_is_told_apart),
         cmocka_unit_test(test_two_kernels_take_turns_on_one_machine),
+        cmocka_unit_test(test_threads_come_back_to_their_harts),
+        cmocka_unit_test(test_a_quantum_goes_on_after_a_pause),
+        cmocka_unit_test(test_a_transfer_is_told_and_waited_for),
         cmocka_unit_test(test_one_context_too_many_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,7 @@ void tl_os_leave(tl_os *os) {
     os->hart = NULL;
     os->now = now;
     os->contexts[os->context].left_cycles = os->quantum_end > now ? os->quantum_end - now : 0;
+    os->contexts[os->context].is_paused = true;
     os->is_away = true;
     tl_sched_leave_all(os);
 }
@@ -95,7 +96,8 @@ uint64_t tl_os_enter(tl_os *os, uint32_t context, uint64_t cycle) {
     now = now > cycle ? now : cycle;
     tl_machine_settle(os->machine, 0, now);
     tl_context *c = &os->contexts[context];
-    uint64_t quantum = context == os->context && c->left_cycles != 0 ? c->left_cycles : c->quantum_cycles;
+    uint64_t quantum = context == os->context && c->is_paused ? c->left_cycles : c->quantum_cycles;
+    os->contexts[os->context].is_paused = false;
     os->hart = NULL;
     os->now = now;
     os->is_away = false;
