@@ -371,7 +371,8 @@ static void test_posted_write_is_late_after_a_switch(void **state) {
 
 static void test_a_channel_holds_as_many_jobs_as_may_wait(void **state) {
     (void)state;
-    // Six writes of one burst fill the queue, and a read comes on top; then two more writes that wait.
+    // Six writes of one burst fill the queue, and a read comes on top; then two more writes that
+    // wait.
     script scripts[1] = {{.n = 0}};
     static outcome found, wanted;
     for (uint32_t i = 0; i < 6; i++)
