@@ -2955,6 +2955,32 @@ def tenants_counts_add_up_signal_by_signal():
     equal([v["status"] for v in views(records, "context") if v["name"] == "b"], [3])
 
 
+def idles_throughout(view):
+    idle = sum(value for name, value in signals(view).items() if name.endswith(".idle_cycle"))
+    equal(idle, 2 * int(view["active_cycles"]), f"both harts of partition {view['partition']} idle")
+
+
+@guest
+def time_without_a_context_is_nobody_s():
+    records = tenants("vms:\n" + vm(context("sleep", 1, name="s"), context("exit", 0)) + vm(context("spin", 100000), partition=2), "-I", "300000kc")
+    lost = views(records, "no context")[0]
+    if int(lost["active_cycles"]) < 10**6 or sum(int(v["active_cycles"]) for v in views(records, "context")[:2]) > 10**6:
+        raise AssertionError(f"{lost['active_cycles']} cycles without a context")
+    equal(int(lost["counts"]["instructions"]), 0)
+    for interval in (None, 1, 2, 3):
+        for view in views(records, "idle", interval):
+            idles_throughout(view)
+
+
+@guest
+def switching_is_charged_apart():
+    records = tenants("vms:\n" + vm(context("spin", 50000, quantum=20000), context("spin", 50000, name="b", quantum=20000)))
+    found, n_switches = views(records, "switching")[0], int(views(records, "vm")[0]["switches"])
+    # Each takes os.switch, but for those after the end of a context, of which no thread is left.
+    equal(int(found["active_cycles"]), 1000 * (n_switches - 1))
+    equal(signals(found)["p0.hart0.cyc_switch"], 1000 * (n_switches - 1))
+
+
 @guest
 def each_context_obeys_the_identities_of_the_machine():
     for view in views(tenants("vms:\n" + vm(context("spin", 50000, quantum=20000), context("pages", 30, name="p", quantum=20000))), "context"):
