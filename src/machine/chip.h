@@ -7,7 +7,7 @@
 // ends; of all events the earliest is next, and of two in one cycle that of the lower partition.
 // No result depends on how far a partition runs ahead before another is asked.
 //
-// Shared units follow docs/spec of secure multi-client monitoring, section 13: each burst carries
+// docs/tenants.md describes the shared units. Each burst carries
 // the tag (vm, ctx) of who caused it. In profile SAFE, bursts move in fixed time slots, one
 // partition after another, so a partition's latencies depend on its own jobs only. In LITERAL the
 // root serves partitions in turn, as they have bursts.

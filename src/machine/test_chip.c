@@ -318,7 +318,7 @@ static void test_how_far_a_partition_runs_ahead_changes_nothing(void **state) {
     }
 }
 
-// L1 of docs/tenants.md at this level: what the others do shows nowhere in partition 1.
+// What the others do shows nowhere in partition 1.
 static void test_safe_latencies_do_not_depend_on_other_partitions(void **state) {
     (void)state;
     uint64_t seed = 23;
