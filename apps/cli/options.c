@@ -398,6 +398,20 @@ static bool finish_suite(cli_parser *p, int argc, char *const *argv, int first) 
     return true;
 }
 
+static bool finish_tenants(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first >= argc)
+        return cli_fail(p, "no tenants file; write tally tenants FILE.yaml");
+    o->tenants = argv[first++];
+    if (first < argc)
+        return cli_fail(p, "%s: one word too many; programs and their arguments stand in the file", argv[first]);
+    if (o->wants_json && o->report.format == TL_FORMAT_CSV)
+        return cli_fail(p, "--csv and --json are two formats; give one");
+    if (o->run.interval == TL_INTERVAL_INSTRUCTIONS)
+        return cli_fail(p, "-I of tenants is in time or cycles, such as 10ms or 500kc, because partitions retire at different rates");
+    return true;
+}
+
 static bool find_verb(cli_parser *p, const char *word, cli_verb *ret_verb) {
     static const char *const flags[][2] = {{"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
     const char *names[2 * N_VERBS];
@@ -450,6 +464,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     case VERB_COMPARE: return finish_compare(&p, argc, argv, first);
     case VERB_SUITE: return finish_suite(&p, argc, argv, first);
     case VERB_OPEN_RECORDS: return finish_open_records(&p, argc, argv, first);
+    case VERB_TENANTS: return finish_tenants(&p, argc, argv, first);
     case VERB_HELP: o->topic = first < argc ? argv[first++] : NULL; break;
     case VERB_VERSION:
     case N_VERBS: break;

@@ -30,6 +30,7 @@ typedef enum cli_verb {
     VERB_COMPARE,
     VERB_SUITE,
     VERB_OPEN_RECORDS,
+    VERB_TENANTS,
     VERB_HELP,
     VERB_VERSION,
     N_VERBS
@@ -125,6 +126,7 @@ typedef struct cli_options {
 
     // open-records
     const char *records, *key;
+    const char *tenants; // tenants: the file
 
     const char *topic; // help
 } cli_options;
@@ -191,6 +193,7 @@ int cli_diff(const cli_options *options);
 int cli_compare(cli_options *options);
 int cli_suite(const cli_options *options);
 int cli_open_records(const cli_options *options);
+int cli_tenants(const cli_options *options);
 
 enum {
     STATUS_GATE = 1,

@@ -92,6 +92,17 @@ const cli_verb_row cli_verbs[N_VERBS] = {
                 "made for another machine or session are named, and nothing of them is shown; records that are missing are counted. The exit "
                 "status is 1 when a record is damaged or missing.",
         },
+    [VERB_TENANTS] =
+        {
+            .name = "tenants",
+            .usage = "[OPTION...] FILE.yaml",
+            .summary = "run several tenants on one chip and count each of their programs",
+            .description =
+                "FILE names a chip, the VMs on its partitions, and the contexts of each VM: programs that take turns on the harts of their "
+                "partition. All run at once in simulated time. Prints the counts of the whole device, of each VM and of each context, exactly: "
+                "every event belongs to one context, to switching, or to nobody. Counts go to standard error unless --output says otherwise. The "
+                "same file and programs print the same bytes.",
+        },
     [VERB_HELP] =
         {
             .name = "help",
@@ -120,6 +131,7 @@ enum {
     U = 1u << VERB_SUITE,
     P = 1u << VERB_COMPARE,
     O = 1u << VERB_OPEN_RECORDS,
+    T = 1u << VERB_TENANTS,
     ALL = (1u << N_VERBS) - 1
 };
 
@@ -212,17 +224,24 @@ const cli_option cli_option_rows[] = {
     {P, OPT_PLOT, 0, "plot", "FILE", HOW,
      "Also draw into FILE, as SVG: error against the number of events, cycles of a read against the fabric.", "@files"},
 
-    {R | L | C | U | P, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
-     "A machine of tally list machines, or a description. Default: rocket, of suite and compare lowrisc2.", "@machines"},
+    {T, OPT_INTERVAL, 'I', "interval", "LENGTH", WHAT,
+     "Print counts at regular distances, too: 10ms, 500us or 1s of simulated time, or 500kc cycles.", NULL},
+    {T, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line with every signal of every view, schema tally.tenants/1.", NULL},
+    {T, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each view.", NULL},
+    {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},
+
+    {R | L | C | U | P | T, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
+     "A machine of tally list machines, or a description. Default: rocket, of suite and compare lowrisc2, of tenants what the file says.",
+     "@machines"},
     {R | L | C | U | P, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
     {R | L | C | U | P, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,
      "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},
     {R | L | C | U | P, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
     {R | L | C | U | P, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
     {R | L | C | U | P, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
-    {R | L | C | U | P, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
+    {R | L | C | U | P | T, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
      "Override any key of the description: l1d.replacement=fifo. May be repeated. tally list keys names them.", "@keys"},
-    {R | U | P, OPT_ENGINE, 0, "engine", "translate|interp|step", MACHINE,
+    {R | U | P | T, OPT_ENGINE, 0, "engine", "translate|interp|step", MACHINE,
      "Front-end: translate makes host code (the default where it can), interp interprets decoded code, step executes one instruction at a "
      "time. Their counts are the same.",
      "translate interp step"},

@@ -110,13 +110,13 @@ void tl_os_warn(tl_os *os, const char *format, ...) {
 
 // ---- The end of the first process.
 
-void tl_os_compose_end(tl_os *os, int32_t wait_status) {
-    const tl_process *p = os->first;
+void tl_os_compose_end(const tl_process *p, int32_t wait_status) {
+    tl_os_report *end = &p->os->contexts[p->context].end;
     int signal = wait_status & 0x7f;
-    if (signal == 0 || os->report.message[0])
+    if (signal == 0 || end->message[0])
         return;
-    char *text = os->report.message;
-    size_t room = sizeof os->report.message;
+    char *text = end->message;
+    size_t room = sizeof end->message;
     const tl_fault_note *fault = &p->fault;
     int used = snprintf(text, room, "killed by %s", tl_signal_name(signal));
     if (fault->signal != signal)
@@ -133,22 +133,15 @@ void tl_os_compose_end(tl_os *os, int32_t wait_status) {
         snprintf(text + used, room - (size_t)used, " of %" PRIu64 " MiB", p->vm->stack_limit_bytes >> 20);
 }
 
-void tl_os_first_ended(tl_os *os, int32_t wait_status) {
-    tl_os_compose_end(os, wait_status);
-    os->has_ended = true;
-    os->report.signal = wait_status & 0x7f;
-    os->report.exit_status = os->report.signal ? 0 : wait_status >> 8 & 0xff;
-    os->report.stop = os->report.signal ? TL_OS_KILLED : TL_OS_EXITED;
-}
-
 void tl_os_out_of_memory(tl_thread *t) {
     tl_os *os = t->os;
     char text[200];
     snprintf(text, sizeof text,
              "out of memory: all %" PRIu64 " MiB of the machine's RAM are in use; give it more with ram in the machine file",
-             os->machine->config.ram_bytes >> 20);
-    if (t->process == os->first)
-        snprintf(os->report.message, sizeof os->report.message, "killed by SIGKILL: %s", text);
+             tl_frames_total(os->frames) << TL_PAGE_LOG2 >> 20);
+    tl_os_report *end = &os->contexts[t->process->context].end;
+    if (tl_os_is_first(t->process))
+        snprintf(end->message, sizeof end->message, "killed by SIGKILL: %s", text);
     else
         tl_os_warn(os, "process %d is killed: %s", t->process->pid, text);
     tl_process_end(t->process, SIGKILL);
@@ -331,8 +324,8 @@ static const char *describe_wait(const tl_thread *t, char *text, size_t n) {
 }
 
 static void report_deadlock(tl_os *os) {
-    char *text = os->report.message;
-    size_t room = sizeof os->report.message, used;
+    char *text = os->end.message;
+    size_t room = sizeof os->end.message, used;
     unsigned n_named = 0, n_more = 0;
     used = (size_t)snprintf(text, room, "deadlock: every thread sleeps and nothing can wake one: ");
     for (const tl_process *p = os->processes; p; p = p->next)
@@ -347,7 +340,7 @@ static void report_deadlock(tl_os *os) {
         }
     if (n_more)
         snprintf(text + used, room - used, "; and %u more", n_more);
-    os->report.stop = TL_OS_DEADLOCK;
+    os->end.stop = TL_OS_DEADLOCK;
     os->has_ended = true;
 }
 
@@ -367,6 +360,7 @@ static bool pass_time(tl_os *os) {
         }
     } else if (next == UINT64_MAX) {
         report_deadlock(os);
+        os->report = os->end;
         return false;
     }
     if (next >= until) {
@@ -378,10 +372,25 @@ static bool pass_time(tl_os *os) {
     return true;
 }
 
+// The context's quantum is over, or nothing of it can run: the harts stand still, and the caller
+// switches.
+static void stop_for_switch(tl_os *os, uint32_t next) {
+    uint64_t cycle = tl_os_halt(os);
+    os->report = (tl_os_report){.stop = TL_OS_SWITCH, .cycle = cycle, .next = next};
+}
+
+static void stop_for_transfer(tl_os *os) {
+    const tl_transfer *done = &os->transfer;
+    os->report = (tl_os_report){
+        .stop = TL_OS_TRANSFER, .cycle = done->cycle, .break_hart = done->hart, .n_bytes = {done->n_bytes[0], done->n_bytes[1]}};
+    os->transfer = (tl_transfer){0};
+}
+
 // Before this cycle no event concerns the hart, whatever the other harts do.
 static uint64_t horizon_of(tl_os *os, const tl_hart *h) {
     const tl_thread *t = (const tl_thread *)h->client;
     uint64_t horizon = tl_lesser(t->slice_start + os->machine->config.os.slice_cycles, tl_machine_tick(os->machine, h->now));
+    horizon = tl_lesser(horizon, os->quantum_end);
     if (os->n_timers > 0)
         horizon = tl_lesser(horizon, os->timers[1]->cycle);
     if (tl_host_wait_is_needed(os))
@@ -477,8 +486,13 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
         os->turns.steady = 0; // unless nothing is done but to run
         free_dead(os);
         bool must_stop = tl_run_notes_round(&os->limits);
+        if (os->transfer.n_bytes[0] | os->transfer.n_bytes[1]) {
+            stop_for_transfer(os);
+            break;
+        }
         if (os->has_ended) {
             settle(os, tl_os_now_cycles(os));
+            os->report = os->end;
             break;
         }
         if (must_stop) {
@@ -489,6 +503,10 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
         if (!os->turn.hart || (os->turn.hart->now >= os->turn.end && os->turn.hart->run_vline == TL_NO_LINE))
             os->turn = tl_machine_next(os->machine, busy_harts(os));
         tl_hart *h = os->turn.hart;
+        if (!h && tl_os_next_context(os) != os->context) {
+            stop_for_switch(os, tl_os_next_context(os));
+            break;
+        }
         if (!h) {
             if (pass_time(os))
                 continue;
@@ -515,6 +533,14 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
                 os->turn.hart = NULL;
                 fire_timers(os, h->now);
                 continue;
+            }
+            if (os->quantum_end <= h->now) {
+                uint32_t next = tl_os_next_context(os);
+                if (next != os->context) {
+                    stop_for_switch(os, next);
+                    break;
+                }
+                os->quantum_end = h->now + os->contexts[os->context].quantum_cycles; // nobody waits
             }
             tl_host_wait_poll(os, h->now);
             if (attend(os, h))
@@ -569,11 +595,15 @@ tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **r
     os->has_named_sysroot = options->sysroot != NULL;
     os->options.root = copy_string(options->root);
     os->clock_hz = machine->config.clock_hz;
-    os->account.most_bytes = machine->config.ram_bytes / TL_ACCOUNT_SHARE;
+    if (os->options.ram_bytes == 0)
+        os->options.ram_bytes = machine->config.ram_bytes - os->options.ram_offset_bytes;
+    os->account.most_bytes = os->options.ram_bytes / TL_ACCOUNT_SHARE;
+    os->quantum_end = UINT64_MAX;
+    os->is_away = options->starts_away;
     os->next_pid = TL_FIRST_PID;
     os->break_pc[0] = os->break_pc[1] = TL_NO_LINE;
     seed_random(os->random_state, machine->config.seed);
-    os->frames = tl_frames_new(machine->ram, machine->config.ram_bytes);
+    os->frames = tl_frames_new(machine->ram, os->options.ram_offset_bytes, os->options.ram_bytes);
     os->futexes = tl_futexes_new();
     tl_status status = TL_OK;
     if (!os->options.program || !os->options.sysroot || (options->root && !os->options.root) || !os->frames || !os->futexes)
@@ -583,7 +613,13 @@ tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **r
     if (status == TL_OK && has_window(os))
         tl_machine_set_bus(machine, tl_machine_own_bus(machine));
     if (status == TL_OK)
-        status = tl_exec_first(os, options->argv, options->envp, err);
+        status = tl_exec_first(os,
+                               &(tl_os_program){.program = os->options.program,
+                                                .argv = options->argv,
+                                                .envp = options->envp,
+                                                .std_fd = {options->std_fd[0], options->std_fd[1], options->std_fd[2]},
+                                                .quantum_cycles = options->quantum_cycles},
+                               err);
     if (status == TL_OK)
         *ret_os = os;
     else

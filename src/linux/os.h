@@ -29,7 +29,25 @@ typedef struct tl_os_options {
     bool (*wants_stop)(void *ctx);
     void (*mapped_code)(void *ctx); // the first process mapped a file with code, such as a library; may be NULL
     void *ctx;
+    // RAM from this offset on is this kernel's, because another one has the rest; both multiples of
+    // a page. ram_bytes 0: all of it.
+    uint64_t ram_offset_bytes, ram_bytes;
+    bool starts_away;        // another kernel has the machine: nothing runs before tl_os_enter
+    bool reports_transfers;  // tl_os_run returns TL_OS_TRANSFER when bytes went to or came from a file or socket of the host
+    uint64_t quantum_cycles; // of context 0, as in tl_os_program
 } tl_os_options;
+
+// Programs beside the one of tl_os_options, under the same kernel. A context is such a program with
+// all its descendants; that of tl_os_options is context 0. Only threads of one context are on harts
+// at a time. A context ends with its first process; what is left of it is killed.
+enum { TL_OS_MAX_CONTEXTS = 32, TL_OS_NO_CONTEXT = TL_OS_MAX_CONTEXTS };
+typedef struct tl_os_program {
+    const char *program; // all as in tl_os_options
+    char *const *argv;
+    char *const *envp;
+    int std_fd[3];
+    uint64_t quantum_cycles; // the next context that can run gets the harts after so many; 0: it waits until this one sleeps
+} tl_os_program;
 
 typedef enum tl_os_stop {
     TL_OS_EXITED,   // the first process exited: status
@@ -37,6 +55,12 @@ typedef enum tl_os_stop {
     TL_OS_LIMIT,    // a limit of tl_os_limits was reached; run again to go on
     TL_OS_BREAK,    // a hart stands before break_pc; run again to go on
     TL_OS_DEADLOCK, // every thread sleeps and nothing can wake one; message says who waits for what
+    // Every hart stands still at `cycle`, and context `next` can run (TL_OS_NO_CONTEXT: this one
+    // has ended, and none can): call tl_os_leave and tl_os_enter, then run again.
+    TL_OS_SWITCH,
+    // A system call or fault of hart break_hart moved n_bytes at `cycle`: call tl_os_wait when it
+    // has to wait for that, then run again.
+    TL_OS_TRANSFER,
 } tl_os_stop;
 
 typedef struct tl_os_limits {
@@ -51,6 +75,9 @@ typedef struct tl_os_report {
     int exit_status, signal;
     uint32_t break_hart; // TL_OS_BREAK
     char message[400];   // killed, deadlock, out of memory: one sentence for people (fault address, pc, nearest symbol), else ""
+    uint64_t cycle;      // TL_OS_SWITCH, TL_OS_TRANSFER
+    uint32_t next;       // TL_OS_SWITCH
+    uint64_t n_bytes[2]; // TL_OS_TRANSFER: read, written
 } tl_os_report;
 
 // Loads the program. TL_EFORMAT not a RISC-V ELF64 etc., TL_ENOENT missing program, interpreter or
@@ -58,6 +85,26 @@ typedef struct tl_os_report {
 TL_MUST_CHECK tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **ret_os, tl_error *err);
 TL_MUST_CHECK tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err);
 void tl_os_free(tl_os *os); // NULL is fine
+
+// ---- Several contexts, and several kernels that take turns on one machine.
+
+// Before the first tl_os_run. TL_EINVAL: TL_OS_MAX_CONTEXTS are there; else as tl_os_new.
+TL_MUST_CHECK tl_status tl_os_add(tl_os *os, const tl_os_program *program, uint32_t *ret_context, tl_error *err);
+uint32_t tl_os_context(const tl_os *os); // which one has the harts; or TL_OS_NO_CONTEXT
+// The context has ended: *ret_report says how (stop, exit_status, signal, message).
+bool tl_os_context_has_ended(const tl_os *os, uint32_t context, tl_os_report *ret_report);
+// Every hart stops where it stands, is drained and idles up to the one furthest ahead. Returns that
+// cycle.
+uint64_t tl_os_halt(tl_os *os);
+// After a halt: all threads leave their harts, each at the cost of a context switch. No code of
+// this kernel runs until tl_os_enter.
+void tl_os_leave(tl_os *os);
+// After a leave: every hart idles up to `cycle`, then threads of the context come onto harts.
+// Returns the cycle at which the first one can run, which is later than `cycle` if a hart's switch
+// took longer.
+uint64_t tl_os_enter(tl_os *os, uint32_t context, uint64_t cycle);
+// The hart waits for a device up to this cycle, in the kernel.
+void tl_os_wait(tl_os *os, uint32_t hart, uint64_t cycle);
 
 // Files and folders of the host that the program opened to read, in order of the first time; only
 // without options.root. NULL: no more.

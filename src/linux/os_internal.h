@@ -23,6 +23,21 @@ typedef struct tl_kernel_counts {        // events of the modeled kernel that th
     uint64_t minor_faults, major_faults; // on behalf of system calls
 } tl_kernel_counts;
 
+typedef struct tl_context { // os.h: a program of the user and its descendants
+    tl_process *first;
+    uint64_t quantum_cycles; // 0: none
+    uint64_t left_cycles;    // of the quantum, when the kernel left the harts
+    bool is_paused;          // it has that much left when it comes back
+    bool has_ended;
+    tl_os_report end; // its message is composed before that
+} tl_context;
+
+typedef struct tl_transfer { // with files and sockets of the host, not reported yet
+    uint64_t n_bytes[2];     // read, written; both 0: none
+    uint64_t cycle;          // of the last one
+    uint32_t hart;
+} tl_transfer;
+
 struct tl_os {
     tl_machine *machine;
     const struct tl_os_isa *isa; // isa.h: of the machine
@@ -34,8 +49,14 @@ struct tl_os {
     uint64_t random_state[4];
     uint64_t next_sequence; // orders timers and wake-ups
 
-    tl_process *processes, *last_process; // in order of creation
-    tl_process *first;                    // the program the user started
+    tl_process *processes, *last_process;        // in order of creation
+    tl_process *first;                           // the program the user started: context 0
+    tl_context contexts[TL_OS_MAX_CONTEXTS + 1]; // the last one is TL_OS_NO_CONTEXT
+    uint32_t n_contexts, n_ended_contexts;
+    uint32_t context;     // only its threads come onto harts
+    bool is_away;         // none does, because another kernel has the machine
+    uint64_t quantum_end; // of the context; UINT64_MAX: none
+    tl_transfer transfer; // options.reports_transfers
     int32_t next_pid;
     uint32_t n_threads; // alive, of all processes
 
@@ -56,7 +77,8 @@ struct tl_os {
     bool has_named_sysroot;             // the user did
     bool has_warned_sysroot;            // warned that the default sysroot served a file that --root lacks
     bool has_warned_foreign;            // a program for another machine was executed: said once
-    tl_os_report report;                // message of the end so far
+    tl_os_report report;                // of the present run
+    tl_os_report end;                   // of the last one
     bool has_ended;
     uint64_t break_pc[2];          // of the first process; TL_NO_LINE: none
     const tl_breaks *breaks;       // the same
@@ -112,16 +134,30 @@ static inline void tl_os_spend(tl_os *os, enum tl_hart_cell cell, uint64_t cycle
     os->hart->tally[cell] += cycles;
 }
 
-// The first process ends: its status becomes the report; the message is composed while its memory
-// still exists.
-void tl_os_compose_end(tl_os *os, int32_t wait_status);
-void tl_os_first_ended(tl_os *os, int32_t wait_status);
+// The first process of a context ends: its status becomes the report; the message is composed while
+// its memory still exists. The rest of the context is killed.
+void tl_os_compose_end(const tl_process *p, int32_t wait_status);
+void tl_os_first_ended(tl_process *p, int32_t wait_status);
+static inline bool tl_os_is_first(const tl_process *p) { return p == p->os->contexts[p->context].first; }
+
+// A system call or fault moved bytes between guest memory and a file or socket of the host.
+static inline void tl_os_note_transfer(tl_os *os, uint64_t n_bytes, bool is_write) {
+    if (!os->options.reports_transfers || n_bytes == 0 || !os->hart)
+        return;
+    os->transfer.n_bytes[is_write] += n_bytes;
+    os->transfer.cycle = os->hart->now;
+    os->transfer.hart = os->hart->id;
+}
+
+// contexts.c. The next context after the one that has the harts in which a thread is ready; that
+// one itself: no other can run.
+uint32_t tl_os_next_context(const tl_os *os);
 
 // ---- Functions of files that processes and memory call.
 
-// Fresh: descriptors 0, 1, 2 are options.std_fd; the working directory is the host's ("/" under
+// Fresh: descriptors 0, 1, 2 are std_fd of the host; the working directory is the host's ("/" under
 // --root); umask 022. NULL: no memory.
-tl_files *tl_files_new(tl_os *os);
+tl_files *tl_files_new(tl_os *os, const int std_fd[3]);
 tl_files *tl_files_copy(tl_os *os, const tl_files *files); // fork; NULL: no memory
 tl_files *tl_files_ref(tl_files *files);
 void tl_files_unref(tl_os *os, tl_files *files); // the last one closes everything; NULL is fine

@@ -20,7 +20,7 @@ static inline tl_os *tl_test_os_new(uint64_t ram_bytes) {
     assert_int_equal(tl_machine_new(&config, &tl_engine_step, &os->machine, NULL), TL_OK);
     os->isa = tl_os_isa_for(os->machine->engine->isa);
     os->clock_hz = config.clock_hz;
-    os->frames = tl_frames_new(os->machine->ram, config.ram_bytes);
+    os->frames = tl_frames_new(os->machine->ram, 0, config.ram_bytes);
     assert_non_null(os->frames);
     return os;
 }

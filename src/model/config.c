@@ -17,6 +17,8 @@ void tl_config_default(tl_config *ret_config) {
         .name = "rocket",
         .summary = "One 5-stage in-order hart, 32 KiB L1 caches, 512 KiB L2.",
         .n_harts = 1,
+        .n_partitions = 1,
+        .chip = {.burst_bytes = 64, .slot_cycles = 8, .setup_cycles = 200, .queue_bursts = 256},
         .clock_hz = 1000000000,
         .ram_bytes = UINT64_C(4) << 30,
         .seed = 1,
@@ -258,7 +260,7 @@ static tl_status check_core(const tl_config *config, tl_error *err) {
 
 tl_status tl_config_check(const tl_config *config, tl_error *err) {
     static const char *const powers_of_two[] = {"bp.counters",   "bp.btb_entries", "l2.slices", "mem.channels", "mem.banks",
-                                                "mem.row_bytes", "l1d.line",       "l1i.line",  "l2.line"};
+                                                "mem.row_bytes", "l1d.line",       "l1i.line",  "l2.line",      "chip.burst"};
     tl_status status = check_ranges(config, err);
     if (status == TL_OK)
         status = check_texts(config, err);

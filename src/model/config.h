@@ -15,7 +15,7 @@
 // function fits.
 enum { TL_CODE_CACHE_BYTES = 24 << 20, TL_MIN_CODE_CACHE_BYTES = 192 << 10, TL_COLD_RUNS = 64 };
 
-enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64 };
+enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64, TL_MAX_PARTITIONS = 7 };
 
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
@@ -116,10 +116,19 @@ typedef struct tl_os_config {
     uint32_t user_counters; // bit n: programs may read counter n (0 cycle, 1 time, 2 instret, 3 .. hpmcounter3 ..)
 } tl_os_config;
 
+// What the partitions of a chip share: machine/chip.h.
+typedef struct tl_chip_config {
+    uint32_t burst_bytes;  // the interconnect root moves so much at a time
+    uint32_t slot_cycles;  // for so long
+    uint32_t setup_cycles; // from a job's submission to its first burst
+    uint32_t queue_bursts; // posted writes of a partition that may wait
+} tl_chip_config;
+
 typedef struct tl_config {
     char name[64];                       // "rocket"
     char summary[160];                   // one sentence
     uint32_t n_harts;                    // 1 .. TL_MAX_HARTS
+    uint32_t n_partitions;               // 1 .. TL_MAX_PARTITIONS: so many machines of this description on one chip
     uint64_t clock_hz;                   // what a cycle is worth in guest time
     uint64_t ram_bytes;                  // multiple of 1 MiB, 16 MiB .. 64 GiB; host memory is used only for what is touched
     uint64_t seed;                       // replacement and guest randomness
@@ -133,6 +142,7 @@ typedef struct tl_config {
     tl_tlb_config itlb, dtlb, l2tlb;
     uint32_t mem_channels; // a power of two
     tl_mem_config mem;
+    tl_chip_config chip;
     uint32_t virtio_version; // that the board's virtio transports show: 1 or 2
     tl_os_config os;
     tl_pmu_values pmu;

@@ -57,7 +57,9 @@ static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_re
     *ret_report = (tl_guest_report){.is_at_break = report.stop == TL_OS_BREAK, .break_hart = report.break_hart};
     switch (report.stop) {
     case TL_OS_LIMIT:
-    case TL_OS_BREAK: return TL_OK;
+    case TL_OS_BREAK:
+    case TL_OS_SWITCH:                 // of several contexts only
+    case TL_OS_TRANSFER: return TL_OK; // not asked for
     case TL_OS_EXITED:
         ret_report->reason = TL_END_EXITED;
         ret_report->status = report.exit_status;

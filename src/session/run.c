@@ -238,6 +238,17 @@ static void name_images(tl_session *session) {
     header->digest = header->n_images > 0 ? header->images[0].digest : NULL;
 }
 
+static void note_partition(tl_session *session) {
+    const tl_config *config = &session->plan->config;
+    char sentence[200];
+    if (config->n_partitions == 1)
+        return;
+    snprintf(sentence, sizeof sentence,
+             "this runs on one of the %u partitions of %s, without the units that they share; tally tenants runs several",
+             config->n_partitions, config->name);
+    take_note(session, sentence);
+}
+
 tl_status tl_session_load(tl_session *session, tl_error *err) {
     static const tl_guest_type *const types[] = {&tl_guest_user, &tl_guest_system, &tl_guest_system}; // by tl_run_kind
     if (session->guest)
@@ -253,6 +264,7 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
         return status;
     if (session->plan->remark)
         take_note(session, session->plan->remark);
+    note_partition(session);
     if (session->code_file)
         tl_code_file_set_guest(session->code_file, session->guest);
     name_images(session);

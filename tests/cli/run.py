@@ -2869,6 +2869,255 @@ def perf_takes_the_jitdump():
     contains(listing, "guest:")
 
 
+# -- several tenants on one chip
+
+
+def tenants(text, *words, status=0):
+    """Writes a tenants file into the scratch folder and runs it; the records of -j, or the sentence of a failure."""
+    path, report_path = os.path.join(scratch, "tenants.yaml"), os.path.join(scratch, "tenants.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    if os.path.exists(report_path):
+        os.remove(report_path)
+    found, out, err = run("tenants", "-j", "-o", report_path, *words, path)
+    equal(found, status, err)
+    if status:
+        equal((out, os.path.exists(report_path)), ("", False), "nothing half-built runs")
+        return err
+    with open(report_path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def context(*deed, **keys):
+    """One context that runs the program of these tests, as YAML in one line."""
+    words = json.dumps([str(word) for word in deed])
+    more = "".join(f", {key}: {json.dumps(value)}" for key, value in ({"stdout": "none"} | keys).items())
+    return f"{{program: {options.guest}, args: {words}{more}}}"
+
+
+def vm(*contexts, **keys):
+    more = "".join(f"    {key}: {value}\n" for key, value in keys.items())
+    return "  - contexts: [" + ", ".join(contexts) + "]\n" + more
+
+
+def views(records, kind, interval=None):
+    return [r for r in records if r["type"] == "view" and r["view"] == kind and r.get("interval") == interval]
+
+
+def signals(view):
+    return {name: int(value) for name, value in view["signals"].items()}
+
+
+def summed(*all_signals):
+    total = {}
+    for one in all_signals:
+        for name, value in one.items():
+            total[name] = total.get(name, 0) + value
+    return {name: value for name, value in total.items() if value}
+
+
+@guest
+def a_lone_context_counts_as_tally_stat_does():
+    records = tenants("vms:\n" + vm(context("spin", 100000), partition=2))
+    found = {name.removeprefix("p2."): value for name, value in signals(views(records, "context")[0]).items() if not name.startswith("chip.")}
+    stated, _, err = report("--machine", "cloud4", "--per-unit", *program("spin", 100000))
+    contains(err, "this runs on one of the 4 partitions of cloud4")
+    wanted = {f"{r['scope']}.{r['event'].split('.')[-1]}": int(r["value"]) for r in stated
+              if r["type"] == "event" and r["scope"] != "machine" and "." in r["event"] and int(r["value"])}  # no aliases
+    # Only a chip has shared units, and its harts wait for them.
+    waits = found["hart0.cyc_trap"] - wanted["hart0.cyc_trap"]
+    if waits <= 0:
+        raise AssertionError(f"no wait for the DMA engine: {waits}")
+    for name in ("hart0.cycle", "hart0.cycle_s", "hart0.cyc_trap", "hart1.idle_cycle"):
+        wanted[name] += waits
+    equal({n: (found.get(n), wanted.get(n)) for n in found.keys() | wanted.keys() if found.get(n) != wanted.get(n)}, {})
+
+
+@guest
+def tenants_counts_add_up_signal_by_signal():
+    records = tenants("vms:\n" + vm(context("spin", 50000, quantum=20000), context("threads", 2, name="two", quantum=30000), name="a") +
+                      vm(context("pages", 40), context("exit", 3, name="b"), partition=1, quantum=40000) +
+                      vm(context("spin", 3000), name="c", partition=1, quantum=10000))
+    parts, device = {}, signals(views(records, "device")[0])
+    for kind in ("context", "no context", "switching"):
+        for view in views(records, kind):
+            parts[view["vm"]] = summed(parts.get(view["vm"], {}), signals(view))
+    for view in views(records, "vm"):
+        equal(parts[view["vm"]], signals(view), view["name"])
+    idle = [signals(view) for view in views(records, "idle")]
+    equal(summed(*parts.values(), *idle), device)
+    equal(len(idle), 4)
+    for view in views(records, "switching"):
+        equal(sum(value for name, value in signals(view).items() if name.endswith(".instret")), 0, "no instruction retires in a switch")
+    cycles = {p: sum(int(v["active_cycles"]) for kind in ("context", "no context", "switching", "idle") for v in views(records, kind)
+                     if v["partition"] == p) for p in range(4)}
+    equal(set(cycles.values()), {int(views(records, "device")[0]["active_cycles"])}, "every cycle of a partition is somebody's")
+    equal([v["status"] for v in views(records, "context") if v["name"] == "b"], [3])
+
+
+def idles_throughout(view):
+    idle = sum(value for name, value in signals(view).items() if name.endswith(".idle_cycle"))
+    equal(idle, 2 * int(view["active_cycles"]), f"both harts of partition {view['partition']} idle")
+
+
+@guest
+def time_without_a_context_is_nobody_s():
+    records = tenants("vms:\n" + vm(context("sleep", 1, name="s"), context("exit", 0)) + vm(context("spin", 100000), partition=2), "-I", "300000kc")
+    lost = views(records, "no context")[0]
+    if int(lost["active_cycles"]) < 10**6 or sum(int(v["active_cycles"]) for v in views(records, "context")[:2]) > 10**6:
+        raise AssertionError(f"{lost['active_cycles']} cycles without a context")
+    equal(int(lost["counts"]["instructions"]), 0)
+    for interval in (None, 1, 2, 3):
+        for view in views(records, "idle", interval):
+            idles_throughout(view)
+
+
+@guest
+def switching_is_charged_apart():
+    records = tenants("vms:\n" + vm(context("spin", 50000, quantum=20000), context("spin", 50000, name="b", quantum=20000)))
+    found, n_switches = views(records, "switching")[0], int(views(records, "vm")[0]["switches"])
+    # Each takes os.switch, but for those after the end of a context, of which no thread is left.
+    equal(int(found["active_cycles"]), 1000 * (n_switches - 1))
+    equal(signals(found)["p0.hart0.cyc_switch"], 1000 * (n_switches - 1))
+
+
+@guest
+def each_context_obeys_the_identities_of_the_machine():
+    for view in views(tenants("vms:\n" + vm(context("spin", 50000, quantum=20000), context("pages", 30, name="p", quantum=20000))), "context"):
+        found = signals(view)
+        of = lambda name: sum(found.get(f"p0.hart{hart}.{name}", 0) for hart in range(2))  # noqa: E731
+        stack = sum(value for name, value in found.items() if re.match(r"p0\.hart\d\.cyc_", name))
+        equal(stack, of("cycle"), "the CPI stack")
+        equal(sum(value for name, value in found.items() if re.match(r"p0\.hart\d\.insn_(?!compressed)", name)), of("instret"), "instructions by class")
+        equal(of("cycle") + of("idle_cycle"), 2 * int(view["active_cycles"]), "each hart runs or idles while the context has it")
+
+
+@guest
+def a_context_s_instructions_do_not_depend_on_its_turns():
+    alone = tenants("vms:\n" + vm(context("spin", 50000)))
+    turns = tenants("vms:\n" + vm(context("spin", 50000, quantum=10000), context("spin", 70000, name="other", quantum=15000)))
+    name = "p0.hart0.instret_u"
+    equal(signals(views(turns, "context")[0])[name], signals(views(alone, "context")[0])[name])
+    more = int(views(turns, "context")[0]["switches"])
+    if more < 8:
+        raise AssertionError(f"only {more} switches")
+
+
+@guest
+def a_safe_neighbor_shows_nowhere():
+    busy = [context("copy", stdin=options.guest, stdout=os.path.join(scratch, "copied")), context("exit", 0), context("spin", 200000)]
+    for profile in ("SAFE", "LITERAL"):
+        seen = set()
+        for neighbor in busy:
+            text = f"profile: {profile}\nvms:\n" + vm(context("copy", stdin=options.guest, stdout=os.path.join(scratch, "mine"))) + vm(neighbor)
+            mine = [v for v in views(tenants(text, "--set", "chip.slot=40"), "context") if v["vm"] == 1]
+            seen.add(json.dumps(mine))
+        equal((profile, len(seen) == 1), (profile, profile == "SAFE"))
+
+
+@guest
+def contexts_that_take_turns_do_their_work():
+    copies = [os.path.join(scratch, f"copy{i}") for i in range(4)]
+    of = lambda i: context("copy", stdin=options.guest, stdout=copies[i], name=f"c{i}", quantum=30000)  # noqa: E731
+    for profile in ("SAFE", "LITERAL"):
+        for path in copies:
+            if os.path.exists(path):
+                os.remove(path)
+        tenants(f"profile: {profile}\nvms:\n" + vm(of(0), of(1)) + vm(of(2), partition=1, quantum=50000) + vm(of(3), partition=1, quantum=20000))
+        with open(options.guest, "rb") as original:
+            wanted = original.read()
+        for path in copies:
+            with open(path, "rb") as copy:
+                equal(copy.read() == wanted, True, path)
+
+
+@guest
+def posted_writes_arrive_late_after_a_switch():
+    text = "max_cycles: 6M\nvms:\n" + vm(context("hang", quantum=20000), context("spin", 10**9, name="other", quantum=20000))
+    for setup, is_late in ((0, False), (40000, True)):
+        first, second = views(tenants(text, "--set", f"chip.setup={setup}"), "context")
+        n_bytes = signals(first)["chip.dma.bytes_written"]
+        equal((setup, int(first["late_bytes"]), int(second["late_bytes"])), (setup, n_bytes if is_late else 0, 0))
+
+
+@guest
+def intervals_of_tenants_sum_to_the_whole():
+    records = tenants("vms:\n" + vm(context("spin", 100000, quantum=20000), context("pages", 50, name="p", quantum=20000)), "-I", "100kc")
+    n = max(r.get("interval", 0) for r in records)
+    if n < 4:
+        raise AssertionError(f"{n} intervals")
+    for kind in ("device", "vm", "context", "switching", "idle"):
+        whole = views(records, kind)
+        for i, view in enumerate(whole):
+            equal(summed(*[signals(views(records, kind, k + 1)[i]) for k in range(n)]), signals(view), kind)
+    spans = [r for r in records if r["type"] in ("interval", "run")]
+    equal([s["begin_cycle"] for s in spans[1:n]], [s["end_cycle"] for s in spans[:n - 1]])
+    equal([s["end_cycle"] for s in spans[:3]], [100000, 200000, 300000])
+
+
+@guest
+def every_line_of_tenants_follows_its_schema():
+    with open(os.path.join(ROOT, "docs", "schema", "tenants-1.json"), encoding="utf-8") as text:
+        schema = json.load(text)
+    for words in ([], ["-I", "50kc"]):
+        for record in tenants("vms:\n" + vm(context("spin", 20000), context("crash", 16, name="x")) + vm(context("wait", name="w")), *words):
+            wrong = violations(schema, schema, record)
+            if wrong:
+                raise AssertionError(f"{wrong}: {record}")
+
+
+@guest
+def tenants_say_the_same_in_every_engine_and_every_time():
+    text = "vms:\n" + vm(context("spin", 50000, quantum=20000), context("threads", 2, name="t", quantum=20000)) + vm(context("pages", 20))
+    engines = ("step", "interp", "translate" if platform.machine() == "x86_64" else "interp", "interp")
+    equal(len({json.dumps(tenants(text, "--engine", engine)[1:]) for engine in engines}), 1)
+
+
+@guest
+def ends_of_contexts_are_told():
+    found = views(tenants("vms:\n" + vm(context("crash", 16), context("exit", 7, name="e")) + vm(context("wait", name="w"))), "context")
+    equal([(v["end"], v["status"], v["signal"]) for v in found], [("killed", 0, 11), ("exited", 7, 0), ("deadlock", 0, 0)])
+    contains(found[0]["message"], "killed by SIGSEGV: load from 0x10")
+    contains(found[2]["message"], "deadlock: every thread sleeps and nothing can wake one")
+    path = os.path.join(scratch, "tenants.yaml")
+    status, out, err = run("tenants", path)
+    equal((status, out), (0, ""))
+    contains(err, "device", "vm 1 vm1", "ctx 1.1 e", "ctx 1.0 guest: killed by SIGSEGV", "ctx 1.1 e: exited with status 7", "ctx 2.0 w: deadlock")
+    rows = list(csv.DictReader(io.StringIO(run("tenants", "--csv", "-o", "/dev/stdout", path)[1])))
+    records = tenants(open(path, encoding="utf-8").read())
+    equal([int(r["instructions"]) for r in rows], [int(v["counts"]["instructions"]) for v in records if v["type"] == "view"])
+
+
+@guest
+def a_run_of_tenants_ends_at_its_limit():
+    records = tenants("max_cycles: 300k\nvms:\n" + vm(context("spin", 10**9)))
+    span = [r for r in records if r["type"] == "run"][0]
+    equal((span["end_cycle"], span["complete"], views(records, "context")[0]["end"]), (300000, True, None))
+
+
+@test
+def wrong_tenants_files_are_refused_before_anything_runs():
+    here = "/bin/true"
+    lone = f"{{program: {here}}}"
+    for text, status, parts in (
+            ("vms: []\n", 2, ["tenants.yaml:1: vms: is missing or empty"]),
+            ("vms:\n" + vm(lone, partition=4), 2, ["tenants.yaml:2: vms[0].partition = 4: cloud4 has partitions 0 to 3"]),
+            ("machine: rocket\nvms:\n" + vm(lone, partition=1), 2, ["rocket has one partition, 0; choose a machine with partitions"]),
+            ("vms:\n" + vm(lone, partition=1) + vm(lone, partition=1), 2, ["vms[0].quantum: is missing", "vm2 (line 4)"]),
+            ("machine: cluod4\nvms:\n" + vm(lone), 127, ["tenants.yaml:1: unknown machine 'cluod4'; did you mean cloud4?"]),
+            ("vms:\n" + vm("{program: /nonexistent/prog}"), 127, ["tenants.yaml:2: /nonexistent/prog: no such file; check the path"]),
+            ("vms:\n" + vm(lone), 2, ["tenants.yaml:2: /bin/true: "]),
+            ("vms:\n" + vm("{program: /etc/passwd}"), 126, ["tenants.yaml:2: /etc/passwd: not marked executable"]),
+            ("vms:\n" + vm(f"{{program: {here}, stdin: /nonexistent}}"), 127, ["tenants.yaml:2: stdin of true: /nonexistent: No such file"])):
+        contains(tenants(text, status=status), *parts)
+    contains(tenants("vms:\n" + vm(lone), "--set", "partitions=8", status=2), "partitions = 8: must be between 1 and 7")
+    fails(["tenants"], 2, "no tenants file", "tally tenants FILE.yaml")
+    fails(["tenants", "/nonexistent.yaml"], 127, "/nonexistent.yaml: cannot open this tenants file")
+    fails(["tenants", "a.yaml", "b"], 2, "b: one word too many")
+    fails(["tenants", "-j", "--csv", "a.yaml"], 2, "--csv", "--json")
+    fails(["tenants", "-I", "1M", "a.yaml"], 2, "-I of tenants is in time or cycles")
+
+
 def main():
     global options, scratch
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])

@@ -8,6 +8,7 @@
 
 #include "linux/file/file_system.h"
 #include "linux/isa.h"
+#include "linux/memory/frames.h"
 #include "linux/process/clock.h"
 
 int64_t tl_sys_uname(tl_thread *t, const uint64_t args[6]) {
@@ -27,7 +28,7 @@ _Static_assert(sizeof(abi_sysinfo) == 112, "struct sysinfo");
 
 int64_t tl_sys_sysinfo(tl_thread *t, const uint64_t args[6]) {
     const tl_os *os = t->os;
-    uint64_t used = tl_os_resident_bytes(os), total = os->machine->config.ram_bytes;
+    uint64_t used = tl_os_resident_bytes(os), total = tl_frames_total(os->frames) << TL_PAGE_LOG2;
     abi_sysinfo out = {
         .uptime = (int64_t)(tl_os_now_ns(os) / TL_NS_PER_S), .total_ram = total, .free_ram = total > used ? total - used : 0, .unit = 1};
     out.shared_ram = os->file_system->mem_bytes;

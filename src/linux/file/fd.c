@@ -104,7 +104,7 @@ int64_t tl_fd_install_pair(tl_thread *t, tl_file *const files[2], bool close_on_
     return -EFAULT;
 }
 
-tl_files *tl_files_new(tl_os *os) {
+tl_files *tl_files_new(tl_os *os, const int std_fd[3]) {
     tl_files *files = calloc(1, sizeof *files);
     if (!files)
         return NULL;
@@ -114,7 +114,7 @@ tl_files *tl_files_new(tl_os *os) {
         return NULL;
     }
     for (int i = 0; i < 3; i++)
-        files->fds[i].file = tl_file_of_standard(os, os->options.std_fd[i], i);
+        files->fds[i].file = tl_file_of_standard(os, std_fd[i], i);
     return files;
 }
 

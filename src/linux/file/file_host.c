@@ -91,6 +91,7 @@ static int64_t regular_read(tl_thread *t, tl_file *file, const tl_io *io) {
         left -= part;
     }
     *io->pos = pos;
+    tl_os_note_transfer(os, (uint64_t)n, false);
     return n;
 }
 
@@ -170,6 +171,7 @@ static int64_t regular_write(tl_thread *t, tl_file *file, const tl_io *io) {
     }
     tell_mappings(os, file, io, pos, done);
     *io->pos = pos + done;
+    tl_os_note_transfer(os, done, true);
     return (int64_t)done;
 }
 
@@ -266,6 +268,7 @@ static int64_t regular_pread(tl_os *os, tl_file *file, void *to, size_t n, uint6
             break;
         done += (size_t)got;
     }
+    tl_os_note_transfer(os, done, false);
     return (int64_t)done;
 }
 
@@ -279,6 +282,7 @@ static int64_t regular_pwrite(tl_os *os, tl_file *file, const void *from, size_t
             return done ? (int64_t)done : put < 0 ? error_of(os) : -EIO;
         done += (size_t)put;
     }
+    tl_os_note_transfer(os, done, true);
     return (int64_t)done;
 }
 
@@ -509,8 +513,10 @@ static int64_t stream_read(tl_thread *t, tl_file *file, const tl_io *io) {
         if (tl_os_wants_stop(t->os)) // or a wait before this read was interrupted
             return -EINTR;
         ssize_t n = readv(of(file)->fd, io->spans, io->n_spans);
-        if (n >= 0)
+        if (n >= 0) {
+            tl_os_note_transfer(t->os, (uint64_t)n, false);
             return n;
+        }
         if (errno != EAGAIN && errno != EINTR)
             return error_of(t->os);
         if (errno == EAGAIN)
@@ -578,6 +584,7 @@ static int64_t stream_write(tl_thread *t, tl_file *file, const tl_io *io) {
         if (n == 0 && first == io->n_spans)
             break;
     }
+    tl_os_note_transfer(t->os, done, true);
     return (int64_t)done;
 }
 

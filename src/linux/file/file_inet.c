@@ -103,7 +103,10 @@ static int64_t host_send(tl_thread *t, tl_file *file, tl_message *m) {
         sendmsg(fd_of(file), &header, (int)(m->flags & (MSG_OOB | MSG_DONTROUTE | MSG_EOR | MSG_MORE)) | MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EPIPE && !(m->flags & MSG_NOSIGNAL))
         tl_signal_send_thread(t, SIGPIPE, NULL);
-    return n < 0 ? errno == EPIPE ? -EPIPE : error_of(t) : n;
+    if (n < 0)
+        return errno == EPIPE ? -EPIPE : error_of(t);
+    tl_os_note_transfer(t->os, (uint64_t)n, true);
+    return n;
 }
 
 static int64_t host_receive(tl_thread *t, tl_file *file, tl_message *m) {
@@ -113,6 +116,7 @@ static int64_t host_receive(tl_thread *t, tl_file *file, tl_message *m) {
     ssize_t n = recvmsg(fd_of(file), &header, (int)(m->flags & (MSG_OOB | MSG_PEEK | MSG_TRUNC)) | MSG_DONTWAIT);
     if (n < 0)
         return error_of(t);
+    tl_os_note_transfer(t->os, (uint64_t)n, false);
     m->address.n = header.msg_namelen < sizeof m->address.bytes ? header.msg_namelen : sizeof m->address.bytes;
     m->flags = (uint32_t)header.msg_flags & (MSG_TRUNC | MSG_EOR | MSG_OOB);
     return n;

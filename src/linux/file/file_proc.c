@@ -8,6 +8,7 @@
 #include "linux/file/fd.h"
 #include "linux/file/virtual.h"
 #include "linux/isa.h"
+#include "linux/memory/frames.h"
 #include "linux/memory/vm_space.h"
 #include "linux/perf/perf_event.h"
 #include "linux/process/clock.h"
@@ -30,7 +31,8 @@ static void cpuinfo(tl_strbuf *text, const tl_proc_subject *subject) {
 
 static void meminfo(tl_strbuf *text, const tl_proc_subject *subject) {
     const tl_os *os = os_of(subject);
-    uint64_t total = os->machine->config.ram_bytes / 1024, used = tl_os_resident_bytes(os) / 1024, shm = os->file_system->mem_bytes / 1024;
+    uint64_t total = (tl_frames_total(os->frames) << TL_PAGE_LOG2) / 1024, used = tl_os_resident_bytes(os) / 1024,
+             shm = os->file_system->mem_bytes / 1024;
     uint64_t free = total > used ? total - used : 0;
     tl_strbuf_addf(
         text,

@@ -11,6 +11,7 @@
 #include "linux/file/fd.h"
 #include "linux/file/lock.h"
 #include "linux/isa.h"
+#include "linux/memory/frames.h"
 
 enum { HOST_MAJOR = 8, HOST_MINOR_FIRST = 1, FIRST_ROWS = 256, NOBODY = 65534 };
 
@@ -124,7 +125,7 @@ tl_status tl_file_system_new(tl_os *os, tl_error *err) {
     fs->env = (tl_path_env){.root_fd = -1, .sysroot_fd = -1, .is_confined = os->options.root != NULL, .lookup = tl_virtual_lookup};
     fs->next_inode = 2;
     fs->next_anonymous = UINT64_C(1) << 32;
-    fs->mem_limit_bytes = os->machine->config.ram_bytes / 2;
+    fs->mem_limit_bytes = (tl_frames_total(os->frames) << TL_PAGE_LOG2) / 2;
     const char *root = fs->env.is_confined ? os->options.root : "/";
     fs->env.root_fd = tl_path_open_root(root);
     if (fs->env.root_fd < 0) {
@@ -197,9 +198,10 @@ bool tl_file_system_name_program(tl_thread *t, const char *path, char ret_path[T
         memcpy(folder, n ? place.path : "/", n ? n : 1);
         folder[n ? n : 1] = 0;
         int fd = openat(place.dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        is_named = fd >= 0 && tl_path_set_alias(env, TL_ALIAS_PROGRAM, folder, fd);
+        int which = TL_ALIAS_PROGRAM + (int)t->process->context;
+        is_named = fd >= 0 && tl_path_set_alias(env, which, folder, fd);
         if (is_named)
-            snprintf(ret_path, TL_PATH_MAX, "%s/%s", env->aliases[TL_ALIAS_PROGRAM].name, place.name);
+            snprintf(ret_path, TL_PATH_MAX, "%s/%s", env->aliases[which].name, place.name);
     }
     tl_place_done(&place);
     return is_named;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -154,7 +155,6 @@ static bool is_made_up(const tl_path_env *env) {
 }
 
 bool tl_path_set_alias(tl_path_env *env, int which, const char *guest_path, int fd) {
-    static const char *const names[TL_N_ALIASES] = {TL_PATH_ALIASES "/8/7/6/5/4/3/2/1/cwd", TL_PATH_ALIASES "/2/1/p"};
     tl_path_alias *alias = &env->aliases[which];
     size_t n;
     int n_up;
@@ -172,7 +172,13 @@ bool tl_path_set_alias(tl_path_env *env, int which, const char *guest_path, int 
     memcpy(host + n_above, guest_path + (other ? n : 0), n_rest + 1);
     if (!host[0])
         memcpy(host, "/", 2);
-    *alias = (tl_path_alias){.name = names[which], .host = host, .fd = fd};
+    *alias = (tl_path_alias){.host = host, .fd = fd};
+    if (which == TL_ALIAS_CWD)
+        snprintf(alias->name, sizeof alias->name, TL_PATH_ALIASES "/8/7/6/5/4/3/2/1/cwd");
+    else if (which == TL_ALIAS_PROGRAM)
+        snprintf(alias->name, sizeof alias->name, TL_PATH_ALIASES "/2/1/p");
+    else
+        snprintf(alias->name, sizeof alias->name, TL_PATH_ALIASES "/p%d/2/1/p", which - TL_ALIAS_PROGRAM);
     return true;
 }
 

@@ -39,12 +39,12 @@ typedef int64_t tl_virtual_lookup_fn(void *ctx, const char *path, uint32_t *ret_
 // therefore leads to the same place, taken from the text or from the folder. Folders further up
 // keep their own names.
 typedef struct tl_path_alias {
-    const char *name; // "/tally/2/1/p"; its first component is TL_PATH_ALIASES
-    char *host;       // canonical path below env's root; NULL: not used
-    int fd;           // O_PATH of the folder
+    char name[40]; // "/tally/2/1/p"; its first component is TL_PATH_ALIASES
+    char *host;    // canonical path below env's root; NULL: not used
+    int fd;        // O_PATH of the folder
 } tl_path_alias;
-#define TL_PATH_ALIASES "/tally" // an empty folder unless the host has one
-enum { TL_ALIAS_CWD, TL_ALIAS_PROGRAM, TL_N_ALIASES };
+#define TL_PATH_ALIASES "/tally"                                               // an empty folder unless the host has one
+enum { TL_ALIAS_CWD, TL_ALIAS_PROGRAM, TL_N_ALIASES = TL_ALIAS_PROGRAM + 32 }; // a program for each context, os.h
 
 typedef struct tl_path_env {
     int root_fd;                  // O_PATH: the host's "/", or --root
@@ -52,7 +52,7 @@ typedef struct tl_path_env {
     bool is_confined;             // --root
     tl_virtual_lookup_fn *lookup; // may be NULL: no virtual tree
     void *ctx;
-    tl_path_alias aliases[TL_N_ALIASES]; // the folder tally was started in, and that of the first program
+    tl_path_alias aliases[TL_N_ALIASES]; // the folder tally was started in, and those of the first programs
 } tl_path_env;
 
 typedef struct tl_dir { // a directory that relative paths start from: working directories and open directories share these

@@ -100,7 +100,7 @@ static rig *rig_new(void) {
                          .hart = os->hart,
                          .last_hart = -1,
                          .deadline = TL_NO_DEADLINE};
-        t->files = tl_files_new(os);
+        t->files = tl_files_new(os, os->options.std_fd);
         t->fs = tl_fs_new(os);
         assert_true(t->files && t->fs);
     }

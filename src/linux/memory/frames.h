@@ -10,8 +10,9 @@
 
 typedef struct tl_frames tl_frames;
 
-tl_frames *tl_frames_new(uint8_t *ram, uint64_t ram_bytes); // NULL: no host memory
-void tl_frames_free(tl_frames *frames);                     // NULL is fine
+// Pages of ram_bytes bytes from offset_bytes on; `ram` is where RAM begins. NULL: no host memory.
+tl_frames *tl_frames_new(uint8_t *ram, uint64_t offset_bytes, uint64_t ram_bytes);
+void tl_frames_free(tl_frames *frames); // NULL is fine
 
 // A page with one reference; 0: RAM is full, or the host has no memory for the table of pages.
 // is_zeroed: all bytes are zero, else undefined.

@@ -17,6 +17,7 @@
 
 #include "linux/call/syscall.h"
 #include "linux/isa.h"
+#include "linux/memory/frames.h"
 #include "linux/memory/vm_space.h"
 #include "linux/os_internal.h"
 #include "linux/perf/perf_event.h"
@@ -578,9 +579,9 @@ int64_t tl_sys_execveat(tl_thread *t, const uint64_t args[6]) {
 
 // ---- The first program.
 
-static tl_status no_memory(const tl_os *os, tl_error *err) {
-    return tl_fail(err, TL_ENOMEM, "%s: no memory to load it; give the machine more RAM than %" PRIu64 " MiB", os->options.program,
-                   os->machine->config.ram_bytes >> 20);
+static tl_status no_memory(const tl_os *os, const char *program, tl_error *err) {
+    return tl_fail(err, TL_ENOMEM, "%s: no memory to load it; give the machine more RAM than %" PRIu64 " MiB", program,
+                   tl_frames_total(os->frames) << TL_PAGE_LOG2 >> 20);
 }
 
 static tl_status status_of(const tl_error *err, int64_t result) {
@@ -617,32 +618,36 @@ static int64_t load_first(tl_thread *t, image *im, char *const *argv, char *cons
     return 0;
 }
 
-tl_status tl_exec_first(tl_os *os, char *const *argv, char *const *envp, tl_error *err) {
+tl_status tl_exec_first(tl_os *os, const tl_os_program *program, tl_error *err) {
     tl_error local = {.status = TL_OK};
     tl_process *p = tl_process_new(os, NULL);
     tl_thread *t = p ? tl_thread_new(p, p->pid) : NULL;
     image *im = calloc(1, sizeof *im);
     int64_t result = -ENOMEM;
+    if (p)
+        p->context = os->n_contexts;
     if (t && im) {
         p->actions = tl_sigactions_new();
-        t->files = tl_files_new(os);
+        t->files = tl_files_new(os, program->std_fd);
         t->fs = tl_fs_new(os);
-        snprintf(im->path, sizeof im->path, "%s", os->options.program);
-        im->execfn = argv ? argv[0] : NULL;
+        snprintf(im->path, sizeof im->path, "%s", program->program);
+        im->execfn = program->argv ? program->argv[0] : NULL;
         if (p->actions && t->files && t->fs)
-            result = load_first(t, im, argv, envp, &local);
+            result = load_first(t, im, program->argv, program->envp, &local);
     }
     if (im)
         image_done(os, im);
     free(im);
     if (result < 0 && local.status == TL_OK)
-        (void)no_memory(os, &local);
+        (void)no_memory(os, program->program, &local);
     if (result < 0) {
         if (err)
             *err = local;
         return status_of(&local, result);
     }
-    os->first = p;
+    os->contexts[os->n_contexts++] = (tl_context){.first = p, .quantum_cycles = program->quantum_cycles};
+    if (!os->first)
+        os->first = p;
     p->granted_pmus = tl_sched_granted_pmus(os, false);
     tl_sched_ready(t);
     if (t->hart)

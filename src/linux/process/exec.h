@@ -5,9 +5,10 @@
 #define TL_OS_EXEC_H
 
 #include "base/status.h"
+#include "linux/os.h"
 #include "linux/process/process.h"
 
-// Makes the first process and its thread and loads os->options.program into it.
-TL_MUST_CHECK tl_status tl_exec_first(tl_os *os, char *const *argv, char *const *envp, tl_error *err);
+// Makes the first process of the next context, and its thread, and loads the program into it.
+TL_MUST_CHECK tl_status tl_exec_first(tl_os *os, const tl_os_program *program, tl_error *err);
 
 #endif

@@ -253,8 +253,8 @@ static void end_process(tl_process *p, int32_t wait_status) {
     give_children_away(p);
     p->is_zombie = true;
     p->exit_status = wait_status;
-    if (p == os->first) {
-        tl_os_first_ended(os, wait_status);
+    if (tl_os_is_first(p)) {
+        tl_os_first_ended(p, wait_status);
         return;
     }
     tl_process *parent = p->parent;
@@ -301,8 +301,8 @@ void tl_process_end(tl_process *p, int32_t wait_status) {
         return;
     p->is_ending = true;
     p->exit_status = wait_status;
-    if (p == p->os->first)
-        tl_os_compose_end(p->os, wait_status); // while there is something to say about it
+    if (tl_os_is_first(p))
+        tl_os_compose_end(p, wait_status); // while there is something to say about it
     // The others first, the leader last: its end is the end of the process.
     while (p->n_threads > 1)
         tl_thread_end(p->threads->next_in_process);

@@ -114,6 +114,7 @@ typedef struct tl_fault_note { // "load from" addr "at pc" pc, why
 struct tl_process {
     tl_os *os;
     int32_t pid, pgid, sid;
+    uint32_t context;   // of which program that the user started: tl_os.contexts
     tl_process *parent; // NULL: the first process, or an orphan
     tl_process *first_child, *next_sibling;
     tl_process *next;   // all processes, in order of creation

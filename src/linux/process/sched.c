@@ -13,7 +13,9 @@
 
 static tl_thread *thread_on(const tl_hart *h) { return (tl_thread *)h->client; }
 
-static bool may_run(const tl_thread *t, const tl_hart *h) { return (t->affinity >> h->id & 1) != 0; }
+static bool may_run(const tl_thread *t, const tl_hart *h) {
+    return (t->affinity >> h->id & 1) != 0 && t->process->context == t->os->context && !t->os->is_away;
+}
 
 static void append(tl_thread *t) {
     tl_sched *queue = &t->os->sched;
@@ -21,6 +23,14 @@ static void append(tl_thread *t) {
     t->run_previous = queue->last;
     *(queue->last ? &queue->last->run_next : &queue->first) = t;
     queue->last = t;
+}
+
+static void prepend(tl_thread *t) {
+    tl_sched *queue = &t->os->sched;
+    t->run_next = queue->first;
+    t->run_previous = NULL;
+    *(queue->first ? &queue->first->run_previous : &queue->last) = t;
+    queue->first = t;
 }
 
 static void take_out(tl_thread *t) {
@@ -215,6 +225,35 @@ void tl_sched_slice_end(tl_thread *t) {
     } else {
         t->slice_start = t->hart->now;
     }
+}
+
+void tl_sched_leave_all(tl_os *os) {
+    for (uint32_t i = os->machine->n_harts; i-- > 0;) {
+        tl_thread *t = thread_on(os->machine->harts[i]);
+        if (!t)
+            continue;
+        ++t->involuntary_switches;
+        leave(t);
+        t->state = TL_THREAD_READY;
+        t->ready_cycle = os->machine->harts[i]->now;
+        prepend(t);
+    }
+}
+
+void tl_sched_fill_all(tl_os *os) {
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i) {
+        tl_hart *h = os->machine->harts[i];
+        tl_thread *t = thread_on(h) ? NULL : os->sched.first;
+        while (t && !(t->last_hart == (int32_t)i && may_run(t, h)))
+            t = t->run_next;
+        if (t) {
+            take_out(t);
+            load(h, t);
+        }
+    }
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
+        if (!thread_on(os->machine->harts[i]))
+            fill(os, os->machine->harts[i]);
 }
 
 void tl_sched_place(tl_thread *t) {

@@ -18,6 +18,8 @@ void tl_sched_remove(tl_thread *t); // leaves its hart or the queue for good
 void tl_sched_yield(tl_thread *t);  // lets the others that may run on its hart go first; nothing when there are none
 void tl_sched_slice_end(tl_thread *t);
 void tl_sched_place(tl_thread *t);         // after its affinity changed
+void tl_sched_leave_all(tl_os *os);        // running threads become the oldest ready ones, in order of harts
+void tl_sched_fill_all(tl_os *os);         // idle harts take ready threads, first those that ran there last
 void tl_sched_space_changed(tl_thread *t); // its process has a new address space (execve); it is on a hart
 // PMUs that programs may use, as tl_process.granted_pmus: at first, or what is left after an exec.
 uint32_t tl_sched_granted_pmus(const tl_os *os, bool after_exec);

@@ -57,6 +57,7 @@ static tl_process *new_process(tl_thread *t, uint64_t flags) {
     tl_process *p = tl_process_new(os, flags & CLONE_PARENT ? from->parent : from);
     if (!p)
         return NULL;
+    p->context = from->context;
     if (flags & CLONE_PARENT) { // a sibling: still a copy of its maker
         p->pgid = from->pgid;
         p->sid = from->sid;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// tally tenants: runs a tenants file. The library counts; this file reads options and opens files.
+#include <string.h>
+
+#include <tally/tenants.h>
+
+#include "options.h"
+#include "output.h"
+
+static void warn(void *ctx, const char *sentence) {
+    (void)ctx;
+    fprintf(stderr, "tally: %s\n", sentence);
+}
+
+static int complain(int status, const char *what) {
+    fprintf(stderr, "tally: %s\n", what);
+    return status;
+}
+
+static int status_of(tl_status status) {
+    switch (status) {
+    case TL_EFORMAT:
+    case TL_EINVAL: return STATUS_USAGE;
+    case TL_ENOENT: return STATUS_NOT_FOUND;
+    case TL_EACCESS: return STATUS_NOT_EXECUTABLE;
+    default: return STATUS_FAILED;
+    }
+}
+
+static int write_counts(const cli_options *options, tl_tenants_counts *counts, cli_output *output) {
+    tl_format format = options->wants_json ? TL_FORMAT_JSON : options->report.format;
+    tl_error err = {0};
+    tl_status status = tl_tenants_counts_write(counts, format, output->stream ? output->stream : stderr, &err);
+    tl_tenants_counts_free(counts);
+    if (status == TL_OK)
+        return 0;
+    cli_output_check(output);
+    return output->error ? STATUS_FAILED : complain(STATUS_FAILED, err.text); // closing reports the former
+}
+
+// Intervals as they end, then the whole.
+static int run(const cli_options *options, tl_tenants *tenants, cli_output *output) {
+    bool has_intervals = options->run.interval != TL_INTERVAL_NONE;
+    tl_error err = {0};
+    for (;;) {
+        tl_run_state state;
+        tl_tenants_counts *counts = NULL;
+        tl_status status = tl_tenants_advance(tenants, &state, &err);
+        if (status == TL_OK && (state != TL_RUN_ENDED || has_intervals))
+            status = tl_tenants_interval_new(tenants, &counts, &err);
+        if (status != TL_OK)
+            return complain(STATUS_FAILED, err.text);
+        has_intervals = has_intervals || state != TL_RUN_ENDED;
+        int failed = counts ? write_counts(options, counts, output) : 0;
+        if (failed)
+            return failed;
+        if (state != TL_RUN_ENDED)
+            continue;
+        counts = NULL;
+        if (tl_tenants_counts_new(tenants, &counts, &err) != TL_OK)
+            return complain(STATUS_FAILED, err.text);
+        return write_counts(options, counts, output);
+    }
+}
+
+int cli_tenants(const cli_options *options) {
+    tl_tenants_options given;
+    tl_tenants *tenants = NULL;
+    tl_error err = {0};
+    cli_output output = {0};
+    tl_tenants_options_init(&given);
+    given.file = options->tenants;
+    given.machine = options->run.machine;
+    given.overrides = options->run.overrides;
+    given.engine = options->run.engine;
+    given.interval = options->run.interval;
+    given.interval_length = options->run.interval_length;
+    given.warn = warn;
+    tl_status made = tl_tenants_new(&given, &tenants, &err);
+    if (made != TL_OK)
+        return complain(status_of(made), err.text);
+    int status = STATUS_FAILED;
+    if (!options->output || cli_output_open(&output, "output", options->output, false))
+        status = run(options, tenants, &output);
+    if (!cli_output_close(&output, status == 0) && status == 0)
+        status = STATUS_FAILED;
+    tl_tenants_free(tenants);
+    return status;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Tenants of one chip: VMs on partitions, each with contexts that take turns, counted separately
+// and exactly. A tenants file (docs/tenants.md) says which.
+//
+// tl_tenants_options options;   tl_tenants_options_init(&options);   options.file = "tenants.yaml";
+// tl_tenants_new(&options, &tenants, &err)          reads the file, builds the chip, loads all
+// programs   tl_tenants_advance(tenants, &state, &err)         to the end of an interval, until
+// state is TL_RUN_ENDED   tl_tenants_counts(tenants, &counts, &err)         since the beginning, or
+// tl_tenants_interval   tl_tenants_counts_write(counts, format, stream, &err)
+// tl_tenants_free(tenants)
+//
+// Counts are the machine's own (the truth). Equal files and programs give equal counts on any host.
+#ifndef TALLY_TENANTS_H
+#define TALLY_TENANTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <tally/error.h>
+#include <tally/report.h>
+#include <tally/run.h>
+
+TL_BEGIN_DECLS
+
+typedef struct tl_tenants tl_tenants;
+typedef struct tl_tenants_counts tl_tenants_counts;
+
+typedef struct tl_tenants_options {
+    uint32_t size;                // set by tl_tenants_options_init
+    const char *file;             // the tenants file
+    const char *machine;          // instead of the file's; NULL: the file's
+    const char *const *overrides; // "key=value" of the machine description, NULL-terminated; NULL: none
+    tl_engine engine;
+    tl_interval interval; // tl_tenants_advance stops at the end of each: cycles or ns. TL_INTERVAL_NONE: as the file says
+    uint64_t interval_length;
+    uint64_t max_cycles;                           // the run ends there; 0: as the file says
+    int std_fd[3];                                 // what contexts inherit: `stdin: inherit` and the like; not closed. Default 0, 1, 2
+    void (*warn)(void *ctx, const char *sentence); // as in tl_run_options
+    bool (*wants_stop)(void *ctx);
+    void *ctx;
+} tl_tenants_options;
+
+TL_API void tl_tenants_options_init(tl_tenants_options *ret_options);
+
+// TL_EFORMAT: the file is wrong; TL_ENOENT, TL_EACCESS: it or a program cannot be read or run. The
+// error names file, line, key and remedy. Nothing has run then.
+TL_MUST_CHECK TL_API tl_status tl_tenants_new(const tl_tenants_options *options, tl_tenants **ret_tenants, tl_error *err);
+TL_API void tl_tenants_free(tl_tenants *tenants); // NULL is fine
+// TL_RUN_GOING after an interval, or because wants_stop said so.
+TL_MUST_CHECK TL_API tl_status tl_tenants_advance(tl_tenants *tenants, tl_run_state *ret_state, tl_error *err);
+TL_API void tl_tenants_stop(tl_tenants *tenants, tl_end_reason reason); // the run ends where it stands
+
+// Counts since the beginning, or of the last completed interval. They outlive `tenants`. TL_EINVAL:
+// counts that contradict each other, a defect of tally; or no interval has ended.
+TL_MUST_CHECK TL_API tl_status tl_tenants_counts_new(tl_tenants *tenants, tl_tenants_counts **ret_counts, tl_error *err);
+TL_MUST_CHECK TL_API tl_status tl_tenants_interval_new(tl_tenants *tenants, tl_tenants_counts **ret_counts, tl_error *err);
+TL_API void tl_tenants_counts_free(tl_tenants_counts *counts); // NULL is fine
+
+typedef enum tl_tenants_view_kind {
+    TL_TENANTS_DEVICE,     // the whole chip, read from the machine's own totals
+    TL_TENANTS_VM,         // the sum of the four below
+    TL_TENANTS_CONTEXT,    // while the context had the harts of its partition, and its bursts at shared units
+    TL_TENANTS_NO_CONTEXT, // the VM had the harts, but no context that is still alive
+    TL_TENANTS_SWITCHING,  // from the stop of a context to the start of the next: gated, in no context
+    TL_TENANTS_IDLE,       // of a partition: it has no VM, or all of its VMs have ended
+} tl_tenants_view_kind;
+
+typedef struct tl_tenants_view {
+    uint32_t size; // set by the caller to sizeof(tl_tenants_view)
+    tl_tenants_view_kind kind;
+    uint32_t partition;               // not of TL_TENANTS_DEVICE
+    uint32_t vm, context;             // numbers: VMs from 1, in the order of the file; contexts from 0
+    const char *name;                 // of the VM or context; owned by the counts
+    const char *program;              // TL_TENANTS_CONTEXT
+    uint64_t active_cycles;           // in which this view's counts grew; of the device: all cycles
+    uint64_t n_switches;              // TL_TENANTS_CONTEXT: away from it; TL_TENANTS_VM: all of them
+    uint64_t late_bursts, late_bytes; // moved by shared units for it while it did not run
+    tl_end_reason reason;             // TL_TENANTS_CONTEXT: TL_END_NONE: it has not ended
+    int status, signal;
+    const char *message; // "" or one sentence about its end
+} tl_tenants_view;
+
+typedef struct tl_tenants_column { // what the tables print
+    uint32_t size;
+    const char *name, *meaning;
+} tl_tenants_column;
+
+TL_API uint32_t tl_tenants_n_views(const tl_tenants_counts *counts);
+TL_API void tl_tenants_view_at(const tl_tenants_counts *counts, uint32_t index, tl_tenants_view *ret_view);
+TL_API uint32_t tl_tenants_n_columns(void);
+TL_API void tl_tenants_column_at(uint32_t index, tl_tenants_column *ret_column);
+TL_API uint64_t tl_tenants_value(const tl_tenants_counts *counts, uint32_t view, uint32_t column);
+// Any signal of a view: "hart0.l1d.load_miss" of its partition, "p2.hart0.l1d.load_miss" of the
+// device, "chip.dma.bytes_read". TL_ENOENT: no such signal there.
+TL_MUST_CHECK TL_API tl_status tl_tenants_find(const tl_tenants_counts *counts, uint32_t view, const char *path, uint64_t *ret_value,
+                                               tl_error *err);
+
+// TL_FORMAT_TEXT, TL_FORMAT_JSON (one object a line, every signal that is not 0) or TL_FORMAT_CSV.
+TL_MUST_CHECK TL_API tl_status tl_tenants_counts_write(const tl_tenants_counts *counts, tl_format format, FILE *stream, tl_error *err);
+
+TL_END_DECLS
+
+#endif

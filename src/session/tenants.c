@@ -1,0 +1,763 @@
+// SPDX-License-Identifier: MIT
+// Tenants on a chip; see tenants.h.
+//
+// Counting rests on one idea: a partition's totals go to one account at a time. When the harts of a
+// partition stand still, the growth since the last such moment is charged to the account that was
+// open, and another one is opened. Nothing is estimated, and the accounts of a partition always add
+// up to its totals. Shared units tag each burst with the account instead.
+#include "session/tenants.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "linux/os.h"
+#include "session/description.h"
+#include "session/run.h"
+
+// Where growth is charged. Its number is also the tag of its bursts at shared units.
+typedef struct account {
+    uint64_t *cells; // of its partition
+    uint64_t active_cycles, n_switches;
+} account;
+
+typedef struct vm {
+    tl_tenants *tenants;
+    const tl_vm_plan *plan;
+    tl_os *os;
+    uint32_t first_account; // of its contexts; then NO_CONTEXT and SWITCHING
+    bool has_ended, is_deadlocked;
+    char message[400];
+} vm;
+
+enum { NO_CONTEXT, SWITCHING, N_OWN_ACCOUNTS }; // behind those of the contexts
+
+typedef struct part {
+    tl_machine *machine;
+    vm *vms[TL_MAX_VMS];
+    uint32_t n_vms, running; // index of the VM that has the machine
+    uint64_t turn_end;       // of it; UINT64_MAX: no other waits
+    uint64_t *charged;       // [cell] what has been charged to some account
+    uint64_t charged_cycle;
+    uint32_t account; // that is open
+    uint32_t idle;    // account of the time without a VM
+    bool wants_vm;    // the switch under way is to another VM, else to context `next`
+    uint32_t next;
+    uint32_t hart;        // that submitted the job under way
+    uint64_t write_bytes; // of the same call, submitted next
+} part;
+
+struct tl_tenants {
+    tl_tenants_options options;
+    tl_tenants_plan plan;
+    tl_config config;
+    tl_arena arena;
+    const tl_engine_type *engine;
+    tl_chip *chip;
+    part parts[TL_MAX_PARTITIONS];
+    vm *vms;
+    account *accounts;
+    uint32_t n_accounts;
+    int *fds; // opened for contexts
+    uint32_t n_fds;
+    uint64_t interval_cycles; // 0: none
+    uint64_t n_intervals;     // completed
+    uint64_t interval_begin, now;
+    tl_tenants_counts *previous; // at interval_begin; NULL: the start
+    bool must_stop, has_ended;
+    tl_end_reason reason;
+};
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+
+void tl_tenants_init(tl_tenants_options *ret_options) {
+    *ret_options = (tl_tenants_options){.size = sizeof *ret_options, .std_fd = {0, 1, 2}};
+}
+
+// ---- Accounts.
+
+// Everything that the partition counted since the last charge belongs to the open account. The
+// harts stand at `cycle` or at the first boundary after it.
+static void charge(tl_tenants *t, uint32_t partition, uint64_t cycle) {
+    part *p = &t->parts[partition];
+    account *a = &t->accounts[p->account];
+    tl_machine_sync(p->machine);
+    for (uint32_t i = 0; i < p->machine->probe.n_cells; i++) {
+        a->cells[i] += p->machine->tally[i] - p->charged[i];
+        p->charged[i] = p->machine->tally[i];
+    }
+    if (cycle > p->charged_cycle) {
+        a->active_cycles += cycle - p->charged_cycle;
+        p->charged_cycle = cycle;
+    }
+}
+
+static uint32_t account_of(const vm *v) {
+    uint32_t context = tl_os_context(v->os);
+    tl_os_report end;
+    bool is_alive = context < v->plan->n_contexts && !tl_os_context_has_ended(v->os, context, &end);
+    return v->first_account + (is_alive ? context : v->plan->n_contexts + NO_CONTEXT);
+}
+
+static account *switching_of(tl_tenants *t, const vm *v) { return &t->accounts[v->first_account + v->plan->n_contexts + SWITCHING]; }
+
+// ---- What the chip asks.
+
+static const vm *other_vm(const part *p, uint32_t *ret_index) {
+    for (uint32_t k = 1; k < p->n_vms; k++) {
+        uint32_t i = (p->running + k) % p->n_vms;
+        if (!p->vms[i]->has_ended) {
+            *ret_index = i;
+            return p->vms[i];
+        }
+    }
+    return NULL;
+}
+
+static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl_chip_event *ret_event, tl_error *err) {
+    tl_tenants *t = ctx;
+    part *p = &t->parts[partition];
+    if (p->write_bytes > 0) { // the second half of a copy from file to file
+        *ret_event = (tl_chip_event){.kind = TL_CHIP_SUBMIT, .job = {.tag = p->account, .n_bytes = p->write_bytes, .is_write = true}};
+        p->write_bytes = 0;
+        return TL_OK;
+    }
+    vm *v = p->vms[p->running];
+    for (;;) {
+        uint32_t other;
+        uint64_t limit = tl_lesser(until, p->turn_end);
+        const tl_os_limits limits = {.until_cycle = limit, .until_instret = UINT64_MAX, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+        tl_os_report report = {0};
+        tl_status status = tl_os_run(v->os, &limits, &report, err);
+        if (status != TL_OK)
+            return status;
+        switch (report.stop) {
+        case TL_OS_BREAK: break;
+        case TL_OS_LIMIT:
+            if (t->must_stop) {
+                ret_event->kind = TL_CHIP_STOPPED;
+                return TL_OK;
+            }
+            if (limit < p->turn_end) {
+                ret_event->kind = TL_CHIP_RAN;
+                return TL_OK;
+            }
+            if (!other_vm(p, &other)) {
+                p->turn_end = UINT64_MAX;
+                break;
+            }
+            p->wants_vm = true;
+            *ret_event = (tl_chip_event){.kind = TL_CHIP_SWITCH, .cycle = tl_os_halt(v->os)};
+            return TL_OK;
+        case TL_OS_SWITCH:
+            p->wants_vm = false;
+            p->next = report.next;
+            *ret_event = (tl_chip_event){.kind = TL_CHIP_SWITCH, .cycle = report.cycle};
+            return TL_OK;
+        case TL_OS_TRANSFER: {
+            bool is_read = report.n_bytes[0] > 0;
+            p->hart = report.break_hart;
+            p->write_bytes = is_read ? report.n_bytes[1] : 0;
+            *ret_event = (tl_chip_event){.kind = TL_CHIP_SUBMIT,
+                                         .cycle = report.cycle,
+                                         .job = {.tag = p->account, .n_bytes = report.n_bytes[!is_read], .is_write = !is_read}};
+            return TL_OK;
+        }
+        case TL_OS_DEADLOCK:
+        case TL_OS_EXITED:
+        case TL_OS_KILLED:
+            v->has_ended = true;
+            v->is_deadlocked = report.stop == TL_OS_DEADLOCK;
+            memcpy(v->message, report.message, sizeof v->message);
+            ret_event->cycle = tl_os_halt(v->os);
+            p->wants_vm = true;
+            if (other_vm(p, &other)) {
+                ret_event->kind = TL_CHIP_SWITCH;
+                return TL_OK;
+            }
+            charge(t, partition, ret_event->cycle);
+            p->account = p->idle;
+            ret_event->kind = TL_CHIP_ENDED;
+            return TL_OK;
+        }
+    }
+}
+
+static void resume_partition(void *ctx, uint32_t partition, uint64_t cycle) {
+    part *p = &((tl_tenants *)ctx)->parts[partition];
+    tl_os_wait(p->vms[p->running]->os, p->hart, cycle);
+}
+
+// The steps from the stop of a context to the start of the next. Everything between two charges is
+// the work of switching.
+static tl_status switch_partition(void *ctx, uint32_t partition, uint64_t cycle, uint64_t *ret_cycle, uint32_t *ret_tag, tl_error *err) {
+    tl_tenants *t = ctx;
+    part *p = &t->parts[partition];
+    vm *from = p->vms[p->running], *to = from;
+    (void)err;
+    charge(t, partition, cycle);
+    t->accounts[p->account].n_switches++;
+    switching_of(t, from)->n_switches++;
+    p->account = from->first_account + from->plan->n_contexts + SWITCHING;
+    tl_os_leave(from->os);
+    uint32_t next = p->next;
+    if (p->wants_vm) {
+        (void)other_vm(p, &p->running);
+        to = p->vms[p->running];
+        next = tl_os_context(to->os);
+    }
+    *ret_cycle = tl_os_enter(to->os, next, cycle);
+    charge(t, partition, *ret_cycle);
+    p->account = *ret_tag = account_of(to);
+    if (p->wants_vm)
+        p->turn_end = to->plan->quantum_cycles == 0 ? UINT64_MAX : *ret_cycle + to->plan->quantum_cycles;
+    return TL_OK;
+}
+
+// ---- Building.
+
+static void warn(void *ctx, const char *sentence) {
+    const vm *v = ctx;
+    char text[600];
+    if (!v->tenants->options.warn)
+        return;
+    snprintf(text, sizeof text, "%.60s: %s", v->plan->name, sentence);
+    v->tenants->options.warn(v->tenants->options.ctx, text);
+}
+
+static bool wants_stop(void *ctx) {
+    tl_tenants *t = ((vm *)ctx)->tenants;
+    t->must_stop = t->must_stop || (t->options.wants_stop && t->options.wants_stop(t->options.ctx));
+    return t->must_stop;
+}
+
+// A failure to start a program, with file and line in front.
+static tl_status fail_on(const tl_tenants *t, uint32_t line, tl_status status, const tl_error *why, tl_error *err) {
+    char sentence[sizeof why->text];
+    memcpy(sentence, why->text, sizeof sentence);
+    return tl_fail(err, status, "%.160s:%u: %.320s", t->plan.file_name, line, sentence);
+}
+
+static tl_status open_std(tl_tenants *t, const tl_context_plan *c, int ret_fds[3], tl_error *err) {
+    for (int i = 0; i < 3; i++) {
+        const char *path = c->std[i] ? c->std[i] : "/dev/null";
+        if (path == TL_STD_INHERITED) {
+            ret_fds[i] = t->options.std_fd[i];
+            continue;
+        }
+        int fd = i == 0 ? open(path, O_RDONLY | O_CLOEXEC) : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd < 0)
+            return tl_fail(err, errno == ENOENT ? TL_ENOENT : TL_EACCESS, "%.160s:%u: %s of %.60s: %.160s: %s", t->plan.file_name, c->line,
+                           i == 0   ? "stdin"
+                           : i == 1 ? "stdout"
+                                    : "stderr",
+                           c->name, path, strerror(errno));
+        t->fds[t->n_fds++] = ret_fds[i] = fd;
+    }
+    return TL_OK;
+}
+
+static tl_status load_context(tl_tenants *t, vm *v, uint32_t index, tl_os_options *options, tl_error *err) {
+    const tl_context_plan *c = &v->plan->contexts[index];
+    tl_os_program program = {.program = c->program,
+                             .argv = (char *const *)(uintptr_t)c->argv, // not written to
+                             .envp = (char *const *)(uintptr_t)c->env,
+                             .quantum_cycles = c->quantum_cycles};
+    tl_error why = {0};
+    tl_status status = open_std(t, c, program.std_fd, err);
+    if (status != TL_OK)
+        return status;
+    if (index == 0) {
+        options->program = program.program;
+        options->argv = program.argv;
+        options->envp = program.envp;
+        options->quantum_cycles = program.quantum_cycles;
+        memcpy(options->std_fd, program.std_fd, sizeof options->std_fd);
+        status = tl_os_new(t->parts[v->plan->partition].machine, options, &v->os, &why);
+    } else {
+        uint32_t context;
+        status = tl_os_add(v->os, &program, &context, &why);
+    }
+    return status == TL_OK ? TL_OK : fail_on(t, c->line, status, &why, err);
+}
+
+static tl_status load_vm(tl_tenants *t, vm *v, tl_error *err) {
+    part *p = &t->parts[v->plan->partition];
+    uint64_t share_bytes = t->config.ram_bytes / p->n_vms & ~((UINT64_C(1) << 20) - 1);
+    uint32_t place = 0;
+    while (p->vms[place] != v)
+        place++;
+    tl_os_options options = {.sysroot = v->plan->sysroot,
+                             .root = v->plan->root,
+                             .allow_network = v->plan->allow_network,
+                             .warn = warn,
+                             .wants_stop = wants_stop,
+                             .ctx = v,
+                             .ram_offset_bytes = share_bytes * place,
+                             .ram_bytes = share_bytes,
+                             .starts_away = place != 0,
+                             .reports_transfers = true};
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < v->plan->n_contexts && status == TL_OK; i++)
+        status = load_context(t, v, i, &options, err);
+    return status;
+}
+
+static tl_status new_accounts(tl_tenants *t, tl_error *err) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->plan.n_vms; i++) {
+        t->vms[i].first_account = n;
+        n += t->plan.vms[i].n_contexts + N_OWN_ACCOUNTS;
+    }
+    t->n_accounts = n + t->config.n_partitions;
+    t->accounts = tl_arena_alloc(&t->arena, t->n_accounts * sizeof *t->accounts);
+    uint32_t n_cells = t->parts[0].machine->probe.n_cells;
+    for (uint32_t i = 0; t->accounts && i < t->n_accounts; i++) {
+        t->accounts[i].cells = tl_arena_alloc(&t->arena, n_cells * sizeof(uint64_t));
+        if (!t->accounts[i].cells)
+            return no_memory(err);
+    }
+    for (uint32_t i = 0; i < t->config.n_partitions; i++) {
+        part *p = &t->parts[i];
+        p->idle = n + i;
+        p->account = p->n_vms > 0 ? p->vms[0]->first_account : p->idle;
+        p->charged = tl_arena_alloc(&t->arena, n_cells * sizeof(uint64_t));
+        if (!p->charged)
+            return no_memory(err);
+    }
+    return t->accounts ? TL_OK : no_memory(err);
+}
+
+// A partition without a VM has ended before it begins.
+static tl_status run_nothing(void *ctx, uint32_t partition, uint64_t until, tl_chip_event *ret_event, tl_error *err) {
+    if (((tl_tenants *)ctx)->parts[partition].n_vms > 0)
+        return run_partition(ctx, partition, until, ret_event, err);
+    *ret_event = (tl_chip_event){.kind = TL_CHIP_ENDED};
+    return TL_OK;
+}
+
+static tl_status new_chip(tl_tenants *t, tl_error *err) {
+    const tl_chip_plan plan = {.config = t->config.chip,
+                               .profile = t->plan.profile,
+                               .n_partitions = t->config.n_partitions,
+                               .n_tags = t->n_accounts,
+                               .runner = {t, run_nothing, resume_partition, switch_partition}};
+    tl_status status = tl_chip_new(&plan, &t->chip, err);
+    for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)
+        tl_chip_begin(t->chip, i, t->parts[i].account);
+    return status;
+}
+
+static tl_status read_machine(tl_tenants *t, tl_error *err) {
+    const char *machine = t->options.machine ? t->options.machine : t->plan.machine;
+    tl_error why = {0};
+    tl_status status = tl_description_open(machine, &t->config, &why);
+    for (const char *const *o = t->options.overrides; status == TL_OK && o && *o; o++)
+        status = tl_config_set(&t->config, *o, &why);
+    if (status == TL_OK)
+        status = tl_keys_check(&t->config, &why);
+    if (status == TL_OK)
+        return tl_tenants_plan_check(&t->plan, &t->config, err);
+    if (t->options.machine || t->options.overrides)
+        return tl_fail(err, status, "%s", why.text);
+    return fail_on(t, t->plan.machine_line, status, &why, err);
+}
+
+static tl_status new_machines(tl_tenants *t, tl_error *err) {
+    t->engine = tl_session_engine(t->options.engine);
+    if (!t->engine)
+        return tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
+    t->config.code_cache_bytes = TL_CODE_CACHE_BYTES;
+    t->config.n_cold_runs = TL_COLD_RUNS;
+    for (uint32_t i = 0; i < t->config.n_partitions; i++) {
+        tl_status status = tl_machine_new(&t->config, t->engine, &t->parts[i].machine, err);
+        if (status == TL_EACCESS && t->options.engine == TL_ENGINE_FASTEST) { // a host that forbids generated code
+            t->engine = &tl_engine_interp;
+            status = tl_machine_new(&t->config, t->engine, &t->parts[i].machine, err);
+        }
+        if (status != TL_OK)
+            return status;
+    }
+    return TL_OK;
+}
+
+static tl_status build(tl_tenants *t, tl_error *err) {
+    uint32_t n_contexts = 0;
+    tl_status status = tl_tenants_plan_open(t->options.file, &t->plan, err);
+    if (status == TL_OK)
+        status = read_machine(t, err);
+    if (status == TL_OK)
+        status = new_machines(t, err);
+    if (status != TL_OK)
+        return status;
+    t->vms = tl_arena_alloc(&t->arena, t->plan.n_vms * sizeof *t->vms);
+    for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++) {
+        const tl_vm_plan *plan = &t->plan.vms[i];
+        part *p = &t->parts[plan->partition];
+        t->vms[i] = (vm){.tenants = t, .plan = plan};
+        p->vms[p->n_vms++] = &t->vms[i];
+        n_contexts += plan->n_contexts;
+    }
+    t->fds = tl_arena_alloc(&t->arena, (size_t)n_contexts * 3 * sizeof *t->fds);
+    if (!t->vms || !t->fds)
+        return no_memory(err);
+    for (uint32_t i = 0; i < t->config.n_partitions; i++) {
+        part *p = &t->parts[i];
+        p->turn_end = p->n_vms > 1 ? p->vms[0]->plan->quantum_cycles : UINT64_MAX;
+    }
+    status = new_accounts(t, err);
+    for (uint32_t i = 0; i < t->plan.n_vms && status == TL_OK; i++)
+        status = load_vm(t, &t->vms[i], err);
+    return status == TL_OK ? new_chip(t, err) : status;
+}
+
+static tl_status take_interval(tl_tenants *t, tl_error *err) {
+    uint64_t length = t->options.interval_length;
+    __extension__ typedef unsigned __int128 wide;
+    switch (t->options.interval) {
+    case TL_INTERVAL_NONE: t->interval_cycles = t->plan.interval_cycles; return TL_OK;
+    case TL_INTERVAL_CYCLES: t->interval_cycles = length; break;
+    case TL_INTERVAL_NS: t->interval_cycles = (uint64_t)((wide)length * t->config.clock_hz / 1000000000); break;
+    case TL_INTERVAL_INSTRUCTIONS:
+        return tl_fail(err, TL_EINVAL, "partitions retire at different rates; give the interval in time or cycles, such as 10ms or 500kc");
+    }
+    return t->interval_cycles >= 1000 ? TL_OK : tl_fail(err, TL_EINVAL, "an interval of tenants has at least 1000 cycles");
+}
+
+tl_status tl_tenants_open(const tl_tenants_options *options, tl_tenants **ret_tenants, tl_error *err) {
+    if (options->size < offsetof(tl_tenants_options, machine))
+        return tl_fail(err, TL_EINVAL, "the size of tl_tenants_options is %u: call tl_tenants_options_init first", options->size);
+    tl_tenants *t = calloc(1, sizeof *t);
+    if (!t)
+        return no_memory(err);
+    tl_tenants_init(&t->options);
+    memcpy(&t->options, options, options->size < sizeof t->options ? options->size : sizeof t->options);
+    tl_status status = build(t, err);
+    if (status == TL_OK)
+        status = take_interval(t, err);
+    t->options.file = t->options.machine = NULL; // the caller's
+    t->options.overrides = NULL;
+    if (t->options.max_cycles == 0)
+        t->options.max_cycles = t->plan.max_cycles;
+    if (status != TL_OK) {
+        tl_tenants_close(t);
+        return status;
+    }
+    *ret_tenants = t;
+    return TL_OK;
+}
+
+void tl_tenants_close(tl_tenants *t) {
+    if (!t)
+        return;
+    for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++)
+        tl_os_free(t->vms[i].os);
+    for (uint32_t i = 0; i < TL_MAX_PARTITIONS; i++)
+        tl_machine_free(t->parts[i].machine);
+    for (uint32_t i = 0; i < t->n_fds; i++)
+        close(t->fds[i]);
+    tl_chip_free(t->chip);
+    tl_tenants_release(t->previous);
+    tl_tenants_plan_done(&t->plan);
+    tl_arena_done(&t->arena);
+    free(t);
+}
+
+// ---- Running.
+
+// The chip ends: partitions that ended earlier were idle up to now.
+static void settle(tl_tenants *t) {
+    uint64_t now = tl_chip_now(t->chip);
+    for (uint32_t i = 0; i < t->config.n_partitions; i++) {
+        uint64_t cycle = tl_machine_now_cycles(t->parts[i].machine);
+        now = cycle > now ? cycle : now;
+    }
+    for (uint32_t i = 0; i < t->config.n_partitions; i++) {
+        tl_machine_settle(t->parts[i].machine, 0, now);
+        charge(t, i, now);
+    }
+    t->now = now;
+}
+
+tl_status tl_tenants_run(tl_tenants *t, tl_run_state *ret_state, tl_error *err) {
+    uint64_t until = UINT64_MAX, length = t->interval_cycles;
+    bool is_done = false;
+    *ret_state = TL_RUN_ENDED;
+    if (t->has_ended)
+        return TL_OK;
+    if (length != 0)
+        until = length * (t->n_intervals + 1);
+    if (t->options.max_cycles != 0)
+        until = tl_lesser(until, t->options.max_cycles);
+    tl_status status = tl_chip_run(t->chip, until, &is_done, err);
+    if (status != TL_OK) {
+        tl_tenants_end(t, TL_END_FAILED);
+        return status;
+    }
+    if (t->must_stop) {
+        t->must_stop = false;
+        *ret_state = TL_RUN_GOING;
+        return TL_OK;
+    }
+    if (is_done) {
+        settle(t);
+        t->has_ended = true;
+        t->reason = TL_END_EXITED;
+        return TL_OK;
+    }
+    t->now = until;
+    for (uint32_t i = 0; i < t->config.n_partitions; i++) {
+        if (t->parts[i].account == t->parts[i].idle) // nothing moves it any more
+            tl_machine_settle(t->parts[i].machine, 0, until);
+        charge(t, i, until);
+    }
+    if (until == t->options.max_cycles) {
+        tl_tenants_end(t, TL_END_TIMEOUT);
+        return TL_OK;
+    }
+    t->n_intervals++;
+    *ret_state = TL_RUN_GOING;
+    return TL_OK;
+}
+
+void tl_tenants_end(tl_tenants *t, tl_end_reason reason) {
+    if (t->has_ended)
+        return;
+    t->has_ended = true;
+    t->reason = reason;
+    for (uint32_t i = 0; i < t->config.n_partitions; i++)
+        charge(t, i, tl_machine_now_cycles(t->parts[i].machine));
+}
+
+// ---- Counts.
+
+static tl_status name_units(tl_tenants *t, tl_tenants_counts *c, tl_error *err) {
+    const tl_probe *of = &t->parts[0].machine->probe;
+    tl_unit *units = tl_arena_alloc(&c->arena, of->n_units * sizeof *units);
+    tl_unit *shared = tl_arena_alloc(&c->arena, TL_N_CHIP_UNITS * sizeof *shared);
+    if (!units || !shared)
+        return no_memory(err);
+    for (uint32_t i = 0; i < of->n_units; i++) {
+        units[i] = (tl_unit){
+            .type = of->units[i].type, .path = tl_arena_strdup(&c->arena, of->units[i].path), .first_cell = of->units[i].first_cell};
+        if (!units[i].path)
+            return no_memory(err);
+    }
+    for (uint32_t i = 0; i < TL_N_CHIP_UNITS; i++) {
+        const tl_unit_type *type = &tl_chip_unit_types[i];
+        shared[i] =
+            (tl_unit){.type = type, .path = tl_arena_printf(&c->arena, "chip.%s", type->name), .first_cell = tl_chip_first_cells[i]};
+        if (!shared[i].path)
+            return no_memory(err);
+    }
+    c->units = (tl_probe){.units = units, .n_units = of->n_units, .n_cells = of->n_cells};
+    c->shared_units = (tl_probe){.units = shared, .n_units = TL_N_CHIP_UNITS, .n_cells = TL_N_CHIP_CELLS};
+    return TL_OK;
+}
+
+static tl_tenants_row *add_row(tl_tenants_counts *c, tl_tenants_view_kind kind, uint32_t n_parts) {
+    tl_tenants_row *row = &c->rows[c->n_rows++];
+    row->view = (tl_tenants_view){.size = sizeof row->view, .kind = kind, .name = "", .program = "", .message = ""};
+    row->cells = tl_arena_alloc(&c->arena, (size_t)n_parts * c->units.n_cells * sizeof *row->cells);
+    row->shared = tl_arena_alloc(&c->arena, TL_N_CHIP_CELLS * sizeof *row->shared);
+    return row->cells && row->shared ? row : NULL;
+}
+
+static void add_account(const tl_tenants *t, const tl_tenants_counts *c, tl_tenants_row *row, uint32_t index) {
+    const account *a = &t->accounts[index];
+    uint64_t n_bursts, n_bytes;
+    const uint64_t *shared = tl_chip_tagged(t->chip, index);
+    for (uint32_t i = 0; i < c->units.n_cells; i++)
+        row->cells[i] += a->cells[i];
+    for (uint32_t i = 0; i < TL_N_CHIP_CELLS; i++)
+        row->shared[i] += shared[i];
+    tl_chip_late(t->chip, index, &n_bursts, &n_bytes);
+    row->view.late_bursts += n_bursts;
+    row->view.late_bytes += n_bytes;
+    row->view.active_cycles += a->active_cycles;
+    row->view.n_switches += a->n_switches;
+}
+
+static void tell_end(tl_tenants_counts *c, tl_tenants_view *view, const vm *v, uint32_t context) {
+    tl_os_report end;
+    if (tl_os_context_has_ended(v->os, context, &end)) {
+        view->reason = end.stop == TL_OS_KILLED ? TL_END_KILLED : TL_END_EXITED;
+        view->status = end.exit_status;
+        view->signal = end.signal;
+    } else if (v->is_deadlocked) {
+        view->reason = TL_END_DEADLOCK;
+        memcpy(end.message, v->message, sizeof end.message);
+    } else {
+        return;
+    }
+    const char *message = tl_arena_strdup(&c->arena, end.message);
+    view->message = message ? message : "";
+}
+
+static tl_status add_vm(const tl_tenants *t, tl_tenants_counts *c, const vm *v, uint32_t number, tl_error *err) {
+    tl_tenants_row *sum = add_row(c, TL_TENANTS_VM, 1);
+    const char *name = tl_arena_strdup(&c->arena, v->plan->name);
+    if (!sum || !name)
+        return no_memory(err);
+    sum->view.name = name;
+    sum->view.vm = number;
+    sum->view.partition = v->plan->partition;
+    for (uint32_t k = 0; k < v->plan->n_contexts + N_OWN_ACCOUNTS; k++) {
+        bool is_context = k < v->plan->n_contexts;
+        tl_tenants_view_kind kind = is_context                              ? TL_TENANTS_CONTEXT
+                                    : k == v->plan->n_contexts + NO_CONTEXT ? TL_TENANTS_NO_CONTEXT
+                                                                            : TL_TENANTS_SWITCHING;
+        tl_tenants_row *row = add_row(c, kind, 1);
+        if (!row)
+            return no_memory(err);
+        row->view.vm = number;
+        row->view.partition = v->plan->partition;
+        row->view.name = name;
+        if (is_context) {
+            row->view.context = k;
+            row->view.name = tl_arena_strdup(&c->arena, v->plan->contexts[k].name);
+            row->view.program = tl_arena_strdup(&c->arena, v->plan->contexts[k].program);
+            if (!row->view.name || !row->view.program)
+                return no_memory(err);
+            tell_end(c, &row->view, v, k);
+        }
+        add_account(t, c, row, v->first_account + k);
+        add_account(t, c, sum, v->first_account + k);
+        if (is_context || kind == TL_TENANTS_NO_CONTEXT)
+            sum->view.n_switches -= row->view.n_switches; // those of SWITCHING are all
+    }
+    return TL_OK;
+}
+
+// The accounts of everybody add up to what the machine counted by itself.
+static tl_status check_sums(const tl_tenants *t, const tl_tenants_counts *c, tl_error *err) {
+    const tl_tenants_row *device = &c->rows[0];
+    for (uint32_t p = 0; p < c->n_partitions; p++)
+        for (uint32_t u = 0; u < c->units.n_units; u++)
+            for (uint32_t s = 0; s < c->units.units[u].type->n_signals; s++) {
+                uint32_t cell = c->units.units[u].first_cell + s;
+                uint64_t sum = 0, whole = device->cells[(size_t)p * c->units.n_cells + cell];
+                for (uint32_t r = 1; r < c->n_rows; r++)
+                    if (c->rows[r].view.kind != TL_TENANTS_VM && c->rows[r].view.partition == p)
+                        sum += c->rows[r].cells[cell];
+                if (sum != whole)
+                    return tl_fail(err, TL_EINVAL,
+                                   "p%u.%s.%s: tenants' counts sum to %" PRIu64 ", the machine counted %" PRIu64
+                                   "; this is a defect of tally, please report it",
+                                   p, c->units.units[u].path, c->units.units[u].type->signals[s].name, sum, whole);
+            }
+    for (uint32_t i = 0; i < TL_N_CHIP_CELLS; i++) {
+        uint64_t sum = 0;
+        for (uint32_t r = 1; r < c->n_rows; r++)
+            sum += c->rows[r].view.kind != TL_TENANTS_VM ? c->rows[r].shared[i] : 0;
+        if (sum != device->shared[i])
+            return tl_fail(err, TL_EINVAL,
+                           "shared units: tenants' counts do not sum to the chip's; this is a defect of tally, please report it");
+    }
+    for (uint32_t p = 0; p < c->n_partitions; p++) {
+        tl_status status = tl_machine_check_identities(t->parts[p].machine, err);
+        if (status != TL_OK)
+            return status;
+    }
+    return TL_OK;
+}
+
+static tl_status take_counts(tl_tenants *t, tl_tenants_counts *c, tl_error *err) {
+    tl_status status = name_units(t, c, err);
+    if (status != TL_OK)
+        return status;
+    uint32_t n_rows = 1 + c->n_partitions;
+    for (uint32_t i = 0; i < t->plan.n_vms; i++)
+        n_rows += 1 + t->plan.vms[i].n_contexts + N_OWN_ACCOUNTS;
+    c->file = tl_arena_strdup(&c->arena, t->plan.file_name);
+    c->machine = tl_arena_strdup(&c->arena, t->config.name);
+    c->engine = t->engine->name;
+    c->rows = tl_arena_alloc(&c->arena, n_rows * sizeof *c->rows);
+    if (!c->file || !c->machine || !c->rows)
+        return no_memory(err);
+    tl_tenants_row *device = add_row(c, TL_TENANTS_DEVICE, c->n_partitions);
+    if (!device)
+        return no_memory(err);
+    for (uint32_t p = 0; p < c->n_partitions; p++)
+        memcpy(device->cells + (size_t)p * c->units.n_cells, t->parts[p].charged, c->units.n_cells * sizeof *device->cells);
+    memcpy(device->shared, tl_chip_tally(t->chip), TL_N_CHIP_CELLS * sizeof *device->shared);
+    device->view.active_cycles = c->end_cycle;
+    for (uint32_t i = 0; i < t->plan.n_vms && status == TL_OK; i++)
+        status = add_vm(t, c, &t->vms[i], i + 1, err);
+    for (uint32_t p = 0; p < c->n_partitions && status == TL_OK; p++) {
+        tl_tenants_row *row = add_row(c, TL_TENANTS_IDLE, 1);
+        if (!row)
+            return no_memory(err);
+        row->view.partition = p;
+        add_account(t, c, row, t->parts[p].idle);
+    }
+    for (uint32_t r = 1; r < c->n_rows && status == TL_OK; r++)
+        if (c->rows[r].view.kind == TL_TENANTS_VM) {
+            device->view.n_switches += c->rows[r].view.n_switches;
+            device->view.late_bursts += c->rows[r].view.late_bursts;
+            device->view.late_bytes += c->rows[r].view.late_bytes;
+        }
+    return status == TL_OK ? check_sums(t, c, err) : status;
+}
+
+static void subtract(tl_tenants_counts *from, const tl_tenants_counts *what) {
+    for (uint32_t r = 0; r < from->n_rows; r++) {
+        tl_tenants_row *a = &from->rows[r];
+        const tl_tenants_row *b = &what->rows[r];
+        uint32_t n_parts = a->view.kind == TL_TENANTS_DEVICE ? from->n_partitions : 1;
+        for (size_t i = 0; i < (size_t)n_parts * from->units.n_cells; i++)
+            a->cells[i] -= b->cells[i];
+        for (uint32_t i = 0; i < TL_N_CHIP_CELLS; i++)
+            a->shared[i] -= b->shared[i];
+        a->view.active_cycles -= b->view.active_cycles;
+        a->view.n_switches -= b->view.n_switches;
+        a->view.late_bursts -= b->view.late_bursts;
+        a->view.late_bytes -= b->view.late_bytes;
+    }
+}
+
+static tl_status new_counts(tl_tenants *t, tl_tenants_counts **ret_counts, tl_error *err) {
+    tl_tenants_counts *c = calloc(1, sizeof *c);
+    if (!c)
+        return no_memory(err);
+    c->is_literal = t->plan.profile == TL_CHIP_LITERAL;
+    c->clock_hz = t->config.clock_hz;
+    c->n_partitions = t->config.n_partitions;
+    c->end_cycle = t->now;
+    c->is_complete = t->has_ended;
+    tl_status status = take_counts(t, c, err);
+    if (status == TL_OK)
+        *ret_counts = c;
+    else
+        tl_tenants_release(c);
+    return status;
+}
+
+tl_status tl_tenants_count(tl_tenants *t, bool of_interval, tl_tenants_counts **ret_counts, tl_error *err) {
+    tl_tenants_counts *counts = NULL, *now = NULL;
+    tl_status status = new_counts(t, &counts, err);
+    if (status != TL_OK || !of_interval) {
+        if (status == TL_OK)
+            *ret_counts = counts;
+        return status;
+    }
+    status = new_counts(t, &now, err);
+    if (status != TL_OK) {
+        tl_tenants_release(counts);
+        return status;
+    }
+    if (t->previous) {
+        subtract(counts, t->previous);
+        counts->begin_cycle = t->previous->end_cycle;
+    }
+    counts->n_interval = t->previous ? t->previous->n_interval + 1 : 1;
+    now->n_interval = counts->n_interval;
+    tl_tenants_release(t->previous);
+    t->previous = now;
+    *ret_counts = counts;
+    return TL_OK;
+}

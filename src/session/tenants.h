@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Runs a tenants file: a chip whose partitions run VMs, counted by VM and context.
+// tally/tenants.h documents the functions, and src/api exports them.
+#ifndef TL_SESSION_TENANTS_H
+#define TL_SESSION_TENANTS_H
+
+#include "result/tenants.h"
+#include "session/tenants_file.h"
+
+void tl_tenants_init(tl_tenants_options *ret_options);
+TL_MUST_CHECK tl_status tl_tenants_open(const tl_tenants_options *options, tl_tenants **ret_tenants, tl_error *err);
+void tl_tenants_close(tl_tenants *tenants); // NULL is fine
+TL_MUST_CHECK tl_status tl_tenants_run(tl_tenants *tenants, tl_run_state *ret_state, tl_error *err);
+void tl_tenants_end(tl_tenants *tenants, tl_end_reason reason);
+TL_MUST_CHECK tl_status tl_tenants_count(tl_tenants *tenants, bool of_interval, tl_tenants_counts **ret_counts, tl_error *err);
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Tenants files: YAML text to a plan of VMs and contexts. Everything is checked that can be checked
+// without opening a program. Messages name file, line, key and remedy: "tenants.yaml:7:
+// vms[1].partition = 4: cloud4 has partitions 0 to 3". docs/tenants.md lists the keys.
+#ifndef TL_SESSION_TENANTS_FILE_H
+#define TL_SESSION_TENANTS_FILE_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "machine/chip.h"
+
+enum { TL_MAX_VMS = 32, TL_MAX_CONTEXTS_OF_VM = 32 };
+
+typedef struct tl_context_plan {
+    uint32_t line; // of the file, for messages
+    const char *name, *program;
+    const char *const *argv; // NULL-terminated, [0] included
+    const char *const *env;  // NULL-terminated
+    const char *std[3];      // a path; NULL: nothing; TL_STD_INHERITED
+    uint64_t quantum_cycles; // 0: the next context runs when this one sleeps
+} tl_context_plan;
+extern const char TL_STD_INHERITED[];
+
+typedef struct tl_vm_plan {
+    uint32_t line;
+    const char *name;
+    uint32_t partition;
+    uint64_t quantum_cycles;    // 0: it is alone on its partition
+    const char *root, *sysroot; // NULL: as in tl_run_options
+    bool allow_network;
+    tl_context_plan *contexts;
+    uint32_t n_contexts;
+} tl_vm_plan;
+
+typedef struct tl_tenants_plan {
+    tl_arena arena;
+    const char *file_name;
+    const char *machine; // name or path of a description
+    uint32_t machine_line;
+    tl_chip_profile profile;
+    uint64_t interval_cycles; // 0: none
+    uint64_t max_cycles;      // 0: no limit
+    tl_vm_plan *vms;
+    uint32_t n_vms;
+} tl_tenants_plan;
+
+// Paths in the file are relative to `folder`, "" for the folder where tally was started. *ret_plan
+// owns what it points to; tl_tenants_plan_done frees that, also after a failure.
+TL_MUST_CHECK tl_status tl_tenants_plan_read(const char *text, size_t n_bytes, const char *file_name, const char *folder,
+                                             tl_tenants_plan *ret_plan, tl_error *err);
+TL_MUST_CHECK tl_status tl_tenants_plan_open(const char *path, tl_tenants_plan *ret_plan, tl_error *err);
+// What depends on the machine: partitions that exist, and quanta of VMs that share one.
+TL_MUST_CHECK tl_status tl_tenants_plan_check(const tl_tenants_plan *plan, const tl_config *config, tl_error *err);
+void tl_tenants_plan_done(tl_tenants_plan *plan);
+
+#endif
