@@ -152,6 +152,10 @@ static void step(explorer *e, deviation present) {
 
 static bool is_new(explorer *e, uint32_t n_left) { // adds the state to those seen
     uint64_t hash = n_left, word;
+    // What a stall left behind when it stalled nothing: statistics and its own end.
+    e->r.model->core->counters = (tl_smpm_counters){.foreign = e->r.model->core->counters.foreign};
+    if (e->now.stall_until <= tl_smpm_now(e->r.model))
+        e->now.stall_until = 0;
     for (size_t at = 0; at < e->n_bytes; at += sizeof word) {
         memcpy(&word, (const uint8_t *)e->state + at, sizeof word);
         hash = (hash ^ word) * UINT64_C(0x9fb21c651e98df25);
