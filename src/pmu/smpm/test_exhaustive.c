@@ -26,7 +26,7 @@ typedef struct explorer {
     rig r;
     tally now;
     deviation present;
-    uint64_t switch_at, n_states, n_fails;
+    uint64_t switch_at, horizon, n_states, n_fails;
     const char *first_fail;
     uint64_t *seen, n_seen;
     size_t n_bytes;
@@ -152,6 +152,10 @@ static void step(explorer *e, deviation present) {
 
 static bool is_new(explorer *e, uint32_t n_left) { // adds the state to those seen
     uint64_t hash = n_left, word;
+    // What a stall left behind when it stalled nothing: statistics and its own end.
+    e->r.model->core->counters = (tl_smpm_counters){.foreign = e->r.model->core->counters.foreign};
+    if (e->now.stall_until <= tl_smpm_now(e->r.model))
+        e->now.stall_until = 0;
     for (size_t at = 0; at < e->n_bytes; at += sizeof word) {
         memcpy(&word, (const uint8_t *)e->state + at, sizeof word);
         hash = (hash ^ word) * UINT64_C(0x9fb21c651e98df25);
@@ -181,7 +185,7 @@ static bool is_new(explorer *e, uint32_t n_left) { // adds the state to those se
 static void explore(explorer *e, uint32_t n_left) {
     uint64_t now = tl_smpm_now(e->r.model);
     uint8_t *saved = e->stack + now * (e->n_bytes + sizeof e->now);
-    if (now == e->switch_at + HORIZON) {
+    if (now == e->switch_at + e->horizon) {
         tl_smpm_counters counters;
         tl_smpm_counters_get(e->r.model, &counters);
         if (e->now.n_switches != 2)
@@ -225,7 +229,7 @@ static void open_small(explorer *e, tl_smpm_profile profile, uint32_t mutations,
         MUST(tl_smpm_ctx_new(r->model, vm_of(i), ctx_of(i), &err));
     }
     e->state = tl_smpm_state(r->model, &e->n_bytes);
-    e->stack = calloc(2 * FIRST + HORIZON, e->n_bytes + sizeof e->now);
+    e->stack = calloc(2 * FIRST + e->horizon, e->n_bytes + sizeof e->now);
     MUST(tl_smpm_start(r->model, 0, vm_of(0), ctx_of(0), &err));
 }
 
@@ -233,6 +237,7 @@ static void open_small(explorer *e, tl_smpm_profile profile, uint32_t mutations,
 static const char *search(tl_smpm_profile profile, uint32_t mutation, uint32_t n_deviations, uint32_t n_starts, uint64_t *ret_n_states) {
     explorer *e = calloc(1, sizeof *e);
     e->seen = calloc(N_SEEN, sizeof *e->seen);
+    e->horizon = HORIZON + 60 * (n_deviations - 1); // a stall delays both switches
     open_small(e, profile, mutation ? 1u << mutation : 0, mutation == TL_SMPM_M_ACK ? 12 : 2);
     uint8_t *origin = malloc(e->n_bytes);
     memcpy(origin, e->state, e->n_bytes);

@@ -212,6 +212,80 @@ static void test_v7_instances_of_a_type_add_up(void **state) {
     }
 }
 
+//  ---- stamps, by hand from the rules of the clock
+
+typedef struct stamps {
+    uint64_t record, begin, end;
+} stamps;
+static void see_record(void *ctx, uint64_t cycle, uint32_t channel, uint32_t source, const tl_smpm_record *record, tl_smpm_fate fate) {
+    (void)source, (void)record, (void)fate;
+    if (channel == 1 && ((stamps *)ctx)->record == 0)
+        ((stamps *)ctx)->record = cycle;
+}
+static void see_commit(void *ctx, uint64_t begin_cycle, uint64_t end_cycle, uint32_t channel) {
+    if (channel == 1 && ((stamps *)ctx)->begin == 0)
+        *(stamps *)ctx = (stamps){.record = ((stamps *)ctx)->record, .begin = begin_cycle, .end = end_cycle};
+}
+
+// Swap in 93, row 0 in 94, noc_cycles = 4. Channel 1 has the slots t mod 3 == 1: 100 and 103.
+static void test_cycles_of_a_drain_a_commit_and_a_switch(void **state) {
+    (void)state;
+    for (int is_reference = 0; is_reference < 2; is_reference++) {
+        rig r = {.inputs = always};
+        stamps seen_stamps = {0};
+        r.config = rig_config(TL_SMPM_SAFE, 1, 9, 40, 1);
+        rig_layout(&r, 1, 1);
+        r.plan.is_reference = is_reference;
+        r.plan.observer = (tl_smpm_observer){.ctx = &seen_stamps, .record = see_record, .commit = see_commit};
+        rig_open(&r);
+        MUST(tl_smpm_vm_new(r.model, 1, &err));
+        MUST(tl_smpm_start(r.model, 0, 1, TL_SMPM_NO_CTX, &err));
+        tl_smpm_run(r.model, 93 - r.model->lead_cycles);
+        tl_smpm_trigger(r.model, 0);
+        tl_smpm_run(r.model, 1000);
+        assert_int_equal(seen_stamps.record, 98);
+        assert_int_equal(seen_stamps.begin, 98);
+        assert_int_equal(seen_stamps.end, 103);
+        assert_int_equal(word_of(r.model, 1, TL_SMPM_NO_CTX, TL_SMPM_NOCTX, 0), 80);                       // no context ran
+        assert_int_equal(tl_smpm_words_of(r.model, tl_smpm_block_of(r.model, 1, TL_SMPM_NO_CTX))[3], 103); // t_commit
+        assert_int_equal(tl_smpm_words_of(r.model, tl_smpm_block_of(r.model, 1, TL_SMPM_NO_CTX))[4], 103); // t_active
+        MUST(tl_smpm_switch_to(r.model, 0, 1, TL_SMPM_NO_CTX, &err));
+        run_switch(r.model, 0, 1000);
+        tl_smpm_switched s;
+        tl_smpm_switched_get(r.model, 0, &s);
+        const uint64_t first[] = {1000, 1004, 1008, 1012}; // CS2 to CS5, four cycles apart
+        for (uint32_t i = 0; i < 4; i++)
+            assert_int_equal(s.at[2 + i], first[i]);
+        assert_int_equal(s.at[TL_SMPM_CS5B], 1016);
+        assert_int_equal(s.at[6], 1020);
+        assert_int_equal(s.at[9] - s.at[8], 40); // save_cycles + load_cycles
+        for (uint32_t i = 9; i < 13; i++)
+            assert_int_equal(s.at[i + 1] - s.at[i], 4);
+        rig_close(&r);
+    }
+}
+
+static void test_a_masked_counter_is_not_added(void **state) {
+    (void)state;
+    for (int is_reference = 0; is_reference < 2; is_reference++) {
+        rig r = {.inputs = always};
+        r.config = rig_config(TL_SMPM_SAFE, 2, 9, 60, 1);
+        rig_layout(&r, 1, 1);
+        r.layout.types[0].ctrs[1].input = 0;
+        r.plan.is_reference = is_reference;
+        rig_open(&r);
+        MUST(tl_smpm_vm_new(r.model, 1, &err));
+        MUST(tl_smpm_mask_set(r.model, 0, 1, &err));
+        MUST(tl_smpm_start(r.model, 0, 1, TL_SMPM_NO_CTX, &err));
+        tl_smpm_run(r.model, 30);
+        MUST(tl_smpm_switch_to(r.model, 0, TL_SMPM_NO_VM, 0, &err));
+        run_switch(r.model, 0, 1000);
+        assert_int_equal(word_of(r.model, 1, TL_SMPM_NO_CTX, TL_SMPM_CTR, 0), 0);
+        assert_int_equal(word_of(r.model, 1, TL_SMPM_NO_CTX, TL_SMPM_CTR, 1), 31);
+        rig_close(&r);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_v1_carries_add_up_to_three_pulses),
     cmocka_unit_test(test_v2_the_rest_of_the_carries_is_exported),
@@ -221,5 +295,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_v5_the_event_of_a_snapshot_belongs_to_the_new_window),
     cmocka_unit_test(test_v6_a_frame_that_ends_in_the_cycle_of_a_trigger_is_in_the_old_bank),
     cmocka_unit_test(test_v7_instances_of_a_type_add_up),
+    cmocka_unit_test(test_cycles_of_a_drain_a_commit_and_a_switch),
+    cmocka_unit_test(test_a_masked_counter_is_not_added),
 };
 TL_TEST_MAIN(tests)
