@@ -209,7 +209,7 @@ static void open_small(explorer *e, tl_smpm_profile profile, uint32_t mutations,
     rig *r = &e->r;
     r->user = e;
     r->inputs = inputs;
-    r->config = rig_config(profile, 2, profile == TL_SMPM_SAFE ? 3 : 4, 7, 3); // LITERAL counts on until CS4 (F-22)
+    r->config = rig_config(profile, 2, profile == TL_SMPM_SAFE ? 3 : 5, 7, 3); // LITERAL counts on until CS4 (F-22)
     r->config.mb_inputs = 1;
     r->config.mb_max = 2;
     r->config.ccu_ulcs = 2;
