@@ -56,7 +56,7 @@ typedef struct tl_chip_event {
     tl_chip_job job;
 } tl_chip_event;
 
-// What runs on the partitions.
+// The programs of the partitions, as their owner runs them.
 typedef struct tl_chip_runner {
     void *ctx;
     // Runs the partition until it has reached `until` everywhere, or until an event. Cycles of its

@@ -22,7 +22,7 @@ typedef struct script {
     uint32_t n;
 } script;
 
-// What happened to a partition: the cycle after each step.
+// The cycle of a partition after each step.
 typedef struct trace {
     uint64_t done[MAX_STEPS];
 } trace;
@@ -318,7 +318,7 @@ static void test_how_far_a_partition_runs_ahead_changes_nothing(void **state) {
     }
 }
 
-// What the others do shows nowhere in partition 1.
+// Partition 1 shows nothing of the others.
 static void test_safe_latencies_do_not_depend_on_other_partitions(void **state) {
     (void)state;
     uint64_t seed = 23;

@@ -116,7 +116,7 @@ typedef struct tl_os_config {
     uint32_t user_counters; // bit n: programs may read counter n (0 cycle, 1 time, 2 instret, 3 .. hpmcounter3 ..)
 } tl_os_config;
 
-// What the partitions of a chip share: machine/chip.h.
+// Units that the partitions of a chip share: machine/chip.h.
 typedef struct tl_chip_config {
     uint32_t burst_bytes;  // the interconnect root moves so much at a time
     uint32_t slot_cycles;  // for so long

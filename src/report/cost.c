@@ -175,7 +175,8 @@ static tl_status put_svg(const tl_cost *cost, FILE *stream, tl_error *err) {
                                      .x_label = table->corner,
                                      .y_label = table->y_label,
                                      .series = series,
-                                     .n_series = n_series};
+                                     .n_series = n_series,
+                                     .has_log_y = true};
         tl_plot_write(&panel, 1, table->title, stream);
         return TL_OK;
     }

@@ -13,8 +13,8 @@
 enum { PAGE_WIDTH = 760, PANEL_HEIGHT = 380, LEFT = 64, RIGHT = 132, TOP = 64, BOTTOM = 52, LABEL_GAP = 17, MAX_TICKS = 16 };
 
 typedef struct axis {
-    double from, to; // in the axis's own measure: log2 of the value where is_log
-    bool is_log;
+    double from, to;         // in the axis's own measure: log2 of the value where is_log
+    bool is_log, is_short;   // is_short: ticks read 10k, 1M
     double ticks[MAX_TICKS]; // values
     uint32_t n_ticks;
     unsigned n_decimals;
@@ -87,21 +87,46 @@ static void make_log2(double least, double most, axis *ret) {
         ret->ticks[ret->n_ticks++] = most;
 }
 
+// Whole powers of ten around the values.
+static void make_decades(double least, double most, axis *ret) {
+    int first = (int)floor(log10(least)), last = (int)ceil(log10(most));
+    *ret = (axis){.from = first * log2(10), .to = last * log2(10), .is_log = true, .is_short = true, .n_decimals = first < 0 ? 2 : 0};
+    for (int power = first; power <= last && ret->n_ticks < MAX_TICKS; power++)
+        ret->ticks[ret->n_ticks++] = pow(10, power);
+}
+
+enum { WIDE = 4096 }; // an axis that spans a larger factor has ticks at powers of ten
+
 static void make_axes(const tl_plot_panel *panel, axis *ret_x, axis *ret_y) {
-    double least_x = INFINITY, most_x = 0, most_y = 0;
+    double least_x = INFINITY, most_x = 0, least_y = INFINITY, most_y = 0;
     for (uint32_t i = 0; i < panel->n_series; i++) {
         for (uint32_t k = 0; k < panel->series[i].n_points; k++) {
             const tl_plot_point *point = &panel->series[i].points[k];
             least_x = fmin(least_x, point->x);
             most_x = fmax(most_x, point->x);
+            least_y = fmin(least_y, fmin(point->y, point->low));
             most_y = fmax(most_y, fmax(point->y, point->high));
         }
     }
-    if (least_x >= 1 && most_x >= 8 * least_x)
+    if (least_x >= 1 && most_x > WIDE * least_x)
+        make_decades(least_x, most_x, ret_x);
+    else if (least_x >= 1 && most_x >= 8 * least_x)
         make_log2(least_x, most_x, ret_x);
     else
         make_linear(most_x, ret_x);
-    make_linear(most_y, ret_y);
+    if (panel->has_log_y && least_y >= 0.01 && most_y > 8 * least_y)
+        make_decades(least_y, most_y, ret_y);
+    else
+        make_linear(most_y, ret_y);
+}
+
+static void put_tick(double x, double y, const char *anchor, const axis *on, double value, FILE *stream) {
+    char text[TL_NUMBER_BYTES + 1];
+    bool is_mega = on->is_short && value >= 1e6, is_kilo = on->is_short && value >= 1e4 && !is_mega;
+    tl_format_fixed(is_mega ? value / 1e6 : is_kilo ? value / 1e3 : value, value >= 1 && on->is_short ? 0 : on->n_decimals, text);
+    if (is_mega || is_kilo)
+        strcat(text, is_mega ? "M" : "k");
+    put_text(x, y, "quiet", anchor, text, stream);
 }
 
 static double place(const axis *on, double value, double at_from, double at_to) {
@@ -118,17 +143,17 @@ static double place_x(const frame *at, double value) { return place(&at->x, valu
 static double place_y(const frame *at, double value) { return place(&at->y, value, at->top + PANEL_HEIGHT - BOTTOM, at->top + TOP); }
 
 static void put_axes(const tl_plot_panel *panel, const frame *at, FILE *stream) {
-    char text[TL_NUMBER_BYTES], number[TL_NUMBER_BYTES];
+    char number[TL_NUMBER_BYTES];
     double bottom = at->top + PANEL_HEIGHT - BOTTOM;
     for (uint32_t i = 0; i < at->y.n_ticks; i++) {
         double y = place_y(at, at->y.ticks[i]);
         put_line(LEFT, y, PAGE_WIDTH - RIGHT, y, i ? "grid" : "axis", stream);
-        put_text(LEFT - 8, y + 4.5, "quiet", "end", tl_format_fixed(at->y.ticks[i], at->y.n_decimals, text), stream);
+        put_tick(LEFT - 8, y + 4.5, "end", &at->y, at->y.ticks[i], stream);
     }
     for (uint32_t i = 0; i < at->x.n_ticks; i++) {
         double x = place_x(at, at->x.ticks[i]);
         put_line(x, bottom, x, bottom + 5, "axis", stream);
-        put_text(x, bottom + 20, "quiet", "middle", tl_format_fixed(at->x.ticks[i], at->x.n_decimals, text), stream);
+        put_tick(x, bottom + 20, "middle", &at->x, at->x.ticks[i], stream);
     }
     put_text((LEFT + PAGE_WIDTH - RIGHT) / 2.0, bottom + 41, "quiet", "middle", panel->x_label, stream);
     fprintf(stream, "<g transform='translate(18 %s) rotate(-90)'>\n", tl_format_fixed((at->top + TOP + bottom) / 2, 1, number));
@@ -163,30 +188,35 @@ static void put_series(const tl_plot_series *series, uint32_t number, const fram
                 tl_format_fixed(place_y(at, series->points[i].y), 1, b), number);
 }
 
-// Names beside the ends of their lines, pushed up where they would lie on each other: the lowest
-// keeps its place.
+// Names beside the ends of their lines. Where they would lie on each other, the lowest keeps its
+// place and pushes others up, as far as the panel's axes reach; from there the rest moves down.
 static void put_names(const tl_plot_panel *panel, const frame *at, FILE *stream) {
     bool is_done[TL_PLOT_MAX_SERIES] = {false};
-    double limit = at->top + PANEL_HEIGHT;
+    uint32_t order[TL_PLOT_MAX_SERIES], n_names = 0; // lowest first
+    double y[TL_PLOT_MAX_SERIES], limit = at->top + PANEL_HEIGHT;
     for (uint32_t n = 0; n < panel->n_series; n++) {
         uint32_t lowest = UINT32_MAX;
         double lowest_y = -1;
         for (uint32_t i = 0; i < panel->n_series; i++) {
             const tl_plot_series *series = &panel->series[i];
-            double y = series->n_points ? place_y(at, series->points[series->n_points - 1].y) : 0;
-            if (!is_done[i] && series->n_points && y >= lowest_y) {
+            double end = series->n_points ? place_y(at, series->points[series->n_points - 1].y) : 0;
+            if (!is_done[i] && series->n_points && end >= lowest_y) {
                 lowest = i;
-                lowest_y = y;
+                lowest_y = end;
             }
         }
         if (lowest == UINT32_MAX)
-            return;
+            break;
         is_done[lowest] = true;
-        double y = fmin(lowest_y, limit - LABEL_GAP);
+        order[n_names] = lowest;
+        limit = y[n_names++] = fmin(lowest_y, limit - LABEL_GAP);
+    }
+    limit = at->top + TOP;
+    for (uint32_t n = n_names; n-- > 0; limit += LABEL_GAP) {
         char classes[16];
-        limit = y;
-        snprintf(classes, sizeof classes, "f%u", lowest);
-        put_text(PAGE_WIDTH - RIGHT + 10, y + 4.5, classes, "start", panel->series[lowest].name, stream);
+        limit = y[n] = fmax(y[n], limit);
+        snprintf(classes, sizeof classes, "f%u", order[n]);
+        put_text(PAGE_WIDTH - RIGHT + 10, y[n] + 4.5, classes, "start", panel->series[order[n]].name, stream);
     }
 }
 

@@ -27,10 +27,11 @@ typedef struct tl_plot_panel {
     const char *x_label, *y_label;
     const tl_plot_series *series;
     uint32_t n_series;
+    bool has_log_y; // powers of ten, if all values are at least 0.01 and span a factor of 8
 } tl_plot_panel;
 
 // `description` is for those who hear the picture. Values must be finite and not negative, x at
-// least 1 where it spans a factor of 8 or more: the axis is then in powers of two.
+// least 1 where it spans a factor of 8 or more: the axis is then in powers of two, or of ten.
 void tl_plot_write(const tl_plot_panel *panels, uint32_t n_panels, const char *description, FILE *stream);
 
 #endif

@@ -34,7 +34,7 @@ typedef struct tl_cost_size { // a chip of so many units with so many counters e
 
 enum { TL_COST_MAX_PARTS = 16, TL_COST_MAX_TABLES = 4, TL_COST_MAX_COLUMNS = 8 };
 
-// What the page of a design tells beside storage: activity, energy, ratios.
+// A table of a design's page beside storage: activity, energy, ratios.
 typedef struct tl_cost_table {
     const char *name;  // one word: "energy"
     const char *title; // one sentence

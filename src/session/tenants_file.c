@@ -90,7 +90,7 @@ static tl_status text_of(const reader *r, const yaml_event_t *event, const char 
 
 static tl_status read_node(reader *r, const yaml_event_t *event, uint32_t depth, node **ret_node);
 
-// What follows the beginning of a list or mapping, up to its end.
+// Reads a list or mapping from behind its beginning up to its end.
 static tl_status read_children(reader *r, node *parent, uint32_t depth) {
     node **link = &parent->first;
     for (;;) {

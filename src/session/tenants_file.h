@@ -51,7 +51,7 @@ typedef struct tl_tenants_plan {
 TL_MUST_CHECK tl_status tl_tenants_plan_read(const char *text, size_t n_bytes, const char *file_name, const char *folder,
                                              tl_tenants_plan *ret_plan, tl_error *err);
 TL_MUST_CHECK tl_status tl_tenants_plan_open(const char *path, tl_tenants_plan *ret_plan, tl_error *err);
-// What depends on the machine: partitions that exist, and quanta of VMs that share one.
+// Checks the rules of the machine: partitions that exist, and quanta of VMs that share one.
 TL_MUST_CHECK tl_status tl_tenants_plan_check(const tl_tenants_plan *plan, const tl_config *config, tl_error *err);
 void tl_tenants_plan_done(tl_tenants_plan *plan);
 

@@ -13,7 +13,8 @@ static void test_slots_are_those_of_the_built_machine(void **state) {
         tl_machine *machine = NULL;
         tl_catalogue *planned = NULL, *built = NULL;
         assert_int_equal(tl_description_open(tl_description_builtin(i).name, &config, NULL), TL_OK);
-        assert_int_equal(tl_machine_new(&config, &tl_engine_step, &machine, NULL), TL_OK);
+        const tl_engine_type *engine = config.core.kind == TL_CORE_IN_ORDER ? &tl_engine_step : &tl_engine_ooo;
+        assert_int_equal(tl_machine_new(&config, engine, &machine, NULL), TL_OK);
         assert_int_equal(tl_machine_names_new(&config, &planned, NULL), TL_OK);
         assert_int_equal(tl_machine_names_new_of(machine, &built, NULL), TL_OK);
         assert_int_equal(tl_catalogue_n_cells(planned), machine->probe.n_cells);

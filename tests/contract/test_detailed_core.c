@@ -105,8 +105,8 @@ static void compare(const pair *p, uint64_t seed, uint64_t stop) {
                  a->reservation_paddr, b->reservation_paddr);
 }
 
-// What retires is counted alike: the mix, bytes, branches. What depends on the clock or on wrong
-// paths is not.
+// Counts of retirement agree: the mix, bytes, branches. Counts of the clock or of wrong paths do
+// not.
 static void compare_mix(const pair *p, uint64_t seed) {
     tl_machine_sync(p->detailed);
     tl_machine_sync(p->slow);

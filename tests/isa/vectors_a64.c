@@ -10,8 +10,8 @@
 //   vectors_a64 undefined CASES QEMU GUEST    random words: which of them are instructions
 //   ... [NAME]                                only rows whose name begins so
 //
-// What is unpredictable is not generated: a load that writes its base and updates it, or one
-// register twice; exclusive stores whose registers overlap. Absent, too, is what depends on the
+// Unpredictable instructions are not generated: a load that writes its base and updates it, or one
+// register twice; exclusive stores whose registers overlap. Nor are those that depend on the
 // machine: SVC, HLT, DC and IC but for EL0's, system registers but for flags, FPCR and FPSR.
 // Exits 77 where QEMU is missing.
 #include <inttypes.h>

@@ -292,7 +292,7 @@ EXEC(ldaxp_x) { return exec_ldxp_x(h, op, pc); }
 EXEC(stlxp_w) { return exec_stxp_w(h, op, pc); }
 EXEC(stlxp_x) { return exec_stxp_x(h, op, pc); }
 
-// -- Structures. What lies in memory is contiguous, so it moves in accesses of 8 bytes.
+// -- Structures. They are contiguous in memory, and move in accesses of 8 bytes.
 typedef struct tl_a64_list {   // registers, consecutive modulo 32, and how their lanes lie in memory
     uint32_t n, n_interleaved; // n_interleaved 1: one register after the other
     uint32_t size;             // log2 of a lane's bytes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bodies of exceptions, hints, barriers and system registers as EL0 has them: insn_branch.def
-// without its branches. What belongs to higher exception levels is undefined here.
+// without its branches. Registers of higher exception levels are undefined here.
 #ifndef TL_ISA_A64_EXEC_SYS_H
 #define TL_ISA_A64_EXEC_SYS_H
 

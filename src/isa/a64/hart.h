@@ -9,7 +9,7 @@
 #include "model/isa.h"
 
 // Register number 31 is the zero register or the stack pointer; operands are decoded to one of
-// these. What writes the zero register writes the sink, whose value nobody sees.
+// these. A write of the zero register reaches the sink, which nothing reads.
 enum { TL_A64_ZERO = 31, TL_A64_SP = 32, TL_A64_SINK = 33, TL_A64_N_X = 34 };
 
 typedef union tl_a64_vector { // lanes of a SIMD register, lane 0 lowest

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the rest of the machine asks about one decoded instruction: registers for the scoreboard,
+// Facts of one decoded instruction for the rest of the machine: registers for the scoreboard,
 // where fetch runs end, the executable form, and its static share of the tallies. All of it follows
 // from the row: the operands of its format, class and size.
 #include "isa/a64/insn.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the hierarchy costs beside flat counters: storage bits, and activity counted exactly from
+// Cost of the hierarchy beside flat counters: storage bits, and activity counted exactly from
 // frames, records and commits. Six other ways to count get the same events and deliver to the same
 // clients. Figures of power are sums of activity times weights, which are orders of magnitude only;
 // the activity itself is exact under the rules below.
@@ -119,7 +119,7 @@ typedef struct tl_smpm_meter {
 
 // ret_meter is large; the caller allocates it. config is resolved.
 void tl_smpm_meter_init(const tl_smpm_config *config, const tl_smpm_layout *layout, tl_smpm_meter *ret_meter);
-// So many more cycles have passed.
+// n_cycles more cycles have passed.
 void tl_smpm_meter_cycles(tl_smpm_meter *meter, uint64_t n_cycles);
 // A ULC has sent a frame. values: ulc_ctrs counters. residues: of a final frame, may be NULL.
 void tl_smpm_meter_frame(tl_smpm_meter *meter, uint32_t ulc, bool is_final, const uint16_t *values, const uint16_t *residues);

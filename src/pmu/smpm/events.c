@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What each kind of unit tells its ULC, most wanted first. A ULC of N counters and M inputs has the
-// first M multi-bit signals and as many of the one-bit signals as counters are left. A signal of
-// one bit grows by at most 1 in a cycle. A multi-bit input delivers up to mb_max in a cycle, and
-// its counter counts pulses, each of which stands for mb_max units. Numbers are interface: a new
-// signal gets the next free number.
+// Signals of each kind of unit for its ULC, the most useful first. A ULC of N counters and M inputs
+// has the first M multi-bit signals and as many of the one-bit signals as counters are left. A
+// signal of one bit grows by at most 1 in a cycle. A multi-bit input delivers up to mb_max in a
+// cycle, and its counter counts pulses, each of which stands for mb_max units. Numbers are
+// interface: a new signal gets the next free number.
 //
 // Unit `chip` stands for the units that the partitions of a chip share: chip.noc_busy is signal
 // busy of the interconnect root.

@@ -141,7 +141,7 @@ typedef struct tl_smpm_bounds {
     uint64_t flush;                   // of a partition, from CS4 to the last EMPTY
 } tl_smpm_bounds;
 
-// What a layout is made of: the same units in each partition of the chip.
+// Units of a chip, the same in each partition.
 typedef struct tl_smpm_chip {
     uint32_t n_partitions;                      // of the chip; a plain machine is one
     uint32_t n_harts, n_slices, n_mem_channels; // of each

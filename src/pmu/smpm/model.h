@@ -26,7 +26,7 @@ typedef struct tl_smpm tl_smpm;
 
 // ---- host ----
 
-// What the inputs of one ULC tell in one cycle. Filters are applied by the host: a filtered ULC
+// Inputs of one ULC in one cycle. Filters are applied by the host: a filtered ULC
 // hears only the events of its filter (tl_smpm_filter_of).
 typedef struct tl_smpm_inputs {
     uint64_t bits;                    // bit i: one-bit signal i of the unit type

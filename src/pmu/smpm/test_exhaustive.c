@@ -152,7 +152,7 @@ static void step(explorer *e, deviation present) {
 
 static bool is_new(explorer *e, uint32_t n_left) { // adds the state to those seen
     uint64_t hash = n_left, word;
-    // What a stall left behind when it stalled nothing: statistics and its own end.
+    // A stall that stalled nothing leaves only statistics and its own end.
     e->r.model->core->counters = (tl_smpm_counters){.foreign = e->r.model->core->counters.foreign};
     if (e->now.stall_until <= tl_smpm_now(e->r.model))
         e->now.stall_until = 0;

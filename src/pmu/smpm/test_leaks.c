@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tenants can learn from each other, L1 to L7. Each experiment has a control that leaks, so
+// Leaks between tenants, L1 to L7. Each experiment has a control that leaks, so
 // that a result of nothing means something. Rates assume a clock of 1 GHz.
 #include <math.h>
 #include <stdio.h>

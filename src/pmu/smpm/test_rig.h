@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A chip of units without a machine. What an input tells in a cycle is a pure function of seed,
-// ULC and cycle, so a test knows the truth without the model. Truth is kept per counter and
+// A chip of units without a machine. The value of an input is a pure function of seed, ULC and
+// cycle, so a test knows the truth without the model. Truth is kept per counter and
 // tenant, from the cycles in which the rules of docs/smpm.md enable a ULC.
 #ifndef TL_PMU_SMPM_TEST_RIG_H
 #define TL_PMU_SMPM_TEST_RIG_H

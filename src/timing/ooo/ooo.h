@@ -107,7 +107,7 @@ struct tl_core {
 
     uint64_t last_writer[N_REGS]; // sequence number; `retired` and above are in flight
 
-    // By entry.
+    // One element for each entry.
     tl_flow_insn insn[MAX_RING];
     checkpoint before[MAX_RING];
     uint64_t arrives[MAX_RING], previous_writer[MAX_RING], data_at[MAX_RING];
@@ -119,7 +119,7 @@ struct tl_core {
     bool has_missed[MAX_RING];
     bool is_mispredicted[MAX_RING], is_accessed[MAX_RING], is_redirected[MAX_RING];
 
-    // By node.
+    // One element for each node.
     uint64_t source[MAX_NODES][N_SOURCES]; // sequence numbers; NEVER: none
     uint64_t node_seq[MAX_NODES], ready_at[MAX_NODES];
     uint32_t link[MAX_NODES][N_SOURCES]; // next consumer of the same producer

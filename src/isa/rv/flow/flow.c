@@ -45,7 +45,7 @@ typedef struct flow {
     uint64_t run_vline, run_pline, next_pc; // of the fetch run in progress; TL_NO_LINE: none
     uint64_t generation;
     registers suspended;
-    // By entry.
+    // One element for each entry.
     uint64_t old[TL_MAX_IN_FLIGHT], pc[TL_MAX_IN_FLIGHT], value[TL_MAX_IN_FLIGHT];
     uint8_t *host[TL_MAX_IN_FLIGHT]; // of a store; NULL: none
     uint32_t bits[TL_MAX_IN_FLIGHT];
@@ -61,8 +61,8 @@ typedef struct flow {
 
 static flow *flow_of(tl_flow *base) { return (flow *)(void *)base; }
 
-// ---- Translation without timing. What needs more than a permitted page of RAM returns NULL, and
-// the instruction is done again when it is the oldest.
+// ---- Translation without timing. An access to anything but a permitted page of RAM returns NULL,
+// and the instruction is done again when it is the oldest.
 
 static tl_fault peek(const tl_page_walk *walk, uint64_t paddr, uint64_t *ret_entry) {
     const tl_hart *h = walk->h;
