@@ -48,6 +48,49 @@ typedef enum tl_class { // the class of an instruction decides its counters and 
     TL_N_CLASSES // the first TL_N_CLASSES enumerators are in the order of TL_S_HART_INSN_ALU ..
 } tl_class;
 
+// Ends a fetch run after this instruction (model/engine.h): control transfers and serializing
+// instructions. Undefined instructions are of class SYSTEM, too.
+static inline bool tl_class_ends_run(tl_class cls) {
+    switch (cls) {
+    case TL_CLASS_BRANCH:
+    case TL_CLASS_JAL:
+    case TL_CLASS_JALR:
+    case TL_CLASS_CSR:
+    case TL_CLASS_FENCE_I:
+    case TL_CLASS_SYSTEM: return true;
+    default: return false;
+    }
+}
+
+// Does its work in integer registers and the branch predictor alone: no memory, no system register,
+// no trap.
+static inline bool tl_class_is_private(tl_class cls) {
+    switch (cls) {
+    case TL_CLASS_ALU:
+    case TL_CLASS_BITMANIP:
+    case TL_CLASS_MUL:
+    case TL_CLASS_DIV:
+    case TL_CLASS_BRANCH:
+    case TL_CLASS_JAL:
+    case TL_CLASS_JALR: return true;
+    default: return false;
+    }
+}
+
+// An element of the static share of an instruction: `amount` is added to the cell when it retires.
+typedef struct tl_static_count {
+    uint16_t cell;
+    uint32_t amount; // a block's share of a cause may be a line full of instructions that hold issue as long as a description allows
+} tl_static_count;
+
+typedef struct tl_static_list {
+    tl_static_count *counts;
+    uint32_t n;
+} tl_static_list;
+static inline void tl_static_add(tl_static_list *list, uint32_t cell, uint32_t amount) {
+    list->counts[list->n++] = (tl_static_count){.cell = (uint16_t)cell, .amount = amount};
+}
+
 enum { TL_NO_REG = 64 }; // register numbers of the scoreboard: 0..31 integer, 32..63 floating point
 
 typedef struct tl_pipe_insn { // what the scoreboard needs to know of one instruction

@@ -88,31 +88,10 @@ void tl_a64_pipe(const tl_a64_decoded *insn, tl_pipe_insn *ret_pipe) {
     *ret_pipe = pipe;
 }
 
-bool tl_a64_ends_run(const tl_a64_decoded *insn) {
-    switch ((tl_class)tl_a64_rows[insn->opc].cls) {
-    case TL_CLASS_BRANCH:
-    case TL_CLASS_JAL:
-    case TL_CLASS_JALR:
-    case TL_CLASS_CSR:
-    case TL_CLASS_FENCE_I:
-    case TL_CLASS_SYSTEM: return true; // undefined instructions are of class SYSTEM, too
-    default: return false;
-    }
-}
+bool tl_a64_ends_run(const tl_a64_decoded *insn) { return tl_class_ends_run((tl_class)tl_a64_rows[insn->opc].cls); }
 
 bool tl_a64_is_private(const tl_a64_decoded *insn) {
-    if (insn->opc == TL_A64_OPC_UNDEFINED)
-        return false;
-    switch ((tl_class)tl_a64_rows[insn->opc].cls) {
-    case TL_CLASS_ALU:
-    case TL_CLASS_BITMANIP:
-    case TL_CLASS_MUL:
-    case TL_CLASS_DIV:
-    case TL_CLASS_BRANCH:
-    case TL_CLASS_JAL:
-    case TL_CLASS_JALR: return true;
-    default: return false;
-    }
+    return insn->opc != TL_A64_OPC_UNDEFINED && tl_class_is_private((tl_class)tl_a64_rows[insn->opc].cls);
 }
 
 void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_a64_op *ret_op) {
@@ -175,73 +154,63 @@ tl_a64_accesses tl_a64_accesses_of(const tl_a64_decoded *insn) {
     return (tl_a64_accesses){n_bytes > 8 ? n_bytes / 8 : is_pair ? 2 : 1, n_bytes};
 }
 
-typedef struct tally_list {
-    tl_a64_static_count *counts;
-    uint32_t n;
-} tally_list;
-
-static void count(tally_list *list, uint32_t cell, uint32_t amount) {
-    list->counts[list->n] = (tl_a64_static_count){.cell = (uint16_t)cell, .amount = amount};
-    list->n += 1;
-}
-
-uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_a64_static_count ret_counts[TL_A64_MAX_STATIC]) {
+uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_static_count ret_counts[TL_A64_MAX_STATIC]) {
     const tl_a64_row *row = &tl_a64_rows[insn->opc];
-    tally_list list = {.counts = ret_counts, .n = 0};
+    tl_static_list list = {.counts = ret_counts, .n = 0};
     if (insn->opc == TL_A64_OPC_UNDEFINED)
         return 0; // never retires
-    count(&list, TL_S_HART_INSN_ALU + row->cls, 1u);
-    count(&list, TL_S_HART_CYC_ISSUE, 1);
+    tl_static_add(&list, TL_S_HART_INSN_ALU + row->cls, 1u);
+    tl_static_add(&list, TL_S_HART_CYC_ISSUE, 1);
     const tl_a64_accesses accesses = tl_a64_accesses_of(insn);
     switch ((tl_class)row->cls) {
     case TL_CLASS_LOAD:
     case TL_CLASS_FP_LOAD:
     case TL_CLASS_LR:
-        count(&list, TL_S_HART_LOAD_BYTES, accesses.bytes);
-        count(&list, TL_S_L1D_LOAD, accesses.n);
-        count(&list, TL_S_DTLB_ACCESS, accesses.n);
+        tl_static_add(&list, TL_S_HART_LOAD_BYTES, accesses.bytes);
+        tl_static_add(&list, TL_S_L1D_LOAD, accesses.n);
+        tl_static_add(&list, TL_S_DTLB_ACCESS, accesses.n);
         break;
     case TL_CLASS_STORE:
     case TL_CLASS_FP_STORE:
-        count(&list, TL_S_HART_STORE_BYTES, accesses.bytes);
-        count(&list, TL_S_L1D_STORE, accesses.n);
-        count(&list, TL_S_DTLB_ACCESS, accesses.n);
+        tl_static_add(&list, TL_S_HART_STORE_BYTES, accesses.bytes);
+        tl_static_add(&list, TL_S_L1D_STORE, accesses.n);
+        tl_static_add(&list, TL_S_DTLB_ACCESS, accesses.n);
         break;
     case TL_CLASS_SC: // whether it stores is known only then: mem/ counts that
-        count(&list, TL_S_DTLB_ACCESS, 1);
+        tl_static_add(&list, TL_S_DTLB_ACCESS, 1);
         break;
-    case TL_CLASS_BRANCH: count(&list, TL_S_BP_COND, 1); break;
+    case TL_CLASS_BRANCH: tl_static_add(&list, TL_S_BP_COND, 1); break;
     case TL_CLASS_JAL:
-        count(&list, TL_S_BP_DIRECT, 1);
+        tl_static_add(&list, TL_S_BP_DIRECT, 1);
         if (insn->opc == TL_A64_OPC_bl) {
-            count(&list, TL_S_HART_CALL, 1);
-            count(&list, TL_S_BP_RAS_PUSH, 1);
+            tl_static_add(&list, TL_S_HART_CALL, 1);
+            tl_static_add(&list, TL_S_BP_RAS_PUSH, 1);
         }
         break;
     case TL_CLASS_JALR:
         if (insn->opc == TL_A64_OPC_ret) {
-            count(&list, TL_S_HART_RETURN, 1);
-            count(&list, TL_S_BP_RETURN, 1);
-            count(&list, TL_S_BP_RAS_POP, 1);
+            tl_static_add(&list, TL_S_HART_RETURN, 1);
+            tl_static_add(&list, TL_S_BP_RETURN, 1);
+            tl_static_add(&list, TL_S_BP_RAS_POP, 1);
         } else {
-            count(&list, TL_S_BP_INDIRECT, 1);
+            tl_static_add(&list, TL_S_BP_INDIRECT, 1);
         }
         if (insn->opc == TL_A64_OPC_blr) {
-            count(&list, TL_S_HART_CALL, 1);
-            count(&list, TL_S_BP_RAS_PUSH, 1);
+            tl_static_add(&list, TL_S_HART_CALL, 1);
+            tl_static_add(&list, TL_S_BP_RAS_PUSH, 1);
         }
         break;
     case TL_CLASS_CSR:
         if (insn->opc == TL_A64_OPC_msr)
-            count(&list, TL_S_HART_FLUSH_CSR, 1);
+            tl_static_add(&list, TL_S_HART_FLUSH_CSR, 1);
         if (insn->opc == TL_A64_OPC_sys && tl_bits(insn->raw, 5, 14) == TL_A64_DC_ZVA) {
-            count(&list, TL_S_HART_STORE_BYTES, TL_A64_ZVA_BYTES);
-            count(&list, TL_S_L1D_STORE, TL_A64_ZVA_BYTES / 8);
-            count(&list, TL_S_DTLB_ACCESS, TL_A64_ZVA_BYTES / 8);
+            tl_static_add(&list, TL_S_HART_STORE_BYTES, TL_A64_ZVA_BYTES);
+            tl_static_add(&list, TL_S_L1D_STORE, TL_A64_ZVA_BYTES / 8);
+            tl_static_add(&list, TL_S_DTLB_ACCESS, TL_A64_ZVA_BYTES / 8);
         }
         break;
     case TL_CLASS_FENCE_I:
-    case TL_CLASS_SYSTEM: count(&list, TL_S_HART_FLUSH_OTHER, 1); break;
+    case TL_CLASS_SYSTEM: tl_static_add(&list, TL_S_HART_FLUSH_OTHER, 1); break;
     default: break;
     }
     return list.n;

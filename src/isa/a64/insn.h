@@ -94,11 +94,7 @@ extern tl_a64_taken_fn *const tl_a64_taken[TL_A64_N_OPCS]; // NULL unless a cond
 
 // The static share of one retired instruction: (cell, amount) pairs added when it retires.
 enum { TL_A64_MAX_STATIC = 8 };
-typedef struct tl_a64_static_count {
-    uint16_t cell;
-    uint32_t amount;
-} tl_a64_static_count;
-uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_a64_static_count ret_counts[TL_A64_MAX_STATIC]);
+uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_static_count ret_counts[TL_A64_MAX_STATIC]);
 // Accesses that a load or store makes: pairs, vectors and structures make several.
 typedef struct tl_a64_accesses {
     uint32_t n, bytes; // bytes of all

@@ -30,31 +30,10 @@ void tl_insn_pipe(const tl_decoded *insn, tl_pipe_insn *ret_pipe) {
     *ret_pipe = pipe;
 }
 
-bool tl_insn_ends_run(const tl_decoded *insn) {
-    switch ((tl_class)tl_insn_rows[insn->opc].cls) {
-    case TL_CLASS_BRANCH:
-    case TL_CLASS_JAL:
-    case TL_CLASS_JALR:
-    case TL_CLASS_CSR:
-    case TL_CLASS_FENCE_I:
-    case TL_CLASS_SYSTEM: return true; // illegal instructions are of class SYSTEM, too
-    default: return false;
-    }
-}
+bool tl_insn_ends_run(const tl_decoded *insn) { return tl_class_ends_run((tl_class)tl_insn_rows[insn->opc].cls); }
 
 bool tl_insn_is_private(const tl_decoded *insn) {
-    if (insn->opc == TL_OPC_ILLEGAL)
-        return false;
-    switch ((tl_class)tl_insn_rows[insn->opc].cls) {
-    case TL_CLASS_ALU:
-    case TL_CLASS_BITMANIP:
-    case TL_CLASS_MUL:
-    case TL_CLASS_DIV:
-    case TL_CLASS_BRANCH:
-    case TL_CLASS_JAL:
-    case TL_CLASS_JALR: return true;
-    default: return false;
-    }
+    return insn->opc != TL_OPC_ILLEGAL && tl_class_is_private((tl_class)tl_insn_rows[insn->opc].cls);
 }
 
 bool tl_insn_is_fp(const tl_decoded *insn) {
@@ -87,78 +66,68 @@ void tl_op_from_decoded(const tl_decoded *insn, tl_op *ret_op) {
     *ret_op = op;
 }
 
-typedef struct tally_list {
-    tl_static_count *counts;
-    uint32_t n;
-} tally_list;
-
-static void count(tally_list *list, uint32_t cell, uint32_t amount) {
-    list->counts[list->n] = (tl_static_count){.cell = (uint16_t)cell, .amount = amount};
-    list->n += 1;
-}
-
 uint32_t tl_insn_static(const tl_decoded *insn, tl_static_count ret_counts[TL_MAX_STATIC]) {
     const tl_insn_row *row = &tl_insn_rows[insn->opc];
-    tally_list list = {.counts = ret_counts, .n = 0};
+    tl_static_list list = {.counts = ret_counts, .n = 0};
     if (insn->opc == TL_OPC_ILLEGAL)
         return 0; // never retires
-    count(&list, TL_S_HART_INSN_ALU + row->cls, 1u);
-    count(&list, TL_S_HART_CYC_ISSUE, 1);
+    tl_static_add(&list, TL_S_HART_INSN_ALU + row->cls, 1u);
+    tl_static_add(&list, TL_S_HART_CYC_ISSUE, 1);
     if (insn->len == 2)
-        count(&list, TL_S_HART_INSN_COMPRESSED, 1);
+        tl_static_add(&list, TL_S_HART_INSN_COMPRESSED, 1);
     switch ((tl_class)row->cls) {
     case TL_CLASS_LOAD:
     case TL_CLASS_FP_LOAD:
     case TL_CLASS_LR:
-        count(&list, TL_S_HART_LOAD_BYTES, row->size_bytes);
-        count(&list, TL_S_L1D_LOAD, 1);
-        count(&list, TL_S_DTLB_ACCESS, 1);
+        tl_static_add(&list, TL_S_HART_LOAD_BYTES, row->size_bytes);
+        tl_static_add(&list, TL_S_L1D_LOAD, 1);
+        tl_static_add(&list, TL_S_DTLB_ACCESS, 1);
         break;
     case TL_CLASS_STORE:
     case TL_CLASS_FP_STORE:
-        count(&list, TL_S_HART_STORE_BYTES, row->size_bytes);
-        count(&list, TL_S_L1D_STORE, 1);
-        count(&list, TL_S_DTLB_ACCESS, 1);
+        tl_static_add(&list, TL_S_HART_STORE_BYTES, row->size_bytes);
+        tl_static_add(&list, TL_S_L1D_STORE, 1);
+        tl_static_add(&list, TL_S_DTLB_ACCESS, 1);
         break;
     case TL_CLASS_AMO:
-        count(&list, TL_S_HART_LOAD_BYTES, row->size_bytes);
-        count(&list, TL_S_HART_STORE_BYTES, row->size_bytes);
-        count(&list, TL_S_L1D_LOAD, 1);
-        count(&list, TL_S_L1D_STORE, 1);
-        count(&list, TL_S_DTLB_ACCESS, 1);
+        tl_static_add(&list, TL_S_HART_LOAD_BYTES, row->size_bytes);
+        tl_static_add(&list, TL_S_HART_STORE_BYTES, row->size_bytes);
+        tl_static_add(&list, TL_S_L1D_LOAD, 1);
+        tl_static_add(&list, TL_S_L1D_STORE, 1);
+        tl_static_add(&list, TL_S_DTLB_ACCESS, 1);
         break;
     case TL_CLASS_SC: // whether it stores is known only then: mem/ counts that
-        count(&list, TL_S_DTLB_ACCESS, 1);
+        tl_static_add(&list, TL_S_DTLB_ACCESS, 1);
         break;
-    case TL_CLASS_BRANCH: count(&list, TL_S_BP_COND, 1); break;
+    case TL_CLASS_BRANCH: tl_static_add(&list, TL_S_BP_COND, 1); break;
     case TL_CLASS_JAL:
-        count(&list, TL_S_BP_DIRECT, 1);
+        tl_static_add(&list, TL_S_BP_DIRECT, 1);
         if (tl_is_link(insn->rd)) {
-            count(&list, TL_S_HART_CALL, 1);
-            count(&list, TL_S_BP_RAS_PUSH, 1);
+            tl_static_add(&list, TL_S_HART_CALL, 1);
+            tl_static_add(&list, TL_S_BP_RAS_PUSH, 1);
         }
         break;
     case TL_CLASS_JALR:
         if (tl_jalr_is_return(insn->rd, insn->rs1)) {
-            count(&list, TL_S_HART_RETURN, 1);
-            count(&list, TL_S_BP_RETURN, 1);
-            count(&list, TL_S_BP_RAS_POP, 1);
+            tl_static_add(&list, TL_S_HART_RETURN, 1);
+            tl_static_add(&list, TL_S_BP_RETURN, 1);
+            tl_static_add(&list, TL_S_BP_RAS_POP, 1);
         } else {
-            count(&list, TL_S_BP_INDIRECT, 1);
+            tl_static_add(&list, TL_S_BP_INDIRECT, 1);
         }
         if (tl_is_link(insn->rd)) {
-            count(&list, TL_S_HART_CALL, 1);
-            count(&list, TL_S_BP_RAS_PUSH, 1);
+            tl_static_add(&list, TL_S_HART_CALL, 1);
+            tl_static_add(&list, TL_S_BP_RAS_PUSH, 1);
         }
         break;
     case TL_CLASS_CSR: // CSRRS and CSRRC write only when rs1 (or the immediate) is not 0
         if (insn->rs1 != 0 || insn->opc == TL_OPC_csrrw || insn->opc == TL_OPC_csrrwi)
-            count(&list, TL_S_HART_FLUSH_CSR, 1);
+            tl_static_add(&list, TL_S_HART_FLUSH_CSR, 1);
         break;
-    case TL_CLASS_FENCE_I: count(&list, TL_S_HART_FLUSH_OTHER, 1); break;
+    case TL_CLASS_FENCE_I: tl_static_add(&list, TL_S_HART_FLUSH_OTHER, 1); break;
     case TL_CLASS_SYSTEM:
         if (insn->opc != TL_OPC_wfi)
-            count(&list, TL_S_HART_FLUSH_OTHER, 1);
+            tl_static_add(&list, TL_S_HART_FLUSH_OTHER, 1);
         break;
     default: break;
     }

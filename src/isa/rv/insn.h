@@ -104,10 +104,6 @@ extern tl_taken_fn *const tl_taken[TL_N_OPCS]; // NULL unless a conditional bran
 // The static share of one retired instruction: (cell, amount) pairs added when it retires. At most
 // TL_MAX_STATIC.
 enum { TL_MAX_STATIC = 12 };
-typedef struct tl_static_count {
-    uint16_t cell;
-    uint32_t amount; // a block's share of a cause may be a line full of instructions that hold issue as long as a description allows
-} tl_static_count;
 // Class counter, instret-class views (compressed, call, return), bytes, cyc_issue, look-ups of
 // DTLB, L1D, BP, exactly one retirement's worth.
 uint32_t tl_insn_static(const tl_decoded *insn, tl_static_count ret_counts[TL_MAX_STATIC]);

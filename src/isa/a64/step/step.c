@@ -4,35 +4,13 @@
 #include "isa/a64/step/step.h"
 
 #include "isa/a64/insn.h"
+#include "model/stepping.h"
 
 enum { INSN_BYTES = 4, LINK = 30 };
-
-typedef enum outcome { RETIRED, TRAPPED, AT_BREAK, WAITS } outcome;
 
 typedef struct step_engine {
     tl_pend_table *pends;
 } step_engine;
-
-static outcome trap(tl_hart *h) {
-    h->pend = NULL; // a trap drains the pipeline
-    h->run_vline = TL_NO_LINE;
-    return TRAPPED;
-}
-
-// Does one line look-up. A fetch-slot hit is an ITLB and L1I hit. Otherwise tl_mem_port.fetch does
-// the look-up. False: the fetch trapped.
-static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
-    tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
-    if (tl_fetch_slot_shows(slot, vaddr)) {
-        tl_fetch_hit(h, slot);
-    } else if (!h->port->fetch(h, vaddr)) {
-        return false;
-    }
-    h->tally[TL_S_L1I_ACCESS] += 1;
-    h->tally[TL_S_ITLB_ACCESS] += 1;
-    *ret_pline = tl_fetch_slot_paddr(slot, vaddr) & h->line_mask;
-    return true;
-}
 
 static uint32_t word_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
     uint32_t bits;
@@ -42,11 +20,8 @@ static uint32_t word_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
 
 // Whether the fetch run that begins at pc accesses no data, and its look-up cannot miss.
 static bool is_run_private(tl_hart *h, uint64_t pc) {
-    const tl_fetch_slot *slot = tl_fetch_slot_of(h, pc);
     uint64_t pline;
-    if (tl_fetch_slot_shows(slot, pc))
-        pline = tl_fetch_slot_paddr(slot, pc & h->line_mask);
-    else if ((pc & (INSN_BYTES - 1)) != 0 || !h->port->fetch_hits(h, pc, &pline))
+    if ((pc & (INSN_BYTES - 1)) != 0 || !tl_fetch_find(h, pc, &pline))
         return false;
     for (uint64_t at = pc; (at & h->line_mask) == (pc & h->line_mask); at += INSN_BYTES) {
         tl_a64_decoded insn;
@@ -59,27 +34,6 @@ static bool is_run_private(tl_hart *h, uint64_t pc) {
     return true;
 }
 
-// Counts of one instruction fetch.
-typedef struct fetch_counts {
-    uint64_t l1i_access, itlb_access, l1i_read, fetch_run;
-} fetch_counts;
-
-static fetch_counts fetch_counts_of(const tl_hart *h) {
-    const uint64_t *t = h->tally;
-    return (fetch_counts){t[TL_S_L1I_ACCESS], t[TL_S_ITLB_ACCESS], t[TL_S_L1I_READ], t[TL_S_HART_FETCH_RUN]};
-}
-
-// The instruction, or its fetch, waits for other harts. A run that begins with it begins anew.
-static outcome wait(tl_hart *h, bool is_first, const fetch_counts *before) {
-    h->tally[TL_S_L1I_ACCESS] = before->l1i_access;
-    h->tally[TL_S_ITLB_ACCESS] = before->itlb_access;
-    h->tally[TL_S_L1I_READ] = before->l1i_read;
-    h->tally[TL_S_HART_FETCH_RUN] = before->fetch_run;
-    if (is_first)
-        h->run_vline = TL_NO_LINE;
-    return WAITS;
-}
-
 // The instruction at pc: the look-up of its line where a run begins, and the counts of its fetch.
 // False: the look-up trapped.
 static bool fetch(tl_hart *h, uint64_t pc, bool is_first, uint32_t *ret_bits) {
@@ -87,35 +41,23 @@ static bool fetch(tl_hart *h, uint64_t pc, bool is_first, uint32_t *ret_bits) {
         uint64_t pline;
         if ((pc & (INSN_BYTES - 1)) != 0)
             return tl_trap(h, TL_A64_CAUSE_PC_MISALIGNED, pc);
-        if (!look_up(h, pc, &pline))
+        if (!tl_fetch_look_up(h, pc, &pline))
             return false;
         h->tally[TL_S_HART_FETCH_RUN] += 1;
         h->run_vline = pc & h->line_mask;
         h->run_pline = pline;
     }
-    // Fetch groups that the run has not touched yet.
-    const uint64_t group = h->config->pipeline.fetch_bytes, last = (pc + INSN_BYTES - 1) / group;
-    h->tally[TL_S_L1I_READ] += last + 1 - (is_first ? pc / group : (pc - 1) / group + 1);
+    tl_fetch_count_groups(h, pc, pc + INSN_BYTES, is_first);
     *ret_bits = word_at(h, h->run_pline, pc);
     return true;
 }
 
-// Counts and times an instruction that retires: its static share, its interlocks, its cycle.
 static void retire(tl_hart *h, const tl_a64_decoded *insn, tl_pend_table *pends, uint64_t lost_cycles) {
     tl_pipe_insn pipe;
     tl_a64_pipe(insn, &pipe);
-    tl_a64_static_count counts[TL_A64_MAX_STATIC];
+    tl_static_count counts[TL_A64_MAX_STATIC];
     const uint32_t n = tl_a64_static_counts(insn, counts);
-    for (uint32_t i = 0; i < n; i++)
-        h->tally[counts[i].cell] += counts[i].amount;
-    tl_scoreboard board;
-    tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
-    tl_scoreboard_issue(&board, &pipe);
-    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-        h->tally[tl_pipe_cause_cell[c]] += board.lost[c];
-    h->pend = tl_scoreboard_pend(&board, pends);
-    h->now += board.time + lost_cycles;
-    h->instret += 1;
+    tl_step_retire(h, &pipe, counts, n, pends, lost_cycles);
 }
 
 // Executes an unconditional branch: returns where to, and the cycles lost. The predictor knows
@@ -136,15 +78,15 @@ static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op
     return target;
 }
 
-static outcome step_one(tl_hart *h, tl_pend_table *pends) {
+static tl_step step_one(tl_hart *h, tl_pend_table *pends) {
     const uint64_t pc = h->pc;
-    if ((pc == h->break_pc[0] || pc == h->break_pc[1] || (h->breaks && tl_breaks_have(h->breaks, pc))) && !h->skip_break)
-        return AT_BREAK;
-    const fetch_counts before = fetch_counts_of(h);
+    if (tl_step_is_at_break(h, pc))
+        return TL_STEP_BREAK;
+    const tl_fetch_counts before = tl_fetch_counts_of(h);
     const bool is_first = h->run_vline == TL_NO_LINE;
     uint32_t bits;
     if (!fetch(h, pc, is_first, &bits))
-        return h->trap_cause == TL_TRAP_NOT_YET ? wait(h, is_first, &before) : trap(h);
+        return tl_step_refused(h, is_first, &before);
 
     tl_a64_decoded insn;
     tl_a64_op op = {0};
@@ -160,7 +102,7 @@ static outcome step_one(tl_hart *h, tl_pend_table *pends) {
         lost_cycles = tl_bpred_branch(&h->bp, h->tally, pc, target, is_taken);
         next_pc = is_taken ? target : next_pc;
     } else if (!tl_a64_exec_full[insn.opc](h, &op, pc)) {
-        return h->trap_cause == TL_TRAP_NOT_YET ? wait(h, is_first, &before) : trap(h);
+        return tl_step_refused(h, is_first, &before);
     }
 
     retire(h, &insn, pends, lost_cycles);
@@ -170,7 +112,7 @@ static outcome step_one(tl_hart *h, tl_pend_table *pends) {
         (void)tl_hart_poll(h);
     if (tl_a64_ends_run(&insn) || (next_pc & h->line_mask) != h->run_vline)
         h->run_vline = TL_NO_LINE;
-    return RETIRED;
+    return TL_STEP_RETIRED;
 }
 
 static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
@@ -201,9 +143,9 @@ static tl_stop run(tl_hart *h) {
             stop = TL_STOP_HORIZON;
             break;
         }
-        const outcome result = step_one(h, engine->pends);
-        if (result != RETIRED) {
-            stop = result == TRAPPED ? TL_STOP_TRAP : result == WAITS ? TL_STOP_WAIT : TL_STOP_BREAK;
+        const tl_step result = step_one(h, engine->pends);
+        if (result != TL_STEP_RETIRED) {
+            stop = tl_step_stop(result);
             break;
         }
     }

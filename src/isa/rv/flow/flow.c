@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "isa/rv/block/code.h"
 #include "isa/rv/fp.h"
 #include "isa/rv/insn.h"
 #include "isa/rv/marker.h"
@@ -206,31 +207,7 @@ static const decoded *decoded_at(flow *f, uint64_t pc, uint32_t bits) {
 
 // ---- Fetch: the rules of model/engine.h, along the predicted path.
 
-static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
-    const tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
-    if (tl_fetch_slot_shows(slot, vaddr))
-        tl_fetch_hit(h, slot);
-    else if (!h->port->fetch(h, vaddr))
-        return false;
-    h->tally[TL_S_L1I_ACCESS] += 1;
-    h->tally[TL_S_ITLB_ACCESS] += 1;
-    *ret_pline = tl_fetch_slot_paddr(slot, vaddr) & h->line_mask;
-    return true;
-}
-
-static uint32_t half_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
-    uint16_t half;
-    memcpy(&half, h->ram + (pline - TL_RAM_BASE_PADDR) + (vaddr & ~h->line_mask), sizeof half);
-    return half;
-}
-
-static bool is_last_half(const tl_hart *h, uint64_t pc) { return (pc & ~h->line_mask) == ~h->line_mask - 1; }
-
-static void count_groups(tl_hart *h, uint64_t from, uint64_t end, bool is_first) {
-    const uint64_t group = h->config->pipeline.fetch_bytes;
-    const uint64_t first = is_first ? from / group : (from - 1) / group + 1, last = (end - 1) / group;
-    h->tally[TL_S_L1I_READ] += last + 1 - first;
-}
+static uint32_t half_at(const tl_hart *h, uint64_t pline, uint64_t pc) { return tl_code_half(tl_code_at(h, pline + (pc & ~h->line_mask))); }
 
 static bool fetch_bits(flow *f, uint64_t pc, uint32_t *ret_bits, bool *ret_is_first, bool *ret_straddles) {
     tl_hart *h = f->base.h;
@@ -239,24 +216,24 @@ static bool fetch_bits(flow *f, uint64_t pc, uint32_t *ret_bits, bool *ret_is_fi
     *ret_straddles = false;
     if (is_first) {
         f->run_vline = TL_NO_LINE;
-        if (!look_up(h, pc, &f->run_pline))
+        if (!tl_fetch_look_up(h, pc, &f->run_pline))
             return false;
         h->tally[TL_S_HART_FETCH_RUN] += 1;
         f->run_vline = pc & h->line_mask;
     }
     uint32_t bits = half_at(h, f->run_pline, pc);
     if ((bits & 3) == 3) {
-        uint64_t pline = f->run_pline;
-        if (is_last_half(h, pc)) {
-            *ret_straddles = true;
-            if (!look_up(h, pc + 2, &pline)) {
+        *ret_straddles = tl_code_straddles(h, pc, f->run_pline);
+        if (*ret_straddles) {
+            uint64_t pline;
+            if (!tl_fetch_look_up(h, pc + 2, &pline)) {
                 f->run_vline = TL_NO_LINE;
                 return false;
             }
             f->run_vline = (pc + 2) & h->line_mask;
             f->run_pline = pline;
         }
-        bits |= half_at(h, pline, pc + 2) << 16;
+        bits |= half_at(h, f->run_pline, pc + 2) << 16;
     }
     *ret_bits = bits;
     return true;
@@ -266,7 +243,7 @@ static bool is_run_over(const flow *f, const decoded *d, uint64_t next_pc) {
     const tl_hart *h = f->base.h;
     if (d->ends_run || (next_pc & h->line_mask) != f->run_vline)
         return true;
-    return is_last_half(h, next_pc) && (half_at(h, f->run_pline, next_pc) & 3) == 3;
+    return tl_code_straddles(h, next_pc, f->run_pline);
 }
 
 static uint64_t extend(const decoded *d, uint64_t value) {
@@ -357,7 +334,7 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
             f->run_vline = TL_NO_LINE; // looked up again
         return TL_FLOW_ALONE;
     }
-    count_groups(h, pc, pc + d->len, is_first);
+    tl_fetch_count_groups(h, pc, pc + d->len, is_first);
     tl_rv_hart *rv = tl_rv(h);
     f->pc[entry] = pc;
     f->bits[entry] = bits;

@@ -12,27 +12,6 @@ typedef struct step_engine {
     tl_pend_table *pends;
 } step_engine;
 
-static tl_step trap(tl_hart *h) {
-    h->pend = NULL; // a trap drains the pipeline
-    h->run_vline = TL_NO_LINE;
-    return TL_STEP_TRAP;
-}
-
-// Does one line look-up. A fetch-slot hit is an ITLB and L1I hit. Otherwise tl_mem_port.fetch does
-// the look-up. False: the fetch trapped.
-static bool look_up(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
-    tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
-    if (tl_fetch_slot_shows(slot, vaddr)) {
-        tl_fetch_hit(h, slot);
-    } else if (!h->port->fetch(h, vaddr)) {
-        return false;
-    }
-    h->tally[TL_S_L1I_ACCESS] += 1;
-    h->tally[TL_S_ITLB_ACCESS] += 1;
-    *ret_pline = tl_fetch_slot_paddr(slot, vaddr) & h->line_mask;
-    return true;
-}
-
 static uint32_t half_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
     const uint8_t *at = h->ram + (pline - TL_RAM_BASE_PADDR) + (vaddr & ~h->line_mask);
     return (uint32_t)at[0] | (uint32_t)at[1] << 8;
@@ -40,17 +19,9 @@ static uint32_t half_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
 
 static bool is_last_half(const tl_hart *h, uint64_t pc) { return (pc & ~h->line_mask) == ~h->line_mask - 1; }
 
-static bool finds_line(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline) {
-    const tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
-    if (!tl_fetch_slot_shows(slot, vaddr))
-        return h->port->fetch_hits(h, vaddr, ret_pline);
-    *ret_pline = tl_fetch_slot_paddr(slot, vaddr & h->line_mask);
-    return true;
-}
-
 bool tl_step_run_is_private(tl_hart *h, uint64_t pc) {
     uint64_t pline;
-    if (!finds_line(h, pc, &pline))
+    if (!tl_fetch_find(h, pc, &pline))
         return false;
     for (uint64_t at = pc, vline = pc & h->line_mask; (at & h->line_mask) == vline;) {
         uint32_t bits = half_at(h, pline, at);
@@ -58,7 +29,7 @@ bool tl_step_run_is_private(tl_hart *h, uint64_t pc) {
             if (is_last_half(h, at)) {
                 if (at != pc)
                     return true; // it begins the next run
-                if (!finds_line(h, at + 2, &pline))
+                if (!tl_fetch_find(h, at + 2, &pline))
                     return false;
                 vline = (at + 2) & h->line_mask;
             }
@@ -77,41 +48,12 @@ bool tl_step_run_is_private(tl_hart *h, uint64_t pc) {
     return true;
 }
 
-// Counts the fetch groups of bytes from .. end-1 that the run has not touched yet; the run began
-// before `from` unless is_first.
-static void count_groups(tl_hart *h, uint64_t from, uint64_t end, bool is_first) {
-    uint64_t group = h->config->pipeline.fetch_bytes;
-    uint64_t first = is_first ? from / group : (from - 1) / group + 1, last = (end - 1) / group;
-    h->tally[TL_S_L1I_READ] += last + 1 - first;
-}
-
-// Counts of one instruction fetch.
-typedef struct fetch_counts {
-    uint64_t l1i_access, itlb_access, l1i_read, fetch_run;
-} fetch_counts;
-
-static fetch_counts fetch_counts_of(const tl_hart *h) {
-    const uint64_t *t = h->tally;
-    return (fetch_counts){t[TL_S_L1I_ACCESS], t[TL_S_ITLB_ACCESS], t[TL_S_L1I_READ], t[TL_S_HART_FETCH_RUN]};
-}
-
-// The instruction, or its fetch, waits for other harts. A run that begins with it begins anew.
-static tl_step wait(tl_hart *h, bool is_first, const fetch_counts *before) {
-    h->tally[TL_S_L1I_ACCESS] = before->l1i_access;
-    h->tally[TL_S_ITLB_ACCESS] = before->itlb_access;
-    h->tally[TL_S_L1I_READ] = before->l1i_read;
-    h->tally[TL_S_HART_FETCH_RUN] = before->fetch_run;
-    if (is_first)
-        h->run_vline = TL_NO_LINE;
-    return TL_STEP_WAIT;
-}
-
 // The instruction at pc: the look-ups of its lines, and the counts of its fetch. False: a look-up
 // trapped.
 static bool fetch(tl_hart *h, uint64_t pc, bool is_first, uint32_t *ret_bits) {
     uint64_t pline;
     if (is_first) {
-        if (!look_up(h, pc, &pline))
+        if (!tl_fetch_look_up(h, pc, &pline))
             return false;
         h->tally[TL_S_HART_FETCH_RUN] += 1;
         h->run_vline = pc & h->line_mask;
@@ -121,41 +63,31 @@ static bool fetch(tl_hart *h, uint64_t pc, bool is_first, uint32_t *ret_bits) {
     uint32_t bits = half_at(h, pline, pc);
     if ((bits & 3) == 3) {
         if (is_last_half(h, pc)) {
-            count_groups(h, pc, pc + 2, is_first);
+            tl_fetch_count_groups(h, pc, pc + 2, is_first);
             uint64_t pline2;
-            if (!look_up(h, pc + 2, &pline2))
+            if (!tl_fetch_look_up(h, pc + 2, &pline2))
                 return false;
             h->run_vline = (pc + 2) & h->line_mask;
             h->run_pline = pline2;
             bits |= half_at(h, pline2, pc + 2) << 16;
-            count_groups(h, pc + 2, pc + 4, false);
+            tl_fetch_count_groups(h, pc + 2, pc + 4, false);
         } else {
             bits |= half_at(h, pline, pc + 2) << 16;
-            count_groups(h, pc, pc + 4, is_first);
+            tl_fetch_count_groups(h, pc, pc + 4, is_first);
         }
     } else {
-        count_groups(h, pc, pc + 2, is_first);
+        tl_fetch_count_groups(h, pc, pc + 2, is_first);
     }
     *ret_bits = bits;
     return true;
 }
 
-// Counts and times an instruction that retires: its static share, its interlocks, its cycle.
 TL_ALWAYS_INLINE void retire(tl_hart *h, const tl_decoded *insn, tl_pend_table *pends, uint64_t lost_cycles) {
     tl_pipe_insn pipe;
     tl_insn_pipe(insn, &pipe);
     tl_static_count counts[TL_MAX_STATIC];
     uint32_t n = tl_insn_static(insn, counts);
-    for (uint32_t i = 0; i < n; i++)
-        h->tally[counts[i].cell] += counts[i].amount;
-    tl_scoreboard board;
-    tl_scoreboard_start(&board, &h->config->pipeline, h->pend);
-    tl_scoreboard_issue(&board, &pipe);
-    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-        h->tally[tl_pipe_cause_cell[c]] += board.lost[c];
-    h->pend = tl_scoreboard_pend(&board, pends);
-    h->now += board.time + lost_cycles;
-    h->instret += 1;
+    tl_step_retire(h, &pipe, counts, n, pends, lost_cycles);
 }
 
 // Whether the fetch run ends between the instruction and the next one.
@@ -167,14 +99,14 @@ static bool is_run_over(const tl_hart *h, const tl_decoded *insn, uint64_t next_
 
 tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     uint64_t pc = h->pc;
-    if ((pc == h->break_pc[0] || pc == h->break_pc[1] || (h->breaks && tl_breaks_have(h->breaks, pc))) && !h->skip_break)
+    if (tl_step_is_at_break(h, pc))
         return TL_STEP_BREAK;
-    const fetch_counts before = fetch_counts_of(h);
+    const tl_fetch_counts before = tl_fetch_counts_of(h);
 
     bool is_first = h->run_vline == TL_NO_LINE;
     uint32_t bits;
     if (!fetch(h, pc, is_first, &bits))
-        return h->trap_cause == TL_TRAP_NOT_YET ? wait(h, is_first, &before) : trap(h);
+        return tl_step_refused(h, is_first, &before);
 
     tl_decoded insn;
     tl_op op;
@@ -183,7 +115,7 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     uint64_t next_pc = pc + insn.len, lost_cycles = 0;
     if (TL_UNLIKELY(h->is_privileged && tl_rv(h)->is_fp_off && tl_insn_is_fp(&insn))) {
         (void)tl_trap(h, TL_CAUSE_ILLEGAL, insn.raw);
-        return trap(h);
+        return tl_step_trap(h);
     }
     tl_mark mark = TL_MARK_NAME;
     uint32_t number = 0;
@@ -208,7 +140,7 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
         lost_cycles = tl_bpred_branch(&h->bp, h->tally, pc, target, is_taken);
         next_pc = is_taken ? target : next_pc;
     } else if (!tl_exec_full[insn.opc](h, &op, pc)) {
-        return h->trap_cause == TL_TRAP_NOT_YET ? wait(h, is_first, &before) : trap(h);
+        return tl_step_refused(h, is_first, &before);
     } else if (h->changes_priv) {
         next_pc = h->pc;
     }
