@@ -117,8 +117,10 @@ EXEC_SLOW(sret) {
 EXEC_SLOW(wfi) {
     if (!h->is_privileged || h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (tl_rv(h)->csr.mstatus & TL_MSTATUS_TW)))
         return tl_exec_illegal(h, op, TL_OPC_wfi);
-    h->is_waiting = tl_hart_pending(h) == 0;
-    tl_hart_stop_soon(h);
+    if (tl_hart_pending(h) == 0) { // else it is a no-operation: what is pending but masked stays so
+        h->is_waiting = true;
+        tl_hart_stop_soon(h);
+    }
     return true;
 }
 EXEC_SLOW(sfence_vma) {
