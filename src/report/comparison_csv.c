@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "report/comparison.h"
+#include "report/csv.h"
 #include "report/report.h"
 #include "result/result.h"
 
@@ -35,14 +36,8 @@ static void add_member(tl_strbuf *buf, const tl_comparison *c, const tl_member *
 }
 
 static void put_cell(const char *text, char after, FILE *stream) {
-    if (!strpbrk(text, ",\"\n\r")) {
-        fprintf(stream, "%s%c", text, after);
-        return;
-    }
-    fputc('"', stream);
-    for (; *text; text++)
-        fprintf(stream, "%s%c", *text == '"' ? "\"" : "", *text);
-    fprintf(stream, "\"%c", after);
+    tl_csv_put_cell(stream, text);
+    fputc(after, stream);
 }
 
 // "csrr user 8"

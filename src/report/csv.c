@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Comma-separated values as RFC 4180 has them, with line feeds: a header line, then always the same
 // columns. A missing value is an empty cell with its reason in the last one.
+#include "report/csv.h"
+
 #include <string.h>
 
 #include "base/parse.h"
 #include "report/report.h"
 
-static void cell(FILE *stream, const char *text) {
-    if (!strpbrk(text, ",\"\n\r")) {
-        fputs(text, stream);
-        return;
-    }
+void tl_csv_put_quoted(FILE *stream, const char *text) {
     fputc('"', stream);
     for (; *text; text++) {
         if (*text == '"')
@@ -18,6 +16,13 @@ static void cell(FILE *stream, const char *text) {
         fputc(*text, stream);
     }
     fputc('"', stream);
+}
+
+void tl_csv_put_cell(FILE *stream, const char *text) {
+    if (strpbrk(text, ",\"\n\r"))
+        tl_csv_put_quoted(stream, text);
+    else
+        fputs(text, stream);
 }
 
 static void put_header(tl_reporter *reporter, bool has_pmu, bool has_region) {
@@ -34,7 +39,7 @@ static void message(tl_reporter *reporter, const char *sentence) {
     if (!reporter->has_header)
         put_header(reporter, false, false);
     fputs(",,run,message,,,message,", reporter->stream);
-    cell(reporter->stream, sentence);
+    tl_csv_put_cell(reporter->stream, sentence);
     fprintf(reporter->stream, "%s%s\n", reporter->has_pmu ? ",,,,," : "", reporter->has_region ? "," : "");
 }
 
@@ -55,7 +60,7 @@ static void pmu_cells(FILE *stream, const tl_header *header, const tl_row *row) 
         return;
     }
     fputc(',', stream);
-    cell(stream, header->pmu);
+    tl_csv_put_cell(stream, header->pmu);
     fprintf(stream, ",%llu,%llu,%s,", (unsigned long long)row->pmu.enabled_ns, (unsigned long long)row->pmu.running_ns,
             value_text(&row->pmu.truth, text));
     if (tl_row_error(row, &error)) {
@@ -73,15 +78,15 @@ static void line(tl_reporter *reporter, const tl_result *result, bool is_interva
     fprintf(stream, ",%llu", (unsigned long long)(result->begin_ns + result->sim_ns));
     for (int i = 0; i < 5; i++) {
         fputc(',', stream);
-        cell(stream, cells[i]);
+        tl_csv_put_cell(stream, cells[i]);
     }
     fputc(',', stream);
-    cell(stream, reason);
+    tl_csv_put_cell(stream, reason);
     if (result->header->pmu)
         pmu_cells(stream, result->header, row);
     if (result->is_by_region) {
         fputc(',', stream);
-        cell(stream, row && row->region ? row->region : "");
+        tl_csv_put_cell(stream, row && row->region ? row->region : "");
     }
     fputc('\n', stream);
 }

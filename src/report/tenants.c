@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/json.h"
+#include "report/csv.h"
 #include "report/report.h"
 
 static const char *profile_of(const tl_tenants_counts *counts) { return counts->is_literal ? "LITERAL" : "SAFE"; }
@@ -184,16 +185,6 @@ static tl_status put_json(const tl_tenants_counts *counts, FILE *stream, tl_erro
     return tl_json_flush(&json, err);
 }
 
-static void put_csv_text(const char *text, FILE *stream) {
-    fputc('"', stream);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
-
 static void put_csv(const tl_tenants_counts *counts, FILE *stream) {
     if (counts->n_interval <= 1) {
         fputs("interval,begin_cycle,end_cycle,view,partition,vm,context,name,active_cycles,switches,late_bytes", stream);
@@ -215,7 +206,7 @@ static void put_csv(const tl_tenants_counts *counts, FILE *stream) {
         if (view->kind == TL_TENANTS_CONTEXT)
             fprintf(stream, "%u", view->context);
         fputc(',', stream);
-        put_csv_text(view->name, stream);
+        tl_csv_put_quoted(stream, view->name);
         fprintf(stream, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, view->active_cycles, view->n_switches, view->late_bytes);
         for (uint32_t i = 0; i < TL_N_TENANTS_COLUMNS; i++)
             fprintf(stream, ",%" PRIu64, tl_tenants_column_value(counts, r, i));

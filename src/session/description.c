@@ -17,6 +17,7 @@
 #include "base/embedded.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
+#include "session/yaml_error.h"
 
 enum {
     MAX_FILE_BYTES = 64 * 1024,
@@ -34,33 +35,15 @@ typedef struct entry {
 } entry;
 
 typedef struct reader {
-    const char *file_name;
-    tl_error *err;
+    tl_yaml_file file;
     yaml_parser_t parser;
     entry *entries; // [TL_MAX_KEYS + 1], so that every key fits once
     uint32_t n_entries;
 } reader;
 
-static tl_status TL_PRINTF(3, 4) fail_at(const reader *r, uint32_t line, const char *format, ...) {
-    char sentence[sizeof(tl_error) - 64];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
-    return tl_fail(r->err, TL_EFORMAT, "%.200s:%u: %s", r->file_name, line, sentence);
-}
+#define fail_at(r, ...) tl_yaml_fail_at(&(r)->file, __VA_ARGS__)
 
 static uint32_t line_of(const yaml_event_t *event) { return (uint32_t)event->start_mark.line + 1; }
-
-static tl_status not_yaml(const reader *r) {
-    const yaml_parser_t *p = &r->parser;
-    const char *problem = p->problem ? p->problem : "no memory";
-    if (p->error == YAML_MEMORY_ERROR)
-        return tl_fail(r->err, TL_ENOMEM, "%.200s: no memory", r->file_name);
-    if (p->error == YAML_READER_ERROR)
-        return tl_fail(r->err, TL_EFORMAT, "%.200s: byte %zu: %s; a description is UTF-8 text", r->file_name, p->problem_offset, problem);
-    return fail_at(r, (uint32_t)p->problem_mark.line + 1, "not valid YAML: %s", problem);
-}
 
 // Every key and section, for suggestions.
 static void offer_keys(tl_nearest *nearest) {
@@ -125,7 +108,7 @@ static tl_status new_entry(reader *r, uint32_t line, const char *path, entry **r
 
 static tl_status next_event(reader *r, yaml_event_t *event) {
     if (!yaml_parser_parse(&r->parser, event))
-        return not_yaml(r);
+        return tl_yaml_malformed(&r->file, &r->parser);
     bool is_marked = (event->type == YAML_SCALAR_EVENT && (event->data.scalar.anchor || event->data.scalar.tag)) ||
                      (event->type == YAML_MAPPING_START_EVENT && (event->data.mapping_start.anchor || event->data.mapping_start.tag)) ||
                      (event->type == YAML_SEQUENCE_START_EVENT && (event->data.sequence_start.anchor || event->data.sequence_start.tag));
@@ -292,7 +275,7 @@ static tl_status read_base(const reader *r, const entry *base, uint32_t n_bases,
     }
     if (n_bases == MAX_BASES)
         return fail_at(r, base->line, "base = %.60s: machines are based on each other too often", base->value);
-    return read_description(file->text, file->n_bytes, file->name, n_bases + 1, ret_config, r->err);
+    return read_description(file->text, file->n_bytes, file->name, n_bases + 1, ret_config, r->file.err);
 }
 
 static const entry *find_entry(const reader *r, const char *path) {
@@ -315,7 +298,7 @@ static tl_status apply(const reader *r, uint32_t n_bases, tl_config *ret_config)
     tl_config config;
     const entry *base = find_entry(r, BASE);
     if (!find_entry(r, "name"))
-        return tl_fail(r->err, TL_EFORMAT, "%.200s: name: is missing; a description must name its machine", r->file_name);
+        return tl_fail(r->file.err, TL_EFORMAT, "%.200s: name: is missing; a description must name its machine", r->file.name);
     if (base) {
         tl_status status = read_base(r, base, n_bases, &config);
         if (status != TL_OK)
@@ -343,7 +326,7 @@ static tl_status apply(const reader *r, uint32_t n_bases, tl_config *ret_config)
         e = find_sibling(r, path);
         if (e) // an inherited value clashes with one given here
             return fail_at(r, e->line, "with the %s of %s, %s", path, of, why.text);
-        return tl_fail(r->err, TL_EFORMAT, "%.200s: with values of %s, %.200s", r->file_name, of, why.text);
+        return tl_fail(r->file.err, TL_EFORMAT, "%.200s: with values of %s, %.200s", r->file.name, of, why.text);
     }
     *ret_config = config;
     return TL_OK;
@@ -351,7 +334,7 @@ static tl_status apply(const reader *r, uint32_t n_bases, tl_config *ret_config)
 
 static tl_status read_description(const char *text, size_t n_bytes, const char *file_name, uint32_t n_bases, tl_config *ret_config,
                                   tl_error *err) {
-    reader r = {.file_name = file_name, .err = err};
+    reader r = {.file = {file_name, "a description", err}};
     if (n_bytes > MAX_FILE_BYTES)
         return tl_fail(err, TL_EFORMAT, "%.200s: larger than %d KiB; this cannot be a machine description", file_name,
                        MAX_FILE_BYTES / 1024);

@@ -16,9 +16,11 @@
 #include "base/nearest.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
+#include "session/yaml_error.h"
 
 enum { MAX_FILE_BYTES = 256 * 1024, MAX_NODES = 16384, MAX_DEPTH = 8, MAX_WORDS = 256, MAX_VALUE_BYTES = 4096 };
 
+static const char NOUN[] = "a tenants file";
 const char TL_STD_INHERITED[] = "inherit";
 
 typedef enum node_kind { VALUE, LIST, MAPPING } node_kind;
@@ -33,39 +35,21 @@ typedef struct node {
 } node;
 
 typedef struct reader {
-    const char *file_name, *folder;
+    tl_yaml_file file;
+    const char *folder;
     tl_tenants_plan *plan;
-    tl_error *err;
     yaml_parser_t parser;
     uint32_t n_nodes;
 } reader;
 
-static tl_status TL_PRINTF(3, 4) fail_at(const reader *r, uint32_t line, const char *format, ...) {
-    char sentence[sizeof(tl_error) - 64];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
-    return tl_fail(r->err, TL_EFORMAT, "%.200s:%u: %s", r->file_name, line, sentence);
-}
-
-static tl_status no_memory(const reader *r) { return tl_fail(r->err, TL_ENOMEM, "%.200s: no memory to read it", r->file_name); }
+#define fail_at(r, ...) tl_yaml_fail_at(&(r)->file, __VA_ARGS__)
+static tl_status no_memory(const reader *r) { return tl_yaml_no_memory(&r->file); }
 
 // ---- YAML to nodes.
 
-static tl_status not_yaml(const reader *r) {
-    const yaml_parser_t *p = &r->parser;
-    const char *problem = p->problem ? p->problem : "no memory";
-    if (p->error == YAML_MEMORY_ERROR)
-        return no_memory(r);
-    if (p->error == YAML_READER_ERROR)
-        return tl_fail(r->err, TL_EFORMAT, "%.200s: byte %zu: %s; a tenants file is UTF-8 text", r->file_name, p->problem_offset, problem);
-    return fail_at(r, (uint32_t)p->problem_mark.line + 1, "not valid YAML: %s", problem);
-}
-
 static tl_status next_event(reader *r, yaml_event_t *event) {
     if (!yaml_parser_parse(&r->parser, event))
-        return not_yaml(r);
+        return tl_yaml_malformed(&r->file, &r->parser);
     bool is_marked = (event->type == YAML_SCALAR_EVENT && (event->data.scalar.anchor || event->data.scalar.tag)) ||
                      (event->type == YAML_MAPPING_START_EVENT && (event->data.mapping_start.anchor || event->data.mapping_start.tag)) ||
                      (event->type == YAML_SEQUENCE_START_EVENT && (event->data.sequence_start.anchor || event->data.sequence_start.tag));
@@ -440,7 +424,7 @@ static tl_status read_plan(reader *r, const node *top) {
 tl_status tl_tenants_plan_read(const char *text, size_t n_bytes, const char *file_name, const char *folder, tl_tenants_plan *ret_plan,
                                tl_error *err) {
     *ret_plan = (tl_tenants_plan){0};
-    reader r = {.file_name = file_name, .folder = folder, .plan = ret_plan, .err = err};
+    reader r = {.file = {file_name, NOUN, err}, .folder = folder, .plan = ret_plan};
     if (n_bytes > MAX_FILE_BYTES)
         return tl_fail(err, TL_EFORMAT, "%.200s: longer than %d KiB; that is no tenants file", file_name, MAX_FILE_BYTES / 1024);
     ret_plan->file_name = tl_arena_strdup(&ret_plan->arena, file_name);
@@ -481,7 +465,7 @@ tl_status tl_tenants_plan_open(const char *path, tl_tenants_plan *ret_plan, tl_e
 }
 
 tl_status tl_tenants_plan_check(const tl_tenants_plan *plan, const tl_config *config, tl_error *err) {
-    const reader r = {.file_name = plan->file_name, .err = err};
+    const reader r = {.file = {plan->file_name, NOUN, err}};
     for (uint32_t i = 0; i < plan->n_vms; i++) {
         const tl_vm_plan *vm = &plan->vms[i];
         if (vm->partition >= config->n_partitions) {

@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The disassembler: a mnemonic and a string of operands from the row, unless a row of
 // disasm_aliases.def says it more nicely. insn_formats.def explains the strings.
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/text.h"
 #include "isa/a64/insn.h"
-
-typedef struct text {
-    char *buffer;
-    size_t size, length; // length may pass size, as in snprintf
-} text;
-
-static __attribute__((format(printf, 2, 3))) void put(text *t, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const size_t at = t->length < t->size ? t->length : t->size;
-    const int n = vsnprintf(at < t->size ? t->buffer + at : NULL, t->size - at, format, arguments);
-    va_end(arguments);
-    t->length += n > 0 ? (size_t)n : 0;
-}
 
 typedef struct print { // one disassembly
     const tl_a64_decoded *insn;
@@ -38,21 +24,21 @@ static const char sizes[] = "bhsdq";
 static unsigned lowest_set(uint32_t bits) { return bits != 0 ? (unsigned)__builtin_ctz(bits) : 0; }
 
 // -- Registers.
-static void put_general(text *t, bool is_64, uint32_t reg, bool is_sp) {
+static void put_general(tl_text *t, bool is_64, uint32_t reg, bool is_sp) {
     if (reg == 31)
-        put(t, "%s", is_sp ? (is_64 ? "sp" : "wsp") : is_64 ? "xzr" : "wzr");
+        tl_text_addf(t, "%s", is_sp ? (is_64 ? "sp" : "wsp") : is_64 ? "xzr" : "wzr");
     else
-        put(t, "%c%u", is_64 ? 'x' : 'w', reg);
+        tl_text_addf(t, "%c%u", is_64 ? 'x' : 'w', reg);
 }
 
-static void put_shape(text *t, unsigned size, bool is_full) { put(t, "%u%c", (is_full ? 16u : 8u) >> size, sizes[size]); }
+static void put_shape(tl_text *t, unsigned size, bool is_full) { tl_text_addf(t, "%u%c", (is_full ? 16u : 8u) >> size, sizes[size]); }
 
 static unsigned size_of_immh(uint32_t raw) { // 31 - clz
     const uint32_t immh = field(raw, 19, 4);
     return immh >= 8 ? 3 : immh >= 4 ? 2 : immh >= 2 ? 1 : 0;
 }
 
-static void put_vector_shape(text *t, uint32_t raw, char shape) {
+static void put_vector_shape(tl_text *t, uint32_t raw, char shape) {
     const unsigned size = field(raw, 22, 2), sz = field(raw, 22, 1);
     const bool q = field(raw, 30, 1);
     switch (shape) {
@@ -70,12 +56,12 @@ static void put_vector_shape(text *t, uint32_t raw, char shape) {
     case 'I': put_shape(t, size_of_immh(raw), q); break;
     case 'J': put_shape(t, size_of_immh(raw) + 1, true); break;
     case '5': put_shape(t, lowest_set(field(raw, 16, 5)), q); break;
-    default: put(t, "%c", shape); break; // as it stands
+    default: tl_text_addf(t, "%c", shape); break; // as it stands
     }
 }
 
 // Returns the length of the operand in the string.
-static size_t put_register(text *t, const print *p, const char *operand) {
+static size_t put_register(tl_text *t, const print *p, const char *operand) {
     const uint32_t raw = p->raw;
     uint32_t reg = field(raw, 0, 5);
     switch (operand[1]) {
@@ -92,7 +78,7 @@ static size_t put_register(text *t, const print *p, const char *operand) {
     case 'W': put_general(t, false, reg, is_sp); return 2 + is_sp;
     case 'X': put_general(t, true, reg, is_sp); return 2 + is_sp;
     case 'V':
-        put(t, "v%u.", reg);
+        tl_text_addf(t, "v%u.", reg);
         put_vector_shape(t, raw, operand[3]);
         return 4;
     case 'E': size = field(raw, 22, 2); break;
@@ -106,63 +92,65 @@ static size_t put_register(text *t, const print *p, const char *operand) {
     case 'D': size = 3; break;
     default: size = 4; break;
     }
-    put(t, "%c%u", sizes[size], reg);
+    tl_text_addf(t, "%c%u", sizes[size], reg);
     return 2;
 }
 
 // -- Operands of their own.
-static void put_address(text *t, const print *p, uint64_t address) {
-    put(t, "%llx", (unsigned long long)address);
+static void put_address(tl_text *t, const print *p, uint64_t address) {
+    tl_text_addf(t, "%llx", (unsigned long long)address);
     char name[256] = "";
     if (p->symbol != NULL)
         p->symbol(p->ctx, address, name, sizeof(name));
     if (name[0] != '\0')
-        put(t, " %s", name);
+        tl_text_addf(t, " %s", name);
 }
 
-static void put_hex(text *t, uint64_t value) { put(t, "#0x%llx", (unsigned long long)value); }
+static void put_hex(tl_text *t, uint64_t value) { tl_text_addf(t, "#0x%llx", (unsigned long long)value); }
 
-static void put_label(text *t, const print *p) { put_address(t, p, p->pc + (uint64_t)(int64_t)p->insn->imm); }
-static void put_adr(text *t, const print *p) { put_address(t, p, p->pc + (uint64_t)(int64_t)p->insn->imm); }
-static void put_adrp(text *t, const print *p) { put_address(t, p, (p->pc & ~UINT64_C(0xfff)) + ((uint64_t)(int64_t)p->insn->imm << 12)); }
-static void put_imm12(text *t, const print *p) {
+static void put_label(tl_text *t, const print *p) { put_address(t, p, p->pc + (uint64_t)(int64_t)p->insn->imm); }
+static void put_adr(tl_text *t, const print *p) { put_address(t, p, p->pc + (uint64_t)(int64_t)p->insn->imm); }
+static void put_adrp(tl_text *t, const print *p) {
+    put_address(t, p, (p->pc & ~UINT64_C(0xfff)) + ((uint64_t)(int64_t)p->insn->imm << 12));
+}
+static void put_imm12(tl_text *t, const print *p) {
     put_hex(t, field(p->raw, 10, 12));
-    put(t, "%s", field(p->raw, 22, 1) ? ", lsl #12" : "");
+    tl_text_addf(t, "%s", field(p->raw, 22, 1) ? ", lsl #12" : "");
 }
-static void put_bits(text *t, const print *p) { put_hex(t, tl_a64_bit_mask(p->raw, p->raw >> 31)); }
-static void put_imm16(text *t, const print *p) {
+static void put_bits(tl_text *t, const print *p) { put_hex(t, tl_a64_bit_mask(p->raw, p->raw >> 31)); }
+static void put_imm16(tl_text *t, const print *p) {
     put_hex(t, field(p->raw, 5, 16));
     if (field(p->raw, 21, 2) != 0)
-        put(t, ", lsl #%u", 16 * field(p->raw, 21, 2));
+        tl_text_addf(t, ", lsl #%u", 16 * field(p->raw, 21, 2));
 }
-static void put_moved(text *t, const print *p) {
+static void put_moved(tl_text *t, const print *p) {
     uint64_t value = (uint64_t)field(p->raw, 5, 16) << 16 * field(p->raw, 21, 2);
     value = field(p->raw, 30, 1) ? value : ~value; // MOVZ or MOVN
     put_hex(t, p->raw >> 31 ? value : (uint32_t)value);
 }
 static uint32_t width_of(const print *p) { return p->raw >> 31 ? 64 : 32; }
-static void put_immr(text *t, const print *p) { put(t, "#%u", field(p->raw, 16, 6)); }
-static void put_imms(text *t, const print *p) { put(t, "#%u", field(p->raw, 10, 6)); }
-static void put_lsb(text *t, const print *p) { put(t, "#%u", width_of(p) - field(p->raw, 16, 6)); }
-static void put_count(text *t, const print *p) { put(t, "#%u", field(p->raw, 10, 6) + 1); }
-static void put_width(text *t, const print *p) { put(t, "#%u", field(p->raw, 10, 6) - field(p->raw, 16, 6) + 1); }
-static void put_left(text *t, const print *p) { put(t, "#%u", width_of(p) - 1 - field(p->raw, 10, 6)); }
-static void put_bit(text *t, const print *p) { put(t, "#%u", p->raw >> 31 << 5 | field(p->raw, 19, 5)); }
-static void put_imm16x(text *t, const print *p) { put_hex(t, field(p->raw, 5, 16)); }
-static void put_dcps(text *t, const print *p) {
+static void put_immr(tl_text *t, const print *p) { tl_text_addf(t, "#%u", field(p->raw, 16, 6)); }
+static void put_imms(tl_text *t, const print *p) { tl_text_addf(t, "#%u", field(p->raw, 10, 6)); }
+static void put_lsb(tl_text *t, const print *p) { tl_text_addf(t, "#%u", width_of(p) - field(p->raw, 16, 6)); }
+static void put_count(tl_text *t, const print *p) { tl_text_addf(t, "#%u", field(p->raw, 10, 6) + 1); }
+static void put_width(tl_text *t, const print *p) { tl_text_addf(t, "#%u", field(p->raw, 10, 6) - field(p->raw, 16, 6) + 1); }
+static void put_left(tl_text *t, const print *p) { tl_text_addf(t, "#%u", width_of(p) - 1 - field(p->raw, 10, 6)); }
+static void put_bit(tl_text *t, const print *p) { tl_text_addf(t, "#%u", p->raw >> 31 << 5 | field(p->raw, 19, 5)); }
+static void put_imm16x(tl_text *t, const print *p) { put_hex(t, field(p->raw, 5, 16)); }
+static void put_dcps(tl_text *t, const print *p) {
     if (p->insn->imm != 0)
         put_hex(t, (uint32_t)p->insn->imm);
 }
-static void put_pstate(text *t, const print *p) {
+static void put_pstate(tl_text *t, const print *p) {
     static const char names[8][8] = {[5] = "spsel", [6] = "daifset", [7] = "daifclr"};
     if (field(p->raw, 5, 3) == 5 && field(p->raw, 8, 4) > 1) // SPSel has one bit
-        put(t, "s0_0_c4_c%u_5, xzr", field(p->raw, 8, 4));
+        tl_text_addf(t, "s0_0_c4_c%u_5, xzr", field(p->raw, 8, 4));
     else
-        put(t, "%s, #0x%x", names[field(p->raw, 5, 3)], field(p->raw, 8, 4));
+        tl_text_addf(t, "%s, #0x%x", names[field(p->raw, 5, 3)], field(p->raw, 8, 4));
 }
 
 // Names of the hint space of later architectures are printed, too: there they are NOPs.
-static void put_hint(text *t, const print *p) {
+static void put_hint(tl_text *t, const print *p) {
     static const struct {
         uint8_t number;
         const char *name;
@@ -174,24 +162,24 @@ static void put_hint(text *t, const print *p) {
     const uint32_t number = field(p->raw, 5, 7);
     for (size_t i = 0; i < TL_COUNT_OF(names); i++) {
         if (names[i].number == number) {
-            put(t, "%s", names[i].name);
+            tl_text_addf(t, "%s", names[i].name);
             return;
         }
     }
-    put(t, "hint\t#0x%x", number);
+    tl_text_addf(t, "hint\t#0x%x", number);
 }
-static void put_clrex(text *t, const print *p) {
+static void put_clrex(tl_text *t, const print *p) {
     if (field(p->raw, 8, 4) != 15)
         put_hex(t, field(p->raw, 8, 4));
 }
-static void put_barrier(text *t, const print *p) {
+static void put_barrier(tl_text *t, const print *p) {
     static const char names[16][6] = {[1] = "oshld", [2] = "oshst",  [3] = "osh",  [5] = "nshld", [6] = "nshst", [7] = "nsh",
                                       [9] = "ishld", [10] = "ishst", [11] = "ish", [13] = "ld",   [14] = "st",   [15] = "sy"};
     const uint32_t option = field(p->raw, 8, 4);
     if (names[option][0] != '\0')
-        put(t, "%s", names[option]);
+        tl_text_addf(t, "%s", names[option]);
     else
-        put(t, "#0x%02x", option);
+        tl_text_addf(t, "#0x%02x", option);
 }
 
 // AT, DC, IC, TLBI by op1:CRn:CRm:op2 (manual: C5.3, C5.4, C5.5).
@@ -214,23 +202,23 @@ static const operation *find_operation(uint32_t raw) {
     return NULL;
 }
 // The mnemonic, too.
-static void put_sys(text *t, const print *p) {
+static void put_sys(tl_text *t, const print *p) {
     const operation *known = find_operation(p->raw);
     const uint32_t rt = field(p->raw, 0, 5);
     if (known != NULL && (known->has_register || rt == 31)) {
-        put(t, "%s", known->name);
+        tl_text_addf(t, "%s", known->name);
         if (known->has_register) {
-            put(t, ", ");
+            tl_text_addf(t, ", ");
             put_general(t, true, rt, false);
         }
         return;
     }
-    put(t, "sys\t#%u, C%u, C%u, #%u", field(p->raw, 16, 3), field(p->raw, 12, 4), field(p->raw, 8, 4), field(p->raw, 5, 3));
+    tl_text_addf(t, "sys\t#%u, C%u, C%u, #%u", field(p->raw, 16, 3), field(p->raw, 12, 4), field(p->raw, 8, 4), field(p->raw, 5, 3));
     if (rt != 31)
-        put(t, ", x%u", rt);
+        tl_text_addf(t, ", x%u", rt);
 }
-static void put_sysl(text *t, const print *p) {
-    put(t, "#%u, C%u, C%u, #%u", field(p->raw, 16, 3), field(p->raw, 12, 4), field(p->raw, 8, 4), field(p->raw, 5, 3));
+static void put_sysl(tl_text *t, const print *p) {
+    tl_text_addf(t, "#%u, C%u, C%u, #%u", field(p->raw, 16, 3), field(p->raw, 12, 4), field(p->raw, 8, 4), field(p->raw, 5, 3));
 }
 
 typedef struct sysreg_name {
@@ -247,10 +235,10 @@ static const sysreg_name sysreg_names[] = {
 
 enum { DBGDTR = 0x9828 }; // receives when read, transmits when written
 
-static void put_sysreg(text *t, const print *p) {
+static void put_sysreg(tl_text *t, const print *p) {
     const uint32_t number = field(p->raw, 5, 16);
     if (number == DBGDTR && !field(p->raw, 21, 1)) { // one number, two registers
-        put(t, "dbgdtrtx_el0");
+        tl_text_addf(t, "dbgdtrtx_el0");
         return;
     }
     for (size_t i = 0; i < TL_COUNT_OF(sysreg_names); i++) {
@@ -260,84 +248,85 @@ static void put_sysreg(text *t, const print *p) {
             continue;
         const char *index = strstr(name->format, "%u");
         if (index == NULL)
-            put(t, "%s", name->format);
+            tl_text_addf(t, "%s", name->format);
         else
-            put(t, "%.*s%u%s", (int)(index - name->format), name->format, distance / name->stride, index + 2);
+            tl_text_addf(t, "%.*s%u%s", (int)(index - name->format), name->format, distance / name->stride, index + 2);
         return;
     }
-    put(t, "s%u_%u_c%u_c%u_%u", field(p->raw, 19, 2), field(p->raw, 16, 3), field(p->raw, 12, 4), field(p->raw, 8, 4), field(p->raw, 5, 3));
+    tl_text_addf(t, "s%u_%u_c%u_c%u_%u", field(p->raw, 19, 2), field(p->raw, 16, 3), field(p->raw, 12, 4), field(p->raw, 8, 4),
+                 field(p->raw, 5, 3));
 }
 
-static void put_prf(text *t, const print *p) {
+static void put_prf(tl_text *t, const print *p) {
     static const char kinds[3][4] = {"pld", "pli", "pst"};
     const uint32_t prfop = field(p->raw, 0, 5);
     if (prfop >> 3 < 3 && (prfop >> 1 & 3) < 3)
-        put(t, "%sl%u%s", kinds[prfop >> 3], (prfop >> 1 & 3) + 1, prfop & 1 ? "strm" : "keep");
+        tl_text_addf(t, "%sl%u%s", kinds[prfop >> 3], (prfop >> 1 & 3) + 1, prfop & 1 ? "strm" : "keep");
     else
-        put(t, "#0x%02x", prfop);
+        tl_text_addf(t, "#0x%02x", prfop);
 }
-static void put_offset(text *t, const print *p) {
+static void put_offset(tl_text *t, const print *p) {
     if (p->insn->imm != 0)
-        put(t, ", #%d", p->insn->imm);
+        tl_text_addf(t, ", #%d", p->insn->imm);
 }
-static void put_offset_always(text *t, const print *p) { put(t, ", #%d", p->insn->imm); }
-static void put_step(text *t, const print *p) { put(t, "#%d", p->insn->imm); }
+static void put_offset_always(tl_text *t, const print *p) { tl_text_addf(t, ", #%d", p->insn->imm); }
+static void put_step(tl_text *t, const print *p) { tl_text_addf(t, "#%d", p->insn->imm); }
 
 static const char extends[8][5] = {"uxtb", "uxth", "uxtw", "uxtx", "sxtb", "sxth", "sxtw", "sxtx"};
 
-static void put_index(text *t, const print *p) {
+static void put_index(tl_text *t, const print *p) {
     const uint32_t option = field(p->raw, 13, 3), is_scaled = field(p->raw, 12, 1);
     put_general(t, option & 1, p->insn->rm, false);
     if (option == 3 && !is_scaled)
         return;
-    put(t, ", %s", option == 3 ? "lsl" : extends[option]);
+    tl_text_addf(t, ", %s", option == 3 ? "lsl" : extends[option]);
     if (is_scaled)
-        put(t, " #%u", (uint32_t)p->insn->imm >> 3);
+        tl_text_addf(t, " #%u", (uint32_t)p->insn->imm >> 3);
 }
-static void put_extend(text *t, const print *p) {
+static void put_extend(tl_text *t, const print *p) {
     const uint32_t option = field(p->raw, 13, 3), amount = field(p->raw, 10, 3), is_64 = p->raw >> 31;
     const bool has_sp = p->insn->rn == 31 || (p->insn->rd == 31 && !field(p->raw, 29, 1)); // S: rd is no stack pointer
     put_general(t, is_64 && (option & 3) == 3, p->insn->rm, false);
     if (has_sp && option == 2 + is_64) {
         if (amount != 0)
-            put(t, ", lsl #%u", amount);
+            tl_text_addf(t, ", lsl #%u", amount);
         return;
     }
-    put(t, ", %s", extends[option]);
+    tl_text_addf(t, ", %s", extends[option]);
     if (amount != 0)
-        put(t, " #%u", amount);
+        tl_text_addf(t, " #%u", amount);
 }
-static void put_shift(text *t, const print *p) {
+static void put_shift(tl_text *t, const print *p) {
     static const char names[4][4] = {"lsl", "lsr", "asr", "ror"};
     if (p->insn->imm != 0)
-        put(t, ", %s #%u", names[field(p->raw, 22, 2)], field(p->raw, 10, 6));
+        tl_text_addf(t, ", %s #%u", names[field(p->raw, 22, 2)], field(p->raw, 10, 6));
 }
-static void put_cond(text *t, const print *p) { put(t, "%s", conds[field(p->raw, 12, 4)]); }
-static void put_ncond(text *t, const print *p) { put(t, "%s", conds[field(p->raw, 12, 4) ^ 1]); }
-static void put_nzcv(text *t, const print *p) { put_hex(t, field(p->raw, 0, 4)); }
-static void put_imm5(text *t, const print *p) { put_hex(t, field(p->raw, 16, 5)); }
-static void put_fbits(text *t, const print *p) { put(t, "#%d", p->insn->imm); }
+static void put_cond(tl_text *t, const print *p) { tl_text_addf(t, "%s", conds[field(p->raw, 12, 4)]); }
+static void put_ncond(tl_text *t, const print *p) { tl_text_addf(t, "%s", conds[field(p->raw, 12, 4) ^ 1]); }
+static void put_nzcv(tl_text *t, const print *p) { put_hex(t, field(p->raw, 0, 4)); }
+static void put_imm5(tl_text *t, const print *p) { put_hex(t, field(p->raw, 16, 5)); }
+static void put_fbits(tl_text *t, const print *p) { tl_text_addf(t, "#%d", p->insn->imm); }
 
-static void put_fimm(text *t, const print *p) {
+static void put_fimm(tl_text *t, const print *p) {
     const bool is_vector = field(p->raw, 28, 1) == 0;
     const uint32_t imm8 = is_vector ? field(p->raw, 16, 3) << 5 | field(p->raw, 5, 5) : field(p->raw, 13, 8);
     const uint64_t bits = tl_a64_fp_imm(imm8, true);
     double value;
     memcpy(&value, &bits, sizeof(value));
-    put(t, "#%.18e", value);
+    tl_text_addf(t, "#%.18e", value);
 }
 
 // -- Vectors.
 // v0.8b, or v0.b for one lane: `shape` has the text behind the dot.
-static void put_list(text *t, uint32_t first, uint32_t count, const char *shape) {
-    put(t, "{");
+static void put_list(tl_text *t, uint32_t first, uint32_t count, const char *shape) {
+    tl_text_addf(t, "{");
     if (count > 2 && first + count <= 32) {
-        put(t, "v%u.%s-v%u.%s", first, shape, first + count - 1, shape);
+        tl_text_addf(t, "v%u.%s-v%u.%s", first, shape, first + count - 1, shape);
     } else {
         for (uint32_t i = 0; i < count; i++)
-            put(t, "%sv%u.%s", i == 0 ? "" : ", ", (first + i) % 32, shape);
+            tl_text_addf(t, "%sv%u.%s", i == 0 ? "" : ", ", (first + i) % 32, shape);
     }
-    put(t, "}");
+    tl_text_addf(t, "}");
 }
 static uint32_t registers_of_list(uint32_t raw) { // of LD1 to LD4 of whole structures or replicated
     static const uint8_t counts[16] = {[0] = 4, [2] = 4, [4] = 3, [6] = 3, [7] = 1, [8] = 2, [10] = 2};
@@ -345,9 +334,9 @@ static uint32_t registers_of_list(uint32_t raw) { // of LD1 to LD4 of whole stru
         return 1 + field(raw, 21, 1) + 2 * field(raw, 13, 1);
     return counts[field(raw, 12, 4)];
 }
-static void put_structures(text *t, const print *p) {
+static void put_structures(tl_text *t, const print *p) {
     char shape[8];
-    text s = {shape, sizeof(shape), 0};
+    tl_text s = {shape, sizeof(shape), 0};
     put_shape(&s, field(p->raw, 10, 2), field(p->raw, 30, 1));
     put_list(t, p->insn->rd, registers_of_list(p->raw), shape);
 }
@@ -362,72 +351,74 @@ static lane lane_of(uint32_t raw) {
     default: return field(raw, 10, 1) ? (lane){3, all >> 3} : (lane){2, all >> 2};
     }
 }
-static void put_lane(text *t, const print *p) {
+static void put_lane(tl_text *t, const print *p) {
     const lane at = lane_of(p->raw);
     const char shape[2] = {sizes[at.size], '\0'};
     put_list(t, p->insn->rd, 1 + field(p->raw, 21, 1) + 2 * field(p->raw, 13, 1), shape);
-    put(t, "[%u]", at.index);
+    tl_text_addf(t, "[%u]", at.index);
 }
-static void put_after(text *t, const print *p) {
+static void put_after(tl_text *t, const print *p) {
     const uint32_t raw = p->raw, n = 1 + field(raw, 21, 1) + 2 * field(raw, 13, 1);
     if (p->insn->rm != 31)
-        put(t, "x%u", p->insn->rm);
+        tl_text_addf(t, "x%u", p->insn->rm);
     else if (!field(raw, 24, 1))
-        put(t, "#%u", registers_of_list(raw) * (field(raw, 30, 1) ? 16 : 8));
+        tl_text_addf(t, "#%u", registers_of_list(raw) * (field(raw, 30, 1) ? 16 : 8));
     else if (field(raw, 14, 2) == 3)
-        put(t, "#%u", n << field(raw, 10, 2));
+        tl_text_addf(t, "#%u", n << field(raw, 10, 2));
     else
-        put(t, "#%u", n << lane_of(raw).size);
+        tl_text_addf(t, "#%u", n << lane_of(raw).size);
 }
-static void put_table(text *t, const print *p) { put_list(t, p->insn->rn, field(p->raw, 13, 2) + 1, "16b"); }
-static void put_shll(text *t, const print *p) { put(t, "#%u", 8u << field(p->raw, 22, 2)); }
-static void put_lane_of_register(text *t, uint32_t reg, unsigned size, uint32_t index) { put(t, "v%u.%c[%u]", reg, sizes[size], index); }
-static void put_elem5(text *t, const print *p) {
+static void put_table(tl_text *t, const print *p) { put_list(t, p->insn->rn, field(p->raw, 13, 2) + 1, "16b"); }
+static void put_shll(tl_text *t, const print *p) { tl_text_addf(t, "#%u", 8u << field(p->raw, 22, 2)); }
+static void put_lane_of_register(tl_text *t, uint32_t reg, unsigned size, uint32_t index) {
+    tl_text_addf(t, "v%u.%c[%u]", reg, sizes[size], index);
+}
+static void put_elem5(tl_text *t, const print *p) {
     const unsigned size = lowest_set(field(p->raw, 16, 5));
     put_lane_of_register(t, p->insn->rn, size, field(p->raw, 16, 5) >> (size + 1));
 }
-static void put_dest5(text *t, const print *p) {
+static void put_dest5(tl_text *t, const print *p) {
     const unsigned size = lowest_set(field(p->raw, 16, 5));
     put_lane_of_register(t, p->insn->rd, size, field(p->raw, 16, 5) >> (size + 1));
 }
-static void put_elem4(text *t, const print *p) {
+static void put_elem4(tl_text *t, const print *p) {
     const unsigned size = lowest_set(field(p->raw, 16, 5));
     put_lane_of_register(t, p->insn->rn, size, field(p->raw, 11, 4) >> size);
 }
-static void put_gen5(text *t, const print *p) { put_general(t, lowest_set(field(p->raw, 16, 5)) == 3, p->insn->rn, false); }
-static void put_scalar5(text *t, const print *p) { put(t, "%c%u", sizes[lowest_set(field(p->raw, 16, 5))], p->insn->rd); }
-static void put_imm4(text *t, const print *p) { put(t, "#%u", field(p->raw, 11, 4)); }
-static void put_elem(text *t, const print *p) {
+static void put_gen5(tl_text *t, const print *p) { put_general(t, lowest_set(field(p->raw, 16, 5)) == 3, p->insn->rn, false); }
+static void put_scalar5(tl_text *t, const print *p) { tl_text_addf(t, "%c%u", sizes[lowest_set(field(p->raw, 16, 5))], p->insn->rd); }
+static void put_imm4(tl_text *t, const print *p) { tl_text_addf(t, "#%u", field(p->raw, 11, 4)); }
+static void put_elem(tl_text *t, const print *p) {
     const uint32_t raw = p->raw, h = field(raw, 11, 1), l = field(raw, 21, 1), m = field(raw, 20, 1);
     if (field(raw, 22, 2) == 1)
         put_lane_of_register(t, field(raw, 16, 4), 1, h << 2 | l << 1 | m);
     else
         put_lane_of_register(t, field(raw, 16, 5), 2, h << 1 | l);
 }
-static void put_elemf(text *t, const print *p) {
+static void put_elemf(tl_text *t, const print *p) {
     const uint32_t raw = p->raw, h = field(raw, 11, 1), l = field(raw, 21, 1);
     if (field(raw, 22, 1))
         put_lane_of_register(t, field(raw, 16, 5), 3, h);
     else
         put_lane_of_register(t, field(raw, 16, 5), 2, h << 1 | l);
 }
-static void put_imm8(text *t, const print *p) {
+static void put_imm8(tl_text *t, const print *p) {
     const uint32_t cmode = field(p->raw, 12, 4);
     put_hex(t, field(p->raw, 16, 3) << 5 | field(p->raw, 5, 5));
     if (cmode >= 12 && cmode < 14)
-        put(t, ", msl #%u", 8 * (1 + (cmode & 1)));
+        tl_text_addf(t, ", msl #%u", 8 * (1 + (cmode & 1)));
     else if (cmode < 8 && (cmode >> 1) != 0)
-        put(t, ", lsl #%u", 8 * (cmode >> 1));
+        tl_text_addf(t, ", lsl #%u", 8 * (cmode >> 1));
     else if (cmode >= 8 && cmode < 12 && (cmode & 2) != 0)
-        put(t, ", lsl #8");
+        tl_text_addf(t, ", lsl #8");
 }
-static void put_imm64(text *t, const print *p) { put_hex(t, tl_a64_simd_imm(p->raw)); }
-static void put_shr(text *t, const print *p) { put(t, "#%u", (16u << size_of_immh(p->raw)) - field(p->raw, 16, 7)); }
-static void put_shl(text *t, const print *p) { put(t, "#%u", field(p->raw, 16, 7) - (8u << size_of_immh(p->raw))); }
+static void put_imm64(tl_text *t, const print *p) { put_hex(t, tl_a64_simd_imm(p->raw)); }
+static void put_shr(tl_text *t, const print *p) { tl_text_addf(t, "#%u", (16u << size_of_immh(p->raw)) - field(p->raw, 16, 7)); }
+static void put_shl(tl_text *t, const print *p) { tl_text_addf(t, "#%u", field(p->raw, 16, 7) - (8u << size_of_immh(p->raw))); }
 
 static const struct {
     const char *word;
-    void (*put)(text *t, const print *p);
+    void (*put)(tl_text *t, const print *p);
 } words[] = {{"imm12", put_imm12},
              {"bits", put_bits},
              {"imm16", put_imm16},
@@ -487,7 +478,7 @@ static const struct {
              {"shr", put_shr},
              {"shl", put_shl}};
 
-static size_t put_word(text *t, const print *p, const char *word) {
+static size_t put_word(tl_text *t, const print *p, const char *word) {
     const size_t length = strcspn(word, "}");
     for (size_t i = 0; i < TL_COUNT_OF(words); i++) {
         if (strlen(words[i].word) == length && strncmp(words[i].word, word, length) == 0)
@@ -496,30 +487,30 @@ static size_t put_word(text *t, const print *p, const char *word) {
     return length;
 }
 
-static void put_operands(text *t, const print *p, const char *operands) {
+static void put_operands(tl_text *t, const print *p, const char *operands) {
     for (const char *at = operands; *at != '\0';) {
         if (*at >= 'A' && *at <= 'Z') {
             at += put_register(t, p, at);
         } else if (*at == '{') {
             at += 1 + put_word(t, p, at + 1) + 1;
         } else {
-            put(t, "%c", *at);
+            tl_text_addf(t, "%c", *at);
             at += 1;
         }
     }
 }
 
-static void put_mnemonic(text *t, const print *p, const char *mnemonic) {
+static void put_mnemonic(tl_text *t, const print *p, const char *mnemonic) {
     const char *brace = strchr(mnemonic, '{');
     if (brace == NULL) {
-        put(t, "%s", mnemonic);
+        tl_text_addf(t, "%s", mnemonic);
         return;
     }
-    put(t, "%.*s", (int)(brace - mnemonic), mnemonic);
+    tl_text_addf(t, "%.*s", (int)(brace - mnemonic), mnemonic);
     if (brace[1] == 'c')
-        put(t, "%s", conds[field(p->raw, 0, 4)]);
+        tl_text_addf(t, "%s", conds[field(p->raw, 0, 4)]);
     else if (field(p->raw, 30, 1))
-        put(t, "2");
+        tl_text_addf(t, "2");
 }
 
 // -- Aliases.
@@ -557,37 +548,34 @@ static alias find_alias(const tl_a64_decoded *insn) {
 
 int tl_a64_disassemble(const tl_a64_decoded *insn, uint64_t pc, tl_a64_symbol_fn *symbol, void *ctx, char *buffer, size_t size) {
     const print p = {.insn = insn, .raw = insn->raw, .pc = pc, .symbol = symbol, .ctx = ctx};
-    text t = {buffer, size, 0};
+    tl_text t = {buffer, size, 0};
     if (insn->opc == TL_A64_OPC_UNDEFINED && insn->raw >> 16 == 0) {
-        put(&t, "udf\t#%u", insn->raw);
-        return (int)t.length;
+        tl_text_addf(&t, "udf\t#%u", insn->raw);
+        return (int)t.n_bytes;
     }
     if (insn->opc == TL_A64_OPC_UNDEFINED) {
-        put(&t, ".inst\t0x%08x", insn->raw);
-        return (int)t.length;
+        tl_text_addf(&t, ".inst\t0x%08x", insn->raw);
+        return (int)t.n_bytes;
     }
     const tl_a64_row *row = &tl_a64_rows[insn->opc];
     const char *operands = tl_a64_format_operands[row->format];
     if (insn->opc == TL_A64_OPC_hint || insn->opc == TL_A64_OPC_sys) { // one word says all
         put_operands(&t, &p, operands);
-        return (int)t.length;
+        return (int)t.n_bytes;
     }
     if (insn->opc == TL_A64_OPC_dsb && (field(insn->raw, 8, 4) & 11) == 0) {
-        put(&t, "%s", field(insn->raw, 8, 4) == 0 ? "ssbb" : "pssbb");
-        return (int)t.length;
+        tl_text_addf(&t, "%s", field(insn->raw, 8, 4) == 0 ? "ssbb" : "pssbb");
+        return (int)t.n_bytes;
     }
     const alias found = find_alias(insn);
     put_mnemonic(&t, &p, found.mnemonic != NULL ? found.mnemonic : row->mnemonic);
     operands = found.mnemonic != NULL ? found.operands : operands;
-    const size_t before = t.length;
+    const size_t before = t.n_bytes;
     if (operands[0] != '\0') {
-        put(&t, "\t");
+        tl_text_addf(&t, "\t");
         put_operands(&t, &p, operands);
-        if (t.length == before + 1) { // an optional operand that is not there
-            t.length = before;
-            if (before < size)
-                buffer[before] = '\0';
-        }
+        if (t.n_bytes == before + 1) // an optional operand that is not there
+            tl_text_cut(&t, before);
     }
-    return (int)t.length;
+    return (int)t.n_bytes;
 }

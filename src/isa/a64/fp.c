@@ -5,8 +5,7 @@
 #include "isa/a64/fp.h"
 
 #include "base/bits.h"
-
-__extension__ typedef unsigned __int128 uint128;
+#include "base/wide_float.h"
 
 typedef struct layout {
     uint32_t fraction_bits, exponent_max; // exponent field of infinities and NaNs
@@ -167,51 +166,23 @@ static uint64_t process_nans(const layout *f, number a, uint64_t a_bits, number 
     return a.kind == QUIET ? process_nan(f, a_bits, false, fpcr, fpsr) : process_nan(f, b_bits, false, fpcr, fpsr);
 }
 
-// A magnitude in 128 bits: value = bits * 2^(exponent - 127), top bit not necessarily set.
-typedef struct wide {
-    bool is_negative;
-    int32_t exponent;
-    uint128 bits;
-} wide;
-
-static uint64_t round_wide(const layout *f, wide w, tl_a64_rounding rounding, uint32_t fpcr, uint32_t *fpsr) {
-    const uint64_t high = (uint64_t)(w.bits >> 64);
-    const int shift = high != 0 ? __builtin_clzll(high) : 64 + __builtin_clzll((uint64_t)w.bits);
-    w.bits <<= shift;
-    return round_pack(f, w.is_negative, w.exponent - shift, (uint64_t)(w.bits >> 64), (uint64_t)w.bits != 0, rounding, fpcr, fpsr);
+static uint64_t round_wide(const layout *f, tl_wide w, tl_a64_rounding rounding, uint32_t fpcr, uint32_t *fpsr) {
+    w = tl_wide_normalize(w);
+    return round_pack(f, w.is_negative, w.exponent, (uint64_t)(w.bits >> 64), (uint64_t)w.bits != 0, rounding, fpcr, fpsr);
 }
 
-static wide widen(number n) { return (wide){n.is_negative, n.exponent, (uint128)n.significand << 64}; }
+static tl_wide widen(number n) { return tl_wide_of(n.is_negative, n.exponent, n.significand); }
+static tl_wide product_of(number a, number b) {
+    return tl_wide_product(a.is_negative != b.is_negative, a.exponent + b.exponent, a.significand, b.significand);
+}
 
-// Both have their top bits at 127 or 126 and at least 20 zero bits at the bottom, so that bits are
-// lost only where a sticky bit is as good. The exponent is doubled by `scale`.
-static uint64_t add_wide(const layout *f, wide a, wide b, int32_t scale, uint32_t fpcr, uint32_t *fpsr) {
-    a.bits >>= 1; // room for the carry
-    a.exponent += 1;
-    b.bits >>= 1;
-    b.exponent += 1;
-    if (a.exponent < b.exponent) {
-        const wide swapped = a;
-        a = b;
-        b = swapped;
-    }
-    const uint32_t distance = (uint32_t)(a.exponent - b.exponent);
-    if (distance > 127)
-        b.bits = b.bits != 0;
-    else if (distance > 0)
-        b.bits = b.bits >> distance | ((b.bits & (((uint128)1 << distance) - 1)) != 0);
-    if (a.is_negative == b.is_negative) {
-        a.bits += b.bits;
-    } else if (a.bits >= b.bits) {
-        a.bits -= b.bits;
-    } else {
-        a.bits = b.bits - a.bits;
-        a.is_negative = b.is_negative;
-    }
-    if (a.bits == 0)
+// The sum is scaled by 2^scale before it is rounded.
+static uint64_t add_wide(const layout *f, tl_wide a, tl_wide b, int32_t scale, uint32_t fpcr, uint32_t *fpsr) {
+    tl_wide sum = tl_wide_sum(a, b);
+    if (sum.bits == 0)
         return zero(f, tl_a64_rmode(fpcr) == TL_A64_NEGINF);
-    a.exponent += scale;
-    return round_wide(f, a, tl_a64_rmode(fpcr), fpcr, fpsr);
+    sum.exponent += scale;
+    return round_wide(f, sum, tl_a64_rmode(fpcr), fpcr, fpsr);
 }
 
 static uint64_t pack_exact(const layout *f, number n) { // back to bits, nothing lost: subnormal operands that were not flushed
@@ -262,8 +233,7 @@ static uint64_t multiply(tl_a64_float format, uint64_t a_bits, uint64_t b_bits, 
         return infinity(f, is_negative);
     if (a.kind == ZERO || b.kind == ZERO)
         return zero(f, is_negative);
-    const wide product = {is_negative, a.exponent + b.exponent + 1, (uint128)a.significand * b.significand};
-    return round_wide(f, product, tl_a64_rmode(fpcr), fpcr, fpsr);
+    return round_wide(f, product_of(a, b), tl_a64_rmode(fpcr), fpcr, fpsr);
 }
 uint64_t tl_a64_fmul(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr) { return multiply(f, a, b, false, fpcr, fpsr); }
 uint64_t tl_a64_fmulx(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr) { return multiply(f, a, b, true, fpcr, fpsr); }
@@ -284,7 +254,7 @@ uint64_t tl_a64_fdiv(tl_a64_float format, uint64_t a_bits, uint64_t b_bits, uint
     if (a.kind == ZERO || b.kind == INFINITE)
         return zero(f, is_negative);
     const bool is_less = a.significand < b.significand;
-    const uint128 dividend = (uint128)a.significand << (is_less ? 64 : 63);
+    const tl_wide_bits dividend = (tl_wide_bits)a.significand << (is_less ? 64 : 63);
     const uint64_t quotient = (uint64_t)(dividend / b.significand);
     return round_pack(f, is_negative, a.exponent - b.exponent - is_less, quotient, dividend % b.significand != 0, tl_a64_rmode(fpcr), fpcr,
                       fpsr);
@@ -317,7 +287,7 @@ static uint64_t fused(const layout *f, number c, uint64_t c_bits, number a, uint
         c.exponent += scale;
         return round_pack(f, c.is_negative, c.exponent, c.significand, false, tl_a64_rmode(fpcr), fpcr, fpsr);
     }
-    wide product = {is_negative, a.exponent + b.exponent + 1, (uint128)a.significand * b.significand};
+    tl_wide product = product_of(a, b);
     if (c.kind == ZERO) {
         product.exponent += scale;
         return round_wide(f, product, tl_a64_rmode(fpcr), fpcr, fpsr);
@@ -358,14 +328,10 @@ uint64_t tl_a64_fsqrt(tl_a64_float format, uint64_t a_bits, uint32_t fpcr, uint3
     if (a.kind == INFINITE)
         return infinity(f, false);
     const uint32_t is_odd = (uint32_t)a.exponent & 1;
-    const uint128 radicand = (uint128)a.significand << (63 + is_odd);
-    uint64_t root = 0; // digit by digit: the largest root with root * root <= radicand
-    for (int bit = 63; bit >= 0; bit--) {
-        const uint64_t trial = root | UINT64_C(1) << bit;
-        if ((uint128)trial * trial <= radicand)
-            root = trial;
-    }
-    return round_pack(f, false, (a.exponent - (int32_t)is_odd) / 2, root, (uint128)root * root != radicand, tl_a64_rmode(fpcr), fpcr, fpsr);
+    const tl_wide_bits radicand = (tl_wide_bits)a.significand << (63 + is_odd);
+    const uint64_t root = tl_wide_root(radicand);
+    return round_pack(f, false, (a.exponent - (int32_t)is_odd) / 2, root, (tl_wide_bits)root * root != radicand, tl_a64_rmode(fpcr), fpcr,
+                      fpsr);
 }
 
 // Below zero, zero, above: of numbers.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The disassembler: a mnemonic and a string of operand letters from the row, unless a row of
 // disasm_aliases.def says it more nicely.
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/bits.h"
+#include "base/text.h"
 #include "isa/rv/csr.h"
 #include "isa/rv/insn.h"
 
@@ -41,70 +41,57 @@ int tl_csr_name(uint32_t csr, char *buffer, size_t size) {
     return snprintf(buffer, size, "0x%x", csr);
 }
 
-typedef struct text {
-    char *buffer;
-    size_t size, length; // length may pass size, as in snprintf
-} text;
-
-static __attribute__((format(printf, 2, 3))) void put(text *t, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const size_t at = t->length < t->size ? t->length : t->size;
-    const int n = vsnprintf(at < t->size ? t->buffer + at : NULL, t->size - at, format, arguments);
-    va_end(arguments);
-    t->length += n > 0 ? (size_t)n : 0;
+static void put_fence_set(tl_text *t, uint32_t set) {
+    tl_text_addf(t, "%s%s%s%s%s", set & 8 ? "i" : "", set & 4 ? "o" : "", set & 2 ? "r" : "", set & 1 ? "w" : "",
+                 set == 0 ? "unknown" : "");
 }
 
-static void put_fence_set(text *t, uint32_t set) {
-    put(t, "%s%s%s%s%s", set & 8 ? "i" : "", set & 4 ? "o" : "", set & 2 ? "r" : "", set & 1 ? "w" : "", set == 0 ? "unknown" : "");
-}
-
-static void put_target(text *t, uint64_t address, tl_symbol_fn *symbol, void *ctx) {
-    put(t, "%llx", (unsigned long long)address);
+static void put_target(tl_text *t, uint64_t address, tl_symbol_fn *symbol, void *ctx) {
+    tl_text_addf(t, "%llx", (unsigned long long)address);
     char name[256] = "";
     if (symbol != NULL)
         symbol(ctx, address, name, sizeof(name));
     if (name[0] != '\0')
-        put(t, " %s", name);
+        tl_text_addf(t, " %s", name);
 }
 
-static void put_operands(text *t, const tl_decoded *insn, const char *operands, uint64_t pc, tl_symbol_fn *symbol, void *ctx) {
+static void put_operands(tl_text *t, const tl_decoded *insn, const char *operands, uint64_t pc, tl_symbol_fn *symbol, void *ctx) {
     char name[32];
     if (operands[0] != '\0')
-        put(t, "\t");
+        tl_text_addf(t, "\t");
     for (const char *operand = operands; *operand != '\0'; operand++) {
         if (operand[0] == ',' && operand[1] == 'm') { // the comma goes with the rounding mode
             if (insn->rm != 7)
-                put(t, ",%s", rm_names[insn->rm]);
+                tl_text_addf(t, ",%s", rm_names[insn->rm]);
             operand++;
             continue;
         }
         switch (*operand) {
-        case 'd': put(t, "%s", x_names[insn->rd]); break;
-        case 's': put(t, "%s", x_names[insn->rs1]); break;
-        case 't': put(t, "%s", x_names[insn->rs2]); break;
-        case 'D': put(t, "%s", f_names[insn->rd]); break;
-        case 'S': put(t, "%s", f_names[insn->rs1]); break;
-        case 'T': put(t, "%s", f_names[insn->rs2]); break;
-        case 'R': put(t, "%s", f_names[insn->rs3]); break;
+        case 'd': tl_text_addf(t, "%s", x_names[insn->rd]); break;
+        case 's': tl_text_addf(t, "%s", x_names[insn->rs1]); break;
+        case 't': tl_text_addf(t, "%s", x_names[insn->rs2]); break;
+        case 'D': tl_text_addf(t, "%s", f_names[insn->rd]); break;
+        case 'S': tl_text_addf(t, "%s", f_names[insn->rs1]); break;
+        case 'T': tl_text_addf(t, "%s", f_names[insn->rs2]); break;
+        case 'R': tl_text_addf(t, "%s", f_names[insn->rs3]); break;
         case 'i':
         case 'o':
-        case 'q': put(t, "%d", insn->imm); break;
-        case 'h': put(t, "0x%x", (uint32_t)insn->imm); break;
-        case 'u': put(t, "0x%x", (uint32_t)insn->imm >> 12); break;
+        case 'q': tl_text_addf(t, "%d", insn->imm); break;
+        case 'h': tl_text_addf(t, "0x%x", (uint32_t)insn->imm); break;
+        case 'u': tl_text_addf(t, "0x%x", (uint32_t)insn->imm >> 12); break;
         case 'b':
         case 'j': put_target(t, pc + (uint64_t)(int64_t)insn->imm, symbol, ctx); break;
         case 'c':
             tl_csr_name((uint32_t)insn->imm, name, sizeof(name));
-            put(t, "%s", name);
+            tl_text_addf(t, "%s", name);
             break;
-        case 'z': put(t, "%u", insn->rs1); break;
+        case 'z': tl_text_addf(t, "%u", insn->rs1); break;
         case 'f':
             put_fence_set(t, (uint32_t)insn->imm >> 4 & 15);
-            put(t, ",");
+            tl_text_addf(t, ",");
             put_fence_set(t, (uint32_t)insn->imm & 15);
             break;
-        default: put(t, "%c", *operand); break;
+        default: tl_text_addf(t, "%c", *operand); break;
         }
     }
 }
@@ -130,21 +117,21 @@ int tl_disassemble(const tl_decoded *insn, uint64_t pc, tl_symbol_fn *symbol, vo
     static const char ordering[4][6] = {"", ".rl", ".aq", ".aqrl"};
     const tl_insn_row *row = &tl_insn_rows[insn->opc];
     const char *mnemonic = row->mnemonic, *operands = tl_format_operands[row->format];
-    text t = {buffer, size, 0};
+    tl_text t = {buffer, size, 0};
     const alias found = find_alias(insn);
     if (found.is_found) {
         mnemonic = found.mnemonic;
         operands = found.operands;
     }
     if (insn->opc == TL_OPC_ILLEGAL && insn->raw == 0) {
-        put(&t, "unimp");
+        tl_text_addf(&t, "unimp");
     } else if (insn->opc == TL_OPC_ILLEGAL || mnemonic == NULL) {
-        put(&t, ".%ubyte\t0x%x", insn->len, insn->raw);
+        tl_text_addf(&t, ".%ubyte\t0x%x", insn->len, insn->raw);
     } else {
-        put(&t, "%s", mnemonic);
+        tl_text_addf(&t, "%s", mnemonic);
         if (row->format == TL_FORMAT_AMO || row->format == TL_FORMAT_LR)
-            put(&t, "%s", ordering[insn->rm & 3]);
+            tl_text_addf(&t, "%s", ordering[insn->rm & 3]);
         put_operands(&t, insn, operands, pc, symbol, ctx);
     }
-    return (int)t.length;
+    return (int)t.n_bytes;
 }

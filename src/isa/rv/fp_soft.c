@@ -5,8 +5,7 @@
 #include "isa/rv/fp_soft.h"
 
 #include "base/bits.h"
-
-__extension__ typedef unsigned __int128 uint128;
+#include "base/wide_float.h"
 
 typedef struct layout {
     uint32_t fraction_bits; // stored ones
@@ -128,51 +127,20 @@ static uint64_t invalid(const layout *f, uint8_t *flags) {
 
 static uint64_t nan_result(const layout *f, bool is_signaling, uint8_t *flags) { return is_signaling ? invalid(f, flags) : f->nan; }
 
-// A magnitude in 128 bits: value = bits * 2^(exponent - 127), top bit not necessarily set.
-typedef struct wide {
-    bool is_negative;
-    int32_t exponent;
-    uint128 bits;
-} wide;
-
-static uint64_t round_wide(const layout *f, wide w, tl_rm rm, uint8_t *flags) {
-    const uint64_t high = (uint64_t)(w.bits >> 64);
-    const int shift = high != 0 ? __builtin_clzll(high) : 64 + __builtin_clzll((uint64_t)w.bits);
-    w.bits <<= shift;
-    return round_pack(f, w.is_negative, w.exponent - shift, (uint64_t)(w.bits >> 64), (uint64_t)w.bits != 0, rm, flags);
+static uint64_t round_wide(const layout *f, tl_wide w, tl_rm rm, uint8_t *flags) {
+    w = tl_wide_normalize(w);
+    return round_pack(f, w.is_negative, w.exponent, (uint64_t)(w.bits >> 64), (uint64_t)w.bits != 0, rm, flags);
 }
 
-// Both have their top bits at 127 or 126 and at least 20 zero bits at the bottom. Bits are
-// therefore lost only where a sticky bit suffices.
-static uint64_t add_wide(const layout *f, wide a, wide b, tl_rm rm, uint8_t *flags) {
-    a.bits >>= 1; // room for the carry
-    a.exponent += 1;
-    b.bits >>= 1;
-    b.exponent += 1;
-    if (a.exponent < b.exponent) {
-        const wide swapped = a;
-        a = b;
-        b = swapped;
-    }
-    const uint32_t distance = (uint32_t)(a.exponent - b.exponent);
-    if (distance > 127)
-        b.bits = b.bits != 0;
-    else if (distance > 0)
-        b.bits = b.bits >> distance | ((b.bits & (((uint128)1 << distance) - 1)) != 0);
-    if (a.is_negative == b.is_negative) {
-        a.bits += b.bits;
-    } else if (a.bits >= b.bits) {
-        a.bits -= b.bits;
-    } else {
-        a.bits = b.bits - a.bits;
-        a.is_negative = b.is_negative;
-    }
-    if (a.bits == 0)
-        return zero(f, rm == TL_RDN);
-    return round_wide(f, a, rm, flags);
+static tl_wide widen(number n) { return tl_wide_of(n.is_negative, n.exponent, n.significand); }
+static tl_wide product_of(number a, number b) {
+    return tl_wide_product(a.is_negative != b.is_negative, a.exponent + b.exponent, a.significand, b.significand);
 }
 
-static wide widen(number n) { return (wide){n.is_negative, n.exponent, (uint128)n.significand << 64}; }
+static uint64_t add_wide(const layout *f, tl_wide a, tl_wide b, tl_rm rm, uint8_t *flags) {
+    const tl_wide sum = tl_wide_sum(a, b);
+    return sum.bits == 0 ? zero(f, rm == TL_RDN) : round_wide(f, sum, rm, flags);
+}
 
 uint64_t tl_soft_add(tl_fp_format format, uint64_t a_bits, uint64_t b_bits, tl_rm rm, uint8_t *flags) {
     const layout *f = &layouts[format];
@@ -204,7 +172,7 @@ uint64_t tl_soft_mul(tl_fp_format format, uint64_t a_bits, uint64_t b_bits, tl_r
         return a.kind == ZERO || b.kind == ZERO ? invalid(f, flags) : infinity(f, is_negative);
     if (a.kind == ZERO || b.kind == ZERO)
         return zero(f, is_negative);
-    return round_wide(f, (wide){is_negative, a.exponent + b.exponent + 1, (uint128)a.significand * b.significand}, rm, flags);
+    return round_wide(f, product_of(a, b), rm, flags);
 }
 
 uint64_t tl_soft_fma(tl_fp_format format, uint64_t a_bits, uint64_t b_bits, uint64_t c_bits, tl_rm rm, uint8_t *flags) {
@@ -224,7 +192,7 @@ uint64_t tl_soft_fma(tl_fp_format format, uint64_t a_bits, uint64_t b_bits, uint
             return c_bits;
         return zero(f, c.is_negative == is_negative ? is_negative : rm == TL_RDN);
     }
-    const wide product = {is_negative, a.exponent + b.exponent + 1, (uint128)a.significand * b.significand};
+    const tl_wide product = product_of(a, b);
     if (c.kind == ZERO)
         return round_wide(f, product, rm, flags);
     return add_wide(f, product, widen(c), rm, flags);
@@ -246,7 +214,7 @@ uint64_t tl_soft_div(tl_fp_format format, uint64_t a_bits, uint64_t b_bits, tl_r
     if (a.kind == ZERO || b.kind == INFINITE)
         return zero(f, is_negative);
     const bool is_less = a.significand < b.significand;
-    const uint128 dividend = (uint128)a.significand << (is_less ? 64 : 63);
+    const tl_wide_bits dividend = (tl_wide_bits)a.significand << (is_less ? 64 : 63);
     const uint64_t quotient = (uint64_t)(dividend / b.significand);
     return round_pack(f, is_negative, a.exponent - b.exponent - is_less, quotient, dividend % b.significand != 0, rm, flags);
 }
@@ -263,14 +231,9 @@ uint64_t tl_soft_sqrt(tl_fp_format format, uint64_t a_bits, tl_rm rm, uint8_t *f
     if (a.kind == INFINITE)
         return a_bits;
     const uint32_t is_odd = (uint32_t)a.exponent & 1;
-    const uint128 radicand = (uint128)a.significand << (63 + is_odd);
-    uint64_t root = 0; // digit by digit: the largest root with root * root <= radicand
-    for (int bit = 63; bit >= 0; bit--) {
-        const uint64_t trial = root | UINT64_C(1) << bit;
-        if ((uint128)trial * trial <= radicand)
-            root = trial;
-    }
-    return round_pack(f, false, (a.exponent - (int32_t)is_odd) / 2, root, (uint128)root * root != radicand, rm, flags);
+    const tl_wide_bits radicand = (tl_wide_bits)a.significand << (63 + is_odd);
+    const uint64_t root = tl_wide_root(radicand);
+    return round_pack(f, false, (a.exponent - (int32_t)is_odd) / 2, root, (tl_wide_bits)root * root != radicand, rm, flags);
 }
 
 uint64_t tl_soft_convert(tl_fp_format to, tl_fp_format from, uint64_t a_bits, tl_rm rm, uint8_t *flags) {
