@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vectors_random.h"
+
 #define INSN_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 // The instruction stands at VECTORS_PC, the next one sets x28, which is 0 before, to 1; so a taken
@@ -57,41 +59,6 @@ static const vector_row vector_rows[] = {
 #include "isa/rv/insn_all.def"
 #undef INSN
 };
-
-static uint64_t random_state = UINT64_C(88172645463325252);
-static uint64_t random_bits(void) { // xorshift64*
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return random_state * UINT64_C(0x2545f4914f6cdd1d);
-}
-static uint64_t random_below(uint64_t n) { return (random_bits() >> 16) % n; }
-
-// Long runs of equal bits: where carries, sign extensions and rounding go wrong.
-static uint64_t random_runs(void) {
-    uint64_t value = 0;
-    for (unsigned at = 0; at < 64; at += 1 + (unsigned)random_below(20))
-        value ^= ~UINT64_C(0) << at;
-    return value;
-}
-
-static uint64_t random_integer(void) {
-    static const uint64_t special[] = {0,    1,      2,      31,         32,         63,         64,         0x7f,
-                                       0x80, 0x7fff, 0x8000, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000};
-    switch (random_below(4)) {
-    case 0: {
-        const uint64_t value = special[random_below(INSN_COUNT_OF(special))];
-        const uint64_t flip = random_below(4); // negations and complements, too
-        return flip == 0 ? value : flip == 1 ? ~value : flip == 2 ? 0 - value : value << 32;
-    }
-    case 1: return random_runs();
-    case 2: {
-        const uint64_t shift = random_below(64); // a statement of its own: the order of calls within one is the compiler's
-        return random_bits() >> shift;
-    }
-    default: return random_bits();
-    }
-}
 
 static uint64_t random_float(bool is_double) {
     const unsigned fraction_bits = is_double ? 52 : 23, exponent_max = is_double ? 0x7ff : 0xff, bias = exponent_max / 2;

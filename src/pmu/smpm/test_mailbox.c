@@ -43,11 +43,7 @@ static uint64_t n_codes;
 
 static int begin(void **state) {
     (void)state;
-    const uint8_t secret[TL_SMPM_KEY_BYTES] = {9};
-    fake_init(&device);
-    fake_source(&device, &source);
-    tl_smpm_mcu_init(&mcu, &source, false, secret);
-    enroll_all(&mcu);
+    fake_begin(&device, &source, &mcu);
     tl_smpm_mailbox_init(&mailbox, &mcu);
     return 0;
 }

@@ -14,11 +14,7 @@ static const tl_smpm_identity client = {TL_SMPM_GUEST_CTX, 1, 0}, system_of_1 = 
 
 static int begin(void **state) {
     (void)state;
-    const uint8_t secret[TL_SMPM_KEY_BYTES] = {9};
-    fake_init(&device);
-    fake_source(&device, &source);
-    tl_smpm_mcu_init(&mcu, &source, false, secret);
-    enroll_all(&mcu);
+    fake_begin(&device, &source, &mcu);
     next_seq = 1;
     return 0;
 }
