@@ -37,7 +37,9 @@ typedef enum tl_record_flag {
 // One record, or bytes that are none. Pointers are valid until the next call.
 typedef struct tl_record_entry {
     uint32_t size;                  // set by the caller to sizeof(tl_record_entry)
-    const char *verdict;            // "good", "short", "malformed", "foreign", "old_epoch", "next_epoch", "forged", "replayed", "reordered"
+    // One of "good", "short", "malformed", "foreign", "old_epoch", "next_epoch", "forged",
+    // "replayed", "reordered".
+    const char *verdict;
     bool is_good;                   // the members below n_lost are 0 if not
     uint64_t offset_bytes, n_bytes; // in the file
     uint64_t seq;                   // as claimed, if the record is not good; so are epoch, vm and t_cycle

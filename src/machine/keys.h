@@ -23,7 +23,7 @@ const tl_key *tl_key_find(const char *path);                                  //
 uint64_t tl_key_number(const tl_key *key, const tl_config *config);           // TL_KEY_CHOICE: the index; 0 for text
 const char *tl_key_text(const tl_key *key, const tl_config *config);          // TL_KEY_TEXT; else NULL
 void tl_key_set_number(const tl_key *key, tl_config *config, uint64_t value); // value has been checked
-// The same by path, which must be that of a key.
+// The value of the key with this path. The path must be that of a key.
 uint64_t tl_keys_get(const tl_config *config, const char *path);
 void tl_keys_set(tl_config *config, const char *path, uint64_t value);
 // The design whose key it is; NULL: the machine's own.

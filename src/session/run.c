@@ -166,7 +166,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
 
     if (options.code_cache_bytes != 0 &&
         (options.code_cache_bytes < TL_LEAST_CODE_CACHE_BYTES || options.code_cache_bytes > TL_MOST_CODE_CACHE_BYTES))
-        return tl_fail(err, TL_EINVAL, "code_cache_bytes = %" PRIu64 ": must be between %d and %d, or 0 for the usual",
+        return tl_fail(err, TL_EINVAL, "code_cache_bytes = %" PRIu64 ": must be between %d and %d, or 0 for the default",
                        options.code_cache_bytes, TL_LEAST_CODE_CACHE_BYTES, TL_MOST_CODE_CACHE_BYTES);
     if (options.translate_after_runs > UINT32_MAX)
         return tl_fail(err, TL_EINVAL, "translate_after_runs = %" PRIu64 ": must be at most %" PRIu32, options.translate_after_runs,

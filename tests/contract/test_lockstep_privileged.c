@@ -114,8 +114,8 @@ static void run_pair(const fast_engine *engine, const tl_config *config, uint64_
     tl_machine_free(slow);
 }
 
-// The same with code that may be written, until it is not specified; returns how many looks that
-// were.
+// Runs both machines on code that may be written, until the outcome is not specified. Returns the
+// number of looks before that.
 static uint64_t run_pair_that_changes_code(const fast_engine *engine, const tl_config *config, uint64_t seed, uint64_t n_looks) {
     tl_machine *fast = machine_of(engine, config), *slow = machine_of(&watched_engine, config);
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};

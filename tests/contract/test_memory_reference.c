@@ -260,7 +260,8 @@ static const ref_way *promised(world *w, const ref_hart *now, ref_table *tlb, re
     return is_reachable(w, now, tlb, priv, access, vaddr, ret_paddr) ? ref_in_l1(w->ref, l1, *ret_paddr) : NULL;
 }
 
-// The same for pages, for their first line and their last.
+// Page slots, too, promise only what the reference has; the first and the last line of each are
+// checked.
 static void check_page_slots(world *w, uint32_t k) {
     tl_hart_mem *hm = tl_mem_of(w->rig.harts[k]);
     ref_hart *ref = &w->ref->harts[k];

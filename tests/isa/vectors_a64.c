@@ -5,10 +5,12 @@
 // executes vectors_a64_guest.S and is fed through pipes, so one process makes the cases and
 // compares.
 //
-//   vectors_a64 rows CASES QEMU GUEST         CASES operand sets for each of 8 words of each row
-//   vectors_a64 programs CASES QEMU GUEST     random programs of up to 32 instructions, exclusive pairs
-//   vectors_a64 undefined CASES QEMU GUEST    random words: which of them are instructions
-//   ... [NAME]                                only rows whose name begins so
+//   vectors_a64 rows CASES QEMU GUEST [NAME]
+//       Runs 8 words of each row, or of rows whose name begins with NAME, with CASES sets of operands.
+//   vectors_a64 programs CASES QEMU GUEST
+//       Runs CASES random programs of up to 32 instructions, and as many pairs of exclusive accesses.
+//   vectors_a64 undefined CASES QEMU GUEST
+//       Asks of CASES random words whether they are instructions.
 //
 // Unpredictable instructions are not generated: a load that writes its base and updates it, or one
 // register twice; exclusive stores whose registers overlap. Nor are those that depend on the

@@ -264,7 +264,7 @@ static uint64_t ones(uint64_t value) { return (uint64_t)__builtin_popcountll(val
 
 // Bits that change while a counter of unlimited width goes from 0 to c: the sum of c >> b.
 static uint64_t changes(uint64_t c) { return 2 * c - ones(c); }
-// The same of its lowest bits alone.
+// Bits that change below bit `n_bits` while that counter goes from 0 to c.
 static uint64_t changes_below(uint64_t c, uint32_t n_bits) { return changes(c) - changes(c >> n_bits); }
 
 static uint32_t n_signals_of(const tl_smpm_meter *meter, const tl_smpm_ulc *ulc) {

@@ -294,7 +294,8 @@ static void test_l3_fixed_slots_carry_nothing_in_the_time_of_a_switch(void **sta
     assert_true(fabs(slots) < 1e-9);
 }
 
-// The same where two partitions have shared units, whose flushes the partitions take in turn.
+// One partition sends symbols to another by its flushes of shared units. Partitions flush shared
+// units in turn.
 enum { N_SHARED_SYMBOLS = 24 };
 
 static void full_totals(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals) {

@@ -315,7 +315,7 @@ static void test_code_is_of_one_command_once(void **state) {
     assert_int_equal(device.configured[0], 77);
 }
 
-// The same bytes by hand, so that both ends cannot be wrong together.
+// The test computes the codes by hand, so that mailbox and client cannot be wrong together.
 static void test_codes_are_hmacs_of_label_and_fields(void **state) {
     (void)state;
     static const char *const labels[3] = {"oob proof", "oob session", "oob command"};
