@@ -40,9 +40,11 @@ tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates) {
     }
     tl_turn turn = {.hart = first, .first_until = UINT64_MAX, .access_until = UINT64_MAX, .end = UINT64_MAX};
     if (second) {
-        turn.first_until = second->now - (first->id > second->id); // it is further behind then, so the cycle is not 0
+        // The hart is further behind then, so the cycle is not 0.
+        turn.first_until = second->now - (first->id > second->id);
         uint64_t lead = lead_of(machine, first);
-        turn.access_until = lead == 1 ? turn.first_until + 1 : second->now + lead; // at 1, the order of runs is that of clocks and numbers
+        // With a lead of 1, the order of runs is that of clocks and numbers.
+        turn.access_until = lead == 1 ? turn.first_until + 1 : second->now + lead;
         turn.end = second->now + machine->config.interleave_cycles;
     }
     return turn;
@@ -86,7 +88,8 @@ tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn
         tl_stop stop = run_turn(turns, turn);
         if (turn->hart && h->now >= turn->end && h->run_vline == TL_NO_LINE)
             turn->hart = NULL;
-        bool is_asked = h->horizon == 0 || (turns->has_changed && *turns->has_changed); // tl_hart_stop_soon
+        // Set by tl_hart_stop_soon.
+        bool is_asked = h->horizon == 0 || (turns->has_changed && *turns->has_changed);
         if (turn->hart || stop == TL_STOP_TRAP || stop == TL_STOP_BREAK || is_asked || n == MOST_TURNS || turns->n_insns == 0)
             return stop;
         if (h->n_pmus > 0 && tl_hart_poll(h))

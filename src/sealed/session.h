@@ -62,7 +62,8 @@ void tl_sealed_device_done(tl_sealed_device *device); // erases all keys
 TL_MUST_CHECK tl_status tl_sealed_device_answer(tl_sealed_device *device, uint32_t vm, const uint8_t hello[TL_HELLO_BYTES],
                                                 uint8_t ret_quote[TL_QUOTE_BYTES], tl_error *err);
 void tl_sealed_device_close(tl_sealed_device *device, uint32_t vm); // VM start or stop
-void tl_sealed_device_reset(tl_sealed_device *device);              // device reset, controller restart, restored checkpoint
+// Called at device reset, controller restart, restored checkpoint.
+void tl_sealed_device_reset(tl_sealed_device *device);
 // NULL: no epoch is open.
 tl_sealed_link *tl_sealed_device_link(tl_sealed_device *device, uint32_t vm);
 
