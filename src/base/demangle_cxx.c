@@ -1377,7 +1377,7 @@ static void write_encoding(cxx *p, const node *n, bool has_result) {
     p->is_in_lambda = was_in_lambda;
 }
 
-// Of a function that something is local to.
+// Writes the function that something is local to.
 static void write_around(cxx *p, ref r) {
     if (p->nodes[r].kind == ENCODING)
         write_encoding(p, &p->nodes[r], false);

@@ -10,7 +10,7 @@
 
 enum { TL_MAX_KEYS = 512 };
 
-// In the order in which keys are listed. Keys of one section ("l2.") stand together: a design's
+// Keys in the order of listings. Keys of one section ("l2.") stand together. Keys of a design
 // follow those of the machine.
 typedef struct tl_key_list {
     const tl_key *keys[TL_MAX_KEYS];

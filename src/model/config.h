@@ -162,7 +162,7 @@ typedef struct tl_config {
     uint32_t virtio_version; // that the board's virtio transports show: 1 or 2
     tl_os_config os;
     tl_pmu_values pmu;
-    // Of the host, not of the machine, so no keys: no count depends on them.
+    // Settings of the host. They are no keys, because no count depends on them.
     uint32_t code_cache_bytes;
     uint32_t n_cold_runs; // of a block before it is translated
 } tl_config;

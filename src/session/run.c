@@ -250,7 +250,8 @@ static void note_partition(tl_session *session) {
 }
 
 tl_status tl_session_load(tl_session *session, tl_error *err) {
-    static const tl_guest_type *const types[] = {&tl_guest_user, &tl_guest_system, &tl_guest_system}; // by tl_run_kind
+    // The index is tl_run_kind.
+    static const tl_guest_type *const types[] = {&tl_guest_user, &tl_guest_system, &tl_guest_system};
     if (session->guest)
         return tl_fail(err, TL_EINVAL, "the program is loaded already");
     const tl_guest_setup setup = {.machine = session->machine,

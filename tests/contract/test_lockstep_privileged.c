@@ -24,7 +24,8 @@ static uint32_t run_until(tl_hart *h, uint64_t instret, uint64_t *n_overflows) {
         if (take_due_interrupt(h, &irq)) {
             *n_overflows += irq == TL_IRQ_LCOFI;
             n_traps++;
-            continue; // how far a run goes is the engine's business: only a trap or the limit ends this
+            // The engine decides how far a run goes. Only a trap or the limit ends this loop.
+            continue;
         }
         n_traps += run_on(h, instret) == TL_STOP_TRAP;
     }

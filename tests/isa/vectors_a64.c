@@ -87,7 +87,8 @@ static uint64_t random_vector_half(uint64_t kind) {
         }
         return value;
     }
-    case 5: { // what meets only by design: infinities, zeros, both kinds of NaN, the ends of the range
+    // Values that meet only by design: infinities, zeros, both kinds of NaN, the ends of the range.
+    case 5: {
         static const uint64_t doubles[] = {0,
                                            1,
                                            0x000fffffffffffff,
@@ -316,7 +317,8 @@ static bool is_fair(const tl_a64_decoded *insn) {
         return false;
     case TL_A64_OPC_mrs: return insn->imm == TL_A64_SYS_NZCV || insn->imm == TL_A64_SYS_FPCR || insn->imm == TL_A64_SYS_FPSR;
     case TL_A64_OPC_msr: return insn->imm == TL_A64_SYS_NZCV || insn->imm == TL_A64_SYS_FPCR || insn->imm == TL_A64_SYS_FPSR;
-    case TL_A64_OPC_sys: return (raw & 0xffffe0) == (UINT32_C(0xd50b7420) & 0xffffe0) && insn->rd != 31; // DC ZVA
+    // DC ZVA only.
+    case TL_A64_OPC_sys: return (raw & 0xffffe0) == (UINT32_C(0xd50b7420) & 0xffffe0) && insn->rd != 31;
     case TL_A64_OPC_sysl: return false;
     default: break;
     }
@@ -650,7 +652,9 @@ static void run_undefined(uint64_t n) {
         if (insn.opc != TL_A64_OPC_UNDEFINED && (is_memory(&insn) || is_control(&insn) || !is_fair(&insn)))
             continue; // allocated: the vectors execute it
         if (group == 10 || group == 11 || (insn.opc == TL_A64_OPC_UNDEFINED && (group & 5) == 4))
-            continue; // system space, and space where another architecture might access memory anywhere
+            // Skips system space, and space where another architecture might access memory
+            // anywhere.
+            continue;
         random_registers(&c);
         c.n_words = 1;
         c.words[0] = word;

@@ -90,7 +90,8 @@ static vector_result result_of(const tl_hart *h, bool is_illegal) {
     return (vector_result){tl_rv(h)->x[RD], tl_rv(h)->f[RD], tl_rv(h)->fflags, 1, hash_data(memory), is_illegal};
 }
 
-static bool is_same(const tl_hart *a, const tl_hart *b) { // the memory system's answer and the recency aside
+// Compares all but the memory system's answer and the recency.
+static bool is_same(const tl_hart *a, const tl_hart *b) {
     return memcmp(tl_rv(a)->x, tl_rv(b)->x, sizeof(tl_rv(a)->x)) == 0 && memcmp(tl_rv(a)->f, tl_rv(b)->f, sizeof(tl_rv(a)->f)) == 0 &&
            tl_rv(a)->frm == tl_rv(b)->frm && tl_rv(a)->fflags == tl_rv(b)->fflags;
 }

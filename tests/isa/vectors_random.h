@@ -34,7 +34,8 @@ static uint64_t random_integer(void) {
     }
     case 1: return random_runs();
     case 2: {
-        const uint64_t shift = random_below(64); // a statement of its own: the order of calls within one is the compiler's
+        // A statement of its own, because the compiler orders the calls within one.
+        const uint64_t shift = random_below(64);
         return random_bits() >> shift;
     }
     default: return random_bits();

@@ -133,7 +133,8 @@ typedef struct tl_smpm_value {
     uint32_t flags;
 } tl_smpm_value;
 
-tl_smpm_value tl_smpm_block_value(const tl_smpm_block *block, tl_smpm_part part, uint32_t index); // any index
+// Takes any index.
+tl_smpm_value tl_smpm_block_value(const tl_smpm_block *block, tl_smpm_part part, uint32_t index);
 // after - before modulo 2^64, with the flags of both. UNAVAILABLE unless both are copies of the
 // same block: same kind, vm, ctx, n, parts and birth, and neither gen nor t_active decreased.
 tl_smpm_value tl_smpm_block_since(const tl_smpm_block *before, const tl_smpm_block *after, tl_smpm_part part, uint32_t index);

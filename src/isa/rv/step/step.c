@@ -204,7 +204,7 @@ static tl_stop run(tl_hart *h) {
 
 static void sync(tl_hart *h) { tl_hart_sync_clock(h); }
 
-// The longest latency, and what one access of memory may take.
+// Bounds the longest latency.
 static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; }
 
 const tl_engine_type tl_engine_step = {
