@@ -73,8 +73,8 @@ typedef struct tl_header {
     uint64_t max_insns;               // 0: no limit
     uint64_t seed, clock_hz;
     uint32_t n_harts;
-    // Settings of the PMU that differ from its default ones, "key = 4, ..."; NULL: none does, or the
-    // design has no title for them (model/pmu.h).
+    // Settings of the PMU that differ from its default ones: "key = 4, ...". NULL: none does, or
+    // the design has no title for them (model/pmu.h).
     const char *pmu_settings, *pmu_settings_title; // title: "Distributed counters"
     const tl_setting *settings;                    // the whole machine
     uint32_t n_settings;
@@ -94,8 +94,8 @@ struct tl_result {
     tl_arena arena;
     tl_outline *outline; // shared by the results of a run; NULL for a result read from a file
     const tl_header *header;
-    // Totals in the order of the outline's names, by region if is_by_region. NULL for a result read from a
-    // file.
+    // Totals in the order of the outline's names, by region if is_by_region. NULL for a result read
+    // from a file.
     uint64_t *totals;
     uint32_t n_totals;
     tl_result_region *regions; // of interest; NULL: everything was counted
