@@ -90,7 +90,8 @@ static int write_to(const tl_comparison *comparison, tl_compare_format format, c
     if (tl_comparison_write(comparison, format, output->stream ? output->stream : stdout, &err) == TL_OK)
         return 0;
     cli_output_check(output);
-    return output->error ? STATUS_FAILED : complain(STATUS_FAILED, "", err.text); // close_all reports the former
+    // close_all reports errors of output.
+    return output->error ? STATUS_FAILED : complain(STATUS_FAILED, "", err.text);
 }
 
 static int write_all(const cli_options *options, const tl_comparison *comparison, files *f) {
@@ -139,7 +140,8 @@ int cli_compare(cli_options *options) {
     }
     if (!program)
         return complain(STATUS_FAILED, "", "the host has no memory left");
-    if (!open_all(options, &f)) // before anything runs: a comparison takes a while, and would be lost
+    // Opens before anything runs, because a comparison takes a while and would be lost.
+    if (!open_all(options, &f))
         goto out;
     options->compare.run = options->run;
     options->compare.run.program = program;

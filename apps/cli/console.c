@@ -50,7 +50,8 @@ static void on_stop(int number) {
 static void on_nudge(int number) { (void)number; } // ends a wait of the guest's
 
 static void say(const char *text) {
-    int fd = isatty(STDERR_FILENO) ? STDERR_FILENO : STDIN_FILENO; // a terminal can be written to by its input, too
+    // A terminal can be written to by its input, too.
+    int fd = isatty(STDERR_FILENO) ? STDERR_FILENO : STDIN_FILENO;
     ssize_t n = write(fd, text, strlen(text));
     (void)n;
 }
@@ -83,7 +84,8 @@ static void *read_keys(void *unused) {
         if (waits[1].revents || (n_ready < 0 && errno != EINTR))
             break;
         if (wants_quit)
-            pthread_kill(main_thread, SIGUSR1); // again and again: one may come just before the guest begins to wait
+            // Repeats, because one signal may come just before the guest begins to wait.
+            pthread_kill(main_thread, SIGUSR1);
         if (!(waits[0].revents & (POLLIN | POLLHUP | POLLERR)))
             continue;
         char bytes[256];

@@ -12,7 +12,8 @@ static tl_status describe_pmus(const cli_options *options, tl_error *err) {
     if (status != TL_OK)
         return status;
     const char *previous = "";
-    for (uint32_t i = 0; status == TL_OK && i < tl_list_n_rows(list); i++) { // a row for each preset
+    // A row for each preset.
+    for (uint32_t i = 0; status == TL_OK && i < tl_list_n_rows(list); i++) {
         tl_list_row row = {.size = sizeof row};
         tl_list_row_at(list, i, &row);
         if (!strcmp(previous, row.group))

@@ -11,12 +11,13 @@
 typedef struct cli_log {
     const cli_options *options;
     cli_output output;
-    tl_report *report;          // NULL: no report of counts
-    bool is_on_stderr;          // the report and the program share standard error
-    bool is_held;               // output is a nameless file until the end of the run
-    bool others_wrote;          // runs wrote to the report's stream
-    char number[16];            // of --log-fd
-    bool is_text, has_progress; // progress: a line that is to be erased before anything else is written
+    tl_report *report; // NULL: no report of counts
+    bool is_on_stderr; // the report and the program share standard error
+    bool is_held;      // output is a nameless file until the end of the run
+    bool others_wrote; // runs wrote to the report's stream
+    char number[16];   // of --log-fd
+    // Progress is a line that is erased before anything else is written.
+    bool is_text, has_progress;
 } cli_log;
 
 // Opens the outputs of the options. Returns 0, or the exit status of a reported failure.

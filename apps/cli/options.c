@@ -143,8 +143,10 @@ static bool read_options(cli_parser *p, int argc, char *const *argv, int *ret_fi
         int found = getopt_long(argc, argv, shorts, longs, NULL);
         if (found == -1)
             break;
-        const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : ""; // the one at fault, when it is a long one
-        if (found == ':')                                                        // optopt is a letter or an id
+        // The option at fault, when it is a long one.
+        const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+        // optopt is a letter or an id.
+        if (found == ':')
             return optopt < OPT_EVENTS ? cli_fail(p, "-%c needs a value", optopt) : cli_fail(p, "%s needs a value", word);
         if (found == '?') {
             if (optopt >= OPT_EVENTS)
@@ -189,7 +191,8 @@ static bool finish_report(cli_parser *p) {
     o->run.metrics = o->joined_metrics;
     if (o->requires_regions && o->n_regions == 0 && !o->run.markers)
         return cli_fail(p, "--roi-required goes with --roi or --markers");
-    if (o->n_regions == 1 && !o->run.markers) { // one region is the report; of several, each has one
+    // One region is the report. Of several, each has a report.
+    if (o->n_regions == 1 && !o->run.markers) {
         o->run.roi_start = o->regions[0].start;
         o->run.roi_stop = o->regions[0].stop;
     } else {

@@ -53,7 +53,8 @@ typedef struct cli_option {
     const char *argument; // placeholder, or NULL when it takes none
     const char *group;    // heading in the help
     const char *help;     // one or more sentences
-    const char *words;    // space-separated values for completion, "@machines" and the like, or NULL
+    // Values for completion, separated by spaces; "@machines" and the like; or NULL.
+    const char *words;
 } cli_option;
 
 extern const cli_option cli_option_rows[];
@@ -139,9 +140,12 @@ void cli_options_done(cli_options *options);
 // Checked numbers, the whole text or nothing. Suffixes k, M, G are powers of 1000; Ki, Mi, Gi
 // powers of 1024.
 bool cli_parse_count(const char *text, uint64_t *ret_value);
-bool cli_parse_size(const char *text, uint64_t *ret_bytes);                             // 65536, 64K, 64KiB
-bool cli_parse_duration_ms(const char *text, uint64_t *ret_ms);                         // "10", "2.5s", "300ms", "2m", "1h"
-bool cli_parse_interval(const char *text, tl_interval *ret_kind, uint64_t *ret_length); // "10ms", "1M", "1Mi", "500kc"
+// Takes 65536, 64K, 64KiB.
+bool cli_parse_size(const char *text, uint64_t *ret_bytes);
+// Takes "10", "2.5s", "300ms", "2m", "1h".
+bool cli_parse_duration_ms(const char *text, uint64_t *ret_ms);
+// Takes "10ms", "1M", "1Mi", "500kc".
+bool cli_parse_interval(const char *text, tl_interval *ret_kind, uint64_t *ret_length);
 
 // The name in `names` closest to `word`, or NULL when none is close.
 const char *cli_nearest(const char *word, const char *const *names, size_t n_names);
@@ -157,7 +161,8 @@ size_t cli_designs(cli_trait trait, const char *ret_names[CLI_MAX_DESIGNS]);
 bool cli_is_design(cli_trait trait, const char *name);
 // "a, b and c" with last " and "; "none". Returns ret_text.
 const char *cli_design_list(cli_trait trait, const char *last, char *ret_text, size_t size);
-void cli_print_designs(cli_verb verb, FILE *stream); // below the help of a verb: the names that it takes
+// Below the help of a verb: the names that it takes.
+void cli_print_designs(cli_verb verb, FILE *stream);
 
 // program.c: as execvp does, finds the first executable match in PATH, else the first match. With
 // `root` (--root, or NULL), finds the first match in the standard folders below it, as the guest
@@ -170,11 +175,13 @@ void cli_explain_not_found(const char *name, const char *root, char *ret_sentenc
 // help.c
 void cli_print_overview(FILE *stream);
 void cli_print_help(cli_verb verb, FILE *stream);
-void cli_put_word(FILE *stream, const char *word, const char *meaning); // a line of a list below the help
+// A line of a list below the help.
+void cli_put_word(FILE *stream, const char *word, const char *meaning);
 void cli_print_man(FILE *stream);
 void cli_print_markdown(FILE *stream);
-void cli_print_completion(FILE *stream);               // for bash
-bool cli_print_topic(const char *topic, FILE *stream); // a page of CLI_TOPICS; false: there is none of that name
+void cli_print_completion(FILE *stream); // for bash
+// A page of CLI_TOPICS; false: there is none of that name.
+bool cli_print_topic(const char *topic, FILE *stream);
 
 // completion.c
 void cli_print_zsh_completion(FILE *stream);

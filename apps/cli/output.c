@@ -185,7 +185,8 @@ bool cli_output_open(cli_output *output, const char *option, const char *path, b
     struct stat about;
     bool exists = stat(path, &about) == 0;
     bool is_link = !exists && lstat(path, &about) == 0;
-    if (is_link || (exists && !S_ISREG(about.st_mode))) // a link that leads nowhere has nothing to lose
+    // A link that leads nowhere has nothing to lose.
+    if (is_link || (exists && !S_ISREG(about.st_mode)))
         return take_stream(output, fopen(path, is_appending ? "ae" : "we"), _IOLBF) || complain(output, "", errno);
     output->place = exists ? realpath(path, NULL) : strdup(path);
     catch_signals();

@@ -11,9 +11,11 @@ typedef struct cli_output {
     FILE *stream;       // to write to; NULL: not open
     const char *option; // long name of the option that named the file, for messages
     const char *path;   // as typed
-    char *place;        // the regular file that `path` leads to, or NULL: the stream is the place itself
-    char *beside;       // temporary name, or NULL: the stream has no name, and is copied into the place at the end
-    char *buffer;       // of the stream
+    // The regular file that `path` leads to; NULL: the stream is the place itself.
+    char *place;
+    // Temporary name; NULL: the stream has no name, and is copied into the place at the end.
+    char *beside;
+    char *buffer; // of the stream
     bool is_appending;
     int error; // of the host, the first one; 0: none
 } cli_output;

@@ -92,7 +92,8 @@ typedef struct stat_job {
     cli_output profile_output;
     tl_host_profile profile;
     uint64_t profile_ns, profile_insns;
-    char host_paths[400]; // "/a, /b and 3 more": paths that the last run read outside of --root; "": none
+    // Paths that the last run read outside of --root: "/a, /b and 3 more"; "": none.
+    char host_paths[400];
 } stat_job;
 
 static uint64_t now_ms(void) {
@@ -119,8 +120,9 @@ static void show_progress(stat_job *job, const tl_run *run) {
 static void warn(void *ctx, const char *sentence) {
     stat_job *job = ctx;
     if (job->run_number > 0)
-        return;                                                                  // said already
-    if (!job->log.is_on_stderr || job->options->report.format != TL_FORMAT_JSON) // where it is a note of the report
+        return; // said already
+    // In JSON it is a note of the report.
+    if (!job->log.is_on_stderr || job->options->report.format != TL_FORMAT_JSON)
         cli_log_remark(&job->log, sentence);
 }
 
@@ -184,7 +186,8 @@ static int status_of_load(tl_status status) {
 
 static int status_of_end(const tl_end *end) {
     switch (end->reason) {
-    case TL_END_EXITED: return end->status > UINT8_MAX ? UINT8_MAX : end->status; // a board's finisher takes 16 bits
+    // The finisher of a board takes 16 bits.
+    case TL_END_EXITED: return end->status > UINT8_MAX ? UINT8_MAX : end->status;
     case TL_END_KILLED:
     case TL_END_INTERRUPTED: return STATUS_SIGNAL + end->signal;
     case TL_END_MAX_INSNS:
@@ -228,7 +231,8 @@ static int run_to_end(stat_job *job, tl_run *run) {
         else if (wants_stop(job))
             tl_run_stop(run, TL_END_QUIT, 0);
         tl_status advanced = tl_run_advance(run, INSNS_PER_STEP, &state, &err);
-        if (advanced != TL_OK) // TL_EINVAL: the program begins, and a function of --roi is not there
+        // TL_EINVAL: the program begins, and a function of --roi is not there.
+        if (advanced != TL_OK)
             status = complain(job, advanced == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED, &err);
         else if (state == TL_RUN_INTERVAL && !write_interval(job, run, false, &err))
             status = complain(job, STATUS_FAILED, &err);
@@ -413,7 +417,8 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
     tl_result *first = NULL;
     tl_error err = {0};
     int status = 0;
-    off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR); // every run reads one input if the input can seek
+    // Every run reads one input if the input can seek.
+    off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
     for (job->run_number = 0; job->run_number < options->n_runs; job->run_number++) {
         tl_result *result = NULL;
         if (job->run_number > 0 && input >= 0 && lseek(STDIN_FILENO, input, SEEK_SET) < 0)

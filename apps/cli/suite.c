@@ -16,8 +16,9 @@ enum { MAX_ARGUMENTS = 4, PATH_BYTES = 4096 };
 
 typedef struct workload {
     const char *name, *program;
-    const char *kernel;                   // where else it may be, or NULL
-    const char *arguments[MAX_ARGUMENTS]; // %s is the folder of the bench; enough work for the longest budget where the program permits
+    const char *kernel; // where else it may be, or NULL
+    // %s is the folder of the bench. Enough work for the longest budget where the program permits.
+    const char *arguments[MAX_ARGUMENTS];
 } workload;
 
 static const workload workloads[] = {

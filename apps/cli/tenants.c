@@ -35,7 +35,8 @@ static int write_counts(const cli_options *options, tl_tenants_counts *counts, c
     if (status == TL_OK)
         return 0;
     cli_output_check(output);
-    return output->error ? STATUS_FAILED : complain(STATUS_FAILED, err.text); // closing reports the former
+    // Closing reports errors of output.
+    return output->error ? STATUS_FAILED : complain(STATUS_FAILED, err.text);
 }
 
 // Intervals as they end, then the whole.

@@ -37,7 +37,8 @@ static inline void huffman_put(huffman_bits *bits, uint32_t value, unsigned n) {
 
 static inline void huffman_flush(huffman_bits *bits) { huffman_put(bits, 0, (8 - bits->n_held % 8) % 8); }
 
-static inline uint32_t huffman_get(huffman_bits *bits, unsigned n) { // n <= 32; zeros behind the end
+// n is at most 32. Zeros follow behind the end.
+static inline uint32_t huffman_get(huffman_bits *bits, unsigned n) {
     while (bits->n_held < n) {
         bits->held = bits->held << 8 | (bits->size < bits->capacity ? bits->bytes[bits->size++] : 0);
         bits->n_held += 8;

@@ -192,7 +192,8 @@ int main(int argc, char **argv) {
             synthesize(b, values);
         }
         uint64_t error = squared_error();
-        if (error * 1000 > UINT64_C(255) * 255 * SIZE * SIZE) // mean square over 255^2 / 1000: below 30 dB
+        // Refuses a mean square error above 255^2 / 1000, which is 30 dB.
+        if (error * 1000 > UINT64_C(255) * 255 * SIZE * SIZE)
             return kernel_wrong("picture", "the peak signal-to-noise ratio is below 30 dB");
         checksum = (checksum << 9 | checksum >> 55) ^ (out.size << 32 | error);
     }

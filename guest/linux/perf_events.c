@@ -172,7 +172,8 @@ static bool is_right(int64_t count, int64_t expected, int modes) {
         return count > 0;
     if (modes == USER)
         return count == expected;
-    return count >= expected - expected / 100 && count <= expected + expected / 10; // what the kernel does meanwhile differs
+    // The kernel's own work differs meanwhile.
+    return count >= expected - expected / 100 && count <= expected + expected / 10;
 }
 
 static const char *mode_name(int modes) { return modes == USER ? "u" : modes == KERNEL ? "k" : "uk"; }
@@ -496,7 +497,8 @@ static void sample(const char *name, uint64_t config, uint64_t period, bool is_f
 }
 
 static void test_sample(void) {
-    write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "0"); // the kernel does not slow sampling down
+    // The kernel does not slow sampling down.
+    write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
     sample("instructions:u", PERF_COUNT_HW_INSTRUCTIONS, 20011, false);
     sample("cycles:u", PERF_COUNT_HW_CPU_CYCLES, 50021, false);
     sample("branches:u", PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 10007, false);

@@ -36,11 +36,14 @@ typedef enum tl_record_flag {
 
 // One record, or bytes that are none. Pointers are valid until the next call.
 typedef struct tl_record_entry {
-    uint32_t size;                  // set by the caller to sizeof(tl_record_entry)
-    const char *verdict;            // "good", "short", "malformed", "foreign", "old_epoch", "next_epoch", "forged", "replayed", "reordered"
+    uint32_t size; // set by the caller to sizeof(tl_record_entry)
+    // One of "good", "short", "malformed", "foreign", "old_epoch", "next_epoch", "forged",
+    // "replayed", "reordered".
+    const char *verdict;
     bool is_good;                   // the members below n_lost are 0 if not
     uint64_t offset_bytes, n_bytes; // in the file
-    uint64_t seq;                   // as claimed, if the record is not good; so are epoch, vm and t_cycle
+    // As claimed, if the record is not good. The same holds for epoch, vm and t_cycle.
+    uint64_t seq;
     uint32_t epoch, vm;
     uint64_t t_cycle;            // cycle in which the record was sent
     uint64_t n_lost;             // records that are missing before this one
@@ -66,7 +69,8 @@ typedef struct tl_records_summary {
     uint32_t size; // set by the caller to sizeof(tl_records_summary)
     uint64_t n_entries, n_good, n_lost;
 } tl_records_summary;
-TL_API void tl_records_summary_of(const tl_records *records, tl_records_summary *ret_summary); // of what next returned
+// Sums up the entries that tl_records_next returned.
+TL_API void tl_records_summary_of(const tl_records *records, tl_records_summary *ret_summary);
 
 typedef enum tl_records_format {
     TL_RECORDS_TEXT,

@@ -27,15 +27,19 @@ typedef struct tl_tenants tl_tenants;
 typedef struct tl_tenants_counts tl_tenants_counts;
 
 typedef struct tl_tenants_options {
-    uint32_t size;                // set by tl_tenants_options_init
-    const char *file;             // the tenants file
-    const char *machine;          // instead of the file's; NULL: the file's
-    const char *const *overrides; // "key=value" of the machine description, NULL-terminated; NULL: none
+    uint32_t size;       // set by tl_tenants_options_init
+    const char *file;    // the tenants file
+    const char *machine; // instead of the file's; NULL: the file's
+    // "key=value" of the machine description, NULL-terminated; NULL: none.
+    const char *const *overrides;
     tl_engine engine;
-    tl_interval interval; // tl_tenants_advance stops at the end of each: cycles or ns. TL_INTERVAL_NONE: as the file says
+    // tl_tenants_advance stops at the end of each: cycles or ns. TL_INTERVAL_NONE: as the file
+    // says.
+    tl_interval interval;
     uint64_t interval_length;
-    uint64_t max_cycles;                           // the run ends there; 0: as the file says
-    int std_fd[3];                                 // what contexts inherit: `stdin: inherit` and the like; not closed. Default 0, 1, 2
+    uint64_t max_cycles; // the run ends there; 0: as the file says
+    // Descriptors that contexts inherit (`stdin: inherit`). They are not closed. Default 0, 1, 2.
+    int std_fd[3];
     void (*warn)(void *ctx, const char *sentence); // as in tl_run_options
     bool (*wants_stop)(void *ctx);
     void *ctx;
@@ -49,7 +53,8 @@ TL_MUST_CHECK TL_API tl_status tl_tenants_new(const tl_tenants_options *options,
 TL_API void tl_tenants_free(tl_tenants *tenants); // NULL is fine
 // TL_RUN_GOING after an interval, or because wants_stop said so.
 TL_MUST_CHECK TL_API tl_status tl_tenants_advance(tl_tenants *tenants, tl_run_state *ret_state, tl_error *err);
-TL_API void tl_tenants_stop(tl_tenants *tenants, tl_end_reason reason); // the run ends where it stands
+// The run ends where it stands.
+TL_API void tl_tenants_stop(tl_tenants *tenants, tl_end_reason reason);
 
 // Counts since the beginning, or of the last completed interval. They outlive `tenants`. TL_EINVAL:
 // counts that contradict each other, a defect of tally; or no interval has ended.
@@ -58,23 +63,27 @@ TL_MUST_CHECK TL_API tl_status tl_tenants_interval_new(tl_tenants *tenants, tl_t
 TL_API void tl_tenants_counts_free(tl_tenants_counts *counts); // NULL is fine
 
 typedef enum tl_tenants_view_kind {
-    TL_TENANTS_DEVICE,     // the whole chip, read from the machine's own totals
-    TL_TENANTS_VM,         // the sum of the four below
-    TL_TENANTS_CONTEXT,    // while the context had the harts of its partition, and its bursts at shared units
+    TL_TENANTS_DEVICE, // the whole chip, read from the machine's own totals
+    TL_TENANTS_VM,     // the sum of the four below
+    // Counts while the context had the harts of its partition, and its bursts at shared units.
+    TL_TENANTS_CONTEXT,
     TL_TENANTS_NO_CONTEXT, // the VM had the harts, but no context that is still alive
-    TL_TENANTS_SWITCHING,  // from the stop of a context to the start of the next: gated, in no context
-    TL_TENANTS_IDLE,       // of a partition: it has no VM, or all of its VMs have ended
+    // Counts from the stop of a context to the start of the next: gated, in no context.
+    TL_TENANTS_SWITCHING,
+    TL_TENANTS_IDLE, // of a partition: it has no VM, or all of its VMs have ended
 } tl_tenants_view_kind;
 
 typedef struct tl_tenants_view {
     uint32_t size; // set by the caller to sizeof(tl_tenants_view)
     tl_tenants_view_kind kind;
-    uint32_t partition;               // not of TL_TENANTS_DEVICE
-    uint32_t vm, context;             // numbers: VMs from 1, in the order of the file; contexts from 0
-    const char *name;                 // of the VM or context; owned by the counts
-    const char *program;              // TL_TENANTS_CONTEXT
-    uint64_t active_cycles;           // in which this view's counts grew; of the device: all cycles
-    uint64_t n_switches;              // TL_TENANTS_CONTEXT: away from it; TL_TENANTS_VM: all of them
+    uint32_t partition; // not of TL_TENANTS_DEVICE
+    // VMs have numbers from 1, in the order of the file. Contexts have numbers from 0.
+    uint32_t vm, context;
+    const char *name;       // of the VM or context; owned by the counts
+    const char *program;    // TL_TENANTS_CONTEXT
+    uint64_t active_cycles; // in which this view's counts grew; of the device: all cycles
+    // TL_TENANTS_CONTEXT: switches away from it. TL_TENANTS_VM: all switches.
+    uint64_t n_switches;
     uint64_t late_bursts, late_bytes; // moved by shared units for it while it did not run
     tl_end_reason reason;             // TL_TENANTS_CONTEXT: TL_END_NONE: it has not ended
     int status, signal;

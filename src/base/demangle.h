@@ -10,7 +10,8 @@
 
 typedef enum tl_demangle_form {
     TL_DEMANGLE_FULL, // "int ns::f<int>(char) const"
-    TL_DEMANGLE_NAME, // "ns::f<int>": without return type, parameters and suffixes such as " [clone .cold]"
+    // "ns::f<int>", without return type, parameters and suffixes such as " [clone .cold]".
+    TL_DEMANGLE_NAME,
 } tl_demangle_form;
 
 enum { TL_DEMANGLE_BYTES = 4096 };

@@ -14,22 +14,23 @@ typedef uint16_t ref; // of a node; 0: none
 
 typedef enum kind {
     NONE,
-    TEXT,               // text
-    TYPE,               // text: of a builtin type
-    QUALIFIED,          // a::b
-    TEMPLATE,           // a<b>
-    LIST,               // a, then the list b
-    PACK,               // the list a: arguments of a parameter pack
-    EXPANSION,          // a for each element of the pack that a template parameter in it stands for
-    CONSTRUCTOR,        // named like class a
-    DESTRUCTOR,         // ~ and the same
-    CONVERSION,         // operator a
-    TAGGED,             // a[abi:text]
-    LOCAL,              // function a :: b
-    DEFAULT,            // default argument `number` of function a, then b
-    LAMBDA,             // parameters a, number
-    UNNAMED,            // number
-    TEMPLATE_PARAMETER, // `number`: an argument of the template that is being written, or of a generic lambda
+    TEXT,        // text
+    TYPE,        // text: of a builtin type
+    QUALIFIED,   // a::b
+    TEMPLATE,    // a<b>
+    LIST,        // a, then the list b
+    PACK,        // the list a: arguments of a parameter pack
+    EXPANSION,   // a for each element of the pack that a template parameter in it stands for
+    CONSTRUCTOR, // named like class a
+    DESTRUCTOR,  // ~ and the same
+    CONVERSION,  // operator a
+    TAGGED,      // a[abi:text]
+    LOCAL,       // function a :: b
+    DEFAULT,     // default argument `number` of function a, then b
+    LAMBDA,      // parameters a, number
+    UNNAMED,     // number
+    // `number`: an argument of the template that is being written, or of a generic lambda.
+    TEMPLATE_PARAMETER,
     POINTER,
     REFERENCE,   // &
     RREFERENCE,  // &&
@@ -52,7 +53,9 @@ typedef enum kind {
     PARAMETER,   // of a function, in an expression: number
     GLOBAL,      // ::a
     CONDITIONAL, // a ? b : `number` as a node
-    NEW,         // of type a; b: a list of two packs, placement and initializer; number 1: has the latter
+    // Of type a. `b` is a list of two packs, placement and initializer. Number 1: it has the
+    // latter.
+    NEW,
 } kind;
 
 typedef struct node {
@@ -246,8 +249,9 @@ static bool read_types(cxx *p, ref *ret_list) {
         p->in.at++;
         return true;
     }
+    // A reference qualifier ends a function type.
     while (peek(p, 0) != '\0' && peek(p, 0) != 'E' && peek(p, 0) != '.' &&
-           !((peek(p, 0) == 'R' || peek(p, 0) == 'O') && peek(p, 1) == 'E')) { // a reference qualifier ends a function type
+           !((peek(p, 0) == 'R' || peek(p, 0) == 'O') && peek(p, 1) == 'E')) {
         if (!append(p, ret_list, &last, read_type(p)))
             return false;
     }
@@ -635,7 +639,8 @@ static ref read_type_body(cxx *p) {
         static const char *const texts[] = {" const",          " volatile",          " const volatile",         " restrict",
                                             " const restrict", " volatile restrict", " const volatile restrict"};
         (void)take_qualifiers(p, text, sizeof text);
-        ref type = peek(p, 0) == 'F' ? read_function_type(p, "") : read_type(p); // of a member: one type with its qualifiers
+        // The type of a member is one type with its qualifiers.
+        ref type = peek(p, 0) == 'F' ? read_function_type(p, "") : read_type(p);
         for (size_t i = 0; type && i < TL_COUNT_OF(texts); i++) {
             if (!strcmp(texts[i], text))
                 return remembered(p, add_word(p, QUALIFIERS, type, texts[i]));
@@ -1372,7 +1377,7 @@ static void write_encoding(cxx *p, const node *n, bool has_result) {
     p->is_in_lambda = was_in_lambda;
 }
 
-// Of a function that something is local to.
+// Writes the function that something is local to.
 static void write_around(cxx *p, ref r) {
     if (p->nodes[r].kind == ENCODING)
         write_encoding(p, &p->nodes[r], false);
@@ -1447,7 +1452,8 @@ static void write_left_body(cxx *p, ref r) {
     case FUNCTION:
         if (n->a)
             write_left(p, n->a);
-        if (p->out->n < 2 || !strchr("*&", last_char(p)) || p->out->text[p->out->n - 2] != '(') // not in "void (*(*)())(int)"
+        // Absent in "void (*(*)())(int)".
+        if (p->out->n < 2 || !strchr("*&", last_char(p)) || p->out->text[p->out->n - 2] != '(')
             put(p, " ");
         break;
     case ARRAY: write_left(p, n->a); break;

@@ -80,7 +80,8 @@ static bool is_hash(const char *name, size_t n) {
 
 bool tl_demangle_rust_legacy(tl_demangle_text *in, tl_demangle_out *out) {
     const char *from = in->at;
-    for (int pass = 0; pass < 2; pass++) { // the first pass finds the hash at the end, the second pass writes
+    // The first pass finds the hash at the end, the second pass writes.
+    for (int pass = 0; pass < 2; pass++) {
         bool is_first = true;
         in->at = from;
         for (;;) {

@@ -44,7 +44,8 @@ static void put_string(tl_json *json, const char *value, size_t n_bytes) {
         }
         put(json, value + from, i - from);
         char escape[8] = {'\\', 0};
-        const char *name = code ? strchr("\"\"\\\\\bb\ff\nn\rr\tt", (int)code) : NULL; // pairs: character, letter
+        // Pairs of a character and its letter.
+        const char *name = code ? strchr("\"\"\\\\\bb\ff\nn\rr\tt", (int)code) : NULL;
         if (length == 0)
             snprintf(escape, sizeof escape, "\\ufffd");
         else if (length == 1 && name)

@@ -20,7 +20,8 @@ typedef struct tl_nearest {
 } tl_nearest;
 
 void tl_nearest_init(tl_nearest *nearest, const char *wanted);
-void tl_nearest_offer(tl_nearest *nearest, const char *name); // copies; a name offered twice counts once
+// Copies the name. A name offered twice counts once.
+void tl_nearest_offer(tl_nearest *nearest, const char *name);
 // "; did you mean l1d.load or l1d.load_miss?", or "" when nothing is near. Meant to end a sentence.
 const char *tl_nearest_text(const tl_nearest *nearest, char *ret_text, size_t size_bytes);
 

@@ -166,7 +166,8 @@ static int walk_on(walk *w, int flags, uint32_t mode) {
             at = w->todo;
             continue;
         }
-        if (is_last && !wants_dir) { // opened anew by name: should it have become a link since, that fails
+        // Opened anew by name. This fails if it has become a link since.
+        if (is_last && !wants_dir) {
             close(fd);
             return open_one(w->fd, name, flags, mode);
         }

@@ -182,7 +182,8 @@ tl_status tl_parse_double(const char *text, double *ret_value, tl_error *err) {
     if (n_digits == 0 || *p || n_text > 200)
         return tl_fail(err, TL_EINVAL, "'%.40s' is not a number; write one such as 0.5 or 1e6", text);
 
-    char local[256]; // the same with the locale's decimal point, taken from what printf makes of one half
+    // The text with the locale's decimal point, which is taken from printf's output for one half.
+    char local[256];
     char half[32];
     snprintf(half, sizeof half, "%.1f", 0.5);
     size_t n_half = strlen(half), n_point = n_half >= 2 && n_half < 16 ? n_half - 2 : 1;

@@ -10,10 +10,13 @@
 #include "base/status.h"
 
 typedef enum tl_scale {
-    TL_SCALE_COUNT, // k M G T (powers of 1000), Ki Mi Gi Ti (powers of 1024): 10M, 64Ki; lower-case k m g t accepted
-    TL_SCALE_BYTES, // K M G T, KiB MiB GiB TiB, B: all powers of 1024; KB, MB ... are refused as ambiguous
-    TL_SCALE_HZ,    // Hz kHz MHz GHz
-    TL_SCALE_NS,    // ns us ms s, min
+    // Accepts k M G T (powers of 1000), Ki Mi Gi Ti (powers of 1024): 10M, 64Ki; lower-case k m g
+    // t, too.
+    TL_SCALE_COUNT,
+    // Accepts K M G T, KiB MiB GiB TiB, B: all powers of 1024. Refuses KB, MB ... as ambiguous.
+    TL_SCALE_BYTES,
+    TL_SCALE_HZ, // Hz kHz MHz GHz
+    TL_SCALE_NS, // ns us ms s, min
 } tl_scale;
 
 // Decimal with optional fraction (1.5GHz) as long as the result is whole; 0x hexadecimal without

@@ -22,7 +22,8 @@ void tl_strbuf_addf(tl_strbuf *buf, const char *format, ...) TL_PRINTF(2, 3);
 void tl_strbuf_clear(tl_strbuf *buf); // empty again, memory kept, failure forgotten
 // Never NULL; valid until the next call on `buf`.
 static inline const char *tl_strbuf_text(const tl_strbuf *buf) { return buf->text ? buf->text : ""; }
-char *tl_strbuf_take(tl_strbuf *buf); // the caller frees it; `buf` is empty again; NULL: out of memory on the way
+// The caller frees it. `buf` is empty again. NULL: out of memory on the way.
+char *tl_strbuf_take(tl_strbuf *buf);
 void tl_strbuf_done(tl_strbuf *buf);
 
 #endif

@@ -201,14 +201,16 @@ static ino_t inode_of(const char *path) {
     return about.st_ino;
 }
 
-static void test_walk_never_leaves_the_root(void **state) { // openat2 is forbidden since the test before
+// The test before has forbidden openat2.
+static void test_walk_never_leaves_the_root(void **state) {
     (void)state;
     ino_t secret = inode_of("../secret");
     for (size_t i = 0; i < TL_COUNT_OF(paths); i++) {
         for (size_t k = 0; k < TL_COUNT_OF(flags); k++)
             assert_int_not_equal(answer_of(tl_open_in_root(root_fd, paths[i], flags[k], 0)).inode, secret);
     }
-    assert_int_equal(answer_of(tl_open_in_root(root_fd, "exe", O_RDONLY, 0)).error, ENOENT); // its own /proc, which is not there
+    // The root has no /proc of its own.
+    assert_int_equal(answer_of(tl_open_in_root(root_fd, "exe", O_RDONLY, 0)).error, ENOENT);
     char name[NAME_MAX + 3], long_path[PATH_MAX + 1];
     memset(name, 'x', sizeof name);
     name[sizeof name - 1] = '\0';

@@ -14,8 +14,10 @@ typedef struct tl_treap_node { // first member of what is ordered
 } tl_treap_node;
 
 typedef struct tl_treap_type {
-    int (*compare)(const tl_treap_node *a, const tl_treap_node *b); // below, at or above 0, as strcmp
-    void (*summarize)(tl_treap_node *node);                         // from the node and its children; NULL: nothing to do
+    // Returns a number below, at or above 0, as strcmp.
+    int (*compare)(const tl_treap_node *a, const tl_treap_node *b);
+    // Summarizes the node and its children; NULL: nothing to do.
+    void (*summarize)(tl_treap_node *node);
 } tl_treap_type;
 
 typedef struct tl_treap { // zeroed but for its type: empty
@@ -24,8 +26,10 @@ typedef struct tl_treap { // zeroed but for its type: empty
     uint32_t seed;
 } tl_treap;
 
-void tl_treap_insert(tl_treap *tree, tl_treap_node *node);  // which compares equal to none of the tree
-void tl_treap_remove(tl_treap *tree, tl_treap_node *node);  // which is in the tree
-void tl_treap_changed(tl_treap *tree, tl_treap_node *node); // the inputs of its summary changed; its key did not
+// The node compares equal to none of the tree.
+void tl_treap_insert(tl_treap *tree, tl_treap_node *node);
+void tl_treap_remove(tl_treap *tree, tl_treap_node *node); // which is in the tree
+// The inputs of the node's summary changed. Its key did not.
+void tl_treap_changed(tl_treap *tree, tl_treap_node *node);
 
 #endif

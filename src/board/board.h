@@ -13,8 +13,10 @@ enum { TL_MAX_DEVICES = 24, TL_CONSOLE_BYTES = 4096, TL_VIRTIO_SLOTS = 8 };
 // QEMU's virt board (system.h).
 static const uint64_t TL_FINISHER_PADDR = 0x100000, TL_RTC_PADDR = 0x101000, TL_CLINT_PADDR = 0x2000000, TL_PLIC_PADDR = 0xc000000,
                       TL_UART_PADDR = 0x10000000, TL_VIRTIO_PADDR = 0x10001000, TL_VIRTIO_STRIDE = 0x1000;
-static const uint64_t TL_POWER_ON_S = UINT64_C(1704067200);          // 2024-01-01 00:00:00 UTC, as for programs in user mode
-enum { TL_IRQ_VIRTIO_FIRST = 1, TL_IRQ_UART = 10, TL_IRQ_RTC = 11 }; // inputs of the interrupt controller
+// 2024-01-01 00:00:00 UTC, as for programs in user mode.
+static const uint64_t TL_POWER_ON_S = UINT64_C(1704067200);
+// Inputs of the interrupt controller.
+enum { TL_IRQ_VIRTIO_FIRST = 1, TL_IRQ_UART = 10, TL_IRQ_RTC = 11 };
 
 typedef struct tl_board {
     tl_machine *machine;
@@ -27,13 +29,15 @@ typedef struct tl_board {
     uint32_t last_device; // the device of the last access
     uint64_t next_event;  // the least of next_tick; later than the cycle of the tick before
     uint64_t now_cycles;  // of the access or tick under way
-    bool has_woken;       // a hart in WFI was woken, so the run loop must choose a hart again; the run loop clears it
+    // A hart in WFI was woken, so the run loop must choose a hart again; the run loop clears it.
+    bool has_woken;
     bool has_finished, wants_reset;
     int32_t finish_status; // 0 is success
     tl_device *interrupt_controller;
     uint64_t sources[2];       // levels of the interrupt controller's inputs
     uint64_t *interrupt_tally; // dma.interrupt
-    const tl_pmu_tree *pmu;    // the harts' PMU in the device tree; NULL: none. Set it before the tree is made
+    // The harts' PMU in the device tree; NULL: none. Set before the tree is made.
+    const tl_pmu_tree *pmu;
     // console
     int console_in, console_out; // -1: none, or no more
     uint8_t console[TL_CONSOLE_BYTES];

@@ -12,7 +12,8 @@
 #include "isa/rv/arch.h"
 
 enum { MAX_CELLS = 4 * TL_MAX_HARTS, SEED_BYTES = 32 };
-enum { PHANDLE_PLIC = 1, PHANDLE_FINISHER, PHANDLE_L2, PHANDLE_CPU }; // then two for each hart: itself and its interrupt controller
+// Two follow for each hart: the hart and its interrupt controller.
+enum { PHANDLE_PLIC = 1, PHANDLE_FINISHER, PHANDLE_L2, PHANDLE_CPU };
 
 typedef struct tree {
     void *fdt;

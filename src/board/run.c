@@ -15,7 +15,8 @@
 #include "board/system_internal.h"
 #include "isa/rv/privileged.h"
 
-enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 }; // HTIF_EVERY_CYCLES: between two polls of tohost
+// HTIF_EVERY_CYCLES is the time between two polls of tohost.
+enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 };
 
 bool tl_system_has_written(const tl_system *system) { return system->has_board && system->board.has_written; }
 
@@ -29,7 +30,8 @@ static void reset_harts(tl_system *system) {
         tl_rv(h)->x[10] = i;
         tl_rv(h)->x[11] = system->device_tree;
         tl_rv(h)->x[12] = system->firmware_info;
-        tl_hart_note_sharing(h, system->machine->n_harts > 1); // all begin with the same code, and soon share what tells them apart
+        // All harts begin with the same code, and soon share the data that tell them apart.
+        tl_hart_note_sharing(h, system->machine->n_harts > 1);
         for (int k = 0; k < 2; k++)
             h->break_pc[k] = TL_NO_LINE;
     }

@@ -18,13 +18,17 @@
 typedef struct tl_system tl_system;
 
 typedef struct tl_system_options { // strings are borrowed until the system is freed
-    const char *program;           // bare: an ELF file entered in machine mode on every hart, a0 = hart id, a1 = device tree; else NULL
-    const char *bios;              // firmware, ELF or raw at the start of RAM; NULL: the packaged OpenSBI (fw_jump)
-    const char *kernel;            // Image or ELF, at RAM + 2 MiB; NULL: none, `bios` is named and runs alone
-    const char *initrd, *append;   // may be NULL
-    const char *disk;              // raw image behind virtio block, or NULL
-    bool is_disk_writable;         // else writes stay in memory and are lost
-    int console_in, console_out;   // host descriptors; -1: none
+    // Bare: an ELF file entered in machine mode on every hart, with a0 = hart id and a1 = device
+    // tree. Else NULL.
+    const char *program;
+    // Firmware, ELF or raw, at the start of RAM; NULL: the packaged OpenSBI (fw_jump).
+    const char *bios;
+    // Image or ELF, at RAM + 2 MiB; NULL: none, and `bios` runs alone.
+    const char *kernel;
+    const char *initrd, *append; // may be NULL
+    const char *disk;            // raw image behind virtio block, or NULL
+    bool is_disk_writable;       // else writes stay in memory and are lost
+    int console_in, console_out; // host descriptors; -1: none
     void (*warn)(void *ctx, const char *sentence);
     bool (*wants_stop)(void *ctx);
     void *ctx;

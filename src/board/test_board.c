@@ -475,7 +475,8 @@ static void test_snooper_knows_what_the_counters_count(void **state) {
     assert_int_equal(log->n_read, 1);
     assert_int_equal(log->n_read_new, 1);
     assert_int_equal(log->values[1], 2);
-    assert_int_equal(h->tally[TL_S_HART_UNC_READ] + h->tally[TL_S_HART_UNC_WRITE], 3); // of that the hart notices nothing
+    // The hart notices nothing of that.
+    assert_int_equal(h->tally[TL_S_HART_UNC_READ] + h->tally[TL_S_HART_UNC_WRITE], 3);
     stop(&r);
 }
 

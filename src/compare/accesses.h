@@ -5,7 +5,8 @@
 
 #include "compare/testbench.h"
 
-enum { TL_ACCESS_FIRST_VALUE = TL_S0, TL_ACCESS_MAX_VALUES = 20 }; // values stay in registers x8 .. x27
+// Values stay in registers x8 .. x27.
+enum { TL_ACCESS_FIRST_VALUE = TL_S0, TL_ACCESS_MAX_VALUES = 20 };
 
 TL_MUST_CHECK tl_status tl_compare_accesses(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
 

@@ -53,8 +53,8 @@ struct tl_compare_design_type {
     uint32_t n_trials; // 0: nothing is tried, and the hooks may be NULL
     TL_MUST_CHECK tl_status (*permit_trial)(tl_testbench *testbench, const tl_trial *trial, tl_error *err);
     void (*write_trial)(tl_assembler *a, const tl_testbench *testbench, const tl_trial *trial);
-    bool (*is_value)(const tl_testbench *testbench,
-                     uint64_t value); // NULL: TL_TRIAL_SECRET, which permit_trial has put into the counter, is
+    // NULL: the value is TL_TRIAL_SECRET, which permit_trial has put into the counter.
+    bool (*is_value)(const tl_testbench *testbench, uint64_t value);
 
     // ---- Cost
     // `methods` names the ways to read n counters in user mode, NULL-terminated. write_access
@@ -71,7 +71,8 @@ struct tl_compare_design_type {
     TL_MUST_CHECK tl_status (*sweep)(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);
 };
 
-extern const tl_compare_design_type *const tl_compare_designs[]; // NULL-terminated; rows of a comparison name designs by index
+// NULL-terminated. Rows of a comparison name designs by index.
+extern const tl_compare_design_type *const tl_compare_designs[];
 
 uint32_t tl_compare_count_designs(void);
 const char *tl_compare_design_name(uint32_t design); // "": no such design

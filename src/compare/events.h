@@ -8,8 +8,9 @@
 
 typedef struct tl_watchable {
     const char *name, *meaning;
-    const char *sources; // the truth: totals of the watched hart or of all slices, as model/pmu.h writes them
-    bool is_of_level2;   // of the second level, all slices together; else of the watched hart
+    // The truth: totals of the watched hart or of all slices, as model/pmu.h writes them.
+    const char *sources;
+    bool is_of_level2; // of the second level, all slices together; else of the watched hart
     bool is_default;
 } tl_watchable;
 
@@ -23,6 +24,7 @@ typedef struct tl_selector_row {
     uint64_t selector;
 } tl_selector_row;
 
-const tl_selector_row *tl_selector_find(const tl_selector_row *rows, uint32_t n, const tl_watchable *event); // NULL: none of that name
+// NULL: none has that name.
+const tl_selector_row *tl_selector_find(const tl_selector_row *rows, uint32_t n, const tl_watchable *event);
 
 #endif

@@ -10,7 +10,8 @@
 // `mode` is TL_PRIV_M or TL_PRIV_S. Registers t0 to `last` are saved, and restored; sp points to
 // the data between.
 void tl_handler_enter(tl_assembler *a, tl_priv mode, uint32_t last);
-void tl_handler_skip_call(tl_assembler *a, tl_priv mode); // moves the return address behind the ECALL; changes t0
+// Moves the return address behind the ECALL. Changes t0.
+void tl_handler_skip_call(tl_assembler *a, tl_priv mode);
 void tl_handler_leave(tl_assembler *a, tl_priv mode, uint32_t last);
 
 #endif

@@ -15,8 +15,9 @@ typedef struct tl_trial {
     const char *who; // "M", "U", "another process"
     tl_priv mode;
     const char *grant, *what; // "page not mapped", "load counter 0"
-    bool is_anothers;         // a value that it reads belongs to a process that used the counters before
-    uint32_t how;             // bits of the design's own
+    // A value that it reads belongs to a process that used the counters before.
+    bool is_anothers;
+    uint32_t how; // bits of the design's own
 } tl_trial;
 
 TL_MUST_CHECK tl_status tl_compare_privileges(const tl_compare_setup *setup, tl_comparison *comparison, tl_error *err);

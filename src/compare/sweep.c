@@ -69,8 +69,10 @@ tl_status tl_compare_spreads(const tl_compare_setup *setup, tl_comparison *c, tl
             status = fill_row(&some, setup->designs[d], &c->spreads[c->n_spreads + d], &outgrown_by, err);
             if (status != TL_OK || outgrown_by == 0)
                 continue;
-            some.interval_cycles = tl_compare_grown_interval(outgrown_by); // for this row and those with more events
-            d = UINT32_MAX;                                                // all designs of the row again
+            // For this row and those with more events.
+            some.interval_cycles = tl_compare_grown_interval(outgrown_by);
+            // All designs of the row run again.
+            d = UINT32_MAX;
         }
         c->n_spreads += setup->n_designs;
         n_before = some.n_events;

@@ -107,7 +107,8 @@ static void test_two_events_of_the_core_are_exact_in_every_phase(void **state) {
     assert_in_range(c->values[0].truth, c->values[0].undisturbed * 95 / 100, c->designs[0].run_cycles);
     assert_in_range(c->values[3].truth, c->values[3].undisturbed * 95 / 100, c->designs[0].run_instructions);
     assert_true(c->values[0].undisturbed > c->values[3].undisturbed * 110 / 100);
-    assert_true(c->values[2].truth > c->values[2].undisturbed); // the reader's own doing, in value and truth alike
+    // The reader itself causes it, in value and truth alike.
+    assert_true(c->values[2].truth > c->values[2].undisturbed);
     tl_comparison_release(c);
 }
 

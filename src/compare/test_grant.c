@@ -88,7 +88,8 @@ static void test_the_window_shows_the_block(void **state) {
     opened o;
     open_testbench(CCACHE, &o);
     let_in(&o);
-    tl_piece piece = tl_testbench_begin(&o.testbench, TL_PRIV_U); // counter 2 keeps the written value
+    // Counter 2 keeps the written value.
+    tl_piece piece = tl_testbench_begin(&o.testbench, TL_PRIV_U);
     tl_asm_load_constant(&piece.code, TL_T0, 0x1234567);
     tl_asm_load_constant(&piece.code, TL_T1, TL_TESTBENCH_WINDOW_GRANTED + TL_CCACHE_COUNTER);
     tl_asm_sd(&piece.code, TL_T0, TL_T1, 16);
@@ -110,10 +111,12 @@ static void test_who_has_not_opened_maps_nothing(void **state) {
     uint64_t *leaf = (uint64_t *)(void *)tl_machine_ram(o.testbench.machine,
                                                         TL_RAM_BASE_PADDR + 0x2000 + tl_testbench_leaf_of(TL_TESTBENCH_WINDOW_GRANTED));
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(leaf[i], (TL_CCACHE_PADDR / 4096 + (uint64_t)i) << 10 | 0xd7); // V, R, W, U, A, D
+        // The bits are V, R, W, U, A, D.
+        assert_int_equal(leaf[i], (TL_CCACHE_PADDR / 4096 + (uint64_t)i) << 10 | 0xd7);
         leaf[i] = 0;
     }
-    *(uint64_t *)(void *)tl_machine_ram(o.testbench.machine, TL_RAM_BASE_PADDR + 0x9000 + 0x100) = 0; // the kernel forgets that it is open
+    // The kernel forgets that it is open.
+    *(uint64_t *)(void *)tl_machine_ram(o.testbench.machine, TL_RAM_BASE_PADDR + 0x9000 + 0x100) = 0;
     tl_piece piece = tl_testbench_begin(&o.testbench, TL_PRIV_U);
     tl_asm_addi(&piece.code, TL_A7, TL_X0, 1);
     tl_asm_ecall(&piece.code);

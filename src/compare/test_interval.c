@@ -106,7 +106,8 @@ static void test_rows_of_the_sweep_grow_by_themselves(void **state) {
     assert_int_equal(c.spreads[0].interval_cycles, 5000); // one request
     assert_true(c.spreads[15].interval_cycles >= 10000);  // six and more
     for (uint32_t i = 0; i < c.n_spreads; i++) {
-        assert_int_equal(c.spreads[i].interval_cycles, c.spreads[i / 3 * 3].interval_cycles); // one for all designs of a row
+        // All designs of a row have one interval.
+        assert_int_equal(c.spreads[i].interval_cycles, c.spreads[i / 3 * 3].interval_cycles);
         assert_true(i < 3 || c.spreads[i].interval_cycles >= c.spreads[i - 3].interval_cycles);
         assert_true(c.spreads[i].design == U74 || c.spreads[i].largest_error == 0);
     }

@@ -133,7 +133,8 @@ static void fill_values(uint32_t n_phases) {
 
 static void test_quartiles_lie_between_phases(void **state) {
     (void)state;
-    static const uint64_t at[N_PHASES] = {130, 90, 100, 180, 120}; // errors 0.3, -0.1, 0, 0.8, 0.2: in order -0.1, 0, 0.2, 0.3, 0.8
+    // Errors are 0.3, -0.1, 0, 0.8, 0.2. In order they are -0.1, 0, 0.2, 0.3, 0.8.
+    static const uint64_t at[N_PHASES] = {130, 90, 100, 180, 120};
     for (uint32_t k = 0; k < N_PHASES; k++) {
         found(k, 0, at[k], 100, 0.25);
         results[k].events[1] = (tl_watched){.reason = "nobody counts it"};

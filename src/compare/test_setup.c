@@ -215,7 +215,7 @@ static void test_the_facts_are_those_of_the_run_alone(void **state) {
         assert_int_equal(c->n_values, 2 * 3);
         assert_int_equal(c->values[0].n_phases, 5); // only u74 has phases
         assert_int_equal(c->values[2].n_phases, 1);
-        // Of the whole run: all cycles, and an addition a round and a few.
+        // Counts of the whole run: all cycles; additions, one a round and a few more.
         assert_int_equal(c->values[0].undisturbed, f->cycles);
         assert_in_range(c->values[3].undisturbed, f->instructions / 2, f->instructions / 2 + 8);
         assert_int_equal(c->n_fabrics + c->n_spreads, 0); // the options exclude sweeps

@@ -27,10 +27,12 @@ static void test_only_turns_make_errors(void **state) {
         assert_int_equal(row->size, sizeof *row);
         assert_int_equal(row->n_events, counts[i / 3]);
         assert_int_equal(row->design, i % 3);
-        assert_true(row->n_counted == counted[i / 3][i % 3] || (row->design == U74 && i >= 12)); // or the run is too short
+        // Otherwise the run is too short.
+        assert_true(row->n_counted == counted[i / 3][i % 3] || (row->design == U74 && i >= 12));
         if (row->design == U74) {
             largest = row->mean_error > largest ? row->mean_error : largest;
-            assert_true(row->n_events > 4 || row->mean_error == 0); // two of them are cycle and instret
+            // Two of the events are cycle and instret.
+            assert_true(row->n_events > 4 || row->mean_error == 0);
         } else {
             assert_true(row->mean_error == 0 && row->largest_error == 0);
         }

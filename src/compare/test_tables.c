@@ -116,7 +116,8 @@ static void test_every_way_to_read_is_there_once(void **state) {
 
 static void test_a_read_takes_what_the_machine_says(void **state) {
     (void)state;
-    const tl_compare_access_row *row = access_of("csrr", 8); // four counters, each an instruction and the drain of 4 cycles
+    // Four counters take an instruction each, and the drain of 4 cycles.
+    const tl_compare_access_row *row = access_of("csrr", 8);
     assert_int_equal(row->n_counters, 4);
     assert_int_equal(row->next_instructions, 4);
     assert_int_equal(row->next_cycles, 4 * (1 + 4));
@@ -128,13 +129,16 @@ static void test_a_read_takes_what_the_machine_says(void **state) {
     assert_int_equal(row->dtlb_accesses, 6);
     assert_true(row->first_cycles > row->next_cycles + row->first_setup_cycles);
     assert_int_equal(row->first_instructions, row->next_instructions + row->first_setup_instructions);
-    for (uint32_t i = 0; i < comparison->n_accesses; i++) { // a granted process has executed the grant: a trap of 5 cycles, CSRs of 4 more
+    // A granted process has executed the grant: a trap of 5 cycles, CSRs of 4 more.
+    for (uint32_t i = 0; i < comparison->n_accesses; i++) {
         row = &comparison->accesses[i];
         assert_true(row->first_setup_instructions >= 13);
         assert_true(row->first_setup_cycles > row->first_setup_instructions + 5 + 5 * 4);
-        assert_int_equal(row->first_setup_cycles, setup_cycles_of(row->design)); // whatever is read then
+        // The cost does not depend on the design that is read.
+        assert_int_equal(row->first_setup_cycles, setup_cycles_of(row->design));
     }
-    row = access_of("burst-read", 8); // T-32 of the specification: nothing but the registers of the unit
+    // T-32 of the specification: the unit reads nothing but its registers.
+    row = access_of("burst-read", 8);
     assert_int_equal(row->n_counters, 8);
     assert_int_equal(row->l1d_accesses + row->uncached + row->dtlb_accesses, 0);
     assert_true(row->next_cycles < access_of("empty-poll", 8)->next_cycles);
@@ -147,7 +151,8 @@ static void test_what_each_design_offers(void **state) {
     (void)state;
     const tl_compare_design_row *core = &comparison->designs[0], *bus = &comparison->designs[1], *fabric = &comparison->designs[2];
     assert_int_equal(core->events_at_once, 4);
-    assert_int_equal(core->n_csrs, 14); // 4 machine counters, their 4 shadows and time, 2 selectors, inhibit and two enables
+    // The CSRs: 4 machine counters, their 4 shadows and time, 2 selectors, inhibit and two enables.
+    assert_int_equal(core->n_csrs, 14);
     assert_int_equal(core->csrs_per_event, 3);
     assert_int_equal(core->address_bytes, 0);
     assert_int_equal(bus->events_at_once, 6);
@@ -158,7 +163,8 @@ static void test_what_each_design_offers(void **state) {
     assert_int_equal(fabric->n_csrs, 3);
     assert_int_equal(fabric->csrs_per_event + fabric->address_bytes, 0);
     assert_int_equal(comparison->n_states, 5);
-    assert_int_equal(comparison->states[1].n_csrs, 2 * fabric->events_at_once); // a counter and a selector for each event
+    // Each event has a counter and a selector.
+    assert_int_equal(comparison->states[1].n_csrs, 2 * fabric->events_at_once);
     assert_int_equal(comparison->states[3].address_bytes, 8 * fabric->events_at_once);
     for (uint32_t i = 0; i < comparison->n_states; i++)
         assert_true(comparison->states[i].state_bits >= comparison->states[i].counter_bits);

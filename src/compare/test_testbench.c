@@ -20,7 +20,8 @@ static int open_testbench_of(uint32_t design) {
     return 0;
 }
 
-static int open_testbench(void **state) { return (void)state, open_testbench_of(CCACHE); } // which has a window
+// The design has a window.
+static int open_testbench(void **state) { return (void)state, open_testbench_of(CCACHE); }
 
 static int close_testbench(void **state) {
     (void)state;
@@ -50,7 +51,8 @@ static void test_pieces_lie_on_lines_of_their_own(void **state) {
             tl_asm_addi(&piece.code, TL_T0, TL_T0, 1);
         assert_int_equal(tl_testbench_end(&testbench, &piece, &err), TL_OK);
         assert_int_equal(piece.end, piece.begin + 4 * n);
-        assert_int_equal(testbench.used_bytes, before + (4 * (n + 1) + line - 1) / line * line); // and an EBREAK
+        // An EBREAK follows.
+        assert_int_equal(testbench.used_bytes, before + (4 * (n + 1) + line - 1) / line * line);
         before = testbench.used_bytes;
     }
 }
@@ -125,7 +127,8 @@ static void test_a_trap_ends_a_piece(void **state) {
         assert_int_equal(run(&piece, NULL), TL_CAUSE_LOAD_PAGE);
     }
     piece = tl_testbench_begin(&testbench, TL_PRIV_U);
-    tl_asm_load_constant(&piece.code, TL_T0, TL_TESTBENCH_DATA_USER + TL_TESTBENCH_PAGE_BYTES); // one page only
+    // The code has one page only.
+    tl_asm_load_constant(&piece.code, TL_T0, TL_TESTBENCH_DATA_USER + TL_TESTBENCH_PAGE_BYTES);
     tl_asm_ld(&piece.code, TL_T1, TL_T0, 0);
     assert_int_equal(run(&piece, NULL), TL_CAUSE_LOAD_PAGE);
 }
@@ -139,7 +142,8 @@ static void test_registers_are_written_set_and_cleared(void **state) {
     assert_int_equal(tl_rv(testbench.hart)->csr.mscratch, 0x57);
     assert_int_equal(tl_testbench_set_csr(&testbench, CSR_MSCRATCH, TL_REG_CLEAR, 0x13, &err), TL_OK);
     assert_int_equal(tl_rv(testbench.hart)->csr.mscratch, 0x44);
-    assert_int_equal(tl_testbench_set_csr(&testbench, CSR_CYCLE, TL_REG_WRITE, 1, &err), TL_EIO); // read-only
+    // The page is read-only.
+    assert_int_equal(tl_testbench_set_csr(&testbench, CSR_CYCLE, TL_REG_WRITE, 1, &err), TL_EIO);
     assert_non_null(strstr(err.text, "0xc00"));
 }
 

@@ -43,8 +43,8 @@ static tl_watch_result watched(const tl_compare_setup *setup, uint32_t design, u
     return result;
 }
 
-static const char turning[] =
-    "integer_load,integer_store,integer_multiply,conditional_branch,integer_arithmetic"; // five share two counters
+// Five events share two counters.
+static const char turning[] = "integer_load,integer_store,integer_multiply,conditional_branch,integer_arithmetic";
 
 // The program's own counts are equal in every run, whether the program ends by itself or by the
 // limit.
@@ -90,11 +90,14 @@ static void test_looks_come_at_the_interval(void **state) {
             tl_compare_setup setup = prepared(&options, intervals[i]);
             for (uint32_t design = U74; design < N_DESIGNS; design++) {
                 tl_watch_result r = watched(&setup, design, 0, 1);
-                uint64_t behind = r.run_cycles - r.first_look_cycles, beginning = 100; // the program's first instruction, and its miss
-                assert_true(behind % intervals[i] > beginning);                        // or the number below were not certain
+                // The program's first instruction and its miss.
+                uint64_t behind = r.run_cycles - r.first_look_cycles, beginning = 100;
+                // Otherwise the number below would not be certain.
+                assert_true(behind % intervals[i] > beginning);
                 uint64_t at_the_bound = bounds[b] != 0;
                 assert_int_equal(r.n_looks, 1 + behind / intervals[i] + at_the_bound);
-                assert_true(r.first_look_cycles > r.by_reader.cycles / r.n_looks); // nothing of it was in the caches
+                // Nothing of it was in the caches.
+                assert_true(r.first_look_cycles > r.by_reader.cycles / r.n_looks);
             }
             tl_compare_setup_done(&setup);
         }
@@ -111,7 +114,8 @@ static void place(const tl_compare_setup *setup, uint32_t n_turns, uint32_t phas
 static void test_phases_are_spread_over_the_rotation(void **state) {
     (void)state;
     tl_compare_options options = test_options(path);
-    options.events = "cycle,integer_load,integer_store,l2_read,integer_multiply,conditional_branch,integer_arithmetic"; // five turn
+    // Five events take turns.
+    options.events = "cycle,integer_load,integer_store,l2_read,integer_multiply,conditional_branch,integer_arithmetic";
     tl_compare_setup setup = prepared(&options, 20000);
     uint32_t n_turns = tl_compare_designs[U74]->n_turns(&setup);
     assert_int_equal(n_turns, 5);
@@ -282,10 +286,12 @@ static void test_a_look_stores_what_it_must(void **state) {
         assert_in_range(bus.by_reader.l1d_reads, (4 + 3 + n + 1) * bus.n_looks, (4 + 3 + n + 1 + 50) * bus.n_looks);
         assert_in_range(fabric.by_reader.l1d_reads, (4 + 3 + n) * fabric.n_looks, (4 + 3 + n + 50) * fabric.n_looks);
         const tl_watch_result *const both[] = {&bus, &fabric};
-        for (int k = 0; k < 2; k++) { // every line requested by a first-level cache is a read of the second level
+        // Every line that a first-level cache requests is a read of the second level.
+        for (int k = 0; k < 2; k++) {
             const tl_compare_events_added *a = &both[k]->by_reader;
             assert_int_equal(a->l2_reads, a->l1d_misses + a->l1i_misses);
-            assert_in_range(a->l1i_misses, 3, 20 * both[k]->n_looks); // the first reading misses all lines
+            // The first reading misses all lines.
+            assert_in_range(a->l1i_misses, 3, 20 * both[k]->n_looks);
             assert_in_range(a->l1d_misses, 4, 20 * both[k]->n_looks);
             assert_in_range(a->cycles, a->instructions, 50 * a->instructions);
             assert_in_range(both[k]->first_look_cycles, 500, 5000);
@@ -346,7 +352,8 @@ static void test_every_design_has_something_among_few_events(void **state) {
         n_level2 += order[i]->is_of_level2;
         for (uint32_t k = 0; k < i; k++) {
             assert_ptr_not_equal(order[i], order[k]);
-            assert_true(order[i]->is_of_level2 != order[k]->is_of_level2 || order[k] < order[i]); // each kind in its order
+            // Each kind is in its order.
+            assert_true(order[i]->is_of_level2 != order[k]->is_of_level2 || order[k] < order[i]);
         }
     }
     assert_int_equal(n_level2, 8);

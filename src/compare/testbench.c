@@ -69,8 +69,8 @@ tl_status tl_testbench_open(const tl_compare_setup *setup, const tl_compare_desi
     tl_machine_set_bus(s.machine, tl_machine_own_bus(s.machine));
     make_tables(&s);
     tl_privileged_reset(s.hart);
-    status =
-        tl_testbench_set_csr(&s, CSR_PMPADDR0 + 1, TL_REG_WRITE, UINT64_MAX >> 10, err); // the last of two: all that is not said before
+    // This is the last of two; it holds the rest.
+    status = tl_testbench_set_csr(&s, CSR_PMPADDR0 + 1, TL_REG_WRITE, UINT64_MAX >> 10, err);
     if (status == TL_OK)
         status = tl_testbench_set_csr(&s, CSR_PMPCFG0, TL_REG_WRITE, 0x1f00, err);
     if (status == TL_OK)

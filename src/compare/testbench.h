@@ -15,13 +15,15 @@ enum {
     TL_TESTBENCH_WINDOW_BYTES = 0x10000, // of each of the windows below, at most
     TL_TESTBENCH_VALUE = TL_T3,          // the register in which a piece leaves what it found
 };
-static const uint64_t TL_TESTBENCH_DATA_USER = UINT64_C(0x2000080000);   // a page
-static const uint64_t TL_TESTBENCH_WINDOW_USER = UINT64_C(0x2000100000); // registers of a design with a window
+static const uint64_t TL_TESTBENCH_DATA_USER = UINT64_C(0x2000080000); // a page
+// Registers of a design with a window.
+static const uint64_t TL_TESTBENCH_WINDOW_USER = UINT64_C(0x2000100000);
 static const uint64_t TL_TESTBENCH_WINDOW_SUPERVISOR = UINT64_C(0x2000110000);
-static const uint64_t TL_TESTBENCH_WINDOW_GRANTED = UINT64_C(0x2000130000); // they for user mode, once the kernel has mapped them
+// The registers for user mode, once the kernel has mapped them.
+static const uint64_t TL_TESTBENCH_WINDOW_GRANTED = UINT64_C(0x2000130000);
 static const uint64_t TL_TESTBENCH_DATA_SUPERVISOR = UINT64_C(0x2000090000);
-static const uint64_t TL_TESTBENCH_LEAVES_SUPERVISOR =
-    UINT64_C(0x20000a0000);                                          // the page table of all that is mapped, as the kernel sees it
+// The page table of all that is mapped, as the kernel sees it.
+static const uint64_t TL_TESTBENCH_LEAVES_SUPERVISOR = UINT64_C(0x20000a0000);
 static const uint64_t TL_TESTBENCH_NOWHERE = UINT64_C(0x2000120000); // no table leads from there
 
 typedef struct tl_testbench {

@@ -276,7 +276,8 @@ static tl_status run(tl_watch *w, tl_error *err) {
     while (status == TL_OK && !w->environment.has_ended && w->result->outgrown_by_cycles == 0) {
         status = tl_environment_run(&w->environment, next, UINT64_MAX, err);
         next += setup->interval_cycles;
-        bool is_alive = !w->environment.has_ended || w->environment.is_bounded; // the last reading is at the bound
+        // The last reading is at the bound.
+        bool is_alive = !w->environment.has_ended || w->environment.is_bounded;
         if (status == TL_OK && is_alive)
             status = look(w, err);
     }

@@ -39,7 +39,9 @@ typedef struct tl_watched { // of one event
 typedef struct tl_watch_result {
     tl_watched events[TL_COMPARE_MAX_EVENTS];
     uint64_t n_looks, first_look_cycles;
-    uint64_t outgrown_by_cycles; // a reading that took so long ended the run; the rest of the result is invalid. 0: none did
+    // A reading that took so long ended the run, and the rest of the result is invalid. 0: none
+    // did.
+    uint64_t outgrown_by_cycles;
     tl_compare_events_added by_reader;
     uint64_t run_instructions, run_cycles;
     uint64_t values_watched, values_read, selects_watched;
@@ -50,9 +52,11 @@ typedef struct tl_watch tl_watch;
 typedef struct tl_watch_type {
     // Makes code and data in RAM, and w->own; says of events that it cannot count why.
     TL_MUST_CHECK tl_status (*prepare)(tl_watch *w, tl_error *err);
-    void (*after)(tl_watch *w, uint64_t pc, uint64_t cycle); // each instruction of the reader, begun in `cycle`; may be NULL
+    // Called for each instruction of the reader, begun in `cycle`; may be NULL.
+    void (*after)(tl_watch *w, uint64_t pc, uint64_t cycle);
     void (*reading_begins)(tl_watch *w);
-    TL_MUST_CHECK tl_status (*finish)(tl_watch *w, tl_error *err); // after the last reading: fills w->result->events
+    // Called after the last reading. Fills w->result->events.
+    TL_MUST_CHECK tl_status (*finish)(tl_watch *w, tl_error *err);
 } tl_watch_type;
 
 struct tl_watch {
@@ -91,7 +95,8 @@ TL_MUST_CHECK tl_status tl_watch_make_upcall(tl_watch *w, tl_error *err);
 // Code that keeps registers [first, last] and x5 .. x7 in [sp], and gives them back.
 void tl_watch_save(tl_assembler *a, uint32_t first, uint32_t last);
 void tl_watch_restore(tl_assembler *a, uint32_t first, uint32_t last);
-uint64_t tl_watch_truth(const tl_watch *w, const tl_sources *sources); // present value; totals must be synchronized
+// The present value. Totals must be synchronized.
+uint64_t tl_watch_truth(const tl_watch *w, const tl_sources *sources);
 tl_status tl_watch_no_room(tl_error *err);
 
 #endif

@@ -124,7 +124,8 @@ tl_status tl_clint_new(const tl_device_place *place, uint32_t n_harts, tl_device
         return TL_ENOMEM;
     c->n_harts = n_harts < TL_MAX_HARTS ? n_harts : TL_MAX_HARTS;
     for (uint32_t i = 0; i < c->n_harts; i++)
-        c->mtimecmp[i] = UINT64_MAX; // the manual does not define the value; this one raises no interrupt at power-on
+        // The manual does not define the value; this one raises no interrupt at power-on.
+        c->mtimecmp[i] = UINT64_MAX;
     *ret_device = &c->device;
     return TL_OK;
 }

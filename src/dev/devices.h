@@ -25,14 +25,16 @@ enum { TL_PLIC_SOURCES = 95 };
 
 TL_MUST_CHECK tl_status tl_clint_new(const tl_device_place *place, uint32_t n_harts, tl_device **ret_device, tl_error *err);
 TL_MUST_CHECK tl_status tl_plic_new(const tl_device_place *place, uint32_t n_harts, tl_device **ret_device, tl_error *err);
-void tl_plic_set_source(tl_device *plic, uint32_t source, bool level); // the level of an input; sources that do not exist are ignored
+// The level of an input; sources that do not exist are ignored.
+void tl_plic_set_source(tl_device *plic, uint32_t source, bool level);
 TL_MUST_CHECK tl_status tl_uart_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
 TL_MUST_CHECK tl_status tl_finisher_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
 // start_s: the time at power-on, in seconds since 1970.
 TL_MUST_CHECK tl_status tl_rtc_new(const tl_device_place *place, uint64_t start_s, tl_device **ret_device, tl_error *err);
 
 typedef enum tl_disk_mode {
-    TL_DISK_COPY,     // the guest may write; the file stays as it is, what was written is forgotten at the end
+    // The guest may write; the file stays as it is, what was written is forgotten at the end.
+    TL_DISK_COPY,
     TL_DISK_WRITABLE, // writes go to the file
     TL_DISK_READ_ONLY // the disk reports itself as read-only to the guest
 } tl_disk_mode;

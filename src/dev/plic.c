@@ -27,7 +27,8 @@ typedef struct plic {
     tl_device device;
     uint32_t n_contexts;
     uint8_t priority[N_WORDS * 32];
-    uint32_t level[N_WORDS], pending[N_WORDS], in_service[N_WORDS]; // in_service: claimed and not yet completed
+    // in_service: claimed and not completed yet.
+    uint32_t level[N_WORDS], pending[N_WORDS], in_service[N_WORDS];
     uint32_t enable[MAX_CONTEXTS][N_WORDS];
     uint8_t threshold[MAX_CONTEXTS];
     bool line[MAX_CONTEXTS];
@@ -56,7 +57,8 @@ static void update(plic *p) {
     for (uint32_t w = 0; w < N_WORDS; w++) // the gateways
         p->pending[w] |= p->level[w] & ~p->in_service[w] & sources_in(w);
     for (uint32_t context = 0; context < p->n_contexts; context++) {
-        bool line = p->priority[best_of(p, context)] > p->threshold[context]; // priority[0] is always 0
+        // priority[0] is always 0.
+        bool line = p->priority[best_of(p, context)] > p->threshold[context];
         if (line == p->line[context])
             continue;
         p->line[context] = line;

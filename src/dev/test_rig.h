@@ -12,7 +12,8 @@
 #include "model/config.h"
 #include "model/hart.h"
 
-enum { TL_RIG_RAM_BYTES = 1 << 20, TL_RIG_CLOCK_HZ = 100000000 }; // ten cycles per tick of machine time
+// Ten cycles are one tick of machine time.
+enum { TL_RIG_RAM_BYTES = 1 << 20, TL_RIG_CLOCK_HZ = 100000000 };
 
 typedef struct tl_rig {
     tl_arena arena;

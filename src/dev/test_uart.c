@@ -111,7 +111,8 @@ static void test_transmitter_interrupt_comes_with_each_byte(void **state) {
 // character, and does not repeat for ever.
 static void test_reading_the_line_status_ends_the_transmitter_interrupt(void **state) {
     (void)state;
-    const uint64_t character = (uint64_t)TL_RIG_CLOCK_HZ * 10 * 16 * 2 / 3686400; // ten bits at 115200 baud
+    // Ten bits at 115200 baud.
+    const uint64_t character = (uint64_t)TL_RIG_CLOCK_HZ * 10 * 16 * 2 / 3686400;
     tl_rig rig;
     start(&rig);
     rig.is_input_over = true;
@@ -174,7 +175,8 @@ static void test_other_interrupts_come_while_the_transmitter_is_told(void **stat
     assert_true(rig.line[IRQ]);
     (void)in(&rig, LSR);
     assert_false(rig.line[IRQ]);
-    out(&rig, THR, 'b'); // a byte that was written meanwhile has an interrupt of its own, and no reminder
+    // A byte that was written meanwhile has an interrupt of its own, and no reminder.
+    out(&rig, THR, 'b');
     assert_true(rig.line[IRQ]);
     assert_int_equal(in(&rig, IIR), 0x02);
     tl_rig_advance(&rig, 10 * MS);
@@ -182,7 +184,8 @@ static void test_other_interrupts_come_while_the_transmitter_is_told(void **stat
     out(&rig, THR, 'c');
     rig.input = "d";
     tl_rig_advance(&rig, 12 * MS);
-    assert_int_equal(in(&rig, LSR), 0x61); // asked for because of the byte: the transmitter has yet to be told
+    // Asked for because of the byte. The transmitter has yet to be told.
+    assert_int_equal(in(&rig, LSR), 0x61);
     assert_int_equal(in(&rig, RBR), 'd');
     assert_true(rig.line[IRQ]);
     assert_int_equal(in(&rig, LSR), 0x60);
@@ -311,7 +314,8 @@ static void test_fifo_interrupts_at_its_trigger_and_after_its_timeout(void **sta
         for (uint32_t left = 16; left > 0; left--) {
             assert_int_equal(rig.line[IRQ], left >= rows[i].trigger);
             assert_int_equal(in(&rig, IIR), left >= rows[i].trigger ? 0xc4 : 0xc1);
-            if (left + 1 == rows[i].trigger) { // four characters of ten bits at 115200 baud: 347.2 us
+            // Four characters of ten bits at 115200 baud: 347.2 us.
+            if (left + 1 == rows[i].trigger) {
                 tl_rig_advance(&rig, MS + 1 + 34722);
                 assert_false(rig.line[IRQ]);
                 tl_rig_advance(&rig, MS + 1 + 34723);
@@ -378,9 +382,11 @@ static void test_modem_deltas_are_told_once(void **state) {
     (void)state;
     tl_rig rig;
     start(&rig);
-    assert_int_equal(in(&rig, MSR), 0xb0); // carrier, data set ready, clear to send: nothing changed
+    // Carrier, data set ready, clear to send: nothing changed.
+    assert_int_equal(in(&rig, MSR), 0xb0);
     out(&rig, MCR, 0x10 | 4);
-    assert_int_equal(in(&rig, MSR), 0x4b); // three lines went; the ring indicator's rise is not told
+    // The access takes three lines.
+    assert_int_equal(in(&rig, MSR), 0x4b);
     assert_int_equal(in(&rig, MSR), 0x40);
     out(&rig, IER, 8);
     out(&rig, MCR, 0x10);

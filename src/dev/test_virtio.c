@@ -214,8 +214,10 @@ static void test_transport_says_what_it_is(void **state) {
     assert_int_equal(in(d, MAGIC), 0x74726976);
     assert_int_equal(in(d, VERSION), 2);
     assert_int_equal(in(d, DEVICE_ID), 2);
-    assert_int_equal(in(d, VENDOR_ID), 0x554d4551);                              // QEMU's: there are drivers that take no other
-    assert_int_equal(in(d, DEVICE_FEATURES), 1 << 1 | 1 << 2 | 1 << 6 | 1 << 9); // SIZE_MAX SEG_MAX BLK_SIZE FLUSH
+    // The vendor is QEMU's, because there are drivers that take no other.
+    assert_int_equal(in(d, VENDOR_ID), 0x554d4551);
+    // SIZE_MAX, SEG_MAX, BLK_SIZE, FLUSH.
+    assert_int_equal(in(d, DEVICE_FEATURES), 1 << 1 | 1 << 2 | 1 << 6 | 1 << 9);
     out(d, DEVICE_FEATURES_SELECT, 1);
     assert_int_equal(in(d, DEVICE_FEATURES), 1); // VERSION_1 and none of the ring's options
     out(d, DEVICE_FEATURES_SELECT, 2);
@@ -387,7 +389,8 @@ static void test_writes_stay_in_memory_unless_the_file_is_writable(void **state)
         assert_int_equal(memcmp(file, d->image, sizeof file) == 0, mode == TL_DISK_COPY);
         memset(d->image + 10 * SECTOR, 0xcc, 3 * SECTOR);
         assert_int_equal(memcmp(file, d->image, sizeof file) == 0, mode == TL_DISK_WRITABLE);
-        assert_int_equal(request(d, 0, 8, 7 * SECTOR, NULL), 0); // both kinds of sector, before and after
+        // Both kinds of sector, before and after.
+        assert_int_equal(request(d, 0, 8, 7 * SECTOR, NULL), 0);
         assert_memory_equal(d->rig.ram + DATA + 0x1000, d->image + 8 * SECTOR, 7 * SECTOR);
         free_driver(d);
     }
@@ -634,7 +637,8 @@ static void test_queues_that_cannot_be_are_refused(void **state) {
         set_queue(d, 0, sizes[i]);
         assert_int_equal(in(d, QUEUE_READY), 0);
         assert_int_equal(in(d, STATUS), 0x4b);
-        assert_int_equal(in(d, INTERRUPT_STATUS), 0); // the device ignores notifications before DRIVER_OK
+        // The device ignores notifications before DRIVER_OK.
+        assert_int_equal(in(d, INTERRUPT_STATUS), 0);
     }
     const uint32_t rings[] = {QUEUE_TABLE, QUEUE_DRIVER, QUEUE_DEVICE};
     for (size_t i = 0; i < TL_COUNT_OF(rings); i++) {

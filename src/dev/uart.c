@@ -37,9 +37,13 @@ typedef struct uart {
     uint8_t ier, fcr, lcr, mcr, scratch, divisor_low, divisor_high;
     uint8_t modem_lines, modem_deltas; // the halves of MSR
     uint8_t fifo[FIFO_BYTES], first, n_bytes;
-    uint8_t n_looks; // at an empty line status, less what was transmitted, since another register was written; at most MANY_LOOKS
+    // Reads of an empty line status since another register was written, less bytes transmitted; at
+    // most MANY_LOOKS.
+    uint8_t n_looks;
     bool has_overrun, has_thre, has_timeout, line;
-    bool is_thre_told, may_remind;             // the line status has told of has_thre; the line may rise once more for it
+    // is_thre_told: the line status has told of has_thre. may_remind: the line may rise once more
+    // for it.
+    bool is_thre_told, may_remind;
     uint64_t next_poll, timeout_at, remind_at; // cycles; UINT64_MAX: no timeout, no reminder runs
 } uart;
 
@@ -79,7 +83,8 @@ static void update_line(uart *u) {
 
 static uint64_t character_cycles(const uart *u, uint32_t n_characters) {
     uint64_t divisor = u->divisor_low | (uint64_t)u->divisor_high << 8;
-    uint64_t n_bits = 7u + (u->lcr & 3u) + (u->lcr >> 3 & 1u) + (u->lcr >> 2 & 1u); // start, 5 data, stop, and what LCR adds
+    // Start bit, 5 data bits, stop bit, and the bits that LCR adds.
+    uint64_t n_bits = 7u + (u->lcr & 3u) + (u->lcr >> 3 & 1u) + (u->lcr >> 2 & 1u);
     return (uint64_t)((uint128)u->device.host->clock_hz * n_characters * n_bits * 16 * (divisor ? divisor : 1) / CLOCK_HZ) + 1;
 }
 
@@ -89,7 +94,8 @@ static uint64_t timeout_cycles(const uart *u) { return character_cycles(u, 4); }
 static void receive(uart *u, uint8_t byte) {
     if (u->n_bytes == capacity_of(u)) {
         u->has_overrun = true;
-        if (!(u->fcr & FCR_ENABLE)) // the new byte replaces the one in the holding register; a full FIFO keeps what it has
+        // The new byte replaces the one in the holding register; a full FIFO keeps what it has.
+        if (!(u->fcr & FCR_ENABLE))
             u->fifo[u->first] = byte;
         return;
     }
@@ -170,7 +176,8 @@ static void set_mcr(uart *u, uint8_t mcr) {
 
 static void set_fcr(uart *u, uint8_t value) {
     bool was_enabled = u->fcr & FCR_ENABLE;
-    u->fcr = value & FCR_ENABLE ? value & FCR_STORED : 0; // sec. 8.4: the other bits are programmed only together with bit 0
+    // Sec. 8.4: the other bits are programmed only together with bit 0.
+    u->fcr = value & FCR_ENABLE ? value & FCR_STORED : 0;
     if (was_enabled != (value & FCR_ENABLE) || value & FCR_CLEAR_RX)
         clear_receiver(u);
 }
@@ -272,8 +279,10 @@ static bool uart_write(tl_device *device, uint64_t offset, uint32_t size_bytes, 
             u->divisor_high = byte;
         } else {
             if (byte & IER_TX && !(u->ier & IER_TX))
-                set_thre(u);                         // the holding register is empty, and that has not been told
-            if (byte & IER_RX && !(u->ier & IER_RX)) // drivers read once more to be sure that nothing is left
+                // The holding register is empty, and that has not been told.
+                set_thre(u);
+            // Drivers read once more to be sure that nothing is left.
+            if (byte & IER_RX && !(u->ier & IER_RX))
                 u->next_poll = now_of(u) + poll_cycles(u);
             u->ier = byte & (IER_RX | IER_TX | IER_LINE | IER_MODEM);
         }
@@ -301,7 +310,8 @@ tl_status tl_uart_new(const tl_device_place *place, tl_device **ret_device, tl_e
         return TL_ENOMEM;
     u->modem_lines = modem_lines_of(0);
     u->divisor_low = 2; // 115200 baud
-    u->lcr = 3;         // 8n1; the data sheet has 0, which firmware that relies on its loader would not like
+    // 8n1. The data sheet has 0, but firmware that relies on its loader needs 8n1.
+    u->lcr = 3;
     u->timeout_at = u->remind_at = UINT64_MAX;
     u->has_thre = u->may_remind = true;
     *ret_device = &u->device;

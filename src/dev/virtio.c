@@ -44,7 +44,8 @@ enum { // sec. 4.2.2
 };
 enum { STATUS_FEATURES_OK = 0x08, STATUS_DRIVER_OK = 0x04, STATUS_NEEDS_RESET = 0x40, STATUS_WRITABLE = 0x8f };
 enum { INTERRUPT_USED = 1, INTERRUPT_CONFIG = 2 };
-enum { QEMU_VENDOR = 0x554d4551, LEGACY_ALIGN_BYTES = 4096 }; // some drivers for QEMU's board take no other vendor
+// Some drivers for QEMU's board take no other vendor.
+enum { QEMU_VENDOR = 0x554d4551, LEGACY_ALIGN_BYTES = 4096 };
 enum { DESCRIPTOR_BYTES = 16, DESCRIPTOR_NEXT = 1, DESCRIPTOR_WRITE = 2, DESCRIPTOR_INDIRECT = 4, AVAILABLE_NO_INTERRUPT = 1 };
 static const uint64_t FEATURE_VERSION_1 = UINT64_C(1) << 32;
 

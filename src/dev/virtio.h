@@ -16,9 +16,10 @@ typedef struct tl_virtio tl_virtio;
 typedef struct tl_virtio_kind {
     uint32_t device_id;
     uint32_t n_queues;
-    void (*notified)(tl_virtio *v, uint32_t queue); // the driver put buffers into the queue; called only while the device is in use
-    uint64_t (*tick)(tl_virtio *v);                 // as tl_device_type.tick; may be NULL
-    void (*done)(tl_virtio *v);                     // may be NULL
+    // The driver put buffers into the queue; called only while the device is in use.
+    void (*notified)(tl_virtio *v, uint32_t queue);
+    uint64_t (*tick)(tl_virtio *v); // as tl_device_type.tick; may be NULL
+    void (*done)(tl_virtio *v);     // may be NULL
 } tl_virtio_kind;
 
 typedef struct tl_virtio_segment {
@@ -46,7 +47,8 @@ struct tl_virtio {
     const tl_virtio_kind *kind;
     uint64_t features, driver_features; // offered, accepted
     uint32_t version;                   // the version register of the transport: 1 or 2
-    uint32_t legacy_page_shift;         // log2 of the page size that a legacy driver counts in; outlives a reset
+    // log2 of the page size that a legacy driver counts in; outlives a reset.
+    uint32_t legacy_page_shift;
     uint32_t features_select, driver_features_select, queue_select;
     uint32_t status, interrupt_status;
     tl_virtio_queue queues[TL_VIRTIO_QUEUES];
@@ -80,6 +82,7 @@ TL_MUST_CHECK bool tl_virtio_copy_to(tl_virtio *v, uint64_t offset, const void *
 TL_MUST_CHECK uint8_t *tl_virtio_piece(tl_virtio *v, bool is_write, uint64_t offset, uint64_t size_bytes, uint64_t *ret_bytes);
 // The guest broke the rules of the ring.
 void tl_virtio_break(tl_virtio *v);
-static inline bool tl_virtio_is_live(const tl_virtio *v) { return (v->status & 0x44) == 0x04; } // DRIVER_OK and not broken
+// DRIVER_OK and not broken.
+static inline bool tl_virtio_is_live(const tl_virtio *v) { return (v->status & 0x44) == 0x04; }
 
 #endif

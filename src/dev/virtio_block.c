@@ -27,14 +27,16 @@ enum {
     FEATURE_FLUSH = 1 << 9,
 };
 enum { CONFIG_CAPACITY = 0, CONFIG_SIZE_MAX = 8, CONFIG_SEG_MAX = 12, CONFIG_BLOCK_SIZE = 20, CONFIG_BYTES = 24 };
-static const uint64_t DISK_MAX_BYTES = UINT64_C(1) << 46; // a size that any host's address space holds
+// A size that any host's address space holds.
+static const uint64_t DISK_MAX_BYTES = UINT64_C(1) << 46;
 
 typedef struct block {
     tl_virtio v;
     int fd;
     tl_disk_mode mode;
     uint64_t n_sectors;
-    uint8_t *copy, *is_copied; // of n_sectors sectors, and one bit each; NULL unless mode is TL_DISK_COPY
+    // n_sectors sectors, and one bit for each. NULL unless mode is TL_DISK_COPY.
+    uint8_t *copy, *is_copied;
     size_t is_copied_bytes;
 } block;
 
@@ -100,7 +102,8 @@ static bool write_disk(block *b, uint64_t offset, const uint8_t *bytes, uint64_t
         return write_file(b, offset, bytes, n);
     for (uint64_t sector = offset / SECTOR_BYTES; sector * SECTOR_BYTES < offset + n; sector++)
         if (!is_copied(b, sector)) {
-            if (!read_file(b, sector * SECTOR_BYTES, b->copy + sector * SECTOR_BYTES, SECTOR_BYTES)) // may be written in part
+            // A request may cover a part of a sector.
+            if (!read_file(b, sector * SECTOR_BYTES, b->copy + sector * SECTOR_BYTES, SECTOR_BYTES))
                 return false;
             b->is_copied[sector / 8] |= (uint8_t)(1 << sector % 8);
         }
@@ -190,7 +193,8 @@ static const tl_device_type block_type = {.name = "virtio_block",
 
 static tl_status open_image(const char *path, tl_disk_mode mode, int *ret_fd, uint64_t *ret_bytes, tl_error *err) {
     struct stat info;
-    int fd = open(path, (mode == TL_DISK_WRITABLE ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK); // a pipe is refused, not waited for
+    // A pipe is refused and not waited for.
+    int fd = open(path, (mode == TL_DISK_WRITABLE ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
         return tl_fail(err, TL_ENOENT, "%s: there is no such disk image", path);
     if (fd < 0)

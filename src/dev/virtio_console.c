@@ -61,7 +61,8 @@ static uint64_t console_tick(tl_virtio *v) {
         c->next_poll = now + host->clock_hz / POLLS_PER_S + 1;
         deliver(c);
     }
-    return c->n_waiting == 0 && host->has_input(host->ctx) ? c->next_poll : UINT64_MAX; // else the driver must offer a buffer first
+    // Otherwise the driver must offer a buffer first.
+    return c->n_waiting == 0 && host->has_input(host->ctx) ? c->next_poll : UINT64_MAX;
 }
 
 static const tl_virtio_kind console_kind = {.device_id = 3, .n_queues = 2, .notified = console_notified, .tick = console_tick};

@@ -24,9 +24,10 @@ typedef struct tl_os_isa {
     void (*save)(const tl_hart *h, tl_registers *ret_registers);
     void (*load)(tl_hart *h, const tl_registers *registers);
     void (*start)(tl_registers *ret_registers, uint64_t sp); // of a program
-    // From the saved registers of a thread to those of its child. sp 0: the same stack.
+    // Turns saved registers of a thread into those of its child. sp 0: the child keeps the stack.
     void (*fork)(tl_registers *registers, uint64_t sp, bool has_tls, uint64_t tls);
-    uint64_t (*perf_register)(const tl_hart *h, uint32_t number); // as perf numbers them: asm/perf_regs.h
+    // Registers have perf's numbers, those of asm/perf_regs.h.
+    uint64_t (*perf_register)(const tl_hart *h, uint32_t number);
     // Frames of signals, at multiples of 16 bytes. signal.c chooses the stack and the mask.
     // push_frame writes a frame at sp and sets the registers with which the handler begins. false:
     // the frame cannot be written, and nothing has changed.
@@ -41,7 +42,8 @@ typedef struct tl_os_isa {
 } tl_os_isa;
 
 extern const tl_os_isa tl_os_rv64;
-const tl_os_isa *tl_os_isa_for(const tl_isa *isa); // NULL: Linux has no row for this instruction set
-const tl_os_isa *tl_os_isa_of(const tl_os *os);    // of the machine
+// NULL: Linux has no row for this instruction set.
+const tl_os_isa *tl_os_isa_for(const tl_isa *isa);
+const tl_os_isa *tl_os_isa_of(const tl_os *os); // of the machine
 
 #endif

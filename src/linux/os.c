@@ -178,7 +178,8 @@ static void take_exception(tl_os *os, tl_hart *h, enum tl_hart_cell stall_cell) 
     ++h->tally[TL_S_HART_EXCEPTION];
     ++h->tally[stall_cell];
     enter_kernel(os, h);
-    if (os->perf && tl_pev_is_due(os, h)) // the trapping instruction overflowed an event: report it before the kernel acts
+    // The trapping instruction overflowed an event: report it before the kernel acts.
+    if (os->perf && tl_pev_is_due(os, h))
         tl_pev_overflow(h->client);
 }
 
@@ -351,7 +352,8 @@ static bool pass_time(tl_os *os) {
     uint64_t until = os->limits.until_cycle;
     uint64_t next = os->n_timers > 0 ? os->timers[1]->cycle : UINT64_MAX;
     os->hart = NULL;
-    if (tl_host_wait_is_needed(os)) { // time in which the host does something passes as the host's does
+    // Simulated time passes as the host's does while the host works.
+    if (tl_host_wait_is_needed(os)) {
         uint64_t limit = next == UINT64_MAX && tl_host_wait_is_still(os) ? UINT64_MAX : tl_lesser(next, until);
         if (tl_host_wait_sleep(os, limit)) {
             settle(os, os->now); // machine time advanced even if no thread woke
@@ -414,7 +416,8 @@ static void run_hart(tl_os *os, tl_hart *h) {
     os->now = h->now;
     if (h->n_pmus > 0)
         (void)tl_hart_poll(h);
-    if (stop == TL_STOP_TRAP && h->now > os->turn.first_until) { // the kernel sees what the others did before
+    // The kernel sees the stores that the others did before.
+    if (stop == TL_STOP_TRAP && h->now > os->turn.first_until) {
         os->deferred |= 1u << h->id;
         os->turns.steady &= ~(1u << h->id);
         os->turn.hart = NULL;
@@ -519,7 +522,8 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             handle_trap((tl_thread *)h->client);
             continue;
         }
-        if (os->perf && tl_pev_is_due(os, h)) { // also within a fetch run: the interrupt is taken before the next instruction
+        // An overflow within a fetch run interrupts before the next instruction.
+        if (os->perf && tl_pev_is_due(os, h)) {
             os->turn.hart = NULL;
             os->now = h->now;
             take_interrupt(os, h);

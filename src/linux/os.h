@@ -16,24 +16,31 @@ typedef struct tl_os_options {
     const char *program; // path as the user gave it (no PATH search here)
     char *const *argv;   // NULL-terminated, argv[0] included
     char *const *envp;   // guest environment, NULL-terminated; empty unless the user asked
-    const char
-        *sysroot;     // where absolute guest paths of the dynamic loader and libraries are looked up first; NULL: "/usr/riscv64-linux-gnu"
-    const char *root; // NULL: the guest touches what the invoking user may; else only what is under this directory
-    bool allow_network;                            // AF_INET, AF_INET6 sockets
-    bool host_paths;                               // the folders of the program and of the start have the host's names
-    int std_fd[3];                                 // host descriptors behind 0, 1, 2; not closed
-    void (*warn)(void *ctx, const char *sentence); // one sentence each, e.g. the first call of an unsupported system call; may be NULL
+    // Absolute guest paths of the dynamic loader and libraries are looked up here first; NULL:
+    // "/usr/riscv64-linux-gnu".
+    const char *sysroot;
+    // NULL: the guest touches all that the invoking user may. Else only files under this directory.
+    const char *root;
+    bool allow_network; // AF_INET, AF_INET6 sockets
+    // The folders of the program and of the start have the host's names.
+    bool host_paths;
+    int std_fd[3]; // host descriptors behind 0, 1, 2; not closed
+    // Gets one sentence each, such as on the first unsupported system call; may be NULL.
+    void (*warn)(void *ctx, const char *sentence);
     // Polled every few milliseconds of host time, before a wait for the host, and after a host
     // signal interrupted such a wait. true: tl_os_run returns TL_OS_LIMIT, and a system call that
     // waited ends with EINTR. May be NULL.
     bool (*wants_stop)(void *ctx);
-    void (*mapped_code)(void *ctx); // the first process mapped a file with code, such as a library; may be NULL
+    // The first process mapped a file with code, such as a library; may be NULL.
+    void (*mapped_code)(void *ctx);
     void *ctx;
     // RAM from this offset on is this kernel's, because another one has the rest; both multiples of
     // a page. ram_bytes 0: all of it.
     uint64_t ram_offset_bytes, ram_bytes;
-    bool starts_away;        // another kernel has the machine: nothing runs before tl_os_enter
-    bool reports_transfers;  // tl_os_run returns TL_OS_TRANSFER when bytes went to or came from a file or socket of the host
+    bool starts_away; // another kernel has the machine: nothing runs before tl_os_enter
+    // tl_os_run returns TL_OS_TRANSFER when bytes went to or came from a file or socket of the
+    // host.
+    bool reports_transfers;
     uint64_t quantum_cycles; // of context 0, as in tl_os_program
 } tl_os_options;
 
@@ -46,7 +53,9 @@ typedef struct tl_os_program {
     char *const *argv;
     char *const *envp;
     int std_fd[3];
-    uint64_t quantum_cycles; // the next context that can run gets the harts after so many; 0: it waits until this one sleeps
+    // After so many cycles the next context that can run gets the harts; 0: it waits until this one
+    // sleeps.
+    uint64_t quantum_cycles;
 } tl_os_program;
 
 typedef enum tl_os_stop {
@@ -74,7 +83,9 @@ typedef struct tl_os_report {
     tl_os_stop stop;
     int exit_status, signal;
     uint32_t break_hart; // TL_OS_BREAK
-    char message[400];   // killed, deadlock, out of memory: one sentence for people (fault address, pc, nearest symbol), else ""
+    // For killed, deadlock, out of memory: one sentence for people (fault address, pc, nearest
+    // symbol). Else "".
+    char message[400];
     uint64_t cycle;      // TL_OS_SWITCH, TL_OS_TRANSFER
     uint32_t next;       // TL_OS_SWITCH
     uint64_t n_bytes[2]; // TL_OS_TRANSFER: read, written

@@ -18,7 +18,8 @@ typedef struct tl_sched tl_sched;     // sched.h
 typedef struct tl_frames tl_frames;   // vm.c: physical pages
 typedef struct tl_futexes tl_futexes; // futex.c
 
-typedef struct tl_kernel_counts {        // events of the modeled kernel that the hart's totals mix with the program's
+// Events of the modeled kernel that the hart's totals mix with the program's.
+typedef struct tl_kernel_counts {
     uint64_t flushes;                    // of the pipeline, entering and leaving
     uint64_t minor_faults, major_faults; // on behalf of system calls
 } tl_kernel_counts;
@@ -43,8 +44,9 @@ struct tl_os {
     const struct tl_os_isa *isa; // isa.h: of the machine
     tl_os_options options;       // strings are copies
     bool has_written[3];         // to options.std_fd
-    uint64_t now;                // machine cycle of the event under way: a system call, a fault, a timer
-    tl_hart *hart;               // the hart of the event; NULL in timers
+    // Machine cycle of the event under way: a system call, a fault, a timer.
+    uint64_t now;
+    tl_hart *hart; // the hart of the event; NULL in timers
     uint64_t clock_hz;
     uint64_t random_state[4];
     uint64_t next_sequence; // orders timers and wake-ups
@@ -71,24 +73,30 @@ struct tl_os {
     tl_futexes *futexes;
     tl_page_cache *page_caches; // of all mapped files
     struct tl_host_waits *host_waits;
-    struct tl_file_system *file_system; // the file layer's: mounts, descriptors of --root and --sysroot, pseudo-inodes
-    uint64_t warned[8];                 // bit per system call number: said once
-    bool has_warned_beyond;             // the same for numbers beyond the table
-    bool has_named_sysroot;             // the user did
-    bool has_warned_sysroot;            // warned that the default sysroot served a file that --root lacks
-    bool has_warned_foreign;            // a program for another machine was executed: said once
-    tl_os_report report;                // of the present run
-    tl_os_report end;                   // of the last one
+    // State of the file layer: mounts, descriptors of --root and --sysroot, pseudo-inodes.
+    struct tl_file_system *file_system;
+    uint64_t warned[8];     // bit per system call number: said once
+    bool has_warned_beyond; // the same for numbers beyond the table
+    bool has_named_sysroot; // the user did
+    // Warned that the default sysroot served a file that --root lacks.
+    bool has_warned_sysroot;
+    bool has_warned_foreign; // a program for another machine was executed: said once
+    tl_os_report report;     // of the present run
+    tl_os_report end;        // of the last one
     bool has_ended;
-    uint64_t break_pc[2];          // of the first process; TL_NO_LINE: none
-    const tl_breaks *breaks;       // the same
-    tl_turn turn;                  // a turn that a limit cut short; if none, the hart furthest behind is next
-    tl_turns turns;                // steady: what a hart runs is user code, and nothing happened that it would have to be asked about
-    uint32_t deferred;             // bit k: hart k stands at a trap that is handled when it is the one furthest behind
+    uint64_t break_pc[2];    // of the first process; TL_NO_LINE: none
+    const tl_breaks *breaks; // the same
+    // A turn that a limit cut short. Without one, the hart furthest behind is next.
+    tl_turn turn;
+    // Steady while harts run user code and nothing has happened that could change their turns.
+    tl_turns turns;
+    // Bit k: hart k stands at a trap that is handled when it is the one furthest behind.
+    uint32_t deferred;
     int32_t pmu_pid[TL_MAX_HARTS]; // which process the PMUs of a hart served last; 0: none yet
     tl_kernel_counts kernel_counts[TL_MAX_HARTS];
-    struct tl_pev *perf;                    // perf_event.h; NULL: no event was ever opened
-    uint32_t in_kernel;                     // bit k: what hart k runs is in the kernel, by a trap, an interrupt or a switch
+    struct tl_pev *perf; // perf_event.h; NULL: no event was ever opened
+    // Bit k: the thread on hart k is in the kernel, by a trap, an interrupt or a switch.
+    uint32_t in_kernel;
     bool is_at_break;                       // the run ends here
     tl_run_limits limits;                   // of the run
     tl_thread *dead;                        // ended threads, freed between events
@@ -112,14 +120,17 @@ uint64_t tl_os_deadline(const tl_os *os, uint64_t seconds, uint64_t ns);
 // The first machine cycle at or after a moment of CLOCK_MONOTONIC or CLOCK_REALTIME. A moment in
 // the past gives now.
 uint64_t tl_os_absolute_deadline(const tl_os *os, bool is_realtime, uint64_t seconds, uint64_t ns);
-static const uint64_t TL_REALTIME_START_S = UINT64_C(1704067200); // CLOCK_REALTIME when the machine starts: 2024-01-01 00:00:00 UTC
-void tl_os_out_of_memory(tl_thread *t);                           // simulated RAM is full: ends the process with SIGKILL and says so
+// CLOCK_REALTIME when the machine starts: 2024-01-01 00:00:00 UTC.
+static const uint64_t TL_REALTIME_START_S = UINT64_C(1704067200);
+// Simulated RAM is full: ends the process with SIGKILL and says so.
+void tl_os_out_of_memory(tl_thread *t);
 // Randomness from the machine's seed.
 void tl_os_random(tl_os *os, void *to, size_t n);
 // One sentence to the user, through options.warn.
 void tl_os_warn(tl_os *os, const char *format, ...) TL_PRINTF(2, 3);
 
-static inline void tl_os_count(tl_os *os, enum tl_hart_cell cell, uint64_t n) { // on the hart of the event; nothing in timers
+// Counts on the hart of the event, and nothing in timers.
+static inline void tl_os_count(tl_os *os, enum tl_hart_cell cell, uint64_t n) {
     if (os->hart)
         os->hart->tally[cell] += n;
 }
@@ -190,7 +201,8 @@ int64_t tl_file_may_map(tl_file *file, int prot, bool is_shared, bool *ret_is_ze
 // Registers that mappings of the file show, offset 0 first. false: it is no such device.
 bool tl_file_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes);
 void tl_file_identity(const tl_file *file, uint64_t *ret_device, uint64_t *ret_inode);
-const char *tl_file_path(const tl_file *file); // as the guest would name it, absolute; "" when it has no name
+// The absolute name that the guest would use; "" when the file has no name.
+const char *tl_file_path(const tl_file *file);
 // Opens a program or interpreter for reading by guest path: relative to dirfd (AT_FDCWD: t's
 // working directory); --root and --sysroot rules apply. 0 or a negative error number; -EACCES when
 // it is not a regular file or nobody may execute it (is_program).

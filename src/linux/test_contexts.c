@@ -137,7 +137,8 @@ static void test_contexts_take_turns_and_are_charged_exactly(void **state) {
         assert_int_equal(r.order[i], (i + 1) % 3);
         if (i > 0) {
             uint64_t took = r.at[i] - r.at[i - 1];
-            assert_true(took >= 22300 + 1000 && took < 22300 + 1000 + 400); // the quantum, the switch, less than a fetch run
+            // The quantum, the switch, and less than a fetch run.
+            assert_true(took >= 22300 + 1000 && took < 22300 + 1000 + 400);
         }
     }
     // A hart pays os.switch, which is longer than 700; but no thread is left of a context that
@@ -237,7 +238,8 @@ static void test_the_end_of_a_context_kills_what_is_left_of_it(void **state) {
     assert_int_equal(r.report.stop, TL_OS_EXITED);
     assert_int_equal(r.report.exit_status, 4);
     assert_int_equal(r.instret[0], n);
-    assert_int_equal(r.n_switches, 2); // to the parent and back; then nothing of its context is left
+    // To the parent and back. Nothing of its context is left then.
+    assert_int_equal(r.n_switches, 2);
     unlink(parent.path);
     unlink(other.path);
     free_rig(&r);
@@ -252,7 +254,8 @@ static void test_nothing_runs_in_no_context(void **state) {
     r.os = new_os(r.machine, &sleeper, &(tl_os_options){.quantum_cycles = 50000});
     (void)add(r.os, &first, 50000);
     run_all(&r, 0);
-    assert_int_equal(r.n_switches, 3); // to the counter; it ends, and the sleeper sleeps; the sleeper wakes
+    // To the counter, which ends; to the sleeper, which sleeps; to the sleeper, which wakes.
+    assert_int_equal(r.n_switches, 3);
     assert_int_equal(r.order[1], TL_OS_NO_CONTEXT);
     assert_int_equal(r.order[2], 0);
     assert_int_equal(r.instret[TL_OS_NO_CONTEXT], 0);
@@ -440,7 +443,8 @@ static void test_a_transfer_is_told_and_waited_for(void **state) {
         }
         assert_int_equal(r.report.stop, TL_OS_EXITED);
         assert_int_equal(n_bytes[1], is_told ? 16 : 0);
-        assert_true(is_told ? n_told >= 2 && n_bytes[0] > 0 : n_told == 0); // the program's page is read, too
+        // The program's page is read, too.
+        assert_true(is_told ? n_told >= 2 && n_bytes[0] > 0 : n_told == 0);
         tl_machine_sync(r.machine);
         assert_int_equal(tl_machine_check_identities(r.machine, NULL), TL_OK);
         free_rig(&r);

@@ -42,7 +42,7 @@ static outcome run(program *p, uint32_t n_harts, uint64_t ram_bytes, uint64_t st
         assert_int_equal(tl_os_run(os, &limits, &out.report, &err), TL_OK);
         tl_machine_sync(machine);
         if (out.report.stop == TL_OS_LIMIT)
-            assert_int_equal(tl_machine_sum(machine, TL_S_HART_INSTRET), limits.until_instret); // exact
+            assert_int_equal(tl_machine_sum(machine, TL_S_HART_INSTRET), limits.until_instret);
         limits.until_instret += step;
     } while (out.report.stop == TL_OS_LIMIT);
     tl_machine_sync(machine);

@@ -18,27 +18,33 @@ enum { TL_ELF_MAX_SEGMENTS = 32, TL_ELF_MAX_INTERPRETER = 256 };
 typedef struct tl_elf_source { // where the bytes come from
     const char *name;          // for messages
     uint64_t size_bytes;
-    int64_t (*read)(void *ctx, void *to, size_t n, uint64_t offset); // bytes read (fewer at the end), or negative
+    // Returns the bytes read (fewer at the end), or a negative number.
+    int64_t (*read)(void *ctx, void *to, size_t n, uint64_t offset);
     void *ctx;
-    bool is_physical; // firmware, kernels, bare-metal programs: segments by physical address, anywhere; symbols of data, too
-    bool is_library;  // an entry point is not needed
+    // For firmware, kernels, bare-metal programs: segments by physical address, anywhere; symbols
+    // of data, too.
+    bool is_physical;
+    bool is_library; // an entry point is not needed
 } tl_elf_source;
 
-typedef struct tl_elf_segment {   // PT_LOAD
-    uint64_t vaddr, memory_bytes; // before the load bias; within the user half; physical if so asked
-    uint64_t offset, file_bytes;  // within the file; offset and vaddr agree modulo the page
-    uint8_t prot;                 // 1 read, 2 write, 4 execute
+typedef struct tl_elf_segment { // PT_LOAD
+    // Before the load bias. Within the user half; physical if so asked.
+    uint64_t vaddr, memory_bytes;
+    uint64_t offset, file_bytes; // within the file; offset and vaddr agree modulo the page
+    uint8_t prot;                // 1 read, 2 write, 4 execute
 } tl_elf_segment;
 
 typedef struct tl_elf {
     uint64_t entry;
-    uint64_t phdr_vaddr; // where the program headers will be in memory, before the bias; 0: they are not loaded
+    // Address of the program headers in memory, before the bias; 0: they are not loaded.
+    uint64_t phdr_vaddr;
     uint16_t n_phdrs;
     bool is_relocatable; // ET_DYN: position-independent, placed with a bias
     bool wants_executable_stack;
     char interpreter[TL_ELF_MAX_INTERPRETER]; // "" when statically linked
     uint64_t first_vaddr, end_vaddr;          // of all segments
-    uint64_t align_bytes;                     // largest alignment asked for, a power of two, at least a page
+    // The largest alignment asked for: a power of two, at least a page.
+    uint64_t align_bytes;
     uint32_t n_segments;
     tl_elf_segment segments[TL_ELF_MAX_SEGMENTS]; // by address, disjoint
 } tl_elf;
@@ -60,8 +66,10 @@ TL_MUST_CHECK tl_status tl_symbols_find(const tl_symbols *symbols, const char *n
 // matches several functions; err lists them.
 TL_MUST_CHECK tl_status tl_symbols_search(const tl_symbols *symbols, const char *wanted, bool with_prefixes, uint64_t *ret_vaddr,
                                           char *ret_name, size_t size, tl_error *err);
-void tl_symbols_offer(const tl_symbols *symbols, struct tl_nearest *nearest); // every name, in every spelling
-bool tl_symbols_import_dlopen(const tl_symbols *symbols);                     // the file calls dlopen
+// Every name, in every spelling.
+void tl_symbols_offer(const tl_symbols *symbols, struct tl_nearest *nearest);
+// Whether the file calls dlopen.
+bool tl_symbols_import_dlopen(const tl_symbols *symbols);
 // The function that holds a link-time address; NULL: none. The name lives as long as the table.
 const char *tl_symbols_at(const tl_symbols *symbols, uint64_t vaddr, uint64_t *ret_offset);
 

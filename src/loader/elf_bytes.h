@@ -14,7 +14,8 @@ static inline uint64_t tl_get64(const uint8_t *at) { return (uint64_t)tl_get32(a
 static inline bool tl_elf_fits(const tl_elf_source *source, uint64_t offset, uint64_t n) {
     return offset <= source->size_bytes && n <= source->size_bytes - offset;
 }
-static inline uint64_t tl_elf_end(uint64_t offset, uint64_t n) { return n > UINT64_MAX - offset ? UINT64_MAX : offset + n; } // for messages
+// Serves messages.
+static inline uint64_t tl_elf_end(uint64_t offset, uint64_t n) { return n > UINT64_MAX - offset ? UINT64_MAX : offset + n; }
 
 // Exactly n bytes, which the caller has found to lie within the file.
 static inline tl_status tl_elf_bytes(const tl_elf_source *source, void *to, size_t n, uint64_t offset, tl_error *err) {

@@ -27,7 +27,9 @@ enum {
 typedef struct symbol {
     uint64_t vaddr, size_bytes;
     uint32_t name; // in strings
-    uint8_t rank;  // among symbols of one address the smallest names it: global function, other function, label
+    // Of symbols with one address the smallest rank names it: global function, other function,
+    // label.
+    uint8_t rank;
 } symbol;
 
 struct tl_symbols {
@@ -77,7 +79,8 @@ static bool is_wanted(const tl_symbols *table, const uint8_t *entry, bool with_d
     if (home == SHN_UNDEF || home >= SHN_LORESERVE || name >= table->strings_bytes)
         return false;
     const char *text = table->strings + name;
-    if (text[0] == '\0' || text[0] == '$' || (text[0] == '.' && text[1] == 'L')) // mapping symbols, local labels
+    // Mapping symbols and local labels have no rank.
+    if (text[0] == '\0' || text[0] == '$' || (text[0] == '.' && text[1] == 'L'))
         return false;
     uint8_t rank = type == STT_NOTYPE ? 3 : binding == 1 ? 0 : binding == 2 ? 1 : 2;
     *ret_symbol = (symbol){.vaddr = tl_get64(entry + 8), .size_bytes = tl_get64(entry + 16), .name = name, .rank = rank};
@@ -126,7 +129,8 @@ out:
 tl_status tl_symbols_new(const tl_elf_source *source, tl_symbols **ret_symbols, tl_error *err) {
     uint8_t header[TL_ELF_HEADER_BYTES];
     tl_elf elf;
-    tl_status status = tl_elf_read(source, &elf, err); // a file that cannot run has no symbols to offer
+    // A file that cannot run has no symbols to offer.
+    tl_status status = tl_elf_read(source, &elf, err);
     if (status == TL_OK)
         status = tl_elf_bytes(source, header, sizeof header, 0, err);
     if (status != TL_OK)

@@ -19,8 +19,10 @@ typedef struct image {
 
 static int64_t read_image(void *ctx, void *to, size_t n, uint64_t offset) {
     const image *im = ctx;
-    assert_true(offset <= im->source.size_bytes && n <= im->source.size_bytes - offset); // never asked for more than there is
-    size_t part = n > 100 ? 100 : n;                                                     // short reads are legal
+    // Never asked for more than there is.
+    assert_true(offset <= im->source.size_bytes && n <= im->source.size_bytes - offset);
+    // Short reads are legal.
+    size_t part = n > 100 ? 100 : n;
     memcpy(to, im->bytes + offset, part);
     return (int64_t)part;
 }
@@ -198,7 +200,8 @@ static void test_functions_are_found_by_name_and_by_address(void **state) {
     assert_int_equal(vaddr, 0x11030);
     assert_string_equal(tl_symbols_at(symbols, 0x11014, &offset), "main");
     assert_int_equal(offset, 4);
-    assert_string_equal(tl_symbols_at(symbols, 0x11034, &offset), "helper"); // without a size it reaches on
+    // A symbol without a size reaches on.
+    assert_string_equal(tl_symbols_at(symbols, 0x11034, &offset), "helper");
     assert_null(tl_symbols_at(symbols, 0x10000, &offset));
     tl_symbols_free(symbols);
     free(im);

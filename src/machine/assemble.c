@@ -96,7 +96,8 @@ static bool map_ram(tl_machine *machine) {
         return false;
     machine->ram_mapped = mapped;
     machine->ram = (uint8_t *)tl_align_up((uintptr_t)mapped, huge_bytes);
-    madvise(machine->ram, machine->config.ram_bytes, MADV_HUGEPAGE); // a wish: hosts without them work, slower
+    // A wish: hosts without huge pages work more slowly.
+    madvise(machine->ram, machine->config.ram_bytes, MADV_HUGEPAGE);
     return true;
 }
 

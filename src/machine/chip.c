@@ -12,7 +12,7 @@
 
 #include "base/bits.h"
 
-enum { USUAL_AHEAD_CYCLES = 200000 };
+enum { DEFAULT_AHEAD_CYCLES = 200000 };
 
 #define UNIT(id, unit_name, what) static const tl_signal id##_signals[] = {
 #define SIGNAL(id, name, measure, max_step, meaning) {#name, meaning, TL_MEASURE_##measure, max_step},
@@ -97,7 +97,7 @@ tl_status tl_chip_new(const tl_chip_plan *plan, tl_chip **ret_chip, tl_error *er
         return tl_fail(err, TL_ENOMEM, "no memory for a chip");
     chip->plan = *plan;
     if (chip->plan.ahead_cycles == 0)
-        chip->plan.ahead_cycles = USUAL_AHEAD_CYCLES;
+        chip->plan.ahead_cycles = DEFAULT_AHEAD_CYCLES;
     chip->last = plan->n_partitions - 1;
     chip->ring = plan->config.queue_bursts + 2; // each has a burst at least
     chip->tagged = tl_arena_alloc(&chip->arena, (size_t)plan->n_tags * TL_N_CHIP_CELLS * sizeof *chip->tagged);

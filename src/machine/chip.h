@@ -77,7 +77,9 @@ typedef struct tl_chip_plan {
     tl_chip_profile profile;
     uint32_t n_partitions;
     uint32_t n_tags;       // at least 1
-    uint64_t ahead_cycles; // so far a partition runs before another is asked; no result depends on it. 0: the usual
+    // A partition runs at most this far ahead of the others. No result depends on it. 0 takes the
+    // default of chip.c.
+    uint64_t ahead_cycles;
     tl_chip_runner runner;
 } tl_chip_plan;
 

@@ -21,7 +21,8 @@ static void add(tl_key_list *list, const tl_key *key) {
     for (uint32_t i = 0; i < list->n; i++)
         if (list->keys[i] == key)
             return;
-    assert(list->n < TL_MAX_KEYS); // the designs' tables are constant; the contract test counts them
+    // The designs' tables are constant; the contract test counts them.
+    assert(list->n < TL_MAX_KEYS);
     list->keys[list->n++] = key;
 }
 

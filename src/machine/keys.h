@@ -10,7 +10,7 @@
 
 enum { TL_MAX_KEYS = 512 };
 
-// In the order in which keys are listed. Keys of one section ("l2.") stand together: a design's
+// Keys in the order of listings. Keys of one section ("l2.") stand together. Keys of a design
 // follow those of the machine.
 typedef struct tl_key_list {
     const tl_key *keys[TL_MAX_KEYS];
@@ -18,12 +18,16 @@ typedef struct tl_key_list {
 } tl_key_list;
 void tl_key_list_init(tl_key_list *ret_list);
 
-bool tl_key_is_section(const char *name);                                     // of some key's path: "l2"
-const tl_key *tl_key_find(const char *path);                                  // NULL: no such key
-uint64_t tl_key_number(const tl_key *key, const tl_config *config);           // TL_KEY_CHOICE: the index; 0 for text
-const char *tl_key_text(const tl_key *key, const tl_config *config);          // TL_KEY_TEXT; else NULL
-void tl_key_set_number(const tl_key *key, tl_config *config, uint64_t value); // value has been checked
-// The same by path, which must be that of a key.
+// Whether some key's path begins with this section, such as "l2".
+bool tl_key_is_section(const char *name);
+const tl_key *tl_key_find(const char *path); // NULL: no such key
+// Of TL_KEY_CHOICE the index; of text 0.
+uint64_t tl_key_number(const tl_key *key, const tl_config *config);
+// NULL unless the kind is TL_KEY_TEXT.
+const char *tl_key_text(const tl_key *key, const tl_config *config);
+// The value has been checked.
+void tl_key_set_number(const tl_key *key, tl_config *config, uint64_t value);
+// The value of the key with this path. The path must be that of a key.
 uint64_t tl_keys_get(const tl_config *config, const char *path);
 void tl_keys_set(tl_config *config, const char *path, uint64_t value);
 // The design whose key it is; NULL: the machine's own.

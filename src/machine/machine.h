@@ -15,8 +15,9 @@ enum { TL_MAX_PMUS = 16 };
 
 typedef struct tl_machine_pmu {
     const tl_pmu_type *type;
-    const void *settings;          // of the design's type
-    tl_pmu *pmu;                   // the instance, of TL_PMU_OF_HART that of hart 0; NULL: the machine has none
+    const void *settings; // of the design's type
+    // The instance; of TL_PMU_OF_HART that of hart 0. NULL: the machine has none.
+    tl_pmu *pmu;
     tl_pmu *of_hart[TL_MAX_HARTS]; // its registers in each hart; NULL: not in harts
 } tl_machine_pmu;
 
@@ -43,9 +44,11 @@ typedef struct tl_machine {
 // `core` is the engine of all harts. tl_machine_new checks the config. TL_EINVAL: an impossible
 // geometry.
 TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl_machine **ret_machine, tl_error *err);
-void tl_machine_free(tl_machine *machine);                                          // NULL is fine
-TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err); // part of tl_machine_new
-void tl_machine_reset_pmus(tl_machine *machine);                                    // their registers as after power-on; the tallies go on
+void tl_machine_free(tl_machine *machine); // NULL is fine
+// Part of tl_machine_new.
+TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err);
+// Registers of PMUs become as after power-on. The tallies go on.
+void tl_machine_reset_pmus(tl_machine *machine);
 // The registers of a design in one hart, or its one instance with hart 0. NULL: this machine has no
 // such PMU.
 tl_pmu *tl_machine_pmu_of(const tl_machine *machine, const tl_pmu_type *type, uint32_t hart);
@@ -57,7 +60,8 @@ void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint32_t granted);
 const tl_pmu *tl_machine_perf_pmu(const tl_machine *machine);
 // The device-tree rows of the harts' PMUs; NULL: they have none.
 const tl_pmu_tree *tl_machine_pmu_tree(const tl_machine *machine);
-void tl_machine_sync(tl_machine *machine); // folds everything into tally[]; call before reading, cheap enough for intervals
+// Folds everything into tally[]; call before reading, cheap enough for intervals.
+void tl_machine_sync(tl_machine *machine);
 
 // A bus with nothing but the windows of PMUs, for who makes no board; NULL: there are none.
 const tl_bus *tl_machine_own_bus(tl_machine *machine);
@@ -86,13 +90,16 @@ tl_stop tl_turn_run(tl_turn *turn);
 // Turns one after the other, while the caller has no other work with the harts. The caller fills
 // the fields and keeps them current.
 typedef struct tl_turns {
-    uint32_t running;             // bit k: hart k takes part in turns; changes only when the caller says so, or with *has_changed
+    // Bit k: hart k takes part in turns; changes only when the caller says so, or with
+    // *has_changed.
+    uint32_t running;
     uint32_t steady;              // bit k: hart k may run up to until[k]
     uint64_t until[TL_MAX_HARTS]; // a horizon; no turn begins there
     uint64_t n_insns;             // may retire on all harts
     uint64_t *now;                // receives the clock of the running hart; NULL: not wanted
     const uint64_t *next_event;   // a horizon for all that harts may move; NULL: none
-    const bool *has_changed;      // true: another hart may have the next turn, so no turn begins; NULL: never
+    // True: another hart may have the next turn, so no turn begins; NULL: never.
+    const bool *has_changed;
 } tl_turns;
 
 // Runs `turn`, and turns of harts in `steady` after it. Returns why the last one stopped; *ret_hart

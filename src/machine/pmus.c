@@ -27,7 +27,8 @@ static uint64_t cycle_in(void *ctx, uint32_t hart, uint64_t now) {
         return h->now - h->idle_cycles;
     if (now >= h->idle_end)
         return now - h->idle_cycles;
-    uint64_t before = now < h->idle_begin ? now : h->idle_begin; // the clock stood still from there to idle_end
+    // The clock stood still from there to idle_end.
+    uint64_t before = now < h->idle_begin ? now : h->idle_begin;
     return before - (h->idle_cycles - (h->idle_end - h->idle_begin));
 }
 

@@ -13,8 +13,9 @@ enum { MAX_STEPS = 64, MAX_TAGS = 16 };
 typedef enum step_kind { COMPUTE, READ, WRITE, SWITCH } step_kind;
 typedef struct step {
     step_kind kind;
-    uint64_t n;    // cycles, bytes, or the cost of the switch
-    uint64_t back; // of a job right after another: it comes from a hart so many cycles behind the first one's
+    uint64_t n; // cycles, bytes, or the cost of the switch
+    // The next job comes at once, from a hart so many cycles behind the hart of the job before.
+    uint64_t back;
 } step;
 
 typedef struct script {
@@ -201,7 +202,8 @@ static void oracle(const script *scripts, uint32_t n, tl_chip_profile profile, o
                     p->busy_until = now + s->n;
                     continue;
                 }
-                if (s->kind == WRITE && bursts_of(p) + (moving[i] >= 0) >= USED.queue_bursts) // a burst waits until it has moved
+                // A burst waits until it has moved.
+                if (s->kind == WRITE && bursts_of(p) + (moving[i] >= 0) >= USED.queue_bursts)
                     break;
                 p->jobs[p->n_jobs++] =
                     (oracle_job){.tag = tag_of(i, p->n_switches), .left = s->n, .submitted = now, .is_write = s->kind == WRITE};
@@ -363,7 +365,8 @@ static void test_posted_write_is_late_after_a_switch(void **state) {
     outcome found;
     run_chip(scripts, 1, TL_CHIP_SAFE, 0, 0, &found);
     assert_int_equal(found.traces[0].done[1], 30); // it did not wait
-    assert_int_equal(found.late[0], 2);            // bursts begin in cycles 24 and 32, while 0 does not run
+    // Bursts begin in cycles 24 and 32, while 0 does not run.
+    assert_int_equal(found.late[0], 2);
     assert_int_equal(found.late_bytes[0], 128);
     assert_int_equal(found.tagged[0][TL_CHIP_DMA_BYTES_WRITTEN], 128);
     assert_int_equal(found.tagged[1][TL_CHIP_DMA_BYTES_WRITTEN], 0);

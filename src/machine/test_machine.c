@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A machine tells its PMUs about the clocks of its harts.
+// A machine tells its PMUs about the clocks of its harts. It checks the identities of its tallies.
+#include <stdio.h>
+
 #include "base/bits.h"
 #include "machine/keys.h"
 #include "machine/test_rig.h"
@@ -56,10 +58,62 @@ static void test_only_a_pmu_that_wants_notices_gets_them(void **state) {
     }
 }
 
+// All tallies begin at 0, where everything balances. A row sets a few to 1; the identity that it
+// names is then the first one that does not hold.
+static void test_broken_identities_of_a_hart_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *broken;
+        bool is_out_of_order;
+        uint32_t n_ones;
+        enum tl_hart_cell ones[3];
+    } rows[] = {
+        {"cyc_issue equals instret on a scalar core, but 1 is not 0", false, 1, {TL_S_HART_CYC_ISSUE}},
+        {"cyc_issue equals instret on a scalar core, but 0 is not 1", false, 1, {TL_S_HART_INSTRET}},
+        {"the CPI stack sums to cycle, but 1 is not 0", true, 1, {TL_S_HART_CYC_ISSUE}},
+        {"instructions by class sum to instret, but 0 is not 1", true, 1, {TL_S_HART_INSTRET}},
+        {"instructions by class sum to instret, but 1 is not 0", false, 1, {TL_S_HART_INSN_SYSTEM}},
+        {"the CPI stack sums to cycle, but 1 is not 0", false, 1, {TL_S_HART_CYC_MMIO}},
+        {"cycles by privilege sum to cycle, but 1 is not 0", false, 1, {TL_S_HART_CYCLE_M}},
+        {"instructions by privilege sum to instret, but 1 is not 0", false, 1, {TL_S_HART_INSTRET_U}},
+        {"exceptions by cause sum to exception, but 1 is not 0", false, 1, {TL_S_HART_EXC_MISALIGNED}},
+        {"bp.cond equals insn_branch, but 1 is not 0", false, 1, {TL_S_BP_COND}},
+        {"bp.indirect + bp.return equals insn_jalr, but 1 is not 0", false, 1, {TL_S_BP_INDIRECT}},
+        {"bp.indirect + bp.return equals insn_jalr, but 1 is not 0", false, 1, {TL_S_BP_RETURN}},
+        {"bp.indirect_miss + bp.return_miss equals bp.target_miss, but 1 is not 0", false, 1, {TL_S_BP_RETURN_MISS}},
+        {"dtlb.load_miss + dtlb.store_miss equals dtlb.miss, but 1 is not 0", false, 1, {TL_S_DTLB_STORE_MISS}},
+        {"sc_success + sc_fail equals insn_sc, but 1 is not 0", false, 1, {TL_S_HART_SC_FAIL}},
+        {"cyc_issue <= instret, but 1 is more than 0", true, 3, {TL_S_HART_CYC_ISSUE, TL_S_HART_CYCLE, TL_S_HART_CYCLE_U}},
+        {"l1i.miss <= l1i.access, but 1 is more than 0", false, 1, {TL_S_L1I_MISS}},
+        {"l1d.load_miss <= l1d.load, but 1 is more than 0", false, 1, {TL_S_L1D_LOAD_MISS}},
+        {"l1d.store_miss <= l1d.store, but 1 is more than 0", false, 1, {TL_S_L1D_STORE_MISS}},
+        {"itlb.miss <= itlb.access, but 1 is more than 0", false, 1, {TL_S_ITLB_MISS}},
+        {"dtlb.miss <= dtlb.access, but 1 is more than 0", false, 2, {TL_S_DTLB_MISS, TL_S_DTLB_LOAD_MISS}},
+        {"l2tlb.miss <= l2tlb.access, but 1 is more than 0", false, 1, {TL_S_L2TLB_MISS}},
+        {"bp.cond_miss <= bp.cond, but 1 is more than 0", false, 1, {TL_S_BP_COND_MISS}},
+        {"branch_taken <= insn_branch, but 1 is more than 0", false, 1, {TL_S_HART_BRANCH_TAKEN}},
+    };
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_machine *machine = tl_test_machine(1);
+        tl_error err = {0};
+        assert_int_equal(tl_machine_check_identities(machine, &err), TL_OK);
+        if (rows[i].is_out_of_order)
+            machine->config.core.kind = TL_CORE_OUT_OF_ORDER;
+        for (uint32_t k = 0; k < rows[i].n_ones; k++)
+            machine->harts[0]->tally[rows[i].ones[k]] = 1;
+        assert_int_not_equal(tl_machine_check_identities(machine, &err), TL_OK);
+        char want[200];
+        snprintf(want, sizeof want, "the counts of hart0 do not add up: %s; this is a defect of tally, please report it", rows[i].broken);
+        assert_string_equal(err.text, want);
+        tl_machine_free(machine);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_clock_stands_still_while_its_hart_has_nothing_to_run),
     cmocka_unit_test(test_a_hart_in_wfi_has_nothing_to_run),
     cmocka_unit_test(test_only_a_pmu_that_wants_notices_gets_them),
+    cmocka_unit_test(test_broken_identities_of_a_hart_are_named),
 };
 
 TL_TEST_MAIN(tests)

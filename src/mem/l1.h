@@ -51,7 +51,8 @@ uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
 bool tl_l1i_would_refuse(const tl_hart_mem *hm, uint64_t line);
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way); // invalidated by its own hart
 
-// The same of l1_fixed.c, where tl_memory.is_fixed.
+// Twins of tl_l1d_load and tl_l1d_store with constant geometry, for memories with
+// tl_memory.is_fixed.
 uint8_t *tl_l1d_load_fixed(tl_hart_mem *hm, const struct tl_page_slot *page, uint64_t vaddr);
 uint8_t *tl_l1d_store_fixed(tl_hart_mem *hm, const struct tl_page_slot *page, uint64_t vaddr);
 

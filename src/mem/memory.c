@@ -118,7 +118,7 @@ static uint64_t *new_stamps(tl_arena *arena, const tl_hart *h, uint32_t n_stamps
 static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart *h) {
     const tl_config *config = &m->config;
     uint32_t l1d_ways = sets_of(&config->l1d) * config->l1d.ways, l1i_ways = sets_of(&config->l1i) * config->l1i.ways;
-    // From 8, because a set of 8 then lies in one host line.
+    // Stamps begin at 8, because a set of 8 then lies in one host line.
     uint32_t l1d_stamp = 8, l1i_stamp = l1d_stamp + l1d_ways, dtlb_stamp = l1i_stamp + l1i_ways;
     uint32_t itlb_stamp = dtlb_stamp + config->dtlb.entries, n_stamps = itlb_stamp + config->itlb.entries;
     static const l1_kind data = {&tl_l1d_client, TL_L2_DATA_CACHE, TL_AGENT_HART_DATA, UNIT_L1D};

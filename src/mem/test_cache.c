@@ -87,7 +87,8 @@ static void test_oldest_has_the_least_stamp_and_ties_go_left(void **state) {
         for (uint32_t way = 0; way < ways; way++) {
             uint32_t bits = tl_replacement_victim(TL_REPLACE_RANDOM, stamps, 54, &random);
             tl_replacement_victim(TL_REPLACE_RANDOM, stamps, 2, &random);
-            stamps[way] = random & ((UINT64_C(1) << (bits + 1 > 51 ? 51 : bits + 1)) - 1); // near and far apart, many alike
+            // Stamps are near and far apart, many alike.
+            stamps[way] = random & ((UINT64_C(1) << (bits + 1 > 51 ? 51 : bits + 1)) - 1);
             if (stamps[way] < stamps[least])
                 least = way;
         }
@@ -101,7 +102,8 @@ static void test_oldest_has_the_least_stamp_and_ties_go_left(void **state) {
 static void test_oldest_does_not_depend_on_the_unit_of_the_host(void **state) {
     (void)state;
     enum { EXCEPTIONS = 0x3f, DENORMALS_ARE_ZEROS = 0x40 };
-    static const uint64_t stamps[8] = {7, 5, 6, 3, 4, 1, 2, 8}; // small: their bits alone are no normal number
+    // Stamps are small: their bits alone are no normal number.
+    static const uint64_t stamps[8] = {7, 5, 6, 3, 4, 1, 2, 8};
     uint64_t random = 1;
     unsigned before = _mm_getcsr();
     _mm_setcsr((before & ~(unsigned)EXCEPTIONS) | DENORMALS_ARE_ZEROS);

@@ -9,8 +9,8 @@ typedef struct fixture {
     uint64_t time; // grows from access to access, past anything that is busy
 } fixture;
 
-static const uint64_t X =
-    UINT64_C(0x80000000) + 0x400; // a line; its neighbors of the same L1 set are 0x100 apart, of the same L2 set 0x200
+// A line. Its neighbors of the same L1 set are 0x100 apart, of the same L2 set 0x200.
+static const uint64_t X = UINT64_C(0x80000000) + 0x400;
 
 static void start(fixture *f, uint32_t n_harts) {
     f->time = 0;
@@ -21,7 +21,8 @@ static void start(fixture *f, uint32_t n_harts) {
     f->noc = f->rig.shared_tally[1];
 }
 
-static uint64_t load(fixture *f, uint32_t hart, uint64_t address) { // returns the cycles it took beyond a hit
+// Returns the cycles it took beyond a hit.
+static uint64_t load(fixture *f, uint32_t hart, uint64_t address) {
     tl_hart *h = f->rig.harts[hart];
     uint64_t before = h->now = f->time += 1000;
     if (!tl_read_hit(h, address, 8))
@@ -63,7 +64,8 @@ static void test_second_reader_shares_with_a_clean_owner(void **state) {
     fixture f;
     start(&f, 3);
     load(&f, 0, X);
-    assert_int_equal(load(&f, 1, X), 11 + 17); // the directory cannot know that the owner did not write
+    // The directory cannot know that the owner did not write.
+    assert_int_equal(load(&f, 1, X), 11 + 17);
     expect_states(&f, "SSI", X);
     assert_int_equal(tally(&f, 0, TL_S_L1D_PROBE), 1);
     assert_int_equal(tally(&f, 0, TL_S_L1D_PROBE_DATA), 0);
@@ -113,7 +115,8 @@ static void test_an_access_of_a_line_that_others_use_waits(void **state) {
     expect_states(&f, "SS", X);
     assert_false(h->port->load(h, X, 8)); // it hits, and is ahead again
     h->first_until = UINT64_MAX;
-    assert_null(h->port->reach_load(h, X, 7)); // who may use it again unasked is refused at any time
+    // A hart that may use it again unasked may be refused at any time.
+    assert_null(h->port->reach_load(h, X, 7));
     assert_true(h->port->load(h, X, 8));
     assert_null(tl_read_hit(h, X, 8));
     h->now += 100000; // it was quiet for long enough
@@ -214,10 +217,12 @@ static void test_eviction_from_the_l2_takes_every_copy(void **state) {
     fixture f;
     start(&f, 3);
     store(&f, 0, X);
-    assert_true(f.rig.harts[1]->port->fetch(f.rig.harts[1], X)); // hart 0 keeps S, the L2 has the data
-    assert_int_equal(store(&f, 0, X), 13);                       // M again
-    load(&f, 2, X + 0x280);                                      // other sets
-    load(&f, 2, X + 0x200);                                      // the L2 has two ways: the second of the set
+    // Hart 0 keeps S, and the L2 has the data.
+    assert_true(f.rig.harts[1]->port->fetch(f.rig.harts[1], X));
+    assert_int_equal(store(&f, 0, X), 13); // M again
+    load(&f, 2, X + 0x280);                // other sets
+    // The L2 has two ways: the second of the set.
+    load(&f, 2, X + 0x200);
     assert_int_equal(tally(&f, 0, TL_S_L1D_PROBE_INVALIDATE), 0);
     load(&f, 2, X + 0x600); // a third line of the set: X is the victim
     expect_states(&f, "III", X);
@@ -344,7 +349,8 @@ static bool load_reserved(fixture *f, uint32_t hart, uint64_t address) {
     return h->port->load_reserved(h, address, 8);
 }
 
-static bool store_conditional(fixture *f, uint32_t hart, uint64_t address) { // returns whether it stored
+// Returns whether it stored.
+static bool store_conditional(fixture *f, uint32_t hart, uint64_t address) {
     tl_hart *h = f->rig.harts[hart];
     assert_true(h->port->store_conditional(h, address, 8, 3));
     return h->mem_value == 0;
@@ -362,7 +368,8 @@ static void test_store_conditional_succeeds_once(void **state) {
     assert_false(store_conditional(&f, 0, X + 64)); // another line
     assert_int_equal(tally(&f, 0, TL_S_HART_SC_SUCCESS), 1);
     assert_int_equal(tally(&f, 0, TL_S_HART_SC_FAIL), 3);
-    assert_int_equal(tally(&f, 0, TL_S_L1D_STORE), 1); // only the one that stored looked up the cache
+    // Only the store that happened looked up the cache.
+    assert_int_equal(tally(&f, 0, TL_S_L1D_STORE), 1);
     assert_int_equal(tl_rig_read_u64(f.rig.ram, X + 8), 3);
     assert_int_equal(tl_rig_read_u64(f.rig.ram, X), 0);
     tl_rig_stop(&f.rig);
@@ -455,7 +462,8 @@ static void test_requests_queue_at_a_busy_slice(void **state) {
     tl_hart *a = f.rig.harts[0], *b = f.rig.harts[1];
     a->port->load(a, X + 0x80, 8);
     a->now = b->now = 5000;
-    a->port->load(a, X + 0x180, 8); // takes the slice from 5000 to 5002, a row miss or hit later it is done
+    // Takes the slice from 5000 to 5002. It is done a row miss or hit later.
+    a->port->load(a, X + 0x180, 8);
     assert_true(b->port->load(b, X, 8));
     assert_int_equal(b->now, 5000 + 2 + 11 + 17);
     assert_int_equal(f.l2[TL_L2_BUSY], 2);

@@ -16,7 +16,8 @@ typedef struct fixture {
 
 // Lines of different sets. X is shared; each of the others belongs to one hart, or to none.
 static const uint64_t X = UINT64_C(0x80000440), OWN = UINT64_C(0x80000480), ABSENT = UINT64_C(0x800004c0), CODE = UINT64_C(0x80000500);
-static const uint64_t START = 500000; // far from cycle 0, where a sum or difference with QUIET_CYCLES has no odd result
+// Far from cycle 0: a sum or difference with QUIET_CYCLES has no odd result there.
+static const uint64_t START = 500000;
 
 static void start(fixture *f, bool is_fixed) {
     tl_config config = tl_rig_config();
@@ -28,7 +29,8 @@ static void start(fixture *f, bool is_fixed) {
     config.n_harts = N_HARTS;
     tl_rig_start(&f->rig, &config);
     assert_int_equal(f->rig.memory->is_fixed, is_fixed);
-    for (uint32_t hart = 0; hart < N_HARTS && is_fixed; hart++) { // a load and store of the fixed geometry counts on a full cache
+    // A load and store of the fixed geometry counts on a full cache.
+    for (uint32_t hart = 0; hart < N_HARTS && is_fixed; hart++) {
         tl_hart *h = f->rig.harts[hart];
         for (uint64_t offset = 0; offset < config.l1d.size_bytes; offset += 64)
             assert_true(h->port->load(h, TL_RAM_BASE_PADDR + (UINT64_C(1) << 20) * (hart + 1) + offset, 8));
@@ -198,7 +200,8 @@ static void contested_line_is_asked_for_until_it_was_quiet(fixture *f) {
         DONE(hart, contested + 2, LOAD, X);
         assert_null(tl_read_hit(h, X, 8)); // no slot shows it
         h->first_until = UINT64_MAX;
-        assert_null(h->port->reach_load(h, X, 7)); // no other hart may use the line without a call either
+        // No other hart may use the line without a call either.
+        assert_null(h->port->reach_load(h, X, 7));
     }
     DONE_AHEAD(2, contested + QUIET_CYCLES, LOAD, X);
     DONE_AHEAD(0, contested + QUIET_CYCLES, MISALIGNED_LOAD, X);
@@ -243,7 +246,8 @@ static void permission_to_write_a_shared_line_waits_even_after_quiet(fixture *f)
         REFUSED(0, quiet + 1, writes[i], X);
     assert_int_equal(tl_memory_l1d_state(f->rig.memory, 1, X), 'S');
     assert_int_equal(f->rig.harts[0]->reservation_paddr, X); // refusals lose nothing
-    DONE_AHEAD(2, quiet + 1, MISALIGNED_LOAD, X);            // no copy need be probed for one more reader
+    // No copy need be probed for one more reader.
+    DONE_AHEAD(2, quiet + 1, MISALIGNED_LOAD, X);
     DONE(0, quiet + 2, CONDITIONAL, X);
     assert_int_equal(f->rig.harts[0]->mem_value, 0);
     assert_int_equal(tl_memory_l1d_state(f->rig.memory, 0, X), 'M');
@@ -262,7 +266,8 @@ static void only_the_contested_line_is_contested(fixture *f) {
     DONE_AHEAD(0, START + 5001, MISALIGNED_STORE, OWN);
     assert_non_null(tl_write_hit(f->rig.harts[0], OWN, 8));
     assert_null(tl_read_hit(f->rig.harts[1], X, 8));
-    REFUSED(1, START + 5001, STORE, X); // its own line, modified: hart 0 may have written it again before
+    // The line is its own and modified. Hart 0 may have written it again before.
+    REFUSED(1, START + 5001, STORE, X);
     REFUSED(1, START + 5001, MISALIGNED_STORE, X);
 }
 static void test_only_the_contested_line_is_contested(void **state) {

@@ -152,7 +152,8 @@ static void test_device_reads_memory_and_leaves_nothing_behind(void **state) {
     (void)state;
     fixture f;
     tl_hart *h = start(&f, 1);
-    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(60), 70, false, 1000)); // three lines
+    // The access takes three lines.
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(60), 70, false, 1000));
     assert_int_equal(f.dma_tally[TL_DMA_READ], 3);
     assert_int_equal(f.l2_tally[TL_L2_DMA_READ], 3);
     assert_int_equal(f.l2_tally[TL_L2_DMA_READMISS], 3);
@@ -300,7 +301,8 @@ static void test_busy_slice_makes_the_hart_wait_for_the_device(void **state) {
     fixture f;
     tl_hart *h = start(&f, 1);
     h->now = 1000;
-    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(4096), 8, false, 999)); // busy until 1001
+    // The bus is busy until 1001.
+    assert_true(tl_memory_dma(f.rig.memory, &MASTER, tl_rig_paddr(4096), 8, false, 999));
     assert_true(tl_rig_load(h, tl_rig_paddr(0), 8));
     assert_int_equal(f.l2_tally[TL_L2_BUSY], 1);
     stop(&f);

@@ -14,13 +14,16 @@ static void test_rows_hit_miss_and_conflict(void **state) {
     tl_rig_start(&rig, &config);
     tl_dram *dram = &rig.memory->l2.dram;
     uint64_t *tally = rig.shared_tally[2], base = TL_RAM_BASE_PADDR;
-    assert_int_equal(tl_dram_read(dram, &READER, base, 0), 200);                  // nothing open
-    assert_int_equal(tl_dram_read(dram, &READER, base + ROW - 64, 1000), 100);    // the last line of the row
-    assert_int_equal(tl_dram_read(dram, &READER, base + ROW, 2000), 200);         // the next row is in the next bank
-    assert_int_equal(tl_dram_read(dram, &READER, base, 3000), 100);               // which left the first one open
-    assert_int_equal(tl_dram_read(dram, &READER, base + ROW * BANKS, 4000), 400); // another row of the first bank
-    assert_int_equal(tl_dram_read(dram, &READER, base, 5000), 400);               // and back
-    tl_dram_write(dram, &READER, base + ROW * BANKS, 6000);                       // writes open rows, too
+    assert_int_equal(tl_dram_read(dram, &READER, base, 0), 200); // nothing open
+    // The row's last line.
+    assert_int_equal(tl_dram_read(dram, &READER, base + ROW - 64, 1000), 100);
+    assert_int_equal(tl_dram_read(dram, &READER, base + ROW, 2000), 200); // the next bank
+    assert_int_equal(tl_dram_read(dram, &READER, base, 3000), 100);       // still open
+    // Another row there.
+    assert_int_equal(tl_dram_read(dram, &READER, base + ROW * BANKS, 4000), 400);
+    assert_int_equal(tl_dram_read(dram, &READER, base, 5000), 400); // and back
+    // A write opens it.
+    tl_dram_write(dram, &READER, base + ROW * BANKS, 6000);
     assert_int_equal(tl_dram_read(dram, &READER, base + ROW * BANKS + 128, 7000), 100);
     assert_int_equal(tally[TL_MEM_READ], 7);
     assert_int_equal(tally[TL_MEM_WRITE], 1);
@@ -41,7 +44,8 @@ static void test_lines_are_dealt_out_to_channels(void **state) {
     uint64_t base = TL_RAM_BASE_PADDR;
     // A row holds 16 lines of its own channel, so it spans 32 lines of memory.
     assert_int_equal(tl_dram_read(dram, &READER, base, 0), 200);
-    assert_int_equal(tl_dram_read(dram, &READER, base + 64, 0), 200); // the other channel: no wait, its own rows
+    // The other channel has no wait and rows of its own.
+    assert_int_equal(tl_dram_read(dram, &READER, base + 64, 0), 200);
     assert_int_equal(tl_dram_read(dram, &READER, base + 30 * 64, 1000), 100);
     assert_int_equal(tl_dram_read(dram, &READER, base + 32 * 64, 2000), 200); // next row, next bank
     assert_int_equal(rig.shared_tally[2][TL_MEM_READ], 3);
@@ -58,12 +62,15 @@ static void test_busy_channel_is_waited_for(void **state) {
     uint64_t *tally = rig.shared_tally[2], base = TL_RAM_BASE_PADDR;
     assert_int_equal(tl_dram_read(dram, &READER, base, 1000), 200);     // busy until 1007
     assert_int_equal(tl_dram_read(dram, &READER, base, 1003), 4 + 100); // served from 1007 to 1014
-    tl_dram_write(dram, &READER, base, 1010);                           // from 1014 to 1021, nobody waits for it
+    // The write takes 1014 to 1021, and nobody waits for it.
+    tl_dram_write(dram, &READER, base, 1010);
     assert_int_equal(tally[TL_MEM_BUSY], 4);
-    assert_int_equal(tl_dram_read_aside(dram, &READER, base, 1020), 1 + 100); // a prefetch: its wait is nobody's
+    // A prefetch, for which nobody waits.
+    assert_int_equal(tl_dram_read_aside(dram, &READER, base, 1020), 1 + 100);
     assert_int_equal(tally[TL_MEM_BUSY], 4);
     assert_int_equal(tl_dram_read(dram, &READER, base, 1028), 100); // free since then
-    assert_int_equal(tl_dram_read(dram, &READER, base, 1027), 100); // from before the last one: does not wait
+    // An access from before the last one does not wait.
+    assert_int_equal(tl_dram_read(dram, &READER, base, 1027), 100);
     assert_int_equal(tally[TL_MEM_BUSY], 4);
     tl_rig_stop(&rig);
 }
@@ -78,7 +85,8 @@ static void test_miss_reads_before_it_writes_back(void **state) {
     uint64_t *tally = rig.shared_tally[2], base = TL_RAM_BASE_PADDR;
     assert_true(h->port->store(h, base, 8, 1)); // row 0 of bank 0: miss, 11 + 200
     assert_int_equal(h->now, 211);
-    assert_true(h->port->load(h, base + ROW * BANKS, 8)); // displaces it in L1 and L2; row 1 is read: conflict
+    // Displaces it in L1 and L2. Row 1 is read: a conflict.
+    assert_true(h->port->load(h, base + ROW * BANKS, 8));
     assert_int_equal(h->now, 211 + 411);
     assert_int_equal(tally[TL_MEM_WRITE], 1); // then row 0 is written: conflict
     assert_int_equal(tally[TL_MEM_ROW_CONFLICT], 2);

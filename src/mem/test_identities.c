@@ -6,7 +6,8 @@
 
 #include "mem/test_rig.h"
 
-typedef enum unit_kind { NONE, HART, SLICE, NOC, CHANNEL, BUS, DMA, LINK } unit_kind; // from SLICE on in the order of tl_rig.shared_tally
+// The order from SLICE on is that of tl_rig.shared_tally.
+typedef enum unit_kind { NONE, HART, SLICE, NOC, CHANNEL, BUS, DMA, LINK } unit_kind;
 
 typedef struct row {
     const char *broken; // the message behind "identity broken: "
@@ -111,7 +112,8 @@ static const row rows[] = {
     ROW("noc.probe_ack_data is 1, but l1d.probe_data is 0", S(PROBE_OUT), {NOC, TL_NOC_PROBE}, {NOC, TL_NOC_PROBE_ACK_DATA}),
     ROW("noc.release_data is 1, but l1d.evict_dirty is 0", {NOC, TL_NOC_RELEASE_DATA}),
     ROW("noc.request is 1, but l2.read is 0", {NOC, TL_NOC_REQUEST}),
-    ROW("noc.request is 0, but l2.read is 1", S(READ), S(UNC_READ), S(READ_HART0)), // which balances (I1) and (I5)
+    // The others balance (I1) and (I5).
+    ROW("noc.request is 0, but l2.read is 1", S(READ), S(UNC_READ), S(READ_HART0)),
     ROW("noc.response_data + l2.upgrade is 1, but noc.request is 0", {NOC, TL_NOC_RESPONSE_DATA}),
     ROW("mem.read is 1, but l2.readmiss + prefetch + dma_readmiss (I4) is 0", {CHANNEL, TL_MEM_READ}),
     ROW("mem.read is 0, but l2.readmiss + prefetch + dma_readmiss (I4) is 1", S(PREFETCH)),

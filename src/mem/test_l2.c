@@ -7,7 +7,8 @@
 
 #include "base/testing.h"
 
-enum { N_CLIENTS = 3, LINE_LOG2 = 6 }; // two data caches of two agents, and the instruction cache of the first
+// Two data caches of two agents, and the instruction cache of the first.
+enum { N_CLIENTS = 3, LINE_LOG2 = 6 };
 
 typedef struct stand_in {
     tl_l2_client client;

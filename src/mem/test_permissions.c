@@ -25,18 +25,22 @@ static verdict manual(const setting *mode, uint8_t flags, char access) {
     verdict no = {0};
     if (!v || (!r && w)) // step 3
         return no;
-    if (!r && !x) // step 4: not a leaf; at the last level, or with reserved bits, an error, and here the table is data
+    // Step 4: no leaf. This is an error at the last level and with reserved bits; the table is data
+    // here.
+    if (!r && !x)
         return no;
     if (priv == TL_PRIV_U && !u) // step 5
         return no;
-    if (priv == TL_PRIV_S && u && access == 'f') // "Irrespective of SUM, the supervisor may not execute code on pages with U=1."
+    // "Irrespective of SUM, the supervisor may not execute code on pages with U=1."
+    if (priv == TL_PRIV_S && u && access == 'f')
         return no;
     if (priv == TL_PRIV_S && u && !mode->sum)
         return no;
     bool is_allowed = access == 'f' ? x : access == 's' ? w : r || (mode->mxr && x);
     if (!is_allowed)
         return no;
-    return (verdict){.is_permitted = true, .sets_a = !a, .sets_d = access == 's' && !d}; // step 7, in hardware
+    // Step 7, in hardware.
+    return (verdict){.is_permitted = true, .sets_a = !a, .sets_d = access == 's' && !d};
 }
 
 static bool is_untranslated(const setting *mode, char access) {
@@ -145,7 +149,8 @@ static void test_sv48_walks_four_levels_and_maps_pages_of_four_sizes(void **stat
         tl_hart *h = rig.harts[0];
         tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
         tables.n_levels = 4;
-        uint64_t vaddr = UINT64_C(0xffff800000000000) + TL_RAM_BASE_PADDR; // so that the giant pages' offsets lead into RAM
+        // The offsets of giant pages lead into RAM.
+        uint64_t vaddr = UINT64_C(0xffff800000000000) + TL_RAM_BASE_PADDR;
         tl_rig_map(&tables, vaddr, level < 2 ? TL_RAM_BASE_PADDR : level == 2 ? UINT64_C(2) << 30 : 0, level, TL_RIG_RW);
         tl_memory_switch_context(h, tl_rig_satp(&tables));
         assert_int_equal(h->context >> 60, 9);
@@ -180,7 +185,8 @@ static void test_canonical_addresses_are_those_of_the_mode(void **state) {
         tl_rig_tables tables = tl_rig_tables_at(rig.ram, TL_RAM_BASE_PADDR);
         tables.n_levels = rows[i].n_levels;
         tl_memory_switch_context(h, tl_rig_satp(&tables));
-        assert_false(h->port->load(h, rows[i].vaddr, 8)); // nothing is mapped: only canonical ones are looked for
+        // Nothing is mapped. Only canonical addresses are looked for.
+        assert_false(h->port->load(h, rows[i].vaddr, 8));
         assert_int_equal(h->trap_cause, TL_CAUSE_LOAD_PAGE);
         assert_int_equal(h->tally[TL_S_PTW_WALK], rows[i].is_canonical);
         tl_rig_stop(&rig);
@@ -189,7 +195,8 @@ static void test_canonical_addresses_are_those_of_the_mode(void **state) {
 
 // ---- slots across changes of mode and status ----
 
-typedef struct kernel { // a page of users at 0x1000, one of the supervisor's at 0x2000, one only to be executed at 0x3000
+// A page of users is at 0x1000, one of the supervisor at 0x2000, an execute-only one at 0x3000.
+typedef struct kernel {
     tl_rig rig;
     tl_hart *h;
     tl_rig_tables tables;

@@ -13,13 +13,16 @@ enum { R = 1, W = 2, X = 4, TOR = 1 << 3, NAPOT = 3 << 3, L = 0x80 };
 static bool matches(const tl_hart *h, uint32_t i, uint64_t byte_paddr) {
     uint64_t y = byte_paddr / 4;
     uint32_t kind = tl_rv(h)->csr.pmpcfg[i] >> 3 & 3;
-    if (kind == 1) { // "matches any address y such that pmpaddr[i-1] <= y < pmpaddr[i]"; entry 0: zero is used for the lower bound
+    // "matches any address y such that pmpaddr[i-1] <= y < pmpaddr[i]"; entry 0: zero is used for
+    // the lower bound.
+    if (kind == 1) {
         uint64_t lower = i == 0 ? 0 : tl_rv(h)->csr.pmpaddr[i - 1] / 1024 * 1024, upper = tl_rv(h)->csr.pmpaddr[i] / 1024 * 1024;
         return lower <= y && y < upper;
     }
     if (kind != 3)
         return false;
-    uint64_t address = tl_rv(h)->csr.pmpaddr[i] | 511, bytes = 8; // "bits pmpaddr[G-2:0] read as all ones"; yyy0 is 8 bytes, yy01 16, ...
+    // "bits pmpaddr[G-2:0] read as all ones"; yyy0 is 8 bytes, yy01 16, ...
+    uint64_t address = tl_rv(h)->csr.pmpaddr[i] | 511, bytes = 8;
     for (uint64_t bit = 1; address & bit; bit *= 2)
         bytes *= 2;
     uint64_t base = address * 4 / bytes * bytes;
@@ -27,13 +30,16 @@ static bool matches(const tl_hart *h, uint32_t i, uint64_t byte_paddr) {
 }
 
 static bool manual(const tl_hart *h, tl_priv priv, uint64_t paddr, uint32_t n_bytes, uint8_t right) {
-    for (uint32_t i = 0; i < TL_N_PMP; i++) { // "The lowest-numbered PMP entry that matches any byte of an access determines ..."
+    // "The lowest-numbered PMP entry that matches any byte of an access determines ..."
+    for (uint32_t i = 0; i < TL_N_PMP; i++) {
         uint32_t n = 0;
         for (uint32_t b = 0; b < n_bytes; b++)
             n += matches(h, i, paddr + b);
         if (n == 0)
             continue;
-        if (n < n_bytes) // "... must match all bytes of an access, or the access fails, irrespective of the L, R, W, and X bits"
+        // "... must match all bytes of an access, or the access fails, irrespective of the L, R, W,
+        // and X bits".
+        if (n < n_bytes)
             return false;
         if (priv == TL_PRIV_M && !(tl_rv(h)->csr.pmpcfg[i] & L))
             return true;
@@ -81,7 +87,8 @@ static void test_random_registers_permit_what_the_manual_permits(void **state) {
         set(h, entry, cfg | (random_of(&r) % 3 == 0 ? L : 0), address);
         if (round % 50 == 0)
             for (uint32_t i = 0; i < TL_N_PMP; i++)
-                set(h, i, 0, tl_rv(h)->csr.pmpaddr[i]); // off, but still the bottom of the next one's range
+                // The entry is off, but still the bottom of the next one's range.
+                set(h, i, 0, tl_rv(h)->csr.pmpaddr[i]);
         for (uint32_t i = 0; i < 60; i++) {
             tl_priv priv = privs[random_of(&r) % 3];
             uint32_t size = 1u << random_of(&r) % 4, kind = (uint32_t)(random_of(&r) % 3);

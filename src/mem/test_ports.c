@@ -47,7 +47,8 @@ static void test_slot_shows_what_hits_and_nothing_else(void **state) {
     assert_null(tl_write_hit(h, BASE, 8));     // not modified yet
     assert_true(h->port->store(h, BASE, 8, 1));
     assert_ptr_equal(tl_write_hit(h, BASE + 16, 8), rig.ram + 16);
-    assert_true(h->port->load(h, BASE + 256, 8)); // the same set: the line leaves, and the slot with it
+    // The address is of the set that is full: the line leaves, and the slot with it.
+    assert_true(h->port->load(h, BASE + 256, 8));
     assert_null(tl_read_hit(h, BASE, 8));
     assert_null(tl_write_hit(h, BASE, 8));
     tl_rig_stop(&rig);
@@ -103,12 +104,14 @@ static void test_crossing_access_that_traps_touches_no_data(void **state) {
     assert_int_equal(h->trap_cause, TL_CAUSE_STORE_PAGE);
     assert_int_equal(h->trap_value, 4096); // the part that faulted
     assert_int_equal(tl_rig_read_u64(rig.ram, BASE + 4 * MIB + 4088), 0);
-    assert_int_equal(h->tally[TL_S_DTLB_ACCESS], 2); // both look-ups happened, and no front-end counts them
+    // Both look-ups happened, and no front-end counts them.
+    assert_int_equal(h->tally[TL_S_DTLB_ACCESS], 2);
     assert_int_equal(h->tally[TL_S_DTLB_MISS], 2);
     assert_int_equal(h->tally[TL_S_L1D_STORE], 0);
     assert_int_equal(h->tally[TL_S_HART_MISALIGNED_STORE], 0);
     assert_int_equal(h->tally[TL_S_HART_CYC_MISALIGNED], 0);
-    tl_rig_map(&tables, 4096, BASE + 5 * MIB, 0, TL_RIG_RW); // pages that are not neighbors in memory
+    // These pages are not neighbors in memory.
+    tl_rig_map(&tables, 4096, BASE + 5 * MIB, 0, TL_RIG_RW);
     assert_true(h->port->store(h, 4092, 8, UINT64_C(0x8877665544332211)));
     assert_int_equal(tl_rig_read_u64(rig.ram, BASE + 4 * MIB + 4088), UINT64_C(0x4433221100000000));
     assert_int_equal(tl_rig_read_u64(rig.ram, BASE + 5 * MIB), 0x88776655);
@@ -280,7 +283,8 @@ static void test_next_line_prefetch_follows_a_miss_for_free(void **state) {
     assert_true(h->port->load(h, BASE + 72, 8));
     assert_int_equal(h->tally[TL_S_L1D_PREFETCH_HIT], 1);
     assert_int_equal(h->tally[TL_S_L1D_PREFETCH], 1);
-    assert_true(h->port->load(h, BASE + 4096 - 8, 8)); // the last line of a page: what follows may be anyone's
+    // The last line of a page. The line behind may be anyone's.
+    assert_true(h->port->load(h, BASE + 4096 - 8, 8));
     assert_int_equal(h->tally[TL_S_L1D_PREFETCH], 1);
     tl_rig_stop(&rig);
 }
@@ -392,7 +396,8 @@ static void test_broken_identity_is_named(void **state) {
     tl_hart *h = start(&rig, &config);
     tl_error err;
     assert_true(h->port->load(h, BASE, 8));
-    assert_int_equal(tl_memory_check_identities(rig.memory, &err), TL_EINVAL); // no front-end counted the look-up
+    // No front-end counted the look-up.
+    assert_int_equal(tl_memory_check_identities(rig.memory, &err), TL_EINVAL);
     assert_non_null(strstr(err.text, "L1D_LOAD_MISS"));
     h->tally[TL_S_L1D_LOAD] += 1;
     h->tally[TL_S_DTLB_ACCESS] += 1;

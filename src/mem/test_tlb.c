@@ -101,7 +101,8 @@ static void start_space(space *s, const tl_config *config, uint64_t flags) {
     tl_memory_switch_context(s->h, tl_rig_satp(&s->tables));
 }
 
-static uint64_t page_address(uint64_t page) { return page * 4096 + 1024 + page % 4 * 64; } // away from the lines of the tables
+// Stays away from the lines of the tables.
+static uint64_t page_address(uint64_t page) { return page * 4096 + 1024 + page % 4 * 64; }
 
 static void touch(space *s, uint64_t page) { // a load, as a front-end makes it
     if (!tl_read_hit(s->h, page_address(page), 8))
@@ -122,7 +123,8 @@ static void test_use_through_a_slot_keeps_the_page_young(void **state) {
     touch(&s, 2);
     assert_int_equal(tally[TL_S_DTLB_EVICT], 1);
     assert_non_null(tl_read_hit(s.h, page_address(0), 8));
-    assert_null(tl_read_hit(s.h, page_address(1), 8)); // its slot went with its entry, though the line is still in the L1D
+    // The slot went with the entry, though the line is still in the L1D.
+    assert_null(tl_read_hit(s.h, page_address(1), 8));
     assert_int_equal(tl_memory_l1d_state(s.rig.memory, 0, tl_rig_paddr(4 * MIB) + page_address(1)), 'E');
     tl_rig_stop(&s.rig);
 }
@@ -139,7 +141,8 @@ static void test_second_level_hit_costs_its_latency_and_no_walk(void **state) {
         touch(&s, page);
     assert_int_equal(tally[TL_S_PTW_WALK], 3);
     uint64_t before = s.h->now, dtlb_before = tally[TL_S_HART_CYC_DTLB];
-    touch(&s, 0); // evicted from the DTLB of two, still in the L2 TLB of eight; its line is in the L1D
+    // Evicted from the DTLB of two, still in the L2 TLB of eight. Its line is in the L1D.
+    touch(&s, 0);
     assert_int_equal(s.h->now - before, 5);
     assert_int_equal(tally[TL_S_HART_CYC_DTLB] - dtlb_before, 5);
     assert_int_equal(tally[TL_S_PTW_WALK], 3);

@@ -30,7 +30,8 @@ static void test_cold_walk_costs_three_reads_of_memory(void **state) {
     assert_int_equal(h->tally[TL_S_PTW_WRITE], 0);
     assert_int_equal(h->tally[TL_S_L1D_WALK], 3);
     assert_int_equal(h->tally[TL_S_L1D_WALK_MISS], 3);
-    assert_int_equal(h->tally[TL_S_L1D_LOAD], 3); // the load's own look-up is the front-end's to count
+    // The front-end counts the look-up of the load.
+    assert_int_equal(h->tally[TL_S_L1D_LOAD], 3);
     assert_int_equal(h->tally[TL_S_L1D_LOAD_MISS], 4);
     assert_int_equal(h->tally[TL_S_L1D_EVICT], 3); // all four lines meet in set 0
 
@@ -206,10 +207,14 @@ static void test_translation_for_tools_disturbs_nothing(void **state) {
     assert_int_equal(paddr, tl_rig_paddr(3 * MIB) + 5);
     assert_false(tl_memory_translate(rig.memory, h, 0x4000, &paddr));
     assert_false(tl_memory_translate(rig.memory, h, UINT64_C(1) << 40, &paddr));
-    tl_rig_map(&tables, 0x5000, tl_rig_paddr(4 * MIB), 0, V);                     // a pointer where a leaf must stand
-    tl_rig_map(&tables, UINT64_C(5) << 30, TL_RAM_BASE_PADDR - 4096, 2, V);       // a table below RAM
-    tl_rig_map(&tables, UINT64_C(6) << 30, tl_rig_paddr(config.ram_bytes), 2, V); // and one behind it
-    tl_rig_map(&tables, 4 * MIB, tl_rig_paddr(4 * MIB) + 4096, 1, V | U | R);     // a large page that is not aligned
+    // A pointer where a leaf must stand.
+    tl_rig_map(&tables, 0x5000, tl_rig_paddr(4 * MIB), 0, V);
+    // A table below RAM.
+    tl_rig_map(&tables, UINT64_C(5) << 30, TL_RAM_BASE_PADDR - 4096, 2, V);
+    // A table behind RAM.
+    tl_rig_map(&tables, UINT64_C(6) << 30, tl_rig_paddr(config.ram_bytes), 2, V);
+    // A large page that is not aligned.
+    tl_rig_map(&tables, 4 * MIB, tl_rig_paddr(4 * MIB) + 4096, 1, V | U | R);
     assert_false(tl_memory_translate(rig.memory, h, 0x5000, &paddr));
     assert_false(tl_memory_translate(rig.memory, h, UINT64_C(5) << 30, &paddr));
     assert_false(tl_memory_translate(rig.memory, h, UINT64_C(6) << 30, &paddr));

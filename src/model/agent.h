@@ -18,9 +18,11 @@ typedef enum tl_agent_kind {
 
 typedef struct tl_agent {
     tl_agent_kind kind;
-    uint32_t id;             // among those of its kind: the number of the hart, of the device
-    uint32_t partition;      // harts, cache slices and memory channels that belong together; 0: the whole machine
-    const uint64_t *context; // the address space at work, as the hart's translation register names it now; NULL: none
+    uint32_t id; // among those of its kind: the number of the hart, of the device
+    // Harts, cache slices and memory channels that belong together; 0: the whole machine.
+    uint32_t partition;
+    // The address space at work, as the hart's translation register names it now; NULL: none.
+    const uint64_t *context;
 } tl_agent;
 
 // Both are a hart's and the hart is the same.

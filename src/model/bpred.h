@@ -29,7 +29,8 @@ typedef struct tl_btb_entry {
 // Effects of a conditional branch of each direction on a counter of each value. Front-ends without
 // a branch of the host use the table, because a misprediction is unpredictable. Directions: 0 not
 // taken, 1 taken. A fixed prediction is as that of a counter of 0 or 3.
-enum { TL_BRANCH_TAKEN, TL_BRANCH_TAKEN_MISS, TL_BRANCH_OTHER_MISS, TL_N_BRANCH_COUNTS = 4 }; // mispredicted: taken, and not taken
+// Mispredicted branches are TAKEN_MISS, when taken, and OTHER_MISS.
+enum { TL_BRANCH_TAKEN, TL_BRANCH_TAKEN_MISS, TL_BRANCH_OTHER_MISS, TL_N_BRANCH_COUNTS = 4 };
 typedef struct tl_bpred_outcomes {
     _Alignas(16) uint32_t counts[2][4][TL_N_BRANCH_COUNTS]; // added to tl_bpred.counts
     uint64_t cycles[2][4];
@@ -38,7 +39,8 @@ typedef struct tl_bpred_outcomes {
 
 typedef struct tl_bpred {
     tl_bpred_outcomes outcomes;
-    _Alignas(16) uint32_t counts[TL_N_BRANCH_COUNTS]; // of branches that are not in the tallies yet: see tl_bpred_fold
+    // Counts of branches that are not in the tallies yet; see tl_bpred_fold.
+    _Alignas(16) uint32_t counts[TL_N_BRANCH_COUNTS];
     uint8_t *counters;
     tl_btb_entry *btb;
     uint64_t *ras;

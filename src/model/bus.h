@@ -18,17 +18,25 @@ typedef struct tl_device tl_device;
 // The board as a device sees it.
 typedef struct tl_device_host {
     void *ctx;
-    uint64_t clock_hz;                                                        // what a cycle is worth
-    uint64_t (*now_cycles)(void *ctx);                                        // of the access or tick under way
-    uint64_t (*time_of_cycle)(void *ctx, uint64_t cycle);                     // machine time: TL_TIMEBASE_HZ ticks since power-on
-    uint64_t (*cycle_of_time)(void *ctx, uint64_t time);                      // the first cycle that shows it; UINT64_MAX: beyond all
-    void (*set_time_offset)(void *ctx, uint64_t offset);                      // what CSR time shows beyond machine time
-    void (*set_irq)(void *ctx, uint32_t source, bool level);                  // an input of the platform interrupt controller, 1 ..
-    void (*set_hart_irq)(void *ctx, uint32_t hart, uint32_t irq, bool level); // a tl_irq line of a hart: timers, interrupt controllers
+    // Cycles a second.
+    uint64_t clock_hz;
+    // Cycle of the access or tick under way.
+    uint64_t (*now_cycles)(void *ctx);
+    // Machine time: ticks of TL_TIMEBASE_HZ since power-on.
+    uint64_t (*time_of_cycle)(void *ctx, uint64_t cycle);
+    // The first cycle that shows this time; UINT64_MAX: beyond all.
+    uint64_t (*cycle_of_time)(void *ctx, uint64_t time);
+    // CSR time shows machine time plus `offset`.
+    void (*set_time_offset)(void *ctx, uint64_t offset);
+    // Sets an input of the platform interrupt controller, 1 ..
+    void (*set_irq)(void *ctx, uint32_t source, bool level);
+    // Sets a tl_irq line of a hart, for timers and interrupt controllers.
+    void (*set_hart_irq)(void *ctx, uint32_t hart, uint32_t irq, bool level);
     // RAM for a bus master, coherent with the caches and counted (unit dma). NULL: not all of it is
     // RAM. The bytes are for now only.
     uint8_t *(*dma)(void *ctx, uint64_t paddr, uint64_t size_bytes, bool is_write);
-    void (*wake)(void *ctx, tl_device *device);             // tick must be called again: what it answered last time is no longer right
+    // tick must be called again, because its last answer is no longer right.
+    void (*wake)(void *ctx, tl_device *device);
     void (*finish)(void *ctx, int32_t status);              // the guest ends the run; 0 is success
     void (*reset)(void *ctx);                               // the guest asks for a restart
     void (*put)(void *ctx, const uint8_t *bytes, size_t n); // console output

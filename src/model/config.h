@@ -22,7 +22,9 @@ typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN } tl_bp_kind;
 
 typedef struct tl_cache_config {
-    uint32_t size_bytes; // 0: no such cache is an error; sets = size / (ways * line) must be a power of two
+    // 0 is an error, because every cache exists. sets = size / (ways * line) must be a power of
+    // two.
+    uint32_t size_bytes;
     uint32_t ways;       // 1 .. TL_MAX_WAYS; a power of two for plru
     uint32_t line_bytes; // 16 .. 128, a power of two; equal for L1I, L1D and L2
     tl_replacement replacement;
@@ -46,14 +48,17 @@ typedef struct tl_bp_config {
 // Latency L of a result: a dependent instruction issued d issue slots later (d >= 1) waits max(0, L
 // - d) cycles.
 typedef struct tl_pipeline_config {
-    uint32_t load_use_cycles;        // L of a load that hits, 1 = no bubble
-    uint32_t load_use_narrow_cycles; // L of a load narrower than 4 bytes (sign extension takes longer)
+    uint32_t load_use_cycles; // L of a load that hits, 1 = no bubble
+    // Latency of a load narrower than 4 bytes, because sign extension takes longer.
+    uint32_t load_use_narrow_cycles;
     uint32_t fp_load_use_cycles;
     uint32_t mul_cycles;      // L, pipelined
     uint32_t div_cycles;      // 64-bit: issue is blocked this long in all
     uint32_t div_word_cycles; // 32-bit
-    uint32_t fp_add_cycles, fp_mul_cycles, fp_fma_cycles, fp_convert_cycles, fp_compare_cycles, fp_move_cycles; // L, pipelined
-    uint32_t fp_div_single_cycles, fp_div_double_cycles, fp_sqrt_single_cycles, fp_sqrt_double_cycles;          // blocking
+    // Latencies; pipelined.
+    uint32_t fp_add_cycles, fp_mul_cycles, fp_fma_cycles, fp_convert_cycles, fp_compare_cycles, fp_move_cycles;
+    // Latencies; the unit is busy all the time.
+    uint32_t fp_div_single_cycles, fp_div_double_cycles, fp_sqrt_single_cycles, fp_sqrt_double_cycles;
     uint32_t csr_cycles;        // extra cycles around a CSR access
     uint32_t fence_cycles;      // extra cycles of FENCE
     uint32_t fence_i_cycles;    // extra cycles of FENCE.I (refills not included)
@@ -72,31 +77,38 @@ typedef enum tl_core_kind { TL_CORE_IN_ORDER, TL_CORE_OUT_OF_ORDER } tl_core_kin
 enum { TL_MAX_PORTS = 8, TL_MAX_ROB = 512, TL_MAX_STORE_BUFFERS = 128, TL_MAX_FRONT_CYCLES = 63 };
 typedef struct tl_core_config {
     tl_core_kind kind;
-    uint32_t fetch_width, fetch_taken;                // instructions a cycle, and taken control transfers among them
+    // Instructions in a cycle, and taken control transfers among them.
+    uint32_t fetch_width, fetch_taken;
     uint32_t rename_width, issue_width, retire_width; // uops a cycle
     uint32_t front_cycles;                            // from fetch to rename
     uint32_t rob_uops, load_buffers, store_buffers;
-    uint32_t memory_queue, general_queue;       // uops that were renamed and not dispatched
-    uint32_t alu_half_cycles;                   // latency of simple integer operations
-    uint32_t shift_cycles;                      // latency of shifts and bit manipulation
-    uint32_t forward_cycles;                    // latency of a load that a store buffer serves
-    uint32_t replay_miss_cycles, replay_cycles; // rounds of the replay loop; 0: no replay, dependents wait for data
-    uint32_t misses, store_misses;              // lines that loads, stores may wait for
-    uint32_t alu_ports, fast_ports;             // fast: two simple operations a cycle
+    uint32_t memory_queue, general_queue; // uops that were renamed and not dispatched
+    uint32_t alu_half_cycles;             // latency of simple integer operations
+    uint32_t shift_cycles;                // latency of shifts and bit manipulation
+    uint32_t forward_cycles;              // latency of a load that a store buffer serves
+    // Rounds of the replay loop; 0: no replay, dependents wait for data.
+    uint32_t replay_miss_cycles, replay_cycles;
+    uint32_t misses, store_misses;  // lines that loads, stores may wait for
+    uint32_t alu_ports, fast_ports; // fast: two simple operations a cycle
     uint32_t shift_ports, branch_ports, mul_ports, fp_ports, move_ports, load_ports, store_ports, data_ports;
 } tl_core_config;
 
 typedef struct tl_mem_config {
-    uint32_t l2_hit_cycles;    // an L1 miss that hits L2 waits this long
-    uint32_t l2_busy_cycles;   // a slice is busy this long per request
-    uint32_t probe_cycles;     // extra when another L1 had to be probed
-    uint32_t upgrade_cycles;   // a store to a shared line waits this long (+ probe_cycles when others hold it)
+    uint32_t l2_hit_cycles;  // an L1 miss that hits L2 waits this long
+    uint32_t l2_busy_cycles; // a slice is busy this long per request
+    uint32_t probe_cycles;   // extra when another L1 had to be probed
+    // A store to a shared line waits this long (+ probe_cycles when others hold it).
+    uint32_t upgrade_cycles;
     uint32_t l2tlb_hit_cycles; // an L1 TLB miss that hits the L2 TLB
     uint32_t walk_step_cycles; // per PTE read, on top of the data cache's own time
-    uint32_t mem_row_hit_cycles, mem_row_miss_cycles, mem_row_conflict_cycles; // from L2 miss to data
-    uint32_t mem_busy_cycles;                                                  // a channel is busy this long per line
-    uint32_t mem_banks, mem_row_bytes;                                         // per channel; powers of two
-    uint32_t mmio_cycles;                                                      // an uncached load or store takes this long
+    // From L2 miss to data.
+    uint32_t mem_row_hit_cycles, mem_row_miss_cycles, mem_row_conflict_cycles;
+    // A channel is busy this long per line.
+    uint32_t mem_busy_cycles;
+    // For each channel; powers of two.
+    uint32_t mem_banks, mem_row_bytes;
+    // An uncached load or store takes this long.
+    uint32_t mmio_cycles;
 } tl_mem_config;
 
 // Values of the keys of all PMU designs, in the order of tl_pmu_types and of their keys
@@ -113,7 +125,8 @@ typedef struct tl_os_config {
     uint32_t page_fault_cycles;
     uint32_t switch_cycles; // context switch
     uint32_t signal_cycles; // setting up a signal frame
-    uint32_t user_counters; // bit n: programs may read counter n (0 cycle, 1 time, 2 instret, 3 .. hpmcounter3 ..)
+    // Bit n: programs may read counter n (0 cycle, 1 time, 2 instret, 3 .. hpmcounter3 ..).
+    uint32_t user_counters;
 } tl_os_config;
 
 // Units that the partitions of a chip share: machine/chip.h.
@@ -125,12 +138,14 @@ typedef struct tl_chip_config {
 } tl_chip_config;
 
 typedef struct tl_config {
-    char name[64];                       // "rocket"
-    char summary[160];                   // one sentence
-    uint32_t n_harts;                    // 1 .. TL_MAX_HARTS
-    uint32_t n_partitions;               // 1 .. TL_MAX_PARTITIONS: so many machines of this description on one chip
-    uint64_t clock_hz;                   // what a cycle is worth in guest time
-    uint64_t ram_bytes;                  // multiple of 1 MiB, 16 MiB .. 64 GiB; host memory is used only for what is touched
+    char name[64];     // "rocket"
+    char summary[160]; // one sentence
+    uint32_t n_harts;  // 1 .. TL_MAX_HARTS
+    // 1 .. TL_MAX_PARTITIONS machines of this description are on one chip.
+    uint32_t n_partitions;
+    uint64_t clock_hz; // what a cycle is worth in guest time
+    // Multiple of 1 MiB, 16 MiB .. 64 GiB; host memory is used only for what is touched.
+    uint64_t ram_bytes;
     uint64_t seed;                       // replacement and guest randomness
     uint32_t interleave_cycles;          // harts run in turns of at most this many cycles
     uint64_t mvendorid, marchid, mimpid; // what the identification registers read
@@ -138,7 +153,8 @@ typedef struct tl_config {
     tl_core_config core;
     tl_bp_config bp;
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices
-    uint32_t l2_slices;           // a power of two; lines are dealt out by their low line-number bits
+    // A power of two; lines are dealt out by their low line-number bits.
+    uint32_t l2_slices;
     tl_tlb_config itlb, dtlb, l2tlb;
     uint32_t mem_channels; // a power of two
     tl_mem_config mem;
@@ -146,7 +162,7 @@ typedef struct tl_config {
     uint32_t virtio_version; // that the board's virtio transports show: 1 or 2
     tl_os_config os;
     tl_pmu_values pmu;
-    // Of the host, not of the machine, so no keys: no count depends on them.
+    // Settings of the host. They are no keys, because no count depends on them.
     uint32_t code_cache_bytes;
     uint32_t n_cold_runs; // of a block before it is translated
 } tl_config;

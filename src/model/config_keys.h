@@ -23,7 +23,8 @@ typedef struct tl_key {
     const char *const *choices; // TL_KEY_CHOICE: names in order of the enum, NULL-terminated
     const char *rule;           // what must hold beyond the range, or NULL: "a power of two"
     const char *meaning;        // one sentence
-    size_t offset;              // of the value in the struct that holds it: 4 bytes, 8 (TL_KEY_U64) or text
+    // Offset of the value in the struct that holds it: 4 bytes, 8 (TL_KEY_U64) or text.
+    size_t offset;
 } tl_key;
 
 // Rows of a .def file as elements of a tl_key array. `type` is the struct that holds the values.
@@ -51,7 +52,8 @@ extern const uint32_t tl_n_config_keys;
 
 // The value in `holder`, the struct of the row's offset; of TL_KEY_CHOICE its index; 0 for text.
 uint64_t tl_key_read(const tl_key *key, const void *holder);
-void tl_key_store(const tl_key *key, void *holder, uint64_t value); // not for text; the value has been checked
+// Not for text. The value has been checked.
+void tl_key_store(const tl_key *key, void *holder, uint64_t value);
 // Checks a number against its row alone: TL_EINVAL "must be between 1 and 64". The caller puts key
 // and value in front.
 TL_MUST_CHECK tl_status tl_key_check_number(const tl_key *key, uint64_t value, tl_error *err);

@@ -17,20 +17,28 @@
 #include "model/hart.h"
 
 typedef enum tl_stop {
-    TL_STOP_HORIZON, // h->now >= h->horizon at the end of a fetch run, or >= h->access_until where the next one may access data
-    TL_STOP_LIMIT,   // h->instret == h->insn_limit
-    TL_STOP_TRAP,    // h->trap_cause, h->trap_value; h->pc is the instruction that trapped; it did not retire
-    TL_STOP_BREAK,   // h->pc is one of h->break_pc
-    TL_STOP_WAIT,    // h->pc is an access of a line that other harts use; they come first, and nothing of it has happened
+    // h->now >= h->horizon at the end of a fetch run, or >= h->access_until where the next one may
+    // access data.
+    TL_STOP_HORIZON,
+    TL_STOP_LIMIT, // h->instret == h->insn_limit
+    // h->trap_cause, h->trap_value; h->pc is the instruction that trapped; it did not retire.
+    TL_STOP_TRAP,
+    TL_STOP_BREAK, // h->pc is one of h->break_pc
+    // h->pc is an access of a line that other harts use; they come first, and nothing of it has
+    // happened.
+    TL_STOP_WAIT,
 } tl_stop;
 
 typedef struct tl_engine_type {
-    const char *name, *title;                                                      // "interp", "threaded code over decoded fetch runs"
-    TL_MUST_CHECK tl_status (*attach)(tl_hart *h, tl_arena *arena, tl_error *err); // fills h->engine_state
+    // "interp", "threaded code over decoded fetch runs".
+    const char *name, *title;
+    // Fills h->engine_state.
+    TL_MUST_CHECK tl_status (*attach)(tl_hart *h, tl_arena *arena, tl_error *err);
     void (*detach)(tl_hart *h);
     const struct tl_isa *isa; // that it executes
     tl_stop (*run)(tl_hart *h);
-    void (*sync)(tl_hart *h); // folds everything held back into h->tally, exact within a CSR instruction, too; idempotent
+    // Folds everything held back into h->tally, exact within a CSR instruction, too. Idempotent.
+    void (*sync)(tl_hart *h);
     // Checks what must hold between synced tallies of the engine's own. NULL: it has none.
     tl_status (*check)(const tl_hart *h, tl_error *err);
     // How many cycles a run may go beyond its horizon when no access takes a slow path.
@@ -38,7 +46,8 @@ typedef struct tl_engine_type {
 } tl_engine_type;
 
 extern const tl_engine_type tl_engine_interp, tl_engine_step; // on every host
-extern const tl_engine_type tl_engine_ooo;                    // of machines with core.kind = out_of_order; has one hart
+// For machines with core.kind = out_of_order. Such a machine has one hart.
+extern const tl_engine_type tl_engine_ooo;
 #if defined(__x86_64__) && defined(__linux__)
 #define TL_HAS_TRANSLATOR
 extern const tl_engine_type tl_engine_translate;

@@ -20,7 +20,8 @@
 
 typedef enum tl_flow_result {
     TL_FLOW_EXECUTED, // *ret_insn is complete
-    TL_FLOW_ALONE,    // nothing happened; the instruction, or its fetch, must be the oldest: call `alone`
+    // Nothing happened. The instruction, or its fetch, must be the oldest: call `alone`.
+    TL_FLOW_ALONE,
 } tl_flow_result;
 
 typedef struct tl_flow_insn {
@@ -32,7 +33,8 @@ typedef struct tl_flow_insn {
     bool is_taken;           // a conditional branch
     bool is_call, is_return; // pushes onto, pops from the return-address stack
     bool is_shift;           // an ALU instruction that the simple ALUs do not have
-    bool is_redone;          // its effect is not known before it is the oldest: call `alone` instead of `retire`
+    // The effect is not known before it is the oldest: call `alone` instead of `retire`.
+    bool is_redone;
 } tl_flow_insn;
 
 typedef struct tl_flow tl_flow;
@@ -43,7 +45,8 @@ struct tl_flow {
     void (*take_back)(tl_flow *flow, uint32_t entry);
     // The oldest instruction takes effect: bytes are stored, and its static share is counted.
     void (*retire)(tl_flow *flow, uint32_t entry);
-    uint64_t (*peek)(tl_flow *flow, uint64_t vaddr, uint32_t size_bytes); // bytes that a retired store wrote, as memory has them now
+    // Returns the bytes that a retired store wrote, as memory has them now.
+    uint64_t (*peek)(tl_flow *flow, uint64_t vaddr, uint32_t size_bytes);
     // Executes the instruction at h->pc with nothing else in flight, and counts all of it. h->now
     // is later then. false: it did not retire, and *ret_stop says why.
     bool (*alone)(tl_flow *flow, tl_stop *ret_stop);
@@ -52,7 +55,8 @@ struct tl_flow {
     // every entry is forgotten. The n entries are (first + i) & ring_mask, oldest first.
     void (*suspend)(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask);
     bool (*resume)(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask);
-    void (*enter)(tl_flow *flow); // before the first fetch of a run: the host's registers become the guest's
+    // Called before the first fetch of a run: the host's registers become the guest's.
+    void (*enter)(tl_flow *flow);
     void (*leave)(tl_flow *flow); // after the last one
 };
 enum { TL_MAX_IN_FLIGHT = 1024 }; // entries of a flow; a power of two

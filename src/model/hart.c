@@ -92,7 +92,8 @@ void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit) {
     uint64_t guard = h->engine->overshoot_cycles(h);
     if (left <= guard)
         *insn_limit = h->instret + 1 < *insn_limit ? h->instret + 1 : *insn_limit;
-    else if (h->horizon > h->now && left - guard < h->horizon - h->now) // no sum: a counter near 0 is 2^64 cycles away
+    // No sum, because a counter near 0 is 2^64 cycles away.
+    else if (h->horizon > h->now && left - guard < h->horizon - h->now)
         h->horizon = h->now + (left - guard);
 }
 

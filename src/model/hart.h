@@ -34,8 +34,10 @@
 #include "model/config.h"
 #include "model/hart_signals.h"
 
-enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 4096, TL_N_VIEWS = 3 }; // slots of one view; views: U, S, M
-static const uint64_t TL_NO_LINE = UINT64_MAX;                        // never equal to a masked address of a valid line
+// Slots of one view. Views are U, S, M.
+enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 4096, TL_N_VIEWS = 3 };
+// Never equal to a masked address of a valid line.
+static const uint64_t TL_NO_LINE = UINT64_MAX;
 
 // Breakpoints. A change of the list increments `generation`. Harts compare `generation` when they
 // run next.
@@ -65,8 +67,9 @@ typedef struct tl_data_slot {
     uint32_t line_stamp, page_stamp; // indices into tl_hart.stamps
 } tl_data_slot;
 
-typedef struct tl_fetch_slot { // four to a line of the host's cache: neighbors in the code are neighbors here
-    uint64_t key;              // both pages in one word (tl_fetch_key), or TL_NO_KEY
+// Four slots share a line of the host's cache. Neighbors in the code are neighbors here.
+typedef struct tl_fetch_slot {
+    uint64_t key; // both pages in one word (tl_fetch_key), or TL_NO_KEY
     uint32_t line_stamp, page_stamp;
 } tl_fetch_slot;
 
@@ -74,7 +77,8 @@ typedef struct tl_fetch_slot { // four to a line of the host's cache: neighbors 
 // of the line in the page. Virtual addresses have 48 bits. RAM ends so far below TL_RAM_BASE_PADDR
 // + 2^40 that two keys name no page.
 enum { TL_KEY_PAGE_LOG2 = 12, TL_KEY_PPN_BITS = 28 };
-static const uint64_t TL_NO_KEY = UINT64_MAX, TL_NEVER_KEY = UINT64_MAX - 1; // an empty slot has TL_NO_KEY; no slot ever has TL_NEVER_KEY
+// An empty slot has TL_NO_KEY. No slot ever has TL_NEVER_KEY.
+static const uint64_t TL_NO_KEY = UINT64_MAX, TL_NEVER_KEY = UINT64_MAX - 1;
 TL_ALWAYS_INLINE uint64_t tl_fetch_key(uint64_t vline, uint64_t ram_offset) {
     return vline >> TL_KEY_PAGE_LOG2 << TL_KEY_PPN_BITS | ram_offset >> TL_KEY_PAGE_LOG2;
 }
@@ -102,7 +106,9 @@ enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M };
 
 // An interrupt line, as the ISA numbers them.
 typedef uint32_t tl_irq;
-enum { TL_IRQ_PERSONALITY = 62 }; // no register shows it: an event of the user-mode personality has overflowed (linux/perf/perf_event.h)
+// No register shows it. An event of the user-mode personality has overflowed
+// (linux/perf/perf_event.h).
+enum { TL_IRQ_PERSONALITY = 62 };
 
 enum { TL_TRAP_NOT_YET = 64 }; // trap_cause of the simulator, of no ISA: TL_STOP_WAIT
 
@@ -110,7 +116,8 @@ typedef enum tl_amo { TL_AMO_SWAP, TL_AMO_ADD, TL_AMO_XOR, TL_AMO_AND, TL_AMO_OR
 
 typedef struct tl_hart tl_hart;
 
-typedef enum tl_access { TL_ACCESS_FETCH, TL_ACCESS_LOAD, TL_ACCESS_STORE, TL_N_ACCESSES } tl_access; // the permission an access needs
+// The permission that an access needs.
+typedef enum tl_access { TL_ACCESS_FETCH, TL_ACCESS_LOAD, TL_ACCESS_STORE, TL_N_ACCESSES } tl_access;
 
 // Flags of a page, as a walker reports them and TLBs keep them. Each flag has the bit that RISC-V
 // page-table entries give it.
@@ -134,9 +141,10 @@ typedef struct tl_rights {
 // The translation and the permissions of a hart's accesses. The ISA writes a regime and tells the
 // memory port about changes. mem/ reads the regime.
 typedef struct tl_regime {
-    bool is_paged[TL_N_VIEWS];     // false: addresses are physical
-    uint8_t data_view[TL_N_VIEWS]; // loads and stores have the rights of this view; fetches have the rights of h->view
-    uint8_t vaddr_bits;            // virtual addresses are this many bits wide, sign-extended
+    bool is_paged[TL_N_VIEWS]; // false: addresses are physical
+    // Loads and stores have the rights of this view; fetches have the rights of h->view.
+    uint8_t data_view[TL_N_VIEWS];
+    uint8_t vaddr_bits; // virtual addresses are this many bits wide, sign-extended
     tl_rights rights[TL_N_VIEWS][TL_N_ACCESSES];
 } tl_regime;
 
@@ -149,7 +157,8 @@ static inline bool tl_is_permitted(const tl_rights *rights, uint8_t flags) {
 // cycles has exactly one cause in the CPI stack. false: the access trapped and moved no data.
 // h->trap_cause and h->trap_value then give the reason.
 typedef struct tl_mem_port {
-    bool (*load)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes); // h->mem_value = zero-extended bytes
+    // h->mem_value becomes the bytes, zero-extended.
+    bool (*load)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);
     bool (*store)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value);
     // Do the look-ups of an aligned load or store that cannot trap. last_byte is the size less one;
     // the size is 1, 2, 4 or 8 bytes. The L1I loses a line only when h->has_lost_fetch is set.
@@ -157,21 +166,27 @@ typedef struct tl_mem_port {
     // nothing but perhaps a translation was done.
     uint8_t *(*reach_load)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
     uint8_t *(*reach_store)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
-    bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand); // h->mem_value = old, zero-extended
-    bool (*load_reserved)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);                     // h->mem_value = zero-extended bytes
-    bool (*store_conditional)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value); // h->mem_value = 0 stored, 1 not
-    bool (*fetch)(tl_hart *h, uint64_t vaddr); // one line look-up; on success the line's fetch slot is valid
+    // h->mem_value becomes the old value, zero-extended.
+    bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand);
+    // h->mem_value becomes the bytes, zero-extended.
+    bool (*load_reserved)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);
+    // h->mem_value becomes 0 when it stored, else 1.
+    bool (*store_conditional)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value);
+    // Does one line look-up. On success the line's fetch slot is valid.
+    bool (*fetch)(tl_hart *h, uint64_t vaddr);
     // Returns whether `fetch` would hit ITLB and L1I, and the physical line. Changes and counts
     // nothing.
     bool (*fetch_hits)(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
-    void (*drop_code)(tl_hart *h);                                      // drops all L1I lines and fetch slots
-    void (*flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all); // one page or everything, all TLBs of this hart
+    // Drops all L1I lines and fetch slots.
+    void (*drop_code)(tl_hart *h);
+    // One page or everything, in all TLBs of this hart.
+    void (*flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all);
     // h->context and h->regime belong to another address space now. All TLB entries are dropped,
     // because TLBs have no tags.
     void (*context_changed)(tl_hart *h);
-    void (*rights_changed)(tl_hart *h,
-                           const tl_regime *old); // h->regime has other rights or another data_view; clears slots that contradict them
-    void (*protection_changed)(tl_hart *h);       // tl_isa.permits has other answers
+    // h->regime has other rights or another data_view. Clears slots that contradict them.
+    void (*rights_changed)(tl_hart *h, const tl_regime *old);
+    void (*protection_changed)(tl_hart *h); // tl_isa.permits has other answers
 } tl_mem_port;
 
 // An access of software to a register: what a write does with its operand, or a read.
@@ -192,11 +207,15 @@ typedef struct tl_pmu_port {
     // Called before an instruction has any effect. The ISA checks the rules of the number before.
     // false: illegal instruction. NULL: every access is permitted.
     bool (*permits)(void *ctx, const tl_hart *h, const struct tl_reg_at *at, tl_reg_use use, uint64_t operand);
-    uint64_t (*read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // returns the value; changes nothing that software can read
-    void (*was_read)(void *ctx, tl_hart *h, const struct tl_reg_at *at); // does the side effects of a read; NULL: a read has none
+    // Returns the value. Changes nothing that software can read.
+    uint64_t (*read)(void *ctx, tl_hart *h, const struct tl_reg_at *at);
+    // Does the side effects of a read; NULL: a read has none.
+    void (*was_read)(void *ctx, tl_hart *h, const struct tl_reg_at *at);
     void (*write)(void *ctx, tl_hart *h, const struct tl_reg_at *at, uint64_t value);
-    void (*retired)(void *ctx, tl_hart *h);                // the instruction that wrote a register has been counted
-    void (*leave_mode)(void *ctx, tl_hart *h, tl_priv to); // counting in mode h->priv ends here; called only when needs_modes
+    // The instruction that wrote a register has been counted.
+    void (*retired)(void *ctx, tl_hart *h);
+    // Counting in mode h->priv ends here. Called only when needs_modes is set.
+    void (*leave_mode)(void *ctx, tl_hart *h, tl_priv to);
     // Called between two runs. Returns cycles from h->now in which no counter can overflow;
     // UINT64_MAX: no counter waits for an overflow.
     uint64_t (*deadline)(void *ctx, tl_hart *h);
@@ -233,11 +252,12 @@ struct tl_hart {
     // State of every ISA. The hart of an ISA begins with tl_hart and adds registers
     // (isa/rv/hart.h).
     uint64_t pc;
-    uint64_t now;       // the cycle this hart stands at; idle time included
-    uint64_t instret;   // retired so far
-    uint64_t stamp;     // grows by one with every look-up of a line
-    uint64_t *stamps;   // [0] is the sink
-    const uint8_t *ram; // host address of RAM; bytes of paddr are at ram + (paddr - TL_RAM_BASE_PADDR)
+    uint64_t now;     // the cycle this hart stands at; idle time included
+    uint64_t instret; // retired so far
+    uint64_t stamp;   // grows by one with every look-up of a line
+    uint64_t *stamps; // [0] is the sink
+    // Host address of RAM. Bytes of paddr are at ram + (paddr - TL_RAM_BASE_PADDR).
+    const uint8_t *ram;
     uint32_t line_log2;
     uint64_t line_mask;          // ~(line_bytes - 1)
     uint64_t mem_value;          // result of a tl_mem_port call
@@ -256,30 +276,43 @@ struct tl_hart {
     // access_until (isa/rv/step/step.h).
     uint64_t horizon, insn_limit;
     uint64_t run_vline,
-        run_pline; // line of the fetch run in progress, run_vline TL_NO_LINE between runs: the next instruction then looks up
+        // Line of the fetch run in progress. run_vline TL_NO_LINE: between runs, so the next
+        // instruction looks up.
+        run_pline;
     uint64_t trap_cause, trap_value; // valid after TL_STOP_TRAP
-    uint64_t first_until;            // up to this cycle, the hart comes before all other running harts; UINT64_MAX: it runs alone
-    uint64_t access_until;           // from this cycle on, only fetch runs that access no data run; UINT64_MAX: all fetch runs do
-    uint64_t shared_cycle;           // last cycle in which a line moved between this L1D and another L1D; 0: never
-    uint64_t sharing_until;          // up to this cycle, a line is likely to move again; tl_hart_note_sharing
-    uint64_t break_pc[2];            // stop before executing these; TL_NO_LINE: none
-    const struct tl_breaks *breaks;  // further breakpoints; NULL: none
-    bool skip_break;                 // do not stop at the very next instruction
-    uint32_t code_generation;        // bumped when code bytes or mappings may have changed: blocks compare their bytes again
-    tl_priv priv;                    // changed by tl_hart_set_priv only
-    uint32_t view;                   // of the slots: 0 U, 1 S, 2 M
-    bool is_privileged;  // machine and supervisor mode exist: system software runs. false: the user-mode personality is the system
-    bool is_waiting;     // WFI retired: nothing runs until an interrupt is pending
-    bool has_lost_fetch; // an access of data took a line from the L1I; set by mem/, cleared by block front-ends
+    // Up to this cycle, the hart comes before all other running harts; UINT64_MAX: it runs alone.
+    uint64_t first_until;
+    // From this cycle on, only fetch runs that access no data run; UINT64_MAX: all fetch runs do.
+    uint64_t access_until;
+    // Last cycle in which a line moved between this L1D and another L1D; 0: never.
+    uint64_t shared_cycle;
+    // Up to this cycle, a line is likely to move again; tl_hart_note_sharing.
+    uint64_t sharing_until;
+    uint64_t break_pc[2];           // stop before executing these; TL_NO_LINE: none
+    const struct tl_breaks *breaks; // further breakpoints; NULL: none
+    bool skip_break;                // do not stop at the very next instruction
+    // Grows when code bytes or mappings may have changed. Blocks then compare their bytes again.
+    uint32_t code_generation;
+    tl_priv priv;  // changed by tl_hart_set_priv only
+    uint32_t view; // of the slots: 0 U, 1 S, 2 M
+    // Machine and supervisor mode exist: system software runs. False: the user-mode personality is
+    // the system.
+    bool is_privileged;
+    bool is_waiting; // WFI retired: nothing runs until an interrupt is pending
+    // An access of data took a line from the L1I. Set by mem/, cleared by block front-ends.
+    bool has_lost_fetch;
     bool has_slow_watch; // some PMU has needs_slow_watch
-    bool has_deadline;   // the horizon was chosen so that no overflow comes first, and rests on overshoot_cycles
+    // The horizon lets no overflow come first. It rests on overshoot_cycles.
+    bool has_deadline;
     bool is_interrupted; // the interrupt of an overflow is to be taken now, even within a fetch run
-    bool has_after;      // wrote_pmu or changes_priv is set: call tl_hart_retired after the instruction under way
+    // wrote_pmu or changes_priv is set: call tl_hart_retired after the instruction under way.
+    bool has_after;
     bool wrote_pmu, changes_priv;
     tl_priv new_priv;
     uint32_t n_pmus;
     const tl_pmu_port *pmus[TL_MAX_PMU_PORTS];
-    void (*mark)(void *ctx, const tl_hart *h, tl_mark mark, uint32_t number, uint64_t name_vaddr); // NULL: markers do nothing
+    // NULL: markers do nothing.
+    void (*mark)(void *ctx, const tl_hart *h, tl_mark mark, uint32_t number, uint64_t name_vaddr);
     void *mark_ctx;
     void (*notice)(void *ctx, const tl_hart *h, tl_notice notice); // NULL: notices are dropped
     void *notice_ctx;
@@ -287,16 +320,24 @@ struct tl_hart {
     // irq_lines.
     uint64_t irqs_pending, irq_lines, irqs_enabled;
     uint64_t irqs_wired, irqs_present; // bits that irq_lines may have; bits that exist
-    uint64_t reservation_paddr;        // line reserved by LR, or TL_NO_LINE; lost to other harts' stores and to traps (docs/model.md 5.14)
-    uint64_t context;                  // names the address space, as the ISA's walker reads it; RISC-V: satp
+    // Line reserved by LR, or TL_NO_LINE. Other harts' stores and traps end it (docs/model.md
+    // 5.14).
+    uint64_t reservation_paddr;
+    // Names the address space, as the ISA's walker reads it. RISC-V: satp.
+    uint64_t context;
     tl_regime regime;
     uint32_t id;
-    uint64_t time_offset;          // what software added to machine time by writing the board's timer
+    // Ticks that software added to machine time by writing the board's timer.
+    uint64_t time_offset;
     uint64_t idle_cycles;          // part of now in which the hart had nothing to run,
     uint64_t idle_begin, idle_end; // last stretch of idle cycles
-    uint64_t supervisor_cycles;    // part of now that belongs to supervisor mode though priv is U: modeled system calls, faults, switches
-    uint64_t mode_cycles[TL_N_VIEWS], mode_insns[TL_N_VIEWS]; // by view, up to the last change of mode, idle time excluded
-    uint64_t mode_start_cycle, mode_start_insn;               // now - idle_cycles and instret at that change
+    // Part of `now` that belongs to supervisor mode though priv is U: modeled system calls, faults,
+    // switches.
+    uint64_t supervisor_cycles;
+    // Sums by view, up to the last change of mode. Idle time is excluded.
+    uint64_t mode_cycles[TL_N_VIEWS], mode_insns[TL_N_VIEWS];
+    // now - idle_cycles, and instret, at that change.
+    uint64_t mode_start_cycle, mode_start_insn;
     const tl_config *config;
     void *mem;    // mem/'s own state of this hart
     void *client; // owner of the hart's thread: linux/
@@ -308,7 +349,8 @@ struct tl_hart {
     size_t host_code_bytes;
     uint64_t *core_tally; // of the hart's detailed core (model/core.h), or NULL
 
-    _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS]; // two to a line of the host's cache, none across
+    // Two slots share a line of the host's cache. None crosses one.
+    _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS];
     tl_fetch_slot fetch_slot[TL_N_VIEWS * TL_FETCH_SLOTS];
 };
 

@@ -46,7 +46,9 @@ typedef enum tl_signal_kind {
     TL_SIGNAL_CLOCK, // kept in the hart's clock (tl_hart_sync_clock); anywhere
 } tl_signal_kind;
 tl_signal_kind tl_hart_signal_kind(enum tl_hart_cell cell);
-bool tl_hart_signal_is_jumpy(enum tl_hart_cell cell);   // grows in slow paths, too: by the time they take, and by the walker's accesses
-bool tl_hart_signal_is_retired(enum tl_hart_cell cell); // grows only as an instruction retires, by its step at most
+// Grows in slow paths, too: by the time they take, and by the walker's accesses.
+bool tl_hart_signal_is_jumpy(enum tl_hart_cell cell);
+// Grows only as an instruction retires, by its step at most.
+bool tl_hart_signal_is_retired(enum tl_hart_cell cell);
 
 #endif

@@ -20,6 +20,7 @@ tl_pend_table *tl_pend_table_new(tl_arena *arena); // NULL: no memory
 // The one record of the table with these contents. Bounded: latencies are small, so contents
 // repeat.
 const tl_pend *tl_pend_intern(tl_pend_table *table, const tl_pend *pend);
-void tl_pend_table_done(tl_pend_table *table); // frees what the table allocated beyond the arena; NULL is fine
+// Frees memory that the table allocated beyond the arena. NULL is fine.
+void tl_pend_table_done(tl_pend_table *table);
 
 #endif

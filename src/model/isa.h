@@ -35,8 +35,9 @@ typedef struct tl_stretch { // of physical addresses: start <= address < end
 
 // General registers by their role in the psABI.
 typedef enum tl_role {
-    TL_ROLE_RESULT,      // of a system call
-    TL_ROLE_ARGUMENTS,   // the first of six neighboring registers: arguments of a system call or of a function
+    TL_ROLE_RESULT, // of a system call
+    // The first of six neighboring registers: arguments of a system call or of a function.
+    TL_ROLE_ARGUMENTS,
     TL_ROLE_SYSTEM_CALL, // number of the system call
     TL_ROLE_STACK,
     TL_ROLE_FRAME,
@@ -63,7 +64,8 @@ typedef struct tl_isa {
     uint8_t views[TL_N_PRIVS]; // of each privilege level
     uint32_t hart_bytes;       // of its hart, which begins with a tl_hart
     uint32_t registers_offset; // offset in the hart of the registers that instructions use most
-    void (*init)(tl_hart *h);  // readies a zeroed hart for the user-mode personality: level 0, untranslated
+    // Readies a zeroed hart for the user-mode personality: level 0, untranslated.
+    void (*init)(tl_hart *h);
     // Names another address space: writes h->context and h->regime. The caller flushes the TLBs.
     void (*set_context)(tl_hart *h, uint64_t context);
     // A port with registers came to h->pmus or left: finds the registers of all ports anew.

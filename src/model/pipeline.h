@@ -80,7 +80,9 @@ static inline bool tl_class_is_private(tl_class cls) {
 // An element of the static share of an instruction: `amount` is added to the cell when it retires.
 typedef struct tl_static_count {
     uint16_t cell;
-    uint32_t amount; // a block's share of a cause may be a line full of instructions that hold issue as long as a description allows
+    // Wider than a byte, because all instructions of a line may hold issue as long as a description
+    // allows.
+    uint32_t amount;
 } tl_static_count;
 
 typedef struct tl_static_list {
@@ -95,9 +97,10 @@ enum { TL_NO_REG = 64 }; // register numbers of the scoreboard: 0..31 integer, 3
 
 typedef struct tl_pipe_insn { // what the scoreboard needs to know of one instruction
     tl_class cls;
-    uint8_t size_bytes; // of a memory access; 4 or 8 for word/double variants of DIV, FP_DIV, FP_SQRT
-    uint8_t src[3];     // TL_NO_REG: none; x0 is none
-    uint8_t dest;       // TL_NO_REG: none; x0 is none
+    // Size of a memory access. 4 or 8 for word and double variants of DIV, FP_DIV, FP_SQRT.
+    uint8_t size_bytes;
+    uint8_t src[3]; // TL_NO_REG: none; x0 is none
+    uint8_t dest;   // TL_NO_REG: none; x0 is none
 } tl_pipe_insn;
 
 // Why issue waited: the order of the sums below.

@@ -147,7 +147,8 @@ static uint32_t add_term(const char *unit_name, const char *signal, const tl_pro
             uint32_t cell = row ? row->first_cell + s : 0;
             bool is_hosts = row && (cell == TL_S_HART_CYCLE || cell == TL_S_HART_INSTRET);
             sources->needs_sync |= kind == TL_SIGNAL_HELD || (kind == TL_SIGNAL_CLOCK && !is_hosts);
-            sources->is_slow &= kind == TL_SIGNAL_SLOW || (row && cell == TL_S_HART_IDLE_CYCLE); // waiting is between two runs
+            // Waiting is between two runs.
+            sources->is_slow &= kind == TL_SIGNAL_SLOW || (row && cell == TL_S_HART_IDLE_CYCLE);
             sources->is_retired &= row && tl_hart_signal_is_retired((enum tl_hart_cell)cell);
             sources->is_jumpy |= kind == TL_SIGNAL_SLOW || (row && tl_hart_signal_is_jumpy((enum tl_hart_cell)cell));
         }

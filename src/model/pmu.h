@@ -51,7 +51,8 @@ typedef struct tl_pmu_host {
     // Returns the settings of this design, settings_size bytes, from the machine description. NULL:
     // default_settings.
     const void *(*settings)(void *ctx, const tl_pmu_type *type);
-    void (*sync)(void *ctx, uint32_t hart);      // makes all tallies of this hart exact up to the instruction before the one under way
+    // Makes all tallies of this hart exact up to the instruction before the one under way.
+    void (*sync)(void *ctx, uint32_t hart);
     uint64_t (*cycle)(void *ctx, uint32_t hart); // signal hart.cycle, without sync
     // Returns signal hart.cycle as of machine cycle `now`, which may lie before or after the hart's
     // clock. hart.cycle stands still while the hart has nothing to run.
@@ -66,7 +67,8 @@ typedef struct tl_pmu_host {
     // Writes bytes into RAM as a bus master does: coherent with the caches and counted in unit dma.
     // false: the range is not all RAM.
     bool (*dma)(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_bytes, uint64_t now);
-    void (*changed)(void *ctx, uint32_t hart); // needs_* or the deadline of the port may have changed; the machine asks again soon
+    // A needs_* member or the deadline of the port may have changed. The machine asks again soon.
+    void (*changed)(void *ctx, uint32_t hart);
 } tl_pmu_host;
 
 typedef struct tl_pmu {
@@ -113,21 +115,27 @@ struct tl_pmu_type {
     const tl_key *keys; // the path of the last row is NULL; NULL: no keys
     const void *default_settings;
     size_t settings_size;
-    const char *settings_title; // "Distributed counters": the heading of changed settings in reports; NULL: reports omit them
-    TL_MUST_CHECK tl_status (*check)(const void *settings, tl_error *err); // rules that span several keys
+    // "Distributed counters": the heading of changed settings in reports. NULL: reports omit them.
+    const char *settings_title;
+    // Checks rules that span several keys.
+    TL_MUST_CHECK tl_status (*check)(const void *settings, tl_error *err);
     // Called before programs run under the user-mode personality. Fails when a granted resource
     // does not exist.
     TL_MUST_CHECK tl_status (*check_grant)(const void *settings, tl_error *err);
-    const tl_pmu_preset *(*choose)(const void *settings); // preset for these settings; NULL: the machine has no such PMU
-    tl_grant (*grant)(const void *settings);              // NULL hook: TL_DENIED
-    const char *grant_name;                               // with grant: the key os.<grant_name> sets the grant
+    // Returns the preset for these settings; NULL: the machine has no such PMU.
+    const tl_pmu_preset *(*choose)(const void *settings);
+    tl_grant (*grant)(const void *settings); // NULL hook: TL_DENIED
+    // With `grant`: the key os.<grant_name> sets the grant.
+    const char *grant_name;
 
     // Window: loads and stores reach the registers, whose addresses are offsets in the window.
     // window_bytes 0: CSR instructions reach the registers.
     uint64_t window_paddr, window_bytes;
-    void (*describe_node)(const tl_pmu *pmu, tl_pmu_node *ret_node); // for designs with a window; NULL: no node
-    const char *device_name; // a granted program maps the window from /dev/NAME; NULL: no device file
-    uint32_t device_minor;   // of device_name; the major number is 10
+    // For designs with a window; NULL: no node.
+    void (*describe_node)(const tl_pmu *pmu, tl_pmu_node *ret_node);
+    // A granted program maps the window from /dev/NAME; NULL: no device file.
+    const char *device_name;
+    uint32_t device_minor; // of device_name; the major number is 10
 
     // Fills pmu->port. An empty port reaches the rows of the register map by address in every mode.
     TL_MUST_CHECK tl_status (*attach)(tl_pmu *pmu, tl_arena *arena, tl_error *err);
@@ -135,7 +143,8 @@ struct tl_pmu_type {
     // TL_PMU_OF_MACHINE: returns the registers and the port of one hart. NULL: the instance has no
     // port in harts.
     tl_pmu *(*of_hart)(tl_pmu *pmu, uint32_t hart);
-    uint64_t (*irqs)(const tl_pmu *pmu);                             // a bit for each interrupt line of a hart that the design may raise
+    // A bit for each interrupt line of a hart that the design may raise.
+    uint64_t (*irqs)(const tl_pmu *pmu);
     void (*notice)(tl_pmu *pmu, const tl_hart *h, tl_notice notice); // the context may have changed
     // A process gets this hart and does not trust the process before it. is_granted: the new
     // process may use the design.
@@ -144,16 +153,20 @@ struct tl_pmu_type {
     // PMU extension. Otherwise selector is a raw selector of this design. Returns the number of
     // texts, at most TL_PMU_MAX_TEXTS; 0: no such event.
     uint32_t (*perf_sources)(const tl_pmu *pmu, bool is_sbi, uint64_t selector, const char *ret_texts[]);
-    uint64_t (*tick)(tl_pmu *pmu, uint64_t now); // does the work due up to `now`; returns the next cycle with work
+    // Does the work due up to `now`. Returns the next cycle with work.
+    uint64_t (*tick)(tl_pmu *pmu, uint64_t now);
     // Returns a bus that passes device accesses of harts to `below`, which is borrowed. The design
     // sees each access.
     const tl_bus *(*watch_bus)(tl_pmu *pmu, const tl_bus *below);
 };
 
-extern const tl_pmu_type *const tl_pmu_types[]; // every design, NULL-terminated: src/meson.build names them
+// Every design, NULL-terminated. src/meson.build names them.
+extern const tl_pmu_type *const tl_pmu_types[];
 
-const tl_pmu_type *tl_pmu_find(const char *name);                                   // NULL: no design of that name
-const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *name); // NULL: none of that name
+// NULL: no design has that name.
+const tl_pmu_type *tl_pmu_find(const char *name);
+// NULL: none has that name.
+const tl_pmu_preset *tl_pmu_find_preset(const tl_pmu_type *type, const char *name);
 // A PMU of one hart, or the machine's with hart 0, in its reset state. `host` is borrowed.
 // access_bits is the hart's XLEN.
 TL_MUST_CHECK tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint32_t access_bits, const tl_pmu_host *host,
@@ -175,10 +188,12 @@ typedef struct tl_sources {
     tl_cell *cells;
     uint32_t n_cells;
     uint32_t max_step; // most that the sum can grow in one cycle
-    bool needs_sync;   // front-ends hold back some cell; hart.cycle and hart.instret are exact, because the host knows them
-    bool is_slow;      // grows only in slow paths and traps, after which the port is polled
-    bool is_jumpy;     // can grow in a slow path: in the middle of a block
-    bool is_retired;   // grows only when an instruction retires, by max_step at most
+    // Front-ends hold back some cell. The host knows hart.cycle and hart.instret, so they are
+    // exact.
+    bool needs_sync;
+    bool is_slow;    // grows only in slow paths and traps, after which the port is polled
+    bool is_jumpy;   // can grow in a slow path: in the middle of a block
+    bool is_retired; // grows only when an instruction retires, by max_step at most
 } tl_sources;
 
 // TL_ENOENT: this machine has no such signal.

@@ -20,7 +20,8 @@ typedef struct tl_pmu_tree_counters { // riscv,event-to-mhpmcounters
 } tl_pmu_tree_counters;
 
 typedef struct tl_pmu_tree_raw { // riscv,raw-event-to-mhpmcounters
-    uint64_t match, mask;        // a raw selector belongs here when selector & mask == match: the bits that vary are 0 in mask
+    // A raw selector belongs here when selector & mask == match. Bits that vary are 0 in mask.
+    uint64_t match, mask;
     uint32_t counters;
 } tl_pmu_tree_raw;
 

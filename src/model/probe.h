@@ -11,9 +11,11 @@
 typedef uint32_t tl_cell;
 
 typedef struct tl_probe {
-    const tl_unit *units; // in cell order: unit k owns cells units[k].first_cell .. +type->n_signals
+    // In cell order: unit k owns cells units[k].first_cell .. +type->n_signals.
+    const tl_unit *units;
     uint32_t n_units;
-    uint64_t *tally; // the flat array; an observer writes nothing but signals of an agent that it is itself
+    // The flat array. An observer writes nothing but signals of an agent that it is itself.
+    uint64_t *tally;
     uint32_t n_cells;
 } tl_probe;
 

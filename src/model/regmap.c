@@ -126,7 +126,8 @@ void tl_regfile_write_at(tl_regfile *file, const tl_reg_at *at, uint64_t value) 
         uint64_t mask = ones(field->width_bits), field_old = old >> field->lsb & mask;
         uint64_t field_given = given >> field->lsb & mask, wanted = (value << shift) >> field->lsb & field_given, next = field_old;
         if (field_given != 0) {
-            bool is_event = field->access == TL_W1C || field->access == TL_W1S; // bits not given are bits not written
+            // Bits that are not given are not written.
+            bool is_event = field->access == TL_W1C || field->access == TL_W1S;
             next = field_written(file, at, field, field_old, is_event ? wanted : wanted | (field_old & ~field_given));
         }
         now |= (next & mask) << field->lsb;

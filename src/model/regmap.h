@@ -37,7 +37,8 @@ typedef struct tl_field {
     uint8_t lsb, width_bits;
     tl_reg_access access;
     uint64_t reset;
-    uint64_t (*legalize)(const tl_regfile *file, uint32_t index, uint64_t old, uint64_t wanted); // TL_WARL only; values start at bit 0
+    // For TL_WARL only. Values start at bit 0.
+    uint64_t (*legalize)(const tl_regfile *file, uint32_t index, uint64_t old, uint64_t wanted);
 } tl_field;
 
 typedef enum tl_presence {
@@ -49,14 +50,20 @@ typedef enum tl_presence {
 typedef struct tl_reg {
     const char *name, *cite, *meaning; // "mhpmevent#": # is the number within the array
     uint32_t addr;
-    uint32_t high_addr;            // of the upper halves, 0: not reachable in halves
-    uint32_t count, stride, first; // count 0 or 1: one register; `first` is the number of the first in names
+    uint32_t high_addr; // of the upper halves, 0: not reachable in halves
+    // count 0 or 1: one register. `first` is the number of the first in names.
+    uint32_t count, stride, first;
     uint8_t width_bits, n_fields;
-    const tl_field *fields;                                                                // from bit 0 up, without gaps
-    tl_presence (*presence)(const tl_regfile *file, uint32_t index, bool is_high);         // NULL: TL_PRESENT
-    uint64_t (*read)(tl_regfile *file, uint32_t index, uint64_t stored);                   // the value, without effect; NULL: stored value
-    void (*was_read)(tl_regfile *file, uint32_t index, bool is_high);                      // what reading does; NULL: nothing but TL_RC
-    void (*written)(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value); // after the access rules; NULL: that is all
+    // From bit 0 up, without gaps.
+    const tl_field *fields;
+    // NULL: TL_PRESENT.
+    tl_presence (*presence)(const tl_regfile *file, uint32_t index, bool is_high);
+    // Returns the value, without effect; NULL: the stored value.
+    uint64_t (*read)(tl_regfile *file, uint32_t index, uint64_t stored);
+    // Does the side effects of reading; NULL: nothing but TL_RC.
+    void (*was_read)(tl_regfile *file, uint32_t index, bool is_high);
+    // Called after the access rules; NULL: there are no others.
+    void (*written)(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value);
 } tl_reg;
 
 typedef struct tl_regmap {
@@ -78,17 +85,19 @@ static inline uint32_t tl_reg_number(const tl_reg_at *at) {
     return (at->is_high ? at->reg->high_addr : at->reg->addr) + at->index * (at->reg->stride > 0 ? at->reg->stride : 1);
 }
 uint32_t tl_regmap_n_cells(const tl_regmap *map);
-uint32_t tl_regmap_cell_at(const tl_regmap *map,
-                           uint32_t addr); // where the register with that address is stored, in `stored`; it must exist
+// Index in `stored` of the register with that address. It must exist.
+uint32_t tl_regmap_cell_at(const tl_regmap *map, uint32_t addr);
 // false: no register of this file answers there.
 bool tl_regfile_find(const tl_regfile *file, uint32_t addr, tl_reg_at *ret_at);
 bool tl_regfile_read(tl_regfile *file, uint32_t addr, uint64_t *ret_value);
 bool tl_regfile_write(tl_regfile *file, uint32_t addr, uint64_t value);
-uint64_t tl_regfile_value_at(tl_regfile *file, const tl_reg_at *at); // nothing that software sees changes
-void tl_regfile_was_read_at(tl_regfile *file, const tl_reg_at *at);  // what reading does
-uint64_t tl_regfile_read_at(tl_regfile *file, const tl_reg_at *at);  // both
+// Nothing that software sees changes.
+uint64_t tl_regfile_value_at(tl_regfile *file, const tl_reg_at *at);
+void tl_regfile_was_read_at(tl_regfile *file, const tl_reg_at *at); // what reading does
+uint64_t tl_regfile_read_at(tl_regfile *file, const tl_reg_at *at); // both
 void tl_regfile_write_at(tl_regfile *file, const tl_reg_at *at, uint64_t value);
-void tl_regfile_reset(tl_regfile *file); // stored values only: a device that keeps more resets it itself
+// Resets stored values only. A device that keeps more resets it itself.
+void tl_regfile_reset(tl_regfile *file);
 // Checks a table: fields fill their register without gaps or overlap, addresses are unique, reset
 // values fit. TL_EINVAL names the row.
 TL_MUST_CHECK tl_status tl_regmap_check(const tl_regmap *map, tl_error *err);

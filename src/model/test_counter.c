@@ -21,7 +21,7 @@ static void test_counter_wraps_at_its_width(void **state) {
         if (width < 64) {
             assert_false(tl_counter_fold(&c, 101 + top));
             assert_int_equal(c.value, top);
-            assert_true(tl_counter_fold(&c, 101 + top + 3 * (top + 1))); // three times round at once
+            assert_true(tl_counter_fold(&c, 101 + top + 3 * (top + 1))); // three times round
             assert_int_equal(c.value, top);
         }
     }

@@ -117,8 +117,10 @@ static void test_machine_time_has_ten_million_ticks_a_second(void **state) {
     }
     tl_config slow = {.clock_hz = 3000000};
     tl_hart *h = new_hart(tally, &slow);
-    assert_int_equal(tl_hart_cycle_of_time(h, 4), 2); // 1.2 cycles: no cycle shows 4, cycle 2 is the first behind it
-    assert_int_equal(tl_hart_cycle_of_time(h, UINT64_MAX), UINT64_C(5534023222112865485)); // 0.3 * (2^64 - 1), rounded up
+    // 1.2 cycles: no cycle shows 4, and cycle 2 is the first behind it.
+    assert_int_equal(tl_hart_cycle_of_time(h, 4), 2);
+    // The value is 0.3 * (2^64 - 1), rounded up.
+    assert_int_equal(tl_hart_cycle_of_time(h, UINT64_MAX), UINT64_C(5534023222112865485));
     slow.clock_hz = 20000000;
     assert_true(tl_hart_cycle_of_time(h, UINT64_MAX) == UINT64_MAX); // beyond all cycles
     assert_true(tl_hart_cycle_of_time(h, UINT64_C(1) << 62) == UINT64_C(1) << 63);

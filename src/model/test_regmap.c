@@ -85,7 +85,8 @@ static void test_each_kind_of_access(void **state) {
     (void)state;
     tl_regfile file = new_file(64);
     assert_int_equal(value_at(&file, 0x10), UINT64_C(0x00046601ff002211)); // WO reads 0
-    assert_int_equal(value_at(&file, 0x10), UINT64_C(0x00040001ff002211)); // and RC has been cleared by reading
+    // RC has been cleared by the read.
+    assert_int_equal(value_at(&file, 0x10), UINT64_C(0x00040001ff002211));
     assert_true(tl_regfile_write(&file, 0x10, UINT64_C(0xff06ff800f77aa99)));
     assert_int_equal(value_at(&file, 0x10), UINT64_C(0x00060081f0002299));
     assert_int_equal(file.stored[0] >> 16 & 0xff, 0x77); // WO took it
@@ -131,7 +132,8 @@ static void test_a_half_writes_the_bits_of_a_field_that_it_carries(void **state)
     assert_int_equal(file.stored[8], UINT64_C(0xabcdefcdab123456));
     assert_true(tl_regfile_write(&file, 0x80, 0x12000000));
     assert_int_equal(file.stored[8], UINT64_C(0xabcdefcd12123456));
-    assert_int_equal(value_at(&file, 0x80), 0x12123456); // the lower half clears nothing that stands in the upper one
+    // The lower half clears nothing that stands in the upper one.
+    assert_int_equal(value_at(&file, 0x80), 0x12123456);
     assert_int_equal(value_at(&file, 0x84), 0xabcdefcd);
     assert_int_equal(value_at(&file, 0x84), 0x000000cd);
 }

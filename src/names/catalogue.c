@@ -365,7 +365,8 @@ const char *tl_next_name(const char **rest, char *ret_name, size_t size_bytes) {
     for (;;) {
         const char *start = *rest + strspn(*rest, " \t{},"), *end = start + strcspn(start, ",");
         size_t n_pmu = strcspn(start, "/,");
-        if (start[n_pmu] == '/' && strchr(start + n_pmu + 1, '/')) // cpu/event=1,umask=2/u: commas between slashes belong to the name
+        // Commas between slashes belong to the name, as in cpu/event=1,umask=2/u.
+        if (start[n_pmu] == '/' && strchr(start + n_pmu + 1, '/'))
             end = strchr(start + n_pmu + 1, '/') + strcspn(strchr(start + n_pmu + 1, '/'), ",");
         if (*start == '\0')
             return NULL;

@@ -58,7 +58,8 @@ uint32_t tl_catalogue_n_units(const tl_catalogue *catalogue);
 tl_catalogue_unit tl_catalogue_unit_at(const tl_catalogue *catalogue, uint32_t index);
 
 typedef struct tl_named_formula {
-    const char *name, *unit, *formula, *meaning; // unit: "" for plain events, "cycles", "bytes", "ns", "%", ...
+    // `unit` is "" for plain events; else "cycles", "bytes", "ns", "%" and others.
+    const char *name, *unit, *formula, *meaning;
 } tl_named_formula;
 typedef tl_named_formula tl_alias;
 uint32_t tl_catalogue_n_aliases(const tl_catalogue *catalogue);

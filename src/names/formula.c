@@ -277,7 +277,8 @@ static const node *parse_number(parser *p) {
     if (tl_parse_u64(text, TL_SCALE_COUNT, &whole, NULL) == TL_OK)
         value = integer_of(whole);
     else if (tl_parse_double(text, &real, NULL) == TL_OK)
-        value = real == floor(real) && real < 0x1p53 ? integer_of((wide)real) : real_of(real); // 1e3 is as whole as 1000
+        // A real number is an integer where it is whole: 1e3 is 1000.
+        value = real == floor(real) && real < 0x1p53 ? integer_of((wide)real) : real_of(real);
     else
         return fail(p, "not a number");
     p->at += n;
@@ -317,7 +318,8 @@ static const node *parse_name(parser *p, size_t length) {
     tl_error why;
     tl_status status = p->find(p->ctx, name, &leaf.leaf, &why);
     if (status != TL_OK) {
-        bool is_all = length == strlen(p->text); // the formula is this name, so the message gives no column
+        // The formula is this name alone, so the message gives no column.
+        bool is_all = length == strlen(p->text);
         if (p->status == TL_OK && is_all)
             p->status = tl_fail(p->err, status, "%s", why.text);
         else if (p->status == TL_OK)
@@ -400,7 +402,8 @@ static const node *parse_comparison(parser *p) {
     static const struct {
         const char *symbol;
         operation op;
-    } symbols[] = {{"<=", OP_LE}, {">=", OP_GE}, {"==", OP_EQ}, {"!=", OP_NE}, {"<", OP_LT}, {">", OP_GT}}; // longer ones first
+        // Longer symbols come first.
+    } symbols[] = {{"<=", OP_LE}, {">=", OP_GE}, {"==", OP_EQ}, {"!=", OP_NE}, {"<", OP_LT}, {">", OP_GT}};
     const node *left = parse_sum(p);
     for (size_t i = 0; left && i < TL_COUNT_OF(symbols); i++)
         if (take(p, symbols[i].symbol))

@@ -22,9 +22,10 @@ typedef enum tl_value_kind { TL_VALUE_MISSING, TL_VALUE_INTEGER, TL_VALUE_REAL }
 
 typedef struct tl_value {
     tl_value_kind kind;
-    uint64_t integer;   // TL_VALUE_INTEGER: exact
-    double real;        // INTEGER and REAL; a negative value is REAL
-    const char *reason; // TL_VALUE_MISSING: "division by zero: instructions is 0"; lives as long as the formula
+    uint64_t integer; // TL_VALUE_INTEGER: exact
+    double real;      // INTEGER and REAL; a negative value is REAL
+    // Of TL_VALUE_MISSING: "division by zero: instructions is 0". Lives as long as the formula.
+    const char *reason;
 } tl_value;
 
 typedef struct tl_formula tl_formula; // lives in the arena it was compiled into
@@ -37,7 +38,8 @@ tl_value tl_formula_eval(const tl_formula *formula, const uint64_t *values, int 
 // Returns the cells of a formula that is a plain sum of totals, for printing per unit. 0: the
 // formula is more than a sum.
 uint32_t tl_formula_cells(const tl_formula *formula, const tl_cell **ret_cells);
-bool tl_formula_is_shared(const tl_formula *formula); // needs totals that no single hart answers for
+// Whether it needs totals that no single hart answers for.
+bool tl_formula_is_shared(const tl_formula *formula);
 
 typedef struct tl_owned_cell {
     tl_cell cell;

@@ -67,7 +67,8 @@ tl_status tl_definition_compile(tl_catalogue *catalogue, tl_definitions *table, 
     table->is_compiling[index] = false;
     if (status == TL_OK && modes == 0)
         table->compiled[index] = *ret_formula;
-    if (status == TL_OK || status == TL_ENOMEM || modes != 0) // an unknown mode is the user's mistake
+    // An unknown mode is the user's mistake.
+    if (status == TL_OK || status == TL_ENOMEM || modes != 0)
         return status == TL_OK ? TL_OK : tl_fail(err, status, "%s", why.text);
     return tl_fail(err, TL_EFORMAT, "%.120s:%u: %s: %s", table->file_name, table->lines[index], name, why.text);
 }

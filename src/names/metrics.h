@@ -20,7 +20,8 @@ typedef struct tl_metric_group {
 // The built-in groups are in every catalogue, in order of their names; `ipc` first.
 uint32_t tl_catalogue_n_groups(const tl_catalogue *catalogue);
 const tl_metric_group *tl_catalogue_group_at(const tl_catalogue *catalogue, uint32_t index);
-const tl_metric_group *tl_catalogue_group(const tl_catalogue *catalogue, const char *name); // NULL: none
+// NULL: none.
+const tl_metric_group *tl_catalogue_group(const tl_catalogue *catalogue, const char *name);
 // Adds a user's group. TL_EFORMAT names file and line, and nothing is added.
 TL_MUST_CHECK tl_status tl_catalogue_add_group(tl_catalogue *catalogue, const char *name, const char *text, size_t n_bytes,
                                                const char *file_name, tl_error *err);

@@ -91,8 +91,10 @@ static void test_names_stand_for_the_right_totals(void **state) {
 
 static void test_times_are_nanoseconds_of_the_clock(void **state) {
     (void)state;
-    static const char *const ones[] = {"hart0.idle_cycle", "hart1.idle_cycle", "hart0.cycle", "hart1.cycle"}; // 1, 2, 4, 8
-    tl_catalogue *catalogue = open_catalogue("lowrisc2");                                                     // 50 MHz: 20 ns per cycle
+    // Their values are 1, 2, 4 and 8.
+    static const char *const ones[] = {"hart0.idle_cycle", "hart1.idle_cycle", "hart0.cycle", "hart1.cycle"};
+    // The clock has 50 MHz: a cycle is 20 ns.
+    tl_catalogue *catalogue = open_catalogue("lowrisc2");
     assert_int_equal(eval_one(catalogue, "task-clock", TL_ALL_HARTS, ones, 4), 12 * 20);
     assert_int_equal(eval_one(catalogue, "task-clock", 1, ones, 4), 8 * 20);
     assert_int_equal(eval_one(catalogue, "duration_time", TL_ALL_HARTS, ones, 4), 15 * 10);
@@ -236,7 +238,8 @@ static void test_every_alias_resolves_on_every_machine(void **state) {
         for (size_t i = 0; i < TL_COUNT_OF(perf); i++)
             if (tl_catalogue_events(catalogue, perf[i], &list, &err) != TL_OK)
                 fail_msg("%s", err.text);
-        assert_int_equal(list.n_items, tl_catalogue_n_aliases(catalogue)); // all of perf's were there
+        // All of perf's names were there.
+        assert_int_equal(list.n_items, tl_catalogue_n_aliases(catalogue));
         tl_quantities_done(&list);
         tl_catalogue_free(catalogue);
     }

@@ -13,6 +13,7 @@ void tl_comparison_put_privileges(const tl_comparison *comparison, FILE *stream)
 void tl_comparison_put_states(const tl_comparison *comparison, FILE *stream);
 void tl_comparison_put_sweeps(const tl_comparison *comparison, FILE *stream);
 
-const char *tl_comparison_error_text(double error, char ret_text[TL_NUMBER_BYTES]); // "exact", "-12.30 %"
+// Writes "exact" or "-12.30 %".
+const char *tl_comparison_error_text(double error, char ret_text[TL_NUMBER_BYTES]);
 
 #endif

@@ -17,6 +17,7 @@ TL_MUST_CHECK tl_status tl_report_machine(const char *yaml, const tl_setting *se
 TL_MUST_CHECK tl_status tl_report_pmu(const tl_pmu_type *type, const tl_pmu_preset *preset, tl_describe_format format, FILE *stream,
                                       tl_error *err);
 
-void tl_report_cell(FILE *stream, const char *text); // of a Markdown table: escapes characters that end the cell or mean emphasis
+// A cell of a Markdown table. Escapes characters that end the cell or mean emphasis.
+void tl_report_cell(FILE *stream, const char *text);
 
 #endif

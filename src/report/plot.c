@@ -83,7 +83,8 @@ static void make_log2(double least, double most, axis *ret) {
     *ret = (axis){.from = log2(least), .to = log2(most), .is_log = true};
     for (double power = exp2(ceil(ret->from)); power <= most && ret->n_ticks < MAX_TICKS; power *= 2)
         ret->ticks[ret->n_ticks++] = power;
-    if (ret->n_ticks > 0 && ret->n_ticks < MAX_TICKS && most > 1.2 * ret->ticks[ret->n_ticks - 1]) // where the lines end
+    // Lines end there.
+    if (ret->n_ticks > 0 && ret->n_ticks < MAX_TICKS && most > 1.2 * ret->ticks[ret->n_ticks - 1])
         ret->ticks[ret->n_ticks++] = most;
 }
 

@@ -139,7 +139,8 @@ const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]) {
     return tl_format_fixed(value, size >= 100 ? 1 : size >= 1 || size == 0 ? 2 : size >= 0.1 ? 3 : size >= 0.001 ? 4 : 6, ret_text);
 }
 
-const char *tl_report_signal_name(int signal) { // by Linux's numbers, which the simulated system shares with the host
+// Linux numbers signals, and the simulated system shares them with the host.
+const char *tl_report_signal_name(int signal) {
     static const char *const names[] = {
         [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",   [SIGTRAP] = "SIGTRAP",
         [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",   [SIGKILL] = "SIGKILL", [SIGUSR1] = "SIGUSR1",

@@ -23,10 +23,12 @@ struct tl_reporter {
     tl_report_options options;
     FILE *stream;
     tl_json json;
-    uint64_t n_intervals;                            // written so far
-    char separator[16];                              // of options
-    bool has_begun, has_header, has_pmu, has_region; // the latter three: of the line that names the columns
-    tl_strbuf early;                                 // messages from before the beginning, one a line
+    uint64_t n_intervals; // written so far
+    char separator[16];   // of options
+    // has_header, has_pmu and has_region tell of the line that names the columns.
+    bool has_begun, has_header, has_pmu, has_region;
+    // Messages from before the beginning, one a line.
+    tl_strbuf early;
 };
 
 extern const tl_report_type tl_report_text, tl_report_json, tl_report_csv, tl_report_perf_csv, tl_report_perf_json;
@@ -41,12 +43,19 @@ void tl_reporter_free(tl_reporter *reporter); // NULL is fine
 
 // Numbers without the locale. The texts have room for 48 bytes.
 enum { TL_NUMBER_BYTES = 48 };
-const char *tl_format_grouped(uint64_t value, char ret_text[TL_NUMBER_BYTES]);                  // "1,234,567"
-const char *tl_format_fixed(double value, unsigned n_decimals, char ret_text[TL_NUMBER_BYTES]); // "0.81"; n_decimals <= 9
-const char *tl_format_seconds(uint64_t ns, char ret_text[TL_NUMBER_BYTES]);                     // "0.012345678"
-const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]);                     // as many decimals as it takes to see it
-const char *tl_report_kind(const tl_row *row);                                                  // "truth", "pmu", "derived"
-tl_result tl_report_region(const tl_result *result, uint32_t index);                            // the rows of one region, all else borrowed
-const char *tl_report_signal_name(int signal);                                                  // "SIGSEGV", or "no name"
+// Writes "1,234,567".
+const char *tl_format_grouped(uint64_t value, char ret_text[TL_NUMBER_BYTES]);
+// Writes "0.81"; n_decimals <= 9.
+const char *tl_format_fixed(double value, unsigned n_decimals, char ret_text[TL_NUMBER_BYTES]);
+// Writes "0.012345678".
+const char *tl_format_seconds(uint64_t ns, char ret_text[TL_NUMBER_BYTES]);
+// Takes as many decimals as the value needs.
+const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]);
+// Returns "truth", "pmu" or "derived".
+const char *tl_report_kind(const tl_row *row);
+// The rows of one region. All else is borrowed.
+tl_result tl_report_region(const tl_result *result, uint32_t index);
+// Returns "SIGSEGV", or "no name".
+const char *tl_report_signal_name(int signal);
 
 #endif

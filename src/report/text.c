@@ -56,7 +56,8 @@ static void put_row(tl_reporter *reporter, const tl_result *result, const tl_row
             fprintf(stream, "  %s", metric->name);
     } else if (row->value.kind == TL_VALUE_MISSING) {
         fprintf(stream, "%-*s # %s", NAME_WIDTH, row->name, row->value.reason);
-    } else if (row->is_metric && strcmp(row->scope, "machine") != 0) { // its sentence stands where the sum is
+    } else if (row->is_metric && strcmp(row->scope, "machine") != 0) {
+        // The sentence stands where the sum is.
         fprintf(stream, "%s", row->name);
     } else if (row->is_metric) {
         fprintf(stream, "%-*s # %s%s%s", NAME_WIDTH, row->name, strlen(row->unit) > 6 ? row->unit : "", strlen(row->unit) > 6 ? ": " : "",

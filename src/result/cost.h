@@ -48,10 +48,12 @@ typedef struct tl_cost_table {
 
 typedef struct tl_cost {
     tl_arena arena;
-    const char *title, *holders;                      // as in tl_account_page
-    const char *machine, *hpc;                        // hpc: tl_header.pmu_settings
-    const char *remark;                               // one sentence about what is not in the account, or NULL
-    uint32_t n_harts, n_holders, n_counters, n_wired; // n_wired: numbers that software reads and that count nothing
+    const char *title, *holders; // as in tl_account_page
+    const char *machine, *hpc;   // hpc: tl_header.pmu_settings
+    // One sentence about what is not in the account, or NULL.
+    const char *remark;
+    // n_wired: numbers that software reads and that count nothing.
+    uint32_t n_harts, n_holders, n_counters, n_wired;
     tl_cost_part parts[TL_COST_MAX_PARTS];
     uint32_t n_parts;
     // The machine's own reach. The first n_kinds are the design itself and those that would count

@@ -13,8 +13,9 @@ typedef struct tl_diff_line {
     const char *region;           // that it counts, or NULL: the whole run
     bool lacks_region;            // one result has no row of that region
     const char *failed_gate;      // as given, or NULL
-    const char *same_as;          // an earlier row of the scope with equal cells under another name, or NULL
-    bool is_wanted;               // by name, with tl_diff_choose
+    // An earlier row of the scope with equal cells under another name, or NULL.
+    const char *same_as;
+    bool is_wanted; // by name, with tl_diff_choose
 } tl_diff_line;
 
 typedef struct tl_diff_region {
@@ -23,7 +24,8 @@ typedef struct tl_diff_region {
 } tl_diff_region;
 
 struct tl_diff {
-    const tl_result *before, *after; // must outlive the diff's lines; headers are compared for the report
+    // Must outlive the diff's lines; headers are compared for the report.
+    const tl_result *before, *after;
     tl_arena arena;
     tl_diff_line *lines;
     uint32_t n_lines, n_failed;
@@ -44,6 +46,7 @@ void tl_diff_release(tl_diff *diff); // NULL is fine
 
 bool tl_diff_line_is_equal(const tl_diff_line *line);
 bool tl_diff_line_is_shown(const tl_diff *diff, const tl_diff_line *line, bool with_equal);
-double tl_diff_line_percent(const tl_diff_line *line); // of before; 0 when equal, infinite when before is 0, NaN when one is missing
+// Percent of `before`: 0 when equal, infinite when before is 0, NaN when one is missing.
+double tl_diff_line_percent(const tl_diff_line *line);
 
 #endif

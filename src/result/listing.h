@@ -10,7 +10,8 @@
 
 typedef struct tl_listing_row {
     const char *name, *group, *unit, *definition, *meaning;
-    uint32_t n_events[3]; // of a PMU: how many are exact, approximate and not modeled, by tl_fidelity
+    // Events of a PMU that are exact, approximate and not modeled, by tl_fidelity.
+    uint32_t n_events[3];
 } tl_listing_row;
 
 struct tl_list {

@@ -69,7 +69,8 @@ static uint32_t add_rows(const tl_outline *outline, const tl_quantity *quantity,
                 n_found++;
             }
         }
-        bool is_repeat = by_hart && of.hart >= 0 && !strcmp(of.path, outline->hart_scopes[of.hart]); // "hart0" is there already
+        // The scope "hart0" is there already.
+        bool is_repeat = by_hart && of.hart >= 0 && !strcmp(of.path, outline->hart_scopes[of.hart]);
         if (n_found == 0 || is_repeat)
             continue;
         if (rows)

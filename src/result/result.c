@@ -133,7 +133,8 @@ tl_status tl_result_difference(const tl_result *later, const tl_result *earlier,
         tl_result_release(result);
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     }
-    for (uint32_t i = 0; i < later->n_pmu_counts; i++) { // the earlier result may be the one before the start, without counts
+    // The earlier result may be the one before the start, without counts.
+    for (uint32_t i = 0; i < later->n_pmu_counts; i++) {
         const tl_perf_count none = {0}, *a = &later->pmu_counts[i], *b = i < earlier->n_pmu_counts ? &earlier->pmu_counts[i] : &none;
         result->pmu_counts[i] =
             (tl_perf_count){a->count - b->count, a->enabled_cycles - b->enabled_cycles, a->running_cycles - b->running_cycles};

@@ -14,12 +14,14 @@
 
 typedef struct tl_outline tl_outline; // result/outline.h
 
-typedef struct tl_perf_count { // of one event on one hart; clocks say how long it was enabled, and how long on a counter
+// Count of one event on one hart. Clocks tell how long it was enabled, and how long on a counter.
+typedef struct tl_perf_count {
     uint64_t count, enabled_cycles, running_cycles;
 } tl_perf_count;
 
 typedef struct tl_row_pmu {
-    uint64_t enabled_ns, running_ns; // summed over the harts of the scope; the value is scaled by their quotient
+    // Sums over the harts of the scope. Their quotient scales the value.
+    uint64_t enabled_ns, running_ns;
     tl_value truth;
 } tl_row_pmu;
 
@@ -34,11 +36,13 @@ typedef struct tl_row {
     bool is_pmu; // a count that a PMU would report: value, and
     tl_row_pmu pmu;
     const char *region; // tl_result_region.name, or NULL
-    unsigned detail;    // the text report shows it from this level on: 0 always, 1 with -d unless it is 0, 2 with -dd
+    // The text report shows it from this level on: 0 always, 1 with -d unless it is 0, 2 with -dd.
+    unsigned detail;
     tl_value value;
 } tl_row;
 
-typedef struct tl_setting { // a key of the machine description and its value, as a description spells it
+// A key of the machine description and its value, as a description spells it.
+typedef struct tl_setting {
     const char *key, *value;
 } tl_setting;
 
@@ -60,16 +64,17 @@ typedef struct tl_header {
     const char *const *argv; // as the program sees it, NULL-terminated
     const char *const *env;  // the same
     const char *engine;      // "interp"
-    bool is_read_at_end;     // with pmu: by a reader on the machine; else by a driver while the program ran
-    const char *pmu;         // "NAME:PRESET": counts are those of that PMU; NULL: the truth
-    const char *interval;    // "none", "instructions", "cycles", "ns"
+    // With `pmu`: read by a reader on the machine. Else by a driver while the program ran.
+    bool is_read_at_end;
+    const char *pmu;      // "NAME:PRESET": counts are those of that PMU; NULL: the truth
+    const char *interval; // "none", "instructions", "cycles", "ns"
     uint64_t interval_length;
     const char *roi_start, *roi_stop; // or NULL
     uint64_t max_insns;               // 0: no limit
     uint64_t seed, clock_hz;
     uint32_t n_harts;
-    // Of a PMU that has a title for them (model/pmu.h): how its settings differ from the default
-    // ones, "key = 4, ..."; NULL: in nothing.
+    // Settings of the PMU that differ from its default ones: "key = 4, ...". NULL: none does, or
+    // the design has no title for them (model/pmu.h).
     const char *pmu_settings, *pmu_settings_title; // title: "Distributed counters"
     const tl_setting *settings;                    // the whole machine
     uint32_t n_settings;
@@ -89,7 +94,9 @@ struct tl_result {
     tl_arena arena;
     tl_outline *outline; // shared by the results of a run; NULL for a result read from a file
     const tl_header *header;
-    uint64_t *totals; // in the order of the outline's names, by region if is_by_region; NULL for a result read from a file
+    // Totals in the order of the outline's names, by region if is_by_region. NULL for a result read
+    // from a file.
+    uint64_t *totals;
     uint32_t n_totals;
     tl_result_region *regions; // of interest; NULL: everything was counted
     uint32_t n_regions;
@@ -101,7 +108,8 @@ struct tl_result {
     uint32_t n_rows;
     const char **notes;
     uint32_t n_notes;
-    const char *interval_kind;                           // of an interval: "instructions"...; NULL: a total
+    // Unit of an interval, such as "instructions"; NULL: a total.
+    const char *interval_kind;
     uint64_t begin_instructions, begin_cycles, begin_ns; // where the covered time begins
     uint64_t instructions, cycles, sim_ns;               // how much it covers
     uint64_t host_ns, host_peak_bytes, guest_peak_bytes;
@@ -116,7 +124,8 @@ struct tl_result {
 // An empty result that shares `outline` (NULL: none).
 TL_MUST_CHECK tl_status tl_result_new(tl_outline *outline, tl_result **ret_result, tl_error *err);
 TL_MUST_CHECK tl_status tl_result_difference(const tl_result *later, const tl_result *earlier, tl_result **ret_result, tl_error *err);
-TL_MUST_CHECK tl_status tl_result_compare(const tl_result *a, const tl_result *b, tl_error *err); // TL_EINVAL with the first difference
+// TL_EINVAL with the first difference.
+TL_MUST_CHECK tl_status tl_result_compare(const tl_result *a, const tl_result *b, tl_error *err);
 void tl_result_release(tl_result *result);
 
 // The row of that name and scope (NULL: "machine"), or NULL.

@@ -10,7 +10,8 @@
 
 typedef struct tl_tenants_row {
     tl_tenants_view view;
-    uint64_t *cells;  // of one partition; of the device, those of all partitions, one after the other
+    // Cells of one partition. The device has those of all partitions, one after the other.
+    uint64_t *cells;
     uint64_t *shared; // of the shared units
 } tl_tenants_row;
 
@@ -36,6 +37,7 @@ extern const tl_tenants_column tl_tenants_columns[TL_N_TENANTS_COLUMNS];
 uint64_t tl_tenants_column_value(const tl_tenants_counts *counts, uint32_t row, uint32_t column);
 TL_MUST_CHECK tl_status tl_tenants_signal(const tl_tenants_counts *counts, uint32_t row, const char *path, uint64_t *ret_value,
                                           tl_error *err);
-const char *tl_tenants_kind_name(tl_tenants_view_kind kind); // "device", "vm", "context", "no context", "switching", "idle"
+// Returns "device", "vm", "context", "no context", "switching" or "idle".
+const char *tl_tenants_kind_name(tl_tenants_view_kind kind);
 
 #endif

@@ -194,7 +194,8 @@ static void test_counts_of_a_pmu_are_scaled_beside_the_truth(void **state) {
     outline->counted = counted;
     outline->n_counted = 2;
     tl_perf_count then[] = {{1, 10, 10}, {2, 10, 5}, {3, 10, 10}, {4, 10, 5}};
-    tl_perf_count now[] = {{6, 50, 30}, {2 + 70, 50, 45}, {3 + 11, 30, 30}, {4, 30, 5}}; // by hart, then by event
+    // The order is by hart, then by event.
+    tl_perf_count now[] = {{6, 50, 30}, {2 + 70, 50, 45}, {3 + 11, 30, 30}, {4, 30, 5}};
     tl_result *earlier = new_result(outline, first, N_TOTALS), *later = new_result(outline, second, N_TOTALS), *difference = NULL;
     earlier->pmu_counts = then;
     earlier->n_pmu_counts = 4;

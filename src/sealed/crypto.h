@@ -38,7 +38,8 @@ void tl_seal_nonce(const uint8_t iv_mask[TL_NONCE_BYTES], uint64_t seq, uint8_t 
 // Functions return TL_EIO if the library fails, and TL_EACCESS where the input is refused.
 typedef struct tl_crypto {
     const char *name;
-    tl_status (*keygen)(uint8_t ret_secret[TL_KEY_BYTES], uint8_t ret_public[TL_KEY_BYTES]); // X25519
+    // X25519.
+    tl_status (*keygen)(uint8_t ret_secret[TL_KEY_BYTES], uint8_t ret_public[TL_KEY_BYTES]);
     // TL_EACCESS: the peer's key gives a shared secret of zeros.
     tl_status (*agree)(const uint8_t secret[TL_KEY_BYTES], const uint8_t peer[TL_KEY_BYTES], uint8_t ret_shared[TL_KEY_BYTES]);
     tl_status (*kdf)(const uint8_t *secret, size_t n_secret, const uint8_t *salt, size_t n_salt, const uint8_t *info, size_t n_info,
@@ -52,7 +53,8 @@ typedef struct tl_crypto {
     tl_status (*sign)(const uint8_t secret[TL_KEY_BYTES], const uint8_t *bytes, size_t n_bytes, uint8_t ret_signature[TL_SIGNATURE_BYTES]);
     tl_status (*verify)(const uint8_t public_key[TL_KEY_BYTES], const uint8_t *bytes, size_t n_bytes,
                         const uint8_t signature[TL_SIGNATURE_BYTES]);
-    tl_status (*public_of)(const uint8_t secret[TL_KEY_BYTES], uint8_t ret_public[TL_KEY_BYTES]); // Ed25519
+    // Ed25519.
+    tl_status (*public_of)(const uint8_t secret[TL_KEY_BYTES], uint8_t ret_public[TL_KEY_BYTES]);
     tl_status (*random)(uint8_t *ret_bytes, size_t n_bytes);
 } tl_crypto;
 

@@ -2,9 +2,10 @@
 // Sessions between a device and a VM in a trusted execution environment: hello, quote, keys,
 // epochs.
 //
-//   VM      hello: vm, nonce, ephemeral X25519 key
-//   device  quote: identity, epoch, nonce, both ephemeral keys, signed with the device's Ed25519 key
-//   both    shared secret by X25519; keys by HKDF-SHA-256 with salt = SHA-256(hello || quote)
+// The VM sends a hello: its number, a nonce, an ephemeral X25519 key. The device answers with a
+// quote: its identity, the epoch, the nonce, both ephemeral keys. The device signs the quote with
+// its Ed25519 key. Both sides compute a shared secret by X25519, and keys from it by HKDF-SHA-256.
+// The salt of HKDF is SHA-256(hello || quote).
 //
 // Each session of a VM is a new epoch with new keys. A device keeps one epoch per VM. Keys never
 // leave this struct and are no part of a checkpoint: whoever restores one calls
@@ -61,7 +62,8 @@ void tl_sealed_device_done(tl_sealed_device *device); // erases all keys
 TL_MUST_CHECK tl_status tl_sealed_device_answer(tl_sealed_device *device, uint32_t vm, const uint8_t hello[TL_HELLO_BYTES],
                                                 uint8_t ret_quote[TL_QUOTE_BYTES], tl_error *err);
 void tl_sealed_device_close(tl_sealed_device *device, uint32_t vm); // VM start or stop
-void tl_sealed_device_reset(tl_sealed_device *device);              // device reset, controller restart, restored checkpoint
+// Called at device reset, controller restart, restored checkpoint.
+void tl_sealed_device_reset(tl_sealed_device *device);
 // NULL: no epoch is open.
 tl_sealed_link *tl_sealed_device_link(tl_sealed_device *device, uint32_t vm);
 

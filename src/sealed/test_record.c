@@ -222,7 +222,8 @@ static void test_every_flipped_bit_is_found(void **state) {
         else if ((at >= 12 && at < 16) || (at >= 48 && at < 56))
             expected = TL_RECORD_FOREIGN;
         else if (at >= 8 && at < 12)
-            expected = bit % 32 < 3 && at == 8 ? TL_RECORD_OLD_EPOCH : TL_RECORD_NEXT_EPOCH; // epoch 7 is 111 in binary
+            // Epoch 7 is 111 in binary.
+            expected = bit % 32 < 3 && at == 8 ? TL_RECORD_OLD_EPOCH : TL_RECORD_NEXT_EPOCH;
         assert_int_equal(class, expected);
         for (unsigned i = 0; i < N; i++)
             assert_int_equal(l.values[i], 0x5a5a5a5a5a5a5a5a);
@@ -536,7 +537,8 @@ static void test_damaged_slot_is_counted_once_and_passed(void **state) {
     for (unsigned i = 0; i < 5; i++)
         assert_false(poll_one(&r));
     assert_int_equal(r.l.receiver.n_of_class[TL_RECORD_FORGED], 1);
-    memcpy(tl_record_ring_slot(&r.poller.ring, 4), tl_record_ring_slot(&r.poller.ring, 3), RECORD_BYTES); // replays 3 as 4
+    // Replays 3 as 4.
+    memcpy(tl_record_ring_slot(&r.poller.ring, 4), tl_record_ring_slot(&r.poller.ring, 3), RECORD_BYTES);
     for (unsigned i = 0; i < 5; i++)
         assert_false(poll_one(&r));
     assert_int_equal(r.l.receiver.n_of_class[TL_RECORD_REPLAYED], 1);

@@ -77,7 +77,8 @@ static void test_directions_are_separate(void **state) {
     assert_int_equal(crypto->open(&device->to_device, 1, aad, 16, cipher, 5, tag, plain), TL_OK);
     assert_int_equal(crypto->seal(&guest->to_vm, aad, 16, 8, text, 5, cipher, tag), TL_EACCESS);
     assert_int_equal(crypto->seal(&device->to_device, aad, 16, 8, text, 5, cipher, tag), TL_EACCESS);
-    assert_int_equal(crypto->seal(&device->to_vm, aad, 7, 0, text, 5, cipher, tag), TL_EINVAL); // no room for seq
+    // There is no room for seq.
+    assert_int_equal(crypto->seal(&device->to_vm, aad, 7, 0, text, 5, cipher, tag), TL_EINVAL);
     assert_int_equal(crypto->seal(&device->to_vm, aad, 16, 9, text, 5, cipher, tag), TL_EINVAL);
 }
 
@@ -172,7 +173,8 @@ static void test_bad_hello_closes_nothing(void **state) {
     exchange(&p);
     begin(&q, 6);
     assert_int_equal(tl_sealed_guest_hello(&q.guest, q.hello, NULL), TL_OK);
-    assert_int_equal(tl_sealed_device_answer(&p.device, 5, q.hello, q.quote, &err), TL_EACCESS); // VM 6 in VM 5's name
+    // VM 6 asks in VM 5's name.
+    assert_int_equal(tl_sealed_device_answer(&p.device, 5, q.hello, q.quote, &err), TL_EACCESS);
     q.hello[0]++;
     assert_int_equal(tl_sealed_device_answer(&p.device, 5, q.hello, q.quote, &err), TL_EFORMAT);
     q.hello[0]--;

@@ -33,13 +33,15 @@ typedef struct tl_account_page {
 
 typedef struct tl_account_type {
     const tl_pmu_type *pmu;
-    void (*complete)(tl_config *config); // gives a description counters of the design if it lacks them
-    // Of a machine that has the design.
+    // Gives a description counters of the design if it lacks them.
+    void (*complete)(tl_config *config);
+    // Account of a machine that has the design.
     TL_MUST_CHECK tl_status (*of_machine)(const tl_machine *machine, tl_account *ret_account, tl_error *err);
     // Account of the design with so many events at once. NULL: not available.
     tl_account (*of_counters)(uint32_t n_counters, uint32_t n_harts);
-    const char *kind;            // "in the core": where such a design has its counters
-    const char *as_built;        // the same with the chip that has it, for pages of other designs; NULL: they leave it out
+    const char *kind; // "in the core": where such a design has its counters
+    // The name with the chip that has it, for pages of other designs; NULL: they omit it.
+    const char *as_built;
     const tl_account_page *page; // NULL: there is none
 } tl_account_type;
 

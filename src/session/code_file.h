@@ -18,7 +18,8 @@ typedef struct tl_code_file tl_code_file;
 // no code.
 TL_MUST_CHECK tl_status tl_code_file_new(tl_host_symbols kind, tl_machine *machine, tl_arena *arena, tl_code_file **ret_file,
                                          tl_error *err);
-void tl_code_file_set_guest(tl_code_file *file, const tl_guest *guest); // source of symbol names; NULL: none
+// The guest is the source of symbol names; NULL: none.
+void tl_code_file_set_guest(tl_code_file *file, const tl_guest *guest);
 // Writes what is held back; TL_EIO when something could not be written, now or before.
 TL_MUST_CHECK tl_status tl_code_file_flush(tl_code_file *file, tl_error *err);
 void tl_code_file_free(tl_code_file *file); // NULL is fine

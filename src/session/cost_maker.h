@@ -6,8 +6,9 @@
 #include "base/status.h"
 #include "result/cost.h"
 
-// Of a machine by name or description, which is given what it lacks of the designs. n_units and
-// n_counters 0: a range of sizes. TL_ENOENT: no design is called `pmu`; TL_EINVAL: it has no page.
+// Makes the page for a machine by name or description. Designs that the machine lacks are added.
+// n_units and n_counters 0: a range of sizes. TL_ENOENT: no design is called `pmu`. TL_EINVAL: the
+// design has no page.
 TL_MUST_CHECK tl_status tl_cost_new(const char *pmu, const char *machine, const char *const *overrides, uint32_t n_units,
                                     uint32_t n_counters, tl_cost **ret_cost, tl_error *err);
 void tl_cost_free(tl_cost *cost); // NULL is fine

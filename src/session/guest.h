@@ -45,11 +45,13 @@ typedef struct tl_guest_type {
     // TL_ENOENT: there is no such function now; TL_EINVAL: the name is not one function.
     TL_MUST_CHECK tl_status (*symbol)(const tl_guest *guest, const char *name, const tl_guest_search *how, uint64_t *ret_address,
                                       tl_error *err);
-    uint64_t (*entry)(const tl_guest *guest); // where the program begins, with its libraries mapped; 0, NULL: there is no loader
+    // Address at which the program begins, with its libraries mapped. 0, NULL: there is no loader.
+    uint64_t (*entry)(const tl_guest *guest);
     // The function that holds an address, and how far behind its beginning; NULL: not known. User
     // programs: only with host_symbols.
     const char *(*name_at)(const tl_guest *guest, uint64_t address, uint64_t *ret_within);
-    const char *(*host_path)(const tl_guest *guest, uint32_t index); // tl_run_host_path; NULL: there are none
+    // Serves tl_run_host_path; NULL: there are none.
+    const char *(*host_path)(const tl_guest *guest, uint32_t index);
     uint64_t (*now_cycles)(const tl_guest *guest);
     bool (*has_written)(const tl_guest *guest, int fd); // bytes went to options.std_fd[fd]
     uint64_t (*peak_bytes)(const tl_guest *guest);      // of simulated memory; NULL: not known

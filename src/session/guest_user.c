@@ -40,7 +40,8 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
         return status;
     }
     if (run->host_symbols != TL_HOST_SYMBOLS_NONE)
-        (void)!tl_os_symbols_new(u->os, &u->symbols, &u->load_bias, NULL); // a program without symbols has addresses
+        // A program without symbols has addresses.
+        (void)!tl_os_symbols_new(u->os, &u->symbols, &u->load_bias, NULL);
     *ret_guest = &u->guest;
     return TL_OK;
 }

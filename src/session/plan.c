@@ -27,7 +27,8 @@ static const struct {
     {"page-faults", NULL},      {"context-switches", NULL},
     {"syscalls", NULL},
 };
-static const char default_groups[] = "ipc,topdown,cycle_shares"; // at detail 0; the other groups follow
+// At detail 0. The other groups follow.
+static const char default_groups[] = "ipc,topdown,cycle_shares";
 
 static void *list_alloc(tl_arena *arena, size_t n, size_t size) { return tl_arena_alloc(arena, n ? n * size : 1); }
 

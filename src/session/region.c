@@ -34,7 +34,8 @@ struct tl_regions {
     region *list; // in option order, then markers by number
     uint32_t n, n_asked;
     bool are_several, may_load_more;
-    uint64_t entry_pc; // the program proper begins here, and then every name must lead somewhere; 0: it has begun
+    // The program proper begins here, and then every name must lead somewhere. 0: it has begun.
+    uint64_t entry_pc;
     tl_breaks breaks;
     uint32_t n_fixed_breaks;
 };

@@ -20,7 +20,8 @@ TL_MUST_CHECK tl_status tl_regions_new(const tl_run_options *options, tl_machine
 bool tl_regions_are_several(const tl_regions *regions); // each has rows of its own in a result
 // Resolves places without an address. An unknown name is no error while libraries may follow.
 TL_MUST_CHECK tl_status tl_regions_resolve(tl_regions *regions, const tl_guest *guest, tl_error *err);
-void tl_regions_watch_markers(tl_regions *regions); // of the program, from now on, if the options want them
+// Watches markers of the program from now on, if the options want them.
+void tl_regions_watch_markers(tl_regions *regions);
 const tl_breaks *tl_regions_breaks(const tl_regions *regions);
 // A hart stands before one of them. True: the border of a region was crossed. TL_ENOENT, TL_EINVAL:
 // the program begins, and a name leads nowhere.

@@ -166,7 +166,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
 
     if (options.code_cache_bytes != 0 &&
         (options.code_cache_bytes < TL_LEAST_CODE_CACHE_BYTES || options.code_cache_bytes > TL_MOST_CODE_CACHE_BYTES))
-        return tl_fail(err, TL_EINVAL, "code_cache_bytes = %" PRIu64 ": must be between %d and %d, or 0 for the usual",
+        return tl_fail(err, TL_EINVAL, "code_cache_bytes = %" PRIu64 ": must be between %d and %d, or 0 for the default",
                        options.code_cache_bytes, TL_LEAST_CODE_CACHE_BYTES, TL_MOST_CODE_CACHE_BYTES);
     if (options.translate_after_runs > UINT32_MAX)
         return tl_fail(err, TL_EINVAL, "translate_after_runs = %" PRIu64 ": must be at most %" PRIu32, options.translate_after_runs,
@@ -250,7 +250,8 @@ static void note_partition(tl_session *session) {
 }
 
 tl_status tl_session_load(tl_session *session, tl_error *err) {
-    static const tl_guest_type *const types[] = {&tl_guest_user, &tl_guest_system, &tl_guest_system}; // by tl_run_kind
+    // The index is tl_run_kind.
+    static const tl_guest_type *const types[] = {&tl_guest_user, &tl_guest_system, &tl_guest_system};
     if (session->guest)
         return tl_fail(err, TL_EINVAL, "the program is loaded already");
     const tl_guest_setup setup = {.machine = session->machine,

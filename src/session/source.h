@@ -13,7 +13,8 @@
 
 struct tl_reading;
 
-typedef struct tl_source { // first member of a design's own struct; lives in the arena of an outline
+// The first member of a design's own struct. Lives in the arena of an outline.
+typedef struct tl_source {
     const struct tl_source_type *type;
     const char *name; // "NAME:PRESET"
     // Of attach: the events in the order of a hart's counts.
@@ -31,7 +32,8 @@ typedef struct tl_source_type {
     // Resolves the names of events. TL_ENOENT: no such event; TL_EINVAL: this PMU cannot count it.
     TL_MUST_CHECK tl_status (*resolve)(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
                                        tl_source **ret_source, tl_error *err);
-    TL_MUST_CHECK tl_status (*check)(const tl_source *source, const tl_machine *machine, tl_error *err); // counters exist
+    // Checks that the counters exist.
+    TL_MUST_CHECK tl_status (*check)(const tl_source *source, const tl_machine *machine, tl_error *err);
 
     // A reader that works while the program runs. NULL attach: none. The outline's arena holds the
     // source's memory; the run's arena holds the reader's.
@@ -39,9 +41,11 @@ typedef struct tl_source_type {
                                       tl_error *err);
     void (*enable)(void *reader);
     void (*disable)(void *reader);
-    uint64_t (*next_turn)(const void *reader); // machine cycle at which to call `turn`; UINT64_MAX: never
+    // Machine cycle at which to call `turn`; UINT64_MAX: never.
+    uint64_t (*next_turn)(const void *reader);
     void (*turn)(void *reader);
-    const tl_perf_count *(*read)(void *reader, uint32_t *ret_n); // up to now: events of hart 0, then those of hart 1, ..
+    // Counts up to now: events of hart 0, then those of hart 1, ..
+    const tl_perf_count *(*read)(void *reader, uint32_t *ret_n);
 
     // A reader that runs on the machine once the program has ended; source NULL: it reads
     // everything. NULL: there is none.

@@ -375,7 +375,8 @@ static tl_status new_machines(tl_tenants *t, tl_error *err) {
     t->config.n_cold_runs = TL_COLD_RUNS;
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {
         tl_status status = tl_machine_new(&t->config, t->engine, &t->parts[i].machine, err);
-        if (status == TL_EACCESS && t->options.engine == TL_ENGINE_FASTEST) { // a host that forbids generated code
+        // The host forbids generated code.
+        if (status == TL_EACCESS && t->options.engine == TL_ENGINE_FASTEST) {
             t->engine = &tl_engine_interp;
             status = tl_machine_new(&t->config, t->engine, &t->parts[i].machine, err);
         }

@@ -321,7 +321,8 @@ static tl_status read_context(reader *r, const node *n, const char *where, tl_co
     if (status != TL_OK)
         return status;
     const char *slash = strrchr(program, '/'), *last = slash && slash[1] ? slash + 1 : program;
-    argv[0] = slash && slash[1] ? tl_arena_printf(&r->plan->arena, "./%s", last) : program; // as tally stat does
+    // Names the program as tally stat does.
+    argv[0] = slash && slash[1] ? tl_arena_printf(&r->plan->arena, "./%s", last) : program;
     c->name = value_of(n, "name") ? value_of(n, "name") : last;
     c->argv = argv;
     c->env = env;

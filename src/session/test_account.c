@@ -43,9 +43,12 @@ static void test_the_u74_s_registers_are_those_of_its_map(void **state) {
         assert_int_equal(a.n_counters, n * 4);
         assert_int_equal(a.n_at_once, 4);
         assert_int_equal(a.counter_bits, n * (2 * 64 + 2 * 40));
-        assert_int_equal(a.state_bits, n * (208 + 40 + 14)); // counters; selectors; inhibit and two enables
+        // The terms: counters, selectors, inhibit and two enables.
+        assert_int_equal(a.state_bits, n * (208 + 40 + 14));
         assert_int_equal(a.wires, n * 35);
-        assert_int_equal(a.n_csrs, 14); // 4 machine counters, their 4 shadows and time, 2 selectors, inhibit and two enables
+        // The CSRs: 4 machine counters, their 4 shadows and time, 2 selectors, inhibit and two
+        // enables.
+        assert_int_equal(a.n_csrs, 14);
         assert_int_equal(a.csrs_per_event, 3);
         assert_int_equal(a.address_bytes + a.address_bytes_per_event, 0);
         tl_machine_free(machine);
@@ -81,7 +84,8 @@ static void test_the_hierarchy_is_units_a_collection_unit_and_three_channels(voi
     static const char *const overrides[] = {"smpm.profile=literal", NULL};
     tl_machine *machine = machine_of("rocket", NULL);
     tl_account a = account_on(machine, &tl_pmu_smpm);
-    assert_int_equal(a.n_counters, 63); // 45 of the hart, 4 of slice and memory channel, 3, 4 and 3 of interconnect, bus and devices
+    // 45 of the hart, 4 of slice and memory channel, 3, 4 and 3 of interconnect, bus and devices.
+    assert_int_equal(a.n_counters, 63);
     assert_int_equal(a.n_at_once, 63);
     assert_int_equal(a.counter_bits, 6 * 405 + 6 * 6 * 448 + 5 * 6 * 49 * 64);
     assert_int_equal(a.wires, 6 * 2 + 1 + 258);

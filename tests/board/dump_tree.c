@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     tl_machine *machine = NULL;
     tl_board board;
     tl_error err;
-    tl_system_options options = {.disk = argv[0], .console_in = -1, .console_out = -1}; // any file will do
+    tl_system_options options = {.disk = argv[0], .console_in = -1, .console_out = -1};
     tl_status status = tl_machine_new(&config, &tl_engine_step, &machine, &err);
     if (status == TL_OK)
         status = tl_board_init(&board, machine, &options, &err);

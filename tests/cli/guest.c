@@ -79,7 +79,8 @@ int main(int argc, char **argv) {
             pthread_join(threads[i], NULL);
         return 0;
     }
-    if (!strcmp(deed, "pages")) { // a load from each untouched page, then repeated stores to the pages
+    // Does a load from each untouched page, then repeated stores to the pages.
+    if (!strcmp(deed, "pages")) {
         static volatile char pages[600 * 4096];
         for (size_t i = 0; i < sizeof pages; i += 4096)
             (void)pages[i];
@@ -88,7 +89,8 @@ int main(int argc, char **argv) {
                 pages[i] = (char)n;
         return 0;
     }
-    if (!strcmp(deed, "roi")) { // three visits of 10, 20, 30 rounds between the borders, 1000 outside
+    // Makes three visits of 10, 20, 30 rounds between the borders, 1000 outside.
+    if (!strcmp(deed, "roi")) {
         for (uint64_t i = 1; i <= 3; i++) {
             roi_begin();
             roi_work(10 * i);

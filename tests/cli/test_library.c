@@ -83,7 +83,8 @@ static void test_calls_out_of_order_are_refused(void **state) {
     tl_run_options_init(&options);
     assert_int_equal(tl_run_new(&options, &run, &err), TL_EINVAL); // no program
     options.program = "/no/such/program";
-    assert_int_equal(tl_run_new(&options, &run, NULL), TL_OK); // errors are optional; tl_run_new does not open the program
+    // Errors are optional. tl_run_new does not open the program.
+    assert_int_equal(tl_run_new(&options, &run, NULL), TL_OK);
     assert_int_equal(tl_run_advance(run, 1, &after, &err), TL_EINVAL);
     assert_int_equal(tl_run_load(run, &err), TL_ENOENT);
     assert_non_null(strstr(err.text, "/no/such/program"));
@@ -162,7 +163,8 @@ static void test_intervals_are_differences_of_results(void **state) {
     assert_int_equal(sum, count(before, "cycles"));
     tl_result *wrong = NULL;
     tl_result *again = result_of(run);
-    assert_int_equal(tl_result_subtract(again, before, &wrong, &err), TL_OK); // nothing happened in between
+    // Nothing happened in between.
+    assert_int_equal(tl_result_subtract(again, before, &wrong, &err), TL_OK);
     assert_int_equal(count(wrong, "cycles"), 0);
     tl_result_free(wrong);
     tl_result_free(again);
@@ -465,7 +467,8 @@ static void test_a_comparison_is_written_in_each_format(void **state) {
         free(text);
     }
     tl_error err = {0};
-    assert_int_equal(tl_comparison_write(comparison, TL_COMPARE_SVG, stderr, &err), TL_EINVAL); // without sweeps
+    // The comparison has no sweeps.
+    assert_int_equal(tl_comparison_write(comparison, TL_COMPARE_SVG, stderr, &err), TL_EINVAL);
     tl_comparison_free(comparison);
 }
 

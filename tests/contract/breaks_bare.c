@@ -133,7 +133,8 @@ int main(int argc, char **argv) {
         const place *at = &places[i];
         if (i % one_in != 0 && !at->is_return)
             continue;
-        if (at->instret <= instret_of(&slow) && i != 0) // another hart came by something new at once
+        // Another hart had a reason to stop at once.
+        if (at->instret <= instret_of(&slow) && i != 0)
             continue;
         tl_system_stop stop = advance(&slow, MAX_INSNS, at->pc), stop_fast = advance(&fast, MAX_INSNS, at->pc);
         if (stop != stop_fast || instret_of(&slow) != instret_of(&fast)) {
@@ -145,7 +146,8 @@ int main(int argc, char **argv) {
         if (stop != TL_SYSTEM_BREAK)
             break;
         n_breaks++;
-        n_exact += instret_of(&slow) == at->instret; // else an interrupt came first, or another hart's turn
+        // Otherwise an interrupt came first, or another hart's turn.
+        n_exact += instret_of(&slow) == at->instret;
         n_returns += at->is_return;
     }
     if (advance(&slow, 4 * MAX_INSNS, TL_NO_LINE) != advance(&fast, 4 * MAX_INSNS, TL_NO_LINE) ||

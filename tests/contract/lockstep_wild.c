@@ -75,7 +75,8 @@ static uint64_t stack_of(const wild *w, uint32_t thread) {
 }
 static uint64_t altstack_of(uint32_t thread) { return DATA + ((uint64_t)(MAX_THREADS + thread) << STACK_LOG2); }
 static uint64_t pointer_of(uint32_t thread) { return DATA + ((uint64_t)thread << STACK_LOG2) + 4096; }
-static const uint64_t COUNTERS = DATA + (uint64_t)DATA_BYTES - 4096; // random state of each thread's handler
+// Random state of each thread's handler.
+static const uint64_t COUNTERS = DATA + (uint64_t)DATA_BYTES - 4096;
 
 static uint32_t i_type(uint32_t opcode, uint32_t funct3, uint32_t rd, uint32_t rs1, uint32_t imm) {
     return imm << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | opcode;
@@ -164,7 +165,8 @@ static void enter_region(wild *w, tl_assembler *a, uint32_t thread) {
 
 static void write_front(wild *w) {
     const uint64_t entry = FRONT + START_AT;
-    static const uint64_t flags = 4 | UINT64_C(0x08000000), nested = UINT64_C(0x40000000); // SA_SIGINFO, SA_ONSTACK; SA_NODEFER
+    // The flags are SA_SIGINFO, SA_ONSTACK; then SA_NODEFER.
+    static const uint64_t flags = 4 | UINT64_C(0x08000000), nested = UINT64_C(0x40000000);
     static const uint32_t signals[] = {4, 5, 7, 8, 10, 11, 14};
     tl_assembler a;
     tl_asm_init(&a, w->front + HANDLER_AT, FRONT_BYTES - HANDLER_AT, FRONT + HANDLER_AT);

@@ -30,7 +30,8 @@ static void wrong(const tl_hart *h, const char *what, uint64_t ours, uint64_t th
 
 // ---- stand-ins ----
 
-static ref_hart *prepare(tl_hart *h) { // the pipeline and the operating system move clocks and drop reservations
+// The pipeline and the operating system move clocks and drop reservations.
+static ref_hart *prepare(tl_hart *h) {
     ref_hart *ref = &reference.harts[h->id];
     ref->now = h->now;
     if (h->reservation_paddr == TL_NO_LINE)
@@ -145,7 +146,8 @@ static bool fetch(tl_hart *h, uint64_t vaddr) {
         return waits(h, real_port->fetch(h, vaddr), h->now);
     prepare(h);
     bool theirs = ref_fetch(&reference, h->id, vaddr), ours = real_port->fetch(h, vaddr);
-    return judge(h, ours, theirs); // the front-end reads the cell; it is emptied after the instruction
+    // The front-end reads the cell; it is emptied after the instruction.
+    return judge(h, ours, theirs);
 }
 
 static void fence_i(tl_hart *h) {
@@ -197,7 +199,8 @@ void __wrap_tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr) {
 
 // ---- after every instruction ----
 
-static bool is_of_memory(uint32_t cell) { // a tally that only the memory system writes, or that its reference counts as well
+// A tally that only the memory system writes, or that its reference counts as well.
+static bool is_of_memory(uint32_t cell) {
     switch (cell) {
     case TL_S_HART_MISALIGNED_LOAD:
     case TL_S_HART_MISALIGNED_STORE:

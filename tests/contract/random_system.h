@@ -23,7 +23,8 @@ static const uint16_t system_csrs[] = {
     0x3a0, 0x3b0, 0xb00, 0xb02, 0xb03, 0xb04, 0xb05, 0xc00, 0xc01, 0xc02, 0xc03, 0xc04, 0xda0, 0xf14,
 };
 
-static inline void set_csr(tl_hart *h, uint32_t csr, uint64_t value) { // as firmware would, from outside
+// Writes a CSR from outside, as firmware would.
+static inline void set_csr(tl_hart *h, uint32_t csr, uint64_t value) {
     tl_priv priv = h->priv;
     h->priv = TL_PRIV_M;
     (void)tl_csr_write(h, csr, value);
@@ -52,13 +53,16 @@ static inline void build_tables(tl_machine *machine, rng *r) {
                 flags &= ~(UINT64_C(1) << below(r, 8));
             put64(machine, leaf + k * 8, (base + k * 0x1000) >> 12 << 10 | flags);
         }
-        put64(machine, middle + 2 * 8, base >> 12 << 10 | 0xcf); // a large page that is an alias of the first: not aligned to itself? it is
+        // A large page that is an alias of the first. Its physical address need not be aligned.
+        put64(machine, middle + 2 * 8, base >> 12 << 10 | 0xcf);
     }
 }
 
-enum { CODE_IS_READ_ONLY = 0x9d, CODE_IS_WRITABLE = 0x9f }; // PMP: locked, a power of two, to be executed and read; and written
+// PMP rights: locked, a power of two, executed and read; and written.
+enum { CODE_IS_READ_ONLY = 0x9d, CODE_IS_WRITABLE = 0x9f };
 
-static inline void scatter(tl_hart *h, rng *r, bool has_counters, uint64_t code_rights) { // another situation altogether
+// Makes another situation altogether.
+static inline void scatter(tl_hart *h, rng *r, bool has_counters, uint64_t code_rights) {
     static const uint64_t modes[] = {0, 8, 8, 8, 9};
     uint32_t set = below(r, 2);
     uint64_t mode = modes[below(r, TL_COUNT_OF(modes))];
@@ -115,10 +119,13 @@ static inline void add_code_stores(uint8_t *code, rng *r) {
         uint32_t from = below(r, 512) * 8 - 2048, spot = (uint32_t)random_spot(r) - 2048, to = spot + 8 * below(r, 4),
                  funct3 = 1 + below(r, 3);
         const uint32_t words[] = {
-            from << 20 | 9 << 15 | funct3 << 12 | 5 << 7 | 0x03,                              // lX t0, from(s1)
-            (to >> 5 & 127) << 25 | 5 << 20 | 9 << 15 | funct3 << 12 | (to & 31) << 7 | 0x23, // sX t0, to(s1)
-            below(r, 10) == 0 ? 0x13 : 0x100f,                                                // fence.i
-            spot << 20 | 9 << 15 | 0x67,                                                      // jr spot(s1)
+            // The word is lX t0, from(s1).
+            from << 20 | 9 << 15 | funct3 << 12 | 5 << 7 | 0x03,
+            // The word is sX t0, to(s1).
+            (to >> 5 & 127) << 25 | 5 << 20 | 9 << 15 | funct3 << 12 | (to & 31) << 7 | 0x23,
+            below(r, 10) == 0 ? 0x13 : 0x100f, // fence.i
+            // The word is jr spot(s1).
+            spot << 20 | 9 << 15 | 0x67,
         };
         memcpy(code + at, words, (3 + below(r, 2)) * sizeof words[0]);
     }

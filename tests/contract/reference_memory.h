@@ -38,7 +38,8 @@ typedef struct ref_way {
 
 typedef struct ref_set {
     ref_way ways[REF_MAX_WAYS];
-    uint32_t order[REF_MAX_WAYS];    // numbers of ways: first the one used (fifo: filled) longest ago
+    // Numbers of ways, first the one used longest ago (fifo: filled longest ago).
+    uint32_t order[REF_MAX_WAYS];
     bool points_right[REF_MAX_WAYS]; // plru: node 1 is the root, children of n are 2n and 2n + 1
 } ref_set;
 
@@ -149,7 +150,8 @@ typedef struct ref_device {
     uint64_t n_reads;
 } ref_device;
 
-static bool ref_device_has(uint64_t paddr, uint32_t size) { // nobody answers at other places, and there nothing wider than four bytes
+// No device answers at other places, and there nothing wider than four bytes.
+static bool ref_device_has(uint64_t paddr, uint32_t size) {
     uint64_t offset = paddr - REF_DEVICE_PADDR;
     return offset < REF_DEVICE_BYTES && !(offset >= REF_DEVICE_BYTES / 2 && size == 8);
 }
@@ -177,7 +179,8 @@ typedef struct ref_memory {
     tl_config c;
     ref_device *device; // NULL: there is none
     uint8_t *ram;
-    bool is_observer; // the modeled machine owns ram and does every access after the reference, which writes nothing
+    // The modeled machine owns ram and does every access after the reference, which writes nothing.
+    bool is_observer;
     ref_hart harts[TL_MAX_HARTS];
     ref_table l2[TL_MAX_L2_SLICES];
     ref_server slice_server[TL_MAX_L2_SLICES], channel_server[TL_MAX_MEM_CHANNELS];
@@ -189,7 +192,8 @@ typedef struct ref_memory {
     } banks[TL_MAX_MEM_CHANNELS][REF_MAX_BANKS];
 } ref_memory;
 
-static void ref_init(ref_memory *m, const tl_config *config, uint8_t *foreign_ram) { // NULL: a RAM of its own
+// foreign_ram NULL: a RAM of its own.
+static void ref_init(ref_memory *m, const tl_config *config, uint8_t *foreign_ram) {
     memset(m, 0, sizeof *m);
     m->c = *config;
     m->is_observer = foreign_ram != NULL;

@@ -104,7 +104,8 @@ int main(int argc, char **argv) {
     // loop.
     while (slow.report.stop == TL_OS_LIMIT && at < MAX_INSNS) {
         uint64_t offset = slow.machine->harts[0]->pc - work;
-        tl_signal_send_thread(fast.os->first->threads, SIGUSR1, NULL); // one that comes within the handler waits for its end
+        // A signal that comes within the handler waits for its end.
+        tl_signal_send_thread(fast.os->first->threads, SIGUSR1, NULL);
         tl_signal_send_thread(slow.os->first->threads, SIGUSR1, NULL);
         n_sent++;
         if (offset < MAX_WORK_BYTES)

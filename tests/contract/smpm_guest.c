@@ -50,7 +50,8 @@ static uint64_t end_of(const tl_machine *machine) {
     return end;
 }
 
-static bool is_idle_time(const tl_event *event) { return strcmp(event->name, "hart.idle_cycle") == 0; } // goes on after the end
+// Idle time goes on after the end.
+static bool is_idle_time(const tl_event *event) { return strcmp(event->name, "hart.idle_cycle") == 0; }
 
 int main(int argc, char **argv) {
     if (argc != 4)

@@ -11,7 +11,8 @@
 #include "machine/machine.h"
 #include "pmu/smpm/attached.h"
 
-enum { SMPM_TB_FLUSH = 0x00c, SMPM_TB_STATUS = 0x020, SMPM_BUSY = 1, SMPM_N_BLOCKS = 4 }; // blocks: device, D, VM, context
+// The blocks are device, D, VM and context.
+enum { SMPM_TB_FLUSH = 0x00c, SMPM_TB_STATUS = 0x020, SMPM_BUSY = 1, SMPM_N_BLOCKS = 4 };
 
 static inline tl_smpm_attached *smpm_on(tl_machine *machine) {
     return (tl_smpm_attached *)(void *)tl_machine_pmu_of(machine, &tl_pmu_smpm, 0);

@@ -110,8 +110,8 @@ static inline void straight_fill(rng *r, straight_code *code, uint32_t n) {
     *code = (straight_code){0};
     for (uint32_t i = 0; i < n; i++) {
         if (below(r, 20) == 0) {
-            uint32_t branch =
-                0x00000463 | below(r, 32) << 15 | below(r, 32) << 20 | (below(r, 2) ? 0x1000 : 0x5000); // bne, bge: over a word
+            // The branch, bne or bge, goes over a word.
+            uint32_t branch = 0x00000463 | below(r, 32) << 15 | below(r, 32) << 20 | (below(r, 2) ? 0x1000 : 0x5000);
             straight_put(code, branch);
             straight_put(code, straight_word(r, 0));
         } else if (below(r, 3) == 0 && bases < N_BASES) {
@@ -128,9 +128,9 @@ static inline void straight_fill(rng *r, straight_code *code, uint32_t n) {
     straight_put(code, 0xffff8f93); // addi x31, x31, -1
     int32_t back = -(int32_t)code->n_bytes;
     uint32_t i = (uint32_t)back;
-    straight_put(code,
-                 0x000f9063 | (i >> 12 & 1) << 31 | (i >> 5 & 63) << 25 | (i >> 1 & 15) << 8 | (i >> 11 & 1) << 7); // bnez x31, the start
-    straight_put(code, 0x00000073);                                                                                 // ecall
+    // The word is bnez x31 to the start.
+    straight_put(code, 0x000f9063 | (i >> 12 & 1) << 31 | (i >> 5 & 63) << 25 | (i >> 1 & 15) << 8 | (i >> 11 & 1) << 7);
+    straight_put(code, 0x00000073); // ecall
 }
 
 // The instruction at this offset, or NULL.

@@ -153,7 +153,8 @@ static void test_a_store_is_two_uops(void **state) {
         emit(&k, store(T2, A1, 3));
         emit(&k, addi(T1, 0, 1));
     }
-    assert_int_equal(time_loop(&k), 100 * 33); // the loop's end has a clock of its own: a store's uops are not parted
+    // The loop's end has a clock of its own, because a store's uops are not parted.
+    assert_int_equal(time_loop(&k), 100 * 33);
     close_kernel(&k);
 }
 
@@ -188,7 +189,8 @@ static void test_a_wrong_prediction_costs_the_front_end_and_two(void **state) {
         emit(&k, addi(T2, 0, 1));
     }
     k.n_skipped = 10;
-    const uint64_t last = 18 + 3; // its operand comes half a clock late, and branches begin with the clock
+    // Its operand comes half a clock late, and branches begin with the clock.
+    const uint64_t last = 18 + 3;
     assert_int_equal(time_loop(&k), 100 * (10 * (18 + 2) + last));
     close_kernel(&k);
 }

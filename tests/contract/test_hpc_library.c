@@ -239,7 +239,8 @@ static void test_a_switch_wipes_and_sets_useren_only(void **state) {
     assert_int_equal(TALLY_HPC_CSRR(TALLY_HPCR), 0);
     tally_hpc_switch(1);
     assert_int_equal(TALLY_HPC_CSRR(TALLY_HPCC) & 0x20000f, TALLY_HPC_USEREN | TALLY_HPC_EMPTY);
-    assert_int_equal(tally_hpc_read(ID_A, 3, out, 64, &got, 0), 2); // keeps useren, though in supervisor mode
+    // The call keeps useren, though in supervisor mode.
+    assert_int_equal(tally_hpc_read(ID_A, 3, out, 64, &got, 0), 2);
     assert_int_equal(TALLY_HPC_CSRR(TALLY_HPCC) & TALLY_HPC_USEREN, TALLY_HPC_USEREN);
     tl_arena_done(&h.arena);
 }

@@ -116,7 +116,8 @@ static void run_pair_of(const fast_engine *engine, const tl_config *config, uint
         } else if (stop_a == TL_STOP_BREAK) {
             a->skip_break = b->skip_break = true;
         }
-        if (a->run_vline == TL_NO_LINE && below(&r, 300) == 0) { // new code, as a program loader would
+        // Puts new code, as a program loader would.
+        if (a->run_vline == TL_NO_LINE && below(&r, 300) == 0) {
             uint32_t at = below(&r, CODE_BYTES / 64 - 4) * 64;
             fill_code(&r, p.fast->ram + at, 256);
             memcpy(p.slow->ram + at, p.fast->ram + at, 256);
@@ -229,12 +230,14 @@ static void run_to_limits(const pair *p, uint64_t n_stops, uint64_t insns) {
 static void test_loop_that_takes_its_own_line_away_agrees(void **state) {
     (void)state;
     static const uint32_t loop[] = {
-        0x00053283,                                                                        // ld t0, 0(a0)
-        0x00553423,                                                                        // sd t0, 8(a0)
-        0x04050513,                                                                        // addi a0, a0, 64
-        1u << 31 | 0x3fu << 25 | 11 << 20 | 10 << 15 | 1 << 12 | 0xa << 8 | 1 << 7 | 0x63, // bne a0, a1, the first
-        0x00060513,                                                                        // mv a0, a2
-        1u << 31 | 0x3f6u << 21 | 1 << 20 | 0xff << 12 | 0x6f,                             // j the first
+        0x00053283, // ld t0, 0(a0)
+        0x00553423, // sd t0, 8(a0)
+        0x04050513, // addi a0, a0, 64
+        // The word is bne a0, a1 to the first.
+        1u << 31 | 0x3fu << 25 | 11 << 20 | 10 << 15 | 1 << 12 | 0xa << 8 | 1 << 7 | 0x63,
+        0x00060513, // mv a0, a2
+        // The word jumps to the first.
+        1u << 31 | 0x3f6u << 21 | 1 << 20 | 0xff << 12 | 0x6f,
     };
     tl_config config;
     tl_config_default(&config);
@@ -262,7 +265,8 @@ static void test_loop_that_takes_its_own_line_away_agrees(void **state) {
 // ends of lines, aligned and not.
 static void fill_with_neighbors(rng *r, uint8_t *code) {
     enum { N_ACCESSES = 24 };
-    static const uint8_t targets[] = {5, 6, 7, 9, 11, 12, 15, 28}; // with a home in the host's registers and without
+    // Registers with a home in the host's registers and without.
+    static const uint8_t targets[] = {5, 6, 7, 9, 11, 12, 15, 28};
     uint32_t words[N_ACCESSES + 4], n = 0;
     while (n < N_ACCESSES) {
         uint32_t reg = targets[below(r, TL_COUNT_OF(targets))];
@@ -316,10 +320,11 @@ static void test_longest_blocks_agree(void **state) {
     uint32_t code[N_INSNS];
     for (uint32_t i = 0; i < N_INSNS; i++)
         code[i] = FENCE;
-    code[1] = code[12] = 0x00053283;                                                                // ld t0, 0(a0)
-    code[20] = 0x00153303;                                                                          // ld t1, 1(a0)
-    code[11] = code[N_INSNS - 2] = 0x04050513;                                                      // addi a0, a0, 64
-    code[N_INSNS - 1] = 1u << 31 | 1 << 20 | 0xff << 12 | (1024u - (N_INSNS - 1) * 2) << 21 | 0x6f; // j the first
+    code[1] = code[12] = 0x00053283;           // ld t0, 0(a0)
+    code[20] = 0x00153303;                     // ld t1, 1(a0)
+    code[11] = code[N_INSNS - 2] = 0x04050513; // addi a0, a0, 64
+    // The word jumps to the first.
+    code[N_INSNS - 1] = 1u << 31 | 1 << 20 | 0xff << 12 | (1024u - (N_INSNS - 1) * 2) << 21 | 0x6f;
     tl_config config;
     tl_config_default(&config);
     config.ram_bytes = 16 << 20;

@@ -13,7 +13,8 @@ typedef struct place { // an instruction that was come by, and how
     enum { BEHIND_NOTHING, BEHIND_RETURN, BEHIND_TRAP, BEHIND_JUMP, N_WAYS } way;
 } place;
 
-static uint32_t n_breaks[N_WAYS], n_line_starts, n_page_starts; // of all engines together: what was reached
+// Counts of what all engines reached together.
+static uint32_t n_breaks[N_WAYS], n_line_starts, n_page_starts;
 
 // As the board does it, up to `instret` or a breakpoint.
 static tl_stop run_until(tl_hart *h, uint64_t instret, uint32_t *n_traps) {
@@ -21,7 +22,8 @@ static tl_stop run_until(tl_hart *h, uint64_t instret, uint32_t *n_traps) {
         tl_irq irq;
         if (take_due_interrupt(h, &irq)) {
             *n_traps += 1;
-            if (*n_traps > MAX_STOPS) // how far a run goes is the engine's business: only a trap or the limit ends this
+            // The engine decides how far a run goes. Only a trap or the limit ends this loop.
+            if (*n_traps > MAX_STOPS)
                 break;
         }
         tl_stop stop = run_on(h, instret);
@@ -60,7 +62,8 @@ static tl_stop go(const pair *p, uint64_t instret) {
     if (stop != stop_fast || n_traps != n_traps_fast)
         fail_msg("%s: stop %d at %" PRIx64 " after %u traps by %s, %d at %" PRIx64 " after %u by step", p->where, stop_fast, fast->pc,
                  n_traps_fast, fast->engine->name, stop, slow->pc, n_traps);
-    pair_same(p, false); // where code is stepped for the sake of a counter or of FS, a line may be looked up once more
+    // A line may be looked up once more where code is stepped for a counter or for FS.
+    pair_same(p, false);
     assert_int_equal(fast->run_vline, slow->run_vline);
     return stop;
 }

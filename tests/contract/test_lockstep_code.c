@@ -30,7 +30,8 @@ enum {
     TABLES_OFFSET = 4 << 20, // page tables
     MAX_RECORDS = TABLE_STRIDE / 32,
 };
-static const uint64_t POOL_VADDR[2] = {UINT64_C(0x40000000), UINT64_C(0x40100000)}; // the same pages twice
+// Both addresses show the same pages.
+static const uint64_t POOL_VADDR[2] = {UINT64_C(0x40000000), UINT64_C(0x40100000)};
 static const uint64_t TABLE_VADDR = UINT64_C(0x40200000), BARRIER_VADDR = UINT64_C(0x401ff000);
 
 typedef enum deed { STORE1, STORE2, STORE4, STORE8, FENCE, CALL, BARRIER, OUTSIDE, OWN_SLOTS, END, N_DEEDS } deed;
@@ -112,7 +113,8 @@ static int64_t sum_of(const uint8_t *bytes, uint32_t n) { // reads them again
 
 // s1 record, s0 sum, s3 the deeds, s4 barrier; t0 target, t1 bytes, t2 function, t3 deed.
 static void build_driver(torture *t) {
-    static const uint32_t stores[] = {0x00628023, 0x00629023, 0x0062a023, 0x0062b023}; // sb, sh, sw, sd t1, 0(t0)
+    // The stores are sb, sh, sw, sd t1, 0(t0).
+    static const uint32_t stores[] = {0x00628023, 0x00629023, 0x0062a023, 0x0062b023};
     uint32_t at = 0, loop = 0;
     put32(t, &at, 0x0004b283); // ld t0, 0(s1)
     put32(t, &at, 0x0084b303); // ld t1, 8(s1)
@@ -185,7 +187,8 @@ static void change_to(torture *t, uint32_t hart, uint32_t at, const uint8_t *byt
     for (uint32_t k = 0; k < n_words; k++) {
         uint32_t word_at = first + (start + k) % n_words * 8;
         uint64_t word;
-        memcpy(&word, t->pool + word_at, 8); // whole words: what stands beside is what is there already
+        // Writes whole words. The bytes beside are there already.
+        memcpy(&word, t->pool + word_at, 8);
         if (by == 0) {
             put_record(t, hart, OUTSIDE, word_at, word, below(&t->r, 2) ? BY_DMA : BY_SYSTEM);
             continue;
@@ -496,7 +499,8 @@ static void test_code_that_is_stepped_first_after_a_change_is_new_code(void **st
             pair_put(&p, TL_RAM_BASE_PADDR + other, &add_1, sizeof add_1);
             pair_put(&p, TL_RAM_BASE_PADDR + other + 2, &back, sizeof back);
             snprintf(p.where, sizeof p.where, "%s", is_indirect ? "indirect jump" : "direct jump");
-            for (uint64_t limit = 999; limit <= 2001; limit += limit == 999 ? 3 : 999) { // the limit is near: one by one
+            // Instructions run one by one near the limit.
+            for (uint64_t limit = 999; limit <= 2001; limit += limit == 999 ? 3 : 999) {
                 for (uint32_t m = 0; m < 2; m++) {
                     tl_rv(harts[m])->x[9] = TL_RAM_BASE_PADDR + other;
                     harts[m]->pc = harts[m]->instret == 0 ? TL_RAM_BASE_PADDR : harts[m]->pc;

@@ -93,7 +93,8 @@ static void run_places(const tl_config *config, const fast_engine *engine, way w
             set_csr(harts[i], 0x323, 0);
             if (!is_taken[0])
                 continue;
-            harts[i]->pc = tl_rv(harts[i])->csr.mepc; // as the handler's MRET would, with an MRET yet to come
+            // The handler's MRET would do so, and the MRET is yet to come.
+            harts[i]->pc = tl_rv(harts[i])->csr.mepc;
             harts[i]->is_interrupted = false;
             set_csr(harts[i], 0x344, 0);
             set_csr(harts[i], 0x341, start_of(number) + LONG_OFFSET);

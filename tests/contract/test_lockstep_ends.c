@@ -92,7 +92,8 @@ static void test_overflow_at_the_end_of_a_block_ends_the_run(void **state) {
         put32(&p, load, LOAD_A1);
         put32(&p, load + 4, ADD_1);
         put32(&p, load + 8, ECALL);
-        for (uint32_t round = 0; round < 4; round++) { // of the first, fetches miss and nothing overflows
+        // In the first round fetches miss and nothing overflows.
+        for (uint32_t round = 0; round < 4; round++) {
             for (int i = 0; i < 2; i++) {
                 tl_hart *h = harts[i];
                 tl_rv(h)->x[11] = DATA + round * 4096;

@@ -17,7 +17,9 @@ enum {
     TABLE_OFFSET = 2 << 20,
     TABLE_PAGES = (N_VISITS * 8 + 4095) / 4096,
     TABLES_OFFSET = 4 << 20, // page tables
-    SHORT_OFFSET = 5 << 20,  // the same code, but a piece that begins with a straddling instruction begins with two short ones
+    // The same code, but a piece that begins with a straddling instruction begins with two short
+    // ones.
+    SHORT_OFFSET = 5 << 20,
 };
 static const uint64_t CODE_VADDR = UINT64_C(0x40000000), TABLE_VADDR = UINT64_C(0x40100000);
 
@@ -53,7 +55,8 @@ static void build_piece(maze *t, uint32_t number) {
         put16(t, &at, 0x0505); // c.addi a0, 1
     if (kind == 2 && number > 0) {
         uint32_t i = t->pieces[below(&t->r, number)] - at;
-        put32(t, &at, 0x6f | (i >> 20 & 1) << 31 | (i >> 1 & 0x3ff) << 21 | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12); // jal x0
+        // The word is jal x0.
+        put32(t, &at, 0x6f | (i >> 20 & 1) << 31 | (i >> 1 & 0x3ff) << 21 | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12);
         return;
     }
     put16(t, &at, 0x6080); // c.ld s0, 0(s1)
@@ -101,7 +104,9 @@ static void put_code(maze *t) {
         uint32_t at = t->pieces[i];
         if (at % t->line_bytes == t->line_bytes - 2) {
             put16(t, &at, 0x0505); // c.addi a0, 1
-            put16(t, &at, 0x0025); // c.addi x0, 9; behind the long half in another frame: addi a0, a0, 2
+            // The short half is c.addi x0, 9. Behind the long half of another frame it is addi a0,
+            // a0, 2.
+            put16(t, &at, 0x0025);
         }
     }
     pair_put(&t->p, TL_RAM_BASE_PADDR + SHORT_OFFSET, t->code, sizeof t->code);

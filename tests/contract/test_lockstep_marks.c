@@ -88,7 +88,8 @@ static void put_marker(march *t) {
     t->n_across_lines += t->at % t->line_bytes == t->line_bytes - 2;
     t->n_across_pages += t->at % 4096 == 4094;
     uint32_t rs1 = m->mark == TL_MARK_NAME ? 10 : 0;
-    put(t, (0x500 + (uint32_t)m->mark * TL_MAX_MARKERS + m->number) << 20 | rs1 << 15 | 2 << 12 | 0x13, 4); // slti x0, x0 or a0
+    // The word is slti x0, with x0 or a0.
+    put(t, (0x500 + (uint32_t)m->mark * TL_MAX_MARKERS + m->number) << 20 | rs1 << 15 | 2 << 12 | 0x13, 4);
 }
 
 // Instructions that are not markers but resemble them, accesses to the line that all share, and
@@ -125,8 +126,9 @@ static void build_code(march *t) {
     put_marker(t);
     put(t, 0x000f8463, 4); // beqz x31, +8
     uint32_t i = 0u - t->at;
-    put(t, 0x6f | (i >> 20 & 1) << 31 | (i >> 1 & 0x3ff) << 21 | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12, 4); // j to the start
-    memcpy(t->code + t->at, &(uint32_t){0x00100073}, 4);                                                           // ebreak
+    // The word jumps to the start.
+    put(t, 0x6f | (i >> 20 & 1) << 31 | (i >> 1 & 0x3ff) << 21 | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12, 4);
+    memcpy(t->code + t->at, &(uint32_t){0x00100073}, 4); // ebreak
     assert_true(t->n_across_lines > 20 && t->n_across_pages == N_PAGES - 1);
 }
 
@@ -141,7 +143,8 @@ static void set_up(march *t) {
     pair_put64(&t->p, root + (CODE_VADDR >> 30) * 8, (root + 0x1000) >> 12 << 10 | 1);
     pair_put64(&t->p, root + 0x1000, (root + 0x2000) >> 12 << 10 | 1);
     for (uint32_t k = 0; k < N_PAGES; k++) {
-        uint64_t frame = TL_RAM_BASE_PADDR + CODE_OFFSET + (N_PAGES - k) * CODE_STRIDE; // the next page lies before this one
+        // The next page lies before this one.
+        uint64_t frame = TL_RAM_BASE_PADDR + CODE_OFFSET + (N_PAGES - k) * CODE_STRIDE;
         pair_put(&t->p, frame, t->code + k * 4096, 4096);
         map(t, CODE_VADDR + k * 4096, frame);
     }
@@ -214,7 +217,8 @@ static void run_march(const fast_engine *engine, const tl_config *config, uint64
         a->insn_limit = a->instret + more;
         b->insn_limit = b->instret + more;
         tl_stop stop_b = tl_turn_run(&turn_b), stop_a = tl_turn_run(&turn_a);
-        pair_same_hart(&t->p, a, b, false); // a line may be looked up once more where a block begins with a marker
+        // A line may be looked up once more where a block begins with a marker.
+        pair_same_hart(&t->p, a, b, false);
         assert_int_equal(stop_a, stop_b);
         if (stop_b != TL_STOP_TRAP)
             continue;

@@ -51,7 +51,8 @@ static uint64_t page(const bench *b, uint32_t number) {
         return REGION + (uint64_t)number * 4096;
     if (number < UNMAPPED_PAGE)
         return TL_RAM_BASE_PADDR + DATA_OFFSET + (uint64_t)(number - FIRST_DATA_PAGE) * 4096;
-    return number == FORBIDDEN_PAGE ? TL_RAM_BASE_PADDR + HOLE_OFFSET : UINT64_C(0x70000000); // nothing is there
+    // Nothing is mapped there.
+    return number == FORBIDDEN_PAGE ? TL_RAM_BASE_PADDR + HOLE_OFFSET : UINT64_C(0x70000000);
 }
 
 static void set_csr(tl_hart *h, uint32_t csr, uint64_t value) { // as firmware would, from outside
@@ -68,8 +69,9 @@ static void map_page(const bench *b, uint32_t number, uint64_t paddr, uint64_t f
     pair_put64(&b->p, TL_RAM_BASE_PADDR + TABLES_OFFSET + 0x2000 + number * 8, paddr >> 12 << 10 | flags);
 }
 
-static void build_tables(const bench *b) {                                                                                // Sv39
-    const uint64_t root = TL_RAM_BASE_PADDR + TABLES_OFFSET, user = b->world == SUPERVISOR ? 0 : 0x10, all = 0xc7 | user; // V R W A D
+static void build_tables(const bench *b) { // Sv39
+    // The bits are V, R, W, A, D.
+    const uint64_t root = TL_RAM_BASE_PADDR + TABLES_OFFSET, user = b->world == SUPERVISOR ? 0 : 0x10, all = 0xc7 | user;
     pair_put64(&b->p, root + (REGION >> 30) * 8, (root + 0x1000) >> 12 << 10 | 1);
     pair_put64(&b->p, root + 0x1000, (root + 0x2000) >> 12 << 10 | 1);
     for (uint32_t k = 0; k < CODE_PAGES; k++)
@@ -157,7 +159,8 @@ static void set_x(bench *b, uint32_t reg, uint64_t value) {
     tl_rv(b->p.fast->harts[0])->x[reg] = tl_rv(b->p.slow->harts[0])->x[reg] = value;
 }
 
-static void place(bench *b, uint32_t start, uint32_t offset) { // the stretch, at offset of the code page
+// Places the stretch at `offset` of the code page.
+static void place(bench *b, uint32_t start, uint32_t offset) {
     (void)start;
     b->code_at = offset;
     pair_put(&b->p, CODE_PADDR + offset, b->code.bytes, b->code.n_bytes);
@@ -225,7 +228,8 @@ static void limits_at_every_place(bench *b) {
     for (uint32_t k = 0; k <= b->n_trace; k++) {
         snprintf(b->p.where, sizeof b->p.where, "%s, limit of %u instructions", world_names[b->world], k);
         reset(b);
-        if (go(b, k, UINT64_MAX) == TL_STOP_LIMIT) // who reads the clock may take another branch this time
+        // A program that reads the clock may take another branch this time.
+        if (go(b, k, UINT64_MAX) == TL_STOP_LIMIT)
             go_to_end(b);
     }
 }
@@ -330,7 +334,8 @@ static uint32_t faults_at_every_access(bench *b) {
 
 // ---- interrupts ----
 
-static void return_from_handler(tl_hart *h, tl_priv priv) { // as MRET would, with the cause of the interrupt gone
+// Returns as MRET would, with the cause of the interrupt gone.
+static void return_from_handler(tl_hart *h, tl_priv priv) {
     set_csr(h, 0x344, 0);
     tl_hart_set_irq(h, TL_IRQ_MTI, false);
     tl_hart_set_priv(h, priv);

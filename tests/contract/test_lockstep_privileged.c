@@ -24,7 +24,8 @@ static uint32_t run_until(tl_hart *h, uint64_t instret, uint64_t *n_overflows) {
         if (take_due_interrupt(h, &irq)) {
             *n_overflows += irq == TL_IRQ_LCOFI;
             n_traps++;
-            continue; // how far a run goes is the engine's business: only a trap or the limit ends this
+            // The engine decides how far a run goes. Only a trap or the limit ends this loop.
+            continue;
         }
         n_traps += run_on(h, instret) == TL_STOP_TRAP;
     }
@@ -114,8 +115,8 @@ static void run_pair(const fast_engine *engine, const tl_config *config, uint64_
     tl_machine_free(slow);
 }
 
-// The same with code that may be written, until it is not specified; returns how many looks that
-// were.
+// Runs both machines on code that may be written, until the outcome is not specified. Returns the
+// number of looks before that.
 static uint64_t run_pair_that_changes_code(const fast_engine *engine, const tl_config *config, uint64_t seed, uint64_t n_looks) {
     tl_machine *fast = machine_of(engine, config), *slow = machine_of(&watched_engine, config);
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};

@@ -49,7 +49,8 @@ typedef struct world {
     ref_memory *ref;
     rng r;
     tl_rig_tables spaces[N_SPACES];
-    uint64_t pte_paddrs[N_SPACES][N_PAGES], large_pte_paddrs[N_SPACES]; // guests may write into tables, so nobody looks these up again
+    // Guests may write into tables, so the addresses of entries are kept here.
+    uint64_t pte_paddrs[N_SPACES][N_PAGES], large_pte_paddrs[N_SPACES];
     uint64_t stride[TL_MAX_HARTS], step[TL_MAX_HARTS], hot[TL_MAX_HARTS][8];
     const char *machine;
     uint64_t n_accesses;
@@ -78,7 +79,9 @@ static void build_space(world *w, uint32_t space) {
     for (uint64_t page = 0; page < N_PAGES; page++) {
         uint64_t paddr = data + (page * 337 + space * 5) % N_PAGES * 4096, vaddr = SMALL + page * 4096;
         static const uint8_t kinds[] = {0xdf, 0xd7, 0x17, 0x57,
-                                        0xd3, 0x1b, 0x19, 0x13}; // all; rw; rw without A, D; without D; r; rx without A; x; r without A
+                                        // The rights: all; rw; rw without A, D; without D; r; rx
+                                        // without A; x; r without A.
+                                        0xd3, 0x1b, 0x19, 0x13};
         uint8_t kind = kinds[(page * 7 + page / 64) % 8];
         tl_rig_map(t, vaddr, paddr, 0, w->is_system && page % 3 == 1 ? kind & 0xefu : kind);
         w->pte_paddrs[space][page] = tl_rig_pte_paddr(t, vaddr, 0);
@@ -96,7 +99,8 @@ static void build_space(world *w, uint32_t space) {
     tl_rig_map(t, ODD + (10 << 20), data, 0, TL_PTE_V);         // a pointer where a leaf must stand
     tl_rig_map(t, ODD + (12 << 20), 0x1000, 0, 0xdf);           // a page outside RAM
     tl_rig_write_u64(w->rig.ram, tl_rig_pte_paddr(t, ODD + (14 << 20), 1), tl_rig_pte(TL_RAM_BASE_PADDR, 0xdf) | UINT64_C(1) << 62);
-    tl_rig_map(t, KERNEL, data, 0, w->is_system ? 0xcf : 0xdf); // a canonical address of the upper half
+    // A canonical address of the upper half.
+    tl_rig_map(t, KERNEL, data, 0, w->is_system ? 0xcf : 0xdf);
     if (!w->is_system)
         return;
     tl_rig_map(t, DEVICE, REF_DEVICE_PADDR, 0, 0xc7);
@@ -131,9 +135,11 @@ static uint64_t some_virtual_address(world *w, uint32_t k) {
     case 8:
     case 9: return SMALL + below(r, 16 * 4096); // a few pages
     case 10: return SMALL + below(r, N_PAGES * 4096);
-    case 11: return SMALL + (below(r, N_PAGES) + 1) * UINT64_C(4096) - below(r, 12); // the end of a page
+    // The end of a page.
+    case 11: return SMALL + (below(r, N_PAGES) + 1) * UINT64_C(4096) - below(r, 12);
     case 12:
-        return ALIAS + (one_in(r, 4) ? below(r, N_PAGES * 4096 + 8192) : w->hot[k][below(r, 8)] - SMALL); // another name of a hot place
+        // The alias of a hot place.
+        return ALIAS + (one_in(r, 4) ? below(r, N_PAGES * 4096 + 8192) : w->hot[k][below(r, 8)] - SMALL);
     case 13: return LARGE + (UINT64_C(8) << 21) + below(r, 2 << 20);
     case 14: return GIANT + below(r, RAM_BYTES + 4096);
     default:
@@ -239,7 +245,8 @@ static const uint32_t view_privs[TL_N_VIEWS] = {0, 1, 3}; // of the views
 // mode, or not without asking.
 static bool is_reachable(world *w, const ref_hart *now, ref_table *tlb, uint32_t priv, ref_access access, uint64_t vaddr,
                          uint64_t *ret_paddr) {
-    ref_hart mode = {.priv = priv, .status = now->status, .satp = now->satp, .is_privileged = now->is_privileged}; // another look at it
+    // Looks at the state with other rights.
+    ref_hart mode = {.priv = priv, .status = now->status, .satp = now->satp, .is_privileged = now->is_privileged};
     memcpy(mode.pmpcfg, now->pmpcfg, sizeof mode.pmpcfg);
     memcpy(mode.pmpaddr, now->pmpaddr, sizeof mode.pmpaddr);
     *ret_paddr = vaddr;
@@ -260,7 +267,8 @@ static const ref_way *promised(world *w, const ref_hart *now, ref_table *tlb, re
     return is_reachable(w, now, tlb, priv, access, vaddr, ret_paddr) ? ref_in_l1(w->ref, l1, *ret_paddr) : NULL;
 }
 
-// The same for pages, for their first line and their last.
+// Page slots, too, promise only what the reference has; the first and the last line of each are
+// checked.
 static void check_page_slots(world *w, uint32_t k) {
     tl_hart_mem *hm = tl_mem_of(w->rig.harts[k]);
     ref_hart *ref = &w->ref->harts[k];
@@ -726,7 +734,8 @@ static void test_every_line_size_equals_reference(void **state) {
         tl_config config = roomy();
         config.n_harts = 2;
         config.l1i = (tl_cache_config){.size_bytes = 2048, .ways = 2, .line_bytes = line_bytes};
-        config.l1d = (tl_cache_config){.size_bytes = 3072, .ways = 3, .line_bytes = line_bytes}; // lru needs no power of two
+        // LRU needs no power of two.
+        config.l1d = (tl_cache_config){.size_bytes = 3072, .ways = 3, .line_bytes = line_bytes};
         config.l2 = (tl_cache_config){.size_bytes = 65536, .ways = 16, .line_bytes = line_bytes};
         config.dtlb = (tl_tlb_config){.entries = 3, .ways = 3};
         run_machine("line size", &config, stream(30 + line_bytes));

@@ -160,7 +160,8 @@ static void test_more_events_than_counters_take_turns(void **state) {
     tl_result result = {.totals = r.machine->tally, .n_totals = r.machine->probe.n_cells, .pmu_counts = counts, .n_pmu_counts = 3};
     assert_int_equal(tl_outline_rows(&outline, &result, &err), TL_OK);
     assert_int_equal(result.n_rows, 3);
-    static const uint64_t scaled[] = {54, 45, 90}, truth[] = {54, 62, 74}; // times 3/2; everything, the beginning included
+    // Scaled values are times 3/2. The truth counts everything, the beginning included.
+    static const uint64_t scaled[] = {54, 45, 90}, truth[] = {54, 62, 74};
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(result.rows[i].value.integer, scaled[i]);
         assert_int_equal(result.rows[i].pmu.truth.integer, truth[i]);
@@ -197,14 +198,16 @@ static void test_a_group_has_its_turn_as_a_whole(void **state) {
     expect(&r, 2, 1023, 4, 2);
     rig_done(&r);
 
-    assert_int_equal(rig_init(&r, "u74", "r4000,{r200,cycles},{instructions}", 1, &err), TL_OK); // all fit, with the fixed counters
+    // All fit, with the fixed counters.
+    assert_int_equal(rig_init(&r, "u74", "r4000,{r200,cycles},{instructions}", 1, &err), TL_OK);
     assert_int_equal(r.plan->n_groups, 3);
     rig_start(&r);
     tl_perf_enable(r.perf);
     assert_true(tl_perf_next_turn(r.perf) == UINT64_MAX);
     rig_done(&r);
 
-    assert_int_equal(rig_init(&r, "u74", "r1,{r200,r400,r4000}", 1, &err), TL_EINVAL); // r1 is nothing
+    // The event r1 does not exist.
+    assert_int_equal(rig_init(&r, "u74", "r1,{r200,r400,r4000}", 1, &err), TL_EINVAL);
     rig_done(&r);
     assert_int_equal(rig_init(&r, "u74", "cycles,{r200,r400,r4000}", 1, &err), TL_OK);
     assert_int_equal(tl_machine_new(&r.config, &tl_engine_step, &r.machine, &err), TL_OK);
@@ -218,7 +221,8 @@ static void test_events_that_fit_stay_where_they_are(void **state) {
     (void)state;
     rig r;
     tl_error err = {0};
-    assert_int_equal(rig_init(&r, "u74", "r200,r4000,cycles,instructions", 1, &err), TL_OK); // two fixed counters besides
+    // Two fixed counters come besides.
+    assert_int_equal(rig_init(&r, "u74", "r200,r4000,cycles,instructions", 1, &err), TL_OK);
     rig_start(&r);
     tl_perf_enable(r.perf);
     assert_true(tl_perf_next_turn(r.perf) == UINT64_MAX);

@@ -99,7 +99,8 @@ static void check_kinds(tl_regfile *file, const tl_reg_at *at, uint32_t addr) {
         assert_int_equal(now & silent, 0);
         assert_int_equal(value_at(file, addr) & rc, 0); // the read before cleared them
         assert_true(tl_regfile_write(file, addr, now & ~w1c));
-        assert_int_equal(value_at(file, addr) & (warl | rw), now & (warl | rw)); // what was read is legal
+        // The value that was read is legal.
+        assert_int_equal(value_at(file, addr) & (warl | rw), now & (warl | rw));
     }
 }
 
@@ -313,7 +314,8 @@ static void check_hostile(const tl_pmu_type *type, const tl_pmu_preset *preset) 
         case 6:
         case 7: rig_advance(&rig, (uint32_t)(seed >> 30) % RIG_CELLS, value); break;
         default:
-            if (rig_begin_write(&rig, csr, value) && seed >> 57 & 3) // two writes before one retires: a front-end's mistake, but no crash
+            // Two writes before one retires: a front-end's mistake, but no crash.
+            if (rig_begin_write(&rig, csr, value) && seed >> 57 & 3)
                 rig_retire(&rig);
             break;
         }

@@ -156,7 +156,8 @@ static void test_differences_wrap_and_keep_flags(void **state) {
     assert_int_equal(smpm_open(&s, &cap), 0);
     assert_int_equal(smpm_read(&s, SMPM_SELF, values, &stamp), 0);
     tl_smpm_block_begin(device.ctx[1][0]);
-    tl_smpm_block_add(device.ctx[1][0], TL_SMPM_CTR, 0, 17 - expected_value(22, 0) - expected_value(22, 0)); // wraps
+    // The sum wraps.
+    tl_smpm_block_add(device.ctx[1][0], TL_SMPM_CTR, 0, 17 - expected_value(22, 0) - expected_value(22, 0));
     tl_smpm_block_set_flags(device.ctx[1][0], TL_SMPM_SATURATED);
     tl_smpm_block_end(device.ctx[1][0], 700);
     assert_int_equal(smpm_read(&s, SMPM_SELF, after, &second), 0);

@@ -170,7 +170,8 @@ static void test_a_reset_begins_anew(void **state) {
     now = let_device_commit(machine, now + 500000);
     uint32_t n_words;
     const uint64_t t_commit = tl_smpm_block_words(smpm_on(machine)->model, 0, &n_words)[3];
-    assert_in_range(t_commit, now - reset_cycle - 100000, now - reset_cycle); // the model's clock begins anew, too
+    // The model's clock begins anew, too.
+    assert_in_range(t_commit, now - reset_cycle - 100000, now - reset_cycle);
     for (uint32_t i = 0; i < machine->probe.n_cells; i++)
         machine->tally[i] -= before[i];
     assert_true(smpm_compare(machine, is_clock) > 20);

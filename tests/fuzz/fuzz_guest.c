@@ -20,7 +20,8 @@ enum {
     MAX_INSNS = 20000,
     MAX_CODE_BYTES = 16 << 10,
     CODE = 0x10000,
-    DATA = 0x20000, // zeros. Code is read-only, because execution of changed code without FENCE.I is unspecified
+    // Zeros. Code is read-only, because execution of changed code without FENCE.I is unspecified.
+    DATA = 0x20000,
     DATA_BYTES = 64 << 10,
 };
 
@@ -70,7 +71,8 @@ static void start(void) {
         abort();
     atexit(leave);
     signal(SIGXFSZ, SIG_IGN);
-    struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30}; // a program that asks for a huge file does not get it
+    // A program that asks for a huge file does not get it.
+    struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};
     (void)setrlimit(RLIMIT_FSIZE, &limit);
 }
 
@@ -128,7 +130,8 @@ static tl_result *run_once(const uint8_t *data, size_t size, tl_engine engine) {
     options.overrides = overrides;
     options.engine = engine;
     options.max_insns = MAX_INSNS;
-    options.events = "cycles,instructions"; // building a machine is quicker, and the identities cover every signal anyway
+    // A machine with two events is built more quickly. The identities cover every signal anyway.
+    options.events = "cycles,instructions";
 
     make_program(data + 1, size - 1);
     tl_run *run = NULL;
@@ -136,8 +139,9 @@ static tl_result *run_once(const uint8_t *data, size_t size, tl_engine engine) {
     tl_error err = {TL_OK, ""};
     if (tl_run_new(&options, &run, &err) != TL_OK || tl_run_load(run, &err) != TL_OK) {
         if (!err.text[0])
-            abort();                                                    // refused without a word
-        if (err.status != TL_EINVAL || engine != TL_ENGINE_TRANSLATE) { // which only an x86-64 host has
+            abort(); // refused without a word
+        // Only an x86-64 host has this engine.
+        if (err.status != TL_EINVAL || engine != TL_ENGINE_TRANSLATE) {
             fprintf(stderr, "%s\n", err.text);
             abort();
         }

@@ -136,7 +136,8 @@ static uint32_t run_until(tl_hart *h, uint64_t instret) {
         tl_irq irq;
         if (take_due_interrupt(h, &irq)) {
             n_traps++;
-            continue; // how far a run goes is the engine's business: only a trap or the limit ends this
+            // The engine decides how far a run goes. Only a trap or the limit ends this loop.
+            continue;
         }
         tl_stop stop = run_on(h, instret);
         n_traps += stop == TL_STOP_TRAP;

@@ -62,7 +62,8 @@ static void change(bench *b) {
     b->mcu.listed[0] = what >> 5;
     if (what & 0x80)
         tl_smpm_block_erase(b->device.words[0], BLOCK_WORDS);
-    b->mailbox.data_out = b->mailbox.ext_out = 0; // what was shown before the change was allowed then
+    // Values shown before the change were allowed then.
+    b->mailbox.data_out = b->mailbox.ext_out = 0;
 }
 
 static void check(bench *b) {

@@ -89,7 +89,8 @@ static int huge_timers(void) {
                 set = (struct itimerspec){.it_value.tv_sec = HUGE_S[i], .it_interval.tv_sec = HUGE_S[i]};
                 CHECK(timerfd_settime(fd, is_absolute ? TFD_TIMER_ABSTIME : 0, &set, NULL) == 0);
                 CHECK(read(fd, &n, sizeof n) == -1 && errno == EAGAIN);
-                set = (struct itimerspec){.it_value.tv_nsec = 1000, .it_interval.tv_sec = HUGE_S[i]}; // the second one never comes
+                // The second expiration never comes.
+                set = (struct itimerspec){.it_value.tv_nsec = 1000, .it_interval.tv_sec = HUGE_S[i]};
                 CHECK(timerfd_settime(fd, 0, &set, NULL) == 0);
                 spin(10000);
                 CHECK(read(fd, &n, sizeof n) == sizeof n && n == 1);

@@ -20,64 +20,31 @@ import subprocess
 import sys
 import tempfile
 
+import objdump
+
 OBJDUMP = "riscv64-linux-gnu-objdump"
 MARCH = "rv64gc_zba_zbb_zbs"
 LIBRARIES = ["ld-linux-riscv64-lp64d.so.1", "libc.so.6", "libm.so.6", "libgcc_s.so.1"]
 MORE_LIBRARIES = ["libstdc++.so.6", "libatomic.so.1", "libgomp.so.1"]
 COMMENT = re.compile(r"\s*(<[^>]*>|#.*)$")
-# Instructions that objdump prints whatever the architecture string says and that the machine does not have; and privileged ones of
-# old drafts.
 JUMP = re.compile(r"^((?:b(?:eq|ne|lt|ge|le|gt)[zu]*|jal|j) .*?)0x([0-9a-f]+)$") # objdump without symbols
+# Instructions that objdump prints whatever the architecture string says, and privileged ones of old drafts. The machine has none.
 FOREIGN = {"uret", "hret", "dret", "sfence.vm"}
 # objdump takes the reserved C.ADDI16SP with immediate 0 for an instruction.
 RESERVED = ("add sp,sp,0", ".2byte 0x6101")
 
 
 def normalize(text):
-    if "<" in text or "#" in text:
-        previous = None
-        while previous != text:
-            previous, text = text, COMMENT.sub("", text)
-    if "0x" in text:
-        return JUMP.sub(r"\1\2", " ".join(text.split()))
-    return " ".join(text.split())
-
-
-def sections(path):
-    """(address, bytes) of each executable section of a 64-bit little-endian ELF file."""
-    with open(path, "rb") as file:
-        image = file.read()
-    shoff, = struct.unpack_from("<Q", image, 0x28)
-    shentsize, shnum = struct.unpack_from("<HH", image, 0x3A)
-    for i in range(shnum):
-        kind, flags, address, offset, size = struct.unpack_from("<IQQQQ", image, shoff + i * shentsize + 4)
-        if kind == 1 and flags & 4:
-            yield address, image[offset:offset + size]
-
-
-def objdump(path):
-    out = subprocess.run([OBJDUMP, "-d", "-z", path], check=True, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
-    lines = {}
-    for line in out.splitlines():
-        cells = line.split("\t", 2) # "   1060:", "0002a517          ", "auipc\ta0,0x2a"
-        if len(cells) == 3:
-            lines[int(cells[0].strip(" :"), 16)] = normalize(cells[2])
-    return lines
-
-
-def ours(driver, address, code):
-    out = subprocess.run([driver, f"{address:x}"], input=code, check=True, capture_output=True).stdout.decode()
-    for line in out.splitlines():
-        at, text = line.split("\t", 1)
-        yield int(at, 16), text.replace("\t", " ")
+    text = objdump.without_comments(text, COMMENT)
+    return JUMP.sub(r"\1\2", text) if "0x" in text else text
 
 
 def compare(driver, path, what):
-    theirs = objdump(path)
+    theirs = objdump.lines_of_objdump(OBJDUMP, path, normalize)
     n_lines = n_known = 0
     wrong = []
-    for address, code in sections(path):
-        for at, text in ours(driver, address, code):
+    for address, code in objdump.sections(path):
+        for at, text in objdump.lines_of_driver(driver, address, code):
             n_lines += 1
             want = theirs.get(at)
             if (want, text) == RESERVED or want is not None and want.split(" ")[0] in FOREIGN and text.startswith("."):

@@ -23,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 
+import objdump
+
 OBJDUMP = "aarch64-linux-gnu-objdump"
 MARCH = "armv8-a+crc+aes+sha2"
 LIBRARIES = ["ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "libatomic.so.1"]
@@ -33,52 +35,20 @@ SYSTEM = re.compile(r"^(mrs|msr) ")
 
 
 def normalize(text):
-    previous = None
-    while previous != text:
-        previous, text = text, COMMENT.sub("", text)
-    text = " ".join(text.split())
+    text = objdump.without_comments(text, COMMENT)
     found = TARGET.match(text)
     return found[1] + found[2] if found and "#" + "0x" + found[2] not in text else text
-
-
-def sections(path):
-    """(address, bytes) of each executable section of a 64-bit little-endian ELF file."""
-    with open(path, "rb") as file:
-        image = file.read()
-    shoff, = struct.unpack_from("<Q", image, 0x28)
-    shentsize, shnum = struct.unpack_from("<HH", image, 0x3A)
-    for i in range(shnum):
-        kind, flags, address, offset, size = struct.unpack_from("<IQQQQ", image, shoff + i * shentsize + 4)
-        if kind == 1 and flags & 4:
-            yield address, image[offset:offset + size]
-
-
-def objdump(path):
-    out = subprocess.run([OBJDUMP, "-d", "-z", path], check=True, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
-    lines = {}
-    for line in out.splitlines():
-        cells = line.split("\t", 2)
-        if len(cells) == 3:
-            lines[int(cells[0].strip(" :"), 16)] = normalize(cells[2])
-    return lines
-
-
-def ours(driver, address, code):
-    out = subprocess.run([driver, f"{address:x}"], input=code, check=True, capture_output=True).stdout.decode()
-    for line in out.splitlines():
-        at, text = line.split("\t", 1)
-        yield int(at, 16), text.replace("\t", " ")
 
 
 def compare_libraries(driver):
     wrong = []
     paths = [path for name in LIBRARIES for path in glob.glob(f"/usr/aarch64-linux-gnu/lib/{name}")]
     for path in paths:
-        theirs = objdump(path)
+        theirs = objdump.lines_of_objdump(OBJDUMP, path, normalize)
         n_lines = 0
         questions = []
-        for address, code in sections(path):
-            for at, text in ours(driver, address, code):
+        for address, code in objdump.sections(path):
+            for at, text in objdump.lines_of_driver(driver, address, code):
                 n_lines += 1
                 if text != theirs.get(at) and not text.startswith("sys"):
                     questions.append((at, theirs.get(at, ""), text))
@@ -150,8 +120,8 @@ def compare_words(driver, count):
             file.write(f'.text\n.incbin "{inside("words.bin")}"\n')
         subprocess.run(["aarch64-linux-gnu-as", "-o", inside("words.o"), inside("words.s")], check=True)
         subprocess.run(["aarch64-linux-gnu-strip", "-s", inside("words.o")], check=True)
-        theirs = objdump(inside("words.o"))
-        mine = dict(text for address, code in sections(inside("words.o")) for text in ours(driver, address, code))
+        theirs = objdump.lines_of_objdump(OBJDUMP, inside("words.o"), normalize)
+        mine = dict(text for address, code in objdump.sections(inside("words.o")) for text in objdump.lines_of_driver(driver, address, code))
         n_same = n_undefined = n_later = n_system = n_odd = 0
         questions = []  # words that objdump names and we do not, or otherwise
         for i, word in enumerate(all_words):

@@ -43,7 +43,8 @@ static tl_stop run(tl_machine *machine, const uint32_t *words, size_t n, uint64_
 
 static void test_the_limit_is_exact(void **state) {
     tl_machine *machine = *state;
-    static const uint32_t words[] = {0x91000400, 0x91000400, 0x91000400, 0x91000400}; // add x0, x0, #1
+    // The instruction is add x0, x0, #1.
+    static const uint32_t words[] = {0x91000400, 0x91000400, 0x91000400, 0x91000400};
     assert_int_equal(run(machine, words, 4, 3), TL_STOP_LIMIT);
     assert_int_equal(tl_a64(machine->harts[0])->x[0], 3);
     assert_int_equal(machine->harts[0]->pc, PC + 12);

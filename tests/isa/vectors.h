@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vectors_random.h"
+
 #define INSN_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 // The instruction stands at VECTORS_PC, the next one sets x28, which is 0 before, to 1; so a taken
@@ -58,41 +60,6 @@ static const vector_row vector_rows[] = {
 #undef INSN
 };
 
-static uint64_t random_state = UINT64_C(88172645463325252);
-static uint64_t random_bits(void) { // xorshift64*
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return random_state * UINT64_C(0x2545f4914f6cdd1d);
-}
-static uint64_t random_below(uint64_t n) { return (random_bits() >> 16) % n; }
-
-// Long runs of equal bits: where carries, sign extensions and rounding go wrong.
-static uint64_t random_runs(void) {
-    uint64_t value = 0;
-    for (unsigned at = 0; at < 64; at += 1 + (unsigned)random_below(20))
-        value ^= ~UINT64_C(0) << at;
-    return value;
-}
-
-static uint64_t random_integer(void) {
-    static const uint64_t special[] = {0,    1,      2,      31,         32,         63,         64,         0x7f,
-                                       0x80, 0x7fff, 0x8000, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000};
-    switch (random_below(4)) {
-    case 0: {
-        const uint64_t value = special[random_below(INSN_COUNT_OF(special))];
-        const uint64_t flip = random_below(4); // negations and complements, too
-        return flip == 0 ? value : flip == 1 ? ~value : flip == 2 ? 0 - value : value << 32;
-    }
-    case 1: return random_runs();
-    case 2: {
-        const uint64_t shift = random_below(64); // a statement of its own: the order of calls within one is the compiler's
-        return random_bits() >> shift;
-    }
-    default: return random_bits();
-    }
-}
-
 static uint64_t random_float(bool is_double) {
     const unsigned fraction_bits = is_double ? 52 : 23, exponent_max = is_double ? 0x7ff : 0xff, bias = exponent_max / 2;
     const uint64_t all = (UINT64_C(1) << fraction_bits) - 1;
@@ -122,7 +89,8 @@ static uint64_t random_float(bool is_double) {
     const uint64_t sign = random_bits() >> 63;
     if (is_double)
         return sign << 63 | exponent << 52 | fraction;
-    const uint64_t box = random_below(32) ? UINT64_C(0xffffffff00000000) : random_bits() << 32; // sometimes not a box
+    // Sometimes it is no box.
+    const uint64_t box = random_below(32) ? UINT64_C(0xffffffff00000000) : random_bits() << 32;
     return box | sign << 31 | exponent << 23 | fraction;
 }
 
@@ -162,7 +130,8 @@ static void run_word(const vector_row *row, const char *suffix, uint32_t word, i
                 default: c->operand[k] = random_integer(); break;
                 }
             }
-            if (row->format == VF_FMA && random_below(4) == 0) { // products with 1 whose sum nearly cancels
+            // Products with 1 have sums that nearly cancel.
+            if (row->format == VF_FMA && random_below(4) == 0) {
                 const uint64_t from = random_below(2);
                 c->operand[2] = c->operand[from] ^ random_below(4) << (sources_are_double ? 62 : 30);
             }
@@ -178,7 +147,8 @@ static void run_word(const vector_row *row, const char *suffix, uint32_t word, i
             case VF_LR: c->operand[0] = VECTORS_DATA + 16 + random_below(64) / align * align; break;
             default: break;
             }
-            if (strcmp(row->id, "ctzw") == 0) // qemu 7.2 looks at the upper word, too, when the lower one is 0
+            // QEMU 7.2 looks at the upper word, too, when the lower one is 0.
+            if (strcmp(row->id, "ctzw") == 0)
                 c->operand[0] |= UINT64_C(1) << random_below(32);
             c->fcsr = (uint64_t)(frm >= 0 ? frm : (int)random_below(5)) << 5;
             c->fcsr |= random_below(8) ? 0 : random_below(32);
@@ -269,12 +239,14 @@ static void run_row(const vector_row *row) {
             run_word(row, suffix, row->match | RD << 7 | imm << 12, 0, -1, 1);
         }
         break;
-    case VF_B: run_word(row, "", row->match | RS1 << 15 | RS2 << 20 | 8 << 7, 8, -1, n_cases); break; // to pc + 8
+    // The branch goes to pc + 8.
+    case VF_B: run_word(row, "", row->match | RS1 << 15 | RS2 << 20 | 8 << 7, 8, -1, n_cases); break;
     case VF_FENCE:
         for (uint32_t i = 0; i < 0x1000; i += 0x33)
             run_word(row, "", row->match | i << 20, 0, -1, 1);
         break;
-    case VF_SFENCE: run_word(row, "", row->match | RS1 << 15 | RS2 << 20, 0, -1, 1); break; // illegal in user mode
+    // It is illegal in user mode.
+    case VF_SFENCE: run_word(row, "", row->match | RS1 << 15 | RS2 << 20, 0, -1, 1); break;
     case VF_NONE:
         if (strcmp(row->id, "ecall") != 0 && strcmp(row->id, "ebreak") != 0)
             run_word(row, "", row->match, 0, -1, 1);

@@ -5,10 +5,12 @@
 // executes vectors_a64_guest.S and is fed through pipes, so one process makes the cases and
 // compares.
 //
-//   vectors_a64 rows CASES QEMU GUEST         CASES operand sets for each of 8 words of each row
-//   vectors_a64 programs CASES QEMU GUEST     random programs of up to 32 instructions, exclusive pairs
-//   vectors_a64 undefined CASES QEMU GUEST    random words: which of them are instructions
-//   ... [NAME]                                only rows whose name begins so
+//   vectors_a64 rows CASES QEMU GUEST [NAME]
+//       Runs 8 words of each row, or of rows whose name begins with NAME, with CASES sets of operands.
+//   vectors_a64 programs CASES QEMU GUEST
+//       Runs CASES random programs of up to 32 instructions, and as many pairs of exclusive accesses.
+//   vectors_a64 undefined CASES QEMU GUEST
+//       Asks of CASES random words whether they are instructions.
 //
 // Unpredictable instructions are not generated: a load that writes its base and updates it, or one
 // register twice; exclusive stores whose registers overlap. Nor are those that depend on the
@@ -28,6 +30,8 @@
 #include "machine/keys.h"
 #include "machine/machine.h"
 #include "vectors_a64.h"
+#include "vectors_port.h"
+#include "vectors_random.h"
 
 static const char *const names[TL_A64_N_OPCS] = {
     [TL_A64_OPC_UNDEFINED] = "undefined",
@@ -36,34 +40,7 @@ static const char *const names[TL_A64_N_OPCS] = {
 #undef INSN
 };
 
-static uint64_t random_state = UINT64_C(88172645463325252);
-static uint64_t random_bits(void) { // xorshift64*
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return random_state * UINT64_C(0x2545f4914f6cdd1d);
-}
-static uint64_t random_below(uint64_t n) { return (random_bits() >> 16) % n; }
-
 // -- Values where carries, saturation, sign extensions and rounding go wrong.
-static uint64_t random_runs(void) {
-    uint64_t value = 0;
-    for (unsigned at = 0; at < 64; at += 1 + (unsigned)random_below(20))
-        value ^= ~UINT64_C(0) << at;
-    return value;
-}
-static uint64_t random_integer(void) {
-    static const uint64_t special[] = {0,    1,      2,      31,         32,         63,         64,         0x7f,
-                                       0x80, 0x7fff, 0x8000, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000};
-    const uint64_t kind = random_below(4), pick = random_bits();
-    const uint64_t value = special[pick % TL_COUNT_OF(special)];
-    switch (kind) {
-    case 0: return pick >> 62 == 0 ? value : pick >> 62 == 1 ? ~value : pick >> 62 == 2 ? 0 - value : value << 32;
-    case 1: return random_runs();
-    case 2: return pick >> (pick & 63);
-    default: return pick;
-    }
-}
 static uint64_t random_float(unsigned fraction_bits, unsigned exponent_bits) {
     const uint64_t exponent_max = (UINT64_C(1) << exponent_bits) - 1, bias = exponent_max / 2, all = (UINT64_C(1) << fraction_bits) - 1;
     uint64_t fraction = 0, exponent;
@@ -110,7 +87,8 @@ static uint64_t random_vector_half(uint64_t kind) {
         }
         return value;
     }
-    case 5: { // what meets only by design: infinities, zeros, both kinds of NaN, the ends of the range
+    // Values that meet only by design: infinities, zeros, both kinds of NaN, the ends of the range.
+    case 5: {
         static const uint64_t doubles[] = {0,
                                            1,
                                            0x000fffffffffffff,
@@ -189,16 +167,6 @@ static uint8_t *bytes_at(uint64_t vaddr, uint32_t size_bytes) {
     is_outside = true;
     return nowhere;
 }
-static bool port_load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
-    h->mem_value = 0;
-    memcpy(&h->mem_value, bytes_at(vaddr, size_bytes), size_bytes);
-    return true;
-}
-static bool port_store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
-    (void)h;
-    memcpy(bytes_at(vaddr, size_bytes), &value, size_bytes);
-    return true;
-}
 static bool port_load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     h->reservation_paddr = vaddr;
     return port_load(h, vaddr, size_bytes);
@@ -208,7 +176,6 @@ static bool port_store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_byt
     h->reservation_paddr = TL_NO_LINE;
     return h->mem_value != 0 || port_store(h, vaddr, size_bytes, value);
 }
-static void port_drop_code(tl_hart *h) { (void)h; }
 static const tl_mem_port port = {
     .load = port_load,
     .store = port_store,
@@ -350,7 +317,8 @@ static bool is_fair(const tl_a64_decoded *insn) {
         return false;
     case TL_A64_OPC_mrs: return insn->imm == TL_A64_SYS_NZCV || insn->imm == TL_A64_SYS_FPCR || insn->imm == TL_A64_SYS_FPSR;
     case TL_A64_OPC_msr: return insn->imm == TL_A64_SYS_NZCV || insn->imm == TL_A64_SYS_FPCR || insn->imm == TL_A64_SYS_FPSR;
-    case TL_A64_OPC_sys: return (raw & 0xffffe0) == (UINT32_C(0xd50b7420) & 0xffffe0) && insn->rd != 31; // DC ZVA
+    // DC ZVA only.
+    case TL_A64_OPC_sys: return (raw & 0xffffe0) == (UINT32_C(0xd50b7420) & 0xffffe0) && insn->rd != 31;
     case TL_A64_OPC_sysl: return false;
     default: break;
     }
@@ -684,7 +652,9 @@ static void run_undefined(uint64_t n) {
         if (insn.opc != TL_A64_OPC_UNDEFINED && (is_memory(&insn) || is_control(&insn) || !is_fair(&insn)))
             continue; // allocated: the vectors execute it
         if (group == 10 || group == 11 || (insn.opc == TL_A64_OPC_UNDEFINED && (group & 5) == 4))
-            continue; // system space, and space where another architecture might access memory anywhere
+            // Skips system space, and space where another architecture might access memory
+            // anywhere.
+            continue;
         random_registers(&c);
         c.n_words = 1;
         c.words[0] = word;

@@ -5,6 +5,7 @@
 #include "isa/rv/exec_all.h"
 
 #include "vectors.h"
+#include "vectors_port.h"
 
 static tl_exec_fn *const fast[TL_N_OPCS] = {
 #define INSN_BRANCH(id, ...)
@@ -26,16 +27,6 @@ static uint8_t *bytes_at(uint64_t vaddr, uint32_t size_bytes) {
         exit(2);
     }
     return memory + (vaddr - VECTORS_DATA);
-}
-static bool port_load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
-    h->mem_value = 0;
-    memcpy(&h->mem_value, bytes_at(vaddr, size_bytes), size_bytes);
-    return true;
-}
-static bool port_store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
-    (void)h;
-    memcpy(bytes_at(vaddr, size_bytes), &value, size_bytes);
-    return true;
 }
 static bool port_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand) {
     port_load(h, vaddr, size_bytes);
@@ -61,14 +52,13 @@ static bool port_store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_byt
     h->mem_value = 1;
     return true;
 }
-static void port_fence_i(tl_hart *h) { (void)h; }
 static const tl_mem_port port = {
     .load = port_load,
     .store = port_store,
     .amo = port_amo,
     .load_reserved = port_load,
     .store_conditional = port_store_conditional,
-    .drop_code = port_fence_i,
+    .drop_code = port_drop_code,
 };
 
 // Loads and stores hit in the fast form: one line that covers the data.
@@ -100,7 +90,8 @@ static vector_result result_of(const tl_hart *h, bool is_illegal) {
     return (vector_result){tl_rv(h)->x[RD], tl_rv(h)->f[RD], tl_rv(h)->fflags, 1, hash_data(memory), is_illegal};
 }
 
-static bool is_same(const tl_hart *a, const tl_hart *b) { // the memory system's answer and the recency aside
+// Compares all but the memory system's answer and the recency.
+static bool is_same(const tl_hart *a, const tl_hart *b) {
     return memcmp(tl_rv(a)->x, tl_rv(b)->x, sizeof(tl_rv(a)->x)) == 0 && memcmp(tl_rv(a)->f, tl_rv(b)->f, sizeof(tl_rv(a)->f)) == 0 &&
            tl_rv(a)->frm == tl_rv(b)->frm && tl_rv(a)->fflags == tl_rv(b)->fflags;
 }

@@ -2,8 +2,10 @@
 // Writes what tests/sealed/run.py works on: a session and its records, and every secret of the
 // session, so that other software can derive the keys and open the records again.
 //
-//   make_records FOLDER    records.bin, literal.bin, other.bin (of another VM), their .key files, and
-//                          session.txt: a line "name hexadecimal" for each secret and message
+//   make_records FOLDER
+//
+// FOLDER receives records.bin, literal.bin, other.bin (records of another VM) and their .key files.
+// Its file session.txt has a line "name hexadecimal" for each secret and each message.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

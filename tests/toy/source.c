@@ -55,7 +55,8 @@ static const tl_perf_count *read_counts(void *ctx, uint32_t *ret_n) {
     *ret_n = r->machine->n_harts;
     for (uint32_t i = 0; i < *ret_n; i++) {
         const tl_pmu_port *port = &tl_machine_pmu_of(r->machine, &tl_pmu_toy, i)->port;
-        r->counts[i].enabled_cycles = r->counts[i].running_cycles = r->machine->harts[i]->now; // it counts all the time
+        // The counter counts all the time.
+        r->counts[i].enabled_cycles = r->counts[i].running_cycles = r->machine->harts[i]->now;
         (void)tl_port_read(port, r->machine->harts[i], TOY_CSR, &r->counts[i].count);
     }
     return r->counts;

@@ -66,7 +66,8 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
 
 static uint64_t tick(tl_pmu *pmu, uint64_t now) {
     toy *t = (toy *)pmu;
-    while (now >= t->next) { // the last KiB of RAM holds when each hart's counter was read, and its value
+    // The last KiB of RAM holds when each hart's counter was read, and its value.
+    while (now >= t->next) {
         const uint64_t record[] = {t->next, count_of(t)};
         uint64_t paddr = TL_RAM_BASE_PADDR + pmu->host->config->ram_bytes - TOY_RECORDS_BYTES + pmu->hart * sizeof record;
         (void)pmu->host->dma(pmu->host->ctx, paddr, record, sizeof record, t->next);

@@ -200,7 +200,8 @@ static void run_refused(int *left, int n, const tl_result *expected) {
 
 // ---- the command line, under a filter of system calls ----
 
-static void forbid_memfd(void) { // that call is not permitted from now on, to whatever this process becomes
+// The call is not permitted from now on, to any program that this process becomes.
+static void forbid_memfd(void) {
     struct sock_filter rows[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),

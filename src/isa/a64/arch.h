@@ -42,7 +42,8 @@ static const uint32_t TL_A64_FPSR_BITS = 0xf800009f; // 31:28 belong to AArch32 
 
 // FPCR, D12.2. Trapping of exceptions is absent: its enables read as 0.
 enum { TL_A64_RMODE_LSB = 22, TL_A64_FZ = 1 << 24, TL_A64_DN = 1 << 25, TL_A64_AHP = 1 << 26 };
-static const uint32_t TL_A64_FPCR_BITS = 0x07f70000; // Len and Stride belong to AArch32 and are kept
+// Len and Stride belong to AArch32 and are kept.
+static const uint32_t TL_A64_FPCR_BITS = 0x07f70000;
 
 // System registers that EL0 can name: op0:op1:CRn:CRm:op2.
 enum {

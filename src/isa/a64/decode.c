@@ -219,7 +219,8 @@ static int32_t immediate(uint32_t bits, const tl_a64_row *row) {
     case IMM_SYSREG: return (int32_t)field(bits, 5, 16);
     case IMM_S7: return (int32_t)tl_sext(field(bits, 15, 7), 7) * row->size_bytes;
     case IMM_S9: return (int32_t)tl_sext(field(bits, 12, 9), 9);
-    case IMM_U12: return (int32_t)(field(bits, 10, 12) * (row->size_bytes ? row->size_bytes : 8u)); // PRFM counts in 8
+    // PRFM counts in 8.
+    case IMM_U12: return (int32_t)(field(bits, 10, 12) * (row->size_bytes ? row->size_bytes : 8u));
     case IMM_INDEX: {
         const uint32_t size_bytes = row->size_bytes ? row->size_bytes : 8u;
         return (int32_t)(field(bits, 13, 3) | (field(bits, 12, 1) ? (uint32_t)__builtin_ctz(size_bytes) : 0) << 3);

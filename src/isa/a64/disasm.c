@@ -285,7 +285,8 @@ static void put_index(tl_text *t, const print *p) {
 }
 static void put_extend(tl_text *t, const print *p) {
     const uint32_t option = field(p->raw, 13, 3), amount = field(p->raw, 10, 3), is_64 = p->raw >> 31;
-    const bool has_sp = p->insn->rn == 31 || (p->insn->rd == 31 && !field(p->raw, 29, 1)); // S: rd is no stack pointer
+    // With the S bit rd is no stack pointer.
+    const bool has_sp = p->insn->rn == 31 || (p->insn->rd == 31 && !field(p->raw, 29, 1));
     put_general(t, is_64 && (option & 3) == 3, p->insn->rm, false);
     if (has_sp && option == 2 + is_64) {
         if (amount != 0)

@@ -190,6 +190,7 @@ EXEC_WX(msub, SET(RA - RN * RM))
         TL_A64_TYPES(uint64_t, int64_t, 64) \
         SET(expression)                     \
     }
+// The least number by -1 wraps.
 LONG(smaddl, RA + (uint64_t)((int64_t)(int32_t)RN * (int32_t)RM))
 LONG(smsubl, RA - (uint64_t)((int64_t)(int32_t)RN * (int32_t)RM))
 LONG(umaddl, RA + (uint64_t)(uint32_t)RN * (uint32_t)RM)
@@ -197,7 +198,7 @@ LONG(umsubl, RA - (uint64_t)(uint32_t)RN * (uint32_t)RM)
 LONG(smulh, (tl_a64_int128)(int64_t)RN *(int64_t)RM >> 64)
 LONG(umulh, (tl_a64_uint128)RN *RM >> 64)
 EXEC_WX(udiv, SET(RM == 0 ? 0 : RN / RM))
-EXEC_WX(sdiv, SET(RM == 0 ? 0 : RM == (T) ~(T)0 ? 0 - RN : (T)((S)RN / (S)RM))) // the least number by -1 wraps
+EXEC_WX(sdiv, SET(RM == 0 ? 0 : RM == (T) ~(T)0 ? 0 - RN : (T)((S)RN / (S)RM)))
 EXEC_WX(lslv, SET(RN << (RM % BITS)))
 EXEC_WX(lsrv, SET(RN >> (RM % BITS)))
 EXEC_WX(asrv, SET((S)RN >> (RM % BITS)))
@@ -235,10 +236,11 @@ static inline uint64_t tl_a64_reverse_bits(uint64_t v) {
 static inline uint32_t tl_a64_leading_zeros(uint64_t v, uint32_t bits) {
     return v == 0 ? bits : (uint32_t)__builtin_clzll(v) - (64 - bits);
 }
+// Bits below the sign that equal it.
 EXEC_WX(rbit, SET(tl_a64_reverse_bits(RN) >> (64 - BITS)))
 EXEC_WX(rev16, SET(tl_a64_swap16(RN)))
 EXEC_WX(clz, SET(tl_a64_leading_zeros(RN, BITS)))
-EXEC_WX(cls, SET(tl_a64_leading_zeros((T)(RN ^ (T)((S)RN >> 1)), BITS) - 1)) // bits below the sign that equal it
+EXEC_WX(cls, SET(tl_a64_leading_zeros((T)(RN ^ (T)((S)RN >> 1)), BITS) - 1))
 EXEC_WX(rev, SET(BITS == 64 ? __builtin_bswap64(RN) : __builtin_bswap32((uint32_t)RN)))
 LONG(rev32, __builtin_bswap64(RN) >> 32 | __builtin_bswap64(RN) << 32)
 

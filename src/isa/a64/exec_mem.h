@@ -293,7 +293,8 @@ EXEC(stlxp_w) { return exec_stxp_w(h, op, pc); }
 EXEC(stlxp_x) { return exec_stxp_x(h, op, pc); }
 
 // -- Structures. They are contiguous in memory, and move in accesses of 8 bytes.
-typedef struct tl_a64_list {   // registers, consecutive modulo 32, and how their lanes lie in memory
+// The registers of a list are consecutive modulo 32. Tells how their lanes lie in memory.
+typedef struct tl_a64_list {
     uint32_t n, n_interleaved; // n_interleaved 1: one register after the other
     uint32_t size;             // log2 of a lane's bytes
     uint32_t bytes;            // of a register that take part

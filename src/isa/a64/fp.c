@@ -185,7 +185,8 @@ static uint64_t add_wide(const layout *f, tl_wide a, tl_wide b, int32_t scale, u
     return round_wide(f, sum, tl_a64_rmode(fpcr), fpcr, fpsr);
 }
 
-static uint64_t pack_exact(const layout *f, number n) { // back to bits, nothing lost: subnormal operands that were not flushed
+// Back to bits, exactly. The operands are subnormal numbers that were not flushed.
+static uint64_t pack_exact(const layout *f, number n) {
     uint32_t ignored = 0;
     return round_pack(f, n.is_negative, n.exponent, n.significand, false, TL_A64_TIEEVEN, 0, &ignored);
 }
@@ -309,8 +310,10 @@ static uint64_t step(tl_a64_float format, uint64_t a, uint64_t b, bool is_root, 
     if (is_nan(x) || is_nan(y))
         return process_nans(f, x, a, y, b, fpcr, fpsr);
     if ((x.kind == INFINITE && y.kind == ZERO) || (x.kind == ZERO && y.kind == INFINITE))
-        return is_root ? power_of_2(f, false, 0) | UINT64_C(1) << (f->fraction_bits - 1) : power_of_2(f, false, 1); // 1.5 or 2
-    const number constant = {FINITE, false, 1, is_root ? UINT64_C(3) << 62 : UINT64_C(1) << 63};                    // 3 or 2
+        // The result is 1.5 or 2.
+        return is_root ? power_of_2(f, false, 0) | UINT64_C(1) << (f->fraction_bits - 1) : power_of_2(f, false, 1);
+    // The constant is 3 or 2.
+    const number constant = {FINITE, false, 1, is_root ? UINT64_C(3) << 62 : UINT64_C(1) << 63};
     return fused(f, constant, 0, x, a, y, b, is_root ? -1 : 0, fpcr, fpsr);
 }
 uint64_t tl_a64_frecps(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr) { return step(f, a, b, false, fpcr, fpsr); }
@@ -450,7 +453,8 @@ uint64_t tl_a64_to_int(tl_a64_float format, uint64_t a_bits, uint32_t fraction_b
     }
     if (a.kind == ZERO)
         return 0;
-    const uint64_t most = a.is_negative ? (is_signed ? UINT64_C(1) << (bits - 1) : 0) : is_signed ? mask >> 1 : mask; // magnitudes
+    // The most of the result, as a magnitude.
+    const uint64_t most = a.is_negative ? (is_signed ? UINT64_C(1) << (bits - 1) : 0) : is_signed ? mask >> 1 : mask;
     rounded r = {0, false};
     bool is_in_range = false;
     a.exponent += (int32_t)fraction_bits;
@@ -481,7 +485,8 @@ uint64_t tl_a64_from_int(tl_a64_float to, uint64_t a, uint32_t fraction_bits, bo
 }
 
 // -- Estimates of 8 bits. Manual: RecipEstimate, RecipSqrtEstimate, on integers.
-static uint32_t reciprocal_estimate(uint32_t a) { // 256 <= a < 512 means 0.5 to 1; result 256..511 means 1 to 2
+// Operands of 256 to 511 mean 0.5 to 1. Results of 256 to 511 mean 1 to 2.
+static uint32_t reciprocal_estimate(uint32_t a) {
     a = a * 2 + 1;
     return ((1u << 19) / a + 1) / 2;
 }
@@ -517,7 +522,8 @@ uint64_t tl_a64_frecpe(tl_a64_float format, uint64_t a_bits, uint32_t fpcr, uint
         *fpsr |= TL_A64_UFC;
         return zero(f, a.is_negative);
     }
-    const uint64_t estimate = reciprocal_estimate((uint32_t)(a.significand >> 55)); // 256 .. 511: 1.xxxxxxxx
+    // Values of 256 to 511 mean 1.xxxxxxxx.
+    const uint64_t estimate = reciprocal_estimate((uint32_t)(a.significand >> 55));
     // a in 0.5 .. 1 has the exponent -1: 1 / a is estimate / 256 * 2^-(exponent + 1).
     int32_t exponent = -1 - a.exponent;
     uint64_t significand = estimate << 55;

@@ -19,7 +19,8 @@ static inline tl_a64_rounding tl_a64_rmode(uint32_t fpcr) { return (tl_a64_round
 uint64_t tl_a64_fadd(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr);
 uint64_t tl_a64_fsub(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr);
 uint64_t tl_a64_fmul(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr);
-uint64_t tl_a64_fmulx(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr); // infinity times 0 is 2
+// Infinity times 0 is 2.
+uint64_t tl_a64_fmulx(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr);
 uint64_t tl_a64_fdiv(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr);
 uint64_t tl_a64_fma(tl_a64_float f, uint64_t addend, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr);
 uint64_t tl_a64_fsqrt(tl_a64_float f, uint64_t a, uint32_t fpcr, uint32_t *fpsr);
@@ -28,8 +29,10 @@ uint64_t tl_a64_fabs(tl_a64_float f, uint64_t a);
 // is_number: a quiet NaN loses against a number (FMAXNM, FMINNM).
 uint64_t tl_a64_fmax(tl_a64_float f, uint64_t a, uint64_t b, bool is_number, uint32_t fpcr, uint32_t *fpsr);
 uint64_t tl_a64_fmin(tl_a64_float f, uint64_t a, uint64_t b, bool is_number, uint32_t fpcr, uint32_t *fpsr);
-uint64_t tl_a64_frecps(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr);  // 2 - a * b
-uint64_t tl_a64_frsqrts(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr); // (3 - a * b) / 2
+// Returns 2 - a * b.
+uint64_t tl_a64_frecps(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr);
+// Returns (3 - a * b) / 2.
+uint64_t tl_a64_frsqrts(tl_a64_float f, uint64_t a, uint64_t b, uint32_t fpcr, uint32_t *fpsr);
 uint64_t tl_a64_frecpe(tl_a64_float f, uint64_t a, uint32_t fpcr, uint32_t *fpsr);
 uint64_t tl_a64_frsqrte(tl_a64_float f, uint64_t a, uint32_t fpcr, uint32_t *fpsr);
 uint64_t tl_a64_frecpx(tl_a64_float f, uint64_t a, uint32_t fpcr, uint32_t *fpsr);

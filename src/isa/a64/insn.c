@@ -116,7 +116,8 @@ void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_a64_op *ret_op) {
         }
     }
     switch (row->format) {
-    case TL_A64_FORMAT_TBZ: op.rm = (uint8_t)(insn->raw >> 31 << 5 | (insn->raw >> 19 & 31)); break; // the bit
+    // Operand rm is the number of the bit.
+    case TL_A64_FORMAT_TBZ: op.rm = (uint8_t)(insn->raw >> 31 << 5 | (insn->raw >> 19 & 31)); break;
     case TL_A64_FORMAT_MRS:
     case TL_A64_FORMAT_MSR: op.ra = insn->rd; break; // as it stands
     default: break;

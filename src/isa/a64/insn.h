@@ -80,7 +80,8 @@ typedef void tl_a64_op_handler(tl_hart *h, const tl_a64_op *op);
 struct tl_a64_op {
     tl_a64_op_handler *handler; // used by front-ends only
     int32_t imm;                // as decoded
-    uint8_t rd, rn, rm, ra;     // general registers: index in tl_a64_hart.x; vector registers and others: as decoded
+    // General registers are indices of tl_a64_hart.x; all others are as decoded.
+    uint8_t rd, rn, rm, ra;
 };
 void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_a64_op *ret_op); // all but handler
 

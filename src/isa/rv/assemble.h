@@ -65,13 +65,15 @@ static inline uint64_t tl_asm_here(const tl_assembler *a) { return a->base + 4 *
 
 void tl_asm_word(tl_assembler *a, uint32_t word);
 void tl_asm_op(tl_assembler *a, tl_asm_kind op, uint32_t rd, uint32_t rs1, uint32_t rs2);
-void tl_asm_addi(tl_assembler *a, uint32_t rd, uint32_t rs1, int32_t value); // -2048 .. 2047, as everywhere below
+// Immediates are -2048 .. 2047, here and below.
+void tl_asm_addi(tl_assembler *a, uint32_t rd, uint32_t rs1, int32_t value);
 void tl_asm_andi(tl_assembler *a, uint32_t rd, uint32_t rs1, int32_t value);
 void tl_asm_slli(tl_assembler *a, uint32_t rd, uint32_t rs1, uint32_t shift);
 void tl_asm_srli(tl_assembler *a, uint32_t rd, uint32_t rs1, uint32_t shift);
 void tl_asm_ld(tl_assembler *a, uint32_t rd, uint32_t rs1, int32_t offset);
 void tl_asm_sd(tl_assembler *a, uint32_t rs2, uint32_t rs1, int32_t offset);
-void tl_asm_load_constant(tl_assembler *a, uint32_t rd, uint64_t value); // as many instructions as it takes; no memory, no other register
+// Takes as many instructions as the value needs, no memory and no other register.
+void tl_asm_load_constant(tl_assembler *a, uint32_t rd, uint64_t value);
 
 void tl_asm_csrr(tl_assembler *a, uint32_t rd, uint32_t csr); // csrrs rd, csr, x0
 void tl_asm_csrw(tl_assembler *a, uint32_t csr, uint32_t rs); // csrrw x0, csr, rs

@@ -14,7 +14,8 @@
 typedef struct csr_row {
     uint32_t first, last; // numbers; several registers of one kind stand in one row
     uint64_t (*read)(tl_hart *h, uint32_t index);
-    void (*write)(tl_hart *h, uint32_t index, uint64_t value); // NULL: ignored, or illegal if the number is read-only
+    // NULL: writes are ignored, or illegal if the number is read-only.
+    void (*write)(tl_hart *h, uint32_t index, uint64_t value);
 } csr_row;
 
 static uint64_t read_fflags(tl_hart *h, uint32_t index) {

@@ -32,7 +32,8 @@ TL_ALWAYS_INLINE uint64_t tl_count_ones(uint64_t value) {
 // Each byte becomes 0xff unless it is 0.
 TL_ALWAYS_INLINE uint64_t tl_or_combine(uint64_t value) {
     const uint64_t low7 = UINT64_C(0x7f7f7f7f7f7f7f7f);
-    const uint64_t top = (((value & low7) + low7) | value) & ~low7; // bit 7 of each byte that is not 0
+    // Bit 7 of each byte that is not 0.
+    const uint64_t top = (((value & low7) + low7) | value) & ~low7;
     return (top >> 7) * 0xff;
 }
 

@@ -9,7 +9,8 @@
 
 enum { MXCSR_FLAGS = 0x3f, MXCSR_QUIET = 0x1f80, MXCSR_RC_SHIFT = 13 };
 
-static unsigned mxcsr_of(uint8_t frm) { // RNE RTZ RDN RUP to RN RZ RD RU; the rest never reaches the host's arithmetic
+// Maps RNE, RTZ, RDN, RUP to RN, RZ, RD, RU. Other modes never reach the host's arithmetic.
+static unsigned mxcsr_of(uint8_t frm) {
     static const uint8_t control[8] = {0, 3, 1, 2, 0, 0, 0, 0};
     return MXCSR_QUIET | (unsigned)control[frm & 7] << MXCSR_RC_SHIFT;
 }

@@ -11,9 +11,12 @@
 typedef struct tl_fp_saved {
     unsigned long long opaque[4]; // the host's floating-point environment
 } tl_fp_saved;
-void tl_fp_enter(tl_hart *h, tl_fp_saved *ret_saved);   // before guest instructions run: host rounding = frm, flags clear
-void tl_fp_leave(tl_hart *h, const tl_fp_saved *saved); // after: harvests flags into h->fflags, restores the host's environment
-void tl_fp_harvest(tl_hart *h);                         // between: moves host flags into h->fflags
-void tl_fp_set_rounding(tl_hart *h, uint8_t frm);       // between: h->frm = frm (0..7), host follows
+// Called before guest instructions run: host rounding = frm, flags clear.
+void tl_fp_enter(tl_hart *h, tl_fp_saved *ret_saved);
+// Called after them: adds flags to fflags, restores the host's environment.
+void tl_fp_leave(tl_hart *h, const tl_fp_saved *saved);
+void tl_fp_harvest(tl_hart *h); // between: moves host flags into h->fflags
+// Called between them: the hart's frm becomes `frm` (0..7), and the host follows.
+void tl_fp_set_rounding(tl_hart *h, uint8_t frm);
 
 #endif

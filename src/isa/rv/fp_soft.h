@@ -13,16 +13,19 @@ enum { TL_FP_NX = 1, TL_FP_UF = 2, TL_FP_OF = 4, TL_FP_DZ = 8, TL_FP_NV = 16 };
 typedef enum tl_rm { TL_RNE, TL_RTZ, TL_RDN, TL_RUP, TL_RMM, TL_RM_DYN = 7 } tl_rm;
 
 typedef enum tl_fp_format { TL_FP_SINGLE, TL_FP_DOUBLE } tl_fp_format;
-typedef enum tl_fp_int { TL_FP_W, TL_FP_WU, TL_FP_L, TL_FP_LU } tl_fp_int; // in the order of the rs2 field of FCVT
+// The order is that of the rs2 field of FCVT.
+typedef enum tl_fp_int { TL_FP_W, TL_FP_WU, TL_FP_L, TL_FP_LU } tl_fp_int;
 
 uint64_t tl_soft_add(tl_fp_format format, uint64_t a, uint64_t b, tl_rm rm, uint8_t *flags);
 uint64_t tl_soft_sub(tl_fp_format format, uint64_t a, uint64_t b, tl_rm rm, uint8_t *flags);
 uint64_t tl_soft_mul(tl_fp_format format, uint64_t a, uint64_t b, tl_rm rm, uint8_t *flags);
-uint64_t tl_soft_fma(tl_fp_format format, uint64_t a, uint64_t b, uint64_t c, tl_rm rm, uint8_t *flags); // a * b + c
+// Returns a * b + c.
+uint64_t tl_soft_fma(tl_fp_format format, uint64_t a, uint64_t b, uint64_t c, tl_rm rm, uint8_t *flags);
 uint64_t tl_soft_div(tl_fp_format format, uint64_t a, uint64_t b, tl_rm rm, uint8_t *flags);
 uint64_t tl_soft_sqrt(tl_fp_format format, uint64_t a, tl_rm rm, uint8_t *flags);
 uint64_t tl_soft_convert(tl_fp_format to, tl_fp_format from, uint64_t a, tl_rm rm, uint8_t *flags);
-uint64_t tl_soft_to_int(tl_fp_int to, tl_fp_format from, uint64_t a, tl_rm rm, uint8_t *flags); // words are sign-extended
+// Words are sign-extended.
+uint64_t tl_soft_to_int(tl_fp_int to, tl_fp_format from, uint64_t a, tl_rm rm, uint8_t *flags);
 uint64_t tl_soft_from_int(tl_fp_format to, tl_fp_int from, uint64_t a, tl_rm rm, uint8_t *flags);
 bool tl_soft_eq(tl_fp_format format, uint64_t a, uint64_t b, uint8_t *flags); // quiet
 bool tl_soft_lt(tl_fp_format format, uint64_t a, uint64_t b, uint8_t *flags); // signaling

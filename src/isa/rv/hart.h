@@ -34,9 +34,11 @@ typedef struct tl_rv_hart {
     uint64_t x[33]; // x[0] is always 0; instructions that write x0 are decoded to write x[32]
     uint64_t f[32]; // single precision is NaN-boxed
     tl_privileged csr;
-    uint8_t frm;    // rounding mode
-    uint8_t fflags; // accrued exceptions; while a front-end runs, part of them may still be in the host's FP unit (isa/rv/fp.h)
-    bool is_fp_off; // mstatus.FS = 0: floating-point instructions are illegal
+    uint8_t frm; // rounding mode
+    // Accrued exceptions. While a front-end runs, part of them may be in the host's FP unit
+    // (isa/rv/fp.h).
+    uint8_t fflags;
+    bool is_fp_off;               // mstatus.FS = 0: floating-point instructions are illegal
     uint8_t csr_route[TL_N_CSRS]; // by number: 1 + index in csr_routes; 0: none
     tl_csr_route csr_routes[TL_MAX_CSR_ROUTES];
 } tl_rv_hart;

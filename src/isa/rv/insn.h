@@ -31,9 +31,11 @@ extern const char *const tl_format_operands[TL_N_FORMATS];
 typedef struct tl_insn_row {
     const char *mnemonic; // "fadd.d"
     uint32_t match, mask;
-    uint8_t format;     // tl_format
-    uint8_t cls;        // tl_class
-    uint8_t size_bytes; // memory accesses: 1 2 4 8; DIV, FP_DIV, FP_SQRT, FP arithmetic: 4 or 8 for word/single or double; else 0
+    uint8_t format; // tl_format
+    uint8_t cls;    // tl_class
+    // Memory accesses: 1, 2, 4 or 8. DIV, FP_DIV, FP_SQRT and FP arithmetic: 4 or 8 for word/single
+    // or double. Others: 0.
+    uint8_t size_bytes;
 } tl_insn_row;
 extern const tl_insn_row tl_insn_rows[TL_N_OPCS]; // [0] matches nothing
 
@@ -56,7 +58,9 @@ typedef struct tl_decoded {    // one instruction, operands extracted, nothing r
     uint8_t len;               // 2 or 4 bytes
     uint8_t rd, rs1, rs2, rs3; // 0..31 in the file that the format says; 0 when absent
     uint8_t rm;                // rounding mode field, or aq/rl bits (aq = 2, rl = 1)
-    int32_t imm;               // sign-extended immediate; CSR number for CSR accesses (rs1 = uimm for the immediate forms); shift amount
+    // The sign-extended immediate, or a shift amount. CSR accesses: the CSR number; rs1 is uimm for
+    // immediate forms.
+    int32_t imm;
     uint32_t raw;
     uint16_t rvc; // index of the compressed row + 1 that it came from, or 0: for the disassembler
 } tl_decoded;
@@ -84,8 +88,9 @@ typedef struct tl_op tl_op;
 typedef void tl_op_handler(tl_hart *h, const tl_op *op);
 struct tl_op {
     tl_op_handler *handler; // used by isa/rv/block/ only
-    int32_t imm;            // as decoded; FMA: rs3 | rm << 8; other FP arithmetic: rm; AMO/LR/SC: aq/rl
-    uint8_t rd;             // integer destination 0 is rewritten to 32, the sink
+    // As decoded, but for FMA: rs3 | rm << 8; other FP arithmetic: rm; AMO, LR and SC: aq/rl.
+    int32_t imm;
+    uint8_t rd; // integer destination 0 is rewritten to 32, the sink
     uint8_t rs1, rs2;
     uint8_t offset; // of this instruction from the block's first byte; set by the front-end
 };

@@ -31,7 +31,8 @@ TL_ALWAYS_INLINE tl_fault walk_levels(const tl_page_walk *walk, uint32_t levels,
         uint64_t next_paddr = tl_bits(pte, TL_PTE_PPN_LSB, PPN_BITS) << PAGE_BITS;
         if (!(pte & TL_PTE_V) || (pte & (TL_PTE_R | TL_PTE_W)) == TL_PTE_W || (pte & PTE_RESERVED))
             return TL_FAULT_PAGE;
-        if (!(pte & (TL_PTE_R | TL_PTE_X))) { // a pointer to the next table; these bits are reserved in it
+        // The entry points to the next table. These bits are reserved in such an entry.
+        if (!(pte & (TL_PTE_R | TL_PTE_X))) {
             if (pte & (TL_PTE_A | TL_PTE_D | TL_PTE_U))
                 return TL_FAULT_PAGE;
             table_paddr = next_paddr;
@@ -114,7 +115,8 @@ static tl_stretch stretch_of(const tl_privileged *csr, uint32_t i) {
         uint64_t start = i == 0 ? 0 : csr->pmpaddr[i - 1] & ~grain_mask, end = csr->pmpaddr[i] & ~grain_mask;
         return start < end ? (tl_stretch){start << TL_PMPADDR_LSB, end << TL_PMPADDR_LSB} : (tl_stretch){0};
     }
-    uint64_t address = csr->pmpaddr[i] | grain_mask >> 1, ones = address & ~(address + 1); // k ones at the bottom: 2^(k+3) bytes
+    // k ones at the bottom mean 2^(k+3) bytes.
+    uint64_t address = csr->pmpaddr[i] | grain_mask >> 1, ones = address & ~(address + 1);
     uint64_t start = (address & ~ones) << TL_PMPADDR_LSB;
     return (tl_stretch){start, start + (ones + 1) * 8};
 }

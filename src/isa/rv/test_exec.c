@@ -80,7 +80,8 @@ static bool run(tl_hart *h, uint32_t bits) {
     return is_done;
 }
 
-static void test_division_by_zero_and_overflow(void **state) { // unprivileged manual, M, table of division by zero and overflow
+// Source: unprivileged manual, M, table of division by zero and overflow.
+static void test_division_by_zero_and_overflow(void **state) {
     tl_hart *h = &((fixture *)*state)->rv.hart;
     const uint64_t min64 = UINT64_C(1) << 63, min32 = UINT64_C(0xffffffff80000000);
     const struct {
@@ -169,7 +170,8 @@ static void test_accesses_that_do_not_hit_ask_the_port(void **state) {
     assert_true(run(h, 0x00353607)); // fld
     assert_int_equal(tl_rv(h)->f[12], UINT64_C(0x8182838485868788));
     tl_rv(h)->x[12] = tl_rv(h)->f[12] = UINT64_C(0x1112131415161718);
-    static const uint32_t stores[] = {0x00c50023, 0x00c51023, 0x00c52023, 0x00c53023}; // sb sh sw sd a2,0(a0)
+    // The stores are sb, sh, sw, sd a2,0(a0).
+    static const uint32_t stores[] = {0x00c50023, 0x00c51023, 0x00c52023, 0x00c53023};
     for (uint32_t i = 0; i < 4; i++) {
         assert_true(run(h, stores[i]));
         assert_int_equal(f->last_size_bytes, 1u << i);

@@ -27,7 +27,8 @@ static bool run(tl_hart *h, uint32_t bits) {
     tl_op_from_decoded(&insn, &op);
     return tl_exec_full[insn.opc](h, &op, 0);
 }
-enum { FADD = 0x02b57653, FDIV = 0x1ab57653, FMUL = 0x12b57653, FADD_RMM = 0x02b54653, FDIV_RTZ = 0x1ab51653 }; // fa2 = fa0 op fa1
+// Each computes fa2 = fa0 op fa1.
+enum { FADD = 0x02b57653, FDIV = 0x1ab57653, FMUL = 0x12b57653, FADD_RMM = 0x02b54653, FDIV_RTZ = 0x1ab51653 };
 
 static void test_host_environment_is_given_back(void **state) {
     tl_hart *h = *state;
@@ -180,7 +181,8 @@ static void test_unboxed_singles_are_the_canonical_nan(void **state) {
     tl_fp_leave(h, &saved);
 }
 
-static void test_conversions_to_integers_saturate(void **state) { // unprivileged manual, F, table of domains of conversions
+// Source: unprivileged manual, F, table of domains of conversions.
+static void test_conversions_to_integers_saturate(void **state) {
     (void)state;
     const uint64_t two63 = UINT64_C(0x43e0000000000000), two31 = UINT64_C(0x41e0000000000000), half = UINT64_C(0x3fe0000000000000);
     const uint64_t min64 = UINT64_C(1) << 63;

@@ -56,7 +56,8 @@ int64_t tl_sys_getrandom(tl_thread *t, const uint64_t args[6]) {
 
 int64_t tl_sys_personality(tl_thread *t, const uint64_t args[6]) {
     (void)t;
-    return args[0] & 0xff && (uint32_t)args[0] != UINT32_MAX ? -EINVAL : 0; // PER_LINUX; its flags change nothing here
+    // PER_LINUX is the only personality. Its flags change nothing here.
+    return args[0] & 0xff && (uint32_t)args[0] != UINT32_MAX ? -EINVAL : 0;
 }
 
 int64_t tl_sys_capget(tl_thread *t, const uint64_t args[6]) {

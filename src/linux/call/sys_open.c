@@ -69,7 +69,8 @@ static int64_t open_fifo(tl_thread *t, const tl_place *place, uint32_t flags, bo
     int32_t fd = tl_fd_install(t, file, close_on_exec, 0);
     if (fd < 0 || !waits)
         return fd;
-    t->retry[0] = (uint64_t)fd + 1; // it has its number already; the call only waits for the other end
+    // It has its number already; the call only waits for the other end.
+    t->retry[0] = (uint64_t)fd + 1;
     if (tl_signal_is_deliverable(t)) {
         tl_fd_close(t, fd);
         return -TL_ERESTARTSYS;
@@ -129,7 +130,8 @@ static int64_t open_existing(tl_thread *t, const tl_place *place, uint32_t flags
         return -ENOTDIR;
     if (type == S_IFDIR && !is_temporary && (writes || flags & TL_O_CREAT))
         return -EISDIR;
-    if (!(flags & TL_O_PATH) && (type == S_IFCHR || type == S_IFBLK)) // guests may not open device nodes of the host
+    // Guests may not open device nodes of the host.
+    if (!(flags & TL_O_PATH) && (type == S_IFCHR || type == S_IFBLK))
         return -ENXIO;
     if (!(flags & TL_O_PATH) && type == S_IFSOCK)
         return -ENXIO;

@@ -14,7 +14,8 @@
 #include "linux/file/rw.h"
 #include "linux/process/clock.h"
 
-enum { MAX_SPANS = TL_IOV_MAX, BATCH_BYTES = 8 << 20 }; // bytes of a regular file between two polls of wants_stop
+// Bytes of a regular file between two polls of wants_stop.
+enum { MAX_SPANS = TL_IOV_MAX, BATCH_BYTES = 8 << 20 };
 enum { RWF_KNOWN = 0x1f, RWF_NONBLOCK = 8, RWF_APPENDING = 16 };
 
 typedef struct transfer {
@@ -237,7 +238,7 @@ static int64_t copy_chunk(tl_thread *t, tl_file *from, uint64_t *from_pos, tl_fi
     return put;
 }
 
-// From a file with a position to anything. A blocking target is waited for.
+// Sends from a file with a position to any file. A blocking target is waited for.
 static int64_t send(tl_thread *t, tl_file *from, uint64_t *from_pos, tl_file *to, uint64_t *to_pos, uint64_t n, bool is_nonblock) {
     uint64_t done = t->is_retry ? t->retry[0] : 0;
     n = n < MOST_COPY_BYTES ? n : MOST_COPY_BYTES;

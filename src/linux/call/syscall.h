@@ -30,10 +30,11 @@ typedef int64_t tl_syscall_fn(tl_thread *t, const uint64_t args[6]);
 static const int64_t TL_SYS_BLOCK = INT64_MIN;
 static const int64_t TL_SYS_NO_RESULT = INT64_MIN + 1; // a0 stays: rt_sigreturn, execve
 enum {                                                 // never seen by the guest
-    TL_ERESTARTSYS = 512,                              // again after a handler with SA_RESTART, else EINTR
-    TL_ERESTARTNOINTR = 513,                           // again in any case
-    TL_ERESTARTNOHAND = 514,                           // again when no handler ran, else EINTR
-    TL_ERESTART_RESTARTBLOCK = 516,                    // as NOHAND; time already waited counts
+    // Restarts after a handler with SA_RESTART; else EINTR.
+    TL_ERESTARTSYS = 512,
+    TL_ERESTARTNOINTR = 513,        // again in any case
+    TL_ERESTARTNOHAND = 514,        // again when no handler ran, else EINTR
+    TL_ERESTART_RESTARTBLOCK = 516, // as NOHAND; time already waited counts
 };
 
 static inline int64_t tl_sys_block(tl_thread *t, int64_t result_if_signal) {

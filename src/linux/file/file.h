@@ -28,13 +28,15 @@ typedef struct tl_poll_head { // zeroed: empty
 } tl_poll_head;
 
 void tl_poll_notify(tl_os *os, tl_poll_head *head, uint32_t events);
-void tl_poll_head_done(tl_os *os, tl_poll_head *head); // wakes all sleepers and releases epoll items
+// Wakes all sleepers and releases epoll items.
+void tl_poll_head_done(tl_os *os, tl_poll_head *head);
 
 // Guest bytes as host vectors, and how far a call has come.
 typedef struct tl_io {
     const struct iovec *spans;
     int n_spans;
-    size_t n_bytes; // bytes of the vectors; below n_wanted when the file or accessible memory ends first
+    // Bytes of the vectors. Less than n_wanted when the file or accessible memory ends first.
+    size_t n_bytes;
     size_t n_wanted;
     uint64_t *pos;    // file position to use and advance; NULL: a stream
     bool is_append;   // O_APPEND or RWF_APPEND
@@ -42,8 +44,9 @@ typedef struct tl_io {
 } tl_io;
 
 typedef struct tl_file_ops {
-    const char *kind;                        // "regular", "pipe": for messages
-    void (*close)(tl_os *os, tl_file *file); // the last reference is gone; frees the file with its own struct
+    const char *kind; // "regular", "pipe": for messages
+    // The last reference is gone; frees the file with its own struct.
+    void (*close)(tl_os *os, tl_file *file);
     // Bytes moved, 0 at the end of the file, or a negative error number. NULL: EINVAL.
     int64_t (*read)(tl_thread *t, tl_file *file, const tl_io *io);
     int64_t (*write)(tl_thread *t, tl_file *file, const tl_io *io);
@@ -51,24 +54,33 @@ typedef struct tl_file_ops {
     // number.
     size_t (*available)(tl_os *os, tl_file *file, uint64_t pos);
     int64_t (*seek)(tl_os *os, tl_file *file, int64_t offset, int whence); // NULL: ESPIPE
-    uint32_t (*poll)(tl_os *os, tl_file *file);                            // EPOLL* that hold now; NULL: always readable and writable
+    // The EPOLL* that hold now; NULL: always readable and writable.
+    uint32_t (*poll)(tl_os *os, tl_file *file);
     // Registers the thread for what the head cannot tell (host descriptors, signals). NULL: the
     // head is enough.
     void (*wait)(tl_thread *t, tl_file *file, uint32_t events);
     int64_t (*stat)(tl_os *os, tl_file *file, tl_stat *ret_stat);
-    int64_t (*truncate)(tl_os *os, tl_file *file, uint64_t size);                         // NULL: EINVAL
-    int64_t (*allocate)(tl_os *os, tl_file *file, int mode, uint64_t offset, uint64_t n); // fallocate; NULL: ENODEV
-    int64_t (*ioctl)(tl_thread *t, tl_file *file, uint32_t request, uint64_t argument);   // -ENOTTY: not mine; NULL: nothing
-    int64_t (*set_flags)(tl_os *os, tl_file *file, uint32_t flags);                       // F_SETFL is about to set these; NULL: fine
-    int64_t (*get_entries)(tl_thread *t, tl_file *file, uint64_t vaddr, size_t n);        // getdents64; NULL: ENOTDIR
+    // NULL: EINVAL.
+    int64_t (*truncate)(tl_os *os, tl_file *file, uint64_t size);
+    // Serves fallocate; NULL: ENODEV.
+    int64_t (*allocate)(tl_os *os, tl_file *file, int mode, uint64_t offset, uint64_t n);
+    // Answers -ENOTTY to requests of others; NULL: it knows none.
+    int64_t (*ioctl)(tl_thread *t, tl_file *file, uint32_t request, uint64_t argument);
+    // F_SETFL is about to set these; NULL: fine.
+    int64_t (*set_flags)(tl_os *os, tl_file *file, uint32_t flags);
+    // Serves getdents64; NULL: ENOTDIR.
+    int64_t (*get_entries)(tl_thread *t, tl_file *file, uint64_t vaddr, size_t n);
     // For mappings (A file without pread cannot be mapped.)
     int64_t (*pread)(tl_os *os, tl_file *file, void *to, size_t n, uint64_t offset);
     int64_t (*pwrite)(tl_os *os, tl_file *file, const void *from, size_t n, uint64_t offset);
-    bool (*window)(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes); // tl_file_window; NULL: false
-    const char *link_name; // text of /proc/PID/fd for a file without a path: "pipe" (its inode follows) or "anon_inode:[eventfd]"
-    bool is_stream;        // no position: pread and lseek answer ESPIPE
-    bool is_message;       // a stream whose writes are taken whole or not at all
-    bool is_pollable;      // epoll_ctl takes it; others are EPERM
+    // Serves tl_file_window; NULL: false.
+    bool (*window)(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes);
+    // Text of /proc/PID/fd for a file without a path: "pipe" (its inode follows) or
+    // "anon_inode:[eventfd]".
+    const char *link_name;
+    bool is_stream;   // no position: pread and lseek answer ESPIPE
+    bool is_message;  // a stream whose writes are taken whole or not at all
+    bool is_pollable; // epoll_ctl takes it; others are EPERM
 } tl_file_ops;
 
 struct tl_file {
@@ -77,15 +89,17 @@ struct tl_file {
     uint32_t n_refs;
     uint32_t flags; // TL_O_*: access mode and status flags
     uint64_t pos;
-    uint64_t device, inode;                     // as the guest sees them
-    char *path;                                 // canonical guest path, or NULL
-    tl_dir *dir;                                // directories: starting point for relative paths
-    tl_epoll_item *items;                       // of epoll instances that watch this description
-    int32_t owner;                              // F_SETOWN: a process, negative a group; 0: none
-    bool owner_is_thread;                       // F_SETOWN_EX
-    int32_t async_fd, async_signal;             // the descriptor that O_ASYNC was set through; F_SETSIG, 0: SIGIO
+    uint64_t device, inode; // as the guest sees them
+    char *path;             // canonical guest path, or NULL
+    tl_dir *dir;            // directories: starting point for relative paths
+    tl_epoll_item *items;   // of epoll instances that watch this description
+    int32_t owner;          // F_SETOWN: a process, negative a group; 0: none
+    bool owner_is_thread;   // F_SETOWN_EX
+    // The descriptor that O_ASYNC was set through; the F_SETSIG signal, 0: SIGIO.
+    int32_t async_fd, async_signal;
     uint64_t read_timeout_ns, write_timeout_ns; // SO_RCVTIMEO, SO_SNDTIMEO; 0: none
-    uint64_t n_charged;                         // bytes of os->account, given back with the description
+    // Bytes of os->account, given back with the description.
+    uint64_t n_charged;
 };
 
 static inline bool tl_file_may_read(const tl_file *file) {
@@ -110,16 +124,20 @@ int64_t tl_file_stat(tl_os *os, tl_file *file, tl_stat *ret_stat);
 void tl_stat_anonymous(const tl_os *os, const tl_file *file, uint32_t mode, tl_stat *ret_stat);
 
 // ---- Copying between io vectors and plain memory.
-size_t tl_io_scatter(const tl_io *io, const void *from, size_t n);     // into guest memory; returns bytes moved
-size_t tl_io_gather(const tl_io *io, size_t skip, void *to, size_t n); // out of guest memory, from byte `skip`
+// Copies into guest memory. Returns the bytes moved.
+size_t tl_io_scatter(const tl_io *io, const void *from, size_t n);
+// Copies out of guest memory, from byte `skip`. Returns the bytes moved.
+size_t tl_io_gather(const tl_io *io, size_t skip, void *to, size_t n);
 size_t tl_io_scatter_at(const tl_io *io, size_t skip, const void *from, size_t n);
 
 // ---- The kinds. All return NULL without memory unless they say otherwise.
 
 // file_host.c. The descriptor is taken. `host` tells its type, identity comes from it.
 tl_file *tl_file_of_host(tl_os *os, int host_fd, const struct stat *host, uint32_t flags, const char *path, tl_dir *dir);
-tl_file *tl_file_of_standard(tl_os *os, int host_fd, int number); // not closed; NULL also when the host has none there
-int64_t tl_file_host_error(tl_os *os, int host_errno);            // negative error number; the host's EMFILE is said once
+// Never closed. NULL also when the host has none there.
+tl_file *tl_file_of_standard(tl_os *os, int host_fd, int number);
+// Returns a negative error number. The host's EMFILE is said once.
+int64_t tl_file_host_error(tl_os *os, int host_errno);
 
 // file_pipe.c
 typedef struct tl_pipe tl_pipe;
@@ -130,7 +148,8 @@ int64_t tl_fifo_open(tl_os *os, uint64_t device, uint64_t inode, const char *pat
 bool tl_fifo_has_partner(const tl_file *file);
 bool tl_fifo_is_ours(const tl_os *os, uint64_t device, uint64_t inode);
 int64_t tl_fifo_register(tl_os *os, uint64_t device, uint64_t inode);
-void tl_fifo_removed(tl_os *os, uint64_t device, uint64_t inode); // its last name is gone; harmless when it is none
+// The last name of a FIFO is gone. Harmless when the inode is none.
+void tl_fifo_removed(tl_os *os, uint64_t device, uint64_t inode);
 int64_t tl_pipe_reopen(tl_os *os, tl_file *file, uint32_t flags, tl_file **ret_file);
 bool tl_file_is_pipe(const tl_file *file);
 int64_t tl_pipe_resize(tl_os *os, tl_file *file, uint64_t n_bytes); // F_SETPIPE_SZ; 0 only asks
@@ -150,11 +169,14 @@ tl_mem_inode *tl_mem_inode_new(tl_os *os, uint64_t device, uint32_t mode);
 tl_mem_inode *tl_mem_inode_ref(tl_mem_inode *inode);
 void tl_mem_inode_unref(tl_os *os, tl_mem_inode *inode);
 void tl_mem_inode_stat(const tl_mem_inode *inode, tl_stat *ret_stat);
-tl_file *tl_file_of_mem(tl_os *os, tl_mem_inode *inode, uint32_t flags, const char *path); // takes a reference of its own
-tl_mem_inode *tl_file_mem_inode(const tl_file *file);                                      // NULL: another kind
+// Takes a reference of its own.
+tl_file *tl_file_of_mem(tl_os *os, tl_mem_inode *inode, uint32_t flags, const char *path);
+// NULL: another kind.
+tl_mem_inode *tl_file_mem_inode(const tl_file *file);
 void tl_mem_inode_link(tl_mem_inode *inode, int32_t change);
 void tl_mem_inode_set_mode(tl_os *os, tl_mem_inode *inode, uint32_t mode);
-void tl_mem_inode_set_times(tl_os *os, tl_mem_inode *inode, const struct timespec times[2]); // UTIME_NOW and UTIME_OMIT as in utimensat
+// UTIME_NOW and UTIME_OMIT as in utimensat.
+void tl_mem_inode_set_times(tl_os *os, tl_mem_inode *inode, const struct timespec times[2]);
 bool tl_file_is_write_sealed(const tl_file *file);
 int64_t tl_mem_get_seals(const tl_file *file);
 int64_t tl_mem_add_seals(const tl_os *os, tl_file *file, uint32_t seals);
@@ -163,9 +185,10 @@ int64_t tl_mem_add_seals(const tl_os *os, tl_file *file, uint32_t seals);
 tl_virtual_lookup_fn tl_virtual_lookup; // ctx: the tl_thread that asks
 int64_t tl_virtual_open(tl_thread *t, const tl_place *place, uint32_t flags, uint32_t mode, tl_file **ret_file);
 int64_t tl_virtual_stat(tl_thread *t, const tl_place *place, tl_stat *ret_stat);
-int64_t tl_file_reopen(tl_thread *t, tl_file *file, uint32_t flags,
-                       tl_file **ret_file);                  // open("/proc/self/fd/N"): a new description of the same file
-tl_file *tl_virtual_file_of(tl_thread *t, const char *path); // the open file a link like /proc/self/fd/3 stands for, borrowed, or NULL
+// Serves open("/proc/self/fd/N"): a new description of the same file.
+int64_t tl_file_reopen(tl_thread *t, tl_file *file, uint32_t flags, tl_file **ret_file);
+// The open file that a link like /proc/self/fd/3 stands for, borrowed, or NULL.
+tl_file *tl_virtual_file_of(tl_thread *t, const char *path);
 
 // file_socket.c
 bool tl_file_is_socket(const tl_file *file);

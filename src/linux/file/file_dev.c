@@ -65,7 +65,8 @@ static size_t null_available(tl_os *os, tl_file *file, uint64_t pos) {
     return row_of(file)->kind == TL_DEVICE_NULL ? 0 : SIZE_MAX;
 }
 
-static size_t random_available(tl_os *os, tl_file *file, uint64_t pos) { // the most bytes that one call returns, as on Linux
+// The most bytes that one call returns, as on Linux.
+static size_t random_available(tl_os *os, tl_file *file, uint64_t pos) {
     (void)os, (void)file, (void)pos;
     return (32 << 20) - 1;
 }

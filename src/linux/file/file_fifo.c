@@ -122,7 +122,8 @@ int64_t tl_host_fifo_open(tl_os *os, const tl_place *place, uint32_t flags, tl_f
         return tl_file_host_error(os, (int)-fd);
     fifo_file *f = NULL;
     int64_t error = -ENOMEM;
-    if (fstat((int)(fd >= 0 ? fd : place_fd), &st) < 0 || !S_ISFIFO(st.st_mode)) // another file took the name since the last stat
+    // Another file took the name since the last stat.
+    if (fstat((int)(fd >= 0 ? fd : place_fd), &st) < 0 || !S_ISFIFO(st.st_mode))
         error = -EAGAIN;
     else
         f = tl_file_new(os, sizeof *f, &host_fifo_ops, flags);

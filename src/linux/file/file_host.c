@@ -155,7 +155,8 @@ static int64_t regular_write(tl_thread *t, tl_file *file, const tl_io *io) {
             return error_of(os);
         if (n <= 0)
             break;
-        if (io->is_append && done == 0) { // the real offset, because another host program may append as well
+        // Asks for the real offset, because another host program may append as well.
+        if (io->is_append && done == 0) {
             off_t end = lseek(fd, 0, SEEK_CUR);
             if (end >= n)
                 pos = (uint64_t)(end - n);
@@ -297,10 +298,12 @@ static int64_t regular_ioctl(tl_thread *t, tl_file *file, uint32_t request, uint
 static void host_close(tl_os *os, tl_file *file) {
     host_file *f = of(file);
     tl_poll_head_done(os, &f->head);
-    if (f->is_standard && file->ops == &regular_ops) // host programs that share the descriptor continue where the guest stopped
+    // Host programs that share the descriptor continue where the guest stopped.
+    if (f->is_standard && file->ops == &regular_ops)
         (void)lseek(f->fd, (off_t)file->pos, SEEK_SET);
     struct stat st;
-    if (!file->path && !f->is_standard && fstat(f->fd, &st) == 0 && st.st_nlink == 0) // O_TMPFILE: no later file has this inode
+    // A file of O_TMPFILE: no later file has this inode.
+    if (!file->path && !f->is_standard && fstat(f->fd, &st) == 0 && st.st_nlink == 0)
         tl_inode_forget(os->file_system, st.st_dev, st.st_ino);
     if (!f->is_standard && !file->dir) // a directory's descriptor is its tl_dir's
         close(f->fd);
@@ -334,7 +337,8 @@ static int by_name(const void *a, const void *b, void *names) {
     return strcmp((const char *)names + ((const entry *)a)->name, (const char *)names + ((const entry *)b)->name);
 }
 
-static uint8_t type_of_mode(uint32_t mode) { return (uint8_t)(mode >> 12 & 15); } // DT_* are the bits of S_IFMT
+// The values DT_* are the bits of S_IFMT.
+static uint8_t type_of_mode(uint32_t mode) { return (uint8_t)(mode >> 12 & 15); }
 
 typedef struct listing {
     entry *entries;
@@ -412,7 +416,8 @@ static int64_t read_directory(tl_os *os, host_file *f) {
     for (size_t i = 0; i < l.n; i++) {
         entry *e = &l.entries[i];
         const char *name = l.names + e->name;
-        if (strcmp(name, ".") == 0 || (is_root && strcmp(name, "..") == 0)) // ".." of --root is itself
+        // The folder ".." of --root is --root itself.
+        if (strcmp(name, ".") == 0 || (is_root && strcmp(name, "..") == 0))
             e->inode = f->base.inode;
         else
             e->inode = tl_inode_number(os->file_system, st.st_dev, e->inode);
@@ -702,7 +707,8 @@ int64_t tl_file_reopen(tl_thread *t, tl_file *file, uint32_t flags, tl_file **re
         *ret_file = fresh;
         return 0;
     }
-    if (file->ops == &stream_ops || tl_file_is_host_fifo(file) || file->ops->pread) { // shared, as the stream outside is
+    // Position is shared, as that of the stream outside is.
+    if (file->ops == &stream_ops || tl_file_is_host_fifo(file) || file->ops->pread) {
         if ((reads && !tl_file_may_read(file)) || (writes && !tl_file_may_write(file)))
             return -EACCES;
         *ret_file = tl_file_ref(file);

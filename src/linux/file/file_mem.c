@@ -347,7 +347,8 @@ int64_t tl_sys_memfd_create(tl_thread *t, const uint64_t args[6]) {
     uint32_t flags = (uint32_t)args[1];
     if (flags & MFD_HUGETLB)
         return -ENODEV;
-    if (flags & ~(uint32_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING | 8u | 16u)) // MFD_NOEXEC_SEAL, MFD_EXEC
+    // The numbers 8 and 16 are MFD_NOEXEC_SEAL and MFD_EXEC.
+    if (flags & ~(uint32_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING | 8u | 16u))
         return -EINVAL;
     int64_t n = tl_vm_read_string(t->process, args[0], path + 7, 250);
     if (n < 0)

@@ -211,7 +211,8 @@ static uint32_t pipe_poll(tl_os *os, tl_file *file) {
     (void)os;
     if (tl_file_may_read(file)) {
         events |= pipe->n ? EPOLLIN | EPOLLRDNORM : 0u;
-        bool had_writer = !pipe->fifo || pipe->writers_seen != ((const pipe_end *)file)->partners_before; // no hang-up before the first
+        // No hang-up before the first.
+        bool had_writer = !pipe->fifo || pipe->writers_seen != ((const pipe_end *)file)->partners_before;
         events |= pipe->n_writers == 0 && had_writer ? (uint32_t)EPOLLHUP : 0u;
     }
     if (tl_file_may_write(file)) {

@@ -165,11 +165,13 @@ static void kernel_max(tl_strbuf *text, const tl_proc_subject *subject) {
         (void)subject;                                                  \
         tl_strbuf_addf(text, "%d\n", value);                            \
     }
+// Value of Linux with 250 ticks a second. libpfm4 takes a device that has this file for a device of
+// events.
 NUMBER(perf_paranoid, TL_PEV_PARANOID)
 NUMBER(perf_max_rate, TL_PEV_MAX_RATE)
 NUMBER(perf_max_stack, TL_PEV_MAX_STACK)
 NUMBER(perf_mlock, TL_PEV_MLOCK_KIB)
-NUMBER(perf_turn_ms, 4) // of Linux with 250 ticks a second; libpfm4 takes for a device of events what has this file
+NUMBER(perf_turn_ms, 4)
 NUMBER(type_raw, PERF_TYPE_RAW)
 NUMBER(type_software, PERF_TYPE_SOFTWARE)
 #undef NUMBER

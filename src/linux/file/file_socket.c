@@ -37,15 +37,18 @@ typedef struct letter { // a message in an inbox
 } letter;
 
 typedef struct tl_socket {
-    uint32_t n_refs;                   // its file, its peer, names
-    struct tl_socket *next, *previous; // all of them: letters may hold sockets that nothing else holds
+    uint32_t n_refs; // its file, its peer, names
+    // All sockets are in this list, because messages may hold sockets that nothing else holds.
+    struct tl_socket *next, *previous;
     tl_poll_head head;
     uint32_t domain, type;
     letter *first, *last;
     size_t n_bytes, limit;
-    struct tl_socket *peer; // held; stream: the socket that reads our bytes; datagram: the default destination
+    // Held. Stream: the socket that reads our bytes. Datagram: the default destination.
+    struct tl_socket *peer;
     bool is_listening, is_connected, is_dead, cannot_read, cannot_write, is_v6_only;
-    struct tl_socket *pending_first, *pending_last, *pending_next; // connections not yet accepted, held
+    // Connections not yet accepted, held.
+    struct tl_socket *pending_first, *pending_last, *pending_next;
     int32_t n_pending, backlog;
     tl_sockaddr name, peer_name;
     bool is_bound;
@@ -207,7 +210,8 @@ static void collect(tl_os *os) {
         if (!s->is_reached && s->file && s->file->n_refs > s->n_on_their_way)
             mark_from(s);
     for (tl_socket *s = fs->sockets; s;) {
-        if (s->first && s->file && !s->is_reached && !s->is_dead) { // may close any of them, this one too
+        // The call may close any socket, this one too.
+        if (s->first && s->file && !s->is_reached && !s->is_dead) {
             s->n_refs++;
             empty(os, s);
             socket_unref(os, s);
@@ -404,7 +408,8 @@ static int64_t bind_inet(tl_os *os, tl_socket *s, const tl_sockaddr *wanted) {
     return add_name(fs, s, &address, 0, 0);
 }
 
-static int64_t bind_unnamed(tl_os *os, tl_socket *s) { // the kernel binds an unnamed socket before it sends
+// The kernel binds an unnamed socket before it sends.
+static int64_t bind_unnamed(tl_os *os, tl_socket *s) {
     if (s->is_bound || !is_inet(s))
         return 0;
     tl_sockaddr address = s->name;
@@ -566,7 +571,8 @@ static int64_t local_connect(tl_thread *t, tl_file *file, const tl_sockaddr *add
     if (s->is_listening)
         return -EINVAL;
     int64_t error = find_target(t, s, address, &target);
-    if (error == -ECONNREFUSED && is_datagram(s) && is_inet(s)) { // no receiver yet: a later send reports the error
+    // No receiver yet: a later send reports the error.
+    if (error == -ECONNREFUSED && is_datagram(s) && is_inet(s)) {
         s->peer_name = *address;
         s->is_connected = true;
         return bind_unnamed(os, s);
@@ -868,7 +874,8 @@ static int64_t receive_letter(tl_thread *t, tl_socket *s, tl_message *m) {
     if (!(flags & MSG_PEEK)) {
         s->n_bytes -= l->n;
         remove_first(os, s);
-        tl_poll_notify(os, is_datagram(s) ? &s->head : &s->peer->head, EPOLLOUT); // senders of datagrams wait here
+        // Senders of datagrams wait here.
+        tl_poll_notify(os, is_datagram(s) ? &s->head : &s->peer->head, EPOLLOUT);
     }
     return result;
 }

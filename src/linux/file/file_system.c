@@ -75,7 +75,8 @@ void tl_inode_forget(tl_file_system *fs, uint64_t host_device, uint64_t host_ino
         return;
     fs->n_rows--;
     uint64_t hole = (uint64_t)(row - fs->rows);
-    for (uint64_t at = (hole + 1) & mask; fs->rows[at].number; at = (at + 1) & mask) { // rows after it move up if they may
+    // Rows after it move up if they may.
+    for (uint64_t at = (hole + 1) & mask; fs->rows[at].number; at = (at + 1) & mask) {
         uint64_t home = hash_of(fs->rows[at].key) & mask;
         if (((at - home) & mask) >= ((at - hole) & mask)) {
             fs->rows[hole] = fs->rows[at];
@@ -144,7 +145,8 @@ tl_status tl_file_system_new(tl_os *os, tl_error *err) {
     const char *sysroot = os->options.sysroot ? os->options.sysroot : tl_os_isa_of(os)->sysroot;
     if (strcmp(sysroot, "/") != 0 && sysroot[0]) {
         fs->env.sysroot_fd = tl_path_open_root(sysroot);
-        if (fs->env.sysroot_fd < 0 && os->options.sysroot) { // the default need not be there: static programs do without
+        // The default need not exist, because static programs do without it.
+        if (fs->env.sysroot_fd < 0 && os->options.sysroot) {
             tl_status status = tl_fail(err, errno == EACCES ? TL_EACCESS : TL_ENOENT, "--sysroot %s: %s", sysroot, strerror(errno));
             tl_file_system_done(os);
             return status;

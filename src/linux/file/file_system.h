@@ -57,8 +57,9 @@ typedef struct tl_file_system {
     uint64_t mem_bytes, mem_limit_bytes; // held by memfds and /dev/shm
     tl_fifo *fifos;
     tl_socket_name *socket_names;
-    struct tl_socket *sockets;  // all local ones
-    uint32_t n_sockets_sent;    // sockets put into messages since the last collection of unreachable sockets
+    struct tl_socket *sockets; // all local ones
+    // Sockets put into messages since the last collection of unreachable sockets.
+    uint32_t n_sockets_sent;
     uint32_t n_host_files_sent; // as n_sockets_sent, for files that hold a descriptor of the host
     uint16_t next_port;
     uint64_t next_socket_name;
@@ -67,8 +68,10 @@ typedef struct tl_file_system {
     bool did_say_emfile, did_say_network;
 } tl_file_system;
 
-uint64_t tl_inode_number(tl_file_system *fs, uint64_t host_device, uint64_t host_inode); // 0: no memory
-void tl_inode_forget(tl_file_system *fs, uint64_t host_device, uint64_t host_inode);     // its last link is gone
+// 0: no memory.
+uint64_t tl_inode_number(tl_file_system *fs, uint64_t host_device, uint64_t host_inode);
+// The last link of the inode is gone.
+void tl_inode_forget(tl_file_system *fs, uint64_t host_device, uint64_t host_inode);
 uint64_t tl_device_number(tl_file_system *fs, uint64_t host_device);
 void tl_stat_of_host(tl_file_system *fs, const struct stat *host, tl_stat *ret_stat);
 
@@ -86,7 +89,7 @@ static inline uint64_t tl_device_dev(void) { return tl_make_device(0, 5); }
 // Walks a path of the guest in the context of a thread: from `dirfd` (TL_AT_FDCWD: the working
 // directory). -EBADF, -ENOTDIR for a bad dirfd.
 int64_t tl_walk_at(tl_thread *t, int32_t dirfd, const char *path, uint32_t walk, tl_place *ret_place);
-// The same for a path in guest memory.
+// tl_walk_at for a path in guest memory. -EFAULT: it is not mapped.
 int64_t tl_walk_user(tl_thread *t, int32_t dirfd, uint64_t path_vaddr, uint32_t walk, tl_place *ret_place);
 
 // CLOCK_REALTIME, for times of what exists only inside.

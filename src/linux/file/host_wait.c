@@ -122,7 +122,8 @@ static int poll_host(tl_os *os, uint64_t max_ns, bool is_look, bool time_passes,
     struct tl_host_waits *all = os->host_waits;
     struct timespec before, after, timeout = timespec_of(max_ns);
     uint32_t n = all->n;
-    for (uint32_t i = 0; i < n; ++i) // a pipe without a writer since the last one closed would always be ready
+    // A pipe without a writer since the last one closed would always be ready.
+    for (uint32_t i = 0; i < n; ++i)
         all->polls[i] = (struct pollfd){.fd = all->waits[i].opening ? -1 : all->waits[i].fd, .events = all->waits[i].events};
     clock_gettime(CLOCK_MONOTONIC, &before);
     int n_ready = ppoll(all->polls, n, max_ns == UINT64_MAX ? NULL : &timeout, NULL);

@@ -7,8 +7,9 @@
 #include "linux/process/process.h"
 
 bool tl_host_wait_is_needed(const tl_os *os);
-bool tl_host_wait_is_still(const tl_os *os);     // every wait for the host is for a named pipe
-void tl_host_wait_poll(tl_os *os, uint64_t now); // called periodically while threads run: wakes threads whose descriptors are ready
+bool tl_host_wait_is_still(const tl_os *os); // every wait for the host is for a named pipe
+// Called periodically while threads run: wakes threads whose descriptors are ready.
+void tl_host_wait_poll(tl_os *os, uint64_t now);
 // Call it when no thread can run. Sleeps until a descriptor is ready, or until the host time that
 // equals the guest time to `limit_cycle` has passed. UINT64_MAX: without limit; no guest time then
 // passes if tl_host_wait_is_still. true: check for ready threads; false: the time is over.

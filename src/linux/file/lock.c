@@ -357,7 +357,8 @@ int64_t tl_sys_flock(tl_thread *t, const uint64_t args[6]) {
     const owner *own = owner_of(&os->account, &inode->flocks, &wanted, false), *holder;
     if (own && operation != LOCK_UN && ((const stretch *)own->stretches.root)->type == wanted.type)
         return 0;
-    if (remove_owner(&os->account, &inode->flocks, file)) // as Linux: changing the kind gives the old lock up first
+    // As in Linux, a change of the kind gives the old lock up first.
+    if (remove_owner(&os->account, &inode->flocks, file))
         tl_wake_all(os, &inode->queue);
     int64_t result = 0;
     if (operation != LOCK_UN) {

@@ -7,8 +7,10 @@
 
 #include "linux/file/file_system.h"
 
-void tl_locks_closed(tl_os *os, const tl_files *files, tl_file *file); // a descriptor of `file` in `files` was closed
-void tl_locks_released(tl_os *os, tl_file *file);                      // the description is going away
+// A descriptor of `file` in `files` was closed.
+void tl_locks_closed(tl_os *os, const tl_files *files, tl_file *file);
+// The description is going away.
+void tl_locks_released(tl_os *os, tl_file *file);
 void tl_locks_done(tl_file_system *fs);
 int64_t tl_lock_fcntl(tl_thread *t, tl_file *file, uint32_t command, uint64_t flock_vaddr);
 

@@ -246,7 +246,8 @@ static int64_t go_up(walker *w) {
         memcpy(w->cur, alias->host, w->n_cur);
     }
     w->cur[w->n_cur] = 0;
-    if (!w->env->is_confined && !was_virtual && w->n_cur > 1) { // the host knows best, and need not let us search from its root
+    // The host resolves it, because it need not let us search from its root.
+    if (!w->env->is_confined && !was_virtual && w->n_cur > 1) {
         int fd = openat(w->fd, "..", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0)
             return -errno;

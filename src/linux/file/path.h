@@ -43,8 +43,10 @@ typedef struct tl_path_alias {
     char *host;    // canonical path below env's root; NULL: not used
     int fd;        // O_PATH of the folder
 } tl_path_alias;
-#define TL_PATH_ALIASES "/tally"                                               // an empty folder unless the host has one
-enum { TL_ALIAS_CWD, TL_ALIAS_PROGRAM, TL_N_ALIASES = TL_ALIAS_PROGRAM + 32 }; // a program for each context, os.h
+// An empty folder unless the host has one.
+#define TL_PATH_ALIASES "/tally"
+// Each context of os.h has a program of its own.
+enum { TL_ALIAS_CWD, TL_ALIAS_PROGRAM, TL_N_ALIASES = TL_ALIAS_PROGRAM + 32 };
 
 typedef struct tl_path_env {
     int root_fd;                  // O_PATH: the host's "/", or --root
@@ -52,10 +54,12 @@ typedef struct tl_path_env {
     bool is_confined;             // --root
     tl_virtual_lookup_fn *lookup; // may be NULL: no virtual tree
     void *ctx;
-    tl_path_alias aliases[TL_N_ALIASES]; // the folder tally was started in, and those of the first programs
+    // The folder tally was started in, and those of the first programs.
+    tl_path_alias aliases[TL_N_ALIASES];
 } tl_path_env;
 
-typedef struct tl_dir { // a directory that relative paths start from: working directories and open directories share these
+// A directory that relative paths start from: working directories and open directories share these.
+typedef struct tl_dir {
     uint32_t n_refs;
     tl_tree tree;
     int fd;                         // of the host, O_PATH or better; -1 in the virtual tree
@@ -74,17 +78,23 @@ typedef enum tl_walk {
     TL_WALK_NO_SYMLINKS = 8, // openat2's RESOLVE_*
     TL_WALK_BENEATH = 16,
     TL_WALK_IN_ROOT = 32,
-    TL_WALK_PARENT = 64, // for calls that make or remove the name itself: a link is not followed even before a trailing slash
+    // For calls that make or remove the name itself. A link is not followed even before a trailing
+    // slash.
+    TL_WALK_PARENT = 64,
 } tl_walk;
 
 typedef enum tl_last { TL_LAST_NAME, TL_LAST_DOT, TL_LAST_DOTDOT, TL_LAST_ROOT } tl_last;
 
 typedef struct tl_place { // where a path leads; what it names may not exist
     tl_tree tree;
-    tl_last last;   // of the path as given; unless TL_LAST_NAME, `name` is "." in the directory itself
-    bool exists;    // `mode` (and `host`, unless virtual) are valid
-    bool wants_dir; // the path ended in a slash, or at a directory itself; checked by the walk unless TL_WALK_PARENT
-    bool is_magic;  // a followed link of /proc that leads to an open file, not to a path
+    // The last part of the path as given. Unless it is TL_LAST_NAME, `name` is "." in the directory
+    // itself.
+    tl_last last;
+    bool exists; // `mode` (and `host`, unless virtual) are valid
+    // The path ended in a slash, or at a directory itself; checked by the walk unless
+    // TL_WALK_PARENT.
+    bool wants_dir;
+    bool is_magic; // a followed link of /proc that leads to an open file, not to a path
     bool owns_dir_fd;
     int dir_fd; // TL_TREE_HOST: directory that holds `name`
     uint32_t mode;
@@ -100,17 +110,21 @@ TL_MUST_CHECK int64_t tl_path_walk(const tl_path_env *env, const tl_dir *from, c
 void tl_place_done(tl_place *place);
 
 // Host operations on a place of the host or the sysroot.
-int64_t tl_place_open(const tl_path_env *env, const tl_place *place, int host_flags, uint32_t mode); // descriptor or negative error number
-int64_t tl_place_readlink(const tl_path_env *env, const tl_place *place, char *to, size_t n);        // bytes, not terminated
+// Returns a descriptor or a negative error number.
+int64_t tl_place_open(const tl_path_env *env, const tl_place *place, int host_flags, uint32_t mode);
+// Returns the number of bytes, which are not terminated.
+int64_t tl_place_readlink(const tl_path_env *env, const tl_place *place, char *to, size_t n);
 
 // Makes a starting point of a place that is a directory. NULL with *ret_error. The host's own
 // working directory: tl_dir_of_host_cwd.
 tl_dir *tl_dir_new(tl_dirs *dirs, const tl_path_env *env, const tl_place *place, int64_t *ret_error);
-tl_dir *tl_dir_of_fd(tl_dirs *dirs, tl_tree tree, int fd, const char *path); // takes fd, also when it fails; NULL: no memory
+// Takes fd, also when it fails. NULL: no memory.
+tl_dir *tl_dir_of_fd(tl_dirs *dirs, tl_tree tree, int fd, const char *path);
 tl_dir *tl_dir_of_host_cwd(tl_dirs *dirs, const tl_path_env *env);
 tl_dir *tl_dir_ref(tl_dir *dir);
-void tl_dir_unref(tl_dirs *dirs, tl_dir *dir);                                   // NULL is fine
-void tl_dirs_renamed(tl_dirs *dirs, const char *old_path, const char *new_path); // a directory moved: its users follow
+void tl_dir_unref(tl_dirs *dirs, tl_dir *dir); // NULL is fine
+// A directory moved, and its users follow.
+void tl_dirs_renamed(tl_dirs *dirs, const char *old_path, const char *new_path);
 
 // Gives the host's folder `guest_path` (canonical; fd is taken) a fixed name. false: no memory, and
 // it keeps its own.

@@ -15,7 +15,8 @@ static void put_remaining(tl_thread *t, uint64_t vaddr) {
         return;
     uint64_t left = t->deadline > t->os->now ? t->deadline - t->os->now : 0;
     tl_abi_timespec ts = tl_ns_timespec(tl_os_cycles_to_ns(t->os, left));
-    (void)tl_vm_write(t->process, vaddr, &ts, sizeof ts); // a read-only timeout is the program's choice
+    // A read-only timeout is the program's choice.
+    (void)tl_vm_write(t->process, vaddr, &ts, sizeof ts);
 }
 
 // Sets the deadline and the signal mask, on the first call only. 0 or a negative error number.
@@ -125,7 +126,8 @@ int64_t tl_sys_pselect6(tl_thread *t, const uint64_t args[6]) {
         return result;
     if ((int32_t)n < 0)
         return -EINVAL;
-    n = n > t->files->capacity ? t->files->capacity : n; // as Linux: beyond the table nothing is open
+    // As in Linux, nothing is open beyond the table.
+    n = n > t->files->capacity ? t->files->capacity : n;
     n = n > MAX_SELECT ? MAX_SELECT : n;
     size_t n_bytes = (n + 63) / 64 * 8;
     select_sets *sets = calloc(1, sizeof *sets);

@@ -28,14 +28,19 @@ typedef struct tl_message {
 
 typedef struct tl_socket_ops {
     int64_t (*bind)(tl_thread *t, tl_file *file, const tl_sockaddr *address);
-    int64_t (*connect)(tl_thread *t, tl_file *file, const tl_sockaddr *address); // may return tl_sys_block
+    // May return tl_sys_block.
+    int64_t (*connect)(tl_thread *t, tl_file *file, const tl_sockaddr *address);
     int64_t (*listen)(tl_thread *t, tl_file *file, int32_t backlog);
-    int64_t (*accept)(tl_thread *t, tl_file *file, tl_file **ret_file, tl_sockaddr *ret_peer); // -EAGAIN: none yet
-    int64_t (*send)(tl_thread *t, tl_file *file, tl_message *message);                         // bytes taken, -EAGAIN
-    int64_t (*receive)(tl_thread *t, tl_file *file, tl_message *message);                      // bytes, -EAGAIN
+    // Returns -EAGAIN while there is none.
+    int64_t (*accept)(tl_thread *t, tl_file *file, tl_file **ret_file, tl_sockaddr *ret_peer);
+    // Returns the bytes taken, or -EAGAIN.
+    int64_t (*send)(tl_thread *t, tl_file *file, tl_message *message);
+    // Returns the bytes, or -EAGAIN.
+    int64_t (*receive)(tl_thread *t, tl_file *file, tl_message *message);
     int64_t (*name)(tl_thread *t, tl_file *file, bool is_peer, tl_sockaddr *ret_address);
     int64_t (*shutdown)(tl_thread *t, tl_file *file, int how);
-    int64_t (*get_option)(tl_thread *t, tl_file *file, int level, int option, void *to, uint32_t *n); // n: room in, length out
+    // n is the room before, the length after.
+    int64_t (*get_option)(tl_thread *t, tl_file *file, int level, int option, void *to, uint32_t *n);
     int64_t (*set_option)(tl_thread *t, tl_file *file, int level, int option, const void *from, uint32_t n);
 } tl_socket_ops;
 

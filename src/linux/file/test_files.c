@@ -276,8 +276,8 @@ static void test_ends_of_a_pipe_notice_each_other(void **state) {
     make_pipe(r, fds, 0);
     assert_int_equal(read_some(r, fds[0], 10), TL_SYS_BLOCK);
     assert_int_equal(r->t->result_if_signal, -TL_ERESTARTSYS);
-    assert_int_equal(tl_vm_resident_bytes(r->t->process->vm),
-                     TL_PAGE_BYTES); // bytes that do not exist touch no page (this one held the descriptors)
+    // Bytes that do not exist touch no page. This page held the descriptors.
+    assert_int_equal(tl_vm_resident_bytes(r->t->process->vm), TL_PAGE_BYTES);
     assert_true(is_asleep(r->t));
     tl_fd_close(r->t, fds[1]);
     assert_false(is_asleep(r->t));
@@ -370,7 +370,8 @@ static void test_directories_are_listed_by_name_and_can_be_resumed(void **state)
     int32_t fd = open_file(r, ".", TL_O_DIRECTORY);
     assert_int_equal(call(r, SYS_GETDENTS64, (uint64_t)fd, AT + OUT, 20, 0), -EINVAL);
     size_t n_seen = 0;
-    for (int64_t n; (n = call(r, SYS_GETDENTS64, (uint64_t)fd, AT + OUT, 60, 0)) != 0;) { // two records at a time
+    // Two records at a time.
+    for (int64_t n; (n = call(r, SYS_GETDENTS64, (uint64_t)fd, AT + OUT, 60, 0)) != 0;) {
         uint8_t bytes[64];
         assert_in_range(n, 24, 60);
         peek(r, OUT, bytes, (size_t)n);
@@ -909,7 +910,8 @@ static uint64_t argument_of(rig *r, char sort, uint64_t *random) {
         return AT + DATA;
     }
     case 'm': {
-        uint64_t control[4] = {pick & 8 ? 20 : 24, UINT64_C(1) << 32 | SOL_SOCKET, next_random(random) % 13, 0}; // SCM_RIGHTS
+        // The message carries SCM_RIGHTS.
+        uint64_t control[4] = {pick & 8 ? 20 : 24, UINT64_C(1) << 32 | SOL_SOCKET, next_random(random) % 13, 0};
         tl_abi_msghdr header = {
             .iov = argument_of(r, 'v', random), .n_iov = pick % 12, .control = AT + DATA + 512, .control_bytes = pick & 16 ? 0 : 24};
         if (pick & 32) {

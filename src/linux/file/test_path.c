@@ -253,7 +253,8 @@ static void test_resolving_below_a_directory(void **state) {
     assert_string_equal(found(t, a, "b/rooted", TL_WALK_BENEATH | TL_WALK_FOLLOW), "EXDEV");
     assert_string_equal(found(t, a, "../../file", TL_WALK_IN_ROOT), "/a/file file");
     assert_string_equal(found(t, a, "/b/deep", TL_WALK_IN_ROOT), "/a/b/deep deep");
-    assert_string_equal(found(t, a, "b/rooted", TL_WALK_IN_ROOT | TL_WALK_FOLLOW), "ENOENT"); // /a/file, below a
+    // The path is /a/file, below a.
+    assert_string_equal(found(t, a, "b/rooted", TL_WALK_IN_ROOT | TL_WALK_FOLLOW), "ENOENT");
     tl_dir_unref(&t->dirs, a);
     tree_free(t);
 }
@@ -264,13 +265,14 @@ static void test_libraries_come_from_the_sysroot_when_it_has_them(void **state) 
     use_sysroot(t);
     uint32_t reads = TL_WALK_FOLLOW | TL_WALK_READ;
     assert_string_equal(found(t, t->cwd, "/lib/ld.so", reads), "/lib/ld.so sysroot");
-    assert_string_equal(found(t, t->cwd, "//lib/./x/../ld.so", TL_WALK_READ), "ENOENT"); // as the kernel: x must exist
+    // As in the kernel, x must exist.
+    assert_string_equal(found(t, t->cwd, "//lib/./x/../ld.so", TL_WALK_READ), "ENOENT");
     assert_string_equal(found(t, t->cwd, "/lib/linked.so", reads), "/lib/linked.so sysroot");
     assert_string_equal(found(t, t->cwd, "/lib/rooted.so", reads), "/lib/rooted.so sysroot");
     bool is_merged = strcmp(follow(t, "/lib"), "/usr/lib") == 0;
     assert_string_equal(found(t, t->cwd, "/lib/ld.so", TL_WALK_FOLLOW), is_merged ? "/usr/lib/ld.so missing" : "/lib/ld.so missing");
-    assert_string_equal(found(t, t->cwd, "lib/own.so", reads) + strlen(t->top) + strlen("/root"),
-                        "/lib/own.so own");                                     // relative: the host's
+    // A relative path is the host's.
+    assert_string_equal(found(t, t->cwd, "lib/own.so", reads) + strlen(t->top) + strlen("/root"), "/lib/own.so own");
     assert_string_equal(found(t, t->cwd, "/etc/ld.so.cache", reads), "ENOENT"); // never the host's
     assert_string_equal(found(t, t->cwd, "/etc/localtime", reads), "ENOENT");
     assert_string_not_equal(found(t, t->cwd, "/lib/escape.so", reads), "/lib/escape.so secret");

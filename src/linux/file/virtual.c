@@ -209,7 +209,8 @@ int64_t tl_virtual_lookup(void *ctx, const char *path, uint32_t *ret_mode, char 
     if (error)
         return error;
     *ret_mode = found.mode;
-    *ret_is_magic = found.kind == NODE_FD && !found.file->dir; // an open directory's path leads there
+    // The path of an open directory leads there.
+    *ret_is_magic = found.kind == NODE_FD && !found.file->dir;
     if (S_ISLNK(found.mode))
         strcpy(target, found.target);
     return 0;
@@ -228,7 +229,8 @@ static uint64_t device_of_path(const char *path) {
     return strncmp(path, "/proc", 5) == 0 ? tl_device_proc() : strncmp(path, "/sys", 4) == 0 ? tl_device_sys() : tl_device_dev();
 }
 
-static uint64_t inode_of_path(const char *path) { // FNV-1a; above all numbers that are given out in turn
+// FNV-1a, above all numbers that are given out in turn.
+static uint64_t inode_of_path(const char *path) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (; *path; path++)
         hash = (hash ^ (uint8_t)*path) * UINT64_C(0x100000001b3);

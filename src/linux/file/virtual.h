@@ -19,8 +19,10 @@ typedef struct tl_proc_row {
     const char *name; // absolute, or below /proc/PID
     tl_proc_text_fn *make;
 } tl_proc_row;
-extern const tl_proc_row tl_proc_rows[], tl_proc_process_rows[], tl_proc_task_rows[]; // end with a NULL name
-bool tl_proc_is_there(const tl_os *os, const tl_proc_row *row);                       // some depend on the machine
+// The tables end with a NULL name.
+extern const tl_proc_row tl_proc_rows[], tl_proc_process_rows[], tl_proc_task_rows[];
+// Some rows depend on the machine.
+bool tl_proc_is_there(const tl_os *os, const tl_proc_row *row);
 
 typedef enum tl_device_kind {
     TL_DEVICE_NULL,
@@ -41,12 +43,14 @@ typedef struct tl_device_row {
 // granted. Returns their number.
 enum { TL_MAX_DEVICES = 8 + TL_MAX_PMUS };
 uint32_t tl_device_list(const tl_os *os, tl_device_row ret_rows[TL_MAX_DEVICES]);
-int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file); // the row is copied
+// The row is copied.
+int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file);
 bool tl_file_is_dev_zero(const tl_file *file);
 
 // Names of /dev/shm.
 tl_shm_entry *tl_shm_find(tl_file_system *fs, const char *name);
-int64_t tl_shm_link(tl_file_system *fs, const char *name, tl_mem_inode *inode); // takes a reference of its own; -EEXIST, -ENOMEM
+// Takes a reference of its own. -EEXIST, -ENOMEM.
+int64_t tl_shm_link(tl_file_system *fs, const char *name, tl_mem_inode *inode);
 int64_t tl_shm_unlink(tl_os *os, const char *name);
 bool tl_path_is_shm(const char *path); // directly in /dev/shm
 static inline const char *tl_shm_name(const char *path) { return path + sizeof "/dev/shm/" - 1; }

@@ -90,7 +90,8 @@ bool tl_frames_has(const tl_frames *frames, uint64_t paddr) {
 uint32_t tl_frame_n_refs(const tl_frames *frames, uint64_t paddr) { return frames->frames[index_of(frames, paddr)].n_refs; }
 
 uint64_t tl_frames_used(const tl_frames *frames) { return frames->n_used; }
-uint64_t tl_frames_peak(const tl_frames *frames) { return frames->n_fresh; } // freed pages are used again before fresh ones
+// Freed pages are used again before fresh ones.
+uint64_t tl_frames_peak(const tl_frames *frames) { return frames->n_fresh; }
 uint64_t tl_frames_total(const tl_frames *frames) { return frames->n_total; }
 
 bool tl_frame_set_code(tl_frames *frames, uint64_t paddr, bool is_code) {

@@ -302,7 +302,8 @@ int64_t tl_sys_membarrier(tl_thread *t, const uint64_t args[6]) {
     (void)t;
     if (args[1] != 0)
         return -EINVAL;
-    switch (args[0]) { // harts see each other's stores in the order of machine time: nothing is left to do
+    // Harts see each other's stores in the order of machine time, so nothing is left to do.
+    switch (args[0]) {
     case QUERY: return GLOBAL | 2 | REGISTER_GLOBAL | PRIVATE | REGISTER_PRIVATE;
     case GLOBAL:
     case 2:

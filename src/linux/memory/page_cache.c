@@ -141,7 +141,8 @@ uint64_t tl_page_cache_get(tl_os *os, tl_page_cache *cache, uint64_t index, tl_v
             done += (size_t)got;
         }
     }
-    if (tl_frame_is_code(os->frames, paddr)) // an earlier use executed this page: engines may hold its old code
+    // An earlier use executed this page: engines may hold its old code.
+    if (tl_frame_is_code(os->frames, paddr))
         tl_memory_code_changed(os->machine->memory, paddr);
     *slot_of(cache, index) = (cached_page){.index_plus_one = index + 1, .paddr = paddr};
     ++cache->n;
@@ -200,7 +201,8 @@ void tl_vm_file_written(tl_os *os, uint64_t device, uint64_t inode, uint64_t off
         size_t within = (size_t)(offset & (TL_PAGE_BYTES - 1)), part = TL_PAGE_BYTES - within < n ? TL_PAGE_BYTES - within : n;
         const cached_page *page = find(cache, offset >> TL_PAGE_LOG2);
         if (page) {
-            memmove(tl_frame_bytes(os->frames, page->paddr) + within, from, part); // write-back passes the page itself
+            // Write-back passes the page itself.
+            memmove(tl_frame_bytes(os->frames, page->paddr) + within, from, part);
             if (tl_frame_is_code(os->frames, page->paddr))
                 tl_memory_code_changed(os->machine->memory, page->paddr);
         }

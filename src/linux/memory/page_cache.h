@@ -11,7 +11,8 @@
 // anonymous. is_writer: the mapping may write.
 tl_page_cache *tl_page_cache_open(tl_os *os, tl_file *file, bool is_writer);
 tl_page_cache *tl_page_cache_ref(tl_page_cache *cache);
-void tl_page_cache_unref(tl_os *os, tl_page_cache *cache); // the last one writes back and frees; NULL is fine
+// The last reference writes back and frees. NULL is fine.
+void tl_page_cache_unref(tl_os *os, tl_page_cache *cache);
 
 // The page with this number in the file, read in when needed; borrowed. *ret_how: TL_VM_FAULT_MAP,
 // TL_VM_FAULT_FILE, TL_VM_FAULT_ZERO, or why not (0 is returned).
@@ -20,6 +21,7 @@ void tl_page_cache_set_dirty(tl_page_cache *cache, uint64_t index);
 bool tl_page_cache_has(const tl_page_cache *cache, uint64_t index);
 // Writes dirty pages [first, end) to the file. 0 or a negative error number.
 int64_t tl_page_cache_write_back(tl_os *os, tl_page_cache *cache, uint64_t first, uint64_t end);
-uint64_t tl_page_cache_id(const tl_page_cache *cache); // identity for futexes: unique while it lives
+// Identity for futexes, unique while the cache lives.
+uint64_t tl_page_cache_id(const tl_page_cache *cache);
 
 #endif

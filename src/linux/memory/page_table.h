@@ -29,9 +29,8 @@ typedef struct tl_page_format {
 static inline uint64_t tl_pte_paddr(const tl_page_format *format, uint64_t pte) {
     return (pte >> format->ppn_lsb & ((UINT64_C(1) << format->ppn_bits) - 1)) << TL_PAGE_LOG2;
 }
-static inline bool tl_pte_is_valid(const tl_page_format *format, uint64_t pte) { // a pointer, or a page that may be touched
-    return (pte & format->valid) != 0;
-}
+// Whether it is a pointer, or a page that may be touched.
+static inline bool tl_pte_is_valid(const tl_page_format *format, uint64_t pte) { return (pte & format->valid) != 0; }
 static inline bool tl_pte_is_present(const tl_page_format *format, uint64_t pte) { return (pte & (format->valid | format->held)) != 0; }
 static inline bool tl_pte_grants(const tl_page_format *format, uint64_t pte, tl_pte_right right) {
     return tl_pte_is_valid(format, pte) && (pte & right.mask) == right.value;

@@ -415,7 +415,8 @@ static void test_areas_beyond_the_account_are_refused(void **state) {
         n++;
     assert_true(n > 10 && n < 50);
     assert_true(os->account.n_bytes <= 5000);
-    assert_int_equal(tl_vm_protect(vm, AT, AT + PAGE, TL_PROT_READ), 0); // a call that needs no new area succeeds
+    // A call that needs no new area succeeds.
+    assert_int_equal(tl_vm_protect(vm, AT, AT + PAGE, TL_PROT_READ), 0);
     assert_int_equal(tl_vm_unmap(vm, AT, AT + PAGE), 0);
     assert_int_equal(map_at(vm, AT, PAGE, RW), AT);
     tl_vm_unref(vm);

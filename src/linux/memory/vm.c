@@ -491,7 +491,8 @@ static tl_vm_fault_kind grow_stack(tl_vm *vm, uint64_t vaddr, tl_vma **ret_area)
     if (!area || area->kind != TL_VMA_STACK)
         return TL_VM_FAULT_NO_AREA;
     uint64_t page = page_of(vaddr), limit = vm->stack_limit_bytes < area->end ? vm->stack_limit_bytes : area->end;
-    if (page < area->end - limit) // an overflow is near the limit or touches the stack; anything else is a wild access
+    // An overflow is near the limit or touches the stack. Anything else is a wild access.
+    if (page < area->end - limit)
         return area->end - limit - page <= (UINT64_C(16) << 20) ? TL_VM_FAULT_STACK_LIMIT : TL_VM_FAULT_NO_AREA;
     const tl_vma *below = area->previous;
     if (below && below->prot != 0 && page < below->end + TL_STACK_GUARD)
@@ -709,7 +710,8 @@ tl_vm *tl_vm_fork(tl_vm *vm) {
             break;
         }
         insert_area(child, copy);
-        if (!area->is_shared && !area->is_wipe_on_fork) // pages of shared mappings come back by faults
+        // Pages of shared mappings come back by faults.
+        if (!area->is_shared && !area->is_wipe_on_fork)
             is_complete = fork_pages(vm, child, area);
     }
     tl_vm_flush(vm, 0, TL_USER_END);

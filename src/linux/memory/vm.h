@@ -43,12 +43,15 @@ static inline bool tl_vm_is_resolved(tl_vm_fault_kind fault) { return fault <= T
 typedef enum tl_vma_kind { TL_VMA_ANON, TL_VMA_FILE, TL_VMA_STACK, TL_VMA_HEAP, TL_VMA_TRAMPOLINE, TL_VMA_DEVICE } tl_vma_kind;
 
 typedef struct tl_vma {
-    tl_treap_node node;             // by start: areas.c
-    uint64_t max_room;              // the most room below an area of this one's subtree
-    uint64_t start, end;            // multiples of TL_PAGE_BYTES
-    uint64_t offset;                // in the file, of start
-    tl_file *file;                  // held; NULL: anonymous. TL_VMA_DEVICE: what tl_file_window knows
-    tl_page_cache *cache;           // held; shared mappings (of a file, or anonymous memory shared with children), else NULL
+    tl_treap_node node;  // by start: areas.c
+    uint64_t max_room;   // the most room below an area of this one's subtree
+    uint64_t start, end; // multiples of TL_PAGE_BYTES
+    uint64_t offset;     // in the file, of start
+    // Held; NULL: anonymous. TL_VMA_DEVICE: the file that tl_file_window knows.
+    tl_file *file;
+    // Held. Shared mappings have one: of a file, or of anonymous memory shared with children. Else
+    // NULL.
+    tl_page_cache *cache;
     struct tl_vma *next, *previous; // by address
     uint8_t prot, kind;             // TL_PROT_*, tl_vma_kind
     bool is_shared, is_dont_fork, is_wipe_on_fork;

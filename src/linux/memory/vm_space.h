@@ -13,7 +13,8 @@ static const uint64_t TL_TRAMPOLINE_VADDR = UINT64_C(0x3ffffff000);
 static const uint64_t TL_STACK_TOP = UINT64_C(0x3fffff0000);
 static const uint64_t TL_PIE_BASE = UINT64_C(0x2aaaaaa000);
 static const uint64_t TL_MMAP_MIN = UINT64_C(0x10000);
-static const uint64_t TL_STACK_GAP_MIN = UINT64_C(128) << 20; // room for the stack above mappings, at least
+// Least room for the stack above mappings.
+static const uint64_t TL_STACK_GAP_MIN = UINT64_C(128) << 20;
 static const uint64_t TL_STACK_GUARD = UINT64_C(256) << TL_PAGE_LOG2;
 
 struct tl_vm {
@@ -42,9 +43,12 @@ uint64_t tl_vm_context(const tl_vm *vm);
 void tl_areas_init(tl_vm *vm);
 void tl_areas_insert(tl_vm *vm, tl_vma *area); // which overlaps none
 void tl_areas_remove(tl_vm *vm, tl_vma *area);
-void tl_areas_resized(tl_vm *vm, tl_vma *area);               // its start or end was moved, within the room it had
-tl_vma *tl_areas_after(const tl_vm *vm, uint64_t vaddr);      // the first area that ends after vaddr; NULL: none
-uint64_t tl_areas_find_room(const tl_vm *vm, uint64_t bytes); // the highest room below mmap_top: its last `bytes` bytes; 0: none
+// The start or the end of the area moved, within the room it had.
+void tl_areas_resized(tl_vm *vm, tl_vma *area);
+// The first area that ends after vaddr; NULL: none.
+tl_vma *tl_areas_after(const tl_vm *vm, uint64_t vaddr);
+// The highest room below mmap_top: its last `bytes` bytes. 0: none.
+uint64_t tl_areas_find_room(const tl_vm *vm, uint64_t bytes);
 
 enum { TL_VM_MAX_AREAS = 65530 }; // as Linux's vm.max_map_count
 
@@ -59,7 +63,8 @@ typedef struct tl_map {
     uint64_t offset;
     unsigned flags;
 } tl_map;
-int64_t tl_vm_map(tl_vm *vm, const tl_map *map); // the address, or -EINVAL, -ENOMEM, -EEXIST, -EPERM
+// The address, or -EINVAL, -ENOMEM, -EEXIST, -EPERM.
+int64_t tl_vm_map(tl_vm *vm, const tl_map *map);
 int64_t tl_vm_unmap(tl_vm *vm, uint64_t start, uint64_t end);
 int64_t tl_vm_protect(tl_vm *vm, uint64_t start, uint64_t end, uint8_t prot);
 // Moves or resizes one area's stretch; new_vaddr 0: in place or, with may_move, wherever there is
@@ -67,11 +72,13 @@ int64_t tl_vm_protect(tl_vm *vm, uint64_t start, uint64_t end, uint8_t prot);
 int64_t tl_vm_remap(tl_vm *vm, uint64_t old_vaddr, uint64_t old_bytes, uint64_t new_bytes, bool may_move, uint64_t new_vaddr,
                     bool keep_old);
 int64_t tl_vm_set_brk(tl_vm *vm, uint64_t wanted, uint64_t limit_bytes); // the break afterwards
-void tl_vm_zap(tl_vm *vm, uint64_t start, uint64_t end);                 // forgets pages: the next touch sees zeroes or the file
-bool tl_vm_is_mapped(const tl_vm *vm, uint64_t start, uint64_t end);     // without a hole
+// Forgets pages: the next touch sees zeroes or the file.
+void tl_vm_zap(tl_vm *vm, uint64_t start, uint64_t end);
+bool tl_vm_is_mapped(const tl_vm *vm, uint64_t start, uint64_t end); // without a hole
 bool tl_vm_is_resident(const tl_vm *vm, uint64_t vaddr);
-tl_vma *tl_vm_split(tl_vm *vm, uint64_t start,
-                    uint64_t end); // the first area that begins at or after start, with borders at start and end; NULL: none, or no memory
+// The first area that begins at or after start, with borders at start and end; NULL: none, or no
+// memory.
+tl_vma *tl_vm_split(tl_vm *vm, uint64_t start, uint64_t end);
 void tl_vm_populate(tl_vm *vm, uint64_t start, uint64_t end, tl_vm_access access);
 
 // Resolves a fault or returns the reason for failure. Counts no event; tl_vm_fault_on_behalf counts

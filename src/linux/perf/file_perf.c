@@ -56,11 +56,13 @@ static size_t perf_available(tl_os *os, tl_file *file, uint64_t pos) {
 }
 
 static int64_t perf_pread(tl_os *os, tl_file *file, void *to, size_t n, uint64_t offset) {
-    return (void)os, (void)file, (void)to, (void)n, (void)offset, 0; // pages of a new mapping are zero
+    // Pages of a new mapping are zero.
+    return (void)os, (void)file, (void)to, (void)n, (void)offset, 0;
 }
 
 static int64_t perf_pwrite(tl_os *os, tl_file *file, const void *from, size_t n, uint64_t offset) {
-    return (void)os, (void)file, (void)from, (void)offset, (int64_t)n; // write-back of an unmapped page is dropped
+    // Write-back of an unmapped page is dropped.
+    return (void)os, (void)file, (void)from, (void)offset, (int64_t)n;
 }
 
 static uint32_t perf_poll(tl_os *os, tl_file *file) {

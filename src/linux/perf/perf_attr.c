@@ -42,7 +42,8 @@ static int64_t copy_attr(tl_thread *t, uint64_t vaddr, struct perf_event_attr *a
     return 0;
 }
 
-static bool is_register_mask(uint64_t mask) { return mask != 0 && mask >> 32 == 0; } // pc and x1 .. x31
+// The registers are pc and x1 .. x31.
+static bool is_register_mask(uint64_t mask) { return mask != 0 && mask >> 32 == 0; }
 
 static int64_t check_sample(const struct perf_event_attr *attr) {
     uint64_t type = attr->sample_type, branches = attr->branch_sample_type;
@@ -151,7 +152,8 @@ static int64_t choose_software(tl_pev *perf, uint64_t config, tl_pev_choice *cho
 }
 
 int64_t tl_pev_choose(tl_pev *perf, const struct perf_event_attr *attr, tl_pev_choice *ret_choice) {
-    uint64_t pmu = attr->config >> 32, config = attr->config & UINT32_MAX; // of the generic types: which PMU, and what
+    // Generic types name the PMU in the upper half, the event in the lower one.
+    uint64_t pmu = attr->config >> 32, config = attr->config & UINT32_MAX;
     bool is_generic = attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE;
     *ret_choice = (tl_pev_choice){.kind = TL_PEV_SIGNALS};
     if (is_generic && pmu != 0 && pmu != PERF_TYPE_RAW)
@@ -162,7 +164,8 @@ int64_t tl_pev_choose(tl_pev *perf, const struct perf_event_attr *attr, tl_pev_c
         return -EOPNOTSUPP;
     switch (attr->type) {
     case PERF_TYPE_HARDWARE:
-        return config >= PERF_COUNT_HW_MAX ? -EINVAL : choose_generic(perf, (uint32_t)config + 1, ret_choice); // SBI counts from 1
+        // SBI counts from 1.
+        return config >= PERF_COUNT_HW_MAX ? -EINVAL : choose_generic(perf, (uint32_t)config + 1, ret_choice);
     case PERF_TYPE_HW_CACHE: return choose_cache(perf, config, ret_choice);
     case PERF_TYPE_RAW: return choose_raw(perf, attr->config, ret_choice);
     default: return choose_software(perf, attr->config, ret_choice);

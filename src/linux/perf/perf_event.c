@@ -16,7 +16,8 @@ static const uint64_t WATCH_CYCLES = UINT64_C(1) << 24;
 // Computing the distance to an overflow costs a sync. The distance is computed again when an eighth
 // of it is left, or else at the overflow.
 static const uint64_t SHORT_SPAN_CYCLES = 4096;
-static const uint64_t FAR_CYCLES = UINT64_C(1) << 62; // the longest distance reported: sums with it do not overflow
+// The longest distance reported. Sums with it do not overflow.
+static const uint64_t FAR_CYCLES = UINT64_C(1) << 62;
 
 // ---- Totals.
 
@@ -117,7 +118,8 @@ static void aim(tl_pev_event *e) {
 
 static void advance(tl_pev_event *e) {
     uint64_t total = total_of(e, e->hart), steps = total - e->seen;
-    if ((int64_t)steps <= 0) // clocks of harts differ a little: time that one has seen may lie before another
+    // Clocks of harts differ a little. Time that one has seen may lie before another's.
+    if ((int64_t)steps <= 0)
         return;
     e->seen = total;
     e->count += steps;
@@ -395,7 +397,8 @@ static void overflow(tl_pev_event *e, tl_thread *t) {
     if (e->attr.sigtrap) {
         enum { TRAP_BY_PERF = 6 };
         tl_siginfo info = {.signo = SIGTRAP, .error = (int32_t)e->attr.type, .code = TRAP_BY_PERF};
-        memcpy(info.bytes + 8, &e->attr.sig_data, 8); // sig_data and the event's type follow the address
+        // sig_data and the event's type follow the address.
+        memcpy(info.bytes + 8, &e->attr.sig_data, 8);
         memcpy(info.bytes + 16, &e->attr.type, 4);
         tl_signal_send_thread(t, SIGTRAP, &info);
     }

@@ -18,7 +18,8 @@
 #include "linux/file/file.h"
 
 enum {
-    TL_PEV_MAX_EVENTS = 16384,           // of all processes, inherited ones included: bounds the host's memory
+    // Events of all processes, inherited ones included. Bounds the host's memory.
+    TL_PEV_MAX_EVENTS = 16384,
     TL_PEV_MAX_PARTS = TL_PMU_MAX_TEXTS, // sums of signals that one selector combines
     TL_PEV_MAX_RATE = 100000,            // perf_event_max_sample_rate
     TL_PEV_MAX_STACK = 127,              // perf_event_max_stack
@@ -61,22 +62,25 @@ struct tl_pev_event {
     uint64_t id;
     tl_pev_event *next; // of the same thread or hart, in order of opening
     tl_pev_event *next_opened;
-    tl_thread *thread;                               // NULL: it belongs to hart `cpu`, or has_ended
-    int32_t cpu, owner_tid;                          // cpu -1: wherever the thread runs
-    tl_pev_event *leader;                            // itself when it leads
-    tl_pev_event *first_sibling, *next_sibling;      // of the leader
-    tl_pev_event *parent, *first_child, *next_child; // inherited ones belong to the one that was opened
-    tl_file *file;                                   // borrowed; NULL: inherited
-    tl_poll_head *head;                              // of the file
+    tl_thread *thread;                          // NULL: it belongs to hart `cpu`, or has_ended
+    int32_t cpu, owner_tid;                     // cpu -1: wherever the thread runs
+    tl_pev_event *leader;                       // itself when it leads
+    tl_pev_event *first_sibling, *next_sibling; // of the leader
+    // Inherited events belong to the one that was opened.
+    tl_pev_event *parent, *first_child, *next_child;
+    tl_file *file;      // borrowed; NULL: inherited
+    tl_poll_head *head; // of the file
     bool is_on;
     bool has_ended; // its thread is gone, or an exec took it away
 
     tl_hart *clock; // where its time passes now; NULL: it is off, or its thread does not run
     tl_hart *hart;  // where it counts now: the same, or NULL when its cpu is another
-    uint64_t since; // enabled_cycles and running_cycles are right up to this time of the clock's hart
+    // enabled_cycles and running_cycles are right up to this time of the clock's hart.
+    uint64_t since;
     uint64_t count, seen;
     uint64_t enabled_cycles, running_cycles;
-    uint64_t ended_count, ended_enabled_cycles, ended_running_cycles; // of inherited events whose threads ended
+    // Sums of inherited events whose threads ended.
+    uint64_t ended_count, ended_enabled_cycles, ended_running_cycles;
     uint64_t n_lost;
 
     // Sampling.
@@ -88,8 +92,10 @@ struct tl_pev_event {
     bool is_due;          // it has overflowed and the overflow is not yet reported
     int band;             // POLL_IN or POLL_HUP is to be signaled; 0: neither
     bool wants_wakeup;
-    uint64_t safe_until, safe_instret, span; // no overflow before; how far that was when it was found
-    bool is_watched;                         // polled after slow paths
+    // No overflow comes before safe_until and safe_instret. `span` is the distance when they were
+    // found.
+    uint64_t safe_until, safe_instret, span;
+    bool is_watched; // polled after slow paths
     uint32_t max_step;
     bool needs_sync, is_slow, is_jumpy, is_retired; // of its parts together
     bool is_quiet;                                  // user code cannot make it grow
@@ -119,20 +125,27 @@ struct tl_pev {
 };
 
 // ---- For the rest of the personality; nothing without events.
-void tl_pev_arrive(tl_thread *t, tl_hart *h);                              // the thread comes onto this hart
-void tl_pev_leave(tl_thread *t);                                           // the thread leaves its hart, all its cycles there are counted
-void tl_pev_resume(tl_thread *t);                                          // the thread returns to user code
-bool tl_pev_inherit(tl_thread *child, const tl_thread *t, bool is_thread); // clone; false: no memory, the child has no events
-void tl_pev_thread_done(tl_thread *t);                                     // it is off its hart for good
-void tl_pev_forget(tl_thread *t); // as tl_pev_thread_done when the personality is freed: wakes no thread
+// The thread comes onto this hart.
+void tl_pev_arrive(tl_thread *t, tl_hart *h);
+// The thread leaves its hart. All its cycles there are counted.
+void tl_pev_leave(tl_thread *t);
+// The thread returns to user code.
+void tl_pev_resume(tl_thread *t);
+// Serves clone. False: no memory, so the child has no events.
+bool tl_pev_inherit(tl_thread *child, const tl_thread *t, bool is_thread);
+// The thread is off its hart for good.
+void tl_pev_thread_done(tl_thread *t);
+// As tl_pev_thread_done when the personality is freed. Wakes no thread.
+void tl_pev_forget(tl_thread *t);
 void tl_pev_exec(tl_thread *t);
 void tl_pev_switch_own(tl_thread *t, bool is_on); // prctl(PR_TASK_PERF_EVENTS_ENABLE and DISABLE)
 void tl_pev_done(tl_os *os);                      // after all files are closed
 // True when an event has overflowed on this hart and must be reported before the thread continues.
 // Updates events as far as needed.
 bool tl_pev_is_due(tl_os *os, tl_hart *h);
-void tl_pev_overflow(tl_thread *t);                                       // reports the overflows
-int64_t tl_pev_mmap(tl_thread *t, tl_file *file, const uint64_t args[6]); // mmap(2) of such a file; -ENODEV: it is another
+void tl_pev_overflow(tl_thread *t); // reports the overflows
+// Serves mmap(2) of such a file. -ENODEV: it is another.
+int64_t tl_pev_mmap(tl_thread *t, tl_file *file, const uint64_t args[6]);
 
 // Records besides samples.
 void tl_pev_note_mmap(tl_thread *t, uint64_t vaddr, uint64_t bytes, int prot, int flags, uint64_t offset, const tl_file *file);
@@ -153,10 +166,14 @@ int64_t tl_pev_choose(tl_pev *perf, const struct perf_event_attr *attr,
                       tl_pev_choice *ret_choice); // -ENOENT, -EINVAL, -EOPNOTSUPP, -ENOMEM
 // An event that does not count yet and hangs nowhere. NULL: no memory, or too many.
 tl_pev_event *tl_pev_event_new(tl_pev *perf, const struct perf_event_attr *attr, const tl_pev_choice *choice);
-void tl_pev_event_attach(tl_pev_event *e, tl_thread *thread, int32_t cpu, tl_pev_event *leader); // leader NULL: its own; starts counting
-void tl_pev_event_free(tl_pev_event *e);                                                         // with what inherited it
-bool tl_pev_make_ports(tl_pev *perf);                                                            // false: harts have no room for them
-void tl_pev_set_on(tl_pev_event *e, bool is_on); // this one; its inherited ones are the caller's business
+// leader NULL: the event leads its own group. Starts counting.
+void tl_pev_event_attach(tl_pev_event *e, tl_thread *thread, int32_t cpu, tl_pev_event *leader);
+// Frees the events that inherited it, too.
+void tl_pev_event_free(tl_pev_event *e);
+// Returns false if harts have no room for them.
+bool tl_pev_make_ports(tl_pev *perf);
+// Sets this event only. Its inherited ones are the caller's business.
+void tl_pev_set_on(tl_pev_event *e, bool is_on);
 void tl_pev_reset(tl_pev_event *e);
 void tl_pev_set_period(tl_pev_event *e, uint64_t period_or_rate);
 tl_pev_reading tl_pev_read(tl_pev_event *e); // with what inherited it
@@ -165,9 +182,12 @@ size_t tl_pev_format(tl_pev_event *e, uint64_t *to); // as read(2) gives it: so 
 void tl_pev_settle(tl_pev_event *e);
 static inline tl_pev_event *tl_pev_opened(tl_pev_event *e) { return e->parent ? e->parent : e; }
 static inline bool tl_pev_is_of_hart(const tl_pev_event *e) { return !e->thread && !e->has_ended; }
-bool tl_pev_peek(tl_thread *t, uint64_t vaddr, void *to, size_t n); // guest bytes that are in memory, without a fault
+// Reads guest bytes that are in memory, without a fault.
+bool tl_pev_peek(tl_thread *t, uint64_t vaddr, void *to, size_t n);
 
-struct tl_pev_ring { // pages of RAM that the program maps: one that describes the event, and a power of two that hold records, or none
+// Pages of RAM that the program maps: one describes the event, and a power of two hold records, or
+// none.
+struct tl_pev_ring {
     uint32_t n_refs;
     tl_pev *perf;
     bool is_overwrite; // mapped read-only: the program cannot say how far it has read
@@ -177,8 +197,9 @@ struct tl_pev_ring { // pages of RAM that the program maps: one that describes t
     uint64_t n_pages;  // of records
     uint64_t paddr[];  // of all pages, held
 };
-void tl_pev_ring_unref(tl_pev_ring *ring);    // NULL is fine
-tl_pev_ring *tl_pev_ring_of(tl_pev_event *e); // the ring of its records; NULL: none, or no longer mapped
+void tl_pev_ring_unref(tl_pev_ring *ring); // NULL is fine
+// The ring of the event's records; NULL: none, or no longer mapped.
+tl_pev_ring *tl_pev_ring_of(tl_pev_event *e);
 bool tl_pev_ring_has_unread(const tl_pev_ring *ring);
 // Makes records of e go where those of `to` go (NULL: nowhere). 0 or -EINVAL.
 int64_t tl_pev_set_output(tl_pev_event *e, tl_pev_event *to);
@@ -186,7 +207,8 @@ int64_t tl_pev_set_output(tl_pev_event *e, tl_pev_event *to);
 bool tl_pev_ring_put(tl_pev_event *e, const uint8_t *bytes, size_t n);
 void tl_pev_update_page(tl_pev_event *e);
 void tl_pev_sample(tl_pev_event *e, tl_thread *t);
-size_t tl_pev_trailer(const tl_pev_event *e, const tl_thread *t, uint8_t *to); // of records that are no samples (sample_id_all)
+// Trailer of records that are no samples (sample_id_all).
+size_t tl_pev_trailer(const tl_pev_event *e, const tl_thread *t, uint8_t *to);
 void tl_pev_note_switch(tl_pev_event *e, tl_thread *t, bool is_out);
 void tl_pev_wake(tl_pev_event *e);            // poll and SIGIO, as far as they are wanted
 tl_pev_event *tl_pev_event_of(tl_file *file); // NULL: another kind of file

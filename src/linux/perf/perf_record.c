@@ -68,7 +68,8 @@ static void add_callchain(writer *w, const tl_pev_event *e, tl_thread *t) {
         return;
     add64(w, PERF_CONTEXT_USER);
     add64(w, h->pc);
-    for (n = 2; n < 1u + e->attr.sample_max_stack; n++) { // below the frame pointer: the caller's frame pointer, the return address
+    // Below the frame pointer are the caller's frame pointer and the return address.
+    for (n = 2; n < 1u + e->attr.sample_max_stack; n++) {
         if (frame == 0 || frame % 8 != 0 || !tl_pev_peek(t, frame - sizeof pair, pair, sizeof pair) || pair[1] == 0)
             break;
         add64(w, pair[1]);
@@ -109,7 +110,8 @@ static void add_stack(writer *w, const tl_pev_event *e, tl_thread *t, size_t roo
 }
 
 static void add_read(writer *w, tl_pev_event *e) {
-    if (w->n + tl_pev_read_bytes(e) > TL_PEV_RECORD_BYTES / 2) { // a group of thousands does not fit into a record
+    // A group of thousands does not fit into a record.
+    if (w->n + tl_pev_read_bytes(e) > TL_PEV_RECORD_BYTES / 2) {
         add64(w, 0);
         return;
     }
@@ -318,7 +320,8 @@ static void send_signal(tl_os *os, const tl_file *file, int band) {
     info.fd = file->async_fd;
     int signal = file->async_signal ? file->async_signal : SIGIO;
     const tl_siginfo *told = file->async_signal ? &info : NULL; // plain SIGIO carries no siginfo
-    if (file->owner > 0) {                                      // of a process any thread stands for it
+    // Any thread of a process stands for it.
+    if (file->owner > 0) {
         tl_thread *t = tl_thread_find(os, file->owner);
         tl_process *p = t ? t->process : tl_process_find(os, file->owner);
         if (t && file->owner_is_thread)

@@ -130,7 +130,8 @@ static void test_a_group_stands_still_with_its_leader(void **state) {
     tl_pev_set_on(leader, true);
     pass(r, 30, 0);
     assert_int_equal(tl_pev_read_bytes(leader), sizeof values);
-    assert_int_equal(tl_pev_format(sibling, values), sizeof values); // a sibling returns the whole group
+    // A sibling returns the whole group.
+    assert_int_equal(tl_pev_format(sibling, values), sizeof values);
     const uint64_t expected[5] = {2, 30, leader->id, 30, sibling->id};
     assert_memory_equal(values, expected, sizeof values);
     tl_pev_set_on(leader, false);

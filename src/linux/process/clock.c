@@ -90,7 +90,8 @@ uint64_t tl_clock_cpu_due(const tl_os *os, const tl_clock *clock, uint64_t cycle
             sum += nows[i];
         due = (uint64_t)((sum + n - 1) / n);
         is_changed = false;
-        for (uint32_t i = 0; i < n && n > 1; i++) // a hart at the wanted cycle counts nothing before that cycle
+        // A hart at the wanted cycle counts nothing before that cycle.
+        for (uint32_t i = 0; i < n && n > 1; i++)
             if (nows[i] >= due) {
                 nows[i--] = nows[--n];
                 is_changed = true;

@@ -26,8 +26,10 @@ typedef struct tl_clock {
 // thread is gone.
 bool tl_clock_of(const tl_thread *t, int32_t id, tl_clock *ret_clock);
 static inline bool tl_clock_is_cpu(const tl_clock *clock) { return clock->kind >= TL_CLOCK_PROCESS_CPU; }
-uint64_t tl_clock_ns(const tl_os *os, const tl_clock *clock);         // of CLOCK_REALTIME: since 1970
-uint64_t tl_clock_cpu_cycles(const tl_os *os, const tl_clock *clock); // a CPU clock; 0: its process or thread is gone
+// CLOCK_REALTIME counts from 1970.
+uint64_t tl_clock_ns(const tl_os *os, const tl_clock *clock);
+// Cycles of a CPU clock; 0: its process or thread is gone.
+uint64_t tl_clock_cpu_cycles(const tl_os *os, const tl_clock *clock);
 // The earliest machine cycle at which a CPU clock can reach `cycles`. The clock reaches the value
 // then if all running threads continue and all their cycles count. UINT64_MAX: the clock stands
 // still, because none of its threads is on a hart.
@@ -43,7 +45,8 @@ enum { TL_NS_PER_S = 1000000000 };
 int64_t tl_read_timespec(tl_process *p, uint64_t vaddr, uint64_t *ret_ns);
 int64_t tl_read_timeval(tl_process *p, uint64_t vaddr, uint64_t *ret_ns);
 int64_t tl_timespec_ns(const tl_abi_timespec *ts, uint64_t *ret_ns); // 0 or -EINVAL
-uint64_t tl_timeout_ns(const tl_abi_timeval *tv);                    // of SO_RCVTIMEO: 0 waits for ever, a negative one not at all
+// Times of SO_RCVTIMEO: 0 waits for ever, a negative one not at all.
+uint64_t tl_timeout_ns(const tl_abi_timeval *tv);
 tl_abi_timespec tl_ns_timespec(uint64_t ns);
 // On the first call of a handler: t->deadline so many ns from now.
 void tl_set_deadline_after(tl_thread *t, uint64_t ns);

@@ -155,7 +155,7 @@ static int64_t find_interpreter(tl_thread *t, image *im, tl_error *err) {
     return 0;
 }
 
-// From im->file (a reference that is taken) and im->path. On success im->file is an ELF program,
+// Reads im->file, whose reference it takes, and im->path. On success im->file is an ELF program,
 // scripts have become their interpreters.
 static int64_t identify(tl_thread *t, image *im, tl_error *err) {
     tl_os *os = t->os;
@@ -257,7 +257,8 @@ static int64_t map_interpreter(tl_vm *vm, const image *im, uint64_t *ret_bias) {
 }
 
 static int64_t map_trampoline(tl_vm *vm) {
-    static const uint32_t code[2] = {0x08b00893, 0x00000073}; // li a7, 139 (rt_sigreturn); ecall. Unwinders know these bytes.
+    // The code is li a7, 139 (rt_sigreturn); ecall. Unwinders know these bytes.
+    static const uint32_t code[2] = {0x08b00893, 0x00000073};
     tl_map map = {.vaddr = TL_TRAMPOLINE_VADDR,
                   .bytes = TL_PAGE_BYTES,
                   .prot = TL_PROT_READ | TL_PROT_WRITE | TL_PROT_EXEC,

@@ -75,7 +75,8 @@ struct tl_thread {
 
     // Signals.
     uint64_t blocked, saved_blocked; // bit n-1: signal n
-    bool has_saved_blocked;          // restore saved_blocked when the call ends (sigsuspend, ppoll ...)
+    // Restore saved_blocked when the call ends (sigsuspend, ppoll).
+    bool has_saved_blocked;
     tl_signal_queue pending;
     uint64_t altstack_vaddr, altstack_bytes;
     int32_t altstack_flags;
@@ -124,13 +125,16 @@ struct tl_process {
 
     tl_sigactions *actions; // held; shared with CLONE_SIGHAND
     tl_signal_queue pending;
-    tl_wait_queue signal_wait; // woken when any signal is queued for the process or one of its threads (signalfd, sigtimedwait)
-    tl_wait_queue child_wait;  // woken when a child changes state
-    int32_t exit_signal;       // sent to the parent at the end, usually SIGCHLD
+    // Woken when any signal is queued for the process or one of its threads (signalfd,
+    // sigtimedwait).
+    tl_wait_queue signal_wait;
+    tl_wait_queue child_wait; // woken when a child changes state
+    int32_t exit_signal;      // sent to the parent at the end, usually SIGCHLD
 
     bool is_zombie, is_ending, is_stopped, is_stop_reported, is_continued;
     bool is_subreaper, did_exec, is_dumpable, has_no_new_privileges;
-    uint32_t granted_pmus;      // bit i: its running threads may use the PMU of row i of the machine
+    // Bit i: running threads of the process may use the PMU of row i of the machine.
+    uint32_t granted_pmus;
     int32_t exit_status;        // wait status once it ends
     int32_t last_thread_status; // of exit(2): the status when no exit_group comes
     int32_t stop_signal;
@@ -153,14 +157,19 @@ struct tl_process {
 };
 
 // ---- Life: thread.c, process.c.
-tl_process *tl_process_new(tl_os *os, tl_process *parent); // without a space, actions, threads; NULL: no memory
-enum { TL_THREAD_BYTES = sizeof(tl_thread) + 512 };        // of the account, with what it owns
-tl_thread *tl_thread_new(tl_process *p, int32_t tid);      // without files; not yet ready; NULL: no memory
-void tl_thread_end(tl_thread *t);                          // leaves its hart for good; the last one ends the process
-void tl_process_end(tl_process *p, int32_t wait_status);   // ends all threads: exit_group, a fatal signal
-void tl_process_reap(tl_process *p);                       // a zombie vanishes
-void tl_process_free_all(tl_os *os);                       // when the personality goes
-void tl_process_report_child(tl_process *child, int code); // SIGCHLD to the parent, CLD_*; wakes its waits
+// The process has no space, actions or threads; NULL: no memory.
+tl_process *tl_process_new(tl_os *os, tl_process *parent);
+enum { TL_THREAD_BYTES = sizeof(tl_thread) + 512 }; // of the account, with what it owns
+// The thread has no files and is not yet ready; NULL: no memory.
+tl_thread *tl_thread_new(tl_process *p, int32_t tid);
+// The thread leaves its hart for good. The last one ends the process.
+void tl_thread_end(tl_thread *t);
+// Ends all threads: exit_group, a fatal signal.
+void tl_process_end(tl_process *p, int32_t wait_status);
+void tl_process_reap(tl_process *p); // a zombie vanishes
+void tl_process_free_all(tl_os *os); // when the personality goes
+// Sends SIGCHLD with a CLD_* code to the parent. Wakes its waits.
+void tl_process_report_child(tl_process *child, int code);
 void tl_process_vfork_done(tl_process *p);
 
 tl_process *tl_process_find(const tl_os *os, int32_t pid); // zombies included; NULL: none
@@ -168,6 +177,7 @@ tl_thread *tl_thread_find(const tl_os *os, int32_t tid);   // alive; NULL: none
 tl_process *tl_process_first(const tl_os *os);             // walk with ->next
 // Cycles spent in user code and in modeled supervisor work, up to now.
 void tl_thread_times(const tl_thread *t, uint64_t *ret_user_cycles, uint64_t *ret_system_cycles);
-void tl_process_times(const tl_process *p, uint64_t *ret_user_cycles, uint64_t *ret_system_cycles); // ended threads included
+// Ended threads are included.
+void tl_process_times(const tl_process *p, uint64_t *ret_user_cycles, uint64_t *ret_system_cycles);
 
 #endif

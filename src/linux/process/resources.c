@@ -19,7 +19,8 @@ static int64_t change_limit(tl_process *p, uint64_t resource, const tl_rlimit *w
     if (wanted->hard > limit->hard)
         return -EPERM;
     *limit = *wanted;
-    if (resource == RLIMIT_STACK && p->vm) { // mappings stay below the room the stack had at the start
+    // Mappings stay below the room the stack had at the start.
+    if (resource == RLIMIT_STACK && p->vm) {
         uint64_t room = TL_STACK_TOP - p->vm->mmap_top - TL_STACK_GUARD;
         p->vm->stack_limit_bytes = tl_align_up(wanted->soft < room ? wanted->soft : room, TL_PAGE_BYTES);
     }

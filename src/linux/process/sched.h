@@ -15,15 +15,20 @@ void tl_sched_ready(tl_thread *t);  // new or woken: runs as soon as a hart is f
 void tl_sched_sleep(tl_thread *t);  // leaves its hart: blocked in a system call
 void tl_sched_stop(tl_thread *t);   // leaves its hart or the queue: job control
 void tl_sched_remove(tl_thread *t); // leaves its hart or the queue for good
-void tl_sched_yield(tl_thread *t);  // lets the others that may run on its hart go first; nothing when there are none
+// Lets the others that may run on its hart go first. Does nothing when there are none.
+void tl_sched_yield(tl_thread *t);
 void tl_sched_slice_end(tl_thread *t);
-void tl_sched_place(tl_thread *t);         // after its affinity changed
-void tl_sched_leave_all(tl_os *os);        // running threads become the oldest ready ones, in order of harts
-void tl_sched_fill_all(tl_os *os);         // idle harts take ready threads, first those that ran there last
-void tl_sched_space_changed(tl_thread *t); // its process has a new address space (execve); it is on a hart
+void tl_sched_place(tl_thread *t); // after its affinity changed
+// Running threads become the oldest ready ones, in order of harts.
+void tl_sched_leave_all(tl_os *os);
+// Idle harts take ready threads, first those that ran there last.
+void tl_sched_fill_all(tl_os *os);
+// The process has a new address space (execve). The thread is on a hart.
+void tl_sched_space_changed(tl_thread *t);
 // PMUs that programs may use, as tl_process.granted_pmus: at first, or what is left after an exec.
 uint32_t tl_sched_granted_pmus(const tl_os *os, bool after_exec);
-void tl_sched_pmus_changed(tl_thread *t); // granted_pmus of its process changed; the thread has a hart
+// granted_pmus of the process changed. The thread has a hart.
+void tl_sched_pmus_changed(tl_thread *t);
 bool tl_sched_has_waiting(const tl_os *os, const struct tl_hart *h);
 
 void tl_thread_wake(tl_thread *t); // from a sleep; nothing when it does not sleep

@@ -13,7 +13,8 @@ typedef struct tl_thread tl_thread;
 typedef struct tl_process tl_process;
 
 enum { TL_N_SIGNALS = 64 };
-enum { TL_SS_AUTODISARM = (int)(1u << 31) }; // of Linux: a handler begins without the alternate stack
+// A flag of Linux: a handler begins without the alternate stack.
+enum { TL_SS_AUTODISARM = (int)(1u << 31) };
 static inline uint64_t tl_signal_bit(int signal) { return UINT64_C(1) << (signal - 1); }
 static inline uint64_t tl_signal_blockable(uint64_t mask) { return mask & ~(tl_signal_bit(SIGKILL) | tl_signal_bit(SIGSTOP)); }
 
@@ -54,7 +55,8 @@ typedef struct tl_sigaction { // struct sigaction of the kernel, without restore
     uint64_t handler, flags, mask;
 } tl_sigaction;
 
-typedef struct tl_signal_saved {       // by a frame, beside registers; the handler may change it there
+// State that a frame saves beside registers. The handler may change it there.
+typedef struct tl_signal_saved {
     uint64_t stack_vaddr, stack_bytes; // the alternate stack
     int32_t stack_flags;               // SS_ONSTACK, SS_DISABLE, TL_SS_AUTODISARM
     uint64_t mask;

@@ -342,7 +342,8 @@ static void test_a_damaged_frame_changes_nothing(void **state) {
     const uint64_t sp = r->x[SP], blocked = r->thread.blocked;
     for (int k = 0; k < 5; k++) {
         uint32_t one = k < 3;
-        r->x[SP] = k < 3 ? sp : k == 3 ? sp + 8 : AREA + AREA_BYTES - FRAME_OF_RV + 16; // damage, misaligned, half of it unmapped
+        // Damage, misaligned, half of it unmapped.
+        r->x[SP] = k < 3 ? sp : k == 3 ? sp + 8 : AREA + AREA_BYTES - FRAME_OF_RV + 16;
         if (k < 3)
             assert_true(tl_vm_write(&r->process, sp + RESERVED + 4 * (uint64_t)k, &one, 4));
         const tl_rv_hart before = *rv;

@@ -41,7 +41,8 @@ static bool inherit(tl_thread *child, const tl_thread *t, uint64_t flags) {
     child->affinity = t->affinity;
     child->nice = t->nice;
     child->policy = t->policy;
-    if (!(flags & CLONE_VM) || (flags & CLONE_VFORK)) { // a thread of its own space has no alternate stack
+    // A thread of its own space has no alternate stack.
+    if (!(flags & CLONE_VM) || (flags & CLONE_VFORK)) {
         child->altstack_vaddr = t->altstack_vaddr;
         child->altstack_bytes = t->altstack_bytes;
         child->altstack_flags = t->altstack_flags;

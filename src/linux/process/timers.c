@@ -18,9 +18,11 @@ typedef struct tl_interval_timer {
     tl_timer timer; // first: fire() gets it
     tl_process *process;
     tl_clock clock;
-    uint64_t expiry_ns, interval_ns;                   // on the clock; expiry 0: disarmed
-    uint64_t not_before_cycle;                         // of the machine: MIN_GAP_NS after the last expiration
-    struct tl_interval_timer *cpu_next, *cpu_previous; // os->cpu_timers, while a CPU clock's is armed
+    uint64_t expiry_ns, interval_ns; // on the clock; expiry 0: disarmed
+    // Cycle of the machine: MIN_GAP_NS after the last expiration.
+    uint64_t not_before_cycle;
+    // Links of os->cpu_timers, while a timer of a CPU clock is armed.
+    struct tl_interval_timer *cpu_next, *cpu_previous;
     bool is_on_cpu_list;
     // POSIX timers only.
     struct tl_interval_timer *next;
@@ -127,8 +129,8 @@ static void notify(tl_os *os, interval_timer *timer, uint64_t n_expired) {
 static void fire(tl_os *os, tl_timer *machine_timer) {
     interval_timer *timer = (interval_timer *)machine_timer;
     uint64_t now = tl_clock_ns(os, &timer->clock);
-    if (timer->expiry_ns >
-        now) { // a CPU clock that has not come so far: another of its harts is behind, or the kernel's time does not count
+    // A CPU clock may lag: another of its harts is behind, or the kernel's time does not count.
+    if (timer->expiry_ns > now) {
         uint64_t later = tl_os_now_cycles(os) + 1;
         timer->not_before_cycle = timer->not_before_cycle < later ? later : timer->not_before_cycle;
         arm(os, timer);
@@ -160,7 +162,8 @@ static uint64_t left_of(const tl_os *os, const interval_timer *timer) {
     uint64_t now = tl_clock_ns(os, &timer->clock);
     if (!timer->expiry_ns)
         return 0;
-    return timer->expiry_ns > now ? timer->expiry_ns - now : 1; // armed and due: not 0, which would say disarmed
+    // Armed and due: not 0, because 0 means disarmed.
+    return timer->expiry_ns > now ? timer->expiry_ns - now : 1;
 }
 
 static struct tl_itimers *itimers_of(tl_process *p) {

@@ -44,8 +44,9 @@ static inline void tl_wake_all(tl_os *os, tl_wait_queue *queue) {
 void tl_wait_queue_done(tl_os *os, tl_wait_queue *queue);
 
 typedef struct tl_timer tl_timer;
-typedef void tl_timer_fn(tl_os *os, tl_timer *timer); // os->now is timer->cycle; the timer is no longer armed and may be armed again
-struct tl_timer {                                     // embedded in its owner; zeroed: not armed
+// os->now is timer->cycle. The timer is no longer armed and may be armed again.
+typedef void tl_timer_fn(tl_os *os, tl_timer *timer);
+struct tl_timer { // embedded in its owner; zeroed: not armed
     uint64_t cycle, sequence;
     tl_timer_fn *fire;
     uint32_t heap_index; // 1-based; 0: not armed

@@ -24,7 +24,8 @@ enum {
     TL_CCACHE_BITS = 20,      // most events of a set
     TL_CCACHE_NO_CLIENT = 64, // no filter applies
 };
-#define TL_CCACHE_EVENT(set, bit) (UINT64_C(1) << ((bit) + 8) | (set)) // a selector; events of a set are combined by OR
+// Makes a selector. Events of a set are combined by OR.
+#define TL_CCACHE_EVENT(set, bit) (UINT64_C(1) << ((bit) + 8) | (set))
 
 typedef struct tl_ccache_part { // a total that an event counts
     tl_cell cell;
@@ -38,9 +39,10 @@ typedef struct tl_ccache_event { // on one machine
 
 // The keys of a machine description: keys.def.
 typedef struct tl_ccache_settings {
-    uint32_t n_counters;     // 0: no block
-    uint32_t snooper_cycles; // period in which a hostile device on the bus reads the block; 0: no such device
-    uint32_t grant;          // tl_grant of /dev/ccache; never until_exec
+    uint32_t n_counters; // 0: no block
+    // Period in which a hostile device on the bus reads the block; 0: no such device.
+    uint32_t snooper_cycles;
+    uint32_t grant; // tl_grant of /dev/ccache; never until_exec
 } tl_ccache_settings;
 
 typedef struct tl_ccache {
@@ -68,8 +70,10 @@ tl_ccache_cost tl_ccache_cost_of(uint32_t n_counters, uint32_t n_clients);
 
 // Functions for the rows of regs.c: ccache.c.
 uint64_t tl_ccache_geometry(const tl_ccache *p);
-uint64_t tl_ccache_legal_select(const tl_ccache *p, uint64_t wanted); // without unmodeled events; 0: no such set
-uint64_t tl_ccache_clients(const tl_ccache *p);                       // bits of the filter that select a client
+// Removes events that are not modeled; 0: no such set.
+uint64_t tl_ccache_legal_select(const tl_ccache *p, uint64_t wanted);
+// Bits of the filter that select a client.
+uint64_t tl_ccache_clients(const tl_ccache *p);
 uint64_t tl_ccache_counter(tl_ccache *p, uint32_t index);
 void tl_ccache_set_counter(tl_ccache *p, uint32_t index, uint64_t value);
 void tl_ccache_set_select(tl_ccache *p, uint32_t index, uint64_t select);

@@ -2,7 +2,8 @@
 // Hardware cost of the block: flip-flops of its registers, wires of its events and of its bus port.
 #include "pmu/ccache/ccache.h"
 
-enum { VALUE_BITS = 64, SET_BITS = 3, PORT_WIRES = 64 + 64 + 40 }; // sets 0 to 4; read data, write data, address and control
+// Sets are 0 to 4. Wires are read data, write data, address and control.
+enum { VALUE_BITS = 64, SET_BITS = 3, PORT_WIRES = 64 + 64 + 40 };
 
 tl_ccache_cost tl_ccache_cost_of(uint32_t n_counters, uint32_t n_clients) {
     const tl_pmu_preset *preset = tl_ccache_presets[0];

@@ -19,15 +19,24 @@ typedef struct tl_snooper_target { // the observed block
 } tl_snooper_target;
 
 typedef struct tl_snooper_log {
-    uint64_t n_beats;                                                   // accesses of harts to any device
-    uint64_t n_watched;                                                 // of them: a hart received a counter's value, or half of one
-    uint64_t n_watched_new;                                             // of these: values that differ from the last known one
-    uint64_t n_configured;                                              // writes of selectors by harts
-    uint64_t n_looks;                                                   // readings of the whole block by the snooper
-    uint64_t n_read;                                                    // values of running counters found by readings
-    uint64_t n_read_new;                                                // of these: values that differ from the last known one
-    uint64_t known;                                                     // bit i: a value of counter i is known
-    uint64_t values[TL_SNOOPED_COUNTERS], selects[TL_SNOOPED_COUNTERS]; // last known values and selectors
+    // Accesses of harts to any device.
+    uint64_t n_beats;
+    // Of n_beats: a hart received a counter's value, or half of one.
+    uint64_t n_watched;
+    // Of the number before: values that differ from the last known one.
+    uint64_t n_watched_new;
+    // Writes of selectors by harts.
+    uint64_t n_configured;
+    // Readings of the whole block by the snooper.
+    uint64_t n_looks;
+    // Values of running counters found by readings.
+    uint64_t n_read;
+    // Of the number before: values that differ from the last known one.
+    uint64_t n_read_new;
+    // Bit i: a value of counter i is known.
+    uint64_t known;
+    // Last known values and selectors.
+    uint64_t values[TL_SNOOPED_COUNTERS], selects[TL_SNOOPED_COUNTERS];
 } tl_snooper_log;
 
 typedef struct tl_snooper tl_snooper;
@@ -36,7 +45,8 @@ typedef struct tl_snooper tl_snooper;
 // block every `period_cycles`, starting with that cycle.
 TL_MUST_CHECK tl_status tl_snooper_new(const tl_snooper_target *target, uint64_t period_cycles, tl_arena *arena, tl_snooper **ret_snooper,
                                        tl_error *err);
-const tl_bus *tl_snooper_watch(tl_snooper *snooper, const tl_bus *below); // returns a bus that answers as `below`, which is borrowed
+// Returns a bus that answers as `below`, which is borrowed.
+const tl_bus *tl_snooper_watch(tl_snooper *snooper, const tl_bus *below);
 // Performs all readings due by `now`. Returns the cycle of the next one.
 uint64_t tl_snooper_look(tl_snooper *snooper, uint64_t now);
 const tl_snooper_log *tl_snooper_log_of(const tl_snooper *snooper);

@@ -42,7 +42,8 @@ static void test_config_says_what_the_cache_is_made_of(void **state) {
     config.l2 = (tl_cache_config){.size_bytes = 2 << 20, .ways = 16, .line_bytes = 64};
     config.l2_slices = 4;
     start(&config, 6);
-    assert_int_equal(load(0, 8), 0x06091004); // as the FU740 answers: 4 banks, 16 ways, 2^9 sets, 2^6 bytes
+    // The FU740 answers the same: 4 banks, 16 ways, 2^9 sets, 2^6 bytes.
+    assert_int_equal(load(0, 8), 0x06091004);
     rig_done(&rig);
 }
 
@@ -71,14 +72,17 @@ static void test_only_words_and_double_words_answer(void **state) {
     assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_COUNTER + 2, 4, &value));
     assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_WINDOW_BYTES, 8, &value));
     assert_false(tl_pmu_load(rig.pmu, UINT64_MAX - 7, 8, &value));
-    assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_WINDOW_BYTES - 4, 8, &value)); // it would end behind the window
+    // The access would end behind the window.
+    assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_WINDOW_BYTES - 4, 8, &value));
     assert_false(tl_pmu_store(rig.pmu, TL_CCACHE_WINDOW_BYTES, 4, 1));
     assert_false(tl_pmu_load(rig.pmu, TL_CCACHE_COUNTER, 16, &value));
     assert_int_equal(value, 7);
-    assert_true(tl_pmu_load(rig.pmu, TL_CCACHE_WINDOW_BYTES - 8, 8, &value)); // the last of it, where no register stands
+    // The last double word of the window has no register.
+    assert_true(tl_pmu_load(rig.pmu, TL_CCACHE_WINDOW_BYTES - 8, 8, &value));
     assert_int_equal(value, 0);
     store(TL_CCACHE_WINDOW_BYTES - 4, 4, 1);
-    store(TL_CCACHE_COUNTER, 8, UINT64_C(0x1122334455667788)); // words and double words of one register may be mixed
+    // Words and double words of one register may be mixed.
+    store(TL_CCACHE_COUNTER, 8, UINT64_C(0x1122334455667788));
     assert_int_equal(load(TL_CCACHE_COUNTER, 4), 0x55667788);
     assert_int_equal(load(TL_CCACHE_COUNTER + 4, 4), 0x11223344);
     store(TL_CCACHE_COUNTER + 4, 4, 0xaabbccdd);
@@ -237,7 +241,8 @@ static void test_cost_is_that_of_the_registers(void **state) {
     assert_int_equal(cost.selector_bits, 6 * (3 + (uint64_t)__builtin_popcountll(bits)) + 5);
     assert_int_equal(cost.state_bits, cost.counter_bits + cost.selector_bits);
     assert_int_equal(tl_ccache_cost_of(0, 5).wires, 0);
-    assert_int_equal(tl_ccache_cost_of(1, 5).wires, n_modeled + 64 + 64 + 40); // the same for any number of counters
+    // Wires do not depend on the number of counters.
+    assert_int_equal(tl_ccache_cost_of(1, 5).wires, n_modeled + 64 + 64 + 40);
     assert_int_equal(cost.wires, n_modeled + 64 + 64 + 40);
 }
 

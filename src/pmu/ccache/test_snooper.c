@@ -86,7 +86,8 @@ static void test_every_answer_on_the_bus_is_seen_and_unchanged(void **state) {
     assert_int_equal(read(&r, OTHER, 4), 0x55);
     write(&r, OTHER, 4, 9);
     uint64_t value;
-    assert_false(r.bus->read(r.bus->ctx, &HART, BLOCK + WINDOW_BYTES, 8, &value)); // no device answers: nothing to see
+    // No device answers, so there is nothing to see.
+    assert_false(r.bus->read(r.bus->ctx, &HART, BLOCK + WINDOW_BYTES, 8, &value));
     assert_false(r.bus->write(r.bus->ctx, &HART, BLOCK + COUNTER, 2, 0));
     assert_int_equal(r.log->n_beats, 5);
     assert_int_equal(r.tally[0], 5);

@@ -23,7 +23,8 @@ static void tell_harts(const tl_dhpc_client *client) {
 void tl_dhpc_receive(tl_dhpc_client *client, const tl_dhpc_message *message) {
     uint32_t depth = client->dhpc->config.fifo_depth;
     if (message->has_data) {
-        assert(client->fifo_n < depth); // the request left only because the FIFO had room for all data
+        // The request left only because the FIFO had room for all data.
+        assert(client->fifo_n < depth);
         client->fifo[(client->fifo_head + client->fifo_n) % depth] = message->data;
         client->fifo_n += 1;
         client->bitmap |= UINT64_C(1) << message->index;
@@ -82,7 +83,8 @@ void tl_dhpc_hpcm_written(tl_regfile *file, uint32_t index, uint64_t old, uint64
     (void)index, (void)old;
     if (client->trigger)
         return;
-    if (client->is_high) { // nothing may happen between the halves, because a context switch there must stay visible
+    // Nothing may happen between the halves, because a context switch there must stay visible.
+    if (client->is_high) {
         client->bitmap = value;
         return;
     }
@@ -119,7 +121,8 @@ void tl_dhpc_hpcr_was_read(tl_regfile *file, uint32_t index, bool is_high) {
 
 // ---- the port ----
 
-static uint32_t map_csr(const tl_dhpc_client *client, uint32_t csr) { // to the numbers of regs.c; 0: no register of this design
+// Maps a CSR to the number that regs.c gives it; 0: no register of this design.
+static uint32_t map_csr(const tl_dhpc_client *client, uint32_t csr) {
     const tl_dhpc_config *config = &client->dhpc->config;
     if (csr == config->hpcc)
         return tl_dhpc_defaults.hpcc;

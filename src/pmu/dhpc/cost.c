@@ -35,7 +35,8 @@ tl_dhpc_cost tl_dhpc_cost_of(const tl_dhpc_config *config, uint32_t n_harts, con
     add_client(config, &cost);
     for (uint32_t m = 0; m < n_managers; m++) {
         uint32_t n_numbers = (uint32_t)__builtin_popcountll(managers[m].implemented);
-        uint32_t n = tl_dhpc_class_of(managers[m].id) == TL_DHPC_DIRECTORY ? 0 : n_numbers; // a directory's numbers are wired, not counted
+        // Numbers of a directory are wired, not counted.
+        uint32_t n = tl_dhpc_class_of(managers[m].id) == TL_DHPC_DIRECTORY ? 0 : n_numbers;
         cost.n_counters += n;
         cost.n_wired += n_numbers - n;
         cost.manager_counters += (uint64_t)n * VALUE_BITS;

@@ -42,9 +42,12 @@
 
 enum { TL_DHPC_COUNTERS = 64, TL_DHPC_MAX_HARTS = 64, TL_DHPC_MAX_FIFO = 1024, TL_DHPC_MAX_LATENCY = 1000000 };
 
-typedef enum tl_dhpc_mode { TL_DHPC_TIMED, TL_DHPC_FUNCTIONAL } tl_dhpc_mode;      // functional: a write of trigger does everything
-typedef enum tl_dhpc_sampling { TL_DHPC_LIVE, TL_DHPC_SNAPSHOT } tl_dhpc_sampling; // snapshot: all values belong to the cycle of acceptance
-typedef enum tl_dhpc_ctxsw { TL_DHPC_TRAP, TL_DHPC_SATP, TL_DHPC_ECALL, TL_DHPC_NEVER_SET } tl_dhpc_ctxsw; // event that sets `interrupted`
+// Functional: a write of trigger does everything.
+typedef enum tl_dhpc_mode { TL_DHPC_TIMED, TL_DHPC_FUNCTIONAL } tl_dhpc_mode;
+// Snapshot: all values belong to the cycle of acceptance.
+typedef enum tl_dhpc_sampling { TL_DHPC_LIVE, TL_DHPC_SNAPSHOT } tl_dhpc_sampling;
+// The event that sets `interrupted`.
+typedef enum tl_dhpc_ctxsw { TL_DHPC_TRAP, TL_DHPC_SATP, TL_DHPC_ECALL, TL_DHPC_NEVER_SET } tl_dhpc_ctxsw;
 
 typedef struct tl_dhpc_config {
     uint32_t fifo_depth;
@@ -52,10 +55,13 @@ typedef struct tl_dhpc_config {
     uint32_t t_req, t_grant, t_lookup, t_resp, beat; // cycles; t_req, t_resp and beat at least 1
     tl_dhpc_sampling sampling;
     tl_dhpc_ctxsw ctxsw_policy;
-    bool strict_user;                        // user mode without useren may only read hpcc
-    uint8_t user_class_mask;                 // bit k: user mode may read managers of class k; the others do not exist for it
-    uint64_t left_out[8][4];                 // by class and extend: bit n: counter n of these managers is not built
-    uint32_t hpcc, hpcm, hpcmh, hpcr, hpcrh; // numbers of the registers; those of the upper halves exist on 32-bit harts only
+    bool strict_user; // user mode without useren may only read hpcc
+    // Bit k: user mode may read managers of class k; the others do not exist for it.
+    uint8_t user_class_mask;
+    // Bits of each class and extend. Bit n: counter n of these managers is not built.
+    uint64_t left_out[8][4];
+    // Numbers of the registers. Those of the upper halves exist on 32-bit harts only.
+    uint32_t hpcc, hpcm, hpcmh, hpcr, hpcrh;
 } tl_dhpc_config;
 
 // The keys of a machine description: keys.def.
@@ -74,7 +80,8 @@ extern const tl_key tl_dhpc_keys[];
 extern const tl_dhpc_settings tl_dhpc_default_settings;
 tl_dhpc_config tl_dhpc_config_from(const tl_dhpc_settings *settings);
 
-extern const tl_dhpc_config tl_dhpc_defaults, tl_dhpc_functional; // the timed mode; the functional mode
+// Configurations of the timed mode and of the functional mode.
+extern const tl_dhpc_config tl_dhpc_defaults, tl_dhpc_functional;
 TL_MUST_CHECK tl_status tl_dhpc_config_check(const tl_dhpc_config *config, tl_error *err);
 
 // Module classes of an HPCManagerID.
@@ -164,13 +171,17 @@ TL_MUST_CHECK tl_status tl_dhpc_new_on(const tl_dhpc_config *config, uint32_t ac
 // the probe with that instance.
 tl_probe tl_dhpc_probe_of(const tl_probe *probe, uint32_t class, uint32_t instance);
 const tl_pmu_port *tl_dhpc_port(const tl_dhpc *dhpc, uint32_t hart); // port for one hart
-tl_pmu *tl_dhpc_pmu(const tl_dhpc *dhpc, uint32_t hart);             // registers of one hart, for the register model
-tl_dhpc *tl_dhpc_of(const tl_pmu *pmu);                              // fabric of such a PMU; NULL gives NULL
+// Registers of one hart, for the register model.
+tl_pmu *tl_dhpc_pmu(const tl_dhpc *dhpc, uint32_t hart);
+// The fabric of such a PMU; NULL gives NULL.
+tl_dhpc *tl_dhpc_of(const tl_pmu *pmu);
 const tl_dhpc_config *tl_dhpc_config_of(const tl_dhpc *dhpc);
 const tl_dhpc_manager *tl_dhpc_managers(const tl_dhpc *dhpc, uint32_t *ret_n); // in order of ids
-void tl_dhpc_reset(tl_dhpc *dhpc);                                             // clears registers, requests and FIFOs; counters continue
+// Clears registers, requests and FIFOs; counters continue.
+void tl_dhpc_reset(tl_dhpc *dhpc);
 void tl_dhpc_notice(tl_dhpc *dhpc, uint32_t hart, tl_dhpc_notice_kind kind, uint64_t cycle);
-void tl_dhpc_advance(tl_dhpc *dhpc, uint64_t cycle); // processes everything to the end of this cycle; the cycle's instructions are complete
+// Processes everything to the end of this cycle. The instructions of the cycle are complete.
+void tl_dhpc_advance(tl_dhpc *dhpc, uint64_t cycle);
 // Returns the first cycle, from `now` on, whose sample needs this hart stopped. UINT64_MAX: none
 // known. The port's deadline is the distance to that cycle.
 uint64_t tl_dhpc_next_event(const tl_dhpc *dhpc, uint32_t hart, uint64_t now);
@@ -207,7 +218,8 @@ extern const tl_regmap tl_dhpc_regmap;
 extern const tl_event tl_dhpc_events[];
 extern const uint32_t tl_dhpc_n_events;
 #define TL_DHPC_SELECTOR(class, extend, bit) ((uint64_t)TL_DHPC_ID(class, 0, extend) << 6 | (bit))
-extern const tl_pmu_type tl_pmu_dhpc; // one hart with a fabric of its own; tl_dhpc_new_on shares one among a machine's harts
+// One hart with a fabric of its own. tl_dhpc_new_on shares one among a machine's harts.
+extern const tl_pmu_type tl_pmu_dhpc;
 typedef struct tl_dhpc_preset {
     tl_pmu_preset base; // first
     const tl_dhpc_config *config;
@@ -220,11 +232,14 @@ typedef struct tl_dhpc_cost {
     // State bits.
     uint64_t client_fifo, client_registers, client_control;       // of one hart
     uint64_t manager_counters, manager_control, manager_snapshot; // of all managers
-    uint64_t arbiters;                                            // round-robin pointers and locks, of all managers
-    uint64_t clients, managers, state_bits;                       // sums over all harts, over all managers, over both
+    // Round-robin pointers and locks of all managers.
+    uint64_t arbiters;
+    // Sums over all harts, over all managers, over both.
+    uint64_t clients, managers, state_bits;
     // Wires of one link in one direction, and of all links. A crossbar joins harts and managers.
     uint64_t request_wires, data_wires, wires;
-    uint32_t n_counters, n_wired, n_managers, n_harts; // n_wired: numbers of the directory, which have no state
+    // n_wired: numbers of the directory, which have no state.
+    uint32_t n_counters, n_wired, n_managers, n_harts;
 } tl_dhpc_cost;
 tl_dhpc_cost tl_dhpc_cost_of(const tl_dhpc_config *config, uint32_t n_harts, const tl_dhpc_manager *managers, uint32_t n_managers);
 

@@ -55,7 +55,8 @@ static uint64_t fabric_stat_in(const tl_dhpc *d, uint32_t stat, uint64_t cycle) 
         const tl_dhpc_flight *flight = &client->flight;
         if (stat == TL_DHPC_WAIT_CYCLES && flight->port != TL_DHPC_NO_PORT && !flight->is_granted && cycle > flight->arrives_at)
             n += cycle - flight->arrives_at;
-        for (uint32_t k = 0; stat == TL_DHPC_STALE && k < client->inbox_n; k++) // arrived, and not absorbed yet
+        // Data that arrived and were not absorbed yet.
+        for (uint32_t k = 0; stat == TL_DHPC_STALE && k < client->inbox_n; k++)
             n += message_at(client, k)->arrives_at < cycle && is_stale(client, message_at(client, k));
     }
     return n;
@@ -79,7 +80,8 @@ static bool counts_fabric(const tl_dhpc_manager_port *port) {
 // ---- from port to client ----
 
 static void send(tl_dhpc_client *client, tl_dhpc_message message) {
-    assert(client->inbox_n < TL_DHPC_INBOX); // one request at a time: 64 beats, the rest of a cancelled one, a confirmation
+    // There is one request at a time: 64 beats, the rest of a cancelled one, a confirmation.
+    assert(client->inbox_n < TL_DHPC_INBOX);
     assert(client->inbox_n == 0 || message_at(client, client->inbox_n - 1)->arrives_at <= message.arrives_at);
     *message_at(client, client->inbox_n++) = message;
 }
@@ -199,7 +201,8 @@ void tl_dhpc_cancel(tl_dhpc_client *client, uint64_t cycle) {
 
 static void leave_wait(tl_dhpc *d, const tl_dhpc_flight *flight, uint64_t cycle) {
     if (cycle > flight->arrives_at)
-        d->stats[TL_DHPC_WAIT_CYCLES].value += cycle - flight->arrives_at; // cycles before this one, at any time of asking
+        // Counts cycles before this one, whenever software asks.
+        d->stats[TL_DHPC_WAIT_CYCLES].value += cycle - flight->arrives_at;
 }
 
 static void grant(tl_dhpc *d, uint32_t p, uint64_t cycle) {

@@ -64,8 +64,9 @@ typedef struct tl_dhpc_client {
 } tl_dhpc_client;
 
 typedef struct tl_dhpc_manager_port {
-    const tl_dhpc_manager *manager; // NULL: the interconnect answers for managers that are not built
-    uint32_t server;                // client in service, TL_DHPC_NO_CLIENT: free
+    // NULL: the interconnect answers for managers that are not built.
+    const tl_dhpc_manager *manager;
+    uint32_t server; // client in service, TL_DHPC_NO_CLIENT: free
     uint32_t last_granted;
     uint64_t free_at;   // no grant before this cycle
     uint64_t done_at;   // cycle of the last step
@@ -81,7 +82,8 @@ struct tl_dhpc {
     tl_dhpc_config config;
     uint32_t access_bits, n_harts, n_managers;
     tl_dhpc_manager *managers;
-    tl_dhpc_manager_port *ports; // one per manager, then one per hart for managers that are not built
+    // One for each manager, then one for each hart, for managers that are not built.
+    tl_dhpc_manager_port *ports;
     tl_dhpc_client **clients;
     tl_dhpc_count stats[TL_DHPC_N_FABRIC_STATS];
     tl_dhpc_total *total;

@@ -51,7 +51,8 @@ static uint64_t total_in(void *ctx, uint32_t which, uint32_t hart, uint64_t cycl
         return view->host->instret(view->host->ctx, hart);
     if (row->is_cycle) // a clock is readable in any cycle, also in one that the hart has passed
         return view->host->cycle_in(view->host->ctx, hart, cycle);
-    if (row->is_idle) // cycles since reset that are not idle; the total of a sleeping hart grows only at wake-up
+    // Cycles since reset that are not idle. The total of a sleeping hart grows only at wake-up.
+    if (row->is_idle)
         return cycle - view->host->cycle_in(view->host->ctx, hart, cycle);
     if (row->sources.needs_sync && hart != TL_DHPC_NO_HART)
         sync(view, hart);
@@ -158,13 +159,15 @@ tl_status tl_dhpc_new_on(const tl_dhpc_config *config, uint32_t access_bits, uin
     for (uint32_t class = 0; class < TL_DHPC_N_CLASSES; class ++)
         for (uint32_t instance = 0; instance < n_instances(host->probe, class, n_harts); instance++) {
             tl_dhpc_manager *manager = NULL;
-            for (uint32_t e = 0; e < tl_dhpc_n_events; e++) { // rows of one manager stand together, extends in order
+            // Rows of one manager stand together, extends in order.
+            for (uint32_t e = 0; e < tl_dhpc_n_events; e++) {
                 const tl_event *event = &tl_dhpc_events[e];
                 uint32_t id = (uint32_t)(event->selector >> 6) | instance << 7;
                 if (tl_dhpc_class_of(id) != class || event->fidelity == TL_NOT_MODELED)
                     continue;
                 if (!manager || manager->id != id) {
-                    n_managers += manager && manager->implemented != 0; // one without counters is not built
+                    // A manager without counters is not built.
+                    n_managers += manager && manager->implemented != 0;
                     manager = &managers[n_managers];
                     *manager = (tl_dhpc_manager){.id = id, .hart = class == TL_DHPC_CORE ? instance : TL_DHPC_NO_HART};
                 }

@@ -273,7 +273,8 @@ static void test_t22_literal_algorithm_2_hangs_when_another_thread_takes_its_dat
         enter(&r);
         leave(&r);
         finish_published(&a, &r, true, both);
-        assert_int_equal(a.hangs, !repaired); // D6: the test of `interrupted` stands behind the loop that never ends
+        // D6: the test of `interrupted` stands behind the loop that never ends.
+        assert_int_equal(a.hangs, !repaired);
         if (repaired) {
             a.m = csrr(&r, HPCM);
             assert_true(is_right(&a, r.now));
@@ -346,7 +347,8 @@ static tally_of_runs preempt(tl_dhpc_ctxsw policy, uint64_t n_runs, uint32_t mea
             begin(t, built[dice % 3].id, (dice & 0x100 ? next_random(&random) & 0xffff : UINT64_C(1) << (dice >> 12 & 15)) | 1);
         }
         reference(t, &r, repaired);
-        r.now += next_random(&random) >> 60 == 0 ? next_random(&random) >> 58 : 0; // now and then something slow: the request may complete
+        // Now and then the guest does something slow, and the request may complete.
+        r.now += next_random(&random) >> 60 == 0 ? next_random(&random) >> 58 : 0;
         if (t->is_done) {
             tally.n_runs++;
             tally.n_wrong += !is_right(t, r.now);

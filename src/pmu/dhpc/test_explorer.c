@@ -108,7 +108,8 @@ static void unpack(world *w, packer *p) {
         client->interrupted = bits >> 1 & 1;
         client->is_pending = bits >> 2 & 1;
         client->is_cancel_unknown = bits >> 3 & 1;
-        client->ready_at = NOW - 1; // it waits for room or for a confirmation, or it would not be here
+        // The client waits for room or for a confirmation here.
+        client->ready_at = NOW - 1;
         bool has_flight = bits >> 4 & 1;
         uint8_t selected = bits >> 5 & 3;
         bits = get(p);
@@ -178,7 +179,8 @@ static void absorb_and_judge(world *w, uint32_t c) {
             n_right++;
         }
         if (message->is_last) {
-            assert_int_equal(seen->received, seen->bitmap & implemented[seen->manager]); // all of them
+            // All of them were received.
+            assert_int_equal(seen->received, seen->bitmap & implemented[seen->manager]);
             seen->is_running = false;
         }
     }

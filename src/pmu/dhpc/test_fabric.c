@@ -99,7 +99,8 @@ static uint64_t run_both(uint32_t n_harts, uint32_t round, uint64_t n_cycles, ui
     if (tl_dhpc_new(&config, 64, n_harts, managers, n_managers, stamped, NULL, &arena, &d, &err) != TL_OK)
         fail_msg("%s", err.text);
     naive_init(n, &config, n_harts, managers, n_managers);
-    uint32_t idleness = 1 + (uint32_t)(next_random(random) >> 40) % 12; // one access in so many cycles
+    // There is one access in so many cycles.
+    uint32_t idleness = 1 + (uint32_t)(next_random(random) >> 40) % 12;
     uint64_t n_accesses = 0;
     for (uint64_t cycle = 1; cycle <= n_cycles; cycle++) {
         naive_begin(n, cycle);
@@ -230,7 +231,8 @@ static uint64_t run_to_deadlines(uint32_t n_harts, const tl_dhpc_config *config,
             uint64_t old = 0, dice = next_random(random) >> 40;
             tl_dhpc_access a = random_access(random, managers, n_managers);
             (void)tl_dhpc_execute(w.d, h, w.now, &a, &old);
-            if (a.csr == HPCR && old == LATE) // data of cancelled requests reach no client and may be late
+            // Data of cancelled requests reach no client and may be late.
+            if (a.csr == HPCR && old == LATE)
                 fail_msg("%u harts, cycle %llu, hart %u reads a late sample", n_harts, (unsigned long long)w.now, h);
             accesses[h] = w.now + 1 + (dice & 1 ? (dice >> 1) % 4 : (dice >> 1) % 200);
         }
@@ -259,7 +261,8 @@ static void test_no_sample_is_late_in_straight_code(void **state) {
     assert_true(n_samples > 20000);
 }
 
-static uint64_t access_of(clockwork *w, uint32_t hart, uint32_t csr, tl_reg_use op, uint64_t operand) { // op TL_REG_SET of 0: reads only
+// TL_REG_SET of 0 only reads.
+static uint64_t access_of(clockwork *w, uint32_t hart, uint32_t csr, tl_reg_use op, uint64_t operand) {
     const tl_dhpc_access a = {.csr = csr, .op = op, .operand = operand, .is_rs1_x0 = op == TL_REG_SET && operand == 0, .priv = TL_PRIV_M};
     uint64_t old = 0;
     assert_true(tl_dhpc_execute(w->d, hart, w->now, &a, &old));
@@ -428,7 +431,8 @@ static void test_t30_waits_are_bounded_and_grants_are_even(void **state) {
 }
 
 static void test_t30_the_bound_is_reached(void **state) {
-    (void)state; // all ask in one cycle: the last one waits for all others, each the longest service
+    // All ask in one cycle. The last one waits for all others, each with the longest service.
+    (void)state;
     rig rig_, *r = &rig_;
     rig_init(r, &tl_dhpc_defaults, 64, 8);
     for (r->hart = 0; r->hart < 8; r->hart++) {
@@ -504,7 +508,8 @@ static void test_a_hart_that_is_behind_sees_its_own_time(void **state) {
     assert_int_equal(csrr(r, HPCC) & TL_DHPC_EMPTY, TL_DHPC_EMPTY);
     assert_int_equal(csrr(r, HPCR), stamp(started + LATENCY - 1, WHICH_FULL));
     r->now = 4100;
-    started = rig_start(r, ID_OTHER, 1); // the same manager: after what it has done already, at 5003
+    // The request to the manager begins after the work it has already, at 5003.
+    started = rig_start(r, ID_OTHER, 1);
     r->now = 4200;
     assert_int_equal(csrr(r, HPCC) & TL_DHPC_TRIGGER, TL_DHPC_TRIGGER);
     csrri(r, TL_REG_CLEAR, HPCC, 1); // and it may give up
@@ -517,7 +522,8 @@ static void test_a_hart_that_is_behind_sees_its_own_time(void **state) {
 }
 
 static void test_harts_apart_lose_nothing_and_stay_within_the_bound(void **state) {
-    (void)state; // turns of up to 500 cycles, as a machine takes them: every request completes, with all its data
+    // Turns take up to 500 cycles, as on a machine. Every request completes, with all its data.
+    (void)state;
     uint64_t random = 77;
     for (uint32_t round = 0; round < 20; round++) {
         rig rig_, *r = &rig_;

@@ -94,7 +94,8 @@ static void open_machine(machine *m, const tl_dhpc_config *config, const shape *
         add_unit(m, &bus_type, "bus", 0);
         add_unit(m, &dma_type, "dma", 0);
     }
-    for (uint32_t cell = 0; cell < m->n_cells; cell++) // a sum shows its terms: 1021 is no sum of few of them
+    // A sum shows its terms, because 1021 is no sum of few of them.
+    for (uint32_t cell = 0; cell < m->n_cells; cell++)
         m->totals[cell] = 1000003 + (uint64_t)cell * 1021 * 1021;
     m->probe = (tl_probe){.units = m->units, .n_units = m->n_units, .tally = m->shown, .n_cells = m->n_cells};
     m->host = (tl_pmu_host){.ctx = m,
@@ -196,7 +197,8 @@ static void test_events_have_the_specification_s_numbers_and_names(void **state)
     for (uint32_t bit = 0; bit < 35; bit++)
         assert_non_null(row_of(TL_DHPC_CORE, 1, bit));
     assert_null(row_of(TL_DHPC_CORE, 1, 35));
-    assert_string_equal(row_of(TL_DHPC_CORE, 1, 18)->name, "u74.address_generation_interlock"); // class 1 begins
+    // Class 1 begins here.
+    assert_string_equal(row_of(TL_DHPC_CORE, 1, 18)->name, "u74.address_generation_interlock");
     assert_string_equal(row_of(TL_DHPC_CORE, 1, 30)->name, "u74.data_cache_miss_or_mmio");
 }
 
@@ -211,7 +213,8 @@ static void test_a_core_s_page_shows_the_core_s_own_totals(void **state) {
             uint64_t values[TL_DHPC_COUNTERS], started = m->now + 1;
             uint64_t received = read_manager(m, reader, TL_DHPC_ID(TL_DHPC_CORE, hart, 0), UINT64_MAX, values);
             assert_int_equal(received & UINT32_MAX, UINT32_MAX);
-            assert_int_equal(values[0], started + 3 - hart_total(m, hart, "idle_cycle")); // in the very cycle of its beat
+            // The value is that of the very cycle of its beat.
+            assert_int_equal(values[0], started + 3 - hart_total(m, hart, "idle_cycle"));
             for (uint32_t bit = 1; bit < TL_COUNT_OF(core_page); bit++)
                 if (core_page[bit] && values[bit] != hart_total(m, hart, core_page[bit]))
                     fail_msg("%s of hart %u", core_page[bit], hart);
@@ -363,7 +366,8 @@ static void test_what_a_machine_lacks_is_not_built(void **state) {
     uint64_t values[TL_DHPC_COUNTERS];
     open_machine(m, &tl_dhpc_defaults, &small);
     uint64_t received = read_manager(m, 0, TL_DHPC_ID(TL_DHPC_CORE, 0, 0), UINT64_MAX, values);
-    assert_int_equal(received & UINT32_MAX, UINT32_MAX & ~(UINT64_C(3) << 13)); // no second-level TLB
+    // The machine has no second-level TLB.
+    assert_int_equal(received & UINT32_MAX, UINT32_MAX & ~(UINT64_C(3) << 13));
     assert_int_equal(read_manager(m, 0, TL_DHPC_ID(TL_DHPC_CORE, 0, 1), UINT64_MAX, values), (UINT64_C(1) << 34) - 1);
     assert_int_equal(read_manager(m, 0, TL_DHPC_ID(TL_DHPC_DEVICE, 0, 0), UINT64_MAX, values), 0);
     assert_int_equal(read_manager(m, 0, TL_DHPC_ID(TL_DHPC_CORE, 1, 0), UINT64_MAX, values), 0);
@@ -426,7 +430,8 @@ static void test_the_directory_enumerates_the_chip(void **state) {
     machine *m = test_calloc(1, sizeof *m);
     uint64_t values[TL_DHPC_COUNTERS];
     open_machine(m, &tl_dhpc_defaults, &full);
-    assert_int_equal(read_manager(m, 0, TL_DHPC_ID(TL_DHPC_DIRECTORY, 0, 0), UINT64_MAX, values), 0xbf); // class 6 is reserved
+    // Class 6 is reserved.
+    assert_int_equal(read_manager(m, 0, TL_DHPC_ID(TL_DHPC_DIRECTORY, 0, 0), UINT64_MAX, values), 0xbf);
     const uint64_t want[] = {2, 2, 1, 1, 1, 1, 0, 1};
     for (uint32_t class = 0; class < 8; class ++)
         if (class != 6)
@@ -486,7 +491,8 @@ static void test_totals_are_synced_once_per_look(void **state) {
 }
 
 static void test_t32_reading_touches_nothing_but_registers(void **state) {
-    (void)state; // the fabric has no way to the totals but reading them: all of them are as they were
+    // The fabric can only read the totals. All of them are as they were.
+    (void)state;
     machine *m = test_calloc(1, sizeof *m);
     static uint64_t before[MAX_SLOTS];
     uint64_t values[TL_DHPC_COUNTERS];
@@ -533,7 +539,8 @@ static void test_the_cost_is_the_sum_of_its_registers(void **state) {
     assert_int_equal(cost.manager_control, 2 * (64 + 0 + 4 + 2 + 0 + 6));
     assert_int_equal(cost.arbiters, 2);
     assert_int_equal(cost.state_bits, 4096 + 149 + 89 + 896 + 152 + 2);
-    assert_true(cost.client_fifo * 100 / cost.state_bits >= 70); // the remark of the paper: the buffer is most of it
+    // The paper remarks that the buffer is most of it.
+    assert_true(cost.client_fifo * 100 / cost.state_bits >= 70);
     assert_int_equal(cost.request_wires, 88);
     assert_int_equal(cost.data_wires, 78);
     assert_int_equal(cost.wires, 3 * 166);

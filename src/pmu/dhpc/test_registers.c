@@ -58,7 +58,8 @@ static void test_reset_forgets_registers_data_and_requests(void **state) {
         } else {
             uint64_t started = rig_start(r, ID_OTHER, 7);
             if (before == 2)
-                csrri(r, TL_REG_CLEAR, HPCC, 1); // neither the cancel nor its confirmation has arrived
+                // Neither the cancel nor its confirmation has arrived.
+                csrri(r, TL_REG_CLEAR, HPCC, 1);
             else
                 r->now = started + 10; // three data are under way
             csrr(r, HPCC);
@@ -162,7 +163,8 @@ static void test_t02_every_bit_of_hpcc_in_every_mode_with_every_instruction(void
                     assert_int_equal(r->has_trapped, is_illegal);
                     if (!is_illegal)
                         assert_int_equal(old, before[b]);
-                    assert_int_equal(csrr(r, HPCC), want); // the very next cycle: a request is still under way
+                    // In the very next cycle a request is still under way.
+                    assert_int_equal(csrr(r, HPCC), want);
                     n++;
                 }
     assert_int_equal(n, 3 * 4 * 3 * 69);
@@ -197,11 +199,14 @@ static void test_t04_what_does_not_read_does_not_pop(void **state) {
     rig *r = *state;
     uint64_t started = rig_start(r, ID_FULL, 7);
     r->now += 20;
-    rig_execute(r, ACCESS(.csr = HPCR, .op = TL_REG_WRITE, .is_rd_x0 = true, .is_rs1_x0 = true)); // csrrw x0, hpcr, x0
+    // The access is csrrw x0, hpcr, x0.
+    rig_execute(r, ACCESS(.csr = HPCR, .op = TL_REG_WRITE, .is_rd_x0 = true, .is_rs1_x0 = true));
     assert_true(r->has_trapped);
-    rig_execute(r, ACCESS(.csr = HPCR, .op = TL_REG_SET, .is_rd_x0 = true, .is_rs1_x0 = true)); // csrr x0, hpcr
+    // The access is csrr x0, hpcr.
+    rig_execute(r, ACCESS(.csr = HPCR, .op = TL_REG_SET, .is_rd_x0 = true, .is_rs1_x0 = true));
     assert_false(r->has_trapped);
-    assert_int_equal(csrri(r, TL_REG_CLEAR, HPCR, 0), stamp(started + LATENCY, WHICH_FULL + 1)); // csrrci rd, hpcr, 0 reads
+    // The access csrrci rd, hpcr, 0 reads.
+    assert_int_equal(csrri(r, TL_REG_CLEAR, HPCR, 0), stamp(started + LATENCY, WHICH_FULL + 1));
     assert_int_equal(csrri(r, TL_REG_SET, HPCR, 0), stamp(started + LATENCY + 1, WHICH_FULL + 2));
     assert_int_equal(csrr(r, HPCC) & TL_DHPC_EMPTY, TL_DHPC_EMPTY);
     assert_int_equal(csrr(r, HPCC) & TL_DHPC_READERROR, 0);
@@ -368,7 +373,8 @@ static void test_t11_counters_that_are_not_built_are_skipped_and_all_ones_discov
     assert_int_equal(csrr(r, HPCM), SPARSE);
     assert_int_equal(csrr(r, HPCR), stamp(started + LATENCY - 1, WHICH_SPARSE));
     assert_int_equal(csrr(r, HPCR), stamp(started + LATENCY, WHICH_SPARSE + 1));
-    assert_int_equal(csrr(r, HPCR), stamp(started + LATENCY + 1, WHICH_SPARSE + 3)); // 2 takes no time either
+    // Manager 2 takes no time either.
+    assert_int_equal(csrr(r, HPCR), stamp(started + LATENCY + 1, WHICH_SPARSE + 3));
     assert_int_equal(csrr(r, HPCC) & TL_DHPC_EMPTY, TL_DHPC_EMPTY);
 }
 
@@ -427,7 +433,8 @@ static void test_t14_a_request_without_room_waits_in_its_client_and_blocks_nobod
     r->now += 100;
     assert_int_equal(csrr(r, HPCC) & 0xf, 0);
     assert_int_equal(csrr(r, HPCM), 0xffff);
-    assert_int_equal(csrr(r, HPCR), stamp(popped + LATENCY - 1, WHICH_OTHER)); // it left in the cycle of the pop
+    // It left in the cycle of the pop.
+    assert_int_equal(csrr(r, HPCR), stamp(popped + LATENCY - 1, WHICH_OTHER));
 }
 
 static void test_t14_two_requests_queue_up_in_order(void **state) {
@@ -467,7 +474,8 @@ static void test_t16_the_id_is_held_while_a_request_runs(void **state) {
     rig *r = *state;
     rig_start(r, ID_FULL, UINT64_MAX);
     csrw(r, HPCC, go(ID_OTHER) | TL_DHPC_USEREN);
-    assert_int_equal(csrr(r, HPCC), go(ID_FULL) | TL_DHPC_USEREN | TL_DHPC_EMPTY); // useren is not held
+    // The bit useren is not held.
+    assert_int_equal(csrr(r, HPCC), go(ID_FULL) | TL_DHPC_USEREN | TL_DHPC_EMPTY);
     csrrs(r, HPCC, (uint64_t)0x1ffff << 4);
     assert_int_equal(csrr(r, HPCC) & ~UINT64_C(0xf), (go(ID_FULL) & ~UINT64_C(1)) | TL_DHPC_USEREN);
     csrw(r, HPCC, go(ID_OTHER) & ~UINT64_C(1)); // cancels, and then takes the id
@@ -568,7 +576,8 @@ static void test_t18_strict_user_shuts_the_registers(void **state) {
         assert_false(r->has_trapped);
         assert_int_equal(tl_dhpc_stat(r->d, TL_DHPC_DENIALS), n_denied + 2);
         r->priv = TL_PRIV_M;
-        assert_int_equal(csrr(r, HPCR), stamp(started + LATENCY - 1, WHICH_FULL)); // no instruction has read it
+        // No instruction has read it.
+        assert_int_equal(csrr(r, HPCR), stamp(started + LATENCY - 1, WHICH_FULL));
         csrrs(r, HPCC, TL_DHPC_USEREN);
         r->priv = TL_PRIV_U;
         csrw(r, HPCM, 1);
@@ -714,7 +723,8 @@ static void test_t40_rv32_halves(void **state) {
     assert_int_equal(csrr(r, HPCM), 0x11);
     assert_int_equal(csrr(r, HPCMH), 0x80000001);
     tl_dhpc_notice(r->d, 0, TL_DHPC_TRAP_RETURN, r->now);
-    csrw(r, HPCMH, 0x80000000); // has no side effects: the switch between the two writes stays visible
+    // A write of hpcmh has no side effects. The switch between the two writes stays visible.
+    csrw(r, HPCMH, 0x80000000);
     assert_int_equal(csrr(r, HPCC), TL_DHPC_EMPTY | TL_DHPC_INTERRUPTED);
     csrw(r, HPCM, 0x11); // clears the upper half, too
     assert_int_equal(csrr(r, HPCMH), 0);
@@ -747,7 +757,8 @@ static void test_t40_a_value_that_passes_two_to_the_32nd_is_whole(void **state) 
     rig rig_, *r = &rig_;
     rig_init(r, &tl_dhpc_defaults, 32, 1);
     r->d->total = passing;
-    uint64_t started = rig_start(r, ID_FULL, 0xff); // beats of cycles 104 to 111: the first shows 2^32 - 1
+    // Beats are in cycles 104 to 111; the first shows 2^32 - 1.
+    uint64_t started = rig_start(r, ID_FULL, 0xff);
     assert_int_equal(started, 101);
     for (uint32_t k = 0; k < 8; k++) {
         while (csrr(r, HPCC) & TL_DHPC_EMPTY)
@@ -785,7 +796,8 @@ static void test_the_port_of_a_hart_does_the_same(void **state) {
     assert_int_equal(port->deadline(port->ctx, h), UINT64_MAX);
     h->now = 501;
     port->write(port->ctx, h, &hpcc, go(ID_OTHER));
-    assert_int_equal(port->deadline(port->ctx, h), LATENCY - 1); // its first beat: t_req, t_grant, t_lookup
+    // Its first beat comes after t_req, t_grant, t_lookup.
+    assert_int_equal(port->deadline(port->ctx, h), LATENCY - 1);
     h->now = 504;
     assert_int_equal(port->deadline(port->ctx, h), 0);
     port->poll(port->ctx, h);
@@ -824,7 +836,8 @@ static void test_the_register_map_is_sound(void **state) {
     tl_error err;
     uint64_t value;
     assert_int_equal(tl_regmap_check(&tl_dhpc_regmap, &err), TL_OK);
-    tl_regfile *file = &tl_dhpc_pmu(r->d, 0)->file; // reached without an instruction: reads, and removes nothing
+    // This access comes without an instruction. It reads, and removes nothing.
+    tl_regfile *file = &tl_dhpc_pmu(r->d, 0)->file;
     rig_start(r, ID_FULL, 1);
     r->now += 20;
     csrr(r, HPCC);

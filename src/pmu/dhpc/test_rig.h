@@ -13,7 +13,8 @@
 #include "pmu/dhpc/fabric.h"
 
 enum { HPCC = 0x8e0, HPCM = 0x8e1, HPCMH = 0x8e2, HPCR = 0xce0, HPCRH = 0xce1 };
-enum { LATENCY = 4 };                            // of the defaults: t_req + t_grant + t_lookup + t_resp
+// Latency of the defaults: t_req + t_grant + t_lookup + t_resp.
+enum { LATENCY = 4 };
 #define ID_FULL TL_DHPC_ID(TL_DHPC_CORE, 0, 0)   // 64 counters
 #define ID_SPARSE TL_DHPC_ID(TL_DHPC_CORE, 0, 1) // counters 0, 1, 3
 #define ID_OTHER TL_DHPC_ID(TL_DHPC_LLC, 0, 0)   // counters 0 to 15

@@ -3,7 +3,8 @@
 // The sums do not model a synthesis tool. `time` belongs to the platform and is not included.
 #include "pmu/rvhpm/rvhpm.h"
 
-enum { CLASS_BITS = 8, FIXED_BITS = 64, N_FIXED = 2, MODE_BITS = 3 }; // mcycle and minstret; minh, sinh, uinh
+// Fixed counters are mcycle and minstret. Mode bits are minh, sinh and uinh.
+enum { CLASS_BITS = 8, FIXED_BITS = 64, N_FIXED = 2, MODE_BITS = 3 };
 
 static uint32_t bits_to_count(uint64_t n) { // bits that distinguish n things
     uint32_t bits = 0;
@@ -34,9 +35,11 @@ tl_rvhpm_cost tl_rvhpm_cost_of(const tl_rvhpm_preset *preset) {
     uint32_t n_events, n = preset->n_counters, selector = selector_bits(preset, &n_events);
     tl_rvhpm_cost cost = {.n_counters = n + N_FIXED};
     cost.counter_bits = (uint64_t)n * preset->width_bits + N_FIXED * FIXED_BITS;
-    cost.selector_bits = (uint64_t)n * (selector + (preset->has_sscofpmf ? 1 + MODE_BITS : 0)); // and the overflow bit
+    // The overflow bit counts, too.
+    cost.selector_bits = (uint64_t)n * (selector + (preset->has_sscofpmf ? 1 + MODE_BITS : 0));
     cost.selector_bits += preset->has_smcntrpmf ? N_FIXED * MODE_BITS : 0;
-    cost.gate_bits = n + N_FIXED + 2 * ((uint64_t)n + N_FIXED + 1); // mcountinhibit; mcounteren and scounteren, time among them
+    // Bits of mcountinhibit, then of mcounteren and scounteren, which have one for time, too.
+    cost.gate_bits = n + N_FIXED + 2 * ((uint64_t)n + N_FIXED + 1);
     cost.state_bits = cost.counter_bits + cost.selector_bits + cost.gate_bits;
     cost.wires = n > 0 ? n_events : 0; // every event reaches the register file, counted or not
     return cost;

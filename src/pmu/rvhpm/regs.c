@@ -84,7 +84,8 @@ static void hpm_written(tl_regfile *file, uint32_t index, uint64_t old, uint64_t
     tl_rvhpm_set_counter(tl_rvhpm_of(file), TL_HPM_FIRST + index, value);
 }
 
-static uint64_t read_event(tl_regfile *file, uint32_t index, uint64_t stored) { // OF may have come since
+// OF may have been set since.
+static uint64_t read_event(tl_regfile *file, uint32_t index, uint64_t stored) {
     (void)stored;
     tl_rvhpm *p = tl_rvhpm_of(file);
     tl_rvhpm_update(p, TL_HPM_FIRST + index);

@@ -31,7 +31,8 @@ static const uint64_t WATCH_CYCLES = UINT64_C(1) << 24;
 // The distance to an overflow costs a sync. It is computed again when an eighth of the distance is
 // left, or at the very end.
 static const uint64_t SHORT_SPAN_CYCLES = 4096;
-static const uint64_t FAR_CYCLES = UINT64_C(1) << 62; // longest reported distance: sums with it do not overflow
+// The longest distance reported. Sums with it do not overflow.
+static const uint64_t FAR_CYCLES = UINT64_C(1) << 62;
 
 bool tl_rvhpm_has(const tl_rvhpm *p, uint32_t n) {
     return n == TL_HPM_CYCLE || n == TL_HPM_INSTRET || (n >= TL_HPM_FIRST && n < TL_HPM_FIRST + p->preset->n_counters);
@@ -203,7 +204,8 @@ static void take_sources(tl_rvhpm *p, uint32_t n, uint64_t selector) {
 static void configure(tl_rvhpm *p, uint32_t n) {
     tl_hpm *c = &p->counters[n];
     update(p, n);
-    uint64_t control = n >= TL_HPM_FIRST ? *tl_rvhpm_event(p, n) : *p->fixed_config[n]; // 0 without Smcntrpmf
+    // The value is 0 without Smcntrpmf.
+    uint64_t control = n >= TL_HPM_FIRST ? *tl_rvhpm_event(p, n) : *p->fixed_config[n];
     take_sources(p, n, control & TL_HPM_SELECTOR);
     c->modes = modes_of(control);
     c->is_running = c->n_parts > 0 && !(*p->mcountinhibit >> n & 1);
@@ -275,7 +277,8 @@ static void write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
         p->pending_value = value;
         p->has_pending = true;
     } else {
-        if (tl_rvhpm_has(p, n)) { // the engine reads it first: an overflow before this instruction has happened
+        // The engine reads it first, so an overflow before this instruction has happened.
+        if (tl_rvhpm_has(p, n)) {
             tl_regfile_write_at(&p->pmu.file, at, value);
             p->written |= UINT32_C(1) << n;
         }

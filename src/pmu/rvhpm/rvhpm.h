@@ -28,7 +28,8 @@ typedef struct tl_rvhpm_preset {
     uint32_t n_counters; // mhpmcounter3 and up that count; higher ones are read-only zero
     uint32_t width_bits; // of these: 32 .. 64
     bool has_sscofpmf, has_smcntrpmf;
-    bool has_masks; // a selector is a class in bits 7:0 and an event mask from bit 8 up; false: it names one event
+    // A selector is a class in bits 7:0 and an event mask from bit 8 up. False: it names one event.
+    bool has_masks;
 } tl_rvhpm_preset;
 
 // The keys of a machine description: keys.def.
@@ -47,7 +48,8 @@ typedef struct tl_rvhpm_cost {
     uint32_t n_counters;                             // fixed and programmable
     uint64_t counter_bits, selector_bits, gate_bits; // gates: inhibit and enable registers
     uint64_t state_bits;                             // sum
-    uint64_t wires;                                  // of events, from all units to the register file
+    // Wires of events, from all units to the register file.
+    uint64_t wires;
 } tl_rvhpm_cost;
 tl_rvhpm_cost tl_rvhpm_cost_of(const tl_rvhpm_preset *preset);
 
@@ -59,8 +61,10 @@ typedef struct tl_hpm { // one counter
     bool is_running;                                // has an event and is not inhibited
     uint8_t modes;                                  // bit p: counts in tl_priv p
     bool is_watched;                                // polled after slow paths
-    uint64_t safe_until, span;                      // no overflow before that cycle of the hart; the distance when computed
-    uint64_t safe_instret;                          // with is_retired: no overflow before so many instructions have retired
+    // No overflow comes before that cycle of the hart. `span` is the distance when computed.
+    uint64_t safe_until, span;
+    // With is_retired: no overflow before so many instructions have retired.
+    uint64_t safe_instret;
 } tl_hpm;
 
 typedef struct tl_rvhpm {

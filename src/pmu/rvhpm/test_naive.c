@@ -254,7 +254,8 @@ static void test_no_overflow_comes_before_the_deadline_and_none_after_it(void **
             if (rows[row].cell != TL_S_HART_CYCLE)
                 rig_advance(&rig, TL_S_HART_CYCLE, cycles);
             rig_advance(&rig, rows[row].cell, events);
-            if (rows[row].cell == TL_S_HART_BRANCH_TAKEN) // a branch is an instruction, and others go between
+            // A branch is an instruction, and others retire between branches.
+            if (rows[row].cell == TL_S_HART_BRANCH_TAKEN)
                 rig_advance(&rig, TL_S_HART_INSTRET, events + below(&r, (uint32_t)(cycles - events < 1000 ? cycles - events : 1000) + 1));
             counted += events;
             rig_poll(&rig);

@@ -196,7 +196,8 @@ static void test_what_waits_decides_what_is_watched(void **state) {
         assert_true(rig.n_changes > 0);
         rig_write(&rig, 0xb07, 1); // far away: no watch for a long time
         assert_true(rig_deadline(&rig) > UINT64_C(1) << 50);
-        assert_true(rig_deadline(&rig) <= UINT64_C(1) << 62); // a sum with the clock does not overflow
+        // A sum with the clock does not overflow.
+        assert_true(rig_deadline(&rig) <= UINT64_C(1) << 62);
         assert_false(rig.pmu->port.needs_slow_watch);
         rig_write(&rig, 0xb07, UINT64_C(0) - 1000);
         rig_write(&rig, 0x327, rows[i].selector | TL_HPM_OF); // no counter waits
@@ -405,7 +406,8 @@ static void test_asking_for_a_far_deadline_syncs_nothing(void **state) {
         rig_advance(&rig, TL_S_HART_INSTRET, 1000);
     }
     assert_int_equal(rig.n_syncs, n_syncs);
-    rig_advance(&rig, TL_S_HART_CYCLE, 600000); // an eighth of the way is left, and no branch has come
+    // An eighth of the way is left, and no branch has come.
+    rig_advance(&rig, TL_S_HART_CYCLE, 600000);
     rig_advance(&rig, TL_S_HART_INSTRET, 600000);
     assert_int_equal(rig_deadline(&rig), 800000);
     assert_int_equal(rig.n_syncs, n_syncs + 1);
@@ -435,9 +437,11 @@ static void test_the_register_map_is_sound(void **state) {
 
 static void test_each_filter_counts_in_the_other_modes_only(void **state) {
     (void)state;
-    static const uint64_t filters[] = {TL_HPM_UINH, TL_HPM_SINH, TL_HPM_MINH}; // in the order of `modes`
+    // The order is that of `modes`.
+    static const uint64_t filters[] = {TL_HPM_UINH, TL_HPM_SINH, TL_HPM_MINH};
     start_with(&tl_rvhpm_linux, 64);
-    for (uint32_t set = 0; set < 8; set++) { // one counter for each set of filters; 11 steps in U, 13 in S, 17 in M
+    // There is one counter for each set of filters, and 11 steps in U, 13 in S, 17 in M.
+    for (uint32_t set = 0; set < 8; set++) {
         uint64_t flags = (set & 1 ? filters[0] : 0) | (set & 2 ? filters[1] : 0) | (set & 4 ? filters[2] : 0);
         rig_write(&rig, 0x323 + set, flags | 0x100009);
     }
@@ -664,7 +668,9 @@ static void test_rows_of_the_device_tree_hold(void **state) {
             for (uint32_t other = 0; other < e; other++)
                 assert_true(tree->events[other].event != tree->events[e].event);
         }
-        for (uint32_t event = 0; event <= 2; event++) { // none, cycles and instructions: counter 0 has the one, counter 2 the other
+        // The events are none, cycles and instructions. Counter 0 has cycles, counter 2
+        // instructions.
+        for (uint32_t event = 0; event <= 2; event++) {
             static const uint32_t fixed[] = {0, 1, 4};
             uint32_t counters = 0;
             for (uint32_t k = 0; k < tree->n_counters; k++)
@@ -681,7 +687,8 @@ static void test_rows_of_the_device_tree_hold(void **state) {
                 assert_true(is_mapped);
             }
         }
-        for (uint32_t e = 0; e < presets[i]->base.n_events; e++) { // every raw selector is in one row, but for those of standard events
+        // Every raw selector is in one row, but for those of standard events.
+        for (uint32_t e = 0; e < presets[i]->base.n_events; e++) {
             uint64_t selector = presets[i]->base.events[e].selector;
             uint32_t n_rows = 0;
             for (uint32_t k = 0; k < tree->n_raw; k++)

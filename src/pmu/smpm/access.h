@@ -34,7 +34,9 @@ typedef enum tl_smpm_object_kind {
     TL_SMPM_OBJECT_REGISTERS, // of TB, CCU, RCB, and routes
     TL_SMPM_OBJECT_FILTERS,   // of ULCs of shared units
     TL_SMPM_OBJECT_KEYS,
-    TL_SMPM_OBJECT_AUDIT, // of one subject; vm is TL_SMPM_NO_VM for the hypervisor's, else a ring's index
+    // The audit of one subject. `vm` is TL_SMPM_NO_VM for the hypervisor's, else the index of a
+    // ring.
+    TL_SMPM_OBJECT_AUDIT,
     TL_SMPM_N_OBJECTS
 } tl_smpm_object_kind;
 
@@ -117,7 +119,8 @@ typedef struct tl_smpm_audit {
     tl_smpm_audit_entry entries[TL_SMPM_N_SUBJECTS][TL_SMPM_AUDIT_ENTRIES];
 } tl_smpm_audit;
 
-void tl_smpm_audit_add(tl_smpm_audit *audit, const tl_smpm_audit_entry *entry); // sets seq and order
+// Sets seq and order.
+void tl_smpm_audit_add(tl_smpm_audit *audit, const tl_smpm_audit_entry *entry);
 // The entry of `object`'s subject with the lowest seq above `after`. False: refused, which adds an
 // entry, or there is none. *ret_n_dropped: entries between that are overwritten.
 bool tl_smpm_audit_read(tl_smpm_audit *audit, const tl_smpm_policy *policy, const tl_smpm_identity *reader, const tl_smpm_object *object,

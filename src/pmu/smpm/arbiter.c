@@ -179,7 +179,8 @@ void tl_smpm_arbiter_plan(tl_smpm *m, uint32_t channel) {
     c->busy_end = first_slot(m, channel, c->busy_begin) + (uint64_t)(n_adds(m, channel) - 1) * m->n_channels;
 }
 
-static uint64_t *part_of(const tl_smpm *m, uint32_t block, tl_smpm_part part) { // NULL: no such part
+// NULL: no such part.
+static uint64_t *part_of(const tl_smpm *m, uint32_t block, tl_smpm_part part) {
     if (block == TL_SMPM_NO_BLOCK_ID)
         return NULL;
     uint64_t *words = tl_smpm_words_of(m, block);

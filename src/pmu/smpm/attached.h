@@ -8,8 +8,9 @@
 #include "pmu/smpm/smpm.h"
 
 enum {
-    TL_SMPM_TAPS_OF_ULC = TL_SMPM_MAX_CTRS + TL_SMPM_MAX_MULTI, // one-bit signals, then multi-bit inputs
-    TL_SMPM_ONLY_VM = 1,                                        // of a machine that is no chip
+    // Taps of one-bit signals come first, then those of multi-bit inputs.
+    TL_SMPM_TAPS_OF_ULC = TL_SMPM_MAX_CTRS + TL_SMPM_MAX_MULTI,
+    TL_SMPM_ONLY_VM = 1, // of a machine that is no chip
     TL_SMPM_ONLY_CTX = 1,
 };
 

@@ -70,7 +70,8 @@ void tl_smpm_block_begin(uint64_t *words) {
     uint64_t gen = load(&words[GEN_WORD]);
     assert(gen % 2 == 0);
     store(&words[GEN_WORD], gen + 1);
-    __atomic_thread_fence(__ATOMIC_RELEASE); // no later store of the commit is seen before gen is odd
+    // No later store of the commit is seen before gen is odd.
+    __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 static void close_gen(uint64_t *words) {

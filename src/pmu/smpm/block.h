@@ -11,7 +11,8 @@
 //   word 4   t_active: PM cycles in which this block was the target
 //   word 5   bits 0..31 n, 32..63 flags of the block
 //   word 6   late: sum of the LATE part, modulo 2^64
-//   word 7   bits 0..31 set of parts that follow ctr[n]; 32..63 birth: low half of gen when formatted
+//   word 7   bits 0..31 set of parts that follow ctr[n]
+//            bits 32..63 birth: bits 0..31 that gen had when the block was formatted
 //
 // ctr[n] follows, and then each part of the set in the order of its bit. A part has n words; the
 // bitmap UNAVAILABLE has one bit per metric. A block of profile LITERAL has no parts. Sources:
@@ -132,7 +133,8 @@ typedef struct tl_smpm_value {
     uint32_t flags;
 } tl_smpm_value;
 
-tl_smpm_value tl_smpm_block_value(const tl_smpm_block *block, tl_smpm_part part, uint32_t index); // any index
+// Takes any index.
+tl_smpm_value tl_smpm_block_value(const tl_smpm_block *block, tl_smpm_part part, uint32_t index);
 // after - before modulo 2^64, with the flags of both. UNAVAILABLE unless both are copies of the
 // same block: same kind, vm, ctx, n, parts and birth, and neither gen nor t_active decreased.
 tl_smpm_value tl_smpm_block_since(const tl_smpm_block *before, const tl_smpm_block *after, tl_smpm_part part, uint32_t index);

@@ -214,7 +214,8 @@ void tl_smpm_channel_step(tl_smpm *m, uint32_t channel) {
         begin_commit(m, channel);
 }
 
-static uint64_t next_slot(uint64_t from, uint64_t period, uint64_t phase) { // least t >= from with t mod period == phase
+// Returns the least t >= from with t mod period == phase.
+static uint64_t next_slot(uint64_t from, uint64_t period, uint64_t phase) {
     uint64_t at = from % period;
     return from + (at <= phase ? phase - at : period - at + phase);
 }

@@ -16,7 +16,8 @@
 
 #include "base/status.h"
 
-typedef enum tl_smpm_profile { TL_SMPM_NONE, TL_SMPM_SAFE, TL_SMPM_LITERAL } tl_smpm_profile; // NONE: the machine has no such PMU
+// NONE: the machine has no such PMU.
+typedef enum tl_smpm_profile { TL_SMPM_NONE, TL_SMPM_SAFE, TL_SMPM_LITERAL } tl_smpm_profile;
 
 // Choices. BY_PROFILE is replaced by tl_smpm_config_resolve.
 typedef enum tl_smpm_switch { TL_SMPM_SWITCH_BY_PROFILE, TL_SMPM_OFF, TL_SMPM_ON } tl_smpm_switch;
@@ -54,9 +55,10 @@ typedef struct tl_smpm_config {
     uint32_t rec_ctrs;  // 8, counters of a record [P 61]
 
     // Trigger block (TB).
-    uint32_t tb_period;   // cycles between EXT triggers [P 61]
-    uint32_t tb_timeout;  // of a flush, cycles; 0: none
-    uint32_t shared_slot; // cycles that the shared TB serves one partition (SAFE); 0: resolved to the least bound
+    uint32_t tb_period;  // cycles between EXT triggers [P 61]
+    uint32_t tb_timeout; // of a flush, cycles; 0: none
+    // Cycles for which the shared TB serves one partition (SAFE). 0 becomes the least bound.
+    uint32_t shared_slot;
 
     // Reduction channel buffer (RCB), channels, arbiter.
     uint32_t rcb_depth;        // records of a FIFO of a partition
@@ -65,19 +67,23 @@ typedef struct tl_smpm_config {
     uint32_t rc_bits;          // 64, S [P 63]
     uint32_t channels;         // tl_smpm_channels
     uint32_t arb;              // tl_smpm_arb, of channels and of the arbiter
-    uint32_t fixed_routing;    // tl_smpm_switch: late records of shared units reach `late` of their context
-    uint32_t skip_zeros;       // tl_smpm_switch: a commit leaves out indices that are 0
-    uint32_t mem_cycles;       // from the last add to commit_done
+    // tl_smpm_switch: late records of shared units reach the LATE part of their context.
+    uint32_t fixed_routing;
+    uint32_t skip_zeros; // tl_smpm_switch: a commit leaves out indices that are 0
+    uint32_t mem_cycles; // from the last add to commit_done
 
     // Switch manager and policies.
-    uint32_t manager_cycles;           // between two commands
-    uint32_t gate_at_pause;            // tl_smpm_switch: CS2 lowers enable; off: it only stops transfers
+    uint32_t manager_cycles; // between two commands
+    // tl_smpm_switch: CS2 lowers enable; off: it only stops transfers.
+    uint32_t gate_at_pause;
     uint32_t save_cycles, load_cycles; // of CS8
     uint32_t filters;                  // ULCs with a filter on each shared unit
-    uint32_t count_switch;             // tl_smpm_switch: traffic of CS8 counts in the SWITCH part of the VM0 block
-    uint32_t snapshot_cycles;          // least distance of two snapshot requests of one partition
-    uint32_t hv_reads_vm;              // tl_smpm_switch: the hypervisor may read VM blocks
-    uint32_t vm_switch_flush;          // tl_smpm_switch: private caches are flushed when a partition changes its VM
+    // tl_smpm_switch: traffic of CS8 counts in the SWITCH part of the VM0 block.
+    uint32_t count_switch;
+    uint32_t snapshot_cycles; // least distance of two snapshot requests of one partition
+    uint32_t hv_reads_vm;     // tl_smpm_switch: the hypervisor may read VM blocks
+    // tl_smpm_switch: private caches are flushed when a partition changes its VM.
+    uint32_t vm_switch_flush;
 } tl_smpm_config;
 
 // Fixed by the design: no parameter may change them.
@@ -127,13 +133,16 @@ static inline uint32_t tl_smpm_data_cycles(const tl_smpm_config *config, bool is
     return (tl_smpm_payload_bits(config, is_final) + config->ulc_lanes - 1) / config->ulc_lanes;
 }
 // START in cycle t, END in t + frame_cycles - 1. The next frame may start in t + frame_cycles.
-static inline uint32_t tl_smpm_frame_cycles(const tl_smpm_config *config, bool is_final) { // F = D + 2
+// The frame takes F = D + 2 cycles.
+static inline uint32_t tl_smpm_frame_cycles(const tl_smpm_config *config, bool is_final) {
     return tl_smpm_data_cycles(config, is_final) + TL_SMPM_MARK_CYCLES;
 }
-static inline uint32_t tl_smpm_ctr_rows(const tl_smpm_config *config) { // rows of one ULC that hold counters
+// Rows of one ULC that hold counters.
+static inline uint32_t tl_smpm_ctr_rows(const tl_smpm_config *config) {
     return (config->ulc_ctrs + TL_SMPM_REC_CTRS - 1) / TL_SMPM_REC_CTRS;
 }
-static inline uint32_t tl_smpm_residue_rows(const tl_smpm_config *config) { // rows of one ULC that hold residues
+// Rows of one ULC that hold residues.
+static inline uint32_t tl_smpm_residue_rows(const tl_smpm_config *config) {
     return tl_smpm_exports(config) ? (config->mb_inputs + TL_SMPM_REC_CTRS - 1) / TL_SMPM_REC_CTRS : 0;
 }
 // Indices of a channel and of a block: counters of type k begin at k * N, residues of type k at

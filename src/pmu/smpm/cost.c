@@ -132,7 +132,8 @@ tl_smpm_storage tl_smpm_storage_of_size(const tl_smpm_config *config, uint32_t n
 void tl_smpm_storage_of_way(tl_smpm_way way, uint64_t n_ctrs, uint64_t *ret_ff_bits, uint64_t *ret_sram_bits) {
     uint64_t ff_bits = 0, sram_bits = 0;
     switch (way) {
-    case TL_SMPM_WAY_FLAT64: ff_bits = 2 * FLAT_BITS * n_ctrs; break; // the second is the snapshot register
+    // The second register is the snapshot.
+    case TL_SMPM_WAY_FLAT64: ff_bits = 2 * FLAT_BITS * n_ctrs; break;
     case TL_SMPM_WAY_FLAT48: ff_bits = 2 * FLAT48_BITS * n_ctrs; break;
     case TL_SMPM_WAY_FLAT64_SR:
     case TL_SMPM_WAY_POLL: ff_bits = FLAT_BITS * n_ctrs; break;
@@ -264,7 +265,7 @@ static uint64_t ones(uint64_t value) { return (uint64_t)__builtin_popcountll(val
 
 // Bits that change while a counter of unlimited width goes from 0 to c: the sum of c >> b.
 static uint64_t changes(uint64_t c) { return 2 * c - ones(c); }
-// The same of its lowest bits alone.
+// Bits that change below bit `n_bits` while that counter goes from 0 to c.
 static uint64_t changes_below(uint64_t c, uint32_t n_bits) { return changes(c) - changes(c >> n_bits); }
 
 static uint32_t n_signals_of(const tl_smpm_meter *meter, const tl_smpm_ulc *ulc) {
@@ -391,7 +392,8 @@ static void meter_hierarchy(tl_smpm_meter *meter, const tl_smpm_ulc *ulc, bool i
         a->gated += (uint64_t)config->ulc_period * config->ulc_bits;
     }
     meter->n_events += n_events;
-    if (n_events == 0 && !is_final && tl_smpm_is_on(config->zero_frames)) { // START and END: one pulse of mark, one of data
+    // START and END are one pulse of mark and one of data.
+    if (n_events == 0 && !is_final && tl_smpm_is_on(config->zero_frames)) {
         a->wire += (2 + 2 * (uint64_t)config->ulc_lanes) * length;
         return;
     }
@@ -445,13 +447,15 @@ void tl_smpm_meter_record(tl_smpm_meter *meter, const tl_smpm_route *route, bool
     tl_smpm_activity *a = activity_of(meter, TL_SMPM_WAY_HIERARCHY);
     const bool is_own = route->target == TL_SMPM_TO_CURRENT || route->target == TL_SMPM_TO_FIXED;
     const uint64_t n_channels = (uint64_t)is_own + 1 + route->to_d;
-    const uint64_t n_sums = n_channels - (route->target == TL_SMPM_TO_FIXED); // FIXED values pass the accumulators by
+    // Values of FIXED pass the accumulators by.
+    const uint64_t n_sums = n_channels - (route->target == TL_SMPM_TO_FIXED);
     meter->n_records++;
     a->noc += (uint64_t)REC_BITS * ((is_own ? OWN_HOPS : 0u) + DEVICE_HOPS + (route->to_d ? DEVICE_HOPS : 0u));
     a->sram += 2 * REC_BITS * n_channels; // into the FIFO and out
     if (has_data)
-        a->sram += 2 * (uint64_t)TL_SMPM_REC_CTRS * meter->config->ccu_bits + // the row is read and cleared
-                   2 * (uint64_t)TL_SMPM_REC_CTRS * meter->config->rc_bits * n_sums;
+        // The row is read and cleared.
+        a->sram +=
+            2 * (uint64_t)TL_SMPM_REC_CTRS * meter->config->ccu_bits + 2 * (uint64_t)TL_SMPM_REC_CTRS * meter->config->rc_bits * n_sums;
 }
 
 void tl_smpm_meter_commit(tl_smpm_meter *meter, uint64_t n_indices, uint64_t n_adds, uint32_t n_blocks) {

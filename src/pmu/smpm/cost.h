@@ -50,20 +50,22 @@ typedef struct tl_smpm_storage {
     // Flip-flops of all ULCs: counters; shadow or shift register; sticky flags and their shadow;
     // window counters; residues; serializer and enable.
     uint64_t ulc_ctrs, ulc_shadow, ulc_ovf, ulc_ovf_shadow, ulc_wcnt, ulc_residues, ulc_control;
-    uint64_t ccu_control, tb;                          // flip-flops
-    uint64_t ccu_rows, ccu_residue_rows;               // array bits of both banks
-    uint64_t frame_values, frame_rest;                 // array bits that hold a frame until its parity is known
+    uint64_t ccu_control, tb;            // flip-flops
+    uint64_t ccu_rows, ccu_residue_rows; // array bits of both banks
+    // Array bits that hold a frame until its parity is known.
+    uint64_t frame_values, frame_rest;
     uint64_t fifos, accumulators;                      // array bits of channels
     uint64_t blocks;                                   // bits of device memory
     uint64_t serial_wires, enable_wires, record_wires; // record_wires: CCU to network
     uint64_t ff_bits, sram_bits, mem_bits, wires;      // sums
 } tl_smpm_storage;
 
-// Of a whole chip. n_blocks: VM and context blocks that exist at once.
+// Storage of a whole chip. n_blocks: VM and context blocks that exist at once.
 tl_smpm_storage tl_smpm_storage_of(const tl_smpm_config *config, const tl_smpm_layout *layout, uint32_t n_blocks);
-// Of one full group: ccu_ulcs ULCs and their CCU, without channels and memory.
+// Storage of one full group: ccu_ulcs ULCs and their CCU, without channels and memory.
 tl_smpm_storage tl_smpm_storage_of_group(const tl_smpm_config *config);
-// Of a chip of one partition with so many units of one type, and its channels, without memory.
+// Storage of a chip of one partition, which has `n_units` units of one type and the channels.
+// Memory is not in it.
 tl_smpm_storage tl_smpm_storage_of_size(const tl_smpm_config *config, uint32_t n_units);
 // Flip-flop and array bits of another way for so many events.
 void tl_smpm_storage_of_way(tl_smpm_way way, uint64_t n_ctrs, uint64_t *ret_ff_bits, uint64_t *ret_sram_bits);
@@ -107,14 +109,16 @@ typedef struct tl_smpm_meter {
     tl_smpm_activity all[TL_SMPM_N_WAYS], in_switches[TL_SMPM_N_WAYS];
     uint64_t n_events, n_frames, n_records, n_commits, n_switches, n_cycles;
     uint64_t ff_bits[TL_SMPM_N_WAYS];
-    bool is_selected; // the captured counters stand still, and a selector sends bit by bit; set after init
+    // The captured counters stand still, and a selector sends bit by bit; set after init.
+    bool is_selected;
     bool is_in_switch;
     uint32_t phase;                                      // of CLASS44: the events that it counts
     uint64_t counts[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS]; // so far
     uint64_t class_counts[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS];
-    uint64_t snapshots[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS];       // held in snapshot registers
-    uint64_t bus[TL_SMPM_MAX_CCUS], class_bus[TL_SMPM_MAX_CCUS];  // last word on each read bus
-    uint8_t captured[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_PAYLOAD_BITS]; // is_selected: bits of the last payload
+    uint64_t snapshots[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS];      // held in snapshot registers
+    uint64_t bus[TL_SMPM_MAX_CCUS], class_bus[TL_SMPM_MAX_CCUS]; // last word on each read bus
+    // Bits of the last payload, with is_selected.
+    uint8_t captured[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_PAYLOAD_BITS];
 } tl_smpm_meter;
 
 // ret_meter is large; the caller allocates it. config is resolved.

@@ -18,7 +18,8 @@ static uint64_t snap_before(const tl_smpm *m, const tl_smpm_window *w, uint64_t 
     return cycle < w->first_snap ? TL_SMPM_NEVER : cycle - (cycle - w->first_snap) % m->config.ulc_period;
 }
 
-static uint64_t snap_after(const tl_smpm *m, const tl_smpm_window *w, uint64_t cycle) { // first periodic one after it
+// Returns the first periodic snapshot after `cycle`.
+static uint64_t snap_after(const tl_smpm *m, const tl_smpm_window *w, uint64_t cycle) {
     uint64_t snap = cycle < w->first_snap ? w->first_snap : cycle + m->config.ulc_period - (cycle - w->first_snap) % m->config.ulc_period;
     return snap < w->end_snaps ? snap : TL_SMPM_NEVER;
 }
@@ -43,7 +44,8 @@ static uint64_t read_for(const tl_smpm *m, const tl_smpm_window *w, uint64_t poi
 }
 
 static uint64_t next_snap(const tl_smpm *m, uint32_t ccu, const tl_smpm_window *w) {
-    uint64_t first = m->core->front > m->core->now ? m->core->front : m->core->now; // that can still be read
+    // The first cycle that can still be read.
+    uint64_t first = m->core->front > m->core->now ? m->core->front : m->core->now;
     uint64_t after = w->visited + 1 > first ? w->visited : first - 1;
     if (reads_all(m, ccu))
         return snap_after(m, w, after);

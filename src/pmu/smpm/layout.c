@@ -241,7 +241,8 @@ static void assign_rows(const tl_smpm_config *config, tl_smpm_layout *l, tl_smpm
             n_in_group = 1;
         }
         ulc->first_row = (uint16_t)((n_groups - 1) * n_ctr_rows);
-        ulc->first_residue_row = (uint16_t)((n_groups - 1) * n_residue_rows); // from the end of the counters
+        // Residue rows begin at the end of the counters.
+        ulc->first_residue_row = (uint16_t)((n_groups - 1) * n_residue_rows);
     }
     for (uint32_t i = 0; i < ccu->n_ulcs; i++) {
         tl_smpm_ulc *ulc = &l->ulcs[ccu->ulcs[i]];
@@ -396,7 +397,8 @@ static tl_status check_channels(const tl_smpm_layout *l, tl_error *err) {
 static tl_status check_epochs(const tl_smpm_config *config, const tl_smpm_layout *l, const tl_smpm_bounds *bounds, tl_error *err) {
     for (uint32_t i = 0; i < l->n_ccus; i++) {
         const uint64_t fanin = fanin_of(l, &l->ccus[i]), most = tl_smpm_ccu_max(config);
-        const uint64_t rest = fanin * (config->ulc_period + bounds->drain[i]); // may arrive after the trigger
+        // These may arrive after the trigger.
+        const uint64_t rest = fanin * (config->ulc_period + bounds->drain[i]);
         if (rest + fanin * config->tb_period > most)
             return REFUSE(tb_period, "a counter of %u bits that %u unit%s feed%s overflows; set it to at most %llu, or raise smpm.ccu_bits",
                           config->ccu_bits, (unsigned)fanin, fanin == 1 ? "" : "s", fanin == 1 ? "s" : "",

@@ -80,7 +80,8 @@ typedef struct tl_smpm_filter {
 // Part of the blocks that a record's values reach. Channel 0 and, with to_d, channel D get every
 // record, too.
 typedef enum tl_smpm_target {
-    TL_SMPM_TO_CURRENT,    // VM block and block of the context that runs: through the accumulators of `channel`
+    // The VM's block and the block of the context that runs, through the accumulators of `channel`.
+    TL_SMPM_TO_CURRENT,
     TL_SMPM_TO_FIXED,      // VM block and block of the filter's context, past the accumulators
     TL_SMPM_TO_UNASSIGNED, // U: only channels 0 and D; part UNASSIGNED of the VM0 block
     TL_SMPM_TO_SWITCH,     // only channels 0 and D; part SWITCH of the VM0 block
@@ -93,14 +94,17 @@ typedef struct tl_smpm_route {
 } tl_smpm_route;
 
 typedef struct tl_smpm_ulc {
-    uint16_t unit;              // index into units
-    uint8_t type;               // index into types
-    uint8_t partition;          // or TL_SMPM_SHARED
-    uint8_t ccu, line;          // index into ccus; its number there
-    uint16_t first_row;         // of its counters, in its CCU; row k / 8 from there, lane k % 8 holds counter k
-    uint16_t first_residue_row; // in its CCU, after the counters of all its ULCs; undefined without residue rows
-    tl_smpm_filter filter;      // at reset
-    tl_smpm_route route;        // at reset; equal for all ULCs that share rows
+    uint16_t unit;     // index into units
+    uint8_t type;      // index into types
+    uint8_t partition; // or TL_SMPM_SHARED
+    uint8_t ccu, line; // index into ccus; its number there
+    // First row of its counters in its CCU. Counter k is in row k / 8 from there, in lane k % 8.
+    uint16_t first_row;
+    // First row of its residues in its CCU, after the counters of all ULCs. Undefined without
+    // residue rows.
+    uint16_t first_residue_row;
+    tl_smpm_filter filter; // at reset
+    tl_smpm_route route;   // at reset; equal for all ULCs that share rows
 } tl_smpm_ulc;
 
 typedef struct tl_smpm_ccu {
@@ -146,7 +150,8 @@ typedef struct tl_smpm_chip {
     uint32_t n_partitions;                      // of the chip; a plain machine is one
     uint32_t n_harts, n_slices, n_mem_channels; // of each
     bool has_shared;                            // interconnect root, I/O bridge, DMA engine
-    uint8_t channel_of[TL_SMPM_MAX_PARTITIONS]; // 1..n for each partition of the layout; all 0: 1, 2, 3 ..
+    // 1..n for each partition of the layout; all 0: 1, 2, 3 ..
+    uint8_t channel_of[TL_SMPM_MAX_PARTITIONS];
 } tl_smpm_chip;
 
 // Builds the layout of a chip. `config` is resolved but for shared_slot. TL_EINVAL: it does not

@@ -60,8 +60,9 @@ typedef enum tl_smpm_oob_status {
     TL_SMPM_OOB_BAD_ARG = 0x11,
     TL_SMPM_OOB_BUSY = 0x12,
     TL_SMPM_OOB_DENIED = 0x13,
-    TL_SMPM_OOB_STALE = 0x14,       // nothing is latched, or partitions changed since
-    TL_SMPM_OOB_UNAVAILABLE = 0x15, // the metric is not counted; an addition to the specification's codes
+    TL_SMPM_OOB_STALE = 0x14, // nothing is latched, or partitions changed since
+    // The metric is not counted; an addition to the specification's codes.
+    TL_SMPM_OOB_UNAVAILABLE = 0x15,
     TL_SMPM_OOB_SUCCESS = 0x1f,
 } tl_smpm_oob_status;
 

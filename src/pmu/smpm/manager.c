@@ -133,7 +133,8 @@ static bool perform(tl_smpm *m, uint32_t partition, uint32_t step) {
     tl_smpm_channel *c = channel_of(m, partition);
     const uint64_t now = m->core->now;
     bool is_leaving = g->incoming.vm == TL_SMPM_NO_VM;
-    bool is_left_out = tl_smpm_mutates(m, (tl_smpm_mutation)step); // steps and their mutations have the same numbers
+    // Steps and their mutations have equal numbers.
+    bool is_left_out = tl_smpm_mutates(m, (tl_smpm_mutation)step);
     switch (step) {
     case 2:
         c->is_held = true;
@@ -272,7 +273,8 @@ void tl_smpm_manager_step(tl_smpm *m, uint32_t partition) {
     end(m, partition);
 }
 
-static uint64_t aligned(uint64_t base, uint64_t period, uint64_t from) { // least base + k * period >= from
+// Returns the least base + k * period >= from.
+static uint64_t aligned(uint64_t base, uint64_t period, uint64_t from) {
     return base >= from ? base : base + (from - base + period - 1) / period * period;
 }
 

@@ -48,7 +48,8 @@ typedef struct tl_smpm_source {
     // A coherent copy of a block; ret_words has n_words.
     tl_smpm_copied (*read)(void *device, tl_smpm_kind kind, uint32_t vm, uint32_t ctx, uint64_t *ret_words, uint32_t n_words);
     void (*counts)(void *device, tl_smpm_counts *ret_counts);
-    bool (*snapshot)(void *device, uint32_t vm); // asks for trigger, flush, commit; false: a switch runs
+    // Asks for trigger, flush and commit. False: a switch runs.
+    bool (*snapshot)(void *device, uint32_t vm);
     tl_smpm_configured (*configure)(void *device, uint32_t key, uint32_t value);
 } tl_smpm_source;
 
@@ -71,7 +72,8 @@ typedef enum tl_smpm_op { TL_SMPM_OP_GRANT = 1, TL_SMPM_OP_RENEW = 2, TL_SMPM_OP
 typedef enum tl_smpm_reply {
     TL_SMPM_REPLY_OK,
     TL_SMPM_REPLY_MALFORMED,
-    TL_SMPM_REPLY_UNVERIFIED, // bad code, unknown requester, or a replay: the reply does not tell which
+    // Bad code, unknown requester, or a replay. The reply does not tell which.
+    TL_SMPM_REPLY_UNVERIFIED,
     TL_SMPM_REPLY_DENIED,
     TL_SMPM_REPLY_NO_HANDLE, // unknown, expired, or of another client
     TL_SMPM_REPLY_TOO_SOON,

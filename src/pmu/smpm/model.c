@@ -108,7 +108,8 @@ tl_status tl_smpm_ctx_new(tl_smpm *m, uint32_t vm, uint32_t ctx, tl_error *err) 
     return new_block(m, vm, ctx, err);
 }
 
-static bool names(uint32_t vm, uint32_t ctx, uint32_t other_vm, uint32_t other_ctx) { // ctx NO_CTX: any of the VM
+// ctx TL_SMPM_NO_CTX: any context of the VM.
+static bool names(uint32_t vm, uint32_t ctx, uint32_t other_vm, uint32_t other_ctx) {
     return vm == other_vm && (ctx == TL_SMPM_NO_CTX || ctx == other_ctx);
 }
 
@@ -402,7 +403,8 @@ static void derive_rows(tl_smpm *m) {
     for (uint32_t ccu = 0; ccu < l->n_ccus; ccu++)
         for (uint32_t row = 0; row < l->ccus[ccu].n_rows; row++)
             m->rows[m->row_first[ccu] + row].ulc = TL_SMPM_NO_ULC;
-    for (uint32_t ulc = l->n_ulcs; ulc-- > 0;) { // the first of those that share a row stands for them
+    // The first of the ULCs that share a row stands for them.
+    for (uint32_t ulc = l->n_ulcs; ulc-- > 0;) {
         const tl_smpm_ulc *u = &l->ulcs[ulc];
         const uint32_t n_of[] = {m->config.ulc_ctrs, m->exports ? m->config.mb_inputs : 0};
         for (uint32_t kind = 0; kind < 2; kind++)
@@ -437,7 +439,8 @@ static void derive_laziness(tl_smpm *m) {
                  m->config.ulc_period <= m->ulc_max && m->gates_at_pause && m->is_safe && m->is_tdm && m->config.tb_period > 2 * drain;
 }
 
-static void *place(uint8_t *base, size_t *n_bytes, size_t n, size_t size) { // base NULL: only counts
+// base NULL: only counts.
+static void *place(uint8_t *base, size_t *n_bytes, size_t n, size_t size) {
     size_t at = *n_bytes;
     *n_bytes = (at + n * size + 15) / 16 * 16;
     return base ? base + at : NULL;
@@ -662,7 +665,8 @@ uint64_t tl_smpm_next(const tl_smpm *m) {
     uint64_t next = tl_smpm_fast_next_read(m);
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         next = tl_lesser(next, tl_smpm_manager_soonest(m, partition));
-    for (uint32_t source = 0; source < m->n_sources; source++) // a pulse makes plans for the next one
+    // A pulse makes plans for the next one.
+    for (uint32_t source = 0; source < m->n_sources; source++)
         next = m->core->tbs[source].ext_at == TL_SMPM_NEVER ? next : tl_lesser(next, m->core->tbs[source].ext_at + 1);
     return next > m->core->now ? next : m->core->now;
 }

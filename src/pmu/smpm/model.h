@@ -80,7 +80,8 @@ typedef struct tl_smpm_observer {
     void *ctx;
     void (*frame)(void *ctx, const tl_smpm_frame *frame); // in the cycle of END
     void (*record)(void *ctx, uint64_t cycle, uint32_t channel, uint32_t source, const tl_smpm_record *record, tl_smpm_fate fate);
-    void (*commit)(void *ctx, uint64_t begin_cycle, uint64_t end_cycle, uint32_t channel); // in the cycle of the last add
+    // Called in the cycle of the last add.
+    void (*commit)(void *ctx, uint64_t begin_cycle, uint64_t end_cycle, uint32_t channel);
 } tl_smpm_observer;
 
 // ---- tests only ----
@@ -91,8 +92,9 @@ typedef enum tl_smpm_fault { // `index` of the question; a nonzero answer makes 
     TL_SMPM_STALL_CHANNEL,   // channel: it dequeues nothing
     TL_SMPM_STALL_MANAGER,   // partition: no command in this cycle
     TL_SMPM_REFUSE_ADD,      // channel: memory refuses the add
-    TL_SMPM_FLIP_WIRE,       // ULC: bit answer - 1 of (data lanes, then mark) is inverted; reference only
-    TL_SMPM_FLIP_RECORD,     // channel: bit answer - 1 of the record is inverted as it is dequeued
+    // ULC: inverts bit `answer` - 1 of data lanes, then mark. Reference only.
+    TL_SMPM_FLIP_WIRE,
+    TL_SMPM_FLIP_RECORD, // channel: bit answer - 1 of the record is inverted as it is dequeued
 } tl_smpm_fault;
 
 // Steps that are left out, and wrong designs that tests must notice. Bit n of `mutations`.
@@ -113,7 +115,8 @@ typedef enum tl_smpm_mutation {
 typedef struct tl_smpm_test {
     void *ctx;
     uint32_t (*fault)(void *ctx, tl_smpm_fault kind, uint32_t index, uint64_t cycle); // NULL: none
-    uint32_t mutations;                                                               // set of 1u << tl_smpm_mutation
+    // Set of 1u << tl_smpm_mutation.
+    uint32_t mutations;
     // Provenance: the set of tenants (bit numbers) whose events an input carries in a cycle. With
     // it every count keeps the set of tenants that contributed. Reference only; NULL: none kept.
     uint64_t (*tenants)(void *ctx, uint32_t ulc, uint64_t cycle);
@@ -205,12 +208,14 @@ bool tl_smpm_is_enabled(const tl_smpm *model, uint32_t partition);
 
 // Blocks by number: 0 is VM0, 1 is channel D's, others by tl_smpm_block_of. Words are borrowed, in
 // the layout of block.h, and change only in tl_smpm_run and in commands.
-uint32_t tl_smpm_block_of(const tl_smpm *model, uint32_t vm, uint32_t ctx); // TL_SMPM_NO_CTX: the VM's; TL_SMPM_NO_BLOCK_ID: none
+// ctx TL_SMPM_NO_CTX: the VM's block. Returns TL_SMPM_NO_BLOCK_ID if there is none.
+uint32_t tl_smpm_block_of(const tl_smpm *model, uint32_t vm, uint32_t ctx);
 const uint64_t *tl_smpm_block_words(const tl_smpm *model, uint32_t block, uint32_t *ret_n_words);
 
 typedef struct tl_smpm_counters { // since cycle 0
     uint64_t bad_frames, coalesced, misroutes, stale, bad_records, lossy_epochs;
-    uint64_t frames, records, adds, commits, refused_adds, snapshots, foreign; // foreign: provenance found another tenant's units
+    // foreign: provenance found another tenant's units.
+    uint64_t frames, records, adds, commits, refused_adds, snapshots, foreign;
 } tl_smpm_counters;
 void tl_smpm_counters_get(const tl_smpm *model, tl_smpm_counters *ret_counters);
 

@@ -13,7 +13,8 @@
 // Settings of this design are a tl_smpm_config with unresolved values.
 extern const tl_key tl_smpm_keys[];
 extern const tl_smpm_config tl_smpm_default_settings;
-const tl_key *tl_smpm_key_of(const tl_smpm_config *config, const uint32_t *value); // row of a value in `config`
+// Returns the row of a value in `config`.
+const tl_key *tl_smpm_key_of(const tl_smpm_config *config, const uint32_t *value);
 
 // ---- Events: what each unit type tells
 

@@ -58,10 +58,13 @@ typedef struct tl_smpm_window { // fast: one ULC, its windows and the frame that
     bool is_capturing;          // rolling: `frame` is being read
     bool is_final, has_ovf;     // of `frame`
     uint32_t n_captured;
-    uint64_t first_snap;                      // cycle of the first periodic snapshot; others follow every T cycles
-    uint64_t end_snaps;                       // no periodic snapshot from this cycle on; TL_SMPM_NEVER: they go on
-    uint64_t final_snap;                      // TL_SMPM_NEVER: none
-    uint64_t next_read;                       // next cycle in which totals are read; TL_SMPM_NEVER: none
+    // Cycle of the first periodic snapshot. Others follow every T cycles.
+    uint64_t first_snap;
+    // No periodic snapshot comes from this cycle on; TL_SMPM_NEVER: they go on.
+    uint64_t end_snaps;
+    uint64_t final_snap; // TL_SMPM_NEVER: none
+    // Next cycle in which totals are read; TL_SMPM_NEVER: none.
+    uint64_t next_read;
     uint64_t visited;                         // latest snapshot that was read, or the rising edge
     uint64_t busy_end;                        // last cycle of the latest frame that was read
     uint64_t frame_start, frame_end;          // frame_end TL_SMPM_NEVER: no frame waits
@@ -81,12 +84,15 @@ typedef struct tl_smpm_collector {
     bool wants_plain, wants_switch, wants_flush;
     uint8_t active; // bank
     uint8_t seq, flush_id, wanted_flush_id;
-    uint8_t drain_scope, flush_scope; // partition whose rows alone are sent; TL_SMPM_SHARED: all rows
+    // Partition whose rows alone are sent; TL_SMPM_SHARED: all rows.
+    uint8_t drain_scope, flush_scope;
     bool is_lossy[TL_SMPM_BANKS];
     uint16_t drain_row, acked; // acked: channels that dequeued EMPTY of the present flush
     uint64_t drain_cycle;      // no row before it
     uint64_t reg_at;           // REG pulse on its way
-    uint64_t enabled, seen;    // lines that were enabled as the enable line fell; that have sent their final frame
+    // enabled: lines that were enabled as the enable line fell. seen: lines that have sent their
+    // final frame.
+    uint64_t enabled, seen;
 } tl_smpm_collector;
 
 // ---- trigger blocks, RCB ----
@@ -196,7 +202,8 @@ struct tl_smpm {
     tl_smpm_plan plan;
     tl_smpm_config config;
     tl_smpm_layout layout;
-    uint32_t n_metrics, n_channels, n_sources, channel_d; // sources: partitions, then the shared CCUs
+    // Sources are partitions, then the shared CCUs.
+    uint32_t n_metrics, n_channels, n_sources, channel_d;
     uint32_t scale, scale_log2, n_residue_bits;
     uint32_t n_data, n_final_data; // data cycles of frames
     uint32_t lead_cycles;          // from a request to the pulse of a plain trigger
@@ -238,7 +245,8 @@ struct tl_smpm {
     uint64_t *words;
 
     // Provenance: sets of tenants, one for each count. NULL without it.
-    uint64_t (*count_tenants)[TL_SMPM_MAX_CTRS + TL_SMPM_MAX_MULTI]; // by ULC: counters, then residues
+    // For each ULC: counters, then residues.
+    uint64_t (*count_tenants)[TL_SMPM_MAX_CTRS + TL_SMPM_MAX_MULTI];
     uint64_t (*frame_tenants)[TL_SMPM_MAX_CTRS + TL_SMPM_MAX_MULTI];
     uint64_t (*lane_tenants)[TL_SMPM_REC_CTRS];
     uint64_t (*entry_tenants)[TL_SMPM_REC_CTRS];
@@ -259,7 +267,8 @@ static inline uint32_t tl_smpm_bank_row(const tl_smpm *m, uint32_t ccu, uint32_t
 static inline uint32_t tl_smpm_source_of(const tl_smpm *m, uint32_t partition) {
     return partition == TL_SMPM_SHARED ? m->layout.n_partitions : partition;
 }
-static inline uint32_t tl_smpm_row_index(const tl_smpm *m, const tl_smpm_row *row) { // metric of lane 0
+// Metric of lane 0.
+static inline uint32_t tl_smpm_row_index(const tl_smpm *m, const tl_smpm_row *row) {
     return row->is_residue ? tl_smpm_residue_index(&m->config, m->layout.n_types, row->type, row->first)
                            : tl_smpm_ctr_index(&m->config, row->type, row->first);
 }
@@ -280,7 +289,8 @@ void tl_smpm_ulc_clear(tl_smpm *m, uint32_t ulc);
 uint32_t tl_smpm_ulc_phase(const tl_smpm *m, uint32_t ulc); // wcnt at a rising edge
 
 //  ---- ccu.c
-void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *values); // values: of a lump of frames, or NULL
+// values: of a lump of frames, or NULL.
+void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *values);
 void tl_smpm_ccu_line_set(tl_smpm *m, uint32_t ccu, bool line);
 void tl_smpm_ccu_clear(tl_smpm *m, uint32_t ccu); // both banks
 void tl_smpm_ccu_step(tl_smpm *m, uint32_t ccu);
@@ -301,32 +311,41 @@ uint64_t tl_smpm_tb_next(const tl_smpm *m);
 uint32_t tl_smpm_record_parity(const tl_smpm_record *record); // of all 256 bits
 bool tl_smpm_rcb_has_credit(const tl_smpm *m, uint32_t source, uint32_t dests);
 void tl_smpm_rcb_send(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, const uint64_t *tenants);
-void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu); // entries of one CCU in every FIFO, but for those on their way
-void tl_smpm_routes_derive(tl_smpm *m);          // after a change of filters, routes or blocks
+// Drops entries of one CCU in every FIFO, but for those on their way.
+void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu);
+void tl_smpm_routes_derive(tl_smpm *m); // after a change of filters, routes or blocks
 
 //  ---- channel.c
 void tl_smpm_channel_step(tl_smpm *m, uint32_t channel);
-uint64_t tl_smpm_channel_next(const tl_smpm *m, uint32_t channel); // next cycle in which it does something
+// Returns the next cycle in which it does something.
+uint64_t tl_smpm_channel_next(const tl_smpm *m, uint32_t channel);
 void tl_smpm_channel_point(tl_smpm *m, uint32_t channel, uint32_t vm, uint32_t ctx);
 
 //  ---- arbiter.c
-void tl_smpm_arbiter_step(tl_smpm *m);                                       // reference: one add
-void tl_smpm_arbiter_plan(tl_smpm *m, uint32_t channel);                     // fast, TDM: sets busy_end
-void tl_smpm_arbiter_catch_up(tl_smpm *m, uint32_t channel, uint64_t until); // fast, TDM: all adds before `until`
+void tl_smpm_arbiter_step(tl_smpm *m); // reference: one add
+// For the fast model with TDM: sets busy_end.
+void tl_smpm_arbiter_plan(tl_smpm *m, uint32_t channel);
+// For the fast model with TDM: does all adds before `until`.
+void tl_smpm_arbiter_catch_up(tl_smpm *m, uint32_t channel, uint64_t until);
 static inline bool tl_smpm_batches(const tl_smpm *m) {
     return !m->plan.is_reference && m->is_tdm && !m->plan.test.fault && !tl_smpm_is_on(m->config.skip_zeros);
 }
 
 //  ---- manager.c
 void tl_smpm_manager_step(tl_smpm *m, uint32_t partition);
-uint64_t tl_smpm_manager_next(const tl_smpm *m, uint32_t partition);    // next cycle in which it does something
+// Returns the next cycle in which it does something.
+uint64_t tl_smpm_manager_next(const tl_smpm *m, uint32_t partition);
 uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition); // no switch ends before
 
 //  ---- fast.c
-void tl_smpm_fast_line(tl_smpm *m, uint32_t ccu, uint64_t cycle); // ULCs see the changed enable or transfer line from `cycle` on
-void tl_smpm_fast_plan(tl_smpm *m, uint32_t ccu);                 // when pulses have moved or a request has come
-bool tl_smpm_fast_has_read(const tl_smpm *m, uint32_t ccu);       // every frame that has ended is accounted for
-void tl_smpm_fast_step(tl_smpm *m);                               // phases 2 and 3 of the present cycle
+// ULCs see the changed enable or transfer line from `cycle` on.
+void tl_smpm_fast_line(tl_smpm *m, uint32_t ccu, uint64_t cycle);
+// Called when pulses have moved or a request has come.
+void tl_smpm_fast_plan(tl_smpm *m, uint32_t ccu);
+// Whether every frame that has ended is accounted for.
+bool tl_smpm_fast_has_read(const tl_smpm *m, uint32_t ccu);
+// Phases 2 and 3 of the present cycle.
+void tl_smpm_fast_step(tl_smpm *m);
 uint64_t tl_smpm_fast_next_read(const tl_smpm *m);
 uint64_t tl_smpm_fast_next(const tl_smpm *m); // reads and ends of frames
 
@@ -334,6 +353,7 @@ uint64_t tl_smpm_fast_next(const tl_smpm *m); // reads and ends of frames
 void tl_smpm_block_open(tl_smpm *m, uint32_t block);
 void tl_smpm_block_close(tl_smpm *m, uint32_t block, uint64_t cycle);
 uint32_t tl_smpm_find_block(const tl_smpm *m, uint32_t vm, uint32_t ctx);
-void tl_smpm_make_available(tl_smpm *m, uint32_t channel); // metrics of the blocks that a channel points to
+// Metrics of the blocks that a channel points to become available.
+void tl_smpm_make_available(tl_smpm *m, uint32_t channel);
 
 #endif

@@ -44,11 +44,90 @@ static void test_literal_block_has_the_layout_of_section_10(void **state) {
     tl_smpm_block_set_flags(words, TL_SMPM_LOSSY);
     tl_smpm_block_end(words, 0xabcd);
     const uint8_t expected[80] = {
-        'S', 'M', 'P', 'M', 1, 0, 1, 0, 4,    3,    2,    1,    0xff, 0xff, 0xff, 0xff, // magic, version, kind, vm, ctx
-        4,   0,   0,   0,   0, 0, 0, 0, 0xcd, 0xab, 0,    0,    0,    0,    0,    0,    // gen, t_commit
-        7,   0,   0,   0,   0, 0, 0, 0, 2,    0,    0,    0,    2,    0,    0,    0,    // t_active, n, flags
-        0,   0,   0,   0,   0, 0, 0, 0, 0,    0,    0,    0,    1,    0,    0,    0,    // late; no parts, born at gen 1
-        0,   0,   0,   0,   0, 0, 0, 0, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+        // Magic, version, kind, vm, ctx.
+        'S',
+        'M',
+        'P',
+        'M',
+        1,
+        0,
+        1,
+        0,
+        4,
+        3,
+        2,
+        1,
+        0xff,
+        0xff,
+        0xff,
+        0xff,
+        // gen and t_commit.
+        4,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0xcd,
+        0xab,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        // t_active, n and flags.
+        7,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        2,
+        0,
+        0,
+        0,
+        2,
+        0,
+        0,
+        0,
+        // late is 1, no parts, born at gen 1.
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0x88,
+        0x77,
+        0x66,
+        0x55,
+        0x44,
+        0x33,
+        0x22,
+        0x11,
     };
     assert_memory_equal(words, expected, sizeof expected);
 }
@@ -214,7 +293,8 @@ static void test_differences_are_modular_and_keep_flags(void **state) {
     assert_int_equal(tl_smpm_block_decode(last, sizeof last / 8, &b, NULL), TL_OK);
     assert_value(tl_smpm_block_since(&a, &b, TL_SMPM_CTR, 0), 12, TL_SMPM_OVF);
     assert_value(tl_smpm_block_since(&a, &b, TL_SMPM_CTR, 1), 0, TL_SMPM_OVF | TL_SMPM_UNAVAILABLE);
-    assert_value(tl_smpm_block_since(&b, &a, TL_SMPM_CTR, 0), 0, TL_SMPM_OVF | TL_SMPM_UNAVAILABLE); // gen went back
+    // The gen went back.
+    assert_value(tl_smpm_block_since(&b, &a, TL_SMPM_CTR, 0), 0, TL_SMPM_OVF | TL_SMPM_UNAVAILABLE);
     tl_smpm_block other = b;
     other.shape.ctx = 8;
     assert_value(tl_smpm_block_since(&a, &other, TL_SMPM_CTR, 0), 0, TL_SMPM_OVF | TL_SMPM_UNAVAILABLE);
@@ -304,7 +384,8 @@ static void test_commit_within_a_copy_makes_it_start_again(void **state) {
     uint64_t copy[8 + 2 * N + 2];
     const uint64_t *words = tear_begin(&ctx_shape);
     tear_arm(&old);
-    assert_int_equal(tl_smpm_block_copy(words, sizeof copy / 8, 1, copy), TL_SMPM_BUSY); // the only try was torn
+    // The only try was torn.
+    assert_int_equal(tl_smpm_block_copy(words, sizeof copy / 8, 1, copy), TL_SMPM_BUSY);
     assert_int_equal(tear.n_faults, 1);
     tear_arm(&ours);
     assert_int_equal(tl_smpm_block_copy(words, sizeof copy / 8, 2, copy), TL_SMPM_COPIED);
@@ -330,7 +411,8 @@ static void test_directory_rows_are_where_the_layout_says(void **state) {
     assert_string_equal((const char *)bytes + 64, "hart.active");
     assert_string_equal((const char *)bytes + 64 + 44, "cycles");
     assert_memory_equal(bytes + 64 + 56, "\1\0\0\0\4\0\0\0", 8);
-    assert_string_equal((const char *)bytes + 128, "a_name_of_a_metric_that_is_longer_than_its_"); // 43 bytes
+    // The text has 43 bytes.
+    assert_string_equal((const char *)bytes + 128, "a_name_of_a_metric_that_is_longer_than_its_");
     assert_string_equal((const char *)bytes + 128 + 44, "instruction");
     assert_memory_equal(bytes + 128 + 56, "\40\0\0\0\5\0\0\0", 8);
 }

@@ -118,7 +118,8 @@ static void test_block_that_is_gone_is_sent_as_unavailable(void **state) {
         assert_int_equal(image.flags, TL_SMPM_UNAVAILABLE);
         for (unsigned m = 0; m < N_METRICS; m++)
             assert_true(unavailable[m] && values[m] == 0 && late[m] == 0);
-        for (unsigned m = 0; m < N_METRICS; m++) // what was sealed, too: nothing of the block before
+        // Nothing of the block before was sealed, either.
+        for (unsigned m = 0; m < N_METRICS; m++)
             assert_true(copier.values[m] == 0 && copier.late[m] == 0);
     }
 }
@@ -206,7 +207,8 @@ static void test_refused_hello_leaves_the_session_open(void **state) {
     tl_smpm_copier_tick(&copier, INTERVAL);
     assert_true(poll_one());
     assert_int_equal(tl_sealed_guest_hello(&guest, hello, NULL), TL_OK);
-    memset(hello + 40, 0, 32); // a key of small order: the old session is gone, and no new one is there
+    // The key has small order. The old session is gone, and there is no new one.
+    memset(hello + 40, 0, 32);
     assert_int_equal(tl_smpm_copier_answer(&copier, &its_system, 0, hello, quote, &err), TL_EACCESS);
     assert_int_equal(mcu.policy.has_key, 0);
     assert_silent();

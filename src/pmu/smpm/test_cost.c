@@ -108,7 +108,8 @@ static void test_a_chip_of_a_size_is_groups_and_three_channels(void **state) {
     assert_int_equal(s.ff_bits, 2 * group.ff_bits + 256);
     assert_int_equal(s.sram_bits, 2 * group.sram_bits + 3 * 64 * 256 + 5 * 49 * 64);
     assert_int_equal(s.wires, 2 * group.wires);
-    assert_int_equal(tl_smpm_storage_of_size(&config, 49).record_wires, 2 * 258); // the 49th needs a second one
+    // The 49th needs a second wire.
+    assert_int_equal(tl_smpm_storage_of_size(&config, 49).record_wires, 2 * 258);
 }
 
 // ---- activity, against simulated registers ----
@@ -178,7 +179,8 @@ static void simulate(const tl_smpm_config *config, bool is_final, const uint16_t
     drive(&l, config->ulc_lanes, 1, zeros);
     const uint32_t n_cycles = (n + config->ulc_lanes - 1) / config->ulc_lanes;
     for (uint32_t c = 0; c < n_cycles; c++)
-        drive(&l, config->ulc_lanes, 0, bits + (size_t)c * config->ulc_lanes); // bits behind the payload are 0
+        // Bits behind the payload are 0.
+        drive(&l, config->ulc_lanes, 0, bits + (size_t)c * config->ulc_lanes);
     drive(&l, config->ulc_lanes, 1, ones);
     drive(&l, config->ulc_lanes, 0, zeros);
     ret->wire += l.n_transitions;
@@ -278,7 +280,8 @@ static void test_a_zero_frame_is_two_pulses(void **state) {
     assert_int_equal(meter.all[TL_SMPM_WAY_HIERARCHY].sram, 2 * 428 + 2 * 224 * 7);
     values[44] = 1;
     meter.all[TL_SMPM_WAY_HIERARCHY].wire = 0;
-    tl_smpm_meter_frame(&meter, 0, false, values, NULL); // START and END of mark, 1 and parity with END on data
+    // START and END of mark, 1 and parity with END on data.
+    tl_smpm_meter_frame(&meter, 0, false, values, NULL);
     assert_int_equal(meter.all[TL_SMPM_WAY_HIERARCHY].wire, 4 + 2 + 2);
 }
 

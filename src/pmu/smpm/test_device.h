@@ -131,4 +131,13 @@ static inline void enroll_all(tl_smpm_mcu *mcu) {
     assert_true(tl_smpm_mcu_enroll(mcu, &owner) && tl_smpm_mcu_enroll(mcu, &stranger) && tl_smpm_mcu_enroll(mcu, &operator_));
 }
 
+// A new device with its MCU, whose requesters are enrolled.
+static inline void fake_begin(fake_device *d, tl_smpm_source *source, tl_smpm_mcu *mcu) {
+    const uint8_t secret[TL_SMPM_KEY_BYTES] = {9};
+    fake_init(d);
+    fake_source(d, source);
+    tl_smpm_mcu_init(mcu, source, false, secret);
+    enroll_all(mcu);
+}
+
 #endif

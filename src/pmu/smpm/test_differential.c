@@ -168,7 +168,8 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
     side *sides = calloc(N_SIDES, sizeof *sides);
     uint64_t random = ~seed << 16;
     bool is_possible = choose(&sides[0].r, seed);
-    for (uint32_t i = 0; is_possible && i < N_SIDES; i++) { // reference, fast with every frame, fast
+    // The sides are: reference, fast with every frame, fast.
+    for (uint32_t i = 0; is_possible && i < N_SIDES; i++) {
         sides[i].r.seed = seed;
         sides[i].r.config = sides[0].r.config;
         sides[i].r.layout = sides[0].r.layout;

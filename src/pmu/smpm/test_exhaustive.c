@@ -172,7 +172,8 @@ static bool is_new(explorer *e, uint32_t n_left) { // adds the state to those se
         if (*its == hash)
             return false;
         if (*its == 0) {
-            if (e->n_seen < N_SEEN / 4 * 3) { // a full table only means that states are visited again
+            // A full table only means that states are visited again.
+            if (e->n_seen < N_SEEN / 4 * 3) {
                 *its = hash;
                 e->n_seen++;
             }
@@ -209,7 +210,8 @@ static void open_small(explorer *e, tl_smpm_profile profile, uint32_t mutations,
     rig *r = &e->r;
     r->user = e;
     r->inputs = inputs;
-    r->config = rig_config(profile, 2, profile == TL_SMPM_SAFE ? 3 : 5, 7, 3); // LITERAL counts on until CS4 (F-22)
+    // LITERAL counts on until CS4 (F-22).
+    r->config = rig_config(profile, 2, profile == TL_SMPM_SAFE ? 3 : 5, 7, 3);
     r->config.mb_inputs = 1;
     r->config.mb_max = 2;
     r->config.ccu_ulcs = 2;
@@ -242,7 +244,8 @@ static const char *search(tl_smpm_profile profile, uint32_t mutation, uint32_t n
     uint8_t *origin = malloc(e->n_bytes);
     memcpy(origin, e->state, e->n_bytes);
     for (e->switch_at = FIRST; e->switch_at < FIRST + n_starts && e->n_fails == 0; e->switch_at++)
-        for (uint8_t comes = 1; comes < N_TENANTS && e->n_fails == 0; comes += 2) { // the other context, a context of the other VM
+        // It changes to the other context, then to a context of the other VM.
+        for (uint8_t comes = 1; comes < N_TENANTS && e->n_fails == 0; comes += 2) {
             memcpy(e->state, origin, e->n_bytes);
             memset(&e->now, 0, sizeof e->now);
             memset(e->seen, 0, N_SEEN * sizeof *e->seen);

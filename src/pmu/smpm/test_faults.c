@@ -137,7 +137,8 @@ static void test_f05_a_mute_ccu_makes_the_block_lossy_and_the_next_context_clean
     uint64_t last = 0;
     for (uint32_t i = 0; i < s.n_frames; i++)
         last = s.frames[i].is_final && s.frames[i].ulc == 0 && s.frames[i].start > asked ? s.frames[i].start : last;
-    assert_int_equal(ctr_of(m, 1, 1), last - (sw.at[12] + 1)); // every cycle of its own, none of its predecessor
+    // Counts every cycle of its own, none of its predecessor.
+    assert_int_equal(ctr_of(m, 1, 1), last - (sw.at[12] + 1));
     assert_int_equal(flags_of(m, 1, 1), 0);
     rig_close(&s.r);
 }
@@ -168,7 +169,8 @@ static void test_f05_records_older_than_the_last_accepted_flush_are_dropped(void
     (void)state;
     uint64_t stale;
     assert_int_equal(late_units(0, &stale), 0);
-    assert_in_range(stale, 6, 20);                                     // a row and EMPTY, for three channels at least
+    // A row and EMPTY take that long for three channels at least.
+    assert_in_range(stale, 6, 20);
     assert_int_equal(late_units(1u << TL_SMPM_M_STALE, &stale), 1011); // the mutation is noticed
     assert_int_equal(stale, 0);
 }
@@ -195,7 +197,8 @@ static void test_f06_safe_drops_a_record_with_any_one_bit_flipped(void **state) 
 
 static void test_f06_literal_counts_a_record_without_a_route_as_unassigned(void **state) {
     (void)state;
-    for (uint32_t channel = 0; channel < 2; channel++) { // bit 3 + 7 of ccu_id: no such CCU; bit 11 + 8 of the row: no such row
+    // Bit 3 + 7 of ccu_id names no such CCU. Bit 11 + 8 of the row names no such row.
+    for (uint32_t channel = 0; channel < 2; channel++) {
         for (uint32_t bit = 11; bit <= 20; bit += 9) {
             setting s = {.kind = TL_SMPM_FLIP_RECORD, .index = channel, .answer = bit, .from = 1, .until = UINT64_MAX, .only = 1};
             tl_smpm_config c = rig_config(TL_SMPM_LITERAL, 1, 6, 50, 1);
@@ -305,7 +308,8 @@ static void test_f12_a_frame_ends_before_the_final_one_begins(void **state) {
             tl_smpm_run(m, asked);
             MUST(tl_smpm_switch_to(m, 0, 1, 1, &err));
             tl_smpm_run(m, 90);
-            uint64_t fall = asked + 1, final = fall <= 50 ? fall : fall <= 60 ? 61 : fall; // frame in 50..60
+            // The frame is in 50..60.
+            uint64_t fall = asked + 1, final = fall <= 50 ? fall : fall <= 60 ? 61 : fall;
             uint32_t n = fall <= 50 ? 1 : 2;
             assert_int_equal(s.n_frames, n);
             assert_true(s.frames[n - 1].is_final);
@@ -386,7 +390,8 @@ static void test_f21_without_a_filter_a_context_reads_unavailable_and_the_rest_c
     words = tl_smpm_block_words(m, tl_smpm_block_of(m, 100, 40), &n_words);
     MUST(tl_smpm_block_decode(words, n_words, &view, &err));
     assert_int_equal(tl_smpm_block_value(&view, TL_SMPM_CTR, index).flags, 0);
-    tl_smpm_filter filter = {.kind = TL_SMPM_FILTER_MATCH, .vm = 100, .ctx = 40, .engine = 3}; // K20: it would count twice
+    // K20: it would count twice.
+    tl_smpm_filter filter = {.kind = TL_SMPM_FILTER_MATCH, .vm = 100, .ctx = 40, .engine = 3};
     tl_smpm_route route = {.target = TL_SMPM_TO_FIXED, .channel = 1, .to_d = true};
     tl_error why;
     MUST(tl_smpm_filter_set(m, rest, &(tl_smpm_filter){.kind = TL_SMPM_FILTER_FREE}, &route, &err));
@@ -421,7 +426,8 @@ static void test_f23_a_restored_checkpoint_continues_identically(void **state) {
     (void)state;
     for (tl_smpm_profile profile = TL_SMPM_SAFE; profile <= TL_SMPM_LITERAL; profile++)
         for (int is_reference = 0; is_reference < 2; is_reference++) {
-            for (uint64_t at = 990; at < 1600; at += 7) { // in frames, drains, commits and every step
+            // The cycle falls into frames, drains, commits and every step.
+            for (uint64_t at = 990; at < 1600; at += 7) {
                 setting a = {.r.inputs = NULL}, b = {.r.inputs = NULL};
                 tl_smpm_config c = rig_config(profile, 9, 6, 63, 1);
                 c.tb_period = 1024;

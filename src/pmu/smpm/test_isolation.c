@@ -18,7 +18,8 @@ static void view_record(void *ctx, uint64_t cycle, uint32_t channel, uint32_t so
         return;
     // The shared CCU's sequence number counts flushes for others, too. It stays in the channel.
     uint32_t header = source == v->t->n_partitions ? record->header & 0xffffff & ~(uint32_t)TL_SMPM_REC_PARITY : record->header;
-    bool is_hidden = source == v->t->n_partitions && (header & 7) == TL_SMPM_EMPTY; // lane 0 is that number
+    // Lane 0 is that number.
+    bool is_hidden = source == v->t->n_partitions && (header & 7) == TL_SMPM_EMPTY;
     v->hash = mix(v->hash ^ cycle ^ (uint64_t)source << 40 ^ (uint64_t)fate << 50);
     for (uint32_t i = 0; i < TL_SMPM_REC_CTRS && !is_hidden; i++)
         v->hash = mix(v->hash ^ record->lanes[i] ^ (uint64_t)header << 32);

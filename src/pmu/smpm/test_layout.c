@@ -208,7 +208,8 @@ static void test_inputs_and_counters_limit_what_a_unit_tells(void **state) {
 
 static void test_fan_in_lets_units_of_a_type_share_rows(void **state) {
     (void)state;
-    static const uint16_t groups[] = {0, 0, 1, 1, 1, 2, 3, 4, 5, 6}; // hart0 hart1 | l2.0 l2.1 l2.2 | l2.3 | mem0 | noc | bus | dma
+    // Groups are hart0, hart1 | l2.0, l2.1, l2.2 | l2.3 | mem0 | noc | bus | dma.
+    static const uint16_t groups[] = {0, 0, 1, 1, 1, 2, 3, 4, 5, 6};
     tl_smpm_config config = tl_smpm_config_default(TL_SMPM_SAFE);
     tl_error err = {0};
     config.fanin = 3;
@@ -220,7 +221,8 @@ static void test_fan_in_lets_units_of_a_type_share_rows(void **state) {
     }
     assert_int_equal(layout.ccus[0].n_rows, 7 * 7);
     assert_int_equal(tl_smpm_layout_new(&config, &cloud4, &layout, &err), TL_OK);
-    assert_int_equal(layout.ccus[4].n_rows, 33 * 7); // blocks of shared units never share: their filters will differ
+    // Blocks of shared units never share, because their filters will differ.
+    assert_int_equal(layout.ccus[4].n_rows, 33 * 7);
 }
 
 // Cycles counted by hand from the clock rules: 4 partitions and the shared source at channel 0, 6
@@ -326,7 +328,8 @@ static void test_values_that_do_not_fit_the_latch_are_refused(void **state) {
     tl_smpm_config config = tl_smpm_config_default(TL_SMPM_SAFE);
     tl_error err;
     config.mb_inputs = 11;
-    assert_int_equal(tl_smpm_layout_new(&config, &cloud4, &layout, &err), TL_OK); // 9 types of 56 are 504
+    // 9 types of 56 are 504.
+    assert_int_equal(tl_smpm_layout_new(&config, &cloud4, &layout, &err), TL_OK);
     assert_int_equal(tl_smpm_layout_bounds(&config, &layout).n_metrics, 504);
     config.rcb_shared_depth = 8192;
     assert_int_equal(tl_smpm_layout_resolve(&config, &layout, &err), TL_OK);
@@ -370,7 +373,8 @@ static void test_wiring_made_by_hand_is_checked(void **state) {
     layout.ulcs[6].first_row = layout.ulcs[7].first_row; // a hart and a slice
     assert_unresolved(&config, "counter blocks 6 and 7 share rows and differ in type or route; give each rows of its own");
     config = build(TL_SMPM_SAFE, &cloud4);
-    layout.ulcs[6].first_row = layout.ulcs[5].first_row; // two harts, of which one is not for channel D
+    // Two harts share a row, of which one is not for channel D.
+    layout.ulcs[6].first_row = layout.ulcs[5].first_row;
     layout.ulcs[6].route.to_d = false;
     assert_unresolved(&config, "counter blocks 5 and 6 share rows and differ in type or route; give each rows of its own");
     config = build(TL_SMPM_SAFE, &cloud4);

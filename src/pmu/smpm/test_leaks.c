@@ -294,7 +294,8 @@ static void test_l3_fixed_slots_carry_nothing_in_the_time_of_a_switch(void **sta
     assert_true(fabs(slots) < 1e-9);
 }
 
-// The same where two partitions have shared units, whose flushes the partitions take in turn.
+// One partition sends symbols to another by its flushes of shared units. Partitions flush shared
+// units in turn.
 enum { N_SHARED_SYMBOLS = 24 };
 
 static void full_totals(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals) {
@@ -400,7 +401,8 @@ static void test_l4_differences_of_what_a_reads_do_not_tell_b(void **state) {
         MUST(tl_smpm_switch_to(m, partition, partition + 1, 2, &err));
     tl_smpm_run(m, 400000);
     for (uint32_t partition = 0; partition < 2; partition++)
-        MUST(tl_smpm_switch_to(m, partition, TL_SMPM_NO_VM, TL_SMPM_NO_CTX, &err)); // nobody counts any more
+        // No context counts any more.
+        MUST(tl_smpm_switch_to(m, partition, TL_SMPM_NO_VM, TL_SMPM_NO_CTX, &err));
     tl_smpm_run(m, 500000);
     uint32_t n = 0;
     for (uint32_t i = 0; i < N_CTRS; i++) {
@@ -411,7 +413,8 @@ static void test_l4_differences_of_what_a_reads_do_not_tell_b(void **state) {
     n += read_block(m, VM_A, 1, readable + n);
     n += read_block(m, VM_A, 2, readable + n);
     assert_int_equal(count_hits(readable, n, secrets, N_CTRS), 0);
-    for (uint32_t i = 0; i < N_CTRS; i++) // the control: with the device's block every secret is a difference
+    // The control: with the device's block every secret is a difference.
+    for (uint32_t i = 0; i < N_CTRS; i++)
         readable[n++] = vm0_word(m, TL_SMPM_CTR, i);
     assert_int_equal(count_hits(readable, n, secrets, N_CTRS), N_CTRS);
     rig_close(&p.r);
@@ -457,7 +460,8 @@ static uint64_t metadata_of(tl_smpm_profile profile, uint32_t skip_zeros, uint32
 
 static void test_l5_times_and_sizes_do_not_tell_programs_apart(void **state) {
     (void)state;
-    for (uint32_t program = 1; program < 3; program++) // equal metadata: a guess is right in one half of all cases
+    // With equal metadata a guess is right in one half of all cases.
+    for (uint32_t program = 1; program < 3; program++)
         assert_int_equal(metadata_of(TL_SMPM_SAFE, TL_SMPM_OFF, program), metadata_of(TL_SMPM_SAFE, TL_SMPM_OFF, 0));
     // The control: commits that leave out zeros end earlier for a silent victim.
     assert_int_not_equal(metadata_of(TL_SMPM_LITERAL, TL_SMPM_ON, 1), metadata_of(TL_SMPM_LITERAL, TL_SMPM_ON, 0));
@@ -508,7 +512,8 @@ static double spy_accuracy(bool is_flushed, uint32_t n_reads) {
             MUST(tl_smpm_switch_to(m, 0, VM_A, 2, &err));
             run_switch(m, 0, 100000);
             x.begin = tl_smpm_now(m) + 10;
-            x.n_misses = is_flushed ? N_SETS : (uint64_t)__builtin_popcountll(touched); // the spy reads every set
+            // The spy reads every set.
+            x.n_misses = is_flushed ? N_SETS : (uint64_t)__builtin_popcountll(touched);
             tl_smpm_run(m, tl_smpm_now(m) + SLICE);
             MUST(tl_smpm_switch_to(m, 0, VM_A, 1, &err));
             run_switch(m, 0, 100000);
@@ -523,7 +528,8 @@ static double spy_accuracy(bool is_flushed, uint32_t n_reads) {
         n_guesses++;
     }
     rig_close(&x.r);
-    return is_flushed ? 0.5 : (double)n_right / n_guesses; // flushed: all counts are equal, so a guess is a coin
+    // After a flush all counts are equal, so a guess is a coin.
+    return is_flushed ? 0.5 : (double)n_right / n_guesses;
 }
 
 static void test_l6_a_spy_s_own_counts_tell_of_the_victim_unless_caches_are_flushed(void **state) {

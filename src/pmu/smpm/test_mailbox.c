@@ -43,11 +43,7 @@ static uint64_t n_codes;
 
 static int begin(void **state) {
     (void)state;
-    const uint8_t secret[TL_SMPM_KEY_BYTES] = {9};
-    fake_init(&device);
-    fake_source(&device, &source);
-    tl_smpm_mcu_init(&mcu, &source, false, secret);
-    enroll_all(&mcu);
+    fake_begin(&device, &source, &mcu);
     tl_smpm_mailbox_init(&mailbox, &mcu);
     return 0;
 }
@@ -192,7 +188,8 @@ static void test_latch_is_stale_after_a_change_of_partitions(void **state) {
     device.is_switching = true;
     assert_int_equal(plain(TL_SMPM_OOB_LATCH, 0, 0), TL_SMPM_OOB_BUSY);
     device.is_switching = false;
-    assert_int_equal(plain(TL_SMPM_OOB_READ64, 0, 0), TL_SMPM_OOB_STALE); // the failed latch left none
+    // The failed latch left none.
+    assert_int_equal(plain(TL_SMPM_OOB_READ64, 0, 0), TL_SMPM_OOB_STALE);
     assert_int_equal(plain(TL_SMPM_OOB_LATCH, 0, 0), TL_SMPM_OOB_SUCCESS);
     assert_int_equal(plain(TL_SMPM_OOB_READ64, 0, 0), TL_SMPM_OOB_SUCCESS);
 }
@@ -203,7 +200,8 @@ static void test_unknown_opcodes_and_scopes(void **state) {
                                     TL_SMPM_OOB_STATUS, TL_SMPM_OOB_BEGIN, TL_SMPM_OOB_CONFIG};
     for (unsigned opcode = 0; opcode < 256; opcode++)
         if (!memchr(known, (int)opcode, sizeof known))
-            assert_int_equal(plain((uint8_t)opcode, 0, 0), TL_SMPM_OOB_BAD_OPCODE); // 06 READVM among them (K5)
+            // Opcode 06 READVM is among them (K5).
+            assert_int_equal(plain((uint8_t)opcode, 0, 0), TL_SMPM_OOB_BAD_OPCODE);
     const uint32_t scopes[] = {1, 1u << 16, TL_SMPM_OOB_SCOPE(1, 1, 1), TL_SMPM_OOB_SCOPE(3, 0, 0)};
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(plain(TL_SMPM_OOB_LATCH, 0, scopes[i]), TL_SMPM_OOB_BAD_ARG);
@@ -235,7 +233,8 @@ static void test_vm_latch_needs_codes_and_rights(void **state) {
     assert_int_equal(coded(TL_SMPM_OOB_LATCH, 0, vm_1), TL_SMPM_OOB_SUCCESS);
     assert_int_equal(coded(TL_SMPM_OOB_READ64, 5, 0), TL_SMPM_OOB_SUCCESS);
     assert_int_equal(out(), expected_value(11, 5));
-    assert_int_equal(plain(TL_SMPM_OOB_READ64, 5, 0), TL_SMPM_OOB_DENIED); // the next one on the bus
+    // This is the next program on the bus.
+    assert_int_equal(plain(TL_SMPM_OOB_READ64, 5, 0), TL_SMPM_OOB_DENIED);
     assert_int_equal(out(), 0);
     assert_int_equal(coded(TL_SMPM_OOB_LATCH, 0, ctx_1_1), TL_SMPM_OOB_SUCCESS);
     assert_int_equal(coded(TL_SMPM_OOB_READ64, 69, 0), TL_SMPM_OOB_SUCCESS);
@@ -244,9 +243,11 @@ static void test_vm_latch_needs_codes_and_rights(void **state) {
     assert_int_equal(coded(TL_SMPM_OOB_LATCH, 0, vm_2), TL_SMPM_OOB_DENIED);
     assert_int_equal(last_cause(), TL_SMPM_CAUSE_RIGHT);
     assert_int_equal(coded(TL_SMPM_OOB_LATCH, 0, TL_SMPM_OOB_SCOPE(1, 33, 0)), TL_SMPM_OOB_DENIED);
-    assert_int_equal(coded(TL_SMPM_OOB_LATCH, 0, TL_SMPM_OOB_SCOPE(2, 1, 9)), TL_SMPM_OOB_BAD_ARG); // no such context
+    // There is no such context.
+    assert_int_equal(coded(TL_SMPM_OOB_LATCH, 0, TL_SMPM_OOB_SCOPE(2, 1, 9)), TL_SMPM_OOB_BAD_ARG);
     assert_int_equal(device.n_reads, n_reads + 1);
-    assert_int_equal(authenticate_as(OWNER, OWNER), TL_SMPM_OOB_SUCCESS); // its VM, but no right to latch
+    // The VM is its own, but it has no right to latch.
+    assert_int_equal(authenticate_as(OWNER, OWNER), TL_SMPM_OOB_SUCCESS);
     assert_int_equal(coded(TL_SMPM_OOB_LATCH, 0, vm_1), TL_SMPM_OOB_DENIED);
     assert_int_equal(authenticate_as(STRANGER, STRANGER), TL_SMPM_OOB_SUCCESS);
     assert_int_equal(coded(TL_SMPM_OOB_LATCH, 0, vm_1), TL_SMPM_OOB_DENIED);
@@ -277,7 +278,8 @@ static void test_wrong_proof_opens_nothing(void **state) {
     assert_int_equal(authenticate_as(OPERATOR, OWNER), TL_SMPM_OOB_DENIED);
     assert_int_equal(coded(TL_SMPM_OOB_LATCH, 0, TL_SMPM_OOB_SCOPE(1, 1, 0)), TL_SMPM_OOB_DENIED);
     assert_int_equal(authenticate_as(999, OPERATOR), TL_SMPM_OOB_DENIED); // unknown
-    assert_int_equal(plain(TL_SMPM_OOB_BEGIN, 1, 0), TL_SMPM_OOB_STALE);  // a challenge is good for one try
+    // A challenge is good for one try.
+    assert_int_equal(plain(TL_SMPM_OOB_BEGIN, 1, 0), TL_SMPM_OOB_STALE);
     const uint32_t zeros[4] = {0};
     assert_int_equal(execute(TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_BEGIN, 1, 0), 0, zeros), TL_SMPM_OOB_STALE);
 }
@@ -313,13 +315,14 @@ static void test_code_is_of_one_command_once(void **state) {
     tl_smpm_oob_code(session_key, 0, cmd, 77, auth);
     assert_int_equal(execute(cmd, 78, auth), TL_SMPM_OOB_DENIED);
     assert_int_equal(execute(cmd | 2 << 8, 77, auth), TL_SMPM_OOB_DENIED);
-    assert_int_equal(execute(cmd, 77, auth), TL_SMPM_OOB_SUCCESS); // what was refused used up no number
+    // A refused command used up no number.
+    assert_int_equal(execute(cmd, 77, auth), TL_SMPM_OOB_SUCCESS);
     assert_int_equal(execute(cmd, 77, auth), TL_SMPM_OOB_DENIED);
     assert_int_equal(device.n_configured, 1);
     assert_int_equal(device.configured[0], 77);
 }
 
-// The same bytes by hand, so that both ends cannot be wrong together.
+// The test computes the codes by hand, so that mailbox and client cannot be wrong together.
 static void test_codes_are_hmacs_of_label_and_fields(void **state) {
     (void)state;
     static const char *const labels[3] = {"oob proof", "oob session", "oob command"};
@@ -358,7 +361,8 @@ static void test_three_wrong_codes_lock_for_a_while(void **state) {
     assert_int_equal(authenticate_as(OPERATOR, OPERATOR), TL_SMPM_OOB_BUSY);
     device.counts.now_cycles += (1 << 20) - 1;
     assert_int_equal(authenticate_as(OPERATOR, OPERATOR), TL_SMPM_OOB_BUSY);
-    assert_int_equal(plain(TL_SMPM_OOB_LATCH, 0, 0), TL_SMPM_OOB_SUCCESS); // what needs no code goes on
+    // A command that needs no code goes on.
+    assert_int_equal(plain(TL_SMPM_OOB_LATCH, 0, 0), TL_SMPM_OOB_SUCCESS);
     device.counts.now_cycles += 1;
     assert_int_equal(authenticate_as(OPERATOR, OPERATOR), TL_SMPM_OOB_SUCCESS);
     assert_int_equal(coded(TL_SMPM_OOB_CONFIG, 0, 5), TL_SMPM_OOB_SUCCESS);

@@ -14,11 +14,7 @@ static const tl_smpm_identity client = {TL_SMPM_GUEST_CTX, 1, 0}, system_of_1 = 
 
 static int begin(void **state) {
     (void)state;
-    const uint8_t secret[TL_SMPM_KEY_BYTES] = {9};
-    fake_init(&device);
-    fake_source(&device, &source);
-    tl_smpm_mcu_init(&mcu, &source, false, secret);
-    enroll_all(&mcu);
+    fake_begin(&device, &source, &mcu);
     next_seq = 1;
     return 0;
 }
@@ -259,7 +255,8 @@ static void test_lease_ends_and_can_be_renewed(void **state) {
     assert_int_equal(ask(&renew, &ignored), TL_SMPM_REPLY_NO_HANDLE); // what is over stays over
     uint32_t again = granted(1, 0);
     assert_int_not_equal(again, handle);
-    assert_int_equal(again % TL_SMPM_MAX_CAPS, handle % TL_SMPM_MAX_CAPS); // same slot, new generation
+    // The handle has the slot of the old one and a new generation.
+    assert_int_equal(again % TL_SMPM_MAX_CAPS, handle % TL_SMPM_MAX_CAPS);
     assert_int_equal(read_as(&client, handle, false, &block), TL_SMPM_REPLY_NO_HANDLE);
 }
 
@@ -316,7 +313,8 @@ static void test_wrong_code_changes_nothing_but_the_log(void **state) {
         tl_smpm_mcu before = mcu;
         bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
         tl_smpm_reply reply = tl_smpm_mcu_request(&mcu, &system_of_1, bytes, sizeof bytes, &handle);
-        bool is_form = bit / 8 < 6 || (bit / 8 == 6 && bit % 8 >= 2) || bit / 8 == 7 || bit == 48; // op 1 with bit 0 off is 0
+        // Op 1 with bit 0 off is 0.
+        bool is_form = bit / 8 < 6 || (bit / 8 == 6 && bit % 8 >= 2) || bit / 8 == 7 || bit == 48;
         assert_int_equal(reply, is_form ? TL_SMPM_REPLY_MALFORMED : TL_SMPM_REPLY_UNVERIFIED);
         assert_int_equal(last_cause(1), is_form ? TL_SMPM_CAUSE_MALFORMED : TL_SMPM_CAUSE_SIGNATURE);
         assert_int_equal(mcu.audit.n_entries, before.audit.n_entries + 1);
@@ -410,9 +408,11 @@ static void test_snapshots_are_limited_per_vm(void **state) {
     const tl_smpm_identity client_1 = {TL_SMPM_GUEST_CTX, 1, 1}, client_2 = {TL_SMPM_GUEST_CTX, 2, 0};
     assert_int_equal(tl_smpm_mcu_snapshot(&mcu, &client, first), TL_SMPM_REPLY_OK);
     device.counts.now_cycles += 9999;
-    assert_int_equal(tl_smpm_mcu_snapshot(&mcu, &client_1, second), TL_SMPM_REPLY_TOO_SOON); // another handle helps nobody
+    // Another handle helps nobody.
+    assert_int_equal(tl_smpm_mcu_snapshot(&mcu, &client_1, second), TL_SMPM_REPLY_TOO_SOON);
     assert_int_equal(last_cause(1), TL_SMPM_CAUSE_RATE);
-    assert_int_equal(tl_smpm_mcu_snapshot(&mcu, &client_2, of_2), TL_SMPM_REPLY_OK); // another VM is not held back
+    // Another VM is not held back.
+    assert_int_equal(tl_smpm_mcu_snapshot(&mcu, &client_2, of_2), TL_SMPM_REPLY_OK);
     device.counts.now_cycles += 1;
     device.is_switching = true;
     assert_int_equal(tl_smpm_mcu_snapshot(&mcu, &client, first), TL_SMPM_REPLY_BUSY);
@@ -450,7 +450,8 @@ static void test_unreadable_block_is_said_to_be(void **state) {
     tl_smpm_block_erase(device.ctx[1][0], BLOCK_WORDS);
     assert_int_equal(read_as(&client, handle, false, &block), TL_SMPM_REPLY_NO_BLOCK);
     fake_block(device.ctx[1][0], TL_SMPM_CTX, 1, 0, 22);
-    assert_int_equal(read_as(&client, handle, false, &block), TL_SMPM_REPLY_OK); // failures did not count as reads
+    // Failures did not count as reads.
+    assert_int_equal(read_as(&client, handle, false, &block), TL_SMPM_REPLY_OK);
 }
 
 static void test_requesters_are_enrolled_once(void **state) {

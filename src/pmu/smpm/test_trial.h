@@ -53,12 +53,14 @@ typedef struct truth { // of one ULC's session
 typedef struct trial {
     rig r;
     tl_smpm_profile profile;
-    uint32_t n_partitions, n_units, n_shared; // n_shared: filters of the shared unit; 0: no shared unit
+    // n_shared: filters of the shared unit; 0: no shared unit.
+    uint32_t n_partitions, n_units, n_shared;
     uint64_t random;
     uint32_t stall_percent;
     bool is_each_cycle_checked, has_no_provenance;
     truth truths[RIG_MAX_ULCS];
-    uint64_t sums[TRIAL_MAX_TENANTS][TRIAL_K];        // units of partitions: counts, then units of multi-bit inputs
+    // Units of partitions: counts, then units of multi-bit inputs.
+    uint64_t sums[TRIAL_MAX_TENANTS][TRIAL_K];
     uint64_t fixed[TRIAL_MAX_TENANTS][TRIAL_K];       // shared unit
     uint64_t unassigned[TRIAL_K], switching[TRIAL_K]; // shared unit
     uint64_t device[TRIAL_K];
@@ -68,7 +70,8 @@ typedef struct trial {
     uint64_t wake[4], since[4], last_commit[4];
     bool has_left[4];
     uint64_t history[256][TRIAL_MAX_TENANTS]; // count 0 of the shared unit, by cycle
-    uint64_t needed[4];                       // of it, what must be in the outgoing context's block at CS10
+    // Part of it that must be in the outgoing context's block at CS10.
+    uint64_t needed[4];
     uint64_t n_switches, fails[N_INVARIANTS], first_fail[N_INVARIANTS];
     bool is_over;
 } trial;
@@ -107,7 +110,8 @@ static inline void trial_inputs(rig *r, uint32_t ulc, uint64_t cycle, tl_smpm_in
     trial *t = r->user;
     if (t->is_over && is_shared_ulc(t, ulc))
         return;
-    random_inputs(r, is_shared_ulc(t, ulc) ? RIG_MAX_ULCS : ulc, cycle, ret_inputs); // one shared unit
+    // Inputs of the one shared unit.
+    random_inputs(r, is_shared_ulc(t, ulc) ? RIG_MAX_ULCS : ulc, cycle, ret_inputs);
     ret_inputs->bits &= 3;
     if (!is_shared_ulc(t, ulc))
         return;
@@ -175,7 +179,8 @@ static inline void add_shared_truth(trial *t, uint64_t cycle) {
     }
 }
 
-static inline bool line_of(const trial *t, uint32_t p, uint64_t cycle) { // what its ULCs see in a cycle
+// The line that its ULCs see in a cycle.
+static inline bool line_of(const trial *t, uint32_t p, uint64_t cycle) {
     tl_smpm_switched s;
     tl_smpm_switched_get(t->r.model, p, &s);
     if (s.at[2] == 0 || cycle <= s.at[2])
@@ -259,7 +264,8 @@ static inline bool is_right(const trial *t, uint64_t value, uint64_t expected, u
     return value <= expected && expected - value <= lost;
 }
 
-static inline bool is_checked(uint32_t k) { return k != TRIAL_N - 1 && k != TRIAL_N - 2; } // pulses count as units
+// Pulses count as units.
+static inline bool is_checked(uint32_t k) { return k != TRIAL_N - 1 && k != TRIAL_N - 2; }
 
 static inline void check_tenant(trial *t, uint32_t tenant) {
     uint32_t vm = vm_id(tenant), first = tenant / (TRIAL_CTXS + 1) * (TRIAL_CTXS + 1);
@@ -294,7 +300,8 @@ static inline void check_needed(trial *t, uint32_t p) { // R4
         breach(t, R4_COMPLETE);
 }
 
-static inline uint64_t hash_of(const trial *t, uint32_t tenant) { // of what must not change while a context does not run
+// Hash of all that must not change while a context does not run.
+static inline uint64_t hash_of(const trial *t, uint32_t tenant) {
     uint64_t hash = 0;
     for (uint32_t i = 0; i < t->r.model->n_metrics; i++)
         hash = mix(hash ^ word_of(t->r.model, vm_id(tenant), ctx_id(tenant), TL_SMPM_CTR, i));
@@ -367,7 +374,8 @@ static inline void check_end(trial *t) { // everything has come to rest
             breach(t, I1_DEVICE);
         if (total != vms + late + to_u + to_switch || vm0_word(m, TL_SMPM_CTR, index_of(t, 2, k)) != t->device[k])
             breach(t, I2_SUM_OF_VMS);
-        if (t->device[k] != total) // section 13: x.device is the sum of x.filtered and what no filter matches
+        // Section 13: x.device is the sum of x.filtered and of the traffic that no filter matches.
+        if (t->device[k] != total)
             breach(t, I2_SUM_OF_VMS);
     }
     tl_smpm_counters_get(m, &counters);

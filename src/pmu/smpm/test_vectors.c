@@ -51,7 +51,8 @@ static void check_carry(const uint8_t values[static 6], uint32_t pulses, uint32_
         assert_int_equal(s.frames[0].values[1], pulses);
         assert_int_equal(s.frames[0].residues[0], residue);
         assert_int_equal(word_of(r.model, 1, 7, TL_SMPM_CTR, 1), pulses);
-        assert_int_equal(word_of(r.model, 1, 7, TL_SMPM_CTR, 2), residue); // K18: residues follow the counters
+        // K18: residues follow the counters.
+        assert_int_equal(word_of(r.model, 1, 7, TL_SMPM_CTR, 2), residue);
         assert_int_equal(word_of(r.model, 1, TL_SMPM_NO_CTX, TL_SMPM_CTR, 2), residue);
         rig_close(&r);
     }
@@ -246,9 +247,12 @@ static void test_cycles_of_a_drain_a_commit_and_a_switch(void **state) {
         assert_int_equal(seen_stamps.record, 98);
         assert_int_equal(seen_stamps.begin, 98);
         assert_int_equal(seen_stamps.end, 103);
-        assert_int_equal(word_of(r.model, 1, TL_SMPM_NO_CTX, TL_SMPM_NOCTX, 0), 80);                       // no context ran
-        assert_int_equal(tl_smpm_words_of(r.model, tl_smpm_block_of(r.model, 1, TL_SMPM_NO_CTX))[3], 103); // t_commit
-        assert_int_equal(tl_smpm_words_of(r.model, tl_smpm_block_of(r.model, 1, TL_SMPM_NO_CTX))[4], 103); // t_active
+        // No context ran.
+        assert_int_equal(word_of(r.model, 1, TL_SMPM_NO_CTX, TL_SMPM_NOCTX, 0), 80);
+        // Word 3 is t_commit.
+        assert_int_equal(tl_smpm_words_of(r.model, tl_smpm_block_of(r.model, 1, TL_SMPM_NO_CTX))[3], 103);
+        // Word 4 is t_active.
+        assert_int_equal(tl_smpm_words_of(r.model, tl_smpm_block_of(r.model, 1, TL_SMPM_NO_CTX))[4], 103);
         MUST(tl_smpm_switch_to(r.model, 0, 1, TL_SMPM_NO_CTX, &err));
         run_switch(r.model, 0, 1000);
         tl_smpm_switched s;

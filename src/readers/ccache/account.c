@@ -4,7 +4,8 @@
 #include "readers/ccache/on.h"
 
 extern const tl_account_type tl_account_ccache;
-enum { VALUE_BITS = 64, VALUE_BYTES = 8, PORT_WIRES = 64 + 64 + 40 }; // read data, write data, address and control
+// Wires are read data, write data, address and control.
+enum { VALUE_BITS = 64, VALUE_BYTES = 8, PORT_WIRES = 64 + 64 + 40 };
 
 static void complete(tl_config *config) {
     if (tl_ccache_settings_of(config).n_counters == 0)

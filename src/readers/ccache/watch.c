@@ -12,7 +12,8 @@
 #include "pmu/ccache/ccache.h"
 #include "readers/ccache/on.h"
 
-enum { MAX_VALUES = 20, FIRST_VALUE = TL_S0, STARTED = 0x400, REGISTER_BYTES = 8 }; // STARTED: in the user's data, from sp
+// STARTED is in the user's data, from sp.
+enum { MAX_VALUES = 20, FIRST_VALUE = TL_S0, STARTED = 0x400, REGISTER_BYTES = 8 };
 
 typedef struct own {
     tl_watch *watch;

@@ -21,7 +21,8 @@ void tl_hpc_write_wait(tl_assembler *a, const tl_dhpc_config *config, uint64_t b
 
 uint64_t tl_hpc_write_start(tl_assembler *a, const tl_dhpc_config *config, uint32_t manager, uint64_t bitmap) {
     tl_asm_load_constant(a, TL_T0, bitmap);
-    tl_asm_load_constant(a, TL_T1, (uint64_t)manager << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER); // user mode cannot change useren
+    // User mode cannot change useren.
+    tl_asm_load_constant(a, TL_T1, (uint64_t)manager << TL_DHPC_ID_LSB | TL_DHPC_TRIGGER);
     tl_asm_csrw(a, config->hpcm, TL_T0);
     uint64_t start = tl_asm_here(a);
     tl_asm_csrw(a, config->hpcc, TL_T1);

@@ -31,7 +31,8 @@ enum {
     MAX_VALUES = 24, // of one request: registers that are left
     CODE_BYTES = TL_READER_BYTES / 4 * 3,
     MAX_STEPS = 1000000, // a reader takes some hundreds
-    MAX_PASSES = 16,     // one to warm is enough unless replacement is unlucky or the caches are too small
+    // One pass to warm is enough unless replacement is unlucky or the caches are too small.
+    MAX_PASSES = 16,
 };
 
 // ---- What is read.
@@ -68,7 +69,8 @@ typedef struct request {
     uint64_t bitmap;
     uint32_t first_value, n_values; // in the reading
     uint64_t trigger_pc;            // of the write that starts it
-    uint32_t first_result;          // in the buffer, counted in double words: values, then hpcm, then hpcc
+    // Index in the buffer, in double words: values, then hpcm, then hpcc.
+    uint32_t first_result;
 } request;
 
 typedef enum clock_kind { NO_CLOCK, CLOCK_CYCLE, CLOCK_IDLE } clock_kind;
@@ -81,10 +83,11 @@ typedef struct reader {
     uint64_t base, end, buffer; // physical addresses
     request *requests;
     uint32_t n_requests, n_results;
-    tl_sources *sources; // of each value: the tallies whose sum is its truth; none: the fabric alone counts it
-    uint64_t *samples;   // cycle in which each value is sampled, UINT64_MAX: not known yet
-    bool *is_known;      // its truth
-    clock_kind *clocks;  // signals that are known in any cycle
+    // For each value the tallies whose sum is its truth; none: the fabric alone counts it.
+    tl_sources *sources;
+    uint64_t *samples;  // cycle in which each value is sampled, UINT64_MAX: not known yet
+    bool *is_known;     // its truth
+    clock_kind *clocks; // signals that are known in any cycle
 } reader;
 
 // ---- The code.
@@ -211,8 +214,10 @@ static tl_status add_chosen(reader *r, const tl_dhpc_manager *manager, const boo
 
 static tl_status make_requests(reader *r, const tl_reader_choice *choice, tl_error *err) {
     uint32_t n;
-    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(r->machine), &n); // cores before slices
-    size_t room = (size_t)n * TL_DHPC_COUNTERS;                                     // and a counter of each request at least
+    // Cores come before slices.
+    const tl_dhpc_manager *managers = tl_dhpc_managers(tl_dhpc_on(r->machine), &n);
+    // Each request has one counter at least.
+    size_t room = (size_t)n * TL_DHPC_COUNTERS;
     r->requests = tl_arena_alloc(&r->reading->arena, room * sizeof *r->requests);
     r->sources = tl_arena_alloc(&r->reading->arena, room * sizeof *r->sources);
     r->clocks = tl_arena_alloc(&r->reading->arena, room * sizeof *r->clocks);

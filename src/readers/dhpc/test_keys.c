@@ -189,7 +189,8 @@ static tl_compare_fabric_row sweep_with(const char *setting, uint32_t beat, uint
 // waits as well.
 static void test_the_sweep_is_of_this_machine_s_fabric(void **state) {
     (void)state;
-    tl_compare_fabric_row usual = sweep_with("dhpc.beat=9", 2, 1), other; // the beat is the sweep's own
+    // The sweep has a beat of its own.
+    tl_compare_fabric_row usual = sweep_with("dhpc.beat=9", 2, 1), other;
     assert_int_equal(usual.n_counters, 16);
     assert_int_equal(usual.wait_bound_cycles, 0);
     other = sweep_with("dhpc.csr_base=2288", 2, 1);

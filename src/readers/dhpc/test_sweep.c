@@ -35,7 +35,8 @@ static void test_a_slow_fabric_sets_the_pace(void **state) {
     tl_error err = {0};
     assert_int_equal(tl_compare_prepare(&options, &setup, &err), TL_OK);
     for (uint32_t n = 1; n <= 4; n++) {
-        enum { BEAT = 500, SERVICE = 1 + 1 + 15 * BEAT + 1 }; // grant, lookup, beats, and the cycle in which the port is free again
+        // Grant, lookup, beats, and the cycle in which the port is free again.
+        enum { BEAT = 500, SERVICE = 1 + 1 + 15 * BEAT + 1 };
         tl_compare_fabric_row row;
         assert_int_equal(tl_dhpc_sweep_fabric(&setup, BEAT, n, &row, &err), TL_OK);
         // The last of a hart's 40 reads is served with the others' before it: the first hart waits
@@ -61,8 +62,9 @@ static void test_each_way_to_read_has_its_fabric(void **state) {
     assert_int_equal(c.n_fabrics, 8 * 4);
     const tl_compare_fabric_row *quick = row_of(&c, 1, 1), *slow = row_of(&c, 12, 1);
     assert_string_equal(quick->winner, "burst-read");
-    assert_true(quick->trigger_poll_x1000 < quick->empty_poll_x1000); // a reading costs more than a beat
-    assert_string_equal(slow->winner, "empty-poll");                  // and less than twelve
+    // A reading costs more than a beat.
+    assert_true(quick->trigger_poll_x1000 < quick->empty_poll_x1000);
+    assert_string_equal(slow->winner, "empty-poll"); // and less than twelve
     assert_true(slow->empty_poll_x1000 < slow->trigger_poll_x1000);
     assert_int_equal(quick->n_counters, 16);
     for (uint32_t i = 0; i < c.n_fabrics; i++) {
@@ -75,10 +77,11 @@ static void test_each_way_to_read_has_its_fabric(void **state) {
         assert_string_equal(row->winner, winner_by(row));
         assert_true(row->max_wait_cycles <= row->wait_bound_cycles);
         assert_true((row->n_harts == 1) == (row->max_wait_cycles == 0));
-        assert_true(row->trigger_poll_x1000 >=
-                    UINT64_C(1000) * row->n_counters * row->beat_cycles * row->n_harts * 9 / 10); // the port's pace
+        // The pace is the port's.
+        assert_true(row->trigger_poll_x1000 >= UINT64_C(1000) * row->n_counters * row->beat_cycles * row->n_harts * 9 / 10);
     }
-    assert_string_equal(row_of(&c, 16, 8)->winner, "even"); // everybody waits for the port, whatever he does meanwhile
+    // Everybody waits for the port, whatever he does meanwhile.
+    assert_string_equal(row_of(&c, 16, 8)->winner, "even");
     tl_arena_done(&c.arena);
     tl_compare_setup_done(&setup);
 }

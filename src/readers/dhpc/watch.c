@@ -14,7 +14,8 @@
 #include <string.h>
 
 enum {
-    MAX_REQUESTS = TL_COMPARE_MAX_EVENTS * TL_MAX_L2_SLICES, // as many as values, where the FIFO holds one
+    // As many as values, because the FIFO may hold one.
+    MAX_REQUESTS = TL_COMPARE_MAX_EVENTS * TL_MAX_L2_SLICES,
     MAX_READINGS = TL_COMPARE_MAX_EVENTS * TL_MAX_L2_SLICES,
 };
 
@@ -169,7 +170,8 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
         most = o->requests[i].n_values > most ? o->requests[i].n_values : most;
     tl_assembler a = tl_watch_code(w, TL_WATCH_USER, TL_WATCH_USER_DATA - TL_WATCH_USER);
     tl_watch_save(&a, TL_HPC_FIRST_VALUE, TL_HPC_FIRST_VALUE + most - 1);
-    tl_asm_csrci(&a, o->config->hpcc, 1); // a request of the program's own would not let hpcm be written
+    // A request of the program's own would not let hpcm be written.
+    tl_asm_csrci(&a, o->config->hpcc, 1);
     for (uint32_t i = 0; i < o->n_requests; i++)
         write_request(&a, o->config, &o->requests[i]);
     tl_watch_restore(&a, TL_HPC_FIRST_VALUE, TL_HPC_FIRST_VALUE + most - 1);
@@ -180,7 +182,8 @@ static tl_status prepare(tl_watch *w, tl_error *err) {
 
 static void note_start(own *o, const request *q, uint64_t cycle) {
     const tl_dhpc_config *c = o->config;
-    bool is_live = c->sampling == TL_DHPC_LIVE; // a snapshot is of the cycle in which the manager takes the request
+    // A snapshot is of the cycle in which the manager takes the request.
+    bool is_live = c->sampling == TL_DHPC_LIVE;
     for (uint32_t i = 0; i < q->n_values; i++) {
         reading *r = &o->readings[q->values[i]];
         r->sample_cycle = cycle + c->t_req + c->t_grant + (is_live ? c->t_lookup + (uint64_t)i * c->beat : 0);

@@ -20,7 +20,8 @@ static uint32_t n_turns(const tl_compare_setup *setup) {
 }
 
 static uint32_t write_access(tl_assembler *a, const tl_testbench *testbench, uint32_t method, uint32_t n) {
-    static const uint32_t counters[] = {0xc00, 0xc02, 0xc03, 0xc04}; // cycle, instret and the programmable ones
+    // The CSRs of cycle, instret and the programmable counters.
+    static const uint32_t counters[] = {0xc00, 0xc02, 0xc03, 0xc04};
     (void)testbench, (void)method;
     uint32_t most = TL_COUNT_OF(counters);
     for (uint32_t i = 0; i < n && i < most; i++)

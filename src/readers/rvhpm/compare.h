@@ -13,6 +13,7 @@ TL_MUST_CHECK tl_status tl_rvhpm_permit_trial(tl_testbench *testbench, const tl_
 void tl_rvhpm_write_trial(tl_assembler *a, const tl_testbench *testbench, const tl_trial *trial);
 
 uint64_t tl_rvhpm_selector_of(const tl_watchable *event); // for mhpmevent; 0: no selector names it
-uint32_t tl_rvhpm_counter_of(const tl_watchable *event);  // CSR of a counter that always counts it; 0: none
+// CSR of a counter that always counts it; 0: none.
+uint32_t tl_rvhpm_counter_of(const tl_watchable *event);
 
 #endif

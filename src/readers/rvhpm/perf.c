@@ -158,7 +158,8 @@ static void put_on(tl_perf *perf, on_hart *h, uint32_t e, int counter) {
     h->previous[e] = read_register(h, CSR_COUNTER + n);
 }
 
-// From the front of the list until the first group that does not fit: Linux, flexible groups.
+// Takes groups from the front of the list until the first that does not fit. Linux does so with
+// flexible groups.
 static void schedule_in(tl_perf *perf, on_hart *h) {
     uint32_t used = 0, n_groups = perf->plan->n_groups;
     h->has_all = true;

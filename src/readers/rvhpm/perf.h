@@ -18,10 +18,11 @@ enum { TL_PERF_TURN_NS = 4000000 }; // perf_event_mux_interval_ms of Linux
 
 typedef struct tl_perf_event {
     tl_counted counted; // rows describe it; tl_perf_bind finds its cells
-    uint32_t group;     // events between braces have one number, and are on counters together or not at all
-    bool has_selector;  // else a fixed counter counts it
-    uint64_t selector;  // of mhpmevent
-    uint32_t counters;  // bit n: counter n can count it
+    // Events between braces have one number. They are on counters together or not at all.
+    uint32_t group;
+    bool has_selector; // else a fixed counter counts it
+    uint64_t selector; // of mhpmevent
+    uint32_t counters; // bit n: counter n can count it
 } tl_perf_event;
 
 typedef struct tl_perf_plan {

@@ -139,7 +139,8 @@ static void write_firmware(own *o, tl_assembler *a) {
     tl_asm_bind(a, is_not_stop);
     tl_asm_addi(a, TL_T0, TL_X0, SBI_START);
     uint32_t is_config = tl_asm_branch(a, TL_ASM_NE, TL_A6, TL_T0);
-    for (uint32_t c = 0; c < N_COUNTERS; c++) { // start: a0 the counter, a1 its bit, a3 what it begins with
+    // Start of the code: a0 is the counter, a1 its bit, a3 its first value.
+    for (uint32_t c = 0; c < N_COUNTERS; c++) {
         tl_asm_addi(a, TL_T1, TL_X0, (int32_t)(FIRST_COUNTER + c));
         uint32_t is_other = tl_asm_branch(a, TL_ASM_NE, TL_A0, TL_T1);
         tl_asm_csrw(a, CSR_MCOUNTER + FIRST_COUNTER + c, TL_A3);
@@ -295,7 +296,8 @@ static void hang_in_front(own *o, tl_hart *h) {
                             .deadline = port_deadline,
                             .poll = port_nothing};
     (void)tl_hart_hang_pmu(h, &o->port, true);
-    (void)tl_port_write(o->behind, h, CSR_MCOUNTEREN, UINT32_MAX); // as firmware does before the kernel runs
+    // Firmware does so before the kernel runs.
+    (void)tl_port_write(o->behind, h, CSR_MCOUNTEREN, UINT32_MAX);
     o->behind->retired(o->behind->ctx, h);
     (void)tl_port_write(o->behind, h, CSR_INHIBIT, UINT64_C(3) << FIRST_COUNTER);
     o->behind->retired(o->behind->ctx, h);

@@ -27,7 +27,15 @@ static tl_smpm_config config_of(const tl_machine *machine) {
     return config;
 }
 
-static tl_status layout_of(const tl_machine *machine, tl_smpm_config *config, tl_smpm_layout **ret_layout, tl_error *err) {
+typedef struct hardware {
+    tl_smpm_config config;
+    tl_smpm_layout *layout; // the caller frees it
+    tl_smpm_storage storage;
+} hardware;
+
+static tl_status hardware_of(const tl_machine *machine, hardware *ret_hardware, tl_error *err) {
+    tl_smpm_config *config = &ret_hardware->config;
+    *config = config_of(machine);
     const tl_smpm_chip chip = {.n_partitions = 1,
                                .n_harts = machine->n_harts,
                                .n_slices = machine->config.l2_slices,
@@ -38,11 +46,13 @@ static tl_status layout_of(const tl_machine *machine, tl_smpm_config *config, tl
     tl_status status = tl_smpm_layout_new(config, &chip, layout, err);
     if (status == TL_OK)
         status = tl_smpm_layout_resolve(config, layout, err);
-    if (status == TL_OK)
-        *ret_layout = layout;
-    else
+    if (status != TL_OK) {
         free(layout);
-    return status;
+        return status;
+    }
+    ret_hardware->layout = layout;
+    ret_hardware->storage = tl_smpm_storage_of(config, layout, N_BLOCKS);
+    return TL_OK;
 }
 
 static uint32_t n_ctrs_of(const tl_smpm_config *config, const tl_smpm_layout *layout) {
@@ -62,14 +72,12 @@ static tl_account account_of(const tl_smpm_storage *s, uint64_t n_ctrs) {
 }
 
 static tl_status of_machine(const tl_machine *machine, tl_account *ret_account, tl_error *err) {
-    tl_smpm_config config = config_of(machine);
-    tl_smpm_layout *layout;
-    tl_status status = layout_of(machine, &config, &layout, err);
+    hardware hw;
+    tl_status status = hardware_of(machine, &hw, err);
     if (status != TL_OK)
         return status;
-    const tl_smpm_storage s = tl_smpm_storage_of(&config, layout, N_BLOCKS);
-    *ret_account = account_of(&s, n_ctrs_of(&config, layout));
-    free(layout);
+    *ret_account = account_of(&hw.storage, n_ctrs_of(&hw.config, hw.layout));
+    free(hw.layout);
     return TL_OK;
 }
 
@@ -240,24 +248,22 @@ static tl_status add_ablations(tl_cost *cost, const tl_smpm_config *config, tl_e
 }
 
 static tl_status fill(const tl_machine *machine, tl_cost *cost, tl_error *err) {
-    tl_smpm_config config = config_of(machine);
-    tl_smpm_layout *layout;
-    tl_status status = layout_of(machine, &config, &layout, err);
+    hardware hw;
+    tl_status status = hardware_of(machine, &hw, err);
     if (status != TL_OK)
         return status;
-    const tl_smpm_storage s = tl_smpm_storage_of(&config, layout, N_BLOCKS);
-    cost->n_holders = layout->n_ulcs;
-    cost->n_counters = n_ctrs_of(&config, layout);
-    add_parts(cost, &config, layout, &s);
-    free(layout);
+    cost->n_holders = hw.layout->n_ulcs;
+    cost->n_counters = n_ctrs_of(&hw.config, hw.layout);
+    add_parts(cost, &hw.config, hw.layout, &hw.storage);
+    free(hw.layout);
     cost->remark = tl_arena_printf(&cost->arena, "Blocks in memory are not in it: %llu bits for the device, a VM and a context.",
-                                   (unsigned long long)s.blocks);
+                                   (unsigned long long)hw.storage.blocks);
     if (!cost->remark)
         return no_memory(err);
-    status = add_curve(cost, &config, err);
+    status = add_curve(cost, &hw.config, err);
     if (status == TL_OK)
-        status = add_sensitivity(cost, &config, err);
-    return status == TL_OK ? add_ablations(cost, &config, err) : status;
+        status = add_sensitivity(cost, &hw.config, err);
+    return status == TL_OK ? add_ablations(cost, &hw.config, err) : status;
 }
 
 // Units of one type in one partition, with as many lanes as their frames need.

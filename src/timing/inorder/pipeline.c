@@ -23,7 +23,8 @@ typedef struct timing {
 } timing;
 
 static timing pipelined(uint32_t latency, tl_pipe_cause cause) {
-    return (timing){.latency = latency < UINT8_MAX ? latency : UINT8_MAX, .cause = cause}; // tl_pend keeps them in a byte
+    // tl_pend keeps the cycles in a byte.
+    return (timing){.latency = latency < UINT8_MAX ? latency : UINT8_MAX, .cause = cause};
 }
 
 static timing holding(uint32_t extra, tl_pipe_cause cause) { return (timing){.latency = 1, .extra = extra, .cause = cause}; }
@@ -51,7 +52,8 @@ static timing timing_of(const tl_pipeline_config *c, const tl_pipe_insn *insn) {
     case TL_CLASS_CSR: return holding(c->csr_cycles, TL_PIPE_CSR);
     case TL_CLASS_FENCE: return holding(c->fence_cycles, TL_PIPE_FENCE);
     case TL_CLASS_FENCE_I: return holding(c->fence_i_cycles, TL_PIPE_FLUSH);
-    case TL_CLASS_SYSTEM: return holding(c->csr_cycles, TL_PIPE_FLUSH); // drains and refills like a CSR access
+    // Drains and refills like a CSR access.
+    case TL_CLASS_SYSTEM: return holding(c->csr_cycles, TL_PIPE_FLUSH);
     case TL_CLASS_ALU:
     case TL_CLASS_BITMANIP:
     case TL_CLASS_STORE:

@@ -38,7 +38,8 @@ static void test_counters_start_weakly_not_taken_and_saturate(void **state) {
     assert_int_equal(branch(&f, PC, BACK, false), 0); // stays 0
     assert_int_equal(branch(&f, PC, BACK, true), 3);  // -> 1
     assert_int_equal(branch(&f, PC, BACK, true), 3);  // -> 2
-    assert_int_equal(branch(&f, PC, BACK, true), 0);  // -> 3; the BTB knows the target since the first one taken
+    // The counter becomes 3. The BTB knows the target since the first taken branch.
+    assert_int_equal(branch(&f, PC, BACK, true), 0);
     assert_int_equal(branch(&f, PC, BACK, true), 0);  // stays 3
     assert_int_equal(branch(&f, PC, BACK, false), 3); // -> 2
     assert_int_equal(branch(&f, PC, BACK, true), 0);
@@ -57,7 +58,8 @@ static void test_table_of_outcomes_says_what_a_branch_does(void **state) {
             fixture f, g;
             start(&f, TL_BP_BHT);
             start(&g, TL_BP_BHT);
-            tl_bpred_jump(&f.bp, f.tally, PC, BACK); // known to the BTB, which the table says nothing of
+            // The BTB knows it, and the table says nothing of that.
+            tl_bpred_jump(&f.bp, f.tally, PC, BACK);
             memset(f.tally, 0, sizeof f.tally);
             memset(f.bp.counters, value, 64);
             assert_int_equal(branch(&f, PC, BACK, is_taken), g.bp.outcomes.cycles[is_taken][value]);
@@ -173,7 +175,8 @@ static void test_hints_follow_the_table_of_the_manual(void **state) {
     fixture f;
     start(&f, TL_BP_BHT);
     tl_bpred_push(&f.bp, 0x10);
-    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x10, PC + 4, 5, 1), 0); // a coroutine: pop, then push
+    // A coroutine pops, then pushes.
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x10, PC + 4, 5, 1), 0);
     assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, PC + 4, 0x99, 0, 5), 0);
     tl_arena_done(&f.arena);
 }
@@ -210,7 +213,8 @@ static void test_impossible_tables_are_refused_by_name(void **state) {
 // Every entry is written: neither another table nor what is allocated next changes.
 static void test_tables_are_as_large_as_the_machine_says(void **state) {
     (void)state;
-    static const uint32_t sizes[][3] = {{1, 1, 0}, {1, 1, 1}, {64, 16, 9}, {4096, 1024, 100}}; // counters, BTB, return stack
+    // Sizes of counters, BTB, return stack.
+    static const uint32_t sizes[][3] = {{1, 1, 0}, {1, 1, 1}, {64, 16, 9}, {4096, 1024, 100}};
     for (size_t i = 0; i < TL_COUNT_OF(sizes); i++) {
         fixture f = {0};
         tl_config config;

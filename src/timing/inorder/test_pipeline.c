@@ -71,7 +71,8 @@ static void test_each_latency_is_waited_for_and_charged(void **state) {
         {TL_CLASS_FP_MOVE, 8, 2, TL_PIPE_FP},
     };
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
-        for (uint32_t distance = 1; distance <= 12; distance++) { // slots between producer and consumer
+        // Slots between producer and consumer.
+        for (uint32_t distance = 1; distance <= 12; distance++) {
             tl_scoreboard board;
             tl_scoreboard_start(&board, &CONFIG, NULL);
             assert_int_equal(issue(&board, rows[i].cls, rows[i].size_bytes, 5, 6, 7), 1);
@@ -156,7 +157,8 @@ static void test_wait_is_charged_to_what_arrives_last(void **state) {
     tl_scoreboard_start(&board, &CONFIG, NULL);
     issue(&board, TL_CLASS_MUL, 8, 6, 11, 12); // ready at 5
     alu(&board, 1, 2, 3);
-    issue(&board, TL_CLASS_LOAD, 8, 5, 10, TL_NO_REG); // ready at 5: a tie goes to the first operand
+    // Ready at 5: a tie goes to the first operand.
+    issue(&board, TL_CLASS_LOAD, 8, 5, 10, TL_NO_REG);
     assert_int_equal(alu(&board, 7, 5, 6), 1 + 2);
     assert_int_equal(board.lost[TL_PIPE_LOAD_USE], 2);
 }

@@ -114,7 +114,8 @@ struct tl_core {
     uint64_t wake[MAX_RING], valid[MAX_RING], data_valid[MAX_RING]; // half cycles
     uint32_t consumers[MAX_RING];                                   // a list of links
     uint32_t store_number[MAX_RING];                                // stores renamed before it
-    uint16_t late_cause[MAX_RING];                                  // cell of cycles in which it was missing
+    // Cell of the cycles in which it was missing.
+    uint16_t late_cause[MAX_RING];
     uint8_t n_uops[MAX_RING], wait[MAX_RING];
     bool has_missed[MAX_RING];
     bool is_mispredicted[MAX_RING], is_accessed[MAX_RING], is_redirected[MAX_RING];
@@ -132,9 +133,10 @@ struct tl_core {
     uint64_t wheel_time; // half cycles before this are done
     uint64_t ready[N_ISSUES][MAX_RING / 64];
     uint32_t n_ready[N_ISSUES];
-    uint32_t ready_issues;                                     // bit i: n_ready[i] != 0
-    uint32_t port_issues[TL_MAX_PORTS], issue_ports[N_ISSUES]; // classes that a port serves, ports that serve a class
-    uint64_t div_until, fp_div_until;                          // half cycles
+    uint32_t ready_issues; // bit i: n_ready[i] != 0
+    // Classes that a port serves; ports that serve a class.
+    uint32_t port_issues[TL_MAX_PORTS], issue_ports[N_ISSUES];
+    uint64_t div_until, fp_div_until; // half cycles
 
     // Stores, by number: renamed, then retired, then drained.
     uint32_t first_store, senior_store, end_store;
@@ -170,7 +172,8 @@ uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_trans
 tl_status predictor_init(predictor *p, const tl_config *config, tl_arena *arena, tl_error *err);
 prediction predictor_predict(predictor *p, const tl_flow_insn *insn, checkpoint *ret_before);
 void predictor_restore(predictor *p, const checkpoint *before);
-void predictor_replay(predictor *p, const tl_flow_insn *insn); // after restore: as if it had been predicted rightly
+// Replays after a restore as if the prediction had been right.
+void predictor_replay(predictor *p, const tl_flow_insn *insn);
 void predictor_train(predictor *p, const tl_flow_insn *insn, const checkpoint *before, bool was_right, uint64_t *tally);
 
 // window.c: rename, wake-up, dispatch.
@@ -178,7 +181,8 @@ bool window_rename(tl_core *core);
 bool window_dispatch(tl_core *core);
 // Takes back that instruction and all younger ones. knows_flow: the flow has forgotten them.
 void window_squash(tl_core *core, uint64_t first, bool knows_flow);
-uint64_t window_next_time(const tl_core *core); // half cycle of the next node in the wheel; NEVER: none
+// Half cycle of the next node in the wheel; NEVER: none.
+uint64_t window_next_time(const tl_core *core);
 void window_wake(tl_core *core, uint32_t entry, uint64_t wake);
 void window_retry(tl_core *core, uint32_t node, uint64_t half);
 

@@ -238,7 +238,8 @@ static void drop_node(tl_core *core, uint32_t node) {
         const uint64_t writer = core->source[node][k];
         if (writer == NEVER || writer < core->retired)
             continue;
-        const uint32_t producer = entry_of(core, writer); // the youngest consumer is the first of the list
+        // The youngest consumer is the first of the list.
+        const uint32_t producer = entry_of(core, writer);
         if (core->consumers[producer] == node * N_SOURCES + k)
             core->consumers[producer] = core->link[node][k];
     }
@@ -412,7 +413,8 @@ static uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t cla
     const uint32_t node = oldest(core, issues), issue = core->issue[node];
     core->tally[CORE_PORT_0 + port] += 1;
     dispatch(core, node, half);
-    return issue == ISSUE_DIV || issue == ISSUE_FP_DIV ? classes & ~BIT(issue) : classes; // there is one of each
+    // There is one unit of each.
+    return issue == ISSUE_DIV || issue == ISSUE_FP_DIV ? classes & ~BIT(issue) : classes;
 }
 
 static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, uint32_t ports, uint32_t room) {

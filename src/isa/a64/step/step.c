@@ -155,7 +155,8 @@ static tl_stop run(tl_hart *h) {
 
 static void sync(tl_hart *h) { tl_hart_sync_clock(h); }
 
-static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; } // the longest latency
+// Bounds the longest latency.
+static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; }
 
 const tl_engine_type tl_engine_a64_step = {
     .name = "step",

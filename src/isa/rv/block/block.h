@@ -21,7 +21,9 @@
 typedef struct tl_block tl_block;
 
 struct tl_block {
-    uint64_t vline, enter_key; // the fetch slot must hold enter_key; TL_NEVER_KEY: threaded code never enters by its fast path
+    // The fetch slot must hold enter_key. TL_NEVER_KEY: threaded code never enters by its fast
+    // path.
+    uint64_t vline, enter_key;
     uint64_t pc;
     uint64_t *count; // executions not folded yet: in tl_blocks.counts
     tl_op *ops;      // n_insns operations, then one that ends the block
@@ -29,17 +31,19 @@ struct tl_block {
     // line with the block (tl_block_is_near). start: after the look-up. body: after the counting of
     // the run; NULL while the block is not translated.
     void *code, *near, *start, *body;
-    tl_op_handler *first; // handler of ops[0], while ops[0] calls tl_blocks_type.heat before each run
+    // Handler of ops[0], while ops[0] calls tl_blocks_type.heat before each run.
+    tl_op_handler *first;
     uint32_t n_cold_runs; // runs of the block before its translation
     uint32_t cycles;
     uint16_t n_insns;
     bool is_straddling; // the first instruction reaches into a second line, pline2
     bool is_stale;
-    bool is_private;               // accesses no data (tl_step_run_is_private)
-    bool has_fp;                   // must not be entered while mstatus.FS is Off
-    bool has_marker;               // some instruction is a marker, and hart->mark is set
-    bool begins_with_marker;       // is never entered
-    uint8_t view;                  // the slots it was decoded for: a block belongs to one privilege mode
+    bool is_private;         // accesses no data (tl_step_run_is_private)
+    bool has_fp;             // must not be entered while mstatus.FS is Off
+    bool has_marker;         // some instruction is a marker, and hart->mark is set
+    bool begins_with_marker; // is never entered
+    // The view whose slots it was decoded for. A block belongs to one privilege mode.
+    uint8_t view;
     const tl_pend *in, *exit_pend; // results in flight at its beginning and at its end
     tl_block *link[2];             // fall-through or jump, taken; never NULL (tl_blocks.nowhere)
     uint64_t end_pc;
@@ -51,13 +55,16 @@ struct tl_block {
     uint32_t generation; // code_generation at which the bytes were last compared
     uint16_t *opc;       // per instruction
     uint32_t *before;    // per instruction: pipe time before it; [n_insns] = cycles
-    uint8_t *bytes;      // n_bytes of code, as decoded; two more where an instruction that straddles ended the run
+    // Code as decoded, n_bytes. Two more bytes follow where a straddling instruction ended the run.
+    uint8_t *bytes;
 };
 
 enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10, TL_MAX_BLOCKS = 1 << 17 };
-enum { TL_MAX_BLOCK_INSNS = 128 / 2 + 2 }; // the longest line, all compressed, and a straddling instruction
+// The longest line of compressed instructions, and a straddling instruction.
+enum { TL_MAX_BLOCK_INSNS = 128 / 2 + 2 };
 
-typedef struct tl_jump_cell { // of the jump cache: the target of an indirect jump to pc with these results in flight
+// A cell of the jump cache: the target of an indirect jump to pc with these results in flight.
+typedef struct tl_jump_cell {
     uint64_t pc;
     const tl_pend *in;
     void *code; // block->code
@@ -76,7 +83,8 @@ typedef struct tl_blocks_type {                         // hooks of a front-end 
     // A block that threaded code has entered and counted is about to run. True: threaded code stops
     // here. May be NULL.
     bool (*heat)(tl_blocks *store, tl_block *block);
-    void (*stale)(tl_blocks *store, tl_block *block); // this block must not be entered again; may be NULL
+    // Called when the block must not be entered again; may be NULL.
+    void (*stale)(tl_blocks *store, tl_block *block);
 } tl_blocks_type;
 
 struct tl_blocks {                                      // the store of one hart; h->engine_state
@@ -85,20 +93,29 @@ struct tl_blocks {                                      // the store of one hart
     tl_hart *hart;
     const tl_blocks_type *type;
     tl_pend_table *pends;
-    tl_block_why why;  // execution stopped; hart->pc says where
-    bool must_step;    // with GO_ON: the next instruction is to be stepped
-    bool is_running;   // blocks are being executed
-    bool must_flush;   // between two blocks: no room for another one
-    bool must_recheck; // both horizons are 0 because the block under way lost its line: the next one must prove itself
+    tl_block_why why; // execution stopped; hart->pc says where
+    bool must_step;   // with GO_ON: the next instruction is to be stepped
+    bool is_running;  // blocks are being executed
+    bool must_flush;  // between two blocks: no room for another one
+    // Both horizons are 0 because the block under way lost its line: the next one must prove
+    // itself.
+    bool must_recheck;
     uint64_t run_horizon, run_ahead_horizon; // fast_horizon and ahead_horizon without must_recheck
-    bool is_folded;                          // no block has been executed since the counts were folded
-    uint32_t max_cycles;                     // of the longest block: a run without a slow path overshoots its horizon by less
-    tl_block *under_way;                     // the block whose instruction under_way_k is being executed by its full body, or NULL
+    // No block has been executed since the counts were folded.
+    bool is_folded;
+    // Cycles of the longest block. A run without a slow path overshoots its horizon by less.
+    uint32_t max_cycles;
+    // The block whose instruction under_way_k is being executed by its full body, or NULL.
+    tl_block *under_way;
     uint32_t under_way_k;
-    bool is_before;     // instruction under_way_k has not begun: tallies are read between two instructions
-    bool is_waiting;    // instruction under_way_k waits for other harts, and is_before: tl_blocks_resume goes on
-    bool is_taken_back; // instructions from under_way_k on are out of the tallies, which were read meanwhile
-    uint64_t *counts;   // one for each block, dense, in order of creation: folding scans 8 bytes for each block
+    // Instruction under_way_k has not begun: tallies are read between two instructions.
+    bool is_before;
+    // Instruction under_way_k waits for other harts, and is_before: tl_blocks_resume goes on.
+    bool is_waiting;
+    // Instructions from under_way_k on are out of the tallies, which were read meanwhile.
+    bool is_taken_back;
+    // A count for each block, dense, in order of creation. Folding scans 8 bytes for each block.
+    uint64_t *counts;
     uint32_t n_blocks;
     tl_block **by_number;
     uint64_t break_pc[2];      // blocks are decoded for these breakpoints,
@@ -109,7 +126,8 @@ struct tl_blocks {                                      // the store of one hart
     uint64_t n_flushes;
     void *translator; // translate/'s own
     tl_block *buckets[TL_BLOCK_BUCKETS];
-    uint32_t checked[TL_BLOCK_BUCKETS]; // code_generation at which all blocks of the bucket were compared
+    // The code_generation at which all blocks of the bucket were compared.
+    uint32_t checked[TL_BLOCK_BUCKETS];
 };
 
 #endif

@@ -14,7 +14,8 @@ enum { MAX_BLOCK_STATICS = 96 };
 typedef struct fetch_run { // as it is decoded
     uint8_t code[2 * 128 + 4];
     tl_decoded insns[TL_MAX_BLOCK_INSNS];
-    uint32_t before[TL_MAX_BLOCK_INSNS + 1]; // pipe time before each instruction; [n_insns] = all of it
+    // Pipe time before each instruction; [n_insns] is the time of all.
+    uint32_t before[TL_MAX_BLOCK_INSNS + 1];
     tl_static_count statics[MAX_BLOCK_STATICS];
     tl_scoreboard board; // behind the last instruction
     uint32_t n_insns, n_statics;

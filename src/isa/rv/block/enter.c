@@ -96,7 +96,9 @@ tl_block *tl_blocks_enter_found(tl_blocks *store, uint64_t pc, uint64_t pline, u
         guess->is_stale || guess->generation != h->code_generation)
         block = tl_blocks_find(store, pc, pline, pline2);
     if (TL_UNLIKELY(h->has_deadline && store->max_cycles != max_cycles)) {
-        store->why = TL_BLOCK_GO_ON; // longer than any before: what may be run before the deadline has to be said anew
+        // The block is longer than any before. The engine must compute anew what may run before the
+        // deadline.
+        store->why = TL_BLOCK_GO_ON;
         h->insn_limit = 0;
         h->pc = pc;
         return NULL;

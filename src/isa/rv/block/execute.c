@@ -87,7 +87,8 @@ tl_block *tl_blocks_resume(tl_blocks *store, uint32_t *ret_k) {
 
 void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) {
     bool is_break = tl_blocks_has_break(store, block->pc + block->ops[k].offset);
-    stop_before(store, block, k, is_break ? TL_BLOCK_BREAK : TL_BLOCK_GO_ON); // a marker is stepped, since the run has begun
+    // A marker is stepped, because the run has begun.
+    stop_before(store, block, k, is_break ? TL_BLOCK_BREAK : TL_BLOCK_GO_ON);
 }
 
 // Instruction k - 1 took a slow path and some counter waits for an overflow. PMUs read the counts
@@ -101,7 +102,8 @@ static TL_NOINLINE bool watch(tl_blocks *store, tl_block *block, uint32_t k) {
     store->under_way_k = k;
     store->is_before = true;
     bool is_noticed = tl_hart_poll(h);
-    bool is_late = rest_insns > 0 && h->now >= h->fast_horizon; // an overflow may come before the end of the run: one by one from here
+    // An overflow may come before the end of the run. Instructions run one by one from here.
+    bool is_late = rest_insns > 0 && h->now >= h->fast_horizon;
     if (store->is_taken_back)
         tl_block_put_back(store, block, k, false);
     store->is_taken_back = store->is_before = false;

@@ -6,7 +6,8 @@
 
 void tl_blocks_fold(tl_blocks *store) {
     uint64_t *tally = store->hart->tally;
-    if (store->is_folded) // fast exit, because a PMU that waits for an overflow syncs after each stepped instruction
+    // A fast exit, because a PMU that waits for an overflow syncs after each stepped instruction.
+    if (store->is_folded)
         return;
     store->is_folded = !store->is_running;
     tl_bpred_fold(&store->hart->bp, tally);

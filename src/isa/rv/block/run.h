@@ -5,7 +5,9 @@
 
 #include "isa/rv/block/block.h"
 
-tl_stop tl_blocks_run(tl_hart *h);                     // tl_engine_type.run of every front-end over blocks
-uint64_t tl_blocks_overshoot_cycles(const tl_hart *h); // tl_engine_type.overshoot_cycles of every front-end over blocks
+// Serves as tl_engine_type.run of every front-end over blocks.
+tl_stop tl_blocks_run(tl_hart *h);
+// Serves as tl_engine_type.overshoot_cycles of every front-end over blocks.
+uint64_t tl_blocks_overshoot_cycles(const tl_hart *h);
 
 #endif

@@ -18,7 +18,8 @@ static inline bool tl_blocks_have_other_breaks(const tl_blocks *store) {
            (h->breaks && store->break_generation != h->breaks->generation);
 }
 
-void tl_blocks_take_breaks(tl_blocks *store); // takes the breakpoints of the hart; forgets all blocks
+// Takes the breakpoints of the hart; forgets all blocks.
+void tl_blocks_take_breaks(tl_blocks *store);
 
 // Returns whether the block must stop before instruction k, a breakpoint or a marker. Markers are
 // stepped.

@@ -29,7 +29,8 @@ tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *are
     store->hart = h;
     store->type = type;
     store->pends = tl_pend_table_new(arena);
-    store->memory_bytes = h->config->code_cache_bytes; // blocks of a 2 MiB program take about 12 MiB
+    // Blocks of a 2 MiB program take about 12 MiB.
+    store->memory_bytes = h->config->code_cache_bytes;
     void *memory =
         mmap(NULL, store->memory_bytes + INDEX_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!store->pends || memory == MAP_FAILED) {

@@ -10,8 +10,10 @@ static inline uint32_t tl_blocks_bucket(uint64_t vline) {
     return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> 50) & (TL_BLOCK_BUCKETS - 1);
 }
 
-TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err); // fills h->engine_state
-void tl_blocks_detach(tl_blocks *store);                                                                          // NULL is fine
+// Fills h->engine_state.
+TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err);
+// NULL is fine.
+void tl_blocks_detach(tl_blocks *store);
 void tl_blocks_flush(tl_blocks *store);      // folds, then forgets all blocks
 void tl_blocks_flush_soon(tl_blocks *store); // tl_blocks_flush after the block under way
 

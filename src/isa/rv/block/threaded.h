@@ -6,7 +6,8 @@
 
 #include "isa/rv/block/block.h"
 
-void tl_threaded_prepare(tl_blocks *store, tl_block *block); // makes a block executable for threaded code
+// Makes a block executable for threaded code.
+void tl_threaded_prepare(tl_blocks *store, tl_block *block);
 // Runs from `block`, which has been entered, until a tl_block* function says stop.
 void tl_threaded_run(tl_blocks *store, tl_block *block);
 void tl_threaded_resume(tl_blocks *store); // runs from the run that waits

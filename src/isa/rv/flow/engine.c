@@ -40,7 +40,8 @@ static tl_status check(const tl_hart *h, tl_error *err) {
     return tl_core_check(engine->core, err);
 }
 
-static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; } // of what executes alone
+// The longest latency of an instruction that executes alone.
+static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; }
 
 const tl_engine_type tl_engine_ooo = {
     .name = "ooo",

@@ -94,7 +94,8 @@ TL_ALWAYS_INLINE void retire(tl_hart *h, const tl_decoded *insn, tl_pend_table *
 static bool is_run_over(const tl_hart *h, const tl_decoded *insn, uint64_t next_pc) {
     if (tl_insn_ends_run(insn) || (next_pc & h->line_mask) != h->run_vline)
         return true;
-    return is_last_half(h, next_pc) && (half_at(h, h->run_pline, next_pc) & 3) == 3; // it straddles: a run of its own
+    // A straddling instruction is a run of its own.
+    return is_last_half(h, next_pc) && (half_at(h, h->run_pline, next_pc) & 3) == 3;
 }
 
 tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
@@ -203,7 +204,8 @@ static tl_stop run(tl_hart *h) {
 
 static void sync(tl_hart *h) { tl_hart_sync_clock(h); }
 
-static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; } // the longest latency
+// Bounds the longest latency.
+static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; }
 
 const tl_engine_type tl_engine_step = {
     .name = "step",

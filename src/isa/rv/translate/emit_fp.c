@@ -253,7 +253,8 @@ static bool emit_fma_of(tl_translator *t, uint32_t k, const tl_op *op) {
     switch (t->block->opc[k]) {
     case TL_OPC_fmadd_d: emit_fma(t, k, op, true, X_FMADD); return true;
     case TL_OPC_fmsub_d: emit_fma(t, k, op, true, X_FMSUB); return true;
-    case TL_OPC_fnmsub_d: emit_fma(t, k, op, true, X_FNMADD); return true; // -(a * b) + c is the host's fnmadd
+    // The host's fnmadd is -(a * b) + c.
+    case TL_OPC_fnmsub_d: emit_fma(t, k, op, true, X_FNMADD); return true;
     case TL_OPC_fnmadd_d: emit_fma(t, k, op, true, X_FNMSUB); return true;
     case TL_OPC_fmadd_s: emit_fma(t, k, op, false, X_FMADD); return true;
     case TL_OPC_fmsub_s: emit_fma(t, k, op, false, X_FMSUB); return true;

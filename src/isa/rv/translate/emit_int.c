@@ -170,7 +170,8 @@ static void emit_shift_add(tl_translator *t, const tl_op *op, int by, bool is_wo
     tl_reg_set(t, op->rd, to);
 }
 
-static void emit_extremum(tl_translator *t, const tl_op *op, int cc) { // rs2 instead of rs1 when rs1 cc rs2
+// Takes rs2 instead of rs1 when `rs1 cc rs2` holds.
+static void emit_extremum(tl_translator *t, const tl_op *op, int cc) {
     tl_reg_load(t, RAX, op->rs1);
     tl_reg_load(t, RCX, op->rs2);
     x86_cmp_rr(&t->e, RAX, RCX);

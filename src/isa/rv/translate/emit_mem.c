@@ -117,8 +117,10 @@ static void emit_miss(tl_translator *t, uint32_t k, access a, uint32_t size_byte
     x86_mov_ri(e, RDX, (uint64_t)((uint8_t *)t->block - t->store->memory));
     x86_call_to(e, t->reach_thunks[is_store]);
     x86_jmp_to(e, a.bytes);
-    t->executed = x86_jmp(e); // the thunk returns here after it executed the instruction; rax holds no address for a neighbor
-                              // then
+    // The thunk returns here after it executed the instruction; rax holds no address for a
+    // neighbor.
+    t->executed = x86_jmp(e);
+    // then
     x86_patch(t->executed, resume);
     tl_emit_elsewhere(t);
 }

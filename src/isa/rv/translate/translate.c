@@ -58,7 +58,8 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     failed[n++] = emit_slot_check(t, block->vline, block->pline);
     if (block->is_straddling) {
         failed[n++] = emit_slot_check(t, second, block->pline2);
-        x86_load32(e, RAX, TL_HART(code_generation)); // lines are checked one by one, this block stands on two
+        // Lines are checked one by one, but this block stands on two.
+        x86_load32(e, RAX, TL_HART(code_generation));
         x86_mov_ri(e, RCX, (uintptr_t)&block->generation);
         x86_cmp32_rm(e, RAX, at_base(RCX, 0));
         failed[n++] = x86_jcc(e, CC_NE);
@@ -285,7 +286,8 @@ static void stale(tl_blocks *store, tl_block *block) {
     for (int i = 0; i < 2; i++) {
         x86 e = {.at = tl_written_of(t, entries[i])};
         x86_mov_ri(&e, RAX, (uintptr_t)block);
-        x86_jmp_to(&e, t->again_thunk); // at most 10 + 5 bytes: shorter than what is between the entries, and than what follows
+        // Takes at most 10 + 5 bytes, less than between the entries and less than what follows.
+        x86_jmp_to(&e, t->again_thunk);
     }
 }
 

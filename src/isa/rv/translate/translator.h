@@ -20,7 +20,8 @@
 #include "isa/rv/translate/x86.h"
 
 enum {
-    TL_BLOCK_ROOM_BYTES = 64 << 10, // in each part of the code: more than the longest block can take
+    // Room in each part of the code, more than the longest block can take.
+    TL_BLOCK_ROOM_BYTES = 64 << 10,
     TL_HART_BIAS = offsetof(tl_rv_hart, x) + 128,
 };
 _Static_assert(2 * (TL_BLOCK_ROOM_BYTES + (16 << 10)) <= TL_MIN_CODE_CACHE_BYTES, "the thunks and a few blocks must fit");
@@ -34,18 +35,24 @@ typedef struct tl_translator {
     const uint8_t *small_numbers; // executable: vectors of 0, 1, 2 .. for hart->instret
     uint8_t *exit_thunk;          // all thunks are in `write`
     uint8_t *slow_thunk;          // called: tl_block_execute; rax = block, edx = k
-    uint8_t *reach_thunks[2];     // called: a load, a store that missed its data slot; see emit_mem.c
-    uint8_t *body_thunk;          // called: a C body; rax = op, rdx = pc, rcx = body. Flag z: the body returned false
-    uint8_t *call_thunk;          // called: rcx(hart, rdx, rax); rax is kept
-    uint8_t *stop_thunk;          // jumped to: tl_block_stop_before; rax = block, edx = k
-    uint8_t *link_thunk;          // jumped to, for the next block: rax = pc, rdx = site, rcx = the block left
-    uint8_t *indirect_thunk;      // rax = pc, rdx = the block left
-    uint8_t *again_thunk;         // rax = a block that no fetch slot proves
-    uint8_t *fetch_thunk;         // called: rax = a block that no fetch slot proves; returns when the block may run
-    uint8_t *cold_thunk;          // rax = pc; the cell of the jump cache matches, but its block is not translated
+    // Called for a load and for a store that missed its data slot; see emit_mem.c.
+    uint8_t *reach_thunks[2];
+    // Called for a C body: rax = op, rdx = pc, rcx = body. Flag z: the body returned false.
+    uint8_t *body_thunk;
+    uint8_t *call_thunk; // called: rcx(hart, rdx, rax); rax is kept
+    uint8_t *stop_thunk; // jumped to: tl_block_stop_before; rax = block, edx = k
+    // Jumped to for the next block: rax = pc, rdx = site, rcx = the block left.
+    uint8_t *link_thunk;
+    uint8_t *indirect_thunk; // rax = pc, rdx = the block left
+    uint8_t *again_thunk;    // rax = a block that no fetch slot proves
+    // Called with rax = a block that no fetch slot proves. Returns when the block may run.
+    uint8_t *fetch_thunk;
+    // Entered with rax = pc. The cell of the jump cache matches, but its block is not translated.
+    uint8_t *cold_thunk;
     void (*run)(tl_hart *h, void *target);
-    void *target;         // translated code that goes on after threaded code stopped, or NULL
-    tl_block *cold_block; // translated code stopped because this block, which has been entered, is not translated, or NULL
+    void *target; // translated code that goes on after threaded code stopped, or NULL
+    // The block that was entered and is not translated, which stopped translated code; or NULL.
+    tl_block *cold_block;
 
     // The block being translated.
     x86 e;
@@ -75,23 +82,30 @@ static inline void tl_emit_elsewhere(tl_translator *t) {
 }
 
 // Guest registers: registers.c. rd is an instruction's destination, 32 the sink.
-int tl_reg_home(unsigned reg);                                    // its host register, or -1: in the hart
-int tl_reg_target(unsigned rd);                                   // where to compute rd: its home, or rax
-void tl_reg_load(tl_translator *t, int to, unsigned reg);         // host register `to` = guest register
-void tl_reg_set(tl_translator *t, unsigned rd, int from);         // guest register = host register; nothing to do when `from` is its home
-void tl_reg_set_i(tl_translator *t, unsigned rd, uint64_t value); // guest register = constant; spends rax
+// Host register of a guest register, or -1: it is in the hart.
+int tl_reg_home(unsigned reg);
+// Host register in which rd is computed: its home, or rax.
+int tl_reg_target(unsigned rd);
+// Host register `to` = guest register.
+void tl_reg_load(tl_translator *t, int to, unsigned reg);
+// Guest register = host register. Emits nothing when `from` is its home.
+void tl_reg_set(tl_translator *t, unsigned rd, int from);
+// Guest register = constant. Spends rax.
+void tl_reg_set_i(tl_translator *t, unsigned rd, uint64_t value);
 // Host register `to` = `to` x_op guest register; of X_CMP only the flags.
 void tl_reg_op(tl_translator *t, bool is_wide, int x_op, int to, unsigned reg);
 void tl_reg_imul(tl_translator *t, bool is_wide, int to, unsigned reg); // to = to * guest register
-void tl_reg_sext32(tl_translator *t, int to, unsigned reg);             // to = the guest register's low word, sign-extended
-void tl_reg_spill(tl_translator *t);                                    // all homes to the hart
+// Host register `to` = the guest register's low word, sign-extended.
+void tl_reg_sext32(tl_translator *t, int to, unsigned reg);
+void tl_reg_spill(tl_translator *t); // all homes to the hart
 void tl_reg_reload(tl_translator *t);
 void tl_reg_spill_lost(tl_translator *t); // the homes that a call of C spends
 void tl_reg_reload_lost(tl_translator *t);
 
 // Memory operand for an address: relative to the hart where it is near, else through `scratch`.
 x86_mem tl_emit_at(tl_translator *t, const void *address, int scratch);
-void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, int scratch); // op is X_ADD or X_ADC
+// `op` is X_ADD or X_ADC.
+void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, int scratch);
 // Code off the straight path for tally[slot] += amount; spends `scratch`.
 void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch);
 // Emits a call of tl_block_execute for instruction k, off the straight path. The jumps in `from`
@@ -104,11 +118,13 @@ bool tl_emit_int(tl_translator *t, uint32_t k);
 bool tl_emit_mem(tl_translator *t, uint32_t k);
 bool tl_emit_fp(tl_translator *t, uint32_t k);
 bool tl_emit_branch(tl_translator *t, uint32_t k);
-void tl_emit_call(tl_translator *t, uint32_t k);                                 // the C body
-void tl_emit_address(tl_translator *t, const tl_op *op);                         // rax = rs1 + imm
-void tl_emit_compare(tl_translator *t, const tl_op *op);                         // cmp rs1, rs2
-void tl_emit_link(tl_translator *t, uint64_t pc);                                // to the block at pc
-bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc); // the link enters at block->near
+void tl_emit_call(tl_translator *t, uint32_t k);         // the C body
+void tl_emit_address(tl_translator *t, const tl_op *op); // rax = rs1 + imm
+void tl_emit_compare(tl_translator *t, const tl_op *op); // cmp rs1, rs2
+// Emits a link to the block at pc.
+void tl_emit_link(tl_translator *t, uint64_t pc);
+// The link enters at block->near.
+bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc);
 
 // Arguments of a reach thunk. rax: the address. edx: the offset of the block in tl_blocks.memory.
 // ecx, low bits first: the size of the access less one, the number of the instruction, and the

@@ -34,11 +34,16 @@
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 enum { XMM0 = 0, XMM1 = 1, XMM14 = 14, XMM15 = 15 };
-enum { CC_O = 0, CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7, CC_P = 10, CC_NP = 11, CC_L = 12, CC_GE = 13 }; // jcc, setcc, cmovcc
-enum { X_ADD = 0, X_OR = 1, X_ADC = 2, X_SBB = 3, X_AND = 4, X_SUB = 5, X_XOR = 6, X_CMP = 7 };                      // x86_op_*
-enum { X_SHL = 4, X_SHR = 5, X_SAR = 7 };                                                                            // x86_shift_*
-enum { X_FP_MUL = 0x59, X_FP_ADD = 0x58, X_FP_SUB = 0x5c, X_FP_DIV = 0x5e };                                         // x86_fp_op_rm
-enum { X_FMADD = 0xa9, X_FMSUB = 0xab, X_FNMADD = 0xad, X_FNMSUB = 0xaf };                                           // x86_fma_rm
+// Conditions of jcc, setcc and cmovcc.
+enum { CC_O = 0, CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7, CC_P = 10, CC_NP = 11, CC_L = 12, CC_GE = 13 };
+// Operations of x86_op_*.
+enum { X_ADD = 0, X_OR = 1, X_ADC = 2, X_SBB = 3, X_AND = 4, X_SUB = 5, X_XOR = 6, X_CMP = 7 };
+// Operations of x86_shift_*.
+enum { X_SHL = 4, X_SHR = 5, X_SAR = 7 };
+// Operations of x86_fp_op_rm.
+enum { X_FP_MUL = 0x59, X_FP_ADD = 0x58, X_FP_SUB = 0x5c, X_FP_DIV = 0x5e };
+// Operations of x86_fma_rm.
+enum { X_FMADD = 0xa9, X_FMSUB = 0xab, X_FNMADD = 0xad, X_FNMSUB = 0xaf };
 
 typedef struct x86 {
     uint8_t *at; // where the next byte is written
@@ -155,10 +160,12 @@ static inline uint32_t x86_scalar(bool is_double) { return is_double ? 0xf20f00 
 
 static inline void x86_load(x86 *e, int to, x86_mem m) { x86_encode_rm(e, true, 0x8b, to, m); }
 static inline void x86_load32(x86 *e, int to, x86_mem m) { x86_encode_rm(e, false, 0x8b, to, m); }
-static inline void x86_load_s32(x86 *e, int to, x86_mem m) { x86_encode_rm(e, true, 0x63, to, m); } // sign-extended to 64 bits
+// The value is sign-extended to 64 bits.
+static inline void x86_load_s32(x86 *e, int to, x86_mem m) { x86_encode_rm(e, true, 0x63, to, m); }
 static inline void x86_load_s16(x86 *e, int to, x86_mem m) { x86_encode_rm(e, true, 0x0fbf, to, m); }
 static inline void x86_load_s8(x86 *e, int to, x86_mem m) { x86_encode_rm(e, true, 0x0fbe, to, m); }
-static inline void x86_load_u16(x86 *e, int to, x86_mem m) { x86_encode_rm(e, false, 0x0fb7, to, m); } // zero-extended
+// The value is zero-extended.
+static inline void x86_load_u16(x86 *e, int to, x86_mem m) { x86_encode_rm(e, false, 0x0fb7, to, m); }
 static inline void x86_load_u8(x86 *e, int to, x86_mem m) { x86_encode_rm(e, false, 0x0fb6, to, m); }
 static inline void x86_store(x86 *e, x86_mem m, int from) { x86_encode_rm(e, true, 0x89, from, m); }
 static inline void x86_store32(x86 *e, x86_mem m, int from) { x86_encode_rm(e, false, 0x89, from, m); }
@@ -178,7 +185,8 @@ static inline void x86_mov_rr(x86 *e, int to, int from) { // nothing when both a
         x86_encode_rr(e, true, 0x8b, to, from);
 }
 
-static inline void x86_zext32_rr(x86 *e, int to, int from) { x86_encode_rr(e, false, 0x8b, to, from); } // a mov
+// A mov clears the upper half.
+static inline void x86_zext32_rr(x86 *e, int to, int from) { x86_encode_rr(e, false, 0x8b, to, from); }
 static inline void x86_zext16_rr(x86 *e, int to, int from) { x86_encode_rr(e, false, 0x0fb7, to, from); }
 static inline void x86_sext32_rr(x86 *e, int to, int from) { x86_encode_rr(e, true, 0x63, to, from); }
 static inline void x86_sext16_rr(x86 *e, int to, int from) { x86_encode_rr(e, true, 0x0fbf, to, from); }
@@ -189,7 +197,8 @@ static inline void x86_zext8_rr(x86 *e, int to, int from) {
     x86_encode_pair(e, to, from);
 }
 
-static inline void x86_mov_ri(x86 *e, int reg, uint64_t value) { // in the shortest form that holds the value
+// Takes the shortest form that holds the value.
+static inline void x86_mov_ri(x86 *e, int reg, uint64_t value) {
     if (value <= UINT32_MAX) {
         x86_encode_head(e, false, 0xb8 + (unsigned)(reg & 7), 0, 0, reg, false);
         x86_u32(e, (uint32_t)value);
@@ -204,7 +213,8 @@ static inline void x86_mov_ri(x86 *e, int reg, uint64_t value) { // in the short
 
 static inline void x86_cmov_rr(x86 *e, int cc, int to, int from) { x86_encode_rr(e, true, 0x0f40 | (unsigned)cc, to, from); }
 static inline void x86_cmov32_rr(x86 *e, int cc, int to, int from) { x86_encode_rr(e, false, 0x0f40 | (unsigned)cc, to, from); }
-static inline void x86_set_r(x86 *e, int cc, int to) { x86_encode_rr8(e, 0x0f90 | (unsigned)cc, 0, to); } // the low byte
+// Sets the low byte.
+static inline void x86_set_r(x86 *e, int cc, int to) { x86_encode_rr8(e, 0x0f90 | (unsigned)cc, 0, to); }
 static inline void x86_push_r(x86 *e, int reg) { x86_encode_head(e, false, 0x50 + (unsigned)(reg & 7), 0, 0, reg, false); }
 static inline void x86_pop_r(x86 *e, int reg) { x86_encode_head(e, false, 0x58 + (unsigned)(reg & 7), 0, 0, reg, false); }
 
@@ -262,7 +272,8 @@ static inline void x86_cmp8_mi(x86 *e, x86_mem m, int8_t imm) {
 static inline void x86_and8_rr(x86 *e, int reg, int rm) { x86_encode_rr8(e, 0x22, reg, rm); }
 static inline void x86_test8_rr(x86 *e, int reg, int rm) { x86_encode_rr8(e, 0x84, reg, rm); }
 static inline void x86_test_rr(x86 *e, bool is_wide, int reg, int rm) { x86_encode_rr(e, is_wide, 0x85, reg, rm); }
-static inline void x86_zero_r(x86 *e, int reg) { x86_xor32_rr(e, reg, reg); } // all 64 bits; spends the flags
+// Clears all 64 bits. Spends the flags.
+static inline void x86_zero_r(x86 *e, int reg) { x86_xor32_rr(e, reg, reg); }
 
 // ---- shifts, bits, products ----
 
@@ -294,7 +305,8 @@ static inline void x86_imul_rm(x86 *e, bool is_wide, int to, x86_mem m) { x86_en
 static inline void x86_mul_high_r(x86 *e, bool is_signed, int reg) { x86_encode_rr(e, true, 0xf7, is_signed ? 5 : 4, reg); }
 // rax = rdx:rax / reg, rdx = the rest.
 static inline void x86_div_r(x86 *e, bool is_wide, bool is_signed, int reg) { x86_encode_rr(e, is_wide, 0xf7, is_signed ? 7 : 6, reg); }
-static inline void x86_sign_of_rax(x86 *e, bool is_wide) { x86_encode_head(e, is_wide, 0x99, 0, 0, 0, false); } // rdx: cqo, cdq
+// Fills rdx with the sign of rax: cqo, cdq.
+static inline void x86_sign_of_rax(x86 *e, bool is_wide) { x86_encode_head(e, is_wide, 0x99, 0, 0, 0, false); }
 
 // ---- jumps and calls ----
 
@@ -312,7 +324,8 @@ static inline uint8_t *x86_jmp(x86 *e) {
     return e->at - 4;
 }
 
-static inline void x86_patch(uint8_t *displacement, const uint8_t *target) { // both in the written mapping
+// Both addresses are in the written mapping.
+static inline void x86_patch(uint8_t *displacement, const uint8_t *target) {
     int32_t distance = (int32_t)(target - (displacement + 4));
     memcpy(displacement, &distance, 4);
 }
@@ -374,7 +387,8 @@ static inline void x86_fp_to_int_rm(x86 *e, bool is_double, bool is_wide, bool t
     x86_encode_rm(e, is_wide, x86_scalar(is_double) | (truncates ? 0x2cu : 0x2du), to, m);
 }
 
-static inline void x86_fp_convert_rm(x86 *e, bool from_double, int to, x86_mem m) { // to the other precision
+// Converts to the other precision.
+static inline void x86_fp_convert_rm(x86 *e, bool from_double, int to, x86_mem m) {
     x86_encode_rm(e, false, x86_scalar(from_double) | 0x5a, to, m);
 }
 
@@ -389,7 +403,8 @@ static inline void x86_fma_rm(x86 *e, bool is_double, int op, int to, int with, 
 }
 
 static inline void x86_xorps_rr(x86 *e, int reg, int rm) { x86_encode_rr(e, false, 0x0f57, reg, rm); }
-static inline void x86_movd_rr(x86 *e, int to, int from) { x86_encode_rr(e, false, 0x660f7e, from, to); } // a vector's low 32 bits
+// Moves a vector's low 32 bits.
+static inline void x86_movd_rr(x86 *e, int to, int from) { x86_encode_rr(e, false, 0x660f7e, from, to); }
 static inline void x86_movq_load(x86 *e, int to, x86_mem m) { x86_encode_rm(e, false, 0xf30f7e, to, m); }
 static inline void x86_movq_store(x86 *e, x86_mem m, int from) { x86_encode_rm(e, false, 0x660fd6, from, m); }
 static inline void x86_movaps_load(x86 *e, int to, x86_mem m) { x86_encode_rm(e, false, 0x0f28, to, m); }
