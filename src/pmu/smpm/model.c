@@ -236,6 +236,8 @@ tl_status tl_smpm_filter_set(tl_smpm *m, uint32_t ulc, const tl_smpm_filter *fil
             return tl_fail(err, TL_EINVAL, "filters of ULCs %u and %u overlap: both count VM %u, context %u", other, ulc, filter->vm,
                            filter->ctx);
     }
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
+        tl_smpm_ahead_settle(m, ccu, m->core->now);
     if (becomes_free) { // values on their way keep their route
         m->filters[ulc].kind = TL_SMPM_FILTER_FREE;
         m->freed_at[ulc] = m->core->now;
@@ -435,6 +437,7 @@ static void derive_laziness(tl_smpm *m) {
     bool is_far = m->thr == UINT64_MAX || m->thr > fanin * (2 * (uint64_t)m->config.tb_period + 4 * (uint64_t)m->lead_cycles);
     m->is_lazy = !plan->is_reference && !plan->observer.frame && !plan->test.fault && !tl_smpm_is_on(m->config.zero_frames) && is_far &&
                  m->config.ulc_period <= m->ulc_max && m->gates_at_pause && m->is_safe && m->is_tdm && m->config.tb_period > 2 * drain;
+    m->sends_ahead = m->is_lazy && !plan->observer.record;
 }
 
 static void *place(uint8_t *base, size_t *n_bytes, size_t n, size_t size) { // base NULL: only counts
@@ -494,6 +497,7 @@ static void reset(tl_smpm *m) {
     tl_smpm_core *s = m->core;
     s->service.serves = TL_SMPM_SHARED;
     s->device_at = m->is_safe ? m->config.tb_period / 2 : TL_SMPM_NEVER;
+    s->ahead_due = s->lump_due = TL_SMPM_NEVER;
     for (uint32_t ccu = 0; ccu < TL_SMPM_MAX_CCUS; ccu++)
         s->ccus[ccu].reg_at = TL_SMPM_NEVER;
     for (uint32_t source = 0; source <= TL_SMPM_MAX_PARTITIONS; source++)
@@ -593,6 +597,10 @@ static void step(tl_smpm *m) {
         tl_smpm_tb_step(m);
     for (uint32_t left = s->draining; left; left &= left - 1)
         tl_smpm_ccu_step(m, (uint32_t)__builtin_ctz(left));
+    if (s->now == s->ahead_due)
+        tl_smpm_ahead_end(m);
+    if (s->now == s->lump_due)
+        tl_smpm_lumps_end(m);
     if (s->now == s->device_at) {
         s->device_at += m->config.tb_period;
         s->channels[0].commit_is_wanted = s->channels[m->channel_d].commit_is_wanted = true;
@@ -623,7 +631,7 @@ static uint64_t next_event(tl_smpm *m) { // not before now
         s->fast_due = tl_smpm_fast_next(m);
     if (s->due < s->now)
         s->due = tl_smpm_tb_next(m);
-    uint64_t next = tl_lesser(tl_lesser(s->fast_due, s->due), s->device_at);
+    uint64_t next = tl_lesser(tl_lesser(tl_lesser(s->fast_due, s->due), s->device_at), tl_lesser(s->ahead_due, s->lump_due));
     for (uint32_t channel = 0; channel < m->n_channels; channel++)
         next = tl_lesser(next, tl_smpm_channel_next(m, channel));
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
@@ -631,19 +639,10 @@ static uint64_t next_event(tl_smpm *m) { // not before now
     return next > s->now ? next : s->now;
 }
 
-static bool is_dense(const tl_smpm *m) { // something may happen in every cycle
-    if (m->core->draining)
-        return true;
-    for (uint32_t channel = 0; channel < m->n_channels; channel++)
-        if (m->core->waiting[channel] && !m->core->channels[channel].is_committing && !m->core->channels[channel].has_fixed)
-            return true;
-    return false;
-}
-
 void tl_smpm_run(tl_smpm *m, uint64_t until) {
     tl_smpm_core *s = m->core;
     while (s->now < until) {
-        if (m->windows && !is_dense(m)) {
+        if (m->windows && s->draining == 0) {
             s->now = tl_lesser(until, next_event(m));
             if (s->now == until)
                 break;
@@ -669,7 +668,10 @@ uint64_t tl_smpm_next(const tl_smpm *m) {
 
 //  ---- views
 
-void tl_smpm_counters_get(const tl_smpm *m, tl_smpm_counters *ret_counters) { *ret_counters = m->core->counters; }
+void tl_smpm_counters_get(const tl_smpm *m, tl_smpm_counters *ret_counters) {
+    *ret_counters = m->core->counters;
+    ret_counters->records -= tl_smpm_ahead_unsent(m);
+}
 
 static uint64_t in_ulc(const tl_smpm *m, uint32_t ulc, uint32_t ctr) {
     const tl_smpm_unit_counter *u = &m->ulcs[ulc];
