@@ -61,15 +61,17 @@ static bool is_zero(const uint32_t *lanes) {
     return any == 0;
 }
 
-static void add_row(tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t at, uint32_t lumps) {
+static void add_row(tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t lumps) {
+    const uint32_t at = tl_smpm_bank_row(m, ccu, m->core->ccus[ccu].active ^ 1u, row);
     const tl_smpm_row *info = &m->rows[m->row_first[ccu] + row];
     const tl_smpm_row_route *route = &m->row_routes[m->row_first[ccu] + row];
-    for (uint32_t left = lumps; left; left &= left - 1) {
+    if (is_zero(m->lanes[at]) && !m->row_ovf[at])
+        return;
+    for (uint32_t left = lumps & route->dests; left; left &= left - 1) {
         uint32_t channel = (uint32_t)__builtin_ctz(left);
         if (m->row_ovf[at])
             tl_smpm_channel_see_ovf(m, channel);
-        if (!is_zero(m->lanes[at]))
-            tl_smpm_channel_add_row(m, channel, info, route, m->lanes[at], 1);
+        tl_smpm_channel_add_row(m, channel, info, route, m->lanes[at], 1);
     }
 }
 
@@ -97,8 +99,8 @@ bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
     if (!m->sends_ahead || c->drain_scope != TL_SMPM_SHARED || c->is_lossy[c->active ^ 1u] || m->ccus_of[source] != 1u << ccu || n_rows == 0)
         return false;
     uint64_t dequeues[TL_SMPM_MAX_CHANNELS];
-    uint32_t lumps = 0;
-    for (uint32_t left = s->ccu_dests[ccu]; left; left &= left - 1) {
+    uint32_t lumps = 0, dests = s->ccu_dests[ccu];
+    for (uint32_t left = dests; left; left &= left - 1) {
         uint32_t channel = (uint32_t)__builtin_ctz(left);
         if ((int8_t)(c->seq - s->channels[channel].min_seq[ccu]) < 0)
             return false;
@@ -108,17 +110,16 @@ bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
         else if (m->fifos[channel][source].n + s->n_rows_to[ccu][channel] > m->fifo_depth[channel][source])
             return false;
     }
-    for (uint32_t row = 0; row < n_rows; row++) {
-        uint32_t dests = m->row_routes[m->row_first[ccu] + row].dests;
-        add_row(m, ccu, row, tl_smpm_bank_row(m, ccu, c->active ^ 1u, row), dests & lumps);
-        put(m, ccu, row, dests & ~lumps);
-        s->counters.records += (uint32_t)__builtin_popcount(dests & lumps);
-    }
+    for (uint32_t row = 0; row < n_rows; row++)
+        add_row(m, ccu, row, lumps);
+    for (uint32_t row = 0; lumps != dests && row < n_rows; row++)
+        put(m, ccu, row, m->row_routes[m->row_first[ccu] + row].dests & ~lumps);
     for (uint32_t left = lumps; left; left &= left - 1) {
         uint32_t channel = (uint32_t)__builtin_ctz(left);
         tl_smpm_fifo *fifo = &m->fifos[channel][source];
         fifo->lump_first = dequeues[channel];
         fifo->lump_n = s->n_rows_to[ccu][channel];
+        s->counters.records += fifo->lump_n;
         s->channels[channel].min_seq[ccu] = c->seq;
         s->lump_due = tl_lesser(s->lump_due, lump_last(m, channel, fifo));
     }

@@ -6,6 +6,7 @@
 // Under TDM the cycle of every add is known when a commit begins. The fast model therefore adds
 // many at once, at the end of the commit or when somebody wants to look.
 #include <endian.h>
+#include <string.h>
 
 #include "pmu/smpm/state.h"
 
@@ -187,21 +188,23 @@ static uint64_t *part_of(const tl_smpm *m, uint32_t block, tl_smpm_part part) { 
     return at ? &words[at] : NULL;
 }
 
-// Adds adds_done to end - 1 of a tenant's commit. The same as add_of_commit, one after the other.
+static void add_words(uint64_t *restrict words, const uint64_t *restrict units, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        add_word(&words[i], units[i]);
+}
+
+// Adds adds_done to end - 1 of a tenant's commit. The same as add_of_commit, one after the other:
+// add 2 i is for the VM block, add 2 i + 1 for the context block.
 static void add_pairs(tl_smpm *m, uint32_t channel, uint32_t end) {
     tl_smpm_channel *c = &m->core->channels[channel];
     uint64_t *accs = &m->accs[m->acc_first[channel]], *vm = part_of(m, c->vm_block, TL_SMPM_CTR);
     uint64_t *ctx = c->ctx_block != TL_SMPM_NO_BLOCK_ID ? part_of(m, c->ctx_block, TL_SMPM_CTR) : part_of(m, c->vm_block, TL_SMPM_NOCTX);
-    for (uint32_t k = c->adds_done; k < end; k++) {
-        uint32_t index = k / 2;
-        if (k % 2 == 0 && vm)
-            add_word(&vm[index], accs[index]);
-        if (k % 2 == 0)
-            continue;
-        if (ctx)
-            add_word(&ctx[index], accs[index]);
-        accs[index] = 0;
-    }
+    const uint32_t vm_first = (c->adds_done + 1) / 2, ctx_first = c->adds_done / 2, n_vm = (end + 1) / 2 - vm_first, n_ctx = end / 2 - ctx_first;
+    if (vm)
+        add_words(&vm[vm_first], &accs[vm_first], n_vm);
+    if (ctx)
+        add_words(&ctx[ctx_first], &accs[ctx_first], n_ctx);
+    memset(&accs[ctx_first], 0, n_ctx * sizeof *accs);
 }
 
 static void add_parts(tl_smpm *m, uint32_t channel, uint32_t end) { // of channel 0 or D
@@ -211,10 +214,9 @@ static void add_parts(tl_smpm *m, uint32_t channel, uint32_t end) { // of channe
     for (uint32_t part = c->adds_done / m->n_metrics, k = c->adds_done; k < end; part++) {
         uint64_t *words = part_of(m, c->vm_block, parts[part]);
         uint32_t first = part * m->n_metrics, last = first + m->n_metrics < end ? first + m->n_metrics : end;
-        for (; k < last; k++) {
-            add_word(&words[k - first], accs[k]);
-            accs[k] = 0;
-        }
+        add_words(&words[k - first], &accs[k], last - k);
+        memset(&accs[k], 0, (last - k) * sizeof *accs);
+        k = last;
     }
 }
 

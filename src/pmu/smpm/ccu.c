@@ -63,9 +63,12 @@ void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *val
     if (frame->is_dropped)
         return;
     uint32_t row = tl_smpm_bank_row(m, ulc->ccu, c->active, ulc->first_row);
-    for (uint32_t i = 0; i < m->config.ulc_ctrs; i++) {
+    // A counter that no input feeds stays 0, but for a bit that was inverted on the line.
+    const uint64_t fed = values ? m->fed[ulc->type] : UINT64_MAX >> (64 - m->config.ulc_ctrs);
+    for (uint64_t left = fed & ~mask; left; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(left);
         uint64_t value = values ? values[i] : frame->values[i];
-        if (value == 0 || mask >> i & 1)
+        if (value == 0)
             continue;
         add_lane(m, c, row + i / TL_SMPM_REC_CTRS, i % TL_SMPM_REC_CTRS, value);
         if (m->lane_tenants)

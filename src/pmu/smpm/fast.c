@@ -131,8 +131,10 @@ static uint64_t count_of(const tl_smpm *m, const tl_smpm_window *w, const tl_smp
     }
 }
 
-static void capture(const tl_smpm *m, tl_smpm_window *w, const tl_smpm_unit_type *type, uint32_t i, const tl_smpm_totals *totals) {
-    uint64_t count = count_of(m, w, &type->ctrs[i], totals), value = count - w->base[i];
+static inline void capture(const tl_smpm *m, tl_smpm_window *w, const tl_smpm_unit_type *type, uint32_t i, const tl_smpm_totals *totals) {
+    const tl_smpm_ctr *ctr = &type->ctrs[i];
+    bool is_plain = ctr->feed == TL_SMPM_FEED_BIT && !ctr->counts_low;
+    uint64_t count = TL_LIKELY(is_plain) ? totals->bits[ctr->input] : count_of(m, w, ctr, totals), value = count - w->base[i];
     w->base[i] = count;
     if (!m->is_lazy && TL_UNLIKELY(value > m->ulc_max)) {
         w->has_ovf = m->has_flags;
@@ -168,7 +170,7 @@ static void read(tl_smpm *m, uint32_t ulc) {
     tl_smpm_window *w = &m->windows[ulc];
     const tl_smpm_ulc *place = &m->layout.ulcs[ulc];
     const tl_smpm_unit_type *type = &m->layout.types[place->type];
-    tl_smpm_totals totals = {0};
+    tl_smpm_totals totals; // the host writes all of it
     m->plan.host.totals(m->plan.host.ctx, ulc, m->core->now, &totals);
     if (w->is_rising) {
         w->is_rising = false;
@@ -188,6 +190,11 @@ static void read(tl_smpm *m, uint32_t ulc) {
         w->is_capturing = true;
     }
     bool is_atomic = !m->is_rolling || w->is_final;
+    if (is_atomic && w->n_captured == 0) {
+        for (uint64_t left = m->fed[place->type]; left; left &= left - 1)
+            capture(m, w, type, (uint32_t)__builtin_ctzll(left), &totals);
+        w->n_captured = m->config.ulc_ctrs;
+    }
     while (w->n_captured < m->config.ulc_ctrs &&
            (is_atomic || m->core->now - w->frame_start >= w->n_captured * m->config.ulc_bits / m->config.ulc_lanes))
         capture(m, w, type, w->n_captured++, &totals);

@@ -365,6 +365,9 @@ static void derive_numbers(tl_smpm *m) {
     m->has_flags = tl_smpm_is_on(c->frame_flags);
     m->is_rolling = c->snap_mode == TL_SMPM_ROLLING;
     m->gates_at_pause = tl_smpm_is_on(c->gate_at_pause);
+    for (uint32_t type = 0; type < l->n_types; type++)
+        for (uint32_t i = 0; i < c->ulc_ctrs; i++)
+            m->fed[type] |= (uint64_t)(l->types[type].ctrs[i].feed != TL_SMPM_FEED_NONE) << i;
 }
 
 static void derive_sources(tl_smpm *m) {

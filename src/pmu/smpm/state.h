@@ -213,6 +213,7 @@ struct tl_smpm {
     uint64_t ulc_max, ccu_max, thr;
     bool is_safe, is_tdm, exports, has_fixed_routing, has_parity, has_flags, is_rolling, gates_at_pause;
     bool is_lazy;        // fast: windows that no trigger ends are not visited
+    uint64_t fed[TL_SMPM_MAX_TYPES]; // bit i: counter i of the unit type counts something
     bool sends_ahead;    // fast: drains are computed at their swap
     uint32_t visits_all; // CCUs of which every window is visited nevertheless
     uint32_t source_of_partition[TL_SMPM_MAX_PARTITIONS + 1];
