@@ -229,14 +229,16 @@ void tl_smpm_channel_step(tl_smpm *m, uint32_t channel) {
 uint64_t tl_smpm_channel_next(const tl_smpm *m, uint32_t channel) {
     const tl_smpm_channel *c = &m->core->channels[channel];
     uint64_t next = TL_SMPM_NEVER;
+    if (!is_busy(c) && !m->core->waiting[channel] && !c->commit_is_wanted && !c->done)
+        return next;
     if (is_busy(c)) {
         if (tl_smpm_batches(m))
-            return c->busy_end;
+            return m->is_tdm ? c->busy_end : tl_smpm_arbiter_next(m);
         return m->is_tdm ? tl_smpm_next_slot(m->core->now, m->n_channels, channel) : m->core->now;
     }
     if (commit_is_due(m, channel))
         return m->core->now;
-    for (uint32_t turn = 0; turn < m->n_turns[channel]; turn++) {
+    for (uint32_t turn = 0; m->core->waiting[channel] && turn < m->n_turns[channel]; turn++) {
         uint32_t source = m->turns[channel][turn];
         const tl_smpm_fifo *fifo = &m->fifos[channel][source];
         if (fifo->n == 0)

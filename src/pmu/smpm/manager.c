@@ -322,7 +322,7 @@ uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition) {
             slot += m->config.shared_slot;
         at = slot > at ? slot : at;
     }
-    if (g->step == 7 && c->is_committing && tl_smpm_batches(m))
+    if (g->step == 7 && c->is_committing && tl_smpm_batches(m) && m->is_tdm)
         at = c->busy_end > at ? c->busy_end : at;
     for (uint32_t step = g->step; step != 12 && step != TL_SMPM_CS13 && step != TL_SMPM_IDLE; step = next_step(m, step)) {
         n_steps++;
@@ -370,6 +370,8 @@ tl_status tl_smpm_switch_to(tl_smpm *m, uint32_t partition, uint32_t vm, uint32_
     tl_status status = check_target(m, partition, vm, ctx, err);
     if (status != TL_OK)
         return status;
+    if (m->plan.never_switches)
+        return tl_fail(err, TL_EINVAL, "partition %u: the monitor was built for a machine that never switches", partition);
     tl_smpm_manager *g = &m->core->managers[partition];
     tl_smpm_target_pair incoming = {.vm = vm, .ctx = vm == TL_SMPM_NO_VM ? TL_SMPM_NO_CTX : ctx};
     if (g->step == TL_SMPM_IDLE) {

@@ -439,7 +439,8 @@ static void derive_laziness(tl_smpm *m) {
     uint64_t drain = n_rows * (m->n_sources + 1) * 2 + busy + 2 * m->lead_cycles;
     bool is_far = m->thr == UINT64_MAX || m->thr > fanin * (2 * (uint64_t)m->config.tb_period + 4 * (uint64_t)m->lead_cycles);
     m->is_lazy = !plan->is_reference && !plan->observer.frame && !plan->test.fault && !tl_smpm_is_on(m->config.zero_frames) && is_far &&
-                 m->config.ulc_period <= m->ulc_max && m->gates_at_pause && m->is_safe && m->is_tdm && m->config.tb_period > 2 * drain;
+                 m->config.ulc_period <= m->ulc_max && (plan->never_switches || (m->gates_at_pause && m->is_safe && m->is_tdm)) &&
+                 m->config.tb_period > 2 * drain;
     m->sends_ahead = m->is_lazy && !plan->observer.record;
 }
 
@@ -462,6 +463,8 @@ static void place_state(tl_smpm *m, uint8_t *base) {
     m->core = place(base, &n_bytes, 1, sizeof *m->core);
     m->ulcs = place(base, &n_bytes, m->plan.is_reference ? l->n_ulcs : 0, sizeof *m->ulcs);
     m->windows = place(base, &n_bytes, m->plan.is_reference ? 0 : l->n_ulcs, sizeof *m->windows);
+    m->read_at = place(base, &n_bytes, m->plan.is_reference ? 0 : l->n_ulcs, sizeof *m->read_at);
+    m->end_at = place(base, &n_bytes, m->plan.is_reference ? 0 : l->n_ulcs, sizeof *m->end_at);
     if (m->plan.is_reference)
         m->windows = NULL;
     else
@@ -512,7 +515,7 @@ static void reset(tl_smpm *m) {
         m->routes[ulc] = m->layout.ulcs[ulc].route;
         m->freed_at[ulc] = TL_SMPM_NEVER;
         if (m->windows)
-            m->windows[ulc].frame_end = m->windows[ulc].next_read = TL_SMPM_NEVER;
+            m->end_at[ulc] = m->read_at[ulc] = TL_SMPM_NEVER;
     }
     tl_smpm_routes_derive(m);
     format(m, BLOCK_VM0, 0, TL_SMPM_NO_CTX);
@@ -608,17 +611,21 @@ static void step(tl_smpm *m) {
         s->device_at += m->config.tb_period;
         s->channels[0].commit_is_wanted = s->channels[m->channel_d].commit_is_wanted = true;
     }
+    if (tl_smpm_batches(m) && !m->is_tdm)
+        tl_smpm_arbiter_run(m, s->now);
     for (uint32_t channel = 0; channel < m->n_channels; channel++) {
         const tl_smpm_channel *c = &s->channels[channel];
         if (s->waiting[channel] || c->commit_is_wanted || c->done)
             tl_smpm_channel_step(m, channel);
     }
-    if (tl_smpm_batches(m)) {
+    if (!tl_smpm_batches(m)) {
+        tl_smpm_arbiter_step(m);
+    } else if (!m->is_tdm) {
+        tl_smpm_arbiter_run(m, s->now + 1);
+    } else {
         for (uint32_t channel = 0; channel < m->n_channels; channel++)
             if ((s->channels[channel].is_committing || s->channels[channel].has_fixed) && s->channels[channel].busy_end == s->now)
                 tl_smpm_arbiter_catch_up(m, channel, s->now + 1);
-    } else {
-        tl_smpm_arbiter_step(m);
     }
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         if (s->managers[partition].step != TL_SMPM_IDLE)
@@ -638,7 +645,7 @@ static uint64_t next_event(tl_smpm *m) { // not before now
     for (uint32_t channel = 0; channel < m->n_channels; channel++)
         next = tl_lesser(next, tl_smpm_channel_next(m, channel));
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
-        next = tl_lesser(next, tl_smpm_manager_next(m, partition));
+        next = s->managers[partition].step == TL_SMPM_IDLE ? next : tl_lesser(next, tl_smpm_manager_next(m, partition));
     return next > s->now ? next : s->now;
 }
 
@@ -652,7 +659,9 @@ void tl_smpm_run(tl_smpm *m, uint64_t until) {
         }
         step(m);
     }
-    for (uint32_t channel = 0; tl_smpm_batches(m) && channel < m->n_channels; channel++)
+    if (tl_smpm_batches(m) && !m->is_tdm)
+        tl_smpm_arbiter_run(m, s->now);
+    for (uint32_t channel = 0; tl_smpm_batches(m) && m->is_tdm && channel < m->n_channels; channel++)
         tl_smpm_arbiter_catch_up(m, channel, s->now);
 }
 

@@ -127,6 +127,7 @@ typedef struct tl_smpm_plan {
     const tl_smpm_layout *layout; // copied
     uint32_t n_blocks;            // capacity: VM and context blocks that exist at once
     bool is_reference;
+    bool never_switches; // a promise: tl_smpm_switch_to is refused, and LITERAL may skip windows, too
     tl_smpm_host host;
     tl_smpm_observer observer;
     tl_smpm_test test; // all zero outside tests

@@ -61,10 +61,9 @@ typedef struct tl_smpm_window { // fast: one ULC, its windows and the frame that
     uint64_t first_snap;                      // cycle of the first periodic snapshot; others follow every T cycles
     uint64_t end_snaps;                       // no periodic snapshot from this cycle on; TL_SMPM_NEVER: they go on
     uint64_t final_snap;                      // TL_SMPM_NEVER: none
-    uint64_t next_read;                       // next cycle in which totals are read; TL_SMPM_NEVER: none
     uint64_t visited;                         // latest snapshot that was read, or the rising edge
     uint64_t busy_end;                        // last cycle of the latest frame that was read
-    uint64_t frame_start, frame_end;          // frame_end TL_SMPM_NEVER: no frame waits
+    uint64_t frame_start;
     uint64_t base[TL_SMPM_MAX_CTRS];          // counts that frames have carried off
     uint64_t cleared_sums[TL_SMPM_MAX_MULTI]; // units of multi-bit inputs at the rising edge
     uint32_t frame[TL_SMPM_MAX_CTRS];
@@ -237,6 +236,7 @@ struct tl_smpm {
     tl_smpm_core *core;
     tl_smpm_unit_counter *ulcs;          // reference
     tl_smpm_window *windows;             // fast
+    uint64_t *read_at, *end_at;          // fast, by ULC: next cycle in which totals are read; END of the frame that waits. TL_SMPM_NEVER: none
     uint32_t (*lanes)[TL_SMPM_REC_CTRS]; // rows of all banks
     uint8_t *row_ovf;
     tl_smpm_row_route *row_routes;
@@ -337,8 +337,10 @@ static inline uint64_t tl_smpm_next_slot(uint64_t from, uint64_t period, uint64_
 void tl_smpm_arbiter_step(tl_smpm *m);                                       // reference: one add
 void tl_smpm_arbiter_plan(tl_smpm *m, uint32_t channel);                     // fast, TDM: sets busy_end
 void tl_smpm_arbiter_catch_up(tl_smpm *m, uint32_t channel, uint64_t until); // fast, TDM: all adds before `until`
+void tl_smpm_arbiter_run(tl_smpm *m, uint64_t until);                        // fast, round robin: all adds before `until`
+uint64_t tl_smpm_arbiter_next(const tl_smpm *m);                             // fast, round robin: cycle in which the next channel ends
 static inline bool tl_smpm_batches(const tl_smpm *m) {
-    return !m->plan.is_reference && m->is_tdm && !m->plan.test.fault && !tl_smpm_is_on(m->config.skip_zeros);
+    return !m->plan.is_reference && !m->plan.test.fault && !tl_smpm_is_on(m->config.skip_zeros);
 }
 
 //  ---- ahead.c: drains that are computed at their swap
