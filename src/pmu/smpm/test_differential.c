@@ -147,9 +147,9 @@ static void compare(side *sides, uint32_t n_sides, uint64_t seed) {
 
 enum { N_SIDES = 4 };
 
-static void command(side *sides, uint64_t *random) {
+static void command(side *sides, uint64_t *random, bool is_filter) {
     const tl_smpm_layout *l = &sides[0].r.layout;
-    uint32_t dice = below(random, 10), p = below(random, l->n_partitions), vm = 1 + p, ctx = below(random, 4),
+    uint32_t dice = is_filter ? 8 : below(random, 10), p = below(random, l->n_partitions), vm = 1 + p, ctx = below(random, 4),
              ulc = below(random, l->n_ulcs);
     uint32_t ccu = below(random, l->n_ccus);
     for (uint32_t i = 0; i < N_SIDES; i++) {
@@ -170,6 +170,12 @@ static void command(side *sides, uint64_t *random) {
     }
 }
 
+// A cycle in the drain that the next pulse of some source begins; 0: no pulse comes soon.
+static uint64_t next_drain(const tl_smpm *m, uint64_t *random) {
+    uint64_t at = m->core->tbs[below(random, m->n_sources)].ext_at;
+    return at > m->core->now && at - m->core->now < 100000 ? at + 1 + below(random, below(random, 2) ? 30 : 300) : 0;
+}
+
 static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
     side *sides = calloc(N_SIDES, sizeof *sides);
     uint64_t random = ~seed << 16;
@@ -186,6 +192,9 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
         }
     }
     *ret_n_lazy += is_possible && sides[2].r.model->is_lazy;
+    if (is_possible && sides[2].r.model->is_lazy)
+        n_cycles += 2 * sides[0].r.config.tb_period;
+    bool is_in_drain = false;
     uint64_t starts[4] = {below(&random, 300), below(&random, 300), below(&random, 300), below(&random, 300)};
     for (uint64_t now = 0; is_possible && now < n_cycles;) {
         for (uint32_t i = 0; i < N_SIDES; i++)
@@ -193,8 +202,11 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
                 if (now == starts[p])
                     (void)!tl_smpm_start(sides[i].r.model, p == sides[i].r.layout.n_partitions ? TL_SMPM_SHARED : p, 1 + p, 0, NULL);
         if (now > 400)
-            command(sides, &random);
+            command(sides, &random, is_in_drain && below(&random, 2));
         uint64_t until = now < 400 ? now + 1 : now + 1 + below(&random, below(&random, 6) ? 1500 : 9000);
+        uint64_t drain = now > 400 && below(&random, 4) == 0 ? next_drain(sides[0].r.model, &random) : 0;
+        is_in_drain = drain != 0;
+        until = drain ? drain : until;
         for (uint32_t i = 0; i < N_SIDES; i++)
             run_side(&sides[i], until);
         compare(sides, N_SIDES, seed);
