@@ -215,6 +215,25 @@ uint32_t tl_smpm_filter_of(const tl_smpm *m, uint32_t unit, uint32_t vm, uint32_
     return best;
 }
 
+static bool feeds_d(const tl_smpm *m, uint32_t ulc, bool to_d, uint64_t mask) {
+    return to_d && (mask & m->fed[m->layout.ulcs[ulc].type]) == 0;
+}
+
+void tl_smpm_coverage_get(const tl_smpm *m, tl_smpm_coverage *ret_coverage) {
+    *ret_coverage = (tl_smpm_coverage){{0}};
+    for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++)
+        ret_coverage->bits[ulc / 64] |= (uint64_t)feeds_d(m, ulc, m->routes[ulc].to_d, m->masks[ulc]) << ulc % 64;
+}
+
+static bool keeps_coverage(const tl_smpm *m, uint32_t ulc, bool to_d, uint64_t mask) {
+    tl_smpm_coverage before, after;
+    tl_smpm_coverage_get(m, &before);
+    after = before;
+    after.bits[ulc / 64] &= ~(UINT64_C(1) << ulc % 64);
+    after.bits[ulc / 64] |= (uint64_t)feeds_d(m, ulc, to_d, mask) << ulc % 64;
+    return tl_smpm_coverage_is_kept(&before, &after);
+}
+
 tl_status tl_smpm_filter_set(tl_smpm *m, uint32_t ulc, const tl_smpm_filter *filter, const tl_smpm_route *route, tl_error *err) {
     if (ulc >= m->layout.n_ulcs || m->layout.ulcs[ulc].partition != TL_SMPM_SHARED)
         return tl_fail(err, TL_EINVAL, "ULC %u has no filter: only ULCs of shared units have", ulc);
@@ -222,7 +241,7 @@ tl_status tl_smpm_filter_set(tl_smpm *m, uint32_t ulc, const tl_smpm_filter *fil
         return tl_fail(err, TL_EINVAL, "filter of ULC %u: channel %u is no channel of a partition", ulc, route->channel);
     if (route->target == TL_SMPM_TO_CURRENT || route->target > TL_SMPM_TO_SWITCH)
         return tl_fail(err, TL_EINVAL, "filter of ULC %u: a shared unit's values need a fixed target", ulc);
-    if (m->routes[ulc].to_d && !route->to_d)
+    if (!keeps_coverage(m, ulc, route->to_d, m->masks[ulc]))
         return tl_fail(err, TL_EINVAL, "filter of ULC %u: the change would take values from channel D; keep to_d", ulc);
     bool was_free = m->filters[ulc].kind == TL_SMPM_FILTER_FREE, becomes_free = filter->kind == TL_SMPM_FILTER_FREE;
     bool has_left = m->core->now - m->freed_at[ulc] >= 2 * (uint64_t)m->config.tb_period || m->freed_at[ulc] == TL_SMPM_NEVER;
@@ -257,6 +276,8 @@ tl_status tl_smpm_mask_set(tl_smpm *m, uint32_t ulc, uint64_t mask, tl_error *er
         return tl_fail(err, TL_EINVAL, "ULC %u: the layout has %u", ulc, m->layout.n_ulcs);
     if (!is_disabled(m, ulc))
         return tl_fail(err, TL_EINVAL, "mask of ULC %u: its partition is enabled; stop it first", ulc);
+    if (!keeps_coverage(m, ulc, m->routes[ulc].to_d, mask))
+        return tl_fail(err, TL_EINVAL, "mask of ULC %u: it would take counters from channel D, which must see all; leave them unmasked", ulc);
     m->masks[ulc] = mask;
     return TL_OK;
 }

@@ -15,7 +15,6 @@ enum {
     TL_SMPM_PAYLOAD_WORDS = 16, // of 64 bits; counters, residues, flags and parity of one frame
     TL_SMPM_N_CH0_PARTS = 3,    // total, UNASSIGNED, SWITCH
     TL_SMPM_QUEUE = 4,          // switches that may wait in one partition
-    TL_SMPM_MAX_ROWS = 384,     // of a CCU
     TL_SMPM_FIXED_ADDS = 2 * TL_SMPM_REC_CTRS,
 };
 
