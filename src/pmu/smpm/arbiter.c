@@ -4,7 +4,8 @@
 // then to the context block; the accumulator is reset when memory has taken the second add.
 //
 // Under TDM the cycle of every add is known when a commit begins. The fast model therefore adds
-// many at once, at the end of the commit or when somebody wants to look.
+// many at once, at the end of the commit or when somebody wants to look. Under round robin it adds
+// whole rounds, because the same channels share them until one ends or another begins.
 #include <endian.h>
 
 #include "pmu/smpm/state.h"
@@ -176,6 +177,8 @@ static uint64_t first_slot(const tl_smpm *m, uint32_t channel, uint64_t from) {
 
 void tl_smpm_arbiter_plan(tl_smpm *m, uint32_t channel) {
     tl_smpm_channel *c = &m->core->channels[channel];
+    if (!m->is_tdm)
+        return;
     c->busy_end = first_slot(m, channel, c->busy_begin) + (uint64_t)(n_adds(m, channel) - 1) * m->n_channels;
 }
 
@@ -188,21 +191,32 @@ static uint64_t *part_of(const tl_smpm *m, uint32_t block, tl_smpm_part part) {
     return at ? &words[at] : NULL;
 }
 
-// Adds adds_done to end - 1 of a tenant's commit. The same as add_of_commit, one after the other.
+// Adds units to words, and clears them if asked to. Most units are 0, so eight at a time are passed over. `words` may be NULL.
+static void add_words(uint64_t *words, uint64_t *units, uint32_t n, bool clears) {
+    enum { GROUP = 8 };
+    for (uint32_t first = 0; first < n; first += GROUP) {
+        const uint64_t *u = &units[first];
+        const uint32_t end = first + GROUP < n ? first + GROUP : n;
+        if (end - first == GROUP && (u[0] | u[1] | u[2] | u[3] | u[4] | u[5] | u[6] | u[7]) == 0)
+            continue;
+        for (uint32_t i = first; i < end; i++) {
+            if (words)
+                add_word(&words[i], units[i]);
+            units[i] = clears ? 0 : units[i];
+        }
+    }
+}
+
+// Adds adds_done to end - 1 of a tenant's commit. The same as add_of_commit, one after the other:
+// add 2 i is for the VM block, add 2 i + 1 for the context block.
 static void add_pairs(tl_smpm *m, uint32_t channel, uint32_t end) {
     tl_smpm_channel *c = &m->core->channels[channel];
     uint64_t *accs = &m->accs[m->acc_first[channel]], *vm = part_of(m, c->vm_block, TL_SMPM_CTR);
     uint64_t *ctx = c->ctx_block != TL_SMPM_NO_BLOCK_ID ? part_of(m, c->ctx_block, TL_SMPM_CTR) : part_of(m, c->vm_block, TL_SMPM_NOCTX);
-    for (uint32_t k = c->adds_done; k < end; k++) {
-        uint32_t index = k / 2;
-        if (k % 2 == 0 && vm)
-            add_word(&vm[index], accs[index]);
-        if (k % 2 == 0)
-            continue;
-        if (ctx)
-            add_word(&ctx[index], accs[index]);
-        accs[index] = 0;
-    }
+    const uint32_t vm_first = (c->adds_done + 1) / 2, ctx_first = c->adds_done / 2, n_vm = (end + 1) / 2 - vm_first, n_ctx = end / 2 - ctx_first;
+    if (vm)
+        add_words(&vm[vm_first], &accs[vm_first], n_vm, false);
+    add_words(ctx ? &ctx[ctx_first] : NULL, &accs[ctx_first], n_ctx, true);
 }
 
 static void add_parts(tl_smpm *m, uint32_t channel, uint32_t end) { // of channel 0 or D
@@ -212,11 +226,25 @@ static void add_parts(tl_smpm *m, uint32_t channel, uint32_t end) { // of channe
     for (uint32_t part = c->adds_done / m->n_metrics, k = c->adds_done; k < end; part++) {
         uint64_t *words = part_of(m, c->vm_block, parts[part]);
         uint32_t first = part * m->n_metrics, last = first + m->n_metrics < end ? first + m->n_metrics : end;
-        for (; k < last; k++) {
-            add_word(&words[k - first], accs[k]);
-            accs[k] = 0;
-        }
+        add_words(&words[k - first], &accs[k], last - k, true);
+        k = last;
     }
+}
+
+// Adds adds_done to end - 1 of a channel, of which the last is not one.
+static void add_many(tl_smpm *m, uint32_t channel, uint32_t end) {
+    tl_smpm_channel *c = &m->core->channels[channel];
+    if (c->has_fixed) {
+        while (c->adds_done < end)
+            add(m, channel, TL_SMPM_NEVER); // no cycle is seen before the last
+        return;
+    }
+    if (channel == 0 || channel == m->channel_d)
+        add_parts(m, channel, end);
+    else
+        add_pairs(m, channel, end);
+    m->core->counters.adds += end - c->adds_done;
+    c->adds_done = end;
 }
 
 void tl_smpm_arbiter_catch_up(tl_smpm *m, uint32_t channel, uint64_t until) {
@@ -227,17 +255,53 @@ void tl_smpm_arbiter_catch_up(tl_smpm *m, uint32_t channel, uint64_t until) {
     if (until <= first)
         return;
     uint32_t end = (uint32_t)tl_lesser(n, (until - first - 1) / m->n_channels + 1);
-    if (c->has_fixed) {
-        while (c->has_fixed && c->adds_done < end)
-            add(m, channel, first + (uint64_t)c->adds_done * m->n_channels);
-        return;
-    }
-    if (channel == 0 || channel == m->channel_d)
-        add_parts(m, channel, end);
-    else
-        add_pairs(m, channel, end);
-    m->core->counters.adds += end - c->adds_done;
-    c->adds_done = end;
+    if (c->adds_done < tl_lesser(end, n - 1))
+        add_many(m, channel, (uint32_t)tl_lesser(end, n - 1));
     if (end == n)
-        end_commit(m, channel, first + (n - 1) * m->n_channels);
+        add(m, channel, first + (n - 1) * m->n_channels);
+}
+
+static uint32_t busy_channels(const tl_smpm *m) {
+    uint32_t busy = 0;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        busy |= (uint32_t)has_work(m, channel) << channel;
+    return busy;
+}
+
+static uint32_t next_in_turn(uint32_t busy, uint32_t turn) { // the first one after `turn`
+    uint32_t after = busy & ~((2u << turn) - 1);
+    return (uint32_t)__builtin_ctz(after ? after : busy);
+}
+
+void tl_smpm_arbiter_run(tl_smpm *m, uint64_t until) {
+    tl_smpm_core *s = m->core;
+    for (uint32_t busy; s->arb_at < until && (busy = busy_channels(m)) != 0;) {
+        const uint32_t n = (uint32_t)__builtin_popcount(busy);
+        uint64_t rounds = (until - s->arb_at) / n; // in which nobody ends
+        for (uint32_t left = busy; left; left &= left - 1) {
+            uint32_t channel = (uint32_t)__builtin_ctz(left);
+            rounds = tl_lesser(rounds, n_adds(m, channel) - s->channels[channel].adds_done - 1);
+        }
+        for (uint32_t left = busy; rounds && left; left &= left - 1)
+            add_many(m, (uint32_t)__builtin_ctz(left), s->channels[__builtin_ctz(left)].adds_done + (uint32_t)rounds);
+        s->arb_at += rounds * n;
+        for (uint32_t i = 0; rounds && i < n; i++)
+            s->arb_turn = next_in_turn(busy, s->arb_turn);
+        if (rounds)
+            continue;
+        s->arb_turn = next_in_turn(busy, s->arb_turn);
+        add(m, s->arb_turn, s->arb_at++);
+    }
+    s->arb_at = until > s->arb_at ? until : s->arb_at;
+}
+
+uint64_t tl_smpm_arbiter_next(const tl_smpm *m) {
+    const tl_smpm_core *s = m->core;
+    const uint32_t busy = busy_channels(m), n = (uint32_t)__builtin_popcount(busy);
+    uint64_t next = TL_SMPM_NEVER;
+    for (uint32_t i = 0, turn = s->arb_turn; i < n; i++) {
+        turn = next_in_turn(busy, turn);
+        next = tl_lesser(next, s->arb_at + (uint64_t)(n_adds(m, turn) - s->channels[turn].adds_done - 1) * n + i);
+    }
+    return next;
 }

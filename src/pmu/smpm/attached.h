@@ -19,6 +19,7 @@ typedef struct tl_smpm_tap {
     uint64_t base;                      // total at the reset
     uint64_t shown, cycle;              // what the model was told, up to which of its cycles
     bool is_cycle, is_idle, is_instret; // totals that the host knows without sync
+    bool is_plain;                      // one cell, and nothing of that
 } tl_smpm_tap;
 
 typedef struct tl_smpm_attached {

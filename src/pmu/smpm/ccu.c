@@ -63,9 +63,12 @@ void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *val
     if (frame->is_dropped)
         return;
     uint32_t row = tl_smpm_bank_row(m, ulc->ccu, c->active, ulc->first_row);
-    for (uint32_t i = 0; i < m->config.ulc_ctrs; i++) {
+    // A counter that no input feeds stays 0, but for a bit that was inverted on the line.
+    const uint64_t fed = values ? m->fed[ulc->type] : UINT64_MAX >> (64 - m->config.ulc_ctrs);
+    for (uint64_t left = fed & ~mask; left; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(left);
         uint64_t value = values ? values[i] : frame->values[i];
-        if (value == 0 || mask >> i & 1)
+        if (value == 0)
             continue;
         add_lane(m, c, row + i / TL_SMPM_REC_CTRS, i % TL_SMPM_REC_CTRS, value);
         if (m->lane_tenants)
@@ -88,6 +91,7 @@ void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *val
 static void swap(tl_smpm *m, uint32_t ccu, uint32_t scope, bool is_flush) {
     tl_smpm_collector *c = &m->core->ccus[ccu];
     assert(!m->windows || tl_smpm_fast_has_read(m, ccu));
+    tl_smpm_ahead_settle(m, ccu, m->core->now); // the bank that becomes active is clear
     c->active ^= 1;
     c->seq++;
     c->is_draining = true;
@@ -97,6 +101,7 @@ static void swap(tl_smpm *m, uint32_t ccu, uint32_t scope, bool is_flush) {
     c->drain_cycle = m->core->now + 1;
     if (is_flush)
         c->flush_id = c->wanted_flush_id;
+    tl_smpm_ahead_begin(m, ccu);
 }
 
 // One pending bit for each kind, served in this order when no drain runs.
@@ -158,6 +163,17 @@ static void fold_back(tl_smpm *m, tl_smpm_collector *c, uint32_t from, uint32_t 
     m->row_ovf[to] |= m->row_ovf[from];
 }
 
+tl_smpm_record tl_smpm_ccu_record(const tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t at) {
+    const tl_smpm_collector *c = &m->core->ccus[ccu];
+    tl_smpm_record record = {
+        .header = (m->rows[m->row_first[ccu] + row].is_residue ? TL_SMPM_RESIDUE : TL_SMPM_DATA) | (uint32_t)m->layout.ccus[ccu].id << 3 |
+                  row << 11 | (m->row_ovf[at] ? TL_SMPM_REC_OVF : 0) | (c->is_lossy[c->active ^ 1u] ? TL_SMPM_REC_LOSSY : 0) |
+                  (uint32_t)c->seq << 24,
+    };
+    memcpy(record.lanes, m->lanes[at], sizeof record.lanes);
+    return record;
+}
+
 // true: the row has left and is clear.
 static bool send_row(tl_smpm *m, uint32_t ccu, uint32_t row) {
     tl_smpm_collector *c = &m->core->ccus[ccu];
@@ -173,11 +189,7 @@ static bool send_row(tl_smpm *m, uint32_t ccu, uint32_t row) {
     }
     if (!tl_smpm_rcb_has_credit(m, source, dests))
         return false;
-    tl_smpm_record record = {
-        .header = (m->rows[m->row_first[ccu] + row].is_residue ? TL_SMPM_RESIDUE : TL_SMPM_DATA) | (uint32_t)m->layout.ccus[ccu].id << 3 |
-                  row << 11 | (m->row_ovf[at] ? TL_SMPM_REC_OVF : 0) | (c->is_lossy[idle] ? TL_SMPM_REC_LOSSY : 0) | (uint32_t)c->seq << 24,
-    };
-    memcpy(record.lanes, m->lanes[at], sizeof record.lanes);
+    tl_smpm_record record = tl_smpm_ccu_record(m, ccu, row, at);
     for (uint32_t channel = 0; dests >> channel; channel++) {
         if (!(dests >> channel & 1))
             continue;
@@ -219,8 +231,8 @@ void tl_smpm_ccu_step(tl_smpm *m, uint32_t ccu) {
     bool was_draining = c->is_draining;
     if (!was_draining || tl_smpm_mutates(m, TL_SMPM_M_BANK))
         serve(m, ccu);
-    if (c->is_draining)
+    if (c->is_draining && !c->is_ahead)
         drain(m, ccu);
-    if (!tl_smpm_ccu_is_busy(c))
+    if (!tl_smpm_ccu_is_busy(c) || c->is_ahead) // tl_smpm_ahead_end wakes it
         m->core->draining &= ~(1u << ccu);
 }

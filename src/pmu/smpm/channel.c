@@ -84,6 +84,26 @@ static void check_tenants(tl_smpm *m, const uint64_t *tenants, const tl_smpm_rec
         m->core->counters.foreign += record->lanes[lane] != 0 && (tenants[lane] & ~owners) != 0;
 }
 
+void tl_smpm_channel_see_ovf(tl_smpm *m, uint32_t channel) {
+    m->core->channels[channel].flags |= TL_SMPM_OVF | (m->config.ovf_policy == TL_SMPM_SATURATE ? TL_SMPM_SATURATED : 0);
+}
+
+static uint32_t part_of(const tl_smpm *m, uint32_t channel, const tl_smpm_row_route *route) { // of channel 0; 0: none
+    if (channel != 0)
+        return 0;
+    return route->target == TL_SMPM_TO_UNASSIGNED ? m->n_metrics : route->target == TL_SMPM_TO_SWITCH ? 2 * m->n_metrics : 0;
+}
+
+void tl_smpm_channel_add_row(tl_smpm *m, uint32_t channel, const tl_smpm_row *info, const tl_smpm_row_route *route, const uint32_t *lanes,
+                             uint64_t sign) {
+    uint64_t *accs = &m->accs[m->acc_first[channel] + tl_smpm_row_index(m, info)];
+    const uint32_t part = part_of(m, channel, route);
+    for (uint32_t lane = 0; lane < info->n; lane++)
+        accs[lane] += sign * lanes[lane];
+    for (uint32_t lane = 0; part && lane < info->n; lane++)
+        accs[part + lane] += sign * lanes[lane];
+}
+
 static void take(tl_smpm *m, uint32_t channel, uint32_t ccu, uint32_t row, const tl_smpm_record *record, bool is_unassigned,
                  const uint64_t *tenants) {
     tl_smpm_channel *c = &m->core->channels[channel];
@@ -91,7 +111,7 @@ static void take(tl_smpm *m, uint32_t channel, uint32_t ccu, uint32_t row, const
     const tl_smpm_row_route *route = &m->row_routes[m->row_first[ccu] + row];
     c->flags |= record->header & TL_SMPM_REC_LOSSY ? TL_SMPM_LOSSY : 0;
     if (record->header & TL_SMPM_REC_OVF)
-        c->flags |= TL_SMPM_OVF | (m->config.ovf_policy == TL_SMPM_SATURATE ? TL_SMPM_SATURATED : 0);
+        tl_smpm_channel_see_ovf(m, channel);
     if (!is_device(m, channel) && route->target == TL_SMPM_TO_FIXED) {
         if (tenants) {
             memcpy(m->fixed_tenants[channel], tenants, sizeof *m->fixed_tenants);
@@ -102,18 +122,10 @@ static void take(tl_smpm *m, uint32_t channel, uint32_t ccu, uint32_t row, const
     }
     if (tenants && !is_device(m, channel))
         check_tenants(m, tenants, record, c->vm);
-    uint32_t at = m->acc_first[channel] + tl_smpm_row_index(m, info), part = 0;
-    if (channel == 0 && (is_unassigned || route->target == TL_SMPM_TO_UNASSIGNED))
-        part = m->n_metrics;
-    else if (channel == 0 && route->target == TL_SMPM_TO_SWITCH)
-        part = 2 * m->n_metrics;
-    for (uint32_t lane = 0; lane < info->n; lane++) {
-        m->accs[at + lane] += record->lanes[lane];
-        if (part)
-            m->accs[at + part + lane] += record->lanes[lane];
-        if (tenants)
-            m->acc_tenants[at + lane] |= tenants[lane];
-    }
+    const tl_smpm_row_route unassigned = {.target = TL_SMPM_TO_UNASSIGNED};
+    tl_smpm_channel_add_row(m, channel, info, is_unassigned ? &unassigned : route, record->lanes, 1);
+    for (uint32_t lane = 0; tenants && lane < info->n; lane++)
+        m->acc_tenants[m->acc_first[channel] + tl_smpm_row_index(m, info) + lane] |= tenants[lane];
 }
 
 static bool is_stale(const tl_smpm *m, const tl_smpm_channel *c, uint32_t ccu, uint8_t seq) {
@@ -214,30 +226,26 @@ void tl_smpm_channel_step(tl_smpm *m, uint32_t channel) {
         begin_commit(m, channel);
 }
 
-// Returns the least t >= from with t mod period == phase.
-static uint64_t next_slot(uint64_t from, uint64_t period, uint64_t phase) {
-    uint64_t at = from % period;
-    return from + (at <= phase ? phase - at : period - at + phase);
-}
-
 uint64_t tl_smpm_channel_next(const tl_smpm *m, uint32_t channel) {
     const tl_smpm_channel *c = &m->core->channels[channel];
     uint64_t next = TL_SMPM_NEVER;
+    if (!is_busy(c) && !m->core->waiting[channel] && !c->commit_is_wanted && !c->done)
+        return next;
     if (is_busy(c)) {
         if (tl_smpm_batches(m))
-            return c->busy_end;
-        return m->is_tdm ? next_slot(m->core->now, m->n_channels, channel) : m->core->now;
+            return m->is_tdm ? c->busy_end : tl_smpm_arbiter_next(m);
+        return m->is_tdm ? tl_smpm_next_slot(m->core->now, m->n_channels, channel) : m->core->now;
     }
     if (commit_is_due(m, channel))
         return m->core->now;
-    for (uint32_t turn = 0; turn < m->n_turns[channel]; turn++) {
+    for (uint32_t turn = 0; m->core->waiting[channel] && turn < m->n_turns[channel]; turn++) {
         uint32_t source = m->turns[channel][turn];
         const tl_smpm_fifo *fifo = &m->fifos[channel][source];
         if (fifo->n == 0)
             continue;
         uint64_t arrival = m->entries[m->fifo_first[channel][source] + fifo->head].arrival;
         arrival = arrival > m->core->now ? arrival : m->core->now;
-        next = tl_lesser(next, m->is_tdm ? next_slot(arrival, m->n_turns[channel], turn) : arrival);
+        next = tl_lesser(next, m->is_tdm ? tl_smpm_next_slot(arrival, m->n_turns[channel], turn) : arrival);
     }
     return next;
 }

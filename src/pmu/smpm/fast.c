@@ -52,7 +52,7 @@ static uint64_t next_snap(const tl_smpm *m, uint32_t ccu, const tl_smpm_window *
     bool is_shared = m->layout.ccus[ccu].partition == TL_SMPM_SHARED;
     uint64_t ext_at = m->core->tbs[tl_smpm_source_of(m, m->layout.ccus[ccu].partition)].ext_at;
     uint64_t next = ext_at == TL_SMPM_NEVER ? TL_SMPM_NEVER : read_for(m, w, ext_at, is_shared);
-    for (uint32_t i = 0; is_shared && i < 3; i++) { // the slot that may be served now, and two more
+    for (uint32_t i = 0; is_shared && m->is_safe && i < 3; i++) { // the slot that may be served now, and two more
         uint64_t slot = (m->core->now / m->config.shared_slot + i) * m->config.shared_slot;
         uint64_t snap = slot == 0 ? TL_SMPM_NEVER : read_for(m, w, slot, true);
         next = snap < first ? next : tl_lesser(next, snap);
@@ -60,20 +60,21 @@ static uint64_t next_snap(const tl_smpm *m, uint32_t ccu, const tl_smpm_window *
     return next < first ? TL_SMPM_NEVER : next;
 }
 
-static void plan(tl_smpm *m, uint32_t ccu, tl_smpm_window *w) {
+static void plan(tl_smpm *m, uint32_t ccu, uint32_t ulc) {
+    tl_smpm_window *w = &m->windows[ulc];
     m->core->fast_due = 0;
     if (!w->is_enabled || w->is_rising)
         return;
     if (w->is_capturing) {
-        w->next_read = w->frame_start + (uint64_t)w->n_captured * m->config.ulc_bits / m->config.ulc_lanes;
+        m->read_at[ulc] = w->frame_start + (uint64_t)w->n_captured * m->config.ulc_bits / m->config.ulc_lanes;
         return;
     }
-    w->next_read = tl_lesser(next_snap(m, ccu, w), w->final_snap);
+    m->read_at[ulc] = tl_lesser(next_snap(m, ccu, w), w->final_snap);
 }
 
 void tl_smpm_fast_plan(tl_smpm *m, uint32_t ccu) {
     for (uint32_t line = 0; line < m->layout.ccus[ccu].n_ulcs; line++)
-        plan(m, ccu, &m->windows[m->layout.ccus[ccu].ulcs[line]]);
+        plan(m, ccu, m->layout.ccus[ccu].ulcs[line]);
 }
 
 static void rise(tl_smpm *m, uint32_t ulc, uint64_t cycle) {
@@ -82,7 +83,7 @@ static void rise(tl_smpm *m, uint32_t ulc, uint64_t cycle) {
     w->is_capturing = false;
     w->first_snap = cycle + m->config.ulc_period - tl_smpm_ulc_phase(m, ulc);
     w->end_snaps = w->final_snap = TL_SMPM_NEVER;
-    w->visited = w->next_read = cycle;
+    w->visited = m->read_at[ulc] = cycle;
     w->busy_end = 0;
 }
 
@@ -107,7 +108,7 @@ void tl_smpm_fast_line(tl_smpm *m, uint32_t ccu, uint64_t cycle) {
             w->end_snaps = tl_lesser(w->end_snaps, cycle);
         if (!c->line && w->is_enabled && w->final_snap == TL_SMPM_NEVER)
             fall(m, ulc, cycle);
-        plan(m, ccu, w);
+        plan(m, ccu, ulc);
     }
     m->core->fast_due = 0;
 }
@@ -133,8 +134,10 @@ static uint64_t count_of(const tl_smpm *m, const tl_smpm_window *w, const tl_smp
     }
 }
 
-static void capture(const tl_smpm *m, tl_smpm_window *w, const tl_smpm_unit_type *type, uint32_t i, const tl_smpm_totals *totals) {
-    uint64_t count = count_of(m, w, &type->ctrs[i], totals), value = count - w->base[i];
+static inline void capture(const tl_smpm *m, tl_smpm_window *w, const tl_smpm_unit_type *type, uint32_t i, const tl_smpm_totals *totals) {
+    const tl_smpm_ctr *ctr = &type->ctrs[i];
+    bool is_plain = ctr->feed == TL_SMPM_FEED_BIT && !ctr->counts_low;
+    uint64_t count = TL_LIKELY(is_plain) ? totals->bits[ctr->input] : count_of(m, w, ctr, totals), value = count - w->base[i];
     w->base[i] = count;
     if (!m->is_lazy && TL_UNLIKELY(value > m->ulc_max)) {
         w->has_ovf = m->has_flags;
@@ -152,10 +155,10 @@ static bool is_zero(const tl_smpm *m, const tl_smpm_window *w) {
 
 static void close_frame(tl_smpm *m, uint32_t ulc, const tl_smpm_totals *totals) {
     tl_smpm_window *w = &m->windows[ulc];
-    w->frame_end = w->frame_start + (w->is_final ? m->n_final_data : m->n_data) + 1;
+    w->busy_end = w->frame_start + (w->is_final ? m->n_final_data : m->n_data) + 1;
     if (!w->is_final && tl_smpm_is_on(m->config.zero_frames) && is_zero(m, w))
-        w->frame_end = w->frame_start + 1;
-    w->busy_end = w->frame_end;
+        w->busy_end = w->frame_start + 1;
+    m->end_at[ulc] = w->busy_end;
     w->is_capturing = false;
     if (!w->is_final)
         return;
@@ -163,14 +166,14 @@ static void close_frame(tl_smpm *m, uint32_t ulc, const tl_smpm_totals *totals) 
     for (uint32_t i = 0; i < m->config.mb_inputs && i < type->n_multi; i++)
         w->frame_residues[i] = (uint16_t)((totals->sums[i] - w->cleared_sums[i]) & (m->scale - 1));
     w->is_enabled = false;
-    w->next_read = TL_SMPM_NEVER;
+    m->read_at[ulc] = TL_SMPM_NEVER;
 }
 
 static void read(tl_smpm *m, uint32_t ulc) {
     tl_smpm_window *w = &m->windows[ulc];
     const tl_smpm_ulc *place = &m->layout.ulcs[ulc];
     const tl_smpm_unit_type *type = &m->layout.types[place->type];
-    tl_smpm_totals totals = {0};
+    tl_smpm_totals totals; // the host writes all of it
     m->plan.host.totals(m->plan.host.ctx, ulc, m->core->now, &totals);
     if (w->is_rising) {
         w->is_rising = false;
@@ -178,11 +181,11 @@ static void read(tl_smpm *m, uint32_t ulc) {
             w->cleared_sums[i] = totals.sums[i];
         for (uint32_t i = 0; i < m->config.ulc_ctrs; i++)
             w->base[i] = count_of(m, w, &type->ctrs[i], &totals);
-        plan(m, place->ccu, w);
+        plan(m, place->ccu, ulc);
         return;
     }
     if (!w->is_capturing) {
-        assert(w->frame_end == TL_SMPM_NEVER);
+        assert(m->end_at[ulc] == TL_SMPM_NEVER);
         w->is_final = m->core->now == w->final_snap;
         w->has_ovf = false;
         w->frame_start = w->visited = m->core->now;
@@ -190,22 +193,27 @@ static void read(tl_smpm *m, uint32_t ulc) {
         w->is_capturing = true;
     }
     bool is_atomic = !m->is_rolling || w->is_final;
+    if (is_atomic && w->n_captured == 0) {
+        for (uint64_t left = m->fed[place->type]; left; left &= left - 1)
+            capture(m, w, type, (uint32_t)__builtin_ctzll(left), &totals);
+        w->n_captured = m->config.ulc_ctrs;
+    }
     while (w->n_captured < m->config.ulc_ctrs &&
            (is_atomic || m->core->now - w->frame_start >= w->n_captured * m->config.ulc_bits / m->config.ulc_lanes))
         capture(m, w, type, w->n_captured++, &totals);
     if (w->n_captured == m->config.ulc_ctrs)
         close_frame(m, ulc, &totals);
-    plan(m, place->ccu, w);
+    plan(m, place->ccu, ulc);
 }
 
 static void deliver(tl_smpm *m, uint32_t ulc) {
     tl_smpm_window *w = &m->windows[ulc];
-    tl_smpm_frame frame = {.ulc = ulc, .start = w->frame_start, .end = w->frame_end, .is_final = w->is_final, .has_ovf = w->has_ovf};
+    tl_smpm_frame frame = {.ulc = ulc, .start = w->frame_start, .end = m->end_at[ulc], .is_final = w->is_final, .has_ovf = w->has_ovf};
     for (uint32_t i = 0; m->plan.observer.frame && i < m->config.ulc_ctrs; i++)
         frame.values[i] = (uint16_t)w->frame[i];
     for (uint32_t i = 0; w->is_final && m->exports && i < m->config.mb_inputs; i++)
         frame.residues[i] = w->frame_residues[i];
-    w->frame_end = TL_SMPM_NEVER;
+    m->end_at[ulc] = TL_SMPM_NEVER;
     tl_smpm_ccu_add(m, &frame, w->frame);
 }
 
@@ -213,29 +221,27 @@ void tl_smpm_fast_step(tl_smpm *m) {
     m->core->front = m->core->now + 1;
     if (m->core->now < m->core->fast_due)
         return;
+    uint64_t next = TL_SMPM_NEVER;
     for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++) {
-        tl_smpm_window *w = &m->windows[ulc];
-        if (w->frame_end == m->core->now)
+        if (m->end_at[ulc] == m->core->now)
             deliver(m, ulc);
-        if (w->is_enabled && w->next_read == m->core->now)
+        if (m->read_at[ulc] == m->core->now)
             read(m, ulc);
+        next = tl_lesser(next, tl_lesser(m->end_at[ulc], m->read_at[ulc]));
     }
-    m->core->fast_due = tl_smpm_fast_next(m);
+    m->core->fast_due = next;
 }
 
 uint64_t tl_smpm_fast_next_read(const tl_smpm *m) {
     uint64_t next = TL_SMPM_NEVER;
     for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++)
-        if (m->windows[ulc].is_enabled)
-            next = tl_lesser(next, m->windows[ulc].next_read);
+        next = tl_lesser(next, m->read_at[ulc]);
     return next;
 }
 
 uint64_t tl_smpm_fast_next(const tl_smpm *m) {
     uint64_t next = TL_SMPM_NEVER;
-    for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++) {
-        const tl_smpm_window *w = &m->windows[ulc];
-        next = tl_lesser(next, tl_lesser(w->frame_end, w->is_enabled ? w->next_read : TL_SMPM_NEVER));
-    }
+    for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++)
+        next = tl_lesser(next, tl_lesser(m->end_at[ulc], m->read_at[ulc]));
     return next;
 }

@@ -16,7 +16,6 @@
 enum {
     PARTS_OF_VM0 = 3,      // total, UNASSIGNED, SWITCH: adds of channel 0 for one index
     ADDS_OF_VM = 2,        // VM block, context block
-    MAX_ROWS = 512,        // a record has 9 bits for its row
     MAX_SHARED_DRAINS = 3, // that meet: a periodic one, a switch trigger and its flush
 };
 
@@ -344,9 +343,9 @@ static tl_status check_wiring(const tl_smpm_config *config, const tl_smpm_layout
     const tl_smpm_ccu *ccu = &l->ccus[number];
     if (ccu->n_ulcs > config->ccu_ulcs)
         return REFUSE(ccu_ulcs, "collection unit %u serves %u units; set it to at least that", number, ccu->n_ulcs);
-    if (ccu->n_rows > MAX_ROWS)
+    if (ccu->n_rows > TL_SMPM_MAX_ROWS)
         return tl_fail(err, TL_EINVAL, "collection unit %u has %u rows; a record can name %d, so lower smpm.ccu_ulcs", number, ccu->n_rows,
-                       MAX_ROWS);
+                       TL_SMPM_MAX_ROWS);
     for (uint32_t i = 0; i < ccu->n_ulcs; i++) {
         const tl_smpm_ulc *ulc = &l->ulcs[ccu->ulcs[i]];
         if (ulc->partition != ccu->partition)

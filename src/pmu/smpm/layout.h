@@ -21,6 +21,7 @@ enum {
     TL_SMPM_MAX_ULCS = 384,
     TL_SMPM_MAX_CCU_ULCS = 48,
     TL_SMPM_MAX_CCUS = 16,
+    TL_SMPM_MAX_ROWS = 512, // of a CCU: a record has 9 bits for its row
     TL_SMPM_MAX_PARTITIONS = 8,
     TL_SMPM_MAX_CHANNELS = TL_SMPM_MAX_PARTITIONS + 2, // 0, 1..n, D
     TL_SMPM_MAX_INDICES = TL_SMPM_LATCH_VALUES,        // K at most

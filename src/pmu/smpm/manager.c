@@ -84,6 +84,7 @@ static void give_up(tl_smpm *m, uint32_t partition) {
         if (!(m->core->managers[partition].missing >> ccu & 1) || m->core->managers[partition].step == TL_SMPM_SNAPSHOT)
             continue; // a snapshot that fails takes nothing away
         tl_smpm_collector *c = &m->core->ccus[ccu];
+        tl_smpm_ahead_settle(m, ccu, m->core->now + 1);
         c->wants_plain = c->wants_switch = c->wants_flush = c->is_draining = false;
         tl_smpm_ccu_line_set(m, ccu, false);
         if (m->windows)
@@ -286,7 +287,8 @@ uint64_t tl_smpm_manager_next(const tl_smpm *m, uint32_t partition) {
     bool polls_flush = g->step == 6 || (g->step == TL_SMPM_SNAPSHOT && g->substep == SNAPSHOT_POLL);
     bool polls_commit = (g->step == 7 && g->substep == POLLS) || (g->step == TL_SMPM_SNAPSHOT && g->substep == SNAPSHOT_DONE);
     uint64_t from = m->core->now;
-    if (polls_flush && !is_flushed(m, partition, g->step == 6)) {
+    bool is_stamped = g->step == TL_SMPM_SNAPSHOT || g->stamps[g->step] != 0; // else its first poll is an event
+    if (polls_flush && is_stamped && !is_flushed(m, partition, g->step == 6)) {
         if (m->config.tb_timeout == 0)
             return TL_SMPM_NEVER;
         from = g->flush_at + m->config.tb_timeout + 1 > from ? g->flush_at + m->config.tb_timeout + 1 : from;
@@ -322,7 +324,7 @@ uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition) {
             slot += m->config.shared_slot;
         at = slot > at ? slot : at;
     }
-    if (g->step == 7 && c->is_committing && tl_smpm_batches(m))
+    if (g->step == 7 && c->is_committing && tl_smpm_batches(m) && m->is_tdm)
         at = c->busy_end > at ? c->busy_end : at;
     for (uint32_t step = g->step; step != 12 && step != TL_SMPM_CS13 && step != TL_SMPM_IDLE; step = next_step(m, step)) {
         n_steps++;
@@ -370,6 +372,8 @@ tl_status tl_smpm_switch_to(tl_smpm *m, uint32_t partition, uint32_t vm, uint32_
     tl_status status = check_target(m, partition, vm, ctx, err);
     if (status != TL_OK)
         return status;
+    if (m->plan.never_switches)
+        return tl_fail(err, TL_EINVAL, "partition %u: the monitor was built for a machine that never switches", partition);
     tl_smpm_manager *g = &m->core->managers[partition];
     tl_smpm_target_pair incoming = {.vm = vm, .ctx = vm == TL_SMPM_NO_VM ? TL_SMPM_NO_CTX : ctx};
     if (g->step == TL_SMPM_IDLE) {

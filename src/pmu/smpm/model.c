@@ -216,6 +216,25 @@ uint32_t tl_smpm_filter_of(const tl_smpm *m, uint32_t unit, uint32_t vm, uint32_
     return best;
 }
 
+static bool feeds_d(const tl_smpm *m, uint32_t ulc, bool to_d, uint64_t mask) {
+    return to_d && (mask & m->fed[m->layout.ulcs[ulc].type]) == 0;
+}
+
+void tl_smpm_coverage_get(const tl_smpm *m, tl_smpm_coverage *ret_coverage) {
+    *ret_coverage = (tl_smpm_coverage){{0}};
+    for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++)
+        ret_coverage->bits[ulc / 64] |= (uint64_t)feeds_d(m, ulc, m->routes[ulc].to_d, m->masks[ulc]) << ulc % 64;
+}
+
+static bool keeps_coverage(const tl_smpm *m, uint32_t ulc, bool to_d, uint64_t mask) {
+    tl_smpm_coverage before, after;
+    tl_smpm_coverage_get(m, &before);
+    after = before;
+    after.bits[ulc / 64] &= ~(UINT64_C(1) << ulc % 64);
+    after.bits[ulc / 64] |= (uint64_t)feeds_d(m, ulc, to_d, mask) << ulc % 64;
+    return tl_smpm_coverage_is_kept(&before, &after);
+}
+
 tl_status tl_smpm_filter_set(tl_smpm *m, uint32_t ulc, const tl_smpm_filter *filter, const tl_smpm_route *route, tl_error *err) {
     if (ulc >= m->layout.n_ulcs || m->layout.ulcs[ulc].partition != TL_SMPM_SHARED)
         return tl_fail(err, TL_EINVAL, "ULC %u has no filter: only ULCs of shared units have", ulc);
@@ -223,7 +242,7 @@ tl_status tl_smpm_filter_set(tl_smpm *m, uint32_t ulc, const tl_smpm_filter *fil
         return tl_fail(err, TL_EINVAL, "filter of ULC %u: channel %u is no channel of a partition", ulc, route->channel);
     if (route->target == TL_SMPM_TO_CURRENT || route->target > TL_SMPM_TO_SWITCH)
         return tl_fail(err, TL_EINVAL, "filter of ULC %u: a shared unit's values need a fixed target", ulc);
-    if (m->routes[ulc].to_d && !route->to_d)
+    if (!keeps_coverage(m, ulc, route->to_d, m->masks[ulc]))
         return tl_fail(err, TL_EINVAL, "filter of ULC %u: the change would take values from channel D; keep to_d", ulc);
     bool was_free = m->filters[ulc].kind == TL_SMPM_FILTER_FREE, becomes_free = filter->kind == TL_SMPM_FILTER_FREE;
     bool has_left = m->core->now - m->freed_at[ulc] >= 2 * (uint64_t)m->config.tb_period || m->freed_at[ulc] == TL_SMPM_NEVER;
@@ -237,6 +256,8 @@ tl_status tl_smpm_filter_set(tl_smpm *m, uint32_t ulc, const tl_smpm_filter *fil
             return tl_fail(err, TL_EINVAL, "filters of ULCs %u and %u overlap: both count VM %u, context %u", other, ulc, filter->vm,
                            filter->ctx);
     }
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
+        tl_smpm_ahead_settle(m, ccu, m->core->now);
     if (becomes_free) { // values on their way keep their route
         m->filters[ulc].kind = TL_SMPM_FILTER_FREE;
         m->freed_at[ulc] = m->core->now;
@@ -256,6 +277,8 @@ tl_status tl_smpm_mask_set(tl_smpm *m, uint32_t ulc, uint64_t mask, tl_error *er
         return tl_fail(err, TL_EINVAL, "ULC %u: the layout has %u", ulc, m->layout.n_ulcs);
     if (!is_disabled(m, ulc))
         return tl_fail(err, TL_EINVAL, "mask of ULC %u: its partition is enabled; stop it first", ulc);
+    if (!keeps_coverage(m, ulc, m->routes[ulc].to_d, mask))
+        return tl_fail(err, TL_EINVAL, "mask of ULC %u: it would take counters from channel D, which must see all; leave them unmasked", ulc);
     m->masks[ulc] = mask;
     return TL_OK;
 }
@@ -364,6 +387,9 @@ static void derive_numbers(tl_smpm *m) {
     m->has_flags = tl_smpm_is_on(c->frame_flags);
     m->is_rolling = c->snap_mode == TL_SMPM_ROLLING;
     m->gates_at_pause = tl_smpm_is_on(c->gate_at_pause);
+    for (uint32_t type = 0; type < l->n_types; type++)
+        for (uint32_t i = 0; i < c->ulc_ctrs; i++)
+            m->fed[type] |= (uint64_t)(l->types[type].ctrs[i].feed != TL_SMPM_FEED_NONE) << i;
 }
 
 static void derive_sources(tl_smpm *m) {
@@ -436,7 +462,9 @@ static void derive_laziness(tl_smpm *m) {
     uint64_t drain = n_rows * (m->n_sources + 1) * 2 + busy + 2 * m->lead_cycles;
     bool is_far = m->thr == UINT64_MAX || m->thr > fanin * (2 * (uint64_t)m->config.tb_period + 4 * (uint64_t)m->lead_cycles);
     m->is_lazy = !plan->is_reference && !plan->observer.frame && !plan->test.fault && !tl_smpm_is_on(m->config.zero_frames) && is_far &&
-                 m->config.ulc_period <= m->ulc_max && m->gates_at_pause && m->is_safe && m->is_tdm && m->config.tb_period > 2 * drain;
+                 m->config.ulc_period <= m->ulc_max && (plan->never_switches || (m->gates_at_pause && m->is_safe && m->is_tdm)) &&
+                 m->config.tb_period > 2 * drain;
+    m->sends_ahead = m->is_lazy && !plan->observer.record;
 }
 
 // base NULL: only counts.
@@ -459,6 +487,8 @@ static void place_state(tl_smpm *m, uint8_t *base) {
     m->core = place(base, &n_bytes, 1, sizeof *m->core);
     m->ulcs = place(base, &n_bytes, m->plan.is_reference ? l->n_ulcs : 0, sizeof *m->ulcs);
     m->windows = place(base, &n_bytes, m->plan.is_reference ? 0 : l->n_ulcs, sizeof *m->windows);
+    m->read_at = place(base, &n_bytes, m->plan.is_reference ? 0 : l->n_ulcs, sizeof *m->read_at);
+    m->end_at = place(base, &n_bytes, m->plan.is_reference ? 0 : l->n_ulcs, sizeof *m->end_at);
     if (m->plan.is_reference)
         m->windows = NULL;
     else
@@ -497,6 +527,7 @@ static void reset(tl_smpm *m) {
     tl_smpm_core *s = m->core;
     s->service.serves = TL_SMPM_SHARED;
     s->device_at = m->is_safe ? m->config.tb_period / 2 : TL_SMPM_NEVER;
+    s->ahead_due = s->lump_due = TL_SMPM_NEVER;
     for (uint32_t ccu = 0; ccu < TL_SMPM_MAX_CCUS; ccu++)
         s->ccus[ccu].reg_at = TL_SMPM_NEVER;
     for (uint32_t source = 0; source <= TL_SMPM_MAX_PARTITIONS; source++)
@@ -508,7 +539,7 @@ static void reset(tl_smpm *m) {
         m->routes[ulc] = m->layout.ulcs[ulc].route;
         m->freed_at[ulc] = TL_SMPM_NEVER;
         if (m->windows)
-            m->windows[ulc].frame_end = m->windows[ulc].next_read = TL_SMPM_NEVER;
+            m->end_at[ulc] = m->read_at[ulc] = TL_SMPM_NEVER;
     }
     tl_smpm_routes_derive(m);
     format(m, BLOCK_VM0, 0, TL_SMPM_NO_CTX);
@@ -596,21 +627,29 @@ static void step(tl_smpm *m) {
         tl_smpm_tb_step(m);
     for (uint32_t left = s->draining; left; left &= left - 1)
         tl_smpm_ccu_step(m, (uint32_t)__builtin_ctz(left));
+    if (s->now == s->ahead_due)
+        tl_smpm_ahead_end(m);
+    if (s->now == s->lump_due)
+        tl_smpm_lumps_end(m);
     if (s->now == s->device_at) {
         s->device_at += m->config.tb_period;
         s->channels[0].commit_is_wanted = s->channels[m->channel_d].commit_is_wanted = true;
     }
+    if (tl_smpm_batches(m) && !m->is_tdm)
+        tl_smpm_arbiter_run(m, s->now);
     for (uint32_t channel = 0; channel < m->n_channels; channel++) {
         const tl_smpm_channel *c = &s->channels[channel];
         if (s->waiting[channel] || c->commit_is_wanted || c->done)
             tl_smpm_channel_step(m, channel);
     }
-    if (tl_smpm_batches(m)) {
+    if (!tl_smpm_batches(m)) {
+        tl_smpm_arbiter_step(m);
+    } else if (!m->is_tdm) {
+        tl_smpm_arbiter_run(m, s->now + 1);
+    } else {
         for (uint32_t channel = 0; channel < m->n_channels; channel++)
             if ((s->channels[channel].is_committing || s->channels[channel].has_fixed) && s->channels[channel].busy_end == s->now)
                 tl_smpm_arbiter_catch_up(m, channel, s->now + 1);
-    } else {
-        tl_smpm_arbiter_step(m);
     }
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         if (s->managers[partition].step != TL_SMPM_IDLE)
@@ -626,34 +665,27 @@ static uint64_t next_event(tl_smpm *m) { // not before now
         s->fast_due = tl_smpm_fast_next(m);
     if (s->due < s->now)
         s->due = tl_smpm_tb_next(m);
-    uint64_t next = tl_lesser(tl_lesser(s->fast_due, s->due), s->device_at);
+    uint64_t next = tl_lesser(tl_lesser(tl_lesser(s->fast_due, s->due), s->device_at), tl_lesser(s->ahead_due, s->lump_due));
     for (uint32_t channel = 0; channel < m->n_channels; channel++)
         next = tl_lesser(next, tl_smpm_channel_next(m, channel));
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
-        next = tl_lesser(next, tl_smpm_manager_next(m, partition));
+        next = s->managers[partition].step == TL_SMPM_IDLE ? next : tl_lesser(next, tl_smpm_manager_next(m, partition));
     return next > s->now ? next : s->now;
-}
-
-static bool is_dense(const tl_smpm *m) { // something may happen in every cycle
-    if (m->core->draining)
-        return true;
-    for (uint32_t channel = 0; channel < m->n_channels; channel++)
-        if (m->core->waiting[channel] && !m->core->channels[channel].is_committing && !m->core->channels[channel].has_fixed)
-            return true;
-    return false;
 }
 
 void tl_smpm_run(tl_smpm *m, uint64_t until) {
     tl_smpm_core *s = m->core;
     while (s->now < until) {
-        if (m->windows && !is_dense(m)) {
+        if (m->windows && s->draining == 0) {
             s->now = tl_lesser(until, next_event(m));
             if (s->now == until)
                 break;
         }
         step(m);
     }
-    for (uint32_t channel = 0; tl_smpm_batches(m) && channel < m->n_channels; channel++)
+    if (tl_smpm_batches(m) && !m->is_tdm)
+        tl_smpm_arbiter_run(m, s->now);
+    for (uint32_t channel = 0; tl_smpm_batches(m) && m->is_tdm && channel < m->n_channels; channel++)
         tl_smpm_arbiter_catch_up(m, channel, s->now);
 }
 
@@ -673,7 +705,10 @@ uint64_t tl_smpm_next(const tl_smpm *m) {
 
 //  ---- views
 
-void tl_smpm_counters_get(const tl_smpm *m, tl_smpm_counters *ret_counters) { *ret_counters = m->core->counters; }
+void tl_smpm_counters_get(const tl_smpm *m, tl_smpm_counters *ret_counters) {
+    *ret_counters = m->core->counters;
+    ret_counters->records -= tl_smpm_ahead_unsent(m);
+}
 
 static uint64_t in_ulc(const tl_smpm *m, uint32_t ulc, uint32_t ctr) {
     const tl_smpm_unit_counter *u = &m->ulcs[ulc];

@@ -15,6 +15,7 @@
 #define TL_PMU_SMPM_MODEL_H
 
 #include "base/arena.h"
+#include "pmu/smpm/access.h"
 #include "pmu/smpm/block.h"
 #include "pmu/smpm/layout.h"
 
@@ -130,6 +131,7 @@ typedef struct tl_smpm_plan {
     const tl_smpm_layout *layout; // copied
     uint32_t n_blocks;            // capacity: VM and context blocks that exist at once
     bool is_reference;
+    bool never_switches; // a promise: tl_smpm_switch_to is refused, and LITERAL may skip windows, too
     tl_smpm_host host;
     tl_smpm_observer observer;
     tl_smpm_test test; // all zero outside tests
@@ -178,8 +180,11 @@ void tl_smpm_trigger(tl_smpm *model, uint32_t ccu);
 // would count the same event.
 TL_MUST_CHECK tl_status tl_smpm_filter_set(tl_smpm *model, uint32_t ulc, const tl_smpm_filter *filter, const tl_smpm_route *route,
                                            tl_error *err);
-// Bit i: counter i is not added in the CCU [P 60]. The CCU must be disabled.
+// Bit i: counter i is not added in the CCU [P 60]. The CCU must be disabled. TL_EINVAL: the mask would take counters from channel D.
 TL_MUST_CHECK tl_status tl_smpm_mask_set(tl_smpm *model, uint32_t ulc, uint64_t mask, tl_error *err);
+
+// Which ULCs feed channel D. No command takes one away (K6).
+void tl_smpm_coverage_get(const tl_smpm *model, tl_smpm_coverage *ret_coverage);
 
 // The ULC of a shared unit that counts an event with this tag and engine: the most specific
 // filter, else the unit's REST; UINT32_MAX: none.

@@ -15,24 +15,53 @@ uint32_t tl_smpm_record_parity(const tl_smpm_record *record) {
 
 bool tl_smpm_rcb_has_credit(const tl_smpm *m, uint32_t source, uint32_t dests) {
     for (uint32_t channel = 0; dests >> channel; channel++)
-        if ((dests >> channel & 1) && m->fifos[channel][source].n == m->fifo_depth[channel][source])
+        if ((dests >> channel & 1) && m->fifos[channel][source].n + tl_smpm_lump_left(m, channel, source, m->core->now) >= m->fifo_depth[channel][source])
             return false;
     return true;
 }
 
-void tl_smpm_rcb_send(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, const uint64_t *tenants) {
-    tl_smpm_fifo *fifo = &m->fifos[channel][source];
-    uint32_t depth = m->fifo_depth[channel][source], at = fifo->head + fifo->n;
-    at = m->fifo_first[channel][source] + (at >= depth ? at - depth : at);
-    m->entries[at].arrival = m->core->now + m->config.noc_cycles;
+static uint32_t nth_entry(const tl_smpm *m, uint32_t source, uint32_t channel, uint32_t n) { // from the head, n at most the depth
+    uint32_t depth = m->fifo_depth[channel][source], at = m->fifos[channel][source].head + n;
+    return m->fifo_first[channel][source] + (at >= depth ? at - depth : at);
+}
+
+static void fill(tl_smpm *m, uint32_t at, uint32_t source, uint32_t channel, const tl_smpm_record *record, uint64_t arrival) {
+    m->entries[at].arrival = arrival;
     m->entries[at].record = *record;
     if (tl_smpm_record_parity(record))
         m->entries[at].record.header |= TL_SMPM_REC_PARITY;
+    m->fifos[channel][source].n++;
+    m->core->waiting[channel] |= 1u << source;
+}
+
+void tl_smpm_rcb_put(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, uint64_t sent) {
+    uint64_t arrival = sent + m->config.noc_cycles, behind = tl_smpm_lump_behind(m, channel, source);
+    fill(m, nth_entry(m, source, channel, m->fifos[channel][source].n), source, channel, record, arrival > behind ? arrival : behind);
+    m->core->counters.records++;
+}
+
+void tl_smpm_rcb_put_first(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, uint64_t sent) {
+    tl_smpm_fifo *fifo = &m->fifos[channel][source];
+    fifo->head = (fifo->head == 0 ? m->fifo_depth[channel][source] : fifo->head) - 1;
+    fill(m, nth_entry(m, source, channel, 0), source, channel, record, sent + m->config.noc_cycles);
+}
+
+static void forget_empty(tl_smpm *m, uint32_t source, uint32_t channel) {
+    if (m->fifos[channel][source].n == 0)
+        m->core->waiting[channel] &= ~(1u << source);
+}
+
+void tl_smpm_rcb_take_last(tl_smpm *m, uint32_t source, uint32_t channel) {
+    m->fifos[channel][source].n--;
+    m->core->counters.records--;
+    forget_empty(m, source, channel);
+}
+
+void tl_smpm_rcb_send(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, const uint64_t *tenants) {
+    uint32_t at = nth_entry(m, source, channel, m->fifos[channel][source].n);
+    tl_smpm_rcb_put(m, source, channel, record, m->core->now);
     if (m->entry_tenants && tenants)
         memcpy(m->entry_tenants[at], tenants, sizeof *m->entry_tenants);
-    fifo->n++;
-    m->core->waiting[channel] |= 1u << source;
-    m->core->counters.records++;
 }
 
 void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu) {
@@ -51,8 +80,7 @@ void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu) {
             n_kept++;
         }
         fifo->n = n_kept;
-        if (n_kept == 0)
-            m->core->waiting[channel] &= ~(1u << source);
+        forget_empty(m, source, channel);
     }
 }
 
@@ -72,6 +100,8 @@ static tl_smpm_row_route route_of(const tl_smpm *m, uint32_t ulc) {
 void tl_smpm_routes_derive(tl_smpm *m) {
     tl_smpm_core *s = m->core;
     memset(s->last_row, 0xff, sizeof s->last_row);
+    memset(s->n_rows_to, 0, sizeof s->n_rows_to);
+    s->has_fixed_rows = 0;
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
         s->ccu_dests[ccu] = 0;
         for (uint32_t row = 0; row < m->layout.ccus[ccu].n_rows; row++) {
@@ -80,9 +110,15 @@ void tl_smpm_routes_derive(tl_smpm *m) {
             *route =
                 info->ulc == TL_SMPM_NO_ULC ? (tl_smpm_row_route){.dests = 0, .target = TL_SMPM_TO_UNASSIGNED} : route_of(m, info->ulc);
             s->ccu_dests[ccu] |= route->dests;
-            for (uint32_t channel = 0; channel < m->n_channels; channel++)
-                if (route->dests >> channel & 1)
-                    s->last_row[ccu][channel] = (uint16_t)row;
+            if (route->target == TL_SMPM_TO_FIXED)
+                s->has_fixed_rows |= route->dests & ~(1u | 1u << m->channel_d);
+            for (uint32_t channel = 0; channel < m->n_channels; channel++) {
+                if (!(route->dests >> channel & 1))
+                    continue;
+                if (s->n_rows_to[ccu][channel]++ == 0)
+                    s->first_row[ccu][channel] = (uint16_t)row;
+                s->last_row[ccu][channel] = (uint16_t)row;
+            }
         }
     }
 }

@@ -21,6 +21,8 @@ static tl_smpm_attached *attached_of(tl_pmu *pmu) { return (tl_smpm_attached *)p
 static uint64_t total_of(const tl_smpm_attached *a, const tl_smpm_tap *tap, uint32_t hart, uint64_t cycle) {
     const tl_pmu_host *host = a->pmu.host;
     uint64_t sum = 0;
+    if (TL_LIKELY(tap->is_plain))
+        return tl_probe_read(host->probe, tap->sources.cells[0]);
     if (tap->is_cycle || tap->is_idle) {
         const uint64_t busy = host->cycle_in(host->ctx, hart, cycle);
         return tap->is_cycle ? busy : cycle - busy;
@@ -33,7 +35,9 @@ static uint64_t total_of(const tl_smpm_attached *a, const tl_smpm_tap *tap, uint
 }
 
 static uint64_t present(const tl_smpm_attached *a, tl_smpm_tap *tap, uint32_t hart, uint64_t cycle, uint32_t step) {
-    const uint64_t total = tap->sources.n_cells ? total_of(a, tap, hart, a->base_cycle + cycle) - tap->base : 0;
+    if (tap->sources.n_cells == 0)
+        return 0;
+    const uint64_t total = total_of(a, tap, hart, a->base_cycle + cycle) - tap->base;
     const uint64_t limit = tap->shown + (cycle - tap->cycle) * step, shown = total < limit ? total : limit;
     tap->shown = shown > tap->shown ? shown : tap->shown;
     tap->cycle = cycle;
@@ -93,6 +97,7 @@ static tl_status attach_tap(const tl_smpm_attached *a, const tl_smpm_unit *unit,
     tap->is_cycle = strcmp(event->sources, "hart.cycle") == 0;
     tap->is_idle = strcmp(event->sources, "hart.idle_cycle") == 0;
     tap->is_instret = strcmp(event->sources, "hart.instret") == 0;
+    tap->is_plain = tap->sources.n_cells == 1 && !tap->is_cycle && !tap->is_idle && !tap->is_instret;
     return TL_OK;
 }
 
@@ -145,7 +150,7 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
         status = attach_taps(a, arena, err);
     if (status != TL_OK)
         return status;
-    const tl_smpm_plan plan = {.config = a->config, .layout = &a->layout, .n_blocks = 2, .host = {.ctx = a, .totals = totals}};
+    const tl_smpm_plan plan = {.config = a->config, .layout = &a->layout, .n_blocks = 2, .never_switches = true, .host = {.ctx = a, .totals = totals}};
     status = tl_smpm_new(&plan, arena, &a->model, err);
     if (status == TL_OK)
         status = start(a, err);

@@ -46,14 +46,16 @@ static void inputs_of(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_inputs *r
     rig_inputs(&((side *)ctx)->r, ulc, cycle, ret_inputs);
 }
 
-static void open_side(side *s, bool is_reference, bool sees_frames) {
+static void open_side(side *s, bool is_reference, bool sees_frames, bool sees_records) {
     tl_error err;
     s->r.plan.config = s->r.config;
     s->r.plan.layout = &s->r.layout;
     s->r.plan.host = (tl_smpm_host){.ctx = s, .totals = totals_in_time, .inputs = inputs_of};
     s->r.plan.n_blocks = 24;
     s->r.plan.is_reference = is_reference;
-    s->r.plan.observer = (tl_smpm_observer){.ctx = s, .frame = sees_frames ? see_frame : NULL, .record = see_record, .commit = see_commit};
+    s->r.plan.never_switches = s->r.seed % 3 == 0;
+    s->r.plan.observer = (tl_smpm_observer){
+        .ctx = s, .frame = sees_frames ? see_frame : NULL, .record = sees_records ? see_record : NULL, .commit = see_commit};
     if (tl_smpm_new(&s->r.plan, &s->r.arena, &s->r.model, &err) != TL_OK)
         fail_msg("%s", err.text);
 }
@@ -118,7 +120,8 @@ static void compare(side *sides, uint32_t n_sides, uint64_t seed) {
         if (sides[i].r.plan.observer.frame && sides[0].frames != sides[i].frames)
             fail_msg("seed %llu, side %u, before cycle %llu: frames differ", (unsigned long long)seed, i,
                      (unsigned long long)tl_smpm_now(m));
-        if (sides[0].records != sides[i].records || sides[0].commits != sides[i].commits)
+        bool has_records = sides[i].r.plan.observer.record;
+        if ((has_records && sides[0].records != sides[i].records) || sides[0].commits != sides[i].commits)
             fail_msg("seed %llu, side %u, before cycle %llu: records or commits differ", (unsigned long long)seed, i,
                      (unsigned long long)tl_smpm_now(m));
         if (memcmp(m->words, other->words, (size_t)m->n_blocks * m->n_block_words * 8) != 0)
@@ -128,22 +131,25 @@ static void compare(side *sides, uint32_t n_sides, uint64_t seed) {
             tl_smpm_switched a, b;
             tl_smpm_switched_get(m, p, &a);
             tl_smpm_switched_get(other, p, &b);
-            assert_int_equal(a.step, b.step);
-            assert_memory_equal(a.at, b.at, sizeof a.at);
+            if (a.step != b.step || memcmp(a.at, b.at, sizeof a.at) != 0)
+                fail_msg("seed %llu, side %u, before cycle %llu: steps of partition %u differ, %u and %u", (unsigned long long)seed, i,
+                         (unsigned long long)tl_smpm_now(m), p, a.step, b.step);
         }
         tl_smpm_counters a, b;
         tl_smpm_counters_get(m, &a);
         tl_smpm_counters_get(other, &b);
         b.frames = a.frames; // the fast model sends several at once
-        assert_memory_equal(&a, &b, sizeof a);
+        if (memcmp(&a, &b, sizeof a) != 0)
+            fail_msg("seed %llu, side %u, before cycle %llu: sums since cycle 0 differ", (unsigned long long)seed, i,
+                     (unsigned long long)tl_smpm_now(m));
     }
 }
 
-enum { N_SIDES = 3 };
+enum { N_SIDES = 4 };
 
-static void command(side *sides, uint64_t *random) {
+static void command(side *sides, uint64_t *random, bool is_filter) {
     const tl_smpm_layout *l = &sides[0].r.layout;
-    uint32_t dice = below(random, 10), p = below(random, l->n_partitions), vm = 1 + p, ctx = below(random, 4),
+    uint32_t dice = is_filter ? 8 : below(random, 10), p = below(random, l->n_partitions), vm = 1 + p, ctx = below(random, 4),
              ulc = below(random, l->n_ulcs);
     uint32_t ccu = below(random, l->n_ccus);
     for (uint32_t i = 0; i < N_SIDES; i++) {
@@ -164,16 +170,21 @@ static void command(side *sides, uint64_t *random) {
     }
 }
 
+// A cycle in the drain that the next pulse of some source begins; 0: no pulse comes soon.
+static uint64_t next_drain(const tl_smpm *m, uint64_t *random) {
+    uint64_t at = m->core->tbs[below(random, m->n_sources)].ext_at;
+    return at > m->core->now && at - m->core->now < 100000 ? at + 1 + below(random, below(random, 2) ? 30 : 300) : 0;
+}
+
 static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
     side *sides = calloc(N_SIDES, sizeof *sides);
     uint64_t random = ~seed << 16;
     bool is_possible = choose(&sides[0].r, seed);
-    // The sides are: reference, fast with every frame, fast.
-    for (uint32_t i = 0; is_possible && i < N_SIDES; i++) {
+    for (uint32_t i = 0; is_possible && i < N_SIDES; i++) { // reference; fast: every frame, records, neither
         sides[i].r.seed = seed;
         sides[i].r.config = sides[0].r.config;
         sides[i].r.layout = sides[0].r.layout;
-        open_side(&sides[i], i == 0, i < 2);
+        open_side(&sides[i], i == 0, i < 2, i < 3);
         for (uint32_t p = 0; p < sides[i].r.layout.n_partitions; p++) {
             MUST(tl_smpm_vm_new(sides[i].r.model, 1 + p, &err));
             for (uint32_t ctx = 0; ctx < 3; ctx++)
@@ -181,6 +192,9 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
         }
     }
     *ret_n_lazy += is_possible && sides[2].r.model->is_lazy;
+    if (is_possible && sides[2].r.model->is_lazy)
+        n_cycles += 2 * sides[0].r.config.tb_period;
+    bool is_in_drain = false;
     uint64_t starts[4] = {below(&random, 300), below(&random, 300), below(&random, 300), below(&random, 300)};
     for (uint64_t now = 0; is_possible && now < n_cycles;) {
         for (uint32_t i = 0; i < N_SIDES; i++)
@@ -188,8 +202,11 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
                 if (now == starts[p])
                     (void)!tl_smpm_start(sides[i].r.model, p == sides[i].r.layout.n_partitions ? TL_SMPM_SHARED : p, 1 + p, 0, NULL);
         if (now > 400)
-            command(sides, &random);
+            command(sides, &random, is_in_drain && below(&random, 2));
         uint64_t until = now < 400 ? now + 1 : now + 1 + below(&random, below(&random, 6) ? 1500 : 9000);
+        uint64_t drain = now > 400 && below(&random, 4) == 0 ? next_drain(sides[0].r.model, &random) : 0;
+        is_in_drain = drain != 0;
+        until = drain ? drain : until;
         for (uint32_t i = 0; i < N_SIDES; i++)
             run_side(&sides[i], until);
         compare(sides, N_SIDES, seed);
@@ -204,8 +221,9 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
 static void test_fast_equals_reference(void **state) {
     (void)state;
     const char *seeds = getenv("TL_SMPM_SEEDS"); // the slow suite asks for more
+    const char *first = getenv("TL_SMPM_FIRST_SEED"); // to see one failure again
     uint64_t n = seeds ? strtoull(seeds, NULL, 10) : 16, n_done = 0, n_lazy = 0;
-    for (uint64_t seed = 1; n_done < n; seed++)
+    for (uint64_t seed = first ? strtoull(first, NULL, 10) : 1; n_done < n; seed++)
         n_done += check_seed(seed, 40000, &n_lazy);
     print_message("%llu configurations, %llu of them skip windows\n", (unsigned long long)n_done, (unsigned long long)n_lazy);
     assert_true(n_lazy > n / 8);

@@ -401,6 +401,46 @@ static void test_f21_without_a_filter_a_context_reads_unavailable_and_the_rest_c
     free(t);
 }
 
+// A flush for one partition folds all other rows back. The mark of a dropped frame stays with them.
+static void test_f01_a_flush_for_one_partition_keeps_lossy_for_the_others(void **state) {
+    (void)state;
+    trial *t = calloc(1, sizeof *t);
+    setting s = {.kind = TL_SMPM_FLIP_WIRE, .answer = 1};
+    t->n_partitions = 2;
+    t->n_units = 1;
+    t->n_shared = TRIAL_TENANTS + 1; // all tenants of partition 0, one of partition 1
+    t->has_no_provenance = true;
+    trial_open(t, TL_SMPM_SAFE, 5, 0);
+    tl_smpm *m = t->r.model;
+    tl_smpm_counters counters;
+    m->plan.test = (tl_smpm_test){.ctx = &s, .fault = fault_of};
+    s.index = t->r.layout.n_ulcs - 1; // of the shared CCU
+    const uint64_t period = t->r.config.tb_period;
+    uint64_t slot = 2 * t->r.config.shared_slot; // of partition 0, well between two pulses of the shared units
+    while (slot % period < 1000 || slot % period > period - 3000)
+        slot += 2 * t->r.config.shared_slot;
+    s.from = slot - 320;
+    s.until = s.from + 1; // within a frame
+    tl_smpm_run(m, slot - 200);
+    tl_smpm_counters_get(m, &counters);
+    assert_int_equal(counters.bad_frames, 1);
+    const uint32_t theirs = tenant_of(1, 0, 0);
+    MUST(tl_smpm_switch_to(m, 0, vm_id(0), ctx_id(1), &err));
+    run_switch(m, 0, 20000);
+    assert_true(tl_smpm_now(m) / period == slot / period); // no pulse came between
+    assert_true(flags_of(m, vm_id(0), ctx_id(0)) & TL_SMPM_LOSSY);
+    assert_false(flags_of(m, vm_id(theirs), ctx_id(theirs)) & TL_SMPM_LOSSY);
+    tl_smpm_counters_get(m, &counters);
+    assert_int_equal(counters.lossy_epochs, 1);
+    tl_smpm_run(m, tl_smpm_now(m) + period + 4000);
+    assert_true(flags_of(m, vm_id(theirs), ctx_id(theirs)) & TL_SMPM_LOSSY);
+    assert_true(flags_of(m, vm_id(theirs), TL_SMPM_NO_CTX) & TL_SMPM_LOSSY);
+    tl_smpm_counters_get(m, &counters);
+    assert_int_equal(counters.lossy_epochs, 2);
+    rig_close(&t->r);
+    free(t);
+}
+
 //  ---- F-22
 
 static void test_f22_a_slow_manager_is_exact_in_safe_and_flagged_in_literal(void **state) {
@@ -470,6 +510,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_f11_a_broken_frame_is_dropped_whole),
     cmocka_unit_test(test_f12_a_frame_ends_before_the_final_one_begins),
     cmocka_unit_test(test_f20_late_traffic_reaches_its_own_context),
+    cmocka_unit_test(test_f01_a_flush_for_one_partition_keeps_lossy_for_the_others),
     cmocka_unit_test(test_f21_without_a_filter_a_context_reads_unavailable_and_the_rest_counts),
     cmocka_unit_test(test_f22_a_slow_manager_is_exact_in_safe_and_flagged_in_literal),
     cmocka_unit_test(test_f23_a_restored_checkpoint_continues_identically),

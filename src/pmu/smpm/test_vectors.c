@@ -276,6 +276,7 @@ static void test_a_masked_counter_is_not_added(void **state) {
         r.config = rig_config(TL_SMPM_SAFE, 2, 9, 60, 1);
         rig_layout(&r, 1, 1);
         r.layout.types[0].ctrs[1].input = 0;
+        r.layout.ulcs[0].route.to_d = false;
         r.plan.is_reference = is_reference;
         rig_open(&r);
         MUST(tl_smpm_vm_new(r.model, 1, &err));
@@ -290,6 +291,70 @@ static void test_a_masked_counter_is_not_added(void **state) {
     }
 }
 
+static void test_oob_2_no_mask_takes_a_counter_from_channel_d(void **state) {
+    (void)state;
+    rig r = {.inputs = always};
+    r.config = rig_config(TL_SMPM_SAFE, 2, 9, 60, 1);
+    rig_layout(&r, 1, 2);
+    r.layout.types[0].ctrs[1].feed = TL_SMPM_FEED_NONE;
+    r.layout.ulcs[1].route.to_d = false;
+    rig_open(&r);
+    tl_smpm_coverage before, after;
+    tl_error why;
+    tl_smpm_coverage_get(r.model, &before);
+    assert_int_equal(before.bits[0], 1); // of two ULCs
+    assert_int_equal(tl_smpm_mask_set(r.model, 0, 1, &why), TL_EINVAL);
+    assert_string_equal(why.text, "mask of ULC 0: it would take counters from channel D, which must see all; leave them unmasked");
+    assert_int_equal(tl_smpm_mask_set(r.model, 0, 3, &why), TL_EINVAL);
+    MUST(tl_smpm_mask_set(r.model, 0, 2, &err)); // counter 1 counts nothing
+    MUST(tl_smpm_mask_set(r.model, 1, 3, &err)); // it is not routed to D
+    tl_smpm_coverage_get(r.model, &after);
+    assert_memory_equal(&before, &after, sizeof before);
+    rig_close(&r);
+}
+
+static void counts_its_number(rig *r, uint32_t ulc, uint64_t cycle, tl_smpm_inputs *ret_inputs) {
+    (void)r;
+    ret_inputs->bits = cycle < 100 + ulc ? UINT64_MAX : 0;
+}
+
+// 48 ULCs of 64 counters and 16 inputs: the most that keys allow.
+static void test_a_ccu_has_as_many_rows_as_records_can_name(void **state) {
+    (void)state;
+    for (int is_reference = 0; is_reference < 2; is_reference++) {
+        rig r = {.inputs = counts_its_number};
+        r.config = rig_config(TL_SMPM_SAFE, 64, 10, 1000, 1);
+        r.config.mb_inputs = 16;
+        r.config.ccu_ulcs = TL_SMPM_MAX_CCU_ULCS;
+        rig_layout(&r, 1, TL_SMPM_MAX_CCU_ULCS);
+        assert_int_equal(r.layout.ccus[0].n_rows, 480);
+        r.plan.is_reference = is_reference;
+        rig_open(&r);
+        MUST(tl_smpm_vm_new(r.model, 1, &err));
+        MUST(tl_smpm_start(r.model, 0, 1, TL_SMPM_NO_CTX, &err));
+        tl_smpm_run(r.model, 1500);
+        MUST(tl_smpm_switch_to(r.model, 0, TL_SMPM_NO_VM, 0, &err));
+        run_switch(r.model, 0, 10000);
+        for (uint32_t i = 0; i < 48; i++) // all ULCs are of one type
+            assert_int_equal(word_of(r.model, 1, TL_SMPM_NO_CTX, TL_SMPM_CTR, i), 48 * 100 + 47 * 48 / 2);
+        rig_close(&r);
+    }
+}
+
+static void test_a_ccu_of_more_rows_is_refused(void **state) {
+    (void)state;
+    rig r = {.inputs = always};
+    tl_error err;
+    r.config = rig_config(TL_SMPM_SAFE, 2, 9, 60, 1);
+    rig_layout(&r, 1, 1);
+    r.layout.ccus[0].n_rows = 513;
+    r.plan.config = r.config;
+    r.plan.layout = &r.layout;
+    assert_int_equal(tl_smpm_new(&r.plan, &r.arena, &r.model, &err), TL_EINVAL);
+    assert_string_equal(err.text, "CCU 0 of the monitor's layout has 513 rows and 1 ULCs: at most 512 and 1 to 48");
+    rig_close(&r);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_v1_carries_add_up_to_three_pulses),
     cmocka_unit_test(test_v2_the_rest_of_the_carries_is_exported),
@@ -301,5 +366,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_v7_instances_of_a_type_add_up),
     cmocka_unit_test(test_cycles_of_a_drain_a_commit_and_a_switch),
     cmocka_unit_test(test_a_masked_counter_is_not_added),
+    cmocka_unit_test(test_oob_2_no_mask_takes_a_counter_from_channel_d),
+    cmocka_unit_test(test_a_ccu_has_as_many_rows_as_records_can_name),
+    cmocka_unit_test(test_a_ccu_of_more_rows_is_refused),
 };
 TL_TEST_MAIN(tests)

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// Fast model: a whole drain at the swap that begins it. A CCU sends a row a cycle as long as it has
+// credit, and a channel in fixed turns dequeues one of them a turn. The cycles of all sends and
+// dequeues are therefore known at the swap. A channel that nothing can interrupt before its last
+// dequeue gets all rows as one lump. Any other gets them in its FIFO, with arrivals to come.
+//
+// The idle bank keeps the rows until the next swap. A change of routes takes back what has not
+// happened yet, and the drain goes on row by row.
+#include <string.h>
+
+#include "pmu/smpm/state.h"
+
+static uint64_t lump_last(const tl_smpm *m, uint32_t channel, const tl_smpm_fifo *fifo) {
+    return fifo->lump_first + (uint64_t)(fifo->lump_n - 1) * m->n_turns[channel];
+}
+
+uint32_t tl_smpm_lump_left(const tl_smpm *m, uint32_t channel, uint32_t source, uint64_t cycle) {
+    const tl_smpm_fifo *fifo = &m->fifos[channel][source];
+    if (fifo->lump_n == 0 || cycle <= fifo->lump_first)
+        return fifo->lump_n;
+    uint64_t n_gone = (cycle - 1 - fifo->lump_first) / m->n_turns[channel] + 1;
+    return n_gone >= fifo->lump_n ? 0 : fifo->lump_n - (uint32_t)n_gone;
+}
+
+uint64_t tl_smpm_lump_behind(const tl_smpm *m, uint32_t channel, uint32_t source) {
+    const tl_smpm_fifo *fifo = &m->fifos[channel][source];
+    return fifo->lump_n ? lump_last(m, channel, fifo) + 1 : 0;
+}
+
+static uint32_t turn_of(const tl_smpm *m, uint32_t channel, uint32_t source) {
+    uint32_t turn = 0;
+    while (m->turns[channel][turn] != source)
+        turn++;
+    return turn;
+}
+
+// 0: the rows of this CCU do not go to the channel as one lump; else the cycle of the first dequeue.
+static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) {
+    const tl_smpm_core *s = m->core;
+    const tl_smpm_channel *c = &s->channels[channel];
+    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), n_turns = m->n_turns[channel];
+    uint32_t first = s->first_row[ccu][channel], last = s->last_row[ccu][channel], n = s->n_rows_to[ccu][channel];
+    bool is_device = channel == 0 || channel == m->channel_d;
+    if (n == 0 || last - first + 1 != n || m->fifos[channel][source].n)
+        return 0;
+    if (c->is_committing || c->has_fixed || c->commit_is_wanted || (!is_device && s->has_fixed_rows >> channel & 1) ||
+        (!m->is_tdm && n_turns != 1))
+        return 0;
+    uint64_t begin = s->now + 1 + first, arrival = begin + m->config.noc_cycles;
+    uint64_t dequeue = tl_smpm_next_slot(arrival, n_turns, turn_of(m, channel, source)), last_send = begin + n - 1;
+    uint64_t n_gone = dequeue < last_send ? (last_send - 1 - dequeue) / n_turns + 1 : 0; // before the last send
+    if (n - 1 - tl_lesser(n_gone, n - 1) >= m->fifo_depth[channel][source])
+        return 0; // it would wait for credit
+    return is_device && dequeue + (uint64_t)(n - 1) * n_turns > s->device_at ? 0 : dequeue;
+}
+
+static bool is_zero(const uint32_t *lanes) {
+    uint32_t any = 0;
+    for (uint32_t lane = 0; lane < TL_SMPM_REC_CTRS; lane++)
+        any |= lanes[lane];
+    return any == 0;
+}
+
+static void add_row(tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t lumps) {
+    const uint32_t at = tl_smpm_bank_row(m, ccu, m->core->ccus[ccu].active ^ 1u, row);
+    const tl_smpm_row *info = &m->rows[m->row_first[ccu] + row];
+    const tl_smpm_row_route *route = &m->row_routes[m->row_first[ccu] + row];
+    if (is_zero(m->lanes[at]) && !m->row_ovf[at])
+        return;
+    for (uint32_t left = lumps & route->dests; left; left &= left - 1) {
+        uint32_t channel = (uint32_t)__builtin_ctz(left);
+        if (m->row_ovf[at])
+            tl_smpm_channel_see_ovf(m, channel);
+        tl_smpm_channel_add_row(m, channel, info, route, m->lanes[at], 1);
+    }
+}
+
+static tl_smpm_record record_of(const tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t channel) {
+    const tl_smpm_collector *c = &m->core->ccus[ccu];
+    uint32_t at = tl_smpm_bank_row(m, ccu, c->active ^ 1u, row);
+    tl_smpm_record record = tl_smpm_ccu_record(m, ccu, row, at);
+    record.header |= row == m->core->last_row[ccu][channel] ? TL_SMPM_REC_FINAL : 0;
+    return record;
+}
+
+static void put(tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t others) {
+    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition);
+    for (uint32_t left = others; left; left &= left - 1) {
+        uint32_t channel = (uint32_t)__builtin_ctz(left);
+        tl_smpm_record record = record_of(m, ccu, row, channel);
+        tl_smpm_rcb_put(m, source, channel, &record, m->core->ccus[ccu].drain_cycle + row);
+    }
+}
+
+bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
+    tl_smpm_core *s = m->core;
+    tl_smpm_collector *c = &s->ccus[ccu];
+    uint32_t partition = m->layout.ccus[ccu].partition, source = tl_smpm_source_of(m, partition), n_rows = m->layout.ccus[ccu].n_rows;
+    if (!m->sends_ahead || c->drain_scope != TL_SMPM_SHARED || c->is_lossy[c->active ^ 1u] || m->ccus_of[source] != 1u << ccu || n_rows == 0)
+        return false;
+    uint64_t dequeues[TL_SMPM_MAX_CHANNELS];
+    uint32_t lumps = 0, dests = s->ccu_dests[ccu];
+    for (uint32_t left = dests; left; left &= left - 1) {
+        uint32_t channel = (uint32_t)__builtin_ctz(left);
+        if ((int8_t)(c->seq - s->channels[channel].min_seq[ccu]) < 0)
+            return false;
+        dequeues[channel] = first_dequeue(m, ccu, channel);
+        if (dequeues[channel])
+            lumps |= 1u << channel;
+        else if (m->fifos[channel][source].n + s->n_rows_to[ccu][channel] > m->fifo_depth[channel][source])
+            return false;
+    }
+    for (uint32_t row = 0; row < n_rows; row++)
+        add_row(m, ccu, row, lumps);
+    for (uint32_t row = 0; lumps != dests && row < n_rows; row++)
+        put(m, ccu, row, m->row_routes[m->row_first[ccu] + row].dests & ~lumps);
+    for (uint32_t left = lumps; left; left &= left - 1) {
+        uint32_t channel = (uint32_t)__builtin_ctz(left);
+        tl_smpm_fifo *fifo = &m->fifos[channel][source];
+        fifo->lump_first = dequeues[channel];
+        fifo->lump_n = s->n_rows_to[ccu][channel];
+        s->counters.records += fifo->lump_n;
+        s->channels[channel].min_seq[ccu] = c->seq;
+        s->lump_due = tl_lesser(s->lump_due, lump_last(m, channel, fifo));
+    }
+    c->is_ahead = c->idle_is_sent = true;
+    c->drain_end = s->now + n_rows;
+    s->ahead_due = tl_lesser(s->ahead_due, c->drain_end);
+    return true;
+}
+
+void tl_smpm_ahead_end(tl_smpm *m) {
+    tl_smpm_core *s = m->core;
+    s->ahead_due = TL_SMPM_NEVER;
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
+        tl_smpm_collector *c = &s->ccus[ccu];
+        if (c->is_ahead && c->drain_end <= s->now) {
+            c->is_ahead = false;
+            c->drain_row = m->layout.ccus[ccu].n_rows;
+            c->is_draining = c->drain_is_flush;
+            s->draining |= tl_smpm_ccu_is_busy(c) ? 1u << ccu : 0;
+        } else if (c->is_ahead) {
+            s->ahead_due = tl_lesser(s->ahead_due, c->drain_end);
+        }
+    }
+}
+
+void tl_smpm_lumps_end(tl_smpm *m) {
+    tl_smpm_core *s = m->core;
+    s->lump_due = TL_SMPM_NEVER;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        for (uint32_t turn = 0; turn < m->n_turns[channel]; turn++) {
+            uint32_t source = m->turns[channel][turn];
+            const tl_smpm_fifo *fifo = &m->fifos[channel][source];
+            uint64_t last = fifo->lump_n ? lump_last(m, channel, fifo) : 0;
+            if (last > s->now)
+                s->lump_due = tl_lesser(s->lump_due, last);
+            else if (last == s->now && (channel == 0 || channel == m->channel_d || source == m->channel_source[channel]))
+                s->channels[channel].done |= m->ccus_of[source]; // one CCU
+        }
+}
+
+static uint32_t n_sent(const tl_smpm *m, uint32_t ccu, uint64_t cycle) { // before the cycle
+    const tl_smpm_collector *c = &m->core->ccus[ccu];
+    return cycle <= c->drain_cycle ? 0 : (uint32_t)tl_lesser(cycle - c->drain_cycle, m->layout.ccus[ccu].n_rows);
+}
+
+uint64_t tl_smpm_ahead_unsent(const tl_smpm *m) {
+    uint64_t n = 0;
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
+        for (uint32_t row = n_sent(m, ccu, m->core->now); m->core->ccus[ccu].is_ahead && row < m->layout.ccus[ccu].n_rows; row++)
+            n += (uint32_t)__builtin_popcount(m->row_routes[m->row_first[ccu] + row].dests);
+    return n;
+}
+
+// Rows of a lump that the channel has not dequeued yet leave its accumulators. Those that were sent
+// become records at the head of the FIFO.
+static void take_back(tl_smpm *m, uint32_t ccu, uint32_t channel, uint64_t cycle) {
+    tl_smpm_core *s = m->core;
+    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), first = s->first_row[ccu][channel];
+    tl_smpm_fifo *fifo = &m->fifos[channel][source];
+    for (uint32_t n_left = tl_smpm_lump_left(m, channel, source, cycle), i = 0; i < n_left; i++) {
+        uint32_t row = first + fifo->lump_n - 1 - i, at = tl_smpm_bank_row(m, ccu, s->ccus[ccu].active ^ 1u, row);
+        tl_smpm_channel_add_row(m, channel, &m->rows[m->row_first[ccu] + row], &m->row_routes[m->row_first[ccu] + row], m->lanes[at],
+                                UINT64_MAX);
+        tl_smpm_record record = record_of(m, ccu, row, channel);
+        if (row < n_sent(m, ccu, cycle))
+            tl_smpm_rcb_put_first(m, source, channel, &record, s->ccus[ccu].drain_cycle + row);
+        else
+            s->counters.records--;
+    }
+    fifo->lump_n = 0;
+}
+
+void tl_smpm_ahead_settle(tl_smpm *m, uint32_t ccu, uint64_t cycle) {
+    tl_smpm_core *s = m->core;
+    tl_smpm_collector *c = &s->ccus[ccu];
+    if (!c->idle_is_sent)
+        return;
+    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), n_rows = m->layout.ccus[ccu].n_rows, n = n_sent(m, ccu, cycle);
+    for (uint32_t left = s->ccu_dests[ccu]; left; left &= left - 1) {
+        uint32_t channel = (uint32_t)__builtin_ctz(left);
+        if (m->fifos[channel][source].lump_n) {
+            take_back(m, ccu, channel, cycle);
+            continue;
+        }
+        for (uint32_t row = n; c->is_ahead && row < n_rows; row++)
+            if (m->row_routes[m->row_first[ccu] + row].dests >> channel & 1)
+                tl_smpm_rcb_take_last(m, source, channel);
+    }
+    c->idle_is_sent = false;
+    uint32_t idle = tl_smpm_bank_row(m, ccu, c->active ^ 1u, 0);
+    memset(m->lanes[idle], 0, (c->is_ahead ? n : n_rows) * sizeof *m->lanes);
+    memset(&m->row_ovf[idle], 0, c->is_ahead ? n : n_rows);
+    if (!c->is_ahead)
+        return;
+    c->is_ahead = false;
+    c->drain_row = (uint16_t)n;
+    s->draining |= 1u << ccu;
+}
