@@ -10,7 +10,7 @@
 static const char *const replacements[] = {"lru", "plru", "fifo", "random", NULL};
 static const char *const prefetchers[] = {"none", "next_line", NULL};
 static const char *const core_kinds[] = {"in_order", "out_of_order", NULL};
-static const char *const bp_kinds[] = {"bht", "gshare", "btfn", "not_taken", NULL};
+static const char *const bp_kinds[] = {"bht", "gshare", "btfn", "not_taken", "tage", NULL};
 
 const tl_key tl_config_keys[] = {
 #define NUMBER(...) TL_KEY_NUMBER(tl_config, __VA_ARGS__)

@@ -13,6 +13,7 @@
 #define TL_TIMING_OOO_OOO_H
 
 #include "model/core.h"
+#include "timing/ooo/tage.h"
 
 enum {
     MAX_RING = TL_MAX_IN_FLIGHT,
@@ -58,6 +59,7 @@ typedef enum load_wait { LOAD_HITS, LOAD_WAITS_TLB, LOAD_WAITS_MISS, LOAD_WAITS_
 
 typedef struct predictor {
     tl_bp_kind kind;
+    tage *tage; // NULL: another kind
     uint8_t *counters;
     tl_btb_entry *btb;
     uint64_t *stack; // of return addresses, circular
@@ -66,7 +68,8 @@ typedef struct predictor {
 } predictor;
 
 typedef struct checkpoint { // of the predictor, before the instruction
-    uint64_t history, stack_value;
+    uint64_t history;       // the bits themselves, or for TAGE how many were pushed
+    uint64_t stack_value;
     uint32_t stack_top, stack_used, counter;
 } checkpoint;
 
