@@ -24,8 +24,8 @@ TL_API tl_status tl_describe_machine(const char *machine, const char *const *ove
     tl_description_write(&config, &yaml);
     const tl_setting *settings;
     tl_key_list list;
-    tl_key_list_init(&list);
-    status = tl_plan_settings(&config, &arena, &settings, err);
+    tl_key_list_of(&config, &list);
+    status = tl_plan_settings(&config, &list, &arena, &settings, err);
     if (status == TL_OK)
         status =
             yaml.has_failed ? no_memory(err) : tl_report_machine(tl_strbuf_text(&yaml), settings, list.keys, list.n, format, stream, err);

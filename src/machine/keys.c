@@ -45,6 +45,19 @@ void tl_key_list_init(tl_key_list *ret_list) {
     add_pmu_keys(ret_list, NULL);
 }
 
+void tl_key_list_of(const tl_config *config, tl_key_list *ret_list) {
+    tl_config plain;
+    tl_config_default(&plain);
+    tl_key_list all;
+    tl_key_list_init(&all);
+    ret_list->n = 0;
+    for (uint32_t i = 0; i < all.n; i++) {
+        const tl_key *key = all.keys[i];
+        if (tl_key_pmu(key) || tl_config_key_applies(key, config) || tl_key_read(key, config) != tl_key_read(key, &plain))
+            ret_list->keys[ret_list->n++] = key;
+    }
+}
+
 // Returns the design of the key, and the index of its value in tl_config.pmu. NULL: a key of the
 // machine.
 static const tl_pmu_type *owner_of(const tl_key *key, uint32_t *ret_index) {

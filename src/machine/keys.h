@@ -17,6 +17,9 @@ typedef struct tl_key_list {
     uint32_t n;
 } tl_key_list;
 void tl_key_list_init(tl_key_list *ret_list);
+// Those that say something about one machine: without keys that no part of it reads
+// (tl_config_key_applies) and that have the value of the default machine.
+void tl_key_list_of(const tl_config *config, tl_key_list *ret_list);
 
 // Whether some key's path begins with this section, such as "l2".
 bool tl_key_is_section(const char *name);

@@ -39,6 +39,37 @@ static void test_the_list_has_every_key_once_and_sections_in_one_piece(void **st
     assert_null(tl_key_pmu(tl_key_find("l1d.ways")));
 }
 
+static bool has_key(const tl_key_list *list, const char *path) {
+    for (uint32_t i = 0; i < list->n; i++)
+        if (strcmp(list->keys[i]->path, path) == 0)
+            return true;
+    return false;
+}
+
+static void test_keys_that_no_part_reads_are_listed_only_if_they_were_set(void **state) {
+    (void)state;
+    tl_key_list all, list;
+    tl_config config;
+    tl_key_list_init(&all);
+    tl_config_default(&config);
+    tl_key_list_of(&config, &list);
+    uint32_t n_core = 0;
+    for (uint32_t i = 0; i < all.n; i++)
+        n_core += strncmp(all.keys[i]->path, "core.", 5) == 0;
+    assert_int_equal(list.n, all.n - (n_core - 1) - 5); // all of section core but its kind, and those of tage
+    assert_true(has_key(&list, "core.kind") && has_key(&list, "bp.history_bits") && has_key(&list, "bp.btb_entries"));
+    assert_false(has_key(&list, "core.fetch") || has_key(&list, "core.data_ports") || has_key(&list, "bp.tables"));
+    config.core.rob_uops = 64;
+    tl_key_list_of(&config, &list);
+    assert_true(has_key(&list, "core.rob"));
+    config.core.kind = TL_CORE_OUT_OF_ORDER;
+    tl_key_list_of(&config, &list);
+    assert_int_equal(list.n, all.n - 5);
+    config.bp.kind = TL_BP_TAGE;
+    tl_key_list_of(&config, &list);
+    assert_int_equal(list.n, all.n);
+}
+
 static void test_values_of_designs_are_apart_and_start_as_defaults(void **state) {
     (void)state;
     tl_key_list list;
@@ -127,6 +158,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sections_are_those_of_machine_and_designs),
         cmocka_unit_test(test_the_list_has_every_key_once_and_sections_in_one_piece),
+        cmocka_unit_test(test_keys_that_no_part_reads_are_listed_only_if_they_were_set),
         cmocka_unit_test(test_values_of_designs_are_apart_and_start_as_defaults),
         cmocka_unit_test(test_rows_of_designs_are_sound),
         cmocka_unit_test(test_values_out_of_range_are_refused_by_path),

@@ -74,7 +74,16 @@ void tl_config_default(tl_config *ret_config) {
                  .load_ports = 0x30,
                  .store_ports = 0x40,
                  .data_ports = 0x80},
-        .bp = {.kind = TL_BP_GSHARE, .counters = 512, .history_bits = 8, .btb_entries = 32, .ras_entries = 6},
+        .bp = {.kind = TL_BP_GSHARE,
+               .counters = 512,
+               .history_bits = 8,
+               .tables = 12,
+               .table_entries = 4096,
+               .tag_bits = 9,
+               .min_history = 4,
+               .max_history = 640,
+               .btb_entries = 32,
+               .ras_entries = 6},
         .l1i = {.size_bytes = 32 << 10, .ways = 8, .line_bytes = 64, .replacement = TL_REPLACE_LRU},
         .l1d = {.size_bytes = 32 << 10, .ways = 8, .line_bytes = 64, .replacement = TL_REPLACE_LRU},
         .l2 = {.size_bytes = 512 << 10, .ways = 8, .line_bytes = 64, .replacement = TL_REPLACE_LRU},
@@ -258,9 +267,24 @@ static tl_status check_core(const tl_config *config, tl_error *err) {
     return TL_OK;
 }
 
+static tl_status check_predictor(const tl_config *config, tl_error *err) {
+    const tl_bp_config *bp = &config->bp;
+    if (bp->kind == TL_BP_GSHARE && bp->history_bits > tl_log2(bp->counters))
+        return bad(err, config, "bp.history_bits", "must be at most %u, since bp.counters = %u", tl_log2(bp->counters), bp->counters);
+    if (bp->kind != TL_BP_TAGE)
+        return TL_OK;
+    if (config->core.kind == TL_CORE_IN_ORDER)
+        return bad(err, config, "bp.kind", "needs core.kind: out_of_order; choose bht or gshare for a core in order");
+    if (bp->max_history < bp->min_history + bp->tables - 1)
+        return bad(err, config, "bp.max_history", "must be at least %u, since bp.min_history = %u and bp.tables = %u",
+                   bp->min_history + bp->tables - 1, bp->min_history, bp->tables);
+    return TL_OK;
+}
+
 tl_status tl_config_check(const tl_config *config, tl_error *err) {
-    static const char *const powers_of_two[] = {"bp.counters",   "bp.btb_entries", "l2.slices", "mem.channels", "mem.banks",
-                                                "mem.row_bytes", "l1d.line",       "l1i.line",  "l2.line",      "chip.burst"};
+    static const char *const powers_of_two[] = {"bp.counters",  "bp.table_entries", "bp.btb_entries", "l2.slices",
+                                                "mem.channels", "mem.banks",        "mem.row_bytes",  "l1d.line",
+                                                "l1i.line",     "l2.line",          "chip.burst"};
     tl_status status = check_ranges(config, err);
     if (status == TL_OK)
         status = check_texts(config, err);
@@ -276,10 +300,9 @@ tl_status tl_config_check(const tl_config *config, tl_error *err) {
     status = check_core(config, err);
     if (status != TL_OK)
         return status;
-    if (config->bp.kind == TL_BP_GSHARE && config->bp.history_bits > tl_log2(config->bp.counters))
-        return bad(err, config, "bp.history_bits", "must be at most %u, since bp.counters = %u", tl_log2(config->bp.counters),
-                   config->bp.counters);
-    status = check_lines(config, err);
+    status = check_predictor(config, err);
+    if (status == TL_OK)
+        status = check_lines(config, err);
     if (status == TL_OK)
         status = check_cache(config, "l1d", &config->l1d, 1, err);
     if (status == TL_OK)

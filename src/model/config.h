@@ -19,7 +19,7 @@ enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_
 
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
-typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN } tl_bp_kind;
+typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN, TL_BP_TAGE } tl_bp_kind;
 
 typedef struct tl_cache_config {
     // 0 is an error, because every cache exists. sets = size / (ways * line) must be a power of
@@ -37,12 +37,16 @@ typedef struct tl_tlb_config {
     tl_replacement replacement;
 } tl_tlb_config;
 
+enum { TL_MAX_TAGE_TABLES = 15 };
 typedef struct tl_bp_config {
     tl_bp_kind kind;
-    uint32_t counters;     // two-bit counters, a power of two
-    uint32_t history_bits; // gshare only
-    uint32_t btb_entries;  // direct-mapped, a power of two
-    uint32_t ras_entries;  // 0: none
+    uint32_t counters;                 // two-bit counters, a power of two
+    uint32_t history_bits;             // gshare only
+    uint32_t tables, table_entries;    // tage only: tagged tables, and entries of each, a power of two
+    uint32_t tag_bits;                 // of the table with the shortest history
+    uint32_t min_history, max_history; // bits of the shortest and of the longest history
+    uint32_t btb_entries;              // direct-mapped, a power of two
+    uint32_t ras_entries;              // 0: none
 } tl_bp_config;
 
 // Latency L of a result: a dependent instruction issued d issue slots later (d >= 1) waits max(0, L

@@ -10,7 +10,7 @@
 static const char *const replacements[] = {"lru", "plru", "fifo", "random", NULL};
 static const char *const prefetchers[] = {"none", "next_line", NULL};
 static const char *const core_kinds[] = {"in_order", "out_of_order", NULL};
-static const char *const bp_kinds[] = {"bht", "gshare", "btfn", "not_taken", NULL};
+static const char *const bp_kinds[] = {"bht", "gshare", "btfn", "not_taken", "tage", NULL};
 
 const tl_key tl_config_keys[] = {
 #define NUMBER(...) TL_KEY_NUMBER(tl_config, __VA_ARGS__)
@@ -26,6 +26,16 @@ const uint32_t tl_n_config_keys = TL_COUNT_OF(tl_config_keys);
 
 // Every enum of tl_config is read and written as an unsigned of its size.
 static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(tl_bp_kind) == 4, "enums are four bytes");
+
+static bool is_within(const tl_key *key, size_t first, size_t end) { return key->offset >= first && key->offset < end; }
+
+bool tl_config_key_applies(const tl_key *key, const tl_config *config) {
+    if (is_within(key, offsetof(tl_config, core.fetch_width), offsetof(tl_config, core) + sizeof config->core))
+        return config->core.kind == TL_CORE_OUT_OF_ORDER;
+    if (is_within(key, offsetof(tl_config, bp.tables), offsetof(tl_config, bp.btb_entries)))
+        return config->bp.kind == TL_BP_TAGE;
+    return true;
+}
 
 uint64_t tl_key_read(const tl_key *key, const void *holder) {
     const char *field = (const char *)holder + key->offset;

@@ -48,6 +48,9 @@ typedef struct tl_key {
      .offset = offsetof(type, field)},
 
 extern const tl_key tl_config_keys[]; // of tl_config
+// false: no part of this machine reads the value, as the ports of a core in order. `key` is of
+// tl_config_keys.
+bool tl_config_key_applies(const tl_key *key, const tl_config *config);
 extern const uint32_t tl_n_config_keys;
 
 // The value in `holder`, the struct of the row's offset; of TL_KEY_CHOICE its index; 0 for text.

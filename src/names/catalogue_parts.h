@@ -20,6 +20,8 @@ typedef struct tl_definitions { // a table of named formulas, compiled when firs
 typedef struct tl_group {
     tl_metric_group face;
     tl_definitions metrics;
+    const char *unit; // type that its formulas need; NULL: every machine has what they need
+    struct tl_group *next_absent;
 } tl_group;
 
 struct tl_catalogue {
@@ -35,6 +37,7 @@ struct tl_catalogue {
     tl_definitions aliases;
     tl_group **groups;
     uint32_t n_groups;
+    tl_group *absent; // groups whose unit this machine does not have
 };
 
 enum { TL_MODE_U = 1, TL_MODE_S = 2, TL_MODE_M = 4 }; // 0: all, and no question asked

@@ -152,12 +152,12 @@ static tl_status load_aliases(tl_catalogue *catalogue, const tl_embedded_file *f
 
 // -- groups
 
-typedef enum part { PART_NONE, PART_SHORT, PART_EVENTSET, PART_METRICS, PART_LONG, N_PARTS } part;
-static const char *const part_names[N_PARTS] = {"", "SHORT", "EVENTSET", "METRICS", "LONG"};
+typedef enum part { PART_NONE, PART_UNIT, PART_SHORT, PART_EVENTSET, PART_METRICS, PART_LONG, N_PARTS } part;
+static const char *const part_names[N_PARTS] = {"", "UNIT", "SHORT", "EVENTSET", "METRICS", "LONG"};
 
 // Returns the part that a line begins, PART_NONE if none; *ret_rest follows the word.
 static part begins_part(char *line, char **ret_rest) {
-    for (part p = PART_SHORT; p < N_PARTS; p++) {
+    for (part p = PART_UNIT; p < N_PARTS; p++) {
         size_t n = strlen(part_names[p]);
         if (strncmp(line, part_names[p], n) == 0 && (line[n] == '\0' || strchr(" \t\r", line[n]))) {
             *ret_rest = trim(line + n);
@@ -194,6 +194,11 @@ static tl_status read_group(tl_arena *arena, char *text, tl_group *group, tl_err
         if (*rest == '\0' || *rest == '#')
             continue;
         switch (now) {
+        case PART_UNIT:
+            if (begun != PART_UNIT || *rest == '\0' || strpbrk(rest, " \t"))
+                return tl_fail(err, TL_EFORMAT, "%.200s:%u: UNIT is one word", file_name, from.number);
+            group->unit = rest;
+            break;
         case PART_SHORT:
             if (begun != PART_SHORT)
                 return tl_fail(err, TL_EFORMAT, "%.200s:%u: SHORT is one line", file_name, from.number);
@@ -208,7 +213,8 @@ static tl_status read_group(tl_arena *arena, char *text, tl_group *group, tl_err
                 return tl_fail(err, TL_EFORMAT, "%.200s:%u: METRICS stands alone; its rows follow below", file_name, from.number);
             status = add_row(&group->metrics, rest, from.number, err);
             break;
-        default: return tl_fail(err, TL_EFORMAT, "%.200s:%u: expected one of SHORT, EVENTSET, METRICS and LONG", file_name, from.number);
+        default:
+            return tl_fail(err, TL_EFORMAT, "%.200s:%u: expected one of UNIT, SHORT, EVENTSET, METRICS and LONG", file_name, from.number);
         }
     }
     if (status != TL_OK)
@@ -226,6 +232,13 @@ static tl_status read_group(tl_arena *arena, char *text, tl_group *group, tl_err
     group->face.metrics = group->metrics.rows;
     group->face.n_metrics = group->metrics.n_rows;
     return TL_OK;
+}
+
+static bool has_unit(const tl_catalogue *catalogue, const char *type) {
+    for (uint32_t i = 0; i < catalogue->n_units; i++)
+        if (strcmp(catalogue->units[i].type->name, type) == 0)
+            return true;
+    return false;
 }
 
 static tl_status check_new_names(const tl_catalogue *catalogue, const tl_group *group, tl_error *err) {
@@ -264,9 +277,15 @@ static tl_status add_group(tl_catalogue *catalogue, const char *name, const char
     tl_status status = read_group(&catalogue->arena, copy, group, err);
     if (status == TL_OK)
         status = check_new_names(catalogue, group, err);
-    if (status == TL_OK)
+    if (status != TL_OK)
+        return status;
+    if (group->unit && !has_unit(catalogue, group->unit)) {
+        group->next_absent = catalogue->absent;
+        catalogue->absent = group;
+    } else {
         catalogue->groups[catalogue->n_groups++] = group;
-    return status;
+    }
+    return TL_OK;
 }
 
 tl_status tl_catalogue_load(tl_catalogue *catalogue, tl_error *err) {
@@ -283,10 +302,14 @@ tl_status tl_catalogue_load(tl_catalogue *catalogue, tl_error *err) {
 
 tl_status tl_catalogue_add_group(tl_catalogue *catalogue, const char *name, const char *text, size_t n_bytes, const char *file_name,
                                  tl_error *err) {
+    const uint32_t n_before = catalogue->n_groups;
     tl_status status = add_group(catalogue, name, text, n_bytes, file_name, err);
     if (status != TL_OK)
         return status;
-    tl_group *group = catalogue->groups[catalogue->n_groups - 1];
+    if (catalogue->n_groups == n_before)
+        return tl_fail(err, TL_ENOENT, "%.200s: its metrics need a unit %s, which this machine does not have", file_name,
+                       catalogue->absent->unit);
+    tl_group *group = catalogue->groups[n_before];
     const tl_formula *formula;
     for (uint32_t i = 0; status == TL_OK && i < group->metrics.n_rows; i++)
         status = tl_definition_compile(catalogue, &group->metrics, i, 0, &formula, err);
@@ -331,6 +354,10 @@ static tl_status unknown_metric(const tl_catalogue *catalogue, const char *name,
     uint32_t index;
     if (tl_definitions_find(&catalogue->aliases, name, &index) || strchr(name, '.'))
         return tl_fail(err, TL_ENOENT, "'%s' is %s, not a metric; ask for it with -e", name, strchr(name, '.') ? "a signal" : "an event");
+    for (const tl_group *group = catalogue->absent; group; group = group->next_absent)
+        if (strcmp(name, group->face.name) == 0 || tl_definitions_find(&group->metrics, name, &index))
+            return tl_fail(err, TL_ENOENT, "'%s' needs a unit %s, which this machine does not have; choose a machine that has one", name,
+                           group->unit);
     tl_nearest_init(&nearest, name);
     for (uint32_t i = 0; i < catalogue->n_groups; i++) {
         tl_nearest_offer(&nearest, catalogue->groups[i]->face.name);

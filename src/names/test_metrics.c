@@ -67,7 +67,7 @@ static void test_files_of_the_tree_are_all_carried(void **state) {
     snprintf(path, sizeof path, "%s/metrics", root);
     DIR *folder = opendir(path);
     assert_non_null(folder);
-    tl_catalogue *catalogue = open_catalogue("rocket");
+    tl_catalogue *catalogue = open_catalogue("ooo");
     uint32_t n_files = 0;
     for (const struct dirent *file; (file = readdir(folder));) {
         char name[300];
@@ -185,6 +185,88 @@ static void test_values_are_what_their_names_say(void **state) {
     tl_catalogue_free(catalogue);
 }
 
+static tl_status add_text(tl_catalogue *catalogue, const char *text, tl_error *err) {
+    return tl_catalogue_add_group(catalogue, "mine", text, strlen(text), "mine.txt", err);
+}
+
+// 1000 cycles of four rename slots, on a core with one hart.
+static void test_groups_of_a_detailed_core_divide_its_slots_and_its_work(void **state) {
+    (void)state;
+    static const struct {
+        const char *path;
+        uint64_t value;
+    } totals[] = {{"core.run_cycle", 1000},       {"core.retire_uop", 1000},  {"core.taken_back_uop", 400}, {"core.slot_resolve", 600},
+                  {"core.slot_fetch", 200},       {"core.slot_alone", 40},    {"core.slot_full", 1720},     {"core.slot_parted", 40},
+                  {"core.fetch_insn", 2000},      {"core.rename_uop", 1600},  {"core.dispatch", 2500},      {"core.dispatch_first", 1250},
+                  {"core.taken_back_insn", 900},  {"core.replay", 500},       {"core.in_vain_source", 300}, {"core.in_vain_miss", 150},
+                  {"core.in_vain_tlb", 75},       {"core.in_vain_store", 50}, {"core.miss_cycles", 700},    {"core.miss_any", 200},
+                  {"core.taken_back_first", 250}, {"core.load_miss", 40},     {"core.load_miss_wrong", 3},  {"core.load_lookup", 80},
+                  {"core.load_lookup_wrong", 8},  {"core.rob_uops", 90000},   {"core.loads_held", 30000},   {"core.stores_held", 9000},
+                  {"core.stall_rob", 130},        {"core.stall_loads", 20}};
+    static const struct {
+        const char *name;
+        double value;
+    } metrics[] = {{"slots_retired", 25},
+                   {"slots_wrong_path", 10},
+                   {"slots_resolve", 15},
+                   {"slots_fetch", 5},
+                   {"slots_alone", 1},
+                   {"slots_full", 43},
+                   {"slots_parted", 1},
+                   {"slots", 100},
+                   {"stall_rob", 13},
+                   {"stall_loads", 2},
+                   {"wrong_path_insns", 45},
+                   {"wrong_path_uops", 25},
+                   {"wrong_path_dispatched", 20},
+                   {"wrong_path_load_misses", 7.5},
+                   {"wrong_path_look_ups", 10},
+                   {"replayed", 20},
+                   {"replay_operand", 12},
+                   {"replay_miss", 6},
+                   {"replay_tlb", 3},
+                   {"replay_store", 2},
+                   {"mlp", 3.5},
+                   {"rob_occupancy", 90},
+                   {"load_occupancy", 30},
+                   {"store_occupancy", 9},
+                   {"uops_per_cycle", 1},
+                   {"dispatch_per_cycle", 2.5}};
+    tl_catalogue *catalogue = open_catalogue("ooo");
+    uint64_t *values = calloc(tl_catalogue_n_cells(catalogue), sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < TL_COUNT_OF(totals); i++)
+        for (tl_cell cell = 0; cell < tl_catalogue_n_cells(catalogue); cell++)
+            if (strcmp(tl_catalogue_signal_at(catalogue, cell).event, totals[i].path) == 0)
+                values[cell] = totals[i].value;
+    for (size_t i = 0; i < TL_COUNT_OF(metrics); i++)
+        assert_near(sum_of(catalogue, metrics[i].name, values, TL_ALL_HARTS), metrics[i].value);
+    assert_true(tl_catalogue_n_cells(catalogue) >= 120);
+    free(values);
+    tl_catalogue_free(catalogue);
+}
+
+static void test_a_group_of_a_unit_is_there_where_the_unit_is(void **state) {
+    (void)state;
+    tl_catalogue *catalogue = open_catalogue("rocket");
+    tl_quantities list = {0};
+    tl_error err = {0};
+    assert_null(tl_catalogue_group(catalogue, "slots"));
+    for (size_t i = 0; i < 2; i++) {
+        const char *const names[] = {"mlp", "parallelism"};
+        char sentence[200];
+        snprintf(sentence, sizeof sentence, "'%s' needs a unit core, which this machine does not have; choose a machine that has one",
+                 names[i]);
+        assert_int_equal(tl_catalogue_metrics(catalogue, names[i], &list, &err), TL_ENOENT);
+        assert_string_equal(err.text, sentence);
+    }
+    const char *text = "UNIT core\nSHORT x.\nMETRICS\nmine | | core.redo | A.\nLONG\nx\n";
+    assert_int_equal(add_text(catalogue, text, &err), TL_ENOENT);
+    assert_string_equal(err.text, "mine.txt: its metrics need a unit core, which this machine does not have");
+    tl_quantities_done(&list);
+    tl_catalogue_free(catalogue);
+}
+
 // A rate is told from one that counts other look-ups in, because every total is another number.
 static void test_rates_of_misses_count_their_own_kind(void **state) {
     (void)state;
@@ -245,10 +327,6 @@ static void test_unknown_metrics_offer_the_nearest(void **state) {
     tl_catalogue_free(catalogue);
 }
 
-static tl_status add_text(tl_catalogue *catalogue, const char *text, tl_error *err) {
-    return tl_catalogue_add_group(catalogue, "mine", text, strlen(text), "mine.txt", err);
-}
-
 static void test_users_add_groups_of_their_own(void **state) {
     (void)state;
     tl_catalogue *catalogue = open_catalogue("rocket");
@@ -280,7 +358,9 @@ static void test_mistakes_in_groups_are_named_with_their_line(void **state) {
         {__LINE__, "", "mine.txt: SHORT is missing; docs/metrics.md shows the four parts of a group"},
         {__LINE__, "SHORT x.\nLONG\nx\n", "mine.txt: METRICS is missing; docs/metrics.md shows the four parts of a group"},
         {__LINE__, "SHORT x.\nMETRICS\na | | 1 | A.\n", "mine.txt: LONG is missing; docs/metrics.md shows the four parts of a group"},
-        {__LINE__, "hello\n", "mine.txt:1: expected one of SHORT, EVENTSET, METRICS and LONG"},
+        {__LINE__, "hello\n", "mine.txt:1: expected one of UNIT, SHORT, EVENTSET, METRICS and LONG"},
+        {__LINE__, "UNIT two words\nSHORT x.\n", "mine.txt:1: UNIT is one word"},
+        {__LINE__, "UNIT l2\nSHORT x.\nUNIT l2\n", "mine.txt:3: a second UNIT"},
         {__LINE__, "SHORT x.\nmore\n", "mine.txt:2: SHORT is one line"},
         {__LINE__, "SHORT x.\n\nSHORT y.\n", "mine.txt:3: a second SHORT"},
         {__LINE__, "SHORT x.\nMETRICS a | | 1 | A.\n", "mine.txt:2: METRICS stands alone; its rows follow below"},
@@ -314,6 +394,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_files_of_the_tree_are_all_carried),
     cmocka_unit_test(test_stacks_add_up),
     cmocka_unit_test(test_values_are_what_their_names_say),
+    cmocka_unit_test(test_groups_of_a_detailed_core_divide_its_slots_and_its_work),
+    cmocka_unit_test(test_a_group_of_a_unit_is_there_where_the_unit_is),
     cmocka_unit_test(test_rates_of_misses_count_their_own_kind),
     cmocka_unit_test(test_unknown_metrics_offer_the_nearest),
     cmocka_unit_test(test_users_add_groups_of_their_own),

@@ -8,11 +8,20 @@
 
 enum { VALUE_WIDTH = 20, NAME_WIDTH = 28, PAGE_WIDTH = 100 };
 
-// Groups of percentages that add up to 100: on one screen, a few words each.
+// Groups of percentages, and of other numbers with their units: on one screen, a few words each.
 static const struct {
     const char *group, *title, *prefix;
-    bool is_sorted; // largest first
-} splits[] = {{"topdown", "Top-down", "", false}, {"cycle_shares", "Where the cycles went", "share_", true}};
+    bool is_sorted; // largest first, and none that is 0.0
+} splits[] = {
+    {"topdown", "Top-down", "", false},
+    {"topdown2", "Level 2", "", true},
+    {"cycle_shares", "Where the cycles went", "share_", true},
+    {"slots", "Rename slots", "slots_", true},
+    {"stalls", "Rename stopped", "stall_", true},
+    {"wrong_path", "Wrong paths", "wrong_path_", false},
+    {"replay", "Replay", "replay_", true},
+    {"parallelism", "In flight", "", false},
+};
 
 static bool is_shown(const tl_reporter *reporter, const tl_row *row) {
     unsigned detail = reporter->options.detail;
@@ -171,7 +180,9 @@ static void put_splits(tl_reporter *reporter, const tl_result *result) {
             if (splits[i].is_sorted && row->value.real < 0.05)
                 break;
             const char *name = !strncmp(row->name, prefix, strlen(prefix)) ? row->name + strlen(prefix) : row->name;
-            size_t length = (size_t)snprintf(item, sizeof item, "%.40s %s %%", name, tl_format_fixed(row->value.real, 1, number));
+            const bool is_share = strcmp(row->unit, "%") == 0;
+            size_t length = (size_t)snprintf(item, sizeof item, "%.40s %s%s%.20s", name,
+                                             tl_format_fixed(row->value.real, is_share ? 1 : 2, number), *row->unit ? " " : "", row->unit);
             for (char *at = item; *at; at++)
                 *at = *at == '_' ? ' ' : *at;
             if (column == 0) {

@@ -485,7 +485,7 @@ void tl_key_format(const tl_key *key, const tl_config *config, tl_strbuf *out) {
 
 void tl_description_write(const tl_config *config, tl_strbuf *out) {
     tl_key_list list;
-    tl_key_list_init(&list);
+    tl_key_list_of(config, &list);
     const char *section = "";
     size_t n_section = 0;
     for (uint32_t i = 0; i < list.n; i++) {

@@ -27,8 +27,8 @@ static const struct {
     {"page-faults", NULL},      {"context-switches", NULL},
     {"syscalls", NULL},
 };
-// At detail 0. The other groups follow.
-static const char default_groups[] = "ipc,topdown,cycle_shares";
+static const char default_groups[] = "ipc,topdown,cycle_shares";                             // at detail 0; the other groups follow
+static const char detailed_groups[] = "topdown2,slots,stalls,wrong_path,replay,parallelism"; // and of a machine that has them
 
 static void *list_alloc(tl_arena *arena, size_t n, size_t size) { return tl_arena_alloc(arena, n ? n * size : 1); }
 
@@ -124,14 +124,13 @@ tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_c
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
-tl_status tl_plan_settings(const tl_config *config, tl_arena *arena, const tl_setting **ret_settings, tl_error *err) {
-    tl_key_list list;
-    tl_key_list_init(&list);
-    tl_setting *settings = list_alloc(arena, list.n, sizeof *settings);
-    for (uint32_t i = 0; settings && i < list.n; i++) {
+tl_status tl_plan_settings(const tl_config *config, const tl_key_list *list, tl_arena *arena, const tl_setting **ret_settings,
+                           tl_error *err) {
+    tl_setting *settings = list_alloc(arena, list->n, sizeof *settings);
+    for (uint32_t i = 0; settings && i < list->n; i++) {
         tl_strbuf text = {0};
-        tl_key_format(list.keys[i], config, &text);
-        settings[i] = (tl_setting){list.keys[i]->path, text.has_failed ? NULL : tl_arena_strdup(arena, tl_strbuf_text(&text))};
+        tl_key_format(list->keys[i], config, &text);
+        settings[i] = (tl_setting){list->keys[i]->path, text.has_failed ? NULL : tl_arena_strdup(arena, tl_strbuf_text(&text))};
         tl_strbuf_done(&text);
         if (!settings[i].value)
             settings = NULL;
@@ -177,13 +176,13 @@ tl_status tl_plan_pmu_settings(const tl_config *config, tl_arena *arena, const c
 }
 
 // Settings that overrides and the requested PMU changed in the machine file.
-static tl_status list_changed(tl_plan *plan, const char *machine, tl_error *err) {
+static tl_status list_changed(tl_plan *plan, const tl_key_list *keys, const char *machine, tl_error *err) {
     tl_header *header = &plan->outline->header;
     const tl_setting *before;
     tl_config config;
     tl_status status = tl_description_open(machine ? machine : "rocket", &config, err);
     if (status == TL_OK)
-        status = tl_plan_settings(&config, &plan->outline->arena, &before, err);
+        status = tl_plan_settings(&config, keys, &plan->outline->arena, &before, err);
     if (status != TL_OK)
         return status;
     tl_setting *changed = list_alloc(&plan->outline->arena, header->n_settings, sizeof *changed);
@@ -239,7 +238,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     tl_header *header = &plan->outline->header;
     tl_arena *arena = &plan->outline->arena;
     tl_key_list list;
-    tl_key_list_init(&list);
+    tl_key_list_of(&plan->config, &list);
     tl_image_path images[TL_MAX_IMAGE_PATHS] = {{0}};
     tl_plan_images(options, images);
     const char *program = last_part(images[0].path); // it comes first
@@ -269,9 +268,9 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     tl_status status = fill_images(plan, options, err);
     if (status != TL_OK)
         return status;
-    status = tl_plan_settings(&plan->config, arena, &header->settings, err);
+    status = tl_plan_settings(&plan->config, &list, arena, &header->settings, err);
     if (status == TL_OK)
-        status = list_changed(plan, options->machine, err);
+        status = list_changed(plan, &list, options->machine, err);
     if (status == TL_OK)
         status = tl_plan_pmu_settings(&plan->config, arena, &header->pmu_settings, err);
     if (status != TL_OK)
@@ -315,6 +314,8 @@ static tl_status default_events(tl_catalogue *catalogue, tl_quantities *list, tl
 static tl_status default_metrics(tl_outline *outline, tl_error *err) {
     tl_catalogue *catalogue = outline->catalogue;
     tl_status status = tl_catalogue_metrics(catalogue, default_groups, &outline->metrics, err);
+    if (status == TL_OK && tl_catalogue_group(catalogue, "slots"))
+        status = tl_catalogue_metrics(catalogue, detailed_groups, &outline->metrics, err);
     outline->n_default_metrics = outline->metrics.n_items;
     for (uint32_t i = 0; status == TL_OK && i < tl_catalogue_n_groups(catalogue); i++)
         status = tl_catalogue_metrics(catalogue, tl_catalogue_group_at(catalogue, i)->name, &outline->metrics, err);

@@ -6,6 +6,7 @@
 
 #include <tally/run.h>
 
+#include "machine/keys.h"
 #include "result/outline.h"
 #include "session/source.h"
 
@@ -26,7 +27,8 @@ void tl_plan_free(tl_plan *plan); // NULL is fine
 // comes.
 TL_MUST_CHECK tl_status tl_plan_pmu_settings(const tl_config *config, tl_arena *arena, const char **ret_text, tl_error *err);
 // Every key of a config with its value as a description spells it, in the order of tl_key_list.
-TL_MUST_CHECK tl_status tl_plan_settings(const tl_config *config, tl_arena *arena, const tl_setting **ret_settings, tl_error *err);
+TL_MUST_CHECK tl_status tl_plan_settings(const tl_config *config, const tl_key_list *list, tl_arena *arena, const tl_setting **ret_settings,
+                                         tl_error *err);
 
 // Files of a run, in the order of tl_header.images: role and path. Returns the number.
 typedef struct tl_image_path {

@@ -1840,6 +1840,39 @@ def a_machine_is_described_from_the_pipeline_outward():
 
 
 @test
+def keys_of_a_detailed_core_are_told_where_there_is_one():
+    rocket, ooo = (run("describe", "machine", name)[1] for name in ("rocket", "ooo"))
+    equal(re.search(r"^core:\n((?:  .*\n)*)", rocket, re.MULTILINE)[1], "  kind: in_order\n")
+    contains(ooo, "  rob: 192\n", "  kind: tage\n", "  max_history: 640\n")
+    contains(run("describe", "machine", "--set", "core.rob=64")[1], "core:\n  kind: in_order\n  rob: 64\n")
+    fails(["stat", "-m", "rocket", "-M", "mlp", "--", "true"], 2, "'mlp' needs a unit core, which this machine does not have")
+
+
+@guest
+def a_detailed_core_tells_slots_wrong_paths_and_replays():
+    text = os.path.join(scratch, "detailed.txt")
+    equal(stat("-m", "netburst", "-o", text, *program("spin", 1000))[0], 0)
+    with open(text, encoding="utf-8") as told:
+        told = told.read()
+    contains(told, " Top-down: retiring", " Level 2: ", " Rename slots: ", " Wrong paths: insns ", " Replay: replayed ", " In flight: mlp ")
+    records = report("-m", "netburst", "-M", "slots,topdown2,topdown", "-e", "core.*", *program("spin", 1000))[0]
+    values = {r["metric"]: r["value"] for r in records if r["type"] == "metric"}
+    slots = sum(value for name, value in values.items() if name.startswith("slots_"))
+    if not 99.9 < slots < 100.1:  # but for uops in flight
+        raise AssertionError(f"slots sum to {slots}")
+    count = counts(records)
+    equal(count["core.rename_uop"] + sum(count["core.slot_" + why] for why in ("fetch", "resolve", "alone", "full", "parted")),
+          3 * count["core.run_cycle"])
+    # Beside a core in order, only what both have is compared; keys of the one are no differences.
+    for name in ("rocket", "ooo"):
+        equal(stat("-m", name, "-j", "-o", os.path.join(scratch, name + ".json"), *program("spin", 1000))[0], 0)
+    status, out, err = run("diff", os.path.join(scratch, "rocket.json"), os.path.join(scratch, "ooo.json"))
+    equal(err, "")
+    contains(out, "core.kind: in_order -> out_of_order", "cycles", "ipc")
+    equal("core.rob:" in out, False, out)
+
+
+@test
 def pmus_are_listed_and_described():
     status, out, err = run("list", "pmus", "-j")
     equal(status, 0, err)

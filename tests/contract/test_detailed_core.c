@@ -81,7 +81,12 @@ static void choose_structure(rng *r, tl_config *config) {
                           .load_ports = 1 + below(r, 255),
                           .store_ports = 1 + below(r, 255),
                           .data_ports = 1 + below(r, 255)};
-    config->bp.kind = (tl_bp_kind)below(r, 4);
+    config->bp.kind = (tl_bp_kind)below(r, 5);
+    config->bp.counters = 16u << below(r, 6);
+    config->bp.history_bits = below(r, 5);
+    config->bp.tables = 1 + below(r, TL_MAX_TAGE_TABLES);
+    config->bp.table_entries = 16u << below(r, 7);
+    config->bp.max_history = 20 + below(r, 1900);
     config->bp.ras_entries = below(r, 8);
     config->l1d = (tl_cache_config){.size_bytes = 1024u << below(r, 5), .ways = 2, .line_bytes = 64};
     config->ram_bytes = 16 << 20;
@@ -162,6 +167,7 @@ static void run_seed(uint64_t seed, uint64_t n_stops) {
     choose_structure(&r, &config);
     plain = config;
     plain.core.kind = TL_CORE_IN_ORDER;
+    plain.bp.kind = TL_BP_GSHARE;
     pair p = {0};
     tl_error err;
     if (tl_machine_new(&config, &tl_engine_ooo, &p.detailed, &err) != TL_OK ||

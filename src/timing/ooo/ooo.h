@@ -13,6 +13,7 @@
 #define TL_TIMING_OOO_OOO_H
 
 #include "model/core.h"
+#include "timing/ooo/tage.h"
 
 enum {
     MAX_RING = TL_MAX_IN_FLIGHT,
@@ -58,6 +59,7 @@ typedef enum load_wait { LOAD_HITS, LOAD_WAITS_TLB, LOAD_WAITS_MISS, LOAD_WAITS_
 
 typedef struct predictor {
     tl_bp_kind kind;
+    tage *tage; // NULL: another kind
     uint8_t *counters;
     tl_btb_entry *btb;
     uint64_t *stack; // of return addresses, circular
@@ -66,7 +68,8 @@ typedef struct predictor {
 } predictor;
 
 typedef struct checkpoint { // of the predictor, before the instruction
-    uint64_t history, stack_value;
+    uint64_t history;       // the bits themselves, or for TAGE how many were pushed
+    uint64_t stack_value;
     uint32_t stack_top, stack_used, counter;
 } checkpoint;
 
@@ -149,15 +152,23 @@ struct tl_core {
     uint64_t line[MAX_LINES], line_until[MAX_LINES], miss_until[MAX_LINES];
     uint32_t next_line;
 
-    uint64_t *tally;         // of the unit `core`
-    uint64_t miss_until_any; // a miss of a load is under way until this cycle at least
-    uint64_t room_cell;      // why rename stopped in this cycle: a cell of `tally`, or NEVER
+    uint64_t *tally;                // of the unit `core`
+    uint64_t miss_until_any;        // a miss of a load is under way until this cycle at least
+    uint64_t room_cell;             // why rename stopped in this cycle: a cell of `tally`, or NEVER
+    uint32_t slots_left, slot_cell; // rename slots without a uop in this cycle, and their cell of `tally`
 };
 
 static inline uint32_t entry_of(const tl_core *core, uint64_t seq) { return (uint32_t)seq & core->ring_mask; }
 static inline uint64_t cycle_of(uint64_t half_cycles) {
     return half_cycles / 2 + (half_cycles & 1);
 } // the first cycle that begins then or later
+
+// Counts an instruction in the first of three cells: loads, stores, branches.
+static inline void count_class(tl_core *core, uint32_t first, uint32_t issue) {
+    core->tally[first] += issue == ISSUE_LOAD;
+    core->tally[first + 1] += issue == ISSUE_STORE;
+    core->tally[first + 2] += issue == ISSUE_BRANCH;
+}
 
 // Calls of the memory system take their time by adding to h->now and to cells of the CPI stack. A
 // core asks for the time and spends it otherwise.

@@ -17,6 +17,11 @@ tl_status predictor_init(predictor *p, const tl_config *config, tl_arena *arena,
         .btb_mask = want->btb_entries - 1,
         .stack_entries = want->ras_entries,
     };
+    if (want->kind == TL_BP_TAGE) {
+        const tl_status status = tage_init(config, arena, &p->tage, err);
+        if (status != TL_OK)
+            return status;
+    }
     p->counters = tl_arena_alloc(arena, p->counter_mask + 1);
     p->btb = tl_arena_alloc(arena, want->btb_entries * sizeof *p->btb);
     p->stack = tl_arena_alloc(arena, (want->ras_entries + 1) * sizeof *p->stack);
@@ -49,7 +54,7 @@ static uint32_t next_of(const predictor *p) { return p->stack_top + 1 >= p->stac
 
 // A push overwrites the value above the top, which a pop may have left there.
 static void save(const predictor *p, uint32_t counter, checkpoint *ret) {
-    *ret = (checkpoint){.history = p->history,
+    *ret = (checkpoint){.history = p->tage ? tage_mark(p->tage) : p->history,
                         .stack_top = p->stack_top,
                         .stack_used = p->stack_used,
                         .stack_value = p->stack[next_of(p)],
@@ -57,7 +62,10 @@ static void save(const predictor *p, uint32_t counter, checkpoint *ret) {
 }
 
 void predictor_restore(predictor *p, const checkpoint *before) {
-    p->history = before->history;
+    if (p->tage)
+        tage_restore(p->tage, before->history);
+    else
+        p->history = before->history;
     p->stack_top = before->stack_top;
     p->stack_used = before->stack_used;
     p->stack[next_of(p)] = before->stack_value;
@@ -68,6 +76,25 @@ static uint64_t btb_target(const predictor *p, uint64_t pc) {
     return entry->pc == pc ? entry->target : NEVER;
 }
 
+static bool predict_direction(const predictor *p, const tl_flow_insn *insn, uint32_t counter) {
+    switch (p->kind) {
+    case TL_BP_NOT_TAKEN: return false;
+    case TL_BP_BTFN: return insn->target < insn->pc;
+    case TL_BP_TAGE: return tage_predict(p->tage, insn->pc);
+    default: return p->counters[counter] >= 2;
+    }
+}
+
+// A branch's bit is its direction. An indirect jump's is a sum of bits of its target, for TAGE.
+static void push_history(predictor *p, const tl_flow_insn *insn, bool is_taken, uint64_t next_pc) {
+    if (p->tage && insn->pipe.cls == TL_CLASS_BRANCH)
+        tage_push(p->tage, insn->pc, is_taken);
+    else if (p->tage && insn->pipe.cls == TL_CLASS_JALR && !insn->is_return)
+        tage_push(p->tage, insn->pc, __builtin_parityll(next_pc & 0x1ffe));
+    else if (insn->pipe.cls == TL_CLASS_BRANCH)
+        p->history = p->history << 1 | is_taken;
+}
+
 prediction predictor_predict(predictor *p, const tl_flow_insn *insn, checkpoint *ret_before) {
     const uint64_t after = insn->pc + insn->len;
     const uint32_t counter = (uint32_t)(((insn->pc >> 1) ^ (p->history & p->history_mask)) & p->counter_mask);
@@ -75,8 +102,7 @@ prediction predictor_predict(predictor *p, const tl_flow_insn *insn, checkpoint 
     save(p, counter, ret_before);
     switch (insn->pipe.cls) {
     case TL_CLASS_BRANCH:
-        is.is_taken = p->kind == TL_BP_NOT_TAKEN ? false : p->kind == TL_BP_BTFN ? insn->target < insn->pc : p->counters[counter] >= 2;
-        p->history = p->history << 1 | is.is_taken;
+        is.is_taken = predict_direction(p, insn, counter);
         if (is.is_taken) {
             is.next_pc = insn->target;
             is.misses_btb = btb_target(p, insn->pc) != insn->target;
@@ -88,14 +114,14 @@ prediction predictor_predict(predictor *p, const tl_flow_insn *insn, checkpoint 
     case TL_CLASS_JALR: is = (prediction){.next_pc = insn->is_return ? pop(p) : btb_target(p, insn->pc), .is_taken = true}; break;
     default: break;
     }
+    push_history(p, insn, is.is_taken, is.next_pc);
     if (insn->is_call)
         push(p, after);
     return is;
 }
 
 void predictor_replay(predictor *p, const tl_flow_insn *insn) {
-    if (insn->pipe.cls == TL_CLASS_BRANCH)
-        p->history = p->history << 1 | insn->is_taken;
+    push_history(p, insn, insn->is_taken, insn->next_pc);
     if (insn->is_return)
         (void)pop(p);
     if (insn->is_call)
@@ -110,20 +136,25 @@ static void learn_target(predictor *p, uint64_t pc, uint64_t target, uint64_t *t
     tally[TL_S_BP_BTB_FILL] += 1;
 }
 
+static void learn_direction(predictor *p, const tl_flow_insn *insn, const checkpoint *before) {
+    uint8_t *counter = &p->counters[before->counter];
+    if (p->tage)
+        tage_train(p->tage, insn->pc, before->history, insn->is_taken);
+    else if (insn->is_taken && *counter < 3)
+        *counter += 1;
+    else if (!insn->is_taken && *counter > 0)
+        *counter -= 1;
+}
+
 void predictor_train(predictor *p, const tl_flow_insn *insn, const checkpoint *before, bool was_right, uint64_t *tally) {
     switch (insn->pipe.cls) {
-    case TL_CLASS_BRANCH: {
-        uint8_t *counter = &p->counters[before->counter];
-        if (insn->is_taken && *counter < 3)
-            *counter += 1;
-        else if (!insn->is_taken && *counter > 0)
-            *counter -= 1;
+    case TL_CLASS_BRANCH:
+        learn_direction(p, insn, before);
         tally[TL_S_BP_COND_MISS] += !was_right;
         tally[TL_S_BP_COND_MISS_TAKEN] += !was_right && insn->is_taken;
         if (insn->is_taken)
             learn_target(p, insn->pc, insn->next_pc, tally);
         break;
-    }
     case TL_CLASS_JAL: learn_target(p, insn->pc, insn->next_pc, tally); break;
     case TL_CLASS_JALR:
         tally[insn->is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS] += !was_right;

@@ -55,6 +55,13 @@ tl_status tl_core_check(const tl_core *core, tl_error *err) {
          t[CORE_DISPATCH_FIRST] + waiting + t[CORE_TAKEN_BACK_UOP] - t[CORE_TAKEN_BACK_FIRST]},
         {"causes of dispatches in vain sum to core.in_vain", sum(t, CORE_IN_VAIN_SOURCE, CORE_IN_VAIN_STORE), t[CORE_IN_VAIN]},
         {"core.resolve is branches, returns and indirect jumps", t[CORE_RESOLVE], sum(t, CORE_RESOLVE_COND, CORE_RESOLVE_INDIRECT)},
+        {"cycles of fetch and of its waits sum to core.run_cycle", sum(t, CORE_FETCH_CYCLE, CORE_FETCH_ALONE), t[CORE_RUN_CYCLE]},
+        {"renamed uops and empty slots fill core.run_cycle", t[CORE_RENAME_UOP] + sum(t, CORE_SLOT_FETCH, CORE_SLOT_PARTED),
+         t[CORE_RUN_CYCLE] * core->config->rename_width},
+        {"renamed loads are retired, taken back or in a load buffer", t[CORE_RENAME_LOAD],
+         t[CORE_RETIRE_LOAD] + t[CORE_TAKEN_BACK_LOAD] + core->loads_used},
+        {"renamed stores are retired, taken back or in a store buffer", t[CORE_RENAME_STORE],
+         t[CORE_RETIRE_STORE] + t[CORE_TAKEN_BACK_STORE] + core->end_store - core->senior_store},
     };
     for (uint32_t i = 0; i < TL_COUNT_OF(equal); i++)
         if (equal[i].left != equal[i].right)
@@ -68,6 +75,18 @@ tl_status tl_core_check(const tl_core *core, tl_error *err) {
         {"core.load_lookup <= l1d.load", t[CORE_LOAD_LOOKUP], h[TL_S_L1D_LOAD]},
         {"core.retire_full <= core.retire_cycle", t[CORE_RETIRE_FULL], t[CORE_RETIRE_CYCLE]},
         {"core.miss_any <= core.miss_cycles", t[CORE_MISS_ANY], t[CORE_MISS_CYCLES]},
+        {"core.taken_back_done <= core.taken_back_first", t[CORE_TAKEN_BACK_DONE], t[CORE_TAKEN_BACK_FIRST]},
+        {"core.taken_back_branch + core.retire_branch <= core.rename_branch", t[CORE_TAKEN_BACK_BRANCH] + t[CORE_RETIRE_BRANCH],
+         t[CORE_RENAME_BRANCH]},
+        {"core.rob_uops <= core.rob * core.run_cycle", t[CORE_ROB_UOPS], t[CORE_RUN_CYCLE] * core->config->rob_uops},
+        {"core.loads_held <= core.loads * core.run_cycle", t[CORE_LOADS_HELD], t[CORE_RUN_CYCLE] * core->config->load_buffers},
+        {"core.stores_held <= core.stores * core.run_cycle", t[CORE_STORES_HELD], t[CORE_RUN_CYCLE] * core->config->store_buffers},
+        {"core.memory_queue_uops <= core.memory_queue * core.run_cycle", t[CORE_MEMORY_QUEUE_UOPS],
+         t[CORE_RUN_CYCLE] * core->config->memory_queue},
+        {"core.general_queue_uops <= core.general_queue * core.run_cycle", t[CORE_GENERAL_QUEUE_UOPS],
+         t[CORE_RUN_CYCLE] * core->config->general_queue},
+        {"core.front_insns <= front end * core.run_cycle", t[CORE_FRONT_INSNS], t[CORE_RUN_CYCLE] * core->front_capacity},
+        {"core.run_cycle <= hart.cycle", t[CORE_RUN_CYCLE], h[TL_S_HART_CYCLE]},
         {"core.store_drain <= retired stores", t[CORE_STORE_DRAIN], h[TL_S_HART_INSN_STORE] + h[TL_S_HART_INSN_FP_STORE]},
     };
     for (uint32_t i = 0; i < TL_COUNT_OF(at_most); i++)

@@ -192,6 +192,7 @@ static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
     core->store_number[entry] = core->end_store;
     core->n_uops[entry] = issue == ISSUE_STORE ? 2 : 1;
     core->rob_used += core->n_uops[entry];
+    count_class(core, CORE_RENAME_LOAD, issue);
     if (issue == ISSUE_STORE) {
         const uint32_t store = core->end_store++ % TL_MAX_STORE_BUFFERS;
         core->stores_used += 1;
@@ -212,6 +213,29 @@ static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
     core->last_writer[dest] = seq;
 }
 
+// The cell of slots that rename leaves empty in this cycle.
+static uint32_t slot_cell(const tl_core *core) {
+    if (core->room_cell != NEVER)
+        return CORE_SLOT_FULL;
+    uint32_t cause = core->front_cause;
+    if (core->renamed < core->fetched) {
+        const uint32_t entry = entry_of(core, core->renamed);
+        if (core->arrives[entry] <= core->h->now)
+            return CORE_SLOT_PARTED;
+        cause = core->late_cause[entry];
+    } else if (core->is_alone) {
+        return CORE_SLOT_ALONE;
+    }
+    switch (cause) {
+    case TL_S_HART_CYC_FETCH:
+    case TL_S_HART_CYC_ITLB:
+    case TL_S_HART_CYC_REDIRECT: return CORE_SLOT_FETCH;
+    case TL_S_HART_CYC_MISPREDICT:
+    case TL_S_HART_CYC_TARGET: return CORE_SLOT_RESOLVE;
+    default: return CORE_SLOT_ALONE;
+    }
+}
+
 bool window_rename(tl_core *core) {
     uint32_t n = 0;
     core->room_cell = NEVER;
@@ -228,6 +252,8 @@ bool window_rename(tl_core *core) {
         n += n_uops;
     }
     core->tally[CORE_RENAME_UOP] += n;
+    core->slots_left = core->config->rename_width - n;
+    core->slot_cell = core->slots_left == 0 ? CORE_SLOT_FETCH : slot_cell(core);
     return n > 0;
 }
 
@@ -247,8 +273,10 @@ static void drop_node(tl_core *core, uint32_t node) {
         wheel_remove(core, node);
     else if (core->state[node] == NODE_READY)
         clear_ready(core, node);
+    const bool is_done = core->state[node] == NODE_DONE;
     core->state[node] = NODE_NONE;
     core->tally[CORE_TAKEN_BACK_FIRST] += core->was_dispatched[node];
+    core->tally[CORE_TAKEN_BACK_DONE] += is_done;
     if (!core->was_dispatched[node])
         *(is_memory_queue(core->issue[node]) ? &core->memory_used : &core->general_used) -= 1;
 }
@@ -267,6 +295,7 @@ static void drop_renamed(tl_core *core, uint32_t entry) {
     drop_node(core, entry);
     core->rob_used -= core->n_uops[entry];
     core->tally[CORE_TAKEN_BACK_UOP] += core->n_uops[entry];
+    count_class(core, CORE_TAKEN_BACK_LOAD, core->issue[entry]);
     core->tally[CORE_LOAD_LOOKUP_WRONG] += core->is_accessed[entry];
     core->tally[CORE_LOAD_MISS_WRONG] += core->has_missed[entry];
 }
