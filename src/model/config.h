@@ -40,9 +40,10 @@ typedef struct tl_tlb_config {
 enum { TL_MAX_TAGE_TABLES = 15 };
 typedef struct tl_bp_config {
     tl_bp_kind kind;
-    uint32_t counters;                 // two-bit counters, a power of two
-    uint32_t history_bits;             // gshare only
-    uint32_t tables, table_entries;    // tage only: tagged tables, and entries of each, a power of two
+    uint32_t counters;     // two-bit counters, a power of two
+    uint32_t history_bits; // gshare only
+    // Tage only: tagged tables, and entries of each, a power of two.
+    uint32_t tables, table_entries;
     uint32_t tag_bits;                 // of the table with the shortest history
     uint32_t min_history, max_history; // bits of the shortest and of the longest history
     uint32_t btb_entries;              // direct-mapped, a power of two

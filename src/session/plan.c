@@ -27,8 +27,10 @@ static const struct {
     {"page-faults", NULL},      {"context-switches", NULL},
     {"syscalls", NULL},
 };
-static const char default_groups[] = "ipc,topdown,cycle_shares";                             // at detail 0; the other groups follow
-static const char detailed_groups[] = "topdown2,slots,stalls,wrong_path,replay,parallelism"; // and of a machine that has them
+// Printed at detail 0; the other groups follow.
+static const char default_groups[] = "ipc,topdown,cycle_shares";
+// Printed for a machine that has them.
+static const char detailed_groups[] = "topdown2,slots,stalls,wrong_path,replay,parallelism";
 
 static void *list_alloc(tl_arena *arena, size_t n, size_t size) { return tl_arena_alloc(arena, n ? n * size : 1); }
 

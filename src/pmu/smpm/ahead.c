@@ -34,7 +34,8 @@ static uint32_t turn_of(const tl_smpm *m, uint32_t channel, uint32_t source) {
     return turn;
 }
 
-// 0: the rows of this CCU do not go to the channel as one lump; else the cycle of the first dequeue.
+// 0: the rows of this CCU do not go to the channel as one lump; else the cycle of the first
+// dequeue.
 static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) {
     const tl_smpm_core *s = m->core;
     const tl_smpm_channel *c = &s->channels[channel];
@@ -48,7 +49,8 @@ static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) 
         return 0;
     uint64_t begin = s->now + 1 + first, arrival = begin + m->config.noc_cycles;
     uint64_t dequeue = tl_smpm_next_slot(arrival, n_turns, turn_of(m, channel, source)), last_send = begin + n - 1;
-    uint64_t n_gone = dequeue < last_send ? (last_send - 1 - dequeue) / n_turns + 1 : 0; // before the last send
+    // Before the last send.
+    uint64_t n_gone = dequeue < last_send ? (last_send - 1 - dequeue) / n_turns + 1 : 0;
     if (n - 1 - tl_lesser(n_gone, n - 1) >= m->fifo_depth[channel][source])
         return 0; // it would wait for credit
     return is_device && dequeue + (uint64_t)(n - 1) * n_turns > s->device_at ? 0 : dequeue;
@@ -96,7 +98,8 @@ bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
     tl_smpm_core *s = m->core;
     tl_smpm_collector *c = &s->ccus[ccu];
     uint32_t partition = m->layout.ccus[ccu].partition, source = tl_smpm_source_of(m, partition), n_rows = m->layout.ccus[ccu].n_rows;
-    if (!m->sends_ahead || c->drain_scope != TL_SMPM_SHARED || c->is_lossy[c->active ^ 1u] || m->ccus_of[source] != 1u << ccu || n_rows == 0)
+    if (!m->sends_ahead || c->drain_scope != TL_SMPM_SHARED || c->is_lossy[c->active ^ 1u] || m->ccus_of[source] != 1u << ccu ||
+        n_rows == 0)
         return false;
     uint64_t dequeues[TL_SMPM_MAX_CHANNELS];
     uint32_t lumps = 0, dests = s->ccu_dests[ccu];

@@ -191,7 +191,8 @@ static uint64_t *part_of(const tl_smpm *m, uint32_t block, tl_smpm_part part) {
     return at ? &words[at] : NULL;
 }
 
-// Adds units to words, and clears them if asked to. Most units are 0, so eight at a time are passed over. `words` may be NULL.
+// Adds units to words, and clears them if asked to. Most units are 0, so eight at a time are passed
+// over. `words` may be NULL.
 static void add_words(uint64_t *words, uint64_t *units, uint32_t n, bool clears) {
     enum { GROUP = 8 };
     for (uint32_t first = 0; first < n; first += GROUP) {
@@ -213,7 +214,8 @@ static void add_pairs(tl_smpm *m, uint32_t channel, uint32_t end) {
     tl_smpm_channel *c = &m->core->channels[channel];
     uint64_t *accs = &m->accs[m->acc_first[channel]], *vm = part_of(m, c->vm_block, TL_SMPM_CTR);
     uint64_t *ctx = c->ctx_block != TL_SMPM_NO_BLOCK_ID ? part_of(m, c->ctx_block, TL_SMPM_CTR) : part_of(m, c->vm_block, TL_SMPM_NOCTX);
-    const uint32_t vm_first = (c->adds_done + 1) / 2, ctx_first = c->adds_done / 2, n_vm = (end + 1) / 2 - vm_first, n_ctx = end / 2 - ctx_first;
+    const uint32_t vm_first = (c->adds_done + 1) / 2, ctx_first = c->adds_done / 2, n_vm = (end + 1) / 2 - vm_first,
+                   n_ctx = end / 2 - ctx_first;
     if (vm)
         add_words(&vm[vm_first], &accs[vm_first], n_vm, false);
     add_words(ctx ? &ctx[ctx_first] : NULL, &accs[ctx_first], n_ctx, true);

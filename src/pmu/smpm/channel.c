@@ -88,7 +88,9 @@ void tl_smpm_channel_see_ovf(tl_smpm *m, uint32_t channel) {
     m->core->channels[channel].flags |= TL_SMPM_OVF | (m->config.ovf_policy == TL_SMPM_SATURATE ? TL_SMPM_SATURATED : 0);
 }
 
-static uint32_t part_of(const tl_smpm *m, uint32_t channel, const tl_smpm_row_route *route) { // of channel 0; 0: none
+// Returns where the part of the block that the route names begins. Channels other than 0 have one
+// part.
+static uint32_t part_of(const tl_smpm *m, uint32_t channel, const tl_smpm_row_route *route) {
     if (channel != 0)
         return 0;
     return route->target == TL_SMPM_TO_UNASSIGNED ? m->n_metrics : route->target == TL_SMPM_TO_SWITCH ? 2 * m->n_metrics : 0;

@@ -287,7 +287,8 @@ uint64_t tl_smpm_manager_next(const tl_smpm *m, uint32_t partition) {
     bool polls_flush = g->step == 6 || (g->step == TL_SMPM_SNAPSHOT && g->substep == SNAPSHOT_POLL);
     bool polls_commit = (g->step == 7 && g->substep == POLLS) || (g->step == TL_SMPM_SNAPSHOT && g->substep == SNAPSHOT_DONE);
     uint64_t from = m->core->now;
-    bool is_stamped = g->step == TL_SMPM_SNAPSHOT || g->stamps[g->step] != 0; // else its first poll is an event
+    // Without a stamp, the manager's first poll is an event.
+    bool is_stamped = g->step == TL_SMPM_SNAPSHOT || g->stamps[g->step] != 0;
     if (polls_flush && is_stamped && !is_flushed(m, partition, g->step == 6)) {
         if (m->config.tb_timeout == 0)
             return TL_SMPM_NEVER;

@@ -15,12 +15,14 @@ uint32_t tl_smpm_record_parity(const tl_smpm_record *record) {
 
 bool tl_smpm_rcb_has_credit(const tl_smpm *m, uint32_t source, uint32_t dests) {
     for (uint32_t channel = 0; dests >> channel; channel++)
-        if ((dests >> channel & 1) && m->fifos[channel][source].n + tl_smpm_lump_left(m, channel, source, m->core->now) >= m->fifo_depth[channel][source])
+        if ((dests >> channel & 1) &&
+            m->fifos[channel][source].n + tl_smpm_lump_left(m, channel, source, m->core->now) >= m->fifo_depth[channel][source])
             return false;
     return true;
 }
 
-static uint32_t nth_entry(const tl_smpm *m, uint32_t source, uint32_t channel, uint32_t n) { // from the head, n at most the depth
+// Counts from the head. n is at most the depth.
+static uint32_t nth_entry(const tl_smpm *m, uint32_t source, uint32_t channel, uint32_t n) {
     uint32_t depth = m->fifo_depth[channel][source], at = m->fifos[channel][source].head + n;
     return m->fifo_first[channel][source] + (at >= depth ? at - depth : at);
 }

@@ -57,11 +57,13 @@ typedef struct tl_smpm_window { // fast: one ULC, its windows and the frame that
     bool is_capturing;          // rolling: `frame` is being read
     bool is_final, has_ovf;     // of `frame`
     uint32_t n_captured;
-    uint64_t first_snap;                      // cycle of the first periodic snapshot; others follow every T cycles
-    uint64_t end_snaps;                       // no periodic snapshot from this cycle on; TL_SMPM_NEVER: they go on
-    uint64_t final_snap;                      // TL_SMPM_NEVER: none
-    uint64_t visited;                         // latest snapshot that was read, or the rising edge
-    uint64_t busy_end;                        // last cycle of the latest frame that was read
+    // first_snap: cycle of the first periodic snapshot; others follow every T cycles.
+    uint64_t first_snap;
+    // end_snaps: no periodic snapshot from this cycle on; TL_SMPM_NEVER: they go on.
+    uint64_t end_snaps;
+    uint64_t final_snap; // TL_SMPM_NEVER: none
+    uint64_t visited;    // latest snapshot that was read, or the rising edge
+    uint64_t busy_end;   // last cycle of the latest frame that was read
     uint64_t frame_start;
     uint64_t base[TL_SMPM_MAX_CTRS];          // counts that frames have carried off
     uint64_t cleared_sums[TL_SMPM_MAX_MULTI]; // units of multi-bit inputs at the rising edge
@@ -83,11 +85,12 @@ typedef struct tl_smpm_collector {
     uint8_t drain_scope, flush_scope;
     bool is_lossy[TL_SMPM_BANKS];
     uint16_t drain_row, acked; // acked: channels that dequeued EMPTY of the present flush
-    bool is_ahead;             // fast: channels have all rows of the drain already; it lasts until drain_end
-    bool idle_is_sent;         // fast: the idle bank keeps rows that channels have
-    uint64_t drain_cycle;      // no row before it
-    uint64_t drain_end;        // cycle of the last row of a drain that is ahead
-    uint64_t reg_at;           // REG pulse on its way
+    // The drain is computed: channels have all its rows. It lasts until drain_end.
+    bool is_ahead;
+    bool idle_is_sent;    // fast: the idle bank keeps rows that channels have
+    uint64_t drain_cycle; // no row before it
+    uint64_t drain_end;   // cycle of the last row of a drain that is ahead
+    uint64_t reg_at;      // REG pulse on its way
     // enabled: lines that were enabled as the enable line fell. seen: lines that have sent their
     // final frame.
     uint64_t enabled, seen;
@@ -214,10 +217,10 @@ struct tl_smpm {
     uint32_t lead_cycles;          // from a request to the pulse of a plain trigger
     uint64_t ulc_max, ccu_max, thr;
     bool is_safe, is_tdm, exports, has_fixed_routing, has_parity, has_flags, is_rolling, gates_at_pause;
-    bool is_lazy;        // fast: windows that no trigger ends are not visited
+    bool is_lazy;                    // fast: windows that no trigger ends are not visited
     uint64_t fed[TL_SMPM_MAX_TYPES]; // bit i: counter i of the unit type counts something
-    bool sends_ahead;    // fast: drains are computed at their swap
-    uint32_t visits_all; // CCUs of which every window is visited nevertheless
+    bool sends_ahead;                // fast: drains are computed at their swap
+    uint32_t visits_all;             // CCUs of which every window is visited nevertheless
     uint32_t source_of_partition[TL_SMPM_MAX_PARTITIONS + 1];
     uint32_t ccus_of[TL_SMPM_MAX_PARTITIONS + 1]; // of a source
     uint32_t all_ccus;
@@ -237,9 +240,11 @@ struct tl_smpm {
     void *state;
     size_t n_state_bytes;
     tl_smpm_core *core;
-    tl_smpm_unit_counter *ulcs;          // reference
-    tl_smpm_window *windows;             // fast
-    uint64_t *read_at, *end_at;          // fast, by ULC: next cycle in which totals are read; END of the frame that waits. TL_SMPM_NEVER: none
+    tl_smpm_unit_counter *ulcs; // reference
+    tl_smpm_window *windows;    // fast
+    // For the fast model, by ULC. read_at: next cycle in which totals are read. end_at: END of the
+    // frame that waits. TL_SMPM_NEVER: none.
+    uint64_t *read_at, *end_at;
     uint32_t (*lanes)[TL_SMPM_REC_CTRS]; // rows of all banks
     uint8_t *row_ovf;
     tl_smpm_row_route *row_routes;
@@ -302,7 +307,8 @@ void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *val
 void tl_smpm_ccu_line_set(tl_smpm *m, uint32_t ccu, bool line);
 void tl_smpm_ccu_clear(tl_smpm *m, uint32_t ccu); // both banks
 void tl_smpm_ccu_step(tl_smpm *m, uint32_t ccu);
-tl_smpm_record tl_smpm_ccu_record(const tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t at); // of the drain; `at`: row of the idle bank
+// Returns a record of the drain. `at` is the row of the idle bank.
+tl_smpm_record tl_smpm_ccu_record(const tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t at);
 static inline bool tl_smpm_ccu_is_busy(const tl_smpm_collector *c) {
     return c->is_draining || c->wants_plain || c->wants_flush || (c->wants_switch && (c->line || c->seen == c->enabled));
 }
@@ -320,11 +326,14 @@ uint64_t tl_smpm_tb_next(const tl_smpm *m);
 uint32_t tl_smpm_record_parity(const tl_smpm_record *record); // of all 256 bits
 bool tl_smpm_rcb_has_credit(const tl_smpm *m, uint32_t source, uint32_t dests);
 void tl_smpm_rcb_send(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, const uint64_t *tenants);
-void tl_smpm_rcb_put(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, uint64_t sent); // as if sent in that cycle
+// Puts the record into the FIFO as if it had been sent in cycle `sent`.
+void tl_smpm_rcb_put(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, uint64_t sent);
 void tl_smpm_rcb_put_first(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, uint64_t sent);
-void tl_smpm_rcb_take_last(tl_smpm *m, uint32_t source, uint32_t channel); // the record was not sent after all
-void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu); // entries of one CCU in every FIFO, but for those on their way
-void tl_smpm_routes_derive(tl_smpm *m);          // after a change of filters, routes or blocks
+// Takes the last record back, because it was not sent after all.
+void tl_smpm_rcb_take_last(tl_smpm *m, uint32_t source, uint32_t channel);
+// Drops entries of one CCU in every FIFO, but for those on their way.
+void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu);
+void tl_smpm_routes_derive(tl_smpm *m); // after a change of filters, routes or blocks
 
 //  ---- channel.c
 void tl_smpm_channel_step(tl_smpm *m, uint32_t channel);
@@ -335,30 +344,38 @@ void tl_smpm_channel_point(tl_smpm *m, uint32_t channel, uint32_t vm, uint32_t c
 void tl_smpm_channel_add_row(tl_smpm *m, uint32_t channel, const tl_smpm_row *info, const tl_smpm_row_route *route, const uint32_t *lanes,
                              uint64_t sign);
 void tl_smpm_channel_see_ovf(tl_smpm *m, uint32_t channel);
-static inline uint64_t tl_smpm_next_slot(uint64_t from, uint64_t period, uint64_t phase) { // least t >= from with t mod period == phase
+// Returns the least t >= from with t mod period == phase.
+static inline uint64_t tl_smpm_next_slot(uint64_t from, uint64_t period, uint64_t phase) {
     uint64_t at = from % period;
     return from + (at <= phase ? phase - at : period - at + phase);
 }
 
 //  ---- arbiter.c
-void tl_smpm_arbiter_step(tl_smpm *m);                                       // reference: one add
-void tl_smpm_arbiter_plan(tl_smpm *m, uint32_t channel);                     // fast, TDM: sets busy_end
-void tl_smpm_arbiter_catch_up(tl_smpm *m, uint32_t channel, uint64_t until); // fast, TDM: all adds before `until`
-void tl_smpm_arbiter_run(tl_smpm *m, uint64_t until);                        // fast, round robin: all adds before `until`
-uint64_t tl_smpm_arbiter_next(const tl_smpm *m);                             // fast, round robin: cycle in which the next channel ends
+void tl_smpm_arbiter_step(tl_smpm *m); // reference: one add
+// For the fast model with TDM: sets busy_end.
+void tl_smpm_arbiter_plan(tl_smpm *m, uint32_t channel);
+// For the fast model with TDM: does all adds before `until`.
+void tl_smpm_arbiter_catch_up(tl_smpm *m, uint32_t channel, uint64_t until);
+// For the fast model with round robin: does all adds before `until`.
+void tl_smpm_arbiter_run(tl_smpm *m, uint64_t until);
+// For the fast model with round robin: returns the cycle in which the next channel ends.
+uint64_t tl_smpm_arbiter_next(const tl_smpm *m);
 static inline bool tl_smpm_batches(const tl_smpm *m) {
     return !m->plan.is_reference && !m->plan.test.fault && !tl_smpm_is_on(m->config.skip_zeros);
 }
 
 //  ---- ahead.c: drains that are computed at their swap
-bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu);  // after a swap. false: the drain goes row by row
-void tl_smpm_ahead_end(tl_smpm *m);                  // phase 4 of cycle ahead_due
-void tl_smpm_lumps_end(tl_smpm *m);                  // phase 5 of cycle lump_due
+// Called after a swap. false: the drain goes row by row.
+bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu);
+void tl_smpm_ahead_end(tl_smpm *m); // phase 4 of cycle ahead_due
+void tl_smpm_lumps_end(tl_smpm *m); // phase 5 of cycle lump_due
 // Takes back what has not happened before `cycle`. The drain then goes row by row.
 void tl_smpm_ahead_settle(tl_smpm *m, uint32_t ccu, uint64_t cycle);
-uint64_t tl_smpm_ahead_unsent(const tl_smpm *m);     // records that are counted and not sent yet
-uint32_t tl_smpm_lump_left(const tl_smpm *m, uint32_t channel, uint32_t source, uint64_t cycle); // not dequeued before it
-uint64_t tl_smpm_lump_behind(const tl_smpm *m, uint32_t channel, uint32_t source); // a later record arrives then at the earliest
+uint64_t tl_smpm_ahead_unsent(const tl_smpm *m); // records that are counted and not sent yet
+// Returns how many records of the lump are not dequeued before `cycle`.
+uint32_t tl_smpm_lump_left(const tl_smpm *m, uint32_t channel, uint32_t source, uint64_t cycle);
+// Returns the earliest arrival of a record behind the lump; 0: there is no lump.
+uint64_t tl_smpm_lump_behind(const tl_smpm *m, uint32_t channel, uint32_t source);
 
 //  ---- manager.c
 void tl_smpm_manager_step(tl_smpm *m, uint32_t partition);

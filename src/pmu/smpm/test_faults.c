@@ -416,7 +416,8 @@ static void test_f01_a_flush_for_one_partition_keeps_lossy_for_the_others(void *
     m->plan.test = (tl_smpm_test){.ctx = &s, .fault = fault_of};
     s.index = t->r.layout.n_ulcs - 1; // of the shared CCU
     const uint64_t period = t->r.config.tb_period;
-    uint64_t slot = 2 * t->r.config.shared_slot; // of partition 0, well between two pulses of the shared units
+    // The cycle lies between two pulses of the shared units.
+    uint64_t slot = 2 * t->r.config.shared_slot;
     while (slot % period < 1000 || slot % period > period - 3000)
         slot += 2 * t->r.config.shared_slot;
     s.from = slot - 320;

@@ -273,7 +273,8 @@ static uint64_t next_cycle(const tl_core *core) {
 
 typedef struct activity { // in a cycle
     bool has_fetched, has_renamed, has_dispatched;
-    uint32_t rob_uops, loads, stores, memory_queue, general_queue, front; // held when retirement is over
+    // Occupancies when retirement is over.
+    uint32_t rob_uops, loads, stores, memory_queue, general_queue, front;
 } activity;
 
 // Counts a stretch of equal cycles. Only a stretch of one cycle does anything.

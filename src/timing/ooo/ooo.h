@@ -152,10 +152,11 @@ struct tl_core {
     uint64_t line[MAX_LINES], line_until[MAX_LINES], miss_until[MAX_LINES];
     uint32_t next_line;
 
-    uint64_t *tally;                // of the unit `core`
-    uint64_t miss_until_any;        // a miss of a load is under way until this cycle at least
-    uint64_t room_cell;             // why rename stopped in this cycle: a cell of `tally`, or NEVER
-    uint32_t slots_left, slot_cell; // rename slots without a uop in this cycle, and their cell of `tally`
+    uint64_t *tally;         // of the unit `core`
+    uint64_t miss_until_any; // a miss of a load is under way until this cycle at least
+    uint64_t room_cell;      // why rename stopped in this cycle: a cell of `tally`, or NEVER
+    // Rename slots without a uop in this cycle, and their cell of `tally`.
+    uint32_t slots_left, slot_cell;
 };
 
 static inline uint32_t entry_of(const tl_core *core, uint64_t seq) { return (uint32_t)seq & core->ring_mask; }

@@ -203,7 +203,8 @@ void tage_train(tage *t, uint64_t pc, uint64_t mark, bool is_taken) {
     const look_up *at = &t->flights[mark & (TL_MAX_IN_FLIGHT - 1)];
     const reading r = read_tables(t, pc, at);
     const uint32_t first = r.provider == NO_TABLE ? 0 : r.provider + 1;
-    const bool is_learning = r.is_weak && r.provider_taken == is_taken; // the provider needs no help
+    // The provider needs no help.
+    const bool is_learning = r.is_weak && r.provider_taken == is_taken;
     if (r.is_taken != is_taken && first < t->n_tables && !is_learning)
         allocate(t, at, first, is_taken);
     if (r.provider == NO_TABLE)

@@ -250,7 +250,8 @@ static void compare_with_reference(const tl_config *config, uint64_t n_branches,
             n_misses += is_taken != f->is_taken;
             tage_push(t, f->pc, f->is_taken);
             ref_push(&ref, f->pc, f->is_taken);
-        } else if (what == 9 && end > first) { // the path goes back to a branch, with another outcome
+            // The path goes back to a branch, with another outcome.
+        } else if (what == 9 && end > first) {
             const uint64_t to = first + next(&random) % (end - first);
             flight *f = &queue[to % MAX_QUEUE];
             end = to + 1;
@@ -265,7 +266,8 @@ static void compare_with_reference(const tl_config *config, uint64_t n_branches,
             ref_train(&ref, f->pc, &f->hashes, f->is_taken);
         }
     }
-    if (n_misses * 2 > n_branches || n_misses * 50 < n_branches) // there is much to learn, and something is learned
+    // There is much to learn, and something is learned.
+    if (n_misses * 2 > n_branches || n_misses * 50 < n_branches)
         fail_msg("%" PRIu64 " of %" PRIu64 " mispredicted", n_misses, n_branches);
     ref_close(&ref);
     tl_arena_done(&arena);
@@ -374,7 +376,8 @@ static void test_histories_are_geometric_and_storage_is_accounted(void **state) 
     config.bp.counters = 65536;
     tl_arena arena;
     tage *t = open_tage(&config, &arena);
-    static const uint32_t lengths[] = {4, 6, 10, 16, 25, 40, 64, 101, 160, 254, 403, 640}; // 4 * 160^(i/11), rounded
+    // 4 * 160^(i/11), rounded.
+    static const uint32_t lengths[] = {4, 6, 10, 16, 25, 40, 64, 101, 160, 254, 403, 640};
     for (uint32_t i = 0; i < 12; i++)
         assert_int_equal(tage_history_bits(t, i), lengths[i]);
     // 4096 entries of 3 + 2 bits with tags of 9, 9, 10, 10 .. 14, 14 bits: 4096 * (60 + 138).
