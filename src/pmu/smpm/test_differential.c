@@ -220,7 +220,7 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, uint64_t *ret_n_lazy) {
 
 static void test_fast_equals_reference(void **state) {
     (void)state;
-    const char *seeds = getenv("TL_SMPM_SEEDS"); // the slow suite asks for more
+    const char *seeds = getenv("TL_SMPM_SEEDS");      // the slow suite asks for more
     const char *first = getenv("TL_SMPM_FIRST_SEED"); // to see one failure again
     uint64_t n = seeds ? strtoull(seeds, NULL, 10) : 16, n_done = 0, n_lazy = 0;
     for (uint64_t seed = first ? strtoull(first, NULL, 10) : 1; n_done < n; seed++)
