@@ -148,7 +148,7 @@ static bool has_remainders(const tl_tenants_counts *counts) {
 
 static void put_block_head(const tl_tenants_counts *counts, const tl_tenants_row *row, FILE *stream) {
     char label[64], commit[TL_NUMBER_BYTES], age[TL_NUMBER_BYTES], active[TL_NUMBER_BYTES], gen[TL_NUMBER_BYTES];
-    const bool is_behind = row->block.commit_cycle < counts->end_cycle;
+    const bool is_behind = !counts->is_complete && row->block.commit_cycle < counts->end_cycle;
     put_label(&row->view, label, sizeof label);
     tl_format_grouped(row->block.gen, gen);
     tl_format_grouped(row->block.commit_cycle, commit);
@@ -156,7 +156,7 @@ static void put_block_head(const tl_tenants_counts *counts, const tl_tenants_row
     fprintf(stream, "%s: gen %s, committed in cycle %s", label + strspn(label, " "), gen, commit);
     if (is_behind) {
         tl_format_grouped(counts->end_cycle - row->block.commit_cycle, age);
-        fprintf(stream, " (%s before the end)", age);
+        fprintf(stream, " (%s ago)", age);
     }
     fprintf(stream, ", target for %s cycles", active);
     put_flags(row->block.flags, stream);
@@ -177,7 +177,7 @@ static void put_switches(const tl_tenants_counts *counts, FILE *stream) {
 }
 
 static void put_blocks(const tl_tenants_counts *counts, FILE *stream) {
-    static const char *const heads[] = {"event", "block", "truth", "in units", "error"};
+    static const char *const heads[] = {"event", "block", "truth", "remainder", "error"};
     const bool with_remainders = has_remainders(counts);
     size_t width[TL_COUNT_OF(heads)];
     uint64_t n_equal = 0, n_different = 0;
@@ -362,11 +362,44 @@ static void put_csv_text(const char *text, FILE *stream) {
     fputc('"', stream);
 }
 
+// Blocks follow the truth in its line; a view without a block has empty fields.
+static void put_csv_heads(const tl_tenants_counts *counts, FILE *stream) {
+    if (counts->monitor)
+        fputs(",block_gen,block_commit_cycle,block_active_cycles,block_flags", stream);
+    for (uint32_t i = 0; i < counts->n_events; i++)
+        fprintf(stream, ",%s,%s error", counts->events[i].name, counts->events[i].name);
+}
+
+static void put_csv_block(const tl_tenants_counts *counts, const tl_tenants_row *row, FILE *stream) {
+    if (!counts->monitor)
+        return;
+    if (row->values) {
+        fprintf(stream, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", row->block.gen, row->block.commit_cycle, row->block.active_cycles);
+        const char *gap = "";
+        for (uint32_t bit = 0; bit < TL_N_TENANTS_FLAGS; bit++) {
+            if (!(row->block.flags >> bit & 1))
+                continue;
+            fprintf(stream, "%s%s", gap, tl_tenants_flag_name(1u << bit));
+            gap = " ";
+        }
+    } else {
+        fputs(",,,,", stream);
+    }
+    for (uint32_t i = 0; i < counts->n_events; i++) {
+        const tl_tenants_block_value *value = row->values ? &row->values[i] : NULL;
+        if (value && !(value->flags & TL_TENANTS_UNAVAILABLE))
+            fprintf(stream, ",%" PRIu64 ",%" PRId64, value->count, value->error);
+        else
+            fputs(",,", stream);
+    }
+}
+
 static void put_csv(const tl_tenants_counts *counts, FILE *stream) {
     if (counts->n_interval <= 1) {
         fputs("interval,begin_cycle,end_cycle,view,partition,vm,context,name,active_cycles,switches,late_bytes", stream);
         for (uint32_t i = 0; i < TL_N_TENANTS_COLUMNS; i++)
             fprintf(stream, ",%s", tl_tenants_columns[i].name);
+        put_csv_heads(counts, stream);
         fputc('\n', stream);
     }
     for (uint32_t r = 0; r < counts->n_rows; r++) {
@@ -387,6 +420,7 @@ static void put_csv(const tl_tenants_counts *counts, FILE *stream) {
         fprintf(stream, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, view->active_cycles, view->n_switches, view->late_bytes);
         for (uint32_t i = 0; i < TL_N_TENANTS_COLUMNS; i++)
             fprintf(stream, ",%" PRIu64, tl_tenants_column_value(counts, r, i));
+        put_csv_block(counts, &counts->rows[r], stream);
         fputc('\n', stream);
     }
 }
