@@ -41,6 +41,7 @@ enum cli_option_id {
     OPT_TRANSLATE_AFTER,
     OPT_SEED,
     OPT_SYSROOT,
+    OPT_MONITOR,
     OPT_ROOT,
     OPT_ENV,
     OPT_NETWORK,

@@ -128,6 +128,7 @@ typedef struct cli_options {
     // open-records
     const char *records, *key;
     const char *tenants; // tenants: the file
+    const char *monitor; // tenants: instead of the file's
 
     const char *topic; // help
 } cli_options;

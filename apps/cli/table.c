@@ -226,6 +226,8 @@ const cli_option cli_option_rows[] = {
 
     {T, OPT_INTERVAL, 'I', "interval", "LENGTH", WHAT,
      "Print counts at regular distances, too: 10ms, 500us or 1s of simulated time, or 500kc cycles.", NULL},
+    {T, OPT_MONITOR, 0, "monitor", "NAME|none", WHAT,
+     "Hardware that counts by VM and context, instead of the file's: its blocks are printed beside the truth. none: truth only.", NULL},
     {T, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line with every signal of every view, schema tally.tenants/1.", NULL},
     {T, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each view.", NULL},
     {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},

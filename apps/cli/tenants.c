@@ -77,6 +77,7 @@ int cli_tenants(const cli_options *options) {
     given.interval = options->run.interval;
     given.interval_length = options->run.interval_length;
     given.warn = warn;
+    given.monitor = options->monitor;
     tl_status made = tl_tenants_new(&given, &tenants, &err);
     if (made != TL_OK)
         return complain(status_of(made), err.text);

@@ -9,7 +9,8 @@
 // tl_tenants_interval   tl_tenants_counts_write(counts, format, stream, &err)
 // tl_tenants_free(tenants)
 //
-// Counts are the machine's own (the truth). Equal files and programs give equal counts on any host.
+// Counts of views are the machine's own (the truth). Equal files and programs give equal counts on
+// any host.
 #ifndef TALLY_TENANTS_H
 #define TALLY_TENANTS_H
 
@@ -43,6 +44,7 @@ typedef struct tl_tenants_options {
     void (*warn)(void *ctx, const char *sentence); // as in tl_run_options
     bool (*wants_stop)(void *ctx);
     void *ctx;
+    const char *monitor; // a PMU design that counts by VM and context, or "none"; NULL: as the file says
 } tl_tenants_options;
 
 TL_API void tl_tenants_options_init(tl_tenants_options *ret_options);
@@ -88,6 +90,9 @@ typedef struct tl_tenants_view {
     tl_end_reason reason;             // TL_TENANTS_CONTEXT: TL_END_NONE: it has not ended
     int status, signal;
     const char *message; // "" or one sentence about its end
+    // TL_TENANTS_VM with a monitor: cycles of its switches since the beginning, from the stop of a
+    // context to the start of the next. 0: none ended.
+    uint64_t switch_min_cycles, switch_median_cycles, switch_max_cycles;
 } tl_tenants_view;
 
 typedef struct tl_tenants_column { // what the tables print
@@ -104,6 +109,46 @@ TL_API uint64_t tl_tenants_value(const tl_tenants_counts *counts, uint32_t view,
 // device, "chip.dma.bytes_read". TL_ENOENT: no such signal there.
 TL_MUST_CHECK TL_API tl_status tl_tenants_find(const tl_tenants_counts *counts, uint32_t view, const char *path, uint64_t *ret_value,
                                                tl_error *err);
+
+// With `monitor:` in the file, hardware counts too: it writes a block of memory for the device, for
+// each VM and for each context. A block holds a count for each event that is routed to it.
+typedef struct tl_tenants_event {
+    uint32_t size;
+    const char *name; // "hart.instret", "dma.filtered.bytes_read"; owned by the counts
+    uint32_t scale;   // units of one count of the hardware
+    bool is_device;   // only the block of the device has it
+} tl_tenants_event;
+
+typedef enum tl_tenants_flag {
+    TL_TENANTS_OVERFLOW = 1 << 0,    // a small counter overflowed
+    TL_TENANTS_LOSSY = 1 << 1,       // a value was lost on its way
+    TL_TENANTS_UNAVAILABLE = 1 << 2, // nothing counts this here; the number is no count
+    TL_TENANTS_SATURATED = 1 << 3,   // a counter stayed at its maximum
+    TL_TENANTS_BUSY = 1 << 4,        // the block was being written
+} tl_tenants_flag;
+
+typedef struct tl_tenants_block {
+    uint32_t size;
+    uint64_t gen;           // two more with each commit
+    uint64_t commit_cycle;  // of the last commit
+    uint64_t active_cycles; // in which the block was the target
+    uint32_t flags;         // set of tl_tenants_flag
+} tl_tenants_block;
+
+typedef struct tl_tenants_block_value {
+    uint32_t size;
+    uint64_t count;     // that the hardware delivered, in units
+    uint64_t late;      // of them, those that came while the context did not run
+    uint64_t truth;     // that the machine itself counted
+    uint64_t remainder; // units below a whole count, which the hardware keeps or drops
+    int64_t error;      // count + remainder - truth. Below 0 during a run: values on their way
+    uint32_t flags;
+} tl_tenants_block_value;
+
+TL_API uint32_t tl_tenants_n_events(const tl_tenants_counts *counts); // 0: no monitor
+TL_API void tl_tenants_event_at(const tl_tenants_counts *counts, uint32_t index, tl_tenants_event *ret_event);
+TL_API bool tl_tenants_block_at(const tl_tenants_counts *counts, uint32_t view, tl_tenants_block *ret_block); // false: the view has none
+TL_API bool tl_tenants_block_value_at(const tl_tenants_counts *counts, uint32_t view, uint32_t event, tl_tenants_block_value *ret_value);
 
 // TL_FORMAT_TEXT, TL_FORMAT_JSON (one object a line, every signal that is not 0) or TL_FORMAT_CSV.
 TL_MUST_CHECK TL_API tl_status tl_tenants_counts_write(const tl_tenants_counts *counts, tl_format format, FILE *stream, tl_error *err);

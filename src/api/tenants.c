@@ -54,6 +54,27 @@ TL_API tl_status tl_tenants_find(const tl_tenants_counts *counts, uint32_t view,
     return tl_tenants_signal(counts, view, path, ret_value, err);
 }
 
+TL_API uint32_t tl_tenants_n_events(const tl_tenants_counts *counts) { return counts->n_events; }
+
+TL_API void tl_tenants_event_at(const tl_tenants_counts *counts, uint32_t index, tl_tenants_event *ret_event) {
+    static const tl_tenants_event none = {.name = ""};
+    tl_api_fill(ret_event, index < counts->n_events ? &counts->events[index] : &none, sizeof none);
+}
+
+TL_API bool tl_tenants_block_at(const tl_tenants_counts *counts, uint32_t view, tl_tenants_block *ret_block) {
+    static const tl_tenants_block none = {.flags = TL_TENANTS_UNAVAILABLE};
+    const bool has_block = view < counts->n_rows && counts->rows[view].values;
+    tl_api_fill(ret_block, has_block ? &counts->rows[view].block : &none, sizeof none);
+    return has_block;
+}
+
+TL_API bool tl_tenants_block_value_at(const tl_tenants_counts *counts, uint32_t view, uint32_t event, tl_tenants_block_value *ret_value) {
+    static const tl_tenants_block_value none = {.flags = TL_TENANTS_UNAVAILABLE};
+    const bool has_value = view < counts->n_rows && counts->rows[view].values && event < counts->n_events;
+    tl_api_fill(ret_value, has_value ? &counts->rows[view].values[event] : &none, sizeof none);
+    return has_value;
+}
+
 TL_API tl_status tl_tenants_counts_write(const tl_tenants_counts *counts, tl_format format, FILE *stream, tl_error *err) {
     return tl_report_tenants(counts, format, stream, err);
 }

@@ -55,6 +55,7 @@ typedef enum part_state {
     WAITS,      // for its read, the last job of its channel
     WAITS_ROOM, // for its channel to accept `wanted`
     SWITCHES,   // at `cycle`
+    STANDS,     // within a switch, until tl_chip_switched
     HAS_ENDED,  // at `cycle`
 } part_state;
 
@@ -300,9 +301,17 @@ static tl_status switch_over(tl_chip *chip, uint32_t partition, tl_error *err) {
     uint32_t tag = TL_CHIP_NO_TAG;
     tl_status status = chip->plan.runner.switch_over(chip->plan.runner.ctx, partition, p->cycle, &cycle, &tag, err);
     p->active_tag = tag;
-    p->state = RUNS;
-    p->cycle = p->active_cycle = cycle;
+    p->state = STANDS;
+    if (cycle != TL_CHIP_LATER)
+        tl_chip_switched(chip, partition, cycle, tag);
     return status;
+}
+
+void tl_chip_switched(tl_chip *chip, uint32_t partition, uint64_t cycle, uint32_t tag) {
+    part *p = &chip->parts[partition];
+    p->active_tag = tag;
+    p->state = tag == TL_CHIP_NO_TAG ? HAS_ENDED : RUNS;
+    p->cycle = p->active_cycle = cycle;
 }
 
 tl_status tl_chip_run(tl_chip *chip, uint64_t until, bool *ret_done, tl_error *err) {
@@ -334,7 +343,7 @@ tl_status tl_chip_run(tl_chip *chip, uint64_t until, bool *ret_done, tl_error *e
             submit(chip, next);
         else
             status = switch_over(chip, next, err);
-        if (status != TL_OK || is_stopped) {
+        if (status != TL_OK || is_stopped || p->state == STANDS) {
             *ret_done = false;
             return status;
         }

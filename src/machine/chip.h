@@ -65,12 +65,14 @@ typedef struct tl_chip_runner {
     // The job is done (read), or accepted (write): who submitted it goes on at `cycle`.
     void (*resume)(void *ctx, uint32_t partition, uint64_t cycle);
     // All shared traffic before `cycle` has been counted. Switches the partition; returns the cycle
-    // at which the newcomer runs, and its tag.
+    // at which the newcomer runs, and its tag. TL_CHIP_LATER instead of a cycle: the partition
+    // stands until tl_chip_switched.
     TL_MUST_CHECK tl_status (*switch_over)(void *ctx, uint32_t partition, uint64_t cycle, uint64_t *ret_cycle, uint32_t *ret_tag,
                                            tl_error *err);
 } tl_chip_runner;
 
 enum { TL_CHIP_NO_TAG = UINT32_MAX };
+#define TL_CHIP_LATER UINT64_MAX
 
 typedef struct tl_chip_plan {
     tl_chip_config config;
@@ -91,9 +93,13 @@ void tl_chip_free(tl_chip *chip); // NULL is fine
 // The tag whose traffic is not late, from `cycle` on: of the first context that runs on a
 // partition.
 void tl_chip_begin(tl_chip *chip, uint32_t partition, uint32_t tag);
-// Until every partition has reached `until` or ended, and shared units have done what they had to
-// do before it. *ret_done: all have ended, and no burst waits. A partition that is TL_CHIP_STOPPED
-// ends the call, too.
+// The newcomer of a switch that was TL_CHIP_LATER runs from `cycle` on. tag TL_CHIP_NO_TAG: nobody
+// does, and the partition has ended. `cycle` is not before the `until` of the last tl_chip_run.
+void tl_chip_switched(tl_chip *chip, uint32_t partition, uint64_t cycle, uint32_t tag);
+// Until every partition has reached `until`, ended or waits for tl_chip_switched, and shared units
+// have done what they had to do before it. *ret_done: all have ended, and no burst waits. A
+// partition that is TL_CHIP_STOPPED, or begins a switch that is TL_CHIP_LATER, ends the call, too.
+// No burst has moved then that begins after that switch.
 TL_MUST_CHECK tl_status tl_chip_run(tl_chip *chip, uint64_t until, bool *ret_done, tl_error *err);
 // The first cycle after the last event, or the last burst, so far.
 uint64_t tl_chip_now(const tl_chip *chip);

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "model/bus.h"
+#include "model/chip_monitor.h"
 #include "model/config_keys.h"
 #include "model/counter.h"
 #include "model/hart.h"
@@ -158,6 +159,7 @@ struct tl_pmu_type {
     // Returns a bus that passes device accesses of harts to `below`, which is borrowed. The design
     // sees each access.
     const tl_bus *(*watch_bus)(tl_pmu *pmu, const tl_bus *below);
+    const tl_chip_monitor_type *chip_monitor; // the design can also monitor a chip of several partitions; NULL: it cannot
 };
 
 // Every design, NULL-terminated. src/meson.build names them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tables of tenants: device, VMs, contexts. Every number is the machine's own; a line at the end
-// says that the views add up, which the run has checked.
+// Tables of tenants: device, VMs, contexts. The numbers of the first table are the machine's own; a
+// line at the end says that the views add up, which the run has checked. With a monitor, a second
+// table shows the blocks of the hardware beside that truth.
 #include "report/tenants.h"
 
 #include <inttypes.h>
@@ -51,6 +52,8 @@ static void put_ends(const tl_tenants_counts *counts, FILE *stream) {
     }
 }
 
+static void put_blocks(const tl_tenants_counts *counts, FILE *stream);
+
 // Views are lines, counts are columns.
 static void put_text(const tl_tenants_counts *counts, FILE *stream) {
     static const char *const extra[] = {"view", "active", "switches", "late bytes"};
@@ -98,6 +101,115 @@ static void put_text(const tl_tenants_counts *counts, FILE *stream) {
     put_ends(counts, stream);
     fputs("# Every signal of every view adds up: contexts, no context and switching to the VM; VMs and idle partitions to the device.\n",
           stream);
+    if (counts->monitor)
+        put_blocks(counts, stream);
+}
+
+// ---- Blocks of the hardware.
+
+static void put_flags(uint32_t flags, FILE *stream) {
+    for (uint32_t bit = 0; bit < TL_N_TENANTS_FLAGS; bit++)
+        if (flags >> bit & 1)
+            fprintf(stream, ", %s", tl_tenants_flag_name(1u << bit));
+}
+
+// Lines of one block; NULL stream: only their widths.
+static void put_values(const tl_tenants_counts *counts, const tl_tenants_row *row, bool has_remainders, size_t width[5], FILE *stream) {
+    for (uint32_t i = 0; i < counts->n_events; i++) {
+        const tl_tenants_block_value *value = &row->values[i];
+        char text[5][TL_NUMBER_BYTES];
+        if (value->flags & TL_TENANTS_UNAVAILABLE || (value->count | value->truth) == 0)
+            continue;
+        const uint64_t numbers[] = {value->count, value->truth, value->remainder,
+                                    value->error < 0 ? -(uint64_t)value->error : (uint64_t)value->error};
+        for (uint32_t k = 0; k < TL_COUNT_OF(numbers); k++) {
+            const bool is_negative = k == 3 && value->error < 0;
+            text[k][0] = '-';
+            tl_format_grouped(numbers[k], text[k] + is_negative);
+            width[k + 1] = strlen(text[k]) > width[k + 1] ? strlen(text[k]) : width[k + 1];
+        }
+        width[0] = strlen(counts->events[i].name) > width[0] ? strlen(counts->events[i].name) : width[0];
+        if (!stream)
+            continue;
+        fprintf(stream, "  %-*s", (int)width[0], counts->events[i].name);
+        for (uint32_t k = 0; k < TL_COUNT_OF(numbers); k++)
+            if (k != 2 || has_remainders)
+                fprintf(stream, "  %*s", (int)width[k + 1], text[k]);
+        fputc('\n', stream);
+    }
+}
+
+static bool has_remainders(const tl_tenants_counts *counts) {
+    for (uint32_t r = 0; r < counts->n_rows; r++)
+        for (uint32_t i = 0; counts->rows[r].values && i < counts->n_events; i++)
+            if (counts->rows[r].values[i].remainder != 0)
+                return true;
+    return false;
+}
+
+static void put_block_head(const tl_tenants_counts *counts, const tl_tenants_row *row, FILE *stream) {
+    char label[64], commit[TL_NUMBER_BYTES], age[TL_NUMBER_BYTES], active[TL_NUMBER_BYTES], gen[TL_NUMBER_BYTES];
+    const bool is_behind = !counts->is_complete && row->block.commit_cycle < counts->end_cycle;
+    put_label(&row->view, label, sizeof label);
+    tl_format_grouped(row->block.gen, gen);
+    tl_format_grouped(row->block.commit_cycle, commit);
+    tl_format_grouped(row->block.active_cycles, active);
+    fprintf(stream, "%s: gen %s, committed in cycle %s", label + strspn(label, " "), gen, commit);
+    if (is_behind) {
+        tl_format_grouped(counts->end_cycle - row->block.commit_cycle, age);
+        fprintf(stream, " (%s ago)", age);
+    }
+    fprintf(stream, ", target for %s cycles", active);
+    put_flags(row->block.flags, stream);
+    fputc('\n', stream);
+}
+
+static void put_switches(const tl_tenants_counts *counts, FILE *stream) {
+    for (uint32_t r = 0; r < counts->n_rows; r++) {
+        const tl_tenants_view *view = &counts->rows[r].view;
+        char text[3][TL_NUMBER_BYTES];
+        if (view->kind != TL_TENANTS_VM || view->switch_max_cycles == 0)
+            continue;
+        tl_format_grouped(view->switch_min_cycles, text[0]);
+        tl_format_grouped(view->switch_median_cycles, text[1]);
+        tl_format_grouped(view->switch_max_cycles, text[2]);
+        fprintf(stream, "# Switches of vm %u %s took %s to %s cycles, median %s.\n", view->vm, view->name, text[0], text[2], text[1]);
+    }
+}
+
+static void put_blocks(const tl_tenants_counts *counts, FILE *stream) {
+    static const char *const heads[] = {"event", "block", "truth", "remainder", "error"};
+    const bool with_remainders = has_remainders(counts);
+    size_t width[TL_COUNT_OF(heads)];
+    uint64_t n_equal = 0, n_different = 0;
+    for (uint32_t k = 0; k < TL_COUNT_OF(heads); k++)
+        width[k] = strlen(heads[k]);
+    for (uint32_t r = 0; r < counts->n_rows; r++)
+        if (counts->rows[r].values)
+            put_values(counts, &counts->rows[r], with_remainders, width, NULL);
+    fprintf(stream, "# Blocks of monitor %s, beside the truth%s\n", counts->monitor,
+            counts->is_complete ? "" : "; an error below 0 is on its way");
+    for (uint32_t r = 0; r < counts->n_rows; r++) {
+        const tl_tenants_row *row = &counts->rows[r];
+        if (!row->values)
+            continue;
+        put_block_head(counts, row, stream);
+        for (uint32_t k = 0; k < TL_COUNT_OF(heads); k++)
+            if (k == 0)
+                fprintf(stream, "  %-*s", (int)width[k], heads[k]);
+            else if (k != 3 || with_remainders)
+                fprintf(stream, "  %*s", (int)width[k], heads[k]);
+        fputc('\n', stream);
+        put_values(counts, row, with_remainders, width, stream);
+        for (uint32_t i = 0; i < counts->n_events; i++) {
+            const bool is_available = !(row->values[i].flags & TL_TENANTS_UNAVAILABLE);
+            n_equal += is_available && row->values[i].error == 0;
+            n_different += is_available && row->values[i].error != 0;
+        }
+    }
+    put_switches(counts, stream);
+    fprintf(stream, "# Counts in blocks: %" PRIu64 " equal the truth, %" PRIu64 " differ. Those that are 0 on both sides are not shown.\n",
+            n_equal, n_different);
 }
 
 static void put_signals(const tl_tenants_counts *counts, const tl_probe *units, const uint64_t *cells, const char *prefix, tl_json *json) {
@@ -111,6 +223,14 @@ static void put_signals(const tl_tenants_counts *counts, const tl_probe *units, 
             snprintf(path, sizeof path, "%s%s.%s", prefix, units->units[u].path, units->units[u].type->signals[s].name);
             tl_json_u64(json, path, value);
         }
+}
+
+static void put_json_flags(const char *key, uint32_t flags, tl_json *json) {
+    tl_json_begin_array(json, key);
+    for (uint32_t bit = 0; bit < TL_N_TENANTS_FLAGS; bit++)
+        if (flags >> bit & 1)
+            tl_json_string(json, NULL, tl_tenants_flag_name(1u << bit));
+    tl_json_end_array(json);
 }
 
 static void put_json_view(const tl_tenants_counts *counts, uint32_t r, tl_json *json) {
@@ -142,6 +262,11 @@ static void put_json_view(const tl_tenants_counts *counts, uint32_t r, tl_json *
     tl_json_u64(json, "switches", view->n_switches);
     tl_json_u64(json, "late_bursts", view->late_bursts);
     tl_json_u64(json, "late_bytes", view->late_bytes);
+    if (view->switch_max_cycles > 0) {
+        tl_json_u64(json, "switch_min_cycles", view->switch_min_cycles);
+        tl_json_u64(json, "switch_median_cycles", view->switch_median_cycles);
+        tl_json_u64(json, "switch_max_cycles", view->switch_max_cycles);
+    }
     tl_json_begin_object(json, "counts");
     for (uint32_t i = 0; i < TL_N_TENANTS_COLUMNS; i++)
         tl_json_u64(json, tl_tenants_columns[i].name, tl_tenants_column_value(counts, r, i));
@@ -157,6 +282,44 @@ static void put_json_view(const tl_tenants_counts *counts, uint32_t r, tl_json *
     tl_json_end_object(json);
 }
 
+static void put_json_block(const tl_tenants_counts *counts, uint32_t r, tl_json *json) {
+    const tl_tenants_row *row = &counts->rows[r];
+    const tl_tenants_view *view = &row->view;
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "type", "block");
+    tl_json_string(json, "kind", "pmu");
+    tl_json_string(json, "monitor", counts->monitor);
+    if (counts->n_interval > 0)
+        tl_json_u64(json, "interval", counts->n_interval);
+    tl_json_string(json, "view", tl_tenants_kind_name(view->kind));
+    if (view->vm > 0)
+        tl_json_u64(json, "vm", view->vm);
+    if (view->kind == TL_TENANTS_CONTEXT)
+        tl_json_u64(json, "context", view->context);
+    tl_json_u64(json, "gen", row->block.gen);
+    tl_json_u64(json, "commit_cycle", row->block.commit_cycle);
+    tl_json_u64(json, "active_cycles", row->block.active_cycles);
+    put_json_flags("flags", row->block.flags, json);
+    tl_json_begin_object(json, "events");
+    for (uint32_t i = 0; i < counts->n_events; i++) {
+        const tl_tenants_block_value *value = &row->values[i];
+        if (counts->events[i].is_device && view->kind != TL_TENANTS_DEVICE)
+            continue;
+        tl_json_begin_object(json, counts->events[i].name);
+        if (!(value->flags & TL_TENANTS_UNAVAILABLE)) {
+            tl_json_u64(json, "block", value->count);
+            tl_json_u64(json, "late", value->late);
+            tl_json_u64(json, "truth", value->truth);
+            tl_json_u64(json, "remainder", value->remainder);
+            tl_json_i64(json, "error", value->error);
+        }
+        put_json_flags("flags", value->flags, json);
+        tl_json_end_object(json);
+    }
+    tl_json_end_object(json);
+    tl_json_end_object(json);
+}
+
 static tl_status put_json(const tl_tenants_counts *counts, FILE *stream, tl_error *err) {
     tl_json json;
     tl_json_init_file(&json, stream, TL_JSON_LINES);
@@ -167,6 +330,8 @@ static tl_status put_json(const tl_tenants_counts *counts, FILE *stream, tl_erro
         tl_json_string(&json, "file", counts->file);
         tl_json_string(&json, "machine", counts->machine);
         tl_json_string(&json, "profile", profile_of(counts));
+        if (counts->monitor)
+            tl_json_string(&json, "monitor", counts->monitor);
         tl_json_u64(&json, "partitions", counts->n_partitions);
         tl_json_u64(&json, "clock_hz", counts->clock_hz);
         tl_json_string(&json, "engine", counts->engine);
@@ -182,7 +347,52 @@ static tl_status put_json(const tl_tenants_counts *counts, FILE *stream, tl_erro
     tl_json_end_object(&json);
     for (uint32_t r = 0; r < counts->n_rows; r++)
         put_json_view(counts, r, &json);
+    for (uint32_t r = 0; r < counts->n_rows; r++)
+        if (counts->rows[r].values)
+            put_json_block(counts, r, &json);
     return tl_json_flush(&json, err);
+}
+
+static void put_csv_text(const char *text, FILE *stream) {
+    fputc('"', stream);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', stream);
+        fputc(*text, stream);
+    }
+    fputc('"', stream);
+}
+
+// Blocks follow the truth in its line; a view without a block has empty fields.
+static void put_csv_heads(const tl_tenants_counts *counts, FILE *stream) {
+    if (counts->monitor)
+        fputs(",block_gen,block_commit_cycle,block_active_cycles,block_flags", stream);
+    for (uint32_t i = 0; i < counts->n_events; i++)
+        fprintf(stream, ",%s,%s error", counts->events[i].name, counts->events[i].name);
+}
+
+static void put_csv_block(const tl_tenants_counts *counts, const tl_tenants_row *row, FILE *stream) {
+    if (!counts->monitor)
+        return;
+    if (row->values) {
+        fprintf(stream, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", row->block.gen, row->block.commit_cycle, row->block.active_cycles);
+        const char *gap = "";
+        for (uint32_t bit = 0; bit < TL_N_TENANTS_FLAGS; bit++) {
+            if (!(row->block.flags >> bit & 1))
+                continue;
+            fprintf(stream, "%s%s", gap, tl_tenants_flag_name(1u << bit));
+            gap = " ";
+        }
+    } else {
+        fputs(",,,,", stream);
+    }
+    for (uint32_t i = 0; i < counts->n_events; i++) {
+        const tl_tenants_block_value *value = row->values ? &row->values[i] : NULL;
+        if (value && !(value->flags & TL_TENANTS_UNAVAILABLE))
+            fprintf(stream, ",%" PRIu64 ",%" PRId64, value->count, value->error);
+        else
+            fputs(",,", stream);
+    }
 }
 
 static void put_csv(const tl_tenants_counts *counts, FILE *stream) {
@@ -190,6 +400,7 @@ static void put_csv(const tl_tenants_counts *counts, FILE *stream) {
         fputs("interval,begin_cycle,end_cycle,view,partition,vm,context,name,active_cycles,switches,late_bytes", stream);
         for (uint32_t i = 0; i < TL_N_TENANTS_COLUMNS; i++)
             fprintf(stream, ",%s", tl_tenants_columns[i].name);
+        put_csv_heads(counts, stream);
         fputc('\n', stream);
     }
     for (uint32_t r = 0; r < counts->n_rows; r++) {
@@ -210,6 +421,7 @@ static void put_csv(const tl_tenants_counts *counts, FILE *stream) {
         fprintf(stream, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, view->active_cycles, view->n_switches, view->late_bytes);
         for (uint32_t i = 0; i < TL_N_TENANTS_COLUMNS; i++)
             fprintf(stream, ",%" PRIu64, tl_tenants_column_value(counts, r, i));
+        put_csv_block(counts, &counts->rows[r], stream);
         fputc('\n', stream);
     }
 }

@@ -43,7 +43,7 @@ void tl_tenants_release(tl_tenants_counts *counts) {
     free(counts);
 }
 
-static uint64_t sum_of(const tl_probe *units, const uint64_t *cells, const char *unit, const char *signal) {
+uint64_t tl_tenants_sum(const tl_probe *units, const uint64_t *cells, const char *unit, const char *signal) {
     uint64_t sum = 0;
     for (uint32_t u = 0; u < units->n_units; u++) {
         const tl_unit_type *type = units->units[u].type;
@@ -63,9 +63,9 @@ uint64_t tl_tenants_column_value(const tl_tenants_counts *counts, uint32_t row, 
         if (s->column != column)
             continue;
         if (s->is_shared)
-            sum += sum_of(&counts->shared_units, r->shared, s->unit, s->signal);
+            sum += tl_tenants_sum(&counts->shared_units, r->shared, s->unit, s->signal);
         for (uint32_t p = 0; p < n_parts && !s->is_shared; p++)
-            sum += sum_of(&counts->units, r->cells + (size_t)p * counts->units.n_cells, s->unit, s->signal);
+            sum += tl_tenants_sum(&counts->units, r->cells + (size_t)p * counts->units.n_cells, s->unit, s->signal);
     }
     return sum;
 }
@@ -103,4 +103,15 @@ tl_status tl_tenants_signal(const tl_tenants_counts *counts, uint32_t row, const
 const char *tl_tenants_kind_name(tl_tenants_view_kind kind) {
     static const char *const names[] = {"device", "vm", "context", "no context", "switching", "idle"};
     return (size_t)kind < TL_COUNT_OF(names) ? names[kind] : "?";
+}
+
+const char *tl_tenants_flag_name(uint32_t flag) {
+    switch (flag) {
+    case TL_TENANTS_OVERFLOW: return "overflow";
+    case TL_TENANTS_LOSSY: return "lossy";
+    case TL_TENANTS_UNAVAILABLE: return "unavailable";
+    case TL_TENANTS_SATURATED: return "saturated";
+    case TL_TENANTS_BUSY: return "busy";
+    default: return "?";
+    }
 }

@@ -10,9 +10,10 @@
 
 typedef struct tl_tenants_row {
     tl_tenants_view view;
-    // Cells of one partition. The device has those of all partitions, one after the other.
-    uint64_t *cells;
-    uint64_t *shared; // of the shared units
+    tl_tenants_block block;         // with values
+    tl_tenants_block_value *values; // [event]; NULL: this view has no block
+    uint64_t *cells;                // of one partition; of the device, those of all partitions, one after the other
+    uint64_t *shared;               // of the shared units
 } tl_tenants_row;
 
 struct tl_tenants_counts {
@@ -28,6 +29,9 @@ struct tl_tenants_counts {
     tl_probe shared_units; // "chip.noc" and so on, likewise
     tl_tenants_row *rows;
     uint32_t n_rows;
+    const char *monitor;      // NULL: none
+    tl_tenants_event *events; // that blocks hold
+    uint32_t n_events;
 };
 
 void tl_tenants_release(tl_tenants_counts *counts); // NULL is fine
@@ -37,7 +41,13 @@ extern const tl_tenants_column tl_tenants_columns[TL_N_TENANTS_COLUMNS];
 uint64_t tl_tenants_column_value(const tl_tenants_counts *counts, uint32_t row, uint32_t column);
 TL_MUST_CHECK tl_status tl_tenants_signal(const tl_tenants_counts *counts, uint32_t row, const char *path, uint64_t *ret_value,
                                           tl_error *err);
-// Returns "device", "vm", "context", "no context", "switching" or "idle".
-const char *tl_tenants_kind_name(tl_tenants_view_kind kind);
+// Sum of a signal over all units of that type in an array of cells.
+uint64_t tl_tenants_sum(const tl_probe *units, const uint64_t *cells, const char *unit, const char *signal);
+static inline int64_t tl_tenants_error(const tl_tenants_block_value *value) {
+    return value->flags & TL_TENANTS_UNAVAILABLE ? 0 : (int64_t)(value->count + value->remainder - value->truth);
+}
+enum { TL_N_TENANTS_FLAGS = 5 };
+const char *tl_tenants_flag_name(uint32_t flag);             // of one bit: "overflow"
+const char *tl_tenants_kind_name(tl_tenants_view_kind kind); // "device", "vm", "context", "no context", "switching", "idle"
 
 #endif

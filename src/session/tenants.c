@@ -15,64 +15,12 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "linux/os.h"
 #include "session/description.h"
 #include "session/run.h"
+#include "session/tenants_monitor.h"
+#include "session/tenants_state.h"
 
-// Where growth is charged. Its number is also the tag of its bursts at shared units.
-typedef struct account {
-    uint64_t *cells; // of its partition
-    uint64_t active_cycles, n_switches;
-} account;
-
-typedef struct vm {
-    tl_tenants *tenants;
-    const tl_vm_plan *plan;
-    tl_os *os;
-    uint32_t first_account; // of its contexts; then NO_CONTEXT and SWITCHING
-    bool has_ended, is_deadlocked;
-    char message[400];
-} vm;
-
-enum { NO_CONTEXT, SWITCHING, N_OWN_ACCOUNTS }; // behind those of the contexts
-
-typedef struct part {
-    tl_machine *machine;
-    vm *vms[TL_MAX_VMS];
-    uint32_t n_vms, running; // index of the VM that has the machine
-    uint64_t turn_end;       // of it; UINT64_MAX: no other waits
-    uint64_t *charged;       // [cell] what has been charged to some account
-    uint64_t charged_cycle;
-    uint32_t account; // that is open
-    uint32_t idle;    // account of the time without a VM
-    bool wants_vm;    // the switch under way is to another VM, else to context `next`
-    uint32_t next;
-    uint32_t hart;        // that submitted the job under way
-    uint64_t write_bytes; // of the same call, submitted next
-} part;
-
-struct tl_tenants {
-    tl_tenants_options options;
-    tl_tenants_plan plan;
-    tl_config config;
-    tl_arena arena;
-    const tl_engine_type *engine;
-    tl_chip *chip;
-    part parts[TL_MAX_PARTITIONS];
-    vm *vms;
-    account *accounts;
-    uint32_t n_accounts;
-    int *fds; // opened for contexts
-    uint32_t n_fds;
-    uint64_t interval_cycles; // 0: none
-    uint64_t n_intervals;     // completed
-    uint64_t interval_begin, now;
-    tl_tenants_counts *previous; // at interval_begin; NULL: the start
-    bool must_stop, has_ended;
-    tl_end_reason reason;
-};
-
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+tl_status tl_tenants_no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
 void tl_tenants_init(tl_tenants_options *ret_options) {
     *ret_options = (tl_tenants_options){.size = sizeof *ret_options, .std_fd = {0, 1, 2}};
@@ -82,12 +30,15 @@ void tl_tenants_init(tl_tenants_options *ret_options) {
 
 // Everything that the partition counted since the last charge belongs to the open account. The
 // harts stand at `cycle` or at the first boundary after it.
-static void charge(tl_tenants *t, uint32_t partition, uint64_t cycle) {
-    part *p = &t->parts[partition];
-    account *a = &t->accounts[p->account];
+void tl_tenants_charge(tl_tenants *t, uint32_t partition, uint64_t cycle) {
+    tl_tenants_part *p = &t->parts[partition];
+    tl_tenants_account *a = &t->accounts[p->account];
     tl_machine_sync(p->machine);
     for (uint32_t i = 0; i < p->machine->probe.n_cells; i++) {
-        a->cells[i] += p->machine->tally[i] - p->charged[i];
+        uint64_t growth = p->machine->tally[i] - p->charged[i];
+        a->cells[i] += growth;
+        if (t->monitor && p->is_gated)
+            p->gated[i] += growth;
         p->charged[i] = p->machine->tally[i];
     }
     if (cycle > p->charged_cycle) {
@@ -96,18 +47,17 @@ static void charge(tl_tenants *t, uint32_t partition, uint64_t cycle) {
     }
 }
 
-static uint32_t account_of(const vm *v) {
-    uint32_t context = tl_os_context(v->os);
+uint32_t tl_tenants_account_at(const tl_tenants_vm *v, uint32_t context) {
     tl_os_report end;
     bool is_alive = context < v->plan->n_contexts && !tl_os_context_has_ended(v->os, context, &end);
-    return v->first_account + (is_alive ? context : v->plan->n_contexts + NO_CONTEXT);
+    return v->first_account + (is_alive ? context : v->plan->n_contexts + TL_NO_CONTEXT);
 }
 
-static account *switching_of(tl_tenants *t, const vm *v) { return &t->accounts[v->first_account + v->plan->n_contexts + SWITCHING]; }
+static uint32_t switching_of(const tl_tenants_vm *v) { return v->first_account + v->plan->n_contexts + TL_SWITCHING; }
 
 // ---- What the chip asks.
 
-static const vm *other_vm(const part *p, uint32_t *ret_index) {
+static const tl_tenants_vm *other_vm(const tl_tenants_part *p, uint32_t *ret_index) {
     for (uint32_t k = 1; k < p->n_vms; k++) {
         uint32_t i = (p->running + k) % p->n_vms;
         if (!p->vms[i]->has_ended) {
@@ -120,13 +70,13 @@ static const vm *other_vm(const part *p, uint32_t *ret_index) {
 
 static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl_chip_event *ret_event, tl_error *err) {
     tl_tenants *t = ctx;
-    part *p = &t->parts[partition];
+    tl_tenants_part *p = &t->parts[partition];
     if (p->write_bytes > 0) { // the second half of a copy from file to file
         *ret_event = (tl_chip_event){.kind = TL_CHIP_SUBMIT, .job = {.tag = p->account, .n_bytes = p->write_bytes, .is_write = true}};
         p->write_bytes = 0;
         return TL_OK;
     }
-    vm *v = p->vms[p->running];
+    tl_tenants_vm *v = p->vms[p->running];
     for (;;) {
         uint32_t other;
         uint64_t limit = tl_lesser(until, p->turn_end);
@@ -175,11 +125,12 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
             memcpy(v->message, report.message, sizeof v->message);
             ret_event->cycle = tl_os_halt(v->os);
             p->wants_vm = true;
-            if (other_vm(p, &other)) {
+            p->ends = !other_vm(p, &other);
+            if (!p->ends || t->monitor) {
                 ret_event->kind = TL_CHIP_SWITCH;
                 return TL_OK;
             }
-            charge(t, partition, ret_event->cycle);
+            tl_tenants_charge(t, partition, ret_event->cycle);
             p->account = p->idle;
             ret_event->kind = TL_CHIP_ENDED;
             return TL_OK;
@@ -188,40 +139,52 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
 }
 
 static void resume_partition(void *ctx, uint32_t partition, uint64_t cycle) {
-    part *p = &((tl_tenants *)ctx)->parts[partition];
+    tl_tenants_part *p = &((tl_tenants *)ctx)->parts[partition];
     tl_os_wait(p->vms[p->running]->os, p->hart, cycle);
+}
+
+void tl_tenants_enter(tl_tenants *t, uint32_t partition, uint64_t *cycle, uint32_t *ret_tag) {
+    tl_tenants_part *p = &t->parts[partition];
+    tl_tenants_vm *to = p->vms[p->to];
+    p->running = p->to;
+    *cycle = tl_os_enter(to->os, p->next, *cycle);
+    tl_tenants_charge(t, partition, *cycle);
+    p->account = *ret_tag = tl_tenants_account_at(to, tl_os_context(to->os));
+    if (p->wants_vm)
+        p->turn_end = to->plan->quantum_cycles == 0 ? UINT64_MAX : *cycle + to->plan->quantum_cycles;
 }
 
 // The steps from the stop of a context to the start of the next. Everything between two charges is
 // the work of switching.
 static tl_status switch_partition(void *ctx, uint32_t partition, uint64_t cycle, uint64_t *ret_cycle, uint32_t *ret_tag, tl_error *err) {
     tl_tenants *t = ctx;
-    part *p = &t->parts[partition];
-    vm *from = p->vms[p->running], *to = from;
+    tl_tenants_part *p = &t->parts[partition];
+    const tl_tenants_vm *from = p->vms[p->running];
     (void)err;
-    charge(t, partition, cycle);
-    t->accounts[p->account].n_switches++;
-    switching_of(t, from)->n_switches++;
-    p->account = from->first_account + from->plan->n_contexts + SWITCHING;
-    tl_os_leave(from->os);
-    uint32_t next = p->next;
-    if (p->wants_vm) {
-        (void)other_vm(p, &p->running);
-        to = p->vms[p->running];
-        next = tl_os_context(to->os);
+    tl_tenants_charge(t, partition, cycle);
+    p->to = p->running;
+    if (p->wants_vm && !p->ends) {
+        (void)other_vm(p, &p->to);
+        p->next = tl_os_context(p->vms[p->to]->os);
     }
-    *ret_cycle = tl_os_enter(to->os, next, cycle);
-    charge(t, partition, *ret_cycle);
-    p->account = *ret_tag = account_of(to);
-    if (p->wants_vm)
-        p->turn_end = to->plan->quantum_cycles == 0 ? UINT64_MAX : *ret_cycle + to->plan->quantum_cycles;
+    if (!p->ends) {
+        t->accounts[p->account].n_switches++;
+        t->accounts[switching_of(from)].n_switches++;
+    }
+    if (t->monitor)
+        tl_tenants_halt(t, partition, cycle);
+    p->account = p->ends ? p->idle : switching_of(from);
+    tl_os_leave(from->os);
+    *ret_cycle = t->monitor ? TL_CHIP_LATER : cycle;
+    if (!t->monitor)
+        tl_tenants_enter(t, partition, ret_cycle, ret_tag);
     return TL_OK;
 }
 
 // ---- Building.
 
 static void warn(void *ctx, const char *sentence) {
-    const vm *v = ctx;
+    const tl_tenants_vm *v = ctx;
     char text[600];
     if (!v->tenants->options.warn)
         return;
@@ -230,7 +193,7 @@ static void warn(void *ctx, const char *sentence) {
 }
 
 static bool wants_stop(void *ctx) {
-    tl_tenants *t = ((vm *)ctx)->tenants;
+    tl_tenants *t = ((tl_tenants_vm *)ctx)->tenants;
     t->must_stop = t->must_stop || (t->options.wants_stop && t->options.wants_stop(t->options.ctx));
     return t->must_stop;
 }
@@ -261,7 +224,7 @@ static tl_status open_std(tl_tenants *t, const tl_context_plan *c, int ret_fds[3
     return TL_OK;
 }
 
-static tl_status load_context(tl_tenants *t, vm *v, uint32_t index, tl_os_options *options, tl_error *err) {
+static tl_status load_context(tl_tenants *t, tl_tenants_vm *v, uint32_t index, tl_os_options *options, tl_error *err) {
     const tl_context_plan *c = &v->plan->contexts[index];
     tl_os_program program = {.program = c->program,
                              .argv = (char *const *)(uintptr_t)c->argv, // not written to
@@ -285,8 +248,8 @@ static tl_status load_context(tl_tenants *t, vm *v, uint32_t index, tl_os_option
     return status == TL_OK ? TL_OK : fail_on(t, c->line, status, &why, err);
 }
 
-static tl_status load_vm(tl_tenants *t, vm *v, tl_error *err) {
-    part *p = &t->parts[v->plan->partition];
+static tl_status load_vm(tl_tenants *t, tl_tenants_vm *v, tl_error *err) {
+    tl_tenants_part *p = &t->parts[v->plan->partition];
     uint64_t share_bytes = t->config.ram_bytes / p->n_vms & ~((UINT64_C(1) << 20) - 1);
     uint32_t place = 0;
     while (p->vms[place] != v)
@@ -311,7 +274,7 @@ static tl_status new_accounts(tl_tenants *t, tl_error *err) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->plan.n_vms; i++) {
         t->vms[i].first_account = n;
-        n += t->plan.vms[i].n_contexts + N_OWN_ACCOUNTS;
+        n += t->plan.vms[i].n_contexts + TL_N_OWN_ACCOUNTS;
     }
     t->n_accounts = n + t->config.n_partitions;
     t->accounts = tl_arena_alloc(&t->arena, t->n_accounts * sizeof *t->accounts);
@@ -319,17 +282,17 @@ static tl_status new_accounts(tl_tenants *t, tl_error *err) {
     for (uint32_t i = 0; t->accounts && i < t->n_accounts; i++) {
         t->accounts[i].cells = tl_arena_alloc(&t->arena, n_cells * sizeof(uint64_t));
         if (!t->accounts[i].cells)
-            return no_memory(err);
+            return tl_tenants_no_memory(err);
     }
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {
-        part *p = &t->parts[i];
+        tl_tenants_part *p = &t->parts[i];
         p->idle = n + i;
         p->account = p->n_vms > 0 ? p->vms[0]->first_account : p->idle;
         p->charged = tl_arena_alloc(&t->arena, n_cells * sizeof(uint64_t));
         if (!p->charged)
-            return no_memory(err);
+            return tl_tenants_no_memory(err);
     }
-    return t->accounts ? TL_OK : no_memory(err);
+    return t->accounts ? TL_OK : tl_tenants_no_memory(err);
 }
 
 // A partition without a VM has ended before it begins.
@@ -398,22 +361,24 @@ static tl_status build(tl_tenants *t, tl_error *err) {
     t->vms = tl_arena_alloc(&t->arena, t->plan.n_vms * sizeof *t->vms);
     for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++) {
         const tl_vm_plan *plan = &t->plan.vms[i];
-        part *p = &t->parts[plan->partition];
-        t->vms[i] = (vm){.tenants = t, .plan = plan};
+        tl_tenants_part *p = &t->parts[plan->partition];
+        t->vms[i] = (tl_tenants_vm){.tenants = t, .plan = plan};
         p->vms[p->n_vms++] = &t->vms[i];
         n_contexts += plan->n_contexts;
     }
     t->fds = tl_arena_alloc(&t->arena, (size_t)n_contexts * 3 * sizeof *t->fds);
     if (!t->vms || !t->fds)
-        return no_memory(err);
+        return tl_tenants_no_memory(err);
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {
-        part *p = &t->parts[i];
+        tl_tenants_part *p = &t->parts[i];
         p->turn_end = p->n_vms > 1 ? p->vms[0]->plan->quantum_cycles : UINT64_MAX;
     }
     status = new_accounts(t, err);
     for (uint32_t i = 0; i < t->plan.n_vms && status == TL_OK; i++)
         status = load_vm(t, &t->vms[i], err);
-    return status == TL_OK ? new_chip(t, err) : status;
+    if (status == TL_OK)
+        status = new_chip(t, err);
+    return status == TL_OK ? tl_tenants_monitor_open(t, err) : status;
 }
 
 static tl_status take_interval(tl_tenants *t, tl_error *err) {
@@ -430,17 +395,23 @@ static tl_status take_interval(tl_tenants *t, tl_error *err) {
 }
 
 tl_status tl_tenants_open(const tl_tenants_options *options, tl_tenants **ret_tenants, tl_error *err) {
+    return tl_tenants_open_with(options, NULL, ret_tenants, err);
+}
+
+tl_status tl_tenants_open_with(const tl_tenants_options *options, const tl_chip_monitor_type *type, tl_tenants **ret_tenants,
+                               tl_error *err) {
     if (options->size < offsetof(tl_tenants_options, machine))
         return tl_fail(err, TL_EINVAL, "the size of tl_tenants_options is %u: call tl_tenants_options_init first", options->size);
     tl_tenants *t = calloc(1, sizeof *t);
     if (!t)
-        return no_memory(err);
+        return tl_tenants_no_memory(err);
+    t->monitor_type = type;
     tl_tenants_init(&t->options);
     memcpy(&t->options, options, options->size < sizeof t->options ? options->size : sizeof t->options);
     tl_status status = build(t, err);
     if (status == TL_OK)
         status = take_interval(t, err);
-    t->options.file = t->options.machine = NULL; // the caller's
+    t->options.file = t->options.machine = t->options.monitor = NULL; // the caller's
     t->options.overrides = NULL;
     if (t->options.max_cycles == 0)
         t->options.max_cycles = t->plan.max_cycles;
@@ -455,8 +426,10 @@ tl_status tl_tenants_open(const tl_tenants_options *options, tl_tenants **ret_te
 void tl_tenants_close(tl_tenants *t) {
     if (!t)
         return;
-    for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++)
+    for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++) {
         tl_os_free(t->vms[i].os);
+        free(t->vms[i].switch_cycles);
+    }
     for (uint32_t i = 0; i < TL_MAX_PARTITIONS; i++)
         tl_machine_free(t->parts[i].machine);
     for (uint32_t i = 0; i < t->n_fds; i++)
@@ -479,7 +452,7 @@ static void settle(tl_tenants *t) {
     }
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {
         tl_machine_settle(t->parts[i].machine, 0, now);
-        charge(t, i, now);
+        tl_tenants_charge(t, i, now);
     }
     t->now = now;
 }
@@ -494,7 +467,7 @@ tl_status tl_tenants_run(tl_tenants *t, tl_run_state *ret_state, tl_error *err) 
         until = length * (t->n_intervals + 1);
     if (t->options.max_cycles != 0)
         until = tl_lesser(until, t->options.max_cycles);
-    tl_status status = tl_chip_run(t->chip, until, &is_done, err);
+    tl_status status = t->monitor ? tl_tenants_run_monitored(t, until, &is_done, err) : tl_chip_run(t->chip, until, &is_done, err);
     if (status != TL_OK) {
         tl_tenants_end(t, TL_END_FAILED);
         return status;
@@ -508,13 +481,14 @@ tl_status tl_tenants_run(tl_tenants *t, tl_run_state *ret_state, tl_error *err) 
         settle(t);
         t->has_ended = true;
         t->reason = TL_END_EXITED;
+        tl_tenants_monitor_close(t);
         return TL_OK;
     }
     t->now = until;
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {
-        if (t->parts[i].account == t->parts[i].idle) // nothing moves it any more
+        if (t->parts[i].account == t->parts[i].idle || t->parts[i].is_gated) // nothing moves it now
             tl_machine_settle(t->parts[i].machine, 0, until);
-        charge(t, i, until);
+        tl_tenants_charge(t, i, until);
     }
     if (until == t->options.max_cycles) {
         tl_tenants_end(t, TL_END_TIMEOUT);
@@ -530,8 +504,12 @@ void tl_tenants_end(tl_tenants *t, tl_end_reason reason) {
         return;
     t->has_ended = true;
     t->reason = reason;
+    if (t->monitor && reason != TL_END_FAILED) {
+        tl_tenants_stop_monitored(t);
+        return;
+    }
     for (uint32_t i = 0; i < t->config.n_partitions; i++)
-        charge(t, i, tl_machine_now_cycles(t->parts[i].machine));
+        tl_tenants_charge(t, i, tl_machine_now_cycles(t->parts[i].machine));
 }
 
 // ---- Counts.
@@ -541,19 +519,19 @@ static tl_status name_units(tl_tenants *t, tl_tenants_counts *c, tl_error *err) 
     tl_unit *units = tl_arena_alloc(&c->arena, of->n_units * sizeof *units);
     tl_unit *shared = tl_arena_alloc(&c->arena, TL_N_CHIP_UNITS * sizeof *shared);
     if (!units || !shared)
-        return no_memory(err);
+        return tl_tenants_no_memory(err);
     for (uint32_t i = 0; i < of->n_units; i++) {
         units[i] = (tl_unit){
             .type = of->units[i].type, .path = tl_arena_strdup(&c->arena, of->units[i].path), .first_cell = of->units[i].first_cell};
         if (!units[i].path)
-            return no_memory(err);
+            return tl_tenants_no_memory(err);
     }
     for (uint32_t i = 0; i < TL_N_CHIP_UNITS; i++) {
         const tl_unit_type *type = &tl_chip_unit_types[i];
         shared[i] =
             (tl_unit){.type = type, .path = tl_arena_printf(&c->arena, "chip.%s", type->name), .first_cell = tl_chip_first_cells[i]};
         if (!shared[i].path)
-            return no_memory(err);
+            return tl_tenants_no_memory(err);
     }
     c->units = (tl_probe){.units = units, .n_units = of->n_units, .n_cells = of->n_cells};
     c->shared_units = (tl_probe){.units = shared, .n_units = TL_N_CHIP_UNITS, .n_cells = TL_N_CHIP_CELLS};
@@ -569,7 +547,7 @@ static tl_tenants_row *add_row(tl_tenants_counts *c, tl_tenants_view_kind kind, 
 }
 
 static void add_account(const tl_tenants *t, const tl_tenants_counts *c, tl_tenants_row *row, uint32_t index) {
-    const account *a = &t->accounts[index];
+    const tl_tenants_account *a = &t->accounts[index];
     uint64_t n_bursts, n_bytes;
     const uint64_t *shared = tl_chip_tagged(t->chip, index);
     for (uint32_t i = 0; i < c->units.n_cells; i++)
@@ -583,7 +561,7 @@ static void add_account(const tl_tenants *t, const tl_tenants_counts *c, tl_tena
     row->view.n_switches += a->n_switches;
 }
 
-static void tell_end(tl_tenants_counts *c, tl_tenants_view *view, const vm *v, uint32_t context) {
+static void tell_end(tl_tenants_counts *c, tl_tenants_view *view, const tl_tenants_vm *v, uint32_t context) {
     tl_os_report end;
     if (tl_os_context_has_ended(v->os, context, &end)) {
         view->reason = end.stop == TL_OS_KILLED ? TL_END_KILLED : TL_END_EXITED;
@@ -599,22 +577,22 @@ static void tell_end(tl_tenants_counts *c, tl_tenants_view *view, const vm *v, u
     view->message = message ? message : "";
 }
 
-static tl_status add_vm(const tl_tenants *t, tl_tenants_counts *c, const vm *v, uint32_t number, tl_error *err) {
+static tl_status add_vm(const tl_tenants *t, tl_tenants_counts *c, const tl_tenants_vm *v, uint32_t number, tl_error *err) {
     tl_tenants_row *sum = add_row(c, TL_TENANTS_VM, 1);
     const char *name = tl_arena_strdup(&c->arena, v->plan->name);
     if (!sum || !name)
-        return no_memory(err);
+        return tl_tenants_no_memory(err);
     sum->view.name = name;
     sum->view.vm = number;
     sum->view.partition = v->plan->partition;
-    for (uint32_t k = 0; k < v->plan->n_contexts + N_OWN_ACCOUNTS; k++) {
+    for (uint32_t k = 0; k < v->plan->n_contexts + TL_N_OWN_ACCOUNTS; k++) {
         bool is_context = k < v->plan->n_contexts;
-        tl_tenants_view_kind kind = is_context                              ? TL_TENANTS_CONTEXT
-                                    : k == v->plan->n_contexts + NO_CONTEXT ? TL_TENANTS_NO_CONTEXT
-                                                                            : TL_TENANTS_SWITCHING;
+        tl_tenants_view_kind kind = is_context                                 ? TL_TENANTS_CONTEXT
+                                    : k == v->plan->n_contexts + TL_NO_CONTEXT ? TL_TENANTS_NO_CONTEXT
+                                                                               : TL_TENANTS_SWITCHING;
         tl_tenants_row *row = add_row(c, kind, 1);
         if (!row)
-            return no_memory(err);
+            return tl_tenants_no_memory(err);
         row->view.vm = number;
         row->view.partition = v->plan->partition;
         row->view.name = name;
@@ -623,13 +601,13 @@ static tl_status add_vm(const tl_tenants *t, tl_tenants_counts *c, const vm *v, 
             row->view.name = tl_arena_strdup(&c->arena, v->plan->contexts[k].name);
             row->view.program = tl_arena_strdup(&c->arena, v->plan->contexts[k].program);
             if (!row->view.name || !row->view.program)
-                return no_memory(err);
+                return tl_tenants_no_memory(err);
             tell_end(c, &row->view, v, k);
         }
         add_account(t, c, row, v->first_account + k);
         add_account(t, c, sum, v->first_account + k);
         if (is_context || kind == TL_TENANTS_NO_CONTEXT)
-            sum->view.n_switches -= row->view.n_switches; // those of SWITCHING are all
+            sum->view.n_switches -= row->view.n_switches; // those of TL_SWITCHING are all
     }
     return TL_OK;
 }
@@ -673,16 +651,16 @@ static tl_status take_counts(tl_tenants *t, tl_tenants_counts *c, tl_error *err)
         return status;
     uint32_t n_rows = 1 + c->n_partitions;
     for (uint32_t i = 0; i < t->plan.n_vms; i++)
-        n_rows += 1 + t->plan.vms[i].n_contexts + N_OWN_ACCOUNTS;
+        n_rows += 1 + t->plan.vms[i].n_contexts + TL_N_OWN_ACCOUNTS;
     c->file = tl_arena_strdup(&c->arena, t->plan.file_name);
     c->machine = tl_arena_strdup(&c->arena, t->config.name);
     c->engine = t->engine->name;
     c->rows = tl_arena_alloc(&c->arena, n_rows * sizeof *c->rows);
     if (!c->file || !c->machine || !c->rows)
-        return no_memory(err);
+        return tl_tenants_no_memory(err);
     tl_tenants_row *device = add_row(c, TL_TENANTS_DEVICE, c->n_partitions);
     if (!device)
-        return no_memory(err);
+        return tl_tenants_no_memory(err);
     for (uint32_t p = 0; p < c->n_partitions; p++)
         memcpy(device->cells + (size_t)p * c->units.n_cells, t->parts[p].charged, c->units.n_cells * sizeof *device->cells);
     memcpy(device->shared, tl_chip_tally(t->chip), TL_N_CHIP_CELLS * sizeof *device->shared);
@@ -692,7 +670,7 @@ static tl_status take_counts(tl_tenants *t, tl_tenants_counts *c, tl_error *err)
     for (uint32_t p = 0; p < c->n_partitions && status == TL_OK; p++) {
         tl_tenants_row *row = add_row(c, TL_TENANTS_IDLE, 1);
         if (!row)
-            return no_memory(err);
+            return tl_tenants_no_memory(err);
         row->view.partition = p;
         add_account(t, c, row, t->parts[p].idle);
     }
@@ -702,7 +680,18 @@ static tl_status take_counts(tl_tenants *t, tl_tenants_counts *c, tl_error *err)
             device->view.late_bursts += c->rows[r].view.late_bursts;
             device->view.late_bytes += c->rows[r].view.late_bytes;
         }
-    return status == TL_OK ? check_sums(t, c, err) : status;
+    if (status == TL_OK)
+        status = check_sums(t, c, err);
+    return status == TL_OK && t->monitor ? tl_tenants_read_blocks(t, c, err) : status;
+}
+
+static void subtract_value(tl_tenants_block_value *from, const tl_tenants_block_value *what) {
+    from->count -= what->count;
+    from->late -= what->late;
+    from->truth -= what->truth;
+    from->remainder -= what->remainder;
+    from->flags |= what->flags;
+    from->error = tl_tenants_error(from);
 }
 
 static void subtract(tl_tenants_counts *from, const tl_tenants_counts *what) {
@@ -718,13 +707,15 @@ static void subtract(tl_tenants_counts *from, const tl_tenants_counts *what) {
         a->view.n_switches -= b->view.n_switches;
         a->view.late_bursts -= b->view.late_bursts;
         a->view.late_bytes -= b->view.late_bytes;
+        for (uint32_t i = 0; a->values && i < from->n_events; i++)
+            subtract_value(&a->values[i], &b->values[i]);
     }
 }
 
 static tl_status new_counts(tl_tenants *t, tl_tenants_counts **ret_counts, tl_error *err) {
     tl_tenants_counts *c = calloc(1, sizeof *c);
     if (!c)
-        return no_memory(err);
+        return tl_tenants_no_memory(err);
     c->is_literal = t->plan.profile == TL_CHIP_LITERAL;
     c->clock_hz = t->config.clock_hz;
     c->n_partitions = t->config.n_partitions;

@@ -378,11 +378,8 @@ static tl_status read_vm(reader *r, const node *n, const char *where, uint32_t i
 }
 
 static tl_status read_plan(reader *r, const node *top) {
-    static const key_row rows[] = {{"machine", VALUE, "cloud4"},
-                                   {"profile", VALUE, "SAFE"},
-                                   {"interval", VALUE, "1000000"},
-                                   {"max_cycles", VALUE, "100M"},
-                                   {"vms", LIST, "[...]"}};
+    static const key_row rows[] = {{"machine", VALUE, "cloud4"},   {"profile", VALUE, "SAFE"},    {"monitor", VALUE, "none"},
+                                   {"interval", VALUE, "1000000"}, {"max_cycles", VALUE, "100M"}, {"vms", LIST, "[...]"}};
     tl_tenants_plan *plan = r->plan;
     bool is_literal = false;
     tl_status status = check_keys(r, top, "", rows, TL_COUNT_OF(rows));
@@ -396,6 +393,8 @@ static tl_status read_plan(reader *r, const node *top) {
         return status;
     plan->profile = is_literal ? TL_CHIP_LITERAL : TL_CHIP_SAFE;
     plan->machine = value_of(top, "machine") ? value_of(top, "machine") : "cloud4";
+    plan->monitor = value_of(top, "monitor");
+    plan->monitor_line = plan->monitor ? find(top, "monitor")->line : 1;
     plan->machine_line = find(top, "machine") ? find(top, "machine")->line : 1;
     if (strchr(plan->machine, '/') && !(plan->machine = path_of(r, plan->machine)))
         return no_memory(r);

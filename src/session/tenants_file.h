@@ -40,6 +40,8 @@ typedef struct tl_tenants_plan {
     const char *machine; // name or path of a description
     uint32_t machine_line;
     tl_chip_profile profile;
+    const char *monitor; // name of a PMU design, checked by tl_tenants_plan_check; NULL: none
+    uint32_t monitor_line;
     uint64_t interval_cycles; // 0: none
     uint64_t max_cycles;      // 0: no limit
     tl_vm_plan *vms;

@@ -3098,18 +3098,110 @@ def intervals_of_tenants_sum_to_the_whole():
 def every_line_of_tenants_follows_its_schema():
     with open(os.path.join(ROOT, "docs", "schema", "tenants-1.json"), encoding="utf-8") as text:
         schema = json.load(text)
-    for words in ([], ["-I", "50kc"]):
+    for words in ([], ["-I", "50kc"], ["--monitor", "smpm", "-I", "200kc"]):
         for record in tenants("vms:\n" + vm(context("spin", 20000), context("crash", 16, name="x")) + vm(context("wait", name="w")), *words):
             wrong = violations(schema, schema, record)
             if wrong:
                 raise AssertionError(f"{wrong}: {record}")
 
 
+def block_truth(name, units):
+    """Sum of an event's signal over the units of a view, from the paths of its signals; None: a shared unit's."""
+    kind, event = name.split(".", 1)
+    if kind not in ("hart", "l2", "mem"):
+        return None
+    part, _, rest = event.partition("_")
+    pattern = {"hart": rf"hart\d+\.{event}", "l2": rf"l2\.\d+\.{event}", "mem": rf"mem\d+\.{event}"}[kind]
+    if kind == "hart" and part in ("bp", "ptw", "l1d", "l1i", "dtlb", "itlb", "l2tlb"):
+        pattern = rf"hart\d+\.{part}\.{rest}"
+    return sum(value for path, value in units.items() if re.fullmatch(rf"p\d\.{pattern}", path))
+
+
+def check_blocks(records, profile):
+    """Every count of every block against the sum of the machine's signals of that view. Returns how many are not 0."""
+    n = 0
+    own = {("context", v["vm"], v["context"]): signals(v) for v in views(records, "context")}
+    for number in {v["vm"] for v in views(records, "vm")}:
+        mine = [signals(v) for kind in ("context", "no context") for v in views(records, kind) if v["vm"] == number]
+        own["vm", number, None] = summed(*mine)
+    own["device", None, None] = summed(*(units for (kind, *_), units in own.items() if kind == "vm"))
+    blocks = [r for r in records if r["type"] == "block" and "interval" not in r]
+    equal(sorted(str((b["view"], b.get("vm"), b.get("context"))) for b in blocks), sorted(map(str, own)), "a block for each view")
+    for block in blocks:
+        for name, value in block["events"].items():
+            if "unavailable" in value["flags"]:
+                is_unknown = profile == "LITERAL" and ".filtered." in name  # in blocks of tenants
+                has_run = sum(own[block["view"], block.get("vm"), block.get("context")].values()) > 0
+                equal((is_unknown or not has_run, "block" in value), (True, False), f"{name} of {block['view']} {block.get('vm')}")
+                continue
+            truth = block_truth(name, own[block["view"], block.get("vm"), block.get("context")])
+            found = [int(value[key]) for key in ("block", "remainder", "truth", "error")]
+            wanted = found[2] if truth is None else truth
+            equal((name, found[0] + found[1], found[2], found[3], value["flags"]), (name, wanted, wanted, 0, []), f"{block['view']} {block.get('vm')}")
+            if profile == "SAFE" and truth is not None:
+                equal(found[1], 0, "all remainders arrive")
+            n += found[0] != 0
+    return n
+
+
+@guest
+def blocks_of_the_example_hold_the_truth():
+    folder = os.path.join(os.path.dirname(os.path.abspath(options.tally)), "guest")
+    with open(os.path.join(ROOT, "examples", "tenants.yaml"), encoding="utf-8") as file:
+        text = file.read().replace("../build/guest", folder)
+    if not os.path.exists(os.path.join(folder, "lang_go")):
+        return  # built without Go
+    for profile in ("SAFE", "LITERAL"):
+        records = tenants(text.replace("profile: SAFE", f"profile: {profile}\nmax_cycles: 4M"))
+        equal((records[0]["profile"], records[0]["monitor"]), (profile, "smpm"))
+        if check_blocks(records, profile) < 300:
+            raise AssertionError("most counts are 0")
+        for view in views(records, "vm"):
+            few, some, many = (int(view.get(f"switch_{which}_cycles", 0)) for which in ("min", "median", "max"))
+            if int(view["switches"]) > 1 and not 1000 < few <= some <= many:
+                raise AssertionError(f"switches of {view['name']} took {few}, {some}, {many} cycles")
+
+
+@guest
+def intervals_of_blocks_sum_to_the_whole():
+    text = "monitor: smpm\nvms:\n" + vm(context("spin", 300000, quantum=50000), context("pages", 50, name="p", quantum=50000))
+    records = tenants(text, "-I", "300kc")
+    whole = {(b["view"], b.get("context")): b for b in records if b["type"] == "block" and "interval" not in b}
+    for key, block in whole.items():
+        parts = [b for b in records if b["type"] == "block" and "interval" in b and (b["view"], b.get("context")) == key]
+        if len(parts) < 3:
+            raise AssertionError(f"{len(parts)} intervals")
+        for name, value in block["events"].items():
+            shown = [part["events"][name] for part in parts]
+            if not any(v["flags"] for v in shown):  # one that was being written at an end shows no number
+                equal(sum(int(v["block"]) for v in shown), int(value["block"]), name)
+    equal(check_blocks(records, "SAFE") > 50, True)
+    # What is read on the way changes nothing.
+    whole = [r for r in records if "interval" not in r and r["type"] != "header"]
+    for with_intervals, without in zip(whole, tenants(text)[1:], strict=True):
+        equal(with_intervals, without)
+
+
+@guest
+def a_monitor_is_named_or_refused():
+    text = "vms:\n" + vm(context("spin", 2000))
+    contains(tenants("monitor: dhpc\n" + text, status=2), "tenants.yaml:1: monitor = dhpc: must be none or smpm")
+    contains(tenants(text, "--monitor", "x", status=2), "monitor = x: must be none or smpm")
+    contains(tenants(text, "--monitor", "smpm", "--set", "smpm.channels=per_hart", status=2), "smpm.channels = per_hart", "set it to per_partition")
+    equal([r for r in tenants("monitor: smpm\n" + text, "--monitor", "none")[1:]], tenants(text)[1:])
+    path = os.path.join(scratch, "tenants.yaml")
+    rows = list(csv.DictReader(io.StringIO(run("tenants", "--csv", "--monitor", "smpm", "-o", "/dev/stdout", path)[1])))
+    equal([(row["hart.instret"] == row["instructions"], row["hart.instret error"]) for row in rows if row["view"] in ("device", "vm", "context")],
+          [(True, "0")] * 3)
+    equal({row["hart.instret"] for row in rows if row["view"] not in ("device", "vm", "context")}, {""})
+
+
 @guest
 def tenants_say_the_same_in_every_engine_and_every_time():
     text = "vms:\n" + vm(context("spin", 50000, quantum=20000), context("threads", 2, name="t", quantum=20000)) + vm(context("pages", 20))
     engines = ("step", "interp", "translate" if platform.machine() == "x86_64" else "interp", "interp")
-    equal(len({json.dumps(tenants(text, "--engine", engine)[1:]) for engine in engines}), 1)
+    for monitor in ("none", "smpm"):
+        equal(len({json.dumps(tenants(text, "--engine", engine, "--monitor", monitor)[1:]) for engine in engines}), 1)
 
 
 @guest

@@ -40,7 +40,7 @@ static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) 
     const tl_smpm_core *s = m->core;
     const tl_smpm_channel *c = &s->channels[channel];
     uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), n_turns = m->n_turns[channel];
-    uint32_t first = s->first_row[ccu][channel], last = s->last_row[ccu][channel], n = s->n_rows_to[ccu][channel];
+    uint32_t first = s->first_sent[ccu][channel], last = s->last_sent[ccu][channel], n = s->n_rows_to[ccu][channel];
     bool is_device = channel == 0 || channel == m->channel_d;
     if (n == 0 || last - first + 1 != n || m->fifos[channel][source].n)
         return 0;
@@ -55,6 +55,8 @@ static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) 
         return 0; // it would wait for credit
     return is_device && dequeue + (uint64_t)(n - 1) * n_turns > s->device_at ? 0 : dequeue;
 }
+
+static uint32_t row_of(const tl_smpm *m, uint32_t ccu, uint32_t at) { return m->sent[m->row_first[ccu] + at]; }
 
 static bool is_zero(const uint32_t *lanes) {
     uint32_t any = 0;
@@ -85,21 +87,21 @@ static tl_smpm_record record_of(const tl_smpm *m, uint32_t ccu, uint32_t row, ui
     return record;
 }
 
-static void put(tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t others) {
-    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition);
-    for (uint32_t left = others; left; left &= left - 1) {
+static void put(tl_smpm *m, uint32_t ccu, uint32_t at, uint32_t lumps) {
+    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), row = row_of(m, ccu, at);
+    for (uint32_t left = m->row_routes[m->row_first[ccu] + row].dests & ~lumps; left; left &= left - 1) {
         uint32_t channel = (uint32_t)__builtin_ctz(left);
         tl_smpm_record record = record_of(m, ccu, row, channel);
-        tl_smpm_rcb_put(m, source, channel, &record, m->core->ccus[ccu].drain_cycle + row);
+        tl_smpm_rcb_put(m, source, channel, &record, m->core->ccus[ccu].drain_cycle + at);
     }
 }
 
 bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
     tl_smpm_core *s = m->core;
     tl_smpm_collector *c = &s->ccus[ccu];
-    uint32_t partition = m->layout.ccus[ccu].partition, source = tl_smpm_source_of(m, partition), n_rows = m->layout.ccus[ccu].n_rows;
+    uint32_t partition = m->layout.ccus[ccu].partition, source = tl_smpm_source_of(m, partition), n_sent = m->n_sent[ccu];
     if (!m->sends_ahead || c->drain_scope != TL_SMPM_SHARED || c->is_lossy[c->active ^ 1u] || m->ccus_of[source] != 1u << ccu ||
-        n_rows == 0)
+        n_sent == 0)
         return false;
     uint64_t dequeues[TL_SMPM_MAX_CHANNELS];
     uint32_t lumps = 0, dests = s->ccu_dests[ccu];
@@ -113,10 +115,10 @@ bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
         else if (m->fifos[channel][source].n + s->n_rows_to[ccu][channel] > m->fifo_depth[channel][source])
             return false;
     }
-    for (uint32_t row = 0; row < n_rows; row++)
-        add_row(m, ccu, row, lumps);
-    for (uint32_t row = 0; lumps != dests && row < n_rows; row++)
-        put(m, ccu, row, m->row_routes[m->row_first[ccu] + row].dests & ~lumps);
+    for (uint32_t at = 0; at < n_sent; at++)
+        add_row(m, ccu, row_of(m, ccu, at), lumps);
+    for (uint32_t at = 0; lumps != dests && at < n_sent; at++)
+        put(m, ccu, at, lumps);
     for (uint32_t left = lumps; left; left &= left - 1) {
         uint32_t channel = (uint32_t)__builtin_ctz(left);
         tl_smpm_fifo *fifo = &m->fifos[channel][source];
@@ -127,7 +129,7 @@ bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
         s->lump_due = tl_lesser(s->lump_due, lump_last(m, channel, fifo));
     }
     c->is_ahead = c->idle_is_sent = true;
-    c->drain_end = s->now + n_rows;
+    c->drain_end = s->now + n_sent;
     s->ahead_due = tl_lesser(s->ahead_due, c->drain_end);
     return true;
 }
@@ -139,7 +141,7 @@ void tl_smpm_ahead_end(tl_smpm *m) {
         tl_smpm_collector *c = &s->ccus[ccu];
         if (c->is_ahead && c->drain_end <= s->now) {
             c->is_ahead = false;
-            c->drain_row = m->layout.ccus[ccu].n_rows;
+            c->drain_at = (uint16_t)m->n_sent[ccu];
             c->is_draining = c->drain_is_flush;
             s->draining |= tl_smpm_ccu_is_busy(c) ? 1u << ccu : 0;
         } else if (c->is_ahead) {
@@ -163,16 +165,16 @@ void tl_smpm_lumps_end(tl_smpm *m) {
         }
 }
 
-static uint32_t n_sent(const tl_smpm *m, uint32_t ccu, uint64_t cycle) { // before the cycle
+static uint32_t n_gone(const tl_smpm *m, uint32_t ccu, uint64_t cycle) { // before the cycle
     const tl_smpm_collector *c = &m->core->ccus[ccu];
-    return cycle <= c->drain_cycle ? 0 : (uint32_t)tl_lesser(cycle - c->drain_cycle, m->layout.ccus[ccu].n_rows);
+    return cycle <= c->drain_cycle ? 0 : (uint32_t)tl_lesser(cycle - c->drain_cycle, m->n_sent[ccu]);
 }
 
 uint64_t tl_smpm_ahead_unsent(const tl_smpm *m) {
     uint64_t n = 0;
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
-        for (uint32_t row = n_sent(m, ccu, m->core->now); m->core->ccus[ccu].is_ahead && row < m->layout.ccus[ccu].n_rows; row++)
-            n += (uint32_t)__builtin_popcount(m->row_routes[m->row_first[ccu] + row].dests);
+        for (uint32_t at = n_gone(m, ccu, m->core->now); m->core->ccus[ccu].is_ahead && at < m->n_sent[ccu]; at++)
+            n += (uint32_t)__builtin_popcount(m->row_routes[m->row_first[ccu] + row_of(m, ccu, at)].dests);
     return n;
 }
 
@@ -180,15 +182,15 @@ uint64_t tl_smpm_ahead_unsent(const tl_smpm *m) {
 // become records at the head of the FIFO.
 static void take_back(tl_smpm *m, uint32_t ccu, uint32_t channel, uint64_t cycle) {
     tl_smpm_core *s = m->core;
-    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), first = s->first_row[ccu][channel];
+    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), first = s->first_sent[ccu][channel];
     tl_smpm_fifo *fifo = &m->fifos[channel][source];
     for (uint32_t n_left = tl_smpm_lump_left(m, channel, source, cycle), i = 0; i < n_left; i++) {
-        uint32_t row = first + fifo->lump_n - 1 - i, at = tl_smpm_bank_row(m, ccu, s->ccus[ccu].active ^ 1u, row);
-        tl_smpm_channel_add_row(m, channel, &m->rows[m->row_first[ccu] + row], &m->row_routes[m->row_first[ccu] + row], m->lanes[at],
-                                UINT64_MAX);
+        uint32_t at = first + fifo->lump_n - 1 - i, row = row_of(m, ccu, at);
+        const uint32_t *lanes = m->lanes[tl_smpm_bank_row(m, ccu, s->ccus[ccu].active ^ 1u, row)];
+        tl_smpm_channel_add_row(m, channel, &m->rows[m->row_first[ccu] + row], &m->row_routes[m->row_first[ccu] + row], lanes, UINT64_MAX);
         tl_smpm_record record = record_of(m, ccu, row, channel);
-        if (row < n_sent(m, ccu, cycle))
-            tl_smpm_rcb_put_first(m, source, channel, &record, s->ccus[ccu].drain_cycle + row);
+        if (at < n_gone(m, ccu, cycle))
+            tl_smpm_rcb_put_first(m, source, channel, &record, s->ccus[ccu].drain_cycle + at);
         else
             s->counters.records--;
     }
@@ -200,24 +202,26 @@ void tl_smpm_ahead_settle(tl_smpm *m, uint32_t ccu, uint64_t cycle) {
     tl_smpm_collector *c = &s->ccus[ccu];
     if (!c->idle_is_sent)
         return;
-    uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), n_rows = m->layout.ccus[ccu].n_rows, n = n_sent(m, ccu, cycle);
+    const uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), n = c->is_ahead ? n_gone(m, ccu, cycle) : m->n_sent[ccu];
     for (uint32_t left = s->ccu_dests[ccu]; left; left &= left - 1) {
         uint32_t channel = (uint32_t)__builtin_ctz(left);
         if (m->fifos[channel][source].lump_n) {
             take_back(m, ccu, channel, cycle);
             continue;
         }
-        for (uint32_t row = n; c->is_ahead && row < n_rows; row++)
-            if (m->row_routes[m->row_first[ccu] + row].dests >> channel & 1)
+        for (uint32_t at = n; at < m->n_sent[ccu]; at++)
+            if (m->row_routes[m->row_first[ccu] + row_of(m, ccu, at)].dests >> channel & 1)
                 tl_smpm_rcb_take_last(m, source, channel);
     }
+    for (uint32_t at = 0; at < n; at++) {
+        uint32_t row = tl_smpm_bank_row(m, ccu, c->active ^ 1u, row_of(m, ccu, at));
+        memset(m->lanes[row], 0, sizeof *m->lanes);
+        m->row_ovf[row] = 0;
+    }
     c->idle_is_sent = false;
-    uint32_t idle = tl_smpm_bank_row(m, ccu, c->active ^ 1u, 0);
-    memset(m->lanes[idle], 0, (c->is_ahead ? n : n_rows) * sizeof *m->lanes);
-    memset(&m->row_ovf[idle], 0, c->is_ahead ? n : n_rows);
     if (!c->is_ahead)
         return;
     c->is_ahead = false;
-    c->drain_row = (uint16_t)n;
+    c->drain_at = (uint16_t)n;
     s->draining |= 1u << ccu;
 }

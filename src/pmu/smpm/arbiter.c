@@ -30,38 +30,49 @@ static void check_tenants(tl_smpm *m, uint64_t tenants, uint64_t units, uint32_t
 static void add_of_commit(tl_smpm *m, uint32_t channel) {
     tl_smpm_channel *c = &m->core->channels[channel];
     uint64_t *accs = &m->accs[m->acc_first[channel]];
-    uint32_t n = m->n_metrics, k = c->adds_done;
+    uint32_t n = m->n_live, k = c->adds_done;
     if (channel == 0) {
         static const tl_smpm_part parts[TL_SMPM_N_CH0_PARTS] = {TL_SMPM_CTR, TL_SMPM_UNASSIGNED, TL_SMPM_SWITCH};
-        add_to(m, c->vm_block, parts[k / n], k % n, accs[k]);
-        accs[k] = 0;
-    } else if (channel == m->channel_d) {
-        add_to(m, c->vm_block, TL_SMPM_CTR, k, accs[k]);
-        accs[k] = 0;
-    } else if (k % 2 == 0) {
-        add_to(m, c->vm_block, TL_SMPM_CTR, k / 2, accs[k / 2]);
-        if (m->acc_tenants && c->vm_block != TL_SMPM_NO_BLOCK_ID)
-            check_tenants(m, m->acc_tenants[m->acc_first[channel] + k / 2], accs[k / 2], c->vm, TL_SMPM_NO_CTX);
-    } else {
-        if (c->ctx_block != TL_SMPM_NO_BLOCK_ID)
-            add_to(m, c->ctx_block, TL_SMPM_CTR, k / 2, accs[k / 2]);
-        else if (m->is_safe)
-            add_to(m, c->vm_block, TL_SMPM_NOCTX, k / 2, accs[k / 2]);
-        if (m->acc_tenants && c->ctx_block != TL_SMPM_NO_BLOCK_ID)
-            check_tenants(m, m->acc_tenants[m->acc_first[channel] + k / 2], accs[k / 2], c->vm, c->ctx);
-        accs[k / 2] = 0;
-        if (m->acc_tenants)
-            m->acc_tenants[m->acc_first[channel] + k / 2] = 0;
+        uint64_t *acc = &accs[k / n * m->n_metrics + m->live[k % n]];
+        add_to(m, c->vm_block, parts[k / n], m->live[k % n], *acc);
+        *acc = 0;
+        return;
     }
+    if (channel == m->channel_d) {
+        add_to(m, c->vm_block, TL_SMPM_CTR, m->live[k], accs[m->live[k]]);
+        accs[m->live[k]] = 0;
+        return;
+    }
+    const uint32_t index = m->live[k / 2];
+    uint64_t *tenants = m->acc_tenants ? &m->acc_tenants[m->acc_first[channel] + index] : NULL;
+    if (k % 2 == 0) {
+        add_to(m, c->vm_block, TL_SMPM_CTR, index, accs[index]);
+        if (tenants && c->vm_block != TL_SMPM_NO_BLOCK_ID)
+            check_tenants(m, *tenants, accs[index], c->vm, TL_SMPM_NO_CTX);
+        return;
+    }
+    if (c->ctx_block != TL_SMPM_NO_BLOCK_ID)
+        add_to(m, c->ctx_block, TL_SMPM_CTR, index, accs[index]);
+    else if (m->is_safe)
+        add_to(m, c->vm_block, TL_SMPM_NOCTX, index, accs[index]);
+    if (tenants && c->ctx_block != TL_SMPM_NO_BLOCK_ID)
+        check_tenants(m, *tenants, accs[index], c->vm, c->ctx);
+    accs[index] = 0;
+    if (tenants)
+        *tenants = 0;
 }
 
-// Adds 2 i and 2 i + 1 are for lane i: VM block, context block. Pad lanes take their slots, too.
+static uint32_t nth_bit(uint32_t set, uint32_t n) {
+    for (; n > 0; n--)
+        set &= set - 1;
+    return (uint32_t)__builtin_ctz(set);
+}
+
+// Adds 2 i and 2 i + 1 are for the i-th lane that counts something: VM block, context block.
 static void add_of_fixed(tl_smpm *m, uint32_t channel) {
     tl_smpm_channel *c = &m->core->channels[channel];
-    uint32_t row = c->fixed.header >> 11 & 0x1ff, lane = c->adds_done / 2;
+    uint32_t row = c->fixed.header >> 11 & 0x1ff, lane = nth_bit(c->fixed_lanes, c->adds_done / 2);
     const tl_smpm_row *info = &m->rows[m->row_first[c->fixed_ccu] + row];
-    if (lane >= info->n)
-        return;
     uint32_t index = tl_smpm_row_index(m, info) + lane;
     uint64_t units = c->fixed.lanes[lane];
     if (c->adds_done % 2 == 0)
@@ -109,7 +120,8 @@ static void end_commit(tl_smpm *m, uint32_t channel, uint64_t cycle) {
 }
 
 static uint32_t n_adds(const tl_smpm *m, uint32_t channel) {
-    return m->core->channels[channel].has_fixed ? TL_SMPM_FIXED_ADDS : m->n_adds[channel];
+    const tl_smpm_channel *c = &m->core->channels[channel];
+    return c->has_fixed ? 2 * (uint32_t)__builtin_popcount(c->fixed_lanes) : m->n_adds[channel];
 }
 
 static void add(tl_smpm *m, uint32_t channel, uint64_t cycle) {
@@ -128,12 +140,18 @@ static void add(tl_smpm *m, uint32_t channel, uint64_t cycle) {
         end_commit(m, channel, cycle);
 }
 
+static uint64_t *acc_of_add(const tl_smpm *m, uint32_t channel, uint32_t k) { // of a commit
+    const uint32_t n = m->n_live, part = channel == 0 ? k / n * m->n_metrics : 0;
+    const bool is_pair = channel != 0 && channel != m->channel_d;
+    return &m->accs[m->acc_first[channel] + part + m->live[(is_pair ? k / 2 : k) % n]];
+}
+
 static void skip_zeros(tl_smpm *m, uint32_t channel) {
     tl_smpm_channel *c = &m->core->channels[channel];
     bool is_pair = channel != 0 && channel != m->channel_d;
     if (!tl_smpm_is_on(m->config.skip_zeros) || c->has_fixed || (is_pair && c->adds_done % 2))
         return;
-    while (c->adds_done < m->n_adds[channel] && m->accs[m->acc_first[channel] + (is_pair ? c->adds_done / 2 : c->adds_done)] == 0)
+    while (c->adds_done < m->n_adds[channel] && *acc_of_add(m, channel, c->adds_done) == 0)
         c->adds_done += is_pair ? 2 : 1;
 }
 
@@ -142,7 +160,7 @@ static void serve(tl_smpm *m, uint32_t channel) {
     if (tl_smpm_faulty(m, TL_SMPM_REFUSE_ADD, channel)) {
         m->core->counters.refused_adds++;
         if (tl_smpm_mutates(m, TL_SMPM_M_RESET) && c->is_committing && channel != 0 && channel != m->channel_d && c->adds_done % 2)
-            m->accs[m->acc_first[channel] + c->adds_done / 2] = 0;
+            *acc_of_add(m, channel, c->adds_done) = 0;
         return; // tried again in the next slot
     }
     skip_zeros(m, channel);
@@ -191,45 +209,33 @@ static uint64_t *part_of(const tl_smpm *m, uint32_t block, tl_smpm_part part) {
     return at ? &words[at] : NULL;
 }
 
-// Adds units to words, and clears them if asked to. Most units are 0, so eight at a time are passed
-// over. `words` may be NULL.
-static void add_words(uint64_t *words, uint64_t *units, uint32_t n, bool clears) {
-    enum { GROUP = 8 };
-    for (uint32_t first = 0; first < n; first += GROUP) {
-        const uint64_t *u = &units[first];
-        const uint32_t end = first + GROUP < n ? first + GROUP : n;
-        if (end - first == GROUP && (u[0] | u[1] | u[2] | u[3] | u[4] | u[5] | u[6] | u[7]) == 0)
-            continue;
-        for (uint32_t i = first; i < end; i++) {
-            if (words)
-                add_word(&words[i], units[i]);
-            units[i] = clears ? 0 : units[i];
-        }
-    }
-}
-
-// Adds adds_done to end - 1 of a tenant's commit. The same as add_of_commit, one after the other:
-// add 2 i is for the VM block, add 2 i + 1 for the context block.
+// Adds adds_done to end - 1 of a tenant's commit. The same as add_of_commit, one after the other.
 static void add_pairs(tl_smpm *m, uint32_t channel, uint32_t end) {
     tl_smpm_channel *c = &m->core->channels[channel];
     uint64_t *accs = &m->accs[m->acc_first[channel]], *vm = part_of(m, c->vm_block, TL_SMPM_CTR);
     uint64_t *ctx = c->ctx_block != TL_SMPM_NO_BLOCK_ID ? part_of(m, c->ctx_block, TL_SMPM_CTR) : part_of(m, c->vm_block, TL_SMPM_NOCTX);
-    const uint32_t vm_first = (c->adds_done + 1) / 2, ctx_first = c->adds_done / 2, n_vm = (end + 1) / 2 - vm_first,
-                   n_ctx = end / 2 - ctx_first;
-    if (vm)
-        add_words(&vm[vm_first], &accs[vm_first], n_vm, false);
-    add_words(ctx ? &ctx[ctx_first] : NULL, &accs[ctx_first], n_ctx, true);
+    for (uint32_t k = c->adds_done; k < end; k++) {
+        uint64_t *acc = &accs[m->live[k / 2]], *block = k % 2 ? ctx : vm;
+        if (*acc == 0)
+            continue;
+        if (block)
+            add_word(&block[m->live[k / 2]], *acc);
+        *acc = k % 2 ? 0 : *acc;
+    }
 }
 
 static void add_parts(tl_smpm *m, uint32_t channel, uint32_t end) { // of channel 0 or D
     static const tl_smpm_part parts[TL_SMPM_N_CH0_PARTS] = {TL_SMPM_CTR, TL_SMPM_UNASSIGNED, TL_SMPM_SWITCH};
     tl_smpm_channel *c = &m->core->channels[channel];
-    uint64_t *accs = &m->accs[m->acc_first[channel]];
-    for (uint32_t part = c->adds_done / m->n_metrics, k = c->adds_done; k < end; part++) {
-        uint64_t *words = part_of(m, c->vm_block, parts[part]);
-        uint32_t first = part * m->n_metrics, last = first + m->n_metrics < end ? first + m->n_metrics : end;
-        add_words(&words[k - first], &accs[k], last - k, true);
-        k = last;
+    for (uint32_t k = c->adds_done, part = k / m->n_live; k < end; part++) {
+        uint64_t *accs = &m->accs[m->acc_first[channel] + part * m->n_metrics], *words = part_of(m, c->vm_block, parts[part]);
+        for (; k < end && k < (part + 1) * m->n_live; k++) {
+            uint64_t *acc = &accs[m->live[k - part * m->n_live]];
+            if (*acc == 0)
+                continue;
+            add_word(&words[m->live[k - part * m->n_live]], *acc);
+            *acc = 0;
+        }
     }
 }
 

@@ -4,23 +4,12 @@
 #ifndef TL_PMU_SMPM_ATTACHED_H
 #define TL_PMU_SMPM_ATTACHED_H
 
-#include "pmu/smpm/model.h"
-#include "pmu/smpm/smpm.h"
+#include "pmu/smpm/taps.h"
 
 enum {
-    // Taps of one-bit signals come first, then those of multi-bit inputs.
-    TL_SMPM_TAPS_OF_ULC = TL_SMPM_MAX_CTRS + TL_SMPM_MAX_MULTI,
     TL_SMPM_ONLY_VM = 1, // of a machine that is no chip
     TL_SMPM_ONLY_CTX = 1,
 };
-
-typedef struct tl_smpm_tap {
-    tl_sources sources;                 // n_cells 0: the machine does not tell it
-    uint64_t base;                      // total at the reset
-    uint64_t shown, cycle;              // what the model was told, up to which of its cycles
-    bool is_cycle, is_idle, is_instret; // totals that the host knows without sync
-    bool is_plain;                      // one cell, and nothing of that
-} tl_smpm_tap;
 
 typedef struct tl_smpm_attached {
     tl_pmu pmu;            // first

@@ -63,9 +63,7 @@ void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *val
     if (frame->is_dropped)
         return;
     uint32_t row = tl_smpm_bank_row(m, ulc->ccu, c->active, ulc->first_row);
-    // A counter that no input feeds stays 0, but for a bit that was inverted on the line.
-    const uint64_t fed = values ? m->fed[ulc->type] : UINT64_MAX >> (64 - m->config.ulc_ctrs);
-    for (uint64_t left = fed & ~mask; left; left &= left - 1) {
+    for (uint64_t left = m->fed[ulc->type] & ~mask; left; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         uint64_t value = values ? values[i] : frame->values[i];
         if (value == 0)
@@ -77,7 +75,9 @@ void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *val
     for (uint32_t i = 0; frame->has_ovf && i < tl_smpm_ctr_rows(&m->config); i++)
         m->row_ovf[row + i] = 1;
     row = tl_smpm_bank_row(m, ulc->ccu, c->active, ulc->first_residue_row);
-    for (uint32_t i = 0; frame->is_final && m->exports && i < m->config.mb_inputs; i++) {
+    const uint32_t n_residues =
+        frame->is_final && m->exports ? (uint32_t)tl_lesser(m->config.mb_inputs, m->layout.types[ulc->type].n_multi) : 0;
+    for (uint32_t i = 0; i < n_residues; i++) {
         if (frame->residues[i] == 0)
             continue;
         add_lane(m, c, row + i / TL_SMPM_REC_CTRS, i % TL_SMPM_REC_CTRS, frame->residues[i]);
@@ -97,7 +97,7 @@ static void swap(tl_smpm *m, uint32_t ccu, uint32_t scope, bool is_flush) {
     c->is_draining = true;
     c->drain_is_flush = is_flush;
     c->drain_scope = (uint8_t)scope;
-    c->drain_row = 0;
+    c->drain_at = 0;
     c->drain_cycle = m->core->now + 1;
     if (is_flush)
         c->flush_id = c->wanted_flush_id;
@@ -209,14 +209,14 @@ static void drain(tl_smpm *m, uint32_t ccu) {
     tl_smpm_collector *c = &m->core->ccus[ccu];
     if (m->core->now < c->drain_cycle)
         return;
-    if (c->drain_row == m->layout.ccus[ccu].n_rows) {
+    if (c->drain_at == m->n_sent[ccu]) {
         send_empty(m, ccu);
         return;
     }
-    if (!send_row(m, ccu, c->drain_row))
+    if (!send_row(m, ccu, m->sent[m->row_first[ccu] + c->drain_at]))
         return;
-    c->drain_row++;
-    if (c->drain_row < m->layout.ccus[ccu].n_rows)
+    c->drain_at++;
+    if (c->drain_at < m->n_sent[ccu])
         return;
     uint32_t idle = c->active ^ 1u;
     m->core->counters.lossy_epochs += c->is_lossy[idle];

@@ -66,6 +66,7 @@ static void begin_fixed(tl_smpm *m, uint32_t channel, uint32_t ccu, uint32_t row
         m->core->counters.misroutes++;
         return;
     }
+    c->fixed_lanes = m->rows[m->row_first[ccu] + row].lanes;
     c->fixed_vm_runs = c->vm == filter->vm;
     c->fixed_ctx_runs = c->fixed_vm_runs && c->ctx == filter->ctx;
     c->fixed = *record;

@@ -281,35 +281,70 @@ tl_status tl_smpm_layout_new(const tl_smpm_config *config, const tl_smpm_chip *c
 
 // ---- bounds
 
-static uint32_t rows_of(const tl_smpm_layout *l, uint32_t partition) {
+uint32_t tl_smpm_fed_lanes(const tl_smpm_config *config, const tl_smpm_unit_type *type, bool is_residue, uint32_t first) {
+    const uint32_t n = is_residue ? (tl_smpm_exports(config) ? config->mb_inputs : 0) : config->ulc_ctrs;
+    uint32_t lanes = 0;
+    for (uint32_t i = 0; i < TL_SMPM_REC_CTRS && first + i < n; i++)
+        lanes |= (uint32_t)(is_residue ? first + i < type->n_multi : type->ctrs[first + i].feed != TL_SMPM_FEED_NONE) << i;
+    return lanes;
+}
+
+uint32_t tl_smpm_n_fed(const tl_smpm_config *config, const tl_smpm_layout *l) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < l->n_ccus; i++)
-        n += l->ccus[i].partition == partition ? l->ccus[i].n_rows : 0;
+    for (uint32_t type = 0; type < l->n_types; type++)
+        for (uint32_t first = 0; first < TL_SMPM_MAX_CTRS; first += TL_SMPM_REC_CTRS)
+            n += (uint32_t)__builtin_popcount(tl_smpm_fed_lanes(config, &l->types[type], false, first)) +
+                 (uint32_t)__builtin_popcount(tl_smpm_fed_lanes(config, &l->types[type], true, first));
+    return n ? n : 1;
+}
+
+// Fed lanes of a row of a ULC, in the order of its counters' rows and its residues' rows.
+static uint32_t lanes_of(const tl_smpm_config *config, const tl_smpm_layout *l, uint32_t ulc, uint32_t row) {
+    const bool is_residue = row >= tl_smpm_ctr_rows(config);
+    return tl_smpm_fed_lanes(config, &l->types[l->ulcs[ulc].type], is_residue,
+                             TL_SMPM_REC_CTRS * (is_residue ? row - tl_smpm_ctr_rows(config) : row));
+}
+
+// Rows that drains of a partition send.
+static uint32_t rows_of(const tl_smpm_config *config, const tl_smpm_layout *l, uint32_t partition) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->n_ulcs; i++) {
+        const tl_smpm_ulc *ulc = &l->ulcs[i];
+        bool is_first = ulc->partition == partition; // of those that share its rows
+        for (uint32_t line = 0; is_first && line < ulc->line; line++)
+            is_first = l->ulcs[l->ccus[ulc->ccu].ulcs[line]].first_row != ulc->first_row;
+        for (uint32_t row = 0; is_first && row < tl_smpm_ctr_rows(config) + tl_smpm_residue_rows(config); row++)
+            n += lanes_of(config, l, i, row) != 0;
+    }
     return n;
 }
 
-// Rows whose values may all go to one VM, past its channel's accumulators.
-static uint32_t fixed_rows_of(const tl_smpm_config *config, const tl_smpm_layout *l) {
-    uint32_t n = 0;
+// How long one VM's channel is busy with a drain of the shared units, if all that can go to one VM
+// goes to that VM, past its accumulators.
+static uint64_t fixed_of(const tl_smpm_config *config, const tl_smpm_layout *l) {
+    uint64_t sum = 0;
     for (uint32_t i = 0; i < l->n_ulcs; i++)
-        n += l->ulcs[i].route.target == TL_SMPM_TO_FIXED;
-    return n * (tl_smpm_ctr_rows(config) + tl_smpm_residue_rows(config));
+        for (uint32_t row = 0; l->ulcs[i].route.target == TL_SMPM_TO_FIXED && row < tl_smpm_ctr_rows(config) + tl_smpm_residue_rows(config);
+             row++) {
+            const uint32_t n = (uint32_t)__builtin_popcount(lanes_of(config, l, i, row));
+            sum += n ? ((uint64_t)n * ADDS_OF_VM + 1) * (l->n_partitions + 2) + 2 : 0; // the channel serves two sources in turn
+        }
+    return sum;
 }
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 tl_smpm_bounds tl_smpm_layout_bounds(const tl_smpm_config *config, const tl_smpm_layout *l) {
-    const uint64_t n_shared = rows_of(l, TL_SMPM_SHARED), n_fixed = fixed_rows_of(config, l);
-    const uint64_t sources_0 = l->n_partitions + (n_shared > 0), sources_vm = 1 + (n_fixed > 0);
+    const uint64_t n_shared = rows_of(config, l, TL_SMPM_SHARED), fixed = fixed_of(config, l);
+    const uint64_t sources_0 = l->n_partitions + (n_shared > 0), sources_vm = 1 + (fixed > 0);
     tl_smpm_bounds bounds = {.n_metrics = tl_smpm_n_metrics(config, l->n_types), .n_slots = l->n_partitions + 2};
-    const uint64_t slots = bounds.n_slots, k = bounds.n_metrics;
+    const uint64_t slots = bounds.n_slots, k = tl_smpm_n_fed(config, l);
     bounds.commit_vm = (ADDS_OF_VM * k + 1) * slots + config->mem_cycles;
     bounds.commit_0 = (PARTS_OF_VM0 * k + 1) * slots + config->mem_cycles;
-    const uint64_t fixed_record = (TL_SMPM_REC_CTRS * ADDS_OF_VM + 1) * slots + sources_vm;
-    bounds.fixed = n_fixed * fixed_record;
+    bounds.fixed = fixed;
     for (uint32_t i = 0; i < l->n_ccus; i++) {
         const bool is_shared = l->ccus[i].partition == TL_SMPM_SHARED;
-        const uint64_t rows = rows_of(l, l->ccus[i].partition), waiting = is_shared ? rows : config->rcb_depth;
+        const uint64_t rows = rows_of(config, l, l->ccus[i].partition), waiting = is_shared ? rows : config->rcb_depth;
         const uint64_t at_0 = (waiting + rows) * sources_0 + bounds.commit_0;
         const uint64_t at_vm = is_shared ? 2 * bounds.fixed + bounds.commit_vm
                                          : (waiting + rows) * sources_vm + bounds.commit_vm + MAX_SHARED_DRAINS * bounds.fixed;
@@ -410,7 +445,7 @@ static tl_status check_epochs(const tl_smpm_config *config, const tl_smpm_layout
 }
 
 static tl_status check_times(const tl_smpm_config *config, const tl_smpm_layout *l, const tl_smpm_bounds *bounds, tl_error *err) {
-    const uint32_t n_shared = rows_of(l, TL_SMPM_SHARED);
+    const uint32_t n_shared = rows_of(config, l, TL_SMPM_SHARED);
     const bool is_tdm = config->arb == TL_SMPM_TDM;
     const uint64_t wheel = n_shared == 0 ? 0 : (is_tdm ? (uint64_t)config->shared_slot * l->n_partitions : 0) + bounds->shared_service;
     if (is_tdm && config->rcb_shared_depth < 2 * n_shared)

@@ -55,8 +55,8 @@ static void mark_available(tl_smpm *m, uint32_t block, uint32_t channel) {
                 is_routed = channel != 0 && route->channel == channel;
             else if (route->target == TL_SMPM_TO_FIXED)
                 is_routed = m->filters[info->ulc].vm == slot->vm && (slot->ctx == TL_SMPM_NO_CTX || m->filters[info->ulc].ctx == slot->ctx);
-            for (uint32_t i = 0; is_routed && i < info->n; i++)
-                tl_smpm_block_set_available(tl_smpm_words_of(m, block), tl_smpm_row_index(m, info) + i, true);
+            for (uint32_t left = is_routed ? info->lanes : 0; left; left &= left - 1)
+                tl_smpm_block_set_available(tl_smpm_words_of(m, block), tl_smpm_row_index(m, info) + (uint32_t)__builtin_ctz(left), true);
         }
     }
 }
@@ -278,7 +278,8 @@ tl_status tl_smpm_mask_set(tl_smpm *m, uint32_t ulc, uint64_t mask, tl_error *er
     if (!is_disabled(m, ulc))
         return tl_fail(err, TL_EINVAL, "mask of ULC %u: its partition is enabled; stop it first", ulc);
     if (!keeps_coverage(m, ulc, m->routes[ulc].to_d, mask))
-        return tl_fail(err, TL_EINVAL, "mask of ULC %u: it would take counters from channel D, which must see all; leave them unmasked", ulc);
+        return tl_fail(err, TL_EINVAL, "mask of ULC %u: it would take counters from channel D, which must see all; leave them unmasked",
+                       ulc);
     m->masks[ulc] = mask;
     return TL_OK;
 }
@@ -390,6 +391,7 @@ static void derive_numbers(tl_smpm *m) {
     for (uint32_t type = 0; type < l->n_types; type++)
         for (uint32_t i = 0; i < c->ulc_ctrs; i++)
             m->fed[type] |= (uint64_t)(l->types[type].ctrs[i].feed != TL_SMPM_FEED_NONE) << i;
+    m->n_live = tl_smpm_n_fed(c, l);
 }
 
 static void derive_sources(tl_smpm *m) {
@@ -410,7 +412,7 @@ static void derive_sources(tl_smpm *m) {
         bool is_device = channel == 0 || channel == m->channel_d;
         m->acc_first[channel] = n_accs;
         m->n_accs[channel] = channel == 0 ? TL_SMPM_N_CH0_PARTS * m->n_metrics : m->n_metrics;
-        m->n_adds[channel] = is_device ? m->n_accs[channel] : 2 * m->n_metrics;
+        m->n_adds[channel] = (channel == 0 ? TL_SMPM_N_CH0_PARTS : is_device ? 1 : 2) * m->n_live;
         n_accs += m->n_accs[channel];
         for (uint32_t source = 0; source < m->n_sources; source++) {
             bool is_own = source < shared && l->partitions[source].channel == channel;
@@ -441,10 +443,26 @@ static void derive_rows(tl_smpm *m) {
                     .type = u->type,
                     .first = (uint8_t)first,
                     .n = (uint8_t)tl_lesser(n_of[kind] - first, TL_SMPM_REC_CTRS),
+                    .lanes = (uint8_t)tl_smpm_fed_lanes(&m->config, &l->types[u->type], kind, first),
                     .ulc = (uint16_t)ulc,
                 };
             }
     }
+}
+
+static void derive_live(tl_smpm *m) {
+    uint32_t n = 0;
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
+        for (uint32_t row = 0; row < m->layout.ccus[ccu].n_rows; row++)
+            if (m->rows[m->row_first[ccu] + row].ulc != TL_SMPM_NO_ULC && m->rows[m->row_first[ccu] + row].lanes)
+                m->sent[m->row_first[ccu] + m->n_sent[ccu]++] = (uint16_t)row;
+    for (uint32_t type = 0; type < m->layout.n_types; type++)
+        for (uint32_t ctr = 0; ctr < m->config.ulc_ctrs; ctr++)
+            if (m->fed[type] >> ctr & 1)
+                m->live[n++] = (uint16_t)tl_smpm_ctr_index(&m->config, type, ctr);
+    for (uint32_t type = 0; m->exports && type < m->layout.n_types; type++)
+        for (uint32_t input = 0; input < m->config.mb_inputs && input < m->layout.types[type].n_multi; input++)
+            m->live[n++] = (uint16_t)tl_smpm_residue_index(&m->config, m->layout.n_types, type, input);
 }
 
 // When the fast model may leave out windows: no value depends on how a window is cut, and every
@@ -580,12 +598,15 @@ tl_status tl_smpm_new(const tl_smpm_plan *plan, tl_arena *arena, tl_smpm **ret_m
         return status;
     const tl_smpm_ccu *last = &m->layout.ccus[m->layout.n_ccus - 1];
     m->rows = tl_arena_alloc(arena, (m->row_first[m->layout.n_ccus - 1] + (size_t)last->n_rows) * sizeof *m->rows);
+    m->sent = tl_arena_alloc(arena, (m->row_first[m->layout.n_ccus - 1] + (size_t)last->n_rows) * sizeof *m->sent);
+    m->live = tl_arena_alloc(arena, m->n_live * sizeof *m->live);
     place_state(m, NULL);
     m->state = tl_arena_alloc(arena, m->n_state_bytes);
-    if (!m->rows || !m->state || (plan->test.tenants && !place_tenants(m, arena)))
+    if (!m->rows || !m->sent || !m->live || !m->state || (plan->test.tenants && !place_tenants(m, arena)))
         return tl_fail(err, TL_ENOMEM, "no memory for the monitor's state of %zu bytes", m->n_state_bytes);
     place_state(m, m->state);
     derive_rows(m);
+    derive_live(m);
     reset(m);
     *ret_model = m;
     return TL_OK;

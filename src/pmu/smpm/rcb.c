@@ -106,11 +106,13 @@ void tl_smpm_routes_derive(tl_smpm *m) {
     s->has_fixed_rows = 0;
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
         s->ccu_dests[ccu] = 0;
-        for (uint32_t row = 0; row < m->layout.ccus[ccu].n_rows; row++) {
+        for (uint32_t row = 0; row < m->layout.ccus[ccu].n_rows; row++)
+            m->row_routes[m->row_first[ccu] + row] = (tl_smpm_row_route){.dests = 0, .target = TL_SMPM_TO_UNASSIGNED};
+        for (uint32_t at = 0; at < m->n_sent[ccu]; at++) {
+            const uint32_t row = m->sent[m->row_first[ccu] + at];
             const tl_smpm_row *info = &m->rows[m->row_first[ccu] + row];
             tl_smpm_row_route *route = &m->row_routes[m->row_first[ccu] + row];
-            *route =
-                info->ulc == TL_SMPM_NO_ULC ? (tl_smpm_row_route){.dests = 0, .target = TL_SMPM_TO_UNASSIGNED} : route_of(m, info->ulc);
+            *route = route_of(m, info->ulc);
             s->ccu_dests[ccu] |= route->dests;
             if (route->target == TL_SMPM_TO_FIXED)
                 s->has_fixed_rows |= route->dests & ~(1u | 1u << m->channel_d);
@@ -118,7 +120,8 @@ void tl_smpm_routes_derive(tl_smpm *m) {
                 if (!(route->dests >> channel & 1))
                     continue;
                 if (s->n_rows_to[ccu][channel]++ == 0)
-                    s->first_row[ccu][channel] = (uint16_t)row;
+                    s->first_sent[ccu][channel] = (uint16_t)at;
+                s->last_sent[ccu][channel] = (uint16_t)at;
                 s->last_row[ccu][channel] = (uint16_t)row;
             }
         }

@@ -2,10 +2,6 @@
 // The design on a machine that is no chip: one partition with one VM and one context, which have
 // all harts. The model runs lazily. Its clock is the machine's, and the machine calls it in the
 // cycles whose totals it needs.
-//
-// A tap stands between a total and the input of a ULC. Totals of a machine can grow by more than an
-// input can tell in a cycle, because a wait of n cycles is added at once, and because harts run in
-// turns. The tap then presents the rest over the cycles that follow, so nothing is lost.
 #include "pmu/smpm/smpm.h"
 
 #include <string.h>
@@ -37,11 +33,7 @@ static uint64_t total_of(const tl_smpm_attached *a, const tl_smpm_tap *tap, uint
 static uint64_t present(const tl_smpm_attached *a, tl_smpm_tap *tap, uint32_t hart, uint64_t cycle, uint32_t step) {
     if (tap->sources.n_cells == 0)
         return 0;
-    const uint64_t total = total_of(a, tap, hart, a->base_cycle + cycle) - tap->base;
-    const uint64_t limit = tap->shown + (cycle - tap->cycle) * step, shown = total < limit ? total : limit;
-    tap->shown = shown > tap->shown ? shown : tap->shown;
-    tap->cycle = cycle;
-    return tap->shown;
+    return tl_smpm_tap_show(tap, total_of(a, tap, hart, a->base_cycle + cycle) - tap->base, cycle, step);
 }
 
 static void totals(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals) {
@@ -69,53 +61,20 @@ static uint32_t n_units_of(const tl_probe *probe, const char *name) {
     return n;
 }
 
-// The units of the machine that a ULC hears: one of them, or all parts of a hart.
-static tl_probe probe_of(const tl_probe *probe, const char *unit, uint32_t instance) {
-    if (strcmp(unit, "hart") == 0)
-        return *probe;
-    for (uint32_t u = 0, n = 0; u < probe->n_units; u++)
-        if (strcmp(probe->units[u].type->name, unit) == 0 && n++ == instance) {
-            tl_probe one = *probe;
-            one.units = &probe->units[u];
-            one.n_units = 1;
-            return one;
-        }
-    return (tl_probe){.tally = probe->tally};
-}
-
-static tl_status attach_tap(const tl_smpm_attached *a, const tl_smpm_unit *unit, const tl_event *event, tl_smpm_tap *tap, tl_arena *arena,
-                            tl_error *err) {
-    const tl_probe own = probe_of(a->pmu.host->probe, tl_smpm_unit_names[tl_smpm_event_kind(event)], unit->instance);
-    tl_error missing;
-    tl_status status = tl_sources_resolve(event->sources, &own, unit->instance, arena, &tap->sources, &missing);
-    if (status == TL_ENOENT) {
-        tap->sources.n_cells = 0; // this machine does not tell it
-        return TL_OK;
-    }
-    if (status != TL_OK)
-        return tl_fail(err, status, "event %s: %s", event->name, missing.text);
-    tap->is_cycle = strcmp(event->sources, "hart.cycle") == 0;
-    tap->is_idle = strcmp(event->sources, "hart.idle_cycle") == 0;
-    tap->is_instret = strcmp(event->sources, "hart.instret") == 0;
-    tap->is_plain = tap->sources.n_cells == 1 && !tap->is_cycle && !tap->is_idle && !tap->is_instret;
-    return TL_OK;
-}
-
 static tl_status attach_taps(tl_smpm_attached *a, tl_arena *arena, tl_error *err) {
-    a->taps = tl_arena_alloc(arena, (size_t)a->layout.n_ulcs * TL_SMPM_TAPS_OF_ULC * sizeof *a->taps);
+    const tl_probe *probe = a->pmu.host->probe;
+    a->taps = tl_smpm_taps_new(&a->layout, arena);
     if (!a->taps)
         return tl_fail(err, TL_ENOMEM, "no memory for the units of pmu smpm");
     tl_status status = TL_OK;
     for (uint32_t u = 0; u < a->layout.n_ulcs; u++) {
         const tl_smpm_unit_type *type = &a->layout.types[a->layout.ulcs[u].type];
-        const tl_smpm_unit *unit = &a->layout.units[a->layout.ulcs[u].unit];
+        const uint32_t instance = a->layout.units[a->layout.ulcs[u].unit].instance;
         tl_smpm_tap *taps = a->taps + (size_t)u * TL_SMPM_TAPS_OF_ULC;
-        for (uint32_t i = 0; i < TL_SMPM_TAPS_OF_ULC; i++)
-            taps[i] = (tl_smpm_tap){0};
         for (uint32_t i = 0; i < type->n_bits && status == TL_OK; i++)
-            status = attach_tap(a, unit, &tl_smpm_events[type->bits[i]], &taps[i], arena, err);
+            status = tl_smpm_tap_attach_own(&taps[i], &tl_smpm_events[type->bits[i]], probe, instance, arena, err);
         for (uint32_t i = 0; i < type->n_multi && status == TL_OK; i++)
-            status = attach_tap(a, unit, &tl_smpm_events[type->multi[i]], &taps[TL_SMPM_MAX_CTRS + i], arena, err);
+            status = tl_smpm_tap_attach_own(&taps[TL_SMPM_MAX_CTRS + i], &tl_smpm_events[type->multi[i]], probe, instance, arena, err);
     }
     return status;
 }
@@ -229,4 +188,5 @@ const tl_pmu_type tl_pmu_smpm = {
     .attach = attach,
     .reset = reset,
     .tick = tick,
+    .chip_monitor = &tl_smpm_chip_monitor,
 };

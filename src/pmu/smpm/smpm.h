@@ -6,6 +6,7 @@
 #ifndef TL_PMU_SMPM_SMPM_H
 #define TL_PMU_SMPM_SMPM_H
 
+#include "model/chip_monitor.h"
 #include "model/config_keys.h"
 #include "model/pmu.h"
 #include "pmu/smpm/layout.h"
@@ -47,5 +48,6 @@ extern const tl_pmu_preset *const tl_smpm_presets[];               // safe, lite
 extern const char *const tl_smpm_unit_names[TL_SMPM_N_UNIT_KINDS]; // "hart"
 
 extern const tl_pmu_type tl_pmu_smpm;
+extern const tl_chip_monitor_type tl_smpm_chip_monitor;
 
 #endif

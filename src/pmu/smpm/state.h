@@ -15,7 +15,6 @@ enum {
     TL_SMPM_PAYLOAD_WORDS = 16, // of 64 bits; counters, residues, flags and parity of one frame
     TL_SMPM_N_CH0_PARTS = 3,    // total, UNASSIGNED, SWITCH
     TL_SMPM_QUEUE = 4,          // switches that may wait in one partition
-    TL_SMPM_FIXED_ADDS = 2 * TL_SMPM_REC_CTRS,
 };
 
 // ---- serial line ----
@@ -57,10 +56,8 @@ typedef struct tl_smpm_window { // fast: one ULC, its windows and the frame that
     bool is_capturing;          // rolling: `frame` is being read
     bool is_final, has_ovf;     // of `frame`
     uint32_t n_captured;
-    // first_snap: cycle of the first periodic snapshot; others follow every T cycles.
-    uint64_t first_snap;
-    // end_snaps: no periodic snapshot from this cycle on; TL_SMPM_NEVER: they go on.
-    uint64_t end_snaps;
+    uint64_t first_snap; // cycle of the first periodic snapshot; others follow every T cycles
+    uint64_t end_snaps;  // no periodic snapshot from this cycle on; TL_SMPM_NEVER: they go on
     uint64_t final_snap; // TL_SMPM_NEVER: none
     uint64_t visited;    // latest snapshot that was read, or the rising edge
     uint64_t busy_end;   // last cycle of the latest frame that was read
@@ -84,16 +81,13 @@ typedef struct tl_smpm_collector {
     // Partition whose rows alone are sent; TL_SMPM_SHARED: all rows.
     uint8_t drain_scope, flush_scope;
     bool is_lossy[TL_SMPM_BANKS];
-    uint16_t drain_row, acked; // acked: channels that dequeued EMPTY of the present flush
-    // The drain is computed: channels have all its rows. It lasts until drain_end.
-    bool is_ahead;
-    bool idle_is_sent;    // fast: the idle bank keeps rows that channels have
-    uint64_t drain_cycle; // no row before it
-    uint64_t drain_end;   // cycle of the last row of a drain that is ahead
-    uint64_t reg_at;      // REG pulse on its way
-    // enabled: lines that were enabled as the enable line fell. seen: lines that have sent their
-    // final frame.
-    uint64_t enabled, seen;
+    uint16_t drain_at, acked; // drain_at: next of m->sent; acked: channels that dequeued EMPTY of the present flush
+    bool is_ahead;            // fast: channels have all rows of the drain already; it lasts until drain_end
+    bool idle_is_sent;        // fast: the idle bank keeps rows that channels have
+    uint64_t drain_cycle;     // no row before it
+    uint64_t drain_end;       // cycle of the last row of a drain that is ahead
+    uint64_t reg_at;          // REG pulse on its way
+    uint64_t enabled, seen;   // lines that were enabled as the enable line fell; that have sent their final frame
 } tl_smpm_collector;
 
 // ---- trigger blocks, RCB ----
@@ -137,7 +131,7 @@ typedef struct tl_smpm_channel {
     uint32_t done;  // CCUs whose epoch is complete
     uint32_t flags; // of blocks, gathered since the last commit
     uint32_t fixed_vm_block, fixed_ctx_block;
-    uint8_t fixed_ccu;
+    uint8_t fixed_ccu, fixed_lanes; // lanes: a bit for each that counts something
     bool fixed_vm_runs, fixed_ctx_runs;
     uint8_t min_seq[TL_SMPM_MAX_CCUS];
     tl_smpm_record fixed;
@@ -193,7 +187,8 @@ typedef struct tl_smpm_core { // what changes, besides the arrays
     uint32_t waiting[TL_SMPM_MAX_CHANNELS]; // sources with records on their way or in the FIFO
     uint32_t draining;                      // CCUs that drain or have something to serve
     uint16_t ccu_dests[TL_SMPM_MAX_CCUS];
-    uint16_t first_row[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS], last_row[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS];
+    uint16_t last_row[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS];
+    uint16_t first_sent[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS], last_sent[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS]; // of m->sent
     uint16_t n_rows_to[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS];
     uint32_t has_fixed_rows; // channels of partitions that a FIXED row goes to
 } tl_smpm_core;
@@ -203,6 +198,7 @@ typedef struct tl_smpm_core { // what changes, besides the arrays
 typedef struct tl_smpm_row { // of a CCU
     bool is_residue;
     uint8_t type, first, n; // counters or inputs first .. first + n - 1 of that unit type
+    uint8_t lanes;          // those that an input feeds
     uint16_t ulc;           // one that uses it; NONE: no ULC does
 } tl_smpm_row;
 
@@ -235,6 +231,10 @@ struct tl_smpm {
     uint32_t row_first[TL_SMPM_MAX_CCUS];
     uint32_t n_blocks, n_block_words; // words of the largest block
     tl_smpm_row *rows;
+    uint16_t *sent;                    // by row_first: rows of a drain in their order, which are those with fed lanes
+    uint32_t n_sent[TL_SMPM_MAX_CCUS]; // of a drain
+    uint16_t *live;                    // metrics that an input feeds, ascending: a commit adds these
+    uint32_t n_live;
 
     // State, in this order.
     void *state;
@@ -242,9 +242,7 @@ struct tl_smpm {
     tl_smpm_core *core;
     tl_smpm_unit_counter *ulcs; // reference
     tl_smpm_window *windows;    // fast
-    // For the fast model, by ULC. read_at: next cycle in which totals are read. end_at: END of the
-    // frame that waits. TL_SMPM_NEVER: none.
-    uint64_t *read_at, *end_at;
+    uint64_t *read_at, *end_at; // fast, by ULC: next cycle in which totals are read; END of the frame that waits. TL_SMPM_NEVER: none
     uint32_t (*lanes)[TL_SMPM_REC_CTRS]; // rows of all banks
     uint8_t *row_ovf;
     tl_smpm_row_route *row_routes;
@@ -326,14 +324,12 @@ uint64_t tl_smpm_tb_next(const tl_smpm *m);
 uint32_t tl_smpm_record_parity(const tl_smpm_record *record); // of all 256 bits
 bool tl_smpm_rcb_has_credit(const tl_smpm *m, uint32_t source, uint32_t dests);
 void tl_smpm_rcb_send(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, const uint64_t *tenants);
-// Puts the record into the FIFO as if it had been sent in cycle `sent`.
-void tl_smpm_rcb_put(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, uint64_t sent);
+void tl_smpm_rcb_put(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record,
+                     uint64_t sent); // as if sent in that cycle
 void tl_smpm_rcb_put_first(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, uint64_t sent);
-// Takes the last record back, because it was not sent after all.
-void tl_smpm_rcb_take_last(tl_smpm *m, uint32_t source, uint32_t channel);
-// Drops entries of one CCU in every FIFO, but for those on their way.
-void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu);
-void tl_smpm_routes_derive(tl_smpm *m); // after a change of filters, routes or blocks
+void tl_smpm_rcb_take_last(tl_smpm *m, uint32_t source, uint32_t channel); // the record was not sent after all
+void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu);                           // entries of one CCU in every FIFO, but for those on their way
+void tl_smpm_routes_derive(tl_smpm *m);                                    // after a change of filters, routes or blocks
 
 //  ---- channel.c
 void tl_smpm_channel_step(tl_smpm *m, uint32_t channel);
@@ -365,17 +361,14 @@ static inline bool tl_smpm_batches(const tl_smpm *m) {
 }
 
 //  ---- ahead.c: drains that are computed at their swap
-// Called after a swap. false: the drain goes row by row.
-bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu);
-void tl_smpm_ahead_end(tl_smpm *m); // phase 4 of cycle ahead_due
-void tl_smpm_lumps_end(tl_smpm *m); // phase 5 of cycle lump_due
+bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu); // after a swap. false: the drain goes row by row
+void tl_smpm_ahead_end(tl_smpm *m);                 // phase 4 of cycle ahead_due
+void tl_smpm_lumps_end(tl_smpm *m);                 // phase 5 of cycle lump_due
 // Takes back what has not happened before `cycle`. The drain then goes row by row.
 void tl_smpm_ahead_settle(tl_smpm *m, uint32_t ccu, uint64_t cycle);
 uint64_t tl_smpm_ahead_unsent(const tl_smpm *m); // records that are counted and not sent yet
-// Returns how many records of the lump are not dequeued before `cycle`.
-uint32_t tl_smpm_lump_left(const tl_smpm *m, uint32_t channel, uint32_t source, uint64_t cycle);
-// Returns the earliest arrival of a record behind the lump; 0: there is no lump.
-uint64_t tl_smpm_lump_behind(const tl_smpm *m, uint32_t channel, uint32_t source);
+uint32_t tl_smpm_lump_left(const tl_smpm *m, uint32_t channel, uint32_t source, uint64_t cycle); // not dequeued before it
+uint64_t tl_smpm_lump_behind(const tl_smpm *m, uint32_t channel, uint32_t source); // a later record arrives then at the earliest
 
 //  ---- manager.c
 void tl_smpm_manager_step(tl_smpm *m, uint32_t partition);

@@ -226,21 +226,26 @@ static void test_fan_in_lets_units_of_a_type_share_rows(void **state) {
 }
 
 // Cycles counted by hand from the clock rules: 4 partitions and the shared source at channel 0, 6
-// slots of the arbiter, 9 types of 49 values.
+// slots of the arbiter, 9 types of 49 values. Inputs feed 105 of them: 41 bits and 4 pairs of pulses
+// and residues of harts, 4 pairs of slices and of channels, and twice those of shared units, which
+// are 3 + 2, 2 + 4 and 1 + 8.
 static void test_bounds_count_the_worst_case_of_fixed_slots(void **state) {
     (void)state;
     const tl_smpm_config config = build(TL_SMPM_SAFE, &cloud4);
     const tl_smpm_bounds bounds = tl_smpm_layout_bounds(&config, &layout);
     assert_int_equal(bounds.n_metrics, 441);
     assert_int_equal(bounds.n_slots, 6);
-    assert_int_equal(bounds.commit_vm, 2 * 441 * 6 + 6 + 8);
-    assert_int_equal(bounds.commit_0, 3 * 441 * 6 + 6 + 8);
-    assert_int_equal(bounds.fixed, 24 * 7 * (17 * 6 + 2)); // 24 filters of 7 rows
-    assert_int_equal(bounds.drain[0], 4 + (64 + 35) * 2 + 5306 + 3 * 17472);
-    assert_int_equal(bounds.drain[4], 4 + 2 * 17472 + 5306);
+    assert_int_equal(tl_smpm_n_fed(&config, &layout), 105);
+    assert_int_equal(bounds.commit_vm, 2 * 105 * 6 + 6 + 8);
+    assert_int_equal(bounds.commit_0, 3 * 105 * 6 + 6 + 8);
+    // 8 filters of each unit, 3 rows with fed lanes: 3, 1, 1; 2, 2, 2; 1, 4, 4
+    assert_int_equal(bounds.fixed, 8 * ((7 + 3 + 3 + 5 + 5 + 5 + 3 + 9 + 9) * 6 + 9 * 2));
+    assert_int_equal(bounds.fixed, 2496);
+    assert_int_equal(bounds.drain[0], 4 + (64 + 20) * 2 + 1274 + 3 * 2496); // 7 rows of a hart, 2 of others
+    assert_int_equal(bounds.drain[4], 4 + 2 * 2496 + 1274);
     assert_int_equal(bounds.drain_max, bounds.drain[0]);
     assert_int_equal(bounds.flush, 2 * 430 + 2 * bounds.drain[0]);
-    assert_int_equal(bounds.shared_service, 2 * 231 + 4 + 3 * 17472 + 2 * 5306);
+    assert_int_equal(bounds.shared_service, 2 * 99 + 4 + 3 * 2496 + 2 * 1274);
     assert_int_equal(config.shared_slot, bounds.shared_service);
 }
 
@@ -251,7 +256,7 @@ static void test_without_shared_units_channel_0_is_the_slowest(void **state) {
     tl_smpm_config config = build(TL_SMPM_SAFE, &chip);
     const tl_smpm_bounds bounds = tl_smpm_layout_bounds(&config, &layout);
     assert_int_equal(bounds.n_metrics, 6 * 49);
-    assert_int_equal(bounds.drain[3], 4 + (64 + layout.ccus[3].n_rows) * 4 + 3 * 294 * 6 + 6 + 8);
+    assert_int_equal(bounds.drain[3], 4 + (64 + 2 * 7 + 6 * 2) * 4 + 3 * 85 * 6 + 6 + 8); // 49 + 8 + 8, 6 + 8 + 6
     assert_int_equal(bounds.shared_service, 0);
     assert_int_equal(config.shared_slot, 0);
 }
@@ -297,9 +302,9 @@ static void test_fan_in_tightens_the_bound_of_epochs(void **state) {
 static void test_shared_buffers_hold_two_drains_in_safe(void **state) {
     (void)state;
     tl_smpm_config config = build(TL_SMPM_SAFE, &cloud4);
-    config.rcb_shared_depth = 461;
-    assert_unresolved(&config, "smpm.rcb_shared_depth = 461: two drains of the shared units take 462 records; set it to at least that");
-    config.rcb_shared_depth = 462;
+    config.rcb_shared_depth = 197;
+    assert_unresolved(&config, "smpm.rcb_shared_depth = 197: two drains of the shared units take 198 records; set it to at least that");
+    config.rcb_shared_depth = 198;
     tl_error err;
     assert_int_equal(tl_smpm_layout_resolve(&config, &layout, &err), TL_OK);
     config = build(TL_SMPM_LITERAL, &cloud4);
@@ -310,14 +315,14 @@ static void test_shared_buffers_hold_two_drains_in_safe(void **state) {
 static void test_a_slot_of_the_shared_flush_is_long_enough(void **state) {
     (void)state;
     tl_smpm_config config = build(TL_SMPM_SAFE, &cloud4);
-    config.shared_slot = 63493;
-    assert_unresolved(&config, "smpm.shared_slot = 63493: a trigger and a flush of the shared units take up to 63494 cycles; set it to at "
+    config.shared_slot = 10237;
+    assert_unresolved(&config, "smpm.shared_slot = 10237: a trigger and a flush of the shared units take up to 10238 cycles; set it to at "
                                "least that, or to 0");
-    config.shared_slot = 63494;
+    config.shared_slot = 10238;
     config.tb_timeout = 1000;
     tl_error err;
     assert_int_equal(tl_smpm_layout_resolve(&config, &layout, &err), TL_EINVAL);
-    config.tb_timeout = (uint32_t)(tl_smpm_layout_bounds(&config, &layout).flush + 5 * 63494);
+    config.tb_timeout = (uint32_t)(tl_smpm_layout_bounds(&config, &layout).flush + 5 * 10238);
     assert_int_equal(tl_smpm_layout_resolve(&config, &layout, &err), TL_OK);
     config.tb_timeout--;
     assert_int_equal(tl_smpm_layout_resolve(&config, &layout, &err), TL_EINVAL);

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// The contract between a PMU design that monitors a whole chip and the owner of that chip. The
+// design counts by VM and context, and it steps a switch of contexts. Its clock is the chip's. The
+// owner calls it in the cycles whose totals it needs, and holds harts still while a switch is under
+// way. A design that offers this has a row in its tl_pmu_type.
+//
+// Time is in cycles of the chip. VMs are numbered from 1, contexts of a VM from 0.
+#ifndef TL_MODEL_CHIP_MONITOR_H
+#define TL_MODEL_CHIP_MONITOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "model/probe.h"
+
+#define TL_MONITOR_NONE UINT32_MAX // instead of a VM or a context
+
+// Totals of a partition: its monitored total of cell i is tally[i] - gated[i]. Growth within
+// switches, or without a VM, is gated.
+typedef struct tl_monitor_totals {
+    const uint64_t *tally, *gated;
+} tl_monitor_totals;
+
+typedef struct tl_monitor_host {
+    void *ctx;
+    // Totals of a partition, exact for the cells of one hart and for those of no hart. The
+    // partition has reached the cycle for which the monitor asks. Borrowed until the next call.
+    tl_monitor_totals (*partition)(void *ctx, uint32_t partition, uint32_t hart);
+    // Totals of the shared units: of one tag, and of all (TL_MONITOR_NONE).
+    const uint64_t *(*shared)(void *ctx, uint32_t tag);
+} tl_monitor_host;
+
+// A context, and the tag of its traffic at shared units.
+typedef struct tl_monitor_tenant {
+    uint32_t partition, vm, context, tag;
+} tl_monitor_tenant;
+
+typedef struct tl_monitor_plan {
+    const void *settings; // of the design, as the machine description has them
+    bool is_safe;         // tenants are kept apart; else the design is as its source states it
+    uint32_t n_partitions;
+    uint32_t n_harts, n_slices, n_mem_channels; // of each partition
+    uint32_t save_cycles;                       // a switch takes at least that to save a context
+    const tl_probe *units;                      // of a partition, the same in each
+    const tl_probe *shared_units;               // "chip.noc" and so on
+    const tl_monitor_tenant *tenants;           // all contexts
+    uint32_t n_tenants;
+    tl_monitor_host host; // copied
+} tl_monitor_plan;
+
+// An event that blocks hold. Its truth is the sum of a signal over all units of a type.
+typedef struct tl_monitor_event {
+    char name[56];             // "hart.instret", "dma.filtered.bytes_read"
+    char unit[24], signal[40]; // "hart" and "instret": names in the catalogue of signals
+    bool is_shared;            // of the shared units
+    bool is_device;            // only blocks of the device hold it
+    uint32_t scale;            // units of one count; 1: a signal of one bit
+    bool keeps_remainder;      // units below the scale stay in the hardware, one remainder for each unit and tenant
+} tl_monitor_event;
+
+typedef enum tl_monitor_flag {
+    TL_MONITOR_OVERFLOW = 1 << 0,
+    TL_MONITOR_LOSSY = 1 << 1,
+    TL_MONITOR_UNAVAILABLE = 1 << 2, // the value is no count
+    TL_MONITOR_SATURATED = 1 << 3,
+    TL_MONITOR_BUSY = 1 << 4, // the block is being written; a client would try again
+} tl_monitor_flag;
+
+typedef struct tl_monitor_value {
+    uint64_t count; // units
+    uint64_t late;  // those of them that came while the context did not run
+    uint32_t flags;
+} tl_monitor_value;
+
+typedef struct tl_monitor_block {
+    uint64_t gen, commit_cycle, active_cycles;
+    uint32_t flags;
+} tl_monitor_block;
+
+// The last switch of a partition that has ended.
+typedef struct tl_monitor_switch {
+    uint64_t n_done;
+    uint64_t begin_cycle; // its harts stood still
+    uint64_t end_cycle;   // they may run
+    uint32_t n_missing;   // collection units that did not answer in time
+} tl_monitor_switch;
+
+typedef struct tl_chip_monitor tl_chip_monitor;
+
+typedef struct tl_chip_monitor_type {
+    // All memory is of the arena. Each tenant has a block from now on. TL_EINVAL names a key of the
+    // description and the remedy.
+    TL_MUST_CHECK tl_status (*create)(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err);
+    // The first context of a partition, at cycle 0.
+    TL_MUST_CHECK tl_status (*start)(tl_chip_monitor *monitor, uint32_t partition, uint32_t vm, uint32_t context, tl_error *err);
+    // The harts of a partition stand still from `cycle` on. vm TL_MONITOR_NONE: they never run
+    // again. The switch begins when the units have delivered what is on its way.
+    void (*halt)(tl_chip_monitor *monitor, uint32_t partition, uint64_t cycle, uint32_t vm, uint32_t context);
+    // No total is read and no switch ends before the cycle that this returns.
+    uint64_t (*next)(const tl_chip_monitor *monitor);
+    // The chip has reached `cycle`, which is at most `next`. Does what happens before it, and in it
+    // if it is `next`.
+    TL_MUST_CHECK tl_status (*reach)(tl_chip_monitor *monitor, uint64_t cycle, tl_error *err);
+    bool (*is_switching)(const tl_chip_monitor *monitor, uint32_t partition); // from halt to the end of the switch
+    void (*last_switch)(const tl_chip_monitor *monitor, uint32_t partition, tl_monitor_switch *ret_switch);
+    // Everything has stopped. Returns the cycle at which all blocks are complete, if `next` and
+    // `reach` go on up to there. A block may be within a commit then (is_writing).
+    uint64_t (*completes)(const tl_chip_monitor *monitor);
+    bool (*is_writing)(const tl_chip_monitor *monitor); // some block
+
+    // Rows of tl_monitor_event.
+    uint32_t (*n_events)(const tl_chip_monitor *monitor);
+    const tl_monitor_event *(*event)(const tl_chip_monitor *monitor, uint32_t index);
+    // The context's traffic at shared units is told apart.
+    bool (*hears)(const tl_chip_monitor *monitor, uint32_t vm, uint32_t context);
+    // A coherent copy, as a client of the block reads it. vm TL_MONITOR_NONE: the block of the
+    // device; context TL_MONITOR_NONE: that of the VM. ret_values has n_events elements.
+    TL_MUST_CHECK tl_status (*read)(const tl_chip_monitor *monitor, uint32_t vm, uint32_t context, tl_monitor_block *ret_block,
+                                    tl_monitor_value *ret_values, tl_error *err);
+} tl_chip_monitor_type;
+
+#endif

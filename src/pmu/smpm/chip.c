@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: MIT
+// The design on a chip (model/chip_monitor.h): one model for all partitions and what they share.
+//
+// A unit of a partition hears the partition's totals, of which gated ones are left out. A filtered
+// ULC of a shared unit hears the totals of one tag. A context that finds no free filter is heard by
+// the ULC of the rest, and its shared metrics are unavailable.
+//
+// CS1: harts stand still, but taps may still have something to show. The request for a switch comes
+// when they have shown it, so that nothing of a context is left for the next.
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "pmu/smpm/taps.h"
+
+enum { N_COMMIT_PERIODS = 4, NO_HART = UINT32_MAX };
+
+typedef struct request {
+    bool is_pending;
+    uint64_t at; // the model gets it in that cycle
+    uint64_t halted;
+    uint32_t vm, ctx;
+} request;
+
+typedef struct metric {
+    tl_monitor_event event;
+    uint8_t type;
+    bool is_multi;
+    uint32_t ctr, residue; // indices in blocks
+} metric;
+
+struct tl_chip_monitor {
+    tl_monitor_plan plan;
+    tl_smpm_config config;
+    tl_smpm_layout layout;
+    tl_smpm *model;
+    tl_smpm_tap *taps;
+    uint32_t tenant_of[TL_SMPM_MAX_ULCS]; // whose traffic a filtered ULC counts; TL_MONITOR_NONE: nobody's
+    request requests[TL_SMPM_MAX_PARTITIONS];
+    tl_monitor_switch last[TL_SMPM_MAX_PARTITIONS];
+    bool is_switching[TL_SMPM_MAX_PARTITIONS];
+    metric *metrics;
+    uint32_t n_metrics;
+    uint64_t *copy; // of a block
+    uint32_t n_copy_words;
+};
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "no memory for the monitor of the chip"); }
+
+// ---- Totals.
+
+static bool is_shared(const tl_chip_monitor *m, uint32_t ulc) { return m->layout.ulcs[ulc].partition == TL_SMPM_SHARED; }
+static bool is_device(const tl_smpm_unit_type *type) { return strstr(type->name, ".device") != NULL; }
+
+static uint64_t sum_of(const tl_smpm_tap *tap, const uint64_t *plus, const uint64_t *minus) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < tap->sources.n_cells; i++)
+        sum += plus[tap->sources.cells[i]] - (minus ? minus[tap->sources.cells[i]] : 0);
+    return sum;
+}
+
+// Totals of a partition as one of its ULCs hears them.
+static tl_monitor_totals own_totals(const tl_chip_monitor *m, uint32_t ulc) {
+    const tl_smpm_unit *unit = &m->layout.units[m->layout.ulcs[ulc].unit];
+    return m->plan.host.partition(m->plan.host.ctx, unit->chip_partition, unit->type == 0 ? unit->instance : NO_HART);
+}
+
+static uint64_t tagged_total(const tl_chip_monitor *m, uint32_t tag, const tl_smpm_tap *tap) {
+    return sum_of(tap, m->plan.host.shared(m->plan.host.ctx, tag), NULL);
+}
+
+static uint32_t n_heard(const tl_chip_monitor *m) { return m->plan.n_tenants < m->config.filters ? m->plan.n_tenants : m->config.filters; }
+
+static uint64_t shared_total(const tl_chip_monitor *m, uint32_t ulc, const tl_smpm_tap *tap) {
+    const uint32_t kind = m->layout.ulcs[ulc].filter.kind, tenant = m->tenant_of[ulc];
+    if (kind == TL_SMPM_FILTER_MATCH || kind == TL_SMPM_FILTER_FREE)
+        return tenant == TL_MONITOR_NONE ? 0 : tagged_total(m, m->plan.tenants[tenant].tag, tap);
+    uint64_t sum = tagged_total(m, TL_MONITOR_NONE, tap);
+    for (uint32_t i = 0; kind == TL_SMPM_FILTER_REST && i < n_heard(m); i++)
+        sum -= tagged_total(m, m->plan.tenants[i].tag, tap);
+    return sum;
+}
+
+// A walk over the inputs of ULCs.
+typedef struct visitor {
+    uint64_t cycle;
+    tl_smpm_totals *totals; // NULL: only latest
+    uint64_t latest;        // cycle at which all is shown
+    uint32_t mb_max;
+} visitor;
+
+static void visit_input(visitor *v, tl_smpm_tap *tap, uint64_t total, uint32_t step, uint64_t *ret_shown) {
+    if (v->totals) {
+        *ret_shown = tl_smpm_tap_show(tap, total, v->cycle, step);
+        return;
+    }
+    const uint64_t at = tl_smpm_tap_shows_at(tap, total, step);
+    v->latest = at > v->latest ? at : v->latest;
+}
+
+static void visit(const tl_chip_monitor *m, uint32_t ulc, visitor *v) {
+    const tl_smpm_unit_type *type = &m->layout.types[m->layout.ulcs[ulc].type];
+    tl_smpm_tap *taps = m->taps + (size_t)ulc * TL_SMPM_TAPS_OF_ULC;
+    const bool of_chip = is_shared(m, ulc);
+    const tl_monitor_totals own = of_chip ? (tl_monitor_totals){0} : own_totals(m, ulc);
+    uint64_t unused;
+    for (uint32_t i = 0; i < type->n_bits; i++) {
+        const uint64_t total = of_chip ? shared_total(m, ulc, &taps[i]) : sum_of(&taps[i], own.tally, own.gated);
+        visit_input(v, &taps[i], total, 1, v->totals ? &v->totals->bits[i] : &unused);
+    }
+    for (uint32_t i = 0; i < type->n_multi; i++) {
+        tl_smpm_tap *tap = &taps[TL_SMPM_MAX_CTRS + i];
+        const uint64_t total = of_chip ? shared_total(m, ulc, tap) : sum_of(tap, own.tally, own.gated);
+        visit_input(v, tap, total, m->config.mb_max, v->totals ? &v->totals->sums[i] : &unused);
+    }
+}
+
+static void totals(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals) {
+    *ret_totals = (tl_smpm_totals){0};
+    visitor v = {.cycle = cycle, .totals = ret_totals};
+    visit(ctx, ulc, &v);
+}
+
+// The first cycle before which all ULCs of a partition, or the shared ones, show their totals.
+static uint64_t shows_at(const tl_chip_monitor *m, uint32_t partition) {
+    visitor v = {0};
+    for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++)
+        if (m->layout.ulcs[ulc].partition == partition && m->layout.ulcs[ulc].filter.kind != TL_SMPM_FILTER_FREE)
+            visit(m, ulc, &v);
+    return v.latest;
+}
+
+// ---- Building.
+
+// Contexts get the filters of each shared unit in their order.
+static void assign_filters(tl_chip_monitor *m) {
+    uint32_t n_used[TL_SMPM_MAX_UNITS] = {0};
+    for (uint32_t i = 0; i < m->layout.n_ulcs; i++) {
+        tl_smpm_ulc *ulc = &m->layout.ulcs[i];
+        m->tenant_of[i] = TL_MONITOR_NONE;
+        if (ulc->partition != TL_SMPM_SHARED || ulc->filter.kind != TL_SMPM_FILTER_FREE || n_used[ulc->unit] == n_heard(m))
+            continue;
+        const uint32_t number = n_used[ulc->unit]++;
+        const tl_monitor_tenant *tenant = &m->plan.tenants[number];
+        m->tenant_of[i] = number;
+        ulc->filter = (tl_smpm_filter){
+            .kind = TL_SMPM_FILTER_MATCH, .vm = (uint16_t)tenant->vm, .ctx = (uint16_t)tenant->context, .engine = TL_SMPM_ANY};
+        if (ulc->route.target == TL_SMPM_TO_FIXED)
+            ulc->route.channel = m->layout.partitions[tenant->partition].channel;
+    }
+}
+
+static tl_status make_layout(tl_chip_monitor *m, tl_error *err) {
+    const tl_monitor_plan *plan = &m->plan;
+    const tl_smpm_chip chip = {.n_partitions = plan->n_partitions,
+                               .n_harts = plan->n_harts,
+                               .n_slices = plan->n_slices,
+                               .n_mem_channels = plan->n_mem_channels,
+                               .has_shared = true};
+    m->config = *(const tl_smpm_config *)plan->settings;
+    m->config.profile = plan->is_safe ? TL_SMPM_SAFE : TL_SMPM_LITERAL;
+    m->config.save_cycles = plan->save_cycles > m->config.save_cycles ? plan->save_cycles : m->config.save_cycles;
+    if (m->config.channels == TL_SMPM_PER_HART)
+        return tl_fail(err, TL_EINVAL, "smpm.channels = per_hart: harts of a partition switch contexts together; set it to per_partition");
+    tl_status status = tl_smpm_config_check(&m->config, err);
+    if (status != TL_OK)
+        return status;
+    tl_smpm_config_resolve(&m->config);
+    status = tl_smpm_layout_new(&m->config, &chip, &m->layout, err);
+    if (status != TL_OK)
+        return status;
+    assign_filters(m);
+    return tl_smpm_layout_resolve(&m->config, &m->layout, err);
+}
+
+// "chip.noc_busy" -> "noc.busy"
+static void shared_text(const tl_event *event, char *ret_text, size_t size) {
+    snprintf(ret_text, size, "%s", event->sources + strlen("chip."));
+    char *gap = strchr(ret_text, '_');
+    if (gap)
+        *gap = '.';
+}
+
+static tl_status attach_tap(tl_chip_monitor *m, uint32_t ulc, const tl_event *event, tl_smpm_tap *tap, tl_arena *arena, tl_error *err) {
+    const tl_smpm_unit *unit = &m->layout.units[m->layout.ulcs[ulc].unit];
+    char text[64];
+    if (!is_shared(m, ulc))
+        return tl_smpm_tap_attach_own(tap, event, m->plan.units, unit->instance, arena, err);
+    shared_text(event, text, sizeof text);
+    return tl_smpm_tap_attach(tap, text, m->plan.shared_units, 0, arena, err);
+}
+
+static tl_status attach_taps(tl_chip_monitor *m, tl_arena *arena, tl_error *err) {
+    tl_status status = TL_OK;
+    m->taps = tl_smpm_taps_new(&m->layout, arena);
+    if (!m->taps)
+        return no_memory(err);
+    for (uint32_t u = 0; u < m->layout.n_ulcs; u++) {
+        const tl_smpm_unit_type *type = &m->layout.types[m->layout.ulcs[u].type];
+        tl_smpm_tap *taps = m->taps + (size_t)u * TL_SMPM_TAPS_OF_ULC;
+        for (uint32_t i = 0; i < type->n_bits && status == TL_OK; i++)
+            status = attach_tap(m, u, &tl_smpm_events[type->bits[i]], &taps[i], arena, err);
+        for (uint32_t i = 0; i < type->n_multi && status == TL_OK; i++)
+            status = attach_tap(m, u, &tl_smpm_events[type->multi[i]], &taps[TL_SMPM_MAX_CTRS + i], arena, err);
+    }
+    return status;
+}
+
+static void add_metric(tl_chip_monitor *m, uint32_t type_index, bool is_multi, uint32_t input) {
+    const tl_smpm_unit_type *type = &m->layout.types[type_index];
+    const tl_event *event = &tl_smpm_events[is_multi ? type->multi[input] : type->bits[input]];
+    const bool of_chip = tl_smpm_event_kind(event) >= TL_SMPM_UNIT_ROOT;
+    metric *row = &m->metrics[m->n_metrics];
+    char text[64];
+    *row = (metric){.type = (uint8_t)type_index, .is_multi = is_multi};
+    row->ctr = tl_smpm_ctr_index(&m->config, type_index, is_multi ? m->config.ulc_ctrs - 1 - input : input);
+    row->residue = tl_smpm_residue_index(&m->config, m->layout.n_types, type_index, input);
+    row->event.is_shared = of_chip;
+    row->event.is_device = is_device(type);
+    row->event.scale = is_multi ? 1u << tl_smpm_scale_log2(&m->config) : 1;
+    row->event.keeps_remainder = is_multi && (of_chip || !tl_smpm_exports(&m->config));
+    snprintf(row->event.name, sizeof row->event.name, "%s.%s", type->name, strchr(event->name, '.') + 1);
+    if (of_chip)
+        shared_text(event, text, sizeof text);
+    else
+        snprintf(text, sizeof text, "%s", event->sources);
+    const char *dot = strchr(text, '.');
+    snprintf(row->event.unit, sizeof row->event.unit, "%.*s", (int)(dot - text), text);
+    snprintf(row->event.signal, sizeof row->event.signal, "%s", dot + 1);
+    m->n_metrics++;
+}
+
+static tl_status add_metrics(tl_chip_monitor *m, tl_arena *arena, tl_error *err) {
+    uint32_t n = 0;
+    for (uint32_t t = 0; t < m->layout.n_types; t++)
+        n += m->layout.types[t].n_bits + m->layout.types[t].n_multi;
+    m->metrics = tl_arena_alloc(arena, n * sizeof *m->metrics);
+    if (!m->metrics)
+        return no_memory(err);
+    for (uint32_t t = 0; t < m->layout.n_types; t++) {
+        for (uint32_t i = 0; i < m->layout.types[t].n_bits; i++)
+            add_metric(m, t, false, i);
+        for (uint32_t i = 0; i < m->layout.types[t].n_multi; i++)
+            add_metric(m, t, true, i);
+    }
+    return TL_OK;
+}
+
+// A block for each VM and each context; shared units count from now on.
+static tl_status add_tenants(tl_chip_monitor *m, tl_error *err) {
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < m->plan.n_tenants && status == TL_OK; i++) {
+        const tl_monitor_tenant *tenant = &m->plan.tenants[i];
+        if (tl_smpm_block_of(m->model, tenant->vm, TL_SMPM_NO_CTX) == TL_SMPM_NO_BLOCK_ID)
+            status = tl_smpm_vm_new(m->model, tenant->vm, err);
+        if (status == TL_OK)
+            status = tl_smpm_ctx_new(m->model, tenant->vm, tenant->context, err);
+    }
+    return status == TL_OK ? tl_smpm_start(m->model, TL_SMPM_SHARED, 0, 0, err) : status;
+}
+
+static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err) {
+    tl_chip_monitor *m = tl_arena_alloc(arena, sizeof *m);
+    if (!m)
+        return no_memory(err);
+    m->plan = *plan;
+    tl_status status = make_layout(m, err);
+    if (status == TL_OK)
+        status = attach_taps(m, arena, err);
+    if (status == TL_OK)
+        status = add_metrics(m, arena, err);
+    const tl_smpm_plan of_model = {
+        .config = m->config, .layout = &m->layout, .n_blocks = 2 * plan->n_tenants, .host = {.ctx = m, .totals = totals}};
+    if (status == TL_OK)
+        status = tl_smpm_new(&of_model, arena, &m->model, err);
+    if (status == TL_OK)
+        status = add_tenants(m, err);
+    m->n_copy_words = TL_SMPM_MAX_BLOCK_WORDS;
+    m->copy = tl_arena_alloc(arena, m->n_copy_words * sizeof *m->copy);
+    if (status == TL_OK && !m->copy)
+        status = no_memory(err);
+    if (status == TL_OK)
+        *ret_monitor = m;
+    return status;
+}
+
+// ---- Running.
+
+static uint32_t ctx_of(uint32_t context) { return context == TL_MONITOR_NONE ? TL_SMPM_NO_CTX : context; }
+
+static tl_status start(tl_chip_monitor *m, uint32_t partition, uint32_t vm, uint32_t context, tl_error *err) {
+    return tl_smpm_start(m->model, partition, vm, ctx_of(context), err);
+}
+
+static void halt(tl_chip_monitor *m, uint32_t partition, uint64_t cycle, uint32_t vm, uint32_t context) {
+    const uint64_t shown = shows_at(m, partition);
+    assert(!m->is_switching[partition]);
+    m->is_switching[partition] = true;
+    m->requests[partition] = (request){.is_pending = true,
+                                       .at = shown > cycle + 1 ? shown : cycle + 1,
+                                       .halted = cycle,
+                                       .vm = vm == TL_MONITOR_NONE ? TL_SMPM_NO_VM : vm,
+                                       .ctx = ctx_of(context)};
+}
+
+static uint64_t next(const tl_chip_monitor *m) {
+    uint64_t cycle = tl_smpm_next(m->model);
+    for (uint32_t p = 0; p < m->plan.n_partitions; p++)
+        if (m->requests[p].is_pending)
+            cycle = tl_lesser(cycle, m->requests[p].at);
+    return cycle;
+}
+
+static tl_status make_requests(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
+    tl_status status = TL_OK;
+    for (uint32_t p = 0; p < m->plan.n_partitions && status == TL_OK; p++) {
+        request *r = &m->requests[p];
+        if (!r->is_pending || r->at > cycle)
+            continue;
+        r->is_pending = false;
+        status = tl_smpm_switch_to(m->model, p, r->vm, r->ctx, err);
+    }
+    return status;
+}
+
+static void note_ends(tl_chip_monitor *m) {
+    for (uint32_t p = 0; p < m->plan.n_partitions; p++) {
+        tl_smpm_switched done;
+        if (!m->is_switching[p] || m->requests[p].is_pending)
+            continue;
+        tl_smpm_switched_get(m->model, p, &done);
+        if (done.step != TL_SMPM_IDLE)
+            continue;
+        m->is_switching[p] = false;
+        m->last[p] = (tl_monitor_switch){.n_done = done.n_done,
+                                         .begin_cycle = m->requests[p].halted,
+                                         .end_cycle = done.at[TL_SMPM_CS13] + 1,
+                                         .n_missing = (uint32_t)__builtin_popcount(done.missing)};
+    }
+}
+
+static tl_status reach(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
+    tl_smpm_run(m->model, cycle);
+    tl_status status = make_requests(m, cycle, err);
+    if (status != TL_OK)
+        return status;
+    if (tl_smpm_next(m->model) <= cycle)
+        tl_smpm_run(m->model, cycle + 1);
+    note_ends(m);
+    return TL_OK;
+}
+
+static bool is_switching(const tl_chip_monitor *m, uint32_t partition) { return m->is_switching[partition]; }
+static void last_switch(const tl_chip_monitor *m, uint32_t partition, tl_monitor_switch *ret_switch) { *ret_switch = m->last[partition]; }
+
+// Shared units are never stopped, so the last of their values leave with periodic triggers.
+static uint64_t completes(const tl_chip_monitor *m) {
+    const uint64_t shown = shows_at(m, TL_SMPM_SHARED), now = tl_smpm_now(m->model);
+    const uint64_t drain = tl_smpm_layout_bounds(&m->config, &m->layout).drain_max;
+    return (shown > now ? shown : now) + N_COMMIT_PERIODS * (uint64_t)m->config.tb_period + 2 * drain;
+}
+
+static bool is_writing(const tl_chip_monitor *m) {
+    const uint64_t *words;
+    uint32_t n_words;
+    for (uint32_t block = 0; (words = tl_smpm_block_words(m->model, block, &n_words)); block++)
+        if (words[2] & 1) // gen
+            return true;
+    return false;
+}
+
+// ---- Blocks.
+
+static uint32_t n_events(const tl_chip_monitor *m) { return m->n_metrics; }
+static const tl_monitor_event *event_at(const tl_chip_monitor *m, uint32_t index) { return &m->metrics[index].event; }
+
+static bool hears(const tl_chip_monitor *m, uint32_t vm, uint32_t context) {
+    for (uint32_t i = 0; i < n_heard(m); i++)
+        if (m->plan.tenants[i].vm == vm && m->plan.tenants[i].context == context)
+            return true;
+    return false;
+}
+
+static uint32_t flags_of(uint32_t flags) {
+    return (flags & TL_SMPM_OVF ? TL_MONITOR_OVERFLOW : 0u) | (flags & TL_SMPM_LOSSY ? TL_MONITOR_LOSSY : 0u) |
+           (flags & TL_SMPM_UNAVAILABLE ? TL_MONITOR_UNAVAILABLE : 0u) | (flags & TL_SMPM_SATURATED ? TL_MONITOR_SATURATED : 0u);
+}
+
+// Units of one part; 0 if the block lacks the part.
+static uint64_t units_of(const tl_chip_monitor *m, const tl_smpm_block *block, const metric *row, tl_smpm_part part) {
+    const tl_smpm_value count = tl_smpm_block_value(block, part, row->ctr);
+    if (part != TL_SMPM_CTR && count.flags & TL_SMPM_UNAVAILABLE)
+        return 0;
+    return count.count * row->event.scale +
+           (row->is_multi && tl_smpm_exports(&m->config) ? tl_smpm_block_value(block, part, row->residue).count : 0);
+}
+
+// A block of profile LITERAL cannot say which metrics it lacks; the list of metrics does.
+static bool is_routed(const tl_chip_monitor *m, const metric *row, bool is_tenant) {
+    return !is_tenant || !row->event.is_shared || (!row->event.is_device && tl_smpm_is_on(m->config.fixed_routing));
+}
+
+static tl_status read_block(const tl_chip_monitor *m, uint32_t vm, uint32_t context, tl_monitor_block *ret_block,
+                            tl_monitor_value *ret_values, tl_error *err) {
+    const bool is_tenant = vm != TL_MONITOR_NONE;
+    const uint32_t number = is_tenant ? tl_smpm_block_of(m->model, vm, ctx_of(context)) : 0;
+    uint32_t n_words = 0;
+    tl_smpm_block block;
+    const uint64_t *words = tl_smpm_block_words(m->model, number, &n_words);
+    if (!words || n_words > m->n_copy_words)
+        return tl_fail(err, TL_EINVAL, "VM %u, context %u: no block of the monitor", vm, context);
+    if (tl_smpm_block_copy(words, n_words, 1, m->copy) != TL_SMPM_COPIED) {
+        *ret_block = (tl_monitor_block){.flags = TL_MONITOR_BUSY};
+        for (uint32_t i = 0; i < m->n_metrics; i++)
+            ret_values[i] = (tl_monitor_value){.flags = TL_MONITOR_UNAVAILABLE | TL_MONITOR_BUSY};
+        return TL_OK;
+    }
+    tl_status status = tl_smpm_block_decode(m->copy, n_words, &block, err);
+    if (status != TL_OK)
+        return status;
+    *ret_block = (tl_monitor_block){
+        .gen = block.gen, .commit_cycle = block.t_commit, .active_cycles = block.t_active, .flags = flags_of(block.flags)};
+    for (uint32_t i = 0; i < m->n_metrics; i++) {
+        const metric *row = &m->metrics[i];
+        const uint32_t flags = flags_of(tl_smpm_block_value(&block, TL_SMPM_CTR, row->ctr).flags);
+        ret_values[i] = (tl_monitor_value){.flags = is_routed(m, row, is_tenant) ? flags : TL_MONITOR_UNAVAILABLE};
+        if (ret_values[i].flags & TL_MONITOR_UNAVAILABLE)
+            continue;
+        ret_values[i].late = is_tenant ? units_of(m, &block, row, TL_SMPM_LATE) : 0;
+        ret_values[i].count = units_of(m, &block, row, TL_SMPM_CTR) + ret_values[i].late;
+    }
+    return TL_OK;
+}
+
+const tl_chip_monitor_type tl_smpm_chip_monitor = {
+    .create = create,
+    .start = start,
+    .halt = halt,
+    .next = next,
+    .reach = reach,
+    .is_switching = is_switching,
+    .last_switch = last_switch,
+    .completes = completes,
+    .is_writing = is_writing,
+    .n_events = n_events,
+    .event = event_at,
+    .hears = hears,
+    .read = read_block,
+};

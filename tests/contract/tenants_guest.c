@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+// Tenants under a monitor. Blocks of device, VM and context hold what the machine counted for each.
+// A switch lets no instruction retire. Counting changes nothing but the time of switches. A
+// neighbor does not show in profile SAFE, and does in LITERAL.
+//
+// TL_GUESTS names the folder of the programs.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/testing.h"
+#include "pmu/smpm/smpm.h"
+#include "session/tenants.h"
+#include "session/tenants_state.h"
+
+enum { MAX_SWITCHES = 4096, N_PARTITIONS = 4 };
+static const uint64_t NOT_ENDED = UINT64_C(1) << 60; // before the run did
+
+typedef struct switch_of {
+    uint32_t partition;
+    uint64_t begin, end;
+} switch_of;
+
+// ---- The monitor of the design, watched.
+
+static struct watch {
+    tl_tenants *tenants;
+    switch_of switches[MAX_SWITCHES];
+    uint32_t n_switches;
+    uint64_t instret[N_PARTITIONS]; // when harts stood still
+    bool ends[N_PARTITIONS];
+    uint32_t n_retired; // switches in which an instruction retired (I13)
+    uint32_t n_early;   // newcomers whose harts were before the end of the switch
+    uint64_t resumes[N_PARTITIONS];
+    bool lets_run; // wrong: harts go on when the request is made
+} seen;
+
+#define REAL (&tl_smpm_chip_monitor)
+
+static uint64_t retired(uint32_t partition) {
+    tl_machine *machine = seen.tenants->parts[partition].machine;
+    tl_machine_sync(machine);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        sum += machine->harts[i]->instret;
+    return sum;
+}
+
+static void watch_halt(tl_chip_monitor *m, uint32_t partition, uint64_t cycle, uint32_t vm, uint32_t context) {
+    seen.instret[partition] = retired(partition);
+    seen.ends[partition] = vm == TL_MONITOR_NONE;
+    if (seen.n_switches < MAX_SWITCHES)
+        seen.switches[seen.n_switches++] = (switch_of){partition, cycle, NOT_ENDED};
+    REAL->halt(m, partition, cycle, vm, context);
+}
+
+static void watch_end(uint32_t partition, const tl_monitor_switch *done) {
+    seen.n_retired += retired(partition) != seen.instret[partition];
+    seen.resumes[partition] = seen.ends[partition] ? 0 : done->end_cycle;
+    for (uint32_t i = 0; i < seen.n_switches; i++)
+        if (seen.switches[i].partition == partition && seen.switches[i].begin == done->begin_cycle)
+            seen.switches[i].end = done->end_cycle;
+}
+
+static bool watch_is_switching(const tl_chip_monitor *m, uint32_t partition) { return !seen.lets_run && REAL->is_switching(m, partition); }
+
+static void watch_last_switch(const tl_chip_monitor *m, uint32_t partition, tl_monitor_switch *ret_switch) {
+    REAL->last_switch(m, partition, ret_switch);
+    watch_end(partition, ret_switch);
+}
+
+// Asked again once newcomers have their harts, and before anything runs.
+static uint64_t watch_next(const tl_chip_monitor *m) {
+    for (uint32_t p = 0; p < N_PARTITIONS; p++) {
+        for (uint32_t i = 0; seen.resumes[p] != 0 && i < 2; i++)
+            seen.n_early += seen.tenants->parts[p].machine->harts[i]->now < seen.resumes[p];
+        seen.resumes[p] = 0;
+    }
+    return REAL->next(m);
+}
+
+static tl_chip_monitor_type watched(void) {
+    tl_chip_monitor_type type = *REAL;
+    type.halt = watch_halt;
+    type.is_switching = watch_is_switching;
+    type.last_switch = watch_last_switch;
+    type.next = watch_next;
+    return type;
+}
+
+// ---- A monitor that counts nothing. Its switches take as long as those that were seen.
+
+static struct {
+    bool is_switching[N_PARTITIONS];
+    tl_monitor_switch last[N_PARTITIONS];
+    uint32_t n_wrong; // switches that begin in another cycle
+} replay;
+
+static tl_status replay_create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err) {
+    (void)plan, (void)arena, (void)err;
+    *ret_monitor = (tl_chip_monitor *)(void *)&replay;
+    memset(&replay, 0, sizeof replay);
+    return TL_OK;
+}
+static tl_status replay_start(tl_chip_monitor *m, uint32_t partition, uint32_t vm, uint32_t context, tl_error *err) {
+    (void)m, (void)partition, (void)vm, (void)context, (void)err;
+    return TL_OK;
+}
+static void replay_halt(tl_chip_monitor *m, uint32_t partition, uint64_t cycle, uint32_t vm, uint32_t context) {
+    (void)m, (void)vm, (void)context;
+    replay.is_switching[partition] = true;
+    replay.last[partition] = (tl_monitor_switch){.begin_cycle = cycle, .end_cycle = UINT64_MAX};
+    for (uint32_t i = 0; i < seen.n_switches; i++)
+        if (seen.switches[i].partition == partition && seen.switches[i].begin == cycle)
+            replay.last[partition].end_cycle = seen.switches[i].end;
+    if (replay.last[partition].end_cycle == UINT64_MAX) {
+        replay.n_wrong++;
+        replay.last[partition].end_cycle = NOT_ENDED;
+    }
+}
+static uint64_t replay_next(const tl_chip_monitor *m) {
+    uint64_t next = UINT64_MAX;
+    (void)m;
+    for (uint32_t p = 0; p < N_PARTITIONS; p++)
+        if (replay.is_switching[p])
+            next = tl_lesser(next, replay.last[p].end_cycle - 1);
+    return next;
+}
+static tl_status replay_reach(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
+    (void)m, (void)err;
+    for (uint32_t p = 0; p < N_PARTITIONS; p++)
+        if (replay.is_switching[p] && replay.last[p].end_cycle <= cycle + 1)
+            replay.is_switching[p] = false;
+    return TL_OK;
+}
+static bool replay_is_switching(const tl_chip_monitor *m, uint32_t partition) { return (void)m, replay.is_switching[partition]; }
+static void replay_last_switch(const tl_chip_monitor *m, uint32_t partition, tl_monitor_switch *ret_switch) {
+    (void)m;
+    *ret_switch = replay.last[partition];
+}
+static uint64_t replay_completes(const tl_chip_monitor *m) { return (void)m, 0; }
+static bool replay_is_writing(const tl_chip_monitor *m) { return (void)m, false; }
+static uint32_t replay_n_events(const tl_chip_monitor *m) { return (void)m, 0; }
+static tl_status replay_read(const tl_chip_monitor *m, uint32_t vm, uint32_t context, tl_monitor_block *ret_block,
+                             tl_monitor_value *ret_values, tl_error *err) {
+    (void)m, (void)vm, (void)context, (void)ret_values, (void)err;
+    *ret_block = (tl_monitor_block){0};
+    return TL_OK;
+}
+static const tl_chip_monitor_type replayed = {
+    .create = replay_create,
+    .start = replay_start,
+    .halt = replay_halt,
+    .next = replay_next,
+    .reach = replay_reach,
+    .is_switching = replay_is_switching,
+    .last_switch = replay_last_switch,
+    .completes = replay_completes,
+    .is_writing = replay_is_writing,
+    .n_events = replay_n_events,
+    .read = replay_read,
+};
+
+// ---- Runs.
+
+static char text[16384]; // of a tenants file
+
+static void begin_file(const char *profile, uint64_t max_cycles) {
+    snprintf(text, sizeof text, "machine: cloud4\nprofile: %s\nmonitor: smpm\nmax_cycles: %" PRIu64 "\nvms:\n", profile, max_cycles);
+}
+static void __attribute__((format(printf, 1, 2))) add(const char *format, ...) {
+    const size_t n = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + n, sizeof text - n, format, args);
+    va_end(args);
+}
+static void add_vm(uint32_t partition, uint32_t quantum) {
+    add("  - partition: %u\n", partition);
+    if (quantum != 0)
+        add("    quantum: %u\n", quantum);
+    add("    contexts:\n");
+}
+static void add_context(const char *program, const char *words, uint32_t quantum) {
+    static uint32_t n;
+    add("      - {name: c%u, program: %s/%s, args: [%s], quantum: %u, stdout: none, stderr: none}\n", n++, getenv("TL_GUESTS"), program,
+        words, quantum);
+}
+
+static tl_tenants *open_file(const tl_chip_monitor_type *type, const char *const *overrides, uint64_t interval_cycles) {
+    char path[] = "/tmp/tally-tenants-XXXXXX";
+    tl_tenants_options options;
+    tl_tenants *tenants = NULL;
+    tl_error err = {0};
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+    tl_tenants_init(&options);
+    options.file = path;
+    options.overrides = overrides;
+    if (interval_cycles != 0) {
+        options.interval = TL_INTERVAL_CYCLES;
+        options.interval_length = interval_cycles;
+    }
+    const tl_status status = tl_tenants_open_with(&options, type, &tenants, &err);
+    unlink(path);
+    if (status != TL_OK)
+        fail_msg("%s", err.text);
+    return tenants;
+}
+
+static tl_tenants_counts *counts_at_end(tl_tenants *tenants) {
+    tl_tenants_counts *counts = NULL;
+    tl_run_state state = TL_RUN_GOING;
+    tl_error err = {0};
+    while (state != TL_RUN_ENDED)
+        if (tl_tenants_run(tenants, &state, &err) != TL_OK)
+            fail_msg("%s", err.text);
+    if (tl_tenants_count(tenants, false, &counts, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    return counts;
+}
+
+static tl_tenants_counts *run(const tl_chip_monitor_type *type, const char *const *overrides) {
+    memset(&seen, 0, offsetof(struct watch, lets_run));
+    tl_tenants *tenants = seen.tenants = open_file(type, overrides, 0);
+    tl_tenants_counts *counts = counts_at_end(tenants);
+    tl_tenants_close(tenants);
+    return counts;
+}
+
+// ---- Blocks beside the truth.
+
+// Total of an event in the signals of a view, summed here from the machine's paths.
+static uint64_t total_in(const tl_tenants_counts *c, uint32_t row, const tl_event *event, uint32_t partition) {
+    static const char *const formats[] = {"hart%u.%s", "l2.%u.%s", "mem%u.%s"};
+    const tl_smpm_unit_kind kind = tl_smpm_event_kind(event);
+    const bool is_device = c->rows[row].view.kind == TL_TENANTS_DEVICE;
+    uint64_t sum = 0;
+    assert_true(kind < TL_COUNT_OF(formats));
+    const char *rest = event->sources;
+    for (const char *prefix = kind == TL_SMPM_UNIT_HART ? "hart."
+                              : kind == TL_SMPM_UNIT_L2 ? "l2."
+                                                        : "mem.";
+         strncmp(rest, prefix, strlen(prefix)) == 0;)
+        rest += strlen(prefix);
+    for (uint32_t unit = 0; unit < 2; unit++) {
+        char path[96], whole[112];
+        uint64_t value;
+        snprintf(path, sizeof path, formats[kind], unit, rest);
+        snprintf(whole, sizeof whole, "p%u.%s", partition, path);
+        if (tl_tenants_signal(c, row, is_device ? whole : path, &value, NULL) == TL_OK)
+            sum += value;
+    }
+    return sum;
+}
+
+static const tl_event *event_named(const char *name) {
+    for (uint32_t i = 0; i < tl_smpm_n_events; i++)
+        if (strcmp(tl_smpm_events[i].name, name) == 0 && !tl_smpm_event_is_left_out(&tl_smpm_events[i]))
+            return &tl_smpm_events[i];
+    return NULL;
+}
+
+// The truth of a view, from other rows where the view is a sum of them. Shared events are left to
+// the sums of filtered ones.
+static uint64_t truth_of(const tl_tenants_counts *c, const tl_tenants_row *row, const tl_event *event) {
+    uint64_t sum = 0;
+    for (uint32_t r = 0; r < c->n_rows; r++) {
+        const tl_tenants_view *view = &c->rows[r].view;
+        const bool is_counted = view->kind == TL_TENANTS_CONTEXT || view->kind == TL_TENANTS_NO_CONTEXT;
+        const bool is_within =
+            row->view.kind == TL_TENANTS_DEVICE || (row->view.kind == TL_TENANTS_VM && view->vm == row->view.vm) || &c->rows[r] == row;
+        if (is_counted && is_within)
+            sum += total_in(c, r, event, view->partition);
+    }
+    return sum;
+}
+
+// Checks every block. Returns how many counts are not 0.
+static uint32_t check_blocks(const tl_tenants_counts *c) {
+    uint32_t n = 0;
+    assert_true(c->n_events > 60);
+    for (uint32_t r = 0; r < c->n_rows; r++) {
+        const tl_tenants_row *row = &c->rows[r];
+        for (uint32_t i = 0; row->values && i < c->n_events; i++) {
+            const tl_tenants_block_value *value = &row->values[i];
+            const tl_event *event = event_named(c->events[i].name);
+            if (value->flags & TL_TENANTS_UNAVAILABLE)
+                continue;
+            const uint64_t truth = event ? truth_of(c, row, event) : value->truth;
+            if (value->truth != truth || value->count + value->remainder != truth || value->error != 0 || value->flags != 0)
+                fail_msg("%s %u.%u: %s = %" PRIu64 " and %" PRIu64 ", truth %" PRIu64 ", flags %x", tl_tenants_kind_name(row->view.kind),
+                         row->view.vm, row->view.context, c->events[i].name, value->count, value->remainder, truth, value->flags);
+            if (!c->is_literal && event)
+                assert_true(value->remainder == 0);
+            n += value->count != 0;
+        }
+    }
+    return n;
+}
+
+static void write_mixed(const char *profile, uint64_t max_cycles) {
+    begin_file(profile, max_cycles);
+    add_vm(0, 0);
+    add_context("threads_sync", "", 300000);
+    add_context("kernel_sort", "\"1\"", 200000);
+    add_vm(1, 0);
+    add_context("files_io", "", 150000);
+    add_context("kernel_huffman", "\"1\"", 250000);
+    add_context("process_pipes", "", 100000);
+    add_vm(2, 400000);
+    add_context("kernel_chase", "\"1\"", 400000);
+    add_vm(2, 300000);
+    add_context("lang_cxx", "", 100000);
+    add_context("memory_change", "", 100000);
+}
+
+static void test_blocks_hold_what_each_context_did(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        write_mixed(i == 0 ? "SAFE" : "LITERAL", 6000000);
+        const tl_chip_monitor_type type = watched();
+        tl_tenants_counts *c = run(&type, NULL);
+        assert_true(check_blocks(c) > 400);
+        assert_true(seen.n_switches > 30);
+        assert_int_equal(seen.n_retired, 0); // I13
+        assert_int_equal(seen.n_early, 0);
+        tl_tenants_release(c);
+    }
+}
+
+// ---- Counting does not disturb (I9).
+
+static void expect_equal_counts(const tl_tenants_counts *a, const tl_tenants_counts *b) {
+    assert_int_equal(a->n_rows, b->n_rows);
+    assert_true(a->end_cycle == b->end_cycle);
+    for (uint32_t r = 0; r < a->n_rows; r++) {
+        const uint32_t n_parts = a->rows[r].view.kind == TL_TENANTS_DEVICE ? a->n_partitions : 1;
+        assert_memory_equal(a->rows[r].cells, b->rows[r].cells, n_parts * a->units.n_cells * sizeof(uint64_t));
+        assert_memory_equal(a->rows[r].shared, b->rows[r].shared, a->shared_units.n_cells * sizeof(uint64_t));
+        assert_true(a->rows[r].view.active_cycles == b->rows[r].view.active_cycles);
+        assert_true(a->rows[r].view.late_bytes == b->rows[r].view.late_bytes);
+    }
+}
+
+static void test_counting_changes_nothing_but_the_time_of_switches(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        write_mixed(i == 0 ? "SAFE" : "LITERAL", 5000000);
+        const tl_chip_monitor_type type = watched();
+        tl_tenants_counts *with = run(&type, NULL);
+        tl_tenants *tenants = seen.tenants = open_file(&replayed, NULL, 0); // the same switches, and nothing is read
+        tl_tenants_counts *without = counts_at_end(tenants);
+        assert_int_equal(replay.n_wrong, 0);
+        expect_equal_counts(with, without);
+        tl_tenants_close(tenants);
+        tl_tenants_release(with);
+        tl_tenants_release(without);
+    }
+}
+
+// Programs that end, alone on their partitions: nobody switches before they end.
+static void test_the_period_of_triggers_changes_no_program(void **state) {
+    (void)state;
+    static const char *const periods[][2] = {{"smpm.tb_period=65536"}, {"smpm.tb_period=50000"}, {"smpm.tb_period=300000"}};
+    tl_tenants_counts *first = NULL;
+    begin_file("SAFE", 100000000);
+    add_vm(0, 0);
+    add_context("threads_sync", "", 1000000000);
+    add_vm(1, 0);
+    add_context("lang_cxx", "", 1000000000);
+    for (uint32_t i = 0; i <= TL_COUNT_OF(periods); i++) {
+        tl_tenants_counts *c = run(NULL, i < TL_COUNT_OF(periods) ? periods[i] : (const char *const[]){"smpm.ulc_period=450", NULL});
+        assert_true(check_blocks(c) > 100);
+        for (uint32_t r = 0; first && r < c->n_rows; r++)
+            if (c->rows[r].view.kind == TL_TENANTS_CONTEXT)
+                assert_memory_equal(c->rows[r].cells, first->rows[r].cells, c->units.n_cells * sizeof(uint64_t));
+        if (first)
+            tl_tenants_release(c);
+        else
+            first = c;
+    }
+    tl_tenants_release(first);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks_hold_what_each_context_did),
+        cmocka_unit_test(test_counting_changes_nothing_but_the_time_of_switches),
+        cmocka_unit_test(test_the_period_of_triggers_changes_no_program),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
+}
