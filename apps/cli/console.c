@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A thread reads the terminal and passes the keys through a pipe, because the guest may sleep in a
-// wait for input when Ctrl-A comes. The pipe never blocks the thread. Bytes that the guest leaves
-// unread are lost, as on any serial line.
+// A thread reads the terminal and passes the keys through a pipe. The guest may sleep in a wait for
+// input when Ctrl-A comes. The pipe never blocks the thread. Bytes that the guest leaves unread are
+// lost, as on any serial line.
 #include "console.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The user's terminal as the serial console of a guest: raw, so that the guest gets every key, with
-// Ctrl-A as the way out. The terminal is given back however the program ends, except by SIGKILL.
+// The user's terminal as the serial console of a guest. It is raw, so that the guest gets every
+// key. Ctrl-A is the way out. The terminal is given back however the program ends, except by
+// SIGKILL.
 #ifndef TALLY_CLI_CONSOLE_H
 #define TALLY_CLI_CONSOLE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Output of a run's report and of sentences about the run: a file, a descriptor or standard error.
 // Machine-readable lines on standard error never mix with other text. The log holds them back to
-// the end of the run, and writes them to a file if the program wrote there, too.
+// the end of the run. It writes them to a file if the program wrote there, too.
 #ifndef TALLY_CLI_LOG_H
 #define TALLY_CLI_LOG_H
 

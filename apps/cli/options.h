@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The command line as data: one table of options per program, from which parsing, help, man page
-// and shell completion are made, and the values a parse yields. Parsing executes nothing and opens
-// nothing.
+// The command line as data. Each program has one table of options, which serves parsing, help, man
+// page and shell completion. A parse yields values. Parsing executes nothing and opens nothing.
 #ifndef TALLY_CLI_OPTIONS_H
 #define TALLY_CLI_OPTIONS_H
 
@@ -188,8 +187,8 @@ bool cli_print_topic(const char *topic, FILE *stream);
 void cli_print_zsh_completion(FILE *stream);
 void cli_print_fish_completion(FILE *stream);
 
-// profile.c: what --host-profile asks for; adds the samples of a run to the sum, and prints the
-// sum. host_ns and instructions are those of all runs.
+// profile.c: --host-profile. Adds the samples of a run to the sum, and prints the sum. host_ns and
+// instructions are those of all runs.
 void cli_profile_add(const tl_run *run, tl_host_profile *sum);
 void cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_ns, uint64_t instructions);
 

@@ -126,8 +126,8 @@ static void warn(void *ctx, const char *sentence) {
         cli_log_remark(&job->log, sentence);
 }
 
-// The guest polls some more times after a console session has ended, because keys typed before the
-// end reach the guest then.
+// The guest polls some more times after a console session has ended. Keys typed before the end
+// reach the guest then.
 enum { LOOKS_BEFORE_QUIT = 40 };
 
 static bool wants_stop(void *ctx) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// tl_account counts host memory that a program causes to be held besides its pages: open files,
-// pipes, messages, areas, locks, threads. A real kernel takes this memory from the machine's RAM.
-// A charge that exceeds a share of `ram` is refused with ENOMEM.
+// tl_account counts host memory that a program holds besides its pages: open files, pipes,
+// messages, areas, locks, threads. A real kernel takes this memory from the machine's RAM. A charge
+// that exceeds a share of `ram` is refused with ENOMEM.
 #ifndef TL_OS_ACCOUNT_H
 #define TL_OS_ACCOUNT_H
 

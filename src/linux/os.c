@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The run loop: it chooses the hart to run, reads why the hart stopped and acts as the kernel.
 //
-// Between two events a run depends on the state of the machine only. Limits must not change a run:
-// os->turn keeps a turn that a limit cut short, and that turn continues before any other hart's.
-// The loop checks timers, slices and signals between fetch runs.
+// Between two events a run depends on the state of the machine only. Limits must not change a run.
+// A turn that a limit cut short stays in os->turn, and continues before any other hart's. The loop
+// checks timers, slices and signals between fetch runs.
 #include "linux/os.h"
 
 #include <inttypes.h>

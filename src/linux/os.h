@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The Linux user-mode personality: loads a RISC-V Linux program onto a machine and plays the kernel
-// under it. Processes, threads, address spaces (real page tables in simulated RAM), signals, files;
-// threads are scheduled over the harts with time slices in cycles. Deterministic: time is cycles,
-// randomness comes from the seed, addresses, pids and page placement are fixed.
+// under it. The personality has processes, threads, address spaces (real page tables in simulated
+// RAM), signals and files. Threads are scheduled over the harts with time slices in cycles.
+// Deterministic: time is cycles, randomness comes from the seed, addresses, pids and page placement
+// are fixed.
 #ifndef TL_OS_OS_H
 #define TL_OS_OS_H
 
@@ -34,8 +35,8 @@ typedef struct tl_os_options {
     // The first process mapped a file with code, such as a library; may be NULL.
     void (*mapped_code)(void *ctx);
     void *ctx;
-    // RAM from this offset on is this kernel's, because another one has the rest; both multiples of
-    // a page. ram_bytes 0: all of it.
+    // RAM from this offset on is this kernel's, because another one has the rest. Both are
+    // multiples of a page. ram_bytes 0: all of it.
     uint64_t ram_offset_bytes, ram_bytes;
     bool starts_away; // another kernel has the machine: nothing runs before tl_os_enter
     // tl_os_run returns TL_OS_TRANSFER when bytes went to or came from a file or socket of the
@@ -64,10 +65,10 @@ typedef enum tl_os_stop {
     TL_OS_LIMIT,    // a limit of tl_os_limits was reached; run again to go on
     TL_OS_BREAK,    // a hart stands before break_pc; run again to go on
     TL_OS_DEADLOCK, // every thread sleeps and nothing can wake one; message says who waits for what
-    // Every hart stands still at `cycle`, and context `next` can run (TL_OS_NO_CONTEXT: this one
-    // has ended, and none can): call tl_os_leave and tl_os_enter, then run again.
+    // Every hart stands still at `cycle`, and context `next` can run. TL_OS_NO_CONTEXT: this one
+    // has ended, and none can. Call tl_os_leave and tl_os_enter, then run again.
     TL_OS_SWITCH,
-    // A system call or fault of hart break_hart moved n_bytes at `cycle`: call tl_os_wait when it
+    // A system call or fault of hart break_hart moved n_bytes at `cycle`. Call tl_os_wait when it
     // has to wait for that, then run again.
     TL_OS_TRANSFER,
 } tl_os_stop;
@@ -111,14 +112,14 @@ uint64_t tl_os_halt(tl_os *os);
 // this kernel runs until tl_os_enter.
 void tl_os_leave(tl_os *os);
 // After a leave: every hart idles up to `cycle`, then threads of the context come onto harts.
-// Returns the cycle at which the first one can run, which is later than `cycle` if a hart's switch
+// Returns the cycle at which the first hart can run. It is later than `cycle` if a hart's switch
 // took longer.
 uint64_t tl_os_enter(tl_os *os, uint32_t context, uint64_t cycle);
 // The hart waits for a device up to this cycle, in the kernel.
 void tl_os_wait(tl_os *os, uint32_t hart, uint64_t cycle);
 
-// Files and folders of the host that the program opened to read, in order of the first time; only
-// without options.root. NULL: no more.
+// Files and folders of the host that the program opened to read, in order of the first open. There
+// are none with options.root. NULL: no more.
 enum { TL_OS_MAX_HOST_PATHS = 16 };
 const char *tl_os_host_path(const tl_os *os, uint32_t index);
 
@@ -137,8 +138,8 @@ typedef struct tl_os_search {
     bool *ret_waits; // a file that is mapped calls dlopen, so others may follow; NULL: not wanted
 } tl_os_search;
 TL_MUST_CHECK tl_status tl_os_symbol(const tl_os *os, const char *name, const tl_os_search *how, uint64_t *ret_vaddr, tl_error *err);
-// Where the first process's program begins, after its dynamic loader has mapped the libraries it
-// names; 0: it has no loader.
+// Address at which the first process's program begins, after its dynamic loader has mapped its
+// libraries. 0: it has no loader.
 uint64_t tl_os_entry(const tl_os *os);
 
 #endif

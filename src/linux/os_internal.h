@@ -145,7 +145,7 @@ static inline void tl_os_spend(tl_os *os, enum tl_hart_cell cell, uint64_t cycle
     os->hart->tally[cell] += cycles;
 }
 
-// The first process of a context ends: its status becomes the report; the message is composed while
+// The first process of a context ends. Its status becomes the report. The message is composed while
 // its memory still exists. The rest of the context is killed.
 void tl_os_compose_end(const tl_process *p, int32_t wait_status);
 void tl_os_first_ended(tl_process *p, int32_t wait_status);
@@ -160,8 +160,8 @@ static inline void tl_os_note_transfer(tl_os *os, uint64_t n_bytes, bool is_writ
     os->transfer.hart = os->hart->id;
 }
 
-// contexts.c. The next context after the one that has the harts in which a thread is ready; that
-// one itself: no other can run.
+// contexts.c. Returns the next context with a ready thread, after the one that has the harts.
+// Returns that one itself if no other can run.
 uint32_t tl_os_next_context(const tl_os *os);
 
 // ---- Functions of files that processes and memory call.
@@ -190,8 +190,8 @@ bool tl_file_system_name_program(tl_thread *t, const char *path, char ret_path[4
 tl_file *tl_file_of_fd(tl_thread *t, int32_t fd); // borrowed; NULL: EBADF
 tl_file *tl_file_ref(tl_file *file);
 void tl_file_unref(tl_os *os, tl_file *file); // NULL is fine
-// Bytes at an offset, from the host's file as it is; the number of bytes (0: end), or a negative
-// error number.
+// Reads bytes at an offset from the host's file as it is. Returns the number of bytes (0: end), or
+// a negative error number.
 int64_t tl_file_pread(tl_os *os, tl_file *file, void *to, size_t n, uint64_t offset);
 int64_t tl_file_pwrite(tl_os *os, tl_file *file, const void *from, size_t n, uint64_t offset);
 int64_t tl_file_size(tl_os *os, tl_file *file); // or a negative error number
@@ -203,9 +203,9 @@ bool tl_file_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, u
 void tl_file_identity(const tl_file *file, uint64_t *ret_device, uint64_t *ret_inode);
 // The absolute name that the guest would use; "" when the file has no name.
 const char *tl_file_path(const tl_file *file);
-// Opens a program or interpreter for reading by guest path: relative to dirfd (AT_FDCWD: t's
-// working directory); --root and --sysroot rules apply. 0 or a negative error number; -EACCES when
-// it is not a regular file or nobody may execute it (is_program).
+// Opens a program or interpreter for reading by guest path. The path is relative to dirfd
+// (AT_FDCWD: t's working directory); --root and --sysroot rules apply. Returns 0 or a negative
+// error number. -EACCES: it is not a regular file, or nobody may execute it (is_program).
 int64_t tl_file_open_program(tl_thread *t, int32_t dirfd, const char *path, int flags, bool is_program, tl_file **ret_file);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// RISC-V 64 as Linux has it: registers of a thread, how a program and a child begin, and the frame
-// a handler finds on its stack, byte for byte as Linux builds it (arch/riscv/kernel/signal.c,
-// asm/ucontext.h, asm/sigcontext.h): siginfo, then the context that rt_sigreturn restores, which
-// the handler may read and change.
+// RISC-V 64 as Linux has it: registers of a thread, the beginning of programs and children, frames
+// of signal handlers. Frames equal those of Linux byte for byte (arch/riscv/kernel/signal.c,
+// asm/ucontext.h, asm/sigcontext.h). A frame holds siginfo, then the context that rt_sigreturn
+// restores. The handler may read and change the context.
 #include <stddef.h>
 #include <string.h>
 

@@ -172,8 +172,8 @@ static void test_an_unknown_call_is_told_once(void **state) {
     assert_string_equal(warning, "the program called system call 511, which is unknown here; it was told ENOSYS");
 }
 
-// Three threads of different lengths that count in their registers, yield, count in a word that all
-// of them write, and end; the last one ends the process.
+// Three threads of different lengths count in their registers, yield, and count in a word that all
+// of them write. The last one to end ends the process.
 static void make_threads(program *p) {
     addi(p, A5, SP, -512);
     for (int i = 0; i < 2; ++i) {
@@ -249,7 +249,7 @@ static void walk_to(walk *w, uint64_t cycle) {
 }
 
 // The second walk also stops a little before each limit. Such a stop forgets which harts were
-// steady, and nothing that was decided before it may delay the limit after it.
+// steady. No decision before it may delay the limit after it.
 static void test_a_limit_of_cycles_cuts_at_the_same_place_however_it_is_reached(void **state) {
     (void)state;
     program p = {.n_code = 0};

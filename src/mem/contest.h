@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Lines that several harts use. Harts run in turns, ahead of one another. Effects on a shared line
-// must happen in the order of clocks, and a hit must not precede a store that takes the line away.
+// must happen in the order of clocks. A hit must not precede a store that takes the line away.
 //
-// A line is *contested* from a probe of a data cache for the sake of another hart until it was
-// quiet for a while (docs/model.md 1.5). No slot ever shows a contested line. Each access of it
-// asks, and waits until its hart is the one furthest behind. A request that needs a probe waits in
-// the same way. An access that must wait is refused before it has any effect, which ends the turn.
-// The hart repeats the access later.
+// A line is *contested* from a probe of a data cache for another hart until it was quiet for a
+// while (docs/model.md 1.5). No slot ever shows a contested line. Each access of it asks, and waits
+// until its hart is the one furthest behind. A request that needs a probe waits in the same way. An
+// access that must wait is refused before it has any effect, which ends the turn. The hart repeats
+// the access later.
 //
 // The second level notes contested lines. The first level asks here before it asks the second
 // level.
@@ -41,8 +41,8 @@ static inline bool tl_contest_lasts(const tl_l2 *l2, tl_l2_line *entry, uint64_t
 // An access of a contested line that hits its data cache is refused.
 static inline bool tl_contest_refuses_hit(const tl_contender *contender) { return contender->is_reaching || tl_is_ahead(contender); }
 
-// A request of the program for a line, which the second level has (`entry`) or has not (NULL), or
-// for permission to write it, is refused. Most lines and most harts are not shared.
+// A request of the program is refused. It asks for a line, which the second level has (`entry`) or
+// has not (NULL), or for permission to write it. Most lines and most harts are not shared.
 TL_NOINLINE bool tl_contest_refuses_shared(const tl_contender *contender, const tl_l2_client *client, tl_l2_line *entry, bool is_store);
 TL_ALWAYS_INLINE bool tl_contest_refuses(const tl_contender *contender, const tl_l2_client *client, tl_l2_line *entry, bool is_store) {
     return (TL_UNLIKELY(tl_was_sharing(contender)) || (entry && TL_UNLIKELY(tl_l2_is_shared(entry, client)))) &&

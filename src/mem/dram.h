@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Memory channels: each has banks with one open row each, and a data path that moves one line at a
-// time. Lines are dealt out to the channels by their low line-number bits; within a channel,
-// consecutive lines fill a row, consecutive rows go to consecutive banks. Rows stay open. No
-// refresh, no reordering: requests are served as they come. Times are when the channel is asked.
+// A memory channel has banks with one open row each, and a data path that moves one line at a time.
+// Lines are dealt out to the channels by their low line-number bits. Within a channel, consecutive
+// lines fill a row, and consecutive rows go to consecutive banks. Rows stay open. No refresh, no
+// reordering: requests are served as they come. Times are when the channel is asked.
 #ifndef TL_MEM_DRAM_H
 #define TL_MEM_DRAM_H
 

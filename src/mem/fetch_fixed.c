@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fetches for the fixed geometry. Everything up to a hit in the L2 is inlined, because a program
-// whose code does not fit its L1I spends most of its time here.
+// Fetches for the fixed geometry. Everything up to a hit in the L2 is inlined. A program whose code
+// does not fit its L1I spends most of its time here.
 #include "mem/fetch.h"
 #include "mem/l1_steps.h"
 #include "mem/l2_fixed.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The first-level caches of a hart, for every machine: hits in any state, misses, permission to
-// write, evictions, probes, and a next-line prefetcher. The prefetcher follows demand misses and
-// stalls no hart.
+// The first-level caches of a hart, for every machine. They do hits in any state, misses,
+// permission to write, evictions and probes. They have a next-line prefetcher. The prefetcher
+// follows demand misses and stalls no hart.
 #include "mem/l1_steps.h"
 
 // ---- data

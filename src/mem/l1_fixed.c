@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The first-level caches for the fixed geometry: the work of l1.c and the L2 for a load, a store or
-// a fetch that misses its slot, in one function up to a hit in the L2. Rare cases take the plain
-// path before anything has happened.
+// The first-level caches for the fixed geometry. One function does the work of l1.c and of the L2,
+// up to a hit in the L2. It serves loads, stores and fetches that miss their slot. Rare cases take
+// the plain path before anything has happened.
 #include "mem/l1_steps.h"
 #include "mem/l2_fixed.h"
 

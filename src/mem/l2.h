@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The shared second level: slices chosen by the low line-number bits, inclusive of every cache
-// above, with a directory in its tags. It probes the caches above as clients, and knows no hart.
+// The shared second level has slices, chosen by the low line-number bits. It is inclusive of every
+// cache above, and its tags hold a directory. It probes the caches above as clients, and knows no
+// hart.
 //
-// A client finds its line (tl_l2_find), asks for it or for permission to write it, and reports that
-// it drops the line. One request waits for the slice, looks up, reads memory or probes other
-// clients, and answers. An eviction takes time of the slice and of the channel, never of the
+// A client finds its line (tl_l2_find). It asks for the line or for permission to write it. It
+// reports that it drops the line. One request waits for the slice, looks up, reads memory or probes
+// other clients, and answers. An eviction takes time of the slice and of the channel, never of the
 // client. The fixed-geometry twin (l2_fixed.h) shares small steps, which are inlined from here.
 #ifndef TL_MEM_L2_H
 #define TL_MEM_L2_H
@@ -85,7 +86,7 @@ void tl_l2_add_client(tl_l2 *l2, tl_l2_client *client, tl_l2_client_kind kind);
 static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line);
 
 // Requests of a client for a line that it does not hold. `found` is the result of tl_l2_find.
-// For instructions.
+// Request of an instruction cache.
 tl_l2_reply tl_l2_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time);
 tl_l2_reply tl_l2_acquire_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time);
 tl_l2_reply tl_l2_acquire_to_write(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time);
@@ -103,7 +104,7 @@ void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint
 // The owner keeps a copy.
 void tl_l2_share_owner(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why);
 void tl_l2_take_from_owner(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why,
-                           uint64_t time); // the same, for the sake of this client
+                           uint64_t time); // for the sake of this client
 // Copies of other data caches go.
 void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time);
 // Every copy goes, because the L2 is inclusive.
@@ -161,8 +162,8 @@ TL_ALWAYS_INLINE uint64_t tl_l2_wait(const tl_l2 *l2, tl_l2_slice *slice, uint64
     return cycles + l2->hit_cycles;
 }
 
-// `hit`: TL_LINK_*_HIT. A copy belongs to another client, or to the hart's other cache, because a
-// client asks only for lines that it lacks.
+// `hit`: TL_LINK_*_HIT. The copy belongs to another client, because a client asks only for lines
+// that it lacks. The other client may be the hart's other cache.
 TL_ALWAYS_INLINE void tl_l2_count_hit(uint64_t *link, const tl_l2_line *entry, enum tl_mem_signal hit) {
     link[hit] += 1;
     link[hit + 2 * TL_L2_N_REQUESTS] += entry->sharers != 0;

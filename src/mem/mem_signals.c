@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of mem_signals.def as tables, and which units a machine has: n_of() instances of each
-// kind, in the order of the rows.
+// The rows of mem_signals.def as tables, and the units of a machine. There are n_of() instances of
+// each kind, in the order of the rows.
 #include "mem/mem_signals.h"
 
 #include <assert.h>

@@ -102,12 +102,12 @@ static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_fir
                        &hm->h->stamp, seed_of(m, hm->h->id, unit));
 }
 
-// The host takes a load for one that depends on a store before it when their addresses differ in
-// whole pages of 4 KiB only, and waits. Every access writes the stamp of its line, and then guest
-// registers are read: so the stamps of lines at the beginning and at the end of a page, the most
-// used ones (objects, stacks), must not be such neighbors of the registers. Stamps half a page away
-// have the middle ones there (nbody took 1.4 times as long with 64 and with 320 bytes between them;
-// the other 62 distances were alike).
+// On the host a load waits for an earlier store if their addresses differ in whole pages of 4 KiB.
+// Every access writes the stamp of its line, and then guest registers are read. The most used lines
+// (objects, stacks) lie at the beginning and at the end of a page. Their stamps must not be such
+// neighbors of the registers. At half a page of distance the stamps of the middle lines are there
+// instead. nbody took 1.4 times as long with 64 and with 320 bytes of distance; the other 62
+// distances were alike.
 static uint64_t *new_stamps(tl_arena *arena, const tl_hart *h, uint32_t n_stamps) {
     const uintptr_t host_page = 4096;
     uint8_t *memory = tl_arena_alloc(arena, n_stamps * sizeof(uint64_t) + host_page);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Protection of physical memory, which the ISA decides (model/isa.h). Around any address there is a
-// stretch with one answer; the stretches found open, cut to RAM, are remembered, one for each kind
-// of access in machine mode and below, so that most accesses need one compare.
+// stretch with one answer. Stretches found open are remembered, cut to RAM, so that most accesses
+// need one compare. There is one for each kind of access in machine mode, and one for each below.
 #include "mem/memory.h"
 
 bool tl_protection_ask(tl_hart_mem *hm, uint64_t paddr, tl_access access, uint32_t view) {

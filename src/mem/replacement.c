@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Victims by stamps. A binary tree of pseudo-LRU bits needs no bits of its own, because a node's
-// bit points away from the half that was used last. The half whose youngest stamp is older is that
-// half. Ways that were never used count as oldest, and ties go left.
+// Victims by stamps. A binary tree of pseudo-LRU bits needs no bits of its own. A node's bit points
+// away from the half that was used last. The half whose youngest stamp is older is that half. Ways
+// that were never used count as oldest, and ties go left.
 #include "mem/replacement.h"
 
 static uint32_t oldest(const uint64_t *stamps, uint32_t ways) {

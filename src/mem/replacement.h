@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The way of a full set that makes room. All policies work on stamps, one number per way that grows
-// with time: the time of last use for lru and plru, the time of the fill for fifo; random draws. A
-// hit therefore costs one store.
+// with time. A stamp is the time of last use for lru and plru, the time of the fill for fifo;
+// random draws. A hit therefore costs one store.
 #ifndef TL_MEM_REPLACEMENT_H
 #define TL_MEM_REPLACEMENT_H
 

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-// It remembers the last request only: one that comes from before that one (harts run in turns, so
-// one may lag behind) does not wait.
+// It remembers the last request only. Harts run in turns, so one may lag behind. A request from
+// before the last one does not wait.
 typedef struct tl_server {
     uint64_t start, until;
 } tl_server;

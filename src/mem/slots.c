@@ -5,7 +5,7 @@
 // slot at once. A TLB entry remembers which lines of its page slots ever showed. A slot number
 // counts over all views: view * slots of one view + place. Page slots (memory.h) serve accesses
 // that miss their data slot. user_slots and code_slots hold slots that rest on rights of system
-// software, because a loss of these rights must clear exactly these slots.
+// software. A loss of these rights must clear exactly these slots.
 #include "mem/slots.h"
 
 static void clear_data_slot(tl_data_slot *slot) { slot->read_tag = slot->write_tag = TL_NO_LINE; }

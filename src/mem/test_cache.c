@@ -137,8 +137,8 @@ static void test_plru_follows_the_bits_away_from_what_was_used(void **state) {
     start(&f, 1, 4, TL_REPLACE_PLRU);
     for (uint64_t n = 0; n < 4; n++)
         use(&f, line(n));
-    // Used last: way 3, so the root points left; on the left way 1 was last, so its node points at
-    // way 0.
+    // Way 3 was used last, so the root points left. On the left way 1 was used last, so its node
+    // points at way 0.
     assert_int_equal(tl_cache_choose(&f.cache, line(9)), 0);
     use(&f, line(0)); // root right; there way 3 was last
     assert_int_equal(tl_cache_choose(&f.cache, line(9)), 2);

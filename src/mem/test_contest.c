@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which accesses wait for other harts: docs/model.md 1.5, access by access. A test says for each
 // access where its hart stands in the order of clocks. A refused access leaves every tally alone.
-// Each test runs on the small machine of test_rig.h, here with two slices, and on one of the fixed
-// geometry (cache_fixed.h) whose data caches are full.
+// Each test runs on the small machine of test_rig.h, here with two slices. It runs, too, on one of
+// the fixed geometry (cache_fixed.h) whose data caches are full.
 #include "mem/test_rig.h"
 
 enum { N_HARTS = 4, QUIET_CYCLES = 100000 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The twin of the fixed geometry against the plain path, in lockstep: two memory systems of one
-// description get the same accesses, and the second is made to take the plain path. After each
-// access both agree on its result, on all clocks and tallies, and on what stands in every cache, in
-// the directory and in memory's rows; now and then on all slots and TLBs.
+// The twin of the fixed geometry against the plain path, in lockstep. Two memory systems of one
+// description get equal accesses, and the second must take the plain path. After each access both
+// agree on its result, on all clocks and tallies. They agree on the contents of every cache, of the
+// directory and of memory's rows. Now and then all slots and TLBs are compared.
 #include "mem/fetch.h"
 #include "mem/test_rig.h"
 

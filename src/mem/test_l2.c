@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The second level alone: its clients are stand-ins that write down what they are told, so nothing
-// here has a hart.
+// The second level alone. Its clients are stand-ins that write down their orders, so nothing here
+// has a hart.
 #include "mem/l2.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static void note_sharing(tl_l2_client *client, uint64_t time) {
     s->noted_time = time;
 }
 
-// One slice of two sets and two ways; a hit takes 11 cycles, memory 200 when no row is open, a
+// One slice of two sets and two ways. A hit takes 11 cycles, memory 200 when no row is open, a
 // probe 17.
 static void start(fixture *f) {
     static const tl_l2_client_type type = {.probe = probe, .note_sharing = note_sharing};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Permissions of pages: every combination of the eight flags of a leaf, at two levels of Sv39 and
-// of Sv48, in every mode (MPRV included), with and without SUM and MXR, for loads, stores and
-// fetches. The expectation is a function written from the privileged manual's steps. No flush comes
-// between the accesses to one page, so TLBs and slots answer most of them.
+// of Sv48. Modes are all (MPRV included), with and without SUM and MXR. Accesses are loads, stores
+// and fetches. The expectation is a function written from the privileged manual's steps. No flush
+// comes between the accesses to one page, so TLBs and slots answer most of them.
 #include "isa/rv/arch.h"
 #include "mem/test_rig.h"
 

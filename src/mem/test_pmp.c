@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Physical memory protection against a function that asks each byte of an access, entry by entry,
-// as the privileged manual tells it; on random registers of every kind, overlapping and locked, in
-// all modes, with slots that must never answer what the function denies.
+// as the privileged manual tells it. Registers are random and of every kind, overlapping and
+// locked, in all modes. Slots must never answer what the function denies.
 #include "isa/rv/hart.h"
 #include "mem/test_rig.h"
 

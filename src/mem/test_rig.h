@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A memory system without a machine around it, for tests: harts that only have what mem/ asks for,
-// tallies nobody else writes, and helpers that write page tables.
+// A memory system without a machine around it, for tests. Its harts have only the members that mem/
+// asks for, and its tallies have no other writer. Helpers write page tables.
 #ifndef TL_MEM_TEST_RIG_H
 #define TL_MEM_TEST_RIG_H
 

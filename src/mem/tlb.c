@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Look-up beyond the hint, and filling. A set-associative TLB is indexed by the page number at the
-// page's own level, so a look-up asks one set per page size in use.
+// page's own level. A look-up therefore asks one set per page size in use.
 #include "mem/tlb.h"
 
 static const uint64_t NEVER = 1; // not a page address, so nothing masked equals it

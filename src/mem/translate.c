@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One address translation as a hart makes it: first-level TLB, second-level TLB, walk, protection.
-// An entry without the dirty bit does not serve stores: such a look-up misses in both levels, so
+// An entry without the dirty bit does not serve stores. Such a look-up misses in both levels, so
 // that the walker sets the bit. An entry that does not permit the access faults at once. TLBs hold
 // entries of one format only; where nothing is paged they are empty.
 #include "mem/slots.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A bare program runs freely from one breakpoint to the next. Each stands at an instruction that
 // has not executed before: behind returns from traps, in handlers, behind jumps, everywhere. The
-// front-end named and the stepping one must both stop there, after as many instructions as when the
-// program was stepped, with the same registers, clock and tallies. Usage: breaks_bare ENGINE HARTS
-// ONE_IN PROGRAM. One in ONE_IN of the places gets its breakpoint, because code must be warm in
-// between. Exit status: 0 they agree, 1 they do not, 2 usage, 77 no such engine here.
+// front-end named and the stepping one must both stop there. Instructions, registers, clock and
+// tallies must be those of the stepped program. Usage: breaks_bare ENGINE HARTS ONE_IN PROGRAM. One
+// in ONE_IN of the places gets its breakpoint, because code must be warm in between. Exit status: 0
+// they agree, 1 they do not, 2 usage, 77 no such engine here.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The front-ends that are compared with step, and how: translated code alone, and as it is by
-// default, interpreted at first.
+// The front-ends that are compared with step. They run translated code alone, and the default,
+// interpreted at first.
 #ifndef TALLY_TESTS_CONTRACT_ENGINES_H
 #define TALLY_TESTS_CONTRACT_ENGINES_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs one Linux program on a machine with the distributed counters, then asks every manager for
-// every counter through the registers, as an instruction would, and checks the identities I1 to I7
-// between what they say. A block of counters on the bus (pmu/ccache) counts beside them what must
-// be the same. Usage: hpc_identities_guest MACHINE PROGRAM [ARG...]; the program's output is
+// Runs one Linux program on a machine with the distributed counters. Then it asks every manager for
+// every counter through the registers, as an instruction would. The identities I1 to I7 must hold
+// between the answers. A block of counters on the bus (pmu/ccache) counts beside them what must be
+// the same. Usage: hpc_identities_guest MACHINE PROGRAM [ARG...]; the program's output is
 // discarded. Exit status: 0 they hold, 1 they do not, 2 usage.
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Two machines that must agree: one runs on a fast front-end, the other on the stepping one.
-// Whoever drives them compares with pair_same after every stop: registers, clock, privileged state,
-// what is in flight, and all tallies of all units.
+// Two machines that must agree: one runs on a fast front-end, the other on the stepping one. Tests
+// compare with pair_same after every stop: registers, clock, privileged state, results in flight,
+// and all tallies of all units.
 #ifndef TL_TESTS_LOCKSTEP_H
 #define TL_TESTS_LOCKSTEP_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Runs one Linux program on two machines, by the front-end named (block, translate) and by the
-// stepping one, and compares the clock, the registers of every hart and every tally after each
-// chunk of instructions. Usage: lockstep_guest ENGINE HARTS CHUNK PROGRAM [ARG...]; output of the
-// program is discarded. Exit status: 0 they agree to the end, 1 they do not, 2 usage, 77 no such
-// engine here. In the environment: TL_LOCKSTEP_INSNS, how far at most; TL_LOCKSTEP_CODE_CACHE,
-// bytes of code memory; TL_LOCKSTEP_MAY_SKIP, a program that is not there is no failure.
+// stepping one. After each chunk of instructions it compares the clock, the registers of every hart
+// and every tally. Usage: lockstep_guest ENGINE HARTS CHUNK PROGRAM [ARG...]; output of the program
+// is discarded. Exit status: 0 they agree to the end, 1 they do not, 2 usage, 77 no such engine
+// here. In the environment: TL_LOCKSTEP_INSNS, how far at most; TL_LOCKSTEP_CODE_CACHE, bytes of
+// code memory; TL_LOCKSTEP_MAY_SKIP, a program that is not there is no failure.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

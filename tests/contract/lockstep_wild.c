@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Random programs that store into their own code, change the permissions of its pages, map others
-// over it, take signals at any place and run as one to four threads. Each engine must agree with
-// the stepping one in registers, clock and every tally, for as long as the architecture says which
-// bytes an instruction is made of; a first run of each finds out how long that is (specified.h).
-// Usage: lockstep_wild FIRST_SEED N_SEEDS. Exit status: 0 all agree, 1 not, 2 usage. With
-// TL_WILD_VERBOSE a line for each seed.
+// Random programs store into their own code, change the permissions of its pages and map others
+// over it. They take signals at any place and run as one to four threads. Each engine must agree
+// with the stepping one in registers, clock and every tally. The comparison lasts as long as the
+// architecture says which bytes an instruction is made of. A first run of each finds out how long
+// (specified.h). Usage: lockstep_wild FIRST_SEED N_SEEDS. Exit status: 0 all agree, 1 not, 2 usage.
+// With TL_WILD_VERBOSE a line for each seed.
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The memory system against reference_memory.h on real programs. A stepping machine is made to ask
-// its ports for every access: cells are emptied as soon as they are used, and each port is a
+// its ports for every access, because cells are emptied as soon as they are used. Each port is a
 // stand-in that puts the question to the reference first. After every instruction all tallies of
-// the memory system are equal. The same program then runs undisturbed on the block front-end: its
-// tallies are equal, too, so what cells answer is what the ports would have answered. Usage:
-// memory_reference_guest MACHINE HARTS PROGRAM [ARG...]; MACHINE is default, small or odd.
-// TALLY_TEST_INSNS bounds the run. Exit status: 0 all equal, 1 not, 2 usage.
+// the memory system are equal. The program then runs undisturbed on the block front-end. Equal
+// tallies show that cells answer as the ports would. Usage: memory_reference_guest MACHINE HARTS
+// PROGRAM [ARG...]; MACHINE is default, small or odd. TALLY_TEST_INSNS bounds the run. Exit status:
+// 0 all equal, 1 not, 2 usage.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

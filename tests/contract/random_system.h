@@ -79,9 +79,9 @@ static inline void scatter(tl_hart *h, rng *r, bool has_counters, uint64_t code_
     set_csr(h, 0x306, next(r));
     set_csr(h, 0x106, next(r));
     set_csr(h, 0x344, below(r, 4) == 0 ? next(r) : 0);
-    // Read-only code stays as it is, be it with jumps into the middle of instructions: what runs
-    // after a store without FENCE.I is not specified. The rest is permitted to everybody, or two
-    // thirds of it.
+    // Read-only code stays as it is, even with jumps into the middle of instructions. Code that
+    // runs after a store without FENCE.I is not specified. The rest is permitted to everybody, or
+    // two thirds of it.
     set_csr(h, 0x3b0, TL_RAM_BASE_PADDR >> 2 | (0x10000 / 8 - 1));
     set_csr(h, 0x3b1, (TL_RAM_BASE_PADDR + DATA_OFFSET + (uint64_t)below(r, 16) * 4096) >> 2 | 0x1ff);
     set_csr(h, 0x3b2, UINT64_MAX);

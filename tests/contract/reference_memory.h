@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The memory system once more, written to be read: each access is walked through docs/model.md
-// section 5 from the top, one rule after the other. Tables hold ways in explicit order of use,
-// pseudo-LRU keeps its tree bits, there is no directory (a request looks into every L1), no slot,
-// no stamp, and it has a RAM of its own. It shares the configuration, the names of the tallies and
-// the bits of page-table entries with the real one, and nothing else.
+// The memory system once more, written to be read. Each access is walked through docs/model.md
+// section 5 from the top, one rule after the other. Tables hold ways in explicit order of use, and
+// pseudo-LRU keeps its tree bits. There is no directory: a request looks into every L1. There is no
+// slot and no stamp. RAM is the reference's own. It shares nothing with the real one but the
+// configuration, the names of the tallies and the bits of page-table entries.
 #ifndef TL_TESTS_REFERENCE_MEMORY_H
 #define TL_TESTS_REFERENCE_MEMORY_H
 
@@ -142,8 +142,8 @@ typedef struct ref_hart {
     ref_table l1i, l1d, itlb, dtlb, l2tlb;
 } ref_hart;
 
-// A device: bytes that remember, and a cell that counts how often it was read, so that an access
-// made twice does not go unnoticed.
+// A device has bytes that remember. One cell counts its reads, so that an access made twice is
+// seen.
 enum { REF_DEVICE_PADDR = 0x10000000, REF_DEVICE_BYTES = 2048, REF_DEVICE_COUNTER = 64 };
 typedef struct ref_device {
     uint8_t bytes[REF_DEVICE_BYTES];
@@ -298,8 +298,8 @@ static uint64_t ref_slice(const ref_memory *m, uint64_t line) { return line / re
 static ref_set *ref_l2_set(ref_memory *m, uint64_t line) { return ref_cache_set(m, &m->l2[ref_slice(m, line)], line, m->c.l2_slices); }
 static ref_way *ref_in_l2(ref_memory *m, uint64_t line) { return ref_find_line(&m->l2[ref_slice(m, line)], ref_l2_set(m, line), line); }
 
-// Hart k's data cache says that it has less of a line than before: what of it, by the letters of
-// the rows.
+// Hart k's data cache says that it has less of a line than before. Letters of the rows tell of
+// which part.
 static void ref_release(ref_memory *m, uint32_t k, int from, bool keeps) {
     uint64_t *link = m->links[k];
     if (from == REF_M && keeps)
@@ -692,8 +692,8 @@ static void ref_insert_page(ref_table *t, const ref_page *page, uint64_t *evicti
 typedef enum ref_access { REF_READS, REF_WRITES, REF_EXECUTES } ref_access;
 typedef enum ref_outcome { REF_OK, REF_PAGE_FAULT, REF_ACCESS_FAULT, REF_DEVICE } ref_outcome;
 
-// Whose rights count: with MPRV (bit 17) loads and stores of machine mode have those of the mode in
-// MPP (bits 12, 11).
+// Mode whose rights count. With MPRV (bit 17) loads and stores of machine mode have those of the
+// mode in MPP (bits 12, 11).
 static uint32_t ref_rights(const ref_hart *h, ref_access access) {
     return access != REF_EXECUTES && h->priv == 3 && (h->status >> 17 & 1) ? h->status >> 11 & 3 : h->priv;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A signal is sent from outside at one instruction after the other of a Linux program, which runs
-// by the front-end named and by the stepping one: its delivery, its handler and the return from it
-// must leave both with the same registers, clock and tallies. The program checks that its
-// computation comes out as undisturbed. Usage: signals_guest ENGINE SIGNALS PROGRAM; PROGRAM waits
-// for so many and has a function `work`; MIN_PLACES of its instructions must have been interrupted.
-// Exit status: 0 they agree, 1 they do not, 2 usage, 77 no such engine here.
+// A signal is sent from outside at one instruction after the other of a Linux program. The program
+// runs by the front-end named and by the stepping one. After delivery, handler and return, both
+// must have equal registers, clock and tallies. The program checks that its computation comes out
+// as undisturbed. Usage: signals_guest ENGINE SIGNALS PROGRAM. PROGRAM waits for so many signals
+// and has a function `work`. MIN_PLACES of its instructions must have been interrupted. Exit
+// status: 0 they agree, 1 they do not, 2 usage, 77 no such engine here.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>

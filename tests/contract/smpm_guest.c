@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A Linux program runs on a machine with hierarchical counters. Blocks of device, VM and context
-// must hold what the machine counted, and the machine must count what it counts without them.
-// Usage: smpm_guest MACHINE PROFILE PROGRAM. Exit status: 0 they agree, 1 they do not, 2 usage.
+// must hold the machine's own counts. The machine must count the same numbers without them. Usage:
+// smpm_guest MACHINE PROFILE PROGRAM. Exit status: 0 they agree, 1 they do not, 2 usage.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

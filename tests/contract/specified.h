@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The length for which a random program that changes its code is specified (docs/engine.md, "Code
-// that changes"). The stepping engine checks each fetch. A halfword that any hart stored to since a
-// hart's last FENCE.I may be fetched by that hart as it was or as it is. The first such fetch ends
-// the specified part. The fetch may be part of an instruction, or stand behind the last instruction
+// that changes"). The stepping engine checks each fetch. A hart may fetch the old or the new bytes
+// of a halfword that any hart stored to since its own last FENCE.I. The first such fetch ends the
+// specified part. The fetch may be part of an instruction. It may stand behind the last instruction
 // of a line, where it decides whether the run ends. The system under the program announces its own
 // writes.
 #ifndef TL_TESTS_SPECIFIED_H

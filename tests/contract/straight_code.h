@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Random stretches of code of which every instruction is known: where it stands, and through which
-// register it reaches memory. Each access has a base register of its own, so that a test can make
+// register it reaches memory. Each access has a base register of its own. A test can thus make
 // exactly this one fault, miss or cross a page.
 #ifndef TL_TESTS_STRAIGHT_CODE_H
 #define TL_TESTS_STRAIGHT_CODE_H

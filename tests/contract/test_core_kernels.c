@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Small loops on the detailed core whose clocks are worked out on paper from docs/detailed-core.md.
-// A loop runs 100 iterations to warm caches and predictor, then 100 more are timed, so a kernel's
-// clocks are those of its slowest chain and nothing else.
+// A loop runs 100 iterations to warm caches and predictor, then 100 more are timed. A kernel's
+// clocks are thus those of its slowest chain alone.
 #include <inttypes.h>
 
 #include "base/testing.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The detailed core against the stepping front-end on random code: same registers, same memory,
-// same traps at every stop, whatever the structure of the core. Structures are random, too: reorder
-// buffers of a few uops, one port for everything, replay loops, predictors that are always wrong.
-// Runs stop at random cycles and instructions, which must change nothing. Clocks differ, so random
-// code reads none.
+// The detailed core against the stepping front-end on random code. Registers, memory and traps are
+// equal at every stop, with any structure of the core. Structures are random, too. They have
+// reorder buffers of a few uops, one port for everything, replay loops, predictors that are always
+// wrong. Runs stop at random cycles and instructions, which must change nothing. Clocks differ, so
+// random code reads none.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ static void point(tl_hart *h, rng *r) {
         rv->f[below(r, 32)] = below(r, 2) ? next(r) : UINT64_C(0xffffffff00000000) | next(r) >> 32;
 }
 
-// Every second program accesses few bytes: loads meet stores in flight, of all sizes, in part and
+// Every second program accesses few bytes. Loads meet stores in flight, of all sizes, in part and
 // as a whole, on paths that are taken back.
 static void fill_code(rng *r, uint8_t *code, uint32_t n_bytes, bool is_dense) {
     static const uint16_t csrs[] = {0x001, 0x002, 0x003, 0xc02, 0xc03};
@@ -215,8 +215,8 @@ static void test_random_code_agrees_on_random_structures(void **state) {
         run_seed(seed, n_stops);
 }
 
-// A core that stops after each cycle skips none. Its clock and all its counts are those of one that
-// runs freely, so neither stops nor skipped cycles leave a trace.
+// A core that stops after each cycle skips none. Clock and counts are those of a core that runs
+// freely. Neither stops nor skipped cycles leave a trace.
 static void run_in_cycles(uint64_t seed) {
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
     tl_config config;

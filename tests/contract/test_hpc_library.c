@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The guest library guest/include/tally/hpc.h, executed on the host. Each of its CSR instructions
-// goes to the model of the unit, and between any two another program of the same hart may run. The
-// test compiles the text that guests are compiled from.
+// goes to the model of the unit. Another program of the hart may run between any two. The test
+// compiles the text that guests are compiled from.
 #include "base/bits.h"
 #include "base/testing.h"
 #include "isa/rv/arch.h"

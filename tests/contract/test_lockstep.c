@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Every fast front-end against the stepping one on random code: same registers, same clock, same
-// tallies to the last one at every stop, with random horizons and limits, traps, breakpoints, code
-// changes behind FENCE.I, one to four harts, several machines. Untranslated addresses, no operating
-// system: a trap sends the hart to a random place.
+// Every fast front-end against the stepping one on random code. Registers, clock and all tallies
+// are equal at every stop. There are random horizons and limits, traps, breakpoints, code changes
+// behind FENCE.I, one to four harts, several machines. Untranslated addresses, no operating system:
+// a trap sends the hart to a random place.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -225,8 +225,8 @@ static void run_to_limits(const pair *p, uint64_t n_stops, uint64_t insns) {
     }
 }
 
-// A loop within one line, whose own loads and stores make the L2 give that line up, so that the L1I
-// loses it: the next run must ask.
+// The loads and stores of a loop within one line make the L2 give that line up. The L1I loses it,
+// and the next run must ask.
 static void test_loop_that_takes_its_own_line_away_agrees(void **state) {
     (void)state;
     static const uint32_t loop[] = {
@@ -261,8 +261,8 @@ static void test_loop_that_takes_its_own_line_away_agrees(void **state) {
     }
 }
 
-// Loads and stores of all sizes side by side, from one base register, in one line and across the
-// ends of lines, aligned and not.
+// Loads and stores of all sizes stand side by side, from one base register. They stay in one line
+// or cross ends of lines, aligned and not.
 static void fill_with_neighbors(rng *r, uint8_t *code) {
     enum { N_ACCESSES = 24 };
     // Registers with a home in the host's registers and without.
@@ -312,8 +312,8 @@ static void test_neighbors_in_memory_agree(void **state) {
         }
 }
 
-// A line full of what holds issue as long as a description allows, around loads that miss and one
-// that is misaligned: more cycles than 16 bits hold, of one cause and in one block.
+// A line full of instructions that hold issue as long as a description allows, around loads that
+// miss and one that is misaligned. One cause takes more cycles in one block than 16 bits hold.
 static void test_longest_blocks_agree(void **state) {
     (void)state;
     enum { FENCE = 0x0ff0000f, N_INSNS = 32 };

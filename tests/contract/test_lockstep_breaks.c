@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Breakpoints in system software, run freely to them: at every instruction that random code of
-// three privilege modes comes by, so also behind each return from a trap, at trap handlers, behind
-// branches and at the targets of indirect jumps, at the beginnings of lines and pages. Every
+// Breakpoints in system software, run freely to them. They are at every instruction that random
+// code of three privilege modes reaches. Such places are behind returns from traps, at trap
+// handlers, behind branches, at targets of indirect jumps, at beginnings of lines and pages. Every
 // front-end must stop there with what the stepping one has, and go on to the same end.
 #include "lockstep.h"
 #include "random_system.h"

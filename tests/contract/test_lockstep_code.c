@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Code that changes under way. A small driver program reads records from a table: store these bytes
-// there, FENCE.I, call that, wait for the other harts, let the world outside change it. Functions
-// are packed so that they share lines and straddle lines and pages; they are rewritten by the hart
-// that runs them, by another hart, through another mapping of the page, by a bus master, and by the
-// system under the program; the driver's own next instructions are rewritten, too. Where the rules
-// are kept, every engine must agree with the stepping one in every register and tally, and the sums
-// that come back must be those of the code that was written, which this file knows by itself. Where
-// no FENCE.I stands between, old or new code may run: then a run must repeat itself and nothing may
-// break.
+// Code that changes under way. A small driver program reads records from a table. A record stores
+// bytes somewhere, does FENCE.I, calls a function, waits for the other harts, or lets the outside
+// change code. Functions are packed so that they share lines and straddle lines and pages. They are
+// rewritten by the hart that runs them, by another hart, through another mapping of the page, by a
+// bus master, and by the system under the program. The driver's own next instructions are
+// rewritten, too. Where the rules are kept, every engine must agree with the stepping one in every
+// register and tally. The sums that come back must be those of the code that was written. This file
+// computes them by itself. Without FENCE.I between, old or new code may run. A run must then repeat
+// itself, and nothing may break.
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "lockstep.h"
@@ -301,8 +301,7 @@ static void set_up_hart(const torture *t, tl_machine *machine, uint32_t number) 
 }
 
 // The first page of the functions moves: other memory has its bytes, and what was there is garbage.
-// A kernel does it so: it writes the tables, tells the harts to forget, and that page has a new
-// use.
+// A kernel does it so. It writes the tables, tells the harts to forget, and the page has a new use.
 static void remap(torture *t) {
     static const uint64_t places[2] = {TL_RAM_BASE_PADDR + POOL_OFFSET + 4096, TL_RAM_BASE_PADDR + POOL_OFFSET + 0x8000};
     uint64_t from = places[t->n_done[BY_REMAPPING] & 1], to = places[~t->n_done[BY_REMAPPING] & 1];

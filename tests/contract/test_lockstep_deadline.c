@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A counter is about to overflow while code comes that never ran, in blocks longer than any before:
-// how far a front-end may run was said by the blocks that it knew. The interrupt must come where
-// the stepping front-end has it, in the middle of the new block.
+// A counter is about to overflow while new code comes, in blocks longer than any before. The blocks
+// known before told how far a front-end may run. The interrupt must come where the stepping
+// front-end has it, in the middle of the new block.
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "lockstep.h"
@@ -14,8 +14,8 @@ static const char *const way_names[] = {"without a jump", "by a jump", "by an in
 enum { N_BLOCKS = 12, PLACE_BYTES = 64, LONG_OFFSET = 12, DIV = 0x02c5c533 /* div a0, a1, a2 */ };
 static const uint64_t CODE_PADDR = TL_RAM_BASE_PADDR + 0x10000;
 
-// All of a place is in one line: one that was never fetched would be stepped anyway, since a cycle
-// counter polls after each miss.
+// All of a place is in one line. A line that was never fetched would be stepped anyway, because a
+// cycle counter polls after each miss.
 static uint64_t start_of(uint32_t number) { return CODE_PADDR + (uint64_t)number * PLACE_BYTES; }
 
 static void put32(const pair *p, uint64_t *at, uint32_t bits) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Cases at the end of a line: an instruction that reaches into the next line, and one that ends its
-// block. Fast front-ends must agree with the stepping one in registers, clock, tallies, and in the
-// fetch run under way.
+// Cases at the end of a line. One instruction reaches into the next line, and one ends its block.
+// Fast front-ends must agree with the stepping one in registers, clock, tallies, and in the fetch
+// run under way.
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "lockstep.h"
@@ -81,8 +81,8 @@ static void set_csr(tl_hart *h, uint32_t csr, uint64_t value) {
 }
 
 // A load, the last instruction of its line, misses and lets a counter overflow. The interrupt is
-// pending but machine mode has interrupts off, and so the hart goes on: in the next line, by a
-// fetch run of its own.
+// pending, but machine mode has interrupts off. The hart goes on in the next line, by a fetch run
+// of its own.
 static void test_overflow_at_the_end_of_a_block_ends_the_run(void **state) {
     (void)state;
     const uint64_t load = CODE + LINE_BYTES - 4;

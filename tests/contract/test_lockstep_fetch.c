@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Code that does not stay in the instruction cache, nor its pages in the ITLB: small pieces of
-// code, more of them than there are ways, visited in an order that a random table gives, often
-// straight after one another, so that what is replaced next depends on each single look-up. Some
-// pieces begin with an instruction that straddles two lines, some run on through several lines,
-// some jump directly to others. Pages are mapped to other frames meanwhile, in which what straddled
-// is short, and back.
+// Code that stays neither in the instruction cache nor, with its pages, in the ITLB. It has small
+// pieces, more of them than ways. A random table gives the order of visits, often straight after
+// one another. Each single look-up therefore decides which way is replaced next. Some pieces begin
+// with an instruction that straddles two lines. Some run on through several lines, some jump
+// directly to others. Pages are mapped to other frames meanwhile, in which what straddled is short,
+// and back.
 #include "isa/rv/hart.h"
 #include "lockstep.h"
 #include "random_code.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Markers wherever they can stand: in the middle of a line, across two lines and across two pages
-// whose frames lie apart, first and last in a block, one behind the other. One to four harts run
-// the same code at the same time and contend for a line. Each engine must tell of the same markers
-// in the same order, with the same clock and tallies. Their instructions, addresses and names are
-// known beforehand, because nothing in the code depends on data.
+// Markers wherever they can stand. They are in the middle of a line, across two lines, across two
+// pages whose frames lie apart, first and last in a block, one behind the other. One to four harts
+// run the same code at the same time and contend for a line. Each engine must tell of the same
+// markers in the same order, with the same clock and tallies. Their instructions, addresses and
+// names are known beforehand, because nothing in the code depends on data.
 #include "isa/rv/hart.h"
 #include "lockstep.h"
 #include "random_code.h"

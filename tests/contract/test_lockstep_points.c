@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Whatever can stop a hart does so at every instruction of a stretch of code: limits, breakpoints,
-// faults of every kind, illegal instructions, the end of a time slice, interrupts and counters that
-// overflow. The fast front-ends, warm from having run the stretch before, must stop where the
-// stepping one stops, with the same registers, clock and tallies, and go on from there to the same
-// end. Four worlds: a user program under the modeled kernel, and the three privilege modes, with
-// page tables where there are any.
+// Every cause stops a hart at every instruction of a stretch of code. Causes are limits,
+// breakpoints, faults of every kind, illegal instructions, the end of a time slice, interrupts and
+// counters that overflow. The fast front-ends are warm, because they have run the stretch before.
+// They must stop where the stepping one stops, with equal registers, clock and tallies. From there
+// they must go on to the same end. Code runs as a user program under the modeled kernel and in the
+// three privilege modes, with page tables where there are any.
 #include <assert.h>
 
 #include "isa/rv/csr.h"
@@ -282,7 +282,7 @@ static void illegal_instructions_at_every_place(bench *b) {
     }
 }
 
-// Each access in turn is sent where it traps, or only takes the long way; then it is repaired and
+// Each access in turn is sent where it traps, or only takes the long way. Then it is repaired and
 // the run goes on.
 static uint32_t faults_at_every_access(bench *b) {
     const struct {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Every fast front-end against the stepping one on random system software: three privilege modes,
-// traps and their returns, delegation, interrupts, page tables, memory protection, and counters
-// that overflow while the code runs. Registers, clock, privileged state and all tallies must be
-// equal whenever the same number of instructions has retired; the ways there differ. Code is
-// read-only, or changes itself: then up to the first instruction that is not specified.
+// Every fast front-end against the stepping one on random system software. It has three privilege
+// modes, traps and their returns, delegation, interrupts, page tables, memory protection. Counters
+// overflow while the code runs. Registers, clock, privileged state and all tallies must be equal
+// whenever equally many instructions have retired. The ways there differ. Code is read-only, or
+// changes itself: then up to the first instruction that is not specified.
 #include <inttypes.h>
 #include <stdio.h>
 

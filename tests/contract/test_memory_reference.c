@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The memory system against reference_memory.h, access by access: after each one every tally of
-// every unit, every clock, every result and trap are equal, and at intervals the contents of all
+// The memory system against reference_memory.h, access by access. After each one every tally of
+// every unit, every clock, every result and trap are equal. At intervals so are the contents of all
 // caches, TLBs and slots. Streams mix strides, hot sets, random addresses, line and page crossings,
-// atomics, fetches, fences, flushes, changing page tables and address spaces, on many machines. On
-// some of them system software is at work: three privilege modes, SUM, MXR and MPRV, Sv39 and Sv48,
-// physical memory protection, a device behind the bus and one that masters it. Slots are checked
-// against what the reference would answer now, those of the other modes too.
+// atomics, fetches. They have fences, flushes, changing page tables and address spaces, on many
+// machines. Some of them run system software. It has three privilege modes, SUM, MXR and MPRV, Sv39
+// and Sv48, physical memory protection, a device behind the bus and one that masters it. Slots are
+// checked against what the reference would answer now, those of the other modes too.
 //
 //   TALLY_TEST_ACCESSES=N   accesses per machine (default below)
 //   TALLY_TEST_SEED=N       another stream
@@ -36,8 +36,8 @@ static uint32_t below(rng *r, uint32_t n) { return (uint32_t)((next(r) >> 32) * 
 static bool one_in(rng *r, uint32_t n) { return below(r, n) == 0; }
 
 // ---- the address space: what stands where ----
-// RAM: 0 tables, 3 MiB what the test remembers, 4 MiB data pages, all shuffled; two spaces share
-// data and differ in where it is mapped.
+// RAM has tables from 0, the test's own notes from 3 MiB, data pages from 4 MiB, all shuffled. Two
+// spaces share data at different addresses.
 
 enum { RAM_BYTES = 16 << 20, N_SPACES = 2, N_PAGES = 1024, DATA_OFFSET = 4 << 20, TABLES_KEPT = 3 << 20 };
 static const uint64_t SMALL = 0x10000, LARGE = UINT64_C(3) << 21, ALIAS = UINT64_C(64) << 20, GIANT = UINT64_C(4) << 30,
@@ -241,8 +241,8 @@ static void compare_tlb(world *w, const char *name, const tl_tlb *tlb, const ref
 
 static const uint32_t view_privs[TL_N_VIEWS] = {0, 1, 3}; // of the views
 
-// Where a slot of that mode may go without a word to the TLB, by the reference; false: not for this
-// mode, or not without asking.
+// Place to which a slot of that mode may lead without asking the TLB, by the reference. false: not
+// for this mode, or not without asking.
 static bool is_reachable(world *w, const ref_hart *now, ref_table *tlb, uint32_t priv, ref_access access, uint64_t vaddr,
                          uint64_t *ret_paddr) {
     // Looks at the state with other rights.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names against the numbers of SBI and of the U74's manual; the driver on a machine whose totals
-// the test writes.
+// Names against the numbers of SBI and of the U74's manual. The driver runs on a machine whose
+// totals the test writes.
 #include "readers/rvhpm/perf.h"
 #include "session/machine_names.h"
 

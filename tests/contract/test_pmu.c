@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One battery for every PMU design there is, with every preset, on a 64-bit and a 32-bit hart:
-// registers do what the kinds of their fields say, tables are complete and honest, events exist on
-// every machine, and no sequence of accesses does harm. A design is tested by being named in the
-// build; what only one design does is tested in its folder.
+// One battery for every PMU design, with every preset, on a 64-bit and a 32-bit hart. Registers do
+// as the kinds of their fields say. Tables are complete and honest, and events exist on every
+// machine. No sequence of accesses does harm. A design is tested by being named in the build; what
+// only one design does is tested in its folder.
 #include <stdlib.h>
 
 #include "base/bits.h"
@@ -368,7 +368,7 @@ static void test_u74_events_are_those_of_the_map(void **state) {
     free(owned);
 }
 
-// A signal that is added gets a selector of its own; its number is the next free one of the unit.
+// A signal that is added gets a selector of its own. Its number is the next free one of the unit.
 static void test_every_signal_of_a_hart_has_a_raw_selector(void **state) {
     (void)state;
     const tl_pmu_preset *preset = tl_pmu_find_preset(tl_pmu_find("rvhpm"), "linux");

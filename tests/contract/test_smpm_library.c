@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The guest library guest/include/tally/smpm.h, executed on the host: against blocks that the
-// device's own code writes, with a racing writer (F-14), freed and reborn blocks (F-15), and the
-// request registers of the firmware.
+// The guest library guest/include/tally/smpm.h, executed on the host. It reads blocks that the
+// device's own code writes, with a racing writer (F-14), and freed and reborn blocks (F-15). It
+// uses the request registers of the firmware.
 #include <pthread.h>
 #include <sched.h>
 

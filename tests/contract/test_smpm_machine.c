@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The hierarchical counters on a machine: whatever its totals do, the blocks of device, VM and
-// context hold the same numbers after a snapshot, and nothing that the machine counts changes.
+// The hierarchical counters on a machine. The blocks of device, VM and context hold the machine's
+// numbers after a snapshot, however its totals move. Nothing that the machine counts changes.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The targets mailbox and capability share this: a device whose blocks carry their own identity in
-// every value, and three requesters.
+// The targets mailbox and capability share this device, whose blocks carry their own identity in
+// every value. It has three requesters.
 #ifndef TL_FUZZ_CONTROLLER_H
 #define TL_FUZZ_CONTROLLER_H
 

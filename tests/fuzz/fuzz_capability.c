@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Any requests to the secure controller, raw and rightly signed, and any use of handles. A request
-// that nobody signed is never obeyed; a client reads its own block, within the mask that was
+// that nobody signed is never obeyed. A client reads its own block, within the mask that was
 // granted, or nothing.
 #include "controller.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a machine description: it is refused with a sentence that begins with the file's
-// name, or it yields a machine that passes every check and, written out, reads back as itself.
+// Any bytes as a machine description. It is refused with a sentence that begins with the file's
+// name, or it yields a machine that passes every check. Written out, that machine reads back as
+// itself.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

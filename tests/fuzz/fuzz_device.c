@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Any accesses to any device, with any bytes in RAM for devices that master the bus. No device may
-// crash, reach beyond RAM, work without bound for one access, request a call in the past, or use a
-// ring after reporting it broken. Input: commands of one byte plus operands. The low four bits
-// choose a device, the other bits the action.
+// crash, reach beyond RAM, or work without bound for one access. None may request a call in the
+// past, or use a ring after reporting it broken. Input: commands of one byte plus operands. The low
+// four bits choose a device, the other bits the action.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

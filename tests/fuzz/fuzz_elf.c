@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as an ELF file: the header and segments are read or refused with a sentence, and so are
-// the symbols.
+// Any bytes as an ELF file. The header, segments and symbols are read or refused with a sentence.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

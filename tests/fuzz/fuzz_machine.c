@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as system software: code that begins in machine, supervisor or user mode with page
-// tables, memory protection, delegation and counters that the input chose, and takes its traps.
-// Each engine must agree with the stepping one on all registers and tallies at every stop. Code is
-// in memory that nobody may write, and nothing else may be executed: what runs changed code without
-// FENCE.I is not specified. Input: a situation (below), then code. A shorter input is one with
-// zeros behind it.
+// Any bytes as system software. Code begins in machine, supervisor or user mode and takes its
+// traps. Page tables, memory protection, delegation and counters are those of the input. Each
+// engine must agree with the stepping one on all registers and tallies at every stop. Code is in
+// memory that nobody may write, and nothing else may be executed. Changed code without FENCE.I is
+// not specified. Input: a situation (below), then code. A shorter input is one with zeros behind
+// it.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,8 +64,8 @@ static void set_csr(tl_hart *h, uint32_t csr, uint64_t value) { // as firmware w
 
 static void put64(tl_machine *machine, uint64_t offset, uint64_t value) { memcpy(machine->ram + offset, &value, sizeof value); }
 
-// Three levels that map the first 4 MiB of RAM to themselves, for users, but for the pages that the
-// input has its own ideas of; a fourth on top.
+// Three levels map the first 4 MiB of RAM to themselves, for users. Pages that the input chose
+// differ. A fourth level is on top.
 static void build_tables(tl_machine *machine, const situation *s) {
     const uint64_t base = TL_RAM_BASE_PADDR, root = TABLES_OFFSET, middle = root + 0x1000, leaf = root + 0x2000, top = root + 0x4000;
     put64(machine, top + ((base >> 39) & 511) * 8, (base + root) >> 12 << 10 | 1);
@@ -103,8 +103,8 @@ static void set_up(tl_machine *machine, const situation *s, const uint8_t *code,
     set_csr(h, 0x141, code_at(s->sepc, n_code));
     set_csr(h, 0x306, 0xffffffff);
     set_csr(h, 0x106, 0xffffffff);
-    // Locked, so that they bind machine mode and stay: the code to execute and read, a page,
-    // everything else not to execute.
+    // Entries are locked, so that they bind machine mode and stay. The code may be executed and
+    // read, a page is open, and nothing else may be executed.
     set_csr(h, 0x3b0, TL_RAM_BASE_PADDR >> 2 | (0x10000 / 8 - 1));
     set_csr(h, 0x3b1, (TL_RAM_BASE_PADDR + number(s->pmp_page, 2) % 1024 * 4096) >> 2 | 0x1ff);
     set_csr(h, 0x3b2, UINT64_MAX);
@@ -128,8 +128,8 @@ static void set_up(tl_machine *machine, const situation *s, const uint8_t *code,
         h->break_pc[0] = code_at(s->break_at, n_code);
 }
 
-// As the board does it, until so many instructions have retired or a breakpoint comes; returns how
-// many traps there were.
+// Runs as the board does, until so many instructions have retired or a breakpoint comes. Returns
+// the number of traps.
 static uint32_t run_until(tl_hart *h, uint64_t instret) {
     uint32_t n_traps = 0;
     while (h->instret < instret && n_traps < MAX_TRAPS) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any accesses to the out-of-band mailbox, with and without right codes. No value of a VM's block
-// may appear in its registers but for a requester that proved itself, has the right, and while the
-// VM is not confidential; the device block never loses coverage.
+// Any accesses to the out-of-band mailbox, with and without right codes. A value of a VM's block
+// appears in its registers only for a requester that proved itself and has the right. The VM is not
+// confidential then. The device block never loses coverage.
 #include "controller.h"
 #include "pmu/smpm/oob.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a user's metric group: it is refused with a sentence, or every metric of it has a
+// Any bytes as a user's metric group. It is refused with a sentence, or every metric of it has a
 // value or a reason for having none.
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a tenants file: it is refused with a sentence that begins with the file's name, or
-// it yields a plan in which every VM has a program and every bound holds.
+// Any bytes as a tenants file. It is refused with a sentence that begins with the file's name, or
+// it yields a plan. In a plan every VM has a program and every bound holds.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

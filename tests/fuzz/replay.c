@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stands in for libFuzzer in the normal build: feeds every file of the given folders to the target,
+// Stands in for libFuzzer in the normal build. Feeds every file of the given folders to the target,
 // so that each input that once broke something stays fixed. A missing folder is an empty one; the
 // empty input always runs.
 #include <dirent.h>

@@ -418,7 +418,7 @@ static void write_difference(const tl_result *before, const tl_result *after, co
     tl_diff_release(diff);
 }
 
-// A region is found by its name: the other report has two of three, in another order, or is of one
+// A region is found by its name. The other report has two of three, in another order, or is of one
 // region alone.
 static void test_differences_name_their_region(void **state) {
     (void)state;

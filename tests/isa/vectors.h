@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Operand vectors for every row of insn_all.def that computes something, shared by two programs:
+// Operand vectors for every row of insn_all.def that computes something. Two programs share them:
 // vectors_guest.c executes each case on a RISC-V machine, vectors_host.c through the bodies of
 // isa/rv. Both print one line for each instruction and rounding mode: a name, the number of cases
-// and a hash over all results, so equal output means equal behavior. A new row is covered without a
+// and a hash over all results. Equal output means equal behavior. A new row is covered without a
 // change here.
 //
 //   PROGRAM [CASES [NAME]]    CASES for each instruction and mode
@@ -22,7 +22,7 @@
 
 #define INSN_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-// The instruction stands at VECTORS_PC, the next one sets x28, which is 0 before, to 1; so a taken
+// The instruction stands at VECTORS_PC. The next one sets x28, which is 0 before, to 1. A taken
 // branch of 8 leaves it 0.
 static const uint64_t VECTORS_PC = 0x40000100, VECTORS_DATA = 0x50000000;
 enum { VECTORS_DATA_BYTES = 128, RD = 13, RS1 = 10, RS2 = 11, RS3 = 12 };

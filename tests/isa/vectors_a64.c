@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Operand vectors for every row of isa/a64, and random programs, through our bodies and on another
-// machine; registers, flags and memory must be equal. Random programs also run on a machine of ours
+// machine. Registers, flags and memory must be equal. Random programs also run on a machine of ours
 // with caches, stepped by engine `step`, whose tallies must hold together. The other machine
 // executes vectors_a64_guest.S and is fed through pipes, so one process makes the cases and
 // compares.
@@ -12,10 +12,10 @@
 //   vectors_a64 undefined CASES QEMU GUEST
 //       Asks of CASES random words whether they are instructions.
 //
-// Unpredictable instructions are not generated: a load that writes its base and updates it, or one
-// register twice; exclusive stores whose registers overlap. Nor are those that depend on the
-// machine: SVC, HLT, DC and IC but for EL0's, system registers but for flags, FPCR and FPSR.
-// Exits 77 where QEMU is missing.
+// Unpredictable instructions are not generated. These are loads that write their base and update
+// it, or one register twice, and exclusive stores whose registers overlap. Nor are those that
+// depend on the machine: SVC, HLT, DC and IC but for EL0's, system registers but for flags, FPCR
+// and FPSR. Exits 77 where QEMU is missing.
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

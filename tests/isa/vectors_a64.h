@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The layout that vectors_a64_guest.S and vectors_a64.c share: where a case's program and its
-// memory lie, and what goes through the pipes.
+// The layout that vectors_a64_guest.S and vectors_a64.c share: the place of a case's program and of
+// its memory, and the bytes in the pipes.
 #ifndef TL_TESTS_ISA_VECTORS_A64_H
 #define TL_TESTS_ISA_VECTORS_A64_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The cases of vectors.h on the machine this program runs on: each instruction is written into a
+// The cases of vectors.h on the machine that runs this program. Each instruction is written into a
 // page of code and called.
 #include "vectors.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The cases of vectors.h through the bodies of isa/rv: the full form gives the result; the fast
-// form must give the same or give up without having touched anything.
+// The cases of vectors.h through the bodies of isa/rv. The full form gives the result. The fast
+// form must give an equal one, or give up without having touched anything.
 #define TL_EXEC_FAST
 #include "isa/rv/exec_all.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes what tests/sealed/run.py works on: a session and its records, and every secret of the
-// session, so that other software can derive the keys and open the records again.
+// Writes the files that tests/sealed/run.py needs: a session and its records, and every secret of
+// the session. Other software can derive the keys from them and open the records again.
 //
 //   make_records FOLDER
 //

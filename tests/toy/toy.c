@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The smallest design that uses every part of a PMU's row: one counter of committed stores behind a
-// CSR of each hart, its twin in a window on the bus, one key, and a record that a tick writes into
-// memory. It is linked into a build of the command line by this folder alone.
+// The smallest design that uses every part of a PMU's row. It has one counter of committed stores
+// behind a CSR of each hart, a twin of it in a window on the bus, one key, and a record that a tick
+// writes into memory. It is linked into a build of the command line by this folder alone.
 #include "toy.h"
 
 #include "base/bits.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The memory of translated code on a host that is strict: no page can ever be written and executed,
-// and where the host grants no executable memory, the default engine falls back to the interpreter
-// with the same counts while an explicit --engine translate is refused with one sentence.
+// The memory of translated code on a host that is strict. No page can ever be both written and
+// executed. A host may grant no executable memory: the default engine then falls back to the
+// interpreter with equal counts, and an explicit --engine translate is refused with one sentence.
 //
 //   code_memory TALLY PROGRAM      exit status 0: all is well, 1: it is not, 77: not x86-64 Linux
 //
 // The linker hands memfd_create and mmap64 (mmap, with 64-bit offsets) to this file, so that any
-// one of them can be made to fail; a seccomp filter does the same to TALLY.
+// one of them can be made to fail. A seccomp filter does so to TALLY.
 #include "model/engine.h"
 
 #ifdef TL_HAS_TRANSLATOR

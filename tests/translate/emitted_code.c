@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs guest code by the translator and writes down all that it made, for check_emitted.py: the
-// code of each hart as it was when each block was made and as it is at the end, patched, and the
-// facts to hold it against (thunks, blocks, where each instruction begins).
+// Runs guest code by the translator and writes down all that it made, for check_emitted.py. There
+// is the code of each hart when each block was made and, patched, at the end. There are the facts
+// to hold it against: thunks, blocks, beginnings of instructions.
 //
 //   emitted_code FOLDER RUNS random SEED small|usual        random code in three modes that changes
 //   emitted_code FOLDER RUNS guest HARTS PROGRAM [ARG...]   a Linux program
@@ -99,7 +99,7 @@ static FILE *create(const char *folder, uint32_t hart, const char *name) {
     return file;
 }
 
-// Between pieces there is what was left there by others; a byte that is an instruction keeps the
+// Between pieces there are bytes that others left there. A byte that is an instruction keeps the
 // disassembler in step.
 static void write_code(const char *folder, const watcher *w, const char *name, const uint8_t *code) {
     const tl_translator *t = translator_of(w->h);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every function of translate/x86.h over all registers, bases, indices and the displacements and
-// constants at which encodings change. Writes the code to the file named, and prints where each
-// instruction begins and what it must say in objdump's Intel syntax; check_encoder.py compares. An
+// constants at which encodings change. Writes the code to the file named. Prints the beginning of
+// each instruction and its text in objdump's Intel syntax, which check_encoder.py compares. An
 // operand relative to rip is printed as [rip # ADDRESS].
 #if defined(__x86_64__) && defined(__linux__)
 

@@ -2,7 +2,7 @@
 // The core's own registers: floating-point control, and registers of the privileged architecture
 // (manual 1.12). Every register is a row. Writes legalize fields that software cannot choose
 // freely. Counters, and the registers that gate and inhibit them, belong to the PMU in the hart
-// (model/hart.h), which gets accesses without a row here.
+// (model/hart.h). It gets accesses without a row here.
 #include "isa/rv/csr.h"
 
 #include <string.h>
@@ -85,8 +85,8 @@ static uint64_t read_misa(tl_hart *h, uint32_t index) {
     return UINT64_C(2) << 62 | letters;
 }
 
-// mstatus. FS has the values Off and Dirty: software that turns floating point on reads that it may
-// have been used (sec. 3.1.6.6 permits it).
+// mstatus. FS has the values Off and Dirty. Software that turns floating point on reads Dirty (sec.
+// 3.1.6.6 permits it).
 static const uint64_t SSTATUS_WRITABLE =
     TL_MSTATUS_SIE | TL_MSTATUS_SPIE | TL_MSTATUS_SPP | TL_MSTATUS_FS | TL_MSTATUS_SUM | TL_MSTATUS_MXR;
 static const uint64_t MSTATUS_WRITABLE = SSTATUS_WRITABLE | TL_MSTATUS_MIE | TL_MSTATUS_MPIE | TL_MSTATUS_MPP | TL_MSTATUS_MPRV |

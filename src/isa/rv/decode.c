@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The decoder: rows become case labels. For each mask there is one switch whose labels are the
-// `match` values of the rows with that mask, so a row that exists is a row that decodes and the
+// The decoder: rows become case labels. Each mask has one switch, whose labels are the `match`
+// values of the rows with that mask. A row that exists is therefore a row that decodes. The
 // compiler rejects two rows that claim the same bits. The major opcode says which masks to try.
 // Reserved encodings are illegal, hints are what they encode.
 #include "base/bits.h"

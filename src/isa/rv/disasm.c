@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The disassembler: a mnemonic and a string of operand letters from the row, unless a row of
-// disasm_aliases.def says it more nicely.
+// The disassembler prints a mnemonic and operands, whose letters are in the row. A row of
+// disasm_aliases.def goes before.
 #include <stdio.h>
 
 #include "base/bits.h"

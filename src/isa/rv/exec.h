@@ -6,9 +6,9 @@
 //
 // The full form, exec_add(), calls the memory system when an access does not hit. exec_add() also
 // traps, and does floating point that the host cannot do. false: a trap was recorded. With
-// TL_EXEC_FAST defined before inclusion, the text becomes fast_add(), which is inlined. fast_add()
-// returns false, without a side effect, where exec_add() would call a function. The hot path of
-// fast_add() has no call, so a front-end of tail calls keeps its registers. The fast form of
+// TL_EXEC_FAST defined before inclusion, the text becomes fast_add(), which is inlined. Where
+// exec_add() would call a function, fast_add() returns false, without a side effect. The hot path
+// of fast_add() has no call, so a front-end of tail calls keeps its registers. The fast form of
 // EXEC_SLOW bodies always returns false, because they have no hot path.
 #ifndef TL_ISA_RV_EXEC_H
 #define TL_ISA_RV_EXEC_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bodies of A. All of them go through the memory system, which knows lines, owners and
-// reservations; harts take turns, so the aq and rl bits have nothing to order.
+// reservations. Harts take turns, so the aq and rl bits have nothing to order.
 #ifndef TL_ISA_RV_EXEC_A_H
 #define TL_ISA_RV_EXEC_A_H
 

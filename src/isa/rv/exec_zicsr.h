@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Bodies of Zicsr, by its table of what reads and what writes: CSRRW with rd = x0 does not read,
-// CSRRS and CSRRC do not write when their operand is x0 (or 0). It matters where reading or writing
-// does something: a read that takes a datum out of a queue, a register that is read-only.
+// CSRRS and CSRRC do not write when their operand is x0 (or 0). It matters where an access has an
+// effect: reads may take a datum out of a queue, a register may be read-only.
 #ifndef TL_ISA_RV_EXEC_ZICSR_H
 #define TL_ISA_RV_EXEC_ZICSR_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every operation splits its operands into sign, exponent and a 64-bit significand whose top bit is
-// set. It computes enough bits of the exact result in 128, folds the rest into one sticky bit, and
-// rounds once, in round_pack().
+// set. It computes enough bits of the exact result in 128 and folds the rest into one sticky bit.
+// round_pack() rounds once.
 #include "isa/rv/fp_soft.h"
 
 #include "base/bits.h"
@@ -55,8 +55,8 @@ static number unpack(const layout *f, uint64_t bits) {
     return n;
 }
 
-// Returns whether the magnitude goes up, given the bit below the last one kept, whether anything is
-// below that bit, and the last bit kept.
+// Returns whether the magnitude goes up. `half` is the bit below the last one kept. `rest` tells
+// whether any bit below `half` is set. `is_odd` is the last bit kept.
 static bool rounds_up(tl_rm rm, bool is_negative, bool half, bool rest, bool is_odd) {
     switch (rm) {
     case TL_RNE: return half && (rest || is_odd);

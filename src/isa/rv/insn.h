@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Instructions as rows. insn_<ext>.def holds one row for each instruction; decoder, disassembler,
+// Instructions as rows. insn_<ext>.def holds one row for each instruction. Decoder, disassembler,
 // static counts and both front-ends are expansions of these rows. Compressed instructions have rows
-// of their own for decoding and disassembly (insn_c.def) that name the full instruction they expand
-// to, so that each behavior has one body.
+// of their own (insn_c.def), for decoding and disassembly. Such a row names the full instruction
+// that it expands to. Each behavior therefore has one body.
 #ifndef TL_ISA_RV_INSN_H
 #define TL_ISA_RV_INSN_H
 
@@ -77,9 +77,9 @@ bool tl_insn_ends_run(const tl_decoded *insn);
 bool tl_insn_is_private(const tl_decoded *insn);
 // Uses floating-point registers: illegal while mstatus.FS is Off.
 bool tl_insn_is_fp(const tl_decoded *insn);
-// Writes the text as `riscv64-linux-gnu-objdump -d` prints it after the bytes (aliases included),
-// without symbol annotations when `symbol` is NULL: symbol(ctx, address, buffer, size) writes
-// "<name+0x10>" or nothing. Returns the length like snprintf.
+// Writes the text as `riscv64-linux-gnu-objdump -d` prints it after the bytes, aliases included.
+// symbol(ctx, address, buffer, size) writes "<name+0x10>" or nothing; NULL: there are no symbol
+// annotations. Returns the length like snprintf.
 typedef void tl_symbol_fn(void *ctx, uint64_t address, char *buffer, size_t size);
 int tl_disassemble(const tl_decoded *insn, uint64_t pc, tl_symbol_fn *symbol, void *ctx, char *buffer, size_t size);
 
@@ -98,8 +98,8 @@ struct tl_op {
 void tl_op_from_decoded(const tl_decoded *insn, tl_op *ret_op); // all but handler and offset
 
 // One body for each instruction that is not a control transfer; `pc` is needed by few (auipc).
-// Expanded twice (see exec.h): the fast form gives up (false, no side effect at all) where memory
-// does not hit, the full form asks h->port. In the full form false means: trap recorded. Control
+// Expanded twice (exec.h). Where memory does not hit, the fast form returns false without any side
+// effect, and the full form asks h->port. In the full form false means: trap recorded. Control
 // transfers: TAKEN(beq) bodies say whether a branch is taken; JAL and JALR are the front-ends' own.
 typedef bool tl_exec_fn(tl_hart *h, const tl_op *op, uint64_t pc);
 extern tl_exec_fn *const tl_exec_full[TL_N_OPCS]; // NULL for control transfers

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Markers of a program (guest/include/tally/roi.h): SLTI with x0 as its destination, a hint that
 // the unprivileged manual leaves to custom use ("HINT Instructions"). The immediate says which:
-// 0x500 + number starts a region, 0x540 + number stops it, both with x0 as source; 0x580 + number
-// names it by the text that the source register points to.
+// 0x500 + number starts a region and 0x540 + number stops it, both with x0 as source. 0x580 +
+// number names it by the text that the source register points to.
 #ifndef TL_ISA_RV_MARKER_H
 #define TL_ISA_RV_MARKER_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Traps, as the privileged manual (1.12) has them: who takes an exception or interrupt, what it
-// leaves in the registers, and how to come back. Whoever runs system software calls these between
-// two calls of the front-end.
+// Traps, as the privileged manual (1.12) has them. They choose the mode that takes an exception or
+// interrupt, fill its registers, and return. Whoever runs system software calls these between two
+// calls of the front-end.
 #ifndef TL_ISA_RV_PRIVILEGED_H
 #define TL_ISA_RV_PRIVILEGED_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Translation and protection of the RISC-V privileged manual (1.12): page tables of Sv39 and Sv48,
-// rights by mstatus, and physical memory protection. Memory asks through the row at the end
-// (model/isa.h).
+// Translation and protection of the RISC-V privileged manual (1.12). They are page tables of Sv39
+// and Sv48, rights by mstatus, and physical memory protection. Memory asks through the row at the
+// end (model/isa.h).
 #include "isa/rv/regime.h"
 
 #include "isa/rv/csr.h"

@@ -36,7 +36,7 @@ static int teardown(void **state) {
 
 static void put(tl_hart *h, uint32_t csr, uint64_t value) { assert_true(tl_csr_write(h, csr, value)); }
 
-// Sec. 3.7.1: the lock of an entry that is the top of a range is one of the address below it, too.
+// Sec. 3.7.1: the lock of an entry that is the top of a range locks the address below it, too.
 static void test_a_locked_range_locks_the_address_below(void **state) {
     tl_hart *h = *state;
     for (uint32_t top = 0; top < 16; top++) {
@@ -53,8 +53,7 @@ static void test_a_locked_range_locks_the_address_below(void **state) {
     }
 }
 
-// NA4 does not exist, and W without R is reserved: such a field keeps what it had, the others are
-// written.
+// NA4 and W without R are reserved. Such a field keeps its value, and the other fields are written.
 static void test_fields_of_pmpcfg_keep_what_they_had_for_what_does_not_exist(void **state) {
     tl_hart *h = *state;
     enum { R = 1, W = 2, X = 4, NA4 = 2 << 3 };

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // System calls: one handler each, one row each in syscalls.def. A handler returns the value of the
-// call or a negative error number (Linux's generic numbers, the same on RISC-V and on the host). It
-// runs at one instant of machine time, os->now.
+// call or a negative error number. Numbers are Linux's generic ones, which RISC-V and the host
+// share. It runs at one instant of machine time, os->now.
 //
 // Waiting. A handler that cannot finish registers its thread on wait queues and optionally sets
-// t->deadline, then returns tl_sys_block(t, result). The thread sleeps; when a queue is woken, the
-// deadline passes or a signal becomes deliverable, all registrations are dropped and the handler is
-// called again with the same arguments: t->is_retry is then true, and t->deadline and t->retry
-// still hold what the handler left there (both are 0 / TL_NO_DEADLINE on the first call). It
-// finishes or waits again. The thread does not sleep if a signal is deliverable: the call then ends
-// with `result`. `result` is one of -TL_ERESTARTSYS (SA_RESTART decides), -TL_ERESTARTNOHAND (any
-// handler means EINTR), -EINTR, or a count of bytes already done. Handlers with more to do on
-// interruption (nanosleep's remaining time) call tl_signal_is_deliverable(t) before they wait. If
-// the signal runs no handler, the call is retried with its state kept.
+// t->deadline, then returns tl_sys_block(t, result). The thread sleeps until a queue is woken, the
+// deadline passes or a signal becomes deliverable. Then all registrations are dropped, and the
+// handler is called again with the same arguments. t->is_retry is true in that call. t->deadline
+// and t->retry still hold the values that the handler left (0 and TL_NO_DEADLINE on the first
+// call). It finishes or waits again. The thread does not sleep if a signal is deliverable: the call
+// then ends with `result`. `result` is one of -TL_ERESTARTSYS (SA_RESTART decides),
+// -TL_ERESTARTNOHAND (any handler means EINTR), -EINTR, or a count of bytes already done. Handlers
+// with more to do on interruption (nanosleep's remaining time) call tl_signal_is_deliverable(t)
+// before they wait. If the signal runs no handler, the call is retried with its state kept.
 #ifndef TL_OS_SYSCALL_H
 #define TL_OS_SYSCALL_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Named pipes of the host. The host's descriptor never blocks. A thread that must wait sleeps as
-// for a socket of the host, other threads continue, and a signal ends the wait. Simulated time
-// stands still while no other thread can run, because counts must not depend on the host program
-// at the other end.
+// for a socket of the host. Other threads continue, and a signal ends the wait. Simulated time
+// stands still while no other thread can run. Counts must not depend on the host program at the
+// other end.
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 // Files and directories of the host, and the three standard streams.
 //
 // Regular files are read and written at our own position with preadv and pwritev. The standard
-// streams show themselves to the guest as pipes whatever they are (a regular file as standard input
-// excepted), so that a run does not depend on where its output goes. Reading standard input waits
-// in the host: guest time stands still. Directories are read whole and sorted by name, so that no
-// host file system's order shows.
+// streams show themselves to the guest as pipes, so that a run does not depend on where its output
+// goes. A regular file as standard input is the exception. Reading standard input waits in the
+// host: guest time stands still. Directories are read whole and sorted by name, so that no host
+// file system's order shows.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>

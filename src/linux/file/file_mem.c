@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Files that live in memory only: memfd_create and /dev/shm. Bytes are held in chunks that exist
-// once written; together they may hold half as much as the machine has RAM.
+// once written. Together they may hold half as much as the machine has RAM.
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <stdlib.h>

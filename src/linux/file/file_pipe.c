@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pipes and named pipes: a ring of bytes with two counted ends. Writes of up to PIPE_BUF bytes are
 // all or nothing, as POSIX asks. A named pipe is a node in a host directory, but its bytes stay in
-// here: only programs of this machine meet in it.
+// here. Only programs of this machine meet in it.
 #include <stdlib.h>
 #include <string.h>
 

@@ -181,8 +181,8 @@ static void format_event(tl_strbuf *text, const tl_proc_subject *subject) {
     tl_strbuf_add(text, "config:0-47\n");
 }
 
-// The selector by which the machine's own PMU counts a generic event, by its number in the SBI's
-// list; NULL: it cannot.
+// Selector by which the machine's own PMU counts a generic event, whose number is the SBI's. NULL:
+// it cannot.
 static const tl_pmu_tree_event *selector_of(const tl_os *os, uint32_t event) {
     const tl_pmu_tree *tree = tl_machine_pmu_tree(os->machine);
     for (uint32_t i = 0; tree && i < tree->n_events; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Local sockets. A socket is an inbox: a queue of messages with a limit. A connected stream puts
 // bytes into the inbox of the peer. A datagram goes to the inbox of the socket that its address
-// names. AF_INET is a private loopback: a name is an address and a port, ports are assigned in
-// ascending order, and all other addresses are unreachable.
+// names. AF_INET is a private loopback. A name is an address and a port, and ports are assigned in
+// ascending order. All other addresses are unreachable.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -86,8 +86,8 @@ static inline uint64_t tl_device_proc(void) { return tl_make_device(0, 20); }
 static inline uint64_t tl_device_sys(void) { return tl_make_device(0, 21); }
 static inline uint64_t tl_device_dev(void) { return tl_make_device(0, 5); }
 
-// Walks a path of the guest in the context of a thread: from `dirfd` (TL_AT_FDCWD: the working
-// directory). -EBADF, -ENOTDIR for a bad dirfd.
+// Walks a path of the guest in the context of a thread, from `dirfd` (TL_AT_FDCWD: the working
+// directory). -EBADF, -ENOTDIR: dirfd is bad.
 int64_t tl_walk_at(tl_thread *t, int32_t dirfd, const char *path, uint32_t walk, tl_place *ret_place);
 // tl_walk_at for a path in guest memory. -EFAULT: it is not mapped.
 int64_t tl_walk_user(tl_thread *t, int32_t dirfd, uint64_t path_vaddr, uint32_t walk, tl_place *ret_place);

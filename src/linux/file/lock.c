@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Record locks are kept as disjoint stretches per owner and inode, in a tree by their start, so
+// Record locks are disjoint stretches per owner and inode. A tree by their start holds them, so
 // that a program may have many. An owner is a pointer that is only compared: the descriptor table
 // for POSIX locks, the open file description for OFD locks and flock.
 #include "linux/file/lock.h"

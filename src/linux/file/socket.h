@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Sockets. sys_socket.c speaks the system calls' layouts; behind it stand two kinds: local sockets
-// (AF_UNIX, and AF_INET over a loopback that exists only inside) in file_socket.c, and the host's
-// (only when the user allows the network) in file_inet.c.
+// Sockets. sys_socket.c knows the layouts of system calls. There are two kinds behind it. Local
+// sockets are in file_socket.c: AF_UNIX, and AF_INET over a loopback that exists only inside. The
+// host's sockets are in file_inet.c, only when the user allows the network.
 #ifndef TL_OS_SOCKET_H
 #define TL_OS_SOCKET_H
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// System calls of the file layer, called as a program would, by threads that have memory and
-// descriptors but no code.
+// Threads that have memory and descriptors, but no code, call the file layer as a program would.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ftw.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The areas of an address space: a list by address, and a tree by address in which each node knows
-// the most room below any area of its subtree. Searches take logarithmic time, because a program
-// may have TL_VM_MAX_AREAS areas.
+// The areas of an address space are in a list by address and in a tree by address. Each node of the
+// tree knows the most room below any area of its subtree. Searches take logarithmic time, because a
+// program may have TL_VM_MAX_AREAS areas.
 #include "linux/memory/vm_space.h"
 
 static tl_vma *of(tl_treap_node *node) { return (tl_vma *)node; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pages of mapped files: see page_cache.h. A dirty page stays dirty, because its mapping may go on
-// writing unseen; write-back is clipped to the size the file has at that time, so a mapping never
-// makes a file longer.
+// writing unseen. Write-back is clipped to the size that the file has at that time. A mapping
+// therefore never makes a file longer.
 #include "linux/memory/page_cache.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The pages of a file that mappings see: one object for each file that is mapped anywhere, or for
-// each anonymous shared mapping. Private mappings show these pages read-only until written; shared
-// ones write them, and what they wrote goes back to the file at msync, munmap and exit.
+// The pages of a file that mappings see. Each file that is mapped anywhere has one object, and so
+// has each anonymous shared mapping. Private mappings show these pages read-only until written.
+// Shared ones write them. Their changes go back to the file at msync, munmap and exit.
 #ifndef TL_OS_PAGE_CACHE_H
 #define TL_OS_PAGE_CACHE_H
 

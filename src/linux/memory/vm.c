@@ -346,7 +346,7 @@ static void protect_pages(tl_vm *vm, const tl_vma *area) {
     uint64_t first = UINT64_MAX, last = 0;
     for (uint64_t at = area->start, *pte; (pte = next_present(vm, &at, area->end)) != NULL; at += TL_PAGE_BYTES) {
         uint64_t old = *pte, paddr = tl_pte_paddr(vm->format, old);
-        // Private pages of our own may be written at once; shared file pages take a fault, so that
+        // Private pages of our own may be written at once. Shared file pages take a fault, so that
         // they become dirty.
         bool is_own = area->kind == TL_VMA_DEVICE || tl_frame_n_refs(vm->os->frames, paddr) == 1;
         *pte = tl_pte_of_page(vm->format, paddr, area->prot, is_own || (area->is_shared && tl_pte_is_writable(vm->format, old))) |

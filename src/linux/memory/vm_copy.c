@@ -25,8 +25,8 @@ static void note_store(tl_vm *vm, uint64_t *pte, uint64_t offset, uint64_t n) {
         tl_memory_code_changed(os->machine->memory, paddr);
 }
 
-// Host address of the byte at vaddr, good to the end of its page; NULL: not accessible. n: how many
-// bytes the caller means, at most.
+// Host address of the byte at vaddr, good to the end of the page; NULL: not accessible. `n` is the
+// most bytes that the caller uses.
 static uint8_t *host_of(tl_vm *vm, uint64_t vaddr, uint64_t n, bool is_write) {
     if (vaddr >= TL_USER_END)
         return NULL;

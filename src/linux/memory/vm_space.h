@@ -6,9 +6,9 @@
 #include "linux/memory/page_table.h"
 #include "linux/memory/vm.h"
 
-// The layout is fixed. The last page of the user half returns from signal handlers; the stack ends
-// a little below it; mappings grow down from below the stack's room; position-independent programs
-// start at two thirds, as on Linux.
+// The layout is fixed. The last page of the user half returns from signal handlers, and the stack
+// ends a little below it. Mappings grow down from below the stack's room. Position-independent
+// programs start at two thirds, as on Linux.
 static const uint64_t TL_TRAMPOLINE_VADDR = UINT64_C(0x3ffffff000);
 static const uint64_t TL_STACK_TOP = UINT64_C(0x3fffff0000);
 static const uint64_t TL_PIE_BASE = UINT64_C(0x2aaaaaa000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Arguments of perf_event_open: the checks of Linux 6.1 in their order, and from type and config to
-// signals of the machine. Generic events are rows of the PMU preset `linux`, whatever the machine's
-// own PMU is. Raw selectors are those of its own PMU.
+// Arguments of perf_event_open. They pass the checks of Linux 6.1 in the order of Linux. Type and
+// config become signals of the machine. Generic events are rows of the PMU preset `linux`, whatever
+// the machine's own PMU is. Raw selectors are those of its own PMU.
 #include <string.h>
 
 #include "linux/memory/vm_space.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // perf_event_open(2): events of threads and harts. An event stores its count at the moment when a
-// total of the machine stood at `seen`, as a PMU counter does (model/counter.h). The stored count
-// is updated when the thread comes onto a hart or leaves one, when the event is switched on or off,
-// and at reads. No event is multiplexed.
+// total of the machine was `seen`. A PMU counter does so, too (model/counter.h). The stored count
+// is updated when the thread comes onto a hart or leaves one. It is updated when the event is
+// switched on or off, and at reads. No event is multiplexed.
 //
-// An event that samples waits for its overflow as the counter of a PMU does: a port of each hart
+// An event that samples waits for its overflow as the counter of a PMU does. A port of each hart
 // (tl_pmu_port) bounds how far the hart runs. Without such an event the port is not there. Without
 // any event tl_os.perf is NULL.
 //

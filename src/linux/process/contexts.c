@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Contexts: several programs of the user under one kernel, of which one has the harts at a time;
-// and kernels that take turns on one machine. See os.h. The caller switches, because it counts by
-// context: it reads the totals when the harts stand still, before the kernel's own work.
+// Contexts are programs of the user under one kernel. One of them has the harts at a time. Kernels,
+// too, take turns on one machine. See os.h. The caller switches, because it counts by context. It
+// reads the totals when the harts stand still, before the kernel's own work.
 #include <signal.h>
 
 #include "linux/os_internal.h"

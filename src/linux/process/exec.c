@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Starting programs. A new address space is built aside and takes the old one's place only when it
-// is complete, so that a failing execve leaves its caller as it was. The stack is laid out as Linux
-// does (fs/binfmt_elf.c): from the top the strings, then the auxiliary vector, environment,
-// arguments and their number, 16-byte aligned.
+// Starting programs. A new address space is built aside. It takes the old one's place only when it
+// is complete. A failing execve therefore leaves its caller unchanged. The stack is laid out as
+// Linux does (fs/binfmt_elf.c). From the top there are the strings, the auxiliary vector,
+// environment, arguments and their number, 16-byte aligned.
 #include "linux/process/exec.h"
 
 #include <elf.h>
@@ -71,8 +71,8 @@ typedef struct image {    // the program to start
     tl_elf elf, interpreter_elf;
     char path[4096];       // as it was named
     char fixed_path[4096]; // of the first program, below its folder's fixed name; "": none
-    // For AT_EXECFN: path, but for the first program its argv[0], so that what a user typed to name
-    // the file does not move the stack.
+    // AT_EXECFN is `path`, but argv[0] for the first program. The name that a user typed for the
+    // file then does not move the stack.
     const char *execfn;
     strings argv, envp;
 } image;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Futexes: see futex.h. Operations as in Linux's kernel/futex; priority inheritance is reduced to
-// handing the lock to the oldest waiter, since there are no priorities to inherit.
+// Futexes: see futex.h. Operations are those of Linux's kernel/futex. Priority inheritance hands
+// the lock to the oldest waiter, because there are no priorities to inherit.
 #include "linux/process/futex.h"
 
 #include <linux/futex.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Futexes: waiting at a word of memory. The key of a word in a shared mapping is the mapped object
-// and the place in it, of any other the address space and the address. Waiters of one word are
-// woken in the order in which they came.
+// and the place in it. The key of any other is the address space and the address. Waiters of one
+// word are woken in the order in which they came.
 #ifndef TL_OS_FUTEX_H
 #define TL_OS_FUTEX_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Processes and threads. A process (thread group) owns an address space, signal actions, children
-// and limits; a thread owns registers, a signal mask, its descriptor table and file-system context
-// (which threads of one process share as clone asked). Registers of a running thread are in its
-// hart; those of all others are in tl_thread.
+// and limits. A thread owns registers and a signal mask. It owns its descriptor table and
+// file-system context, which threads of one process share as clone asked. Registers of a running
+// thread are in its hart; those of all others are in tl_thread.
 #ifndef TL_OS_PROCESS_H
 #define TL_OS_PROCESS_H
 

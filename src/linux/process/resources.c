@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Limits, usage and scheduling parameters. Scheduling itself is round robin (sched.c); policies and
-// priorities are kept and answered, and change nothing, as on a machine with nothing else to run.
+// Limits, usage and scheduling parameters. Scheduling itself is round robin (sched.c). Policies and
+// priorities are kept and answered. They change nothing, as on a machine with nothing else to run.
 #include <sched.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Signals: queues, choice of the thread, default actions, and what a handler finds. tl_os_isa lays
-// frames out. signal_calls.c has the system calls.
+// Signals: queues, choice of the thread, default actions, and the state that a handler finds.
+// tl_os_isa lays frames out. signal_calls.c has the system calls.
 #include "linux/process/signal.h"
 
 #include <stdlib.h>

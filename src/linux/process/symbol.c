@@ -76,8 +76,8 @@ static bool bias_of(const tl_vma *area, const tl_elf *elf, uint64_t *ret_bias) {
     return false;
 }
 
-// The next file with executable code behind *at, from high addresses to low, so about in the order
-// of loading; NULL: no more.
+// The next file with executable code behind *at, from high addresses to low: about the order of
+// loading. NULL: no more.
 static const tl_vma *next_code(const tl_process *p, uint64_t *below) {
     const tl_vma *found = NULL;
     for (const tl_vma *area = p->vm->areas; area && area->start < *below; area = area->next) {

@@ -36,8 +36,8 @@ static void put_on(rig *r, uint32_t hart, tl_process *process, uint64_t now) {
     r->os.machine->harts[hart]->now = now;
 }
 
-// The first cycle by which the harts have counted `left` cycles more, each from where it stands:
-// tried one by one.
+// The first cycle by which the harts have counted `left` cycles more, each from its own clock. The
+// test tries cycles one by one.
 static uint64_t due_by_trial(const rig *r, uint64_t left) {
     for (uint64_t cycle = 0;; cycle++) {
         uint64_t counted = 0;

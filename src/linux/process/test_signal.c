@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Handlers of signals, entered and left. The first tests use frames of their own, so they check the
+// Handlers of signals, entered and left. The first tests use frames of their own. They check the
 // part that every instruction set shares: the stack, the mask, the flags. The last ones read the
 // frame of RISC-V byte by byte, at the offsets of Linux's headers.
 #include <string.h>
@@ -172,7 +172,7 @@ static void test_autodisarm_takes_the_alternate_stack_away_for_the_handler(void 
     rig_free(r);
 }
 
-// Linux counts a stack pointer at the very top as on the stack, and one at the bottom as not on it.
+// For Linux a stack pointer at the very top is on the stack, and one at the bottom is not.
 static void test_the_alternate_stack_has_a_top_and_a_bottom(void **state) {
     (void)state;
     rig *r = rig_new(true);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Interval timers that send signals: setitimer and POSIX timers. A timer has an expiry on its own
-// clock. On real-time clocks that is a machine cycle. A CPU clock moves only while its owner runs:
-// the machine timer is set to the earliest cycle at which the expiry is possible, again whenever a
-// thread of the owner comes onto a hart or leaves it, and not at all while none is on one.
-// Expirations that find their signal still pending are counted as overruns, and no timer fires more
+// clock. On real-time clocks that is a machine cycle. A CPU clock moves only while its owner runs.
+// The machine timer is set to the earliest cycle at which the expiry is possible. It is set again
+// whenever a thread of the owner comes onto a hart or leaves it. It is off while none is on one.
+// Expirations that find their signal still pending are counted as overruns. No timer fires more
 // often than every MIN_GAP_NS, however small its interval.
 #include <signal.h>
 #include <stdlib.h>

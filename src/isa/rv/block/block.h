@@ -5,10 +5,10 @@
 // and run.h.
 //
 // A block is decoded for the results in flight at its beginning (`in`), because they decide how
-// long its instructions wait. tl_block.cycles is a constant therefore. tl_block.exit_pend is known,
-// so a link leads to the right one of several blocks at one pc.
+// long its instructions wait. Therefore tl_block.cycles is a constant. tl_block.exit_pend is known,
+// too, so a link leads to the right one of several blocks at one pc.
 //
-// A block proves itself by the fetch slot of its line: the slot names the virtual and the physical
+// A block proves itself by the fetch slot of its line. The slot names the virtual and the physical
 // line that ITLB and L1I hold. The memory system clears slots when code or mappings change. The
 // first fetch of a line afterwards compares the bytes of its blocks (tl_blocks_validate). Stale
 // blocks never match a slot again.

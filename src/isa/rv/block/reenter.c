@@ -2,7 +2,7 @@
 // Entering a block again when no fetch slot shows one of its lines any longer. Programs whose code
 // exceeds the L1I come here often. The block is known, so no search is needed. Rare cases go
 // through tl_blocks_enter before anything is counted. A block of the present generation shows that
-// all blocks of its first line were compared; the bucket of the second line is asked besides.
+// all blocks of its first line were compared. The bucket of the second line is asked besides.
 #include "isa/rv/block/enter.h"
 #include "isa/rv/block/store.h"
 

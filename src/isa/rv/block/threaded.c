@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The block front-end: threaded code over decoded fetch runs. Each operation is a small function
-// that does its work on the hit path and jumps to the next operation (a sibling call). An operation
+// The block front-end: threaded code over decoded fetch runs. Each operation is a small function.
+// It does its work on the hit path and jumps to the next operation (a sibling call). An operation
 // that does not hit calls `slow`. `slow` sets the clock to the exact cycle and calls the full body.
 // A run costs one fetch-slot compare, one count and one add to the clock.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See flow.h. Each entry of the ring keeps one register's old value and the old fflags, because an
+// See flow.h. Each entry of the ring keeps one register's old value and the old fflags. An
 // instruction that is executed ahead writes one register at most.
 #include "isa/rv/flow/flow.h"
 

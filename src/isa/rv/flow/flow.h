@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The functional stream of a RISC-V hart (model/flow.h): decodes, executes ahead, takes back. The
-// bodies are those of every engine (isa/rv/exec.h); loads and stores go through a queue of stores
+// bodies are those of every engine (isa/rv/exec.h). Loads and stores go through a queue of stores
 // in flight. tl_step_one executes what must be alone.
 #ifndef TL_ISA_RV_FLOW_H
 #define TL_ISA_RV_FLOW_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Loads and stores: the hit path of model/hart.h in line. An access that misses its data slot calls
-// a reach thunk. The thunk returns the host address after the call. An access that the port cannot
-// reach is executed by its full body in the thunk, which then returns after the instruction.
+// a reach thunk. The thunk returns the host address after the call. Where the port cannot reach an
+// access, the thunk executes its full body. It then returns after the instruction.
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/block/stops.h"

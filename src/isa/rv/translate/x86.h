@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A small x86-64 emitter: one named function for each instruction that the templates use.
-// Raw opcodes stand in this file only. They are written as in the AMD64 Architecture Programmer's
-// Manual, volume 3: escape bytes in front (0x0faf), mandatory prefixes too (0xf20f58).
+// A small x86-64 emitter: one named function for each instruction that the templates use. Raw
+// opcodes stand in this file only. They are written as in the AMD64 Architecture Programmer's
+// Manual, volume 3. Escape bytes come in front (0x0faf), and so do mandatory prefixes (0xf20f58).
 //
 // A name says the operation, its width and its operands, destination first:
 //   _rr  two registers            _rm  a register, then memory       _mr  memory, then a register
