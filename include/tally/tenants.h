@@ -44,7 +44,8 @@ typedef struct tl_tenants_options {
     void (*warn)(void *ctx, const char *sentence); // as in tl_run_options
     bool (*wants_stop)(void *ctx);
     void *ctx;
-    const char *monitor; // a PMU design that counts by VM and context, or "none"; NULL: as the file says
+    // monitor: a PMU design that counts by VM and context, or "none"; NULL: as the file says.
+    const char *monitor;
 } tl_tenants_options;
 
 TL_API void tl_tenants_options_init(tl_tenants_options *ret_options);
@@ -147,7 +148,8 @@ typedef struct tl_tenants_block_value {
 
 TL_API uint32_t tl_tenants_n_events(const tl_tenants_counts *counts); // 0: no monitor
 TL_API void tl_tenants_event_at(const tl_tenants_counts *counts, uint32_t index, tl_tenants_event *ret_event);
-TL_API bool tl_tenants_block_at(const tl_tenants_counts *counts, uint32_t view, tl_tenants_block *ret_block); // false: the view has none
+// false: the view has no block.
+TL_API bool tl_tenants_block_at(const tl_tenants_counts *counts, uint32_t view, tl_tenants_block *ret_block);
 TL_API bool tl_tenants_block_value_at(const tl_tenants_counts *counts, uint32_t view, uint32_t event, tl_tenants_block_value *ret_value);
 
 // TL_FORMAT_TEXT, TL_FORMAT_JSON (one object a line, every signal that is not 0) or TL_FORMAT_CSV.

@@ -57,7 +57,9 @@ typedef struct tl_monitor_event {
     bool is_shared;            // of the shared units
     bool is_device;            // only blocks of the device hold it
     uint32_t scale;            // units of one count; 1: a signal of one bit
-    bool keeps_remainder;      // units below the scale stay in the hardware, one remainder for each unit and tenant
+    // keeps_remainder: units below the scale stay in the hardware, one remainder for each unit and
+    // tenant.
+    bool keeps_remainder;
 } tl_monitor_event;
 
 typedef enum tl_monitor_flag {
@@ -103,7 +105,8 @@ typedef struct tl_chip_monitor_type {
     // The chip has reached `cycle`, which is at most `next`. Does what happens before it, and in it
     // if it is `next`.
     TL_MUST_CHECK tl_status (*reach)(tl_chip_monitor *monitor, uint64_t cycle, tl_error *err);
-    bool (*is_switching)(const tl_chip_monitor *monitor, uint32_t partition); // from halt to the end of the switch
+    // true from halt to the end of the switch.
+    bool (*is_switching)(const tl_chip_monitor *monitor, uint32_t partition);
     void (*last_switch)(const tl_chip_monitor *monitor, uint32_t partition, tl_monitor_switch *ret_switch);
     // Everything has stopped. Returns the cycle at which all blocks are complete, if `next` and
     // `reach` go on up to there. A block may be within a commit then (is_writing).

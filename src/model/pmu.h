@@ -159,7 +159,8 @@ struct tl_pmu_type {
     // Returns a bus that passes device accesses of harts to `below`, which is borrowed. The design
     // sees each access.
     const tl_bus *(*watch_bus)(tl_pmu *pmu, const tl_bus *below);
-    const tl_chip_monitor_type *chip_monitor; // the design can also monitor a chip of several partitions; NULL: it cannot
+    // chip_monitor: the design can also monitor a chip of several partitions; NULL: it cannot.
+    const tl_chip_monitor_type *chip_monitor;
 };
 
 // Every design, NULL-terminated. src/meson.build names them.

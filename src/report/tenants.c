@@ -353,16 +353,6 @@ static tl_status put_json(const tl_tenants_counts *counts, FILE *stream, tl_erro
     return tl_json_flush(&json, err);
 }
 
-static void put_csv_text(const char *text, FILE *stream) {
-    fputc('"', stream);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
-
 // Blocks follow the truth in its line; a view without a block has empty fields.
 static void put_csv_heads(const tl_tenants_counts *counts, FILE *stream) {
     if (counts->monitor)

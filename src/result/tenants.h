@@ -12,8 +12,9 @@ typedef struct tl_tenants_row {
     tl_tenants_view view;
     tl_tenants_block block;         // with values
     tl_tenants_block_value *values; // [event]; NULL: this view has no block
-    uint64_t *cells;                // of one partition; of the device, those of all partitions, one after the other
-    uint64_t *shared;               // of the shared units
+    // cells: of one partition; of the device, those of all partitions, one after the other.
+    uint64_t *cells;
+    uint64_t *shared; // of the shared units
 } tl_tenants_row;
 
 struct tl_tenants_counts {
@@ -47,7 +48,8 @@ static inline int64_t tl_tenants_error(const tl_tenants_block_value *value) {
     return value->flags & TL_TENANTS_UNAVAILABLE ? 0 : (int64_t)(value->count + value->remainder - value->truth);
 }
 enum { TL_N_TENANTS_FLAGS = 5 };
-const char *tl_tenants_flag_name(uint32_t flag);             // of one bit: "overflow"
-const char *tl_tenants_kind_name(tl_tenants_view_kind kind); // "device", "vm", "context", "no context", "switching", "idle"
+const char *tl_tenants_flag_name(uint32_t flag); // of one bit: "overflow"
+// Returns "device", "vm", "context", "no context", "switching" or "idle".
+const char *tl_tenants_kind_name(tl_tenants_view_kind kind);
 
 #endif

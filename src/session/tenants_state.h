@@ -9,8 +9,10 @@
 
 // Where growth is charged. Its number is also the tag of its bursts at shared units.
 typedef struct tl_tenants_account {
-    uint64_t *cells;      // of its partition
-    uint64_t *remainders; // with a monitor: of each cell what its stints left over after whole scales
+    uint64_t *cells; // of its partition
+    // remainders: of each cell, units that its stints left over after whole scales. NULL: there is
+    // no monitor.
+    uint64_t *remainders;
     uint64_t active_cycles, n_switches;
 } tl_tenants_account;
 

@@ -353,7 +353,8 @@ static void test_counting_changes_nothing_but_the_time_of_switches(void **state)
         write_mixed(i == 0 ? "SAFE" : "LITERAL", 5000000);
         const tl_chip_monitor_type type = watched();
         tl_tenants_counts *with = run(&type, NULL);
-        tl_tenants *tenants = seen.tenants = open_file(&replayed, NULL, 0); // the same switches, and nothing is read
+        // The same switches, and nothing is read.
+        tl_tenants *tenants = seen.tenants = open_file(&replayed, NULL, 0);
         tl_tenants_counts *without = counts_at_end(tenants);
         assert_int_equal(replay.n_wrong, 0);
         expect_equal_counts(with, without);

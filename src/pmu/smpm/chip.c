@@ -36,7 +36,8 @@ struct tl_chip_monitor {
     tl_smpm_layout layout;
     tl_smpm *model;
     tl_smpm_tap *taps;
-    uint32_t tenant_of[TL_SMPM_MAX_ULCS]; // whose traffic a filtered ULC counts; TL_MONITOR_NONE: nobody's
+    // tenant_of: whose traffic a filtered ULC counts; TL_MONITOR_NONE: nobody's.
+    uint32_t tenant_of[TL_SMPM_MAX_ULCS];
     request requests[TL_SMPM_MAX_PARTITIONS];
     tl_monitor_switch last[TL_SMPM_MAX_PARTITIONS];
     bool is_switching[TL_SMPM_MAX_PARTITIONS];

@@ -327,7 +327,8 @@ static uint64_t fixed_of(const tl_smpm_config *config, const tl_smpm_layout *l) 
         for (uint32_t row = 0; l->ulcs[i].route.target == TL_SMPM_TO_FIXED && row < tl_smpm_ctr_rows(config) + tl_smpm_residue_rows(config);
              row++) {
             const uint32_t n = (uint32_t)__builtin_popcount(lanes_of(config, l, i, row));
-            sum += n ? ((uint64_t)n * ADDS_OF_VM + 1) * (l->n_partitions + 2) + 2 : 0; // the channel serves two sources in turn
+            // The channel serves two sources in turn.
+            sum += n ? ((uint64_t)n * ADDS_OF_VM + 1) * (l->n_partitions + 2) + 2 : 0;
         }
     return sum;
 }

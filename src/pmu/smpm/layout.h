@@ -149,7 +149,8 @@ typedef struct tl_smpm_bounds {
 // Lanes of a row that an input feeds: bit i stands for counter first + i of the type, or for the
 // residue of that input. Others are 0 always, so they are neither sent nor added to memory.
 uint32_t tl_smpm_fed_lanes(const tl_smpm_config *config, const tl_smpm_unit_type *type, bool is_residue, uint32_t first);
-uint32_t tl_smpm_n_fed(const tl_smpm_config *config, const tl_smpm_layout *layout); // metrics, 1 to K
+// Returns the number of metrics that an input feeds, 1 to K.
+uint32_t tl_smpm_n_fed(const tl_smpm_config *config, const tl_smpm_layout *layout);
 
 // Units of a chip, the same in each partition.
 typedef struct tl_smpm_chip {

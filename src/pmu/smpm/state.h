@@ -81,13 +81,17 @@ typedef struct tl_smpm_collector {
     // Partition whose rows alone are sent; TL_SMPM_SHARED: all rows.
     uint8_t drain_scope, flush_scope;
     bool is_lossy[TL_SMPM_BANKS];
-    uint16_t drain_at, acked; // drain_at: next of m->sent; acked: channels that dequeued EMPTY of the present flush
-    bool is_ahead;            // fast: channels have all rows of the drain already; it lasts until drain_end
-    bool idle_is_sent;        // fast: the idle bank keeps rows that channels have
-    uint64_t drain_cycle;     // no row before it
-    uint64_t drain_end;       // cycle of the last row of a drain that is ahead
-    uint64_t reg_at;          // REG pulse on its way
-    uint64_t enabled, seen;   // lines that were enabled as the enable line fell; that have sent their final frame
+    // drain_at: next of m->sent. acked: channels that dequeued EMPTY of the present flush.
+    uint16_t drain_at, acked;
+    // is_ahead: the drain is computed, and channels have all its rows. It lasts until drain_end.
+    bool is_ahead;
+    bool idle_is_sent;    // fast: the idle bank keeps rows that channels have
+    uint64_t drain_cycle; // no row before it
+    uint64_t drain_end;   // cycle of the last row of a drain that is ahead
+    uint64_t reg_at;      // REG pulse on its way
+    // enabled: lines that were enabled as the enable line fell. seen: lines that have sent their
+    // final frame.
+    uint64_t enabled, seen;
 } tl_smpm_collector;
 
 // ---- trigger blocks, RCB ----
@@ -188,7 +192,8 @@ typedef struct tl_smpm_core { // what changes, besides the arrays
     uint32_t draining;                      // CCUs that drain or have something to serve
     uint16_t ccu_dests[TL_SMPM_MAX_CCUS];
     uint16_t last_row[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS];
-    uint16_t first_sent[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS], last_sent[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS]; // of m->sent
+    // first_sent: index into m->sent.
+    uint16_t first_sent[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS], last_sent[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS];
     uint16_t n_rows_to[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS];
     uint32_t has_fixed_rows; // channels of partitions that a FIXED row goes to
 } tl_smpm_core;
@@ -231,9 +236,11 @@ struct tl_smpm {
     uint32_t row_first[TL_SMPM_MAX_CCUS];
     uint32_t n_blocks, n_block_words; // words of the largest block
     tl_smpm_row *rows;
-    uint16_t *sent;                    // by row_first: rows of a drain in their order, which are those with fed lanes
+    // sent: by row_first: rows of a drain in their order, which are those with fed lanes.
+    uint16_t *sent;
     uint32_t n_sent[TL_SMPM_MAX_CCUS]; // of a drain
-    uint16_t *live;                    // metrics that an input feeds, ascending: a commit adds these
+    // live: metrics that an input feeds, ascending: a commit adds these.
+    uint16_t *live;
     uint32_t n_live;
 
     // State, in this order.
@@ -242,7 +249,9 @@ struct tl_smpm {
     tl_smpm_core *core;
     tl_smpm_unit_counter *ulcs; // reference
     tl_smpm_window *windows;    // fast
-    uint64_t *read_at, *end_at; // fast, by ULC: next cycle in which totals are read; END of the frame that waits. TL_SMPM_NEVER: none
+    // For the fast model, by ULC. read_at: next cycle in which totals are read. end_at: END of the
+    // frame that waits. TL_SMPM_NEVER: none.
+    uint64_t *read_at, *end_at;
     uint32_t (*lanes)[TL_SMPM_REC_CTRS]; // rows of all banks
     uint8_t *row_ovf;
     tl_smpm_row_route *row_routes;
@@ -327,9 +336,12 @@ void tl_smpm_rcb_send(tl_smpm *m, uint32_t source, uint32_t channel, const tl_sm
 void tl_smpm_rcb_put(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record,
                      uint64_t sent); // as if sent in that cycle
 void tl_smpm_rcb_put_first(tl_smpm *m, uint32_t source, uint32_t channel, const tl_smpm_record *record, uint64_t sent);
-void tl_smpm_rcb_take_last(tl_smpm *m, uint32_t source, uint32_t channel); // the record was not sent after all
-void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu);                           // entries of one CCU in every FIFO, but for those on their way
-void tl_smpm_routes_derive(tl_smpm *m);                                    // after a change of filters, routes or blocks
+// Takes the last record back, because it was not sent after all.
+void tl_smpm_rcb_take_last(tl_smpm *m, uint32_t source, uint32_t channel);
+// Drops entries of one CCU in every FIFO, but for those on their way.
+void tl_smpm_rcb_drop(tl_smpm *m, uint32_t ccu);
+// Called after a change of filters, routes or blocks.
+void tl_smpm_routes_derive(tl_smpm *m);
 
 //  ---- channel.c
 void tl_smpm_channel_step(tl_smpm *m, uint32_t channel);
@@ -361,14 +373,17 @@ static inline bool tl_smpm_batches(const tl_smpm *m) {
 }
 
 //  ---- ahead.c: drains that are computed at their swap
-bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu); // after a swap. false: the drain goes row by row
-void tl_smpm_ahead_end(tl_smpm *m);                 // phase 4 of cycle ahead_due
-void tl_smpm_lumps_end(tl_smpm *m);                 // phase 5 of cycle lump_due
+// Called after a swap. false: the drain goes row by row.
+bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu);
+void tl_smpm_ahead_end(tl_smpm *m); // phase 4 of cycle ahead_due
+void tl_smpm_lumps_end(tl_smpm *m); // phase 5 of cycle lump_due
 // Takes back what has not happened before `cycle`. The drain then goes row by row.
 void tl_smpm_ahead_settle(tl_smpm *m, uint32_t ccu, uint64_t cycle);
 uint64_t tl_smpm_ahead_unsent(const tl_smpm *m); // records that are counted and not sent yet
-uint32_t tl_smpm_lump_left(const tl_smpm *m, uint32_t channel, uint32_t source, uint64_t cycle); // not dequeued before it
-uint64_t tl_smpm_lump_behind(const tl_smpm *m, uint32_t channel, uint32_t source); // a later record arrives then at the earliest
+// Returns how many records of the lump are not dequeued before `cycle`.
+uint32_t tl_smpm_lump_left(const tl_smpm *m, uint32_t channel, uint32_t source, uint64_t cycle);
+// Returns the earliest arrival of a record behind the lump; 0: there is no lump.
+uint64_t tl_smpm_lump_behind(const tl_smpm *m, uint32_t channel, uint32_t source);
 
 //  ---- manager.c
 void tl_smpm_manager_step(tl_smpm *m, uint32_t partition);

@@ -8,7 +8,8 @@
 #include "pmu/smpm/model.h"
 #include "pmu/smpm/smpm.h"
 
-enum { TL_SMPM_TAPS_OF_ULC = TL_SMPM_MAX_CTRS + TL_SMPM_MAX_MULTI }; // one-bit signals, then multi-bit inputs
+// A ULC has one-bit signals first, then multi-bit inputs.
+enum { TL_SMPM_TAPS_OF_ULC = TL_SMPM_MAX_CTRS + TL_SMPM_MAX_MULTI };
 
 typedef struct tl_smpm_tap {
     tl_sources sources;                 // n_cells 0: the machine does not tell it

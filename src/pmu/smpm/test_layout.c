@@ -226,7 +226,8 @@ static void test_fan_in_lets_units_of_a_type_share_rows(void **state) {
 }
 
 // Cycles counted by hand from the clock rules: 4 partitions and the shared source at channel 0, 6
-// slots of the arbiter, 9 types of 49 values. Inputs feed 105 of them: 41 bits and 4 pairs of pulses
+// slots of the arbiter, 9 types of 49 values. Inputs feed 105 of them: 41 bits and 4 pairs of
+// pulses
 // and residues of harts, 4 pairs of slices and of channels, and twice those of shared units, which
 // are 3 + 2, 2 + 4 and 1 + 8.
 static void test_bounds_count_the_worst_case_of_fixed_slots(void **state) {
@@ -241,7 +242,8 @@ static void test_bounds_count_the_worst_case_of_fixed_slots(void **state) {
     // 8 filters of each unit, 3 rows with fed lanes: 3, 1, 1; 2, 2, 2; 1, 4, 4
     assert_int_equal(bounds.fixed, 8 * ((7 + 3 + 3 + 5 + 5 + 5 + 3 + 9 + 9) * 6 + 9 * 2));
     assert_int_equal(bounds.fixed, 2496);
-    assert_int_equal(bounds.drain[0], 4 + (64 + 20) * 2 + 1274 + 3 * 2496); // 7 rows of a hart, 2 of others
+    // A hart has 7 rows, other units have 2.
+    assert_int_equal(bounds.drain[0], 4 + (64 + 20) * 2 + 1274 + 3 * 2496);
     assert_int_equal(bounds.drain[4], 4 + 2 * 2496 + 1274);
     assert_int_equal(bounds.drain_max, bounds.drain[0]);
     assert_int_equal(bounds.flush, 2 * 430 + 2 * bounds.drain[0]);
@@ -256,7 +258,8 @@ static void test_without_shared_units_channel_0_is_the_slowest(void **state) {
     tl_smpm_config config = build(TL_SMPM_SAFE, &chip);
     const tl_smpm_bounds bounds = tl_smpm_layout_bounds(&config, &layout);
     assert_int_equal(bounds.n_metrics, 6 * 49);
-    assert_int_equal(bounds.drain[3], 4 + (64 + 2 * 7 + 6 * 2) * 4 + 3 * 85 * 6 + 6 + 8); // 49 + 8 + 8, 6 + 8 + 6
+    // 49 + 8 + 8, 6 + 8 + 6.
+    assert_int_equal(bounds.drain[3], 4 + (64 + 2 * 7 + 6 * 2) * 4 + 3 * 85 * 6 + 6 + 8);
     assert_int_equal(bounds.shared_service, 0);
     assert_int_equal(config.shared_slot, 0);
 }
