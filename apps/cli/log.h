@@ -30,7 +30,7 @@ void cli_log_say(cli_log *log, const char *format, ...) __attribute__((format(pr
 // cli_log_say for a sentence that is no failure. The report holds the sentence only if it goes to
 // standard error.
 void cli_log_remark(cli_log *log, const char *sentence);
-// After each run: has the program written to where the report would go?
+// Called after each run. Notes whether the program wrote to the report's place.
 void cli_log_look(cli_log *log, const tl_run *run);
 // With `is_whole`, puts the report in its place. False: it could not be written, which was said.
 bool cli_log_close(cli_log *log, bool is_whole);

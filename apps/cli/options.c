@@ -279,7 +279,7 @@ static bool finish_list(cli_parser *p, int argc, char *const *argv, int first) {
     return true;
 }
 
-// Which designs have a page of their cost, the library says.
+// The library says which designs have a page of their cost.
 static bool check_cost(cli_parser *p) {
     const cli_options *o = p->out;
     const char *names[CLI_MAX_DESIGNS];

@@ -7,7 +7,7 @@
 
 #include "options.h"
 
-// In the folders that every Linux has, below `root`. A link counts, because its target is the
+// Searches the folders that every Linux has, below `root`. A link counts, because its target is the
 // guest's to resolve.
 static char *find_below(const char *root, const char *name, bool *ret_found) {
     static const char *const folders[] = {"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes the device tree of a default machine to a file: dump_tree FILE HARTS RAM_MIB. With a disk,
-// an initrd and a PMU of made-up rows, so that every part of the tree is there.
+// Writes the device tree of a default machine to a file: dump_tree FILE HARTS RAM_MIB. The board
+// has a disk, an initrd and a PMU of made-up rows, so that every part of the tree is there.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -15,7 +15,7 @@ static inline bool take_due_interrupt(tl_hart *h, tl_irq *ret_irq) {
     return true;
 }
 
-// And then: it runs on until so many have retired, or stops before; a trap has been taken.
+// The hart then runs on until so many have retired, or stops before, or a trap has been taken.
 static inline tl_stop run_on(tl_hart *h, uint64_t instret) {
     h->is_interrupted = h->is_waiting = false;
     h->horizon = UINT64_MAX;

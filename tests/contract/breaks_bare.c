@@ -68,7 +68,7 @@ static tl_system_stop advance(side *s, uint64_t until_instret, uint64_t break_pc
     return s->report.stop;
 }
 
-// Where the program comes by, one instruction at a time; each place once.
+// Places that the program reaches, one instruction at a time; each place once.
 static uint32_t trace(const fast_engine *step, uint32_t n_harts, const char *program) {
     side s = start(step, n_harts, program);
     uint32_t n = 0;

@@ -123,7 +123,7 @@ static inline void config_small(tl_config *config) {
     config->bp.kind = TL_BP_BTFN;
 }
 
-// As the board does it: blocks while an overflow is far, single instructions near it. True: the
+// Runs as the board does: blocks while an overflow is far, single instructions near it. True: the
 // interrupt is taken; false: a trap came first.
 static inline bool run_to_overflow(tl_hart *h) {
     for (;;) {

@@ -4,7 +4,7 @@
 // with the stepping one in registers, clock and every tally. The comparison lasts as long as the
 // architecture says which bytes an instruction is made of. A first run of each finds out how long
 // (specified.h). Usage: lockstep_wild FIRST_SEED N_SEEDS. Exit status: 0 all agree, 1 not, 2 usage.
-// With TL_WILD_VERBOSE a line for each seed.
+// With TL_WILD_VERBOSE each seed prints a line.
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -443,7 +443,7 @@ static void advance(side *s, uint64_t until_instret) {
     tl_machine_sync(s->machine);
 }
 
-// How many instructions of the program are specified.
+// Number of instructions of the program that are specified.
 static uint64_t count_specified(const wild *w, uint64_t seed) {
     side s = {0};
     side_init(&s, w, &watched_engine);

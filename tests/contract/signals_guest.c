@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
     if (tl_os_symbol(slow.os, "work", NULL, &work, &err) != TL_OK)
         die(err.text);
     static bool is_interrupted[MAX_WORK_BYTES];
-    // Until the program is at its computation with signals permitted.
+    // Runs until the program is at its computation with signals permitted.
     uint64_t at = 0;
     const uint64_t usr1 = UINT64_C(1) << (SIGUSR1 - 1);
     bool was_blocked = false;

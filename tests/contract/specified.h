@@ -60,7 +60,7 @@ static inline uint32_t *mark_of(uint64_t paddr) {
     return half < watch.n_halves ? &watch.stored[half] : NULL;
 }
 
-// Of an instruction that has just been executed.
+// Checks an instruction that has just been executed.
 static inline uint64_t fetched_at(tl_hart *h, uint64_t vaddr) {
     const tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
     return tl_fetch_slot_shows(slot, vaddr) ? tl_fetch_slot_paddr(slot, vaddr) : walk(h, vaddr, h->priv);

@@ -16,7 +16,7 @@ typedef struct place { // an instruction that was come by, and how
 // Counts of what all engines reached together.
 static uint32_t n_breaks[N_WAYS], n_line_starts, n_page_starts;
 
-// As the board does it, up to `instret` or a breakpoint.
+// Runs as the board does, up to `instret` or a breakpoint.
 static tl_stop run_until(tl_hart *h, uint64_t instret, uint32_t *n_traps) {
     while (h->instret < instret) {
         tl_irq irq;

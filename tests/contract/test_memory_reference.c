@@ -261,7 +261,7 @@ static bool is_reachable(world *w, const ref_hart *now, ref_table *tlb, uint32_t
     return ref_arrive(w->ref, &mode, access, *ret_paddr, (uint32_t)ref_line_bytes(w->ref)) == REF_OK;
 }
 
-// Where the line of a slot of that mode is; NULL: nowhere, or not without asking.
+// Place of the line of a slot of that mode; NULL: nowhere, or not without asking.
 static const ref_way *promised(world *w, const ref_hart *now, ref_table *tlb, ref_table *l1, uint32_t priv, ref_access access,
                                uint64_t vaddr, uint64_t *ret_paddr) {
     return is_reachable(w, now, tlb, priv, access, vaddr, ret_paddr) ? ref_in_l1(w->ref, l1, *ret_paddr) : NULL;

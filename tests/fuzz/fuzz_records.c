@@ -68,7 +68,7 @@ static void check_good(line *l) {
     l->last = seq;
 }
 
-// On a block of this size, so that a sanitizer sees reads past its end.
+// The file is in a block of exactly this size, so that a sanitizer sees reads past its end.
 static void open_bytes(line *l, const uint8_t *bytes, size_t n_bytes) {
     uint8_t *exact = malloc(n_bytes ? n_bytes : 1);
     require(exact != NULL);

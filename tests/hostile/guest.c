@@ -367,8 +367,8 @@ static int cycles(int n, size_t n_bytes) {
     return n;
 }
 
-// As cycles(), but each also holds host files, a host folder and an epoll that watches one of the
-// two. Each open file of the host is a descriptor of the host.
+// Does as cycles(), but each also holds host files, a host folder and an epoll that watches one of
+// the two. Each open file of the host is a descriptor of the host.
 static int host_cycles(int n, const char *path) {
     for (int i = 0; i < n; i++) {
         int pair[2], held[8], n_held = 0;
@@ -419,7 +419,7 @@ static int passed(void) {
     return 0;
 }
 
-// In a child that keeps what it has; its own limits are new.
+// Runs in a child that keeps its memory and files; limits of the child are new.
 static bool keep(bool (*more)(int)) {
     int ends[2];
     char byte = 'n';

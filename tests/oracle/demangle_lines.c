@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Symbols of standard input as names, a line each, for demangle.py. With an argument: without
+// Symbols of standard input as names, a line each, for demangle.py. With an argument it omits
 // parameters.
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Runs one program on the default machine. Prints nothing but the program's output, and exits as it
-// does: 128 + N after signal N, 125 when it could not be run. For tests of the personality that
+// does: 128 + N after signal N, 125 when it could not be run. Serves tests of the personality that
 // need no command line.
 //
 //   run_guest [-n HARTS] [-e block|step|translate] [-m MIB] [-q SLICE] [-i INSNS] [-r ROOT]

@@ -78,7 +78,7 @@ typedef struct mappings {
     uint32_t n_written, n_executed; // of code memory
 } mappings;
 
-// Every page of the process: none is both. Of the mappings of code, all have the size asked for.
+// Every page of the process: none is both. Mappings of code must all have the size asked for.
 static mappings look(const char *when) {
     mappings seen = {0};
     char line[512];

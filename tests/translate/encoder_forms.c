@@ -175,7 +175,7 @@ static x86 e = {.at = room};
 
 static uint64_t address_of(const uint8_t *written) { return (uint64_t)((int64_t)(intptr_t)written + e.exec_minus_write); }
 
-// Before the instruction is emitted.
+// Called before the instruction is emitted.
 __attribute__((format(printf, 1, 2))) static void expect(const char *format, ...) {
     va_list args;
     va_start(args, format);
