@@ -160,7 +160,7 @@ static void both_point(const pair *p, rng *r) {
     point(p->slow->harts[0], &again);
 }
 
-static void run_seed(uint64_t seed, uint64_t n_stops) {
+static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2]) {
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
     tl_config config, plain;
     tl_config_default(&config);
@@ -178,7 +178,9 @@ static void run_seed(uint64_t seed, uint64_t n_stops) {
     tl_hart *a = p.detailed->harts[0], *b = p.slow->harts[0];
     for (uint64_t stop = 0; stop < n_stops; stop++) {
         const uint64_t limit = b->instret + 1 + below(&r, below(&r, 4) ? 2000 : 20);
-        a->break_pc[0] = b->break_pc[0] = below(&r, 20) ? TL_NO_LINE : TL_RAM_BASE_PADDR + 2 * (uint64_t)below(&r, CODE_BYTES / 2);
+        const uint64_t which = stop % 2; // the other breakpoint is off
+        a->break_pc[which] = b->break_pc[which] = below(&r, 8) ? TL_NO_LINE : a->pc + 2 * (uint64_t)below(&r, 60);
+        a->break_pc[1 - which] = b->break_pc[1 - which] = TL_NO_LINE;
         const tl_stop stop_a = run_detailed(a, &r, limit);
         b->insn_limit = limit;
         const tl_stop stop_b = b->engine->run(b);
@@ -194,6 +196,7 @@ static void run_seed(uint64_t seed, uint64_t n_stops) {
             both_point(&p, &r);
         } else if (stop_a == TL_STOP_BREAK) {
             a->skip_break = b->skip_break = true;
+            n_breaks[which]++;
         } else if (below(&r, 10) == 0) { // out of a loop, with instructions in flight
             b->run_vline = TL_NO_LINE;
             both_point(&p, &r);
@@ -211,8 +214,10 @@ static void test_random_code_agrees_on_random_structures(void **state) {
     (void)state;
     const char *first = getenv("TL_LOCKSTEP_SEED"), *stops = getenv("TL_LOCKSTEP_STOPS");
     const uint64_t from = first ? strtoull(first, NULL, 10) : 1, n_stops = stops ? strtoull(stops, NULL, 10) : 1000;
+    uint64_t n_breaks[2] = {0, 0};
     for (uint64_t seed = from; seed < from + 24; seed++)
-        run_seed(seed, n_stops);
+        run_seed(seed, n_stops, n_breaks);
+    assert_true(first || stops || (n_breaks[0] >= 100 && n_breaks[1] >= 100));
 }
 
 // A core that stops after each cycle skips none. Clock and counts are those of a core that runs
