@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Axes of charts: the scale that the values call for, and the labels of the ticks.
+#include "report/plot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/testing.h"
+
+// Labels of ticks, each with a blank behind, for values from `least` to `most` on both axes.
+static void ticks_of(const char *anchor, double least, double most, bool has_log_y, char *ret_labels, size_t size) {
+    const tl_plot_point points[] = {{least, least, least, least}, {most, most, most, most}};
+    const tl_plot_series series = {.name = "line", .points = points, .n_points = 2};
+    const tl_plot_panel panel = {
+        .title = "T", .subtitle = "", .x_label = "X", .y_label = "Y", .series = &series, .n_series = 1, .has_log_y = has_log_y};
+    char *svg = NULL;
+    size_t n_bytes = 0;
+    FILE *stream = open_memstream(&svg, &n_bytes);
+    assert_non_null(stream);
+    tl_plot_write(&panel, 1, "", stream);
+    fclose(stream);
+    char before[64];
+    snprintf(before, sizeof before, "class='quiet' text-anchor='%s'>", anchor);
+    ret_labels[0] = '\0';
+    for (const char *at = strstr(svg, before); at; at = strstr(at, before)) {
+        at += strlen(before);
+        size_t n = strcspn(at, "<"), used = strlen(ret_labels);
+        if (*at != 'X' && *at != 'Y')
+            snprintf(ret_labels + used, size - used, "%.*s ", (int)n, at);
+    }
+    free(svg);
+}
+
+typedef struct row {
+    double least, most;
+    bool has_log_y;
+    const char *labels;
+} row;
+
+static void check(const char *anchor, const row *rows, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        char labels[400];
+        ticks_of(anchor, rows[i].least, rows[i].most, rows[i].has_log_y, labels, sizeof labels);
+        assert_string_equal(labels, rows[i].labels);
+    }
+}
+
+static void test_x_is_linear_then_in_powers_of_two_then_of_ten(void **state) {
+    (void)state;
+    static const row rows[] = {
+        {1, 7, false, "0 2 4 6 8 "},
+        {1, 8, false, "1 2 4 8 "}, // a factor of 8
+        {2, 15, false, "0 5 10 15 "},
+        {2, 16, false, "2 4 8 16 "},
+        {0.5, 8, false, "0 2 4 6 8 "}, // below 1
+        {1, 11, false, "1 2 4 8 11 "}, // the last tick is the end where that is far off
+        {1, 4096, false, "1 2 4 8 16 32 64 128 256 512 1024 2048 4096 "},
+        {1, 4097, false, "1 10 100 1000 10k "},
+        {1, 2000000, false, "1 10 100 1000 10k 100k 1M 10M "},
+    };
+    check("middle", rows, sizeof rows / sizeof rows[0]);
+}
+
+static void test_y_is_logarithmic_only_if_asked_and_if_values_permit(void **state) {
+    (void)state;
+    static const row rows[] = {
+        {1, 9, false, "0 2 4 6 8 10 "},  {1, 9, true, "1 10 "},
+        {1, 8, true, "0 2 4 6 8 "}, // no more than a factor of 8
+        {0.01, 1, true, "0.01 0.10 1 "}, {0.009, 1, true, "0.0 0.2 0.4 0.6 0.8 1.0 "},
+    };
+    check("end", rows, sizeof rows / sizeof rows[0]);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_x_is_linear_then_in_powers_of_two_then_of_ten),
+    cmocka_unit_test(test_y_is_logarithmic_only_if_asked_and_if_values_permit),
+};
+TL_TEST_MAIN(tests)
