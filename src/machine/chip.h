@@ -78,7 +78,7 @@ typedef struct tl_chip_plan {
     tl_chip_config config;
     tl_chip_profile profile;
     uint32_t n_partitions;
-    uint32_t n_tags;       // at least 1
+    uint32_t n_tags; // at least 1
     // A partition runs at most this far ahead of the others. No result depends on it. 0 takes the
     // default of chip.c.
     uint64_t ahead_cycles;
