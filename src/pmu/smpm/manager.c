@@ -335,7 +335,8 @@ uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition) {
         if (step == 8 && m->config.save_cycles + m->config.load_cycles > m->config.manager_cycles)
             work = m->config.save_cycles + m->config.load_cycles - m->config.manager_cycles;
     }
-    return tl_lesser(soonest_request(m, g->step, g->at > m->core->now ? g->at : m->core->now), at + n_steps * m->config.manager_cycles + work);
+    return tl_lesser(soonest_request(m, g->step, g->at > m->core->now ? g->at : m->core->now),
+                     at + n_steps * m->config.manager_cycles + work);
 }
 
 //  ---- commands
