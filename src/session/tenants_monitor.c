@@ -217,7 +217,13 @@ static tl_status reach(tl_tenants *t, uint64_t cycle, tl_error *err) {
     return status;
 }
 
+uint64_t tl_tenants_horizon(void *ctx, uint32_t partition) {
+    const tl_tenants *t = ctx;
+    return t->monitor ? tl_lesser(t->until, t->monitor_type->next_of(t->monitor, partition)) : 0;
+}
+
 tl_status tl_tenants_run_monitored(tl_tenants *t, uint64_t until, bool *ret_done, tl_error *err) {
+    t->until = until;
     for (;;) {
         const uint64_t bound = tl_lesser(until, t->monitor_type->next(t->monitor));
         t->has_halted = false;

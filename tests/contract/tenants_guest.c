@@ -154,6 +154,10 @@ static uint64_t replay_next(const tl_chip_monitor *m) {
             next = tl_lesser(next, replay.last[p].end_cycle - 1);
     return next;
 }
+static uint64_t replay_next_of(const tl_chip_monitor *m, uint32_t partition) {
+    (void)m;
+    return replay.is_switching[partition] ? replay.last[partition].end_cycle - 1 : UINT64_MAX;
+}
 static tl_status replay_reach(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
     (void)m, (void)err;
     for (uint32_t p = 0; p < N_PARTITIONS; p++)
@@ -180,6 +184,7 @@ static const tl_chip_monitor_type replayed = {
     .start = replay_start,
     .halt = replay_halt,
     .next = replay_next,
+    .next_of = replay_next_of,
     .reach = replay_reach,
     .is_switching = replay_is_switching,
     .last_switch = replay_last_switch,
