@@ -174,7 +174,8 @@ static tl_status switch_partition(void *ctx, uint32_t partition, uint64_t cycle,
     if (t->monitor)
         tl_tenants_halt(t, partition, cycle);
     p->account = p->ends ? p->idle : switching_of(from);
-    tl_os_leave(from->os);
+    if (!p->ends)
+        tl_os_leave(from->os);
     *ret_cycle = t->monitor ? TL_CHIP_LATER : cycle;
     if (!t->monitor)
         tl_tenants_enter(t, partition, ret_cycle, ret_tag);

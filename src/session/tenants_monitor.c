@@ -440,7 +440,7 @@ tl_status tl_tenants_read_blocks(tl_tenants *t, tl_tenants_counts *c, tl_error *
         if (row->view.kind > TL_TENANTS_CONTEXT)
             continue;
         status = read_block(t, c, row, values, err);
-        if (status == TL_OK && t->has_ended)
+        if (status == TL_OK && t->has_ended && t->reason != TL_END_FAILED)
             status = check_row(c, row, err);
     }
     return status;

@@ -559,6 +559,28 @@ static void test_two_to_thirty_two_contexts_have_their_own_blocks(void **state) 
     }
 }
 
+static void test_parameters_of_the_hardware_keep_the_truth(void **state) {
+    (void)state;
+    static const char *const rows[][3] = {{"smpm.zero_frames=on"},    {"smpm.snap_mode=rolling"}, {"smpm.residue_policy=drop"},
+                                          {"smpm.arb=round_robin"},   {"smpm.ccu_thr=100000"},    {"smpm.mb_inputs=8"},
+                                          {"smpm.filters=1"},         {"smpm.gate_at_pause=off"}, {"smpm.fanin=4"},
+                                          {"smpm.mb_max=16"},         {"smpm.ulc_ctrs=30"},       {"smpm.manager_cycles=600"},
+                                          {"partitions=7", "harts=8"}};
+    begin_file("SAFE", 1500000);
+    add_vm(0, 0);
+    add_context("kernel_sort", "\"1\"", 100000);
+    add_context("threads_sync", "", 130000);
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_tenants_counts *c = run(NULL, rows[i]); // which ends with an error if a count differs
+        for (uint32_t r = 0; r < c->n_rows; r++)
+            for (uint32_t e = 0; c->rows[r].values && e < c->n_events; e++)
+                if (c->rows[r].values[e].error != 0 || c->rows[r].block.flags != 0)
+                    fail_msg("%s: %s differs, or flags %x", rows[i][0], c->events[e].name, c->rows[r].block.flags);
+        assert_true(c->rows[1].values[2].count > 1000); // instructions of the VM
+        tl_tenants_release(c);
+    }
+}
+
 static uint64_t seed;
 static uint32_t draw(uint32_t n) {
     seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -608,6 +630,7 @@ int main(void) {
         cmocka_unit_test(test_harts_that_run_on_are_caught),
         cmocka_unit_test(test_a_neighbor_shows_in_literal_only),
         cmocka_unit_test(test_two_to_thirty_two_contexts_have_their_own_blocks),
+        cmocka_unit_test(test_parameters_of_the_hardware_keep_the_truth),
         cmocka_unit_test(test_any_tenants_find_the_truth_in_their_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
