@@ -271,7 +271,9 @@ static bool move_bursts(tl_chip *chip, uint64_t bound) {
 static tl_status run_partition(tl_chip *chip, uint32_t partition, uint64_t until, bool *ret_stopped, tl_error *err) {
     part *p = &chip->parts[partition];
     tl_chip_event event = {0};
-    uint64_t target = tl_lesser(p->cycle + chip->plan.ahead_cycles, until);
+    const tl_chip_runner *runner = &chip->plan.runner;
+    uint64_t horizon = runner->horizon ? runner->horizon(runner->ctx, partition) : until;
+    uint64_t target = tl_lesser(p->cycle + chip->plan.ahead_cycles, horizon > until ? horizon : until);
     tl_status status = chip->plan.runner.run(chip->plan.runner.ctx, partition, target, &event, err);
     if (status != TL_OK)
         return status;

@@ -69,6 +69,8 @@ typedef struct tl_chip_runner {
     // stands until tl_chip_switched.
     TL_MUST_CHECK tl_status (*switch_over)(void *ctx, uint32_t partition, uint64_t cycle, uint64_t *ret_cycle, uint32_t *ret_tag,
                                            tl_error *err);
+    // A partition may run up to there, beyond the `until` of tl_chip_run. NULL: it does not.
+    uint64_t (*horizon)(void *ctx, uint32_t partition);
 } tl_chip_runner;
 
 enum { TL_CHIP_NO_TAG = UINT32_MAX };

@@ -46,6 +46,10 @@ typedef struct player {
     uint32_t at[TL_MAX_PARTITIONS], n_switches[TL_MAX_PARTITIONS];
     uint64_t now[TL_MAX_PARTITIONS], left[TL_MAX_PARTITIONS];
     bool has_begun[TL_MAX_PARTITIONS];
+
+    // Switches whose end the owner of the chip tells later.
+    bool ends_later, stands[TL_MAX_PARTITIONS];
+    uint64_t ahead_cycles; // so far a partition runs beyond what all must reach
 } player;
 
 static void step_done(player *p, uint32_t i) {
@@ -96,25 +100,62 @@ static tl_status switch_over(void *ctx, uint32_t i, uint64_t cycle, uint64_t *re
     p->now[i] = *ret_cycle = cycle + p->scripts[i].steps[p->at[i]].n;
     *ret_tag = tag_of(i, ++p->n_switches[i]);
     step_done(p, i);
+    p->stands[i] = p->ends_later;
+    if (p->ends_later)
+        *ret_cycle = TL_CHIP_LATER;
+    if (p->ends_later)
+        *ret_tag = TL_CHIP_NO_TAG;
     return TL_OK;
+}
+
+static uint64_t horizon(void *ctx, uint32_t i) {
+    const player *p = ctx;
+    return p->now[i] + p->ahead_cycles;
+}
+
+// The chip runs up to the next end of a switch, again and again.
+static void run_with_ends(tl_chip *chip, player *p, uint32_t n) {
+    bool is_done = false;
+    while (!is_done) {
+        uint32_t first = n;
+        for (uint32_t i = 0; i < n; i++)
+            if (p->stands[i] && (first == n || p->now[i] < p->now[first]))
+                first = i;
+        const uint64_t until = first == n ? UINT64_MAX : p->now[first];
+        uint32_t n_standing = 0, n_before = 0;
+        for (uint32_t i = 0; i < n; i++)
+            n_before += p->stands[i];
+        assert_int_equal(tl_chip_run(chip, until, &is_done, NULL), TL_OK);
+        for (uint32_t i = 0; i < n; i++)
+            n_standing += p->stands[i];
+        if (first == n || n_standing != n_before) // another switch has begun, and may end sooner
+            continue;
+        p->stands[first] = false;
+        tl_chip_switched(chip, first, until, tag_of(first, p->n_switches[first]));
+    }
 }
 
 static const tl_chip_config USED = {.burst_bytes = 64, .slot_cycles = 8, .setup_cycles = 20, .queue_bursts = 6};
 
-static void run_chip(const script *scripts, uint32_t n, tl_chip_profile profile, uint64_t ahead, uint64_t interval, outcome *out) {
+static void run_chip_so(const script *scripts, uint32_t n, tl_chip_profile profile, uint64_t ahead, uint64_t interval, bool ends_later,
+                        outcome *out) {
     *out = (outcome){0};
-    player p = {.scripts = scripts, .out = out};
+    player p = {.scripts = scripts, .out = out, .ends_later = ends_later, .ahead_cycles = ahead};
     const tl_chip_plan plan = {.config = USED,
                                .profile = profile,
                                .n_partitions = n,
                                .n_tags = 2 * n,
                                .ahead_cycles = ahead,
-                               .runner = {&p, play, resume, switch_over}};
+                               .runner = {&p, play, resume, switch_over, ends_later ? horizon : NULL}};
     tl_chip *chip;
     assert_int_equal(tl_chip_new(&plan, &chip, NULL), TL_OK);
     for (uint32_t i = 0; i < n; i++)
         tl_chip_begin(chip, i, tag_of(i, 0));
     bool is_done = false;
+    if (ends_later) {
+        run_with_ends(chip, &p, n);
+        is_done = true;
+    }
     for (uint64_t until = interval ? interval : UINT64_MAX; !is_done; until = interval ? until + interval : until)
         assert_int_equal(tl_chip_run(chip, until, &is_done, NULL), TL_OK);
     memcpy(out->tally, tl_chip_tally(chip), sizeof out->tally);
@@ -123,6 +164,10 @@ static void run_chip(const script *scripts, uint32_t n, tl_chip_profile profile,
         tl_chip_late(chip, t, &out->late[t], &out->late_bytes[t]);
     }
     tl_chip_free(chip);
+}
+
+static void run_chip(const script *scripts, uint32_t n, tl_chip_profile profile, uint64_t ahead, uint64_t interval, outcome *out) {
+    run_chip_so(scripts, n, profile, ahead, interval, false, out);
 }
 
 // ---- The oracle: every cycle of everything, with plain lists.
@@ -320,6 +365,26 @@ static void test_how_far_a_partition_runs_ahead_changes_nothing(void **state) {
     }
 }
 
+// A switch whose end is known later ends in the same cycle, and partitions run to horizons of their
+// own.
+static void test_an_end_that_is_told_later_changes_nothing(void **state) {
+    (void)state;
+    static const uint64_t aheads[] = {1, 40, 1000};
+    uint64_t seed = 31;
+    for (uint32_t round = 0; round < 60; round++) {
+        script scripts[4];
+        static outcome first, other;
+        const tl_chip_profile profile = round % 2 ? TL_CHIP_LITERAL : TL_CHIP_SAFE;
+        for (uint32_t i = 0; i < 4; i++)
+            make_script(&seed, &scripts[i]);
+        run_chip(scripts, 4, profile, 0, 0, &first);
+        for (uint32_t a = 0; a < TL_COUNT_OF(aheads); a++) {
+            run_chip_so(scripts, 4, profile, aheads[a], 0, true, &other);
+            assert_memory_equal(&first, &other, sizeof first);
+        }
+    }
+}
+
 // Partition 1 shows nothing of the others.
 static void test_safe_latencies_do_not_depend_on_other_partitions(void **state) {
     (void)state;
@@ -416,6 +481,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equals_an_oracle_that_steps_every_cycle),
         cmocka_unit_test(test_how_far_a_partition_runs_ahead_changes_nothing),
+        cmocka_unit_test(test_an_end_that_is_told_later_changes_nothing),
         cmocka_unit_test(test_safe_latencies_do_not_depend_on_other_partitions),
         cmocka_unit_test(test_one_read_takes_its_slots),
         cmocka_unit_test(test_posted_write_is_late_after_a_switch),

@@ -174,7 +174,8 @@ static tl_status switch_partition(void *ctx, uint32_t partition, uint64_t cycle,
     if (t->monitor)
         tl_tenants_halt(t, partition, cycle);
     p->account = p->ends ? p->idle : switching_of(from);
-    tl_os_leave(from->os);
+    if (!p->ends)
+        tl_os_leave(from->os);
     *ret_cycle = t->monitor ? TL_CHIP_LATER : cycle;
     if (!t->monitor)
         tl_tenants_enter(t, partition, ret_cycle, ret_tag);
@@ -308,7 +309,7 @@ static tl_status new_chip(tl_tenants *t, tl_error *err) {
                                .profile = t->plan.profile,
                                .n_partitions = t->config.n_partitions,
                                .n_tags = t->n_accounts,
-                               .runner = {t, run_nothing, resume_partition, switch_partition}};
+                               .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon}};
     tl_status status = tl_chip_new(&plan, &t->chip, err);
     for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)
         tl_chip_begin(t->chip, i, t->parts[i].account);

@@ -217,7 +217,13 @@ static tl_status reach(tl_tenants *t, uint64_t cycle, tl_error *err) {
     return status;
 }
 
+uint64_t tl_tenants_horizon(void *ctx, uint32_t partition) {
+    const tl_tenants *t = ctx;
+    return t->monitor ? tl_lesser(t->until, t->monitor_type->next_of(t->monitor, partition)) : 0;
+}
+
 tl_status tl_tenants_run_monitored(tl_tenants *t, uint64_t until, bool *ret_done, tl_error *err) {
+    t->until = until;
     for (;;) {
         const uint64_t bound = tl_lesser(until, t->monitor_type->next(t->monitor));
         t->has_halted = false;
@@ -434,7 +440,7 @@ tl_status tl_tenants_read_blocks(tl_tenants *t, tl_tenants_counts *c, tl_error *
         if (row->view.kind > TL_TENANTS_CONTEXT)
             continue;
         status = read_block(t, c, row, values, err);
-        if (status == TL_OK && t->has_ended)
+        if (status == TL_OK && t->has_ended && t->reason != TL_END_FAILED)
             status = check_row(c, row, err);
     }
     return status;

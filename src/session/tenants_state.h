@@ -77,6 +77,7 @@ struct tl_tenants {
     tl_monitor_tenant *tenants;
     uint32_t n_tenants;
     tl_probe shared_units; // "chip.noc" and so on
+    uint64_t until;        // no partition may run further now
     bool has_halted;       // a partition came to stand still
     tl_status failure;     // of the monitor at the end of a run
     tl_error why;

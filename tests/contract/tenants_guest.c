@@ -3,7 +3,8 @@
 // A switch lets no instruction retire. Counting changes nothing but the time of switches. A
 // neighbor does not show in profile SAFE, and does in LITERAL.
 //
-// TL_GUESTS names the folder of the programs.
+// TL_GUESTS names the folder of the programs. None of them writes files of the host, which
+// partitions would share.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,8 @@ static struct watch {
     uint32_t n_retired; // switches in which an instruction retired (I13)
     uint32_t n_early;   // newcomers whose harts were before the end of the switch
     uint64_t resumes[N_PARTITIONS];
+    bool is_early[N_PARTITIONS]; // with lets_run: the newcomer gets the harts next
+    uint64_t halted[N_PARTITIONS];
     bool lets_run; // wrong: harts go on when the request is made
 } seen;
 
@@ -52,24 +55,45 @@ static uint64_t retired(uint32_t partition) {
 static void watch_halt(tl_chip_monitor *m, uint32_t partition, uint64_t cycle, uint32_t vm, uint32_t context) {
     seen.instret[partition] = retired(partition);
     seen.ends[partition] = vm == TL_MONITOR_NONE;
+    seen.is_early[partition] = true;
+    seen.halted[partition] = cycle;
     if (seen.n_switches < MAX_SWITCHES)
         seen.switches[seen.n_switches++] = (switch_of){partition, cycle, NOT_ENDED};
     REAL->halt(m, partition, cycle, vm, context);
 }
 
-static void watch_end(uint32_t partition, const tl_monitor_switch *done) {
+static void note_end(uint32_t partition, const tl_monitor_switch *done) {
     seen.n_retired += retired(partition) != seen.instret[partition];
-    seen.resumes[partition] = seen.ends[partition] ? 0 : done->end_cycle;
+    seen.resumes[partition] = seen.ends[partition] || seen.tenants->has_ended ? 0 : done->end_cycle;
     for (uint32_t i = 0; i < seen.n_switches; i++)
         if (seen.switches[i].partition == partition && seen.switches[i].begin == done->begin_cycle)
             seen.switches[i].end = done->end_cycle;
 }
 
-static bool watch_is_switching(const tl_chip_monitor *m, uint32_t partition) { return !seen.lets_run && REAL->is_switching(m, partition); }
+static tl_status watch_reach(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
+    bool were_switching[N_PARTITIONS];
+    for (uint32_t p = 0; p < N_PARTITIONS; p++)
+        were_switching[p] = REAL->is_switching(m, p);
+    const tl_status status = REAL->reach(m, cycle, err);
+    for (uint32_t p = 0; p < N_PARTITIONS; p++) {
+        tl_monitor_switch done;
+        seen.is_early[p] = false;
+        if (!were_switching[p] || REAL->is_switching(m, p))
+            continue;
+        REAL->last_switch(m, p, &done);
+        note_end(p, &done);
+    }
+    return status;
+}
+
+static bool watch_is_switching(const tl_chip_monitor *m, uint32_t partition) {
+    return seen.lets_run ? seen.is_early[partition] : REAL->is_switching(m, partition);
+}
 
 static void watch_last_switch(const tl_chip_monitor *m, uint32_t partition, tl_monitor_switch *ret_switch) {
     REAL->last_switch(m, partition, ret_switch);
-    watch_end(partition, ret_switch);
+    if (seen.lets_run)
+        *ret_switch = (tl_monitor_switch){.begin_cycle = seen.halted[partition], .end_cycle = seen.halted[partition] + 1};
 }
 
 // Asked again once newcomers have their harts, and before anything runs.
@@ -85,6 +109,7 @@ static uint64_t watch_next(const tl_chip_monitor *m) {
 static tl_chip_monitor_type watched(void) {
     tl_chip_monitor_type type = *REAL;
     type.halt = watch_halt;
+    type.reach = watch_reach;
     type.is_switching = watch_is_switching;
     type.last_switch = watch_last_switch;
     type.next = watch_next;
@@ -129,6 +154,10 @@ static uint64_t replay_next(const tl_chip_monitor *m) {
             next = tl_lesser(next, replay.last[p].end_cycle - 1);
     return next;
 }
+static uint64_t replay_next_of(const tl_chip_monitor *m, uint32_t partition) {
+    (void)m;
+    return replay.is_switching[partition] ? replay.last[partition].end_cycle - 1 : UINT64_MAX;
+}
 static tl_status replay_reach(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
     (void)m, (void)err;
     for (uint32_t p = 0; p < N_PARTITIONS; p++)
@@ -155,6 +184,7 @@ static const tl_chip_monitor_type replayed = {
     .start = replay_start,
     .halt = replay_halt,
     .next = replay_next,
+    .next_of = replay_next_of,
     .reach = replay_reach,
     .is_switching = replay_is_switching,
     .last_switch = replay_last_switch,
@@ -309,7 +339,7 @@ static void write_mixed(const char *profile, uint64_t max_cycles) {
     add_context("threads_sync", "", 300000);
     add_context("kernel_sort", "\"1\"", 200000);
     add_vm(1, 0);
-    add_context("files_io", "", 150000);
+    add_context("sockets_local", "", 150000);
     add_context("kernel_huffman", "\"1\"", 250000);
     add_context("process_pipes", "", 100000);
     add_vm(2, 400000);
@@ -388,11 +418,221 @@ static void test_the_period_of_triggers_changes_no_program(void **state) {
     tl_tenants_release(first);
 }
 
+// ---- Harts that go on during a switch are noticed (CS1 left out).
+
+static void test_harts_that_run_on_are_caught(void **state) {
+    (void)state;
+    tl_tenants_counts *counts = NULL;
+    tl_run_state run_state = TL_RUN_GOING;
+    tl_error err = {0};
+    begin_file("SAFE", 4000000);
+    add_vm(0, 0);
+    add_context("kernel_matrix", "\"4\"", 2500000);
+    add_context("kernel_sort", "\"4\"", 2500000);
+    const tl_chip_monitor_type type = watched();
+    for (uint32_t i = 0; i < 2; i++) {
+        memset(&seen, 0, sizeof seen);
+        seen.lets_run = i == 1;
+        tl_tenants *tenants = seen.tenants = open_file(&type, NULL, 0);
+        assert_int_equal(tl_tenants_run(tenants, &run_state, &err), TL_OK);
+        assert_int_equal(run_state, TL_RUN_ENDED);
+        const tl_status status = tl_tenants_count(tenants, false, &counts, &err);
+        assert_int_equal(seen.n_retired, i); // I13
+        assert_int_equal(status, i == 0 ? TL_OK : TL_EINVAL);
+        if (i == 1)
+            assert_non_null(strstr(err.text, "this is a defect of tally"));
+        else
+            tl_tenants_release(counts);
+        tl_tenants_close(tenants);
+    }
+    seen.lets_run = false;
+}
+
+// ---- A neighbor does not show (L1).
+
+enum { MAX_LOOKS = 64, LOOK_CYCLES = 150000 };
+
+typedef struct look { // at all blocks of VM 1, in one cycle
+    uint64_t gen[3], commit_cycle[3], active_cycles[3], sum[3], late[3];
+    uint32_t flags[3];
+} look;
+
+static uint32_t look_at_vm_1(look *ret_looks, switch_of *ret_switches, uint32_t *ret_n_switches) {
+    const tl_chip_monitor_type type = watched();
+    tl_run_state state = TL_RUN_GOING;
+    tl_error err = {0};
+    uint32_t n = 0;
+    memset(&seen, 0, sizeof seen);
+    memset(ret_looks, 0, MAX_LOOKS * sizeof *ret_looks);
+    tl_tenants *tenants = seen.tenants = open_file(&type, NULL, LOOK_CYCLES);
+    while (state != TL_RUN_ENDED && n < MAX_LOOKS) {
+        tl_tenants_counts *c = NULL;
+        assert_int_equal(tl_tenants_run(tenants, &state, &err), TL_OK);
+        if (tl_tenants_count(tenants, false, &c, &err) != TL_OK)
+            fail_msg("%s", err.text);
+        for (uint32_t r = 0, k = 0; r < c->n_rows && state != TL_RUN_ENDED; r++) {
+            const tl_tenants_row *row = &c->rows[r];
+            if (!row->values || row->view.vm != 1)
+                continue;
+            look *l = &ret_looks[n];
+            l->gen[k] = row->block.gen;
+            l->commit_cycle[k] = row->block.commit_cycle;
+            l->active_cycles[k] = row->block.active_cycles;
+            l->flags[k] = row->block.flags;
+            for (uint32_t i = 0; i < c->n_events; i++) { // in an order of their own, so that no two cancel out
+                l->sum[k] = l->sum[k] * 31 + row->values[i].count;
+                l->late[k] = l->late[k] * 31 + row->values[i].late;
+            }
+            k++;
+        }
+        n++;
+        tl_tenants_release(c);
+    }
+    *ret_n_switches = 0;
+    for (uint32_t i = 0; i < seen.n_switches; i++)
+        if (seen.switches[i].partition == 0 && seen.switches[i].end != NOT_ENDED)
+            ret_switches[(*ret_n_switches)++] = seen.switches[i];
+    tl_tenants_close(tenants);
+    return n;
+}
+
+static void write_neighbors(const char *profile, const char *program, const char *words, uint32_t quantum) {
+    begin_file(profile, 4000000);
+    add_vm(0, 0);
+    add_context("process_pipes", "", 130000);
+    add_context("kernel_sort", "\"1\"", 170000);
+    add_vm(1, 0);
+    add_context(program, words, quantum);
+    add_context("sockets_local", "", quantum / 3);
+    add_context("kernel_chase", "\"1\"", quantum);
+}
+
+static void test_a_neighbor_shows_in_literal_only(void **state) {
+    (void)state;
+    static look first[MAX_LOOKS], second[MAX_LOOKS];
+    static switch_of switches[2][MAX_SWITCHES];
+    uint32_t n_switches[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const char *profile = i == 0 ? "SAFE" : "LITERAL";
+        write_neighbors(profile, "kernel_matrix", "\"1\"", 300000);
+        const uint32_t n = look_at_vm_1(first, switches[0], &n_switches[0]);
+        write_neighbors(profile, "lang_cxx", "", 45000);
+        assert_int_equal(look_at_vm_1(second, switches[1], &n_switches[1]), n);
+        assert_true(n > 20 && n_switches[0] > 5);
+        const bool is_same = memcmp(first, second, sizeof first) == 0 && n_switches[0] == n_switches[1] &&
+                             memcmp(switches[0], switches[1], n_switches[0] * sizeof switches[0][0]) == 0;
+        assert_int_equal(is_same, i == 0);
+    }
+}
+
+// ---- Many contexts, and any contexts.
+
+static void test_two_to_thirty_two_contexts_have_their_own_blocks(void **state) {
+    (void)state;
+    static const char *const many[] = {"smpm.filters=32", "smpm.rcb_shared_depth=4096", NULL};
+    static const struct {
+        uint32_t n_vms, n_contexts;
+        const char *const *overrides;
+        uint32_t n_unheard; // contexts without a filter
+    } rows[] = {{1, 2, NULL, 0}, {4, 2, NULL, 0}, {4, 8, many, 0}, {4, 8, NULL, 24}};
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        begin_file("SAFE", 12000000);
+        for (uint32_t v = 0; v < rows[i].n_vms; v++) {
+            add_vm(v, 0);
+            for (uint32_t k = 0; k < rows[i].n_contexts; k++)
+                add_context(k % 2 ? "lang_cxx" : "kernel_sort", k % 2 ? "" : "\"1\"", 60000 + 7000 * k);
+        }
+        tl_tenants_counts *c = run(NULL, rows[i].overrides);
+        uint32_t n_unheard = 0, n_blocks = 0;
+        assert_true(check_blocks(c) > 40 * rows[i].n_vms * rows[i].n_contexts);
+        for (uint32_t r = 0; r < c->n_rows; r++) {
+            if (c->rows[r].view.kind != TL_TENANTS_CONTEXT)
+                continue;
+            n_blocks++;
+            assert_true(c->rows[r].view.active_cycles > 0);
+            for (uint32_t e = 0; e < c->n_events; e++)
+                if (strcmp(c->events[e].name, "dma.filtered.busy") == 0)
+                    n_unheard += (c->rows[r].values[e].flags & TL_TENANTS_UNAVAILABLE) != 0;
+        }
+        assert_int_equal(n_blocks, rows[i].n_vms * rows[i].n_contexts);
+        assert_int_equal(n_unheard, rows[i].n_unheard);
+        tl_tenants_release(c);
+    }
+}
+
+static void test_parameters_of_the_hardware_keep_the_truth(void **state) {
+    (void)state;
+    static const char *const rows[][3] = {{"smpm.zero_frames=on"},    {"smpm.snap_mode=rolling"}, {"smpm.residue_policy=drop"},
+                                          {"smpm.arb=round_robin"},   {"smpm.ccu_thr=100000"},    {"smpm.mb_inputs=8"},
+                                          {"smpm.filters=1"},         {"smpm.gate_at_pause=off"}, {"smpm.fanin=4"},
+                                          {"smpm.mb_max=16"},         {"smpm.ulc_ctrs=30"},       {"smpm.manager_cycles=600"},
+                                          {"partitions=7", "harts=8"}};
+    begin_file("SAFE", 1500000);
+    add_vm(0, 0);
+    add_context("kernel_sort", "\"1\"", 100000);
+    add_context("threads_sync", "", 130000);
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_tenants_counts *c = run(NULL, rows[i]); // which ends with an error if a count differs
+        for (uint32_t r = 0; r < c->n_rows; r++)
+            for (uint32_t e = 0; c->rows[r].values && e < c->n_events; e++)
+                if (c->rows[r].values[e].error != 0 || c->rows[r].block.flags != 0)
+                    fail_msg("%s: %s differs, or flags %x", rows[i][0], c->events[e].name, c->rows[r].block.flags);
+        assert_true(c->rows[1].values[2].count > 1000); // instructions of the VM
+        tl_tenants_release(c);
+    }
+}
+
+static uint64_t seed;
+static uint32_t draw(uint32_t n) {
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (uint32_t)((seed >> 33) % n);
+}
+
+static void write_random(void) {
+    static const struct {
+        const char *program, *words;
+    } programs[] = {{"kernel_sort", "\"1\""}, {"kernel_chase", "\"1\""}, {"kernel_strings", "\"1\""}, {"lang_cxx", ""},
+                    {"sockets_local", ""},    {"process_pipes", ""},     {"process_wait", ""},        {"threads_futex", ""},
+                    {"threads_basic", ""},    {"random_all_1", ""},      {"signals_timers", ""},      {"crash_null", ""}};
+    begin_file(draw(2) ? "SAFE" : "LITERAL", 500000 + draw(2500000));
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < N_PARTITIONS; p++) {
+        const uint32_t n_vms = draw(3) + (p == 3 && n == 0);
+        for (uint32_t v = 0; v < n_vms; v++, n++) {
+            add_vm(p, n_vms > 1 ? 20000 + draw(200000) : 0);
+            for (uint32_t k = 0, n_contexts = 1 + draw(3); k < n_contexts; k++) {
+                const uint32_t program = draw(TL_COUNT_OF(programs));
+                add_context(programs[program].program, programs[program].words, 1000 + draw(300000));
+            }
+        }
+    }
+}
+
+static void test_any_tenants_find_the_truth_in_their_blocks(void **state) {
+    (void)state;
+    const char *asked = getenv("TL_TENANTS_SEEDS");
+    const uint32_t n = asked ? (uint32_t)strtoul(asked, NULL, 10) : 6;
+    const tl_chip_monitor_type type = watched();
+    for (uint32_t i = 0; i < n; i++) {
+        seed = i;
+        write_random();
+        tl_tenants_counts *c = run(&type, NULL);
+        if (check_blocks(c) == 0 || seen.n_retired + seen.n_early != 0)
+            fail_msg("seed %u: %u switches with instructions, %u early", i, seen.n_retired, seen.n_early);
+        tl_tenants_release(c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_hold_what_each_context_did),
         cmocka_unit_test(test_counting_changes_nothing_but_the_time_of_switches),
         cmocka_unit_test(test_the_period_of_triggers_changes_no_program),
+        cmocka_unit_test(test_harts_that_run_on_are_caught),
+        cmocka_unit_test(test_a_neighbor_shows_in_literal_only),
+        cmocka_unit_test(test_two_to_thirty_two_contexts_have_their_own_blocks),
+        cmocka_unit_test(test_parameters_of_the_hardware_keep_the_truth),
+        cmocka_unit_test(test_any_tenants_find_the_truth_in_their_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
 }

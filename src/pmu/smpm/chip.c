@@ -313,6 +313,11 @@ static uint64_t next(const tl_chip_monitor *m) {
     return cycle;
 }
 
+static uint64_t next_of(const tl_chip_monitor *m, uint32_t partition) {
+    const uint64_t cycle = tl_smpm_next_of(m->model, partition);
+    return m->requests[partition].is_pending ? tl_lesser(cycle, m->requests[partition].at) : cycle;
+}
+
 static tl_status make_requests(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
     tl_status status = TL_OK;
     for (uint32_t p = 0; p < m->plan.n_partitions && status == TL_OK; p++) {
@@ -439,6 +444,7 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .start = start,
     .halt = halt,
     .next = next,
+    .next_of = next_of,
     .reach = reach,
     .is_switching = is_switching,
     .last_switch = last_switch,

@@ -544,6 +544,7 @@ static bool place_tenants(tl_smpm *m, tl_arena *arena) {
 static void reset(tl_smpm *m) {
     tl_smpm_core *s = m->core;
     s->service.serves = TL_SMPM_SHARED;
+    s->service.served_at = TL_SMPM_NEVER;
     s->device_at = m->is_safe ? m->config.tb_period / 2 : TL_SMPM_NEVER;
     s->ahead_due = s->lump_due = TL_SMPM_NEVER;
     for (uint32_t ccu = 0; ccu < TL_SMPM_MAX_CCUS; ccu++)
@@ -721,6 +722,19 @@ uint64_t tl_smpm_next(const tl_smpm *m) {
     // A pulse makes plans for the next one.
     for (uint32_t source = 0; source < m->n_sources; source++)
         next = m->core->tbs[source].ext_at == TL_SMPM_NEVER ? next : tl_lesser(next, m->core->tbs[source].ext_at + 1);
+    return next > m->core->now ? next : m->core->now;
+}
+
+uint64_t tl_smpm_next_of(const tl_smpm *m, uint32_t partition) {
+    if (!m->windows)
+        return m->core->now;
+    uint64_t next = tl_smpm_manager_soonest(m, partition), ext_at = m->core->tbs[partition].ext_at;
+    next = ext_at == TL_SMPM_NEVER ? next : tl_lesser(next, ext_at + 1);
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
+        for (uint32_t line = 0; m->ccus_of[partition] >> ccu & 1 && line < m->layout.ccus[ccu].n_ulcs; line++) {
+            const tl_smpm_window *w = &m->windows[m->layout.ccus[ccu].ulcs[line]];
+            next = w->is_enabled ? tl_lesser(next, w->next_read) : next;
+        }
     return next > m->core->now ? next : m->core->now;
 }
 

@@ -153,6 +153,9 @@ void tl_smpm_run(tl_smpm *model, uint64_t until);
 // tl_smpm_run(model, c + 1) when the units have reached the beginning of cycle c, and ask again.
 // At least tl_smpm_now. Commands change it. Blocks are read after tl_smpm_run(model, present).
 uint64_t tl_smpm_next(const tl_smpm *model);
+// As tl_smpm_next, of one partition alone: the fast model reads none of its totals before, and no
+// switch of it ends before. Commands for other partitions do not bring it forward.
+uint64_t tl_smpm_next_of(const tl_smpm *model, uint32_t partition);
 
 // ---- commands: they act in cycle tl_smpm_now ----
 

@@ -109,7 +109,8 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
         status = attach_taps(a, arena, err);
     if (status != TL_OK)
         return status;
-    const tl_smpm_plan plan = {.config = a->config, .layout = &a->layout, .n_blocks = 2, .never_switches = true, .host = {.ctx = a, .totals = totals}};
+    const tl_smpm_plan plan = {
+        .config = a->config, .layout = &a->layout, .n_blocks = 2, .never_switches = true, .host = {.ctx = a, .totals = totals}};
     status = tl_smpm_new(&plan, arena, &a->model, err);
     if (status == TL_OK)
         status = start(a, err);
