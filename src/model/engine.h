@@ -24,6 +24,7 @@ typedef enum tl_stop {
     TL_STOP_WAIT,    // h->pc is an access of a line that other harts use; they come first, and nothing of it has happened
 } tl_stop;
 
+struct tl_tap;
 typedef struct tl_engine_type {
     const char *name, *title;                                                      // "interp", "threaded code over decoded fetch runs"
     TL_MUST_CHECK tl_status (*attach)(tl_hart *h, tl_arena *arena, tl_error *err); // fills h->engine_state
@@ -33,6 +34,9 @@ typedef struct tl_engine_type {
     void (*sync)(tl_hart *h); // folds everything held back into h->tally, exact within a CSR instruction, too; idempotent
     // Checks what must hold between synced tallies of the engine's own. NULL: it has none.
     tl_status (*check)(const tl_hart *h, tl_error *err);
+    // Attaches a tap for cycle records between two runs; NULL: detaches (model/tap.h). NULL: the
+    // engine has no such records.
+    tl_status (*tap)(tl_hart *h, struct tl_tap *tap, tl_error *err);
     // How many cycles a run may go beyond its horizon when no access takes a slow path.
     uint64_t (*overshoot_cycles)(const tl_hart *h);
 } tl_engine_type;

@@ -337,6 +337,8 @@ static bool run_cycle(tl_core *core, tl_stop *ret_stop) {
         did.has_fetched = fetch_group(core);
     }
     is_busy |= did.has_dispatched || did.has_renamed || did.has_fetched;
+    if (TL_UNLIKELY(core->tap != NULL))
+        tap_cycle(core->tap, cause, is_busy);
     const uint64_t next = is_busy ? h->now + 1 : next_cycle(core);
     charge(core, cause, next - h->now);
     count_cycles(core, &did, next - h->now);
@@ -397,6 +399,7 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_arena *arena, tl_core **ret_
         return tl_fail(err, TL_ENOMEM, "no memory for the detailed core of hart%u", h->id);
     core->h = h;
     core->flow = flow;
+    core->arena = arena;
     core->config = &h->config->core;
     core->latency = &h->config->pipeline;
     core->front_capacity = core->config->fetch_width * (core->config->front_cycles + 2);
