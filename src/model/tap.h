@@ -4,8 +4,8 @@
 //
 // Records of one hardware thread follow one another without a gap, from the attachment on. A cycle
 // in which something happened is a record of its own. Cycles in which nothing happened are one
-// record for each stretch with one cause. So a core that skips idle cycles and one that does not
-// give equal records.
+// record for each stretch with one cause, because a core that skips idle cycles and one that does
+// not must give equal records.
 //
 // Counts that events do not say (look-ups, misses, walks) are differences of the hart's tallies
 // from record to record: tl_hart.tally, tl_hart.core_tally. tl_tap.record is called when all of the
