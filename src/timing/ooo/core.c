@@ -273,7 +273,7 @@ static uint64_t next_cycle(const tl_core *core) {
 
 typedef struct activity { // in a cycle
     bool has_fetched, has_renamed, has_dispatched;
-    uint32_t rob_uops, loads, stores, memory_queue, general_queue, front; // held when retirement is over
+    uint32_t rob_uops; // when retirement is over
 } activity;
 
 // Counts a stretch of equal cycles. Only a stretch of one cycle does anything.
@@ -281,11 +281,11 @@ static void count_cycles(tl_core *core, const activity *did, uint64_t n) {
     uint64_t *t = core->tally;
     t[CORE_RUN_CYCLE] += n;
     t[CORE_ROB_UOPS] += did->rob_uops * n;
-    t[CORE_LOADS_HELD] += did->loads * n;
-    t[CORE_STORES_HELD] += did->stores * n;
-    t[CORE_MEMORY_QUEUE_UOPS] += did->memory_queue * n;
-    t[CORE_GENERAL_QUEUE_UOPS] += did->general_queue * n;
-    t[CORE_FRONT_INSNS] += did->front * n;
+    t[CORE_LOADS_HELD] += core->loads_used * n;
+    t[CORE_STORES_HELD] += core->stores_used * n;
+    t[CORE_MEMORY_QUEUE_UOPS] += core->memory_used * n;
+    t[CORE_GENERAL_QUEUE_UOPS] += core->general_used * n;
+    t[CORE_FRONT_INSNS] += (core->fetched - core->renamed) * n;
     t[core->slot_cell] += core->slots_left * n;
     t[CORE_RETIRE_CYCLE] += core->n_retired > 0;
     t[CORE_RETIRE_FULL] += core->n_retired > 0 && core->retire_left == 0;
@@ -322,12 +322,7 @@ static bool run_cycle(tl_core *core, tl_stop *ret_stop) {
     core->is_mid_cycle = false;
     bool is_busy = core->is_busy || core->n_retired > 0 || core->fetched != n_fetched || core->is_alone != was_alone;
     const uint32_t cause = core->n_retired > 0 ? TL_S_HART_CYC_ISSUE : cause_now(core);
-    activity did = {.rob_uops = core->rob_used,
-                    .loads = core->loads_used,
-                    .stores = core->stores_used,
-                    .memory_queue = core->memory_used,
-                    .general_queue = core->general_used,
-                    .front = (uint32_t)(core->fetched - core->renamed)};
+    activity did = {.rob_uops = core->rob_used};
     did.has_dispatched = window_dispatch(core);
     did.has_renamed = window_rename(core);
     if (core->is_alone) {
