@@ -110,7 +110,8 @@ void cli_print_help(cli_verb verb, FILE *stream) {
         }
         put_wrapped(stream, row->help, HELP_INDENT, column);
     }
-    if (verb == VERB_STAT || verb == VERB_BOOT || verb == VERB_DIFF || verb == VERB_COMPARE || verb == VERB_OPEN_RECORDS)
+    if (verb == VERB_STAT || verb == VERB_RECORD || verb == VERB_BOOT || verb == VERB_DIFF || verb == VERB_COMPARE ||
+        verb == VERB_OPEN_RECORDS)
         put_statuses(stream);
 }
 

@@ -82,6 +82,10 @@ enum cli_option_id {
     OPT_PLOT,
     OPT_PROGRAM_OUTPUT,
     OPT_BOUND,
+    OPT_PIPELINE,
+    OPT_TRACE,
+    OPT_TRACE_FORMAT,
+    OPT_TRACE_LIMIT,
     OPT_HELP,
 };
 

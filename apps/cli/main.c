@@ -44,6 +44,7 @@ int main(int argc, char **argv, char **environment) {
     } else {
         switch (options.verb) {
         case VERB_STAT:
+        case VERB_RECORD:
         case VERB_BOOT: status = cli_stat(&options); break;
         case VERB_LIST: status = cli_list(&options); break;
         case VERB_DESCRIBE: status = cli_describe(&options); break;

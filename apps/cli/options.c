@@ -118,7 +118,7 @@ static bool read_options(cli_parser *p, int argc, char *const *argv, int *ret_fi
     struct option longs[MAX_OPTIONS + 1] = {0};
     // Behind the program of stat and compare everything is the program's; the other verbs take
     // options anywhere.
-    bool stops_at_word = p->out->verb == VERB_STAT || p->out->verb == VERB_COMPARE;
+    bool stops_at_word = p->out->verb == VERB_STAT || p->out->verb == VERB_RECORD || p->out->verb == VERB_COMPARE;
     char shorts[3 + 3 * MAX_OPTIONS] = "+:";
     size_t n_longs = 0, n_shorts = 2;
     if (!stops_at_word) {
@@ -239,6 +239,24 @@ static bool finish_stat(cli_parser *p, int argc, char *const *argv, int first) {
     if (!check_disk(p))
         return false;
     return take_program(p, argc, argv, first) && finish_report(p);
+}
+
+static bool finish_record(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (!o->records_uops)
+        return cli_fail(p, "what to record? Write tally record --pipeline -o FILE -- PROGRAM");
+    if (!o->trace)
+        return cli_fail(p, "-o FILE is needed: the file that the record goes to");
+    if (first >= argc)
+        return cli_fail(p, "no program to run; write tally record --pipeline -o FILE -- PROGRAM ARGUMENTS");
+    if (o->n_regions > 1)
+        return cli_fail(p, "--roi: the pipeline is recorded of one region; give one");
+    if (!o->run.machine)
+        o->run.machine = "ooo";
+    if (!take_program(p, argc, argv, first) || !finish_report(p))
+        return false;
+    o->wants_report = false;
+    return true;
 }
 
 static bool finish_boot(cli_parser *p, int argc, char *const *argv, int first) {
@@ -440,7 +458,7 @@ static bool find_verb(cli_parser *p, const char *word, cli_verb *ret_verb) {
 
 bool cli_parse(int argc, char *const *argv, char *const *environment, cli_options *ret_options, char *error, size_t error_size) {
     cli_options *o = ret_options;
-    *o = (cli_options){.verb = VERB_HELP, .n_runs = 1, .log_fd = -1};
+    *o = (cli_options){.verb = VERB_HELP, .n_runs = 1, .log_fd = -1, .max_traced = 100000};
     tl_run_options_init(&o->run);
     tl_report_options_init(&o->report);
     tl_compare_options_init(&o->compare);
@@ -460,6 +478,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
         return true;
     switch (o->verb) {
     case VERB_STAT: return finish_stat(&p, argc, argv, first);
+    case VERB_RECORD: return finish_record(&p, argc, argv, first);
     case VERB_BOOT: return finish_boot(&p, argc, argv, first);
     case VERB_LIST: return finish_list(&p, argc, argv, first);
     case VERB_DESCRIBE: return finish_describe(&p, argc, argv, first);

@@ -13,6 +13,7 @@
 #include <tally/compare.h>
 #include <tally/report.h>
 #include <tally/run.h>
+#include <tally/uop_trace.h>
 
 enum { CLI_SENTENCE_BYTES = 1024 };
 // Names that a verb's help lists last, for scripts of completion.
@@ -23,6 +24,7 @@ enum { CLI_SENTENCE_BYTES = 1024 };
 typedef enum cli_verb {
     VERB_STAT,
     VERB_BOOT,
+    VERB_RECORD,
     VERB_LIST,
     VERB_DESCRIBE,
     VERB_DIFF,
@@ -90,6 +92,12 @@ typedef struct cli_options {
     tl_region regions[TL_MAX_REGIONS]; // their texts are ours
     uint32_t n_regions;
     bool requires_regions;
+
+    // record
+    bool records_uops; // --pipeline
+    const char *trace; // file
+    tl_uop_trace_format trace_format;
+    uint64_t max_traced; // instructions
 
     // list
     tl_list_kind list_kind;
@@ -193,7 +201,7 @@ void cli_profile_add(const tl_run *run, tl_host_profile *sum);
 void cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_ns, uint64_t instructions);
 
 // The verbs: each returns the exit status.
-int cli_stat(cli_options *options); // boot, too
+int cli_stat(cli_options *options); // boot and record, too
 int cli_list(const cli_options *options);
 int cli_describe(const cli_options *options);
 int cli_diff(const cli_options *options);

@@ -14,6 +14,7 @@
 #include "console.h"
 #include "log.h"
 #include "options.h"
+#include "record.h"
 
 // Instructions between two polls of the clock. The number is fixed, because the steps of a run must
 // never depend on the host. The library polls wants_stop more often.
@@ -89,6 +90,7 @@ typedef struct stat_job {
     uint64_t begin_ms, progress_ms;
     bool shows_progress, has_progress;
     unsigned run_number, n_looks; // the latter since the user requested the end
+    cli_record record;
     cli_output profile_output;
     tl_host_profile profile;
     uint64_t profile_ns, profile_insns;
@@ -276,6 +278,11 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     if (status != TL_OK)
         return complain(job, status_of_new(status), &err);
     int failed = 0;
+    status = cli_record_begin(&job->record, options, run, &err);
+    if (status != TL_OK) {
+        tl_run_free(run);
+        return complain(job, status_of_new(status), &err);
+    }
     status = tl_run_load(run, &err);
     if (status != TL_OK) {
         failed = complain(job, status_of_load(status), &err);
@@ -292,6 +299,8 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     tl_result_free(start);
     failed = run_to_end(job, run);
     cli_log_look(&job->log, run);
+    if (cli_record_end(&job->record, &err) != TL_OK && failed != STATUS_USAGE)
+        failed = complain(job, STATUS_FAILED, &err);
     if (failed == STATUS_USAGE) {
         tl_run_free(run);
         return failed;
@@ -450,7 +459,9 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
         status = explain_regions(job, first, status);
     }
     *ret_is_whole = true;
-    if (!job->log.report)
+    if (job->options->records_uops)
+        cli_record_tell(&job->record, job->options, &job->log);
+    else if (!job->log.report)
         put_closing_line(job, first);
     else if (tl_report_end(job->log.report, first, &err) != TL_OK)
         status = STATUS_FAILED; // closing the report reports the error
@@ -514,6 +525,8 @@ int cli_stat(cli_options *options) {
         cli_log_say(&job.log, "the host has no memory left");
         goto out;
     }
+    if (!cli_record_open(&job.record, options))
+        goto out;
     if (options->host_profile && !cli_output_open(&job.profile_output, "host-profile", options->host_profile, false))
         goto out;
     // The terminal of a guest's console is the guest's.
@@ -524,6 +537,8 @@ int cli_stat(cli_options *options) {
 out:
     cli_console_close();
     if (!cli_log_close(&job.log, is_whole) && status < STATUS_FAILED)
+        status = STATUS_FAILED;
+    if (!cli_record_close(&job.record, is_whole) && status < STATUS_FAILED)
         status = STATUS_FAILED;
     if (job.profile_output.stream)
         cli_profile_write(job.profile_output.stream, &job.profile, job.profile_ns, job.profile_insns);

@@ -29,6 +29,17 @@ const cli_verb_row cli_verbs[N_VERBS] = {
                 "guest's. Counts are printed when asked for, by --stat or any option that says what or how to print; otherwise one line "
                 "says what the run took.",
         },
+    [VERB_RECORD] =
+        {
+            .name = "record",
+            .usage = "--pipeline -o FILE [OPTION...] [--] PROGRAM [ARGUMENT...]",
+            .summary = "record the pipeline of a detailed core, uop by uop",
+            .description =
+                "Runs PROGRAM as tally stat does, on a machine with a detailed core, and writes what became of each uop: when it was fetched, renamed, "
+                "dispatched, replayed, complete, and retired or taken back. The file is for Konata, a viewer of pipelines, or text with a line for each "
+                "uop. Instructions of wrong paths are among them. With --roi only what is fetched during visits of one region is recorded. The program's "
+                "own input, output and exit status stay what they are, and so do its clocks.",
+        },
     [VERB_LIST] =
         {
             .name = "list",
@@ -125,6 +136,7 @@ enum {
     S = 1u << VERB_STAT,
     B = 1u << VERB_BOOT,
     R = S | B,
+    A = 1u << VERB_RECORD,
     L = 1u << VERB_LIST,
     C = 1u << VERB_DESCRIBE,
     D = 1u << VERB_DIFF,
@@ -155,7 +167,8 @@ const cli_option cli_option_rows[] = {
      "@pmus"},
     {R, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.",
      "@metrics @groups"},
-    {R, OPT_TOPDOWN, 0, "topdown", NULL, NULL, "The same as -M topdown, by perf's name.", NULL},
+    {R, OPT_TOPDOWN, 0, "topdown", NULL, NULL, "The same as -M topdown, by perf's name; of a detailed core also level 2, slots and stalls.",
+     NULL},
     {R, OPT_PER_HART, 'A', "per-hart", NULL, WHAT, "One count for each hart besides the sum.", NULL},
     {R, OPT_PER_HART, 0, "no-aggr", NULL, NULL, "The same, by perf's name.", NULL},
     {R, OPT_PER_HART, 0, "per-core", NULL, NULL, "The same, by perf's name.", NULL},
@@ -166,6 +179,17 @@ const cli_option cli_option_rows[] = {
      "is milliseconds of simulated time.",
      NULL},
     {R, OPT_INTERVAL, 0, "interval-print", "LENGTH", NULL, "The same, by perf's name.", NULL},
+    {A, OPT_PIPELINE, 0, "pipeline", NULL, WHAT, "The pipeline: a record for each uop. Needed, because it is the only kind of record.",
+     NULL},
+    {A, OPT_ROI, 0, "roi", "START[..STOP]", WHAT,
+     "Record only what is fetched between reaching function START and reaching STOP; without STOP, from entering START until that call "
+     "returns. Names are those of tally stat --roi.",
+     NULL},
+    {A, OPT_TRACE, 'o', "output", "FILE", HOW, "The file to write. Needed.", "@files"},
+    {A, OPT_TRACE_FORMAT, 0, "format", "kanata|text", HOW,
+     "kanata (the default) is the log format 0004 of Kanata, which Konata opens; text has a line for each uop.", "kanata text"},
+    {A, OPT_TRACE_LIMIT, 0, "limit", "N", LIMITS,
+     "Record at most N instructions, those of wrong paths included; the program runs on. Default: 100k, which are some 30 MB.", NULL},
     {R, OPT_ROI, 0, "roi", "START[..STOP]", WHAT,
      "Count only between reaching function START and reaching STOP; without STOP, from entering START until that call returns. "
      "All visits are summed. Names are symbols, C++ and Rust names such as 'ns::f(int)', their beginnings, or 0x addresses. "
@@ -198,8 +222,8 @@ const cli_option cli_option_rows[] = {
      "Let Linux perf name translated code when it profiles tally itself: map writes /tmp/perf-PID.map; jitdump writes jit-PID.dump into the "
      "current folder, for perf record -k mono and perf inject --jit, with guest addresses as line numbers.",
      "map jitdump"},
-    {R, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
-    {R | U | P, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
+    {R | A, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
+    {R | U | P | A, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
 
     {P, OPT_DESIGNS, 'P', "pmu", "LIST", WHAT, "Designs, separated by commas, as --list-events heads its columns. Default: all.",
      "@designs"},
@@ -232,16 +256,16 @@ const cli_option cli_option_rows[] = {
     {T, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each view.", NULL},
     {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},
 
-    {R | L | C | U | P | T, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
-     "A machine of tally list machines, or a description. Default: rocket, of suite and compare lowrisc2, of tenants what the file says.",
+    {R | L | C | U | P | T | A, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
+     "A machine of tally list machines, or a description. Default: rocket, of record ooo, of suite and compare lowrisc2, of tenants what the file says.",
      "@machines"},
-    {R | L | C | U | P, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
-    {R | L | C | U | P, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,
+    {R | L | C | U | P | A, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
+    {R | L | C | U | P | A, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,
      "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},
-    {R | L | C | U | P, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
-    {R | L | C | U | P, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
-    {R | L | C | U | P, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
-    {R | L | C | U | P | T, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
+    {R | L | C | U | P | A, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
+    {R | L | C | U | P | A, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
+    {R | L | C | U | P | A, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
+    {R | L | C | U | P | T | A, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
      "Override any key of the description: l1d.replacement=fifo. May be repeated. tally list keys names them.", "@keys"},
     {R | U | P | T, OPT_ENGINE, 0, "engine", "translate|interp|step", MACHINE,
      "Front-end: translate makes host code (the default where it can), interp interprets decoded code, step executes one instruction at a "
@@ -254,24 +278,25 @@ const cli_option cli_option_rows[] = {
     {R | U, OPT_TRANSLATE_AFTER, 0, "translate-after", "RUNS", MACHINE,
      "How often a block of code is interpreted before it is translated: default 64; 0 translates everything at once. Counts are the same.",
      NULL},
-    {R | U | P, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.", NULL},
+    {R | U | P | A, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.",
+     NULL},
 
-    {S | P, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},
-    {S | P, OPT_ROOT, 0, "root", "DIR", PROGRAM,
+    {S | P | A, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},
+    {S | P | A, OPT_ROOT, 0, "root", "DIR", PROGRAM,
      "Let the program see only what is under DIR, as its root folder. PROGRAM is a path below it, too.", "@files"},
-    {S | P, OPT_ENV, 0, "env", "NAME[=VALUE]", PROGRAM,
+    {S | P | A, OPT_ENV, 0, "env", "NAME[=VALUE]", PROGRAM,
      "Put a variable into the program's environment, which is empty otherwise; without VALUE, with the value it has here. May be "
      "repeated.",
      NULL},
-    {S | P, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
-    {S, OPT_HOST_PATHS, 0, "host-paths", NULL, PROGRAM,
+    {S | P | A, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
+    {S | A, OPT_HOST_PATHS, 0, "host-paths", NULL, PROGRAM,
      "Show the program where it lies and where it was started; else it sees fixed names.", NULL},
     {S, OPT_GRANT, 0, "grant", "LIST", PROGRAM,
      "Let the program use counters of the machine that the kernel keeps to itself otherwise: names, separated by commas, of designs that "
      "the machine must have; tally stat --help lists them. They belong to what the program forks and executes, too. NAME is short for "
      "--set os.NAME=granted. May be repeated.",
      "@grants"},
-    {S | P, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
+    {S | P | A, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
      "What the program sees as its own name. Default: as typed, its folder replaced by a dot, so that counts do not depend on folders.",
      NULL},
     {P, OPT_PROGRAM_OUTPUT, 0, "program-output", "FILE", PROGRAM,
@@ -293,8 +318,8 @@ const cli_option cli_option_rows[] = {
      "@files"},
     {S | B, OPT_DISK_WRITABLE, 0, "disk-writable", NULL, BOARD, "Let the guest change the file of --disk.", NULL},
 
-    {R, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
-    {R, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},
+    {R | A, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
+    {R | A, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},
     {P, OPT_BOUND, 0, "insns", "N", LIMITS, "End each run after N instructions of the program. Default: 200M.", NULL},
 
     {L, OPT_LIST_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.list/1.", NULL},

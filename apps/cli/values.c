@@ -131,7 +131,7 @@ static bool set_looks(cli_parser *p, const char *text) {
            cli_fail(p, "-I %s: write a number of cycles such as 100k", text);
 }
 
-static bool take_topdown(cli_parser *p, const char *text) { return (void)text, cli_append(p, &p->out->metrics, "", "topdown"); }
+static bool take_topdown(cli_parser *p, const char *text) { return (void)text, cli_append(p, &p->out->metrics, "", "--topdown"); }
 static bool take_csv(cli_parser *p, const char *text) { return (void)text, set_format(p, TL_FORMAT_CSV); }
 static bool take_perf_lines(cli_parser *p, const char *text) { return (void)text, set_format(p, TL_FORMAT_PERF_CSV); }
 
@@ -213,8 +213,8 @@ typedef struct value_row {
     bool (*take)(cli_parser *p, const char *text);
 } value_row;
 
-_Static_assert(sizeof(tl_engine) == sizeof(int) && sizeof(tl_host_symbols) == sizeof(int) && sizeof(tl_run_kind) == sizeof(int) &&
-                   sizeof(tl_list_format) == sizeof(int) && sizeof(tl_describe_format) == sizeof(int),
+_Static_assert(sizeof(tl_engine) == sizeof(int) && sizeof(tl_host_symbols) == sizeof(int) && sizeof(tl_uop_trace_format) == sizeof(int) &&
+                   sizeof(tl_run_kind) == sizeof(int) && sizeof(tl_list_format) == sizeof(int) && sizeof(tl_describe_format) == sizeof(int),
                "VALUE_ENUM and VALUE_CHOICE set them");
 static const choice host_symbols[] = {{"map", TL_HOST_SYMBOLS_MAP}, {"jitdump", TL_HOST_SYMBOLS_JITDUMP}, {NULL, 0}};
 static const choice engines[] = {{"translate", TL_ENGINE_TRANSLATE},
@@ -224,6 +224,8 @@ static const choice engines[] = {{"translate", TL_ENGINE_TRANSLATE},
                                  {NULL, 0}};
 static const choice formats[] = {
     {"text", TL_DESCRIBE_TEXT}, {"md", TL_DESCRIBE_MARKDOWN}, {"json", TL_DESCRIBE_JSON}, {"svg", TL_DESCRIBE_SVG}, {NULL, 0}};
+
+static const choice trace_formats[] = {{"kanata", TL_UOP_TRACE_KANATA}, {"text", TL_UOP_TRACE_TEXT}, {NULL, 0}};
 
 #define AT(member) offsetof(cli_options, member)
 #define NO_FILE "the file name is empty"
@@ -380,6 +382,21 @@ static const value_row rows[] = {
      .most = UINT64_MAX,
      .said = SOME_INSNS},
     {.id = OPT_BENCH, .kind = VALUE_TEXT, .offset = AT(bench), .shown = "--bench", .said = NO_FILE},
+    {.id = OPT_PIPELINE, .kind = VALUE_TRUE, .offset = AT(records_uops)},
+    {.id = OPT_TRACE, .kind = VALUE_TEXT, .offset = AT(trace), .shown = "-o", .said = NO_FILE},
+    {.id = OPT_TRACE_FORMAT,
+     .kind = VALUE_CHOICE,
+     .offset = AT(trace_format),
+     .choices = trace_formats,
+     .shown = "--format",
+     .said = "the formats are kanata and text"},
+    {.id = OPT_TRACE_LIMIT,
+     .kind = VALUE_U64,
+     .offset = AT(max_traced),
+     .shown = "--limit",
+     .least = 1,
+     .most = UINT64_MAX,
+     .said = SOME_INSNS},
     {.id = OPT_HELP, .kind = VALUE_TRUE, .offset = AT(wants_help)},
 };
 #undef AT

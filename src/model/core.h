@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "model/flow.h"
+#include "model/tap.h"
 
 typedef struct tl_core tl_core;
 
@@ -16,6 +17,10 @@ TL_MUST_CHECK tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_arena *arena, 
 tl_stop tl_core_run(tl_core *core);
 // Folds what the core holds back into the tallies of the hart.
 void tl_core_sync(tl_core *core);
+
+// Attaches a tap between two runs. NULL: detaches, after the cycles up to now were told. The tap is
+// borrowed until then. Instructions in flight at the attachment are not told.
+TL_MUST_CHECK tl_status tl_core_tap(tl_core *core, tl_tap *tap, tl_error *err);
 
 // Checks the conservation of instructions, uops and dispatches; the tallies must be synced.
 // TL_EINVAL with the first broken identity.

@@ -29,6 +29,7 @@ typedef enum tl_stop {
     TL_STOP_WAIT,
 } tl_stop;
 
+struct tl_tap;
 typedef struct tl_engine_type {
     // "interp", "threaded code over decoded fetch runs".
     const char *name, *title;
@@ -41,6 +42,9 @@ typedef struct tl_engine_type {
     void (*sync)(tl_hart *h);
     // Checks what must hold between synced tallies of the engine's own. NULL: it has none.
     tl_status (*check)(const tl_hart *h, tl_error *err);
+    // Attaches a tap for cycle records between two runs; NULL: detaches (model/tap.h). NULL: the
+    // engine has no such records.
+    tl_status (*tap)(tl_hart *h, struct tl_tap *tap, tl_error *err);
     // How many cycles a run may go beyond its horizon when no access takes a slow path.
     uint64_t (*overshoot_cycles)(const tl_hart *h);
 } tl_engine_type;

@@ -80,6 +80,8 @@ typedef struct tl_isa {
     uint8_t causes[TL_N_FAULTS][TL_N_ACCESSES];
     uint8_t trap_kinds[TL_MAX_CAUSES]; // tl_trap_kind by trap_cause
     uint32_t roles[TL_N_ROLES];        // offsets in its hart
+    // Writes an instruction in assembly language, at most size - 1 characters. NULL: it cannot.
+    void (*disassemble)(uint32_t bits, uint64_t pc, char *buffer, size_t size);
 } tl_isa;
 
 static inline uint64_t *tl_hart_register(tl_hart *h, tl_role role) { return (uint64_t *)(void *)((uint8_t *)h + h->isa->roles[role]); }

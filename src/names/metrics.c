@@ -221,7 +221,7 @@ static tl_status read_group(tl_arena *arena, char *text, tl_group *group, tl_err
         return status;
     const char *lacks = !group->face.title ? "SHORT" : group->metrics.n_rows == 0 ? "METRICS" : !has[PART_LONG] ? "LONG" : NULL;
     if (lacks)
-        return tl_fail(err, TL_EFORMAT, "%.200s: %s is missing; docs/metrics.md shows the four parts of a group", file_name, lacks);
+        return tl_fail(err, TL_EFORMAT, "%.200s: %s is missing; docs/metrics.md shows the parts of a group", file_name, lacks);
     size_t n_text = strlen(group->face.text);
     char *end = (char *)(uintptr_t)group->face.text + n_text; // our own copy
     while (n_text > 0 && strchr(" \t\r\n", end[-1])) {
@@ -368,19 +368,24 @@ static tl_status unknown_metric(const tl_catalogue *catalogue, const char *name,
     return tl_fail(err, TL_ENOENT, "unknown metric '%s'%s", name, *suggestion ? suggestion : "; tally list metrics shows them all");
 }
 
-// Groups of metrics by perf's names.
+// Groups of metrics by perf's names. `detailed`: of machines with a unit core, besides.
 static const struct {
-    const char *perf, *ours;
-} perf_groups[] = {{"TopdownL1", "topdown"}, {"TopDownL1", "topdown"}, {"TopdownL2", "topdown2"}, {"TopDownL2", "topdown2"}};
+    const char *perf, *ours, *detailed;
+} perf_groups[] = {{"TopdownL1", "topdown", NULL},
+                   {"TopDownL1", "topdown", NULL},
+                   {"TopdownL2", "topdown2", NULL},
+                   {"TopDownL2", "topdown2", NULL},
+                   {"--topdown", "topdown", "topdown2,slots,stalls"}};
 
 tl_status tl_catalogue_metrics(tl_catalogue *catalogue, const char *names, tl_quantities *list, tl_error *err) {
     char name[MAX_NAME_BYTES];
     uint32_t n_before = list->n_items, n_names = 0;
     tl_status status = TL_OK;
     while (status == TL_OK && tl_next_name(&names, name, sizeof name)) {
+        size_t more = 0;
         for (size_t i = 0; i < TL_COUNT_OF(perf_groups); i++)
             if (strcmp(name, perf_groups[i].perf) == 0)
-                snprintf(name, sizeof name, "%s", perf_groups[i].ours);
+                snprintf(name, sizeof name, "%s", perf_groups[more = i].ours);
         bool has_any = false, is_pattern = tl_glob_is_pattern(name), is_group = tl_catalogue_group(catalogue, name) != NULL;
         n_names++;
         for (uint32_t i = 0; i < catalogue->n_groups; i++) {
@@ -395,6 +400,8 @@ tl_status tl_catalogue_metrics(tl_catalogue *catalogue, const char *names, tl_qu
         }
         if (status == TL_OK && !has_any)
             status = unknown_metric(catalogue, name, err);
+        if (status == TL_OK && perf_groups[more].detailed && has_unit(catalogue, "core"))
+            status = tl_catalogue_metrics(catalogue, perf_groups[more].detailed, list, err);
     }
     if (status == TL_OK && n_names == 0)
         status = tl_fail(err, TL_EINVAL, "no metric is named; write some, such as ipc,mpki");

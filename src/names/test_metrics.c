@@ -242,6 +242,10 @@ static void test_groups_of_a_detailed_core_divide_its_slots_and_its_work(void **
     for (size_t i = 0; i < TL_COUNT_OF(metrics); i++)
         assert_near(sum_of(catalogue, metrics[i].name, values, TL_ALL_HARTS), metrics[i].value);
     assert_true(tl_catalogue_n_cells(catalogue) >= 120);
+    tl_quantities list = {0};
+    assert_int_equal(tl_catalogue_metrics(catalogue, "--topdown", &list, NULL), TL_OK);
+    assert_int_equal(list.n_items, 5 + 6 + 7 + 5);
+    tl_quantities_done(&list);
     free(values);
     tl_catalogue_free(catalogue);
 }
@@ -252,6 +256,8 @@ static void test_a_group_of_a_unit_is_there_where_the_unit_is(void **state) {
     tl_quantities list = {0};
     tl_error err = {0};
     assert_null(tl_catalogue_group(catalogue, "slots"));
+    assert_int_equal(tl_catalogue_metrics(catalogue, "--topdown", &list, NULL), TL_OK);
+    assert_int_equal(list.n_items, 5);
     for (size_t i = 0; i < 2; i++) {
         const char *const names[] = {"mlp", "parallelism"};
         char sentence[200];
@@ -355,9 +361,9 @@ static void test_mistakes_in_groups_are_named_with_their_line(void **state) {
         int line;
         const char *text, *sentence;
     } rows[] = {
-        {__LINE__, "", "mine.txt: SHORT is missing; docs/metrics.md shows the four parts of a group"},
-        {__LINE__, "SHORT x.\nLONG\nx\n", "mine.txt: METRICS is missing; docs/metrics.md shows the four parts of a group"},
-        {__LINE__, "SHORT x.\nMETRICS\na | | 1 | A.\n", "mine.txt: LONG is missing; docs/metrics.md shows the four parts of a group"},
+        {__LINE__, "", "mine.txt: SHORT is missing; docs/metrics.md shows the parts of a group"},
+        {__LINE__, "SHORT x.\nLONG\nx\n", "mine.txt: METRICS is missing; docs/metrics.md shows the parts of a group"},
+        {__LINE__, "SHORT x.\nMETRICS\na | | 1 | A.\n", "mine.txt: LONG is missing; docs/metrics.md shows the parts of a group"},
         {__LINE__, "hello\n", "mine.txt:1: expected one of UNIT, SHORT, EVENTSET, METRICS and LONG"},
         {__LINE__, "UNIT two words\nSHORT x.\n", "mine.txt:1: UNIT is one word"},
         {__LINE__, "UNIT l2\nSHORT x.\nUNIT l2\n", "mine.txt:3: a second UNIT"},

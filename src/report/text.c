@@ -157,7 +157,8 @@ static void put_pmu(tl_reporter *reporter, const tl_result *result) {
 static const tl_row *next_of_split(const tl_result *result, const char *group, bool is_sorted, const tl_row *last) {
     const tl_row *best = NULL;
     for (const tl_row *row = result->rows; row < result->rows + result->n_rows; row++) {
-        if (!row->is_metric || strcmp(row->group, group) != 0 || strcmp(row->scope, "machine") != 0 || row->value.kind == TL_VALUE_MISSING)
+        if (!row->is_metric || row->detail > 0 || strcmp(row->group, group) != 0 || strcmp(row->scope, "machine") != 0 ||
+            row->value.kind == TL_VALUE_MISSING)
             continue;
         double value = row->value.real;
         bool is_behind = !last || (is_sorted ? value < last->value.real || (value == last->value.real && row > last) : row > last);

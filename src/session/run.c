@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/bits.h"
+#include "model/isa.h"
 #include "session/code_file.h"
 #include "session/digest.h"
 #include "session/guest.h"
@@ -29,6 +30,7 @@ struct tl_session {
     tl_guest *guest;        // NULL: not loaded
     tl_run_options options; // strings are the arena's
     tl_arena arena;
+    tl_tap *tap;  // for cycle records; NULL: none
     void *reader; // of the plan's source, while the program runs; NULL: none
     struct {      // as the program left it, once counters were read for a report
         tl_reading *reading;
@@ -287,10 +289,42 @@ static void read_totals(tl_session *session, uint64_t *ret_values) {
         memcpy(ret_values, machine->tally, machine->probe.n_cells * sizeof *ret_values);
 }
 
+// To every hart. NULL: detaches.
+static tl_status attach_tap(tl_session *session, tl_tap *tap, tl_error *err) {
+    const tl_machine *machine = session->machine;
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < machine->n_harts && status == TL_OK; i++)
+        status = machine->engine->tap(machine->harts[i], tap, err);
+    return status;
+}
+
+tl_status tl_session_can_tap(const tl_session *session, uint32_t *ret_n_harts,
+                             void (**ret_disassemble)(uint32_t bits, uint64_t pc, char *buffer, size_t size), tl_error *err) {
+    const tl_machine *machine = session->machine;
+    if (!machine->engine->tap || !machine->engine->isa->disassemble)
+        return tl_fail(
+            err, TL_EINVAL,
+            "machine %s has an in-order core, which has no uops to trace; choose a machine with core.kind: out_of_order, such as ooo",
+            session->plan->config.name);
+    if (session->regions && tl_regions_are_several(session->regions))
+        return tl_fail(err, TL_EINVAL, "a trace is of one region of interest, and several are given; name one");
+    *ret_n_harts = machine->n_harts;
+    *ret_disassemble = machine->engine->isa->disassemble;
+    return TL_OK;
+}
+
+tl_status tl_session_tap(tl_session *session, tl_tap *tap, tl_error *err) {
+    const bool is_inside = !session->regions || tl_regions_is_inside(session->regions);
+    session->tap = tap;
+    return attach_tap(session, is_inside ? tap : NULL, err);
+}
+
 // A hart stands before a place where a region may begin or end.
 static tl_status cross_border(tl_session *session, const tl_hart *hart, tl_error *err) {
     bool has_crossed;
     tl_status status = tl_regions_cross(session->regions, session->guest, hart, take_note, session, &has_crossed, err);
+    if (status == TL_OK && has_crossed && session->tap)
+        status = tl_session_tap(session, session->tap, err);
     if (status != TL_OK || !has_crossed || !session->reader)
         return status;
     if (tl_regions_is_inside(session->regions))

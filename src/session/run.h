@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "model/engine.h"
+#include "model/tap.h"
 
 typedef struct tl_session tl_session;
 
@@ -21,6 +22,12 @@ void tl_session_stop(tl_session *session, tl_end_reason reason, int signal);
 TL_MUST_CHECK tl_status tl_session_result(tl_session *session, tl_result **ret_result, tl_error *err);
 TL_MUST_CHECK tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_error *err);
 TL_MUST_CHECK tl_status tl_session_read_pmu(tl_session *session, const char *pmu, tl_reading **ret_reading, tl_error *err);
+// Whether cycle records can be had: the number of harts, and the disassembler of their ISA.
+// TL_EINVAL: no detailed core, or several regions of interest.
+TL_MUST_CHECK tl_status tl_session_can_tap(const tl_session *session, uint32_t *ret_n_harts,
+                                           void (**ret_disassemble)(uint32_t bits, uint64_t pc, char *buffer, size_t size), tl_error *err);
+// Attaches a tap to every hart, with a region of interest during its visits. NULL: detaches.
+TL_MUST_CHECK tl_status tl_session_tap(tl_session *session, tl_tap *tap, tl_error *err);
 bool tl_session_has_written(const tl_session *session, int fd);
 const char *tl_session_host_path(const tl_session *session, uint32_t index); // tl_run_host_path
 void tl_session_progress(const tl_session *session, tl_progress *ret_progress);

@@ -1872,6 +1872,146 @@ def a_detailed_core_tells_slots_wrong_paths_and_replays():
     equal("core.rob:" in out, False, out)
 
 
+class Kanata:
+    """A log of format 0004, read by its definition: lines of commands, one stage of a lane at a time."""
+
+    def __init__(self, path):
+        self.uops, self.ended, cycle = {}, [], None
+        with open(path, encoding="utf-8") as lines:
+            equal(lines.readline(), "Kanata\t0004\n")
+            for line in lines:
+                command, *words = line.rstrip("\n").split("\t")
+                if command == "C=":
+                    equal(cycle, None, line)
+                    cycle = int(words[0])
+                elif command == "C":
+                    if int(words[0]) <= 0:
+                        raise AssertionError(line)
+                    cycle += int(words[0])
+                elif command == "I":
+                    equal(int(words[0]), len(self.uops), line)
+                    self.uops[int(words[0])] = {"insn": int(words[1]), "stages": [], "label": "", "vain": [], "end": None, "open": None}
+                else:
+                    self.of_uop(self.uops[int(words[0])], command, words, cycle, line)
+
+    def of_uop(self, uop, command, words, cycle, line):
+        if uop["end"]:
+            raise AssertionError("behind its end: " + line)
+        if command == "L" and words[1] == "0":
+            uop["label"] += words[2]
+        elif command == "L":
+            uop["vain"].append(words[2].strip()[-1])
+        elif command == "S":
+            equal((uop["open"], words[1]), (None, "0"), line)
+            uop["open"] = words[2]
+            uop["stages"].append((words[2], cycle))
+        elif command == "E":
+            equal(uop["open"], words[2], line)
+            uop["open"] = None
+        elif command == "R":
+            equal(uop["open"], None, line)
+            uop["end"] = (cycle, words[2] == "0")
+            self.ended.append(uop)
+        else:
+            raise AssertionError("unknown command: " + line)
+
+    def names(self, uop):
+        return [name for name, _ in uop["stages"]]
+
+
+def record_pipeline(name, *words, deed=("spin", 300)):
+    path = os.path.join(scratch, name)
+    status, out, err = run("record", "--pipeline", "-o", path, *words, *program(*deed))
+    equal(status, 0, err)
+    return path, err
+
+
+def pipeline_counts(log):
+    """What a log says of the signals of unit core."""
+    alone = [uop for uop in log.ended if log.names(uop) == ["Al"]]
+    others = [uop for uop in log.ended if log.names(uop) != ["Al"]]
+    retired, back = ([uop for uop in others if uop["end"][1] == which] for which in (True, False))
+    rounds = [[name for name in log.names(uop) if name in ("Rp", "Ex")] for uop in others]
+    return {"fetch_insn": len({uop["insn"] for uop in others}), "retire_insn": len({uop["insn"] for uop in retired}),
+            "taken_back_insn": len({uop["insn"] for uop in back}), "retire_uop": len(retired),
+            "taken_back_uop": sum("Rn" in log.names(uop) for uop in back), "rename_uop": sum("Rn" in log.names(uop) for uop in others),
+            "dispatch": sum(len(names) for names in rounds), "replay": sum(max(0, len(names) - 1) for names in rounds),
+            "in_vain": sum(names.count("Rp") for names in rounds), "in_vain_source": sum(uop["vain"].count("o") for uop in others),
+            "in_vain_miss": sum(uop["vain"].count("m") for uop in others), "in_vain_tlb": sum(uop["vain"].count("t") for uop in others),
+            "in_vain_store": sum(uop["vain"].count("s") for uop in others), "alone": sum(uop["end"][1] for uop in alone),
+            "alone_trap": sum(not uop["end"][1] for uop in alone)}
+
+
+@guest
+def a_pipeline_is_recorded_uop_by_uop():
+    for machine in ("netburst", "ooo"):
+        path, err = record_pipeline("trace.kanata", "-m", machine, "--limit", "100M")
+        log = Kanata(path)
+        contains(err, f"{path} has {len(log.uops)} uops of ")
+        equal([uop for uop in log.uops.values() if not uop["end"]], [])
+        signals = counts(report("-m", machine, "-e", "core.*", *program("spin", 300))[0])
+        for name, value in pipeline_counts(log).items():
+            equal(value, signals["core." + name], f"{machine}: {name}")
+        if machine == "netburst" and not signals["core.replay"]:
+            raise AssertionError("nothing was replayed")
+        for uop in log.ended:
+            names, cycles = log.names(uop), [cycle for _, cycle in uop["stages"]]
+            if not re.fullmatch(r"Al|F( Rn( Rp)*( Ex( Cm)?)?)?", " ".join(names)):
+                raise AssertionError(names)
+            if "Al" not in names and (cycles[:2] != sorted(set(cycles[:2])) or cycles != sorted(cycles)):
+                raise AssertionError(uop)
+            if uop["end"][1] and "Al" not in names and "Cm" not in names:
+                raise AssertionError(uop)
+        retired = [uop["insn"] for uop in log.ended if uop["end"][1]]
+        equal(retired, sorted(retired), "order of retirement")
+        # The text says the same in the same order.
+        text, _ = record_pipeline("trace.txt", "-m", machine, "--limit", "100M", "--format", "text")
+        with open(text, encoding="utf-8") as lines:
+            rows = [line.split(None, 9) for line in lines if not line.startswith("#")]
+        equal(len(rows), len(log.ended))
+        for row, uop in zip(rows, log.ended):
+            at = dict(uop["stages"])
+            if row[5] in ("alone", "trap"):
+                equal((int(row[0]), int(row[4])), (at["Al"], uop["end"][0]), str(row))
+                continue
+            for column, stage in ((0, "F"), (1, "Rn"), (2, "Ex"), (3, "Cm")):
+                equal(row[column], str(at.get(stage, "-")), f"{stage} of {row}")
+            equal((int(row[4]), row[5] == "retire"), uop["end"], str(row))
+            equal(row[7] == "-", "Rp" not in at, str(row))
+            equal(uop["label"].split(":")[0], row[8])
+
+
+@guest
+def a_record_of_the_pipeline_is_bounded_and_may_be_of_one_region():
+    path, err = record_pipeline("few.kanata", "--limit", "100")
+    equal(len({uop["insn"] for uop in Kanata(path).uops.values()}), 100)
+    contains(err, "the trace ends after 100 instructions; --limit N allows more, and --roi FUNCTION picks what to trace")
+    path, err = record_pipeline("roi.kanata", "--roi", "main")
+    whole, _ = record_pipeline("whole.kanata", "--limit", "100M")
+    part, all_of_it = Kanata(path), Kanata(whole)
+    if not 0 < len(part.uops) < len(all_of_it.uops):
+        raise AssertionError(f"{len(part.uops)} of {len(all_of_it.uops)} uops")
+    labels = {uop["label"] for uop in all_of_it.uops.values()}
+    equal([uop["label"] for uop in part.uops.values() if uop["label"] not in labels], [])
+    contains(record_pipeline("none.kanata", "--roi", "abort")[1], "abort was never reached", "none.kanata has 0 uops")
+    equal(len(Kanata(os.path.join(scratch, "none.kanata")).uops), 0)
+
+
+@guest
+def records_that_cannot_be_are_refused():
+    trace = os.path.join(scratch, "refused")
+    fails(["record", "-o", trace, *program()], 2, "what to record? Write tally record --pipeline")
+    fails(["record", "--pipeline", *program()], 2, "-o FILE is needed")
+    fails(["record", "--pipeline", "-o", trace], 2, "no program to run; write tally record --pipeline")
+    fails(["record", "--pipeline", "-o", trace, "-m", "rocket", *program()], 2, "machine rocket has an in-order core", "such as ooo")
+    fails(["record", "--pipeline", "-o", trace, "--format", "vcd", *program()], 2, "--format vcd: the formats are kanata and text")
+    fails(["record", "--pipeline", "-o", trace, "--limit", "0", *program()], 2, "--limit 0: write a number")
+    fails(["record", "--pipeline", "-o", trace, "--roi", "main", "--roi", "exit", *program()], 2, "the pipeline is recorded of one region")
+    fails(["record", "--pipeline", "-o", "/no/such/folder/t", *program()], 125, "/no/such/folder/t")
+    equal(os.path.exists(trace), False)
+    equal(run("record", "--pipeline", "-q", "-o", trace, *program("exit", 3))[0], 3)
+
+
 @test
 def pmus_are_listed_and_described():
     status, out, err = run("list", "pmus", "-j")

@@ -5,6 +5,7 @@
 #include "isa/rv/regime.h"
 
 #include "isa/rv/csr.h"
+#include "isa/rv/insn.h"
 
 #include <stddef.h>
 
@@ -165,6 +166,12 @@ static void init(tl_hart *h) {
 }
 
 #define X(n) offsetof(tl_rv_hart, x[n])
+static void disassemble(uint32_t bits, uint64_t pc, char *buffer, size_t size) {
+    tl_decoded insn;
+    tl_decode(bits, &insn);
+    (void)tl_disassemble(&insn, pc, NULL, NULL, buffer, size);
+}
+
 const tl_isa tl_isa_rv64 = {
     .name = "riscv64",
     .views = {[TL_PRIV_U] = TL_VIEW_U, [TL_PRIV_S] = TL_VIEW_S, [TL_PRIV_M] = TL_VIEW_M},
@@ -175,6 +182,7 @@ const tl_isa tl_isa_rv64 = {
     .pmus_changed = tl_rv_route_csrs,
     .walk = walk,
     .permits = permits,
+    .disassemble = disassemble,
     .causes =
         {
             [TL_FAULT_PAGE] = {TL_CAUSE_FETCH_PAGE, TL_CAUSE_LOAD_PAGE, TL_CAUSE_STORE_PAGE},

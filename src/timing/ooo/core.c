@@ -273,8 +273,7 @@ static uint64_t next_cycle(const tl_core *core) {
 
 typedef struct activity { // in a cycle
     bool has_fetched, has_renamed, has_dispatched;
-    // Occupancies when retirement is over.
-    uint32_t rob_uops, loads, stores, memory_queue, general_queue, front;
+    uint32_t rob_uops; // when retirement is over
 } activity;
 
 // Counts a stretch of equal cycles. Only a stretch of one cycle does anything.
@@ -282,11 +281,11 @@ static void count_cycles(tl_core *core, const activity *did, uint64_t n) {
     uint64_t *t = core->tally;
     t[CORE_RUN_CYCLE] += n;
     t[CORE_ROB_UOPS] += did->rob_uops * n;
-    t[CORE_LOADS_HELD] += did->loads * n;
-    t[CORE_STORES_HELD] += did->stores * n;
-    t[CORE_MEMORY_QUEUE_UOPS] += did->memory_queue * n;
-    t[CORE_GENERAL_QUEUE_UOPS] += did->general_queue * n;
-    t[CORE_FRONT_INSNS] += did->front * n;
+    t[CORE_LOADS_HELD] += core->loads_used * n;
+    t[CORE_STORES_HELD] += core->stores_used * n;
+    t[CORE_MEMORY_QUEUE_UOPS] += core->memory_used * n;
+    t[CORE_GENERAL_QUEUE_UOPS] += core->general_used * n;
+    t[CORE_FRONT_INSNS] += (core->fetched - core->renamed) * n;
     t[core->slot_cell] += core->slots_left * n;
     t[CORE_RETIRE_CYCLE] += core->n_retired > 0;
     t[CORE_RETIRE_FULL] += core->n_retired > 0 && core->retire_left == 0;
@@ -323,12 +322,7 @@ static bool run_cycle(tl_core *core, tl_stop *ret_stop) {
     core->is_mid_cycle = false;
     bool is_busy = core->is_busy || core->n_retired > 0 || core->fetched != n_fetched || core->is_alone != was_alone;
     const uint32_t cause = core->n_retired > 0 ? TL_S_HART_CYC_ISSUE : cause_now(core);
-    activity did = {.rob_uops = core->rob_used,
-                    .loads = core->loads_used,
-                    .stores = core->stores_used,
-                    .memory_queue = core->memory_used,
-                    .general_queue = core->general_used,
-                    .front = (uint32_t)(core->fetched - core->renamed)};
+    activity did = {.rob_uops = core->rob_used};
     did.has_dispatched = window_dispatch(core);
     did.has_renamed = window_rename(core);
     if (core->is_alone) {
@@ -338,6 +332,8 @@ static bool run_cycle(tl_core *core, tl_stop *ret_stop) {
         did.has_fetched = fetch_group(core);
     }
     is_busy |= did.has_dispatched || did.has_renamed || did.has_fetched;
+    if (TL_UNLIKELY(core->tap != NULL))
+        tap_cycle(core->tap, cause, is_busy);
     const uint64_t next = is_busy ? h->now + 1 : next_cycle(core);
     charge(core, cause, next - h->now);
     count_cycles(core, &did, next - h->now);
@@ -398,6 +394,7 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_arena *arena, tl_core **ret_
         return tl_fail(err, TL_ENOMEM, "no memory for the detailed core of hart%u", h->id);
     core->h = h;
     core->flow = flow;
+    core->arena = arena;
     core->config = &h->config->core;
     core->latency = &h->config->pipeline;
     core->front_capacity = core->config->fetch_width * (core->config->front_cycles + 2);

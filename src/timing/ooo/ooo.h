@@ -78,9 +78,13 @@ typedef struct prediction {
     bool is_taken, misses_btb;
 } prediction;
 
+typedef struct core_tap core_tap; // tap.c
+
 struct tl_core {
     tl_hart *h;
-    tl_flow *flow;
+    tl_flow *flow;             // that of the tap, which passes calls on, while there is one
+    core_tap *tap, *spare_tap; // NULL: none is attached, none ever was
+    tl_arena *arena;
     const tl_core_config *config;
     const tl_pipeline_config *latency;
     uint32_t ring, ring_mask, n_words;
@@ -197,6 +201,10 @@ void window_squash(tl_core *core, uint64_t first, bool knows_flow);
 uint64_t window_next_time(const tl_core *core);
 void window_wake(tl_core *core, uint32_t entry, uint64_t wake);
 void window_retry(tl_core *core, uint32_t node, uint64_t half);
+
+// tap.c: told only while core->tap is not NULL.
+void tap_dispatch(core_tap *tap, uint32_t node);             // the dispatch is over
+void tap_cycle(core_tap *tap, uint32_t cause, bool is_busy); // at the end of a cycle; !is_busy: nothing happened in it
 
 // memory.c: loads and stores.
 void memory_load(tl_core *core, uint32_t node, uint64_t half); // dispatches

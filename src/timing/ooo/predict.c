@@ -103,6 +103,7 @@ prediction predictor_predict(predictor *p, const tl_flow_insn *insn, checkpoint 
     switch (insn->pipe.cls) {
     case TL_CLASS_BRANCH:
         is.is_taken = predict_direction(p, insn, counter);
+        push_history(p, insn, is.is_taken, after);
         if (is.is_taken) {
             is.next_pc = insn->target;
             is.misses_btb = btb_target(p, insn->pc) != insn->target;
@@ -111,10 +112,12 @@ prediction predictor_predict(predictor *p, const tl_flow_insn *insn, checkpoint 
     case TL_CLASS_JAL:
         is = (prediction){.next_pc = insn->target, .is_taken = true, .misses_btb = btb_target(p, insn->pc) != insn->target};
         break;
-    case TL_CLASS_JALR: is = (prediction){.next_pc = insn->is_return ? pop(p) : btb_target(p, insn->pc), .is_taken = true}; break;
+    case TL_CLASS_JALR:
+        is = (prediction){.next_pc = insn->is_return ? pop(p) : btb_target(p, insn->pc), .is_taken = true};
+        push_history(p, insn, true, is.next_pc);
+        break;
     default: break;
     }
-    push_history(p, insn, is.is_taken, is.next_pc);
     if (insn->is_call)
         push(p, after);
     return is;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // See tage.h. A folded history is a register of w bits whose bit j is the exclusive or of the
 // history bits j, j + w, j + 2w and so on, newest first; a push rotates it and corrects two bits.
+// Each table is a lane of 16 bits, and loops over all lanes have no other shift than by one number,
+// because compilers make vector instructions of them. With scalar code the predictor takes twice as
+// many.
 #include "timing/ooo/tage.h"
 
 #include <string.h>
@@ -15,7 +18,8 @@ enum {
     USE_ALTERNATE = 7, // greatest value of the four-bit counter
     STRONG = 3,        // greatest value of a three-bit signed counter
     USEFUL = 3,
-    N_FOLDS = 3,
+    N_FOLDS = 3,  // of the index, and two of the tag
+    N_LANES = 16, // tables, and lanes without one
 };
 static const uint32_t NO_TABLE = UINT32_MAX;
 
@@ -25,16 +29,18 @@ typedef struct tagged {
     uint8_t useful;
 } tagged;
 
-typedef struct fold {
-    uint32_t bits, width, oldest; // oldest: bit from which the oldest history bit leaves
+typedef struct fold { // of all tables
+    uint16_t bits[N_LANES];
+    uint16_t mask[N_LANES], top[N_LANES]; // of its width, and the highest bit of that
+    uint16_t oldest[N_LANES];             // the bit from which the oldest history bit leaves
 } fold;
 
 typedef struct look_up { // of a branch in flight
-    uint16_t index[TL_MAX_TAGE_TABLES], tag[TL_MAX_TAGE_TABLES];
+    uint16_t index[N_LANES], tag[N_LANES];
 } look_up;
 
 typedef struct before { // state of the history before a push
-    uint16_t folds[TL_MAX_TAGE_TABLES][N_FOLDS];
+    uint16_t folds[N_FOLDS][N_LANES];
     uint16_t path;
 } before;
 
@@ -44,11 +50,12 @@ typedef struct reading { // what the tables say
 } reading;
 
 struct tage {
-    uint32_t n_tables, index_bits, path_mask[TL_MAX_TAGE_TABLES], tag_bits[TL_MAX_TAGE_TABLES], length[TL_MAX_TAGE_TABLES];
+    uint32_t n_tables, index_bits, tag_bits[TL_MAX_TAGE_TABLES], length[TL_MAX_TAGE_TABLES];
+    uint16_t path_mask[N_LANES];
     uint64_t base_mask;
     uint8_t *base;
     tagged *table[TL_MAX_TAGE_TABLES];
-    fold folds[TL_MAX_TAGE_TABLES][N_FOLDS]; // of the index, and two of the tag
+    fold folds[N_FOLDS];
     uint64_t n_pushed, n_trained, random;
     uint32_t path;
     int8_t use_alternate; // from 0 on: a weak provider is not believed
@@ -59,24 +66,24 @@ struct tage {
 
 // ---- History.
 
-static uint32_t history_bit(const tage *t, uint32_t age) { return t->history[(t->n_pushed - 1 - age) & (HISTORY_RING - 1)]; }
+static uint16_t history_bit(const tage *t, uint32_t age) { return t->history[(t->n_pushed - 1 - age) & (HISTORY_RING - 1)]; }
 
-static void fold_push(fold *f, uint32_t bit, uint32_t oldest) {
-    uint32_t bits = f->bits << 1 | bit;
-    bits ^= oldest << f->oldest;
-    bits ^= bits >> f->width;
-    f->bits = bits & ((1u << f->width) - 1);
+static void fold_push(fold *f, uint16_t bit, const uint16_t *leaves) {
+    for (uint32_t i = 0; i < N_LANES; i++) {
+        const uint16_t carry = (f->bits[i] & f->top[i]) == f->top[i] ? 1 : 0;
+        f->bits[i] = (uint16_t)((((uint32_t)f->bits[i] << 1 & f->mask[i]) | carry) ^ bit ^ (f->oldest[i] & leaves[i]));
+    }
 }
 
 void tage_push(tage *t, uint64_t pc, bool bit) {
     before *mark = &t->marks[t->n_pushed & (TL_MAX_IN_FLIGHT - 1)];
+    uint16_t leaves[N_LANES] = {0}; // ones if the oldest bit of the table's history is one
+    for (uint32_t i = 0; i < t->n_tables; i++)
+        leaves[i] = (uint16_t)-history_bit(t, t->length[i] - 1);
     mark->path = (uint16_t)t->path;
-    for (uint32_t i = 0; i < t->n_tables; i++) {
-        const uint32_t oldest = history_bit(t, t->length[i] - 1);
-        for (uint32_t k = 0; k < N_FOLDS; k++) {
-            mark->folds[i][k] = (uint16_t)t->folds[i][k].bits;
-            fold_push(&t->folds[i][k], bit, oldest);
-        }
+    for (uint32_t k = 0; k < N_FOLDS; k++) {
+        memcpy(mark->folds[k], t->folds[k].bits, sizeof mark->folds[k]);
+        fold_push(&t->folds[k], bit, leaves);
     }
     t->path = (t->path << 1 | (uint32_t)(pc >> 1 & 1)) & ((1u << PATH_BITS) - 1);
     t->history[t->n_pushed & (HISTORY_RING - 1)] = bit;
@@ -91,9 +98,8 @@ void tage_restore(tage *t, uint64_t mark) {
     const before *then = &t->marks[mark & (TL_MAX_IN_FLIGHT - 1)];
     t->n_pushed = mark;
     t->path = then->path;
-    for (uint32_t i = 0; i < t->n_tables; i++)
-        for (uint32_t k = 0; k < N_FOLDS; k++)
-            t->folds[i][k].bits = then->folds[i][k];
+    for (uint32_t k = 0; k < N_FOLDS; k++)
+        memcpy(t->folds[k].bits, then->folds[k], sizeof then->folds[k]);
 }
 
 // ---- Prediction.
@@ -123,13 +129,17 @@ static reading read_tables(const tage *t, uint64_t pc, const look_up *at) {
 bool tage_predict(tage *t, uint64_t pc) {
     look_up *at = &t->flights[t->n_pushed & (TL_MAX_IN_FLIGHT - 1)];
     const uint64_t address = pc >> 1;
-    for (uint32_t i = 0; i < t->n_tables; i++) {
-        const fold *f = t->folds[i];
-        const uint32_t path = t->path & t->path_mask[i];
-        const uint64_t index = address ^ address >> (i + 2) ^ f[0].bits ^ path ^ path >> (t->index_bits / 2);
-        at->index[i] = (uint16_t)(index & ((1u << t->index_bits) - 1));
-        at->tag[i] = (uint16_t)((address ^ f[1].bits ^ f[2].bits << 1) & ((1u << t->tag_bits[i]) - 1));
+    const uint16_t low = (uint16_t)address, path = (uint16_t)t->path, mask = (uint16_t)((1u << t->index_bits) - 1);
+    const uint32_t half = t->index_bits / 2;
+    const fold *f = t->folds;
+    for (uint32_t i = 0; i < N_LANES; i++)
+        at->index[i] = (uint16_t)(address >> (i + 2));
+    for (uint32_t i = 0; i < N_LANES; i++) {
+        const uint16_t part = path & t->path_mask[i];
+        at->index[i] = (uint16_t)((low ^ at->index[i] ^ f[0].bits[i] ^ part ^ part >> half) & mask);
     }
+    for (uint32_t i = 0; i < N_LANES; i++)
+        at->tag[i] = (uint16_t)((low ^ f[1].bits[i] ^ (uint32_t)f[2].bits[i] << 1) & f[1].mask[i]);
     return read_tables(t, pc, at).is_taken;
 }
 
@@ -258,10 +268,13 @@ tl_status tage_init(const tl_config *config, tl_arena *arena, tage **ret_tage, t
     set_lengths(t, want);
     for (uint32_t i = 0; i < t->n_tables; i++) {
         t->tag_bits[i] = want->tag_bits + i / 2;
-        t->path_mask[i] = (1u << (t->length[i] < PATH_BITS ? t->length[i] : PATH_BITS)) - 1;
+        t->path_mask[i] = (uint16_t)((1u << (t->length[i] < PATH_BITS ? t->length[i] : PATH_BITS)) - 1);
         const uint32_t widths[N_FOLDS] = {t->index_bits, t->tag_bits[i], t->tag_bits[i] - 1};
-        for (uint32_t k = 0; k < N_FOLDS; k++)
-            t->folds[i][k] = (fold){.width = widths[k], .oldest = t->length[i] % widths[k]};
+        for (uint32_t k = 0; k < N_FOLDS; k++) {
+            t->folds[k].mask[i] = (uint16_t)((1u << widths[k]) - 1);
+            t->folds[k].top[i] = (uint16_t)(1u << (widths[k] - 1));
+            t->folds[k].oldest[i] = (uint16_t)(1u << t->length[i] % widths[k]);
+        }
         t->table[i] = tl_arena_alloc(arena, want->table_entries * sizeof *t->table[i]);
         if (!t->table[i])
             return tl_fail(err, TL_ENOMEM, "no memory for the branch predictor");

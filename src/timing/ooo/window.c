@@ -442,8 +442,9 @@ static uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t cla
     const uint32_t node = oldest(core, issues), issue = core->issue[node];
     core->tally[CORE_PORT_0 + port] += 1;
     dispatch(core, node, half);
-    // There is one unit of each.
-    return issue == ISSUE_DIV || issue == ISSUE_FP_DIV ? classes & ~BIT(issue) : classes;
+    if (TL_UNLIKELY(core->tap != NULL))
+        tap_dispatch(core->tap, node);
+    return issue == ISSUE_DIV || issue == ISSUE_FP_DIV ? classes & ~BIT(issue) : classes; // there is one of each
 }
 
 static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, uint32_t ports, uint32_t room) {

@@ -40,8 +40,12 @@ static tl_status check(const tl_hart *h, tl_error *err) {
     return tl_core_check(engine->core, err);
 }
 
-// The longest latency of an instruction that executes alone.
-static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; }
+static tl_status tap(tl_hart *h, tl_tap *to, tl_error *err) {
+    const ooo_engine *engine = h->engine_state;
+    return tl_core_tap(engine->core, to, err);
+}
+
+static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; } // of what executes alone
 
 const tl_engine_type tl_engine_ooo = {
     .name = "ooo",
@@ -52,5 +56,6 @@ const tl_engine_type tl_engine_ooo = {
     .run = run,
     .sync = sync,
     .check = check,
+    .tap = tap,
     .overshoot_cycles = overshoot_cycles,
 };

@@ -321,6 +321,7 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
     *ret_insn = (tl_flow_insn){.pc = pc, .pipe = {.cls = TL_CLASS_SYSTEM}};
     if (!fetch_bits(f, pc, &bits, &is_first, &straddles)) {
         f->next_pc = pc;
+        f->bits[entry] = 0;
         return TL_FLOW_ALONE;
     }
     const decoded *d = decoded_at(f, pc, bits);
@@ -330,6 +331,7 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
     if (d->kind == KIND_ALONE || (TL_UNLIKELY(d->is_marker) && h->mark) ||
         (TL_UNLIKELY(h->is_privileged) && tl_rv(h)->is_fp_off && d->is_fp)) {
         f->next_pc = pc;
+        f->bits[entry] = bits;
         if (straddles)
             f->run_vline = TL_NO_LINE; // looked up again
         return TL_FLOW_ALONE;
@@ -376,6 +378,8 @@ static void retire(tl_flow *base, uint32_t entry) {
         h->tally[d->counts[i].cell] += d->counts[i].amount;
     h->tally[TL_S_HART_BRANCH_TAKEN] += f->is_taken[entry];
 }
+
+static uint32_t bits_of(tl_flow *base, uint32_t entry) { return flow_of(base)->bits[entry]; }
 
 static uint64_t peek_bytes(tl_flow *base, uint64_t vaddr, uint32_t size_bytes) {
     const uint8_t *host = reach(flow_of(base), vaddr, size_bytes, TL_ACCESS_STORE);
@@ -476,6 +480,7 @@ tl_status tl_flow_new(tl_hart *h, tl_arena *arena, tl_flow **ret_flow, tl_error 
                         .fetch = fetch,
                         .take_back = take_back,
                         .retire = retire,
+                        .bits = bits_of,
                         .peek = peek_bytes,
                         .alone = alone,
                         .suspend = suspend,

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The cycle record of a detailed core: what happened in each cycle, uop by uop, for PMU designs and
+// tools. A core without a tap keeps no records.
+//
+// Records of one hardware thread follow one another without a gap, from the attachment on. A cycle
+// in which something happened is a record of its own. Cycles in which nothing happened are one
+// record for each stretch with one cause, because a core that skips idle cycles and one that does
+// not must give equal records.
+//
+// Counts that events do not say (look-ups, misses, walks) are differences of the hart's tallies
+// from record to record: tl_hart.tally, tl_hart.core_tally. tl_tap.record is called when all of the
+// record's cycles have passed.
+#ifndef TL_MODEL_TAP_H
+#define TL_MODEL_TAP_H
+
+#include "model/hart.h"
+#include "model/pipeline.h"
+
+typedef enum tl_uop_step {
+    TL_UOP_FETCH,     // an instruction: executed ahead of time on the predicted path
+    TL_UOP_RENAME,    // an instruction: n_uops uops take places in the reorder buffer
+    TL_UOP_DISPATCH,  // one uop: to a port
+    TL_UOP_RETIRE,    // an instruction: all its uops
+    TL_UOP_TAKE_BACK, // an instruction: it has not happened
+    TL_UOP_ALONE,     // an instruction: executes with nothing else in flight, and takes the whole record
+} tl_uop_step;
+
+typedef enum tl_uop_vain { // why a dispatch had no effect
+    TL_UOP_EFFECTIVE,
+    TL_UOP_NO_OPERAND,
+    TL_UOP_NO_LINE,
+    TL_UOP_NO_TRANSLATION,
+    TL_UOP_NO_STORE, // an older store has bytes of the load, and cannot give them yet
+    TL_N_UOP_VAINS
+} tl_uop_vain;
+
+typedef struct tl_uop_event {
+    uint64_t seq; // number of the instruction in its thread; a number taken back is used again
+    uint64_t pc, vaddr;
+    uint64_t done_half_cycles;                   // DISPATCH: the result is there in this half cycle; 0: in vain
+    uint32_t bits;                               // FETCH, ALONE: the instruction as encoded; 0: its fetch failed
+    uint8_t step;                                // tl_uop_step
+    uint8_t cls;                                 // tl_class
+    uint8_t n_uops;                              // RENAME, RETIRE, TAKE_BACK: of the instruction; 0: it was not renamed
+    uint8_t uop;                                 // DISPATCH: 0, or 1 for the data of a store
+    uint8_t vain;                                // DISPATCH: tl_uop_vain
+    bool is_replay;                              // DISPATCH: not the first one of this uop
+    bool is_taken, is_mispredicted, has_retired; // RETIRE; has_retired: ALONE
+} tl_uop_event;
+
+typedef struct tl_cycle_record {
+    const tl_hart *h;         // thread that the record is of
+    uint32_t thread;          // its number in the core
+    uint32_t cause;           // cell of the CPI stack that the cycles belong to, or TL_TAP_OUTSIDE
+    uint64_t cycle, n_cycles; // first one, and how many; 0: an instruction alone trapped at once, or the tap left in the cycle
+    uint32_t n_events;
+    const tl_uop_event *events; // in the order of the stages: TAKE_BACK, RETIRE, DISPATCH, RENAME, FETCH
+} tl_cycle_record;
+// The thread was not running: a modeled kernel took the time, or a debugger did.
+enum { TL_TAP_OUTSIDE = UINT32_MAX - 1 };
+
+typedef struct tl_tap tl_tap;
+struct tl_tap {
+    void (*record)(tl_tap *tap, const tl_cycle_record *record); // valid during the call; must not touch the hart
+};
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// Cycle records for a tap (model/tap.h). The core's flow is replaced by one that passes each call
+// on, so fetch, retirement and taking back cost nothing without a tap. Renamed instructions are
+// found by their numbers at the end of a cycle. Only dispatches and ends of cycles ask for a tap.
+#include "model/tap.h"
+
+#include <string.h>
+
+#include "timing/ooo/ooo.h"
+
+enum { MAX_EVENTS = 2 * MAX_RING }; // of a cycle: all in flight are taken back, and widths are small
+
+struct core_tap {
+    tl_flow flow; // in front of `inner`
+    tl_flow *inner;
+    tl_core *core;
+    tl_tap *tap;        // NULL: detached
+    uint64_t end;       // the cycle after the last one that was told, or that idles
+    uint64_t idle_from; // idle cycles that are not told yet: idle_from .. end
+    uint32_t idle_cause;
+    uint64_t first;   // instructions below were in flight at the attachment
+    uint64_t renamed; // as tl_core.renamed, when the last cycle ended
+    uint64_t in_vain[TL_N_UOP_VAINS];
+    uint32_t n_events;
+    tl_uop_event events[MAX_EVENTS];
+    bool was_dispatched[MAX_NODES];
+};
+
+static core_tap *tap_of(tl_flow *flow) { return (core_tap *)(void *)flow; }
+
+// ---- Records.
+
+static void tell(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t cause) {
+    const tl_cycle_record record = {
+        .h = t->core->h, .cause = cause, .cycle = cycle, .n_cycles = n_cycles, .n_events = t->n_events, .events = t->events};
+    t->tap->record(t->tap, &record);
+    t->n_events = 0;
+}
+
+static void tell_idle(core_tap *t) {
+    const uint64_t from = t->idle_from;
+    t->idle_from = t->end;
+    if (from < t->end)
+        tell(t, from, t->end - from, t->idle_cause);
+}
+
+// Cycles up to `end` in which nothing happens.
+static void idle_until(core_tap *t, uint64_t end, uint32_t cause) {
+    if (end <= t->end)
+        return;
+    if (cause != t->idle_cause) {
+        const uint32_t n_events = t->n_events; // of the cycle under way
+        t->n_events = 0;
+        tell_idle(t);
+        t->n_events = n_events;
+        t->idle_cause = cause;
+    }
+    t->end = end;
+}
+
+// Idle cycles are told before the events of a later one.
+static void tell_cycles(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t cause) {
+    const uint32_t n_events = t->n_events;
+    t->n_events = 0;
+    tell_idle(t);
+    t->n_events = n_events;
+    tell(t, cycle, n_cycles, cause);
+    t->end = t->idle_from = cycle + n_cycles;
+}
+
+// ---- Events.
+
+static tl_uop_event *add(core_tap *t, tl_uop_step step, uint64_t seq) {
+    const tl_flow_insn *insn = &t->core->insn[entry_of(t->core, seq)];
+    tl_uop_event *event = &t->events[t->n_events++];
+    *event = (tl_uop_event){.step = (uint8_t)step, .seq = seq, .pc = insn->pc, .vaddr = insn->vaddr, .cls = (uint8_t)insn->pipe.cls};
+    return event;
+}
+
+static uint64_t in_vain_of(const core_tap *t, tl_uop_vain vain) { return t->core->tally[CORE_IN_VAIN_SOURCE + vain - TL_UOP_NO_OPERAND]; }
+
+static tl_uop_vain vain_of(core_tap *t) {
+    tl_uop_vain found = TL_UOP_EFFECTIVE;
+    for (tl_uop_vain vain = TL_UOP_NO_OPERAND; vain < TL_N_UOP_VAINS; vain++) {
+        if (in_vain_of(t, vain) != t->in_vain[vain])
+            found = vain;
+        t->in_vain[vain] = in_vain_of(t, vain);
+    }
+    return found;
+}
+
+void tap_dispatch(core_tap *t, uint32_t node) {
+    const tl_core *core = t->core;
+    const uint32_t entry = node & core->ring_mask;
+    const uint64_t seq = core->node_seq[node];
+    const tl_uop_vain vain = vain_of(t);
+    if (seq < t->first)
+        return;
+    tl_uop_event *event = add(t, TL_UOP_DISPATCH, seq);
+    event->uop = node != entry;
+    event->vain = (uint8_t)vain;
+    event->is_replay = t->was_dispatched[node];
+    t->was_dispatched[node] = true;
+    if (vain == TL_UOP_EFFECTIVE)
+        event->done_half_cycles = event->uop ? core->data_valid[entry] : core->valid[entry];
+}
+
+static void add_renamed(core_tap *t) {
+    const tl_core *core = t->core;
+    for (; t->renamed < core->renamed; t->renamed++) {
+        const uint32_t entry = entry_of(core, t->renamed);
+        t->was_dispatched[entry] = t->was_dispatched[core->ring + entry] = false;
+        if (t->renamed >= t->first)
+            add(t, TL_UOP_RENAME, t->renamed)->n_uops = core->n_uops[entry];
+    }
+}
+
+void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
+    const uint64_t now = t->core->h->now;
+    add_renamed(t);
+    idle_until(t, now, t->idle_cause);
+    if (is_busy || t->n_events > 0)
+        tell_cycles(t, now, 1, cause);
+    else
+        idle_until(t, now + 1, cause);
+}
+
+// ---- The flow in front.
+
+static tl_flow_result fetch(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn) {
+    core_tap *t = tap_of(flow);
+    const tl_flow_result result = t->inner->fetch(t->inner, entry, pc, ret_insn);
+    if (result == TL_FLOW_EXECUTED)
+        add(t, TL_UOP_FETCH, t->core->fetched)->bits = t->inner->bits(t->inner, entry);
+    return result;
+}
+
+static void note_back(core_tap *t, uint64_t seq) {
+    const uint32_t n_uops = seq < t->renamed ? t->core->n_uops[entry_of(t->core, seq)] : 0;
+    if (seq >= t->first)
+        add(t, TL_UOP_TAKE_BACK, seq)->n_uops = (uint8_t)n_uops;
+    t->renamed = tl_lesser(t->renamed, seq);
+    t->first = tl_lesser(t->first, seq);
+}
+
+static void take_back(tl_flow *flow, uint32_t entry) {
+    core_tap *t = tap_of(flow);
+    note_back(t, t->core->fetched);
+    t->inner->take_back(t->inner, entry);
+}
+
+static void retire(tl_flow *flow, uint32_t entry) {
+    core_tap *t = tap_of(flow);
+    const tl_core *core = t->core;
+    t->inner->retire(t->inner, entry);
+    if (core->retired < t->first)
+        return;
+    tl_uop_event *event = add(t, TL_UOP_RETIRE, core->retired);
+    event->n_uops = core->n_uops[entry];
+    event->is_taken = core->insn[entry].is_taken;
+    event->is_mispredicted = core->is_mispredicted[entry];
+}
+
+static uint64_t peek(tl_flow *flow, uint64_t vaddr, uint32_t size_bytes) {
+    core_tap *t = tap_of(flow);
+    return t->inner->peek(t->inner, vaddr, size_bytes);
+}
+
+static uint32_t bits(tl_flow *flow, uint32_t entry) {
+    core_tap *t = tap_of(flow);
+    return t->inner->bits(t->inner, entry);
+}
+
+static bool alone(tl_flow *flow, tl_stop *ret_stop) {
+    core_tap *t = tap_of(flow);
+    const tl_core *core = t->core;
+    const uint64_t now = core->h->now;
+    tl_uop_event event = {.step = TL_UOP_ALONE,
+                          .seq = core->fetched,
+                          .pc = core->alone_pc,
+                          .bits = t->inner->bits(t->inner, entry_of(core, core->fetched)),
+                          .cls = (uint8_t)core->alone_class};
+    event.has_retired = t->inner->alone(t->inner, ret_stop);
+    idle_until(t, now, t->idle_cause);
+    t->events[t->n_events++] = event;
+    tell_cycles(t, now, core->h->now - now, TL_S_HART_CYC_ISSUE);
+    return event.has_retired;
+}
+
+// Cycles up to the end of a run are the core's, those up to the next run are not.
+static void suspend(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask) {
+    core_tap *t = tap_of(flow);
+    idle_until(t, t->core->h->now, t->idle_cause);
+    t->inner->suspend(t->inner, first, n, ring_mask);
+}
+
+static bool resume(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask) {
+    core_tap *t = tap_of(flow);
+    const tl_core *core = t->core;
+    idle_until(t, core->h->now, TL_TAP_OUTSIDE);
+    if (t->inner->resume(t->inner, first, n, ring_mask))
+        return true;
+    for (uint64_t seq = core->fetched; seq-- > core->retired;)
+        note_back(t, seq);
+    return false;
+}
+
+static void enter(tl_flow *flow) { tap_of(flow)->inner->enter(tap_of(flow)->inner); }
+static void leave(tl_flow *flow) { tap_of(flow)->inner->leave(tap_of(flow)->inner); }
+
+// ---- Attachment.
+
+static core_tap *tap_new(tl_core *core) {
+    core_tap *t = tl_arena_alloc(core->arena, sizeof *t);
+    if (!t)
+        return NULL;
+    t->core = core;
+    t->inner = core->flow;
+    t->flow = (tl_flow){.h = core->h,
+                        .fetch = fetch,
+                        .take_back = take_back,
+                        .retire = retire,
+                        .peek = peek,
+                        .bits = bits,
+                        .alone = alone,
+                        .suspend = suspend,
+                        .resume = resume,
+                        .enter = enter,
+                        .leave = leave};
+    return t;
+}
+
+static void detach(tl_core *core) {
+    core_tap *t = core->tap;
+    if (!t)
+        return;
+    if (t->n_events > 0) // of a cycle that is not over
+        tell_cycles(t, core->h->now, 0, TL_S_HART_CYC_ISSUE);
+    tell_idle(t);
+    core->flow = t->inner;
+    core->tap = NULL;
+}
+
+tl_status tl_core_tap(tl_core *core, tl_tap *tap, tl_error *err) {
+    detach(core);
+    if (!tap)
+        return TL_OK;
+    if (!core->spare_tap)
+        core->spare_tap = tap_new(core);
+    core_tap *t = core->spare_tap;
+    if (!t)
+        return tl_fail(err, TL_ENOMEM, "no memory for the cycle records of hart%u", core->h->id);
+    t->tap = tap;
+    t->end = t->idle_from = core->h->now;
+    t->idle_cause = TL_TAP_OUTSIDE;
+    t->first = core->fetched;
+    t->renamed = core->renamed;
+    t->n_events = 0;
+    memset(t->was_dispatched, 0, sizeof t->was_dispatched);
+    (void)vain_of(t);
+    core->flow = &t->flow;
+    core->tap = t;
+    return TL_OK;
+}

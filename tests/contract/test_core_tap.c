@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Cycle records of the detailed core against its signals, which are counted elsewhere: every event
+// of random code is told once, in order, in cycles that follow one another without a gap. A core
+// that stops after each cycle tells what a free one tells, and a tap changes no count.
+#include <inttypes.h>
+
+#include "base/testing.h"
+#include "isa/rv/hart.h"
+#include "machine/machine.h"
+#include "model/tap.h"
+#include "random_code.h"
+#include "session/description.h"
+
+enum { CODE_BYTES = 48 << 10, DATA_OFFSET = 1 << 20, DATA_BYTES = 256 << 10, MAX_FLIGHT = 2048, MAX_LOG = 1 << 20 };
+
+typedef struct flight { // what a follower of records knows of an instruction
+    bool is_here, is_renamed;
+    uint64_t fetched, renamed, dispatched[2], done[2]; // cycles; done: half cycles, 0: not yet
+    uint32_t n_dispatches[2], n_uops;
+} flight;
+
+typedef struct follower {
+    tl_tap tap;
+    uint64_t next_cycle, n_cycles, n_outside;
+    uint64_t n_steps[TL_UOP_ALONE + 1], n_vain[TL_N_UOP_VAINS], n_replays, n_uops_retired, n_uops_back, n_alone_retired;
+    flight flights[MAX_FLIGHT]; // by sequence number
+    uint64_t *log, n_log;       // of everything, for comparison; NULL: none
+} follower;
+
+static void log_word(follower *f, uint64_t word) {
+    if (f->log && f->n_log < MAX_LOG)
+        f->log[f->n_log] = word;
+    f->n_log += 1;
+}
+
+static void follow(follower *f, const tl_cycle_record *record, const tl_uop_event *event) {
+    flight *of = &f->flights[event->seq % MAX_FLIGHT];
+    f->n_steps[event->step] += 1;
+    switch ((tl_uop_step)event->step) {
+    case TL_UOP_FETCH:
+        assert_false(of->is_here);
+        assert_true(event->bits != 0);
+        *of = (flight){.is_here = true, .fetched = record->cycle};
+        break;
+    case TL_UOP_RENAME:
+        assert_true(of->is_here && !of->is_renamed && record->cycle > of->fetched);
+        of->is_renamed = true;
+        of->renamed = record->cycle;
+        of->n_uops = event->n_uops;
+        break;
+    case TL_UOP_DISPATCH:
+        assert_true(of->is_renamed && record->cycle > of->renamed && event->uop < of->n_uops && of->done[event->uop] == 0);
+        assert_int_equal(event->is_replay, of->n_dispatches[event->uop] > 0);
+        assert_true(record->cycle >= of->dispatched[event->uop]);
+        of->dispatched[event->uop] = record->cycle;
+        of->n_dispatches[event->uop] += 1;
+        of->done[event->uop] = event->done_half_cycles;
+        assert_int_equal(event->done_half_cycles == 0, event->vain != TL_UOP_EFFECTIVE);
+        assert_true(event->done_half_cycles == 0 || event->done_half_cycles > 2 * record->cycle);
+        f->n_vain[event->vain] += 1;
+        f->n_replays += event->is_replay;
+        break;
+    case TL_UOP_RETIRE:
+        assert_true(of->is_renamed);
+        for (uint32_t i = 0; i < of->n_uops; i++)
+            assert_true(of->done[i] != 0 && of->done[i] <= 2 * record->cycle);
+        assert_int_equal(event->n_uops, of->n_uops);
+        f->n_uops_retired += event->n_uops;
+        of->is_here = of->is_renamed = false;
+        break;
+    case TL_UOP_TAKE_BACK:
+        assert_true(of->is_here);
+        assert_int_equal(event->n_uops, of->is_renamed ? of->n_uops : 0);
+        f->n_uops_back += event->n_uops;
+        of->is_here = of->is_renamed = false;
+        break;
+    case TL_UOP_ALONE: f->n_alone_retired += event->has_retired; break;
+    }
+    log_word(f, event->seq << 8 | event->step);
+    log_word(f, event->pc);
+    log_word(f, event->done_half_cycles);
+    log_word(f, event->vaddr << 8 | event->vain);
+}
+
+static void take_record(tl_tap *tap, const tl_cycle_record *record) {
+    follower *f = (follower *)(void *)tap;
+    assert_int_equal(record->cycle, f->next_cycle);
+    f->next_cycle = record->cycle + record->n_cycles;
+    f->n_cycles += record->n_cycles;
+    f->n_outside += record->cause == TL_TAP_OUTSIDE ? record->n_cycles : 0;
+    log_word(f, record->cycle);
+    log_word(f, record->n_cycles << 32 | record->cause);
+    for (uint32_t i = 0; i < record->n_events; i++)
+        follow(f, record, &record->events[i]);
+}
+
+static uint64_t signal_of(const tl_machine *machine, const char *path) {
+    tl_cell cell;
+    if (tl_probe_resolve(&machine->probe, path, &cell) != TL_OK)
+        fail_msg("no signal %s", path);
+    return tl_probe_read(&machine->probe, cell);
+}
+
+static tl_machine *open_machine(const char *name, rng *r) {
+    tl_config config;
+    tl_machine *machine;
+    tl_error err;
+    if (tl_description_open(name, &config, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    config.ram_bytes = 16 << 20;
+    if (tl_machine_new(&config, &tl_engine_ooo, &machine, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    static const uint16_t csrs[] = {0x001, 0x002, 0x003};
+    rng again = *r;
+    fill_with(&again, machine->ram, CODE_BYTES, csrs, TL_COUNT_OF(csrs), 8);
+    for (uint32_t i = 0; i < DATA_BYTES; i += 8) {
+        const uint64_t value = next(&again);
+        memcpy(machine->ram + DATA_OFFSET + i, &value, 8);
+    }
+    return machine;
+}
+
+static void point(tl_hart *h, uint64_t number) {
+    rng r = {number * UINT64_C(0x9e3779b97f4a7c15) + 1};
+    tl_rv_hart *rv = tl_rv(h);
+    rv->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(&r, 2000) * 16;
+    rv->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(&r, 5000) * 8;
+    rv->x[9] = rv->x[1] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(&r, CODE_BYTES - 8192);
+    h->pc = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(&r, CODE_BYTES / 2 - 64);
+}
+
+// Runs to n instructions; a trap goes on elsewhere, as a kernel would after some time. chop: stops
+// after each cycle.
+static void run_to(tl_machine *machine, uint64_t n, bool chop) {
+    tl_hart *h = machine->harts[0];
+    h->insn_limit = n;
+    while (h->instret < n) {
+        h->horizon = chop ? h->now + 1 : UINT64_MAX;
+        if (h->engine->run(h) != TL_STOP_TRAP)
+            continue;
+        h->now += 150;
+        h->tally[TL_S_HART_CYC_SWITCH] += 150;
+        point(h, h->now); // not h->instret, since a place may trap at once
+    }
+}
+
+static void attach(const tl_machine *machine, follower *f) {
+    tl_error err;
+    *f = (follower){.tap = {take_record}, .next_cycle = machine->harts[0]->now, .log = f->log};
+    if (machine->engine->tap(machine->harts[0], &f->tap, &err) != TL_OK)
+        fail_msg("%s", err.text);
+}
+
+static void detach(tl_machine *machine) {
+    tl_error err;
+    assert_int_equal(machine->engine->tap(machine->harts[0], NULL, &err), TL_OK);
+    tl_machine_sync(machine);
+}
+
+static follower one, other;
+static uint64_t logs[2][MAX_LOG];
+
+static uint64_t in_flight(const follower *f, bool is_renamed) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < MAX_FLIGHT; i++)
+        n += is_renamed ? f->flights[i].n_uops * f->flights[i].is_renamed : f->flights[i].is_here;
+    return n;
+}
+
+static void check_against_signals(const tl_machine *machine, const follower *f) {
+    const struct {
+        const char *path;
+        uint64_t n;
+    } rows[] = {
+        {"hart0.core.fetch_insn", f->n_steps[TL_UOP_FETCH]},
+        {"hart0.core.dispatch", f->n_steps[TL_UOP_DISPATCH]},
+        {"hart0.core.replay", f->n_replays},
+        {"hart0.core.in_vain_source", f->n_vain[TL_UOP_NO_OPERAND]},
+        {"hart0.core.in_vain_miss", f->n_vain[TL_UOP_NO_LINE]},
+        {"hart0.core.in_vain_tlb", f->n_vain[TL_UOP_NO_TRANSLATION]},
+        {"hart0.core.in_vain_store", f->n_vain[TL_UOP_NO_STORE]},
+        {"hart0.core.retire_insn", f->n_steps[TL_UOP_RETIRE]},
+        {"hart0.core.retire_uop", f->n_uops_retired},
+        {"hart0.core.taken_back_insn", f->n_steps[TL_UOP_TAKE_BACK]},
+        {"hart0.core.taken_back_uop", f->n_uops_back},
+        {"hart0.core.rename_uop", f->n_uops_retired + f->n_uops_back + in_flight(f, true)},
+        {"hart0.core.alone", f->n_alone_retired},
+        {"hart0.core.alone_trap", f->n_steps[TL_UOP_ALONE] - f->n_alone_retired},
+        {"hart0.cycle", f->n_cycles},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++)
+        if (signal_of(machine, rows[i].path) != rows[i].n)
+            fail_msg("%s is %" PRIu64 ", records say %" PRIu64, rows[i].path, signal_of(machine, rows[i].path), rows[i].n);
+    assert_int_equal(f->n_steps[TL_UOP_FETCH], f->n_steps[TL_UOP_RETIRE] + f->n_steps[TL_UOP_TAKE_BACK] + in_flight(f, false));
+    assert_true(f->n_outside > 0 && f->n_steps[TL_UOP_ALONE] > f->n_alone_retired);
+}
+
+static void test_records_tell_every_event_once(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        rng r = {seed * 77777};
+        tl_machine *machine = open_machine(seed % 2 ? "netburst" : "ooo", &r);
+        point(machine->harts[0], seed);
+        attach(machine, &one);
+        run_to(machine, 30000, false);
+        detach(machine);
+        check_against_signals(machine, &one);
+        tl_machine_free(machine);
+    }
+}
+
+static void test_skipped_cycles_are_told_as_if_each_had_passed(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        rng r = {seed * 55555};
+        tl_machine *machines[2];
+        follower *followers[2] = {&one, &other};
+        for (int i = 0; i < 2; i++) {
+            machines[i] = open_machine(seed % 2 ? "netburst" : "ooo", &r);
+            point(machines[i]->harts[0], seed);
+            followers[i]->log = logs[i];
+            attach(machines[i], followers[i]);
+            run_to(machines[i], 4000, i == 1);
+            detach(machines[i]);
+            tl_machine_free(machines[i]);
+        }
+        assert_true(one.n_log > 20000 && one.n_log < MAX_LOG);
+        assert_int_equal(one.n_log, other.n_log);
+        assert_memory_equal(logs[0], logs[1], one.n_log * sizeof logs[0][0]);
+    }
+    one.log = other.log = NULL;
+}
+
+// Also one that comes and goes while instructions are in flight.
+static void test_a_tap_changes_no_count(void **state) {
+    (void)state;
+    rng r = {4711};
+    tl_machine *with = open_machine("netburst", &r), *without = open_machine("netburst", &r);
+    point(with->harts[0], 3);
+    point(without->harts[0], 3);
+    for (uint64_t n = 500; n <= 20000; n += 500) {
+        if (n / 500 % 3 != 0)
+            attach(with, &one);
+        run_to(with, n, false);
+        if (n / 500 % 3 != 0)
+            detach(with);
+        run_to(without, n, false);
+    }
+    tl_machine_sync(with);
+    tl_machine_sync(without);
+    assert_memory_equal(with->tally, without->tally, with->probe.n_cells * sizeof with->tally[0]);
+    tl_machine_free(with);
+    tl_machine_free(without);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_records_tell_every_event_once),
+    cmocka_unit_test(test_skipped_cycles_are_told_as_if_each_had_passed),
+    cmocka_unit_test(test_a_tap_changes_no_count),
+};
+TL_TEST_MAIN(tests)
