@@ -18,7 +18,8 @@ typedef struct cli_record {
 
 bool cli_record_open(cli_record *record, const cli_options *options); // false: the failure was said
 TL_MUST_CHECK tl_status cli_record_begin(cli_record *record, const cli_options *options, tl_run *run, tl_error *err);
-TL_MUST_CHECK tl_status cli_record_end(cli_record *record, tl_error *err); // before the run is freed
+// Called before the run is freed.
+TL_MUST_CHECK tl_status cli_record_end(cli_record *record, tl_error *err);
 void cli_record_tell(const cli_record *record, const cli_options *options, cli_log *log);
 bool cli_record_close(cli_record *record, bool is_whole); // false: the failure was said
 

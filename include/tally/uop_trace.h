@@ -42,7 +42,8 @@ TL_MUST_CHECK TL_API tl_status tl_uop_trace_new(tl_run *run, tl_uop_trace_format
                                                 tl_uop_trace **ret_trace, tl_error *err);
 // Completes the trace. TL_EIO: the stream failed.
 TL_MUST_CHECK TL_API tl_status tl_uop_trace_end(tl_uop_trace *trace, tl_uop_trace_counts *ret_counts, tl_error *err);
-TL_API void tl_uop_trace_free(tl_uop_trace *trace); // NULL is fine; after tl_uop_trace_end or tl_run_free
+// Called after tl_uop_trace_end or tl_run_free. NULL is fine.
+TL_API void tl_uop_trace_free(tl_uop_trace *trace);
 
 TL_END_DECLS
 

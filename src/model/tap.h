@@ -22,7 +22,8 @@ typedef enum tl_uop_step {
     TL_UOP_DISPATCH,  // one uop: to a port
     TL_UOP_RETIRE,    // an instruction: all its uops
     TL_UOP_TAKE_BACK, // an instruction: it has not happened
-    TL_UOP_ALONE,     // an instruction: executes with nothing else in flight, and takes the whole record
+    // An instruction executes with nothing else in flight, and takes the whole record.
+    TL_UOP_ALONE,
 } tl_uop_step;
 
 typedef enum tl_uop_vain { // why a dispatch had no effect
@@ -37,11 +38,14 @@ typedef enum tl_uop_vain { // why a dispatch had no effect
 typedef struct tl_uop_event {
     uint64_t seq; // number of the instruction in its thread; a number taken back is used again
     uint64_t pc, vaddr;
-    uint64_t done_half_cycles;                   // DISPATCH: the result is there in this half cycle; 0: in vain
-    uint32_t bits;                               // FETCH, ALONE: the instruction as encoded; 0: its fetch failed
-    uint8_t step;                                // tl_uop_step
-    uint8_t cls;                                 // tl_class
-    uint8_t n_uops;                              // RENAME, RETIRE, TAKE_BACK: of the instruction; 0: it was not renamed
+    // For DISPATCH: the result is there in this half cycle; 0: in vain.
+    uint64_t done_half_cycles;
+    // For FETCH and ALONE: the instruction as encoded; 0: its fetch failed.
+    uint32_t bits;
+    uint8_t step; // tl_uop_step
+    uint8_t cls;  // tl_class
+    // For RENAME, RETIRE and TAKE_BACK: uops of the instruction; 0: it was not renamed.
+    uint8_t n_uops;
     uint8_t uop;                                 // DISPATCH: 0, or 1 for the data of a store
     uint8_t vain;                                // DISPATCH: tl_uop_vain
     bool is_replay;                              // DISPATCH: not the first one of this uop
@@ -49,19 +53,23 @@ typedef struct tl_uop_event {
 } tl_uop_event;
 
 typedef struct tl_cycle_record {
-    const tl_hart *h;         // thread that the record is of
-    uint32_t thread;          // its number in the core
-    uint32_t cause;           // cell of the CPI stack that the cycles belong to, or TL_TAP_OUTSIDE
-    uint64_t cycle, n_cycles; // first one, and how many; 0: an instruction alone trapped at once, or the tap left in the cycle
+    const tl_hart *h; // thread that the record is of
+    uint32_t thread;  // its number in the core
+    uint32_t cause;   // cell of the CPI stack that the cycles belong to, or TL_TAP_OUTSIDE
+    // The first cycle, and how many. n_cycles is 0 if an instruction alone trapped at once, or if
+    // the tap left in the cycle.
+    uint64_t cycle, n_cycles;
     uint32_t n_events;
-    const tl_uop_event *events; // in the order of the stages: TAKE_BACK, RETIRE, DISPATCH, RENAME, FETCH
+    // In the order of the stages: TAKE_BACK, RETIRE, DISPATCH, RENAME, FETCH.
+    const tl_uop_event *events;
 } tl_cycle_record;
 // The thread was not running: a modeled kernel took the time, or a debugger did.
 enum { TL_TAP_OUTSIDE = UINT32_MAX - 1 };
 
 typedef struct tl_tap tl_tap;
 struct tl_tap {
-    void (*record)(tl_tap *tap, const tl_cycle_record *record); // valid during the call; must not touch the hart
+    // The record is valid during the call. The function must not touch the hart.
+    void (*record)(tl_tap *tap, const tl_cycle_record *record);
 };
 
 #endif

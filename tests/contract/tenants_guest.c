@@ -479,7 +479,8 @@ static uint32_t look_at_vm_1(look *ret_looks, switch_of *ret_switches, uint32_t 
             l->commit_cycle[k] = row->block.commit_cycle;
             l->active_cycles[k] = row->block.active_cycles;
             l->flags[k] = row->block.flags;
-            for (uint32_t i = 0; i < c->n_events; i++) { // in an order of their own, so that no two cancel out
+            // Each value has a weight of its own, because two differences must not cancel.
+            for (uint32_t i = 0; i < c->n_events; i++) {
                 l->sum[k] = l->sum[k] * 31 + row->values[i].count;
                 l->late[k] = l->late[k] * 31 + row->values[i].late;
             }

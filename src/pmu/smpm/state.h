@@ -328,8 +328,10 @@ void tl_smpm_tb_flush(tl_smpm *m, uint32_t source, uint32_t scope);
 void tl_smpm_tb_ack(tl_smpm *m, uint32_t ccu, uint32_t channel, uint8_t flush_id);
 void tl_smpm_service_request(tl_smpm *m, uint32_t partition);
 bool tl_smpm_service_is_done(const tl_smpm *m, uint32_t partition);
-uint64_t tl_smpm_service_next(const tl_smpm *m);                     // next cycle in which a service starts
-uint64_t tl_smpm_service_slot(const tl_smpm *m, uint32_t partition); // SAFE: that of a partition that has asked
+// Returns the next cycle in which a service starts.
+uint64_t tl_smpm_service_next(const tl_smpm *m);
+// For SAFE: returns the slot of a partition that has asked.
+uint64_t tl_smpm_service_slot(const tl_smpm *m, uint32_t partition);
 uint64_t tl_smpm_tb_next(const tl_smpm *m);
 
 //  ---- rcb.c

@@ -203,8 +203,9 @@ void window_wake(tl_core *core, uint32_t entry, uint64_t wake);
 void window_retry(tl_core *core, uint32_t node, uint64_t half);
 
 // tap.c: told only while core->tap is not NULL.
-void tap_dispatch(core_tap *tap, uint32_t node);             // the dispatch is over
-void tap_cycle(core_tap *tap, uint32_t cause, bool is_busy); // at the end of a cycle; !is_busy: nothing happened in it
+void tap_dispatch(core_tap *tap, uint32_t node); // the dispatch is over
+// Called at the end of a cycle. !is_busy: nothing happened in it.
+void tap_cycle(core_tap *tap, uint32_t cause, bool is_busy);
 
 // memory.c: loads and stores.
 void memory_load(tl_core *core, uint32_t node, uint64_t half); // dispatches

@@ -8,7 +8,8 @@
 
 #include "timing/ooo/ooo.h"
 
-enum { MAX_EVENTS = 2 * MAX_RING }; // of a cycle: all in flight are taken back, and widths are small
+// At most all in flight are taken back in a cycle, and widths are small.
+enum { MAX_EVENTS = 2 * MAX_RING };
 
 struct core_tap {
     tl_flow flow; // in front of `inner`

@@ -444,7 +444,8 @@ static uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t cla
     dispatch(core, node, half);
     if (TL_UNLIKELY(core->tap != NULL))
         tap_dispatch(core->tap, node);
-    return issue == ISSUE_DIV || issue == ISSUE_FP_DIV ? classes & ~BIT(issue) : classes; // there is one of each
+    // Each of the two dividers exists once.
+    return issue == ISSUE_DIV || issue == ISSUE_FP_DIV ? classes & ~BIT(issue) : classes;
 }
 
 static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, uint32_t ports, uint32_t room) {

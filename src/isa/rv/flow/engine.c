@@ -45,7 +45,8 @@ static tl_status tap(tl_hart *h, tl_tap *to, tl_error *err) {
     return tl_core_tap(engine->core, to, err);
 }
 
-static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; } // of what executes alone
+// The bound holds for an instruction that executes alone.
+static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; }
 
 const tl_engine_type tl_engine_ooo = {
     .name = "ooo",
