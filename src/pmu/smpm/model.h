@@ -180,7 +180,8 @@ void tl_smpm_trigger(tl_smpm *model, uint32_t ccu);
 // would count the same event.
 TL_MUST_CHECK tl_status tl_smpm_filter_set(tl_smpm *model, uint32_t ulc, const tl_smpm_filter *filter, const tl_smpm_route *route,
                                            tl_error *err);
-// Bit i: counter i is not added in the CCU [P 60]. The CCU must be disabled. TL_EINVAL: the mask would take counters from channel D.
+// Bit i: counter i is not added in the CCU [P 60]. The CCU must be disabled. TL_EINVAL: the mask
+// would take counters from channel D.
 TL_MUST_CHECK tl_status tl_smpm_mask_set(tl_smpm *model, uint32_t ulc, uint64_t mask, tl_error *err);
 
 // Which ULCs feed channel D. No command takes one away (K6).
