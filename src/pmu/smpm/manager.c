@@ -311,8 +311,8 @@ static uint64_t soonest_fall(const tl_smpm *m, uint32_t partition) {
     return !m->gates_at_pause && g->step != TL_SMPM_IDLE && tl_smpm_is_enabled(m, partition) ? m->core->now : TL_SMPM_NEVER;
 }
 
-// Lower bound of the cycle after CS5b, in which shared ULCs may have to be read. TL_SMPM_NEVER: it
-// is over.
+// Lower bound of the cycle after CS5b. Shared ULCs may have to be read from then on.
+// TL_SMPM_NEVER: CS5b is over.
 static uint64_t soonest_request(const tl_smpm *m, uint32_t step, uint64_t at) {
     const bool is_ahead = (step >= 3 && step <= 5) || step == TL_SMPM_CS5B;
     if (!is_ahead || m->ccus_of[m->layout.n_partitions] == 0)

@@ -226,10 +226,9 @@ static void test_fan_in_lets_units_of_a_type_share_rows(void **state) {
 }
 
 // Cycles counted by hand from the clock rules: 4 partitions and the shared source at channel 0, 6
-// slots of the arbiter, 9 types of 49 values. Inputs feed 105 of them: 41 bits and 4 pairs of
-// pulses
-// and residues of harts, 4 pairs of slices and of channels, and twice those of shared units, which
-// are 3 + 2, 2 + 4 and 1 + 8.
+// slots of the arbiter, 9 types of 49 values. Inputs feed 105 of them: 41 bits of harts, 4 pairs of
+// pulses and residues of harts, slices and channels each, and twice those of shared units: 3 + 2,
+// 2 + 4, 1 + 8.
 static void test_bounds_count_the_worst_case_of_fixed_slots(void **state) {
     (void)state;
     const tl_smpm_config config = build(TL_SMPM_SAFE, &cloud4);
