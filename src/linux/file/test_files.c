@@ -150,7 +150,7 @@ static int64_t run(rig *r, bool is_retry) {
     tl_thread *t = r->t;
     t->is_retry = is_retry;
     r->os->hart->client = t;
-    const tl_syscall *call = tl_syscall_at(t->syscall_number);
+    const tl_syscall *call = tl_syscall_at(t->os, t->syscall_number);
     assert_non_null(call);
     return call->handler(t, t->syscall_args);
 }
