@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "board/system_internal.h"
-#include "model/isa.h"
 #include "loader/elf_bytes.h"
+#include "model/isa.h"
 
 enum {
     KERNEL_OFFSET = 2 << 20,         // RISC-V Linux wants 2 MiB alignment; fw_jump jumps there

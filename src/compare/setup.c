@@ -183,7 +183,8 @@ static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_er
     if (o->n_phases > MAX_PHASES)
         return tl_fail(err, TL_EINVAL, "%u phases are too many; choose at most %d", o->n_phases, MAX_PHASES);
     if (s->config.isa != TL_ISA_RISCV64)
-        return tl_fail(err, TL_EINVAL, "machine %s executes AArch64 instructions, and all designs have readers for RISC-V; choose another machine",
+        return tl_fail(err, TL_EINVAL,
+                       "machine %s executes AArch64 instructions, and all designs have readers for RISC-V; choose another machine",
                        s->config.name);
     s->engine = tl_session_engine(s->run.engine, s->config.isa);
     if (!s->engine)

@@ -221,8 +221,8 @@ static uint32_t open_flags(uint32_t flags) {
     return (flags & ~both) | low << HIGH_LSB | high << LOW_LSB;
 }
 
-// VMSAv8-64 with 39-bit addresses and a 4 KiB granule, sec. D8.3. Software may use bits 58:55. A bit
-// takes the right to write or to execute away.
+// VMSAv8-64 with 39-bit addresses and a 4 KiB granule, sec. D8.3. Software may use bits 58:55. A
+// bit takes the right to write or to execute away.
 static const tl_page_format vmsa = {
     .ppn_lsb = TL_PAGE_LOG2,
     .ppn_bits = 36,
@@ -241,7 +241,15 @@ static const tl_page_format vmsa = {
 static const char *const loaders[] = {"ld-linux-aarch64", "ld-musl-aarch64", NULL};
 
 // HWCAP_*, asm/hwcap.h.
-enum { FP_CAP = 1 << 0, ASIMD_CAP = 1 << 1, AES_CAP = 1 << 3, PMULL_CAP = 1 << 4, SHA1_CAP = 1 << 5, SHA2_CAP = 1 << 6, CRC32_CAP = 1 << 7 };
+enum {
+    FP_CAP = 1 << 0,
+    ASIMD_CAP = 1 << 1,
+    AES_CAP = 1 << 3,
+    PMULL_CAP = 1 << 4,
+    SHA1_CAP = 1 << 5,
+    SHA2_CAP = 1 << 6,
+    CRC32_CAP = 1 << 7
+};
 
 const tl_os_isa tl_os_arm64 = {
     .isa = &tl_isa_a64,
@@ -254,6 +262,7 @@ const tl_os_isa tl_os_arm64 = {
     .hwcap = FP_CAP | ASIMD_CAP | AES_CAP | PMULL_CAP | SHA1_CAP | SHA2_CAP | CRC32_CAP,
     .default_machine = "a53",
     .call_bytes = 4,
+    .has_renameat = true,
     .has_restorer = true,
     .trampoline = {0xd2801168, 0xd4000001}, // mov x8, #139; svc #0
     .altstack_bytes = 5120,

@@ -20,12 +20,13 @@ typedef struct tl_os_isa {
     const char *const *loaders; // how names of dynamic loaders begin, NULL-terminated
     uint64_t hwcap;
     const char *default_machine; // of machines/, for its programs
-    uint8_t call_bytes;      // of the instruction that calls the system
-    bool has_own_calls;      // system calls 244 to 259 of the table are this instruction set's
-    bool has_restorer;       // struct sigaction has sa_restorer behind the flags
-    uint32_t trampoline[2];  // code that calls rt_sigreturn, as unwinders know it
-    uint32_t altstack_bytes; // MINSIGSTKSZ: the least that sigaltstack takes
-    uint32_t frame_hint;     // AT_MINSIGSTKSZ; 0: there is none
+    uint8_t call_bytes;          // of the instruction that calls the system
+    bool has_own_calls;          // system calls 244 to 259 of the table are this instruction set's
+    bool has_renameat;           // beside renameat2
+    bool has_restorer;           // struct sigaction has sa_restorer behind the flags
+    uint32_t trampoline[2];      // code that calls rt_sigreturn, as unwinders know it
+    uint32_t altstack_bytes;     // MINSIGSTKSZ: the least that sigaltstack takes
+    uint32_t frame_hint;         // AT_MINSIGSTKSZ; 0: there is none
     const tl_page_format *page_format;
     // Adds the lines of one hart to /proc/cpuinfo.
     void (*cpuinfo)(tl_strbuf *text, const tl_config *config, uint32_t hart);
@@ -54,7 +55,7 @@ typedef struct tl_os_isa {
 } tl_os_isa;
 
 extern const tl_os_isa tl_os_rv64, tl_os_arm64;
-const tl_os_isa *tl_os_isa_for(const tl_isa *isa); // NULL: Linux has no row for this instruction set
+const tl_os_isa *tl_os_isa_for(const tl_isa *isa);       // NULL: Linux has no row for this instruction set
 const tl_os_isa *tl_os_isa_of_elf(uint16_t elf_machine); // NULL: the same
 const tl_os_isa *tl_os_isa_of(const tl_os *os);          // of the machine
 

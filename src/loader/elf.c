@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ELF header and segments. Layouts: System V ABI, chapter 4 and 5; flags: RISC-V ELF psABI, "File
-// Header"; AArch64 has none. Little-endian fields are read byte by byte at fixed offsets, so that no structure of the
-// host takes part.
+// Header"; AArch64 has none. Little-endian fields are read byte by byte at fixed offsets, so that
+// no structure of the host takes part.
 #include "loader/elf.h"
 
 #include <inttypes.h>
@@ -19,8 +19,8 @@ static const struct {
     uint16_t machine;
     const char *name;
 } machines[] = {
-    {3, "x86"},    {8, "MIPS"},    {20, "PowerPC"},  {21, "PowerPC64"}, {22, "S/390"}, {40, "32-bit Arm (AArch32)"},
-    {43, "SPARC"}, {62, "x86-64"}, {247, "eBPF"},    {258, "LoongArch"},   {0, NULL},
+    {3, "x86"},    {8, "MIPS"},    {20, "PowerPC"}, {21, "PowerPC64"},  {22, "S/390"}, {40, "32-bit Arm (AArch32)"},
+    {43, "SPARC"}, {62, "x86-64"}, {247, "eBPF"},   {258, "LoongArch"}, {0, NULL},
 };
 
 #define RUNS "tally runs 64-bit RISC-V and AArch64 programs"

@@ -398,8 +398,9 @@ static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_
     if (status != TL_OK)
         return status;
     if (plan->config.isa != TL_ISA_RISCV64)
-        return tl_fail(err, TL_EINVAL, "software that reads pmu %s is written for RISC-V, and machine %s executes AArch64; leave the pmu away",
-                       type->name, plan->config.name);
+        return tl_fail(err, TL_EINVAL,
+                       "software that reads pmu %s is written for RISC-V, and machine %s executes AArch64; leave the pmu away", type->name,
+                       plan->config.name);
     plan->source_type = tl_source_find(type);
     return plan->source_type ? plan->source_type->configure(options, preset, &plan->config, err) : no_source(type, err);
 }

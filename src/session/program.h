@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the file of a program says before it is loaded.
+// Facts of a program's file that are needed before it is loaded.
 #ifndef TL_SESSION_PROGRAM_H
 #define TL_SESSION_PROGRAM_H
 

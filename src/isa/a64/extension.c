@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Encodings of extensions that are not built: Arm DDI 0487, C4.1. The first row that matches says it.
+// Encodings of extensions that are not built: Arm DDI 0487, C4.1. The first row that matches says
+// it.
 #include "isa/a64/extension.h"
 
 #include <stddef.h>

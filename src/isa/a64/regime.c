@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The row of the instruction set for other parts (model/isa.h), and translation for programs of the
-// Linux personality: VMSAv8-64 stage 1 with a 4 KiB granule and 39-bit addresses. The context is the
-// address of the root table, as TTBR0_EL1 has it; 0: addresses are physical. Exception levels above
-// EL0 are absent.
+// Linux personality: VMSAv8-64 stage 1 with a 4 KiB granule and 39-bit addresses. The context is
+// the address of the root table, as TTBR0_EL1 has it; 0: addresses are physical. Exception levels
+// above EL0 are absent.
 #include <stddef.h>
 
 #include "isa/a64/hart.h"
@@ -59,10 +59,8 @@ static tl_fault walk(const tl_page_walk *walk, tl_page *ret_page) {
         const uint8_t flags = flags_of(descriptor);
         if (!(descriptor & AF) || !tl_is_permitted(walk->rights, flags))
             return TL_FAULT_PAGE;
-        *ret_page = (tl_page){.vaddr = walk->vaddr >> lsb << lsb,
-                              .paddr = tl_bits(descriptor, lsb, PADDR_BITS - lsb) << lsb,
-                              .level = level,
-                              .flags = flags};
+        *ret_page = (tl_page){
+            .vaddr = walk->vaddr >> lsb << lsb, .paddr = tl_bits(descriptor, lsb, PADDR_BITS - lsb) << lsb, .level = level, .flags = flags};
         return TL_FAULT_NONE;
     }
     return TL_FAULT_PAGE;

@@ -153,8 +153,7 @@ static void say_outside_root(tl_os *os, const tl_place *place) {
     if (place->tree != TL_TREE_SYSROOT || !os->options.root || os->has_named_sysroot || os->has_warned_sysroot || !S_ISREG(place->mode))
         return;
     os->has_warned_sysroot = true;
-    tl_os_warn(os,
-               "%s is not under --root %s: it came from %s; put %s userland into the folder (docs/userlands.md), or say --sysroot %s",
+    tl_os_warn(os, "%s is not under --root %s: it came from %s; put %s userland into the folder (docs/userlands.md), or say --sysroot %s",
                place->path, os->options.root, os->options.sysroot, tl_os_isa_of(os)->title, os->options.sysroot);
 }
 

@@ -18,8 +18,11 @@ static const tl_syscall table[TL_N_SYSCALLS] = {
 #undef SYSCALL
 
 const tl_syscall *tl_syscall_at(const tl_os *os, uint64_t number) {
-    const bool is_own = number >= 244 && number < 260; // of one architecture: asm-generic/unistd.h
-    return number < TL_N_SYSCALLS && table[number].name && (!is_own || tl_os_isa_of(os)->has_own_calls) ? &table[number] : NULL;
+    enum { RENAMEAT = 38, FIRST_OF_ARCH = 244, END_OF_ARCH = 260 }; // of the generic table
+    const tl_os_isa *isa = tl_os_isa_of(os);
+    if (number >= TL_N_SYSCALLS || !table[number].name || (number == RENAMEAT && !isa->has_renameat))
+        return NULL;
+    return number < FIRST_OF_ARCH || number >= END_OF_ARCH || isa->has_own_calls ? &table[number] : NULL;
 }
 
 int64_t tl_sys_absent(tl_thread *t, const uint64_t args[6]) {

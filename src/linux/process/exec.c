@@ -140,8 +140,8 @@ static bool is_for_machine(const tl_os *os, const tl_elf *elf, const char *name,
     const tl_os_isa *own = tl_os_isa_of(os), *its = tl_os_isa_of_elf(elf->machine);
     if (its == own)
         return true;
-    (void)tl_fail(err, TL_EFORMAT, "%s: %s program, but machine %s executes %s programs; choose a machine for it, such as --machine %s", name,
-                  its->name, os->machine->config.name, own->name, its->default_machine);
+    (void)tl_fail(err, TL_EFORMAT, "%s: %s program, but machine %s executes %s programs; choose a machine for it, such as --machine %s",
+                  name, its->name, os->machine->config.name, own->name, its->default_machine);
     return false;
 }
 
@@ -509,12 +509,13 @@ static void say_foreign(tl_os *os, const image *im) {
     enum { MACHINE_OFFSET = 18 };
     uint8_t header[MACHINE_OFFSET + 2];
     if (os->has_warned_foreign || tl_file_pread(os, im->file, header, sizeof header, 0) != sizeof header ||
-        memcmp(header, "\177ELF", 4) != 0 || (header[MACHINE_OFFSET] | header[MACHINE_OFFSET + 1] << 8) == tl_os_isa_of(os)->isa->elf_machine)
+        memcmp(header, "\177ELF", 4) != 0 ||
+        (header[MACHINE_OFFSET] | header[MACHINE_OFFSET + 1] << 8) == tl_os_isa_of(os)->isa->elf_machine)
         return;
     os->has_warned_foreign = true;
     const tl_os_isa *isa = tl_os_isa_of(os);
-    tl_os_warn(os, "the program executed %.150s, which is not %s program; it was told ENOEXEC; %s %s programs%s (docs/userlands.md)", im->path,
-               isa->title, os->options.root ? "put" : "give it a folder of", isa->name,
+    tl_os_warn(os, "the program executed %.150s, which is not %s program; it was told ENOEXEC; %s %s programs%s (docs/userlands.md)",
+               im->path, isa->title, os->options.root ? "put" : "give it a folder of", isa->name,
                os->options.root ? " into the folder of --root" : " with --root DIR");
 }
 
