@@ -55,7 +55,7 @@ build_clang() { # LLVM's code with the cross C library; lld 14 cannot link that 
         rm -f "$out/$1.o"
 }
 build_busybox() { CROSS=$CROSS "$here/shell/build.sh" "$out" && cp "$out/busybox" "$out/$1.new"; }
-build_npm() { "$here/foreign/fetch.sh" "$out" && cp "$out/esbuild" "$out/$1.new"; }
+build_npm() { GUEST=linux-$go_arch "$here/foreign/fetch.sh" "$out" && cp "$out/esbuild" "$out/$1.new"; }
 build_random() { # FLAGS are those of the generator
     python3 "$here/../tests/guest/random_isa.py" $3 >"$out/$1.S" &&
         "${CROSS}gcc" -march=rv64gc_zba_zbb_zbs -nostdlib -static -o "$out/$1.new" "$out/$1.S"

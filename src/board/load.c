@@ -119,7 +119,7 @@ static tl_status load_elf(tl_system *system, image *from, uint64_t *ret_entry, u
                            "%s %s: its segment at 0x%" PRIx64 " is not in RAM (0x%" PRIx64 " to 0x%" PRIx64 "); link it for this machine%s",
                            from->what, from->path, segment->vaddr, TL_RAM_BASE_PADDR, TL_RAM_BASE_PADDR + system->machine->config.ram_bytes,
                            system->options.program ? ", or run a Linux program without --bare" : "");
-        status = put(system, from, segment->vaddr, from->bytes + segment->offset, segment->file_bytes, err);
+        status = put(system, from, segment->vaddr, from->bytes + (segment->file_bytes ? segment->offset : 0), segment->file_bytes, err);
         if (status != TL_OK)
             return status;
         note_range(from, segment->vaddr, segment->memory_bytes);

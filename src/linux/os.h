@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The Linux user-mode personality: loads a RISC-V Linux program onto a machine and plays the kernel
+// The Linux user-mode personality: loads a Linux program onto a machine and plays the kernel
 // under it. Processes, threads, address spaces (real page tables in simulated RAM), signals, files;
 // threads are scheduled over the harts with time slices in cycles. Deterministic: time is cycles,
 // randomness comes from the seed, addresses, pids and page placement are fixed.
@@ -16,8 +16,9 @@ typedef struct tl_os_options {
     const char *program; // path as the user gave it (no PATH search here)
     char *const *argv;   // NULL-terminated, argv[0] included
     char *const *envp;   // guest environment, NULL-terminated; empty unless the user asked
-    const char
-        *sysroot;     // where absolute guest paths of the dynamic loader and libraries are looked up first; NULL: "/usr/riscv64-linux-gnu"
+    // Where absolute guest paths of the dynamic loader and libraries are looked up first; NULL: the
+    // folder of Debian's cross packages for the machine's instruction set.
+    const char *sysroot;
     const char *root; // NULL: the guest touches what the invoking user may; else only what is under this directory
     bool allow_network;                            // AF_INET, AF_INET6 sockets
     bool host_paths;                               // the folders of the program and of the start have the host's names

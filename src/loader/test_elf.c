@@ -140,6 +140,20 @@ static void test_what_is_not_our_kind_of_program_is_named(void **state) {
     assert_refused(changed(24, 0, 8), "no entry point");
 }
 
+// What GNU ld writes for a program whose only data is zero: an offset behind the end of the file.
+static void test_a_segment_without_bytes_may_lie_behind_the_file(void **state) {
+    (void)state;
+    enum { TEXT_PHDR = 64 + 2 * 56 };
+    image *im = new_image();
+    tl_elf elf;
+    put(im, TEXT_PHDR + 8, 0x7f000, 8);
+    put(im, TEXT_PHDR + 32, 0, 8);
+    assert_int_equal(tl_elf_read(&im->source, &elf, NULL), TL_OK);
+    assert_int_equal(elf.segments[1].file_bytes, 0);
+    assert_int_equal(elf.segments[1].memory_bytes, 0x500);
+    free(im);
+}
+
 static void test_offsets_and_sizes_are_doubted(void **state) {
     (void)state;
     const size_t load = 64 + 56 * 2;
@@ -226,6 +240,7 @@ static void test_an_unknown_function_brings_the_nearest_names(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_sound_file_is_described),
+    cmocka_unit_test(test_a_segment_without_bytes_may_lie_behind_the_file),
     cmocka_unit_test(test_what_is_not_our_kind_of_program_is_named),
     cmocka_unit_test(test_offsets_and_sizes_are_doubted),
     cmocka_unit_test(test_every_truncation_is_refused_or_harmless),
