@@ -140,7 +140,7 @@ static void test_what_is_not_our_kind_of_program_is_named(void **state) {
     assert_refused(changed(24, 0, 8), "no entry point");
 }
 
-// What GNU ld writes for a program whose only data is zero: an offset behind the end of the file.
+// GNU ld writes an offset behind the end of the file when a program's only data is zero.
 static void test_a_segment_without_bytes_may_lie_behind_the_file(void **state) {
     (void)state;
     enum { TEXT_PHDR = 64 + 2 * 56 };
