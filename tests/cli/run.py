@@ -1124,7 +1124,7 @@ def the_program_chooses_the_machine_and_a_wrong_machine_is_named_with_the_remedy
     script = written(os.path.join(scratch, "arm64.script"), f"#!{path} one\n")
     os.chmod(script, 0o755)
     status, out, err = stat("--", script)
-    equal((status, out), (7, script + "\n"), err)
+    equal((status, os.path.basename(out)), (7, "arm64.script\n"), err)
     contains(err, "on a53 (1 hart)")
     fails(["stat", "--machine", "rocket", "--", path], 126, "AArch64 program, but machine rocket executes RISC-V programs", "--machine a53")
     fails(["stat", "--machine", "a53x4", *program("exit")], 126, "RISC-V program, but machine a53x4 executes AArch64 programs", "--machine rocket")
