@@ -1883,9 +1883,9 @@ def the_example_builds_against_the_installed_library():
 @test
 def a_machine_is_described_from_the_pipeline_outward():
     order = ["pipeline", "core", "bp", "l1i", "l1d", "l2", "itlb", "dtlb", "l2tlb", "mem"]
-    for name in ("rocket", "lowrisc2", "u74", "tiny", "netburst", "ooo", "cloud4"):
+    for name in ("rocket", "lowrisc2", "u74", "tiny", "netburst", "ooo", "cloud4", "a53", "a53x4"):
         text = run("describe", "machine", name)[1]
-        equal(re.findall(r"^(\w+):", text, re.MULTILINE)[:3], ["name", "summary", "harts"], name)
+        equal(re.findall(r"^(\w+):", text, re.MULTILINE)[:3], ["name", "summary", "isa"], name)
         sections = re.findall(r"^(\w+):$", text, re.MULTILINE)
         equal(sections[:len(order)], order, name)
         keys = [row["key"] for row in json.loads(run("describe", "machine", name, "--format", "json")[1])["keys"]]
