@@ -607,7 +607,7 @@ def damaged_programs_are_refused():
     fails(["stat", "--", variant("cut2", whole[:len(whole) // 2])], 126, "cut2")
     fails(["stat", "--", variant("rv32", whole[:4] + b"\x01" + whole[5:])], 126, "rv32")
     fails(["stat", "--", variant("big", whole[:5] + b"\x02" + whole[6:])], 126, "big")
-    fails(["stat", "--", variant("arm", whole[:18] + b"\xb7\x00" + whole[20:])], 126, "arm")
+    fails(["stat", "--", variant("arm", whole[:18] + b"\x28\x00" + whole[20:])], 126, "arm")
     fails(["stat", "--", variant("object", whole[:16] + b"\x01\x00" + whole[18:])], 126, "object")
 
 
