@@ -17,6 +17,10 @@
 
 typedef struct tl_system tl_system;
 
+typedef struct tl_system_entry { // what every hart finds at the start
+    uint64_t pc, device_tree, firmware_info;
+} tl_system_entry;
+
 typedef struct tl_system_options { // strings are borrowed until the system is freed
     const char *program;           // bare: an ELF file entered in machine mode on every hart, a0 = hart id, a1 = device tree; else NULL
     const char *bios;              // firmware, ELF or raw at the start of RAM; NULL: the packaged OpenSBI (fw_jump)

@@ -113,7 +113,8 @@ typedef struct tl_hart tl_hart;
 typedef enum tl_access { TL_ACCESS_FETCH, TL_ACCESS_LOAD, TL_ACCESS_STORE, TL_N_ACCESSES } tl_access; // the permission an access needs
 
 // Flags of a page, as a walker reports them and TLBs keep them. Each flag has the bit that RISC-V
-// page-table entries give it.
+// page-table entries give it. mem/ ignores GLOBAL and ACCESSED, and an ISA may give them a meaning
+// of its own.
 enum {
     TL_PAGE_VALID = 1 << 0,
     TL_PAGE_READ = 1 << 1,
@@ -137,6 +138,7 @@ typedef struct tl_regime {
     bool is_paged[TL_N_VIEWS];     // false: addresses are physical
     uint8_t data_view[TL_N_VIEWS]; // loads and stores have the rights of this view; fetches have the rights of h->view
     uint8_t vaddr_bits;            // virtual addresses are this many bits wide, sign-extended
+    bool crosses_fetches;          // fetches of view U may reach pages without TL_PAGE_USER, and those of view S pages with it
     tl_rights rights[TL_N_VIEWS][TL_N_ACCESSES];
 } tl_regime;
 
@@ -166,6 +168,9 @@ typedef struct tl_mem_port {
     bool (*fetch_hits)(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
     void (*drop_code)(tl_hart *h);                                      // drops all L1I lines and fetch slots
     void (*flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all); // one page or everything, all TLBs of this hart
+    // drop_code and flush_translation on every hart of the machine.
+    void (*broadcast_drop_code)(tl_hart *h);
+    void (*broadcast_flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all);
     // h->context and h->regime belong to another address space now. All TLB entries are dropped,
     // because TLBs have no tags.
     void (*context_changed)(tl_hart *h);
