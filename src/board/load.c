@@ -13,6 +13,7 @@
 
 #include "board/system_internal.h"
 #include "loader/elf_bytes.h"
+#include "model/isa.h"
 
 enum {
     KERNEL_OFFSET = 2 << 20,         // RISC-V Linux wants 2 MiB alignment; fw_jump jumps there
@@ -107,6 +108,10 @@ static tl_status load_elf(tl_system *system, image *from, uint64_t *ret_entry, u
     tl_status status = tl_elf_read(&source, &elf, &why);
     if (status != TL_OK)
         return tl_fail(err, status, "%s %s", from->what, why.text);
+    const tl_isa *isa = system->machine->engine->isa;
+    if (elf.machine != isa->elf_machine)
+        return tl_fail(err, TL_EFORMAT, "%s %s: is for another instruction set than machine %s, which executes %s; choose another machine",
+                       from->what, from->path, system->machine->config.name, isa->name);
     for (uint32_t i = 0; i < elf.n_segments; i++) {
         const tl_elf_segment *segment = &elf.segments[i];
         if (!is_in_ram(system, segment->vaddr, segment->memory_bytes))

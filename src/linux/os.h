@@ -80,8 +80,12 @@ typedef struct tl_os_report {
     uint64_t n_bytes[2]; // TL_OS_TRANSFER: read, written
 } tl_os_report;
 
-// Loads the program. TL_EFORMAT not a RISC-V ELF64 etc., TL_ENOENT missing program, interpreter or
-// library directory, TL_EACCESS not executable.
+// The machine of machines/ that runs programs of this e_machine unless a user names another one;
+// NULL: Linux has no row for their instruction set.
+const char *tl_os_default_machine(uint16_t elf_machine);
+
+// Loads the program. TL_EFORMAT not an ELF64 of the machine's instruction set etc., TL_ENOENT
+// missing program, interpreter or library directory, TL_EACCESS not executable.
 TL_MUST_CHECK tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **ret_os, tl_error *err);
 TL_MUST_CHECK tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err);
 void tl_os_free(tl_os *os); // NULL is fine

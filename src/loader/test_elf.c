@@ -118,6 +118,7 @@ static void test_a_sound_file_is_described(void **state) {
     assert_int_equal(elf.phdr_vaddr, 0x10040);
     assert_int_equal(elf.segments[0].prot, 1);
     assert_int_equal(elf.segments[1].prot, 5);
+    assert_int_equal(elf.machine, TL_ELF_RISCV);
     assert_false(elf.is_relocatable);
     assert_false(elf.wants_executable_stack);
     free(im);
@@ -126,8 +127,9 @@ static void test_a_sound_file_is_described(void **state) {
 static void test_what_is_not_our_kind_of_program_is_named(void **state) {
     (void)state;
     assert_refused(changed(0, 'x', 1), "not an ELF program");
-    assert_refused(changed(18, 62, 2), "x86-64 program; tally runs RISC-V 64-bit ELF files: build it with riscv64-linux-gnu-gcc");
-    assert_refused(changed(18, 183, 2), "AArch64");
+    assert_refused(changed(18, 62, 2),
+                   "x86-64 program; tally runs 64-bit RISC-V and AArch64 programs: build it with riscv64-linux-gnu-gcc");
+    assert_refused(changed(18, 40, 2), "32-bit Arm (AArch32) program; tally runs 64-bit RISC-V and AArch64 programs");
     assert_refused(changed(18, 9999, 2), "machine 9999");
     assert_refused(changed(4, 1, 1), "32-bit");
     assert_refused(changed(5, 2, 1), "big-endian");

@@ -17,6 +17,7 @@ enum { TL_CODE_CACHE_BYTES = 24 << 20, TL_MIN_CODE_CACHE_BYTES = 192 << 10, TL_C
 
 enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64, TL_MAX_PARTITIONS = 7 };
 
+typedef enum tl_isa_number { TL_ISA_RISCV64, TL_ISA_AARCH64, TL_N_ISAS } tl_isa_number; // instruction sets, as key isa names them
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN } tl_bp_kind;
@@ -127,6 +128,7 @@ typedef struct tl_chip_config {
 typedef struct tl_config {
     char name[64];                       // "rocket"
     char summary[160];                   // one sentence
+    tl_isa_number isa;                   // that its harts execute
     uint32_t n_harts;                    // 1 .. TL_MAX_HARTS
     uint32_t n_partitions;               // 1 .. TL_MAX_PARTITIONS: so many machines of this description on one chip
     uint64_t clock_hz;                   // what a cycle is worth in guest time

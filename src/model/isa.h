@@ -76,6 +76,8 @@ typedef struct tl_trap_handler {
 
 typedef struct tl_isa {
     const char *name;          // "riscv64"
+    tl_isa_number number;      // of machines that execute it
+    uint16_t elf_machine;      // e_machine of its programs
     uint8_t views[TL_N_PRIVS]; // of each privilege level
     uint32_t hart_bytes;       // of its hart, which begins with a tl_hart
     uint32_t registers_offset; // offset in the hart of the registers that instructions use most

@@ -14,6 +14,7 @@ static int setup(void **state) {
     tl_config config;
     tl_machine *machine;
     tl_config_default(&config);
+    config.isa = TL_ISA_AARCH64;
     config.n_harts = 1;
     config.ram_bytes = 16 << 20;
     if (tl_machine_new(&config, &tl_engine_a64_step, &machine, NULL) != TL_OK)

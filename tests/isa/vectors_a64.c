@@ -284,6 +284,7 @@ static void make_machine(void) {
     tl_config config;
     tl_error err;
     tl_config_default(&config);
+    config.isa = TL_ISA_AARCH64;
     config.n_harts = 1;
     config.ram_bytes = 16 << 20;
     if (tl_machine_new(&config, &tl_engine_a64_step, &machine, &err) != TL_OK) {

@@ -145,10 +145,16 @@ static tl_fault walk(const tl_page_walk *walk, tl_page *ret_page) {
     return TL_FAULT_NONE;
 }
 
-// The user-mode personality: addresses are physical, and EL0 may do what Linux permits to it.
+// The user-mode personality: the context is the address of the root table of 39-bit addresses, with
+// a granule of 4 KiB; 0: addresses are physical. EL0 may do what Linux permits to it.
+enum { USER_VADDR_BITS = 39, IPS_40_BITS = 2 };
 static void set_context(tl_hart *h, uint64_t context) {
-    h->context = context;
+    uint64_t *reg = tl_a64(h)->sys.reg;
+    h->context = reg[TL_A64_R_TTBR0_EL1] = context;
     h->regime = el1_regime;
+    h->regime.is_paged[TL_VIEW_U] = context != 0;
+    h->regime.vaddr_bits = USER_VADDR_BITS + 1; // not sign-extended in the lower half
+    reg[TL_A64_R_SCTLR_EL1] = context != 0 ? reg[TL_A64_R_SCTLR_EL1] | TL_A64_SCTLR_M : reg[TL_A64_R_SCTLR_EL1] & ~(uint64_t)TL_A64_SCTLR_M;
 }
 
 static void init(tl_hart *h) {
@@ -156,6 +162,8 @@ static void init(tl_hart *h) {
     tl_a64_sysregs_reset(h);
     a->sys.reg[TL_A64_R_SCTLR_EL1] |= TL_A64_SCTLR_UCI | TL_A64_SCTLR_UCT | TL_A64_SCTLR_DZE | TL_A64_SCTLR_SA0;
     a->sys.reg[TL_A64_R_CPACR_EL1] = UINT64_C(3) << TL_A64_CPACR_FPEN_LSB;
+    a->sys.reg[TL_A64_R_TCR_EL1] = (64 - USER_VADDR_BITS) | UINT64_C(1) << TL_A64_TCR_TBI0_LSB | (uint64_t)IPS_40_BITS << TL_A64_TCR_IPS_LSB;
+    a->sys.tagged = 1;
     a->sys.reg[TL_A64_R_CNTKCTL_EL1] = TL_A64_CNTKCTL_EL0VCTEN;
     h->irqs_present = h->irqs_enabled = h->irqs_wired = 1 << TL_A64_IRQ | 1 << TL_A64_FIQ | 1 << TL_A64_SERROR;
     set_context(h, 0);
@@ -171,6 +179,8 @@ static bool permits(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t
 #define X(n) offsetof(tl_a64_hart, x[n])
 const tl_isa tl_isa_a64 = {
     .name = "aarch64",
+    .number = TL_ISA_AARCH64,
+    .elf_machine = 183,
     .views = {[TL_A64_EL0] = TL_VIEW_U, [TL_A64_EL1] = TL_VIEW_S, [TL_A64_EL2] = TL_VIEW_M, [TL_A64_EL3] = TL_VIEW_M},
     .hart_bytes = sizeof(tl_a64_hart),
     .registers_offset = offsetof(tl_a64_hart, x),

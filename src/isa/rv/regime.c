@@ -166,6 +166,8 @@ static void init(tl_hart *h) {
 #define X(n) offsetof(tl_rv_hart, x[n])
 const tl_isa tl_isa_rv64 = {
     .name = "riscv64",
+    .number = TL_ISA_RISCV64,
+    .elf_machine = 243,
     .views = {[TL_PRIV_U] = TL_VIEW_U, [TL_PRIV_S] = TL_VIEW_S, [TL_PRIV_M] = TL_VIEW_M},
     .hart_bytes = sizeof(tl_rv_hart),
     .registers_offset = offsetof(tl_rv_hart, x),
