@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // PrimeCell GPIO PL061 (DDI 0190) as the power control of QEMU's virt board: Secure software raises
-// line 0 to restart the machine and line 1 to switch it off. Nothing drives the inputs, so no
+// line 0 to switch the machine off and line 1 to restart it. Nothing drives the inputs, so no
 // interrupt ever comes; its registers hold what is written.
 #include "dev/devices.h"
 
@@ -10,8 +10,8 @@ enum {
     AFSEL = 0x420,
     ID = 0xfe0,
     WINDOW_BYTES = 0x1000,
-    LINE_RESET = 1 << 0,
-    LINE_POWER_OFF = 1 << 1,
+    LINE_POWER_OFF = 1 << 0,
+    LINE_RESET = 1 << 1,
     N_HELD = (AFSEL - DIR) / 4 + 1,
 };
 
