@@ -71,9 +71,9 @@ typedef struct tl_fetch_slot { // four to a line of the host's cache: neighbors 
 } tl_fetch_slot;
 
 // A key names the virtual and the physical page of a line of RAM. The slot number gives the place
-// of the line in the page. Virtual addresses have 48 bits. RAM ends so far below TL_RAM_BASE_PADDR
-// + 2^40 that two keys name no page.
-enum { TL_KEY_PAGE_LOG2 = 12, TL_KEY_PPN_BITS = 28 };
+// of the line in the page. Virtual addresses have 49 bits. RAM ends so far below TL_RAM_BASE_PADDR
+// + 2^39 that two keys name no page.
+enum { TL_KEY_PAGE_LOG2 = 12, TL_KEY_PPN_BITS = 27 };
 static const uint64_t TL_NO_KEY = UINT64_MAX, TL_NEVER_KEY = UINT64_MAX - 1; // an empty slot has TL_NO_KEY; no slot ever has TL_NEVER_KEY
 TL_ALWAYS_INLINE uint64_t tl_fetch_key(uint64_t vline, uint64_t ram_offset) {
     return vline >> TL_KEY_PAGE_LOG2 << TL_KEY_PPN_BITS | ram_offset >> TL_KEY_PAGE_LOG2;

@@ -122,7 +122,7 @@ void check(int number, int line, const char *what, u64 got, u64 want) {
     print("\n");
 }
 
-static u32 scratch[2] __attribute__((aligned(64)));
+u32 scratch[1024] __attribute__((aligned(4096))); /* a page of its own */
 const void *code_of(u32 insn) {
     scratch[0] = insn;
     scratch[1] = BRK_END;

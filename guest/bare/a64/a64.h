@@ -26,7 +26,7 @@ typedef uint32_t u32;
 #define msr(reg, v) ({ __asm__ volatile("msr " STRING_OF(reg) ", %0\n isb" ::"r"((u64)(v)) : "memory"); })
 #define isb() __asm__ volatile("isb" ::: "memory")
 #define dsb() __asm__ volatile("dsb sy" ::: "memory")
-#define tlbi_all() __asm__ volatile("dsb sy\n tlbi alle1\n tlbi alle3\n dsb sy\n isb" ::: "memory")
+#define tlbi_all() __asm__ volatile("dsb sy\n tlbi alle1\n tlbi vmalle1\n tlbi alle3\n dsb sy\n isb" ::: "memory")
 
 /* What an exception left behind. el: the level that took it; vector: the number of its vector, 0 to
  * 15. */
@@ -54,6 +54,7 @@ void finish_all(void) __attribute__((noreturn));
 
 /* One instruction and a BRK behind it, somewhere that every level may execute. */
 const void *code_of(u32 insn);
+extern u32 scratch[1024]; /* the page where it stands */
 enum { BRK_END = 0xd4200000 | 0x777 << 5 };
 
 /* A sequence of numbers that is the same everywhere. */

@@ -15,7 +15,7 @@
 
 static const tl_regime el1_regime = {
     .data_view = {TL_VIEW_U, TL_VIEW_S, TL_VIEW_M},
-    .vaddr_bits = TL_A64_VA_BITS,
+    .vaddr_bits = TL_A64_VA_BITS + 1, // of a half each
     .crosses_fetches = true,
     .rights =
         {
