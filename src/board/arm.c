@@ -62,7 +62,8 @@ static uint64_t tick(tl_device *device) {
     return next;
 }
 
-static const tl_device_type timers_type = {.name = "timers", .title = "generic timers of the harts", .read = no_register, .write = no_write, .tick = tick};
+static const tl_device_type timers_type = {
+    .name = "timers", .title = "generic timers of the harts", .read = no_register, .write = no_write, .tick = tick};
 
 static void timer_changed(void *ctx, tl_hart *h) {
     timers *t = ctx;
@@ -108,9 +109,7 @@ static tl_status make_devices(tl_board *board, const tl_system_options *options,
     return TL_OK;
 }
 
-static bool is_secure(const tl_hart *h) {
-    return h->priv == TL_A64_EL3 || !(tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] & TL_A64_SCR_NS);
-}
+static bool is_secure(const tl_hart *h) { return h->priv == TL_A64_EL3 || !(tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] & TL_A64_SCR_NS); }
 
 // As Linux's boot protocol has it: x0 is the device tree, and x1 to x3 are 0. MPIDR_EL1 tells harts
 // apart.

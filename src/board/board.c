@@ -250,8 +250,8 @@ bool tl_board_has_added(tl_board *board, tl_status status) {
 static tl_status make_virtio(tl_board *board, const tl_system_options *options, tl_error *err) {
     tl_status status = TL_OK;
     for (uint32_t k = 0; k < TL_VIRTIO_SLOTS; k++) {
-        tl_device_place place = {board->arena, &board->host, board->kind->virtio_paddr + k * board->kind->virtio_stride, board->kind->virtio_first_source + k,
-                                 board->machine->config.virtio_version};
+        tl_device_place place = {board->arena, &board->host, board->kind->virtio_paddr + k * board->kind->virtio_stride,
+                                 board->kind->virtio_first_source + k, board->machine->config.virtio_version};
         if (k == 0 && options->disk)
             status = tl_virtio_block_new(&place, options->disk, options->is_disk_writable ? TL_DISK_WRITABLE : TL_DISK_COPY,
                                          tl_board_next_device(board), err);

@@ -13,8 +13,8 @@ enum { TL_MAX_DEVICES = 24, TL_CONSOLE_BYTES = 4096, TL_VIRTIO_SLOTS = 8 };
 
 typedef struct tl_board tl_board;
 
-// What a board has of an instruction set: riscv.c, arm.c. Addresses and inputs are those of QEMU's
-// board of that name, `virt`.
+// The part of a board that rests on its instruction set: riscv.c, arm.c. Addresses and inputs are
+// those of QEMU's `virt`.
 typedef struct tl_board_kind {
     const tl_isa *isa;
     const char *isa_name; // in a sentence: "RV64"
@@ -24,7 +24,7 @@ typedef struct tl_board_kind {
     uint32_t n_sources;
     uint64_t virtio_paddr, virtio_stride;
     uint32_t virtio_first_source;
-    uint64_t message_irqs; // lines by which a hart interrupts another
+    uint64_t message_irqs;               // lines by which a hart interrupts another
     bool (*is_secure)(const tl_hart *h); // NULL: no hart ever is
     bool has_tree;                       // tl_board_device_tree describes it
     // Registers of hart `index` at the start.

@@ -17,10 +17,10 @@ struct tl_system {
     bool has_board;
     tl_symbols *symbols[TL_MAX_IMAGES]; // of the program, or of kernel and firmware, in the order in which they are searched
     uint32_t n_symbols;
-    bool has_kernel_symbols;                    // it is an ELF file
+    bool has_kernel_symbols; // it is an ELF file
     tl_system_entry entry;
-    uint64_t tohost, fromhost;                  // HTIF words of a bare program, or 0
-    bool wants_htif_byte;                       // the program asked for console input and has no answer yet
+    uint64_t tohost, fromhost; // HTIF words of a bare program, or 0
+    bool wants_htif_byte;      // the program asked for console input and has no answer yet
     uint32_t n_htif_warnings;
     bool has_ended, is_at_break;
     tl_run_limits limits;

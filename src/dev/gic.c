@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Generic interrupt controller, architecture version 2 (IHI 0048B), as a GIC-400 has it: Security
-// Extensions, 32 levels of priority, 256 shared interrupts, up to 8 harts. The distributor stands at
-// the base, and the interface of the hart that accesses it 64 KiB behind. Virtualization is absent.
+// Extensions, 32 levels of priority, 256 shared interrupts, up to 8 harts. The distributor stands
+// at the base. The interface of the accessing hart stands 64 KiB behind. Virtualization is absent.
 //
 // An interrupt is pending while its latch is set, or while its line is high if it is sensitive to
 // the level. Software generated interrupts (SGI) have a latch for each hart that sent one. Priority
@@ -64,12 +64,21 @@ enum {
     C_IIDR = 0xfc,
     C_DIR = 0x1000,
 };
-enum { ENABLE_GROUP0 = 1, ENABLE_GROUP1 = 2, ACK_CTL = 4, FIQ_EN = 8, CBPR = 0x10, EOI_MODE_S = 0x200, EOI_MODE_NS = 0x400, CTLR_BITS = 0x61f };
+enum {
+    ENABLE_GROUP0 = 1,
+    ENABLE_GROUP1 = 2,
+    ACK_CTL = 4,
+    FIQ_EN = 8,
+    CBPR = 0x10,
+    EOI_MODE_S = 0x200,
+    EOI_MODE_NS = 0x400,
+    CTLR_BITS = 0x61f
+};
 
 typedef struct cpu { // of a hart; its private interrupts are words 0 of the banked registers
     uint32_t ctlr;
     uint8_t pmr, bpr, abpr;
-    uint32_t active_levels[2];  // of each group: bit p / 8 for an active priority p
+    uint32_t active_levels[2];   // of each group: bit p / 8 for an active priority p
     uint8_t sgi_sources[N_SGIS]; // harts whose SGI is pending
     uint32_t group, enabled, latched, active, level;
     uint8_t priority[N_PRIVATE];
@@ -180,7 +189,7 @@ static void update(gic *g) {
 
 // -- Acknowledge and end, sec. 3.2.
 
-// What IAR (is_alias: AIAR) would return: the interrupt, or why there is none.
+// Returns the value of IAR (is_alias: AIAR): the interrupt, or why there is none.
 static uint32_t acknowledgeable(const view *v, bool is_alias) {
     const uint32_t id = best_of(v->g, v->number);
     if (!is_signaled(v->g, v->c, id))
@@ -198,7 +207,7 @@ static uint32_t acknowledge(const view *v, bool is_alias) {
         return id;
     if (id < N_SGIS) {
         source = (uint32_t)__builtin_ctz(v->c->sgi_sources[id]);
-        v->c->sgi_sources[id] &= (uint8_t)~(1u << source);
+        v->c->sgi_sources[id] &= (uint8_t) ~(1u << source);
     }
     *WORD(v, latched, id / 32) &= ~(1u << id % 32);
     *WORD(v, active, id / 32) |= 1u << id % 32;
@@ -481,7 +490,8 @@ static bool gic_write(tl_device *device, uint64_t offset, uint32_t size_bytes, u
     return true;
 }
 
-static const tl_device_type gic_type = {.name = "gic", .title = "generic interrupt controller, version 2", .read = gic_read, .write = gic_write};
+static const tl_device_type gic_type = {
+    .name = "gic", .title = "generic interrupt controller, version 2", .read = gic_read, .write = gic_write};
 
 static void set_level(uint32_t *levels, uint32_t *latched, uint32_t edge, uint32_t bit, bool level) {
     if (level && !(*levels & bit) && (edge & bit))

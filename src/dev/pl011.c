@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// PrimeCell UART PL011 (DDI 0183), revision r1p4. The transmitter has sent a byte when it is written, so its
-// FIFO is always empty. The receiver asks the host for bytes once per simulated millisecond while it
-// is enabled, and never takes more than fit. Modem lines are those of a listener that is ready.
+// PrimeCell UART PL011 (DDI 0183), revision r1p4. The transmitter has sent a byte when it is
+// written, so its FIFO is always empty. The receiver asks the host for bytes once per simulated
+// millisecond while it is enabled, and never takes more than fit. Modem lines are those of a
+// listener that is ready.
 #include "dev/devices.h"
 
 enum {

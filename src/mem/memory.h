@@ -11,7 +11,6 @@
 #include "model/isa.h"
 #include "model/mem.h"
 
-
 typedef struct tl_range { // of physical addresses
     uint64_t start, bytes;
 } tl_range;

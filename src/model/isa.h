@@ -67,11 +67,11 @@ enum { TL_MAX_CAUSES = 64 };
 // Where the trap that the engine stopped with leads, for a sentence about a handler that traps
 // itself.
 typedef struct tl_trap_handler {
-    bool is_own;                           // the level of the hart takes the trap
-    uint64_t pc, return_pc;                // of the handler; as the last trap left it
-    const char *vector_name, *cause_name;  // "mtvec", "mcause"
-    uint64_t vector, cause;                // what these registers hold
-    bool is_physical;                      // the handler is fetched untranslated
+    bool is_own;                          // the level of the hart takes the trap
+    uint64_t pc, return_pc;               // of the handler; as the last trap left it
+    const char *vector_name, *cause_name; // "mtvec", "mcause"
+    uint64_t vector, cause;               // what these registers hold
+    bool is_physical;                     // the handler is fetched untranslated
 } tl_trap_handler;
 
 typedef struct tl_isa {

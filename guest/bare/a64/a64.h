@@ -22,7 +22,12 @@ typedef uint32_t u32;
 #define MMIO8(address) (*(volatile uint8_t *)(address))
 
 #define STRING_OF(x) #x
-#define mrs(reg) ({ u64 value_; __asm__ volatile("mrs %0, " STRING_OF(reg) : "=r"(value_)::"memory"); value_; })
+#define mrs(reg)                                                              \
+    ({                                                                        \
+        u64 value_;                                                           \
+        __asm__ volatile("mrs %0, " STRING_OF(reg) : "=r"(value_)::"memory"); \
+        value_;                                                               \
+    })
 #define msr(reg, v) ({ __asm__ volatile("msr " STRING_OF(reg) ", %0\n isb" ::"r"((u64)(v)) : "memory"); })
 #define isb() __asm__ volatile("isb" ::: "memory")
 #define dsb() __asm__ volatile("dsb sy" ::: "memory")
@@ -41,7 +46,7 @@ enum { SPSR_D = 0x200, SPSR_A = 0x100, SPSR_I = 0x80, SPSR_F = 0x40, SPSR_IL = 1
 void print(const char *text);
 void print_hex(u64 value);
 void print_number(u64 value);
-void show(const char *name, u64 value);            /* "name 0x..." on a line of its own */
+void show(const char *name, u64 value);                        /* "name 0x..." on a line of its own */
 void show_outcome(const char *name, const outcome *o, u64 pc); /* elr relative to pc */
 
 extern u64 check_context; /* printed with a failure */
@@ -49,7 +54,11 @@ void check(int number, int line, const char *what, u64 got, u64 want);
 #define CHECK(got, want) check(__COUNTER__ + 1, __LINE__, #got, (u64)(got), (u64)(want))
 /* QEMU 7.2 is wrong here; a comment says where the manual says it. */
 extern bool is_qemu;
-#define CHECK_BUT_QEMU(got, want) ({ u64 got_ = (u64)(got); check(__COUNTER__ + 1, __LINE__, #got, is_qemu ? (u64)(want) : got_, (u64)(want)); })
+#define CHECK_BUT_QEMU(got, want)                                                          \
+    ({                                                                                     \
+        u64 got_ = (u64)(got);                                                             \
+        check(__COUNTER__ + 1, __LINE__, #got, is_qemu ? (u64)(want) : got_, (u64)(want)); \
+    })
 void finish_all(void) __attribute__((noreturn));
 
 /* One instruction and a BRK behind it, somewhere that every level may execute. */

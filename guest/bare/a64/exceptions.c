@@ -99,7 +99,7 @@ static void test_alignment(void) {
     o = run(EL0T, code_of(0xf94003e0), 0, 0);
     CHECK(o.esr, syndrome(0x3c, 0x777));
     msr(sp_el0, RAM_BASE + 0x180000);
-    msr(sctlr_el1, 0x30d00980 | 2); /* A */
+    msr(sctlr_el1, 0x30d00980 | 2);                             /* A */
     o = run(EL1H, code_of(0xf9400001), RAM_BASE + 0x100004, 0); /* ldr x1, [x0] */
     CHECK(o.esr, syndrome(0x25, 0x21));
     CHECK(o.far, RAM_BASE + 0x100004);
@@ -182,8 +182,8 @@ static void test_pstate(void) {
     CHECK(o.x[0], 0);
     CHECK(o.spsr, 5);
     CHECK(run(EL1H, code_of(0xd53b4220), 0, 0).x[0], 0x3c0);
-    CHECK(run(EL1T, code_of(0xd5384240), 0, 0).x[0], 4);     /* CurrentEL */
-    CHECK(run(EL1H, code_of(0xd5384200), 0, 0).x[0], 1);     /* SPSel */
+    CHECK(run(EL1T, code_of(0xd5384240), 0, 0).x[0], 4); /* CurrentEL */
+    CHECK(run(EL1H, code_of(0xd5384200), 0, 0).x[0], 1); /* SPSel */
     CHECK(run(EL1T, code_of(0xd5384200), 0, 0).x[0], 0);
     CHECK(run(EL1H, code_of(0x910003e0), 0, 0).x[0], RAM_BASE + 0x190000); /* mov x0, sp */
     CHECK(run(EL1T, code_of(0x910003e0), 0, 0).x[0], RAM_BASE + 0x180000);

@@ -4,7 +4,19 @@
 
 enum { CTLR = 0, TYPER = 4, IGROUPR = 0x80, ISENABLER = 0x100, ICENABLER = 0x180, ISPENDR = 0x200, ICPENDR = 0x280, ISACTIVER = 0x300 };
 enum { IPRIORITYR = 0x400, ITARGETSR = 0x800, ICFGR = 0xc00, SGIR = 0xf00, CPENDSGIR = 0xf10, SPENDSGIR = 0xf20 };
-enum { C_CTLR = 0, PMR = 4, BPR = 8, IAR = 0xc, EOIR = 0x10, RPR = 0x14, HPPIR = 0x18, ABPR = 0x1c, AIAR = 0x20, AEOIR = 0x24, DIR = 0x1000 };
+enum {
+    C_CTLR = 0,
+    PMR = 4,
+    BPR = 8,
+    IAR = 0xc,
+    EOIR = 0x10,
+    RPR = 0x14,
+    HPPIR = 0x18,
+    ABPR = 0x1c,
+    AIAR = 0x20,
+    AEOIR = 0x24,
+    DIR = 0x1000
+};
 enum { NOP = 0xd503201f, TIMER_P = 30, TIMER_V = 27, TIMER_PS = 29 };
 #define GICD(offset) MMIO32(GICD_BASE + (offset))
 #define GICC(offset) MMIO32(GICC_BASE + (offset))
@@ -112,23 +124,12 @@ static void test_routes(void) {
         u64 scr, spsr;
         u32 is_fiq, el, vector; /* el 0: none comes */
     } routes[] = {
-        {0, EL1H & ~0x80, 0, 1, 5},
-        {0, EL1H, 0, 0, 0},
-        {0, EL0T & ~0x80, 0, 1, 9},
-        {0, EL0T, 0, 0, 0},
-        {0, EL1T & ~0x80, 0, 1, 1},
-        {2, EL1H, 0, 3, 9}, /* EL3 is above: no mask holds it */
-        {2, EL0T, 0, 3, 9},
-        {2, EL3H, 0, 0, 0},
-        {2, EL3H & ~0x80, 0, 3, 5},
-        {2, EL3T & ~0x80, 0, 3, 1},
-        {0, EL3H & ~0x80, 0, 0, 0}, /* EL1's, while at EL3 */
-        {4, EL1H, 1, 3, 10},
-        {4, EL3H & ~0x40, 1, 3, 6},
-        {0, EL1H & ~0x40, 1, 1, 6},
-        {0, EL1H, 1, 0, 0},
-        {0, EL0T & ~0x40, 1, 1, 10},
-        {4, EL1H, 0, 0, 0},
+        {0, EL1H & ~0x80, 0, 1, 5}, {0, EL1H, 0, 0, 0},          {0, EL0T & ~0x80, 0, 1, 9},
+        {0, EL0T, 0, 0, 0},         {0, EL1T & ~0x80, 0, 1, 1},  {2, EL1H, 0, 3, 9}, /* EL3 is above: no mask holds it */
+        {2, EL0T, 0, 3, 9},         {2, EL3H, 0, 0, 0},          {2, EL3H & ~0x80, 0, 3, 5},
+        {2, EL3T & ~0x80, 0, 3, 1}, {0, EL3H & ~0x80, 0, 0, 0}, /* EL1's, while at EL3 */
+        {4, EL1H, 1, 3, 10},        {4, EL3H & ~0x40, 1, 3, 6},  {0, EL1H & ~0x40, 1, 1, 6},
+        {0, EL1H, 1, 0, 0},         {0, EL0T & ~0x40, 1, 1, 10}, {4, EL1H, 0, 0, 0},
     };
     for (u32 i = 0; i < sizeof routes / sizeof routes[0]; i++) {
         start_over();
@@ -207,7 +208,7 @@ static void test_timers(void) {
 }
 
 /* Non-secure software at EL1: halves of priorities, group 1 alone. The loads and stores run at EL1. */
-static u32 ns_read(u64 address) { return (u32)run(EL1H, code_of(0xb9400001), address, 0).x[1]; } /* ldr w1, [x0] */
+static u32 ns_read(u64 address) { return (u32)run(EL1H, code_of(0xb9400001), address, 0).x[1]; }       /* ldr w1, [x0] */
 static void ns_write(u64 address, u32 value) { (void)run(EL1H, code_of(0xb9000001), address, value); } /* str w1, [x0] */
 static void test_non_secure(void) {
     start_over();
@@ -242,7 +243,7 @@ static void test_non_secure(void) {
     ns_write(GICC_BASE + EOIR, 7);
     CHECK(ns_read(GICC_BASE + RPR), 0xff);
     ns_write(GICD_BASE + SGIR, 2 << 24 | 6); /* group 0: not for Non-secure software to send */
-    CHECK_BUT_QEMU(GICC(HPPIR), 1023); /* table 4-22 */
+    CHECK_BUT_QEMU(GICC(HPPIR), 1023);       /* table 4-22 */
 }
 
 int main(void) {

@@ -6,14 +6,14 @@
 static u64 seed = UINT64_C(0x9e3779b97f4a7c15);
 
 /* Bits that both machines have; QEMU keeps reserved bits, too. */
-#define ROUND(reg, mask)                                       \
-    ({                                                         \
-        const u64 old_ = mrs(reg);                             \
-        for (u32 i_ = 0; i_ < 6; i_++) {                       \
-            msr(reg, random_number(&seed) & (mask));           \
-            show(#reg, mrs(reg) & (mask));                     \
-        }                                                      \
-        msr(reg, old_);                                        \
+#define ROUND(reg, mask)                             \
+    ({                                               \
+        const u64 old_ = mrs(reg);                   \
+        for (u32 i_ = 0; i_ < 6; i_++) {             \
+            msr(reg, random_number(&seed) & (mask)); \
+            show(#reg, mrs(reg) & (mask));           \
+        }                                            \
+        msr(reg, old_);                              \
     })
 
 static void test_identification(void) {
@@ -98,10 +98,10 @@ static void test_storage(void) {
 static void test_access(u64 spsr) {
     static const struct {
         u32 op1, crn, crm;
-    } groups[] = {{0, 0, 0}, {0, 0, 4}, {0, 0, 7}, {0, 1, 0}, {0, 2, 0}, {0, 4, 0}, {0, 4, 1}, {0, 4, 2}, {0, 5, 1}, {0, 5, 2},
-                  {0, 6, 0}, {0, 7, 4}, {0, 10, 2}, {0, 10, 3}, {0, 12, 1}, {0, 13, 0}, {0, 14, 1}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0},
-                  {3, 4, 2}, {3, 4, 4}, {3, 13, 0}, {3, 14, 0}, {3, 14, 2}, {3, 14, 3}, {4, 1, 0}, {4, 1, 1}, {6, 1, 0},
-                  {6, 2, 0}, {6, 4, 0}, {6, 12, 0}, {7, 14, 2}};
+    } groups[] = {{0, 0, 0}, {0, 0, 4}, {0, 0, 7}, {0, 1, 0},  {0, 2, 0},  {0, 4, 0},  {0, 4, 1},  {0, 4, 2},  {0, 5, 1},
+                  {0, 5, 2}, {0, 6, 0}, {0, 7, 4}, {0, 10, 2}, {0, 10, 3}, {0, 12, 1}, {0, 13, 0}, {0, 14, 1}, {1, 0, 0},
+                  {2, 0, 0}, {3, 0, 0}, {3, 4, 2}, {3, 4, 4},  {3, 13, 0}, {3, 14, 0}, {3, 14, 2}, {3, 14, 3}, {4, 1, 0},
+                  {4, 1, 1}, {6, 1, 0}, {6, 2, 0}, {6, 4, 0},  {6, 12, 0}, {7, 14, 2}};
     for (u32 i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         u32 present = 0;
         for (u32 op2 = 0; op2 < 8; op2++) {

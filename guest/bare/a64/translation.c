@@ -97,10 +97,10 @@ static void test_permissions(void) {
             map(FAR_AWAY, 3, DATA | AF | ISH | PAGE | ATTR1 | aps[i & 3] | xn);
             print("permission ");
             print_hex(wxn << 4 | i);
-            const u64 results[] = {status_of(at_el1(LDR, FAR_AWAY + 8)), status_of(at_el1(STR, FAR_AWAY + 8)),
-                                   status_of(at_el0(LDR, FAR_AWAY + 8)), status_of(at_el0(STR, FAR_AWAY + 8)),
+            const u64 results[] = {status_of(at_el1(LDR, FAR_AWAY + 8)),  status_of(at_el1(STR, FAR_AWAY + 8)),
+                                   status_of(at_el0(LDR, FAR_AWAY + 8)),  status_of(at_el0(STR, FAR_AWAY + 8)),
                                    status_of(at_el1(LDTR, FAR_AWAY + 8)), status_of(at_el1(STTR, FAR_AWAY + 8)),
-                                   status_of(at_el1(BLR, FAR_AWAY)), status_of(at_el0(BLR, FAR_AWAY))};
+                                   status_of(at_el1(BLR, FAR_AWAY)),      status_of(at_el0(BLR, FAR_AWAY))};
             for (u32 k = 0; k < 8; k++) {
                 print(" ");
                 print_hex(results[k]);
@@ -126,8 +126,8 @@ static void test_hierarchical(void) {
     begin(12, 48);
     *entry_of(root, USER_CODE, 12, 48, 3) = USER_CODE | AF | ISH | PAGE | ATTR1 | USER | RO;
     for (u32 i = 0; i < sizeof bits / sizeof bits[0]; i++) {
-        const u64 extra = (bits[i] & 1 ? NO_EL0_TABLE : 0) | (bits[i] & 2 ? RO_TABLE : 0) | (bits[i] & 4 ? XN_TABLE : 0) |
-                          (bits[i] & 8 ? PXN_TABLE : 0);
+        const u64 extra =
+            (bits[i] & 1 ? NO_EL0_TABLE : 0) | (bits[i] & 2 ? RO_TABLE : 0) | (bits[i] & 4 ? XN_TABLE : 0) | (bits[i] & 8 ? PXN_TABLE : 0);
         for (u32 level = 0; level < 3; level++) {
             map(FAR_AWAY, 3, DATA | AF | ISH | PAGE | ATTR1 | USER);
             u64 *entry = entry_of(root, FAR_AWAY, 12, 48, level);
@@ -148,7 +148,8 @@ static void test_hierarchical(void) {
 
 /* Faults by kind and level; FAR and ESR. */
 static void test_faults(void) {
-    static const u64 vaddrs[] = {0, UINT64_C(0x8000000000), UINT64_C(0x0000800000000000), UINT64_C(0xffff000000000000), UINT64_C(0x0001000000000000)};
+    static const u64 vaddrs[] = {0, UINT64_C(0x8000000000), UINT64_C(0x0000800000000000), UINT64_C(0xffff000000000000),
+                                 UINT64_C(0x0001000000000000)};
     begin(12, 48);
     for (u32 i = 0; i < sizeof vaddrs / sizeof vaddrs[0]; i++) {
         const outcome o = at_el1(LDR, vaddrs[i]);
@@ -207,7 +208,8 @@ static void test_sizes(void) {
         o = at_el1(LDR, top + 8);
         CHECK(o.esr, 0x96000007);
         next_table += 0x100000;
-        *entry_of(root, top - UINT64_C(0x40000000), granule, bits, 2) = (granule == 12 ? DATA : RAM_BASE & ~UINT64_C(0x1fffffff)) | AF | ISH | BLOCK | ATTR1;
+        *entry_of(root, top - UINT64_C(0x40000000), granule, bits, 2) =
+            (granule == 12 ? DATA : RAM_BASE & ~UINT64_C(0x1fffffff)) | AF | ISH | BLOCK | ATTR1;
         dsb();
         tlbi_all();
         o = at_el1(LDR, top - UINT64_C(0x40000000) + (granule == 12 ? 8 : DATA - RAM_BASE + 8));

@@ -39,9 +39,9 @@ void tl_a64_power_on(tl_hart *h) {
 
 static void count_exception(tl_hart *h) {
     static const uint16_t cells[] = {
-        [TL_TRAP_ILLEGAL] = TL_S_HART_EXC_ILLEGAL,      [TL_TRAP_SYSTEM_CALL] = TL_S_HART_EXC_ECALL,
-        [TL_TRAP_BREAKPOINT] = TL_S_HART_EXC_BREAKPOINT, [TL_TRAP_FETCH] = TL_S_HART_EXC_FETCH_FAULT,
-        [TL_TRAP_LOAD_PAGE] = TL_S_HART_EXC_LOAD_FAULT,  [TL_TRAP_LOAD_ACCESS] = TL_S_HART_EXC_LOAD_FAULT,
+        [TL_TRAP_ILLEGAL] = TL_S_HART_EXC_ILLEGAL,        [TL_TRAP_SYSTEM_CALL] = TL_S_HART_EXC_ECALL,
+        [TL_TRAP_BREAKPOINT] = TL_S_HART_EXC_BREAKPOINT,  [TL_TRAP_FETCH] = TL_S_HART_EXC_FETCH_FAULT,
+        [TL_TRAP_LOAD_PAGE] = TL_S_HART_EXC_LOAD_FAULT,   [TL_TRAP_LOAD_ACCESS] = TL_S_HART_EXC_LOAD_FAULT,
         [TL_TRAP_STORE_PAGE] = TL_S_HART_EXC_STORE_FAULT, [TL_TRAP_STORE_ACCESS] = TL_S_HART_EXC_STORE_FAULT,
         [TL_TRAP_MISALIGNED] = TL_S_HART_EXC_MISALIGNED,
     };
@@ -100,8 +100,8 @@ static uint32_t fault_status(const tl_hart *h) {
     if (is_misaligned(h->trap_cause))
         return TL_A64_FSC_ALIGNMENT;
     const abort_kind kind = abort_of(h->trap_cause);
-    const bool is_external =
-        h->trap_cause == TL_A64_CAUSE_FETCH_ACCESS || h->trap_cause == TL_A64_CAUSE_LOAD_ACCESS || h->trap_cause == TL_A64_CAUSE_STORE_ACCESS;
+    const bool is_external = h->trap_cause == TL_A64_CAUSE_FETCH_ACCESS || h->trap_cause == TL_A64_CAUSE_LOAD_ACCESS ||
+                             h->trap_cause == TL_A64_CAUSE_STORE_ACCESS;
     // An unprivileged access of EL1 has the rights of EL0.
     const uint32_t el = tl_a64(h)->sys.is_unprivileged ? TL_A64_EL0 : h->priv;
     tl_a64_translation at;
@@ -126,8 +126,7 @@ uint32_t tl_a64_syndrome_of(const tl_hart *h, uint32_t el) {
     if (kind.access == TL_ACCESS_FETCH)
         return tl_a64_syndrome(TL_A64_EC_FETCH_ABORT + is_same, status);
     const uint32_t is_write = kind.access == TL_ACCESS_STORE || kind.is_cache;
-    return tl_a64_syndrome(TL_A64_EC_DATA_ABORT + is_same,
-                           status | (is_write ? TL_A64_ISS_WNR : 0) | (kind.is_cache ? TL_A64_ISS_CM : 0));
+    return tl_a64_syndrome(TL_A64_EC_DATA_ABORT + is_same, status | (is_write ? TL_A64_ISS_WNR : 0) | (kind.is_cache ? TL_A64_ISS_CM : 0));
 }
 
 // D1.13.2: a level takes its own exceptions, and EL1 those of EL0.
@@ -160,12 +159,14 @@ void tl_a64_take_exception(tl_hart *h) {
 
 // -- Interrupts.
 
-// D1.13.3: SCR_EL3 routes each kind to EL3; otherwise EL1 takes it. PSTATE masks a kind at the level
-// that takes it, and at EL0 what EL1 takes.
+// D1.13.3: SCR_EL3 routes each kind to EL3; otherwise EL1 takes it. PSTATE masks a kind at the
+// level that takes it, and at EL0 if EL1 takes it.
 bool tl_a64_next_interrupt(const tl_hart *h, tl_irq *ret_irq) {
     static const struct {
         uint32_t irq, route, mask;
-    } kinds[] = {{TL_A64_SERROR, TL_A64_SCR_EA, TL_A64_SPSR_A}, {TL_A64_FIQ, TL_A64_SCR_FIQ, TL_A64_SPSR_F}, {TL_A64_IRQ, TL_A64_SCR_IRQ, TL_A64_SPSR_I}};
+    } kinds[] = {{TL_A64_SERROR, TL_A64_SCR_EA, TL_A64_SPSR_A},
+                 {TL_A64_FIQ, TL_A64_SCR_FIQ, TL_A64_SPSR_F},
+                 {TL_A64_IRQ, TL_A64_SCR_IRQ, TL_A64_SPSR_I}};
     const uint64_t pending = tl_hart_pending(h);
     const tl_a64_system *sys = &tl_a64(h)->sys;
     if (TL_LIKELY(pending == 0))

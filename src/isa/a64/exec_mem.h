@@ -59,15 +59,15 @@ FORMS(STORE, strh, sturh, uint16_t)
 FORMS(STORE, str_w, stur_w, uint32_t)
 FORMS(STORE, str_x, stur_x, uint64_t)
 // Accesses of EL1 with the rights of EL0. Other levels have their own rights (C3.2.5).
-#define UNPRIVILEGED(name, privileged)                                          \
-    EXEC(name) {                                                                \
-        const uint32_t view = h->view;                                          \
-        h->view = view == TL_VIEW_S ? TL_VIEW_U : view;                         \
-        const bool is_done = exec_##privileged(h, op, pc);                      \
-        h->view = view;                                                         \
-        if (!is_done && h->trap_cause != TL_TRAP_NOT_YET)                       \
-            tl_a64(h)->sys.is_unprivileged = view == TL_VIEW_S;                 \
-        return is_done;                                                         \
+#define UNPRIVILEGED(name, privileged)                          \
+    EXEC(name) {                                                \
+        const uint32_t view = h->view;                          \
+        h->view = view == TL_VIEW_S ? TL_VIEW_U : view;         \
+        const bool is_done = exec_##privileged(h, op, pc);      \
+        h->view = view;                                         \
+        if (!is_done && h->trap_cause != TL_TRAP_NOT_YET)       \
+            tl_a64(h)->sys.is_unprivileged = view == TL_VIEW_S; \
+        return is_done;                                         \
     }
 UNPRIVILEGED(ldtrb, ldurb)
 UNPRIVILEGED(ldtrsb_x, ldursb_x)
@@ -259,7 +259,7 @@ static inline bool tl_a64_store_exclusive(tl_hart *h, uint64_t vaddr, uint32_t s
     }                                                                                                                               \
     EXEC(stlr_##k) { return !tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) && tl_a64_write(h, BASE, size_bytes, RD); } \
     EXEC(ldxr_##k) {                                                                                                                \
-        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_LOAD) || !tl_a64_load_exclusive(h, BASE, size_bytes))              \
+        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_LOAD) || !tl_a64_load_exclusive(h, BASE, size_bytes))               \
             return false;                                                                                                           \
         RD = h->mem_value;                                                                                                          \
         return true;                                                                                                                \
@@ -267,7 +267,7 @@ static inline bool tl_a64_store_exclusive(tl_hart *h, uint64_t vaddr, uint32_t s
     EXEC(ldaxr_##k) { return exec_ldxr_##k(h, op, pc); }                                                                            \
     EXEC(stxr_##k) {                                                                                                                \
         const uint64_t value = (size_bytes) == 8 ? RD : tl_bits(RD, 0, 8 * (size_bytes)&63);                                        \
-        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) || !tl_a64_store_exclusive(h, BASE, size_bytes, value))  \
+        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) || !tl_a64_store_exclusive(h, BASE, size_bytes, value))      \
             return false;                                                                                                           \
         tl_a64(h)->x[op->rm] = h->mem_value;                                                                                        \
         return true;                                                                                                                \

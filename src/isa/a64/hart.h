@@ -45,7 +45,7 @@ typedef struct tl_a64_route { // a register of a PMU
     tl_reg_at at;
 } tl_a64_route;
 
-// What exception levels above EL0 have. The user-mode personality leaves it as tl_isa.init made it.
+// State of exception levels above EL0. The user-mode personality leaves it as tl_isa.init made it.
 typedef struct tl_a64_system {
     uint64_t reg[TL_A64_N_SYSREGS];
     uint64_t sp[TL_N_PRIVS]; // SP_ELx; the one in use is x[TL_A64_SP]

@@ -91,9 +91,7 @@ void tl_a64_pipe(const tl_a64_decoded *insn, tl_pipe_insn *ret_pipe) {
 
 static bool is_wait(const tl_a64_decoded *insn) { return insn->opc == TL_A64_OPC_hint && tl_a64_is_wait(insn->raw); }
 
-bool tl_a64_ends_run(const tl_a64_decoded *insn) {
-    return tl_class_ends_run((tl_class)tl_a64_rows[insn->opc].cls) || is_wait(insn);
-}
+bool tl_a64_ends_run(const tl_a64_decoded *insn) { return tl_class_ends_run((tl_class)tl_a64_rows[insn->opc].cls) || is_wait(insn); }
 
 bool tl_a64_is_private(const tl_a64_decoded *insn) {
     return insn->opc != TL_A64_OPC_UNDEFINED && tl_class_is_private((tl_class)tl_a64_rows[insn->opc].cls) && insn->opc != TL_A64_OPC_hint;

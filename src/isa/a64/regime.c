@@ -162,7 +162,8 @@ static void init(tl_hart *h) {
     tl_a64_sysregs_reset(h);
     a->sys.reg[TL_A64_R_SCTLR_EL1] |= TL_A64_SCTLR_UCI | TL_A64_SCTLR_UCT | TL_A64_SCTLR_DZE | TL_A64_SCTLR_SA0;
     a->sys.reg[TL_A64_R_CPACR_EL1] = UINT64_C(3) << TL_A64_CPACR_FPEN_LSB;
-    a->sys.reg[TL_A64_R_TCR_EL1] = (64 - USER_VADDR_BITS) | UINT64_C(1) << TL_A64_TCR_TBI0_LSB | (uint64_t)IPS_40_BITS << TL_A64_TCR_IPS_LSB;
+    a->sys.reg[TL_A64_R_TCR_EL1] =
+        (64 - USER_VADDR_BITS) | UINT64_C(1) << TL_A64_TCR_TBI0_LSB | (uint64_t)IPS_40_BITS << TL_A64_TCR_IPS_LSB;
     a->sys.tagged = 1;
     a->sys.reg[TL_A64_R_CNTKCTL_EL1] = TL_A64_CNTKCTL_EL0VCTEN;
     h->irqs_present = h->irqs_enabled = h->irqs_wired = 1 << TL_A64_IRQ | 1 << TL_A64_FIQ | 1 << TL_A64_SERROR;

@@ -10,7 +10,7 @@
 #include "isa/a64/regime.h"
 #include "isa/a64/timer.h"
 
-enum { EL0, EL1, EL3 = 3, NEVER };                      // columns read, write
+enum { EL0, EL1, EL3 = 3, NEVER };                                    // columns read, write
 enum { VERDICT_OK, VERDICT_EL1, VERDICT_EL3 = 3, VERDICT_UNDEFINED }; // of a check: the level that takes the trap
 
 typedef struct row {
@@ -20,7 +20,7 @@ typedef struct row {
     uint16_t reg; // tl_a64_sysreg, TL_A64_R_NONE: reads as 0
     uint8_t read_el, write_el;
     uint32_t (*check)(const tl_hart *h, bool is_read);
-    uint64_t (*value)(tl_hart *h, uint32_t reg);             // NULL: the stored value
+    uint64_t (*value)(tl_hart *h, uint32_t reg);              // NULL: the stored value
     void (*effect)(tl_hart *h, uint32_t reg, uint64_t value); // NULL: the stored value changes under the mask
 } row;
 
@@ -100,16 +100,16 @@ static uint64_t value_CCSIDR(tl_hart *h, uint32_t reg) {
     if (level > 1 || (level == 1 && (select & 1)))
         return 0;
     const uint32_t ways = level == 1 ? config->l2.ways : is_l1i ? config->l1i.ways : config->l1d.ways;
-    const uint64_t bytes = level == 1 ? config->l2.size_bytes
-                           : is_l1i   ? config->l1i.size_bytes
-                                      : config->l1d.size_bytes;
+    const uint64_t bytes = level == 1 ? config->l2.size_bytes : is_l1i ? config->l1i.size_bytes : config->l1d.size_bytes;
     const uint64_t sets = bytes / line_bytes / ways, attributes = is_l1i ? 2 : 7;
     return attributes << 28 | (sets - 1) << 13 | (uint64_t)(ways - 1) << 3 | (uint64_t)(__builtin_ctz(line_bytes) - 4);
 }
 static uint64_t value_L2CTLR(tl_hart *h, uint32_t reg) { return reg_of(h, reg) | (uint64_t)((h->config->n_harts - 1) & 3) << 24; }
 
 static uint64_t value_SP(tl_hart *h, uint32_t reg) { return tl_a64_sp(h, reg == TL_A64_R_SP_EL1 ? TL_A64_EL1 : TL_A64_EL0); }
-static void effect_SP(tl_hart *h, uint32_t reg, uint64_t value) { tl_a64_set_sp(h, reg == TL_A64_R_SP_EL1 ? TL_A64_EL1 : TL_A64_EL0, value); }
+static void effect_SP(tl_hart *h, uint32_t reg, uint64_t value) {
+    tl_a64_set_sp(h, reg == TL_A64_R_SP_EL1 ? TL_A64_EL1 : TL_A64_EL0, value);
+}
 static uint64_t value_SPSEL(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64(h)->sys.has_own_sp; }
 static void effect_SPSEL(tl_hart *h, uint32_t reg, uint64_t value) {
     (void)reg;
@@ -132,11 +132,11 @@ static void effect_DAIF(tl_hart *h, uint32_t reg, uint64_t value) {
     (void)reg;
     tl_a64_set_daif(h, (uint32_t)value & TL_A64_DAIF);
 }
-#define HELD(NAME, member, mask)                                                                               \
-    static uint64_t value_##NAME(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64(h)->member; }            \
-    static void effect_##NAME(tl_hart *h, uint32_t reg, uint64_t value) {                                      \
-        (void)reg;                                                                                             \
-        tl_a64(h)->member = value & (mask);                                                                    \
+#define HELD(NAME, member, mask)                                                                    \
+    static uint64_t value_##NAME(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64(h)->member; } \
+    static void effect_##NAME(tl_hart *h, uint32_t reg, uint64_t value) {                           \
+        (void)reg;                                                                                  \
+        tl_a64(h)->member = value & (mask);                                                         \
     }
 HELD(TPIDR, tpidr, UINT64_MAX)
 HELD(TPIDRRO, tpidrro, UINT64_MAX)
@@ -154,9 +154,7 @@ static void effect_FPSR(tl_hart *h, uint32_t reg, uint64_t value) {
 
 static uint64_t value_COUNT(tl_hart *h, uint32_t reg) { return (void)reg, tl_hart_time(h, h->now); }
 static uint64_t value_CTL(tl_hart *h, uint32_t reg) { return tl_a64_timer_control(h, reg); }
-static uint64_t value_TVAL(tl_hart *h, uint32_t reg) {
-    return (uint32_t)(reg_of(h, tl_a64_timer_compare(reg)) - tl_hart_time(h, h->now));
-}
+static uint64_t value_TVAL(tl_hart *h, uint32_t reg) { return (uint32_t)(reg_of(h, tl_a64_timer_compare(reg)) - tl_hart_time(h, h->now)); }
 
 static void store(tl_hart *h, uint32_t reg, uint64_t value); // under the mask
 
@@ -199,9 +197,7 @@ static void claim(tl_hart *h, uint8_t tags) {
     *stored(h, TL_A64_R_DBGCLAIMCLR_EL1) = tags;
 }
 static void effect_CLAIMSET(tl_hart *h, uint32_t reg, uint64_t value) { (void)reg, claim(h, tl_a64(h)->sys.debug_claim | (uint8_t)value); }
-static void effect_CLAIMCLR(tl_hart *h, uint32_t reg, uint64_t value) {
-    (void)reg, claim(h, tl_a64(h)->sys.debug_claim & (uint8_t)~value);
-}
+static void effect_CLAIMCLR(tl_hart *h, uint32_t reg, uint64_t value) { (void)reg, claim(h, tl_a64(h)->sys.debug_claim & (uint8_t)~value); }
 
 // -- The table.
 
@@ -218,16 +214,16 @@ _Static_assert(ROW_RESERVED_ID < 256, "row_of_number");
 _Static_assert((int)ROW_VMPIDR_EL2 == (int)TL_A64_R_VMPIDR_EL2, "a stored register has the number of its row");
 
 static const row rows[] = {
-#define SYSREG(id, op0, op1, crn, crm, op2, read, write, condition, at_reset, writable, get, set)         \
-    [ROW_##id] = {.name = #id,                                                                            \
-                  .reset = at_reset,                                                                      \
-                  .mask = writable,                                                                       \
-                  .number = TL_A64_SYSREG_NUMBER(op0, op1, crn, crm, op2),                                \
-                  .reg = TL_A64_R_##id,                                                                     \
-                  .read_el = read,                                                                        \
-                  .write_el = write,                                                                      \
-                  .check = check_##condition,                                                             \
-                  .value = value_##get,                                                                   \
+#define SYSREG(id, op0, op1, crn, crm, op2, read, write, condition, at_reset, writable, get, set) \
+    [ROW_##id] = {.name = #id,                                                                    \
+                  .reset = at_reset,                                                              \
+                  .mask = writable,                                                               \
+                  .number = TL_A64_SYSREG_NUMBER(op0, op1, crn, crm, op2),                        \
+                  .reg = TL_A64_R_##id,                                                           \
+                  .read_el = read,                                                                \
+                  .write_el = write,                                                              \
+                  .check = check_##condition,                                                     \
+                  .value = value_##get,                                                           \
                   .effect = effect_##set},
 #define RES0(id, op1, crn, crm, op2) \
     [ROW_##id] = {.name = #id, .number = TL_A64_SYSREG_NUMBER(3, op1, crn, crm, op2), .read_el = EL3, .write_el = EL3},

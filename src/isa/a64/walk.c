@@ -23,7 +23,7 @@ enum {
     NS_TABLE_LSB = 63,
 };
 
-// What TCR and TTBR say about the addresses on one side.
+// Registers TCR and TTBR as they describe the addresses on one side.
 typedef struct stage {
     uint64_t table, control, tables_mask; // SCTLR; the table's address
     uint32_t granule_log2, vaddr_bits, paddr_bits;
@@ -48,7 +48,9 @@ static stage stage_of(const tl_a64_hart *a, uint32_t el, uint64_t vaddr) {
     const bool is_64k = is_upper ? tl_bits(tcr, TL_A64_TCR_TG1_LSB, 2) == 3 : tg0 == 1;
     stage s = {
         .control = reg[is_el3 ? TL_A64_R_SCTLR_EL3 : TL_A64_R_SCTLR_EL1],
-        .table = reg[is_el3 ? TL_A64_R_TTBR0_EL3 : is_upper ? TL_A64_R_TTBR1_EL1 : TL_A64_R_TTBR0_EL1],
+        .table = reg[is_el3     ? TL_A64_R_TTBR0_EL3
+                     : is_upper ? TL_A64_R_TTBR1_EL1
+                                : TL_A64_R_TTBR0_EL1],
         .granule_log2 = is_64k ? GRANULE_64K : GRANULE_4K,
         .vaddr_bits = vaddr_bits_of(tl_bits(tcr, is_upper ? TL_A64_TCR_T1SZ_LSB : TL_A64_TCR_T0SZ_LSB, 6)),
         .paddr_bits = paddr_bits_of(tl_bits(tcr, is_el3 ? TL_A64_TCR3_PS_LSB : TL_A64_TCR_IPS_LSB, 3)),

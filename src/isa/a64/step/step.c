@@ -67,7 +67,8 @@ static void retire(tl_hart *h, const tl_a64_decoded *insn, tl_pend_table *pends,
 static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op, uint64_t pc, uint64_t *ret_lost_cycles) {
     const bool is_call = insn->opc == TL_A64_OPC_bl || insn->opc == TL_A64_OPC_blr;
     const bool is_direct = insn->opc == TL_A64_OPC_b || insn->opc == TL_A64_OPC_bl;
-    const uint64_t next_pc = pc + INSN_BYTES, target = is_direct ? pc + (uint64_t)(int64_t)insn->imm : tl_a64_untag(h, tl_a64(h)->x[op->rn]);
+    const uint64_t next_pc = pc + INSN_BYTES,
+                   target = is_direct ? pc + (uint64_t)(int64_t)insn->imm : tl_a64_untag(h, tl_a64(h)->x[op->rn]);
     if (is_call)
         tl_a64(h)->x[LINK] = next_pc;
     if (is_direct) {
