@@ -123,6 +123,7 @@ while IFS='|' read -r name sources kind flags args input expect tags; do
         case $tags in *fetch*) continue ;; esac
     fi
     case $native-$arch-$tags in
+    no-riscv64-*only-arm64*) continue ;;
     no-riscv64-* | yes-*native* | no-aarch64-*native* | no-aarch64-*arm64*) ;;
     *) continue ;;
     esac

@@ -96,20 +96,29 @@ TL_ALWAYS_INLINE bool tl_a64_write(tl_hart *h, uint64_t vaddr, uint32_t size_byt
 }
 
 // One more access of an instruction that has done n_done others. Its look-ups are counted when it
-// retires; if this one traps, those that are done have still happened.
+// retires; if this one traps, those that are done have still happened. An instruction that has
+// begun does not wait for other harts, because it would store twice when it is repeated.
 TL_ALWAYS_INLINE bool tl_a64_read_more(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t *ret_value, uint64_t n_done) {
-    if (TL_LIKELY(tl_a64_read(h, vaddr, size_bytes, ret_value)))
-        return true;
-    h->tally[TL_S_L1D_LOAD] += n_done;
-    h->tally[TL_S_DTLB_ACCESS] += n_done;
-    return false;
+    const uint64_t first_until = h->first_until;
+    h->first_until = n_done > 0 ? UINT64_MAX : first_until;
+    const bool is_done = tl_a64_read(h, vaddr, size_bytes, ret_value);
+    h->first_until = first_until;
+    if (TL_UNLIKELY(!is_done)) {
+        h->tally[TL_S_L1D_LOAD] += n_done;
+        h->tally[TL_S_DTLB_ACCESS] += n_done;
+    }
+    return is_done;
 }
 TL_ALWAYS_INLINE bool tl_a64_write_more(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, uint64_t n_done) {
-    if (TL_LIKELY(tl_a64_write(h, vaddr, size_bytes, value)))
-        return true;
-    h->tally[TL_S_L1D_STORE] += n_done;
-    h->tally[TL_S_DTLB_ACCESS] += n_done;
-    return false;
+    const uint64_t first_until = h->first_until;
+    h->first_until = n_done > 0 ? UINT64_MAX : first_until;
+    const bool is_done = tl_a64_write(h, vaddr, size_bytes, value);
+    h->first_until = first_until;
+    if (TL_UNLIKELY(!is_done)) {
+        h->tally[TL_S_L1D_STORE] += n_done;
+        h->tally[TL_S_DTLB_ACCESS] += n_done;
+    }
+    return is_done;
 }
 
 // Bit `nzcv` of an entry says whether the condition holds. AL and NV always hold.

@@ -34,7 +34,7 @@ static const encoding encodings[] = {
     {0xffe0fc00, 0x9ac01400, OF("memory tagging (MTE)")},                 // GMI
     {0xff200000, 0xd9200000, OF("memory tagging (MTE)")},                 // STG .. LDG
     {0xbf20f400, 0x2e008400, OF("rounding double multiply (RDM)")},
-    {0xbf00d000, 0x2f00d000, OF("rounding double multiply (RDM)")},
+    {0xbf00d400, 0x2f00d000, OF("rounding double multiply (RDM)")},
     {0x9f20fc00, 0x0e009400, OF("the dot product (DotProd)")},
     {0x9f00f400, 0x0f00e000, OF("the dot product (DotProd)")},
     {0x9f20fc00, 0x0e009c00, OF("the 8-bit matrix multiply (I8MM)")},
@@ -42,11 +42,12 @@ static const encoding encodings[] = {
     {0xbf20c400, 0x2e00c400, OF("complex-number arithmetic (FCMA)")},
     {0x9f60c400, 0x0e400400, OF("half-precision arithmetic (FP16)")},     // vectors: three of a kind
     {0x9f7e0c00, 0x0e780800, OF("half-precision arithmetic (FP16)")},     // two registers
+    {0xffff7c00, 0x1ee24000, NULL},                                       // FCVT from a half, which is executed
     {0xffe00000, 0x1ee00000, OF("half-precision arithmetic (FP16)")},     // scalars
     {0x7fe00000, 0x1ee00000, OF("half-precision arithmetic (FP16)")},
     {0xffc00000, 0x1fc00000, OF("half-precision arithmetic (FP16)")},     // fused
     {0xff000000, 0xce000000, OF("SHA-512, SHA-3, SM3 or SM4")},
-    {0xffffff1f, 0xd500401f, OF("flag manipulation (FlagM)")},
+    {0xfffff0ff, 0xd500401f, OF("flag manipulation (FlagM)")},
     {0xffe07c10, 0xba000400, OF("flag manipulation (FlagM)")},            // RMIF
     {0xffffffff, 0xd50330ff, OF("the speculation barrier (SB)")},
 };

@@ -62,8 +62,7 @@ static void retire(tl_hart *h, const tl_a64_decoded *insn, tl_pend_table *pends,
     tl_step_retire(h, &pipe, counts, n, pends, lost_cycles);
 }
 
-// Executes an unconditional branch: returns where to, and the cycles lost. The predictor knows
-// links by the register numbers of RISC-V: 1 is one, 0 is none.
+// Executes an unconditional branch: returns where to, and the cycles lost.
 static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op, uint64_t pc, uint64_t *ret_lost_cycles) {
     const bool is_call = insn->opc == TL_A64_OPC_bl || insn->opc == TL_A64_OPC_blr;
     const bool is_direct = insn->opc == TL_A64_OPC_b || insn->opc == TL_A64_OPC_bl;
