@@ -21,9 +21,10 @@ QEMU = ("qemu-system-aarch64 -M virt,secure=on -cpu cortex-a53 -m 2G -nic none -
         "-device loader,addr=0x801ff000,data=0x756d6571,data-len=4 -kernel").split()
 
 
-def names():
+def read_programs():
     with open(PROGRAMS, encoding="utf-8") as table:
-        return [line.split("|")[0].strip() for line in table if line.strip() and not line.startswith("#")]
+        rows = [[cell.strip() for cell in line.split("|")] for line in table if line.strip() and not line.startswith("#")]
+    return {name: (harts, qemu != "no") for name, _, harts, qemu in rows}
 
 
 def run(command, timeout_s):
@@ -48,18 +49,20 @@ def main():
     parser.add_argument("--timeout", type=float, default=60, help="seconds for each run")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
-    unknown = set(options.names) - set(names())
+    programs = read_programs()
+    unknown = set(options.names) - set(programs)
     if unknown:
         sys.exit(f"run_a64.py: not in {PROGRAMS}: {' '.join(sorted(unknown))}")
     has_qemu = shutil.which("qemu-system-aarch64") is not None
     if not has_qemu:
         print("no qemu-system-aarch64: install qemu-system-arm to compare with it")
     failed = 0
-    for name in options.names or names():
+    for name in options.names or programs:
+        harts, has_oracle = programs[name]
         program = os.path.join(options.guests, name + ".elf")
-        status, console = run([options.tally, "stat", "-o", os.devnull, "--machine", options.machine, "--bare", program], options.timeout)
+        status, console = run([options.tally, "stat", "-o", os.devnull, "--machine", options.machine, "--set", f"harts={harts}", "--bare", program], options.timeout)
         wrong = "" if is_passed(status, console) else f"tally: status {status}\n{console}"
-        if has_qemu:
+        if has_qemu and has_oracle:
             status, theirs = run(QEMU + [program], options.timeout)
             theirs = theirs.replace("\r", "")
             if not is_passed(status, theirs):

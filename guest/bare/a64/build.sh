@@ -20,8 +20,8 @@ fi
 target="-march=armv8-a -mgeneral-regs-only -mstrict-align -mno-outline-atomics"
 language="-std=gnu17 -ffreestanding -fno-pic -fno-pie -fno-tree-loop-distribute-patterns -O2 -g -Wall -Wextra -Werror"
 link="-nostdlib -static -no-pie -Wl,--build-id=none -Wl,--no-warn-rwx-segments -T $here/a64.ld"
-while IFS='|' read -r name sources; do
-    name=$(echo $name) sources=$(echo $sources)
+while IFS='|' read -r name sources rest; do
+    name=$(echo "$name" | tr -d " ") sources=$(echo "$sources" | xargs)
     case $name in '' | '#'*) continue ;; esac
     program=$out/$name.elf
     if [ -e "$program" ] && [ -z "$(find "$here" -newer "$program" -type f)" ]; then continue; fi

@@ -20,9 +20,25 @@ _start:
     bl prepare
     bl main
     b finish_all
-park:
-    wfi
-    b park
+park:               /* until start_second names code */
+    ldr x2, =second_code
+1:  ldar x3, [x2]
+    cbnz x3, go
+    wfe
+    b 1b
+go: ldr x2, =second_stack_end
+    mov sp, x2
+    blr x3
+    b go
+
+    .global start_second /* void start_second(void (*code)(void)) */
+start_second:
+    ldr x1, =second_code
+    stlr x0, [x1]
+    dsb sy
+    sev
+    ret
+    .ltorg
 
 /* outcome: see a64.h */
     .set OUT_EL, 0
@@ -136,6 +152,10 @@ run_at:
     .balign 16
     .space STACK_BYTES
 stack_end:
+    .space STACK_BYTES
+second_stack_end:
+second_code:
+    .space 16
 saved:
     .space 128
     .global tohost

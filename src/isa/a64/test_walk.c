@@ -141,7 +141,7 @@ static space random_space(tl_a64_hart *a, uint64_t *random, uint64_t seed) {
     reg[TL_A64_R_TCR_EL1] = lower | upper | ips << 32;
     reg[TL_A64_R_TTBR0_EL1] = is_upper ? ~s.table : s.table;
     reg[TL_A64_R_TTBR1_EL1] = is_upper ? s.table : ~s.table;
-    const uint64_t inside = mixed(dice ^ 2) % s.total_bytes, beyond = mixed(dice ^ 2) & (UINT64_C(1) << 55) - 1;
+    const uint64_t inside = mixed(dice ^ 2) % s.total_bytes, beyond = mixed(dice ^ 2) & ((UINT64_C(1) << 55) - 1);
     s.vaddr = (dice >> 24 & 15) != 0 ? (is_upper ? inside - s.total_bytes : inside) : beyond | (is_upper ? UINT64_C(511) << 55 : 0);
     return s;
 }
