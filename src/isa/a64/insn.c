@@ -5,6 +5,7 @@
 #include "isa/a64/insn.h"
 
 #include "base/bits.h"
+#include "isa/a64/sysop.h"
 #include "model/bpred.h"
 
 // Numbers of the scoreboard: x0 to x30, flags, v0 to v31. The stack pointer has none, because only
@@ -155,11 +156,16 @@ void tl_a64_pipe(const tl_a64_decoded *insn, tl_pipe_insn *ret_pipe) {
     *ret_pipe = pipe;
 }
 
-bool tl_a64_ends_run(const tl_a64_decoded *insn) { return tl_class_ends_run((tl_class)tl_a64_rows[insn->opc].cls); }
+static bool is_wait(const tl_a64_decoded *insn) { return insn->opc == TL_A64_OPC_hint && tl_a64_is_wait(insn->raw); }
+
+bool tl_a64_ends_run(const tl_a64_decoded *insn) { return tl_class_ends_run((tl_class)tl_a64_rows[insn->opc].cls) || is_wait(insn); }
 
 bool tl_a64_is_private(const tl_a64_decoded *insn) {
-    return insn->opc != TL_A64_OPC_UNDEFINED && tl_class_is_private((tl_class)tl_a64_rows[insn->opc].cls);
+    return insn->opc != TL_A64_OPC_UNDEFINED && tl_class_is_private((tl_class)tl_a64_rows[insn->opc].cls) && insn->opc != TL_A64_OPC_hint;
 }
+
+// C4.1: loads and stores with V set, and the data processing of SIMD and floating point.
+bool tl_a64_is_fp(const tl_a64_decoded *insn) { return insn->opc != TL_A64_OPC_UNDEFINED && (insn->raw >> 26 & 3) == 3; }
 
 void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_a64_op *ret_op) {
     const tl_a64_row *row = &tl_a64_rows[insn->opc];

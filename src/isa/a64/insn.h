@@ -70,6 +70,8 @@ void tl_a64_pipe(const tl_a64_decoded *insn, tl_pipe_insn *ret_pipe);
 // Ends a fetch run after this instruction (model/engine.h): control transfers and serializing
 // instructions.
 bool tl_a64_ends_run(const tl_a64_decoded *insn);
+// Uses floating-point or SIMD registers: CPACR_EL1 and CPTR_EL3 may trap it.
+bool tl_a64_is_fp(const tl_a64_decoded *insn);
 // Does its work in registers and the branch predictor alone: no memory, no system register, no
 // trap.
 bool tl_a64_is_private(const tl_a64_decoded *insn);

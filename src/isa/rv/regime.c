@@ -5,7 +5,7 @@
 #include "isa/rv/regime.h"
 
 #include "isa/rv/csr.h"
-#include "isa/rv/insn.h"
+#include "isa/rv/privileged.h"
 
 #include <stddef.h>
 
@@ -184,7 +184,12 @@ const tl_isa tl_isa_rv64 = {
     .pmus_changed = tl_rv_route_csrs,
     .walk = walk,
     .permits = permits,
-    .disassemble = disassemble,
+    .n_page_levels = 4,
+    .power_on = tl_privileged_reset,
+    .take_exception = tl_take_exception,
+    .next_interrupt = tl_next_interrupt,
+    .take_interrupt = tl_take_interrupt,
+    .handler = tl_rv_handler,
     .causes =
         {
             [TL_FAULT_PAGE] = {TL_CAUSE_FETCH_PAGE, TL_CAUSE_LOAD_PAGE, TL_CAUSE_STORE_PAGE},
