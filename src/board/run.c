@@ -27,7 +27,8 @@ static void reset_harts(tl_system *system) {
         tl_hart *h = system->machine->harts[i];
         h->isa->power_on(h);
         system->board.kind->enter(&system->entry, h, i);
-        tl_hart_note_sharing(h, system->machine->n_harts > 1); // all begin with the same code, and soon share what tells them apart
+        // Harts begin with the same code, and soon share the data that tells them apart.
+        tl_hart_note_sharing(h, system->machine->n_harts > 1);
         for (int k = 0; k < 2; k++)
             h->break_pc[k] = TL_NO_LINE;
     }

@@ -40,7 +40,8 @@ void tl_gic_set_shared(tl_device *gic, uint32_t intid, bool level);
 void tl_gic_set_private(tl_device *gic, uint32_t hart, uint32_t intid, bool level);
 TL_MUST_CHECK tl_status tl_pl011_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
 TL_MUST_CHECK tl_status tl_pl031_new(const tl_device_place *place, uint64_t start_s, tl_device **ret_device, tl_error *err);
-TL_MUST_CHECK tl_status tl_pl061_new(const tl_device_place *place, tl_device **ret_device, tl_error *err); // power control
+// A PL061, as QEMU's virt uses it for power control.
+TL_MUST_CHECK tl_status tl_pl061_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
 
 typedef enum tl_disk_mode {
     // The guest may write; the file stays as it is, what was written is forgotten at the end.

@@ -342,7 +342,8 @@ static uint32_t read_word(const view *v, uint64_t bank, uint32_t w) {
 static void write_word(const view *v, uint64_t bank, uint32_t w, uint32_t value) {
     if (w >= N_WORDS)
         return;
-    const uint32_t bits = value & visible_in(v, w), latchable = w == 0 ? bits & ~0xffffu : bits; // SGIs have registers of their own
+    // SGIs have registers of their own.
+    const uint32_t bits = value & visible_in(v, w), latchable = w == 0 ? bits & ~0xffffu : bits;
     switch (bank) {
     case D_IGROUPR:
         if (v->is_secure)
@@ -388,7 +389,8 @@ static void write_byte(const view *v, uint64_t offset, uint8_t value) {
     }
 }
 
-static uint32_t read_config(const view *v, uint32_t index) { // two bits for each of 16 interrupts, the upper one: edge
+// Each of 16 interrupts has two bits. The upper one means edge.
+static uint32_t read_config(const view *v, uint32_t index) {
     if (index == 0)
         return 0xaaaaaaaa; // SGIs
     uint32_t value = 0;

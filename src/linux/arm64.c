@@ -180,7 +180,8 @@ static bool find_fpsimd(const signal_frame *frame, fpsimd_record *ret_fpsimd) {
 }
 
 static bool pop_frame(tl_thread *t, tl_signal_saved *ret_saved) {
-    static const uint64_t MODE_AND_MASKS = 0x3df; // of PSTATE: must be those of EL0 with nothing masked
+    // These bits of PSTATE must be 0, which is EL0 with nothing masked.
+    static const uint64_t MODE_AND_MASKS = 0x3df;
     tl_hart *h = t->hart;
     tl_a64_hart *a = tl_a64(h);
     signal_frame frame;

@@ -39,8 +39,11 @@ typedef struct tl_os_isa {
     // Turns saved registers of a thread into those of its child. sp 0: the child keeps the stack.
     void (*fork)(tl_registers *registers, uint64_t sp, bool has_tls, uint64_t tls);
     uint32_t n_perf_registers;
-    int8_t frame_record_offset; // from the frame pointer to the caller's frame pointer and the return address behind it
-    uint64_t (*perf_register)(const tl_hart *h, uint32_t number); // as perf numbers them: asm/perf_regs.h
+    // Offset from the frame pointer to the caller's frame pointer and the return
+    // address behind it.
+    int8_t frame_record_offset;
+    // Returns the register of a number of asm/perf_regs.h.
+    uint64_t (*perf_register)(const tl_hart *h, uint32_t number);
     // Frames of signals, at multiples of 16 bytes. signal.c chooses the stack and the mask.
     // push_frame writes a frame at sp and sets the registers with which the handler begins. false:
     // the frame cannot be written, and nothing has changed.
@@ -55,7 +58,8 @@ typedef struct tl_os_isa {
 } tl_os_isa;
 
 extern const tl_os_isa tl_os_rv64, tl_os_arm64;
-const tl_os_isa *tl_os_isa_for(const tl_isa *isa);       // NULL: Linux has no row for this instruction set
+// Returns NULL if Linux has no row for this instruction set.
+const tl_os_isa *tl_os_isa_for(const tl_isa *isa);
 const tl_os_isa *tl_os_isa_of_elf(uint16_t elf_machine); // NULL: the same
 const tl_os_isa *tl_os_isa_of(const tl_os *os);          // of the machine
 

@@ -19,11 +19,14 @@ typedef struct tl_os_options {
     // Where absolute guest paths of the dynamic loader and libraries are looked up first; NULL: the
     // folder of Debian's cross packages for the machine's instruction set.
     const char *sysroot;
-    const char *root;   // NULL: the guest touches what the invoking user may; else only what is under this directory
+    // The guest touches files of this directory only. NULL: all that the invoking user may.
+    const char *root;
     bool allow_network; // AF_INET, AF_INET6 sockets
     bool host_paths;    // the folders of the program and of the start have the host's names
     int std_fd[3];      // host descriptors behind 0, 1, 2; not closed
-    void (*warn)(void *ctx, const char *sentence); // one sentence each, e.g. the first call of an unsupported system call; may be NULL
+    // Told one sentence at a time, such as the first call of an unsupported system call. NULL:
+    // nobody is told.
+    void (*warn)(void *ctx, const char *sentence);
     // Polled every few milliseconds of host time, before a wait for the host, and after a host
     // signal interrupted such a wait. true: tl_os_run returns TL_OS_LIMIT, and a system call that
     // waited ends with EINTR. May be NULL.

@@ -101,7 +101,8 @@ static tl_status add_segment(const tl_elf_source *source, const uint8_t *phdr, t
     if (segment.file_bytes > segment.memory_bytes)
         return tl_fail(err, TL_EFORMAT, "%s: damaged: the segment at 0x%" PRIx64 " is larger in the file than in memory; build it again",
                        source->name, segment.vaddr);
-    if (segment.file_bytes != 0 && !tl_elf_fits(source, segment.offset, segment.file_bytes)) // else the offset says nothing
+    // Without bytes in the file, the offset says nothing.
+    if (segment.file_bytes != 0 && !tl_elf_fits(source, segment.offset, segment.file_bytes))
         return truncated(source, "a segment", tl_elf_end(segment.offset, segment.file_bytes), err);
     if (source->is_physical) {
         if (elf->n_segments == 0 || segment.vaddr < elf->first_vaddr)

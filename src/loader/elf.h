@@ -37,8 +37,9 @@ typedef struct tl_elf_segment { // PT_LOAD
 
 typedef struct tl_elf {
     uint64_t entry;
-    uint64_t phdr_vaddr; // where the program headers will be in memory, before the bias; 0: they are not loaded
-    uint16_t machine;    // TL_ELF_AARCH64 or TL_ELF_RISCV
+    // Address of the program headers in memory, before the bias; 0: they are not loaded.
+    uint64_t phdr_vaddr;
+    uint16_t machine; // TL_ELF_AARCH64 or TL_ELF_RISCV
     uint16_t n_phdrs;
     bool is_relocatable; // ET_DYN: position-independent, placed with a bias
     bool wants_executable_stack;

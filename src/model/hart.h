@@ -77,7 +77,8 @@ typedef struct tl_fetch_slot {
 // of the line in the page. Virtual addresses have 49 bits. RAM ends so far below TL_RAM_BASE_PADDR
 // + 2^39 that two keys name no page.
 enum { TL_KEY_PAGE_LOG2 = 12, TL_KEY_PPN_BITS = 27 };
-static const uint64_t TL_NO_KEY = UINT64_MAX, TL_NEVER_KEY = UINT64_MAX - 1; // an empty slot has TL_NO_KEY; no slot ever has TL_NEVER_KEY
+// An empty slot has TL_NO_KEY; no slot ever has TL_NEVER_KEY.
+static const uint64_t TL_NO_KEY = UINT64_MAX, TL_NEVER_KEY = UINT64_MAX - 1;
 TL_ALWAYS_INLINE uint64_t tl_fetch_key(uint64_t vline, uint64_t ram_offset) {
     return vline >> TL_KEY_PAGE_LOG2 << TL_KEY_PPN_BITS | ram_offset >> TL_KEY_PAGE_LOG2;
 }
@@ -141,10 +142,13 @@ typedef struct tl_rights {
 // The translation and the permissions of a hart's accesses. The ISA writes a regime and tells the
 // memory port about changes. mem/ reads the regime.
 typedef struct tl_regime {
-    bool is_paged[TL_N_VIEWS];     // false: addresses are physical
-    uint8_t data_view[TL_N_VIEWS]; // loads and stores have the rights of this view; fetches have the rights of h->view
-    uint8_t vaddr_bits;            // virtual addresses are this many bits wide, sign-extended
-    bool crosses_fetches;          // fetches of view U may reach pages without TL_PAGE_USER, and those of view S pages with it
+    bool is_paged[TL_N_VIEWS]; // false: addresses are physical
+    // Loads and stores have the rights of this view. Fetches have the rights of h->view.
+    uint8_t data_view[TL_N_VIEWS];
+    uint8_t vaddr_bits; // virtual addresses are this many bits wide, sign-extended
+    // Fetches of view U may reach pages without TL_PAGE_USER, and those of view S
+    // pages with it.
+    bool crosses_fetches;
     tl_rights rights[TL_N_VIEWS][TL_N_ACCESSES];
 } tl_regime;
 
@@ -177,8 +181,10 @@ typedef struct tl_mem_port {
     // Returns whether `fetch` would hit ITLB and L1I, and the physical line. Changes and counts
     // nothing.
     bool (*fetch_hits)(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
-    void (*drop_code)(tl_hart *h);                                      // drops all L1I lines and fetch slots
-    void (*flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all); // one page or everything, all TLBs of this hart
+    // Drops all L1I lines and fetch slots.
+    void (*drop_code)(tl_hart *h);
+    // Drops one page or everything from all TLBs of this hart.
+    void (*flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all);
     // drop_code and flush_translation on every hart of the machine.
     void (*broadcast_drop_code)(tl_hart *h);
     void (*broadcast_flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all);

@@ -10,8 +10,9 @@
 // A page as a walk found it.
 typedef struct tl_page {
     uint64_t vaddr, paddr; // of the page
-    uint32_t level;        // 0 to 3: 4 KiB, and 512 times as large with each level; TL_PAGE_64K, TL_PAGE_512M
-    uint8_t flags;         // TL_PAGE_*
+    // 0 to 3: 4 KiB, and 512 times as large with each level; TL_PAGE_64K, TL_PAGE_512M.
+    uint32_t level;
+    uint8_t flags; // TL_PAGE_*
 } tl_page;
 enum { TL_PAGE_BITS = 12, TL_LEVEL_BITS = 9, TL_PAGE_64K = 4, TL_PAGE_512M = 5, TL_N_PAGE_LEVELS = 6 };
 // The address bits that name a page of this level.

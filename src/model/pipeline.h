@@ -99,7 +99,8 @@ enum { TL_NO_REG = 64 };
 
 typedef struct tl_pipe_insn { // what the scoreboard needs to know of one instruction
     tl_class cls;
-    uint8_t size_bytes;               // of a memory access; 4 or 8 for word/double variants of DIV, FP_DIV, FP_SQRT
+    // Size of a memory access; 4 or 8 for word/double variants of DIV, FP_DIV, FP_SQRT.
+    uint8_t size_bytes;
     uint8_t src[3];                   // TL_NO_REG: none
     uint8_t dest;                     // TL_NO_REG: none
     uint64_t also_reads, also_writes; // bit r: register r, beyond those

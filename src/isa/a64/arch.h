@@ -147,7 +147,8 @@ static const uint32_t TL_A64_FPCR_BITS = 0x07f70000;
 
 // Numbers of system registers, op0:op1:CRn:CRm:op2, that code names without the table.
 enum { TL_A64_SYS_NZCV = 0xda10, TL_A64_SYS_FPCR = 0xda20, TL_A64_SYS_FPSR = 0xda21 };
-enum { TL_A64_DC_ZVA = 3 << 11 | 7 << 7 | 4 << 3 | 1 };                   // op1:CRn:CRm:op2 of SYS
-enum { TL_A64_ZVA_BYTES = 64, TL_A64_PA_BITS = 40, TL_A64_VA_BITS = 48 }; // DC ZVA, addresses: of a Cortex-A53
+enum { TL_A64_DC_ZVA = 3 << 11 | 7 << 7 | 4 << 3 | 1 }; // op1:CRn:CRm:op2 of SYS
+// Bytes of DC ZVA and widths of addresses are those of a Cortex-A53.
+enum { TL_A64_ZVA_BYTES = 64, TL_A64_PA_BITS = 40, TL_A64_VA_BITS = 48 };
 
 #endif

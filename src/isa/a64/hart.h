@@ -34,8 +34,9 @@ typedef enum tl_a64_sysreg {
 // The surroundings of a hart that system software runs on. Each function may be NULL.
 typedef struct tl_a64_host {
     void *ctx;
-    void (*timer_changed)(void *ctx, tl_hart *h); // a register of the timer was written: tl_a64_timers_tick must be called again
-    void (*send_event)(void *ctx, tl_hart *h);    // SEV: every hart gets an event
+    // Called when a register of the timer was written. tl_a64_timers_tick must be called again.
+    void (*timer_changed)(void *ctx, tl_hart *h);
+    void (*send_event)(void *ctx, tl_hart *h); // SEV: every hart gets an event
 } tl_a64_host;
 
 enum { TL_A64_MAX_ROUTES = 192 };

@@ -12,7 +12,8 @@ void tl_a64_set_sp(tl_hart *h, uint32_t el, uint64_t value);
 // name.
 void tl_a64_select_sp(tl_hart *h, uint32_t el, bool has_own_sp);
 
-void tl_a64_set_daif(tl_hart *h, uint32_t daif); // interrupts that are unmasked now are taken before the next fetch run
+// Interrupts that are unmasked now are taken before the next fetch run.
+void tl_a64_set_daif(tl_hart *h, uint32_t daif);
 
 // PSTATE as an exception stores it in SPSR_ELx.
 uint64_t tl_a64_pstate(const tl_hart *h);

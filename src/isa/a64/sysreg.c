@@ -10,8 +10,9 @@
 #include "isa/a64/regime.h"
 #include "isa/a64/timer.h"
 
-enum { EL0, EL1, EL3 = 3, NEVER };                                    // columns read, write
-enum { VERDICT_OK, VERDICT_EL1, VERDICT_EL3 = 3, VERDICT_UNDEFINED }; // of a check: the level that takes the trap
+enum { EL0, EL1, EL3 = 3, NEVER }; // columns read, write
+// The answer of a check names the level that takes the trap.
+enum { VERDICT_OK, VERDICT_EL1, VERDICT_EL3 = 3, VERDICT_UNDEFINED };
 
 typedef struct row {
     const char *name;
@@ -20,8 +21,9 @@ typedef struct row {
     uint16_t reg; // tl_a64_sysreg, TL_A64_R_NONE: reads as 0
     uint8_t read_el, write_el;
     uint32_t (*check)(const tl_hart *h, bool is_read);
-    uint64_t (*value)(tl_hart *h, uint32_t reg);              // NULL: the stored value
-    void (*effect)(tl_hart *h, uint32_t reg, uint64_t value); // NULL: the stored value changes under the mask
+    uint64_t (*value)(tl_hart *h, uint32_t reg); // NULL: the stored value
+    // The effect of a write. NULL: the stored value changes under the mask.
+    void (*effect)(tl_hart *h, uint32_t reg, uint64_t value);
 } row;
 
 static uint64_t *stored(tl_hart *h, uint32_t reg) { return &tl_a64(h)->sys.reg[reg]; }

@@ -175,7 +175,8 @@ static void test_walks_equal_a_plain_reference(void **state) {
     }
     free(a);
     assert_true(n_found > 10000);
-    for (uint32_t level = 1; level < 4; level++) // every kind of fault has been seen, and levels 0 of the kinds that have one
+    // Every kind of fault has been seen, and level 0 of the kinds that have it.
+    for (uint32_t level = 1; level < 4; level++)
         for (uint32_t kind = 0; kind < 6; kind++)
             assert_true(n_of_status[kind * 4 + level] > 0 || kind == 4);
     assert_true(n_of_status[0x00] > 0 && n_of_status[0x04] > 0 && n_of_status[0x14] > 0);

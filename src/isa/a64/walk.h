@@ -13,7 +13,8 @@ enum { TL_A64_PAGE_EL0_EXECUTE = TL_PAGE_GLOBAL, TL_A64_PAGE_EL1_EXECUTE = TL_PA
 typedef struct tl_a64_leaf {
     tl_page page;
     uint64_t descriptor;
-    uint8_t status; // TL_A64_FSC_* of a fault, else TL_A64_FSC_PERMISSION with the level of the leaf
+    // TL_A64_FSC_* of a fault, else TL_A64_FSC_PERMISSION with the level of the leaf.
+    uint8_t status;
 } tl_a64_leaf;
 
 // TL_FAULT_NONE: there is a page, and its access flag is set; permission is the caller's. vaddr has

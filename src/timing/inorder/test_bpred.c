@@ -166,7 +166,8 @@ static void test_a_jump_may_be_call_and_return(void **state) {
     fixture f;
     start(&f, TL_BP_BHT);
     tl_bpred_push(&f.bp, 0x10);
-    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x10, PC + 4, true, true), 0); // a coroutine: pop, then push
+    // A coroutine's jump pops, then pushes.
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x10, PC + 4, true, true), 0);
     assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, PC + 4, 0x99, false, true), 0);
     tl_arena_done(&f.arena);
 }

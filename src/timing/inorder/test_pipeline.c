@@ -181,7 +181,8 @@ static void test_every_destination_is_awaited_and_every_source_waits(void **stat
     pair.also_writes = UINT64_C(1) << 0 | UINT64_C(1) << 4;
     assert_int_equal(tl_scoreboard_issue(&board, &pair), 1);
     assert_int_equal(alu(&board, 6, 4, TL_NO_REG), CONFIG.load_use_cycles);
-    assert_int_equal(alu(&board, 6, 0, TL_NO_REG), 1); // ready by now; register 0 is one like any other
+    // Register 0 is ready by now, and is one like any other.
+    assert_int_equal(alu(&board, 6, 0, TL_NO_REG), 1);
     assert_int_equal(board.lost[TL_PIPE_LOAD_USE], CONFIG.load_use_cycles - 1);
     issue(&board, TL_CLASS_FP_LOAD, 8, 40, 10, TL_NO_REG);
     tl_pipe_insn table = {.cls = TL_CLASS_FP_MOVE, .dest = 50, .src = {51, 52, 53}, .also_reads = UINT64_C(1) << 40};
