@@ -257,8 +257,8 @@ const cli_option cli_option_rows[] = {
     {T, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each view.", NULL},
     {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},
 
-    {R | L | C | U | P | T, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
-     "A machine of tally list machines, or a description. Default: rocket, for AArch64 programs a53, of suite and compare lowrisc2, of tenants what the file says.",
+    {R | L | C | U | P | T | A, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
+     "A machine of tally list machines, or a description. Default: rocket, for AArch64 programs a53, of record ooo, of suite and compare lowrisc2, of tenants what the file says.",
      "@machines"},
     {R | L | C | U | P | A, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
     {R | L | C | U | P | A, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,

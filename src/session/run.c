@@ -13,6 +13,7 @@
 
 #include "base/bits.h"
 #include "isa/a64/step/step.h"
+#include "model/isa.h"
 #include "session/code_file.h"
 #include "session/digest.h"
 #include "session/guest.h"

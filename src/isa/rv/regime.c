@@ -5,6 +5,7 @@
 #include "isa/rv/regime.h"
 
 #include "isa/rv/csr.h"
+#include "isa/rv/insn.h"
 #include "isa/rv/privileged.h"
 
 #include <stddef.h>
@@ -184,6 +185,7 @@ const tl_isa tl_isa_rv64 = {
     .pmus_changed = tl_rv_route_csrs,
     .walk = walk,
     .permits = permits,
+    .disassemble = disassemble,
     .n_page_levels = 4,
     .power_on = tl_privileged_reset,
     .take_exception = tl_take_exception,
