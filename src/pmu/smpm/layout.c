@@ -16,6 +16,7 @@
 enum {
     PARTS_OF_VM0 = 3,      // total, UNASSIGNED, SWITCH: adds of channel 0 for one index
     ADDS_OF_VM = 2,        // VM block, context block
+    SLOT_SERVICES = 6,     // of the least bound in a default slot; with one, a neighbor shows on a machine
     MAX_SHARED_DRAINS = 3, // that meet: a periodic one, a switch trigger and its flush
 };
 
@@ -445,11 +446,7 @@ static tl_status check_epochs(const tl_smpm_config *config, const tl_smpm_layout
 static tl_status check_times(const tl_smpm_config *config, const tl_smpm_layout *l, const tl_smpm_bounds *bounds, tl_error *err) {
     const uint32_t n_shared = rows_of(config, l, TL_SMPM_SHARED);
     const bool is_tdm = config->arb == TL_SMPM_TDM;
-    const uint64_t wheel =
-        n_shared == 0
-            ? 0
-            : (is_tdm ? (uint64_t)config->shared_slot * l->n_partitions + config->ulc_period + tl_smpm_frame_cycles(config, false) : 0) +
-                  bounds->shared_service;
+    const uint64_t wheel = n_shared == 0 ? 0 : (is_tdm ? (uint64_t)config->shared_slot * l->n_partitions : 0) + bounds->shared_service;
     if (is_tdm && config->rcb_shared_depth < 2 * n_shared)
         return REFUSE(rcb_shared_depth, "two drains of the shared units take %u records; set it to at least that", 2 * n_shared);
     if (is_tdm && n_shared > 0 && config->shared_slot < bounds->shared_service)
@@ -467,8 +464,8 @@ tl_status tl_smpm_layout_resolve(tl_smpm_config *config, const tl_smpm_layout *l
         return REFUSE(ulc_ctrs, "%u types of units have %u values, and a latch holds %d; set it to at most %u, or lower smpm.mb_inputs",
                       l->n_types, bounds.n_metrics, TL_SMPM_LATCH_VALUES,
                       TL_SMPM_LATCH_VALUES / l->n_types - (tl_smpm_exports(config) ? config->mb_inputs : 0));
-    if (config->shared_slot == 0 && bounds.shared_service <= UINT32_MAX)
-        config->shared_slot = (uint32_t)bounds.shared_service;
+    if (config->shared_slot == 0 && bounds.shared_service <= UINT32_MAX / SLOT_SERVICES)
+        config->shared_slot = (uint32_t)(SLOT_SERVICES * bounds.shared_service);
     tl_status status = check_channels(l, err);
     for (uint32_t i = 0; i < l->n_ccus && status == TL_OK; i++)
         status = check_wiring(config, l, i, err);
