@@ -16,7 +16,6 @@
 enum {
     PARTS_OF_VM0 = 3,      // total, UNASSIGNED, SWITCH: adds of channel 0 for one index
     ADDS_OF_VM = 2,        // VM block, context block
-    SLOT_SERVICES = 6,     // of the least bound in a default slot; with one, a neighbor shows on a machine
     MAX_SHARED_DRAINS = 3, // that meet: a periodic one, a switch trigger and its flush
 };
 
@@ -464,8 +463,8 @@ tl_status tl_smpm_layout_resolve(tl_smpm_config *config, const tl_smpm_layout *l
         return REFUSE(ulc_ctrs, "%u types of units have %u values, and a latch holds %d; set it to at most %u, or lower smpm.mb_inputs",
                       l->n_types, bounds.n_metrics, TL_SMPM_LATCH_VALUES,
                       TL_SMPM_LATCH_VALUES / l->n_types - (tl_smpm_exports(config) ? config->mb_inputs : 0));
-    if (config->shared_slot == 0 && bounds.shared_service <= UINT32_MAX / SLOT_SERVICES)
-        config->shared_slot = (uint32_t)(SLOT_SERVICES * bounds.shared_service);
+    if (config->shared_slot == 0 && bounds.shared_service <= UINT32_MAX)
+        config->shared_slot = (uint32_t)bounds.shared_service;
     tl_status status = check_channels(l, err);
     for (uint32_t i = 0; i < l->n_ccus && status == TL_OK; i++)
         status = check_wiring(config, l, i, err);

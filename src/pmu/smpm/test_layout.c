@@ -244,7 +244,7 @@ static void test_bounds_count_the_worst_case_of_fixed_slots(void **state) {
     assert_int_equal(bounds.drain_max, bounds.drain[0]);
     assert_int_equal(bounds.flush, 2 * 430 + 2 * bounds.drain[0]);
     assert_int_equal(bounds.shared_service, 2 * 99 + 4 + 3 * 2496 + 2 * 1274);
-    assert_int_equal(config.shared_slot, 6 * bounds.shared_service);
+    assert_int_equal(config.shared_slot, bounds.shared_service);
 }
 
 static void test_without_shared_units_channel_0_is_the_slowest(void **state) {
