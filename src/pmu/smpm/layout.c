@@ -16,7 +16,7 @@
 enum {
     PARTS_OF_VM0 = 3,      // total, UNASSIGNED, SWITCH: adds of channel 0 for one index
     ADDS_OF_VM = 2,        // VM block, context block
-    SHARED_WAITS = 3,      // of a shared flush: until a periodic pulse, for its drain, for the flush's own
+    SHARED_WAITS = 3,      // until a periodic pulse, its drain, the drain of the flush
     MAX_SHARED_DRAINS = 3, // that meet: a periodic one, a switch trigger and its flush
 };
 
