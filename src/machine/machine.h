@@ -88,6 +88,7 @@ tl_stop tl_turn_run(tl_turn *turn);
 typedef struct tl_turns {
     uint32_t running;             // bit k: hart k takes part in turns; changes only when the caller says so, or with *has_changed
     uint32_t steady;              // bit k: hart k may run up to until[k]
+    uint32_t attended;            // bit k: the same for the next group only, of an engine that runs groups
     uint64_t until[TL_MAX_HARTS]; // a horizon; no turn begins there
     uint64_t n_insns;             // may retire on all harts
     uint64_t *now;                // receives the clock of the running hart; NULL: not wanted

@@ -307,6 +307,7 @@ struct tl_hart {
     const uint8_t *host_code;     // where the front-end keeps code that it made, or NULL
     size_t host_code_bytes;
     uint64_t *core_tally; // of the hart's detailed core (model/core.h), or NULL
+    tl_hart *core_leader; // the first hart of the core; itself where harts share none
 
     _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS]; // two to a line of the host's cache, none across
     tl_fetch_slot fetch_slot[TL_N_VIEWS * TL_FETCH_SLOTS];
