@@ -94,6 +94,7 @@ typedef struct tl_turns {
     // *has_changed.
     uint32_t running;
     uint32_t steady;              // bit k: hart k may run up to until[k]
+    uint32_t attended;            // bit k: the same for the next group only, of an engine that runs groups
     uint64_t until[TL_MAX_HARTS]; // a horizon; no turn begins there
     uint64_t n_insns;             // may retire on all harts
     uint64_t *now;                // receives the clock of the running hart; NULL: not wanted

@@ -234,20 +234,24 @@ static void test_the_reorder_buffer_limits_misses_in_flight(void **state) {
 static void test_impossible_structures_are_refused(void **state) {
     (void)state;
     static const struct {
-        const char *set, *sentence;
+        const char *set, *sentence, *machine; // NULL: ooo
     } rows[] = {
-        {"core.rob=2", "core.rob = 2: must be at least core.rename = 4 and core.retire = 4"},
-        {"core.replay=12", "core.replay = 12: core.replay_miss is 0, and either both are 0 or none is"},
-        {"core.replay_miss=7", "core.replay = 0: core.replay_miss is 7, and either both are 0 or none is"},
-        {"core.fast_ports=16", "core.fast_ports = 16: must be part of core.alu_ports = 15"},
-        {"core.load_ports=0", "core.load_ports = 0: must be between 1 and 255"},
-        {"core.stores=129", "core.stores = 129: must be between 1 and 128"},
-        {"harts=2", "harts = 2: must be 1, since core.kind is out_of_order; choose core.kind: in_order for several harts"},
+        {"core.rob=2", "core.rob = 2: must be at least core.rename = 4 and core.retire = 4", NULL},
+        {"core.replay=12", "core.replay = 12: core.replay_miss is 0, and either both are 0 or none is", NULL},
+        {"core.replay_miss=7", "core.replay = 0: core.replay_miss is 7, and either both are 0 or none is", NULL},
+        {"core.fast_ports=16", "core.fast_ports = 16: must be part of core.alu_ports = 15", NULL},
+        {"core.load_ports=0", "core.load_ports = 0: must be between 1 and 255", NULL},
+        {"core.stores=129", "core.stores = 129: must be between 1 and 128", NULL},
+        {"core.threads=3", "core.threads = 3: must be between 1 and 2", NULL},
+        {"harts=9", "harts = 9: must be between 1 and 8", NULL},
+        {"core.rob=5", "core.rob = 5: must be at least 6, because core.threads = 2 and each has a half", "netburst"},
+        {"core.stores=1", "core.stores = 1: must be at least 2, because core.threads = 2 and each has a half", "netburst"},
+        {"core.general_queue=1", "core.general_queue = 1: must be at least 2, because core.threads = 2 and each has a half", "netburst"},
     };
     for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
         tl_config config;
         tl_error err = {0};
-        assert_int_equal(tl_description_open("ooo", &config, NULL), TL_OK);
+        assert_int_equal(tl_description_open(rows[i].machine ? rows[i].machine : "ooo", &config, NULL), TL_OK);
         tl_status status = tl_config_set(&config, rows[i].set, &err);
         if (status == TL_OK)
             status = tl_config_check(&config, &err);

@@ -731,10 +731,8 @@ uint64_t tl_smpm_next_of(const tl_smpm *m, uint32_t partition) {
     uint64_t next = tl_smpm_manager_soonest(m, partition), ext_at = m->core->tbs[partition].ext_at;
     next = ext_at == TL_SMPM_NEVER ? next : tl_lesser(next, ext_at + 1);
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
-        for (uint32_t line = 0; m->ccus_of[partition] >> ccu & 1 && line < m->layout.ccus[ccu].n_ulcs; line++) {
-            const tl_smpm_window *w = &m->windows[m->layout.ccus[ccu].ulcs[line]];
-            next = w->is_enabled ? tl_lesser(next, w->next_read) : next;
-        }
+        for (uint32_t line = 0; m->ccus_of[partition] >> ccu & 1 && line < m->layout.ccus[ccu].n_ulcs; line++)
+            next = tl_lesser(next, m->read_at[m->layout.ccus[ccu].ulcs[line]]);
     return next > m->core->now ? next : m->core->now;
 }
 

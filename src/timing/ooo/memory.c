@@ -4,15 +4,19 @@
 // remembered, and a later load of such a line waits for it.
 #include "timing/ooo/ooo.h"
 
-static const uint16_t stall_cells[] = {TL_S_HART_CYC_MISALIGNED, TL_S_HART_CYC_FETCH, TL_S_HART_CYC_ITLB, TL_S_HART_CYC_LOAD_MISS,
-                                       TL_S_HART_CYC_STORE_MISS, TL_S_HART_CYC_DTLB,  TL_S_HART_CYC_MMIO};
-enum { ITLB_CELL = 2, DTLB_CELL = 5 };
+#include <string.h>
+
+// Cells that port calls add to: a row of the CPI stack, and accesses of devices.
+#define FIRST_CELL TL_S_HART_CYC_MISALIGNED
+_Static_assert(TL_S_HART_CYC_FETCH == FIRST_CELL + 1 && TL_S_HART_CYC_ITLB == FIRST_CELL + 2 && TL_S_HART_CYC_LOAD_MISS == FIRST_CELL + 3 &&
+                   TL_S_HART_CYC_STORE_MISS == FIRST_CELL + 4 && TL_S_HART_CYC_DTLB == FIRST_CELL + 5 &&
+                   TL_COUNT_OF(((port_call *)0)->cells) == 6,
+               "the row has the cells of all port calls in memory");
 
 void port_call_begin(const tl_core *core, port_call *ret_call) {
-    _Static_assert(TL_COUNT_OF(stall_cells) == TL_COUNT_OF(ret_call->cells), "each cell is kept");
     ret_call->now = core->h->now;
-    for (uint32_t i = 0; i < TL_COUNT_OF(stall_cells); i++)
-        ret_call->cells[i] = core->h->tally[stall_cells[i]];
+    ret_call->device = core->h->tally[TL_S_HART_CYC_MMIO];
+    memcpy(ret_call->cells, core->h->tally + FIRST_CELL, sizeof ret_call->cells);
 }
 
 uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_translation) {
@@ -22,27 +26,32 @@ uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_trans
     *ret_translation = 0;
     if (cycles == 0)
         return 0;
-    *ret_translation = h->tally[TL_S_HART_CYC_ITLB] - call->cells[ITLB_CELL] + h->tally[TL_S_HART_CYC_DTLB] - call->cells[DTLB_CELL];
-    for (uint32_t i = 0; i < TL_COUNT_OF(stall_cells); i++)
-        h->tally[stall_cells[i]] = call->cells[i];
+    *ret_translation = h->tally[TL_S_HART_CYC_ITLB] - call->cells[TL_S_HART_CYC_ITLB - FIRST_CELL] + h->tally[TL_S_HART_CYC_DTLB] -
+                       call->cells[TL_S_HART_CYC_DTLB - FIRST_CELL];
+    memcpy(h->tally + FIRST_CELL, call->cells, sizeof call->cells);
+    h->tally[TL_S_HART_CYC_MMIO] = call->device;
     return cycles;
 }
 
 // ---- Lines on their way.
 
-static uint64_t line_of(const tl_core *core, uint64_t vaddr) { return vaddr & core->h->line_mask; }
+static uint64_t line_of(const tl_core *core, uint64_t paddr) { return paddr & core->h->line_mask; }
 
-static void note_line(tl_core *core, uint64_t line, uint64_t until) {
-    core->line[core->next_line] = line;
-    core->line_until[core->next_line] = until;
-    core->next_line = (core->next_line + 1) % MAX_LINES;
+static void note_line(core_shared *shared, uint64_t line, uint64_t until) {
+    shared->line[shared->next_line] = line;
+    shared->line_until[shared->next_line] = until;
+    shared->next_line = (shared->next_line + 1) % MAX_LINES;
+    shared->last_line_until = until > shared->last_line_until ? until : shared->last_line_until;
 }
 
-static uint64_t line_arrives(const tl_core *core, uint64_t line) {
+// 0: it is not on its way.
+static uint64_t line_arrives(const core_shared *shared, uint64_t line, uint64_t now) {
     uint64_t until = 0;
+    if (shared->last_line_until <= now)
+        return 0;
     for (uint32_t i = 0; i < MAX_LINES; i++)
-        if (core->line[i] == line && core->line_until[i] > until)
-            until = core->line_until[i];
+        if (shared->line[i] == line && shared->line_until[i] > until)
+            until = shared->line_until[i];
     return until;
 }
 
@@ -58,13 +67,58 @@ static uint64_t take_buffer(uint64_t *buffers, uint32_t n, uint64_t now, uint64_
     return wait;
 }
 
+// ---- Stores of other harts.
+
+static uint32_t filter_of(const tl_core *core, uint64_t line) { return (uint32_t)(line >> core->h->line_log2) % N_FILTER; }
+
+void memory_note_load(tl_core *core, uint32_t entry, int change) {
+    uint16_t *n = &core->load_filter[filter_of(core, core->insn[entry].paddr)];
+    *n = (uint16_t)(*n + change);
+}
+
+void memory_tell_peers(const tl_core *core, uint64_t line) {
+    for (uint32_t i = 0; i < core->n_peers; i++) {
+        tl_core *other = core->peers[i];
+        if (other == core || other->load_filter[filter_of(core, line)] == 0 || other->n_snooped == MAX_SNOOPS)
+            continue;
+        other->snooped_at[other->n_snooped] = core->h->now;
+        other->snooped[other->n_snooped++] = line;
+        core_rewind(other, core->h->now + 1);
+    }
+}
+
+static uint64_t oldest_load_of(const tl_core *core, uint64_t line) {
+    for (uint64_t seq = core->retired; seq < core->renamed; seq++) {
+        const uint32_t entry = entry_of(core, seq);
+        if (core->is_accessed[entry] && seq != core->spared_seq && line_of(core, core->insn[entry].paddr) == line)
+            return seq;
+    }
+    return NEVER;
+}
+
+uint64_t memory_oldest_snooped(tl_core *core) {
+    uint64_t oldest = NEVER;
+    uint32_t n_left = 0;
+    for (uint32_t i = 0; i < core->n_snooped; i++) {
+        const uint64_t line = core->snooped[i], at = core->snooped_at[i];
+        if (at < core->h->now) {
+            oldest = tl_lesser(oldest, oldest_load_of(core, line));
+            continue;
+        }
+        core->snooped[n_left] = line;
+        core->snooped_at[n_left++] = at;
+    }
+    core->n_snooped = n_left;
+    return oldest;
+}
+
 // ---- Loads.
 
 // Looks the load up in DTLB and L1D. Returns the cycle in which the data is in the L1D.
 static uint64_t look_up(tl_core *core, uint32_t entry) {
     tl_hart *h = core->h;
     const tl_flow_insn *insn = &core->insn[entry];
-    const uint64_t now = h->now, line = line_of(core, insn->vaddr);
+    const uint64_t now = h->now, line = line_of(core, insn->paddr);
     port_call call;
     uint64_t translation;
     port_call_begin(core, &call);
@@ -76,9 +130,9 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
     const uint64_t cycles = port_call_end(core, &call, &translation);
     core->wait[entry] = cycles == 0 ? LOAD_HITS : translation > cycles - translation ? LOAD_WAITS_TLB : LOAD_WAITS_MISS;
     if (cycles > translation) {
-        const uint64_t wait = take_buffer(core->miss_until, core->config->misses, now, cycles);
+        const uint64_t wait = take_buffer(core->shared->miss_until, core->config->misses, now, cycles);
         const uint64_t until = now + wait + cycles;
-        note_line(core, line, until);
+        note_line(core->shared, line, until);
         core->has_missed[entry] = true;
         core->tally[CORE_LOAD_MISS] += 1;
         core->tally[CORE_BUFFER_WAIT] += wait;
@@ -90,7 +144,7 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
         }
         return until;
     }
-    const uint64_t arrives = line_arrives(core, line);
+    const uint64_t arrives = line_arrives(core->shared, line, now);
     if (arrives > now + cycles) {
         core->wait[entry] = LOAD_WAITS_MISS;
         core->tally[CORE_LOAD_LINE_WAIT] += 1;
@@ -161,6 +215,8 @@ void memory_load(tl_core *core, uint32_t node, uint64_t half) {
     if (!core->is_accessed[node]) {
         core->is_accessed[node] = true;
         core->data_at[node] = look_up(core, node);
+        if (TL_UNLIKELY(core->watches_loads))
+            memory_note_load(core, node, 1);
     }
     if (core->data_at[node] <= half / 2) {
         finish(core, node, half + latency);
@@ -173,39 +229,31 @@ void memory_load(tl_core *core, uint32_t node, uint64_t half) {
 
 // ---- Stores.
 
-bool memory_is_drained(const tl_core *core) {
-    if (core->first_store != core->end_store)
-        return false;
-    for (uint32_t i = 0; i < core->config->store_misses; i++)
-        if (core->drain_until[i] > core->h->now)
-            return false;
-    return true;
-}
+bool memory_is_drained(const tl_core *core) { return core->first_store == core->end_store && core->drained_at <= core->h->now; }
 
 static uint64_t first_free(const tl_core *core) {
     uint64_t first = NEVER;
     for (uint32_t i = 0; i < core->config->store_misses; i++)
-        first = tl_lesser(first, core->drain_until[i]);
+        first = tl_lesser(first, core->shared->drain_until[i]);
     return first;
 }
+
+bool memory_may_drain(const tl_core *core) { return core->first_store != core->senior_store && first_free(core) <= core->h->now; }
 
 uint64_t memory_next_drain(const tl_core *core) {
     if (core->first_store != core->senior_store)
         return first_free(core);
-    uint64_t last = 0;
-    for (uint32_t i = 0; i < core->config->store_misses; i++)
-        last = core->drain_until[i] > last ? core->drain_until[i] : last;
-    return last > core->h->now ? last : NEVER;
+    return core->drained_at > core->h->now ? core->drained_at : NEVER;
 }
 
 // The oldest retired store goes to the L1D. Its bytes are in memory already: memory is given what
 // it has.
 bool memory_drain(tl_core *core) {
     tl_hart *h = core->h;
-    if (core->first_store == core->senior_store || first_free(core) > h->now)
+    if (!memory_may_drain(core))
         return false;
     const uint32_t store = core->first_store % TL_MAX_STORE_BUFFERS;
-    const uint64_t vaddr = core->store_vaddr[store];
+    const uint64_t vaddr = core->store_vaddr[store], line = line_of(core, core->store_paddr[store]);
     const uint32_t size = core->store_size[store];
     port_call call;
     uint64_t translation;
@@ -218,9 +266,12 @@ bool memory_drain(tl_core *core) {
     core->tally[CORE_STORE_DRAIN] += 1;
     core->tally[CORE_STORE_DRAIN_MISS] += cycles > 0;
     if (cycles > 0) {
-        (void)take_buffer(core->drain_until, core->config->store_misses, h->now, cycles);
-        note_line(core, line_of(core, vaddr), h->now + cycles);
+        (void)take_buffer(core->shared->drain_until, core->config->store_misses, h->now, cycles);
+        note_line(core->shared, line, h->now + cycles);
+        core->drained_at = core->drained_at > h->now + cycles ? core->drained_at : h->now + cycles;
     }
+    if (TL_UNLIKELY(core->watches_loads))
+        memory_tell_peers(core, line);
     core->first_store += 1;
     core->stores_used -= 1;
     return true;
