@@ -107,6 +107,7 @@ static void run_seed(uint64_t seed, uint32_t threads) {
     choose_config(&r, &config, threads);
     plain = config;
     plain.core.kind = TL_CORE_IN_ORDER;
+    plain.bp.kind = TL_BP_GSHARE;
     tl_machine *detailed = open_machine(&config, &tl_engine_ooo), *slow = open_machine(&plain, &tl_engine_step);
     uint64_t n_traps = 0;
     for (uint32_t i = 0; i < N; i++) {
