@@ -193,6 +193,41 @@ static void test_a_wrong_prediction_costs_the_front_end_and_two(void **state) {
     close_kernel(&k);
 }
 
+// The second load is dispatched in the cycle of the first one, whose line is on its way then.
+static void test_a_load_waits_for_a_line_on_its_way(void **state) {
+    (void)state;
+    enum { N_LINES = 1600 };
+    const uint64_t base = TL_RAM_BASE_PADDR + DATA;
+    kernel k;
+    open_kernel(&k, "ooo", NULL);
+    for (uint64_t i = 0; i < N_LINES; i++)
+        put64(&k, base + i * 64, base + (i + 1) % N_LINES * 64);
+    k.rv->x[T0] = base;
+    for (uint32_t i = 0; i < 16; i++) {
+        emit(&k, ld(T2, T0, 8));
+        emit(&k, ld(T0, T0, 0));
+    }
+    assert_int_equal(time_loop(&k), 100 * 16 * (4 + 12));
+    close_kernel(&k);
+}
+
+// The wrong path writes the register of the chain, and the chain hides the wrong path.
+static void test_a_wrong_path_leaves_dependences_alone(void **state) {
+    (void)state;
+    static const char *const never_taken[] = {"bp.kind=not_taken", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", never_taken);
+    k.rv->x[T1] = 1;
+    for (uint32_t i = 0; i < 8; i++) {
+        emit_n(&k, 4, mul(T0, T0, T1));
+        emit(&k, beq(0, 0, 8));
+        emit(&k, addi(T0, 0, 1));
+    }
+    k.n_skipped = 8;
+    assert_int_equal(time_loop(&k), 100 * 8 * 4 * 14);
+    close_kernel(&k);
+}
+
 static void test_stores_forward_to_loads(void **state) {
     (void)state;
     kernel k;
@@ -327,6 +362,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_store_is_two_uops),
     cmocka_unit_test(test_dependent_loads_from_the_second_level_take_nine_clocks),
     cmocka_unit_test(test_a_wrong_prediction_costs_the_front_end_and_two),
+    cmocka_unit_test(test_a_load_waits_for_a_line_on_its_way),
+    cmocka_unit_test(test_a_wrong_path_leaves_dependences_alone),
     cmocka_unit_test(test_stores_forward_to_loads),
     cmocka_unit_test(test_a_load_waits_for_a_store_that_it_aliases),
     cmocka_unit_test(test_a_load_that_crosses_a_line_takes_longer),
