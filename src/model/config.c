@@ -67,6 +67,7 @@ void tl_config_default(tl_config *ret_config) {
                  .misses = 12,
                  .store_misses = 8,
                  .clear_cycles = 10,
+                 .split_cycles = 4,
                  .alu_ports = 0x0f,
                  .shift_ports = 0x03,
                  .branch_ports = 0x09,
@@ -274,6 +275,8 @@ static tl_status check_core(const tl_config *config, tl_error *err) {
                        core->threads);
     if ((core->replay_cycles == 0) != (core->replay_miss_cycles == 0))
         return bad(err, config, "core.replay", "core.replay_miss is %u, and either both are 0 or none is", core->replay_miss_cycles);
+    if (core->alias_bits != 0 && core->alias_bits < 12)
+        return bad(err, config, "core.alias_bits", "must be 0, or 12 and more, because a page has 12");
     if (core->fast_ports & ~core->alu_ports)
         return bad(err, config, "core.fast_ports", "must be part of core.alu_ports = %u", core->alu_ports);
     return TL_OK;

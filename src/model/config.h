@@ -94,7 +94,10 @@ typedef struct tl_core_config {
     uint32_t forward_cycles;              // latency of a load that a store buffer serves
     // Rounds of the replay loop; 0: no replay, dependents wait for data.
     uint32_t replay_miss_cycles, replay_cycles;
-    uint32_t misses, store_misses;  // lines that loads, stores may wait for
+    uint32_t misses, store_misses; // lines that loads, stores may wait for
+    uint32_t split_cycles;         // more for a load that crosses a line
+    // Loads and stores in flight are told apart by so many address bits; 0: by all.
+    uint32_t alias_bits;
     uint32_t clear_cycles;          // until fetch restarts after a machine clear
     uint32_t alu_ports, fast_ports; // fast: two simple operations a cycle
     uint32_t shift_ports, branch_ports, mul_ports, fp_ports, move_ports, load_ports, store_ports, data_ports;

@@ -48,6 +48,8 @@ static inline void choose_structure(rng *r, tl_config *config) {
     *c = (tl_core_config){.kind = TL_CORE_OUT_OF_ORDER,
                           .threads = 1,
                           .clear_cycles = below(r, 30),
+                          .split_cycles = below(r, 20),
+                          .alias_bits = below(r, 2) ? 12 + below(r, 6) : 0,
                           .fetch_width = 1 + below(r, 8),
                           .fetch_taken = 1 + below(r, 3),
                           .rename_width = rename,

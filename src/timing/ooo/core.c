@@ -242,6 +242,7 @@ static uint32_t cause_of_load(load_wait wait) {
     case LOAD_WAITS_TLB: return TL_S_HART_CYC_DTLB;
     case LOAD_WAITS_MISS: return TL_S_HART_CYC_LOAD_MISS;
     case LOAD_WAITS_STORE: return TL_S_HART_CYC_STORE_MISS;
+    case LOAD_WAITS_SPLIT: return TL_S_HART_CYC_MISALIGNED;
     default: return TL_S_HART_CYC_LOAD_USE;
     }
 }

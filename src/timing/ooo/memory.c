@@ -21,11 +21,12 @@ void port_call_begin(const tl_core *core, port_call *ret_call) {
 
 uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_translation) {
     tl_hart *h = core->h;
-    const uint64_t cycles = h->now - call->now;
+    const uint64_t all = h->now - call->now;
     h->now = call->now;
     *ret_translation = 0;
-    if (cycles == 0)
+    if (all == 0)
         return 0;
+    const uint64_t cycles = all - (h->tally[FIRST_CELL] - call->cells[0]); // misaligned accesses have a cost of the core's own
     *ret_translation = h->tally[TL_S_HART_CYC_ITLB] - call->cells[TL_S_HART_CYC_ITLB - FIRST_CELL] + h->tally[TL_S_HART_CYC_DTLB] -
                        call->cells[TL_S_HART_CYC_DTLB - FIRST_CELL];
     memcpy(h->tally + FIRST_CELL, call->cells, sizeof call->cells);
@@ -150,19 +151,31 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
         core->tally[CORE_LOAD_LINE_WAIT] += 1;
         return arrives;
     }
+    if (cycles == 0 && line_of(core, insn->paddr + insn->pipe.size_bytes - 1) != line) {
+        core->wait[entry] = LOAD_WAITS_SPLIT;
+        core->tally[CORE_LOAD_SPLIT] += 1;
+        return now + core->config->split_cycles;
+    }
     return now + cycles;
 }
 
-typedef enum older_store { NO_STORE, STORE_FORWARDS, STORE_BLOCKS } older_store;
+typedef enum older_store { NO_STORE, STORE_FORWARDS, STORE_BLOCKS, STORE_ALIASES } older_store;
+
+// Address bits that a load and a store in flight are told apart by; all of them if the key is 0.
+static uint64_t compared_bits(const tl_core *core) {
+    return core->config->alias_bits == 0 ? UINT64_MAX : (UINT64_C(1) << core->config->alias_bits) - 1;
+}
 
 static older_store find_store(const tl_core *core, uint32_t entry, uint64_t half) {
     const tl_flow_insn *insn = &core->insn[entry];
-    const uint64_t vaddr = insn->vaddr, size = insn->pipe.size_bytes;
+    const uint64_t vaddr = insn->vaddr, size = insn->pipe.size_bytes, bits = compared_bits(core);
     for (uint32_t n = core->store_number[entry]; n != core->first_store; n--) {
         const uint32_t store = (n - 1) % TL_MAX_STORE_BUFFERS;
         const uint64_t start = core->store_vaddr[store], end = start + core->store_size[store];
-        if (vaddr >= end || start >= vaddr + size)
+        if (((vaddr - start) & bits) >= core->store_size[store] && ((start - vaddr) & bits) >= size)
             continue;
+        if (vaddr >= end || start >= vaddr + size)
+            return STORE_ALIASES;
         const bool has_all = start <= vaddr && vaddr + size <= end;
         return has_all && core->store_at[store] <= half && core->store_data_at[store] <= half ? STORE_FORWARDS : STORE_BLOCKS;
     }
@@ -178,8 +191,10 @@ static void finish(tl_core *core, uint32_t node, uint64_t valid) {
 
 // The load goes round, and with a replay loop its dependents are told as if it had hit.
 static void go_round(tl_core *core, uint32_t node, uint64_t half, uint32_t latency, uint32_t round_cycles) {
-    static const uint8_t cells[] = {
-        [LOAD_WAITS_TLB] = CORE_IN_VAIN_TLB, [LOAD_WAITS_MISS] = CORE_IN_VAIN_MISS, [LOAD_WAITS_STORE] = CORE_IN_VAIN_STORE};
+    static const uint8_t cells[] = {[LOAD_WAITS_TLB] = CORE_IN_VAIN_TLB,
+                                    [LOAD_WAITS_MISS] = CORE_IN_VAIN_MISS,
+                                    [LOAD_WAITS_STORE] = CORE_IN_VAIN_STORE,
+                                    [LOAD_WAITS_SPLIT] = CORE_IN_VAIN_SPLIT};
     core->tally[CORE_IN_VAIN] += 1;
     core->tally[cells[core->wait[node]]] += 1;
     if (round_cycles == 0) {
@@ -206,6 +221,12 @@ void memory_load(tl_core *core, uint32_t node, uint64_t half) {
         core->tally[CORE_LOAD_FORWARD] += 1;
         finish(core, node, half + 2 * (uint64_t)c->forward_cycles);
         return;
+    case STORE_ALIASES:
+        core->tally[CORE_LOAD_ALIAS] += !core->has_aliased[node];
+        core->has_aliased[node] = true;
+        core->wait[node] = LOAD_WAITS_STORE;
+        go_round(core, node, half, latency, c->replay_cycles);
+        return;
     case STORE_BLOCKS:
         core->wait[node] = LOAD_WAITS_STORE;
         go_round(core, node, half, latency, c->replay_cycles);
@@ -223,7 +244,7 @@ void memory_load(tl_core *core, uint32_t node, uint64_t half) {
     } else if (c->replay_miss_cycles == 0) {
         finish(core, node, 2 * core->data_at[node] + latency);
     } else {
-        go_round(core, node, half, latency, core->wait[node] == LOAD_WAITS_TLB ? c->replay_cycles : c->replay_miss_cycles);
+        go_round(core, node, half, latency, core->wait[node] == LOAD_WAITS_MISS ? c->replay_miss_cycles : c->replay_cycles);
     }
 }
 

@@ -57,7 +57,7 @@ typedef enum node_state {
 } node_state;
 
 // Why a load is not done.
-typedef enum load_wait { LOAD_HITS, LOAD_WAITS_TLB, LOAD_WAITS_MISS, LOAD_WAITS_STORE, LOAD_WAITS_SOURCE } load_wait;
+typedef enum load_wait { LOAD_HITS, LOAD_WAITS_TLB, LOAD_WAITS_MISS, LOAD_WAITS_STORE, LOAD_WAITS_SPLIT, LOAD_WAITS_SOURCE } load_wait;
 
 typedef struct predictor {
     tl_bp_kind kind;
@@ -168,7 +168,7 @@ struct tl_core {
     // Cell of the cycles in which it was missing.
     uint16_t late_cause[MAX_RING];
     uint8_t n_uops[MAX_RING], wait[MAX_RING];
-    bool has_missed[MAX_RING];
+    bool has_missed[MAX_RING], has_aliased[MAX_RING];
     bool is_mispredicted[MAX_RING], is_accessed[MAX_RING], is_redirected[MAX_RING];
 
     // One element for each node.

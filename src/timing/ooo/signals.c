@@ -74,6 +74,7 @@ tl_status tl_core_check(const tl_core *core, tl_error *err) {
     const identity at_most[] = {
         {"core.replay <= core.in_vain", t[CORE_REPLAY], t[CORE_IN_VAIN]},
         {"core.load_miss <= core.load_lookup", t[CORE_LOAD_MISS], t[CORE_LOAD_LOOKUP]},
+        {"core.load_split <= core.load_lookup", t[CORE_LOAD_SPLIT], t[CORE_LOAD_LOOKUP]},
         {"core.load_lookup <= l1d.load", t[CORE_LOAD_LOOKUP], h[TL_S_L1D_LOAD]},
         {"core.both_cycle <= cycle", t[CORE_BOTH_CYCLE], h[TL_S_HART_CYCLE]},
         {"core.retire_full <= core.retire_cycle", t[CORE_RETIRE_FULL], t[CORE_RETIRE_CYCLE]},

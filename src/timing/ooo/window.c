@@ -188,7 +188,7 @@ static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
     core->data_at[entry] = NEVER;
     core->consumers[entry] = NO_LINK;
     core->wait[entry] = LOAD_HITS;
-    core->is_accessed[entry] = core->has_missed[entry] = false;
+    core->is_accessed[entry] = core->has_missed[entry] = core->has_aliased[entry] = false;
     core->store_number[entry] = core->end_store;
     core->n_uops[entry] = issue == ISSUE_STORE ? 2 : 1;
     core->rob_used += core->n_uops[entry];
