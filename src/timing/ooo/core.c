@@ -346,10 +346,9 @@ TL_ALWAYS_INLINE void begin(tl_core *core, bool may_drain) {
     core->retire_left = core->config->retire_width;
     core->n_retired = 0;
     core->is_busy = core->n_resolving != 0 && resolve_all(core);
-    if (TL_UNLIKELY(core->n_snooped != 0)) {
+    core->has_snooped = core->n_snooped != 0;
+    if (TL_UNLIKELY(core->has_snooped))
         clear_loads(core);
-        core->is_busy = true;
-    }
     core->is_busy |= may_drain && memory_drain(core);
     core->n_fetched = core->fetched;
     core->was_alone = core->is_alone;
@@ -392,17 +391,18 @@ TL_ALWAYS_INLINE void end(tl_core *core, bool waits) {
         core->has_run_alone = false;
         return;
     }
-    const bool is_busy = core->is_busy || core->n_snooped != 0 || waits || did->has_dispatched || did->has_renamed || did->has_fetched;
+    const bool is_busy = core->is_busy || did->has_dispatched || did->has_renamed || did->has_fetched;
     if (TL_UNLIKELY(core->tap != NULL))
         tap_cycle(core->tap, did->cause, is_busy);
-    const uint64_t next = is_busy ? h->now + 1 : next_cycle(core);
+    const bool steps = is_busy || waits || core->has_snooped || core->n_snooped != 0;
+    const uint64_t next = steps ? h->now + 1 : next_cycle(core);
     uint64_t *t = core->tally;
     t[CORE_RETIRE_CYCLE] += core->n_retired > 0;
     t[CORE_RETIRE_FULL] += core->n_retired > 0 && core->retire_left == 0;
     t[CORE_DISPATCH_CYCLE] += did->has_dispatched;
     t[CORE_RENAME_CYCLE] += did->has_renamed;
     count_idle(core, did, next - h->now);
-    core->skips_from = is_busy ? NEVER : h->now + 1;
+    core->skips_from = steps ? NEVER : h->now + 1;
     h->now = next;
     if (TL_UNLIKELY(h->has_slow_watch))
         (void)tl_hart_poll(h);

@@ -100,7 +100,7 @@ typedef struct core_limits { // of a thread: all that the core has, or its share
 
 typedef struct activity { // of a thread in a cycle
     bool has_fetched, has_renamed, has_dispatched;
-    bool has_lost_fetch; // fetch could go on, and the other thread had its turn
+    bool has_lost_fetch;      // fetch could go on, and the other thread had its turn
     uint32_t rob_uops, cause; // when retirement is over
 } activity;
 
@@ -134,6 +134,7 @@ struct tl_core {
     // Clock. h->now is the cycle under way.
     bool is_mid_cycle; // the last run stopped while instructions retired
     bool is_busy;      // something happened in this cycle before that
+    bool has_snooped;  // writes of other harts became known in this cycle
     uint32_t retire_left;
     uint32_t n_retired;  // in this cycle
     uint64_t n_fetched;  // `fetched` when the cycle began

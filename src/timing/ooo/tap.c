@@ -32,8 +32,13 @@ static core_tap *tap_of(tl_flow *flow) { return (core_tap *)(void *)flow; }
 // ---- Records.
 
 static void tell(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t cause) {
-    const tl_cycle_record record = {
-        .h = t->core->h, .thread = t->core->thread, .cause = cause, .cycle = cycle, .n_cycles = n_cycles, .n_events = t->n_events, .events = t->events};
+    const tl_cycle_record record = {.h = t->core->h,
+                                    .thread = t->core->thread,
+                                    .cause = cause,
+                                    .cycle = cycle,
+                                    .n_cycles = n_cycles,
+                                    .n_events = t->n_events,
+                                    .events = t->events};
     t->tap->record(t->tap, &record);
     t->n_events = 0;
 }
