@@ -8,47 +8,54 @@
 #   guest/build.sh [--fetch] OUT [NAME...]  RISC-V programs (all of them, or those named); what must be fetched first from a
 #                                           package mirror (rows tagged `fetch`) only with --fetch or by name
 #   guest/build.sh --native OUT [NAME...]   the rows tagged `native`, for this machine: the real kernel as a second oracle
+#   guest/build.sh --arm64 OUT [NAME...]    the rows tagged `native` or `arm64`, for AArch64
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-native=no fetch=no
+native=no fetch=no arch=riscv64
 case ${1:-} in
 --native) native=yes; shift ;;
+--arm64) arch=aarch64; shift ;;
 --fetch) fetch=yes; shift ;;
 esac
-if [ $# -lt 1 ]; then echo "usage: $0 [--native | --fetch] OUT [NAME...]" >&2; exit 2; fi
+if [ $# -lt 1 ]; then echo "usage: $0 [--native | --arm64 | --fetch] OUT [NAME...]" >&2; exit 2; fi
 out=$1
 shift
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 jobs=${JOBS:-2}
 
-CROSS=${CROSS:-riscv64-linux-gnu-}
+CROSS=${CROSS:-$arch-linux-gnu-}
 if [ $native = yes ]; then CROSS=; fi
 if ! command -v "${CROSS}gcc" >/dev/null; then
-    echo "guest/build.sh: no ${CROSS}gcc: install gcc-riscv64-linux-gnu (or set CROSS) to build the guest programs." >&2
+    echo "guest/build.sh: no ${CROSS}gcc: install gcc-$arch-linux-gnu (or set CROSS) to build the guest programs." >&2
     exit 1
 fi
 
 # One shell function per compiler kind: build_KIND NAME "SOURCES" "FLAGS" -> $out/NAME
 c_flags="-O2 -g -Wall -Wextra -I $here/include -pthread"
-if [ $native = no ]; then c_flags="-march=rv64gc $c_flags"; fi
+case $native-$arch in
+no-riscv64) march=-march=rv64gc go_arch=riscv64 ;;
+no-aarch64) march=-march=armv8-a+crypto go_arch=arm64 ;;
+*) march='' go_arch=amd64 ;;
+esac
+c_flags="$march $c_flags"
 build_cc() { "${CROSS}gcc" -std=gnu17 $c_flags -static $3 -o "$out/$1.new" $2 -lm; }
 build_cc_dyn() { "${CROSS}gcc" -std=gnu17 $c_flags -fPIE -pie $3 -o "$out/$1.new" $2 -lm; }
 build_so() { "${CROSS}gcc" -std=gnu17 $c_flags -fPIC -shared $3 -o "$out/$1.new" $2; }
 build_cxx() { "${CROSS}g++" -std=c++17 $c_flags -static $3 -o "$out/$1.new" $2; }
 build_cxx_dyn() { "${CROSS}g++" -std=c++17 $c_flags -fPIE -pie $3 -o "$out/$1.new" $2; }
-build_asm() { "${CROSS}gcc" -march=rv64gc -g -nostdlib -static -I "$here/include" $3 -o "$out/$1.new" $2; }
-build_go() { CGO_ENABLED=0 GOOS=linux GOARCH=riscv64 GOFLAGS=-mod=mod GO111MODULE=off go build $3 -o "$out/$1.new" $2; }
+build_asm() { "${CROSS}gcc" $march -g -nostdlib -static -I "$here/include" $3 -o "$out/$1.new" $2; }
+build_go() { CGO_ENABLED=0 GOOS=linux GOARCH=$go_arch GOFLAGS=-mod=mod GO111MODULE=off go build $3 -o "$out/$1.new" $2; }
 build_rust() { CROSS=$CROSS "$here/lang/build-rust.sh" "$out/$1.new" $2 $3; }
 clang=$(command -v clang-14 || echo clang)
 build_clang() { # LLVM's code with the cross C library; lld 14 cannot link that library (linker relaxation)
-    $clang --target=riscv64-linux-gnu --sysroot=/usr/riscv64-linux-gnu -std=gnu17 $c_flags $3 -c -o "$out/$1.o" $2 &&
+    $clang --target=$arch-linux-gnu --sysroot=/usr/$arch-linux-gnu -std=gnu17 $c_flags $3 -c -o "$out/$1.o" $2 &&
         "${CROSS}gcc" -static -pthread -o "$out/$1.new" "$out/$1.o" -lm &&
         rm -f "$out/$1.o"
 }
 build_busybox() { CROSS=$CROSS "$here/shell/build.sh" "$out" && cp "$out/busybox" "$out/$1.new"; }
-build_npm() { "$here/foreign/fetch.sh" "$out" && cp "$out/esbuild" "$out/$1.new"; }
+build_npm() { GUEST=linux-$go_arch "$here/foreign/fetch.sh" "$out" && cp "$out/esbuild" "$out/$1.new"; }
 build_random() { # FLAGS are those of the generator
     python3 "$here/../tests/guest/random_isa.py" $3 >"$out/$1.S" &&
         "${CROSS}gcc" -march=rv64gc_zba_zbb_zbs -nostdlib -static -o "$out/$1.new" "$out/$1.S"
@@ -115,9 +122,11 @@ while IFS='|' read -r name sources kind flags args input expect tags; do
     if [ $fetch = no ] && [ $# -eq 0 ]; then
         case $tags in *fetch*) continue ;; esac
     fi
-    if [ $native = yes ]; then
-        case $tags in *native*) ;; *) continue ;; esac
-    fi
+    case $native-$arch-$tags in
+    no-riscv64-*only-arm64*) continue ;;
+    no-riscv64-* | yes-*native* | no-aarch64-*native* | no-aarch64-*arm64*) ;;
+    *) continue ;;
+    esac
     if [ "$flags" = - ]; then flags=; fi
     (build_one "$name" "$sources" "$kind" "$flags" || echo "$name" >>"$failed") </dev/null &
     n_running=$((n_running + 1))

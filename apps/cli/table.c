@@ -11,7 +11,8 @@ const cli_verb_row cli_verbs[N_VERBS] = {
             .usage = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
             .summary = "run a program and print every count of the run",
             .description =
-                "Runs PROGRAM, a RISC-V Linux executable, on a simulated machine and counts every microarchitectural event exactly. "
+                "Runs PROGRAM, a RISC-V or AArch64 Linux executable, on a simulated machine and counts every microarchitectural event "
+                "exactly. "
                 "Counts go to standard error; the program's own input, output and exit status stay what they are. A PROGRAM without "
                 "a slash is looked up in PATH. The same program, arguments, machine and seed give the same counts to the last digit "
                 "on any host, in any folder, for any user; nothing of the host's time, paths or environment reaches the program "
@@ -257,7 +258,7 @@ const cli_option cli_option_rows[] = {
     {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},
 
     {R | L | C | U | P | T | A, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
-     "A machine of tally list machines, or a description. Default: rocket, of record ooo, of suite and compare lowrisc2, of tenants what the file says.",
+     "A machine of tally list machines, or a description. Default: rocket, for AArch64 programs a53, of record ooo, of suite and compare lowrisc2, of tenants what the file says.",
      "@machines"},
     {R | L | C | U | P | A, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
     {R | L | C | U | P | A, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,

@@ -11,6 +11,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifdef __aarch64__
+#define RET 0xd65f03c0
+#define PRIVILEGED "mrs x9, sctlr_el1"
+#define BREAKPOINT "brk #0"
+#define BAD_STACK "mov x9, #64\n mov sp, x9\n str xzr, [sp]"
+#define ATOMIC "ldaxr x9, [%0]\n stlxr w10, x9, [%0]"
+#define RESERVATION "ldxr w9, [%0]"
+#else
+#define RET 0x00008067
+#define PRIVILEGED "csrr t0, mstatus"
+#define BREAKPOINT "ebreak"
+#define BAD_STACK "li sp, 64\n sd zero, 0(sp)"
+#define ATOMIC "amoadd.d zero, zero, (%0)"
+#define RESERVATION "lr.w t0, (%0)"
+#endif
+
 #define CASE static __attribute__((unused)) void
 
 /* An address the compiler knows nothing about. */
@@ -36,7 +52,7 @@ CASE crash_jump_null(void) { ((void (*)(void))at(0))(); }
 CASE crash_jump_wild(void) { ((void (*)(void))at(0x123456000))(); }
 
 CASE crash_execute_data(void) {
-    static uint32_t code[] = {0x00008067}; /* ret, but in a page without execute permission */
+    static uint32_t code[] = {RET}; /* in a page without execute permission */
     ((void (*)(void))at((uintptr_t)code))();
 }
 
@@ -44,9 +60,11 @@ CASE crash_illegal(void) { __asm__ volatile(".4byte 0xffffffff"); }
 
 CASE crash_illegal_compressed(void) { __asm__ volatile(".2byte 0"); }
 
-CASE crash_privileged(void) { __asm__ volatile("csrr t0, mstatus" ::: "t0"); }
+CASE crash_illegal_zero(void) { __asm__ volatile(".4byte 0"); }
 
-CASE crash_ebreak(void) { __asm__ volatile("ebreak"); }
+CASE crash_privileged(void) { __asm__ volatile(PRIVILEGED); }
+
+CASE crash_ebreak(void) { __asm__ volatile(BREAKPOINT); }
 
 CASE crash_abort(void) { abort(); }
 
@@ -100,18 +118,18 @@ CASE crash_in_handler(void) {
 /* No stack to put the signal frame on. */
 CASE crash_bad_stack_pointer(void) {
     signal(SIGSEGV, fault_again);
-    __asm__ volatile("li sp, 64\n sd zero, 0(sp)");
+    __asm__ volatile(BAD_STACK);
 }
 
 /* Misaligned atomics are not emulated by Linux. */
 CASE crash_misaligned_atomic(void) {
     static long words[2];
-    __asm__ volatile("amoadd.d zero, zero, (%0)" : : "r"((char *)words + 1) : "memory");
+    __asm__ volatile(ATOMIC : : "r"((char *)words + 1) : "memory");
 }
 
 CASE crash_misaligned_reservation(void) {
     static long words[2];
-    __asm__ volatile("lr.w t0, (%0)" : : "r"((char *)words + 2) : "t0", "memory");
+    __asm__ volatile(RESERVATION : : "r"((char *)words + 2) : "memory");
 }
 
 CASE crash_file_truncated(void) {

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Fetches esbuild from npm: a large, multi-threaded Go program that nobody here compiled. One
-# version, two machines: the riscv64 binary is the guest, this machine's own binary the oracle.
+# version, two machines: the binary of GUEST (default linux-riscv64) is the guest, this machine's own binary the oracle.
 #
 #   guest/foreign/fetch.sh OUT
 #
-#   OUT/esbuild         @esbuild/linux-riscv64
+#   OUT/esbuild         @esbuild/$GUEST
 #   OUT/host/esbuild    @esbuild/linux-x64 (or linux-arm64)
 #
 # What is already there is left alone; a filled OUT needs no network.
@@ -42,5 +42,5 @@ fetch() { # PACKAGE OUTPUT
     rm -rf "$out/npm/$1"
     echo "$version" >"$out/npm/$1.version"
 }
-fetch linux-riscv64 "$out/esbuild"
+fetch "${GUEST:-linux-riscv64}" "$out/esbuild"
 if [ -n "$host" ]; then fetch "$host" "$out/host/esbuild"; fi

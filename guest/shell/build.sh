@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Builds busybox from Debian's source package, twice from one configuration: for riscv64, the guest,
-# and for this machine, the oracle (qemu-user cannot execve a RISC-V file, so it cannot run a
-# shell).
+# Builds busybox from Debian's source package, twice from one configuration: for riscv64 or what
+# CROSS names, the guest, and for this machine, the oracle (qemu-user cannot execve a file of another
+# machine, so it cannot run a shell).
 #
 #   guest/shell/build.sh OUT
 #
-#   OUT/busybox         riscv64, static
+#   OUT/busybox         riscv64, or as CROSS says, static
 #   OUT/host/busybox    this machine, static
 #
 # The shell runs its own applets by executing /proc/self/exe, so pipelines need no other program.

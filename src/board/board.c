@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "dev/devices.h"
-#include "isa/rv/arch.h"
 #include "mem/mem_signals.h"
 
 static void settle_next_event(tl_board *board) {
@@ -60,14 +59,15 @@ static void set_time_offset(void *ctx, uint64_t offset) {
 
 static void set_irq(void *ctx, uint32_t source, bool level) {
     tl_board *board = ctx;
-    if (source == 0 || source > TL_PLIC_SOURCES)
+    const tl_board_kind *kind = board->kind;
+    if (source == 0 || source > kind->n_sources)
         return;
     uint64_t bit = UINT64_C(1) << source % 64, *word = &board->sources[source / 64];
-    bool is_bus_master = source >= TL_IRQ_VIRTIO_FIRST && source < TL_IRQ_VIRTIO_FIRST + TL_VIRTIO_SLOTS;
+    bool is_bus_master = source >= kind->virtio_first_source && source < kind->virtio_first_source + TL_VIRTIO_SLOTS;
     if (board->interrupt_tally && is_bus_master && level && !(*word & bit))
         *board->interrupt_tally += 1;
     *word = level ? *word | bit : *word & ~bit;
-    tl_plic_set_source(board->interrupt_controller, source, level);
+    kind->set_source(board->interrupt_controller, source, level);
 }
 
 // A hart interrupts another hart, probably about data in shared memory.
@@ -82,12 +82,14 @@ static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
     tl_board *board = ctx;
     tl_hart *h = board->machine->harts[hart];
     tl_hart_set_irq(h, (tl_irq)irq, level);
-    if (irq == TL_IRQ_MSI && level && board->machine->n_harts > 1)
+    if ((board->kind->message_irqs >> irq & 1) && level && board->machine->n_harts > 1)
         note_sharing(board);
     if (!h->is_waiting || tl_hart_pending(h) == 0)
         return;
     tl_hart_idle_until(h, board->now_cycles);
     h->is_waiting = false;
+    if (board->kind->woken)
+        board->kind->woken(h);
     board->has_woken = true;
 }
 
@@ -162,6 +164,12 @@ static size_t get(void *ctx, uint8_t *bytes, size_t n) {
 
 static bool has_input(void *ctx) { return ((tl_board *)ctx)->console_in >= 0; }
 
+static tl_requester requester(void *ctx) {
+    const tl_board *board = ctx;
+    const tl_hart *h = board->machine->harts[board->requester];
+    return (tl_requester){board->requester, board->kind->is_secure && board->kind->is_secure(h)};
+}
+
 // -- Accesses of harts.
 
 static tl_device *device_at(tl_board *board, uint64_t paddr, uint32_t size_bytes) {
@@ -182,6 +190,12 @@ static void after_access(tl_board *board, tl_hart *h) {
         tl_hart_stop_soon(h);
 }
 
+void tl_board_wake_from(tl_board *board, tl_device *device, tl_hart *h) {
+    board->now_cycles = h->now;
+    wake(board, device);
+    after_access(board, h);
+}
+
 static bool bus_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
     tl_board *board = ctx;
     tl_hart *h = board->machine->harts[agent->id]; // nobody else reaches devices
@@ -189,6 +203,7 @@ static bool bus_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t 
     if (!device)
         return false;
     board->now_cycles = h->now;
+    board->requester = h->id;
     bool is_there = device->type->read(device, paddr - device->base_paddr, size_bytes, ret_value);
     after_access(board, h);
     return is_there;
@@ -201,6 +216,7 @@ static bool bus_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t
     if (!device)
         return false;
     board->now_cycles = h->now;
+    board->requester = h->id;
     bool is_there = device->type->write(device, paddr - device->base_paddr, size_bytes, value);
     after_access(board, h);
     return is_there;
@@ -224,10 +240,8 @@ static uint64_t *interrupt_tally_of(const tl_machine *machine) {
     return NULL;
 }
 
-static tl_device **next_device(tl_board *board) { return &board->devices[board->n_devices]; }
-
-// `status` is the result of the constructor of *next_device.
-static bool has_added(tl_board *board, tl_status status) {
+// `status` is the result of the constructor of *tl_board_next_device.
+bool tl_board_has_added(tl_board *board, tl_status status) {
     if (status == TL_OK)
         board->next_tick[board->n_devices++] = 0;
     return status == TL_OK;
@@ -236,39 +250,30 @@ static bool has_added(tl_board *board, tl_status status) {
 static tl_status make_virtio(tl_board *board, const tl_system_options *options, tl_error *err) {
     tl_status status = TL_OK;
     for (uint32_t k = 0; k < TL_VIRTIO_SLOTS; k++) {
-        tl_device_place place = {board->arena, &board->host, TL_VIRTIO_PADDR + k * TL_VIRTIO_STRIDE, TL_IRQ_VIRTIO_FIRST + k,
-                                 board->machine->config.virtio_version};
+        tl_device_place place = {board->arena, &board->host, board->kind->virtio_paddr + k * board->kind->virtio_stride,
+                                 board->kind->virtio_first_source + k, board->machine->config.virtio_version};
         if (k == 0 && options->disk)
             status = tl_virtio_block_new(&place, options->disk, options->is_disk_writable ? TL_DISK_WRITABLE : TL_DISK_COPY,
-                                         next_device(board), err);
+                                         tl_board_next_device(board), err);
         else
-            status = tl_virtio_empty_new(&place, next_device(board), err);
-        if (!has_added(board, status))
+            status = tl_virtio_empty_new(&place, tl_board_next_device(board), err);
+        if (!tl_board_has_added(board, status))
             break;
     }
     return status;
 }
 
 static tl_status make_devices(tl_board *board, const tl_system_options *options, tl_error *err) {
-    tl_device_place clint = {board->arena, &board->host, TL_CLINT_PADDR, 0, 0}, plic = {board->arena, &board->host, TL_PLIC_PADDR, 0, 0};
-    tl_device_place uart = {board->arena, &board->host, TL_UART_PADDR, TL_IRQ_UART, 0},
-                    rtc = {board->arena, &board->host, TL_RTC_PADDR, TL_IRQ_RTC, 0};
-    tl_device_place finisher = {board->arena, &board->host, TL_FINISHER_PADDR, 0, 0};
-    tl_status status;
-    if (!has_added(board, status = tl_plic_new(&plic, board->machine->n_harts, next_device(board), err)))
+    tl_status status = board->kind->make_devices(board, options, err);
+    if (status != TL_OK)
         return status;
     board->interrupt_controller = board->devices[0];
-    if (!has_added(board, status = tl_clint_new(&clint, board->machine->n_harts, next_device(board), err)) ||
-        !has_added(board, status = tl_uart_new(&uart, next_device(board), err)) ||
-        !has_added(board, status = tl_rtc_new(&rtc, TL_POWER_ON_S, next_device(board), err)) ||
-        !has_added(board, status = tl_finisher_new(&finisher, next_device(board), err)))
-        return status;
     for (uint32_t i = 0; i < board->machine->n_pmus; i++) {
         tl_pmu *pmu = board->machine->pmus[i].pmu;
         if (!pmu || pmu->type->window_bytes == 0)
             continue;
         tl_device_place window = {board->arena, &board->host, pmu->type->window_paddr, 0, 0};
-        if (!has_added(board, status = tl_pmu_window_new(&window, pmu, next_device(board), err)))
+        if (!tl_board_has_added(board, status = tl_pmu_window_new(&window, pmu, tl_board_next_device(board), err)))
             return status;
     }
     return make_virtio(board, options, err);
@@ -291,7 +296,9 @@ tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_op
                                    .reset = reset,
                                    .put = put,
                                    .get = get,
-                                   .has_input = has_input};
+                                   .has_input = has_input,
+                                   .requester = requester};
+    board->kind = machine->harts[0]->isa == tl_board_arm.isa ? &tl_board_arm : &tl_board_riscv;
     board->pmu = tl_machine_pmu_tree(machine);
     board->interrupt_tally = interrupt_tally_of(machine);
     tl_status status = make_devices(board, options, err);

@@ -6,11 +6,35 @@
 
 #include "board/system.h"
 #include "model/bus.h"
+#include "model/isa.h"
 #include "model/pmu_tree.h"
 
 enum { TL_MAX_DEVICES = 24, TL_CONSOLE_BYTES = 4096, TL_VIRTIO_SLOTS = 8 };
 
-// QEMU's virt board (system.h).
+typedef struct tl_board tl_board;
+
+// The part of a board that rests on its instruction set: riscv.c, arm.c. Addresses and inputs are
+// those of QEMU's `virt`.
+typedef struct tl_board_kind {
+    const tl_isa *isa;
+    const char *isa_name; // in a sentence: "RV64"
+    // Makes all devices but virtio and the windows of PMUs, the interrupt controller first.
+    tl_status (*make_devices)(tl_board *board, const tl_system_options *options, tl_error *err);
+    // Sets an input of the interrupt controller.
+    void (*set_source)(tl_device *controller, uint32_t source, bool level);
+    uint32_t n_sources;
+    uint64_t virtio_paddr, virtio_stride;
+    uint32_t virtio_first_source;
+    uint64_t message_irqs;               // lines by which a hart interrupts another
+    bool (*is_secure)(const tl_hart *h); // NULL: no hart ever is
+    bool has_tree;                       // tl_board_device_tree describes it
+    // Registers of hart `index` at the start.
+    void (*enter)(const tl_system_entry *entry, tl_hart *h, uint32_t index);
+    void (*woken)(tl_hart *h); // its wait is over; NULL: nothing to do
+} tl_board_kind;
+extern const tl_board_kind tl_board_riscv, tl_board_arm;
+
+// QEMU's RISC-V virt board (system.h).
 static const uint64_t TL_FINISHER_PADDR = 0x100000, TL_RTC_PADDR = 0x101000, TL_CLINT_PADDR = 0x2000000, TL_PLIC_PADDR = 0xc000000,
                       TL_UART_PADDR = 0x10000000, TL_VIRTIO_PADDR = 0x10001000, TL_VIRTIO_STRIDE = 0x1000;
 // 2024-01-01 00:00:00 UTC, as for programs in user mode.
@@ -18,8 +42,10 @@ static const uint64_t TL_POWER_ON_S = UINT64_C(1704067200);
 // Inputs of the interrupt controller.
 enum { TL_IRQ_VIRTIO_FIRST = 1, TL_IRQ_UART = 10, TL_IRQ_RTC = 11 };
 
-typedef struct tl_board {
+struct tl_board {
+    const tl_board_kind *kind;
     tl_machine *machine;
+    uint32_t requester; // hart of the access under way
     tl_arena *arena;
     tl_device_host host;
     tl_bus bus;
@@ -34,7 +60,7 @@ typedef struct tl_board {
     bool has_finished, wants_reset;
     int32_t finish_status; // 0 is success
     tl_device *interrupt_controller;
-    uint64_t sources[2];       // levels of the interrupt controller's inputs
+    uint64_t sources[5];       // levels of the interrupt controller's inputs
     uint64_t *interrupt_tally; // dma.interrupt
     // The harts' PMU in the device tree; NULL: none. Set before the tree is made.
     const tl_pmu_tree *pmu;
@@ -43,7 +69,14 @@ typedef struct tl_board {
     uint8_t console[TL_CONSOLE_BYTES];
     bool has_written; // to console_out
     size_t n_console; // written by the guest, not yet to console_out
-} tl_board;
+};
+
+// The place of the next device, and whether its constructor has filled it.
+static inline tl_device **tl_board_next_device(tl_board *board) { return &board->devices[board->n_devices]; }
+bool tl_board_has_added(tl_board *board, tl_status status);
+// Something a device-like part of the board rests on has changed: it must be ticked before the hart
+// under way goes on.
+void tl_board_wake_from(tl_board *board, tl_device *device, tl_hart *h);
 
 // Makes the devices in the machine's arena and hangs the bus into its memory system.
 TL_MUST_CHECK tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_options *options, tl_error *err);

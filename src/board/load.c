@@ -13,6 +13,7 @@
 
 #include "board/system_internal.h"
 #include "loader/elf_bytes.h"
+#include "model/isa.h"
 
 enum {
     KERNEL_OFFSET = 2 << 20,         // RISC-V Linux wants 2 MiB alignment; fw_jump jumps there
@@ -107,6 +108,10 @@ static tl_status load_elf(tl_system *system, image *from, uint64_t *ret_entry, u
     tl_status status = tl_elf_read(&source, &elf, &why);
     if (status != TL_OK)
         return tl_fail(err, status, "%s %s", from->what, why.text);
+    const tl_isa *isa = system->machine->engine->isa;
+    if (elf.machine != isa->elf_machine)
+        return tl_fail(err, TL_EFORMAT, "%s %s: is for another instruction set than machine %s, which executes %s; choose another machine",
+                       from->what, from->path, system->machine->config.name, isa->name);
     for (uint32_t i = 0; i < elf.n_segments; i++) {
         const tl_elf_segment *segment = &elf.segments[i];
         if (!is_in_ram(system, segment->vaddr, segment->memory_bytes))
@@ -114,7 +119,7 @@ static tl_status load_elf(tl_system *system, image *from, uint64_t *ret_entry, u
                            "%s %s: its segment at 0x%" PRIx64 " is not in RAM (0x%" PRIx64 " to 0x%" PRIx64 "); link it for this machine%s",
                            from->what, from->path, segment->vaddr, TL_RAM_BASE_PADDR, TL_RAM_BASE_PADDR + system->machine->config.ram_bytes,
                            system->options.program ? ", or run a Linux program without --bare" : "");
-        status = put(system, from, segment->vaddr, from->bytes + segment->offset, segment->file_bytes, err);
+        status = put(system, from, segment->vaddr, from->bytes + (segment->file_bytes ? segment->offset : 0), segment->file_bytes, err);
         if (status != TL_OK)
             return status;
         note_range(from, segment->vaddr, segment->memory_bytes);
@@ -168,9 +173,9 @@ static tl_status load_firmware(tl_system *system, const image *kernel, tl_error 
     if (status != TL_OK)
         return status;
     uint64_t end;
-    system->entry = TL_RAM_BASE_PADDR;
+    system->entry.pc = TL_RAM_BASE_PADDR;
     if (is_elf(&from))
-        status = load_elf(system, &from, &system->entry, &end, err);
+        status = load_elf(system, &from, &system->entry.pc, &end, err);
     else
         status = put(system, &from, TL_RAM_BASE_PADDR, from.bytes, from.size_bytes, err);
     close_image(&from);
@@ -216,7 +221,7 @@ static tl_status load_initrd(tl_system *system, uint64_t kernel_end, uint64_t li
 static void write_firmware_info(tl_system *system) {
     const uint64_t next_paddr = system->options.kernel ? TL_RAM_BASE_PADDR + KERNEL_OFFSET : 0;
     const uint64_t info[] = {UINT64_C(0x4942534f), 2, next_paddr, 1, 0, 0};
-    memcpy(tl_machine_ram(system->machine, system->firmware_info), info, sizeof info);
+    memcpy(tl_machine_ram(system->machine, system->entry.firmware_info), info, sizeof info);
 }
 
 static tl_status load_boot(tl_system *system, uint64_t limit, tl_initrd_range *ret_initrd, tl_error *err) {
@@ -251,10 +256,10 @@ static tl_status load_bare(tl_system *system, tl_error *err) {
         return status;
     uint64_t end;
     if (is_elf(&from))
-        status = load_elf(system, &from, &system->entry, &end, err);
+        status = load_elf(system, &from, &system->entry.pc, &end, err);
     else
-        status = tl_fail(err, TL_EFORMAT, "%s: not an ELF file; --bare wants an RV64 program linked for RAM at 0x%" PRIx64, from.path,
-                         TL_RAM_BASE_PADDR);
+        status = tl_fail(err, TL_EFORMAT, "%s: not an ELF file; --bare wants an %s program linked for RAM at 0x%" PRIx64, from.path,
+                         system->board.kind->isa_name, TL_RAM_BASE_PADDR);
     close_image(&from);
     if (status == TL_OK && system->n_symbols > 0) {
         (void)!tl_symbols_find(system->symbols[0], "tohost", &system->tohost, NULL);
@@ -271,12 +276,16 @@ tl_status tl_system_load(tl_system *system, tl_error *err) {
     const uint64_t gib = UINT64_C(1) << 30, ram_bytes = system->machine->config.ram_bytes;
     uint64_t top = TL_RAM_BASE_PADDR + (ram_bytes < gib ? ram_bytes : gib);
     tl_initrd_range initrd = {0, 0};
-    system->device_tree = top - TREE_BYTES;
-    system->firmware_info = system->device_tree - INFO_BYTES;
-    tl_status status = system->options.program ? load_bare(system, err) : load_boot(system, system->firmware_info, &initrd, err);
+    system->entry.device_tree = top - TREE_BYTES;
+    system->entry.firmware_info = system->entry.device_tree - INFO_BYTES;
+    tl_status status = system->options.program ? load_bare(system, err) : load_boot(system, system->entry.firmware_info, &initrd, err);
     if (status != TL_OK)
         return status;
+    if (!system->board.kind->has_tree) {
+        system->entry.device_tree = 0;
+        return TL_OK;
+    }
     write_firmware_info(system);
-    return tl_board_device_tree(&system->board, system->options.append, initrd, tl_machine_ram(system->machine, system->device_tree),
+    return tl_board_device_tree(&system->board, system->options.append, initrd, tl_machine_ram(system->machine, system->entry.device_tree),
                                 TREE_BYTES, err);
 }

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "board/system_internal.h"
-#include "isa/rv/privileged.h"
+#include "model/isa.h"
 
 // HTIF_EVERY_CYCLES is the time between two polls of tohost.
 enum { MOST_TRAP_LOOPS = 1000, HTIF_EVERY_CYCLES = 20000 };
@@ -25,12 +25,9 @@ uint64_t tl_system_now_cycles(const tl_system *system) { return tl_machine_now_c
 static void reset_harts(tl_system *system) {
     for (uint32_t i = 0; i < system->machine->n_harts; i++) {
         tl_hart *h = system->machine->harts[i];
-        tl_privileged_reset(h);
-        h->pc = system->entry;
-        tl_rv(h)->x[10] = i;
-        tl_rv(h)->x[11] = system->device_tree;
-        tl_rv(h)->x[12] = system->firmware_info;
-        // All harts begin with the same code, and soon share the data that tell them apart.
+        h->isa->power_on(h);
+        system->board.kind->enter(&system->entry, h, i);
+        // Harts begin with the same code, and soon share the data that tells them apart.
         tl_hart_note_sharing(h, system->machine->n_harts > 1);
         for (int k = 0; k < 2; k++)
             h->break_pc[k] = TL_NO_LINE;
@@ -88,19 +85,20 @@ static bool pass_time(tl_system *system) {
 }
 
 // The reason why the first instruction of a trap handler traps itself.
-static const char *why_handler_traps(const tl_system *system, const tl_hart *h, bool is_machine) {
+static const char *why_handler_traps(const tl_system *system, const tl_hart *h, const tl_trap_handler *handler) {
     uint64_t ram_bytes = system->machine->config.ram_bytes;
-    bool is_physical = is_machine || !h->regime.is_paged[TL_VIEW_S], is_ram = is_physical && h->pc - TL_RAM_BASE_PADDR < ram_bytes;
-    if (h->pc == 0 && !is_ram)
+    bool is_physical = handler->is_physical, is_ram = is_physical && h->pc - TL_RAM_BASE_PADDR < ram_bytes;
+    if (handler->vector == 0 && !is_ram)
         return "there is no handler, the register was not set";
-    switch (h->trap_cause) {
-    case TL_CAUSE_FETCH_ACCESS:
+    switch (h->isa->trap_kinds[h->trap_cause]) {
+    case TL_TRAP_FETCH:
+        if (h->trap_cause == h->isa->causes[TL_FAULT_PAGE][TL_ACCESS_FETCH])
+            return "the page table has no page there, or none that supervisor mode may execute";
         if (is_ram)
             return "physical memory protection (PMP) does not permit to execute the handler";
         return is_physical ? "there is no handler, the register points to no memory"
                            : "the page there is no memory, or physical memory protection (PMP) does not permit to execute it";
-    case TL_CAUSE_FETCH_PAGE: return "the page table has no page there, or none that supervisor mode may execute";
-    case TL_CAUSE_ILLEGAL: return "there is no handler, what lies there is no instruction";
+    case TL_TRAP_ILLEGAL: return "there is no handler, what lies there is no instruction";
     default: return "the first instruction of the handler traps";
     }
 }
@@ -108,17 +106,15 @@ static const char *why_handler_traps(const tl_system *system, const tl_hart *h, 
 // A trap at the very place where its handler stands leads there again, for ever. Another hart might
 // yet mend that, so it must have gone on for a while.
 static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
-    bool is_delegated = h->priv != TL_PRIV_M && tl_rv(h)->csr.medeleg >> (h->trap_cause & 63) & 1;
-    bool is_machine = h->priv == TL_PRIV_M, is_supervisor = h->priv == TL_PRIV_S && is_delegated;
-    uint64_t handler = (is_machine ? tl_rv(h)->csr.mtvec : tl_rv(h)->csr.stvec) & ~UINT64_C(3);
-    bool is_at_handler =
-        (is_machine || is_supervisor) && h->pc == handler && (is_machine ? tl_rv(h)->csr.mepc : tl_rv(h)->csr.sepc) == handler;
+    tl_trap_handler handler;
+    h->isa->handler(h, &handler);
+    bool is_at_handler = handler.is_own && h->pc == handler.pc && handler.return_pc == handler.pc;
     system->n_trap_loops = is_at_handler ? system->n_trap_loops + 1 : 0;
     if (system->n_trap_loops < MOST_TRAP_LOOPS)
         return;
     char text[256];
-    snprintf(text, sizeof text, "hart%u traps at its own trap handler, %ctvec = 0x%" PRIx64 " (%ccause %" PRIu64 "): %s", h->id,
-             is_machine ? 'm' : 's', handler, is_machine ? 'm' : 's', h->trap_cause, why_handler_traps(system, h, is_machine));
+    snprintf(text, sizeof text, "hart%u traps at its own trap handler, %s = 0x%" PRIx64 " (%s %" PRIu64 "): %s", h->id, handler.vector_name,
+             handler.vector, handler.cause_name, handler.cause, why_handler_traps(system, h, &handler));
     tl_system_end(system, TL_SYSTEM_STUCK, 0, text);
 }
 
@@ -139,7 +135,7 @@ static void run_hart(tl_system *system, tl_hart *h) {
     tl_stop stop = tl_machine_run_turns(machine, turns, &system->turn, &h);
     if (stop == TL_STOP_TRAP) {
         look_for_trap_loop(system, h);
-        tl_take_exception(h);
+        h->isa->take_exception(h);
     } else if (stop == TL_STOP_BREAK) {
         system->report = (tl_system_report){.stop = TL_SYSTEM_BREAK, .break_hart = h->id};
         h->skip_break = true;
@@ -151,8 +147,8 @@ static void run_hart(tl_system *system, tl_hart *h) {
 
 static void take_interrupts(tl_hart *h) {
     tl_irq irq;
-    if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && tl_next_interrupt(h, &irq))
-        tl_take_interrupt(h, irq);
+    if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && h->isa->next_interrupt(h, &irq))
+        h->isa->take_interrupt(h, irq);
     h->is_interrupted = false;
 }
 

@@ -17,6 +17,10 @@
 
 typedef struct tl_system tl_system;
 
+typedef struct tl_system_entry { // what every hart finds at the start
+    uint64_t pc, device_tree, firmware_info;
+} tl_system_entry;
+
 typedef struct tl_system_options { // strings are borrowed until the system is freed
     // Bare: an ELF file entered in machine mode on every hart, with a0 = hart id and a1 = device
     // tree. Else NULL.

@@ -18,11 +18,10 @@ struct tl_system {
     // Symbols of the program, or of kernel and firmware, in the order in which they are searched.
     tl_symbols *symbols[TL_MAX_IMAGES];
     uint32_t n_symbols;
-    bool has_kernel_symbols;                    // it is an ELF file
-    uint64_t entry, device_tree, firmware_info; // pc, a1 and a2 of every hart at the start
-    uint64_t tohost, fromhost;                  // HTIF words of a bare program, or 0
-    // The program asked for console input and has no answer yet.
-    bool wants_htif_byte;
+    bool has_kernel_symbols; // it is an ELF file
+    tl_system_entry entry;
+    uint64_t tohost, fromhost; // HTIF words of a bare program, or 0
+    bool wants_htif_byte;      // the program asked for console input and has no answer yet
     uint32_t n_htif_warnings;
     bool has_ended, is_at_break;
     tl_run_limits limits;

@@ -182,9 +182,13 @@ static tl_status prepare(const tl_compare_options *o, tl_compare_setup *s, tl_er
                        (unsigned long long)o->interval_cycles, TL_COMPARE_LEAST_INTERVAL);
     if (o->n_phases > MAX_PHASES)
         return tl_fail(err, TL_EINVAL, "%u phases are too many; choose at most %d", o->n_phases, MAX_PHASES);
-    s->engine = tl_session_engine(s->run.engine);
+    if (s->config.isa != TL_ISA_RISCV64)
+        return tl_fail(err, TL_EINVAL,
+                       "machine %s executes AArch64 instructions, and all designs have readers for RISC-V; choose another machine",
+                       s->config.name);
+    s->engine = tl_session_engine(s->run.engine, s->config.isa);
     if (!s->engine)
-        return tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
+        return tl_session_no_engine(&s->config, err);
     s->max_insns = s->run.max_insns ? s->run.max_insns : DEFAULT_MAX_INSNS;
     s->interval_cycles = o->interval_cycles;
     s->n_phases = o->n_phases ? o->n_phases : DEFAULT_PHASES;

@@ -32,6 +32,17 @@ TL_MUST_CHECK tl_status tl_finisher_new(const tl_device_place *place, tl_device 
 // start_s: the time at power-on, in seconds since 1970.
 TL_MUST_CHECK tl_status tl_rtc_new(const tl_device_place *place, uint64_t start_s, tl_device **ret_device, tl_error *err);
 
+// GICv2: the distributor at base_paddr, the interface of the accessing hart 64 KiB behind. Inputs
+// by interrupt number: shared ones from 32 on, private ones of a hart 16 to 31. Others are ignored.
+enum { TL_GIC_SPIS = 256 };
+TL_MUST_CHECK tl_status tl_gic_new(const tl_device_place *place, uint32_t n_harts, tl_device **ret_device, tl_error *err);
+void tl_gic_set_shared(tl_device *gic, uint32_t intid, bool level);
+void tl_gic_set_private(tl_device *gic, uint32_t hart, uint32_t intid, bool level);
+TL_MUST_CHECK tl_status tl_pl011_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
+TL_MUST_CHECK tl_status tl_pl031_new(const tl_device_place *place, uint64_t start_s, tl_device **ret_device, tl_error *err);
+// A PL061, as QEMU's virt uses it for power control.
+TL_MUST_CHECK tl_status tl_pl061_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
+
 typedef enum tl_disk_mode {
     // The guest may write; the file stays as it is, what was written is forgotten at the end.
     TL_DISK_COPY,

@@ -272,7 +272,10 @@ static void handle_trap(tl_thread *t) {
     case TL_TRAP_MISALIGNED:
         take_exception(os, h, TL_S_HART_EXC_MISALIGNED);
         tl_signal_force(t, SIGBUS, BUS_ADRALN, h->trap_value,
-                        is_refused_by_device(t) ? "misaligned access to a device at" : "misaligned atomic access to", NULL);
+                        h->trap_cause == h->isa->causes[TL_FAULT_MISALIGNED][TL_ACCESS_FETCH] ? "misaligned jump to"
+                        : is_refused_by_device(t)                                             ? "misaligned access to a device at"
+                                                                                              : "misaligned atomic access to",
+                        NULL);
         break;
     case TL_TRAP_ILLEGAL:
         take_exception(os, h, TL_S_HART_EXC_ILLEGAL);
@@ -669,10 +672,18 @@ uint64_t tl_os_peak_bytes(const tl_os *os) { return tl_frames_peak(os->frames) <
 
 const tl_os_isa *tl_os_isa_of(const tl_os *os) { return os->isa; }
 
-const tl_os_isa *tl_os_isa_for(const tl_isa *isa) {
-    static const tl_os_isa *const rows[] = {&tl_os_rv64};
-    for (size_t i = 0; i < TL_COUNT_OF(rows); i++)
-        if (rows[i]->isa == isa)
-            return rows[i];
+static const tl_os_isa *const isa_rows[] = {&tl_os_rv64, &tl_os_arm64};
+
+const tl_os_isa *tl_os_isa_for(const tl_isa *isa) { return tl_os_isa_of_elf(isa->elf_machine); }
+
+const tl_os_isa *tl_os_isa_of_elf(uint16_t elf_machine) {
+    for (size_t i = 0; i < TL_COUNT_OF(isa_rows); i++)
+        if (isa_rows[i]->isa->elf_machine == elf_machine)
+            return isa_rows[i];
     return NULL;
+}
+
+const char *tl_os_default_machine(uint16_t elf_machine) {
+    const tl_os_isa *isa = tl_os_isa_of_elf(elf_machine);
+    return isa ? isa->default_machine : NULL;
 }

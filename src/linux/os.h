@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The Linux user-mode personality: loads a RISC-V Linux program onto a machine and plays the kernel
-// under it. The personality has processes, threads, address spaces (real page tables in simulated
-// RAM), signals and files. Threads are scheduled over the harts with time slices in cycles.
-// Deterministic: time is cycles, randomness comes from the seed, addresses, pids and page placement
-// are fixed.
+// The Linux user-mode personality: loads a Linux program onto a machine and plays the kernel
+// under it. Processes, threads, address spaces (real page tables in simulated RAM), signals, files;
+// threads are scheduled over the harts with time slices in cycles. Deterministic: time is cycles,
+// randomness comes from the seed, addresses, pids and page placement are fixed.
 #ifndef TL_OS_OS_H
 #define TL_OS_OS_H
 
@@ -17,16 +16,16 @@ typedef struct tl_os_options {
     const char *program; // path as the user gave it (no PATH search here)
     char *const *argv;   // NULL-terminated, argv[0] included
     char *const *envp;   // guest environment, NULL-terminated; empty unless the user asked
-    // Absolute guest paths of the dynamic loader and libraries are looked up here first; NULL:
-    // "/usr/riscv64-linux-gnu".
+    // Where absolute guest paths of the dynamic loader and libraries are looked up first; NULL: the
+    // folder of Debian's cross packages for the machine's instruction set.
     const char *sysroot;
-    // NULL: the guest touches all that the invoking user may. Else only files under this directory.
+    // The guest touches files of this directory only. NULL: all that the invoking user may.
     const char *root;
     bool allow_network; // AF_INET, AF_INET6 sockets
-    // The folders of the program and of the start have the host's names.
-    bool host_paths;
-    int std_fd[3]; // host descriptors behind 0, 1, 2; not closed
-    // Gets one sentence each, such as on the first unsupported system call; may be NULL.
+    bool host_paths;    // the folders of the program and of the start have the host's names
+    int std_fd[3];      // host descriptors behind 0, 1, 2; not closed
+    // Told one sentence at a time, such as the first call of an unsupported system call. NULL:
+    // nobody is told.
     void (*warn)(void *ctx, const char *sentence);
     // Polled every few milliseconds of host time, before a wait for the host, and after a host
     // signal interrupted such a wait. true: tl_os_run returns TL_OS_LIMIT, and a system call that
@@ -92,8 +91,12 @@ typedef struct tl_os_report {
     uint64_t n_bytes[2]; // TL_OS_TRANSFER: read, written
 } tl_os_report;
 
-// Loads the program. TL_EFORMAT not a RISC-V ELF64 etc., TL_ENOENT missing program, interpreter or
-// library directory, TL_EACCESS not executable.
+// The machine of machines/ that runs programs of this e_machine unless a user names another one;
+// NULL: Linux has no row for their instruction set.
+const char *tl_os_default_machine(uint16_t elf_machine);
+
+// Loads the program. TL_EFORMAT not an ELF64 of the machine's instruction set etc., TL_ENOENT
+// missing program, interpreter or library directory, TL_EACCESS not executable.
 TL_MUST_CHECK tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **ret_os, tl_error *err);
 TL_MUST_CHECK tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err);
 void tl_os_free(tl_os *os); // NULL is fine

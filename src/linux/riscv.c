@@ -140,23 +140,40 @@ static const tl_page_format sv39 = {
     .context_shift = TL_PAGE_LOG2,
 };
 
+static void cpuinfo(tl_strbuf *text, const tl_config *config, uint32_t hart) {
+    tl_strbuf_addf(text,
+                   "processor\t: %u\nhart\t\t: %u\nisa\t\t: rv64imafdc_zicntr_zicsr_zifencei_zihpm_zba_zbb_zbs\nmmu\t\t: sv39\n"
+                   "uarch\t\t: tally,%s\nmvendorid\t: 0x0\nmarchid\t\t: 0x0\nmimpid\t\t: 0x0\n\n",
+                   hart, hart, config->name);
+}
+
+static uint32_t open_flags(uint32_t flags) { return flags; }
+
 #define LETTER(c) (UINT64_C(1) << ((c) - 'a'))
 static const char *const loaders[] = {"ld-linux-riscv64", "ld-musl-riscv64", NULL};
 
 const tl_os_isa tl_os_rv64 = {
     .isa = &tl_isa_rv64,
+    .name = "RISC-V",
+    .title = "a RISC-V",
     .machine = "riscv64",
-    .cpu_lines = "isa\t\t: rv64imafdc_zicntr_zicsr_zifencei_zihpm_zba_zbb_zbs\nmmu\t\t: sv39\n",
     .sysroot = "/usr/riscv64-linux-gnu",
     .loaders = loaders,
     .hwcap = LETTER('i') | LETTER('m') | LETTER('a') | LETTER('f') | LETTER('d') | LETTER('c'),
-    .elf_machine = 243,
+    .default_machine = "rocket",
     .call_bytes = 4,
+    .has_own_calls = true,
+    .trampoline = {0x08b00893, 0x00000073}, // li a7, 139; ecall
+    .altstack_bytes = 2048,
     .page_format = &sv39,
+    .cpuinfo = cpuinfo,
+    .open_flags = open_flags,
     .save = save,
     .load = load,
     .start = start,
     .fork = fork_registers,
+    .n_perf_registers = 32,
+    .frame_record_offset = -16,
     .perf_register = perf_register,
     .frame_bytes = sizeof(signal_frame),
     .push_frame = push_frame,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ELF header and segments. Layouts: System V ABI, chapter 4 and 5; flags: RISC-V ELF psABI, "File
-// Header". Little-endian fields are read byte by byte at fixed offsets, so that no structure of the
-// host takes part.
+// Header"; AArch64 has none. Little-endian fields are read byte by byte at fixed offsets, so that
+// no structure of the host takes part.
 #include "loader/elf.h"
 
 #include <inttypes.h>
@@ -13,48 +13,54 @@ enum { PAGE_BYTES = 4096 };
 static const uint64_t USER_END = UINT64_C(1) << 38;
 
 enum { ET_REL = 1, ET_EXEC = 2, ET_DYN = 3, ET_CORE = 4, PT_LOAD = 1, PT_INTERP = 3, PT_PHDR = 6, PT_GNU_STACK = 0x6474e551 };
-enum { EM_RISCV = 243, EF_RISCV_FLOAT_ABI = 6, EF_RISCV_RVE = 8 };
+enum { EF_RISCV_FLOAT_ABI = 6, EF_RISCV_RVE = 8 };
 
 static const struct {
     uint16_t machine;
     const char *name;
 } machines[] = {
-    {3, "x86"},    {8, "MIPS"},    {20, "PowerPC"},  {21, "PowerPC64"}, {22, "S/390"},      {40, "ARM"},
-    {43, "SPARC"}, {62, "x86-64"}, {183, "AArch64"}, {247, "eBPF"},     {258, "LoongArch"}, {0, NULL},
+    {3, "x86"},    {8, "MIPS"},    {20, "PowerPC"}, {21, "PowerPC64"},  {22, "S/390"}, {40, "32-bit Arm (AArch32)"},
+    {43, "SPARC"}, {62, "x86-64"}, {247, "eBPF"},   {258, "LoongArch"}, {0, NULL},
 };
 
-#define BUILD_IT "build it with riscv64-linux-gnu-gcc"
+#define RUNS "tally runs 64-bit RISC-V and AArch64 programs"
+#define BUILD_IT "build it with riscv64-linux-gnu-gcc or aarch64-linux-gnu-gcc"
+
+static tl_status check_riscv(const tl_elf_source *source, const uint8_t *header, tl_error *err) {
+    const uint32_t flags = tl_get32(header + 48);
+    if (flags & EF_RISCV_RVE)
+        return tl_fail(err, TL_EFORMAT, "%s: built for RVE (16 registers), which tally does not run; build it with -march=rv64gc",
+                       source->name);
+    if ((flags & EF_RISCV_FLOAT_ABI) == EF_RISCV_FLOAT_ABI)
+        return tl_fail(err, TL_EFORMAT, "%s: uses the quad float ABI; tally has no Q extension: build it with -mabi=lp64d", source->name);
+    return TL_OK;
+}
 
 static tl_status check_header(const tl_elf_source *source, const uint8_t *header, tl_error *err) {
     const char *name = source->name;
     if (memcmp(header, "\177ELF", 4) != 0)
-        return tl_fail(err, TL_EFORMAT, "%s: not an ELF program; tally runs RISC-V 64-bit Linux programs: " BUILD_IT, name);
+        return tl_fail(err, TL_EFORMAT, "%s: not an ELF program; " RUNS ": " BUILD_IT, name);
     uint16_t machine = tl_get16(header + 18), type = tl_get16(header + 16);
     if (header[5] == 2)
-        return tl_fail(err, TL_EFORMAT, "%s: big-endian ELF file; tally runs little-endian RISC-V 64-bit programs: " BUILD_IT, name);
+        return tl_fail(err, TL_EFORMAT, "%s: big-endian ELF file; " RUNS ", little-endian: " BUILD_IT, name);
     if (header[5] != 1 || header[6] != 1)
         return tl_fail(err, TL_EFORMAT, "%s: damaged ELF header (data encoding %u, version %u); build or copy the program again", name,
                        header[5], header[6]);
-    if (machine != EM_RISCV) {
+    if (machine != TL_ELF_RISCV && machine != TL_ELF_AARCH64) {
         for (size_t i = 0; machines[i].name; ++i)
             if (machines[i].machine == machine)
-                return tl_fail(err, TL_EFORMAT, "%s: %s program; tally runs RISC-V 64-bit ELF files: " BUILD_IT, name, machines[i].name);
-        return tl_fail(err, TL_EFORMAT, "%s: program for ELF machine %u; tally runs RISC-V 64-bit ELF files: " BUILD_IT, name, machine);
+                return tl_fail(err, TL_EFORMAT, "%s: %s program; " RUNS ": " BUILD_IT, name, machines[i].name);
+        return tl_fail(err, TL_EFORMAT, "%s: program for ELF machine %u; " RUNS ": " BUILD_IT, name, machine);
     }
     if (header[4] != 2)
-        return tl_fail(err, TL_EFORMAT, "%s: 32-bit RISC-V program; tally runs 64-bit ones: " BUILD_IT, name);
+        return tl_fail(err, TL_EFORMAT, "%s: 32-bit program; " RUNS ": " BUILD_IT, name);
     if (type == ET_REL)
-        return tl_fail(err, TL_EFORMAT, "%s: relocatable object file, not a program; link it with riscv64-linux-gnu-gcc", name);
+        return tl_fail(err, TL_EFORMAT, "%s: relocatable object file, not a program; link it with the compiler that made it", name);
     if (type == ET_CORE)
         return tl_fail(err, TL_EFORMAT, "%s: core dump, not a program; give the program that wrote it", name);
     if (type != ET_EXEC && type != ET_DYN)
         return tl_fail(err, TL_EFORMAT, "%s: ELF type %u is not a program; " BUILD_IT, name, type);
-    uint32_t flags = tl_get32(header + 48);
-    if (flags & EF_RISCV_RVE)
-        return tl_fail(err, TL_EFORMAT, "%s: built for RVE (16 registers), which tally does not run; build it with -march=rv64gc", name);
-    if ((flags & EF_RISCV_FLOAT_ABI) == EF_RISCV_FLOAT_ABI)
-        return tl_fail(err, TL_EFORMAT, "%s: uses the quad float ABI; tally has no Q extension: build it with -mabi=lp64d", name);
-    return TL_OK;
+    return machine == TL_ELF_RISCV ? check_riscv(source, header, err) : TL_OK;
 }
 
 static tl_status truncated(const tl_elf_source *source, const char *what, uint64_t need, tl_error *err) {
@@ -95,7 +101,8 @@ static tl_status add_segment(const tl_elf_source *source, const uint8_t *phdr, t
     if (segment.file_bytes > segment.memory_bytes)
         return tl_fail(err, TL_EFORMAT, "%s: damaged: the segment at 0x%" PRIx64 " is larger in the file than in memory; build it again",
                        source->name, segment.vaddr);
-    if (!tl_elf_fits(source, segment.offset, segment.file_bytes))
+    // Without bytes in the file, the offset says nothing.
+    if (segment.file_bytes != 0 && !tl_elf_fits(source, segment.offset, segment.file_bytes))
         return truncated(source, "a segment", tl_elf_end(segment.offset, segment.file_bytes), err);
     if (source->is_physical) {
         if (elf->n_segments == 0 || segment.vaddr < elf->first_vaddr)
@@ -142,6 +149,7 @@ tl_status tl_elf_read(const tl_elf_source *source, tl_elf *ret_elf, tl_error *er
 
     uint64_t phdrs = tl_get64(header + 32);
     uint16_t phdr_bytes = tl_get16(header + 54);
+    elf.machine = tl_get16(header + 18);
     elf.entry = tl_get64(header + 24);
     elf.n_phdrs = tl_get16(header + 56);
     elf.is_relocatable = tl_get16(header + 16) == ET_DYN;

@@ -13,6 +13,7 @@
 
 struct tl_nearest; // base/nearest.h
 
+enum { TL_ELF_AARCH64 = 183, TL_ELF_RISCV = 243 }; // e_machine: what can be read
 enum { TL_ELF_MAX_SEGMENTS = 32, TL_ELF_MAX_INTERPRETER = 256 };
 
 typedef struct tl_elf_source { // where the bytes come from
@@ -38,6 +39,7 @@ typedef struct tl_elf {
     uint64_t entry;
     // Address of the program headers in memory, before the bias; 0: they are not loaded.
     uint64_t phdr_vaddr;
+    uint16_t machine; // TL_ELF_AARCH64 or TL_ELF_RISCV
     uint16_t n_phdrs;
     bool is_relocatable; // ET_DYN: position-independent, placed with a bias
     bool wants_executable_stack;
@@ -49,7 +51,7 @@ typedef struct tl_elf {
     tl_elf_segment segments[TL_ELF_MAX_SEGMENTS]; // by address, disjoint
 } tl_elf;
 
-// TL_EFORMAT: not an ELF file, or not one this machine can run. TL_EIO: reading failed.
+// TL_EFORMAT: not an ELF file, or not one that any machine can run. TL_EIO: reading failed.
 TL_MUST_CHECK tl_status tl_elf_read(const tl_elf_source *source, tl_elf *ret_elf, tl_error *err);
 
 // Names of code addresses: functions of .symtab, else of .dynsym. A file without symbols gives an

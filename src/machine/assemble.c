@@ -128,6 +128,9 @@ tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl
                        "machine %s has %s core, which engine %s does not run; only tally stat of user-mode programs runs detailed cores, "
                        "and only machines with core.kind: in_order run elsewhere",
                        config->name, config->core.kind == TL_CORE_OUT_OF_ORDER ? "a detailed" : "an in-order", core->name);
+    if (config->isa != core->isa->number)
+        return tl_fail(err, TL_EINVAL, "machine %s has another instruction set than engine %s, which executes %s; choose another machine",
+                       config->name, core->name, core->isa->name);
     tl_machine *machine = calloc(1, sizeof *machine);
     if (!machine)
         return tl_fail(err, TL_ENOMEM, "no memory for a machine");

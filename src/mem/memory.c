@@ -123,8 +123,8 @@ static bool new_l1s(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, uint32_t l1d
 static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_first_tlb *tlb, const tl_tlb_config *config, uint32_t unit,
                           uint32_t first_stamp) {
     tlb->first_stamp = first_stamp;
-    return tl_tlb_init(&tlb->tlb, arena, config->entries, config->ways, TL_N_LEVELS, config->replacement, hm->h->stamps + first_stamp,
-                       &hm->h->stamp, seed_of(m, hm->h->id, unit));
+    return tl_tlb_init(&tlb->tlb, arena, config->entries, config->ways, hm->h->isa->n_page_levels, config->replacement,
+                       hm->h->stamps + first_stamp, &hm->h->stamp, seed_of(m, hm->h->id, unit));
 }
 
 // On the host a load waits for an earlier store if their addresses differ in whole pages of 4 KiB.
@@ -166,8 +166,8 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
         return false;
     if (config->l2tlb.entries != 0) {
         uint64_t *stamps = tl_arena_alloc(arena, config->l2tlb.entries * sizeof *stamps);
-        if (!stamps || !tl_tlb_init(&hm->l2tlb, arena, config->l2tlb.entries, config->l2tlb.ways, TL_N_LEVELS, config->l2tlb.replacement,
-                                    stamps, &hm->l2tlb_clock, seed_of(m, h->id, UNIT_L2TLB)))
+        if (!stamps || !tl_tlb_init(&hm->l2tlb, arena, config->l2tlb.entries, config->l2tlb.ways, h->isa->n_page_levels,
+                                    config->l2tlb.replacement, stamps, &hm->l2tlb_clock, seed_of(m, h->id, UNIT_L2TLB)))
             return false;
     }
     m->is_fixed = tl_cache_is_fixed(&hm->l1d.cache) && tl_cache_is_fixed(&m->l2.slices[0].cache) && config->l2_slices == 1 &&

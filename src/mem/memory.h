@@ -11,8 +11,6 @@
 #include "model/isa.h"
 #include "model/mem.h"
 
-enum { TL_N_LEVELS = 4 }; // of page sizes
-
 typedef struct tl_range { // of physical addresses
     uint64_t start, bytes;
 } tl_range;

@@ -421,11 +421,25 @@ static void drop_code(tl_hart *h) {
 
 static void flush_translation(tl_hart *h, uint64_t vaddr, bool is_all) { tl_tlbs_flush(tl_mem_of(h), vaddr, is_all); }
 
+static void broadcast_drop_code(tl_hart *h) {
+    tl_memory *memory = tl_mem_of(h)->memory;
+    for (uint32_t i = 0; i < memory->config.n_harts; i++)
+        drop_code(memory->harts[i].h);
+}
+
+static void broadcast_flush_translation(tl_hart *h, uint64_t vaddr, bool is_all) {
+    tl_memory *memory = tl_mem_of(h)->memory;
+    for (uint32_t i = 0; i < memory->config.n_harts; i++)
+        tl_tlbs_flush(&memory->harts[i], vaddr, is_all);
+}
+
 static void context_changed(tl_hart *h) {
     tl_hart_mem *hm = tl_mem_of(h);
     tl_tlbs_flush(hm, 0, true);
     tl_slots_hide_view(hm, TL_VIEW_U); // untranslated slots, too
     tl_slots_hide_view(hm, TL_VIEW_S);
+    if (h->regime.is_paged[TL_VIEW_M])
+        tl_slots_hide_view(hm, TL_VIEW_M);
 }
 
 static void rights_changed(tl_hart *h, const tl_regime *old) { tl_slots_rights_changed(tl_mem_of(h), old); }
@@ -437,9 +451,10 @@ static void protection_changed(tl_hart *h) {
         tl_slots_hide_view(hm, view);
 }
 
-#define REST                                                                                                                              \
-    .fetch_hits = tl_fetch_hits, .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional,                   \
-    .drop_code = drop_code, .flush_translation = flush_translation, .context_changed = context_changed, .rights_changed = rights_changed, \
+#define REST                                                                                                                          \
+    .fetch_hits = tl_fetch_hits, .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional,               \
+    .drop_code = drop_code, .flush_translation = flush_translation, .broadcast_drop_code = broadcast_drop_code,                       \
+    .broadcast_flush_translation = broadcast_flush_translation, .context_changed = context_changed, .rights_changed = rights_changed, \
     .protection_changed = protection_changed
 
 #define FIXED .load = load_fixed, .store = store_fixed, .reach_load = reach_load_fixed, .reach_store = reach_store_fixed

@@ -103,8 +103,10 @@ static void forget_fetch_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64
 typedef void forget_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page);
 
 // Clears the slots of a page. View U may show lines of user pages. View S may show lines of its own
-// pages, and of user pages under SUM. View M shows no translated page.
-TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, bool has_sum, uint32_t n_slots, forget_slot *forget) {
+// pages, and of user pages under SUM. View M shows lines of fetches where it is translated. With
+// is_crossing both U and S may show lines of any page.
+TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, bool has_sum, bool is_crossing, uint32_t n_slots,
+                                  forget_slot *forget) {
     uint64_t mask = tlb->masks[entry], page = tlb->vaddrs[entry];
     bool is_user = (tlb->pages[entry].flags & TL_PAGE_USER) != 0, is_small = tlb->pages[entry].level == 0;
     uint32_t line_log2 = hm->h->line_log2, n_words = TL_PAGE_LINE_WORDS, word = 0;
@@ -118,10 +120,12 @@ TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, 
     for (uint32_t end = word + n_words; word < end; word++) {
         for (uint64_t left = tlb->lines[entry][word]; left != 0; left &= left - 1) {
             for (uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(left) + first; slot < last + PLACES; slot += PLACES) {
-                if (TL_LIKELY(is_user))
+                if (TL_LIKELY(is_user || is_crossing))
                     forget(hm->h, TL_VIEW_U * n_slots + slot, mask, page);
-                if (!is_user || has_sum)
+                if (!is_user || has_sum || is_crossing)
                     forget(hm->h, TL_VIEW_S * n_slots + slot, mask, page);
+                if (is_crossing)
+                    forget(hm->h, TL_VIEW_M * n_slots + slot, mask, page);
             }
         }
         tlb->lines[entry][word] = 0;
@@ -141,10 +145,10 @@ void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry) {
             if (hm->page_slots[i].entry == entry)
                 tl_page_slot_clear(&hm->page_slots[i]);
     }
-    forget_page(hm, &hm->dtlb.tlb, entry, hm->user_slots.has_any, TL_DATA_SLOTS, forget_data_slot);
+    forget_page(hm, &hm->dtlb.tlb, entry, hm->user_slots.has_any, false, TL_DATA_SLOTS, forget_data_slot);
 }
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry) {
-    forget_page(hm, &hm->itlb.tlb, entry, false, TL_FETCH_SLOTS, forget_fetch_slot);
+    forget_page(hm, &hm->itlb.tlb, entry, false, hm->h->regime.crosses_fetches, TL_FETCH_SLOTS, forget_fetch_slot);
 }
 
 // The loop runs over ways, because an L1 has fewer ways than a view has slots.

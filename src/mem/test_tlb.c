@@ -14,7 +14,7 @@ typedef struct fixture {
 
 static void start(fixture *f, uint32_t entries, uint32_t ways) {
     *f = (fixture){.clock = 0};
-    assert_true(tl_tlb_init(&f->tlb, &f->arena, entries, ways, TL_N_LEVELS, TL_REPLACE_LRU, f->stamps, &f->clock, 1));
+    assert_true(tl_tlb_init(&f->tlb, &f->arena, entries, ways, 4, TL_REPLACE_LRU, f->stamps, &f->clock, 1));
 }
 
 static uint32_t add(fixture *f, uint64_t vaddr, uint32_t level) {
@@ -265,7 +265,7 @@ static void test_remembered_oldest_is_the_victim_of_a_search(void **state) {
         tl_arena arena = {0};
         tl_tlb tlb;
         uint64_t stamps[32] = {0}, clock = 0, random = ways, unused = 1;
-        assert_true(tl_tlb_init(&tlb, &arena, ways, ways, TL_N_LEVELS, TL_REPLACE_LRU, stamps, &clock, 1));
+        assert_true(tl_tlb_init(&tlb, &arena, ways, ways, 4, TL_REPLACE_LRU, stamps, &clock, 1));
         assert_int_equal(tlb.n_eights, ways / 8);
         for (uint64_t i = 0; i < 20000; i++) {
             tl_page page = {.vaddr = i << TL_PAGE_BITS, .flags = TL_RIG_RW};

@@ -36,7 +36,8 @@ bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, 
 }
 
 static uint32_t first_of_set(const tl_tlb *tlb, uint64_t vaddr, uint32_t level) {
-    return (uint32_t)(vaddr >> (TL_PAGE_BITS + TL_LEVEL_BITS * level) & tlb->set_mask) * tlb->ways;
+    const uint32_t bits = level == 0 ? TL_PAGE_BITS : (uint32_t)__builtin_ctzll(tl_page_mask(level));
+    return (uint32_t)(vaddr >> bits & tlb->set_mask) * tlb->ways;
 }
 
 uint32_t tl_tlb_search(const tl_tlb *tlb, uint64_t vaddr) {

@@ -11,8 +11,6 @@
 #include "model/isa.h"
 
 enum {
-    TL_PAGE_BITS = 12,
-    TL_LEVEL_BITS = 9, // a table of 512 entries per level; page sizes are 4 KiB << (9 * level)
     TL_TLB_HINTS = 128,
     TL_TLB_FILTER = 1024,
     TL_TLB_EIGHTS = 8,       // so many eights of entries remember their oldest
@@ -50,7 +48,6 @@ typedef struct tl_tlb {
 bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *uses,
                  uint64_t *clock, uint64_t random);
 
-static inline uint64_t tl_page_mask(uint32_t level) { return ~UINT64_C(0) << (TL_PAGE_BITS + TL_LEVEL_BITS * level); }
 static inline bool tl_tlb_matches(const tl_tlb *tlb, uint32_t entry, uint64_t vaddr) {
     return (vaddr & tlb->masks[entry]) == tlb->vaddrs[entry];
 }

@@ -228,6 +228,8 @@ void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all) {
         tl_slots_hide_view(hm, TL_VIEW_U);
         tl_slots_hide_view(hm, TL_VIEW_S);
     }
+    if (is_all && h->regime.is_paged[TL_VIEW_M])
+        tl_slots_hide_view(hm, TL_VIEW_M);
     if (is_all || n_fetch != 0)
         h->code_generation += 1;
 }

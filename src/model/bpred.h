@@ -6,10 +6,9 @@
 // Rules. A conditional branch: right direction and not taken costs nothing; right direction and
 // taken costs nothing when the BTB knows the target, else redirect_cycles; wrong direction costs
 // mispredict_cycles. A direct jump: redirect_cycles when the BTB misses. An indirect jump predicts
-// from the return-address stack when it is a return (RISC-V unprivileged manual, table of
-// return-address stack hints), else from the BTB; a wrong or missing target costs
-// mispredict_cycles. The BTB is written by taken branches and jumps, except returns, whenever it
-// did not hold their target. No wrong-path fetch is modeled.
+// from the return-address stack when it is a return, else from the BTB; a wrong or missing target
+// costs mispredict_cycles. The BTB is written by taken branches and jumps, except returns, whenever
+// it did not hold their target. No wrong-path fetch is modeled.
 #ifndef TL_MODEL_BPRED_H
 #define TL_MODEL_BPRED_H
 
@@ -134,20 +133,16 @@ static inline uint64_t tl_bpred_pop(tl_bpred *bp) { // UINT64_MAX when empty: pr
     return target;
 }
 
-static inline bool tl_is_link(unsigned reg) { return reg == 1 || reg == 5; }
-// Hints of the manual: rd link -> push; rs1 link and not (rd link and equal) -> pop.
-static inline bool tl_jalr_is_return(unsigned rd, unsigned rs1) { return tl_is_link(rs1) && !(tl_is_link(rd) && rd == rs1); }
-
-// An indirect jump; rd is the architectural link register (0 .. 31).
-static inline uint64_t tl_bpred_indirect(tl_bpred *bp, uint64_t *tally, uint64_t pc, uint64_t target, uint64_t return_pc, unsigned rd,
-                                         unsigned rs1) {
+// An indirect jump. A call pushes the address behind it; a return is predicted by the stack. A jump
+// that is both pops first.
+static inline uint64_t tl_bpred_indirect(tl_bpred *bp, uint64_t *tally, uint64_t pc, uint64_t target, uint64_t return_pc, bool is_call,
+                                         bool is_return) {
     bool is_hit;
-    bool is_return = tl_jalr_is_return(rd, rs1);
     if (is_return)
         is_hit = tl_bpred_pop(bp) == target;
     else
         is_hit = tl_bpred_btb_knows(bp, tally, pc, target);
-    if (tl_is_link(rd))
+    if (is_call)
         tl_bpred_push(bp, return_pc);
     if (TL_LIKELY(is_hit))
         return 0;

@@ -15,6 +15,11 @@
 
 typedef struct tl_device tl_device;
 
+typedef struct tl_requester {
+    uint32_t hart;
+    bool is_secure; // Arm: Secure state
+} tl_requester;
+
 // The board as a device sees it.
 typedef struct tl_device_host {
     void *ctx;
@@ -42,6 +47,8 @@ typedef struct tl_device_host {
     void (*put)(void *ctx, const uint8_t *bytes, size_t n); // console output
     size_t (*get)(void *ctx, uint8_t *bytes, size_t n);     // console input that is there; 0: none
     bool (*has_input)(void *ctx);                           // false: get will never deliver again
+    // Names the hart of the access under way, and its security state. NULL: one hart.
+    tl_requester (*requester)(void *ctx);
 } tl_device_host;
 
 typedef struct tl_device_type {

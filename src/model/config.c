@@ -256,6 +256,8 @@ static tl_status check_texts(const tl_config *config, tl_error *err) {
 
 static tl_status check_core(const tl_config *config, tl_error *err) {
     const tl_core_config *core = &config->core;
+    if (core->kind == TL_CORE_OUT_OF_ORDER && config->isa != TL_ISA_RISCV64)
+        return bad(err, config, "isa", "must be riscv64, since core.kind is out_of_order; choose core.kind: in_order");
     if (core->kind == TL_CORE_IN_ORDER)
         return TL_OK;
     if (core->rob_uops < core->rename_width || core->rob_uops < core->retire_width)

@@ -17,6 +17,8 @@ enum { TL_CODE_CACHE_BYTES = 24 << 20, TL_MIN_CODE_CACHE_BYTES = 192 << 10, TL_C
 
 enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64, TL_MAX_PARTITIONS = 7 };
 
+// Instruction sets, as key isa names them.
+typedef enum tl_isa_number { TL_ISA_RISCV64, TL_ISA_AARCH64, TL_N_ISAS } tl_isa_number;
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN, TL_BP_TAGE } tl_bp_kind;
@@ -150,11 +152,12 @@ typedef struct tl_chip_config {
 typedef struct tl_config {
     char name[64];     // "rocket"
     char summary[160]; // one sentence
+    tl_isa_number isa; // that its harts execute
     uint32_t n_harts;  // 1 .. TL_MAX_HARTS
-    // 1 .. TL_MAX_PARTITIONS machines of this description are on one chip.
+    // 1 .. TL_MAX_PARTITIONS: so many machines of this description are on one chip.
     uint32_t n_partitions;
     uint64_t clock_hz; // what a cycle is worth in guest time
-    // Multiple of 1 MiB, 16 MiB .. 64 GiB; host memory is used only for what is touched.
+    // A multiple of 1 MiB, 16 MiB .. 64 GiB. Host memory is used only for what is touched.
     uint64_t ram_bytes;
     uint64_t seed;                       // replacement and guest randomness
     uint32_t interleave_cycles;          // harts run in turns of at most this many cycles

@@ -9,6 +9,7 @@
 
 static const char *const replacements[] = {"lru", "plru", "fifo", "random", NULL};
 static const char *const prefetchers[] = {"none", "next_line", NULL};
+static const char *const isas[] = {"riscv64", "aarch64", NULL};
 static const char *const core_kinds[] = {"in_order", "out_of_order", NULL};
 static const char *const bp_kinds[] = {"bht", "gshare", "btfn", "not_taken", "tage", NULL};
 

@@ -74,10 +74,10 @@ typedef struct tl_fetch_slot {
 } tl_fetch_slot;
 
 // A key names the virtual and the physical page of a line of RAM. The slot number gives the place
-// of the line in the page. Virtual addresses have 48 bits. RAM ends so far below TL_RAM_BASE_PADDR
-// + 2^40 that two keys name no page.
-enum { TL_KEY_PAGE_LOG2 = 12, TL_KEY_PPN_BITS = 28 };
-// An empty slot has TL_NO_KEY. No slot ever has TL_NEVER_KEY.
+// of the line in the page. Virtual addresses have 49 bits. RAM ends so far below TL_RAM_BASE_PADDR
+// + 2^39 that two keys name no page.
+enum { TL_KEY_PAGE_LOG2 = 12, TL_KEY_PPN_BITS = 27 };
+// An empty slot has TL_NO_KEY; no slot ever has TL_NEVER_KEY.
 static const uint64_t TL_NO_KEY = UINT64_MAX, TL_NEVER_KEY = UINT64_MAX - 1;
 TL_ALWAYS_INLINE uint64_t tl_fetch_key(uint64_t vline, uint64_t ram_offset) {
     return vline >> TL_KEY_PAGE_LOG2 << TL_KEY_PPN_BITS | ram_offset >> TL_KEY_PAGE_LOG2;
@@ -120,7 +120,8 @@ typedef struct tl_hart tl_hart;
 typedef enum tl_access { TL_ACCESS_FETCH, TL_ACCESS_LOAD, TL_ACCESS_STORE, TL_N_ACCESSES } tl_access;
 
 // Flags of a page, as a walker reports them and TLBs keep them. Each flag has the bit that RISC-V
-// page-table entries give it.
+// page-table entries give it. mem/ ignores GLOBAL and ACCESSED, and an ISA may give them a meaning
+// of its own.
 enum {
     TL_PAGE_VALID = 1 << 0,
     TL_PAGE_READ = 1 << 1,
@@ -142,9 +143,12 @@ typedef struct tl_rights {
 // memory port about changes. mem/ reads the regime.
 typedef struct tl_regime {
     bool is_paged[TL_N_VIEWS]; // false: addresses are physical
-    // Loads and stores have the rights of this view; fetches have the rights of h->view.
+    // Loads and stores have the rights of this view. Fetches have the rights of h->view.
     uint8_t data_view[TL_N_VIEWS];
     uint8_t vaddr_bits; // virtual addresses are this many bits wide, sign-extended
+    // Fetches of view U may reach pages without TL_PAGE_USER, and those of view S
+    // pages with it.
+    bool crosses_fetches;
     tl_rights rights[TL_N_VIEWS][TL_N_ACCESSES];
 } tl_regime;
 
@@ -179,8 +183,11 @@ typedef struct tl_mem_port {
     bool (*fetch_hits)(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
     // Drops all L1I lines and fetch slots.
     void (*drop_code)(tl_hart *h);
-    // One page or everything, in all TLBs of this hart.
+    // Drops one page or everything from all TLBs of this hart.
     void (*flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all);
+    // drop_code and flush_translation on every hart of the machine.
+    void (*broadcast_drop_code)(tl_hart *h);
+    void (*broadcast_flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all);
     // h->context and h->regime belong to another address space now. All TLB entries are dropped,
     // because TLBs have no tags.
     void (*context_changed)(tl_hart *h);

@@ -10,9 +10,16 @@
 // A page as a walk found it.
 typedef struct tl_page {
     uint64_t vaddr, paddr; // of the page
-    uint32_t level;        // 0: 4 KiB, and 512 times as large with each level
-    uint8_t flags;         // TL_PAGE_*
+    // 0 to 3: 4 KiB, and 512 times as large with each level; TL_PAGE_64K, TL_PAGE_512M.
+    uint32_t level;
+    uint8_t flags; // TL_PAGE_*
 } tl_page;
+enum { TL_PAGE_BITS = 12, TL_LEVEL_BITS = 9, TL_PAGE_64K = 4, TL_PAGE_512M = 5, TL_N_PAGE_LEVELS = 6 };
+// The address bits that name a page of this level.
+static inline uint64_t tl_page_mask(uint32_t level) {
+    const uint32_t bits = level < TL_PAGE_64K ? TL_PAGE_BITS + TL_LEVEL_BITS * level : level == TL_PAGE_64K ? 16 : 29;
+    return ~UINT64_C(0) << bits;
+}
 
 typedef enum tl_fault { TL_FAULT_NONE, TL_FAULT_PAGE, TL_FAULT_ACCESS, TL_FAULT_MISALIGNED, TL_N_FAULTS } tl_fault;
 
@@ -59,8 +66,20 @@ typedef enum tl_trap_kind {
 } tl_trap_kind;
 enum { TL_MAX_CAUSES = 64 };
 
+// Where the trap that the engine stopped with leads, for a sentence about a handler that traps
+// itself.
+typedef struct tl_trap_handler {
+    bool is_own;                          // the level of the hart takes the trap
+    uint64_t pc, return_pc;               // of the handler; as the last trap left it
+    const char *vector_name, *cause_name; // "mtvec", "mcause"
+    uint64_t vector, cause;               // what these registers hold
+    bool is_physical;                     // the handler is fetched untranslated
+} tl_trap_handler;
+
 typedef struct tl_isa {
     const char *name;          // "riscv64"
+    tl_isa_number number;      // of machines that execute it
+    uint16_t elf_machine;      // e_machine of its programs
     uint8_t views[TL_N_PRIVS]; // of each privilege level
     uint32_t hart_bytes;       // of its hart, which begins with a tl_hart
     uint32_t registers_offset; // offset in the hart of the registers that instructions use most
@@ -76,6 +95,16 @@ typedef struct tl_isa {
     // Returns whether protection permits the access of this view at paddr. *ret_around: a stretch
     // around paddr with one answer. A page never has two answers.
     bool (*permits)(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t view, tl_stretch *ret_around);
+    uint32_t n_page_levels; // tl_page.level of its pages is less
+    // System software. power_on leaves the hart at its highest level, everything off, and sets
+    // h->is_privileged. take_exception takes what the engine stopped with (h->trap_cause,
+    // h->trap_value, h->pc), and leaves h at the handler. next_interrupt: the interrupt that must
+    // be taken now; false: none.
+    void (*power_on)(tl_hart *h);
+    void (*take_exception)(tl_hart *h);
+    bool (*next_interrupt)(const tl_hart *h, tl_irq *ret_irq);
+    void (*take_interrupt)(tl_hart *h, tl_irq irq);
+    void (*handler)(const tl_hart *h, tl_trap_handler *ret_handler); // of that exception
     // tl_hart.trap_cause of faults that memory finds.
     uint8_t causes[TL_N_FAULTS][TL_N_ACCESSES];
     uint8_t trap_kinds[TL_MAX_CAUSES]; // tl_trap_kind by trap_cause

@@ -93,14 +93,17 @@ static inline void tl_static_add(tl_static_list *list, uint32_t cell, uint32_t a
     list->counts[list->n++] = (tl_static_count){.cell = (uint16_t)cell, .amount = amount};
 }
 
-enum { TL_NO_REG = 64 }; // register numbers of the scoreboard: 0..31 integer, 32..63 floating point
+// Register numbers of the scoreboard: 0..31 integer, 32..63 floating point and vectors. The ISA
+// says what each number is; a register that is always ready has none.
+enum { TL_NO_REG = 64 };
 
 typedef struct tl_pipe_insn { // what the scoreboard needs to know of one instruction
     tl_class cls;
-    // Size of a memory access. 4 or 8 for word and double variants of DIV, FP_DIV, FP_SQRT.
+    // Size of a memory access; 4 or 8 for word/double variants of DIV, FP_DIV, FP_SQRT.
     uint8_t size_bytes;
-    uint8_t src[3]; // TL_NO_REG: none; x0 is none
-    uint8_t dest;   // TL_NO_REG: none; x0 is none
+    uint8_t src[3];                   // TL_NO_REG: none
+    uint8_t dest;                     // TL_NO_REG: none
+    uint64_t also_reads, also_writes; // bit r: register r, beyond those
 } tl_pipe_insn;
 
 // Why issue waited: the order of the sums below.

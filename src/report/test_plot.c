@@ -2,13 +2,14 @@
 // Axes of charts: the scale that the values call for, and the labels of the ticks.
 #include "report/plot.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/testing.h"
 
-// Labels of ticks, each with a blank behind, for values from `least` to `most` on both axes.
-static void ticks_of(const char *anchor, double least, double most, bool has_log_y, char *ret_labels, size_t size) {
+// The picture of values from `least` to `most` on both axes. The caller frees it.
+static char *picture_of(double least, double most, bool has_log_y) {
     const tl_plot_point points[] = {{least, least, least, least}, {most, most, most, most}};
     const tl_plot_series series = {.name = "line", .points = points, .n_points = 2};
     const tl_plot_panel panel = {
@@ -19,6 +20,12 @@ static void ticks_of(const char *anchor, double least, double most, bool has_log
     assert_non_null(stream);
     tl_plot_write(&panel, 1, "", stream);
     fclose(stream);
+    return svg;
+}
+
+// Labels of ticks, each with a blank behind.
+static void ticks_of(const char *anchor, double least, double most, bool has_log_y, char *ret_labels, size_t size) {
+    char *svg = picture_of(least, most, has_log_y);
     char before[64];
     snprintf(before, sizeof before, "class='quiet' text-anchor='%s'>", anchor);
     ret_labels[0] = '\0';
@@ -71,7 +78,32 @@ static void test_y_is_logarithmic_only_if_asked_and_if_values_permit(void **stat
     check("end", rows, sizeof rows / sizeof rows[0]);
 }
 
+// The first line of class "axis" is the axis of x. Four decades have five ticks.
+static void test_decades_fill_the_axis_evenly(void **state) {
+    (void)state;
+    char *svg = picture_of(1, 5000, false);
+    double left = 0, right = 0, x[5] = {0};
+    const char *axis = strstr(svg, "class='axis'");
+    assert_non_null(axis);
+    while (strncmp(axis, "<line", 5) != 0)
+        axis--;
+    assert_int_equal(sscanf(axis, "<line x1='%lf' y1='%*f' x2='%lf'", &left, &right), 2);
+    uint32_t n = 0;
+    for (const char *at = strstr(svg, "<text x="); at && n < 5; at = strstr(at + 1, "<text x=")) {
+        char anchor[16] = "", label[16] = "";
+        double tick;
+        if (sscanf(at, "<text x='%lf' y='%*f' class='quiet' text-anchor='%15[a-z]'>%15[^<]", &tick, anchor, label) == 3 &&
+            strcmp(anchor, "middle") == 0 && label[0] == '1')
+            x[n++] = tick;
+    }
+    free(svg);
+    assert_int_equal(n, 5);
+    for (uint32_t i = 0; i < n; i++)
+        assert_true(fabs(x[i] - (left + (right - left) * i / (n - 1))) < 0.06);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_decades_fill_the_axis_evenly),
     cmocka_unit_test(test_x_is_linear_then_in_powers_of_two_then_of_ten),
     cmocka_unit_test(test_y_is_logarithmic_only_if_asked_and_if_values_permit),
 };

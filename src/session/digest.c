@@ -64,8 +64,12 @@ static int open_below(const char *root, const char *path) {
     return fd;
 }
 
+int tl_digest_open(const char *root, const char *path) {
+    return root ? open_below(root, path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 tl_status tl_digest_file(const char *root, const char *path, char ret_text[TL_DIGEST_BYTES], tl_error *err) {
-    int fd = root ? open_below(root, path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = tl_digest_open(root, path);
     if (fd < 0)
         return tl_fail(err,
                        errno == ENOENT || errno == ENOTDIR ? TL_ENOENT

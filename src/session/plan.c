@@ -8,9 +8,11 @@
 
 #include "base/bits.h"
 #include "board/system.h"
+#include "linux/os.h"
 #include "session/description.h"
 #include "session/machine_names.h"
 #include "session/pmus.h"
+#include "session/program.h"
 
 // The one-screen view: these aliases in this order, each with the metric that makes it readable.
 // The rate of a miss counts its own kind only.
@@ -399,6 +401,10 @@ static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_
     tl_status status = tl_pmus_find(options->pmu, &type, &preset, err);
     if (status != TL_OK)
         return status;
+    if (plan->config.isa != TL_ISA_RISCV64)
+        return tl_fail(err, TL_EINVAL,
+                       "software that reads pmu %s is written for RISC-V, and machine %s executes AArch64; leave the pmu away", type->name,
+                       plan->config.name);
     plan->source_type = tl_source_find(type);
     return plan->source_type ? plan->source_type->configure(options, preset, &plan->config, err) : no_source(type, err);
 }
@@ -423,10 +429,20 @@ static tl_status check_request(const tl_run_options *options, tl_error *err) {
     return TL_OK;
 }
 
-tl_status tl_plan_new(const tl_run_options *options, tl_plan **ret_plan, tl_error *err) {
-    tl_status status = check_request(options, err);
+// Programs choose the machine when the user does not.
+static const char *default_machine(const tl_run_options *options) {
+    const char *name = options->kind == TL_RUN_USER ? tl_os_default_machine(tl_program_elf_machine(options->root, options->program)) : NULL;
+    return name ? name : "rocket";
+}
+
+tl_status tl_plan_new(const tl_run_options *given, tl_plan **ret_plan, tl_error *err) {
+    tl_status status = check_request(given, err);
     if (status != TL_OK)
         return status;
+    tl_run_options with_machine = *given;
+    const tl_run_options *options = &with_machine;
+    if (!given->machine)
+        with_machine.machine = default_machine(given);
     tl_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return no_memory(err);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/bits.h"
+#include "isa/a64/step/step.h"
 #include "model/isa.h"
 #include "session/code_file.h"
 #include "session/digest.h"
@@ -64,7 +65,7 @@ static uint64_t host_now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-const tl_engine_type *tl_session_engine(tl_engine engine) {
+static const tl_engine_type *engine_of_riscv(tl_engine engine) {
     switch (engine) {
     case TL_ENGINE_STEP: return &tl_engine_step;
     case TL_ENGINE_INTERP: return &tl_engine_interp;
@@ -77,6 +78,18 @@ const tl_engine_type *tl_session_engine(tl_engine engine) {
 #endif
     }
     return NULL;
+}
+
+const tl_engine_type *tl_session_engine(tl_engine engine, tl_isa_number isa) {
+    if (isa == TL_ISA_RISCV64)
+        return engine_of_riscv(engine);
+    return engine == TL_ENGINE_STEP || engine == TL_ENGINE_FASTEST ? &tl_engine_a64_step : NULL;
+}
+
+tl_status tl_session_no_engine(const tl_config *config, tl_error *err) {
+    if (config->isa != TL_ISA_RISCV64)
+        return tl_fail(err, TL_EINVAL, "machine %s executes AArch64 instructions, which engine step does; use --engine step", config->name);
+    return tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
 }
 
 _Static_assert((int)TL_COLD_RUNS == (int)TL_USUAL_TRANSLATE_AFTER_RUNS, "what is promised is so");
@@ -139,7 +152,7 @@ static tl_status new_machine(tl_session *session, const tl_run_options *options,
     plan->config.n_cold_runs = (uint32_t)options->translate_after_runs;
     plan->outline->header.engine = core->name;
     tl_status status = tl_machine_new(&plan->config, core, &session->machine, err);
-    if (status == TL_EACCESS && options->engine == TL_ENGINE_FASTEST && core != &tl_engine_interp) {
+    if (status == TL_EACCESS && options->engine == TL_ENGINE_FASTEST && core != tl_session_engine(TL_ENGINE_INTERP, plan->config.isa)) {
         core = &tl_engine_interp;
         status = tl_machine_new(&plan->config, core, &session->machine, err);
     }
@@ -181,7 +194,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     tl_status status = tl_plan_new(&options, &session->plan, err);
     if (status != TL_OK)
         goto out;
-    const tl_engine_type *core = tl_session_engine(options.engine);
+    const tl_engine_type *core = tl_session_engine(options.engine, session->plan->config.isa);
     if (session->plan->config.core.kind == TL_CORE_OUT_OF_ORDER) {
         status = check_detailed(&options, &session->plan->config, err);
         if (status != TL_OK)
@@ -189,7 +202,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
         core = &tl_engine_ooo;
         options.engine = TL_ENGINE_STEP; // nothing stands in for it
     } else if (!core) {
-        status = tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
+        status = tl_session_no_engine(&session->plan->config, err);
         goto out;
     }
     status = new_machine(session, &options, core, err);

@@ -13,7 +13,10 @@
 
 typedef struct tl_session tl_session;
 
-const tl_engine_type *tl_session_engine(tl_engine engine); // NULL: not on this host
+// The engine that executes machines of this instruction set. NULL: there is none on this host.
+const tl_engine_type *tl_session_engine(tl_engine engine, tl_isa_number isa);
+// Fails with the sentence that tells why tl_session_engine returned NULL.
+TL_MUST_CHECK tl_status tl_session_no_engine(const tl_config *config, tl_error *err);
 void tl_session_options_init(tl_run_options *ret_options);
 TL_MUST_CHECK tl_status tl_session_new(const tl_run_options *options, tl_session **ret_session, tl_error *err);
 TL_MUST_CHECK tl_status tl_session_load(tl_session *session, tl_error *err);

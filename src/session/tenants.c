@@ -332,9 +332,9 @@ static tl_status read_machine(tl_tenants *t, tl_error *err) {
 }
 
 static tl_status new_machines(tl_tenants *t, tl_error *err) {
-    t->engine = tl_session_engine(t->options.engine);
+    t->engine = tl_session_engine(t->options.engine, t->config.isa);
     if (!t->engine)
-        return tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
+        return tl_session_no_engine(&t->config, err);
     t->config.code_cache_bytes = TL_CODE_CACHE_BYTES;
     t->config.n_cold_runs = TL_COLD_RUNS;
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {

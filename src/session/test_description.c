@@ -39,7 +39,7 @@ static void test_rocket_is_the_default_configuration(void **state) {
 
 static void test_every_builtin_machine_is_valid_and_bears_its_name(void **state) {
     (void)state;
-    static const char *const names[] = {"rocket", "lowrisc2", "u74", "tiny", "netburst", "ooo", "cloud4"};
+    static const char *const names[] = {"rocket", "lowrisc2", "u74", "tiny", "netburst", "ooo", "cloud4", "a53", "a53x4"};
     assert_int_equal(tl_description_n_builtins(), TL_COUNT_OF(names));
     for (uint32_t i = 0; i < TL_COUNT_OF(names); i++) {
         tl_config config;
@@ -132,7 +132,7 @@ static void test_mistakes_are_named_with_line_key_value_and_remedy(void **state)
         {__LINE__, "harts: 1\n", "my.yaml: name: is missing; a description must name its machine"},
         {__LINE__, "name: a b\n", "my.yaml:1: name: may have letters, digits, dot, dash and underscore only"},
         {__LINE__, "name: x\nbase: tinny\n",
-         "my.yaml:2: base = tinny: must be a built-in machine: rocket, lowrisc2, u74, tiny, netburst, ooo, cloud4"},
+         "my.yaml:2: base = tinny: must be a built-in machine: rocket, lowrisc2, u74, tiny, netburst, ooo, cloud4, a53, a53x4"},
         {__LINE__, "", "my.yaml:1: empty; a machine description needs at least `name:`"},
         {__LINE__, "# nothing\n", "my.yaml:2: empty; a machine description needs at least `name:`"},
         {__LINE__, "- name\n",
@@ -291,7 +291,7 @@ static void test_names_are_builtin_and_paths_are_files(void **state) {
     assert_int_equal(tl_description_open("rokcet", &config, &err), TL_ENOENT);
     assert_string_equal(
         err.text,
-        "unknown machine 'rokcet'; did you mean rocket? Built in are rocket, lowrisc2, u74, tiny, netburst, ooo, cloud4; a file is "
+        "unknown machine 'rokcet'; did you mean rocket? Built in are rocket, lowrisc2, u74, tiny, netburst, ooo, cloud4, a53, a53x4; a file is "
         "named with a slash or .yaml at the end");
     assert_int_equal(tl_description_open("none.yaml", &config, &err), TL_ENOENT);
     assert_int_equal(tl_description_open("", &config, &err), TL_ENOENT);

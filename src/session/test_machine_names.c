@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "session/machine_names.h"
+#include "session/run.h"
 
 #include "base/testing.h"
 #include "model/engine.h"
@@ -13,7 +14,8 @@ static void test_slots_are_those_of_the_built_machine(void **state) {
         tl_machine *machine = NULL;
         tl_catalogue *planned = NULL, *built = NULL;
         assert_int_equal(tl_description_open(tl_description_builtin(i).name, &config, NULL), TL_OK);
-        const tl_engine_type *engine = config.core.kind == TL_CORE_IN_ORDER ? &tl_engine_step : &tl_engine_ooo;
+        const tl_engine_type *engine =
+            config.core.kind == TL_CORE_IN_ORDER ? tl_session_engine(TL_ENGINE_STEP, config.isa) : &tl_engine_ooo;
         assert_int_equal(tl_machine_new(&config, engine, &machine, NULL), TL_OK);
         assert_int_equal(tl_machine_names_new(&config, &planned, NULL), TL_OK);
         assert_int_equal(tl_machine_names_new_of(machine, &built, NULL), TL_OK);

@@ -607,7 +607,7 @@ def damaged_programs_are_refused():
     fails(["stat", "--", variant("cut2", whole[:len(whole) // 2])], 126, "cut2")
     fails(["stat", "--", variant("rv32", whole[:4] + b"\x01" + whole[5:])], 126, "rv32")
     fails(["stat", "--", variant("big", whole[:5] + b"\x02" + whole[6:])], 126, "big")
-    fails(["stat", "--", variant("arm", whole[:18] + b"\xb7\x00" + whole[20:])], 126, "arm")
+    fails(["stat", "--", variant("arm", whole[:18] + b"\x28\x00" + whole[20:])], 126, "arm")
     fails(["stat", "--", variant("object", whole[:16] + b"\x01\x00" + whole[18:])], 126, "object")
 
 
@@ -1101,6 +1101,60 @@ def shell_caller(*flags):
     if not os.path.exists(path):
         subprocess.run([CROSS, *flags, "-o", path, os.path.join(HERE, "shell.c")], check=True)
     return path
+
+
+def arm64_program():
+    path = os.path.join(scratch, "arm64")
+    gcc = shutil.which("aarch64-linux-gnu-gcc")
+    if not gcc:
+        raise Skip("no aarch64-linux-gnu-gcc; run tools/install-deps check")
+    if not os.path.exists(path):
+        source = written(os.path.join(scratch, "arm64.c"), '#include <stdio.h>\nint main(int n, char **v) { puts(v[n - 1]); return 7; }\n')
+        subprocess.run([gcc, "-static", "-O1", "-o", path, source], check=True)
+    return path
+
+
+@guest
+def the_program_chooses_the_machine_and_a_wrong_machine_is_named_with_the_remedy():
+    path = arm64_program()
+    status, out, err = stat("--", path, "last word")
+    equal((status, out), (7, "last word\n"), err)
+    contains(err, "on a53 (1 hart)", "(step)")
+    contains(stat(*program("exit"))[2], "on rocket (1 hart)")
+    script = written(os.path.join(scratch, "arm64.script"), f"#!{path} one\n")
+    os.chmod(script, 0o755)
+    status, out, err = stat("--", script)
+    equal((status, os.path.basename(out)), (7, "arm64.script\n"), err)
+    contains(err, "on a53 (1 hart)")
+    fails(["stat", "--machine", "rocket", "--", path], 126, "AArch64 program, but machine rocket executes RISC-V programs", "--machine a53")
+    fails(["stat", "--machine", "a53x4", *program("exit")], 126, "RISC-V program, but machine a53x4 executes AArch64 programs", "--machine rocket")
+    for engine in ("interp", "translate"):
+        fails(["stat", "--engine", engine, "--", path], 2, "machine a53 executes AArch64 instructions", "--engine step")
+    fails(["stat", "-P", "rvhpm", "--", path], 2, "machine a53 executes AArch64", "leave the pmu away")
+    fails(["stat", "--machine", "a53", "--set", "core.kind=out_of_order", "--", path], 2, "isa = aarch64", "core.kind: in_order")
+    with open(path, "rb") as file:
+        image = bytearray(file.read())
+    image[18] = 40
+    other = os.path.join(scratch, "arm32")
+    with open(other, "wb") as file:
+        file.write(image)
+    os.chmod(other, 0o755)
+    fails(["stat", "--", other], 126, "32-bit Arm (AArch32) program", "aarch64-linux-gnu-gcc")
+
+
+@guest
+def an_absent_extension_of_aarch64_is_named():
+    gcc = shutil.which("aarch64-linux-gnu-gcc")
+    if not gcc:
+        raise Skip("no aarch64-linux-gnu-gcc; run tools/install-deps check")
+    for word, name in (("0x04a00000", "the Scalable Vector Extension (SVE)"), ("0xdac10020", "pointer authentication (PAuth)"),
+                       ("0xf8e10062", "the large-system atomics (LSE)")):
+        path = os.path.join(scratch, "arm64" + word)
+        source = written(path + ".c", f'int main(void) {{ __asm__ volatile(".word {word}"); return 0; }}\n')
+        subprocess.run([gcc, "-static", "-o", path, source], check=True)
+        status, _, err = stat("-o", os.devnull, "--", path)
+        equal(status, 128 + signal.SIGILL, err)
+        contains(err, "illegal instruction " + hex(int(word, 16)), name, "-march=armv8-a")
 
 
 @guest
@@ -1829,9 +1883,9 @@ def the_example_builds_against_the_installed_library():
 @test
 def a_machine_is_described_from_the_pipeline_outward():
     order = ["pipeline", "core", "bp", "l1i", "l1d", "l2", "itlb", "dtlb", "l2tlb", "mem"]
-    for name in ("rocket", "lowrisc2", "u74", "tiny", "netburst", "ooo", "cloud4"):
+    for name in ("rocket", "lowrisc2", "u74", "tiny", "netburst", "ooo", "cloud4", "a53", "a53x4"):
         text = run("describe", "machine", name)[1]
-        equal(re.findall(r"^(\w+):", text, re.MULTILINE)[:3], ["name", "summary", "harts"], name)
+        equal(re.findall(r"^(\w+):", text, re.MULTILINE)[:3], ["name", "summary", "isa"], name)
         sections = re.findall(r"^(\w+):$", text, re.MULTILINE)
         equal(sections[:len(order)], order, name)
         keys = [row["key"] for row in json.loads(run("describe", "machine", name, "--format", "json")[1])["keys"]]

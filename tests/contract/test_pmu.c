@@ -12,6 +12,7 @@
 #include "model/test_pmu_rig.h"
 #include "readers/rvhpm/on.h"
 #include "session/description.h"
+#include "session/run.h"
 
 static pmu_rig rig;
 
@@ -248,7 +249,8 @@ static void test_events_resolve_on_every_machine(void **state) {
         tl_error err = {0};
         assert_int_equal(tl_description_open(tl_description_builtin(i).name, &config, &err), TL_OK);
         config.ram_bytes = 16 << 20;
-        const tl_engine_type *engine = config.core.kind == TL_CORE_IN_ORDER ? &tl_engine_interp : &tl_engine_ooo;
+        const tl_engine_type *engine =
+            config.core.kind == TL_CORE_IN_ORDER ? tl_session_engine(TL_ENGINE_STEP, config.isa) : &tl_engine_ooo;
         assert_int_equal(tl_machine_new(&config, engine, &machine, &err), TL_OK);
         tl_arena arena = {0};
         for (const tl_pmu_type *const *type = tl_pmu_types; *type; type++)

@@ -182,6 +182,7 @@ static const tl_mem_port port = {
     .load_reserved = port_load_reserved,
     .store_conditional = port_store_conditional,
     .drop_code = port_drop_code,
+    .broadcast_drop_code = port_drop_code,
 };
 
 static void run_here(const vector_case *c, const uint32_t *words, uint64_t n_words, vector_result *ret_result) {
@@ -251,6 +252,7 @@ static void make_machine(void) {
     tl_config config;
     tl_error err;
     tl_config_default(&config);
+    config.isa = TL_ISA_AARCH64;
     config.n_harts = 1;
     config.ram_bytes = 16 << 20;
     if (tl_machine_new(&config, &tl_engine_a64_step, &machine, &err) != TL_OK) {
@@ -682,6 +684,7 @@ int main(int argc, char **argv) {
     const uint64_t n = strtoull(argv[2], NULL, 10);
     start(argv[3], argv[4]);
     hart.hart.isa = &tl_isa_a64;
+    tl_isa_a64.init(&hart.hart);
     static uint64_t tally[TL_S_N_CELLS];
     hart.hart.tally = tally;
     hart.hart.port = &port;

@@ -9,7 +9,8 @@
 enum { TL_A64_EL0 = 0, TL_A64_EL1 = 1, TL_A64_EL2 = 2, TL_A64_EL3 = 3 }; // tl_priv
 
 // tl_hart.trap_cause. The syndrome of ESR_ELx follows from it and from tl_hart.trap_value: the
-// instruction of UNDEFINED, the immediate of SVC and BRK, the address of all others.
+// instruction of UNDEFINED, the immediate of SVC, SMC and BRK, TL_A64_TRAPPED of TRAPPED, the
+// address of all others.
 typedef enum tl_a64_cause {
     TL_A64_CAUSE_UNDEFINED,
     TL_A64_CAUSE_SVC,
@@ -23,7 +24,106 @@ typedef enum tl_a64_cause {
     TL_A64_CAUSE_STORE_PAGE,
     TL_A64_CAUSE_STORE_ACCESS,
     TL_A64_CAUSE_STORE_MISALIGNED,
+    TL_A64_CAUSE_SMC,
+    TL_A64_CAUSE_TRAPPED, // an instruction that a control register traps, or an illegal state
+    TL_A64_CAUSE_SP_MISALIGNED,
+    TL_A64_CAUSE_CACHE_PAGE, // cache maintenance by address, without a page or the right to it
 } tl_a64_cause;
+
+// trap_value of TL_A64_CAUSE_TRAPPED: the syndrome, and the least exception level that takes it.
+static const uint64_t TL_A64_TRAPPED_SYNDROME = 0xffffffff;
+enum { TL_A64_TRAPPED_EL_LSB = 32 };
+static inline uint64_t tl_a64_trapped(uint32_t el, uint32_t syndrome) { return (uint64_t)el << TL_A64_TRAPPED_EL_LSB | syndrome; }
+
+// ESR_ELx, D12.2.36: classes of exceptions, and the bits beside them.
+enum {
+    TL_A64_EC_UNKNOWN = 0x00,
+    TL_A64_EC_WFX = 0x01,
+    TL_A64_EC_FP = 0x07,
+    TL_A64_EC_ILLEGAL_STATE = 0x0e,
+    TL_A64_EC_SVC = 0x15,
+    TL_A64_EC_SMC = 0x17,
+    TL_A64_EC_SYSTEM_REGISTER = 0x18,
+    TL_A64_EC_FETCH_ABORT = 0x20, // from a lower level; +1: from the level that takes it
+    TL_A64_EC_PC_ALIGNMENT = 0x22,
+    TL_A64_EC_DATA_ABORT = 0x24, // +1 as above
+    TL_A64_EC_SP_ALIGNMENT = 0x26,
+    TL_A64_EC_SERROR = 0x2f,
+    TL_A64_EC_BRK = 0x3c,
+    TL_A64_EC_LSB = 26,
+    TL_A64_ESR_IL = 1 << 25,
+    TL_A64_ISS_WNR = 1 << 6,
+    TL_A64_ISS_CM = 1 << 8,
+};
+static inline uint32_t tl_a64_syndrome(uint32_t ec, uint32_t iss) { return ec << TL_A64_EC_LSB | TL_A64_ESR_IL | iss; }
+
+// DFSC and IFSC of aborts; the level of the walk in bits 1:0 where it says "level".
+enum {
+    TL_A64_FSC_ADDRESS_SIZE = 0x00, // level
+    TL_A64_FSC_TRANSLATION = 0x04,  // level
+    TL_A64_FSC_ACCESS_FLAG = 0x08,  // level
+    TL_A64_FSC_PERMISSION = 0x0c,   // level
+    TL_A64_FSC_EXTERNAL = 0x10,
+    TL_A64_FSC_EXTERNAL_WALK = 0x14, // level
+    TL_A64_FSC_ALIGNMENT = 0x21,
+};
+
+// PSTATE as SPSR_ELx has it, C5.2.18.
+enum {
+    TL_A64_SPSR_SP = 1 << 0,
+    TL_A64_SPSR_EL_LSB = 2,
+    TL_A64_SPSR_AARCH32 = 1 << 4,
+    TL_A64_SPSR_F = 1 << 6,
+    TL_A64_SPSR_I = 1 << 7,
+    TL_A64_SPSR_A = 1 << 8,
+    TL_A64_SPSR_D = 1 << 9,
+    TL_A64_SPSR_IL = 1 << 20,
+    TL_A64_SPSR_SS = 1 << 21,
+    TL_A64_DAIF = 0xf << 6,
+};
+
+// Interrupt lines of a hart (tl_irq).
+enum { TL_A64_IRQ = 0, TL_A64_FIQ = 1, TL_A64_SERROR = 2 };
+// Interrupts of the generic timer at the interrupt controller, as QEMU's virt board wires them.
+enum { TL_A64_INTID_CNTV = 27, TL_A64_INTID_CNTPS = 29, TL_A64_INTID_CNTP = 30 };
+
+// SCTLR_EL1, D12.2.100; SCTLR_EL3 has M, A, C, SA, I and WXN of them.
+enum {
+    TL_A64_SCTLR_M = 1 << 0,
+    TL_A64_SCTLR_A = 1 << 1,
+    TL_A64_SCTLR_C = 1 << 2,
+    TL_A64_SCTLR_SA = 1 << 3,
+    TL_A64_SCTLR_SA0 = 1 << 4,
+    TL_A64_SCTLR_UMA = 1 << 9,
+    TL_A64_SCTLR_I = 1 << 12,
+    TL_A64_SCTLR_DZE = 1 << 14,
+    TL_A64_SCTLR_UCT = 1 << 15,
+    TL_A64_SCTLR_NTWI = 1 << 16,
+    TL_A64_SCTLR_NTWE = 1 << 18,
+    TL_A64_SCTLR_WXN = 1 << 19,
+    TL_A64_SCTLR_UCI = 1 << 26,
+};
+// SCR_EL3, D12.2.98.
+enum {
+    TL_A64_SCR_NS = 1 << 0,
+    TL_A64_SCR_IRQ = 1 << 1,
+    TL_A64_SCR_FIQ = 1 << 2,
+    TL_A64_SCR_EA = 1 << 3,
+    TL_A64_SCR_SMD = 1 << 7,
+    TL_A64_SCR_ST = 1 << 11,
+    TL_A64_SCR_TWI = 1 << 12,
+    TL_A64_SCR_TWE = 1 << 13,
+};
+static const uint64_t TL_A64_CPTR_TCPAC = UINT64_C(1) << 31, TL_A64_CPTR_TFP = 1 << 10;
+enum { TL_A64_CPACR_FPEN_LSB = 20 };
+enum { TL_A64_MDCR_TDA = 1 << 9, TL_A64_MDCR_TDOSA = 1 << 10 };
+// TCR_EL1 and TCR_EL3, D12.2.105.
+enum { TL_A64_TCR_T0SZ_LSB = 0, TL_A64_TCR_EPD0 = 1 << 7, TL_A64_TCR_TG0_LSB = 14, TL_A64_TCR_T1SZ_LSB = 16, TL_A64_TCR_A1 = 1 << 22 };
+enum { TL_A64_TCR_EPD1 = 1 << 23, TL_A64_TCR_TG1_LSB = 30, TL_A64_TCR_IPS_LSB = 32, TL_A64_TCR_TBI0_LSB = 37, TL_A64_TCR_TBI1_LSB = 38 };
+enum { TL_A64_TCR3_PS_LSB = 16, TL_A64_TCR3_TBI_LSB = 20 };
+// CNTKCTL_EL1 and CNTx_CTL, D12.8.
+enum { TL_A64_CNTKCTL_EL0PCTEN = 1, TL_A64_CNTKCTL_EL0VCTEN = 2, TL_A64_CNTKCTL_EL0VTEN = 1 << 8, TL_A64_CNTKCTL_EL0PTEN = 1 << 9 };
+enum { TL_A64_CNT_ENABLE = 1, TL_A64_CNT_IMASK = 2, TL_A64_CNT_ISTATUS = 4 };
 
 // Condition flags as they stand in tl_a64_hart.nzcv; four bits up in register NZCV.
 enum { TL_A64_N = 8, TL_A64_Z = 4, TL_A64_C = 2, TL_A64_V = 1, TL_A64_NZCV_LSB = 28 };
@@ -45,27 +145,10 @@ enum { TL_A64_RMODE_LSB = 22, TL_A64_FZ = 1 << 24, TL_A64_DN = 1 << 25, TL_A64_A
 // Len and Stride belong to AArch32 and are kept.
 static const uint32_t TL_A64_FPCR_BITS = 0x07f70000;
 
-// System registers that EL0 can name: op0:op1:CRn:CRm:op2.
-enum {
-    TL_A64_SYS_CTR = 0xd801,
-    TL_A64_SYS_DCZID = 0xd807,
-    TL_A64_SYS_NZCV = 0xda10,
-    TL_A64_SYS_FPCR = 0xda20,
-    TL_A64_SYS_FPSR = 0xda21,
-    TL_A64_SYS_TPIDR = 0xde82,
-    TL_A64_SYS_TPIDRRO = 0xde83,
-    TL_A64_SYS_CNTFRQ = 0xdf00,
-    TL_A64_SYS_CNTVCT = 0xdf02,
-};
-
-// Operations of SYS that EL0 has: op1:CRn:CRm:op2.
-enum {
-    TL_A64_IC_IVAU = 3 << 11 | 7 << 7 | 5 << 3 | 1,
-    TL_A64_DC_ZVA = 3 << 11 | 7 << 7 | 4 << 3 | 1,
-    TL_A64_DC_CVAC = 3 << 11 | 7 << 7 | 10 << 3 | 1,
-    TL_A64_DC_CVAU = 3 << 11 | 7 << 7 | 11 << 3 | 1,
-    TL_A64_DC_CIVAC = 3 << 11 | 7 << 7 | 14 << 3 | 1,
-};
-enum { TL_A64_ZVA_BYTES = 64 }; // of DC ZVA on a Cortex-A53
+// Numbers of system registers, op0:op1:CRn:CRm:op2, that code names without the table.
+enum { TL_A64_SYS_NZCV = 0xda10, TL_A64_SYS_FPCR = 0xda20, TL_A64_SYS_FPSR = 0xda21 };
+enum { TL_A64_DC_ZVA = 3 << 11 | 7 << 7 | 4 << 3 | 1 }; // op1:CRn:CRm:op2 of SYS
+// Bytes of DC ZVA and widths of addresses are those of a Cortex-A53.
+enum { TL_A64_ZVA_BYTES = 64, TL_A64_PA_BITS = 40, TL_A64_VA_BITS = 48 };
 
 #endif

@@ -36,6 +36,41 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "guest memory is littl
 #define RM ((T)tl_a64(h)->x[op->rm])
 #define RA ((T)tl_a64(h)->x[op->ra])
 
+// The address that translation sees, without its tag.
+TL_ALWAYS_INLINE uint64_t tl_a64_untag(const tl_hart *h, uint64_t vaddr) {
+    const bool is_upper = vaddr >> 55 & 1;
+    if (TL_LIKELY(!(tl_a64(h)->sys.tagged >> is_upper & 1)))
+        return vaddr;
+    return is_upper ? vaddr | UINT64_C(0xff) << 56 : vaddr & UINT64_MAX >> 8;
+}
+
+// false: the access must be aligned and is not; a trap is recorded.
+TL_ALWAYS_INLINE bool tl_a64_is_aligned(tl_hart *h, uint64_t vaddr, uint32_t alignment, tl_access access) {
+    if (TL_LIKELY((vaddr & (alignment - 1)) == 0 || !tl_a64(h)->sys.checks_alignment))
+        return true;
+    return tl_trap_fault(h, TL_FAULT_MISALIGNED, access, vaddr);
+}
+
+// Accesses that no slot shows. The address of a fault keeps its tag.
+static inline bool tl_a64_load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    const uint64_t plain = tl_a64_untag(h, vaddr);
+    if (!tl_a64_is_aligned(h, vaddr, size_bytes, TL_ACCESS_LOAD))
+        return false;
+    if (TL_LIKELY(h->port->load(h, plain, size_bytes)))
+        return true;
+    h->trap_value ^= plain ^ vaddr;
+    return false;
+}
+static inline bool tl_a64_store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    const uint64_t plain = tl_a64_untag(h, vaddr);
+    if (!tl_a64_is_aligned(h, vaddr, size_bytes, TL_ACCESS_STORE))
+        return false;
+    if (TL_LIKELY(h->port->store(h, plain, size_bytes, value)))
+        return true;
+    h->trap_value ^= plain ^ vaddr;
+    return false;
+}
+
 // Bytes of an access, zero-extended.
 TL_ALWAYS_INLINE bool tl_a64_read(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t *ret_value) {
     const uint8_t *bytes = tl_read_hit(h, vaddr, size_bytes);
@@ -45,7 +80,7 @@ TL_ALWAYS_INLINE bool tl_a64_read(tl_hart *h, uint64_t vaddr, uint32_t size_byte
         *ret_value = value;
         return true;
     }
-    if (!h->port->load(h, vaddr, size_bytes))
+    if (!tl_a64_load(h, vaddr, size_bytes))
         return false;
     *ret_value = h->mem_value;
     return true;
@@ -57,24 +92,33 @@ TL_ALWAYS_INLINE bool tl_a64_write(tl_hart *h, uint64_t vaddr, uint32_t size_byt
         memcpy(bytes, &value, size_bytes);
         return true;
     }
-    return h->port->store(h, vaddr, size_bytes, size_bytes == 8 ? value : tl_bits(value, 0, 8 * size_bytes & 63));
+    return tl_a64_store(h, vaddr, size_bytes, size_bytes == 8 ? value : tl_bits(value, 0, 8 * size_bytes & 63));
 }
 
 // One more access of an instruction that has done n_done others. Its look-ups are counted when it
-// retires; if this one traps, those that are done have still happened.
+// retires; if this one traps, those that are done have still happened. An instruction that has
+// begun does not wait for other harts, because it would store twice when it is repeated.
 TL_ALWAYS_INLINE bool tl_a64_read_more(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t *ret_value, uint64_t n_done) {
-    if (TL_LIKELY(tl_a64_read(h, vaddr, size_bytes, ret_value)))
-        return true;
-    h->tally[TL_S_L1D_LOAD] += n_done;
-    h->tally[TL_S_DTLB_ACCESS] += n_done;
-    return false;
+    const uint64_t first_until = h->first_until;
+    h->first_until = n_done > 0 ? UINT64_MAX : first_until;
+    const bool is_done = tl_a64_read(h, vaddr, size_bytes, ret_value);
+    h->first_until = first_until;
+    if (TL_UNLIKELY(!is_done)) {
+        h->tally[TL_S_L1D_LOAD] += n_done;
+        h->tally[TL_S_DTLB_ACCESS] += n_done;
+    }
+    return is_done;
 }
 TL_ALWAYS_INLINE bool tl_a64_write_more(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, uint64_t n_done) {
-    if (TL_LIKELY(tl_a64_write(h, vaddr, size_bytes, value)))
-        return true;
-    h->tally[TL_S_L1D_STORE] += n_done;
-    h->tally[TL_S_DTLB_ACCESS] += n_done;
-    return false;
+    const uint64_t first_until = h->first_until;
+    h->first_until = n_done > 0 ? UINT64_MAX : first_until;
+    const bool is_done = tl_a64_write(h, vaddr, size_bytes, value);
+    h->first_until = first_until;
+    if (TL_UNLIKELY(!is_done)) {
+        h->tally[TL_S_L1D_STORE] += n_done;
+        h->tally[TL_S_DTLB_ACCESS] += n_done;
+    }
+    return is_done;
 }
 
 // Bit `nzcv` of an entry says whether the condition holds. AL and NV always hold.

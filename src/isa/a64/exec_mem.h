@@ -58,20 +58,31 @@ FORMS(STORE, strb, sturb, uint8_t)
 FORMS(STORE, strh, sturh, uint16_t)
 FORMS(STORE, str_w, stur_w, uint32_t)
 FORMS(STORE, str_x, stur_x, uint64_t)
-// Without privilege to lay aside: EL0.
-LOAD(ldtrb, BASE + OFFSET, (void)0, uint8_t, uint8_t)
-LOAD(ldtrsb_x, BASE + OFFSET, (void)0, int8_t, int64_t)
-LOAD(ldtrsb_w, BASE + OFFSET, (void)0, int8_t, uint32_t)
-LOAD(ldtrh, BASE + OFFSET, (void)0, uint16_t, uint16_t)
-LOAD(ldtrsh_x, BASE + OFFSET, (void)0, int16_t, int64_t)
-LOAD(ldtrsh_w, BASE + OFFSET, (void)0, int16_t, uint32_t)
-LOAD(ldtr_w, BASE + OFFSET, (void)0, uint32_t, uint32_t)
-LOAD(ldtrsw, BASE + OFFSET, (void)0, int32_t, int64_t)
-LOAD(ldtr_x, BASE + OFFSET, (void)0, uint64_t, uint64_t)
-STORE(sttrb, BASE + OFFSET, (void)0, uint8_t)
-STORE(sttrh, BASE + OFFSET, (void)0, uint16_t)
-STORE(sttr_w, BASE + OFFSET, (void)0, uint32_t)
-STORE(sttr_x, BASE + OFFSET, (void)0, uint64_t)
+// Accesses of EL1 with the rights of EL0. Other levels have their own rights (C3.2.5).
+#define UNPRIVILEGED(name, privileged)                          \
+    EXEC(name) {                                                \
+        const uint32_t view = h->view;                          \
+        h->view = view == TL_VIEW_S ? TL_VIEW_U : view;         \
+        const bool is_done = exec_##privileged(h, op, pc);      \
+        h->view = view;                                         \
+        if (!is_done && h->trap_cause != TL_TRAP_NOT_YET)       \
+            tl_a64(h)->sys.is_unprivileged = view == TL_VIEW_S; \
+        return is_done;                                         \
+    }
+UNPRIVILEGED(ldtrb, ldurb)
+UNPRIVILEGED(ldtrsb_x, ldursb_x)
+UNPRIVILEGED(ldtrsb_w, ldursb_w)
+UNPRIVILEGED(ldtrh, ldurh)
+UNPRIVILEGED(ldtrsh_x, ldursh_x)
+UNPRIVILEGED(ldtrsh_w, ldursh_w)
+UNPRIVILEGED(ldtr_w, ldur_w)
+UNPRIVILEGED(ldtrsw, ldursw)
+UNPRIVILEGED(ldtr_x, ldur_x)
+UNPRIVILEGED(sttrb, sturb)
+UNPRIVILEGED(sttrh, sturh)
+UNPRIVILEGED(sttr_w, stur_w)
+UNPRIVILEGED(sttr_x, stur_x)
+#undef UNPRIVILEGED
 LOAD(ldr_w_lit, pc + OFFSET, (void)0, uint32_t, uint32_t)
 LOAD(ldr_x_lit, pc + OFFSET, (void)0, uint64_t, uint64_t)
 LOAD(ldrsw_lit, pc + OFFSET, (void)0, int32_t, int64_t)
@@ -97,6 +108,8 @@ EXEC(prfum) { return true; }
     EXEC(name) {                                                                                          \
         const uint64_t vaddr = (address);                                                                 \
         tl_a64_vector value;                                                                              \
+        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_LOAD))                                             \
+            return false;                                                                                 \
         if (!tl_a64_read(h, vaddr, 8, &value.d[0]) || !tl_a64_read_more(h, vaddr + 8, 8, &value.d[1], 1)) \
             return false;                                                                                 \
         writeback;                                                                                        \
@@ -114,6 +127,8 @@ EXEC(prfum) { return true; }
 #define VSTORE_Q(name, address, writeback, unused)                                                  \
     EXEC(name) {                                                                                    \
         const uint64_t vaddr = (address);                                                           \
+        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_STORE))                                      \
+            return false;                                                                           \
         if (!tl_a64_write(h, vaddr, 8, VD.d[0]) || !tl_a64_write_more(h, vaddr + 8, 8, VD.d[1], 1)) \
             return false;                                                                           \
         writeback;                                                                                  \
@@ -176,6 +191,8 @@ PAIRS(STORE_PAIR, stp_x, stnp_x, uint64_t)
     EXEC(name) {                                                      \
         const uint64_t vaddr = (address);                             \
         uint64_t value[4];                                            \
+        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_LOAD))         \
+            return false;                                             \
         for (uint32_t i = 0; i < 4; i++)                              \
             if (!tl_a64_read_more(h, vaddr + 8 * i, 8, &value[i], i)) \
                 return false;                                         \
@@ -195,6 +212,8 @@ PAIRS(STORE_PAIR, stp_x, stnp_x, uint64_t)
 #define VSTORE_PAIR_Q(name, address, writeback, unused)                                    \
     EXEC(name) {                                                                           \
         const uint64_t vaddr = (address);                                                  \
+        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_STORE))                             \
+            return false;                                                                  \
         for (uint32_t i = 0; i < 4; i++)                                                   \
             if (!tl_a64_write_more(h, vaddr + 8 * i, 8, i < 2 ? VD.d[i] : VA.d[i - 2], i)) \
                 return false;                                                              \
@@ -216,6 +235,20 @@ TL_ALWAYS_INLINE bool tl_a64_is_misaligned(tl_hart *h, uint64_t vaddr, uint64_t 
     (void)tl_trap_fault(h, TL_FAULT_MISALIGNED, access, vaddr);
     return true;
 }
+static inline bool tl_a64_load_exclusive(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    const uint64_t plain = tl_a64_untag(h, vaddr);
+    if (TL_LIKELY(h->port->load_reserved(h, plain, size_bytes)))
+        return true;
+    h->trap_value ^= plain ^ vaddr;
+    return false;
+}
+static inline bool tl_a64_store_exclusive(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    const uint64_t plain = tl_a64_untag(h, vaddr);
+    if (TL_LIKELY(h->port->store_conditional(h, plain, size_bytes, value)))
+        return true;
+    h->trap_value ^= plain ^ vaddr;
+    return false;
+}
 #define ORDERED(k, size_bytes)                                                                                                      \
     EXEC(ldar_##k) {                                                                                                                \
         uint64_t value;                                                                                                             \
@@ -226,7 +259,7 @@ TL_ALWAYS_INLINE bool tl_a64_is_misaligned(tl_hart *h, uint64_t vaddr, uint64_t 
     }                                                                                                                               \
     EXEC(stlr_##k) { return !tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) && tl_a64_write(h, BASE, size_bytes, RD); } \
     EXEC(ldxr_##k) {                                                                                                                \
-        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_LOAD) || !h->port->load_reserved(h, BASE, size_bytes))              \
+        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_LOAD) || !tl_a64_load_exclusive(h, BASE, size_bytes))               \
             return false;                                                                                                           \
         RD = h->mem_value;                                                                                                          \
         return true;                                                                                                                \
@@ -234,7 +267,7 @@ TL_ALWAYS_INLINE bool tl_a64_is_misaligned(tl_hart *h, uint64_t vaddr, uint64_t 
     EXEC(ldaxr_##k) { return exec_ldxr_##k(h, op, pc); }                                                                            \
     EXEC(stxr_##k) {                                                                                                                \
         const uint64_t value = (size_bytes) == 8 ? RD : tl_bits(RD, 0, 8 * (size_bytes)&63);                                        \
-        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) || !h->port->store_conditional(h, BASE, size_bytes, value))  \
+        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) || !tl_a64_store_exclusive(h, BASE, size_bytes, value))      \
             return false;                                                                                                           \
         tl_a64(h)->x[op->rm] = h->mem_value;                                                                                        \
         return true;                                                                                                                \
@@ -246,7 +279,7 @@ ORDERED(w, 4)
 ORDERED(x, 8)
 
 EXEC(ldxp_w) {
-    if (tl_a64_is_misaligned(h, BASE, 8, TL_ACCESS_LOAD) || !h->port->load_reserved(h, BASE, 8))
+    if (tl_a64_is_misaligned(h, BASE, 8, TL_ACCESS_LOAD) || !tl_a64_load_exclusive(h, BASE, 8))
         return false;
     RD = (uint32_t)h->mem_value;
     tl_a64(h)->x[op->ra] = h->mem_value >> 32;
@@ -256,7 +289,7 @@ EXEC(ldxp_w) {
 EXEC(ldxp_x) {
     uint64_t second;
     const uint64_t vaddr = BASE;
-    if (tl_a64_is_misaligned(h, vaddr, 16, TL_ACCESS_LOAD) || !h->port->load_reserved(h, vaddr, 8))
+    if (tl_a64_is_misaligned(h, vaddr, 16, TL_ACCESS_LOAD) || !tl_a64_load_exclusive(h, vaddr, 8))
         return false;
     const uint64_t first = h->mem_value;
     if (!tl_a64_read_more(h, vaddr + 8, 8, &second, 1))
@@ -267,14 +300,14 @@ EXEC(ldxp_x) {
 }
 EXEC(stxp_w) {
     const uint64_t value = (uint32_t)RD | tl_a64(h)->x[op->ra] << 32;
-    if (tl_a64_is_misaligned(h, BASE, 8, TL_ACCESS_STORE) || !h->port->store_conditional(h, BASE, 8, value))
+    if (tl_a64_is_misaligned(h, BASE, 8, TL_ACCESS_STORE) || !tl_a64_store_exclusive(h, BASE, 8, value))
         return false;
     tl_a64(h)->x[op->rm] = h->mem_value;
     return true;
 }
 EXEC(stxp_x) {
     const uint64_t vaddr = BASE;
-    if (tl_a64_is_misaligned(h, vaddr, 16, TL_ACCESS_STORE) || !h->port->store_conditional(h, vaddr, 8, RD))
+    if (tl_a64_is_misaligned(h, vaddr, 16, TL_ACCESS_STORE) || !tl_a64_store_exclusive(h, vaddr, 8, RD))
         return false;
     const uint64_t has_failed = h->mem_value;
     if (has_failed == 0) { // the memory system counts the look-up of the first half
@@ -321,9 +354,14 @@ static inline bool tl_a64_load_list(tl_hart *h, const tl_a64_op *op) {
     const tl_a64_list list = tl_a64_list_of((uint32_t)op->imm);
     const uint32_t n_bytes = list.n * list.bytes;
     uint64_t words[8];
-    for (uint32_t i = 0; i < n_bytes / 8; i++)
-        if (!tl_a64_read_more(h, BASE + 8 * i, 8, &words[i], i))
-            return false;
+    const bool checks = tl_a64(h)->sys.checks_alignment;
+    bool is_done = tl_a64_is_aligned(h, BASE, 1u << list.size, TL_ACCESS_LOAD);
+    tl_a64(h)->sys.checks_alignment = false; // of elements, not of what is accessed at once
+    for (uint32_t i = 0; is_done && i < n_bytes / 8; i++)
+        is_done = tl_a64_read_more(h, BASE + 8 * i, 8, &words[i], i);
+    tl_a64(h)->sys.checks_alignment = checks;
+    if (!is_done)
+        return false;
     const uint8_t *bytes = (const uint8_t *)words;
     for (uint32_t i = 0; i < list.n; i++) {
         tl_a64_vector *v = &tl_a64(h)->v[(op->rd + i) & 31];
@@ -342,9 +380,14 @@ static inline bool tl_a64_store_list(tl_hart *h, const tl_a64_op *op) {
     for (uint32_t i = 0; i < list.n; i++)
         for (uint32_t at = 0; at < list.bytes; at++)
             bytes[tl_a64_list_offset(&list, i, at)] = tl_a64(h)->v[(op->rd + i) & 31].b[at];
-    for (uint32_t i = 0; i < n_bytes / 8; i++)
-        if (!tl_a64_write_more(h, BASE + 8 * i, 8, words[i], i))
-            return false;
+    const bool checks = tl_a64(h)->sys.checks_alignment;
+    bool is_done = tl_a64_is_aligned(h, BASE, 1u << list.size, TL_ACCESS_STORE);
+    tl_a64(h)->sys.checks_alignment = false;
+    for (uint32_t i = 0; is_done && i < n_bytes / 8; i++)
+        is_done = tl_a64_write_more(h, BASE + 8 * i, 8, words[i], i);
+    tl_a64(h)->sys.checks_alignment = checks;
+    if (!is_done)
+        return false;
     tl_a64_after(h, op, n_bytes);
     return true;
 }

@@ -1,33 +1,65 @@
 // SPDX-License-Identifier: MIT
-// Bodies of exceptions, hints, barriers and system registers as EL0 has them: insn_branch.def
-// without its branches. Registers of higher exception levels are undefined here.
+// Bodies of exceptions, hints, barriers and system registers: insn_branch.def without its branches.
 #ifndef TL_ISA_A64_EXEC_SYS_H
 #define TL_ISA_A64_EXEC_SYS_H
 
 #include "isa/a64/exec_mem.h"
-
-// Bodies of rows whose bits are in imm.
-static inline bool tl_a64_undefined(tl_hart *h, uint32_t bits) { return tl_trap(h, TL_A64_CAUSE_UNDEFINED, bits); }
+#include "isa/a64/pstate.h"
+#include "isa/a64/sysop.h"
+#include "isa/a64/sysreg.h"
 
 EXEC(svc) { return tl_trap(h, TL_A64_CAUSE_SVC, (uint32_t)op->imm); }
 EXEC(brk) { return tl_trap(h, TL_A64_CAUSE_BRK, (uint32_t)op->imm); }
+// C6.2: HVC needs EL2; HLT, DCPS and DRPS need Debug state or leave to enter it.
 #define ABSENT(name) \
     EXEC(name) { return tl_a64_undefined(h, tl_a64_rows[TL_A64_OPC_##name].match | (uint32_t)op->imm << 5); }
 ABSENT(hvc)
-ABSENT(smc)
 ABSENT(hlt)
 ABSENT(dcps1)
 ABSENT(dcps2)
 ABSENT(dcps3)
-ABSENT(eret)
 ABSENT(drps)
-EXEC(msr_spsel) { return tl_a64_undefined(h, (uint32_t)op->imm); }
-EXEC(msr_daifset) { return tl_a64_undefined(h, (uint32_t)op->imm); }
-EXEC(msr_daifclr) { return tl_a64_undefined(h, (uint32_t)op->imm); }
+EXEC(smc) {
+    const bool is_disabled = tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] & TL_A64_SCR_SMD;
+    if (h->priv == TL_A64_EL0 || is_disabled)
+        return tl_a64_undefined(h, tl_a64_rows[TL_A64_OPC_smc].match | (uint32_t)op->imm << 5);
+    return tl_trap(h, TL_A64_CAUSE_SMC, (uint32_t)op->imm);
+}
+EXEC(eret) {
+    if (h->priv == TL_A64_EL0)
+        return tl_a64_undefined(h, tl_a64_rows[TL_A64_OPC_eret].match);
+    tl_a64_return(h);
+    return true;
+}
+
+// MSR of a field of PSTATE; the value stands in bits 11:8.
+#define PSTATE_VALUE ((uint32_t)op->imm >> 8 & 15)
+EXEC(msr_spsel) {
+    if (h->priv == TL_A64_EL0)
+        return tl_a64_undefined(h, (uint32_t)op->imm);
+    tl_a64_select_sp(h, h->priv, PSTATE_VALUE & 1);
+    return true;
+}
+static inline bool tl_a64_may_mask(const tl_hart *h) {
+    return h->priv != TL_A64_EL0 || (tl_a64(h)->sys.reg[TL_A64_R_SCTLR_EL1] & TL_A64_SCTLR_UMA);
+}
+EXEC(msr_daifset) {
+    if (!tl_a64_may_mask(h))
+        return tl_a64_trap_system(h, TL_A64_EL1, (uint32_t)op->imm);
+    tl_a64_set_daif(h, tl_a64(h)->sys.daif | PSTATE_VALUE << 6);
+    return true;
+}
+EXEC(msr_daifclr) {
+    if (!tl_a64_may_mask(h))
+        return tl_a64_trap_system(h, TL_A64_EL1, (uint32_t)op->imm);
+    tl_a64_set_daif(h, tl_a64(h)->sys.daif & ~(PSTATE_VALUE << 6));
+    return true;
+}
+#undef PSTATE_VALUE
 EXEC(sysl) { return tl_a64_undefined(h, (uint32_t)op->imm); }
 
-EXEC(hint) { return true; } // no other hart runs within a fetch run, and EL0 may always go on
-EXEC(dsb) { return true; }
+EXEC(hint) { return tl_a64_hint(h, (uint32_t)op->imm); }
+EXEC(dsb) { return true; } // harts take turns, so memory is always in order
 EXEC(dmb) { return true; }
 EXEC(isb) { return true; }
 EXEC(clrex) {
@@ -35,50 +67,24 @@ EXEC(clrex) {
     return true;
 }
 
-// EL0 has IC IVAU, DC ZVA, CVAU, CVAC and CIVAC (manual: D7.4). Data caches are coherent, so
-// cleaning one changes nothing that software sees.
 EXEC(sys) {
-    const uint32_t raw = (uint32_t)op->imm, number = raw >> 5 & 0x3fff;
-    const uint64_t vaddr = tl_a64(h)->x[raw & 31];
-    switch (number) {
-    case TL_A64_IC_IVAU: h->port->drop_code(h); return true;
-    case TL_A64_DC_CVAC:
-    case TL_A64_DC_CVAU:
-    case TL_A64_DC_CIVAC: return true;
-    case TL_A64_DC_ZVA:
-        for (uint64_t i = 0; i < TL_A64_ZVA_BYTES; i += 8)
-            if (!tl_a64_write_more(h, (vaddr & ~(uint64_t)(TL_A64_ZVA_BYTES - 1)) + i, 8, 0, i / 8))
-                return false;
-        return true;
-    default: return tl_a64_undefined(h, raw);
-    }
+    const uint32_t raw = (uint32_t)op->imm;
+    return tl_a64_sys(h, raw, tl_a64(h)->x[raw & 31]);
 }
 
 EXEC(mrs) {
-    tl_a64_hart *a = tl_a64(h);
-    switch (op->imm) {
-    case TL_A64_SYS_NZCV: RD = (uint64_t)a->nzcv << TL_A64_NZCV_LSB; return true;
-    case TL_A64_SYS_FPCR: RD = a->fpcr; return true;
-    case TL_A64_SYS_FPSR: RD = a->fpsr; return true;
-    case TL_A64_SYS_TPIDR: RD = a->tpidr; return true;
-    case TL_A64_SYS_TPIDRRO: RD = a->tpidrro; return true;
-    case TL_A64_SYS_CTR: RD = 0x84448004; return true; // of a Cortex-A53: lines of 64 bytes
-    case TL_A64_SYS_DCZID: RD = 4; return true;        // 16 words
-    case TL_A64_SYS_CNTFRQ: RD = TL_TIMEBASE_HZ; return true;
-    case TL_A64_SYS_CNTVCT: RD = tl_hart_time(h, h->now); return true;
-    default: return tl_a64_undefined(h, tl_a64_rows[TL_A64_OPC_mrs].match | (uint32_t)op->imm << 5 | op->ra);
-    }
+    const uint32_t number = (uint32_t)op->imm;
+    if (!tl_a64_sysreg_permits(h, number, true, tl_a64_rows[TL_A64_OPC_mrs].match | number << 5 | op->ra))
+        return false;
+    RD = tl_a64_sysreg_value(h, number);
+    return true;
 }
 EXEC(msr) {
-    tl_a64_hart *a = tl_a64(h);
-    const uint64_t value = RD;
-    switch (op->imm) {
-    case TL_A64_SYS_NZCV: a->nzcv = (uint32_t)(value >> TL_A64_NZCV_LSB) & 15; return true;
-    case TL_A64_SYS_FPCR: a->fpcr = (uint32_t)value & TL_A64_FPCR_BITS; return true;
-    case TL_A64_SYS_FPSR: a->fpsr = (uint32_t)value & TL_A64_FPSR_BITS; return true;
-    case TL_A64_SYS_TPIDR: a->tpidr = value; return true;
-    default: return tl_a64_undefined(h, tl_a64_rows[TL_A64_OPC_msr].match | (uint32_t)op->imm << 5 | op->ra);
-    }
+    const uint32_t number = (uint32_t)op->imm;
+    if (!tl_a64_sysreg_permits(h, number, false, tl_a64_rows[TL_A64_OPC_msr].match | number << 5 | op->ra))
+        return false;
+    tl_a64_sysreg_set(h, number, RD);
+    return true;
 }
 #undef ABSENT
 

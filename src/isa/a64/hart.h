@@ -7,6 +7,7 @@
 #include "isa/a64/arch.h"
 #include "model/hart.h"
 #include "model/isa.h"
+#include "model/regmap.h"
 
 // Register number 31 is the zero register or the stack pointer; operands are decoded to one of
 // these. A write of the zero register reaches the sink, which nothing reads.
@@ -19,6 +20,54 @@ typedef union tl_a64_vector { // lanes of a SIMD register, lane 0 lowest
     uint64_t d[2];
 } tl_a64_vector;
 
+// Stored system registers (sysreg.def).
+typedef enum tl_a64_sysreg {
+    TL_A64_R_NONE,
+#define SYSREG(name, ...) TL_A64_R_##name,
+#define RES0(name, ...)
+#include "isa/a64/sysreg.def"
+#undef SYSREG
+#undef RES0
+    TL_A64_N_SYSREGS
+} tl_a64_sysreg;
+
+// The surroundings of a hart that system software runs on. Each function may be NULL.
+typedef struct tl_a64_host {
+    void *ctx;
+    // Called when a register of the timer was written. tl_a64_timers_tick must be called again.
+    void (*timer_changed)(void *ctx, tl_hart *h);
+    void (*send_event)(void *ctx, tl_hart *h); // SEV: every hart gets an event
+} tl_a64_host;
+
+enum { TL_A64_MAX_ROUTES = 192 };
+typedef struct tl_a64_route { // a register of a PMU
+    uint32_t number;
+    const tl_pmu_port *port;
+    tl_reg_at at;
+} tl_a64_route;
+
+// State of exception levels above EL0. The user-mode personality leaves it as tl_isa.init made it.
+typedef struct tl_a64_system {
+    uint64_t reg[TL_A64_N_SYSREGS];
+    uint64_t sp[TL_N_PRIVS]; // SP_ELx; the one in use is x[TL_A64_SP]
+    uint32_t daif;           // PSTATE: TL_A64_DAIF
+    bool has_own_sp;         // PSTATE.SP
+    bool is_illegal;         // PSTATE.IL
+    bool has_event;          // the event register
+    bool waits_for_event;    // is_waiting because of WFE,
+    uint64_t next_event;     // and until this cycle at most
+    // Follow from the registers and the exception level (tl_a64_regime_changed).
+    uint8_t fp_trap_el;      // the level that takes uses of floating point and SIMD; 0: none
+    uint8_t tagged;          // bit 0, 1: the top byte of a lower or upper address is a tag
+    bool checks_alignment;   // of all data accesses
+    bool checks_sp;          // of the stack pointer as a base
+    bool is_unprivileged;    // an access of LDTR or STTR trapped at EL1
+    uint8_t debug_claim;     // claim tags
+    const tl_a64_host *host; // NULL: none
+    uint32_t n_routes;
+    tl_a64_route routes[TL_A64_MAX_ROUTES];
+} tl_a64_system;
+
 typedef struct tl_a64_hart {
     tl_hart hart;
     uint64_t x[TL_A64_N_X];
@@ -26,6 +75,7 @@ typedef struct tl_a64_hart {
     uint32_t nzcv; // TL_A64_N ..
     uint32_t fpcr, fpsr;
     uint64_t tpidr, tpidrro; // of EL0
+    tl_a64_system sys;
 } tl_a64_hart;
 
 TL_ALWAYS_INLINE tl_a64_hart *tl_a64_of(tl_hart *h) { return (tl_a64_hart *)(void *)h; }

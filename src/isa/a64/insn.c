@@ -5,16 +5,26 @@
 #include "isa/a64/insn.h"
 
 #include "base/bits.h"
+#include "isa/a64/sysop.h"
 #include "model/bpred.h"
 
-enum { FP_REGS = 32 }; // scoreboard number of v0; 31 is the stack pointer
+// Numbers of the scoreboard: x0 to x30, flags, v0 to v31. The stack pointer has none, because only
+// instructions of one cycle write it.
+enum { FLAGS = 31, FP_REGS = 32 };
+
+enum { READS_DEST = 1 << 0, READS_DEST_OF_2 = 1 << 1, READS_FLAGS = 1 << 2, WRITES_FLAGS = 1 << 3 };
+static const uint8_t also[TL_A64_N_OPCS] = {
+#define ALSO(id, what) [TL_A64_OPC_##id] = what,
+#include "isa/a64/insn_also.def"
+#undef ALSO
+};
 
 static bool is_load(const tl_a64_row *row) { return row->cls == TL_CLASS_LOAD || row->cls == TL_CLASS_FP_LOAD || row->cls == TL_CLASS_LR; }
 
 // One register that a format names: its field, its file, and whether it is written.
 typedef struct operand {
     char field; // d n m s a t
-    bool is_general, is_sp, is_written;
+    bool is_general, is_sp, is_written, is_table;
 } operand;
 
 // Words of formats that hold a register. e: element, of 4 or 5 bits; l: lists, loaded or stored.
@@ -22,11 +32,19 @@ static const struct {
     const char *word;
     operand operand;
 } words[] = {
-    {"{index}", {'m', true, false, false}},  {"{extend}", {'m', true, false, false}},  {"{after}", {'m', true, false, false}},
-    {"{gen5}", {'n', true, false, false}},   {"{elem5}", {'n', false, false, false}},  {"{elem4}", {'n', false, false, false}},
-    {"{table}", {'n', false, false, false}}, {"{elem}", {'e', false, false, false}},   {"{elemf}", {'m', false, false, false}},
-    {"{dest5}", {'d', false, false, true}},  {"{scalar5}", {'d', false, false, true}}, {"{list}", {'t', false, false, false}},
-    {"{lane}", {'t', false, false, false}},
+    {"{index}", {.field = 'm', .is_general = true}},
+    {"{extend}", {.field = 'm', .is_general = true}},
+    {"{after}", {.field = 'm', .is_general = true}},
+    {"{gen5}", {.field = 'n', .is_general = true}},
+    {"{elem5}", {.field = 'n'}},
+    {"{elem4}", {.field = 'n'}},
+    {"{table}", {.field = 'n', .is_table = true}},
+    {"{elem}", {.field = 'e'}},
+    {"{elemf}", {.field = 'm'}},
+    {"{dest5}", {.field = 'd', .is_written = true}},
+    {"{scalar5}", {.field = 'd', .is_written = true}},
+    {"{list}", {.field = 't'}},
+    {"{lane}", {.field = 't'}},
 };
 
 // Steps through the registers of a format; false: no more. *at begins at the text of the operands.
@@ -69,30 +87,85 @@ static uint8_t field_of(const tl_a64_decoded *insn, char field) {
     }
 }
 
+typedef struct registers { // of one instruction, in order
+    uint8_t reads[8], writes[6];
+    uint32_t n_reads, n_writes;
+} registers;
+
+static void add_register(registers *r, uint8_t number, bool is_read, bool is_written) {
+    if (is_read)
+        r->reads[r->n_reads++] = number;
+    if (is_written)
+        r->writes[r->n_writes++] = number;
+}
+
+// Vector registers of a list, consecutive modulo 32.
+static uint32_t list_length(const tl_a64_decoded *insn, const tl_a64_row *row) {
+    static const uint8_t counts[16] = {[0] = 4, [2] = 4, [4] = 3, [6] = 3, [7] = 1, [8] = 2, [10] = 2};
+    switch (row->format) {
+    case TL_A64_FORMAT_LIST:
+    case TL_A64_FORMAT_LIST_POST:
+    case TL_A64_FORMAT_LISTN:
+    case TL_A64_FORMAT_LISTN_POST: return counts[insn->raw >> 12 & 15];
+    case TL_A64_FORMAT_LANE:
+    case TL_A64_FORMAT_LANE_POST:
+    case TL_A64_FORMAT_REP:
+    case TL_A64_FORMAT_REP_POST: return 1 + (insn->raw >> 21 & 1) + 2 * (insn->raw >> 13 & 1);
+    default: return 1;
+    }
+}
+
+static registers registers_of(const tl_a64_decoded *insn) {
+    const tl_a64_row *row = &tl_a64_rows[insn->opc];
+    const uint8_t more = also[insn->opc];
+    const bool keeps = more & READS_DEST || (more & READS_DEST_OF_2 && insn->raw >> 30 & 1);
+    registers r = {.n_reads = 0};
+    operand it;
+    for (const char *at = tl_a64_format_operands[row->format]; next_operand(&at, row, &it);) {
+        const uint8_t reg = field_of(insn, it.field);
+        if (it.is_general && reg != 31)
+            add_register(&r, reg, !it.is_written || keeps, it.is_written);
+        if (it.is_general)
+            continue;
+        const uint32_t n = it.field == 't' ? list_length(insn, row) : it.is_table ? 1 + (insn->raw >> 13 & 3) : 1;
+        for (uint32_t i = 0; i < n; i++)
+            add_register(&r, (uint8_t)(FP_REGS + (reg + i) % FP_REGS), !it.is_written || keeps, it.is_written);
+    }
+    if (more & (READS_FLAGS | WRITES_FLAGS))
+        add_register(&r, FLAGS, more & READS_FLAGS, more & WRITES_FLAGS);
+    return r;
+}
+
 void tl_a64_pipe(const tl_a64_decoded *insn, tl_pipe_insn *ret_pipe) {
     const tl_a64_row *row = &tl_a64_rows[insn->opc];
     tl_pipe_insn pipe = {
         .cls = (tl_class)row->cls, .size_bytes = row->size_bytes, .src = {TL_NO_REG, TL_NO_REG, TL_NO_REG}, .dest = TL_NO_REG};
-    uint32_t n_sources = 0;
-    operand it;
-    for (const char *at = tl_a64_format_operands[row->format]; next_operand(&at, row, &it);) {
-        const uint8_t reg = field_of(insn, it.field);
-        if (it.is_general && reg == 31 && !it.is_sp)
-            continue;
-        const uint8_t number = it.is_general ? reg : (uint8_t)(reg + FP_REGS);
-        if (it.is_written)
-            pipe.dest = pipe.dest == TL_NO_REG ? number : pipe.dest;
-        else if (n_sources < 3)
-            pipe.src[n_sources++] = number;
+    const registers r = registers_of(insn);
+    for (uint32_t i = 0; i < r.n_reads; i++) {
+        if (i < TL_COUNT_OF(pipe.src))
+            pipe.src[i] = r.reads[i];
+        else
+            pipe.also_reads |= UINT64_C(1) << r.reads[i];
+    }
+    for (uint32_t i = 0; i < r.n_writes; i++) {
+        if (i == 0)
+            pipe.dest = r.writes[i];
+        else
+            pipe.also_writes |= UINT64_C(1) << r.writes[i];
     }
     *ret_pipe = pipe;
 }
 
-bool tl_a64_ends_run(const tl_a64_decoded *insn) { return tl_class_ends_run((tl_class)tl_a64_rows[insn->opc].cls); }
+static bool is_wait(const tl_a64_decoded *insn) { return insn->opc == TL_A64_OPC_hint && tl_a64_is_wait(insn->raw); }
+
+bool tl_a64_ends_run(const tl_a64_decoded *insn) { return tl_class_ends_run((tl_class)tl_a64_rows[insn->opc].cls) || is_wait(insn); }
 
 bool tl_a64_is_private(const tl_a64_decoded *insn) {
-    return insn->opc != TL_A64_OPC_UNDEFINED && tl_class_is_private((tl_class)tl_a64_rows[insn->opc].cls);
+    return insn->opc != TL_A64_OPC_UNDEFINED && tl_class_is_private((tl_class)tl_a64_rows[insn->opc].cls) && insn->opc != TL_A64_OPC_hint;
 }
+
+// C4.1: loads and stores with V set, and the data processing of SIMD and floating point.
+bool tl_a64_is_fp(const tl_a64_decoded *insn) { return insn->opc != TL_A64_OPC_UNDEFINED && (insn->raw >> 26 & 3) == 3; }
 
 void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_a64_op *ret_op) {
     const tl_a64_row *row = &tl_a64_rows[insn->opc];
@@ -133,15 +206,14 @@ tl_a64_accesses tl_a64_accesses_of(const tl_a64_decoded *insn) {
     case TL_A64_FORMAT_LIST_POST:
     case TL_A64_FORMAT_LISTN:
     case TL_A64_FORMAT_LISTN_POST: {
-        static const uint8_t counts[16] = {[0] = 4, [2] = 4, [4] = 3, [6] = 3, [7] = 1, [8] = 2, [10] = 2};
-        const uint32_t n_bytes = counts[raw >> 12 & 15] * (raw >> 30 & 1 ? 16u : 8u);
+        const uint32_t n_bytes = list_length(insn, row) * (raw >> 30 & 1 ? 16u : 8u);
         return (tl_a64_accesses){n_bytes / 8, n_bytes};
     }
     case TL_A64_FORMAT_LANE:
     case TL_A64_FORMAT_LANE_POST:
     case TL_A64_FORMAT_REP:
     case TL_A64_FORMAT_REP_POST: {
-        const uint32_t n = 1 + (raw >> 21 & 1) + 2 * (raw >> 13 & 1), scale = raw >> 14 & 3;
+        const uint32_t n = list_length(insn, row), scale = raw >> 14 & 3;
         const uint32_t size = scale == 3 ? raw >> 10 & 3 : scale == 2 && (raw >> 10 & 1) ? 3 : scale;
         return (tl_a64_accesses){n, n << size};
     }

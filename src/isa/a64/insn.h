@@ -64,12 +64,14 @@ uint64_t tl_a64_simd_imm(uint32_t bits);
 typedef void tl_a64_symbol_fn(void *ctx, uint64_t address, char *buffer, size_t size);
 int tl_a64_disassemble(const tl_a64_decoded *insn, uint64_t pc, tl_a64_symbol_fn *symbol, void *ctx, char *buffer, size_t size);
 
-// Scoreboard view: which registers it reads and writes. It has one destination; of two loaded
-// registers that is the first, and a base that is written back is none.
+// The scoreboard view: which registers and flags it reads and writes. A base that is written back
+// is no destination, because it is ready at once.
 void tl_a64_pipe(const tl_a64_decoded *insn, tl_pipe_insn *ret_pipe);
 // Ends a fetch run after this instruction (model/engine.h): control transfers and serializing
 // instructions.
 bool tl_a64_ends_run(const tl_a64_decoded *insn);
+// Uses floating-point or SIMD registers: CPACR_EL1 and CPTR_EL3 may trap it.
+bool tl_a64_is_fp(const tl_a64_decoded *insn);
 // Does its work in registers and the branch predictor alone: no memory, no system register, no
 // trap.
 bool tl_a64_is_private(const tl_a64_decoded *insn);

@@ -1,24 +1,176 @@
 // SPDX-License-Identifier: MIT
-// The row of the instruction set for other parts (model/isa.h). Addresses are physical: translation
-// (VMSAv8-64) is absent, and so are exception levels above EL0.
+// The row of the instruction set for other parts (model/isa.h), and what follows from the control
+// registers of translation: regime.h.
+#include "isa/a64/regime.h"
+
 #include <stddef.h>
+#include <string.h>
 
-#include "isa/a64/hart.h"
+#include "base/bits.h"
+#include "isa/a64/exception.h"
+#include "isa/a64/sysreg.h"
+#include "isa/a64/walk.h"
 
+// -- Regime.
+
+static const tl_regime el1_regime = {
+    .data_view = {TL_VIEW_U, TL_VIEW_S, TL_VIEW_M},
+    .vaddr_bits = TL_A64_VA_BITS + 1, // of a half each
+    .crosses_fetches = true,
+    .rights =
+        {
+            // EL0 reads and writes its own pages; EL1 all of them, because Armv8.0 has no PAN.
+            [TL_VIEW_U] = {[TL_ACCESS_FETCH] = {TL_A64_PAGE_EL0_EXECUTE, 0, 0},
+                           [TL_ACCESS_LOAD] = {TL_PAGE_READ, TL_PAGE_USER, TL_PAGE_USER},
+                           [TL_ACCESS_STORE] = {TL_PAGE_WRITE, TL_PAGE_USER, TL_PAGE_USER}},
+            [TL_VIEW_S] = {[TL_ACCESS_FETCH] = {TL_A64_PAGE_EL1_EXECUTE, 0, 0},
+                           [TL_ACCESS_LOAD] = {TL_PAGE_READ, 0, 0},
+                           [TL_ACCESS_STORE] = {TL_PAGE_WRITE, 0, 0}},
+            [TL_VIEW_M] = {[TL_ACCESS_FETCH] = {TL_A64_PAGE_EL1_EXECUTE, 0, 0},
+                           [TL_ACCESS_LOAD] = {TL_PAGE_READ, 0, 0},
+                           [TL_ACCESS_STORE] = {TL_PAGE_WRITE, 0, 0}},
+        },
+};
+
+static uint8_t fp_trap_of(const tl_a64_hart *a, uint32_t el) {
+    const uint64_t enable = tl_bits(a->sys.reg[TL_A64_R_CPACR_EL1], TL_A64_CPACR_FPEN_LSB, 2);
+    const bool is_trapped_to_el1 = el == TL_A64_EL0 ? enable != 3 : el == TL_A64_EL1 && !(enable & 1);
+    if (is_trapped_to_el1)
+        return TL_A64_EL1;
+    return a->sys.reg[TL_A64_R_CPTR_EL3] & TL_A64_CPTR_TFP ? TL_A64_EL3 : 0;
+}
+
+static uint8_t tags_of(const tl_a64_hart *a, uint32_t el) {
+    const uint64_t *reg = a->sys.reg;
+    if (el == TL_A64_EL3)
+        return tl_bits(reg[TL_A64_R_TCR_EL3], TL_A64_TCR3_TBI_LSB, 1) ? 3 : 0;
+    return (uint8_t)tl_bits(reg[TL_A64_R_TCR_EL1], TL_A64_TCR_TBI0_LSB, 2);
+}
+
+void tl_a64_regime_changed(tl_hart *h) {
+    tl_a64_hart *a = tl_a64(h);
+    const bool is_el3 = h->priv == TL_A64_EL3;
+    const uint64_t el1_control = a->sys.reg[TL_A64_R_SCTLR_EL1], el3_control = a->sys.reg[TL_A64_R_SCTLR_EL3];
+    const uint64_t control = is_el3 ? el3_control : el1_control;
+    h->regime = el1_regime;
+    h->regime.is_paged[TL_VIEW_U] = h->regime.is_paged[TL_VIEW_S] = el1_control & TL_A64_SCTLR_M;
+    h->regime.is_paged[TL_VIEW_M] = is_el3 && (el3_control & TL_A64_SCTLR_M);
+    a->sys.fp_trap_el = fp_trap_of(a, h->priv);
+    a->sys.tagged = tags_of(a, h->priv);
+    // Without translation all data is Device memory, whose accesses must be aligned (D5.2.9).
+    a->sys.checks_alignment = (control & TL_A64_SCTLR_A) || !(control & TL_A64_SCTLR_M);
+    a->sys.checks_sp = control & (h->priv == TL_A64_EL0 ? TL_A64_SCTLR_SA0 : TL_A64_SCTLR_SA);
+}
+
+// TLBs have no tags for address spaces, so a new one drops all entries.
+void tl_a64_regime_written(tl_hart *h, uint32_t reg, uint64_t old) {
+    const uint64_t changed = old ^ tl_a64(h)->sys.reg[reg];
+    const bool is_control = reg == TL_A64_R_SCTLR_EL1 || reg == TL_A64_R_SCTLR_EL3;
+    const bool is_table = reg == TL_A64_R_TTBR0_EL1 || reg == TL_A64_R_TTBR1_EL1 || reg == TL_A64_R_TTBR0_EL3 || reg == TL_A64_R_TCR_EL1 ||
+                          reg == TL_A64_R_TCR_EL3;
+    const uint32_t view = reg == TL_A64_R_SCTLR_EL3 || reg == TL_A64_R_TCR_EL3 || reg == TL_A64_R_TTBR0_EL3 ? TL_VIEW_M : TL_VIEW_S;
+    const bool was_paged = h->regime.is_paged[view];
+    tl_a64_regime_changed(h);
+    if ((is_control && (changed & TL_A64_SCTLR_M)) || (is_table && was_paged))
+        h->port->context_changed(h);
+}
+
+// Translations of EL3 and of the levels below have no tags that tell them apart, so a change of
+// level between the two drops them where EL3 translates.
+void tl_a64_el_changed(tl_hart *h, uint32_t old_el) {
+    const bool is_other_regime = (h->priv == TL_A64_EL3) != (old_el == TL_A64_EL3);
+    const bool is_el3_paged = tl_a64(h)->sys.reg[TL_A64_R_SCTLR_EL3] & TL_A64_SCTLR_M;
+    tl_a64_regime_changed(h);
+    if (is_other_regime && is_el3_paged)
+        h->port->context_changed(h);
+}
+
+uint64_t tl_a64_untag_for(const tl_hart *h, uint32_t el, uint64_t vaddr) {
+    const bool is_upper = el != TL_A64_EL3 && (vaddr >> 55 & 1);
+    if (!(tags_of(tl_a64(h), el) >> is_upper & 1))
+        return vaddr;
+    return is_upper ? vaddr | UINT64_C(0xff) << 56 : vaddr & UINT64_MAX >> 8;
+}
+
+// -- Translation without side effects.
+
+static tl_fault peek(const tl_page_walk *walk, uint64_t paddr, uint64_t *ret_entry) {
+    const tl_hart *h = walk->h;
+    if (paddr - TL_RAM_BASE_PADDR >= h->config->ram_bytes)
+        return TL_FAULT_ACCESS;
+    memcpy(ret_entry, h->ram + (paddr - TL_RAM_BASE_PADDR), sizeof *ret_entry);
+    return TL_FAULT_NONE;
+}
+
+bool tl_a64_translate(const tl_hart *h, uint32_t el, uint64_t vaddr, tl_access access, tl_a64_translation *ret) {
+    enum { OUTER_SHAREABLE = 2 };
+    const tl_a64_hart *a = tl_a64(h);
+    const bool is_el3 = el == TL_A64_EL3;
+    const uint64_t control = a->sys.reg[is_el3 ? TL_A64_R_SCTLR_EL3 : TL_A64_R_SCTLR_EL1];
+    vaddr = tl_a64_untag_for(h, el, vaddr);
+    *ret = (tl_a64_translation){.paddr = vaddr, .shareability = OUTER_SHAREABLE, .status = TL_A64_NO_FAULT};
+    if (!(control & TL_A64_SCTLR_M)) {
+        if (vaddr >> TL_A64_PA_BITS != 0)
+            ret->status = TL_A64_FSC_ADDRESS_SIZE;
+        return ret->status == TL_A64_NO_FAULT;
+    }
+    const uint32_t view = is_el3 ? TL_VIEW_M : el == TL_A64_EL1 ? TL_VIEW_S : TL_VIEW_U;
+    const tl_rights *rights = &el1_regime.rights[view][access];
+    const tl_page_walk walk = {.h = h, .vaddr = vaddr, .access = access, .rights = rights, .read = peek};
+    tl_a64_leaf leaf;
+    const tl_fault fault = tl_a64_walk(&walk, el, &leaf);
+    ret->status = leaf.status;
+    if (fault != TL_FAULT_NONE)
+        return false;
+    const uint64_t attributes = a->sys.reg[is_el3 ? TL_A64_R_MAIR_EL3 : TL_A64_R_MAIR_EL1];
+    enum { NORMAL_NON_CACHEABLE = 0x44 };
+    ret->paddr = leaf.page.paddr | (vaddr & ~tl_page_mask(leaf.page.level));
+    ret->attributes = (uint8_t)tl_bits(attributes, 8 * (uint32_t)tl_bits(leaf.descriptor, 2, 3), 8);
+    ret->is_non_secure = leaf.descriptor >> 5 & 1;
+    if (ret->attributes >= 0x10 && ret->attributes != NORMAL_NON_CACHEABLE)
+        ret->shareability = (uint8_t)tl_bits(leaf.descriptor, 8, 2);
+    return tl_is_permitted(rights, leaf.page.flags);
+}
+
+// -- The row.
+
+static tl_fault walk(const tl_page_walk *walk, tl_page *ret_page) {
+    tl_a64_leaf leaf;
+    const tl_fault fault = tl_a64_walk(walk, walk->h->priv, &leaf);
+    if (fault != TL_FAULT_NONE)
+        return fault;
+    if (!tl_is_permitted(walk->rights, leaf.page.flags))
+        return TL_FAULT_PAGE;
+    *ret_page = leaf.page;
+    return TL_FAULT_NONE;
+}
+
+// The user-mode personality: the context is the address of the root table of 39-bit addresses, with
+// a granule of 4 KiB; 0: addresses are physical. EL0 may do what Linux permits to it.
+enum { USER_VADDR_BITS = 39, IPS_40_BITS = 2 };
 static void set_context(tl_hart *h, uint64_t context) {
-    h->context = context;
-    h->regime = (tl_regime){.vaddr_bits = 48};
+    uint64_t *reg = tl_a64(h)->sys.reg;
+    h->context = reg[TL_A64_R_TTBR0_EL1] = context;
+    h->regime = el1_regime;
+    h->regime.is_paged[TL_VIEW_U] = context != 0;
+    h->regime.vaddr_bits = USER_VADDR_BITS + 1; // not sign-extended in the lower half
+    reg[TL_A64_R_SCTLR_EL1] = context != 0 ? reg[TL_A64_R_SCTLR_EL1] | TL_A64_SCTLR_M : reg[TL_A64_R_SCTLR_EL1] & ~(uint64_t)TL_A64_SCTLR_M;
 }
 
-static void init(tl_hart *h) { set_context(h, 0); }
-
-static void pmus_changed(tl_hart *h) { (void)h; } // no PMU has registers here
-
-static tl_fault walk(const tl_page_walk *walk, tl_page *ret_page) { // never asked: nothing is paged
-    (void)walk, (void)ret_page;
-    return TL_FAULT_PAGE;
+static void init(tl_hart *h) {
+    tl_a64_hart *a = tl_a64(h);
+    tl_a64_sysregs_reset(h);
+    a->sys.reg[TL_A64_R_SCTLR_EL1] |= TL_A64_SCTLR_UCI | TL_A64_SCTLR_UCT | TL_A64_SCTLR_DZE | TL_A64_SCTLR_SA0;
+    a->sys.reg[TL_A64_R_CPACR_EL1] = UINT64_C(3) << TL_A64_CPACR_FPEN_LSB;
+    a->sys.reg[TL_A64_R_TCR_EL1] =
+        (64 - USER_VADDR_BITS) | UINT64_C(1) << TL_A64_TCR_TBI0_LSB | (uint64_t)IPS_40_BITS << TL_A64_TCR_IPS_LSB;
+    a->sys.tagged = 1;
+    a->sys.reg[TL_A64_R_CNTKCTL_EL1] = TL_A64_CNTKCTL_EL0VCTEN;
+    h->irqs_present = h->irqs_enabled = h->irqs_wired = 1 << TL_A64_IRQ | 1 << TL_A64_FIQ | 1 << TL_A64_SERROR;
+    set_context(h, 0);
 }
 
+// Armv8 has no protection of physical memory; that is the bus's.
 static bool permits(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t view, tl_stretch *ret_around) {
     (void)h, (void)paddr, (void)access, (void)view;
     *ret_around = (tl_stretch){0, UINT64_MAX};
@@ -28,14 +180,17 @@ static bool permits(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t
 #define X(n) offsetof(tl_a64_hart, x[n])
 const tl_isa tl_isa_a64 = {
     .name = "aarch64",
+    .number = TL_ISA_AARCH64,
+    .elf_machine = 183,
     .views = {[TL_A64_EL0] = TL_VIEW_U, [TL_A64_EL1] = TL_VIEW_S, [TL_A64_EL2] = TL_VIEW_M, [TL_A64_EL3] = TL_VIEW_M},
     .hart_bytes = sizeof(tl_a64_hart),
     .registers_offset = offsetof(tl_a64_hart, x),
     .init = init,
     .set_context = set_context,
-    .pmus_changed = pmus_changed,
+    .pmus_changed = tl_a64_route_sysregs,
     .walk = walk,
     .permits = permits,
+    .n_page_levels = TL_N_PAGE_LEVELS,
     .causes =
         {
             [TL_FAULT_PAGE] = {TL_A64_CAUSE_FETCH_PAGE, TL_A64_CAUSE_LOAD_PAGE, TL_A64_CAUSE_STORE_PAGE},
@@ -56,7 +211,16 @@ const tl_isa tl_isa_a64 = {
             [TL_A64_CAUSE_STORE_PAGE] = TL_TRAP_STORE_PAGE,
             [TL_A64_CAUSE_STORE_ACCESS] = TL_TRAP_STORE_ACCESS,
             [TL_A64_CAUSE_STORE_MISALIGNED] = TL_TRAP_MISALIGNED,
+            [TL_A64_CAUSE_SMC] = TL_TRAP_ILLEGAL,
+            [TL_A64_CAUSE_TRAPPED] = TL_TRAP_ILLEGAL,
+            [TL_A64_CAUSE_SP_MISALIGNED] = TL_TRAP_MISALIGNED,
+            [TL_A64_CAUSE_CACHE_PAGE] = TL_TRAP_LOAD_PAGE,
         },
+    .power_on = tl_a64_power_on,
+    .take_exception = tl_a64_take_exception,
+    .next_interrupt = tl_a64_next_interrupt,
+    .take_interrupt = tl_a64_take_interrupt,
+    .handler = tl_a64_handler,
     .roles =
         {
             [TL_ROLE_RESULT] = X(0),

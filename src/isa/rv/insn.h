@@ -113,4 +113,9 @@ enum { TL_MAX_STATIC = 12 };
 // DTLB, L1D, BP, exactly one retirement's worth.
 uint32_t tl_insn_static(const tl_decoded *insn, tl_static_count ret_counts[TL_MAX_STATIC]);
 
+// Return-address stack hints of JALR (unprivileged manual, sec. 2.5.1): rd link: push; rs1 link and
+// not (rd link and equal): pop.
+static inline bool tl_is_link(unsigned reg) { return reg == 1 || reg == 5; }
+static inline bool tl_jalr_is_return(unsigned rd, unsigned rs1) { return tl_is_link(rs1) && !(tl_is_link(rd) && rd == rs1); }
+
 #endif

@@ -114,3 +114,19 @@ void tl_take_interrupt(tl_hart *h, tl_irq irq) {
     h->tally[TL_S_HART_INTERRUPT] += 1;
     enter(h, CAUSE_IS_INTERRUPT | irq, 0, tl_rv(h)->csr.mideleg >> irq & 1);
 }
+
+void tl_rv_handler(const tl_hart *h, tl_trap_handler *ret) {
+    const tl_privileged *csr = &tl_rv(h)->csr;
+    const bool is_machine = h->priv == TL_PRIV_M, is_delegated = !is_machine && csr->medeleg >> (h->trap_cause & 63) & 1;
+    const uint64_t vector = (is_machine ? csr->mtvec : csr->stvec) & ~UINT64_C(3);
+    *ret = (tl_trap_handler){
+        .is_own = is_machine || (h->priv == TL_PRIV_S && is_delegated),
+        .pc = vector,
+        .vector = vector,
+        .return_pc = is_machine ? csr->mepc : csr->sepc,
+        .vector_name = is_machine ? "mtvec" : "stvec",
+        .cause_name = is_machine ? "mcause" : "scause",
+        .cause = h->trap_cause,
+        .is_physical = is_machine || !h->regime.is_paged[TL_VIEW_S],
+    };
+}

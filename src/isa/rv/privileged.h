@@ -15,5 +15,7 @@ void tl_take_exception(tl_hart *h);
 // The interrupt that must be taken now, by the priority of the manual; false: none.
 bool tl_next_interrupt(const tl_hart *h, tl_irq *ret_irq);
 void tl_take_interrupt(tl_hart *h, tl_irq irq);
+// tl_isa.handler.
+void tl_rv_handler(const tl_hart *h, tl_trap_handler *ret_handler);
 
 #endif

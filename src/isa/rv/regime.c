@@ -6,6 +6,7 @@
 
 #include "isa/rv/csr.h"
 #include "isa/rv/insn.h"
+#include "isa/rv/privileged.h"
 
 #include <stddef.h>
 
@@ -174,6 +175,8 @@ static void disassemble(uint32_t bits, uint64_t pc, char *buffer, size_t size) {
 
 const tl_isa tl_isa_rv64 = {
     .name = "riscv64",
+    .number = TL_ISA_RISCV64,
+    .elf_machine = 243,
     .views = {[TL_PRIV_U] = TL_VIEW_U, [TL_PRIV_S] = TL_VIEW_S, [TL_PRIV_M] = TL_VIEW_M},
     .hart_bytes = sizeof(tl_rv_hart),
     .registers_offset = offsetof(tl_rv_hart, x),
@@ -183,6 +186,12 @@ const tl_isa tl_isa_rv64 = {
     .walk = walk,
     .permits = permits,
     .disassemble = disassemble,
+    .n_page_levels = 4,
+    .power_on = tl_privileged_reset,
+    .take_exception = tl_take_exception,
+    .next_interrupt = tl_next_interrupt,
+    .take_interrupt = tl_take_interrupt,
+    .handler = tl_rv_handler,
     .causes =
         {
             [TL_FAULT_PAGE] = {TL_CAUSE_FETCH_PAGE, TL_CAUSE_LOAD_PAGE, TL_CAUSE_STORE_PAGE},

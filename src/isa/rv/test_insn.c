@@ -18,26 +18,26 @@ static void test_scoreboard_sees_each_register_file(void **state) {
         uint32_t bits;
         tl_pipe_insn pipe;
     } rows[] = {
-        {__LINE__, 0x00c58533, {TL_CLASS_ALU, 0, {11, 12, NONE}, 10}},                  // add a0,a1,a2
-        {__LINE__, 0x00000013, {TL_CLASS_ALU, 0, {NONE, NONE, NONE}, NONE}},            // nop: x0 is no register
-        {__LINE__, 0xfff53583, {TL_CLASS_LOAD, 8, {10, NONE, NONE}, 11}},               // ld a1,-1(a0)
-        {__LINE__, 0x80b53023, {TL_CLASS_STORE, 8, {10, 11, NONE}, NONE}},              // sd a1,-2048(a0)
-        {__LINE__, 0x00052507, {TL_CLASS_FP_LOAD, 4, {10, NONE, NONE}, F + 10}},        // flw fa0,0(a0)
-        {__LINE__, 0x00a52027, {TL_CLASS_FP_STORE, 4, {10, F + 10, NONE}, NONE}},       // fsw fa0,0(a0)
-        {__LINE__, 0x6ac5f543, {TL_CLASS_FP_FMA, 8, {F + 11, F + 12, F + 13}, F + 10}}, // fmadd.d fa0,fa1,fa2,fa3
-        {__LINE__, 0x58007053, {TL_CLASS_FP_SQRT, 4, {F + 0, NONE, NONE}, F + 0}},      // fsqrt.s ft0,ft0: f0 is a register
-        {__LINE__, 0xc2259553, {TL_CLASS_FP_CONVERT, 8, {F + 11, NONE, NONE}, 10}},     // fcvt.l.d a0,fa1,rtz
-        {__LINE__, 0xd2257553, {TL_CLASS_FP_CONVERT, 8, {10, NONE, NONE}, F + 10}},     // fcvt.d.l fa0,a0
-        {__LINE__, 0xa2b52553, {TL_CLASS_FP_COMPARE, 8, {F + 10, F + 11, NONE}, 10}},   // feq.d a0,fa0,fa1
-        {__LINE__, 0x0ec5a52f, {TL_CLASS_AMO, 4, {11, 12, NONE}, 10}},                  // amoswap.w.aqrl a0,a2,(a1)
-        {__LINE__, 0x02c5d53b, {TL_CLASS_DIV, 4, {11, 12, NONE}, 10}},                  // divuw a0,a1,a2
-        {__LINE__, 0x00b50463, {TL_CLASS_BRANCH, 0, {10, 11, NONE}, NONE}},             // beq a0,a1,.+8
-        {__LINE__, 0x000500e7, {TL_CLASS_JALR, 0, {10, NONE, NONE}, 1}},                // jalr a0
-        {__LINE__, 0x008000ef, {TL_CLASS_JAL, 0, {NONE, NONE, NONE}, 1}},               // jal .+8
-        {__LINE__, 0x00151573, {TL_CLASS_CSR, 0, {10, NONE, NONE}, 10}},                // fsflags a0,a0
-        {__LINE__, 0x001fd073, {TL_CLASS_CSR, 0, {NONE, NONE, NONE}, NONE}},            // fsflagsi 31: 31 is no register
-        {__LINE__, 0x852e, {TL_CLASS_ALU, 0, {NONE, 11, NONE}, 10}},                    // c.mv a0,a1
-        {__LINE__, 0x00000073, {TL_CLASS_SYSTEM, 0, {NONE, NONE, NONE}, NONE}},         // ecall
+        {__LINE__, 0x00c58533, {TL_CLASS_ALU, 0, {11, 12, NONE}, 10, 0, 0}},                  // add a0,a1,a2
+        {__LINE__, 0x00000013, {TL_CLASS_ALU, 0, {NONE, NONE, NONE}, NONE, 0, 0}},            // nop: x0 is no register
+        {__LINE__, 0xfff53583, {TL_CLASS_LOAD, 8, {10, NONE, NONE}, 11, 0, 0}},               // ld a1,-1(a0)
+        {__LINE__, 0x80b53023, {TL_CLASS_STORE, 8, {10, 11, NONE}, NONE, 0, 0}},              // sd a1,-2048(a0)
+        {__LINE__, 0x00052507, {TL_CLASS_FP_LOAD, 4, {10, NONE, NONE}, F + 10, 0, 0}},        // flw fa0,0(a0)
+        {__LINE__, 0x00a52027, {TL_CLASS_FP_STORE, 4, {10, F + 10, NONE}, NONE, 0, 0}},       // fsw fa0,0(a0)
+        {__LINE__, 0x6ac5f543, {TL_CLASS_FP_FMA, 8, {F + 11, F + 12, F + 13}, F + 10, 0, 0}}, // fmadd.d fa0,fa1,fa2,fa3
+        {__LINE__, 0x58007053, {TL_CLASS_FP_SQRT, 4, {F + 0, NONE, NONE}, F + 0, 0, 0}},      // fsqrt.s ft0,ft0: f0 is a register
+        {__LINE__, 0xc2259553, {TL_CLASS_FP_CONVERT, 8, {F + 11, NONE, NONE}, 10, 0, 0}},     // fcvt.l.d a0,fa1,rtz
+        {__LINE__, 0xd2257553, {TL_CLASS_FP_CONVERT, 8, {10, NONE, NONE}, F + 10, 0, 0}},     // fcvt.d.l fa0,a0
+        {__LINE__, 0xa2b52553, {TL_CLASS_FP_COMPARE, 8, {F + 10, F + 11, NONE}, 10, 0, 0}},   // feq.d a0,fa0,fa1
+        {__LINE__, 0x0ec5a52f, {TL_CLASS_AMO, 4, {11, 12, NONE}, 10, 0, 0}},                  // amoswap.w.aqrl a0,a2,(a1)
+        {__LINE__, 0x02c5d53b, {TL_CLASS_DIV, 4, {11, 12, NONE}, 10, 0, 0}},                  // divuw a0,a1,a2
+        {__LINE__, 0x00b50463, {TL_CLASS_BRANCH, 0, {10, 11, NONE}, NONE, 0, 0}},             // beq a0,a1,.+8
+        {__LINE__, 0x000500e7, {TL_CLASS_JALR, 0, {10, NONE, NONE}, 1, 0, 0}},                // jalr a0
+        {__LINE__, 0x008000ef, {TL_CLASS_JAL, 0, {NONE, NONE, NONE}, 1, 0, 0}},               // jal .+8
+        {__LINE__, 0x00151573, {TL_CLASS_CSR, 0, {10, NONE, NONE}, 10, 0, 0}},                // fsflags a0,a0
+        {__LINE__, 0x001fd073, {TL_CLASS_CSR, 0, {NONE, NONE, NONE}, NONE, 0, 0}},            // fsflagsi 31: 31 is no register
+        {__LINE__, 0x852e, {TL_CLASS_ALU, 0, {NONE, 11, NONE}, 10, 0, 0}},                    // c.mv a0,a1
+        {__LINE__, 0x00000073, {TL_CLASS_SYSTEM, 0, {NONE, NONE, NONE}, NONE, 0, 0}},         // ecall
     };
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
         const tl_decoded insn = decode(rows[i].bits);
@@ -214,7 +214,21 @@ static void test_disassembly_is_cut_where_the_buffer_ends(void **state) {
     assert_int_equal(tl_disassemble(&insn, 0, NULL, NULL, NULL, 0), 12);
 }
 
+static void test_hints_follow_the_table_of_the_manual(void **state) {
+    (void)state;
+    // rd, rs1 link and equal: push only. rd, rs1 link and different: pop, then push. Only rs1: pop.
+    // Only rd: push.
+    assert_false(tl_jalr_is_return(1, 1));
+    assert_true(tl_jalr_is_return(1, 5));
+    assert_true(tl_jalr_is_return(5, 1));
+    assert_true(tl_jalr_is_return(0, 1));
+    assert_true(tl_jalr_is_return(0, 5));
+    assert_false(tl_jalr_is_return(1, 10));
+    assert_false(tl_jalr_is_return(0, 10));
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_hints_follow_the_table_of_the_manual),
     cmocka_unit_test(test_scoreboard_sees_each_register_file),
     cmocka_unit_test(test_runs_end_at_transfers_and_serializing_instructions),
     cmocka_unit_test(test_static_shares),

@@ -171,6 +171,11 @@ static int64_t rename_host(tl_thread *t, const tl_place *from, const tl_place *t
     return 0;
 }
 
+int64_t tl_sys_renameat(tl_thread *t, const uint64_t args[6]) {
+    const uint64_t without_flags[6] = {args[0], args[1], args[2], args[3], 0, 0};
+    return tl_sys_renameat2(t, without_flags);
+}
+
 int64_t tl_sys_renameat2(tl_thread *t, const uint64_t args[6]) {
     tl_place from, to;
     uint32_t flags = (uint32_t)args[4];

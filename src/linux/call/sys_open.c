@@ -11,6 +11,7 @@
 #include "linux/file/file_host.h"
 #include "linux/file/lock.h"
 #include "linux/file/virtual.h"
+#include "linux/isa.h"
 
 enum {
     CREATION_FLAGS = TL_O_CREAT | TL_O_EXCL | TL_O_NOCTTY | TL_O_TRUNC | TL_O_DIRECTORY | TL_O_NOFOLLOW | TL_O_CLOEXEC,
@@ -154,9 +155,8 @@ static void say_outside_root(tl_os *os, const tl_place *place) {
     if (place->tree != TL_TREE_SYSROOT || !os->options.root || os->has_named_sysroot || os->has_warned_sysroot || !S_ISREG(place->mode))
         return;
     os->has_warned_sysroot = true;
-    tl_os_warn(os,
-               "%s is not under --root %s: it came from %s; put a RISC-V userland into the folder (docs/userlands.md), or say --sysroot %s",
-               place->path, os->options.root, os->options.sysroot, os->options.sysroot);
+    tl_os_warn(os, "%s is not under --root %s: it came from %s; put %s userland into the folder (docs/userlands.md), or say --sysroot %s",
+               place->path, os->options.root, os->options.sysroot, tl_os_isa_of(os)->title, os->options.sysroot);
 }
 
 static int64_t open_place(tl_thread *t, const tl_place *place, uint32_t flags, uint32_t mode, tl_file **ret_file) {
@@ -245,7 +245,7 @@ static int64_t do_open(tl_thread *t, int32_t dirfd, uint64_t path_vaddr, uint32_
 }
 
 int64_t tl_sys_openat(tl_thread *t, const uint64_t args[6]) {
-    return do_open(t, (int32_t)args[0], args[1], (uint32_t)args[2] & TL_O_VALID, (uint32_t)args[3], 0);
+    return do_open(t, (int32_t)args[0], args[1], tl_os_isa_of(t->os)->open_flags((uint32_t)args[2]) & TL_O_VALID, (uint32_t)args[3], 0);
 }
 
 int64_t tl_sys_openat2(tl_thread *t, const uint64_t args[6]) {
@@ -263,6 +263,7 @@ int64_t tl_sys_openat2(tl_thread *t, const uint64_t args[6]) {
         if (byte)
             return -E2BIG;
     }
+    how.flags = (how.flags & ~(uint64_t)UINT32_MAX) | tl_os_isa_of(t->os)->open_flags((uint32_t)how.flags);
     if (how.flags & ~(uint64_t)TL_O_VALID || how.mode & ~UINT64_C(07777) || how.resolve & ~UINT64_C(0x3f))
         return -EINVAL;
     bool creates = how.flags & (TL_O_CREAT | (TL_O_TMPFILE & ~TL_O_DIRECTORY));
@@ -402,11 +403,11 @@ int64_t tl_sys_fcntl(tl_thread *t, const uint64_t args[6]) {
         return tl_fd_install(t, tl_file_ref(file), command == TL_F_DUPFD_CLOEXEC, (uint32_t)argument);
     case TL_F_GETFD: return slot->close_on_exec;
     case TL_F_SETFD: slot->close_on_exec = argument & TL_FD_CLOEXEC; return 0;
-    case TL_F_GETFL: return (int64_t)file->flags;
+    case TL_F_GETFL: return (int64_t)tl_os_isa_of(t->os)->open_flags(file->flags);
     case TL_F_SETFL:
         if (argument & ~(uint64_t)file->flags & TL_O_ASYNC)
             file->async_fd = (int32_t)args[0];
-        return set_flags(t, file, (uint32_t)argument);
+        return set_flags(t, file, tl_os_isa_of(t->os)->open_flags((uint32_t)argument));
     case TL_F_GETLK:
     case TL_F_SETLK:
     case TL_F_SETLKW:

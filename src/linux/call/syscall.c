@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "linux/isa.h"
 #include "linux/memory/vm_space.h"
 #include "linux/os_internal.h"
 #include "linux/process/futex.h"
@@ -16,7 +17,13 @@ static const tl_syscall table[TL_N_SYSCALLS] = {
 };
 #undef SYSCALL
 
-const tl_syscall *tl_syscall_at(uint64_t number) { return number < TL_N_SYSCALLS && table[number].name ? &table[number] : NULL; }
+const tl_syscall *tl_syscall_at(const tl_os *os, uint64_t number) {
+    enum { RENAMEAT = 38, FIRST_OF_ARCH = 244, END_OF_ARCH = 260 }; // of the generic table
+    const tl_os_isa *isa = tl_os_isa_of(os);
+    if (number >= TL_N_SYSCALLS || !table[number].name || (number == RENAMEAT && !isa->has_renameat))
+        return NULL;
+    return number < FIRST_OF_ARCH || number >= END_OF_ARCH || isa->has_own_calls ? &table[number] : NULL;
+}
 
 int64_t tl_sys_absent(tl_thread *t, const uint64_t args[6]) {
     (void)t;
@@ -28,7 +35,7 @@ int64_t tl_sys_unsupported(tl_thread *t, const uint64_t args[6]) {
     (void)args;
     tl_os *os = t->os;
     uint64_t number = t->syscall_number;
-    const tl_syscall *call = tl_syscall_at(number);
+    const tl_syscall *call = tl_syscall_at(os, number);
     tl_os_count(os, TL_S_OS_SYSCALL_UNKNOWN, 1);
     if (number >= TL_N_SYSCALLS || !(os->warned[number / 64] >> (number % 64) & 1)) {
         if (number < TL_N_SYSCALLS)
@@ -61,7 +68,7 @@ static void go_to_sleep(tl_thread *t) {
 }
 
 static void call(tl_thread *t) {
-    const tl_syscall *row = tl_syscall_at(t->syscall_number);
+    const tl_syscall *row = tl_syscall_at(t->os, t->syscall_number);
     for (;;) {
         bool is_interrupted = false;
         int64_t result = row ? row->handler(t, t->syscall_args) : tl_sys_unsupported(t, t->syscall_args);

@@ -50,7 +50,7 @@ typedef struct tl_syscall {
 enum { TL_N_SYSCALLS = 512 };
 // NULL for numbers outside the table; rows of known calls that are not supported have handler
 // tl_sys_unsupported.
-const tl_syscall *tl_syscall_at(uint64_t number);
+const tl_syscall *tl_syscall_at(const tl_os *os, uint64_t number);
 
 // ---- For the run loop and signal delivery.
 void tl_syscall_enter(tl_thread *t); // after an ECALL, pc past it

@@ -23,10 +23,7 @@ static const tl_os *os_of(const tl_proc_subject *subject) { return subject->aske
 static void cpuinfo(tl_strbuf *text, const tl_proc_subject *subject) {
     const tl_machine *machine = os_of(subject)->machine;
     for (uint32_t i = 0; i < machine->n_harts; i++)
-        tl_strbuf_addf(text,
-                       "processor\t: %u\nhart\t\t: %u\n%s"
-                       "uarch\t\t: tally,%s\nmvendorid\t: 0x0\nmarchid\t\t: 0x0\nmimpid\t\t: 0x0\n\n",
-                       i, i, tl_os_isa_of(os_of(subject))->cpu_lines, machine->config.name);
+        tl_os_isa_of(os_of(subject))->cpuinfo(text, &machine->config, i);
 }
 
 static void meminfo(tl_strbuf *text, const tl_proc_subject *subject) {

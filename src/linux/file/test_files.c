@@ -149,7 +149,7 @@ static int64_t run(rig *r, bool is_retry) {
     tl_thread *t = r->t;
     t->is_retry = is_retry;
     r->os->hart->client = t;
-    const tl_syscall *call = tl_syscall_at(t->syscall_number);
+    const tl_syscall *call = tl_syscall_at(t->os, t->syscall_number);
     assert_non_null(call);
     return call->handler(t, t->syscall_args);
 }
@@ -971,8 +971,8 @@ static void test_arguments_of_all_sorts_do_no_harm(void **state) {
         memset(r->t->retry, 0, sizeof r->t->retry);
         r->t->deadline = TL_NO_DEADLINE;
         if (is_verbose)
-            fprintf(stderr, "%d %s %#lx %#lx %#lx %#lx %#lx\n", i, tl_syscall_at(sorts[which].number)->name, args[0], args[1], args[2],
-                    args[3], args[4]);
+            fprintf(stderr, "%d %s %#lx %#lx %#lx %#lx %#lx\n", i, tl_syscall_at(r->os, sorts[which].number)->name, args[0], args[1],
+                    args[2], args[3], args[4]);
         int64_t result = run(r, false);
         if (result == TL_SYS_BLOCK && random & 1)
             result = retry(r);

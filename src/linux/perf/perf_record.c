@@ -13,7 +13,7 @@
 #include "linux/perf/perf_event.h"
 #include "linux/process/clock.h"
 
-enum { N_REGISTERS = 32, SWITCH_IS_OUT = 1 << 13, EXEC_COMM = 1 << 13, IS_DATA_MAP = 1 << 13 };
+enum { SWITCH_IS_OUT = 1 << 13, EXEC_COMM = 1 << 13, IS_DATA_MAP = 1 << 13 };
 
 typedef struct writer {
     uint8_t *bytes;
@@ -68,9 +68,9 @@ static void add_callchain(writer *w, const tl_pev_event *e, tl_thread *t) {
         return;
     add64(w, PERF_CONTEXT_USER);
     add64(w, h->pc);
-    // Below the frame pointer are the caller's frame pointer and the return address.
+    const uint64_t offset = (uint64_t)(int64_t)tl_os_isa_of(t->os)->frame_record_offset;
     for (n = 2; n < 1u + e->attr.sample_max_stack; n++) {
-        if (frame == 0 || frame % 8 != 0 || !tl_pev_peek(t, frame - sizeof pair, pair, sizeof pair) || pair[1] == 0)
+        if (frame == 0 || frame % 8 != 0 || !tl_pev_peek(t, frame + offset, pair, sizeof pair) || pair[1] == 0)
             break;
         add64(w, pair[1]);
         if (pair[0] <= frame) // frames lie one above the other
@@ -86,7 +86,7 @@ static void add_callchain(writer *w, const tl_pev_event *e, tl_thread *t) {
 static void add_registers(writer *w, const tl_thread *t, uint64_t mask) {
     const tl_hart *h = t->hart;
     add64(w, PERF_SAMPLE_REGS_ABI_64);
-    for (uint32_t i = 0; i < N_REGISTERS; i++)
+    for (uint32_t i = 0; i < tl_os_isa_of(t->os)->n_perf_registers; i++)
         if (mask >> i & 1)
             add64(w, tl_os_isa_of(t->os)->perf_register(h, i));
 }

@@ -136,6 +136,15 @@ static int64_t open_failed(tl_thread *t, tl_error *err, const char *path, int64_
     return result;
 }
 
+static bool is_for_machine(const tl_os *os, const tl_elf *elf, const char *name, tl_error *err) {
+    const tl_os_isa *own = tl_os_isa_of(os), *its = tl_os_isa_of_elf(elf->machine);
+    if (its == own)
+        return true;
+    (void)tl_fail(err, TL_EFORMAT, "%s: %s program, but machine %s executes %s programs; choose a machine for it, such as --machine %s",
+                  name, its->name, os->machine->config.name, own->name, its->default_machine);
+    return false;
+}
+
 static int64_t find_interpreter(tl_thread *t, image *im, tl_error *err) {
     const char *wanted = im->elf.interpreter;
     tl_file_source source;
@@ -148,7 +157,7 @@ static int64_t find_interpreter(tl_thread *t, image *im, tl_error *err) {
         return result == -ENOMEM ? result : -ENOENT;
     }
     tl_file_source_init(&source, t->os, im->interpreter, wanted);
-    if (tl_elf_read(&source.source, &im->interpreter_elf, err) != TL_OK)
+    if (tl_elf_read(&source.source, &im->interpreter_elf, err) != TL_OK || !is_for_machine(t->os, &im->interpreter_elf, wanted, err))
         return -ELIBBAD;
     if (!im->interpreter_elf.is_relocatable)
         return fail(err, TL_EFORMAT, ELIBBAD, "%s: its dynamic loader %s is not position-independent", im->path, wanted);
@@ -192,7 +201,7 @@ static int64_t identify(tl_thread *t, image *im, tl_error *err) {
     if (is_script)
         snprintf(name, sizeof name, "%.120s (the interpreter of %.120s)", im->path, script);
     tl_file_source_init(&source, os, im->file, is_script ? name : im->path);
-    if (tl_elf_read(&source.source, &im->elf, err) != TL_OK)
+    if (tl_elf_read(&source.source, &im->elf, err) != TL_OK || !is_for_machine(os, &im->elf, source.source.name, err))
         return -ENOEXEC;
     return im->elf.interpreter[0] ? find_interpreter(t, im, err) : 0;
 }
@@ -257,8 +266,7 @@ static int64_t map_interpreter(tl_vm *vm, const image *im, uint64_t *ret_bias) {
 }
 
 static int64_t map_trampoline(tl_vm *vm) {
-    // The code is li a7, 139 (rt_sigreturn); ecall. Unwinders know these bytes.
-    static const uint32_t code[2] = {0x08b00893, 0x00000073};
+    const uint32_t *code = tl_os_isa_of(vm->os)->trampoline;
     tl_map map = {.vaddr = TL_TRAMPOLINE_VADDR,
                   .bytes = TL_PAGE_BYTES,
                   .prot = TL_PROT_READ | TL_PROT_WRITE | TL_PROT_EXEC,
@@ -268,7 +276,7 @@ static int64_t map_trampoline(tl_vm *vm) {
     int64_t result = tl_vm_map(vm, &map);
     if (result < 0)
         return result;
-    if (!tl_vm_space_write(vm, TL_TRAMPOLINE_VADDR, code, sizeof code))
+    if (!tl_vm_space_write(vm, TL_TRAMPOLINE_VADDR, code, sizeof tl_os_isa_of(vm->os)->trampoline))
         return -ENOMEM;
     return tl_vm_protect(vm, TL_TRAMPOLINE_VADDR, TL_TRAMPOLINE_VADDR + TL_PAGE_BYTES, TL_PROT_READ | TL_PROT_EXEC);
 }
@@ -296,10 +304,50 @@ typedef struct placed { // where things went
     uint64_t arg_start, arg_end, env_start, env_end, auxv_start, auxv_end;
 } placed;
 
-enum { N_AUXV = 20 };
+enum { N_AUXV = 20, MINSIGSTKSZ_TAG = 51 }; // AT_MINSIGSTKSZ
+
+typedef struct texts { // where they are on the stack
+    uint64_t random, platform, execfn;
+} texts;
+
+static size_t fill_auxv(const tl_os *os, const image *im, const placed *at, const texts *of, uint64_t *ret_words) {
+    const tl_os_isa *isa = tl_os_isa_of(os);
+    uint64_t auxv[N_AUXV][2] = {
+        {AT_HWCAP, isa->hwcap},
+        {AT_PAGESZ, TL_PAGE_BYTES},
+        {AT_CLKTCK, 100},
+        {AT_PHDR, im->elf.phdr_vaddr ? im->elf.phdr_vaddr + at->bias : 0},
+        {AT_PHENT, 56},
+        {AT_PHNUM, im->elf.n_phdrs},
+        {AT_BASE, at->interpreter_base},
+        {AT_FLAGS, 0},
+        {AT_ENTRY, im->elf.entry + at->bias},
+        {AT_UID, TL_UID},
+        {AT_EUID, TL_UID},
+        {AT_GID, TL_GID},
+        {AT_EGID, TL_GID},
+        {AT_SECURE, 0},
+        {AT_RANDOM, of->random},
+        {AT_HWCAP2, 0},
+        {AT_EXECFN, of->execfn},
+    };
+    size_t n = 17;
+    if (isa->platform) {
+        auxv[n][0] = AT_PLATFORM;
+        auxv[n++][1] = of->platform;
+    }
+    if (isa->frame_hint != 0) {
+        auxv[n][0] = MINSIGSTKSZ_TAG;
+        auxv[n++][1] = isa->frame_hint;
+    }
+    n += 1; // AT_NULL
+    memcpy(ret_words, auxv, n * sizeof *auxv);
+    return n;
+}
 
 static int64_t build_stack(tl_os *os, const image *im, placed *at) {
-    uint64_t random[2], top = TL_STACK_TOP - 8, execfn, random_vaddr, *words, n = 0;
+    uint64_t random[2], top = TL_STACK_TOP - 8, execfn, random_vaddr, platform, *words, n = 0;
+    const tl_os_isa *isa = tl_os_isa_of(os);
     const char *name = im->execfn ? im->execfn : im->path;
     size_t path_bytes = strlen(name) + 1;
     execfn = top - path_bytes;
@@ -307,11 +355,13 @@ static int64_t build_stack(tl_os *os, const image *im, placed *at) {
     at->env_start = at->arg_end = at->env_end - im->envp.n_bytes;
     at->arg_start = at->arg_end - im->argv.n_bytes;
     random_vaddr = tl_align_down(at->arg_start, 16) - 16;
+    platform = isa->platform ? random_vaddr - tl_align_up(strlen(isa->platform) + 1, 16) : random_vaddr;
     tl_os_random(os, random, sizeof random);
     if (!tl_vm_space_write(at->vm, execfn, name, path_bytes) ||
         !tl_vm_space_write(at->vm, at->env_start, im->envp.bytes, im->envp.n_bytes) ||
         !tl_vm_space_write(at->vm, at->arg_start, im->argv.bytes, im->argv.n_bytes) ||
-        !tl_vm_space_write(at->vm, random_vaddr, random, sizeof random))
+        !tl_vm_space_write(at->vm, random_vaddr, random, sizeof random) ||
+        (isa->platform && !tl_vm_space_write(at->vm, platform, isa->platform, strlen(isa->platform) + 1)))
         return -E2BIG;
 
     words = malloc((im->argv.n + im->envp.n + 3 + 2 * N_AUXV) * sizeof *words);
@@ -328,32 +378,11 @@ static int64_t build_stack(tl_os *os, const image *im, placed *at) {
     for (size_t i = 0; i < im->envp.n; ++i, vaddr += strlen(text) + 1, text += strlen(text) + 1)
         words[n++] = vaddr;
     words[n++] = 0;
-    const uint64_t auxv[][2] = {
-        {AT_HWCAP, tl_os_isa_of(os)->hwcap},
-        {AT_PAGESZ, TL_PAGE_BYTES},
-        {AT_CLKTCK, 100},
-        {AT_PHDR, im->elf.phdr_vaddr ? im->elf.phdr_vaddr + at->bias : 0},
-        {AT_PHENT, 56},
-        {AT_PHNUM, im->elf.n_phdrs},
-        {AT_BASE, at->interpreter_base},
-        {AT_FLAGS, 0},
-        {AT_ENTRY, im->elf.entry + at->bias},
-        {AT_UID, TL_UID},
-        {AT_EUID, TL_UID},
-        {AT_GID, TL_GID},
-        {AT_EGID, TL_GID},
-        {AT_SECURE, 0},
-        {AT_RANDOM, random_vaddr},
-        {AT_HWCAP2, 0},
-        {AT_EXECFN, execfn},
-        {AT_NULL, 0},
-    };
-    _Static_assert(sizeof auxv <= 2 * N_AUXV * sizeof(uint64_t), "room for the auxiliary vector");
-    memcpy(words + n, auxv, sizeof auxv);
-    n += sizeof auxv / sizeof *words;
-    at->sp = tl_align_down(random_vaddr - n * sizeof *words, 16);
+    const size_t n_auxv = fill_auxv(os, im, at, &(texts){.random = random_vaddr, .platform = platform, .execfn = execfn}, words + n);
+    n += 2 * n_auxv;
+    at->sp = tl_align_down(platform - n * sizeof *words, 16);
     at->auxv_end = at->sp + n * sizeof *words;
-    at->auxv_start = at->auxv_end - sizeof auxv;
+    at->auxv_start = at->auxv_end - 2 * n_auxv * sizeof *words;
     bool is_written = tl_vm_space_write(at->vm, at->sp, words, n * sizeof *words);
     free(words);
     return is_written ? 0 : -E2BIG;
@@ -480,11 +509,14 @@ static void say_foreign(tl_os *os, const image *im) {
     enum { MACHINE_OFFSET = 18 };
     uint8_t header[MACHINE_OFFSET + 2];
     if (os->has_warned_foreign || tl_file_pread(os, im->file, header, sizeof header, 0) != sizeof header ||
-        memcmp(header, "\177ELF", 4) != 0 || (header[MACHINE_OFFSET] | header[MACHINE_OFFSET + 1] << 8) == tl_os_isa_of(os)->elf_machine)
+        memcmp(header, "\177ELF", 4) != 0 ||
+        (header[MACHINE_OFFSET] | header[MACHINE_OFFSET + 1] << 8) == tl_os_isa_of(os)->isa->elf_machine)
         return;
     os->has_warned_foreign = true;
-    tl_os_warn(os, "the program executed %.150s, which is not a RISC-V program; it was told ENOEXEC; %s (docs/userlands.md)", im->path,
-               os->options.root ? "put RISC-V programs into the folder of --root" : "give it a folder of RISC-V programs with --root DIR");
+    const tl_os_isa *isa = tl_os_isa_of(os);
+    tl_os_warn(os, "the program executed %.150s, which is not %s program; it was told ENOEXEC; %s %s programs%s (docs/userlands.md)",
+               im->path, isa->title, os->options.root ? "put" : "give it a folder of", isa->name,
+               os->options.root ? " into the folder of --root" : " with --root DIR");
 }
 
 // Events that wait for the exec begin to count; records name the program and its code.

@@ -51,8 +51,9 @@ typedef struct tl_signal_queue { // zeroed: empty
     uint32_t n;                  // in the list
 } tl_signal_queue;
 
-typedef struct tl_sigaction { // struct sigaction of the kernel, without restorer on RISC-V
+typedef struct tl_sigaction {
     uint64_t handler, flags, mask;
+    uint64_t restorer; // used with SA_RESTORER; 0 where struct sigaction has none (linux/isa.h)
 } tl_sigaction;
 
 // State that a frame saves beside registers. The handler may change it there.

@@ -8,12 +8,29 @@
 
 enum { SIGSET_BYTES = 8 };
 
+// struct sigaction of the kernel: handler, flags, sa_restorer where there is one, mask.
+static bool read_action(tl_thread *t, uint64_t vaddr, tl_sigaction *ret_action) {
+    uint64_t words[4];
+    const bool has_restorer = tl_os_isa_of(t->os)->has_restorer;
+    if (!tl_vm_read(t->process, vaddr, words, has_restorer ? 32 : 24))
+        return false;
+    *ret_action = (tl_sigaction){
+        .handler = words[0], .flags = words[1], .mask = words[has_restorer ? 3 : 2], .restorer = has_restorer ? words[2] : 0};
+    return true;
+}
+
+static bool write_action(tl_thread *t, uint64_t vaddr, const tl_sigaction *action) {
+    const bool has_restorer = tl_os_isa_of(t->os)->has_restorer;
+    const uint64_t words[4] = {action->handler, action->flags, has_restorer ? action->restorer : action->mask, action->mask};
+    return tl_vm_write(t->process, vaddr, words, has_restorer ? 32 : 24);
+}
+
 int64_t tl_sys_rt_sigaction(tl_thread *t, const uint64_t args[6]) {
     int signal = (int)args[0];
     tl_sigaction wanted = {0};
     if (args[3] != SIGSET_BYTES || signal < 1 || signal > TL_N_SIGNALS || (args[1] && (signal == SIGKILL || signal == SIGSTOP)))
         return -EINVAL;
-    if (args[1] && !tl_vm_read(t->process, args[1], &wanted, sizeof wanted))
+    if (args[1] && !read_action(t, args[1], &wanted))
         return -EFAULT;
     tl_sigaction *action = &t->process->actions->action[signal], old = *action;
     if (args[1]) {
@@ -22,7 +39,7 @@ int64_t tl_sys_rt_sigaction(tl_thread *t, const uint64_t args[6]) {
         if (tl_signal_is_ignored(t->process, signal))
             tl_signal_forget(t->process, signal);
     }
-    return !args[2] || tl_vm_write(t->process, args[2], &old, sizeof old) ? 0 : -EFAULT;
+    return !args[2] || write_action(t, args[2], &old) ? 0 : -EFAULT;
 }
 
 int64_t tl_sys_rt_sigprocmask(tl_thread *t, const uint64_t args[6]) {
@@ -207,7 +224,6 @@ typedef struct guest_stack {
 } guest_stack;
 
 int64_t tl_sys_sigaltstack(tl_thread *t, const uint64_t args[6]) {
-    enum { MIN_BYTES = 2048 };
     uint64_t sp = tl_hart_register_value(t->hart, TL_ROLE_STACK);
     int on_stack = tl_on_altstack(t, sp);
     guest_stack old = {.vaddr = t->altstack_vaddr, .flags = on_stack | (t->altstack_flags & TL_SS_AUTODISARM), .bytes = t->altstack_bytes},
@@ -222,7 +238,7 @@ int64_t tl_sys_sigaltstack(tl_thread *t, const uint64_t args[6]) {
             return -EINVAL;
         if (mode == SS_DISABLE) {
             wanted.vaddr = wanted.bytes = 0;
-        } else if (wanted.bytes < MIN_BYTES) {
+        } else if (wanted.bytes < tl_os_isa_of(t->os)->altstack_bytes) {
             return -ENOMEM;
         }
         t->altstack_vaddr = wanted.vaddr;

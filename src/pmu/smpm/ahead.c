@@ -34,8 +34,7 @@ static uint32_t turn_of(const tl_smpm *m, uint32_t channel, uint32_t source) {
     return turn;
 }
 
-// 0: the rows of this CCU do not go to the channel as one lump; else the cycle of the first
-// dequeue.
+// Cycle of the first dequeue of a lump; 0: the rows do not go to the channel as one lump.
 static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) {
     const tl_smpm_core *s = m->core;
     const tl_smpm_channel *c = &s->channels[channel];

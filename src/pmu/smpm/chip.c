@@ -172,7 +172,11 @@ static tl_status make_layout(tl_chip_monitor *m, tl_error *err) {
     if (status != TL_OK)
         return status;
     assign_filters(m);
-    return tl_smpm_layout_resolve(&m->config, &m->layout, err);
+    const bool is_least = m->config.shared_slot == 0;
+    status = tl_smpm_layout_resolve(&m->config, &m->layout, err);
+    if (is_least) // with the least slot a neighbor shows in the times of switches
+        m->config.shared_slot *= 6;
+    return status;
 }
 
 // "chip.noc_busy" -> "noc.busy"

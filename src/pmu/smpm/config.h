@@ -129,8 +129,12 @@ static inline uint32_t tl_smpm_payload_bits(const tl_smpm_config *config, bool i
            (is_final && tl_smpm_exports(config) ? config->mb_inputs * tl_smpm_scale_log2(config) : 0) +
            (tl_smpm_is_on(config->frame_flags) ? 2 : 0) + (tl_smpm_is_on(config->frame_parity) ? 1 : 0);
 }
-static inline uint32_t tl_smpm_data_cycles(const tl_smpm_config *config, bool is_final) { // D
-    return (tl_smpm_payload_bits(config, is_final) + config->ulc_lanes - 1) / config->ulc_lanes;
+// D. A final frame with residues is longer than others, because FINAL stands elsewhere in it. On
+// several lanes both could be as long. A CCU would then take the parity bit of one for FINAL.
+static inline uint32_t tl_smpm_data_cycles(const tl_smpm_config *config, bool is_final) {
+    const uint32_t n_bits = tl_smpm_payload_bits(config, is_final), n_periodic = tl_smpm_payload_bits(config, false);
+    const uint32_t cycles = (n_bits + config->ulc_lanes - 1) / config->ulc_lanes;
+    return cycles + (n_bits > n_periodic && cycles == (n_periodic + config->ulc_lanes - 1) / config->ulc_lanes);
 }
 // START in cycle t, END in t + frame_cycles - 1. The next frame may start in t + frame_cycles.
 // The frame takes F = D + 2 cycles.

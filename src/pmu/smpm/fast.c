@@ -52,14 +52,10 @@ static uint64_t next_snap(const tl_smpm *m, uint32_t ccu, const tl_smpm_window *
     bool is_shared = m->layout.ccus[ccu].partition == TL_SMPM_SHARED;
     uint64_t ext_at = m->core->tbs[tl_smpm_source_of(m, m->layout.ccus[ccu].partition)].ext_at;
     uint64_t next = ext_at == TL_SMPM_NEVER ? TL_SMPM_NEVER : read_for(m, w, ext_at, is_shared);
-    const tl_smpm_service *s = &m->core->service;
-    const bool has_slots = is_shared && m->is_safe;
-    if (has_slots && s->served_at != TL_SMPM_NEVER) { // its swap may still wait for a drain
-        uint64_t snap = read_for(m, w, s->served_at, true);
-        next = snap < first ? next : tl_lesser(next, snap);
-    }
-    for (uint32_t left = has_slots ? s->wanted : 0; left; left &= left - 1) {
-        uint64_t snap = read_for(m, w, tl_smpm_service_slot(m, (uint32_t)__builtin_ctz(left)), true);
+    // The slot that may be served now, and two more.
+    for (uint32_t i = 0; is_shared && m->is_safe && i < 3; i++) {
+        uint64_t slot = (m->core->now / m->config.shared_slot + i) * m->config.shared_slot;
+        uint64_t snap = slot == 0 ? TL_SMPM_NEVER : read_for(m, w, slot, true);
         next = snap < first ? next : tl_lesser(next, snap);
     }
     return next < first ? TL_SMPM_NEVER : next;

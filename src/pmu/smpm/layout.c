@@ -448,11 +448,7 @@ static tl_status check_epochs(const tl_smpm_config *config, const tl_smpm_layout
 static tl_status check_times(const tl_smpm_config *config, const tl_smpm_layout *l, const tl_smpm_bounds *bounds, tl_error *err) {
     const uint32_t n_shared = rows_of(config, l, TL_SMPM_SHARED);
     const bool is_tdm = config->arb == TL_SMPM_TDM;
-    const uint64_t wheel =
-        n_shared == 0
-            ? 0
-            : (is_tdm ? (uint64_t)config->shared_slot * l->n_partitions + config->ulc_period + tl_smpm_frame_cycles(config, false) : 0) +
-                  bounds->shared_service;
+    const uint64_t wheel = n_shared == 0 ? 0 : (is_tdm ? (uint64_t)config->shared_slot * l->n_partitions : 0) + bounds->shared_service;
     if (is_tdm && config->rcb_shared_depth < 2 * n_shared)
         return REFUSE(rcb_shared_depth, "two drains of the shared units take %u records; set it to at least that", 2 * n_shared);
     if (is_tdm && n_shared > 0 && config->shared_slot < bounds->shared_service)

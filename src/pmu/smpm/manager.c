@@ -311,15 +311,6 @@ static uint64_t soonest_fall(const tl_smpm *m, uint32_t partition) {
     return !m->gates_at_pause && g->step != TL_SMPM_IDLE && tl_smpm_is_enabled(m, partition) ? m->core->now : TL_SMPM_NEVER;
 }
 
-// Lower bound of the cycle after CS5b, in which shared ULCs may have to be read. TL_SMPM_NEVER: it
-// is over.
-static uint64_t soonest_request(const tl_smpm *m, uint32_t step, uint64_t at) {
-    const bool is_ahead = (step >= 3 && step <= 5) || step == TL_SMPM_CS5B;
-    if (!is_ahead || m->ccus_of[m->layout.n_partitions] == 0)
-        return TL_SMPM_NEVER;
-    return at + (step == TL_SMPM_CS5B ? 0 : 6 - step) * (uint64_t)m->config.manager_cycles + 1;
-}
-
 // Lower bound: every step from the present one takes manager_cycles at least.
 uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition) {
     const tl_smpm_manager *g = &m->core->managers[partition];
@@ -329,7 +320,9 @@ uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition) {
     uint64_t at = g->at > m->core->now ? g->at : m->core->now, n_steps = 0, work = 0;
     const tl_smpm_channel *c = &m->core->channels[m->layout.partitions[partition].channel];
     if (g->step == 6 && m->is_safe && m->core->service.wanted >> partition & 1) {
-        uint64_t slot = tl_smpm_service_slot(m, partition);
+        uint64_t slot = m->core->now / m->config.shared_slot * m->config.shared_slot;
+        while (slot < m->core->now || slot / m->config.shared_slot % m->layout.n_partitions != partition)
+            slot += m->config.shared_slot;
         at = slot > at ? slot : at;
     }
     if (g->step == 7 && c->is_committing && tl_smpm_batches(m) && m->is_tdm)
@@ -339,8 +332,7 @@ uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition) {
         if (step == 8 && m->config.save_cycles + m->config.load_cycles > m->config.manager_cycles)
             work = m->config.save_cycles + m->config.load_cycles - m->config.manager_cycles;
     }
-    return tl_lesser(soonest_request(m, g->step, g->at > m->core->now ? g->at : m->core->now),
-                     at + n_steps * m->config.manager_cycles + work);
+    return at + n_steps * m->config.manager_cycles + work;
 }
 
 //  ---- commands

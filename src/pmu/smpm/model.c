@@ -544,7 +544,6 @@ static bool place_tenants(tl_smpm *m, tl_arena *arena) {
 static void reset(tl_smpm *m) {
     tl_smpm_core *s = m->core;
     s->service.serves = TL_SMPM_SHARED;
-    s->service.served_at = TL_SMPM_NEVER;
     s->device_at = m->is_safe ? m->config.tb_period / 2 : TL_SMPM_NEVER;
     s->ahead_due = s->lump_due = TL_SMPM_NEVER;
     for (uint32_t ccu = 0; ccu < TL_SMPM_MAX_CCUS; ccu++)

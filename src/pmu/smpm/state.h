@@ -106,9 +106,7 @@ typedef struct tl_smpm_service {           // flushes of the shared CCUs, on req
     uint32_t wanted, done;                 // partitions
     uint8_t order[TL_SMPM_MAX_PARTITIONS]; // LITERAL: first come, first served
     uint8_t n_waiting;
-    uint8_t serves;     // partition; TL_SMPM_SHARED: none
-    uint64_t served_at; // SAFE: cycle of the latest flush; TL_SMPM_NEVER: none
-    uint64_t asked_at[TL_SMPM_MAX_PARTITIONS];
+    uint8_t serves; // partition; TL_SMPM_SHARED: none
 } tl_smpm_service;
 
 typedef struct tl_smpm_entry {
@@ -328,10 +326,7 @@ void tl_smpm_tb_flush(tl_smpm *m, uint32_t source, uint32_t scope);
 void tl_smpm_tb_ack(tl_smpm *m, uint32_t ccu, uint32_t channel, uint8_t flush_id);
 void tl_smpm_service_request(tl_smpm *m, uint32_t partition);
 bool tl_smpm_service_is_done(const tl_smpm *m, uint32_t partition);
-// Returns the next cycle in which a service starts.
-uint64_t tl_smpm_service_next(const tl_smpm *m);
-// For SAFE: returns the slot of a partition that has asked.
-uint64_t tl_smpm_service_slot(const tl_smpm *m, uint32_t partition);
+uint64_t tl_smpm_service_next(const tl_smpm *m); // next cycle in which a service starts
 uint64_t tl_smpm_tb_next(const tl_smpm *m);
 
 //  ---- rcb.c

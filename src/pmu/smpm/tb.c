@@ -2,8 +2,7 @@
 // Trigger blocks [P 61, 71-74]: the periodic pulse, flushes and their acknowledgements, and the
 // flushes of the shared CCUs that partitions ask for at a switch. SAFE serves partition p only at
 // cycles t with t mod shared_slot == 0 and (t / shared_slot) mod n == p. A switch then takes as
-// long whatever others do. A request waits for one window and one frame at least, as a software
-// trigger does. The shared frames that a flush takes therefore begin after its request.
+// long whatever others do.
 #include "pmu/smpm/state.h"
 
 static void pulse(tl_smpm *m, uint32_t ccu) {
@@ -63,9 +62,6 @@ void tl_smpm_service_request(tl_smpm *m, uint32_t partition) {
     if (s->wanted >> partition & 1)
         return;
     s->wanted |= 1u << partition;
-    s->asked_at[partition] = m->core->now;
-    for (uint32_t left = m->windows ? m->ccus_of[m->layout.n_partitions] : 0; left; left &= left - 1)
-        tl_smpm_fast_plan(m, (uint32_t)__builtin_ctz(left));
     s->order[s->n_waiting++] = (uint8_t)partition;
 }
 
@@ -75,24 +71,16 @@ bool tl_smpm_service_is_done(const tl_smpm *m, uint32_t partition) {
 
 static uint32_t slot_owner(const tl_smpm *m, uint64_t cycle) { return (uint32_t)(cycle / m->config.shared_slot % m->layout.n_partitions); }
 
-uint64_t tl_smpm_service_slot(const tl_smpm *m, uint32_t partition) {
-    const uint64_t asked = m->core->service.asked_at[partition] + m->lead_cycles, from = asked > m->core->now ? asked : m->core->now;
-    uint64_t cycle = (from + m->config.shared_slot - 1) / m->config.shared_slot * m->config.shared_slot;
-    while (slot_owner(m, cycle) != partition)
-        cycle += m->config.shared_slot;
-    return cycle;
-}
-
 uint64_t tl_smpm_service_next(const tl_smpm *m) {
     const tl_smpm_service *s = &m->core->service;
     if (s->wanted == 0 || s->serves != TL_SMPM_SHARED || m->ccus_of[m->layout.n_partitions] == 0)
         return TL_SMPM_NEVER;
     if (!m->is_safe)
         return m->core->now;
-    uint64_t next = TL_SMPM_NEVER;
-    for (uint32_t left = s->wanted; left; left &= left - 1)
-        next = tl_lesser(next, tl_smpm_service_slot(m, (uint32_t)__builtin_ctz(left)));
-    return next;
+    uint64_t cycle = (m->core->now + m->config.shared_slot - 1) / m->config.shared_slot * m->config.shared_slot;
+    while (!(s->wanted >> slot_owner(m, cycle) & 1))
+        cycle += m->config.shared_slot;
+    return cycle;
 }
 
 static void serve(tl_smpm *m) {
@@ -103,7 +91,6 @@ static void serve(tl_smpm *m) {
     while (m->is_safe && s->order[at] != slot_owner(m, m->core->now))
         at++;
     s->serves = s->order[at];
-    s->served_at = m->core->now;
     s->wanted &= ~(1u << s->serves);
     s->n_waiting--;
     for (; at < s->n_waiting; at++)

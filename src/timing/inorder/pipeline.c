@@ -66,8 +66,6 @@ static timing timing_of(const tl_pipeline_config *c, const tl_pipe_insn *insn) {
     return (timing){.latency = 1};
 }
 
-static bool is_reg(uint8_t reg) { return reg != 0 && reg < TL_NO_REG; }
-
 void tl_scoreboard_start(tl_scoreboard *board, const tl_pipeline_config *config, const tl_pend *pend) {
     *board = (tl_scoreboard){.config = config};
     if (!pend)
@@ -80,36 +78,49 @@ void tl_scoreboard_start(tl_scoreboard *board, const tl_pipeline_config *config,
     }
 }
 
-uint32_t tl_scoreboard_issue(tl_scoreboard *board, const tl_pipe_insn *insn) {
-    uint64_t ready = board->time;
-    uint8_t cause = 0;
-    if (board->mask != 0) {
-        for (int i = 0; i < 3; i++) {
-            uint8_t reg = insn->src[i];
-            if (is_reg(reg) && (board->mask >> reg & 1) && board->ready[reg] > ready) {
-                ready = board->ready[reg];
-                cause = board->cause[reg];
-            }
-        }
+// When issue can take place, and whose result it waits for.
+typedef struct wait {
+    uint64_t ready;
+    uint8_t cause;
+} wait;
+
+TL_ALWAYS_INLINE void wait_for(const tl_scoreboard *board, uint32_t reg, wait *w) {
+    if (board->ready[reg] > w->ready)
+        *w = (wait){board->ready[reg], board->cause[reg]};
+}
+
+static void write_result(tl_scoreboard *board, uint32_t reg, uint64_t issued, timing t) {
+    const uint64_t bit = UINT64_C(1) << reg;
+    if (t.latency > 1) {
+        board->mask |= bit;
+        board->ready[reg] = issued + t.latency;
+        board->cause[reg] = (uint8_t)t.cause;
+    } else {
+        board->mask &= ~bit;
     }
-    uint32_t waited = (uint32_t)(ready - board->time);
+}
+
+uint32_t tl_scoreboard_issue(tl_scoreboard *board, const tl_pipe_insn *insn) {
+    wait w = {.ready = board->time};
+    if (board->mask != 0) {
+        for (int i = 0; i < 3; i++)
+            if (insn->src[i] < TL_NO_REG && (board->mask >> insn->src[i] & 1))
+                wait_for(board, insn->src[i], &w);
+        for (uint64_t left = insn->also_reads & board->mask; left != 0; left &= left - 1)
+            wait_for(board, (uint32_t)__builtin_ctzll(left), &w);
+    }
+    uint32_t waited = (uint32_t)(w.ready - board->time);
     if (waited > 0)
-        board->lost[cause] += waited;
+        board->lost[w.cause] += waited;
 
     timing t = timing_of(board->config, insn);
-    if (is_reg(insn->dest)) {
-        uint64_t bit = UINT64_C(1) << insn->dest;
-        if (t.latency > 1) {
-            board->mask |= bit;
-            board->ready[insn->dest] = ready + t.latency;
-            board->cause[insn->dest] = (uint8_t)t.cause;
-        } else {
-            board->mask &= ~bit;
-        }
-    }
+    if (insn->dest < TL_NO_REG)
+        write_result(board, insn->dest, w.ready, t);
+    for (uint64_t left = insn->also_writes; left != 0; left &= left - 1)
+        write_result(board, (uint32_t)__builtin_ctzll(left), w.ready, t);
     if (t.extra > 0)
         board->lost[t.cause] += t.extra;
-    board->time = ready + 1 + t.extra;
+    board->time = w.ready + 1 + t.extra;
     return waited + 1 + t.extra;
 }
 

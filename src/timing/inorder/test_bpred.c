@@ -137,9 +137,9 @@ static void test_indirect_jump_predicts_its_last_target(void **state) {
     (void)state;
     fixture f;
     start(&f, TL_BP_BHT);
-    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, AHEAD, PC + 4, 0, 15), 3);
-    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, AHEAD, PC + 4, 0, 15), 0);
-    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, BACK, PC + 4, 0, 15), 3);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, AHEAD, PC + 4, false, false), 3);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, AHEAD, PC + 4, false, false), 0);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, BACK, PC + 4, false, false), 3);
     assert_int_equal(f.tally[TL_S_BP_INDIRECT_MISS], 2);
     assert_int_equal(f.tally[TL_S_BP_TARGET_MISS], 2);
     assert_int_equal(f.tally[TL_S_HART_CYC_TARGET], 6);
@@ -153,31 +153,22 @@ static void test_returns_come_back_in_order_as_deep_as_the_stack(void **state) {
     tl_bpred_push(&f.bp, 0x10);
     tl_bpred_push(&f.bp, 0x20);
     tl_bpred_push(&f.bp, 0x30); // the oldest is lost
-    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x30, PC + 4, 0, 1), 0);
-    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x20, PC + 4, 0, 5), 0);
-    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x10, PC + 4, 0, 1), 3); // empty
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x30, PC + 4, false, true), 0);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x20, PC + 4, false, true), 0);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x10, PC + 4, false, true), 3); // empty
     assert_int_equal(f.tally[TL_S_BP_RETURN_MISS], 1);
     assert_int_equal(f.tally[TL_S_BP_BTB_FILL], 0); // returns leave the BTB alone
     tl_arena_done(&f.arena);
 }
 
-static void test_hints_follow_the_table_of_the_manual(void **state) {
+static void test_a_jump_may_be_call_and_return(void **state) {
     (void)state;
-    // rd, rs1 link and equal: push only. rd, rs1 link and different: pop, then push. Only rs1: pop.
-    // Only rd: push.
-    assert_false(tl_jalr_is_return(1, 1));
-    assert_true(tl_jalr_is_return(1, 5));
-    assert_true(tl_jalr_is_return(5, 1));
-    assert_true(tl_jalr_is_return(0, 1));
-    assert_true(tl_jalr_is_return(0, 5));
-    assert_false(tl_jalr_is_return(1, 10));
-    assert_false(tl_jalr_is_return(0, 10));
     fixture f;
     start(&f, TL_BP_BHT);
     tl_bpred_push(&f.bp, 0x10);
-    // A coroutine pops, then pushes.
-    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x10, PC + 4, 5, 1), 0);
-    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, PC + 4, 0x99, 0, 5), 0);
+    // A coroutine's jump pops, then pushes.
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, 0x10, PC + 4, true, true), 0);
+    assert_int_equal(tl_bpred_indirect(&f.bp, f.tally, PC, PC + 4, 0x99, false, true), 0);
     tl_arena_done(&f.arena);
 }
 
@@ -288,7 +279,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_direct_jump_redirects_until_the_btb_knows_it),
     cmocka_unit_test(test_indirect_jump_predicts_its_last_target),
     cmocka_unit_test(test_returns_come_back_in_order_as_deep_as_the_stack),
-    cmocka_unit_test(test_hints_follow_the_table_of_the_manual),
+    cmocka_unit_test(test_a_jump_may_be_call_and_return),
     cmocka_unit_test(test_impossible_tables_are_refused_by_name),
     cmocka_unit_test(test_tables_are_as_large_as_the_machine_says),
     cmocka_unit_test(test_length_of_history_matters_to_gshare_only),

@@ -172,6 +172,26 @@ static void test_third_operand_is_waited_for(void **state) {
     assert_int_equal(tl_scoreboard_issue(&board, &fma), 1 + 6);
 }
 
+// A load of two registers, and an instruction with more sources than three, as AArch64 has them.
+static void test_every_destination_is_awaited_and_every_source_waits(void **state) {
+    (void)state;
+    tl_scoreboard board;
+    tl_scoreboard_start(&board, &CONFIG, NULL);
+    tl_pipe_insn pair = insn(TL_CLASS_LOAD, 8, 3, 10, TL_NO_REG);
+    pair.also_writes = UINT64_C(1) << 0 | UINT64_C(1) << 4;
+    assert_int_equal(tl_scoreboard_issue(&board, &pair), 1);
+    assert_int_equal(alu(&board, 6, 4, TL_NO_REG), CONFIG.load_use_cycles);
+    // Register 0 is ready by now, and is one like any other.
+    assert_int_equal(alu(&board, 6, 0, TL_NO_REG), 1);
+    assert_int_equal(board.lost[TL_PIPE_LOAD_USE], CONFIG.load_use_cycles - 1);
+    issue(&board, TL_CLASS_FP_LOAD, 8, 40, 10, TL_NO_REG);
+    tl_pipe_insn table = {.cls = TL_CLASS_FP_MOVE, .dest = 50, .src = {51, 52, 53}, .also_reads = UINT64_C(1) << 40};
+    assert_int_equal(tl_scoreboard_issue(&board, &table), CONFIG.fp_load_use_cycles);
+    tl_pipe_insn both = {.cls = TL_CLASS_ALU, .dest = 6, .src = {7, TL_NO_REG, TL_NO_REG}, .also_writes = UINT64_C(1) << 50};
+    assert_int_equal(tl_scoreboard_issue(&board, &both), 1); // replaces a result in flight
+    assert_int_equal(alu(&board, 6, 50, TL_NO_REG), 1);
+}
+
 static void test_younger_write_replaces_the_older(void **state) {
     (void)state;
     tl_scoreboard board;
@@ -185,12 +205,12 @@ static void test_younger_write_replaces_the_older(void **state) {
     assert_int_equal(board.lost[TL_PIPE_MUL], 0);
 }
 
-static void test_zero_register_is_never_waited_for(void **state) {
+static void test_no_register_is_never_waited_for(void **state) {
     (void)state;
     tl_scoreboard board;
     tl_scoreboard_start(&board, &CONFIG, NULL);
-    issue(&board, TL_CLASS_LOAD, 8, 0, 5, TL_NO_REG);
-    assert_int_equal(alu(&board, 5, 0, 0), 1);
+    issue(&board, TL_CLASS_LOAD, 8, TL_NO_REG, 5, TL_NO_REG);
+    assert_int_equal(alu(&board, 5, TL_NO_REG, TL_NO_REG), 1);
     assert_int_equal(board.mask, 0);
     issue(&board, TL_CLASS_FP_LOAD, 8, 32, 5, TL_NO_REG); // f0 is a register like any other
     assert_int_equal(issue(&board, TL_CLASS_FP_STORE, 8, TL_NO_REG, 5, 32), 1 + 5);
@@ -319,6 +339,7 @@ static void test_causes_name_the_tallies_of_the_cpi_stack(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_every_destination_is_awaited_and_every_source_waits),
     cmocka_unit_test(test_each_latency_is_waited_for_and_charged),
     cmocka_unit_test(test_a_latency_beyond_a_byte_counts_as_255),
     cmocka_unit_test(test_iterative_units_hold_issue_and_their_result_is_ready),
@@ -327,7 +348,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_wait_is_charged_to_what_arrives_last),
     cmocka_unit_test(test_third_operand_is_waited_for),
     cmocka_unit_test(test_younger_write_replaces_the_older),
-    cmocka_unit_test(test_zero_register_is_never_waited_for),
+    cmocka_unit_test(test_no_register_is_never_waited_for),
     cmocka_unit_test(test_walk_continues_where_the_last_one_ended),
     cmocka_unit_test(test_results_in_flight_are_interned),
     cmocka_unit_test(test_interned_records_never_move),

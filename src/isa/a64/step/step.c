@@ -3,7 +3,9 @@
 // written to be read beside docs/model.md; speed is no concern.
 #include "isa/a64/step/step.h"
 
-#include "isa/a64/insn.h"
+#include "isa/a64/exec.h"
+#include "isa/a64/pstate.h"
+#include "isa/a64/regime.h"
 #include "model/stepping.h"
 
 enum { INSN_BYTES = 4, LINK = 30 };
@@ -60,12 +62,12 @@ static void retire(tl_hart *h, const tl_a64_decoded *insn, tl_pend_table *pends,
     tl_step_retire(h, &pipe, counts, n, pends, lost_cycles);
 }
 
-// Executes an unconditional branch: returns where to, and the cycles lost. The predictor knows
-// links by the register numbers of RISC-V: 1 is one, 0 is none.
+// Executes an unconditional branch: returns where to, and the cycles lost.
 static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op, uint64_t pc, uint64_t *ret_lost_cycles) {
     const bool is_call = insn->opc == TL_A64_OPC_bl || insn->opc == TL_A64_OPC_blr;
     const bool is_direct = insn->opc == TL_A64_OPC_b || insn->opc == TL_A64_OPC_bl;
-    const uint64_t next_pc = pc + INSN_BYTES, target = is_direct ? pc + (uint64_t)(int64_t)insn->imm : tl_a64(h)->x[op->rn];
+    const uint64_t next_pc = pc + INSN_BYTES,
+                   target = is_direct ? pc + (uint64_t)(int64_t)insn->imm : tl_a64_untag(h, tl_a64(h)->x[op->rn]);
     if (is_call)
         tl_a64(h)->x[LINK] = next_pc;
     if (is_direct) {
@@ -76,6 +78,27 @@ static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op
         *ret_lost_cycles = tl_bpred_indirect(&h->bp, h->tally, pc, target, next_pc, is_call, insn->opc == TL_A64_OPC_ret);
     }
     return target;
+}
+
+// D1.13.1: what is wrong with the instruction before it does anything. false: a trap is recorded.
+static bool may_execute(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op) {
+    const tl_a64_system *sys = &tl_a64(h)->sys;
+    if (TL_UNLIKELY(sys->is_illegal))
+        return tl_trap(h, TL_A64_CAUSE_TRAPPED, tl_a64_trapped(TL_A64_EL1, tl_a64_syndrome(TL_A64_EC_ILLEGAL_STATE, 0)));
+    if (TL_UNLIKELY(sys->fp_trap_el != 0 && tl_a64_is_fp(insn)))
+        return tl_a64_trap_fp(h);
+    const bool is_sp_misaligned = op->rn == TL_A64_SP && (tl_a64(h)->x[TL_A64_SP] & 15) != 0;
+    if (TL_UNLIKELY(sys->checks_sp && is_sp_misaligned && tl_a64_accesses_of(insn).n != 0))
+        return tl_trap(h, TL_A64_CAUSE_SP_MISALIGNED, tl_a64(h)->x[TL_A64_SP]);
+    return true;
+}
+
+static void after(tl_hart *h) {
+    const uint32_t old_el = h->priv;
+    const bool changes_el = h->changes_priv;
+    tl_hart_retired(h);
+    if (changes_el)
+        tl_a64_el_changed(h, old_el);
 }
 
 static tl_step step_one(tl_hart *h, tl_pend_table *pends) {
@@ -92,6 +115,8 @@ static tl_step step_one(tl_hart *h, tl_pend_table *pends) {
     tl_a64_op op = {0};
     tl_a64_decode(bits, &insn);
     tl_a64_op_from_decoded(&insn, &op);
+    if (!may_execute(h, &insn, &op))
+        return tl_step_refused(h, is_first, &before);
     uint64_t next_pc = pc + INSN_BYTES, lost_cycles = 0;
     const uint8_t cls = tl_a64_rows[insn.opc].cls;
     if (cls == TL_CLASS_JAL || cls == TL_CLASS_JALR) {
@@ -103,11 +128,15 @@ static tl_step step_one(tl_hart *h, tl_pend_table *pends) {
         next_pc = is_taken ? target : next_pc;
     } else if (!tl_a64_exec_full[insn.opc](h, &op, pc)) {
         return tl_step_refused(h, is_first, &before);
+    } else if (h->changes_priv) {
+        next_pc = h->pc;
     }
 
     retire(h, &insn, pends, lost_cycles);
     h->pc = next_pc;
     h->skip_break = false;
+    if (TL_UNLIKELY(h->has_after))
+        after(h);
     if (TL_UNLIKELY(h->has_slow_watch))
         (void)tl_hart_poll(h);
     if (tl_a64_ends_run(&insn) || (next_pc & h->line_mask) != h->run_vline)

@@ -146,7 +146,8 @@ TL_ALWAYS_INLINE void jump_indirect(tl_hart *h, const tl_op *op) {
     tl_blocks *store = h->engine_state;
     uint64_t pc = block->pc + op->offset, target = (tl_rv(h)->x[op->rs1] + (uint64_t)(int64_t)op->imm) & ~UINT64_C(1);
     tl_rv(h)->x[op->rd] = block->end_pc;
-    h->now += tl_bpred_indirect(&h->bp, h->tally, pc, target, block->end_pc, op->rd & 31, op->rs1);
+    h->now +=
+        tl_bpred_indirect(&h->bp, h->tally, pc, target, block->end_pc, tl_is_link(op->rd & 31), tl_jalr_is_return(op->rd & 31, op->rs1));
     const tl_jump_cell *cell = tl_blocks_cell(store, target);
     const tl_fetch_slot *slot = tl_fetch_slot_of(h, target);
     if (TL_LIKELY(cell->pc == target && cell->in == h->pend) && may_enter(h, slot, cell->block))

@@ -132,7 +132,8 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
             if (tl_is_link(insn.rd))
                 tl_bpred_push(&h->bp, next_pc);
         } else {
-            lost_cycles = tl_bpred_indirect(&h->bp, h->tally, pc, target, next_pc, insn.rd, insn.rs1);
+            lost_cycles =
+                tl_bpred_indirect(&h->bp, h->tally, pc, target, next_pc, tl_is_link(insn.rd), tl_jalr_is_return(insn.rd, insn.rs1));
         }
         next_pc = target;
     } else if (tl_taken[insn.opc]) {

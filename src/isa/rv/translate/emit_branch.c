@@ -242,7 +242,8 @@ static void emit_dispatch(tl_translator *t) {
 // Jumps that both pop and push, or link without a return-address stack: rare, so in C.
 static void predict_in_c(tl_hart *h, const tl_block *block, uint64_t target) {
     const tl_op *op = &block->ops[block->n_insns - 1];
-    h->now += tl_bpred_indirect(&h->bp, h->tally, block->pc + op->offset, target, block->end_pc, op->rd & 31, op->rs1);
+    h->now += tl_bpred_indirect(&h->bp, h->tally, block->pc + op->offset, target, block->end_pc, tl_is_link(op->rd & 31),
+                                tl_jalr_is_return(op->rd & 31, op->rs1));
 }
 
 // rax = target, kept. Jumps when the return-address stack is empty or names another target.

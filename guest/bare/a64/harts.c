@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * Two harts at EL3: an SGI from one to the other, events, and a lock of exclusives. QEMU starts a
+ * second hart by PSCI alone, at EL1. */
+#include "a64.h"
+
+enum { SGI = 3, ROUNDS = 200, DONE = 0x600d };
+static volatile u64 stage, counter, lock, seen[4];
+#define GICD(offset) MMIO32(GICD_BASE + (offset))
+#define GICC(offset) MMIO32(GICC_BASE + (offset))
+void second(void);
+void start_second(void (*code)(void));
+
+static void enable(void) {
+    GICD(0) = 1;
+    GICC(0) = 1;
+    GICC(4) = 0xf0;
+    GICD(0x100) = 0xffff;
+}
+static void wait_for(u64 value) {
+    while (stage < value)
+        __asm__ volatile("wfe" ::: "memory");
+}
+static void reach(u64 value) {
+    stage = value;
+    dsb();
+    __asm__ volatile("sev" ::: "memory");
+}
+
+static void take_lock(void) {
+    u64 value;
+    u32 failed;
+    __asm__ volatile("   sevl\n"
+                     "1: wfe\n"
+                     "2: ldaxr %0, [%2]\n"
+                     "   cbnz %0, 1b\n"
+                     "   stxr %w1, %3, [%2]\n"
+                     "   cbnz %w1, 2b"
+                     : "=&r"(value), "=&r"(failed)
+                     : "r"(&lock), "r"(UINT64_C(1))
+                     : "memory");
+}
+static void drop_lock(void) { __asm__ volatile("stlr xzr, [%0]\n dsb sy\n sev" ::"r"(&lock) : "memory"); }
+static void count(void) {
+    for (u32 i = 0; i < ROUNDS; i++) {
+        take_lock();
+        counter = counter + 1;
+        drop_lock();
+    }
+}
+
+void second(void) {
+    enable();
+    seen[0] = mrs(mpidr_el1) & 0xffffff;
+    reach(1);
+    __asm__ volatile("wfi" ::: "memory"); /* the SGI, masked */
+    seen[1] = GICC(0xc);
+    GICC(0x10) = (u32)seen[1];
+    reach(2);
+    count();
+    reach(3);
+    wait_for(4);
+    for (;;)
+        __asm__ volatile("wfi");
+}
+
+int main(void) {
+    enable();
+    start_second(second);
+    wait_for(1);
+    CHECK(seen[0], 1);
+    GICD(0xf00) = 1 << 17 | SGI;
+    wait_for(2);
+    CHECK(seen[1], SGI); /* from hart 0 */
+    count();
+    wait_for(3);
+    CHECK(counter, 2 * ROUNDS);
+    reach(4);
+    return 0;
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the bare AArch64 programs of guest/bare/a64/programs.txt and says which ones fail.
+
+  run_a64.py --tally build/tally --guests OUT [NAME...]
+
+Each program runs under `tally stat --bare` and under qemu-system-aarch64, where it is installed. Both must say PASS, and their consoles
+must be the same. The exit status is 1 when anything failed. Standard library only.
+"""
+import argparse
+import difflib
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAMS = os.path.join(ROOT, "guest", "bare", "a64", "programs.txt")
+# EL3 exists with secure=on, and RAM reaches 0x80000000 with 2 GiB. The word in RAM tells the program where it runs (is_qemu in a64.h).
+QEMU = ("qemu-system-aarch64 -M virt,secure=on -cpu cortex-a53 -m 2G -nic none -display none -monitor none -serial stdio "
+        "-device loader,addr=0x801ff000,data=0x756d6571,data-len=4 -kernel").split()
+
+
+def read_programs():
+    with open(PROGRAMS, encoding="utf-8") as table:
+        rows = [[cell.strip() for cell in line.split("|")] for line in table if line.strip() and not line.startswith("#")]
+    return {name: (harts, qemu != "no") for name, _, harts, qemu in rows}
+
+
+def run(command, timeout_s):
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout_s,
+                              check=False)
+        return done.returncode, done.stdout.decode("utf-8", "backslashreplace")
+    except subprocess.TimeoutExpired as late:
+        return f"no end after {timeout_s} s", (late.stdout or b"").decode("utf-8", "backslashreplace")
+
+
+def is_passed(status, console):
+    lines = console.splitlines()
+    return status == 0 and bool(lines) and lines[-1].startswith("PASS ")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tally", required=True)
+    parser.add_argument("--guests", required=True, help="where guest/bare/a64/build.sh put the programs")
+    parser.add_argument("--machine", default="a53")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds for each run")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    programs = read_programs()
+    unknown = set(options.names) - set(programs)
+    if unknown:
+        sys.exit(f"run_a64.py: not in {PROGRAMS}: {' '.join(sorted(unknown))}")
+    has_qemu = shutil.which("qemu-system-aarch64") is not None
+    if not has_qemu:
+        print("no qemu-system-aarch64: install qemu-system-arm to compare with it")
+    failed = 0
+    for name in options.names or programs:
+        harts, has_oracle = programs[name]
+        program = os.path.join(options.guests, name + ".elf")
+        status, console = run([options.tally, "stat", "-o", os.devnull, "--machine", options.machine, "--set", f"harts={harts}", "--bare", program], options.timeout)
+        wrong = "" if is_passed(status, console) else f"tally: status {status}\n{console}"
+        if has_qemu and has_oracle:
+            status, theirs = run(QEMU + [program], options.timeout)
+            theirs = theirs.replace("\r", "")
+            if not is_passed(status, theirs):
+                wrong += f"qemu: status {status}\n{theirs}"
+            elif theirs != console:
+                wrong += "".join(difflib.unified_diff(theirs.splitlines(True), console.splitlines(True), "qemu", "tally"))
+        print(f"{name}: {'FAILED' if wrong else 'passed'}\n{wrong}", end="")
+        failed += bool(wrong)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
