@@ -111,7 +111,8 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stal
     if (!tl_is_store(use))
         return way;
     if (held->state == TL_LINE_M) {
-        if (TL_UNLIKELY(hm->shares_l1)) // no permission is asked for, so nobody else has told the other hart
+        // No permission is asked for, so nobody else has told the other hart.
+        if (TL_UNLIKELY(hm->shares_l1))
             tl_l1d_take_reservations(hm, line);
         return way;
     }

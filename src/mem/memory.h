@@ -44,7 +44,8 @@ struct tl_hart_mem { // h->mem
     tl_range open[2][3];
     // tl_protection_ask
     tl_l1 l1i, l1d; // shares_l1: the arrays belong to the first hart of the core
-    bool shares_l1; // harts of a detailed core use one L1I and one L1D; no data slot shows their lines
+    // Harts of a detailed core use one L1I and one L1D; no data slot shows their lines.
+    bool shares_l1;
     tl_first_tlb itlb, dtlb;
     tl_tlb l2tlb;
     uint64_t l2tlb_clock;

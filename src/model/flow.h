@@ -52,7 +52,8 @@ struct tl_flow {
     // Executes the instruction at h->pc with nothing else in flight, and counts all of it. h->now
     // is later then. false: it did not retire, and *ret_stop says why.
     bool (*alone)(tl_flow *flow, tl_stop *ret_stop);
-    uint64_t alone_paddr; // that the last call of `alone` wrote atomically, or may have; UINT64_MAX: none
+    // Address that the last call of `alone` wrote atomically, or may have; UINT64_MAX: none.
+    uint64_t alone_paddr;
     // `suspend` gives the hart the state of the oldest entry, for who looks at the hart between two
     // runs. `resume` goes back to the state before `suspend`. false: the hart has changed since, so
     // every entry is forgotten. The n entries are (first + i) & ring_mask, oldest first.

@@ -246,7 +246,7 @@ static void test_groups_of_a_detailed_core_divide_its_slots_and_its_work(void **
     assert_true(tl_catalogue_n_cells(catalogue) >= 120);
     tl_quantities list = {0};
     assert_int_equal(tl_catalogue_metrics(catalogue, "--topdown", &list, NULL), TL_OK);
-    assert_int_equal(list.n_items, 5 + 6 + 7 + 5);
+    assert_int_equal(list.n_items, 5 + 6 + 8 + 5);
     tl_quantities_done(&list);
     free(values);
     tl_catalogue_free(catalogue);

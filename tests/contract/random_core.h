@@ -45,11 +45,12 @@ static inline void choose_structure(rng *r, tl_config *config) {
     tl_core_config *c = &config->core;
     const uint32_t rename = 2 + below(r, 5), retire = 2 + below(r, 5), most = rename > retire ? rename : retire;
     const uint32_t replay = below(r, 2) ? 1 + below(r, 20) : 0;
+    const uint32_t clear_cycles = below(r, 30), split_cycles = below(r, 20), alias_bits = below(r, 2) ? 12 + below(r, 6) : 0;
     *c = (tl_core_config){.kind = TL_CORE_OUT_OF_ORDER,
                           .threads = 1,
-                          .clear_cycles = below(r, 30),
-                          .split_cycles = below(r, 20),
-                          .alias_bits = below(r, 2) ? 12 + below(r, 6) : 0,
+                          .clear_cycles = clear_cycles,
+                          .split_cycles = split_cycles,
+                          .alias_bits = alias_bits,
                           .fetch_width = 1 + below(r, 8),
                           .fetch_taken = 1 + below(r, 3),
                           .rename_width = rename,

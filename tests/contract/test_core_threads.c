@@ -411,7 +411,8 @@ static void test_two_threads_halve_three_uops_a_clock(void **state) {
         for (uint32_t i = 0; i < 64; i++)
             emit(p.words, &p.n, addi(13, 0, 1));
         const uint64_t cycles = time_loops(&p, running), wanted = 100 * 66 / 3 * (running == BOTH ? 2 : 1);
-        if (cycles < wanted || cycles > wanted + 2) // the loops may begin in the same cycle or in two
+        // The loops may begin in the same cycle or in two.
+        if (cycles < wanted || cycles > wanted + 2)
             fail_msg("%" PRIu64 " cycles, wanted %" PRIu64, cycles, wanted);
         check_slots(p.machine, running);
         close_machine(p.machine, running);
@@ -481,7 +482,8 @@ static void test_a_store_ends_the_reservation_of_the_other_thread(void **state) 
             uint64_t x;
             memcpy(&x, machine->ram + DATA_OFFSET, 8);
             seen |= outcome;
-            if (k == 0 && outcome == 1u << 0 && x == 1) // the store was between LR and SC, or is lost
+            // The store was between LR and SC, or is lost.
+            if (k == 0 && outcome == 1u << 0 && x == 1)
                 fail_msg("SC passed a store");
             // With an atomic addition, 1 + 1 is lost only if the reservation outlives it.
             if (k == 1 && outcome == 1u << 0 && x != 2)

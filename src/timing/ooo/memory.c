@@ -26,7 +26,8 @@ uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_trans
     *ret_translation = 0;
     if (all == 0)
         return 0;
-    const uint64_t cycles = all - (h->tally[FIRST_CELL] - call->cells[0]); // misaligned accesses have a cost of the core's own
+    // Misaligned accesses have a cost of the core's own.
+    const uint64_t cycles = all - (h->tally[FIRST_CELL] - call->cells[0]);
     *ret_translation = h->tally[TL_S_HART_CYC_ITLB] - call->cells[TL_S_HART_CYC_ITLB - FIRST_CELL] + h->tally[TL_S_HART_CYC_DTLB] -
                        call->cells[TL_S_HART_CYC_DTLB - FIRST_CELL];
     memcpy(h->tally + FIRST_CELL, call->cells, sizeof call->cells);

@@ -112,7 +112,7 @@ typedef struct port_budget { // what threads may still dispatch in a cycle
 struct tl_core {
     tl_hart *h;
     tl_flow *isa_flow;         // that of the instruction set
-    tl_flow *flow;             // that of the tap, which passes calls on to isa_flow, while there is one
+    tl_flow *flow;             // that of the tap, which passes calls on, while there is one
     core_tap *tap, *spare_tap; // NULL: none is attached, none ever was
     tl_arena *arena;
     core_shared *shared;
@@ -139,8 +139,8 @@ struct tl_core {
     uint32_t n_retired;  // in this cycle
     uint64_t n_fetched;  // `fetched` when the cycle began
     bool was_alone;      // is_alone when the cycle began
-    activity did;        // in the last cycle; it may be a stretch of cycles in which nothing happened,
-    uint64_t skips_from; // the first of them; NEVER: it was a single cycle
+    activity did;        // in the last cycle or stretch of skipped cycles
+    uint64_t skips_from; // the first skipped cycle; NEVER: it was a single cycle
     uint64_t stop_at;    // instret at which the run stops
     bool has_run_alone;  // in this cycle, whose end h->now has then passed
 

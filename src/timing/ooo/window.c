@@ -476,7 +476,8 @@ static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, ui
     // dispatched in vain could keep it waiting for ever.
     if (TL_UNLIKELY(room < core->n_ports) && room > 0 && (uint32_t)__builtin_popcount(ports) > room) {
         const uint32_t issue = core->issue[oldest(core, classes & core->ready_issues)];
-        const uint32_t left = core->issue_ports[issue] & ports; // the other thread may have taken all
+        // The other thread may have taken all.
+        const uint32_t left = core->issue_ports[issue] & ports;
         if (left != 0) {
             const uint32_t port = (uint32_t)__builtin_ctz(left);
             classes = take(core, port, BIT(issue), classes, half);
