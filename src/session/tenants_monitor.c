@@ -262,31 +262,46 @@ void tl_tenants_monitor_close(tl_tenants *t) {
         t->failure = deliver(t, &t->why);
 }
 
-// The cycle up to which all that runs is halted.
-static uint64_t halt_all(tl_tenants *t) {
-    uint64_t now = t->now;
-    for (uint32_t i = 0; i < t->config.n_partitions; i++) {
-        const tl_tenants_part *p = &t->parts[i];
-        const uint64_t cycle = p->is_gated ? tl_machine_now_cycles(p->machine) : tl_os_halt(p->vms[p->running]->os);
-        now = cycle > now ? cycle : now;
-    }
-    return now;
+// The cycle from which a partition stands still: its own, because a common one would tell a tenant
+// how far its neighbors ran past the end.
+static uint64_t stop_harts(const tl_tenants *t, uint32_t partition) {
+    const tl_tenants_part *p = &t->parts[partition];
+    const uint64_t cycle = p->is_gated ? tl_machine_now_cycles(p->machine) : tl_os_halt(p->vms[p->running]->os);
+    return cycle > t->now ? cycle : t->now;
+}
+
+static void settle(tl_tenants *t, uint32_t partition, uint64_t cycle) {
+    tl_machine_settle(t->parts[partition].machine, 0, cycle);
+    tl_tenants_charge(t, partition, cycle);
+}
+
+// Returns the partition that stands still first of those that are not halted; n_partitions: none.
+static uint32_t first_unhalted(const tl_tenants *t, const uint64_t *stands) {
+    uint32_t first = t->config.n_partitions;
+    for (uint32_t i = 0; i < t->config.n_partitions; i++)
+        if (!t->parts[i].is_gated && (first == t->config.n_partitions || stands[i] < stands[first]))
+            first = i;
+    return first;
 }
 
 void tl_tenants_stop_monitored(tl_tenants *t) {
     const tl_chip_monitor_type *type = t->monitor_type;
-    t->now = halt_all(t);
+    uint64_t stands[TL_MAX_PARTITIONS], end = t->now;
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {
-        tl_machine_settle(t->parts[i].machine, 0, t->now);
-        tl_tenants_charge(t, i, t->now);
+        stands[i] = stop_harts(t, i);
+        end = stands[i] > end ? stands[i] : end;
+        settle(t, i, stands[i]);
     }
-    while (t->failure == TL_OK && type->next(t->monitor) <= t->now)
-        t->failure = reach(t, type->next(t->monitor), &t->why);
+    for (uint32_t i = first_unhalted(t, stands); i < t->config.n_partitions; i = first_unhalted(t, stands)) {
+        while (t->failure == TL_OK && type->next(t->monitor) <= stands[i])
+            t->failure = reach(t, type->next(t->monitor), &t->why);
+        t->parts[i].ends = true;
+        tl_tenants_halt(t, i, stands[i]);
+        t->parts[i].account = t->parts[i].idle;
+    }
     for (uint32_t i = 0; i < t->config.n_partitions; i++)
-        if (!t->parts[i].is_gated) {
-            t->parts[i].ends = true;
-            tl_tenants_halt(t, i, t->now);
-        }
+        settle(t, i, end);
+    t->now = end;
     if (t->failure == TL_OK)
         t->failure = deliver(t, &t->why);
 }

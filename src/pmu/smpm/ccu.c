@@ -104,6 +104,13 @@ static void swap(tl_smpm *m, uint32_t ccu, uint32_t scope, bool is_flush) {
     tl_smpm_ahead_begin(m, ccu);
 }
 
+// A flush for one partition whose drain would not be over at the next periodic pulse. It waits for
+// the drain of that pulse, because the pulse would otherwise come late for every other tenant.
+static bool must_wait(const tl_smpm *m, uint32_t ccu) {
+    const uint64_t ext_at = m->core->tbs[tl_smpm_source_of(m, m->layout.ccus[ccu].partition)].ext_at;
+    return m->core->ccus[ccu].flush_scope != TL_SMPM_SHARED && ext_at < m->core->now + m->n_sent[ccu] + 2;
+}
+
 // One pending bit for each kind, served in this order when no drain runs.
 static void serve(tl_smpm *m, uint32_t ccu) {
     tl_smpm_collector *c = &m->core->ccus[ccu];
@@ -120,7 +127,7 @@ static void serve(tl_smpm *m, uint32_t ccu) {
             c->wants_switch = false;
             swap(m, ccu, TL_SMPM_SHARED, false);
         }
-    } else if (c->wants_flush) {
+    } else if (c->wants_flush && !must_wait(m, ccu)) {
         c->wants_flush = false;
         swap(m, ccu, c->flush_scope, true);
     }

@@ -172,11 +172,7 @@ static tl_status make_layout(tl_chip_monitor *m, tl_error *err) {
     if (status != TL_OK)
         return status;
     assign_filters(m);
-    const bool is_least = m->config.shared_slot == 0;
-    status = tl_smpm_layout_resolve(&m->config, &m->layout, err);
-    if (is_least) // with the least slot a neighbor shows in the times of switches
-        m->config.shared_slot *= 6;
-    return status;
+    return tl_smpm_layout_resolve(&m->config, &m->layout, err);
 }
 
 // "chip.noc_busy" -> "noc.busy"

@@ -28,7 +28,7 @@ static bool reads_all(const tl_smpm *m, uint32_t ccu) {
     const tl_smpm_collector *c = &m->core->ccus[ccu];
     uint32_t partition = m->layout.ccus[ccu].partition;
     return !m->is_lazy || m->visits_all >> ccu & 1 || c->reg_at != TL_SMPM_NEVER ||
-           (c->is_draining && (c->wants_plain || c->wants_flush)) ||
+           (c->is_draining && (c->wants_plain || (c->wants_flush && c->flush_scope == TL_SMPM_SHARED))) ||
            (partition != TL_SMPM_SHARED && m->core->managers[partition].step == TL_SMPM_SNAPSHOT);
 }
 

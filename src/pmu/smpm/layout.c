@@ -16,6 +16,7 @@
 enum {
     PARTS_OF_VM0 = 3,      // total, UNASSIGNED, SWITCH: adds of channel 0 for one index
     ADDS_OF_VM = 2,        // VM block, context block
+    SHARED_WAITS = 3,      // of a shared flush: until a periodic pulse, for its drain, for the flush's own
     MAX_SHARED_DRAINS = 3, // that meet: a periodic one, a switch trigger and its flush
 };
 
@@ -356,7 +357,7 @@ tl_smpm_bounds tl_smpm_layout_bounds(const tl_smpm_config *config, const tl_smpm
     }
     if (n_shared > 0)
         bounds.shared_service =
-            2 * n_shared + config->noc_cycles +
+            SHARED_WAITS * (n_shared + 1) + config->noc_cycles +
             larger(MAX_SHARED_DRAINS * n_shared * sources_0 + 2 * bounds.commit_0, MAX_SHARED_DRAINS * bounds.fixed + 2 * bounds.commit_vm);
     return bounds;
 }
@@ -454,6 +455,8 @@ static tl_status check_times(const tl_smpm_config *config, const tl_smpm_layout 
     if (is_tdm && n_shared > 0 && config->shared_slot < bounds->shared_service)
         return REFUSE(shared_slot, "a trigger and a flush of the shared units take up to %llu cycles; set it to at least that, or to 0",
                       (unsigned long long)bounds->shared_service);
+    if (is_tdm && n_shared > 0 && config->tb_period < 2 * n_shared + 3)
+        return REFUSE(tb_period, "two drains of the shared units take %u cycles; set it to at least that", 2 * n_shared + 3);
     if (config->tb_timeout != 0 && config->tb_timeout < bounds->flush + wheel)
         return REFUSE(tb_timeout, "a flush takes up to %llu cycles; set it to at least that, or to 0",
                       (unsigned long long)(bounds->flush + wheel));

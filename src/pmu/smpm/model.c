@@ -471,18 +471,22 @@ static void derive_laziness(tl_smpm *m) {
     const tl_smpm_plan *plan = &m->plan;
     uint64_t n_rows = 0, fanin = TL_SMPM_MAX_CCU_ULCS,
              busy = m->n_channels * (m->n_adds[0] + m->n_adds[1] + m->n_adds[m->channel_d] + 0ull);
-    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
-        const tl_smpm_ccu *its = &m->layout.ccus[ccu];
-        n_rows = its->n_rows > n_rows ? its->n_rows : n_rows;
-        if (its->partition == TL_SMPM_SHARED && its->n_rows + 16u > m->config.ulc_period)
-            m->visits_all |= 1u << ccu;
-    }
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
+        n_rows = m->layout.ccus[ccu].n_rows > n_rows ? m->layout.ccus[ccu].n_rows : n_rows;
     uint64_t drain = n_rows * (m->n_sources + 1) * 2 + busy + 2 * m->lead_cycles;
     bool is_far = m->thr == UINT64_MAX || m->thr > fanin * (2 * (uint64_t)m->config.tb_period + 4 * (uint64_t)m->lead_cycles);
     m->is_lazy = !plan->is_reference && !plan->observer.frame && !plan->test.fault && !tl_smpm_is_on(m->config.zero_frames) && is_far &&
                  m->config.ulc_period <= m->ulc_max && (plan->never_switches || (m->gates_at_pause && m->is_safe && m->is_tdm)) &&
                  m->config.tb_period > 2 * drain;
     m->sends_ahead = m->is_lazy && !plan->observer.record;
+}
+
+// A swap of a shared CCU may wait for a periodic pulse and its drain. Within a window, one more
+// snapshot covers the wait.
+static void derive_visits(tl_smpm *m) {
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
+        if (m->layout.ccus[ccu].partition == TL_SMPM_SHARED && 2 * m->n_sent[ccu] + 16 > m->config.ulc_period)
+            m->visits_all |= 1u << ccu;
 }
 
 // base NULL: only counts.
@@ -607,6 +611,7 @@ tl_status tl_smpm_new(const tl_smpm_plan *plan, tl_arena *arena, tl_smpm **ret_m
     place_state(m, m->state);
     derive_rows(m);
     derive_live(m);
+    derive_visits(m);
     reset(m);
     *ret_model = m;
     return TL_OK;

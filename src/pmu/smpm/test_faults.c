@@ -420,7 +420,7 @@ static void test_f01_a_flush_for_one_partition_keeps_lossy_for_the_others(void *
     uint64_t slot = 2 * t->r.config.shared_slot;
     while (slot % period < 1000 || slot % period > period - 3000)
         slot += 2 * t->r.config.shared_slot;
-    s.from = slot - 320;
+    s.from = (slot - 320) / t->r.config.ulc_period * t->r.config.ulc_period + t->r.config.ulc_period / 2;
     s.until = s.from + 1; // within a frame
     tl_smpm_run(m, slot - 200);
     tl_smpm_counters_get(m, &counters);

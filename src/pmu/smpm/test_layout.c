@@ -246,7 +246,7 @@ static void test_bounds_count_the_worst_case_of_fixed_slots(void **state) {
     assert_int_equal(bounds.drain[4], 4 + 2 * 2496 + 1274);
     assert_int_equal(bounds.drain_max, bounds.drain[0]);
     assert_int_equal(bounds.flush, 2 * 430 + 2 * bounds.drain[0]);
-    assert_int_equal(bounds.shared_service, 2 * 99 + 4 + 3 * 2496 + 2 * 1274);
+    assert_int_equal(bounds.shared_service, 3 * 100 + 4 + 3 * 2496 + 2 * 1274);
     assert_int_equal(config.shared_slot, bounds.shared_service);
 }
 
@@ -317,14 +317,14 @@ static void test_shared_buffers_hold_two_drains_in_safe(void **state) {
 static void test_a_slot_of_the_shared_flush_is_long_enough(void **state) {
     (void)state;
     tl_smpm_config config = build(TL_SMPM_SAFE, &cloud4);
-    config.shared_slot = 10237;
-    assert_unresolved(&config, "smpm.shared_slot = 10237: a trigger and a flush of the shared units take up to 10238 cycles; set it to at "
+    config.shared_slot = 10339;
+    assert_unresolved(&config, "smpm.shared_slot = 10339: a trigger and a flush of the shared units take up to 10340 cycles; set it to at "
                                "least that, or to 0");
-    config.shared_slot = 10238;
+    config.shared_slot = 10340;
     config.tb_timeout = 1000;
     tl_error err;
     assert_int_equal(tl_smpm_layout_resolve(&config, &layout, &err), TL_EINVAL);
-    config.tb_timeout = (uint32_t)(tl_smpm_layout_bounds(&config, &layout).flush + 5 * 10238);
+    config.tb_timeout = (uint32_t)(tl_smpm_layout_bounds(&config, &layout).flush + 5 * 10340);
     assert_int_equal(tl_smpm_layout_resolve(&config, &layout, &err), TL_OK);
     config.tb_timeout--;
     assert_int_equal(tl_smpm_layout_resolve(&config, &layout, &err), TL_EINVAL);
