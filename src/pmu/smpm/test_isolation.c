@@ -118,7 +118,7 @@ static void test_literal_shows_other_tenants(void **state) {
 
 enum { VM_A = 1, VM_B, PERIOD = 70000, N_LOOKS = 1200 };
 
-// What partition 0 sees, and in which cycles totals of shared units are read.
+// A digest of all that partition 0 sees, and of the cycles in which totals of shared units are read.
 typedef struct sight {
     uint64_t looks, records, reads, n_records;
     const tl_smpm_layout *layout;
@@ -169,7 +169,8 @@ static void look(tl_smpm *m, sight *s) {
         s->looks = mix(s->looks ^ done.at[i]);
 }
 
-// Partition 1 has its slot `ahead` cycles before the first periodic pulse, and uses it if `switches`.
+// Partition 1 has its slot `ahead` cycles before the first periodic pulse. It uses the slot if
+// `switches`.
 static sight see_pulse(uint32_t ahead, bool switches, bool with_records) {
     static const tl_smpm_chip chip = {.n_partitions = 2, .n_harts = 1, .n_slices = 1, .n_mem_channels = 1, .has_shared = true};
     static tl_smpm_layout layout;
