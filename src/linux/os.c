@@ -413,6 +413,7 @@ static void run_hart(tl_os *os, tl_hart *h) {
     os->turns.n_insns = os->limits.n_insns;
     os->turns.now = &os->now;
     bool is_steady = !os->perf && !tl_host_wait_is_needed(os) && h->now < os->limits.until_cycle;
+    os->turns.attended |= 1u << h->id;
     os->turns.steady = is_steady ? os->turns.steady | 1u << h->id : os->turns.steady & ~(1u << h->id);
     tl_stop stop = tl_machine_run_turns(os->machine, &os->turns, &os->turn, &h);
     os->hart = h;
@@ -488,8 +489,8 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
     os->turns.steady = 0;
     tl_run_begin(&os->limits, limits->until_cycle, limits->until_instret);
     for (;;) {
-        uint32_t steady = os->turns.steady;
-        os->turns.steady = 0; // unless nothing is done but to run
+        uint32_t steady = os->turns.steady, attended = os->turns.attended;
+        os->turns.steady = os->turns.attended = 0; // unless nothing is done but to run
         free_dead(os);
         bool must_stop = tl_run_notes_round(&os->limits);
         if (os->transfer.n_bytes[0] | os->transfer.n_bytes[1]) {
@@ -561,6 +562,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
         if (tl_run_notes_insns(&os->limits))
             continue;
         os->turns.steady = steady;
+        os->turns.attended = attended;
         run_hart(os, h);
         if (os->is_at_break)
             break;

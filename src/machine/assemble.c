@@ -66,6 +66,7 @@ static tl_status new_harts(tl_machine *machine, uint64_t *const *core_tally, tl_
         tl_hart *h = tl_arena_alloc(&machine->arena, machine->engine->isa->hart_bytes);
         if (!h)
             return tl_fail(err, TL_ENOMEM, "no memory for hart%u", i);
+        machine->harts[i] = h;
         h->isa = machine->engine->isa;
         h->isa->init(h);
         h->id = i;
@@ -73,10 +74,10 @@ static tl_status new_harts(tl_machine *machine, uint64_t *const *core_tally, tl_
         h->ram = machine->ram;
         h->tally = machine->tally + i * TL_S_N_CELLS;
         h->core_tally = core_tally[i];
+        h->core_leader = machine->harts[i - i % tl_config_core_threads(&machine->config)];
         h->engine = machine->engine;
         h->run_vline = h->reservation_paddr = h->break_pc[0] = h->break_pc[1] = TL_NO_LINE;
         h->horizon = h->insn_limit = UINT64_MAX;
-        machine->harts[i] = h;
         tl_status status = tl_bpred_init(&h->bp, &machine->config, &machine->arena, err);
         if (status != TL_OK)
             return status;

@@ -81,8 +81,46 @@ static tl_stop run_turn(tl_turns *turns, tl_turn *turn) {
     return stop;
 }
 
+static bool is_ready(const tl_turns *turns, const tl_hart *h) {
+    return ((turns->steady | turns->attended) >> h->id & 1) && h->now < horizon_of(turns, h) && tl_hart_pending(h) == 0;
+}
+
+// The turn of a group: all harts that are ready, up to the clock of the first one that is not.
+static tl_stop run_group(tl_machine *machine, tl_turns *turns, tl_turn *turn, tl_hart **ret_hart) {
+    uint32_t group = 1u << turn->hart->id;
+    uint64_t until = UINT64_MAX;
+    for (uint32_t left = turns->running; left != 0; left &= left - 1) {
+        tl_hart *h = machine->harts[__builtin_ctz(left)];
+        if (h == turn->hart || is_ready(turns, h)) {
+            group |= 1u << h->id;
+        } else if (h->now <= turn->hart->now) { // its turn comes before anybody runs
+            *ret_hart = turn->hart = h;
+            return TL_STOP_HORIZON;
+        } else {
+            until = tl_lesser(until, h->now);
+        }
+    }
+    for (uint32_t left = group; left != 0; left &= left - 1) {
+        tl_hart *h = machine->harts[__builtin_ctz(left)];
+        h->horizon = tl_lesser(until, horizon_of(turns, h));
+        h->insn_limit = UINT64_MAX;
+        if (h->n_pmus > 0)
+            tl_hart_limit_to_deadline(h, &h->insn_limit);
+    }
+    if (turns->now)
+        *turns->now = turn->hart->now;
+    const tl_stop stop = machine->engine->run_group(machine->harts, machine->n_harts, turns->running, group, &turns->n_insns, ret_hart);
+    turns->attended = 0;
+    *turn = (tl_turn){.first_until = UINT64_MAX, .access_until = UINT64_MAX, .end = UINT64_MAX};
+    for (uint32_t left = turns->running & ~(1u << (*ret_hart)->id); left != 0; left &= left - 1)
+        turn->first_until = tl_lesser(turn->first_until, machine->harts[__builtin_ctz(left)]->now);
+    return stop;
+}
+
 tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn, tl_hart **ret_hart) {
     enum { MOST_TURNS = 2000 }; // so that the caller is asked now and then
+    if (machine->engine->run_group)
+        return run_group(machine, turns, turn, ret_hart);
     for (uint32_t n = 1;; n++) {
         tl_hart *h = *ret_hart = turn->hart;
         tl_stop stop = run_turn(turns, turn);

@@ -93,7 +93,9 @@ typedef struct tl_turns {
     // Bit k: hart k takes part in turns; changes only when the caller says so, or with
     // *has_changed.
     uint32_t running;
-    uint32_t steady;              // bit k: hart k may run up to until[k]
+    uint32_t steady; // bit k: hart k may run up to until[k]
+    // Bit k: the same for the next group only, of an engine that runs groups.
+    uint32_t attended;
     uint64_t until[TL_MAX_HARTS]; // a horizon; no turn begins there
     uint64_t n_insns;             // may retire on all harts
     uint64_t *now;                // receives the clock of the running hart; NULL: not wanted

@@ -108,8 +108,14 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stal
     tl_cache_touch(&l1->cache, way);
     h->tally[TL_S_L1D_PREFETCH_HIT] += held->is_prefetched;
     held->is_prefetched = false;
-    if (!tl_is_store(use) || held->state == TL_LINE_M)
+    if (!tl_is_store(use))
         return way;
+    if (held->state == TL_LINE_M) {
+        // No permission is asked for, so nobody else has told the other hart.
+        if (TL_UNLIKELY(hm->shares_l1))
+            tl_l1d_take_reservations(hm, line);
+        return way;
+    }
     if (needs_permission) {
         const tl_agent *agent = tl_is_walk(use) ? &hm->walker : &l1->client.agent;
         count_data_miss(h->tally, use);
@@ -206,13 +212,19 @@ const tl_l2_client_type tl_l1d_client = {.probe = probe_data, .note_sharing = no
 
 // ---- instructions
 
+static void hide_fetch(tl_hart_mem *hm, uint32_t way) {
+    tl_slot_hide_fetch(hm, way);
+    if (TL_UNLIKELY(hm->shares_l1))
+        tl_slot_hide_fetch_of_core(hm, way);
+}
+
 static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *reply, bool is_prefetch) {
     tl_l1 *l1 = &hm->l1i;
     uint32_t way = tl_cache_choose(&l1->cache, line);
     const tl_l1_line *held = &l1->lines[way];
     if (held->state != TL_LINE_I) {
         hm->h->tally[TL_S_L1I_EVICT] += 1;
-        tl_slot_hide_fetch(hm, way);
+        hide_fetch(hm, way);
         tl_l2_release_fetch(&l1->client, held->l2_way);
     }
     tl_l1i_fill(hm, line, way, reply, is_prefetch);
@@ -254,7 +266,7 @@ bool tl_l1i_would_refuse(const tl_hart_mem *hm, uint64_t line) {
 
 static void invalidate_fetch(tl_hart_mem *hm, uint32_t way) {
     hm->h->tally[TL_S_L1I_INVALIDATE] += 1;
-    tl_slot_hide_fetch(hm, way);
+    hide_fetch(hm, way);
     hm->l1i.lines[way].state = TL_LINE_I;
     tl_cache_drop(&hm->l1i.cache, way);
 }

@@ -95,6 +95,31 @@ static bool new_l1(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_l1 *l1, co
                                       hm->h->stamps + first_stamp, &hm->h->stamp, seed_of(m, hm->h->id, kind->unit));
 }
 
+// A further hart of a core: the arrays of the first one, requests and counts of its own. An invalid
+// way is always looked for, because each hart counts invalid ways for itself.
+static void share_l1(const tl_hart_mem *hm, tl_l1 *l1, tl_l1 *of_leader) {
+    enum { MANY = 1 << 30 };
+    of_leader->cache.n_invalid = MANY;
+    *l1 = *of_leader;
+    l1->client.link = hm->memory->links[hm->h->id];
+    l1->client.agent.id = hm->h->id;
+    l1->client.agent.context = &hm->h->context;
+}
+
+static bool new_l1s(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, uint32_t l1d_stamp, uint32_t l1i_stamp) {
+    static const l1_kind data = {&tl_l1d_client, TL_L2_DATA_CACHE, TL_AGENT_HART_DATA, UNIT_L1D};
+    static const l1_kind fetch = {&tl_l1i_client, TL_L2_INSTRUCTION_CACHE, TL_AGENT_HART_FETCH, UNIT_L1I};
+    const uint32_t threads = tl_config_core_threads(&m->config);
+    tl_hart_mem *leader = &m->harts[hm->h->id - hm->h->id % threads];
+    hm->shares_l1 = threads > 1;
+    if (leader == hm)
+        return new_l1(m, hm, arena, &hm->l1d, &m->config.l1d, &data, l1d_stamp) &&
+               new_l1(m, hm, arena, &hm->l1i, &m->config.l1i, &fetch, l1i_stamp);
+    share_l1(hm, &hm->l1d, &leader->l1d);
+    share_l1(hm, &hm->l1i, &leader->l1i);
+    return true;
+}
+
 static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_first_tlb *tlb, const tl_tlb_config *config, uint32_t unit,
                           uint32_t first_stamp) {
     tlb->first_stamp = first_stamp;
@@ -120,9 +145,10 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     uint32_t l1d_ways = sets_of(&config->l1d) * config->l1d.ways, l1i_ways = sets_of(&config->l1i) * config->l1i.ways;
     // Stamps begin at 8, because a set of 8 then lies in one host line.
     uint32_t l1d_stamp = 8, l1i_stamp = l1d_stamp + l1d_ways, dtlb_stamp = l1i_stamp + l1i_ways;
-    uint32_t itlb_stamp = dtlb_stamp + config->dtlb.entries, n_stamps = itlb_stamp + config->itlb.entries;
-    static const l1_kind data = {&tl_l1d_client, TL_L2_DATA_CACHE, TL_AGENT_HART_DATA, UNIT_L1D};
-    static const l1_kind fetch = {&tl_l1i_client, TL_L2_INSTRUCTION_CACHE, TL_AGENT_HART_FETCH, UNIT_L1I};
+    const uint32_t threads = tl_config_core_threads(config), thread = h->id % threads;
+    const uint32_t n_tlb_stamps = config->dtlb.entries + config->itlb.entries, n_stamps = dtlb_stamp + threads * n_tlb_stamps;
+    dtlb_stamp += thread * n_tlb_stamps; // harts of a core have the stamps of their lines in common
+    const uint32_t itlb_stamp = dtlb_stamp + config->dtlb.entries;
     hm->memory = m;
     hm->h = h;
     hm->contender.h = h;
@@ -133,9 +159,8 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     h->line_mask = ~(tl_line_bytes(m) - 1);
     h->reservation_paddr = TL_NO_LINE;
     h->first_until = h->access_until = UINT64_MAX;
-    h->stamps = new_stamps(arena, h, n_stamps);
-    if (!h->stamps || !new_l1(m, hm, arena, &hm->l1d, &config->l1d, &data, l1d_stamp) ||
-        !new_l1(m, hm, arena, &hm->l1i, &config->l1i, &fetch, l1i_stamp) ||
+    h->stamps = thread == 0 ? new_stamps(arena, h, n_stamps) : m->harts[h->id - thread].h->stamps;
+    if (!h->stamps || !new_l1s(m, hm, arena, l1d_stamp, l1i_stamp) ||
         !new_first_tlb(m, hm, arena, &hm->dtlb, &config->dtlb, UNIT_DTLB, dtlb_stamp) ||
         !new_first_tlb(m, hm, arena, &hm->itlb, &config->itlb, UNIT_ITLB, itlb_stamp))
         return false;
@@ -146,7 +171,7 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
             return false;
     }
     m->is_fixed = tl_cache_is_fixed(&hm->l1d.cache) && tl_cache_is_fixed(&m->l2.slices[0].cache) && config->l2_slices == 1 &&
-                  config->l1d.prefetch == TL_PREFETCH_NONE && config->l2.prefetch == TL_PREFETCH_NONE;
+                  config->l1d.prefetch == TL_PREFETCH_NONE && config->l2.prefetch == TL_PREFETCH_NONE && !hm->shares_l1;
     m->is_fixed_fetch = m->is_fixed && tl_cache_is_fixed(&hm->l1i.cache) && config->l1i.prefetch == TL_PREFETCH_NONE;
     h->port = m->is_fixed_fetch ? &tl_memory_port_fixed : m->is_fixed ? &tl_memory_port_fixed_data : &tl_memory_port;
     tl_slots_init(hm);

@@ -43,7 +43,9 @@ struct tl_hart_mem { // h->mem
     // [in machine mode][tl_access]: RAM known to be open to the access. Other addresses call.
     tl_range open[2][3];
     // tl_protection_ask
-    tl_l1 l1i, l1d;
+    tl_l1 l1i, l1d; // shares_l1: the arrays belong to the first hart of the core
+    // Harts of a detailed core use one L1I and one L1D; no data slot shows their lines.
+    bool shares_l1;
     tl_first_tlb itlb, dtlb;
     tl_tlb l2tlb;
     uint64_t l2tlb_clock;
@@ -97,6 +99,8 @@ void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way);
 // The entry of the DTLB is about to be dropped; slots.h has more.
 void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry);
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry);
+// A slot of another hart of the core may show the way of the L1I.
+void tl_slot_hide_fetch_of_core(tl_hart_mem *hm, uint32_t way);
 void tl_slots_hide_view(tl_hart_mem *hm, uint32_t view);
 void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view);
 void tl_slots_rights_changed(tl_hart_mem *hm, const tl_regime *old);

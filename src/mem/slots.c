@@ -82,6 +82,14 @@ void tl_slot_protect_data(tl_hart_mem *hm, uint32_t way) {
         slot->write_tag = TL_NO_LINE;
 }
 
+void tl_slot_hide_fetch_of_core(tl_hart_mem *hm, uint32_t way) {
+    tl_memory *m = hm->memory;
+    const uint32_t threads = tl_config_core_threads(&m->config), first = hm->h->id - hm->h->id % threads;
+    for (uint32_t i = first; i < first + threads && i < m->n_harts; i++)
+        if (m->harts[i].h)
+            tl_slot_hide_fetch(&m->harts[i], way);
+}
+
 static void forget_data_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page) {
     tl_slot_forget_data(&h->data_slot[number], mask, page);
 }

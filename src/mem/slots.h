@@ -79,6 +79,8 @@ _Static_assert(TL_PAGE_BITS - TL_FIXED_LINE_LOG2 == 6, "the lines of a small pag
 TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint32_t way, uint8_t state,
                                         bool is_fixed, bool is_new) {
     tl_hart *h = hm->h;
+    if (!is_fixed && TL_UNLIKELY(hm->shares_l1))
+        return;
     tl_l1_line *line = &hm->l1d.lines[way];
     uint32_t line_log2 = is_fixed ? TL_FIXED_LINE_LOG2 : h->line_log2;
     uint64_t number = vaddr >> line_log2, vline = number << line_log2;
@@ -113,6 +115,8 @@ TL_ALWAYS_INLINE void tl_slot_show_fetch_line(tl_hart_mem *hm, uint64_t vaddr, u
     uint64_t number = vaddr >> line_log2;
     uint32_t slot_number = h->view * TL_FETCH_SLOTS + (uint32_t)(number & (TL_FETCH_SLOTS - 1));
     tl_fetch_slot *slot = &h->fetch_slot[slot_number];
+    if (!is_fixed && TL_UNLIKELY(hm->shares_l1))
+        tl_slot_hide_fetch_of_core(hm, way);
     tl_slot_hide_fetch(hm, way); // a slot of another virtual address may show the way
     hm->l1i.lines[way].slot = (uint16_t)slot_number;
     uint32_t page_stamp = 0;

@@ -60,11 +60,14 @@ void tl_config_default(tl_config *ret_config) {
                  .store_buffers = 48,
                  .memory_queue = 32,
                  .general_queue = 64,
+                 .threads = 1,
                  .alu_half_cycles = 2,
                  .shift_cycles = 1,
                  .forward_cycles = 5,
                  .misses = 12,
                  .store_misses = 8,
+                 .clear_cycles = 10,
+                 .split_cycles = 4,
                  .alu_ports = 0x0f,
                  .shift_ports = 0x03,
                  .branch_ports = 0x09,
@@ -257,13 +260,25 @@ static tl_status check_core(const tl_config *config, tl_error *err) {
         return bad(err, config, "isa", "must be riscv64, since core.kind is out_of_order; choose core.kind: in_order");
     if (core->kind == TL_CORE_IN_ORDER)
         return TL_OK;
-    if (config->n_harts != 1)
-        return bad(err, config, "harts", "must be 1, since core.kind is out_of_order; choose core.kind: in_order for several harts");
     if (core->rob_uops < core->rename_width || core->rob_uops < core->retire_width)
         return bad(err, config, "core.rob", "must be at least core.rename = %u and core.retire = %u", core->rename_width,
                    core->retire_width);
+    const struct {
+        const char *key;
+        uint32_t value, least;
+    } shares[] = {{"core.rob", core->rob_uops, 2 * (core->rename_width > core->retire_width ? core->rename_width : core->retire_width)},
+                  {"core.loads", core->load_buffers, 2},
+                  {"core.stores", core->store_buffers, 2},
+                  {"core.memory_queue", core->memory_queue, 2},
+                  {"core.general_queue", core->general_queue, 2}};
+    for (uint32_t i = 0; i < TL_COUNT_OF(shares) && core->threads > 1; i++)
+        if (shares[i].value < shares[i].least)
+            return bad(err, config, shares[i].key, "must be at least %u, because core.threads = %u and each has a half", shares[i].least,
+                       core->threads);
     if ((core->replay_cycles == 0) != (core->replay_miss_cycles == 0))
         return bad(err, config, "core.replay", "core.replay_miss is %u, and either both are 0 or none is", core->replay_miss_cycles);
+    if (core->alias_bits != 0 && core->alias_bits < 12)
+        return bad(err, config, "core.alias_bits", "must be 0, or 12 and more, because a page has 12");
     if (core->fast_ports & ~core->alu_ports)
         return bad(err, config, "core.fast_ports", "must be part of core.alu_ports = %u", core->alu_ports);
     return TL_OK;

@@ -81,9 +81,10 @@ typedef enum tl_core_kind { TL_CORE_IN_ORDER, TL_CORE_OUT_OF_ORDER } tl_core_kin
 
 // The structure of an out-of-order core (docs/detailed-core.md). Latencies are those of
 // tl_pipeline_config. A mask of ports has bit n for dispatch port n.
-enum { TL_MAX_PORTS = 8, TL_MAX_ROB = 512, TL_MAX_STORE_BUFFERS = 128, TL_MAX_FRONT_CYCLES = 63 };
+enum { TL_MAX_THREADS = 2, TL_MAX_PORTS = 8, TL_MAX_ROB = 512, TL_MAX_STORE_BUFFERS = 128, TL_MAX_FRONT_CYCLES = 63 };
 typedef struct tl_core_config {
     tl_core_kind kind;
+    uint32_t threads; // hardware threads of a core: harts that share it; 0 counts as 1
     // Instructions in a cycle, and taken control transfers among them.
     uint32_t fetch_width, fetch_taken;
     uint32_t rename_width, issue_width, retire_width; // uops a cycle
@@ -95,7 +96,11 @@ typedef struct tl_core_config {
     uint32_t forward_cycles;              // latency of a load that a store buffer serves
     // Rounds of the replay loop; 0: no replay, dependents wait for data.
     uint32_t replay_miss_cycles, replay_cycles;
-    uint32_t misses, store_misses;  // lines that loads, stores may wait for
+    uint32_t misses, store_misses; // lines that loads, stores may wait for
+    uint32_t split_cycles;         // more for a load that crosses a line
+    // Loads and stores in flight are told apart by so many address bits; 0: by all.
+    uint32_t alias_bits;
+    uint32_t clear_cycles;          // until fetch restarts after a machine clear
     uint32_t alu_ports, fast_ports; // fast: two simple operations a cycle
     uint32_t shift_ports, branch_ports, mul_ports, fp_ports, move_ports, load_ports, store_ports, data_ports;
 } tl_core_config;
@@ -174,6 +179,11 @@ typedef struct tl_config {
     uint32_t code_cache_bytes;
     uint32_t n_cold_runs; // of a block before it is translated
 } tl_config;
+
+// Harts that share a core and its first-level caches.
+static inline uint32_t tl_config_core_threads(const tl_config *config) {
+    return config->core.kind == TL_CORE_OUT_OF_ORDER && config->core.threads > 1 ? config->core.threads : 1;
+}
 
 void tl_config_default(tl_config *ret_config);
 // Every rule that spans several values: geometry, equal line sizes, an L2 that can include the L1s,

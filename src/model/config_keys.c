@@ -31,7 +31,7 @@ static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(
 static bool is_within(const tl_key *key, size_t first, size_t end) { return key->offset >= first && key->offset < end; }
 
 bool tl_config_key_applies(const tl_key *key, const tl_config *config) {
-    if (is_within(key, offsetof(tl_config, core.fetch_width), offsetof(tl_config, core) + sizeof config->core))
+    if (is_within(key, offsetof(tl_config, core.threads), offsetof(tl_config, core) + sizeof config->core))
         return config->core.kind == TL_CORE_OUT_OF_ORDER;
     if (is_within(key, offsetof(tl_config, bp.tables), offsetof(tl_config, bp.btb_entries)))
         return config->bp.kind == TL_BP_TAGE;

@@ -11,10 +11,14 @@
 
 typedef struct tl_core tl_core;
 
-// `n_entries` of the flow: a power of two that tl_core_new chooses, at most TL_MAX_IN_FLIGHT.
-TL_MUST_CHECK tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_arena *arena, tl_core **ret_core, tl_error *err);
-// As tl_engine_type.run. The hart has the state of retired instructions before and after.
-tl_stop tl_core_run(tl_core *core);
+// A tl_core is a hardware thread with what it has of its core. `leader` is that of h->core_leader,
+// NULL for the leader itself. `n_entries` of the flow: a power of two that tl_core_new chooses, at
+// most TL_MAX_IN_FLIGHT.
+TL_MUST_CHECK tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_core *leader, tl_arena *arena, tl_core **ret_core, tl_error *err);
+// As tl_engine_type.run_group, with cores[k] of hart k and an index for the hart. The harts have
+// the state of retired instructions before and after.
+tl_stop tl_core_run_group(tl_core *const *cores, uint32_t n_cores, uint32_t running, uint32_t group, uint64_t *n_insns,
+                          uint32_t *ret_index);
 // Folds what the core holds back into the tallies of the hart.
 void tl_core_sync(tl_core *core);
 

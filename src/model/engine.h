@@ -38,6 +38,11 @@ typedef struct tl_engine_type {
     void (*detach)(tl_hart *h);
     const struct tl_isa *isa; // that it executes
     tl_stop (*run)(tl_hart *h);
+    // Runs harts of a machine cycle by cycle, the one that is furthest behind first, until one
+    // stops: *ret_hart. Bit k of `running`: hart k has something to run. Bit k of `group`: hart k
+    // may run now, up to its horizon and its insn_limit. All of the group retire *n_insns at most,
+    // and *n_insns goes down with them. NULL: harts run in turns.
+    tl_stop (*run_group)(tl_hart *const *harts, uint32_t n_harts, uint32_t running, uint32_t group, uint64_t *n_insns, tl_hart **ret_hart);
     // Folds everything held back into h->tally, exact within a CSR instruction, too. Idempotent.
     void (*sync)(tl_hart *h);
     // Checks what must hold between synced tallies of the engine's own. NULL: it has none.
@@ -50,7 +55,7 @@ typedef struct tl_engine_type {
 } tl_engine_type;
 
 extern const tl_engine_type tl_engine_interp, tl_engine_step; // on every host
-// For machines with core.kind = out_of_order. Such a machine has one hart.
+// For machines with core.kind = out_of_order.
 extern const tl_engine_type tl_engine_ooo;
 #if defined(__x86_64__) && defined(__linux__)
 #define TL_HAS_TRANSLATOR

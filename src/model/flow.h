@@ -27,7 +27,7 @@ typedef enum tl_flow_result {
 typedef struct tl_flow_insn {
     uint64_t pc, next_pc;    // next_pc: as executed
     uint64_t target;         // of a direct control transfer
-    uint64_t vaddr;          // of an access
+    uint64_t vaddr, paddr;   // of an access; paddr: valid unless is_redone
     tl_pipe_insn pipe;       // class, size, registers
     uint8_t len;             // bytes
     bool is_taken;           // a conditional branch
@@ -52,6 +52,8 @@ struct tl_flow {
     // Executes the instruction at h->pc with nothing else in flight, and counts all of it. h->now
     // is later then. false: it did not retire, and *ret_stop says why.
     bool (*alone)(tl_flow *flow, tl_stop *ret_stop);
+    // Address that the last call of `alone` wrote atomically, or may have; UINT64_MAX: none.
+    uint64_t alone_paddr;
     // `suspend` gives the hart the state of the oldest entry, for who looks at the hart between two
     // runs. `resume` goes back to the state before `suspend`. false: the hart has changed since, so
     // every entry is forgotten. The n entries are (first + i) & ring_mask, oldest first.
@@ -59,7 +61,8 @@ struct tl_flow {
     bool (*resume)(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask);
     // Called before the first fetch of a run: the host's registers become the guest's.
     void (*enter)(tl_flow *flow);
-    void (*leave)(tl_flow *flow); // after the last one
+    void (*leave)(tl_flow *flow);                   // after the last one
+    void (*follow)(tl_flow *flow, tl_flow *before); // as before->leave, then flow->enter
 };
 enum { TL_MAX_IN_FLIGHT = 1024 }; // entries of a flow; a power of two
 

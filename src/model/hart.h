@@ -355,6 +355,7 @@ struct tl_hart {
     const uint8_t *host_code;     // where the front-end keeps code that it made, or NULL
     size_t host_code_bytes;
     uint64_t *core_tally; // of the hart's detailed core (model/core.h), or NULL
+    tl_hart *core_leader; // the first hart of the core; itself where harts share none
 
     // Two slots share a line of the host's cache. None crosses one.
     _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS];

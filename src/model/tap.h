@@ -31,6 +31,7 @@ typedef enum tl_uop_vain { // why a dispatch had no effect
     TL_UOP_NO_OPERAND,
     TL_UOP_NO_LINE,
     TL_UOP_NO_TRANSLATION,
+    TL_UOP_SPLIT,    // a load that crosses a line, and hits
     TL_UOP_NO_STORE, // an older store has bytes of the load, and cannot give them yet
     TL_N_UOP_VAINS
 } tl_uop_vain;

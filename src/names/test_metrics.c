@@ -195,14 +195,14 @@ static void test_groups_of_a_detailed_core_divide_its_slots_and_its_work(void **
     static const struct {
         const char *path;
         uint64_t value;
-    } totals[] = {{"core.run_cycle", 1000},       {"core.retire_uop", 1000},  {"core.taken_back_uop", 400}, {"core.slot_resolve", 600},
-                  {"core.slot_fetch", 200},       {"core.slot_alone", 40},    {"core.slot_full", 1720},     {"core.slot_parted", 40},
-                  {"core.fetch_insn", 2000},      {"core.rename_uop", 1600},  {"core.dispatch", 2500},      {"core.dispatch_first", 1250},
-                  {"core.taken_back_insn", 900},  {"core.replay", 500},       {"core.in_vain_source", 300}, {"core.in_vain_miss", 150},
-                  {"core.in_vain_tlb", 75},       {"core.in_vain_store", 50}, {"core.miss_cycles", 700},    {"core.miss_any", 200},
-                  {"core.taken_back_first", 250}, {"core.load_miss", 40},     {"core.load_miss_wrong", 3},  {"core.load_lookup", 80},
-                  {"core.load_lookup_wrong", 8},  {"core.rob_uops", 90000},   {"core.loads_held", 30000},   {"core.stores_held", 9000},
-                  {"core.stall_rob", 130},        {"core.stall_loads", 20}};
+    } totals[] = {{"core.run_cycle", 1000},     {"core.retire_uop", 1000},     {"core.taken_back_uop", 400},   {"core.slot_resolve", 600},
+                  {"core.slot_fetch", 200},     {"core.slot_alone", 40},       {"core.slot_full", 1480},       {"core.slot_parted", 40},
+                  {"core.slot_other", 240},     {"core.in_vain_split", 100},   {"core.fetch_insn", 2000},      {"core.rename_uop", 1600},
+                  {"core.dispatch", 2500},      {"core.dispatch_first", 1250}, {"core.taken_back_insn", 900},  {"core.replay", 500},
+                  {"core.in_vain_source", 300}, {"core.in_vain_miss", 150},    {"core.in_vain_tlb", 75},       {"core.in_vain_store", 50},
+                  {"core.miss_cycles", 700},    {"core.miss_any", 200},        {"core.taken_back_first", 250}, {"core.load_miss", 40},
+                  {"core.load_miss_wrong", 3},  {"core.load_lookup", 80},      {"core.load_lookup_wrong", 8},  {"core.rob_uops", 90000},
+                  {"core.loads_held", 30000},   {"core.stores_held", 9000},    {"core.stall_rob", 130},        {"core.stall_loads", 20}};
     static const struct {
         const char *name;
         double value;
@@ -211,8 +211,9 @@ static void test_groups_of_a_detailed_core_divide_its_slots_and_its_work(void **
                    {"slots_resolve", 15},
                    {"slots_fetch", 5},
                    {"slots_alone", 1},
-                   {"slots_full", 43},
+                   {"slots_full", 37},
                    {"slots_parted", 1},
+                   {"slots_other", 6},
                    {"slots", 100},
                    {"stall_rob", 13},
                    {"stall_loads", 2},
@@ -225,6 +226,7 @@ static void test_groups_of_a_detailed_core_divide_its_slots_and_its_work(void **
                    {"replay_operand", 12},
                    {"replay_miss", 6},
                    {"replay_tlb", 3},
+                   {"replay_split", 4},
                    {"replay_store", 2},
                    {"mlp", 3.5},
                    {"rob_occupancy", 90},
@@ -244,7 +246,7 @@ static void test_groups_of_a_detailed_core_divide_its_slots_and_its_work(void **
     assert_true(tl_catalogue_n_cells(catalogue) >= 120);
     tl_quantities list = {0};
     assert_int_equal(tl_catalogue_metrics(catalogue, "--topdown", &list, NULL), TL_OK);
-    assert_int_equal(list.n_items, 5 + 6 + 7 + 5);
+    assert_int_equal(list.n_items, 5 + 6 + 8 + 5);
     tl_quantities_done(&list);
     free(values);
     tl_catalogue_free(catalogue);

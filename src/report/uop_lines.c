@@ -47,7 +47,7 @@ struct tl_uop_lines {
 };
 
 static const char whys[TL_N_UOP_VAINS] = {
-    [TL_UOP_NO_OPERAND] = 'o', [TL_UOP_NO_LINE] = 'm', [TL_UOP_NO_TRANSLATION] = 't', [TL_UOP_NO_STORE] = 's'};
+    [TL_UOP_NO_OPERAND] = 'o', [TL_UOP_NO_LINE] = 'm', [TL_UOP_NO_TRANSLATION] = 't', [TL_UOP_SPLIT] = 'x', [TL_UOP_NO_STORE] = 's'};
 
 // Tabs separate columns of Kanata, so none is in the text.
 static void put_text(const tl_uop_lines *lines, uint32_t bits, uint64_t pc, char *text, size_t size) {
@@ -119,11 +119,11 @@ static void put_label(const tl_uop_lines *lines, const flight *f, uint32_t k, co
 // ---- Text.
 
 static void put_head(const tl_uop_lines *lines) {
-    fputs(
-        "# A line for each uop, when it ends. Columns but the last four are cycles of the machine.\n"
-        "# replays: dispatches in vain, for want of an operand (o), of the line (m), of the translation (t), of an older store's data (s)\n"
-        "#      fetch     rename   dispatch   complete        end  how     hart replays                  pc  instruction\n",
-        lines->of.stream);
+    fputs("# A line for each uop, when it ends. Columns but the last four are cycles of the machine.\n"
+          "# replays: dispatches in vain, for want of an operand (o), of the line (m), of the translation (t), "
+          "of an older store's data (s), or because a load crosses a line (x)\n"
+          "#      fetch     rename   dispatch   complete        end  how     hart replays                  pc  instruction\n",
+          lines->of.stream);
 }
 
 static void put_cycle(FILE *stream, uint64_t cycle) {

@@ -1992,7 +1992,7 @@ def pipeline_counts(log):
             "dispatch": sum(len(names) for names in rounds), "replay": sum(max(0, len(names) - 1) for names in rounds),
             "in_vain": sum(names.count("Rp") for names in rounds), "in_vain_source": sum(uop["vain"].count("o") for uop in others),
             "in_vain_miss": sum(uop["vain"].count("m") for uop in others), "in_vain_tlb": sum(uop["vain"].count("t") for uop in others),
-            "in_vain_store": sum(uop["vain"].count("s") for uop in others), "alone": sum(uop["end"][1] for uop in alone),
+            "in_vain_store": sum(uop["vain"].count("s") for uop in others), "in_vain_split": sum(uop["vain"].count("x") for uop in others), "alone": sum(uop["end"][1] for uop in alone),
             "alone_trap": sum(not uop["end"][1] for uop in alone)}
 
 

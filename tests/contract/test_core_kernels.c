@@ -195,6 +195,41 @@ static void test_a_wrong_prediction_costs_the_front_end_and_two(void **state) {
     close_kernel(&k);
 }
 
+// The second load is dispatched in the cycle of the first one, whose line is on its way then.
+static void test_a_load_waits_for_a_line_on_its_way(void **state) {
+    (void)state;
+    enum { N_LINES = 1600 };
+    const uint64_t base = TL_RAM_BASE_PADDR + DATA;
+    kernel k;
+    open_kernel(&k, "ooo", NULL);
+    for (uint64_t i = 0; i < N_LINES; i++)
+        put64(&k, base + i * 64, base + (i + 1) % N_LINES * 64);
+    k.rv->x[T0] = base;
+    for (uint32_t i = 0; i < 16; i++) {
+        emit(&k, ld(T2, T0, 8));
+        emit(&k, ld(T0, T0, 0));
+    }
+    assert_int_equal(time_loop(&k), 100 * 16 * (4 + 12));
+    close_kernel(&k);
+}
+
+// The wrong path writes the register of the chain, and the chain hides the wrong path.
+static void test_a_wrong_path_leaves_dependences_alone(void **state) {
+    (void)state;
+    static const char *const never_taken[] = {"bp.kind=not_taken", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", never_taken);
+    k.rv->x[T1] = 1;
+    for (uint32_t i = 0; i < 8; i++) {
+        emit_n(&k, 4, mul(T0, T0, T1));
+        emit(&k, beq(0, 0, 8));
+        emit(&k, addi(T0, 0, 1));
+    }
+    k.n_skipped = 8;
+    assert_int_equal(time_loop(&k), 100 * 8 * 4 * 14);
+    close_kernel(&k);
+}
+
 static void test_stores_forward_to_loads(void **state) {
     (void)state;
     kernel k;
@@ -206,6 +241,49 @@ static void test_stores_forward_to_loads(void **state) {
     }
     assert_int_equal(time_loop(&k), 100 * 16 * (1 + 5));
     close_kernel(&k);
+}
+
+static uint64_t time_far_pairs(const char *const *overrides) {
+    kernel k;
+    open_kernel(&k, "ooo", overrides);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA;
+    k.rv->x[T1] = TL_RAM_BASE_PADDR + DATA + (64 << 10);
+    for (uint32_t i = 0; i < 16; i++) {
+        emit(&k, store(T0, A1, 3));
+        emit(&k, ld(T0, T1, 0));
+    }
+    const uint64_t cycles = time_loop(&k);
+    close_kernel(&k);
+    return cycles;
+}
+
+// The store's data is there a cycle after dispatch, when the store retires. It drains in the next
+// cycle, in which the load is dispatched.
+static void test_a_load_waits_for_a_store_that_it_aliases(void **state) {
+    (void)state;
+    static const char *const aliases[] = {"core.alias_bits=16", NULL}, *const just_not[] = {"core.alias_bits=17", NULL};
+    assert_int_equal(time_far_pairs(aliases), 100 * 16 * (1 + 1 + 4));
+    assert_int_equal(time_far_pairs(just_not), time_far_pairs(NULL));
+    assert_true(time_far_pairs(NULL) < 100 * 16 * 2);
+}
+
+// The pointer to itself lies on both sides of the end of a line.
+static uint64_t time_splits(const char *const *overrides, uint64_t offset) {
+    kernel k;
+    open_kernel(&k, "ooo", overrides);
+    k.rv->x[T0] = TL_RAM_BASE_PADDR + DATA + offset;
+    put64(&k, k.rv->x[T0], k.rv->x[T0]);
+    emit_n(&k, 16, ld(T0, T0, 0));
+    const uint64_t cycles = time_loop(&k);
+    close_kernel(&k);
+    return cycles;
+}
+
+static void test_a_load_that_crosses_a_line_takes_longer(void **state) {
+    (void)state;
+    static const char *const seven[] = {"core.split=7", NULL};
+    assert_int_equal(time_splits(seven, 60), 100 * 16 * (4 + 7));
+    assert_int_equal(time_splits(seven, 53), 100 * 16 * 4); // misaligned, in one line
 }
 
 static uint64_t lines_in_parallel(uint32_t n_uops) {
@@ -234,20 +312,25 @@ static void test_the_reorder_buffer_limits_misses_in_flight(void **state) {
 static void test_impossible_structures_are_refused(void **state) {
     (void)state;
     static const struct {
-        const char *set, *sentence;
+        const char *set, *sentence, *machine; // NULL: ooo
     } rows[] = {
-        {"core.rob=2", "core.rob = 2: must be at least core.rename = 4 and core.retire = 4"},
-        {"core.replay=12", "core.replay = 12: core.replay_miss is 0, and either both are 0 or none is"},
-        {"core.replay_miss=7", "core.replay = 0: core.replay_miss is 7, and either both are 0 or none is"},
-        {"core.fast_ports=16", "core.fast_ports = 16: must be part of core.alu_ports = 15"},
-        {"core.load_ports=0", "core.load_ports = 0: must be between 1 and 255"},
-        {"core.stores=129", "core.stores = 129: must be between 1 and 128"},
-        {"harts=2", "harts = 2: must be 1, since core.kind is out_of_order; choose core.kind: in_order for several harts"},
+        {"core.rob=2", "core.rob = 2: must be at least core.rename = 4 and core.retire = 4", NULL},
+        {"core.replay=12", "core.replay = 12: core.replay_miss is 0, and either both are 0 or none is", NULL},
+        {"core.replay_miss=7", "core.replay = 0: core.replay_miss is 7, and either both are 0 or none is", NULL},
+        {"core.fast_ports=16", "core.fast_ports = 16: must be part of core.alu_ports = 15", NULL},
+        {"core.load_ports=0", "core.load_ports = 0: must be between 1 and 255", NULL},
+        {"core.stores=129", "core.stores = 129: must be between 1 and 128", NULL},
+        {"core.threads=3", "core.threads = 3: must be between 1 and 2", NULL},
+        {"core.alias_bits=11", "core.alias_bits = 11: must be 0, or 12 and more, because a page has 12", NULL},
+        {"harts=9", "harts = 9: must be between 1 and 8", NULL},
+        {"core.rob=5", "core.rob = 5: must be at least 6, because core.threads = 2 and each has a half", "netburst"},
+        {"core.stores=1", "core.stores = 1: must be at least 2, because core.threads = 2 and each has a half", "netburst"},
+        {"core.general_queue=1", "core.general_queue = 1: must be at least 2, because core.threads = 2 and each has a half", "netburst"},
     };
     for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
         tl_config config;
         tl_error err = {0};
-        assert_int_equal(tl_description_open("ooo", &config, NULL), TL_OK);
+        assert_int_equal(tl_description_open(rows[i].machine ? rows[i].machine : "ooo", &config, NULL), TL_OK);
         tl_status status = tl_config_set(&config, rows[i].set, &err);
         if (status == TL_OK)
             status = tl_config_check(&config, &err);
@@ -281,7 +364,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_store_is_two_uops),
     cmocka_unit_test(test_dependent_loads_from_the_second_level_take_nine_clocks),
     cmocka_unit_test(test_a_wrong_prediction_costs_the_front_end_and_two),
+    cmocka_unit_test(test_a_load_waits_for_a_line_on_its_way),
+    cmocka_unit_test(test_a_wrong_path_leaves_dependences_alone),
     cmocka_unit_test(test_stores_forward_to_loads),
+    cmocka_unit_test(test_a_load_waits_for_a_store_that_it_aliases),
+    cmocka_unit_test(test_a_load_that_crosses_a_line_takes_longer),
     cmocka_unit_test(test_the_reorder_buffer_limits_misses_in_flight),
 };
 TL_TEST_MAIN(tests)

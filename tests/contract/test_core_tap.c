@@ -2,7 +2,9 @@
 // Cycle records of the detailed core against its signals, which are counted elsewhere: every event
 // of random code is told once, in order, in cycles that follow one another without a gap. A core
 // that stops after each cycle tells what a free one tells, and a tap changes no count.
+// All of this holds for each of two hardware threads that come and go, too.
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/testing.h"
 #include "isa/rv/hart.h"
@@ -21,6 +23,7 @@ typedef struct flight { // what a follower of records knows of an instruction
 
 typedef struct follower {
     tl_tap tap;
+    uint32_t thread;
     uint64_t next_cycle, n_cycles, n_outside;
     uint64_t n_steps[TL_UOP_ALONE + 1], n_vain[TL_N_UOP_VAINS], n_replays, n_uops_retired, n_uops_back, n_alone_retired;
     flight flights[MAX_FLIGHT]; // by sequence number
@@ -85,6 +88,8 @@ static void follow(follower *f, const tl_cycle_record *record, const tl_uop_even
 static void take_record(tl_tap *tap, const tl_cycle_record *record) {
     follower *f = (follower *)(void *)tap;
     assert_int_equal(record->cycle, f->next_cycle);
+    assert_int_equal(record->thread, f->thread);
+    assert_int_equal(record->h->id, f->thread);
     f->next_cycle = record->cycle + record->n_cycles;
     f->n_cycles += record->n_cycles;
     f->n_outside += record->cause == TL_TAP_OUTSIDE ? record->n_cycles : 0;
@@ -144,18 +149,21 @@ static void run_to(tl_machine *machine, uint64_t n, bool chop) {
     }
 }
 
-static void attach(const tl_machine *machine, follower *f) {
+static void attach_thread(const tl_machine *machine, uint32_t thread, follower *f) {
     tl_error err;
-    *f = (follower){.tap = {take_record}, .next_cycle = machine->harts[0]->now, .log = f->log};
-    if (machine->engine->tap(machine->harts[0], &f->tap, &err) != TL_OK)
+    *f = (follower){.tap = {take_record}, .thread = thread, .next_cycle = machine->harts[thread]->now, .log = f->log};
+    if (machine->engine->tap(machine->harts[thread], &f->tap, &err) != TL_OK)
         fail_msg("%s", err.text);
 }
 
-static void detach(tl_machine *machine) {
+static void detach_thread(tl_machine *machine, uint32_t thread) {
     tl_error err;
-    assert_int_equal(machine->engine->tap(machine->harts[0], NULL, &err), TL_OK);
+    assert_int_equal(machine->engine->tap(machine->harts[thread], NULL, &err), TL_OK);
     tl_machine_sync(machine);
 }
+
+static void attach(const tl_machine *machine, follower *f) { attach_thread(machine, 0, f); }
+static void detach(tl_machine *machine) { detach_thread(machine, 0); }
 
 static follower one, other;
 static uint64_t logs[2][MAX_LOG];
@@ -172,25 +180,29 @@ static void check_against_signals(const tl_machine *machine, const follower *f) 
         const char *path;
         uint64_t n;
     } rows[] = {
-        {"hart0.core.fetch_insn", f->n_steps[TL_UOP_FETCH]},
-        {"hart0.core.dispatch", f->n_steps[TL_UOP_DISPATCH]},
-        {"hart0.core.replay", f->n_replays},
-        {"hart0.core.in_vain_source", f->n_vain[TL_UOP_NO_OPERAND]},
-        {"hart0.core.in_vain_miss", f->n_vain[TL_UOP_NO_LINE]},
-        {"hart0.core.in_vain_tlb", f->n_vain[TL_UOP_NO_TRANSLATION]},
-        {"hart0.core.in_vain_store", f->n_vain[TL_UOP_NO_STORE]},
-        {"hart0.core.retire_insn", f->n_steps[TL_UOP_RETIRE]},
-        {"hart0.core.retire_uop", f->n_uops_retired},
-        {"hart0.core.taken_back_insn", f->n_steps[TL_UOP_TAKE_BACK]},
-        {"hart0.core.taken_back_uop", f->n_uops_back},
-        {"hart0.core.rename_uop", f->n_uops_retired + f->n_uops_back + in_flight(f, true)},
-        {"hart0.core.alone", f->n_alone_retired},
-        {"hart0.core.alone_trap", f->n_steps[TL_UOP_ALONE] - f->n_alone_retired},
-        {"hart0.cycle", f->n_cycles},
+        {"core.fetch_insn", f->n_steps[TL_UOP_FETCH]},
+        {"core.dispatch", f->n_steps[TL_UOP_DISPATCH]},
+        {"core.replay", f->n_replays},
+        {"core.in_vain_source", f->n_vain[TL_UOP_NO_OPERAND]},
+        {"core.in_vain_miss", f->n_vain[TL_UOP_NO_LINE]},
+        {"core.in_vain_tlb", f->n_vain[TL_UOP_NO_TRANSLATION]},
+        {"core.in_vain_split", f->n_vain[TL_UOP_SPLIT]},
+        {"core.in_vain_store", f->n_vain[TL_UOP_NO_STORE]},
+        {"core.retire_insn", f->n_steps[TL_UOP_RETIRE]},
+        {"core.retire_uop", f->n_uops_retired},
+        {"core.taken_back_insn", f->n_steps[TL_UOP_TAKE_BACK]},
+        {"core.taken_back_uop", f->n_uops_back},
+        {"core.rename_uop", f->n_uops_retired + f->n_uops_back + in_flight(f, true)},
+        {"core.alone", f->n_alone_retired},
+        {"core.alone_trap", f->n_steps[TL_UOP_ALONE] - f->n_alone_retired},
+        {"cycle", f->n_cycles - machine->harts[f->thread]->idle_cycles},
     };
-    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++)
-        if (signal_of(machine, rows[i].path) != rows[i].n)
-            fail_msg("%s is %" PRIu64 ", records say %" PRIu64, rows[i].path, signal_of(machine, rows[i].path), rows[i].n);
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        char path[64];
+        snprintf(path, sizeof path, "hart%u.%s", f->thread, rows[i].path);
+        if (signal_of(machine, path) != rows[i].n)
+            fail_msg("%s is %" PRIu64 ", records say %" PRIu64, path, signal_of(machine, path), rows[i].n);
+    }
     assert_int_equal(f->n_steps[TL_UOP_FETCH], f->n_steps[TL_UOP_RETIRE] + f->n_steps[TL_UOP_TAKE_BACK] + in_flight(f, false));
     assert_true(f->n_outside > 0 && f->n_steps[TL_UOP_ALONE] > f->n_alone_retired);
 }
@@ -253,9 +265,120 @@ static void test_a_tap_changes_no_count(void **state) {
     tl_machine_free(without);
 }
 
+// ---- Two threads of a core.
+
+enum { N = 2, BOTH = 3 };
+
+// A thread goes on elsewhere after a trap, as a kernel would let it after some time.
+static void leave_trap(tl_hart *h) {
+    h->now += 150;
+    h->tally[TL_S_HART_CYC_SWITCH] += 150;
+    point(h, h->now);
+}
+
+// Runs the threads of `running` for n instructions each. A thread that is done lets the other one
+// run alone.
+static void run_threads(tl_machine *machine, uint32_t running, uint64_t n, bool chop) {
+    for (uint32_t i = 0; i < N; i++) {
+        if (running >> i & 1)
+            tl_hart_idle_until(machine->harts[i], tl_machine_now_cycles(machine));
+        machine->harts[i]->insn_limit = machine->harts[i]->instret + n;
+    }
+    while (running != 0) {
+        uint64_t least = UINT64_MAX, n_insns = UINT64_MAX;
+        for (uint32_t i = 0; i < N; i++)
+            least = running >> i & 1 ? tl_lesser(least, machine->harts[i]->now) : least;
+        machine->harts[0]->horizon = machine->harts[1]->horizon = chop ? least + 1 : UINT64_MAX;
+        tl_hart *h;
+        switch (machine->engine->run_group(machine->harts, N, running, running, &n_insns, &h)) {
+        case TL_STOP_TRAP: leave_trap(h); break;
+        case TL_STOP_LIMIT: running &= ~(1u << h->id); break;
+        default: break;
+        }
+    }
+}
+
+// Both threads, then one while the other one waits, by turns.
+static void run_phases(tl_machine *machine, uint64_t n, bool chop) {
+    static const uint32_t running[] = {BOTH, 1, BOTH, 2};
+    for (uint32_t phase = 0; phase < 8; phase++)
+        run_threads(machine, running[phase % 4], n + phase, chop);
+}
+
+static void test_records_of_two_threads_tell_every_event_once(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        rng r = {seed * 33333};
+        tl_machine *machine = open_machine("netburst", &r);
+        point(machine->harts[0], seed);
+        point(machine->harts[1], seed + 100);
+        attach_thread(machine, 0, &one);
+        attach_thread(machine, 1, &other);
+        run_phases(machine, 3000, false);
+        detach_thread(machine, 0);
+        detach_thread(machine, 1);
+        check_against_signals(machine, &one);
+        check_against_signals(machine, &other);
+        tl_machine_free(machine);
+    }
+}
+
+static void test_skipped_cycles_of_two_threads_are_told(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++)
+        for (uint32_t thread = 0; thread < N; thread++) {
+            rng r = {seed * 22222};
+            follower *followers[2] = {&one, &other};
+            for (int i = 0; i < 2; i++) {
+                tl_machine *machine = open_machine("netburst", &r);
+                point(machine->harts[0], seed);
+                point(machine->harts[1], seed + 100);
+                followers[i]->log = logs[i];
+                attach_thread(machine, thread, followers[i]);
+                run_phases(machine, 300, i == 1);
+                detach_thread(machine, thread);
+                tl_machine_free(machine);
+            }
+            assert_true(one.n_log > 5000 && one.n_log < MAX_LOG);
+            assert_int_equal(one.n_log, other.n_log);
+            assert_memory_equal(logs[0], logs[1], one.n_log * sizeof logs[0][0]);
+        }
+    one.log = other.log = NULL;
+}
+
+// One thread alone has a tap, both have, or none has.
+static void test_taps_of_two_threads_change_no_count(void **state) {
+    (void)state;
+    rng r = {4712};
+    follower *followers[N] = {&one, &other};
+    tl_machine *with = open_machine("netburst", &r), *without = open_machine("netburst", &r);
+    for (uint32_t i = 0; i < N; i++) {
+        point(with->harts[i], 3 + i);
+        point(without->harts[i], 3 + i);
+    }
+    for (uint32_t taps = 0; taps < 16; taps++) {
+        for (uint32_t i = 0; i < N; i++)
+            if (taps >> i & 1)
+                attach_thread(with, i, followers[i]);
+        run_phases(with, 200, false);
+        for (uint32_t i = 0; i < N; i++)
+            if (taps >> i & 1)
+                detach_thread(with, i);
+        run_phases(without, 200, false);
+    }
+    tl_machine_sync(with);
+    tl_machine_sync(without);
+    assert_memory_equal(with->tally, without->tally, with->probe.n_cells * sizeof with->tally[0]);
+    tl_machine_free(with);
+    tl_machine_free(without);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_records_tell_every_event_once),
     cmocka_unit_test(test_skipped_cycles_are_told_as_if_each_had_passed),
     cmocka_unit_test(test_a_tap_changes_no_count),
+    cmocka_unit_test(test_records_of_two_threads_tell_every_event_once),
+    cmocka_unit_test(test_skipped_cycles_of_two_threads_are_told),
+    cmocka_unit_test(test_taps_of_two_threads_change_no_count),
 };
 TL_TEST_MAIN(tests)

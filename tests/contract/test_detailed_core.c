@@ -10,87 +10,12 @@
 #include "base/testing.h"
 #include "isa/rv/hart.h"
 #include "machine/machine.h"
-#include "random_code.h"
-
-enum { CODE_BYTES = 48 << 10, DATA_BYTES = 256 << 10, DATA_OFFSET = 1 << 20 };
+#include "random_core.h"
 
 typedef struct pair {
     tl_machine *detailed, *slow;
     uint64_t n_insns, n_traps;
 } pair;
-
-static void point(tl_hart *h, rng *r) {
-    tl_rv_hart *rv = tl_rv(h);
-    rv->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 2000) * 16;
-    rv->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(r, 5000) * 8;
-    rv->x[9] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(r, CODE_BYTES - 8192);
-    rv->x[1] = rv->x[9];
-    h->pc = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(r, CODE_BYTES / 2 - 64);
-    for (int i = 0; i < 4; i++)
-        rv->x[11 + below(r, 20)] = next(r) >> below(r, 64);
-    for (int i = 0; i < 4; i++)
-        rv->f[below(r, 32)] = below(r, 2) ? next(r) : UINT64_C(0xffffffff00000000) | next(r) >> 32;
-}
-
-// Every second program accesses few bytes. Loads meet stores in flight, of all sizes, in part and
-// as a whole, on paths that are taken back.
-static void fill_code(rng *r, uint8_t *code, uint32_t n_bytes, bool is_dense) {
-    static const uint16_t csrs[] = {0x001, 0x002, 0x003, 0xc02, 0xc03};
-    fill_with(r, code, n_bytes, csrs, TL_COUNT_OF(csrs), 8);
-    for (uint32_t at = 0; is_dense && at < n_bytes; at += 4) {
-        const uint32_t is_store = below(r, 2) * 0x20, base = below(r, 4) ? 8 : 2, funct3 = is_store ? below(r, 4) : below(r, 7);
-        uint32_t bits = random_word(r, csrs, TL_COUNT_OF(csrs), 8);
-        if (below(r, 3) == 0)
-            bits = below(r, 32) << 20 | base << 15 | funct3 << 12 | (is_store ? below(r, 16) : 11 + below(r, 20)) << 7 | is_store | 0x03;
-        else if ((bits & 0x5b) == 0x03)
-            bits &= ~(0x7fu << 25);
-        memcpy(code + at, &bits, 4);
-    }
-}
-
-static void choose_structure(rng *r, tl_config *config) {
-    tl_core_config *c = &config->core;
-    const uint32_t rename = 2 + below(r, 5), retire = 2 + below(r, 5), most = rename > retire ? rename : retire;
-    const uint32_t replay = below(r, 2) ? 1 + below(r, 20) : 0;
-    *c = (tl_core_config){.kind = TL_CORE_OUT_OF_ORDER,
-                          .fetch_width = 1 + below(r, 8),
-                          .fetch_taken = 1 + below(r, 3),
-                          .rename_width = rename,
-                          .issue_width = 1 + below(r, 8),
-                          .retire_width = retire,
-                          .front_cycles = 1 + below(r, 25),
-                          .rob_uops = most + below(r, below(r, 2) ? 8 : 400),
-                          .load_buffers = 1 + below(r, 60),
-                          .store_buffers = 1 + below(r, 60),
-                          .memory_queue = 1 + below(r, 30),
-                          .general_queue = 1 + below(r, 60),
-                          .alu_half_cycles = 1 + below(r, 4),
-                          .shift_cycles = 1 + below(r, 4),
-                          .forward_cycles = 1 + below(r, 6),
-                          .replay_miss_cycles = replay,
-                          .replay_cycles = replay ? 1 + below(r, 20) : 0,
-                          .misses = 1 + below(r, 8),
-                          .store_misses = 1 + below(r, 8),
-                          .alu_ports = 3,
-                          .fast_ports = below(r, 4),
-                          .shift_ports = 1 + below(r, 255),
-                          .branch_ports = 1 + below(r, 255),
-                          .mul_ports = 1 + below(r, 255),
-                          .fp_ports = 1 + below(r, 255),
-                          .move_ports = 1 + below(r, 255),
-                          .load_ports = 1 + below(r, 255),
-                          .store_ports = 1 + below(r, 255),
-                          .data_ports = 1 + below(r, 255)};
-    config->bp.kind = (tl_bp_kind)below(r, 5);
-    config->bp.counters = 16u << below(r, 6);
-    config->bp.history_bits = below(r, 5);
-    config->bp.tables = 1 + below(r, TL_MAX_TAGE_TABLES);
-    config->bp.table_entries = 16u << below(r, 7);
-    config->bp.max_history = 20 + below(r, 1900);
-    config->bp.ras_entries = below(r, 8);
-    config->l1d = (tl_cache_config){.size_bytes = 1024u << below(r, 5), .ways = 2, .line_bytes = 64};
-    config->ram_bytes = 16 << 20;
-}
 
 static void compare(const pair *p, uint64_t seed, uint64_t stop) {
     const tl_hart *a = p->detailed->harts[0], *b = p->slow->harts[0];
@@ -156,8 +81,8 @@ static void fill(pair *p, rng *r, bool is_dense) {
 
 static void both_point(const pair *p, rng *r) {
     rng again = {r->state};
-    point(p->detailed->harts[0], r);
-    point(p->slow->harts[0], &again);
+    point(p->detailed->harts[0], r, 0, 0);
+    point(p->slow->harts[0], &again, 0, 0);
 }
 
 static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2]) {

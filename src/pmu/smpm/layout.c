@@ -14,9 +14,10 @@
 #include "pmu/smpm/smpm.h"
 
 enum {
-    PARTS_OF_VM0 = 3,      // total, UNASSIGNED, SWITCH: adds of channel 0 for one index
-    ADDS_OF_VM = 2,        // VM block, context block
-    SHARED_WAITS = 3,      // until a periodic pulse, its drain, the drain of the flush
+    PARTS_OF_VM0 = 3, // total, UNASSIGNED, SWITCH: adds of channel 0 for one index
+    ADDS_OF_VM = 2,   // VM block, context block
+    // A shared flush waits until a periodic pulse, for the drain of that, and for its own drain.
+    SHARED_WAITS = 3,
     MAX_SHARED_DRAINS = 3, // that meet: a periodic one, a switch trigger and its flush
 };
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void charge(tl_core *core, uint32_t cell, uint64_t cycles) { core->h->tally[cell] += cycles; }
+TL_ALWAYS_INLINE void charge(tl_core *core, uint32_t cell, uint64_t cycles) { core->h->tally[cell] += cycles; }
 
 // ---- Fetch.
 
@@ -140,10 +140,25 @@ static bool is_break(const tl_hart *h) {
     return (h->pc == h->break_pc[0] || h->pc == h->break_pc[1] || (h->breaks && tl_breaks_have(h->breaks, h->pc))) && !h->skip_break;
 }
 
+// Bytes that a hart writes end reservations of the others.
+static void break_reservations(const tl_core *core, uint64_t line) {
+    for (uint32_t i = 0; i < core->n_peers; i++) {
+        tl_hart *other = core->peers[i]->h;
+        if (other != core->h && other->reservation_paddr == line)
+            other->reservation_paddr = TL_NO_LINE;
+    }
+}
+
 static void retire_one(tl_core *core, uint32_t entry) {
     tl_hart *h = core->h;
     const tl_flow_insn *insn = &core->insn[entry];
     core->flow->retire(core->flow, entry);
+    if (TL_UNLIKELY(core->watches_loads)) {
+        if (core->n_uops[entry] == 2)
+            break_reservations(core, insn->paddr & h->line_mask);
+        if (core->is_accessed[entry])
+            memory_note_load(core, entry, -1);
+    }
     predictor_train(&core->predictor, insn, &core->before[entry], !core->is_mispredicted[entry], h->tally);
     h->tally[TL_S_BP_REDIRECT] += core->is_redirected[entry] && !core->is_mispredicted[entry];
     h->pc = insn->next_pc;
@@ -157,6 +172,12 @@ static void retire_one(tl_core *core, uint32_t entry) {
     count_class(core, CORE_RETIRE_LOAD, core->issue[entry]);
     core->retired += 1;
     core->n_retired += 1;
+}
+
+static bool may_retire(const tl_core *core) {
+    const uint32_t entry = entry_of(core, core->retired);
+    const uint64_t end = 2 * core->h->now;
+    return core->retired < core->renamed && core->valid[entry] <= end && core->data_valid[entry] <= end;
 }
 
 // false: the run stops within the cycle.
@@ -181,7 +202,7 @@ static bool retire(tl_core *core, tl_stop *ret_stop) {
         }
         core->retire_left -= core->n_uops[entry];
         retire_one(core, entry);
-        if (TL_UNLIKELY(h->instret >= h->insn_limit)) {
+        if (TL_UNLIKELY(h->instret >= core->stop_at)) {
             *ret_stop = TL_STOP_LIMIT;
             return false;
         }
@@ -202,9 +223,13 @@ static bool run_alone(tl_core *core, tl_stop *ret_stop) {
     const bool has_retired = core->flow->alone(core->flow, ret_stop);
     fetch_from(core, h->pc, cause_of_class(core->alone_class));
     core->tally[has_retired ? CORE_ALONE : CORE_ALONE_TRAP] += 1;
+    if (TL_UNLIKELY(core->watches_loads) && core->isa_flow->alone_paddr != NEVER) {
+        break_reservations(core, core->isa_flow->alone_paddr & h->line_mask);
+        memory_tell_peers(core, core->isa_flow->alone_paddr & h->line_mask);
+    }
     if (!has_retired)
         return false;
-    if (h->instret < h->insn_limit)
+    if (h->instret < core->stop_at)
         return true;
     *ret_stop = TL_STOP_LIMIT;
     return false;
@@ -217,6 +242,7 @@ static uint32_t cause_of_load(load_wait wait) {
     case LOAD_WAITS_TLB: return TL_S_HART_CYC_DTLB;
     case LOAD_WAITS_MISS: return TL_S_HART_CYC_LOAD_MISS;
     case LOAD_WAITS_STORE: return TL_S_HART_CYC_STORE_MISS;
+    case LOAD_WAITS_SPLIT: return TL_S_HART_CYC_MISALIGNED;
     default: return TL_S_HART_CYC_LOAD_USE;
     }
 }
@@ -271,14 +297,10 @@ static uint64_t next_cycle(const tl_core *core) {
     return next > now ? next : now + 1;
 }
 
-typedef struct activity { // in a cycle
-    bool has_fetched, has_renamed, has_dispatched;
-    uint32_t rob_uops; // when retirement is over
-} activity;
-
 // Counts a stretch of equal cycles. Only a stretch of one cycle does anything.
-static void count_cycles(tl_core *core, const activity *did, uint64_t n) {
+TL_ALWAYS_INLINE void count_idle(tl_core *core, const activity *did, uint64_t n) {
     uint64_t *t = core->tally;
+    charge(core, did->cause, n);
     t[CORE_RUN_CYCLE] += n;
     t[CORE_ROB_UOPS] += did->rob_uops * n;
     t[CORE_LOADS_HELD] += core->loads_used * n;
@@ -287,84 +309,216 @@ static void count_cycles(tl_core *core, const activity *did, uint64_t n) {
     t[CORE_GENERAL_QUEUE_UOPS] += core->general_used * n;
     t[CORE_FRONT_INSNS] += (core->fetched - core->renamed) * n;
     t[core->slot_cell] += core->slots_left * n;
-    t[CORE_RETIRE_CYCLE] += core->n_retired > 0;
-    t[CORE_RETIRE_FULL] += core->n_retired > 0 && core->retire_left == 0;
-    t[CORE_DISPATCH_CYCLE] += did->has_dispatched;
-    t[CORE_RENAME_CYCLE] += did->has_renamed;
+    t[CORE_BOTH_CYCLE] += core->has_company ? n : 0;
     if (core->room_cell != NEVER)
         t[core->room_cell] += n;
     if (did->has_fetched)
-        t[CORE_FETCH_CYCLE] += 1;
+        t[CORE_FETCH_CYCLE] += n;
     else if (core->is_alone)
         t[CORE_FETCH_ALONE] += n;
     else if (core->waits_for_target)
         t[CORE_FETCH_NO_TARGET] += n;
     else if (core->fetch_until > core->h->now)
         t[CORE_FETCH_STALL] += n;
+    else if (did->has_lost_fetch)
+        t[CORE_FETCH_OTHER] += n;
     else
         t[CORE_FETCH_FULL] += n;
 }
 
-// One cycle, or a stretch of cycles in which nothing happens. false: the run stops.
-static bool run_cycle(tl_core *core, tl_stop *ret_stop) {
-    tl_hart *h = core->h;
-    if (!core->is_mid_cycle) {
-        core->retire_left = core->config->retire_width;
-        core->n_retired = 0;
-        core->is_busy = core->n_resolving != 0 && resolve_all(core);
-        core->is_busy |= memory_drain(core);
-    }
+// Another hart's stores have reached lines that loads in flight have read: they are read again.
+static void clear_loads(tl_core *core) {
+    const uint64_t seq = memory_oldest_snooped(core);
+    if (seq == NEVER)
+        return;
+    const uint64_t pc = core->insn[entry_of(core, seq)].pc;
+    core->tally[CORE_MEMORY_CLEAR] += 1;
+    window_squash(core, seq, false);
+    fetch_from(core, pc, TL_S_HART_CYC_FLUSH);
+    core->fetch_until = core->h->now + core->config->clear_cycles;
+    core->spared_seq = seq;
+}
+
+// The cycle begins: paths are taken back, a store drains.
+TL_ALWAYS_INLINE void begin(tl_core *core, bool may_drain) {
+    if (core->is_mid_cycle)
+        return;
+    core->retire_left = core->config->retire_width;
+    core->n_retired = 0;
+    core->is_busy = core->n_resolving != 0 && resolve_all(core);
+    core->has_snooped = core->n_snooped != 0;
+    if (TL_UNLIKELY(core->has_snooped))
+        clear_loads(core);
+    core->is_busy |= may_drain && memory_drain(core);
+    core->n_fetched = core->fetched;
+    core->was_alone = core->is_alone;
     core->is_mid_cycle = true;
-    const uint64_t n_fetched = core->fetched;
-    const bool was_alone = core->is_alone;
-    if (!retire(core, ret_stop))
-        return false;
+}
+
+// Behind the last retirement of the cycle.
+TL_ALWAYS_INLINE void note_retirement(tl_core *core) {
     core->is_mid_cycle = false;
-    bool is_busy = core->is_busy || core->n_retired > 0 || core->fetched != n_fetched || core->is_alone != was_alone;
-    const uint32_t cause = core->n_retired > 0 ? TL_S_HART_CYC_ISSUE : cause_now(core);
-    activity did = {.rob_uops = core->rob_used};
-    did.has_dispatched = window_dispatch(core);
-    did.has_renamed = window_rename(core);
-    if (core->is_alone) {
-        if (core->n_retired == 0 && may_run_alone(core)) // it takes the cycles it needs
-            return run_alone(core, ret_stop);
-    } else if (!core->waits_for_target && core->fetch_until <= h->now) {
-        did.has_fetched = fetch_group(core);
+    core->room_cell = NEVER;
+    core->is_busy |= core->n_retired > 0 || core->fetched != core->n_fetched || core->is_alone != core->was_alone;
+    core->did = (activity){.rob_uops = core->rob_used, .cause = core->n_retired > 0 ? TL_S_HART_CYC_ISSUE : cause_now(core)};
+}
+
+static bool may_fetch(const tl_core *core) {
+    return !core->is_alone && !core->waits_for_target && core->fetch_until <= core->h->now &&
+           core->fetched - core->renamed < core->front_capacity && core->fetched - core->retired < core->ring;
+}
+
+// An instruction that executes alone takes the cycles it needs, and the cycle under way is its
+// first. is_turn: the front end is this thread's. false: the run stops behind the cycle.
+TL_ALWAYS_INLINE bool fetch(tl_core *core, bool is_turn, tl_stop *ret_stop) {
+    if (!core->is_alone) {
+        core->did.has_fetched = is_turn && !core->waits_for_target && core->fetch_until <= core->h->now && fetch_group(core);
+    } else if (core->n_retired == 0 && may_run_alone(core)) {
+        const uint64_t now = core->h->now;
+        core->skips_from = NEVER;
+        core->has_run_alone = true;
+        const bool goes_on = run_alone(core, ret_stop);
+        core->tally[CORE_BOTH_CYCLE] += core->has_company ? core->h->now - now : 0;
+        return goes_on;
     }
-    is_busy |= did.has_dispatched || did.has_renamed || did.has_fetched;
-    if (TL_UNLIKELY(core->tap != NULL))
-        tap_cycle(core->tap, cause, is_busy);
-    const uint64_t next = is_busy ? h->now + 1 : next_cycle(core);
-    charge(core, cause, next - h->now);
-    count_cycles(core, &did, next - h->now);
-    h->now = next;
-    if (TL_UNLIKELY(h->has_slow_watch))
-        (void)tl_hart_poll(h);
     return true;
 }
 
-tl_stop tl_core_run(tl_core *core) {
+TL_ALWAYS_INLINE void end(tl_core *core, bool waits) {
     tl_hart *h = core->h;
-    if (!core->flow->resume(core->flow, core->retired, (uint32_t)(core->fetched - core->retired), core->ring_mask)) {
-        window_squash(core, core->retired, true);
-        core->is_mid_cycle = false;
-        fetch_from(core, h->pc, TL_S_HART_CYC_FLUSH);
+    const activity *did = &core->did;
+    if (core->has_run_alone) {
+        core->has_run_alone = false;
+        return;
     }
-    core->flow->enter(core->flow);
-    tl_stop stop;
-    do {
-        if (h->instret >= h->insn_limit) {
-            stop = TL_STOP_LIMIT;
-            break;
-        }
-        if (h->now >= h->horizon && !core->is_mid_cycle) {
-            stop = TL_STOP_HORIZON;
-            break;
-        }
-    } while (run_cycle(core, &stop));
-    core->flow->leave(core->flow);
+    const bool is_busy = core->is_busy || did->has_dispatched || did->has_renamed || did->has_fetched;
+    if (TL_UNLIKELY(core->tap != NULL))
+        tap_cycle(core->tap, did->cause, is_busy);
+    const bool steps = is_busy || waits || core->has_snooped || core->n_snooped != 0;
+    const uint64_t next = steps ? h->now + 1 : next_cycle(core);
+    uint64_t *t = core->tally;
+    t[CORE_RETIRE_CYCLE] += core->n_retired > 0;
+    t[CORE_RETIRE_FULL] += core->n_retired > 0 && core->retire_left == 0;
+    t[CORE_DISPATCH_CYCLE] += did->has_dispatched;
+    t[CORE_RENAME_CYCLE] += did->has_renamed;
+    count_idle(core, did, next - h->now);
+    core->skips_from = steps ? NEVER : h->now + 1;
+    h->now = next;
+    if (TL_UNLIKELY(h->has_slow_watch))
+        (void)tl_hart_poll(h);
+}
+
+// ---- A cycle.
+
+static void begin_budget(const tl_core *core, port_budget *ret) {
+    *ret = (port_budget){.ports = {~UINT32_C(0), core->config->fast_ports}, .room = core->config->issue_width};
+}
+
+bool core_cycle(tl_core *core, tl_stop *ret_stop) {
+    port_budget budget;
+    begin(core, true);
+    if (!retire(core, ret_stop))
+        return false;
+    note_retirement(core);
+    begin_budget(core, &budget);
+    core->did.has_dispatched = window_dispatch(core, &budget);
+    core->did.has_renamed = window_rename(core);
+    const bool goes_on = fetch(core, true, ret_stop);
+    end(core, false);
+    return goes_on;
+}
+
+// The first thread that can retire does. A cycle that was cut short goes on with the thread that
+// had begun.
+static tl_core *retiring(tl_core *first, tl_core *second) {
+    if (second->n_retired > 0)
+        return second;
+    return first->n_retired > 0 || may_retire(first) ? first : second;
+}
+
+// Takes both threads through fetch. Returns the thread that stops, or NULL. Two threads never trap
+// in one cycle: the second one waits.
+static tl_core *fetch_of_two(core_run *run, tl_core *first, tl_core *second, bool *waits, tl_stop *ret_stop) {
+    tl_core *stopped = NULL;
+    core_enter(run, first);
+    if (!fetch(first, true, ret_stop))
+        stopped = first;
+    if (stopped && *ret_stop == TL_STOP_TRAP && second->is_alone) {
+        *waits = true;
+        return stopped;
+    }
+    second->did.has_lost_fetch = first->did.has_fetched && may_fetch(second);
+    *waits |= second->did.has_lost_fetch;
+    core_enter(run, second);
+    return fetch(second, !first->did.has_fetched, ret_stop) ? stopped : second;
+}
+
+tl_core *core_cycle_of_two(core_run *run, tl_core *first, tl_core *second, tl_stop *ret_stop) {
+    const bool drains = memory_may_drain(first);
+    bool waits = drains && memory_may_drain(second);
+    begin(first, true);
+    begin(second, !drains);
+    tl_core *const retires = retiring(first, second);
+    const uint64_t instret = retires->h->instret;
+    const bool goes_on = retire(retires, ret_stop);
+    *run->n_insns -= retires->h->instret - instret;
+    if (!goes_on)
+        return retires;
+    const bool loses = retires == first && may_retire(second);
+    second->tally[CORE_RETIRE_OTHER] += loses;
+    waits |= loses;
+    note_retirement(first);
+    note_retirement(second);
+    port_budget budget;
+    begin_budget(first, &budget);
+    first->did.has_dispatched = window_dispatch(first, &budget);
+    second->did.has_dispatched = window_dispatch(second, &budget);
+    first->did.has_renamed = window_rename(first);
+    if (!first->did.has_renamed) {
+        second->did.has_renamed = window_rename(second);
+    } else {
+        waits |= window_yield(second);
+    }
+    core_set_stop(run, first);
+    core_set_stop(run, second);
+    const uint64_t before = first->h->instret + second->h->instret;
+    tl_core *const stopped = fetch_of_two(run, first, second, &waits, ret_stop);
+    *run->n_insns -= first->h->instret + second->h->instret - before;
+    end(first, false);
+    end(second, waits);
+    return stopped;
+}
+
+// ---- Between cycles and runs.
+
+void core_rewind(tl_core *core, uint64_t cycle) {
+    tl_hart *h = core->h;
+    const uint64_t to = cycle > core->skips_from ? cycle : core->skips_from;
+    if (core->skips_from == NEVER || h->now <= to)
+        return;
+    const uint64_t now = h->now;
+    h->now = core->skips_from - 1; // as when the cycles were counted
+    count_idle(core, &core->did, to - now);
+    h->now = to;
+    if (TL_UNLIKELY(core->tap != NULL))
+        tap_rewind(core->tap);
+}
+
+void core_resume(tl_core *core) {
+    if (core->h->now != core->now_at_suspend)
+        core->skips_from = NEVER;
+    if (core->flow->resume(core->flow, core->retired, (uint32_t)(core->fetched - core->retired), core->ring_mask))
+        return;
+    window_squash(core, core->retired, true);
+    core->is_mid_cycle = false;
+    core->n_snooped = 0;
+    core->skips_from = NEVER;
+    fetch_from(core, core->h->pc, TL_S_HART_CYC_FLUSH);
+}
+
+void core_suspend(tl_core *core) {
+    core->now_at_suspend = core->h->now;
     core->flow->suspend(core->flow, core->retired, (uint32_t)(core->fetched - core->retired), core->ring_mask);
-    return stop;
 }
 
 void tl_core_sync(tl_core *core) { tl_hart_sync_clock(core->h); }
@@ -386,14 +540,28 @@ static void set_ports(tl_core *core) {
         for (uint32_t port = 0; port < TL_MAX_PORTS; port++)
             core->port_issues[port] |= (rows[i].ports >> port & 1) << rows[i].issue;
     }
+    for (uint32_t port = 0; port < TL_MAX_PORTS; port++)
+        core->n_ports += core->port_issues[port] != 0;
 }
 
-tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_arena *arena, tl_core **ret_core, tl_error *err) {
+// The first thread of a core makes room for all.
+static core_shared *join(tl_core *core, tl_core *leader, tl_arena *arena) {
+    core_shared *shared = leader ? leader->shared : tl_arena_alloc(arena, sizeof *shared);
+    if (!shared)
+        return NULL;
+    if (!leader)
+        memset(shared->line, 0xff, sizeof shared->line);
+    core->thread = shared->n_threads;
+    shared->threads[shared->n_threads++] = core;
+    return shared;
+}
+
+tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_core *leader, tl_arena *arena, tl_core **ret_core, tl_error *err) {
     tl_core *core = tl_arena_alloc(arena, sizeof *core);
-    if (!core)
+    if (!core || !(core->shared = join(core, leader, arena)))
         return tl_fail(err, TL_ENOMEM, "no memory for the detailed core of hart%u", h->id);
     core->h = h;
-    core->flow = flow;
+    core->flow = core->isa_flow = flow;
     core->arena = arena;
     core->config = &h->config->core;
     core->latency = &h->config->pipeline;
@@ -408,7 +576,8 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_arena *arena, tl_core **ret_
     core->fetch_pc = NEVER;
     memset(core->wheel, 0xff, sizeof core->wheel);
     memset(core->last_writer, 0xff, sizeof core->last_writer);
-    memset(core->line, 0xff, sizeof core->line);
+    core->skips_from = core->spared_seq = NEVER;
+    core->watches_loads = h->config->n_harts > 1;
     set_ports(core);
     *ret_core = core;
     return predictor_init(&core->predictor, h->config, arena, err);

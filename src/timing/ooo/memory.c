@@ -4,45 +4,56 @@
 // remembered, and a later load of such a line waits for it.
 #include "timing/ooo/ooo.h"
 
-static const uint16_t stall_cells[] = {TL_S_HART_CYC_MISALIGNED, TL_S_HART_CYC_FETCH, TL_S_HART_CYC_ITLB, TL_S_HART_CYC_LOAD_MISS,
-                                       TL_S_HART_CYC_STORE_MISS, TL_S_HART_CYC_DTLB,  TL_S_HART_CYC_MMIO};
-enum { ITLB_CELL = 2, DTLB_CELL = 5 };
+#include <string.h>
+
+// Cells that port calls add to: a row of the CPI stack, and accesses of devices.
+#define FIRST_CELL TL_S_HART_CYC_MISALIGNED
+_Static_assert(TL_S_HART_CYC_FETCH == FIRST_CELL + 1 && TL_S_HART_CYC_ITLB == FIRST_CELL + 2 && TL_S_HART_CYC_LOAD_MISS == FIRST_CELL + 3 &&
+                   TL_S_HART_CYC_STORE_MISS == FIRST_CELL + 4 && TL_S_HART_CYC_DTLB == FIRST_CELL + 5 &&
+                   TL_COUNT_OF(((port_call *)0)->cells) == 6,
+               "the row has the cells of all port calls in memory");
 
 void port_call_begin(const tl_core *core, port_call *ret_call) {
-    _Static_assert(TL_COUNT_OF(stall_cells) == TL_COUNT_OF(ret_call->cells), "each cell is kept");
     ret_call->now = core->h->now;
-    for (uint32_t i = 0; i < TL_COUNT_OF(stall_cells); i++)
-        ret_call->cells[i] = core->h->tally[stall_cells[i]];
+    ret_call->device = core->h->tally[TL_S_HART_CYC_MMIO];
+    memcpy(ret_call->cells, core->h->tally + FIRST_CELL, sizeof ret_call->cells);
 }
 
 uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_translation) {
     tl_hart *h = core->h;
-    const uint64_t cycles = h->now - call->now;
+    const uint64_t all = h->now - call->now;
     h->now = call->now;
     *ret_translation = 0;
-    if (cycles == 0)
+    if (all == 0)
         return 0;
-    *ret_translation = h->tally[TL_S_HART_CYC_ITLB] - call->cells[ITLB_CELL] + h->tally[TL_S_HART_CYC_DTLB] - call->cells[DTLB_CELL];
-    for (uint32_t i = 0; i < TL_COUNT_OF(stall_cells); i++)
-        h->tally[stall_cells[i]] = call->cells[i];
+    // Misaligned accesses have a cost of the core's own.
+    const uint64_t cycles = all - (h->tally[FIRST_CELL] - call->cells[0]);
+    *ret_translation = h->tally[TL_S_HART_CYC_ITLB] - call->cells[TL_S_HART_CYC_ITLB - FIRST_CELL] + h->tally[TL_S_HART_CYC_DTLB] -
+                       call->cells[TL_S_HART_CYC_DTLB - FIRST_CELL];
+    memcpy(h->tally + FIRST_CELL, call->cells, sizeof call->cells);
+    h->tally[TL_S_HART_CYC_MMIO] = call->device;
     return cycles;
 }
 
 // ---- Lines on their way.
 
-static uint64_t line_of(const tl_core *core, uint64_t vaddr) { return vaddr & core->h->line_mask; }
+static uint64_t line_of(const tl_core *core, uint64_t paddr) { return paddr & core->h->line_mask; }
 
-static void note_line(tl_core *core, uint64_t line, uint64_t until) {
-    core->line[core->next_line] = line;
-    core->line_until[core->next_line] = until;
-    core->next_line = (core->next_line + 1) % MAX_LINES;
+static void note_line(core_shared *shared, uint64_t line, uint64_t until) {
+    shared->line[shared->next_line] = line;
+    shared->line_until[shared->next_line] = until;
+    shared->next_line = (shared->next_line + 1) % MAX_LINES;
+    shared->last_line_until = until > shared->last_line_until ? until : shared->last_line_until;
 }
 
-static uint64_t line_arrives(const tl_core *core, uint64_t line) {
+// 0: it is not on its way.
+static uint64_t line_arrives(const core_shared *shared, uint64_t line, uint64_t now) {
     uint64_t until = 0;
+    if (shared->last_line_until <= now)
+        return 0;
     for (uint32_t i = 0; i < MAX_LINES; i++)
-        if (core->line[i] == line && core->line_until[i] > until)
-            until = core->line_until[i];
+        if (shared->line[i] == line && shared->line_until[i] > until)
+            until = shared->line_until[i];
     return until;
 }
 
@@ -58,13 +69,58 @@ static uint64_t take_buffer(uint64_t *buffers, uint32_t n, uint64_t now, uint64_
     return wait;
 }
 
+// ---- Stores of other harts.
+
+static uint32_t filter_of(const tl_core *core, uint64_t line) { return (uint32_t)(line >> core->h->line_log2) % N_FILTER; }
+
+void memory_note_load(tl_core *core, uint32_t entry, int change) {
+    uint16_t *n = &core->load_filter[filter_of(core, core->insn[entry].paddr)];
+    *n = (uint16_t)(*n + change);
+}
+
+void memory_tell_peers(const tl_core *core, uint64_t line) {
+    for (uint32_t i = 0; i < core->n_peers; i++) {
+        tl_core *other = core->peers[i];
+        if (other == core || other->load_filter[filter_of(core, line)] == 0 || other->n_snooped == MAX_SNOOPS)
+            continue;
+        other->snooped_at[other->n_snooped] = core->h->now;
+        other->snooped[other->n_snooped++] = line;
+        core_rewind(other, core->h->now + 1);
+    }
+}
+
+static uint64_t oldest_load_of(const tl_core *core, uint64_t line) {
+    for (uint64_t seq = core->retired; seq < core->renamed; seq++) {
+        const uint32_t entry = entry_of(core, seq);
+        if (core->is_accessed[entry] && seq != core->spared_seq && line_of(core, core->insn[entry].paddr) == line)
+            return seq;
+    }
+    return NEVER;
+}
+
+uint64_t memory_oldest_snooped(tl_core *core) {
+    uint64_t oldest = NEVER;
+    uint32_t n_left = 0;
+    for (uint32_t i = 0; i < core->n_snooped; i++) {
+        const uint64_t line = core->snooped[i], at = core->snooped_at[i];
+        if (at < core->h->now) {
+            oldest = tl_lesser(oldest, oldest_load_of(core, line));
+            continue;
+        }
+        core->snooped[n_left] = line;
+        core->snooped_at[n_left++] = at;
+    }
+    core->n_snooped = n_left;
+    return oldest;
+}
+
 // ---- Loads.
 
 // Looks the load up in DTLB and L1D. Returns the cycle in which the data is in the L1D.
 static uint64_t look_up(tl_core *core, uint32_t entry) {
     tl_hart *h = core->h;
     const tl_flow_insn *insn = &core->insn[entry];
-    const uint64_t now = h->now, line = line_of(core, insn->vaddr);
+    const uint64_t now = h->now, line = line_of(core, insn->paddr);
     port_call call;
     uint64_t translation;
     port_call_begin(core, &call);
@@ -76,9 +132,9 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
     const uint64_t cycles = port_call_end(core, &call, &translation);
     core->wait[entry] = cycles == 0 ? LOAD_HITS : translation > cycles - translation ? LOAD_WAITS_TLB : LOAD_WAITS_MISS;
     if (cycles > translation) {
-        const uint64_t wait = take_buffer(core->miss_until, core->config->misses, now, cycles);
+        const uint64_t wait = take_buffer(core->shared->miss_until, core->config->misses, now, cycles);
         const uint64_t until = now + wait + cycles;
-        note_line(core, line, until);
+        note_line(core->shared, line, until);
         core->has_missed[entry] = true;
         core->tally[CORE_LOAD_MISS] += 1;
         core->tally[CORE_BUFFER_WAIT] += wait;
@@ -90,25 +146,37 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
         }
         return until;
     }
-    const uint64_t arrives = line_arrives(core, line);
+    const uint64_t arrives = line_arrives(core->shared, line, now);
     if (arrives > now + cycles) {
         core->wait[entry] = LOAD_WAITS_MISS;
         core->tally[CORE_LOAD_LINE_WAIT] += 1;
         return arrives;
     }
+    if (cycles == 0 && line_of(core, insn->paddr + insn->pipe.size_bytes - 1) != line) {
+        core->wait[entry] = LOAD_WAITS_SPLIT;
+        core->tally[CORE_LOAD_SPLIT] += 1;
+        return now + core->config->split_cycles;
+    }
     return now + cycles;
 }
 
-typedef enum older_store { NO_STORE, STORE_FORWARDS, STORE_BLOCKS } older_store;
+typedef enum older_store { NO_STORE, STORE_FORWARDS, STORE_BLOCKS, STORE_ALIASES } older_store;
+
+// Address bits that a load and a store in flight are told apart by; all of them if the key is 0.
+static uint64_t compared_bits(const tl_core *core) {
+    return core->config->alias_bits == 0 ? UINT64_MAX : (UINT64_C(1) << core->config->alias_bits) - 1;
+}
 
 static older_store find_store(const tl_core *core, uint32_t entry, uint64_t half) {
     const tl_flow_insn *insn = &core->insn[entry];
-    const uint64_t vaddr = insn->vaddr, size = insn->pipe.size_bytes;
+    const uint64_t vaddr = insn->vaddr, size = insn->pipe.size_bytes, bits = compared_bits(core);
     for (uint32_t n = core->store_number[entry]; n != core->first_store; n--) {
         const uint32_t store = (n - 1) % TL_MAX_STORE_BUFFERS;
         const uint64_t start = core->store_vaddr[store], end = start + core->store_size[store];
-        if (vaddr >= end || start >= vaddr + size)
+        if (((vaddr - start) & bits) >= core->store_size[store] && ((start - vaddr) & bits) >= size)
             continue;
+        if (vaddr >= end || start >= vaddr + size)
+            return STORE_ALIASES;
         const bool has_all = start <= vaddr && vaddr + size <= end;
         return has_all && core->store_at[store] <= half && core->store_data_at[store] <= half ? STORE_FORWARDS : STORE_BLOCKS;
     }
@@ -124,8 +192,10 @@ static void finish(tl_core *core, uint32_t node, uint64_t valid) {
 
 // The load goes round, and with a replay loop its dependents are told as if it had hit.
 static void go_round(tl_core *core, uint32_t node, uint64_t half, uint32_t latency, uint32_t round_cycles) {
-    static const uint8_t cells[] = {
-        [LOAD_WAITS_TLB] = CORE_IN_VAIN_TLB, [LOAD_WAITS_MISS] = CORE_IN_VAIN_MISS, [LOAD_WAITS_STORE] = CORE_IN_VAIN_STORE};
+    static const uint8_t cells[] = {[LOAD_WAITS_TLB] = CORE_IN_VAIN_TLB,
+                                    [LOAD_WAITS_MISS] = CORE_IN_VAIN_MISS,
+                                    [LOAD_WAITS_STORE] = CORE_IN_VAIN_STORE,
+                                    [LOAD_WAITS_SPLIT] = CORE_IN_VAIN_SPLIT};
     core->tally[CORE_IN_VAIN] += 1;
     core->tally[cells[core->wait[node]]] += 1;
     if (round_cycles == 0) {
@@ -152,6 +222,12 @@ void memory_load(tl_core *core, uint32_t node, uint64_t half) {
         core->tally[CORE_LOAD_FORWARD] += 1;
         finish(core, node, half + 2 * (uint64_t)c->forward_cycles);
         return;
+    case STORE_ALIASES:
+        core->tally[CORE_LOAD_ALIAS] += !core->has_aliased[node];
+        core->has_aliased[node] = true;
+        core->wait[node] = LOAD_WAITS_STORE;
+        go_round(core, node, half, latency, c->replay_cycles);
+        return;
     case STORE_BLOCKS:
         core->wait[node] = LOAD_WAITS_STORE;
         go_round(core, node, half, latency, c->replay_cycles);
@@ -161,51 +237,45 @@ void memory_load(tl_core *core, uint32_t node, uint64_t half) {
     if (!core->is_accessed[node]) {
         core->is_accessed[node] = true;
         core->data_at[node] = look_up(core, node);
+        if (TL_UNLIKELY(core->watches_loads))
+            memory_note_load(core, node, 1);
     }
     if (core->data_at[node] <= half / 2) {
         finish(core, node, half + latency);
     } else if (c->replay_miss_cycles == 0) {
         finish(core, node, 2 * core->data_at[node] + latency);
     } else {
-        go_round(core, node, half, latency, core->wait[node] == LOAD_WAITS_TLB ? c->replay_cycles : c->replay_miss_cycles);
+        go_round(core, node, half, latency, core->wait[node] == LOAD_WAITS_MISS ? c->replay_miss_cycles : c->replay_cycles);
     }
 }
 
 // ---- Stores.
 
-bool memory_is_drained(const tl_core *core) {
-    if (core->first_store != core->end_store)
-        return false;
-    for (uint32_t i = 0; i < core->config->store_misses; i++)
-        if (core->drain_until[i] > core->h->now)
-            return false;
-    return true;
-}
+bool memory_is_drained(const tl_core *core) { return core->first_store == core->end_store && core->drained_at <= core->h->now; }
 
 static uint64_t first_free(const tl_core *core) {
     uint64_t first = NEVER;
     for (uint32_t i = 0; i < core->config->store_misses; i++)
-        first = tl_lesser(first, core->drain_until[i]);
+        first = tl_lesser(first, core->shared->drain_until[i]);
     return first;
 }
+
+bool memory_may_drain(const tl_core *core) { return core->first_store != core->senior_store && first_free(core) <= core->h->now; }
 
 uint64_t memory_next_drain(const tl_core *core) {
     if (core->first_store != core->senior_store)
         return first_free(core);
-    uint64_t last = 0;
-    for (uint32_t i = 0; i < core->config->store_misses; i++)
-        last = core->drain_until[i] > last ? core->drain_until[i] : last;
-    return last > core->h->now ? last : NEVER;
+    return core->drained_at > core->h->now ? core->drained_at : NEVER;
 }
 
 // The oldest retired store goes to the L1D. Its bytes are in memory already: memory is given what
 // it has.
 bool memory_drain(tl_core *core) {
     tl_hart *h = core->h;
-    if (core->first_store == core->senior_store || first_free(core) > h->now)
+    if (!memory_may_drain(core))
         return false;
     const uint32_t store = core->first_store % TL_MAX_STORE_BUFFERS;
-    const uint64_t vaddr = core->store_vaddr[store];
+    const uint64_t vaddr = core->store_vaddr[store], line = line_of(core, core->store_paddr[store]);
     const uint32_t size = core->store_size[store];
     port_call call;
     uint64_t translation;
@@ -218,9 +288,12 @@ bool memory_drain(tl_core *core) {
     core->tally[CORE_STORE_DRAIN] += 1;
     core->tally[CORE_STORE_DRAIN_MISS] += cycles > 0;
     if (cycles > 0) {
-        (void)take_buffer(core->drain_until, core->config->store_misses, h->now, cycles);
-        note_line(core, line_of(core, vaddr), h->now + cycles);
+        (void)take_buffer(core->shared->drain_until, core->config->store_misses, h->now, cycles);
+        note_line(core->shared, line, h->now + cycles);
+        core->drained_at = core->drained_at > h->now + cycles ? core->drained_at : h->now + cycles;
     }
+    if (TL_UNLIKELY(core->watches_loads))
+        memory_tell_peers(core, line);
     core->first_store += 1;
     core->stores_used -= 1;
     return true;

@@ -22,6 +22,8 @@ enum {
     WHEEL = 2048, // half cycles; a later time goes round more than once
     MAX_LINES = 64,
     N_REGS = 64,
+    N_FILTER = 256,
+    MAX_SNOOPS = TL_MAX_HARTS,
 };
 enum core_cell {
 #define SIGNAL(id, name, measure, max_step, meaning) CORE_##id,
@@ -55,7 +57,7 @@ typedef enum node_state {
 } node_state;
 
 // Why a load is not done.
-typedef enum load_wait { LOAD_HITS, LOAD_WAITS_TLB, LOAD_WAITS_MISS, LOAD_WAITS_STORE, LOAD_WAITS_SOURCE } load_wait;
+typedef enum load_wait { LOAD_HITS, LOAD_WAITS_TLB, LOAD_WAITS_MISS, LOAD_WAITS_STORE, LOAD_WAITS_SPLIT, LOAD_WAITS_SOURCE } load_wait;
 
 typedef struct predictor {
     tl_bp_kind kind;
@@ -80,11 +82,47 @@ typedef struct prediction {
 
 typedef struct core_tap core_tap; // tap.c
 
+// Resources that the threads of a core have in common. Each thread is a tl_core.
+typedef struct core_shared {
+    tl_core *threads[TL_MAX_THREADS];
+    uint32_t n_threads;
+    uint64_t div_until, fp_div_until; // half cycles
+    // Lines on their way into the L1D, the latest ones, and the buffers of misses.
+    uint64_t line[MAX_LINES], line_until[MAX_LINES], miss_until[MAX_LINES];
+    uint64_t drain_until[MAX_LINES]; // store misses under way
+    uint32_t next_line;
+    uint64_t last_line_until; // the latest of line_until
+} core_shared;
+
+typedef struct core_limits { // of a thread: all that the core has, or its share
+    uint32_t rob_uops, load_buffers, store_buffers, memory_queue, general_queue;
+} core_limits;
+
+typedef struct activity { // of a thread in a cycle
+    bool has_fetched, has_renamed, has_dispatched;
+    bool has_lost_fetch;      // fetch could go on, and the other thread had its turn
+    uint32_t rob_uops, cause; // when retirement is over
+} activity;
+
+typedef struct port_budget { // what threads may still dispatch in a cycle
+    uint32_t ports[2];       // of each half
+    uint32_t room;
+} port_budget;
+
 struct tl_core {
     tl_hart *h;
+    tl_flow *isa_flow;         // that of the instruction set
     tl_flow *flow;             // that of the tap, which passes calls on, while there is one
     core_tap *tap, *spare_tap; // NULL: none is attached, none ever was
     tl_arena *arena;
+    core_shared *shared;
+    uint32_t thread;       // number in the core
+    tl_core *const *peers; // cores of all harts of the machine, while a run is under way
+    uint32_t n_peers;
+    core_limits limits;
+    bool watches_loads; // stores of other harts matter
+    bool has_company;   // another thread of the core has something to run
+    uint64_t now_at_suspend;
     const tl_core_config *config;
     const tl_pipeline_config *latency;
     uint32_t ring, ring_mask, n_words;
@@ -96,8 +134,15 @@ struct tl_core {
     // Clock. h->now is the cycle under way.
     bool is_mid_cycle; // the last run stopped while instructions retired
     bool is_busy;      // something happened in this cycle before that
+    bool has_snooped;  // writes of other harts became known in this cycle
     uint32_t retire_left;
-    uint32_t n_retired; // in this cycle
+    uint32_t n_retired;  // in this cycle
+    uint64_t n_fetched;  // `fetched` when the cycle began
+    bool was_alone;      // is_alone when the cycle began
+    activity did;        // in the last cycle or stretch of skipped cycles
+    uint64_t skips_from; // the first skipped cycle; NEVER: it was a single cycle
+    uint64_t stop_at;    // instret at which the run stops
+    bool has_run_alone;  // in this cycle, whose end h->now has then passed
 
     // Fetch.
     uint64_t fetch_pc, fetch_until, alone_pc;
@@ -124,7 +169,7 @@ struct tl_core {
     // Cell of the cycles in which it was missing.
     uint16_t late_cause[MAX_RING];
     uint8_t n_uops[MAX_RING], wait[MAX_RING];
-    bool has_missed[MAX_RING];
+    bool has_missed[MAX_RING], has_aliased[MAX_RING];
     bool is_mispredicted[MAX_RING], is_accessed[MAX_RING], is_redirected[MAX_RING];
 
     // One element for each node.
@@ -141,20 +186,23 @@ struct tl_core {
     uint64_t ready[N_ISSUES][MAX_RING / 64];
     uint32_t n_ready[N_ISSUES];
     uint32_t ready_issues; // bit i: n_ready[i] != 0
+    uint32_t n_ports;      // that serve a class
     // Classes that a port serves; ports that serve a class.
     uint32_t port_issues[TL_MAX_PORTS], issue_ports[N_ISSUES];
-    uint64_t div_until, fp_div_until; // half cycles
 
     // Stores, by number: renamed, then retired, then drained.
     uint32_t first_store, senior_store, end_store;
-    uint64_t store_vaddr[TL_MAX_STORE_BUFFERS], store_at[TL_MAX_STORE_BUFFERS], store_data_at[TL_MAX_STORE_BUFFERS];
+    uint64_t store_vaddr[TL_MAX_STORE_BUFFERS], store_paddr[TL_MAX_STORE_BUFFERS], store_at[TL_MAX_STORE_BUFFERS],
+        store_data_at[TL_MAX_STORE_BUFFERS];
     uint64_t store_seq[TL_MAX_STORE_BUFFERS];
     uint8_t store_size[TL_MAX_STORE_BUFFERS];
-    uint64_t drain_until[MAX_LINES]; // store misses under way
+    uint64_t drained_at; // the last miss of a store ends
 
-    // Lines on their way into the L1D, the latest ones, and the buffers of load misses.
-    uint64_t line[MAX_LINES], line_until[MAX_LINES], miss_until[MAX_LINES];
-    uint32_t next_line;
+    // Loads in flight that were looked up, by line; lines that other harts have written since the
+    // last cycle; the load that is read again after a clear.
+    uint16_t load_filter[N_FILTER];
+    uint64_t snooped[MAX_SNOOPS], snooped_at[MAX_SNOOPS], spared_seq;
+    uint32_t n_snooped;
 
     uint64_t *tally;         // of the unit `core`
     uint64_t miss_until_any; // a miss of a load is under way until this cycle at least
@@ -178,7 +226,7 @@ static inline void count_class(tl_core *core, uint32_t first, uint32_t issue) {
 // Calls of the memory system take their time by adding to h->now and to cells of the CPI stack. A
 // core asks for the time and spends it otherwise.
 typedef struct port_call {
-    uint64_t now, cells[7];
+    uint64_t now, device, cells[6];
 } port_call;
 void port_call_begin(const tl_core *core, port_call *ret_call);
 // Returns the cycles the call took, and how many of them were for translation.
@@ -194,7 +242,10 @@ void predictor_train(predictor *p, const tl_flow_insn *insn, const checkpoint *b
 
 // window.c: rename, wake-up, dispatch.
 bool window_rename(tl_core *core);
-bool window_dispatch(tl_core *core);
+// Takes from the budget what it dispatches.
+bool window_dispatch(tl_core *core, port_budget *budget);
+// Instead of window_rename, when the other thread has its turn. Returns whether rename could go on.
+bool window_yield(tl_core *core);
 // Takes back that instruction and all younger ones. knows_flow: the flow has forgotten them.
 void window_squash(tl_core *core, uint64_t first, bool knows_flow);
 // Half cycle of the next node in the wheel; NEVER: none.
@@ -206,11 +257,38 @@ void window_retry(tl_core *core, uint32_t node, uint64_t half);
 void tap_dispatch(core_tap *tap, uint32_t node); // the dispatch is over
 // Called at the end of a cycle. !is_busy: nothing happened in it.
 void tap_cycle(core_tap *tap, uint32_t cause, bool is_busy);
+// h->now has gone back to an idle cycle that was skipped.
+void tap_rewind(core_tap *tap);
 
 // memory.c: loads and stores.
 void memory_load(tl_core *core, uint32_t node, uint64_t half); // dispatches
 bool memory_drain(tl_core *core);
 bool memory_is_drained(const tl_core *core);
+bool memory_may_drain(const tl_core *core);
 uint64_t memory_next_drain(const tl_core *core); // cycle; NEVER: nothing to drain
+// A load that was looked up is in flight from now on, or no longer.
+void memory_note_load(tl_core *core, uint32_t entry, int change);
+// The line was written for this hart in its cycle under way. Other harts find out in the next one.
+void memory_tell_peers(const tl_core *core, uint64_t line);
+// Returns the oldest load in flight that has read a line written before this cycle, or NEVER.
+uint64_t memory_oldest_snooped(tl_core *core);
+
+// core.c: cycles. A run of several harts:
+typedef struct core_run {
+    uint64_t *n_insns; // that may retire
+    tl_core *entered;  // the host's floating-point environment is that of its flow
+} core_run;
+// A cycle, or a stretch of cycles in which nothing happens. false: the run stops.
+bool core_cycle(tl_core *core, tl_stop *ret_stop);
+// A cycle of two threads, with the turn of the first. Returns the thread that stops the run, or
+// NULL.
+tl_core *core_cycle_of_two(core_run *run, tl_core *first, tl_core *second, tl_stop *ret_stop);
+void core_rewind(tl_core *core, uint64_t cycle); // to that cycle, if it was skipped
+void core_resume(tl_core *core);
+void core_suspend(tl_core *core);
+
+// group.c
+void core_enter(core_run *run, tl_core *core);
+void core_set_stop(const core_run *run, tl_core *core);
 
 #endif

@@ -32,8 +32,13 @@ static core_tap *tap_of(tl_flow *flow) { return (core_tap *)(void *)flow; }
 // ---- Records.
 
 static void tell(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t cause) {
-    const tl_cycle_record record = {
-        .h = t->core->h, .cause = cause, .cycle = cycle, .n_cycles = n_cycles, .n_events = t->n_events, .events = t->events};
+    const tl_cycle_record record = {.h = t->core->h,
+                                    .thread = t->core->thread,
+                                    .cause = cause,
+                                    .cycle = cycle,
+                                    .n_cycles = n_cycles,
+                                    .n_events = t->n_events,
+                                    .events = t->events};
     t->tap->record(t->tap, &record);
     t->n_events = 0;
 }
@@ -126,7 +131,12 @@ void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
         idle_until(t, now + 1, cause);
 }
 
-// ---- The flow in front.
+void tap_rewind(core_tap *t) {
+    t->end = tl_lesser(t->end, t->core->h->now);
+    t->idle_from = tl_lesser(t->idle_from, t->end);
+}
+
+// ---- The flow in front. The core asks isa_flow for enter, leave, follow and alone_paddr.
 
 static tl_flow_result fetch(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn) {
     core_tap *t = tap_of(flow);
@@ -206,9 +216,6 @@ static bool resume(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask
     return false;
 }
 
-static void enter(tl_flow *flow) { tap_of(flow)->inner->enter(tap_of(flow)->inner); }
-static void leave(tl_flow *flow) { tap_of(flow)->inner->leave(tap_of(flow)->inner); }
-
 // ---- Attachment.
 
 static core_tap *tap_new(tl_core *core) {
@@ -216,7 +223,7 @@ static core_tap *tap_new(tl_core *core) {
     if (!t)
         return NULL;
     t->core = core;
-    t->inner = core->flow;
+    t->inner = core->isa_flow;
     t->flow = (tl_flow){.h = core->h,
                         .fetch = fetch,
                         .take_back = take_back,
@@ -225,9 +232,7 @@ static core_tap *tap_new(tl_core *core) {
                         .bits = bits,
                         .alone = alone,
                         .suspend = suspend,
-                        .resume = resume,
-                        .enter = enter,
-                        .leave = leave};
+                        .resume = resume};
     return t;
 }
 
@@ -238,7 +243,7 @@ static void detach(tl_core *core) {
     if (t->n_events > 0) // of a cycle that is not over
         tell_cycles(t, core->h->now, 0, TL_S_HART_CYC_ISSUE);
     tell_idle(t);
-    core->flow = t->inner;
+    core->flow = core->isa_flow;
     core->tap = NULL;
 }
 

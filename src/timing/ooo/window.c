@@ -166,8 +166,8 @@ static void add_node(tl_core *core, uint32_t node, uint64_t seq, tl_issue issue,
 }
 
 // Returns the cell of what is full, or NEVER.
-static uint64_t full_of(const tl_core *core, tl_issue issue) {
-    const tl_core_config *c = core->config;
+TL_ALWAYS_INLINE uint64_t full_of(const tl_core *core, tl_issue issue) {
+    const core_limits *c = &core->limits;
     const bool is_store = issue == ISSUE_STORE;
     if (core->rob_used + 1 + is_store > c->rob_uops)
         return CORE_STALL_ROB;
@@ -188,7 +188,7 @@ static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
     core->data_at[entry] = NEVER;
     core->consumers[entry] = NO_LINK;
     core->wait[entry] = LOAD_HITS;
-    core->is_accessed[entry] = core->has_missed[entry] = false;
+    core->is_accessed[entry] = core->has_missed[entry] = core->has_aliased[entry] = false;
     core->store_number[entry] = core->end_store;
     core->n_uops[entry] = issue == ISSUE_STORE ? 2 : 1;
     core->rob_used += core->n_uops[entry];
@@ -197,6 +197,7 @@ static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
         const uint32_t store = core->end_store++ % TL_MAX_STORE_BUFFERS;
         core->stores_used += 1;
         core->store_vaddr[store] = insn->vaddr;
+        core->store_paddr[store] = insn->paddr;
         core->store_size[store] = insn->pipe.size_bytes;
         core->store_at[store] = core->store_data_at[store] = core->data_valid[entry] = NEVER;
         core->store_seq[store] = seq;
@@ -236,9 +237,24 @@ static uint32_t slot_cell(const tl_core *core) {
     }
 }
 
+static bool may_rename(tl_core *core) {
+    const uint32_t entry = entry_of(core, core->renamed);
+    if (core->renamed == core->fetched || core->arrives[entry] > core->h->now)
+        return false;
+    core->room_cell = full_of(core, issue_of(&core->insn[entry]));
+    return core->room_cell == NEVER;
+}
+
+bool window_yield(tl_core *core) {
+    const bool loses = may_rename(core);
+    core->tally[CORE_RENAME_OTHER] += loses;
+    core->slots_left = core->config->rename_width;
+    core->slot_cell = loses ? CORE_SLOT_OTHER : slot_cell(core);
+    return loses;
+}
+
 bool window_rename(tl_core *core) {
     uint32_t n = 0;
-    core->room_cell = NEVER;
     while (core->renamed < core->fetched) {
         const uint32_t entry = entry_of(core, core->renamed);
         const tl_issue issue = issue_of(&core->insn[entry]);
@@ -297,6 +313,8 @@ static void drop_renamed(tl_core *core, uint32_t entry) {
     core->tally[CORE_TAKEN_BACK_UOP] += core->n_uops[entry];
     count_class(core, CORE_TAKEN_BACK_LOAD, core->issue[entry]);
     core->tally[CORE_LOAD_LOOKUP_WRONG] += core->is_accessed[entry];
+    if (TL_UNLIKELY(core->watches_loads) && core->is_accessed[entry])
+        memory_note_load(core, entry, -1);
     core->tally[CORE_LOAD_MISS_WRONG] += core->has_missed[entry];
 }
 
@@ -397,8 +415,8 @@ static void dispatch(tl_core *core, uint32_t node, uint64_t half) {
         window_wake(core, entry, half + latency);
     switch (issue) {
     case ISSUE_STORE: core->store_at[core->store_number[entry] % TL_MAX_STORE_BUFFERS] = half + latency; break;
-    case ISSUE_DIV: core->div_until = half + latency; break;
-    case ISSUE_FP_DIV: core->fp_div_until = half + latency; break;
+    case ISSUE_DIV: core->shared->div_until = half + latency; break;
+    case ISSUE_FP_DIV: core->shared->fp_div_until = half + latency; break;
     case ISSUE_BRANCH:
         if (core->is_mispredicted[entry])
             core->resolving[core->n_resolving++] = core->node_seq[node];
@@ -448,21 +466,25 @@ static uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t cla
     return issue == ISSUE_DIV || issue == ISSUE_FP_DIV ? classes & ~BIT(issue) : classes;
 }
 
-static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, uint32_t ports, uint32_t room) {
-    if (core->div_until > half)
+static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, uint32_t *ret_ports, uint32_t room) {
+    if (core->shared->div_until > half)
         classes &= ~BIT(ISSUE_DIV);
-    if (core->fp_div_until > half)
+    if (core->shared->fp_div_until > half)
         classes &= ~BIT(ISSUE_FP_DIV);
-    uint32_t n = 0;
-    ports &= ports_of(core, classes & core->ready_issues);
+    uint32_t n = 0, ports = *ret_ports & ports_of(core, classes & core->ready_issues);
     // The oldest of all comes first if not every port may take a uop, because younger ones that are
     // dispatched in vain could keep it waiting for ever.
-    if (room > 0 && (uint32_t)__builtin_popcount(ports) > room) {
+    if (TL_UNLIKELY(room < core->n_ports) && room > 0 && (uint32_t)__builtin_popcount(ports) > room) {
         const uint32_t issue = core->issue[oldest(core, classes & core->ready_issues)];
-        const uint32_t port = (uint32_t)__builtin_ctz(core->issue_ports[issue] & ports);
-        classes = take(core, port, BIT(issue), classes, half);
-        ports &= ~BIT(port);
-        n = 1;
+        // The other thread may have taken all.
+        const uint32_t left = core->issue_ports[issue] & ports;
+        if (left != 0) {
+            const uint32_t port = (uint32_t)__builtin_ctz(left);
+            classes = take(core, port, BIT(issue), classes, half);
+            ports &= ~BIT(port);
+            *ret_ports &= ~BIT(port);
+            n = 1;
+        }
     }
     for (; ports != 0 && n < room; ports &= ports - 1) {
         const uint32_t port = (uint32_t)__builtin_ctz(ports);
@@ -470,19 +492,20 @@ static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, ui
         if (issues == 0)
             continue;
         classes = take(core, port, issues, classes, half);
+        *ret_ports &= ~BIT(port);
         n += 1;
     }
     return n;
 }
 
-bool window_dispatch(tl_core *core) {
+bool window_dispatch(tl_core *core, port_budget *budget) {
     const uint64_t half = 2 * core->h->now;
-    uint32_t n = 0;
+    const uint32_t room = budget->room;
     collect(core, half);
     if (core->ready_issues != 0)
-        n = dispatch_half(core, half, ~UINT32_C(0), ~UINT32_C(0), core->config->issue_width);
+        budget->room -= dispatch_half(core, half, ~UINT32_C(0), &budget->ports[0], budget->room);
     collect(core, half + 1);
     if (core->ready_issues >> ISSUE_ALU & 1)
-        n += dispatch_half(core, half + 1, BIT(ISSUE_ALU), core->config->fast_ports, core->config->issue_width - n);
-    return n > 0;
+        budget->room -= dispatch_half(core, half + 1, BIT(ISSUE_ALU), &budget->ports[1], budget->room);
+    return budget->room < room;
 }

@@ -9,6 +9,8 @@ typedef struct ooo_engine {
     tl_core *core;
 } ooo_engine;
 
+static ooo_engine *engine_of(const tl_hart *h) { return h->engine_state; }
+
 static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     ooo_engine *engine = tl_arena_alloc(arena, sizeof *engine);
     if (!engine)
@@ -16,7 +18,7 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     h->engine_state = engine;
     tl_status status = tl_flow_new(h, arena, &engine->flow, err);
     if (status == TL_OK)
-        status = tl_core_new(h, engine->flow, arena, &engine->core, err);
+        status = tl_core_new(h, engine->flow, h->core_leader == h ? NULL : engine_of(h->core_leader)->core, arena, &engine->core, err);
     return status;
 }
 
@@ -25,9 +27,21 @@ static void detach(tl_hart *h) {
     tl_flow_free(engine->flow);
 }
 
+static tl_stop run_group(tl_hart *const *harts, uint32_t n_harts, uint32_t running, uint32_t group, uint64_t *n_insns, tl_hart **ret_hart) {
+    tl_core *cores[TL_MAX_HARTS];
+    for (uint32_t i = 0; i < n_harts; i++)
+        cores[i] = engine_of(harts[i])->core;
+    uint32_t index;
+    const tl_stop stop = tl_core_run_group(cores, n_harts, running, group, n_insns, &index);
+    *ret_hart = harts[index];
+    return stop;
+}
+
+// The hart alone, while all others stand still.
 static tl_stop run(tl_hart *h) {
-    ooo_engine *engine = h->engine_state;
-    return tl_core_run(engine->core);
+    uint64_t n_insns = UINT64_MAX;
+    tl_hart *stopped;
+    return run_group(&h, 1, 1, 1, &n_insns, &stopped);
 }
 
 static void sync(tl_hart *h) {
@@ -55,6 +69,7 @@ const tl_engine_type tl_engine_ooo = {
     .detach = detach,
     .isa = &tl_isa_rv64,
     .run = run,
+    .run_group = run_group,
     .sync = sync,
     .check = check,
     .tap = tap,

@@ -45,10 +45,12 @@ typedef struct flow {
     tl_fp_saved host_fp;
     uint64_t run_vline, run_pline, next_pc; // of the fetch run in progress; TL_NO_LINE: none
     uint64_t generation;
+    uint8_t alone_rs1; // address of the atomic that waits to execute alone; TL_NO_REG: it is none
     registers suspended;
     // One element for each entry.
     uint64_t old[TL_MAX_IN_FLIGHT], pc[TL_MAX_IN_FLIGHT], value[TL_MAX_IN_FLIGHT];
     uint8_t *host[TL_MAX_IN_FLIGHT]; // of a store; NULL: none
+    uint64_t vaddr[TL_MAX_IN_FLIGHT];
     uint32_t bits[TL_MAX_IN_FLIGHT];
     uint8_t dest[TL_MAX_IN_FLIGHT], fflags[TL_MAX_IN_FLIGHT], size[TL_MAX_IN_FLIGHT];
     bool is_taken[TL_MAX_IN_FLIGHT];
@@ -258,6 +260,8 @@ static uint64_t extend(const decoded *d, uint64_t value) {
 
 static uint64_t *register_of(tl_rv_hart *rv, uint8_t dest) { return dest < 32 ? &rv->x[dest] : &rv->f[dest - 32]; }
 
+static uint64_t paddr_of(const tl_hart *h, const uint8_t *host) { return (uintptr_t)host - (uintptr_t)h->ram + TL_RAM_BASE_PADDR; }
+
 static void execute(flow *f, const decoded *d, uint32_t entry, tl_flow_insn *insn) {
     tl_hart *h = f->base.h;
     tl_rv_hart *rv = tl_rv(h);
@@ -269,6 +273,7 @@ static void execute(flow *f, const decoded *d, uint32_t entry, tl_flow_insn *ins
         insn->vaddr = vaddr;
         const uint8_t *host = reach(f, vaddr, d->pipe.size_bytes, TL_ACCESS_LOAD);
         insn->is_redone = host == NULL;
+        insn->paddr = paddr_of(h, host);
         const uint64_t value = host ? extend(d, read_bytes(f, host, d->pipe.size_bytes)) : 0;
         if (d->pipe.cls == TL_CLASS_LOAD)
             rv->x[d->op.rd] = value;
@@ -282,7 +287,9 @@ static void execute(flow *f, const decoded *d, uint32_t entry, tl_flow_insn *ins
         insn->is_redone = host == NULL;
         if (!host)
             break;
+        insn->paddr = paddr_of(h, host);
         f->host[entry] = host;
+        f->vaddr[entry] = vaddr;
         f->size[entry] = d->pipe.size_bytes;
         f->value[entry] = d->pipe.cls == TL_CLASS_STORE ? rv->x[d->op.rs2] : rv->f[d->op.rs2];
         f->stores[f->end_store++ & (TL_MAX_IN_FLIGHT - 1)] = (uint16_t)entry;
@@ -319,6 +326,7 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
     uint32_t bits;
     bool is_first, straddles;
     *ret_insn = (tl_flow_insn){.pc = pc, .pipe = {.cls = TL_CLASS_SYSTEM}};
+    f->alone_rs1 = TL_NO_REG;
     if (!fetch_bits(f, pc, &bits, &is_first, &straddles)) {
         f->next_pc = pc;
         f->bits[entry] = 0;
@@ -332,6 +340,8 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
         (TL_UNLIKELY(h->is_privileged) && tl_rv(h)->is_fp_off && d->is_fp)) {
         f->next_pc = pc;
         f->bits[entry] = bits;
+        if (d->pipe.cls == TL_CLASS_AMO || d->pipe.cls == TL_CLASS_SC)
+            f->alone_rs1 = d->rs1;
         if (straddles)
             f->run_vline = TL_NO_LINE; // looked up again
         return TL_FLOW_ALONE;
@@ -397,8 +407,14 @@ static bool alone(tl_flow *base, tl_stop *ret_stop) {
     const bool is_in_run = f->run_vline != TL_NO_LINE && f->next_pc == h->pc;
     h->run_vline = is_in_run ? f->run_vline : TL_NO_LINE;
     h->run_pline = f->run_pline;
+    const uint8_t *written = f->alone_rs1 == TL_NO_REG ? NULL : reach(f, tl_rv(h)->x[f->alone_rs1], 1, TL_ACCESS_STORE);
+    base->alone_paddr = written ? paddr_of(h, written) : UINT64_MAX;
+    f->alone_rs1 = TL_NO_REG;
     h->pend = NULL;
+    const uint64_t n_failed = h->tally[TL_S_HART_SC_FAIL];
     const tl_step result = tl_step_one(h, f->pends);
+    if (h->tally[TL_S_HART_SC_FAIL] != n_failed)
+        base->alone_paddr = UINT64_MAX;
     h->pend = NULL;
     tl_fp_harvest(h); // what is taken back later must not take these flags along
     h->run_vline = f->run_vline = TL_NO_LINE;
@@ -446,12 +462,22 @@ static void suspend(tl_flow *base, uint64_t first, uint32_t n, uint32_t ring_mas
     read_registers(base->h, &f->suspended);
 }
 
+// A store in flight would not reach its page any more, because another hart changed the mapping.
+static bool has_lost_page(flow *f) {
+    for (uint32_t i = f->first_store; i != f->end_store; i++) {
+        const uint32_t entry = f->stores[i & (TL_MAX_IN_FLIGHT - 1)];
+        if (reach(f, f->vaddr[entry], f->size[entry], TL_ACCESS_STORE) != f->host[entry])
+            return true;
+    }
+    return false;
+}
+
 static bool resume(tl_flow *base, uint64_t first, uint32_t n, uint32_t ring_mask) {
     flow *f = flow_of(base);
     registers now;
     read_registers(base->h, &now);
     f->generation += 1; // pages may have changed
-    if (memcmp(&now, &f->suspended, sizeof now) != 0) {
+    if (memcmp(&now, &f->suspended, sizeof now) != 0 || has_lost_page(f)) {
         f->end_store = f->first_store;
         memset(f->filter, 0, sizeof f->filter);
         f->run_vline = TL_NO_LINE;
@@ -472,6 +498,18 @@ static void leave(tl_flow *base) {
     tl_fp_leave(base->h, &flow_of(base)->host_fp);
 }
 
+static void follow(tl_flow *base, tl_flow *before) {
+    flow *f = flow_of(base), *last = flow_of(before);
+    if (tl_rv(base->h)->frm != tl_rv(before->h)->frm) {
+        leave(before);
+        enter(base);
+        return;
+    }
+    f->host_fp = last->host_fp; // flags are harvested at once, so the host has none
+    before->h->host_phase = TL_HOST_ELSEWHERE;
+    base->h->host_phase = TL_HOST_STEPPING;
+}
+
 tl_status tl_flow_new(tl_hart *h, tl_arena *arena, tl_flow **ret_flow, tl_error *err) {
     flow *f = tl_arena_alloc(arena, sizeof *f);
     if (!f || !(f->pends = tl_pend_table_new(arena)))
@@ -486,7 +524,8 @@ tl_status tl_flow_new(tl_hart *h, tl_arena *arena, tl_flow **ret_flow, tl_error 
                         .suspend = suspend,
                         .resume = resume,
                         .enter = enter,
-                        .leave = leave};
+                        .leave = leave,
+                        .follow = follow};
     f->run_vline = TL_NO_LINE;
     f->generation = 1;
     *ret_flow = &f->base;
