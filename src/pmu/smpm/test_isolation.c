@@ -118,7 +118,7 @@ static void test_literal_shows_other_tenants(void **state) {
 
 enum { VM_A = 1, VM_B, PERIOD = 70000, N_LOOKS = 1200 };
 
-// A digest of all that partition 0 sees, and of the cycles in which totals of shared units are read.
+// Hashes of all that partition 0 sees. reads: cycles in which totals of shared units are read.
 typedef struct sight {
     uint64_t looks, records, reads, n_records;
     const tl_smpm_layout *layout;
