@@ -85,7 +85,28 @@ static void both_point(const pair *p, rng *r) {
     point(p->slow->harts[0], &again, 0, 0);
 }
 
-static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2]) {
+// Runs to *limit, or to the first instruction outside of the code, where *limit is then.
+static tl_stop run_within_code(tl_hart *h, uint64_t *limit) {
+    for (;;) {
+        h->insn_limit = h->instret + 1;
+        const tl_stop stop = h->engine->run(h);
+        if (stop != TL_STOP_LIMIT || h->instret == *limit)
+            return stop;
+        if (h->pc - TL_RAM_BASE_PADDR >= CODE_BYTES) {
+            *limit = h->instret;
+            return stop;
+        }
+    }
+}
+
+static bool is_equal(const tl_hart *a, const tl_hart *b) {
+    return memcmp(tl_rv(a)->x, tl_rv(b)->x, 32 * sizeof tl_rv(a)->x[0]) == 0 && memcmp(tl_rv(a)->f, tl_rv(b)->f, sizeof tl_rv(a)->f) == 0 &&
+           a->pc == b->pc && a->instret == b->instret;
+}
+
+// Without FENCE.I, a fetch may or may not see an older store (unprivileged manual, Zifencei). No
+// program executes data. One that has just written code may end in another state.
+static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2], uint64_t *n_done) {
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
     tl_config config, plain;
     tl_config_default(&config);
@@ -99,16 +120,24 @@ static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2]) {
         tl_machine_new(&plain, &tl_engine_step, &p.slow, &err) != TL_OK)
         fail_msg("%s", err.text);
     fill(&p, &r, seed % 2);
+    static uint8_t code[CODE_BYTES];
+    bool has_written_code = false, is_whole = true;
+    memcpy(code, p.slow->ram, CODE_BYTES);
     both_point(&p, &r);
     tl_hart *a = p.detailed->harts[0], *b = p.slow->harts[0];
     for (uint64_t stop = 0; stop < n_stops; stop++) {
-        const uint64_t limit = b->instret + 1 + below(&r, below(&r, 4) ? 2000 : 20);
+        uint64_t limit = b->instret + 1 + below(&r, below(&r, 4) ? 2000 : 20);
         const uint64_t which = stop % 2; // the other breakpoint is off
         a->break_pc[which] = b->break_pc[which] = below(&r, 8) ? TL_NO_LINE : a->pc + 2 * (uint64_t)below(&r, 60);
         a->break_pc[1 - which] = b->break_pc[1 - which] = TL_NO_LINE;
-        const tl_stop stop_a = run_detailed(a, &r, limit);
-        b->insn_limit = limit;
-        const tl_stop stop_b = b->engine->run(b);
+        const tl_stop stop_b = run_within_code(b, &limit), stop_a = run_detailed(a, &r, limit);
+        const bool writes_code = memcmp(code, p.slow->ram, CODE_BYTES) != 0;
+        if ((writes_code || has_written_code) && !is_equal(a, b)) {
+            is_whole = false;
+            break;
+        }
+        has_written_code = writes_code;
+        memcpy(code, p.slow->ram, CODE_BYTES);
         if (stop_a != stop_b)
             fail_msg("seed %" PRIu64 ", stop %" PRIu64 ": stopped for %d at %" PRIx64 ", step for %d at %" PRIx64, seed, stop, stop_a,
                      a->pc, stop_b, b->pc);
@@ -122,15 +151,19 @@ static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2]) {
         } else if (stop_a == TL_STOP_BREAK) {
             a->skip_break = b->skip_break = true;
             n_breaks[which]++;
-        } else if (below(&r, 10) == 0) { // out of a loop, with instructions in flight
+        } else if (b->pc - TL_RAM_BASE_PADDR >= CODE_BYTES || below(&r, 10) == 0) {
+            // Instructions are in flight.
             b->run_vline = TL_NO_LINE;
             both_point(&p, &r);
         }
+        *n_done += 1;
     }
-    assert_memory_equal(p.detailed->ram + DATA_OFFSET, p.slow->ram + DATA_OFFSET, DATA_BYTES);
-    compare_mix(&p, seed);
-    if (a->instret < n_stops || p.n_traps == 0)
-        fail_msg("seed %" PRIu64 ": %" PRIu64 " instructions, %" PRIu64 " traps", seed, a->instret, p.n_traps);
+    if (is_whole) {
+        assert_memory_equal(p.detailed->ram + DATA_OFFSET, p.slow->ram + DATA_OFFSET, DATA_BYTES);
+        compare_mix(&p, seed);
+        if (a->instret < n_stops || p.n_traps == 0)
+            fail_msg("seed %" PRIu64 ": %" PRIu64 " instructions, %" PRIu64 " traps", seed, a->instret, p.n_traps);
+    }
     tl_machine_free(p.detailed);
     tl_machine_free(p.slow);
 }
@@ -139,9 +172,10 @@ static void test_random_code_agrees_on_random_structures(void **state) {
     (void)state;
     const char *first = getenv("TL_LOCKSTEP_SEED"), *stops = getenv("TL_LOCKSTEP_STOPS");
     const uint64_t from = first ? strtoull(first, NULL, 10) : 1, n_stops = stops ? strtoull(stops, NULL, 10) : 1000;
-    uint64_t n_breaks[2] = {0, 0};
+    uint64_t n_breaks[2] = {0, 0}, n_done = 0;
     for (uint64_t seed = from; seed < from + 24; seed++)
-        run_seed(seed, n_stops, n_breaks);
+        run_seed(seed, n_stops, n_breaks, &n_done);
+    assert_true(n_done >= 24 * n_stops * 9 / 10);
     assert_true(first || stops || (n_breaks[0] >= 100 && n_breaks[1] >= 100));
 }
 
