@@ -9,77 +9,22 @@ _Static_assert(offsetof(context, t0) == 320 && offsetof(context, start) == 336 &
 _Static_assert(sizeof(context) == 512, "layout.inc");
 
 context contexts[N_HARTS];
-u64 check_context, n_checks, first_failed, alias;
-bool is_qemu;
-static u64 n_failed;
-
-void prepare(void);
-void prepare(void) { is_qemu = MMIO32(RAM_BASE + 0x3ff000) == 0x756d6571; }
+u64 alias;
 
 static void put(char c) {
     while (!(MMIO8(UART_BASE + 5) & 0x20))
         ;
     MMIO8(UART_BASE) = (uint8_t)c;
 }
-void print(const char *text) {
-    while (*text)
-        put(*text++);
-}
-void print_hex(u64 value) {
-    int digits = 1;
-    while (digits < 16 && value >> 4 * digits)
-        digits += 1;
-    print("0x");
-    while (digits-- > 0)
-        put("0123456789abcdef"[value >> 4 * digits & 15]);
-}
-void print_number(u64 value) {
-    if (value >= 10)
-        print_number(value / 10);
-    put((char)('0' + value % 10));
-}
 void finish(u64 code) {
     MMIO32(0x100000) = code == 0 ? 0x5555 : (u32)(code & 0xffff) << 16 | 0x3333;
     for (;;)
         __asm__ volatile("wfi");
 }
-void finish_all(void) {
-    if (n_failed != 0) {
-        print("FAILED ");
-        print_number(n_failed);
-        print(" of ");
-    } else {
-        print("PASS ");
-    }
-    print_number(n_checks);
-    print(" checks\n");
-    finish(first_failed);
-}
-void check(int number, int line, const char *what, u64 got, u64 want) {
-    n_checks += 1;
-    if (got == want)
-        return;
-    n_failed += 1;
-    if (first_failed == 0)
-        first_failed = (u64)number;
-    if (n_failed > 30)
-        return;
-    print("FAIL check ");
-    print_number((u64)number);
-    print(" (line ");
-    print_number((u64)line);
-    print("): ");
-    print(what);
-    print(": expected ");
-    print_hex(want);
-    print(", got ");
-    print_hex(got);
-    if (check_context != 0) {
-        print(", case ");
-        print_hex(check_context);
-    }
-    print("\n");
-}
+#include "check.inc"
+
+void prepare(void);
+void prepare(void) { is_qemu = MMIO32(RAM_BASE + 0x3ff000) == 0x756d6571; }
 
 _Noreturn void unexpected_trap(const context *in);
 void unexpected_trap(const context *in) {

@@ -8,33 +8,17 @@
 #ifndef GUEST_BARE_H
 #define GUEST_BARE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-typedef uint64_t u64;
-typedef uint32_t u32;
+#include "check.h"
 
 /* -- checks */
-void check(int number, int line, const char *what, u64 got, u64 want);
-extern u64 check_context; /* printed with a failure: which of many cases it was */
-extern u64 n_checks, first_failed;
-#define CHECK(got, want) check(__COUNTER__ + 1, __LINE__, #got, (u64)(got), (u64)(want))
 #define CHECK_TRUE(condition) check(__COUNTER__ + 1, __LINE__, #condition, (condition) ? 1 : 0, 1)
-/* The oracle's runner leaves a word in RAM that says so: what QEMU 7.2 gets wrong is checked on
- * other machines only, with the reason. */
-extern bool is_qemu;
+/* What QEMU 7.2 gets wrong is checked on other machines only, with the reason. */
 #define CHECK_BUT_QEMU(reason, got, want)                                 \
     do {                                                                  \
         int check_number = __COUNTER__ + 1;                               \
         if (!is_qemu)                                                     \
             check(check_number, __LINE__, #got, (u64)(got), (u64)(want)); \
     } while (0)
-void print(const char *text);
-void print_hex(u64 value);
-void print_number(u64 value);
-_Noreturn void finish(u64 code); /* 0: success */
-_Noreturn void finish_all(void); /* prints the verdict */
 
 /* -- control and status registers; numbers that the assembler may not know are given as such */
 #define CSR_STRING(x) #x

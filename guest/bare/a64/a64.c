@@ -3,9 +3,6 @@
 #include "a64.h"
 
 outcome outcome_el1, outcome_el3;
-u64 check_context;
-bool is_qemu;
-static u64 n_checks, n_failed, first_failed;
 extern volatile u64 tohost;
 void run_at(u64 spsr, u64 pc, u64 x0, u64 x1);
 void prepare(void);
@@ -23,6 +20,25 @@ void *memset(void *to, int byte, u64 n) {
     return to;
 }
 
+outcome run(u64 spsr, const void *code, u64 x0, u64 x1) {
+    outcome_el3.el = 0;
+    run_at(spsr, (u64)code, x0, x1);
+    return outcome_el3.el != 0 ? outcome_el3 : outcome_el1;
+}
+
+static void put(char c) { MMIO32(UART_BASE) = (u32)(uint8_t)c; }
+void finish(u64 code) {
+    tohost = code << 1 | 1;
+    dsb();
+    for (volatile int i = 0; i < 100000; i++)
+        ;
+    MMIO32(POWER_BASE + 0x400) = 1;
+    MMIO32(POWER_BASE + (1 << 2)) = 1;
+    for (;;)
+        __asm__ volatile("wfi");
+}
+#include "../check.inc"
+
 void prepare(void) {
     is_qemu = MMIO32(RAM_BASE + 0x1ff000) == 0x756d6571;
     MMIO32(UART_BASE + 0x30) = 0x301; /* UARTEN, TXE, RXE */
@@ -33,30 +49,6 @@ void prepare(void) {
     msr(sp_el1, RAM_BASE + 0x190000);
 }
 
-outcome run(u64 spsr, const void *code, u64 x0, u64 x1) {
-    outcome_el3.el = 0;
-    run_at(spsr, (u64)code, x0, x1);
-    return outcome_el3.el != 0 ? outcome_el3 : outcome_el1;
-}
-
-static void put(char c) { MMIO32(UART_BASE) = (u32)(uint8_t)c; }
-void print(const char *text) {
-    while (*text)
-        put(*text++);
-}
-void print_hex(u64 value) {
-    int digits = 1;
-    while (digits < 16 && value >> 4 * digits)
-        digits += 1;
-    print("0x");
-    while (digits-- > 0)
-        put("0123456789abcdef"[value >> 4 * digits & 15]);
-}
-void print_number(u64 value) {
-    if (value >= 10)
-        print_number(value / 10);
-    put((char)('0' + value % 10));
-}
 void show(const char *name, u64 value) {
     print(name);
     print(" ");
@@ -75,50 +67,6 @@ void show_outcome(const char *name, const outcome *o, u64 pc) {
     print_hex(o->elr - pc);
     print(" spsr ");
     print_hex(o->spsr);
-    print("\n");
-}
-
-void finish_all(void) {
-    print(n_failed != 0 ? "FAILED " : "PASS ");
-    if (n_failed != 0) {
-        print_number(n_failed);
-        print(" of ");
-    }
-    print_number(n_checks);
-    print(" checks\n");
-    tohost = first_failed << 1 | 1;
-    dsb();
-    for (volatile int i = 0; i < 100000; i++)
-        ;
-    MMIO32(POWER_BASE + 0x400) = 1;
-    MMIO32(POWER_BASE + (1 << 2)) = 1;
-    for (;;)
-        __asm__ volatile("wfi");
-}
-
-void check(int number, int line, const char *what, u64 got, u64 want) {
-    n_checks += 1;
-    if (got == want)
-        return;
-    n_failed += 1;
-    if (first_failed == 0)
-        first_failed = (u64)number;
-    if (n_failed > 30)
-        return;
-    print("FAIL check ");
-    print_number((u64)number);
-    print(" (line ");
-    print_number((u64)line);
-    print("): ");
-    print(what);
-    print(": expected ");
-    print_hex(want);
-    print(", got ");
-    print_hex(got);
-    if (check_context != 0) {
-        print(", case ");
-        print_hex(check_context);
-    }
     print("\n");
 }
 

@@ -7,11 +7,7 @@
 #ifndef A64_H
 #define A64_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-typedef uint64_t u64;
-typedef uint32_t u32;
+#include "../check.h"
 
 #define UART_BASE UINT64_C(0x9000000)
 #define GICD_BASE UINT64_C(0x8000000)
@@ -43,23 +39,15 @@ outcome run(u64 spsr, const void *code, u64 x0, u64 x1);
 enum { EL0T = 0x3c0, EL1T = 0x3c4, EL1H = 0x3c5, EL3T = 0x3cc, EL3H = 0x3cd };
 enum { SPSR_D = 0x200, SPSR_A = 0x100, SPSR_I = 0x80, SPSR_F = 0x40, SPSR_IL = 1 << 20 };
 
-void print(const char *text);
-void print_hex(u64 value);
-void print_number(u64 value);
 void show(const char *name, u64 value);                        /* "name 0x..." on a line of its own */
 void show_outcome(const char *name, const outcome *o, u64 pc); /* elr relative to pc */
 
-extern u64 check_context; /* printed with a failure */
-void check(int number, int line, const char *what, u64 got, u64 want);
-#define CHECK(got, want) check(__COUNTER__ + 1, __LINE__, #got, (u64)(got), (u64)(want))
 /* QEMU 7.2 is wrong here; a comment says where the manual says it. */
-extern bool is_qemu;
 #define CHECK_BUT_QEMU(got, want)                                                          \
     ({                                                                                     \
         u64 got_ = (u64)(got);                                                             \
         check(__COUNTER__ + 1, __LINE__, #got, is_qemu ? (u64)(want) : got_, (u64)(want)); \
     })
-void finish_all(void) __attribute__((noreturn));
 
 /* One instruction and a BRK behind it, somewhere that every level may execute. */
 const void *code_of(u32 insn);
