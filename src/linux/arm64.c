@@ -91,19 +91,12 @@ typedef struct esr_record {
 } esr_record;
 
 typedef struct signal_frame {
-    tl_siginfo info;
-    uint64_t uc_flags, uc_link;
-    uint64_t stack_vaddr;
-    int32_t stack_flags, pad;
-    uint64_t stack_bytes;
-    uint64_t mask, mask_room[15]; // room for 1024 signals
-    uint64_t align;
+    tl_signal_head head;
     uint64_t fault_vaddr, x[31], sp, pc, pstate;
     uint64_t align_records;
     uint8_t records[RECORDS_BYTES];
     uint64_t next_fp, next_lr; // the frame of the code that was interrupted
 } signal_frame;
-_Static_assert(offsetof(signal_frame, uc_flags) == 128 && offsetof(signal_frame, mask) == 128 + 40, "struct ucontext");
 _Static_assert(offsetof(signal_frame, fault_vaddr) == 128 + 176, "struct sigcontext");
 _Static_assert(offsetof(signal_frame, records) == 128 + 176 + 288, "__reserved of struct sigcontext");
 _Static_assert(sizeof(signal_frame) == 128 + 176 + 288 + 4096 + 16, "struct rt_sigframe and struct frame_record");
@@ -124,11 +117,7 @@ static bool push_frame(tl_thread *t, uint64_t sp, const tl_siginfo *info, const 
     tl_hart *h = t->hart;
     tl_a64_hart *a = tl_a64(h);
     signal_frame frame = {
-        .info = *info,
-        .stack_vaddr = saved->stack_vaddr,
-        .stack_flags = saved->stack_flags,
-        .stack_bytes = saved->stack_bytes,
-        .mask = saved->mask,
+        .head = tl_signal_head_of(info, saved),
         .sp = a->x[TL_A64_SP],
         .pc = h->pc,
         .pstate = (uint64_t)a->nzcv << TL_A64_NZCV_LSB,
@@ -147,8 +136,8 @@ static bool push_frame(tl_thread *t, uint64_t sp, const tl_siginfo *info, const 
     if (!tl_vm_write(t->process, sp, &frame, sizeof frame))
         return false;
     a->x[0] = (uint64_t)info->signo;
-    a->x[1] = sp + offsetof(signal_frame, info);
-    a->x[2] = sp + offsetof(signal_frame, uc_flags);
+    a->x[1] = sp + offsetof(signal_frame, head.info);
+    a->x[2] = sp + offsetof(signal_frame, head.uc_flags);
     a->x[FP] = sp + offsetof(signal_frame, next_fp);
     a->x[LR] = action->flags & SA_RESTORER_OF_LINUX ? action->restorer : TL_TRAMPOLINE_VADDR;
     a->x[TL_A64_SP] = sp;
@@ -198,8 +187,7 @@ static bool pop_frame(tl_thread *t, tl_signal_saved *ret_saved) {
     a->nzcv = (uint32_t)(frame.pstate >> TL_A64_NZCV_LSB) & 15;
     a->fpcr = fpsimd.fpcr & TL_A64_FPCR_BITS;
     a->fpsr = fpsimd.fpsr & TL_A64_FPSR_BITS;
-    *ret_saved = (tl_signal_saved){
-        .stack_vaddr = frame.stack_vaddr, .stack_flags = frame.stack_flags, .stack_bytes = frame.stack_bytes, .mask = frame.mask};
+    *ret_saved = tl_signal_saved_of(&frame.head);
     return true;
 }
 
@@ -263,7 +251,7 @@ const tl_os_isa tl_os_arm64 = {
     .hwcap = FP_CAP | ASIMD_CAP | AES_CAP | PMULL_CAP | SHA1_CAP | SHA2_CAP | CRC32_CAP,
     .default_machine = "a53",
     .call_bytes = 4,
-    .has_renameat = true,
+    .lacks = {258, 259}, // riscv_*
     .has_restorer = true,
     .trampoline = {0xd2801168, 0xd4000001}, // mov x8, #139; svc #0
     .altstack_bytes = 5120,

@@ -5,6 +5,8 @@
 #ifndef TL_OS_ISA_H
 #define TL_OS_ISA_H
 
+#include <stddef.h>
+
 #include "base/strbuf.h"
 #include "linux/memory/page_table.h"
 #include "linux/process/process.h"
@@ -21,8 +23,7 @@ typedef struct tl_os_isa {
     uint64_t hwcap;
     const char *default_machine; // of machines/, for its programs
     uint8_t call_bytes;          // of the instruction that calls the system
-    bool has_own_calls;          // system calls 244 to 259 of the table are this instruction set's
-    bool has_renameat;           // beside renameat2
+    uint16_t lacks[2];           // first and last of the table's system calls that it does not have
     bool has_restorer;           // struct sigaction has sa_restorer behind the flags
     uint32_t trampoline[2];      // code that calls rt_sigreturn, as unwinders know it
     uint32_t altstack_bytes;     // MINSIGSTKSZ: the least that sigaltstack takes
@@ -56,6 +57,31 @@ typedef struct tl_os_isa {
     // or NULL.
     uint32_t (*read_illegal)(tl_thread *t, uint64_t pc, const char **ret_why);
 } tl_os_isa;
+
+// The beginning of a signal frame: siginfo, then the ucontext up to its registers (asm/ucontext.h).
+typedef struct tl_signal_head {
+    tl_siginfo info;
+    uint64_t uc_flags, uc_link;
+    uint64_t stack_vaddr;
+    int32_t stack_flags, pad;
+    uint64_t stack_bytes;
+    uint64_t mask, mask_room[15]; // room for 1024 signals
+    uint64_t align;
+} tl_signal_head;
+_Static_assert(offsetof(tl_signal_head, uc_flags) == 128 && offsetof(tl_signal_head, mask) == 128 + 40, "struct ucontext");
+_Static_assert(sizeof(tl_signal_head) == 128 + 176, "struct sigcontext follows");
+
+static inline tl_signal_head tl_signal_head_of(const tl_siginfo *info, const tl_signal_saved *saved) {
+    return (tl_signal_head){.info = *info,
+                            .stack_vaddr = saved->stack_vaddr,
+                            .stack_flags = saved->stack_flags,
+                            .stack_bytes = saved->stack_bytes,
+                            .mask = saved->mask};
+}
+static inline tl_signal_saved tl_signal_saved_of(const tl_signal_head *head) {
+    return (tl_signal_saved){
+        .stack_vaddr = head->stack_vaddr, .stack_flags = head->stack_flags, .stack_bytes = head->stack_bytes, .mask = head->mask};
+}
 
 extern const tl_os_isa tl_os_rv64, tl_os_arm64;
 // Returns NULL if Linux has no row for this instruction set.

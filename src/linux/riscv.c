@@ -65,18 +65,11 @@ static uint32_t read_illegal(tl_thread *t, uint64_t pc, const char **ret_why) {
 // ---- Frames of signals.
 
 typedef struct signal_frame {
-    tl_siginfo info;
-    uint64_t uc_flags, uc_link;
-    uint64_t stack_vaddr;
-    int32_t stack_flags, pad;
-    uint64_t stack_bytes;
-    uint64_t mask, mask_room[15]; // room for 1024 signals
-    uint64_t align;
+    tl_signal_head head;
     uint64_t pc, x[31]; // x1 .. x31
     uint64_t f[32];
     uint32_t fcsr, fp_room[67]; // the union holds a quad-precision state; its tail must be zero
 } signal_frame;
-_Static_assert(offsetof(signal_frame, uc_flags) == 128 && offsetof(signal_frame, mask) == 128 + 40, "struct ucontext");
 _Static_assert(offsetof(signal_frame, pc) == 128 + 176 && offsetof(signal_frame, f) == 128 + 432, "struct sigcontext");
 _Static_assert(sizeof(signal_frame) == 128 + 960, "struct rt_sigframe");
 
@@ -84,11 +77,7 @@ static bool push_frame(tl_thread *t, uint64_t sp, const tl_siginfo *info, const 
     tl_hart *h = t->hart;
     tl_rv_hart *rv = tl_rv(h);
     signal_frame frame = {
-        .info = *info,
-        .stack_vaddr = saved->stack_vaddr,
-        .stack_flags = saved->stack_flags,
-        .stack_bytes = saved->stack_bytes,
-        .mask = saved->mask,
+        .head = tl_signal_head_of(info, saved),
         .pc = h->pc,
         .fcsr = (uint32_t)rv->frm << 5 | rv->fflags,
     };
@@ -99,8 +88,8 @@ static bool push_frame(tl_thread *t, uint64_t sp, const tl_siginfo *info, const 
     rv->x[RA] = TL_TRAMPOLINE_VADDR;
     rv->x[SP] = sp;
     rv->x[A0] = (uint64_t)info->signo;
-    rv->x[A1] = sp + offsetof(signal_frame, info);
-    rv->x[A2] = sp + offsetof(signal_frame, uc_flags);
+    rv->x[A1] = sp + offsetof(signal_frame, head.info);
+    rv->x[A2] = sp + offsetof(signal_frame, head.uc_flags);
     h->pc = action->handler;
     return true;
 }
@@ -119,8 +108,7 @@ static bool pop_frame(tl_thread *t, tl_signal_saved *ret_saved) {
     memcpy(rv->f, frame.f, sizeof frame.f);
     rv->frm = (uint8_t)(frame.fcsr >> 5 & 7);
     rv->fflags = (uint8_t)(frame.fcsr & 31);
-    *ret_saved = (tl_signal_saved){
-        .stack_vaddr = frame.stack_vaddr, .stack_flags = frame.stack_flags, .stack_bytes = frame.stack_bytes, .mask = frame.mask};
+    *ret_saved = tl_signal_saved_of(&frame.head);
     return true;
 }
 
@@ -162,7 +150,7 @@ const tl_os_isa tl_os_rv64 = {
     .hwcap = LETTER('i') | LETTER('m') | LETTER('a') | LETTER('f') | LETTER('d') | LETTER('c'),
     .default_machine = "rocket",
     .call_bytes = 4,
-    .has_own_calls = true,
+    .lacks = {38, 38},                      // renameat, beside renameat2
     .trampoline = {0x08b00893, 0x00000073}, // li a7, 139; ecall
     .altstack_bytes = 2048,
     .page_format = &sv39,

@@ -18,11 +18,9 @@ static const tl_syscall table[TL_N_SYSCALLS] = {
 #undef SYSCALL
 
 const tl_syscall *tl_syscall_at(const tl_os *os, uint64_t number) {
-    enum { RENAMEAT = 38, FIRST_OF_ARCH = 244, END_OF_ARCH = 260 }; // of the generic table
-    const tl_os_isa *isa = tl_os_isa_of(os);
-    if (number >= TL_N_SYSCALLS || !table[number].name || (number == RENAMEAT && !isa->has_renameat))
-        return NULL;
-    return number < FIRST_OF_ARCH || number >= END_OF_ARCH || isa->has_own_calls ? &table[number] : NULL;
+    const uint16_t *lacks = tl_os_isa_of(os)->lacks;
+    const bool is_known = number < TL_N_SYSCALLS && table[number].name && (number < lacks[0] || number > lacks[1]);
+    return is_known ? &table[number] : NULL;
 }
 
 int64_t tl_sys_absent(tl_thread *t, const uint64_t args[6]) {
