@@ -91,17 +91,14 @@ static tl_status timers_new(tl_board *board, tl_device **ret_device, tl_error *e
     return TL_OK;
 }
 
-static tl_status make_devices(tl_board *board, const tl_system_options *options, tl_error *err) {
+static tl_status make_devices(tl_board *board, tl_error *err) {
     const tl_device_place gic = {board->arena, &board->host, GIC_PADDR, 0, 0};
     const tl_device_place uart = {board->arena, &board->host, PL011_PADDR, INTID_PL011, 0};
     const tl_device_place rtc = {board->arena, &board->host, PL031_PADDR, INTID_PL031, 0};
     const tl_device_place power = {board->arena, &board->host, POWER_PADDR, 0, 0};
     tl_status status;
-    (void)options;
-    if (!tl_board_has_added(board, status = tl_gic_new(&gic, board->machine->n_harts, tl_board_next_device(board), err)))
-        return status;
-    board->interrupt_controller = board->devices[0];
-    if (!tl_board_has_added(board, status = timers_new(board, tl_board_next_device(board), err)) ||
+    if (!tl_board_has_added(board, status = tl_gic_new(&gic, board->machine->n_harts, tl_board_next_device(board), err)) ||
+        !tl_board_has_added(board, status = timers_new(board, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_pl011_new(&uart, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_pl031_new(&rtc, TL_POWER_ON_S, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_pl061_new(&power, tl_board_next_device(board), err)))

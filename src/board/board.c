@@ -264,7 +264,7 @@ static tl_status make_virtio(tl_board *board, const tl_system_options *options, 
 }
 
 static tl_status make_devices(tl_board *board, const tl_system_options *options, tl_error *err) {
-    tl_status status = board->kind->make_devices(board, options, err);
+    tl_status status = board->kind->make_devices(board, err);
     if (status != TL_OK)
         return status;
     board->interrupt_controller = board->devices[0];

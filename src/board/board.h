@@ -19,7 +19,7 @@ typedef struct tl_board_kind {
     const tl_isa *isa;
     const char *isa_name; // in a sentence: "RV64"
     // Makes all devices but virtio and the windows of PMUs, the interrupt controller first.
-    tl_status (*make_devices)(tl_board *board, const tl_system_options *options, tl_error *err);
+    tl_status (*make_devices)(tl_board *board, tl_error *err);
     // Sets an input of the interrupt controller.
     void (*set_source)(tl_device *controller, uint32_t source, bool level);
     uint32_t n_sources;

@@ -4,14 +4,13 @@
 #include "dev/devices.h"
 #include "isa/rv/hart.h"
 
-static tl_status make_devices(tl_board *board, const tl_system_options *options, tl_error *err) {
+static tl_status make_devices(tl_board *board, tl_error *err) {
     tl_device_place clint = {board->arena, &board->host, TL_CLINT_PADDR, 0, 0}, plic = {board->arena, &board->host, TL_PLIC_PADDR, 0, 0};
     tl_device_place uart = {board->arena, &board->host, TL_UART_PADDR, TL_IRQ_UART, 0},
                     rtc = {board->arena, &board->host, TL_RTC_PADDR, TL_IRQ_RTC, 0};
     tl_device_place finisher = {board->arena, &board->host, TL_FINISHER_PADDR, 0, 0};
     const uint32_t n_harts = board->machine->n_harts;
     tl_status status;
-    (void)options;
     if (!tl_board_has_added(board, status = tl_plic_new(&plic, n_harts, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_clint_new(&clint, n_harts, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_uart_new(&uart, tl_board_next_device(board), err)) ||
