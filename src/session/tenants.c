@@ -515,11 +515,24 @@ void tl_tenants_end(tl_tenants *t, tl_end_reason reason) {
 
 // ---- Counts.
 
+tl_status tl_tenants_name_shared_units(tl_arena *arena, tl_probe *ret_units, tl_error *err) {
+    tl_unit *units = tl_arena_alloc(arena, TL_N_CHIP_UNITS * sizeof *units);
+    if (!units)
+        return tl_tenants_no_memory(err);
+    for (uint32_t i = 0; i < TL_N_CHIP_UNITS; i++) {
+        const tl_unit_type *type = &tl_chip_unit_types[i];
+        units[i] = (tl_unit){.type = type, .path = tl_arena_printf(arena, "chip.%s", type->name), .first_cell = tl_chip_first_cells[i]};
+        if (!units[i].path)
+            return tl_tenants_no_memory(err);
+    }
+    *ret_units = (tl_probe){.units = units, .n_units = TL_N_CHIP_UNITS, .n_cells = TL_N_CHIP_CELLS};
+    return TL_OK;
+}
+
 static tl_status name_units(tl_tenants *t, tl_tenants_counts *c, tl_error *err) {
     const tl_probe *of = &t->parts[0].machine->probe;
     tl_unit *units = tl_arena_alloc(&c->arena, of->n_units * sizeof *units);
-    tl_unit *shared = tl_arena_alloc(&c->arena, TL_N_CHIP_UNITS * sizeof *shared);
-    if (!units || !shared)
+    if (!units)
         return tl_tenants_no_memory(err);
     for (uint32_t i = 0; i < of->n_units; i++) {
         units[i] = (tl_unit){
@@ -527,16 +540,8 @@ static tl_status name_units(tl_tenants *t, tl_tenants_counts *c, tl_error *err) 
         if (!units[i].path)
             return tl_tenants_no_memory(err);
     }
-    for (uint32_t i = 0; i < TL_N_CHIP_UNITS; i++) {
-        const tl_unit_type *type = &tl_chip_unit_types[i];
-        shared[i] =
-            (tl_unit){.type = type, .path = tl_arena_printf(&c->arena, "chip.%s", type->name), .first_cell = tl_chip_first_cells[i]};
-        if (!shared[i].path)
-            return tl_tenants_no_memory(err);
-    }
     c->units = (tl_probe){.units = units, .n_units = of->n_units, .n_cells = of->n_cells};
-    c->shared_units = (tl_probe){.units = shared, .n_units = TL_N_CHIP_UNITS, .n_cells = TL_N_CHIP_CELLS};
-    return TL_OK;
+    return tl_tenants_name_shared_units(&c->arena, &c->shared_units, err);
 }
 
 static tl_tenants_row *add_row(tl_tenants_counts *c, tl_tenants_view_kind kind, uint32_t n_parts) {

@@ -54,20 +54,6 @@ static tl_status find_monitor(tl_tenants *t, tl_error *err) {
     return tl_fail(err, TL_EFORMAT, "%.160s:%u: monitor = %.60s: must be %s", t->plan.file_name, t->plan.monitor_line, name, names);
 }
 
-static tl_status name_shared_units(tl_tenants *t, tl_error *err) {
-    tl_unit *units = tl_arena_alloc(&t->arena, TL_N_CHIP_UNITS * sizeof *units);
-    if (!units)
-        return tl_tenants_no_memory(err);
-    for (uint32_t i = 0; i < TL_N_CHIP_UNITS; i++) {
-        const char *path = tl_arena_printf(&t->arena, "chip.%s", tl_chip_unit_types[i].name);
-        if (!path)
-            return tl_tenants_no_memory(err);
-        units[i] = (tl_unit){.type = &tl_chip_unit_types[i], .path = path, .first_cell = tl_chip_first_cells[i]};
-    }
-    t->shared_units = (tl_probe){.units = units, .n_units = TL_N_CHIP_UNITS, .n_cells = TL_N_CHIP_CELLS};
-    return TL_OK;
-}
-
 static tl_status list_tenants(tl_tenants *t, tl_error *err) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->plan.n_vms; i++)
@@ -126,7 +112,7 @@ tl_status tl_tenants_monitor_open(tl_tenants *t, tl_error *err) {
     tl_status status = find_monitor(t, err);
     if (status != TL_OK || !t->monitor_pmu)
         return status;
-    status = name_shared_units(t, err);
+    status = tl_tenants_name_shared_units(&t->arena, &t->shared_units, err);
     if (status == TL_OK)
         status = list_tenants(t, err);
     if (status == TL_OK)

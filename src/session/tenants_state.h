@@ -94,5 +94,7 @@ void tl_tenants_enter(tl_tenants *tenants, uint32_t partition, uint64_t *cycle, 
 // Account of a VM while that context of it has the harts.
 uint32_t tl_tenants_account_at(const tl_tenants_vm *vm, uint32_t context);
 tl_status tl_tenants_no_memory(tl_error *err);
+// The shared units of the chip, "chip.noc" and so on.
+TL_MUST_CHECK tl_status tl_tenants_name_shared_units(tl_arena *arena, tl_probe *ret_units, tl_error *err);
 
 #endif
