@@ -31,23 +31,23 @@ static core_tap *tap_of(tl_flow *flow) { return (core_tap *)(void *)flow; }
 
 // ---- Records.
 
-static void tell(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t cause) {
+static void tell(const core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t cause, uint32_t n_events) {
     const tl_cycle_record record = {.h = t->core->h,
                                     .thread = t->core->thread,
                                     .cause = cause,
                                     .cycle = cycle,
                                     .n_cycles = n_cycles,
-                                    .n_events = t->n_events,
+                                    .n_events = n_events,
                                     .events = t->events};
     t->tap->record(t->tap, &record);
-    t->n_events = 0;
 }
 
+// Events stay: they are of the cycle under way.
 static void tell_idle(core_tap *t) {
     const uint64_t from = t->idle_from;
     t->idle_from = t->end;
     if (from < t->end)
-        tell(t, from, t->end - from, t->idle_cause);
+        tell(t, from, t->end - from, t->idle_cause, 0);
 }
 
 // Cycles up to `end` in which nothing happens.
@@ -55,10 +55,7 @@ static void idle_until(core_tap *t, uint64_t end, uint32_t cause) {
     if (end <= t->end)
         return;
     if (cause != t->idle_cause) {
-        const uint32_t n_events = t->n_events; // of the cycle under way
-        t->n_events = 0;
         tell_idle(t);
-        t->n_events = n_events;
         t->idle_cause = cause;
     }
     t->end = end;
@@ -66,11 +63,9 @@ static void idle_until(core_tap *t, uint64_t end, uint32_t cause) {
 
 // Idle cycles are told before the events of a later one.
 static void tell_cycles(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t cause) {
-    const uint32_t n_events = t->n_events;
-    t->n_events = 0;
     tell_idle(t);
-    t->n_events = n_events;
-    tell(t, cycle, n_cycles, cause);
+    tell(t, cycle, n_cycles, cause, t->n_events);
+    t->n_events = 0;
     t->end = t->idle_from = cycle + n_cycles;
 }
 
