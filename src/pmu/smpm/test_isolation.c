@@ -190,12 +190,7 @@ static sight see_pulse(uint32_t ahead, bool switches, bool with_records) {
     take_filters(&layout, VM_B);
     MUST(tl_smpm_layout_resolve(&plan.config, &layout, &err));
     MUST(tl_smpm_new(&plan, &arena, &m, &err));
-    for (uint32_t vm = VM_A; vm <= VM_B; vm++) {
-        MUST(tl_smpm_vm_new(m, vm, &err));
-        for (uint32_t ctx = 1; ctx <= 2; ctx++)
-            MUST(tl_smpm_ctx_new(m, vm, ctx, &err));
-        MUST(tl_smpm_start(m, vm - 1, vm, 1, &err));
-    }
+    start_two_vms(m);
     MUST(tl_smpm_start(m, TL_SMPM_SHARED, 0, 0, &err));
     tl_smpm_run(m, PERIOD / 2);
     if (switches)

@@ -88,12 +88,7 @@ static void open_pair(pair *p, tl_smpm_profile profile, uint32_t program_b) {
     p->r.plan.observer = (tl_smpm_observer){.ctx = p, .record = see_record, .commit = see_commit};
     rig_layout(&p->r, 2, 3);
     rig_open(&p->r);
-    for (uint32_t vm = VM_A; vm <= VM_B; vm++) {
-        MUST(tl_smpm_vm_new(p->r.model, vm, &err));
-        for (uint32_t ctx = 1; ctx <= 2; ctx++)
-            MUST(tl_smpm_ctx_new(p->r.model, vm, ctx, &err));
-        MUST(tl_smpm_start(p->r.model, vm - 1, vm, 1, &err));
-    }
+    start_two_vms(p->r.model);
 }
 
 enum { STEP_CYCLES = 20000, N_STEPS = 15 };
@@ -315,12 +310,7 @@ static void time_shared_switches(tl_smpm_profile profile, const bool *sent, uint
     MUST(tl_smpm_layout_new(&plan.config, &chip, &layout, &err));
     MUST(tl_smpm_layout_resolve(&plan.config, &layout, &err));
     MUST(tl_smpm_new(&plan, &arena, &m, &err));
-    for (uint32_t vm = VM_A; vm <= VM_B; vm++) {
-        MUST(tl_smpm_vm_new(m, vm, &err));
-        for (uint32_t ctx = 1; ctx <= 2; ctx++)
-            MUST(tl_smpm_ctx_new(m, vm, ctx, &err));
-        MUST(tl_smpm_start(m, vm - 1, vm, 1, &err));
-    }
+    start_two_vms(m);
     MUST(tl_smpm_start(m, TL_SMPM_SHARED, 0, 0, &err));
     const uint64_t step = 5 * plan.config.shared_slot + 7; // every phase of the turns
     for (uint32_t i = 0; i < N_SHARED_SYMBOLS; i++) {

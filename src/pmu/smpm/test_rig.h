@@ -155,6 +155,17 @@ static inline void must(tl_status status, const tl_error *err) {
         must((call_with_err), &err); \
     } while (0)
 
+// Makes VM 1 on partition 0 and VM 2 on partition 1, each with contexts 1 and 2, and starts context
+// 1 of both.
+static inline void start_two_vms(tl_smpm *m) {
+    for (uint32_t vm = 1; vm <= 2; vm++) {
+        MUST(tl_smpm_vm_new(m, vm, &err));
+        for (uint32_t ctx = 1; ctx <= 2; ctx++)
+            MUST(tl_smpm_ctx_new(m, vm, ctx, &err));
+        MUST(tl_smpm_start(m, vm - 1, vm, 1, &err));
+    }
+}
+
 static inline uint64_t word_of(const tl_smpm *m, uint32_t vm, uint32_t ctx, tl_smpm_part part, uint32_t index) {
     uint32_t n_words = 0, block = vm == TL_SMPM_NO_VM ? (ctx == TL_SMPM_NO_CTX ? 0 : 1) : tl_smpm_block_of(m, vm, ctx);
     const uint64_t *words = tl_smpm_block_words(m, block, &n_words);
