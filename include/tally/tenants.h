@@ -5,15 +5,16 @@
 //   tl_tenants_options options;
 //   tl_tenants_options_init(&options);
 //   options.file = "tenants.yaml";
-//   tl_tenants_new(&options, &tenants, &err)          reads the file, builds the chip, loads all programs
-//   tl_tenants_advance(tenants, &state, &err)         runs to the end of an interval
-//   tl_tenants_counts_new(tenants, &counts, &err)     counts since the beginning
-//   tl_tenants_interval_new(tenants, &counts, &err)   counts of the last interval
-//   tl_tenants_counts_write(counts, format, stream, &err)
+//   tl_tenants_new(&options, &tenants, &err);
+//   tl_tenants_advance(tenants, &state, &err);
+//   tl_tenants_counts_new(tenants, &counts, &err);
+//   tl_tenants_counts_write(counts, format, stream, &err);
 //   tl_tenants_counts_free(counts);
 //   tl_tenants_free(tenants);
 //
-// The run has ended when `state` is TL_RUN_ENDED.
+// tl_tenants_new reads the file, builds the chip and loads all programs. tl_tenants_advance runs to
+// the end of an interval; the run has ended when `state` is TL_RUN_ENDED. tl_tenants_counts_new
+// counts from the beginning, tl_tenants_interval_new counts the last interval.
 //
 // Counts of views are the machine's own (the truth). Equal files and programs give equal counts on
 // any host.

@@ -102,7 +102,8 @@ typedef struct tl_chip_monitor_type {
     void (*halt)(tl_chip_monitor *monitor, uint32_t partition, uint64_t cycle, uint32_t vm, uint32_t context);
     // No total is read and no switch ends before the cycle that this returns.
     uint64_t (*next)(const tl_chip_monitor *monitor);
-    // The same of one partition, which may run ahead of others up to there.
+    // Returns a cycle up to which one partition may run ahead of others. None of its totals is read
+    // before, and no switch of it ends before.
     uint64_t (*next_of)(const tl_chip_monitor *monitor, uint32_t partition);
     // The chip has reached `cycle`, which is at most `next`. Does what happens before it, and in it
     // if it is `next`.

@@ -383,7 +383,7 @@ static void test_counting_changes_nothing_but_the_time_of_switches(void **state)
         write_mixed(i == 0 ? "SAFE" : "LITERAL", 5000000);
         const tl_chip_monitor_type type = watched();
         tl_tenants_counts *with = run(&type, NULL);
-        // The same switches, and nothing is read.
+        // This run replays the times of switches and has no monitor.
         tl_tenants *tenants = seen.tenants = open_file(&replayed, NULL, 0);
         tl_tenants_counts *without = counts_at_end(tenants);
         assert_int_equal(replay.n_wrong, 0);

@@ -17,8 +17,8 @@ enum {
     TABLE_OFFSET = 2 << 20,
     TABLE_PAGES = (N_VISITS * 8 + 4095) / 4096,
     TABLES_OFFSET = 4 << 20, // page tables
-    // The same code, but a piece that begins with a straddling instruction begins with two short
-    // ones.
+    // Here the pieces of CODE_OFFSET stand again. A piece that began with a straddling instruction
+    // begins with two short instructions.
     SHORT_OFFSET = 5 << 20,
 };
 static const uint64_t CODE_VADDR = UINT64_C(0x40000000), TABLE_VADDR = UINT64_C(0x40100000);

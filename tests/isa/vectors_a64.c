@@ -6,11 +6,13 @@
 // compares.
 //
 //   vectors_a64 rows CASES QEMU GUEST [NAME]
-//       Runs 8 words of each row, or of rows whose name begins with NAME, with CASES sets of operands.
+//       This mode runs 8 words of each row with CASES sets of operands. NAME selects rows whose
+//       name begins so.
 //   vectors_a64 programs CASES QEMU GUEST
-//       Runs CASES random programs of up to 32 instructions, and as many pairs of exclusive accesses.
+//       This mode runs CASES random programs of up to 32 instructions, and CASES pairs of
+//       exclusive accesses.
 //   vectors_a64 undefined CASES QEMU GUEST
-//       Asks of CASES random words whether they are instructions.
+//       This mode asks of CASES random words whether they are instructions.
 //
 // Unpredictable instructions are not generated. These are loads that write their base and update
 // it, or one register twice, and exclusive stores whose registers overlap. Nor are those that
