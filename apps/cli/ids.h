@@ -14,6 +14,8 @@ enum cli_option_id {
     OPT_ROI,
     OPT_MARKERS,
     OPT_ROI_REQUIRED,
+    OPT_FAST_FORWARD,
+    OPT_SAMPLE,
     OPT_REPEAT,
     OPT_NULL,
     OPT_DETAIL,

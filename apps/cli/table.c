@@ -199,6 +199,14 @@ const cli_option cli_option_rows[] = {
     {R, OPT_MARKERS, 0, "markers", NULL, WHAT, "Count the regions that the program marks itself with tally/roi.h, a report for each.",
      NULL},
     {R, OPT_ROI_REQUIRED, 0, "roi-required", NULL, WHAT, "A region that is never reached is an error: exit status 123.", NULL},
+    {S | A, OPT_FAST_FORWARD, 0, "fast-forward", "N|FUNCTION|marker", WHAT,
+     "On a detailed core: the fast engine executes the first N instructions, or all up to a function, an address (0x...) or the program's first start "
+     "marker, and keeps caches, TLBs and predictors warm. Counting begins there.",
+     NULL},
+    {S, OPT_SAMPLE, 0, "sample", "N/M[/W]", WHAT,
+     "On a detailed core: by turns, M instructions in the fast engine, W in detail to warm up (default: 2000), and a window of N in detail. Prints "
+     "cycles per instruction with its 95 % confidence interval; what takes time is extrapolated and marked as an estimate.",
+     NULL},
     {R, OPT_REPEAT, 'r', "repeat", "N", WHAT, "Run N times. The counts must be identical, and are then printed once.", NULL},
     {R, OPT_NULL, 'n', "null", NULL, WHAT, "Print no counts, only what the run took.", NULL},
     {R, OPT_DETAIL, 'd', "detailed", NULL, WHAT, "Print more: every unit once; -dd: every single count.", NULL},

@@ -177,6 +177,51 @@ static bool take_n_watched(cli_parser *p, const char *text) {
            cli_fail(p, "--events %s: write a number of events from 1 to %u", text, tl_compare_n_events());
 }
 
+// A number is one of instructions; everything else names a place.
+static bool take_fast_forward(cli_parser *p, const char *text) {
+    tl_run_options *run = &p->out->run;
+    uint64_t n_insns;
+    run->fast_forward_insns = 0;
+    run->fast_forward_to = NULL;
+    run->fast_forward_to_marker = strcmp(text, "marker") == 0;
+    if (run->fast_forward_to_marker)
+        return true;
+    if (strncmp(text, "0x", 2) != 0 && cli_parse_count(text, &n_insns)) {
+        run->fast_forward_insns = n_insns;
+        return n_insns > 0 || cli_fail(p, "--fast-forward 0: write a number of instructions from 1, a function or the word marker");
+    }
+    run->fast_forward_to = text;
+    return *text || cli_fail(p, "--fast-forward: write a number of instructions, a function or the word marker");
+}
+
+// "1000/1M", "1000/1M/2000".
+static bool take_sample(cli_parser *p, const char *text) {
+    enum { USUAL_WARM_UP = 2000 };
+    uint64_t numbers[3] = {0, 0, USUAL_WARM_UP};
+    unsigned n = 0;
+    bool is_fine = true;
+    for (const char *at = text; is_fine; n++) {
+        char part[32];
+        const size_t length = strcspn(at, "/");
+        is_fine = n < 3 && length < sizeof part;
+        if (!is_fine)
+            break;
+        memcpy(part, at, length);
+        part[length] = '\0';
+        is_fine = cli_parse_count(part, &numbers[n]);
+        if (!at[length])
+            break;
+        at += length + 1;
+    }
+    if (!is_fine || n < 1 || numbers[0] == 0 || numbers[1] == 0)
+        return cli_fail(p, "--sample %s: write instructions of a window, of a stretch and, if wanted, of the warm-up, as in 1000/1M/2000",
+                        text);
+    p->out->run.sample_window = numbers[0];
+    p->out->run.sample_stretch = numbers[1];
+    p->out->run.sample_warm_up = numbers[2];
+    return true;
+}
+
 // Conversion of an option's value to a member of cli_options.
 typedef enum value_kind {
     VALUE_NONE,     // nothing is set
@@ -243,6 +288,8 @@ static const value_row rows[] = {
     {.id = OPT_ROI, .kind = VALUE_OWN, .take = add_roi},
     {.id = OPT_MARKERS, .kind = VALUE_TRUE, .offset = AT(run.markers)},
     {.id = OPT_ROI_REQUIRED, .kind = VALUE_TRUE, .offset = AT(requires_regions)},
+    {.id = OPT_FAST_FORWARD, .kind = VALUE_OWN, .take = take_fast_forward},
+    {.id = OPT_SAMPLE, .kind = VALUE_OWN, .take = take_sample},
     {.id = OPT_REPEAT,
      .kind = VALUE_U32,
      .offset = AT(n_runs),

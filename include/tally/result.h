@@ -34,6 +34,7 @@ typedef struct tl_count {
     bool has_error;        // false also if the truth is 0 and `value` is not
     double error_vs_truth; // (value - truth) / truth
     const char *region;    // region of interest if the run has several; NULL: none
+    bool is_estimate;      // extrapolated from the windows of a sampled run
 } tl_count;
 
 // One metric: a formula over counts.
@@ -48,7 +49,19 @@ typedef struct tl_metric_value {
     double value;
     const char *reason; // NULL when has_value
     const char *region; // as in tl_count
+    bool is_estimate;   // as in tl_count
 } tl_metric_value;
+
+// A sampled run (tl_run_options.sample_window).
+typedef struct tl_sampling_info {
+    uint32_t size;         // set by the caller to sizeof(tl_sampling_info)
+    uint64_t n_windows;    // complete ones
+    uint64_t n_detailed;   // instructions that the detailed core executed
+    bool has_cpi;          // false: no window was complete
+    double cpi;            // cycles per instruction: the mean of the windows
+    bool has_half_width;   // false: fewer than two windows were complete
+    double cpi_half_width; // half of the 95 % confidence interval of `cpi`
+} tl_sampling_info;
 
 // A region of interest from tl_run_options.roi_start, regions or markers.
 typedef struct tl_region_info {
@@ -95,6 +108,8 @@ TL_API void tl_result_count_at(const tl_result *result, uint32_t index, tl_count
 TL_API uint32_t tl_result_n_regions(const tl_result *result);
 // Precondition: index < tl_result_n_regions.
 TL_API void tl_result_region_at(const tl_result *result, uint32_t index, tl_region_info *ret_region);
+// False: the run was not sampled, and nothing is written.
+TL_API bool tl_result_sampling(const tl_result *result, tl_sampling_info *ret_info);
 TL_API uint32_t tl_result_n_metrics(const tl_result *result);
 TL_API void tl_result_metric_at(const tl_result *result, uint32_t index, tl_metric_value *ret_metric);
 TL_API uint32_t tl_result_n_notes(const tl_result *result);

@@ -168,6 +168,18 @@ typedef struct tl_run_options {
     const tl_region *regions;
     uint32_t n_regions; // at most TL_MAX_REGIONS
     bool markers;       // adds regions that the program marks with guest/include/tally/roi.h
+
+    // Machines with a detailed core, TL_RUN_USER, without regions, intervals and `pmu`. The fast
+    // engine executes the beginning and keeps caches, TLBs and predictors warm. Then the detailed
+    // core takes over, and counting begins. At most one of these three is set.
+    uint64_t fast_forward_insns; // so many instructions, over all harts; 0: none
+    const char *fast_forward_to; // up to a function or an address, as in roi_start; NULL: none
+    bool fast_forward_to_marker; // up to the first start marker of the program
+
+    // Sampling, on the same machines. The fast engine executes sample_stretch instructions, the
+    // detailed core sample_warm_up uncounted ones and a window of sample_window, and so on, over
+    // all harts. Counts of what takes time are extrapolated from the windows: tl_count.is_estimate.
+    uint64_t sample_window, sample_stretch, sample_warm_up; // sample_window 0: no sampling
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);

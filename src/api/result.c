@@ -42,6 +42,7 @@ TL_API void tl_result_count_at(const tl_result *result, uint32_t index, tl_count
                       .running_ns = row->pmu.running_ns,
                       .has_truth = row->is_pmu && row->pmu.truth.kind != TL_VALUE_MISSING};
     count.region = row->region;
+    count.is_estimate = row->is_estimate;
     count.truth = count.has_truth ? row->pmu.truth.real : 0;
     count.has_error = tl_row_error(row, &count.error_vs_truth);
     tl_api_fill(ret_count, &count, sizeof count);
@@ -56,6 +57,20 @@ TL_API void tl_result_region_at(const tl_result *result, uint32_t index, tl_regi
     tl_api_fill(ret_region, &info, sizeof info);
 }
 
+TL_API bool tl_result_sampling(const tl_result *result, tl_sampling_info *ret_info) {
+    const tl_sampling *of = result->sampling;
+    if (!of)
+        return false;
+    const tl_sampling_info info = {.n_windows = of->n_windows,
+                                   .n_detailed = of->detailed,
+                                   .has_cpi = of->n_windows > 0,
+                                   .cpi = of->cpi,
+                                   .has_half_width = of->has_interval,
+                                   .cpi_half_width = of->cpi_half_width};
+    tl_api_fill(ret_info, &info, sizeof info);
+    return true;
+}
+
 TL_API uint32_t tl_result_n_metrics(const tl_result *result) { return n_of(result, true); }
 
 TL_API void tl_result_metric_at(const tl_result *result, uint32_t index, tl_metric_value *ret_metric) {
@@ -68,6 +83,7 @@ TL_API void tl_result_metric_at(const tl_result *result, uint32_t index, tl_metr
                               .scope = row->scope,
                               .unit = row->unit,
                               .region = row->region,
+                              .is_estimate = row->is_estimate,
                               .meaning = row->meaning,
                               .has_value = has_value,
                               .value = has_value ? row->value.real : 0,

@@ -145,12 +145,72 @@ tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl
     return TL_OK;
 }
 
+// TAGE learns from what the log says. Other predictors share their tables.
+static bool add_log(const tl_machine *machine, tl_hart *h, tl_arena *arena) {
+    if (machine->config.bp.kind != TL_BP_TAGE)
+        return true;
+    h->bp.log = tl_arena_alloc(arena, sizeof *h->bp.log);
+    h->bp.fixed = TL_BPRED_LOGGED;
+    return h->bp.log != NULL;
+}
+
+static void swap_state(tl_machine *machine, uint32_t i) {
+    void *const state = machine->harts[i]->engine_state;
+    machine->harts[i]->engine_state = machine->idle_state[i];
+    machine->idle_state[i] = state;
+}
+
+tl_status tl_machine_add_forwarder(tl_machine *machine, const tl_engine_type *forwarder, tl_error *err) {
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; status == TL_OK && i < machine->n_harts; i++) {
+        tl_hart *h = machine->harts[i];
+        if (!add_log(machine, h, &machine->arena))
+            return tl_fail(err, TL_ENOMEM, "no memory for the branches of hart%u", i);
+        swap_state(machine, i);
+        status = forwarder->attach(h, &machine->arena, err);
+        swap_state(machine, i);
+    }
+    machine->forwarder = forwarder;
+    return status;
+}
+
+void tl_machine_forward(tl_machine *machine, bool is_forwarding) {
+    if (machine->is_forwarding == is_forwarding)
+        return;
+    const tl_engine_type *from = is_forwarding ? machine->engine : machine->forwarder;
+    const tl_engine_type *to = is_forwarding ? machine->forwarder : machine->engine;
+    for (uint32_t i = 0; i < machine->n_harts; i++) {
+        tl_hart *h = machine->harts[i];
+        if (from->hand_over)
+            from->hand_over(h);
+        from->sync(h);
+        h->run_vline = TL_NO_LINE;
+        h->pend = NULL;
+        swap_state(machine, i);
+        h->engine = to;
+        if (is_forwarding)
+            machine->forwarded_from[i] = h->instret;
+        if (to->take_over)
+            to->take_over(h, is_forwarding ? 0 : h->instret - machine->forwarded_from[i]);
+    }
+    machine->is_forwarding = is_forwarding;
+}
+
+static void detach(tl_machine *machine) {
+    tl_machine_forward(machine, false);
+    for (uint32_t i = 0; i < machine->n_harts; i++) {
+        if (machine->harts[i]->engine_state)
+            machine->engine->detach(machine->harts[i]);
+        swap_state(machine, i);
+        if (machine->harts[i]->engine_state)
+            machine->forwarder->detach(machine->harts[i]);
+    }
+}
+
 void tl_machine_free(tl_machine *machine) {
     if (!machine)
         return;
-    for (uint32_t i = 0; i < machine->n_harts; i++)
-        if (machine->harts[i]->engine_state)
-            machine->engine->detach(machine->harts[i]);
+    detach(machine);
     tl_memory_done(machine->memory);
     if (machine->ram_mapped)
         munmap(machine->ram_mapped, machine->ram_mapped_bytes);

@@ -5,9 +5,13 @@
 
 #include <inttypes.h>
 
+static const tl_engine_type *running_engine(const tl_machine *machine) {
+    return machine->is_forwarding ? machine->forwarder : machine->engine;
+}
+
 void tl_machine_sync(tl_machine *machine) {
     for (uint32_t i = 0; i < machine->n_harts; i++)
-        machine->engine->sync(machine->harts[i]);
+        running_engine(machine)->sync(machine->harts[i]);
 }
 
 // Harts that shared a line lately will share again, perhaps an uncontested line. The time since
@@ -119,7 +123,7 @@ static tl_stop run_group(tl_machine *machine, tl_turns *turns, tl_turn *turn, tl
 
 tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn, tl_hart **ret_hart) {
     enum { MOST_TURNS = 2000 }; // so that the caller is asked now and then
-    if (machine->engine->run_group)
+    if (running_engine(machine)->run_group)
         return run_group(machine, turns, turn, ret_hart);
     for (uint32_t n = 1;; n++) {
         tl_hart *h = *ret_hart = turn->hart;
@@ -220,7 +224,7 @@ static tl_status check_hart(const tl_hart *h, tl_error *err) {
 tl_status tl_machine_check_identities(const tl_machine *machine, tl_error *err) {
     for (uint32_t i = 0; i < machine->n_harts; i++) {
         tl_status status = check_hart(machine->harts[i], err);
-        if (status == TL_OK && machine->engine->check)
+        if (status == TL_OK && machine->engine->check && !machine->is_forwarding)
             status = machine->engine->check(machine->harts[i], err);
         if (status != TL_OK)
             return status;

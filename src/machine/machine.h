@@ -32,7 +32,11 @@ typedef struct tl_machine {
     tl_probe probe;
     uint64_t *tally;
     tl_memory *memory;
-    const tl_engine_type *engine;
+    const tl_engine_type *engine;          // that built the machine
+    const tl_engine_type *forwarder;       // another one for the same harts; NULL: there is none
+    bool is_forwarding;                    // the forwarder runs
+    void *idle_state[TL_MAX_HARTS];        // engine_state of the engine that does not run
+    uint64_t forwarded_from[TL_MAX_HARTS]; // instret when the forwarder began
     tl_pmu_host pmu_host;
     tl_machine_pmu pmus[TL_MAX_PMUS]; // a row for each design of tl_pmu_types
     uint32_t n_pmus;
@@ -44,6 +48,12 @@ typedef struct tl_machine {
 // `core` is the engine of all harts. tl_machine_new checks the config. TL_EINVAL: an impossible
 // geometry.
 TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl_machine **ret_machine, tl_error *err);
+// Gives a machine with a detailed core a second engine, which executes fast and keeps caches, TLBs
+// and predictors warm.
+TL_MUST_CHECK tl_status tl_machine_add_forwarder(tl_machine *machine, const tl_engine_type *forwarder, tl_error *err);
+// Between two runs: the forwarder runs from now on; false: the detailed core does. Instructions in
+// flight are taken back (docs/detailed-core.md, section 7).
+void tl_machine_forward(tl_machine *machine, bool is_forwarding);
 void tl_machine_free(tl_machine *machine); // NULL is fine
 // Part of tl_machine_new.
 TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err);

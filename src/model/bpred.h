@@ -36,11 +36,26 @@ typedef struct tl_bpred_outcomes {
     uint8_t next[2][4];
 } tl_bpred_outcomes;
 
+// The latest conditional branches and indirect jumps that are no returns, for a predictor that
+// learns from them later. The n-th, counted from 1, is records[n % TL_BRANCH_RECORDS]:
+// tl_branch_record.
+enum { TL_BRANCH_RECORDS = 1 << 16, TL_BRANCH_RECORD_PC = 14, TL_BRANCH_RECORD_INDIRECT = 1 << 13, TL_BRANCH_RECORD_TARGET = 0x1ffe };
+typedef struct tl_branch_log {
+    uint64_t n;
+    uint64_t records[TL_BRANCH_RECORDS];
+} tl_branch_log;
+
+// Values of tl_bpred.fixed.
+enum { TL_BPRED_COUNTERS, TL_BPRED_NOT_TAKEN, TL_BPRED_BACKWARD, TL_BPRED_LOGGED };
+
 typedef struct tl_bpred {
     tl_bpred_outcomes outcomes;
     // Counts of branches that are not in the tallies yet; see tl_bpred_fold.
     _Alignas(16) uint32_t counts[TL_N_BRANCH_COUNTS];
-    uint8_t *counters;
+    union {
+        uint8_t *counters;
+        tl_branch_log *log; // with TL_BPRED_LOGGED
+    };
     tl_btb_entry *btb;
     uint64_t *ras;
     uint64_t counter_mask, history_mask, btb_mask;
@@ -48,8 +63,14 @@ typedef struct tl_bpred {
     uint32_t ras_entries, ras_top; // ras_top: index of the youngest entry
     uint32_t ras_used;             // valid entries, at most ras_entries
     uint32_t mispredict_cycles, redirect_cycles;
-    uint8_t fixed; // 0: counters; 1: not taken; 2: backward taken, forward not taken
+    // Counters; or no branch is taken; or backward ones are; or so, and outcomes go to the log.
+    uint8_t fixed;
 } tl_bpred;
+
+// Addresses have 49 bits. A conditional branch has its direction in bit 0. An indirect jump has
+// TL_BRANCH_RECORD_INDIRECT, and bits 1 to 12 of its target.
+static inline uint64_t tl_branch_record(uint64_t pc, uint64_t low) { return pc << TL_BRANCH_RECORD_PC | low; }
+static inline void tl_branch_note(tl_branch_log *log, uint64_t record) { log->records[++log->n % TL_BRANCH_RECORDS] = record; }
 
 // Allocates the tables and sets their reset contents: counters weakly not taken, BTB and return
 // stack empty. Implementation: timing/inorder/bpred.c.
@@ -88,7 +109,9 @@ TL_ALWAYS_INLINE uint64_t tl_bpred_branch(tl_bpred *bp, uint64_t *tally, uint64_
         *counter = (uint8_t)(is_taken ? value + (value < 3) : value - (value > 0));
         bp->history = bp->history << 1 | is_taken;
     } else {
-        predicted = bp->fixed == 2 && target < pc;
+        predicted = bp->fixed >= TL_BPRED_BACKWARD && target < pc;
+        if (bp->fixed == TL_BPRED_LOGGED)
+            tl_branch_note(bp->log, tl_branch_record(pc, is_taken));
     }
     tally[TL_S_HART_BRANCH_TAKEN] += is_taken;
     if (TL_LIKELY(predicted == is_taken)) {
@@ -142,6 +165,8 @@ static inline uint64_t tl_bpred_indirect(tl_bpred *bp, uint64_t *tally, uint64_t
         is_hit = tl_bpred_pop(bp) == target;
     else
         is_hit = tl_bpred_btb_knows(bp, tally, pc, target);
+    if (TL_UNLIKELY(bp->fixed == TL_BPRED_LOGGED) && !is_return)
+        tl_branch_note(bp->log, tl_branch_record(pc, TL_BRANCH_RECORD_INDIRECT | (target & TL_BRANCH_RECORD_TARGET)));
     if (is_call)
         tl_bpred_push(bp, return_pc);
     if (TL_LIKELY(is_hit))

@@ -22,6 +22,14 @@ tl_stop tl_core_run_group(tl_core *const *cores, uint32_t n_cores, uint32_t runn
 // Folds what the core holds back into the tallies of the hart.
 void tl_core_sync(tl_core *core);
 
+// Between two runs, another engine takes the hart over. Instructions in flight are taken back.
+// Retired stores go to the L1D, all in this cycle. h->bp has what the predictor shares with it:
+// counters and BTB are one, history and return stack are copied.
+void tl_core_hand_over(tl_core *core);
+// The other engine has retired n_insns instructions and stands between two fetch runs. The
+// predictor learns from h->bp, and TAGE from h->bp.log, which is empty then. The window is empty.
+void tl_core_take_over(tl_core *core, uint64_t n_insns);
+
 // Attaches a tap between two runs. NULL: detaches, after the cycles up to now were told. The tap is
 // borrowed until then. Instructions in flight at the attachment are not told.
 TL_MUST_CHECK tl_status tl_core_tap(tl_core *core, tl_tap *tap, tl_error *err);

@@ -47,6 +47,11 @@ typedef struct tl_engine_type {
     void (*sync)(tl_hart *h);
     // Checks what must hold between synced tallies of the engine's own. NULL: it has none.
     tl_status (*check)(const tl_hart *h, tl_error *err);
+    // Between two runs, another engine takes the hart over from this one, which drains what it has
+    // in flight; or gives it back after n_insns instructions, between two fetch runs. NULL: there
+    // is nothing to do.
+    void (*hand_over)(tl_hart *h);
+    void (*take_over)(tl_hart *h, uint64_t n_insns);
     // Attaches a tap for cycle records between two runs; NULL: detaches (model/tap.h). NULL: the
     // engine has no such records.
     tl_status (*tap)(tl_hart *h, struct tl_tap *tap, tl_error *err);

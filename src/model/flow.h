@@ -59,6 +59,8 @@ struct tl_flow {
     // every entry is forgotten. The n entries are (first + i) & ring_mask, oldest first.
     void (*suspend)(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask);
     bool (*resume)(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask);
+    // Between two runs: every entry is forgotten, because another engine takes the hart over.
+    void (*forget)(tl_flow *flow);
     // Called before the first fetch of a run: the host's registers become the guest's.
     void (*enter)(tl_flow *flow);
     void (*leave)(tl_flow *flow);                   // after the last one

@@ -472,6 +472,17 @@ static bool needs_shared(const node *n) {
     return (n->a && needs_shared(n->a)) || (n->b && needs_shared(n->b)) || (n->c && needs_shared(n->c));
 }
 
+static bool uses(const node *n, const bool *marked) {
+    for (uint32_t i = 0; n->op == OP_LEAF && n->leaf.kind == TL_LEAF_SLOTS && i < n->leaf.n_cells; i++)
+        if (marked[n->leaf.cells[i]])
+            return true;
+    if (n->op == OP_LEAF)
+        return n->leaf.kind == TL_LEAF_FORMULA && tl_formula_uses(n->leaf.formula, marked);
+    return (n->a && uses(n->a, marked)) || (n->b && uses(n->b, marked)) || (n->c && uses(n->c, marked));
+}
+
+bool tl_formula_uses(const tl_formula *formula, const bool *marked) { return uses(formula->root, marked); }
+
 tl_status tl_formula_compile(const char *text, tl_arena *arena, tl_leaf_fn *find, void *ctx, const tl_formula **ret_formula,
                              tl_error *err) {
     parser p = {.text = text, .at = text, .arena = arena, .find = find, .ctx = ctx, .err = err};

@@ -41,6 +41,9 @@ uint32_t tl_formula_cells(const tl_formula *formula, const tl_cell **ret_cells);
 // Whether it needs totals that no single hart answers for.
 bool tl_formula_is_shared(const tl_formula *formula);
 
+// Whether it reads a total whose cell is marked. marked: a bool for each cell.
+bool tl_formula_uses(const tl_formula *formula, const bool *marked);
+
 typedef struct tl_owned_cell {
     tl_cell cell;
     int hart;

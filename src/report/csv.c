@@ -102,7 +102,28 @@ static void rows(tl_reporter *reporter, const tl_result *result, bool is_interva
 
 static void interval(tl_reporter *reporter, const tl_result *result) { rows(reporter, result, true); }
 
+static void sampling(tl_reporter *reporter, const tl_result *result) {
+    const tl_sampling *of = result->sampling;
+    const struct {
+        const char *name, *missing;
+        tl_value value;
+    } lines[] = {
+        {"sampling.windows", "", {.kind = TL_VALUE_INTEGER, .integer = of->n_windows}},
+        {"sampling.cpi", "no window was complete", {.kind = of->n_windows > 0 ? TL_VALUE_REAL : TL_VALUE_MISSING, .real = of->cpi}},
+        {"sampling.cpi_half_width",
+         "fewer than two windows were complete",
+         {.kind = of->has_interval ? TL_VALUE_REAL : TL_VALUE_MISSING, .real = of->cpi_half_width}},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        char text[32];
+        const char *cells[] = {"run", lines[i].name, value_text(&lines[i].value, text), "", i == 0 ? "truth" : "estimate"};
+        line(reporter, result, false, cells, lines[i].value.kind == TL_VALUE_MISSING ? lines[i].missing : "", NULL);
+    }
+}
+
 static void end(tl_reporter *reporter, const tl_result *result) {
+    if (result->sampling)
+        sampling(reporter, result);
     rows(reporter, result, false);
     if (!reporter->options.with_host)
         return;

@@ -135,8 +135,31 @@ static void interval(tl_reporter *reporter, const tl_result *result) {
     rows(reporter, result, true);
 }
 
+static void sampling(tl_json *json, const tl_sampling *of) {
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "type", "sampling");
+    tl_json_u64(json, "window", of->window);
+    tl_json_u64(json, "stretch", of->stretch);
+    tl_json_u64(json, "warm_up", of->warm_up);
+    tl_json_u64(json, "windows", of->n_windows);
+    tl_json_u64(json, "instructions", of->instructions);
+    tl_json_u64(json, "detailed", of->detailed);
+    if (of->n_windows > 0)
+        tl_json_double(json, "cpi", of->cpi);
+    else
+        tl_json_null(json, "cpi");
+    tl_json_double(json, "confidence", 0.95);
+    if (of->has_interval)
+        tl_json_double(json, "half_width", of->cpi_half_width);
+    else
+        tl_json_null(json, "half_width");
+    tl_json_end_object(json);
+}
+
 static void end(tl_reporter *reporter, const tl_result *result) {
     tl_json *json = &reporter->json;
+    if (result->sampling)
+        sampling(json, result->sampling);
     for (uint32_t i = 0; result->is_by_region && i < result->n_regions; i++) {
         const tl_result_region *region = &result->regions[i];
         tl_json_begin_object(json, NULL);

@@ -158,4 +158,6 @@ tl_result tl_report_region(const tl_result *result, uint32_t index) {
     return part;
 }
 
-const char *tl_report_kind(const tl_row *row) { return row->is_metric ? "derived" : row->is_pmu ? "pmu" : "truth"; }
+const char *tl_report_kind(const tl_row *row) {
+    return row->is_estimate ? "estimate" : row->is_metric ? "derived" : row->is_pmu ? "pmu" : "truth";
+}

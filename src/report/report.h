@@ -51,7 +51,7 @@ const char *tl_format_fixed(double value, unsigned n_decimals, char ret_text[TL_
 const char *tl_format_seconds(uint64_t ns, char ret_text[TL_NUMBER_BYTES]);
 // Takes as many decimals as the value needs.
 const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]);
-// Returns "truth", "pmu" or "derived".
+// Returns "truth", "pmu", "derived" or "estimate".
 const char *tl_report_kind(const tl_row *row);
 // The rows of one region. All else is borrowed.
 tl_result tl_report_region(const tl_result *result, uint32_t index);

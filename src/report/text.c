@@ -31,6 +31,14 @@ static bool is_shown(const tl_reporter *reporter, const tl_row *row) {
     return row->detail <= detail && (detail >= 2 || !is_zero);
 }
 
+// "~1,234" is an estimate.
+static const char *marked(const tl_row *row, const char *value, char ret_text[TL_NUMBER_BYTES + 1]) {
+    if (!row->is_estimate || row->value.kind == TL_VALUE_MISSING)
+        return value;
+    snprintf(ret_text, TL_NUMBER_BYTES + 1, "~%s", value);
+    return ret_text;
+}
+
 static const char *value_text(const tl_row *row, char text[TL_NUMBER_BYTES]) {
     switch (row->value.kind) {
     case TL_VALUE_INTEGER: return tl_format_grouped(row->value.integer, text);
@@ -45,7 +53,8 @@ static void put_metric(FILE *stream, const tl_row *row) {
     char text[TL_NUMBER_BYTES];
     const char *value =
         row->is_metric && row->value.kind == TL_VALUE_INTEGER ? tl_format_metric(row->value.real, text) : value_text(row, text);
-    fprintf(stream, "%9s%s%s", value, *row->unit ? " " : "", row->unit);
+    char with_mark[TL_NUMBER_BYTES + 1];
+    fprintf(stream, "%9s%s%s", marked(row, value, with_mark), *row->unit ? " " : "", row->unit);
 }
 
 static void put_row(tl_reporter *reporter, const tl_result *result, const tl_row *row, bool has_scopes) {
@@ -57,7 +66,8 @@ static void put_row(tl_reporter *reporter, const tl_result *result, const tl_row
     bool has_unit = *row->unit && strcmp(row->unit, "cycles") != 0;
     const char *value =
         row->is_metric && row->value.kind != TL_VALUE_MISSING ? tl_format_metric(row->value.real, text) : value_text(row, text);
-    fprintf(stream, "%*s %-6s ", VALUE_WIDTH, value, has_unit && strlen(row->unit) <= 6 ? row->unit : "");
+    char with_mark[TL_NUMBER_BYTES + 1];
+    fprintf(stream, "%*s %-6s ", VALUE_WIDTH, marked(row, value, with_mark), has_unit && strlen(row->unit) <= 6 ? row->unit : "");
     if (metric && metric->value.kind != TL_VALUE_MISSING) {
         fprintf(stream, "%-*s # ", NAME_WIDTH, row->name);
         put_metric(stream, metric);
@@ -267,9 +277,27 @@ static void put_changed(FILE *stream, const tl_header *header) {
         fputc('\n', stream);
 }
 
+// The estimate of the whole and how sure it is.
+static void put_sampling(FILE *stream, const tl_sampling *of) {
+    char a[TL_NUMBER_BYTES], b[TL_NUMBER_BYTES], c[TL_NUMBER_BYTES], d[TL_NUMBER_BYTES];
+    fprintf(stream, " %s windows of %s instructions in detail, each behind %s to warm up, and %s between them in the fast engine.\n",
+            tl_format_grouped(of->n_windows, a), tl_format_grouped(of->window, b), tl_format_grouped(of->warm_up, c),
+            tl_format_grouped(of->stretch, d));
+    if (of->n_windows == 0) {
+        fputs(" No window was complete, so nothing is estimated: take shorter stretches.\n", stream);
+        return;
+    }
+    fprintf(stream, " Cycles per instruction: %s", tl_format_fixed(of->cpi, 4, a));
+    if (of->has_interval)
+        fprintf(stream, " +- %s, with 95 %% confidence. ~ marks what is extrapolated.\n", tl_format_fixed(of->cpi_half_width, 4, b));
+    else
+        fputs(", from one window, so nobody knows how far off. ~ marks what is extrapolated.\n", stream);
+}
+
 static void put_heading(tl_reporter *reporter, const tl_result *result) {
     const tl_header *header = result->header;
     FILE *stream = reporter->stream;
+    char number[TL_NUMBER_BYTES];
     fputs("\n Counts of ", stream);
     put_command(stream, header);
     fprintf(stream, " on %s (%u hart%s)%s%s:\n", header->machine, header->n_harts, header->n_harts == 1 ? "" : "s",
@@ -288,6 +316,10 @@ static void put_heading(tl_reporter *reporter, const tl_result *result) {
         fputs(".\n", stream);
     }
     put_changed(stream, header);
+    if (result->forwarded > 0)
+        fprintf(stream, " Counted behind %s instructions that the fast engine executed.\n", tl_format_grouped(result->forwarded, number));
+    if (result->sampling)
+        put_sampling(stream, result->sampling);
     if (header->pmu_settings)
         fprintf(stream, " %s with %s.\n", header->pmu_settings_title, header->pmu_settings);
     if (header->roi_start)

@@ -80,11 +80,18 @@ static uint32_t add_rows(const tl_outline *outline, const tl_quantity *quantity,
     return n;
 }
 
-static void evaluate(const tl_outline *outline, const uint64_t *totals, tl_row *rows) {
+static void mark(const tl_quantity *quantity, const bool *is_estimated, tl_row *rows, uint32_t n_rows) {
+    const bool is_estimate = is_estimated && tl_formula_uses(quantity->formula, is_estimated);
+    for (uint32_t i = 0; i < n_rows; i++)
+        rows[i].is_estimate = is_estimate;
+}
+
+static void evaluate(const tl_outline *outline, const uint64_t *totals, const bool *is_estimated, tl_row *rows) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < outline->n_events; i++) {
         uint32_t first = n;
         n += add_rows(outline, &outline->events[i].quantity, totals, rows + n);
+        mark(&outline->events[i].quantity, is_estimated, rows + first, n - first);
         for (uint32_t k = first; k < n; k++) {
             rows[k].group = outline->events[i].group;
             rows[k].metric = outline->events[i].metric;
@@ -94,6 +101,7 @@ static void evaluate(const tl_outline *outline, const uint64_t *totals, tl_row *
     for (uint32_t i = 0; i < outline->metrics.n_items; i++) {
         uint32_t first = n;
         n += add_rows(outline, &outline->metrics.items[i], totals, rows + n);
+        mark(&outline->metrics.items[i], is_estimated, rows + first, n - first);
         for (uint32_t k = first; k < n; k++)
             rows[k].detail = i < outline->n_default_metrics ? 0 : 1;
     }
@@ -111,7 +119,7 @@ static tl_status make_rows(const tl_outline *outline, tl_result *result, tl_erro
         return no_memory(err);
     for (uint32_t k = 0; k < n_parts; k++) {
         tl_row *rows = result->rows + (size_t)n_rows * k;
-        evaluate(outline, totals + (size_t)(result->n_totals / (n_parts ? n_parts : 1)) * k, rows);
+        evaluate(outline, totals + (size_t)(result->n_totals / (n_parts ? n_parts : 1)) * k, result->is_estimated, rows);
         if (!result->is_by_region)
             continue;
         result->regions[k].first_row = n_rows * k;

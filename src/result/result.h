@@ -25,6 +25,16 @@ typedef struct tl_row_pmu {
     tl_value truth;
 } tl_row_pmu;
 
+// Of a sampled run: detailed windows between stretches of the fast engine. A window has `window`
+// instructions behind `warm_up` that are detailed and not counted.
+typedef struct tl_sampling {
+    uint64_t window, stretch, warm_up; // instructions
+    uint64_t n_windows;                // whole ones
+    uint64_t instructions, detailed;   // of the result; those of them that were detailed
+    double cpi, cpi_half_width;        // mean of the windows; half of its 95 % confidence interval
+    bool has_interval;                 // two windows or more
+} tl_sampling;
+
 typedef struct tl_row {
     const char *name;    // "cycles"
     const char *scope;   // "machine", "hart0", "hart0.l1d"
@@ -33,7 +43,8 @@ typedef struct tl_row {
     const char *group;   // events: the unit type or ""; metrics: their group
     const char *metric;  // events: the metric to show beside it, or NULL
     bool is_metric;
-    bool is_pmu; // a count that a PMU would report: value, and
+    bool is_estimate; // extrapolated from the windows of a sampled run
+    bool is_pmu;      // a count that a PMU would report: value, and
     tl_row_pmu pmu;
     const char *region; // tl_result_region.name, or NULL
     // The text report shows it from this level on: 0 always, 1 with -d unless it is 0, 2 with -dd.
@@ -98,7 +109,10 @@ struct tl_result {
     // from a file.
     uint64_t *totals;
     uint32_t n_totals;
-    tl_result_region *regions; // of interest; NULL: everything was counted
+    uint64_t forwarded;          // instructions before what was counted, with a fast-forward
+    const tl_sampling *sampling; // NULL: the run was not sampled
+    const bool *is_estimated;    // of each total; NULL: none is
+    tl_result_region *regions;   // of interest; NULL: everything was counted
     uint32_t n_regions;
     bool is_by_region;         // each region has rows of its own; else there is at most one
     tl_perf_count *pmu_counts; // with header->pmu: for each hart, for each event

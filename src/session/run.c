@@ -16,6 +16,7 @@
 #include "model/isa.h"
 #include "session/code_file.h"
 #include "session/digest.h"
+#include "session/forward.h"
 #include "session/guest.h"
 #include "session/plan.h"
 #include "session/pmus.h"
@@ -42,6 +43,7 @@ struct tl_session {
     uint32_t n_notes;
     uint64_t n_intervals; // completed
     tl_regions *regions;  // of interest; NULL: everything counts
+    tl_forward *forward;  // NULL: one engine executes everything
     tl_result *previous;  // at the end of the last interval
     uint64_t host_ns;
     tl_sampler sampler;
@@ -132,6 +134,7 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     o->n_regions = 0;
     o->roi_start = session->plan->outline->header.roi_start;
     o->roi_stop = session->plan->outline->header.roi_stop;
+    o->fast_forward_to = NULL; // so has that place
     const char **strings[] = {&o->program, &o->sysroot, &o->root, &o->bios, &o->kernel, &o->initrd, &o->append, &o->disk};
     for (size_t i = 0; i < TL_COUNT_OF(strings); i++) {
         if (!*strings[i])
@@ -223,6 +226,8 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
         status = source->attach(session->plan->source, session->machine, &session->plan->outline->arena, arena, &session->reader, err);
     if (status == TL_OK)
         status = tl_regions_new(&options, session->machine, arena, &session->regions, err);
+    if (status == TL_OK)
+        status = tl_forward_new(&options, session->machine, arena, &session->forward, err);
 out:
     if (status != TL_OK) {
         tl_session_free(session);
@@ -237,6 +242,8 @@ static void look_for_places(void *ctx) {
     tl_session *session = ctx;
     if (session->regions && session->guest)
         (void)!tl_regions_resolve(session->regions, session->guest, NULL);
+    if (session->forward && session->guest)
+        (void)!tl_forward_resolve(session->forward, session->guest, NULL);
 }
 
 // Names the bytes of every file, because a report must identify the counted program.
@@ -286,6 +293,8 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     name_images(session);
     if (session->reader && !session->regions)
         session->plan->source_type->enable(session->reader);
+    if (session->forward)
+        return tl_forward_begin(session->forward, session->guest, err);
     if (!session->regions)
         return TL_OK;
     tl_regions_watch_markers(session->regions);
@@ -306,7 +315,7 @@ static void read_totals(tl_session *session, uint64_t *ret_values) {
 static tl_status attach_tap(tl_session *session, tl_tap *tap, tl_error *err) {
     const tl_machine *machine = session->machine;
     tl_status status = TL_OK;
-    for (uint32_t i = 0; i < machine->n_harts && status == TL_OK; i++)
+    for (uint32_t i = 0; i < machine->n_harts && !machine->is_forwarding && status == TL_OK; i++)
         status = machine->engine->tap(machine->harts[i], tap, err);
     return status;
 }
@@ -327,7 +336,8 @@ tl_status tl_session_can_tap(const tl_session *session, uint32_t *ret_n_harts,
 }
 
 tl_status tl_session_tap(tl_session *session, tl_tap *tap, tl_error *err) {
-    const bool is_inside = !session->regions || tl_regions_is_inside(session->regions);
+    const bool is_inside =
+        (!session->regions || tl_regions_is_inside(session->regions)) && (!session->forward || tl_forward_is_detailed(session->forward));
     session->tap = tap;
     return attach_tap(session, is_inside ? tap : NULL, err);
 }
@@ -345,6 +355,15 @@ static tl_status cross_border(tl_session *session, const tl_hart *hart, tl_error
     else
         session->plan->source_type->disable(session->reader);
     return TL_OK;
+}
+
+// The fast engine or the detailed core may have to go on. `hart`: stands at a breakpoint, or NULL.
+static tl_status take_turn(tl_session *session, const tl_hart *hart, tl_error *err) {
+    bool has_switched;
+    tl_status status = tl_forward_turn(session->forward, session->guest, hart, take_note, session, &has_switched, err);
+    if (status == TL_OK && has_switched && session->tap)
+        status = tl_session_tap(session, session->tap, err);
+    return status;
 }
 
 static uint64_t retired(const tl_session *session) {
@@ -383,6 +402,8 @@ static void interval_end(const tl_session *session, uint64_t *ret_insns, uint64_
 
 static void end_run(tl_session *session, tl_end_reason reason, const char *message) {
     session->has_ended = true;
+    if (session->forward)
+        tl_forward_end(session->forward);
     session->reason = reason;
     snprintf(session->message, sizeof session->message, "%s", message);
 }
@@ -402,6 +423,11 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
         limits.until_instret = max_insns;
     if (session->regions)
         limits.breaks = tl_regions_breaks(session->regions);
+    if (session->forward) {
+        const uint64_t phase_end = tl_forward_until(session->forward);
+        limits.until_instret = phase_end < limits.until_instret ? phase_end : limits.until_instret;
+        limits.breaks = tl_forward_breaks(session->forward);
+    }
     tl_guest_report report = {0};
     tl_status status = session->guest->type->run(session->guest, &limits, &report, err);
     if (status != TL_OK) {
@@ -418,7 +444,8 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
     }
     if (report.is_at_break) {
         *ret_done = false;
-        status = cross_border(session, session->machine->harts[report.break_hart], err);
+        const tl_hart *hart = session->machine->harts[report.break_hart];
+        status = session->forward ? take_turn(session, hart, err) : cross_border(session, hart, err);
         if (status != TL_OK)
             end_run(session, TL_END_FAILED, err ? err->text : "");
         return status;
@@ -426,6 +453,11 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
     if (turn_cycle != UINT64_MAX && has_reached(session, turn_cycle))
         session->plan->source_type->turn(session->reader);
     uint64_t insns = retired(session);
+    if (session->forward && insns >= tl_forward_until(session->forward)) {
+        status = take_turn(session, NULL, err);
+        if (status != TL_OK)
+            end_run(session, TL_END_FAILED, err ? err->text : "");
+    }
     if (max_insns && insns >= max_insns) {
         end_run(session, TL_END_MAX_INSNS, "");
     } else if (insns >= interval_insns || has_reached(session, interval_cycle)) {
@@ -435,7 +467,7 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
         *ret_state = TL_RUN_GOING;
         *ret_done = insns >= until_insns || wants_stop(session);
     }
-    return TL_OK;
+    return status;
 }
 
 tl_status tl_session_advance(tl_session *session, uint64_t max_instructions, tl_run_state *ret_state, tl_error *err) {
@@ -525,10 +557,12 @@ static tl_status fill_totals(tl_session *session, tl_result *result, tl_error *e
     result->totals = tl_arena_alloc(&result->arena, n_cells * sizeof *result->totals);
     if (!result->totals)
         return no_memory(err);
+    result->n_totals = n_cells;
     read_totals(session, result->totals);
+    if (session->forward)
+        return tl_forward_totals(session->forward, result->totals, result, err);
     if (session->left.reading)
         memcpy(result->totals, session->left.totals, n_cells * sizeof *result->totals);
-    result->n_totals = n_cells;
     return TL_OK;
 }
 
@@ -556,7 +590,8 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
     if (status == TL_OK) {
         struct rusage usage;
         result->instructions = session->left.reading ? session->left.instructions : retired(session);
-        result->cycles = session->left.reading ? session->left.cycles : now_cycles(session);
+        if (!result->sampling)
+            result->cycles = session->left.reading ? session->left.cycles : now_cycles(session);
         result->sim_ns = sim_ns_of(session, result->cycles);
         result->host_ns = session->host_ns;
         result->host_peak_bytes = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;

@@ -1066,6 +1066,12 @@ def markers_count_between_themselves_on_every_engine():
     contains(report("--markers", "--", unmarked)[2], "the program marked no region")
     if shutil.which("qemu-riscv64"):
         equal(subprocess.run(["qemu-riscv64", path], capture_output=True, check=True).stdout, b"done\n", "QEMU")
+    # A detailed core takes over behind the first start marker, exactly.
+    late = report("-m", "ooo", "--fast-forward", "marker", "-e", "instructions", "--", path)[0]
+    forwarded = late[-1]["instructions"] - counts(late)["instructions"]
+    for limit, visits in ((forwarded, ["outer"]), (forwarded - 1, [])):
+        seen = report("--markers", "--max-insns", str(limit), "-e", "instructions", "--", path)[0]
+        equal([r["region"] for r in seen if r["type"] == "region" and r["visits"]], visits, f"the first {limit}")
     both = regions(report("--markers", "--roi", "work", "-e", "instructions", "--", path)[0])
     equal((both["work"][0], both["outer"][0]), (13, 3))
 
@@ -2049,6 +2055,83 @@ def a_record_of_the_pipeline_is_bounded_and_may_be_of_one_region():
     equal([uop["label"] for uop in part.uops.values() if uop["label"] not in labels], [])
     contains(record_pipeline("none.kanata", "--roi", "abort")[1], "abort was never reached", "none.kanata has 0 uops")
     equal(len(Kanata(os.path.join(scratch, "none.kanata")).uops), 0)
+
+
+def sampled(*words, deed=("spin", 200000), machine="ooo"):
+    records = report("-m", machine, *words, *program(*deed))[0]
+    return records, next((r for r in records if r["type"] == "sampling"), None)
+
+
+def kinds_of(records):
+    return {r["event"]: (r["kind"], r["value"]) for r in records if r["type"] == "event" and r["scope"] == "machine"}
+
+
+@guest
+def a_fast_forward_counts_what_comes_behind_it():
+    whole = kinds_of(sampled()[0])
+    for machine in ("ooo", "netburst"):
+        insns = counts(sampled(machine=machine)[0])["instructions"]
+        records = sampled("--fast-forward", "100k", machine=machine)[0]
+        equal(counts(records)["instructions"], insns - 100000)
+        equal(next(r["identities"] for r in records if r["type"] == "end"), "hold")
+        text = stat("-m", machine, "--fast-forward", "100k", *program("spin", 200000))
+        contains(text[2], "Counted behind 100,000 instructions that the fast engine executed.")
+    # From a function on: the in-order machine counts as much between it and the end.
+    inside = kinds_of(sampled("--fast-forward", "main")[0])
+    before = whole["instructions"][1] - inside["instructions"][1]
+    equal(counts(sampled("--fast-forward", str(before))[0])["instructions"], inside["instructions"][1])
+    equal(counts(sampled("--fast-forward", str(before))[0])["cycles"], inside["cycles"][1])
+    if not 0 < before < whole["instructions"][1]:
+        raise AssertionError(before)
+    # Never reached: everything was forwarded.
+    records = sampled("--fast-forward", "marker")[0]
+    equal(counts(records)["instructions"], 0)
+
+
+@guest
+def a_sampled_run_counts_instructions_and_estimates_time():
+    exact = ("instructions", "branches", "syscalls", "page-faults", "hart.insn_load", "hart.load_bytes", "bp.return")
+    for machine in ("ooo", "netburst"):
+        whole = kinds_of(sampled(machine=machine)[0])
+        records, sampling = sampled("--sample", "500/5k/1000", machine=machine)
+        parts = kinds_of(records)
+        for name in exact:
+            equal(parts[name], whole[name], name)
+        equal(parts["cycles"][0], "estimate")
+        equal(next(r["kind"] for r in records if r.get("metric") == "ipc"), "estimate")
+        equal(next(r["identities"] for r in records if r["type"] == "end"), "hold")
+        equal((sampling["window"], sampling["stretch"], sampling["warm_up"]), (500, 5000, 1000))
+        insns = sampling["instructions"]
+        equal(insns, whole["instructions"][1])
+        equal(sampling["windows"], (insns - 2500 - 1500) // 6500 + 1)
+        equal(sampling["detailed"], 1500 * sampling["windows"] + (1000 if (insns - 2500) % 6500 >= 1000 and (insns - 2500) % 6500 < 1500 else 0))
+        equal(parts["core.forward_insn"][0], "truth")
+        # The estimate is the mean, and the truth is not far.
+        if abs(parts["cycles"][1] / insns - sampling["cpi"]) > 1e-3:
+            raise AssertionError(f"{parts['cycles']} cycles, CPI {sampling['cpi']}")
+        truth = whole["cycles"][1] / insns
+        if abs(sampling["cpi"] - truth) > max(3 * sampling["half_width"], 0.03 * truth):
+            raise AssertionError(f"{machine}: CPI {truth}, estimated {sampling['cpi']} +- {sampling['half_width']}")
+    text = stat("-m", "ooo", "--sample", "500/5k", *program("spin", 200000))[2]
+    contains(text, "windows of 500 instructions in detail, each behind 2,000 to warm up, and 5,000 between them", "with 95 % confidence")
+    contains(re.sub(" +", " ", text), " ~")
+    csv = stat("-m", "ooo", "--csv", "--sample", "500/5k", *program("spin", 200000))[2]
+    contains(csv, "run,sampling.cpi,", ",,estimate,", "machine,instructions,")
+    few = stat("-m", "ooo", "--sample", "500/100G", *program("spin", 1000))[2]
+    contains(few, "No window was complete, so nothing is estimated: take shorter stretches.")
+    # Both together; all again gives the same.
+    equal(sampled("--fast-forward", "50k", "--sample", "500/5k"), sampled("--fast-forward", "50k", "--sample", "500/5k"))
+
+
+@test
+def forwarding_that_cannot_be_is_refused():
+    for option in (("--fast-forward", "1M"), ("--sample", "1000/1M")):
+        fails(["stat", *option, "--", "true"], 2, f"{option[0]}: machine rocket has an in-order core", "such as ooo")
+        for more, remedy in ((("--roi", "main"), "leave regions of interest away"), (("-I", "1M"), "leave -I away"), (("--markers",), "leave regions")):
+            fails(["stat", "-m", "ooo", *option, *more, "--", "true"], 2, remedy)
+    fails(["stat", "-m", "ooo", "--fast-forward", "0", "--", "true"], 2, "--fast-forward 0: write a number of instructions from 1")
+    for text in ("1000", "0/5", "5/0", "a/b", "1/2/3/4", "", "1//2"):
+        fails(["stat", "-m", "ooo", "--sample", text, "--", "true"], 2, "as in 1000/1M/2000")
 
 
 @guest

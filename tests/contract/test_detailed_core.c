@@ -3,11 +3,12 @@
 // equal at every stop, with any structure of the core. Structures are random, too. They have
 // reorder buffers of a few uops, one port for everything, replay loops, predictors that are always
 // wrong. Runs stop at random cycles and instructions, which must change nothing. Clocks differ, so
-// random code reads none.
+// random code reads none. At some stops a fast engine takes over, or gives the hart back.
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/testing.h"
+#include "engines.h"
 #include "isa/rv/hart.h"
 #include "machine/machine.h"
 #include "random_core.h"
@@ -52,9 +53,12 @@ static void compare_mix(const pair *p, uint64_t seed) {
         fail_msg("seed %" PRIu64 ": %s", seed, err.text);
 }
 
-// The detailed core runs to the limit in pieces.
-static tl_stop run_detailed(tl_hart *h, rng *r, uint64_t limit) {
+// The detailed core, or the fast engine, runs to the limit in pieces.
+static tl_stop run_detailed(tl_machine *machine, rng *r, uint64_t limit) {
+    tl_hart *h = machine->harts[0];
     for (;;) {
+        if (below(r, 6) == 0)
+            tl_machine_forward(machine, below(r, 3) == 0);
         h->insn_limit = limit;
         h->horizon = below(r, 3) ? UINT64_MAX : h->now + below(r, 200);
         const tl_stop stop = h->engine->run(h);
@@ -119,6 +123,8 @@ static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2], uint
     if (tl_machine_new(&config, &tl_engine_ooo, &p.detailed, &err) != TL_OK ||
         tl_machine_new(&plain, &tl_engine_step, &p.slow, &err) != TL_OK)
         fail_msg("%s", err.text);
+    if (tl_machine_add_forwarder(p.detailed, fast_engines[seed % TL_COUNT_OF(fast_engines)].engine, &err) != TL_OK)
+        fail_msg("%s", err.text);
     fill(&p, &r, seed % 2);
     static uint8_t code[CODE_BYTES];
     bool has_written_code = false, is_whole = true;
@@ -130,13 +136,14 @@ static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2], uint
         const uint64_t which = stop % 2; // the other breakpoint is off
         a->break_pc[which] = b->break_pc[which] = below(&r, 8) ? TL_NO_LINE : a->pc + 2 * (uint64_t)below(&r, 60);
         a->break_pc[1 - which] = b->break_pc[1 - which] = TL_NO_LINE;
-        const tl_stop stop_b = run_within_code(b, &limit), stop_a = run_detailed(a, &r, limit);
+        const tl_stop stop_b = run_within_code(b, &limit), stop_a = run_detailed(p.detailed, &r, limit);
         const bool writes_code = memcmp(code, p.slow->ram, CODE_BYTES) != 0;
         if ((writes_code || has_written_code) && !is_equal(a, b)) {
             is_whole = false;
             break;
         }
         has_written_code = writes_code;
+        a->code_generation += writes_code; // as FENCE.I: the fast engine keeps what it decoded
         memcpy(code, p.slow->ram, CODE_BYTES);
         if (stop_a != stop_b)
             fail_msg("seed %" PRIu64 ", stop %" PRIu64 ": stopped for %d at %" PRIx64 ", step for %d at %" PRIx64, seed, stop, stop_a,
@@ -153,13 +160,14 @@ static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2], uint
             n_breaks[which]++;
         } else if (b->pc - TL_RAM_BASE_PADDR >= CODE_BYTES || below(&r, 10) == 0) {
             // Instructions are in flight.
-            b->run_vline = TL_NO_LINE;
+            a->run_vline = b->run_vline = TL_NO_LINE;
             both_point(&p, &r);
         }
         *n_done += 1;
     }
     if (is_whole) {
         assert_memory_equal(p.detailed->ram + DATA_OFFSET, p.slow->ram + DATA_OFFSET, DATA_BYTES);
+        tl_machine_forward(p.detailed, false);
         compare_mix(&p, seed);
         if (a->instret < n_stops || p.n_traps == 0)
             fail_msg("seed %" PRIu64 ": %" PRIu64 " instructions, %" PRIu64 " traps", seed, a->instret, p.n_traps);

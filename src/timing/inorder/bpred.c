@@ -37,9 +37,9 @@ tl_status tl_bpred_init(tl_bpred *bp, const tl_config *config, tl_arena *arena, 
         .ras_entries = want->ras_entries,
         .mispredict_cycles = config->pipeline.mispredict_cycles,
         .redirect_cycles = config->pipeline.redirect_cycles,
-        .fixed = is_counted                      ? 0
-                 : want->kind == TL_BP_NOT_TAKEN ? 1
-                                                 : 2,
+        .fixed = is_counted                      ? TL_BPRED_COUNTERS
+                 : want->kind == TL_BP_NOT_TAKEN ? TL_BPRED_NOT_TAKEN
+                                                 : TL_BPRED_BACKWARD,
     };
     set_outcomes(bp);
     bp->counters = tl_arena_alloc(arena, bp->counter_mask + 1);

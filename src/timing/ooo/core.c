@@ -506,11 +506,7 @@ void core_rewind(tl_core *core, uint64_t cycle) {
         tap_rewind(core->tap);
 }
 
-void core_resume(tl_core *core) {
-    if (core->h->now != core->now_at_suspend)
-        core->skips_from = NEVER;
-    if (core->flow->resume(core->flow, core->retired, (uint32_t)(core->fetched - core->retired), core->ring_mask))
-        return;
+static void forget(tl_core *core) {
     window_squash(core, core->retired, true);
     core->is_mid_cycle = false;
     core->n_snooped = 0;
@@ -518,9 +514,31 @@ void core_resume(tl_core *core) {
     fetch_from(core, core->h->pc, TL_S_HART_CYC_FLUSH);
 }
 
+void core_resume(tl_core *core) {
+    if (core->h->now != core->now_at_suspend)
+        core->skips_from = NEVER;
+    if (core->flow->resume(core->flow, core->retired, (uint32_t)(core->fetched - core->retired), core->ring_mask))
+        return;
+    forget(core);
+}
+
 void core_suspend(tl_core *core) {
     core->now_at_suspend = core->h->now;
     core->flow->suspend(core->flow, core->retired, (uint32_t)(core->fetched - core->retired), core->ring_mask);
+}
+
+void tl_core_hand_over(tl_core *core) {
+    core->n_peers = 0; // they have nothing in flight
+    core->flow->forget(core->flow);
+    forget(core);
+    memory_drain_now(core);
+    predictor_give(&core->predictor, &core->h->bp);
+}
+
+void tl_core_take_over(tl_core *core, uint64_t n_insns) {
+    core->tally[CORE_FORWARD_INSN] += n_insns;
+    predictor_take(&core->predictor, &core->h->bp);
+    forget(core);
 }
 
 void tl_core_sync(tl_core *core) { tl_hart_sync_clock(core->h); }
@@ -582,5 +600,5 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_core *leader, tl_arena *aren
     core->watches_loads = h->config->n_harts > 1;
     set_ports(core);
     *ret_core = core;
-    return predictor_init(&core->predictor, h->config, arena, err);
+    return predictor_init(&core->predictor, &h->bp, h->config, arena, err);
 }

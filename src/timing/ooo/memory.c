@@ -298,3 +298,11 @@ bool memory_drain(tl_core *core) {
     core->stores_used -= 1;
     return true;
 }
+
+void memory_drain_now(tl_core *core) {
+    while (core->first_store != core->senior_store) {
+        memset(core->shared->drain_until, 0, sizeof core->shared->drain_until);
+        (void)memory_drain(core);
+    }
+    core->drained_at = core->h->now;
+}

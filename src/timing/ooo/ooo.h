@@ -233,12 +233,17 @@ void port_call_begin(const tl_core *core, port_call *ret_call);
 uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_translation);
 
 // predict.c
-tl_status predictor_init(predictor *p, const tl_config *config, tl_arena *arena, tl_error *err);
+// Shares counters and BTB with `bp`.
+tl_status predictor_init(predictor *p, const tl_bpred *bp, const tl_config *config, tl_arena *arena, tl_error *err);
 prediction predictor_predict(predictor *p, const tl_flow_insn *insn, checkpoint *ret_before);
 void predictor_restore(predictor *p, const checkpoint *before);
 // Replays after a restore as if the prediction had been right.
 void predictor_replay(predictor *p, const tl_flow_insn *insn);
 void predictor_train(predictor *p, const tl_flow_insn *insn, const checkpoint *before, bool was_right, uint64_t *tally);
+
+// Gives h->bp the history and the return stack, and takes them back with what was learned since.
+void predictor_give(const predictor *p, tl_bpred *bp);
+void predictor_take(predictor *p, tl_bpred *bp);
 
 // window.c: rename, wake-up, dispatch.
 bool window_rename(tl_core *core);
@@ -265,6 +270,7 @@ void tap_rewind(core_tap *tap);
 // memory.c: loads and stores.
 void memory_load(tl_core *core, uint32_t node, uint64_t half); // dispatches
 bool memory_drain(tl_core *core);
+void memory_drain_now(tl_core *core); // all retired stores
 bool memory_is_drained(const tl_core *core);
 bool memory_may_drain(const tl_core *core);
 uint64_t memory_next_drain(const tl_core *core); // cycle; NEVER: nothing to drain

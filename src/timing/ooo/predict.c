@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-enum { WEAKLY_NOT_TAKEN = 1 };
-
-tl_status predictor_init(predictor *p, const tl_config *config, tl_arena *arena, tl_error *err) {
+tl_status predictor_init(predictor *p, const tl_bpred *bp, const tl_config *config, tl_arena *arena, tl_error *err) {
     const tl_bp_config *want = &config->bp;
     const bool is_counted = want->kind == TL_BP_BHT || want->kind == TL_BP_GSHARE;
     *p = (predictor){
@@ -22,15 +20,10 @@ tl_status predictor_init(predictor *p, const tl_config *config, tl_arena *arena,
         if (status != TL_OK)
             return status;
     }
-    p->counters = tl_arena_alloc(arena, p->counter_mask + 1);
-    p->btb = tl_arena_alloc(arena, want->btb_entries * sizeof *p->btb);
+    p->counters = bp->counters;
+    p->btb = bp->btb;
     p->stack = tl_arena_alloc(arena, (want->ras_entries + 1) * sizeof *p->stack);
-    if (!p->counters || !p->btb || !p->stack)
-        return tl_fail(err, TL_ENOMEM, "no memory for the branch predictor");
-    memset(p->counters, WEAKLY_NOT_TAKEN, p->counter_mask + 1);
-    for (uint64_t i = 0; i <= p->btb_mask; i++)
-        p->btb[i] = (tl_btb_entry){.pc = UINT64_MAX, .target = UINT64_MAX};
-    return TL_OK;
+    return p->stack ? TL_OK : tl_fail(err, TL_ENOMEM, "no memory for the branch predictor");
 }
 
 static void push(predictor *p, uint64_t return_pc) {
@@ -167,4 +160,43 @@ void predictor_train(predictor *p, const tl_flow_insn *insn, const checkpoint *b
         break;
     default: break;
     }
+}
+
+// ---- Another engine.
+
+void predictor_give(const predictor *p, tl_bpred *bp) {
+    bp->history = p->history;
+    bp->ras_top = p->stack_top;
+    bp->ras_used = p->stack_used;
+    memcpy(bp->ras, p->stack, p->stack_entries * sizeof *bp->ras);
+    if (bp->fixed == TL_BPRED_LOGGED)
+        bp->log->n = 0;
+}
+
+// As if the record's instruction had been fetched and had retired.
+static void learn_record(tage *t, uint64_t record) {
+    const uint64_t pc = (uint64_t)((int64_t)record >> TL_BRANCH_RECORD_PC);
+    if (record & TL_BRANCH_RECORD_INDIRECT) {
+        tage_push(t, pc, __builtin_parityll(record & TL_BRANCH_RECORD_TARGET));
+        return;
+    }
+    const bool is_taken = record & 1;
+    const uint64_t mark = tage_mark(t);
+    (void)tage_predict(t, pc);
+    tage_push(t, pc, is_taken);
+    tage_train(t, pc, mark, is_taken);
+}
+
+void predictor_take(predictor *p, tl_bpred *bp) {
+    p->history = bp->history;
+    p->stack_top = bp->ras_top;
+    p->stack_used = bp->ras_used;
+    memcpy(p->stack, bp->ras, p->stack_entries * sizeof *p->stack);
+    if (!p->tage || bp->fixed != TL_BPRED_LOGGED)
+        return;
+    tl_branch_log *log = bp->log;
+    const uint64_t kept = log->n < TL_BRANCH_RECORDS ? log->n : TL_BRANCH_RECORDS;
+    for (uint64_t i = log->n - kept + 1; i <= log->n; i++)
+        learn_record(p->tage, log->records[i % TL_BRANCH_RECORDS]);
+    log->n = 0;
 }

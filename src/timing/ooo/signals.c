@@ -45,7 +45,8 @@ tl_status tl_core_check(const tl_core *core, tl_error *err) {
     const identity equal[] = {
         {"fetched instructions are retired, taken back or in flight", t[CORE_FETCH_INSN],
          t[CORE_RETIRE_INSN] + t[CORE_TAKEN_BACK_INSN] + core->fetched - core->retired},
-        {"core.retire_insn + core.alone equals instret", t[CORE_RETIRE_INSN] + t[CORE_ALONE], h[TL_S_HART_INSTRET]},
+        {"core.retire_insn + core.alone + core.forward_insn equals instret", t[CORE_RETIRE_INSN] + t[CORE_ALONE] + t[CORE_FORWARD_INSN],
+         h[TL_S_HART_INSTRET]},
         {"renamed uops are retired, taken back or in flight", t[CORE_RENAME_UOP],
          t[CORE_RETIRE_UOP] + t[CORE_TAKEN_BACK_UOP] + core->rob_used},
         {"core.dispatch is first dispatches and replays", t[CORE_DISPATCH], t[CORE_DISPATCH_FIRST] + t[CORE_REPLAY]},

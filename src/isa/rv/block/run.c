@@ -25,6 +25,12 @@ uint64_t tl_blocks_overshoot_cycles(const tl_hart *h) {
            (pipe->mispredict_cycles > pipe->redirect_cycles ? pipe->mispredict_cycles : pipe->redirect_cycles) + 1;
 }
 
+void tl_blocks_hand_over(tl_hart *h) {
+    tl_blocks *store = h->engine_state;
+    if (store->is_waiting)
+        tl_blocks_abandon(store);
+}
+
 // Steps one instruction. Its fetches made slots valid, so the blocks of both lines are compared:
 // blocks prove themselves by slots alone.
 static tl_step step(tl_blocks *store) {

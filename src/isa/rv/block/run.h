@@ -7,6 +7,8 @@
 
 // Serves as tl_engine_type.run of every front-end over blocks.
 tl_stop tl_blocks_run(tl_hart *h);
+// Serves as tl_engine_type.hand_over of every front-end over blocks.
+void tl_blocks_hand_over(tl_hart *h);
 // Serves as tl_engine_type.overshoot_cycles of every front-end over blocks.
 uint64_t tl_blocks_overshoot_cycles(const tl_hart *h);
 

@@ -319,4 +319,5 @@ const tl_engine_type tl_engine_interp = {
     .run = tl_blocks_run,
     .sync = sync,
     .overshoot_cycles = tl_blocks_overshoot_cycles,
+    .hand_over = tl_blocks_hand_over,
 };

@@ -49,6 +49,16 @@ static void sync(tl_hart *h) {
     tl_core_sync(engine->core);
 }
 
+static void hand_over(tl_hart *h) {
+    const ooo_engine *engine = h->engine_state;
+    tl_core_hand_over(engine->core);
+}
+
+static void take_over(tl_hart *h, uint64_t n_insns) {
+    const ooo_engine *engine = h->engine_state;
+    tl_core_take_over(engine->core, n_insns);
+}
+
 static tl_status check(const tl_hart *h, tl_error *err) {
     const ooo_engine *engine = h->engine_state;
     return tl_core_check(engine->core, err);
@@ -72,6 +82,8 @@ const tl_engine_type tl_engine_ooo = {
     .run_group = run_group,
     .sync = sync,
     .check = check,
+    .hand_over = hand_over,
+    .take_over = take_over,
     .tap = tap,
     .overshoot_cycles = overshoot_cycles,
 };

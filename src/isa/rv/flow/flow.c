@@ -472,15 +472,21 @@ static bool has_lost_page(flow *f) {
     return false;
 }
 
+static void forget(tl_flow *base) {
+    flow *f = flow_of(base);
+    f->generation += 1; // pages may have changed
+    f->end_store = f->first_store;
+    memset(f->filter, 0, sizeof f->filter);
+    f->run_vline = TL_NO_LINE;
+}
+
 static bool resume(tl_flow *base, uint64_t first, uint32_t n, uint32_t ring_mask) {
     flow *f = flow_of(base);
     registers now;
     read_registers(base->h, &now);
     f->generation += 1; // pages may have changed
     if (memcmp(&now, &f->suspended, sizeof now) != 0 || has_lost_page(f)) {
-        f->end_store = f->first_store;
-        memset(f->filter, 0, sizeof f->filter);
-        f->run_vline = TL_NO_LINE;
+        forget(base);
         return false;
     }
     for (uint32_t i = 0; i < n; i++)
@@ -523,6 +529,7 @@ tl_status tl_flow_new(tl_hart *h, tl_arena *arena, tl_flow **ret_flow, tl_error 
                         .alone = alone,
                         .suspend = suspend,
                         .resume = resume,
+                        .forget = forget,
                         .enter = enter,
                         .leave = leave,
                         .follow = follow};

@@ -136,11 +136,34 @@ static void emit_train(tl_translator *t, bool is_taken) {
     x86_paddd_rm(e, XMM14, OUTCOME(counts, is_taken, RAX, 3)); // a row has 16 bytes
 }
 
+// Notes `record` in the log. Leaves its address in rcx. Spends rdx.
+static void emit_note(tl_translator *t, uint64_t record) {
+    x86 *e = &t->e;
+    x86_mov_ri(e, RCX, (uintptr_t)t->store->hart->bp.log);
+    x86_load(e, RDX, at_base(RCX, offsetof(tl_branch_log, n)));
+    x86_add_ri(e, RDX, 1);
+    x86_store(e, at_base(RCX, offsetof(tl_branch_log, n)), RDX);
+    x86_and32_ri(e, RDX, TL_BRANCH_RECORDS - 1);
+    x86_lea(e, RCX, at_index(RCX, RDX, 3, offsetof(tl_branch_log, records)));
+    store_value(t, at_base(RCX, 0), record, RDX);
+}
+
+// The same for an indirect jump to rax, which stays.
+static void emit_note_indirect(tl_translator *t, uint64_t pc) {
+    x86 *e = &t->e;
+    emit_note(t, tl_branch_record(pc, TL_BRANCH_RECORD_INDIRECT));
+    x86_mov_rr(e, RDX, RAX);
+    x86_and32_ri(e, RDX, TL_BRANCH_RECORD_TARGET);
+    x86_op_mr(e, true, X_OR, at_base(RCX, 0), RDX);
+}
+
 static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, bool is_taken) {
     x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;
     if (bp->fixed != 0) {
-        bool predicted = bp->fixed == 2 && target < pc;
+        bool predicted = bp->fixed >= TL_BPRED_BACKWARD && target < pc;
+        if (bp->fixed == TL_BPRED_LOGGED)
+            emit_note(t, tl_branch_record(pc, is_taken));
         x86_mem counts = OUTCOME(counts, is_taken, -1, 0);
         counts.disp += predicted ? (int32_t)(3 * sizeof bp->outcomes.counts[0][0]) : 0;
         x86_paddd_rm(e, XMM14, counts);
@@ -288,6 +311,8 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
     if (is_return) {
         emit_pop(t, miss);
     } else {
+        if (bp->fixed == TL_BPRED_LOGGED)
+            emit_note_indirect(t, pc);
         x86_mem m = tl_emit_at(t, btb_entry(t, pc), RDX);
         compare_with(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
         miss[0] = x86_jcc(e, CC_NE);

@@ -338,6 +338,7 @@ const tl_engine_type tl_engine_translate = {
     .run = tl_blocks_run,
     .sync = fold,
     .overshoot_cycles = tl_blocks_overshoot_cycles,
+    .hand_over = tl_blocks_hand_over,
 };
 
 #endif
