@@ -45,6 +45,7 @@ enum { TL_IRQ_VIRTIO_FIRST = 1, TL_IRQ_UART = 10, TL_IRQ_RTC = 11 };
 struct tl_board {
     const tl_board_kind *kind;
     tl_machine *machine;
+    uint32_t n_harts;   // of the machine, those on the board
     uint32_t requester; // hart of the access under way
     tl_arena *arena;
     tl_device_host host;
@@ -67,7 +68,9 @@ struct tl_board {
     // console
     int console_in, console_out; // -1: none, or no more
     uint8_t console[TL_CONSOLE_BYTES];
-    bool has_written; // to console_out
+    bool has_written; // to console_out, or put_console
+    void (*put_console)(void *ctx, const uint8_t *bytes, size_t n); // NULL: console_out
+    void *put_ctx;
     size_t n_console; // written by the guest, not yet to console_out
 };
 

@@ -136,11 +136,11 @@ static void harts(tree *t, const tl_board *board) {
     number(t, "#address-cells", 1);
     number(t, "#size-cells", 0);
     number(t, "timebase-frequency", TL_TIMEBASE_HZ);
-    for (uint32_t i = 0; i < board->machine->n_harts; i++)
+    for (uint32_t i = 0; i < board->n_harts; i++)
         hart(t, board, i);
     begin(t, "cpu-map");
     begin(t, "cluster0");
-    for (uint32_t i = 0; i < board->machine->n_harts; i++) {
+    for (uint32_t i = 0; i < board->n_harts; i++) {
         char name[16];
         snprintf(name, sizeof name, "core%u", i);
         begin(t, name);
@@ -163,7 +163,7 @@ static void harts(tree *t, const tl_board *board) {
 // Two interrupts of every hart, as interrupts-extended lists them.
 static void hart_interrupts(tree *t, const tl_board *board, tl_irq first, tl_irq second) {
     uint32_t values[MAX_CELLS], n = 0;
-    for (uint32_t i = 0; i < board->machine->n_harts; i++) {
+    for (uint32_t i = 0; i < board->n_harts; i++) {
         values[n++] = intc_phandle(i);
         values[n++] = first;
         values[n++] = intc_phandle(i);

@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "machine/keys.h"
+#include "session/tenants_guest.h"
 
 enum { WRITING_CYCLES = 100 }; // between two looks at a block that is being written
 
@@ -252,7 +253,7 @@ void tl_tenants_monitor_close(tl_tenants *t) {
 // how far its neighbors ran past the end.
 static uint64_t stop_harts(const tl_tenants *t, uint32_t partition) {
     const tl_tenants_part *p = &t->parts[partition];
-    const uint64_t cycle = p->is_gated ? tl_machine_now_cycles(p->machine) : tl_os_halt(p->vms[p->running]->os);
+    const uint64_t cycle = p->is_gated ? tl_machine_now_cycles(p->machine) : p->vms[p->running]->guest->halt(p->vms[p->running]);
     return cycle > t->now ? cycle : t->now;
 }
 
