@@ -108,6 +108,11 @@ static void wake(void *ctx, tl_device *device) {
             board->next_tick[i] = board->next_event = 0;
 }
 
+static void wait_for_answer(void *ctx) {
+    tl_board *board = ctx;
+    board->has_waited = board->machine->harts[board->requester]->waits_for_device = true;
+}
+
 static void finish(void *ctx, int32_t status) {
     tl_board *board = ctx;
     if (!board->has_finished)
@@ -281,6 +286,11 @@ static tl_status make_devices(tl_board *board, const tl_system_options *options,
         if (!tl_board_has_added(board, status = tl_pmu_window_new(&window, pmu, tl_board_next_device(board), err)))
             return status;
     }
+    if (options->window && board->kind->window_paddr != 0) {
+        tl_device_place place = {board->arena, &board->host, board->kind->window_paddr, 0, 0};
+        if (!tl_board_has_added(board, status = tl_read_window_new(&place, options->window, tl_board_next_device(board), err)))
+            return status;
+    }
     return make_virtio(board, options, err);
 }
 
@@ -305,6 +315,7 @@ tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_op
                                    .set_hart_irq = set_hart_irq,
                                    .dma = dma,
                                    .wake = wake,
+                                   .wait = wait_for_answer,
                                    .finish = finish,
                                    .reset = reset,
                                    .put = put,

@@ -36,6 +36,7 @@ const tl_board_kind tl_board_riscv = {
     .virtio_paddr = TL_VIRTIO_PADDR,
     .virtio_stride = TL_VIRTIO_STRIDE,
     .virtio_first_source = TL_IRQ_VIRTIO_FIRST,
+    .window_paddr = TL_READ_WINDOW_PADDR,
     .message_irqs = UINT64_C(1) << TL_IRQ_MSI,
     .has_tree = true,
     .enter = enter,

@@ -145,6 +145,8 @@ static void run_hart(tl_system *system, tl_hart *h) {
         h->skip_break = true;
         system->is_at_break = true;
     }
+    if (system->board.has_waited)
+        system->report = (tl_system_report){.stop = TL_SYSTEM_READ, .break_hart = h->id};
     if (h->n_pmus > 0)
         (void)tl_hart_poll(h);
 }
@@ -227,7 +229,7 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
             h->break_pc[k] = limits->break_pc[k];
         h->breaks = limits->breaks;
     }
-    system->is_at_break = false;
+    system->is_at_break = system->board.has_waited = false;
     system->turns.steady = 0;
     tl_run_begin(&system->limits, limits->until_cycle, limits->until_instret);
     while (!system->has_ended && !system->is_at_break) {
@@ -243,7 +245,7 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
             tl_system_end(system, TL_SYSTEM_EXITED, system->board.finish_status, "");
         else if (system->board.wants_reset)
             tl_system_end(system, TL_SYSTEM_RESET, 0, "the guest asked for a restart");
-        else if (reports_space(system))
+        else if (system->board.has_waited || reports_space(system))
             break;
     }
     if (system->has_ended)

@@ -6,10 +6,11 @@
 // The address map is that of QEMU's `virt` board, so that the same images run on both: finisher
 // 0x100000, RTC 0x101000, CLINT 0x2000000, PLIC 0xc000000, UART 0x10000000 (irq 10), virtio-mmio
 // slots 0x10001000 + 0x1000 k (irq 1 + k), RAM 0x80000000. Where the machine has counters of the
-// second level they stand at 0x2010000, as on SiFive's boards.
+// second level they stand at 0x2010000, as on SiFive's boards. A read window stands at 0x7000000.
 #ifndef TL_SYSTEM_SYSTEM_H
 #define TL_SYSTEM_SYSTEM_H
 
+#include "dev/devices.h"
 #include "machine/machine.h"
 
 // Where Debian's package opensbi has the firmware that is used unless another one is named.
@@ -38,6 +39,7 @@ typedef struct tl_system_options { // strings are borrowed until the system is f
     uint32_t n_harts; // on the board, from hart 0 on; the others wait for ever. 0: all
     // tl_system_run returns TL_SYSTEM_SPACE when a hart has got another address space.
     bool reports_spaces;
+    const tl_read_window *window; // of the board, beside its devices; NULL: none
     void (*warn)(void *ctx, const char *sentence);
     bool (*wants_stop)(void *ctx);
     void *ctx;
@@ -58,12 +60,14 @@ typedef enum tl_system_stop {
     TL_SYSTEM_STUCK,  // every hart waits for an interrupt and nothing will ever send one
     // Hart break_hart stands at the first boundary behind the change. Run again to go on.
     TL_SYSTEM_SPACE,
+    // Hart break_hart stands at its clock before a read of `window` that cannot be answered yet.
+    TL_SYSTEM_READ,
 } tl_system_stop;
 
 typedef struct tl_system_report {
     tl_system_stop stop;
     int32_t exit_status;
-    uint32_t break_hart; // TL_SYSTEM_BREAK, TL_SYSTEM_SPACE
+    uint32_t break_hart; // TL_SYSTEM_BREAK, TL_SYSTEM_SPACE, TL_SYSTEM_READ
     char message[256]; // "" or one sentence
 } tl_system_report;
 

@@ -55,7 +55,8 @@ static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_re
     switch (report.stop) {
     case TL_SYSTEM_LIMIT:
     case TL_SYSTEM_BREAK:
-    case TL_SYSTEM_SPACE: return TL_OK; // not asked for
+    case TL_SYSTEM_SPACE:
+    case TL_SYSTEM_READ: return TL_OK; // not asked for
     case TL_SYSTEM_EXITED:
         ret_report->reason = TL_END_EXITED;
         ret_report->status = report.exit_status;

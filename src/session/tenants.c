@@ -108,6 +108,7 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
             p->next = report.next;
             *ret_event = (tl_chip_event){.kind = TL_CHIP_SWITCH, .cycle = report.cycle};
             return TL_OK;
+        case TL_OS_READ: *ret_event = (tl_chip_event){.kind = TL_CHIP_READ, .cycle = report.cycle}; return TL_OK;
         case TL_OS_TRANSFER: {
             bool is_read = report.n_bytes[0] > 0;
             p->hart = report.break_hart;
@@ -136,6 +137,15 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
             return TL_OK;
         }
     }
+}
+
+static tl_status answer_partition(void *ctx, uint32_t partition, uint64_t cycle, tl_error *err) {
+    tl_tenants *t = ctx;
+    tl_tenants_part *p = &t->parts[partition];
+    tl_status status = t->monitor_type->reach(t->monitor, cycle, err);
+    if (status == TL_OK)
+        p->vms[p->running]->guest->answer(p->vms[p->running]);
+    return status;
 }
 
 static void resume_partition(void *ctx, uint32_t partition, uint64_t cycle) {
@@ -254,7 +264,7 @@ static tl_status new_chip(tl_tenants *t, tl_error *err) {
                                .profile = t->plan.profile,
                                .n_partitions = t->config.n_partitions,
                                .n_tags = t->n_accounts,
-                               .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon}};
+                               .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon, answer_partition}};
     tl_status status = tl_chip_new(&plan, &t->chip, err);
     for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)
         tl_chip_begin(t->chip, i, t->parts[i].account);
@@ -332,11 +342,13 @@ static tl_status build(tl_tenants *t, tl_error *err) {
         p->turn_end = p->n_vms > 1 ? p->vms[0]->plan->quantum_cycles : UINT64_MAX;
     }
     status = new_accounts(t, err);
+    if (status == TL_OK)
+        status = tl_tenants_monitor_open(t, err);
     for (uint32_t i = 0; i < t->plan.n_vms && status == TL_OK; i++)
         status = t->vms[i].guest->load(t, &t->vms[i], err);
     if (status == TL_OK)
         status = new_chip(t, err);
-    return status == TL_OK ? tl_tenants_monitor_open(t, err) : status;
+    return status == TL_OK ? tl_tenants_monitor_start(t, err) : status;
 }
 
 static tl_status take_interval(tl_tenants *t, tl_error *err) {

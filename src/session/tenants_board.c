@@ -15,7 +15,9 @@
 #include "board/system.h"
 #include "session/tenants_guest.h"
 
-enum { LINE_BYTES = 512 };
+enum { LINE_BYTES = 512, PAGE_BYTES = 4096 };
+// Regions of the read window: blocks of the running context and of its VM, names of their counts.
+enum { OWN, VM, LIST, N_REGIONS };
 
 typedef struct tl_board_vm {
     tl_system *system;
@@ -25,6 +27,12 @@ typedef struct tl_board_vm {
     uint32_t context;
     bool has_ended;
     tl_os_report end;
+    tl_read_region regions[N_REGIONS];
+    struct {
+        uint32_t region;
+        uint64_t offset, cycle, word;
+        bool is_known;
+    } read; // the latest that had to wait
     char line[LINE_BYTES]; // of a console that is shared, begun and not yet printed
     size_t n_line;
 } board_vm;
@@ -60,6 +68,58 @@ static void put_lines(void *ctx, const uint8_t *bytes, size_t n) {
     }
 }
 
+// ---- The read window.
+
+static const uint64_t *words_of(const tl_tenants_vm *v, uint32_t region, uint32_t *ret_n_words) {
+    const tl_tenants *t = v->tenants;
+    const uint32_t number = (uint32_t)(v - t->vms) + 1;
+    switch (region) {
+    case OWN: return t->monitor_type->words(t->monitor, number, v->board->context, ret_n_words);
+    case VM: return t->monitor_type->words(t->monitor, number, TL_MONITOR_NONE, ret_n_words);
+    default: return t->monitor_type->list(t->monitor, ret_n_words);
+    }
+}
+
+// A word is what memory holds in the cycle of the read. The monitor may not have come that far, so
+// the hart waits until everybody has.
+static bool read_word(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t *ret_word) {
+    board_vm *b = ((tl_tenants_vm *)ctx)->board;
+    const bool is_known = b->read.is_known && b->read.region == region && b->read.offset == offset && b->read.cycle == cycle;
+    b->read.is_known = false;
+    if (is_known) {
+        *ret_word = b->read.word;
+        return true;
+    }
+    b->read.region = region;
+    b->read.offset = offset;
+    b->read.cycle = cycle;
+    return false;
+}
+
+static void answer(tl_tenants_vm *v) {
+    board_vm *b = v->board;
+    uint32_t n_words;
+    const uint64_t *words = words_of(v, b->read.region, &n_words);
+    b->read.word = b->read.offset / 8 < n_words ? words[b->read.offset / 8] : 0;
+    b->read.is_known = true;
+}
+
+static bool has_window(const tl_tenants *t) { return t->monitor && t->monitor_type->compatible && t->monitor_type->words; }
+
+static tl_read_window window_of(tl_tenants_vm *v) {
+    static const char *const names[N_REGIONS] = {"own", "vm", "list"};
+    for (uint32_t i = 0; i < N_REGIONS; i++) {
+        uint32_t n_words;
+        (void)words_of(v, i, &n_words);
+        v->board->regions[i] = (tl_read_region){names[i], (n_words * sizeof(uint64_t) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES};
+    }
+    return (tl_read_window){.compatible = v->tenants->monitor_type->compatible,
+                            .regions = v->board->regions,
+                            .n_regions = N_REGIONS,
+                            .ctx = v,
+                            .read = read_word};
+}
+
 // ---- Loading.
 
 static tl_status load(tl_tenants *t, tl_tenants_vm *v, tl_error *err) {
@@ -69,6 +129,7 @@ static tl_status load(tl_tenants *t, tl_tenants_vm *v, tl_error *err) {
     if (!v->board)
         return tl_tenants_no_memory(err);
     v->board->n_spaces = 1; // no translation
+    const tl_read_window window = has_window(t) ? window_of(v) : (tl_read_window){0};
     tl_system_options options = {.program = plan->program,
                                  .bios = plan->firmware,
                                  .kernel = plan->kernel,
@@ -78,6 +139,7 @@ static tl_status load(tl_tenants *t, tl_tenants_vm *v, tl_error *err) {
                                  .console_out = -1,
                                  .n_harts = plan->n_harts,
                                  .reports_spaces = v->plan->n_contexts > 1,
+                                 .window = has_window(t) ? &window : NULL,
                                  .warn = tl_tenants_warn,
                                  .wants_stop = tl_tenants_wants_stop,
                                  .ctx = v};
@@ -146,6 +208,11 @@ static tl_status run(tl_tenants_vm *v, uint64_t until_cycle, tl_os_report *ret_r
             ret_report->cycle = tl_system_halt(b->system);
             return TL_OK;
         }
+        case TL_SYSTEM_READ:
+            ret_report->stop = TL_OS_READ;
+            ret_report->break_hart = report.break_hart;
+            ret_report->cycle = b->read.cycle;
+            return TL_OK;
         case TL_SYSTEM_EXITED:
         case TL_SYSTEM_RESET:
         case TL_SYSTEM_STUCK: note_end(v, &report, ret_report); return TL_OK;
@@ -189,6 +256,7 @@ static const char *program(const tl_tenants_vm *v, uint32_t context, tl_arena *a
 
 const tl_tenants_guest_type tl_tenants_board = {.load = load,
                                                 .run = run,
+                                                .answer = answer,
                                                 .halt = halt,
                                                 .leave = leave,
                                                 .enter = enter,

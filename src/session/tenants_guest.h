@@ -15,6 +15,8 @@ struct tl_tenants_guest_type {
     TL_MUST_CHECK tl_status (*load)(tl_tenants *t, tl_tenants_vm *v, tl_error *err);
     // As tl_os_run, until every hart has reached the cycle.
     TL_MUST_CHECK tl_status (*run)(tl_tenants_vm *v, uint64_t until_cycle, tl_os_report *ret_report, tl_error *err);
+    // The read of TL_OS_READ can be answered now: the monitor stands at its cycle. NULL: never reads.
+    void (*answer)(tl_tenants_vm *v);
     uint64_t (*halt)(tl_tenants_vm *v);                                     // as tl_os_halt
     void (*leave)(tl_tenants_vm *v);                                        // as tl_os_leave
     uint64_t (*enter)(tl_tenants_vm *v, uint32_t context, uint64_t cycle);  // as tl_os_enter

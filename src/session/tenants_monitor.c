@@ -102,8 +102,12 @@ static tl_status create(tl_tenants *t, tl_error *err) {
                                   .tenants = t->tenants,
                                   .n_tenants = t->n_tenants,
                                   .host = {t, partition_totals, shared_totals}};
-    tl_status status = t->monitor_type->create(&plan, &t->arena, &t->monitor, err);
-    for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)
+    return t->monitor_type->create(&plan, &t->arena, &t->monitor, err);
+}
+
+tl_status tl_tenants_monitor_start(tl_tenants *t, tl_error *err) {
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; t->monitor && status == TL_OK && i < t->config.n_partitions; i++)
         if (t->parts[i].n_vms > 0)
             status = t->monitor_type->start(t->monitor, i, (uint32_t)(t->parts[i].vms[0] - t->vms) + 1, 0, err);
     return status;
