@@ -12,9 +12,10 @@
 #define WINDOW UINT64_C(0x7000000)
 #define PATTERN UINT64_C(0x80300000)
 #define LOG UINT64_C(0x80400000)
-enum { N_SPACES = 3, N_TURNS = 4, N_PATTERN = 4096, PAGE_BYTES = 4096 };
+enum { N_SPACES = 3, N_TURNS = 4, N_PATTERN = 4096, PAGE_BYTES = 4096, HEADER_WORDS = 3, POLL_CYCLES = 250000 };
+enum { TICK_CYCLES = 100 }; /* of the timer, on a chip of 1 GHz */
 
-/* The log: words n of entries, n of values; then for each entry id, gen, t_commit, turn, values. */
+/* The log: words n of entries, n of values, n of commits seen; then for each entry id, gen, t_commit, turn, values. */
 static u64 *const log_words = (u64 *)LOG;
 static u64 values[SMPM_MAX_METRICS];
 static struct smpm_stamp stamp;
@@ -46,7 +47,7 @@ static void read_own(u64 space, u64 turn) {
     check_context = space;
     CHECK(smpm_open(&own, &cap), 0);
     CHECK(smpm_read(&own, SMPM_SELF, values, &stamp), 0);
-    u64 *entry = log_words + 2 + log_words[0] * (4 + own.n);
+    u64 *entry = log_words + HEADER_WORDS + log_words[0] * (4 + own.n);
     entry[0] = own.cap.block[SMPM_W_ID];
     entry[1] = stamp.gen;
     entry[2] = stamp.t_commit;
@@ -57,6 +58,25 @@ static void read_own(u64 space, u64 turn) {
     log_words[1] = own.n;
     CHECK(entry[0], vm | (space + 1) << 32); /* context 0 is the time before the first space */
     CHECK(entry[1] & 1, 0);
+}
+
+/* A commit shows in the first read after it, and not before it. Clocks of the chip and of the timer
+ * begin together. */
+static void watch_commits(void) {
+    const volatile u64 *commit = &cap.block[SMPM_W_COMMIT];
+    const u64 end = MTIME + POLL_CYCLES / TICK_CYCLES;
+    u64 known = *commit, before = MTIME, last_poll = before;
+    while (before < end) {
+        u64 seen = *commit, after = MTIME;
+        if (seen != known) {
+            CHECK_TRUE(seen < (after + 1) * TICK_CYCLES);
+            CHECK_TRUE(seen + TICK_CYCLES > last_poll * TICK_CYCLES);
+            log_words[2]++;
+        }
+        known = seen;
+        last_poll = before;
+        before = after;
+    }
 }
 
 static u64 work(u64 n) {
@@ -72,7 +92,7 @@ static u64 work(u64 n) {
 int main(void) {
     bool has_window = open_window();
     u64 result = 0;
-    log_words[0] = log_words[1] = 0;
+    log_words[0] = log_words[1] = log_words[2] = 0;
     if (has_window)
         CHECK(run(MODE_M, store_window, 0, 0)->cause, CAUSE_STORE_ACCESS);
     for (u64 i = 0; i < N_PATTERN; i++)
@@ -85,6 +105,8 @@ int main(void) {
             result += work(1000 * (space + 1) + 100 * turn + 10 * vm);
         }
     csr_write(satp, 0);
+    if (has_window)
+        watch_commits();
     for (u64 i = 0; i < N_PATTERN; i++) {
         check_context = i;
         CHECK(((volatile u64 *)PATTERN)[i], i * (2 * vm + 3));

@@ -111,6 +111,7 @@ static void wake(void *ctx, tl_device *device) {
 static void wait_for_answer(void *ctx) {
     tl_board *board = ctx;
     board->has_waited = board->machine->harts[board->requester]->waits_for_device = true;
+    board->has_woken = true; // no other turn begins before the run loop has looked
 }
 
 static void finish(void *ctx, int32_t status) {
