@@ -35,9 +35,9 @@ static bool open_window(void) {
     u64 words = SMPM_W_COUNTS + n * smpm_n_arrays((u32)parts) + (n + 63) / 64;
     u64 bytes = (8 * words + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     cap = (struct smpm_cap){.block = block,
-                           .block_words = (u32)(bytes / 8),
-                           .vm_block = (const volatile u64 *)(WINDOW + bytes),
-                           .vm_block_words = (u32)(2 * bytes / 8)};
+                            .block_words = (u32)(bytes / 8),
+                            .vm_block = (const volatile u64 *)(WINDOW + bytes),
+                            .vm_block_words = (u32)(2 * bytes / 8)};
     vm = (u32)block[SMPM_W_ID];
     return true;
 }

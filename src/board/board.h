@@ -37,8 +37,7 @@ extern const tl_board_kind tl_board_riscv, tl_board_arm;
 
 // QEMU's RISC-V virt board (system.h).
 static const uint64_t TL_FINISHER_PADDR = 0x100000, TL_RTC_PADDR = 0x101000, TL_CLINT_PADDR = 0x2000000, TL_PLIC_PADDR = 0xc000000,
-                      TL_UART_PADDR = 0x10000000, TL_VIRTIO_PADDR = 0x10001000, TL_VIRTIO_STRIDE = 0x1000,
-                      TL_READ_WINDOW_PADDR = 0x7000000;
+                      TL_UART_PADDR = 0x10000000, TL_VIRTIO_PADDR = 0x10001000, TL_VIRTIO_STRIDE = 0x1000, TL_READ_WINDOW_PADDR = 0x7000000;
 // 2024-01-01 00:00:00 UTC, as for programs in user mode.
 static const uint64_t TL_POWER_ON_S = UINT64_C(1704067200);
 // Inputs of the interrupt controller.
@@ -60,7 +59,8 @@ struct tl_board {
     uint64_t now_cycles;  // of the access or tick under way
     // A hart in WFI was woken, so the run loop must choose a hart again; the run loop clears it.
     bool has_woken;
-    bool has_waited; // a hart stands before a read that a device cannot answer yet; the run loop clears it
+    // A hart stands before a read that a device cannot answer yet; the run loop clears it.
+    bool has_waited;
     bool has_finished, wants_reset;
     int32_t finish_status; // 0 is success
     tl_device *interrupt_controller;
@@ -71,7 +71,8 @@ struct tl_board {
     // console
     int console_in, console_out; // -1: none, or no more
     uint8_t console[TL_CONSOLE_BYTES];
-    bool has_written; // to console_out, or put_console
+    // to console_out, or put_console
+    bool has_written;
     void (*put_console)(void *ctx, const uint8_t *bytes, size_t n); // NULL: console_out
     void *put_ctx;
     size_t n_console; // written by the guest, not yet to console_out

@@ -68,7 +68,7 @@ typedef struct tl_system_report {
     tl_system_stop stop;
     int32_t exit_status;
     uint32_t break_hart; // TL_SYSTEM_BREAK, TL_SYSTEM_SPACE, TL_SYSTEM_READ
-    char message[256]; // "" or one sentence
+    char message[256];   // "" or one sentence
 } tl_system_report;
 
 // Loads everything; errors name the file and what is wrong with it. `machine` is borrowed and

@@ -71,8 +71,8 @@ typedef struct tl_read_window {
     const tl_read_region *regions;
     uint32_t n_regions;
     void *ctx;
-    // The word at `offset` of a region, a multiple of 8, as it is in `cycle`. false: nobody knows yet,
-    // and the hart tries again.
+    // The word at `offset` of a region, a multiple of 8, as it is in `cycle`. false: nobody knows
+    // yet, and the hart tries again.
     bool (*read)(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t *ret_word);
 } tl_read_window;
 // regions and ctx are borrowed.

@@ -27,8 +27,7 @@ static bool window_write(tl_device *device, uint64_t offset, uint32_t size_bytes
     return (void)device, (void)offset, (void)size_bytes, (void)value, false;
 }
 
-static const tl_device_type window_type = {
-    .name = "read_window", .title = "read-only regions", .read = window_read, .write = window_write};
+static const tl_device_type window_type = {.name = "read_window", .title = "read-only regions", .read = window_read, .write = window_write};
 
 tl_status tl_read_window_new(const tl_device_place *place, const tl_read_window *what, tl_device **ret_device, tl_error *err) {
     uint64_t n_bytes = 0;

@@ -100,7 +100,7 @@ static inline void tl_rig_start(tl_rig *rig) {
                                  .set_hart_irq = tl_rig_set_hart_irq,
                                  .dma = tl_rig_dma,
                                  .wake = tl_rig_wake,
-                                  .wait = tl_rig_wait,
+                                 .wait = tl_rig_wait,
                                  .finish = tl_rig_finish,
                                  .reset = tl_rig_reset,
                                  .put = tl_rig_put,

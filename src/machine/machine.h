@@ -38,7 +38,7 @@ typedef struct tl_machine {
     uint32_t n_pmus;
     tl_pmu *ticking[TL_MAX_PMUS * TL_MAX_HARTS]; // instances that want cycles of their own
     uint32_t n_ticking;
-    tl_bus own_bus; // see tl_machine_own_bus
+    tl_bus own_bus;                               // see tl_machine_own_bus
     void (*watch_context)(void *ctx, tl_hart *h); // see tl_machine_watch_contexts
     void *watch_ctx;
 } tl_machine;

@@ -140,7 +140,7 @@ static void set_notices(tl_machine *machine) {
         is_wanted |= machine->pmus[i].pmu && machine->pmus[i].type->notice;
     for (uint32_t i = 0; i < machine->n_harts; i++) {
         machine->harts[i]->notice = is_wanted ? notice_all : NULL;
-        machine->harts[i]->notice_ctx = machine;
+        machine->harts[i]->notice_ctx = is_wanted ? machine : NULL;
     }
 }
 

@@ -338,7 +338,7 @@ static void test_busy_slice_makes_the_hart_wait_for_the_device(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_device_access_costs_its_time_and_no_cache_look_up),
     cmocka_unit_test(test_a_read_that_has_to_wait_leaves_nothing_behind),
-        cmocka_unit_test(test_what_devices_cannot_do_traps_and_reaches_nobody),
+    cmocka_unit_test(test_what_devices_cannot_do_traps_and_reaches_nobody),
     cmocka_unit_test(test_devices_are_reached_through_page_tables),
     cmocka_unit_test(test_device_reads_memory_and_leaves_nothing_behind),
     cmocka_unit_test(test_device_reads_what_a_hart_has_written),

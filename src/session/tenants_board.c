@@ -32,7 +32,7 @@ typedef struct tl_board_vm {
         uint32_t region;
         uint64_t offset, cycle, word;
         bool is_known;
-    } read; // the latest that had to wait
+    } read;                // the latest that had to wait
     char line[LINE_BYTES]; // of a console that is shared, begun and not yet printed
     size_t n_line;
 } board_vm;

@@ -344,12 +344,13 @@ static tl_status read_size(const reader *r, const node *mapping, const char *whe
     return TL_OK;
 }
 
-// What a board boots: firmware and perhaps a kernel, or one bare program.
+// A board boots firmware and perhaps a kernel, or one bare program.
 static tl_status check_software(const reader *r, const node *n, const char *where) {
     static const char *const of_boot[] = {"firmware", "kernel", "initrd", "append"}, *const of_kernel[] = {"initrd", "append"};
     for (size_t i = 0; find(n, "program") && i < TL_COUNT_OF(of_boot); i++)
         if (find(n, of_boot[i]))
-            return fail_at(r, find(n, of_boot[i])->line, "%s%s: program: runs alone in machine mode; remove one of them", where, of_boot[i]);
+            return fail_at(r, find(n, of_boot[i])->line, "%s%s: program: runs alone in machine mode; remove one of them", where,
+                           of_boot[i]);
     for (size_t i = 0; !find(n, "kernel") && i < TL_COUNT_OF(of_kernel); i++)
         if (find(n, of_kernel[i]))
             return fail_at(r, find(n, of_kernel[i])->line, "%s%s: is for a kernel; give kernel:, too", where, of_kernel[i]);
@@ -382,9 +383,15 @@ static tl_status read_spaces(reader *r, const node *n, const char *where, uint32
 }
 
 static tl_status read_board(reader *r, const node *n, const char *where, tl_vm_plan *vm) {
-    static const key_row rows[] = {{"firmware", VALUE, "fw_jump.elf"}, {"kernel", VALUE, "Image"},    {"initrd", VALUE, "initramfs.cpio"},
-                                   {"append", VALUE, "quiet"},         {"program", VALUE, "bare.elf"}, {"ram", VALUE, "256MiB"},
-                                   {"harts", VALUE, "1"},              {"spaces", VALUE, "8"},         {"console", VALUE, "console.txt"}};
+    static const key_row rows[] = {{"firmware", VALUE, "fw_jump.elf"},
+                                   {"kernel", VALUE, "Image"},
+                                   {"initrd", VALUE, "initramfs.cpio"},
+                                   {"append", VALUE, "quiet"},
+                                   {"program", VALUE, "bare.elf"},
+                                   {"ram", VALUE, "256MiB"},
+                                   {"harts", VALUE, "1"},
+                                   {"spaces", VALUE, "8"},
+                                   {"console", VALUE, "console.txt"}};
     tl_board_plan *board = tl_arena_alloc(&r->plan->arena, sizeof *board);
     uint64_t n_harts = 1;
     if (!board)
@@ -452,10 +459,14 @@ static tl_status read_contexts(reader *r, const node *n, const char *where, tl_v
 }
 
 static tl_status read_vm(reader *r, const node *n, const char *where, uint32_t index, tl_vm_plan *ret_vm) {
-    static const key_row rows[] = {
-        {"name", VALUE, "web"},  {"partition", VALUE, "0"}, {"quantum", VALUE, "10000000"},           {"root", VALUE, "./files"},
-        {"sysroot", VALUE, "/"}, {"network", VALUE, "off"}, {"contexts", LIST, "[{program: ./prog}]"},
-        {"board", MAPPING, "{kernel: Image}"}};
+    static const key_row rows[] = {{"name", VALUE, "web"},
+                                   {"partition", VALUE, "0"},
+                                   {"quantum", VALUE, "10000000"},
+                                   {"root", VALUE, "./files"},
+                                   {"sysroot", VALUE, "/"},
+                                   {"network", VALUE, "off"},
+                                   {"contexts", LIST, "[{program: ./prog}]"},
+                                   {"board", MAPPING, "{kernel: Image}"}};
     if (n->kind != MAPPING)
         return fail_at(r, n->line, "%.*s: must be a mapping with contexts: or board:", (int)strlen(where) - 1, where);
     tl_status status = check_keys(r, n, where, rows, TL_COUNT_OF(rows));
@@ -603,8 +614,10 @@ tl_status tl_tenants_plan_check(const tl_tenants_plan *plan, const tl_config *co
             if (k == i || plan->vms[k].partition != vm->partition)
                 continue;
             if (vm->board)
-                return fail_at(&r, vm->line, "vms[%u].partition = %u: a board has its partition alone, but %.60s (line %u) is there, too; "
-                               "give one of them another partition", i, vm->partition, plan->vms[k].name, plan->vms[k].line);
+                return fail_at(&r, vm->line,
+                               "vms[%u].partition = %u: a board has its partition alone, but %.60s (line %u) is there, too; "
+                               "give one of them another partition",
+                               i, vm->partition, plan->vms[k].name, plan->vms[k].line);
             if (vm->quantum_cycles == 0)
                 return fail_at(
                     &r, vm->line,

@@ -39,7 +39,7 @@ typedef struct tl_vm_plan {
     uint64_t quantum_cycles;    // 0: it is alone on its partition
     const char *root, *sysroot; // NULL: as in tl_run_options
     bool allow_network;
-    const tl_board_plan *board; // NULL: contexts are programs. Else their name is all that they have
+    const tl_board_plan *board; // NULL: contexts are programs. Else they have names only
     tl_context_plan *contexts;
     uint32_t n_contexts;
 } tl_vm_plan;

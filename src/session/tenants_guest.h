@@ -15,14 +15,15 @@ struct tl_tenants_guest_type {
     TL_MUST_CHECK tl_status (*load)(tl_tenants *t, tl_tenants_vm *v, tl_error *err);
     // As tl_os_run, until every hart has reached the cycle.
     TL_MUST_CHECK tl_status (*run)(tl_tenants_vm *v, uint64_t until_cycle, tl_os_report *ret_report, tl_error *err);
-    // The read of TL_OS_READ can be answered now: the monitor stands at its cycle. NULL: never reads.
+    // The read of TL_OS_READ can be answered now: the monitor stands at its cycle. NULL: there are
+    // no reads.
     void (*answer)(tl_tenants_vm *v);
-    uint64_t (*halt)(tl_tenants_vm *v);                                     // as tl_os_halt
-    void (*leave)(tl_tenants_vm *v);                                        // as tl_os_leave
-    uint64_t (*enter)(tl_tenants_vm *v, uint32_t context, uint64_t cycle);  // as tl_os_enter
-    void (*wait)(tl_tenants_vm *v, uint32_t hart, uint64_t cycle);          // as tl_os_wait
-    uint32_t (*context)(const tl_tenants_vm *v);                            // as tl_os_context
-    // As tl_os_context_has_ended.
+    // As tl_os_halt, tl_os_leave, tl_os_enter, tl_os_wait, tl_os_context, tl_os_context_has_ended.
+    uint64_t (*halt)(tl_tenants_vm *v);
+    void (*leave)(tl_tenants_vm *v);
+    uint64_t (*enter)(tl_tenants_vm *v, uint32_t context, uint64_t cycle);
+    void (*wait)(tl_tenants_vm *v, uint32_t hart, uint64_t cycle);
+    uint32_t (*context)(const tl_tenants_vm *v);
     bool (*has_ended)(const tl_tenants_vm *v, uint32_t context, tl_os_report *ret_report);
     // The program of a context, for reports. NULL: no memory.
     const char *(*program)(const tl_tenants_vm *v, uint32_t context, tl_arena *arena);
@@ -35,8 +36,8 @@ void tl_tenants_warn(void *vm, const char *sentence);
 bool tl_tenants_wants_stop(void *vm);
 // A failure to load, with file and line in front.
 tl_status tl_tenants_fail_on(const tl_tenants *t, uint32_t line, tl_status status, const tl_error *why, tl_error *err);
-// Opens what a key of the file names for writing (fd 1, 2) or reading (0), closed at the end. `what`
-// names key and VM in messages.
+// Opens what a key of the file names, to read (fd 0) or to write; it is closed at the end. Messages
+// name the key and its owner: "`what` of `of`".
 TL_MUST_CHECK tl_status tl_tenants_open_fd(tl_tenants *t, const char *path, int fd, uint32_t line, const char *what, const char *of,
                                            int *ret_fd, tl_error *err);
 

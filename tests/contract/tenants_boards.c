@@ -100,7 +100,8 @@ static void add_program(uint32_t partition, const char *program, const char *wor
         program, words);
 }
 
-static const char *const LONG_PERIOD[] = {"smpm.tb_period=4000000", NULL}; // no commit but those of switches
+// No commit but those of switches.
+static const char *const LONG_PERIOD[] = {"smpm.tb_period=4000000", NULL};
 
 typedef struct outcome {
     tl_tenants_counts *counts;
