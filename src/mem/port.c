@@ -154,8 +154,9 @@ static TL_NOINLINE bool load_device(tl_hart_mem *hm, const piece *p, uint32_t si
     tl_hart *h = hm->h;
     const tl_bus *bus = hm->memory->devices;
     uint64_t value = 0;
+    h->waits_for_device = false;
     if (!bus->read(bus->ctx, &hm->l1d.client.agent, p->at.paddr, size_bytes, &value))
-        return nobody_answers(hm, p->vaddr, TL_ACCESS_LOAD);
+        return h->waits_for_device ? not_yet(h, p->vaddr) : nobody_answers(hm, p->vaddr, TL_ACCESS_LOAD);
     h->mem_value = value & UINT64_MAX >> (64 - 8 * size_bytes);
     return count_device(hm, false);
 }

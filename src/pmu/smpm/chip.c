@@ -45,6 +45,8 @@ struct tl_chip_monitor {
     uint32_t n_metrics;
     uint64_t *copy; // of a block
     uint32_t n_copy_words;
+    uint64_t *list; // for software: names of counts
+    uint32_t n_list_words;
 };
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "no memory for the monitor of the chip"); }
@@ -248,6 +250,32 @@ static tl_status add_metrics(tl_chip_monitor *m, tl_arena *arena, tl_error *err)
     return TL_OK;
 }
 
+// Two rows for a count that keeps a remainder: the remainder's row is named after it.
+static tl_status make_list(tl_chip_monitor *m, tl_arena *arena, tl_error *err) {
+    tl_smpm_metric *rows = tl_arena_alloc(arena, 2 * (size_t)m->n_metrics * sizeof *rows);
+    uint32_t n = 0;
+    if (!rows)
+        return no_memory(err);
+    for (uint32_t i = 0; i < m->n_metrics; i++) {
+        const metric *row = &m->metrics[i];
+        if (row->event.is_device)
+            continue;
+        rows[n++] = (tl_smpm_metric){row->event.name, "events", row->event.scale, row->ctr};
+        if (!row->is_multi || !tl_smpm_exports(&m->config))
+            continue;
+        const char *name = tl_arena_printf(arena, "%s.remainder", row->event.name);
+        if (!name)
+            return no_memory(err);
+        rows[n++] = (tl_smpm_metric){name, "events", 1, row->residue};
+    }
+    m->n_list_words = tl_smpm_list_n_words(n);
+    m->list = tl_arena_alloc(arena, m->n_list_words * sizeof *m->list);
+    if (!m->list)
+        return no_memory(err);
+    tl_smpm_list_format(m->list, rows, n);
+    return TL_OK;
+}
+
 // A block for each VM and each context; shared units count from now on.
 static tl_status add_tenants(tl_chip_monitor *m, tl_error *err) {
     tl_status status = TL_OK;
@@ -271,6 +299,8 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
         status = attach_taps(m, arena, err);
     if (status == TL_OK)
         status = add_metrics(m, arena, err);
+    if (status == TL_OK)
+        status = make_list(m, arena, err);
     const tl_smpm_plan of_model = {
         .config = m->config, .layout = &m->layout, .n_blocks = 2 * plan->n_tenants, .host = {.ctx = m, .totals = totals}};
     if (status == TL_OK)
@@ -439,7 +469,17 @@ static tl_status read_block(const tl_chip_monitor *m, uint32_t vm, uint32_t cont
     return TL_OK;
 }
 
+static const uint64_t *words_of(const tl_chip_monitor *m, uint32_t vm, uint32_t context, uint32_t *ret_n_words) {
+    return tl_smpm_block_words(m->model, vm == TL_MONITOR_NONE ? 0 : tl_smpm_block_of(m->model, vm, ctx_of(context)), ret_n_words);
+}
+
+static const uint64_t *list_of(const tl_chip_monitor *m, uint32_t *ret_n_words) {
+    *ret_n_words = m->n_list_words;
+    return m->list;
+}
+
 const tl_chip_monitor_type tl_smpm_chip_monitor = {
+    .compatible = "tally,smpm-blocks",
     .create = create,
     .start = start,
     .halt = halt,
@@ -454,4 +494,6 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .event = event_at,
     .hears = hears,
     .read = read_block,
+    .words = words_of,
+    .list = list_of,
 };
