@@ -15,10 +15,11 @@ static inline bool take_due_interrupt(tl_hart *h, tl_irq *ret_irq) {
     return true;
 }
 
-// The hart then runs on until so many have retired, or stops before, or a trap has been taken.
-static inline tl_stop run_on(tl_hart *h, uint64_t instret) {
+// The hart then runs on until so many have retired, or until that cycle, or stops before, or a trap
+// has been taken.
+static inline tl_stop run_on_until(tl_hart *h, uint64_t instret, uint64_t cycle) {
     h->is_interrupted = h->is_waiting = false;
-    h->horizon = UINT64_MAX;
+    h->horizon = cycle;
     h->insn_limit = instret;
     tl_hart_limit_to_deadline(h, &h->insn_limit);
     tl_stop stop = h->engine->run(h);
@@ -27,5 +28,7 @@ static inline tl_stop run_on(tl_hart *h, uint64_t instret) {
     (void)tl_hart_poll(h);
     return stop;
 }
+
+static inline tl_stop run_on(tl_hart *h, uint64_t instret) { return run_on_until(h, instret, UINT64_MAX); }
 
 #endif

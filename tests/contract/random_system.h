@@ -58,6 +58,16 @@ static inline void build_tables(tl_machine *machine, rng *r) {
     }
 }
 
+// Six counters count random events with random filters, and overflow soon.
+static inline void arm_counters(tl_hart *h, rng *r, const uint64_t *events, uint32_t n_events) {
+    for (uint32_t i = 3; i < 9; i++) {
+        uint64_t filter = below(r, 2) ? (next(r) & 7) << 60 : 0;
+        set_csr(h, 0x320 + i, events[below(r, n_events)] | filter | (uint64_t)(below(r, 3) == 0) << 63);
+        set_csr(h, 0xb00 + i, UINT64_MAX - below(r, 300));
+    }
+    set_csr(h, 0x320, below(r, 2) ? next(r) & 0xff : 0);
+}
+
 // PMP rights: locked, a power of two, executed and read; and written.
 enum { CODE_IS_READ_ONLY = 0x9d, CODE_IS_WRITABLE = 0x9f };
 
@@ -88,12 +98,7 @@ static inline void scatter(tl_hart *h, rng *r, bool has_counters, uint64_t code_
     set_csr(h, 0x3a0, (below(r, 3) == 0 ? UINT64_C(0x1f1800) | below(r, 8) << 8 : UINT64_C(0x1f1f00)) | code_rights);
     if (has_counters) {
         static const uint64_t events[] = {1, 2, 3, 4, 5, 6, 0x10000, 0x10001, 0x10002, 0x10003, 0x10009, 0x10019, 0x10021};
-        for (uint32_t i = 3; i < 9; i++) {
-            uint64_t filter = below(r, 2) ? (next(r) & 7) << 60 : 0;
-            set_csr(h, 0x320 + i, events[below(r, TL_COUNT_OF(events))] | filter | (uint64_t)(below(r, 3) == 0) << 63);
-            set_csr(h, 0xb00 + i, UINT64_MAX - below(r, 300));
-        }
-        set_csr(h, 0x320, below(r, 2) ? next(r) & 0xff : 0);
+        arm_counters(h, r, events, TL_COUNT_OF(events));
     }
     static const tl_priv privs[] = {TL_PRIV_U, TL_PRIV_S, TL_PRIV_M};
     tl_hart_set_priv(h, privs[below(r, 3)]);
@@ -142,12 +147,14 @@ static inline void gather(tl_hart *h, rng *r) {
     h->pc = TL_RAM_BASE_PADDR + random_spot(r);
 }
 
-// All of RAM that such software begins with.
-static inline void fill_system(tl_machine *machine, rng *r) {
-    fill_with(r, machine->ram, CODE_BYTES, system_csrs, TL_COUNT_OF(system_csrs), 2);
+// All of RAM that such software begins with. Its code accesses these registers.
+static inline void fill_system_with(tl_machine *machine, rng *r, const uint16_t *csrs, uint32_t n_csrs) {
+    fill_with(r, machine->ram, CODE_BYTES, csrs, n_csrs, 2);
     build_tables(machine, r);
     for (uint32_t i = 0; i < DATA_BYTES; i += 8)
         put64(machine, DATA_OFFSET + i, next(r));
 }
+
+static inline void fill_system(tl_machine *machine, rng *r) { fill_system_with(machine, r, system_csrs, TL_COUNT_OF(system_csrs)); }
 
 #endif
