@@ -15,11 +15,10 @@ static inline bool take_due_interrupt(tl_hart *h, tl_irq *ret_irq) {
     return true;
 }
 
-// The hart then runs on until so many have retired, or until that cycle, or stops before, or a trap
-// has been taken.
-static inline tl_stop run_on_until(tl_hart *h, uint64_t instret, uint64_t cycle) {
+// The hart then runs on until so many have retired, or stops before, or a trap has been taken.
+static inline tl_stop run_on(tl_hart *h, uint64_t instret) {
     h->is_interrupted = h->is_waiting = false;
-    h->horizon = cycle;
+    h->horizon = UINT64_MAX;
     h->insn_limit = instret;
     tl_hart_limit_to_deadline(h, &h->insn_limit);
     tl_stop stop = h->engine->run(h);
@@ -28,7 +27,5 @@ static inline tl_stop run_on_until(tl_hart *h, uint64_t instret, uint64_t cycle)
     (void)tl_hart_poll(h);
     return stop;
 }
-
-static inline tl_stop run_on(tl_hart *h, uint64_t instret) { return run_on_until(h, instret, UINT64_MAX); }
 
 #endif

@@ -25,29 +25,69 @@ static const uint16_t csrs[] = {
 // Instructions, branches, loads, stores, taken branches, system calls: in the preset `linux`.
 static const uint64_t retired_events[] = {2, 5, 0x10000d, 0x10000e, 0x100026, 0x100033};
 
+enum { MOST_HARTS = 2 };
+
+typedef struct goal { // what a hart is to reach, and how far it is
+    uint64_t instret;
+    uint32_t n_wanted, n_traps;
+} goal;
+
 typedef struct pair {
     tl_machine *detailed, *slow;
+    goal goals[MOST_HARTS];
     uint64_t seed, look, n_traps, n_overflows[2];
 } pair;
 
-// Runs until so many instructions have retired and so many traps were taken. Returns how many were.
-// Random horizons cut the run, which must change nothing.
-static uint32_t run_until(tl_hart *h, uint64_t instret, uint32_t n_wanted, rng *pieces, uint64_t *n_overflows) {
-    uint32_t n_traps = 0;
-    while (n_traps <= MAX_TRAPS && (h->instret < instret || n_traps < n_wanted)) {
-        tl_irq irq;
-        if (take_due_interrupt(h, &irq)) {
-            *n_overflows += irq == TL_IRQ_LCOFI;
-            n_traps++;
-            continue;
-        }
-        const uint64_t limit = h->instret < instret ? instret : h->instret + 1;
-        n_traps += run_on_until(h, limit, below(pieces, 3) == 0 ? h->now + below(pieces, 300) : UINT64_MAX) == TL_STOP_TRAP;
-    }
-    return n_traps;
+static bool is_there(const pair *p, uint32_t hart) {
+    const goal *g = &p->goals[hart];
+    return g->n_traps > MAX_TRAPS || (p->detailed->harts[hart]->instret >= g->instret && g->n_traps >= g->n_wanted);
 }
 
-static bool is_in_code(const tl_hart *h) { return h->pc - TL_RAM_BASE_PADDR < CODE_BYTES; }
+// An interrupt is taken, or the hart is ready to run for a piece. Random horizons cut runs, which
+// must change nothing.
+static bool make_ready(pair *p, uint32_t hart, rng *pieces) {
+    tl_hart *h = p->detailed->harts[hart];
+    const goal *g = &p->goals[hart];
+    tl_irq irq;
+    if (take_due_interrupt(h, &irq)) {
+        p->n_overflows[0] += irq == TL_IRQ_LCOFI;
+        p->goals[hart].n_traps++;
+        return false;
+    }
+    h->is_interrupted = h->is_waiting = false;
+    h->horizon = below(pieces, 3) == 0 ? h->now + below(pieces, 300) : UINT64_MAX;
+    h->insn_limit = h->instret < g->instret ? g->instret : h->instret + 1;
+    tl_hart_limit_to_deadline(h, &h->insn_limit);
+    return true;
+}
+
+// The harts of the detailed machine run until each has retired so many instructions and has taken so
+// many traps. One that is there halts, and its thread leaves the core to the other one.
+static void run_until_there(pair *p, rng *pieces) {
+    for (;;) {
+        uint32_t running = 0;
+        bool is_ready = true;
+        for (uint32_t i = 0; i < p->detailed->n_harts; i++)
+            running |= (uint32_t)!is_there(p, i) << i;
+        if (running == 0)
+            return;
+        for (uint32_t i = 0; i < p->detailed->n_harts; i++)
+            if (running >> i & 1)
+                is_ready &= make_ready(p, i, pieces);
+        if (!is_ready)
+            continue;
+        uint64_t n_insns = UINT64_MAX;
+        tl_hart *h;
+        if (p->detailed->engine->run_group(p->detailed->harts, p->detailed->n_harts, running, running, &n_insns, &h) == TL_STOP_TRAP) {
+            tl_take_exception(h);
+            p->goals[h->id].n_traps++;
+        }
+        for (uint32_t i = 0; i < p->detailed->n_harts; i++)
+            (void)tl_hart_poll(p->detailed->harts[i]);
+    }
+}
+
+static bool is_in_code(const tl_hart *h) { return h->pc - region_of(h) < CODE_BYTES; }
 
 // Runs by step until so many instructions have retired, or MAX_TRAPS traps were taken, or up to the
 // first instruction outside of the code. Returns the number of traps. Without FENCE.I a fetch may
@@ -81,8 +121,8 @@ static uint64_t get64(const tl_machine *machine, uint64_t offset) {
     return value;
 }
 
-static void compare(const pair *p) {
-    tl_hart *a = p->detailed->harts[0], *b = p->slow->harts[0];
+static void compare(const pair *p, uint32_t hart) {
+    tl_hart *a = p->detailed->harts[hart], *b = p->slow->harts[hart];
     SAME(pc);
     SAME(priv);
     SAME(instret);
@@ -113,24 +153,28 @@ static void compare(const pair *p) {
         if (tl_csr_value(a, csr) != tl_csr_value(b, csr))
             fail_msg("seed %" PRIu64 ", look %" PRIu64 ": register %x is %" PRIx64 ", by step %" PRIx64 ", event %" PRIx64, p->seed,
                      p->look, csr, tl_csr_value(a, csr), tl_csr_value(b, csr), tl_csr_value(b, csr - 0xb00 + 0x320));
-    for (uint64_t at = 0; at < TABLES_OFFSET + 0x20000; at += 8)
+    const uint64_t region = (uint64_t)hart * REGION_BYTES;
+    for (uint64_t at = region; at < region + SYSTEM_BYTES; at += 8)
         if (memcmp(p->detailed->ram + at, p->slow->ram + at, 8) != 0)
             fail_msg("seed %" PRIu64 ", look %" PRIu64 ": memory at %" PRIx64 " is %" PRIx64 ", by step %" PRIx64, p->seed, p->look,
                      TL_RAM_BASE_PADDR + at, get64(p->detailed, at), get64(p->slow, at));
+}
+
+static void compare_range(const pair *p, uint32_t hart, uint32_t first, uint32_t last) {
+    const uint64_t *a = p->detailed->harts[hart]->tally, *b = p->slow->harts[hart]->tally;
+    for (uint32_t cell = first; cell <= last; cell++)
+        if (a[cell] != b[cell])
+            fail_msg("seed %" PRIu64 ", hart%u: signal %u is %" PRIu64 ", by step %" PRIu64, p->seed, hart, cell, a[cell], b[cell]);
 }
 
 // Counts of retirement and of traps agree. Counts of the clock and of wrong paths do not.
 static void compare_counts(const pair *p) {
     tl_machine_sync(p->detailed);
     tl_machine_sync(p->slow);
-    for (uint32_t cell = TL_S_HART_INSTRET; cell <= TL_S_HART_STORE_BYTES; cell++)
-        if (p->detailed->tally[cell] != p->slow->tally[cell])
-            fail_msg("seed %" PRIu64 ": signal %u is %" PRIu64 ", by step %" PRIu64, p->seed, cell, p->detailed->tally[cell],
-                     p->slow->tally[cell]);
-    for (uint32_t cell = TL_S_HART_EXCEPTION; cell <= TL_S_HART_EXC_MISALIGNED; cell++)
-        if (p->detailed->tally[cell] != p->slow->tally[cell])
-            fail_msg("seed %" PRIu64 ": signal %u is %" PRIu64 ", by step %" PRIu64, p->seed, cell, p->detailed->tally[cell],
-                     p->slow->tally[cell]);
+    for (uint32_t i = 0; i < p->detailed->n_harts; i++) {
+        compare_range(p, i, TL_S_HART_INSTRET, TL_S_HART_STORE_BYTES);
+        compare_range(p, i, TL_S_HART_EXCEPTION, TL_S_HART_EXC_MISALIGNED);
+    }
     tl_error err;
     if (tl_machine_check_identities(p->detailed, &err) != TL_OK)
         fail_msg("seed %" PRIu64 ": %s", p->seed, err.text);
@@ -141,7 +185,8 @@ static tl_machine *machine_of(const tl_config *config, const tl_engine_type *eng
     tl_error err;
     if (tl_machine_new(config, engine, &machine, &err) != TL_OK)
         fail_msg("%s", err.text);
-    tl_privileged_reset(machine->harts[0]);
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        tl_privileged_reset(machine->harts[i]);
     return machine;
 }
 
@@ -152,56 +197,95 @@ static void begin(tl_hart *h, rng *r) {
     h->port->flush_translation(h, 0, true);
 }
 
+// Two harts: threads of one core, or two cores.
+static void choose_config(rng *r, tl_config *config, uint32_t n_harts) {
+    tl_config_default(config);
+    choose_structure(r, config);
+    config->ram_bytes = n_harts * REGION_BYTES < 16 << 20 ? 16 << 20 : n_harts * REGION_BYTES;
+    config->n_harts = n_harts;
+    if (n_harts == 1)
+        return;
+    tl_core_config *c = &config->core;
+    c->threads = 1 + (below(r, 4) != 0);
+    c->rob_uops = c->rob_uops * 2 > TL_MAX_ROB ? TL_MAX_ROB : c->rob_uops * 2;
+    c->load_buffers += 1;
+    c->store_buffers += 1;
+    c->memory_queue += 1;
+    c->general_queue += 1;
+}
+
+// One look at a hart: step goes ahead and says where the detailed machine is to go.
+static void set_goal(pair *p, uint32_t hart, rng *r) {
+    tl_hart *a = p->detailed->harts[hart], *b = p->slow->harts[hart];
+    if (p->look % 4 == 0 || !is_in_code(b)) {
+        rng again = *r;
+        begin(a, r);
+        begin(b, &again);
+    }
+    const uint64_t more = 1 + below(r, below(r, 2) ? 20 : 700);
+    const uint32_t n_traps = run_within_code(b, b->instret + more, &p->n_overflows[1]);
+    p->goals[hart] = (goal){.instret = b->instret, .n_wanted = n_traps};
+    p->n_traps += n_traps;
+}
+
 // Adds the number of overflow interrupts. Returns the number of instructions.
-static uint64_t run_seed(uint64_t seed, uint64_t n_looks, uint64_t *n_overflows) {
+static uint64_t run_seed(uint64_t seed, uint32_t n_harts, uint64_t n_looks, uint64_t *n_overflows) {
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1}, pieces = {seed};
     tl_config config, plain;
-    tl_config_default(&config);
-    choose_structure(&r, &config);
+    choose_config(&r, &config, n_harts);
     plain = config;
     plain.core.kind = TL_CORE_IN_ORDER;
     plain.bp.kind = TL_BP_GSHARE;
     pair p = {.detailed = machine_of(&config, &tl_engine_ooo), .slow = machine_of(&plain, &tl_engine_step), .seed = seed};
-    fill_system_with(p.slow, &r, csrs, TL_COUNT_OF(csrs));
-    memcpy(p.detailed->ram, p.slow->ram, TABLES_OFFSET + 0x20000);
-    tl_hart *a = p.detailed->harts[0], *b = p.slow->harts[0];
+    for (uint32_t i = 0; i < n_harts; i++)
+        fill_system_with(p.slow, (uint64_t)i * REGION_BYTES, &r, csrs, TL_COUNT_OF(csrs));
+    memcpy(p.detailed->ram, p.slow->ram, n_harts * REGION_BYTES);
     for (; p.look < n_looks; p.look++) {
-        if (p.look % 4 == 0 || !is_in_code(b)) {
-            rng again = r;
-            begin(a, &r);
-            begin(b, &again);
+        for (uint32_t i = 0; i < n_harts; i++)
+            set_goal(&p, i, &r);
+        run_until_there(&p, &pieces);
+        for (uint32_t i = 0; i < n_harts; i++) {
+            if (p.goals[i].n_traps != p.goals[i].n_wanted)
+                fail_msg("seed %" PRIu64 ", look %" PRIu64 ", hart%u: %u traps, %u by step", seed, p.look, i, p.goals[i].n_traps,
+                         p.goals[i].n_wanted);
+            compare(&p, i);
         }
-        const uint64_t more = 1 + below(&r, below(&r, 2) ? 20 : 700);
-        const uint32_t traps_b = run_within_code(b, b->instret + more, &p.n_overflows[1]);
-        const uint32_t traps_a = run_until(a, b->instret, traps_b, &pieces, &p.n_overflows[0]);
-        if (traps_a != traps_b)
-            fail_msg("seed %" PRIu64 ", look %" PRIu64 ": %u traps, %u by step", seed, p.look, traps_a, traps_b);
-        compare(&p);
-        p.n_traps += traps_a;
     }
     compare_counts(&p);
     assert_true(p.n_traps > n_looks / 4);
     assert_int_equal(p.n_overflows[0], p.n_overflows[1]);
     *n_overflows += p.n_overflows[0];
-    const uint64_t n_insns = a->instret;
+    uint64_t n_insns = 0;
+    for (uint32_t i = 0; i < n_harts; i++)
+        n_insns += p.detailed->harts[i]->instret;
     tl_machine_free(p.detailed);
     tl_machine_free(p.slow);
     return n_insns;
 }
 
-static void test_random_system_software_agrees_on_random_structures(void **state) {
-    (void)state;
+static void run_seeds(uint32_t n_harts) {
     const char *first = getenv("TL_LOCKSTEP_SEED"), *looks = getenv("TL_LOCKSTEP_STOPS");
-    const uint64_t from = first ? strtoull(first, NULL, 10) : 1, n_looks = looks ? strtoull(looks, NULL, 10) : 400;
+    const uint64_t from = first ? strtoull(first, NULL, 10) : 1, n_looks = looks ? strtoull(looks, NULL, 10) : 400 / n_harts;
     uint64_t n_overflows = 0, n_insns = 0;
     for (uint64_t seed = from; seed < from + 12 || n_insns < wanted_insns(); seed++)
-        n_insns += run_seed(seed, n_looks, &n_overflows);
+        n_insns += run_seed(seed, n_harts, n_looks, &n_overflows);
     assert_true(n_overflows > 12 * n_looks / 400);
     if (wanted_insns() != 0)
         print_message("%" PRIu64 " instructions\n", n_insns);
 }
 
+static void test_random_system_software_agrees_on_random_structures(void **state) {
+    (void)state;
+    run_seeds(1);
+}
+
+static void test_random_system_software_agrees_on_two_harts(void **state) {
+    (void)state;
+    run_seeds(2);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_random_system_software_agrees_on_random_structures),
+    cmocka_unit_test(test_random_system_software_agrees_on_two_harts),
 };
 TL_TEST_MAIN(tests)
