@@ -61,8 +61,8 @@ static bool make_ready(pair *p, uint32_t hart, rng *pieces) {
     return true;
 }
 
-// The harts of the detailed machine run until each has retired so many instructions and has taken so
-// many traps. One that is there halts, and its thread leaves the core to the other one.
+// The harts of the detailed machine run until each one has retired so many instructions and has
+// taken so many traps. One that is there halts, and its thread leaves the core to the other one.
 static void run_until_there(pair *p, rng *pieces) {
     for (;;) {
         uint32_t running = 0;
