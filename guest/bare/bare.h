@@ -20,6 +20,12 @@
             check(check_number, __LINE__, #got, (u64)(got), (u64)(want)); \
     } while (0)
 
+/* The most instructions that retire in a cycle. Where it is more than 1, the core is out of order:
+ * loads are looked up before older instructions have retired, and an interrupt comes then. */
+#ifndef RETIRES
+#define RETIRES 1
+#endif
+
 /* -- control and status registers; numbers that the assembler may not know are given as such */
 #define CSR_STRING(x) #x
 #define CSR_NAME(x) CSR_STRING(x)

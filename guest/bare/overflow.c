@@ -25,6 +25,11 @@ static void arm(u64 selector, u64 filters, u64 k) {
     csr_set(mstatus, MSTATUS_SIE);
     csr_write(mcountinhibit, 0);
 }
+/* An event of a load happens in the cycle of its look-up. Out of order, older instructions may then
+ * be on their way. */
+static u64 epc_of_load(const outcome *o, u64 first, u64 behind) {
+    return RETIRES > 1 && o->epc >= first && o->epc < behind ? o->epc : behind;
+}
 static void check_overflow(const outcome *o, u64 epc, u64 mode, bool is_delegated) {
     csr_write(mie, 0);
     CHECK(o->trapped, 1);
@@ -128,7 +133,7 @@ static void test_misses(void) {
             check_context = mode << 16 | k;
             arm(EVENT_L1D_READ_MISS, MINH, k);
             outcome *o = run_at(mode, (u64)strides_at, fresh, 64);
-            check_overflow(o, (u64)strides_at + 8 * (k - 1) + 4, mode, true);
+            check_overflow(o, epc_of_load(o, (u64)strides_at, (u64)strides_at + 8 * (k - 1) + 4), mode, true);
             fresh += 0x10000;
         }
     u64 *root = standard_map();
@@ -145,7 +150,7 @@ static void test_misses(void) {
         arm(EVENT_DTLB_READ_MISS, MINH, k);
         outcome *o = run_at(MODE_S, (u64)strides_at, window, 4096);
         /* the trap handler's own misses come after the interrupt was raised */
-        check_overflow(o, (u64)strides_at + 8 * (k - 1) + 4, MODE_S, true);
+        check_overflow(o, epc_of_load(o, (u64)strides_at, (u64)strides_at + 8 * (k - 1) + 4), MODE_S, true);
     }
     csr_write(satp, 0);
     alias = 0;
@@ -166,14 +171,14 @@ static u64 cycles_of_nops(void) {
 static void test_cycles(void) {
     csr_write(mideleg, LCOFI);
     cycles_of_nops();
-    u64 latest = cycles_of_nops() < 250 ? 0 : 100; /* 201 instructions */
-    for (u64 k = 20; k <= 150; k += 13) {
+    u64 all = cycles_of_nops(), latest = all < 250 ? 0 : 100; /* 201 instructions */
+    for (u64 k = 20; k <= 150 && (RETIRES == 1 || k < all); k += 13) {
         check_context = k;
         arm(EVENT_CYCLES, MINH | SINH, k);
         outcome *o = run_at(MODE_U, (u64)nops_at, 0, 0);
         u64 epc = o->epc;
         check_overflow(o, epc, MODE_U, true);
-        CHECK(epc > (u64)nops_at && epc <= (u64)nops_at + 4 * k, 1);
+        CHECK(epc >= (u64)nops_at + (RETIRES == 1 ? 4 : 0) && epc <= (u64)nops_at + 4 * RETIRES * k, 1);
         CHECK(csr_read(mhpmcounter3) <= latest, 1);
     }
     for (u64 k = 1000; k <= 1000000; k *= 10) {

@@ -128,6 +128,7 @@ static void run_hart(tl_system *system, tl_hart *h) {
     tl_turns *turns = &system->turns;
     bool is_steady = system->tohost == 0 && h->now < system->limits.until_cycle;
     turns->running = running_harts(system);
+    turns->attended |= 1u << h->id;
     turns->steady = is_steady ? turns->steady | 1u << h->id : turns->steady & ~(1u << h->id);
     uint64_t until = tl_lesser(tl_machine_tick(machine, h->now), tl_run_horizon(&system->limits, machine, turns->running, h));
     if (system->has_new_space) // a limit stopped the hart before the boundary

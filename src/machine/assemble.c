@@ -57,7 +57,8 @@ static tl_status name_units(tl_machine *machine, uint64_t **shared_tally, uint64
     for (uint32_t k = 0; k < n_units; k++)
         if (!units[k].path)
             return tl_fail(err, TL_ENOMEM, "no memory for the names of %u units", n_units);
-    machine->probe = (tl_probe){.units = units, .n_units = n_units, .tally = machine->tally, .n_cells = n_cells};
+    machine->probe =
+        (tl_probe){.units = units, .n_units = n_units, .tally = machine->tally, .n_cells = n_cells, .width = tl_config_core_width(config)};
     return TL_OK;
 }
 
@@ -125,8 +126,8 @@ tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl
         return status;
     if ((config->core.kind == TL_CORE_OUT_OF_ORDER) != (core == &tl_engine_ooo))
         return tl_fail(err, TL_EINVAL,
-                       "machine %s has %s core, which engine %s does not run; only tally stat of user-mode programs runs detailed cores, "
-                       "and only machines with core.kind: in_order run elsewhere",
+                       "machine %s has %s core, which engine %s does not run; tally stat, record and boot find the engine of a machine, "
+                       "and other commands run machines with core.kind: in_order only",
                        config->name, config->core.kind == TL_CORE_OUT_OF_ORDER ? "a detailed" : "an in-order", core->name);
     if (config->isa != core->isa->number)
         return tl_fail(err, TL_EINVAL, "machine %s has another instruction set than engine %s, which executes %s; choose another machine",

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+#include "model/isa.h"
+
 static const tl_engine_type *running_engine(const tl_machine *machine) {
     return machine->is_forwarding ? machine->forwarder : machine->engine;
 }
@@ -85,8 +87,14 @@ static tl_stop run_turn(tl_turns *turns, tl_turn *turn) {
     return stop;
 }
 
+// Whether an interrupt is due. Under a personality every pending one is its business.
+static bool is_interrupted(const tl_hart *h) {
+    tl_irq irq;
+    return tl_hart_pending(h) != 0 && (!h->is_privileged || h->isa->next_interrupt(h, &irq));
+}
+
 static bool is_ready(const tl_turns *turns, const tl_hart *h) {
-    return ((turns->steady | turns->attended) >> h->id & 1) && h->now < horizon_of(turns, h) && tl_hart_pending(h) == 0;
+    return ((turns->steady | turns->attended) >> h->id & 1) && h->now < horizon_of(turns, h) && !is_interrupted(h);
 }
 
 // The turn of a group: all harts that are ready, up to the clock of the first one that is not.

@@ -62,7 +62,7 @@ static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *
 }
 
 // Translates an access that only RAM can serve. A device access traps.
-static bool translate_in_ram(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
+TL_ALWAYS_INLINE bool translate_in_ram(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
     if (!translate(hm, vaddr, access, ret_piece))
         return false;
     if (!ret_piece->at.is_device)
@@ -212,6 +212,17 @@ static bool store_misaligned(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_byte
     return true;
 }
 
+// The cache access of an aligned load or store whose translation is done. false: refused.
+TL_ALWAYS_INLINE bool access_aligned(tl_hart_mem *hm, const piece *p, bool is_store) {
+    const tl_page_slot *page = tl_page_slot_show(hm, p->vaddr, p->at.paddr, p->at.entry);
+    bool is_done;
+    if (TL_LIKELY(page != NULL))
+        is_done = (is_store ? tl_l1d_store(hm, page, p->vaddr) : tl_l1d_load(hm, page, p->vaddr)) != NULL;
+    else
+        is_done = access_line(hm, p, is_store ? TL_USE_STORE : TL_USE_LOAD);
+    return TL_LIKELY(is_done) || not_yet(hm->h, p->vaddr);
+}
+
 // Serves accesses without a page slot: misaligned accesses, pages not used lately, devices, traps.
 static bool load_anyhow(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
     if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
@@ -221,10 +232,8 @@ static bool load_anyhow(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes) {
         return false;
     if (p.at.is_device)
         return load_device(hm, &p, size_bytes);
-    const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
-    bool is_done = TL_LIKELY(page != NULL) ? tl_l1d_load(hm, page, vaddr) != NULL : access_line(hm, &p, TL_USE_LOAD);
-    if (TL_UNLIKELY(!is_done))
-        return not_yet(hm->h, vaddr);
+    if (!access_aligned(hm, &p, false))
+        return false;
     hm->h->mem_value = read_aligned(tl_host_of(hm->memory, p.at.paddr), size_bytes);
     return true;
 }
@@ -243,10 +252,8 @@ static bool store_anyhow(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, u
         return false;
     if (p.at.is_device)
         return store_device(hm, &p, size_bytes, value);
-    const tl_page_slot *page = tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
-    bool is_done = TL_LIKELY(page != NULL) ? tl_l1d_store(hm, page, vaddr) != NULL : access_line(hm, &p, TL_USE_STORE);
-    if (TL_UNLIKELY(!is_done))
-        return not_yet(hm->h, vaddr);
+    if (!access_aligned(hm, &p, true))
+        return false;
     write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
     return true;
 }
@@ -355,6 +362,32 @@ static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t valu
 static bool load_fixed(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, true); }
 static bool store_fixed(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     return store_to(h, vaddr, size_bytes, value, true);
+}
+
+// Serves what look_up_in cannot.
+static TL_NOINLINE bool look_up_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, bool is_store) {
+    bool is_done;
+    span s;
+    piece p;
+    if (TL_UNLIKELY((vaddr & (size_bytes - 1)) != 0))
+        is_done = look_up_misaligned(hm, vaddr, size_bytes, is_store ? TL_USE_STORE : TL_USE_LOAD, &s);
+    else
+        is_done = translate_in_ram(hm, vaddr, is_store ? TL_ACCESS_STORE : TL_ACCESS_LOAD, &p) && access_aligned(hm, &p, is_store);
+    hm->contender.is_permitted = false;
+    return is_done;
+}
+
+TL_ALWAYS_INLINE bool look_up_in(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store, bool is_fixed) {
+    bool is_refused;
+    if (TL_LIKELY(reach(h, vaddr, size_bytes - 1, is_store, is_fixed, &is_refused) != NULL))
+        return true;
+    return is_refused ? not_yet(h, vaddr) : look_up_slowly(tl_mem_of(h), vaddr, size_bytes, is_store);
+}
+static bool look_up(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store) {
+    return is_store ? look_up_in(h, vaddr, size_bytes, true, false) : look_up_in(h, vaddr, size_bytes, false, false);
+}
+static bool look_up_fixed(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store) {
+    return is_store ? look_up_in(h, vaddr, size_bytes, true, true) : look_up_in(h, vaddr, size_bytes, false, true);
 }
 
 static uint64_t amo_result(tl_amo amo, uint64_t old, uint64_t operand, uint32_t size_bytes) {
@@ -481,9 +514,10 @@ static void protection_changed(tl_hart *h) {
     .broadcast_flush_translation = broadcast_flush_translation, .context_changed = context_changed, .rights_changed = rights_changed, \
     .protection_changed = protection_changed
 
-#define FIXED .load = load_fixed, .store = store_fixed, .reach_load = reach_load_fixed, .reach_store = reach_store_fixed
+#define FIXED \
+    .load = load_fixed, .store = store_fixed, .look_up = look_up_fixed, .reach_load = reach_load_fixed, .reach_store = reach_store_fixed
 
 const tl_mem_port tl_memory_port = {
-    .load = load, .store = store, .reach_load = reach_load, .reach_store = reach_store, .fetch = tl_fetch, REST};
+    .load = load, .store = store, .look_up = look_up, .reach_load = reach_load, .reach_store = reach_store, .fetch = tl_fetch, REST};
 const tl_mem_port tl_memory_port_fixed_data = {FIXED, .fetch = tl_fetch, REST};
 const tl_mem_port tl_memory_port_fixed = {FIXED, .fetch = tl_fetch_fixed, REST};

@@ -129,6 +129,7 @@ static void test_what_devices_cannot_do_traps_and_reaches_nobody(void **state) {
         {'s', 0x80ffffff, 2, TL_CAUSE_STORE_MISALIGNED}, {'s', 0x7fffffff, 2, TL_CAUSE_STORE_MISALIGNED},
         {'r', 0x10000000, 4, TL_CAUSE_LOAD_ACCESS},      {'c', 0x10000000, 4, TL_CAUSE_STORE_ACCESS},
         {'a', 0x10000000, 8, TL_CAUSE_STORE_ACCESS},     {'f', 0x10000000, 4, TL_CAUSE_FETCH_ACCESS},
+        {'L', 0x10000008, 4, TL_CAUSE_LOAD_ACCESS},      {'S', 0x10000008, 4, TL_CAUSE_STORE_ACCESS}, // look-ups
         {'l', 0x10000100, 4, TL_CAUSE_LOAD_ACCESS},      {'s', 0x10000100, 4, TL_CAUSE_STORE_ACCESS}, // nobody is there
     };
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
@@ -136,6 +137,8 @@ static void test_what_devices_cannot_do_traps_and_reaches_nobody(void **state) {
         uint32_t size = rows[i].size;
         bool is_ok = rows[i].access == 'l'   ? h->port->load(h, vaddr, size)
                      : rows[i].access == 's' ? h->port->store(h, vaddr, size, 1)
+                     : rows[i].access == 'L' ? h->port->look_up(h, vaddr, size, false)
+                     : rows[i].access == 'S' ? h->port->look_up(h, vaddr, size, true)
                      : rows[i].access == 'r' ? h->port->load_reserved(h, vaddr, size)
                      : rows[i].access == 'c' ? h->port->store_conditional(h, vaddr, size, 1)
                      : rows[i].access == 'a' ? h->port->amo(h, vaddr, size, TL_AMO_ADD, 1)

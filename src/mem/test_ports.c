@@ -408,6 +408,35 @@ static void test_broken_identity_is_named(void **state) {
     tl_rig_stop(&rig);
 }
 
+// The same accesses on two machines: one moves bytes, the other looks up. Clock and counts agree.
+static void test_a_look_up_takes_the_time_of_its_access_and_moves_no_bytes(void **state) {
+    (void)state;
+    tl_rig moves, looks;
+    tl_config config = tl_rig_config();
+    tl_hart *a = start(&moves, &config), *b = start(&looks, &config);
+    uint64_t random = 1;
+    for (uint32_t i = 0; i < 20000; i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        const uint32_t size = 1u << (random >> 60 & 3);
+        const bool is_store = random >> 59 & 1, is_aligned = random >> 57 & 3;
+        const uint64_t offset = random >> 33 & 0x3fff, vaddr = BASE + (is_aligned ? offset & ~(uint64_t)(size - 1) : offset);
+        const bool is_done = is_store ? a->port->store(a, vaddr, size, random) : a->port->load(a, vaddr, size);
+        assert_int_equal(b->port->look_up(b, vaddr, size, is_store), is_done);
+        assert_int_equal(a->now, b->now);
+        assert_int_equal(a->stamp, b->stamp);
+    }
+    assert_memory_equal(a->tally, b->tally, TL_S_N_CELLS * sizeof *a->tally);
+    assert_true(a->tally[TL_S_L1D_STORE_MISS] > 1000 && a->tally[TL_S_HART_LINE_CROSS] > 100);
+    uint32_t n_written = 0;
+    for (uint32_t i = 0; i < 0x4000; i++) {
+        assert_int_equal(looks.ram[i], 0);
+        n_written += moves.ram[i] != 0;
+    }
+    assert_true(n_written > 0x2000);
+    tl_rig_stop(&moves);
+    tl_rig_stop(&looks);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bytes_arrive_in_every_size_and_alignment),
     cmocka_unit_test(test_slot_shows_what_hits_and_nothing_else),
@@ -415,6 +444,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_crossing_access_looks_up_both_lines),
     cmocka_unit_test(test_crossing_access_that_traps_touches_no_data),
     cmocka_unit_test(test_atomics_compute_as_the_manual_says),
+    cmocka_unit_test(test_a_look_up_takes_the_time_of_its_access_and_moves_no_bytes),
     cmocka_unit_test(test_misaligned_atomics_trap_before_any_look_up),
     cmocka_unit_test(test_fence_i_empties_the_instruction_cache),
     cmocka_unit_test(test_changed_code_leaves_every_instruction_cache),

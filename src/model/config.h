@@ -185,6 +185,17 @@ static inline uint32_t tl_config_core_threads(const tl_config *config) {
     return config->core.kind == TL_CORE_OUT_OF_ORDER && config->core.threads > 1 ? config->core.threads : 1;
 }
 
+// The most instructions, look-ups or uops of one kind that a hart handles in a cycle. A store that
+// drains comes beside those that are dispatched.
+static inline uint32_t tl_config_core_width(const tl_config *config) {
+    const tl_core_config *core = &config->core;
+    if (core->kind == TL_CORE_IN_ORDER)
+        return 1;
+    const uint32_t dispatched = core->issue_width + 1, retired = core->retire_width, fetched = core->fetch_width;
+    const uint32_t most = dispatched > retired ? dispatched : retired;
+    return most > fetched ? most : fetched;
+}
+
 void tl_config_default(tl_config *ret_config);
 // Every rule that spans several values: geometry, equal line sizes, an L2 that can include the L1s,
 // powers of two, limits of the model. TL_EINVAL names the key as descriptions spell it: "l1d.ways =

@@ -47,8 +47,6 @@ struct tl_flow {
     void (*retire)(tl_flow *flow, uint32_t entry);
     // Returns the instruction as encoded, also one that `alone` is to execute; 0: its fetch failed.
     uint32_t (*bits)(tl_flow *flow, uint32_t entry);
-    // Returns bytes that a retired store wrote, as memory has them now.
-    uint64_t (*peek)(tl_flow *flow, uint64_t vaddr, uint32_t size_bytes);
     // Executes the instruction at h->pc with nothing else in flight, and counts all of it. h->now
     // is later then. false: it did not retire, and *ret_stop says why.
     bool (*alone)(tl_flow *flow, tl_stop *ret_stop);

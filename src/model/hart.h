@@ -170,6 +170,9 @@ typedef struct tl_mem_port {
     // nothing but perhaps a translation was done.
     uint8_t *(*reach_load)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
     uint8_t *(*reach_store)(tl_hart *h, uint64_t vaddr, uint64_t last_byte);
+    // Does the look-ups of a load or store and moves no bytes. false: no page of RAM permits it. A
+    // device is never accessed.
+    bool (*look_up)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store);
     // h->mem_value becomes the old value, zero-extended.
     bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand);
     // h->mem_value becomes the bytes, zero-extended.

@@ -127,6 +127,11 @@ static bool is_concerned(const tl_unit *unit, uint32_t hart) {
     return strcmp(unit->path, path) == 0;
 }
 
+static uint32_t max_step_of(const tl_unit *unit, const tl_signal *signal, const tl_probe *probe) {
+    const bool is_scalar = probe->width == 0 || signal->measure == TL_MEASURE_CYCLES || strcmp(unit->type->name, "core") == 0;
+    return is_scalar ? signal->max_step : signal->max_step * probe->width;
+}
+
 // Adds the cells of one term; with cells NULL only counts them.
 static uint32_t add_term(const char *unit_name, const char *signal, const tl_probe *probe, uint32_t hart, tl_cell *cells,
                          tl_sources *sources) {
@@ -143,7 +148,7 @@ static uint32_t add_term(const char *unit_name, const char *signal, const tl_pro
             if (cells)
                 cells[n] = unit->first_cell + s;
             n += 1;
-            sources->max_step += unit->type->signals[s].max_step;
+            sources->max_step += max_step_of(unit, &unit->type->signals[s], probe);
             uint32_t cell = row ? row->first_cell + s : 0;
             bool is_hosts = row && (cell == TL_S_HART_CYCLE || cell == TL_S_HART_INSTRET);
             sources->needs_sync |= kind == TL_SIGNAL_HELD || (kind == TL_SIGNAL_CLOCK && !is_hosts);

@@ -17,6 +17,9 @@ typedef struct tl_probe {
     // The flat array. An observer writes nothing but signals of an agent that it is itself.
     uint64_t *tally;
     uint32_t n_cells;
+    // Times max_step is the most that events and bytes grow in a cycle; 0: once. Cycles, and all
+    // signals of a unit `core`, grow by max_step at most.
+    uint32_t width;
 } tl_probe;
 
 // TL_ENOENT when no unit or signal has that name. No wildcard.

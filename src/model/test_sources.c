@@ -54,6 +54,22 @@ static void test_sources_are_the_sums_they_spell(void **state) {
     rig_done(&rig);
 }
 
+static void test_steps_of_a_wide_core_are_as_many_times_larger(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t max_step;
+    } rows[] = {{"hart.insn_load", 5}, {"l1d.load_miss", 10}, {"hart.load_bytes", 40}, {"hart.cycle", 1}, {"hart.cycle + hart.instret", 6}};
+    rig_init(&rig);
+    rig.probe.width = 5;
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_sources s;
+        assert_int_equal(tl_sources_resolve(rows[i].text, &rig.probe, 1, &rig.arena, &s, NULL), TL_OK);
+        assert_int_equal(s.max_step, rows[i].max_step);
+    }
+    rig_done(&rig);
+}
+
 static void test_what_is_not_written_like_sources_is_refused(void **state) {
     (void)state;
     rig_init(&rig);
@@ -125,6 +141,7 @@ static void test_probe_finds_paths_and_the_units_of_cells(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_sources_are_the_sums_they_spell),
+    cmocka_unit_test(test_steps_of_a_wide_core_are_as_many_times_larger),
     cmocka_unit_test(test_what_is_not_written_like_sources_is_refused),
     cmocka_unit_test(test_probe_finds_paths_and_the_units_of_cells),
 };

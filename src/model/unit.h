@@ -16,7 +16,9 @@ typedef struct tl_signal {
     const char *name;    // "load_miss": unique in its unit type, never renamed
     const char *meaning; // one sentence; docs, CLI and page print this very string
     tl_measure measure;
-    uint32_t max_step; // the most it can grow in one cycle; bounds overflow deadlines
+    // The most it can grow in a cycle of a scalar core; bounds overflow deadlines. tl_probe.width
+    // has more.
+    uint32_t max_step;
 } tl_signal;
 
 typedef struct tl_unit_type {

@@ -168,10 +168,6 @@ static tl_status new_machine(tl_session *session, const tl_run_options *options,
 static tl_status check_detailed(const tl_run_options *options, const tl_config *config, tl_error *err) {
     if (options->engine != TL_ENGINE_FASTEST)
         return tl_fail(err, TL_EINVAL, "machine %s has a detailed core, which is an engine of its own; leave --engine away", config->name);
-    if (options->kind != TL_RUN_USER)
-        return tl_fail(err, TL_EINVAL,
-                       "machine %s has a detailed core, which runs user-mode programs only; choose a machine with core.kind: in_order",
-                       config->name);
     return TL_OK;
 }
 

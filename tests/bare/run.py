@@ -20,6 +20,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COLUMNS = ("name", "sources", "flags", "harts", "qemu", "tags")
 TIMEOUTS_S = {"quick": 60, "slow": 600}
+DETAILED = "its own" # engine of a machine with a detailed core
 ENGINES = ("step", "interp", "translate", "translate --translate-after 0")
 # With one hart QEMU makes two accesses of an AMO, and reports the faults of a load; so there are always two (the second one parks).
 # The word in RAM tells the program where it runs: see is_qemu in guest/bare/bare.h.
@@ -94,7 +95,8 @@ def qemu_command(options, row, program):
 
 
 def tally_command(options, row, program, engine):
-    command = shlex.split(options.tally) + ["stat", "-o", os.devnull, "--engine", *engine.split(), "--set", f"harts={row['harts']}"]
+    command = shlex.split(options.tally) + ["stat", "-o", os.devnull, "--set", f"harts={row['harts']}"]
+    command += [] if engine == DETAILED else ["--engine", *engine.split()]
     if "pmu" in row["tags"]:
         command += ["--set", "pmu=linux"]
     if "hpc" in row["tags"]:
@@ -113,6 +115,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tally", help="the program under test")
     parser.add_argument("--tally-options", default="", help="further options of `tally stat`")
+    parser.add_argument("--detailed", action="store_true", help="the machine has a detailed core, which is the only engine")
     parser.add_argument("--engine", action="append", default=[], help="of tally; default: every one")
     parser.add_argument("--qemu", action="store_true", help="run the oracle instead")
     parser.add_argument("--guests", required=True, help="where guest/bare/build.sh put the programs")
@@ -147,11 +150,13 @@ def main():
             skipped += 1
             print(f"SKIP {row['name']}: {reason}")
             continue
+        if options.tally and ("scalar" if options.detailed else "wide") in row["tags"]:
+            continue  # for the other kind of core
         timeout_s = options.timeout or TIMEOUTS_S["slow" if "slow" in row["tags"] else "quick"]
         if options.qemu:
             runs = {"qemu": qemu_command(options, row, program)}
         else:
-            runs = {engine: tally_command(options, row, program, engine) for engine in options.engine or ENGINES}
+            runs = {engine: tally_command(options, row, program, engine) for engine in ([DETAILED] if options.detailed else options.engine or ENGINES)}
         consoles = {}
         for who, command in runs.items():
             wrong, consoles[who] = judge(command, timeout_s, options.verbose)

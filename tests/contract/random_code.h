@@ -20,6 +20,12 @@ static inline uint64_t next(rng *r) {
     return r->state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
+// Instructions that a test of random programs executes at least; 0: its first programs.
+static inline uint64_t wanted_insns(void) {
+    const char *text = getenv("TL_LOCKSTEP_INSNS");
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
 static inline uint32_t below(rng *r, uint32_t n) { return (uint32_t)((next(r) >> 32) * n >> 32); }
 
 // Registers that random code must not write: pointers into the data (x2, x8) and into the code

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Random programs and random structures for detailed cores: reorder buffers of a few uops, one port
-// for everything, replay loops, predictors that are always wrong.
+// Random programs for detailed cores.
 #ifndef TL_TESTS_RANDOM_CORE_H
 #define TL_TESTS_RANDOM_CORE_H
 
 #include "isa/rv/hart.h"
 #include "machine/machine.h"
 #include "random_code.h"
+#include "random_structure.h"
 
 enum { CODE_BYTES = 48 << 10, DATA_BYTES = 256 << 10, DATA_OFFSET = 1 << 20 };
 
@@ -39,55 +39,6 @@ static inline void fill_code(rng *r, uint8_t *code, uint32_t n_bytes, bool is_de
             bits &= ~(0x7fu << 25);
         memcpy(code + at, &bits, 4);
     }
-}
-
-static inline void choose_structure(rng *r, tl_config *config) {
-    tl_core_config *c = &config->core;
-    const uint32_t rename = 2 + below(r, 5), retire = 2 + below(r, 5), most = rename > retire ? rename : retire;
-    const uint32_t replay = below(r, 2) ? 1 + below(r, 20) : 0;
-    const uint32_t clear_cycles = below(r, 30), split_cycles = below(r, 20), alias_bits = below(r, 2) ? 12 + below(r, 6) : 0;
-    *c = (tl_core_config){.kind = TL_CORE_OUT_OF_ORDER,
-                          .threads = 1,
-                          .clear_cycles = clear_cycles,
-                          .split_cycles = split_cycles,
-                          .alias_bits = alias_bits,
-                          .fetch_width = 1 + below(r, 8),
-                          .fetch_taken = 1 + below(r, 3),
-                          .rename_width = rename,
-                          .issue_width = 1 + below(r, 8),
-                          .retire_width = retire,
-                          .front_cycles = 1 + below(r, 25),
-                          .rob_uops = most + below(r, below(r, 2) ? 8 : 400),
-                          .load_buffers = 1 + below(r, 60),
-                          .store_buffers = 1 + below(r, 60),
-                          .memory_queue = 1 + below(r, 30),
-                          .general_queue = 1 + below(r, 60),
-                          .alu_half_cycles = 1 + below(r, 4),
-                          .shift_cycles = 1 + below(r, 4),
-                          .forward_cycles = 1 + below(r, 6),
-                          .replay_miss_cycles = replay,
-                          .replay_cycles = replay ? 1 + below(r, 20) : 0,
-                          .misses = 1 + below(r, 8),
-                          .store_misses = 1 + below(r, 8),
-                          .alu_ports = 3,
-                          .fast_ports = below(r, 4),
-                          .shift_ports = 1 + below(r, 255),
-                          .branch_ports = 1 + below(r, 255),
-                          .mul_ports = 1 + below(r, 255),
-                          .fp_ports = 1 + below(r, 255),
-                          .move_ports = 1 + below(r, 255),
-                          .load_ports = 1 + below(r, 255),
-                          .store_ports = 1 + below(r, 255),
-                          .data_ports = 1 + below(r, 255)};
-    config->bp.kind = (tl_bp_kind)below(r, 5);
-    config->bp.counters = 16u << below(r, 6);
-    config->bp.history_bits = below(r, 5);
-    config->bp.tables = 1 + below(r, TL_MAX_TAGE_TABLES);
-    config->bp.table_entries = 16u << below(r, 7);
-    config->bp.max_history = 20 + below(r, 1900);
-    config->bp.ras_entries = below(r, 8);
-    config->l1d = (tl_cache_config){.size_bytes = 1024u << below(r, 5), .ways = 2, .line_bytes = 64};
-    config->ram_bytes = 16 << 20;
 }
 
 #endif

@@ -102,7 +102,8 @@ static uint32_t choose_running(rng *r, tl_machine *machine, uint32_t running) {
     return chosen;
 }
 
-static void run_seed(uint64_t seed, uint32_t threads) {
+// Returns the number of instructions of both harts.
+static uint64_t run_seed(uint64_t seed, uint32_t threads) {
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
     tl_config config, plain;
     choose_config(&r, &config, threads);
@@ -147,14 +148,19 @@ static void run_seed(uint64_t seed, uint32_t threads) {
     if (detailed->harts[0]->instret < 800 || detailed->harts[1]->instret < 800 || n_traps == 0)
         fail_msg("seed %" PRIu64 ": %" PRIu64 " and %" PRIu64 " instructions, %" PRIu64 " traps", seed, detailed->harts[0]->instret,
                  detailed->harts[1]->instret, n_traps);
+    const uint64_t n_insns = detailed->harts[0]->instret + detailed->harts[1]->instret;
     close_machine(detailed, seed);
     tl_machine_free(slow);
+    return n_insns;
 }
 
 static void test_two_random_programs_agree_with_step(void **state) {
     (void)state;
-    for (uint64_t seed = 1; seed < 13; seed++)
-        run_seed(seed, 1 + (seed % 4 != 0));
+    uint64_t n_insns = 0;
+    for (uint64_t seed = 1; seed < 13 || n_insns < wanted_insns(); seed++)
+        n_insns += run_seed(seed, 1 + (seed % 4 != 0));
+    if (wanted_insns() != 0)
+        print_message("%" PRIu64 " instructions\n", n_insns);
 }
 
 static uint64_t least_now(const tl_machine *machine) { return tl_lesser(machine->harts[0]->now, machine->harts[1]->now); }

@@ -216,11 +216,24 @@ static bool may_run_alone(const tl_core *core) {
     return core->is_alone && core->retired == core->fetched && core->fetch_until <= core->h->now && memory_is_drained(core);
 }
 
+// A hart that was interrupted stops before its next cycle, also if it has skipped that.
+static void rewind_stopped(const tl_core *core, uint64_t cycle) {
+    for (uint32_t i = 0; i < core->n_peers; i++) {
+        tl_core *other = core->peers[i];
+        const bool has_passed = other->shared == core->shared || other->h->id < core->h->id;
+        if (other != core && other->is_member && other->h->horizon == 0)
+            core_rewind(other, cycle + has_passed);
+    }
+}
+
 // Executes what waited to be the oldest. false: the run stops.
 static bool run_alone(tl_core *core, tl_stop *ret_stop) {
     tl_hart *h = core->h;
+    const uint64_t cycle = h->now;
     h->pc = core->alone_pc;
     const bool has_retired = core->flow->alone(core->flow, ret_stop);
+    if (core->n_peers > 1)
+        rewind_stopped(core, cycle);
     fetch_from(core, h->pc, cause_of_class(core->alone_class));
     core->tally[has_retired ? CORE_ALONE : CORE_ALONE_TRAP] += 1;
     if (TL_UNLIKELY(core->watches_loads) && core->isa_flow->alone_paddr != NEVER) {
@@ -508,6 +521,7 @@ void core_rewind(tl_core *core, uint64_t cycle) {
 
 static void forget(tl_core *core) {
     window_squash(core, core->retired, true);
+    core->native_store = core->senior_store;
     core->is_mid_cycle = false;
     core->n_snooped = 0;
     core->skips_from = NEVER;

@@ -168,7 +168,8 @@ tl_stop tl_core_run_group(tl_core *const *cores, uint32_t n_cores, uint32_t runn
         cores[i]->n_peers = n_cores;
         core_resume(cores[i]);
         now = tl_lesser(now, cores[i]->h->now);
-        if (members >> i & 1)
+        cores[i]->is_member = members >> i & 1;
+        if (cores[i]->is_member)
             g.members[g.n_members++] = cores[i];
     }
     for (uint32_t i = 0; i < n_cores; i++)
@@ -187,6 +188,7 @@ tl_stop tl_core_run_group(tl_core *const *cores, uint32_t n_cores, uint32_t runn
     for (uint32_t i = 0; i < n_cores; i++) {
         if (running >> i & 1)
             core_suspend(cores[i]);
+        cores[i]->is_member = false;
         if (cores[i] == stopped)
             *ret_index = i;
     }

@@ -124,7 +124,7 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
     port_call call;
     uint64_t translation;
     port_call_begin(core, &call);
-    if (h->port->load(h, insn->vaddr, insn->pipe.size_bytes)) {
+    if (h->port->look_up(h, insn->vaddr, insn->pipe.size_bytes, false)) {
         h->tally[TL_S_DTLB_ACCESS] += 1;
         h->tally[TL_S_L1D_LOAD] += 1;
     }
@@ -268,8 +268,18 @@ uint64_t memory_next_drain(const tl_core *core) {
     return core->drained_at > core->h->now ? core->drained_at : NEVER;
 }
 
-// The oldest retired store goes to the L1D. Its bytes are in memory already: memory is given what
-// it has.
+// The page of such a store was found long ago, by another program or another mode.
+static bool look_up_line(tl_hart *h, uint64_t paddr, uint32_t size_bytes) {
+    const uint32_t view = h->view;
+    if (h->regime.data_view[TL_VIEW_M] != TL_VIEW_M || h->regime.is_paged[TL_VIEW_M])
+        return false;
+    h->view = TL_VIEW_M;
+    const bool is_done = h->port->look_up(h, paddr, size_bytes, true);
+    h->view = view;
+    return is_done;
+}
+
+// The oldest retired store goes to the L1D. Its bytes are in memory already.
 bool memory_drain(tl_core *core) {
     tl_hart *h = core->h;
     if (!memory_may_drain(core))
@@ -280,7 +290,8 @@ bool memory_drain(tl_core *core) {
     port_call call;
     uint64_t translation;
     port_call_begin(core, &call);
-    if (h->port->store(h, vaddr, size, core->flow->peek(core->flow, vaddr, size))) {
+    const bool is_native = (int32_t)(core->first_store - core->native_store) >= 0;
+    if (is_native ? h->port->look_up(h, vaddr, size, true) : look_up_line(h, core->store_paddr[store], size)) {
         h->tally[TL_S_DTLB_ACCESS] += 1;
         h->tally[TL_S_L1D_STORE] += 1;
     }

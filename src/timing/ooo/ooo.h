@@ -119,6 +119,7 @@ struct tl_core {
     uint32_t thread;       // number in the core
     tl_core *const *peers; // cores of all harts of the machine, while a run is under way
     uint32_t n_peers;
+    bool is_member; // of the group of the run under way
     core_limits limits;
     bool watches_loads; // stores of other harts matter
     bool has_company;   // another thread of the core has something to run
@@ -192,6 +193,7 @@ struct tl_core {
 
     // Stores, by number: renamed, then retired, then drained.
     uint32_t first_store, senior_store, end_store;
+    uint32_t native_store; // those before it retired before a trap or under another program
     uint64_t store_vaddr[TL_MAX_STORE_BUFFERS], store_paddr[TL_MAX_STORE_BUFFERS], store_at[TL_MAX_STORE_BUFFERS],
         store_data_at[TL_MAX_STORE_BUFFERS];
     uint64_t store_seq[TL_MAX_STORE_BUFFERS];

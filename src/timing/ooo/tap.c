@@ -167,11 +167,6 @@ static void retire(tl_flow *flow, uint32_t entry) {
     event->is_mispredicted = core->is_mispredicted[entry];
 }
 
-static uint64_t peek(tl_flow *flow, uint64_t vaddr, uint32_t size_bytes) {
-    core_tap *t = tap_of(flow);
-    return t->inner->peek(t->inner, vaddr, size_bytes);
-}
-
 static uint32_t bits(tl_flow *flow, uint32_t entry) {
     core_tap *t = tap_of(flow);
     return t->inner->bits(t->inner, entry);
@@ -223,7 +218,6 @@ static core_tap *tap_new(tl_core *core) {
                         .fetch = fetch,
                         .take_back = take_back,
                         .retire = retire,
-                        .peek = peek,
                         .bits = bits,
                         .alone = alone,
                         .suspend = suspend,

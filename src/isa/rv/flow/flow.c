@@ -34,8 +34,8 @@ typedef struct page { // of this generation only
 } page;
 
 typedef struct registers { // what decides whether a suspended flow can go on
-    uint64_t pc, x[32], f[32], context;
-    uint32_t code_generation;
+    uint64_t pc, x[32], f[32], context, mstatus;
+    uint32_t code_generation, pmp_generation, priv;
     uint8_t frm, fflags;
 } registers;
 
@@ -69,7 +69,9 @@ static flow *flow_of(tl_flow *base) { return (flow *)(void *)base; }
 
 static tl_fault peek(const tl_page_walk *walk, uint64_t paddr, uint64_t *ret_entry) {
     const tl_hart *h = walk->h;
-    if (paddr - TL_RAM_BASE_PADDR > h->config->ram_bytes - sizeof *ret_entry)
+    tl_stretch around;
+    if (paddr - TL_RAM_BASE_PADDR > h->config->ram_bytes - sizeof *ret_entry ||
+        !h->isa->permits(h, paddr, TL_ACCESS_LOAD, TL_VIEW_S, &around))
         return TL_FAULT_ACCESS;
     memcpy(ret_entry, h->ram + (paddr - TL_RAM_BASE_PADDR), sizeof *ret_entry);
     return TL_FAULT_NONE;
@@ -81,7 +83,7 @@ static tl_fault refuse(const tl_page_walk *walk, uint64_t paddr, uint64_t entry)
 }
 
 static TL_NOINLINE uint8_t *find_page(tl_hart *h, uint64_t vpage, tl_access access) {
-    const uint32_t view = h->regime.data_view[h->view];
+    const uint32_t view = access == TL_ACCESS_FETCH ? h->view : h->regime.data_view[h->view];
     uint64_t paddr = vpage;
     if (h->regime.is_paged[view]) {
         const uint32_t spare = 64u - h->regime.vaddr_bits;
@@ -209,6 +211,14 @@ static const decoded *decoded_at(flow *f, uint64_t pc, uint32_t bits) {
 
 // ---- Fetch: the rules of model/engine.h, along the predicted path.
 
+// A fetch that faults or must set a bit of a page table is no look-up ahead of time.
+static bool look_up(tl_hart *h, uint64_t pc, uint64_t *ret_pline) {
+    const uint64_t page_mask = ~((UINT64_C(1) << PAGE_BITS) - 1);
+    if (!tl_fetch_slot_shows(tl_fetch_slot_of(h, pc), pc) && !find_page(h, pc & page_mask, TL_ACCESS_FETCH))
+        return false;
+    return tl_fetch_look_up(h, pc, ret_pline);
+}
+
 static uint32_t half_at(const tl_hart *h, uint64_t pline, uint64_t pc) { return tl_code_half(tl_code_at(h, pline + (pc & ~h->line_mask))); }
 
 static bool fetch_bits(flow *f, uint64_t pc, uint32_t *ret_bits, bool *ret_is_first, bool *ret_straddles) {
@@ -218,7 +228,7 @@ static bool fetch_bits(flow *f, uint64_t pc, uint32_t *ret_bits, bool *ret_is_fi
     *ret_straddles = false;
     if (is_first) {
         f->run_vline = TL_NO_LINE;
-        if (!tl_fetch_look_up(h, pc, &f->run_pline))
+        if (!look_up(h, pc, &f->run_pline))
             return false;
         h->tally[TL_S_HART_FETCH_RUN] += 1;
         f->run_vline = pc & h->line_mask;
@@ -228,7 +238,7 @@ static bool fetch_bits(flow *f, uint64_t pc, uint32_t *ret_bits, bool *ret_is_fi
         *ret_straddles = tl_code_straddles(h, pc, f->run_pline);
         if (*ret_straddles) {
             uint64_t pline;
-            if (!tl_fetch_look_up(h, pc + 2, &pline)) {
+            if (!look_up(h, pc + 2, &pline)) {
                 f->run_vline = TL_NO_LINE;
                 return false;
             }
@@ -391,14 +401,6 @@ static void retire(tl_flow *base, uint32_t entry) {
 
 static uint32_t bits_of(tl_flow *base, uint32_t entry) { return flow_of(base)->bits[entry]; }
 
-static uint64_t peek_bytes(tl_flow *base, uint64_t vaddr, uint32_t size_bytes) {
-    const uint8_t *host = reach(flow_of(base), vaddr, size_bytes, TL_ACCESS_STORE);
-    uint64_t value = 0;
-    if (host)
-        memcpy(&value, host, size_bytes);
-    return value;
-}
-
 // ---- Alone.
 
 static bool alone(tl_flow *base, tl_stop *ret_stop) {
@@ -448,7 +450,10 @@ static void read_registers(const tl_hart *h, registers *ret) {
     memset(ret, 0, sizeof *ret);
     ret->pc = h->pc;
     ret->context = h->context;
+    ret->mstatus = rv->csr.mstatus;
     ret->code_generation = h->code_generation;
+    ret->pmp_generation = rv->csr.pmp_generation;
+    ret->priv = h->priv;
     ret->frm = rv->frm;
     ret->fflags = rv->fflags;
     memcpy(ret->x, rv->x, sizeof ret->x);
@@ -525,7 +530,6 @@ tl_status tl_flow_new(tl_hart *h, tl_arena *arena, tl_flow **ret_flow, tl_error 
                         .take_back = take_back,
                         .retire = retire,
                         .bits = bits_of,
-                        .peek = peek_bytes,
                         .alone = alone,
                         .suspend = suspend,
                         .resume = resume,
