@@ -71,6 +71,14 @@ typedef struct tl_bpred {
 // TL_BRANCH_RECORD_INDIRECT, and bits 1 to 12 of its target.
 static inline uint64_t tl_branch_record(uint64_t pc, uint64_t low) { return pc << TL_BRANCH_RECORD_PC | low; }
 static inline void tl_branch_note(tl_branch_log *log, uint64_t record) { log->records[++log->n % TL_BRANCH_RECORDS] = record; }
+// Front-ends with TL_BPRED_LOGGED note each conditional branch and each indirect jump that is no
+// return. Other machines spend no instruction on that.
+static inline void tl_branch_note_outcome(tl_branch_log *log, uint64_t pc, bool is_taken) {
+    tl_branch_note(log, tl_branch_record(pc, is_taken));
+}
+static inline void tl_branch_note_target(tl_branch_log *log, uint64_t pc, uint64_t target) {
+    tl_branch_note(log, tl_branch_record(pc, TL_BRANCH_RECORD_INDIRECT | (target & TL_BRANCH_RECORD_TARGET)));
+}
 
 // Allocates the tables and sets their reset contents: counters weakly not taken, BTB and return
 // stack empty. Implementation: timing/inorder/bpred.c.
@@ -110,8 +118,6 @@ TL_ALWAYS_INLINE uint64_t tl_bpred_branch(tl_bpred *bp, uint64_t *tally, uint64_
         bp->history = bp->history << 1 | is_taken;
     } else {
         predicted = bp->fixed >= TL_BPRED_BACKWARD && target < pc;
-        if (bp->fixed == TL_BPRED_LOGGED)
-            tl_branch_note(bp->log, tl_branch_record(pc, is_taken));
     }
     tally[TL_S_HART_BRANCH_TAKEN] += is_taken;
     if (TL_LIKELY(predicted == is_taken)) {
@@ -165,8 +171,6 @@ static inline uint64_t tl_bpred_indirect(tl_bpred *bp, uint64_t *tally, uint64_t
         is_hit = tl_bpred_pop(bp) == target;
     else
         is_hit = tl_bpred_btb_knows(bp, tally, pc, target);
-    if (TL_UNLIKELY(bp->fixed == TL_BPRED_LOGGED) && !is_return)
-        tl_branch_note(bp->log, tl_branch_record(pc, TL_BRANCH_RECORD_INDIRECT | (target & TL_BRANCH_RECORD_TARGET)));
     if (is_call)
         tl_bpred_push(bp, return_pc);
     if (TL_LIKELY(is_hit))

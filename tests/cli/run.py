@@ -2123,6 +2123,17 @@ def a_sampled_run_counts_instructions_and_estimates_time():
     equal(sampled("--fast-forward", "50k", "--sample", "500/5k"), sampled("--fast-forward", "50k", "--sample", "500/5k"))
 
 
+@guest
+def a_seed_decides_random_replacement_of_detailed_cores():
+    for machine in ("ooo", "netburst"):
+        random = ["-m", machine, "--set", "l1d.replacement=random", "--D1", "1024,4,64", "-e", "cycles,instructions,l1d.load_miss"]
+        first, again, other = (counts(report(*random, "--seed", seed, *program("spin", 3000))[0]) for seed in ("7", "7", "8"))
+        equal(first, again, machine)
+        equal(first["instructions"], other["instructions"], machine)
+        if first["l1d.load_miss"] == other["l1d.load_miss"] and first["cycles"] == other["cycles"]:
+            raise AssertionError(f"{machine}: the seed decides nothing: {first}")
+
+
 @test
 def forwarding_that_cannot_be_is_refused():
     for option in (("--fast-forward", "1M"), ("--sample", "1000/1M")):

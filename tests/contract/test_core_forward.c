@@ -119,7 +119,73 @@ static void test_a_forwarded_predictor_is_the_detailed_one(void **state) {
     }
 }
 
+static tl_config choose_tage(uint64_t seed, const fast_engine *fast) {
+    tl_config config = choose(seed, TL_BP_TAGE);
+    config.bp.tables = 6;
+    config.bp.table_entries = 256;
+    config.bp.tag_bits = 8;
+    config.bp.min_history = 4;
+    config.bp.max_history = 100;
+    config.n_cold_runs = fast->n_cold_runs;
+    return config;
+}
+
+// xori x6, x6, 8; add x7, x5, x6; jalr 16(x7); at 16 and 24: jal to the first. Four instructions
+// a round, whose jump goes to 24 and to 16 by turns.
+static void test_every_engine_notes_targets(void **state) {
+    (void)state;
+    static const uint32_t code[] = {0x00834313, 0x006283b3, 0x01038067, 0x00000013, 0xff1ff06f, 0x00000013, 0xfe9ff06f};
+    for (uint32_t e = 0; e <= TL_COUNT_OF(fast_engines); e++) {
+        const fast_engine *fast = e < TL_COUNT_OF(fast_engines) ? &fast_engines[e] : &step_engine;
+        const tl_config config = choose_tage(1, fast);
+        tl_machine *machine = new_machine(&config, &tl_engine_ooo, fast->engine);
+        tl_hart *h = machine->harts[0];
+        memcpy(machine->ram, code, sizeof code);
+        h->pc = tl_rv(h)->x[5] = TL_RAM_BASE_PADDR;
+        tl_machine_forward(machine, true);
+        run_to(h, 5000, 0);
+        const tl_branch_log *log = h->bp.log;
+        assert_int_equal(log->n, 1250);
+        for (uint64_t i = 1; i <= log->n; i++) {
+            assert_int_equal((int64_t)log->records[i] >> TL_BRANCH_RECORD_PC, TL_RAM_BASE_PADDR + 8);
+            assert_int_equal(log->records[i] & ((1u << TL_BRANCH_RECORD_PC) - 1), TL_BRANCH_RECORD_INDIRECT | (i % 2 ? 24 : 16));
+        }
+        tl_machine_free(machine);
+    }
+}
+
+// Every engine notes the same branches, so that TAGE learns the same on every host.
+static void test_every_engine_keeps_the_same_log(void **state) {
+    (void)state;
+    for (uint64_t seed = 41; seed < 45; seed++) {
+        tl_branch_log *logs[TL_COUNT_OF(fast_engines) + 1];
+        for (uint32_t e = 0; e < TL_COUNT_OF(logs); e++) {
+            const fast_engine *fast = e < TL_COUNT_OF(fast_engines) ? &fast_engines[e] : &step_engine;
+            const tl_config config = choose_tage(seed, fast);
+            tl_machine *machine = new_machine(&config, &tl_engine_ooo, fast->engine);
+            fill(machine, seed);
+            tl_machine_forward(machine, true);
+            const uint64_t n_traps = run_to(machine->harts[0], 9000, seed);
+            run_to(machine->harts[0], 120000, seed + n_traps * UINT64_C(0x9e3779b97f4a7c15));
+            logs[e] = malloc(sizeof *logs[e]);
+            assert_non_null(logs[e]);
+            *logs[e] = *machine->harts[0]->bp.log;
+            tl_machine_sync(machine);
+            assert_int_equal(logs[e]->n, machine->tally[TL_S_BP_COND] + machine->tally[TL_S_BP_INDIRECT]);
+            assert_true(logs[e]->n > 1000);
+            assert_memory_equal(logs[e], logs[0], sizeof *logs[e]);
+            tl_machine_forward(machine, false);
+            assert_int_equal(machine->harts[0]->bp.log->n, 0);
+            tl_machine_free(machine);
+        }
+        for (uint32_t e = 0; e < TL_COUNT_OF(logs); e++)
+            free(logs[e]);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_every_engine_keeps_the_same_log),
+    cmocka_unit_test(test_every_engine_notes_targets),
     cmocka_unit_test(test_forwarding_is_what_an_in_order_machine_does),
     cmocka_unit_test(test_a_forwarded_predictor_is_the_detailed_one),
 };

@@ -106,12 +106,20 @@ static void learn_elsewhere(rig *r, uint64_t first, uint64_t end) {
         const tl_flow_insn insn = nth(n);
         const uint64_t after = insn.pc + insn.len;
         switch (insn.pipe.cls) {
-        case TL_CLASS_BRANCH: (void)tl_bpred_branch(&r->bp, r->tally, insn.pc, insn.target, insn.is_taken); break;
+        case TL_CLASS_BRANCH:
+            if (r->bp.fixed == TL_BPRED_LOGGED)
+                tl_branch_note_outcome(r->bp.log, insn.pc, insn.is_taken);
+            (void)tl_bpred_branch(&r->bp, r->tally, insn.pc, insn.target, insn.is_taken);
+            break;
         case TL_CLASS_JAL:
             (void)tl_bpred_jump(&r->bp, r->tally, insn.pc, insn.target);
             tl_bpred_push(&r->bp, after);
             break;
-        default: (void)tl_bpred_indirect(&r->bp, r->tally, insn.pc, insn.next_pc, after, insn.is_call, insn.is_return); break;
+        default:
+            if (r->bp.fixed == TL_BPRED_LOGGED && !insn.is_return)
+                tl_branch_note_target(r->bp.log, insn.pc, insn.next_pc);
+            (void)tl_bpred_indirect(&r->bp, r->tally, insn.pc, insn.next_pc, after, insn.is_call, insn.is_return);
+            break;
         }
     }
     predictor_take(&r->p, &r->bp);

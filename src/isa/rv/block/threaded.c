@@ -195,6 +195,18 @@ static tl_op_handler *const single[TL_N_OPCS] = {
 #undef INSN
 };
 
+// The end of a block on a machine with TL_BPRED_LOGGED: notes where it goes, then does it.
+static void op_logged(tl_hart *h, const tl_op *op) {
+    const tl_block *block = BLOCK;
+    const uint16_t opc = block->opc[op - block->ops];
+    const uint64_t pc = PC_OF(op);
+    if (opc != TL_OPC_jalr)
+        tl_branch_note_outcome(h->bp.log, pc, tl_taken[opc](h, op));
+    else if (!tl_jalr_is_return(op->rd & 31, op->rs1))
+        tl_branch_note_target(h->bp.log, pc, (tl_rv(h)->x[op->rs1] + (uint64_t)(int64_t)op->imm) & ~UINT64_C(1));
+    single[opc](h, op);
+}
+
 // ---- fused neighbors: one dispatch for two ----
 
 #define PAIR(a, b)                                           \
@@ -250,6 +262,12 @@ void tl_threaded_prepare(tl_blocks *store, tl_block *block) {
         tl_op_handler *handler = find_fused(block->opc[k], block->opc[k + 1]);
         if (handler)
             block->ops[k++].handler = handler;
+    }
+    const uint32_t last = block->n_insns - 1;
+    if (store->hart->bp.fixed == TL_BPRED_LOGGED && (tl_taken[block->opc[last]] || block->opc[last] == TL_OPC_jalr)) {
+        block->ops[last].handler = op_logged;
+        if (last > 0)
+            block->ops[last - 1].handler = single[block->opc[last - 1]];
     }
     for (uint32_t k = block->n_insns; k-- > 1;) // backward: the one before may be a breakpoint, too
         if (tl_blocks_stops_at(store, block, k)) {

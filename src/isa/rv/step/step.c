@@ -132,6 +132,8 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
             if (tl_is_link(insn.rd))
                 tl_bpred_push(&h->bp, next_pc);
         } else {
+            if (h->bp.fixed == TL_BPRED_LOGGED && !tl_jalr_is_return(insn.rd, insn.rs1))
+                tl_branch_note_target(h->bp.log, pc, target);
             lost_cycles =
                 tl_bpred_indirect(&h->bp, h->tally, pc, target, next_pc, tl_is_link(insn.rd), tl_jalr_is_return(insn.rd, insn.rs1));
         }
@@ -139,6 +141,8 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     } else if (tl_taken[insn.opc]) {
         bool is_taken = tl_taken[insn.opc](h, &op);
         uint64_t target = pc + (uint64_t)(int64_t)insn.imm;
+        if (h->bp.fixed == TL_BPRED_LOGGED)
+            tl_branch_note_outcome(h->bp.log, pc, is_taken);
         lost_cycles = tl_bpred_branch(&h->bp, h->tally, pc, target, is_taken);
         next_pc = is_taken ? target : next_pc;
     } else if (!tl_exec_full[insn.opc](h, &op, pc)) {
