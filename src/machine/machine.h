@@ -7,6 +7,7 @@
 #define TL_MACHINE_MACHINE_H
 
 #include "base/arena.h"
+#include "machine/chip_memory.h"
 #include "model/engine.h"
 #include "model/mem.h"
 #include "model/pmu.h"
@@ -25,8 +26,7 @@ typedef struct tl_machine {
     tl_config config;
     tl_arena arena;
     uint8_t *ram;     // config.ram_bytes, untouched pages cost nothing
-    void *ram_mapped; // the host's mapping that holds it
-    size_t ram_mapped_bytes;
+    tl_chip_memory own_ram; // zeroed if the machine has a window of a chip's memory
     tl_hart *harts[TL_MAX_HARTS];
     uint32_t n_harts;
     tl_probe probe;
@@ -46,6 +46,9 @@ typedef struct tl_machine {
 // `core` is the engine of all harts. tl_machine_new checks the config. TL_EINVAL: an impossible
 // geometry.
 TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl_machine **ret_machine, tl_error *err);
+// The same on a partition: `ram` is its window of the chip's memory, zeroed, and borrowed.
+TL_MUST_CHECK tl_status tl_machine_new_in(const tl_config *config, const tl_engine_type *core, uint8_t *ram, tl_machine **ret_machine,
+                                          tl_error *err);
 void tl_machine_free(tl_machine *machine); // NULL is fine
 // Part of tl_machine_new.
 TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err);

@@ -330,7 +330,7 @@ static tl_status read_context(reader *r, const node *n, const char *where, tl_co
 }
 
 static const uint64_t LEAST_RAM_BYTES = 1 << 20, MOST_RAM_BYTES = UINT64_C(1) << 40;
-enum { DEFAULT_SPACES = 8 };
+enum { DEFAULT_SPACES = 16 };
 
 static tl_status read_size(const reader *r, const node *mapping, const char *where, const char *key, uint64_t *ret_bytes) {
     const node *n = find(mapping, key);

@@ -142,7 +142,7 @@ static void test_every_key_of_a_board_reaches_the_plan(void **state) {
     assert_null(vm->board->console);
     vm = &plan.vms[2];
     assert_null(vm->board->kernel);
-    assert_int_equal(vm->n_contexts, 8);
+    assert_int_equal(vm->n_contexts, 16);
     assert_int_equal(vm->board->ram_bytes, 0);
     assert_ptr_equal(vm->board->console, TL_STD_INHERITED);
     tl_tenants_plan_done(&plan);
