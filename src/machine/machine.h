@@ -25,7 +25,7 @@ typedef struct tl_machine_pmu {
 typedef struct tl_machine {
     tl_config config;
     tl_arena arena;
-    uint8_t *ram;     // config.ram_bytes, untouched pages cost nothing
+    uint8_t *ram;           // config.ram_bytes, untouched pages cost nothing
     tl_chip_memory own_ram; // zeroed if the machine has a window of a chip's memory
     tl_hart *harts[TL_MAX_HARTS];
     uint32_t n_harts;
